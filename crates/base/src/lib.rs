@@ -1,1 +1,33 @@
-//! Under construction.
+//! The vocabulary that every shardwise crate shares: places in a source ([`Loc`]), messages about them
+//! ([`Diagnostic`]), element types and values ([`DType`], [`Literal`]), and the words for laying arrays on devices
+//! ([`Mesh`], [`AxisRef`], [`Sharding`], [`Varying`], [`Reason`]).
+//!
+//! It knows no IR: nothing here mentions an operation, a value of a program or a pass.
+//!
+//! The one idea: a value is a function of the mesh axes over which it varies. [`Varying`] states it, and axis lists,
+//! never lists of device numbers, are what all the other types speak.
+
+mod axis;
+mod diag;
+mod dtype;
+mod literal;
+mod loc;
+mod mesh;
+mod reason;
+mod sharding;
+mod suggest;
+mod varying;
+
+pub use axis::{AxisIndex, AxisRef, SubAxis};
+pub use diag::{Diagnostic, Diagnostics, Note, NoteKind, Severity};
+pub use dtype::{DType, Kind};
+pub use literal::{Bool8, Element, Literal, LiteralError};
+pub use loc::{FilePos, Loc, LocKind};
+pub use mesh::{AxisKind, Mesh, MeshAxis, MeshError, Topology};
+pub use reason::{Alternative, Reason, ReasonCause};
+pub use sharding::{DimSharding, Sharding};
+pub use suggest::did_you_mean;
+pub use varying::Varying;
+
+pub use half::{bf16, f16};
+pub use num_complex::{Complex32, Complex64};

@@ -1,0 +1,122 @@
+//! Element types: the whole list of StableHLO, with storage widths.
+
+use std::fmt;
+
+macro_rules! dtypes {
+    ($($variant:ident $name:literal $short:literal $bits:literal $storage:literal $kind:ident;)*) => {
+        /// The type of one element.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum DType { $($variant),* }
+
+        impl DType {
+            pub const ALL: &'static [DType] = &[$(DType::$variant),*];
+
+            /// As StableHLO writes it: `bf16`, `ui8`, `complex<f32>`.
+            pub const fn name(self) -> &'static str { match self { $(DType::$variant => $name),* } }
+
+            /// As JAX's short types write it: `bf16`, `u8`, `c64`, `bool`.
+            pub const fn short(self) -> &'static str { match self { $(DType::$variant => $short),* } }
+
+            /// Bits that carry information.
+            pub const fn bits(self) -> usize { match self { $(DType::$variant => $bits),* } }
+
+            /// Bytes that one element takes in memory; types below a byte take a whole one.
+            pub const fn storage_bytes(self) -> usize { match self { $(DType::$variant => $storage),* } }
+
+            pub const fn kind(self) -> Kind { match self { $(DType::$variant => Kind::$kind),* } }
+        }
+    };
+}
+
+/// What arithmetic an element type has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    Bool,
+    Signed,
+    Unsigned,
+    Float,
+    Complex,
+}
+
+dtypes! {
+    I1 "i1" "bool" 1 1 Bool;
+    I2 "i2" "i2" 2 1 Signed;
+    I4 "i4" "i4" 4 1 Signed;
+    I8 "i8" "i8" 8 1 Signed;
+    I16 "i16" "i16" 16 2 Signed;
+    I32 "i32" "i32" 32 4 Signed;
+    I64 "i64" "i64" 64 8 Signed;
+    U2 "ui2" "u2" 2 1 Unsigned;
+    U4 "ui4" "u4" 4 1 Unsigned;
+    U8 "ui8" "u8" 8 1 Unsigned;
+    U16 "ui16" "u16" 16 2 Unsigned;
+    U32 "ui32" "u32" 32 4 Unsigned;
+    U64 "ui64" "u64" 64 8 Unsigned;
+    F4E2M1FN "f4E2M1FN" "f4e2m1fn" 4 1 Float;
+    F6E2M3FN "f6E2M3FN" "f6e2m3fn" 6 1 Float;
+    F6E3M2FN "f6E3M2FN" "f6e3m2fn" 6 1 Float;
+    F8E3M4 "f8E3M4" "f8e3m4" 8 1 Float;
+    F8E4M3 "f8E4M3" "f8e4m3" 8 1 Float;
+    F8E4M3FN "f8E4M3FN" "f8e4m3fn" 8 1 Float;
+    F8E4M3FNUZ "f8E4M3FNUZ" "f8e4m3fnuz" 8 1 Float;
+    F8E4M3B11FNUZ "f8E4M3B11FNUZ" "f8e4m3b11fnuz" 8 1 Float;
+    F8E5M2 "f8E5M2" "f8e5m2" 8 1 Float;
+    F8E5M2FNUZ "f8E5M2FNUZ" "f8e5m2fnuz" 8 1 Float;
+    F8E8M0FNU "f8E8M0FNU" "f8e8m0fnu" 8 1 Float;
+    BF16 "bf16" "bf16" 16 2 Float;
+    F16 "f16" "f16" 16 2 Float;
+    F32 "f32" "f32" 32 4 Float;
+    F64 "f64" "f64" 64 8 Float;
+    C64 "complex<f32>" "c64" 64 8 Complex;
+    C128 "complex<f64>" "c128" 128 16 Complex;
+}
+
+impl DType {
+    /// The element type with this StableHLO name.
+    pub fn parse(name: &str) -> Option<DType> {
+        DType::ALL.iter().copied().find(|d| d.name() == name)
+    }
+
+    pub const fn is_float(self) -> bool {
+        matches!(self.kind(), Kind::Float)
+    }
+
+    pub const fn is_complex(self) -> bool {
+        matches!(self.kind(), Kind::Complex)
+    }
+
+    /// Signed or unsigned integer; `i1` is not one.
+    pub const fn is_integer(self) -> bool {
+        matches!(self.kind(), Kind::Signed | Kind::Unsigned)
+    }
+
+    pub const fn is_signed(self) -> bool {
+        matches!(self.kind(), Kind::Signed)
+    }
+
+    pub const fn is_bool(self) -> bool {
+        matches!(self, DType::I1)
+    }
+
+    /// Whether ops compute on it here; the others exist in text and files only.
+    pub const fn is_computed(self) -> bool {
+        use DType::*;
+        matches!(self, I1 | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | BF16 | F16 | F32 | F64 | C64 | C128)
+    }
+
+    /// The type of the real and imaginary part; of a real type, itself.
+    pub const fn real(self) -> DType {
+        match self {
+            DType::C64 => DType::F32,
+            DType::C128 => DType::F64,
+            other => other,
+        }
+    }
+}
+
+/// StableHLO's name.
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

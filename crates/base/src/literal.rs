@@ -1,0 +1,280 @@
+//! Values: dense arrays of elements, row-major, or one element repeated.
+
+use crate::{DType, bf16, f16};
+use num_complex::{Complex32, Complex64};
+use std::fmt;
+use std::sync::Arc;
+
+/// A Rust type that holds one element of a [`DType`].
+pub trait Element: bytemuck::Pod + PartialEq + fmt::Debug + Send + Sync {
+    const DTYPE: DType;
+}
+
+/// `i1` in memory: one byte, 0 or 1.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, bytemuck::Zeroable, bytemuck::Pod)]
+#[repr(transparent)]
+pub struct Bool8(pub u8);
+
+impl From<bool> for Bool8 {
+    fn from(b: bool) -> Bool8 {
+        Bool8(u8::from(b))
+    }
+}
+
+impl From<Bool8> for bool {
+    fn from(b: Bool8) -> bool {
+        b.0 != 0
+    }
+}
+
+impl fmt::Debug for Bool8 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0 != 0)
+    }
+}
+
+macro_rules! elements {
+    ($($t:ty => $dtype:ident),*) => { $(impl Element for $t { const DTYPE: DType = DType::$dtype; })* };
+}
+elements!(Bool8 => I1, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64,
+    f16 => F16, bf16 => BF16, f32 => F32, f64 => F64, Complex32 => C64, Complex64 => C128);
+
+/// Why a literal cannot be made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LiteralError {
+    /// The number of elements or bytes overflows.
+    TooLarge,
+    /// As many bytes as the shape needs, and as many as were given.
+    Length { expected: usize, found: usize },
+}
+
+impl fmt::Display for LiteralError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LiteralError::TooLarge => f.write_str("the value has too many elements"),
+            LiteralError::Length { expected, found } => {
+                write!(f, "expected {expected} bytes, found {found}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for LiteralError {}
+
+/// A constant array; cheap to clone. Bytes are little-endian and 8-aligned, row-major.
+///
+/// A splat stores one element whatever the shape.
+#[derive(Clone)]
+pub struct Literal {
+    dtype: DType,
+    shape: Vec<usize>,
+    /// 8-aligned storage; the last word may be partly used.
+    words: Arc<Vec<u64>>,
+    is_splat: bool,
+}
+
+/// Number of elements of a shape, if it fits.
+fn checked_count(shape: &[usize]) -> Option<usize> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= isize::MAX as usize / 16)
+}
+
+impl Literal {
+    /// From Rust elements, row-major. Panics if their number is not that of the shape.
+    pub fn new<T: Element>(shape: impl Into<Vec<usize>>, data: &[T]) -> Literal {
+        let shape = shape.into();
+        Literal::from_bytes(T::DTYPE, &shape, bytemuck::cast_slice(data)).expect("as many elements as the shape has")
+    }
+
+    pub fn scalar<T: Element>(value: T) -> Literal {
+        Literal::new(vec![], &[value])
+    }
+
+    /// One element repeated.
+    pub fn splat(dtype: DType, shape: impl Into<Vec<usize>>, element: &[u8]) -> Literal {
+        assert_eq!(element.len(), dtype.storage_bytes(), "one element");
+        Literal { dtype, shape: shape.into(), words: Arc::new(words_of(element)), is_splat: true }
+    }
+
+    /// All elements zero (false).
+    pub fn zeros(dtype: DType, shape: impl Into<Vec<usize>>) -> Literal {
+        Literal::splat(dtype, shape, &vec![0; dtype.storage_bytes()])
+    }
+
+    /// From the bytes of all elements, little-endian.
+    pub fn from_bytes(dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<Literal, LiteralError> {
+        let expected =
+            checked_count(shape).and_then(|n| n.checked_mul(dtype.storage_bytes())).ok_or(LiteralError::TooLarge)?;
+        if bytes.len() != expected {
+            return Err(LiteralError::Length { expected, found: bytes.len() });
+        }
+        Ok(Literal { dtype, shape: shape.to_vec(), words: Arc::new(words_of(bytes)), is_splat: false })
+    }
+
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Number of elements.
+    pub fn size(&self) -> usize {
+        checked_count(&self.shape).expect("checked when made")
+    }
+
+    pub fn is_splat(&self) -> bool {
+        self.is_splat
+    }
+
+    /// The stored bytes: of one element for a splat, else of all.
+    pub fn raw_bytes(&self) -> &[u8] {
+        let count = if self.is_splat { 1 } else { self.size() };
+        &bytemuck::cast_slice(&self.words)[..count * self.dtype.storage_bytes()]
+    }
+
+    /// The bytes of element `index`, row-major.
+    pub fn element_bytes(&self, index: usize) -> &[u8] {
+        let n = self.dtype.storage_bytes();
+        let at = if self.is_splat { 0 } else { index * n };
+        &self.raw_bytes()[at..at + n]
+    }
+
+    /// The same value with every element stored.
+    pub fn to_dense(&self) -> Literal {
+        if !self.is_splat {
+            return self.clone();
+        }
+        let bytes = self.raw_bytes().repeat(self.size());
+        Literal::from_bytes(self.dtype, &self.shape, &bytes).expect("the shape was checked when made")
+    }
+
+    /// The elements; of a splat, only after [`Literal::to_dense`]. Panics on another element type.
+    pub fn as_slice<T: Element>(&self) -> &[T] {
+        assert_eq!(T::DTYPE, self.dtype, "element type");
+        assert!(!self.is_splat, "a splat has no slice: call to_dense first");
+        bytemuck::cast_slice(self.raw_bytes())
+    }
+
+    /// The elements, to be written; copies if shared or a splat.
+    pub fn as_mut_slice<T: Element>(&mut self) -> &mut [T] {
+        assert_eq!(T::DTYPE, self.dtype, "element type");
+        if self.is_splat {
+            *self = self.to_dense();
+        }
+        let bytes = self.size() * self.dtype.storage_bytes();
+        let words = Arc::make_mut(&mut self.words);
+        bytemuck::cast_slice_mut(&mut bytemuck::cast_slice_mut::<u64, u8>(words)[..bytes])
+    }
+
+    /// Element `index`, row-major. Panics on another element type.
+    pub fn get<T: Element>(&self, index: usize) -> T {
+        assert_eq!(T::DTYPE, self.dtype, "element type");
+        bytemuck::pod_read_unaligned(self.element_bytes(index))
+    }
+
+    /// The same elements in another shape of the same size.
+    pub fn reshaped(&self, shape: impl Into<Vec<usize>>) -> Literal {
+        let shape = shape.into();
+        assert_eq!(checked_count(&shape), Some(self.size()), "reshape keeps the number of elements");
+        Literal { shape, ..self.clone() }
+    }
+
+    /// Element `index` as `f64`: of integers and booleans the number, of complex types the real part.
+    pub fn get_f64(&self, index: usize) -> f64 {
+        let b = self.element_bytes(index);
+        macro_rules! read {
+            ($t:ty) => {
+                bytemuck::pod_read_unaligned::<$t>(b)
+            };
+        }
+        match self.dtype {
+            DType::F64 => read!(f64),
+            DType::F32 => f64::from(read!(f32)),
+            DType::BF16 => read!(bf16).to_f64(),
+            DType::F16 => read!(f16).to_f64(),
+            DType::C64 => f64::from(read!(Complex32).re),
+            DType::C128 => read!(Complex64).re,
+            _ => self.get_i128(index) as f64,
+        }
+    }
+
+    /// Element `index` of an integer or boolean type. Panics on others.
+    pub fn get_i128(&self, index: usize) -> i128 {
+        let b = self.element_bytes(index);
+        macro_rules! read {
+            ($t:ty) => {
+                i128::from(bytemuck::pod_read_unaligned::<$t>(b))
+            };
+        }
+        match self.dtype {
+            DType::I2 | DType::I4 | DType::I8 => read!(i8),
+            DType::I1 | DType::U2 | DType::U4 | DType::U8 => read!(u8),
+            DType::I16 => read!(i16),
+            DType::U16 => read!(u16),
+            DType::I32 => read!(i32),
+            DType::U32 => read!(u32),
+            DType::I64 => read!(i64),
+            DType::U64 => read!(u64),
+            other => panic!("{other} is not an integer type"),
+        }
+    }
+
+    /// The elements of an integer or boolean literal.
+    pub fn to_i64s(&self) -> Vec<i64> {
+        (0..self.size()).map(|i| self.get_i128(i) as i64).collect()
+    }
+
+    /// Whether every element has the same bytes as the first.
+    pub fn is_uniform(&self) -> bool {
+        self.is_splat || (1..self.size()).all(|i| self.element_bytes(i) == self.element_bytes(0))
+    }
+}
+
+/// 8-aligned words that hold `bytes`.
+fn words_of(bytes: &[u8]) -> Vec<u64> {
+    let mut words = vec![0u64; bytes.len().div_ceil(8)];
+    bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
+    words
+}
+
+/// Bitwise: equal shapes, types and bytes, whether splat or not.
+impl PartialEq for Literal {
+    fn eq(&self, other: &Literal) -> bool {
+        self.dtype == other.dtype
+            && self.shape == other.shape
+            && match (self.is_splat, other.is_splat) {
+                (a, b) if a == b => self.raw_bytes() == other.raw_bytes(),
+                _ => (0..self.size()).all(|i| self.element_bytes(i) == other.element_bytes(i)),
+            }
+    }
+}
+
+impl Eq for Literal {}
+
+impl std::hash::Hash for Literal {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (self.dtype, &self.shape).hash(state);
+        if self.size() > 0 {
+            self.element_bytes(0).hash(state);
+        }
+    }
+}
+
+impl fmt::Debug for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{:?}", self.dtype, self.shape)?;
+        if self.size() <= 16 {
+            let elements: Vec<f64> = (0..self.size()).map(|i| self.get_f64(i)).collect();
+            write!(f, "{elements:?}")?;
+        }
+        Ok(())
+    }
+}

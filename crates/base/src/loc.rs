@@ -1,0 +1,120 @@
+//! Where something was written: a position in a file, a name scope, a call, or what it was derived from.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A source location; cheap to clone, compared by content.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct Loc(Option<Arc<LocKind>>);
+
+/// What a [`Loc`] says. Mirrors MLIR's location attributes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum LocKind {
+    /// `"file":line:column`, with an end where the text gave one.
+    File(FilePos),
+    /// `"name"(child)`: a name scope, an argument's name.
+    Name { name: Arc<str>, child: Loc },
+    /// `callsite(callee at caller)`.
+    CallSite { callee: Loc, caller: Loc },
+    /// `fused<"pass">[a, b]`: made by a pass from these.
+    Fused { pass: Option<Arc<str>>, locs: Vec<Loc> },
+}
+
+/// A position in a file; lines and columns count from 1.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct FilePos {
+    pub file: Arc<str>,
+    pub line: u32,
+    pub column: u32,
+    /// Line and column of the end, where known.
+    pub end: Option<(u32, u32)>,
+}
+
+impl Loc {
+    /// No location is known.
+    pub const UNKNOWN: Loc = Loc(None);
+
+    pub fn file(file: impl Into<Arc<str>>, line: u32, column: u32) -> Loc {
+        Loc::new(LocKind::File(FilePos { file: file.into(), line, column, end: None }))
+    }
+
+    pub fn new(kind: LocKind) -> Loc {
+        Loc(Some(Arc::new(kind)))
+    }
+
+    /// The place in the Rust program that called a `#[track_caller]` function.
+    pub fn caller(at: &std::panic::Location<'_>) -> Loc {
+        Loc::file(at.file(), at.line(), at.column())
+    }
+
+    /// The same place inside a name scope (`"encoder/softmax"`) or under an argument's name.
+    pub fn named(self, name: impl Into<Arc<str>>) -> Loc {
+        Loc::new(LocKind::Name { name: name.into(), child: self })
+    }
+
+    /// The location of something that `pass` made out of what stood at `self`.
+    pub fn derived(&self, pass: &str) -> Loc {
+        match self.kind() {
+            Some(LocKind::Fused { pass: Some(p), .. }) if &**p == pass => self.clone(),
+            _ => Loc::new(LocKind::Fused { pass: Some(pass.into()), locs: vec![self.clone()] }),
+        }
+    }
+
+    pub fn kind(&self) -> Option<&LocKind> {
+        self.0.as_deref()
+    }
+
+    pub fn is_unknown(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The nearest file position: what a diagnostic points at.
+    pub fn file_pos(&self) -> Option<&FilePos> {
+        match self.kind()? {
+            LocKind::File(pos) => Some(pos),
+            LocKind::Name { child, .. } => child.file_pos(),
+            LocKind::CallSite { callee, caller } => callee.file_pos().or_else(|| caller.file_pos()),
+            LocKind::Fused { locs, .. } => locs.iter().find_map(Loc::file_pos),
+        }
+    }
+
+    /// The name scope, outermost first, joined by `/`; empty if there is none.
+    pub fn scope(&self) -> String {
+        let mut names = vec![];
+        self.collect_names(&mut names);
+        names.join("/")
+    }
+
+    fn collect_names<'a>(&'a self, names: &mut Vec<&'a str>) {
+        match self.kind() {
+            Some(LocKind::Name { name, child }) => {
+                names.push(name);
+                child.collect_names(names);
+            }
+            Some(LocKind::CallSite { callee, .. }) => callee.collect_names(names),
+            Some(LocKind::Fused { locs, .. }) => {
+                if let Some(first) = locs.first() {
+                    first.collect_names(names);
+                }
+            }
+            Some(LocKind::File(_)) | None => {}
+        }
+    }
+}
+
+/// `file:line:column` of the nearest file position, else the scope, else `unknown`.
+impl fmt::Display for Loc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.file_pos(), self.scope()) {
+            (Some(p), _) => write!(f, "{}:{}:{}", p.file, p.line, p.column),
+            (None, scope) if !scope.is_empty() => write!(f, "\"{scope}\""),
+            (None, _) => f.write_str("unknown"),
+        }
+    }
+}
+
+impl fmt::Debug for Loc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,214 @@
+//! A mesh: devices in a grid with named axes.
+
+use crate::{AxisIndex, AxisRef};
+use std::fmt;
+use std::sync::Arc;
+
+/// Who decides shardings over an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum AxisKind {
+    /// The compiler propagates.
+    #[default]
+    Auto,
+    /// The types say.
+    Explicit,
+    /// The program is per device.
+    Manual,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct MeshAxis {
+    pub name: Arc<str>,
+    pub size: usize,
+    pub kind: AxisKind,
+}
+
+/// What the devices are wired as, where that is known: for placement and prediction.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Topology {
+    /// `tpu-v5e`, `h100`, …
+    pub kind: Arc<str>,
+    /// Chips along each physical dimension, major to minor.
+    pub grid: Vec<usize>,
+}
+
+/// Devices in a grid with named axes, row-major.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Mesh {
+    /// The symbol that text refers to it by, without `@`.
+    pub name: Arc<str>,
+    pub axes: Vec<MeshAxis>,
+    /// Device at each position of the grid; `None`: 0, 1, 2, …
+    pub device_ids: Option<Vec<usize>>,
+    pub topology: Option<Topology>,
+}
+
+/// Why a mesh cannot be made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MeshError {
+    DuplicateAxis { name: String },
+    EmptyAxis { name: String },
+    TooManyDevices,
+    TooManyAxes { count: usize },
+    DeviceIds { expected: usize, found: usize },
+    NotAPermutation { device: usize },
+}
+
+impl Mesh {
+    /// At most this many devices: products of sizes stay far from overflow.
+    pub const MAX_DEVICES: usize = 1 << 24;
+    pub const MAX_AXES: usize = 64;
+
+    pub fn new<'a>(
+        name: impl Into<Arc<str>>,
+        axes: impl IntoIterator<Item = (&'a str, usize)>,
+    ) -> Result<Mesh, MeshError> {
+        let axes =
+            axes.into_iter().map(|(name, size)| MeshAxis { name: name.into(), size, kind: AxisKind::Auto }).collect();
+        Mesh { name: name.into(), axes, device_ids: None, topology: None }.checked()
+    }
+
+    /// The mesh with these devices at the positions of its grid; the identity is dropped.
+    pub fn with_device_ids(mut self, ids: Vec<usize>) -> Result<Mesh, MeshError> {
+        let is_identity = ids.iter().enumerate().all(|(i, &d)| i == d);
+        self.device_ids = (!is_identity || self.axes.is_empty()).then_some(ids);
+        self.checked()
+    }
+
+    /// The mesh itself, if its parts agree with each other.
+    pub fn checked(self) -> Result<Mesh, MeshError> {
+        if self.axes.len() > Mesh::MAX_AXES {
+            return Err(MeshError::TooManyAxes { count: self.axes.len() });
+        }
+        let mut size = 1usize;
+        for (i, axis) in self.axes.iter().enumerate() {
+            if self.axes[..i].iter().any(|a| a.name == axis.name) {
+                return Err(MeshError::DuplicateAxis { name: axis.name.to_string() });
+            }
+            if axis.size == 0 {
+                return Err(MeshError::EmptyAxis { name: axis.name.to_string() });
+            }
+            size = size.checked_mul(axis.size).filter(|&n| n <= Mesh::MAX_DEVICES).ok_or(MeshError::TooManyDevices)?;
+        }
+        self.check_device_ids(size)?;
+        Ok(self)
+    }
+
+    fn check_device_ids(&self, size: usize) -> Result<(), MeshError> {
+        let Some(ids) = &self.device_ids else {
+            return Ok(());
+        };
+        if self.is_maximal() {
+            return Ok(());
+        }
+        if ids.len() != size {
+            return Err(MeshError::DeviceIds { expected: size, found: ids.len() });
+        }
+        let mut seen = vec![false; size];
+        for &id in ids {
+            if id >= size || std::mem::replace(&mut seen[id], true) {
+                return Err(MeshError::NotAPermutation { device: id });
+            }
+        }
+        Ok(())
+    }
+
+    /// One device only: `[], device_ids=[k]`.
+    pub fn is_maximal(&self) -> bool {
+        self.axes.is_empty() && self.device_ids.as_ref().is_some_and(|ids| ids.len() == 1)
+    }
+
+    /// Number of devices.
+    pub fn size(&self) -> usize {
+        self.axes.iter().map(|a| a.size).product()
+    }
+
+    pub fn axis(&self, name: &str) -> Option<AxisIndex> {
+        self.axes.iter().position(|a| &*a.name == name).map(AxisIndex::new)
+    }
+
+    pub fn axis_name(&self, axis: AxisIndex) -> &str {
+        &self.axes[axis.index()].name
+    }
+
+    pub fn axis_size(&self, axis: AxisIndex) -> usize {
+        self.axes[axis.index()].size
+    }
+
+    /// Every axis, whole, in the mesh's order.
+    pub fn all_axes(&self) -> impl Iterator<Item = AxisRef> + '_ {
+        (0..self.axes.len()).map(|i| AxisRef::full(AxisIndex::new(i)))
+    }
+
+    /// Position in the grid (logical id) of each coordinate vector, row-major.
+    pub fn position(&self, coordinates: &[usize]) -> usize {
+        self.axes.iter().zip(coordinates).fold(0, |p, (axis, c)| p * axis.size + c)
+    }
+
+    /// Coordinates of the position `position` of the grid, one for each axis.
+    pub fn coordinates(&self, position: usize) -> Vec<usize> {
+        let mut rest = position;
+        let mut coordinates: Vec<usize> = self
+            .axes
+            .iter()
+            .rev()
+            .map(|axis| {
+                let c = rest % axis.size;
+                rest /= axis.size;
+                c
+            })
+            .collect();
+        coordinates.reverse();
+        coordinates
+    }
+
+    /// The device at a position of the grid.
+    pub fn device(&self, position: usize) -> usize {
+        self.device_ids.as_ref().map_or(position, |ids| ids[position])
+    }
+
+    /// Whether two meshes are the same grid of the same devices, whatever their names.
+    pub fn same_devices(&self, other: &Mesh) -> bool {
+        self.axes.len() == other.axes.len()
+            && self.axes.iter().zip(&other.axes).all(|(a, b)| a.name == b.name && a.size == b.size)
+            && self.device_ids == other.device_ids
+    }
+}
+
+/// `X=4, Y=2`.
+impl fmt::Display for Mesh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, axis) in self.axes.iter().enumerate() {
+            if i > 0 {
+                f.write_str(", ")?;
+            }
+            write!(f, "{}={}", axis.name, axis.size)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for MeshError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MeshError::DuplicateAxis { name } => {
+                write!(f, "the mesh has two axes named \"{name}\"")
+            }
+            MeshError::EmptyAxis { name } => write!(f, "axis \"{name}\" has size 0"),
+            MeshError::TooManyDevices => {
+                write!(f, "the mesh has more than {} devices", Mesh::MAX_DEVICES)
+            }
+            MeshError::TooManyAxes { count } => {
+                write!(f, "the mesh has {count} axes, more than {}", Mesh::MAX_AXES)
+            }
+            MeshError::DeviceIds { expected, found } => {
+                write!(f, "the mesh has {expected} positions and {found} device ids")
+            }
+            MeshError::NotAPermutation { device } => {
+                write!(f, "device id {device} is out of range or stands twice in the mesh")
+            }
+        }
+    }
+}
+
+impl std::error::Error for MeshError {}

@@ -1,0 +1,158 @@
+//! How a tensor lies on a mesh: for each dimension the axes that split it, major to minor.
+
+use crate::{AxisRef, Mesh};
+use std::fmt;
+use std::sync::Arc;
+
+/// The axes over which one dimension is split, major to minor.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct DimSharding {
+    pub axes: Vec<AxisRef>,
+    /// Propagation may append axes.
+    pub is_open: bool,
+    /// `p<N>`: the round of propagation in which this dimension takes part.
+    pub priority: Option<u32>,
+}
+
+impl DimSharding {
+    pub fn closed(axes: Vec<AxisRef>) -> DimSharding {
+        DimSharding { axes, is_open: false, priority: None }
+    }
+
+    pub fn open(axes: Vec<AxisRef>) -> DimSharding {
+        DimSharding { axes, is_open: true, priority: None }
+    }
+
+    /// Number of shards along the dimension.
+    pub fn shard_count(&self, mesh: &Mesh) -> usize {
+        self.axes.iter().map(|a| a.size(mesh)).product()
+    }
+}
+
+/// The layout of a tensor on a mesh, as `#sdy.sharding`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Sharding {
+    pub mesh: Arc<Mesh>,
+    /// One for each dimension of the tensor.
+    pub dims: Vec<DimSharding>,
+    /// Axes that propagation may not use to split a dimension.
+    pub replicated: Vec<AxisRef>,
+    /// Axes over which the value is a sum still to be taken.
+    pub unreduced: Vec<AxisRef>,
+}
+
+impl Sharding {
+    /// Every dimension whole and closed: the same value on every device.
+    pub fn replicated(mesh: &Arc<Mesh>, rank: usize) -> Sharding {
+        Sharding::closed(mesh, vec![vec![]; rank])
+    }
+
+    /// Every dimension open: nothing is decided.
+    pub fn open(mesh: &Arc<Mesh>, rank: usize) -> Sharding {
+        let dims = vec![DimSharding::open(vec![]); rank];
+        Sharding { mesh: mesh.clone(), dims, replicated: vec![], unreduced: vec![] }
+    }
+
+    pub fn closed(mesh: &Arc<Mesh>, dims: Vec<Vec<AxisRef>>) -> Sharding {
+        let dims = dims.into_iter().map(DimSharding::closed).collect();
+        Sharding { mesh: mesh.clone(), dims, replicated: vec![], unreduced: vec![] }
+    }
+
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// Whether no dimension is split and nothing is unreduced.
+    pub fn is_replicated(&self) -> bool {
+        self.unreduced.is_empty() && self.dims.iter().all(|d| d.axes.is_empty())
+    }
+
+    /// Axes of all dimensions, in order.
+    pub fn split_axes(&self) -> impl Iterator<Item = AxisRef> + '_ {
+        self.dims.iter().flat_map(|d| d.axes.iter().copied())
+    }
+
+    /// Number of shards along each dimension.
+    pub fn shard_counts(&self) -> Vec<usize> {
+        self.dims.iter().map(|d| d.shard_count(&self.mesh)).collect()
+    }
+
+    /// The shape of the largest shard: each dimension divided by its number of shards, rounded up.
+    pub fn local_shape(&self, global: &[usize]) -> Vec<usize> {
+        debug_assert_eq!(global.len(), self.dims.len());
+        global.iter().zip(&self.dims).map(|(&n, d)| n.div_ceil(d.shard_count(&self.mesh))).collect()
+    }
+
+    /// Whether every shard has the same shape.
+    pub fn divides(&self, global: &[usize]) -> bool {
+        global.iter().zip(&self.dims).all(|(&n, d)| n.is_multiple_of(d.shard_count(&self.mesh)))
+    }
+
+    /// The index of the shard along each dimension that the device at `coordinates` of the mesh holds.
+    pub fn shard_index(&self, coordinates: &[usize]) -> Vec<usize> {
+        self.dims.iter().map(|d| list_index(&self.mesh, &d.axes, coordinates)).collect()
+    }
+
+    /// The axes only: closed, without priorities, without explicitly replicated axes.
+    pub fn canonical(&self) -> Sharding {
+        let dims = self.dims.iter().map(|d| DimSharding::closed(d.axes.clone())).collect();
+        Sharding { mesh: self.mesh.clone(), dims, replicated: vec![], unreduced: self.unreduced.clone() }
+    }
+
+    /// Whether both lay a tensor out alike, whatever is open or explicitly replicated.
+    pub fn same_layout(&self, other: &Sharding) -> bool {
+        self.mesh.same_devices(&other.mesh)
+            && self.unreduced == other.unreduced
+            && self.dims.len() == other.dims.len()
+            && self.dims.iter().zip(&other.dims).all(|(a, b)| a.axes == b.axes)
+    }
+}
+
+/// Position along an axis list, major to minor, of the device at `coordinates`.
+fn list_index(mesh: &Mesh, axes: &[AxisRef], coordinates: &[usize]) -> usize {
+    axes.iter().fold(0, |index, a| index * a.size(mesh) + a.coordinate(mesh, coordinates[a.axis.index()]))
+}
+
+impl AxisRef {
+    /// Position along an axis list, major to minor, of the device at `coordinates` of the mesh.
+    pub fn index_in(mesh: &Mesh, axes: &[AxisRef], coordinates: &[usize]) -> usize {
+        list_index(mesh, axes, coordinates)
+    }
+}
+
+/// `<@mesh, [{"x"}, {?}], replicated={"y"}, unreduced={"z"}>`.
+impl fmt::Display for Sharding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<@{}, [", self.mesh.name)?;
+        for (i, dim) in self.dims.iter().enumerate() {
+            f.write_str(if i > 0 { ", {" } else { "{" })?;
+            write_axes(f, &self.mesh, &dim.axes)?;
+            if dim.is_open {
+                f.write_str(if dim.axes.is_empty() { "?" } else { ", ?" })?;
+            }
+            f.write_str("}")?;
+            if let Some(p) = dim.priority {
+                write!(f, "p{p}")?;
+            }
+        }
+        f.write_str("]")?;
+        for (word, axes) in [("replicated", &self.replicated), ("unreduced", &self.unreduced)] {
+            if !axes.is_empty() {
+                write!(f, ", {word}={{")?;
+                write_axes(f, &self.mesh, axes)?;
+                f.write_str("}")?;
+            }
+        }
+        f.write_str(">")
+    }
+}
+
+fn write_axes(f: &mut fmt::Formatter<'_>, mesh: &Mesh, axes: &[AxisRef]) -> fmt::Result {
+    for (i, a) in axes.iter().enumerate() {
+        if i > 0 {
+            f.write_str(", ")?;
+        }
+        write!(f, "{}", a.display(mesh))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! "Did you mean": the known name that is nearest to a misspelt one.
+
+/// The candidate within two edits of `name` (ignoring case costs nothing), if there is one; the nearest, then the first.
+pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = name.to_lowercase();
+    candidates
+        .into_iter()
+        .map(|c| (edit_distance(&wanted, &c.to_lowercase()), c))
+        .filter(|&(d, c)| d <= 2 && d < c.chars().count().max(2))
+        .min_by_key(|&(d, _)| d)
+        .map(|(_, c)| c)
+}
+
+/// Levenshtein's distance, in characters.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_name_within_two_edits() {
+        assert_eq!(did_you_mean("modle", ["data", "model"]), Some("model"));
+        assert_eq!(did_you_mean("x", ["X", "Y"]), Some("X"));
+        assert_eq!(did_you_mean("batch", ["X", "Y"]), None);
+    }
+}
