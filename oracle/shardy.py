@@ -1,0 +1,302 @@
+"""Real Shardy and the StableHLO reference interpreter, as they ship in jaxlib: passes, verification, execution.
+
+    python oracle/shardy.py --passes sdy-import-pipeline,canonicalize FILE.mlir
+    python oracle/shardy.py --record shardy FILE.mlir -o FILE.shardy.mlir
+    python oracle/shardy.py --verify FILE.mlir
+    python oracle/shardy.py --interpret FILE.mlir --inputs IN.npz --outputs OUT.npz --processes 8
+
+Only jaxlib's MLIR bindings are imported, not jax, so that a call takes well under a second. jaxlib aborts the whole
+process on some inputs; run each call in a process of its own.
+
+Shardy has no sharding rules for most `chlo` operations, and JAX's programs are full of them (XLA lowers them before it
+calls Shardy). `--record` therefore attaches the rule which the op would have (pointwise; `top_k` as Shardy's rule for
+`mhlo.topk`) before it runs the passes. `--passes` leaves a module as it is.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+from jaxlib.mlir import ir, passmanager
+from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+
+# What is recorded for each program of the corpus: the extension of the file, and the passes.
+RECORDINGS = {
+    "shardy": "sdy-import-pipeline,sdy-user-priority-propagate",
+    "final": "sdy-propagation-pipeline",
+}
+
+
+def make_context() -> ir.Context:
+    """An MLIR context that knows func, StableHLO, CHLO, Shardy and the interpreter's dialect."""
+    context = ir.Context()
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    context.append_dialect_registry(registry)
+    context.load_all_available_dialects()
+    for register in [sdy.register_dialect, chlo.register_dialect, stablehlo.register_dialect]:
+        register(context)
+    stablehlo.register_interpreter_dialect(context)
+    return context
+
+
+def walk(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The operation and everything inside, outer before inner, in program order."""
+    yield op
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield from walk(inner.operation)
+
+
+def run_passes(module: ir.Module, passes: str) -> None:
+    """Runs a comma-separated list of passes on the module, in place."""
+    passmanager.PassManager.parse(f"builtin.module({passes})").run(module.operation)
+
+
+def record(text: str, kind: str) -> str:
+    """Shardy's answer for a module, as one of RECORDINGS."""
+    with make_context():
+        module = ir.Module.parse(text)
+        add_chlo_rules(module)
+        run_passes(module, RECORDINGS[kind])
+        return str(module)
+
+
+# Sharding rules for chlo.
+
+
+def add_chlo_rules(module: ir.Module) -> None:
+    """Gives each chlo operation the sharding rule that Shardy's registry lacks."""
+    for op in walk(module.operation):
+        rule = chlo_rule(op) if op.name.startswith("chlo.") else None
+        if rule is not None:
+            op.attributes["sdy.sharding_rule"] = ir.Attribute.parse(f"#sdy.op_sharding_rule<{rule}>")
+
+
+def chlo_rule(op: ir.Operation) -> str | None:
+    """The text of an operation's rule, or None if it has none."""
+    operands = [shape_of(value) for value in op.operands]
+    results = [shape_of(value) for value in op.results]
+    if op.name == "chlo.top_k":
+        return top_k_rule(operands[0], results[0])
+    if operands and all(shape == operands[0] for shape in operands + results) and operands[0]:
+        dims = ", ".join(factor_name(i) for i in range(len(operands[0])))
+        left, right = (", ".join([f"[{dims}]"] * len(side)) for side in (operands, results))
+        return f"({left})->({right}) {factor_sizes(operands[0])}"
+    return None
+
+
+def top_k_rule(operand: list[int], result: list[int]) -> str:
+    """Leading dimensions pass through; the last one is needed whole."""
+    lead = [factor_name(i) for i in range(len(operand) - 1)]
+    last = factor_name(len(operand) - 1)
+    dims = ", ".join([*lead, last])
+    return f"([{dims}])->([{dims}], [{dims}]) {factor_sizes(operand)} need_replication={{{last}}}"
+
+
+def factor_name(index: int) -> str:
+    """Shardy's names for factors: i to z, then z_1, z_2, ..."""
+    return chr(ord("i") + index) if index < 18 else f"z_{index - 17}"
+
+
+def factor_sizes(sizes: Sequence[int]) -> str:
+    """`{i=8, j=16}`."""
+    return "{" + ", ".join(f"{factor_name(i)}={size}" for i, size in enumerate(sizes)) + "}"
+
+
+def shape_of(value: ir.Value) -> list[int]:
+    """The shape of a ranked tensor value."""
+    return list(ir.RankedTensorType(value.type).shape)
+
+
+# The StableHLO reference interpreter.
+
+
+def interpret(text: str, inputs: dict[str, np.ndarray], process_count: int) -> dict[str, np.ndarray]:
+    """Runs a per-device `@main` on a grid of processes; process k takes `arg{i}_p{k}` and gives `out{i}_p{k}`."""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        run_passes(module, "chlo-legalize-to-stablehlo")
+        arg_types, result_types = signature(module)
+        wrapped = ir.Module.parse(with_parallel_main(module, arg_types, result_types, process_count))
+        names = [(f"arg{i}_p{k}", kind) for k in range(process_count) for i, kind in enumerate(arg_types)]
+        args = [attr for name, kind in names for attr in encode(inputs[name], kind, name)]
+        flat = iter([np.array(attr) for attr in stablehlo.eval_module(wrapped, args)])
+        return {
+            f"out{i}_p{k}": decode(flat, kind) for k in range(process_count) for i, kind in enumerate(result_types)
+        }
+
+
+def find_main(module: ir.Module) -> ir.Operation:
+    """The function `@main`."""
+    for op in module.body.operations:
+        if op.operation.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == "main":
+            return op.operation
+    raise ValueError("the module has no function @main")
+
+
+def signature(module: ir.Module) -> tuple[list[ir.RankedTensorType], list[ir.RankedTensorType]]:
+    """The argument and result types of `@main`."""
+    kind = ir.FunctionType(ir.TypeAttr(find_main(module).attributes["function_type"]).value)
+    return [ir.RankedTensorType(t) for t in kind.inputs], [ir.RankedTensorType(t) for t in kind.results]
+
+
+class TextFunction:
+    """Writes the text of a function operation by operation."""
+
+    def __init__(self):
+        self.lines: list[str] = []
+        self.count = 0
+
+    def emit(self, body: str) -> str:
+        """Adds `%n = body` and returns `%n`."""
+        self.count += 1
+        self.lines.append(f"    %v{self.count} = {body}")
+        return f"%v{self.count}"
+
+
+def with_parallel_main(
+    module: ir.Module, arg_types: Sequence[ir.Type], result_types: Sequence[ir.Type], process_count: int
+) -> str:
+    """The module's text with `@main` renamed and a new `@main` that runs it on all processes.
+
+    Python can neither pass complex numbers to the interpreter nor read them or bf16 back, so the new main takes and
+    gives complex values as real and imaginary parts and gives bf16 as ui16.
+    """
+    find_main(module).attributes["sym_name"] = ir.StringAttr.get("per_device")
+    function = TextFunction()
+    params: list[str] = []
+    args = [unpack(function, params, t) for _ in range(process_count) for t in arg_types]
+    types = [t for _ in range(process_count) for t in result_types]
+    programs = ", ".join(["@per_device"] * process_count)
+    operand_types = ", ".join(str(t) for _ in range(process_count) for t in arg_types)
+    function.lines.append(
+        f'    %r:{len(types)} = "interpreter.run_parallel"({", ".join(args)}) {{programs = [[{programs}]]}} '
+        f": ({operand_types}) -> ({', '.join(map(str, types))})"
+    )
+    returned = [pair for i, t in enumerate(types) for pair in pack(function, f"%r#{i}", t)]
+    values, kinds = ", ".join(v for v, _ in returned), ", ".join(k for _, k in returned)
+    head = f"  func.func public @main({', '.join(params)}) -> ({kinds}) {{"
+    wrapper = "\n".join([head, *function.lines, f"    return {values} : {kinds}", "  }"])
+    body, _, _ = str(module).rstrip().rpartition("}")
+    return f"{body}{wrapper}\n}}\n"
+
+
+def unpack(function: TextFunction, params: list[str], kind: ir.RankedTensorType) -> str:
+    """Declares the parameters that carry a value of this type, and returns the value's name."""
+    names = [f"%a{len(params) + i}" for i in range(len(carriers(kind)))]
+    params += [f"{name}: {carrier}" for name, carrier in zip(names, carriers(kind))]
+    return function.emit(f"stablehlo.complex {', '.join(names)} : {kind}") if is_complex(kind) else names[0]
+
+
+def pack(function: TextFunction, value: str, kind: ir.RankedTensorType) -> list[tuple[str, str]]:
+    """The values (with their types) that carry `value` out of the wrapper."""
+    if is_complex(kind):
+        part = carriers(kind)[0]
+        return [(function.emit(f"stablehlo.{op} {value} : ({kind}) -> {part}"), part) for op in ("real", "imag")]
+    if ir.BF16Type.isinstance(kind.element_type):
+        bits = str(kind).replace("bf16", "ui16")
+        return [(function.emit(f"stablehlo.bitcast_convert {value} : ({kind}) -> {bits}"), bits)]
+    return [(value, str(kind))]
+
+
+def carriers(kind: ir.RankedTensorType) -> list[str]:
+    """The types of the parameters that carry a value of type `kind` into the wrapper."""
+    return [re.sub(r"complex<(\w+)>", r"\1", str(kind))] * 2 if is_complex(kind) else [str(kind)]
+
+
+def is_complex(kind: ir.RankedTensorType) -> bool:
+    """True for tensors of complex numbers."""
+    return ir.ComplexType.isinstance(kind.element_type)
+
+
+def encode(array: np.ndarray, kind: ir.RankedTensorType, name: str) -> list[ir.Attribute]:
+    """The attributes that carry one input; `V2` arrays are bf16."""
+    if list(array.shape) != list(kind.shape):
+        raise ValueError(f"{name} has shape {list(array.shape)}, the program takes {kind}")
+    if is_complex(kind):
+        return [dense(np.ascontiguousarray(part), ir.ComplexType(kind.element_type).element_type) for part in (array.real, array.imag)]
+    if array.dtype.kind == "V" or array.dtype == ml_dtypes.bfloat16:
+        array = array.view(np.uint16)
+    return [dense(array.view(np.uint8) if array.dtype == np.bool_ else array, kind.element_type)]
+
+
+def dense(array: np.ndarray, element: ir.Type) -> ir.Attribute:
+    """The array's bits as a dense attribute of the given element type."""
+    return ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=element, shape=list(array.shape))
+
+
+def decode(flat: Iterator[np.ndarray], kind: ir.RankedTensorType) -> np.ndarray:
+    """Takes the arrays that carry one output."""
+    array = next(flat).reshape(kind.shape)
+    if is_complex(kind):
+        return array + 1j * next(flat).reshape(kind.shape)
+    return array.view(ml_dtypes.bfloat16) if ir.BF16Type.isinstance(kind.element_type) else array
+
+
+# The command line.
+
+
+def verify_text(text: str) -> None:
+    """Parses and verifies; raises ir.MLIRError with the diagnostics."""
+    with make_context():
+        ir.Module.parse(text).operation.verify()
+
+
+def transform(text: str, passes: str) -> str:
+    """The module after the passes."""
+    with make_context():
+        module = ir.Module.parse(text)
+        run_passes(module, passes)
+        return str(module)
+
+
+def parse_arguments() -> argparse.Namespace:
+    """The command line: one action and a file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument("--passes", help="comma-separated passes; print the module after them")
+    action.add_argument("--record", choices=list(RECORDINGS), help="print Shardy's answer as the corpus records it")
+    action.add_argument("--verify", action="store_true", help="parse and verify only")
+    action.add_argument("--interpret", action="store_true", help="run a per-device program")
+    parser.add_argument("file", help="the module; - is standard input")
+    parser.add_argument("-o", "--output", type=Path, help="where to write the module instead of printing it")
+    parser.add_argument("--inputs", type=Path, help="npz with arg{i}_p{k} for --interpret")
+    parser.add_argument("--outputs", type=Path, help="npz to write with out{i}_p{k} for --interpret")
+    parser.add_argument("--processes", type=int, default=8, help="number of processes for --interpret")
+    return parser.parse_args()
+
+
+def act(arguments: argparse.Namespace, text: str) -> str | None:
+    """Does what the command line asks for; returns the module to print, if any."""
+    if arguments.verify:
+        return verify_text(text)
+    if arguments.interpret:
+        inputs = dict(np.load(arguments.inputs)) if arguments.inputs else {}
+        return np.savez(arguments.outputs, **interpret(text, inputs, arguments.processes))
+    return record(text, arguments.record) if arguments.record else transform(text, arguments.passes)
+
+
+def main() -> int:
+    """0 if it worked, 1 with a message if jaxlib refused the module."""
+    arguments = parse_arguments()
+    text = sys.stdin.read() if arguments.file == "-" else Path(arguments.file).read_text()
+    emit: Callable = arguments.output.write_text if arguments.output else sys.stdout.write
+    try:
+        result = act(arguments, text)
+    except (ir.MLIRError, ValueError, KeyError) as error:
+        print(f"{arguments.file}: {error}", file=sys.stderr)
+        return 1
+    if result is not None:
+        emit(result)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
