@@ -2,7 +2,9 @@
 //! uniformity share.
 
 use crate::Mesh;
+use std::cmp::Ordering;
 use std::fmt;
+use std::ops::DerefMut;
 
 /// An axis of a mesh, by position.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -131,9 +133,340 @@ impl AxisRef {
     }
 
     /// Whether the two share a part.
-    pub fn overlaps(self, other: AxisRef, mesh: &Mesh) -> bool {
+    pub fn overlaps(self, other: AxisRef, _mesh: &Mesh) -> bool {
+        self.shares_part(other)
+    }
+}
+
+/// How two references to one axis relate. The semantics are Shardy's `AxisRefAttr`, example by example.
+///
+/// Two sub-axes *can coexist* when one factorisation of the axis has both as (products of) its parts: `(1)2` and
+/// `(2)2` do, `(1)2` and `(1)3` do not. Where two cannot coexist, no operation below finds anything common to them,
+/// nor anything that one leaves over of the other.
+impl AxisRef {
+    /// Whether `other` is a part of this: `"x"` ⊇ `"x":(2)2`, `"x":(1)4` ⊇ `"x":(2)2`.
+    pub fn contains(self, other: AxisRef) -> bool {
         self.axis == other.axis
-            && self.pre_size() < other.next_pre_size(mesh)
-            && other.pre_size() < self.next_pre_size(mesh)
+            && match (self.sub, other.sub) {
+                (None, _) => true,
+                (Some(_), None) => false,
+                (Some(a), Some(b)) => a.pre_size <= b.pre_size && a.next_pre_size() >= b.next_pre_size(),
+            }
+    }
+
+    /// Whether this is the major part of `other`, or all of it: `"x":(2)2` of `"x":(2)4`.
+    pub fn prefix_of(self, other: AxisRef) -> bool {
+        other.contains(self) && self.pre_size() == other.pre_size()
+    }
+
+    /// Whether this is the minor part of `other`, or all of it: `"x":(4)2` of `"x":(2)4`.
+    pub fn suffix_of(self, other: AxisRef, mesh: &Mesh) -> bool {
+        other.contains(self) && self.next_pre_size(mesh) == other.next_pre_size(mesh)
+    }
+
+    /// Whether both may be used in one module without splitting the axis in contradictory ways.
+    pub fn can_coexist(self, other: AxisRef) -> bool {
+        match (self.sub, other.sub) {
+            (Some(a), Some(b)) if self.axis == other.axis => a.can_coexist(b),
+            _ => true,
+        }
+    }
+
+    /// The part that both have: `"x":(2)2` of `"x":(1)4` and `"x":(2)4`.
+    pub fn overlap(self, other: AxisRef) -> Option<AxisRef> {
+        if self.axis != other.axis {
+            return None;
+        }
+        let (Some(a), Some(b)) = (self.sub, other.sub) else {
+            return Some(if self.sub.is_none() { other } else { self });
+        };
+        let (from, to) = (a.pre_size.max(b.pre_size), a.next_pre_size().min(b.next_pre_size()));
+        (to > from && a.can_coexist(b)).then(|| AxisRef::part(self.axis, from, to / from))
+    }
+
+    /// The longest major part of this that shares nothing with `other`: `"x":(1)2` of `"x":(1)4` and `"x":(2)4`.
+    pub fn prefix_without_overlap(self, other: AxisRef) -> Option<AxisRef> {
+        if !self.can_coexist(other) {
+            return None;
+        }
+        if !self.shares_part(other) {
+            return Some(self);
+        }
+        let (from, to) = (self.pre_size(), other.pre_size());
+        (to > from).then(|| AxisRef::part(self.axis, from, to / from))
+    }
+
+    /// The longest minor part of this that shares nothing with `other`: `"x":(4)2` of `"x":(2)4` and `"x":(1)4`.
+    pub fn suffix_without_overlap(self, other: AxisRef, mesh: &Mesh) -> Option<AxisRef> {
+        if !self.can_coexist(other) {
+            return None;
+        }
+        if !self.shares_part(other) {
+            return Some(self);
+        }
+        let (from, to) = (other.next_pre_size(mesh), self.next_pre_size(mesh));
+        (to > from).then(|| AxisRef::part(self.axis, from, to / from))
+    }
+
+    /// The shorter of the two, if it is the major part of the longer.
+    pub fn greatest_common_prefix(self, other: AxisRef) -> Option<AxisRef> {
+        if self.prefix_of(other) { Some(self) } else { other.prefix_of(self).then_some(other) }
+    }
+
+    /// Whether `other` goes on exactly where this ends, so that the two in this order are one: `"x":(1)2`, `"x":(2)4`.
+    pub fn can_merge(self, other: AxisRef) -> bool {
+        match (self.sub, other.sub) {
+            (Some(a), Some(b)) => self.axis == other.axis && a.next_pre_size() == b.pre_size,
+            _ => false,
+        }
+    }
+
+    /// This and `other` as one; the whole axis where that is all of it.
+    ///
+    /// Panics unless [`can_merge`](AxisRef::can_merge).
+    pub fn merge(self, other: AxisRef, mesh: &Mesh) -> AxisRef {
+        assert!(self.can_merge(other), "only consecutive sub-axes merge");
+        AxisRef::sub(mesh, self.axis, self.pre_size(), self.size(mesh) * other.size(mesh))
+    }
+
+    /// By the place of the axis in the mesh, then from major to minor.
+    ///
+    /// Within one axis a whole axis stands after its sub-axes that start it and before all the others.
+    pub fn cmp_in_mesh(self, other: AxisRef) -> Ordering {
+        self.axis.cmp(&other.axis).then_with(|| self.cmp_within_axis(other))
+    }
+
+    /// By the name of the axis, as Shardy sorts where no mesh is at hand.
+    pub fn cmp_by_name(self, other: AxisRef, mesh: &Mesh) -> Ordering {
+        let names = mesh.axis_name(self.axis).cmp(mesh.axis_name(other.axis));
+        names.then_with(|| self.cmp_within_axis(other))
+    }
+
+    fn cmp_within_axis(self, other: AxisRef) -> Ordering {
+        let key = |a: AxisRef| (a.pre_size(), a.sub.map_or(usize::MAX, |s| s.size));
+        key(self).cmp(&key(other))
+    }
+
+    fn shares_part(self, other: AxisRef) -> bool {
+        self.axis == other.axis
+            && match (self.sub, other.sub) {
+                (Some(a), Some(b)) => a.pre_size < b.next_pre_size() && b.pre_size < a.next_pre_size(),
+                _ => true,
+            }
+    }
+
+    /// A part that is known not to be the whole axis.
+    fn part(axis: AxisIndex, pre_size: usize, size: usize) -> AxisRef {
+        AxisRef { axis, sub: Some(SubAxis { pre_size, size }) }
+    }
+}
+
+impl SubAxis {
+    fn next_pre_size(self) -> usize {
+        self.pre_size * self.size
+    }
+
+    fn can_coexist(self, other: SubAxis) -> bool {
+        let (start, late_start) = min_max(self.pre_size, other.pre_size);
+        let (early_end, end) = min_max(self.next_pre_size(), other.next_pre_size());
+        if early_end <= late_start {
+            return late_start % early_end == 0;
+        }
+        early_end % late_start == 0 && late_start % start == 0 && end % early_end == 0
+    }
+}
+
+fn min_max(a: usize, b: usize) -> (usize, usize) {
+    (a.min(b), a.max(b))
+}
+
+/// Lists of axes, major to minor. A list is *maximal* when no two neighbours can merge; every list of a sharding is.
+impl AxisRef {
+    /// Product of the sizes.
+    pub fn total_size(mesh: &Mesh, axes: &[AxisRef]) -> usize {
+        axes.iter().map(|a| a.size(mesh)).product()
+    }
+
+    /// Appends `axis` to a maximal list, which stays maximal.
+    pub fn push_or_merge<L>(list: &mut L, axis: AxisRef, mesh: &Mesh)
+    where
+        L: DerefMut<Target = [AxisRef]> + Extend<AxisRef>,
+    {
+        match list.last_mut() {
+            Some(last) if last.can_merge(axis) => *last = last.merge(axis, mesh),
+            _ => list.extend([axis]),
+        }
+    }
+
+    /// Sorts a list without overlaps by the mesh and merges what can be merged.
+    pub fn sort_and_merge(list: &mut Vec<AxisRef>, mesh: &Mesh) {
+        list.sort_by(|a, b| a.cmp_in_mesh(*b));
+        let mut merged = Vec::with_capacity(list.len());
+        for &axis in &*list {
+            AxisRef::push_or_merge(&mut merged, axis, mesh);
+        }
+        *list = merged;
+    }
+
+    /// The longest major part of this that shares nothing with any of `others`.
+    pub fn prefix_without_overlaps(self, others: &[AxisRef]) -> Option<AxisRef> {
+        others.iter().try_fold(self, |rest, &other| rest.prefix_without_overlap(other))
+    }
+
+    /// Cuts the list before (or within) the first axis that shares a part with any of `others`.
+    pub fn truncate_overlaps(list: &mut Vec<AxisRef>, others: &[AxisRef]) {
+        for i in 0..list.len() {
+            let prefix = list[i].prefix_without_overlaps(others);
+            if prefix != Some(list[i]) {
+                list.truncate(i);
+                list.extend(prefix);
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: usize = 24;
+
+    fn mesh() -> Mesh {
+        Mesh::new("mesh", [("b", SIZE), ("a", 4)]).unwrap()
+    }
+
+    /// Every way to refer to (a part of) the first axis.
+    fn refs(mesh: &Mesh) -> Vec<AxisRef> {
+        let divides = |a: usize, b: usize| b.is_multiple_of(a);
+        let axis = AxisIndex::new(0);
+        (1..=SIZE)
+            .flat_map(|pre| (2..=SIZE).map(move |size| (pre, size)))
+            .filter(|&(pre, size)| divides(pre * size, SIZE))
+            .map(|(pre, size)| AxisRef::sub(mesh, axis, pre, size))
+            .collect()
+    }
+
+    fn pairs(check: impl Fn(&Mesh, AxisRef, AxisRef)) {
+        let mesh = mesh();
+        let refs = refs(&mesh);
+        assert_eq!(refs.len(), 22, "pairs of divisors of 24, one a multiple of the other");
+        for &a in &refs {
+            for &b in &refs {
+                check(&mesh, a, b);
+            }
+        }
+    }
+
+    /// Positions of a chain of divisors that a reference covers, over all chains from 1 to SIZE: the slow definition.
+    fn chains() -> Vec<Vec<usize>> {
+        fn go(chain: &mut Vec<usize>, out: &mut Vec<Vec<usize>>) {
+            let last = chain[chain.len() - 1];
+            if last == SIZE {
+                out.push(chain.clone());
+            }
+            for next in last + 1..=SIZE {
+                if next % last == 0 && SIZE % next == 0 {
+                    chain.push(next);
+                    go(chain, out);
+                    chain.pop();
+                }
+            }
+        }
+        let mut out = vec![];
+        go(&mut vec![1], &mut out);
+        out
+    }
+
+    fn span(mesh: &Mesh, a: AxisRef) -> (usize, usize) {
+        (a.pre_size(), a.next_pre_size(mesh))
+    }
+
+    #[test]
+    fn can_coexist_is_one_factorisation_for_both() {
+        let chains = chains();
+        pairs(|mesh, a, b| {
+            let cuts = [span(mesh, a).0, span(mesh, a).1, span(mesh, b).0, span(mesh, b).1];
+            let expected = chains.iter().any(|c| cuts.iter().all(|x| c.contains(x)));
+            assert_eq!(a.can_coexist(b), expected, "{} {}", a.display(mesh), b.display(mesh));
+        });
+    }
+
+    #[test]
+    fn parts_of_coexisting_axes_are_spans() {
+        pairs(|mesh, a, b| {
+            let ((al, ah), (bl, bh)) = (span(mesh, a), span(mesh, b));
+            let part = |lo, hi| (lo < hi).then(|| AxisRef::sub(mesh, a.axis, lo, hi / lo));
+            assert_eq!(a.contains(b), al <= bl && bh <= ah);
+            assert_eq!(a.prefix_of(b), al == bl && ah <= bh);
+            assert_eq!(a.suffix_of(b, mesh), ah == bh && bl <= al);
+            assert_eq!(a.overlaps(b, mesh), al < bh && bl < ah);
+            assert_eq!(a.can_merge(b), ah == bl);
+            if !a.can_coexist(b) {
+                assert_eq!(a.overlap(b), None);
+                assert_eq!(a.prefix_without_overlap(b), None);
+                assert_eq!(a.suffix_without_overlap(b, mesh), None);
+                return;
+            }
+            assert_eq!(a.overlap(b), part(al.max(bl), ah.min(bh)));
+            let disjoint = ah <= bl || bh <= al;
+            assert_eq!(a.prefix_without_overlap(b), if disjoint { Some(a) } else { part(al, bl) });
+            assert_eq!(a.suffix_without_overlap(b, mesh), if disjoint { Some(a) } else { part(bh, ah) });
+            assert_eq!(a.greatest_common_prefix(b), if al == bl { part(al, ah.min(bh)) } else { None });
+        });
+    }
+
+    #[test]
+    fn merging_is_the_union_of_neighbours() {
+        pairs(|mesh, a, b| {
+            if a.can_merge(b) {
+                let merged = a.merge(b, mesh);
+                assert_eq!(span(mesh, merged), (span(mesh, a).0, span(mesh, b).1));
+                assert_eq!(merged.sub.is_none(), merged.size(mesh) == SIZE);
+                let mut list = vec![];
+                AxisRef::push_or_merge(&mut list, a, mesh);
+                AxisRef::push_or_merge(&mut list, b, mesh);
+                assert_eq!(list, [merged]);
+            }
+        });
+    }
+
+    #[test]
+    fn axes_of_different_names_never_meet() {
+        let mesh = mesh();
+        let (b, a) = (AxisRef::full(AxisIndex::new(0)), AxisRef::full(AxisIndex::new(1)));
+        assert!(!a.contains(b) && !a.prefix_of(b) && !a.overlaps(b, &mesh) && !a.can_merge(b) && a.can_coexist(b));
+        assert_eq!((a.overlap(b), a.prefix_without_overlap(b)), (None, Some(a)));
+    }
+
+    #[test]
+    fn orders_are_total_and_differ_in_the_name() {
+        let mesh = mesh();
+        let sub = |pre, size| AxisRef::sub(&mesh, AxisIndex::new(0), pre, size);
+        let other = AxisRef::full(AxisIndex::new(1));
+        let mut list = vec![other, sub(2, 2), sub(1, SIZE), sub(1, 4), sub(1, 2)];
+        list.sort_by(|a, b| a.cmp_in_mesh(*b));
+        assert_eq!(list, [sub(1, 2), sub(1, 4), sub(1, SIZE), sub(2, 2), other]);
+        list.sort_by(|a, b| a.cmp_by_name(*b, &mesh));
+        assert_eq!(list[0], other, "\"a\" comes before \"b\" by name and after it in the mesh");
+    }
+
+    #[test]
+    fn lists_are_cut_at_the_first_overlap() {
+        let mesh = mesh();
+        let sub = |pre, size| AxisRef::sub(&mesh, AxisIndex::new(0), pre, size);
+        let other = AxisRef::full(AxisIndex::new(1));
+        let cut = |others: &[AxisRef]| {
+            let mut list = vec![other, sub(1, 4)];
+            AxisRef::truncate_overlaps(&mut list, others);
+            list
+        };
+        assert_eq!(cut(&[sub(4, 2)]), [other, sub(1, 4)]);
+        assert_eq!(cut(&[sub(2, 2)]), [other, sub(1, 2)]);
+        assert_eq!(cut(&[sub(1, 2)]), [other]);
+        assert_eq!(cut(&[other]), []);
+        let mut list = vec![other, sub(2, 12), sub(1, 2)];
+        AxisRef::sort_and_merge(&mut list, &mesh);
+        assert_eq!(list, [sub(1, SIZE), other]);
     }
 }
