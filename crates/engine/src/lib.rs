@@ -1,0 +1,123 @@
+//! What every engine offers: arrays laid out on a mesh, and programs that map arrays to arrays.
+//!
+//! The trait is array-level, not buffer-level: an engine that holds one buffer for all devices with equal shards need
+//! never give that up. It knows no engine.
+//!
+//! An engine takes *localized* modules: per-device types, collectives over mesh axes. How the arguments and results of
+//! `@main` lie on the mesh stands in its signature ([`Signature::of`]).
+
+use shardwise_base::{Diagnostics, Literal, Sharding};
+use shardwise_ir::{Attr, Func, Module, TensorType, Type};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A global array type and how it lies on the mesh; `None`: on one device.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ShardedType {
+    /// Global.
+    pub ty: TensorType,
+    pub sharding: Option<Sharding>,
+}
+
+/// What `@main` of a localized module takes and gives.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Signature {
+    pub inputs: Vec<ShardedType>,
+    pub outputs: Vec<ShardedType>,
+}
+
+/// The attribute on an argument or result of a localized `@main` that holds its global type.
+pub const GLOBAL_TYPE: &str = "shardwise.global_type";
+
+impl Signature {
+    /// Reads the signature off a localized function: the sharding of each argument and result, and its global type
+    /// from [`GLOBAL_TYPE`] (absent: the type itself, not split).
+    pub fn of(func: &Func) -> Signature {
+        let global = |ty: &Type, attrs: &shardwise_ir::Attrs| match attrs.get(GLOBAL_TYPE) {
+            Some(Attr::Type(Type::Tensor(t))) => t.clone(),
+            _ => ty.as_tensor().expect("an engine's programs take and give tensors").clone(),
+        };
+        let inputs = func.body.args().iter().zip(&func.arg_attrs).map(|(&v, attrs)| ShardedType {
+            ty: global(func.body.ty(v), attrs),
+            sharding: func.body.sharding(v).cloned(),
+        });
+        let outputs = func.result_types.iter().zip(&func.result_attrs).zip(&func.result_shardings);
+        let outputs =
+            outputs.map(|((ty, attrs), sharding)| ShardedType { ty: global(ty, attrs), sharding: sharding.clone() });
+        Signature { inputs: inputs.collect(), outputs: outputs.collect() }
+    }
+}
+
+/// An array held by an engine.
+pub trait EngineArray: Send + Sync {
+    fn sharded_type(&self) -> &ShardedType;
+
+    /// All elements of the whole array.
+    fn to_literal(&self) -> Literal;
+
+    /// What the device at `position` of the mesh's grid holds; without padding.
+    fn shard(&self, position: usize) -> Literal;
+
+    /// For the engine that made it.
+    fn as_any(&self) -> &(dyn std::any::Any + Send + Sync);
+}
+
+/// A handle of an array; cheap to clone.
+pub type ArrayHandle = Arc<dyn EngineArray>;
+
+/// An argument of a call: an array lent, or given away to be overwritten if nobody else holds it.
+pub enum Argument {
+    Lent(ArrayHandle),
+    Donated(ArrayHandle),
+}
+
+/// How long one instruction of a program took.
+#[derive(Clone, Debug)]
+pub struct InstructionTime {
+    /// What ran: `stablehlo.dot_general`, `fused(multiply, add)`.
+    pub name: String,
+    pub loc: shardwise_base::Loc,
+    /// Times it ran, instances counted once each.
+    pub count: u64,
+    pub total: Duration,
+    pub is_collective: bool,
+    /// Run by the ops' reference evaluation for want of a kernel.
+    pub is_fallback: bool,
+}
+
+/// A compiled program.
+pub trait Executable: Send + Sync {
+    fn signature(&self) -> &Signature;
+
+    fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics>;
+
+    /// The same, timing each instruction.
+    fn profile(&self, args: Vec<Argument>) -> Result<(Vec<ArrayHandle>, Vec<InstructionTime>), Diagnostics>;
+}
+
+/// Limits set before a program runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// Steps of loops and calls before the run is stopped; `None`: no limit.
+    pub max_steps: Option<u64>,
+    /// Bytes of arrays and temporaries; `None`: what the machine has.
+    pub max_bytes: Option<u64>,
+}
+
+/// Something that runs programs.
+pub trait Engine: Send + Sync {
+    fn name(&self) -> &'static str;
+
+    /// Lays an array out.
+    fn put(&self, value: &Literal, ty: &ShardedType) -> Result<ArrayHandle, Diagnostics>;
+
+    /// Lays an array out from a function of (offset, shape) of each distinct shard; no full copy is made.
+    fn put_shards(
+        &self,
+        ty: &ShardedType,
+        shard: &(dyn Fn(&[usize], &[usize]) -> Literal + Sync),
+    ) -> Result<ArrayHandle, Diagnostics>;
+
+    /// Plans a localized module.
+    fn compile(&self, module: &Module, limits: Limits) -> Result<Arc<dyn Executable>, Diagnostics>;
+}

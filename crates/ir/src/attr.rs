@@ -1,0 +1,237 @@
+//! Attributes: the constant parts of ops, functions and modules.
+
+use crate::Type;
+use shardwise_base::{AxisRef, DType, Literal, Mesh, Sharding};
+use std::sync::Arc;
+
+/// A constant part of an op. What the text engine does not know is kept verbatim ([`Attr::Opaque`]), never dropped.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Attr {
+    /// Present: `use_global_device_ids`.
+    Unit,
+    Bool(bool),
+    /// `1 : i64`; `dtype` is `None` for MLIR's `index`.
+    Int {
+        value: i64,
+        dtype: Option<DType>,
+    },
+    /// `1.0e+00 : f64`.
+    Float {
+        value: f64,
+        dtype: DType,
+    },
+    Str(Arc<str>),
+    /// `@name`.
+    Symbol(Arc<str>),
+    Type(Type),
+    Array(Vec<Attr>),
+    Dict(Attrs),
+    /// `dense<..> : tensor<..>`.
+    Dense(Literal),
+    /// `array<i64: 1, 8>`, of any integer type.
+    Ints {
+        values: Vec<i64>,
+        dtype: DType,
+    },
+    /// `array<i1: true, false>`.
+    Bools(Vec<bool>),
+    /// `#stablehlo<comparison_direction LT>`, or `#stablehlo<precision DEFAULT>`.
+    Enum {
+        dialect: Arc<str>,
+        kind: Arc<str>,
+        value: Arc<str>,
+    },
+    /// `#stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0]>`: a named record.
+    Record {
+        name: Arc<str>,
+        fields: Attrs,
+    },
+    /// `#sdy.sharding<..>`.
+    Sharding(Sharding),
+    /// `#sdy.sharding_per_value<[..]>`.
+    Shardings(Vec<Sharding>),
+    /// Axes of a mesh, as `#sdy<manual_axes{"x"}>` or `replica_group_mesh_axes`.
+    Axes {
+        mesh: Arc<Mesh>,
+        axes: Vec<AxisRef>,
+    },
+    /// One list of axes for each dimension, as in `sdy.all_gather [{"x"}, {}]`.
+    AxesPerDim {
+        mesh: Arc<Mesh>,
+        dims: Vec<Vec<AxisRef>>,
+    },
+    /// Text that was not understood, as it stood.
+    Opaque(Arc<str>),
+}
+
+impl Attr {
+    /// A 64-bit integer.
+    pub fn int(value: i64) -> Attr {
+        Attr::Int { value, dtype: Some(DType::I64) }
+    }
+
+    pub fn ints(values: impl IntoIterator<Item = i64>) -> Attr {
+        Attr::Ints { values: values.into_iter().collect(), dtype: DType::I64 }
+    }
+
+    /// Dimensions or sizes as `array<i64: ..>`.
+    pub fn sizes(values: &[usize]) -> Attr {
+        Attr::ints(values.iter().map(|&v| v as i64))
+    }
+
+    pub fn str(value: &str) -> Attr {
+        Attr::Str(value.into())
+    }
+
+    /// `#stablehlo<kind value>`.
+    pub fn stablehlo_enum(kind: &str, value: &str) -> Attr {
+        Attr::Enum { dialect: "stablehlo".into(), kind: kind.into(), value: value.into() }
+    }
+
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Attr::Int { value, .. } => Some(*value),
+            _ => None,
+        }
+    }
+
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Attr::Bool(b) => Some(*b),
+            Attr::Unit => Some(true),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Attr::Str(s) | Attr::Symbol(s) => Some(s),
+            Attr::Enum { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A list of integers, however it was written: `array<i64: ..>`, `dense<..>`, `[1, 2]`.
+    pub fn to_ints(&self) -> Option<Vec<i64>> {
+        match self {
+            Attr::Ints { values, .. } => Some(values.clone()),
+            Attr::Dense(literal) if !literal.dtype().is_float() && !literal.dtype().is_complex() => {
+                Some(literal.to_i64s())
+            }
+            Attr::Array(items) => items.iter().map(Attr::as_int).collect(),
+            _ => None,
+        }
+    }
+
+    /// A list of dimensions or sizes; `None` also if one is negative.
+    pub fn to_sizes(&self) -> Option<Vec<usize>> {
+        self.to_ints()?.into_iter().map(|v| usize::try_from(v).ok()).collect()
+    }
+
+    pub fn as_dense(&self) -> Option<&Literal> {
+        match self {
+            Attr::Dense(l) => Some(l),
+            _ => None,
+        }
+    }
+
+    pub fn as_record(&self) -> Option<&Attrs> {
+        match self {
+            Attr::Record { fields, .. } | Attr::Dict(fields) => Some(fields),
+            _ => None,
+        }
+    }
+
+    pub fn as_axes(&self) -> Option<(&Arc<Mesh>, &[AxisRef])> {
+        match self {
+            Attr::Axes { mesh, axes } => Some((mesh, axes)),
+            _ => None,
+        }
+    }
+}
+
+/// A dictionary of attributes, sorted by name as MLIR prints it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Attrs(Vec<(Arc<str>, Attr)>);
+
+impl Attrs {
+    pub const fn new() -> Attrs {
+        Attrs(vec![])
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Attr> {
+        self.0.iter().find(|(n, _)| &**n == name).map(|(_, a)| a)
+    }
+
+    pub fn contains(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// Sets `name`, and returns what it was.
+    pub fn set(&mut self, name: impl Into<Arc<str>>, attr: Attr) -> Option<Attr> {
+        let name = name.into();
+        match self.0.binary_search_by(|(n, _)| n.cmp(&name)) {
+            Ok(i) => Some(std::mem::replace(&mut self.0[i].1, attr)),
+            Err(i) => {
+                self.0.insert(i, (name, attr));
+                None
+            }
+        }
+    }
+
+    pub fn remove(&mut self, name: &str) -> Option<Attr> {
+        let i = self.0.iter().position(|(n, _)| &**n == name)?;
+        Some(self.0.remove(i).1)
+    }
+
+    /// The same attributes and one more.
+    pub fn with(mut self, name: &str, attr: Attr) -> Attrs {
+        self.set(name, attr);
+        self
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Attr)> {
+        self.0.iter().map(|(n, a)| (&**n, a))
+    }
+
+    pub fn int(&self, name: &str) -> Option<i64> {
+        self.get(name)?.as_int()
+    }
+
+    /// A dimension or size: an integer that is not negative.
+    pub fn size(&self, name: &str) -> Option<usize> {
+        usize::try_from(self.int(name)?).ok()
+    }
+
+    pub fn str(&self, name: &str) -> Option<&str> {
+        self.get(name)?.as_str()
+    }
+
+    /// A list of dimensions or sizes; `None` if absent or of another kind.
+    pub fn sizes(&self, name: &str) -> Option<Vec<usize>> {
+        self.get(name)?.to_sizes()
+    }
+
+    pub fn ints(&self, name: &str) -> Option<Vec<i64>> {
+        self.get(name)?.to_ints()
+    }
+
+    /// Whether a flag is set: a unit attribute or `true`.
+    pub fn flag(&self, name: &str) -> bool {
+        self.get(name).and_then(Attr::as_bool).unwrap_or(false)
+    }
+}
+
+impl<'a> FromIterator<(&'a str, Attr)> for Attrs {
+    fn from_iter<T: IntoIterator<Item = (&'a str, Attr)>>(iter: T) -> Attrs {
+        iter.into_iter().fold(Attrs::new(), |attrs, (name, attr)| attrs.with(name, attr))
+    }
+}

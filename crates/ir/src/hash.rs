@@ -1,0 +1,57 @@
+//! The structure of a module without locations: the key under which executables are cached.
+
+use crate::{Attr, Attrs, Body, Module, Region};
+use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+impl Module {
+    /// Equal for modules that differ in locations and names of functions' arguments only. Stable within a process.
+    pub fn structure_hash(&self) -> u64 {
+        let mut h = DefaultHasher::new();
+        self.meshes.hash(&mut h);
+        for func in &self.funcs {
+            (&func.name, &func.result_types, &func.result_shardings).hash(&mut h);
+            func.arg_attrs.iter().chain(&func.result_attrs).for_each(|attrs| hash_attrs(attrs, &mut h));
+            hash_region(&func.body, func.body.entry(), &mut h);
+        }
+        h.finish()
+    }
+}
+
+fn hash_region(body: &Body, region: Region, h: &mut DefaultHasher) {
+    for &v in &body[region].args {
+        (v, &body[v].ty, &body[v].sharding).hash(h);
+    }
+    for &op in &body[region].ops {
+        let data = body.op(op);
+        (data.code, &data.operands[..], &data.results[..], data.regions.len()).hash(h);
+        for &v in &data.results {
+            (&body[v].ty, &body[v].sharding).hash(h);
+        }
+        hash_attrs(&data.attrs, h);
+        data.regions.iter().for_each(|&r| hash_region(body, r, h));
+    }
+}
+
+fn hash_attrs(attrs: &Attrs, h: &mut DefaultHasher) {
+    for (name, attr) in attrs.iter() {
+        name.hash(h);
+        hash_attr(attr, h);
+    }
+}
+
+fn hash_attr(attr: &Attr, h: &mut DefaultHasher) {
+    match attr {
+        Attr::Dense(literal) => {
+            (literal.dtype(), literal.shape(), literal.raw_bytes()).hash(h);
+        }
+        Attr::Array(items) => items.iter().for_each(|a| hash_attr(a, h)),
+        Attr::Dict(fields) | Attr::Record { fields, .. } => hash_attrs(fields, h),
+        Attr::Ints { values, dtype } => (values, dtype).hash(h),
+        other => {
+            let mut text = String::new();
+            write!(text, "{other:?}").expect("writing to a string");
+            text.hash(h);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! One IR for tracing, propagation, partitioning, printing and execution: StableHLO's operations with Shardy's
+//! shardings, in arenas with typed indices.
+//!
+//! It knows no operation but `func.func`, `func.return` and `func.call`: what an op means is in an [`OpTable`] that
+//! a crate above supplies (`shardwise-ops`). A [`Module`] holds functions; a [`Func`] owns one [`Body`]: the arenas of
+//! its [`Value`]s, [`Op`]s and [`Region`]s. A region is a single block: arguments and a list of ops, the last one a
+//! terminator. An op may use the values of the regions around it.
+//!
+//! Every value carries `{type, sharding, varying axes, location}` from the day it is made.
+//!
+//! Passes are functions from module to module; they build a new body with a [`Builder`] and copy what they keep with
+//! a [`Cloner`].
+
+mod attr;
+mod body;
+mod builder;
+mod cloner;
+mod entity;
+mod hash;
+mod module;
+mod op_def;
+mod ty;
+mod uses;
+mod verify;
+mod view;
+
+pub use attr::{Attr, Attrs};
+pub use body::{Body, OpData, RegionData, ValueData, ValueDef};
+pub use builder::Builder;
+pub use cloner::Cloner;
+pub use entity::{FuncId, Op, OpCode, Region, Value};
+pub use module::{Func, FuncArgAttrs, Module, Visibility};
+pub use op_def::{OpDef, OpTable};
+pub use ty::{TensorType, Type};
+pub use uses::{Use, Uses};
+pub use verify::verify;
+pub use view::OpView;
+
+/// How deep regions may nest: every walk over regions is a recursion of at most this depth.
+pub const MAX_REGION_DEPTH: usize = 128;

@@ -1,0 +1,127 @@
+//! Modules and functions.
+
+use crate::{Attrs, Body, FuncId, Op, OpTable, OpView, Type};
+use shardwise_base::{Loc, Mesh, Sharding};
+use std::ops::Index;
+use std::sync::Arc;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Visibility {
+    #[default]
+    Public,
+    Private,
+}
+
+/// What stands beside the type of a function's argument or result, without `sdy.sharding`:
+/// that is on the argument's value, or in [`Func::result_shardings`].
+pub type FuncArgAttrs = Attrs;
+
+/// A function: its name, its arguments' and results' attributes, its body.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Func {
+    pub name: Arc<str>,
+    pub visibility: Visibility,
+    pub body: Body,
+    /// One for each argument.
+    pub arg_attrs: Vec<FuncArgAttrs>,
+    pub result_types: Vec<Type>,
+    /// What is asked of each result; `None`: nothing.
+    pub result_shardings: Vec<Option<Sharding>>,
+    /// One for each result.
+    pub result_attrs: Vec<FuncArgAttrs>,
+    pub attrs: Attrs,
+    pub loc: Loc,
+}
+
+impl Func {
+    /// A public function without arguments, results or ops.
+    pub fn new(name: impl Into<Arc<str>>, loc: Loc) -> Func {
+        Func {
+            name: name.into(),
+            visibility: Visibility::Public,
+            body: Body::new(),
+            arg_attrs: vec![],
+            result_types: vec![],
+            result_shardings: vec![],
+            result_attrs: vec![],
+            attrs: Attrs::new(),
+            loc,
+        }
+    }
+
+    /// Everything but the body: the start of a pass's new version.
+    pub fn without_body(&self) -> Func {
+        Func { body: Body::new(), ..self.clone_signature() }
+    }
+
+    fn clone_signature(&self) -> Func {
+        Func {
+            name: self.name.clone(),
+            visibility: self.visibility,
+            body: Body::new(),
+            arg_attrs: self.arg_attrs.clone(),
+            result_types: self.result_types.clone(),
+            result_shardings: self.result_shardings.clone(),
+            result_attrs: self.result_attrs.clone(),
+            attrs: self.attrs.clone(),
+            loc: self.loc.clone(),
+        }
+    }
+}
+
+/// A program: meshes and functions, over a table of ops.
+#[derive(Clone)]
+pub struct Module {
+    pub name: Arc<str>,
+    pub attrs: Attrs,
+    pub meshes: Vec<Arc<Mesh>>,
+    pub funcs: Vec<Func>,
+    pub loc: Loc,
+    pub table: &'static dyn OpTable,
+}
+
+impl Module {
+    pub fn new(name: impl Into<Arc<str>>, table: &'static dyn OpTable) -> Module {
+        Module { name: name.into(), attrs: Attrs::new(), meshes: vec![], funcs: vec![], loc: Loc::UNKNOWN, table }
+    }
+
+    /// The same module without functions: the start of a pass's new version.
+    pub fn without_funcs(&self) -> Module {
+        Module { funcs: vec![], ..self.clone() }
+    }
+
+    pub fn func_id(&self, name: &str) -> Option<FuncId> {
+        self.funcs.iter().position(|f| &*f.name == name).map(FuncId::new)
+    }
+
+    pub fn func(&self, name: &str) -> Option<&Func> {
+        self.funcs.iter().find(|f| &*f.name == name)
+    }
+
+    /// The function that runs: `main`, else the first public one, else the first.
+    pub fn main(&self) -> Option<&Func> {
+        self.func("main")
+            .or_else(|| self.funcs.iter().find(|f| f.visibility == Visibility::Public))
+            .or(self.funcs.first())
+    }
+
+    pub fn mesh(&self, name: &str) -> Option<&Arc<Mesh>> {
+        self.meshes.iter().find(|m| &*m.name == name)
+    }
+
+    /// The mesh of a module that has one; of several, the first that is not maximal.
+    pub fn main_mesh(&self) -> Option<&Arc<Mesh>> {
+        self.meshes.iter().find(|m| !m.is_maximal()).or(self.meshes.first())
+    }
+
+    pub fn view<'a>(&'a self, body: &'a Body, op: Op) -> OpView<'a> {
+        OpView::new(self, body, op)
+    }
+}
+
+impl Index<FuncId> for Module {
+    type Output = Func;
+    fn index(&self, id: FuncId) -> &Func {
+        &self.funcs[id.index()]
+    }
+}

@@ -1,0 +1,129 @@
+//! Types of values.
+
+use shardwise_base::DType;
+use std::fmt;
+
+/// An array type: `tensor<8x2048xbf16>`.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct TensorType {
+    pub dtype: DType,
+    pub shape: Vec<usize>,
+}
+
+impl TensorType {
+    pub fn new(dtype: DType, shape: impl Into<Vec<usize>>) -> TensorType {
+        TensorType { dtype, shape: shape.into() }
+    }
+
+    pub fn scalar(dtype: DType) -> TensorType {
+        TensorType::new(dtype, vec![])
+    }
+
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Number of elements; the text engine and the builder refuse types for which it overflows.
+    pub fn size(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Bytes in memory; `None` if that overflows.
+    pub fn checked_bytes(&self) -> Option<usize> {
+        if self.shape.contains(&0) {
+            return Some(0);
+        }
+        let elements = self.shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
+        elements.checked_mul(self.dtype.storage_bytes()).filter(|&n| n <= isize::MAX as usize)
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.size() as u64 * self.dtype.storage_bytes() as u64
+    }
+
+    /// JAX's short form: `bf16[8,2048]`.
+    pub fn short(&self) -> String {
+        let dims: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
+        format!("{}[{}]", self.dtype.short(), dims.join(","))
+    }
+}
+
+/// The type of a value.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub enum Type {
+    Tensor(TensorType),
+    /// Orders effects.
+    Token,
+    Tuple(Vec<Type>),
+    /// What a started collective will give.
+    Future(Vec<Type>),
+}
+
+impl Type {
+    pub fn tensor(dtype: DType, shape: impl Into<Vec<usize>>) -> Type {
+        Type::Tensor(TensorType::new(dtype, shape))
+    }
+
+    pub fn as_tensor(&self) -> Option<&TensorType> {
+        match self {
+            Type::Tensor(t) => Some(t),
+            _ => None,
+        }
+    }
+
+    /// Sizes of the dimensions; empty for what is not a tensor.
+    pub fn shape(&self) -> &[usize] {
+        self.as_tensor().map_or(&[], |t| &t.shape)
+    }
+}
+
+impl From<TensorType> for Type {
+    fn from(t: TensorType) -> Type {
+        Type::Tensor(t)
+    }
+}
+
+impl fmt::Display for TensorType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("tensor<")?;
+        for n in &self.shape {
+            write!(f, "{n}x")?;
+        }
+        write!(f, "{}>", self.dtype)
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |f: &mut fmt::Formatter<'_>, types: &[Type]| {
+            for (i, t) in types.iter().enumerate() {
+                write!(f, "{}{t}", if i > 0 { ", " } else { "" })?;
+            }
+            f.write_str(">")
+        };
+        match self {
+            Type::Tensor(t) => t.fmt(f),
+            Type::Token => f.write_str("!stablehlo.token"),
+            Type::Tuple(types) => {
+                f.write_str("tuple<")?;
+                list(f, types)
+            }
+            Type::Future(types) => {
+                f.write_str("!stablehlo.future<")?;
+                list(f, types)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for TensorType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Debug for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,209 @@
+//! The verifier. It checks, in this order, and returns all that it finds:
+//!
+//! - every region of a function ends in a terminator, and no other op of it is one;
+//! - every value is used after its definition, in the region that defines it or in one within;
+//! - function results have the types that the function declares;
+//! - calls name a function of the module whose types fit, and no function calls itself;
+//! - regions nest at most [`MAX_REGION_DEPTH`](crate::MAX_REGION_DEPTH) deep;
+//! - every op's own constraints, from its row of the op table.
+
+use crate::{Body, Func, MAX_REGION_DEPTH, Module, Op, OpCode, OpView, Region, Type, Value};
+use shardwise_base::{Diagnostic, Diagnostics, did_you_mean};
+
+/// All violations, in program order.
+pub fn verify(module: &Module) -> Diagnostics {
+    let mut found = Diagnostics::default();
+    for func in &module.funcs {
+        Verifier { module, func, defined: vec![false; func.body.value_count()], found: &mut found }.run();
+    }
+    check_recursion(module, &mut found);
+    found
+}
+
+struct Verifier<'a> {
+    module: &'a Module,
+    func: &'a Func,
+    /// Values in scope.
+    defined: Vec<bool>,
+    found: &'a mut Diagnostics,
+}
+
+impl Verifier<'_> {
+    fn run(&mut self) {
+        self.region(self.func.body.entry(), 0);
+        self.results();
+    }
+
+    fn body(&self) -> &Body {
+        &self.func.body
+    }
+
+    fn region(&mut self, region: Region, depth: usize) {
+        let data = self.func.body.region(region);
+        if depth > MAX_REGION_DEPTH {
+            return self.found.push(nested_too_deep(&self.func.loc));
+        }
+        self.define(&data.args);
+        self.terminator(region);
+        for &op in &data.ops {
+            self.op(op, depth);
+        }
+        for &op in &data.ops {
+            self.undefine(&self.func.body[op].results);
+        }
+        self.undefine(&data.args);
+    }
+
+    fn define(&mut self, values: &[Value]) {
+        values.iter().for_each(|v| self.defined[v.index()] = true);
+    }
+
+    fn undefine(&mut self, values: &[Value]) {
+        values.iter().for_each(|v| self.defined[v.index()] = false);
+    }
+
+    fn op(&mut self, op: Op, depth: usize) {
+        let body = &self.func.body;
+        let view = self.module.view(body, op);
+        for (i, v) in view.operands().iter().enumerate() {
+            if !self.defined[v.index()] {
+                self.found.push(use_before_definition(&view, i));
+            }
+        }
+        for &r in view.regions() {
+            self.region(r, depth + 1);
+        }
+        if view.data().code == OpCode::CALL {
+            self.call(&view);
+        }
+        self.found.extend(self.module.table.def(view.data().code).verify(&view));
+        self.define(&self.func.body[op].results);
+    }
+
+    fn terminator(&mut self, region: Region) {
+        let ops = &self.func.body.region(region).ops;
+        let is_terminator = |op: Op| self.module.table.def(self.body()[op].code).is_terminator();
+        let Some((&last, before)) = ops.split_last() else {
+            return self.found.push(no_terminator(&self.func.loc, &self.func.name));
+        };
+        if let Some(&early) = before.iter().find(|&&op| is_terminator(op)) {
+            return self.found.push(early_terminator(&self.module.view(self.body(), early)));
+        }
+        if !is_terminator(last) {
+            self.found.push(no_terminator(&self.body()[last].loc, &self.func.name));
+        }
+    }
+
+    fn results(&mut self) {
+        let given: Vec<&Type> = self.body().results().iter().map(|&v| self.body().ty(v)).collect();
+        let declared: Vec<&Type> = self.func.result_types.iter().collect();
+        if given != declared {
+            self.found.push(result_types(self.func, &given, &declared));
+        }
+    }
+
+    fn call(&mut self, view: &OpView<'_>) {
+        let name = view.attrs().str("callee").unwrap_or("");
+        let Some(callee) = self.module.func(name) else {
+            return self.found.push(unknown_callee(view, name));
+        };
+        let given: Vec<&Type> = view.operands().iter().map(|&v| view.body.ty(v)).collect();
+        let taken: Vec<&Type> = callee.body.args().iter().map(|&v| callee.body.ty(v)).collect();
+        let results: Vec<&Type> = view.results().iter().map(|&v| view.body.ty(v)).collect();
+        if given != taken || results != callee.result_types.iter().collect::<Vec<_>>() {
+            self.found.push(call_types(view, callee, &taken));
+        }
+    }
+}
+
+/// Names of the functions that ops of `func` refer to.
+fn callees<'a>(func: &'a Func) -> impl Iterator<Item = &'a str> + 'a {
+    func.body.walk().into_iter().flat_map(|op| {
+        let data = func.body.op(op);
+        ["callee", "decomposition"].into_iter().filter_map(|name| data.attrs.str(name))
+    })
+}
+
+/// Reports each function that can reach itself by calls.
+fn check_recursion(module: &Module, found: &mut Diagnostics) {
+    // 0: not seen, 1: on the path, 2: done. An explicit stack: a chain of calls may be long.
+    let mut state = vec![0u8; module.funcs.len()];
+    for start in 0..module.funcs.len() {
+        let mut stack = vec![(start, false)];
+        while let Some((f, done)) = stack.pop() {
+            if done {
+                state[f] = 2;
+                continue;
+            }
+            if state[f] != 0 {
+                continue;
+            }
+            state[f] = 1;
+            stack.push((f, true));
+            for callee in callees(&module.funcs[f]).filter_map(|name| module.func_id(name)) {
+                match state[callee.index()] {
+                    0 => stack.push((callee.index(), false)),
+                    1 => found.push(recursive(&module.funcs[f], &module[callee])),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+fn types(list: &[&Type]) -> String {
+    let names: Vec<String> = list.iter().map(ToString::to_string).collect();
+    format!("({})", names.join(", "))
+}
+
+fn nested_too_deep(loc: &shardwise_base::Loc) -> Diagnostic {
+    Diagnostic::error("region-depth", loc, format!("regions are nested more than {MAX_REGION_DEPTH} deep"))
+        .help("move inner regions into functions of their own")
+}
+
+fn no_terminator(loc: &shardwise_base::Loc, func: &str) -> Diagnostic {
+    Diagnostic::error("region-terminator", loc, format!("a region of `@{func}` does not end in a return"))
+        .help("end it with `stablehlo.return`, `sdy.return` or `return`")
+}
+
+fn early_terminator(view: &OpView<'_>) -> Diagnostic {
+    Diagnostic::error("region-terminator", view.loc(), format!("`{}` stands before the end of its region", view.name()))
+        .help("remove what follows it, or the return")
+}
+
+fn use_before_definition(view: &OpView<'_>, index: usize) -> Diagnostic {
+    let message = format!("operand {index} of `{}` is used before it is defined", view.name());
+    Diagnostic::error("value-dominance", view.loc(), message)
+        .help("a value is visible after its definition, in its own region and in those within")
+}
+
+fn result_types(func: &Func, given: &[&Type], declared: &[&Type]) -> Diagnostic {
+    Diagnostic::error("func-results", &func.loc, format!("`@{}` returns other types than it declares", func.name))
+        .facts(format!("returned: {}", types(given)))
+        .expected(types(declared))
+}
+
+fn unknown_callee(view: &OpView<'_>, name: &str) -> Diagnostic {
+    let d = Diagnostic::error("call-callee", view.loc(), format!("there is no function `@{name}` to call"));
+    match did_you_mean(name, view.module.funcs.iter().map(|f| &*f.name)) {
+        Some(near) => d.help(format!("did you mean `@{near}`?")),
+        None => d,
+    }
+}
+
+fn call_types(view: &OpView<'_>, callee: &Func, taken: &[&Type]) -> Diagnostic {
+    let given: Vec<&Type> = view.operands().iter().map(|&v| view.body.ty(v)).collect();
+    let results: Vec<&Type> = callee.result_types.iter().collect();
+    Diagnostic::error("call-types", view.loc(), format!("the call of `@{}` does not fit its types", callee.name))
+        .facts(format!("called with {}", types(&given)))
+        .expected(format!("{} -> {}", types(taken), types(&results)))
+}
+
+fn recursive(caller: &Func, callee: &Func) -> Diagnostic {
+    Diagnostic::error(
+        "call-recursion",
+        &caller.loc,
+        format!("`@{}` can reach itself through `@{}`", callee.name, caller.name),
+    )
+    .help("write the repetition as a `stablehlo.while`")
+}

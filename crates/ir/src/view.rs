@@ -1,0 +1,111 @@
+//! An op seen with its surroundings: what the facts of the op table are computed from.
+
+use crate::{Attr, Attrs, Body, Module, Op, OpData, Region, TensorType, Type, Value};
+use shardwise_base::{Loc, Sharding};
+
+/// An op in its body and module. Cheap to copy.
+#[derive(Clone, Copy)]
+pub struct OpView<'a> {
+    pub module: &'a Module,
+    pub body: &'a Body,
+    pub op: Op,
+}
+
+impl<'a> OpView<'a> {
+    pub fn new(module: &'a Module, body: &'a Body, op: Op) -> OpView<'a> {
+        OpView { module, body, op }
+    }
+
+    pub fn data(&self) -> &'a OpData {
+        self.body.op(self.op)
+    }
+
+    pub fn name(&self) -> &'static str {
+        self.module.table.def(self.data().code).name()
+    }
+
+    pub fn loc(&self) -> &'a Loc {
+        &self.data().loc
+    }
+
+    pub fn operands(&self) -> &'a [Value] {
+        &self.data().operands
+    }
+
+    pub fn results(&self) -> &'a [Value] {
+        &self.data().results
+    }
+
+    pub fn regions(&self) -> &'a [Region] {
+        &self.data().regions
+    }
+
+    pub fn operand(&self, i: usize) -> Value {
+        self.operands()[i]
+    }
+
+    pub fn result(&self, i: usize) -> Value {
+        self.results()[i]
+    }
+
+    pub fn operand_type(&self, i: usize) -> &'a Type {
+        self.body.ty(self.operand(i))
+    }
+
+    pub fn result_type(&self, i: usize) -> &'a Type {
+        self.body.ty(self.result(i))
+    }
+
+    /// The tensor type of operand `i`. Panics on another type: `verify` has seen to it.
+    pub fn operand_tensor(&self, i: usize) -> &'a TensorType {
+        self.operand_type(i).as_tensor().expect("a tensor operand")
+    }
+
+    /// The tensor type of result `i`. Panics on another type: `verify` has seen to it.
+    pub fn result_tensor(&self, i: usize) -> &'a TensorType {
+        self.result_type(i).as_tensor().expect("a tensor result")
+    }
+
+    pub fn operand_shape(&self, i: usize) -> &'a [usize] {
+        self.operand_type(i).shape()
+    }
+
+    pub fn result_shape(&self, i: usize) -> &'a [usize] {
+        self.result_type(i).shape()
+    }
+
+    pub fn operand_sharding(&self, i: usize) -> Option<&'a Sharding> {
+        self.body.sharding(self.operand(i))
+    }
+
+    pub fn result_sharding(&self, i: usize) -> Option<&'a Sharding> {
+        self.body.sharding(self.result(i))
+    }
+
+    pub fn attrs(&self) -> &'a Attrs {
+        &self.data().attrs
+    }
+
+    pub fn attr(&self, name: &str) -> Option<&'a Attr> {
+        self.attrs().get(name)
+    }
+
+    /// A list of dimensions or sizes; empty if absent.
+    pub fn sizes(&self, name: &str) -> Vec<usize> {
+        self.attrs().sizes(name).unwrap_or_default()
+    }
+
+    pub fn ints(&self, name: &str) -> Vec<i64> {
+        self.attrs().ints(name).unwrap_or_default()
+    }
+
+    /// The view of the op that makes operand `i`, if it is not an argument.
+    pub fn operand_def(&self, i: usize) -> Option<OpView<'a>> {
+        self.body.def_op(self.operand(i)).map(|op| OpView { op, ..*self })
+    }
+
+    /// The op that holds the region that this op stands in.
+    pub fn at(&self, op: Op) -> OpView<'a> {
+        OpView { op, ..*self }
+    }
+}

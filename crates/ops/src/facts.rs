@@ -1,0 +1,191 @@
+//! What is asked of every op. Each fact is required; "none" is a value with its reason.
+
+use crate::Opcode;
+use shardwise_base::{Diagnostic, Diagnostics, Literal, Sharding};
+use shardwise_ir::{Attrs, Builder, Op, OpView, Region, Type, Value};
+
+/// How an op takes part in the rounds of propagation (Shardy's op-priorities).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PropagationClass {
+    /// One factor for each dimension, the same in every tensor.
+    Elementwise,
+    /// Moves elements without changing their number: reshape, transpose.
+    PassThrough,
+    /// Dynamic slices and their updates: forward only in the first rounds.
+    DynamicSlice,
+    /// Backward only in the middle rounds.
+    Broadcast,
+    Other,
+}
+
+/// How partial results over a sharded reduction factor become the result.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ReduceKind {
+    Add,
+    Mul,
+    Max,
+    Min,
+    And,
+    Or,
+}
+
+/// What [`ReduceKind`] an op's reduction factors have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Combine {
+    With(ReduceKind),
+    /// No reduction factor may be sharded, because ….
+    No(&'static str),
+}
+
+/// What running an op does beside computing its results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effects {
+    /// Nothing: may be removed, repeated, moved.
+    Pure,
+    /// Must stay in order with other ordered ops.
+    Ordered,
+    /// Its result differs from device to device (an index, a collective's group).
+    PerDevice,
+}
+
+/// In which operands an op is linear (all others held fixed).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Linear {
+    No,
+    /// In all of them together: `add`, `reshape`, `reduce` with `add`.
+    Jointly,
+    /// In each by itself: `multiply`, `dot_general`.
+    Each,
+    /// In these only, jointly (a bit for each operand): `select` in its branches, `divide` in its numerator.
+    In(u32),
+}
+
+/// How Explicit mode types the op.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ExplicitPolicy {
+    /// By its factor rule; conflicts are errors that ask.
+    ByRule,
+    /// The program must say the result's layout if this is not clear.
+    Ask(&'static str),
+    /// Not seen by Explicit mode, because ….
+    Not(&'static str),
+}
+
+/// Who gives the op its meaning when it runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Semantics {
+    /// [`Facts::eval`], of its operands' values.
+    Pure,
+    /// The engine: regions run or not, or again.
+    Control,
+    /// The engine: values of other devices are needed.
+    Collective,
+    /// Never runs: a mark for passes, and the identity otherwise.
+    Identity,
+}
+
+/// What the op costs on one device, from its types.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Cost {
+    pub flops: f64,
+    pub bytes_read: u64,
+    pub bytes_written: u64,
+}
+
+/// One equation between values that must be sharded alike: `owner` carries the sharding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DataFlowEdge {
+    /// Operands and values that inner regions give.
+    pub sources: Vec<Value>,
+    pub owner: Value,
+    /// Arguments of inner regions.
+    pub targets: Vec<Value>,
+}
+
+/// Whether shardings flow through an op by edges instead of a rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DataFlow {
+    None,
+    Edges(Vec<DataFlowEdge>),
+}
+
+/// Why evaluation stopped.
+pub type EvalError = Diagnostic;
+
+/// Runs the regions of an op that is being evaluated: reducers, comparators.
+pub trait RegionEval {
+    /// Gives what the region returns for these arguments. Steps count against the caller's fuel.
+    fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError>;
+}
+
+/// What an op sees when global shapes become per-device shapes.
+pub struct LocalizeCx<'a, 'b> {
+    /// The op with global types; shardings of operands and results agree with its rule.
+    pub op: OpView<'a>,
+    /// The per-device operands, in the body being built.
+    pub operands: &'a [Value],
+    /// The op's regions, already in the body being built.
+    pub regions: Vec<Region>,
+    /// What each operand and result lies like; never `None` for a tensor.
+    pub operand_shardings: Vec<Option<Sharding>>,
+    pub result_shardings: Vec<Option<Sharding>>,
+    /// Per-device types of the results.
+    pub result_types: Vec<Type>,
+    pub builder: &'a mut Builder<'b>,
+}
+
+impl LocalizeCx<'_, '_> {
+    /// The same op with per-device operands and types, and these attributes.
+    pub fn same_op_with(&mut self, attrs: Attrs) -> Vec<Value> {
+        let code = self.op.data().code;
+        let (regions, types) = (std::mem::take(&mut self.regions), self.result_types.clone());
+        let op: Op = self.builder.op_with_regions(code, self.operands.iter().copied(), attrs, regions, types);
+        self.builder.body.op_mut(op).reason = self.op.data().reason.clone();
+        self.builder.body[op].results.to_vec()
+    }
+
+    /// The same op with per-device operands and types: right for every op whose attributes hold no sizes or positions
+    /// along a sharded dimension.
+    pub fn same_op(&mut self) -> Vec<Value> {
+        self.same_op_with(self.op.attrs().clone())
+    }
+}
+
+/// The facts of one op or of a family that answers for its members (told apart by `view.data().code`).
+pub trait Facts: Sync {
+    /// Checks operands, attributes and regions, and gives the result types. Labels are the spec's (`add_c1`).
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
+
+    fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass;
+
+    fn data_flow(&self, op: &OpView<'_>) -> DataFlow;
+
+    fn combine(&self, op: &OpView<'_>) -> Combine;
+
+    /// The element that padding of operand `index` along a reduction factor must hold, so that it adds nothing.
+    fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal>;
+
+    /// Makes the per-device op.
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic>;
+
+    fn semantics(&self, op: &OpView<'_>) -> Semantics;
+
+    /// The reference: plain and slow. Called only where [`Semantics::Pure`].
+    fn eval(
+        &self,
+        op: &OpView<'_>,
+        operands: &[Literal],
+        regions: &mut dyn RegionEval,
+    ) -> Result<Vec<Literal>, EvalError>;
+
+    fn cost(&self, op: &OpView<'_>) -> Cost;
+
+    fn effects(&self, op: &OpView<'_>) -> Effects;
+
+    fn linear(&self, op: &OpView<'_>) -> Linear;
+
+    fn explicit(&self, op: &OpView<'_>) -> ExplicitPolicy;
+
+    /// A module whose `@main` holds one op of this kind, for hygiene tests and docs.
+    fn example(&self, op: Opcode) -> &'static str;
+}

@@ -1,0 +1,21 @@
+//! The op table: what every pass and engine needs to know of each op, and no algorithm.
+//!
+//! An op is a row: a name, and a [`Facts`] implementation that answers for it (often a family that answers for many:
+//! all unary elementwise ops are one). Generic algorithms (propagation, partitioning, evaluation) read the facts and
+//! never match on a name. Adding an op touches its file, one line of the table in `table.rs`, its line in
+//! `syntax/mod.rs`, and a filetest.
+
+mod build;
+mod facts;
+mod table;
+
+pub mod elementwise;
+pub mod structure;
+pub mod syntax;
+
+pub use build::{build, infer};
+pub use facts::{
+    Combine, Cost, DataFlow, DataFlowEdge, Effects, EvalError, ExplicitPolicy, Facts, Linear, LocalizeCx,
+    PropagationClass, ReduceKind, RegionEval, Semantics,
+};
+pub use table::{OPS, Opcode};
