@@ -1,0 +1,252 @@
+//! The formulas of the vectorised `f32` functions, over [`Lanes`].
+//!
+//! All are polynomials after an argument reduction, without tables. The largest errors in ulps, over all floats, are in the
+//! tests of `scalar`. NaN, infinities, zeros' signs and subnormal results are as IEEE 754 and C define them.
+
+use crate::lanes::{Lanes, power_of_two};
+
+const LOG2_E: f32 = std::f32::consts::LOG2_E;
+/// `ln 2` in two parts; the first has 16 bits, so its small multiples are exact.
+const LN2_HI: f32 = 0.693_145_75;
+const LN2_LO: f32 = 1.428_606_8e-6;
+/// Adding this rounds to an integer, which the low bits of the sum then hold.
+const MAGIC: f32 = 12_582_912.0;
+const SIGN: u32 = 0x8000_0000;
+/// Below this, `x` is the correctly rounded `expm1(x)` and `log1p(x)`.
+const TINY: f32 = 2.980_232_2e-8;
+
+#[inline(always)]
+fn horner<V: Lanes>(x: V, coefficients: &[f32]) -> V {
+    let mut sum = V::splat(coefficients[0]);
+    for &c in &coefficients[1..] {
+        sum = sum.fma(x, V::splat(c));
+    }
+    sum
+}
+
+#[inline(always)]
+fn absolute<V: Lanes>(x: V) -> V {
+    x.bit_and(V::splat_bits(!SIGN))
+}
+
+#[inline(always)]
+fn with_sign_of<V: Lanes>(magnitude: V, x: V) -> V {
+    magnitude.bit_or(x.bit_and(V::splat_bits(SIGN)))
+}
+
+/// `x = n ln 2 + r`: returns `n` and `exp(r) - 1`.
+#[inline(always)]
+fn reduced_exp<V: Lanes>(x: V) -> (V, V) {
+    let magic = V::splat(MAGIC);
+    let n = x.fma(V::splat(LOG2_E), magic).sub(magic);
+    let r = n.fma(V::splat(-LN2_LO), n.fma(V::splat(-LN2_HI), x));
+    let q = horner(r, &[1.392_618_2e-3, 8.363_178e-3, 4.166_655_6e-2, 0.166_665_76, 0.5]);
+    (n, r.mul(r).fma(q, r))
+}
+
+/// `e^x`.
+#[inline(always)]
+pub fn exp<V: Lanes>(x: V) -> V {
+    let x = V::splat(89.0).lesser(V::splat(-104.0).greater(x));
+    let (n, p) = reduced_exp(x);
+    p.add(V::splat(1.0)).scale(n)
+}
+
+/// `e^x - 1`.
+#[inline(always)]
+pub fn expm1<V: Lanes>(x: V) -> V {
+    let (n, p) = reduced_exp(V::splat(89.0).lesser(V::splat(-20.0).greater(x)));
+    let magic = V::splat(MAGIC);
+    let half_power = power_of_two(n.add(magic).int_sub(magic.int_add(V::splat_bits(1))));
+    let half = half_power.fma(p, half_power.sub(V::splat(0.5)));
+    V::choose(absolute(x).lt(V::splat(TINY)), x, half.add(half))
+}
+
+/// The hyperbolic tangent.
+#[inline(always)]
+pub fn tanh<V: Lanes>(x: V) -> V {
+    let magnitude = V::splat(10.0).lesser(absolute(x));
+    let (n, p) = reduced_exp(magnitude.add(magnitude));
+    let magic = V::splat(MAGIC);
+    let power = power_of_two(n.add(magic).int_sub(magic));
+    let e = power.fma(p, power.sub(V::splat(1.0)));
+    with_sign_of(e.div(e.add(V::splat(2.0))), x)
+}
+
+/// `1 / (1 + e^-x)`.
+#[inline(always)]
+pub fn logistic<V: Lanes>(x: V) -> V {
+    let e = exp(x.bit_or(V::splat_bits(SIGN)));
+    let one = V::splat(1.0);
+    V::choose(x.lt(V::splat(0.0)), e, one).div(e.add(one))
+}
+
+/// Splits normal positive `x = 2^k m`, `m` in `[sqrt 1/2, sqrt 2)`; returns the words `k` and `m`.
+#[inline(always)]
+fn split<V: Lanes>(x: V) -> (V, V) {
+    let root_half = V::splat_bits(0x3f35_04f3);
+    let word = x.int_sub(root_half);
+    let m = word.bit_and(V::splat_bits(0x007f_ffff)).int_add(root_half);
+    (word.int_sar::<23>(), m)
+}
+
+/// `k ln 2 + ln(1 + f)` for `1 + f` in `[sqrt 1/2, sqrt 2)`.
+#[inline(always)]
+fn log_of_split<V: Lanes>(k: V, f: V) -> V {
+    const P: [f32; 9] = [
+        7.037_683_6e-2,
+        -0.115_146_1,
+        0.116_769_98,
+        -0.124_201_41,
+        0.142_493_23,
+        -0.166_680_58,
+        0.200_007_15,
+        -0.249_999_94,
+        0.333_333_3,
+    ];
+    let square = f.mul(f);
+    let y = horner(f, &P).mul(f).mul(square);
+    let y = square.fma(V::splat(-0.5), k.fma(V::splat(LN2_LO), y));
+    k.fma(V::splat(LN2_HI), f.add(y))
+}
+
+/// `y`, the logarithm of finite positive `u`, set right for `u` negative, zero, infinite or NaN.
+#[inline(always)]
+fn log_domain<V: Lanes>(u: V, y: V) -> V {
+    let zero = V::splat(0.0);
+    let y = V::choose(zero.lt(u), y, V::splat(f32::NAN));
+    let y = V::choose(u.eq(zero), V::splat(f32::NEG_INFINITY), y);
+    V::choose(u.eq(V::splat(f32::INFINITY)), u, y)
+}
+
+/// The natural logarithm.
+#[inline(always)]
+pub fn log<V: Lanes>(x: V) -> V {
+    let subnormal = x.lt(V::splat(f32::MIN_POSITIVE));
+    let normal = V::choose(subnormal, x.mul(V::splat(8_388_608.0)), x);
+    let shift = V::choose(subnormal, V::splat(-23.0), V::splat(0.0));
+    let (k, m) = split(normal);
+    let y = log_of_split(k.int_to_float().add(shift), m.sub(V::splat(1.0)));
+    log_domain(x, y)
+}
+
+/// `ln(1 + x)`.
+#[inline(always)]
+pub fn log1p<V: Lanes>(x: V) -> V {
+    let one = V::splat(1.0);
+    let u = one.add(x);
+    let rounded_x = u.sub(one);
+    let lost = one.sub(u.sub(rounded_x)).add(x.sub(rounded_x));
+    let (k, m) = split(u);
+    let inverse_power = V::splat_bits(127).int_sub(k).int_shl::<23>();
+    let above = m.sub(one);
+    let f = V::choose(x.lt(V::splat(33_554_432.0)), lost.fma(inverse_power, above), above);
+    let y = log_domain(u, log_of_split(k.int_to_float(), f));
+    V::choose(absolute(x).lt(V::splat(TINY)), x, y)
+}
+
+/// The error function.
+#[inline(always)]
+pub fn erf<V: Lanes>(x: V) -> V {
+    const P: [f32; 5] = [2.290_506_6e-4, 3.408_291e-3, 5.095_569_5e-2, 0.185_208_32, 1.128_379_1];
+    const Q: [f32; 7] = [
+        -1.179_160_3e-7,
+        2.354_796_7e-5,
+        1.017_962_5e-3,
+        1.407_047e-2,
+        0.110_985_05,
+        0.497_469_25,
+        1.0,
+    ];
+    const ONE_FROM: f32 = 3.743_921;
+    let x = V::splat(ONE_FROM).lesser(V::splat(-ONE_FROM).greater(x));
+    let square = x.mul(x);
+    x.mul(horner(square, &P)).div(horner(square, &Q))
+}
+
+/// The inverse of the error function (Giles' approximation).
+#[inline(always)]
+pub fn erf_inv<V: Lanes>(x: V) -> V {
+    const CENTRE: [f32; 9] = [
+        2.810_226_4e-8,
+        3.432_739_4e-7,
+        -3.523_387_7e-6,
+        -4.391_506_5e-6,
+        2.185_808_7e-4,
+        -1.253_725e-3,
+        -4.177_681_6e-3,
+        0.246_640_73,
+        1.501_409_4,
+    ];
+    const TAIL: [f32; 9] = [
+        -2.002_142_6e-4,
+        1.009_505_6e-4,
+        1.349_343_2e-3,
+        -3.673_428_4e-3,
+        5.739_507_7e-3,
+        -7.622_461_3e-3,
+        9.438_870_5e-3,
+        1.001_674,
+        2.832_976_8,
+    ];
+    let one = V::splat(1.0);
+    let w = log(one.sub(x).mul(one.add(x))).bit_xor(V::splat_bits(SIGN));
+    let centre = w.lt(V::splat(5.0));
+    let w = V::choose(centre, w.sub(V::splat(2.5)), w.sqrt().sub(V::splat(3.0)));
+    let pick = |i: usize| V::choose(centre, V::splat(CENTRE[i]), V::splat(TAIL[i]));
+    let mut p = pick(0);
+    for i in 1..9 {
+        p = p.fma(w, pick(i));
+    }
+    let infinite = x.mul(V::splat(f32::INFINITY));
+    V::choose(absolute(x).eq(one), infinite, x.mul(p))
+}
+
+/// Beyond this, reduction by a three-part pi/2 would lose bits, and lanes go to `f64` one by one.
+const REDUCTION_LIMIT: f32 = 65_536.0;
+
+/// `x = j pi/2 + r`: returns the word `j` (its low bits) and `r`.
+#[inline(always)]
+fn quarter_turns<V: Lanes>(x: V) -> (V, V) {
+    let magic = V::splat(MAGIC);
+    let t = x.fma(V::splat(std::f32::consts::FRAC_2_PI), magic);
+    let j = t.sub(magic);
+    let r = j.fma(V::splat(-1.570_796_4), x);
+    let r = j.fma(V::splat(4.371_139e-8), r);
+    (t, j.fma(V::splat(1.715_124_5e-15), r))
+}
+
+/// The sine of `x` turned by `quarters` quarter turns, `x` within the reduction limit.
+#[inline(always)]
+fn turned_sine<V: Lanes>(x: V, quarters: u32) -> V {
+    let (t, r) = quarter_turns(x);
+    let j = t.int_add(V::splat_bits(quarters));
+    let square = r.mul(r);
+    let s = horner(square, &[-1.951_529_6e-4, 8.332_161e-3, -0.166_666_55]);
+    let sine = square.mul(r).fma(s, r);
+    let c = horner(square, &[2.443_315_7e-5, -1.388_731_6e-3, 4.166_664_6e-2, -0.5]);
+    let cosine = square.fma(c, V::splat(1.0));
+    let odd = j.bit_and(V::splat_bits(1)).int_to_float();
+    let value = V::choose(odd.eq(V::splat(0.0)), sine, cosine);
+    value.bit_xor(j.bit_and(V::splat_bits(2)).int_shl::<30>())
+}
+
+/// The sine.
+#[inline(always)]
+pub fn sin<V: Lanes>(x: V) -> V {
+    let y = V::choose(absolute(x).lt(V::splat(TINY)), x, turned_sine(x, 0));
+    y.patch(V::splat(REDUCTION_LIMIT).lt(absolute(x)), x, |x| libm::sin(f64::from(x)) as f32)
+}
+
+/// The cosine.
+#[inline(always)]
+pub fn cos<V: Lanes>(x: V) -> V {
+    let y = turned_sine(x, 1);
+    y.patch(V::splat(REDUCTION_LIMIT).lt(absolute(x)), x, |x| libm::cos(f64::from(x)) as f32)
+}
+
+/// `1 / sqrt(x)`, both rounded.
+#[inline(always)]
+pub fn rsqrt<V: Lanes>(x: V) -> V {
+    V::splat(1.0).div(x.sqrt())
+}

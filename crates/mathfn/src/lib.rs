@@ -1,0 +1,22 @@
+//! Mathematical functions whose results are the same bits on every machine and in every engine.
+//!
+//! The one idea: each `f32` function is one formula over [`Lanes`], a handful of operations that IEEE 754 rounds exactly
+//! (add, fused multiply-add, divide, square root, bit tricks). A plain `f32` is one lane; a vector register is many. So the
+//! reference interpreter, which calls [`exp_f32`], and an engine, which calls [`formula::exp`] on registers, agree **bitwise**.
+//!
+//! `f64` functions, and the `f32` functions that no engine vectorises, are those of the `libm` crate (the latter rounded
+//! once from `f64`). [`order`] fixes the order in which reductions add.
+//!
+//! ```
+//! use shardwise_mathfn::{exp_f32, tanh_f32};
+//! assert_eq!(exp_f32(0.0), 1.0);
+//! assert_eq!(tanh_f32(-40.0), -1.0);
+//! ```
+
+pub mod formula;
+pub mod lanes;
+pub mod order;
+mod scalar;
+
+pub use lanes::Lanes;
+pub use scalar::*;

@@ -1,0 +1,106 @@
+//! The order in which reductions combine their elements: a function of the shape alone.
+//!
+//! Drop the dimensions of size 1 of the reduced operand and merge neighbours that are both kept or both reduced. If the
+//! innermost dimension is then reduced, its elements form the *rows* of a result element; else each element is a row of its
+//! own. With `op` and its identity:
+//!
+//! 1. A row of [`SEGMENT`] elements or fewer: element `i` is folded into partial `i % lanes`, in increasing `i`, all partials
+//!    starting at the identity; then the upper half of the partials is folded into the lower half until one is left
+//!    (`lanes` is [`LANES_32`] for types computed in 32 bits, [`LANES_64`] for those in 64 bits).
+//! 2. A longer row: its segments' results are folded from the left, starting with the first.
+//! 3. The rows of one result element, in row-major order, are folded from the left in chunks of [`CHUNK`] rows, each chunk
+//!    starting with its first row; then the chunks' results are folded from the left.
+//! 4. The result is `op(init, total)`, or `init` if there was no element.
+//!
+//! Sums of `bf16` and `f16` are computed in `f32` and rounded once, after step 4.
+
+/// The longest row that is folded at once.
+pub const SEGMENT: usize = 16_384;
+/// How many rows are folded into one chunk.
+pub const CHUNK: usize = 256;
+/// Partial results of a row whose elements are computed in 32 bits or fewer.
+pub const LANES_32: usize = 64;
+/// Partial results of a row whose elements are computed in 64 bits.
+pub const LANES_64: usize = 32;
+
+/// Folds `rows` rows of `row_len` elements each, as the module says (without step 4); `None` if there are no elements.
+///
+/// `get(i)` is the element `i` in row-major order of the reduced dimensions.
+pub fn fold<T: Copy>(
+    rows: usize,
+    row_len: usize,
+    lanes: usize,
+    identity: T,
+    get: impl Fn(usize) -> T,
+    op: impl Fn(T, T) -> T,
+) -> Option<T> {
+    if row_len == 0 {
+        return None;
+    }
+    let row = |r: usize| fold_row(row_len, lanes, identity, |i| get(r * row_len + i), &op);
+    (0..rows.div_ceil(CHUNK))
+        .filter_map(|c| (c * CHUNK..rows.min((c + 1) * CHUNK)).map(row).reduce(&op))
+        .reduce(&op)
+}
+
+/// Folds one row (steps 1 and 2); a row of one element is that element.
+pub fn fold_row<T: Copy>(len: usize, lanes: usize, identity: T, get: impl Fn(usize) -> T, op: impl Fn(T, T) -> T) -> T {
+    if len == 1 {
+        return get(0);
+    }
+    (0..len.div_ceil(SEGMENT))
+        .map(|s| fold_segment(s * SEGMENT, len.min((s + 1) * SEGMENT), lanes, identity, &get, &op))
+        .reduce(&op)
+        .unwrap_or(identity)
+}
+
+fn fold_segment<T: Copy>(
+    start: usize,
+    end: usize,
+    lanes: usize,
+    identity: T,
+    get: impl Fn(usize) -> T,
+    op: impl Fn(T, T) -> T,
+) -> T {
+    let mut partials = vec![identity; lanes];
+    for i in start..end {
+        let lane = (i - start) % lanes;
+        partials[lane] = op(partials[lane], get(i));
+    }
+    let mut live = lanes;
+    while live > 1 {
+        live /= 2;
+        for i in 0..live {
+            partials[i] = op(partials[i], partials[i + live]);
+        }
+    }
+    partials[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_integers_sum_exactly() {
+        for (rows, len) in [(1, 1), (3, 7), (1, 64), (600, 1), (2, 40_000), (257, 65)] {
+            let total = fold(rows, len, LANES_32, 0.0, |i| (i % 13) as f64, |a, b| a + b);
+            let naive: f64 = (0..rows * len).map(|i| (i % 13) as f64).sum();
+            assert_eq!(total, Some(naive));
+        }
+    }
+
+    #[test]
+    fn nothing_folds_to_nothing() {
+        assert_eq!(fold(0, 5, 64, 0, |_| 1, |a, b| a + b), None);
+        assert_eq!(fold(5, 0, 64, 0, |_| 1, |a, b| a + b), None);
+    }
+
+    #[test]
+    fn partials_are_taken_in_the_documented_order() {
+        let text = |a: u64, b: u64| a.wrapping_mul(31).wrapping_add(b);
+        let by_hand = (0..4u64).map(|lane| (0..3).fold(7, |sum, j| text(sum, lane + 4 * j))).collect::<Vec<_>>();
+        let expected = text(text(by_hand[0], by_hand[2]), text(by_hand[1], by_hand[3]));
+        assert_eq!(fold_row(12, 4, 7, |i| i as u64, text), expected);
+    }
+}
