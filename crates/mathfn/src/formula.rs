@@ -148,16 +148,9 @@ pub fn log1p<V: Lanes>(x: V) -> V {
 /// The error function.
 #[inline(always)]
 pub fn erf<V: Lanes>(x: V) -> V {
-    const P: [f32; 5] = [2.290_506_6e-4, 3.408_291e-3, 5.095_569_5e-2, 0.185_208_32, 1.128_379_1];
-    const Q: [f32; 7] = [
-        -1.179_160_3e-7,
-        2.354_796_7e-5,
-        1.017_962_5e-3,
-        1.407_047e-2,
-        0.110_985_05,
-        0.497_469_25,
-        1.0,
-    ];
+    const P: [f32; 5] = [2.290_506_6e-4, 3.408_291e-3, 5.095_569_5e-2, 0.185_208_32, std::f32::consts::FRAC_2_SQRT_PI];
+    const Q: [f32; 7] =
+        [-1.179_160_3e-7, 2.354_796_7e-5, 1.017_962_5e-3, 1.407_047e-2, 0.110_985_05, 0.497_469_25, 1.0];
     const ONE_FROM: f32 = 3.743_921;
     let x = V::splat(ONE_FROM).lesser(V::splat(-ONE_FROM).greater(x));
     let square = x.mul(x);

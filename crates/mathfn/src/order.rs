@@ -38,9 +38,7 @@ pub fn fold<T: Copy>(
         return None;
     }
     let row = |r: usize| fold_row(row_len, lanes, identity, |i| get(r * row_len + i), &op);
-    (0..rows.div_ceil(CHUNK))
-        .filter_map(|c| (c * CHUNK..rows.min((c + 1) * CHUNK)).map(row).reduce(&op))
-        .reduce(&op)
+    (0..rows.div_ceil(CHUNK)).filter_map(|c| (c * CHUNK..rows.min((c + 1) * CHUNK)).map(row).reduce(&op)).reduce(&op)
 }
 
 /// Folds one row (steps 1 and 2); a row of one element is that element.
