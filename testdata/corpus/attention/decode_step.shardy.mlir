@@ -24,29 +24,32 @@ module @jit_decode_step attributes {mhlo.num_partitions = 8 : i32, mhlo.num_repl
     %20 = stablehlo.broadcast_in_dim %arg5, dims = [] : (tensor<i32>) -> tensor<16xi32>
     %21 = stablehlo.compare LE, %19, %20, SIGNED : (tensor<16xi32>, tensor<16xi32>) -> tensor<16xi1>
     %22 = sdy.constant dense<-1.000000e+09> : tensor<f32>
-    %23 = call @_where(%21, %18, %22) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : (tensor<16xi1>, tensor<4x4x16xf32>, tensor<f32>) -> tensor<4x4x16xf32>
-    %24 = sdy.constant dense<0xFF800000> : tensor<f32>
-    %25 = stablehlo.reduce(%23 init: %24) applies stablehlo.maximum across dimensions = [2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}]>]>} : (tensor<4x4x16xf32>, tensor<f32>) -> tensor<4x4xf32>
-    %26 = sdy.constant dense<0xFF800000> : tensor<f32>
-    %27 = stablehlo.broadcast_in_dim %26, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}]>]>} : (tensor<f32>) -> tensor<4x4xf32>
-    %28 = stablehlo.maximum %27, %25 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}]>]>} : tensor<4x4xf32>
-    %29 = stablehlo.broadcast_in_dim %28, dims = [0, 1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : (tensor<4x4xf32>) -> tensor<4x4x1xf32>
-    %30 = stablehlo.broadcast_in_dim %29, dims = [0, 1, 2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : (tensor<4x4x1xf32>) -> tensor<4x4x16xf32>
-    %31 = stablehlo.subtract %23, %30 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : tensor<4x4x16xf32>
-    %32 = stablehlo.exponential %31 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : tensor<4x4x16xf32>
-    %33 = sdy.constant dense<0.000000e+00> : tensor<f32>
-    %34 = stablehlo.reduce(%32 init: %33) applies stablehlo.add across dimensions = [2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}]>]>} : (tensor<4x4x16xf32>, tensor<f32>) -> tensor<4x4xf32>
-    %35 = stablehlo.broadcast_in_dim %34, dims = [0, 1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : (tensor<4x4xf32>) -> tensor<4x4x1xf32>
-    %36 = stablehlo.broadcast_in_dim %35, dims = [0, 1, 2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : (tensor<4x4x1xf32>) -> tensor<4x4x16xf32>
-    %37 = stablehlo.divide %32, %36 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : tensor<4x4x16xf32>
-    %38 = stablehlo.dot_general %37, %17, batching_dims = [0, 1] x [0, 2], contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : (tensor<4x4x16xf32>, tensor<4x16x4x8xf32>) -> tensor<4x4x8xf32>
-    return %38, %8, %17 : tensor<4x4x8xf32>, tensor<4x16x4x8xf32>, tensor<4x16x4x8xf32>
-  }
-  func.func private @_where(%arg0: tensor<16xi1>, %arg1: tensor<4x4x16xf32>, %arg2: tensor<f32>) -> tensor<4x4x16xf32> {
-    %0 = stablehlo.convert %arg2 : tensor<f32>
-    %1 = stablehlo.broadcast_in_dim %arg0, dims = [2] : (tensor<16xi1>) -> tensor<4x4x16xi1>
-    %2 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<4x4x16xf32>
-    %3 = stablehlo.select %1, %arg1, %2 : tensor<4x4x16xi1>, tensor<4x4x16xf32>
-    return %3 : tensor<4x4x16xf32>
+    %23 = sdy.named_computation<"_where">(%21, %18, %22) (%arg6: tensor<16xi1>, %arg7: tensor<4x4x16xf32>, %arg8: tensor<f32>) {
+      %40 = sdy.data_flow_edge %arg6 : tensor<16xi1>
+      %41 = sdy.data_flow_edge %arg7 sharding=<@mesh, [{"data", ?}, {"model", ?}, {?}]> : tensor<4x4x16xf32>
+      %42 = sdy.data_flow_edge %arg8 : tensor<f32>
+      %43 = stablehlo.convert %42 : tensor<f32>
+      %44 = stablehlo.broadcast_in_dim %40, dims = [2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : (tensor<16xi1>) -> tensor<4x4x16xi1>
+      %45 = stablehlo.broadcast_in_dim %43, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : (tensor<f32>) -> tensor<4x4x16xf32>
+      %46 = stablehlo.select %44, %41, %45 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : tensor<4x4x16xi1>, tensor<4x4x16xf32>
+      sdy.return %46 : tensor<4x4x16xf32>
+    } : (tensor<16xi1>, tensor<4x4x16xf32>, tensor<f32>) -> tensor<4x4x16xf32>
+    %24 = sdy.data_flow_edge %23 sharding=<@mesh, [{"data", ?}, {"model", ?}, {?}]> : tensor<4x4x16xf32>
+    %25 = sdy.constant dense<0xFF800000> : tensor<f32>
+    %26 = stablehlo.reduce(%24 init: %25) applies stablehlo.maximum across dimensions = [2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}]>]>} : (tensor<4x4x16xf32>, tensor<f32>) -> tensor<4x4xf32>
+    %27 = sdy.constant dense<0xFF800000> : tensor<f32>
+    %28 = stablehlo.broadcast_in_dim %27, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}]>]>} : (tensor<f32>) -> tensor<4x4xf32>
+    %29 = stablehlo.maximum %28, %26 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}]>]>} : tensor<4x4xf32>
+    %30 = stablehlo.broadcast_in_dim %29, dims = [0, 1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : (tensor<4x4xf32>) -> tensor<4x4x1xf32>
+    %31 = stablehlo.broadcast_in_dim %30, dims = [0, 1, 2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : (tensor<4x4x1xf32>) -> tensor<4x4x16xf32>
+    %32 = stablehlo.subtract %24, %31 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : tensor<4x4x16xf32>
+    %33 = stablehlo.exponential %32 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : tensor<4x4x16xf32>
+    %34 = sdy.constant dense<0.000000e+00> : tensor<f32>
+    %35 = stablehlo.reduce(%33 init: %34) applies stablehlo.add across dimensions = [2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}]>]>} : (tensor<4x4x16xf32>, tensor<f32>) -> tensor<4x4xf32>
+    %36 = stablehlo.broadcast_in_dim %35, dims = [0, 1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : (tensor<4x4xf32>) -> tensor<4x4x1xf32>
+    %37 = stablehlo.broadcast_in_dim %36, dims = [0, 1, 2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : (tensor<4x4x1xf32>) -> tensor<4x4x16xf32>
+    %38 = stablehlo.divide %33, %37 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : tensor<4x4x16xf32>
+    %39 = stablehlo.dot_general %38, %17, batching_dims = [0, 1] x [0, 2], contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", ?}, {"model", ?}, {?}]>]>} : (tensor<4x4x16xf32>, tensor<4x16x4x8xf32>) -> tensor<4x4x8xf32>
+    return %39, %8, %17 : tensor<4x4x8xf32>, tensor<4x16x4x8xf32>, tensor<4x16x4x8xf32>
   }
 }
