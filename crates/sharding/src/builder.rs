@@ -1,0 +1,154 @@
+//! Building a [`Rule`] factor by factor.
+//!
+//! ```
+//! use shardwise_sharding::{FactorSpec, RuleBuilder};
+//! let mut matmul = RuleBuilder::new([2, 2], [2]);
+//! matmul.add_factor(&[Some(0), None], &[Some(0)], FactorSpec::pass_through(8));
+//! matmul.add_factor(&[None, Some(1)], &[Some(1)], FactorSpec::pass_through(16));
+//! matmul.add_factor(&[Some(1), Some(0)], &[None], FactorSpec::reduction(8));
+//! assert_eq!(matmul.build().to_string(), "([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}");
+//! ```
+
+use crate::{DimFactors, Factor, FactorSpec, Mapping, Rule};
+use smallvec::smallvec;
+
+/// A rule in the making: factors in the order in which they are added, dimensions mapped major factor first.
+#[derive(Clone, Debug)]
+pub struct RuleBuilder {
+    factors: Vec<FactorSpec>,
+    operands: Vec<Mapping>,
+    results: Vec<Mapping>,
+}
+
+impl RuleBuilder {
+    /// Ranks of the tensors; 0 for tokens and for tensors that take no part.
+    pub fn new(
+        operand_ranks: impl IntoIterator<Item = usize>,
+        result_ranks: impl IntoIterator<Item = usize>,
+    ) -> RuleBuilder {
+        let empty = |rank: usize| Mapping { dims: smallvec![DimFactors::new(); rank] };
+        RuleBuilder {
+            factors: vec![],
+            operands: operand_ranks.into_iter().map(empty).collect(),
+            results: result_ranks.into_iter().map(empty).collect(),
+        }
+    }
+
+    /// Adds a factor, and maps to it one dimension of each operand and result; `None` leaves a tensor out.
+    ///
+    /// A factor of size 1 is not added to a dimension that has factors already. Both lists are as long as the tensors'.
+    pub fn add_factor(
+        &mut self,
+        operand_dims: &[Option<usize>],
+        result_dims: &[Option<usize>],
+        spec: FactorSpec,
+    ) -> &mut RuleBuilder {
+        let factor = self.reserve(spec);
+        map_dims(&mut self.operands, operand_dims, factor, spec.size);
+        map_dims(&mut self.results, result_dims, factor, spec.size);
+        self
+    }
+
+    /// Adds a factor to dimension `dim` of every tensor that is not a scalar.
+    pub fn add_factor_to_all(&mut self, dim: usize, spec: FactorSpec) -> &mut RuleBuilder {
+        let factor = self.reserve(spec);
+        map_all(&mut self.operands, dim, factor);
+        map_all(&mut self.results, dim, factor);
+        self
+    }
+
+    /// Adds a factor to dimension `dim` of every operand that is not a scalar.
+    pub fn add_factor_to_operands(&mut self, dim: usize, spec: FactorSpec) -> &mut RuleBuilder {
+        let factor = self.reserve(spec);
+        map_all(&mut self.operands, dim, factor);
+        self
+    }
+
+    /// Adds a factor to dimension `dim` of every result that is not a scalar.
+    pub fn add_factor_to_results(&mut self, dim: usize, spec: FactorSpec) -> &mut RuleBuilder {
+        let factor = self.reserve(spec);
+        map_all(&mut self.results, dim, factor);
+        self
+    }
+
+    /// A pass-through factor for each dimension of `shape`, in every tensor that is not a scalar.
+    pub fn add_pointwise(&mut self, shape: &[usize]) -> &mut RuleBuilder {
+        self.add_pointwise_with(shape, |_, size| FactorSpec::pass_through(size))
+    }
+
+    /// A factor for each dimension of `shape`, in every tensor that is not a scalar; `spec(dim, size)` says which.
+    pub fn add_pointwise_with(
+        &mut self,
+        shape: &[usize],
+        mut spec: impl FnMut(usize, usize) -> FactorSpec,
+    ) -> &mut RuleBuilder {
+        for (dim, &size) in shape.iter().enumerate() {
+            self.add_factor_to_all(dim, spec(dim, size));
+        }
+        self
+    }
+
+    /// A pass-through factor for each dimension of `shape` that `pred` accepts.
+    pub fn add_pointwise_if(&mut self, shape: &[usize], mut pred: impl FnMut(usize) -> bool) -> &mut RuleBuilder {
+        for (dim, &size) in shape.iter().enumerate() {
+            if pred(dim) {
+                self.add_factor_to_all(dim, FactorSpec::pass_through(size));
+            }
+        }
+        self
+    }
+
+    /// A factor for each dimension of `operand_shape`: pass-through where the result has the same size, else as
+    /// `mismatch(size)` says.
+    pub fn add_pointwise_or(
+        &mut self,
+        operand_shape: &[usize],
+        result_shape: &[usize],
+        mut mismatch: impl FnMut(usize) -> FactorSpec,
+    ) -> &mut RuleBuilder {
+        debug_assert_eq!(operand_shape.len(), result_shape.len());
+        self.add_pointwise_with(operand_shape, |dim, size| {
+            if result_shape[dim] == size { FactorSpec::pass_through(size) } else { mismatch(size) }
+        })
+    }
+
+    /// The rule; each dimension without a factor gets one of size 1 of its own, which nothing propagates along.
+    pub fn build(&self) -> Rule {
+        let mut factors = self.factors.clone();
+        let operands = self.operands.iter().map(|m| fill(m, &mut factors)).collect();
+        let results = self.results.iter().map(|m| fill(m, &mut factors)).collect();
+        Rule { factors, operands, results, is_custom: false }
+    }
+
+    fn reserve(&mut self, spec: FactorSpec) -> Factor {
+        self.factors.push(spec);
+        Factor::new(self.factors.len() - 1)
+    }
+}
+
+fn map_dims(mappings: &mut [Mapping], dims: &[Option<usize>], factor: Factor, size: usize) {
+    assert_eq!(mappings.len(), dims.len(), "one dimension, or none, for each tensor");
+    for (mapping, dim) in mappings.iter_mut().zip(dims) {
+        if let Some(dim) = *dim {
+            let factors = &mut mapping.dims[dim];
+            if size != 1 || factors.is_empty() {
+                factors.push(factor);
+            }
+        }
+    }
+}
+
+fn map_all(mappings: &mut [Mapping], dim: usize, factor: Factor) {
+    for mapping in mappings.iter_mut().filter(|m| m.rank() > 0) {
+        mapping.dims[dim].push(factor);
+    }
+}
+
+fn fill(mapping: &Mapping, factors: &mut Vec<FactorSpec>) -> Mapping {
+    let mut filled = mapping.clone();
+    for dim in filled.dims.iter_mut().filter(|d| d.is_empty()) {
+        dim.push(Factor::new(factors.len()));
+        factors.push(FactorSpec::pass_through(1));
+    }
+    filled
+}

@@ -1,0 +1,22 @@
+//! How shardings spread through a program: a pure library on factors and mesh axes. It knows no IR and no op names.
+//!
+//! The one idea: an op is an einsum. Its [`Rule`] names the *factors* that its tensors' dimensions are made of, and a
+//! sharding of any tensor is, seen through the rule, a list of axes for each factor. What one tensor knows about a
+//! factor is then true of every tensor that has the factor:
+//!
+//! ```
+//! use shardwise_sharding::Rule;
+//! let matmul: Rule = "([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}".parse().unwrap();
+//! // The left operand split over k by "x" means: the right operand's dimension 0 is split by "x" too.
+//! assert_eq!(matmul.to_string(), "([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}");
+//! ```
+//!
+//! The semantics are Shardy's, order of work included, because the answers depend on it.
+
+mod builder;
+mod parse;
+mod rule;
+
+pub use builder::RuleBuilder;
+pub use parse::RuleError;
+pub use rule::{DimFactors, Factor, FactorKind, FactorSpec, Mapping, Rule};

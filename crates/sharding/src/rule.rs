@@ -1,0 +1,254 @@
+//! Sharding rules: an op as an einsum over factors.
+//!
+//! A dimension is made of one or more factors, major to minor: a reshape of `8` to `2x4` is `([ij])->([i, j])`. Sizes
+//! and kinds belong to the factors, so a rule says all that propagation and partitioning must know of an op:
+//! `([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}`.
+
+use smallvec::SmallVec;
+use std::fmt;
+
+/// A factor of a rule, by position; shows as `i`, `j`, … `z`, `z_1`, `z_2`, …
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Factor(u16);
+
+/// Number of factors that one letter names: `i` to `z`.
+pub(crate) const LETTER_COUNT: usize = 18;
+
+impl Factor {
+    pub fn new(index: usize) -> Factor {
+        Factor(u16::try_from(index).expect("a rule has at most 65536 factors"))
+    }
+
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+impl fmt::Display for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.index() {
+            i if i < LETTER_COUNT => write!(f, "{}", char::from(b'i' + i as u8)),
+            i => write!(f, "z_{}", i + 1 - LETTER_COUNT),
+        }
+    }
+}
+
+impl fmt::Debug for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// What it takes to run an op that is split along a factor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum FactorKind {
+    /// Nothing: the op runs on each shard by itself.
+    #[default]
+    PassThrough,
+    /// Each shard has a partial result; they must be summed (or combined by the op's own reducer).
+    Reduction,
+    /// It cannot: the factor must be whole on each device.
+    NeedReplication,
+    /// Data must move between neighbours (a halo, a shift).
+    Permutation,
+}
+
+/// Size and kind of a factor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FactorSpec {
+    pub size: usize,
+    pub kind: FactorKind,
+    /// Shardings do not propagate along it, in either direction.
+    pub is_blocked: bool,
+}
+
+impl FactorSpec {
+    pub fn new(size: usize, kind: FactorKind) -> FactorSpec {
+        FactorSpec { size, kind, is_blocked: false }
+    }
+
+    pub fn pass_through(size: usize) -> FactorSpec {
+        FactorSpec::new(size, FactorKind::PassThrough)
+    }
+
+    pub fn reduction(size: usize) -> FactorSpec {
+        FactorSpec::new(size, FactorKind::Reduction)
+    }
+
+    pub fn need_replication(size: usize) -> FactorSpec {
+        FactorSpec::new(size, FactorKind::NeedReplication)
+    }
+
+    pub fn permutation(size: usize) -> FactorSpec {
+        FactorSpec::new(size, FactorKind::Permutation)
+    }
+
+    /// The same, if `is_blocked` with propagation stopped.
+    pub fn blocked_if(self, is_blocked: bool) -> FactorSpec {
+        FactorSpec { is_blocked, ..self }
+    }
+}
+
+/// The factors of one dimension, major to minor; never empty in a rule.
+pub type DimFactors = SmallVec<[Factor; 2]>;
+
+/// The factors of one tensor, dimension by dimension. A scalar, a token and a tensor that the rule leaves out have none.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Mapping {
+    pub dims: SmallVec<[DimFactors; 4]>,
+}
+
+impl Mapping {
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    pub fn contains(&self, factor: Factor) -> bool {
+        self.dims.iter().any(|dim| dim.contains(&factor))
+    }
+
+    /// Every factor of the tensor, in the order of its dimensions.
+    pub fn factors(&self) -> impl Iterator<Item = Factor> + '_ {
+        self.dims.iter().flatten().copied()
+    }
+}
+
+/// An op as an einsum over factors.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Rule {
+    pub factors: Vec<FactorSpec>,
+    pub operands: Vec<Mapping>,
+    pub results: Vec<Mapping>,
+    /// Written by the user, not made by the op.
+    pub is_custom: bool,
+}
+
+impl Rule {
+    /// Operand and result have the same dimensions, each a factor of its own.
+    pub fn identity(shape: &[usize]) -> Rule {
+        Rule::pointwise(shape, 1, 1)
+    }
+
+    /// All operands and results have the same dimensions, each a factor of its own.
+    pub fn pointwise(shape: &[usize], operand_count: usize, result_count: usize) -> Rule {
+        let dims = (0..shape.len()).map(|i| DimFactors::from_elem(Factor::new(i), 1)).collect();
+        let mapping = Mapping { dims };
+        Rule {
+            factors: shape.iter().map(|&n| FactorSpec::pass_through(n)).collect(),
+            operands: vec![mapping.clone(); operand_count],
+            results: vec![mapping; result_count],
+            is_custom: false,
+        }
+    }
+
+    pub fn spec(&self, factor: Factor) -> &FactorSpec {
+        &self.factors[factor.index()]
+    }
+
+    pub fn size(&self, factor: Factor) -> usize {
+        self.spec(factor).size
+    }
+
+    pub fn kind(&self, factor: Factor) -> FactorKind {
+        self.spec(factor).kind
+    }
+
+    /// Every factor, in order.
+    pub fn all_factors(&self) -> impl Iterator<Item = Factor> + use<> {
+        (0..self.factors.len()).map(Factor::new)
+    }
+
+    /// Operands, then results.
+    pub fn mappings(&self) -> impl Iterator<Item = &Mapping> {
+        self.operands.iter().chain(&self.results)
+    }
+
+    pub fn tensor_count(&self) -> usize {
+        self.operands.len() + self.results.len()
+    }
+
+    /// Tensor `index` of operands, then results.
+    pub fn mapping(&self, index: usize) -> &Mapping {
+        match index.checked_sub(self.operands.len()) {
+            None => &self.operands[index],
+            Some(i) => &self.results[i],
+        }
+    }
+
+    pub fn is_pass_through(&self, factor: Factor) -> bool {
+        self.kind(factor) == FactorKind::PassThrough
+    }
+
+    /// Whether the op is the same small op once for each index of the factor: it passes through and every tensor
+    /// that is not a scalar has it.
+    pub fn is_batching(&self, factor: Factor) -> bool {
+        self.is_pass_through(factor) && self.mappings().all(|m| m.rank() == 0 || m.contains(factor))
+    }
+
+    /// Whether some dimension is made of more than one factor, as in reshapes.
+    pub fn has_compound_dims(&self) -> bool {
+        self.mappings().any(|m| m.dims.iter().any(|d| d.len() > 1))
+    }
+
+    fn factors_where(&self, test: impl Fn(&FactorSpec) -> bool) -> impl Iterator<Item = Factor> {
+        self.all_factors().filter(move |&f| test(self.spec(f)))
+    }
+}
+
+/// `([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}`.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_mappings(f, &self.operands)?;
+        f.write_str("->")?;
+        write_mappings(f, &self.results)?;
+        if !self.factors.is_empty() {
+            f.write_str(" {")?;
+            write_list(f, self.all_factors(), |f, i| write!(f, "{i}={}", self.size(i)))?;
+            f.write_str("}")?;
+        }
+        let kinds = [
+            ("reduction", FactorKind::Reduction),
+            ("need_replication", FactorKind::NeedReplication),
+            ("permutation", FactorKind::Permutation),
+        ];
+        for (word, kind) in kinds {
+            write_set(f, word, self.factors_where(|s| s.kind == kind))?;
+        }
+        write_set(f, "blocked_propagation", self.factors_where(|s| s.is_blocked))?;
+        if self.is_custom { f.write_str(", custom") } else { Ok(()) }
+    }
+}
+
+fn write_mappings(f: &mut fmt::Formatter<'_>, mappings: &[Mapping]) -> fmt::Result {
+    f.write_str("(")?;
+    write_list(f, mappings, |f, mapping| {
+        f.write_str("[")?;
+        write_list(f, &mapping.dims, |f, dim| dim.iter().try_for_each(|factor| write!(f, "{factor}")))?;
+        f.write_str("]")
+    })?;
+    f.write_str(")")
+}
+
+fn write_set(f: &mut fmt::Formatter<'_>, word: &str, factors: impl Iterator<Item = Factor>) -> fmt::Result {
+    let mut factors = factors.peekable();
+    if factors.peek().is_none() {
+        return Ok(());
+    }
+    write!(f, " {word}={{")?;
+    write_list(f, factors, |f, factor| write!(f, "{factor}"))?;
+    f.write_str("}")
+}
+
+fn write_list<T>(
+    f: &mut fmt::Formatter<'_>,
+    items: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(&mut fmt::Formatter<'_>, T) -> fmt::Result,
+) -> fmt::Result {
+    for (i, item) in items.into_iter().enumerate() {
+        if i > 0 {
+            f.write_str(", ")?;
+        }
+        write(f, item)?;
+    }
+    Ok(())
+}
