@@ -220,7 +220,7 @@ def pack(function: TextFunction, value: str, kind: ir.RankedTensorType) -> list[
     if is_complex(kind):
         part = carriers(kind)[0]
         return [(function.emit(f"stablehlo.{op} {value} : ({kind}) -> {part}"), part) for op in ("real", "imag")]
-    if ir.BF16Type.isinstance(kind.element_type):
+    if isinstance(kind.element_type, ir.BF16Type):
         bits = str(kind).replace("bf16", "ui16")
         return [(function.emit(f"stablehlo.bitcast_convert {value} : ({kind}) -> {bits}"), bits)]
     return [(value, str(kind))]
@@ -233,7 +233,7 @@ def carriers(kind: ir.RankedTensorType) -> list[str]:
 
 def is_complex(kind: ir.RankedTensorType) -> bool:
     """True for tensors of complex numbers."""
-    return ir.ComplexType.isinstance(kind.element_type)
+    return isinstance(kind.element_type, ir.ComplexType)
 
 
 def encode(array: np.ndarray, kind: ir.RankedTensorType, name: str) -> list[ir.Attribute]:
@@ -257,7 +257,7 @@ def decode(flat: Iterator[np.ndarray], kind: ir.RankedTensorType) -> np.ndarray:
     array = next(flat).reshape(kind.shape)
     if is_complex(kind):
         return array + 1j * next(flat).reshape(kind.shape)
-    return array.view(ml_dtypes.bfloat16) if ir.BF16Type.isinstance(kind.element_type) else array
+    return array.view(ml_dtypes.bfloat16) if isinstance(kind.element_type, ir.BF16Type) else array
 
 
 # The command line.

@@ -15,11 +15,11 @@ FAMILIES = [
     "reshapes",
     "uneven",
     "randoms",
-    #"shard_maps",
-    #"partial_manual",
-    #"explicit",
-    #"gradients",
-    #"chapter",
+    "shard_maps",
+    "partial_manual",
+    "explicit",
+    "gradients",
+    "chapter",
 ]
 
 
