@@ -1,8 +1,41 @@
 //! What is asked of every op. Each fact is required; "none" is a value with its reason.
+//!
+//! Two traits, one list of facts: an op that is a function of its operands implements [`PureFacts`] and gets
+//! [`Facts`] from it, with `data_flow`, `semantics` and `effects` answered once for all; every other op implements
+//! [`Facts`] itself. Nothing else has a default. Answers that many ops share are written with the macro `answer!`, so
+//! that each implementation still shows all of its facts:
+//!
+//! ```text
+//! impl PureFacts for Transpose {
+//!     answer!(class = PassThrough);
+//!     answer!(combine = none);
+//!     answer!(localize = same_op);
+//!     ...
+//!     fn rule(&self, op: &OpView<'_>) -> RuleFact { ... }
+//! }
+//! ```
 
 use crate::Opcode;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Sharding};
 use shardwise_ir::{Attrs, Builder, Op, OpView, Region, Type, Value};
+use shardwise_sharding::{Rule, RuleBuilder};
+
+/// The op as an einsum over factors.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RuleFact {
+    Rule(Rule),
+    /// Shardings do not flow through the op by factors, because ….
+    None(&'static str),
+}
+
+impl RuleFact {
+    pub fn rule(&self) -> Option<&Rule> {
+        match self {
+            RuleFact::Rule(rule) => Some(rule),
+            RuleFact::None(_) => None,
+        }
+    }
+}
 
 /// How an op takes part in the rounds of propagation (Shardy's op-priorities).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -156,6 +189,9 @@ pub trait Facts: Sync {
     /// Checks operands, attributes and regions, and gives the result types. Labels are the spec's (`add_c1`).
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
+    /// The op's factors, from its types and attributes.
+    fn rule(&self, op: &OpView<'_>) -> RuleFact;
+
     fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass;
 
     fn data_flow(&self, op: &OpView<'_>) -> DataFlow;
@@ -188,4 +224,190 @@ pub trait Facts: Sync {
 
     /// A module whose `@main` holds one op of this kind, for hygiene tests and docs.
     fn example(&self, op: Opcode) -> &'static str;
+}
+
+/// The facts of an op that is a function of its operands: no effects, no state, its meaning is `eval`.
+///
+/// See [`Facts`] for what each says.
+pub trait PureFacts: Sync {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
+
+    fn rule(&self, op: &OpView<'_>) -> RuleFact;
+
+    fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass;
+
+    fn combine(&self, op: &OpView<'_>) -> Combine;
+
+    fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal>;
+
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic>;
+
+    fn eval(
+        &self,
+        op: &OpView<'_>,
+        operands: &[Literal],
+        regions: &mut dyn RegionEval,
+    ) -> Result<Vec<Literal>, EvalError>;
+
+    fn cost(&self, op: &OpView<'_>) -> Cost;
+
+    fn linear(&self, op: &OpView<'_>) -> Linear;
+
+    fn explicit(&self, op: &OpView<'_>) -> ExplicitPolicy;
+
+    fn example(&self, op: Opcode) -> &'static str;
+}
+
+impl<T: PureFacts> Facts for T {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        PureFacts::infer(self, op)
+    }
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        PureFacts::rule(self, op)
+    }
+    fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass {
+        PureFacts::propagation_class(self, op)
+    }
+    fn data_flow(&self, _: &OpView<'_>) -> DataFlow {
+        DataFlow::None
+    }
+    fn combine(&self, op: &OpView<'_>) -> Combine {
+        PureFacts::combine(self, op)
+    }
+    fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
+        PureFacts::neutral(self, op, index)
+    }
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        PureFacts::localize(self, cx)
+    }
+    fn semantics(&self, _: &OpView<'_>) -> Semantics {
+        Semantics::Pure
+    }
+    fn eval(
+        &self,
+        op: &OpView<'_>,
+        operands: &[Literal],
+        regions: &mut dyn RegionEval,
+    ) -> Result<Vec<Literal>, EvalError> {
+        PureFacts::eval(self, op, operands, regions)
+    }
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        PureFacts::cost(self, op)
+    }
+    fn effects(&self, _: &OpView<'_>) -> Effects {
+        Effects::Pure
+    }
+    fn linear(&self, op: &OpView<'_>) -> Linear {
+        PureFacts::linear(self, op)
+    }
+    fn explicit(&self, op: &OpView<'_>) -> ExplicitPolicy {
+        PureFacts::explicit(self, op)
+    }
+    fn example(&self, op: Opcode) -> &'static str {
+        PureFacts::example(self, op)
+    }
+}
+
+/// Writes a fact that many ops answer alike, in the implementation of [`Facts`] or [`PureFacts`].
+macro_rules! answer {
+    (class = $class:ident) => {
+        fn propagation_class(&self, _: &OpView<'_>) -> PropagationClass {
+            PropagationClass::$class
+        }
+    };
+    // All tensors have the same dimensions, scalars aside.
+    (rule = pointwise) => {
+        fn rule(&self, op: &OpView<'_>) -> RuleFact {
+            $crate::facts::pointwise_rule(op)
+        }
+    };
+    (rule = none($why:literal)) => {
+        fn rule(&self, _: &OpView<'_>) -> RuleFact {
+            RuleFact::None($why)
+        }
+    };
+    (data_flow = none) => {
+        fn data_flow(&self, _: &OpView<'_>) -> DataFlow {
+            DataFlow::None
+        }
+    };
+    // No factor is a reduction: `combine` and `neutral`.
+    (combine = none) => {
+        fn combine(&self, _: &OpView<'_>) -> Combine {
+            Combine::No("it reduces nothing")
+        }
+        fn neutral(&self, _: &OpView<'_>, _: usize) -> Option<Literal> {
+            None
+        }
+    };
+    (localize = same_op) => {
+        fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+            Ok(cx.same_op())
+        }
+    };
+    (semantics = $semantics:ident) => {
+        fn semantics(&self, _: &OpView<'_>) -> Semantics {
+            Semantics::$semantics
+        }
+    };
+    // Never called: the op's meaning belongs to the engine.
+    (eval = engine) => {
+        fn eval(&self, op: &OpView<'_>, _: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+            unreachable!("`{}` is run by the engine", op.name())
+        }
+    };
+    // Reads its operands once and writes its results once, with this many flops for each element written.
+    (cost = streams($flops:expr)) => {
+        fn cost(&self, op: &OpView<'_>) -> Cost {
+            Cost::streams(op, $flops)
+        }
+    };
+    (effects = $effects:ident) => {
+        fn effects(&self, _: &OpView<'_>) -> Effects {
+            Effects::$effects
+        }
+    };
+    (linear = $linear:ident) => {
+        fn linear(&self, _: &OpView<'_>) -> Linear {
+            Linear::$linear
+        }
+    };
+    (linear = In($operands:expr)) => {
+        fn linear(&self, _: &OpView<'_>) -> Linear {
+            Linear::In($operands)
+        }
+    };
+    (explicit = by_rule) => {
+        fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
+            ExplicitPolicy::ByRule
+        }
+    };
+    (explicit = not($why:literal)) => {
+        fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
+            ExplicitPolicy::Not($why)
+        }
+    };
+    (example = $text:expr) => {
+        fn example(&self, _: Opcode) -> &'static str {
+            $text
+        }
+    };
+}
+pub(crate) use answer;
+
+/// Each dimension of the first result is a factor of every tensor that is not a scalar.
+pub(crate) fn pointwise_rule(op: &OpView<'_>) -> RuleFact {
+    let rank = |v: &Value| op.body.ty(*v).shape().len();
+    let mut rule = RuleBuilder::new(op.operands().iter().map(rank), op.results().iter().map(rank));
+    RuleFact::Rule(rule.add_pointwise(op.result_shape(0)).build())
+}
+
+impl Cost {
+    /// Reads each operand and writes each result once; `flops` for each element of the first result.
+    pub fn streams(op: &OpView<'_>, flops: f64) -> Cost {
+        let bytes =
+            |values: &[Value]| values.iter().filter_map(|&v| op.body.ty(v).as_tensor()).map(|t| t.bytes()).sum();
+        let elements = op.results().first().map_or(0, |&v| op.body.ty(v).as_tensor().map_or(0, |t| t.size()));
+        Cost { flops: flops * elements as f64, bytes_read: bytes(op.operands()), bytes_written: bytes(op.results()) }
+    }
 }

@@ -6,6 +6,7 @@
 //! `syntax/mod.rs`, and a filetest.
 
 mod build;
+pub(crate) mod check;
 mod facts;
 mod table;
 
@@ -16,6 +17,6 @@ pub mod syntax;
 pub use build::{build, infer};
 pub use facts::{
     Combine, Cost, DataFlow, DataFlowEdge, Effects, EvalError, ExplicitPolicy, Facts, Linear, LocalizeCx,
-    PropagationClass, ReduceKind, RegionEval, Semantics,
+    PropagationClass, PureFacts, ReduceKind, RegionEval, RuleFact, Semantics,
 };
 pub use table::{OPS, Opcode};

@@ -11,53 +11,24 @@ pub struct Return;
 /// Calls a function of the module.
 pub struct Call;
 
-/// Facts that an op without values of its own to describe has.
-macro_rules! structural {
-    ($semantics:expr) => {
-        fn propagation_class(&self, _: &OpView<'_>) -> PropagationClass {
-            PropagationClass::Other
-        }
-        fn data_flow(&self, _: &OpView<'_>) -> DataFlow {
-            DataFlow::None
-        }
-        fn combine(&self, _: &OpView<'_>) -> Combine {
-            Combine::No("it has no factors")
-        }
-        fn neutral(&self, _: &OpView<'_>, _: usize) -> Option<Literal> {
-            None
-        }
-        fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
-            Ok(cx.same_op())
-        }
-        fn semantics(&self, _: &OpView<'_>) -> Semantics {
-            $semantics
-        }
-        fn eval(&self, op: &OpView<'_>, _: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
-            unreachable!("`{}` is run by the engine", op.name())
-        }
-        fn cost(&self, _: &OpView<'_>) -> Cost {
-            Cost::default()
-        }
-        fn linear(&self, _: &OpView<'_>) -> Linear {
-            Linear::Jointly
-        }
-        fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
-            ExplicitPolicy::Not("it passes values on")
-        }
-    };
-}
-
 impl Facts for Return {
     fn infer(&self, _: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         Ok(vec![])
     }
-    fn effects(&self, _: &OpView<'_>) -> Effects {
-        Effects::Ordered
-    }
     fn example(&self, _: Opcode) -> &'static str {
         "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {\n  return %arg0 : tensor<2xf32>\n}"
     }
-    structural!(Semantics::Control);
+    answer!(rule = none("its operands are what the region gives"));
+    answer!(class = Other);
+    answer!(data_flow = none);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(semantics = Control);
+    answer!(eval = engine);
+    answer!(cost = streams(0.0));
+    answer!(effects = Ordered);
+    answer!(linear = Jointly);
+    answer!(explicit = not("it passes values on"));
 }
 
 impl Facts for Call {
@@ -69,11 +40,18 @@ impl Facts for Call {
             None => op.results().iter().map(|&v| op.body.ty(v).clone()).collect(),
         })
     }
-    fn effects(&self, _: &OpView<'_>) -> Effects {
-        Effects::Ordered
-    }
     fn example(&self, _: Opcode) -> &'static str {
         "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {\n  %0 = call @f(%arg0) : (tensor<2xf32>) -> tensor<2xf32>\n  return %0 : tensor<2xf32>\n}\nfunc.func private @f(%arg0: tensor<2xf32>) -> tensor<2xf32> {\n  return %arg0 : tensor<2xf32>\n}"
     }
-    structural!(Semantics::Control);
+    answer!(rule = none("calls are inlined before propagation"));
+    answer!(class = Other);
+    answer!(data_flow = none);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(semantics = Control);
+    answer!(eval = engine);
+    answer!(cost = streams(0.0));
+    answer!(effects = Ordered);
+    answer!(linear = Jointly);
+    answer!(explicit = not("it passes values on"));
 }

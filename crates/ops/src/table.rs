@@ -30,6 +30,20 @@ ops! {
     // ── elementwise
     Add "stablehlo.add" elementwise::Binary;
 
+    // ── shapes and movement
+
+    // ── contractions and reductions
+
+    // ── indexing: gather, scatter, sort, windows
+
+    // ── random numbers
+
+    // ── control flow, composites and calls out
+
+    // ── collectives
+
+    // ── shardings
+
     // ── structure
     RegionReturn "stablehlo.return" structure::Return;
     SdyReturn "sdy.return" structure::Return;

@@ -1,0 +1,152 @@
+//! What `infer` is written with: operand counts and kinds, attributes, constraints with the spec's labels.
+//!
+//! Nothing here panics on what text can say: an op may have any operands and attributes until `infer` has looked.
+
+use shardwise_base::{DType, Diagnostic, Diagnostics};
+use shardwise_ir::{OpView, TensorType, Type, Value};
+
+/// Collects the constraints that an op breaks.
+pub(crate) struct Check<'a, 'v> {
+    op: &'a OpView<'v>,
+    found: Diagnostics,
+}
+
+impl<'a, 'v> Check<'a, 'v> {
+    pub fn new(op: &'a OpView<'v>) -> Check<'a, 'v> {
+        Check { op, found: Diagnostics::default() }
+    }
+
+    /// Reports constraint `label` as broken unless `holds`; `rule` says it in words.
+    pub fn that(&mut self, label: &'static str, holds: bool, rule: &str) -> &mut Self {
+        if !holds {
+            self.found.push(constraint(self.op, label, rule));
+        }
+        self
+    }
+
+    /// Stops here if a constraint was broken: what follows relies on them.
+    pub fn so_far(&mut self) -> Result<(), Diagnostics> {
+        std::mem::take(&mut self.found).or(())
+    }
+
+    /// The result types, if no constraint was broken.
+    pub fn give(&mut self, types: impl IntoIterator<Item = Type>) -> Result<Vec<Type>, Diagnostics> {
+        std::mem::take(&mut self.found).or(types.into_iter().collect())
+    }
+
+    /// One tensor type, if no constraint was broken.
+    pub fn give_tensor(&mut self, dtype: DType, shape: impl Into<Vec<usize>>) -> Result<Vec<Type>, Diagnostics> {
+        self.give([Type::tensor(dtype, shape)])
+    }
+}
+
+/// The types of exactly `N` operands, all tensors.
+pub(crate) fn tensors<'v, const N: usize>(op: &OpView<'v>) -> Result<[&'v TensorType; N], Diagnostics> {
+    let all = all_tensors(op)?;
+    <[&TensorType; N]>::try_from(all).map_err(|all| operand_count(op, all.len(), &N.to_string()).into())
+}
+
+/// The types of all operands, all tensors.
+pub(crate) fn all_tensors<'v>(op: &OpView<'v>) -> Result<Vec<&'v TensorType>, Diagnostics> {
+    (0..op.operands().len())
+        .map(|i| op.operand_type(i).as_tensor().ok_or_else(|| operand_not_tensor(op, i).into()))
+        .collect()
+}
+
+/// Checks that the op has at least `n` operands.
+pub(crate) fn at_least(op: &OpView<'_>, n: usize) -> Result<(), Diagnostics> {
+    let found = op.operands().len();
+    if found < n { Err(operand_count(op, found, &format!("at least {n}")).into()) } else { Ok(()) }
+}
+
+/// The op's own result type, of an op whose result is not a function of its operands (`convert`, `reshape`).
+pub(crate) fn declared<'v>(op: &OpView<'v>) -> Result<&'v TensorType, Diagnostics> {
+    match op.results() {
+        [v] => op.body.ty(*v).as_tensor().ok_or_else(|| needs_result_type(op).into()),
+        _ => Err(needs_result_type(op).into()),
+    }
+}
+
+/// The declared element type of the only result if there is one already, else `otherwise`.
+pub(crate) fn declared_dtype(op: &OpView<'_>, otherwise: DType) -> DType {
+    declared(op).map_or(otherwise, |t| t.dtype)
+}
+
+/// A list of dimensions or sizes that must be there.
+pub(crate) fn sizes(op: &OpView<'_>, name: &'static str) -> Result<Vec<usize>, Diagnostics> {
+    op.attrs().sizes(name).ok_or_else(|| bad_attribute(op, name, "a list of sizes that are not negative").into())
+}
+
+/// A list of integers that must be there.
+pub(crate) fn ints(op: &OpView<'_>, name: &'static str) -> Result<Vec<i64>, Diagnostics> {
+    op.attrs().ints(name).ok_or_else(|| bad_attribute(op, name, "a list of integers").into())
+}
+
+/// A dimension or size that must be there.
+pub(crate) fn size(op: &OpView<'_>, name: &'static str) -> Result<usize, Diagnostics> {
+    op.attrs().size(name).ok_or_else(|| bad_attribute(op, name, "an integer that is not negative").into())
+}
+
+/// A word (a string, an enum's value) that must be there.
+pub(crate) fn word<'v>(op: &OpView<'v>, name: &'static str) -> Result<&'v str, Diagnostics> {
+    op.attrs().str(name).ok_or_else(|| bad_attribute(op, name, "a word").into())
+}
+
+/// Whether no number stands twice.
+pub(crate) fn is_unique(list: &[usize]) -> bool {
+    list.iter().enumerate().all(|(i, d)| !list[..i].contains(d))
+}
+
+/// Whether every dimension is one of a tensor of this rank.
+pub(crate) fn are_dims(list: &[usize], rank: usize) -> bool {
+    list.iter().all(|&d| d < rank)
+}
+
+fn types(op: &OpView<'_>, values: &[Value]) -> String {
+    let types: Vec<String> = values.iter().map(|&v| op.body.ty(v).to_string()).collect();
+    format!("({})", types.join(", "))
+}
+
+/// A constraint of the spec is broken.
+pub(crate) fn constraint(op: &OpView<'_>, label: &'static str, rule: &str) -> Diagnostic {
+    Diagnostic::error(label, op.loc(), format!("`{}`: {rule}", op.name())).facts(signature(op))
+}
+
+fn signature(op: &OpView<'_>) -> String {
+    match op.results() {
+        [] => format!("operands: {}", types(op, op.operands())),
+        results => format!("{} -> {}", types(op, op.operands()), types(op, results)),
+    }
+}
+
+pub(crate) fn operand_count(op: &OpView<'_>, found: usize, expected: &str) -> Diagnostic {
+    Diagnostic::error("op-operand-count", op.loc(), format!("`{}` has {found} operands", op.name()))
+        .expected(format!("{expected} operands"))
+}
+
+fn operand_not_tensor(op: &OpView<'_>, index: usize) -> Diagnostic {
+    Diagnostic::error("op-operand-type", op.loc(), format!("operand {index} of `{}` is not a tensor", op.name()))
+        .facts(signature(op))
+        .expected("a tensor")
+}
+
+fn needs_result_type(op: &OpView<'_>) -> Diagnostic {
+    Diagnostic::error("op-needs-result-type", op.loc(), format!("`{}` must be given its result type", op.name()))
+        .note("its operands do not determine it")
+        .expected("one tensor type")
+}
+
+pub(crate) fn bad_attribute(op: &OpView<'_>, name: &str, expected: &str) -> Diagnostic {
+    let message = match op.attr(name) {
+        Some(_) => format!("attribute `{name}` of `{}` is not of the right kind", op.name()),
+        None => format!("`{}` lacks the attribute `{name}`", op.name()),
+    };
+    Diagnostic::error("op-attribute", op.loc(), message).expected(expected)
+}
+
+/// Reference evaluation does not compute with this element type.
+pub(crate) fn not_computed(op: &OpView<'_>, dtype: DType) -> Diagnostic {
+    Diagnostic::error("eval-dtype", op.loc(), format!("`{}` is not computed for elements of type {dtype}", op.name()))
+        .note("this type exists in text and files only")
+        .help("convert to a wider type first")
+}
