@@ -232,6 +232,11 @@ impl Literal {
         (0..self.size()).map(|i| self.get_i128(i) as i64).collect()
     }
 
+    /// Whether both are one and the same storage; a cheap sign of equality.
+    pub fn same_storage(&self, other: &Literal) -> bool {
+        Arc::ptr_eq(&self.words, &other.words) && self.shape == other.shape && self.dtype == other.dtype
+    }
+
     /// Whether every element has the same bytes as the first.
     pub fn is_uniform(&self) -> bool {
         self.is_splat || (1..self.size()).all(|i| self.element_bytes(i) == self.element_bytes(0))

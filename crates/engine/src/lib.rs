@@ -6,6 +6,8 @@
 //! An engine takes *localized* modules: per-device types, collectives over mesh axes. How the arguments and results of
 //! `@main` lie on the mesh stands in its signature ([`Signature::of`]).
 
+pub mod layout;
+
 use shardwise_base::{Diagnostics, Literal, Sharding};
 use shardwise_ir::{Attr, Func, Module, TensorType, Type};
 use std::sync::Arc;
