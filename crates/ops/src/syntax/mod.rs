@@ -1,4 +1,71 @@
-//! How each op is written: one line for each op that has a form of its own.
+//! How each op is written, and by which names its attributes are known.
+//!
+//! Whatever the form of the text, an op has the same attributes: StableHLO's own property names. **An attribute that
+//! the text leaves out is absent**, so readers supply the default that the specification names; an empty list inside a
+//! record is left out, never stored. Shardings are not attributes:
+//! - `sdy.sharding` on a function's argument or an op's result is the value's `sharding`;
+//! - the `sharding` of `sdy.sharding_constraint`, `sdy.reshard` and `sdy.data_flow_edge`, the `out_sharding` of `sdy`'s
+//!   collectives and the `out_shardings` of `sdy.manual_computation` and `sdy.named_computation` are the `sharding` of
+//!   the op's results, and stand nowhere else.
+//!
+//! | op | attributes: name `kind` (`?`: may be absent) |
+//! |---|---|
+//! | `func.call` | callee `Symbol` |
+//! | `stablehlo.` and `chlo.constant`, `sdy.constant` | value `Dense` |
+//! | `iota`, `dynamic_iota` | iota_dimension `Int` i64 |
+//! | `exponential`, `log`, `tanh`, … (the inexact unary ones) | result_accuracy? `Record` `stablehlo.result_accuracy {atol, rtol, ulps, mode}` |
+//! | `compare` | comparison_direction `Enum` (`EQ` `NE` `GE` `GT` `LE` `LT`), compare_type? `Enum` (`FLOAT` `TOTALORDER` `SIGNED` `UNSIGNED`) |
+//! | `reduce_precision` | exponent_bits, mantissa_bits `Int` i32 |
+//! | `broadcast_in_dim`, `dynamic_broadcast_in_dim` | broadcast_dimensions `Ints` |
+//! | `transpose` | permutation `Ints` |
+//! | `reverse`, `reduce`, `map` | dimensions `Ints` |
+//! | `slice` | start_indices, limit_indices, strides `Ints` |
+//! | `dynamic_slice` | slice_sizes `Ints` |
+//! | `concatenate`, `get_dimension_size` | dimension `Int` i64 |
+//! | `pad` | edge_padding_low, edge_padding_high, interior_padding `Ints` |
+//! | `sort` | dimension? `Int` i64 (-1), is_stable? `Bool` |
+//! | `dot_general` | dot_dimension_numbers `Record` `stablehlo.dot {lhs_batching_dimensions?, rhs_batching_dimensions?, lhs_contracting_dimensions?, rhs_contracting_dimensions?: Ints}`, precision_config? `Array` of `Enum` (`DEFAULT` `HIGH` `HIGHEST`), algorithm? `Record` `stablehlo.dot_algorithm` |
+//! | `convolution` | dimension_numbers `Record` `stablehlo.conv {input_batch_dimension, input_feature_dimension, kernel_input_feature_dimension, kernel_output_feature_dimension, output_batch_dimension, output_feature_dimension: Int; input_spatial_dimensions?, kernel_spatial_dimensions?, output_spatial_dimensions?: Ints}`, window_strides?, lhs_dilation?, rhs_dilation? `Ints`, padding? `Dense` i64 [n, 2], window_reversal? `Bools`, feature_group_count, batch_group_count `Int` i64, precision_config? as above |
+//! | `gather`, `dynamic_gather` | dimension_numbers `Record` `stablehlo.gather {offset_dims?, collapsed_slice_dims?, operand_batching_dims?, start_indices_batching_dims?, start_index_map?: Ints; index_vector_dim?: Int}` (0), slice_sizes `Ints`, indices_are_sorted? `Bool` |
+//! | `scatter` | scatter_dimension_numbers `Record` `stablehlo.scatter {update_window_dims?, inserted_window_dims?, input_batching_dims?, scatter_indices_batching_dims?, scatter_dims_to_operand_dims?: Ints; index_vector_dim?: Int}` (0), indices_are_sorted?, unique_indices? `Bool` |
+//! | `select_and_scatter` | window_dimensions?, window_strides? `Ints`, padding? `Dense` i64 [n, 2] |
+//! | `reduce_window` | window_dimensions `Ints`, window_strides?, base_dilations?, window_dilations? `Ints`, padding? `Dense` i64 [n, 2] |
+//! | `fft` | fft_type `Enum` (`FFT` `IFFT` `RFFT` `IRFFT`), fft_length `Ints` |
+//! | `cholesky` | lower? `Bool` |
+//! | `triangular_solve` | left_side, lower, unit_diagonal `Bool`, transpose_a `Enum` (`NO_TRANSPOSE` `TRANSPOSE` `ADJOINT`) |
+//! | `rng` | rng_distribution `Enum` (`UNIFORM` `NORMAL`) |
+//! | `rng_bit_generator` | rng_algorithm `Enum` (`DEFAULT` `THREE_FRY` `PHILOX`) |
+//! | `batch_norm_*` | epsilon `Float` f32, feature_index `Int` i64 |
+//! | `get_tuple_element` | index `Int` i32 |
+//! | `custom_call` | call_target_name `Str`, has_side_effect? `Bool`, backend_config? `Str` or `Dict`, api_version? `Int` i32, called_computations? `Array` of `Symbol`, operand_layouts?, result_layouts? `Array`, output_operand_aliases? `Array` of `Record` `stablehlo.output_operand_alias` |
+//! | `composite` | name `Str`, decomposition `Symbol`, composite_attributes? `Dict`, version? `Int` i32 |
+//! | `all_gather` | all_gather_dim `Int` i64, and the collectives' own: replica_groups `Dense` i64 [groups, size] or `Axes`, channel_handle? `Record` `stablehlo.channel_handle {handle, type: Int}`, use_global_device_ids? `Unit` |
+//! | `all_reduce` | the collectives' own |
+//! | `reduce_scatter` | scatter_dimension `Int` i64, and the collectives' own |
+//! | `all_to_all` | split_dimension, concat_dimension, split_count `Int` i64, replica_groups, channel_handle? |
+//! | `collective_broadcast` | replica_groups, channel_handle? |
+//! | `collective_permute` | source_target_pairs `Dense` i64 [n, 2], channel_handle?, shardwise.axes? `Axes` |
+//! | `send`, `recv` | channel_handle `Record`, is_host_transfer? `Bool`, source_target_pairs? `Dense` |
+//! | `infeed`, `outfeed` | infeed_config? or outfeed_config? `Str`, layout? `Array` |
+//! | `shardwise.axis_index` | axes `Axes` |
+//! | `chlo.top_k` | k `Int` i64, is_stable? `Bool` |
+//! | `chlo.ragged_dot` | ragged_dot_dimension_numbers `Record` `chlo.ragged_dot`, precision_config? |
+//! | `sdy.manual_computation` | in_shardings `Shardings`, manual_axes `Axes` |
+//! | `sdy.named_computation` | name `Str`, in_shardings? `Shardings` |
+//! | `sdy.all_gather` | gathering_axes `AxesPerDim` |
+//! | `sdy.all_slice` | slicing_axes `AxesPerDim` |
+//! | `sdy.all_to_all` | params `Array` of `Record` `sdy.all_to_all_param {axes: Axes, src_dim, tgt_dim: Int}` |
+//! | `sdy.all_reduce` | reduction_axes `Axes`, reduction_op? `Enum` (`max` `min`; absent: sum) |
+//! | `sdy.reduce_scatter` | reduce_scatter_axes `AxesPerDim`, reduction_op? as above |
+//! | `sdy.sharded_to_unreduced` | axes `AxesPerDim` |
+//! | `sdy.replicated_to_unreduced` | axes `Axes` |
+//! | `sdy.sharding_group` | group_id `Int` i64 |
+//! | `sdy.propagation_barrier` | allowed_direction `Enum` `sdy` (`NONE` `FORWARD` `BACKWARD` `BOTH`) |
+//!
+//! Every other op has no attributes of its own. Regions stand in StableHLO's order: `while` cond, body; `select_and_scatter`
+//! select, scatter; `if` true, false. Enums are `#stablehlo<comparison_direction LT>`: `kind` is the attribute's
+//! StableHLO kind (`comparison_direction`, `comparison_type`, `precision`, `fft_type`, `transpose`, `rng_algorithm`,
+//! `rng_distribution`), `value` the word.
 
 use crate::Opcode;
 
