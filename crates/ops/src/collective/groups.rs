@@ -1,0 +1,316 @@
+//! Who talks to whom: groups and permutations over mesh axes, and their dense form over device ids.
+//!
+//! Group members are ordered by position along the axis list, major to minor; the order of the groups themselves
+//! means nothing.
+
+use shardwise_base::{AxisIndex, AxisRef, Mesh};
+use std::sync::Arc;
+
+/// Who takes part in a collective together.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Groups {
+    /// One group for each point of the other axes.
+    Axes { mesh: Arc<Mesh>, axes: Vec<AxisRef> },
+    /// Lists of process ids, as imported.
+    Dense(Vec<Vec<usize>>),
+    /// One group of all processes, in their order.
+    All,
+}
+
+impl Groups {
+    /// Number of members of the (largest) group; `None` if that is the number of processes, which is not known here.
+    pub fn group_size(&self) -> Option<usize> {
+        match self {
+            Groups::Axes { mesh, axes } => Some(AxisRef::total_size(mesh, axes)),
+            Groups::Dense(groups) => groups.iter().map(Vec::len).max(),
+            Groups::All => None,
+        }
+    }
+
+    /// The same groups over the axes of `mesh`, if they are some.
+    pub fn to_axes(&self, mesh: &Arc<Mesh>) -> Option<Groups> {
+        let axes = match self {
+            Groups::Axes { mesh: own, .. } => return own.same_devices(mesh).then(|| self.clone()),
+            Groups::Dense(groups) => axes_of_groups(mesh, groups)?,
+            Groups::All => axes_of_groups(mesh, &[(0..mesh.size()).collect()])?,
+        };
+        Some(Groups::Axes { mesh: mesh.clone(), axes })
+    }
+
+    /// The same groups as lists of device ids, of `count` processes in all.
+    pub fn to_dense(&self, count: usize) -> Vec<Vec<usize>> {
+        match self {
+            Groups::Axes { mesh, axes } => groups_of_axes(mesh, axes),
+            Groups::Dense(groups) => groups.clone(),
+            Groups::All => vec![(0..count).collect()],
+        }
+    }
+}
+
+/// The coordinates of the device that is at position `index` along `axes`, and as `coordinates` along all else.
+pub fn with_index_in(mesh: &Mesh, axes: &[AxisRef], coordinates: &[usize], index: usize) -> Vec<usize> {
+    let mut out = coordinates.to_vec();
+    let mut rest = index;
+    for a in axes.iter().rev() {
+        let size = a.size(mesh);
+        let minor = mesh.axis_size(a.axis) / a.next_pre_size(mesh);
+        let c = &mut out[a.axis.index()];
+        *c = *c / (size * minor) * (size * minor) + rest % size * minor + *c % minor;
+        rest /= size;
+    }
+    out
+}
+
+/// The groups of device ids that an axis list makes, in the order of their first members' positions.
+pub fn groups_of_axes(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Vec<usize>> {
+    let size = AxisRef::total_size(mesh, axes);
+    let firsts = (0..mesh.size())
+        .map(|p| mesh.coordinates(p))
+        .filter(|coordinates| AxisRef::index_in(mesh, axes, coordinates) == 0);
+    let member = |c: &[usize], i: usize| mesh.device(mesh.position(&with_index_in(mesh, axes, c, i)));
+    firsts.map(|c| (0..size).map(|i| member(&c, i)).collect()).collect()
+}
+
+/// The axis list that makes these groups of device ids, sub-axes included; `None` if there is none.
+pub fn axes_of_groups(mesh: &Mesh, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>> {
+    let positions = positions_by_device(mesh);
+    let first: Vec<usize> =
+        groups.first()?.iter().map(|&device| positions.get(device).copied().flatten()).collect::<Option<_>>()?;
+    let axes = axes_of_offsets(mesh, &first)?;
+    let mut expected = groups_of_axes(mesh, &axes);
+    let mut given = groups.to_vec();
+    expected.sort_unstable();
+    given.sort_unstable();
+    (expected == given).then_some(axes)
+}
+
+/// The position in the grid of each device id.
+fn positions_by_device(mesh: &Mesh) -> Vec<Option<usize>> {
+    let mut positions = vec![None; mesh.size()];
+    for p in 0..mesh.size() {
+        if let Some(slot) = positions.get_mut(mesh.device(p)) {
+            *slot = Some(p);
+        }
+    }
+    positions
+}
+
+/// Reads the positions of a group as digits of mixed radix: a run of `size` steps of `stride` is one or more axes.
+fn axes_of_offsets(mesh: &Mesh, group: &[usize]) -> Option<Vec<AxisRef>> {
+    let offset = |i: usize| group[i].checked_sub(group[0]);
+    let mut minor_to_major = vec![];
+    let mut block = 1;
+    while block < group.len() {
+        let stride = offset(block)?;
+        let mut size = 1;
+        while (size + 1) * block <= group.len() && offset(size * block) == Some(size * stride) {
+            size += 1;
+        }
+        if size < 2 || stride == 0 {
+            return None;
+        }
+        push_axes_of_stride(mesh, stride, size, &mut minor_to_major)?;
+        block *= size;
+    }
+    minor_to_major.reverse();
+    let mut axes = vec![];
+    for a in minor_to_major {
+        AxisRef::push_or_merge(&mut axes, a, mesh);
+    }
+    Some(axes)
+}
+
+/// The axes that `size` steps of `stride` positions walk along, minor to major.
+fn push_axes_of_stride(mesh: &Mesh, mut stride: usize, mut size: usize, out: &mut Vec<AxisRef>) -> Option<()> {
+    let mut suffix = 1;
+    for i in (0..mesh.axes.len()).rev() {
+        let axis = AxisIndex::new(i);
+        let n = mesh.axis_size(axis);
+        let minor = stride / suffix;
+        if size > 1 && n > 1 && stride % suffix == 0 && minor < n && n % minor == 0 {
+            let room = n / minor;
+            let part = size.min(room);
+            if room % part != 0 || size % part != 0 {
+                return None;
+            }
+            out.push(AxisRef::sub(mesh, axis, n / (minor * part), part));
+            stride *= part;
+            size /= part;
+        }
+        suffix *= n;
+    }
+    (size == 1).then_some(())
+}
+
+/// A permutation along an axis list, the same at each point of the other axes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AxisPermutation {
+    pub axes: Vec<AxisRef>,
+    /// Source and target, as positions along the list; sorted by source.
+    pub pairs: Vec<(usize, usize)>,
+}
+
+/// The shortest list of axes along which these pairs of device ids are one permutation.
+///
+/// There always is one: at worst all axes. `None` if a device is not of the mesh.
+pub fn permutation_of_pairs(mesh: &Mesh, pairs: &[(usize, usize)]) -> Option<AxisPermutation> {
+    let positions = positions_by_device(mesh);
+    let at = |device: usize| positions.get(device).copied().flatten().map(|p| mesh.coordinates(p));
+    let pairs: Vec<(Vec<usize>, Vec<usize>)> =
+        pairs.iter().map(|&(s, t)| Some((at(s)?, at(t)?))).collect::<Option<_>>()?;
+    let mut target = vec![None; mesh.size()];
+    for (s, t) in &pairs {
+        target[mesh.position(s)] = Some(mesh.position(t));
+    }
+    let mut axes = vec![];
+    for part in prime_parts(mesh) {
+        if !is_same_along(mesh, part, &pairs, &target) {
+            AxisRef::push_or_merge(&mut axes, part, mesh);
+        }
+    }
+    let index = |c: &[usize]| AxisRef::index_in(mesh, &axes, c);
+    let mut pairs: Vec<_> = pairs.iter().map(|(s, t)| (index(s), index(t))).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    Some(AxisPermutation { axes, pairs })
+}
+
+/// Whether the permutation keeps the coordinate along `part`, and is the same at each value of it.
+fn is_same_along(mesh: &Mesh, part: AxisRef, pairs: &[(Vec<usize>, Vec<usize>)], target: &[Option<usize>]) -> bool {
+    let coordinate = |c: &[usize]| AxisRef::index_in(mesh, &[part], c);
+    let moved = |c: &[usize], i: usize| mesh.position(&with_index_in(mesh, &[part], c, i));
+    pairs.iter().all(|(s, t)| {
+        coordinate(s) == coordinate(t)
+            && (0..part.size(mesh)).all(|i| target[moved(s, i)] == Some(moved(t, i)))
+    })
+}
+
+/// Every axis as sub-axes of prime size, major to minor.
+fn prime_parts(mesh: &Mesh) -> Vec<AxisRef> {
+    let mut parts = vec![];
+    for a in mesh.all_axes() {
+        let (mut pre, mut rest) = (1, a.size(mesh));
+        while rest > 1 {
+            let p = (2..=rest).find(|p| rest.is_multiple_of(*p)).expect("a number above 1 has a prime factor");
+            parts.push(AxisRef::sub(mesh, a.axis, pre, p));
+            pre *= p;
+            rest /= p;
+        }
+    }
+    parts
+}
+
+/// The pairs of device ids that a permutation along an axis list makes, sorted by source.
+pub fn pairs_of_permutation(mesh: &Mesh, permutation: &AxisPermutation) -> Vec<(usize, usize)> {
+    let axes = &permutation.axes;
+    let mut pairs: Vec<(usize, usize)> = vec![];
+    for p in 0..mesh.size() {
+        let c = mesh.coordinates(p);
+        let index = AxisRef::index_in(mesh, axes, &c);
+        for &(_, t) in permutation.pairs.iter().filter(|(s, _)| *s == index) {
+            pairs.push((mesh.device(p), mesh.device(mesh.position(&with_index_in(mesh, axes, &c, t)))));
+        }
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mesh(axes: &[(&str, usize)]) -> Mesh {
+        Mesh::new("mesh", axes.iter().copied()).unwrap()
+    }
+
+    fn meshes() -> Vec<Mesh> {
+        vec![
+            mesh(&[("x", 4), ("y", 2)]),
+            mesh(&[("x", 2), ("y", 1), ("z", 6)]),
+            mesh(&[("x", 8)]),
+            mesh(&[("x", 2), ("y", 2)]).with_device_ids(vec![0, 2, 1, 3]).unwrap(),
+            mesh(&[("a", 3), ("b", 4)]),
+        ]
+    }
+
+    /// All lists of up to three disjoint prime parts, in any order.
+    fn axis_lists(mesh: &Mesh) -> Vec<Vec<AxisRef>> {
+        let parts = prime_parts(mesh);
+        let mut lists: Vec<Vec<AxisRef>> = vec![vec![]];
+        let mut from = 0;
+        for _ in 0..3 {
+            let to = lists.len();
+            for i in from..to {
+                let list = lists[i].clone();
+                lists.extend(parts.iter().filter(|p| !list.contains(p)).map(|&p| {
+                    let mut longer = list.clone();
+                    longer.push(p);
+                    longer
+                }));
+            }
+            from = to;
+        }
+        lists
+    }
+
+    #[test]
+    fn groups_of_every_axis_list_are_recognised() {
+        for mesh in meshes() {
+            for axes in axis_lists(&mesh) {
+                let groups = groups_of_axes(&mesh, &axes);
+                assert_eq!(groups.len() * AxisRef::total_size(&mesh, &axes), mesh.size());
+                let found = axes_of_groups(&mesh, &groups).unwrap_or_else(|| panic!("{axes:?} {groups:?}"));
+                assert_eq!(groups_of_axes(&mesh, &found), groups);
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_merge_into_whole_axes() {
+        let mesh = mesh(&[("x", 4), ("y", 2)]);
+        let all: Vec<AxisRef> = mesh.all_axes().collect();
+        assert_eq!(axes_of_groups(&mesh, &[(0..8).collect()]), Some(all.clone()));
+        assert_eq!(axes_of_groups(&mesh, &[vec![0, 2, 4, 6], vec![1, 3, 5, 7]]), Some(vec![all[0]]));
+        assert_eq!(axes_of_groups(&mesh, &[vec![0, 2, 4, 6, 1, 3, 5, 7]]), Some(vec![all[0], all[1]].into_iter().rev().collect()));
+    }
+
+    #[test]
+    fn groups_that_are_no_axes_are_not() {
+        let mesh = mesh(&[("x", 4), ("y", 2)]);
+        for groups in [
+            vec![vec![0, 3], vec![1, 2], vec![4, 7], vec![5, 6]],
+            vec![vec![0, 1, 2], vec![3, 4, 5, 6, 7]],
+            vec![vec![0, 1]],
+            vec![vec![0, 9]],
+            vec![vec![1, 0], vec![3, 2], vec![5, 4], vec![7, 6]],
+        ] {
+            assert_eq!(axes_of_groups(&mesh, &groups), None, "{groups:?}");
+        }
+    }
+
+    #[test]
+    fn a_ring_along_one_axis_is_a_permutation_of_that_axis() {
+        let mesh = mesh(&[("x", 4), ("y", 2)]);
+        let x = AxisRef::full(AxisIndex::new(0));
+        let ring: Vec<(usize, usize)> = (0..4).map(|i| (i, (i + 3) % 4)).collect();
+        let permutation = AxisPermutation { axes: vec![x], pairs: ring };
+        let dense = pairs_of_permutation(&mesh, &permutation);
+        assert_eq!(dense[0], (0, 6));
+        assert_eq!(permutation_of_pairs(&mesh, &dense), Some(permutation));
+    }
+
+    #[test]
+    fn every_permutation_of_a_small_mesh_survives() {
+        let mesh = mesh(&[("x", 2), ("y", 2)]).with_device_ids(vec![3, 1, 0, 2]).unwrap();
+        // Each device sends to one of four or to nobody; targets distinct.
+        for code in 0..5usize.pow(4) {
+            let pairs: Vec<(usize, usize)> =
+                (0..4).map(|s| (s, code / 5usize.pow(s as u32) % 5)).filter(|&(_, t)| t < 4).collect();
+            let targets: Vec<usize> = pairs.iter().map(|p| p.1).collect();
+            if crate::spec::is_unique(&targets) {
+                let found = permutation_of_pairs(&mesh, &pairs).unwrap();
+                assert_eq!(pairs_of_permutation(&mesh, &found), pairs);
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Collectives of per-device programs: what they are, seen by engines and by the communication tables.
+//!
+//! ```text
+//! "stablehlo.all_gather"(%x) <{all_gather_dim = 0, replica_groups = #stablehlo.replica_group_mesh_axes<..>}>
+//! ```
+//! is read once, by [`CollectiveView::of`], into a kind and its [`Groups`].
+
+mod groups;
+mod ops;
+
+pub use groups::{
+    AxisPermutation, Groups, axes_of_groups, groups_of_axes, pairs_of_permutation, permutation_of_pairs, with_index_in,
+};
+pub use ops::{AllGather, AllReduce, AllToAll, Async, AxisIndexOp, CollectiveBroadcast, CollectivePermute, ProcessId, ReduceScatter};
+
+use crate::{Opcode, ReduceKind, reducer};
+use shardwise_base::Literal;
+use shardwise_ir::{Attr, OpView};
+
+/// What a collective does with its dimensions.
+#[derive(Clone, PartialEq, Debug)]
+pub enum CollectiveKind {
+    AllGather { dim: usize },
+    /// `reduce` is `None` where the region is of no kind that has a name.
+    AllReduce { reduce: Option<ReduceKind> },
+    ReduceScatter { dim: usize, reduce: Option<ReduceKind> },
+    AllToAll { split_dim: usize, concat_dim: usize },
+    /// Pairs of source and target: positions along the groups' axis list, or process ids where there is none.
+    CollectivePermute { pairs: Vec<(usize, usize)> },
+    CollectiveBroadcast,
+}
+
+impl CollectiveKind {
+    /// `all-gather`, as HLO names it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            CollectiveKind::AllGather { .. } => "all-gather",
+            CollectiveKind::AllReduce { .. } => "all-reduce",
+            CollectiveKind::ReduceScatter { .. } => "reduce-scatter",
+            CollectiveKind::AllToAll { .. } => "all-to-all",
+            CollectiveKind::CollectivePermute { .. } => "collective-permute",
+            CollectiveKind::CollectiveBroadcast => "collective-broadcast",
+        }
+    }
+}
+
+/// What the numbers of dense groups stand for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IdSpace {
+    /// Replicas; one collective for each partition.
+    CrossReplica,
+    /// Partitions; one collective for each replica.
+    CrossPartition,
+    /// Replicas, of all partitions together.
+    CrossReplicaAndPartition,
+    /// `replica * partition_count + partition`.
+    Flattened,
+}
+
+/// A collective as its attributes say it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CollectiveView {
+    pub kind: CollectiveKind,
+    pub groups: Groups,
+    pub channel: i64,
+    pub ids: IdSpace,
+}
+
+impl CollectiveView {
+    /// `None` for an op that is no collective, or whose attributes are broken (which the verifier reports).
+    pub fn of(op: &OpView<'_>) -> Option<CollectiveView> {
+        let opcode = Opcode::of_view(op);
+        let kind = match opcode {
+            Opcode::AllGather => CollectiveKind::AllGather { dim: op.attrs().size("all_gather_dim")? },
+            Opcode::AllReduce => CollectiveKind::AllReduce { reduce: reducer::reduce_kind_of_op(op) },
+            Opcode::ReduceScatter => CollectiveKind::ReduceScatter {
+                dim: op.attrs().size("scatter_dimension")?,
+                reduce: reducer::reduce_kind_of_op(op),
+            },
+            Opcode::AllToAll => CollectiveKind::AllToAll {
+                split_dim: op.attrs().size("split_dimension")?,
+                concat_dim: op.attrs().size("concat_dimension")?,
+            },
+            Opcode::CollectivePermute => {
+                CollectiveKind::CollectivePermute { pairs: pairs_of(op.attr("source_target_pairs")?)? }
+            }
+            Opcode::CollectiveBroadcast => CollectiveKind::CollectiveBroadcast,
+            _ => return None,
+        };
+        let channel = channel_of(op);
+        let global = op.attrs().flag("use_global_device_ids");
+        let ids = match (opcode, channel > 0) {
+            (_, false) => IdSpace::CrossReplica,
+            (Opcode::AllGather | Opcode::AllReduce | Opcode::ReduceScatter, true) if global => IdSpace::Flattened,
+            (Opcode::AllGather | Opcode::AllReduce | Opcode::ReduceScatter, true) => IdSpace::CrossReplicaAndPartition,
+            _ => IdSpace::CrossPartition,
+        };
+        let groups = match opcode {
+            Opcode::CollectivePermute => permute_groups(op),
+            _ => groups_of(op.attr("replica_groups")?)?,
+        };
+        Some(CollectiveView { kind, groups, channel, ids })
+    }
+}
+
+/// The attribute of `stablehlo.collective_permute` that says along which axes its pairs count.
+pub const PERMUTE_AXES: &str = "shardwise.axes";
+
+fn permute_groups(op: &OpView<'_>) -> Groups {
+    match op.attr(PERMUTE_AXES) {
+        Some(Attr::Axes { mesh, axes }) => Groups::Axes { mesh: mesh.clone(), axes: axes.clone() },
+        _ => Groups::All,
+    }
+}
+
+fn channel_of(op: &OpView<'_>) -> i64 {
+    op.attr("channel_handle").and_then(Attr::as_record).and_then(|fields| fields.int("handle")).unwrap_or(0)
+}
+
+/// Groups from `replica_groups`: axes, or rows of ids in which -1 fills up the shorter ones.
+pub fn groups_of(attr: &Attr) -> Option<Groups> {
+    match attr {
+        Attr::Axes { mesh, axes } => Some(Groups::Axes { mesh: mesh.clone(), axes: axes.clone() }),
+        Attr::Dense(ids) if ids.size() == 0 => Some(Groups::All),
+        Attr::Dense(ids) => Some(Groups::Dense(rows(ids)?)),
+        _ => None,
+    }
+}
+
+fn rows(ids: &Literal) -> Option<Vec<Vec<usize>>> {
+    let [_, width] = *ids.shape() else { return None };
+    let ids = ids.dtype().is_integer().then(|| ids.to_i64s())?;
+    let row = |row: &[i64]| row.iter().filter(|&&id| id != -1).map(|&id| usize::try_from(id).ok()).collect();
+    ids.chunks(width).map(row).collect()
+}
+
+/// Pairs of source and target from `dense<[[0, 1], [1, 2]]>`.
+pub fn pairs_of(attr: &Attr) -> Option<Vec<(usize, usize)>> {
+    let Attr::Dense(ids) = attr else { return None };
+    if ids.size() == 0 {
+        return Some(vec![]);
+    }
+    rows(ids)?.into_iter().map(|row| <[usize; 2]>::try_from(row).ok().map(|[s, t]| (s, t))).collect()
+}
+
+/// `dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>`.
+pub fn pairs_attr(pairs: &[(usize, usize)]) -> Attr {
+    let ids: Vec<i64> = pairs.iter().flat_map(|&(s, t)| [s as i64, t as i64]).collect();
+    Attr::Dense(Literal::new(vec![pairs.len(), 2], &ids))
+}
+
+/// `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`; shorter groups are filled up with -1.
+pub fn groups_attr(groups: &[Vec<usize>]) -> Attr {
+    let width = groups.iter().map(Vec::len).max().unwrap_or(0);
+    let ids: Vec<i64> =
+        groups.iter().flat_map(|g| (0..width).map(|i| g.get(i).map_or(-1, |&id| id as i64))).collect();
+    Attr::Dense(Literal::new(vec![groups.len(), width], &ids))
+}
