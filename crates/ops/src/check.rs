@@ -150,3 +150,58 @@ pub(crate) fn not_computed(op: &OpView<'_>, dtype: DType) -> Diagnostic {
         .note("this type exists in text and files only")
         .help("convert to a wider type first")
 }
+
+/// No upper bound on the number of operands.
+pub(crate) const MANY: usize = usize::MAX;
+
+/// Checks the number of operands and of regions, on which every other check relies.
+pub(crate) fn counts(
+    op: &OpView<'_>,
+    operands: std::ops::RangeInclusive<usize>,
+    regions: usize,
+) -> Result<(), Diagnostics> {
+    let found = op.operands().len();
+    if !operands.contains(&found) {
+        let (lo, hi) = (*operands.start(), *operands.end());
+        let expected = match hi {
+            _ if lo == hi => lo.to_string(),
+            MANY => format!("at least {lo}"),
+            _ => format!("{lo} to {hi}"),
+        };
+        return Err(operand_count(op, found, &expected).into());
+    }
+    if op.regions().len() != regions {
+        return Err(region_count(op, regions).into());
+    }
+    Ok(())
+}
+
+/// The same, of an op whose operands are all tensors: their types.
+pub(crate) fn counted_tensors<'v>(
+    op: &OpView<'v>,
+    operands: std::ops::RangeInclusive<usize>,
+    regions: usize,
+) -> Result<Vec<&'v TensorType>, Diagnostics> {
+    counts(op, operands, regions)?;
+    all_tensors(op)
+}
+
+/// The types of a list of values.
+pub(crate) fn types_of(op: &OpView<'_>, values: &[Value]) -> Vec<Type> {
+    values.iter().map(|&v| op.body.ty(v).clone()).collect()
+}
+
+/// A list of dimensions or sizes that may be absent: `default` then.
+pub(crate) fn sizes_or(op: &OpView<'_>, name: &'static str, default: Vec<usize>) -> Result<Vec<usize>, Diagnostics> {
+    if op.attrs().contains(name) { sizes(op, name) } else { Ok(default) }
+}
+
+/// Whether each number is greater than the one before.
+pub(crate) fn is_increasing(list: &[usize]) -> bool {
+    list.windows(2).all(|w| w[0] < w[1])
+}
+
+fn region_count(op: &OpView<'_>, expected: usize) -> Diagnostic {
+    let message = format!("`{}` has {} regions", op.name(), op.regions().len());
+    Diagnostic::error("op-region-count", op.loc(), message).expected(format!("{expected} regions"))
+}

@@ -8,8 +8,10 @@
 mod build;
 pub(crate) mod check;
 mod facts;
+pub mod reducer;
 mod table;
 
+pub mod collective;
 pub mod elementwise;
 pub mod structure;
 pub mod syntax;

@@ -1,6 +1,6 @@
 //! The closed list of ops: one line each. Everything that is "per op" is derived from it.
 
-use crate::{Facts, elementwise, structure, syntax};
+use crate::{Facts, collective, elementwise, structure, syntax};
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::{OpCode, OpDef, OpTable, OpView, Type};
 
@@ -41,6 +41,17 @@ ops! {
     // ── control flow, composites and calls out
 
     // ── collectives
+    AllGather "stablehlo.all_gather" collective::AllGather;
+    AllReduce "stablehlo.all_reduce" collective::AllReduce;
+    ReduceScatter "stablehlo.reduce_scatter" collective::ReduceScatter;
+    AllToAll "stablehlo.all_to_all" collective::AllToAll;
+    CollectivePermute "stablehlo.collective_permute" collective::CollectivePermute;
+    CollectiveBroadcast "stablehlo.collective_broadcast" collective::CollectiveBroadcast;
+    PartitionId "stablehlo.partition_id" collective::ProcessId;
+    ReplicaId "stablehlo.replica_id" collective::ProcessId;
+    AxisIndex "shardwise.axis_index" collective::AxisIndexOp;
+    AsyncStart "stablehlo.async_start" collective::Async;
+    AsyncDone "stablehlo.async_done" collective::Async;
 
     // ── shardings
 

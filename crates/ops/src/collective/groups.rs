@@ -180,8 +180,7 @@ fn is_same_along(mesh: &Mesh, part: AxisRef, pairs: &[(Vec<usize>, Vec<usize>)],
     let coordinate = |c: &[usize]| AxisRef::index_in(mesh, &[part], c);
     let moved = |c: &[usize], i: usize| mesh.position(&with_index_in(mesh, &[part], c, i));
     pairs.iter().all(|(s, t)| {
-        coordinate(s) == coordinate(t)
-            && (0..part.size(mesh)).all(|i| target[moved(s, i)] == Some(moved(t, i)))
+        coordinate(s) == coordinate(t) && (0..part.size(mesh)).all(|i| target[moved(s, i)] == Some(moved(t, i)))
     })
 }
 
@@ -271,7 +270,10 @@ mod tests {
         let all: Vec<AxisRef> = mesh.all_axes().collect();
         assert_eq!(axes_of_groups(&mesh, &[(0..8).collect()]), Some(all.clone()));
         assert_eq!(axes_of_groups(&mesh, &[vec![0, 2, 4, 6], vec![1, 3, 5, 7]]), Some(vec![all[0]]));
-        assert_eq!(axes_of_groups(&mesh, &[vec![0, 2, 4, 6, 1, 3, 5, 7]]), Some(vec![all[0], all[1]].into_iter().rev().collect()));
+        assert_eq!(
+            axes_of_groups(&mesh, &[vec![0, 2, 4, 6, 1, 3, 5, 7]]),
+            Some(vec![all[0], all[1]].into_iter().rev().collect())
+        );
     }
 
     #[test]
@@ -307,7 +309,7 @@ mod tests {
             let pairs: Vec<(usize, usize)> =
                 (0..4).map(|s| (s, code / 5usize.pow(s as u32) % 5)).filter(|&(_, t)| t < 4).collect();
             let targets: Vec<usize> = pairs.iter().map(|p| p.1).collect();
-            if crate::spec::is_unique(&targets) {
+            if crate::check::is_unique(&targets) {
                 let found = permutation_of_pairs(&mesh, &pairs).unwrap();
                 assert_eq!(pairs_of_permutation(&mesh, &found), pairs);
             }

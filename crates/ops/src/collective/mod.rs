@@ -11,7 +11,10 @@ mod ops;
 pub use groups::{
     AxisPermutation, Groups, axes_of_groups, groups_of_axes, pairs_of_permutation, permutation_of_pairs, with_index_in,
 };
-pub use ops::{AllGather, AllReduce, AllToAll, Async, AxisIndexOp, CollectiveBroadcast, CollectivePermute, ProcessId, ReduceScatter};
+pub use ops::{
+    AllGather, AllReduce, AllToAll, Async, AxisIndexOp, CollectiveBroadcast, CollectivePermute, ProcessId,
+    ReduceScatter,
+};
 
 use crate::{Opcode, ReduceKind, reducer};
 use shardwise_base::Literal;
@@ -20,13 +23,25 @@ use shardwise_ir::{Attr, OpView};
 /// What a collective does with its dimensions.
 #[derive(Clone, PartialEq, Debug)]
 pub enum CollectiveKind {
-    AllGather { dim: usize },
+    AllGather {
+        dim: usize,
+    },
     /// `reduce` is `None` where the region is of no kind that has a name.
-    AllReduce { reduce: Option<ReduceKind> },
-    ReduceScatter { dim: usize, reduce: Option<ReduceKind> },
-    AllToAll { split_dim: usize, concat_dim: usize },
+    AllReduce {
+        reduce: Option<ReduceKind>,
+    },
+    ReduceScatter {
+        dim: usize,
+        reduce: Option<ReduceKind>,
+    },
+    AllToAll {
+        split_dim: usize,
+        concat_dim: usize,
+    },
     /// Pairs of source and target: positions along the groups' axis list, or process ids where there is none.
-    CollectivePermute { pairs: Vec<(usize, usize)> },
+    CollectivePermute {
+        pairs: Vec<(usize, usize)>,
+    },
     CollectiveBroadcast,
 }
 
@@ -152,7 +167,6 @@ pub fn pairs_attr(pairs: &[(usize, usize)]) -> Attr {
 /// `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`; shorter groups are filled up with -1.
 pub fn groups_attr(groups: &[Vec<usize>]) -> Attr {
     let width = groups.iter().map(Vec::len).max().unwrap_or(0);
-    let ids: Vec<i64> =
-        groups.iter().flat_map(|g| (0..width).map(|i| g.get(i).map_or(-1, |&id| id as i64))).collect();
+    let ids: Vec<i64> = groups.iter().flat_map(|g| (0..width).map(|i| g.get(i).map_or(-1, |&id| id as i64))).collect();
     Attr::Dense(Literal::new(vec![groups.len(), width], &ids))
 }

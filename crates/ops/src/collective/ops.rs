@@ -1,12 +1,12 @@
 //! Facts of the collectives.
 
 use super::{Groups, PERMUTE_AXES, groups_of, pairs_of};
-use crate::answers::*;
+use crate::check::{self, Check, MANY, counted_tensors, counts, types_of};
 use crate::facts::*;
-use crate::spec::{self, MANY, Spec};
 use crate::{Opcode, reducer};
-use shardwise_base::{AxisRef, DType, Diagnostics};
-use shardwise_ir::{Attr, OpView, TensorType, Type};
+use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct AllGather;
 pub struct AllReduce;
@@ -23,54 +23,54 @@ pub struct Async;
 
 /// Facts that all collectives share.
 macro_rules! collective {
-    ($linear:expr) => {
-        no_reduction!(Other, "what it combines are other devices' values");
-        no_edges!();
-        localized_as_is!();
-        run_by_engine!(Collective);
-        costs_traffic!();
-        always!(PerDevice, $linear, ExplicitPolicy::Not("per-device programs have no global types"));
+    () => {
+        answer!(class = Other);
+        answer!(data_flow = none);
+        answer!(combine = none);
+        answer!(localize = same_op);
+        answer!(semantics = Collective);
+        answer!(eval = engine);
+        answer!(effects = PerDevice);
+        answer!(explicit = not("per-device programs have no global types"));
     };
 }
 
 const GROUPS: &str = "`replica_groups` must be rows of process ids, or axes of a mesh";
 
-/// The groups of an op, checked (`C1` in the labels below: no id twice); `None` if they cannot be read.
-fn checked_groups(spec: &mut Spec<'_>, label: &'static str) -> Option<Groups> {
-    let groups = spec.op.attr("replica_groups").and_then(groups_of);
-    if !spec.that(label, groups.is_some(), GROUPS) {
-        return None;
-    }
-    let groups = groups?;
-    match &groups {
+/// The groups of an op, checked: they can be read, and name no process twice.
+fn checked_groups(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str) -> Option<Groups> {
+    let groups = op.attr("replica_groups").and_then(groups_of);
+    check.that(label, groups.is_some(), GROUPS);
+    match groups.as_ref()? {
         Groups::Dense(rows) => {
-            let ids: Vec<usize> = rows.concat();
-            spec.that(label, spec::is_unique(&ids), "`replica_groups` must not name a process twice");
+            let mut ids = rows.concat();
+            ids.sort_unstable();
+            check.that(label, ids.is_sorted_by(|a, b| a < b), "`replica_groups` must not name a process twice");
         }
         Groups::Axes { mesh, axes } => {
             for (i, a) in axes.iter().enumerate() {
                 let is_new = axes[..i].iter().all(|b| !a.overlaps(*b, mesh));
-                spec.that(label, is_new, format!("axis {} stands twice in `replica_groups`", a.display(mesh)));
+                check.that(label, is_new, &format!("axis {} stands twice in `replica_groups`", a.display(mesh)));
             }
         }
         Groups::All => {}
     }
-    Some(groups)
+    groups
 }
 
-/// The number of members of each group: of groups over all processes, what the module says.
-fn group_size(spec: &mut Spec<'_>, label: &'static str, groups: &Groups) -> Option<usize> {
-    let known = groups.group_size().or_else(|| process_count(&spec.op));
-    if let Groups::Dense(rows) = groups {
-        let width = rows.first().map_or(0, Vec::len);
-        let even = rows.iter().all(|row| row.len() == width);
-        spec.that(label, even, "all groups must have the same number of processes");
+/// The number of members of each group, if all have as many; of one group of all, what the module says.
+fn group_size(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str, groups: Option<Groups>) -> usize {
+    let Some(groups) = groups else { return 1 };
+    if let Groups::Dense(rows) = &groups {
+        let is_even = rows.iter().all(|row| row.len() == rows[0].len());
+        check.that(label, is_even, "all groups must have the same number of processes");
     }
-    spec.that(label, known.is_some_and(|n| n > 0), "the number of processes in a group must be known");
-    known.filter(|&n| n > 0)
+    let size = groups.group_size().or_else(|| process_count(op)).filter(|&n| n > 0);
+    check.that(label, size.is_some(), "the number of processes in a group must be known");
+    size.unwrap_or(1)
 }
 
-/// `mhlo.num_replicas * mhlo.num_partitions`, or the size of the module's mesh.
+/// How many processes run the module, as `mhlo.num_replicas` and `mhlo.num_partitions` or its mesh say.
 pub fn process_count(op: &OpView<'_>) -> Option<usize> {
     let count = |name: &str| op.module.attrs.size(name);
     match (count("mhlo.num_replicas"), count("mhlo.num_partitions")) {
@@ -79,25 +79,34 @@ pub fn process_count(op: &OpView<'_>) -> Option<usize> {
     }
 }
 
-fn check_global_ids(spec: &mut Spec<'_>, label: &'static str) {
-    let holds = !spec.op.attrs().flag("use_global_device_ids") || super::channel_of(&spec.op) > 0;
-    spec.that(label, holds, "`use_global_device_ids` needs a positive channel");
+fn check_global_ids(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str) {
+    let holds = !op.attrs().flag("use_global_device_ids") || super::channel_of(op) > 0;
+    check.that(label, holds, "`use_global_device_ids` needs a positive channel");
 }
 
-/// Checks a region of type `(tensor<E>, tensor<E>) -> tensor<E>` and gives `E`.
-pub(crate) fn reducer_element(spec: &mut Spec<'_>, label: &'static str) -> Option<DType> {
-    let op = spec.op;
+/// Checks that the region is of type `(tensor<E>, tensor<E>) -> tensor<E>`, and gives `E`.
+fn reducer_element(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str) -> Option<DType> {
     let region = *op.regions().first()?;
-    let args = spec::types_of(&op, &op.body[region].args);
-    let results = spec::types_of(&op, op.body.region_results(region));
+    let args = types_of(op, &op.body[region].args);
+    let results = types_of(op, op.body.region_results(region));
     let element = args.first().and_then(Type::as_tensor).filter(|t| t.rank() == 0).map(|t| t.dtype);
     let fits = args.len() == 2 && args[0] == args[1] && results.len() == 1 && results[0] == args[0];
-    spec.that(
-        label,
-        element.is_some() && fits,
-        "the computation must be of type (tensor<E>, tensor<E>) -> tensor<E>",
-    );
+    let rule = "the computation must be of type (tensor<E>, tensor<E>) -> tensor<E>";
+    check.that(label, element.is_some() && fits, rule);
     element.filter(|_| fits)
+}
+
+/// A rule with pass-through dimensions but for those in `dims`, which must be whole.
+fn rule_but_for(op: &OpView<'_>, dims: &[usize]) -> RuleFact {
+    let rank = |v: &Value| op.body.ty(*v).shape().len();
+    let mut rule = RuleBuilder::new(op.operands().iter().map(rank), op.results().iter().map(rank));
+    let (from, to) = (op.operand_shape(0), op.result_shape(0));
+    rule.add_pointwise_if(from, |dim| !dims.contains(&dim));
+    for &dim in dims {
+        rule.add_factor_to_operands(dim, FactorSpec::need_replication(from[dim]));
+        rule.add_factor_to_results(dim, FactorSpec::need_replication(to[dim]));
+    }
+    RuleFact::Rule(rule.build())
 }
 
 /// The type with dimension `dim` of another size.
@@ -109,23 +118,21 @@ fn resized(t: &TensorType, dim: usize, size: usize) -> Type {
 
 impl Facts for AllGather {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        let mut spec = Spec::tensors(op, 1..=MANY, 0)?;
-        let dim = spec.size("all_gather_dim")?;
-        for i in 0..op.operands().len() {
-            let in_range = dim < spec.tensor(i).rank();
-            spec.that("all_gather_c1", in_range, "`all_gather_dim` must be a dimension of every operand");
-        }
-        check_global_ids(&mut spec, "all_gather_c5");
-        let groups = checked_groups(&mut spec, "all_gather_c2");
-        let n = groups.and_then(|g| group_size(&mut spec, "all_gather_c3", &g)).unwrap_or(1);
-        spec.so_far()?;
-        let gathered = |i: usize| {
-            let t = op.operand_tensor(i);
-            t.shape[dim].checked_mul(n).map(|size| resized(t, dim, size))
-        };
-        let types: Option<Vec<Type>> = (0..op.operands().len()).map(gathered).collect();
-        spec.that("all_gather_c6", types.is_some(), "the result is too large");
-        spec.done(types.unwrap_or_default())
+        let types = counted_tensors(op, 1..=MANY, 0)?;
+        let dim = check::size(op, "all_gather_dim")?;
+        let mut check = Check::new(op);
+        let in_range = types.iter().all(|t| dim < t.rank());
+        check.that("all_gather_c1", in_range, "`all_gather_dim` must be a dimension of every operand");
+        check_global_ids(op, &mut check, "all_gather_c5");
+        let groups = checked_groups(op, &mut check, "all_gather_c2");
+        let n = group_size(op, &mut check, "all_gather_c3", groups);
+        check.so_far()?;
+        let fits = types.iter().all(|t| t.shape[dim].checked_mul(n).is_some());
+        check.that("all_gather_c6", fits, "the result is too large").so_far()?;
+        check.give(types.iter().map(|t| resized(t, dim, t.shape[dim] * n)))
+    }
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        rule_but_for(op, &op.attrs().size("all_gather_dim").map_or(vec![], |d| vec![d]))
     }
     fn example(&self, _: Opcode) -> &'static str {
         r#"func.func @main(%arg0: tensor<2x3xf32>) -> tensor<4x3xf32> {
@@ -133,22 +140,21 @@ impl Facts for AllGather {
   return %0 : tensor<4x3xf32>
 }"#
     }
-    collective!(Linear::Jointly);
+    answer!(cost = streams(0.0));
+    answer!(linear = Jointly);
+    collective!();
 }
 
 impl Facts for AllReduce {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        let mut spec = Spec::tensors(op, 1..=MANY, 1)?;
-        checked_groups(&mut spec, "all_reduce_c1");
-        check_global_ids(&mut spec, "all_reduce_c4");
-        let element = reducer_element(&mut spec, "all_reduce_c5");
-        spec.so_far()?;
-        let types = op.operands().iter().map(|&v| {
-            let t = op.body.ty(v).as_tensor().expect("checked above");
-            Type::tensor(element.unwrap_or(t.dtype), t.shape.to_vec())
-        });
-        spec.done(types.collect())
+        let types = counted_tensors(op, 1..=MANY, 1)?;
+        let mut check = Check::new(op);
+        checked_groups(op, &mut check, "all_reduce_c1");
+        check_global_ids(op, &mut check, "all_reduce_c4");
+        let element = reducer_element(op, &mut check, "all_reduce_c5");
+        check.give(types.iter().map(|t| Type::tensor(element.unwrap_or(t.dtype), t.shape.to_vec())))
     }
+    answer!(rule = pointwise);
     fn example(&self, _: Opcode) -> &'static str {
         r#"func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
   %0 = "stablehlo.all_reduce"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
@@ -159,28 +165,19 @@ impl Facts for AllReduce {
   return %0 : tensor<4xf32>
 }"#
     }
-    no_reduction!(Other, "what it combines are other devices' values");
-    no_edges!();
-    localized_as_is!();
-    run_by_engine!(Collective);
+    collective!();
     fn cost(&self, op: &OpView<'_>) -> Cost {
         reducing(op)
     }
-    fn effects(&self, _: &OpView<'_>) -> Effects {
-        Effects::PerDevice
-    }
     fn linear(&self, op: &OpView<'_>) -> Linear {
         linear_if_sum(op)
-    }
-    fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
-        ExplicitPolicy::Not("per-device programs have no global types")
     }
 }
 
 /// One operation for each element of the operands.
 fn reducing(op: &OpView<'_>) -> Cost {
     let elements: usize = op.operands().iter().filter_map(|&v| op.body.ty(v).as_tensor()).map(|t| t.size()).sum();
-    Cost { flops: elements as f64, ..spec::traffic(op) }
+    Cost { flops: elements as f64, ..Cost::streams(op, 0.0) }
 }
 
 fn linear_if_sum(op: &OpView<'_>) -> Linear {
@@ -189,19 +186,22 @@ fn linear_if_sum(op: &OpView<'_>) -> Linear {
 
 impl Facts for ReduceScatter {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        let mut spec = Spec::tensors(op, 1..=1, 1)?;
-        let dim = spec.size("scatter_dimension")?;
-        let t = spec.tensor(0);
-        spec.that("reduce_scatter_c2", dim < t.rank(), "`scatter_dimension` must be a dimension of the operand");
-        check_global_ids(&mut spec, "reduce_scatter_c6");
-        let groups = checked_groups(&mut spec, "reduce_scatter_c3");
-        let n = groups.and_then(|g| group_size(&mut spec, "reduce_scatter_c4", &g)).unwrap_or(1);
-        let element = reducer_element(&mut spec, "reduce_scatter_c7");
-        spec.so_far()?;
-        let divides = t.shape[dim].is_multiple_of(n);
-        spec.that("reduce_scatter_c1", divides, format!("dimension {dim} must be a multiple of the group's size, {n}"));
-        let local = TensorType::new(element.unwrap_or(t.dtype), t.shape.to_vec());
-        spec.done(vec![resized(&local, dim, t.shape[dim] / n)])
+        let t = counted_tensors(op, 1..=1, 1)?[0];
+        let dim = check::size(op, "scatter_dimension")?;
+        let mut check = Check::new(op);
+        check.that("reduce_scatter_c2", dim < t.rank(), "`scatter_dimension` must be a dimension of the operand");
+        check_global_ids(op, &mut check, "reduce_scatter_c6");
+        let groups = checked_groups(op, &mut check, "reduce_scatter_c3");
+        let n = group_size(op, &mut check, "reduce_scatter_c4", groups);
+        let element = reducer_element(op, &mut check, "reduce_scatter_c7");
+        check.so_far()?;
+        let rule = format!("dimension {dim} must be a multiple of the group's size, {n}");
+        check.that("reduce_scatter_c1", t.shape[dim].is_multiple_of(n), &rule);
+        let reduced = TensorType::new(element.unwrap_or(t.dtype), t.shape.to_vec());
+        check.give([resized(&reduced, dim, t.shape[dim] / n)])
+    }
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        rule_but_for(op, &op.attrs().size("scatter_dimension").map_or(vec![], |d| vec![d]))
     }
     fn example(&self, _: Opcode) -> &'static str {
         r#"func.func @main(%arg0: tensor<4x2xf32>) -> tensor<2x2xf32> {
@@ -213,48 +213,42 @@ impl Facts for ReduceScatter {
   return %0 : tensor<2x2xf32>
 }"#
     }
-    no_reduction!(Other, "what it combines are other devices' values");
-    no_edges!();
-    localized_as_is!();
-    run_by_engine!(Collective);
+    collective!();
     fn cost(&self, op: &OpView<'_>) -> Cost {
         reducing(op)
     }
-    fn effects(&self, _: &OpView<'_>) -> Effects {
-        Effects::PerDevice
-    }
     fn linear(&self, op: &OpView<'_>) -> Linear {
         linear_if_sum(op)
-    }
-    fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
-        ExplicitPolicy::Not("per-device programs have no global types")
     }
 }
 
 impl Facts for AllToAll {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        let mut spec = Spec::tensors(op, 1..=MANY, 0)?;
-        let (split, concat) = (spec.size("split_dimension")?, spec.size("concat_dimension")?);
-        let groups = checked_groups(&mut spec, "all_to_all_c5");
-        let n = groups.and_then(|g| group_size(&mut spec, "all_to_all_c8", &g)).unwrap_or(1);
-        if let Some(count) = op.attrs().int("split_count") {
-            spec.that("all_to_all_c8", count == n as i64, format!("`split_count` must be the group's size, {n}"));
-        }
-        for i in 0..op.operands().len() {
-            let t = spec.tensor(i);
-            let in_range = spec.that("all_to_all_c1", split < t.rank(), "`split_dimension` must be a dimension");
-            spec.that("all_to_all_c3", concat < t.rank(), "`concat_dimension` must be a dimension");
-            let divides = !in_range || t.shape[split].is_multiple_of(n);
-            spec.that("all_to_all_c2", divides, format!("dimension {split} must be a multiple of {n}"));
-        }
-        spec.so_far()?;
-        let exchanged = |t: &TensorType| {
+        let types = counted_tensors(op, 1..=MANY, 0)?;
+        let (split, concat) = (check::size(op, "split_dimension")?, check::size(op, "concat_dimension")?);
+        let mut check = Check::new(op);
+        let groups = checked_groups(op, &mut check, "all_to_all_c5");
+        let n = group_size(op, &mut check, "all_to_all_c8", groups);
+        let count = op.attrs().int("split_count").is_none_or(|count| count == n as i64);
+        check.that("all_to_all_c8", count, &format!("`split_count` must be the group's size, {n}"));
+        let is_dim = |dim: usize| types.iter().all(|t| dim < t.rank());
+        check.that("all_to_all_c1", is_dim(split), "`split_dimension` must be a dimension of every operand");
+        check.that("all_to_all_c3", is_dim(concat), "`concat_dimension` must be a dimension of every operand");
+        check.so_far()?;
+        let divides = types.iter().all(|t| t.shape[split].is_multiple_of(n));
+        check.that("all_to_all_c2", divides, &format!("dimension {split} must be a multiple of {n}")).so_far()?;
+        check.give(types.iter().map(|t| {
             let mut shape = t.shape.to_vec();
             shape[split] /= n;
             shape[concat] *= n;
             Type::tensor(t.dtype, shape)
-        };
-        spec.done((0..op.operands().len()).map(|i| exchanged(op.operand_tensor(i))).collect())
+        }))
+    }
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let mut dims: Vec<usize> =
+            ["split_dimension", "concat_dimension"].iter().filter_map(|name| op.attrs().size(name)).collect();
+        dims.dedup();
+        rule_but_for(op, &dims)
     }
     fn example(&self, _: Opcode) -> &'static str {
         r#"func.func @main(%arg0: tensor<2x4xf32>) -> tensor<4x2xf32> {
@@ -262,74 +256,89 @@ impl Facts for AllToAll {
   return %0 : tensor<4x2xf32>
 }"#
     }
-    collective!(Linear::Jointly);
+    answer!(cost = streams(0.0));
+    answer!(linear = Jointly);
+    collective!();
 }
 
 impl Facts for CollectivePermute {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        let mut spec = Spec::tensors(op, 1..=1, 0)?;
+        counted_tensors(op, 1..=1, 0)?;
         let pairs = op.attr("source_target_pairs").and_then(pairs_of);
-        spec.that("collective_permute_c1", pairs.is_some(), "`source_target_pairs` must be rows of two process ids");
-        let (sources, targets): (Vec<usize>, Vec<usize>) = pairs.unwrap_or_default().into_iter().unzip();
-        spec.that("collective_permute_c2", spec::is_unique(&sources), "a process is the source of two pairs");
-        spec.that("collective_permute_c3", spec::is_unique(&targets), "a process is the target of two pairs");
+        let mut check = Check::new(op);
+        check.that("collective_permute_c1", pairs.is_some(), "`source_target_pairs` must be rows of two process ids");
+        let (mut sources, mut targets): (Vec<usize>, Vec<usize>) = pairs.unwrap_or_default().into_iter().unzip();
+        sources.sort_unstable();
+        targets.sort_unstable();
+        let is_unique = |ids: &[usize]| ids.is_sorted_by(|a, b| a < b);
+        check.that("collective_permute_c2", is_unique(&sources), "a process is the source of two pairs");
+        check.that("collective_permute_c3", is_unique(&targets), "a process is the target of two pairs");
         if let Some(Attr::Axes { mesh, axes }) = op.attr(PERMUTE_AXES) {
             let n = AxisRef::total_size(mesh, axes);
             let in_range = sources.iter().chain(&targets).all(|&p| p < n);
-            spec.that("collective_permute_c4", in_range, format!("positions along `{PERMUTE_AXES}` are below {n}"));
+            check.that("collective_permute_c4", in_range, &format!("positions along `{PERMUTE_AXES}` are below {n}"));
         }
-        spec.done(vec![op.operand_type(0).clone()])
+        check.give([op.operand_type(0).clone()])
     }
+    answer!(rule = pointwise);
     fn example(&self, _: Opcode) -> &'static str {
         r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }"#
     }
-    collective!(Linear::Jointly);
+    answer!(cost = streams(0.0));
+    answer!(linear = Jointly);
+    collective!();
 }
 
 impl Facts for CollectiveBroadcast {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        let mut spec = Spec::tensors(op, 1..=MANY, 0)?;
-        checked_groups(&mut spec, "collective_broadcast_c1");
+        counted_tensors(op, 1..=MANY, 0)?;
+        let mut check = Check::new(op);
+        checked_groups(op, &mut check, "collective_broadcast_c1");
         let dynamic = op.attrs().flag("has_dynamic_root");
-        spec.that("collective_broadcast_c4", !dynamic, "a root known only when the program runs is not supported");
-        spec.done(spec::types_of(op, op.operands()))
+        check.that("collective_broadcast_c4", !dynamic, "a root known only when the program runs is not supported");
+        check.give(types_of(op, op.operands()))
     }
+    answer!(rule = pointwise);
     fn example(&self, _: Opcode) -> &'static str {
         r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "stablehlo.collective_broadcast"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>}> : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }"#
     }
-    collective!(Linear::Jointly);
+    answer!(cost = streams(0.0));
+    answer!(linear = Jointly);
+    collective!();
 }
 
 impl Facts for ProcessId {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        Spec::new(op, 0..=0, 0)?.done(vec![Type::tensor(DType::U32, vec![])])
+        counts(op, 0..=0, 0)?;
+        Ok(vec![Type::tensor(DType::U32, vec![])])
     }
     fn example(&self, op: Opcode) -> &'static str {
         match op {
-            Opcode::ReplicaId => "func.func @main() -> tensor<ui32> {\n  %0 = stablehlo.replica_id : tensor<ui32>\n  return %0 : tensor<ui32>\n}",
-            _ => "func.func @main() -> tensor<ui32> {\n  %0 = stablehlo.partition_id : tensor<ui32>\n  return %0 : tensor<ui32>\n}",
+            Opcode::ReplicaId => {
+                "func.func @main() -> tensor<ui32> {\n  %0 = stablehlo.replica_id : tensor<ui32>\n  return %0 : tensor<ui32>\n}"
+            }
+            _ => {
+                "func.func @main() -> tensor<ui32> {\n  %0 = stablehlo.partition_id : tensor<ui32>\n  return %0 : tensor<ui32>\n}"
+            }
         }
     }
-    no_factors!("it is a scalar");
-    no_edges!();
-    localized_as_is!();
-    run_by_engine!(Collective);
-    costs_nothing!();
-    always!(PerDevice, Linear::No, ExplicitPolicy::Not("per-device programs have no global types"));
+    answer!(rule = none("it is a scalar"));
+    answer!(cost = streams(0.0));
+    answer!(linear = No);
+    collective!();
 }
 
 impl Facts for AxisIndexOp {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        let mut spec = Spec::new(op, 0..=0, 0)?;
+        counts(op, 0..=0, 0)?;
         let is_axes = op.attr("axes").is_some_and(|a| a.as_axes().is_some());
-        spec.that("axis-index-axes", is_axes, "`axes` must be axes of a mesh");
-        spec.done(vec![Type::tensor(DType::I32, vec![])])
+        Check::new(op).that("axis-index-axes", is_axes, "`axes` must be axes of a mesh").give_tensor(DType::I32, vec![])
     }
     fn example(&self, _: Opcode) -> &'static str {
         r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
@@ -338,12 +347,10 @@ func.func @main() -> tensor<i32> {
   return %0 : tensor<i32>
 }"#
     }
-    no_factors!("it is a scalar");
-    no_edges!();
-    localized_as_is!();
-    run_by_engine!(Collective);
-    costs_nothing!();
-    always!(PerDevice, Linear::No, ExplicitPolicy::Not("per-device programs have no global types"));
+    answer!(rule = none("it is a scalar"));
+    answer!(cost = streams(0.0));
+    answer!(linear = No);
+    collective!();
 }
 
 impl Facts for Async {
@@ -351,16 +358,17 @@ impl Facts for Async {
         if Opcode::of_view(op) == Opcode::AsyncDone {
             return async_done(op);
         }
-        let mut spec = Spec::new(op, 0..=MANY, 1)?;
+        counts(op, 0..=MANY, 1)?;
         let region = op.regions()[0];
         let ops = &op.body[region].ops;
-        spec.that("async_start_c1", ops.len() == 2, "the body must be one operation and a return");
-        let args = spec::types_of(op, &op.body[region].args);
-        let fits = args.is_empty() || args == spec::types_of(op, op.operands());
-        spec.that("async_start_c3", fits, "the body must take the operands");
+        let args = types_of(op, &op.body[region].args);
+        let fits = args.is_empty() || args == types_of(op, op.operands());
         let may_start = ops.first().is_some_and(|&inner| can_start(Opcode::of_view(&op.at(inner))));
-        spec.that("async_start_c2", may_start, "the operation must be a collective or a slice");
-        spec.done(vec![Type::Future(spec::types_of(op, op.body.region_results(region)))])
+        Check::new(op)
+            .that("async_start_c1", ops.len() == 2, "the body must be one operation and a return")
+            .that("async_start_c3", fits, "the body must take the operands")
+            .that("async_start_c2", may_start, "the operation must be a collective or a slice")
+            .give([Type::Future(types_of(op, op.body.region_results(region)))])
     }
     fn example(&self, op: Opcode) -> &'static str {
         let _ = op;
@@ -374,21 +382,18 @@ impl Facts for Async {
   return %1 : tensor<2xf32>
 }"#
     }
-    no_factors!("it starts other ops");
-    no_edges!();
-    localized_as_is!();
-    run_by_engine!(Collective);
-    costs_nothing!();
-    always!(PerDevice, Linear::Jointly, ExplicitPolicy::Not("only the scheduler makes it"));
+    answer!(rule = none("it starts other ops"));
+    answer!(cost = streams(0.0));
+    answer!(linear = Jointly);
+    collective!();
 }
 
 fn async_done(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-    let mut spec = Spec::new(op, 1..=1, 0)?;
-    let Type::Future(types) = op.operand_type(0) else {
-        spec.that("async_done_c1", false, "the operand must be a future");
-        return spec.done(vec![]);
-    };
-    spec.done(types.clone())
+    counts(op, 1..=1, 0)?;
+    match op.operand_type(0) {
+        Type::Future(types) => Ok(types.clone()),
+        _ => Check::new(op).that("async_done_c1", false, "the operand must be a future").give([]),
+    }
 }
 
 /// Whether `async_start` may hold the op.
