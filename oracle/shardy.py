@@ -14,7 +14,9 @@ calls Shardy). `--record` therefore attaches the rule which the op would have (p
 """
 
 import argparse
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -62,6 +64,7 @@ def make_context() -> ir.Context:
     for register in [sdy.register_dialect, chlo.register_dialect, stablehlo.register_dialect]:
         register(context)
     stablehlo.register_interpreter_dialect(context)
+    stablehlo.register_stablehlo_passes()
     return context
 
 
@@ -142,7 +145,7 @@ def interpret(text: str, inputs: dict[str, np.ndarray], process_count: int) -> d
     """Runs a per-device `@main` on a grid of processes; process k takes `arg{i}_p{k}` and gives `out{i}_p{k}`."""
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
-        run_passes(module, "chlo-legalize-to-stablehlo")
+        run_passes(module, "func.func(chlo-legalize-to-stablehlo)")
         arg_types, result_types = signature(module)
         wrapped = ir.Module.parse(with_parallel_main(module, arg_types, result_types, process_count))
         names = [(f"arg{i}_p{k}", kind) for k in range(process_count) for i, kind in enumerate(arg_types)]
@@ -260,6 +263,20 @@ def decode(flat: Iterator[np.ndarray], kind: ir.RankedTensorType) -> np.ndarray:
     return array.view(ml_dtypes.bfloat16) if isinstance(kind.element_type, ir.BF16Type) else array
 
 
+def ensure_threads(process_count: int) -> None:
+    """Restarts this script with many_threads.c preloaded if the machine has fewer cores than there are processes."""
+    if len(os.sched_getaffinity(0)) >= process_count:
+        return
+    source = Path(__file__).with_name("many_threads.c")
+    library = source.parents[1] / "target" / "oracle" / "many_threads.so"
+    if not library.exists() or library.stat().st_mtime < source.stat().st_mtime:
+        library.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = library.with_suffix(f".{os.getpid()}")
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", unfinished, source], check=True)
+        unfinished.rename(library)
+    os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"LD_PRELOAD": str(library)})
+
+
 # The command line.
 
 
@@ -306,6 +323,8 @@ def act(arguments: argparse.Namespace, text: str) -> str | None:
 def main() -> int:
     """0 if it worked, 1 with a message if jaxlib refused the module."""
     arguments = parse_arguments()
+    if arguments.interpret:
+        ensure_threads(arguments.processes)
     text = sys.stdin.read() if arguments.file == "-" else Path(arguments.file).read_text()
     emit: Callable = arguments.output.write_text if arguments.output else sys.stdout.write
     try:

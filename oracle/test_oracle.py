@@ -1,0 +1,144 @@
+"""Tests of the oracle's own tools: python -m unittest discover -s oracle"""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+
+import compare
+import shardy
+import values
+
+MESH = 'sdy.mesh @mesh = <["x"=2, "y"=4]>'
+
+
+def module(body: str) -> str:
+    """A module with a mesh."""
+    return "module {\n" + MESH + "\n" + body + "\n}"
+
+
+def unary(op: str, result_sharding: str = "") -> str:
+    """A function that applies one unary operation to a sharded argument."""
+    return module(
+        f"""func.func public @main(%arg0: tensor<8x4xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> tensor<8x4xf32> {{
+          %0 = {op} %arg0 {result_sharding} : tensor<8x4xf32>{" -> tensor<8x4xf32>" if op.startswith("chlo") else ""}
+          return %0 : tensor<8x4xf32>
+        }}"""
+    )
+
+
+def interpret_in_new_process(text: str, inputs: dict, process_count: int) -> dict:
+    """What `shardy.py --interpret` writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, given, written = (Path(folder) / name for name in ("program.mlir", "in.npz", "out.npz"))
+        file.write_text(text)
+        np.savez(given, **inputs)
+        command = [sys.executable, shardy.__file__, "--interpret", file, "--inputs", given, "--outputs", written]
+        subprocess.run([*command, "--processes", str(process_count)], check=True)
+        return values.load(written)
+
+
+class ShardyTest(unittest.TestCase):
+    """Passes, rules for chlo, verification."""
+
+    def test_chlo_ops_propagate(self):
+        self.assertIn('[{"x", ?}, {?}]', shardy.record(unary("chlo.erf"), "shardy"))
+
+    def test_factor_names(self):
+        self.assertEqual([shardy.factor_name(i) for i in (0, 17, 18, 19)], ["i", "z", "z_1", "z_2"])
+
+    def test_verification_refuses(self):
+        with self.assertRaises(Exception):
+            shardy.verify_text(unary("stablehlo.sine").replace('{"x"}', '{"nowhere"}'))
+
+
+class InterpreterTest(unittest.TestCase):
+    """Per-device programs on a grid of processes."""
+
+    def test_all_reduce_of_bf16_on_eight_processes(self):
+        text = module(
+            """func.func public @main(%arg0: tensor<2xbf16>) -> (tensor<2xbf16>, tensor<ui32>) {
+              %0 = "stablehlo.all_reduce"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+                   replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>, use_global_device_ids}> ({
+              ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+                %s = stablehlo.add %a, %b : tensor<bf16>
+                stablehlo.return %s : tensor<bf16>
+              }) : (tensor<2xbf16>) -> tensor<2xbf16>
+              %1 = stablehlo.partition_id : tensor<ui32>
+              return %0, %1 : tensor<2xbf16>, tensor<ui32>
+            }"""
+        )
+        inputs = {f"arg0_p{k}": np.array([k, 1.5], ml_dtypes.bfloat16) for k in range(8)}
+        outputs = interpret_in_new_process(text, inputs, 8)
+        for k in range(8):
+            expected = np.array([6 if k < 4 else 22, 6], ml_dtypes.bfloat16)
+            np.testing.assert_array_equal(outputs[f"out0_p{k}"], expected)
+            self.assertEqual(outputs[f"out1_p{k}"], k)
+
+    def test_complex_and_bool_cross_the_boundary(self):
+        types = "tensor<2x2xcomplex<f32>>, tensor<3xi1>"
+        text = module(
+            f"""func.func public @main(%arg0: tensor<2x2xcomplex<f32>>, %arg1: tensor<3xi1>) -> ({types}) {{
+              %0 = stablehlo.multiply %arg0, %arg0 : tensor<2x2xcomplex<f32>>
+              %1 = stablehlo.not %arg1 : tensor<3xi1>
+              return %0, %1 : {types}
+            }}"""
+        )
+        z = np.array([[1 + 2j, 3], [1j, -1]], np.complex64)
+        flags = np.array([True, False, True])
+        outputs = shardy.interpret(text, {"arg0_p0": z, "arg1_p0": flags}, 1)
+        np.testing.assert_array_equal(outputs["out0_p0"], z * z)
+        np.testing.assert_array_equal(outputs["out1_p0"], ~flags)
+
+
+class CompareTest(unittest.TestCase):
+    """Structural comparison of shardings."""
+
+    OURS = '{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>}'
+
+    def test_equal_up_to_openness(self):
+        theirs = shardy.record(unary("stablehlo.sine"), "shardy")
+        ours = unary("stablehlo.sine", self.OURS).replace(
+            "-> tensor<8x4xf32> {", '-> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {', 1
+        )
+        self.assertEqual(compare.compare_texts(ours, theirs).percent, 100.0)
+        self.assertLess(compare.compare_texts(ours, theirs, strict=True).percent, 100.0)
+
+    def test_missing_sharding_is_a_difference(self):
+        report = compare.compare_texts(unary("stablehlo.sine"), shardy.record(unary("stablehlo.sine"), "shardy"))
+        self.assertEqual([entry["op"] for entry in report.different if entry["kind"] == "value"], ["stablehlo.sine"])
+
+    def test_other_operation_is_a_difference_of_structure(self):
+        report = compare.compare_texts(unary("stablehlo.sine"), unary("stablehlo.cosine"))
+        self.assertEqual(len(report.structure), 1)
+
+
+class ValuesTest(unittest.TestCase):
+    """Comparison of arrays."""
+
+    def test_ulps(self):
+        a = np.array([1.0, -0.0, -1e-45], np.float32)
+        b = np.array([np.nextafter(np.float32(1), np.float32(2)), 0.0, 1e-45], np.float32)
+        self.assertEqual([values.max_ulp(a[i : i + 1], b[i : i + 1]) for i in range(3)], [1, 0, 2])
+
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            a, b = Path(folder) / "a.npz", Path(folder) / "b.npz"
+            x = np.array([1, 2], ml_dtypes.bfloat16)
+            np.savez(a, out0=x, out1=np.array([1, 2]))
+            np.savez(b, out0=x, out1=np.array([1, 3]), out2=x)
+            facts = values.compare_files(a, b)
+        self.assertEqual({name: about["ok"] for name, about in facts.items()}, {"out0": True, "out1": False, "out2": False})
+
+    def test_nans_must_agree(self):
+        x = np.array([np.nan, np.inf], np.float32)
+        self.assertTrue(values.compare_arrays(x, x)["ok"])
+        self.assertFalse(values.compare_arrays(x, np.array([0, np.inf], np.float32))["ok"])
+
+
+if __name__ == "__main__":
+    unittest.main()
