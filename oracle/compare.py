@@ -255,7 +255,13 @@ class Report:
         kinds = {kind: {"compared": n, "equal": self.equal[kind]} for kind, n in self.compared.items()}
         by_op = Counter(entry["op"] for entry in self.different)
         totals = {"compared": self.compared.total(), "equal": self.equal.total(), "percent": round(self.percent, 2)}
-        return {**totals, "kinds": kinds, "different_by_op": by_op, "structure": self.structure, "different": self.different}
+        return {
+            **totals,
+            "kinds": kinds,
+            "different_by_op": by_op,
+            "structure": self.structure,
+            "different": self.different,
+        }
 
 
 class Pairing:
@@ -325,7 +331,12 @@ class Pairing:
         if a_sharding.key(self.strict) == b_sharding.key(self.strict):
             self.report.equal[kind] += 1
             return
-        entry = {"kind": kind, "value": b.source.get_name(), "op": b.describe().partition("#")[0], "type": str(b.source.type)}
+        entry = {
+            "kind": kind,
+            "value": b.source.get_name(),
+            "op": b.describe().partition("#")[0],
+            "type": str(b.source.type),
+        }
         self.report.different.append({**entry, "ours": str(a_sharding), "theirs": str(b_sharding)})
 
 

@@ -12,16 +12,11 @@ For each program `<family>/<name>` the folder receives
 """
 
 import argparse
-import subprocess
 import sys
 from pathlib import Path
 
-from harness import Program, export_program
+from harness import Program, export_program, record_program
 from programs import all_programs
-
-import shardy
-
-SCRIPTS = Path(__file__).parent
 
 
 def export(program: Program, folder: Path) -> Path | None:
@@ -31,16 +26,6 @@ def export(program: Program, folder: Path) -> Path | None:
     except Exception as error:
         print(f"FAILED {program.label}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr)
         return None
-
-
-def record(module: Path, kind: str) -> bool:
-    """Records Shardy's answer for a module in a process of its own, because jaxlib may abort."""
-    target = module.with_suffix(f".{kind}.mlir")
-    command = [sys.executable, SCRIPTS / "shardy.py", "--record", kind, module, "-o", target]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        print(f"FAILED {kind} of {module}: {done.stderr.strip()[-300:]}", file=sys.stderr)
-    return done.returncode == 0
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -64,9 +49,8 @@ def main() -> int:
         return 0
     modules = [export(program, folder) for program in programs]
     good = [module for module in modules if module is not None]
-    kinds = [] if arguments.no_record else list(shardy.RECORDINGS)
-    recorded = [record(module, kind) for module in good for kind in kinds]
-    print(f"{len(good)} of {len(programs)} programs exported, {sum(recorded)} of {len(recorded)} recordings made, in {folder}")
+    recorded = [record_program(module) for module in good if not arguments.no_record]
+    print(f"{len(good)} of {len(programs)} programs exported, {sum(recorded)} of {len(recorded)} recorded, in {folder}")
     return 0 if len(good) == len(programs) and all(recorded) else 1
 
 

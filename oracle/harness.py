@@ -9,6 +9,8 @@ DEVICE_COUNT = 8
 os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={DEVICE_COUNT}"
 os.environ["JAX_PLATFORMS"] = "cpu"
 
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +21,8 @@ import jax
 import ml_dtypes
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+import shardy
 
 P = PartitionSpec
 
@@ -193,3 +197,18 @@ def export_program(program: Program, folder: Path) -> Path:
 def save_arrays(path: Path, prefix: str, arrays: Sequence[Any]) -> None:
     """Saves arrays as `<prefix>0`, `<prefix>1`, ... (bf16 is written as `V2`, as numpy does for ml_dtypes)."""
     np.savez(path, **{f"{prefix}{i}": np.asarray(array) for i, array in enumerate(arrays)})
+
+
+def record_program(module: Path) -> bool:
+    """Writes Shardy's answers next to an exported module: `.shardy.mlir` and `.final.mlir`."""
+    return all([record_kind(module, kind) for kind in shardy.RECORDINGS])
+
+
+def record_kind(module: Path, kind: str) -> bool:
+    """Records one answer in a process of its own, because jaxlib may abort; a failure is printed."""
+    target = module.with_suffix(f".{kind}.mlir")
+    command = [sys.executable, shardy.__file__, "--record", kind, module, "-o", target]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"FAILED {kind} of {module}: {done.stderr.strip()[-300:]}", file=sys.stderr)
+    return done.returncode == 0

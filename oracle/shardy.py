@@ -151,9 +151,7 @@ def interpret(text: str, inputs: dict[str, np.ndarray], process_count: int) -> d
         names = [(f"arg{i}_p{k}", kind) for k in range(process_count) for i, kind in enumerate(arg_types)]
         args = [attr for name, kind in names for attr in encode(inputs[name], kind, name)]
         flat = iter([np.array(attr) for attr in stablehlo.eval_module(wrapped, args)])
-        return {
-            f"out{i}_p{k}": decode(flat, kind) for k in range(process_count) for i, kind in enumerate(result_types)
-        }
+        return {f"out{i}_p{k}": decode(flat, kind) for k in range(process_count) for i, kind in enumerate(result_types)}
 
 
 def find_main(module: ir.Module) -> ir.Operation:
@@ -244,7 +242,10 @@ def encode(array: np.ndarray, kind: ir.RankedTensorType, name: str) -> list[ir.A
     if list(array.shape) != list(kind.shape):
         raise ValueError(f"{name} has shape {list(array.shape)}, the program takes {kind}")
     if is_complex(kind):
-        return [dense(np.ascontiguousarray(part), ir.ComplexType(kind.element_type).element_type) for part in (array.real, array.imag)]
+        return [
+            dense(np.ascontiguousarray(part), ir.ComplexType(kind.element_type).element_type)
+            for part in (array.real, array.imag)
+        ]
     if array.dtype.kind == "V" or array.dtype == ml_dtypes.bfloat16:
         array = array.view(np.uint16)
     return [dense(array.view(np.uint8) if array.dtype == np.bool_ else array, kind.element_type)]

@@ -132,7 +132,9 @@ class ValuesTest(unittest.TestCase):
             np.savez(a, out0=x, out1=np.array([1, 2]))
             np.savez(b, out0=x, out1=np.array([1, 3]), out2=x)
             facts = values.compare_files(a, b)
-        self.assertEqual({name: about["ok"] for name, about in facts.items()}, {"out0": True, "out1": False, "out2": False})
+        self.assertEqual(
+            {name: about["ok"] for name, about in facts.items()}, {"out0": True, "out1": False, "out2": False}
+        )
 
     def test_nans_must_agree(self):
         x = np.array([np.nan, np.inf], np.float32)

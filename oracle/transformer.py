@@ -13,7 +13,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from harness import Arg, P, Program, below, export_program, mesh, normal
+from harness import Arg, P, Program, below, export_program, mesh, normal, record_program
 
 import jax
 import jax.numpy as jnp
@@ -151,9 +151,10 @@ def argument_names(exported: Program) -> list[str]:
 
 
 def export_case(config: Config, name: str, folder: Path, train: bool) -> Path:
-    """Writes the program, its inputs and outputs, and `<name>.json` with the sizes and the arguments' names."""
+    """Writes the program, its inputs and outputs, Shardy's answers, and `<name>.json` with sizes and arguments' names."""
     exported = program(config, name, train)
     path = export_program(exported, folder)
+    record_program(path)
     about = {"config": asdict(config), "arguments": argument_names(exported)}
     path.with_suffix(".json").write_text(json.dumps(about, indent=1) + "\n")
     return path

@@ -47,7 +47,10 @@ def decode_step(q, keys, values, new_key, new_value, position):
 
 
 @FAMILY.program(
-    MESH, Arg((4, 8, 16), "f32", P("data", None, None)), *[Arg((4, 12, 16), "f32", P("data", None, "model"))] * 2, Arg((4, 12), "bool", P("data", None), coins)
+    MESH,
+    Arg((4, 8, 16), "f32", P("data", None, None)),
+    *[Arg((4, 12, 16), "f32", P("data", None, "model"))] * 2,
+    Arg((4, 12), "bool", P("data", None), coins),
 )
 def cross_with_padding(x, keys, values, valid):
     scores = jnp.einsum("bqd,bsd->bqs", x, keys)
@@ -61,7 +64,9 @@ def linear_cumulative(q, k, v):
     return jnp.einsum("btd,btde->bte", q, states)
 
 
-@FAMILY.program(MESH, *[Arg((4, 8, 4, 8), "f32", P("data", "model", None, None))] * 3, out=P("data", "model", None, None))
+@FAMILY.program(
+    MESH, *[Arg((4, 8, 4, 8), "f32", P("data", "model", None, None))] * 3, out=P("data", "model", None, None)
+)
 def sequence_sharded(q, k, v):
     scores = jnp.einsum("bqhd,bshd->bhqs", q, k)
     return jnp.einsum("bhqs,bshd->bqhd", jax.nn.softmax(scores, axis=-1), v)

@@ -16,13 +16,24 @@ TYPED = mesh(X=4, Y=2, explicit=("X", "Y"))
 TYPED_LOWER = mesh(x=2, y=4, explicit=("x", "y"))
 
 
-@FAMILY.program(AUTO, Arg((8, 64), "bf16", P("X", "Y")), Arg((64, 32), "bf16", P("Y", None)), out=P("X", None), sample=True, locations=True)
+@FAMILY.program(
+    AUTO,
+    Arg((8, 64), "bf16", P("X", "Y")),
+    Arg((64, 32), "bf16", P("Y", None)),
+    out=P("X", None),
+    sample=True,
+    locations=True,
+)
 def matmul_square(In, W):
     return jnp.einsum("bd,df->bf", jnp.square(In), W)
 
 
 @FAMILY.program(
-    AUTO, Arg((8, 64), "bf16", P("X", "Y")), Arg((64, 32), "bf16", P("Y", None)), Arg((32, 64), "bf16", P(None, "Y")), out=P("X", None)
+    AUTO,
+    Arg((8, 64), "bf16", P("X", "Y")),
+    Arg((64, 32), "bf16", P("Y", None)),
+    Arg((32, 64), "bf16", P(None, "Y")),
+    out=P("X", None),
 )
 def two_matmuls(In, W1, W2):
     hidden = jax.lax.with_sharding_constraint(jnp.einsum("bd,df->bf", In, W1), P("X", "Y"))
@@ -103,7 +114,12 @@ def shift_jit(x):
     return jnp.roll(x.reshape(4, x.shape[0] // 4, -1), 5, axis=1).reshape(x.shape)
 
 
-@FAMILY.program(AUTO, Arg((4, 16, 8), "f32", P("X", None, "Y")), Arg((16, 16), "f32", P("X", "Y")), Arg((16,), "i32", P("X"), below(4)))
+@FAMILY.program(
+    AUTO,
+    Arg((4, 16, 8), "f32", P("X", None, "Y")),
+    Arg((16, 16), "f32", P("X", "Y")),
+    Arg((16,), "i32", P("X"), below(4)),
+)
 def mixture_of_experts(W, A, B):
     """Problem 2: one expert at a time over all tokens, masked."""
 

@@ -9,7 +9,9 @@ FAMILY = Family("control")
 MESH = mesh(X=4, Y=2)
 
 
-@FAMILY.program(MESH, Arg((8, 16), "f32", P("X", None)), Arg((16, 16), "f32", P(None, "Y")), Arg((5, 8, 16), "f32"), sample=True)
+@FAMILY.program(
+    MESH, Arg((8, 16), "f32", P("X", None)), Arg((16, 16), "f32", P(None, "Y")), Arg((5, 8, 16), "f32"), sample=True
+)
 def scan_rnn(state, w, inputs):
     def step(state, x):
         state = jnp.tanh(state @ w / 8 + x)
@@ -33,7 +35,9 @@ def fori_unrolled(x, w):
     return jax.lax.fori_loop(0, 3, lambda _, x: x @ w / 4, x, unroll=True)
 
 
-@FAMILY.program(MESH, Arg((), "bool", P(), coins), Arg((8, 16), "f32", P("X", None)), Arg((16, 8), "f32", P(None, "Y")), sample=True)
+@FAMILY.program(
+    MESH, Arg((), "bool", P(), coins), Arg((8, 16), "f32", P("X", None)), Arg((16, 8), "f32", P(None, "Y")), sample=True
+)
 def cond_of_matmuls(flag, x, w):
     return jax.lax.cond(flag, lambda: jax.nn.relu(x @ w), lambda: x[:, :8] * 2)
 
@@ -48,7 +52,13 @@ def map_over_batches(xs, w):
     return jax.lax.map(lambda x: x @ w, xs)
 
 
-@FAMILY.program(MESH, Arg((4, 16, 16), "f32", P(None, None, "Y")), Arg((8, 16), "f32", P("X", None)), out=P("X", None), locations=True)
+@FAMILY.program(
+    MESH,
+    Arg((4, 16, 16), "f32", P(None, None, "Y")),
+    Arg((8, 16), "f32", P("X", None)),
+    out=P("X", None),
+    locations=True,
+)
 def scan_over_layers(weights, x):
     layer = lambda x, w: (jax.lax.with_sharding_constraint(jax.nn.gelu(x @ w), P("X", None)), None)
     return jax.lax.scan(layer, x, weights)[0]

@@ -9,12 +9,16 @@ FAMILY = Family("convolution")
 MESH = mesh(X=4, Y=2)
 
 
-@FAMILY.program(MESH, Arg((8, 4, 16), "f32", P("X", None, None)), Arg((8, 4, 3), "f32", P("Y", None, None)), sample=True)
+@FAMILY.program(
+    MESH, Arg((8, 4, 16), "f32", P("X", None, None)), Arg((8, 4, 3), "f32", P("Y", None, None)), sample=True
+)
 def conv1d(x, w):
     return jax.lax.conv_general_dilated(x, w, (1,), "SAME")
 
 
-@FAMILY.program(MESH, Arg((4, 8, 8, 4), "f32", P("X", None, None, "Y")), Arg((3, 3, 4, 8), "f32", P(None, None, "Y", None)))
+@FAMILY.program(
+    MESH, Arg((4, 8, 8, 4), "f32", P("X", None, None, "Y")), Arg((3, 3, 4, 8), "f32", P(None, None, "Y", None))
+)
 def conv2d_channels_last(x, w):
     return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 

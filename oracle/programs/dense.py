@@ -10,7 +10,9 @@ MESH = mesh(X=4, Y=2)
 CUBE = mesh(a=2, b=2, c=2)
 
 
-@FAMILY.program(MESH, Arg((8, 32), "bf16", P("X", "Y")), Arg((32, 16), "bf16", P("Y", None)), out=P("X", None), sample=True)
+@FAMILY.program(
+    MESH, Arg((8, 32), "bf16", P("X", "Y")), Arg((32, 16), "bf16", P("Y", None)), out=P("X", None), sample=True
+)
 def einsum_square(x, w):
     return jnp.einsum("bd,df->bf", jnp.square(x), w)
 
@@ -26,13 +28,19 @@ def one_sided_contraction(x, w):
 
 
 @FAMILY.program(
-    MESH, Arg((8, 16), "f32", P("X", None)), Arg((16, 32), "f32", P(None, "Y")), Arg((32, 16), "f32", P("Y", None)), out=P("X", None)
+    MESH,
+    Arg((8, 16), "f32", P("X", None)),
+    Arg((16, 32), "f32", P(None, "Y")),
+    Arg((32, 16), "f32", P("Y", None)),
+    out=P("X", None),
 )
 def mlp(x, w1, w2):
     return jax.nn.gelu(x @ w1) @ w2
 
 
-@FAMILY.program(CUBE, Arg((4, 8, 16), "f32", P("a", "b", None)), Arg((4, 16, 8), "f32", P("a", None, "c")), locations=True)
+@FAMILY.program(
+    CUBE, Arg((4, 8, 16), "f32", P("a", "b", None)), Arg((4, 16, 8), "f32", P("a", None, "c")), locations=True
+)
 def batched(x, w):
     return jnp.einsum("eik,ekj->eij", x, w)
 
@@ -48,7 +56,11 @@ def integer_matmul(x, w):
 
 
 @FAMILY.program(
-    CUBE, Arg((8, 16), "f32", P("a", "b")), Arg((16, 8), "f32", P("b", "c")), Arg((8, 4), "f32", P("c", None)), out=P(("a", "b"), None)
+    CUBE,
+    Arg((8, 16), "f32", P("a", "b")),
+    Arg((16, 8), "f32", P("b", "c")),
+    Arg((8, 4), "f32", P("c", None)),
+    out=P(("a", "b"), None),
 )
 def chain_of_three(x, y, z):
     return jnp.einsum("ij,jk,kl->il", x, y, z)

@@ -37,7 +37,9 @@ def mixed_matmul(x, w):
     return jnp.tanh(jnp.sin(x) @ w)
 
 
-@FAMILY.program(MIXED, Arg((8, 16), "f32", P("X", "Y")), Arg((16, 32), "f32", P(None, "Y")), Arg((32, 16), "f32", P("Y", None)))
+@FAMILY.program(
+    MIXED, Arg((8, 16), "f32", P("X", "Y")), Arg((16, 32), "f32", P(None, "Y")), Arg((32, 16), "f32", P("Y", None))
+)
 def mixed_mlp(x, w1, w2):
     hidden = jax.nn.gelu(x @ w1)
     return x + hidden @ w2, hidden.mean(axis=0)

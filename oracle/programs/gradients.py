@@ -65,7 +65,13 @@ def through_scan(x, weights):
     return jax.value_and_grad(loss)(weights)
 
 
-@FAMILY.program(MESH, X, Arg((16, 32), "bf16", P(None, "model"), normal(0.25)), Arg((8,), "i32", P("data"), below(32)), locations=True)
+@FAMILY.program(
+    MESH,
+    X,
+    Arg((16, 32), "bf16", P(None, "model"), normal(0.25)),
+    Arg((8,), "i32", P("data"), below(32)),
+    locations=True,
+)
 def classifier_bf16(x, w, labels):
     def loss(w):
         log_probs = jax.nn.log_softmax((x.astype(jnp.bfloat16) @ w).astype(jnp.float32))
@@ -80,7 +86,14 @@ def jacobian_vector_products(x, w):
     return jax.jvp(f, (x,), (jnp.cos(x),)), jax.vmap(jax.grad(lambda row: jnp.sum(jnp.sin(row @ w))))(x)
 
 
-@FAMILY.program(MESH, X, WIDE, *[Arg((16, 32), "f32", P(None, "model"), normal(0.125))] * 2, donate=(1, 2, 3), out=(P(), *[P(None, "model")] * 3))
+@FAMILY.program(
+    MESH,
+    X,
+    WIDE,
+    *[Arg((16, 32), "f32", P(None, "model"), normal(0.125))] * 2,
+    donate=(1, 2, 3),
+    out=(P(), *[P(None, "model")] * 3),
+)
 def adam_step(x, w, m, v):
     v = jnp.square(v)
     value, grad = jax.value_and_grad(lambda w: jnp.mean(jnp.square(x @ w)))(w)

@@ -30,17 +30,27 @@ def take_along_axis(x, ids):
     return jnp.take_along_axis(x, ids, axis=1), jax.grad(lambda x: jnp.sum(jnp.take_along_axis(x, ids, axis=1) ** 2))(x)
 
 
-@FAMILY.program(MESH, Arg((16, 8), "f32", P("X", "Y")), Arg((12,), "i32", P(), below(16)), Arg((12, 8), "f32", P(None, "Y")))
+@FAMILY.program(
+    MESH, Arg((16, 8), "f32", P("X", "Y")), Arg((12,), "i32", P(), below(16)), Arg((12, 8), "f32", P(None, "Y"))
+)
 def scatter_add(x, ids, updates):
     return x.at[ids].add(updates), x.at[ids].max(updates)
 
 
-@FAMILY.program(MESH, Arg((8, 8), "i32", P("X", None)), Arg((4,), "i32", draw=below(8)), Arg((4,), "i32", draw=below(8)))
+@FAMILY.program(
+    MESH, Arg((8, 8), "i32", P("X", None)), Arg((4,), "i32", draw=below(8)), Arg((4,), "i32", draw=below(8))
+)
 def gather_points(x, rows, columns):
     return x[rows, columns], x[rows][:, columns]
 
 
-@FAMILY.program(MESH, Arg((8, 16), "f32", P("X", "Y")), Arg((), "i32", draw=below(12)), Arg((8, 4), "f32", P("X", None)), sample=True)
+@FAMILY.program(
+    MESH,
+    Arg((8, 16), "f32", P("X", "Y")),
+    Arg((), "i32", draw=below(12)),
+    Arg((8, 4), "f32", P("X", None)),
+    sample=True,
+)
 def dynamic_slices(x, start, update):
     part = jax.lax.dynamic_slice_in_dim(x, start, 4, axis=1)
     return part, jax.lax.dynamic_update_slice_in_dim(x, update, start, axis=1)

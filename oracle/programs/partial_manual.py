@@ -22,7 +22,12 @@ def manual_batch(x, w):
     return over_data((P("data", None), P()), P("data", None))(lambda x, w: jnp.sin(x) @ w)(x, w)
 
 
-@FAMILY.program(MESH, Arg((8, 16), "f32", P("data", None)), Arg((16, 32), "f32", P(None, "model")), Arg((32, 16), "f32", P("model", None)))
+@FAMILY.program(
+    MESH,
+    Arg((8, 16), "f32", P("data", None)),
+    Arg((16, 32), "f32", P(None, "model")),
+    Arg((32, 16), "f32", P("model", None)),
+)
 def mean_loss(x, w1, w2):
     def loss(x, w1, w2):
         return lax.pmean(jnp.mean(jax.nn.relu(x @ w1) @ w2), "data")
@@ -55,7 +60,9 @@ def constraint_inside(x, w):
     return over_data((P("data", None), P()), P("data", None))(layer)(x, w)
 
 
-@FAMILY.program(MESH, Arg((8, 16), "f32", P("data", None)), Arg((16, 16), "f32", P(None, "model")), out=(P(), P(None, "model")))
+@FAMILY.program(
+    MESH, Arg((8, 16), "f32", P("data", None)), Arg((16, 16), "f32", P(None, "model")), out=(P(), P(None, "model"))
+)
 def data_parallel_gradient(x, w):
     def step(x, w):
         varying = lax.pcast(w, "data", to="varying")

@@ -51,4 +51,6 @@ def categorical(key, logits):
 @FAMILY.program(MESH, KEY, out=P(("X", "Y"), None))
 def bf16_and_truncated(key):
     first, second = jax.random.split(jax.random.wrap_key_data(key))
-    return jax.random.normal(first, (8, 4), jnp.bfloat16) + jax.random.truncated_normal(second, -2, 2, (8, 4), jnp.float32)
+    return jax.random.normal(first, (8, 4), jnp.bfloat16) + jax.random.truncated_normal(
+        second, -2, 2, (8, 4), jnp.float32
+    )

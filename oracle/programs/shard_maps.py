@@ -25,7 +25,9 @@ def psum(x):
 
 @FAMILY.program(MESH, Arg((8, 16), "i32", P("X", "Y")))
 def psum_pmax_pmin(x):
-    return mapped(P("X", "Y"), P(None, None))(lambda x: lax.psum(x, ("X", "Y")) + lax.pmax(x, ("X", "Y")) * lax.pmin(x, ("X", "Y")))(x)
+    return mapped(P("X", "Y"), P(None, None))(
+        lambda x: lax.psum(x, ("X", "Y")) + lax.pmax(x, ("X", "Y")) * lax.pmin(x, ("X", "Y"))
+    )(x)
 
 
 @FAMILY.program(MESH, TILED, sample=True)
@@ -54,7 +56,9 @@ def all_to_all(x):
 
 @FAMILY.program(MESH, TILED, sample=True)
 def ppermute(x):
-    rotate = lambda x: lax.ppermute(x, "Y", [(i, (i + 1) % 4) for i in range(4)]) - lax.ppermute(x, "Y", [(0, 2), (3, 1)])
+    rotate = lambda x: (
+        lax.ppermute(x, "Y", [(i, (i + 1) % 4) for i in range(4)]) - lax.ppermute(x, "Y", [(0, 2), (3, 1)])
+    )
     return mapped(P("X", "Y"), P("X", "Y"))(rotate)(x)
 
 
@@ -102,8 +106,15 @@ def pipeline(weights, batches):
 
 @FAMILY.program(MESH, TILED)
 def nested(x):
-    inner = jax.shard_map(lambda x: lax.psum(x + lax.axis_index("Y"), "Y"), in_specs=P(None, "Y"), out_specs=P(None, None), axis_names={"Y"})
-    outer = jax.shard_map(lambda x: inner(x * 2) - lax.axis_index("X"), in_specs=P("X", None), out_specs=P("X", None), axis_names={"X"})
+    inner = jax.shard_map(
+        lambda x: lax.psum(x + lax.axis_index("Y"), "Y"),
+        in_specs=P(None, "Y"),
+        out_specs=P(None, None),
+        axis_names={"Y"},
+    )
+    outer = jax.shard_map(
+        lambda x: inner(x * 2) - lax.axis_index("X"), in_specs=P("X", None), out_specs=P("X", None), axis_names={"X"}
+    )
     return outer(x)
 
 

@@ -26,7 +26,12 @@ def argmax_and_argmin(x):
 
 @FAMILY.program(MESH, Arg((8, 16), "f32", P("X", "Y")), Arg((8, 16), "i32", P("X", "Y"), below(3)))
 def running(x, small):
-    return jnp.cumsum(x, axis=1), jnp.cumsum(x, axis=0), jnp.cumprod(small, axis=1), jax.lax.cummax(x, axis=0, reverse=True)
+    return (
+        jnp.cumsum(x, axis=1),
+        jnp.cumsum(x, axis=0),
+        jnp.cumprod(small, axis=1),
+        jax.lax.cummax(x, axis=0, reverse=True),
+    )
 
 
 @FAMILY.program(MESH, Arg((8, 16), "f32", P("X", None), distinct))

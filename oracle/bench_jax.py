@@ -1,0 +1,155 @@
+"""Times JAX on eight virtual CPU devices; prints one JSON line for each measurement.
+
+    python oracle/bench_jax.py
+    python oracle/bench_jax.py --export target/oracle/bench     # also writes each program with its inputs and outputs
+
+A line is {"name": ..., "median_us": ..., "min_us": ..., "runs": ...}. A run is one call with its result awaited, after
+warm-up calls on the same inputs. `transformer_compile` is tracing, lowering and compiling with empty caches; its line
+has the medians of the three parts too. What is timed is exactly what `--export` writes.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from harness import Arg, P, Program, export_program, mesh, normal
+
+import jax
+import jax.numpy as jnp
+
+import transformer
+
+WARM_UPS = 3
+
+
+def chapter_matmul(x: jax.Array, w: jax.Array) -> jax.Array:
+    """The chapter's first example."""
+    return jnp.einsum("bd,df->bf", jnp.square(x), w)
+
+
+def matmul(x: jax.Array, w: jax.Array) -> jax.Array:
+    """A plain product."""
+    return x @ w
+
+
+def add_one(x: jax.Array) -> jax.Array:
+    """The cheapest call there is."""
+    return x + 1
+
+
+def matmul_program(dtype: str) -> Program:
+    """1024x2048x8192 with the contraction sharded on one side."""
+    args = (
+        Arg((1024, 2048), dtype, P("X", "Y"), normal(1)),
+        Arg((2048, 8192), dtype, P(None, "Y"), normal(2048**-0.5)),
+    )
+    return Program("", f"matmul_{dtype}", matmul, mesh(X=2, Y=4), args, out=P("X", "Y"))
+
+
+def programs() -> list[Program]:
+    """The programs whose calls are timed, under the names of their measurements."""
+    chapter_args = (
+        Arg((8, 2048), "bf16", P("X", "Y"), normal(1)),
+        Arg((2048, 8192), "bf16", P("Y", None), normal(2048**-0.5)),
+    )
+    return [
+        Program("", "chapter", chapter_matmul, mesh(X=4, Y=2), chapter_args, out=P("X", None)),
+        matmul_program("f32"),
+        matmul_program("bf16"),
+        transformer_program(),
+        Program("", "call_overhead", add_one, mesh(X=8), (Arg((8, 128), "f32", P("X", None)),)),
+    ]
+
+
+def transformer_program() -> Program:
+    """The bench case of the transformer."""
+    return transformer.program(transformer.CASES["bench"], "transformer_forward")
+
+
+def timed(call: Callable, seconds: float, least: int, most: int) -> Iterator[float]:
+    """Times calls, in microseconds, until the time is up; at least `least` and at most `most` of them."""
+    end = time.perf_counter() + seconds
+    for run in range(most):
+        start = time.perf_counter()
+        call()
+        yield (time.perf_counter() - start) * 1e6
+        if run + 1 >= least and time.perf_counter() > end:
+            return
+
+
+def measurement(name: str, times: list[float], **more: float) -> dict:
+    """One line of output."""
+    rounded = {key: round(value, 1) for key, value in more.items()}
+    return {
+        "name": name,
+        "median_us": round(statistics.median(times), 1),
+        "min_us": round(min(times), 1),
+        "runs": len(times),
+        **rounded,
+    }
+
+
+def time_calls(program: Program, seconds: float) -> dict:
+    """Times calls of the compiled program through the ordinary jit call path."""
+    with jax.set_mesh(program.mesh):
+        call, args = program.jit(), program.place(program.values())
+        for _ in range(WARM_UPS):
+            jax.block_until_ready(call(*args))
+        times = list(timed(lambda: jax.block_until_ready(call(*args)), seconds, least=10, most=10_000))
+    return measurement(program.name, times)
+
+
+def time_compilation(program: Program, runs: int) -> dict:
+    """Times tracing, lowering and compiling, each time with empty caches."""
+    parts = {"trace_us": [], "lower_us": [], "compile_us": []}
+    with jax.set_mesh(program.mesh):
+        args = program.place(program.values())
+        for _ in range(runs):
+            jax.clear_caches()
+            for part, elapsed in zip(parts.values(), compile_once(program, args)):
+                part.append(elapsed)
+    totals = [sum(times) for times in zip(*parts.values())]
+    medians = {part: statistics.median(times) for part, times in parts.items()}
+    return measurement("transformer_compile", totals, **medians)
+
+
+def compile_once(program: Program, args: tuple) -> tuple[float, float, float]:
+    """Microseconds to trace, lower and compile."""
+    start = time.perf_counter()
+    traced = program.jit().trace(*args)
+    after_trace = time.perf_counter()
+    lowered = traced.lower()
+    after_lower = time.perf_counter()
+    lowered.compile()
+    end = time.perf_counter()
+    return (after_trace - start) * 1e6, (after_lower - after_trace) * 1e6, (end - after_lower) * 1e6
+
+
+def parse_arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="only measurements whose name contains this")
+    parser.add_argument("--seconds", type=float, default=5.0, help="time for the runs of one measurement; 0 is none")
+    parser.add_argument("--compilations", type=int, default=5, help="runs of transformer_compile; 0 is none")
+    parser.add_argument("--export", type=Path, help="write the programs, inputs and outputs to this folder")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Exports and measures what the command line asks for."""
+    arguments = parse_arguments()
+    selected = [program for program in programs() if arguments.only in program.name]
+    for program in selected:
+        if arguments.export:
+            export_program(program, arguments.export)
+        if arguments.seconds > 0:
+            print(json.dumps(time_calls(program, arguments.seconds)), flush=True)
+    if arguments.compilations > 0 and arguments.only in "transformer_compile":
+        print(json.dumps(time_compilation(transformer_program(), arguments.compilations)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
