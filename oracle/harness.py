@@ -26,7 +26,7 @@ import shardy
 
 P = PartitionSpec
 
-# Locations are written with paths relative to the repository or to site-packages, so that files compare across machines.
+# Locations have paths relative to the repository or to site-packages, so that files compare across machines.
 jax.config.update("jax_hlo_source_file_canonicalization_regex", r".*/site-packages/|.*/(?=oracle/)")
 
 DTYPES = {

@@ -107,7 +107,7 @@ def chlo_rule(op: ir.Operation) -> str | None:
     operands = [shape_of(value) for value in op.operands]
     results = [shape_of(value) for value in op.results]
     if op.name == "chlo.top_k":
-        return top_k_rule(operands[0], results[0])
+        return top_k_rule(operands[0])
     if operands and all(shape == operands[0] for shape in operands + results) and operands[0]:
         dims = ", ".join(factor_name(i) for i in range(len(operands[0])))
         left, right = (", ".join([f"[{dims}]"] * len(side)) for side in (operands, results))
@@ -115,12 +115,13 @@ def chlo_rule(op: ir.Operation) -> str | None:
     return None
 
 
-def top_k_rule(operand: list[int], result: list[int]) -> str:
+def top_k_rule(operand: list[int]) -> str:
     """Leading dimensions pass through; the last one is needed whole."""
     lead = [factor_name(i) for i in range(len(operand) - 1)]
     last = factor_name(len(operand) - 1)
     dims = ", ".join([*lead, last])
-    return f"([{dims}])->([{dims}], [{dims}]) {factor_sizes(operand)} need_replication={{{last}}} blocked_propagation={{{last}}}"
+    types = f"need_replication={{{last}}} blocked_propagation={{{last}}}"
+    return f"([{dims}])->([{dims}], [{dims}]) {factor_sizes(operand)} {types}"
 
 
 def factor_name(index: int) -> str:

@@ -23,10 +23,12 @@ def module(body: str) -> str:
 
 def unary(op: str, result_sharding: str = "") -> str:
     """A function that applies one unary operation to a sharded argument."""
+    tensor, arrow = "tensor<8x4xf32>", " -> tensor<8x4xf32>" if op.startswith("chlo") else ""
+    sharding = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}'
     return module(
-        f"""func.func public @main(%arg0: tensor<8x4xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> tensor<8x4xf32> {{
-          %0 = {op} %arg0 {result_sharding} : tensor<8x4xf32>{" -> tensor<8x4xf32>" if op.startswith("chlo") else ""}
-          return %0 : tensor<8x4xf32>
+        f"""func.func public @main(%arg0: {tensor} {sharding}) -> {tensor} {{
+          %0 = {op} %arg0 {result_sharding} : {tensor}{arrow}
+          return %0 : {tensor}
         }}"""
     )
 

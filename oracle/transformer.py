@@ -151,7 +151,7 @@ def argument_names(exported: Program) -> list[str]:
 
 
 def export_case(config: Config, name: str, folder: Path, train: bool) -> Path:
-    """Writes the program, its inputs and outputs, Shardy's answers, and `<name>.json` with sizes and arguments' names."""
+    """Writes the program, its arrays, Shardy's answers, and `<name>.json` with sizes and arguments' names."""
     exported = program(config, name, train)
     path = export_program(exported, folder)
     record_program(path)
