@@ -166,12 +166,17 @@ impl Literal {
     /// The elements, to be written; copies if shared or a splat.
     pub fn as_mut_slice<T: Element>(&mut self) -> &mut [T] {
         assert_eq!(T::DTYPE, self.dtype, "element type");
+        bytemuck::cast_slice_mut(self.bytes_mut())
+    }
+
+    /// The bytes of all elements, to be written; copies if shared or a splat.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
         if self.is_splat {
             *self = self.to_dense();
         }
         let bytes = self.size() * self.dtype.storage_bytes();
         let words = Arc::make_mut(&mut self.words);
-        bytemuck::cast_slice_mut(&mut bytemuck::cast_slice_mut::<u64, u8>(words)[..bytes])
+        &mut bytemuck::cast_slice_mut::<u64, u8>(words)[..bytes]
     }
 
     /// Element `index`, row-major. Panics on another element type.

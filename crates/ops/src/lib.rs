@@ -7,6 +7,7 @@
 
 mod build;
 pub(crate) mod check;
+pub(crate) mod eval;
 mod facts;
 pub mod reducer;
 mod table;

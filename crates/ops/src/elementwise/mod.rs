@@ -1,30 +1,22 @@
-//! Elementwise ops: families that differ by a scalar function.
+//! Elementwise ops: families that differ by a scalar function. Each op of a family is a constant: its row.
+//!
+//! Arithmetic on `f16` and `bf16` is done in `f32` and rounded after each op; integers wrap; `complex<f32>` is computed in
+//! `complex<f64>` and rounded once.
 
-use crate::Opcode;
-use crate::facts::*;
-use shardwise_base::{Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, Type, Value};
+mod binary;
+mod compare;
+mod complex;
+mod convert;
+mod select;
+mod special;
+mod unary;
 
-/// Two operands of one type, a result of the same type.
-pub struct Binary;
+pub use binary::*;
+pub use compare::Compare;
+pub use convert::{BitcastConvert, Convert, ReducePrecision};
+pub use select::{Clamp, Select};
+pub use special::{COMPLEX, IS_FINITE, IS_INF, IS_NEG_INF, IS_POS_INF, MakeComplex, NextAfter, Predicate};
+pub use unary::*;
 
-impl PureFacts for Binary {
-    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        Ok(vec![op.operand_type(0).clone()])
-    }
-    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
-        let (a, b) = (x[0].to_dense(), x[1].to_dense());
-        let sum: Vec<f32> = a.as_slice::<f32>().iter().zip(b.as_slice::<f32>()).map(|(a, b)| a + b).collect();
-        Ok(vec![Literal::new(op.result_shape(0), &sum)])
-    }
-    answer!(rule = pointwise);
-    answer!(class = Elementwise);
-    answer!(combine = none);
-    answer!(localize = same_op);
-    answer!(cost = streams(1.0));
-    answer!(linear = Jointly);
-    answer!(explicit = by_rule);
-    answer!(
-        example = "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {\n  %0 = stablehlo.add %arg0, %arg0 : tensor<2xf32>\n  return %0 : tensor<2xf32>\n}"
-    );
-}
+/// Flops that one transcendental function counts for.
+const TRANSCENDENTAL: f64 = 10.0;

@@ -1,0 +1,309 @@
+//! Two operands of one type, a result of the same type.
+
+use super::{TRANSCENDENTAL, complex};
+use crate::Opcode;
+use crate::eval;
+use crate::facts::*;
+use crate::{check, check::Check};
+use shardwise_base::{Bool8, Complex64, DType, Diagnostic, Diagnostics, Kind, Literal, bf16, f16};
+use shardwise_ir::{OpView, Type, Value};
+use shardwise_mathfn as fns;
+
+/// Functions of integers, which are handed over extended to 64 bits together with their width; results wrap.
+type OfSigned = fn(i64, i64, u32) -> i64;
+type OfUnsigned = fn(u64, u64, u32) -> u64;
+type OfFloat = (fn(f32, f32) -> f32, fn(f64, f64) -> f64);
+
+/// A binary op: what it is on each kind of element; an op does not exist on kinds for which it has no function.
+pub struct Binary {
+    /// The labels of the constraints on the operands' types and on their element type.
+    labels: (&'static str, &'static str),
+    float: Option<OfFloat>,
+    signed: Option<OfSigned>,
+    unsigned: Option<OfUnsigned>,
+    boolean: Option<fn(bool, bool) -> bool>,
+    complex: Option<fn(Complex64, Complex64) -> Complex64>,
+    flops: f64,
+    linear: Linear,
+    example: &'static str,
+}
+
+impl Binary {
+    fn exists_on(&self, dtype: DType) -> bool {
+        match dtype.kind() {
+            Kind::Bool => self.boolean.is_some(),
+            Kind::Signed => self.signed.is_some(),
+            Kind::Unsigned => self.unsigned.is_some(),
+            Kind::Float => self.float.is_some(),
+            Kind::Complex => self.complex.is_some(),
+        }
+    }
+
+    /// The op on two literals of one type; `None` if it is not computed on this type.
+    pub(crate) fn apply(&self, x: &Literal, y: &Literal) -> Option<Literal> {
+        match x.dtype().kind() {
+            Kind::Bool => {
+                self.boolean.map(|f| eval::zip(x, y, |a: Bool8, b: Bool8| Bool8::from(f(a.into(), b.into()))))
+            }
+            Kind::Signed => apply_signed(x, y, self.signed?),
+            Kind::Unsigned => apply_unsigned(x, y, self.unsigned?),
+            Kind::Float => apply_float(x, y, self.float?),
+            Kind::Complex => apply_complex(x, y, self.complex?),
+        }
+    }
+}
+
+fn apply_signed(x: &Literal, y: &Literal, f: OfSigned) -> Option<Literal> {
+    Some(match x.dtype() {
+        DType::I8 => eval::zip(x, y, |a: i8, b: i8| f(a.into(), b.into(), 8) as i8),
+        DType::I16 => eval::zip(x, y, |a: i16, b: i16| f(a.into(), b.into(), 16) as i16),
+        DType::I32 => eval::zip(x, y, |a: i32, b: i32| f(a.into(), b.into(), 32) as i32),
+        DType::I64 => eval::zip(x, y, |a: i64, b: i64| f(a, b, 64)),
+        _ => return None,
+    })
+}
+
+fn apply_unsigned(x: &Literal, y: &Literal, f: OfUnsigned) -> Option<Literal> {
+    Some(match x.dtype() {
+        DType::U8 => eval::zip(x, y, |a: u8, b: u8| f(a.into(), b.into(), 8) as u8),
+        DType::U16 => eval::zip(x, y, |a: u16, b: u16| f(a.into(), b.into(), 16) as u16),
+        DType::U32 => eval::zip(x, y, |a: u32, b: u32| f(a.into(), b.into(), 32) as u32),
+        DType::U64 => eval::zip(x, y, |a: u64, b: u64| f(a, b, 64)),
+        _ => return None,
+    })
+}
+
+fn apply_float(x: &Literal, y: &Literal, (f, g): OfFloat) -> Option<Literal> {
+    Some(match x.dtype() {
+        DType::F32 => eval::zip(x, y, f),
+        DType::F64 => eval::zip(x, y, g),
+        DType::BF16 => eval::zip(x, y, |a: bf16, b: bf16| bf16::from_f32(f(a.to_f32(), b.to_f32()))),
+        DType::F16 => eval::zip(x, y, |a: f16, b: f16| f16::from_f32(f(a.to_f32(), b.to_f32()))),
+        _ => return None,
+    })
+}
+
+fn apply_complex(x: &Literal, y: &Literal, f: fn(Complex64, Complex64) -> Complex64) -> Option<Literal> {
+    Some(match x.dtype() {
+        DType::C64 => eval::zip(x, y, |a, b| complex::narrow(f(complex::widen(a), complex::widen(b)))),
+        DType::C128 => eval::zip(x, y, f),
+        _ => return None,
+    })
+}
+
+impl PureFacts for Binary {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let [x, y] = check::tensors(op)?;
+        Check::new(op)
+            .that(self.labels.0, x == y, "both operands must have the same type")
+            .that(self.labels.1, self.exists_on(x.dtype), "the op does not exist on elements of this type")
+            .give([x.clone().into()])
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let y = self.apply(&x[0], &x[1]).ok_or_else(|| check::not_computed(op, x[0].dtype()))?;
+        Ok(vec![y])
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        Cost::streams(op, self.flops)
+    }
+
+    fn linear(&self, _: &OpView<'_>) -> Linear {
+        self.linear
+    }
+
+    fn example(&self, _: Opcode) -> &'static str {
+        self.example
+    }
+
+    answer!(rule = pointwise);
+    answer!(class = Elementwise);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(explicit = by_rule);
+}
+
+/// A row's name, labels and example.
+macro_rules! row {
+    ($stem:literal of $x:literal) => {
+        Binary {
+            labels: (concat!($stem, "_c1"), concat!($stem, "_i1")),
+            float: None,
+            signed: None,
+            unsigned: None,
+            boolean: None,
+            complex: None,
+            flops: 1.0,
+            linear: Linear::No,
+            example: concat!(
+                "func.func @main(%arg0: tensor<2x", $x, ">, %arg1: tensor<2x", $x, ">) -> tensor<2x", $x,
+                "> {\n  %0 = stablehlo.", $stem, " %arg0, %arg1 : tensor<2x", $x, ">\n  return %0 : tensor<2x", $x,
+                ">\n}"
+            ),
+        }
+    };
+    ($stem:literal) => {
+        row!($stem of "f32")
+    };
+}
+
+pub const ADD: Binary = Binary {
+    float: Some((|a, b| a + b, |a, b| a + b)),
+    signed: Some(|a, b, _| a.wrapping_add(b)),
+    unsigned: Some(|a, b, _| a.wrapping_add(b)),
+    boolean: Some(|a, b| a | b),
+    complex: Some(|a, b| a + b),
+    linear: Linear::Jointly,
+    ..row!("add")
+};
+
+pub const SUBTRACT: Binary = Binary {
+    float: Some((|a, b| a - b, |a, b| a - b)),
+    signed: Some(|a, b, _| a.wrapping_sub(b)),
+    unsigned: Some(|a, b, _| a.wrapping_sub(b)),
+    complex: Some(|a, b| a - b),
+    linear: Linear::Jointly,
+    ..row!("subtract")
+};
+
+pub const MULTIPLY: Binary = Binary {
+    float: Some((|a, b| a * b, |a, b| a * b)),
+    signed: Some(|a, b, _| a.wrapping_mul(b)),
+    unsigned: Some(|a, b, _| a.wrapping_mul(b)),
+    boolean: Some(|a, b| a & b),
+    complex: Some(|a, b| a * b),
+    linear: Linear::Each,
+    ..row!("multiply")
+};
+
+/// Integers divided by zero give all ones; `MIN / -1` wraps to `MIN`.
+pub const DIVIDE: Binary = Binary {
+    float: Some((|a, b| a / b, |a, b| a / b)),
+    signed: Some(|a, b, _| if b == 0 { -1 } else { a.wrapping_div(b) }),
+    unsigned: Some(|a, b, _| a.checked_div(b).unwrap_or(u64::MAX)),
+    complex: Some(|a, b| a / b),
+    linear: Linear::In(1),
+    ..row!("divide")
+};
+
+/// The sign is the dividend's; integers modulo zero are the dividend.
+pub const REMAINDER: Binary = Binary {
+    float: Some((|a, b| a % b, |a, b| a % b)),
+    signed: Some(|a, b, _| if b == 0 { a } else { a.wrapping_rem(b) }),
+    unsigned: Some(|a, b, _| a.checked_rem(b).unwrap_or(a)),
+    ..row!("remainder")
+};
+
+/// NaN if either is; `-0 < +0`; complex numbers in lexicographic order.
+pub const MAXIMUM: Binary = Binary {
+    float: Some((fns::max_f32, fns::max_f64)),
+    signed: Some(|a, b, _| a.max(b)),
+    unsigned: Some(|a, b, _| a.max(b)),
+    boolean: Some(|a, b| a | b),
+    complex: Some(|a, b| if (a.re, a.im) > (b.re, b.im) { a } else { b }),
+    ..row!("maximum")
+};
+
+pub const MINIMUM: Binary = Binary {
+    float: Some((fns::min_f32, fns::min_f64)),
+    signed: Some(|a, b, _| a.min(b)),
+    unsigned: Some(|a, b, _| a.min(b)),
+    boolean: Some(|a, b| a & b),
+    complex: Some(|a, b| if (a.re, a.im) < (b.re, b.im) { a } else { b }),
+    ..row!("minimum")
+};
+
+pub const POWER: Binary = Binary {
+    float: Some((fns::pow_f32, fns::pow_f64)),
+    signed: Some(|a, b, _| power_signed(a, b)),
+    unsigned: Some(|a, b, _| power_unsigned(a, b)),
+    complex: Some(complex::power),
+    flops: TRANSCENDENTAL,
+    ..row!("power")
+};
+
+pub const ATAN2: Binary = Binary {
+    float: Some((fns::atan2_f32, fns::atan2_f64)),
+    // The angle of x + iy: -i log((x + iy) / sqrt(x^2 + y^2)).
+    complex: Some(|y, x| {
+        let turned = complex::log((x + Complex64::i() * y) / complex::sqrt(x * x + y * y));
+        Complex64::new(turned.im, -turned.re)
+    }),
+    flops: TRANSCENDENTAL,
+    ..row!("atan2")
+};
+
+pub const AND: Binary = Binary {
+    signed: Some(|a, b, _| a & b),
+    unsigned: Some(|a, b, _| a & b),
+    boolean: Some(|a, b| a & b),
+    ..row!("and" of "i32")
+};
+
+pub const OR: Binary = Binary {
+    signed: Some(|a, b, _| a | b),
+    unsigned: Some(|a, b, _| a | b),
+    boolean: Some(|a, b| a | b),
+    ..row!("or" of "i32")
+};
+
+pub const XOR: Binary = Binary {
+    signed: Some(|a, b, _| a ^ b),
+    unsigned: Some(|a, b, _| a ^ b),
+    boolean: Some(|a, b| a ^ b),
+    ..row!("xor" of "i32")
+};
+
+// A shift by as many bits as there are, by more, or by a negative number shifts everything out.
+
+pub const SHIFT_LEFT: Binary = Binary {
+    signed: Some(|a, b, bits| if in_width(b, bits) { a << b } else { 0 }),
+    unsigned: Some(|a, b, bits| if b < u64::from(bits) { a << b } else { 0 }),
+    ..row!("shift_left" of "i32")
+};
+
+pub const SHIFT_RIGHT_ARITHMETIC: Binary = Binary {
+    signed: Some(|a, b, bits| a >> if in_width(b, bits) { b } else { 63 }),
+    unsigned: Some(|a, b, bits| {
+        let signed = (a << (64 - bits)) as i64 >> (64 - bits);
+        (signed >> b.min(63)) as u64
+    }),
+    ..row!("shift_right_arithmetic" of "i32")
+};
+
+pub const SHIFT_RIGHT_LOGICAL: Binary = Binary {
+    signed: Some(|a, b, bits| {
+        let unsigned = (a as u64) << (64 - bits) >> (64 - bits);
+        if in_width(b, bits) { (unsigned >> b) as i64 } else { 0 }
+    }),
+    unsigned: Some(|a, b, bits| if b < u64::from(bits) { a >> b } else { 0 }),
+    ..row!("shift_right_logical" of "i32")
+};
+
+fn in_width(shift: i64, bits: u32) -> bool {
+    (0..i64::from(bits)).contains(&shift)
+}
+
+/// `a^b`, wrapped; of a negative exponent the integer part of the real power, and 0 for a zero base.
+fn power_signed(a: i64, b: i64) -> i64 {
+    match (a, b) {
+        (1, _) => 1,
+        (-1, b) => 1 - 2 * (b & 1),
+        (_, b) if b < 0 => 0,
+        (a, b) => power_unsigned(a as u64, b as u64) as i64,
+    }
+}
+
+/// `a^b`, wrapped.
+fn power_unsigned(mut a: u64, mut b: u64) -> u64 {
+    let mut result = 1u64;
+    while b > 0 {
+        if b & 1 == 1 {
+            result = result.wrapping_mul(a);
+        }
+        a = a.wrapping_mul(a);
+        b >>= 1;
+    }
+    result
+}

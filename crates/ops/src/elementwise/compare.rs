@@ -1,0 +1,121 @@
+//! `stablehlo.compare`.
+
+use crate::Opcode;
+use crate::eval::{self, with_element};
+use crate::facts::*;
+use crate::{check, check::Check};
+use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Element, Literal, bf16, f16};
+use shardwise_ir::{OpView, Type, Value};
+use std::cmp::Ordering;
+
+/// Compares two tensors element by element.
+pub struct Compare;
+
+/// What holds between two elements; `None`: they are not ordered (a NaN).
+fn holds(direction: &str, order: Option<Ordering>) -> bool {
+    match direction {
+        "EQ" => order == Some(Ordering::Equal),
+        "NE" => order != Some(Ordering::Equal),
+        "LT" => order == Some(Ordering::Less),
+        "LE" => matches!(order, Some(Ordering::Less | Ordering::Equal)),
+        "GT" => order == Some(Ordering::Greater),
+        _ => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+    }
+}
+
+/// Elements that can be compared: as numbers, and in IEEE's total order (-NaN < -inf < … < -0 < +0 < … < NaN).
+trait Comparable: Element {
+    fn order(self, other: Self) -> Option<Ordering>;
+    fn total_order(self, other: Self) -> Ordering;
+}
+
+macro_rules! comparable {
+    ($($t:ty: $order:expr, $total:expr;)*) => {$(
+        impl Comparable for $t {
+            fn order(self, other: $t) -> Option<Ordering> {
+                $order(&self, &other)
+            }
+            fn total_order(self, other: $t) -> Ordering {
+                $total(&self, &other)
+            }
+        }
+    )*};
+}
+comparable! {
+    Bool8: Bool8::partial_cmp, Bool8::cmp;
+    i8: i8::partial_cmp, i8::cmp;
+    i16: i16::partial_cmp, i16::cmp;
+    i32: i32::partial_cmp, i32::cmp;
+    i64: i64::partial_cmp, i64::cmp;
+    u8: u8::partial_cmp, u8::cmp;
+    u16: u16::partial_cmp, u16::cmp;
+    u32: u32::partial_cmp, u32::cmp;
+    u64: u64::partial_cmp, u64::cmp;
+    f16: f16::partial_cmp, f16::total_cmp;
+    bf16: bf16::partial_cmp, bf16::total_cmp;
+    f32: f32::partial_cmp, f32::total_cmp;
+    f64: f64::partial_cmp, f64::total_cmp;
+    // Only equality is asked of complex numbers.
+    Complex32: |a, b| (a == b).then_some(Ordering::Equal), |_, _| Ordering::Equal;
+    Complex64: |a, b| (a == b).then_some(Ordering::Equal), |_, _| Ordering::Equal;
+}
+
+/// The comparison kinds that exist on elements of a type.
+fn kind_fits(dtype: DType, kind: &str) -> bool {
+    use shardwise_base::Kind;
+    match dtype.kind() {
+        Kind::Bool | Kind::Unsigned => kind == "UNSIGNED",
+        Kind::Signed => kind == "SIGNED",
+        Kind::Float => kind == "FLOAT" || kind == "TOTALORDER",
+        Kind::Complex => kind == "FLOAT",
+    }
+}
+
+/// The comparison kind, if one is written. MLIR also writes `NOTYPE` for none.
+fn kind<'v>(op: &OpView<'v>) -> Option<&'v str> {
+    op.attrs().str("compare_type").filter(|&kind| kind != "NOTYPE")
+}
+
+impl PureFacts for Compare {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let [x, y] = check::tensors(op)?;
+        let direction = check::word(op, "comparison_direction")?;
+        let is_known = matches!(direction, "EQ" | "NE" | "GE" | "GT" | "LE" | "LT");
+        let is_equality = matches!(direction, "EQ" | "NE");
+        Check::new(op)
+            .that("compare_c1", x.dtype == y.dtype, "both operands must have the same element type")
+            .that("compare_c2", x.shape == y.shape, "both operands must have the same shape")
+            .that(
+                "compare_c3",
+                kind(op).is_none_or(|k| kind_fits(x.dtype, k)),
+                "`compare_type` must fit the element type",
+            )
+            .that("compare_i3", is_known, "`comparison_direction` must be EQ, NE, GE, GT, LE or LT")
+            .that("compare_c4", !x.dtype.is_complex() || is_equality, "complex numbers compare with EQ and NE only")
+            .give_tensor(DType::I1, x.shape.clone())
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let direction = op.attrs().str("comparison_direction").unwrap_or("EQ");
+        let is_total = kind(op) == Some("TOTALORDER");
+        let (a, b) = (&x[0], &x[1]);
+        with_element!(a.dtype(), T => Ok(vec![match is_total {
+            false => eval::zip(a, b, |a: T, b: T| Bool8::from(holds(direction, a.order(b)))),
+            true => eval::zip(a, b, |a: T, b: T| Bool8::from(holds(direction, Some(a.total_order(b))))),
+        }]), Err(check::not_computed(op, a.dtype())))
+    }
+
+    answer!(rule = pointwise);
+    answer!(class = Elementwise);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(cost = streams(1.0));
+    answer!(linear = No);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>) -> tensor<2xi1> {
+  %0 = stablehlo.compare LT, %arg0, %arg1, FLOAT : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+  return %0 : tensor<2xi1>
+}"
+    );
+}

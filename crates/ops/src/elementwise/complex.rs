@@ -1,0 +1,106 @@
+//! Functions of complex numbers, from those of real ones.
+
+use shardwise_base::{Complex32, Complex64};
+use shardwise_mathfn as fns;
+
+pub fn widen(z: Complex32) -> Complex64 {
+    Complex64::new(z.re.into(), z.im.into())
+}
+
+pub fn narrow(z: Complex64) -> Complex32 {
+    Complex32::new(z.re as f32, z.im as f32)
+}
+
+/// The modulus, without overflow on the way.
+pub fn abs(z: Complex64) -> f64 {
+    let (a, b) = (z.re.abs(), z.im.abs());
+    if a.is_infinite() || b.is_infinite() {
+        return f64::INFINITY;
+    }
+    let (small, large) = if a < b { (a, b) } else { (b, a) };
+    if large == 0.0 {
+        return large;
+    }
+    let ratio = small / large;
+    large * (1.0 + ratio * ratio).sqrt()
+}
+
+pub fn sign(z: Complex64) -> Complex64 {
+    let modulus = abs(z);
+    if modulus == 0.0 { z } else { z / modulus }
+}
+
+pub fn exp(z: Complex64) -> Complex64 {
+    let r = fns::exp_f64(z.re);
+    // A real argument stays real, whatever r is.
+    if z.im == 0.0 {
+        return Complex64::new(r, z.im);
+    }
+    Complex64::new(r * fns::cos_f64(z.im), r * fns::sin_f64(z.im))
+}
+
+pub fn log(z: Complex64) -> Complex64 {
+    Complex64::new(fns::log_f64(abs(z)), fns::atan2_f64(z.im, z.re))
+}
+
+pub fn sqrt(z: Complex64) -> Complex64 {
+    if z.re == 0.0 && z.im == 0.0 {
+        return Complex64::new(0.0, z.im);
+    }
+    let t = ((abs(z) + z.re.abs()) / 2.0).sqrt();
+    if z.re >= 0.0 {
+        Complex64::new(t, z.im / (2.0 * t))
+    } else {
+        Complex64::new(z.im.abs() / (2.0 * t), t.copysign(z.im))
+    }
+}
+
+pub fn cbrt(z: Complex64) -> Complex64 {
+    power(z, Complex64::new(1.0 / 3.0, 0.0))
+}
+
+pub fn power(z: Complex64, w: Complex64) -> Complex64 {
+    if z.re == 0.0 && z.im == 0.0 {
+        let one_or_zero = if w.re == 0.0 && w.im == 0.0 { 1.0 } else { 0.0 };
+        return Complex64::new(one_or_zero, 0.0);
+    }
+    exp(w * log(z))
+}
+
+pub fn sinh(z: Complex64) -> Complex64 {
+    Complex64::new(fns::sinh_f64(z.re) * fns::cos_f64(z.im), fns::cosh_f64(z.re) * fns::sin_f64(z.im))
+}
+
+pub fn cosh(z: Complex64) -> Complex64 {
+    Complex64::new(fns::cosh_f64(z.re) * fns::cos_f64(z.im), fns::sinh_f64(z.re) * fns::sin_f64(z.im))
+}
+
+pub fn tanh(z: Complex64) -> Complex64 {
+    // Far out, both sinh and cosh overflow and their quotient is a sign.
+    if z.re.abs() > 20.0 {
+        return Complex64::new(1f64.copysign(z.re), 0.0);
+    }
+    sinh(z) / cosh(z)
+}
+
+/// `i z`.
+fn turn(z: Complex64) -> Complex64 {
+    Complex64::new(-z.im, z.re)
+}
+
+/// `-i z`.
+fn turn_back(z: Complex64) -> Complex64 {
+    Complex64::new(z.im, -z.re)
+}
+
+pub fn sin(z: Complex64) -> Complex64 {
+    turn_back(sinh(turn(z)))
+}
+
+pub fn cos(z: Complex64) -> Complex64 {
+    cosh(turn(z))
+}
+
+pub fn tan(z: Complex64) -> Complex64 {
+    turn_back(tanh(turn(z)))
+}

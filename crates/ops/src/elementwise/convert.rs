@@ -1,0 +1,219 @@
+//! Changes of the element type: by value, by bits, by rounding within the type.
+
+use crate::Opcode;
+use crate::eval;
+use crate::facts::*;
+use crate::{check, check::Check};
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, bf16, f16};
+use shardwise_ir::{OpView, TensorType, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+/// `stablehlo.convert`: the same numbers in another type.
+///
+/// Floats to integers saturate, NaN gives 0; integers wrap; to `f16` and `bf16` everything goes through `f32`.
+pub struct Convert;
+
+impl PureFacts for Convert {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let ([x], to) = (check::tensors(op)?, check::declared(op)?);
+        Check::new(op)
+            .that("convert_c1", x.shape == to.shape, "operand and result must have the same shape")
+            .give([to.clone().into()])
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let to = op.result_tensor(0).dtype;
+        Ok(vec![convert(&x[0], to).ok_or_else(|| check::not_computed(op, uncomputed(&x[0], to)))?])
+    }
+
+    /// Between floats a rounded identity; what goes through integers has no derivative.
+    fn linear(&self, op: &OpView<'_>) -> Linear {
+        let is_smooth = |t: &TensorType| t.dtype.is_float() || t.dtype.is_complex();
+        if is_smooth(op.operand_tensor(0)) && is_smooth(op.result_tensor(0)) { Linear::Jointly } else { Linear::No }
+    }
+
+    answer!(rule = pointwise);
+    answer!(class = Elementwise);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(cost = streams(1.0));
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xbf16> {
+  %0 = stablehlo.convert %arg0 : (tensor<2xf32>) -> tensor<2xbf16>
+  return %0 : tensor<2xbf16>
+}"
+    );
+}
+
+/// The literal in another computed type.
+fn convert(x: &Literal, to: DType) -> Option<Literal> {
+    match (x.dtype(), to) {
+        (from, to) if from == to => Some(x.clone()),
+        (DType::F32, DType::BF16) => Some(eval::map(x, bf16::from_f32)),
+        (DType::BF16, DType::F32) => Some(eval::map(x, bf16::to_f32)),
+        _ if x.is_splat() => {
+            let one = Literal::splat(x.dtype(), vec![], x.raw_bytes()).to_dense();
+            let one = convert(&one, to)?;
+            Some(Literal::splat(to, x.shape(), one.element_bytes(0)))
+        }
+        _ => eval::fill(to, x.shape(), eval::read_numbers(x)?),
+    }
+}
+
+fn uncomputed(x: &Literal, to: DType) -> DType {
+    if x.dtype().is_computed() { to } else { x.dtype() }
+}
+
+/// `stablehlo.bitcast_convert`: the same bits in another type; a narrower type adds a minor dimension.
+pub struct BitcastConvert;
+
+/// The shape that the operand's bits have in type `to`, whose extra dimension, if any, is `ratio`; `None` if none fits.
+fn bitcast_shape(x: &TensorType, to: DType) -> Option<Vec<usize>> {
+    let (from_bits, to_bits) = (x.dtype.bits(), to.bits());
+    let mut shape = x.shape.clone();
+    if from_bits > to_bits {
+        shape.push(from_bits / to_bits);
+    } else if from_bits < to_bits && shape.pop()? != to_bits / from_bits {
+        return None;
+    }
+    Some(shape)
+}
+
+impl PureFacts for BitcastConvert {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let ([x], to) = (check::tensors(op)?, check::declared(op)?);
+        let fits = bitcast_shape(x, to.dtype).is_some_and(|shape| shape == to.shape);
+        let same_kind = x.dtype.is_complex() == to.dtype.is_complex();
+        Check::new(op)
+            .that(
+                "bitcast_convert_c1",
+                fits,
+                "operand and result must have the same bits, a narrower type in an extra minor dimension",
+            )
+            .that("bitcast_convert_c2", same_kind, "complex elements can be cast to complex elements only")
+            .give([to.clone().into()])
+    }
+
+    /// Common leading dimensions pass through; an extra minor one must be whole.
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (x, y) = (op.operand_shape(0), op.result_shape(0));
+        let common = x.len().min(y.len());
+        let mut rule = RuleBuilder::new([x.len()], [y.len()]);
+        for (d, &size) in x[..common].iter().enumerate() {
+            rule.add_factor(&[Some(d)], &[Some(d)], FactorSpec::pass_through(size));
+        }
+        if x.len() > common {
+            rule.add_factor(&[Some(common)], &[None], FactorSpec::need_replication(x[common]));
+        }
+        if y.len() > common {
+            rule.add_factor(&[None], &[Some(common)], FactorSpec::need_replication(y[common]));
+        }
+        RuleFact::Rule(rule.build())
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let to = op.result_tensor(0);
+        // Types below a byte take a whole one in memory, so their bits do not lie side by side.
+        if let Some(d) = [x[0].dtype(), to.dtype].into_iter().find(|d| d.bits() != 8 * d.storage_bytes())
+            && x[0].dtype() != to.dtype
+        {
+            return Err(check::not_computed(op, d));
+        }
+        let dense = x[0].to_dense();
+        Ok(vec![Literal::from_bytes(to.dtype, &to.shape, dense.raw_bytes()).expect("as many bytes")])
+    }
+
+    answer!(class = Elementwise);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(cost = streams(0.0));
+    answer!(linear = No);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xi32> {
+  %0 = stablehlo.bitcast_convert %arg0 : (tensor<2xf32>) -> tensor<2xi32>
+  return %0 : tensor<2xi32>
+}"
+    );
+}
+
+/// `stablehlo.reduce_precision`: rounds to fewer exponent and mantissa bits within the type.
+pub struct ReducePrecision;
+
+/// Widths of the exponent and of the mantissa of a float format.
+#[derive(Clone, Copy)]
+struct Format {
+    exponent: u32,
+    mantissa: u32,
+}
+
+/// Rounds `bits`, a float of format `own`, to `target`: to nearest even, overflow to infinity, subnormals to zero.
+fn reduce_bits(bits: u64, own: Format, target: Format) -> u64 {
+    let magnitude_mask = (1u64 << (own.exponent + own.mantissa)) - 1;
+    let exponent_mask = ((1u64 << own.exponent) - 1) << own.mantissa;
+    let (sign, mut magnitude) = (bits & !magnitude_mask, bits & magnitude_mask);
+    if magnitude > exponent_mask {
+        return bits; // NaN
+    }
+    if target.mantissa < own.mantissa {
+        let last = 1u64 << (own.mantissa - target.mantissa);
+        let is_odd = u64::from(magnitude & last != 0);
+        magnitude = (magnitude + (last >> 1) - 1 + is_odd) & !(last - 1);
+    }
+    if target.exponent < own.exponent {
+        let bias = |width: u32| (1u64 << (width - 1)) - 1;
+        let (largest, below_smallest) =
+            (bias(own.exponent) + bias(target.exponent), bias(own.exponent) - bias(target.exponent));
+        match (magnitude & exponent_mask) >> own.mantissa {
+            e if e > largest => magnitude = exponent_mask,
+            e if e <= below_smallest => magnitude = 0,
+            _ => {}
+        }
+    }
+    sign | magnitude
+}
+
+impl PureFacts for ReducePrecision {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let [x] = check::tensors(op)?;
+        let (exponent, mantissa) = (op.attrs().int("exponent_bits"), op.attrs().int("mantissa_bits"));
+        Check::new(op)
+            .that("reduce_precision_i1", x.dtype.is_float(), "the operand must have floating-point elements")
+            .that("reduce_precision_c2", exponent.is_some_and(|n| n >= 1), "`exponent_bits` must be at least 1")
+            .that("reduce_precision_c3", mantissa.is_some_and(|n| n >= 0), "`mantissa_bits` must not be negative")
+            .give([x.clone().into()])
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let width = |name| op.attrs().int(name).map_or(63, |n| n.clamp(0, 63) as u32);
+        let target = Format { exponent: width("exponent_bits"), mantissa: width("mantissa_bits") };
+        macro_rules! reduce {
+            ($float:ty, $int:ty, $exponent:literal, $mantissa:literal) => {{
+                let own = Format { exponent: $exponent, mantissa: $mantissa };
+                eval::map(&x[0], |a: $float| <$float>::from_bits(reduce_bits(a.to_bits().into(), own, target) as $int))
+            }};
+        }
+        Ok(vec![match x[0].dtype() {
+            DType::F16 => reduce!(f16, u16, 5, 10),
+            DType::BF16 => reduce!(bf16, u16, 8, 7),
+            DType::F32 => reduce!(f32, u32, 8, 23),
+            DType::F64 => reduce!(f64, u64, 11, 52),
+            other => return Err(check::not_computed(op, other)),
+        }])
+    }
+
+    answer!(rule = pointwise);
+    answer!(class = Elementwise);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(cost = streams(1.0));
+    answer!(linear = Jointly);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.reduce_precision %arg0, format = e8m7 : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"
+    );
+}

@@ -1,0 +1,167 @@
+//! Elementwise ops whose result type differs, or that look at bits.
+
+use crate::Opcode;
+use crate::eval;
+use crate::facts::*;
+use crate::{check, check::Check};
+use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Literal, bf16, f16};
+use shardwise_ir::{OpView, Type, Value};
+
+/// A property of floats.
+pub struct Predicate {
+    label: &'static str,
+    holds: fn(f64) -> bool,
+    example: &'static str,
+}
+
+macro_rules! predicate {
+    ($name:literal $stem:literal $open:literal $close:literal $holds:expr) => {
+        Predicate {
+            label: concat!($stem, "_i1"),
+            holds: $holds,
+            example: concat!(
+                "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xi1> {\n  %0 = ",
+                $name,
+                " %arg0 : ",
+                $open,
+                "tensor<2xf32>",
+                $close,
+                " -> tensor<2xi1>\n  return %0 : tensor<2xi1>\n}"
+            ),
+        }
+    };
+}
+
+pub const IS_FINITE: Predicate = predicate!("stablehlo.is_finite" "is_finite" "(" ")" f64::is_finite);
+pub const IS_INF: Predicate = predicate!("chlo.is_inf" "is_inf" "" "" f64::is_infinite);
+pub const IS_POS_INF: Predicate = predicate!("chlo.is_pos_inf" "is_pos_inf" "" "" |x| x == f64::INFINITY);
+pub const IS_NEG_INF: Predicate = predicate!("chlo.is_neg_inf" "is_neg_inf" "" "" |x| x == f64::NEG_INFINITY);
+
+impl PureFacts for Predicate {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let [x] = check::tensors(op)?;
+        Check::new(op)
+            .that(self.label, x.dtype.is_float(), "the operand must have floating-point elements")
+            .give_tensor(DType::I1, x.shape.clone())
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let holds = |x: f64| Bool8::from((self.holds)(x));
+        Ok(vec![match x[0].dtype() {
+            DType::F32 => eval::map(&x[0], |a: f32| holds(a.into())),
+            DType::F64 => eval::map(&x[0], holds),
+            DType::BF16 => eval::map(&x[0], |a: bf16| holds(a.to_f64())),
+            DType::F16 => eval::map(&x[0], |a: f16| holds(a.to_f64())),
+            other => return Err(check::not_computed(op, other)),
+        }])
+    }
+
+    fn example(&self, _: Opcode) -> &'static str {
+        self.example
+    }
+
+    answer!(rule = pointwise);
+    answer!(class = Elementwise);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(cost = streams(1.0));
+    answer!(linear = No);
+    answer!(explicit = by_rule);
+}
+
+/// `stablehlo.complex`: a complex number from its two parts.
+pub struct MakeComplex;
+
+pub const COMPLEX: MakeComplex = MakeComplex;
+
+impl PureFacts for MakeComplex {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let [re, im] = check::tensors(op)?;
+        let dtype = if re.dtype == DType::F64 { DType::C128 } else { DType::C64 };
+        Check::new(op)
+            .that("complex_c1", re == im, "both operands must have the same type")
+            .that("complex_i1", dtype.real() == re.dtype, "the operands must be of type f32 or f64")
+            .give_tensor(dtype, re.shape.clone())
+    }
+
+    fn eval(&self, _: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        Ok(vec![match x[0].dtype() {
+            DType::F64 => eval::zip(&x[0], &x[1], Complex64::new),
+            _ => eval::zip(&x[0], &x[1], Complex32::new),
+        }])
+    }
+
+    answer!(rule = pointwise);
+    answer!(class = Elementwise);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(cost = streams(0.0));
+    answer!(linear = Jointly);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>) -> tensor<2xcomplex<f32>> {
+  %0 = stablehlo.complex %arg0, %arg1 : tensor<2xcomplex<f32>>
+  return %0 : tensor<2xcomplex<f32>>
+}"
+    );
+}
+
+/// `chlo.next_after`: the float next to the first operand in the direction of the second.
+pub struct NextAfter;
+
+/// Steps through the floats of one type in their own bits.
+macro_rules! next_after {
+    ($x:expr, $y:expr, $float:ty, $int:ty) => {
+        eval::zip($x, $y, |a: $float, b: $float| {
+            const SIGN: $int = 1 << (<$int>::BITS - 1);
+            let (bits, target) = (a.to_bits(), b.to_bits());
+            let next = if a.is_nan() || b.is_nan() {
+                <$float>::NAN.to_bits()
+            } else if a == b {
+                target
+            } else if bits & !SIGN == 0 {
+                target & SIGN | 1
+            } else if (a < b) == (bits & SIGN == 0) {
+                bits + 1
+            } else {
+                bits - 1
+            };
+            <$float>::from_bits(next)
+        })
+    };
+}
+
+impl PureFacts for NextAfter {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let [x, y] = check::tensors(op)?;
+        Check::new(op)
+            .that("next_after_c1", x == y, "both operands must have the same type")
+            .that("next_after_i1", x.dtype.is_float(), "the operands must have floating-point elements")
+            .give([x.clone().into()])
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let (x, y) = (&x[0], &x[1]);
+        Ok(vec![match x.dtype() {
+            DType::F16 => next_after!(x, y, f16, u16),
+            DType::BF16 => next_after!(x, y, bf16, u16),
+            DType::F32 => next_after!(x, y, f32, u32),
+            DType::F64 => next_after!(x, y, f64, u64),
+            other => return Err(check::not_computed(op, other)),
+        }])
+    }
+
+    answer!(rule = pointwise);
+    answer!(class = Elementwise);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(cost = streams(2.0));
+    answer!(linear = No);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = chlo.next_after %arg0, %arg1 : tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"
+    );
+}

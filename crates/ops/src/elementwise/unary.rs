@@ -1,0 +1,275 @@
+//! One operand, a result of the same shape.
+
+use super::{TRANSCENDENTAL, complex};
+use crate::Opcode;
+use crate::eval;
+use crate::facts::*;
+use crate::{check, check::Check};
+use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Kind, Literal, bf16, f16};
+use shardwise_ir::{OpView, Type, Value};
+use shardwise_mathfn as fns;
+
+/// What the op does to complex numbers.
+#[derive(Clone, Copy)]
+pub enum OfComplex {
+    Not,
+    Complex(fn(Complex64) -> Complex64),
+    Real(fn(Complex64) -> f64),
+}
+
+/// A function of integers, which are handed over extended to 64 bits together with their width; results wrap.
+type OfSigned = fn(i64, u32) -> i64;
+type OfUnsigned = fn(u64, u32) -> u64;
+
+/// A unary op: what it is on each kind of element; an op does not exist on kinds for which it has no function.
+pub struct Unary {
+    /// The label of the constraint on the operand's element type.
+    label: &'static str,
+    float: Option<(fn(f32) -> f32, fn(f64) -> f64)>,
+    signed: Option<OfSigned>,
+    unsigned: Option<OfUnsigned>,
+    boolean: Option<fn(bool) -> bool>,
+    complex: OfComplex,
+    flops: f64,
+    linear: Linear,
+    example: &'static str,
+}
+
+impl Unary {
+    fn exists_on(&self, dtype: DType) -> bool {
+        match dtype.kind() {
+            Kind::Bool => self.boolean.is_some(),
+            Kind::Signed => self.signed.is_some(),
+            Kind::Unsigned => self.unsigned.is_some(),
+            Kind::Float => self.float.is_some(),
+            Kind::Complex => !matches!(self.complex, OfComplex::Not),
+        }
+    }
+
+    fn result_dtype(&self, dtype: DType) -> DType {
+        if matches!(self.complex, OfComplex::Real(_)) { dtype.real() } else { dtype }
+    }
+
+    /// The op on all elements; `None` if it is not computed on this type.
+    fn apply(&self, x: &Literal) -> Option<Literal> {
+        match x.dtype().kind() {
+            Kind::Bool => self.boolean.map(|f| eval::map(x, |b: Bool8| Bool8::from(f(b.into())))),
+            Kind::Signed => self.apply_signed(x, self.signed?),
+            Kind::Unsigned => self.apply_unsigned(x, self.unsigned?),
+            Kind::Float => self.apply_float(x, self.float?),
+            Kind::Complex => self.apply_complex(x),
+        }
+    }
+
+    fn apply_signed(&self, x: &Literal, f: OfSigned) -> Option<Literal> {
+        Some(match x.dtype() {
+            DType::I8 => eval::map(x, |a: i8| f(a.into(), 8) as i8),
+            DType::I16 => eval::map(x, |a: i16| f(a.into(), 16) as i16),
+            DType::I32 => eval::map(x, |a: i32| f(a.into(), 32) as i32),
+            DType::I64 => eval::map(x, |a: i64| f(a, 64)),
+            _ => return None,
+        })
+    }
+
+    fn apply_unsigned(&self, x: &Literal, f: OfUnsigned) -> Option<Literal> {
+        Some(match x.dtype() {
+            DType::U8 => eval::map(x, |a: u8| f(a.into(), 8) as u8),
+            DType::U16 => eval::map(x, |a: u16| f(a.into(), 16) as u16),
+            DType::U32 => eval::map(x, |a: u32| f(a.into(), 32) as u32),
+            DType::U64 => eval::map(x, |a: u64| f(a, 64)),
+            _ => return None,
+        })
+    }
+
+    fn apply_float(&self, x: &Literal, (f, g): (fn(f32) -> f32, fn(f64) -> f64)) -> Option<Literal> {
+        Some(match x.dtype() {
+            DType::F32 => eval::map(x, f),
+            DType::F64 => eval::map(x, g),
+            DType::BF16 => eval::map(x, |a: bf16| bf16::from_f32(f(a.to_f32()))),
+            DType::F16 => eval::map(x, |a: f16| f16::from_f32(f(a.to_f32()))),
+            _ => return None,
+        })
+    }
+
+    fn apply_complex(&self, x: &Literal) -> Option<Literal> {
+        Some(match (x.dtype(), self.complex) {
+            (DType::C64, OfComplex::Complex(f)) => eval::map(x, |z| complex::narrow(f(complex::widen(z)))),
+            (DType::C128, OfComplex::Complex(f)) => eval::map(x, f),
+            (DType::C64, OfComplex::Real(f)) => eval::map(x, |z: Complex32| f(complex::widen(z)) as f32),
+            (DType::C128, OfComplex::Real(f)) => eval::map(x, f),
+            _ => return None,
+        })
+    }
+}
+
+impl PureFacts for Unary {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let [x] = check::tensors(op)?;
+        Check::new(op)
+            .that(self.label, self.exists_on(x.dtype), "the op does not exist on elements of this type")
+            .give_tensor(self.result_dtype(x.dtype), x.shape.clone())
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let y = self.apply(&x[0]).ok_or_else(|| check::not_computed(op, x[0].dtype()))?;
+        Ok(vec![y])
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        Cost::streams(op, self.flops)
+    }
+
+    fn linear(&self, _: &OpView<'_>) -> Linear {
+        self.linear
+    }
+
+    fn example(&self, _: Opcode) -> &'static str {
+        self.example
+    }
+
+    answer!(rule = pointwise);
+    answer!(class = Elementwise);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(explicit = by_rule);
+}
+
+/// A row's name, label and example.
+macro_rules! row {
+    ($dialect:literal $stem:literal $x:literal $ty:literal) => {
+        Unary {
+            label: concat!($stem, "_i1"),
+            float: None,
+            signed: None,
+            unsigned: None,
+            boolean: None,
+            complex: OfComplex::Not,
+            flops: 1.0,
+            linear: Linear::No,
+            example: concat!(
+                "func.func @main(%arg0: tensor<2x", $x, ">) -> tensor<2x", $x, "> {\n  %0 = ", $dialect, ".", $stem,
+                " %arg0 : ", $ty, "\n  return %0 : tensor<2x", $x, ">\n}"
+            ),
+        }
+    };
+    ($stem:literal) => {
+        row!("stablehlo" $stem "f32" "tensor<2xf32>")
+    };
+    ($stem:literal of integers) => {
+        row!("stablehlo" $stem "i32" "tensor<2xi32>")
+    };
+    (chlo $stem:literal) => {
+        row!("chlo" $stem "f32" "tensor<2xf32> -> tensor<2xf32>")
+    };
+}
+
+pub const ABS: Unary = Unary {
+    float: Some((f32::abs, f64::abs)),
+    signed: Some(|a, _| a.wrapping_abs()),
+    complex: OfComplex::Real(complex::abs),
+    ..row!("abs")
+};
+
+pub const CEIL: Unary = Unary { float: Some((f32::ceil, f64::ceil)), ..row!("ceil") };
+pub const FLOOR: Unary = Unary { float: Some((f32::floor, f64::floor)), ..row!("floor") };
+pub const ROUND_NEAREST_AFZ: Unary = Unary { float: Some((f32::round, f64::round)), ..row!("round_nearest_afz") };
+pub const ROUND_NEAREST_EVEN: Unary =
+    Unary { float: Some((f32::round_ties_even, f64::round_ties_even)), ..row!("round_nearest_even") };
+
+pub const COUNT_LEADING_ZEROS: Unary = Unary {
+    signed: Some(|a, bits| i64::from((a << (64 - bits)).leading_zeros().min(bits))),
+    unsigned: Some(|a, bits| u64::from((a << (64 - bits)).leading_zeros().min(bits))),
+    ..row!("count_leading_zeros" of integers)
+};
+
+pub const POPCNT: Unary = Unary {
+    signed: Some(|a, bits| i64::from((a << (64 - bits)).count_ones())),
+    unsigned: Some(|a, _| u64::from(a.count_ones())),
+    ..row!("popcnt" of integers)
+};
+
+pub const NOT: Unary =
+    Unary { signed: Some(|a, _| !a), unsigned: Some(|a, _| !a), boolean: Some(|a| !a), ..row!("not" of integers) };
+
+pub const NEGATE: Unary = Unary {
+    float: Some((|x| -x, |x| -x)),
+    signed: Some(|a, _| a.wrapping_neg()),
+    unsigned: Some(|a, _| a.wrapping_neg()),
+    complex: OfComplex::Complex(|z| -z),
+    linear: Linear::Jointly,
+    ..row!("negate")
+};
+
+pub const SIGN: Unary = Unary {
+    float: Some((
+        |x| if x.is_nan() || x == 0.0 { x } else { 1f32.copysign(x) },
+        |x| if x.is_nan() || x == 0.0 { x } else { 1f64.copysign(x) },
+    )),
+    signed: Some(|a, _| a.signum()),
+    complex: OfComplex::Complex(complex::sign),
+    ..row!("sign")
+};
+
+pub const REAL: Unary =
+    Unary { float: Some((|x| x, |x| x)), complex: OfComplex::Real(|z| z.re), linear: Linear::Jointly, ..row!("real") };
+
+pub const IMAG: Unary = Unary {
+    float: Some((|_| 0.0, |_| 0.0)),
+    complex: OfComplex::Real(|z| z.im),
+    linear: Linear::Jointly,
+    ..row!("imag")
+};
+
+pub const SQUARE: Unary = Unary {
+    float: Some((|x| x * x, |x| x * x)),
+    signed: Some(|a, _| a.wrapping_mul(a)),
+    unsigned: Some(|a, _| a.wrapping_mul(a)),
+    complex: OfComplex::Complex(|z| z * z),
+    ..row!(chlo "square")
+};
+
+pub const CONJ: Unary =
+    Unary { float: Some((|x| x, |x| x)), complex: OfComplex::Complex(|z| z.conj()), ..row!(chlo "conj") };
+
+/// A transcendental function of floats and perhaps complex numbers.
+macro_rules! transcendental {
+    ($($name:ident $f32:expr, $f64:expr, $complex:expr, [$($row:tt)*];)*) => {$(
+        pub const $name: Unary = Unary {
+            float: Some(($f32, $f64)),
+            complex: $complex,
+            flops: TRANSCENDENTAL,
+            ..row!($($row)*)
+        };
+    )*};
+}
+
+use OfComplex::{Complex, Not};
+
+transcendental! {
+    CBRT fns::cbrt_f32, fns::cbrt_f64, Complex(complex::cbrt), ["cbrt"];
+    COSINE fns::cos_f32, fns::cos_f64, Complex(complex::cos), ["cosine"];
+    EXPONENTIAL fns::exp_f32, fns::exp_f64, Complex(complex::exp), ["exponential"];
+    EXPONENTIAL_MINUS_ONE fns::expm1_f32, fns::expm1_f64, Complex(|z| complex::exp(z) - 1.0), ["exponential_minus_one"];
+    LOG fns::log_f32, fns::log_f64, Complex(complex::log), ["log"];
+    LOG_PLUS_ONE fns::log1p_f32, fns::log1p_f64, Complex(|z| complex::log(z + 1.0)), ["log_plus_one"];
+    LOGISTIC fns::logistic_f32, fns::logistic_f64, Complex(|z| 1.0 / (complex::exp(-z) + 1.0)), ["logistic"];
+    RSQRT fns::rsqrt_f32, fns::rsqrt_f64, Complex(|z| 1.0 / complex::sqrt(z)), ["rsqrt"];
+    SINE fns::sin_f32, fns::sin_f64, Complex(complex::sin), ["sine"];
+    SQRT f32::sqrt, f64::sqrt, Complex(complex::sqrt), ["sqrt"];
+    TAN fns::tan_f32, fns::tan_f64, Complex(complex::tan), ["tan"];
+    TANH fns::tanh_f32, fns::tanh_f64, Complex(complex::tanh), ["tanh"];
+    CHLO_TAN fns::tan_f32, fns::tan_f64, Complex(complex::tan), [chlo "tan"];
+    ERF fns::erf_f32, fns::erf_f64, Not, [chlo "erf"];
+    ERFC fns::erfc_f32, fns::erfc_f64, Not, [chlo "erfc"];
+    ERF_INV fns::erf_inv_f32, fns::erf_inv_f64, Not, [chlo "erf_inv"];
+    LGAMMA fns::lgamma_f32, fns::lgamma_f64, Not, [chlo "lgamma"];
+    DIGAMMA |x| fns::digamma_f64(x.into()) as f32, fns::digamma_f64, Not, [chlo "digamma"];
+    SINH fns::sinh_f32, fns::sinh_f64, Complex(complex::sinh), [chlo "sinh"];
+    COSH fns::cosh_f32, fns::cosh_f64, Complex(complex::cosh), [chlo "cosh"];
+    ASIN fns::asin_f32, fns::asin_f64, Not, [chlo "asin"];
+    ACOS fns::acos_f32, fns::acos_f64, Not, [chlo "acos"];
+    ATAN fns::atan_f32, fns::atan_f64, Not, [chlo "atan"];
+    ASINH fns::asinh_f32, fns::asinh_f64, Not, [chlo "asinh"];
+    ACOSH fns::acosh_f32, fns::acosh_f64, Not, [chlo "acosh"];
+    ATANH fns::atanh_f32, fns::atanh_f64, Not, [chlo "atanh"];
+}

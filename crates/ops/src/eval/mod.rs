@@ -1,0 +1,87 @@
+//! What reference evaluation is written with: maps over elements, strided copies, reducers. Plain, but typed: no
+//! allocation per element.
+
+mod number;
+mod strided;
+
+pub(crate) use number::{Number, Numeric, fill, read_numbers};
+pub(crate) use strided::{Layout, copy, gather, row_major};
+
+use shardwise_base::{Element, Literal};
+
+/// One element repeated.
+pub(crate) fn splat<T: Element>(shape: &[usize], value: T) -> Literal {
+    Literal::splat(T::DTYPE, shape, bytemuck::bytes_of(&value))
+}
+
+/// `f` of each element; a splat stays one.
+pub(crate) fn map<A: Element, R: Element>(x: &Literal, f: impl Fn(A) -> R) -> Literal {
+    if x.is_splat() {
+        return splat(x.shape(), f(x.get(0)));
+    }
+    let out: Vec<R> = x.as_slice::<A>().iter().map(|&a| f(a)).collect();
+    Literal::new(x.shape(), &out)
+}
+
+/// `f` of the elements at each place of two literals of one shape; two splats make a splat.
+pub(crate) fn zip<A: Element, B: Element, R: Element>(x: &Literal, y: &Literal, f: impl Fn(A, B) -> R) -> Literal {
+    if y.is_splat() {
+        let b = y.get(0);
+        return map(x, |a| f(a, b));
+    }
+    if x.is_splat() {
+        let a = x.get(0);
+        return map(y, |b| f(a, b));
+    }
+    let out: Vec<R> = x.as_slice::<A>().iter().zip(y.as_slice::<B>()).map(|(&a, &b)| f(a, b)).collect();
+    Literal::new(x.shape(), &out)
+}
+
+/// The element of `x` or of `y` at an index; either may be a splat.
+pub(crate) fn zip_fn<'a, T: Element>(x: &'a Literal, y: &'a Literal) -> impl Fn(bool, usize) -> T + 'a {
+    let (x, y) = (elements::<T>(x), elements::<T>(y));
+    move |first, i| if first { x(i) } else { y(i) }
+}
+
+/// The elements by index; a splat has the same at each.
+pub(crate) fn elements<T: Element>(x: &Literal) -> impl Fn(usize) -> T + '_ {
+    let (slice, step) = if x.is_splat() { (bytemuck::cast_slice(x.raw_bytes()), 0) } else { (x.as_slice(), 1) };
+    move |i| slice[i * step]
+}
+
+/// A scalar as a splat of this shape; any other literal as it is.
+pub(crate) fn spread(x: &Literal, shape: &[usize]) -> Literal {
+    if x.rank() == 0 && !shape.is_empty() { Literal::splat(x.dtype(), shape, x.element_bytes(0)) } else { x.clone() }
+}
+
+/// Runs `$body` with `$T` standing for the Rust type of a computed element type; `$otherwise` for the others.
+macro_rules! with_element {
+    ($dtype:expr, $T:ident => $body:expr, $otherwise:expr) => {{
+        use shardwise_base::{Bool8, Complex32, Complex64, DType, bf16, f16};
+        macro_rules! arm {
+            ($t:ty) => {{
+                type $T = $t;
+                $body
+            }};
+        }
+        match $dtype {
+            DType::I1 => arm!(Bool8),
+            DType::I8 => arm!(i8),
+            DType::I16 => arm!(i16),
+            DType::I32 => arm!(i32),
+            DType::I64 => arm!(i64),
+            DType::U8 => arm!(u8),
+            DType::U16 => arm!(u16),
+            DType::U32 => arm!(u32),
+            DType::U64 => arm!(u64),
+            DType::F16 => arm!(f16),
+            DType::BF16 => arm!(bf16),
+            DType::F32 => arm!(f32),
+            DType::F64 => arm!(f64),
+            DType::C64 => arm!(Complex32),
+            DType::C128 => arm!(Complex64),
+            _ => $otherwise,
+        }
+    }};
+}
+pub(crate) use with_element;

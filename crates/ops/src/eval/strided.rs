@@ -1,0 +1,121 @@
+//! Moving elements whatever their type: every op that only moves is a strided copy.
+
+use shardwise_base::Literal;
+
+/// Where the elements of a block lie in a buffer: the first at `base`, the next along dimension `d` `strides[d]` on.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub base: isize,
+    pub strides: Vec<isize>,
+}
+
+/// Strides of a row-major array.
+pub(crate) fn row_major(shape: &[usize]) -> Vec<isize> {
+    let mut strides = vec![1; shape.len()];
+    for d in (1..shape.len()).rev() {
+        strides[d - 1] = strides[d] * shape[d] as isize;
+    }
+    strides
+}
+
+impl Layout {
+    /// All of a row-major array.
+    pub fn whole(shape: &[usize]) -> Layout {
+        Layout { base: 0, strides: row_major(shape) }
+    }
+
+    /// The block of a row-major array that starts at `start` and takes each `step`th element.
+    pub fn block(shape: &[usize], start: &[usize], step: &[usize]) -> Layout {
+        let all = row_major(shape);
+        let base = all.iter().zip(start).map(|(s, &i)| s * i as isize).sum();
+        Layout { base, strides: all.iter().zip(step).map(|(s, &k)| s * k as isize).collect() }
+    }
+}
+
+/// Copies a block of `shape` from `x`, seen as `from`, into a new row-major literal.
+pub(crate) fn gather(x: &Literal, from: &Layout, shape: &[usize]) -> Literal {
+    if x.is_splat() {
+        return Literal::splat(x.dtype(), shape, x.raw_bytes());
+    }
+    let mut out = Literal::zeros(x.dtype(), shape);
+    copy(x, from, &mut out, &Layout::whole(shape), shape);
+    out
+}
+
+/// Copies a block of `shape` from `x`, seen as `from`, into the places of `out` that `to` names.
+pub(crate) fn copy(x: &Literal, from: &Layout, out: &mut Literal, to: &Layout, shape: &[usize]) {
+    assert_eq!(x.dtype(), out.dtype(), "element type");
+    if shape.contains(&0) {
+        return;
+    }
+    let zeroed = Layout { base: 0, strides: vec![0; shape.len()] };
+    let from = if x.is_splat() { &zeroed } else { from };
+    let (source, target) = (x.raw_bytes(), out.bytes_mut());
+    match x.dtype().storage_bytes() {
+        1 => copy_as::<u8>(source, from, target, to, shape),
+        2 => copy_as::<u16>(source, from, target, to, shape),
+        4 => copy_as::<u32>(source, from, target, to, shape),
+        8 => copy_as::<u64>(source, from, target, to, shape),
+        _ => copy_as::<[u64; 2]>(source, from, target, to, shape),
+    }
+}
+
+fn copy_as<T: bytemuck::Pod>(source: &[u8], from: &Layout, target: &mut [u8], to: &Layout, shape: &[usize]) {
+    let (source, target): (&[T], &mut [T]) = (bytemuck::cast_slice(source), bytemuck::cast_slice_mut(target));
+    let Some((&row, outer)) = shape.split_last() else {
+        target[to.base as usize] = source[from.base as usize];
+        return;
+    };
+    let (s, t) = (from.strides[outer.len()], to.strides[outer.len()]);
+    for_each_row(outer, from, to, |a, b| copy_row(source, a, s, target, b, t, row));
+}
+
+fn copy_row<T: Copy>(source: &[T], a: isize, s: isize, target: &mut [T], b: isize, t: isize, row: usize) {
+    if s == 1 && t == 1 {
+        target[b as usize..][..row].copy_from_slice(&source[a as usize..][..row]);
+    } else if s == 0 && t == 1 {
+        target[b as usize..][..row].fill(source[a as usize]);
+    } else {
+        for i in 0..row as isize {
+            target[(b + i * t) as usize] = source[(a + i * s) as usize];
+        }
+    }
+}
+
+/// Calls `f` with the two offsets of each row, in row-major order of the outer dimensions.
+fn for_each_row(outer: &[usize], from: &Layout, to: &Layout, mut f: impl FnMut(isize, isize)) {
+    let mut index = vec![0; outer.len()];
+    let (mut a, mut b) = (from.base, to.base);
+    loop {
+        f(a, b);
+        let Some(d) = (0..outer.len()).rev().find(|&d| index[d] + 1 < outer[d]) else { return };
+        for later in d + 1..outer.len() {
+            a -= from.strides[later] * index[later] as isize;
+            b -= to.strides[later] * index[later] as isize;
+            index[later] = 0;
+        }
+        (a, b) = (a + from.strides[d], b + to.strides[d]);
+        index[d] += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gather_transposes_and_reverses() {
+        let x = Literal::new([2, 3], &[1i32, 2, 3, 4, 5, 6]);
+        let transposed = gather(&x, &Layout { base: 0, strides: vec![1, 3] }, &[3, 2]);
+        assert_eq!(transposed, Literal::new([3, 2], &[1i32, 4, 2, 5, 3, 6]));
+        let reversed = gather(&x, &Layout { base: 5, strides: vec![-3, -1] }, &[2, 3]);
+        assert_eq!(reversed, Literal::new([2, 3], &[6i32, 5, 4, 3, 2, 1]));
+    }
+
+    #[test]
+    fn scalars_and_empty_blocks() {
+        let x = Literal::scalar(7u8);
+        assert_eq!(gather(&x, &Layout::whole(&[]), &[]), x);
+        assert_eq!(gather(&x, &Layout { base: 0, strides: vec![0, 0] }, &[0, 3]).size(), 0);
+    }
+}
