@@ -13,10 +13,24 @@
 //!
 //! The semantics are Shardy's, order of work included, because the answers depend on it.
 
+mod axes;
 mod builder;
+mod direction;
+mod factors;
 mod parse;
+mod problem;
+mod project;
 mod rule;
+mod schedule;
+mod solve;
+mod user_priority;
 
+pub use axes::{AxisList, Prefix};
 pub use builder::RuleBuilder;
+pub use direction::Direction;
+pub use factors::{Context, Strategy, Updated, compatible_major_axes, propagate};
 pub use parse::RuleError;
+pub use problem::{ManualEdge, Node, NodeId, OpClass, Origin, Problem, Tensor, TensorId};
+pub use project::{FactorSharding, IfMissing, Projection, TensorFactors};
 pub use rule::{DimFactors, Factor, FactorKind, FactorSpec, Mapping, Rule};
+pub use solve::{Options, Stats, solve};

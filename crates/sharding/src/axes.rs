@@ -1,0 +1,40 @@
+//! Comparing axis lists by their major parts.
+
+use shardwise_base::AxisRef;
+use smallvec::SmallVec;
+
+/// Axes, major to minor; most factors are split by one or two.
+pub type AxisList = SmallVec<[AxisRef; 2]>;
+
+/// How one axis list starts another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Prefix {
+    Equal,
+    /// The second list goes on where the first one ends, be it within an axis.
+    Strict,
+    Not,
+}
+
+impl Prefix {
+    /// How `first` starts `second`: `["x", "y":(1)2]` strictly starts `["x", "y", "z"]`.
+    pub fn of(first: &[AxisRef], second: &[AxisRef]) -> Prefix {
+        let Some((last, head)) = first.split_last() else {
+            return if second.is_empty() { Prefix::Equal } else { Prefix::Strict };
+        };
+        if first.len() > second.len() || *head != second[..head.len()] {
+            return Prefix::Not;
+        }
+        let other = second[head.len()];
+        if first.len() == second.len() && *last == other {
+            Prefix::Equal
+        } else if last.prefix_of(other) {
+            Prefix::Strict
+        } else {
+            Prefix::Not
+        }
+    }
+
+    pub fn is_strict(first: &[AxisRef], second: &[AxisRef]) -> bool {
+        Prefix::of(first, second) == Prefix::Strict
+    }
+}

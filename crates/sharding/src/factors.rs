@@ -1,0 +1,266 @@
+//! Spreading the axes of factors among the tensors of one op.
+//!
+//! Two strategies. [`Basic`](Strategy::Basic) is conservative: a factor's axes spread only as far as *every* tensor
+//! can take them. [`Aggressive`](Strategy::Aggressive) decides for each tensor by itself, the factor of the largest
+//! tensor first; tensors may end up with shardings that contradict each other, and data will move.
+//!
+//! Both start from the axes that the tensors agree upon for a factor, major to minor ([`compatible_major_axes`]).
+
+use crate::project::gcd;
+use crate::{AxisList, Direction, Factor, FactorSharding, Prefix, Projection, Rule, TensorFactors};
+use shardwise_base::{AxisRef, Mesh};
+use smallvec::{SmallVec, smallvec};
+use std::cmp::Reverse;
+
+/// Which propagation through a single op.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Strategy {
+    Basic,
+    Aggressive,
+}
+
+/// An op as seen by factor propagation.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    pub rule: &'a Rule,
+    pub mesh: &'a Mesh,
+    /// Ties are broken in favour of the factor with more shards, and operands follow the result.
+    pub is_elementwise: bool,
+    /// Never split an axis.
+    pub is_conservative: bool,
+}
+
+/// Which tensors (operands, then results) have new axes.
+pub type Updated = SmallVec<[bool; 8]>;
+
+/// Spreads axes along each factor in the direction that `direction` gives; blocked factors never spread.
+pub fn propagate(
+    projection: &mut Projection,
+    strategy: Strategy,
+    cx: Context<'_>,
+    direction: impl Fn(Factor) -> Direction,
+) -> Updated {
+    let direction = |f: Factor| if cx.rule.spec(f).is_blocked { Direction::None } else { direction(f) };
+    match strategy {
+        Strategy::Basic => propagate_basic(projection, cx, direction),
+        Strategy::Aggressive => propagate_aggressive(projection, cx, direction),
+    }
+}
+
+fn propagate_basic(p: &mut Projection, cx: Context<'_>, direction: impl Fn(Factor) -> Direction) -> Updated {
+    let mut updated = smallvec![false; p.tensors.len()];
+    for factor in cx.rule.all_factors() {
+        let mut axes = compatible_major_axes(p, factor, direction(factor));
+        cx.truncate(&mut axes, |axis, sharded_size| {
+            p.tensors.iter().try_fold(axis, |axis, t| cx.prefix_for_tensor(axis, t, factor, sharded_size))
+        });
+        for (tensor, updated) in p.tensors.iter_mut().zip(&mut updated) {
+            *updated |= tensor.expand(factor, &axes);
+        }
+    }
+    updated
+}
+
+fn propagate_aggressive(p: &mut Projection, cx: Context<'_>, direction: impl Fn(Factor) -> Direction) -> Updated {
+    let mut updated: Updated = smallvec![false; p.tensors.len()];
+    let axes: FactorAxes = cx.rule.all_factors().map(|f| compatible_major_axes(p, f, direction(f))).collect();
+    if axes.iter().all(|a| a.is_empty()) {
+        return updated;
+    }
+    let order = factor_order(p, cx, &axes);
+    for i in p.operand_count..p.tensors.len() {
+        for &factor in &order {
+            let new = cx.new_axes(&p.tensors[i], factor, &axes);
+            updated[i] |= !new.is_empty() && p.tensors[i].expand(factor, &new);
+        }
+    }
+    for i in 0..p.operand_count {
+        for &factor in &order {
+            let mut new = cx.new_axes(&p.tensors[i], factor, &axes);
+            if cx.is_elementwise && !new.is_empty() {
+                follow_results(p.results(), factor, &mut new);
+            }
+            updated[i] |= !new.is_empty() && p.tensors[i].expand(factor, &new);
+        }
+    }
+    updated
+}
+
+/// Axes by factor index.
+type FactorAxes = SmallVec<[AxisList; 4]>;
+
+/// Factors in the order in which they take axes: largest source tensor first, then (elementwise) most shards, then
+/// the first source tensor, then the first factor.
+fn factor_order(p: &Projection, cx: Context<'_>, axes: &[AxisList]) -> SmallVec<[Factor; 4]> {
+    let sources = source_tensors(p, cx.rule, axes);
+    let mut order: SmallVec<[Factor; 4]> = cx.rule.all_factors().collect();
+    order.sort_by_key(|f| {
+        let (tensor_size, index) = sources[f.index()];
+        let shards = if cx.is_elementwise { AxisRef::total_size(cx.mesh, &axes[f.index()]) } else { 0 };
+        (Reverse(tensor_size), Reverse(shards), index, *f)
+    });
+    order
+}
+
+/// For each factor size and index of the largest tensor that its axes come from; `(-1, -1)` for none.
+fn source_tensors(p: &Projection, rule: &Rule, axes: &[AxisList]) -> SmallVec<[(i128, i64); 4]> {
+    let mut sources: SmallVec<[(i128, i64); 4]> = smallvec![(-1, -1); axes.len()];
+    for (index, tensor) in p.tensors.iter().enumerate() {
+        let size = tensor.iter().map(|(f, _)| rule.size(f) as i128).product();
+        for (factor, sharding) in tensor.iter() {
+            let axes = &axes[factor.index()];
+            let is_source = !axes.is_empty() && Prefix::of(axes, &sharding.axes) != Prefix::Not;
+            let source = &mut sources[factor.index()];
+            if is_source && size > source.0 {
+                *source = (size, index as i64);
+            }
+        }
+    }
+    sources
+}
+
+/// An operand of an elementwise op takes no more axes than a result could.
+fn follow_results(results: &[TensorFactors], factor: Factor, new: &mut AxisList) {
+    for result in results {
+        if let Some(sharding) = result.get(factor).filter(|s| Prefix::is_strict(&s.axes, new)) {
+            *new = sharding.axes.clone();
+        }
+    }
+}
+
+impl Context<'_> {
+    /// What an aggressive strategy gives to `factor` of one tensor; empty for nothing new.
+    fn new_axes(&self, tensor: &TensorFactors, factor: Factor, axes: &[AxisList]) -> AxisList {
+        let axes = &axes[factor.index()];
+        let Some(sharding) = tensor.get(factor).filter(|s| Prefix::is_strict(&s.axes, axes)) else {
+            return AxisList::new();
+        };
+        let mut new = axes.clone();
+        self.truncate(&mut new, |axis, size| self.prefix_within_factor(axis, tensor, factor, sharding, size));
+        if !Prefix::is_strict(&sharding.axes, &new) {
+            return AxisList::new();
+        }
+        self.truncate(&mut new, |axis, _| prefix_across_factors(axis, tensor, factor));
+        new
+    }
+
+    /// The longest major part of `axis` that `tensor` can add to `factor` (or has there already).
+    fn prefix_for_tensor(
+        &self,
+        axis: AxisRef,
+        tensor: &TensorFactors,
+        factor: Factor,
+        sharded_size: usize,
+    ) -> Option<AxisRef> {
+        let axis = prefix_across_factors(axis, tensor, factor)?;
+        match tensor.get(factor) {
+            Some(sharding) => self.prefix_within_factor(axis, tensor, factor, sharding, sharded_size),
+            None => Some(axis),
+        }
+    }
+
+    /// As far as the factor itself allows: it is open, the axis is not reserved, and a factor that is not the
+    /// minor-most is divided evenly. `sharded_size` is the product of the axes before `axis`.
+    fn prefix_within_factor(
+        &self,
+        axis: AxisRef,
+        tensor: &TensorFactors,
+        factor: Factor,
+        sharding: &FactorSharding,
+        sharded_size: usize,
+    ) -> Option<AxisRef> {
+        let axis = axis.prefix_without_overlaps(&tensor.replicated)?.prefix_without_overlaps(&tensor.unreduced)?;
+        if sharding.axes.iter().any(|own| own.contains(axis)) {
+            return Some(axis);
+        }
+        if !sharding.is_closed && sharding.overflow.is_empty() {
+            if sharding.is_minor_most {
+                return Some(axis);
+            }
+            if let Some(fitting) = self.dividing_prefix(axis, self.rule.size(factor), sharded_size) {
+                return Some(fitting);
+            }
+        }
+        sharding.axes.last().copied().filter(|last| last.prefix_of(axis))
+    }
+
+    fn dividing_prefix(&self, axis: AxisRef, factor_size: usize, sharded_size: usize) -> Option<AxisRef> {
+        if !factor_size.is_multiple_of(sharded_size) {
+            return None;
+        }
+        let size = axis.size(self.mesh);
+        match gcd(factor_size / sharded_size, size) {
+            common if common == size => Some(axis),
+            1 => None,
+            common => Some(AxisRef::sub(self.mesh, axis.axis, axis.pre_size(), common)),
+        }
+    }
+
+    /// Cuts the list where `prefix(axis, product of the axes before)` first gives less than the axis.
+    fn truncate(&self, axes: &mut AxisList, prefix: impl Fn(AxisRef, usize) -> Option<AxisRef>) {
+        let mut sharded_size = 1;
+        for i in 0..axes.len() {
+            let new = prefix(axes[i], sharded_size).filter(|a| !(self.is_conservative && a.sub.is_some()));
+            if new != Some(axes[i]) {
+                axes.truncate(i);
+                axes.extend(new);
+                return;
+            }
+            sharded_size *= axes[i].size(self.mesh);
+        }
+    }
+}
+
+/// As far as the tensor's other factors leave the axis free.
+fn prefix_across_factors(axis: AxisRef, tensor: &TensorFactors, factor: Factor) -> Option<AxisRef> {
+    tensor.iter().filter(|(f, _)| *f != factor).try_fold(axis, |axis, (_, other)| {
+        axis.prefix_without_overlaps(&other.overflow)?.prefix_without_overlaps(&other.axes)
+    })
+}
+
+/// The axes that the tensors agree upon for a factor, as far as they go. In one direction only, the tensors on the far
+/// side can take away but not add.
+pub fn compatible_major_axes(p: &Projection, factor: Factor, direction: Direction) -> AxisList {
+    let (near, far) = match direction {
+        Direction::None => return AxisList::new(),
+        Direction::Forward | Direction::Both => (p.operands(), p.results()),
+        Direction::Backward => (p.results(), p.operands()),
+    };
+    let mut agreed = Agreed { axes: AxisList::new(), may_grow: true };
+    near.iter().filter_map(|t| t.get(factor)).for_each(|s| agreed.meet(&s.axes));
+    agreed.may_grow &= direction == Direction::Both;
+    far.iter().filter_map(|t| t.get(factor)).for_each(|s| agreed.meet(&s.axes));
+    agreed.axes
+}
+
+struct Agreed {
+    axes: AxisList,
+    /// No tensor contradicted the others yet, so that the next one may go on.
+    may_grow: bool,
+}
+
+impl Agreed {
+    /// Meets the axes of one more tensor: longer ones extend the list, contradicting ones cut it and end it.
+    fn meet(&mut self, new: &[AxisRef]) {
+        let (old_len, new_len) = (self.axes.len(), new.len());
+        for i in 0..old_len.min(new_len) {
+            let (old, new) = (self.axes[i], new[i]);
+            // Behind a shorter sub-axis a further axis contradicts the longer one; if it did not, the two would have
+            // been merged.
+            if old == new || (new.prefix_of(old) && i + 1 == new_len) {
+                continue;
+            }
+            if old.prefix_of(new) && i + 1 == old_len && self.may_grow {
+                self.axes[i] = new;
+                continue;
+            }
+            self.axes.truncate(i);
+            self.axes.extend(old.greatest_common_prefix(new));
+            self.may_grow = false;
+            return;
+        }
+        if self.may_grow && new_len > old_len {
+            self.axes.extend_from_slice(&new[old_len..]);
+        }
+    }
+}

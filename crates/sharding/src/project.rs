@@ -1,0 +1,244 @@
+//! Shardings of dimensions seen as shardings of factors, and back.
+//!
+//! A dimension `[ij]` of size 8, `i=2`, `j=4`, split by `"x", "y"` on a mesh `x=4, y=2`, is split along `i` by
+//! `"x":(1)2` and along `j` by `"x":(2)2, "y"`: axes are dealt to the factors, major to minor, each factor taking
+//! what its size has room for. The minor-most factor takes all that is left, whether it divides or not. A factor
+//! whose rest has no divisor in common with the next axis keeps that axis and all further ones as *overflow*:
+//! nothing propagates through them, but they are there when the dimension is put together again.
+
+use crate::{AxisList, DimFactors, Factor, Mapping, Prefix, Rule};
+use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// How one factor of one tensor is split.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FactorSharding {
+    pub axes: AxisList,
+    /// Axes of the dimension that do not fit the factor, which is not the minor-most.
+    pub overflow: Vec<AxisRef>,
+    pub is_closed: bool,
+    pub is_minor_most: bool,
+}
+
+/// How the factors of one tensor are split.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TensorFactors {
+    /// In the order of the tensor's dimensions; factors behind one with overflow may be missing.
+    factors: SmallVec<[(Factor, FactorSharding); 4]>,
+    pub replicated: Vec<AxisRef>,
+    pub unreduced: Vec<AxisRef>,
+}
+
+/// What to take a tensor without a sharding for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IfMissing {
+    Open,
+    Closed,
+}
+
+impl TensorFactors {
+    /// Deals the axes of each dimension to its factors.
+    pub fn new(
+        mapping: &Mapping,
+        rule: &Rule,
+        mesh: &Mesh,
+        sharding: Option<&Sharding>,
+        missing: IfMissing,
+    ) -> TensorFactors {
+        let mut tensor = TensorFactors::default();
+        for (dim, factors) in mapping.dims.iter().enumerate() {
+            match sharding {
+                Some(s) => tensor.deal(factors, rule, mesh, &s.dims[dim].axes, !s.dims[dim].is_open),
+                None => tensor.deal(factors, rule, mesh, &[], missing == IfMissing::Closed),
+            }
+        }
+        if let Some(s) = sharding {
+            tensor.replicated.clone_from(&s.replicated);
+            tensor.unreduced.clone_from(&s.unreduced);
+        }
+        tensor
+    }
+
+    /// A tensor whose factors all have the given axes (by factor index), closed.
+    pub fn from_factor_axes(mapping: &Mapping, axes: &[AxisList]) -> TensorFactors {
+        let mut tensor = TensorFactors::default();
+        for factors in &mapping.dims {
+            for (i, &factor) in factors.iter().enumerate() {
+                let is_minor_most = i + 1 == factors.len();
+                let axes = axes[factor.index()].clone();
+                let sharding = FactorSharding { axes, overflow: vec![], is_closed: true, is_minor_most };
+                tensor.factors.push((factor, sharding));
+            }
+        }
+        tensor
+    }
+
+    fn deal(&mut self, factors: &DimFactors, rule: &Rule, mesh: &Mesh, axes: &[AxisRef], is_closed: bool) {
+        let mut rest = Rest { mesh, axes, taken: None };
+        let mut is_behind_overflow = false;
+        for (i, &factor) in factors.iter().enumerate() {
+            let is_minor_most = i + 1 == factors.len();
+            if is_behind_overflow {
+                let closed = FactorSharding { is_closed: true, is_minor_most, ..FactorSharding::default() };
+                self.factors.push((factor, closed));
+                return;
+            }
+            let sharding = if is_minor_most {
+                FactorSharding { axes: rest.take_all(), overflow: vec![], is_closed, is_minor_most }
+            } else {
+                rest.take_fitting(rule.size(factor), is_closed)
+            };
+            is_behind_overflow = !sharding.overflow.is_empty();
+            self.factors.push((factor, sharding));
+        }
+    }
+
+    /// The dimensions put together again. Stops within a dimension where the next factor would need a strided view.
+    pub fn to_sharding(&self, mapping: &Mapping, rule: &Rule, mesh: &Arc<Mesh>) -> Sharding {
+        Sharding {
+            mesh: mesh.clone(),
+            dims: mapping.dims.iter().map(|factors| self.to_dim(factors, rule, mesh)).collect(),
+            replicated: self.replicated.clone(),
+            unreduced: self.unreduced.clone(),
+        }
+    }
+
+    fn to_dim(&self, factors: &DimFactors, rule: &Rule, mesh: &Mesh) -> DimSharding {
+        let mut dim = DimSharding::open(vec![]);
+        for &factor in factors {
+            let sharding = self.get(factor).expect("factors are missing only behind overflow");
+            dim.is_open &= !sharding.is_closed;
+            append(&mut dim.axes, &sharding.axes, mesh);
+            append(&mut dim.axes, &sharding.overflow, mesh);
+            let is_full = AxisRef::total_size(mesh, &sharding.axes) >= rule.size(factor);
+            if !sharding.overflow.is_empty() || !is_full {
+                break;
+            }
+        }
+        dim
+    }
+
+    pub fn get(&self, factor: Factor) -> Option<&FactorSharding> {
+        self.factors.iter().find(|(f, _)| *f == factor).map(|(_, s)| s)
+    }
+
+    pub fn get_mut(&mut self, factor: Factor) -> Option<&mut FactorSharding> {
+        self.factors.iter_mut().find(|(f, _)| *f == factor).map(|(_, s)| s)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (Factor, &FactorSharding)> {
+        self.factors.iter().map(|(f, s)| (*f, s))
+    }
+
+    /// Sets the axes of `factor` where they go on from what is there; says whether they did.
+    pub fn expand(&mut self, factor: Factor, axes: &[AxisRef]) -> bool {
+        match self.get_mut(factor) {
+            Some(sharding) if Prefix::is_strict(&sharding.axes, axes) => {
+                sharding.axes = axes.into();
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Appends to a maximal list; only at the boundary can anything merge.
+fn append(list: &mut Vec<AxisRef>, axes: &[AxisRef], mesh: &Mesh) {
+    if let Some((&first, rest)) = axes.split_first() {
+        AxisRef::push_or_merge(list, first, mesh);
+        list.extend_from_slice(rest);
+    }
+}
+
+/// The axes of a dimension that no factor has taken yet.
+struct Rest<'a> {
+    mesh: &'a Mesh,
+    axes: &'a [AxisRef],
+    /// What is left of the first of `axes`, if a part of it is taken.
+    taken: Option<AxisRef>,
+}
+
+impl Rest<'_> {
+    fn first(&self) -> Option<AxisRef> {
+        self.taken.or_else(|| self.axes.first().copied())
+    }
+
+    fn drop_first(&mut self) {
+        self.taken = None;
+        self.axes = &self.axes[1..];
+    }
+
+    /// What a factor of `size` that is not the minor-most takes.
+    fn take_fitting(&mut self, size: usize, is_closed: bool) -> FactorSharding {
+        let mut sharding = FactorSharding { is_closed, ..FactorSharding::default() };
+        let mut room = size;
+        while let Some(axis) = self.first() {
+            let axis_size = axis.size(self.mesh);
+            let common = gcd(room, axis_size);
+            if common == 1 && axis_size != 1 {
+                break;
+            }
+            room /= common;
+            if common == axis_size {
+                sharding.axes.push(axis);
+                self.drop_first();
+            } else {
+                let pre_size = axis.pre_size();
+                sharding.axes.push(AxisRef::sub(self.mesh, axis.axis, pre_size, common));
+                let rest = AxisRef::sub(self.mesh, axis.axis, pre_size * common, axis_size / common);
+                self.taken = Some(rest);
+            }
+        }
+        if room > 1 {
+            sharding.overflow = self.take_all().into_vec();
+        }
+        sharding
+    }
+
+    fn take_all(&mut self) -> AxisList {
+        let mut all = AxisList::new();
+        while let Some(axis) = self.first() {
+            AxisRef::push_or_merge(&mut all, axis, self.mesh);
+            self.drop_first();
+        }
+        all
+    }
+}
+
+pub(crate) fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The factor shardings of all tensors of an op: operands, then results.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Projection {
+    pub tensors: SmallVec<[TensorFactors; 4]>,
+    pub operand_count: usize,
+}
+
+impl Projection {
+    /// `shardings` are those of the operands, then of the results.
+    pub fn new<'a>(
+        rule: &Rule,
+        mesh: &Mesh,
+        shardings: impl IntoIterator<Item = Option<&'a Sharding>>,
+        missing: IfMissing,
+    ) -> Projection {
+        let tensors = rule.mappings().zip(shardings).map(|(m, s)| TensorFactors::new(m, rule, mesh, s, missing));
+        Projection { tensors: tensors.collect(), operand_count: rule.operands.len() }
+    }
+
+    pub fn operands(&self) -> &[TensorFactors] {
+        &self.tensors[..self.operand_count]
+    }
+
+    pub fn results(&self) -> &[TensorFactors] {
+        &self.tensors[self.operand_count..]
+    }
+
+    /// The sharding of tensor `index`, operands first.
+    pub fn to_sharding(&self, index: usize, rule: &Rule, mesh: &Arc<Mesh>) -> Sharding {
+        self.tensors[index].to_sharding(rule.mapping(index), rule, mesh)
+    }
+}

@@ -1,0 +1,311 @@
+//! The fixpoint: which node is looked at when.
+//!
+//! One *round* is a worklist over all nodes, in program order at first; a change of a tensor's sharding puts the
+//! nodes that it wakes on top. Op-priority makes five rounds, each with more ops and directions than the one before;
+//! user priorities make as many times five rounds as there are priorities. A node whose tensors have not changed since
+//! it last had nothing to say is skipped, which changes no answer.
+
+use crate::factors::{Context, Strategy, Updated, propagate};
+use crate::problem::{Node, NodeId, Origin, Problem, TensorId};
+use crate::project::{IfMissing, Projection};
+use crate::schedule::{self, Directions};
+use crate::user_priority;
+use shardwise_base::{AxisRef, Mesh, Sharding};
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// How to propagate. The default is what Shardy does by default.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Each runs to its fixpoint, in every round.
+    pub strategies: Vec<Strategy>,
+    /// Five rounds: pass-through ops whose operands have one use; pass-through ops; pass-through factors of all ops;
+    /// all factors (broadcasts backward only); everything. Otherwise one round with everything.
+    pub op_priorities: bool,
+    /// Dimensions of priority `p1`, `p2`, … come in after all of lower number are done.
+    pub user_priorities: bool,
+    /// Ops do not split axes.
+    pub is_conservative: bool,
+    /// Fill in [`Problem::origins`].
+    pub record_origins: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            strategies: vec![Strategy::Aggressive],
+            op_priorities: true,
+            user_priorities: true,
+            is_conservative: false,
+            record_origins: false,
+        }
+    }
+}
+
+/// What the work came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stats {
+    /// Nodes taken from the worklist.
+    pub visits: usize,
+    /// Those that were not skipped.
+    pub propagations: usize,
+    /// Shardings changed.
+    pub updates: usize,
+}
+
+/// Propagates shardings through the whole problem, until nothing changes.
+pub fn solve(problem: &mut Problem, options: &Options) -> Stats {
+    sync_groups(problem);
+    let mut solver = Solver::new(problem, options);
+    if options.user_priorities {
+        let later = user_priority::start(&mut solver.problem.tensors);
+        solver.run_op_priorities();
+        for priority in later {
+            for tensor in user_priority::release(&mut solver.problem.tensors, &priority) {
+                solver.touch(tensor);
+            }
+            solver.run_op_priorities();
+        }
+    } else {
+        solver.run_op_priorities();
+    }
+    solver.stats
+}
+
+/// Gives the members of each group the sharding that one of them has. Where several have different ones the caller
+/// should have put constraints in between; the first one wins.
+fn sync_groups(problem: &mut Problem) {
+    for members in &problem.groups {
+        let is_trivial = |s: &Sharding| s.replicated.is_empty() && s.unreduced.is_empty() && all_open(s);
+        let mut known = members.iter().filter_map(|t| problem.tensors[t.index()].sharding.as_ref());
+        if let Some(sharding) = known.find(|s| !is_trivial(s)).cloned() {
+            members.iter().for_each(|t| problem.tensors[t.index()].sharding = Some(sharding.clone()));
+        }
+    }
+}
+
+fn all_open(sharding: &Sharding) -> bool {
+    sharding.dims.iter().all(|d| d.axes.is_empty() && d.is_open)
+}
+
+struct Solver<'a> {
+    problem: &'a mut Problem,
+    options: &'a Options,
+    worklist: Vec<NodeId>,
+    is_listed: Vec<bool>,
+    /// Number of changes so far.
+    clock: u32,
+    /// When each tensor last changed.
+    changed: Vec<u32>,
+    /// For each node when it last had nothing to say, and for which strategy and directions.
+    quiet: Vec<Option<(u32, Strategy, Directions)>>,
+    stats: Stats,
+}
+
+impl<'a> Solver<'a> {
+    fn new(problem: &'a mut Problem, options: &'a Options) -> Solver<'a> {
+        let (node_count, tensor_count) = (problem.nodes.len(), problem.tensors.len());
+        Solver {
+            problem,
+            options,
+            worklist: Vec::with_capacity(node_count),
+            is_listed: vec![false; node_count],
+            clock: 0,
+            changed: vec![0; tensor_count],
+            quiet: vec![None; node_count],
+            stats: Stats::default(),
+        }
+    }
+
+    fn run_op_priorities(&mut self) {
+        let first = if self.options.op_priorities { 0 } else { schedule::LAST_ROUND };
+        for round in first..=schedule::LAST_ROUND {
+            for &strategy in &self.options.strategies {
+                self.run_round(round, strategy);
+            }
+        }
+    }
+
+    fn run_round(&mut self, round: usize, strategy: Strategy) {
+        self.push_results(strategy);
+        self.worklist.extend((0..self.problem.nodes.len()).rev().map(NodeId::new));
+        self.is_listed.fill(true);
+        while let Some(node) = self.worklist.pop() {
+            self.is_listed[node.index()] = false;
+            self.stats.visits += 1;
+            self.visit(node, round, strategy);
+        }
+        self.push_results(strategy);
+    }
+
+    /// Between the main function's results and the values that it returns; no worklist is running.
+    fn push_results(&mut self, strategy: Strategy) {
+        for i in 0..self.problem.results.len() {
+            let changes = self.propagate(&self.problem.results[i], Directions::ALL, strategy);
+            for (tensor, sharding) in changes.unwrap_or_default() {
+                self.record_origins(None, tensor, &sharding);
+                self.set(tensor, sharding);
+            }
+        }
+    }
+
+    fn visit(&mut self, id: NodeId, round: usize, strategy: Strategy) {
+        let node = &self.problem.nodes[id.index()];
+        let directions = schedule::directions(node, round);
+        if directions.is_none() || self.is_quiet(id, node, strategy, directions) {
+            return;
+        }
+        self.stats.propagations += 1;
+        match self.propagate(node, directions, strategy) {
+            None => self.quiet[id.index()] = Some((self.clock, strategy, directions)),
+            Some(changes) => {
+                for (tensor, sharding) in changes {
+                    self.record_origins(Some(id), tensor, &sharding);
+                    self.update(id, tensor, sharding);
+                }
+            }
+        }
+    }
+
+    fn is_quiet(&self, id: NodeId, node: &Node, strategy: Strategy, directions: Directions) -> bool {
+        match self.quiet[id.index()] {
+            Some((clock, s, d)) => {
+                s == strategy && d == directions && node.tensors().all(|t| self.changed[t.index()] <= clock)
+            }
+            None => false,
+        }
+    }
+
+    /// The new shardings of a node's tensors, if there are any.
+    fn propagate(&self, node: &Node, directions: Directions, strategy: Strategy) -> Option<Changes> {
+        let shardings = self.shardings(node);
+        let mesh = common_mesh(&shardings)?;
+        if !shardings.iter().flatten().any(|s| s.dims.iter().any(|d| !d.axes.is_empty())) {
+            return None;
+        }
+        let rule = &*node.rule;
+        let views = shardings.iter().map(|s| s.as_deref());
+        let mut projection = Projection::new(rule, mesh, views, IfMissing::Open);
+        let is_conservative = self.options.is_conservative;
+        let cx = Context { rule, mesh, is_elementwise: node.is_elementwise, is_conservative };
+        let updated = propagate(&mut projection, strategy, cx, |f| directions.of(rule.kind(f)));
+        let changes = changes(node, &shardings, &projection, &updated, mesh);
+        (!changes.is_empty()).then_some(changes)
+    }
+
+    /// As the node sees them: operands, then results.
+    fn shardings(&self, node: &Node) -> Shardings<'_> {
+        let mut shardings: Shardings<'_> =
+            node.tensors().map(|t| self.problem.sharding(t).map(Cow::Borrowed)).collect();
+        if let (Some(edge), Some(Some(target))) = (&node.manual, shardings.last_mut()) {
+            *target = Cow::Owned(edge.to_sources(target));
+        }
+        shardings
+    }
+
+    /// Sets the sharding of a tensor and of its group, and wakes everyone concerned but `by`.
+    fn update(&mut self, by: NodeId, tensor: TensorId, sharding: Sharding) {
+        let group = self.problem.tensors[tensor.index()].group;
+        self.set(tensor, sharding);
+        self.wake(by, tensor);
+        let Some(group) = group else { return };
+        for i in 0..self.problem.groups[group as usize].len() {
+            let member = self.problem.groups[group as usize][i];
+            if member != tensor {
+                self.set(member, self.problem.sharding(tensor).expect("just set").clone());
+                self.wake(by, member);
+            }
+        }
+    }
+
+    fn set(&mut self, tensor: TensorId, sharding: Sharding) {
+        self.problem.tensors[tensor.index()].sharding = Some(sharding);
+        self.stats.updates += 1;
+        self.touch(tensor);
+    }
+
+    fn touch(&mut self, tensor: TensorId) {
+        self.clock += 1;
+        self.changed[tensor.index()] = self.clock;
+    }
+
+    fn wake(&mut self, by: NodeId, tensor: TensorId) {
+        for &node in &self.problem.tensors[tensor.index()].wakes {
+            if node != by && !std::mem::replace(&mut self.is_listed[node.index()], true) {
+                self.worklist.push(node);
+            }
+        }
+    }
+
+    /// Notes for each new axis the first of the node's tensors that has it already.
+    fn record_origins(&mut self, by: Option<NodeId>, tensor: TensorId, new: &Sharding) {
+        if !self.options.record_origins {
+            return;
+        }
+        let has = |t: TensorId, axis: AxisRef| {
+            self.problem.sharding(t).is_some_and(|s| s.split_axes().any(|a| a.overlaps(axis, &s.mesh)))
+        };
+        let node = match by {
+            Some(id) => &self.problem.nodes[id.index()],
+            None => match self.problem.results.iter().find(|n| n.tensors().any(|t| t == tensor)) {
+                Some(node) => node,
+                None => return,
+            },
+        };
+        let fresh = new.split_axes().filter(|&axis| !has(tensor, axis));
+        let origins: Vec<Origin> = fresh
+            .filter_map(|axis| {
+                let from = node.tensors().find(|&t| t != tensor && has(t, axis))?;
+                Some(Origin { tensor, axis, node: by, from })
+            })
+            .collect();
+        self.problem.origins.extend(origins);
+    }
+}
+
+type Shardings<'a> = SmallVec<[Option<Cow<'a, Sharding>>; 4]>;
+type Changes = SmallVec<[(TensorId, Sharding); 2]>;
+
+/// The updated tensors whose sharding really differs: a part of an update may not survive the way back to dimensions.
+fn changes(node: &Node, old: &Shardings<'_>, new: &Projection, updated: &Updated, mesh: &Arc<Mesh>) -> Changes {
+    let mut changes = Changes::new();
+    for (i, old) in old.iter().enumerate().filter(|(i, _)| updated[*i]) {
+        let sharding = new.to_sharding(i, &node.rule, mesh);
+        let is_same = match old {
+            Some(old) => **old == sharding,
+            None => sharding.is_replicated() && sharding.replicated.is_empty(),
+        };
+        if !is_same {
+            let is_target = i == node.operands.len();
+            let kept = match &node.manual {
+                Some(edge) if is_target => edge.from_sources(&sharding),
+                _ => sharding,
+            };
+            changes.push((node.tensor(i), kept));
+        }
+    }
+    changes
+}
+
+/// The one mesh of all shardings; empty meshes stand for any. None propagate where there are two, or where it is a
+/// single device.
+fn common_mesh<'a>(shardings: &'a Shardings<'_>) -> Option<&'a Arc<Mesh>> {
+    let mut common: Option<&Arc<Mesh>> = None;
+    for sharding in shardings.iter().flatten() {
+        let mesh = &sharding.mesh;
+        match common {
+            Some(c) if !is_placeholder(c) => {
+                if !Arc::ptr_eq(c, mesh) && !is_placeholder(mesh) && !c.same_devices(mesh) {
+                    return None;
+                }
+            }
+            _ => common = Some(mesh),
+        }
+    }
+    common.filter(|m| !m.is_maximal())
+}
+
+fn is_placeholder(mesh: &Mesh) -> bool {
+    mesh.axes.is_empty() && mesh.device_ids.is_none()
+}

@@ -1,0 +1,64 @@
+//! User priorities: `{"x"}p1` takes part only after everything of priority 0 is done.
+//!
+//! Until then the dimension is closed and empty, and its axes are in the replicated list, so that nothing else takes
+//! them.
+
+use crate::problem::{Tensor, TensorId};
+use shardwise_base::{AxisRef, DimSharding, Sharding};
+use std::collections::BTreeMap;
+
+/// Shardings as the user wrote them that have a dimension of a certain priority.
+pub(crate) struct Later {
+    priority: u32,
+    originals: Vec<(TensorId, Sharding)>,
+}
+
+/// Holds back all dimensions whose priority is not 0. Returns the priorities to come, in order.
+pub(crate) fn start(tensors: &mut [Tensor]) -> Vec<Later> {
+    let mut later: BTreeMap<u32, Vec<(TensorId, Sharding)>> = BTreeMap::new();
+    for (i, tensor) in tensors.iter_mut().enumerate() {
+        let Some(sharding) = &mut tensor.sharding else { continue };
+        if sharding.dims.iter().all(|d| d.priority.is_none()) {
+            continue;
+        }
+        let mut priorities: Vec<u32> = sharding.dims.iter().map(priority_of).filter(|&p| p > 0).collect();
+        priorities.sort_unstable();
+        priorities.dedup();
+        for p in priorities {
+            later.entry(p).or_default().push((TensorId::new(i), sharding.clone()));
+        }
+        hold_back(sharding);
+    }
+    later.into_iter().map(|(priority, originals)| Later { priority, originals }).collect()
+}
+
+fn hold_back(sharding: &mut Sharding) {
+    let mut held: Vec<AxisRef> = vec![];
+    for dim in &mut sharding.dims {
+        if priority_of(dim) > 0 {
+            held.append(&mut dim.axes);
+            dim.is_open = false;
+        }
+        dim.priority = None;
+    }
+    sharding.replicated.append(&mut held);
+    sharding.replicated.sort_by(|a, b| a.cmp_in_mesh(*b));
+}
+
+/// Gives the dimensions of one priority back. Returns the tensors that it changed.
+pub(crate) fn release(tensors: &mut [Tensor], later: &Later) -> Vec<TensorId> {
+    for (tensor, original) in &later.originals {
+        let sharding = tensors[tensor.index()].sharding.as_mut().expect("it had a sharding with a priority");
+        for (dim, original) in sharding.dims.iter_mut().zip(&original.dims) {
+            if priority_of(original) == later.priority {
+                *dim = DimSharding { priority: None, ..original.clone() };
+                sharding.replicated.retain(|a| !original.axes.contains(a));
+            }
+        }
+    }
+    later.originals.iter().map(|(t, _)| *t).collect()
+}
+
+fn priority_of(dim: &DimSharding) -> u32 {
+    dim.priority.unwrap_or(0)
+}
