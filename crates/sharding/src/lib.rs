@@ -13,6 +13,7 @@
 //!
 //! The semantics are Shardy's, order of work included, because the answers depend on it.
 
+mod assign;
 mod axes;
 mod builder;
 mod direction;
@@ -25,6 +26,7 @@ mod schedule;
 mod solve;
 mod user_priority;
 
+pub use assign::{Assignment, Parties, RunnerUp, Verdict, assign};
 pub use axes::{AxisList, Prefix};
 pub use builder::RuleBuilder;
 pub use direction::Direction;

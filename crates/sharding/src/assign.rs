@@ -1,0 +1,310 @@
+//! Agreeing on one sharding of an op's factors, so that the op can run on shards.
+//!
+//! Propagation leaves tensors with shardings that may contradict each other: `lhs [{"x"}, {}]` times
+//! `rhs [{}, {"x"}]` cannot both stay, because `"x"` cannot split two factors of one op. [`assign`] chooses one axis
+//! list for each factor among those that some tensor has (and their major parts), such that no axis is used twice and
+//! every tensor can take its part, and of all such choices the one that moves least.
+//!
+//! What is moved: operands on their way to the choice, results on their way from the choice to what is asked of them,
+//! and the sums over reduction factors. A tensor of `B` bytes that has to become `n` shards costs a device `B / n`
+//! bytes less what it holds of them already.
+//!
+//! Simpler than Shardy's search in these points: an axis that has to leave a factor is not moved to another factor, and
+//! of overflow axes (a reshape that no factor expresses) nothing is kept.
+
+use crate::{AxisList, Factor, FactorKind, IfMissing, Prefix, Projection, Rule, TensorFactors};
+use shardwise_base::{AxisRef, Mesh, Sharding};
+use std::sync::Arc;
+
+/// The op to agree on.
+#[derive(Clone, Copy, Debug)]
+pub struct Parties<'a> {
+    pub rule: &'a Rule,
+    pub mesh: &'a Arc<Mesh>,
+    /// Of operands, then results; a tensor without one is replicated.
+    pub shardings: &'a [Option<&'a Sharding>],
+    /// Size of each tensor as a whole, in bytes, in the same order.
+    pub bytes: &'a [u64],
+    /// What running the op unsplit costs, in bytes that could be moved in that time; it is divided by the number of
+    /// shards. With 0 the op may as well run on every device.
+    pub work: u64,
+}
+
+/// One axis list for each factor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Assignment {
+    /// By factor index.
+    pub axes: Vec<AxisList>,
+    /// For each factor that the tensors did not agree on.
+    pub verdicts: Vec<Verdict>,
+    /// Estimate of what the worst device receives, over all tensors.
+    pub bytes_moved: u64,
+    /// The best choice that was not taken.
+    pub runner_up: Option<RunnerUp>,
+}
+
+/// Who got their way on a factor, by tensor index (operands, then results).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Verdict {
+    pub factor: Factor,
+    pub won: Vec<usize>,
+    pub lost: Vec<usize>,
+}
+
+/// The road not taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunnerUp {
+    pub axes: Vec<AxisList>,
+    pub bytes_moved: u64,
+}
+
+impl Assignment {
+    /// Whether every tensor has what was agreed on already.
+    pub fn is_unanimous(&self) -> bool {
+        self.verdicts.is_empty()
+    }
+
+    /// The sharding of tensor `index` (operands, then results) that the op runs with, closed.
+    pub fn sharding(&self, rule: &Rule, mesh: &Arc<Mesh>, index: usize) -> Sharding {
+        let mapping = rule.mapping(index);
+        TensorFactors::from_factor_axes(mapping, &self.axes).to_sharding(mapping, rule, mesh)
+    }
+
+    /// The axes over which the op's results are partial, sorted by the mesh.
+    pub fn reduction_axes(&self, rule: &Rule, mesh: &Mesh) -> Vec<AxisRef> {
+        reduction_axes(rule, mesh, &self.axes)
+    }
+}
+
+/// Chooses the axes of each factor. `may_split` says of a permutation factor whether the op has a way to run split
+/// along it (a halo); factors that need replication, and operands' own factors that no result has, stay whole.
+pub fn assign(parties: Parties<'_>, may_split: impl Fn(Factor) -> bool) -> Assignment {
+    let search = Search::new(parties, may_split);
+    let (axes, cost, runner_up) = search.run();
+    Assignment {
+        verdicts: search.verdicts(&axes),
+        bytes_moved: cost.bytes_moved,
+        runner_up: runner_up.map(|(axes, cost)| RunnerUp { axes, bytes_moved: cost.bytes_moved }),
+        axes,
+    }
+}
+
+/// Less is better: what it takes all in all, then fewer bytes, then more shards.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Cost {
+    total: u64,
+    bytes_moved: u64,
+    shards: std::cmp::Reverse<usize>,
+}
+
+/// Combinations that are looked at one by one; beyond them factors are decided one after the other.
+const MAX_COMBINATIONS: usize = 4096;
+
+type Choice = (Vec<AxisList>, Cost);
+
+struct Search<'a> {
+    parties: Parties<'a>,
+    projection: Projection,
+    /// By factor: what it may be split by; the first is nothing.
+    candidates: Vec<Vec<AxisList>>,
+    /// By factor: it shares a dimension with others somewhere, so its shards must be even.
+    is_in_compound: Vec<bool>,
+}
+
+impl<'a> Search<'a> {
+    fn new(parties: Parties<'a>, may_split: impl Fn(Factor) -> bool) -> Search<'a> {
+        let Parties { rule, mesh, shardings, .. } = parties;
+        let projection = Projection::new(rule, mesh, shardings.iter().copied(), IfMissing::Closed);
+        let compound = |f: Factor| rule.mappings().flat_map(|m| &m.dims).any(|d| d.len() > 1 && d.contains(&f));
+        let mut search = Search {
+            parties,
+            projection,
+            candidates: vec![],
+            is_in_compound: rule.all_factors().map(compound).collect(),
+        };
+        let can_split = |f: Factor| match rule.kind(f) {
+            FactorKind::PassThrough => rule.results.is_empty() || rule.results.iter().any(|r| r.contains(f)),
+            FactorKind::Reduction => true,
+            FactorKind::NeedReplication => false,
+            FactorKind::Permutation => may_split(f),
+        };
+        search.candidates = rule
+            .all_factors()
+            .map(|f| if can_split(f) { search.candidates(f) } else { vec![AxisList::new()] })
+            .collect();
+        search
+    }
+
+    /// Axis lists that some tensor has for the factor, their major parts, and what other factors leave of them.
+    fn candidates(&self, factor: Factor) -> Vec<AxisList> {
+        let mut found = vec![AxisList::new()];
+        let mut add = |axes: &[AxisRef]| {
+            if self.fits(factor, axes) && !found.iter().any(|f| f[..] == *axes) {
+                found.push(axes.into());
+            }
+        };
+        for list in self.projection.tensors.iter().filter_map(|t| t.get(factor)) {
+            (1..=list.axes.len()).for_each(|n| add(&list.axes[..n]));
+            for (_, other) in self.projection.tensors.iter().flat_map(|t| t.iter()).filter(|(f, _)| *f != factor) {
+                let mut rest = list.axes.to_vec();
+                AxisRef::truncate_overlaps(&mut rest, &other.axes);
+                add(&rest);
+            }
+        }
+        found
+    }
+
+    /// A factor has no more shards than elements, and even ones where it shares a dimension.
+    fn fits(&self, factor: Factor, axes: &[AxisRef]) -> bool {
+        let (size, shards) = (self.parties.rule.size(factor), AxisRef::total_size(self.parties.mesh, axes));
+        shards <= size && (!self.is_in_compound[factor.index()] || size.is_multiple_of(shards))
+    }
+
+    fn run(&self) -> (Vec<AxisList>, Cost, Option<Choice>) {
+        let mut best = Best::default();
+        let combinations = self.candidates.iter().try_fold(1usize, |n, c| n.checked_mul(c.len()));
+        if combinations.is_some_and(|n| n <= MAX_COMBINATIONS) {
+            self.try_all(0, &mut vec![], &mut best);
+        } else {
+            self.try_one_by_one(&mut best);
+        }
+        let (axes, cost) = best.first.expect("nothing split at all is always possible");
+        (axes, cost, best.second)
+    }
+
+    fn try_all(&self, factor: usize, chosen: &mut Vec<AxisList>, best: &mut Best) {
+        let Some(candidates) = self.candidates.get(factor) else {
+            if self.is_whole(chosen) {
+                best.offer(chosen, self.cost(chosen));
+            }
+            return;
+        };
+        for axes in candidates {
+            if chosen.iter().all(|c| !overlap(c, axes)) {
+                chosen.push(axes.clone());
+                self.try_all(factor + 1, chosen, best);
+                chosen.pop();
+            }
+        }
+    }
+
+    /// The best for each factor given those before it, for ops with very many ways.
+    fn try_one_by_one(&self, best: &mut Best) {
+        let mut chosen = vec![AxisList::new(); self.candidates.len()];
+        best.offer(&chosen, self.cost(&chosen));
+        for (factor, candidates) in self.candidates.iter().enumerate() {
+            let mut local = Best::default();
+            for axes in candidates {
+                chosen[factor] = axes.clone();
+                let is_free = chosen.iter().enumerate().all(|(i, c)| i == factor || !overlap(c, axes));
+                if is_free && self.is_whole(&chosen) {
+                    local.offer(&chosen, self.cost(&chosen));
+                }
+            }
+            chosen = local.first.expect("the empty list is always free").0;
+            best.offer(&chosen, self.cost(&chosen));
+        }
+    }
+
+    /// Whether each dimension can be put together: a factor is split only if all factors before it in its dimension
+    /// are split to the last element.
+    fn is_whole(&self, axes: &[AxisList]) -> bool {
+        let Parties { rule, mesh, .. } = self.parties;
+        let is_full = |f: Factor| AxisRef::total_size(mesh, &axes[f.index()]) == rule.size(f);
+        rule.mappings().flat_map(|m| &m.dims).all(|dim| {
+            let partial = dim.iter().position(|&f| !is_full(f)).unwrap_or(dim.len());
+            dim.iter().skip(partial + 1).all(|f| axes[f.index()].is_empty())
+        })
+    }
+
+    fn cost(&self, axes: &[AxisList]) -> Cost {
+        let Parties { rule, mesh, work, .. } = self.parties;
+        let moved: f64 = (0..rule.tensor_count()).map(|i| self.moved(i, axes)).sum();
+        let bytes_moved = (moved + self.reduced(axes)).round() as u64;
+        let shards: usize = axes.iter().map(|a| AxisRef::total_size(mesh, a)).product();
+        Cost { total: bytes_moved + work / shards as u64, bytes_moved, shards: std::cmp::Reverse(shards) }
+    }
+
+    /// Bytes that a device receives for tensor `index` to get to (from, for a result) the chosen axes.
+    fn moved(&self, index: usize, axes: &[AxisList]) -> f64 {
+        let is_operand = index < self.projection.operand_count;
+        let (mut after, mut kept) = (1.0, 1.0);
+        for (factor, own) in self.projection.tensors[index].iter() {
+            let own: Vec<AxisRef> = own.axes.iter().chain(&own.overflow).copied().collect();
+            let chosen = &axes[factor.index()][..];
+            let (source, target) = if is_operand { (&own[..], chosen) } else { (chosen, &own[..]) };
+            let size = |axes| AxisRef::total_size(self.parties.mesh, axes) as f64;
+            after /= size(target);
+            let is_nested = Prefix::of(source, target) != Prefix::Not || Prefix::of(target, source) != Prefix::Not;
+            kept *= if is_nested { 1.0 / size(source).max(size(target)) } else { 0.0 };
+        }
+        self.parties.bytes[index] as f64 * (after - kept).max(0.0)
+    }
+
+    /// Bytes that a device receives to sum partial results: once if the result is to be split over the axis anyway,
+    /// twice if not, nothing if it may stay partial.
+    fn reduced(&self, axes: &[AxisList]) -> f64 {
+        let Parties { rule, mesh, bytes, shardings, .. } = self.parties;
+        let partial = reduction_axes(rule, mesh, axes);
+        let mut total = 0.0;
+        for (i, result) in rule.results.iter().enumerate() {
+            let index = self.projection.operand_count + i;
+            let shards: usize = result.factors().map(|f| AxisRef::total_size(mesh, &axes[f.index()])).product();
+            let asked = shardings[index];
+            let passes: f64 = partial.iter().map(|&axis| sum_cost(axis, asked, mesh)).sum();
+            total += bytes[index] as f64 / shards as f64 * passes;
+        }
+        total
+    }
+
+    fn verdicts(&self, axes: &[AxisList]) -> Vec<Verdict> {
+        let judge = |factor: Factor| {
+            let holders = self.projection.tensors.iter().enumerate().filter_map(|(i, t)| Some((i, t.get(factor)?)));
+            let has_chosen = |own: &crate::FactorSharding| own.axes == axes[factor.index()] && own.overflow.is_empty();
+            let (won, lost): (Vec<_>, Vec<_>) = holders.partition(|(_, own)| has_chosen(own));
+            let indices = |list: Vec<(usize, _)>| list.into_iter().map(|(i, _)| i).collect();
+            Verdict { factor, won: indices(won), lost: indices(lost) }
+        };
+        self.parties.rule.all_factors().map(judge).filter(|v| !v.lost.is_empty()).collect()
+    }
+}
+
+fn sum_cost(axis: AxisRef, asked: Option<&Sharding>, mesh: &Mesh) -> f64 {
+    let size = axis.size(mesh) as f64;
+    let received = (size - 1.0) / size;
+    match asked {
+        Some(s) if s.unreduced.iter().any(|a| a.contains(axis)) => 0.0,
+        Some(s) if s.split_axes().any(|a| a.contains(axis)) => received,
+        _ => 2.0 * received,
+    }
+}
+
+fn reduction_axes(rule: &Rule, mesh: &Mesh, axes: &[AxisList]) -> Vec<AxisRef> {
+    let reductions = rule.all_factors().filter(|&f| rule.kind(f) == FactorKind::Reduction);
+    let mut all: Vec<AxisRef> = reductions.flat_map(|f| axes[f.index()].iter().copied()).collect();
+    AxisRef::sort_and_merge(&mut all, mesh);
+    all
+}
+
+/// Whether two lists share a part of an axis, or split one in contradictory ways.
+fn overlap(a: &[AxisRef], b: &[AxisRef]) -> bool {
+    a.iter().any(|a| a.prefix_without_overlaps(b) != Some(*a))
+}
+
+/// The best choice so far and the next best.
+#[derive(Default)]
+struct Best {
+    first: Option<Choice>,
+    second: Option<Choice>,
+}
+
+impl Best {
+    fn offer(&mut self, axes: &[AxisList], cost: Cost) {
+        let beats = |other: &Option<Choice>| other.as_ref().is_none_or(|(_, c)| cost < *c);
+        if beats(&self.first) {
+            self.second = self.first.replace((axes.to_vec(), cost));
+        } else if beats(&self.second) {
+            self.second = Some((axes.to_vec(), cost));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! One sharding of the factors for all tensors of an op.
+
+use crate::support::{dims, mesh, sharding};
+use expect_test::{Expect, expect};
+use shardwise_sharding::{Assignment, Parties, Rule, assign};
+
+/// f32 tensors; `shardings` are operands, then results. `work` in bytes.
+fn run(mesh_text: &str, rule: &str, shardings: &[&str], work: u64, halo: bool) -> (Assignment, String) {
+    let mesh = mesh(mesh_text);
+    let rule: Rule = rule.parse().unwrap();
+    let given: Vec<_> = shardings.iter().map(|s| (*s != "-").then(|| sharding(&mesh, s))).collect();
+    let bytes: Vec<u64> =
+        rule.mappings().map(|m| 4 * m.factors().map(|f| rule.size(f) as u64).product::<u64>()).collect();
+    let views: Vec<_> = given.iter().map(Option::as_ref).collect();
+    let parties = Parties { rule: &rule, mesh: &mesh, shardings: &views, bytes: &bytes, work };
+    let a = assign(parties, |_| halo);
+    let tensors: Vec<_> = (0..rule.tensor_count()).map(|i| dims(Some(&a.sharding(&rule, &mesh, i)))).collect();
+    let verdicts: Vec<_> = a.verdicts.iter().map(|v| format!("{}: {:?} over {:?}", v.factor, v.won, v.lost)).collect();
+    let text = format!("{}; {} bytes; {}", tensors.join(" "), a.bytes_moved, verdicts.join(", "));
+    (a, text)
+}
+
+fn check(mesh: &str, rule: &str, shardings: &[&str], expected: Expect) {
+    expected.assert_eq(&run(mesh, rule, shardings, 1 << 20, false).1);
+}
+
+const DOT: &str = "([i, k], [k, j])->([i, j]) {i=64, j=64, k=64} reduction={k}";
+
+#[test]
+fn what_agrees_stays() {
+    check("a=2 b=2", DOT, &["a | .", ". | b", "a | b"], expect!["[{a}, {}] [{}, {b}] [{a}, {b}]; 0 bytes; "]);
+    let (a, _) = run("a=2 b=2", DOT, &["a | b", "b | .", "a | ."], 1 << 20, false);
+    assert!(a.is_unanimous());
+    let rule: Rule = DOT.parse().unwrap();
+    assert_eq!(a.reduction_axes(&rule, &mesh("a=2 b=2")).len(), 1);
+}
+
+#[test]
+fn an_axis_cannot_split_two_factors() {
+    check(
+        "a=4",
+        DOT,
+        &["a | .", ". | a", "a | ."],
+        expect!["[{a}, {}] [{}, {}] [{a}, {}]; 12288 bytes; j: [2] over [1]"],
+    );
+    // The small operand moves.
+    let tall = "([i, k], [k, j])->([i, j]) {i=4096, j=64, k=64} reduction={k}";
+    check(
+        "a=4",
+        tall,
+        &["a | .", "a | .", "a | ."],
+        expect!["[{a}, {}] [{}, {}] [{a}, {}]; 12288 bytes; k: [0] over [1]"],
+    );
+    let wide = "([i, k], [k, j])->([i, j]) {i=64, j=4096, k=64} reduction={k}";
+    check(
+        "a=4",
+        wide,
+        &["a | .", ". | a", "-"],
+        expect!["[{}, {}] [{}, {a}] [{}, {a}]; 798720 bytes; i: [2] over [0], j: [1] over [2]"],
+    );
+}
+
+#[test]
+fn a_sum_may_be_cheaper_than_a_gather() {
+    let deep = "([i, k], [k, j])->([i, j]) {i=8, j=8, k=4096} reduction={k}";
+    check(
+        "a=4",
+        deep,
+        &[". | a", "a | .", "a | ."],
+        expect!["[{}, {a}] [{a}, {}] [{}, {}]; 192 bytes; i: [0] over [2]"],
+    );
+}
+
+#[test]
+fn what_needs_replication_is_gathered() {
+    let sort = "([i, j])->([i, j]) {i=8, j=8} need_replication={j}";
+    check("a=2 b=2", sort, &["a | b", "a | b"], expect!["[{a}, {}] [{a}, {}]; 64 bytes; j: [] over [0, 1]"]);
+    let halo = "([i, j])->([i, j]) {i=8, j=8} permutation={j}";
+    check("a=2 b=2", halo, &["a | b", "a | b"], expect!["[{a}, {}] [{a}, {}]; 64 bytes; j: [] over [0, 1]"]);
+    expect!["[{a}, {b}] [{a}, {b}]; 0 bytes; "].assert_eq(&run("a=2 b=2", halo, &["a | b", "a | b"], 1 << 20, true).1);
+}
+
+#[test]
+fn reshapes_take_even_shards_only() {
+    check(
+        "a=8",
+        "([ij])->([i, j]) {i=4, j=8}",
+        &["a", "-"],
+        expect!["[{a}] [{a:(1)4}, {a:(4)2}]; 112 bytes; i: [0] over [1], j: [0] over [1]"],
+    );
+    check("a=2", "([ij])->([i, j]) {i=3, j=2}", &["a", "a | ."], expect!["[{}] [{}, {}]; 12 bytes; i: [] over [0, 1]"]);
+    check(
+        "a=2 b=2",
+        "([i, j])->([ij]) {i=4, j=2}",
+        &["a | b", "a"],
+        expect!["[{a}, {}] [{a}]; 8 bytes; j: [1] over [0]"],
+    );
+}
+
+#[test]
+fn without_work_bytes_alone_decide() {
+    let unary = "([i])->([i]) {i=64}";
+    expect!["[{a}] [{a}]; 192 bytes; i: [0] over [1]"].assert_eq(&run("a=4", unary, &["a", "."], 0, false).1);
+    expect!["[{}] [{}]; 0 bytes; "].assert_eq(&run("a=4", unary, &[".", "."], 0, false).1);
+}
+
+#[test]
+fn the_road_not_taken_is_known() {
+    let (a, _) = run("a=4", DOT, &["a | .", ". | a", "a | ."], 1 << 20, false);
+    let other = a.runner_up.unwrap();
+    assert!(other.bytes_moved >= a.bytes_moved && other.axes != a.axes);
+}

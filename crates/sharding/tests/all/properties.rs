@@ -1,0 +1,140 @@
+//! What holds for every rule and every sharding.
+
+use crate::support::{Chooser, for_seeds, mesh};
+use shardwise_base::{AxisIndex, AxisRef, Mesh, Sharding};
+use shardwise_sharding::{
+    AxisList, Context, DimFactors, Direction, Factor, FactorKind, FactorSpec, IfMissing, Mapping, Parties, Prefix,
+    Projection, Rule, Strategy, TensorFactors, assign, propagate,
+};
+use std::sync::Arc;
+
+const MESHES: [&str; 4] = ["a=4 b=2", "a=2 b=3 c=2", "a=8 b=4", "a=12"];
+
+fn gen_rule(c: &mut Chooser) -> Rule {
+    let kinds = [FactorKind::PassThrough, FactorKind::PassThrough, FactorKind::Reduction, FactorKind::NeedReplication];
+    let count = 1 + c.below(5);
+    let factors: Vec<_> = (0..count).map(|_| FactorSpec::new(c.pick(&[2, 3, 4, 6, 8, 16]), c.pick(&kinds))).collect();
+    let operands = (0..1 + c.below(2)).map(|_| gen_mapping(c, count)).collect();
+    Rule { factors, operands, results: vec![gen_mapping(c, count)], is_custom: false }
+}
+
+fn gen_mapping(c: &mut Chooser, count: usize) -> Mapping {
+    let mut mapping = Mapping::default();
+    let start = c.below(count);
+    for i in 0..count {
+        let factor = Factor::new((start + i) % count);
+        match mapping.dims.last_mut() {
+            _ if c.percent(30) => {}
+            Some(dim) if c.percent(40) => dim.push(factor),
+            _ => mapping.dims.push(DimFactors::from_elem(factor, 1)),
+        }
+    }
+    mapping
+}
+
+/// A sub-axis that all others of the same mesh can coexist with: cuts at 1, 2 (or 3) and the end only.
+fn gen_axes(c: &mut Chooser, mesh: &Mesh) -> Vec<AxisRef> {
+    let mut pool = vec![];
+    for i in 0..mesh.axes.len() {
+        let (axis, size) = (AxisIndex::new(i), mesh.axes[i].size);
+        if c.percent(40) && size > 3 {
+            pool.extend([AxisRef::sub(mesh, axis, 1, 2), AxisRef::sub(mesh, axis, 2, size / 2)]);
+        } else {
+            pool.push(AxisRef::full(axis));
+        }
+    }
+    let mut taken = vec![];
+    while !pool.is_empty() && c.percent(75) {
+        taken.push(pool.swap_remove(c.below(pool.len())));
+    }
+    taken
+}
+
+fn gen_sharding(c: &mut Chooser, mesh: &Arc<Mesh>, mapping: &Mapping) -> Option<Sharding> {
+    let mut sharding = Sharding::open(mesh, mapping.rank());
+    for axis in gen_axes(c, mesh) {
+        match c.below(mapping.rank() + 1) {
+            0 => sharding.replicated.push(axis),
+            d => AxisRef::push_or_merge(&mut sharding.dims[d - 1].axes, axis, mesh),
+        }
+    }
+    sharding.dims.iter_mut().for_each(|d| d.is_open = c.percent(60));
+    AxisRef::sort_and_merge(&mut sharding.replicated, mesh);
+    c.percent(80).then_some(sharding)
+}
+
+struct Case {
+    mesh: Arc<Mesh>,
+    rule: Rule,
+    shardings: Vec<Option<Sharding>>,
+}
+
+fn gen_case(c: &mut Chooser) -> Case {
+    let mesh = mesh(c.pick(&MESHES));
+    let rule = gen_rule(c);
+    let shardings = rule.mappings().map(|m| gen_sharding(c, &mesh, m)).collect();
+    Case { mesh, rule, shardings }
+}
+
+fn assert_no_axis_twice<'a>(lists: impl IntoIterator<Item = &'a [AxisRef]>) {
+    let axes: Vec<AxisRef> = lists.into_iter().flatten().copied().collect();
+    for (i, a) in axes.iter().enumerate() {
+        assert_eq!(a.prefix_without_overlaps(&axes[..i]), Some(*a), "{axes:?}");
+    }
+}
+
+#[test]
+fn projection_and_back_is_the_identity() {
+    for_seeds(2000, |c| {
+        let Case { mesh, rule, shardings } = gen_case(c);
+        for (mapping, sharding) in rule.mappings().zip(&shardings) {
+            let Some(sharding) = sharding else { continue };
+            let tensor = TensorFactors::new(mapping, &rule, &mesh, Some(sharding), IfMissing::Open);
+            assert_eq!(tensor.to_sharding(mapping, &rule, &mesh), *sharding);
+        }
+    });
+}
+
+#[test]
+fn propagation_only_adds_to_open_factors() {
+    for_seeds(2000, |c| {
+        let Case { mesh, rule, shardings } = gen_case(c);
+        let before = Projection::new(&rule, &mesh, shardings.iter().map(Option::as_ref), IfMissing::Open);
+        let strategy = c.pick(&[Strategy::Basic, Strategy::Aggressive]);
+        let cx = Context { rule: &rule, mesh: &mesh, is_elementwise: c.percent(30), is_conservative: c.percent(20) };
+        let mut after = before.clone();
+        let updated = propagate(&mut after, strategy, cx, |_| Direction::Both);
+        for (i, (old, new)) in before.tensors.iter().zip(&after.tensors).enumerate() {
+            assert_eq!(updated[i], old != new);
+            for ((_, old), (_, new)) in old.iter().zip(new.iter()) {
+                match Prefix::of(&old.axes, &new.axes) {
+                    Prefix::Equal => {}
+                    Prefix::Strict => assert!(!old.is_closed && old.overflow.is_empty()),
+                    Prefix::Not => panic!("an axis is lost"),
+                }
+            }
+            assert_no_axis_twice(new.iter().map(|(_, s)| &s.axes[..]).chain([&new.replicated[..]]));
+        }
+    });
+}
+
+#[test]
+fn an_assignment_is_one_that_every_tensor_can_take() {
+    for_seeds(2000, |c| {
+        let Case { mesh, rule, shardings } = gen_case(c);
+        let views: Vec<_> = shardings.iter().map(Option::as_ref).collect();
+        let bytes: Vec<u64> = rule.mappings().map(|m| m.factors().map(|f| rule.size(f) as u64).product()).collect();
+        let parties = Parties { rule: &rule, mesh: &mesh, shardings: &views, bytes: &bytes, work: 1000 };
+        let chosen = assign(parties, |_| false);
+        assert_no_axis_twice(chosen.axes.iter().map(|a| &a[..]));
+        for (i, mapping) in rule.mappings().enumerate() {
+            let sharding = chosen.sharding(&rule, &mesh, i);
+            let back = TensorFactors::new(mapping, &rule, &mesh, Some(&sharding), IfMissing::Open);
+            let expected: Vec<AxisList> = mapping.factors().map(|f| chosen.axes[f.index()].clone()).collect();
+            let found: Vec<AxisList> = back.iter().map(|(_, s)| s.axes.clone()).collect();
+            assert_eq!(found, expected, "the dimensions of tensor {i} say the same as its factors");
+        }
+        let whole = rule.all_factors().filter(|&f| rule.kind(f) == FactorKind::NeedReplication);
+        assert!(whole.into_iter().all(|f| chosen.axes[f.index()].is_empty()));
+    });
+}
