@@ -24,6 +24,12 @@ impl<'a, 'v> Check<'a, 'v> {
         self
     }
 
+    /// The same; whether it holds.
+    pub fn holds(&mut self, label: &'static str, holds: bool, rule: &str) -> bool {
+        self.that(label, holds, rule);
+        holds
+    }
+
     /// Stops here if a constraint was broken: what follows relies on them.
     pub fn so_far(&mut self) -> Result<(), Diagnostics> {
         std::mem::take(&mut self.found).or(())

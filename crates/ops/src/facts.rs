@@ -356,6 +356,17 @@ macro_rules! answer {
             unreachable!("`{}` is run by the engine", op.name())
         }
     };
+    // The identity: each result is the operand at its place.
+    (eval = operands) => {
+        fn eval(&self, _: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+            Ok(x.to_vec())
+        }
+    };
+    (cost = nothing) => {
+        fn cost(&self, _: &OpView<'_>) -> Cost {
+            Cost::default()
+        }
+    };
     // Reads its operands once and writes its results once, with this many flops for each element written.
     (cost = streams($flops:expr)) => {
         fn cost(&self, op: &OpView<'_>) -> Cost {
@@ -380,6 +391,11 @@ macro_rules! answer {
     (explicit = by_rule) => {
         fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
             ExplicitPolicy::ByRule
+        }
+    };
+    (explicit = ask($why:literal)) => {
+        fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
+            ExplicitPolicy::Ask($why)
         }
     };
     (explicit = not($why:literal)) => {

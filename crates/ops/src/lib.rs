@@ -13,9 +13,13 @@ pub mod reducer;
 mod table;
 
 pub mod collective;
+pub mod control;
 pub mod elementwise;
+pub mod make_collective;
+pub mod shardy;
 pub mod structure;
 pub mod syntax;
+pub mod token;
 
 pub use build::{build, infer};
 pub use facts::{

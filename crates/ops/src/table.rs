@@ -1,6 +1,6 @@
 //! The closed list of ops: one line each. Everything that is "per op" is derived from it.
 
-use crate::{Facts, collective, elementwise, structure, syntax};
+use crate::{Facts, collective, control, elementwise, shardy, structure, syntax, token};
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::{OpCode, OpDef, OpTable, OpView, Type};
 
@@ -105,6 +105,17 @@ ops! {
     // ── random numbers
 
     // ── control flow, composites and calls out
+    While "stablehlo.while" control::While;
+    Case "stablehlo.case" control::Branch;
+    If "stablehlo.if" control::Branch;
+    OptimizationBarrier "stablehlo.optimization_barrier" control::OptimizationBarrier;
+    Composite "stablehlo.composite" control::Composite;
+    CustomCall "stablehlo.custom_call" control::CustomCall;
+    NamedComputation "sdy.named_computation" control::NamedComputation;
+    AfterAll "stablehlo.after_all" token::Token;
+    CreateToken "stablehlo.create_token" token::Token;
+    Tuple "stablehlo.tuple" token::Tuple;
+    GetTupleElement "stablehlo.get_tuple_element" token::Tuple;
 
     // ── collectives
     AllGather "stablehlo.all_gather" collective::AllGather;
@@ -120,6 +131,20 @@ ops! {
     AsyncDone "stablehlo.async_done" collective::Async;
 
     // ── shardings
+    ShardingConstraint "sdy.sharding_constraint" shardy::Mark;
+    Reshard "sdy.reshard" shardy::Mark;
+    DataFlowEdgeOp "sdy.data_flow_edge" shardy::Mark;
+    PropagationBarrier "sdy.propagation_barrier" shardy::Mark;
+    ShardingGroup "sdy.sharding_group" shardy::ShardingGroup;
+    ManualComputation "sdy.manual_computation" shardy::ManualComputation;
+    SdyAllGather "sdy.all_gather" shardy::Collective;
+    SdyAllSlice "sdy.all_slice" shardy::Collective;
+    SdyAllToAll "sdy.all_to_all" shardy::Collective;
+    SdyCollectivePermute "sdy.collective_permute" shardy::Collective;
+    SdyAllReduce "sdy.all_reduce" shardy::Collective;
+    SdyReduceScatter "sdy.reduce_scatter" shardy::Collective;
+    ReplicatedToUnreduced "sdy.replicated_to_unreduced" shardy::Collective;
+    ShardedToUnreduced "sdy.sharded_to_unreduced" shardy::Collective;
 
     // ── structure
     RegionReturn "stablehlo.return" structure::Return;

@@ -1,0 +1,365 @@
+//! Control flow, composites, calls out of the program, and barriers: their regions belong to the engine, and shardings
+//! flow through them along edges.
+
+use crate::Opcode;
+use crate::check::{Check, MANY, counts, types_of};
+use crate::facts::*;
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{OpView, Region, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct While;
+/// `case` and `if`: one region for each branch.
+pub struct Branch;
+pub struct OptimizationBarrier;
+pub struct Composite;
+pub struct CustomCall;
+/// `sdy.named_computation`: a region that stands where a call stood.
+pub struct NamedComputation;
+
+/// Facts that all ops with regions of their own to run share.
+macro_rules! control {
+    () => {
+        answer!(class = Other);
+        answer!(combine = none);
+        answer!(localize = same_op);
+        answer!(semantics = Control);
+        answer!(eval = engine);
+        answer!(effects = Ordered);
+        answer!(cost = streams(0.0));
+    };
+}
+
+/// One edge for each result that is a tensor; `around(i)` gives its sources and targets.
+fn edges(op: &OpView<'_>, around: impl Fn(usize) -> (Vec<Value>, Vec<Value>)) -> DataFlow {
+    let is_tensor = |v: Value| op.body.ty(v).as_tensor().is_some();
+    let results = op.results().iter().copied().enumerate().filter(|&(_, v)| is_tensor(v));
+    DataFlow::Edges(
+        results
+            .map(|(i, owner)| {
+                let (sources, targets) = around(i);
+                DataFlowEdge { sources, owner, targets }
+            })
+            .collect(),
+    )
+}
+
+/// Value `i` that a region gives.
+fn region_result(op: &OpView<'_>, region: Region, i: usize) -> Value {
+    op.body.region_results(region)[i]
+}
+
+impl Facts for While {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        counts(op, 0..=MANY, 2)?;
+        let [cond, body] = [0, 1].map(|i| op.regions()[i]);
+        let carried = types_of(op, op.operands());
+        let args = |r: Region| types_of(op, &op.body[r].args);
+        let gives = |r: Region| types_of(op, op.body.region_results(r));
+        let predicate = vec![Type::tensor(DType::I1, vec![])];
+        Check::new(op)
+            .that("while_c1", args(cond) == carried, "the condition must take the carried values")
+            .that("while_c1", gives(cond) == predicate, "the condition must give one tensor<i1>")
+            .that("while_c2", args(body) == carried, "the body must take the carried values")
+            .that("while_c2", gives(body) == carried, "the body must give what it takes")
+            .give(carried)
+    }
+    answer!(rule = none("shardings flow along its edges"));
+    fn data_flow(&self, op: &OpView<'_>) -> DataFlow {
+        let [cond, body] = [0, 1].map(|i| op.regions()[i]);
+        edges(op, |i| {
+            let sources = vec![op.operand(i), region_result(op, body, i)];
+            (sources, vec![op.body[cond].args[i], op.body[body].args[i]])
+        })
+    }
+    answer!(linear = No);
+    answer!(explicit = not("its body is typed op by op"));
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<i32>, %arg1: tensor<2xf32>) -> tensor<2xf32> {
+  %0:2 = stablehlo.while(%iterArg = %arg0, %iterArg_0 = %arg1) : tensor<i32>, tensor<2xf32>
+  cond {
+    %c = stablehlo.constant dense<3> : tensor<i32>
+    %1 = stablehlo.compare LT, %iterArg, %c, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %c = stablehlo.constant dense<1> : tensor<i32>
+    %1 = stablehlo.add %iterArg, %c : tensor<i32>
+    %2 = stablehlo.add %iterArg_0, %iterArg_0 : tensor<2xf32>
+    stablehlo.return %1, %2 : tensor<i32>, tensor<2xf32>
+  }
+  return %0#1 : tensor<2xf32>
+}"#
+    );
+    control!();
+}
+
+impl Facts for Branch {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let is_if = Opcode::of_view(op) == Opcode::If;
+        counts(op, 1..=1, if is_if { 2 } else { op.regions().len() })?;
+        let index = Type::tensor(if is_if { DType::I1 } else { DType::I32 }, vec![]);
+        let mut check = Check::new(op);
+        check.that("case_i1", *op.operand_type(0) == index, &format!("the operand must be a {index}"));
+        check.that("case_c1", !op.regions().is_empty(), "there must be a branch").so_far()?;
+        let gives = |r: Region| types_of(op, op.body.region_results(r));
+        let results = gives(op.regions()[0]);
+        let takes_nothing = op.regions().iter().all(|&r| op.body[r].args.is_empty());
+        check.that("case_c2", takes_nothing, "branches take no arguments: they use the values around them");
+        let same = op.regions().iter().all(|&r| gives(r) == results);
+        check.that("case_c3", same, "all branches must give the same types");
+        check.give(results)
+    }
+    answer!(rule = none("shardings flow along its edges"));
+    fn data_flow(&self, op: &OpView<'_>) -> DataFlow {
+        edges(op, |i| (op.regions().iter().map(|&r| region_result(op, r, i)).collect(), vec![]))
+    }
+    answer!(linear = No);
+    answer!(explicit = not("its branches are typed op by op"));
+    fn example(&self, op: Opcode) -> &'static str {
+        match op {
+            Opcode::If => {
+                r#"func.func @main(%arg0: tensor<i1>, %arg1: tensor<2xf32>, %arg2: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "stablehlo.if"(%arg0) ({
+    stablehlo.return %arg1 : tensor<2xf32>
+  }, {
+    stablehlo.return %arg2 : tensor<2xf32>
+  }) : (tensor<i1>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"#
+            }
+            _ => {
+                r#"func.func @main(%arg0: tensor<i32>, %arg1: tensor<2xf32>, %arg2: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "stablehlo.case"(%arg0) ({
+    stablehlo.return %arg1 : tensor<2xf32>
+  }, {
+    stablehlo.return %arg2 : tensor<2xf32>
+  }) : (tensor<i32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"#
+            }
+        }
+    }
+    control!();
+}
+
+impl Facts for OptimizationBarrier {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        counts(op, 0..=MANY, 0)?;
+        Ok(types_of(op, op.operands()))
+    }
+    answer!(rule = none("shardings flow along its edges"));
+    fn data_flow(&self, op: &OpView<'_>) -> DataFlow {
+        edges(op, |i| (vec![op.operand(i)], vec![]))
+    }
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(semantics = Identity);
+    answer!(eval = operands);
+    answer!(effects = Ordered);
+    answer!(cost = nothing);
+    answer!(linear = Jointly);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<2xf32>, %arg1: tensor<3xf32>) -> tensor<2xf32> {
+  %0:2 = stablehlo.optimization_barrier %arg0, %arg1 : tensor<2xf32>, tensor<3xf32>
+  return %0#0 : tensor<2xf32>
+}"
+    );
+}
+
+/// The types that the op has; of a callee in the module, what that gives.
+fn declared_results(op: &OpView<'_>, callee: Option<&str>) -> Vec<Type> {
+    match callee.and_then(|name| op.module.func(name)) {
+        Some(f) => f.result_types.clone(),
+        None => types_of(op, op.results()),
+    }
+}
+
+impl Facts for Composite {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let callee = op.attrs().str("decomposition");
+        let name = op.attrs().str("name");
+        let mut check = Check::new(op);
+        check.that("composite_c1", name.is_some_and(|n| n.contains('.')), "`name` must be a namespaced name");
+        let func = callee.and_then(|c| op.module.func(c));
+        check.that("composite_c2", func.is_some(), "`decomposition` must name a function of the module");
+        if let Some(f) = func {
+            let takes: Vec<Type> = f.body.args().iter().map(|&v| f.body.ty(v).clone()).collect();
+            check.that(
+                "composite_c3",
+                takes == types_of(op, op.operands()),
+                "the decomposition must take the operands",
+            );
+        }
+        check.give(declared_results(op, callee))
+    }
+    answer!(rule = none("its decomposition is inlined before propagation"));
+    answer!(data_flow = none);
+    answer!(linear = No);
+    answer!(explicit = not("its decomposition is typed op by op"));
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.composite "my.double" %arg0 {decomposition = @double} : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+func.func private @double(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.add %arg0, %arg0 : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"#
+    );
+    control!();
+}
+
+impl Facts for NamedComputation {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        counts(op, 0..=MANY, 1)?;
+        let body = op.regions()[0];
+        let takes = types_of(op, &op.body[body].args) == types_of(op, op.operands());
+        Check::new(op)
+            .that("named-computation-types", takes, "the body must take the operands")
+            .give(types_of(op, op.body.region_results(body)))
+    }
+    answer!(rule = none("shardings flow along its edges"));
+    fn data_flow(&self, op: &OpView<'_>) -> DataFlow {
+        region_edges(op)
+    }
+    answer!(linear = No);
+    answer!(explicit = not("its body is typed op by op"));
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = sdy.named_computation<"f">(%arg0) (%arg1: tensor<2xf32>) {
+    %1 = stablehlo.add %arg1, %arg1 : tensor<2xf32>
+    sdy.return %1 : tensor<2xf32>
+  } : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"#
+    );
+    control!();
+}
+
+/// Edges from the operands to the arguments of the only region, and from what it gives to the results.
+pub(crate) fn region_edges(op: &OpView<'_>) -> DataFlow {
+    let Some(&body) = op.regions().first() else { return DataFlow::None };
+    let pairs = op.body[body].args.iter().zip(op.operands());
+    let pairs = pairs.chain(op.results().iter().zip(op.body.region_results(body)));
+    let is_tensor = |v: &Value| op.body.ty(*v).as_tensor().is_some();
+    let edge = |(&owner, &source): (&Value, &Value)| DataFlowEdge { sources: vec![source], owner, targets: vec![] };
+    DataFlow::Edges(pairs.filter(|(owner, _)| is_tensor(owner)).map(edge).collect())
+}
+
+/// Targets that give their operands back, whatever the values.
+const IDENTITY_TARGETS: &[&str] = &[
+    "Sharding",
+    "SPMDFullToShardShape",
+    "SPMDShardToFullShape",
+    "annotate_device_placement",
+    "LayoutConstraint",
+    "MoveToHost",
+    "MoveToDevice",
+    "InspectSharding",
+    "xla.megascale.provide_metadata",
+];
+
+/// Targets whose tensors all have the same dimensions, as Shardy lists them.
+const POINTWISE_TARGETS: &[&str] = &[
+    "annotate_device_placement",
+    "Cholesky",
+    "CompactWyHelper",
+    "InspectSharding",
+    "InvertDiagBlocksLowerTriangular",
+    "InvertDiagBlocksUpperTriangular",
+    "LayoutConstraint",
+    "mhlo.erf",
+    "MoveToDevice",
+    "MoveToHost",
+    "X64SplitHigh",
+    "X64SplitLow",
+    "X64Combine",
+    "xla.megascale.provide_metadata",
+    "_SPMDInternalOp_MultiPad",
+    "_SPMDInternalOp_RotateRight",
+    "_SPMDInternalOp_MultiRotate",
+    "_SPMDInternalOp_MultiSlice",
+    "_SPMDInternalOp_Wrap",
+];
+
+fn target<'a>(op: &OpView<'a>) -> &'a str {
+    op.attrs().str("call_target_name").unwrap_or("")
+}
+
+fn is_identity_target(op: &OpView<'_>) -> bool {
+    IDENTITY_TARGETS.contains(&target(op)) && op.operands().len() >= op.results().len()
+}
+
+impl Facts for CustomCall {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let named = op.attrs().str("call_target_name").is_some();
+        Check::new(op)
+            .that("custom_call_i2", named, "`call_target_name` must be a string")
+            .give(types_of(op, op.results()))
+    }
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        match target(op) {
+            "X64Combine" if feeds_random_bits(op) => RuleFact::None("the state of random numbers stays whole"),
+            "mhlo.topk" if op.operands().len() == 1 && op.results().len() == 2 => RuleFact::Rule(top_k_rule(op)),
+            name if POINTWISE_TARGETS.contains(&name) && !op.results().is_empty() => pointwise_rule(op),
+            _ => RuleFact::None("nothing is known of the target"),
+        }
+    }
+    answer!(class = Other);
+    answer!(data_flow = none);
+    answer!(combine = none);
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        if is_identity_target(&cx.op) {
+            return Ok(cx.operands[..cx.op.results().len()].to_vec());
+        }
+        Ok(cx.same_op())
+    }
+    fn semantics(&self, op: &OpView<'_>) -> Semantics {
+        if is_identity_target(op) { Semantics::Identity } else { Semantics::Pure }
+    }
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        if is_identity_target(op) { Ok(x[..op.results().len()].to_vec()) } else { Err(unknown_target(op)) }
+    }
+    answer!(cost = streams(0.0));
+    fn effects(&self, op: &OpView<'_>) -> Effects {
+        if op.attrs().flag("has_side_effect") { Effects::Ordered } else { Effects::Pure }
+    }
+    fn linear(&self, op: &OpView<'_>) -> Linear {
+        if is_identity_target(op) { Linear::Jointly } else { Linear::No }
+    }
+    fn explicit(&self, op: &OpView<'_>) -> ExplicitPolicy {
+        if is_identity_target(op) {
+            ExplicitPolicy::ByRule
+        } else {
+            ExplicitPolicy::Ask("nothing is known of the target")
+        }
+    }
+    answer!(
+        example = "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.custom_call @annotate_device_placement(%arg0) : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"
+    );
+}
+
+/// Whether the result is the state that random bits are made of.
+fn feeds_random_bits(op: &OpView<'_>) -> bool {
+    let uses = |inner: &shardwise_ir::Op| op.body[*inner].operands.contains(&op.result(0));
+    let users: Vec<_> = op.body.walk().into_iter().filter(uses).collect();
+    users.iter().any(|&user| op.at(user).name() == "stablehlo.rng_bit_generator")
+}
+
+/// Batch dimensions pass through; the dimension that is cut to `k` must be whole.
+pub(crate) fn top_k_rule(op: &OpView<'_>) -> shardwise_sharding::Rule {
+    let rank = |v: &Value| op.body.ty(*v).shape().len();
+    let mut rule = RuleBuilder::new(op.operands().iter().map(rank), op.results().iter().map(rank));
+    let mismatch = |size| FactorSpec::need_replication(size).blocked_if(true);
+    rule.add_pointwise_or(op.operand_shape(0), op.result_shape(0), mismatch).build()
+}
+
+fn unknown_target(op: &OpView<'_>) -> Diagnostic {
+    Diagnostic::error("custom-call-target", op.loc(), format!("no engine knows the custom call `{}`", target(op)))
+        .help("replace it by StableHLO operations, or register a kernel for it")
+}

@@ -1,0 +1,178 @@
+//! Short ways to make collectives over mesh axes, positions along them, and what goes with them.
+
+use crate::collective::{PERMUTE_AXES, pairs_attr};
+use crate::reducer::reduction_region;
+use crate::{OPS, Opcode, ReduceKind};
+use shardwise_base::{AxisRef, DType, Literal, Mesh};
+use shardwise_ir::{Attr, Attrs, Body, Builder, OpCode, OpTable, Region, TensorType, Type, Value};
+use std::sync::Arc;
+
+fn axes_attr(mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Attr {
+    Attr::Axes { mesh: mesh.clone(), axes: axes.to_vec() }
+}
+
+/// What marks a collective as one over the partitions of one program.
+fn collective_attrs(mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Attrs {
+    Attrs::new().with("replica_groups", axes_attr(mesh, axes))
+}
+
+fn tensor(body: &Body, x: Value) -> TensorType {
+    body.ty(x).as_tensor().expect("a collective takes tensors").clone()
+}
+
+fn resized(t: &TensorType, dim: usize, size: usize) -> Type {
+    let mut shape = t.shape.to_vec();
+    shape[dim] = size;
+    Type::tensor(t.dtype, shape)
+}
+
+/// The op of that name, which the table is known to have.
+fn op_named(name: &str) -> OpCode {
+    OPS.find(name).unwrap_or_else(|| panic!("the table has no `{name}`"))
+}
+
+/// `[s, ..] -> [s * n, ..]`: joins along `dim` what the members of each group over `axes` hold.
+pub fn all_gather(b: &mut Builder<'_>, x: Value, dim: usize, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
+    let t = tensor(b.body, x);
+    let size = t.shape[dim] * AxisRef::total_size(mesh, axes);
+    let attrs = collective_attrs(mesh, axes).with("all_gather_dim", Attr::int(dim as i64));
+    b.value(Opcode::AllGather, [x], attrs, resized(&t, dim, size))
+}
+
+/// Combines, element by element, what the members of each group over `axes` hold.
+pub fn all_reduce(b: &mut Builder<'_>, x: Value, kind: ReduceKind, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
+    let t = tensor(b.body, x);
+    let region = reduction_region(b, kind, t.dtype);
+    let op = b.op_with_regions(Opcode::AllReduce, [x], collective_attrs(mesh, axes), [region], [Type::from(t)]);
+    b.body[op].results[0]
+}
+
+/// `[s, ..] -> [s / n, ..]`: an all-reduce of which each member keeps its part along `dim`.
+pub fn reduce_scatter(
+    b: &mut Builder<'_>,
+    x: Value,
+    dim: usize,
+    kind: ReduceKind,
+    mesh: &Arc<Mesh>,
+    axes: &[AxisRef],
+) -> Value {
+    let t = tensor(b.body, x);
+    let size = t.shape[dim] / AxisRef::total_size(mesh, axes);
+    let region = reduction_region(b, kind, t.dtype);
+    let attrs = collective_attrs(mesh, axes).with("scatter_dimension", Attr::int(dim as i64));
+    let op = b.op_with_regions(Opcode::ReduceScatter, [x], attrs, [region], [resized(&t, dim, size)]);
+    b.body[op].results[0]
+}
+
+/// Sends part `i` along `split_dim` to member `i` of the group, and joins what comes along `concat_dim`.
+pub fn all_to_all(
+    b: &mut Builder<'_>,
+    x: Value,
+    split_dim: usize,
+    concat_dim: usize,
+    mesh: &Arc<Mesh>,
+    axes: &[AxisRef],
+) -> Value {
+    let n = AxisRef::total_size(mesh, axes);
+    let mut t = tensor(b.body, x);
+    t.shape[split_dim] /= n;
+    t.shape[concat_dim] *= n;
+    let attrs = collective_attrs(mesh, axes)
+        .with("split_dimension", Attr::int(split_dim as i64))
+        .with("concat_dimension", Attr::int(concat_dim as i64))
+        .with("split_count", Attr::int(n as i64));
+    b.value(Opcode::AllToAll, [x], attrs, t.into())
+}
+
+/// Sends along pairs of positions on the axis list; who is no target gets zeros.
+pub fn collective_permute(
+    b: &mut Builder<'_>,
+    x: Value,
+    mesh: &Arc<Mesh>,
+    axes: &[AxisRef],
+    pairs: &[(usize, usize)],
+) -> Value {
+    let ty = b.body.ty(x).clone();
+    let attrs = Attrs::new().with("source_target_pairs", pairs_attr(pairs)).with(PERMUTE_AXES, axes_attr(mesh, axes));
+    b.value(Opcode::CollectivePermute, [x], attrs, ty)
+}
+
+/// The device's position along the axis list, an i32 scalar.
+pub fn axis_index(b: &mut Builder<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
+    let attrs = Attrs::new().with("axes", axes_attr(mesh, axes));
+    b.value(Opcode::AxisIndex, [], attrs, Type::tensor(DType::I32, vec![]))
+}
+
+/// A constant.
+pub fn literal(b: &mut Builder<'_>, value: Literal) -> Value {
+    let ty = Type::tensor(value.dtype(), value.shape().to_vec());
+    b.value(op_named("stablehlo.constant"), [], Attrs::new().with("value", Attr::Dense(value)), ty)
+}
+
+/// An i32 scalar.
+pub fn index_constant(b: &mut Builder<'_>, value: usize) -> Value {
+    let value = i32::try_from(value).expect("sizes along a mesh fit an i32");
+    literal(b, Literal::scalar(value))
+}
+
+/// Where the device's shard starts in a dimension split over `axes` into shards of `size`: an i32 scalar.
+pub fn shard_offset(b: &mut Builder<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef], size: usize) -> Value {
+    if axes.is_empty() {
+        return index_constant(b, 0);
+    }
+    let index = axis_index(b, mesh, axes);
+    let size = index_constant(b, size);
+    b.value(op_named("stablehlo.multiply"), [index, size], Attrs::new(), Type::tensor(DType::I32, vec![]))
+}
+
+/// Where the shard starts in each dimension: `axes[d]` splits dimension `d` into shards of `shape[d]`.
+pub fn shard_offsets(b: &mut Builder<'_>, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>], shape: &[usize]) -> Vec<Value> {
+    dims.iter().zip(shape).map(|(axes, &size)| shard_offset(b, mesh, axes, size)).collect()
+}
+
+/// The part of `x` that is left to the device when dimension `d` is split over `dims[d]`.
+pub fn local_slice(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>]) -> Value {
+    let t = tensor(b.body, x);
+    let sizes = t.shape.iter().zip(dims).map(|(n, axes)| n / AxisRef::total_size(mesh, axes));
+    let shape: Vec<usize> = sizes.collect();
+    let offsets = shard_offsets(b, mesh, dims, &shape);
+    let attrs = Attrs::new().with("slice_sizes", Attr::sizes(&shape));
+    let operands = [x].into_iter().chain(offsets);
+    b.value(op_named("stablehlo.dynamic_slice"), operands, attrs, Type::tensor(t.dtype, shape))
+}
+
+/// `x` at the place of the device's shard in zeros of `shape`.
+pub fn in_zeros(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>], shape: &[usize]) -> Value {
+    let t = tensor(b.body, x);
+    let zeros = literal(b, Literal::zeros(t.dtype, shape.to_vec()));
+    let offsets = shard_offsets(b, mesh, dims, &t.shape);
+    let operands = [zeros, x].into_iter().chain(offsets);
+    b.value(op_named("stablehlo.dynamic_update_slice"), operands, Attrs::new(), Type::tensor(t.dtype, shape.to_vec()))
+}
+
+/// `x` on the device at position 0 of the axis list, zeros on the others.
+pub fn on_first(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
+    let t = tensor(b.body, x);
+    let (index, zero) = (axis_index(b, mesh, axes), index_constant(b, 0));
+    let attrs = Attrs::new()
+        .with("comparison_direction", Attr::stablehlo_enum("comparison_direction", "EQ"))
+        .with("compare_type", Attr::stablehlo_enum("comparison_type", "SIGNED"));
+    let predicate = Type::tensor(DType::I1, vec![]);
+    let is_first = b.value(op_named("stablehlo.compare"), [index, zero], attrs, predicate);
+    let zeros = literal(b, Literal::zeros(t.dtype, t.shape.to_vec()));
+    b.value(op_named("stablehlo.select"), [is_first, x, zeros], Attrs::new(), t.into())
+}
+
+/// A loop: the values that the body gives when the condition is false.
+pub fn while_loop(b: &mut Builder<'_>, init: &[Value], cond: Region, body: Region) -> Vec<Value> {
+    let types: Vec<Type> = init.iter().map(|&v| b.body.ty(v).clone()).collect();
+    let op = b.op_with_regions(Opcode::While, init.iter().copied(), Attrs::new(), [cond, body], types);
+    b.body[op].results.to_vec()
+}
+
+/// What the branch of that index gives; an index out of range means the last branch.
+pub fn case(b: &mut Builder<'_>, index: Value, branches: Vec<Region>) -> Vec<Value> {
+    let types: Vec<Type> = b.body.region_results(branches[0]).iter().map(|&v| b.body.ty(v).clone()).collect();
+    let op = b.op_with_regions(Opcode::Case, [index], Attrs::new(), branches, types);
+    b.body[op].results.to_vec()
+}

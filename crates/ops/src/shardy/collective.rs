@@ -1,0 +1,401 @@
+//! Steps between two layouts of one global value: Shardy's collectives.
+//!
+//! On a global value each is the identity; on its shards each moves data. What it does to the sharding is
+//! [`ShardyCollective::apply`], which the verifier and the passes share.
+
+use super::{localize, repeated_axis, sharding_faults};
+use crate::Opcode;
+use crate::check::{Check, bad_attribute, counted_tensors};
+use crate::facts::*;
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, Literal, Mesh, Sharding};
+use shardwise_ir::{Attr, OpView, Type, Value};
+use std::sync::Arc;
+
+/// `{"b"}: 0->2`: the minor axes of one dimension go to the minor end of another.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AllToAllParam {
+    pub axes: Vec<AxisRef>,
+    pub src_dim: usize,
+    pub tgt_dim: usize,
+}
+
+/// A step as its attributes say it.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ShardyCollective {
+    /// The minor axes of each dimension that are gathered.
+    AllGather {
+        dims: Vec<Vec<AxisRef>>,
+    },
+    /// The axes that each dimension is split by in addition, at its minor end.
+    AllSlice {
+        dims: Vec<Vec<AxisRef>>,
+    },
+    AllToAll {
+        params: Vec<AllToAllParam>,
+    },
+    /// To the sharding of the result, whatever it is, as long as each dimension has as many shards.
+    CollectivePermute,
+    AllReduce {
+        axes: Vec<AxisRef>,
+        reduce: ReduceKind,
+    },
+    ReduceScatter {
+        dims: Vec<Vec<AxisRef>>,
+        reduce: ReduceKind,
+    },
+    /// The value becomes one summand of a sum over these axes; the others hold zero.
+    ReplicatedToUnreduced {
+        axes: Vec<AxisRef>,
+    },
+    /// Each shard becomes a summand: itself at its place, zero elsewhere.
+    ShardedToUnreduced {
+        dims: Vec<Vec<AxisRef>>,
+    },
+}
+
+fn axes_per_dim(op: &OpView<'_>, name: &str) -> Option<Vec<Vec<AxisRef>>> {
+    match op.attr(name)? {
+        Attr::AxesPerDim { dims, .. } => Some(dims.clone()),
+        _ => None,
+    }
+}
+
+fn axis_list(attr: &Attr) -> Option<Vec<AxisRef>> {
+    attr.as_axes().map(|(_, axes)| axes.to_vec())
+}
+
+fn all_to_all_param(attr: &Attr) -> Option<AllToAllParam> {
+    let fields = attr.as_record()?;
+    let axes = axis_list(fields.get("axes")?)?;
+    Some(AllToAllParam { axes, src_dim: fields.size("src_dim")?, tgt_dim: fields.size("tgt_dim")? })
+}
+
+/// `reduction_op`: absent, a sum.
+fn reduction(op: &OpView<'_>) -> Option<ReduceKind> {
+    op.attr("reduction_op").map_or(Some(ReduceKind::Add), |a| ReduceKind::parse(a.as_str()?))
+}
+
+impl ShardyCollective {
+    /// `None` for an op that is none, or whose attributes are broken (which the verifier reports).
+    pub fn of(op: &OpView<'_>) -> Option<ShardyCollective> {
+        Some(match Opcode::of_view(op) {
+            Opcode::SdyAllGather => ShardyCollective::AllGather { dims: axes_per_dim(op, "gathering_axes")? },
+            Opcode::SdyAllSlice => ShardyCollective::AllSlice { dims: axes_per_dim(op, "slicing_axes")? },
+            Opcode::SdyAllToAll => match op.attr("params")? {
+                Attr::Array(params) => {
+                    ShardyCollective::AllToAll { params: params.iter().map(all_to_all_param).collect::<Option<_>>()? }
+                }
+                _ => return None,
+            },
+            Opcode::SdyCollectivePermute => ShardyCollective::CollectivePermute,
+            Opcode::SdyAllReduce => {
+                ShardyCollective::AllReduce { axes: axis_list(op.attr("reduction_axes")?)?, reduce: reduction(op)? }
+            }
+            Opcode::SdyReduceScatter => ShardyCollective::ReduceScatter {
+                dims: axes_per_dim(op, "reduce_scatter_axes")?,
+                reduce: reduction(op)?,
+            },
+            Opcode::ReplicatedToUnreduced => {
+                ShardyCollective::ReplicatedToUnreduced { axes: axis_list(op.attr("axes")?)? }
+            }
+            Opcode::ShardedToUnreduced => ShardyCollective::ShardedToUnreduced { dims: axes_per_dim(op, "axes")? },
+            _ => return None,
+        })
+    }
+
+    /// The name of the attribute that holds the axes, and its kind in words.
+    fn attribute(op: Opcode) -> (&'static str, &'static str) {
+        match op {
+            Opcode::SdyAllGather => ("gathering_axes", "a list of axes for each dimension"),
+            Opcode::SdyAllSlice => ("slicing_axes", "a list of axes for each dimension"),
+            Opcode::SdyAllToAll => ("params", "axes, a source and a target dimension each"),
+            Opcode::SdyReduceScatter => ("reduce_scatter_axes", "a list of axes for each dimension"),
+            Opcode::SdyAllReduce => ("reduction_axes", "a list of axes"),
+            Opcode::ReplicatedToUnreduced => ("axes", "a list of axes"),
+            _ => ("axes", "a list of axes for each dimension"),
+        }
+    }
+
+    /// All axes that the step works on, over which devices talk.
+    pub fn axes(&self) -> Vec<AxisRef> {
+        use ShardyCollective::*;
+        match self {
+            AllGather { dims } | AllSlice { dims } | ReduceScatter { dims, .. } | ShardedToUnreduced { dims } => {
+                dims.concat()
+            }
+            AllToAll { params } => params.iter().flat_map(|p| p.axes.iter().copied()).collect(),
+            AllReduce { axes, .. } | ReplicatedToUnreduced { axes } => axes.clone(),
+            CollectivePermute => vec![],
+        }
+    }
+
+    /// The sharding that the step makes of `input`; a fault in words where it cannot be taken.
+    ///
+    /// `target` is what a permutation leads to; the other steps do not look at it.
+    pub fn apply(&self, input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
+        use ShardyCollective::*;
+        let mut out = input.canonical();
+        out.mesh = target.mesh.clone();
+        match self {
+            AllGather { dims } => gather(&mut out, dims, "gathers")?,
+            AllSlice { dims } => slice(&mut out, dims)?,
+            AllToAll { params } => {
+                for p in params {
+                    exchange(&mut out, p)?;
+                }
+            }
+            CollectivePermute => return permuted(input, target),
+            AllReduce { axes, .. } => reduce(&mut out, axes)?,
+            ReduceScatter { dims, .. } => {
+                reduce(&mut out, &dims.concat())?;
+                slice(&mut out, dims)?;
+            }
+            ReplicatedToUnreduced { axes } => leave_unreduced(&mut out, axes)?,
+            ShardedToUnreduced { dims } => {
+                gather(&mut out, dims, "leaves unreduced")?;
+                leave_unreduced(&mut out, &dims.concat())?;
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn show(mesh: &Mesh, axes: &[AxisRef]) -> String {
+    let names: Vec<String> = axes.iter().map(|a| a.display(mesh).to_string()).collect();
+    format!("{{{}}}", names.join(", "))
+}
+
+/// Takes the axes off the minor end of a dimension.
+fn take_minor(mesh: &Mesh, dim: &mut DimSharding, index: usize, axes: &[AxisRef], verb: &str) -> Result<(), String> {
+    for &axis in axes.iter().rev() {
+        let fits = dim.axes.last().is_some_and(|last| axis.suffix_of(*last, mesh));
+        if !fits {
+            let (had, wanted) = (show(mesh, &dim.axes), show(mesh, axes));
+            return Err(format!("{verb} {wanted} along dimension {index}, which is split by {had}"));
+        }
+        let last = dim.axes.pop().expect("checked above");
+        dim.axes.extend(last.minus(mesh, &[axis]));
+    }
+    Ok(())
+}
+
+fn gather(out: &mut Sharding, dims: &[Vec<AxisRef>], verb: &str) -> Result<(), String> {
+    let mesh = out.mesh.clone();
+    for (i, (dim, axes)) in out.dims.iter_mut().zip(dims).enumerate() {
+        take_minor(&mesh, dim, i, axes, verb)?;
+    }
+    Ok(())
+}
+
+/// Puts axes at the minor end of a dimension.
+fn put_minor(mesh: &Mesh, dim: &mut DimSharding, axes: &[AxisRef]) {
+    for &axis in axes {
+        AxisRef::push_or_merge(&mut dim.axes, axis, mesh);
+    }
+}
+
+/// An error if the value is split by one of the axes, or is a sum over it, already.
+fn expect_free(out: &Sharding, axes: &[AxisRef], verb: &str) -> Result<(), String> {
+    let mesh = &out.mesh;
+    let taken = |a: AxisRef| out.split_axes().chain(out.unreduced.iter().copied()).any(|b| a.overlaps(b, mesh));
+    match axes.iter().find(|&&a| taken(a)) {
+        Some(a) => Err(format!("{verb} {}, which {out} uses already", a.display(mesh))),
+        None => repeated_axis(mesh, axes).map_or(Ok(()), Err),
+    }
+}
+
+fn slice(out: &mut Sharding, dims: &[Vec<AxisRef>]) -> Result<(), String> {
+    expect_free(out, &dims.concat(), "slices along")?;
+    let mesh = out.mesh.clone();
+    for (dim, axes) in out.dims.iter_mut().zip(dims) {
+        put_minor(&mesh, dim, axes);
+    }
+    Ok(())
+}
+
+fn exchange(out: &mut Sharding, p: &AllToAllParam) -> Result<(), String> {
+    let rank = out.rank();
+    if p.src_dim >= rank || p.tgt_dim >= rank || p.src_dim == p.tgt_dim {
+        return Err(format!("exchanges dimensions {} and {} of a tensor of rank {rank}", p.src_dim, p.tgt_dim));
+    }
+    let mesh = out.mesh.clone();
+    take_minor(&mesh, &mut out.dims[p.src_dim], p.src_dim, &p.axes, "moves")?;
+    put_minor(&mesh, &mut out.dims[p.tgt_dim], &p.axes);
+    Ok(())
+}
+
+fn reduce(out: &mut Sharding, axes: &[AxisRef]) -> Result<(), String> {
+    let mesh = out.mesh.clone();
+    if let Some(a) = axes.iter().find(|a| out.split_axes().any(|b| a.overlaps(b, &mesh))) {
+        return Err(format!("reduces over {}, which splits a dimension of {out}", a.display(&mesh)));
+    }
+    if let Some(fault) = repeated_axis(&mesh, axes) {
+        return Err(fault);
+    }
+    let rest = out.unreduced.iter().flat_map(|a| a.minus(&mesh, axes));
+    out.unreduced = AxisRef::union(&mesh, rest);
+    Ok(())
+}
+
+fn leave_unreduced(out: &mut Sharding, axes: &[AxisRef]) -> Result<(), String> {
+    expect_free(out, axes, "leaves unreduced")?;
+    out.unreduced = AxisRef::union(&out.mesh, out.unreduced.iter().chain(axes).copied());
+    Ok(())
+}
+
+fn permuted(input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
+    let (mesh, to) = (&input.mesh, &target.mesh);
+    if mesh.axes.len() != to.axes.len() || mesh.axes.iter().zip(&to.axes).any(|(a, b)| a.size != b.size) {
+        return Err(format!("goes from a mesh {mesh} to a mesh {to}"));
+    }
+    let (from, into) = (input.shard_counts(), target.shard_counts());
+    if from != into {
+        return Err(format!("the dimensions have {from:?} shards before and {into:?} after"));
+    }
+    Ok(Sharding { unreduced: input.unreduced.clone(), ..target.canonical() })
+}
+
+/// The axes, each whole or in part, that `axes` need in addition to list all that `others` list.
+pub fn axes_to_fill(mesh: &Mesh, axes: &[AxisRef], others: &[AxisRef]) -> Vec<AxisRef> {
+    others.iter().flat_map(|a| a.minus(mesh, axes)).collect()
+}
+
+/// Facts of all of them.
+pub struct Collective;
+
+/// What lies where nothing is said: whole on every device.
+fn sharding_or_whole(op: &OpView<'_>, v: Value, mesh: &Arc<Mesh>) -> Sharding {
+    let rank = op.body.ty(v).shape().len();
+    op.body.sharding(v).cloned().unwrap_or_else(|| Sharding::replicated(mesh, rank))
+}
+
+/// Checks the step between the operand's sharding and the result's.
+fn check_step(op: &OpView<'_>, step: &ShardyCollective, out: &Sharding, check: &mut Check<'_, '_>) {
+    let rank = op.operand_shape(0).len();
+    for fault in sharding_faults(out, rank) {
+        check.that("sdy-sharding", false, &fault);
+    }
+    let input = sharding_or_whole(op, op.operand(0), &out.mesh);
+    if out.rank() != rank || input.rank() != rank {
+        return;
+    }
+    match step.apply(&input, out) {
+        Err(fault) => {
+            check.that("sdy-collective-axes", false, &fault);
+        }
+        Ok(expected) => {
+            let given = out.canonical();
+            let same = given.dims == expected.dims && given.unreduced == expected.unreduced;
+            let rule = format!("from {input} it leads to {expected}, and the result has {out}");
+            check.that("sdy-collective-result", same, &rule);
+        }
+    }
+}
+
+impl Facts for Collective {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let t = counted_tensors(op, 1..=1, 0)?[0];
+        let Some(step) = ShardyCollective::of(op) else {
+            let (name, kind) = ShardyCollective::attribute(Opcode::of_view(op));
+            return Err(bad_attribute(op, name, kind).into());
+        };
+        let mut check = Check::new(op);
+        use ShardyCollective::*;
+        if let AllGather { dims } | AllSlice { dims } | ReduceScatter { dims, .. } | ShardedToUnreduced { dims } = &step
+        {
+            check.that(
+                "sdy-collective-rank",
+                dims.len() == t.rank(),
+                "there must be one list of axes for each dimension",
+            );
+        }
+        if let Some(&result) = op.results().first() {
+            match op.body.sharding(result) {
+                Some(out) => check_step(op, &step, out, &mut check),
+                None => {
+                    check.that("sdy-collective-result", false, "the result must have a sharding: `out_sharding`");
+                }
+            }
+        }
+        check.give([op.operand_type(0).clone()])
+    }
+    answer!(rule = none("it changes the layout"));
+    answer!(class = Other);
+    answer!(data_flow = none);
+    answer!(combine = none);
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        localize::collective(cx)
+    }
+    answer!(semantics = Collective);
+    answer!(eval = operands);
+    answer!(cost = streams(0.0));
+    answer!(effects = Pure);
+    fn linear(&self, op: &OpView<'_>) -> Linear {
+        if reduction(op) == Some(ReduceKind::Add) { Linear::Jointly } else { Linear::No }
+    }
+    answer!(explicit = not("the partitioner inserts it"));
+    fn example(&self, op: Opcode) -> &'static str {
+        example(op)
+    }
+}
+
+fn example(op: Opcode) -> &'static str {
+    match op {
+        Opcode::SdyAllGather => {
+            r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}, {}]>}) -> tensor<8x4xf32> {
+  %0 = sdy.all_gather [{"y"}, {}] %arg0 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}"#
+        }
+        Opcode::SdyAllSlice => {
+            r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x4xf32> {
+  %0 = sdy.all_slice [{}, {"y"}] %arg0 out_sharding=<@mesh, [{"x"}, {"y"}]> : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}"#
+        }
+        Opcode::SdyAllToAll => {
+            r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}, {}]>}) -> tensor<8x4xf32> {
+  %0 = sdy.all_to_all [{"y"}: 0->1] %arg0 out_sharding=<@mesh, [{"x"}, {"y"}]> : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}"#
+        }
+        Opcode::SdyCollectivePermute => {
+            r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}, {}]>}) -> tensor<8x4xf32> {
+  %0 = sdy.collective_permute %arg0 out_sharding=<@mesh, [{"y", "x"}, {}]> : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}"#
+        }
+        Opcode::SdyAllReduce => {
+            r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}], unreduced={"y"}>}) -> tensor<8x4xf32> {
+  %0 = sdy.all_reduce {"y"} %arg0 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}"#
+        }
+        Opcode::SdyReduceScatter => {
+            r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}], unreduced={"y"}>}) -> tensor<8x4xf32> {
+  %0 = sdy.reduce_scatter [{}, {"y"}] %arg0 out_sharding=<@mesh, [{"x"}, {"y"}]> : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}"#
+        }
+        Opcode::ReplicatedToUnreduced => {
+            r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x4xf32> {
+  %0 = sdy.replicated_to_unreduced {"y"} %arg0 out_sharding=<@mesh, [{"x"}, {}], unreduced={"y"}> : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}"#
+        }
+        _ => {
+            r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}, {}]>}) -> tensor<8x4xf32> {
+  %0 = sdy.sharded_to_unreduced [{"y"}, {}] %arg0 out_sharding=<@mesh, [{"x"}, {}], unreduced={"y"}> : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}"#
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Shardy's own ops: marks that say how a value lies, per-device regions, and the steps between two layouts.
+//!
+//! The sharding that such an op gives its result is the result value's own, not an attribute.
+
+mod collective;
+mod localize;
+
+pub use collective::{AllToAllParam, Collective, ShardyCollective, axes_to_fill};
+pub use localize::permutation;
+
+use crate::Opcode;
+use crate::check::{Check, MANY, counted_tensors, counts, types_of};
+use crate::control::region_edges;
+use crate::facts::*;
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Mesh, Sharding};
+use shardwise_ir::{Attr, OpView, Type, Value};
+
+/// Identities that passes read: `sharding_constraint`, `reshard`, `data_flow_edge`, `propagation_barrier`.
+pub struct Mark;
+/// `sharding_group`: its operand is sharded as the other members of the group.
+pub struct ShardingGroup;
+/// `manual_computation`: a region that is per device along its manual axes.
+pub struct ManualComputation;
+
+/// What is wrong with a sharding of a tensor of this rank: axes that stand twice or not in the mesh, dimensions.
+pub(crate) fn sharding_faults(sharding: &Sharding, rank: usize) -> Vec<String> {
+    let mesh = &sharding.mesh;
+    let mut faults = vec![];
+    if sharding.rank() != rank {
+        faults.push(format!("the sharding {sharding} has {} dimensions, the tensor has {rank}", sharding.rank()));
+    }
+    let all = sharding.split_axes().chain(sharding.replicated.iter().copied());
+    let all: Vec<AxisRef> = all.chain(sharding.unreduced.iter().copied()).collect();
+    faults.extend(repeated_axis(mesh, &all));
+    faults
+}
+
+/// The first axis that shares a part with one before it.
+fn repeated_axis(mesh: &Mesh, axes: &[AxisRef]) -> Option<String> {
+    let is_repeated = |i: usize| axes[..i].iter().any(|a| a.overlaps(axes[i], mesh));
+    let i = (0..axes.len()).find(|&i| is_repeated(i))?;
+    Some(format!("axis {} is used twice", axes[i].display(mesh)))
+}
+
+impl Facts for Mark {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        counts(op, 1..=1, 0)?;
+        let mut check = Check::new(op);
+        for sharding in op.results().first().and_then(|&v| op.body.sharding(v)) {
+            for fault in sharding_faults(sharding, op.operand_shape(0).len()) {
+                check.that("sdy-sharding", false, &fault);
+            }
+        }
+        if Opcode::of_view(op) == Opcode::PropagationBarrier {
+            let word = op.attrs().str("allowed_direction").unwrap_or("");
+            let known = ["NONE", "FORWARD", "BACKWARD", "BOTH"].contains(&word);
+            check.that("sdy-direction", known, "`allowed_direction` must be NONE, FORWARD, BACKWARD or BOTH");
+        }
+        check.give([op.operand_type(0).clone()])
+    }
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        match op.operand_type(0) {
+            Type::Tensor(_) => pointwise_rule(op),
+            _ => RuleFact::None("tokens"),
+        }
+    }
+    answer!(class = Elementwise);
+    fn data_flow(&self, op: &OpView<'_>) -> DataFlow {
+        if Opcode::of_view(op) != Opcode::DataFlowEdgeOp {
+            return DataFlow::None;
+        }
+        let edge = DataFlowEdge { sources: vec![op.operand(0)], owner: op.result(0), targets: vec![] };
+        DataFlow::Edges(vec![edge])
+    }
+    answer!(combine = none);
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        Ok(cx.operands.to_vec())
+    }
+    answer!(semantics = Identity);
+    answer!(eval = operands);
+    answer!(cost = nothing);
+    answer!(effects = Pure);
+    answer!(linear = Jointly);
+    answer!(explicit = ask("the layout that it names"));
+    fn example(&self, op: Opcode) -> &'static str {
+        match op {
+            Opcode::Reshard => {
+                r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = sdy.reshard %arg0 <@mesh, [{"x"}]> : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"#
+            }
+            Opcode::DataFlowEdgeOp => {
+                r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = sdy.data_flow_edge %arg0 sharding=<@mesh, [{"x"}]> : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"#
+            }
+            Opcode::PropagationBarrier => {
+                r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = sdy.propagation_barrier %arg0 allowed_direction=BACKWARD : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"#
+            }
+            _ => {
+                r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = sdy.sharding_constraint %arg0 <@mesh, [{"x"}]> : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"#
+            }
+        }
+    }
+}
+
+impl Facts for ShardingGroup {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        counted_tensors(op, 1..=1, 0)?;
+        let has_id = op.attrs().int("group_id").is_some();
+        Check::new(op).that("sdy-sharding-group", has_id, "`group_id` must be an integer").give([])
+    }
+    answer!(rule = none("a group copies shardings as they are"));
+    answer!(class = Other);
+    answer!(data_flow = none);
+    answer!(combine = none);
+    fn localize(&self, _: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        Ok(vec![])
+    }
+    answer!(semantics = Identity);
+    fn eval(&self, _: &OpView<'_>, _: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        Ok(vec![])
+    }
+    answer!(cost = nothing);
+    answer!(effects = Ordered);
+    answer!(linear = Jointly);
+    answer!(explicit = not("shardings do not propagate there"));
+    answer!(
+        example = "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  sdy.sharding_group %arg0 group_id=0 : tensor<2xf32>
+  return %arg0 : tensor<2xf32>
+}"
+    );
+}
+
+impl Facts for ManualComputation {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        counts(op, 0..=MANY, 1)?;
+        let mut check = Check::new(op);
+        let body = op.regions()[0];
+        let (args, gives) = (&op.body[body].args, op.body.region_results(body));
+        check.that(
+            "sdy-manual-arity",
+            args.len() == op.operands().len(),
+            "the body must take as many values as the op",
+        );
+        let (ins, manual) = (op.attr("in_shardings"), op.attr("manual_axes"));
+        let (Some(Attr::Shardings(ins)), Some(Attr::Axes { mesh, axes })) = (ins, manual) else {
+            return check.that("sdy-manual-attrs", false, "`in_shardings` and `manual_axes` must be there").give([]);
+        };
+        let one_each = ins.len() == op.operands().len();
+        check.that("sdy-manual-arity", one_each, "there must be one sharding for each operand").so_far()?;
+        let manual = Manual { mesh, axes };
+        for (i, sharding) in ins.iter().enumerate() {
+            manual.check(op, &mut check, &format!("operand {i}"), sharding, op.operand(i), args[i]);
+        }
+        let types = manual.results(op, &mut check, gives);
+        check.give(types)
+    }
+    answer!(rule = none("shardings flow along its edges"));
+    fn data_flow(&self, op: &OpView<'_>) -> DataFlow {
+        region_edges(op)
+    }
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(semantics = Control);
+    answer!(eval = engine);
+    answer!(cost = nothing);
+    answer!(effects = Ordered);
+    answer!(linear = No);
+    answer!(explicit = not("its specs are its types"));
+    answer!(
+        example = r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%arg1: tensor<2xf32>) {
+    %1 = stablehlo.add %arg1, %arg1 : tensor<2xf32>
+    sdy.return %1 : tensor<2xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"#
+    );
+}
+
+/// The manual axes of a region, and what they do to types.
+struct Manual<'a> {
+    mesh: &'a Mesh,
+    axes: &'a [AxisRef],
+}
+
+impl Manual<'_> {
+    /// Number of shards of each dimension along manual axes.
+    fn counts(&self, sharding: &Sharding) -> Vec<usize> {
+        let is_manual = |a: &&AxisRef| self.axes.iter().any(|m| m.contains(**a));
+        let size = |axes: &[AxisRef]| axes.iter().filter(is_manual).map(|a| a.size(self.mesh)).product();
+        sharding.dims.iter().map(|d| size(&d.axes)).collect()
+    }
+
+    /// Checks that `inner` is the part of `outer` that the sharding leaves to each device.
+    fn check(
+        &self,
+        op: &OpView<'_>,
+        check: &mut Check<'_, '_>,
+        what: &str,
+        sharding: &Sharding,
+        outer: Value,
+        inner: Value,
+    ) {
+        let (outer, inner) = (op.body.ty(outer), op.body.ty(inner));
+        for fault in sharding_faults(sharding, outer.shape().len()) {
+            check.that("sdy-sharding", false, &format!("{what}: {fault}"));
+        }
+        if outer.as_tensor().is_none() || sharding.rank() != outer.shape().len() {
+            return;
+        }
+        check.that("sdy-manual-order", self.manual_first(sharding), &format!("{what}: manual axes must come first"));
+        let counts = self.counts(sharding);
+        let dims = outer.shape().iter().zip(&counts);
+        let even = dims.clone().all(|(n, count)| n.is_multiple_of(*count));
+        check.that("sdy-manual-divides", even, &format!("{what}: {outer} is not evenly split by {sharding}"));
+        let local: Vec<usize> = dims.map(|(n, count)| n / count).collect();
+        let given = inner.as_tensor().is_some_and(|t| t.shape.to_vec() == local);
+        let rule = format!("{what}: {outer} split by {sharding} is of shape {local:?}, and the body has {inner}");
+        check.that("sdy-manual-types", !even || given, &rule);
+    }
+
+    /// Whether in each dimension no manual axis follows a free one.
+    fn manual_first(&self, sharding: &Sharding) -> bool {
+        let is_manual = |a: &AxisRef| self.axes.iter().any(|m| m.contains(*a));
+        sharding.dims.iter().all(|d| d.axes.is_sorted_by_key(|a| !is_manual(a)))
+    }
+
+    /// The result types: those that the op has where it has some, checked; else nothing can be said of them.
+    fn results(&self, op: &OpView<'_>, check: &mut Check<'_, '_>, gives: &[Value]) -> Vec<Type> {
+        let same = op.results().len() == gives.len();
+        if !check.holds("sdy-manual-arity", same, "the body must give as many values as the op") {
+            return vec![];
+        }
+        for (i, (&outer, &inner)) in op.results().iter().zip(gives).enumerate() {
+            match op.body.sharding(outer) {
+                Some(sharding) => self.check(op, check, &format!("result {i}"), sharding, outer, inner),
+                None => {
+                    let tensor = op.body.ty(outer).as_tensor().is_some();
+                    check.that("sdy-manual-out", !tensor, &format!("result {i} has no sharding"));
+                }
+            }
+        }
+        types_of(op, op.results())
+    }
+}
