@@ -16,6 +16,7 @@ mod mesh;
 mod reason;
 mod sharding;
 mod suggest;
+pub mod threefry;
 mod varying;
 
 pub use axis::{AxisIndex, AxisRef, SubAxis};

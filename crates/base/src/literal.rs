@@ -211,6 +211,15 @@ impl Literal {
         }
     }
 
+    /// The imaginary part of element `index`; 0 of real types.
+    pub fn imaginary_f64(&self, index: usize) -> f64 {
+        match self.dtype {
+            DType::C64 => f64::from(self.get::<Complex32>(index).im),
+            DType::C128 => self.get::<Complex64>(index).im,
+            _ => 0.0,
+        }
+    }
+
     /// Element `index` of an integer or boolean type. Panics on others.
     pub fn get_i128(&self, index: usize) -> i128 {
         let b = self.element_bytes(index);

@@ -1,0 +1,131 @@
+//! The interpreter as an engine: every localized program on a grid of all devices.
+
+use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
+use shardwise_engine::{
+    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, Limits, ShardedType, Signature, layout,
+};
+use shardwise_ir::Module;
+use std::any::Any;
+use std::sync::Arc;
+
+/// Runs localized modules one op at a time on one process for each device.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InterpEngine;
+
+/// The whole array; shards are cut when asked for.
+struct InterpArray {
+    ty: ShardedType,
+    value: Literal,
+}
+
+impl EngineArray for InterpArray {
+    fn sharded_type(&self) -> &ShardedType {
+        &self.ty
+    }
+
+    fn to_literal(&self) -> Literal {
+        self.value.to_dense()
+    }
+
+    fn shard(&self, position: usize) -> Literal {
+        match &self.ty.sharding {
+            Some(s) => {
+                layout::cut(&self.value, &layout::shard_box(&self.ty.ty.shape, s, &s.mesh.coordinates(position)))
+            }
+            None => self.value.clone(),
+        }
+    }
+
+    fn as_any(&self) -> &(dyn Any + Send + Sync) {
+        self
+    }
+}
+
+impl Engine for InterpEngine {
+    fn name(&self) -> &'static str {
+        "interp"
+    }
+
+    fn put(&self, value: &Literal, ty: &ShardedType) -> Result<ArrayHandle, Diagnostics> {
+        Ok(Arc::new(InterpArray { ty: ty.clone(), value: value.clone() }))
+    }
+
+    fn put_shards(
+        &self,
+        ty: &ShardedType,
+        shard: &(dyn Fn(&[usize], &[usize]) -> Literal + Sync),
+    ) -> Result<ArrayHandle, Diagnostics> {
+        let shape = &ty.ty.shape;
+        let Some(sharding) = &ty.sharding else { return self.put(&shard(&vec![0; shape.len()], shape), ty) };
+        let mut out = layout::Dense::zeros(&Literal::zeros(ty.ty.dtype, vec![]), shape);
+        for position in 0..sharding.mesh.size() {
+            let part = layout::shard_box(shape, sharding, &sharding.mesh.coordinates(position));
+            out.paste(&shard(&part.offset, &part.shape), &part.offset);
+        }
+        self.put(&out.finish(), ty)
+    }
+
+    fn compile(&self, module: &Module, limits: Limits) -> Result<Arc<dyn Executable>, Diagnostics> {
+        let signature = Signature::of(crate::main_func(module)?);
+        Ok(Arc::new(Program { module: module.clone(), signature, limits }))
+    }
+}
+
+struct Program {
+    module: Module,
+    signature: Signature,
+    limits: Limits,
+}
+
+impl Program {
+    fn process_count(&self) -> usize {
+        self.module.main_mesh().map_or(1, |m| m.size())
+    }
+
+    /// What each process gets of an argument: its shard, padded to the common shape.
+    fn spread(&self, argument: &Argument, ty: &ShardedType) -> Vec<Literal> {
+        let (Argument::Lent(array) | Argument::Donated(array)) = argument;
+        let value = array.to_literal();
+        match &ty.sharding {
+            Some(s) => {
+                let local = s.local_shape(&ty.ty.shape);
+                layout::split(&value, s).iter().map(|shard| layout::pad_to(shard, &local)).collect()
+            }
+            None => vec![value; self.process_count()],
+        }
+    }
+
+    fn gather(&self, index: usize, shards: Vec<Literal>, ty: &ShardedType) -> Result<ArrayHandle, Diagnostics> {
+        let value = match &ty.sharding {
+            Some(s) => layout::assemble(&shards, s, &ty.ty.shape).map_err(|d| disagreement(index, ty, d))?,
+            None => shards[0].clone(),
+        };
+        Ok(Arc::new(InterpArray { ty: ty.clone(), value }))
+    }
+}
+
+impl Executable for Program {
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics> {
+        let args = args.iter().zip(&self.signature.inputs).map(|(a, ty)| self.spread(a, ty)).collect();
+        let results = crate::run_grid(&self.module, self.process_count(), args, self.limits)?;
+        let results = results.into_iter().zip(&self.signature.outputs).enumerate();
+        results.map(|(i, (shards, ty))| self.gather(i, shards, ty)).collect()
+    }
+
+    fn profile(&self, args: Vec<Argument>) -> Result<(Vec<ArrayHandle>, Vec<InstructionTime>), Diagnostics> {
+        Ok((self.execute(args)?, vec![]))
+    }
+}
+
+fn disagreement(index: usize, ty: &ShardedType, d: layout::Disagreement) -> Diagnostics {
+    let message = format!("result {index} differs between devices that should hold equal shards");
+    let sharding = ty.sharding.as_ref().map(ToString::to_string).unwrap_or_default();
+    Diagnostic::error("result-not-replicated", &Loc::UNKNOWN, message)
+        .facts(format!("devices {} and {} hold different values; {} {sharding}", d.first, d.second, ty.ty))
+        .help("the program claims an equality that it does not compute: reduce over the axes that are missing")
+        .into()
+}

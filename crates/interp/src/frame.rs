@@ -1,0 +1,80 @@
+//! The grid of processes that a piece of program runs on.
+
+use shardwise_base::{AxisRef, Mesh};
+use std::sync::Arc;
+
+/// Processes as points of some axes of a mesh.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// The mesh whose axes span the grid; `None` for one process, or a grid without a mesh.
+    pub mesh: Option<Arc<Mesh>>,
+    /// The axes that span the grid, major to minor.
+    pub axes: Vec<AxisRef>,
+    pub process_count: usize,
+}
+
+/// Which processes take part.
+pub type Active = Vec<bool>;
+
+impl Frame {
+    /// One process that stands for all devices.
+    pub fn single() -> Frame {
+        Frame { mesh: None, axes: vec![], process_count: 1 }
+    }
+
+    /// A process for every device.
+    pub fn grid(mesh: Option<Arc<Mesh>>, process_count: usize) -> Frame {
+        let axes = mesh.as_ref().map_or(vec![], |m| m.all_axes().collect());
+        Frame { mesh, axes, process_count }
+    }
+
+    /// The processes of a manual computation over `axes`, within this grid.
+    pub fn nested(&self, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Frame {
+        let mut all = self.axes.clone();
+        all.extend(axes);
+        let process_count = self.process_count * axes.iter().map(|a| a.size(mesh)).product::<usize>();
+        Frame { mesh: Some(mesh.clone()), axes: all, process_count }
+    }
+
+    pub fn all_active(&self) -> Active {
+        vec![true; self.process_count]
+    }
+
+    /// Coordinates along the whole axes of the mesh of process `p`; 0 along axes that do not span the grid.
+    pub fn coordinates(&self, p: usize) -> Vec<usize> {
+        let Some(mesh) = &self.mesh else { return vec![] };
+        let mut coordinates = vec![0; mesh.axes.len()];
+        let mut rest = p;
+        for a in self.axes.iter().rev() {
+            let size = a.size(mesh);
+            let minor = mesh.axis_size(a.axis) / a.next_pre_size(mesh);
+            coordinates[a.axis.index()] += rest % size * minor;
+            rest /= size;
+        }
+        coordinates
+    }
+
+    /// The process at these coordinates of the mesh.
+    pub fn process(&self, coordinates: &[usize]) -> usize {
+        self.mesh.as_ref().map_or(0, |mesh| AxisRef::index_in(mesh, &self.axes, coordinates))
+    }
+
+    /// The device number that process `p` stands for: where axes do not span the grid, the first of its devices.
+    pub fn device(&self, p: usize) -> usize {
+        match &self.mesh {
+            Some(mesh) => mesh.device(mesh.position(&self.coordinates(p))),
+            None => p,
+        }
+    }
+
+    /// The process that stands for a device.
+    pub fn process_of_device(&self, device: usize) -> usize {
+        match &self.mesh {
+            Some(mesh) => {
+                let position = (0..mesh.size()).find(|&i| mesh.device(i) == device).unwrap_or(device);
+                self.process(&mesh.coordinates(position))
+            }
+            None => device,
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Runs functions, regions and ops on a grid of processes in lock-step.
+
+use crate::datum::Datum;
+use crate::frame::{Active, Frame};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Loc};
+use shardwise_engine::Limits;
+use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Value};
+use shardwise_ops::{EvalError, Opcode, RegionEval, Semantics};
+use std::sync::Arc;
+
+/// A value: a datum for each process; `None` for processes that never made it.
+pub type PerProcess = Vec<Option<Datum>>;
+
+/// What an op or a region gives.
+pub type Results = Result<Vec<PerProcess>, Diagnostic>;
+
+/// How deep calls and regions may nest while running: each level is a few frames of the native stack.
+const MAX_DEPTH: usize = 400;
+
+/// Runs one module.
+pub struct Machine<'m> {
+    pub module: &'m Module,
+    limits: Limits,
+    steps: u64,
+    depth: usize,
+    /// The function being run, for messages.
+    main: Option<&'m Func>,
+    /// Values are shards, as their shardings say.
+    is_by_shards: bool,
+    /// The manual axes of the regions being run by shards.
+    pub(crate) manual: Vec<AxisRef>,
+}
+
+/// The values of one function's run.
+pub struct Env<'m> {
+    pub body: &'m Body,
+    values: Vec<Option<PerProcess>>,
+}
+
+impl<'m> Env<'m> {
+    pub fn new(body: &'m Body) -> Env<'m> {
+        Env { body, values: vec![None; body.value_count()] }
+    }
+
+    /// Sets a value for the active processes; the others keep what they had.
+    pub fn set(&mut self, v: Value, new: PerProcess, active: &Active) {
+        let slot = &mut self.values[v.index()];
+        match slot {
+            Some(old) if active.contains(&false) => {
+                for ((old, new), active) in old.iter_mut().zip(new).zip(active) {
+                    if *active {
+                        *old = new;
+                    }
+                }
+            }
+            _ => *slot = Some(new),
+        }
+    }
+
+    pub fn get(&self, v: Value) -> &PerProcess {
+        self.values[v.index()].as_ref().expect("the verifier has checked that values are defined before use")
+    }
+
+    pub fn all(&self, values: &[Value]) -> Vec<PerProcess> {
+        values.iter().map(|&v| self.get(v).clone()).collect()
+    }
+}
+
+impl<'m> Machine<'m> {
+    pub fn new(module: &'m Module, limits: Limits) -> Machine<'m> {
+        Machine { module, limits, steps: 0, depth: 0, main: None, is_by_shards: false, manual: vec![] }
+    }
+
+    /// The same, running by shards.
+    pub fn by_shards(self) -> Machine<'m> {
+        Machine { is_by_shards: true, ..self }
+    }
+
+    /// Runs a function on arrays: `args[i][p]`.
+    pub fn run_main(
+        &mut self,
+        func: &'m Func,
+        frame: Frame,
+        args: Vec<Vec<Literal>>,
+    ) -> Result<Vec<Vec<Literal>>, Diagnostics> {
+        self.main = Some(func);
+        let args = args.into_iter().map(|a| a.into_iter().map(|l| Some(Datum::Tensor(l))).collect()).collect();
+        let results = self.call(func, &frame, args, &frame.all_active())?;
+        let tensor = |d: Option<Datum>| d.expect("every process ran").tensor().clone();
+        Ok(results.into_iter().map(|r| r.into_iter().map(tensor).collect()).collect())
+    }
+
+    /// Runs a function.
+    pub fn call(&mut self, func: &'m Func, frame: &Frame, args: Vec<PerProcess>, active: &Active) -> Results {
+        let mut env = Env::new(&func.body);
+        self.region(&mut env, frame, func.body.entry(), args, active)
+    }
+
+    /// Runs a region with these arguments: what its terminator gives.
+    pub fn region(
+        &mut self,
+        env: &mut Env<'m>,
+        frame: &Frame,
+        region: Region,
+        args: Vec<PerProcess>,
+        active: &Active,
+    ) -> Results {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(too_deep(&self.main.map_or(Loc::UNKNOWN, |f| f.loc.clone())));
+        }
+        let body = env.body;
+        for (&v, arg) in body[region].args.iter().zip(args) {
+            env.set(v, arg, active);
+        }
+        let (&last, ops) = body[region].ops.split_last().expect("verified: a region has a terminator");
+        for &op in ops {
+            let results = self.op(env, frame, op, active)?;
+            for (&v, r) in body[op].results.iter().zip(results) {
+                env.set(v, r, active);
+            }
+        }
+        self.depth -= 1;
+        Ok(env.all(&body[last].operands))
+    }
+
+    /// Runs one op for the active processes.
+    pub fn op(&mut self, env: &mut Env<'m>, frame: &Frame, op: Op, active: &Active) -> Results {
+        let view = OpView::new(self.module, env.body, op);
+        self.step(&view)?;
+        if self.is_by_shards {
+            return self.op_by_shards(env, frame, &view, active);
+        }
+        match Opcode::of_view(&view).facts().semantics(&view) {
+            Semantics::Pure => self.pure(env, frame, &view, active),
+            Semantics::Identity => Ok(env.all(view.operands())),
+            Semantics::Control => self.control(env, frame, &view, active),
+            Semantics::Collective => self.collective(env, frame, &view, active),
+        }
+    }
+
+    fn step(&mut self, view: &OpView<'_>) -> Result<(), Diagnostic> {
+        self.steps += 1;
+        match self.limits.max_steps {
+            Some(max) if self.steps > max => Err(out_of_steps(view, max)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Evaluates a pure op for each active process; equal operands are evaluated once.
+    fn pure(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
+        let operands = env.all(view.operands());
+        let mut results: Vec<PerProcess> = vec![vec![None; frame.process_count]; view.results().len()];
+        let mut last: Option<usize> = None;
+        for p in (0..frame.process_count).filter(|&p| active[p]) {
+            let same = last.filter(|&q| operands.iter().all(|o| o[p].as_ref().unwrap().same(o[q].as_ref().unwrap())));
+            match same {
+                Some(q) => results.iter_mut().for_each(|r| r[p] = r[q].clone()),
+                None => {
+                    let values = self.pure_once(env, view, &operands, p)?;
+                    results.iter_mut().zip(values).for_each(|(r, v)| r[p] = Some(v));
+                    last = Some(p);
+                }
+            }
+        }
+        Ok(results)
+    }
+
+    pub(crate) fn pure_once(
+        &mut self,
+        env: &mut Env<'m>,
+        view: &OpView<'m>,
+        operands: &[PerProcess],
+        p: usize,
+    ) -> Result<Vec<Datum>, Diagnostic> {
+        let literals: Vec<Literal> = operands.iter().map(|o| o[p].as_ref().expect("active").tensor().clone()).collect();
+        let mut regions =
+            Regions { machine: self, env, process: p, process_count: operands.first().map_or(1, Vec::len) };
+        let values = Opcode::of_view(view).facts().eval(view, &literals, &mut regions)?;
+        Ok(values.into_iter().map(Datum::Tensor).collect())
+    }
+
+    /// Ops whose regions run or not, or again.
+    pub(crate) fn control(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
+        match Opcode::of_view(view) {
+            Opcode::Call => self.call_op(env, frame, view, "callee", active),
+            Opcode::Composite => self.call_op(env, frame, view, "decomposition", active),
+            Opcode::While => self.while_loop(env, frame, view, active),
+            Opcode::Case => self.case(env, frame, view, active),
+            Opcode::If => self.case(env, frame, view, active),
+            Opcode::OptimizationBarrier => Ok(env.all(view.operands())),
+            Opcode::NamedComputation => {
+                let args = env.all(view.operands());
+                self.region(env, frame, view.regions()[0], args, active)
+            }
+            Opcode::ManualComputation => self.manual_computation(env, frame, view, active),
+            Opcode::AfterAll | Opcode::CreateToken => Ok(vec![vec![Some(Datum::Token); frame.process_count]]),
+            Opcode::Tuple => Ok(vec![tuple(&env.all(view.operands()), frame)]),
+            Opcode::GetTupleElement => Ok(vec![tuple_element(view, env.get(view.operand(0)))]),
+            _ => Err(cannot_run(view)),
+        }
+    }
+
+    fn call_op(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, attr: &str, active: &Active) -> Results {
+        let name = view.attrs().str(attr).unwrap_or_default();
+        let callee = self.module.func(name).ok_or_else(|| cannot_run(view))?;
+        let args = env.all(view.operands());
+        self.depth += 1;
+        let results = self.call(callee, frame, args, active);
+        self.depth -= 1;
+        results
+    }
+
+    /// Runs until no process's condition holds; those that are done keep their last carry.
+    fn while_loop(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
+        let (cond, body) = (view.regions()[0], view.regions()[1]);
+        let mut carry = env.all(view.operands());
+        let mut running = active.clone();
+        loop {
+            self.step(view)?;
+            let go = self.region(env, frame, cond, carry.clone(), &running)?.remove(0);
+            for (p, running) in running.iter_mut().enumerate() {
+                *running = *running && go[p].as_ref().is_some_and(Datum::is_true);
+            }
+            if !running.contains(&true) {
+                return Ok(carry);
+            }
+            let next = self.region(env, frame, body, carry.clone(), &running)?;
+            for (old, new) in carry.iter_mut().zip(next) {
+                merge(old, new, &running);
+            }
+        }
+    }
+
+    /// Runs each branch with the processes that take it. An index out of range takes the last branch, as the spec says.
+    fn case(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
+        let last = view.regions().len() - 1;
+        let is_if = Opcode::of_view(view) == Opcode::If;
+        let index = env.get(view.operand(0)).clone();
+        let branch = |p: usize| {
+            let i = index[p].as_ref().expect("active").tensor().get_i128(0);
+            let i = if is_if { 1 - i } else { i };
+            usize::try_from(i).map_or(last, |i| i.min(last))
+        };
+        let taken: Vec<Option<usize>> = (0..frame.process_count).map(|p| active[p].then(|| branch(p))).collect();
+        let mut results = vec![vec![None; frame.process_count]; view.results().len()];
+        for (i, &region) in view.regions().iter().enumerate() {
+            let those: Active = taken.iter().map(|t| *t == Some(i)).collect();
+            if those.contains(&true) {
+                let values = self.region(env, frame, region, vec![], &those)?;
+                results.iter_mut().zip(values).for_each(|(old, new)| merge(old, new, &those));
+            }
+        }
+        Ok(results)
+    }
+}
+
+/// Overwrites the active processes' part.
+fn merge(old: &mut PerProcess, new: PerProcess, active: &Active) {
+    for ((old, new), active) in old.iter_mut().zip(new).zip(active) {
+        if *active {
+            *old = new;
+        }
+    }
+}
+
+fn tuple(parts: &[PerProcess], frame: &Frame) -> PerProcess {
+    let of = |p: usize| parts.iter().map(|d| d[p].clone()).collect::<Option<Vec<_>>>().map(Datum::Tuple);
+    (0..frame.process_count).map(of).collect()
+}
+
+fn tuple_element(view: &OpView<'_>, tuples: &PerProcess) -> PerProcess {
+    let index = view.attrs().size("index").expect("verified");
+    let element = |t: &Datum| match t {
+        Datum::Tuple(parts) => parts[index].clone(),
+        other => panic!("expected a tuple, found {other:?}"),
+    };
+    tuples.iter().map(|t| t.as_ref().map(element)).collect()
+}
+
+/// Runs the reducers and comparators of one process's op.
+struct Regions<'a, 'm> {
+    machine: &'a mut Machine<'m>,
+    env: &'a mut Env<'m>,
+    process: usize,
+    process_count: usize,
+}
+
+impl RegionEval for Regions<'_, '_> {
+    /// As the one active process of the surrounding grid, whose values it may capture.
+    fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
+        let count = self.process_count;
+        let frame = Frame { mesh: None, axes: vec![], process_count: count };
+        let mut active = vec![false; count];
+        active[self.process] = true;
+        let spread = |l: Literal| {
+            let mut v = vec![None; count];
+            v[self.process] = Some(Datum::Tensor(l));
+            v
+        };
+        let args = args.into_iter().map(spread).collect();
+        let results = self.machine.region(self.env, &frame, region, args, &active)?;
+        let own = |r: PerProcess| r[self.process].as_ref().expect("it ran").tensor().clone();
+        Ok(results.into_iter().map(own).collect())
+    }
+}
+
+pub fn cannot_run(view: &OpView<'_>) -> Diagnostic {
+    let what = match view.attrs().str("call_target_name") {
+        Some(target) => format!("`{}` @{target}", view.name()),
+        None => format!("`{}`", view.name()),
+    };
+    Diagnostic::error("op-unsupported", view.loc(), format!("{what} cannot be run"))
+        .help("write it with ops that can, or register a kernel for it")
+}
+
+fn too_deep(loc: &Loc) -> Diagnostic {
+    Diagnostic::error("run-depth", loc, format!("calls and regions nest more than {MAX_DEPTH} deep while running"))
+        .help("turn deep chains of calls into loops")
+}
+
+fn out_of_steps(view: &OpView<'_>, max: u64) -> Diagnostic {
+    Diagnostic::error("run-steps", view.loc(), format!("the program did not end within {max} steps"))
+        .facts(format!("stopped at `{}`", view.name()))
+        .help("raise --max-steps, or look for a loop whose condition never becomes false")
+}
+
+/// Shared by the collectives: the op's location and the process numbers, as text.
+pub fn processes(list: impl IntoIterator<Item = usize>) -> Arc<str> {
+    let names: Vec<String> = list.into_iter().map(|p| p.to_string()).collect();
+    names.join(", ").into()
+}
+
+/// Runs reducers and comparators for an engine that evaluates single ops itself.
+pub struct RegionRunner<'m> {
+    machine: Machine<'m>,
+    env: Env<'m>,
+}
+
+impl<'m> RegionRunner<'m> {
+    pub fn new(module: &'m Module, body: &'m Body) -> RegionRunner<'m> {
+        RegionRunner { machine: Machine::new(module, Limits::default()), env: Env::new(body) }
+    }
+
+    /// Makes a value of the surrounding program known, for regions that capture it.
+    pub fn define(&mut self, v: Value, literal: Literal) {
+        self.env.set(v, vec![Some(Datum::Tensor(literal))], &vec![true]);
+    }
+}
+
+impl RegionEval for RegionRunner<'_> {
+    fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
+        let mut regions = Regions { machine: &mut self.machine, env: &mut self.env, process: 0, process_count: 1 };
+        regions.region(region, args)
+    }
+}

@@ -1,0 +1,79 @@
+//! Manual computations on global values: cut the operands, run the body on the grid of the manual axes, put the results
+//! together.
+
+use crate::datum::Datum;
+use crate::frame::{Active, Frame};
+use crate::machine::{Env, Machine, PerProcess, Results, cannot_run};
+use shardwise_base::{AxisRef, Literal, Mesh, Sharding};
+use shardwise_engine::layout;
+use shardwise_ir::{Attr, OpView};
+use std::sync::Arc;
+
+impl<'m> Machine<'m> {
+    pub(crate) fn manual_computation(
+        &mut self,
+        env: &mut Env<'m>,
+        frame: &Frame,
+        view: &OpView<'m>,
+        active: &Active,
+    ) -> Results {
+        let Some((mesh, axes)) = manual_axes(view) else { return Err(cannot_run(view)) };
+        let inner = frame.nested(&mesh, &axes);
+        let points = inner.process_count / frame.process_count;
+        let ins = shardings(view, "in_shardings", &axes);
+        let outs = shardings(view, "out_shardings", &axes);
+        let cut = |value: &PerProcess, sharding: &Sharding| -> PerProcess {
+            (0..inner.process_count)
+                .map(|q| value[q / points].as_ref().map(|d| cut_datum(d, sharding, &inner.coordinates(q))))
+                .collect()
+        };
+        let args = env.all(view.operands()).iter().zip(&ins).map(|(v, s)| cut(v, s)).collect();
+        let inner_active: Active = (0..inner.process_count).map(|q| active[q / points]).collect();
+        let results = self.region(env, &inner, view.regions()[0], args, &inner_active)?;
+        let shape = |i: usize| view.result_shape(i);
+        let join = |i: usize, value: PerProcess| -> PerProcess {
+            let of = |p: usize| {
+                active[p].then(|| join_datum(&value[p * points..(p + 1) * points], &outs[i], shape(i), &inner))
+            };
+            (0..frame.process_count).map(of).collect()
+        };
+        Ok(results.into_iter().enumerate().map(|(i, v)| join(i, v)).collect())
+    }
+}
+
+fn manual_axes(view: &OpView<'_>) -> Option<(Arc<Mesh>, Vec<AxisRef>)> {
+    let (mesh, axes) = view.attr("manual_axes")?.as_axes()?;
+    Some((mesh.clone(), axes.to_vec()))
+}
+
+/// The shardings of an attribute, reduced to the manual axes: what the body's local types are local over.
+fn shardings(view: &OpView<'_>, attr: &str, manual: &[AxisRef]) -> Vec<Sharding> {
+    let Some(Attr::Shardings(list)) = view.attr(attr) else { return vec![] };
+    list.iter()
+        .map(|s| {
+            let keep =
+                |axes: &[AxisRef]| axes.iter().copied().filter(|a| manual.iter().any(|m| m.axis == a.axis)).collect();
+            Sharding::closed(&s.mesh, s.dims.iter().map(|d| keep(&d.axes)).collect())
+        })
+        .collect()
+}
+
+fn cut_datum(datum: &Datum, sharding: &Sharding, coordinates: &[usize]) -> Datum {
+    match datum {
+        Datum::Tensor(l) => Datum::Tensor(layout::cut(l, &layout::shard_box(l.shape(), sharding, coordinates))),
+        other => other.clone(),
+    }
+}
+
+/// The whole array from the parts of the points of the manual axes. Where several points hold one part, the last one's
+/// stands: an unchecked program may claim equality that is not there.
+fn join_datum(parts: &[Option<Datum>], sharding: &Sharding, shape: &[usize], frame: &Frame) -> Datum {
+    let first = parts[0].as_ref().expect("the body ran");
+    let Datum::Tensor(like) = first else { return first.clone() };
+    let mut out = layout::Dense::zeros(like, shape);
+    for (point, part) in parts.iter().enumerate().rev() {
+        let part: &Literal = part.as_ref().expect("the body ran").tensor();
+        out.paste(part, &layout::shard_box(shape, sharding, &frame.coordinates(point)).offset);
+    }
+    Datum::Tensor(out.finish())
+}

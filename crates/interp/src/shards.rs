@@ -1,0 +1,287 @@
+//! Running by shards: values lie on the devices as their shardings say, and each op acts on what each device holds.
+//!
+//! A device's part of a result follows from the op's *rule*, not from how the op will be made local: factors that pass
+//! through are cut from the whole result; along a sharded reduction factor the device sees only its own slice of the
+//! operands, so that its result is partial until an `sdy.all_reduce` combines it. Devices that should hold equal parts are
+//! checked to do so at every op.
+
+use crate::collective::{combine, groups_over};
+use crate::datum::Datum;
+use crate::frame::{Active, Frame};
+use crate::machine::{Env, Machine, PerProcess, Results, cannot_run};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Sharding};
+use shardwise_engine::Limits;
+use shardwise_engine::layout::{Dense, ShardBox, cut, shard_box};
+use shardwise_ir::{Func, Module, OpView, Value};
+use shardwise_ops::shardy::ShardyCollective;
+use shardwise_ops::{Combine, Opcode, ReduceKind, Semantics};
+use shardwise_sharding::{FactorKind, Rule};
+
+/// Runs `func` on one process for each device of the module's mesh.
+pub fn run(module: &Module, func: &Func, args: &[Literal], limits: Limits) -> Result<Vec<Literal>, Diagnostics> {
+    crate::check_args(func, args)?;
+    let Some(mesh) = module.main_mesh() else { return crate::run(module, args, limits) };
+    let frame = Frame::grid(Some(mesh.clone()), mesh.size());
+    let mut machine = Machine::new(module, limits).by_shards();
+    let spread = |v: &Value, arg: &Literal| -> PerProcess { scatter(arg, func.body.sharding(*v), &frame) };
+    let args = func.body.args().iter().zip(args).map(|(v, a)| spread(v, a)).collect();
+    let results = machine.call(func, &frame, args, &frame.all_active())?;
+    let gather = |(i, value): (usize, PerProcess)| {
+        let sharding = func.result_shardings[i].as_ref().or_else(|| func.body.sharding(func.body.results()[i]));
+        let all: Vec<usize> = (0..frame.process_count).collect();
+        let whole = join(&value, &all, sharding, func.result_types[i].shape(), &frame);
+        whole.map_err(|d| Diagnostics::from(disagree(&func.loc, "the function's result", d)))
+    };
+    results.into_iter().enumerate().map(gather).collect()
+}
+
+/// Each device's part.
+fn scatter(whole: &Literal, sharding: Option<&Sharding>, frame: &Frame) -> PerProcess {
+    (0..frame.process_count).map(|p| Some(Datum::Tensor(part(whole, sharding, frame, p)))).collect()
+}
+
+fn part(whole: &Literal, sharding: Option<&Sharding>, frame: &Frame, p: usize) -> Literal {
+    sharding.map_or_else(|| whole.clone(), |s| cut(whole, &shard_box(whole.shape(), s, &frame.coordinates(p))))
+}
+
+/// The whole value from the parts of some devices, or two devices that disagree.
+fn join(
+    value: &PerProcess,
+    devices: &[usize],
+    sharding: Option<&Sharding>,
+    shape: &[usize],
+    frame: &Frame,
+) -> Result<Literal, (usize, usize)> {
+    let own = |p: usize| value[p].as_ref().expect("every device has it").tensor();
+    let Some(sharding) = sharding else {
+        let differing = devices.iter().find(|&&p| own(p) != own(devices[0]));
+        return differing.map_or_else(|| Ok(own(devices[0]).clone()), |&p| Err((devices[0], p)));
+    };
+    let mut out = Dense::zeros(own(devices[0]), shape);
+    let mut seen: Vec<(ShardBox, usize)> = vec![];
+    for &p in devices {
+        let place = shard_box(shape, sharding, &frame.coordinates(p));
+        match seen.iter().find(|(other, _)| *other == place) {
+            Some(&(_, q)) if own(q) != own(p) => return Err((q, p)),
+            Some(_) => {}
+            None => {
+                out.paste(own(p), &place.offset);
+                seen.push((place, p));
+            }
+        }
+    }
+    Ok(out.finish())
+}
+
+impl<'m> Machine<'m> {
+    pub(crate) fn op_by_shards(
+        &mut self,
+        env: &mut Env<'m>,
+        frame: &Frame,
+        view: &OpView<'m>,
+        active: &Active,
+    ) -> Results {
+        match Opcode::of_view(view).facts().semantics(view) {
+            Semantics::Pure => self.pure_by_shards(env, frame, view),
+            Semantics::Identity => self.relayout(env.get(view.operand(0)), frame, view).map(|v| vec![v]),
+            Semantics::Control if Opcode::of_view(view) == Opcode::ManualComputation => {
+                self.manual_by_shards(env, frame, view, active)
+            }
+            Semantics::Control => self.control(env, frame, view, active),
+            Semantics::Collective if view.name().starts_with("sdy.") => self.shardy_collective(env, frame, view),
+            Semantics::Collective => self.collective(env, frame, view, active),
+        }
+    }
+
+    /// The body sees what each device holds: its values are local over the manual axes.
+    fn manual_by_shards(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
+        let (_, axes) = view.attr("manual_axes").and_then(|a| a.as_axes()).ok_or_else(|| cannot_run(view))?;
+        let depth = self.manual.len();
+        self.manual.extend(axes);
+        let args = env.all(view.operands());
+        let results = self.region(env, frame, view.regions()[0], args, active);
+        self.manual.truncate(depth);
+        results
+    }
+
+    /// Sets of devices that share one view of global values: those with equal coordinates along the manual axes.
+    fn views(&self, frame: &Frame) -> Vec<Vec<usize>> {
+        let mesh = frame.mesh.as_ref().expect("by shards there is a mesh");
+        let free: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, &self.manual)).collect();
+        groups_over(&free, frame)
+    }
+
+    /// The same value, laid out as the result is.
+    fn relayout(&self, value: &PerProcess, frame: &Frame, view: &OpView<'m>) -> Result<PerProcess, Diagnostic> {
+        if !matches!(value[0], Some(Datum::Tensor(_))) {
+            return Ok(value.clone());
+        }
+        let mut out = vec![None; frame.process_count];
+        for devices in self.views(frame) {
+            let whole = self.whole(value, &devices, view, 0, frame)?;
+            for p in devices {
+                out[p] = Some(Datum::Tensor(part(&whole, view.result_sharding(0), frame, p)));
+            }
+        }
+        Ok(out)
+    }
+
+    /// Operand `i` as the devices of one view hold it together.
+    fn whole(
+        &self,
+        value: &PerProcess,
+        devices: &[usize],
+        view: &OpView<'m>,
+        i: usize,
+        frame: &Frame,
+    ) -> Result<Literal, Diagnostic> {
+        join(value, devices, view.operand_sharding(i), view.operand_shape(i), frame)
+            .map_err(|d| disagree(view.loc(), &format!("operand {i} of `{}`", view.name()), d))
+    }
+
+    fn shardy_collective(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>) -> Results {
+        let value = env.get(view.operand(0)).clone();
+        let combined = match ShardyCollective::of(view) {
+            Some(ShardyCollective::AllReduce { axes, reduce }) => sum(&value, &axes, reduce, frame),
+            Some(ShardyCollective::ReduceScatter { dims, reduce }) => {
+                let axes: Vec<AxisRef> = dims.iter().flatten().copied().collect();
+                sum(&value, &axes, reduce, frame)
+            }
+            _ => value,
+        };
+        self.relayout(&combined, frame, view).map(|v| vec![v])
+    }
+
+    fn pure_by_shards(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>) -> Results {
+        let operands = env.all(view.operands());
+        let mut results: Vec<PerProcess> = vec![vec![None; frame.process_count]; view.results().len()];
+        let partial = Partial::of(view);
+        for devices in self.views(frame) {
+            let whole = (0..operands.len())
+                .map(|i| self.whole(&operands[i], &devices, view, i, frame))
+                .collect::<Result<Vec<_>, _>>()?;
+            let mut known: Vec<(usize, Vec<Literal>)> = vec![];
+            for &p in &devices {
+                let index = partial.index(frame, p);
+                if !known.iter().any(|(i, _)| *i == index) {
+                    let values = self.evaluate_partial(env, view, &partial, &whole, frame, p)?;
+                    known.push((index, values));
+                }
+                let values = &known.iter().find(|(i, _)| *i == index).expect("just made").1;
+                for (i, result) in results.iter_mut().enumerate() {
+                    result[p] = Some(Datum::Tensor(part(&values[i], view.result_sharding(i), frame, p)));
+                }
+            }
+        }
+        Ok(results)
+    }
+
+    /// The op on the device's slice along reduction factors, and all of everything else.
+    fn evaluate_partial(
+        &mut self,
+        env: &mut Env<'m>,
+        view: &OpView<'m>,
+        partial: &Partial,
+        whole: &[Literal],
+        frame: &Frame,
+        p: usize,
+    ) -> Result<Vec<Literal>, Diagnostic> {
+        let sliced: Vec<PerProcess> = (0..whole.len())
+            .map(|i| {
+                let own = partial.slice(&whole[i], view.operand_sharding(i), i, &frame.coordinates(p));
+                let mut value = vec![None; frame.process_count];
+                value[p] = Some(Datum::Tensor(own));
+                value
+            })
+            .collect();
+        let values: Vec<Literal> =
+            self.pure_once(env, view, &sliced, p)?.into_iter().map(|d| d.tensor().clone()).collect();
+        Ok(match partial.kind {
+            Some(kind) if !partial.is_sliced && partial.index(frame, p) != 0 => {
+                values.iter().map(|v| neutral(kind, v)).collect()
+            }
+            _ => values,
+        })
+    }
+}
+
+/// How the sharded reduction factors of an op make its result partial.
+struct Partial {
+    /// The axes that split reduction factors.
+    axes: Vec<AxisRef>,
+    /// For each operand, whether each dimension belongs to a reduction factor.
+    dims: Vec<Vec<bool>>,
+    /// Whether slicing the operands gives the partial result; else one device has all of it and the others nothing.
+    is_sliced: bool,
+    kind: Option<ReduceKind>,
+}
+
+impl Partial {
+    fn of(view: &OpView<'_>) -> Partial {
+        let facts = Opcode::of_view(view).facts();
+        let rule = facts.rule(view);
+        let none = Partial { axes: vec![], dims: vec![], is_sliced: true, kind: None };
+        let (Some(rule), Combine::With(kind)) = (rule.rule(), facts.combine(view)) else { return none };
+        let dims: Vec<Vec<bool>> =
+            rule.operands.iter().map(|m| m.dims.iter().map(|d| is_reduced(rule, d)).collect()).collect();
+        let mut axes: Vec<AxisRef> = vec![];
+        for (i, dims) in dims.iter().enumerate() {
+            let Some(sharding) = view.operand_sharding(i) else { continue };
+            let split = sharding.dims.iter().zip(dims).filter(|(_, reduced)| **reduced).flat_map(|(d, _)| &d.axes);
+            split.for_each(|a| {
+                if !axes.contains(a) {
+                    axes.push(*a)
+                }
+            });
+        }
+        let is_sliced = matches!(view.name(), "stablehlo.dot_general" | "stablehlo.dot" | "stablehlo.reduce");
+        Partial { axes, dims, is_sliced, kind: Some(kind) }
+    }
+
+    /// Which of the partial results a device makes.
+    fn index(&self, frame: &Frame, p: usize) -> usize {
+        frame.mesh.as_ref().map_or(0, |mesh| AxisRef::index_in(mesh, &self.axes, &frame.coordinates(p)))
+    }
+
+    /// What the device at `coordinates` sees of operand `i`.
+    fn slice(&self, whole: &Literal, sharding: Option<&Sharding>, i: usize, coordinates: &[usize]) -> Literal {
+        let (Some(sharding), Some(dims), true) = (sharding, self.dims.get(i), self.is_sliced) else {
+            return whole.clone();
+        };
+        let own = shard_box(whole.shape(), sharding, coordinates);
+        let mut place = ShardBox { offset: vec![0; whole.rank()], shape: whole.shape().to_vec() };
+        for (d, _) in dims.iter().enumerate().filter(|(_, reduced)| **reduced) {
+            (place.offset[d], place.shape[d]) = (own.offset[d], own.shape[d]);
+        }
+        cut(whole, &place)
+    }
+}
+
+fn is_reduced(rule: &Rule, factors: &[shardwise_sharding::Factor]) -> bool {
+    factors.iter().any(|&f| rule.kind(f) == FactorKind::Reduction)
+}
+
+/// What adds nothing when combined; of idempotent kinds, the value itself.
+fn neutral(kind: ReduceKind, value: &Literal) -> Literal {
+    match kind {
+        ReduceKind::Add => Literal::zeros(value.dtype(), value.shape()),
+        _ => value.clone(),
+    }
+}
+
+/// Each device's value combined with those of its group.
+fn sum(value: &PerProcess, axes: &[AxisRef], kind: ReduceKind, frame: &Frame) -> PerProcess {
+    let mut out = vec![None; frame.process_count];
+    for group in groups_over(axes, frame) {
+        let parts: Vec<Literal> = group.iter().map(|&p| value[p].as_ref().expect("all run").tensor().clone()).collect();
+        let total = combine(kind, &parts);
+        group.iter().for_each(|&p| out[p] = Some(Datum::Tensor(total.clone())));
+    }
+    out
+}
+
+fn disagree(loc: &shardwise_base::Loc, what: &str, (a, b): (usize, usize)) -> Diagnostic {
+    let message = format!("devices {a} and {b} should hold equal parts of {what}, and do not");
+    Diagnostic::error("shards-disagree", loc, message)
+        .help("a collective is missing before it, or its sharding is wrong")
+}
