@@ -1,0 +1,231 @@
+//! Every pair of layouts of small meshes, replayed on real shards.
+
+use super::*;
+use shardwise_base::{AxisIndex, Mesh};
+use std::sync::Arc;
+
+/// What each device holds: the padded block of each, row-major; `None` is padding.
+type Shards = Vec<Vec<Option<usize>>>;
+
+fn mesh(sizes: &[usize]) -> Arc<Mesh> {
+    let names = ["x", "y", "z"];
+    Arc::new(Mesh::new("mesh", names.into_iter().zip(sizes.iter().copied())).unwrap())
+}
+
+/// Every list of pieces for each of `rank` dimensions in which no piece overlaps another.
+fn layouts(mesh: &Arc<Mesh>, pieces: &[AxisRef], rank: usize) -> Vec<Sharding> {
+    fn go(mesh: &Arc<Mesh>, pieces: &[AxisRef], dims: &mut Vec<Vec<AxisRef>>, dim: usize, out: &mut Vec<Sharding>) {
+        if dim == dims.len() {
+            return out.push(Sharding::closed(mesh, dims.clone()));
+        }
+        go(mesh, pieces, dims, dim + 1, out);
+        for &p in pieces {
+            let used = |q: &AxisRef| p.overlaps(*q, mesh) || q.can_merge(p);
+            if !dims[..=dim].iter().flatten().any(|q| p.overlaps(*q, mesh)) && !dims[dim].last().is_some_and(used) {
+                dims[dim].push(p);
+                go(mesh, pieces, dims, dim, out);
+                dims[dim].pop();
+            }
+        }
+    }
+    let mut out = vec![];
+    go(mesh, pieces, &mut vec![vec![]; rank], 0, &mut out);
+    out
+}
+
+fn strides(shape: &[usize]) -> Vec<usize> {
+    (0..shape.len()).map(|d| shape[d + 1..].iter().product()).collect()
+}
+
+fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
+    let strides = strides(shape);
+    (0..shape.iter().product()).map(|i| (0..shape.len()).map(|d| i / strides[d] % shape[d]).collect()).collect()
+}
+
+/// What the definition of a sharding says.
+fn shards(sharding: &Sharding, shape: &[usize]) -> Shards {
+    let local = sharding.local_shape(shape);
+    let strides = strides(shape);
+    (0..sharding.mesh.size())
+        .map(|device| {
+            let at = sharding.shard_index(&sharding.mesh.coordinates(device));
+            let global = |i: &Vec<usize>| -> Vec<usize> { (0..i.len()).map(|d| at[d] * local[d] + i[d]).collect() };
+            let element = |g: Vec<usize>| {
+                let inside = g.iter().zip(shape).all(|(g, n)| g < n);
+                inside.then(|| g.iter().zip(&strides).map(|(g, s)| g * s).sum())
+            };
+            indices(&local).iter().map(|i| element(global(i))).collect()
+        })
+        .collect()
+}
+
+/// Pads or cuts every block from one shape to another.
+fn resize(shards: Shards, from: &[usize], to: &[usize]) -> Shards {
+    let strides = strides(from);
+    let get = |block: &Vec<Option<usize>>, i: &Vec<usize>| {
+        let inside = i.iter().zip(from).all(|(i, n)| i < n);
+        if inside { block[i.iter().zip(&strides).map(|(i, s)| i * s).sum::<usize>()] } else { None }
+    };
+    shards.iter().map(|block| indices(to).iter().map(|i| get(block, i)).collect()).collect()
+}
+
+/// The step as devices run it: from blocks and other devices' blocks only.
+fn run(step: &Step, from: &Sharding, shape: &[usize], shards: Shards) -> Shards {
+    let (mesh, to) = (&from.mesh, &step.to);
+    let ends = |d: usize| [from, to].map(|s| s.dims[d].shard_count(mesh));
+    let padded: Vec<usize> =
+        (0..shape.len()).map(|d| ends(d).map(|k| padded_size(shape[d], k)).into_iter().max().unwrap()).collect();
+    let block = |s: &Sharding| s.local_shape(&padded);
+    let shards = resize(shards, &from.local_shape(shape), &block(from));
+    let moved = match &step.kind {
+        StepKind::CollectivePermute => permute(from, to, shards),
+        StepKind::AllSlice { axes } => slice(mesh, axes, &block(from), &block(to), shards),
+        StepKind::AllGather { axes } => {
+            (0..axes.len()).fold((block(from), shards), |(block, shards), d| gather(mesh, &axes[d], d, block, shards)).1
+        }
+        StepKind::AllToAll { axes, source, target } => all_to_all(mesh, axes, *source, *target, &block(from), shards),
+    };
+    resize(moved, &block(to), &to.local_shape(shape))
+}
+
+fn permute(from: &Sharding, to: &Sharding, shards: Shards) -> Shards {
+    let p = permutation(from, to);
+    let mut next = vec![vec![]; shards.len()];
+    for device in 0..shards.len() {
+        let coordinates = from.mesh.coordinates(device);
+        let position = AxisRef::index_in(&from.mesh, &p.axes, &coordinates);
+        let (source, _) = *p.source_target_pairs.iter().find(|(_, t)| *t == position).unwrap();
+        next[device] = shards[with_position(&from.mesh, &p.axes, &coordinates, source)].clone();
+    }
+    next
+}
+
+/// The device at another position along `axes`.
+fn with_position(mesh: &Mesh, axes: &[AxisRef], coordinates: &[usize], position: usize) -> usize {
+    let own = coordinates_along(mesh, axes, AxisRef::index_in(mesh, axes, coordinates));
+    let other = coordinates_along(mesh, axes, position);
+    let moved: Vec<usize> = (0..own.len()).map(|i| coordinates[i] - own[i] + other[i]).collect();
+    mesh.position(&moved)
+}
+
+fn slice(mesh: &Mesh, axes: &[Vec<AxisRef>], from: &[usize], to: &[usize], shards: Shards) -> Shards {
+    let strides = strides(from);
+    shards
+        .iter()
+        .enumerate()
+        .map(|(device, block)| {
+            let at: Vec<usize> = axes.iter().map(|a| AxisRef::index_in(mesh, a, &mesh.coordinates(device))).collect();
+            let element = |i: &Vec<usize>| (0..i.len()).map(|d| (at[d] * to[d] + i[d]) * strides[d]).sum::<usize>();
+            indices(to).iter().map(|i| block[element(i)]).collect()
+        })
+        .collect()
+}
+
+fn gather(mesh: &Mesh, axes: &[AxisRef], dim: usize, from: Vec<usize>, shards: Shards) -> (Vec<usize>, Shards) {
+    let mut to = from.clone();
+    to[dim] *= AxisRef::total_size(mesh, axes);
+    let strides = strides(&from);
+    let of_device = |device: usize| {
+        indices(&to)
+            .iter()
+            .map(|i| {
+                let member = with_position(mesh, axes, &mesh.coordinates(device), i[dim] / from[dim]);
+                let at = |d: usize| if d == dim { i[d] % from[d] } else { i[d] };
+                shards[member][(0..i.len()).map(|d| at(d) * strides[d]).sum::<usize>()]
+            })
+            .collect()
+    };
+    let gathered = (0..shards.len()).map(of_device).collect();
+    (to, gathered)
+}
+
+/// By its definition: gather the source dimension, keep the own part of the target dimension.
+fn all_to_all(mesh: &Mesh, axes: &[AxisRef], source: usize, target: usize, from: &[usize], shards: Shards) -> Shards {
+    let (whole, gathered) = gather(mesh, axes, source, from.to_vec(), shards);
+    let mut to = whole.clone();
+    to[target] /= AxisRef::total_size(mesh, axes);
+    let mut lists = vec![vec![]; from.len()];
+    lists[target] = axes.to_vec();
+    slice(mesh, &lists, &whole, &to, gathered)
+}
+
+fn check(from: &Sharding, to: &Sharding, shape: &[usize]) -> u64 {
+    let steps = plan_reshard(from, to, shape, DType::F32);
+    let (mut at, mut held) = (from.clone(), shards(from, shape));
+    for step in &steps {
+        held = run(step, &at, shape, held);
+        at = step.to.clone();
+    }
+    let valid = |held: &Shards| -> Shards {
+        held.iter().zip(&shards(to, shape)).map(|(h, t)| (0..t.len()).map(|i| t[i].and(h[i])).collect()).collect()
+    };
+    assert!(at.same_layout(to), "{from} -> {to}: ends at {at}");
+    assert_eq!(valid(&held), shards(to, shape), "{from} -> {to} of {shape:?}: {steps:#?}");
+    // Starting a step costs something too, so a step less may be worth a few bytes more.
+    let plain = total_bytes(&through_replicated(from, to, shape, DType::F32));
+    assert!(total_bytes(&steps) <= plain + 256, "{from} -> {to}: {steps:#?}");
+    total_bytes(&steps)
+}
+
+fn check_all(sizes: &[usize], extra: impl Fn(&Mesh) -> Vec<AxisRef>, shapes: &[&[usize]]) {
+    let mesh = mesh(sizes);
+    let mut pieces: Vec<AxisRef> = mesh.all_axes().collect();
+    pieces.extend(extra(&mesh));
+    for shape in shapes {
+        let all = layouts(&mesh, &pieces, shape.len());
+        for from in &all {
+            for to in &all {
+                check(from, to, shape);
+            }
+        }
+    }
+}
+
+fn halves(mesh: &Mesh) -> Vec<AxisRef> {
+    let x = AxisIndex::new(0);
+    vec![AxisRef::sub(mesh, x, 1, 2), AxisRef::sub(mesh, x, 2, 2)]
+}
+
+#[test]
+fn every_pair_on_2x2() {
+    check_all(&[2, 2], |_| vec![], &[&[8], &[5], &[8, 8], &[5, 8], &[3, 1]]);
+}
+
+#[test]
+fn every_pair_on_2x2x2() {
+    check_all(&[2, 2, 2], |_| vec![], &[&[8], &[8, 8]]);
+}
+
+#[test]
+fn every_pair_on_4x2_with_halves() {
+    check_all(&[4, 2], halves, &[&[8], &[6], &[8, 8]]);
+}
+
+#[test]
+fn every_pair_on_3x2() {
+    check_all(&[3, 2], |_| vec![], &[&[6], &[7], &[6, 6], &[7, 4], &[0, 4]]);
+}
+
+#[test]
+fn parts_that_contradict_each_other() {
+    let mesh = mesh(&[6]);
+    let part = |size| AxisRef::sub(&mesh, AxisIndex::new(0), 1, size);
+    let layout = |a, b| Sharding::closed(&mesh, vec![a, b]);
+    check(&layout(vec![part(2)], vec![]), &layout(vec![part(3)], vec![]), &[6, 6]);
+    check(&layout(vec![part(2)], vec![]), &layout(vec![], vec![part(3)]), &[6, 6]);
+}
+
+#[test]
+fn known_prices() {
+    let mesh = mesh(&[2, 2]);
+    let axes: Vec<AxisRef> = mesh.all_axes().collect();
+    let (x, y) = (axes[0], axes[1]);
+    let layout = |a: &[AxisRef], b: &[AxisRef]| Sharding::closed(&mesh, vec![a.to_vec(), b.to_vec()]);
+    let tensor = 16 * 16 * 4;
+    // Two all-to-alls where a permutation and an all-to-all would move nearly twice as much.
+    assert_eq!(check(&layout(&[x, y], &[]), &layout(&[], &[y, x]), &[16, 16]), tensor / 4);
+    assert_eq!(check(&layout(&[x], &[]), &layout(&[], &[]), &[16, 16]), tensor / 2);
+    assert_eq!(check(&layout(&[], &[]), &layout(&[x], &[y]), &[16, 16]), 0);
+    // One permutation of whole shards.
+    assert_eq!(check(&layout(&[x], &[]), &layout(&[y], &[]), &[16, 16]), tensor / 2);
+}
