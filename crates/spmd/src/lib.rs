@@ -1,2 +1,8 @@
 //! The partitioner: passes from a global program with shardings to the program of one device.
+pub mod lower;
 pub mod plan;
+mod reason;
+pub mod reshard;
+mod rewrite;
+mod sdy;
+mod strategy;

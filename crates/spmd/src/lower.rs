@@ -1,0 +1,187 @@
+//! One function: calls, named computations and composites give way to their bodies.
+//!
+//! Functions are completed callees first, so that a call copies a body that holds no calls: nothing recurses over the
+//! call graph. What is inlined keeps its locations under the call's (`callsite(callee at caller)`).
+
+use shardwise_base::{Diagnostic, Diagnostics, Loc, LocKind};
+use shardwise_ir::{Body, Builder, Cloner, Func, FuncId, Module, Op, OpView, Region, Value, Visibility};
+
+/// Ops after which inlining stops: calls of calls double the program at each level.
+const MAX_OPS: usize = 4_000_000;
+
+/// Inlines everything into the public functions, and drops the private ones.
+pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
+    let mut lowered: Vec<Option<Func>> = vec![None; module.funcs.len()];
+    for id in callees_first(module) {
+        let func = inline_into(module, &module[id], &lowered)?;
+        lowered[id.index()] = Some(func);
+    }
+    let mut out = module.without_funcs();
+    let main = module.main().map(|f| f.name.clone());
+    let kept = |f: &Func| f.visibility == Visibility::Public || Some(&f.name) == main.as_ref();
+    out.funcs = lowered.into_iter().flatten().filter(kept).collect();
+    Ok(out)
+}
+
+/// Every function after those that it calls.
+fn callees_first(module: &Module) -> Vec<FuncId> {
+    let mut order = vec![];
+    let mut seen = vec![false; module.funcs.len()];
+    for start in 0..module.funcs.len() {
+        // An explicit stack: a chain of calls may be long.
+        let mut stack = vec![(start, false)];
+        while let Some((f, done)) = stack.pop() {
+            if done {
+                order.push(FuncId::new(f));
+            } else if !std::mem::replace(&mut seen[f], true) {
+                stack.push((f, true));
+                stack.extend(callees(module, &module.funcs[f]).into_iter().map(|c| (c.index(), false)));
+            }
+        }
+    }
+    order
+}
+
+fn callees(module: &Module, func: &Func) -> Vec<FuncId> {
+    let body = &func.body;
+    body.walk().into_iter().filter_map(|op| callee(&module.view(body, op))).collect()
+}
+
+/// The function that an op stands for.
+fn callee(view: &OpView<'_>) -> Option<FuncId> {
+    let attr = match view.name() {
+        "func.call" => "callee",
+        "stablehlo.composite" => "decomposition",
+        _ => return None,
+    };
+    view.module.func_id(view.attrs().str(attr)?)
+}
+
+fn inline_into(module: &Module, func: &Func, lowered: &[Option<Func>]) -> Result<Func, Diagnostics> {
+    let mut out = func.without_body();
+    let mut cloner = Cloner::new(&func.body);
+    let mut builder = Builder::new(&mut out.body);
+    cloner.args(func.body.entry(), &mut builder);
+    let mut inliner = Inliner { module, lowered };
+    inliner.ops(&mut cloner, func.body.entry(), &mut builder)?;
+    Ok(out)
+}
+
+struct Inliner<'a> {
+    module: &'a Module,
+    lowered: &'a [Option<Func>],
+}
+
+impl Inliner<'_> {
+    fn ops(&mut self, cloner: &mut Cloner<'_>, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        for &op in &cloner.source[region].ops {
+            self.op(cloner, op, b)?;
+        }
+        Ok(())
+    }
+
+    fn op(&mut self, cloner: &mut Cloner<'_>, op: Op, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let view = self.module.view(cloner.source, op);
+        if b.body.op_count() > MAX_OPS {
+            return Err(too_large(&view).into());
+        }
+        if let Some(func) = callee(&view).and_then(|id| self.lowered[id.index()].as_ref()) {
+            let results = splice(func, &cloner.values(view.operands()), view.loc(), b);
+            replace(cloner, view.results(), &results, b);
+            return Ok(());
+        }
+        if view.name() == "sdy.named_computation" {
+            return self.named_computation(cloner, op, b);
+        }
+        let regions = self.regions(cloner, &view, b)?;
+        cloner.op_with_regions(op, regions, b);
+        Ok(())
+    }
+
+    fn regions(
+        &mut self,
+        cloner: &mut Cloner<'_>,
+        view: &OpView<'_>,
+        b: &mut Builder<'_>,
+    ) -> Result<Vec<Region>, Diagnostics> {
+        let mut regions = vec![];
+        for &from in view.regions() {
+            let region = b.body.add_region();
+            let mut inner = Builder::at(b.body, region, b.loc.clone());
+            cloner.args(from, &mut inner);
+            self.ops(cloner, from, &mut inner)?;
+            regions.push(region);
+        }
+        Ok(regions)
+    }
+
+    fn named_computation(&mut self, cloner: &mut Cloner<'_>, op: Op, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let source = cloner.source;
+        let data = source.op(op);
+        let region = data.regions[0];
+        for (&arg, &operand) in source[region].args.iter().zip(&data.operands) {
+            cloner.set(arg, cloner.get(operand));
+        }
+        let (_, inner) = source[region].ops.split_last().expect("a region ends in a terminator");
+        for &op in inner {
+            self.op(cloner, op, b)?;
+        }
+        let results = cloner.values(source.region_results(region));
+        replace(cloner, &data.results, &results, b);
+        Ok(())
+    }
+}
+
+/// Copies the ops of `func` to the builder's place, and gives what it returns.
+fn splice(func: &Func, args: &[Value], call: &Loc, b: &mut Builder<'_>) -> Vec<Value> {
+    let body = relocated(&func.body, call);
+    let mut cloner = Cloner::new(&body);
+    for (&arg, &value) in body.args().iter().zip(args) {
+        cloner.set(arg, value);
+    }
+    let (_, ops) = body[body.entry()].ops.split_last().expect("a function ends in a return");
+    for &op in ops {
+        cloner.op(op, b);
+    }
+    let results = cloner.values(body.results());
+    for (&v, wanted) in results.iter().zip(&func.result_shardings) {
+        if b.body.sharding(v).is_none() {
+            b.set_sharding(v, wanted.clone());
+        }
+    }
+    results
+}
+
+/// Maps the results of an op that is gone, and keeps what was said of their layout.
+fn replace(cloner: &mut Cloner<'_>, results: &[Value], by: &[Value], b: &mut Builder<'_>) {
+    for (&result, &value) in results.iter().zip(by) {
+        if b.body.sharding(value).is_none() {
+            b.set_sharding(value, cloner.source.sharding(result).cloned());
+        }
+        cloner.set(result, value);
+    }
+}
+
+/// The body with every location under that of a call.
+fn relocated(body: &Body, caller: &Loc) -> Body {
+    let mut body = body.clone();
+    if caller.is_unknown() {
+        return body;
+    }
+    let at = |callee: &Loc| match callee.is_unknown() {
+        true => caller.clone(),
+        false => Loc::new(LocKind::CallSite { callee: callee.clone(), caller: caller.clone() }),
+    };
+    for op in (0..body.op_count()).map(Op::new) {
+        body.op_mut(op).loc = at(&body[op].loc);
+    }
+    for v in (0..body.value_count()).map(Value::new) {
+        body.value_mut(v).loc = at(&body[v].loc);
+    }
+    body
+}
+
+fn too_large(view: &OpView<'_>) -> Diagnostic {
+    Diagnostic::error("lower-size", view.loc(), format!("the program has more than {MAX_OPS} ops once calls are inlined"))
+        .help("write the repetition as a `stablehlo.while`")
+}

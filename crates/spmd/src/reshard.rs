@@ -1,0 +1,586 @@
+//! Makes every op's operands and results agree with its rule.
+//!
+//! For each op, in program order: decide along which factors it runs sharded ([`crate::strategy`]), bring operands to
+//! that layout (`sdy.reshard`), add up what a sharded reduction leaves partial (`sdy.all_reduce`), and bring results to
+//! the layout that propagation gave them. Loops, branches and manual computations agree along their edges. Each op that
+//! this pass inserts carries its [`Reason`], made here, where everything is known.
+
+use crate::plan::{local_bytes, plan_reshard, total_bytes};
+use crate::reason::{self, Facts as ReasonFacts};
+use crate::rewrite::{
+    facts, has_program_regions, is_manual, is_terminator, map_main, open_region, rebuild, sharding_or_replicated,
+};
+use crate::sdy;
+use crate::strategy::{Assignment, Decision, Task, Tensor};
+use shardwise_base::{Alternative, AxisRef, Diagnostic, Diagnostics, Mesh, Reason, ReasonCause, Sharding};
+use shardwise_ir::{Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
+use shardwise_ops::{Combine, Effects, Linear, ReduceKind, RuleFact, Semantics};
+use shardwise_sharding::{FactorKind, Rule};
+use std::sync::Arc;
+
+/// Bytes that could be moved between devices while one byte of local memory is moved, inverted.
+const MEMORY_BYTES_PER_BYTE: u64 = 24;
+
+/// Floating-point operations that are done while one byte is moved between devices.
+const FLOPS_PER_BYTE: f64 = 2000.0;
+
+/// Inserts what it takes for operands and results to agree with each op's rule.
+pub fn reshard(module: &Module) -> Result<Module, Diagnostics> {
+    let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
+    map_main(module, |func| reshard_func(module, func, &mesh))
+}
+
+fn reshard_func(module: &Module, func: &Func, mesh: &Arc<Mesh>) -> Result<Func, Diagnostics> {
+    let mut found = Diagnostics::default();
+    let mut result_shardings = vec![];
+    let mut out = rebuild(func, |cloner, b| {
+        let mut pass = Resharder { module, mesh, cloner, found: &mut found };
+        pass.define_args(func.body.entry(), b);
+        let wanted = func.result_shardings.iter().map(|s| s.as_ref().map(Sharding::canonical)).collect();
+        result_shardings = pass.ops(func.body.entry(), wanted, b);
+    });
+    out.result_shardings = result_shardings;
+    found.or(out)
+}
+
+struct Resharder<'a, 'c, 's> {
+    module: &'a Module,
+    mesh: &'a Arc<Mesh>,
+    cloner: &'c mut Cloner<'s>,
+    found: &'c mut Diagnostics,
+}
+
+/// What is asked of a list of values; `None`: as they are.
+type Wanted = Vec<Option<Sharding>>;
+
+impl<'s> Resharder<'_, '_, 's> {
+    fn define_args(&mut self, region: Region, b: &mut Builder<'_>) {
+        for &old in &self.cloner.source[region].args {
+            let new = self.cloner.get(old);
+            let sharding = sharding_or_replicated(b.body, new, self.mesh);
+            b.set_sharding(new, sharding);
+        }
+    }
+
+    /// The ops of a region, and its terminator with operands as `wanted`. Gives how these lie.
+    fn ops(&mut self, region: Region, wanted: Wanted, b: &mut Builder<'_>) -> Wanted {
+        let source = self.cloner.source;
+        let (&last, ops) = source[region].ops.split_last().expect("a region ends in a terminator");
+        for &op in ops {
+            self.op(op, b);
+        }
+        let view = self.module.view(source, last);
+        debug_assert!(is_terminator(&view));
+        let values = self.edges(&view, "result", view.operands(), &wanted, b);
+        let lie = values.iter().map(|&v| b.body.sharding(v).cloned()).collect();
+        self.clone_with(last, values, vec![], b);
+        lie
+    }
+
+    fn op(&mut self, op: Op, b: &mut Builder<'_>) {
+        let view = self.module.view(self.cloner.source, op);
+        b.loc = view.loc().clone();
+        let facts = facts(&view);
+        if facts.semantics(&view) == Semantics::Identity && !is_manual(&view) {
+            return self.identity(&view, b);
+        }
+        if is_manual(&view) {
+            return self.manual(&view, b);
+        }
+        if has_program_regions(&view) || view.name() == "stablehlo.optimization_barrier" {
+            return self.data_flow(&view, b);
+        }
+        match facts.rule(&view) {
+            RuleFact::Rule(rule) => self.by_rule(&view, &rule, b),
+            RuleFact::None(_) => self.without_rule(&view, b),
+        }
+    }
+
+    /// How a result is to lie.
+    fn wanted(&self, v: Value) -> Option<Sharding> {
+        sharding_or_replicated(self.cloner.source, v, self.mesh)
+    }
+
+    fn all_wanted(&self, values: &[Value]) -> Wanted {
+        values.iter().map(|&v| self.wanted(v)).collect()
+    }
+
+    /// Copies an op with other operands and regions; results get no sharding yet.
+    fn clone_with(&mut self, op: Op, operands: Vec<Value>, regions: Vec<Region>, b: &mut Builder<'_>) -> Vec<Value> {
+        let data = self.cloner.source.op(op);
+        let types: Vec<Type> = data.results.iter().map(|&r| self.cloner.source.ty(r).clone()).collect();
+        let attrs = data.attrs.clone();
+        let new = b.body.add_op(b.region, data.code, operands, attrs, regions, types, data.loc.clone());
+        b.body.op_mut(new).reason = data.reason.clone();
+        b.body[new].results.to_vec()
+    }
+
+    /// Scalar functions (reducers, comparators) as they are.
+    fn scalar_regions(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) -> Vec<Region> {
+        view.regions().iter().map(|&r| self.cloner.region(r, b)).collect()
+    }
+}
+
+/// Values that flow along edges.
+impl Resharder<'_, '_, '_> {
+    /// The new values of `old`, brought to what is wanted of them.
+    fn edges(
+        &mut self,
+        consumer: &OpView<'_>,
+        what: &str,
+        old: &[Value],
+        wanted: &Wanted,
+        b: &mut Builder<'_>,
+    ) -> Vec<Value> {
+        let mut out = vec![];
+        for (i, &v) in old.iter().enumerate() {
+            let value = self.cloner.get(v);
+            let label = format!("{what} {i}");
+            out.push(match wanted.get(i).and_then(Option::as_ref) {
+                Some(to) if b.body.ty(value).as_tensor().is_some() => self.edge(consumer, &label, value, to, b),
+                _ => value,
+            });
+        }
+        out
+    }
+
+    fn edge(&mut self, consumer: &OpView<'_>, what: &str, v: Value, to: &Sharding, b: &mut Builder<'_>) -> Value {
+        let from = self.current(v, b);
+        let bytes = reshard_bytes(&from, to, v, b);
+        self.bring(v, to, |_| reason::edge(consumer, what, &from, to, bytes), b)
+    }
+
+    /// A constraint, a reshard of the program, a barrier: the operand in the layout of the result.
+    fn identity(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
+        for (&result, &operand) in view.results().iter().zip(view.operands()) {
+            let wanted = vec![self.wanted(result)];
+            let value = self.edges(view, "result", &[operand], &wanted, b)[0];
+            self.cloner.set(result, value);
+        }
+    }
+
+    /// Loops, branches, barriers: what enters, is carried and leaves lies as the results do.
+    fn data_flow(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
+        let wanted = self.all_wanted(view.results());
+        let carries = |count: usize| count == wanted.len();
+        let as_is = |values: &[Value]| vec![None; values.len()];
+        let operand_wanted = if carries(view.operands().len()) { wanted.clone() } else { as_is(view.operands()) };
+        let operands = self.edges(view, "operand", view.operands(), &operand_wanted, b);
+        let mut regions = vec![];
+        for &region in view.regions() {
+            let types = region_arg_types(view, region);
+            let (new, args) = open_region(b.body, &types, &b.loc);
+            self.define(region, &args, &wanted, b);
+            let returned = view.body.region_results(region);
+            let region_wanted = if carries(returned.len()) && !is_condition(view, region) {
+                wanted.clone()
+            } else {
+                returned.iter().map(|&v| self.replicated(view.body.ty(v))).collect()
+            };
+            self.ops(region, region_wanted, &mut Builder::at(b.body, new, b.loc.clone()));
+            regions.push(new);
+        }
+        let results = self.clone_with(view.op, operands, regions, b);
+        self.finish(view, &results, &wanted, b);
+    }
+
+    /// Names the arguments of a region of the new body.
+    fn define(&mut self, region: Region, args: &[Value], lie: &Wanted, b: &mut Builder<'_>) {
+        for (i, (&old, &new)) in self.cloner.source[region].args.iter().zip(args).enumerate() {
+            self.cloner.carry(old, new, b);
+            b.set_sharding(new, lie.get(i).cloned().flatten());
+        }
+    }
+
+    fn finish(&mut self, view: &OpView<'_>, results: &[Value], lie: &Wanted, b: &mut Builder<'_>) {
+        for (i, (&old, &new)) in view.results().iter().zip(results).enumerate() {
+            self.cloner.carry(old, new, b);
+            b.set_sharding(new, lie[i].clone());
+        }
+    }
+
+    fn manual(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
+        let ins: Wanted = sdy::shardings(view, "in_shardings").iter().map(|s| Some(s.canonical())).collect();
+        let outs: Wanted = sdy::shardings(view, "out_shardings").iter().map(|s| Some(s.canonical())).collect();
+        let manual = sdy::manual_axes(view);
+        let operands = self.edges(view, "operand", view.operands(), &ins, b);
+        let region = view.regions()[0];
+        let (new, args) = open_region(b.body, &region_arg_types(view, region), &b.loc);
+        let inside = |list: &Wanted| list.iter().map(|s| s.as_ref().map(|s| without_axes(s, &manual))).collect();
+        self.define(region, &args, &inside(&ins), b);
+        self.ops(region, inside(&outs), &mut Builder::at(b.body, new, b.loc.clone()));
+        let results = self.clone_with(view.op, operands, vec![new], b);
+        self.finish(view, &results, &outs, b);
+    }
+
+    fn replicated(&self, ty: &Type) -> Option<Sharding> {
+        ty.as_tensor().map(|t| Sharding::replicated(self.mesh, t.rank()))
+    }
+}
+
+/// Ops with and without a rule.
+impl Resharder<'_, '_, '_> {
+    /// Everything whole, but for ops that make their results out of nothing: these make them where they are wanted.
+    fn without_rule(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
+        let whole: Wanted = view.operands().iter().map(|&v| self.replicated(view.body.ty(v))).collect();
+        let operands = self.edges(view, "operand", view.operands(), &whole, b);
+        let regions = self.scalar_regions(view, b);
+        let results = self.clone_with(view.op, operands, regions, b);
+        let is_source = view.operands().is_empty() && facts(view).effects(view) == Effects::Pure;
+        for (&old, &new) in view.results().iter().zip(&results) {
+            let wanted = self.wanted(old);
+            self.cloner.carry(old, new, b);
+            if is_source {
+                b.set_sharding(new, wanted);
+                continue;
+            }
+            b.set_sharding(new, self.replicated(view.body.ty(old)));
+            if let Some(to) = wanted {
+                let value = self.edge(view, "result", new, &to, b);
+                self.cloner.set(old, value);
+            }
+        }
+    }
+
+    fn by_rule(&mut self, view: &OpView<'_>, rule: &Rule, b: &mut Builder<'_>) {
+        let kept = self.kept_unreduced(view, b);
+        let operands: Vec<Value> =
+            view.operands().iter().map(|&v| self.reduced(view, self.cloner.get(v), &kept, b)).collect();
+        let task = self.task(view, rule, &operands, b);
+        let decision = task.decide();
+        let axes = &decision.chosen.axes;
+        let mut placed = vec![];
+        for (i, &v) in operands.iter().enumerate() {
+            placed.push(match &task.tensors[i] {
+                Some(t) => {
+                    let own = unreduced_as(task.sharding(t.mapping, axes), b.body.sharding(v));
+                    let why = |bytes| operand_reason(view, &task, &decision, i, bytes);
+                    self.bring(v, &own, why, b)
+                }
+                None => v,
+            });
+        }
+        let regions = self.scalar_regions(view, b);
+        let results = self.clone_with(view.op, placed, regions, b);
+        for (i, &new) in results.iter().enumerate() {
+            self.result(view, &task, &decision, i, new, &kept, b);
+        }
+    }
+
+    fn task<'t>(&self, view: &OpView<'t>, rule: &'t Rule, operands: &[Value], b: &Builder<'_>) -> Task<'t>
+    where
+        Self: 't,
+    {
+        let facts = facts(view);
+        let tensor = |i: usize, ty: &'t Type, sharding: Option<Sharding>| {
+            let t = ty.as_tensor()?;
+            let mapping = rule.mapping(i);
+            (mapping.rank() == t.rank()).then_some(())?;
+            Some(Tensor { mapping, sharding: sharding?, shape: &t.shape, dtype: t.dtype })
+        };
+        let count = operands.len();
+        let operands = operands.iter().enumerate().map(|(i, &v)| {
+            tensor(i, view.operand_type(i), sharding_or_replicated(b.body, v, self.mesh))
+        });
+        let results =
+            (0..view.results().len()).map(|i| tensor(count + i, view.result_type(i), self.wanted(view.result(i))));
+        let cost = facts.cost(view);
+        let work = cost.flops / FLOPS_PER_BYTE;
+        let neutrals = (0..count).all(|i| !has_reduction(rule, i) || facts.neutral(view, i).is_some());
+        // Leaked into `'t` nowhere: the mesh is the module's own.
+        Task {
+            mesh: view.module.main_mesh().expect("there is a mesh"),
+            rule,
+            tensors: operands.chain(results).collect(),
+            operand_count: count,
+            can_reduce: matches!(facts.combine(view), Combine::With(_)),
+            can_pad_reduction: neutrals,
+            work_bytes: work as u64 + (cost.bytes_read + cost.bytes_written) / MEMORY_BYTES_PER_BYTE,
+        }
+    }
+
+    /// Adds up what is partial, and brings the result to where it is wanted.
+    #[expect(clippy::too_many_arguments, reason = "one step of `by_rule`")]
+    fn result(
+        &mut self,
+        view: &OpView<'_>,
+        task: &Task<'_>,
+        decision: &Decision,
+        index: usize,
+        new: Value,
+        kept: &[AxisRef],
+        b: &mut Builder<'_>,
+    ) {
+        let old = view.result(index);
+        self.cloner.carry(old, new, b);
+        let Some(tensor) = &task.tensors[task.operand_count + index] else {
+            b.set_sharding(new, self.replicated(view.body.ty(old)));
+            return;
+        };
+        let own = task.sharding(tensor.mapping, &decision.chosen.axes);
+        let partial = task.reduction_axes(&decision.chosen.axes);
+        let unreduced = AxisRef::union(self.mesh, partial.iter().chain(kept).copied());
+        b.set_sharding(new, Some(Sharding { unreduced, ..own }));
+        let summed: Vec<AxisRef> =
+            partial.iter().flat_map(|a| a.minus(self.mesh, &tensor.sharding.unreduced)).collect();
+        let mut value = new;
+        if !summed.is_empty() {
+            let Combine::With(kind) = facts(view).combine(view) else { unreachable!("no reduction factor is split") };
+            let reason = reduction_reason(view, task, decision, &summed, new, b);
+            value = self.all_reduce(value, &summed, kind, reason, b);
+        }
+        let from = self.current(value, b);
+        let why = |bytes| result_reason(view, &from, &tensor.sharding, decision, index, bytes);
+        let value = self.bring(value, &tensor.sharding, why, b);
+        self.cloner.set(old, value);
+    }
+}
+
+/// Values that are sums still to be taken, and layouts.
+impl Resharder<'_, '_, '_> {
+    fn current(&self, v: Value, b: &Builder<'_>) -> Sharding {
+        sharding_or_replicated(b.body, v, self.mesh).expect("only tensors are laid out")
+    }
+
+    /// Axes over which the op may work on partial sums: where it is linear, and its results ask for them.
+    fn kept_unreduced(&self, view: &OpView<'_>, b: &Builder<'_>) -> Vec<AxisRef> {
+        let of = |v: Value| sharding_or_replicated(b.body, v, self.mesh).map_or(vec![], |s| s.unreduced);
+        let given: Vec<Vec<AxisRef>> = view.operands().iter().map(|&v| of(self.cloner.get(v))).collect();
+        if given.iter().all(Vec::is_empty) {
+            return vec![];
+        }
+        let linear = facts(view).linear(view);
+        let asked = |a: &AxisRef| view.results().iter().all(|&r| self.wanted(r).is_some_and(|s| s.unreduced.contains(a)));
+        let holders = |a: &AxisRef| (0..given.len()).filter(|&i| given[i].contains(a)).collect::<Vec<_>>();
+        let allowed = |a: &AxisRef| match linear {
+            Linear::No => false,
+            Linear::Jointly => holders(a).len() == given.len(),
+            Linear::Each => holders(a).len() == 1,
+            Linear::In(mask) => holders(a) == (0..given.len()).filter(|i| mask >> i & 1 == 1).collect::<Vec<_>>(),
+        };
+        let all = AxisRef::union(self.mesh, given.iter().flatten().copied());
+        all.into_iter().filter(|a| asked(a) && allowed(a)).collect()
+    }
+
+    /// The value with all sums taken but those over `kept`.
+    fn reduced(&mut self, view: &OpView<'_>, v: Value, kept: &[AxisRef], b: &mut Builder<'_>) -> Value {
+        let Some(sharding) = sharding_or_replicated(b.body, v, self.mesh) else { return v };
+        let open: Vec<AxisRef> = sharding.unreduced.iter().flat_map(|a| a.minus(self.mesh, kept)).collect();
+        if open.is_empty() {
+            return v;
+        }
+        let reason = Arc::new(unreduced_reason(view, &sharding, &open, all_reduce_bytes(&sharding, &open, v, b)));
+        self.all_reduce(v, &open, ReduceKind::Add, reason, b)
+    }
+
+    fn all_reduce(
+        &mut self,
+        v: Value,
+        axes: &[AxisRef],
+        kind: ReduceKind,
+        reason: Arc<Reason>,
+        b: &mut Builder<'_>,
+    ) -> Value {
+        let from = self.current(v, b);
+        let unreduced = from.unreduced.iter().flat_map(|a| a.minus(self.mesh, axes)).collect();
+        sdy::all_reduce(v, axes, kind, &Sharding { unreduced, ..from }, &reason, b)
+    }
+
+    /// The value laid out as `to`; `why` is asked only if something must be done.
+    fn bring(&mut self, v: Value, to: &Sharding, why: impl FnOnce(u64) -> Reason, b: &mut Builder<'_>) -> Value {
+        let from = self.current(v, b);
+        if from.same_layout(to) {
+            return v;
+        }
+        if to.unreduced.iter().any(|a| !from.unreduced.contains(a)) {
+            self.found.push(cannot_unreduce(&b.loc, &from, to));
+            return v;
+        }
+        let open: Vec<AxisRef> = from.unreduced.iter().flat_map(|a| a.minus(self.mesh, &to.unreduced)).collect();
+        let bytes = reshard_bytes(&from, to, v, b) + all_reduce_bytes(&from, &open, v, b);
+        let reason = Arc::new(why(bytes));
+        let mut value = v;
+        if !open.is_empty() {
+            value = self.all_reduce(v, &open, ReduceKind::Add, reason.clone(), b);
+        }
+        if self.current(value, b).same_layout(to) { value } else { sdy::reshard(value, to, &reason, b) }
+    }
+}
+
+fn region_arg_types(view: &OpView<'_>, region: Region) -> Vec<Type> {
+    view.body[region].args.iter().map(|&v| view.body.ty(v).clone()).collect()
+}
+
+/// The first region of a loop gives a scalar, however many values the loop carries.
+fn is_condition(view: &OpView<'_>, region: Region) -> bool {
+    view.name() == "stablehlo.while" && view.regions()[0] == region
+}
+
+fn has_reduction(rule: &Rule, operand: usize) -> bool {
+    rule.operands[operand].factors().any(|f| rule.kind(f) == FactorKind::Reduction)
+}
+
+/// The layout, with the sums still to be taken of a value that lies like `like`.
+fn unreduced_as(layout: Sharding, like: Option<&Sharding>) -> Sharding {
+    Sharding { unreduced: like.map_or(vec![], |s| s.unreduced.clone()), ..layout }
+}
+
+/// What is left of a layout inside a computation that is manual over `axes`.
+pub(crate) fn without_axes(sharding: &Sharding, axes: &[AxisRef]) -> Sharding {
+    let rest = |list: &[AxisRef]| list.iter().flat_map(|a| a.minus(&sharding.mesh, axes)).collect::<Vec<_>>();
+    let dims = sharding.dims.iter().map(|d| rest(&d.axes)).collect();
+    Sharding { unreduced: rest(&sharding.unreduced), ..Sharding::closed(&sharding.mesh, dims) }
+}
+
+fn reshard_bytes(from: &Sharding, to: &Sharding, v: Value, b: &Builder<'_>) -> u64 {
+    let ty = b.body.ty(v).as_tensor().expect("only tensors are laid out");
+    total_bytes(&plan_reshard(from, to, &ty.shape, ty.dtype))
+}
+
+/// Each device sends and receives its shard but for its own part, twice: to sum it, and to spread the sum.
+fn all_reduce_bytes(from: &Sharding, axes: &[AxisRef], v: Value, b: &Builder<'_>) -> u64 {
+    let ty = b.body.ty(v).as_tensor().expect("only tensors are laid out");
+    let n = AxisRef::total_size(&from.mesh, axes) as u64;
+    let local = local_bytes(from, &ty.shape, ty.dtype);
+    2 * (local - local / n)
+}
+
+/// The other way, in words and bytes.
+fn alternative(task: &Task<'_>, rejected: Option<&Assignment>) -> Option<Alternative> {
+    let rejected = rejected?;
+    let split: Vec<String> = task
+        .rule
+        .all_factors()
+        .filter(|f| !rejected.axes[f.index()].is_empty())
+        .map(|f| format!("{f} over {}", reason::axes(task.mesh, &rejected.axes[f.index()])))
+        .collect();
+    let what = if split.is_empty() { "the whole op on each device".into() } else { format!("split {}", split.join(", ")) };
+    Some(Alternative { what: what.into(), bytes_received: rejected.bytes_received })
+}
+
+fn tensor_name(task: &Task<'_>, index: usize) -> String {
+    match index.checked_sub(task.operand_count) {
+        None => format!("operand {index}"),
+        Some(i) => format!("result {i}"),
+    }
+}
+
+fn operand_reason(view: &OpView<'_>, task: &Task<'_>, decision: &Decision, index: usize, bytes: u64) -> Reason {
+    let tensor = task.tensors[index].as_ref().expect("a tensor was resharded");
+    let axes = &decision.chosen.axes;
+    let own = task.sharding(tensor.mapping, axes);
+    let differs = tensor.mapping.dims.iter().enumerate().find(|(d, _)| own.dims[*d].axes != tensor.sharding.dims[*d].axes);
+    let factor = differs.map(|(_, factors)| factors.iter().map(ToString::to_string).collect::<String>()).unwrap_or_default();
+    let kind = differs.and_then(|(_, f)| f.first()).map(|&f| task.rule.kind(f));
+    let won = winner(task, decision, index);
+    let short = reason::short(view.name());
+    let text = match kind {
+        Some(FactorKind::NeedReplication | FactorKind::Permutation) => {
+            format!("`{short}` needs all of factor {factor} on each device, and operand {index} is {}", reason::dims(&tensor.sharding))
+        }
+        _ => format!("`{short}` runs as {won} lies, and operand {index} is {}", reason::dims(&tensor.sharding)),
+    };
+    ReasonFacts {
+        cause: ReasonCause::Operand { index },
+        consumer: view,
+        factor,
+        won,
+        lost: format!("operand {index} {}", reason::dims(&tensor.sharding)),
+        alternative: alternative(task, decision.rejected.as_ref()),
+        bytes_received: bytes,
+        text,
+    }
+    .into_reason()
+}
+
+/// The tensor whose layout stands: the leader, if it is not the loser itself.
+fn winner(task: &Task<'_>, decision: &Decision, loser: usize) -> String {
+    let keeps = |i: &usize| {
+        let Some(t) = &task.tensors[*i] else { return false };
+        *i != loser && !t.shape.is_empty() && task.sharding(t.mapping, &decision.chosen.axes).same_layout(&t.sharding)
+    };
+    let leader = Some(decision.chosen.leader).filter(keeps);
+    let index = leader.or_else(|| (0..task.tensors.len()).find(keeps));
+    match index.and_then(|i| Some((i, task.tensors[i].as_ref()?))) {
+        Some((i, t)) => format!("{} {}", tensor_name(task, i), reason::dims(&t.sharding)),
+        None => "no tensor".into(),
+    }
+}
+
+fn result_reason(
+    view: &OpView<'_>,
+    from: &Sharding,
+    to: &Sharding,
+    _decision: &Decision,
+    index: usize,
+    bytes: u64,
+) -> Reason {
+    let text = format!(
+        "result {index} of `{}` is computed as {} and wanted as {}",
+        reason::short(view.name()),
+        reason::dims(from),
+        reason::dims(to)
+    );
+    ReasonFacts {
+        cause: ReasonCause::Result,
+        consumer: view,
+        factor: String::new(),
+        won: format!("result {index} {}", reason::dims(to)),
+        lost: reason::dims(from),
+        alternative: None,
+        bytes_received: bytes,
+        text,
+    }
+    .into_reason()
+}
+
+fn reduction_reason(
+    view: &OpView<'_>,
+    task: &Task<'_>,
+    decision: &Decision,
+    summed: &[AxisRef],
+    v: Value,
+    b: &Builder<'_>,
+) -> Arc<Reason> {
+    let rule = task.rule;
+    let is_split = |f: &shardwise_sharding::Factor| {
+        rule.kind(*f) == FactorKind::Reduction && !decision.chosen.axes[f.index()].is_empty()
+    };
+    let factor: Vec<String> = rule.all_factors().filter(is_split).map(|f| f.to_string()).collect();
+    let factor = factor.join(",");
+    let sharding = b.body.sharding(v).expect("set just now");
+    let axes = reason::axes(task.mesh, summed);
+    let reason = ReasonFacts {
+        cause: ReasonCause::Reduction,
+        consumer: view,
+        won: format!("factor {factor} over {axes}"),
+        lost: String::new(),
+        alternative: alternative(task, decision.rejected.as_ref()),
+        bytes_received: all_reduce_bytes(sharding, summed, v, b),
+        text: format!("`{}` reduces factor {factor}, which is split over {axes}: partial results are combined", reason::short(view.name())),
+        factor,
+    };
+    Arc::new(reason.into_reason())
+}
+
+fn unreduced_reason(view: &OpView<'_>, from: &Sharding, open: &[AxisRef], bytes: u64) -> Reason {
+    let axes = reason::axes(&from.mesh, open);
+    ReasonFacts {
+        cause: ReasonCause::Reduction,
+        consumer: view,
+        factor: String::new(),
+        won: String::new(),
+        lost: format!("unreduced {axes}"),
+        alternative: None,
+        bytes_received: bytes,
+        text: format!("`{}` needs the sum over {axes} that its operand leaves open", reason::short(view.name())),
+    }
+    .into_reason()
+}
+
+fn cannot_unreduce(loc: &shardwise_base::Loc, from: &Sharding, to: &Sharding) -> Diagnostic {
+    Diagnostic::error("reshard-unreduced", loc, "a complete value cannot be turned into partial sums here")
+        .facts(format!("value: {from}, wanted: {to}"))
+        .mesh(&from.mesh)
+        .help("ask for `unreduced` only of the results of ops that contract or reduce over these axes")
+}

@@ -1,0 +1,71 @@
+//! What all passes share: a new body for each function, and a few words about ops.
+
+use shardwise_base::{Diagnostics, Loc, Mesh, Sharding};
+use shardwise_ir::{Body, Builder, Cloner, Func, Module, OpCode, OpTable, OpView, Region, Type, Value};
+use shardwise_ops::{DataFlow, Facts, OPS, Opcode};
+use std::sync::Arc;
+
+/// The code of the op named so. Panics if the table has none.
+pub(crate) fn code(name: &str) -> OpCode {
+    OPS.find(name).unwrap_or_else(|| panic!("the op table has no `{name}`"))
+}
+
+pub(crate) fn facts(view: &OpView<'_>) -> &'static dyn Facts {
+    Opcode::of_view(view).facts()
+}
+
+/// The functions that run: those that composites refer to keep their global types and are left alone.
+pub(crate) fn runs(module: &Module, func: &Func) -> bool {
+    module.main().is_some_and(|main| main.name == func.name)
+}
+
+/// The same module, with `f` applied to the function that runs.
+pub(crate) fn map_main(
+    module: &Module,
+    mut f: impl FnMut(&Func) -> Result<Func, Diagnostics>,
+) -> Result<Module, Diagnostics> {
+    let mut out = module.without_funcs();
+    for func in &module.funcs {
+        out.funcs.push(if runs(module, func) { f(func)? } else { func.clone() });
+    }
+    Ok(out)
+}
+
+/// Rebuilds a function: `f` gets a cloner of the old body and a builder at the entry of the new one, whose arguments
+/// are there already.
+pub(crate) fn rebuild(func: &Func, f: impl FnOnce(&mut Cloner<'_>, &mut Builder<'_>)) -> Func {
+    let mut out = func.without_body();
+    let mut cloner = Cloner::new(&func.body);
+    let mut builder = Builder::new(&mut out.body);
+    cloner.args(func.body.entry(), &mut builder);
+    f(&mut cloner, &mut builder);
+    out
+}
+
+/// Whether the op's regions hold parts of the program (loops, branches, manual computations), and not scalar functions.
+pub(crate) fn has_program_regions(view: &OpView<'_>) -> bool {
+    !view.regions().is_empty()
+        && (matches!(facts(view).data_flow(view), DataFlow::Edges(_)) || is_manual(view) || view.name() == "stablehlo.if")
+}
+
+pub(crate) fn is_manual(view: &OpView<'_>) -> bool {
+    view.name() == "sdy.manual_computation"
+}
+
+pub(crate) fn is_terminator(view: &OpView<'_>) -> bool {
+    view.module.table.def(view.data().code).is_terminator()
+}
+
+/// A region of the new body with arguments of these types.
+pub(crate) fn open_region(body: &mut Body, types: &[Type], loc: &Loc) -> (Region, Vec<Value>) {
+    let region = body.add_region();
+    let args = types.iter().map(|ty| body.add_arg(region, ty.clone(), loc.clone())).collect();
+    (region, args)
+}
+
+/// The sharding of a tensor on `mesh`; replicated where nothing is said, and on a mesh of one device.
+pub(crate) fn sharding_or_replicated(body: &Body, v: Value, mesh: &Arc<Mesh>) -> Option<Sharding> {
+    let rank = body.ty(v).as_tensor()?.rank();
+    let given = body.sharding(v).filter(|s| !s.mesh.is_maximal() && s.rank() == rank);
+    Some(given.map_or_else(|| Sharding::replicated(mesh, rank), Sharding::canonical))
+}
