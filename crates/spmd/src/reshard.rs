@@ -200,8 +200,8 @@ impl Resharder<'_, '_, '_> {
     }
 
     fn manual(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
-        let ins: Wanted = sdy::shardings(view, "in_shardings").iter().map(|s| Some(s.canonical())).collect();
-        let outs: Wanted = sdy::shardings(view, "out_shardings").iter().map(|s| Some(s.canonical())).collect();
+        let ins: Wanted = sdy::in_shardings(view).iter().map(|s| Some(s.canonical())).collect();
+        let outs = self.all_wanted(view.results());
         let manual = sdy::manual_axes(view);
         let operands = self.edges(view, "operand", view.operands(), &ins, b);
         let region = view.regions()[0];

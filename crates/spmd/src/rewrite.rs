@@ -69,3 +69,53 @@ pub(crate) fn sharding_or_replicated(body: &Body, v: Value, mesh: &Arc<Mesh>) ->
     let given = body.sharding(v).filter(|s| !s.mesh.is_maximal() && s.rank() == rank);
     Some(given.map_or_else(|| Sharding::replicated(mesh, rank), Sharding::canonical))
 }
+
+/// A pass that replaces some ops and copies the others.
+pub(crate) trait Rewrite<'s> {
+    /// Rewrites one op and names what its results became; `false`: it is to be copied, its regions rewritten.
+    fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool;
+}
+
+/// The function with every op seen by `pass`, in program order.
+pub(crate) fn rewrite_func<'s>(module: &'s Module, func: &'s Func, pass: &mut impl Rewrite<'s>) -> Func {
+    let mut out = func.without_body();
+    let mut cloner = Cloner::new(&func.body);
+    let mut builder = Builder::new(&mut out.body);
+    cloner.args(func.body.entry(), &mut builder);
+    rewrite_ops(module, func.body.entry(), pass, &mut cloner, &mut builder);
+    out
+}
+
+/// The ops of a region, to the builder's place.
+pub(crate) fn rewrite_ops<'s>(
+    module: &'s Module,
+    region: Region,
+    pass: &mut impl Rewrite<'s>,
+    cloner: &mut Cloner<'s>,
+    b: &mut Builder<'_>,
+) {
+    let source = cloner.source;
+    for &op in &source[region].ops {
+        let view = module.view(source, op);
+        b.loc = view.loc().clone();
+        if pass.rewrite(&view, cloner, b) {
+            continue;
+        }
+        let regions = view.regions().iter().map(|&r| rewrite_region(module, r, pass, cloner, b)).collect();
+        cloner.op_with_regions(op, regions, b);
+    }
+}
+
+fn rewrite_region<'s>(
+    module: &'s Module,
+    from: Region,
+    pass: &mut impl Rewrite<'s>,
+    cloner: &mut Cloner<'s>,
+    b: &mut Builder<'_>,
+) -> Region {
+    let region = b.body.add_region();
+    let mut inner = Builder::at(b.body, region, b.loc.clone());
+    cloner.args(from, &mut inner);
+    rewrite_ops(module, from, pass, cloner, &mut inner);
+    region
+}

@@ -7,22 +7,9 @@ use shardwise_ir::{Attr, Attrs, Builder, OpView, Value};
 use shardwise_ops::ReduceKind;
 use std::sync::Arc;
 
-/// An op with the sharded type of `v` but another layout, and a reason.
-fn collective(name: &str, v: Value, attrs: Attrs, to: &Sharding, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
+/// An op with the type of `v` and another layout, which stands on the result alone, and a reason.
+fn moved(name: &str, v: Value, attrs: Attrs, to: &Sharding, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
     let ty = b.body.ty(v).clone();
-    let attrs = attrs.with("out_sharding", Attr::Sharding(to.clone()));
-    finish(name, v, attrs, ty, to, reason, b)
-}
-
-fn finish(
-    name: &str,
-    v: Value,
-    attrs: Attrs,
-    ty: shardwise_ir::Type,
-    to: &Sharding,
-    reason: &Arc<Reason>,
-    b: &mut Builder<'_>,
-) -> Value {
     let op = b.op(code(name), [v], attrs, [ty]);
     b.set_reason(op, reason.clone());
     let result = b.body[op].results[0];
@@ -31,9 +18,7 @@ fn finish(
 }
 
 pub(crate) fn reshard(v: Value, to: &Sharding, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
-    let ty = b.body.ty(v).clone();
-    let attrs = Attrs::new().with("sharding", Attr::Sharding(to.clone()));
-    finish("sdy.reshard", v, attrs, ty, to, reason, b)
+    moved("sdy.reshard", v, Attrs::new(), to, reason, b)
 }
 
 pub(crate) fn all_reduce(
@@ -45,7 +30,7 @@ pub(crate) fn all_reduce(
     b: &mut Builder<'_>,
 ) -> Value {
     let attrs = Attrs::new().with("reduction_axes", axes_attr(&to.mesh, axes));
-    collective("sdy.all_reduce", v, with_kind(attrs, kind), to, reason, b)
+    moved("sdy.all_reduce", v, with_kind(attrs, kind), to, reason, b)
 }
 
 pub(crate) fn reduce_scatter(
@@ -57,7 +42,7 @@ pub(crate) fn reduce_scatter(
     b: &mut Builder<'_>,
 ) -> Value {
     let attrs = Attrs::new().with("reduce_scatter_axes", per_dim(&to.mesh, axes));
-    collective("sdy.reduce_scatter", v, with_kind(attrs, kind), to, reason, b)
+    moved("sdy.reduce_scatter", v, with_kind(attrs, kind), to, reason, b)
 }
 
 /// One step of a plan.
@@ -71,7 +56,7 @@ pub(crate) fn step(v: Value, step: &Step, reason: &Arc<Reason>, b: &mut Builder<
         }
         StepKind::CollectivePermute => ("sdy.collective_permute", Attrs::new()),
     };
-    collective(name, v, attrs, &step.to, reason, b)
+    moved(name, v, attrs, &step.to, reason, b)
 }
 
 fn all_to_all_params(mesh: &Arc<Mesh>, axes: &[AxisRef], source: usize, target: usize) -> Attr {
@@ -79,7 +64,7 @@ fn all_to_all_params(mesh: &Arc<Mesh>, axes: &[AxisRef], source: usize, target: 
         .with("axes", axes_attr(mesh, axes))
         .with("src_dim", Attr::int(source as i64))
         .with("tgt_dim", Attr::int(target as i64));
-    Attr::Array(vec![Attr::Dict(fields)])
+    Attr::Array(vec![Attr::Record { name: "sdy.all_to_all_param".into(), fields }])
 }
 
 pub(crate) fn axes_attr(mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Attr {
@@ -91,26 +76,15 @@ fn per_dim(mesh: &Arc<Mesh>, axes: &[Vec<AxisRef>]) -> Attr {
 }
 
 fn with_kind(attrs: Attrs, kind: ReduceKind) -> Attrs {
-    if kind == ReduceKind::Add { attrs } else { attrs.with("reduction_kind", Attr::str(kind_name(kind))) }
-}
-
-/// As `sdy.all_reduce` writes it.
-pub(crate) fn kind_name(kind: ReduceKind) -> &'static str {
-    match kind {
-        ReduceKind::Add => "sum",
-        ReduceKind::Mul => "prod",
-        ReduceKind::Max => "max",
-        ReduceKind::Min => "min",
-        ReduceKind::And => "and",
-        ReduceKind::Or => "or",
+    if kind == ReduceKind::Add {
+        return attrs;
     }
+    attrs.with("reduction_op", Attr::Enum { dialect: "sdy".into(), kind: "reduction_op".into(), value: kind.name().into() })
 }
 
 /// How an `sdy` reduction combines.
 pub(crate) fn reduce_kind(view: &OpView<'_>) -> ReduceKind {
-    use ReduceKind::*;
-    let name = view.attrs().str("reduction_kind").unwrap_or("sum");
-    [Add, Mul, Max, Min, And, Or].into_iter().find(|&k| kind_name(k) == name).unwrap_or(Add)
+    view.attrs().str("reduction_op").and_then(ReduceKind::parse).unwrap_or(ReduceKind::Add)
 }
 
 /// The axes that an `sdy.all_reduce` sums over.
@@ -119,7 +93,7 @@ pub(crate) fn reduction_axes(view: &OpView<'_>) -> Vec<AxisRef> {
 }
 
 /// The axes for each dimension that a gather, slice or scatter moves.
-pub(crate) fn axes_per_dim(view: &OpView<'_>) -> Option<(&Arc<Mesh>, &[Vec<AxisRef>])> {
+pub(crate) fn axes_per_dim<'a>(view: &OpView<'a>) -> Option<(&'a Arc<Mesh>, &'a [Vec<AxisRef>])> {
     ["gathering_axes", "slicing_axes", "reduce_scatter_axes"].iter().find_map(|name| match view.attr(name) {
         Some(Attr::AxesPerDim { mesh, dims }) => Some((mesh, &dims[..])),
         _ => None,
@@ -137,9 +111,9 @@ pub(crate) fn all_to_all_moves(view: &OpView<'_>) -> Vec<(Vec<AxisRef>, usize, u
     items.iter().filter_map(read).collect()
 }
 
-/// The shardings of a list attribute (`in_shardings`, `out_shardings`).
-pub(crate) fn shardings<'a>(view: &OpView<'a>, name: &str) -> &'a [Sharding] {
-    match view.attr(name) {
+/// How the operands of a manual computation enter it.
+pub(crate) fn in_shardings<'a>(view: &OpView<'a>) -> &'a [Sharding] {
+    match view.attr("in_shardings") {
         Some(Attr::Shardings(list)) => list,
         _ => &[],
     }

@@ -133,3 +133,9 @@ pub fn padded_size(n: usize, shard_count: usize) -> usize {
 fn is_local(n: usize, a: usize, b: usize) -> bool {
     a == 1 || b == 1 || padded_size(n, a) == padded_size(n, b)
 }
+
+/// Whether a step between the two layouts moves whole blocks in every dimension.
+pub(crate) fn is_local_between(a: &Sharding, b: &Sharding, shape: &[usize]) -> bool {
+    let counts = a.shard_counts().into_iter().zip(b.shard_counts());
+    counts.zip(shape).all(|((a, b), &n)| is_local(n, a, b))
+}

@@ -1,0 +1,162 @@
+//! Turns each `sdy.reshard` into its cheapest sequence of collectives ([`crate::plan`]).
+//!
+//! A sum that is only read by a reshard that splits it over the axes it was summed over becomes an
+//! `sdy.reduce_scatter`: half the bytes, or fewer.
+
+use crate::plan::{self, Step, StepKind};
+use crate::rewrite::{Rewrite, map_main, rewrite_func};
+use crate::sdy;
+use shardwise_base::{AxisRef, Diagnostics, Reason, ReasonCause, Sharding};
+use shardwise_ir::{Builder, Cloner, Module, Op, OpView, Uses, Value};
+use shardwise_ops::Opcode;
+use std::sync::Arc;
+
+/// Leaves no `sdy.reshard`.
+pub fn collectives(module: &Module) -> Result<Module, Diagnostics> {
+    map_main(module, |func| {
+        let uses = Uses::compute(&func.body);
+        Ok(rewrite_func(module, func, &mut Collectives { uses }))
+    })
+}
+
+struct Collectives {
+    uses: Uses,
+}
+
+impl<'s> Rewrite<'s> for Collectives {
+    fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool {
+        match Opcode::of_view(view) {
+            // Made where its only reader is.
+            Opcode::SdyAllReduce if self.is_scattered(view) => true,
+            Opcode::SdyReshard => {
+                let value = self.reshard(view, cloner, b);
+                cloner.set(view.result(0), value);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Collectives {
+    fn reshard<'s>(&self, view: &OpView<'s>, cloner: &Cloner<'s>, b: &mut Builder<'_>) -> Value {
+        let source = view.operand(0);
+        let steps = plan_of(view);
+        let reason = reason_of(view);
+        if let Some(sum) = view.operand_def(0).filter(|sum| is_all_reduce(sum) && self.is_scattered(sum)) {
+            let scatter = scatter_of(&sum, view, &steps).expect("looked at before");
+            let value = scatter.build(cloner.get(sum.operand(0)), &sum, &reason, b);
+            return run(value, &steps[1..], &reason, b);
+        }
+        run(cloner.get(source), &steps, &reason, b)
+    }
+
+    /// Whether the sum is made as a reduce-scatter by its only reader.
+    fn is_scattered(&self, sum: &OpView<'_>) -> bool {
+        let [only] = self.uses.of(sum.result(0)) else { return false };
+        let reader = sum.at(only.op);
+        Opcode::of_view(&reader) == Opcode::SdyReshard
+            && is_beside(sum, only.op)
+            && scatter_of(sum, &reader, &plan_of(&reader)).is_some()
+    }
+}
+
+fn is_all_reduce(view: &OpView<'_>) -> bool {
+    Opcode::of_view(view) == Opcode::SdyAllReduce
+}
+
+/// Whether the two stand in the same region: a sum is not moved into a loop.
+fn is_beside(view: &OpView<'_>, reader: Op) -> bool {
+    let of = |op: Op| (0..view.body.region_count()).find(|&r| view.body[shardwise_ir::Region::new(r)].ops.contains(&op));
+    of(view.op) == of(reader)
+}
+
+fn run(value: Value, steps: &[Step], reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
+    steps.iter().fold(value, |v, step| sdy::step(v, step, reason, b))
+}
+
+fn plan_of(reshard: &OpView<'_>) -> Vec<Step> {
+    let ty = reshard.operand_tensor(0);
+    let (from, to) = (layout(reshard, reshard.operand(0)), layout(reshard, reshard.result(0)));
+    plan::plan_reshard(from, to, &ty.shape, ty.dtype)
+}
+
+fn layout<'s>(view: &OpView<'s>, v: Value) -> &'s Sharding {
+    view.body.sharding(v).expect("every tensor has a sharding")
+}
+
+/// Why the program's own reshards are there, if no pass recorded it.
+fn reason_of(view: &OpView<'_>) -> Arc<Reason> {
+    view.data().reason.clone().unwrap_or_else(|| {
+        let (from, to) = (layout(view, view.operand(0)), layout(view, view.result(0)));
+        Arc::new(crate::reason::edge(view, "the value", from, to, 0))
+    })
+}
+
+/// A sum over some axes of which each device keeps its part.
+struct Scatter {
+    /// What is summed and split at once.
+    axes: Vec<Vec<AxisRef>>,
+    /// What is split beside, and what is summed beside.
+    sliced: Vec<Vec<AxisRef>>,
+    summed: Vec<AxisRef>,
+    /// The layout at the end of the slices.
+    to: Sharding,
+}
+
+/// How `sum` and the first step of the plan of its reader are one reduce-scatter.
+fn scatter_of(sum: &OpView<'_>, reader: &OpView<'_>, steps: &[Step]) -> Option<Scatter> {
+    let first = steps.first()?;
+    let StepKind::AllSlice { axes: slices } = &first.kind else { return None };
+    let from = layout(reader, reader.operand(0));
+    let mesh = &from.mesh;
+    let reduced = sdy::reduction_axes(sum);
+    let is_reduced = |a: &AxisRef| a.minus(mesh, &reduced).is_empty();
+    let (mut axes, mut sliced) = (vec![], vec![]);
+    for list in slices {
+        let count = list.iter().take_while(|a| is_reduced(a)).count();
+        axes.push(list[..count].to_vec());
+        sliced.push(list[count..].to_vec());
+    }
+    let scattered: Vec<AxisRef> = axes.iter().flatten().copied().collect();
+    let summed: Vec<AxisRef> = reduced.iter().flat_map(|a| a.minus(mesh, &scattered)).collect();
+    let scatter = Scatter { axes, sliced, summed, to: first.to.clone() };
+    let is_local = plan::is_local_between(&scatter.after(from), &first.to, &reader.operand_tensor(0).shape);
+    (!scattered.is_empty() && is_local).then_some(scatter)
+}
+
+impl Scatter {
+    /// The layout after the reduce-scatter, before what else is sliced.
+    fn after(&self, from: &Sharding) -> Sharding {
+        let mut after = from.canonical();
+        for (dim, axes) in after.dims.iter_mut().zip(&self.axes) {
+            axes.iter().for_each(|&a| AxisRef::push_or_merge(&mut dim.axes, a, &from.mesh));
+        }
+        after
+    }
+
+    fn build(&self, v: Value, sum: &OpView<'_>, reader: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
+        let kind = sdy::reduce_kind(sum);
+        let from = layout(sum, sum.result(0));
+        let own = sum.data().reason.clone().unwrap_or_else(|| reader.clone());
+        let reason = Arc::new(together(&own, reader));
+        let open = |axes: &[AxisRef]| [axes, &from.unreduced].concat();
+        let scattered = Sharding { unreduced: open(&self.summed), ..self.after(from) };
+        let mut value = sdy::reduce_scatter(v, &self.axes, kind, &scattered, &reason, b);
+        if self.sliced.iter().any(|list| !list.is_empty()) {
+            let to = Sharding { unreduced: scattered.unreduced.clone(), ..self.to.clone() };
+            let step = Step { kind: StepKind::AllSlice { axes: self.sliced.clone() }, to, bytes_received: 0 };
+            value = sdy::step(value, &step, reader, b);
+        }
+        if !self.summed.is_empty() {
+            value = sdy::all_reduce(value, &self.summed, kind, &self.to, &own, b);
+        }
+        value
+    }
+}
+
+/// The reason of a sum whose parts stay where they are wanted.
+fn together(sum: &Reason, reader: &Reason) -> Reason {
+    let text = format!("{}; {}, so each device sums only its part", sum.text, reader.text);
+    Reason { cause: ReasonCause::Reduction, text: text.into(), ..sum.clone() }
+}
