@@ -7,20 +7,31 @@ use crate::plan::{self, Step, StepKind};
 use crate::rewrite::{Rewrite, map_main, rewrite_func};
 use crate::sdy;
 use shardwise_base::{AxisRef, Diagnostics, Reason, ReasonCause, Sharding};
-use shardwise_ir::{Builder, Cloner, Module, Op, OpView, Uses, Value};
-use shardwise_ops::Opcode;
+use shardwise_ir::{Body, Builder, Cloner, Module, OpView, Region, Uses, Value};
+use shardwise_ops::shardy::ShardyCollective;
+use shardwise_ops::{Opcode, ReduceKind};
 use std::sync::Arc;
 
 /// Leaves no `sdy.reshard`.
 pub fn collectives(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
-        let uses = Uses::compute(&func.body);
-        Ok(rewrite_func(module, func, &mut Collectives { uses }))
+        let pass = &mut Collectives { uses: Uses::compute(&func.body), home: homes(&func.body) };
+        Ok(rewrite_func(module, func, pass))
     })
 }
 
 struct Collectives {
     uses: Uses,
+    /// The region of each op.
+    home: Vec<Option<Region>>,
+}
+
+fn homes(body: &Body) -> Vec<Option<Region>> {
+    let mut home = vec![None; body.op_count()];
+    for region in (0..body.region_count()).map(Region::new) {
+        body[region].ops.iter().for_each(|op| home[op.index()] = Some(region));
+    }
+    home
 }
 
 impl<'s> Rewrite<'s> for Collectives {
@@ -28,7 +39,7 @@ impl<'s> Rewrite<'s> for Collectives {
         match Opcode::of_view(view) {
             // Made where its only reader is.
             Opcode::SdyAllReduce if self.is_scattered(view) => true,
-            Opcode::SdyReshard => {
+            Opcode::Reshard => {
                 let value = self.reshard(view, cloner, b);
                 cloner.set(view.result(0), value);
                 true
@@ -51,24 +62,18 @@ impl Collectives {
         run(cloner.get(source), &steps, &reason, b)
     }
 
-    /// Whether the sum is made as a reduce-scatter by its only reader.
+    /// Whether the sum is made as a reduce-scatter by its only reader; it is not moved into a loop for that.
     fn is_scattered(&self, sum: &OpView<'_>) -> bool {
         let [only] = self.uses.of(sum.result(0)) else { return false };
         let reader = sum.at(only.op);
-        Opcode::of_view(&reader) == Opcode::SdyReshard
-            && is_beside(sum, only.op)
+        Opcode::of_view(&reader) == Opcode::Reshard
+            && self.home[sum.op.index()] == self.home[only.op.index()]
             && scatter_of(sum, &reader, &plan_of(&reader)).is_some()
     }
 }
 
 fn is_all_reduce(view: &OpView<'_>) -> bool {
     Opcode::of_view(view) == Opcode::SdyAllReduce
-}
-
-/// Whether the two stand in the same region: a sum is not moved into a loop.
-fn is_beside(view: &OpView<'_>, reader: Op) -> bool {
-    let of = |op: Op| (0..view.body.region_count()).find(|&r| view.body[shardwise_ir::Region::new(r)].ops.contains(&op));
-    of(view.op) == of(reader)
 }
 
 fn run(value: Value, steps: &[Step], reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
@@ -100,8 +105,17 @@ struct Scatter {
     /// What is split beside, and what is summed beside.
     sliced: Vec<Vec<AxisRef>>,
     summed: Vec<AxisRef>,
+    kind: ReduceKind,
     /// The layout at the end of the slices.
     to: Sharding,
+}
+
+/// Over which axes, and how, an `sdy.all_reduce` combines.
+fn sum_of(sum: &OpView<'_>) -> (Vec<AxisRef>, ReduceKind) {
+    match ShardyCollective::of(sum) {
+        Some(ShardyCollective::AllReduce { axes, reduce }) => (axes, reduce),
+        _ => unreachable!("a verified all-reduce"),
+    }
 }
 
 /// How `sum` and the first step of the plan of its reader are one reduce-scatter.
@@ -110,7 +124,7 @@ fn scatter_of(sum: &OpView<'_>, reader: &OpView<'_>, steps: &[Step]) -> Option<S
     let StepKind::AllSlice { axes: slices } = &first.kind else { return None };
     let from = layout(reader, reader.operand(0));
     let mesh = &from.mesh;
-    let reduced = sdy::reduction_axes(sum);
+    let (reduced, kind) = sum_of(sum);
     let is_reduced = |a: &AxisRef| a.minus(mesh, &reduced).is_empty();
     let (mut axes, mut sliced) = (vec![], vec![]);
     for list in slices {
@@ -120,7 +134,7 @@ fn scatter_of(sum: &OpView<'_>, reader: &OpView<'_>, steps: &[Step]) -> Option<S
     }
     let scattered: Vec<AxisRef> = axes.iter().flatten().copied().collect();
     let summed: Vec<AxisRef> = reduced.iter().flat_map(|a| a.minus(mesh, &scattered)).collect();
-    let scatter = Scatter { axes, sliced, summed, to: first.to.clone() };
+    let scatter = Scatter { axes, sliced, summed, kind, to: first.to.clone() };
     let is_local = plan::is_local_between(&scatter.after(from), &first.to, &reader.operand_tensor(0).shape);
     (!scattered.is_empty() && is_local).then_some(scatter)
 }
@@ -136,20 +150,20 @@ impl Scatter {
     }
 
     fn build(&self, v: Value, sum: &OpView<'_>, reader: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
-        let kind = sdy::reduce_kind(sum);
         let from = layout(sum, sum.result(0));
         let own = sum.data().reason.clone().unwrap_or_else(|| reader.clone());
         let reason = Arc::new(together(&own, reader));
-        let open = |axes: &[AxisRef]| [axes, &from.unreduced].concat();
-        let scattered = Sharding { unreduced: open(&self.summed), ..self.after(from) };
-        let mut value = sdy::reduce_scatter(v, &self.axes, kind, &scattered, &reason, b);
+        let unreduced = AxisRef::union(&from.mesh, self.summed.iter().chain(&from.unreduced).copied());
+        let scattered = Sharding { unreduced: unreduced.clone(), ..self.after(from) };
+        let mut value = sdy::reduce_scatter(v, &self.axes, self.kind, &scattered, &reason, b);
         if self.sliced.iter().any(|list| !list.is_empty()) {
-            let to = Sharding { unreduced: scattered.unreduced.clone(), ..self.to.clone() };
-            let step = Step { kind: StepKind::AllSlice { axes: self.sliced.clone() }, to, bytes_received: 0 };
+            let kind = StepKind::AllSlice { axes: self.sliced.clone() };
+            let step = Step { kind, to: self.to.clone(), bytes_received: 0 };
             value = sdy::step(value, &step, reader, b);
         }
         if !self.summed.is_empty() {
-            value = sdy::all_reduce(value, &self.summed, kind, &self.to, &own, b);
+            let to = Sharding { unreduced: from.unreduced.clone(), ..self.to.clone() };
+            value = sdy::all_reduce(value, &self.summed, self.kind, &to, &own, b);
         }
         value
     }

@@ -182,6 +182,10 @@ fn relocated(body: &Body, caller: &Loc) -> Body {
 }
 
 fn too_large(view: &OpView<'_>) -> Diagnostic {
-    Diagnostic::error("lower-size", view.loc(), format!("the program has more than {MAX_OPS} ops once calls are inlined"))
-        .help("write the repetition as a `stablehlo.while`")
+    Diagnostic::error(
+        "lower-size",
+        view.loc(),
+        format!("the program has more than {MAX_OPS} ops once calls are inlined"),
+    )
+    .help("write the repetition as a `stablehlo.while`")
 }

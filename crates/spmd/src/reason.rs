@@ -59,7 +59,12 @@ pub(crate) fn edge(consumer: &OpView<'_>, what: &str, lost: &Sharding, won: &Sha
         lost: dims(lost),
         alternative: None,
         bytes_received: bytes,
-        text: format!("{what} of `{}` is laid out as {}, the value is {}", short(consumer.name()), dims(won), dims(lost)),
+        text: format!(
+            "{what} of `{}` is laid out as {}, the value is {}",
+            short(consumer.name()),
+            dims(won),
+            dims(lost)
+        ),
     }
     .into_reason()
 }

@@ -11,18 +11,12 @@ use crate::rewrite::{
     facts, has_program_regions, is_manual, is_terminator, map_main, open_region, rebuild, sharding_or_replicated,
 };
 use crate::sdy;
-use crate::strategy::{Assignment, Decision, Task, Tensor};
-use shardwise_base::{Alternative, AxisRef, Diagnostic, Diagnostics, Mesh, Reason, ReasonCause, Sharding};
+use crate::strategy::Task;
+use shardwise_base::{Alternative, AxisRef, Diagnostics, Mesh, Reason, ReasonCause, Sharding};
 use shardwise_ir::{Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::{Combine, Effects, Linear, ReduceKind, RuleFact, Semantics};
-use shardwise_sharding::{FactorKind, Rule};
+use shardwise_sharding::{Assignment, Factor, FactorKind, Rule, Verdict};
 use std::sync::Arc;
-
-/// Bytes that could be moved between devices while one byte of local memory is moved, inverted.
-const MEMORY_BYTES_PER_BYTE: u64 = 24;
-
-/// Floating-point operations that are done while one byte is moved between devices.
-const FLOPS_PER_BYTE: f64 = 2000.0;
 
 /// Inserts what it takes for operands and results to agree with each op's rule.
 pub fn reshard(module: &Module) -> Result<Module, Diagnostics> {
@@ -31,23 +25,21 @@ pub fn reshard(module: &Module) -> Result<Module, Diagnostics> {
 }
 
 fn reshard_func(module: &Module, func: &Func, mesh: &Arc<Mesh>) -> Result<Func, Diagnostics> {
-    let mut found = Diagnostics::default();
     let mut result_shardings = vec![];
     let mut out = rebuild(func, |cloner, b| {
-        let mut pass = Resharder { module, mesh, cloner, found: &mut found };
+        let mut pass = Resharder { module, mesh, cloner };
         pass.define_args(func.body.entry(), b);
         let wanted = func.result_shardings.iter().map(|s| s.as_ref().map(Sharding::canonical)).collect();
         result_shardings = pass.ops(func.body.entry(), wanted, b);
     });
     out.result_shardings = result_shardings;
-    found.or(out)
+    Ok(out)
 }
 
 struct Resharder<'a, 'c, 's> {
     module: &'a Module,
     mesh: &'a Arc<Mesh>,
     cloner: &'c mut Cloner<'s>,
-    found: &'c mut Diagnostics,
 }
 
 /// What is asked of a list of values; `None`: as they are.
@@ -246,16 +238,16 @@ impl Resharder<'_, '_, '_> {
         let kept = self.kept_unreduced(view, b);
         let operands: Vec<Value> =
             view.operands().iter().map(|&v| self.reduced(view, self.cloner.get(v), &kept, b)).collect();
-        let task = self.task(view, rule, &operands, b);
-        let decision = task.decide();
-        let axes = &decision.chosen.axes;
+        let lie = operands.iter().map(|&v| sharding_or_replicated(b.body, v, self.mesh));
+        let shardings = lie.chain(self.all_wanted(view.results())).collect();
+        let task = Task::new(view, facts(view), rule, self.mesh, shardings);
+        let decided = task.decide();
         let mut placed = vec![];
         for (i, &v) in operands.iter().enumerate() {
-            placed.push(match &task.tensors[i] {
-                Some(t) => {
-                    let own = unreduced_as(task.sharding(t.mapping, axes), b.body.sharding(v));
-                    let why = |bytes| operand_reason(view, &task, &decision, i, bytes);
-                    self.bring(v, &own, why, b)
+            placed.push(match task.sharding(&decided, i) {
+                Some(own) => {
+                    let own = unreduced_as(own, b.body.sharding(v));
+                    self.bring(v, &own, |bytes| operand_reason(view, &task, &decided, i, bytes), b)
                 }
                 None => v,
             });
@@ -263,39 +255,8 @@ impl Resharder<'_, '_, '_> {
         let regions = self.scalar_regions(view, b);
         let results = self.clone_with(view.op, placed, regions, b);
         for (i, &new) in results.iter().enumerate() {
-            self.result(view, &task, &decision, i, new, &kept, b);
-        }
-    }
-
-    fn task<'t>(&self, view: &OpView<'t>, rule: &'t Rule, operands: &[Value], b: &Builder<'_>) -> Task<'t>
-    where
-        Self: 't,
-    {
-        let facts = facts(view);
-        let tensor = |i: usize, ty: &'t Type, sharding: Option<Sharding>| {
-            let t = ty.as_tensor()?;
-            let mapping = rule.mapping(i);
-            (mapping.rank() == t.rank()).then_some(())?;
-            Some(Tensor { mapping, sharding: sharding?, shape: &t.shape, dtype: t.dtype })
-        };
-        let count = operands.len();
-        let operands = operands.iter().enumerate().map(|(i, &v)| {
-            tensor(i, view.operand_type(i), sharding_or_replicated(b.body, v, self.mesh))
-        });
-        let results =
-            (0..view.results().len()).map(|i| tensor(count + i, view.result_type(i), self.wanted(view.result(i))));
-        let cost = facts.cost(view);
-        let work = cost.flops / FLOPS_PER_BYTE;
-        let neutrals = (0..count).all(|i| !has_reduction(rule, i) || facts.neutral(view, i).is_some());
-        // Leaked into `'t` nowhere: the mesh is the module's own.
-        Task {
-            mesh: view.module.main_mesh().expect("there is a mesh"),
-            rule,
-            tensors: operands.chain(results).collect(),
-            operand_count: count,
-            can_reduce: matches!(facts.combine(view), Combine::With(_)),
-            can_pad_reduction: neutrals,
-            work_bytes: work as u64 + (cost.bytes_read + cost.bytes_written) / MEMORY_BYTES_PER_BYTE,
+            let value = self.result(view, &task, &decided, i, new, &kept, b);
+            self.cloner.set(view.result(i), value);
         }
     }
 
@@ -305,34 +266,30 @@ impl Resharder<'_, '_, '_> {
         &mut self,
         view: &OpView<'_>,
         task: &Task<'_>,
-        decision: &Decision,
+        decided: &Assignment,
         index: usize,
         new: Value,
         kept: &[AxisRef],
         b: &mut Builder<'_>,
-    ) {
-        let old = view.result(index);
-        self.cloner.carry(old, new, b);
-        let Some(tensor) = &task.tensors[task.operand_count + index] else {
-            b.set_sharding(new, self.replicated(view.body.ty(old)));
-            return;
+    ) -> Value {
+        self.cloner.carry(view.result(index), new, b);
+        let at = task.operand_count + index;
+        let (Some(own), Some(wanted)) = (task.sharding(decided, at), &task.shardings[at]) else {
+            b.set_sharding(new, self.replicated(view.result_type(index)));
+            return new;
         };
-        let own = task.sharding(tensor.mapping, &decision.chosen.axes);
-        let partial = task.reduction_axes(&decision.chosen.axes);
+        let partial = task.reduction_axes(decided);
         let unreduced = AxisRef::union(self.mesh, partial.iter().chain(kept).copied());
         b.set_sharding(new, Some(Sharding { unreduced, ..own }));
-        let summed: Vec<AxisRef> =
-            partial.iter().flat_map(|a| a.minus(self.mesh, &tensor.sharding.unreduced)).collect();
+        let summed: Vec<AxisRef> = partial.iter().flat_map(|a| a.minus(self.mesh, &wanted.unreduced)).collect();
         let mut value = new;
         if !summed.is_empty() {
             let Combine::With(kind) = facts(view).combine(view) else { unreachable!("no reduction factor is split") };
-            let reason = reduction_reason(view, task, decision, &summed, new, b);
+            let reason = reduction_reason(view, task, decided, &summed, new, b);
             value = self.all_reduce(value, &summed, kind, reason, b);
         }
         let from = self.current(value, b);
-        let why = |bytes| result_reason(view, &from, &tensor.sharding, decision, index, bytes);
-        let value = self.bring(value, &tensor.sharding, why, b);
-        self.cloner.set(old, value);
+        self.bring(value, wanted, |bytes| result_reason(view, &from, wanted, index, bytes), b)
     }
 }
 
@@ -350,7 +307,8 @@ impl Resharder<'_, '_, '_> {
             return vec![];
         }
         let linear = facts(view).linear(view);
-        let asked = |a: &AxisRef| view.results().iter().all(|&r| self.wanted(r).is_some_and(|s| s.unreduced.contains(a)));
+        let asked =
+            |a: &AxisRef| view.results().iter().all(|&r| self.wanted(r).is_some_and(|s| s.unreduced.contains(a)));
         let holders = |a: &AxisRef| (0..given.len()).filter(|&i| given[i].contains(a)).collect::<Vec<_>>();
         let allowed = |a: &AxisRef| match linear {
             Linear::No => false,
@@ -392,10 +350,6 @@ impl Resharder<'_, '_, '_> {
         if from.same_layout(to) {
             return v;
         }
-        if to.unreduced.iter().any(|a| !from.unreduced.contains(a)) {
-            self.found.push(cannot_unreduce(&b.loc, &from, to));
-            return v;
-        }
         let open: Vec<AxisRef> = from.unreduced.iter().flat_map(|a| a.minus(self.mesh, &to.unreduced)).collect();
         let bytes = reshard_bytes(&from, to, v, b) + all_reduce_bytes(&from, &open, v, b);
         let reason = Arc::new(why(bytes));
@@ -403,7 +357,13 @@ impl Resharder<'_, '_, '_> {
         if !open.is_empty() {
             value = self.all_reduce(v, &open, ReduceKind::Add, reason.clone(), b);
         }
-        if self.current(value, b).same_layout(to) { value } else { sdy::reshard(value, to, &reason, b) }
+        let kept = self.current(value, b).unreduced;
+        let moved = Sharding { unreduced: kept.clone(), ..to.clone() };
+        if !self.current(value, b).same_layout(&moved) {
+            value = sdy::reshard(value, &moved, &reason, b);
+        }
+        let opened: Vec<AxisRef> = to.unreduced.iter().flat_map(|a| a.minus(self.mesh, &kept)).collect();
+        if opened.is_empty() { value } else { sdy::unreduce(value, &opened, to, &reason, b) }
     }
 }
 
@@ -414,10 +374,6 @@ fn region_arg_types(view: &OpView<'_>, region: Region) -> Vec<Type> {
 /// The first region of a loop gives a scalar, however many values the loop carries.
 fn is_condition(view: &OpView<'_>, region: Region) -> bool {
     view.name() == "stablehlo.while" && view.regions()[0] == region
-}
-
-fn has_reduction(rule: &Rule, operand: usize) -> bool {
-    rule.operands[operand].factors().any(|f| rule.kind(f) == FactorKind::Reduction)
 }
 
 /// The layout, with the sums still to be taken of a value that lies like `like`.
@@ -446,90 +402,67 @@ fn all_reduce_bytes(from: &Sharding, axes: &[AxisRef], v: Value, b: &Builder<'_>
 }
 
 /// The other way, in words and bytes.
-fn alternative(task: &Task<'_>, rejected: Option<&Assignment>) -> Option<Alternative> {
-    let rejected = rejected?;
+fn alternative(task: &Task, decided: &Assignment) -> Option<Alternative> {
+    let other = decided.runner_up.as_ref()?;
+    let axes = |f: Factor| &other.axes[f.index()];
     let split: Vec<String> = task
         .rule
         .all_factors()
-        .filter(|f| !rejected.axes[f.index()].is_empty())
-        .map(|f| format!("{f} over {}", reason::axes(task.mesh, &rejected.axes[f.index()])))
+        .filter(|&f| !axes(f).is_empty())
+        .map(|f| format!("{f} over {}", reason::axes(task.mesh, axes(f))))
         .collect();
-    let what = if split.is_empty() { "the whole op on each device".into() } else { format!("split {}", split.join(", ")) };
-    Some(Alternative { what: what.into(), bytes_received: rejected.bytes_received })
+    let what =
+        if split.is_empty() { "the whole op on each device".into() } else { format!("split {}", split.join(", ")) };
+    Some(Alternative { what: what.into(), bytes_received: other.bytes_moved })
 }
 
-fn tensor_name(task: &Task<'_>, index: usize) -> String {
-    match index.checked_sub(task.operand_count) {
-        None => format!("operand {index}"),
-        Some(i) => format!("result {i}"),
-    }
+/// The verdict that an operand lost.
+fn lost<'a>(decided: &'a Assignment, index: usize) -> Option<&'a Verdict> {
+    decided.verdicts.iter().find(|v| v.lost.contains(&index))
 }
 
-fn operand_reason(view: &OpView<'_>, task: &Task<'_>, decision: &Decision, index: usize, bytes: u64) -> Reason {
-    let tensor = task.tensors[index].as_ref().expect("a tensor was resharded");
-    let axes = &decision.chosen.axes;
-    let own = task.sharding(tensor.mapping, axes);
-    let differs = tensor.mapping.dims.iter().enumerate().find(|(d, _)| own.dims[*d].axes != tensor.sharding.dims[*d].axes);
-    let factor = differs.map(|(_, factors)| factors.iter().map(ToString::to_string).collect::<String>()).unwrap_or_default();
-    let kind = differs.and_then(|(_, f)| f.first()).map(|&f| task.rule.kind(f));
-    let won = winner(task, decision, index);
+fn operand_reason(view: &OpView<'_>, task: &Task<'_>, decided: &Assignment, index: usize, bytes: u64) -> Reason {
+    let given = task.shardings[index].as_ref().map(reason::dims).unwrap_or_default();
+    let verdict = lost(decided, index);
+    let factor = verdict.map(|v| v.factor.to_string()).unwrap_or_default();
+    let winner = verdict.and_then(|v| v.won.first()).and_then(|&i| Some((i, task.shardings[i].as_ref()?)));
+    let won = winner.map(|(i, s)| format!("{} {}", task.tensor_name(i), reason::dims(s))).unwrap_or_default();
     let short = reason::short(view.name());
-    let text = match kind {
-        Some(FactorKind::NeedReplication | FactorKind::Permutation) => {
-            format!("`{short}` needs all of factor {factor} on each device, and operand {index} is {}", reason::dims(&tensor.sharding))
+    let is_whole = verdict.is_some_and(|v| task.rule.kind(v.factor) == FactorKind::NeedReplication);
+    let text = match winner {
+        _ if is_whole => {
+            format!("`{short}` needs all of factor {factor} on each device, and operand {index} is {given}")
         }
-        _ => format!("`{short}` runs as {won} lies, and operand {index} is {}", reason::dims(&tensor.sharding)),
+        Some(_) => format!("`{short}` runs along factor {factor} as {won}, and operand {index} is {given}"),
+        None => format!("`{short}` runs unsplit along factor {factor}, and operand {index} is {given}"),
     };
     ReasonFacts {
         cause: ReasonCause::Operand { index },
         consumer: view,
         factor,
         won,
-        lost: format!("operand {index} {}", reason::dims(&tensor.sharding)),
-        alternative: alternative(task, decision.rejected.as_ref()),
+        lost: format!("operand {index} {given}"),
+        alternative: alternative(task, decided),
         bytes_received: bytes,
         text,
     }
     .into_reason()
 }
 
-/// The tensor whose layout stands: the leader, if it is not the loser itself.
-fn winner(task: &Task<'_>, decision: &Decision, loser: usize) -> String {
-    let keeps = |i: &usize| {
-        let Some(t) = &task.tensors[*i] else { return false };
-        *i != loser && !t.shape.is_empty() && task.sharding(t.mapping, &decision.chosen.axes).same_layout(&t.sharding)
-    };
-    let leader = Some(decision.chosen.leader).filter(keeps);
-    let index = leader.or_else(|| (0..task.tensors.len()).find(keeps));
-    match index.and_then(|i| Some((i, task.tensors[i].as_ref()?))) {
-        Some((i, t)) => format!("{} {}", tensor_name(task, i), reason::dims(&t.sharding)),
-        None => "no tensor".into(),
-    }
-}
-
-fn result_reason(
-    view: &OpView<'_>,
-    from: &Sharding,
-    to: &Sharding,
-    _decision: &Decision,
-    index: usize,
-    bytes: u64,
-) -> Reason {
-    let text = format!(
-        "result {index} of `{}` is computed as {} and wanted as {}",
-        reason::short(view.name()),
-        reason::dims(from),
-        reason::dims(to)
-    );
+fn result_reason(view: &OpView<'_>, from: &Sharding, to: &Sharding, index: usize, bytes: u64) -> Reason {
+    let (given, wanted) = (reason::dims(from), reason::dims(to));
     ReasonFacts {
         cause: ReasonCause::Result,
         consumer: view,
         factor: String::new(),
-        won: format!("result {index} {}", reason::dims(to)),
-        lost: reason::dims(from),
+        won: format!("result {index} {wanted}"),
+        text: format!(
+            "result {index} of `{}` is computed as {given} and wanted as {wanted}",
+            reason::short(view.name())
+        ),
+        lost: given,
         alternative: None,
         bytes_received: bytes,
-        text,
     }
     .into_reason()
 }
@@ -537,27 +470,24 @@ fn result_reason(
 fn reduction_reason(
     view: &OpView<'_>,
     task: &Task<'_>,
-    decision: &Decision,
+    decided: &Assignment,
     summed: &[AxisRef],
     v: Value,
     b: &Builder<'_>,
 ) -> Arc<Reason> {
-    let rule = task.rule;
-    let is_split = |f: &shardwise_sharding::Factor| {
-        rule.kind(*f) == FactorKind::Reduction && !decision.chosen.axes[f.index()].is_empty()
-    };
-    let factor: Vec<String> = rule.all_factors().filter(is_split).map(|f| f.to_string()).collect();
-    let factor = factor.join(",");
+    let is_split = |f: &Factor| task.rule.kind(*f) == FactorKind::Reduction && !decided.axes[f.index()].is_empty();
+    let factors: Vec<String> = task.rule.all_factors().filter(is_split).map(|f| f.to_string()).collect();
+    let (factor, axes) = (factors.join(","), reason::axes(task.mesh, summed));
     let sharding = b.body.sharding(v).expect("set just now");
-    let axes = reason::axes(task.mesh, summed);
+    let short = reason::short(view.name());
     let reason = ReasonFacts {
         cause: ReasonCause::Reduction,
         consumer: view,
         won: format!("factor {factor} over {axes}"),
         lost: String::new(),
-        alternative: alternative(task, decision.rejected.as_ref()),
+        alternative: alternative(task, decided),
         bytes_received: all_reduce_bytes(sharding, summed, v, b),
-        text: format!("`{}` reduces factor {factor}, which is split over {axes}: partial results are combined", reason::short(view.name())),
+        text: format!("`{short}` reduces factor {factor}, which is split over {axes}: partial results are combined"),
         factor,
     };
     Arc::new(reason.into_reason())
@@ -576,11 +506,4 @@ fn unreduced_reason(view: &OpView<'_>, from: &Sharding, open: &[AxisRef], bytes:
         text: format!("`{}` needs the sum over {axes} that its operand leaves open", reason::short(view.name())),
     }
     .into_reason()
-}
-
-fn cannot_unreduce(loc: &shardwise_base::Loc, from: &Sharding, to: &Sharding) -> Diagnostic {
-    Diagnostic::error("reshard-unreduced", loc, "a complete value cannot be turned into partial sums here")
-        .facts(format!("value: {from}, wanted: {to}"))
-        .mesh(&from.mesh)
-        .help("ask for `unreduced` only of the results of ops that contract or reduce over these axes")
 }

@@ -45,7 +45,9 @@ pub(crate) fn rebuild(func: &Func, f: impl FnOnce(&mut Cloner<'_>, &mut Builder<
 /// Whether the op's regions hold parts of the program (loops, branches, manual computations), and not scalar functions.
 pub(crate) fn has_program_regions(view: &OpView<'_>) -> bool {
     !view.regions().is_empty()
-        && (matches!(facts(view).data_flow(view), DataFlow::Edges(_)) || is_manual(view) || view.name() == "stablehlo.if")
+        && (matches!(facts(view).data_flow(view), DataFlow::Edges(_))
+            || is_manual(view)
+            || view.name() == "stablehlo.if")
 }
 
 pub(crate) fn is_manual(view: &OpView<'_>) -> bool {

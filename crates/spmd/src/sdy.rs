@@ -45,8 +45,14 @@ pub(crate) fn reduce_scatter(
     moved("sdy.reduce_scatter", v, with_kind(attrs, kind), to, reason, b)
 }
 
-/// One step of a plan.
+/// The value as a sum over `axes` of which one summand is it, the others zero.
+pub(crate) fn unreduce(v: Value, axes: &[AxisRef], to: &Sharding, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
+    moved("sdy.replicated_to_unreduced", v, Attrs::new().with("axes", axes_attr(&to.mesh, axes)), to, reason, b)
+}
+
+/// One step of a plan; sums still to be taken stay so.
 pub(crate) fn step(v: Value, step: &Step, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
+    let unreduced = b.body.sharding(v).map_or(vec![], |s| s.unreduced.clone());
     let mesh = &step.to.mesh;
     let (name, attrs) = match &step.kind {
         StepKind::AllSlice { axes } => ("sdy.all_slice", Attrs::new().with("slicing_axes", per_dim(mesh, axes))),
@@ -56,7 +62,7 @@ pub(crate) fn step(v: Value, step: &Step, reason: &Arc<Reason>, b: &mut Builder<
         }
         StepKind::CollectivePermute => ("sdy.collective_permute", Attrs::new()),
     };
-    moved(name, v, attrs, &step.to, reason, b)
+    moved(name, v, attrs, &Sharding { unreduced, ..step.to.clone() }, reason, b)
 }
 
 fn all_to_all_params(mesh: &Arc<Mesh>, axes: &[AxisRef], source: usize, target: usize) -> Attr {
@@ -79,36 +85,10 @@ fn with_kind(attrs: Attrs, kind: ReduceKind) -> Attrs {
     if kind == ReduceKind::Add {
         return attrs;
     }
-    attrs.with("reduction_op", Attr::Enum { dialect: "sdy".into(), kind: "reduction_op".into(), value: kind.name().into() })
-}
-
-/// How an `sdy` reduction combines.
-pub(crate) fn reduce_kind(view: &OpView<'_>) -> ReduceKind {
-    view.attrs().str("reduction_op").and_then(ReduceKind::parse).unwrap_or(ReduceKind::Add)
-}
-
-/// The axes that an `sdy.all_reduce` sums over.
-pub(crate) fn reduction_axes(view: &OpView<'_>) -> Vec<AxisRef> {
-    view.attr("reduction_axes").and_then(Attr::as_axes).map(|(_, axes)| axes.to_vec()).unwrap_or_default()
-}
-
-/// The axes for each dimension that a gather, slice or scatter moves.
-pub(crate) fn axes_per_dim<'a>(view: &OpView<'a>) -> Option<(&'a Arc<Mesh>, &'a [Vec<AxisRef>])> {
-    ["gathering_axes", "slicing_axes", "reduce_scatter_axes"].iter().find_map(|name| match view.attr(name) {
-        Some(Attr::AxesPerDim { mesh, dims }) => Some((mesh, &dims[..])),
-        _ => None,
-    })
-}
-
-/// Axes, source and target dimension of each move of an `sdy.all_to_all`.
-pub(crate) fn all_to_all_moves(view: &OpView<'_>) -> Vec<(Vec<AxisRef>, usize, usize)> {
-    let Some(Attr::Array(items)) = view.attr("params") else { return vec![] };
-    let read = |a: &Attr| {
-        let fields = a.as_record()?;
-        let (_, axes) = fields.get("axes")?.as_axes()?;
-        Some((axes.to_vec(), fields.size("src_dim")?, fields.size("tgt_dim")?))
-    };
-    items.iter().filter_map(read).collect()
+    attrs.with(
+        "reduction_op",
+        Attr::Enum { dialect: "sdy".into(), kind: "reduction_op".into(), value: kind.name().into() },
+    )
 }
 
 /// How the operands of a manual computation enter it.

@@ -15,12 +15,9 @@
 //! count is local only where both counts pad `n` to the same size, or where one of them is 1 (then the whole dimension
 //! is on the device, to be padded or cut there). Steps that are not are no edges.
 
-mod permutation;
 mod search;
 #[cfg(test)]
 mod tests;
-
-pub use permutation::{Permutation, coordinates_along, permutation};
 
 use shardwise_base::{AxisRef, DType, Sharding};
 
@@ -55,11 +52,24 @@ pub fn plan_reshard(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DTyp
         return vec![];
     }
     if !from.mesh.same_devices(&to.mesh) {
-        return through_replicated(from, to, shape, dtype);
+        return between_meshes(from, to, shape, dtype);
     }
     direct(from, to, shape, dtype)
         .or_else(|| search::shortest(from, to, shape, dtype))
         .unwrap_or_else(|| through_replicated(from, to, shape, dtype))
+}
+
+/// To a mesh of other axes or another order of devices: the same layout there first, if it can be, then on.
+fn between_meshes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Vec<Step> {
+    let sizes = |s: &Sharding| s.mesh.axes.iter().map(|a| a.size).collect::<Vec<_>>();
+    if sizes(from) != sizes(to) || from.split_axes().next().is_none() {
+        return through_replicated(from, to, shape, dtype);
+    }
+    let there = Sharding { mesh: to.mesh.clone(), ..from.clone() };
+    let bytes_received = local_bytes(from, shape, dtype);
+    let mut steps = vec![Step { kind: StepKind::CollectivePermute, to: there.clone(), bytes_received }];
+    steps.extend(plan_reshard(&there, to, shape, dtype));
+    steps
 }
 
 /// Bytes that the worst device receives in all steps.

@@ -2,6 +2,8 @@
 
 use super::*;
 use shardwise_base::{AxisIndex, Mesh};
+use shardwise_ops::collective::with_index_in;
+use shardwise_ops::shardy::permutation;
 use std::sync::Arc;
 
 /// What each device holds: the padded block of each, row-major; `None` is padding.
@@ -89,23 +91,20 @@ fn run(step: &Step, from: &Sharding, shape: &[usize], shards: Shards) -> Shards 
 }
 
 fn permute(from: &Sharding, to: &Sharding, shards: Shards) -> Shards {
-    let p = permutation(from, to);
+    let (axes, pairs) = permutation(from, to);
     let mut next = vec![vec![]; shards.len()];
     for device in 0..shards.len() {
         let coordinates = from.mesh.coordinates(device);
-        let position = AxisRef::index_in(&from.mesh, &p.axes, &coordinates);
-        let (source, _) = *p.source_target_pairs.iter().find(|(_, t)| *t == position).unwrap();
-        next[device] = shards[with_position(&from.mesh, &p.axes, &coordinates, source)].clone();
+        let position = AxisRef::index_in(&from.mesh, &axes, &coordinates);
+        let (source, _) = *pairs.iter().find(|(_, t)| *t == position).unwrap();
+        next[device] = shards[with_position(&from.mesh, &axes, &coordinates, source)].clone();
     }
     next
 }
 
 /// The device at another position along `axes`.
 fn with_position(mesh: &Mesh, axes: &[AxisRef], coordinates: &[usize], position: usize) -> usize {
-    let own = coordinates_along(mesh, axes, AxisRef::index_in(mesh, axes, coordinates));
-    let other = coordinates_along(mesh, axes, position);
-    let moved: Vec<usize> = (0..own.len()).map(|i| coordinates[i] - own[i] + other[i]).collect();
-    mesh.position(&moved)
+    mesh.position(&with_index_in(mesh, axes, coordinates, position))
 }
 
 fn slice(mesh: &Mesh, axes: &[Vec<AxisRef>], from: &[usize], to: &[usize], shards: Shards) -> Shards {
