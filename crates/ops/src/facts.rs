@@ -419,6 +419,11 @@ pub(crate) fn pointwise_rule(op: &OpView<'_>) -> RuleFact {
 }
 
 impl Cost {
+    /// The same traffic with this many flops.
+    pub fn with_flops(self, flops: f64) -> Cost {
+        Cost { flops, ..self }
+    }
+
     /// Reads each operand and writes each result once; `flops` for each element of the first result.
     pub fn streams(op: &OpView<'_>, flops: f64) -> Cost {
         let bytes =

@@ -7,14 +7,18 @@
 
 mod build;
 pub(crate) mod check;
+pub(crate) mod emit;
 pub(crate) mod eval;
 mod facts;
 pub mod reducer;
+#[cfg(test)]
+pub(crate) mod shard_test;
 mod table;
 
 pub mod collective;
 pub mod control;
 pub mod elementwise;
+pub mod index;
 pub mod make_collective;
 pub mod shardy;
 pub mod structure;

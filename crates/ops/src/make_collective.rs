@@ -2,7 +2,7 @@
 
 use crate::collective::{PERMUTE_AXES, pairs_attr};
 use crate::reducer::reduction_region;
-use crate::{OPS, Opcode, ReduceKind};
+use crate::{OPS, Opcode, ReduceKind, emit};
 use shardwise_base::{AxisRef, DType, Literal, Mesh};
 use shardwise_ir::{Attr, Attrs, Body, Builder, OpCode, OpTable, Region, TensorType, Type, Value};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn resized(t: &TensorType, dim: usize, size: usize) -> Type {
 }
 
 /// The op of that name, which the table is known to have.
-fn op_named(name: &str) -> OpCode {
+pub(crate) fn op_named(name: &str) -> OpCode {
     OPS.find(name).unwrap_or_else(|| panic!("the table has no `{name}`"))
 }
 
@@ -152,15 +152,17 @@ pub fn in_zeros(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Vec<Axi
 
 /// `x` on the device at position 0 of the axis list, zeros on the others.
 pub fn on_first(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
-    let t = tensor(b.body, x);
+    let zero = Literal::zeros(tensor(b.body, x).dtype, vec![]);
+    on_first_or(b, x, &zero, mesh, axes)
+}
+
+/// `x` on the device at position 0 of the axis list, `element` everywhere on the others.
+pub fn on_first_or(b: &mut Builder<'_>, x: Value, element: &Literal, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
+    let shape = tensor(b.body, x).shape;
     let (index, zero) = (axis_index(b, mesh, axes), index_constant(b, 0));
-    let attrs = Attrs::new()
-        .with("comparison_direction", Attr::stablehlo_enum("comparison_direction", "EQ"))
-        .with("compare_type", Attr::stablehlo_enum("comparison_type", "SIGNED"));
-    let predicate = Type::tensor(DType::I1, vec![]);
-    let is_first = b.value(op_named("stablehlo.compare"), [index, zero], attrs, predicate);
-    let zeros = literal(b, Literal::zeros(t.dtype, t.shape.to_vec()));
-    b.value(op_named("stablehlo.select"), [is_first, x, zeros], Attrs::new(), t.into())
+    let is_first = emit::compare(b, "EQ", index, zero);
+    let others = emit::splat(b, element, &shape);
+    emit::select(b, is_first, x, others)
 }
 
 /// A loop: the values that the body gives when the condition is false.

@@ -1,6 +1,6 @@
 //! The closed list of ops: one line each. Everything that is "per op" is derived from it.
 
-use crate::{Facts, collective, control, elementwise, shardy, structure, syntax, token};
+use crate::{Facts, collective, control, elementwise, index, shardy, structure, syntax, token};
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::{OpCode, OpDef, OpTable, OpView, Type};
 
@@ -101,6 +101,8 @@ ops! {
     // ── contractions and reductions
 
     // ── indexing: gather, scatter, sort, windows
+    Gather "stablehlo.gather" index::Gather;
+    Scatter "stablehlo.scatter" index::Scatter;
 
     // ── random numbers
 

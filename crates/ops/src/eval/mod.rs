@@ -1,9 +1,11 @@
 //! What reference evaluation is written with: maps over elements, strided copies, reducers. Plain, but typed: no
 //! allocation per element.
 
+mod combine;
 mod number;
 mod strided;
 
+pub(crate) use combine::{can_combine, combine};
 pub(crate) use number::{Number, Numeric, fill, read_numbers};
 pub(crate) use strided::{Layout, copy, gather, row_major};
 

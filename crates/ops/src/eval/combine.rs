@@ -1,0 +1,68 @@
+//! Combining elements as a reducer does, without running its region where it is a kind that has a name.
+
+use super::Number;
+use crate::ReduceKind;
+use shardwise_base::Complex64;
+use shardwise_mathfn as fns;
+
+/// `a` combined with `b`; the result is then rounded or wrapped to the element type.
+///
+/// Panics on kinds that do not exist on the numbers' kind: [`can_combine`] says which do.
+pub(crate) fn combine(kind: ReduceKind, a: Number, b: Number) -> Number {
+    match (a, b) {
+        (Number::Bool(a), Number::Bool(b)) => Number::Bool(match kind {
+            ReduceKind::Add | ReduceKind::Or | ReduceKind::Max => a | b,
+            ReduceKind::Mul | ReduceKind::And | ReduceKind::Min => a & b,
+        }),
+        (Number::Signed(a), Number::Signed(b)) => Number::Signed(match kind {
+            ReduceKind::Add => a.wrapping_add(b),
+            ReduceKind::Mul => a.wrapping_mul(b),
+            ReduceKind::Max => a.max(b),
+            ReduceKind::Min => a.min(b),
+            ReduceKind::And => a & b,
+            ReduceKind::Or => a | b,
+        }),
+        (Number::Unsigned(a), Number::Unsigned(b)) => Number::Unsigned(match kind {
+            ReduceKind::Add => a.wrapping_add(b),
+            ReduceKind::Mul => a.wrapping_mul(b),
+            ReduceKind::Max => a.max(b),
+            ReduceKind::Min => a.min(b),
+            ReduceKind::And => a & b,
+            ReduceKind::Or => a | b,
+        }),
+        (Number::Single(a), Number::Single(b)) => Number::Single(match kind {
+            ReduceKind::Add => a + b,
+            ReduceKind::Mul => a * b,
+            ReduceKind::Max => fns::max_f32(a, b),
+            ReduceKind::Min => fns::min_f32(a, b),
+            _ => unreachable!("floats have no bits"),
+        }),
+        (Number::Double(a), Number::Double(b)) => Number::Double(match kind {
+            ReduceKind::Add => a + b,
+            ReduceKind::Mul => a * b,
+            ReduceKind::Max => fns::max_f64(a, b),
+            ReduceKind::Min => fns::min_f64(a, b),
+            _ => unreachable!("floats have no bits"),
+        }),
+        (Number::Complex(a), Number::Complex(b)) => Number::Complex(combine_complex(kind, a, b)),
+        _ => unreachable!("elements of one type"),
+    }
+}
+
+fn combine_complex(kind: ReduceKind, a: Complex64, b: Complex64) -> Complex64 {
+    match kind {
+        ReduceKind::Add => a + b,
+        ReduceKind::Mul => a * b,
+        _ => unreachable!("complex numbers are combined by sums and products only"),
+    }
+}
+
+/// Whether [`combine`] exists for this kind on elements of this type.
+pub(crate) fn can_combine(kind: ReduceKind, dtype: shardwise_base::DType) -> bool {
+    use ReduceKind::*;
+    match kind {
+        Add | Mul => true,
+        Max | Min => !dtype.is_complex(),
+        And | Or => dtype.is_integer() || dtype.is_bool(),
+    }
+}

@@ -1,0 +1,268 @@
+//! The dimension numbers of gather and scatter, which are the same up to names.
+//!
+//! The *operand* is what slices are taken from or put to, the *slices* are gather's result or scatter's updates. A
+//! dimension of the slices is either a window dimension, which walks within a slice, or a batch dimension, which says
+//! which slice it is and is a dimension of the indices too.
+
+use crate::check::{self, Check, bad_attribute, is_increasing, is_unique};
+use shardwise_base::{Diagnostics, Literal};
+use shardwise_ir::{Attr, OpView};
+use shardwise_sharding::FactorSpec;
+
+/// Dimension numbers, under the names of gather (of scatter).
+#[derive(Clone, PartialEq, Debug)]
+pub struct IndexDims {
+    /// `offset_dims` (`update_window_dims`): the slices' window dimensions.
+    pub window: Vec<usize>,
+    /// `collapsed_slice_dims` (`inserted_window_dims`): operand dimensions that slices do not have.
+    pub collapsed: Vec<usize>,
+    /// `operand_batching_dims` (`input_batching_dims`).
+    pub operand_batching: Vec<usize>,
+    /// `start_indices_batching_dims` (`scatter_indices_batching_dims`).
+    pub indices_batching: Vec<usize>,
+    /// `start_index_map` (`scatter_dims_to_operand_dims`).
+    pub index_map: Vec<usize>,
+    pub index_vector_dim: usize,
+}
+
+/// The labels of the constraints that both ops have.
+pub(super) struct Labels {
+    pub rank: &'static str,
+    pub window_sorted: &'static str,
+    pub window_range: &'static str,
+    pub dropped_unique: &'static str,
+    pub collapsed_sorted: &'static str,
+    pub collapsed_range: &'static str,
+    pub batching_sorted: &'static str,
+    pub batching_range: &'static str,
+    pub indices_batching_unique: &'static str,
+    pub indices_batching_range: &'static str,
+    pub indices_batching_vector: &'static str,
+    pub batching_count: &'static str,
+    pub batching_sizes: &'static str,
+    pub map_size: &'static str,
+    pub map_unique: &'static str,
+    pub map_range: &'static str,
+    pub vector_dim: &'static str,
+}
+
+impl IndexDims {
+    pub fn of_gather(op: &OpView<'_>) -> Option<IndexDims> {
+        let names = ["offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims"];
+        IndexDims::read(op, "dimension_numbers", names, "start_index_map")
+    }
+
+    pub fn of_scatter(op: &OpView<'_>) -> Option<IndexDims> {
+        let names =
+            ["update_window_dims", "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims"];
+        IndexDims::read(op, "scatter_dimension_numbers", names, "scatter_dims_to_operand_dims")
+    }
+
+    fn read(op: &OpView<'_>, name: &str, lists: [&str; 4], map: &str) -> Option<IndexDims> {
+        let fields = op.attr(name)?.as_record()?;
+        let list = |name: &str| fields.get(name).map_or(Some(vec![]), Attr::to_sizes);
+        let index_vector_dim = fields.get("index_vector_dim").map_or(Some(0), |a| usize::try_from(a.as_int()?).ok());
+        Some(IndexDims {
+            window: list(lists[0])?,
+            collapsed: list(lists[1])?,
+            operand_batching: list(lists[2])?,
+            indices_batching: list(lists[3])?,
+            index_map: list(map)?,
+            index_vector_dim: index_vector_dim?,
+        })
+    }
+
+    /// The dimension numbers, or a diagnostic that they cannot be read.
+    pub(super) fn expect(op: &OpView<'_>, dims: Option<IndexDims>, name: &str) -> Result<IndexDims, Diagnostics> {
+        dims.ok_or_else(|| bad_attribute(op, name, "dimension numbers").into())
+    }
+
+    /// Whether an operand dimension has no window dimension.
+    pub fn is_dropped(&self, operand_dim: usize) -> bool {
+        self.collapsed.contains(&operand_dim) || self.operand_batching.contains(&operand_dim)
+    }
+
+    /// The operand's dimensions that slices walk along, in the order of the window dimensions.
+    pub fn window_operand_dims(&self, operand_rank: usize) -> Vec<usize> {
+        (0..operand_rank).filter(|&d| !self.is_dropped(d)).collect()
+    }
+
+    /// The slices' batch dimensions.
+    pub fn batch_dims(&self, slices_rank: usize) -> Vec<usize> {
+        (0..slices_rank).filter(|d| !self.window.contains(d)).collect()
+    }
+
+    /// The dimensions of the indices that are batch dimensions, in the order of the slices' batch dimensions.
+    pub fn indices_batch_dims(&self, indices_rank: usize) -> Vec<usize> {
+        (0..indices_rank).filter(|&d| d != self.index_vector_dim).collect()
+    }
+
+    /// The constraints that both ops have. The operand may still lack dimensions that the attributes name.
+    pub(super) fn check(&self, check: &mut Check<'_, '_>, l: &Labels, operand: &[usize], indices: &[usize]) {
+        let (rank, indices_rank) = (operand.len(), indices.len());
+        let dropped = [&self.collapsed[..], &self.operand_batching].concat();
+        let mapped = [&self.index_map[..], &self.operand_batching].concat();
+        let window_count = self.window.len() + dropped.len();
+        check
+            .that(l.rank, window_count == rank, "window, collapsed and batching dimensions must be the operand's")
+            .that(l.vector_dim, self.index_vector_dim <= indices_rank, "`index_vector_dim` must be one of the indices'")
+            .that(l.window_sorted, is_increasing(&self.window), "window dimensions must be sorted, none twice")
+            .that(
+                l.window_range,
+                check::are_dims(&self.window, self.slices_rank(indices_rank)),
+                "a window dimension is out of range",
+            )
+            .that(l.dropped_unique, is_unique(&dropped), "a dimension is collapsed or a batch twice")
+            .that(l.collapsed_sorted, self.collapsed.is_sorted(), "collapsed dimensions must be sorted")
+            .that(l.collapsed_range, check::are_dims(&self.collapsed, rank), "a collapsed dimension is out of range")
+            .that(l.batching_sorted, self.operand_batching.is_sorted(), "batching dimensions must be sorted")
+            .that(
+                l.batching_range,
+                check::are_dims(&self.operand_batching, rank),
+                "a batching dimension is out of range",
+            )
+            .that(l.indices_batching_unique, is_unique(&self.indices_batching), "a batching dimension stands twice")
+            .that(
+                l.indices_batching_range,
+                check::are_dims(&self.indices_batching, indices_rank),
+                "a batching dimension of the indices is out of range",
+            )
+            .that(
+                l.indices_batching_vector,
+                !self.indices_batching.contains(&self.index_vector_dim),
+                "the index vector's dimension is no batch",
+            )
+            .that(
+                l.batching_count,
+                self.operand_batching.len() == self.indices_batching.len(),
+                "operand and indices must have as many batching dimensions",
+            )
+            .that(l.map_unique, is_unique(&mapped), "a dimension is indexed twice")
+            .that(l.map_range, check::are_dims(&self.index_map, rank), "an indexed dimension is out of range");
+        let vector = indices.get(self.index_vector_dim).copied().unwrap_or(1);
+        check.that(l.map_size, self.index_map.len() == vector, "there must be one index for each indexed dimension");
+        let mut sizes = self.operand_batching.iter().zip(&self.indices_batching);
+        let same = sizes.all(|(&o, &i)| operand.get(o) == indices.get(i));
+        check.that(l.batching_sizes, same, "batching dimensions must have the same sizes");
+    }
+
+    /// The rank of the slices.
+    pub fn slices_rank(&self, indices_rank: usize) -> usize {
+        self.window.len() + indices_rank - usize::from(self.index_vector_dim < indices_rank)
+    }
+
+    /// The shape of the slices, from the sizes of their windows.
+    pub fn slices_shape(&self, window_sizes: &[usize], indices: &[usize]) -> Vec<usize> {
+        let mut batch = self.indices_batch_dims(indices.len()).into_iter().map(|d| indices[d]);
+        let mut window = window_sizes.iter().copied();
+        let dim = |d| if self.window.contains(&d) { window.next() } else { batch.next() };
+        (0..self.slices_rank(indices.len())).map(dim).map(|n| n.expect("as many as the rank")).collect()
+    }
+
+    /// The factors, each with the dimensions of operand, indices and slices that it is of: what Shardy's registry gives
+    /// for both ops.
+    pub(super) fn factors(
+        &self,
+        operand: &[usize],
+        indices: &[usize],
+        slices: &[usize],
+        kinds: &Kinds,
+    ) -> Vec<IndexFactor> {
+        let window_dims = self.window_operand_dims(operand.len());
+        let batch_dims = self.indices_batch_dims(indices.len());
+        let (mut window, mut batch) = (window_dims.iter(), batch_dims.iter());
+        let mut out = vec![];
+        for (d, &size) in slices.iter().enumerate() {
+            if self.window.contains(&d) {
+                let o = *window.next().expect("one for each window dimension");
+                out.extend((kinds.window)(o, operand[o], d, size));
+            } else {
+                let i = *batch.next().expect("one for each batch dimension");
+                let o = self.indices_batching.iter().position(|&b| b == i).map(|k| self.operand_batching[k]);
+                let spec = if o.is_some() { FactorSpec::pass_through(size) } else { (kinds.batch)(size) };
+                out.push(IndexFactor { operand: o, indices: Some(i), slices: Some(d), spec });
+            }
+        }
+        for &o in &self.collapsed {
+            out.push(IndexFactor {
+                operand: Some(o),
+                indices: None,
+                slices: None,
+                spec: (kinds.collapsed)(operand[o]),
+            });
+        }
+        if let Some(&size) = indices.get(self.index_vector_dim) {
+            let spec = FactorSpec::need_replication(size);
+            out.push(IndexFactor { operand: None, indices: Some(self.index_vector_dim), slices: None, spec });
+        }
+        out
+    }
+}
+
+/// One factor of gather or scatter.
+pub(super) struct IndexFactor {
+    pub operand: Option<usize>,
+    pub indices: Option<usize>,
+    pub slices: Option<usize>,
+    pub spec: FactorSpec,
+}
+
+/// In what the factors of gather and scatter differ.
+pub(super) struct Kinds<'a> {
+    /// Of a window dimension: operand dimension and size, slices dimension and size.
+    pub window: &'a dyn Fn(usize, usize, usize, usize) -> Vec<IndexFactor>,
+    /// Of a batch dimension that the operand does not have.
+    pub batch: &'a dyn Fn(usize) -> FactorSpec,
+    pub collapsed: &'a dyn Fn(usize) -> FactorSpec,
+}
+
+/// Where each slice starts: the components of the indices by batch index.
+pub(super) struct Starts<'a> {
+    dims: &'a IndexDims,
+    indices: Vec<i64>,
+    strides: Vec<isize>,
+    batch_dims: Vec<usize>,
+    operand_rank: usize,
+}
+
+impl<'a> Starts<'a> {
+    pub fn new(dims: &'a IndexDims, indices: &Literal, operand_rank: usize) -> Starts<'a> {
+        let clamp = |i| indices.get_i128(i).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        Starts {
+            dims,
+            indices: (0..indices.size()).map(clamp).collect(),
+            strides: crate::eval::row_major(indices.shape()),
+            batch_dims: dims.indices_batch_dims(indices.rank()),
+            operand_rank,
+        }
+    }
+
+    /// The operand index at which the slice of this batch index starts; not yet clamped.
+    pub fn of(&self, batch: &[usize]) -> Vec<i64> {
+        let mut start = vec![0; self.operand_rank];
+        let base: isize = self.batch_dims.iter().zip(batch).map(|(&d, &i)| self.strides[d] * i as isize).sum();
+        let step = self.strides.get(self.dims.index_vector_dim).copied().unwrap_or(0);
+        for (k, &d) in self.dims.index_map.iter().enumerate() {
+            start[d] = self.indices[(base + step * k as isize) as usize];
+        }
+        for (&o, &i) in self.dims.operand_batching.iter().zip(&self.dims.indices_batching) {
+            let position = self.batch_dims.iter().position(|&d| d == i).expect("a batch dimension of the indices");
+            start[o] = batch[position] as i64;
+        }
+        start
+    }
+}
+
+/// Every index of a shape, row-major.
+pub(crate) fn for_each_index(shape: &[usize], mut f: impl FnMut(&[usize])) {
+    if shape.contains(&0) {
+        return;
+    }
+    let mut index = vec![0; shape.len()];
+    loop {
+        f(&index);
+        let Some(d) = (0..shape.len()).rev().find(|&d| index[d] + 1 < shape[d]) else { return };
+        index[d] += 1;
+        index[d + 1..].fill(0);
+    }
+}

@@ -1,0 +1,256 @@
+//! `gather`: slices taken at places that a tensor of indices names, clamped so that each slice lies within.
+
+use super::IndexDims;
+use super::dims::{IndexFactor, Kinds, Labels, Starts, for_each_index};
+use crate::Opcode;
+use crate::check::{self, Check, counted_tensors};
+use crate::emit;
+use crate::eval::{self, Layout};
+use crate::facts::*;
+use crate::make_collective::shard_offset;
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, Builder, OpView, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+use std::sync::Arc;
+
+pub struct Gather;
+
+const LABELS: Labels = Labels {
+    rank: "gather_c1",
+    vector_dim: "gather_c2",
+    map_size: "gather_c3",
+    window_sorted: "gather_c4",
+    window_range: "gather_c5",
+    dropped_unique: "gather_c6",
+    collapsed_sorted: "gather_c7",
+    collapsed_range: "gather_c8",
+    batching_sorted: "gather_c10",
+    batching_range: "gather_c11",
+    indices_batching_unique: "gather_c13",
+    indices_batching_range: "gather_c14",
+    indices_batching_vector: "gather_c15",
+    batching_count: "gather_c16",
+    batching_sizes: "gather_c17",
+    map_unique: "gather_c18",
+    map_range: "gather_c19",
+};
+
+fn dims(op: &OpView<'_>) -> IndexDims {
+    IndexDims::of_gather(op).expect("verified")
+}
+
+/// The factors of a window dimension.
+fn window_factors(o: usize, full: usize, d: usize, size: usize) -> Vec<IndexFactor> {
+    let factor = |operand, slices, spec| IndexFactor { operand, indices: None, slices, spec };
+    if full == size {
+        vec![factor(Some(o), Some(d), FactorSpec::pass_through(full))]
+    } else if size == 1 {
+        // Who holds the index gives the element, the others zero.
+        vec![
+            factor(Some(o), None, FactorSpec::reduction(full)),
+            factor(None, Some(d), FactorSpec::need_replication(size)),
+        ]
+    } else {
+        vec![factor(Some(o), Some(d), FactorSpec::need_replication(full).blocked_if(true))]
+    }
+}
+
+impl PureFacts for Gather {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let types = counted_tensors(op, 2..=2, 0)?;
+        let (operand, indices) = (types[0], types[1]);
+        let dims = IndexDims::expect(op, IndexDims::of_gather(op), "dimension_numbers")?;
+        let sizes = check::sizes(op, "slice_sizes")?;
+        let mut check = Check::new(op);
+        check.that("gather_i2", indices.dtype.is_integer(), "the indices must be integers");
+        check.that("gather_c20", sizes.len() == operand.rank(), "`slice_sizes` must have one size for each dimension");
+        let fits = sizes.iter().zip(&operand.shape).all(|(s, n)| s <= n);
+        check.that("gather_c21", fits, "`slice_sizes` must not exceed the operand's");
+        dims.check(&mut check, &LABELS, &operand.shape, &indices.shape);
+        check.so_far()?;
+        let one = |list: &[usize]| list.iter().all(|&d| sizes[d] <= 1);
+        check.that("gather_c9", one(&dims.collapsed), "slices of collapsed dimensions must have size 1");
+        check.that("gather_c12", one(&dims.operand_batching), "slices of batching dimensions must have size 1");
+        let windows: Vec<usize> = dims.window_operand_dims(operand.rank()).iter().map(|&d| sizes[d]).collect();
+        check.so_far()?;
+        check.give_tensor(operand.dtype, dims.slices_shape(&windows, &indices.shape))
+    }
+
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (operand, indices, slices) = (op.operand_shape(0), op.operand_shape(1), op.result_shape(0));
+        let collapsed = |size| if size == 1 { FactorSpec::need_replication(1) } else { FactorSpec::reduction(size) };
+        let kinds = Kinds { window: &window_factors, batch: &FactorSpec::pass_through, collapsed: &collapsed };
+        let mut rule = RuleBuilder::new([operand.len(), indices.len()], [slices.len()]);
+        for f in dims(op).factors(operand, indices, slices, &kinds) {
+            rule.add_factor(&[f.operand, f.indices], &[f.slices], f.spec);
+        }
+        RuleFact::Rule(rule.build())
+    }
+
+    answer!(class = Other);
+
+    /// Each element comes from one device; all others give zero.
+    fn combine(&self, op: &OpView<'_>) -> Combine {
+        let is_bool = op.operand_tensor(0).dtype.is_bool();
+        Combine::With(if is_bool { ReduceKind::Or } else { ReduceKind::Add })
+    }
+
+    /// None: an index is clamped to the size of the dimension, so that may not change.
+    fn neutral(&self, _: &OpView<'_>, _: usize) -> Option<Literal> {
+        None
+    }
+
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        Ok(vec![localize(cx)])
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        Ok(vec![gather(&dims(op), &op.sizes("slice_sizes"), &x[0], &x[1], op.result_shape(0))])
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        let (out, indices) = (op.result_tensor(0).bytes(), op.operand_tensor(1).bytes());
+        Cost { flops: 0.0, bytes_read: out + indices, bytes_written: out }
+    }
+
+    answer!(linear = In(1));
+    answer!(explicit = ask("which dimension of the operand or of the indices its result follows"));
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<5x3xf32>, %arg1: tensor<2x1xi32>) -> tensor<2x3xf32> {
+  %0 = "stablehlo.gather"(%arg0, %arg1) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 3>}> : (tensor<5x3xf32>, tensor<2x1xi32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}"#
+    );
+}
+
+fn gather(dims: &IndexDims, sizes: &[usize], operand: &Literal, indices: &Literal, shape: &[usize]) -> Literal {
+    let starts = Starts::new(dims, indices, operand.rank());
+    let (from, to) = (eval::row_major(operand.shape()), eval::row_major(shape));
+    let windows = dims.window_operand_dims(operand.rank());
+    let batches = dims.batch_dims(shape.len());
+    let window_shape: Vec<usize> = windows.iter().map(|&d| sizes[d]).collect();
+    let batch_shape: Vec<usize> = batches.iter().map(|&d| shape[d]).collect();
+    let mut out = Literal::zeros(operand.dtype(), shape);
+    if out.size() == 0 || operand.size() == 0 {
+        return out;
+    }
+    for_each_index(&batch_shape, |batch| {
+        let start = starts.of(batch);
+        let within = |d: usize| start[d].clamp(0, (operand.shape()[d] - sizes[d]) as i64) as isize;
+        let base = (0..start.len()).map(|d| within(d) * from[d]).sum();
+        let source = Layout { base, strides: windows.iter().map(|&d| from[d]).collect() };
+        let base = batches.iter().zip(batch).map(|(&d, &i)| to[d] * i as isize).sum();
+        let target = Layout { base, strides: dims.window.iter().map(|&d| to[d]).collect() };
+        eval::copy(operand, &source, &mut out, &target, &window_shape);
+    });
+    out
+}
+
+/// The axes that split the dimensions of the operand that indices choose in: each device finds only its own part.
+fn split_dims<'c>(cx: &'c LocalizeCx<'_, '_>, dims: &IndexDims) -> Vec<(usize, &'c [AxisRef])> {
+    let sharding = cx.operand_shardings[0].as_ref().expect("a tensor has a sharding");
+    let sizes = cx.op.sizes("slice_sizes");
+    let is_split = |d: usize| !sharding.dims[d].axes.is_empty() && !dims.operand_batching.contains(&d);
+    let chosen = |d: usize| sizes[d] != cx.op.operand_shape(0)[d];
+    (0..sizes.len()).filter(|&d| is_split(d) && chosen(d)).map(|d| (d, &sharding.dims[d].axes[..])).collect()
+}
+
+/// Slices of whole dimensions become slices of whole local ones. Where an index chooses in a split dimension, each
+/// device looks for it in its own part, and gives zeros where it is not.
+fn localize(cx: &mut LocalizeCx<'_, '_>) -> Value {
+    let dims = dims(&cx.op);
+    let global: Vec<usize> = cx.op.operand_shape(0).to_vec();
+    let mut sizes = cx.op.sizes("slice_sizes");
+    let local: Vec<usize> = cx.builder.body.ty(cx.operands[0]).shape().to_vec();
+    for d in 0..sizes.len() {
+        if sizes[d] == global[d] {
+            sizes[d] = local[d];
+        }
+    }
+    let attrs = cx.op.attrs().clone().with("slice_sizes", Attr::sizes(&sizes));
+    let split: Vec<(usize, Vec<AxisRef>)> = split_dims(cx, &dims).iter().map(|&(d, a)| (d, a.to_vec())).collect();
+    let mesh = cx.operand_shardings[0].as_ref().expect("a tensor has a sharding").mesh.clone();
+    if split.is_empty() {
+        return cx.same_op_with(attrs)[0];
+    }
+    let b = &mut *cx.builder;
+    let mut parts = IndexParts::split(b, cx.operands[1], &dims);
+    let mut found: Option<Value> = None;
+    for (d, axes) in &split {
+        let Some(k) = dims.index_map.iter().position(|m| m == d) else { continue };
+        let within = parts.shift(b, k, &mesh, axes, local[*d], Some(global[*d] - sizes[*d]));
+        let mask = emit::is_within(b, within, local[*d] - sizes[*d]);
+        found = Some(found.map_or(mask, |f| emit::binary(b, "stablehlo.and", f, mask)));
+    }
+    let indices = parts.join(b);
+    let code = cx.op.data().code;
+    let x = b.value(code, [cx.operands[0], indices], attrs, cx.result_types[0].clone());
+    match found {
+        None => x,
+        Some(mask) => masked(b, &dims, mask, x),
+    }
+}
+
+/// `x` where the mask over the batch dimensions holds, zero elsewhere.
+fn masked(b: &mut Builder<'_>, dims: &IndexDims, mask: Value, x: Value) -> Value {
+    let t = emit::tensor(b, x);
+    let mask = emit::broadcast(b, mask, &dims.batch_dims(t.rank()), &t.shape);
+    let zeros = emit::splat(b, &Literal::zeros(t.dtype, vec![]), &t.shape);
+    emit::select(b, mask, x, zeros)
+}
+
+/// The components of index vectors, each a tensor over the batch dimensions.
+pub(super) struct IndexParts {
+    parts: Vec<Value>,
+    /// The dimension that the components stand along; `None`: there is one, without a dimension.
+    dim: Option<usize>,
+}
+
+impl IndexParts {
+    pub fn split(b: &mut Builder<'_>, indices: Value, dims: &IndexDims) -> IndexParts {
+        let t = emit::tensor(b, indices);
+        let wide = emit::convert(b, indices, emit::index_dtype(t.dtype));
+        let dim = dims.index_vector_dim;
+        if dim == t.rank() {
+            return IndexParts { parts: vec![wide], dim: None };
+        }
+        let mut shape = t.shape.to_vec();
+        let count = shape.remove(dim);
+        let part = |i| {
+            let one = emit::slice_one(b, wide, dim, i);
+            emit::reshape(b, one, &shape)
+        };
+        IndexParts { parts: (0..count).map(part).collect(), dim: Some(dim) }
+    }
+
+    /// Makes component `k` count from the start of the device's part of a dimension that `axes` split; clamps it first
+    /// to `0..=most` if that is given.
+    pub fn shift(
+        &mut self,
+        b: &mut Builder<'_>,
+        k: usize,
+        mesh: &Arc<shardwise_base::Mesh>,
+        axes: &[AxisRef],
+        local: usize,
+        most: Option<usize>,
+    ) -> Value {
+        let part = most.map_or(self.parts[k], |most| emit::clamp_index(b, self.parts[k], most));
+        let t = emit::tensor(b, part);
+        let offset = shard_offset(b, mesh, axes, local);
+        let offset = emit::convert(b, offset, t.dtype);
+        let offset = emit::broadcast(b, offset, &[], &t.shape);
+        self.parts[k] = emit::binary(b, "stablehlo.subtract", part, offset);
+        self.parts[k]
+    }
+
+    pub fn join(self, b: &mut Builder<'_>) -> Value {
+        let Some(dim) = self.dim else { return self.parts[0] };
+        let one = |&p: &Value| {
+            let mut shape = emit::tensor(b, p).shape.to_vec();
+            shape.insert(dim, 1);
+            emit::reshape(b, p, &shape)
+        };
+        let ones: Vec<Value> = self.parts.iter().map(one).collect();
+        if ones.len() == 1 { ones[0] } else { emit::concatenate(b, &ones, dim) }
+    }
+}

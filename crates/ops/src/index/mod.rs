@@ -1,0 +1,9 @@
+//! Reading and writing slices at places that other tensors name: gather and scatter.
+
+mod dims;
+mod gather;
+mod scatter;
+
+pub use dims::IndexDims;
+pub use gather::Gather;
+pub use scatter::Scatter;

@@ -1,0 +1,329 @@
+//! `scatter`: slices combined into operands at places that a tensor of indices names; what falls outside is dropped.
+//!
+//! Updates are applied in row-major order of their indices, each result rounded to the element type.
+
+use super::IndexDims;
+use super::dims::{IndexFactor, Kinds, Labels, Starts, for_each_index};
+use super::gather::IndexParts;
+use crate::Opcode;
+use crate::check::{self, Check, MANY, counted_tensors};
+use crate::eval::{self, Numeric, with_element};
+use crate::facts::*;
+use crate::make_collective::on_first_or;
+use crate::{emit, reducer};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{OpView, Region, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct Scatter;
+
+const LABELS: Labels = Labels {
+    rank: "scatter_c2",
+    window_sorted: "scatter_c7",
+    window_range: "scatter_c8",
+    dropped_unique: "scatter_c9",
+    collapsed_sorted: "scatter_c10",
+    collapsed_range: "scatter_c11",
+    batching_sorted: "scatter_c12",
+    batching_range: "scatter_c13",
+    indices_batching_unique: "scatter_c14",
+    indices_batching_range: "scatter_c15",
+    indices_batching_vector: "scatter_c16",
+    batching_count: "scatter_c17",
+    batching_sizes: "scatter_c18",
+    map_size: "scatter_c19",
+    map_unique: "scatter_c20",
+    map_range: "scatter_c21",
+    vector_dim: "scatter_c22",
+};
+
+fn dims(op: &OpView<'_>) -> IndexDims {
+    IndexDims::of_scatter(op).expect("verified")
+}
+
+/// Number of inputs, which is that of updates and results.
+fn arity(op: &OpView<'_>) -> usize {
+    op.operands().len() / 2
+}
+
+/// The one kind by which all inputs are combined, if it is one that partial results combine by.
+fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
+    let kind = |i: usize| {
+        let kind = reducer::reduce_kind_of(op.module, op.body, op.regions()[0], i)?;
+        let is_bits = matches!(kind, ReduceKind::And | ReduceKind::Or);
+        (!is_bits || op.operand_tensor(i).dtype.is_bool()).then_some(kind)
+    };
+    let first = kind(0)?;
+    (1..arity(op)).all(|i| kind(i) == Some(first)).then_some(first)
+}
+
+fn window_factors(o: usize, full: usize, d: usize, size: usize) -> Vec<IndexFactor> {
+    let factor = |operand, slices, spec| IndexFactor { operand, indices: None, slices, spec };
+    if full == size {
+        return vec![factor(Some(o), Some(d), FactorSpec::pass_through(full))];
+    }
+    vec![
+        factor(Some(o), None, FactorSpec::need_replication(full)),
+        factor(None, Some(d), FactorSpec::need_replication(size)),
+    ]
+}
+
+impl PureFacts for Scatter {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let types = counted_tensors(op, 3..=MANY, 1)?;
+        let n = arity(op);
+        let mut check = Check::new(op);
+        check.that("scatter_c5", types.len() == 2 * n + 1, "there must be as many updates as inputs").so_far()?;
+        let dims = IndexDims::expect(op, IndexDims::of_scatter(op), "scatter_dimension_numbers")?;
+        let (inputs, indices, updates) = (&types[..n], types[n], &types[n + 1..]);
+        let same = |list: &[&shardwise_ir::TensorType]| list.iter().all(|t| t.shape == list[0].shape);
+        check.that("scatter_i2", indices.dtype.is_integer(), "the indices must be integers");
+        check.that("scatter_c1", same(inputs), "all inputs must have the same shape");
+        check.that("scatter_c3", same(updates), "all updates must have the same shape");
+        let dtypes = inputs.iter().zip(updates).all(|(i, u)| i.dtype == u.dtype);
+        check.that("scatter_c6", dtypes, "updates must have the element types of the inputs");
+        dims.check(&mut check, &LABELS, &inputs[0].shape, &indices.shape);
+        check.so_far()?;
+        check_updates(&dims, &mut check, &inputs[0].shape, &indices.shape, &updates[0].shape);
+        let results = check_computation(op, &mut check, n);
+        check.so_far()?;
+        check.give(inputs.iter().zip(results).map(|(t, dtype)| Type::tensor(dtype, t.shape.to_vec())))
+    }
+
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let n = arity(op);
+        let (operand, indices, slices) = (op.operand_shape(0), op.operand_shape(n), op.operand_shape(n + 1));
+        let combines = common_kind(op).is_some();
+        let batch = |size| if combines { FactorSpec::reduction(size) } else { FactorSpec::need_replication(size) };
+        let kinds = Kinds { window: &window_factors, batch: &batch, collapsed: &FactorSpec::pass_through };
+        let ranks = [vec![operand.len(); n], vec![indices.len()], vec![slices.len(); n]].concat();
+        let mut rule = RuleBuilder::new(ranks, vec![operand.len(); n]);
+        for f in dims(op).factors(operand, indices, slices, &kinds) {
+            let operands = [vec![f.operand; n], vec![f.indices], vec![f.slices; n]].concat();
+            rule.add_factor(&operands, &vec![f.operand; n], f.spec);
+        }
+        RuleFact::Rule(rule.build())
+    }
+
+    answer!(class = Other);
+
+    fn combine(&self, op: &OpView<'_>) -> Combine {
+        common_kind(op).map_or(Combine::No("its computation has no name"), Combine::With)
+    }
+
+    /// Updates that change nothing, at any place.
+    fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
+        let (n, dtype) = (arity(op), op.operand_tensor(index).dtype);
+        match index.cmp(&n) {
+            std::cmp::Ordering::Less => None,
+            std::cmp::Ordering::Equal => Some(Literal::zeros(dtype, vec![])),
+            std::cmp::Ordering::Greater => Some(common_kind(op)?.identity(dtype)),
+        }
+    }
+
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        Ok(localize(cx))
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let places = places(&dims(op), &x[0], &x[arity(op)], x[arity(op) + 1].shape());
+        let ways: Option<Vec<Way>> = (0..arity(op)).map(|i| way(op, i)).collect();
+        match ways {
+            Some(ways) => Ok((0..arity(op)).map(|i| apply(ways[i], &x[i], &x[arity(op) + 1 + i], &places)).collect()),
+            None => apply_region(op, x, &places, regions),
+        }
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        let updates = op.operand_tensor(arity(op) + 1).size() * arity(op);
+        Cost::streams(op, 0.0).with_flops(updates as f64)
+    }
+
+    fn linear(&self, op: &OpView<'_>) -> Linear {
+        let ways: Option<Vec<Way>> = (0..arity(op)).map(|i| way(op, i)).collect();
+        let is_linear = |w: &Way| matches!(w, Way::Replace | Way::Combine(ReduceKind::Add));
+        match ways {
+            Some(ways) if ways.iter().all(is_linear) && arity(op) < 16 => {
+                let ones = (1u32 << arity(op)) - 1;
+                Linear::In(ones | ones << (arity(op) + 1))
+            }
+            _ => Linear::No,
+        }
+    }
+
+    answer!(explicit = ask("which dimension of the operand its result follows"));
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<5x3xf32>, %arg1: tensor<2x1xi32>, %arg2: tensor<2x3xf32>) -> tensor<5x3xf32> {
+  %0 = "stablehlo.scatter"(%arg0, %arg1, %arg2) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+  ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+    %1 = stablehlo.add %arg3, %arg4 : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<5x3xf32>, tensor<2x1xi32>, tensor<2x3xf32>) -> tensor<5x3xf32>
+  return %0 : tensor<5x3xf32>
+}"#
+    );
+}
+
+/// Checks that updates have the batch dimensions of the indices, and windows that fit.
+fn check_updates(dims: &IndexDims, check: &mut Check<'_, '_>, input: &[usize], indices: &[usize], updates: &[usize]) {
+    let rank = dims.slices_rank(indices.len());
+    if !check.holds("scatter_c4", updates.len() == rank, &format!("updates must be of rank {rank}")) {
+        return;
+    }
+    let windows: Vec<usize> = dims.window.iter().map(|&d| updates[d]).collect();
+    let fits = dims.window_operand_dims(input.len()).iter().zip(&windows).all(|(&d, &w)| w <= input[d]);
+    check.that("scatter_c4", fits, "windows of updates must not exceed the inputs");
+    let expected = dims.slices_shape(&windows, indices);
+    check.that("scatter_c4", updates == expected, "updates must have the batch dimensions of the indices");
+}
+
+/// Checks the computation's type, and gives the element types of the results.
+fn check_computation(op: &OpView<'_>, check: &mut Check<'_, '_>, n: usize) -> Vec<shardwise_base::DType> {
+    let region = op.regions()[0];
+    let args = check::types_of(op, &op.body[region].args);
+    let gives = check::types_of(op, op.body.region_results(region));
+    let scalars = args.iter().all(|t| t.as_tensor().is_some_and(|t| t.rank() == 0));
+    let fits = scalars && args.len() == 2 * n && args[..n] == args[n..] && gives == args[..n];
+    check.that("scatter_c23", fits, "the computation must take two scalars for each input and give one");
+    let dtypes = gives.iter().filter_map(|t| t.as_tensor()).map(|t| t.dtype);
+    if fits { dtypes.collect() } else { vec![] }
+}
+
+/// How an update changes an element.
+#[derive(Clone, Copy)]
+enum Way {
+    Replace,
+    Combine(ReduceKind),
+}
+
+/// `None`: only the region says.
+fn way(op: &OpView<'_>, i: usize) -> Option<Way> {
+    let region = op.regions()[0];
+    let dtype = op.operand_tensor(i).dtype;
+    if op.body.region_results(region)[i] == op.body[region].args[arity(op) + i] {
+        return Some(Way::Replace);
+    }
+    let kind = reducer::reduce_kind_of(op.module, op.body, region, i)?;
+    let same_type = op.body.ty(op.body[region].args[i]).as_tensor().is_some_and(|t| t.dtype == dtype);
+    (same_type && eval::can_combine(kind, dtype)).then_some(Way::Combine(kind))
+}
+
+/// For each element of the updates, in order, its place in the operand; `None`: outside.
+fn places(dims: &IndexDims, operand: &Literal, indices: &Literal, updates: &[usize]) -> Vec<Option<usize>> {
+    let starts = Starts::new(dims, indices, operand.rank());
+    let strides = eval::row_major(operand.shape());
+    let (windows, batches) = (dims.window_operand_dims(operand.rank()), dims.batch_dims(updates.len()));
+    let mut out = Vec::with_capacity(updates.iter().product());
+    for_each_index(updates, |index| {
+        let batch: Vec<usize> = batches.iter().map(|&d| index[d]).collect();
+        let mut at = starts.of(&batch);
+        for (&o, &d) in windows.iter().zip(&dims.window) {
+            at[o] = at[o].saturating_add(index[d] as i64);
+        }
+        let inside = at.iter().zip(operand.shape()).all(|(&i, &n)| i >= 0 && (i as u64) < n as u64);
+        out.push(inside.then(|| at.iter().zip(&strides).map(|(&i, &s)| i as usize * s as usize).sum()));
+    });
+    out
+}
+
+fn apply(way: Way, operand: &Literal, updates: &Literal, places: &[Option<usize>]) -> Literal {
+    let mut out = operand.to_dense();
+    with_element!(operand.dtype(), T => {
+        let get = eval::elements::<T>(updates);
+        let elements = out.as_mut_slice::<T>();
+        for (i, &place) in places.iter().enumerate() {
+            let Some(p) = place else { continue };
+            elements[p] = match way {
+                Way::Replace => get(i),
+                Way::Combine(kind) => {
+                    T::from_number(eval::combine(kind, elements[p].to_number(), get(i).to_number()))
+                }
+            };
+        }
+    }, replace_bytes(&mut out, updates, places));
+    out
+}
+
+/// Replacing needs no arithmetic, so it works on every type.
+fn replace_bytes(out: &mut Literal, updates: &Literal, places: &[Option<usize>]) {
+    let width = out.dtype().storage_bytes();
+    for (i, &place) in places.iter().enumerate() {
+        if let Some(p) = place {
+            out.bytes_mut()[p * width..][..width].copy_from_slice(updates.element_bytes(i));
+        }
+    }
+}
+
+/// Runs the region for each update.
+fn apply_region(
+    op: &OpView<'_>,
+    x: &[Literal],
+    places: &[Option<usize>],
+    regions: &mut dyn RegionEval,
+) -> Result<Vec<Literal>, EvalError> {
+    let (n, region) = (arity(op), op.regions()[0]);
+    let mut out: Vec<Literal> = x[..n].iter().map(Literal::to_dense).collect();
+    for (i, &place) in places.iter().enumerate() {
+        let Some(p) = place else { continue };
+        let old = out.iter().map(|o| element(o, p));
+        let args = old.chain(x[n + 1..].iter().map(|u| element(u, i))).collect();
+        for (o, new) in out.iter_mut().zip(run(regions, region, args)?) {
+            let width = o.dtype().storage_bytes();
+            o.bytes_mut()[p * width..][..width].copy_from_slice(new.element_bytes(0));
+        }
+    }
+    Ok(out)
+}
+
+fn run(regions: &mut dyn RegionEval, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
+    regions.region(region, args)
+}
+
+/// Element `i` as a scalar.
+fn element(x: &Literal, i: usize) -> Literal {
+    Literal::splat(x.dtype(), vec![], x.element_bytes(i))
+}
+
+/// Indices count from the start of the device's part, and what is not in it is dropped as all that is outside. Where
+/// updates are split, one device starts from the inputs and the others from what changes nothing.
+fn localize(cx: &mut LocalizeCx<'_, '_>) -> Vec<Value> {
+    let dims = dims(&cx.op);
+    let n = arity(&cx.op);
+    let layout = |i: usize| cx.operand_shardings[i].clone().expect("a tensor has a sharding");
+    let (input, updates) = (layout(0), layout(n + 1));
+    let local: Vec<usize> = cx.builder.body.ty(cx.operands[0]).shape().to_vec();
+    let mut operands = cx.operands.to_vec();
+    let b = &mut *cx.builder;
+    let mut parts: Option<IndexParts> = None;
+    for (k, &d) in dims.index_map.iter().enumerate() {
+        let axes = &input.dims[d].axes;
+        let is_chosen = dims.collapsed.contains(&d);
+        if is_chosen && !axes.is_empty() {
+            let parts = parts.get_or_insert_with(|| IndexParts::split(b, operands[n], &dims));
+            parts.shift(b, k, &input.mesh, axes, local[d], None);
+        }
+    }
+    if let Some(parts) = parts {
+        operands[n] = parts.join(b);
+    }
+    let partial = partial_axes(
+        &dims,
+        &updates.dims.iter().map(|d| d.axes.clone()).collect::<Vec<_>>(),
+        cx.op.operand_shape(n).len(),
+    );
+    if let Some(kind @ (ReduceKind::Add | ReduceKind::Mul)) = common_kind(&cx.op).filter(|_| !partial.is_empty()) {
+        for x in &mut operands[..n] {
+            let identity = kind.identity(emit::tensor(b, *x).dtype);
+            *x = on_first_or(b, *x, &identity, &input.mesh, &partial);
+        }
+    }
+    let (code, regions) = (cx.op.data().code, std::mem::take(&mut cx.regions));
+    let op = b.op_with_regions(code, operands, cx.op.attrs().clone(), regions, cx.result_types.clone());
+    b.body[op].results.to_vec()
+}
+
+/// The axes that split batch dimensions which the inputs do not have: each device has a part of the updates.
+fn partial_axes(dims: &IndexDims, updates: &[Vec<AxisRef>], indices_rank: usize) -> Vec<AxisRef> {
+    let batch = dims.batch_dims(updates.len()).into_iter().zip(dims.indices_batch_dims(indices_rank));
+    batch.filter(|(_, i)| !dims.indices_batching.contains(i)).flat_map(|(d, _)| updates[d].clone()).collect()
+}
