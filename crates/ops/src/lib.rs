@@ -17,9 +17,13 @@ mod table;
 
 pub mod collective;
 pub mod control;
+pub mod dot;
 pub mod elementwise;
 pub mod index;
+pub mod make;
 pub mod make_collective;
+pub mod reduce;
+pub mod shapes;
 pub mod shardy;
 pub mod structure;
 pub mod syntax;

@@ -1,6 +1,6 @@
 //! Regions that combine two elements: recognising what they compute, and making them.
 
-use crate::{OPS, Opcode, ReduceKind, Semantics};
+use crate::{OPS, Opcode, ReduceKind, Semantics, elementwise};
 use shardwise_base::{DType, Literal, bf16, f16};
 use shardwise_ir::{Attrs, Body, Builder, Module, OpTable, OpView, Region, Type, Value};
 
@@ -30,6 +30,29 @@ impl ReduceKind {
             ReduceKind::And => "and",
             ReduceKind::Or => "or",
         }
+    }
+
+    /// The op that combines two arrays.
+    pub fn opcode(self) -> Opcode {
+        Opcode::of(OPS.find(self.op_name()).expect("the table has the ops that reduce"))
+    }
+
+    /// Whether taking an element twice changes nothing.
+    pub fn is_idempotent(self) -> bool {
+        !matches!(self, ReduceKind::Add | ReduceKind::Mul)
+    }
+
+    /// Combines two arrays of one type element by element; `None` if the reducer does not exist on this type.
+    pub fn apply(self, x: &Literal, y: &Literal) -> Option<Literal> {
+        let binary = match self {
+            ReduceKind::Add => &elementwise::ADD,
+            ReduceKind::Mul => &elementwise::MULTIPLY,
+            ReduceKind::Max => &elementwise::MAXIMUM,
+            ReduceKind::Min => &elementwise::MINIMUM,
+            ReduceKind::And => &elementwise::AND,
+            ReduceKind::Or => &elementwise::OR,
+        };
+        binary.apply(x, y)
     }
 
     pub fn parse(name: &str) -> Option<ReduceKind> {
@@ -145,4 +168,24 @@ pub fn reduction_region(builder: &mut Builder<'_>, kind: ReduceKind, dtype: DTyp
         let result = b.value(code, args.iter().copied(), Attrs::new(), ty.clone());
         b.op(Opcode::RegionReturn, [result], Attrs::new(), []);
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval::{self, Number};
+
+    #[test]
+    fn identities_change_nothing() {
+        for kind in ReduceKind::ALL {
+            for &dtype in DType::ALL.iter().filter(|d| d.is_computed()) {
+                for n in [0, 1, 5, 100] {
+                    let x = eval::fill(dtype, &[], |_| Number::Signed(n)).unwrap();
+                    if let Some(y) = kind.apply(&x, &kind.identity(dtype)).filter(|_| !dtype.is_complex()) {
+                        assert_eq!(y, x, "{kind:?} on {dtype}");
+                    }
+                }
+            }
+        }
+    }
 }

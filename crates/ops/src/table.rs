@@ -1,6 +1,7 @@
 //! The closed list of ops: one line each. Everything that is "per op" is derived from it.
 
-use crate::{Facts, collective, control, elementwise, index, shardy, structure, syntax, token};
+// A glob: every file of the crate has rows here.
+use crate::*;
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::{OpCode, OpDef, OpTable, OpView, Type};
 
@@ -97,8 +98,24 @@ ops! {
     ChloNextAfter "chlo.next_after" elementwise::NextAfter;
 
     // ── shapes and movement
+    Constant "stablehlo.constant" shapes::Constant;
+    SdyConstant "sdy.constant" shapes::Constant;
+    ChloConstant "chlo.constant" shapes::Constant;
+    Iota "stablehlo.iota" shapes::Iota;
+    BroadcastInDim "stablehlo.broadcast_in_dim" shapes::BroadcastInDim;
+    Reshape "stablehlo.reshape" shapes::Reshape;
+    Transpose "stablehlo.transpose" shapes::Transpose;
+    Slice "stablehlo.slice" shapes::Slice;
+    DynamicSlice "stablehlo.dynamic_slice" shapes::DynamicSlice;
+    DynamicUpdateSlice "stablehlo.dynamic_update_slice" shapes::DynamicUpdateSlice;
+    Concatenate "stablehlo.concatenate" shapes::Concatenate;
+    Pad "stablehlo.pad" shapes::Pad;
+    Reverse "stablehlo.reverse" shapes::Reverse;
 
     // ── contractions and reductions
+    DotGeneral "stablehlo.dot_general" dot::DotGeneral;
+    Dot "stablehlo.dot" dot::Dot;
+    Reduce "stablehlo.reduce" reduce::Reduce;
 
     // ── indexing: gather, scatter, sort, windows
     Gather "stablehlo.gather" index::Gather;

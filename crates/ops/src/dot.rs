@@ -1,0 +1,332 @@
+//! `stablehlo.dot_general` and `stablehlo.dot`: products summed over contracted dimensions.
+//!
+//! Sums run over the contracted dimensions in the order in which the attributes list them, row-major, one product after
+//! the other from zero, in `f32` for results of 32 bits or fewer and `f64` for wider ones; then they are rounded once.
+
+use crate::facts::*;
+use crate::{Opcode, check, check::Check, eval, eval::Layout, eval::Numeric};
+use shardwise_base::{Bool8, Complex64, DType, Diagnostic, Diagnostics, Kind, Literal};
+use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+/// Any dimensions may be batch dimensions or contracted.
+pub struct DotGeneral;
+
+/// Vectors and matrices: the last dimension of the first with the first of the second.
+pub struct Dot;
+
+/// Which dimensions of the two operands go together.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DotDims {
+    pub lhs_batch: Vec<usize>,
+    pub rhs_batch: Vec<usize>,
+    pub lhs_contract: Vec<usize>,
+    pub rhs_contract: Vec<usize>,
+}
+
+impl DotDims {
+    /// Of a `dot_general` or `dot`; `None` if its attributes are not there.
+    pub fn of(op: &OpView<'_>) -> Option<DotDims> {
+        if Opcode::of_view(op) == Opcode::Dot {
+            let rank = op.operand_shape(0).len();
+            return Some(DotDims {
+                lhs_contract: vec![rank.checked_sub(1)?],
+                rhs_contract: vec![0],
+                ..DotDims::default()
+            });
+        }
+        let fields = op.attr("dot_dimension_numbers").and_then(Attr::as_record)?;
+        // An empty list may be left out in text.
+        let list = |name| fields.get(name).map_or(Some(vec![]), Attr::to_sizes);
+        Some(DotDims {
+            lhs_batch: list("lhs_batching_dimensions")?,
+            rhs_batch: list("rhs_batching_dimensions")?,
+            lhs_contract: list("lhs_contracting_dimensions")?,
+            rhs_contract: list("rhs_contracting_dimensions")?,
+        })
+    }
+
+    /// As the attribute `dot_dimension_numbers`.
+    pub fn to_attr(&self) -> Attr {
+        let fields = [
+            ("lhs_batching_dimensions", &self.lhs_batch),
+            ("rhs_batching_dimensions", &self.rhs_batch),
+            ("lhs_contracting_dimensions", &self.lhs_contract),
+            ("rhs_contracting_dimensions", &self.rhs_contract),
+        ];
+        // Empty lists are left out, as in text.
+        let fields: Attrs = fields
+            .into_iter()
+            .filter(|(_, dims)| !dims.is_empty())
+            .map(|(name, dims)| (name, Attr::sizes(dims)))
+            .collect();
+        Attr::Record { name: "stablehlo.dot".into(), fields }
+    }
+
+    /// Dimensions of the left operand that the result keeps, after the batch dimensions.
+    pub fn lhs_free(&self, rank: usize) -> Vec<usize> {
+        (0..rank).filter(|d| !self.lhs_batch.contains(d) && !self.lhs_contract.contains(d)).collect()
+    }
+
+    /// Dimensions of the right operand that the result keeps, last.
+    pub fn rhs_free(&self, rank: usize) -> Vec<usize> {
+        (0..rank).filter(|d| !self.rhs_batch.contains(d) && !self.rhs_contract.contains(d)).collect()
+    }
+
+    /// Batch dimensions, then the left operand's free ones, then the right one's.
+    pub fn result_shape(&self, lhs: &[usize], rhs: &[usize]) -> Vec<usize> {
+        let left = self.lhs_batch.iter().copied().chain(self.lhs_free(lhs.len())).map(|d| lhs[d]);
+        left.chain(self.rhs_free(rhs.len()).into_iter().map(|d| rhs[d])).collect()
+    }
+}
+
+fn sizes(shape: &[usize], dims: &[usize]) -> Vec<usize> {
+    dims.iter().map(|&d| shape[d]).collect()
+}
+
+fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+    let [x, y] = check::tensors(op)?;
+    let dims = DotDims::of(op).ok_or_else(|| {
+        check::bad_attribute(op, "dot_dimension_numbers", "lists of batching and contracting dimensions")
+    })?;
+    let mut c = Check::new(op);
+    check_dims(&mut c, &dims, x, y)?;
+    let precision_fits = match op.attr("precision_config") {
+        Some(Attr::Array(items)) => items.is_empty() || items.len() == 2,
+        _ => true,
+    };
+    c.that(
+        "dot_general_c9",
+        sizes(&x.shape, &dims.lhs_batch) == sizes(&y.shape, &dims.rhs_batch),
+        "batching dimensions must have equal sizes",
+    )
+    .that(
+        "dot_general_c10",
+        sizes(&x.shape, &dims.lhs_contract) == sizes(&y.shape, &dims.rhs_contract),
+        "contracting dimensions must have equal sizes",
+    )
+    .that("dot_general_c11", precision_fits, "`precision_config` must have an entry for each operand")
+    .that("dot_general_c13", x.dtype.kind() == y.dtype.kind(), "the operands' element types must be of one kind")
+    .that(
+        "dot_general_c12",
+        shape_fits(op, &dims, x, y),
+        "the result must have the batching, left and right dimensions in this order",
+    )
+    .give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape))
+}
+
+/// The element type may be declared, the shape must be the computed one.
+fn shape_fits(op: &OpView<'_>, dims: &DotDims, x: &TensorType, y: &TensorType) -> bool {
+    check::declared(op).map_or(true, |t| t.shape == dims.result_shape(&x.shape, &y.shape))
+}
+
+fn check_dims(c: &mut Check<'_, '_>, dims: &DotDims, x: &TensorType, y: &TensorType) -> Result<(), Diagnostics> {
+    let lhs = [&dims.lhs_batch[..], &dims.lhs_contract].concat();
+    let rhs = [&dims.rhs_batch[..], &dims.rhs_contract].concat();
+    c.that(
+        "dot_general_c1",
+        dims.lhs_batch.len() == dims.rhs_batch.len(),
+        "the operands must have as many batching dimensions",
+    )
+    .that(
+        "dot_general_c2",
+        dims.lhs_contract.len() == dims.rhs_contract.len(),
+        "the operands must have as many contracting dimensions",
+    )
+    .that("dot_general_c3", check::is_unique(&lhs), "no dimension of the left operand may be named twice")
+    .that("dot_general_c4", check::is_unique(&rhs), "no dimension of the right operand may be named twice")
+    .that(
+        "dot_general_c5",
+        check::are_dims(&dims.lhs_batch, x.rank()),
+        "left batching dimensions must be dimensions of the left operand",
+    )
+    .that(
+        "dot_general_c6",
+        check::are_dims(&dims.lhs_contract, x.rank()),
+        "left contracting dimensions must be dimensions of the left operand",
+    )
+    .that(
+        "dot_general_c7",
+        check::are_dims(&dims.rhs_batch, y.rank()),
+        "right batching dimensions must be dimensions of the right operand",
+    )
+    .that(
+        "dot_general_c8",
+        check::are_dims(&dims.rhs_contract, y.rank()),
+        "right contracting dimensions must be dimensions of the right operand",
+    )
+    .so_far()
+}
+
+fn infer_matrix(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+    let [x, y] = check::tensors(op)?;
+    let mut c = Check::new(op);
+    let is_matrix = |t: &TensorType| t.rank() == 1 || t.rank() == 2;
+    c.that("dot_c1", x.dtype.kind() == y.dtype.kind(), "the operands' element types must be of one kind")
+        .that("dot_c2", is_matrix(x) && is_matrix(y), "the operands must be vectors or matrices")
+        .so_far()?;
+    let dims = DotDims { lhs_contract: vec![x.rank() - 1], rhs_contract: vec![0], ..DotDims::default() };
+    c.that("dot_c3", x.shape[x.rank() - 1] == y.shape[0], "the contracted dimensions must have equal sizes")
+        .give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape))
+}
+
+/// Batch dimensions, free ones of the left, of the right operand, contracted ones: in Shardy's order.
+fn dot_rule(op: &OpView<'_>) -> RuleFact {
+    let (x, y, z) = (op.operand_shape(0), op.operand_shape(1), op.result_shape(0));
+    let dims = DotDims::of(op).expect("verified");
+    let mut rule = RuleBuilder::new([x.len(), y.len()], [z.len()]);
+    let mut result = 0..z.len();
+    for (&l, &r) in dims.lhs_batch.iter().zip(&dims.rhs_batch) {
+        rule.add_factor(&[Some(l), Some(r)], &[result.next()], FactorSpec::pass_through(x[l]));
+    }
+    for l in dims.lhs_free(x.len()) {
+        rule.add_factor(&[Some(l), None], &[result.next()], FactorSpec::pass_through(x[l]));
+    }
+    for r in dims.rhs_free(y.len()) {
+        rule.add_factor(&[None, Some(r)], &[result.next()], FactorSpec::pass_through(y[r]));
+    }
+    for (&l, &r) in dims.lhs_contract.iter().zip(&dims.rhs_contract) {
+        rule.add_factor(&[Some(l), Some(r)], &[None], FactorSpec::reduction(x[l]));
+    }
+    RuleFact::Rule(rule.build())
+}
+
+fn dot_cost(op: &OpView<'_>) -> Cost {
+    let dims = DotDims::of(op).expect("verified");
+    let contracted: usize = sizes(op.operand_shape(0), &dims.lhs_contract).iter().product();
+    Cost::streams(op, 2.0 * contracted as f64)
+}
+
+fn dot_eval(op: &OpView<'_>, x: &[Literal]) -> Result<Vec<Literal>, EvalError> {
+    let dims = DotDims::of(op).expect("verified");
+    let to = op.result_tensor(0);
+    let product = dot(&x[0], &x[1], &dims, to).ok_or_else(|| check::not_computed(op, to.dtype))?;
+    Ok(vec![product])
+}
+
+macro_rules! dot_facts {
+    () => {
+        fn rule(&self, op: &OpView<'_>) -> RuleFact {
+            dot_rule(op)
+        }
+        fn combine(&self, _: &OpView<'_>) -> Combine {
+            Combine::With(ReduceKind::Add)
+        }
+        /// Zeros on both sides: zero times garbage may be NaN.
+        fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
+            Some(Literal::zeros(op.operand_tensor(index).dtype, vec![]))
+        }
+        fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+            dot_eval(op, x)
+        }
+        fn cost(&self, op: &OpView<'_>) -> Cost {
+            dot_cost(op)
+        }
+        fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
+            ExplicitPolicy::Ask("a contracted dimension that is sharded alike on both sides leaves a sum to be taken")
+        }
+        answer!(class = Other);
+        answer!(localize = same_op);
+        answer!(linear = Each);
+    };
+}
+
+impl PureFacts for DotGeneral {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        infer_general(op)
+    }
+    dot_facts!();
+    answer!(example = "func.func @main(%arg0: tensor<4x2x3xf32>, %arg1: tensor<4x3x5xf32>) -> tensor<4x2x5xf32> {
+  %0 = stablehlo.dot_general %arg0, %arg1, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x2x3xf32>, tensor<4x3x5xf32>) -> tensor<4x2x5xf32>
+  return %0 : tensor<4x2x5xf32>
+}");
+}
+
+impl PureFacts for Dot {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        infer_matrix(op)
+    }
+    dot_facts!();
+    answer!(
+        example = "func.func @main(%arg0: tensor<2x3xf32>, %arg1: tensor<3x5xf32>) -> tensor<2x5xf32> {
+  %0 = stablehlo.dot %arg0, %arg1 : (tensor<2x3xf32>, tensor<3x5xf32>) -> tensor<2x5xf32>
+  return %0 : tensor<2x5xf32>
+}"
+    );
+}
+
+/// A type that products are summed in.
+trait Summed: Numeric {
+    fn plus_product(self, a: Self, b: Self) -> Self;
+}
+
+macro_rules! summed {
+    ($($t:ty: $f:expr;)*) => {$(
+        impl Summed for $t {
+            #[inline(always)]
+            fn plus_product(self, a: $t, b: $t) -> $t {
+                $f(self, a, b)
+            }
+        }
+    )*};
+}
+summed! {
+    f32: |sum, a, b| sum + a * b;
+    f64: |sum, a, b| sum + a * b;
+    i64: |sum: i64, a: i64, b| sum.wrapping_add(a.wrapping_mul(b));
+    u64: |sum: u64, a: u64, b| sum.wrapping_add(a.wrapping_mul(b));
+    Complex64: |sum, a, b| sum + a * b;
+    Bool8: |sum: Bool8, a: Bool8, b: Bool8| Bool8(sum.0 | a.0 & b.0);
+}
+
+/// The product of two literals as a literal of type `to`; `None` for types that are not computed.
+fn dot(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) -> Option<Literal> {
+    let is_wide = [x.dtype(), y.dtype(), to.dtype].contains(&DType::F64);
+    match to.dtype.kind() {
+        Kind::Bool => dot_in::<Bool8>(x, y, dims, to),
+        Kind::Signed => dot_in::<i64>(x, y, dims, to),
+        Kind::Unsigned => dot_in::<u64>(x, y, dims, to),
+        Kind::Float if is_wide => dot_in::<f64>(x, y, dims, to),
+        Kind::Float => dot_in::<f32>(x, y, dims, to),
+        Kind::Complex => dot_in::<Complex64>(x, y, dims, to),
+    }
+}
+
+fn dot_in<A: Summed>(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) -> Option<Literal> {
+    let (lhs_free, rhs_free) = (dims.lhs_free(x.rank()), dims.rhs_free(y.rank()));
+    // a: [batch, m, k], b: [batch, k, n]
+    let a = arranged::<A>(x, &[&dims.lhs_batch, &lhs_free, &dims.lhs_contract])?;
+    let b = arranged::<A>(y, &[&dims.rhs_batch, &dims.rhs_contract, &rhs_free])?;
+    let size = |shape, dims: &[usize]| sizes(shape, dims).iter().product::<usize>();
+    let (batch, m) = (size(x.shape(), &dims.lhs_batch), size(x.shape(), &lhs_free));
+    let (k, n) = (size(x.shape(), &dims.lhs_contract), size(y.shape(), &rhs_free));
+    let mut out = vec![A::zeroed(); batch * m * n];
+    for row in 0..if n == 0 { 0 } else { batch * m } {
+        let b = &b[row / m * k * n..][..k * n];
+        multiply_row(&a[row * k..][..k], b, &mut out[row * n..][..n]);
+    }
+    eval::with_element!(to.dtype, T => {
+        let out: Vec<T> = out.into_iter().map(|sum| T::from_number(sum.to_number())).collect();
+        Some(Literal::new(to.shape.clone(), &out))
+    }, None)
+}
+
+/// Adds the products of a row `[k]` and a matrix `[k, n]` to `out: [n]`.
+fn multiply_row<A: Summed>(row: &[A], matrix: &[A], out: &mut [A]) {
+    for (&a, b) in row.iter().zip(matrix.chunks_exact(out.len())) {
+        for (sum, &b) in out.iter_mut().zip(b) {
+            *sum = sum.plus_product(a, b);
+        }
+    }
+}
+
+/// The elements with dimensions in this order, in the type that sums are computed in.
+fn arranged<A: Summed>(x: &Literal, order: &[&[usize]; 3]) -> Option<Vec<A>> {
+    let order: Vec<usize> = order.concat();
+    let own = eval::row_major(x.shape());
+    let strides = order.iter().map(|&d| own[d]).collect();
+    let moved = eval::gather(x, &Layout { base: 0, strides }, &sizes(x.shape(), &order)).to_dense();
+    eval::with_element!(moved.dtype(), T => {
+        Some(moved.as_slice::<T>().iter().map(|e| A::from_number(e.to_number())).collect())
+    }, None)
+}

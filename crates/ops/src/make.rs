@@ -1,0 +1,247 @@
+//! Typed constructors of ops, for passes and the front end: the result type is computed here, nothing is checked twice.
+//!
+//! Operands that do not fit are a bug of the caller; the verifier finds them.
+
+use crate::dot::DotDims;
+use crate::eval::{self, Number};
+use crate::make_collective::shard_offsets;
+use crate::reducer::reduction_region;
+use crate::{Opcode, ReduceKind};
+use shardwise_base::{AxisRef, DType, Literal, Mesh, Sharding};
+use shardwise_ir::{Attr, Builder, TensorType, Type, Value};
+use std::sync::Arc;
+
+pub use crate::make_collective::axis_index;
+
+/// The tensor type of a value. Panics on another type.
+pub fn type_of(b: &Builder<'_>, x: Value) -> TensorType {
+    b.body.ty(x).as_tensor().expect("a tensor").clone()
+}
+
+/// An op with one tensor result and these attributes.
+fn op<const N: usize>(
+    b: &mut Builder<'_>,
+    opcode: Opcode,
+    operands: &[Value],
+    attrs: [(&str, Attr); N],
+    to: TensorType,
+) -> Value {
+    b.value(opcode, operands.iter().copied(), attrs.into_iter().collect(), to.into())
+}
+
+pub fn constant(b: &mut Builder<'_>, value: Literal) -> Value {
+    let to = TensorType::new(value.dtype(), value.shape());
+    op(b, Opcode::Constant, &[], [("value", Attr::Dense(value))], to)
+}
+
+/// An integer as a scalar of any computed type.
+pub fn number(b: &mut Builder<'_>, dtype: DType, value: i64) -> Value {
+    let value = eval::fill(dtype, &[], |_| Number::Signed(value)).expect("a computed type");
+    constant(b, value)
+}
+
+/// A float as a scalar of any computed type.
+pub fn float(b: &mut Builder<'_>, dtype: DType, value: f64) -> Value {
+    let value = eval::fill(dtype, &[], |_| Number::Double(value)).expect("a computed type");
+    constant(b, value)
+}
+
+/// A constant of one element repeated; `element` is a scalar.
+pub fn full(b: &mut Builder<'_>, shape: &[usize], element: &Literal) -> Value {
+    constant(b, Literal::splat(element.dtype(), shape, element.element_bytes(0)))
+}
+
+pub fn iota(b: &mut Builder<'_>, to: TensorType, dim: usize) -> Value {
+    op(b, Opcode::Iota, &[], [("iota_dimension", Attr::int(dim as i64))], to)
+}
+
+/// An elementwise op of one operand whose result has the operand's type.
+pub fn unary(b: &mut Builder<'_>, opcode: Opcode, x: Value) -> Value {
+    let to = type_of(b, x);
+    op(b, opcode, &[x], [], to)
+}
+
+/// An elementwise op of two operands of one type, which the result has too.
+pub fn binary(b: &mut Builder<'_>, opcode: Opcode, x: Value, y: Value) -> Value {
+    let to = type_of(b, x);
+    debug_assert_eq!(to, type_of(b, y), "{} of two types", opcode.name());
+    op(b, opcode, &[x, y], [], to)
+}
+
+macro_rules! unary_makers {
+    ($($name:ident $opcode:ident)*) => {$(
+        pub fn $name(b: &mut Builder<'_>, x: Value) -> Value {
+            unary(b, Opcode::$opcode, x)
+        }
+    )*};
+}
+unary_makers!(ceil Ceil cosine Cosine exponential Exponential floor Floor log Log logistic Logistic negate Negate
+    not Not rsqrt Rsqrt sign Sign sine Sine sqrt Sqrt tanh Tanh);
+
+macro_rules! binary_makers {
+    ($($name:ident $opcode:ident)*) => {$(
+        pub fn $name(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
+            binary(b, Opcode::$opcode, x, y)
+        }
+    )*};
+}
+binary_makers!(add Add and And divide Divide maximum Maximum minimum Minimum multiply Multiply or Or power Power
+    remainder Remainder shift_left ShiftLeft shift_right_logical ShiftRightLogical subtract Subtract xor Xor);
+
+/// `direction` is `EQ`, `NE`, `GE`, `GT`, `LE` or `LT`; by value, unsigned for booleans.
+pub fn compare(b: &mut Builder<'_>, direction: &str, x: Value, y: Value) -> Value {
+    use shardwise_base::Kind;
+    let from = type_of(b, x);
+    let kind = match from.dtype.kind() {
+        Kind::Float | Kind::Complex => "FLOAT",
+        Kind::Signed => "SIGNED",
+        Kind::Unsigned | Kind::Bool => "UNSIGNED",
+    };
+    let attrs = [
+        ("comparison_direction", Attr::stablehlo_enum("comparison_direction", direction)),
+        ("compare_type", Attr::stablehlo_enum("comparison_type", kind)),
+    ];
+    op(b, Opcode::Compare, &[x, y], attrs, TensorType::new(DType::I1, from.shape))
+}
+
+pub fn select(b: &mut Builder<'_>, pred: Value, on_true: Value, on_false: Value) -> Value {
+    let to = type_of(b, on_true);
+    op(b, Opcode::Select, &[pred, on_true, on_false], [], to)
+}
+
+pub fn clamp(b: &mut Builder<'_>, min: Value, x: Value, max: Value) -> Value {
+    let to = type_of(b, x);
+    op(b, Opcode::Clamp, &[min, x, max], [], to)
+}
+
+/// `x` itself if it has the type already.
+pub fn convert(b: &mut Builder<'_>, x: Value, dtype: DType) -> Value {
+    let from = type_of(b, x);
+    if from.dtype == dtype {
+        return x;
+    }
+    op(b, Opcode::Convert, &[x], [], TensorType::new(dtype, from.shape))
+}
+
+/// `x` itself if it has the shape already.
+pub fn reshape(b: &mut Builder<'_>, x: Value, shape: &[usize]) -> Value {
+    let from = type_of(b, x);
+    if from.shape == shape {
+        return x;
+    }
+    op(b, Opcode::Reshape, &[x], [], TensorType::new(from.dtype, shape))
+}
+
+/// Dimension `i` of `x` becomes dimension `dims[i]` of the result.
+pub fn broadcast_in_dim(b: &mut Builder<'_>, x: Value, shape: &[usize], dims: &[usize]) -> Value {
+    let to = TensorType::new(type_of(b, x).dtype, shape);
+    op(b, Opcode::BroadcastInDim, &[x], [("broadcast_dimensions", Attr::sizes(dims))], to)
+}
+
+/// `x` itself if the shape is a scalar's.
+pub fn broadcast_scalar(b: &mut Builder<'_>, x: Value, shape: &[usize]) -> Value {
+    if shape.is_empty() { x } else { broadcast_in_dim(b, x, shape, &[]) }
+}
+
+/// Dimension `i` of the result is dimension `permutation[i]` of `x`.
+pub fn transpose(b: &mut Builder<'_>, x: Value, permutation: &[usize]) -> Value {
+    let from = type_of(b, x);
+    let shape: Vec<usize> = permutation.iter().map(|&d| from.shape[d]).collect();
+    op(b, Opcode::Transpose, &[x], [("permutation", Attr::sizes(permutation))], TensorType::new(from.dtype, shape))
+}
+
+pub fn slice(b: &mut Builder<'_>, x: Value, start: &[usize], limit: &[usize], strides: &[usize]) -> Value {
+    let from = type_of(b, x);
+    let shape: Vec<usize> = (0..start.len()).map(|d| (limit[d] - start[d]).div_ceil(strides[d])).collect();
+    let attrs = [
+        ("start_indices", Attr::sizes(start)),
+        ("limit_indices", Attr::sizes(limit)),
+        ("strides", Attr::sizes(strides)),
+    ];
+    op(b, Opcode::Slice, &[x], attrs, TensorType::new(from.dtype, shape))
+}
+
+/// Elements `start..limit` along `dim`, all of the others.
+pub fn slice_dim(b: &mut Builder<'_>, x: Value, dim: usize, start: usize, limit: usize) -> Value {
+    let shape = type_of(b, x).shape;
+    let (mut starts, mut limits) = (vec![0; shape.len()], shape.clone());
+    (starts[dim], limits[dim]) = (start, limit);
+    slice(b, x, &starts, &limits, &vec![1; shape.len()])
+}
+
+pub fn dynamic_slice(b: &mut Builder<'_>, x: Value, starts: &[Value], sizes: &[usize]) -> Value {
+    let to = TensorType::new(type_of(b, x).dtype, sizes);
+    let operands = [&[x], starts].concat();
+    op(b, Opcode::DynamicSlice, &operands, [("slice_sizes", Attr::sizes(sizes))], to)
+}
+
+pub fn dynamic_update_slice(b: &mut Builder<'_>, x: Value, update: Value, starts: &[Value]) -> Value {
+    let to = type_of(b, x);
+    let operands = [&[x, update], starts].concat();
+    op(b, Opcode::DynamicUpdateSlice, &operands, [], to)
+}
+
+/// Panics on an empty list.
+pub fn concatenate(b: &mut Builder<'_>, inputs: &[Value], dim: usize) -> Value {
+    let mut to = type_of(b, inputs[0]);
+    to.shape[dim] = inputs.iter().map(|&x| b.body.ty(x).shape()[dim]).sum();
+    op(b, Opcode::Concatenate, inputs, [("dimension", Attr::int(dim as i64))], to)
+}
+
+/// `value` is a scalar; negative padding cuts off.
+pub fn pad(b: &mut Builder<'_>, x: Value, value: Value, low: &[i64], high: &[i64], interior: &[i64]) -> Value {
+    let from = type_of(b, x);
+    let padded = |(d, &n): (usize, &usize)| {
+        let gaps = n.saturating_sub(1) as i64 * interior[d];
+        usize::try_from(n as i64 + low[d] + high[d] + gaps).expect("padding leaves at least nothing")
+    };
+    let shape: Vec<usize> = from.shape.iter().enumerate().map(padded).collect();
+    let attrs = [
+        ("edge_padding_low", Attr::ints(low.iter().copied())),
+        ("edge_padding_high", Attr::ints(high.iter().copied())),
+        ("interior_padding", Attr::ints(interior.iter().copied())),
+    ];
+    op(b, Opcode::Pad, &[x, value], attrs, TensorType::new(from.dtype, shape))
+}
+
+pub fn reverse(b: &mut Builder<'_>, x: Value, dims: &[usize]) -> Value {
+    let to = type_of(b, x);
+    op(b, Opcode::Reverse, &[x], [("dimensions", Attr::sizes(dims))], to)
+}
+
+/// Sums of products with results of type `dtype`.
+pub fn dot_general(b: &mut Builder<'_>, x: Value, y: Value, dims: &DotDims, dtype: DType) -> Value {
+    let shape = dims.result_shape(b.body.ty(x).shape(), b.body.ty(y).shape());
+    op(b, Opcode::DotGeneral, &[x, y], [("dot_dimension_numbers", dims.to_attr())], TensorType::new(dtype, shape))
+}
+
+/// Combines along `dims`, starting from `init`.
+pub fn reduce_from(b: &mut Builder<'_>, kind: ReduceKind, x: Value, init: Value, dims: &[usize]) -> Value {
+    let from = type_of(b, x);
+    let shape: Vec<usize> = (0..from.rank()).filter(|d| !dims.contains(d)).map(|d| from.shape[d]).collect();
+    let region = reduction_region(b, kind, from.dtype);
+    let attrs = [("dimensions", Attr::sizes(dims))].into_iter().collect();
+    let op = b.op_with_regions(Opcode::Reduce, [x, init], attrs, [region], [Type::tensor(from.dtype, shape)]);
+    b.body[op].results[0]
+}
+
+/// Combines along `dims`.
+pub fn reduce(b: &mut Builder<'_>, kind: ReduceKind, x: Value, dims: &[usize]) -> Value {
+    let init = constant(b, kind.identity(type_of(b, x).dtype));
+    reduce_from(b, kind, x, init, dims)
+}
+
+/// Where the device's block of `local` elements along a dimension split over `axes` starts, as a scalar.
+pub fn block_start(b: &mut Builder<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef], local: usize, dtype: DType) -> Value {
+    let index = axis_index(b, mesh, axes);
+    let (index, size) = (convert(b, index, dtype), number(b, dtype, local as i64));
+    multiply(b, index, size)
+}
+
+/// The device's block, of shape `local`, of a value that every device has whole.
+pub fn block_of(b: &mut Builder<'_>, whole: Value, sharding: Option<&Sharding>, local: &[usize]) -> Value {
+    let Some(sharding) = sharding.filter(|s| s.dims.iter().any(|d| !d.axes.is_empty())) else { return whole };
+    let axes: Vec<Vec<AxisRef>> = sharding.dims.iter().map(|d| d.axes.clone()).collect();
+    let starts = shard_offsets(b, &sharding.mesh, &axes, local);
+    dynamic_slice(b, whole, &starts, local)
+}

@@ -1,0 +1,265 @@
+//! `stablehlo.reduce`: combines the elements along some dimensions with a region.
+
+use crate::facts::*;
+use crate::{Opcode, check, check::Check, eval, eval::Numeric, make, reducer, shapes};
+use shardwise_base::{AxisRef, Bool8, Complex64, DType, Diagnostic, Diagnostics, Literal, Sharding};
+use shardwise_ir::{OpView, TensorType, Type, Value};
+use shardwise_mathfn::order;
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+/// Operands are `n` inputs of one shape, then their `n` initial values; the region combines two of each.
+pub struct Reduce;
+
+/// The reducer of a reduction of one input, if it is a known one.
+fn kind_of(op: &OpView<'_>) -> Option<ReduceKind> {
+    match op.regions() {
+        [region] if op.operands().len() == 2 => reducer::reduce_kind(op.module, op.body, *region),
+        _ => None,
+    }
+}
+
+/// The sizes of the dimensions that stay.
+fn kept_shape(shape: &[usize], dims: &[usize]) -> Vec<usize> {
+    (0..shape.len()).filter(|d| !dims.contains(d)).map(|d| shape[d]).collect()
+}
+
+/// The element types that the region gives, if it takes and gives scalars as a reducer of `n` values must.
+fn body_dtypes(op: &OpView<'_>, n: usize) -> Option<Vec<DType>> {
+    let [region] = op.regions() else { return None };
+    let scalar = |v: &Value| op.body.ty(*v).as_tensor().filter(|t| t.rank() == 0).map(|t| t.dtype);
+    let args: Option<Vec<DType>> = op.body[*region].args.iter().map(scalar).collect();
+    let results: Option<Vec<DType>> = op.body.region_results(*region).iter().map(scalar).collect();
+    let (args, results) = (args?, results?);
+    (args.len() == 2 * n && results.len() == n && args[..n] == results && args[n..] == results).then_some(results)
+}
+
+impl PureFacts for Reduce {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let (operands, dims) = (check::all_tensors(op)?, check::sizes(op, "dimensions")?);
+        let mut c = Check::new(op);
+        let is_even = !operands.is_empty() && operands.len().is_multiple_of(2);
+        c.that("reduce_c3", is_even, "there must be as many initial values as inputs, and at least one").so_far()?;
+        let (inputs, inits) = operands.split_at(operands.len() / 2);
+        let shape = &inputs[0].shape;
+        let same_dtypes = inputs.iter().zip(inits).all(|(x, init)| x.dtype == init.dtype);
+        let dtypes = body_dtypes(op, inputs.len());
+        c.that("reduce_c1", inputs.iter().all(|x| x.shape == *shape), "the inputs must have the same shape")
+            .that("reduce_c2", same_dtypes, "each initial value must have its input's element type")
+            .that("reduce_i2", inits.iter().all(|init| init.rank() == 0), "the initial values must be scalars")
+            .that("reduce_c4", check::are_dims(&dims, shape.len()), "`dimensions` must be dimensions of the inputs")
+            .that("reduce_c5", check::is_unique(&dims), "`dimensions` must not name a dimension twice")
+            .that("reduce_c6", dtypes.is_some(), "the region must combine two scalars for each input into one")
+            .so_far()?;
+        let kept = kept_shape(shape, &dims);
+        c.give(dtypes.unwrap_or_default().into_iter().map(|dtype| Type::tensor(dtype, kept.clone())))
+    }
+
+    /// Kept dimensions pass through in all inputs and results, reduced ones are reductions.
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (x, dims, n) = (op.operand_shape(0), op.sizes("dimensions"), op.results().len());
+        let ranks = vec![x.len(); n].into_iter().chain(vec![0; n]);
+        let mut rule = RuleBuilder::new(ranks, vec![op.result_shape(0).len(); n]);
+        let mut kept = 0;
+        for (d, &size) in x.iter().enumerate() {
+            let inputs = [vec![Some(d); n], vec![None; n]].concat();
+            if dims.contains(&d) {
+                rule.add_factor(&inputs, &vec![None; n], FactorSpec::reduction(size));
+            } else {
+                rule.add_factor(&inputs, &vec![Some(kept); n], FactorSpec::pass_through(size));
+                kept += 1;
+            }
+        }
+        RuleFact::Rule(rule.build())
+    }
+
+    fn combine(&self, op: &OpView<'_>) -> Combine {
+        match kind_of(op) {
+            Some(kind) => Combine::With(kind),
+            None => Combine::No("its region is not a known reducer, so partial results cannot be combined"),
+        }
+    }
+
+    fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
+        let kind = kind_of(op).filter(|_| index == 0)?;
+        Some(kind.identity(op.operand_tensor(0).dtype))
+    }
+
+    /// The initial value counts once: only on the first device along the reduced axes.
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        let dims = cx.op.sizes("dimensions");
+        let split = cx.operand_shardings[0].as_ref().map(|s| (s.mesh.clone(), axes_of(s, &dims)));
+        let (Some(kind), Some((mesh, axes))) = (kind_of(&cx.op), split) else { return Ok(cx.same_op()) };
+        if axes.is_empty() || kind.is_idempotent() || is_identity(&cx.op, kind) {
+            return Ok(cx.same_op());
+        }
+        let dtype = cx.op.operand_tensor(1).dtype;
+        let identity = kind.identity(dtype);
+        let b = &mut *cx.builder;
+        let (index, zero) = (make::axis_index(b, &mesh, &axes), make::number(b, DType::I32, 0));
+        let is_first = make::compare(b, "EQ", index, zero);
+        let nothing = make::constant(b, identity);
+        let init = make::select(b, is_first, cx.operands[1], nothing);
+        let (regions, types) = (std::mem::take(&mut cx.regions), cx.result_types.clone());
+        let op = b.op_with_regions(Opcode::Reduce, [cx.operands[0], init], cx.op.attrs().clone(), regions, types);
+        Ok(b.body[op].results.to_vec())
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let dims = op.sizes("dimensions");
+        match kind_of(op) {
+            Some(kind) => {
+                let y = reduce(kind, &x[0], &x[1], &dims).ok_or_else(|| check::not_computed(op, x[0].dtype()))?;
+                Ok(vec![y])
+            }
+            None => reduce_by_region(op, x, &dims, regions),
+        }
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        Cost { flops: op.operand_tensor(0).size() as f64, ..Cost::streams(op, 0.0) }
+    }
+
+    fn linear(&self, op: &OpView<'_>) -> Linear {
+        if kind_of(op) == Some(ReduceKind::Add) { Linear::Jointly } else { Linear::No }
+    }
+
+    answer!(class = Other);
+    answer!(explicit = by_rule);
+    answer!(example = "func.func @main(%arg0: tensor<2x3xf32>, %arg1: tensor<f32>) -> tensor<2xf32> {
+  %0 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.add across dimensions = [1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}");
+}
+
+fn axes_of(sharding: &Sharding, dims: &[usize]) -> Vec<AxisRef> {
+    dims.iter().flat_map(|&d| sharding.dims[d].axes.iter().copied()).collect()
+}
+
+/// Whether the initial value is a constant that changes nothing.
+fn is_identity(op: &OpView<'_>, kind: ReduceKind) -> bool {
+    let constant = op.operand_def(1).filter(|def| Opcode::of_view(def) == Opcode::Constant);
+    let value = constant.as_ref().and_then(shapes::constant_value).filter(|v| !v.dtype().is_complex());
+    let identity = kind.identity(op.operand_tensor(1).dtype);
+    // As numbers: a sum may start from -0 too.
+    value.is_some_and(|v| v.get_f64(0) == identity.get_f64(0))
+}
+
+/// How the elements of one result element lie in the input: rows, as `shardwise_mathfn::order` defines them.
+struct Rows {
+    /// Where each row starts, from the first element of the result element.
+    starts: Vec<usize>,
+    len: usize,
+    /// Where the first element of each result element lies.
+    bases: Vec<usize>,
+}
+
+/// Offsets, in row-major order, of all places of a block with these sizes and strides.
+fn offsets(dims: &[(usize, usize)]) -> Vec<usize> {
+    dims.iter().fold(vec![0], |outer, &(size, stride)| {
+        outer.iter().flat_map(|&base| (0..size).map(move |i| base + i * stride)).collect()
+    })
+}
+
+impl Rows {
+    fn new(shape: &[usize], dims: &[usize]) -> Rows {
+        let strides = eval::row_major(shape);
+        let all: Vec<(bool, usize, usize)> = (0..shape.len())
+            .filter(|&d| shape[d] != 1)
+            .map(|d| (dims.contains(&d), shape[d], strides[d] as usize))
+            .collect();
+        // The innermost reduced dimensions are one row: they lie side by side.
+        let inner = all.iter().rev().take_while(|(is_reduced, ..)| *is_reduced).count();
+        let (outer, row) = all.split_at(all.len() - inner);
+        let pick = |reduced: bool| -> Vec<(usize, usize)> {
+            outer.iter().filter(|d| d.0 == reduced).map(|d| (d.1, d.2)).collect()
+        };
+        Rows { starts: offsets(&pick(true)), len: row.iter().map(|d| d.1).product(), bases: offsets(&pick(false)) }
+    }
+}
+
+/// A type that reductions are computed in.
+trait Folded: Numeric {
+    const LANES: usize;
+    fn combine(kind: ReduceKind) -> Option<fn(Self, Self) -> Self>;
+}
+
+macro_rules! folded {
+    ($($t:ty, $lanes:ident: $($kind:ident $f:expr),*;)*) => {$(
+        impl Folded for $t {
+            const LANES: usize = order::$lanes;
+            fn combine(kind: ReduceKind) -> Option<fn($t, $t) -> $t> {
+                match kind {
+                    $(ReduceKind::$kind => Some($f),)*
+                    #[allow(unreachable_patterns, reason = "types with all reducers have no others")]
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+folded! {
+    f32, LANES_32: Add |a, b| a + b, Mul |a, b| a * b, Max shardwise_mathfn::max_f32, Min shardwise_mathfn::min_f32;
+    f64, LANES_64: Add |a, b| a + b, Mul |a, b| a * b, Max shardwise_mathfn::max_f64, Min shardwise_mathfn::min_f64;
+    i64, LANES_64: Add i64::wrapping_add, Mul i64::wrapping_mul, Max i64::max, Min i64::min, And |a, b| a & b, Or |a, b| a | b;
+    u64, LANES_64: Add u64::wrapping_add, Mul u64::wrapping_mul, Max u64::max, Min u64::min, And |a, b| a & b, Or |a, b| a | b;
+    Bool8, LANES_32: Add |a, b| Bool8(a.0 | b.0), Mul |a, b| Bool8(a.0 & b.0), Max |a, b| Bool8(a.0 | b.0),
+        Min |a, b| Bool8(a.0 & b.0), And |a, b| Bool8(a.0 & b.0), Or |a, b| Bool8(a.0 | b.0);
+    Complex64, LANES_64: Add |a, b| a + b, Mul |a, b| a * b;
+}
+
+/// Reduces `x` along `dims` in the documented order; `None` if the reducer does not exist on this type.
+pub(crate) fn reduce(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[usize]) -> Option<Literal> {
+    match x.dtype() {
+        DType::F32 | DType::BF16 | DType::F16 => reduce_in::<f32>(kind, x, init, dims),
+        DType::F64 => reduce_in::<f64>(kind, x, init, dims),
+        DType::C64 | DType::C128 => reduce_in::<Complex64>(kind, x, init, dims),
+        DType::I1 => reduce_in::<Bool8>(kind, x, init, dims),
+        d if d.is_signed() => reduce_in::<i64>(kind, x, init, dims),
+        _ => reduce_in::<u64>(kind, x, init, dims),
+    }
+}
+
+fn reduce_in<A: Folded>(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[usize]) -> Option<Literal> {
+    let combine = A::combine(kind)?;
+    let rows = Rows::new(x.shape(), dims);
+    let x = x.to_dense();
+    eval::with_element!(x.dtype(), T => {
+        let elements = x.as_slice::<T>();
+        let identity = A::from_number(kind.identity(x.dtype()).get::<T>(0).to_number());
+        let start = A::from_number(init.get::<T>(0).to_number());
+        let one = |base: usize| {
+            let get = |i: usize| A::from_number(elements[base + rows.starts[i / rows.len] + i % rows.len].to_number());
+            let total = order::fold(rows.starts.len(), rows.len, A::LANES, identity, get, combine);
+            T::from_number(total.map_or(start, |t| combine(start, t)).to_number())
+        };
+        let out: Vec<T> = rows.bases.iter().map(|&base| one(base)).collect();
+        Some(Literal::new(kept_shape(x.shape(), dims), &out))
+    }, None)
+}
+
+/// Folds by running the region for each element, from the left in row-major order.
+fn reduce_by_region(
+    op: &OpView<'_>,
+    x: &[Literal],
+    dims: &[usize],
+    regions: &mut dyn RegionEval,
+) -> Result<Vec<Literal>, EvalError> {
+    let (inputs, inits) = x.split_at(x.len() / 2);
+    let rows = Rows::new(inputs[0].shape(), dims);
+    let element = |x: &Literal, at: usize| Literal::splat(x.dtype(), vec![], x.element_bytes(at)).to_dense();
+    let mut out: Vec<Vec<u8>> = vec![vec![]; inputs.len()];
+    for base in &rows.bases {
+        let mut totals: Vec<Literal> = inits.iter().map(Literal::to_dense).collect();
+        for at in rows.starts.iter().flat_map(|start| (0..rows.len).map(move |i| base + start + i)) {
+            totals.extend(inputs.iter().map(|x| element(x, at)));
+            totals = regions.region(op.regions()[0], totals)?;
+        }
+        totals.iter().zip(&mut out).for_each(|(total, out)| out.extend(total.element_bytes(0)));
+    }
+    let types = (0..inputs.len()).map(|i| op.result_tensor(i));
+    Ok(types.zip(out).map(|(t, bytes)| literal(t, &bytes)).collect())
+}
+
+fn literal(t: &TensorType, bytes: &[u8]) -> Literal {
+    Literal::from_bytes(t.dtype, &t.shape, bytes).expect("an element for each place of the result")
+}

@@ -1,0 +1,81 @@
+//! `stablehlo.broadcast_in_dim`: repeats a tensor along new dimensions and along dimensions of size 1.
+
+use crate::facts::*;
+use crate::{Opcode, check, check::Check, eval, eval::Layout};
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{OpView, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct BroadcastInDim;
+
+impl PureFacts for BroadcastInDim {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let ([x], to) = (check::tensors(op)?, check::declared(op)?);
+        let dims = check::sizes(op, "broadcast_dimensions")?;
+        let mut c = Check::new(op);
+        c.that("broadcast_in_dim_c1", x.dtype == to.dtype, "operand and result must have the same element type")
+            .that(
+                "broadcast_in_dim_c2",
+                dims.len() == x.rank(),
+                "`broadcast_dimensions` must name a dimension of the result for each of the operand's",
+            )
+            .that(
+                "broadcast_in_dim_c3",
+                check::are_dims(&dims, to.rank()),
+                "`broadcast_dimensions` must be dimensions of the result",
+            )
+            .that(
+                "broadcast_in_dim_c4",
+                check::is_unique(&dims),
+                "`broadcast_dimensions` must not name a dimension twice",
+            )
+            .so_far()?;
+        let fits = x.shape.iter().zip(&dims).all(|(&n, &d)| n == 1 || n == to.shape[d]);
+        c.that(
+            "broadcast_in_dim_c5",
+            fits,
+            "each dimension of the operand must have size 1 or that of its dimension of the result",
+        )
+        .give([to.clone().into()])
+    }
+
+    /// A factor for each dimension of the result, which the operand's dimension has too if it is not repeated.
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (x, y) = (op.operand_shape(0), op.result_shape(0));
+        let dims = op.sizes("broadcast_dimensions");
+        let mut rule = RuleBuilder::new([x.len()], [y.len()]);
+        for (d, &size) in y.iter().enumerate() {
+            let from = dims.iter().position(|&to| to == d).filter(|&i| x[i] == size);
+            rule.add_factor(&[from], &[Some(d)], FactorSpec::pass_through(size));
+        }
+        RuleFact::Rule(rule.build())
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let to = op.result_shape(0);
+        let own = eval::row_major(x[0].shape());
+        let mut strides = vec![0; to.len()];
+        for (i, d) in op.sizes("broadcast_dimensions").into_iter().enumerate() {
+            if x[0].shape()[i] != 1 {
+                strides[d] = own[i];
+            }
+        }
+        if x[0].size() == 1 {
+            return Ok(vec![Literal::splat(x[0].dtype(), to, x[0].element_bytes(0))]);
+        }
+        Ok(vec![eval::gather(&x[0], &Layout { base: 0, strides }, to)])
+    }
+
+    answer!(class = Broadcast);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(cost = streams(0.0));
+    answer!(linear = Jointly);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<2xf32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.broadcast_in_dim %arg0, dims = [0] : (tensor<2xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}"
+    );
+}

@@ -1,0 +1,74 @@
+//! `stablehlo.concatenate`: tensors one after the other along a dimension.
+
+use crate::facts::*;
+use crate::{Opcode, check, check::Check, eval, eval::Layout};
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{OpView, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct Concatenate;
+
+impl PureFacts for Concatenate {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let (inputs, dim) = (check::all_tensors(op)?, check::size(op, "dimension")?);
+        let mut c = Check::new(op);
+        c.that("concatenate_c3", !inputs.is_empty(), "there must be at least one operand").so_far()?;
+        let first = inputs[0];
+        let same_dtype = inputs.iter().all(|t| t.dtype == first.dtype);
+        let same_rest = inputs
+            .iter()
+            .all(|t| t.rank() == first.rank() && (0..t.rank()).all(|d| d == dim || t.shape[d] == first.shape[d]));
+        c.that("concatenate_c1", same_dtype, "the operands must have the same element type")
+            .that("concatenate_c2", same_rest, "the operands must have the same sizes except along `dimension`")
+            .that("concatenate_c4", dim < first.rank(), "`dimension` must be a dimension of the operands")
+            .so_far()?;
+        let mut shape = first.shape.clone();
+        shape[dim] = inputs.iter().fold(0, |n: usize, t| n.saturating_add(t.shape[dim]));
+        c.give_tensor(first.dtype, shape)
+    }
+
+    /// The concatenated dimension is one factor of all; it must be whole, or moves between neighbours where the operands
+    /// are pieces of one tensor (a roll, a halo).
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (y, dim) = (op.result_shape(0), op.attrs().size("dimension").expect("verified"));
+        let joined = if is_made_of_slices(op) { FactorSpec::permutation } else { FactorSpec::need_replication };
+        let mut rule = RuleBuilder::new(op.operands().iter().map(|_| y.len()), [y.len()]);
+        rule.add_pointwise_with(y, |d, size| if d == dim { joined(size) } else { FactorSpec::pass_through(size) });
+        RuleFact::Rule(rule.build())
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let (shape, dim) = (op.result_shape(0), op.attrs().size("dimension").expect("verified"));
+        let mut out = Literal::zeros(op.result_tensor(0).dtype, shape).to_dense();
+        let mut start = vec![0; shape.len()];
+        for piece in x {
+            let to = Layout::block(shape, &start, &vec![1; shape.len()]);
+            eval::copy(piece, &Layout::whole(piece.shape()), &mut out, &to, piece.shape());
+            start[dim] += piece.shape()[dim];
+        }
+        Ok(vec![out])
+    }
+
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(cost = streams(0.0));
+    answer!(linear = Jointly);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<2x3xf32>, %arg1: tensor<2x1xf32>) -> tensor<2x4xf32> {
+  %0 = stablehlo.concatenate %arg0, %arg1, dim = 1 : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}"
+    );
+}
+
+/// Whether all operands are slices, or each is one tensor or a slice of it and at least one is a slice.
+fn is_made_of_slices(op: &OpView<'_>) -> bool {
+    let source =
+        |i: usize| op.operand_def(i).filter(|def| Opcode::of_view(def) == Opcode::Slice).map(|def| def.operand(0));
+    let sources: Vec<Option<Value>> = (0..op.operands().len()).map(source).collect();
+    let Some(whole) = sources.iter().flatten().next() else { return false };
+    let is_piece = |i: usize| sources[i] == Some(*whole) || op.operand(i) == *whole;
+    sources.iter().all(Option::is_some) || (0..sources.len()).all(is_piece)
+}

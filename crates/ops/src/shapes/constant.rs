@@ -1,0 +1,51 @@
+//! `stablehlo.constant`: an array written into the program.
+
+use crate::facts::*;
+use crate::{Opcode, check, check::Check, make};
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, OpView, Type, Value};
+
+pub struct Constant;
+
+/// The array of a constant.
+pub fn constant_value<'v>(op: &OpView<'v>) -> Option<&'v Literal> {
+    op.attr("value").and_then(Attr::as_dense)
+}
+
+impl PureFacts for Constant {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let [] = check::tensors(op)?;
+        let value = constant_value(op).ok_or_else(|| check::bad_attribute(op, "value", "a dense array"))?;
+        Check::new(op).give_tensor(value.dtype(), value.shape())
+    }
+
+    fn eval(&self, op: &OpView<'_>, _: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        Ok(vec![constant_value(op).expect("verified").clone()])
+    }
+
+    /// Equal elements: fewer of them. Others: the device's block of the whole array.
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        let value = constant_value(&cx.op).expect("verified");
+        let local = cx.result_types[0].shape().to_vec();
+        if value.size() > 0 && value.is_uniform() {
+            let splat = Literal::splat(value.dtype(), local, value.element_bytes(0));
+            return Ok(vec![make::constant(cx.builder, splat)]);
+        }
+        let whole = make::constant(cx.builder, value.clone());
+        let sharding = cx.result_shardings[0].clone();
+        Ok(vec![make::block_of(cx.builder, whole, sharding.as_ref(), &local)])
+    }
+
+    answer!(rule = none("a constant has no operands"));
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(cost = streams(0.0));
+    answer!(linear = No);
+    answer!(explicit = not("a constant lies as its users ask"));
+    answer!(
+        example = "func.func @main() -> tensor<2xf32> {
+  %cst = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  return %cst : tensor<2xf32>
+}"
+    );
+}

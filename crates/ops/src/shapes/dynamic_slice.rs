@@ -1,0 +1,81 @@
+//! `stablehlo.dynamic_slice`: a block of constant size at a computed place, moved inside the bounds.
+
+use crate::facts::*;
+use crate::{Opcode, check, check::Check, eval, eval::Layout};
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct DynamicSlice;
+
+/// Checks the start indices of a block: labels of their number, of their being scalar integers, of their one type.
+pub(super) fn check_starts(
+    c: &mut Check<'_, '_>,
+    starts: &[&TensorType],
+    rank: usize,
+    [count, scalars, same]: [&'static str; 3],
+) {
+    c.that(count, starts.len() == rank, "there must be a start index for each dimension")
+        .that(
+            scalars,
+            starts.iter().all(|t| t.rank() == 0 && t.dtype.is_integer()),
+            "start indices must be scalar integers",
+        )
+        .that(same, starts.windows(2).all(|w| w[0] == w[1]), "start indices must have one type");
+}
+
+/// Where a block of `sizes` starts in an array of `shape`: the indices asked for, moved so that the block lies inside.
+pub(super) fn clamped_starts(indices: &[Literal], shape: &[usize], sizes: &[usize]) -> Vec<usize> {
+    let clamp = |(d, index): (usize, &Literal)| index.get_i128(0).clamp(0, (shape[d] - sizes[d]) as i128) as usize;
+    indices.iter().enumerate().map(clamp).collect()
+}
+
+impl PureFacts for DynamicSlice {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        check::at_least(op, 1)?;
+        let operands = check::all_tensors(op)?;
+        let (x, sizes) = (operands[0], check::sizes(op, "slice_sizes")?);
+        let mut c = Check::new(op);
+        check_starts(&mut c, &operands[1..], x.rank(), ["dynamic_slice_c2", "dynamic_slice_i2", "dynamic_slice_c3"]);
+        c.that("dynamic_slice_c2", sizes.len() == x.rank(), "there must be a slice size for each dimension")
+            .so_far()?;
+        let fits = sizes.iter().zip(&x.shape).all(|(a, b)| a <= b);
+        c.that("dynamic_slice_c4", fits, "slice sizes must not exceed the operand's").give_tensor(x.dtype, sizes)
+    }
+
+    /// Dimensions taken whole pass through; the others must be whole, and nothing propagates along them.
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (x, y) = (op.operand_shape(0), op.result_shape(0));
+        let starts = vec![0; op.operands().len() - 1];
+        let mut rule = RuleBuilder::new([x.len()].into_iter().chain(starts), [y.len()]);
+        let cut = |size| FactorSpec::need_replication(size).blocked_if(true);
+        RuleFact::Rule(rule.add_pointwise_or(x, y, cut).build())
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let (shape, sizes) = (x[0].shape(), op.result_shape(0));
+        let starts = clamped_starts(&x[1..], shape, sizes);
+        let from = Layout::block(shape, &starts, &vec![1; shape.len()]);
+        Ok(vec![eval::gather(&x[0], &from, sizes)])
+    }
+
+    /// The sizes are the local result's: a dimension taken whole stays whole.
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        let sizes = Attr::sizes(cx.result_types[0].shape());
+        Ok(cx.same_op_with(cx.op.attrs().clone().with("slice_sizes", sizes)))
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        let bytes = op.result_tensor(0).bytes();
+        Cost { flops: 0.0, bytes_read: bytes, bytes_written: bytes }
+    }
+
+    answer!(class = DynamicSlice);
+    answer!(combine = none);
+    answer!(linear = In(1));
+    answer!(explicit = by_rule);
+    answer!(example = "func.func @main(%arg0: tensor<4x6xf32>, %arg1: tensor<i32>) -> tensor<4x2xf32> {
+  %0 = stablehlo.dynamic_slice %arg0, %arg1, %arg1, sizes = [4, 2] : (tensor<4x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}");
+}

@@ -1,0 +1,150 @@
+//! `stablehlo.dynamic_update_slice`: overwrites a block at a computed place, moved inside the bounds.
+
+use super::dynamic_slice::{check_starts, clamped_starts};
+use crate::facts::*;
+use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
+use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Sharding};
+use shardwise_ir::{Builder, OpView, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct DynamicUpdateSlice;
+
+impl PureFacts for DynamicUpdateSlice {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        check::at_least(op, 2)?;
+        let operands = check::all_tensors(op)?;
+        let (x, update) = (operands[0], operands[1]);
+        let mut c = Check::new(op);
+        let labels = ["dynamic_update_slice_c4", "dynamic_update_slice_i3", "dynamic_update_slice_c5"];
+        check_starts(&mut c, &operands[2..], x.rank(), labels);
+        let same_rank = update.rank() == x.rank();
+        let fits = update.shape.iter().zip(&x.shape).all(|(a, b)| a <= b);
+        c.that("dynamic_update_slice_c2", update.dtype == x.dtype, "operand and update must have the same element type")
+            .that("dynamic_update_slice_c3", same_rank, "operand and update must have the same rank")
+            .that("dynamic_update_slice_c6", fits, "the update must not be larger than the operand")
+            .give([x.clone().into()])
+    }
+
+    /// Dimensions updated whole are common; elsewhere operand and result agree, and the update has a factor of its own,
+    /// which must be whole unless the place is known.
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (x, update) = (op.operand_shape(0), op.operand_shape(1));
+        let starts = op.operands().len() - 2;
+        let ranks = [x.len(), update.len()].into_iter().chain(vec![0; starts]);
+        let mut rule = RuleBuilder::new(ranks, [x.len()]);
+        let in_operands = |first, second| [vec![first, second], vec![None; starts]].concat();
+        for d in 0..x.len() {
+            if x[d] == update[d] {
+                rule.add_factor(&in_operands(Some(d), Some(d)), &[Some(d)], FactorSpec::pass_through(x[d]));
+                continue;
+            }
+            rule.add_factor(&in_operands(Some(d), None), &[Some(d)], FactorSpec::pass_through(x[d]));
+            rule.add_factor(&in_operands(None, Some(d)), &[None], update_factor(op, update[d]));
+        }
+        RuleFact::Rule(rule.build())
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let (shape, update) = (op.result_shape(0), &x[1]);
+        let starts = clamped_starts(&x[2..], shape, update.shape());
+        let mut out = x[0].to_dense();
+        let to = Layout::block(shape, &starts, &vec![1; shape.len()]);
+        eval::copy(update, &Layout::whole(update.shape()), &mut out, &to, update.shape());
+        Ok(vec![out])
+    }
+
+    /// Where the operand is sharded along a dimension that is updated in part, each device writes the part of the
+    /// update that falls into its block.
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        let (x, update) = (cx.op.operand_shape(0), cx.op.operand_shape(1));
+        let Some(sharding) = cx.operand_shardings[0].clone() else { return Ok(cx.same_op()) };
+        let cut: Vec<usize> =
+            (0..x.len()).filter(|&d| x[d] != update[d] && !sharding.dims[d].axes.is_empty()).collect();
+        if cut.is_empty() {
+            return Ok(cx.same_op());
+        }
+        let plan = Straddling { global: x, update, sharding: &sharding, cut: &cut };
+        Ok(vec![plan.build(cx.builder, cx.operands)])
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        let bytes = op.operand_tensor(1).bytes();
+        Cost { flops: 0.0, bytes_read: bytes, bytes_written: bytes }
+    }
+
+    answer!(class = DynamicSlice);
+    answer!(combine = none);
+    answer!(linear = In(0b11));
+    answer!(explicit = by_rule);
+    answer!(example = "func.func @main(%arg0: tensor<4x6xf32>, %arg1: tensor<4x2xf32>, %arg2: tensor<i32>) -> tensor<4x6xf32> {
+  %0 = stablehlo.dynamic_update_slice %arg0, %arg1, %arg2, %arg2 : (tensor<4x6xf32>, tensor<4x2xf32>, tensor<i32>, tensor<i32>) -> tensor<4x6xf32>
+  return %0 : tensor<4x6xf32>
+}");
+}
+
+fn update_factor(op: &OpView<'_>, size: usize) -> FactorSpec {
+    let is_known = |i| op.operand_def(i).is_some_and(|def| Opcode::of_view(&def) == Opcode::Constant);
+    if (2..op.operands().len()).all(is_known) {
+        FactorSpec::pass_through(size)
+    } else {
+        FactorSpec::need_replication(size)
+    }
+}
+
+/// An update that may lie across the edges of a device's block along the dimensions `cut`.
+///
+/// The block is widened on both sides by the update's size, so that every place of the update, moved to just outside if
+/// it is farther away, lies in the widened block; then the sides are cut off again.
+struct Straddling<'a> {
+    global: &'a [usize],
+    update: &'a [usize],
+    sharding: &'a Sharding,
+    cut: &'a [usize],
+}
+
+impl Straddling<'_> {
+    fn build(&self, b: &mut Builder<'_>, operands: &[Value]) -> Value {
+        let local = b.body.ty(operands[0]).clone();
+        let dtype = local.as_tensor().expect("verified").dtype;
+        let margin: Vec<usize> =
+            (0..self.global.len()).map(|d| if self.cut.contains(&d) { self.update[d] } else { 0 }).collect();
+        let zero = make::constant(b, Literal::zeros(dtype, vec![]));
+        let low: Vec<i64> = margin.iter().map(|&m| m as i64).collect();
+        let wide = make::pad(b, operands[0], zero, &low, &low, &vec![0; low.len()]);
+        let starts: Vec<Value> = (0..low.len()).map(|d| self.start(b, operands[2 + d], d, local.shape()[d])).collect();
+        let updated = make::dynamic_update_slice(b, wide, operands[1], &starts);
+        let limit: Vec<usize> = local.shape().iter().zip(&margin).map(|(n, m)| n + m).collect();
+        make::slice(b, updated, &margin, &limit, &vec![1; limit.len()])
+    }
+
+    /// The start index along `d`, of type i64, in the widened block.
+    fn start(&self, b: &mut Builder<'_>, index: Value, d: usize, local: usize) -> Value {
+        let inside = self.clamped(b, index, d);
+        if !self.cut.contains(&d) {
+            return inside;
+        }
+        let axes: &[AxisRef] = &self.sharding.dims[d].axes;
+        let block = make::block_start(b, &self.sharding.mesh, axes, local, DType::I64);
+        let relative = make::subtract(b, inside, block);
+        // `dynamic_update_slice` itself clamps to [0, local + update]: just outside on either side.
+        let margin = make::number(b, DType::I64, self.update[d] as i64);
+        make::add(b, relative, margin)
+    }
+
+    /// The global start index, inside the bounds, as i64.
+    fn clamped(&self, b: &mut Builder<'_>, index: Value, d: usize) -> Value {
+        let dtype = b.body.ty(index).as_tensor().expect("verified").dtype;
+        let largest = (self.global[d] - self.update[d]) as i64;
+        // Unsigned 64-bit indices may exceed i64: bound them before.
+        let index = if dtype == DType::U64 {
+            let bound = make::number(b, dtype, largest);
+            make::minimum(b, index, bound)
+        } else {
+            index
+        };
+        let wide = make::convert(b, index, DType::I64);
+        let (zero, bound) = (make::number(b, DType::I64, 0), make::number(b, DType::I64, largest));
+        let above = make::maximum(b, wide, zero);
+        make::minimum(b, above, bound)
+    }
+}

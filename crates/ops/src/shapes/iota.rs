@@ -1,0 +1,66 @@
+//! `stablehlo.iota`: each element is its own index along one dimension.
+
+use crate::facts::*;
+use crate::{Opcode, check, check::Check, eval, make};
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{OpView, TensorType, Type, Value};
+
+pub struct Iota;
+
+impl PureFacts for Iota {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let [] = check::tensors(op)?;
+        let (to, dim) = (check::declared(op)?, check::size(op, "iota_dimension")?);
+        Check::new(op)
+            .that("iota_i1", !to.dtype.is_bool(), "the result must hold numbers")
+            .that("iota_c1", dim < to.rank(), "`iota_dimension` must be a dimension of the result")
+            .give([to.clone().into()])
+    }
+
+    fn eval(&self, op: &OpView<'_>, _: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let (to, dim) = (op.result_tensor(0), op.attrs().size("iota_dimension").expect("verified"));
+        let stride: usize = to.shape[dim + 1..].iter().product();
+        let index = |i: usize| eval::Number::Unsigned((i / stride % to.shape[dim]) as u64);
+        Ok(vec![eval::fill(to.dtype, &to.shape, index).ok_or_else(|| check::not_computed(op, to.dtype))?])
+    }
+
+    /// Local indices, and where the device's block starts. The sum is of integers, so that it is rounded once.
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        let dim = cx.op.attrs().size("iota_dimension").expect("verified");
+        let sharding = cx.result_shardings[0].clone();
+        let Some((s, axes)) = sharding.as_ref().map(|s| (s, &s.dims[dim].axes)).filter(|(_, axes)| !axes.is_empty())
+        else {
+            return Ok(cx.same_op());
+        };
+        let Some(local) = cx.result_types[0].as_tensor().cloned() else { return Ok(cx.same_op()) };
+        let b = &mut *cx.builder;
+        let integer = index_dtype(local.dtype, cx.op.result_shape(0)[dim]);
+        let start = make::block_start(b, &s.mesh, axes, local.shape[dim], integer);
+        let indices = make::iota(b, TensorType::new(integer, local.shape.clone()), dim);
+        let start = make::broadcast_scalar(b, start, &local.shape);
+        let shifted = make::add(b, indices, start);
+        Ok(vec![make::convert(b, shifted, local.dtype)])
+    }
+
+    answer!(rule = none("an iota has no operands"));
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(cost = streams(0.0));
+    answer!(linear = No);
+    answer!(explicit = not("an iota lies as its users ask"));
+    answer!(
+        example = "func.func @main() -> tensor<2x3xi32> {
+  %0 = stablehlo.iota dim = 1 : tensor<2x3xi32>
+  return %0 : tensor<2x3xi32>
+}"
+    );
+}
+
+/// The type in which indices below `size` are added for a result of type `dtype`.
+fn index_dtype(dtype: DType, size: usize) -> DType {
+    match dtype {
+        DType::I32 | DType::I64 | DType::U32 | DType::U64 => dtype,
+        _ if size <= i32::MAX as usize => DType::I32,
+        _ => DType::I64,
+    }
+}

@@ -1,0 +1,25 @@
+//! Constants, and ops that only move elements.
+
+mod broadcast_in_dim;
+mod concatenate;
+mod constant;
+mod dynamic_slice;
+mod dynamic_update_slice;
+mod iota;
+mod pad;
+mod reshape;
+mod reverse;
+mod slice;
+mod transpose;
+
+pub use broadcast_in_dim::BroadcastInDim;
+pub use concatenate::Concatenate;
+pub use constant::{Constant, constant_value};
+pub use dynamic_slice::DynamicSlice;
+pub use dynamic_update_slice::DynamicUpdateSlice;
+pub use iota::Iota;
+pub use pad::Pad;
+pub use reshape::Reshape;
+pub use reverse::Reverse;
+pub use slice::Slice;
+pub use transpose::Transpose;

@@ -1,0 +1,115 @@
+//! `stablehlo.pad`: puts a value around and between the elements; negative padding cuts elements off.
+
+use crate::facts::*;
+use crate::{Opcode, check, check::Check, eval, eval::Layout};
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{OpView, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct Pad;
+
+/// Padding along one dimension.
+#[derive(Clone, Copy)]
+struct DimPadding {
+    low: i64,
+    high: i64,
+    interior: i64,
+}
+
+impl DimPadding {
+    /// Nothing is added, removed or moved.
+    const NONE: (i64, i64) = (0, 0);
+
+    /// The padded size; `None` if that is negative or overflows.
+    fn padded(self, size: usize) -> Option<usize> {
+        let gaps = size.saturating_sub(1) as i128 * i128::from(self.interior);
+        let padded = size as i128 + i128::from(self.low) + i128::from(self.high) + gaps;
+        usize::try_from(padded).ok()
+    }
+
+    fn keeps_places(self, size: usize) -> bool {
+        (self.low, self.high) == DimPadding::NONE && (self.interior == 0 || size <= 1)
+    }
+
+    /// The elements that stay: the first, how many, and where in the result the first goes.
+    fn kept(self, size: usize, padded: usize) -> (usize, usize, usize) {
+        let step = i128::from(self.interior) + 1;
+        let (low, padded) = (i128::from(self.low), padded as i128);
+        // Element i goes to low + i * step; it stays if that lies in [0, padded).
+        let first = ((-low).max(0) + step - 1) / step;
+        let end = ((padded - low).max(0) + step - 1) / step;
+        let end = end.min(size as i128);
+        if end <= first {
+            return (0, 0, 0);
+        }
+        (first as usize, (end - first) as usize, (low + first * step) as usize)
+    }
+}
+
+/// The padding of each dimension; empty if the attributes are not there.
+fn paddings(op: &OpView<'_>) -> Vec<DimPadding> {
+    let (low, high, interior) =
+        (op.ints("edge_padding_low"), op.ints("edge_padding_high"), op.ints("interior_padding"));
+    low.into_iter().zip(high).zip(interior).map(|((low, high), interior)| DimPadding { low, high, interior }).collect()
+}
+
+impl PureFacts for Pad {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let [x, value] = check::tensors(op)?;
+        let mut c = Check::new(op);
+        let mut same_length = true;
+        for name in ["edge_padding_low", "edge_padding_high", "interior_padding"] {
+            same_length &= check::ints(op, name)?.len() == x.rank();
+        }
+        c.that("pad_c1", value.dtype == x.dtype, "the padding value must have the operand's element type")
+            .that("pad_i2", value.rank() == 0, "the padding value must be a scalar")
+            .that("pad_c2", same_length, "there must be a padding for each dimension")
+            .so_far()?;
+        let paddings = paddings(op);
+        c.that("pad_c3", paddings.iter().all(|p| p.interior >= 0), "interior padding must not be negative").so_far()?;
+        let shape: Option<Vec<usize>> = x.shape.iter().zip(&paddings).map(|(&n, p)| p.padded(n)).collect();
+        c.that("pad_c4", shape.is_some(), "no dimension of the result may be smaller than nothing").so_far()?;
+        c.give_tensor(x.dtype, shape.unwrap_or_default())
+    }
+
+    /// Dimensions without padding pass through; the others need their neighbours' elements.
+    ///
+    /// Padding that only shifts (1 on one side, -1 on the other) keeps the size but not the places: Shardy lets it pass
+    /// through, which spreads shardings alike but cannot be run shard by shard.
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (x, paddings) = (op.operand_shape(0), paddings(op));
+        let mut rule = RuleBuilder::new([x.len(), 0], [x.len()]);
+        rule.add_pointwise_with(x, |d, size| match paddings[d].keeps_places(size) {
+            true => FactorSpec::pass_through(size),
+            false => FactorSpec::permutation(size),
+        });
+        RuleFact::Rule(rule.build())
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let (from, to) = (x[0].shape(), op.result_shape(0));
+        let mut out = Literal::splat(x[1].dtype(), to, x[1].element_bytes(0));
+        let paddings = paddings(op);
+        let kept: Vec<_> = paddings.iter().zip(from.iter().zip(to)).map(|(p, (&m, &n))| p.kept(m, n)).collect();
+        let block: Vec<usize> = kept.iter().map(|k| k.1).collect();
+        if block.contains(&0) {
+            return Ok(vec![out]);
+        }
+        let (first, place): (Vec<usize>, Vec<usize>) = kept.iter().map(|k| (k.0, k.2)).unzip();
+        let steps: Vec<usize> = paddings.iter().map(|p| p.interior as usize + 1).collect();
+        let source = Layout::block(from, &first, &vec![1; from.len()]);
+        eval::copy(&x[0], &source, &mut out, &Layout::block(to, &place, &steps), &block);
+        Ok(vec![out])
+    }
+
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(cost = streams(0.0));
+    answer!(linear = Jointly);
+    answer!(explicit = by_rule);
+    answer!(example = "func.func @main(%arg0: tensor<2x3xf32>, %arg1: tensor<f32>) -> tensor<2x8xf32> {
+  %0 = stablehlo.pad %arg0, %arg1, low = [0, 1], high = [0, 2], interior = [0, 1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x8xf32>
+  return %0 : tensor<2x8xf32>
+}");
+}

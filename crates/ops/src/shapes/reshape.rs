@@ -1,0 +1,188 @@
+//! `stablehlo.reshape`: the same elements, in row-major order, in another shape.
+
+use crate::facts::*;
+use crate::{Opcode, check, check::Check};
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{OpView, Type, Value};
+use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
+
+pub struct Reshape;
+
+impl PureFacts for Reshape {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let ([x], to) = (check::tensors(op)?, check::declared(op)?);
+        Check::new(op)
+            .that("reshape_c1", x.dtype == to.dtype, "operand and result must have the same element type")
+            .that("reshape_c2", x.size() == to.size(), "operand and result must have the same number of elements")
+            .give([to.clone().into()])
+    }
+
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        match reshape_rule(op.operand_shape(0), op.result_shape(0)) {
+            Some(rule) => RuleFact::Rule(rule),
+            None => RuleFact::None("a reshape of nothing has no factors"),
+        }
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        Ok(vec![x[0].reshaped(op.result_shape(0))])
+    }
+
+    fn explicit(&self, op: &OpView<'_>) -> ExplicitPolicy {
+        let is_split_or_merge = |rule: &Rule| rule.has_compound_dims();
+        match PureFacts::rule(self, op).rule().is_some_and(is_split_or_merge) {
+            true => ExplicitPolicy::Ask("a reshape that splits or merges a sharded dimension may move elements"),
+            false => ExplicitPolicy::ByRule,
+        }
+    }
+
+    answer!(class = PassThrough);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(cost = streams(0.0));
+    answer!(linear = Jointly);
+    answer!(
+        example = "func.func @main(%arg0: tensor<6xf32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.reshape %arg0 : (tensor<6xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}"
+    );
+}
+
+/// One side of a reshape while its dimensions are taken apart, major to minor.
+struct Side<'a> {
+    shape: &'a [usize],
+    dim: usize,
+    /// What is left of dimension `dim`; 1 past the end.
+    rest: usize,
+    /// Product of all factors so far.
+    product: usize,
+}
+
+impl<'a> Side<'a> {
+    fn new(shape: &'a [usize]) -> Side<'a> {
+        Side { shape, dim: 0, rest: shape.first().copied().unwrap_or(1), product: 1 }
+    }
+
+    fn is_done(&self) -> bool {
+        self.dim >= self.shape.len()
+    }
+
+    /// Takes a factor off the current dimension, and gives that dimension.
+    fn take(&mut self, factor: usize) -> usize {
+        let dim = self.dim;
+        self.product *= factor;
+        self.rest /= factor;
+        if self.rest == 1 {
+            self.dim += 1;
+            self.rest = self.shape.get(self.dim).copied().unwrap_or(1);
+        }
+        dim
+    }
+
+    /// Whether a dimension of size 1 comes next; it gets a factor of its own.
+    fn is_at_one(&self) -> bool {
+        !self.is_done() && self.rest == 1
+    }
+}
+
+/// The factors of a reshape: common ones where both sides can be cut at the same place, private ones elsewhere; `None`
+/// if there are no elements.
+fn reshape_rule(x: &[usize], y: &[usize]) -> Option<Rule> {
+    if x.contains(&0) {
+        return None;
+    }
+    let mut rule = RuleBuilder::new([x.len()], [y.len()]);
+    let (mut a, mut b) = (Side::new(x), Side::new(y));
+    while !a.is_done() || !b.is_done() {
+        if a.is_at_one() {
+            rule.add_factor(&[Some(a.take(1))], &[None], FactorSpec::pass_through(1));
+        } else if b.is_at_one() {
+            rule.add_factor(&[None], &[Some(b.take(1))], FactorSpec::pass_through(1));
+        } else {
+            step(&mut rule, &mut a, &mut b);
+        }
+    }
+    Some(rule.build())
+}
+
+/// Takes the next factor (or one of each side) off dimensions that both have something left.
+fn step(rule: &mut RuleBuilder, a: &mut Side<'_>, b: &mut Side<'_>) {
+    let common = gcd(a.rest, b.rest);
+    if a.product == b.product && common > 1 {
+        rule.add_factor(&[Some(a.take(common))], &[Some(b.take(common))], FactorSpec::pass_through(common));
+    } else if a.product == b.product {
+        let (m, n) = (a.rest, b.rest);
+        rule.add_factor(&[Some(a.take(m))], &[None], FactorSpec::pass_through(m));
+        rule.add_factor(&[None], &[Some(b.take(n))], FactorSpec::pass_through(n));
+    } else if a.product < b.product {
+        let size = catch_up(a, b.product, common);
+        rule.add_factor(&[Some(a.take(size))], &[None], FactorSpec::pass_through(size));
+    } else {
+        let size = catch_up(b, a.product, common);
+        rule.add_factor(&[None], &[Some(b.take(size))], FactorSpec::pass_through(size));
+    }
+}
+
+/// The private factor of the side that is behind: what brings the products together again if it divides the
+/// dimension, else the part of the dimension that the other side cannot share.
+fn catch_up(behind: &Side<'_>, product: usize, common: usize) -> usize {
+    let missing = product / behind.product;
+    let meets = product.is_multiple_of(behind.product) && behind.rest.is_multiple_of(missing);
+    match behind.rest / common {
+        _ if meets => missing,
+        1 => behind.rest,
+        own => own,
+    }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(x: &[usize], y: &[usize], expected: &str) {
+        assert_eq!(reshape_rule(x, y).unwrap().to_string(), expected);
+    }
+
+    #[test]
+    fn splits_and_merges() {
+        check(&[8], &[2, 4], "([ij])->([i, j]) {i=2, j=4}");
+        check(&[2, 4], &[8], "([i, j])->([ij]) {i=2, j=4}");
+        check(&[2, 4, 3], &[2, 12], "([i, j, k])->([i, jk]) {i=2, j=4, k=3}");
+    }
+
+    #[test]
+    fn coprime_parts_are_private() {
+        check(&[2, 9], &[3, 6], "([i, km])->([j, lm]) {i=2, j=3, k=3, l=2, m=3}");
+        check(&[4, 6], &[6, 4], "([ij, ln])->([ik, mn]) {i=2, j=2, k=3, l=3, m=2, n=2}");
+        check(&[12, 35], &[20, 21], "([ij, ln])->([ik, mn]) {i=4, j=3, k=5, l=5, m=3, n=7}");
+    }
+
+    #[test]
+    fn every_small_reshape_ends_and_covers_its_dimensions() {
+        let shapes = |n: usize| -> Vec<Vec<usize>> {
+            let divisors: Vec<usize> = (1..=n).filter(|d| n.is_multiple_of(*d)).collect();
+            let pairs = divisors.iter().map(|&d| vec![d, n / d]);
+            let triples = divisors.iter().flat_map(|&d| {
+                (1..=n / d).filter(move |e| (n / d).is_multiple_of(*e)).map(move |e| vec![d, e, n / d / e])
+            });
+            pairs.chain(triples).chain([vec![n]]).collect()
+        };
+        for n in [1, 6, 12, 30, 36, 60, 72] {
+            for x in shapes(n) {
+                for y in shapes(n) {
+                    let rule = reshape_rule(&x, &y).unwrap();
+                    for (mapping, shape) in rule.mappings().zip([&x, &y]) {
+                        let sizes: Vec<usize> =
+                            mapping.dims.iter().map(|d| d.iter().map(|&f| rule.size(f)).product()).collect();
+                        assert_eq!(&sizes, shape, "{x:?} -> {y:?}: {rule}");
+                    }
+                }
+            }
+        }
+    }
+}

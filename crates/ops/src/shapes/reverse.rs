@@ -1,0 +1,53 @@
+//! `stablehlo.reverse`: the order of elements turned round along some dimensions.
+
+use crate::facts::*;
+use crate::{Opcode, check, check::Check, eval, eval::Layout};
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{OpView, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct Reverse;
+
+impl PureFacts for Reverse {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let ([x], dims) = (check::tensors(op)?, check::sizes(op, "dimensions")?);
+        Check::new(op)
+            .that("reverse_c2", check::is_unique(&dims), "`dimensions` must not name a dimension twice")
+            .that("reverse_c3", check::are_dims(&dims, x.rank()), "`dimensions` must be dimensions of the operand")
+            .give([x.clone().into()])
+    }
+
+    /// Reversed dimensions move elements between devices.
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (x, dims) = (op.operand_shape(0), op.sizes("dimensions"));
+        let mut rule = RuleBuilder::new([x.len()], [x.len()]);
+        rule.add_pointwise_with(x, |d, size| match dims.contains(&d) {
+            true => FactorSpec::permutation(size),
+            false => FactorSpec::pass_through(size),
+        });
+        RuleFact::Rule(rule.build())
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let shape = x[0].shape();
+        let mut from = Layout::whole(shape);
+        for d in op.sizes("dimensions") {
+            from.base += from.strides[d] * (shape[d] as isize - 1);
+            from.strides[d] = -from.strides[d];
+        }
+        Ok(vec![eval::gather(&x[0], &from, shape)])
+    }
+
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(cost = streams(0.0));
+    answer!(linear = Jointly);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.reverse %arg0, dims = [1] : tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}"
+    );
+}

@@ -1,0 +1,61 @@
+//! `stablehlo.slice`: each `stride`th element between two constant corners.
+
+use crate::facts::*;
+use crate::{Opcode, check, check::Check, eval, eval::Layout};
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, OpView, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct Slice;
+
+impl PureFacts for Slice {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let [x] = check::tensors(op)?;
+        let (start, limit, strides) =
+            (check::sizes(op, "start_indices")?, check::sizes(op, "limit_indices")?, check::sizes(op, "strides")?);
+        let mut c = Check::new(op);
+        let same_length = [&start, &limit, &strides].iter().all(|list| list.len() == x.rank());
+        c.that("slice_c2", same_length, "there must be a start, a limit and a stride for each dimension").so_far()?;
+        let in_bounds = (0..x.rank()).all(|d| start[d] <= limit[d] && limit[d] <= x.shape[d]);
+        c.that("slice_c3", in_bounds, "each dimension needs 0 <= start <= limit <= size")
+            .that("slice_c4", strides.iter().all(|&s| s > 0), "strides must be positive")
+            .so_far()?;
+        let shape: Vec<usize> = (0..x.rank()).map(|d| (limit[d] - start[d]).div_ceil(strides[d])).collect();
+        c.give_tensor(x.dtype, shape)
+    }
+
+    /// Dimensions taken whole pass through; the others need their neighbours' elements.
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (x, y) = (op.operand_shape(0), op.result_shape(0));
+        let mut rule = RuleBuilder::new([x.len()], [y.len()]);
+        RuleFact::Rule(rule.add_pointwise_or(x, y, FactorSpec::permutation).build())
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let from = Layout::block(x[0].shape(), &op.sizes("start_indices"), &op.sizes("strides"));
+        Ok(vec![eval::gather(&x[0], &from, op.result_shape(0))])
+    }
+
+    /// A dimension taken whole ends where the local one does.
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        let (global, result) = (cx.op.operand_shape(0), cx.op.result_shape(0));
+        let local = cx.builder.body.ty(cx.operands[0]).shape();
+        let mut limit = cx.op.sizes("limit_indices");
+        for d in (0..global.len()).filter(|&d| global[d] == result[d]) {
+            limit[d] = local[d];
+        }
+        Ok(cx.same_op_with(cx.op.attrs().clone().with("limit_indices", Attr::sizes(&limit))))
+    }
+
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(cost = streams(0.0));
+    answer!(linear = Jointly);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<4x6xf32>) -> tensor<4x2xf32> {
+  %0 = stablehlo.slice %arg0 [0:4, 1:5:2] : (tensor<4x6xf32>) -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}"
+    );
+}

@@ -1,0 +1,50 @@
+//! `stablehlo.transpose`: permutes dimensions.
+
+use crate::facts::*;
+use crate::{Opcode, check, check::Check, eval, eval::Layout};
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{OpView, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct Transpose;
+
+impl PureFacts for Transpose {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let [x] = check::tensors(op)?;
+        let permutation = check::sizes(op, "permutation")?;
+        let is_permutation =
+            permutation.len() == x.rank() && check::are_dims(&permutation, x.rank()) && check::is_unique(&permutation);
+        let mut c = Check::new(op);
+        c.that("transpose_c2", is_permutation, "`permutation` must name each dimension of the operand once")
+            .so_far()?;
+        c.give_tensor(x.dtype, permutation.iter().map(|&d| x.shape[d]).collect::<Vec<_>>())
+    }
+
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (x, y) = (op.operand_shape(0), op.result_shape(0));
+        let mut rule = RuleBuilder::new([x.len()], [y.len()]);
+        for (to, from) in op.sizes("permutation").into_iter().enumerate() {
+            rule.add_factor(&[Some(from)], &[Some(to)], FactorSpec::pass_through(x[from]));
+        }
+        RuleFact::Rule(rule.build())
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let own = eval::row_major(x[0].shape());
+        let strides = op.sizes("permutation").into_iter().map(|d| own[d]).collect();
+        Ok(vec![eval::gather(&x[0], &Layout { base: 0, strides }, op.result_shape(0))])
+    }
+
+    answer!(class = PassThrough);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(cost = streams(0.0));
+    answer!(linear = Jointly);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<2x3xf32>) -> tensor<3x2xf32> {
+  %0 = stablehlo.transpose %arg0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}"
+    );
+}
