@@ -1,0 +1,196 @@
+//! What a partitioned program moves, and why: one row for each collective.
+//!
+//! | kind | bytes that the worst device receives |
+//! |---|---|
+//! | all-reduce | 2(n-1)/n of its operand |
+//! | all-gather | (n-1)/n of its result |
+//! | reduce-scatter, all-to-all | (n-1)/n of its operand |
+//! | collective-permute, broadcast | its operand |
+
+use crate::loops::run_counts;
+use shardwise_base::{AxisRef, Loc, Mesh, Reason};
+use shardwise_ir::{Module, OpView, TensorType};
+use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
+use std::fmt;
+use std::sync::Arc;
+
+/// One collective of a per-device program.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// `all-reduce`.
+    pub kind: &'static str,
+    /// `{"x", "y"}`, or how many groups of how many where they are no axes.
+    pub axes: String,
+    /// What it takes, on one device.
+    pub operand_type: TensorType,
+    pub result_type: TensorType,
+    /// By the worst device, each time it runs.
+    pub bytes_received: u64,
+    /// By all devices together, each time it runs.
+    pub bytes_total: u64,
+    /// How often it runs; `None` if a loop around it does not say.
+    pub count: Option<u64>,
+    /// The op that needed it: `stablehlo.dot_general`; the collective itself, if the program wrote it.
+    pub op: Arc<str>,
+    /// Where that op was written.
+    pub loc: Loc,
+    pub reason: Option<Arc<Reason>>,
+}
+
+impl Row {
+    /// One sentence for a person.
+    pub fn why(&self) -> &str {
+        self.reason.as_ref().map_or("written by the program", |r| &r.text)
+    }
+
+    /// Bytes that the worst device receives in all runs; one run is counted where nothing is known.
+    pub fn bytes_received_in_all(&self) -> u64 {
+        self.bytes_received.saturating_mul(self.count.unwrap_or(1))
+    }
+}
+
+/// Every collective of a program, in its order.
+#[derive(Clone, Debug, Default)]
+pub struct Communication {
+    pub rows: Vec<Row>,
+}
+
+impl Communication {
+    pub fn bytes_received(&self) -> u64 {
+        self.rows.iter().map(Row::bytes_received_in_all).sum()
+    }
+
+    pub fn bytes_total(&self) -> u64 {
+        self.rows.iter().map(|r| r.bytes_total.saturating_mul(r.count.unwrap_or(1))).sum()
+    }
+
+    /// How many rows are of this kind (`all-reduce`).
+    pub fn count_of(&self, kind: &str) -> usize {
+        self.rows.iter().filter(|r| r.kind == kind).count()
+    }
+}
+
+/// Reads the table off a localized module.
+pub fn communication(module: &Module) -> Communication {
+    let (Some(mesh), Some(func)) = (module.main_mesh(), module.main()) else { return Communication::default() };
+    let counts = run_counts(module, func);
+    let row = |op: shardwise_ir::Op| Some(row(&module.view(&func.body, op), mesh, counts[op.index()]));
+    Communication { rows: func.body.walk().into_iter().filter_map(|op| row(op)?).collect() }
+}
+
+fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
+    let collective = CollectiveView::of(view)?;
+    let devices = mesh.size() as u64;
+    let n = collective.groups.group_size().unwrap_or(mesh.size()) as u64;
+    let (operand, result) = (view.operand_tensor(0).clone(), view.result_tensor(0).clone());
+    let bytes = |types: &[shardwise_ir::Value]| -> u64 {
+        types.iter().filter_map(|&v| view.body.ty(v).as_tensor()).map(TensorType::bytes).sum()
+    };
+    let (taken, given) = (bytes(view.operands()), bytes(view.results()));
+    let share = |bytes: u64| if n == 0 { 0 } else { bytes - bytes / n };
+    let (bytes_received, bytes_total) = match &collective.kind {
+        CollectiveKind::AllReduce { .. } => (2 * share(taken), 2 * share(taken) * devices),
+        CollectiveKind::AllGather { .. } => (share(given), share(given) * devices),
+        CollectiveKind::ReduceScatter { .. } | CollectiveKind::AllToAll { .. } => {
+            (share(taken), share(taken) * devices)
+        }
+        CollectiveKind::CollectivePermute { pairs } => {
+            let moved = pairs.iter().filter(|(s, t)| s != t).count() as u64;
+            let copies = if matches!(collective.groups, Groups::Axes { .. }) { devices / n.max(1) } else { 1 };
+            (if moved > 0 { taken } else { 0 }, moved * copies * taken)
+        }
+        CollectiveKind::CollectiveBroadcast => (taken, share(taken * n) * (devices / n.max(1))),
+    };
+    let reason = view.data().reason.clone();
+    Some(Row {
+        kind: collective.kind.name(),
+        axes: axes(&collective.groups),
+        operand_type: operand,
+        result_type: result,
+        bytes_received,
+        bytes_total,
+        count,
+        op: reason.as_ref().map_or(view.name().into(), |r| r.consumer.clone()),
+        loc: reason.as_ref().map_or(view.loc(), |r| &r.consumer_loc).clone(),
+        reason,
+    })
+}
+
+fn axes(groups: &Groups) -> String {
+    match groups {
+        Groups::Axes { mesh, axes } => list(mesh, axes),
+        Groups::Dense(groups) => format!("{} groups of {}", groups.len(), groups.first().map_or(0, Vec::len)),
+        Groups::All => "all".into(),
+    }
+}
+
+fn list(mesh: &Mesh, axes: &[AxisRef]) -> String {
+    let names: Vec<String> = axes.iter().map(|a| a.display(mesh).to_string().replace('"', "")).collect();
+    names.join(",")
+}
+
+/// A table: one line for each collective, its reason under it, the sums at the end.
+impl fmt::Display for Communication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.rows.is_empty() {
+            return writeln!(f, "no communication");
+        }
+        let cells: Vec<[String; 7]> =
+            std::iter::once(HEAD.map(str::to_string)).chain(self.rows.iter().map(cells)).collect();
+        let widths: Vec<usize> =
+            (0..7).map(|i| cells.iter().map(|c| c[i].chars().count()).max().unwrap_or(0)).collect();
+        for (i, line) in cells.iter().enumerate() {
+            let padded: Vec<String> = line.iter().zip(&widths).map(|(cell, w)| format!("{cell:<w$}")).collect();
+            writeln!(f, "{}", padded.join("  ").trim_end())?;
+            if let Some(row) = i.checked_sub(1).map(|i| &self.rows[i]) {
+                write_why(f, row)?;
+            }
+        }
+        writeln!(
+            f,
+            "in all: {} received by the worst device, {} over the mesh",
+            size(self.bytes_received()),
+            size(self.bytes_total())
+        )
+    }
+}
+
+const HEAD: [&str; 7] = ["kind", "axes", "local type", "received", "over the mesh", "times", "for"];
+
+fn cells(row: &Row) -> [String; 7] {
+    let ty = if row.operand_type == row.result_type {
+        row.operand_type.short()
+    } else {
+        format!("{} -> {}", row.operand_type.short(), row.result_type.short())
+    };
+    let loc = if row.loc.is_unknown() { String::new() } else { format!(" at {}", row.loc) };
+    [
+        row.kind.into(),
+        row.axes.clone(),
+        ty,
+        size(row.bytes_received),
+        size(row.bytes_total),
+        row.count.map_or("?".into(), |n| n.to_string()),
+        format!("{}{loc}", crate::reason::short(&row.op)),
+    ]
+}
+
+fn write_why(f: &mut fmt::Formatter<'_>, row: &Row) -> fmt::Result {
+    writeln!(f, "  why: {}", row.why())?;
+    match row.reason.as_ref().and_then(|r| r.alternative.as_ref()) {
+        Some(a) => writeln!(f, "  instead of: {}, {}", a.what, size(a.bytes_received)),
+        None => Ok(()),
+    }
+}
+
+/// `12.5 KiB`.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (bytes as f64, 0);
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = if unit == 0 || value.fract() == 0.0 { 0 } else { 1 };
+    format!("{value:.digits$} {}", UNITS[unit])
+}

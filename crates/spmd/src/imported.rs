@@ -1,0 +1,99 @@
+//! Per-device code that a program brought along, in our words.
+//!
+//! Programs name devices by number: `replica_groups = dense<[[0, 1], [2, 3]]>`, `partition_id / 2 % 4`. Where the
+//! numbers are positions along mesh axes, they become these axes; what is not recognised stays as it is.
+
+use shardwise_base::{AxisRef, DType, Mesh};
+use shardwise_ir::{Attr, Attrs, Builder, OpView, Value};
+use shardwise_ops::collective::{
+    CollectiveKind, CollectiveView, Groups, IdSpace, PERMUTE_AXES, axes_of_groups, pairs_attr, permutation_of_pairs,
+};
+use shardwise_ops::{Opcode, make_collective};
+use std::sync::Arc;
+
+/// Meshes with more devices are not searched for what a division by a constant means.
+const MAX_DEVICES: usize = 1 << 16;
+
+/// The collective's attributes with axes in place of device numbers.
+pub(crate) fn axis_attrs(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Attrs> {
+    let collective = CollectiveView::of(view)?;
+    if matches!(collective.groups, Groups::Axes { .. }) {
+        return None;
+    }
+    let is_over_partitions = matches!(collective.ids, IdSpace::Flattened | IdSpace::CrossPartition)
+        || view.module.attrs.int("mhlo.num_partitions").is_none_or(|n| n == 1);
+    if !is_over_partitions {
+        return None;
+    }
+    let mut attrs = view.attrs().clone();
+    attrs.remove("channel_handle");
+    attrs.remove("use_global_device_ids");
+    if let CollectiveKind::CollectivePermute { pairs } = &collective.kind {
+        let permutation = permutation_of_pairs(mesh, pairs)?;
+        attrs.set("source_target_pairs", pairs_attr(&permutation.pairs));
+        attrs.set(PERMUTE_AXES, axes_attr(mesh, permutation.axes));
+    } else {
+        let Groups::Axes { mesh, axes } = collective.groups.to_axes(mesh)? else { return None };
+        attrs.set("replica_groups", axes_attr(&mesh, axes));
+    }
+    Some(attrs)
+}
+
+fn axes_attr(mesh: &Arc<Mesh>, axes: Vec<AxisRef>) -> Attr {
+    Attr::Axes { mesh: mesh.clone(), axes }
+}
+
+/// The axes along which `partition_id / stride % size` is the position of a device.
+pub(crate) fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh) -> Option<Vec<AxisRef>> {
+    if mesh.size() > MAX_DEVICES || view.results().len() != 1 || !view.result_shape(0).is_empty() {
+        return None;
+    }
+    let (stride, size) = match view.name() {
+        "stablehlo.remainder" => (stride_of(&view.operand_def(0)?)?, scalar(view, 1)?),
+        // A division alone gives a position along the axes up to the major-most.
+        "stablehlo.divide" => {
+            let stride = stride_of(view).filter(|_| !is_only_divided_on(view))?;
+            (stride, mesh.size().checked_div(stride)?)
+        }
+        _ => return None,
+    };
+    let period = stride.checked_mul(size).filter(|&p| p > 0 && mesh.size().is_multiple_of(p))?;
+    let firsts = (0..mesh.size()).filter(|d| d % period < stride);
+    let groups: Vec<Vec<usize>> = firsts.map(|d| (0..size).map(|i| d + i * stride).collect()).collect();
+    axes_of_groups(mesh, &groups)
+}
+
+/// Whether a division is there for the remainder that follows, which will be recognised as a whole.
+fn is_only_divided_on(view: &OpView<'_>) -> bool {
+    let uses = |op: &shardwise_ir::Op| view.body[*op].operands.contains(&view.result(0));
+    let users: Vec<_> = view.body.walk().into_iter().filter(uses).collect();
+    users.iter().all(|&op| view.at(op).name() == "stablehlo.remainder")
+}
+
+/// `stride` of `partition_id / stride`; 1 of `partition_id` itself.
+fn stride_of(view: &OpView<'_>) -> Option<usize> {
+    let is_id = |view: &OpView<'_>| Opcode::of_view(view) == Opcode::PartitionId;
+    match view.name() {
+        _ if is_id(view) => Some(1),
+        "stablehlo.divide" if is_id(&view.operand_def(0)?) => scalar(view, 1),
+        "stablehlo.convert" => stride_of(&view.operand_def(0)?),
+        _ => None,
+    }
+}
+
+fn scalar(view: &OpView<'_>, operand: usize) -> Option<usize> {
+    let constant = view.operand_def(operand)?;
+    let value = constant.attr("value").filter(|_| constant.name() == "stablehlo.constant")?.as_dense()?;
+    let is_count = value.dtype().is_integer() && value.size() == 1;
+    is_count.then(|| usize::try_from(value.get_i128(0)).ok())?
+}
+
+/// The position along the axes, in the type of the arithmetic.
+pub(crate) fn axis_index(view: &OpView<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef], b: &mut Builder<'_>) -> Value {
+    let index = make_collective::axis_index(b, mesh, axes);
+    let ty = view.result_type(0).clone();
+    if view.result_tensor(0).dtype == DType::I32 {
+        return index;
+    }
+    b.value(crate::rewrite::code("stablehlo.convert"), [index], Attrs::new(), ty)
+}

@@ -1,0 +1,279 @@
+//! Makes every sharded dimension divide evenly.
+//!
+//! A dimension of size `n` over `k` shards grows to the next multiple of `k`; what it grows by lies at its end, in the
+//! last shards, and holds anything. So it must never be seen:
+//! - where a reduction runs along it, operands are masked with the element that adds nothing
+//!   (`select(iota < n, x, neutral)`: a product with zero would let NaN and infinity through);
+//! - where it becomes whole (a gather), it is cut; where it was whole (a slice), it is padded first;
+//! - ops that look at positions along it (reverse, concatenate, …) have it whole since `reshard`.
+//!
+//! The arguments and results of the function keep their true types in `shardwise.global_type`: engines pad and cut.
+
+use crate::plan::padded_size;
+use crate::rewrite::{code, facts, has_program_regions, map_main, open_region, sharding_or_replicated};
+use shardwise_base::{DType, Diagnostics, Literal, Mesh, Sharding};
+use shardwise_engine::GLOBAL_TYPE;
+use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, Region, TensorType, Type, Value};
+use shardwise_ops::shardy::ShardyCollective;
+use shardwise_ops::{RuleFact, Semantics};
+use shardwise_sharding::FactorKind;
+use std::sync::Arc;
+
+/// Grows what does not divide.
+pub fn pad(module: &Module) -> Result<Module, Diagnostics> {
+    let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
+    map_main(module, |func| Ok(if is_even(&func.body) { func.clone() } else { pad_func(module, func, &mesh) }))
+}
+
+fn is_even(body: &Body) -> bool {
+    (0..body.value_count()).map(Value::new).all(|v| match (body.ty(v).as_tensor(), body.sharding(v)) {
+        (Some(t), Some(s)) => s.divides(&t.shape),
+        _ => true,
+    })
+}
+
+fn pad_func(module: &Module, func: &Func, mesh: &Arc<Mesh>) -> Func {
+    let mut out = func.without_body();
+    let mut cloner = Cloner::new(&func.body);
+    let mut b = Builder::new(&mut out.body);
+    let mut pass = Padder { module, mesh, cloner: &mut cloner };
+    for (&old, attrs) in func.body.args().iter().zip(&mut out.arg_attrs) {
+        let new = b.body.add_arg(b.region, pass.padded_type(old), func.body[old].loc.clone());
+        pass.cloner.carry(old, new, &mut b);
+        keep_type(attrs, func.body.ty(old), b.body.ty(new));
+    }
+    pass.ops(func.body.entry(), &mut b);
+    let types: Vec<Type> = out.body.results().iter().map(|&v| out.body.ty(v).clone()).collect();
+    for ((attrs, old), new) in out.result_attrs.iter_mut().zip(&func.result_types).zip(&types) {
+        keep_type(attrs, old, new);
+    }
+    out.result_types = types;
+    out
+}
+
+fn keep_type(attrs: &mut Attrs, old: &Type, new: &Type) {
+    if old != new {
+        attrs.set(GLOBAL_TYPE, Attr::Type(old.clone()));
+    }
+}
+
+struct Padder<'a, 'c, 's> {
+    module: &'s Module,
+    mesh: &'a Arc<Mesh>,
+    cloner: &'c mut Cloner<'s>,
+}
+
+impl<'s> Padder<'_, '_, 's> {
+    fn padded_type(&self, v: Value) -> Type {
+        let ty = self.cloner.source.ty(v);
+        match (ty.as_tensor(), sharding_or_replicated(self.cloner.source, v, self.mesh)) {
+            (Some(t), Some(s)) => Type::tensor(t.dtype, padded_shape(&t.shape, &s)),
+            _ => ty.clone(),
+        }
+    }
+
+    fn ops(&mut self, region: Region, b: &mut Builder<'_>) {
+        let source = self.cloner.source;
+        for &op in &source[region].ops {
+            let view = self.module.view(source, op);
+            b.loc = view.loc().clone();
+            let results = self.op(&view, b);
+            for (&old, new) in view.results().iter().zip(results) {
+                self.cloner.carry(old, new, b);
+            }
+        }
+    }
+
+    fn op(&mut self, view: &OpView<'s>, b: &mut Builder<'_>) -> Vec<Value> {
+        if has_program_regions(view) {
+            let regions = view.regions().iter().map(|&r| self.region(r, b)).collect();
+            return self.copy(view, self.cloner.values(view.operands()), regions, b);
+        }
+        if ShardyCollective::of(view).is_some() {
+            return vec![self.collective(view, b)];
+        }
+        let operands = (0..view.operands().len()).map(|i| self.masked(view, i, b)).collect();
+        let regions = view.regions().iter().map(|&r| self.cloner.region(r, b)).collect();
+        self.copy(view, operands, regions, b)
+    }
+
+    fn copy(
+        &mut self,
+        view: &OpView<'s>,
+        operands: Vec<Value>,
+        regions: Vec<Region>,
+        b: &mut Builder<'_>,
+    ) -> Vec<Value> {
+        let types: Vec<Type> = view.results().iter().map(|&v| self.padded_type(v)).collect();
+        let attrs = resized_attrs(view, &operands, &types, b.body);
+        let new = b.op_with_regions(view.data().code, operands, attrs, regions, types);
+        b.body.op_mut(new).reason = view.data().reason.clone();
+        b.body[new].results.to_vec()
+    }
+
+    fn region(&mut self, from: Region, b: &mut Builder<'_>) -> Region {
+        let args = &self.cloner.source[from].args;
+        let types: Vec<Type> = args.iter().map(|&v| self.padded_type(v)).collect();
+        let (region, new) = open_region(b.body, &types, &b.loc);
+        for (&old, &new) in args.iter().zip(&new) {
+            self.cloner.carry(old, new, b);
+        }
+        self.ops(from, &mut Builder::at(b.body, region, b.loc.clone()));
+        region
+    }
+
+    /// A step between layouts: whole dimensions that it splits are padded before, those that it joins are cut after.
+    fn collective(&mut self, view: &OpView<'s>, b: &mut Builder<'_>) -> Value {
+        let v = self.cloner.get(view.operand(0));
+        let before = tensor(b.body, v);
+        let after = self.padded_type(view.result(0));
+        let during: Vec<usize> = before.shape.iter().zip(after.shape()).map(|(&a, &b)| a.max(b)).collect();
+        let v = grow(v, &during, b);
+        let ty = Type::tensor(before.dtype, during);
+        let op = b.op(view.data().code, [v], view.attrs().clone(), [ty]);
+        b.body.op_mut(op).reason = view.data().reason.clone();
+        let result = b.body[op].results[0];
+        b.set_sharding(result, view.result_sharding(0).cloned());
+        cut(result, after.shape(), b)
+    }
+
+    /// Operand `index`, its padding along reduction factors filled with the element that adds nothing.
+    fn masked(&mut self, view: &OpView<'s>, index: usize, b: &mut Builder<'_>) -> Value {
+        let (old, new) = (view.operand(index), self.cloner.get(view.operand(index)));
+        if view.body.ty(old) == b.body.ty(new) || facts(view).semantics(view) != Semantics::Pure {
+            return new;
+        }
+        let RuleFact::Rule(rule) = facts(view).rule(view) else { return new };
+        let padded = view.body.ty(old).shape().iter().zip(b.body.ty(new).shape());
+        let is_reduced = |d: usize| rule.operands[index].dims[d].iter().any(|&f| rule.kind(f) == FactorKind::Reduction);
+        let dims: Vec<(usize, usize)> =
+            padded.enumerate().filter(|(d, (n, p))| n != p && is_reduced(*d)).map(|(d, (&n, _))| (d, n)).collect();
+        if dims.is_empty() {
+            return new;
+        }
+        let neutral = facts(view).neutral(view, index).expect("reshard splits no reduction that cannot be padded");
+        dims.into_iter().fold(new, |v, (dim, size)| mask(v, dim, size, &neutral, b))
+    }
+}
+
+/// `select(iota < size, v, neutral)` along `dim`.
+fn mask(v: Value, dim: usize, size: usize, neutral: &Literal, b: &mut Builder<'_>) -> Value {
+    let ty = tensor(b.body, v);
+    let sharding = b.body.sharding(v).cloned();
+    let shaped = |dtype| Type::tensor(dtype, ty.shape.clone());
+    let mut laid_out = |name: &str, operands: &[Value], attrs: Attrs, ty: Type| {
+        let value = b.value(code(name), operands.iter().copied(), attrs, ty);
+        b.set_sharding(value, sharding.clone());
+        value
+    };
+    let splat = |dtype: DType, element: &[u8]| {
+        Attrs::new().with("value", Attr::Dense(Literal::splat(dtype, ty.shape.clone(), element)))
+    };
+    let iota = Attrs::new().with("iota_dimension", Attr::int(dim as i64));
+    let position = laid_out("stablehlo.iota", &[], iota, shaped(DType::I64));
+    let size = splat(DType::I64, &(size as i64).to_le_bytes());
+    let size = laid_out("stablehlo.constant", &[], size, shaped(DType::I64));
+    let less = Attrs::new().with("comparison_direction", Attr::stablehlo_enum("comparison_direction", "LT"));
+    let is_inside = laid_out("stablehlo.compare", &[position, size], less, shaped(DType::I1));
+    let neutral = splat(ty.dtype, neutral.element_bytes(0));
+    let neutral = laid_out("stablehlo.constant", &[], neutral, shaped(ty.dtype));
+    laid_out("stablehlo.select", &[is_inside, v, neutral], Attrs::new(), shaped(ty.dtype))
+}
+
+/// The value with zeros at the ends of its dimensions.
+fn grow(v: Value, shape: &[usize], b: &mut Builder<'_>) -> Value {
+    let ty = tensor(b.body, v);
+    if ty.shape == shape {
+        return v;
+    }
+    let sharding = b.body.sharding(v).cloned();
+    let zero = Attrs::new().with("value", Attr::Dense(Literal::zeros(ty.dtype, vec![])));
+    let zero = b.value(code("stablehlo.constant"), [], zero, Type::tensor(ty.dtype, vec![]));
+    b.set_sharding(zero, sharding.as_ref().map(|s| Sharding::replicated(&s.mesh, 0)));
+    let high: Vec<usize> = shape.iter().zip(&ty.shape).map(|(a, b)| a - b).collect();
+    let none = vec![0; shape.len()];
+    let attrs = Attrs::new()
+        .with("edge_padding_low", Attr::sizes(&none))
+        .with("edge_padding_high", Attr::sizes(&high))
+        .with("interior_padding", Attr::sizes(&none));
+    let grown = b.value(code("stablehlo.pad"), [v, zero], attrs, Type::tensor(ty.dtype, shape));
+    b.set_sharding(grown, sharding);
+    grown
+}
+
+/// The value without the ends of its dimensions.
+fn cut(v: Value, shape: &[usize], b: &mut Builder<'_>) -> Value {
+    let ty = tensor(b.body, v);
+    if ty.shape == shape {
+        return v;
+    }
+    let sharding = b.body.sharding(v).cloned();
+    let attrs = Attrs::new()
+        .with("start_indices", Attr::sizes(&vec![0; shape.len()]))
+        .with("limit_indices", Attr::sizes(shape))
+        .with("strides", Attr::sizes(&vec![1; shape.len()]));
+    let cut = b.value(code("stablehlo.slice"), [v], attrs, Type::tensor(ty.dtype, shape));
+    b.set_sharding(cut, sharding);
+    cut
+}
+
+/// The op's attributes for operands and results that have grown.
+///
+/// The few attributes that hold sizes of whole dimensions grow with them; every other op takes its sizes from types.
+fn resized_attrs(view: &OpView<'_>, operands: &[Value], types: &[Type], body: &Body) -> Attrs {
+    let mut attrs = view.attrs().clone();
+    let grown = |name: &str, full: &[usize], to: &[usize]| {
+        let sizes = view.sizes(name);
+        let resized: Vec<usize> =
+            (0..sizes.len()).map(|d| if sizes[d] == full[d] { to[d] } else { sizes[d] }).collect();
+        Attr::sizes(&resized)
+    };
+    let resized = match view.name() {
+        "stablehlo.constant" | "sdy.constant" => {
+            let Some(Attr::Dense(value)) = view.attr("value") else { return attrs };
+            Some(("value", Attr::Dense(padded_literal(value, types[0].shape()))))
+        }
+        "stablehlo.slice" => {
+            Some(("limit_indices", grown("limit_indices", view.operand_shape(0), body.ty(operands[0]).shape())))
+        }
+        "stablehlo.dynamic_slice" | "stablehlo.gather" => {
+            Some(("slice_sizes", grown("slice_sizes", view.operand_shape(0), body.ty(operands[0]).shape())))
+        }
+        _ => None,
+    };
+    if let Some((name, attr)) = resized {
+        attrs.set(name, attr);
+    }
+    attrs
+}
+
+/// The literal with zeros at the ends of its dimensions.
+fn padded_literal(value: &Literal, shape: &[usize]) -> Literal {
+    if value.shape() == shape {
+        return value.clone();
+    }
+    if value.is_splat() {
+        return Literal::splat(value.dtype(), shape, value.raw_bytes());
+    }
+    let width = value.dtype().storage_bytes();
+    let mut bytes = vec![0; shape.iter().product::<usize>() * width];
+    for i in 0..value.size() {
+        let mut rest = i;
+        let (mut at, mut stride) = (0, 1);
+        for (n, p) in value.shape().iter().zip(shape).rev() {
+            at += rest % n * stride;
+            rest /= n;
+            stride *= p;
+        }
+        bytes[at * width..][..width].copy_from_slice(value.element_bytes(i));
+    }
+    Literal::from_bytes(value.dtype(), shape, &bytes).expect("as many bytes as elements")
+}
+
+fn padded_shape(shape: &[usize], sharding: &Sharding) -> Vec<usize> {
+    shape.iter().zip(sharding.shard_counts()).map(|(&n, k)| padded_size(n, k)).collect()
+}
+
+fn tensor(body: &Body, v: Value) -> TensorType {
+    body.ty(v).as_tensor().expect("only tensors are laid out").clone()
+}

@@ -1,0 +1,112 @@
+//! The list of passes, and how it runs.
+
+use crate::explain::{Communication, communication};
+use crate::{cleanup, collectives, localize, lower, pad, propagate, reshard, schedule};
+use shardwise_base::{Diagnostic, Diagnostics, Loc, did_you_mean};
+use shardwise_engine::Signature;
+use shardwise_ir::{Module, verify};
+
+/// A function from module to module, by name.
+#[derive(Clone, Copy)]
+pub struct Pass {
+    pub name: &'static str,
+    pub run: fn(&Module) -> Result<Module, Diagnostics>,
+    /// One line for `--help` and for the docs.
+    pub describes: &'static str,
+}
+
+/// From a program of global values to the program of one device.
+pub const PASSES: &[Pass] = &[
+    Pass { name: "lower", run: lower::lower, describes: "calls, named computations and composites are inlined" },
+    Pass { name: "propagate", run: propagate::propagate, describes: "every tensor gets a sharding" },
+    Pass { name: "reshard", run: reshard::reshard, describes: "operands and results of every op agree with its rule" },
+    Pass {
+        name: "collectives",
+        run: collectives::collectives,
+        describes: "each reshard becomes its cheapest collectives",
+    },
+    Pass { name: "pad", run: pad::pad, describes: "sharded dimensions divide evenly; padding is masked" },
+    Pass { name: "localize", run: localize::localize, describes: "global types become per-device types" },
+    Pass { name: "cleanup", run: cleanup::cleanup, describes: "what is dead or repeated goes" },
+    Pass { name: "schedule", run: schedule::schedule, describes: "collectives start as early as they can" },
+];
+
+/// Sees each stage: its number, the pass that made it, the module. Stage 0 is the input.
+pub type DumpHook<'a> = &'a mut dyn FnMut(usize, &str, &Module);
+
+/// How to partition.
+#[derive(Default)]
+pub struct Options<'a> {
+    pub dump: Option<DumpHook<'a>>,
+    /// Verify after each pass; always done in debug builds.
+    pub verify: bool,
+}
+
+/// A program for one device, and what is known of it.
+pub struct Partitioned {
+    pub module: Module,
+    pub signature: Signature,
+    pub communication: Communication,
+}
+
+/// Runs all passes.
+pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partitioned, Diagnostics> {
+    let module = run_list(PASSES, module, options)?;
+    let signature = Signature::of(module.main().ok_or_else(|| no_main(&module.loc))?);
+    let communication = communication(&module);
+    Ok(Partitioned { module, signature, communication })
+}
+
+/// Runs these passes alone, in this order.
+pub fn run_passes(names: &[&str], module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
+    let passes: Vec<Pass> = names.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
+    run_list(&passes, module, options)
+}
+
+/// Runs the passes up to and including the one named so.
+pub fn run_until(name: &str, module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
+    find(name)?;
+    let last = PASSES.iter().position(|p| p.name == name).expect("found above");
+    run_list(&PASSES[..=last], module, options)
+}
+
+fn find(name: &str) -> Result<Pass, Diagnostics> {
+    PASSES.iter().copied().find(|p| p.name == name).ok_or_else(|| unknown_pass(name).into())
+}
+
+fn run_list(passes: &[Pass], module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
+    let mut show = |index: usize, name: &str, module: &Module| {
+        if let Some(dump) = &mut options.dump {
+            dump(index, name, module);
+        }
+    };
+    show(0, "input", module);
+    let mut module = module.clone();
+    for (i, pass) in passes.iter().enumerate() {
+        module = (pass.run)(&module)?;
+        show(i + 1, pass.name, &module);
+        if options.verify || cfg!(debug_assertions) {
+            expect_valid(pass, &module);
+        }
+    }
+    Ok(module)
+}
+
+/// A pass that makes an invalid module is a bug of the pass, not a mistake in the program.
+fn expect_valid(pass: &Pass, module: &Module) {
+    let found = verify(module);
+    assert!(!found.has_errors(), "pass `{}` made an invalid module (see its dump):\n{found}", pass.name);
+}
+
+fn unknown_pass(name: &str) -> Diagnostic {
+    let names = || PASSES.iter().map(|p| p.name);
+    let d = Diagnostic::error("pass-unknown", &Loc::UNKNOWN, format!("there is no pass `{name}`"));
+    match did_you_mean(name, names()) {
+        Some(near) => d.help(format!("did you mean `{near}`?")),
+        None => d.help(format!("the passes are {}", names().collect::<Vec<_>>().join(", "))),
+    }
+}
+
+fn no_main(loc: &Loc) -> Diagnostic {
+    Diagnostic::error("module-main", loc, "the module has no function to run").help("add a public function `@main`")
+}

@@ -1,0 +1,197 @@
+//! Over which mesh axes each value of a localized program differs from device to device.
+//!
+//! Inferred from the program, never taken from claims: a replicated argument is believed, nothing else is. Scalars made
+//! of `axis_index` vary over its axes; sums and gathers over axes are equal along them; values in a region take on what
+//! its predicate varies over; loops are followed to a fixpoint.
+
+use crate::rewrite::facts;
+use shardwise_base::{AxisRef, Mesh, Varying};
+use shardwise_ir::{Body, Func, Module, OpView, Region, Value};
+use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
+use shardwise_ops::{Effects, Opcode};
+use std::sync::Arc;
+
+/// What each value of `func` varies over, by value index.
+pub fn infer(module: &Module, func: &Func) -> Vec<Varying> {
+    let Some(mesh) = module.main_mesh() else { return vec![Varying::Nowhere; func.body.value_count()] };
+    let varying = vec![Varying::Nowhere; func.body.value_count()];
+    let mut pass = Uniformity { module, body: &func.body, mesh, varying };
+    for &arg in func.body.args() {
+        pass.varying[arg.index()] = of_argument(&func.body, arg, mesh);
+    }
+    pass.region(func.body.entry(), &Varying::Nowhere);
+    pass.varying
+}
+
+/// The module with what is inferred written on each value of the function that runs.
+pub fn annotate(module: &Module) -> Module {
+    let mut out = module.clone();
+    let Some(index) = module.main().and_then(|f| module.func_id(&f.name)) else { return out };
+    let varying = infer(module, &module[index]);
+    let body = &mut out.funcs[index.index()].body;
+    for (v, varying) in varying.into_iter().enumerate() {
+        body.value_mut(Value::new(v)).varying = Some(varying);
+    }
+    out
+}
+
+/// An argument differs along the axes that split it, and along those it is a partial sum over.
+fn of_argument(body: &Body, arg: Value, mesh: &Mesh) -> Varying {
+    match body.sharding(arg) {
+        Some(s) => Varying::over(mesh, s.split_axes().chain(s.unreduced.iter().copied())),
+        None => Varying::Nowhere,
+    }
+}
+
+struct Uniformity<'a> {
+    module: &'a Module,
+    body: &'a Body,
+    mesh: &'a Arc<Mesh>,
+    varying: Vec<Varying>,
+}
+
+impl Uniformity<'_> {
+    fn get(&self, v: Value) -> &Varying {
+        &self.varying[v.index()]
+    }
+
+    /// Adds to what is known; says whether that was news.
+    fn add(&mut self, v: Value, varying: &Varying) -> bool {
+        let union = self.get(v).union(varying, self.mesh);
+        let is_new = union != *self.get(v);
+        self.varying[v.index()] = union;
+        is_new
+    }
+
+    fn union(&self, values: &[Value]) -> Varying {
+        values.iter().fold(Varying::Nowhere, |all, &v| all.union(self.get(v), self.mesh))
+    }
+
+    /// The ops of a region that runs on devices as `around` varies.
+    fn region(&mut self, region: Region, around: &Varying) {
+        let body = self.body;
+        for &op in &body[region].ops {
+            let view = self.module.view(body, op);
+            self.op(&view, around);
+        }
+    }
+
+    fn op(&mut self, view: &OpView<'_>, around: &Varying) {
+        match Opcode::of_view(view) {
+            Opcode::While => self.while_loop(view, around),
+            Opcode::Case | Opcode::If => self.branches(view, around),
+            _ => {
+                let varying = self.of_op(view).union(around, self.mesh);
+                for &region in view.regions() {
+                    self.scalar_region(region, &varying);
+                }
+                view.results().iter().for_each(|&v| self.varying[v.index()] = varying.clone());
+            }
+        }
+    }
+
+    /// A reducer: its values are computed from all that the op reads.
+    fn scalar_region(&mut self, region: Region, varying: &Varying) {
+        let body = self.body;
+        body[region].args.iter().for_each(|v| self.varying[v.index()] = varying.clone());
+        self.region(region, varying);
+    }
+
+    fn while_loop(&mut self, view: &OpView<'_>, around: &Varying) {
+        let body = self.body;
+        let [cond, turn] = [0, 1].map(|i| view.regions()[i]);
+        let mut carried: Vec<Varying> = view.operands().iter().map(|&v| self.get(v).union(around, self.mesh)).collect();
+        loop {
+            for region in [cond, turn] {
+                for (i, &arg) in body[region].args.iter().enumerate() {
+                    self.varying[arg.index()] = carried[i].clone();
+                }
+            }
+            self.region(cond, around);
+            // Where the loop ends differs as its predicate does, and so does all that it carries.
+            let predicate = self.union(body.region_results(cond)).union(around, self.mesh);
+            self.region(turn, &predicate);
+            let given = body.region_results(turn).to_vec();
+            let mut changed = false;
+            for (i, &v) in given.iter().enumerate() {
+                let next = carried[i].union(self.get(v), self.mesh).union(&predicate, self.mesh);
+                changed |= next != carried[i];
+                carried[i] = next;
+            }
+            if !changed {
+                break;
+            }
+        }
+        for (&result, varying) in view.results().iter().zip(carried) {
+            self.varying[result.index()] = varying;
+        }
+    }
+
+    fn branches(&mut self, view: &OpView<'_>, around: &Varying) {
+        let body = self.body;
+        let taken = self.get(view.operand(0)).union(around, self.mesh);
+        for &v in view.results() {
+            self.varying[v.index()] = taken.clone();
+        }
+        for &region in view.regions() {
+            self.region(region, &taken);
+            for (&result, &v) in view.results().iter().zip(body.region_results(region)) {
+                let varying = self.get(v).clone();
+                self.add(result, &varying);
+            }
+        }
+    }
+
+    fn of_op(&self, view: &OpView<'_>) -> Varying {
+        let operands = self.union(view.operands());
+        if let Some(collective) = CollectiveView::of(view) {
+            return self.of_collective(&collective, &operands);
+        }
+        match Opcode::of_view(view) {
+            Opcode::AxisIndex => match view.attr("axes").and_then(shardwise_ir::Attr::as_axes) {
+                Some((mesh, axes)) if self.is_own(mesh) => Varying::over(self.mesh, axes.iter().copied()),
+                _ => Varying::Everywhere,
+            },
+            Opcode::PartitionId => Varying::Everywhere,
+            Opcode::ReplicaId => Varying::Nowhere,
+            // Values that a region captures are read, too.
+            _ => match facts(view).effects(view) {
+                Effects::Pure => operands.union(&self.captured(view), self.mesh),
+                Effects::Ordered if Opcode::of_view(view) == Opcode::OptimizationBarrier => operands,
+                Effects::Ordered if view.results().is_empty() => operands,
+                Effects::Ordered | Effects::PerDevice => Varying::Everywhere,
+            },
+        }
+    }
+
+    fn captured(&self, view: &OpView<'_>) -> Varying {
+        let mut ops = vec![];
+        view.regions().iter().for_each(|&r| self.body.walk_region(r, &mut ops));
+        ops.iter().fold(Varying::Nowhere, |all, &op| all.union(&self.union(&self.body[op].operands), self.mesh))
+    }
+
+    fn is_own(&self, mesh: &Mesh) -> bool {
+        self.mesh.same_devices(mesh)
+    }
+
+    fn of_collective(&self, collective: &CollectiveView, operand: &Varying) -> Varying {
+        let Groups::Axes { mesh, axes } = &collective.groups else { return Varying::Everywhere };
+        if !self.is_own(mesh) {
+            return Varying::Everywhere;
+        }
+        let rest = operand.without(axes, self.mesh);
+        let along = Varying::over(self.mesh, axes.iter().copied());
+        match &collective.kind {
+            CollectiveKind::AllReduce { .. }
+            | CollectiveKind::AllGather { .. }
+            | CollectiveKind::CollectiveBroadcast => rest,
+            CollectiveKind::ReduceScatter { .. } | CollectiveKind::AllToAll { .. } => rest.union(&along, self.mesh),
+            CollectiveKind::CollectivePermute { pairs } => {
+                // Who receives nothing holds zeros: only a total permutation of equal values gives equal values.
+                let is_total = pairs.len() == AxisRef::total_size(self.mesh, axes);
+                let is_uniform = rest == *operand;
+                if is_total && is_uniform { rest } else { rest.union(&along, self.mesh) }
+            }
+        }
+    }
+}
