@@ -1,15 +1,21 @@
 """Tests of the oracle's own tools: python -m unittest discover -s oracle"""
 
+import json
+import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 
+import batch
 import compare
+import shards
 import shardy
 import values
 
@@ -142,6 +148,90 @@ class ValuesTest(unittest.TestCase):
         x = np.array([np.nan, np.inf], np.float32)
         self.assertTrue(values.compare_arrays(x, x)["ok"])
         self.assertFalse(values.compare_arrays(x, np.array([0, np.inf], np.float32))["ok"])
+
+
+# A per-device program on the mesh x=2, y=4: 7 rows over x, 6 columns over the minor half of y; the sum over the columns.
+LOCAL = module(
+    """func.func public @main(
+         %arg0: tensor<4x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y":(2)2}]>,
+                                 shardwise.global_type = tensor<7x6xf32>})
+         -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, shardwise.global_type = tensor<7xf32>}) {
+         %zero = stablehlo.constant dense<0.0> : tensor<f32>
+         %0 = stablehlo.reduce(%arg0 init: %zero) applies stablehlo.add across dimensions = [1]
+              : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
+         %1 = "stablehlo.all_reduce"(%0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+              replica_groups = dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>, use_global_device_ids}> ({
+         ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+           %s = stablehlo.add %a, %b : tensor<f32>
+           stablehlo.return %s : tensor<f32>
+         }) : (tensor<4xf32>) -> tensor<4xf32>
+         return %1 : tensor<4xf32>
+       }"""
+)
+
+
+class ShardsTest(unittest.TestCase):
+    """Cutting and joining."""
+
+    def layouts(self):
+        """The grid and the layouts of LOCAL."""
+        with shardy.make_context():
+            parsed = shardy.ir.Module.parse(LOCAL)
+            grid = shards.read_grid(parsed)
+            return grid, *shards.read_layouts(parsed, grid)
+
+    def test_uneven_and_sub_axes(self):
+        grid, (given,), _ = self.layouts()
+        whole = np.arange(42.0).reshape(7, 6)
+        parts = [given.cut(whole, grid, k) for k in range(8)]
+        np.testing.assert_array_equal(parts[3], whole[:4, 3:])
+        np.testing.assert_array_equal(parts[4], np.pad(whole[4:, :3], ((0, 1), (0, 0))))
+        np.testing.assert_array_equal(given.join(parts, grid), whole)
+
+    def test_disagreement(self):
+        grid, _, (result,) = self.layouts()
+        with self.assertRaisesRegex(ValueError, "processes 0 and 1"):
+            result.join([np.full(4, k, np.float32) for k in range(8)], grid)
+
+
+class BatchTest(unittest.TestCase):
+    """Many questions in one process."""
+
+    def ask(self, folder: Path, *questions: dict) -> list[dict]:
+        """The answers, in the order of the questions."""
+        (folder / "good.mlir").write_text(LOCAL)
+        (folder / "bad.mlir").write_text("module {")
+        whole = np.arange(42, dtype=np.float32).reshape(7, 6)
+        np.savez(folder / "in.npz", arg0=whole)
+        np.savez(folder / "out.npz", out0=whole.sum(axis=1))
+        np.savez(folder / "wrong.npz", out0=whole.sum(axis=1) + 1)
+        lines = [json.dumps({"id": i, **question}) for i, question in enumerate(questions)]
+        command = [sys.executable, batch.__file__, "--children", "1"]
+        done = subprocess.run(command, cwd=folder, input="\n".join(lines), capture_output=True, text=True, check=True)
+        return sorted(map(json.loads, done.stdout.splitlines()), key=lambda answer: answer["id"])
+
+    def test_answers(self):
+        run = {"kind": "interpret", "file": "good.mlir", "inputs": "in.npz", "expected": "out.npz"}
+        questions = [
+            run,
+            {**run, "expected": "wrong.npz"},
+            {"kind": "verify", "file": "good.mlir"},
+            {"kind": "verify", "file": "bad.mlir"},
+            {"kind": "values", "ours": "out.npz", "expected": "wrong.npz"},
+            {"kind": "shardings", "ours": "good.mlir", "theirs": "good.mlir"},
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            answers = self.ask(Path(folder), *questions)
+        self.assertEqual([answer["ok"] for answer in answers], [True, False, True, False, False, True], answers)
+        self.assertIn("out0", answers[1]["reason"])
+
+    def test_a_child_may_die_or_hang(self):
+        odd = {"die": lambda _: os.abort(), "hang": lambda _: time.sleep(60)}
+        with unittest.mock.patch.object(batch, "ANSWERS", odd):
+            answers = batch.run_all([{"id": 0, "kind": "die"}, {"id": 1, "kind": "hang"}], child_count=2, limit=0.5)
+            reasons = {answer["id"]: answer["reason"] for answer in answers}
+        self.assertIn("SIGABRT", reasons[0])
+        self.assertIn("SIGKILL", reasons[1])
 
 
 if __name__ == "__main__":

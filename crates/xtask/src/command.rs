@@ -1,0 +1,111 @@
+//! Running other programs: output captured, with a time limit, and an outcome that says in one line what went wrong.
+
+use anyhow::{Context, Result, bail};
+use std::io::{Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// What a finished (or stopped) program left behind.
+pub struct Outcome {
+    /// `None`: it ran past its limit and was stopped.
+    pub status: Option<ExitStatus>,
+    pub stdout: String,
+    pub stderr: String,
+    pub elapsed: Duration,
+}
+
+impl Outcome {
+    pub fn is_success(&self) -> bool {
+        self.status.is_some_and(|s| s.success())
+    }
+
+    /// One line that says why it failed: the first line of its error, or how it died.
+    pub fn reason(&self) -> String {
+        match self.status {
+            None => format!("stopped after {:.0} s", self.elapsed.as_secs_f64()),
+            Some(status) => match self.stderr.lines().find(|l| is_telling(l)) {
+                Some(line) => line.trim().to_string(),
+                None => status.to_string(),
+            },
+        }
+    }
+}
+
+/// True for the lines of standard error that say what happened.
+fn is_telling(line: &str) -> bool {
+    ["error", "thread '"].iter().any(|word| line.starts_with(word)) || line.contains("panicked at")
+}
+
+/// Runs a command to its end, or for `limit`; `input` is its standard input.
+pub fn run(mut command: Command, input: &str, limit: Duration) -> Result<Outcome> {
+    let start = Instant::now();
+    let name = command.get_program().to_string_lossy().into_owned();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("cannot start {name}"))?;
+    let stdout = collect(child.stdout.take().expect("piped"));
+    let stderr = collect(child.stderr.take().expect("piped"));
+    feed(&mut child, input);
+    let status = wait(&mut child, &stdout, limit)?;
+    let read = |end: mpsc::Receiver<String>| end.recv().unwrap_or_default();
+    Ok(Outcome { status, stdout: read(stdout.1), stderr: read(stderr.1), elapsed: start.elapsed() })
+}
+
+/// Hands over the input in a thread of its own; a program may end without reading it.
+fn feed(child: &mut Child, input: &str) {
+    let (mut stdin, input) = (child.stdin.take().expect("piped"), input.to_string());
+    std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+}
+
+type Collected = (mpsc::Receiver<()>, mpsc::Receiver<String>);
+
+/// Reads a stream to its end in a thread; the first channel closes at the end, the second gives the text.
+fn collect(mut stream: impl Read + Send + 'static) -> Collected {
+    let ((end, ended), (send, text)) = (mpsc::channel(), mpsc::channel());
+    std::thread::spawn(move || {
+        let mut bytes = vec![];
+        let _ = stream.read_to_end(&mut bytes);
+        let _ = send.send(String::from_utf8_lossy(&bytes).into_owned());
+        drop(end);
+    });
+    (ended, text)
+}
+
+/// Waits for the program to close its output, at most for `limit`; past it the program is killed.
+fn wait(child: &mut Child, stdout: &Collected, limit: Duration) -> Result<Option<ExitStatus>> {
+    if let Err(mpsc::RecvTimeoutError::Timeout) = stdout.0.recv_timeout(limit) {
+        child.kill().context("cannot stop a program")?;
+        child.wait()?;
+        return Ok(None);
+    }
+    Ok(Some(child.wait()?))
+}
+
+/// Runs a command with its output shown; an error if it fails.
+pub fn run_shown(mut command: Command) -> Result<()> {
+    let shown = format!("{command:?}");
+    let status = command.status().with_context(|| format!("cannot start {shown}"))?;
+    if !status.success() {
+        bail!("{shown} failed: {status}");
+    }
+    Ok(())
+}
+
+/// Applies `f` to all items on as many threads as there are cores; results in the order of the items.
+pub fn in_parallel<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let results: Vec<_> = items.iter().map(|_| std::sync::Mutex::new(None)).collect();
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 0..cores.min(items.len()) {
+            scope.spawn(|| {
+                while let i = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+                    && i < items.len()
+                {
+                    *results[i].lock().expect("no thread has panicked") = Some(f(&items[i]));
+                }
+            });
+        }
+    });
+    results.into_iter().map(|r| r.into_inner().expect("no panic").expect("every item was taken")).collect()
+}

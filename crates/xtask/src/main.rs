@@ -1,0 +1,28 @@
+//! `cargo xtask …`: see [`xtask`].
+
+#![expect(clippy::print_stdout, reason = "this is a command")]
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+use xtask::oracle;
+
+/// Automation of the shardwise repository.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    Oracle(oracle::Options),
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let (report, is_good) = match Arguments::parse().task {
+        Task::Oracle(options) => oracle::run(&options)?,
+    };
+    print!("{report}");
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

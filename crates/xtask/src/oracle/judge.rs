@@ -1,0 +1,125 @@
+//! The judges: `oracle/batch.py` answers many questions in one Python process, each in a forked child.
+
+use super::check::{Check, Verdict, Verdicts};
+use crate::{command, venv};
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Time for one batch.
+const LIMIT: Duration = Duration::from_secs(1200);
+
+/// What is asked about files that our command wrote.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Question {
+    /// Are the arrays of two files equal, within tolerances?
+    Values { ours: PathBuf, expected: PathBuf },
+    /// Are all shardings equal?
+    Shardings { ours: PathBuf, theirs: PathBuf },
+    /// Does jaxlib parse and verify it?
+    Verify { file: PathBuf },
+    /// Does it give these values in jaxlib's interpreter?
+    Interpret { file: PathBuf, inputs: PathBuf, expected: PathBuf },
+}
+
+/// A question about a program, and the check that it belongs to.
+pub struct Job {
+    pub program: usize,
+    pub check: Check,
+    pub question: Question,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    id: usize,
+    #[serde(flatten)]
+    question: &'a Question,
+}
+
+/// One line of the batch's output.
+#[derive(Deserialize)]
+struct Answer {
+    id: usize,
+    ok: bool,
+    reason: String,
+    #[serde(default)]
+    shardings: Option<Shardings>,
+}
+
+/// How many shardings were compared and equal, and the differences by op.
+#[derive(Deserialize, Default)]
+pub struct Shardings {
+    pub kinds: BTreeMap<String, Count>,
+    pub different_by_op: BTreeMap<String, usize>,
+}
+
+#[derive(Deserialize, Default, Clone, Copy)]
+pub struct Count {
+    pub compared: usize,
+    pub equal: usize,
+}
+
+impl Shardings {
+    fn add(&mut self, other: Shardings) {
+        for (kind, count) in other.kinds {
+            let total = self.kinds.entry(kind).or_default();
+            total.compared += count.compared;
+            total.equal += count.equal;
+        }
+        for (op, n) in other.different_by_op {
+            *self.different_by_op.entry(op).or_default() += n;
+        }
+    }
+
+    /// Over all kinds.
+    pub fn total(&self) -> Count {
+        let sum = |f: fn(&Count) -> usize| self.kinds.values().map(f).sum();
+        Count { compared: sum(|c| c.compared), equal: sum(|c| c.equal) }
+    }
+}
+
+/// Has all jobs judged; gives the sum over all comparisons of shardings.
+///
+/// The interpreter runs a thread for each process and fails where a collective waits for seconds, so its programs run one
+/// at a time.
+pub fn run_all(python: &Path, jobs: Vec<Job>, verdicts: &mut Verdicts) -> Result<Shardings> {
+    let (interpreted, others): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|j| j.check == Check::Interpret);
+    let mut total = Shardings::default();
+    for (batch, more) in [(others, vec![]), (interpreted, vec!["--children", "1"])] {
+        for answer in ask(python, &batch, &more)? {
+            let job = batch.get(answer.id).context("an answer to no question")?;
+            let verdict = if answer.ok { Verdict::Passed } else { Verdict::Failed(answer.reason) };
+            verdicts.insert((job.program, job.check), verdict);
+            total.add(answer.shardings.unwrap_or_default());
+        }
+    }
+    Ok(total)
+}
+
+/// The tests of the judges themselves.
+pub fn test_tools(python: &Path) -> Result<()> {
+    let mut tests = venv::module(python, "unittest");
+    tests.args(["discover", "-s", "oracle", "-p", "test_*.py"]);
+    let outcome = command::run(tests, "", LIMIT)?;
+    ensure!(outcome.is_success(), "the oracle's own tests fail:\n{}", outcome.stderr);
+    Ok(())
+}
+
+/// Runs one batch.
+fn ask(python: &Path, batch: &[Job], more: &[&str]) -> Result<Vec<Answer>> {
+    if batch.is_empty() {
+        return Ok(vec![]);
+    }
+    let lines = batch.iter().enumerate().map(|(id, job)| serde_json::to_string(&Line { id, question: &job.question }));
+    let input = lines.collect::<serde_json::Result<Vec<_>>>()?.join("\n");
+    let mut script = venv::script(python, "batch.py");
+    script.args(more);
+    let outcome = command::run(script, &input, LIMIT)?;
+    ensure!(outcome.is_success(), "oracle/batch.py failed: {}\n{}", outcome.reason(), outcome.stderr);
+    let answers: Vec<Answer> = outcome.stdout.lines().map(serde_json::from_str).collect::<serde_json::Result<_>>()?;
+    ensure!(answers.len() == batch.len(), "oracle/batch.py answered {} of {}", answers.len(), batch.len());
+    Ok(answers)
+}

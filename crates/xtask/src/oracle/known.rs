@@ -1,0 +1,57 @@
+//! `oracle/known.toml`: the failures that we know of, each with a class and a reason. The list may only shrink.
+
+use super::check::Check;
+use crate::repo;
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+/// A check of a program that does not pass yet.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// `family/name`.
+    pub program: String,
+    pub check: Check,
+    /// A short name shared by failures of one cause.
+    pub class: String,
+    pub reason: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    known: Vec<Known>,
+}
+
+/// The list.
+pub fn read() -> Result<Vec<Known>> {
+    parse(&repo::read("oracle/known.toml".as_ref())?).context("oracle/known.toml")
+}
+
+fn parse(text: &str) -> Result<Vec<Known>> {
+    let known = toml::from_str::<File>(text)?.known;
+    for (i, entry) in known.iter().enumerate() {
+        let is_same = |k: &Known| k.program == entry.program && k.check == entry.check;
+        ensure!(!known[..i].iter().any(is_same), "{} {} is listed twice", entry.program, entry.check.name());
+        let is_stated = !entry.class.is_empty() && !entry.reason.is_empty();
+        ensure!(is_stated, "{} {} needs a class and a reason", entry.program, entry.check.name());
+    }
+    Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENTRY: &str = "[[known]]\nprogram = \"a/b\"\ncheck = \"host\"\nclass = \"c\"\nreason = \"r\"\n";
+
+    #[test]
+    fn reads() {
+        assert_eq!(parse("").unwrap().len(), 0);
+        assert_eq!(parse(ENTRY).unwrap()[0].check, Check::Host);
+        assert!(parse(&ENTRY.repeat(2)).is_err());
+        assert!(parse(&ENTRY.replace("\"r\"", "\"\"")).is_err());
+        assert!(parse(&ENTRY.replace("host", "hots")).is_err());
+    }
+}

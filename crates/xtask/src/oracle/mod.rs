@@ -1,0 +1,82 @@
+//! Our command against the real systems: JAX's values, Shardy's shardings, jaxlib's verifier and interpreter.
+//!
+//! For each program of the corpus: what `shardwise` makes of it is written under `target/oracle/ours`, then the judges,
+//! which are Python scripts under `oracle/`, get all those files in two batches. What fails must be named in
+//! `oracle/known.toml`, with a class and a reason.
+
+mod check;
+mod judge;
+mod known;
+mod ours;
+mod programs;
+mod report;
+
+use crate::{repo, venv};
+use anyhow::{Result, ensure};
+use check::Check;
+use programs::Program;
+use std::path::{Path, PathBuf};
+
+/// Compares what our command makes of JAX's programs with the real systems.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The checked-in programs only (the default)
+    #[arg(long, conflicts_with_all = ["full", "corpus"])]
+    sample: bool,
+    /// The whole corpus, exported first where that has not been done
+    #[arg(long, conflicts_with = "corpus")]
+    full: bool,
+    /// A folder of programs
+    #[arg(long)]
+    corpus: Option<PathBuf>,
+    /// Only programs whose family/name starts with this
+    #[arg(long, default_value = "")]
+    family: String,
+    /// Only these checks: host, interp, propagate, verify, interpret
+    #[arg(long, value_delimiter = ',')]
+    checks: Vec<Check>,
+    /// The command to test, instead of building it
+    #[arg(long)]
+    command: Option<PathBuf>,
+}
+
+/// Runs the checks; gives the report and whether everything is as it should be.
+pub fn run(options: &Options) -> Result<(String, bool)> {
+    let python = venv::ensure()?;
+    judge::test_tools(&python)?;
+    let programs = select(options, &python)?;
+    let command = options.command.clone().map_or_else(ours::build, Ok)?;
+    let checks = if options.checks.is_empty() { Check::ALL.to_vec() } else { options.checks.clone() };
+    let work = repo::target_dir("oracle/ours")?;
+    let (mut verdicts, jobs) = ours::run_all(&command, &programs, &checks, &work)?;
+    let propagation = judge::run_all(&python, jobs, &mut verdicts)?;
+    let known = known::read()?;
+    let is_whole = options.family.is_empty() && options.corpus.is_none();
+    let is_full = is_whole && options.full;
+    let report = report::Report {
+        programs: &programs,
+        checks: &checks,
+        verdicts: &verdicts,
+        propagation,
+        known,
+        is_whole,
+        is_full,
+    };
+    Ok(report.write())
+}
+
+/// The programs that the options ask for.
+fn select(options: &Options, python: &Path) -> Result<Vec<Program>> {
+    let folders = match &options.corpus {
+        Some(folder) => vec![folder.clone()],
+        None if options.full => vec![programs::export(python)?, repo::root().join("testdata/transformer")],
+        None => ["testdata/corpus", "testdata/transformer"].map(|f| repo::root().join(f)).to_vec(),
+    };
+    let mut found = vec![];
+    for folder in folders {
+        found.extend(programs::load(&folder)?);
+    }
+    found.retain(|p| p.label.starts_with(&options.family));
+    ensure!(!found.is_empty(), "no program's family/name starts with `{}`", options.family);
+    Ok(found)
+}

@@ -1,0 +1,103 @@
+//! Our side: the `shardwise` command on every program. What it cannot do is a verdict; what it did becomes a job for a
+//! judge.
+
+use super::check::{Check, Verdict, Verdicts};
+use super::judge::{Job, Question};
+use super::programs::Program;
+use crate::{command, repo};
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Time for one program and one check.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Builds the command and gives its path.
+pub fn build() -> Result<PathBuf> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release", "--quiet", "-p", "shardwise-cli"]).current_dir(repo::root());
+    command::run_shown(cargo)?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(repo::root().join("target"), PathBuf::from);
+    Ok(target.join("release/shardwise"))
+}
+
+/// Runs our command for all programs and checks.
+pub fn run_all(shardwise: &Path, programs: &[Program], checks: &[Check], work: &Path) -> Result<(Verdicts, Vec<Job>)> {
+    let tasks = tasks(programs.len(), checks);
+    let outcomes = command::in_parallel(&tasks, |task| run(shardwise, &programs[task.program], task, work));
+    let (mut verdicts, mut jobs) = (Verdicts::new(), vec![]);
+    for (task, outcome) in tasks.iter().zip(outcomes) {
+        match outcome? {
+            Ok(questions) => {
+                let wanted = questions.into_iter().filter(|(check, _)| checks.contains(check));
+                jobs.extend(wanted.map(|(check, question)| Job { program: task.program, check, question }));
+            }
+            Err(reason) => {
+                verdicts.insert((task.program, task.check), Verdict::Failed(reason));
+            }
+        }
+    }
+    Ok((verdicts, jobs))
+}
+
+/// One call of the command.
+struct Task {
+    program: usize,
+    check: Check,
+}
+
+/// The calls that the checks need; verification and interpretation share one.
+fn tasks(program_count: usize, checks: &[Check]) -> Vec<Task> {
+    let mut calls: Vec<Check> = checks.to_vec();
+    if calls.contains(&Check::Verify) {
+        calls.retain(|c| *c != Check::Interpret);
+    }
+    (0..program_count).flat_map(|program| calls.iter().map(move |&check| Task { program, check })).collect()
+}
+
+type Questions = Vec<(Check, Question)>;
+
+/// Calls the command; the questions that its output raises, or why there is none.
+fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<Result<Questions, String>> {
+    let out = |extension: &str| program.file_in(work, extension);
+    std::fs::create_dir_all(out("").parent().expect("below the work folder"))?;
+    let source = program.file(".mlir");
+    let mut call = Command::new(shardwise);
+    match task.check {
+        Check::Host | Check::Interp => {
+            let engine = task.check.name();
+            let values = out(&format!(".{engine}.npz"));
+            call.arg("run").arg(source).arg("--inputs").arg(program.file(".in.npz"));
+            call.arg("--outputs").arg(&values).args(["--engine", engine]);
+            let question = Question::Values { ours: values, expected: program.file(".out.npz") };
+            finish(call, None, vec![(task.check, question)])
+        }
+        Check::Propagate => {
+            let ours = out(".propagated.mlir");
+            call.arg("propagate").arg(source);
+            let question = Question::Shardings { ours: ours.clone(), theirs: program.file(".shardy.mlir") };
+            finish(call, Some(ours), vec![(task.check, question)])
+        }
+        Check::Verify | Check::Interpret => {
+            let file = out(".local.mlir");
+            call.args(["partition", "--replica-groups", "dense"]).arg(source);
+            let (inputs, expected) = (program.file(".in.npz"), program.file(".out.npz"));
+            let interpret = Question::Interpret { file: file.clone(), inputs, expected };
+            let verify = Question::Verify { file: file.clone() };
+            finish(call, Some(file), vec![(Check::Verify, verify), (Check::Interpret, interpret)])
+        }
+    }
+}
+
+/// Runs the call, writes what it printed to `printed`, and passes the questions on if it succeeded.
+fn finish(call: Command, printed: Option<PathBuf>, questions: Questions) -> Result<Result<Questions, String>> {
+    let outcome = command::run(call, "", LIMIT)?;
+    if !outcome.is_success() {
+        return Ok(Err(outcome.reason()));
+    }
+    if let Some(file) = printed {
+        std::fs::write(&file, outcome.stdout).with_context(|| format!("cannot write {}", repo::shown(&file)))?;
+    }
+    Ok(Ok(questions))
+}

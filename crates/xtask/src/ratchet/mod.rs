@@ -1,0 +1,150 @@
+//! Rules of the source tree. Where the tree does not keep one yet, the exceptions are listed in `ratchets.toml`, and the
+//! list may only shrink: an entry that is no longer needed, or could be smaller, is a mistake too.
+
+mod functions;
+
+pub use functions::{Function, functions, without_literals};
+
+use crate::repo;
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Lines of a function beyond which it needs an entry.
+const LONG_FUNCTION: usize = 70;
+/// Lines of a file beyond which it needs an entry.
+const LONG_FILE: usize = 1500;
+
+/// The exceptions: lines by `file::function` and by file.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub struct Exceptions {
+    #[serde(default)]
+    pub long_functions: BTreeMap<String, usize>,
+    #[serde(default)]
+    pub long_files: BTreeMap<String, usize>,
+}
+
+impl Exceptions {
+    pub fn read() -> Result<Exceptions> {
+        toml::from_str(&repo::read("crates/xtask/ratchets.toml".as_ref())?).context("crates/xtask/ratchets.toml")
+    }
+}
+
+/// What breaks the rule on long functions.
+pub fn long_functions(exceptions: &Exceptions) -> Result<Vec<String>> {
+    let mut found = BTreeMap::new();
+    for (file, source) in repo::rust_sources()? {
+        for f in functions(&source).into_iter().filter(|f| f.lines > LONG_FUNCTION) {
+            let longest: &mut usize = found.entry(format!("{file}::{}", f.name)).or_default();
+            *longest = f.lines.max(*longest);
+        }
+    }
+    Ok(compare(&found, &exceptions.long_functions, LONG_FUNCTION))
+}
+
+/// What breaks the rule on long files.
+pub fn long_files(exceptions: &Exceptions) -> Result<Vec<String>> {
+    let lines = repo::rust_sources()?.into_iter().map(|(file, source)| (file, source.lines().count()));
+    Ok(compare(&lines.filter(|(_, n)| *n > LONG_FILE).collect(), &exceptions.long_files, LONG_FILE))
+}
+
+/// Differences between what is there and what is allowed, both by name.
+fn compare(found: &BTreeMap<String, usize>, allowed: &BTreeMap<String, usize>, limit: usize) -> Vec<String> {
+    let mut wrong = vec![];
+    for (name, &lines) in found {
+        match allowed.get(name) {
+            None => wrong.push(format!("{name}: {lines} lines, {limit} are allowed; split it")),
+            Some(&old) if lines > old => wrong.push(format!("{name}: {lines} lines, it had {old}; it may only shrink")),
+            Some(&old) if lines < old => wrong.push(format!("{name}: {lines} lines now; lower its entry from {old}")),
+            Some(_) => {}
+        }
+    }
+    let stale = allowed.keys().filter(|name| !found.contains_key(*name));
+    wrong.extend(stale.map(|name| format!("{name}: not longer than {limit} lines any more; remove its entry")));
+    wrong
+}
+
+/// Places where a test is switched off or code is missing. Text in comments and strings does not count.
+pub fn unfinished() -> Result<Vec<String>> {
+    let words = ["#[ignore", "todo!(", "unimplemented!("];
+    let mut wrong = vec![];
+    for (file, source) in repo::rust_sources()? {
+        for (i, line) in without_literals(&source).lines().enumerate() {
+            let word = words.iter().find(|w| line.contains(*w));
+            wrong.extend(word.map(|w| format!("{file}:{}: `{w}`", i + 1)));
+        }
+    }
+    Ok(wrong)
+}
+
+/// Absolute paths of somebody's machine, and registries other than the public ones, in any file of the repository.
+pub fn local_traces() -> Result<Vec<String>> {
+    let mut wrong = vec![];
+    for file in repo::files()? {
+        let Ok(text) = std::fs::read_to_string(repo::root().join(&file)) else { continue };
+        for (i, line) in text.lines().enumerate() {
+            let trace = local_path(line).or_else(|| registry(&file, line));
+            wrong.extend(trace.map(|what| format!("{}:{}: {what}", file.display(), i + 1)));
+        }
+    }
+    Ok(wrong)
+}
+
+/// A path below somebody's home or work folder.
+fn local_path(line: &str) -> Option<String> {
+    // In pieces, so that this file does not break its own rule.
+    let roots = ["root", "home", "work", "Users", "mnt"].map(|r| format!("/{r}/"));
+    let starts_word = |at: usize| at == 0 || !line.as_bytes()[at - 1].is_ascii_alphanumeric();
+    let is_path = |root: &String| line.match_indices(root.as_str()).any(|(at, _)| starts_word(at) && !is_url(line, at));
+    roots.iter().find(|root| is_path(root)).map(|root| format!("an absolute path below {root}"))
+}
+
+/// True if the slash at `at` belongs to a relative path or to an address.
+fn is_url(line: &str, at: usize) -> bool {
+    let word = line[..at].rsplit([' ', '"', '\'', '(', '`', '=']).next().unwrap_or("");
+    !word.is_empty()
+}
+
+/// A registry that others cannot reach: a lock file's source, or an index given to pip or cargo.
+fn registry(file: &Path, line: &str) -> Option<String> {
+    let public = "registry+https://github.com/rust-lang/crates.io-index";
+    if file.ends_with("Cargo.lock") {
+        let source = line.strip_prefix("source = ")?;
+        return (source.trim_matches('"') != public).then(|| format!("the source {source}"));
+    }
+    let words = ["index-url", "replace-with", "trusted-host"].map(|w| (w, format!("{w} =")));
+    let used = words.iter().find(|(w, assigned)| line.contains(assigned) || line.contains(&format!("--{w}")));
+    used.filter(|_| !file.starts_with("crates/xtask")).map(|(w, _)| format!("a registry of its own (`{w}`)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_shrinks() {
+        let found = BTreeMap::from([("a".into(), 80), ("b".into(), 90), ("c".into(), 75)]);
+        let allowed = BTreeMap::from([("b".into(), 85), ("c".into(), 100), ("d".into(), 99)]);
+        let wrong = compare(&found, &allowed, 70);
+        let starts: Vec<_> = wrong.iter().map(|w| w.split(';').next().unwrap()).collect();
+        assert_eq!(
+            starts,
+            [
+                "a: 80 lines, 70 are allowed",
+                "b: 90 lines, it had 85",
+                "c: 75 lines now",
+                "d: not longer than 70 lines any more"
+            ]
+        );
+    }
+
+    #[test]
+    fn paths() {
+        assert!(local_path(&format!("cd /{}/x", "root")).is_some());
+        assert!(local_path(&format!("\"/{}/x\"", "home")).is_some());
+        assert!(local_path(&format!("https://example.com/{}/x", "work")).is_none());
+        assert!(local_path(&format!("a/{}/b", "work")).is_none());
+    }
+}

@@ -1,0 +1,52 @@
+//! The Python environment of the oracle, under `target/`: made once, and made anew when its requirements change.
+
+use crate::{command, repo};
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const REQUIREMENTS: &str = "oracle/requirements.txt";
+
+/// The environment's interpreter. `PYTHON` in the environment names the one that it is made with; else `python3`.
+pub fn ensure() -> Result<PathBuf> {
+    let dir = repo::root().join("target/oracle-venv");
+    let (python, stamp) = (dir.join("bin/python"), dir.join("requirements.txt"));
+    let wanted = repo::read(REQUIREMENTS.as_ref())?;
+    let is_current = python.exists() && std::fs::read_to_string(&stamp).is_ok_and(|have| have == wanted);
+    if !is_current {
+        eprintln!("making {} from {REQUIREMENTS}", repo::shown(&dir));
+        make(&dir, &python)?;
+        std::fs::write(&stamp, wanted).context("cannot write the environment's stamp")?;
+    }
+    Ok(python)
+}
+
+fn make(dir: &Path, python: &Path) -> Result<()> {
+    let base = std::env::var("PYTHON").unwrap_or("python3".into());
+    let mut venv = Command::new(&base);
+    venv.args(["-m", "venv"]).arg(dir);
+    command::run_shown(venv)
+        .with_context(|| format!("`{base} -m venv` must work (3.11 or newer); set PYTHON to another interpreter"))?;
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS]);
+    command::run_shown(in_root(pip))
+}
+
+/// A script of `oracle/`, to be run in the root of the repository.
+pub fn script(python: &Path, name: &str) -> Command {
+    let mut command = Command::new(python);
+    command.arg(format!("oracle/{name}"));
+    in_root(command)
+}
+
+/// A module of Python's, to be run in the root of the repository.
+pub fn module(python: &Path, name: &str) -> Command {
+    let mut command = Command::new(python);
+    command.args(["-m", name]);
+    in_root(command)
+}
+
+fn in_root(mut command: Command) -> Command {
+    command.current_dir(repo::root());
+    command
+}

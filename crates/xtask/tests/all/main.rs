@@ -1,0 +1,3 @@
+//! The rules of the repository, as tests.
+
+mod ratchets;

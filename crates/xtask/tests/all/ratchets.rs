@@ -1,0 +1,29 @@
+//! Rules that may only get stricter; what is not right yet stands in `ratchets.toml`.
+
+use xtask::ratchet::{self, Exceptions};
+
+#[track_caller]
+fn assert_none(wrong: anyhow::Result<Vec<String>>) {
+    let wrong = wrong.unwrap();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_new_long_functions() {
+    assert_none(ratchet::long_functions(&Exceptions::read().unwrap()));
+}
+
+#[test]
+fn no_new_long_files() {
+    assert_none(ratchet::long_files(&Exceptions::read().unwrap()));
+}
+
+#[test]
+fn nothing_is_ignored_or_left_to_do() {
+    assert_none(ratchet::unfinished());
+}
+
+#[test]
+fn no_traces_of_a_machine() {
+    assert_none(ratchet::local_traces());
+}

@@ -1,0 +1,228 @@
+"""Answers many questions about files in one Python process, because starting jaxlib takes longer than most answers.
+
+    python oracle/batch.py [--children N] [--limit SECONDS] < QUESTIONS
+
+A question is a line of JSON; each is answered by a forked child, because jaxlib may abort or never end:
+    {"id": 0, "kind": "values", "ours": OUT.npz, "expected": OUT.npz}
+    {"id": 1, "kind": "shardings", "ours": PROPAGATED.mlir, "theirs": X.shardy.mlir}
+    {"id": 2, "kind": "verify", "file": LOCAL.mlir}
+    {"id": 3, "kind": "interpret", "file": LOCAL.mlir, "inputs": IN.npz, "expected": OUT.npz}
+An answer is a line too, in the order in which they are found: {"id": 0, "ok": false, "reason": "out1: ..."}; those to
+"shardings" also have the counts that were compared. `interpret` takes and expects global arrays.
+"""
+
+import argparse
+import json
+import os
+import selectors
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from jaxlib.mlir import ir
+
+import compare
+import shards
+import shardy
+import values
+
+PROCESSES = 8
+
+
+# The answers.
+
+
+def answer_values(question: dict) -> dict:
+    """Are the arrays of two files equal, within tolerances?"""
+    return judged(values.compare_files(Path(question["ours"]), Path(question["expected"])))
+
+
+def judged(facts: dict[str, dict]) -> dict:
+    """The answer about arrays, with the first difference as its reason."""
+    wrong = {name: about for name, about in sorted(facts.items()) if not about["ok"]}
+    if not wrong:
+        return {"ok": True, "reason": ""}
+    name, about = next(iter(wrong.items()))
+    told = ", ".join(f"{key} {short(value)}" for key, value in about.items() if key != "ok")
+    return {"ok": False, "reason": f"{name}: {told}"}
+
+
+def short(value: object) -> str:
+    """Floats with three digits."""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def answer_shardings(question: dict) -> dict:
+    """Are all shardings equal to Shardy's?"""
+    report = compare.compare_texts(Path(question["ours"]).read_text(), Path(question["theirs"]).read_text())
+    kinds = {kind: {"compared": n, "equal": report.equal[kind]} for kind, n in report.compared.items()}
+    by_op = Counter(entry["op"] for entry in report.different)
+    reason = next(sharding_reasons(report), "")
+    return {"ok": not reason, "reason": reason, "shardings": {"kinds": kinds, "different_by_op": by_op}}
+
+
+def sharding_reasons(report: compare.Report) -> Iterator[str]:
+    """What differs."""
+    for entry in report.structure:
+        yield f"structure: ours {entry['ours']}, Shardy's {entry['theirs']}"
+    count = len(report.different)
+    for entry in report.different:
+        where = f"{entry['kind']} {entry['value']} ({entry['op']})"
+        yield f"{count} differ, first {where}: ours {entry['ours']}, Shardy's {entry['theirs']}"
+
+
+def answer_verify(question: dict) -> dict:
+    """Does jaxlib parse and verify it?"""
+    shardy.verify_text(Path(question["file"]).read_text())
+    return {"ok": True, "reason": ""}
+
+
+def answer_interpret(question: dict) -> dict:
+    """Does the per-device program give these global values on a grid of processes?"""
+    text, given = Path(question["file"]).read_text(), values.load(Path(question["inputs"]))
+    with shardy.make_context():
+        module = ir.Module.parse(text)
+        grid = shards.read_grid(module)
+        takes, gives = shards.read_layouts(module, grid)
+    count = len(grid.positions)
+    inputs = {
+        f"arg{i}_p{k}": layout.cut(given[f"arg{i}"], grid, k) for i, layout in enumerate(takes) for k in range(count)
+    }
+    results = shardy.interpret(text, inputs, count)
+    ours = {
+        f"out{i}": layout.join([results[f"out{i}_p{k}"] for k in range(count)], grid) for i, layout in enumerate(gives)
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "out.npz"
+        np.savez(file, **ours)
+        return judged(values.compare_files(file, Path(question["expected"])))
+
+
+ANSWERS = {
+    "values": answer_values,
+    "shardings": answer_shardings,
+    "verify": answer_verify,
+    "interpret": answer_interpret,
+}
+
+
+def answer(question: dict) -> dict:
+    """The answer; an exception is one too."""
+    try:
+        return ANSWERS[question["kind"]](question)
+    except Exception as error:
+        return {"ok": False, "reason": f"{type(error).__name__}: {first_line(str(error))}"}
+
+
+def first_line(text: str) -> str:
+    """The first line that says something."""
+    lines = [line.strip() for line in text.splitlines()]
+    telling = [line for line in lines if "error:" in line] or [line for line in lines if line]
+    return telling[0][:300] if telling else ""
+
+
+# Children.
+
+
+@dataclass
+class Child:
+    """A forked process that is finding one answer."""
+
+    id: int
+    pid: int
+    pipe: int
+    errors: IO[bytes]
+    deadline: float
+    output: bytearray = field(default_factory=bytearray)
+
+    def answer(self) -> dict:
+        """What it wrote, or how it died. Waits for its end."""
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.pipe)
+        with self.errors:
+            self.errors.seek(0)
+            told = first_line(self.errors.read().decode(errors="replace"))
+        if self.output and os.waitstatus_to_exitcode(status) == 0:
+            return json.loads(self.output)
+        return {"ok": False, "reason": f"{how_it_died(os.waitstatus_to_exitcode(status))}: {told}"}
+
+
+def how_it_died(code: int) -> str:
+    """`killed by SIGABRT`, or the exit code."""
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+def fork(question: dict, limit: float) -> Child:
+    """Starts a child."""
+    reader, writer = os.pipe()
+    errors = tempfile.TemporaryFile()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        os.dup2(errors.fileno(), 2)
+        os.dup2(2, 1)
+        with os.fdopen(writer, "wb") as stream:
+            stream.write(json.dumps(answer(question)).encode())
+        os._exit(0)
+    os.close(writer)
+    return Child(question["id"], pid, reader, errors, time.monotonic() + limit)
+
+
+def run_all(questions: list[dict], child_count: int, limit: float) -> Iterator[dict]:
+    """Answers all questions, `child_count` at a time."""
+    waiting = list(reversed(questions))
+    with selectors.DefaultSelector() as running:
+        while waiting or running.get_map():
+            while waiting and len(running.get_map()) < child_count:
+                child = fork(waiting.pop(), limit)
+                running.register(child.pipe, selectors.EVENT_READ, child)
+            for child in finished(running):
+                running.unregister(child.pipe)
+                yield {"id": child.id, **child.answer()}
+
+
+def finished(running: selectors.BaseSelector) -> Iterator[Child]:
+    """Reads what children have written; gives those that have ended or had to be stopped."""
+    ready = [key.data for key, _ in running.select(timeout=0.2)]
+    for child in ready:
+        read = os.read(child.pipe, 1 << 16)
+        child.output += read
+        if not read:
+            yield child
+    late = [key.data for key in list(running.get_map().values()) if key.data.deadline < time.monotonic()]
+    for child in late:
+        if child not in ready:
+            os.kill(child.pid, signal.SIGKILL)
+            yield child
+
+
+# The command line.
+
+
+def parse_arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    cores = len(os.sched_getaffinity(0))
+    parser.add_argument("--children", type=int, default=cores, help="how many questions at a time")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds for one answer")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Answers the questions on standard input."""
+    arguments = parse_arguments()
+    shardy.ensure_threads(PROCESSES)
+    questions = [json.loads(line) for line in sys.stdin if line.strip()]
+    for found in run_all(questions, arguments.children, arguments.limit):
+        print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()
