@@ -9,6 +9,7 @@ use shardwise_base::{Loc, LocKind, Sharding};
 use shardwise_ir::{Func, Module, Op, OpView, Type};
 use shardwise_ops::{Facts, Opcode};
 use smallvec::SmallVec;
+use std::collections::HashMap;
 use std::fmt;
 
 macro_rules! id {
@@ -273,6 +274,54 @@ impl<'m> Draft<'m> {
     pub fn add_block(&mut self, parent: Option<OpId>) -> BlockId {
         self.blocks.push(Block { parent, ..Block::default() });
         BlockId::new(self.blocks.len() - 1)
+    }
+
+    /// A copy of an op and of all within, in the block's list of `parent` yet to be put; `names` renames operands and
+    /// learns the results.
+    pub fn clone_op(&mut self, op: OpId, names: &mut HashMap<ValueId, ValueId>, parent: BlockId) -> OpId {
+        let node = self.op(op).clone();
+        let operands: Vec<ValueId> = node.operands.iter().map(|v| *names.get(v).unwrap_or(v)).collect();
+        let copy = self.add_op(node.frame, node.kind, &operands, parent);
+        for &block in &node.blocks {
+            let new = self.add_block(Some(copy));
+            self.ops[copy.index()].blocks.push(new);
+            self.clone_block(block, new, names);
+        }
+        for &v in &node.results {
+            let new = self.clone_value(v, Def::Result(copy), names);
+            self.ops[copy.index()].results.push(new);
+        }
+        copy
+    }
+
+    fn clone_block(&mut self, from: BlockId, to: BlockId, names: &mut HashMap<ValueId, ValueId>) {
+        for arg in self.block(from).args.clone() {
+            let new = self.clone_value(arg, Def::Argument(to), names);
+            self.block_mut(to).args.push(new);
+        }
+        for op in self.block(from).ops.clone() {
+            let new = self.clone_op(op, names, to);
+            self.block_mut(to).ops.push(new);
+        }
+    }
+
+    fn clone_value(&mut self, v: ValueId, def: Def, names: &mut HashMap<ValueId, ValueId>) -> ValueId {
+        let (ty, loc, sharding) = (self.value(v).ty, self.value(v).loc, self.value(v).sharding.clone());
+        let new = self.add_value(ty, loc, def, sharding);
+        names.insert(v, new);
+        new
+    }
+
+    /// Forgets an op and all within; its block's list still has it.
+    pub fn erase(&mut self, op: OpId) {
+        self.op_mut(op).is_erased = true;
+        for block in self.op(op).blocks.clone() {
+            self.block(block).ops.clone().into_iter().for_each(|inner| self.erase(inner));
+        }
+    }
+
+    pub fn is_sharding_group(&self, op: OpId) -> bool {
+        self.opcode(op) == Some(Opcode::ShardingGroup)
     }
 
     /// Sets one operand; the use is the newest of its new value.

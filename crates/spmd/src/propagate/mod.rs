@@ -1,17 +1,58 @@
-//! Every tensor gets a sharding. Here: what is said, and whole where nothing is.
+//! Gives every value a sharding, as Shardy does.
+//!
+//! Shardings spread from where the program states them (arguments, results, constraints, manual computations) to all
+//! other values, through each op's rule and along data-flow edges. The answers are Shardy's, so the steps that prepare
+//! the program are Shardy's as well, in its order:
+//!
+//! 1. the main function becomes a [`draft`], calls replaced by their functions' bodies, axes of size 1 dropped ([`import`]);
+//! 2. each use of a constant gets its own copy ([`split`]);
+//! 3. loops, branches, calls and manual computations get data-flow edges ([`edges`]);
+//! 4. constraints speak for their inputs too ([`constraints`]);
+//! 5. the draft is a problem on tensors and nodes ([`graph`]), which `shardwise-sharding` solves;
+//! 6. the answers go back to the values ([`export`]).
+//!
+//! What propagation chose is a preference; constraints, boundaries and manual computations bind.
 
-use crate::rewrite::{map_main, sharding_or_replicated};
+mod constraints;
+mod draft;
+mod edges;
+mod export;
+mod graph;
+mod import;
+mod shardings;
+mod split;
+
 use shardwise_base::Diagnostics;
-use shardwise_ir::{Module, Value};
+use shardwise_ir::{Module, Visibility};
+use shardwise_sharding::Options;
 
-/// Completes the shardings of a module.
+/// The module with a sharding on every tensor of its main function that propagation reaches.
+///
+/// Calls and composites of the main function are replaced by the bodies of what they name; private functions are
+/// dropped.
+///
+/// Errors: call-recursion, call-size
 pub fn propagate(module: &Module) -> Result<Module, Diagnostics> {
-    let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
-    map_main(module, |func| {
-        let mut func = func.clone();
-        for v in (0..func.body.value_count()).map(Value::new) {
-            func.body.value_mut(v).sharding = sharding_or_replicated(&func.body, v, &mesh);
+    propagate_with(module, &Options::default())
+}
+
+/// The same with other options of propagation.
+pub fn propagate_with(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
+    let Some(main) = module.main() else { return Ok(module.clone()) };
+    let mut draft = import::import(module, main)?;
+    split::split_constants(&mut draft);
+    edges::add_edges(&mut draft);
+    constraints::apply_constraints(&mut draft);
+    split::mark_dead(&mut draft);
+    let mut problem = graph::build(&draft);
+    shardwise_sharding::solve(&mut problem, options);
+    let mut out = module.without_funcs();
+    for func in module.funcs.iter() {
+        if std::ptr::eq(func, main) {
+            out.funcs.push(export::export(&draft, &problem));
+        } else if func.visibility == Visibility::Public {
+            out.funcs.push(func.clone());
         }
-        Ok(func)
-    })
+    }
+    Ok(out)
 }

@@ -1,0 +1,144 @@
+//! Constraints say how their input lies, too: a closed constraint is copied to an input of which nothing is known.
+//!
+//! `y = constraint(x)` is written to say how `x` is to be computed, and other users of `x` should profit. Where `x` is
+//! at a data-flow edge, its sharding would bind everything else at the edge as well; then the other uses of `x` are made
+//! to use the constraint instead. The operands of a manual computation are constrained by its `in_shardings`.
+
+use super::draft::{Def, Draft, ENTRY, Kind, OpId, Order, Use, ValueId};
+use super::edges::Manual;
+use super::shardings::is_closed;
+use shardwise_base::Sharding;
+use shardwise_ops::Opcode;
+
+pub(super) fn apply_constraints(draft: &mut Draft<'_>) {
+    for op in draft.walk(ENTRY, Order::Post) {
+        if is_constraint(draft, op) {
+            reroute_chain(draft, op);
+            let input = draft.op(op).operands[0];
+            if let Some(sharding) = constraint_sharding(draft, op).cloned() {
+                apply(draft, op, input, &sharding);
+            }
+        } else if let Some(manual) = Manual::of(draft, op) {
+            for (i, sharding) in manual.in_shardings.iter().enumerate() {
+                let input = draft.op(op).operands[i];
+                apply(draft, op, input, sharding);
+            }
+        }
+    }
+}
+
+fn is_constraint(draft: &Draft<'_>, op: OpId) -> bool {
+    draft.opcode(op) == Some(Opcode::ShardingConstraint)
+}
+
+fn constraint_sharding<'d>(draft: &'d Draft<'_>, op: OpId) -> Option<&'d Sharding> {
+    draft.value(draft.op(op).results[0]).sharding.as_ref()
+}
+
+/// Gives `input` the sharding that `op` wants of it, if nothing speaks against it.
+fn apply(draft: &mut Draft<'_>, op: OpId, input: ValueId, sharding: &Sharding) {
+    if !should_apply(draft, input, sharding) {
+        return;
+    }
+    let is_at_edge = draft.value(input).edge.is_some() || draft.def_op(input).is_some_and(|def| draft.is_edge(def));
+    if !is_at_edge {
+        set_sharding(draft, input, sharding);
+        return;
+    }
+    let constraint = constraint_after(draft, op, input, sharding);
+    let result = draft.op(constraint).results[0];
+    draft.replace_uses(input, result, |_, u| u.op != constraint);
+    if !sharding.unreduced.is_empty() {
+        let holder = draft.holder(input);
+        let mut current = draft.sharding(input).cloned().unwrap_or_else(|| Sharding::open(&sharding.mesh, sharding.rank()));
+        current.unreduced.clone_from(&sharding.unreduced);
+        draft.value_mut(holder).sharding = Some(current);
+    }
+}
+
+fn should_apply(draft: &Draft<'_>, input: ValueId, sharding: &Sharding) -> bool {
+    can_hold(draft, input)
+        && draft.sharding(input).is_none()
+        && is_closed(sharding)
+        && draft.uses(input).all(|u| wanted_by(draft, u).is_none_or(|other| other == *sharding))
+}
+
+/// What a use by a constraint or a manual computation wants.
+fn wanted_by(draft: &Draft<'_>, at: Use) -> Option<Sharding> {
+    if is_constraint(draft, at.op) {
+        return constraint_sharding(draft, at.op).cloned();
+    }
+    Some(Manual::of(draft, at.op)?.in_shardings[at.index].clone())
+}
+
+/// Arguments of reducers and the like have no place for a sharding.
+fn can_hold(draft: &Draft<'_>, v: ValueId) -> bool {
+    match draft.value(v).def {
+        Def::Argument(block) => block == ENTRY || draft.value(v).edge.is_some(),
+        Def::Result(_) => true,
+    }
+}
+
+/// Of an op with several results that had no shardings, the others become open.
+fn set_sharding(draft: &mut Draft<'_>, v: ValueId, sharding: &Sharding) {
+    if let Some(op) = draft.def_op(v) {
+        for other in draft.op(op).results.clone() {
+            let rank = draft.value(other).ty.shape().len();
+            draft.value_mut(other).sharding.get_or_insert_with(|| Sharding::open(&sharding.mesh, rank));
+        }
+    }
+    draft.value_mut(v).sharding = Some(sharding.clone());
+}
+
+/// The constraint itself, moved directly behind its input; for a manual computation a new one.
+fn constraint_after(draft: &mut Draft<'_>, op: OpId, input: ValueId, sharding: &Sharding) -> OpId {
+    if is_constraint(draft, op) {
+        draft.unlink(op);
+        draft.place_after_value(op, input);
+        return op;
+    }
+    let (frame, parent) = (draft.op(op).frame, draft.op(op).parent);
+    let Kind::Source(source) = draft.op(op).kind else { unreachable!("a manual computation is of the source") };
+    let new = draft.add_op(frame, Kind::Constraint(source), &[input], parent);
+    let (ty, loc) = (draft.value(input).ty, draft.value(input).loc);
+    let result = draft.add_value(ty, loc, Def::Result(new), Some(sharding.clone()));
+    draft.op_mut(new).results.push(result);
+    draft.place_after_value(new, input);
+    new
+}
+
+/// Of a chain of constraints the last one counts: later uses of what goes into the chain use what comes out.
+fn reroute_chain(draft: &mut Draft<'_>, head: OpId) {
+    let Some(tail) = tail_of_chain(draft, head) else { return };
+    let block = draft.op(tail).parent;
+    let later: Vec<OpId> = draft.block(block).ops.iter().copied().skip_while(|&o| o != tail).skip(1).collect();
+    let is_return = |d: &Draft<'_>, op: OpId| d.opcode(op) == Some(Opcode::Return);
+    let (input, result) = (draft.op(head).operands[0], draft.op(tail).results[0]);
+    draft.replace_uses(input, result, |d, u| u.op != head && !is_return(d, u.op) && later.contains(&u.op));
+}
+
+/// The end of a chain of at least two constraints, each the only use of the one before, on an input of which nothing
+/// else is known or wanted.
+fn tail_of_chain(draft: &Draft<'_>, head: OpId) -> Option<OpId> {
+    let input = draft.op(head).operands[0];
+    let starts_here = draft.def_op(input).is_none_or(|def| !is_constraint(draft, def));
+    if !starts_here || draft.sharding(input).is_some() || is_constrained(draft, input, head) {
+        return None;
+    }
+    let mut tail = head;
+    while let Some(next) = only_user(draft, draft.op(tail).results[0]).filter(|&op| is_constraint(draft, op)) {
+        tail = next;
+    }
+    (tail != head && !is_constrained(draft, draft.op(tail).results[0], tail)).then_some(tail)
+}
+
+fn only_user(draft: &Draft<'_>, v: ValueId) -> Option<OpId> {
+    let mut uses = draft.uses(v);
+    let first = uses.next()?;
+    uses.next().is_none().then_some(first.op)
+}
+
+fn is_constrained(draft: &Draft<'_>, v: ValueId, except: OpId) -> bool {
+    let wants = |op: OpId| is_constraint(draft, op) || draft.opcode(op) == Some(Opcode::ManualComputation);
+    draft.uses(v).any(|u| u.op != except && wants(u.op))
+}

@@ -1,0 +1,177 @@
+//! Data-flow edges: what ties the values at the boundary of a loop, a branch, a call or a manual computation.
+//!
+//! An edge is an op behind its owner (`%r = edge %owner`) that takes over all uses of the owner and holds the sharding
+//! of the owner and of all other targets. Its sources are the operands and returned values that flow into the owner.
+
+use super::draft::{BlockId, Def, Draft, ENTRY, Edge, Kind, OpId, Order, Use, ValueId};
+use super::shardings::{with_all_manual_axes, without_unit_axes};
+use shardwise_base::{AxisRef, Sharding};
+use shardwise_ir::{Attr, OpView, Value};
+use shardwise_ops::{DataFlow, DataFlowEdge, Opcode};
+use shardwise_sharding::ManualEdge;
+use smallvec::{SmallVec, smallvec};
+
+/// Adds all edges: of arguments in front of their block, of results behind their op.
+pub(super) fn add_edges(draft: &mut Draft<'_>) {
+    for op in draft.walk(ENTRY, Order::Post) {
+        let edges = edges_of(draft, op);
+        // The last one first: each is put directly behind its owner, or in front of the block.
+        for (owner, edge) in edges.into_iter().rev() {
+            add_edge(draft, op, owner, edge);
+        }
+    }
+}
+
+/// Where each sharding of a manual computation stands.
+pub(super) struct Manual<'m> {
+    pub axes: Vec<AxisRef>,
+    pub in_shardings: Vec<Sharding>,
+    view: OpView<'m>,
+}
+
+impl<'m> Manual<'m> {
+    pub fn of(draft: &Draft<'m>, op: OpId) -> Option<Manual<'m>> {
+        let view = draft.source(op).filter(|v| Opcode::of_view(v) == Opcode::ManualComputation)?;
+        let (mesh, axes) = view.attr("manual_axes")?.as_axes()?;
+        let Some(Attr::Shardings(given)) = view.attr("in_shardings") else { return None };
+        let in_shardings =
+            given.iter().map(|s| with_all_manual_axes(&without_unit_axes(s), mesh, axes)).collect();
+        Some(Manual { axes: axes.to_vec(), in_shardings, view })
+    }
+
+    fn edge(&self, outside: Sharding, is_argument: bool) -> ManualEdge {
+        ManualEdge { manual_axes: self.axes.iter().map(|a| a.axis).collect(), outside, is_argument }
+    }
+
+    /// The sharding of a result, as declared.
+    fn out_sharding(&self, draft: &Draft<'_>, v: ValueId) -> Option<Sharding> {
+        let (mesh, _) = self.view.attr("manual_axes")?.as_axes()?;
+        draft.value(v).sharding.as_ref().map(|s| with_all_manual_axes(s, mesh, &self.axes))
+    }
+}
+
+/// An op's edges with their owners, in order: arguments', then results'.
+fn edges_of(draft: &mut Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
+    if let Kind::Call { .. } = draft.op(op).kind {
+        return call_edges(draft, op);
+    }
+    let Some((view, facts)) = draft.facts(op) else { return vec![] };
+    let DataFlow::Edges(edges) = facts.data_flow(&view) else { return vec![] };
+    let manual = Manual::of(draft, op);
+    edges.iter().map(|e| draft_edge(draft, op, &view, e, manual.as_ref())).collect()
+}
+
+/// A call's body takes the operands and gives the results.
+fn call_edges(draft: &mut Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
+    let block = draft.op(op).blocks[0];
+    declare_arguments(draft, block);
+    let simple = |op, index| Edge { sources: smallvec![Use { op, index }], targets: SmallVec::new(), manual: None };
+    let arguments = draft.block(block).args.iter().enumerate().map(|(i, &v)| (v, simple(op, i)));
+    let terminator = draft.terminator(block);
+    let results = draft.op(op).results.iter().enumerate().map(|(i, &v)| (v, simple(terminator, i)));
+    arguments.chain(results).filter(|(v, _)| draft.value(*v).ty.as_tensor().is_some()).collect()
+}
+
+/// Where one argument has a sharding, the others are open on the same mesh.
+fn declare_arguments(draft: &mut Draft<'_>, block: BlockId) {
+    let args = draft.block(block).args.clone();
+    let Some(mesh) = args.iter().find_map(|&v| Some(draft.value(v).sharding.as_ref()?.mesh.clone())) else { return };
+    for v in args {
+        let rank = draft.value(v).ty.shape().len();
+        draft.value_mut(v).sharding.get_or_insert_with(|| Sharding::open(&mesh, rank));
+    }
+}
+
+fn draft_edge(
+    draft: &Draft<'_>,
+    op: OpId,
+    view: &OpView<'_>,
+    edge: &DataFlowEdge,
+    manual: Option<&Manual<'_>>,
+) -> (ValueId, Edge) {
+    let (owner, index) = place_of(draft, op, view, edge.owner);
+    let is_argument = matches!(draft.value(owner).def, Def::Argument(_));
+    let outside = manual.and_then(|m| match is_argument {
+        true => Some(m.edge(m.in_shardings[index].clone(), true)),
+        false => Some(m.edge(m.out_sharding(draft, owner)?, false)),
+    });
+    let edge = Edge {
+        sources: source_places(draft, op, view, &edge.sources, index),
+        targets: edge.targets.iter().map(|&t| place_of(draft, op, view, t).0).collect(),
+        manual: outside.map(Box::new),
+    };
+    (owner, edge)
+}
+
+/// The draft's value for a result of the op or an argument of its regions, and its number there.
+fn place_of(draft: &Draft<'_>, op: OpId, view: &OpView<'_>, v: Value) -> (ValueId, usize) {
+    if let Some(i) = view.results().iter().position(|&r| r == v) {
+        return (draft.op(op).results[i], i);
+    }
+    for (r, &region) in view.regions().iter().enumerate() {
+        if let Some(i) = view.body[region].args.iter().position(|&a| a == v) {
+            return (draft.block(draft.op(op).blocks[r]).args[i], i);
+        }
+    }
+    unreachable!("an edge's owner and targets are results of the op and arguments of its regions")
+}
+
+/// The operands that the sources of an edge stand in: those number `index` of the op and of its terminators.
+fn source_places(
+    draft: &Draft<'_>,
+    op: OpId,
+    view: &OpView<'_>,
+    sources: &[Value],
+    index: usize,
+) -> SmallVec<[Use; 2]> {
+    let own = view.operands().get(index).map(|&v| (v, Use { op, index }));
+    let given = view.regions().iter().zip(&draft.op(op).blocks).filter_map(|(&r, &block)| {
+        let v = *view.body.region_results(r).get(index)?;
+        Some((v, Use { op: draft.terminator(block), index }))
+    });
+    let mut places = own.into_iter().chain(given);
+    sources.iter().filter_map(|s| places.find(|(v, _)| v == s).map(|(_, at)| at)).collect()
+}
+
+fn add_edge(draft: &mut Draft<'_>, op: OpId, owner: ValueId, edge: Edge) {
+    let sharding = match &edge.manual {
+        Some(m) if m.is_argument => Some(m.without_manual(&m.outside)),
+        Some(m) => Some(m.outside.clone()),
+        None => declared(draft, op, owner),
+    };
+    let (ty, loc, frame) = (draft.value(owner).ty, draft.value(owner).loc, draft.op(op).frame);
+    let targets = edge.targets.clone();
+    let parent = draft.op(op).parent;
+    let id = draft.add_op(frame, Kind::Edge(edge), &[owner], parent);
+    let result = draft.add_value(ty, loc, Def::Result(id), sharding);
+    draft.op_mut(id).results.push(result);
+    draft.place_after_value(id, owner);
+    draft.replace_uses(owner, result, |_, u| u.op != id);
+    if keeps_order(draft, op, owner) {
+        draft.reverse_uses(result);
+    }
+    for v in [owner].into_iter().chain(targets) {
+        draft.value_mut(v).edge = Some(result);
+    }
+}
+
+/// What the text says of the owner: of a named computation's argument, its `in_shardings`.
+fn declared(draft: &Draft<'_>, op: OpId, owner: ValueId) -> Option<Sharding> {
+    let given = draft.value(owner).sharding.clone();
+    let (Def::Argument(block), Some(view)) = (draft.value(owner).def, draft.source(op)) else { return given };
+    let index = draft.block(block).args.iter().position(|&a| a == owner)?;
+    match view.attr("in_shardings") {
+        Some(Attr::Shardings(list)) => list.get(index).map(without_unit_axes),
+        _ => given,
+    }
+}
+
+/// Moving uses to the edge reverses their order, unless this is undone: the results of a call are moved twice (to the
+/// named computation that it becomes, and to the edge), and a clone is made with its edges.
+fn keeps_order(draft: &Draft<'_>, op: OpId, owner: ValueId) -> bool {
+    let is_result = matches!(draft.value(owner).def, Def::Result(_));
+    match draft.op(op).kind {
+        Kind::Call { .. } => is_result,
+        _ => draft.frame_of(op).is_clone,
+    }
+}

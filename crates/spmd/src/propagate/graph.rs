@@ -1,0 +1,222 @@
+//! The draft as a problem on tensors and nodes, in the order in which MLIR's driver would work.
+
+use super::draft::{Def, Draft, ENTRY, Edge, Kind, MAIN, OpId, Order, Use, ValueId};
+use super::shardings::without_unit_axes;
+use shardwise_ir::{Attr, OpView};
+use shardwise_ops::{Opcode, PropagationClass};
+use shardwise_sharding::{Direction, Node, NodeId, OpClass, Problem, Rule, TensorId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The problem, and where its answers belong: tensor `i` is value `i` of the draft; the main function's results follow.
+pub(super) fn build(draft: &Draft<'_>) -> Problem {
+    let mut problem = Problem::default();
+    for value in &draft.values {
+        problem.add_tensor(value.sharding.clone());
+    }
+    let mut graph = Graph { draft, problem, node_of: vec![None; draft.ops.len()], identities: BTreeMap::new() };
+    let ops = draft.walk(ENTRY, Order::Pre);
+    for &op in ops.iter().filter(|&&op| !draft.op(op).is_dead) {
+        graph.add(op);
+    }
+    for v in (0..draft.values.len()).map(ValueId::new) {
+        graph.problem.tensors[v.index()].wakes = graph.wakes(v);
+    }
+    graph.add_results();
+    graph.add_groups(&ops);
+    graph.problem
+}
+
+/// The tensor of the main function's result `index`.
+pub(super) fn result_tensor(draft: &Draft<'_>, index: usize) -> TensorId {
+    TensorId::new(draft.values.len() + index)
+}
+
+struct Graph<'d, 'm> {
+    draft: &'d Draft<'m>,
+    problem: Problem,
+    node_of: Vec<Option<NodeId>>,
+    /// Identity rules, by the number of operands and the shape.
+    identities: BTreeMap<(usize, Vec<usize>), Arc<Rule>>,
+}
+
+impl Graph<'_, '_> {
+    fn add(&mut self, op: OpId) {
+        let node = match &self.draft.op(op).kind {
+            Kind::Edge(edge) => Some(self.edge_node(op, edge)),
+            Kind::Call { .. } => None,
+            Kind::Constraint(_) => Some(self.constraint_node(op)),
+            Kind::Source(_) => self.source_node(op),
+        };
+        // Scalars cannot be split: a node that has nothing else never has anything to do.
+        if let Some(node) = node.filter(|n| n.rule.mappings().any(|m| m.rank() > 0)) {
+            self.node_of[op.index()] = Some(self.problem.add_node(node));
+        }
+    }
+
+    fn tensor(&self, v: ValueId) -> TensorId {
+        TensorId::new(self.draft.holder(v).index())
+    }
+
+    fn identity(&mut self, operand_count: usize, v: ValueId) -> Arc<Rule> {
+        let shape = self.draft.value(v).ty.shape();
+        let key = (operand_count, shape.to_vec());
+        self.identities.entry(key).or_insert_with(|| Arc::new(Rule::pointwise(shape, operand_count, 1))).clone()
+    }
+
+    fn edge_node(&mut self, op: OpId, edge: &Edge) -> Node {
+        let result = self.draft.op(op).results[0];
+        let sources = edge.sources.iter().map(|u| self.tensor(self.draft.op(u.op).operands[u.index]));
+        let sources: Vec<TensorId> = sources.collect();
+        let mut node = Node::new(self.identity(sources.len(), result), sources, [TensorId::new(result.index())]);
+        node.class = OpClass::PassThrough;
+        node.manual = edge.manual.as_deref().cloned();
+        node
+    }
+
+    fn constraint_node(&mut self, op: OpId) -> Node {
+        let (input, result) = (self.draft.op(op).operands[0], self.draft.op(op).results[0]);
+        let mut node = Node::new(self.identity(1, result), [self.tensor(input)], [self.tensor(result)]);
+        node.class = OpClass::PassThrough;
+        node.is_elementwise = true;
+        node.has_shared_operand = !self.draft.is_scalar(input) && !self.draft.has_one_use(input);
+        node
+    }
+
+    fn source_node(&self, op: OpId) -> Option<Node> {
+        let (view, facts) = self.draft.facts(op)?;
+        if Opcode::of_view(&view) == Opcode::Reshard {
+            return None;
+        }
+        let rule = match custom_rule(&view) {
+            Some(rule) => rule,
+            None => facts.rule(&view).rule()?.clone(),
+        };
+        let (operands, results) = (&self.draft.op(op).operands, &self.draft.op(op).results);
+        if rule.operands.len() != operands.len() || rule.results.len() != results.len() {
+            return None;
+        }
+        let tensors = |list: &[ValueId]| list.iter().map(|&v| self.tensor(v)).collect::<Vec<_>>();
+        let mut node = Node::new(Arc::new(rule), tensors(operands), tensors(results));
+        let class = facts.propagation_class(&view);
+        node.class = op_class(class);
+        node.is_elementwise = class == PropagationClass::Elementwise;
+        node.has_shared_operand = operands.iter().any(|&v| !self.draft.is_scalar(v) && !self.draft.has_one_use(v));
+        node.fixed_direction = barrier_direction(&view);
+        Some(node)
+    }
+
+    /// See [`shardwise_sharding::Tensor::wakes`].
+    fn wakes(&self, v: ValueId) -> Vec<NodeId> {
+        let mut wakes = vec![];
+        if self.draft.holder(v) != v {
+            return wakes;
+        }
+        if let Def::Result(op) = self.draft.value(v).def {
+            if let Kind::Edge(edge) = &self.draft.op(op).kind {
+                for &target in &edge.targets {
+                    wakes.extend(self.draft.uses(target).filter_map(|u| self.woken_by(u)));
+                }
+            }
+            wakes.extend(self.node_of[op.index()]);
+        }
+        wakes.extend(self.draft.uses(v).filter_map(|u| self.woken_by(u)));
+        wakes
+    }
+
+    /// The node that a change of the operand at `at` concerns.
+    fn woken_by(&self, at: Use) -> Option<NodeId> {
+        if self.draft.is_terminator(at.op) {
+            let parent = self.draft.block(self.draft.op(at.op).parent).parent?;
+            return self.edge_of_result(parent, at.index).or(self.node_of[parent.index()]);
+        }
+        match self.draft.op(at.op).kind {
+            // An edge at an argument does not notice its operand until the next round. So it is in Shardy.
+            _ if self.has_argument_edges(at.op) => None,
+            _ => self.edge_of_result(at.op, at.index).or(self.node_of[at.op.index()]),
+        }
+    }
+
+    fn has_argument_edges(&self, op: OpId) -> bool {
+        let node = self.draft.op(op);
+        matches!(node.kind, Kind::Call { .. })
+            || matches!(self.draft.opcode(op), Some(Opcode::ManualComputation | Opcode::NamedComputation))
+    }
+
+    fn edge_of_result(&self, op: OpId, index: usize) -> Option<NodeId> {
+        let result = *self.draft.op(op).results.get(index)?;
+        let edge = self.draft.value(result).edge?;
+        self.node_of[self.draft.def_op(edge)?.index()]
+    }
+
+    fn add_results(&mut self) {
+        let func = self.draft.frames[MAIN.index()].func;
+        let returned = self.draft.op(self.draft.terminator(ENTRY)).operands.clone();
+        for (i, &v) in returned.iter().enumerate() {
+            let declared = func.result_shardings.get(i).and_then(Option::as_ref);
+            let result = self.problem.add_tensor(declared.map(without_unit_axes));
+            debug_assert_eq!(result, result_tensor(self.draft, i));
+            if self.draft.value(v).ty.as_tensor().is_some() {
+                let node = Node::new(self.identity(1, v), [self.tensor(v)], [result]);
+                self.problem.results.push(node);
+            }
+        }
+    }
+
+    /// Groups that share a tensor are one.
+    fn add_groups(&mut self, ops: &[OpId]) {
+        let mut members: BTreeMap<i64, Vec<TensorId>> = BTreeMap::new();
+        for &op in ops.iter().filter(|&&op| self.draft.is_sharding_group(op)) {
+            let id = self.draft.source(op).and_then(|v| v.attrs().int("group_id")).unwrap_or(0);
+            members.entry(id).or_default().push(self.tensor(self.draft.op(op).operands[0]));
+        }
+        for group in merge_overlapping(members.into_values()) {
+            self.problem.add_group(group);
+        }
+    }
+}
+
+fn merge_overlapping(groups: impl Iterator<Item = Vec<TensorId>>) -> Vec<Vec<TensorId>> {
+    let mut merged: Vec<Vec<TensorId>> = vec![];
+    for group in groups {
+        let (touching, others): (Vec<_>, Vec<_>) =
+            merged.into_iter().partition(|m: &Vec<TensorId>| m.iter().any(|t| group.contains(t)));
+        merged = others;
+        let mut all: Vec<TensorId> = vec![];
+        for t in touching.into_iter().flatten().chain(group) {
+            if !all.contains(&t) {
+                all.push(t);
+            }
+        }
+        merged.push(all);
+    }
+    merged
+}
+
+/// `sdy.sharding_rule` on the op itself.
+fn custom_rule(view: &OpView<'_>) -> Option<Rule> {
+    let Attr::Opaque(text) = view.attr("sdy.sharding_rule")? else { return None };
+    let text = text.trim().strip_prefix("#sdy.op_sharding_rule<")?.strip_suffix('>')?;
+    text.parse().ok()
+}
+
+fn op_class(class: PropagationClass) -> OpClass {
+    match class {
+        PropagationClass::Elementwise | PropagationClass::PassThrough => OpClass::PassThrough,
+        PropagationClass::DynamicSlice => OpClass::Slice,
+        PropagationClass::Broadcast => OpClass::Broadcast,
+        PropagationClass::Other => OpClass::Other,
+    }
+}
+
+fn barrier_direction(view: &OpView<'_>) -> Option<Direction> {
+    if Opcode::of_view(view) != Opcode::PropagationBarrier {
+        return None;
+    }
+    Some(match view.attrs().str("allowed_direction")? {
+        "FORWARD" => Direction::Forward,
+        "BACKWARD" => Direction::Backward,
+        "BOTH" => Direction::Both,
+        _ => Direction::None,
+    })
+}
