@@ -21,7 +21,9 @@ struct Program {
 impl Program {
     fn new(mesh_text: &str, arguments: &[&str]) -> Program {
         let mut program = Program { mesh: mesh(mesh_text), problem: Problem::default(), returned: vec![] };
-        arguments.iter().for_each(|a| drop(program.tensor(a)));
+        for argument in arguments {
+            program.tensor(argument);
+        }
         program
     }
 

@@ -50,7 +50,8 @@ fn apply(draft: &mut Draft<'_>, op: OpId, input: ValueId, sharding: &Sharding) {
     draft.replace_uses(input, result, |_, u| u.op != constraint);
     if !sharding.unreduced.is_empty() {
         let holder = draft.holder(input);
-        let mut current = draft.sharding(input).cloned().unwrap_or_else(|| Sharding::open(&sharding.mesh, sharding.rank()));
+        let mut current =
+            draft.sharding(input).cloned().unwrap_or_else(|| Sharding::open(&sharding.mesh, sharding.rank()));
         current.unreduced.clone_from(&sharding.unreduced);
         draft.value_mut(holder).sharding = Some(current);
     }

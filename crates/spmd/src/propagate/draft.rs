@@ -55,7 +55,9 @@ pub(super) enum Kind {
     /// An op of the frame's function.
     Source(Op),
     /// A call, its callee's body in its only block.
-    Call { op: Op, callee: FrameId },
+    Call {
+        callee: FrameId,
+    },
     Edge(Edge),
     /// A constraint that import inserted for an op of the frame's function.
     Constraint(Op),
@@ -368,9 +370,7 @@ impl<'m> Draft<'m> {
         match (loc.is_unknown(), caller.is_unknown()) {
             (_, true) => loc.clone(),
             (true, false) => caller.clone(),
-            (false, false) => {
-                Loc::new(LocKind::CallSite { callee: loc.clone(), caller: caller.clone() })
-            }
+            (false, false) => Loc::new(LocKind::CallSite { callee: loc.clone(), caller: caller.clone() }),
         }
     }
 }

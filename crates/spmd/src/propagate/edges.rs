@@ -34,8 +34,7 @@ impl<'m> Manual<'m> {
         let view = draft.source(op).filter(|v| Opcode::of_view(v) == Opcode::ManualComputation)?;
         let (mesh, axes) = view.attr("manual_axes")?.as_axes()?;
         let Some(Attr::Shardings(given)) = view.attr("in_shardings") else { return None };
-        let in_shardings =
-            given.iter().map(|s| with_all_manual_axes(&without_unit_axes(s), mesh, axes)).collect();
+        let in_shardings = given.iter().map(|s| with_all_manual_axes(&without_unit_axes(s), mesh, axes)).collect();
         Some(Manual { axes: axes.to_vec(), in_shardings, view })
     }
 

@@ -95,7 +95,8 @@ impl<'m> Export<'_, 'm> {
 
     /// `value` as it lies at the boundary of a function: where the program says how, and that differs, a constraint.
     fn constrained(&mut self, boundary: ValueId, value: Value, region: Region) -> Value {
-        let is_declared = self.draft.value(boundary).sharding.as_ref().is_some_and(|s| !s.is_replicated() || is_said(s));
+        let is_declared =
+            self.draft.value(boundary).sharding.as_ref().is_some_and(|s| !s.is_replicated() || is_said(s));
         let Some(wanted) = self.sharding(boundary).filter(|_| is_declared).cloned() else { return value };
         if self.body.sharding(value).is_some_and(|s| s.same_layout(&wanted)) {
             return value;
@@ -154,7 +155,8 @@ impl<'m> Export<'_, 'm> {
         let mut attrs = data.attrs.clone();
         if let Some(Attr::Shardings(declared)) = attrs.get("in_shardings") {
             let args = &self.draft.block(self.draft.op(op).blocks[0]).args;
-            let found = declared.iter().zip(args).map(|(given, &arg)| self.outside(arg).unwrap_or_else(|| given.clone()));
+            let found =
+                declared.iter().zip(args).map(|(given, &arg)| self.outside(arg).unwrap_or_else(|| given.clone()));
             let found = found.collect();
             attrs.set("in_shardings", Attr::Shardings(found));
         }

@@ -13,6 +13,9 @@ use std::collections::HashSet;
 /// Ops after which import stops: calls of calls double the program at each level.
 const MAX_OPS: usize = 4_000_000;
 
+/// How deep blocks may nest, those of calls included: all walks over a draft are recursions of at most this depth.
+const MAX_DEPTH: usize = 2 * shardwise_ir::MAX_REGION_DEPTH;
+
 /// The draft of the main function.
 pub(super) fn import<'m>(module: &'m Module, main: &'m Func) -> Result<Draft<'m>, Diagnostics> {
     refuse_recursion(module)?;
@@ -24,8 +27,12 @@ pub(super) fn import<'m>(module: &'m Module, main: &'m Func) -> Result<Draft<'m>
     import.frame(MAIN, ENTRY);
     while let Some((frame, block)) = import.pending.pop() {
         import.frame(frame, block);
+        let caller = &import.draft.frames[frame.index()].caller;
         if import.draft.ops.len() > MAX_OPS {
-            return Err(too_large(&import.draft.frames[frame.index()].caller).into());
+            return Err(too_large(caller).into());
+        }
+        if import.depth(block) > MAX_DEPTH - shardwise_ir::MAX_REGION_DEPTH {
+            return Err(too_deep(caller).into());
         }
     }
     Ok(import.draft)
@@ -73,6 +80,12 @@ impl<'m> Import<'m> {
         }
     }
 
+    /// Number of blocks around a block.
+    fn depth(&self, block: BlockId) -> usize {
+        let parent = |b: &BlockId| Some(self.draft.op(self.draft.block(*b).parent?).parent);
+        std::iter::successors(Some(block), parent).count()
+    }
+
     fn func(&self, names: &Names) -> &'m Func {
         self.draft.frames[names.frame.index()].func
     }
@@ -107,7 +120,7 @@ impl<'m> Import<'m> {
             let v = self.value(names, result, Def::Result(id));
             self.draft.op_mut(id).results.push(v);
         }
-        if let Kind::Call { callee, .. } = self.draft.op(id).kind {
+        if let Kind::Call { callee } = self.draft.op(id).kind {
             self.declare_results(id, callee);
         }
         id
@@ -129,7 +142,7 @@ impl<'m> Import<'m> {
         let callee = FrameId::new(self.draft.frames.len() - 1);
         let block = self.draft.add_block(Some(id));
         let node = self.draft.op_mut(id);
-        node.kind = Kind::Call { op, callee };
+        node.kind = Kind::Call { callee };
         node.blocks.push(block);
         self.pending.push((callee, block));
     }
@@ -232,4 +245,9 @@ fn recursive(module: &Module, func: &Func, op: Op, callee: FuncId) -> Diagnostic
 fn too_large(loc: &Loc) -> Diagnostic {
     let message = format!("the program has more than {MAX_OPS} ops once calls are replaced by the functions' bodies");
     Diagnostic::error("call-size", loc, message).help("write the repetition as a `stablehlo.while`")
+}
+
+fn too_deep(loc: &Loc) -> Diagnostic {
+    let message = format!("calls of functions nest too deep");
+    Diagnostic::error("call-depth", loc, message).help("inline some of the functions")
 }

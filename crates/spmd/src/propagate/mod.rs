@@ -31,7 +31,7 @@ use shardwise_sharding::Options;
 /// Calls and composites of the main function are replaced by the bodies of what they name; private functions are
 /// dropped.
 ///
-/// Errors: call-recursion, call-size
+/// Errors: call-recursion, call-depth, call-size
 pub fn propagate(module: &Module) -> Result<Module, Diagnostics> {
     propagate_with(module, &Options::default())
 }

@@ -25,8 +25,11 @@ fn with_axes(dim: &DimSharding, axes: Vec<AxisRef>) -> DimSharding {
 
 /// With the manual axes that it does not mention declared as replicated, so that nothing takes them.
 pub(super) fn with_all_manual_axes(sharding: &Sharding, mesh: &Mesh, manual: &[AxisRef]) -> Sharding {
-    let used: Vec<AxisRef> =
-        sharding.split_axes().chain(sharding.replicated.iter().copied()).chain(sharding.unreduced.iter().copied()).collect();
+    let used: Vec<AxisRef> = sharding
+        .split_axes()
+        .chain(sharding.replicated.iter().copied())
+        .chain(sharding.unreduced.iter().copied())
+        .collect();
     let unused: Vec<AxisRef> = manual.iter().flat_map(|a| a.minus(mesh, &used)).collect();
     let mut out = sharding.clone();
     if !unused.is_empty() {

@@ -127,7 +127,7 @@ impl Split<'_, '_> {
     }
 
     fn is_pure_call(&self, op: OpId) -> bool {
-        let Kind::Call { callee, .. } = self.draft.op(op).kind else { return false };
+        let Kind::Call { callee } = self.draft.op(op).kind else { return false };
         let name = &self.draft.frames[callee.index()].func.name;
         self.draft.module.func_id(name).is_some_and(|id| self.pure_funcs[id.index()])
     }
