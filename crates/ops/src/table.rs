@@ -1,7 +1,13 @@
 //! The closed list of ops: one line each. Everything that is "per op" is derived from it.
 
+<<<<<<< HEAD
 // A glob: every file of the crate has rows here.
 use crate::*;
+=======
+use crate::{
+    Facts, collective, control, elementwise, index, random, scalar_ops, shardy, sort, structure, syntax, token,
+};
+>>>>>>> ce7754c (ops: sort, top_k, random bits, map, get_dimension_size)
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::{OpCode, OpDef, OpTable, OpView, Type};
 
@@ -120,8 +126,13 @@ ops! {
     // ── indexing: gather, scatter, sort, windows
     Gather "stablehlo.gather" index::Gather;
     Scatter "stablehlo.scatter" index::Scatter;
+    Sort "stablehlo.sort" sort::Sort;
+    TopK "chlo.top_k" sort::TopK;
+    Map "stablehlo.map" scalar_ops::Map;
+    GetDimensionSize "stablehlo.get_dimension_size" scalar_ops::GetDimensionSize;
 
     // ── random numbers
+    RngBitGenerator "stablehlo.rng_bit_generator" random::RngBitGenerator;
 
     // ── control flow, composites and calls out
     While "stablehlo.while" control::While;

@@ -5,5 +5,6 @@ mod gather;
 mod scatter;
 
 pub use dims::IndexDims;
+pub(crate) use dims::for_each_index;
 pub use gather::Gather;
 pub use scatter::Scatter;

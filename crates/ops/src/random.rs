@@ -1,0 +1,172 @@
+//! `rng_bit_generator`: random bits from a key and a counter, as XLA computes them from Threefry.
+//!
+//! The state is a key and a counter of 64 bits. Element `i` of the output, counted row-major, has the counter
+//! `counter + i` if it is of 64 bits. Narrower elements take the two words of one counter: the first dimension of even
+//! size (else the largest) is cut in pairs of neighbours, and pair `i` has the counter `counter + i`.
+
+use crate::check::{self, Check, counted_tensors};
+use crate::eval;
+use crate::facts::*;
+use crate::make_collective as make;
+use crate::{Opcode, index};
+use shardwise_base::threefry::threefry2x32;
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{OpView, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct RngBitGenerator;
+
+impl PureFacts for RngBitGenerator {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let state = counted_tensors(op, 1..=1, 0)?[0];
+        let algorithm = check::word(op, "rng_algorithm")?;
+        let mut check = Check::new(op);
+        let known = ["DEFAULT", "THREE_FRY", "PHILOX"].contains(&algorithm);
+        check.that("rng_bit_generator_i1", known, "`rng_algorithm` must be DEFAULT, THREE_FRY or PHILOX");
+        let is_state = state.rank() == 1 && state.dtype == DType::U64;
+        check.that("rng_bit_generator_i2", is_state, "the state must be a vector of ui64");
+        let fits = algorithm != "THREE_FRY" || state.shape.first() == Some(&2);
+        check.that("rng_bit_generator_c2", fits, "the state of THREE_FRY must have two elements");
+        let output = op.results().get(1).and_then(|&v| op.body.ty(v).as_tensor());
+        check.that("rng_bit_generator_o2", output.is_some(), "the output's type must be given");
+        check.so_far()?;
+        check.give(output.map(|t| [state.clone().into(), t.clone().into()]).into_iter().flatten())
+    }
+
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (state, output) = (op.operand_shape(0), op.result_shape(1));
+        let mut rule = RuleBuilder::new([state.len()], [state.len(), output.len()]);
+        for (d, &size) in state.iter().enumerate() {
+            let spec = FactorSpec::need_replication(size).blocked_if(true);
+            rule.add_factor(&[Some(d)], &[Some(d), None], spec);
+        }
+        for (d, &size) in output.iter().enumerate() {
+            rule.add_factor(&[None], &[None, Some(d)], FactorSpec::pass_through(size));
+        }
+        RuleFact::Rule(rule.build())
+    }
+
+    answer!(class = Other);
+    answer!(combine = none);
+
+    /// Every device makes all bits and keeps its own, so that they are the same whatever the sharding.
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        let sharding = cx.result_shardings[1].clone().expect("a tensor has a sharding");
+        cx.result_types[1] = cx.op.result_type(1).clone();
+        let results = cx.same_op();
+        let dims: Vec<_> = sharding.dims.iter().map(|d| d.axes.clone()).collect();
+        if sharding.is_replicated() {
+            return Ok(results);
+        }
+        Ok(vec![results[0], make::local_slice(cx.builder, results[1], &sharding.mesh, &dims)])
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let algorithm = op.attrs().str("rng_algorithm").unwrap_or("");
+        let t = op.result_tensor(1);
+        if algorithm != "THREE_FRY" {
+            return Err(unsupported(op, algorithm));
+        }
+        let (key, counter): (u64, u64) = (x[0].get(0), x[0].get(1));
+        let wide = t.dtype.bits() == 64;
+        let halves = Halves::of(&t.shape);
+        let count = if wide { t.size() } else { halves.pair_count() };
+        let state = Literal::new([2], &[key, counter.wrapping_add(count as u64)]);
+        let words = |i: usize| threefry2x32(split(key), split(counter.wrapping_add(i as u64)));
+        let output = if wide {
+            let bits: Vec<u64> = (0..count).map(|i| join(words(i))).collect();
+            Literal::from_bytes(t.dtype, &t.shape, bytemuck::cast_slice(&bits)).expect("one for each element")
+        } else {
+            halves.output(t.dtype, words)
+        };
+        Ok(vec![state, output])
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        Cost::streams(op, 0.0).with_flops(op.result_tensor(1).size() as f64 * 50.0)
+    }
+
+    answer!(linear = No);
+    answer!(explicit = ask("how its bits are laid out"));
+    answer!(
+        example = "func.func @main(%arg0: tensor<2xui64>) -> tensor<4x2xui32> {
+  %output_state, %output = stablehlo.rng_bit_generator %arg0, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4x2xui32>)
+  return %output : tensor<4x2xui32>
+}"
+    );
+}
+
+/// Low word, high word.
+fn split(x: u64) -> [u32; 2] {
+    [x as u32, (x >> 32) as u32]
+}
+
+fn join([low, high]: [u32; 2]) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}
+
+/// A shape whose elements are paired along one dimension.
+struct Halves<'a> {
+    shape: &'a [usize],
+    /// The dimension that is cut in pairs; of a scalar, none.
+    dim: Option<usize>,
+    /// The shape of the pairs.
+    pairs: Vec<usize>,
+}
+
+impl Halves<'_> {
+    fn of(shape: &[usize]) -> Halves<'_> {
+        let largest = || (0..shape.len()).rev().max_by_key(|&d| shape[d]);
+        let dim = shape.iter().position(|n| n.is_multiple_of(2)).or_else(largest);
+        let mut pairs = shape.to_vec();
+        if let Some(d) = dim {
+            pairs[d] = pairs[d].div_ceil(2);
+        }
+        Halves { shape, dim, pairs }
+    }
+
+    fn pair_count(&self) -> usize {
+        self.pairs.iter().product()
+    }
+
+    /// The low bits of each element's word.
+    fn output(&self, dtype: DType, words: impl Fn(usize) -> [u32; 2]) -> Literal {
+        let pairs: Vec<[u32; 2]> = (0..self.pair_count()).map(words).collect();
+        let strides = eval::row_major(&self.pairs);
+        let width = dtype.storage_bytes();
+        let mut bytes = vec![];
+        index::for_each_index(self.shape, |place| {
+            let half = |d: usize, i: usize| if Some(d) == self.dim { i / 2 } else { i };
+            let at: isize = place.iter().enumerate().map(|(d, &i)| half(d, i) as isize * strides[d]).sum();
+            let word = pairs[at as usize][self.dim.map_or(0, |d| place[d] % 2)];
+            bytes.extend_from_slice(&word.to_le_bytes()[..width]);
+        });
+        Literal::from_bytes(dtype, self.shape, &bytes).expect("one for each element")
+    }
+}
+
+fn unsupported(op: &OpView<'_>, algorithm: &str) -> Diagnostic {
+    Diagnostic::error("rng-algorithm", op.loc(), format!("random bits of the algorithm {algorithm} are not computed"))
+        .help("use THREE_FRY, whose bits are the same on every engine")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_cut_along_the_first_even_dimension() {
+        assert_eq!(Halves::of(&[3, 4, 2]).dim, Some(1));
+        assert_eq!(Halves::of(&[3, 5, 5]).dim, Some(1));
+        assert_eq!(Halves::of(&[3, 5]).pair_count(), 9);
+        assert_eq!(Halves::of(&[]).dim, None);
+        assert_eq!(Halves::of(&[0]).pair_count(), 0);
+    }
+
+    #[test]
+    fn elements_of_a_pair_are_neighbours() {
+        let halves = Halves::of(&[2, 3]);
+        let x = halves.output(DType::U32, |i| [10 * i as u32, 10 * i as u32 + 1]);
+        assert_eq!(x, Literal::new([2, 3], &[0u32, 10, 20, 1, 11, 21]));
+    }
+}

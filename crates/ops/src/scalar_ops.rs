@@ -1,0 +1,95 @@
+//! `map`, a computation on each element, and `get_dimension_size`.
+
+use crate::Opcode;
+use crate::check::{self, Check, MANY, counted_tensors, types_of};
+use crate::facts::*;
+use crate::make_collective::index_constant;
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{OpView, Type, Value};
+
+pub struct Map;
+pub struct GetDimensionSize;
+
+impl PureFacts for Map {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let types = counted_tensors(op, 1..=MANY, 1)?;
+        let region = op.regions()[0];
+        let scalars: Vec<Type> = types.iter().map(|t| Type::tensor(t.dtype, vec![])).collect();
+        let gives = types_of(op, op.body.region_results(region));
+        let element = gives.first().and_then(Type::as_tensor).filter(|t| t.rank() == 0 && gives.len() == 1);
+        let takes = types_of(op, &op.body[region].args) == scalars;
+        let all: Vec<usize> = (0..types[0].rank()).collect();
+        let mut check = Check::new(op);
+        check
+            .that("map_c1", types.iter().all(|t| t.shape == types[0].shape), "all inputs must have the same shape")
+            .that(
+                "map_c3",
+                check::sizes_or(op, "dimensions", all.clone())? == all,
+                "`dimensions` must be all dimensions",
+            )
+            .that("map_c4", takes && element.is_some(), "the computation must take a scalar of each input and give one")
+            .so_far()?;
+        check.give(element.map(|t| Type::tensor(t.dtype, types[0].shape.to_vec())))
+    }
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let t = op.result_tensor(0);
+        let mut bytes = Vec::new();
+        for i in 0..t.size() {
+            let element = |x: &Literal| Literal::splat(x.dtype(), vec![], x.element_bytes(i));
+            let result = regions.region(op.regions()[0], x.iter().map(element).collect())?;
+            bytes.extend_from_slice(result[0].element_bytes(0));
+        }
+        Ok(vec![Literal::from_bytes(t.dtype, &t.shape, &bytes).expect("one for each element")])
+    }
+    answer!(rule = pointwise);
+    answer!(class = Elementwise);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(cost = streams(1.0));
+    answer!(linear = No);
+    answer!(explicit = by_rule);
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "stablehlo.map"(%arg0) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%arg1: tensor<f32>):
+    %1 = stablehlo.add %arg1, %arg1 : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"#
+    );
+}
+
+/// The size as the global type has it.
+fn dimension_size(op: &OpView<'_>) -> usize {
+    op.operand_shape(0)[op.attrs().size("dimension").expect("verified")]
+}
+
+impl PureFacts for GetDimensionSize {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let t = counted_tensors(op, 1..=1, 0)?[0];
+        let dim = check::size(op, "dimension")?;
+        Check::new(op)
+            .that("get_dimension_size_c1", dim < t.rank(), "`dimension` must be a dimension of the operand")
+            .give_tensor(DType::I32, vec![])
+    }
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        let size = dimension_size(&cx.op);
+        Ok(vec![index_constant(cx.builder, size)])
+    }
+    fn eval(&self, op: &OpView<'_>, _: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        Ok(vec![Literal::scalar(dimension_size(op) as i32)])
+    }
+    answer!(rule = none("its result is a constant"));
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(cost = streams(0.0));
+    answer!(linear = No);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<4x2xf32>) -> tensor<i32> {
+  %0 = stablehlo.get_dimension_size %arg0, dim = 1 : (tensor<4x2xf32>) -> tensor<i32>
+  return %0 : tensor<i32>
+}"
+    );
+}

@@ -1,0 +1,331 @@
+//! `sort`: slices along one dimension, put in order together by a comparator; and `chlo.top_k`.
+//!
+//! Sorting is stable whatever the attribute says, so that all engines agree. A comparator that compares a key of one
+//! element with the same key of another (JAX's comparators of floats first map -0 to 0 and all NaNs to one) is
+//! recognised: keys are computed once for each element.
+
+use crate::Opcode;
+use crate::check::{self, Check, MANY, counted_tensors, types_of};
+use crate::control::top_k_rule;
+use crate::eval::{self, Layout, Number, read_numbers};
+use crate::facts::*;
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, Op, OpView, Region, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+use std::cmp::Ordering;
+
+pub struct Sort;
+pub struct TopK;
+
+/// The dimension that is sorted; the last if absent.
+fn dimension(op: &OpView<'_>) -> Option<usize> {
+    let rank = op.operand_shape(0).len();
+    let dim = op.attr("dimension").map_or(Some(-1), Attr::as_int)?;
+    let dim = if dim < 0 { dim + rank as i64 } else { dim };
+    usize::try_from(dim).ok().filter(|&d| d < rank)
+}
+
+impl PureFacts for Sort {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let types = counted_tensors(op, 1..=MANY, 1)?;
+        let region = op.regions()[0];
+        let scalars = types.iter().flat_map(|t| [Type::tensor(t.dtype, vec![]), Type::tensor(t.dtype, vec![])]);
+        let takes = types_of(op, &op.body[region].args) == scalars.collect::<Vec<_>>();
+        let gives = types_of(op, op.body.region_results(region)) == [Type::tensor(DType::I1, vec![])];
+        let same = types.iter().all(|t| t.shape == types[0].shape);
+        Check::new(op)
+            .that("sort_c3", same, "all inputs must have the same shape")
+            .that("sort_c4", dimension(op).is_some(), "`dimension` must be a dimension of the inputs")
+            .that("sort_c5", takes && gives, "the comparator must take two scalars of each input and give a tensor<i1>")
+            .give(types_of(op, op.operands()))
+    }
+
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let shape = op.operand_shape(0);
+        let sorted = dimension(op).expect("verified");
+        let is_alone = shape.iter().enumerate().all(|(d, &n)| d == sorted || n == 1);
+        let count = op.operands().len();
+        let mut rule = RuleBuilder::new(vec![shape.len(); count], vec![shape.len(); count]);
+        rule.add_pointwise_with(shape, |dim, size| {
+            if dim == sorted {
+                FactorSpec::need_replication(size).blocked_if(is_alone)
+            } else {
+                FactorSpec::pass_through(size)
+            }
+        });
+        RuleFact::Rule(rule.build())
+    }
+
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(localize = same_op);
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let dim = dimension(op).expect("verified");
+        let x: Vec<Literal> = x.iter().map(Literal::to_dense).collect();
+        let order = match Keys::of(op, &x, regions)? {
+            Some(keys) => order_by(x[0].shape(), dim, &mut |a, b| Ok(keys.is_less(a, b)))?,
+            None => order_by(x[0].shape(), dim, &mut |a, b| is_less(regions, op.regions()[0], &x, a, b))?,
+        };
+        Ok(x.iter().map(|x| pick(x, x.shape(), &order)).collect())
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        let n = op.operand_shape(0).get(dimension(op).unwrap_or(0)).copied().unwrap_or(1);
+        Cost::streams(op, f64::from(usize::BITS - n.leading_zeros()))
+    }
+
+    answer!(linear = No);
+    answer!(explicit = by_rule);
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<4x3xf32>) -> tensor<4x3xf32> {
+  %0 = "stablehlo.sort"(%arg0) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+    %1 = stablehlo.compare LT, %arg1, %arg2, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}"#
+    );
+}
+
+/// Asks the comparator.
+fn is_less(regions: &mut dyn RegionEval, region: Region, x: &[Literal], a: usize, b: usize) -> Result<bool, EvalError> {
+    let element = |x: &Literal, i| Literal::splat(x.dtype(), vec![], x.element_bytes(i));
+    let args = x.iter().flat_map(|x| [element(x, a), element(x, b)]).collect();
+    Ok(regions.region(region, args)?[0].element_bytes(0)[0] != 0)
+}
+
+/// For each place of the sorted array the place in the array from which its element comes.
+fn order_by(
+    shape: &[usize],
+    dim: usize,
+    is_less: &mut dyn FnMut(usize, usize) -> Result<bool, EvalError>,
+) -> Result<Vec<usize>, EvalError> {
+    let step: usize = shape[dim + 1..].iter().product();
+    let n = shape[dim];
+    let mut order: Vec<usize> = (0..shape.iter().product()).collect();
+    for outer in 0..shape[..dim].iter().product() {
+        for inner in 0..step {
+            let base = outer * n * step + inner;
+            let line: Vec<usize> = (0..n).map(|i| base + i * step).collect();
+            for (i, from) in merge_sort(line, is_less)?.into_iter().enumerate() {
+                order[base + i * step] = from;
+            }
+        }
+    }
+    Ok(order)
+}
+
+/// Stable; makes no demands on the comparator, which may be no order at all.
+fn merge_sort(
+    mut line: Vec<usize>,
+    is_less: &mut dyn FnMut(usize, usize) -> Result<bool, EvalError>,
+) -> Result<Vec<usize>, EvalError> {
+    let mut width = 1;
+    while width < line.len() {
+        let mut merged = Vec::with_capacity(line.len());
+        for run in line.chunks(2 * width) {
+            let (mut left, mut right) = run.split_at(width.min(run.len()));
+            while let ([a, a_rest @ ..], [b, b_rest @ ..]) = (left, right) {
+                if is_less(*b, *a)? {
+                    merged.push(*b);
+                    right = b_rest;
+                } else {
+                    merged.push(*a);
+                    left = a_rest;
+                }
+            }
+            merged.extend(left.iter().chain(right));
+        }
+        line = merged;
+        width *= 2;
+    }
+    Ok(line)
+}
+
+/// The elements at these places, as an array of this shape.
+fn pick(x: &Literal, shape: &[usize], from: &[usize]) -> Literal {
+    let width = x.dtype().storage_bytes();
+    let mut bytes = Vec::with_capacity(from.len() * width);
+    from.iter().for_each(|&i| bytes.extend_from_slice(x.element_bytes(i)));
+    Literal::from_bytes(x.dtype(), shape, &bytes).expect("as many elements as the shape has")
+}
+
+/// A comparator that is `key(a) < key(b)` or the like: the keys of all elements.
+struct Keys {
+    keys: Vec<Number>,
+    /// What of (less, equal, greater) the comparator accepts; unordered never.
+    accepts: fn(Ordering) -> bool,
+    is_total: bool,
+}
+
+impl Keys {
+    fn of(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Option<Keys>, EvalError> {
+        let Some(found) = KeyPattern::of(op) else { return Ok(None) };
+        let input = &x[found.input];
+        let mut parts = Vec::with_capacity(input.size());
+        for i in 0..input.size() {
+            let element = Literal::splat(input.dtype(), vec![], input.element_bytes(i));
+            let key = found.key(op, &element, regions)?.to_dense();
+            let Some(number) = read_numbers(&key).map(|get| get(0)) else { return Ok(None) };
+            parts.push(number);
+        }
+        Ok(Some(Keys { keys: parts, accepts: found.accepts, is_total: found.is_total }))
+    }
+
+    fn is_less(&self, a: usize, b: usize) -> bool {
+        let order = match (self.keys[a], self.keys[b]) {
+            (Number::Bool(a), Number::Bool(b)) => Some(a.cmp(&b)),
+            (Number::Signed(a), Number::Signed(b)) => Some(a.cmp(&b)),
+            (Number::Unsigned(a), Number::Unsigned(b)) => Some(a.cmp(&b)),
+            (Number::Single(a), Number::Single(b)) if self.is_total => Some(a.total_cmp(&b)),
+            (Number::Single(a), Number::Single(b)) => a.partial_cmp(&b),
+            (Number::Double(a), Number::Double(b)) if self.is_total => Some(a.total_cmp(&b)),
+            (Number::Double(a), Number::Double(b)) => a.partial_cmp(&b),
+            _ => None,
+        };
+        order.is_some_and(self.accepts)
+    }
+}
+
+/// Where in the comparator the keys are computed.
+struct KeyPattern {
+    /// The input whose elements are the keys' only argument.
+    input: usize,
+    argument: Value,
+    key: Value,
+    accepts: fn(Ordering) -> bool,
+    is_total: bool,
+}
+
+impl KeyPattern {
+    fn of(op: &OpView<'_>) -> Option<KeyPattern> {
+        let region = op.regions()[0];
+        let result = op.body.region_results(region)[0];
+        let compare = op.at(op.body.def_op(result)?);
+        if compare.name() != "stablehlo.compare" || compare.operand_tensor(0).dtype.is_complex() {
+            return None;
+        }
+        let accepts: fn(Ordering) -> bool = match compare.attrs().str("comparison_direction")? {
+            "LT" => Ordering::is_lt,
+            "GT" => Ordering::is_gt,
+            "LE" => Ordering::is_le,
+            "GE" => Ordering::is_ge,
+            _ => return None,
+        };
+        let args = &op.body[region].args;
+        let input = (0..args.len() / 2)
+            .find(|&k| same_function(op, compare.operand(0), compare.operand(1), args[2 * k], args[2 * k + 1]))?;
+        Some(KeyPattern {
+            input,
+            argument: args[2 * input],
+            key: compare.operand(0),
+            accepts,
+            is_total: compare.attrs().str("compare_type") == Some("TOTALORDER"),
+        })
+    }
+
+    /// The key of one element: the ops between the argument and the key, run.
+    fn key(&self, op: &OpView<'_>, element: &Literal, regions: &mut dyn RegionEval) -> Result<Literal, EvalError> {
+        let mut known = vec![(self.argument, element.clone())];
+        compute(op, self.key, &mut known, regions)
+    }
+}
+
+/// Computes a value from those that are known.
+fn compute(
+    op: &OpView<'_>,
+    v: Value,
+    known: &mut Vec<(Value, Literal)>,
+    regions: &mut dyn RegionEval,
+) -> Result<Literal, EvalError> {
+    if let Some((_, x)) = known.iter().find(|(w, _)| *w == v) {
+        return Ok(x.clone());
+    }
+    let inner = op.at(op.body.def_op(v).expect("checked by `same_function`"));
+    let x = inner.operands().iter().map(|&w| compute(op, w, known, regions)).collect::<Result<Vec<_>, _>>()?;
+    let result = Opcode::of_view(&inner).facts().eval(&inner, &x, regions)?.swap_remove(0);
+    known.push((v, result.clone()));
+    Ok(result)
+}
+
+/// Whether `x` is computed from `a` alone exactly as `y` is from `b`, by ops that can be run one by one.
+fn same_function(op: &OpView<'_>, x: Value, y: Value, a: Value, b: Value) -> bool {
+    if x == a || y == b {
+        return x == a && y == b;
+    }
+    let (Some(f), Some(g)) = (op.body.def_op(x), op.body.def_op(y)) else { return false };
+    let is_inner = |f: Op| op.body[op.regions()[0]].ops.contains(&f);
+    let (f_data, g_data) = (&op.body[f], &op.body[g]);
+    let view = op.at(f);
+    is_inner(f)
+        && is_inner(g)
+        && f_data.code == g_data.code
+        && f_data.attrs == g_data.attrs
+        && f_data.regions.is_empty()
+        && Opcode::of_view(&view).facts().semantics(&view) == Semantics::Pure
+        && f_data.results.len() == 1
+        && f_data.operands.len() == g_data.operands.len()
+        && f_data.operands.iter().zip(&g_data.operands).all(|(&x, &y)| same_function(op, x, y, a, b))
+}
+
+impl PureFacts for TopK {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let t = counted_tensors(op, 1..=1, 0)?[0];
+        let k = check::size(op, "k")?;
+        let last = t.shape.last().copied();
+        let mut check = Check::new(op);
+        check.that("top_k_i1", last.is_some(), "the operand must have a dimension");
+        check.that("top_k_c1", last.is_none_or(|n| k <= n), "`k` must not exceed the last dimension");
+        check.that("top_k_i2", !t.dtype.is_complex(), "complex numbers have no order");
+        check.so_far()?;
+        let mut shape = t.shape.to_vec();
+        shape[t.rank() - 1] = k;
+        check.give([Type::tensor(t.dtype, shape.clone()), Type::tensor(DType::I32, shape)])
+    }
+
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        RuleFact::Rule(top_k_rule(op))
+    }
+
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(localize = same_op);
+
+    /// Largest first, in the total order of floats; of equal elements the first.
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let x = x[0].to_dense();
+        let (dim, k) = (x.rank() - 1, op.attrs().size("k").expect("verified"));
+        let Some(get) = read_numbers(&x) else { return Err(check::not_computed(op, x.dtype())) };
+        let keys: Vec<Number> = (0..x.size()).map(get).collect();
+        let keys = Keys { keys, accepts: Ordering::is_gt, is_total: true };
+        let order = order_by(x.shape(), dim, &mut |a, b| Ok(keys.is_less(a, b)))?;
+        let sorted = pick(&x, x.shape(), &order);
+        let n = x.shape()[dim];
+        let indices: Vec<i32> = order.iter().map(|&i| (i % n.max(1)) as i32).collect();
+        let indices = Literal::new(x.shape(), &indices);
+        let first = |x: &Literal| eval::gather(x, &Layout::whole(x.shape()), &with_last(x.shape(), k));
+        Ok(vec![first(&sorted), first(&indices)])
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        Cost::streams(op, 0.0).with_flops(op.operand_tensor(0).size() as f64)
+    }
+
+    answer!(linear = No);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<4x5xf32>) -> tensor<4x2xf32> {
+  %0:2 = chlo.top_k(%arg0, k = 2) : tensor<4x5xf32> -> (tensor<4x2xf32>, tensor<4x2xi32>)
+  return %0#0 : tensor<4x2xf32>
+}"
+    );
+}
+
+fn with_last(shape: &[usize], k: usize) -> Vec<usize> {
+    let mut shape = shape.to_vec();
+    shape.pop();
+    shape.push(k);
+    shape
+}
