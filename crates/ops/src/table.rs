@@ -1,13 +1,7 @@
 //! The closed list of ops: one line each. Everything that is "per op" is derived from it.
 
-<<<<<<< HEAD
 // A glob: every file of the crate has rows here.
 use crate::*;
-=======
-use crate::{
-    Facts, collective, control, elementwise, index, random, scalar_ops, shardy, sort, structure, syntax, token,
-};
->>>>>>> ce7754c (ops: sort, top_k, random bits, map, get_dimension_size)
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::{OpCode, OpDef, OpTable, OpView, Type};
 
