@@ -137,8 +137,7 @@ fn axes_of(sharding: &Sharding, dims: &[usize]) -> Vec<AxisRef> {
 
 /// Whether the initial value is a constant that changes nothing.
 fn is_identity(op: &OpView<'_>, kind: ReduceKind) -> bool {
-    let constant = op.operand_def(1).filter(|def| Opcode::of_view(def) == Opcode::Constant);
-    let value = constant.as_ref().and_then(shapes::constant_value).filter(|v| !v.dtype().is_complex());
+    let value = shapes::constant_operand(op, 1).filter(|v| !v.dtype().is_complex());
     let identity = kind.identity(op.operand_tensor(1).dtype);
     // As numbers: a sum may start from -0 too.
     value.is_some_and(|v| v.get_f64(0) == identity.get_f64(0))

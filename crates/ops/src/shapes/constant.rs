@@ -7,6 +7,23 @@ use shardwise_ir::{Attr, OpView, Type, Value};
 
 pub struct Constant;
 
+macro_rules! constant_example {
+    ($dialect:literal) => {
+        concat!(
+            "func.func @main() -> tensor<2xf32> {\n  %0 = ",
+            $dialect,
+            ".constant dense<[1.0, 2.0]> : tensor<2xf32>\n  return %0 : tensor<2xf32>\n}"
+        )
+    };
+}
+
+/// The array of operand `i`, if a constant makes it.
+pub fn constant_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
+    let def = op.operand_def(i)?;
+    let is_constant = matches!(Opcode::of_view(&def), Opcode::Constant | Opcode::SdyConstant | Opcode::ChloConstant);
+    is_constant.then(|| constant_value(&def))?
+}
+
 /// The array of a constant.
 pub fn constant_value<'v>(op: &OpView<'v>) -> Option<&'v Literal> {
     op.attr("value").and_then(Attr::as_dense)
@@ -42,10 +59,11 @@ impl PureFacts for Constant {
     answer!(cost = streams(0.0));
     answer!(linear = No);
     answer!(explicit = not("a constant lies as its users ask"));
-    answer!(
-        example = "func.func @main() -> tensor<2xf32> {
-  %cst = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
-  return %cst : tensor<2xf32>
-}"
-    );
+    fn example(&self, op: Opcode) -> &'static str {
+        match op {
+            Opcode::SdyConstant => constant_example!("sdy"),
+            Opcode::ChloConstant => constant_example!("chlo"),
+            _ => constant_example!("stablehlo"),
+        }
+    }
 }

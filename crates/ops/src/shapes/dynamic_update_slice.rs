@@ -1,5 +1,6 @@
 //! `stablehlo.dynamic_update_slice`: overwrites a block at a computed place, moved inside the bounds.
 
+use super::constant_operand;
 use super::dynamic_slice::{check_starts, clamped_starts};
 use crate::facts::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
@@ -83,8 +84,7 @@ impl PureFacts for DynamicUpdateSlice {
 }
 
 fn update_factor(op: &OpView<'_>, size: usize) -> FactorSpec {
-    let is_known = |i| op.operand_def(i).is_some_and(|def| Opcode::of_view(&def) == Opcode::Constant);
-    if (2..op.operands().len()).all(is_known) {
+    if (2..op.operands().len()).all(|i| constant_operand(op, i).is_some()) {
         FactorSpec::pass_through(size)
     } else {
         FactorSpec::need_replication(size)

@@ -14,7 +14,7 @@ mod transpose;
 
 pub use broadcast_in_dim::BroadcastInDim;
 pub use concatenate::Concatenate;
-pub use constant::{Constant, constant_value};
+pub use constant::{Constant, constant_operand, constant_value};
 pub use dynamic_slice::DynamicSlice;
 pub use dynamic_update_slice::DynamicUpdateSlice;
 pub use iota::Iota;

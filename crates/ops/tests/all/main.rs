@@ -1,0 +1,8 @@
+//! The facts of ops against each other and against known answers.
+
+mod answers;
+mod harness;
+mod mistakes;
+mod rules;
+mod shards;
+mod table;
