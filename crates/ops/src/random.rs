@@ -169,4 +169,40 @@ mod tests {
         let x = halves.output(DType::U32, |i| [10 * i as u32, 10 * i as u32 + 1]);
         assert_eq!(x, Literal::new([2, 3], &[0u32, 10, 20, 1, 11, 21]));
     }
+
+    fn bits(state: [u64; 2], shape: &[usize], dtype: DType) -> Vec<Literal> {
+        use crate::shard_test::{module_of, run_split};
+        use shardwise_ir::{Attr, Attrs};
+        let x = [Literal::new([2], &state)];
+        let module = module_of(&x, |_, b, args| {
+            let attrs = Attrs::new().with("rng_algorithm", Attr::stablehlo_enum("rng_algorithm", "THREE_FRY"));
+            let types = [Type::tensor(DType::U64, vec![2]), Type::tensor(dtype, shape)];
+            b.op(Opcode::RngBitGenerator, args.iter().copied(), attrs, types)
+        });
+        run_split(&module, &x)
+    }
+
+    /// The example of the StableHLO specification.
+    #[test]
+    fn known_answer() {
+        let found = bits([1, 2], &[2, 2], DType::U64);
+        assert_eq!(found[0], Literal::new([2], &[1u64, 6]));
+        let expected = [
+            9_236_835_810_183_407_956u64,
+            16_087_790_271_692_313_299,
+            18_212_823_393_184_779_219,
+            2_658_481_902_456_610_144,
+        ];
+        assert_eq!(found[1], Literal::new([2, 2], &expected));
+    }
+
+    #[test]
+    fn words_are_halves_of_wide_elements() {
+        let wide = bits([7, 5], &[3], DType::U64)[1].clone();
+        let narrow = bits([7, 5], &[6], DType::U32);
+        assert_eq!(narrow[1].raw_bytes(), wide.raw_bytes());
+        assert_eq!(narrow[0], Literal::new([2], &[7u64, 8]));
+        let bytes = bits([7, 5], &[6], DType::U8)[1].clone();
+        assert_eq!(bytes.get::<u8>(3), narrow[1].get::<u32>(3) as u8);
+    }
 }

@@ -329,3 +329,106 @@ fn with_last(shape: &[usize], k: usize) -> Vec<usize> {
     shape.push(k);
     shape
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::make_collective::{literal, op_named};
+    use crate::shard_test::{module_of, run_split};
+    use shardwise_ir::{Attrs, Builder, Module};
+
+    fn compare(b: &mut Builder<'_>, direction: &str, kind: &str, x: Value, y: Value) -> Value {
+        let attrs = Attrs::new()
+            .with("comparison_direction", Attr::stablehlo_enum("comparison_direction", direction))
+            .with("compare_type", Attr::stablehlo_enum("comparison_type", kind));
+        b.value(op_named("stablehlo.compare"), [x, y], attrs, Type::tensor(DType::I1, vec![]))
+    }
+
+    /// A sort whose comparator `less` builds from its arguments.
+    fn sort(x: &[Literal], dim: i64, less: impl Fn(&mut Builder<'_>, &[Value]) -> Value) -> Module {
+        module_of(x, |module, b, args| {
+            let scalars: Vec<Type> = x.iter().flat_map(|x| vec![Type::tensor(x.dtype(), vec![]); 2]).collect();
+            let region = b.region(&scalars, |b, args| {
+                let result = less(b, args);
+                b.op(Opcode::RegionReturn, [result], Attrs::new(), []);
+            });
+            let attrs = Attrs::new().with("dimension", Attr::int(dim));
+            crate::build(module, b, Opcode::Sort, args.iter().copied(), attrs, [region]).unwrap()
+        })
+    }
+
+    #[test]
+    fn sorts_several_together_and_keeps_equals_in_order() {
+        let keys = Literal::new([2, 4], &[3i32, 1, 3, 2, 0, 0, 5, 4]);
+        let values = Literal::new([2, 4], &[0i64, 1, 2, 3, 4, 5, 6, 7]);
+        let x = [keys, values];
+        let module = sort(&x, -1, |b, args| compare(b, "LT", "SIGNED", args[0], args[1]));
+        let sorted = run_split(&module, &x);
+        assert_eq!(sorted[0], Literal::new([2, 4], &[1i32, 2, 3, 3, 0, 0, 4, 5]));
+        assert_eq!(sorted[1], Literal::new([2, 4], &[1i64, 3, 0, 2, 4, 5, 7, 6]));
+    }
+
+    #[test]
+    fn sorts_along_the_first_dimension() {
+        let x = [Literal::new([3, 2], &[1i32, 6, 2, 5, 3, 4])];
+        let module = sort(&x, 0, |b, args| compare(b, "GT", "SIGNED", args[0], args[1]));
+        assert_eq!(run_split(&module, &x), [Literal::new([3, 2], &[3i32, 6, 2, 5, 1, 4])]);
+    }
+
+    /// JAX's order of floats: -0 is 0, NaNs are last.
+    fn jax_less(b: &mut Builder<'_>, args: &[Value]) -> Value {
+        let scalar = Type::tensor(DType::F32, vec![]);
+        let keys = [args[0], args[1]].map(|x| {
+            let zero = literal(b, Literal::scalar(0f32));
+            let is_zero = compare(b, "EQ", "FLOAT", x, zero);
+            let x = b.value(op_named("stablehlo.select"), [is_zero, zero, x], Attrs::new(), scalar.clone());
+            let is_nan = compare(b, "NE", "FLOAT", x, x);
+            let nan = literal(b, Literal::scalar(f32::NAN));
+            b.value(op_named("stablehlo.select"), [is_nan, nan, x], Attrs::new(), scalar.clone())
+        });
+        compare(b, "LT", "TOTALORDER", keys[0], keys[1])
+    }
+
+    #[test]
+    fn comparators_of_keys_are_recognised() {
+        let x = [Literal::new([6], &[0f32, f32::NAN, -0.0, -1.0, f32::INFINITY, -f32::NAN])];
+        let module = sort(&x, 0, jax_less);
+        let body = &module.funcs[0].body;
+        assert!(KeyPattern::of(&module.view(body, body[body.entry()].ops[0])).is_some());
+        let sorted = run_split(&module, &x);
+        let sorted = sorted[0].as_slice::<f32>();
+        assert_eq!(sorted[..4], [-1.0, 0.0, -0.0, f32::INFINITY]);
+        assert!(
+            sorted[1].is_sign_positive() && sorted[2].is_sign_negative() && sorted[4].is_nan() && sorted[5].is_nan()
+        );
+    }
+
+    /// By the second input where the first ties: no single key, so the region runs.
+    #[test]
+    fn any_comparator_sorts() {
+        let x = [Literal::new([4], &[1i32, 0, 1, 0]), Literal::new([4], &[3i32, 2, 1, 0])];
+        let module = sort(&x, 0, |b, a| {
+            let (less, same) = (compare(b, "LT", "SIGNED", a[0], a[1]), compare(b, "EQ", "SIGNED", a[0], a[1]));
+            let second = compare(b, "LT", "SIGNED", a[2], a[3]);
+            let predicate = Type::tensor(DType::I1, vec![]);
+            let tie = b.value(op_named("stablehlo.and"), [same, second], Attrs::new(), predicate.clone());
+            b.value(op_named("stablehlo.or"), [less, tie], Attrs::new(), predicate)
+        });
+        let expected = [Literal::new([4], &[0i32, 0, 1, 1]), Literal::new([4], &[0i32, 2, 1, 3])];
+        assert_eq!(run_split(&module, &x), expected);
+    }
+
+    #[test]
+    fn top_k_takes_the_first_of_equals() {
+        let x = [Literal::new([2, 4], &[3f32, 9.0, 3.0, 9.0, -1.0, -2.0, f32::NAN, 0.0])];
+        let module = module_of(&x, |module, b, args| {
+            let attrs = Attrs::new().with("k", Attr::int(2));
+            crate::build(module, b, Opcode::TopK, args.iter().copied(), attrs, []).unwrap()
+        });
+        // Bits are compared below, so no NaN.
+        let top = crate::shard_test::run(&module, &x);
+        assert_eq!(top[1], Literal::new([2, 2], &[1i32, 3, 2, 3]));
+        assert_eq!(top[0].get::<f32>(0), 9.0);
+        assert_eq!(run_split(&module, &x), top);
+    }
+}

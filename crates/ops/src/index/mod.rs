@@ -3,6 +3,8 @@
 mod dims;
 mod gather;
 mod scatter;
+#[cfg(test)]
+mod tests;
 
 pub use dims::IndexDims;
 pub(crate) use dims::for_each_index;
