@@ -15,8 +15,29 @@ impl Facts for Return {
     fn infer(&self, _: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         Ok(vec![])
     }
-    fn example(&self, _: Opcode) -> &'static str {
-        "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {\n  return %arg0 : tensor<2xf32>\n}"
+    fn example(&self, op: Opcode) -> &'static str {
+        match op {
+            Opcode::RegionReturn => {
+                "func.func @main(%arg0: tensor<2xf32>, %arg1: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.reduce(%arg0 init: %arg1) across dimensions = [0] : (tensor<2xf32>, tensor<f32>) -> tensor<f32>
+    reducer(%arg2: tensor<f32>, %arg3: tensor<f32>) {
+    %1 = stablehlo.add %arg2, %arg3 : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}"
+            }
+            Opcode::SdyReturn => {
+                r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%arg1: tensor<1xf32>) {
+    sdy.return %arg1 : tensor<1xf32>
+  } : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"#
+            }
+            _ => "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {\n  return %arg0 : tensor<2xf32>\n}",
+        }
     }
     answer!(rule = none("its operands are what the region gives"));
     answer!(class = Other);
