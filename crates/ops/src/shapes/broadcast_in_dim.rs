@@ -39,14 +39,19 @@ impl PureFacts for BroadcastInDim {
         .give([to.clone().into()])
     }
 
-    /// A factor for each dimension of the result, which the operand's dimension has too if it is not repeated.
+    /// A factor for each dimension of the result, which the operand's dimension has too if it is not repeated; else that
+    /// has one of its own.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let dims = op.sizes("broadcast_dimensions");
         let mut rule = RuleBuilder::new([x.len()], [y.len()]);
         for (d, &size) in y.iter().enumerate() {
-            let from = dims.iter().position(|&to| to == d).filter(|&i| x[i] == size);
-            rule.add_factor(&[from], &[Some(d)], FactorSpec::pass_through(size));
+            let from = dims.iter().position(|&to| to == d);
+            let is_repeated = from.is_some_and(|i| x[i] != size);
+            if is_repeated {
+                rule.add_factor(&[from], &[None], FactorSpec::pass_through(1));
+            }
+            rule.add_factor(&[from.filter(|_| !is_repeated)], &[Some(d)], FactorSpec::pass_through(size));
         }
         RuleFact::Rule(rule.build())
     }

@@ -1,6 +1,5 @@
 //! `stablehlo.dynamic_update_slice`: overwrites a block at a computed place, moved inside the bounds.
 
-use super::constant_operand;
 use super::dynamic_slice::{check_starts, clamped_starts};
 use crate::facts::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
@@ -27,7 +26,10 @@ impl PureFacts for DynamicUpdateSlice {
     }
 
     /// Dimensions updated whole are common; elsewhere operand and result agree, and the update has a factor of its own,
-    /// which must be whole unless the place is known.
+    /// which must be whole.
+    ///
+    /// Shardy lets it pass through where the place is a constant, which spreads shardings alike; but a device that
+    /// holds a part of the update cannot make the result's block from it.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, update) = (op.operand_shape(0), op.operand_shape(1));
         let starts = op.operands().len() - 2;
@@ -40,7 +42,7 @@ impl PureFacts for DynamicUpdateSlice {
                 continue;
             }
             rule.add_factor(&in_operands(Some(d), None), &[Some(d)], FactorSpec::pass_through(x[d]));
-            rule.add_factor(&in_operands(None, Some(d)), &[None], update_factor(op, update[d]));
+            rule.add_factor(&in_operands(None, Some(d)), &[None], FactorSpec::need_replication(update[d]));
         }
         RuleFact::Rule(rule.build())
     }
@@ -81,14 +83,6 @@ impl PureFacts for DynamicUpdateSlice {
   %0 = stablehlo.dynamic_update_slice %arg0, %arg1, %arg2, %arg2 : (tensor<4x6xf32>, tensor<4x2xf32>, tensor<i32>, tensor<i32>) -> tensor<4x6xf32>
   return %0 : tensor<4x6xf32>
 }");
-}
-
-fn update_factor(op: &OpView<'_>, size: usize) -> FactorSpec {
-    if (2..op.operands().len()).all(|i| constant_operand(op, i).is_some()) {
-        FactorSpec::pass_through(size)
-    } else {
-        FactorSpec::need_replication(size)
-    }
 }
 
 /// An update that may lie across the edges of a device's block along the dimensions `cut`.
