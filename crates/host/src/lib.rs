@@ -6,5 +6,8 @@
 //! The one rule: **a result never depends on timing or on the number of workers**. Every kernel is cut into parts by its
 //! shape alone, and a sum that crosses parts has an order of its own (`shardwise_mathfn::order`).
 
+pub mod block;
+pub mod elem;
 pub mod memory;
 pub mod pool;
+pub mod simd;

@@ -1,0 +1,867 @@
+//! From a [`Program`] to code for the block machine.
+//!
+//! The space is flattened as far as the operands' strides allow; its innermost dimension (with row reductions: all reduced
+//! dimensions) is the *row* that blocks run along. A node is the same everywhere (a constant), the same along a row, or has
+//! lanes. Reductions cut a row's work into *phases*: phase `n + 1` uses what phase `n` reduced. A lane value that a later
+//! phase needs is saved to a row in cache, or computed again if that is cheap.
+//!
+//! A value stays in the accumulator where its next use follows at once, and is else stored to a temporary.
+
+use super::machine::{Op, TEMP};
+use super::program::{Node, Operand, Program, Role, load_op, store_op};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+
+/// Why a program has no code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfusable {
+    /// The reduced dimensions of an operand cannot be flattened into one.
+    Row,
+    /// Reductions over leading dimensions depend on each other.
+    Levels,
+    /// A value after a reduction over leading dimensions varies along them.
+    Varies,
+    /// An output varies less than its space.
+    Output,
+}
+
+impl fmt::Display for Unfusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unfusable::Row => "the reduced dimensions of an operand cannot be flattened into one",
+            Unfusable::Levels => "reductions over leading dimensions depend on each other",
+            Unfusable::Varies => "a value varies along dimensions that were reduced before",
+            Unfusable::Output => "an output varies less than its space",
+        })
+    }
+}
+
+impl std::error::Error for Unfusable {}
+
+/// What an instruction's base will be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Base {
+    Immediate(u64),
+    /// An offset in the temporaries.
+    Temp(u32),
+    /// The memory, or the index, of an operand.
+    Operand(usize),
+    /// A row of words that an earlier phase saved.
+    Saved(usize),
+    /// The running result of a reduction over leading dimensions.
+    Accumulator(usize),
+    /// The partial results of a row reduction.
+    Partials(usize),
+    Strided(usize),
+}
+
+/// Where an instruction is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    Always,
+    /// Only in partial blocks.
+    Tail,
+    /// Not in the first of the rows that are accumulated.
+    NotFirst,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Template {
+    pub op: Op,
+    pub base: Base,
+    pub extra: u32,
+    /// Bytes from one lane to the next.
+    pub size: usize,
+    pub when: When,
+}
+
+/// An operand whose lanes do not follow each other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StridedOperand {
+    pub operand: usize,
+    pub temp: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reduction {
+    pub op: Op,
+    pub identity: u64,
+    /// Where a row reduction's result goes.
+    pub temp: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Phase {
+    /// Operands that are the same along the row, and their temporaries.
+    pub fills: Vec<(usize, u32)>,
+    /// Code that computes row values, all lanes alike.
+    pub scalar: Vec<Template>,
+    pub row_outputs: Vec<(usize, u32)>,
+    pub lanes: Vec<Template>,
+    pub reductions: Vec<Reduction>,
+}
+
+/// How an operand is walked; strides are in bytes (of indices: in counts).
+#[derive(Clone, Debug)]
+pub(super) struct Walk {
+    pub operand: Operand,
+    pub outer: Vec<isize>,
+    pub inner: isize,
+}
+
+impl Walk {
+    pub fn size(&self) -> usize {
+        if self.operand.role == Role::Index { 1 } else { self.operand.elem.size() }
+    }
+
+    pub fn is_input(&self) -> bool {
+        matches!(self.operand.role, Role::Input | Role::Index)
+    }
+}
+
+/// A program's code and its loops.
+#[derive(Clone, Debug)]
+pub(super) struct Code {
+    pub wide: bool,
+    /// The loops around rows, those over kept dimensions first.
+    pub outer: Vec<usize>,
+    /// How many of them are over kept dimensions; the others are reduced.
+    pub kept: usize,
+    pub row_len: usize,
+    /// Whether leading dimensions are reduced.
+    pub columns: bool,
+    pub walks: Vec<Walk>,
+    pub phases: Vec<Phase>,
+    pub temp_bytes: usize,
+    pub constants: Vec<(u32, u64)>,
+    pub strided: Vec<StridedOperand>,
+    pub saved: usize,
+}
+
+pub(super) fn emit(program: &Program) -> Result<Code, Unfusable> {
+    let layout = Layout::new(program)?;
+    let classes = classify(program, &layout)?;
+    Builder::new(program, layout, classes).build()
+}
+
+/// The space after flattening.
+struct Layout {
+    outer: Vec<usize>,
+    kept: usize,
+    row_len: usize,
+    columns: bool,
+    walks: Vec<Walk>,
+}
+
+/// A dimension of the space: its size, whether it is reduced, and each operand's stride.
+#[derive(Clone)]
+struct Dim {
+    size: usize,
+    reduced: bool,
+    strides: Vec<isize>,
+}
+
+impl Layout {
+    fn new(program: &Program) -> Result<Layout, Unfusable> {
+        let mut dims = flatten(program);
+        let reducing = dims.iter().any(|d| d.reduced);
+        let rows = dims.last().is_some_and(|d| d.reduced);
+        let row = dims.pop();
+        if rows && dims.iter().any(|d| d.reduced) {
+            return Err(Unfusable::Row);
+        }
+        dims.sort_by_key(|d| d.reduced);
+        let walk = |(i, operand): (usize, &Operand)| {
+            let unit = if operand.role == Role::Index { 1 } else { operand.elem.size() as isize };
+            let inner = row.as_ref().map_or(0, |d| d.strides[i]);
+            Walk {
+                operand: operand.clone(),
+                outer: dims.iter().map(|d| d.strides[i] * unit).collect(),
+                inner: inner * unit,
+            }
+        };
+        Ok(Layout {
+            outer: dims.iter().map(|d| d.size).collect(),
+            kept: dims.iter().filter(|d| !d.reduced).count(),
+            row_len: row.as_ref().map_or(1, |d| d.size),
+            columns: reducing && !rows,
+            walks: program.operands.iter().enumerate().map(walk).collect(),
+        })
+    }
+}
+
+/// The dimensions of size above 1, neighbours merged where all operands walk them as one.
+fn flatten(program: &Program) -> Vec<Dim> {
+    let mut dims: Vec<Dim> = Vec::new();
+    for (d, &size) in program.space.iter().enumerate().filter(|&(_, &size)| size != 1) {
+        let strides: Vec<isize> = program.operands.iter().map(|o| o.strides[d]).collect();
+        let dim = Dim { size, reduced: program.reduced[d], strides };
+        match dims.last_mut() {
+            Some(last) if merges(last, &dim) => *last = Dim { size: last.size * size, ..dim },
+            _ => dims.push(dim),
+        }
+    }
+    if program.reduced.contains(&true) && !dims.iter().any(|d| d.reduced) {
+        dims.insert(0, Dim { size: 1, reduced: true, strides: vec![0; program.operands.len()] });
+    }
+    dims
+}
+
+fn merges(outer: &Dim, inner: &Dim) -> bool {
+    let as_one = |(o, i): (&isize, &isize)| *o == i.wrapping_mul(inner.size as isize);
+    outer.reduced == inner.reduced && outer.strides.iter().zip(&inner.strides).all(as_one)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Constant,
+    Row,
+    Lane,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    kind: Kind,
+    /// The phase that computes the node.
+    level: usize,
+    /// Operations since the operands; what recomputing costs.
+    cost: usize,
+}
+
+fn classify(program: &Program, layout: &Layout) -> Result<Vec<Class>, Unfusable> {
+    let mut classes: Vec<Class> = Vec::with_capacity(program.nodes.len());
+    for &node in &program.nodes {
+        let class = match node {
+            Node::Constant(_) => Class { kind: Kind::Constant, level: 0, cost: 0 },
+            Node::Input(o) | Node::Index(o) => {
+                let kind = if layout.walks[o].inner == 0 { Kind::Row } else { Kind::Lane };
+                Class { kind, level: 0, cost: 0 }
+            }
+            Node::Reduce { of, .. } if layout.columns && classes[of].level > 0 => return Err(Unfusable::Levels),
+            Node::Reduce { of, .. } if layout.columns => Class { kind: Kind::Lane, level: 1, cost: classes[of].level },
+            Node::Reduce { of, .. } => Class { kind: Kind::Row, level: classes[of].level + 1, cost: 0 },
+            Node::Unary(op, a) => join(weight(op), &[classes[a]]),
+            Node::Binary(op, a, b) => join(weight(op), &[classes[a], classes[b]]),
+            Node::Select(p, a, b) => join(1, &[classes[p], classes[a], classes[b]]),
+        };
+        classes.push(class);
+    }
+    Ok(classes)
+}
+
+fn join(cost: usize, of: &[Class]) -> Class {
+    let most = |f: fn(&Class) -> usize| of.iter().map(f).max().unwrap_or(0);
+    let lanes = of.iter().filter(|c| c.kind == Kind::Lane).map(|c| c.cost).sum::<usize>();
+    let kind = of.iter().map(|c| c.kind).max().unwrap_or(Kind::Row).max(Kind::Row);
+    Class { kind, level: most(|c| c.level), cost: cost + lanes }
+}
+
+/// Recomputing up to this costs less than saving and loading.
+const CHEAP: usize = 2;
+
+fn weight(op: Op) -> usize {
+    use Op::*;
+    let cheap = matches!(
+        op,
+        FAdd | FSub | FMul | IAdd | ISub | And | Or | Xor | Not | Sqr | RoundBf16 | WrapI8 | WrapU8 | WrapI16 | WrapU16
+    );
+    if cheap { 1 } else { CHEAP + 1 }
+}
+
+struct Builder<'p> {
+    program: &'p Program,
+    layout: Layout,
+    classes: Vec<Class>,
+    temps: u32,
+    constants: BTreeMap<u64, u32>,
+    /// The temporaries of row values.
+    rows: BTreeMap<usize, u32>,
+    /// The saved row of a lane value.
+    saved: BTreeMap<usize, usize>,
+    accumulators: HashMap<usize, usize>,
+    strided: Vec<StridedOperand>,
+}
+
+/// What one phase computes.
+#[derive(Default)]
+struct Targets {
+    saves: BTreeSet<usize>,
+    reductions: BTreeSet<usize>,
+    /// Operands and their nodes.
+    outputs: Vec<(usize, usize)>,
+    row_outputs: Vec<(usize, usize)>,
+    /// How often each lane value is used.
+    uses: HashMap<usize, usize>,
+    /// Row values that are used.
+    rows: BTreeSet<usize>,
+}
+
+impl<'p> Builder<'p> {
+    fn new(program: &'p Program, layout: Layout, classes: Vec<Class>) -> Self {
+        Builder {
+            program,
+            layout,
+            classes,
+            temps: 0,
+            constants: BTreeMap::new(),
+            rows: BTreeMap::new(),
+            saved: BTreeMap::new(),
+            accumulators: HashMap::new(),
+            strided: Vec::new(),
+        }
+    }
+
+    fn build(mut self) -> Result<Code, Unfusable> {
+        let targets = self.targets()?;
+        let mut rows: BTreeSet<usize> = targets.iter().flat_map(|t| t.rows.iter().copied()).collect();
+        self.close_rows(&mut rows);
+        for &node in &rows {
+            let temp = self.new_temp();
+            self.rows.insert(node, temp);
+        }
+        let phases: Vec<Phase> =
+            targets.into_iter().enumerate().map(|(level, t)| self.phase(level, t, &rows)).collect();
+        self.check_epilogue(&phases)?;
+        let Layout { outer, kept, row_len, columns, walks } = self.layout;
+        Ok(Code {
+            wide: self.program.wide,
+            outer,
+            kept,
+            row_len,
+            columns,
+            walks,
+            phases,
+            temp_bytes: self.temps as usize,
+            constants: self.constants.into_iter().map(|(bits, temp)| (temp, bits)).collect(),
+            strided: self.strided,
+            saved: self.saved.len(),
+        })
+    }
+
+    /// What follows a reduction over leading dimensions must not vary along them.
+    fn check_epilogue(&self, phases: &[Phase]) -> Result<(), Unfusable> {
+        let Some(phase) = phases.get(1).filter(|_| self.layout.columns) else { return Ok(()) };
+        let read = phase.lanes.iter().filter_map(|t| match t.base {
+            Base::Operand(o) => Some(o),
+            Base::Strided(s) => Some(self.strided[s].operand),
+            _ => None,
+        });
+        let varies = |o: usize| self.layout.walks[o].outer[self.layout.kept..].iter().any(|&s| s != 0);
+        let any = read.chain(phase.fills.iter().map(|&(o, _)| o)).any(varies);
+        if any { Err(Unfusable::Varies) } else { Ok(()) }
+    }
+
+    fn new_temp(&mut self) -> u32 {
+        self.temps += TEMP as u32;
+        self.temps - TEMP as u32
+    }
+
+    /// The targets of each phase, found from the last phase to the first.
+    fn targets(&mut self) -> Result<Vec<Targets>, Unfusable> {
+        let mut targets = self.output_targets()?;
+        for level in (0..targets.len()).rev() {
+            let mut mine = std::mem::take(&mut targets[level]);
+            let ends: Vec<usize> = mine.outputs.iter().map(|&(_, n)| n).chain(mine.saves.iter().copied()).collect();
+            ends.into_iter().for_each(|n| self.visit(n, level, &mut mine, &mut targets));
+            for (_, n) in mine.row_outputs.clone() {
+                self.visit(n, level, &mut mine, &mut targets);
+            }
+            for n in mine.reductions.clone() {
+                self.visit(self.reduced(n), level, &mut mine, &mut targets);
+            }
+            targets[level] = mine;
+        }
+        Ok(targets)
+    }
+
+    fn output_targets(&self) -> Result<Vec<Targets>, Unfusable> {
+        let levels = self.classes.iter().map(|c| c.level).max().unwrap_or(0) + 1;
+        let mut targets: Vec<Targets> = (0..levels).map(|_| Targets::default()).collect();
+        for (o, walk) in self.layout.walks.iter().enumerate() {
+            match walk.operand.role {
+                Role::Output(_) if walk.inner == 0 && self.layout.row_len > 1 => return Err(Unfusable::Output),
+                Role::Output(n) => targets[self.level_of_output(n)].outputs.push((o, n)),
+                Role::RowOutput(n) if self.classes[n].kind == Kind::Lane => return Err(Unfusable::Output),
+                Role::RowOutput(n) => targets[self.classes[n].level].row_outputs.push((o, n)),
+                Role::Input | Role::Index => {}
+            }
+        }
+        Ok(targets)
+    }
+
+    fn level_of_output(&self, node: usize) -> usize {
+        // After a reduction over leading dimensions there is nothing else to write.
+        if self.layout.columns { 1 } else { self.classes[node].level }
+    }
+
+    fn reduced(&self, node: usize) -> usize {
+        match self.program.nodes[node] {
+            Node::Reduce { of, .. } => of,
+            _ => unreachable!("only reductions are targets of this kind"),
+        }
+    }
+
+    /// Counts the uses of the lane values below `node`, and hands what earlier phases must do to them.
+    fn visit(&self, node: usize, level: usize, mine: &mut Targets, all: &mut [Targets]) {
+        match self.classes[node].kind {
+            Kind::Constant => {}
+            Kind::Row => self.use_row(node, mine, all),
+            Kind::Lane => self.visit_lanes(node, level, mine, all),
+        }
+    }
+
+    fn visit_lanes(&self, node: usize, level: usize, mine: &mut Targets, all: &mut [Targets]) {
+        let uses = mine.uses.entry(node).or_default();
+        *uses += 1;
+        if *uses > 1 {
+            return;
+        }
+        if let Node::Reduce { .. } = self.program.nodes[node] {
+            all[0].reductions.insert(node);
+        } else if self.is_loaded(node, level) {
+            all[self.classes[node].level].saves.insert(node);
+        } else {
+            operands(self.program.nodes[node]).for_each(|n| self.visit(n, level, mine, all));
+        }
+    }
+
+    /// Whether a phase loads what an earlier phase saved.
+    fn is_loaded(&self, node: usize, level: usize) -> bool {
+        let class = self.classes[node];
+        class.level < level && class.cost > CHEAP && !self.layout.columns
+    }
+
+    /// A row value asks for the reductions that it is made of.
+    fn use_row(&self, node: usize, mine: &mut Targets, all: &mut [Targets]) {
+        if !mine.rows.insert(node) {
+            return;
+        }
+        match self.program.nodes[node] {
+            Node::Reduce { of, .. } => {
+                all[self.classes[of].level].reductions.insert(node);
+            }
+            other => operands(other).for_each(|n| {
+                if self.classes[n].kind == Kind::Row {
+                    self.use_row(n, mine, all);
+                }
+            }),
+        }
+    }
+
+    /// Adds the row values that row values are made of.
+    fn close_rows(&self, rows: &mut BTreeSet<usize>) {
+        let mut open: Vec<usize> = rows.iter().copied().collect();
+        while let Some(node) = open.pop() {
+            if let Node::Reduce { .. } = self.program.nodes[node] {
+                continue;
+            }
+            let below = operands(self.program.nodes[node]).filter(|&n| self.classes[n].kind == Kind::Row);
+            open.extend(below.filter(|&n| rows.insert(n)));
+        }
+    }
+
+    fn phase(&mut self, level: usize, targets: Targets, rows: &BTreeSet<usize>) -> Phase {
+        let mut phase = Phase { fills: self.fills(level, rows, &targets), ..Phase::default() };
+        phase.scalar = self.scalar_code(level, if self.layout.columns { &targets.rows } else { rows });
+        for &(operand, node) in &targets.row_outputs {
+            let temp = self.row_temp(node);
+            phase.row_outputs.push((operand, temp));
+        }
+        phase.reductions = targets.reductions.iter().map(|&n| self.reduction(n)).collect();
+        phase.lanes = Emitter::new(self, targets.uses.clone()).run(&targets);
+        phase
+    }
+
+    /// Row operands are read once, but after a reduction over leading dimensions those that it uses are read again.
+    fn fills(&self, level: usize, rows: &BTreeSet<usize>, targets: &Targets) -> Vec<(usize, u32)> {
+        let wanted = |n: &&usize| if self.layout.columns { targets.rows.contains(n) } else { level == 0 };
+        rows.iter()
+            .filter(wanted)
+            .filter_map(|n| match self.program.nodes[*n] {
+                Node::Input(o) | Node::Index(o) => Some((o, self.rows[n])),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn row_temp(&mut self, node: usize) -> u32 {
+        match self.program.nodes[node] {
+            Node::Constant(bits) => self.constant_temp(bits),
+            _ => self.rows[&node],
+        }
+    }
+
+    fn constant_temp(&mut self, bits: u64) -> u32 {
+        if let Some(&temp) = self.constants.get(&bits) {
+            return temp;
+        }
+        let temp = self.new_temp();
+        self.constants.insert(bits, temp);
+        temp
+    }
+
+    fn reduction(&mut self, node: usize) -> Reduction {
+        let Node::Reduce { op, identity, .. } = self.program.nodes[node] else {
+            unreachable!("only reductions are targets of this kind")
+        };
+        Reduction { op, identity, temp: self.rows.get(&node).copied().unwrap_or(0) }
+    }
+
+    /// Code for the row values of a level; in a program that reduces leading dimensions, for all that the level uses.
+    fn scalar_code(&mut self, level: usize, rows: &BTreeSet<usize>) -> Vec<Template> {
+        let here = |n: &usize| self.layout.columns || self.classes[*n].level == level;
+        let computed =
+            |n: &usize| matches!(self.program.nodes[*n], Node::Unary(..) | Node::Binary(..) | Node::Select(..));
+        let nodes: Vec<usize> = rows.iter().copied().filter(here).filter(computed).collect();
+        let mut emitter = Emitter::new(self, HashMap::new());
+        for node in nodes {
+            emitter.row_value(node);
+        }
+        emitter.code
+    }
+}
+
+fn operands(node: Node) -> impl Iterator<Item = usize> {
+    let of = match node {
+        Node::Input(_) | Node::Constant(_) | Node::Index(_) => [None; 3],
+        Node::Unary(_, a) => [Some(a), None, None],
+        Node::Binary(_, a, b) => [Some(a), Some(b), None],
+        Node::Select(p, a, b) => [Some(p), Some(a), Some(b)],
+        Node::Reduce { of, .. } => [Some(of), None, None],
+    };
+    of.into_iter().flatten()
+}
+
+/// Gives the values of one phase to the accumulator and the temporaries.
+struct Emitter<'b, 'p> {
+    builder: &'b mut Builder<'p>,
+    code: Vec<Template>,
+    /// The value in the accumulator.
+    held: Option<usize>,
+    spilled: HashMap<usize, u32>,
+    free: Vec<u32>,
+    /// Uses that are still to come.
+    uses: HashMap<usize, usize>,
+}
+
+impl<'b, 'p> Emitter<'b, 'p> {
+    fn new(builder: &'b mut Builder<'p>, uses: HashMap<usize, usize>) -> Self {
+        Emitter { builder, code: Vec::new(), held: None, spilled: HashMap::new(), free: Vec::new(), uses }
+    }
+
+    /// Saves and reductions first, and the stores of outputs last, since an output may take an input's place.
+    fn run(mut self, targets: &Targets) -> Vec<Template> {
+        let mut pending: Vec<(usize, usize)> = targets.reductions.iter().copied().enumerate().collect();
+        for &node in &targets.saves {
+            self.save(node);
+            self.fold_all(node, &mut pending);
+        }
+        while let Some(&(_, first)) = pending.first() {
+            self.fold_all(self.builder.reduced(first), &mut pending);
+        }
+        self.outputs(&targets.outputs);
+        self.code
+    }
+
+    fn save(&mut self, node: usize) {
+        // The saved row serves the other uses too.
+        let uses = self.uses.insert(node, 1).unwrap_or(1);
+        self.value(node);
+        self.uses.insert(node, uses);
+        let row = self.builder.saved.len();
+        self.builder.saved.insert(node, row);
+        self.push(Op::Store, Base::Saved(row));
+        self.used(node);
+    }
+
+    /// Folds `node` into all pending reductions of it.
+    fn fold_all(&mut self, node: usize, pending: &mut Vec<(usize, usize)>) {
+        let is_mine = |r: &(usize, usize)| self.builder.reduced(r.1) == node;
+        let (mine, others) = pending.drain(..).partition(is_mine);
+        *pending = others;
+        let mine: Vec<(usize, usize)> = mine;
+        for (index, reduction) in mine {
+            self.value(node);
+            self.fold(index, reduction);
+            self.used(node);
+        }
+    }
+
+    /// Folds the accumulator into reduction number `index` of the phase.
+    fn fold(&mut self, index: usize, node: usize) {
+        let Node::Reduce { op, identity, .. } = self.builder.program.nodes[node] else {
+            unreachable!("only reductions are folded")
+        };
+        if self.builder.layout.columns {
+            self.builder.accumulators.insert(node, index);
+            let template = self.template(elementwise(op), Base::Accumulator(index));
+            self.code.push(Template { when: When::NotFirst, ..template });
+            self.push(Op::Store, Base::Accumulator(index));
+        } else {
+            let keep = self.template(Op::Keep, Base::Immediate(identity));
+            self.code.push(Template { when: When::Tail, ..keep });
+            self.push(op, Base::Partials(index));
+        }
+        self.held = None;
+    }
+
+    fn outputs(&mut self, outputs: &[(usize, usize)]) {
+        for &(_, node) in outputs.iter().rev().skip(1) {
+            self.value(node);
+            self.spill(node);
+        }
+        for &(operand, node) in outputs.iter().rev() {
+            self.value(node);
+            self.store(operand);
+            self.used(node);
+        }
+    }
+
+    fn store(&mut self, operand: usize) {
+        let walk = &self.builder.layout.walks[operand];
+        let op = store_op(walk.operand.elem, self.builder.program.wide);
+        let size = walk.size();
+        if self.is_contiguous(operand) {
+            let template = Template { size, ..self.template(op, Base::Operand(operand)) };
+            return self.code.push(template);
+        }
+        let (strided, temp) = self.strided(operand);
+        self.push(op, Base::Temp(temp));
+        self.code.push(Template { extra: operand as u32, ..self.template(Op::Scatter, Base::Strided(strided)) });
+    }
+
+    fn is_contiguous(&self, operand: usize) -> bool {
+        let walk = &self.builder.layout.walks[operand];
+        walk.inner == walk.size() as isize || self.builder.layout.row_len == 1
+    }
+
+    fn strided(&mut self, operand: usize) -> (usize, u32) {
+        let temp = self.builder.new_temp();
+        self.builder.strided.push(StridedOperand { operand, temp });
+        (self.builder.strided.len() - 1, temp)
+    }
+
+    /// A row value, to its own temporary.
+    fn row_value(&mut self, node: usize) {
+        let temp = self.builder.rows.remove(&node).expect("row values have temporaries");
+        self.compute(node);
+        self.builder.rows.insert(node, temp);
+        self.push(Op::Store, Base::Temp(temp));
+        self.held = Some(node);
+    }
+
+    fn word(&self) -> usize {
+        if self.builder.program.wide { 8 } else { 4 }
+    }
+
+    fn template(&self, op: Op, base: Base) -> Template {
+        Template { op, base, extra: 0, size: self.word(), when: When::Always }
+    }
+
+    fn push(&mut self, op: Op, base: Base) {
+        self.code.push(self.template(op, base));
+    }
+
+    /// Brings a value to the accumulator.
+    fn value(&mut self, node: usize) {
+        if self.held == Some(node) {
+            return;
+        }
+        match (self.builder.program.nodes[node], self.direct(node)) {
+            (Node::Constant(bits), _) => self.push(Op::LoadImm, Base::Immediate(bits)),
+            (_, Some(base)) => self.push(Op::Load, base),
+            _ => self.compute(node),
+        }
+        self.held = Some(node);
+        if self.uses.get(&node).is_some_and(|&n| n > 1) && self.direct(node).is_none() {
+            self.spill(node);
+        }
+    }
+
+    /// Where a value can be read as it is, as words.
+    fn direct(&self, node: usize) -> Option<Base> {
+        let b = &*self.builder;
+        if let Some(&temp) = self.spilled.get(&node).or_else(|| b.rows.get(&node)) {
+            return Some(Base::Temp(temp));
+        }
+        if let Some(&row) = b.saved.get(&node) {
+            return Some(Base::Saved(row));
+        }
+        match b.program.nodes[node] {
+            Node::Reduce { .. } => b.accumulators.get(&node).map(|&i| Base::Accumulator(i)),
+            Node::Input(o) if self.is_words(o) => Some(Base::Operand(o)),
+            _ => None,
+        }
+    }
+
+    fn is_words(&self, operand: usize) -> bool {
+        let elem = self.builder.layout.walks[operand].operand.elem;
+        self.is_contiguous(operand) && load_op(elem, self.builder.program.wide) == Op::Load
+    }
+
+    fn spill(&mut self, node: usize) {
+        if self.direct(node).is_some() || matches!(self.builder.program.nodes[node], Node::Constant(_)) {
+            return;
+        }
+        let temp = self.free.pop().unwrap_or_else(|| self.builder.new_temp());
+        self.spilled.insert(node, temp);
+        self.push(Op::Store, Base::Temp(temp));
+    }
+
+    /// One use less; after the last one the temporary is free.
+    fn used(&mut self, node: usize) {
+        let Some(uses) = self.uses.get_mut(&node) else { return };
+        *uses = uses.saturating_sub(1);
+        if *uses == 0 {
+            self.free.extend(self.spilled.remove(&node));
+        }
+    }
+
+    fn compute(&mut self, node: usize) {
+        match self.builder.program.nodes[node] {
+            Node::Input(operand) => self.load(operand),
+            Node::Index(operand) => self.push(Op::Iota, Base::Operand(operand)),
+            Node::Unary(op, a) => {
+                self.value(a);
+                self.push(op, Base::Immediate(0));
+                self.used(a);
+            }
+            Node::Binary(op, a, b) => self.binary(op, a, b),
+            Node::Select(p, a, b) => self.select(p, a, b),
+            Node::Constant(_) | Node::Reduce { .. } => unreachable!("read directly"),
+        }
+    }
+
+    fn load(&mut self, operand: usize) {
+        let walk = &self.builder.layout.walks[operand];
+        let (op, size) = (load_op(walk.operand.elem, self.builder.program.wide), walk.size());
+        if self.is_contiguous(operand) {
+            let template = Template { size, ..self.template(op, Base::Operand(operand)) };
+            return self.code.push(template);
+        }
+        let (strided, temp) = self.strided(operand);
+        self.code.push(Template { extra: operand as u32, ..self.template(Op::Gather, Base::Strided(strided)) });
+        self.push(op, Base::Temp(temp));
+    }
+
+    fn binary(&mut self, op: Op, a: usize, b: usize) {
+        let (imm_a, imm_b) = (self.constant(a), self.constant(b));
+        let reverse = reversed(op);
+        if let (Some(bits), Some(op)) = (imm_b, op.immediate()) {
+            self.value(a);
+            self.push(op, Base::Immediate(bits));
+        } else if let (Some(bits), Some(op)) = (imm_a, reverse.and_then(Op::immediate)) {
+            self.value(b);
+            self.push(op, Base::Immediate(bits));
+        } else if let (None, Some(op), Some(_)) = (self.readable(b), reverse, self.readable(a)) {
+            self.value(b);
+            let base = self.operand_base(a);
+            self.push(op, base);
+        } else {
+            self.ensure_readable(b);
+            self.value(a);
+            let base = self.operand_base(b);
+            self.push(op, base);
+        }
+        self.used(a);
+        self.used(b);
+    }
+
+    fn constant(&self, node: usize) -> Option<u64> {
+        match self.builder.program.nodes[node] {
+            Node::Constant(bits) => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// Whether an instruction can read the value from memory as it stands.
+    fn readable(&self, node: usize) -> Option<()> {
+        (self.constant(node).is_some() || self.direct(node).is_some()).then_some(())
+    }
+
+    fn ensure_readable(&mut self, node: usize) {
+        if self.readable(node).is_none() {
+            self.value(node);
+            self.spill(node);
+        }
+    }
+
+    fn operand_base(&mut self, node: usize) -> Base {
+        match self.constant(node) {
+            Some(bits) => Base::Temp(self.builder.constant_temp(bits)),
+            None => self.direct(node).expect("made readable before"),
+        }
+    }
+
+    fn select(&mut self, p: usize, a: usize, b: usize) {
+        self.ensure_readable(a);
+        let other = self.in_temp(b);
+        self.value(p);
+        let base = self.operand_base(a);
+        self.code.push(Template { extra: other, ..self.template(Op::Select, base) });
+        for node in [p, a, b] {
+            self.used(node);
+        }
+    }
+
+    /// The temporary of a value, which is stored to one if it is elsewhere.
+    fn in_temp(&mut self, node: usize) -> u32 {
+        self.ensure_readable(node);
+        if let Base::Temp(temp) = self.operand_base(node) {
+            return temp;
+        }
+        self.value(node);
+        let temp = self.free.pop().unwrap_or_else(|| self.builder.new_temp());
+        self.spilled.insert(node, temp);
+        self.push(Op::Store, Base::Temp(temp));
+        temp
+    }
+}
+
+/// The operation with its operands exchanged.
+fn reversed(op: Op) -> Option<Op> {
+    use Op::*;
+    Some(match op {
+        FAdd | FMul | FMax | FMin | FEq | FNe | IAdd | IMul | SMax | SMin | UMax | UMin | And | Or | Xor | IEq
+        | INe => op,
+        FSub => FRsub,
+        FRsub => FSub,
+        ISub => IRsub,
+        IRsub => ISub,
+        FDiv => FRdiv,
+        FLt => FGt,
+        FGt => FLt,
+        FLe => FGe,
+        FGe => FLe,
+        SLt => SGt,
+        SGt => SLt,
+        SLe => SGe,
+        SGe => SLe,
+        ULt => UGt,
+        UGt => ULt,
+        ULe => UGe,
+        UGe => ULe,
+        _ => return None,
+    })
+}
+
+/// The reduction's operation between whole blocks.
+fn elementwise(op: Op) -> Op {
+    use Op::*;
+    match op {
+        SumF => FAdd,
+        ProdF => FMul,
+        MaxF => FMax,
+        MinF => FMin,
+        SumI => IAdd,
+        ProdI => IMul,
+        MaxS => SMax,
+        MinS => SMin,
+        MaxU => UMax,
+        MinU => UMin,
+        AllBits => And,
+        AnyBits => Or,
+        XorBits => Xor,
+        _ => unreachable!("{op:?} is no reduction"),
+    }
+}

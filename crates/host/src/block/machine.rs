@@ -1,0 +1,416 @@
+//! The interpreter of block programs.
+//!
+//! The accumulator is one block: eight vectors, which the compiler keeps in registers through the `match`. An instruction
+//! combines it with memory (an operand, or a temporary of [`TEMP`] bytes) or with an immediate. The address of block `b` is
+//! `base + b * step`, so nothing is updated between blocks.
+
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Avx2, Avx512};
+use crate::simd::{Level, Portable, Vector, Word};
+
+/// The bytes of a temporary: the largest block.
+pub(crate) const TEMP: usize = 512;
+/// The bytes of the partial results of a reduction.
+pub(crate) const PARTIALS: usize = 256;
+
+/// One instruction: 24 bytes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Ins {
+    pub op: Op,
+    /// The offset of a second temporary, or a count.
+    pub extra: u32,
+    /// Bytes from one block to the next.
+    pub step: isize,
+    /// An address, or the bits of an immediate.
+    pub base: usize,
+}
+
+const _: () = assert!(size_of::<Ins>() == 24);
+
+/// Elements at a stride, copied to or from a temporary by `Gather` and `Scatter`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Strided {
+    pub address: usize,
+    /// Bytes between elements.
+    pub stride: isize,
+    /// Bytes of an element.
+    pub size: usize,
+    pub lanes: usize,
+    pub temp: usize,
+}
+
+/// Runs `blocks` blocks of a program; the temporaries start at `temps`. The last argument is 8.
+pub(crate) type Run = unsafe fn(&[Ins], usize, *mut u8, usize);
+
+/// The interpreters of one level.
+#[derive(Clone, Copy)]
+pub(crate) struct Machine {
+    pub run: Run,
+    /// Lanes of a block.
+    pub lanes: usize,
+}
+
+macro_rules! machine {
+    (
+        load { $($load:ident = $load_fn:ident $load_size:literal,)* }
+        store { $($store:ident = $store_fn:ident $store_size:literal,)* }
+        unary { $($unary:ident = $unary_fn:ident,)* }
+        heavy { $($heavy:ident = $heavy_fn:ident,)* }
+        binary { $($binary:ident $binary_imm:ident = $binary_fn:ident,)* }
+        heavy_binary { $($heavy2:ident = $heavy2_fn:ident,)* }
+        reduce { $($reduce:ident = $reduce_fn:ident,)* }
+    ) => {
+        /// What an instruction does to the accumulator.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u16)]
+        pub(crate) enum Op {
+            $($load,)* $($store,)* $($unary,)* $($heavy,)* $($binary, $binary_imm,)* $($heavy2,)* $($reduce,)*
+            /// A whole word, and past the caches.
+            Load, Store, StoreStreaming,
+            LoadImm,
+            /// `memory - accumulator` and `memory / accumulator`.
+            FRsub, FRsubImm, IRsub, IRsubImm, FRdiv, FRdivImm,
+            /// `accumulator ? memory : second temporary`.
+            Select,
+            /// Integers that count up from `base`, by 1 for each lane and `step` for each block.
+            Iota,
+            /// Keeps `extra` lanes and sets the others to the immediate.
+            Keep,
+            /// Copies strided elements to or from a temporary; `base` is the address of a `Strided`.
+            Gather, Scatter,
+        }
+
+        impl Op {
+            /// The form of a binary operation whose second operand is an immediate.
+            pub(crate) fn immediate(self) -> Option<Op> {
+                match self {
+                    $(Op::$binary => Some(Op::$binary_imm),)*
+                    Op::FRsub => Some(Op::FRsubImm),
+                    Op::IRsub => Some(Op::IRsubImm),
+                    Op::FRdiv => Some(Op::FRdivImm),
+                    _ => None,
+                }
+            }
+
+            /// For tests: a word's result of a unary or binary operation.
+            #[cfg(test)]
+            pub(crate) fn evaluate<W: Word>(self, a: W, b: W) -> Option<W> {
+                match self {
+                    $(Op::$unary => Some(a.$unary_fn()),)*
+                    $(Op::$heavy => Some(a.$heavy_fn()),)*
+                    $(Op::$binary | Op::$binary_imm => Some(a.$binary_fn(b)),)*
+                    $(Op::$heavy2 => Some(a.$heavy2_fn(b)),)*
+                    Op::FRsub | Op::FRsubImm => Some(b.fsub(a)),
+                    Op::IRsub | Op::IRsubImm => Some(b.isub(a)),
+                    Op::FRdiv | Op::FRdivImm => Some(b.fdiv(a)),
+                    _ => None,
+                }
+            }
+
+            /// Combines two partial results of a reduction.
+            pub(crate) fn combine<W: Word>(self, a: W, b: W) -> W {
+                match self {
+                    $(Op::$reduce => a.$reduce_fn(b),)*
+                    _ => unreachable!("{self:?} is no reduction"),
+                }
+            }
+
+            #[cfg(test)]
+            pub(crate) const TESTED: &[Op] = &[
+                $(Op::$unary,)* $(Op::$heavy,)* $(Op::$binary, Op::$binary_imm,)* $(Op::$heavy2,)*
+                Op::FRsub, Op::FRsubImm, Op::IRsub, Op::IRsubImm, Op::FRdiv, Op::FRdivImm,
+            ];
+        }
+
+        /// # Safety
+        /// The addresses of the code must be readable, or writable, for `blocks` blocks; the level must be there.
+        #[inline(always)]
+        unsafe fn run<V: Block>(code: &[Ins], blocks: usize, temps: *mut u8, eight: usize) {
+            let mut a = [V::splat(V::Word::from_bits64(0)); 8];
+            for block in 0..blocks {
+                for ins in code {
+                    let p = (ins.base as *mut u8).wrapping_offset(ins.step.wrapping_mul(block as isize));
+                    let imm = || V::splat(V::Word::from_bits64(ins.base as u64));
+                    // SAFETY: all accesses in this table are of one block at `p`, as the caller allows.
+                    unsafe {
+                        match ins.op {
+                            Op::Load => eight!(i, a[i] = V::load(word_at::<V>(p, i))),
+                            Op::LoadImm => eight!(i, a[i] = imm()),
+                            $(Op::$load => eight!(i, a[i] = V::$load_fn(p.add(i * V::LANES * $load_size))),)*
+                            Op::Store => eight!(i, a[i].store(word_at::<V>(p, i))),
+                            Op::StoreStreaming => eight!(i, a[i].store_streaming(word_at::<V>(p, i))),
+                            $(Op::$store => eight!(i, a[i].$store_fn(p.add(i * V::LANES * $store_size))),)*
+                            $(Op::$unary => eight!(i, a[i] = a[i].$unary_fn()),)*
+                            $(Op::$binary => eight!(i, a[i] = a[i].$binary_fn(V::load(word_at::<V>(p, i)))),)*
+                            $(Op::$binary_imm => {
+                                let s = imm();
+                                eight!(i, a[i] = a[i].$binary_fn(s))
+                            })*
+                            $(Op::$reduce => reduce(a, p, V::$reduce_fn),)*
+                            Op::FRsub => eight!(i, a[i] = V::load(word_at::<V>(p, i)).fsub(a[i])),
+                            Op::FRsubImm => eight!(i, a[i] = imm().fsub(a[i])),
+                            Op::IRsub => eight!(i, a[i] = V::load(word_at::<V>(p, i)).isub(a[i])),
+                            Op::IRsubImm => eight!(i, a[i] = imm().isub(a[i])),
+                            Op::FRdiv => eight!(i, a[i] = V::load(word_at::<V>(p, i)).fdiv(a[i])),
+                            Op::FRdivImm => eight!(i, a[i] = imm().fdiv(a[i])),
+                            Op::Select => {
+                                let b = temps.add(ins.extra as usize);
+                                eight!(i, a[i] = a[i].choose(V::load(word_at::<V>(p, i)), V::load(word_at::<V>(b, i))))
+                            }
+                            _ => {
+                                let mut b = a;
+                                V::run_long(ins, p, block, &mut b, eight);
+                                a = b;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+
+        /// The instructions with long formulas, out of line so that they take no registers from the others.
+        ///
+        /// # Safety
+        /// As `run`, for one block at `p`.
+        #[inline(always)]
+        unsafe fn run_long<V: Vector>(ins: &Ins, p: *mut u8, block: usize, a: &mut [V; 8], eight: usize) {
+            let imm = V::splat(V::Word::from_bits64(ins.base as u64));
+            // SAFETY: as in `run`.
+            unsafe {
+                match ins.op {
+                    $(Op::$heavy => each(a, eight, |_, x| x.$heavy_fn()),)*
+                    $(Op::$heavy2 => each(a, eight, |i, x| x.$heavy2_fn(V::load(word_at::<V>(p, i)))),)*
+                    Op::Iota => {
+                        let start = V::splat(V::Word::from_bits64(p as u64));
+                        each(a, eight, |i, _| start.iadd(ramp::<V>(i)));
+                    }
+                    Op::Keep => {
+                        let count = V::splat(V::Word::from_bits64(ins.extra.into()));
+                        each(a, eight, |i, x| ramp::<V>(i).ult(count).choose(x, imm));
+                    }
+                    Op::Gather => gather(&*(ins.base as *const Strided), block),
+                    Op::Scatter => scatter(&*(ins.base as *const Strided), block),
+                    _ => unreachable!("{:?} is run in line", ins.op),
+                }
+            }
+        }
+    };
+}
+
+macro_rules! eight {
+    ($i:ident, $e:expr) => {{
+        eight!(@ $i, $e, 0 1 2 3 4 5 6 7)
+    }};
+    (@ $i:ident, $e:expr, $($n:literal)*) => {{
+        $({
+            const N: usize = $n;
+            eight!(@one $i, N, $e);
+        })*
+    }};
+    (@one $i:ident, $n:ident, $e:expr) => {{
+        let $i = $n;
+        $e
+    }};
+}
+
+machine! {
+    load {
+        LoadBf16 = load_bf16 2, LoadF16 = load_f16 2, LoadI8 = load_i8 1, LoadU8 = load_u8 1, LoadI16 = load_i16 2,
+        LoadU16 = load_u16 2, LoadBool = load_bool 1, LoadF32 = load_f32 4, LoadI32 = load_i32 4, LoadU32 = load_u32 4,
+    }
+    store {
+        StoreBf16 = store_bf16 2, StoreF16 = store_f16 2, StoreLow8 = store_low8 1, StoreLow16 = store_low16 2,
+        StoreLow32 = store_low32 4, StoreF32 = store_f32 4, StoreBool = store_bool 1,
+    }
+    unary {
+        Not = not, Sqr = sqr, Sqrt = sqrt, Rsqrt = rsqrt, Floor = floor, Ceil = ceil, RoundEven = round_even, FSign = fsign,
+        IsFinite = is_finite, SAbs = sabs,
+        FloatFromSigned = float_from_signed, SignedFromFloat = signed_from_float,
+        TruthFromInt = truth_from_int, TruthFromFloat = truth_from_float,
+        RoundBf16 = round_bf16, RoundF16 = round_f16, RoundF32 = round_f32,
+        WrapI8 = wrap_i8, WrapU8 = wrap_u8, WrapI16 = wrap_i16, WrapU16 = wrap_u16, WrapI32 = wrap_i32, WrapU32 = wrap_u32,
+    }
+    heavy {
+        Exp = exp, Expm1 = expm1, Log = log, Log1p = log1p, Tanh = tanh, Logistic = logistic, Erf = erf, ErfInv = erf_inv,
+        Sin = sin, Cos = cos, Tan = tan, Cbrt = cbrt, RoundAway = round_away, SSign = ssign, Popcount = popcount,
+        LeadingZeros = leading_zeros, FloatFromUnsigned = float_from_unsigned, UnsignedFromFloat = unsigned_from_float,
+        F32FromSigned = f32_from_signed, F32FromUnsigned = f32_from_unsigned,
+    }
+    binary {
+        FAdd FAddImm = fadd, FSub FSubImm = fsub, FMul FMulImm = fmul, FDiv FDivImm = fdiv, FMax FMaxImm = fmax,
+        FMin FMinImm = fmin, FEq FEqImm = feq, FNe FNeImm = fne, FLt FLtImm = flt, FLe FLeImm = fle, FGt FGtImm = fgt,
+        FGe FGeImm = fge,
+        IAdd IAddImm = iadd, ISub ISubImm = isub, IMul IMulImm = imul, SMax SMaxImm = smax, SMin SMinImm = smin,
+        UMax UMaxImm = umax, UMin UMinImm = umin, And AndImm = and, Or OrImm = or, Xor XorImm = xor, Shl ShlImm = shl,
+        Shr ShrImm = shr, Sar SarImm = sar, IEq IEqImm = ieq, INe INeImm = ine, SLt SLtImm = slt, SLe SLeImm = sle,
+        SGt SGtImm = sgt, SGe SGeImm = sge, ULt ULtImm = ult, ULe ULeImm = ule, UGt UGtImm = ugt, UGe UGeImm = uge,
+    }
+    heavy_binary {
+        FRem = frem, Pow = pow, Atan2 = atan2, SDiv = sdiv, UDiv = udiv, SRem = srem, URem = urem,
+    }
+    reduce {
+        SumF = fadd, ProdF = fmul, MaxF = fmax, MinF = fmin, SumI = iadd, ProdI = imul, MaxS = smax, MinS = smin,
+        MaxU = umax, MinU = umin, AllBits = and, AnyBits = or, XorBits = xor,
+    }
+}
+
+#[inline(always)]
+fn word_at<V: Vector>(p: *mut u8, i: usize) -> *mut u8 {
+    p.wrapping_add(i * V::LANES * V::Word::SIZE)
+}
+
+/// Applies a long formula to one vector after the other; `eight` is not a constant, so that the code is not unrolled.
+#[inline(always)]
+fn each<V: Vector>(a: &mut [V; 8], eight: usize, f: impl Fn(usize, V) -> V) {
+    for (i, v) in a.iter_mut().enumerate().take(eight) {
+        *v = f(i, *v);
+    }
+}
+
+/// The words from `i LANES`, counting up.
+#[inline(always)]
+fn ramp<V: Vector>(i: usize) -> V {
+    let first = V::splat(V::Word::from_bits64((i * V::LANES) as u64));
+    V::from_fn(|lane| V::Word::from_bits64(lane as u64)).iadd(first)
+}
+
+/// Folds the block into the partial results at `p`, as `shardwise_mathfn::order` says.
+///
+/// # Safety
+/// `p` must be valid for [`PARTIALS`] bytes.
+#[inline(always)]
+unsafe fn reduce<V: Vector>(a: [V; 8], p: *mut u8, f: impl Fn(V, V) -> V) {
+    let count = PARTIALS / (V::LANES * V::Word::SIZE);
+    eight!(i, {
+        if i < count {
+            let q = word_at::<V>(p, i);
+            // SAFETY: `i` is below the number of vectors in the partial results.
+            let sum = f(unsafe { V::load(q) }, a[i]);
+            let sum = if count == 4 { f(sum, a[(i + 4) % 8]) } else { sum };
+            // SAFETY: as above.
+            unsafe { sum.store(q) };
+        }
+    });
+}
+
+/// Copies the elements of a block to the temporary.
+///
+/// # Safety
+/// The elements must be readable.
+#[inline(never)]
+unsafe fn gather(s: &Strided, block: usize) {
+    let start = (s.address as *mut u8).wrapping_offset(s.stride * (block * s.lanes) as isize);
+    // SAFETY: as the caller says; the temporary holds a block.
+    unsafe { copy_strided(start, s.stride, s.temp as *mut u8, s.size as isize, s.size, s.lanes) }
+}
+
+/// Copies the temporary to the elements of a block.
+///
+/// # Safety
+/// The elements must be writable.
+#[inline(never)]
+unsafe fn scatter(s: &Strided, block: usize) {
+    let start = (s.address as *mut u8).wrapping_offset(s.stride * (block * s.lanes) as isize);
+    // SAFETY: as the caller says; the temporary holds a block.
+    unsafe { copy_strided(s.temp as *mut u8, s.size as isize, start, s.stride, s.size, s.lanes) }
+}
+
+/// # Safety
+/// `count` elements of `size` bytes must be readable and writable at the strides, in bytes.
+unsafe fn copy_strided(from: *const u8, from_stride: isize, to: *mut u8, to_stride: isize, size: usize, count: usize) {
+    macro_rules! copy {
+        ($type:ty) => {
+            for i in 0..count as isize {
+                let (from, to) = (from.wrapping_offset(i * from_stride), to.wrapping_offset(i * to_stride));
+                // SAFETY: as the caller says.
+                unsafe { to.cast::<$type>().write_unaligned(from.cast::<$type>().read_unaligned()) }
+            }
+        };
+    }
+    match size {
+        1 => copy!(u8),
+        2 => copy!(u16),
+        4 => copy!(u32),
+        _ => copy!(u64),
+    }
+}
+
+/// A vector with an out-of-line function for the long instructions.
+trait Block: Vector {
+    /// # Safety
+    /// As the function `run_long`.
+    unsafe fn run_long(ins: &Ins, p: *mut u8, block: usize, a: &mut [Self; 8], eight: usize);
+}
+
+impl<W: Word> Block for Portable<W> {
+    #[inline(never)]
+    unsafe fn run_long(ins: &Ins, p: *mut u8, block: usize, a: &mut [Self; 8], eight: usize) {
+        // SAFETY: as the caller says.
+        unsafe { run_long(ins, p, block, a, eight) }
+    }
+}
+
+macro_rules! levels {
+    ($($narrow:ident $wide:ident $long:ident: $vector:ident, $features:literal;)*) => {$(
+        /// # Safety
+        /// As `run`.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        unsafe fn $narrow(code: &[Ins], blocks: usize, temps: *mut u8, eight: usize) {
+            // SAFETY: as the caller says.
+            unsafe { run::<$vector>(code, blocks, temps, eight) }
+        }
+
+        /// # Safety
+        /// As `run`.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        unsafe fn $wide(code: &[Ins], blocks: usize, temps: *mut u8, eight: usize) {
+            // SAFETY: as the caller says.
+            unsafe { run::<Portable<u64>>(code, blocks, temps, eight) }
+        }
+
+        /// # Safety
+        /// As `run_long`.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        #[inline(never)]
+        unsafe fn $long(ins: &Ins, p: *mut u8, block: usize, a: &mut [$vector; 8], eight: usize) {
+            // SAFETY: as the caller says.
+            unsafe { run_long(ins, p, block, a, eight) }
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        impl Block for $vector {
+            #[inline(always)]
+            unsafe fn run_long(ins: &Ins, p: *mut u8, block: usize, a: &mut [Self; 8], eight: usize) {
+                // SAFETY: as the caller says.
+                unsafe { $long(ins, p, block, a, eight) }
+            }
+        }
+    )*};
+}
+
+levels! {
+    run_avx512_narrow run_avx512_wide run_avx512_long: Avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
+    run_avx2_narrow run_avx2_wide run_avx2_long: Avx2, "avx2,fma,f16c";
+}
+
+impl Machine {
+    /// The interpreter of a level for 32-bit lanes, or for `wide` ones of 64 bits.
+    pub(crate) fn new(level: Level, wide: bool) -> Machine {
+        match (level, wide) {
+            #[cfg(target_arch = "x86_64")]
+            (Level::Avx512, false) => Machine { run: run_avx512_narrow, lanes: 128 },
+            #[cfg(target_arch = "x86_64")]
+            (Level::Avx512, true) => Machine { run: run_avx512_wide, lanes: 64 },
+            #[cfg(target_arch = "x86_64")]
+            (Level::Avx2, false) => Machine { run: run_avx2_narrow, lanes: 64 },
+            #[cfg(target_arch = "x86_64")]
+            (Level::Avx2, true) => Machine { run: run_avx2_wide, lanes: 64 },
+            (_, false) => Machine { run: run::<Portable<u32>>, lanes: 64 },
+            (_, true) => Machine { run: run::<Portable<u64>>, lanes: 64 },
+        }
+    }
+}

@@ -1,0 +1,662 @@
+//! Programs as graphs of values, before they are given registers.
+//!
+//! A [`Program`] runs over a space of indices. Its operands have a stride for each dimension of the space (0 where they are
+//! broadcast), so slices, transposes and broadcasts are operands like others. Values have an element type, and each
+//! operation is rounded or wrapped to it, so the bits are those of the operations done one after the other.
+//!
+//! ```
+//! use shardwise_host::block::{Binary, Program, Unary};
+//! use shardwise_host::elem::Elem;
+//! // exp(x) + row, over [1000, 30]
+//! let mut p = Program::new(&[1000, 30]);
+//! let x = p.input(Elem::F32, &[30, 1]);
+//! let row = p.input(Elem::F32, &[0, 1]);
+//! let e = p.unary(Unary::Exp, x).unwrap();
+//! let sum = p.binary(Binary::Add, e, row).unwrap();
+//! p.output(sum, &[30, 1]);
+//! let kernel = p.compile().unwrap();
+//! # let _ = kernel;
+//! ```
+
+use super::machine::Op;
+use crate::elem::Elem;
+use crate::simd::Word;
+use std::collections::HashMap;
+
+/// Functions of one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are StableHLO's")]
+pub enum Unary {
+    Abs,
+    Cbrt,
+    Ceil,
+    CountLeadingZeros,
+    Cos,
+    Erf,
+    ErfInv,
+    Exp,
+    Expm1,
+    Floor,
+    IsFinite,
+    Log,
+    Log1p,
+    Logistic,
+    Neg,
+    Not,
+    Popcount,
+    RoundAway,
+    RoundEven,
+    Rsqrt,
+    Sign,
+    Sin,
+    Sqrt,
+    Tan,
+    Tanh,
+}
+
+/// Functions of two values of one type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are StableHLO's")]
+pub enum Binary {
+    Add,
+    And,
+    Atan2,
+    Compare(Comparison),
+    Div,
+    Max,
+    Min,
+    Mul,
+    Or,
+    Pow,
+    Rem,
+    ShiftLeft,
+    ShiftRightArithmetic,
+    ShiftRightLogical,
+    Sub,
+    Xor,
+}
+
+/// Which comparison; floats compare as numbers, so NaN is equal to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are StableHLO's")]
+pub enum Comparison {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// What a reduction combines its elements by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Reducer {
+    Sum,
+    Product,
+    Max,
+    Min,
+    And,
+    Or,
+    Xor,
+}
+
+/// A value of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value {
+    pub(super) node: usize,
+    /// Its element type.
+    pub elem: Elem,
+}
+
+/// A machine operation on nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Node {
+    /// What operand `.0` holds.
+    Input(usize),
+    /// The bits of a word.
+    Constant(u64),
+    /// The index counted by operand `.0`, which has strides but no memory.
+    Index(usize),
+    Unary(Op, usize),
+    Binary(Op, usize, usize),
+    Select(usize, usize, usize),
+    Reduce {
+        op: Op,
+        identity: u64,
+        of: usize,
+    },
+}
+
+/// An array that a program reads or writes, or an index that it counts.
+#[derive(Clone, Debug)]
+pub(super) struct Operand {
+    pub elem: Elem,
+    /// In elements.
+    pub strides: Vec<isize>,
+    pub role: Role,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Input,
+    /// Holds a node.
+    Output(usize),
+    /// Holds a node that is the same for all lanes of a row.
+    RowOutput(usize),
+    Index,
+}
+
+/// A fused computation over a space of indices.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub(super) space: Vec<usize>,
+    /// The dimensions that reductions fold.
+    pub(super) reduced: Vec<bool>,
+    pub(super) wide: bool,
+    pub(super) nodes: Vec<Node>,
+    pub(super) operands: Vec<Operand>,
+    known: HashMap<Node, usize>,
+}
+
+impl Program {
+    /// An elementwise program over `space`, in 32-bit lanes.
+    pub fn new(space: &[usize]) -> Program {
+        Program {
+            space: space.to_vec(),
+            reduced: vec![false; space.len()],
+            wide: false,
+            nodes: Vec::new(),
+            operands: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// With 64-bit lanes, which `i64`, `u64` and `f64` need. Transcendental functions of narrower floats then have no kernel.
+    pub fn wide(mut self) -> Program {
+        self.wide = true;
+        self
+    }
+
+    /// With reductions over `dims`.
+    ///
+    /// If the innermost dimension (of size above 1) is among them, all must be the last ones: reductions then give a value
+    /// for each row, which further values of the row may use. Else there is one level of reductions, whose results have
+    /// lanes and vary over the other dimensions only.
+    pub fn reducing(mut self, dims: &[usize]) -> Program {
+        for &dim in dims {
+            self.reduced[dim] = true;
+        }
+        self
+    }
+
+    /// What is read with these strides, in elements, one for each dimension of the space.
+    pub fn input(&mut self, elem: Elem, strides: &[isize]) -> Value {
+        let operand = self.operand(elem, strides, Role::Input);
+        self.value(elem, Node::Input(operand))
+    }
+
+    /// The index along `dim`, as an integer type.
+    pub fn index(&mut self, elem: Elem, dim: usize) -> Value {
+        let strides: Vec<isize> = (0..self.space.len()).map(|d| (d == dim) as isize).collect();
+        let word = if self.wide { Elem::I64 } else { Elem::I32 };
+        let operand = self.operand(word, &strides, Role::Index);
+        let value = self.value(word, Node::Index(operand));
+        Value { node: self.wrap(elem, value.node), elem }
+    }
+
+    /// A number given by the bytes of its element.
+    pub fn constant(&mut self, elem: Elem, bytes: &[u8]) -> Value {
+        assert_eq!(bytes.len(), elem.size(), "the bytes of one element");
+        // SAFETY: there are as many bytes as an element has.
+        let bits = unsafe {
+            if self.wide {
+                read_word::<u64>(elem, bytes.as_ptr())
+            } else {
+                read_word::<u32>(elem, bytes.as_ptr()).into()
+            }
+        };
+        self.value(elem, Node::Constant(bits))
+    }
+
+    /// Writes `value` with these strides. Outputs are operands too, numbered with the inputs in order of their creation.
+    pub fn output(&mut self, value: Value, strides: &[isize]) {
+        self.operand(value.elem, strides, Role::Output(value.node));
+    }
+
+    /// Writes a value that is the same over each row; strides of the reduced dimensions are 0.
+    pub fn row_output(&mut self, value: Value, strides: &[isize]) {
+        self.operand(value.elem, strides, Role::RowOutput(value.node));
+    }
+
+    /// `function(a)`, if there is a kernel for it.
+    pub fn unary(&mut self, function: Unary, a: Value) -> Option<Value> {
+        let elem = if function == Unary::IsFinite { Elem::Bool } else { a.elem };
+        let node = match a.elem {
+            e if e.is_float() => self.unary_float(function, a)?,
+            e if e.is_complex() => return None,
+            _ => self.unary_int(function, a)?,
+        };
+        Some(Value { node, elem })
+    }
+
+    /// `function(a, b)`, if there is a kernel for it.
+    pub fn binary(&mut self, function: Binary, a: Value, b: Value) -> Option<Value> {
+        assert_eq!(a.elem, b.elem, "operands of one type");
+        let elem = if matches!(function, Binary::Compare(_)) { Elem::Bool } else { a.elem };
+        let node = match a.elem {
+            e if e.is_float() => self.binary_float(function, a, b)?,
+            e if e.is_complex() => return None,
+            Elem::Bool => self.binary_bool(function, a, b)?,
+            _ => self.binary_int(function, a, b)?,
+        };
+        Some(Value { node, elem })
+    }
+
+    /// `predicate ? a : b`.
+    pub fn select(&mut self, predicate: Value, a: Value, b: Value) -> Value {
+        assert!(predicate.elem == Elem::Bool && a.elem == b.elem, "a truth value, and two operands of one type");
+        self.value(a.elem, Node::Select(predicate.node, a.node, b.node))
+    }
+
+    /// `min(max(x, low), high)`.
+    pub fn clamp(&mut self, low: Value, x: Value, high: Value) -> Option<Value> {
+        let above = self.binary(Binary::Max, low, x)?;
+        self.binary(Binary::Min, above, high)
+    }
+
+    /// `init` combined with all elements of `of` along the reduced dimensions, in the order of `shardwise_mathfn::order`.
+    ///
+    /// Sums and products of `bf16` and `f16` are computed in `f32` and rounded once.
+    pub fn reduce(&mut self, reducer: Reducer, of: Value, init: Value) -> Option<Value> {
+        let (op, combine, identity) = reduction(reducer, of.elem, self.wide)?;
+        let total = self.node(Node::Reduce { op, identity, of: of.node });
+        let node = self.node(Node::Binary(combine, total, init.node));
+        Some(Value { node: self.fit(of.elem, node), elem: of.elem })
+    }
+
+    /// `a` as another type: integers wrap, floats round to nearest, floats to integers truncate and saturate, and NaN is 0.
+    pub fn convert(&mut self, a: Value, to: Elem) -> Option<Value> {
+        if a.elem.is_complex() || to.is_complex() || (to.is_wide() && !self.wide) {
+            return None;
+        }
+        Some(Value { node: self.convert_node(a, to), elem: to })
+    }
+
+    fn operand(&mut self, elem: Elem, strides: &[isize], role: Role) -> usize {
+        assert_eq!(strides.len(), self.space.len(), "a stride for each dimension");
+        assert!(self.wide || !elem.is_wide(), "{elem:?} needs wide lanes");
+        self.operands.push(Operand { elem, strides: strides.to_vec(), role });
+        self.operands.len() - 1
+    }
+
+    fn value(&mut self, elem: Elem, node: Node) -> Value {
+        Value { node: self.node(node), elem }
+    }
+
+    fn node(&mut self, node: Node) -> usize {
+        let next = self.nodes.len();
+        let index = *self.known.entry(node).or_insert(next);
+        if index == next {
+            self.nodes.push(node);
+        }
+        index
+    }
+
+    fn op(&mut self, op: Op, a: usize) -> usize {
+        self.node(Node::Unary(op, a))
+    }
+
+    fn op2(&mut self, op: Op, a: usize, b: usize) -> usize {
+        if op == Op::FMul && a == b { self.op(Op::Sqr, a) } else { self.node(Node::Binary(op, a, b)) }
+    }
+
+    fn op_imm(&mut self, op: Op, a: usize, bits: u64) -> usize {
+        let b = self.node(Node::Constant(bits));
+        self.node(Node::Binary(op, a, b))
+    }
+
+    fn float_bits(&self, x: f64) -> u64 {
+        if self.wide { x.to_bits() } else { (x as f32).to_bits().into() }
+    }
+
+    /// Rounds or wraps a computed node to its type.
+    fn fit(&mut self, elem: Elem, node: usize) -> usize {
+        match elem {
+            Elem::BF16 => self.op(Op::RoundBf16, node),
+            Elem::F16 => self.op(Op::RoundF16, node),
+            Elem::F32 if self.wide => self.op(Op::RoundF32, node),
+            _ => self.wrap(elem, node),
+        }
+    }
+
+    fn wrap(&mut self, elem: Elem, node: usize) -> usize {
+        match elem {
+            Elem::I8 => self.op(Op::WrapI8, node),
+            Elem::U8 => self.op(Op::WrapU8, node),
+            Elem::I16 => self.op(Op::WrapI16, node),
+            Elem::U16 => self.op(Op::WrapU16, node),
+            Elem::I32 if self.wide => self.op(Op::WrapI32, node),
+            Elem::U32 if self.wide => self.op(Op::WrapU32, node),
+            _ => node,
+        }
+    }
+
+    fn unary_float(&mut self, function: Unary, a: Value) -> Option<usize> {
+        let exact = match function {
+            Unary::Neg => Some(self.op_imm(Op::Xor, a.node, self.float_bits(-0.0))),
+            Unary::Abs => Some(self.op_imm(Op::And, a.node, !self.float_bits(-0.0))),
+            Unary::Sign => Some(self.op(Op::FSign, a.node)),
+            Unary::Floor => Some(self.op(Op::Floor, a.node)),
+            Unary::Ceil => Some(self.op(Op::Ceil, a.node)),
+            Unary::RoundEven => Some(self.op(Op::RoundEven, a.node)),
+            Unary::RoundAway => Some(self.op(Op::RoundAway, a.node)),
+            Unary::IsFinite => Some(self.op(Op::IsFinite, a.node)),
+            _ => None,
+        };
+        if exact.is_some() {
+            return exact;
+        }
+        if self.wide && a.elem != Elem::F64 && function != Unary::Sqrt {
+            return None;
+        }
+        let node = self.op(transcendental(function)?, a.node);
+        Some(self.fit(a.elem, node))
+    }
+
+    fn unary_int(&mut self, function: Unary, a: Value) -> Option<usize> {
+        let (elem, node) = (a.elem, a.node);
+        let raw = match function {
+            Unary::Not => self.op(Op::Not, node),
+            _ if elem == Elem::Bool => return None,
+            Unary::Neg => self.op_imm(Op::IRsub, node, 0),
+            Unary::Abs if elem.is_signed() => self.op(Op::SAbs, node),
+            Unary::Abs => node,
+            Unary::Sign if elem.is_signed() => self.op(Op::SSign, node),
+            Unary::Sign => self.op_imm(Op::UMin, node, 1),
+            Unary::Popcount => {
+                let bits = self.as_unsigned(elem, node);
+                self.op(Op::Popcount, bits)
+            }
+            Unary::CountLeadingZeros => {
+                let bits = self.as_unsigned(elem, node);
+                let zeros = self.op(Op::LeadingZeros, bits);
+                let extra = 8 * (self.word_size() - elem.size());
+                self.op_imm(Op::ISub, zeros, extra as u64)
+            }
+            _ => return None,
+        };
+        Some(self.wrap(elem, raw))
+    }
+
+    fn binary_float(&mut self, function: Binary, a: Value, b: Value) -> Option<usize> {
+        let (x, y) = (a.node, b.node);
+        let op = match function {
+            Binary::Compare(c) => return Some(self.op2(FLOAT_COMPARISONS[c as usize], x, y)),
+            Binary::Max => return Some(self.op2(Op::FMax, x, y)),
+            Binary::Min => return Some(self.op2(Op::FMin, x, y)),
+            Binary::Add => Op::FAdd,
+            Binary::Sub => Op::FSub,
+            Binary::Mul => Op::FMul,
+            Binary::Div => Op::FDiv,
+            Binary::Rem => Op::FRem,
+            Binary::Pow if !self.wide || a.elem == Elem::F64 => Op::Pow,
+            Binary::Atan2 if !self.wide || a.elem == Elem::F64 => Op::Atan2,
+            _ => return None,
+        };
+        let node = self.op2(op, x, y);
+        Some(self.fit(a.elem, node))
+    }
+
+    fn binary_bool(&mut self, function: Binary, a: Value, b: Value) -> Option<usize> {
+        let op = match function {
+            Binary::Add | Binary::Max | Binary::Or => Op::Or,
+            Binary::Mul | Binary::Min | Binary::And => Op::And,
+            Binary::Xor => Op::Xor,
+            Binary::Compare(c) => UNSIGNED_COMPARISONS[c as usize],
+            _ => return None,
+        };
+        Some(self.op2(op, a.node, b.node))
+    }
+
+    fn binary_int(&mut self, function: Binary, a: Value, b: Value) -> Option<usize> {
+        let (elem, x, y) = (a.elem, a.node, b.node);
+        let signed = elem.is_signed();
+        let pick = |s, u| if signed { s } else { u };
+        let op = match function {
+            Binary::Compare(c) => {
+                let table = if signed { SIGNED_COMPARISONS } else { UNSIGNED_COMPARISONS };
+                return Some(self.op2(table[c as usize], x, y));
+            }
+            Binary::ShiftRightLogical => return Some(self.shift(Op::Shr, elem, unsigned_of(elem), x, y)),
+            Binary::ShiftRightArithmetic => return Some(self.shift(Op::Sar, elem, signed_of(elem), x, y)),
+            Binary::Add => Op::IAdd,
+            Binary::Sub => Op::ISub,
+            Binary::Mul => Op::IMul,
+            Binary::Div => pick(Op::SDiv, Op::UDiv),
+            Binary::Rem => pick(Op::SRem, Op::URem),
+            Binary::Max => pick(Op::SMax, Op::UMax),
+            Binary::Min => pick(Op::SMin, Op::UMin),
+            Binary::And => Op::And,
+            Binary::Or => Op::Or,
+            Binary::Xor => Op::Xor,
+            Binary::ShiftLeft => Op::Shl,
+            Binary::Pow | Binary::Atan2 => return None,
+        };
+        let node = self.op2(op, x, y);
+        Some(self.wrap(elem, node))
+    }
+
+    /// Shifts `x` right, read as type `how` of the size of `elem`.
+    fn shift(&mut self, op: Op, elem: Elem, how: Elem, x: usize, y: usize) -> usize {
+        let x = if how == elem { x } else { self.wrap(how, x) };
+        let node = self.op2(op, x, y);
+        self.wrap(elem, node)
+    }
+
+    fn as_unsigned(&mut self, elem: Elem, node: usize) -> usize {
+        self.wrap(unsigned_of(elem), node)
+    }
+
+    fn word_size(&self) -> usize {
+        if self.wide { 8 } else { 4 }
+    }
+
+    fn convert_node(&mut self, a: Value, to: Elem) -> usize {
+        let (from, node) = (a.elem, a.node);
+        match () {
+            () if from == to => node,
+            () if to == Elem::Bool => {
+                self.op(if from.is_float() { Op::TruthFromFloat } else { Op::TruthFromInt }, node)
+            }
+            () if from == Elem::Bool => {
+                let one = if to.is_float() { self.float_bits(1.0) } else { 1 };
+                self.op_imm(Op::And, node, one)
+            }
+            () if from.is_float() && to.is_float() => self.round(from, to, node),
+            () if from.is_float() => self.truncate(to, node),
+            () if to.is_float() => self.int_to_float(from, to, node),
+            () => self.wrap(to, node),
+        }
+    }
+
+    fn round(&mut self, from: Elem, to: Elem, node: usize) -> usize {
+        let widens = to == Elem::F64 || (to == Elem::F32 && from != Elem::F64);
+        if widens { node } else { self.fit(to, node) }
+    }
+
+    /// A float to an integer that saturates.
+    fn truncate(&mut self, to: Elem, node: usize) -> usize {
+        let bits = 8 * to.size() as u32;
+        let narrow = to.size() < self.word_size();
+        if to.is_unsigned() {
+            let node = self.op(Op::UnsignedFromFloat, node);
+            return if narrow { self.op_imm(Op::UMin, node, (1u64 << bits) - 1) } else { node };
+        }
+        let node = self.op(Op::SignedFromFloat, node);
+        if !narrow {
+            return node;
+        }
+        let max = (1i64 << (bits - 1)) - 1;
+        let node = self.op_imm(Op::SMin, node, max as u64);
+        self.op_imm(Op::SMax, node, !max as u64)
+    }
+
+    /// An integer to a float; `bf16` and `f16` by way of `f32`.
+    fn int_to_float(&mut self, from: Elem, to: Elem, node: usize) -> usize {
+        let op = match (to == Elem::F64, from.is_signed()) {
+            (true, true) => Op::FloatFromSigned,
+            (true, false) => Op::FloatFromUnsigned,
+            (false, true) if self.wide => Op::F32FromSigned,
+            (false, false) if self.wide => Op::F32FromUnsigned,
+            (false, false) if from == Elem::U32 => Op::FloatFromUnsigned,
+            (false, _) => Op::FloatFromSigned,
+        };
+        let node = self.op(op, node);
+        if matches!(to, Elem::BF16 | Elem::F16) { self.fit(to, node) } else { node }
+    }
+}
+
+const FLOAT_COMPARISONS: [Op; 6] = [Op::FEq, Op::FNe, Op::FLt, Op::FLe, Op::FGt, Op::FGe];
+const SIGNED_COMPARISONS: [Op; 6] = [Op::IEq, Op::INe, Op::SLt, Op::SLe, Op::SGt, Op::SGe];
+const UNSIGNED_COMPARISONS: [Op; 6] = [Op::IEq, Op::INe, Op::ULt, Op::ULe, Op::UGt, Op::UGe];
+
+fn unsigned_of(elem: Elem) -> Elem {
+    match elem {
+        Elem::I8 => Elem::U8,
+        Elem::I16 => Elem::U16,
+        Elem::I32 => Elem::U32,
+        Elem::I64 => Elem::U64,
+        other => other,
+    }
+}
+
+fn signed_of(elem: Elem) -> Elem {
+    match elem {
+        Elem::U8 => Elem::I8,
+        Elem::U16 => Elem::I16,
+        Elem::U32 => Elem::I32,
+        Elem::U64 => Elem::I64,
+        other => other,
+    }
+}
+
+fn transcendental(function: Unary) -> Option<Op> {
+    Some(match function {
+        Unary::Sqrt => Op::Sqrt,
+        Unary::Rsqrt => Op::Rsqrt,
+        Unary::Cbrt => Op::Cbrt,
+        Unary::Exp => Op::Exp,
+        Unary::Expm1 => Op::Expm1,
+        Unary::Log => Op::Log,
+        Unary::Log1p => Op::Log1p,
+        Unary::Tanh => Op::Tanh,
+        Unary::Logistic => Op::Logistic,
+        Unary::Erf => Op::Erf,
+        Unary::ErfInv => Op::ErfInv,
+        Unary::Sin => Op::Sin,
+        Unary::Cos => Op::Cos,
+        Unary::Tan => Op::Tan,
+        _ => return None,
+    })
+}
+
+/// The machine's reduction, the operation that joins it to the initial value, and the identity's word.
+fn reduction(reducer: Reducer, elem: Elem, wide: bool) -> Option<(Op, Op, u64)> {
+    let float = |x: f64| if wide { x.to_bits() } else { u64::from((x as f32).to_bits()) };
+    let (signed, ones) = (elem.is_signed(), if wide { u64::MAX } else { u32::MAX.into() });
+    let sign_bit = ones ^ (ones >> 1);
+    Some(match reducer {
+        _ if elem.is_complex() => return None,
+        Reducer::Sum if elem.is_float() => (Op::SumF, Op::FAdd, 0),
+        Reducer::Product if elem.is_float() => (Op::ProdF, Op::FMul, float(1.0)),
+        Reducer::Max if elem.is_float() => (Op::MaxF, Op::FMax, float(f64::NEG_INFINITY)),
+        Reducer::Min if elem.is_float() => (Op::MinF, Op::FMin, float(f64::INFINITY)),
+        _ if elem.is_float() => return None,
+        Reducer::Or => (Op::AnyBits, Op::Or, 0),
+        Reducer::And => (Op::AllBits, Op::And, ones),
+        Reducer::Xor => (Op::XorBits, Op::Xor, 0),
+        Reducer::Sum | Reducer::Max if elem == Elem::Bool => (Op::AnyBits, Op::Or, 0),
+        Reducer::Product | Reducer::Min if elem == Elem::Bool => (Op::AllBits, Op::And, ones),
+        Reducer::Sum => (Op::SumI, Op::IAdd, 0),
+        Reducer::Product => (Op::ProdI, Op::IMul, 1),
+        Reducer::Max if signed => (Op::MaxS, Op::SMax, sign_bit),
+        Reducer::Min if signed => (Op::MinS, Op::SMin, ones >> 1),
+        Reducer::Max => (Op::MaxU, Op::UMax, 0),
+        Reducer::Min => (Op::MinU, Op::UMin, ones),
+    })
+}
+
+/// The instruction that loads elements into words.
+pub(super) fn load_op(elem: Elem, wide: bool) -> Op {
+    match elem {
+        Elem::Bool => Op::LoadBool,
+        Elem::I8 => Op::LoadI8,
+        Elem::U8 => Op::LoadU8,
+        Elem::I16 => Op::LoadI16,
+        Elem::U16 => Op::LoadU16,
+        Elem::F16 => Op::LoadF16,
+        Elem::BF16 => Op::LoadBf16,
+        Elem::I32 if wide => Op::LoadI32,
+        Elem::U32 if wide => Op::LoadU32,
+        Elem::F32 if wide => Op::LoadF32,
+        _ => Op::Load,
+    }
+}
+
+/// The instruction that stores words as elements.
+pub(super) fn store_op(elem: Elem, wide: bool) -> Op {
+    match elem {
+        Elem::Bool => Op::StoreBool,
+        Elem::I8 | Elem::U8 => Op::StoreLow8,
+        Elem::I16 | Elem::U16 => Op::StoreLow16,
+        Elem::F16 => Op::StoreF16,
+        Elem::BF16 => Op::StoreBf16,
+        Elem::I32 | Elem::U32 if wide => Op::StoreLow32,
+        Elem::F32 if wide => Op::StoreF32,
+        _ => Op::Store,
+    }
+}
+
+/// Reads one element as a word.
+///
+/// # Safety
+/// The element must be readable.
+pub(super) unsafe fn read_word<W: Word>(elem: Elem, p: *const u8) -> W {
+    // SAFETY: as the caller says.
+    unsafe {
+        match load_op(elem, W::SIZE == 8) {
+            Op::LoadBool => W::load_bool(p),
+            Op::LoadI8 => W::load_i8(p),
+            Op::LoadU8 => W::load_u8(p),
+            Op::LoadI16 => W::load_i16(p),
+            Op::LoadU16 => W::load_u16(p),
+            Op::LoadF16 => W::load_f16(p),
+            Op::LoadBf16 => W::load_bf16(p),
+            Op::LoadI32 => W::load_i32(p),
+            Op::LoadU32 => W::load_u32(p),
+            Op::LoadF32 => W::load_f32(p),
+            _ => W::load(p),
+        }
+    }
+}
+
+/// Writes one word as an element.
+///
+/// # Safety
+/// The element must be writable.
+pub(super) unsafe fn write_word<W: Word>(elem: Elem, p: *mut u8, word: W) {
+    // SAFETY: as the caller says.
+    unsafe {
+        match store_op(elem, W::SIZE == 8) {
+            Op::StoreBool => word.store_bool(p),
+            Op::StoreLow8 => word.store_low8(p),
+            Op::StoreLow16 => word.store_low16(p),
+            Op::StoreF16 => word.store_f16(p),
+            Op::StoreBf16 => word.store_bf16(p),
+            Op::StoreLow32 => word.store_low32(p),
+            Op::StoreF32 => word.store_f32(p),
+            _ => word.store(p),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Eight lanes in an array: the level that every machine has, and the 64-bit lanes of all levels.
+
+use super::{Vector, Word};
+
+/// Eight words.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable<W>([W; 8]);
+
+impl<W: Word> Vector for Portable<W> {
+    type Word = W;
+    const LANES: usize = 8;
+
+    #[inline(always)]
+    fn from_fn(f: impl FnMut(usize) -> W) -> Self {
+        Portable(std::array::from_fn(f))
+    }
+    #[inline(always)]
+    fn map(self, f: impl FnMut(W) -> W) -> Self {
+        Portable(self.0.map(f))
+    }
+    #[inline(always)]
+    fn zip(self, o: Self, f: impl Fn(W, W) -> W) -> Self {
+        Portable(std::array::from_fn(|i| f(self.0[i], o.0[i])))
+    }
+    #[inline(always)]
+    fn splat(w: W) -> Self {
+        Portable([w; 8])
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const u8) -> Self {
+        // SAFETY: the caller says that eight words can be read at `p`.
+        Portable(unsafe { p.cast::<[W; 8]>().read_unaligned() })
+    }
+    #[inline(always)]
+    unsafe fn store(self, p: *mut u8) {
+        // SAFETY: the caller says that eight words can be written at `p`.
+        unsafe { p.cast::<[W; 8]>().write_unaligned(self.0) }
+    }
+}

@@ -1,0 +1,398 @@
+//! One lane, and what each operation means on it.
+
+use half::{bf16, f16};
+use shardwise_mathfn as mathfn;
+
+/// A lane of 32 or 64 bits. `f*` methods read it as a float, `s*` as a signed, `u*` as an unsigned integer.
+#[expect(clippy::missing_safety_doc, reason = "loads and stores need one readable or writable element at `p`")]
+pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
+    /// The lane's width in bytes.
+    const SIZE: usize;
+    fn from_bits64(bits: u64) -> Self;
+    #[cfg(test)]
+    fn to_bits64(self) -> u64;
+    #[cfg(test)]
+    fn from_float(x: f64) -> Self;
+    fn truth(t: bool) -> Self;
+
+    fn fadd(self, o: Self) -> Self;
+    fn fsub(self, o: Self) -> Self;
+    fn fmul(self, o: Self) -> Self;
+    fn fdiv(self, o: Self) -> Self;
+    fn fmax(self, o: Self) -> Self;
+    fn fmin(self, o: Self) -> Self;
+    fn frem(self, o: Self) -> Self;
+    fn pow(self, o: Self) -> Self;
+    fn atan2(self, o: Self) -> Self;
+    fn feq(self, o: Self) -> Self;
+    fn fne(self, o: Self) -> Self;
+    fn flt(self, o: Self) -> Self;
+    fn fle(self, o: Self) -> Self;
+    fn fgt(self, o: Self) -> Self;
+    fn fge(self, o: Self) -> Self;
+
+    fn iadd(self, o: Self) -> Self;
+    fn isub(self, o: Self) -> Self;
+    fn imul(self, o: Self) -> Self;
+    fn smax(self, o: Self) -> Self;
+    fn smin(self, o: Self) -> Self;
+    fn umax(self, o: Self) -> Self;
+    fn umin(self, o: Self) -> Self;
+    /// `x / 0` is -1, `MIN / -1` is `MIN`.
+    fn sdiv(self, o: Self) -> Self;
+    /// `x / 0` is all ones.
+    fn udiv(self, o: Self) -> Self;
+    /// `x % 0` is `x`, `MIN % -1` is 0.
+    fn srem(self, o: Self) -> Self;
+    /// `x % 0` is `x`.
+    fn urem(self, o: Self) -> Self;
+    fn and(self, o: Self) -> Self;
+    fn or(self, o: Self) -> Self;
+    fn xor(self, o: Self) -> Self;
+    /// Shifts by the width or more (the amount is unsigned) give 0; `sar` gives the sign.
+    fn shl(self, o: Self) -> Self;
+    fn shr(self, o: Self) -> Self;
+    fn sar(self, o: Self) -> Self;
+    fn ieq(self, o: Self) -> Self;
+    fn ine(self, o: Self) -> Self;
+    fn slt(self, o: Self) -> Self;
+    fn sle(self, o: Self) -> Self;
+    fn sgt(self, o: Self) -> Self;
+    fn sge(self, o: Self) -> Self;
+    fn ult(self, o: Self) -> Self;
+    fn ule(self, o: Self) -> Self;
+    fn ugt(self, o: Self) -> Self;
+    fn uge(self, o: Self) -> Self;
+
+    fn not(self) -> Self;
+    fn sqr(self) -> Self;
+    fn sqrt(self) -> Self;
+    fn rsqrt(self) -> Self;
+    fn floor(self) -> Self;
+    fn ceil(self) -> Self;
+    fn round_even(self) -> Self;
+    fn round_away(self) -> Self;
+    fn fsign(self) -> Self;
+    fn is_finite(self) -> Self;
+    fn sabs(self) -> Self;
+    fn ssign(self) -> Self;
+    fn popcount(self) -> Self;
+    fn leading_zeros(self) -> Self;
+    fn exp(self) -> Self;
+    fn expm1(self) -> Self;
+    fn log(self) -> Self;
+    fn log1p(self) -> Self;
+    fn tanh(self) -> Self;
+    fn logistic(self) -> Self;
+    fn erf(self) -> Self;
+    fn erf_inv(self) -> Self;
+    fn sin(self) -> Self;
+    fn cos(self) -> Self;
+    fn tan(self) -> Self;
+    fn cbrt(self) -> Self;
+
+    fn float_from_signed(self) -> Self;
+    fn float_from_unsigned(self) -> Self;
+    /// Saturates; NaN gives 0.
+    fn signed_from_float(self) -> Self;
+    fn unsigned_from_float(self) -> Self;
+    fn truth_from_int(self) -> Self;
+    fn truth_from_float(self) -> Self;
+    /// A signed integer rounded to `f32`, as a float of this width.
+    fn f32_from_signed(self) -> Self;
+    fn f32_from_unsigned(self) -> Self;
+    fn round_bf16(self) -> Self;
+    fn round_f16(self) -> Self;
+    fn round_f32(self) -> Self;
+    fn wrap_i8(self) -> Self;
+    fn wrap_u8(self) -> Self;
+    fn wrap_i16(self) -> Self;
+    fn wrap_u16(self) -> Self;
+    fn wrap_i32(self) -> Self;
+    fn wrap_u32(self) -> Self;
+
+    unsafe fn load(p: *const u8) -> Self;
+    unsafe fn load_bf16(p: *const u8) -> Self;
+    unsafe fn load_f16(p: *const u8) -> Self;
+    unsafe fn load_i8(p: *const u8) -> Self;
+    unsafe fn load_u8(p: *const u8) -> Self;
+    unsafe fn load_i16(p: *const u8) -> Self;
+    unsafe fn load_u16(p: *const u8) -> Self;
+    unsafe fn load_bool(p: *const u8) -> Self;
+    unsafe fn load_f32(p: *const u8) -> Self;
+    unsafe fn load_i32(p: *const u8) -> Self;
+    unsafe fn load_u32(p: *const u8) -> Self;
+    unsafe fn store(self, p: *mut u8);
+    /// The float must be a `bf16` already.
+    unsafe fn store_bf16(self, p: *mut u8);
+    unsafe fn store_f16(self, p: *mut u8);
+    unsafe fn store_low8(self, p: *mut u8);
+    unsafe fn store_low16(self, p: *mut u8);
+    unsafe fn store_low32(self, p: *mut u8);
+    unsafe fn store_f32(self, p: *mut u8);
+    unsafe fn store_bool(self, p: *mut u8);
+}
+
+/// `bits`, those of an `f32`, rounded to the nearest `bf16`.
+fn bf16_bits(bits: u32) -> u32 {
+    u32::from(bf16::from_f32(f32::from_bits(bits)).to_bits()) << 16
+}
+
+macro_rules! word {
+    ($word:ident, $float:ident, $signed:ident, $to_f32:expr, $round_bf16:expr, $round_f16:expr,
+     $max:ident $min:ident $($function:ident $of:ident)*) => {
+        impl Word for $word {
+            const SIZE: usize = size_of::<$word>();
+            fn from_bits64(bits: u64) -> Self {
+                bits as $word
+            }
+            #[cfg(test)]
+            fn to_bits64(self) -> u64 {
+                u64::from(self)
+            }
+            #[cfg(test)]
+            fn from_float(x: f64) -> Self {
+                (x as $float).to_bits()
+            }
+            #[inline(always)]
+            fn truth(t: bool) -> Self {
+                (t as $word).wrapping_neg()
+            }
+
+            word!(@float2 $float; fadd +, fsub -, fmul *, fdiv /, frem %);
+            word!(@float_compare $float; feq ==, fne !=, flt <, fle <=, fgt >, fge >=);
+            word!(@int_compare ieq ==, ine !=, ult <, ule <=, ugt >, uge >=);
+            word!(@signed_compare $signed; slt <, sle <=, sgt >, sge >=);
+            fn fmax(self, o: Self) -> Self {
+                mathfn::$max($float::from_bits(self), $float::from_bits(o)).to_bits()
+            }
+            fn fmin(self, o: Self) -> Self {
+                mathfn::$min($float::from_bits(self), $float::from_bits(o)).to_bits()
+            }
+            $(fn $function(self) -> Self {
+                mathfn::$of($float::from_bits(self)).to_bits()
+            })*
+
+            #[inline(always)]
+            fn iadd(self, o: Self) -> Self {
+                self.wrapping_add(o)
+            }
+            #[inline(always)]
+            fn isub(self, o: Self) -> Self {
+                self.wrapping_sub(o)
+            }
+            #[inline(always)]
+            fn imul(self, o: Self) -> Self {
+                self.wrapping_mul(o)
+            }
+            fn smax(self, o: Self) -> Self {
+                (self as $signed).max(o as $signed) as $word
+            }
+            fn smin(self, o: Self) -> Self {
+                (self as $signed).min(o as $signed) as $word
+            }
+            fn umax(self, o: Self) -> Self {
+                self.max(o)
+            }
+            fn umin(self, o: Self) -> Self {
+                self.min(o)
+            }
+            fn sdiv(self, o: Self) -> Self {
+                if o == 0 { $word::MAX } else { (self as $signed).wrapping_div(o as $signed) as $word }
+            }
+            fn udiv(self, o: Self) -> Self {
+                self.checked_div(o).unwrap_or($word::MAX)
+            }
+            fn srem(self, o: Self) -> Self {
+                if o == 0 { self } else { (self as $signed).wrapping_rem(o as $signed) as $word }
+            }
+            fn urem(self, o: Self) -> Self {
+                self.checked_rem(o).unwrap_or(self)
+            }
+            #[inline(always)]
+            fn and(self, o: Self) -> Self {
+                self & o
+            }
+            #[inline(always)]
+            fn or(self, o: Self) -> Self {
+                self | o
+            }
+            #[inline(always)]
+            fn xor(self, o: Self) -> Self {
+                self ^ o
+            }
+            fn shl(self, o: Self) -> Self {
+                if o < $word::BITS.into() { self << o } else { 0 }
+            }
+            fn shr(self, o: Self) -> Self {
+                if o < $word::BITS.into() { self >> o } else { 0 }
+            }
+            fn sar(self, o: Self) -> Self {
+                ((self as $signed) >> o.min(($word::BITS - 1).into())) as $word
+            }
+
+            #[inline(always)]
+            fn not(self) -> Self {
+                !self
+            }
+            #[inline(always)]
+            fn sqr(self) -> Self {
+                self.fmul(self)
+            }
+            fn sqrt(self) -> Self {
+                $float::from_bits(self).sqrt().to_bits()
+            }
+            fn floor(self) -> Self {
+                $float::from_bits(self).floor().to_bits()
+            }
+            fn ceil(self) -> Self {
+                $float::from_bits(self).ceil().to_bits()
+            }
+            fn round_even(self) -> Self {
+                $float::from_bits(self).round_ties_even().to_bits()
+            }
+            fn round_away(self) -> Self {
+                $float::from_bits(self).round().to_bits()
+            }
+            fn fsign(self) -> Self {
+                let x = $float::from_bits(self);
+                if x.is_nan() || x == 0.0 { self } else { $float::signum(x).to_bits() }
+            }
+            fn is_finite(self) -> Self {
+                Self::truth($float::from_bits(self).is_finite())
+            }
+            fn sabs(self) -> Self {
+                (self as $signed).wrapping_abs() as $word
+            }
+            fn ssign(self) -> Self {
+                (self as $signed).signum() as $word
+            }
+            fn popcount(self) -> Self {
+                self.count_ones().into()
+            }
+            fn leading_zeros(self) -> Self {
+                $word::leading_zeros(self).into()
+            }
+
+            fn float_from_signed(self) -> Self {
+                (self as $signed as $float).to_bits()
+            }
+            fn float_from_unsigned(self) -> Self {
+                (self as $float).to_bits()
+            }
+            fn signed_from_float(self) -> Self {
+                $float::from_bits(self) as $signed as $word
+            }
+            fn unsigned_from_float(self) -> Self {
+                $float::from_bits(self) as $word
+            }
+            fn truth_from_int(self) -> Self {
+                Self::truth(self != 0)
+            }
+            fn truth_from_float(self) -> Self {
+                Self::truth($float::from_bits(self) != 0.0)
+            }
+            fn f32_from_signed(self) -> Self {
+                $float::from(self as $signed as f32).to_bits()
+            }
+            fn f32_from_unsigned(self) -> Self {
+                $float::from(self as f32).to_bits()
+            }
+            #[inline(always)]
+            fn round_bf16(self) -> Self {
+                $round_bf16(self)
+            }
+            fn round_f16(self) -> Self {
+                $round_f16(self)
+            }
+            fn round_f32(self) -> Self {
+                $float::from($float::from_bits(self) as f32).to_bits()
+            }
+            fn wrap_i8(self) -> Self {
+                self as i8 as $word
+            }
+            fn wrap_u8(self) -> Self {
+                self as u8 as $word
+            }
+            fn wrap_i16(self) -> Self {
+                self as i16 as $word
+            }
+            fn wrap_u16(self) -> Self {
+                self as u16 as $word
+            }
+            fn wrap_i32(self) -> Self {
+                self as i32 as $word
+            }
+            fn wrap_u32(self) -> Self {
+                self as u32 as $word
+            }
+
+            word!(@load $word; load: $word = |x| x, load_bf16: bf16 = |x| $float::from(x).to_bits(),
+                load_f16: f16 = |x| $float::from(x).to_bits(), load_i8: i8 = |x| x as $word, load_u8: u8 = |x| x as $word,
+                load_i16: i16 = |x| x as $word, load_u16: u16 = |x| x as $word, load_bool: u8 = |x| Self::truth(x != 0),
+                load_f32: f32 = |x| $float::from(x).to_bits(), load_i32: i32 = |x| x as $word, load_u32: u32 = |x| x as $word);
+            word!(@store; store: $word = |x| x, store_bf16: u16 = |x| ($to_f32(x).to_bits() >> 16) as u16,
+                store_f16: f16 = |x| f16::from_f32($to_f32(x)), store_low8: u8 = |x| x as u8, store_low16: u16 = |x| x as u16,
+                store_low32: u32 = |x| x as u32, store_f32: f32 = |x| $to_f32(x), store_bool: u8 = |x| (x & 1) as u8);
+        }
+    };
+    (@float2 $float:ident; $($name:ident $op:tt),*) => {$(
+        #[inline(always)]
+        fn $name(self, o: Self) -> Self {
+            ($float::from_bits(self) $op $float::from_bits(o)).to_bits()
+        }
+    )*
+        fn pow(self, o: Self) -> Self {
+            word!(@call $float pow_f32 pow_f64)($float::from_bits(self), $float::from_bits(o)).to_bits()
+        }
+        fn atan2(self, o: Self) -> Self {
+            word!(@call $float atan2_f32 atan2_f64)($float::from_bits(self), $float::from_bits(o)).to_bits()
+        }
+    };
+    (@call f32 $narrow:ident $wide:ident) => { mathfn::$narrow };
+    (@call f64 $narrow:ident $wide:ident) => { mathfn::$wide };
+    (@float_compare $float:ident; $($name:ident $op:tt),*) => {$(
+        #[inline(always)]
+        fn $name(self, o: Self) -> Self {
+            Self::truth($float::from_bits(self) $op $float::from_bits(o))
+        }
+    )*};
+    (@int_compare $($name:ident $op:tt),*) => {$(
+        #[inline(always)]
+        fn $name(self, o: Self) -> Self {
+            Self::truth(self $op o)
+        }
+    )*};
+    (@signed_compare $signed:ident; $($name:ident $op:tt),*) => {$(
+        #[inline(always)]
+        fn $name(self, o: Self) -> Self {
+            Self::truth((self as $signed) $op (o as $signed))
+        }
+    )*};
+    (@load $word:ident; $($name:ident: $type:ty = $convert:expr),*) => {$(
+        #[inline(always)]
+        unsafe fn $name(p: *const u8) -> Self {
+            // SAFETY: the caller says that an element can be read at `p`.
+            let x = unsafe { p.cast::<$type>().read_unaligned() };
+            let convert: fn($type) -> $word = $convert;
+            convert(x)
+        }
+    )*};
+    (@store; $($name:ident: $type:ty = $convert:expr),*) => {$(
+        #[inline(always)]
+        unsafe fn $name(self, p: *mut u8) {
+            let convert: fn(Self) -> $type = $convert;
+            // SAFETY: the caller says that an element can be written at `p`.
+            unsafe { p.cast::<$type>().write_unaligned(convert(self)) }
+        }
+    )*};
+}
+
+word!(u32, f32, i32, f32::from_bits, bf16_bits, |w| f16::from_f32(f32::from_bits(w)).to_f32().to_bits(),
+    max_f32 min_f32 exp exp_f32 expm1 expm1_f32 log log_f32 log1p log1p_f32 tanh tanh_f32 logistic logistic_f32 erf erf_f32
+    erf_inv erf_inv_f32 sin sin_f32 cos cos_f32 tan tan_f32 cbrt cbrt_f32 rsqrt rsqrt_f32);
+
+word!(u64, f64, i64, |w| f64::from_bits(w) as f32, |w| bf16::from_f64_const(f64::from_bits(w)).to_f64().to_bits(),
+    |w| f16::from_f64_const(f64::from_bits(w)).to_f64().to_bits(),
+    max_f64 min_f64 exp exp_f64 expm1 expm1_f64 log log_f64 log1p log1p_f64 tanh tanh_f64 logistic logistic_f64 erf erf_f64
+    erf_inv erf_inv_f64 sin sin_f64 cos cos_f64 tan tan_f64 cbrt cbrt_f64 rsqrt rsqrt_f64);
