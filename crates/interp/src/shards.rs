@@ -188,7 +188,10 @@ impl<'m> Machine<'m> {
     ) -> Result<Vec<Literal>, Diagnostic> {
         let sliced: Vec<PerProcess> = (0..whole.len())
             .map(|i| {
-                let own = partial.slice(&whole[i], view.operand_sharding(i), i, &frame.coordinates(p));
+                let own = match partial.kind {
+                    Some(kind) if counts_once(view, i) && partial.index(frame, p) != 0 => kind.identity(whole[i].dtype()),
+                    _ => partial.slice(&whole[i], view.operand_sharding(i), i, &frame.coordinates(p)),
+                };
                 let mut value = vec![None; frame.process_count];
                 value[p] = Some(Datum::Tensor(own));
                 value
@@ -259,6 +262,11 @@ impl Partial {
 
 fn is_reduced(rule: &Rule, factors: &[shardwise_sharding::Factor]) -> bool {
     factors.iter().any(|&f| rule.kind(f) == FactorKind::Reduction)
+}
+
+/// Whether the operand is an initial value, which only one of the partial results may count.
+fn counts_once(view: &OpView<'_>, operand: usize) -> bool {
+    view.name() == "stablehlo.reduce" && operand >= view.operands().len() / 2
 }
 
 /// What adds nothing when combined; of idempotent kinds, the value itself.

@@ -14,7 +14,7 @@ use crate::sdy;
 use crate::strategy::Task;
 use shardwise_base::{Alternative, AxisRef, Diagnostics, Mesh, Reason, ReasonCause, Sharding};
 use shardwise_ir::{Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
-use shardwise_ops::{Combine, Effects, Linear, ReduceKind, RuleFact, Semantics};
+use shardwise_ops::{Combine, Effects, Linear, Opcode, ReduceKind, RuleFact, Semantics};
 use shardwise_sharding::{Assignment, Factor, FactorKind, Rule, Verdict};
 use std::sync::Arc;
 
@@ -154,9 +154,10 @@ impl Resharder<'_, '_, '_> {
     /// Loops, branches, barriers: what enters, is carried and leaves lies as the results do.
     fn data_flow(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
         let wanted = self.all_wanted(view.results());
-        let carries = |count: usize| count == wanted.len();
-        let as_is = |values: &[Value]| vec![None; values.len()];
-        let operand_wanted = if carries(view.operands().len()) { wanted.clone() } else { as_is(view.operands()) };
+        // A branch takes its index, a loop's condition gives its predicate: scalars that are not carried.
+        let scalars = |values: &[Value]| -> Wanted { values.iter().map(|&v| self.replicated(view.body.ty(v))).collect() };
+        let is_branch = matches!(Opcode::of_view(view), Opcode::Case | Opcode::If);
+        let operand_wanted = if is_branch { scalars(view.operands()) } else { wanted.clone() };
         let operands = self.edges(view, "operand", view.operands(), &operand_wanted, b);
         let mut regions = vec![];
         for &region in view.regions() {
@@ -164,10 +165,10 @@ impl Resharder<'_, '_, '_> {
             let (new, args) = open_region(b.body, &types, &b.loc);
             self.define(region, &args, &wanted, b);
             let returned = view.body.region_results(region);
-            let region_wanted = if carries(returned.len()) && !is_condition(view, region) {
-                wanted.clone()
-            } else {
+            let region_wanted = if is_condition(view, region) {
                 returned.iter().map(|&v| self.replicated(view.body.ty(v))).collect()
+            } else {
+                wanted.clone()
             };
             self.ops(region, region_wanted, &mut Builder::at(b.body, new, b.loc.clone()));
             regions.push(new);
@@ -373,7 +374,7 @@ fn region_arg_types(view: &OpView<'_>, region: Region) -> Vec<Type> {
 
 /// The first region of a loop gives a scalar, however many values the loop carries.
 fn is_condition(view: &OpView<'_>, region: Region) -> bool {
-    view.name() == "stablehlo.while" && view.regions()[0] == region
+    Opcode::of_view(view) == Opcode::While && view.regions()[0] == region
 }
 
 /// The layout, with the sums still to be taken of a value that lies like `like`.

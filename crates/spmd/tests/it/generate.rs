@@ -1,0 +1,249 @@
+//! Small random programs, meshes and shardings. Values are small integers, so that sums are exact in any order.
+
+use shardwise_base::{AxisIndex, AxisRef, DType, Literal, Loc, Mesh, Sharding};
+use shardwise_ir::{Attrs, Builder, Func, Module, TensorType, Type, Value};
+use shardwise_ops::dot::DotDims;
+use shardwise_ops::{OPS, Opcode, ReduceKind, make};
+use std::sync::Arc;
+
+/// A chooser: the same seed, the same choices.
+pub struct Chooser(u64);
+
+impl Chooser {
+    pub fn new(seed: u64) -> Chooser {
+        Chooser(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        ((self.0 >> 33) % n as u64) as usize
+    }
+
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    pub fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.below(list.len())]
+    }
+}
+
+pub struct Program {
+    pub module: Module,
+    pub args: Vec<Literal>,
+}
+
+const SIZES: [usize; 8] = [1, 2, 3, 4, 4, 6, 8, 8];
+
+pub fn mesh(c: &mut Chooser) -> Arc<Mesh> {
+    let shapes: [&[(&str, usize)]; 5] =
+        [&[("x", 2), ("y", 2)], &[("x", 4), ("y", 2)], &[("x", 2), ("y", 2), ("z", 2)], &[("x", 3), ("y", 2)], &[("x", 4)]];
+    Arc::new(Mesh::new("mesh", c.pick(&shapes).iter().copied()).unwrap())
+}
+
+/// Any layout: axes and halves of axes, in any order, in any dimension.
+pub fn sharding(c: &mut Chooser, mesh: &Arc<Mesh>, rank: usize) -> Sharding {
+    let mut pieces = vec![];
+    for a in mesh.all_axes() {
+        match a.size(mesh) {
+            4 if c.one_in(3) => pieces.extend([1, 2].map(|pre| AxisRef::sub(mesh, a.axis, pre, 2))),
+            _ => pieces.push(a),
+        }
+    }
+    let mut dims = vec![vec![]; rank];
+    while rank > 0 && !pieces.is_empty() {
+        let piece = pieces.remove(c.below(pieces.len()));
+        if !c.one_in(3) {
+            AxisRef::push_or_merge(&mut dims[c.below(rank)], piece, mesh);
+        }
+    }
+    Sharding::closed(mesh, dims)
+}
+
+fn literal(c: &mut Chooser, shape: &[usize]) -> Literal {
+    let data: Vec<f32> = (0..shape.iter().product()).map(|_| c.below(5) as f32 - 2.0).collect();
+    Literal::new(shape, &data)
+}
+
+/// A program of `length` random ops; some of its values have random shardings.
+pub fn program(seed: u64, length: usize) -> Program {
+    let mut c = Chooser::new(seed);
+    let mesh = mesh(&mut c);
+    let mut func = Func::new("main", Loc::UNKNOWN);
+    let mut args = vec![];
+    let mut b = Builder::new(&mut func.body);
+    let mut values: Vec<Value> = vec![];
+    for _ in 0..1 + c.below(3) {
+        let rank = c.below(4);
+        let shape: Vec<usize> = (0..rank).map(|_| *c.pick(&SIZES)).collect();
+        values.push(b.arg(Type::tensor(DType::F32, shape.clone())));
+        args.push(literal(&mut c, &shape));
+    }
+    for i in 0..length {
+        b.loc = Loc::file("random.py", i as u32 + 1, 1);
+        let v = op(&mut c, &mut b, &values, 2);
+        values.push(v);
+    }
+    let results: Vec<Value> = values.iter().rev().take(2).copied().collect();
+    b.ret(results.iter().copied());
+    let ranks: Vec<usize> = results.iter().map(|&v| func.body.ty(v).shape().len()).collect();
+    func.result_types = results.iter().map(|&v| func.body.ty(v).clone()).collect();
+    func.result_shardings = ranks.iter().map(|&r| (!c.one_in(3)).then(|| sharding(&mut c, &mesh, r))).collect();
+    func.result_attrs = vec![Attrs::new(); results.len()];
+    func.arg_attrs = vec![Attrs::new(); args.len()];
+    for v in (0..func.body.value_count()).map(Value::new) {
+        let rank = func.body.ty(v).shape().len();
+        if !c.one_in(3) {
+            func.body.value_mut(v).sharding = Some(sharding(&mut c, &mesh, rank));
+        }
+    }
+    let mut module = Module::new("random", &OPS);
+    module.meshes.push(mesh);
+    module.funcs.push(func);
+    Program { module, args }
+}
+
+fn ty(b: &Builder<'_>, v: Value) -> TensorType {
+    make::type_of(b, v)
+}
+
+/// A new value from those there are; loops and branches nest `depth` deep.
+fn op(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], depth: usize) -> Value {
+    let x = *c.pick(values);
+    let t = ty(b, x);
+    let dim = if t.rank() > 0 { c.below(t.rank()) } else { 0 };
+    match c.below(if t.rank() > 0 { 16 } else { 4 }) {
+        0 => binary(c, b, values, x),
+        1 => make::unary(b, *c.pick(&[Opcode::Negate, Opcode::Abs, Opcode::Sign]), x),
+        2 => {
+            let size = *c.pick(&SIZES);
+            let shape = [&t.shape[..], &[size]].concat();
+            if shape.len() > 3 { make::unary(b, Opcode::Abs, x) } else { make::broadcast_in_dim(b, x, &shape, &(0..t.rank()).collect::<Vec<_>>()) }
+        }
+        3 if depth > 0 => control(c, b, values, x, depth),
+        3 | 4 => reduce(c, b, x, dim),
+        5 | 6 => dot(c, b, values, x),
+        7 => {
+            let mut permutation: Vec<usize> = (0..t.rank()).collect();
+            permutation.rotate_left(dim);
+            make::transpose(b, x, &permutation)
+        }
+        8 | 9 => reshape(c, b, x),
+        10 => {
+            let limit = 1 + c.below(t.shape[dim]);
+            make::slice_dim(b, x, dim, c.below(limit), limit)
+        }
+        11 => make::reverse(b, x, &[dim]),
+        12 => make::concatenate(b, &[x, x], dim),
+        13 => {
+            let zero = make::float(b, DType::F32, 1.0);
+            let mut low = vec![0; t.rank()];
+            low[dim] = c.below(3) as i64;
+            make::pad(b, x, zero, &low, &vec![0; t.rank()], &vec![0; t.rank()])
+        }
+        14 => {
+            let iota = make::iota(b, t.clone(), dim);
+            let less = make::compare(b, "LT", x, iota);
+            make::select(b, less, x, iota)
+        }
+        _ => dynamic_slice(c, b, x, dim),
+    }
+}
+
+fn binary(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], x: Value) -> Value {
+    let t = ty(b, x);
+    let same: Vec<Value> = values.iter().copied().filter(|&v| ty(b, v) == t).collect();
+    let y = if c.one_in(3) { make::constant(b, literal(c, &t.shape)) } else { *c.pick(&same) };
+    make::binary(b, *c.pick(&[Opcode::Add, Opcode::Subtract, Opcode::Maximum, Opcode::Minimum]), x, y)
+}
+
+fn reduce(c: &mut Chooser, b: &mut Builder<'_>, x: Value, dim: usize) -> Value {
+    if ty(b, x).rank() == 0 {
+        return make::unary(b, Opcode::Negate, x);
+    }
+    let kind = *c.pick(&[ReduceKind::Add, ReduceKind::Max, ReduceKind::Min]);
+    if c.one_in(3) {
+        let init = make::float(b, DType::F32, 3.0);
+        return make::reduce_from(b, kind, x, init, &[dim]);
+    }
+    make::reduce(b, kind, x, &[dim])
+}
+
+/// With what fits, else with itself.
+fn dot(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], x: Value) -> Value {
+    let t = ty(b, x);
+    // Products of products grow: keep the numbers small.
+    let (low, high) = (make::float(b, DType::F32, -2.0), make::float(b, DType::F32, 2.0));
+    let fits: Vec<(Value, usize, usize)> = values
+        .iter()
+        .flat_map(|&y| (0..t.rank()).flat_map(move |i| (0..3).map(move |j| (y, i, j))))
+        .filter(|&(y, i, j)| ty(b, y).shape.get(j) == Some(&t.shape[i]) && t.rank() + ty(b, y).rank() <= 5)
+        .collect();
+    let x = make::clamp(b, low, x, high);
+    let (y, i, j) = if fits.is_empty() { (x, 0, 0) } else { *c.pick(&fits) };
+    let y = make::clamp(b, low, y, high);
+    let dims = DotDims { lhs_batch: vec![], rhs_batch: vec![], lhs_contract: vec![i], rhs_contract: vec![j] };
+    make::dot_general(b, x, y, &dims, DType::F32)
+}
+
+/// Splits or merges dimensions.
+fn reshape(c: &mut Chooser, b: &mut Builder<'_>, x: Value) -> Value {
+    let t = ty(b, x);
+    let n = t.size();
+    let divisors: Vec<usize> = (1..=n).filter(|d| n.is_multiple_of(*d)).collect();
+    let d = *c.pick(&divisors);
+    match c.below(3) {
+        0 => make::reshape(b, x, &[n]),
+        1 => make::reshape(b, x, &[d, n / d]),
+        _ => make::reshape(b, x, &[&t.shape[..], &[1]].concat()),
+    }
+}
+
+fn dynamic_slice(c: &mut Chooser, b: &mut Builder<'_>, x: Value, dim: usize) -> Value {
+    let t = ty(b, x);
+    let starts: Vec<Value> = (0..t.rank()).map(|d| make::number(b, DType::I32, if d == dim { c.below(3) as i64 } else { 0 })).collect();
+    let mut sizes = t.shape.clone();
+    sizes[dim] = 1 + c.below(t.shape[dim]);
+    make::dynamic_slice(b, x, &starts, &sizes)
+}
+
+/// A loop that runs a few times, or a branch.
+fn control(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], x: Value, depth: usize) -> Value {
+    let t = ty(b, x);
+    let turn = |c: &mut Chooser, b: &mut Builder<'_>, carried: Value| {
+        let inner = [values, &[carried]].concat();
+        let y = op(c, b, &inner, depth - 1);
+        if ty(b, y) == ty(b, carried) { make::maximum(b, carried, y) } else { make::negate(b, carried) }
+    };
+    if c.one_in(2) {
+        let index = make::number(b, DType::I32, c.below(3) as i64);
+        let branches = (0..2).map(|_| b.region(&[], |b, _| {
+            let y = turn(c, b, x);
+            b.op(Opcode::RegionReturn, [y], Attrs::new(), []);
+        })).collect();
+        return shardwise_ops::make_collective::case(b, index, branches)[0];
+    }
+    let scalar = Type::tensor(DType::I32, vec![]);
+    let types = [scalar, t.into()];
+    let start = make::number(b, DType::I32, 0);
+    let turns = c.below(4) as i64;
+    let cond = b.region(&types, |b, args| {
+        let limit = make::number(b, DType::I32, turns);
+        let more = make::compare(b, "LT", args[0], limit);
+        b.op(Opcode::RegionReturn, [more], Attrs::new(), []);
+    });
+    let body = b.region(&types, |b, args| {
+        let one = make::number(b, DType::I32, 1);
+        let next = make::add(b, args[0], one);
+        let y = turn(c, b, args[1]);
+        b.op(Opcode::RegionReturn, [next, y], Attrs::new(), []);
+    });
+    shardwise_ops::make_collective::while_loop(b, &[start, x], cond, body)[1]
+}
+
+/// The first axis of a mesh, for tests that need just one.
+pub fn first_axis() -> AxisRef {
+    AxisRef::full(AxisIndex::new(0))
+}

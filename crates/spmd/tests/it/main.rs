@@ -1,0 +1,4 @@
+//! Integration tests of the partitioner.
+
+mod generate;
+mod random_programs;

@@ -1,0 +1,62 @@
+//! Partitioned programs compute what the whole ones do, bit for bit, at every stage.
+
+use crate::generate::{Program, program};
+use shardwise_base::Literal;
+use shardwise_engine::{Argument, Engine, Limits};
+use shardwise_interp::{InterpEngine, run, run_by_shards};
+use shardwise_ir::Module;
+use shardwise_spmd::{Options, partition, run_until};
+
+fn by_shards(program: &Program, stage: &str) -> Vec<Literal> {
+    let module = run_until(stage, &program.module, &mut Options::default()).unwrap_or_else(|e| panic!("{stage}: {e}"));
+    run_by_shards(&module, &program.args, Limits::default()).unwrap_or_else(|e| panic!("{stage}: {e}"))
+}
+
+fn per_device(module: &Module, args: &[Literal]) -> Vec<Literal> {
+    let engine = InterpEngine;
+    let partitioned = partition(module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let executable = engine.compile(&partitioned.module, Limits::default()).unwrap_or_else(|e| panic!("{e}"));
+    let put = |(arg, ty)| Argument::Lent(engine.put(arg, ty).unwrap());
+    let args = args.iter().zip(&partitioned.signature.inputs).map(put).collect();
+    let results = executable.execute(args).unwrap_or_else(|e| panic!("{e}"));
+    results.iter().map(|r| r.to_literal()).collect()
+}
+
+/// -0 and 0 are one number: which of the two a sum gives depends on its order.
+fn numbers(literals: &[Literal]) -> Vec<Vec<f64>> {
+    literals.iter().map(|l| (0..l.size()).map(|i| l.get_f64(i) + 0.0).collect()).collect()
+}
+
+fn check(seed: u64, length: usize) {
+    let program = program(seed, length);
+    let whole = numbers(&run(&program.module, &program.args, Limits::default()).unwrap_or_else(|e| panic!("{e}")));
+    for stage in ["reshard", "collectives"] {
+        assert_eq!(numbers(&by_shards(&program, stage)), whole, "seed {seed}, length {length}: after {stage}");
+    }
+    assert_eq!(numbers(&per_device(&program.module, &program.args)), whole, "seed {seed}, length {length}: localized");
+}
+
+/// Runs the seed, and says which it was.
+fn check_all(seeds: std::ops::Range<u64>, length: usize) {
+    for seed in seeds {
+        if let Err(panic) = std::panic::catch_unwind(|| check(seed, length)) {
+            eprintln!("failed: seed {seed}, length {length}");
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+#[test]
+fn one_op() {
+    check_all(0..600, 1);
+}
+
+#[test]
+fn three_ops() {
+    check_all(1000..1300, 3);
+}
+
+#[test]
+fn ten_ops() {
+    check_all(2000..2100, 10);
+}
