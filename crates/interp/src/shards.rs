@@ -104,10 +104,12 @@ impl<'m> Machine<'m> {
         results
     }
 
-    /// Sets of devices that share one view of global values: those with equal coordinates along the manual axes.
-    fn views(&self, frame: &Frame) -> Vec<Vec<usize>> {
+    /// Sets of devices that share one view of global values: those with equal coordinates along the manual axes, and
+    /// along those over which the values are sums still to be taken.
+    fn views(&self, frame: &Frame, unreduced: &[AxisRef]) -> Vec<Vec<usize>> {
         let mesh = frame.mesh.as_ref().expect("by shards there is a mesh");
-        let free: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, &self.manual)).collect();
+        let apart = [&self.manual[..], unreduced].concat();
+        let free: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, &apart)).collect();
         groups_over(&free, frame)
     }
 
@@ -117,7 +119,8 @@ impl<'m> Machine<'m> {
             return Ok(value.clone());
         }
         let mut out = vec![None; frame.process_count];
-        for devices in self.views(frame) {
+        let unreduced = view.result_sharding(0).map_or(vec![], |s| s.unreduced.clone());
+        for devices in self.views(frame, &unreduced) {
             let whole = self.whole(value, &devices, view, 0, frame)?;
             for p in devices {
                 out[p] = Some(Datum::Tensor(part(&whole, view.result_sharding(0), frame, p)));
@@ -147,6 +150,7 @@ impl<'m> Machine<'m> {
                 let axes: Vec<AxisRef> = dims.iter().flatten().copied().collect();
                 sum(&value, &axes, reduce, frame)
             }
+            Some(ShardyCollective::ReplicatedToUnreduced { axes }) => on_first(&value, &axes, frame),
             _ => value,
         };
         self.relayout(&combined, frame, view).map(|v| vec![v])
@@ -156,7 +160,9 @@ impl<'m> Machine<'m> {
         let operands = env.all(view.operands());
         let mut results: Vec<PerProcess> = vec![vec![None; frame.process_count]; view.results().len()];
         let partial = Partial::of(view);
-        for devices in self.views(frame) {
+        let sums =
+            (0..operands.len()).filter_map(|i| view.operand_sharding(i)).flat_map(|s| s.unreduced.iter().copied());
+        for devices in self.views(frame, &sums.collect::<Vec<_>>()) {
             let whole = (0..operands.len())
                 .map(|i| self.whole(&operands[i], &devices, view, i, frame))
                 .collect::<Result<Vec<_>, _>>()?;
@@ -189,7 +195,9 @@ impl<'m> Machine<'m> {
         let sliced: Vec<PerProcess> = (0..whole.len())
             .map(|i| {
                 let own = match partial.kind {
-                    Some(kind) if counts_once(view, i) && partial.index(frame, p) != 0 => kind.identity(whole[i].dtype()),
+                    Some(kind) if counts_once(view, i) && partial.index(frame, p) != 0 => {
+                        kind.identity(whole[i].dtype())
+                    }
                     _ => partial.slice(&whole[i], view.operand_sharding(i), i, &frame.coordinates(p)),
                 };
                 let mut value = vec![None; frame.process_count];
@@ -275,6 +283,15 @@ fn neutral(kind: ReduceKind, value: &Literal) -> Literal {
         ReduceKind::Add => Literal::zeros(value.dtype(), value.shape()),
         _ => value.clone(),
     }
+}
+
+/// The value on the first device along `axes`, zero on the others.
+fn on_first(value: &PerProcess, axes: &[AxisRef], frame: &Frame) -> PerProcess {
+    let mesh = frame.mesh.as_ref().expect("by shards there is a mesh");
+    let is_first = |p: usize| AxisRef::index_in(mesh, axes, &frame.coordinates(p)) == 0;
+    let zero = |d: &Datum| Datum::Tensor(Literal::zeros(d.tensor().dtype(), d.tensor().shape()));
+    let own = |(p, d): (usize, &Option<Datum>)| d.as_ref().map(|d| if is_first(p) { d.clone() } else { zero(d) });
+    value.iter().enumerate().map(own).collect()
 }
 
 /// Each device's value combined with those of its group.

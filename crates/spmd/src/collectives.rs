@@ -6,7 +6,7 @@
 use crate::plan::{self, Step, StepKind};
 use crate::rewrite::{Rewrite, map_main, rewrite_func};
 use crate::sdy;
-use shardwise_base::{AxisRef, Diagnostics, Reason, ReasonCause, Sharding};
+use shardwise_base::{AxisRef, Diagnostics, Mesh, Reason, ReasonCause, Sharding};
 use shardwise_ir::{Body, Builder, Cloner, Module, OpView, Region, Uses, Value};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, ReduceKind};
@@ -154,18 +154,37 @@ impl Scatter {
         let own = sum.data().reason.clone().unwrap_or_else(|| reader.clone());
         let reason = Arc::new(together(&own, reader));
         let unreduced = AxisRef::union(&from.mesh, self.summed.iter().chain(&from.unreduced).copied());
-        let scattered = Sharding { unreduced: unreduced.clone(), ..self.after(from) };
+        let scattered = Sharding { unreduced, ..self.after(from) };
         let mut value = sdy::reduce_scatter(v, &self.axes, self.kind, &scattered, &reason, b);
-        if self.sliced.iter().any(|list| !list.is_empty()) {
-            let kind = StepKind::AllSlice { axes: self.sliced.clone() };
-            let step = Step { kind, to: self.to.clone(), bytes_received: 0 };
-            value = sdy::step(value, &step, reader, b);
+        if !self.sums_what_it_slices(&from.mesh) {
+            // Less is left to sum once it is sliced.
+            value = self.slice(value, reader, b);
+            return self.sum(value, &own, b);
         }
-        if !self.summed.is_empty() {
-            let to = Sharding { unreduced: from.unreduced.clone(), ..self.to.clone() };
-            value = sdy::all_reduce(value, &self.summed, self.kind, &to, &own, b);
+        value = self.sum(value, &own, b);
+        self.slice(value, reader, b)
+    }
+
+    /// Whether an axis that is summed over beside the scatter splits the value afterwards.
+    fn sums_what_it_slices(&self, mesh: &Mesh) -> bool {
+        self.sliced.iter().flatten().any(|a| self.summed.iter().any(|s| s.overlaps(*a, mesh)))
+    }
+
+    fn slice(&self, v: Value, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
+        if self.sliced.iter().all(Vec::is_empty) {
+            return v;
         }
-        value
+        let kind = StepKind::AllSlice { axes: self.sliced.clone() };
+        sdy::step(v, &Step { kind, to: self.to.clone(), bytes_received: 0 }, reason, b)
+    }
+
+    fn sum(&self, v: Value, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
+        if self.summed.is_empty() {
+            return v;
+        }
+        let now = b.body.sharding(v).expect("made just now").clone();
+        let unreduced = now.unreduced.iter().flat_map(|a| a.minus(&now.mesh, &self.summed)).collect();
+        sdy::all_reduce(v, &self.summed, self.kind, &Sharding { unreduced, ..now }, reason, b)
     }
 }
 

@@ -87,7 +87,7 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
         types.iter().filter_map(|&v| view.body.ty(v).as_tensor()).map(TensorType::bytes).sum()
     };
     let (taken, given) = (bytes(view.operands()), bytes(view.results()));
-    let share = |bytes: u64| if n == 0 { 0 } else { bytes - bytes / n };
+    let share = |bytes: u64| bytes - bytes.checked_div(n).unwrap_or(bytes);
     let (bytes_received, bytes_total) = match &collective.kind {
         CollectiveKind::AllReduce { .. } => (2 * share(taken), 2 * share(taken) * devices),
         CollectiveKind::AllGather { .. } => (share(given), share(given) * devices),

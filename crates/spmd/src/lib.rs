@@ -9,7 +9,9 @@
 
 pub mod cleanup;
 pub mod collectives;
+pub mod dense;
 pub mod explain;
+pub mod hlo;
 mod imported;
 pub mod localize;
 pub mod loops;

@@ -155,7 +155,8 @@ impl Resharder<'_, '_, '_> {
     fn data_flow(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
         let wanted = self.all_wanted(view.results());
         // A branch takes its index, a loop's condition gives its predicate: scalars that are not carried.
-        let scalars = |values: &[Value]| -> Wanted { values.iter().map(|&v| self.replicated(view.body.ty(v))).collect() };
+        let scalars =
+            |values: &[Value]| -> Wanted { values.iter().map(|&v| self.replicated(view.body.ty(v))).collect() };
         let is_branch = matches!(Opcode::of_view(view), Opcode::Case | Opcode::If);
         let operand_wanted = if is_branch { scalars(view.operands()) } else { wanted.clone() };
         let operands = self.edges(view, "operand", view.operands(), &operand_wanted, b);
@@ -418,7 +419,7 @@ fn alternative(task: &Task, decided: &Assignment) -> Option<Alternative> {
 }
 
 /// The verdict that an operand lost.
-fn lost<'a>(decided: &'a Assignment, index: usize) -> Option<&'a Verdict> {
+fn lost(decided: &Assignment, index: usize) -> Option<&Verdict> {
     decided.verdicts.iter().find(|v| v.lost.contains(&index))
 }
 

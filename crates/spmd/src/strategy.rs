@@ -77,11 +77,14 @@ impl<'a> Task<'a> {
     fn restrict(&mut self, view: &OpView<'_>, facts: &dyn Facts) {
         let can_reduce = matches!(facts.combine(view), Combine::With(_));
         // Random bits depend on their position in the whole, padding included.
-        let needs_even = Opcode::of_view(view).name() == "stablehlo.rng_bit_generator";
+        let needs_even = Opcode::of_view(view) == Opcode::RngBitGenerator;
+        // A reshape makes no part of its result out of nothing.
+        let needs_all = Opcode::of_view(view) == Opcode::Reshape;
         for factor in self.rule.all_factors() {
             let is_reduction = self.rule.kind(factor) == FactorKind::Reduction;
             let fits = !is_reduction || can_reduce && self.can_pad(view, facts, factor);
-            if !fits || !self.is_same_size_everywhere(factor) || needs_even && self.is_uneven(factor) {
+            let fits = fits && self.is_same_size_everywhere(factor) && !(needs_even && self.is_uneven(factor));
+            if !fits || needs_all && !self.rule.mappings().all(|m| m.contains(factor)) {
                 self.rule.factors[factor.index()].kind = FactorKind::NeedReplication;
             }
         }

@@ -38,8 +38,13 @@ pub struct Program {
 const SIZES: [usize; 8] = [1, 2, 3, 4, 4, 6, 8, 8];
 
 pub fn mesh(c: &mut Chooser) -> Arc<Mesh> {
-    let shapes: [&[(&str, usize)]; 5] =
-        [&[("x", 2), ("y", 2)], &[("x", 4), ("y", 2)], &[("x", 2), ("y", 2), ("z", 2)], &[("x", 3), ("y", 2)], &[("x", 4)]];
+    let shapes: [&[(&str, usize)]; 5] = [
+        &[("x", 2), ("y", 2)],
+        &[("x", 4), ("y", 2)],
+        &[("x", 2), ("y", 2), ("z", 2)],
+        &[("x", 3), ("y", 2)],
+        &[("x", 4)],
+    ];
     Arc::new(Mesh::new("mesh", c.pick(&shapes).iter().copied()).unwrap())
 }
 
@@ -120,7 +125,11 @@ fn op(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], depth: usize) -> V
         2 => {
             let size = *c.pick(&SIZES);
             let shape = [&t.shape[..], &[size]].concat();
-            if shape.len() > 3 { make::unary(b, Opcode::Abs, x) } else { make::broadcast_in_dim(b, x, &shape, &(0..t.rank()).collect::<Vec<_>>()) }
+            if shape.len() > 3 {
+                make::unary(b, Opcode::Abs, x)
+            } else {
+                make::broadcast_in_dim(b, x, &shape, &(0..t.rank()).collect::<Vec<_>>())
+            }
         }
         3 if depth > 0 => control(c, b, values, x, depth),
         3 | 4 => reduce(c, b, x, dim),
@@ -203,7 +212,8 @@ fn reshape(c: &mut Chooser, b: &mut Builder<'_>, x: Value) -> Value {
 
 fn dynamic_slice(c: &mut Chooser, b: &mut Builder<'_>, x: Value, dim: usize) -> Value {
     let t = ty(b, x);
-    let starts: Vec<Value> = (0..t.rank()).map(|d| make::number(b, DType::I32, if d == dim { c.below(3) as i64 } else { 0 })).collect();
+    let starts: Vec<Value> =
+        (0..t.rank()).map(|d| make::number(b, DType::I32, if d == dim { c.below(3) as i64 } else { 0 })).collect();
     let mut sizes = t.shape.clone();
     sizes[dim] = 1 + c.below(t.shape[dim]);
     make::dynamic_slice(b, x, &starts, &sizes)
@@ -219,10 +229,14 @@ fn control(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], x: Value, dep
     };
     if c.one_in(2) {
         let index = make::number(b, DType::I32, c.below(3) as i64);
-        let branches = (0..2).map(|_| b.region(&[], |b, _| {
-            let y = turn(c, b, x);
-            b.op(Opcode::RegionReturn, [y], Attrs::new(), []);
-        })).collect();
+        let branches = (0..2)
+            .map(|_| {
+                b.region(&[], |b, _| {
+                    let y = turn(c, b, x);
+                    b.op(Opcode::RegionReturn, [y], Attrs::new(), []);
+                })
+            })
+            .collect();
         return shardwise_ops::make_collective::case(b, index, branches)[0];
     }
     let scalar = Type::tensor(DType::I32, vec![]);
@@ -246,4 +260,23 @@ fn control(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], x: Value, dep
 /// The first axis of a mesh, for tests that need just one.
 pub fn first_axis() -> AxisRef {
     AxisRef::full(AxisIndex::new(0))
+}
+
+/// A rough picture of a module, for failures.
+pub fn sketch(module: &Module) -> String {
+    let func = module.main().unwrap();
+    let show = |v: &Value| {
+        let s = func.body.sharding(*v).map(|s| s.to_string()).unwrap_or_default();
+        format!("{v:?}: {} {s}", func.body.ty(*v))
+    };
+    let list = |vs: &[Value]| vs.iter().map(show).collect::<Vec<_>>().join(", ");
+    let mut out = format!("args {}\n", list(func.body.args()));
+    for op in func.body.walk() {
+        let view = module.view(&func.body, op);
+        out += &format!("  {} = {} {:?}\n", list(view.results()), view.name(), view.operands());
+    }
+    out + &format!(
+        "results {:?}\n",
+        func.result_shardings.iter().map(|s| s.as_ref().map(|s| s.to_string())).collect::<Vec<_>>()
+    )
 }

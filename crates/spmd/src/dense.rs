@@ -1,0 +1,125 @@
+//! A localized program in terms that other StableHLO tools know: devices by number.
+//!
+//! Axes become dense groups and pairs of device ids with channels, `shardwise.axis_index` becomes arithmetic on
+//! `partition_id`, and what only we read (meshes, shardings, `shardwise.*`) goes. The result grows with the number of
+//! devices, so this is for printing, never a stage of the pipeline.
+
+use crate::rewrite::{Rewrite, map_main, rewrite_func};
+use shardwise_base::{AxisRef, DType, Diagnostics, Literal, Mesh};
+use shardwise_ir::{Attr, Attrs, Builder, Cloner, Func, Module, OpView, Type, Value};
+use shardwise_ops::collective::{
+    AxisPermutation, CollectiveKind, CollectiveView, Groups, PERMUTE_AXES, groups_attr, groups_of_axes, pairs_attr,
+    pairs_of_permutation,
+};
+use shardwise_ops::{Opcode, make};
+
+/// The module with devices by number.
+pub fn dense(module: &Module) -> Result<Module, Diagnostics> {
+    let devices = module.main_mesh().map_or(1, |mesh| mesh.size());
+    let mut out = map_main(module, |func| {
+        let mut func = rewrite_func(module, func, &mut Dense { next_channel: 1 });
+        strip(&mut func);
+        Ok(func)
+    })?;
+    out.meshes.clear();
+    let count = |n: usize| Attr::Int { value: n as i64, dtype: Some(DType::I32) };
+    out.attrs.set("mhlo.num_partitions", count(devices));
+    out.attrs.set("mhlo.num_replicas", count(1));
+    Ok(out)
+}
+
+/// Removes what only we read.
+fn strip(func: &mut Func) {
+    for v in (0..func.body.value_count()).map(Value::new) {
+        let data = func.body.value_mut(v);
+        (data.sharding, data.varying) = (None, None);
+    }
+    func.result_shardings.iter_mut().for_each(|s| *s = None);
+    for attrs in func.arg_attrs.iter_mut().chain(&mut func.result_attrs) {
+        let own: Vec<String> =
+            attrs.iter().map(|(name, _)| name.to_string()).filter(|n| n.starts_with("shardwise.")).collect();
+        own.iter().for_each(|name| _ = attrs.remove(name));
+    }
+}
+
+struct Dense {
+    next_channel: i64,
+}
+
+impl<'s> Rewrite<'s> for Dense {
+    fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool {
+        if Opcode::of_view(view) == Opcode::AxisIndex {
+            let (mesh, axes) = view.attr("axes").and_then(Attr::as_axes).expect("verified");
+            let index = axis_index(mesh, axes, b);
+            cloner.set(view.result(0), index);
+            return true;
+        }
+        let Some(attrs) = CollectiveView::of(view).and_then(|c| self.attrs(view, &c)) else { return false };
+        let op = cloner.op(view.op, b);
+        b.body.op_mut(op).attrs = attrs;
+        true
+    }
+}
+
+impl Dense {
+    /// The collective's attributes with device ids; `None` if they are there already.
+    fn attrs(&mut self, view: &OpView<'_>, collective: &CollectiveView) -> Option<Attrs> {
+        let Groups::Axes { mesh, axes } = &collective.groups else { return None };
+        let mut attrs = view.attrs().clone();
+        if let CollectiveKind::CollectivePermute { pairs } = &collective.kind {
+            let permutation = AxisPermutation { axes: axes.clone(), pairs: pairs.clone() };
+            attrs.set("source_target_pairs", pairs_attr(&pairs_of_permutation(mesh, &permutation)));
+            attrs.remove(PERMUTE_AXES);
+        } else {
+            attrs.set("replica_groups", groups_attr(&groups_of_axes(mesh, axes)));
+        }
+        attrs.set("channel_handle", self.channel());
+        if matches!(Opcode::of_view(view), Opcode::AllGather | Opcode::AllReduce | Opcode::ReduceScatter) {
+            attrs.set("use_global_device_ids", Attr::Unit);
+        }
+        Some(attrs)
+    }
+
+    /// A channel of its own for each collective, between devices.
+    fn channel(&mut self) -> Attr {
+        let fields = Attrs::new().with("handle", Attr::int(self.next_channel)).with("type", Attr::int(1));
+        self.next_channel += 1;
+        Attr::Record { name: "stablehlo.channel_handle".into(), fields }
+    }
+}
+
+/// The position along `axes` of the device whose number `partition_id` gives, as an i32.
+fn axis_index(mesh: &Mesh, axes: &[AxisRef], b: &mut Builder<'_>) -> Value {
+    let id = b.value(Opcode::PartitionId, [], Attrs::new(), Type::tensor(DType::U32, vec![]));
+    let index = if mesh.device_ids.is_some() { looked_up(mesh, axes, id, b) } else { computed(mesh, axes, id, b) };
+    make::convert(b, index, DType::I32)
+}
+
+/// `id / stride % size` for each axis, major to minor.
+fn computed(mesh: &Mesh, axes: &[AxisRef], id: Value, b: &mut Builder<'_>) -> Value {
+    let mut index = make::number(b, DType::U32, 0);
+    for &axis in axes {
+        let minor_axes: usize = mesh.axes[axis.axis.index() + 1..].iter().map(|a| a.size).product();
+        let stride = minor_axes * (mesh.axis_size(axis.axis) / axis.next_pre_size(mesh));
+        let [stride, size] = [stride, axis.size(mesh)].map(|n| make::number(b, DType::U32, n as i64));
+        let quotient = make::binary(b, Opcode::Divide, id, stride);
+        let own = make::binary(b, Opcode::Remainder, quotient, size);
+        let scaled = make::multiply(b, index, size);
+        index = make::add(b, scaled, own);
+    }
+    index
+}
+
+/// From a table by device id: the devices of the mesh stand in an order of their own.
+fn looked_up(mesh: &Mesh, axes: &[AxisRef], id: Value, b: &mut Builder<'_>) -> Value {
+    let mut table = vec![0u32; mesh.size()];
+    for position in 0..mesh.size() {
+        let index = AxisRef::index_in(mesh, axes, &mesh.coordinates(position));
+        if let Some(slot) = table.get_mut(mesh.device(position)) {
+            *slot = index as u32;
+        }
+    }
+    let table = make::constant(b, Literal::new(vec![mesh.size()], &table));
+    let row = make::dynamic_slice(b, table, &[id], &[1]);
+    make::reshape(b, row, &[])
+}

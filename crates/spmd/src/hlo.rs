@@ -1,0 +1,294 @@
+//! The program of one device as HLO text, short enough to read:
+//!
+//! ```text
+//! HloModule jit_f, num_partitions=8
+//!
+//! ENTRY main {
+//!   %param.0 = bf16[2,1024]{1,0} parameter(0)
+//!   %multiply.2 = bf16[2,1024]{1,0} multiply(%param.0, %param.0)
+//!   %dot.3 = bf16[2,8192]{1,0} dot(%multiply.2, %param.1), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+//!   ROOT %all-reduce.4 = bf16[2,8192]{1,0} all-reduce(%dot.3), axes={Y}, to_apply=add
+//! }
+//! ```
+//!
+//! It is for people: groups are axes, regions of loops are computations of their own, layouts are row-major.
+
+use shardwise_base::{AxisRef, DType, Literal, Mesh};
+use shardwise_ir::{Attr, Func, Module, Op, OpView, Region, Type, Value};
+use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
+use shardwise_ops::dot::DotDims;
+use shardwise_ops::{Opcode, ReduceKind};
+use std::fmt::Write;
+
+/// The module as HLO text.
+pub fn print(module: &Module) -> String {
+    let devices = module.main_mesh().map_or(1, |mesh| mesh.size());
+    let mut out = format!("HloModule {}, num_partitions={devices}\n", module.name);
+    if let Some(func) = module.main() {
+        let mut printer = Printer {
+            module,
+            func,
+            names: vec![String::new(); func.body.value_count()],
+            count: 0,
+            done: String::new(),
+        };
+        let entry = printer.computation(func.body.entry(), &format!("ENTRY {}", func.name));
+        out += &printer.done;
+        out += &entry;
+    }
+    out
+}
+
+struct Printer<'a> {
+    module: &'a Module,
+    func: &'a Func,
+    /// Of each value.
+    names: Vec<String>,
+    count: usize,
+    /// Computations of regions, which stand before those that call them.
+    done: String,
+}
+
+impl Printer<'_> {
+    fn computation(&mut self, region: Region, head: &str) -> String {
+        let body = &self.func.body;
+        let mut text = String::new();
+        for (i, &arg) in body[region].args.iter().enumerate() {
+            let name = self.define(arg, "param");
+            writeln!(text, "  {name} = {} parameter({i})", ty(body.ty(arg))).expect("writing to a string");
+        }
+        let (&last, ops) = body[region].ops.split_last().expect("a region ends in a terminator");
+        let results = body[last].operands.to_vec();
+        let root = (results.len() == 1).then(|| body.def_op(results[0])).flatten();
+        for &op in ops {
+            let mark = if root == Some(op) && body[op].results.len() == 1 { "ROOT " } else { "" };
+            let line = self.op(op);
+            writeln!(text, "  {mark}{line}").expect("writing to a string");
+        }
+        if root.is_none_or(|op| body[op].results.len() != 1 || !ops.contains(&op)) {
+            let types: Vec<String> = results.iter().map(|&v| ty(body.ty(v))).collect();
+            writeln!(text, "  ROOT %tuple = ({}) tuple({})", types.join(", "), self.list(&results))
+                .expect("writing to a string");
+        }
+        format!("\n{head} {{\n{text}}}\n")
+    }
+
+    fn define(&mut self, v: Value, stem: &str) -> String {
+        let name = format!("%{stem}.{}", self.count);
+        self.count += 1;
+        self.names[v.index()].clone_from(&name);
+        name
+    }
+
+    fn list(&self, values: &[Value]) -> String {
+        let names: Vec<&str> = values.iter().map(|v| &*self.names[v.index()]).collect();
+        names.join(", ")
+    }
+
+    fn op(&mut self, op: Op) -> String {
+        let view = self.module.view(&self.func.body, op);
+        let kind = kind(&view);
+        let regions = self.regions(&view);
+        let operands = match constant(&view) {
+            Some(value) => value,
+            None => self.list(view.operands()),
+        };
+        let types: Vec<String> = view.results().iter().map(|&v| ty(view.body.ty(v))).collect();
+        let (name, types) = match view.results() {
+            [one] => (self.define(*one, &kind), types.concat()),
+            many => (self.define_tuple(many, &kind), format!("({})", types.join(", "))),
+        };
+        let attrs = attributes(&view);
+        let tail: Vec<String> = attrs.into_iter().chain(regions).collect();
+        let comma = if tail.is_empty() { "" } else { ", " };
+        format!("{name} = {types} {kind}({operands}){comma}{}", tail.join(", "))
+    }
+
+    /// One name for the op, and `name#i` for its results.
+    fn define_tuple(&mut self, results: &[Value], stem: &str) -> String {
+        let name = format!("%{stem}.{}", self.count);
+        self.count += 1;
+        for (i, v) in results.iter().enumerate() {
+            self.names[v.index()] = format!("{name}#{i}");
+        }
+        name
+    }
+
+    /// Regions as attributes: `to_apply=add`, or computations printed before.
+    fn regions(&mut self, view: &OpView<'_>) -> Vec<String> {
+        let labels: &[&str] = match Opcode::of_view(view) {
+            Opcode::While => &["condition", "body"],
+            Opcode::Case | Opcode::If => &["branch"],
+            _ => &["to_apply"],
+        };
+        let mut attrs = vec![];
+        for (i, &region) in view.regions().iter().enumerate() {
+            let label = labels[i.min(labels.len() - 1)];
+            let name = match reducer(view, region) {
+                Some(kind) => reducer_name(kind).to_string(),
+                None => self.region(region, label),
+            };
+            attrs.push(format!("{label}={name}"));
+        }
+        attrs
+    }
+
+    fn region(&mut self, region: Region, label: &str) -> String {
+        let name = format!("%{label}.{}", self.count);
+        self.count += 1;
+        let text = self.computation(region, &name);
+        self.done += &text;
+        name
+    }
+}
+
+/// `all-reduce`; HLO's names have dashes.
+fn kind(view: &OpView<'_>) -> String {
+    match view.name() {
+        "stablehlo.dot_general" => "dot".into(),
+        "stablehlo.broadcast_in_dim" => "broadcast".into(),
+        "stablehlo.optimization_barrier" => "opt-barrier".into(),
+        "stablehlo.case" | "stablehlo.if" => "conditional".into(),
+        name => crate::reason::short(name).replace('_', "-"),
+    }
+}
+
+/// `bf16[2,8192]{1,0}`.
+fn ty(ty: &Type) -> String {
+    match ty.as_tensor() {
+        Some(t) => {
+            let minor_to_major: Vec<String> = (0..t.rank()).rev().map(|d| d.to_string()).collect();
+            let name = if t.dtype == DType::I1 { "pred" } else { hlo_dtype(t.dtype) };
+            let dims: Vec<String> = t.shape.iter().map(ToString::to_string).collect();
+            format!("{name}[{}]{{{}}}", dims.join(","), minor_to_major.join(","))
+        }
+        None => ty.to_string(),
+    }
+}
+
+/// HLO's signed integers are `s32`.
+fn hlo_dtype(dtype: DType) -> &'static str {
+    match dtype {
+        DType::I8 => "s8",
+        DType::I16 => "s16",
+        DType::I32 => "s32",
+        DType::I64 => "s64",
+        other => other.short(),
+    }
+}
+
+fn constant(view: &OpView<'_>) -> Option<String> {
+    let value = view.attr("value").filter(|_| Opcode::of_view(view) == Opcode::Constant)?.as_dense()?;
+    Some(element(value).unwrap_or_else(|| "{...}".into()))
+}
+
+/// The one element of a scalar or of a splat.
+fn element(value: &Literal) -> Option<String> {
+    let is_one = value.size() > 0 && value.is_uniform();
+    is_one.then(|| {
+        if value.dtype().is_bool() { (value.get_i128(0) != 0).to_string() } else { value.get_f64(0).to_string() }
+    })
+}
+
+fn reducer(view: &OpView<'_>, region: Region) -> Option<ReduceKind> {
+    shardwise_ops::reducer::reduce_kind(view.module, view.body, region)
+}
+
+fn reducer_name(kind: ReduceKind) -> &'static str {
+    crate::reason::short(kind.op_name())
+}
+
+/// What a reader of the program wants to know of an op beside its types.
+fn attributes(view: &OpView<'_>) -> Vec<String> {
+    if let Some(collective) = CollectiveView::of(view) {
+        return collective_attributes(&collective);
+    }
+    if let Some(dims) = DotDims::of(view) {
+        return dot_attributes(&dims);
+    }
+    let named = [
+        ("dimensions", "dimensions"),
+        ("broadcast_dimensions", "dimensions"),
+        ("permutation", "dimensions"),
+        ("iota_dimension", "iota_dimension"),
+        ("dimension", "dimensions"),
+        ("slice_sizes", "dynamic_slice_sizes"),
+        ("comparison_direction", "direction"),
+        ("call_target_name", "custom_call_target"),
+    ];
+    let show = |(from, to): &(&str, &str)| Some(format!("{to}={}", attribute(view.attr(from)?)?));
+    let mut attrs: Vec<String> = named.iter().filter_map(show).collect();
+    attrs.extend(slice_bounds(view));
+    attrs.extend(axis_list(view));
+    attrs
+}
+
+fn attribute(attr: &Attr) -> Option<String> {
+    match attr {
+        Attr::Str(s) => Some(format!("\"{s}\"")),
+        Attr::Enum { value, .. } => Some(value.to_string()),
+        _ => attr.to_ints().or_else(|| Some(vec![attr.as_int()?])).map(|list| braces(&list)),
+    }
+}
+
+fn braces(list: &[impl ToString]) -> String {
+    let items: Vec<String> = list.iter().map(ToString::to_string).collect();
+    format!("{{{}}}", items.join(","))
+}
+
+/// `slice={[0:2], [1:9:2]}`.
+fn slice_bounds(view: &OpView<'_>) -> Option<String> {
+    if Opcode::of_view(view) != Opcode::Slice {
+        return None;
+    }
+    let [start, limit, stride] = ["start_indices", "limit_indices", "strides"].map(|name| view.sizes(name));
+    let bound = |d: usize| match stride[d] {
+        1 => format!("[{}:{}]", start[d], limit[d]),
+        by => format!("[{}:{}:{by}]", start[d], limit[d]),
+    };
+    let bounds: Vec<String> = (0..start.len()).map(bound).collect();
+    Some(format!("slice={{{}}}", bounds.join(", ")))
+}
+
+fn axis_list(view: &OpView<'_>) -> Option<String> {
+    let (mesh, list) = view.attr("axes").filter(|_| Opcode::of_view(view) == Opcode::AxisIndex)?.as_axes()?;
+    Some(format!("axes={}", axes(mesh, list)))
+}
+
+fn axes(mesh: &Mesh, list: &[AxisRef]) -> String {
+    let names: Vec<String> = list.iter().map(|a| a.display(mesh).to_string().replace('"', "")).collect();
+    braces(&names)
+}
+
+fn dot_attributes(dims: &DotDims) -> Vec<String> {
+    let lists = [
+        ("lhs_batch_dims", &dims.lhs_batch),
+        ("lhs_contracting_dims", &dims.lhs_contract),
+        ("rhs_batch_dims", &dims.rhs_batch),
+        ("rhs_contracting_dims", &dims.rhs_contract),
+    ];
+    lists.iter().filter(|(_, list)| !list.is_empty()).map(|(name, list)| format!("{name}={}", braces(list))).collect()
+}
+
+fn collective_attributes(collective: &CollectiveView) -> Vec<String> {
+    let groups = match &collective.groups {
+        Groups::Axes { mesh, axes: list } => format!("axes={}", axes(mesh, list)),
+        Groups::Dense(groups) => {
+            format!("replica_groups={}", braces(&groups.iter().map(|g| braces(g)).collect::<Vec<_>>()))
+        }
+        Groups::All => "replica_groups={}".into(),
+    };
+    let dims = match &collective.kind {
+        CollectiveKind::AllGather { dim } => Some(format!("dimensions={{{dim}}}")),
+        CollectiveKind::ReduceScatter { dim, .. } => Some(format!("dimensions={{{dim}}}")),
+        CollectiveKind::AllToAll { split_dim, concat_dim } => {
+            Some(format!("split_dimension={split_dim}, concat_dimension={concat_dim}"))
+        }
+        CollectiveKind::CollectivePermute { pairs } => {
+            let pairs: Vec<String> = pairs.iter().map(|(s, t)| format!("{{{s},{t}}}")).collect();
+            Some(format!("source_target_pairs={}", braces(&pairs)))
+        }
+        CollectiveKind::AllReduce { .. } | CollectiveKind::CollectiveBroadcast => None,
+    };
+    std::iter::once(groups).chain(dims).collect()
+}
