@@ -407,14 +407,13 @@ fn all_reduce_bytes(from: &Sharding, axes: &[AxisRef], v: Value, b: &Builder<'_>
 fn alternative(task: &Task, decided: &Assignment) -> Option<Alternative> {
     let other = decided.runner_up.as_ref()?;
     let axes = |f: Factor| &other.axes[f.index()];
-    let split: Vec<String> = task
-        .rule
-        .all_factors()
-        .filter(|&f| !axes(f).is_empty())
-        .map(|f| format!("{f} over {}", reason::axes(task.mesh, axes(f))))
-        .collect();
-    let what =
-        if split.is_empty() { "the whole op on each device".into() } else { format!("split {}", split.join(", ")) };
+    let is_split = |f: &Factor| !axes(*f).is_empty() || !decided.axes[f.index()].is_empty();
+    let way = |f: Factor| match axes(f) {
+        whole if whole.is_empty() => format!("{f} whole"),
+        split => format!("{f} over {}", reason::axes(task.mesh, split)),
+    };
+    let ways: Vec<String> = task.rule.all_factors().filter(is_split).map(way).collect();
+    let what = ways.join(", ");
     Some(Alternative { what: what.into(), bytes_received: other.bytes_moved })
 }
 
@@ -431,12 +430,16 @@ fn operand_reason(view: &OpView<'_>, task: &Task<'_>, decided: &Assignment, inde
     let won = winner.map(|(i, s)| format!("{} {}", task.tensor_name(i), reason::dims(s))).unwrap_or_default();
     let short = reason::short(view.name());
     let is_whole = verdict.is_some_and(|v| task.rule.kind(v.factor) == FactorKind::NeedReplication);
+    let axes = verdict.map(|v| &decided.axes[v.factor.index()]).filter(|axes| !axes.is_empty());
+    let way = axes.map_or("whole".into(), |axes| format!("over {}", reason::axes(task.mesh, axes)));
     let text = match winner {
         _ if is_whole => {
             format!("`{short}` needs all of factor {factor} on each device, and operand {index} is {given}")
         }
-        Some(_) => format!("`{short}` runs along factor {factor} as {won}, and operand {index} is {given}"),
-        None => format!("`{short}` runs unsplit along factor {factor}, and operand {index} is {given}"),
+        Some(_) => {
+            format!("`{short}` runs with factor {factor} {way}, as {won} has it, and operand {index} is {given}")
+        }
+        None => format!("`{short}` runs with factor {factor} {way}, and operand {index} is {given}"),
     };
     ReasonFacts {
         cause: ReasonCause::Operand { index },

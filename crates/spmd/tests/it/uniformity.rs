@@ -1,0 +1,63 @@
+//! What is said to be equal on devices is equal when the program runs.
+
+use crate::generate::{Program, program};
+use shardwise_base::Literal;
+use shardwise_engine::{Limits, Signature, layout};
+use shardwise_interp::run_grid;
+use shardwise_ir::{Func, Module, Op, Value};
+use shardwise_spmd::{Options, partition, uniform};
+
+/// Every tensor that the function's own region makes.
+fn top_level_values(func: &Func) -> Vec<Value> {
+    let body = &func.body;
+    let ops = &body[body.entry()].ops;
+    let made = ops.iter().flat_map(|&op| body[op].results.iter().copied());
+    body.args().iter().copied().chain(made).collect()
+}
+
+/// The same program, which gives all its values.
+fn giving_all(module: &Module) -> Module {
+    let mut module = module.clone();
+    let func = &mut module.funcs[0];
+    let values = top_level_values(func);
+    let last: Op = func.body.terminator(func.body.entry()).unwrap();
+    func.result_types = values.iter().map(|&v| func.body.ty(v).clone()).collect();
+    func.result_shardings = vec![None; values.len()];
+    func.result_attrs = vec![Default::default(); values.len()];
+    func.body.op_mut(last).operands = values.into_iter().collect();
+    module
+}
+
+/// Each argument's parts, padded as the program takes them.
+fn parts(module: &Module, args: &[Literal]) -> Vec<Vec<Literal>> {
+    let signature = Signature::of(module.main().unwrap());
+    let split = |(arg, ty): (&Literal, &shardwise_engine::ShardedType)| {
+        let sharding = ty.sharding.as_ref().unwrap();
+        let local = sharding.local_shape(&ty.ty.shape);
+        layout::split(arg, sharding).iter().map(|part| layout::pad_to(part, &local)).collect()
+    };
+    args.iter().zip(&signature.inputs).map(split).collect()
+}
+
+fn check(seed: u64, length: usize) {
+    let Program { module, args } = program(seed, length);
+    let local = partition(&module, &mut Options::default()).unwrap().module;
+    let mesh = local.main_mesh().unwrap().clone();
+    let all = giving_all(&local);
+    let held = run_grid(&all, mesh.size(), parts(&local, &args), Limits::default()).unwrap();
+    let varying = uniform::infer(&local, local.main().unwrap());
+    for (v, held) in top_level_values(local.main().unwrap()).into_iter().zip(held) {
+        let varying = &varying[v.index()];
+        let instance = |device: usize| varying.instance(&mesh, &mesh.coordinates(device));
+        for device in 0..mesh.size() {
+            let first = (0..mesh.size()).find(|&d| instance(d) == instance(device)).unwrap();
+            let what = format!("seed {seed}: {v:?} varies over {}", varying.display(&mesh));
+            assert_eq!(held[device], held[first], "{what}, but devices {first} and {device} differ");
+        }
+    }
+}
+
+#[test]
+fn values_said_to_be_equal_are() {
+    (3_000_000..3_000_150).for_each(|seed| check(seed, 4));
+}
