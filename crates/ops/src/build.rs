@@ -2,7 +2,7 @@
 
 use crate::Opcode;
 use shardwise_base::Diagnostics;
-use shardwise_ir::{Attrs, Body, Builder, Module, Op, Region, Type, Value};
+use shardwise_ir::{Attrs, Body, Builder, Module, Op, OpDef, Region, Type, Value};
 
 /// The result types of an op that stands in `body` (its own results are not looked at).
 pub fn infer(module: &Module, body: &Body, op: Op) -> Result<Vec<Type>, Diagnostics> {
@@ -21,15 +21,32 @@ pub fn build(
     attrs: Attrs,
     regions: impl IntoIterator<Item = Region>,
 ) -> Result<Op, Diagnostics> {
-    let op = builder.op_with_regions(opcode, operands, attrs, regions, []);
-    match infer(module, builder.body, op) {
-        Ok(types) => {
+    build_as(module, builder, opcode, operands, attrs, regions, [])
+}
+
+/// The same with declared result types, for ops whose operands do not determine them (`convert`, `reshape`); none: they
+/// are inferred.
+pub fn build_as(
+    module: &Module,
+    builder: &mut Builder<'_>,
+    opcode: Opcode,
+    operands: impl IntoIterator<Item = Value>,
+    attrs: Attrs,
+    regions: impl IntoIterator<Item = Region>,
+    declared: impl IntoIterator<Item = Type>,
+) -> Result<Op, Diagnostics> {
+    let op = builder.op_with_regions(opcode, operands, attrs, regions, declared);
+    let found = match infer(module, builder.body, op) {
+        Ok(types) if builder.body[op].results.is_empty() => {
             builder.body.add_results(op, types);
-            Ok(op)
+            return Ok(op);
         }
-        Err(found) => {
-            builder.body.pop_op(builder.region, op);
-            Err(found)
-        }
+        Ok(_) => opcode.verify(&module.view(builder.body, op)),
+        Err(found) => found,
+    };
+    if found.has_errors() {
+        builder.body.pop_op(builder.region, op);
+        return Err(found);
     }
+    Ok(op)
 }

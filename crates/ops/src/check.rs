@@ -138,8 +138,8 @@ fn operand_not_tensor(op: &OpView<'_>, index: usize) -> Diagnostic {
 
 fn needs_result_type(op: &OpView<'_>) -> Diagnostic {
     Diagnostic::error("op-needs-result-type", op.loc(), format!("`{}` must be given its result type", op.name()))
-        .note("its operands do not determine it")
         .expected("one tensor type")
+        .note("its operands do not determine it")
 }
 
 pub(crate) fn bad_attribute(op: &OpView<'_>, name: &str, expected: &str) -> Diagnostic {

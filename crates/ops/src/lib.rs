@@ -32,7 +32,7 @@ pub mod structure;
 pub mod syntax;
 pub mod token;
 
-pub use build::{build, infer};
+pub use build::{build, build_as, infer};
 pub use facts::{
     Combine, Cost, DataFlow, DataFlowEdge, Effects, EvalError, ExplicitPolicy, Facts, Linear, LocalizeCx,
     PropagationClass, PureFacts, ReduceKind, RegionEval, RuleFact, Semantics,
