@@ -31,6 +31,7 @@ pub mod sort;
 pub mod structure;
 pub mod syntax;
 pub mod token;
+pub mod window;
 
 pub use build::{build, build_as, infer};
 pub use facts::{

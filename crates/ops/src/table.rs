@@ -121,6 +121,9 @@ ops! {
     Gather "stablehlo.gather" index::Gather;
     Scatter "stablehlo.scatter" index::Scatter;
     Sort "stablehlo.sort" sort::Sort;
+    ReduceWindow "stablehlo.reduce_window" window::ReduceWindow;
+    SelectAndScatter "stablehlo.select_and_scatter" window::SelectAndScatter;
+    Convolution "stablehlo.convolution" window::Convolution;
     TopK "chlo.top_k" sort::TopK;
     Map "stablehlo.map" scalar_ops::Map;
     GetDimensionSize "stablehlo.get_dimension_size" scalar_ops::GetDimensionSize;

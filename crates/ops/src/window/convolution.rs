@@ -1,0 +1,387 @@
+//! `convolution`: products of windows with a kernel, summed.
+//!
+//! Sums run over kernel places, row-major, then input features, from zero, in `f32` for results of 32 bits or fewer and
+//! `f64` for wider ones; integers wrap. Then they are rounded once.
+
+use super::{WindowDim, WindowLabels, places, read_window, verified_window};
+use crate::check::{self, Check, bad_attribute, counted_tensors};
+use crate::eval::{self, Number};
+use crate::facts::*;
+use crate::{Opcode, index};
+use shardwise_base::{Complex64, DType, Diagnostic, Diagnostics, Kind, Literal};
+use shardwise_ir::{Attr, OpView, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct Convolution;
+
+const NAMES: [&str; 4] = ["the kernel's spatial dimensions", "window_strides", "lhs_dilation", "rhs_dilation"];
+
+const LABELS: WindowLabels = WindowLabels {
+    sizes: "convolution_c17",
+    strides: "convolution_c2",
+    base_dilations: "convolution_c5",
+    dilations: "convolution_c7",
+    padding: "convolution_c4",
+};
+
+/// What the dimensions of the three tensors are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConvDims {
+    pub input_batch: usize,
+    pub input_feature: usize,
+    pub input_spatial: Vec<usize>,
+    pub kernel_input_feature: usize,
+    pub kernel_output_feature: usize,
+    pub kernel_spatial: Vec<usize>,
+    pub output_batch: usize,
+    pub output_feature: usize,
+    pub output_spatial: Vec<usize>,
+}
+
+impl ConvDims {
+    pub fn of(op: &OpView<'_>) -> Option<ConvDims> {
+        let fields = op.attr("dimension_numbers")?.as_record()?;
+        let list = |name: &str| fields.get(name).map_or(Some(vec![]), Attr::to_sizes);
+        Some(ConvDims {
+            input_batch: fields.size("input_batch_dimension")?,
+            input_feature: fields.size("input_feature_dimension")?,
+            input_spatial: list("input_spatial_dimensions")?,
+            kernel_input_feature: fields.size("kernel_input_feature_dimension")?,
+            kernel_output_feature: fields.size("kernel_output_feature_dimension")?,
+            kernel_spatial: list("kernel_spatial_dimensions")?,
+            output_batch: fields.size("output_batch_dimension")?,
+            output_feature: fields.size("output_feature_dimension")?,
+            output_spatial: list("output_spatial_dimensions")?,
+        })
+    }
+
+    fn input(&self) -> Vec<usize> {
+        [&[self.input_batch][..], &self.input_spatial, &[self.input_feature]].concat()
+    }
+
+    fn kernel(&self) -> Vec<usize> {
+        [&self.kernel_spatial[..], &[self.kernel_input_feature, self.kernel_output_feature]].concat()
+    }
+
+    fn output(&self) -> Vec<usize> {
+        [&[self.output_batch][..], &self.output_spatial, &[self.output_feature]].concat()
+    }
+}
+
+/// `feature_group_count` or `batch_group_count`; absent, 1.
+fn group_count(op: &OpView<'_>, name: &str) -> usize {
+    op.attrs().size(name).unwrap_or(1)
+}
+
+fn pick(shape: &[usize], dims: &[usize]) -> Vec<usize> {
+    dims.iter().map(|&d| shape[d]).collect()
+}
+
+impl PureFacts for Convolution {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let types = counted_tensors(op, 2..=2, 0)?;
+        let (lhs, rhs) = (types[0], types[1]);
+        let dims = ConvDims::of(op);
+        let dims = dims.ok_or_else(|| bad_attribute(op, "dimension_numbers", "dimension numbers"))?;
+        let n = lhs.rank();
+        let mut check = Check::new(op);
+        check.that("convolution_c1", n == rhs.rank() && n >= 2, "both operands must have the same rank, at least 2");
+        check.that("convolution_c27", lhs.dtype == rhs.dtype, "both operands must have one element type");
+        let all = |list: Vec<usize>| list.len() == n && check::is_unique(&list) && check::are_dims(&list, n);
+        check.that("convolution_c13", all(dims.input()), "the input's dimensions must be named once each");
+        check.that("convolution_c18", all(dims.kernel()), "the kernel's dimensions must be named once each");
+        check
+            .that("convolution_c20", all(dims.output()), "the output's dimensions must be named once each")
+            .so_far()?;
+        check_groups(op, &mut check, &dims);
+        let window = read_window(op, &mut check, NAMES, Some(kernel_sizes(op, &dims)), n - 2, &LABELS);
+        let reversal = op.attr("window_reversal").is_none_or(|a| matches!(a, Attr::Bools(b) if b.len() == n - 2));
+        check
+            .that("convolution_c9", reversal, "`window_reversal` must have one flag for each spatial dimension")
+            .so_far()?;
+        let spatial = places(&window, &pick(&lhs.shape, &dims.input_spatial));
+        check.that("convolution_c25", spatial.is_some(), "the result is too large").so_far()?;
+        let mut shape = vec![0; n];
+        shape[dims.output_batch] = lhs.shape[dims.input_batch] / group_count(op, "batch_group_count");
+        shape[dims.output_feature] = rhs.shape[dims.kernel_output_feature];
+        for (&d, size) in dims.output_spatial.iter().zip(spatial.unwrap_or_default()) {
+            shape[d] = size;
+        }
+        check.give_tensor(check::declared_dtype(op, lhs.dtype), shape)
+    }
+
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        RuleFact::Rule(rule(op))
+    }
+
+    answer!(class = Other);
+
+    fn combine(&self, _: &OpView<'_>) -> Combine {
+        Combine::With(ReduceKind::Add)
+    }
+
+    fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
+        Some(Literal::zeros(op.operand_tensor(index).dtype, vec![]))
+    }
+
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        let dims = ConvDims::of(&cx.op).expect("verified");
+        let mut attrs = cx.op.attrs().clone();
+        // A device has some of the groups.
+        for (name, dim) in [("feature_group_count", dims.input_feature), ("batch_group_count", dims.input_batch)] {
+            let (global, groups) = (cx.op.operand_shape(0)[dim], group_count(&cx.op, name));
+            let local = cx.builder.body.ty(cx.operands[0]).shape()[dim];
+            if groups > 1 && local < global && is_grouped(cx, name) {
+                attrs.set(name, Attr::int((groups * local / global) as i64));
+            }
+        }
+        Ok(cx.same_op_with(attrs))
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let y = convolve(op, &x[0].to_dense(), &x[1].to_dense());
+        Ok(vec![y.ok_or_else(|| check::not_computed(op, x[0].dtype()))?])
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        let dims = ConvDims::of(op).expect("verified");
+        let kernel = op.operand_shape(1);
+        let products: usize = kernel.iter().product::<usize>() / kernel[dims.kernel_output_feature].max(1);
+        Cost::streams(op, 2.0 * products as f64)
+    }
+
+    answer!(linear = Each);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<2x6x6x4xf32>, %arg1: tensor<3x3x4x2xf32>) -> tensor<2x6x6x2xf32> {
+  %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x6x6x4xf32>, tensor<3x3x4x2xf32>) -> tensor<2x6x6x2xf32>
+  return %0 : tensor<2x6x6x2xf32>
+}"
+    );
+}
+
+fn kernel_sizes(op: &OpView<'_>, dims: &ConvDims) -> Vec<usize> {
+    pick(op.operand_shape(1), &dims.kernel_spatial)
+}
+
+fn check_groups(op: &OpView<'_>, check: &mut Check<'_, '_>, dims: &ConvDims) {
+    let (lhs, rhs) = (op.operand_shape(0), op.operand_shape(1));
+    let (feature, batch) = (group_count(op, "feature_group_count"), group_count(op, "batch_group_count"));
+    check.that("convolution_c21", feature > 0, "`feature_group_count` must be positive");
+    check.that("convolution_c22", batch > 0, "`batch_group_count` must be positive");
+    check.that("convolution_c23", feature == 1 || batch == 1, "only one of the group counts may exceed 1");
+    if feature == 0 || batch == 0 {
+        return;
+    }
+    let output = rhs[dims.kernel_output_feature];
+    let input = lhs[dims.input_feature];
+    check.that(
+        "convolution_c10",
+        lhs[dims.input_batch].is_multiple_of(batch),
+        "the batch must be a multiple of its groups",
+    );
+    check.that("convolution_c11", input.is_multiple_of(feature), "input features must be a multiple of their groups");
+    let same = rhs[dims.kernel_input_feature] == input / feature;
+    check.that("convolution_c14", same, "the kernel must have the input features of one group");
+    check.that(
+        "convolution_c15",
+        output.is_multiple_of(batch),
+        "output features must be a multiple of the batch groups",
+    );
+    check.that(
+        "convolution_c16",
+        output.is_multiple_of(feature),
+        "output features must be a multiple of the feature groups",
+    );
+}
+
+/// Whether the groups themselves are split: then the kernel's output features are too.
+fn is_grouped(cx: &LocalizeCx<'_, '_>, name: &str) -> bool {
+    let dims = ConvDims::of(&cx.op).expect("verified");
+    let axes =
+        |i: usize, d: usize| cx.operand_shardings[i].as_ref().map(|s| s.dims[d].axes.clone()).unwrap_or_default();
+    let input = if name == "feature_group_count" { dims.input_feature } else { dims.input_batch };
+    let (input, kernel) = (axes(0, input), axes(1, dims.kernel_output_feature));
+    !input.is_empty() && kernel.first() == input.first()
+}
+
+/// The factors in the order of Shardy's registry.
+///
+/// A window-size factor is a reduction there. A device would need halos as well, so here it must be whole.
+fn rule(op: &OpView<'_>) -> shardwise_sharding::Rule {
+    let d = ConvDims::of(op).expect("verified");
+    let (lhs, rhs, out) = (op.operand_shape(0), op.operand_shape(1), op.result_shape(0));
+    let (features, batches) = (group_count(op, "feature_group_count"), group_count(op, "batch_group_count"));
+    let mut rule = RuleBuilder::new([lhs.len(), rhs.len()], [out.len()]);
+    let mut add = |l: Option<usize>, r: Option<usize>, o: Option<usize>, spec| {
+        rule.add_factor(&[l, r], &[o], spec);
+    };
+    let (kernel_out, out_feature) = (Some(d.kernel_output_feature), Some(d.output_feature));
+    if batches > 1 {
+        add(Some(d.input_batch), kernel_out, out_feature, FactorSpec::pass_through(batches));
+    }
+    let batch = FactorSpec::pass_through(out[d.output_batch]);
+    add(Some(d.input_batch), None, Some(d.output_batch), batch);
+    for ((&l, &r), &o) in d.input_spatial.iter().zip(&d.kernel_spatial).zip(&d.output_spatial) {
+        let mut rest = lhs[l];
+        let mut spatial = |size: usize, is_window: bool| {
+            let size = size.min(rest);
+            if size > 1 && is_window {
+                add(Some(l), Some(r), None, FactorSpec::need_replication(size));
+            } else if size > 1 {
+                add(Some(l), None, Some(o), FactorSpec::permutation(size));
+            }
+            rest /= size.max(1);
+        };
+        let window_first = out[o] < rhs[r];
+        let sizes = if window_first { [(rhs[r], true), (out[o], false)] } else { [(out[o], false), (rhs[r], true)] };
+        sizes.into_iter().for_each(|(size, is_window)| spatial(size, is_window));
+    }
+    if features > 1 {
+        add(Some(d.input_feature), kernel_out, out_feature, FactorSpec::pass_through(features));
+    }
+    let contracted = FactorSpec::reduction(rhs[d.kernel_input_feature]);
+    add(Some(d.input_feature), Some(d.kernel_input_feature), None, contracted);
+    let per_group = out[d.output_feature] / (batches * features);
+    if per_group > 1 {
+        add(None, kernel_out, out_feature, FactorSpec::pass_through(per_group));
+    }
+    rule.build()
+}
+
+/// A type that sums of products are computed in.
+trait Sum: Copy {
+    fn zero() -> Self;
+    fn add_product(self, a: Self, b: Self) -> Self;
+    fn number(self) -> Number;
+}
+
+macro_rules! sums {
+    ($($t:ty: $zero:expr, $add:expr, $number:expr;)*) => {$(
+        impl Sum for $t {
+            fn zero() -> $t {
+                $zero
+            }
+            fn add_product(self, a: $t, b: $t) -> $t {
+                $add(self, a, b)
+            }
+            fn number(self) -> Number {
+                $number(self)
+            }
+        }
+    )*};
+}
+sums! {
+    f32: 0.0, |s, a, b| s + a * b, Number::Single;
+    f64: 0.0, |s, a, b| s + a * b, Number::Double;
+    i64: 0, |s: i64, a: i64, b| s.wrapping_add(a.wrapping_mul(b)), Number::Signed;
+    u64: 0, |s: u64, a: u64, b| s.wrapping_add(a.wrapping_mul(b)), Number::Unsigned;
+    bool: false, |s, a, b| s | (a & b), Number::Bool;
+    Complex64: Complex64::new(0.0, 0.0), |s, a, b| s + a * b, Number::Complex;
+}
+
+fn convolve(op: &OpView<'_>, lhs: &Literal, rhs: &Literal) -> Option<Literal> {
+    let (x, y) = (eval::read_numbers(lhs)?, eval::read_numbers(rhs)?);
+    let all = |n: &Literal| 0..n.size();
+    macro_rules! as_type {
+        ($t:ty, $variant:ident) => {{
+            let read = |n: Number| if let Number::$variant(v) = n { v } else { unreachable!("of one kind") };
+            let x: Vec<$t> = all(lhs).map(|i| read(x(i))).collect();
+            let y: Vec<$t> = all(rhs).map(|i| read(y(i))).collect();
+            Conv::new(op).run(&x, &y)
+        }};
+    }
+    match lhs.dtype().kind() {
+        Kind::Bool => as_type!(bool, Bool),
+        Kind::Signed => as_type!(i64, Signed),
+        Kind::Unsigned => as_type!(u64, Unsigned),
+        Kind::Complex => as_type!(Complex64, Complex),
+        Kind::Float if lhs.dtype() == DType::F64 => as_type!(f64, Double),
+        Kind::Float => as_type!(f32, Single),
+    }
+}
+
+/// A convolution by sizes and strides.
+struct Conv<'a> {
+    op: &'a OpView<'a>,
+    dims: ConvDims,
+    window: Vec<WindowDim>,
+    reversed: Vec<bool>,
+    spatial: Vec<usize>,
+    strides: [Vec<isize>; 2],
+}
+
+impl<'a> Conv<'a> {
+    fn new(op: &'a OpView<'a>) -> Conv<'a> {
+        let dims = ConvDims::of(op).expect("verified");
+        let rank = dims.input_spatial.len();
+        let reversed = match op.attr("window_reversal") {
+            Some(Attr::Bools(flags)) => flags.clone(),
+            _ => vec![false; rank],
+        };
+        Conv {
+            op,
+            window: verified_window(op, NAMES, Some(kernel_sizes(op, &dims)), rank),
+            reversed,
+            spatial: pick(op.operand_shape(0), &dims.input_spatial),
+            strides: [eval::row_major(op.operand_shape(0)), eval::row_major(op.operand_shape(1))],
+            dims,
+        }
+    }
+
+    /// For each kernel place whose element of the window is no padding: the offsets in input and kernel.
+    fn taps(&self, place: &[usize]) -> Vec<(isize, isize)> {
+        let sizes: Vec<usize> = self.window.iter().map(|w| w.size).collect();
+        let mut taps = vec![];
+        index::for_each_index(&sizes, |k| {
+            let mut at = (0, 0);
+            for d in 0..k.len() {
+                let from = if self.reversed[d] { sizes[d] - 1 - k[d] } else { k[d] };
+                let Some(i) = self.window[d].element(place[d], from, self.spatial[d]) else { return };
+                at.0 += i as isize * self.strides[0][self.dims.input_spatial[d]];
+                at.1 += k[d] as isize * self.strides[1][self.dims.kernel_spatial[d]];
+            }
+            taps.push(at);
+        });
+        taps
+    }
+
+    fn run<T: Sum>(&self, x: &[T], y: &[T]) -> Option<Literal> {
+        let (t, dims) = (self.op.result_tensor(0), &self.dims);
+        let out_strides = eval::row_major(&t.shape);
+        let mut sums = vec![T::zero(); t.size()];
+        index::for_each_index(&pick(&t.shape, &dims.output_spatial), |place| {
+            let taps = self.taps(place);
+            let base: isize = place.iter().zip(&dims.output_spatial).map(|(&i, &d)| i as isize * out_strides[d]).sum();
+            for b in 0..t.shape[dims.output_batch] {
+                for f in 0..t.shape[dims.output_feature] {
+                    let at =
+                        b as isize * out_strides[dims.output_batch] + f as isize * out_strides[dims.output_feature];
+                    sums[(base + at) as usize] = self.sum(x, y, &taps, b, f);
+                }
+            }
+        });
+        eval::fill(t.dtype, &t.shape, |i| sums[i].number())
+    }
+
+    /// One element: batch `b`, output feature `f`.
+    fn sum<T: Sum>(&self, x: &[T], y: &[T], taps: &[(isize, isize)], b: usize, f: usize) -> T {
+        let (dims, lhs, rhs) = (&self.dims, self.op.operand_shape(0), self.op.operand_shape(1));
+        let (features, batches) =
+            (group_count(self.op, "feature_group_count"), group_count(self.op, "batch_group_count"));
+        let group = |groups: usize| f / (rhs[dims.kernel_output_feature] / groups);
+        let batch = b + group(batches) * (lhs[dims.input_batch] / batches);
+        let per_group = rhs[dims.kernel_input_feature];
+        let first = group(features) * per_group;
+        let (sx, sy) = (self.strides[0][dims.input_feature], self.strides[1][dims.kernel_input_feature]);
+        let x0 = batch as isize * self.strides[0][dims.input_batch] + first as isize * sx;
+        let y0 = f as isize * self.strides[1][dims.kernel_output_feature];
+        let mut sum = T::zero();
+        for &(tx, ty) in taps {
+            for c in 0..per_group as isize {
+                sum = sum.add_product(x[(x0 + tx + c * sx) as usize], y[(y0 + ty + c * sy) as usize]);
+            }
+        }
+        sum
+    }
+}

@@ -1,0 +1,129 @@
+//! Windows that slide over tensors: `reduce_window`, `select_and_scatter`, `convolution`.
+
+mod convolution;
+mod reduce_window;
+mod select_and_scatter;
+#[cfg(test)]
+mod tests;
+
+pub use convolution::{ConvDims, Convolution};
+pub use reduce_window::ReduceWindow;
+pub use select_and_scatter::SelectAndScatter;
+
+use crate::check::Check;
+use shardwise_ir::{Attr, OpView};
+
+/// How a window slides along one dimension.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WindowDim {
+    /// Number of elements of the window.
+    pub size: usize,
+    pub stride: usize,
+    pub low: i64,
+    pub high: i64,
+    /// One more than the number of holes between elements of the tensor.
+    pub base_dilation: usize,
+    /// One more than the number of elements that the window leaves out between two.
+    pub dilation: usize,
+}
+
+impl WindowDim {
+    /// Number of places of the window along a dimension of `n` elements; `None` if it does not fit numbers.
+    pub fn count(&self, n: usize) -> Option<usize> {
+        let spread = |n: usize, by: usize| n.checked_sub(1).map_or(Some(0), |n| n.checked_mul(by)?.checked_add(1));
+        let padded =
+            i64::try_from(spread(n, self.base_dilation)?).ok()?.checked_add(self.low)?.checked_add(self.high)?;
+        let window = i64::try_from(spread(self.size, self.dilation)?).ok()?;
+        let places = padded.checked_sub(window)?;
+        if padded <= 0 || places < 0 { Some(0) } else { Some(places as usize / self.stride + 1) }
+    }
+
+    /// The element of the tensor that is element `k` of window `i`; `None`: padding or a hole.
+    pub fn element(&self, i: usize, k: usize, n: usize) -> Option<usize> {
+        let at = (i * self.stride + k * self.dilation) as i64 - self.low;
+        let step = self.base_dilation as i64;
+        let index = at.div_euclid(step) as usize;
+        (at >= 0 && at % step == 0 && index < n).then_some(index)
+    }
+
+    /// Whether each element is a window of its own.
+    pub fn is_identity(&self) -> bool {
+        let WindowDim { size, stride, low, high, base_dilation, .. } = *self;
+        size == 1 && stride == 1 && low == 0 && high == 0 && base_dilation == 1
+    }
+}
+
+/// The labels of the constraints on a window, in the order of the specification.
+struct WindowLabels {
+    sizes: &'static str,
+    strides: &'static str,
+    base_dilations: &'static str,
+    dilations: &'static str,
+    padding: &'static str,
+}
+
+/// Reads the attributes of a window of that rank, and reports those that are broken.
+///
+/// `names` are those of sizes, strides, dilations of the tensor and of the window; an empty one is absent.
+fn read_window(
+    op: &OpView<'_>,
+    check: &mut Check<'_, '_>,
+    names: [&str; 4],
+    sizes: Option<Vec<usize>>,
+    rank: usize,
+    labels: &WindowLabels,
+) -> Vec<WindowDim> {
+    let mut list = |name: &str, label: &'static str, given: Option<Vec<usize>>| {
+        let read = given.or_else(|| op.attr(name).map_or(Some(vec![1; rank]), Attr::to_sizes));
+        let holds = |l: &Vec<usize>| l.len() == rank && l.iter().all(|&n| n > 0);
+        let good = read.filter(holds);
+        check.that(label, good.is_some(), &format!("`{name}` must have one positive number for each dimension"));
+        good.unwrap_or_else(|| vec![1; rank])
+    };
+    let sizes = list(names[0], labels.sizes, sizes);
+    let strides = list(names[1], labels.strides, None);
+    let base_dilations = list(names[2], labels.base_dilations, None);
+    let dilations = list(names[3], labels.dilations, None);
+    let padding = read_padding(op, rank);
+    check.that(labels.padding, padding.is_some(), "`padding` must have two numbers for each dimension");
+    let padding = padding.unwrap_or_else(|| vec![(0, 0); rank]);
+    (0..rank)
+        .map(|d| WindowDim {
+            size: sizes[d],
+            stride: strides[d],
+            low: padding[d].0,
+            high: padding[d].1,
+            base_dilation: base_dilations[d],
+            dilation: dilations[d],
+        })
+        .collect()
+}
+
+/// Low and high padding of each dimension; absent, none.
+fn read_padding(op: &OpView<'_>, rank: usize) -> Option<Vec<(i64, i64)>> {
+    let Some(attr) = op.attr("padding") else { return Some(vec![(0, 0); rank]) };
+    let flat = attr.to_ints()?;
+    (flat.len() == 2 * rank).then(|| flat.chunks(2).map(|p| (p[0], p[1])).collect())
+}
+
+/// A window that the verifier has seen: `read_window` without reports.
+fn verified_window(op: &OpView<'_>, names: [&str; 4], sizes: Option<Vec<usize>>, rank: usize) -> Vec<WindowDim> {
+    let none = WindowLabels { sizes: "", strides: "", base_dilations: "", dilations: "", padding: "" };
+    read_window(op, &mut Check::new(op), names, sizes, rank, &none)
+}
+
+/// The shape of the places of a window.
+fn places(window: &[WindowDim], shape: &[usize]) -> Option<Vec<usize>> {
+    window.iter().zip(shape).map(|(w, &n)| w.count(n)).collect()
+}
+
+/// Calls `f` with the row-major place in a tensor of each element of the window at `place`, in row-major order of the
+/// window; `None` where there is padding or a hole.
+fn for_each_element(window: &[WindowDim], shape: &[usize], place: &[usize], mut f: impl FnMut(Option<usize>)) {
+    let sizes: Vec<usize> = window.iter().map(|w| w.size).collect();
+    crate::index::for_each_index(&sizes, |k| {
+        let at =
+            (0..shape.len()).try_fold(0, |at, d| Some(at * shape[d] + window[d].element(place[d], k[d], shape[d])?));
+        f(at);
+    });
+}

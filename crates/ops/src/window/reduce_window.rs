@@ -1,0 +1,163 @@
+//! `reduce_window`: each window's elements combined. Padding and holes count as the initial value.
+//!
+//! Elements are combined in row-major order of the window, starting from the initial value; bf16 and f16 in f32, rounded
+//! once.
+
+use super::{WindowDim, WindowLabels, for_each_element, places, read_window, verified_window};
+use crate::check::{self, Check, MANY, counted_tensors, types_of};
+use crate::eval::{self, Number, Numeric, with_element};
+use crate::facts::*;
+use crate::{Opcode, index, reducer};
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{OpView, TensorType, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct ReduceWindow;
+
+const NAMES: [&str; 4] = ["window_dimensions", "window_strides", "base_dilations", "window_dilations"];
+
+const LABELS: WindowLabels = WindowLabels {
+    sizes: "reduce_window_c4",
+    strides: "reduce_window_c6",
+    base_dilations: "reduce_window_c8",
+    dilations: "reduce_window_c10",
+    padding: "reduce_window_c12",
+};
+
+fn window(op: &OpView<'_>) -> Vec<WindowDim> {
+    verified_window(op, NAMES, None, op.operand_shape(0).len())
+}
+
+fn arity(op: &OpView<'_>) -> usize {
+    op.operands().len() / 2
+}
+
+impl PureFacts for ReduceWindow {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let types = counted_tensors(op, 2..=MANY, 1)?;
+        let n = arity(op);
+        let mut check = Check::new(op);
+        let even = types.len() == 2 * n;
+        check.that("reduce_window_c1", even, "there must be as many initial values as inputs").so_far()?;
+        let (inputs, inits) = types.split_at(n);
+        let shape = &inputs[0].shape;
+        let scalars = inits.iter().zip(inputs).all(|(i, x)| i.rank() == 0 && i.dtype == x.dtype);
+        check.that("reduce_window_c2", inputs.iter().all(|t| t.shape == *shape), "all inputs must have the same shape");
+        check.that("reduce_window_c3", scalars, "initial values must be scalars of the inputs' element types");
+        let window = read_window(op, &mut check, NAMES, None, shape.len(), &LABELS);
+        let region = op.regions()[0];
+        let args = types_of(op, &op.body[region].args);
+        let gives = types_of(op, op.body.region_results(region));
+        let elements: Vec<&TensorType> = gives.iter().filter_map(Type::as_tensor).filter(|t| t.rank() == 0).collect();
+        let fits = args.len() == 2 * n && args[..n] == args[n..] && gives == args[..n] && elements.len() == n;
+        check.that("reduce_window_c13", fits, "the body must take two scalars for each input and give one").so_far()?;
+        let result = places(&window, shape);
+        check.that("reduce_window_c15", result.is_some(), "the result is too large").so_far()?;
+        check.give(elements.iter().map(|t| Type::tensor(t.dtype, result.clone().unwrap_or_default())))
+    }
+
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (window, n, shape) = (window(op), arity(op), op.result_shape(0));
+        let ranks = [vec![shape.len(); n], vec![0; n]].concat();
+        let mut rule = RuleBuilder::new(ranks, vec![shape.len(); n]);
+        rule.add_pointwise_with(shape, |dim, size| {
+            if window[dim].is_identity() { FactorSpec::pass_through(size) } else { FactorSpec::permutation(size) }
+        });
+        RuleFact::Rule(rule.build())
+    }
+
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(localize = same_op);
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let (window, n) = (window(op), arity(op));
+        let t = op.result_tensor(0);
+        let kind = reducer::reduce_kind(op.module, op.body, op.regions()[0]);
+        match kind.filter(|&k| n == 1 && t.dtype == x[0].dtype() && eval::can_combine(k, t.dtype)) {
+            Some(kind) => {
+                let y = combine_windows(kind, &window, &x[0], &x[1], &t.shape);
+                Ok(vec![y.ok_or_else(|| check::not_computed(op, t.dtype))?])
+            }
+            None => by_region(op, &window, x, regions),
+        }
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        let size: usize = window(op).iter().map(|w| w.size).product();
+        Cost::streams(op, size as f64)
+    }
+
+    fn linear(&self, op: &OpView<'_>) -> Linear {
+        let is_sum = reducer::reduce_kind_of_op(op) == Some(ReduceKind::Add);
+        if is_sum { Linear::Jointly } else { Linear::No }
+    }
+
+    answer!(explicit = by_rule);
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<4x6xf32>, %arg1: tensor<f32>) -> tensor<4x3xf32> {
+  %0 = "stablehlo.reduce_window"(%arg0, %arg1) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
+  ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+    %1 = stablehlo.add %arg2, %arg3 : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}"#
+    );
+}
+
+/// Windows of one input, combined by a kind that has a name.
+fn combine_windows(
+    kind: ReduceKind,
+    window: &[WindowDim],
+    x: &Literal,
+    init: &Literal,
+    shape: &[usize],
+) -> Option<Literal> {
+    with_element!(x.dtype(), T => {
+        let (get, init) = (eval::elements::<T>(x), init.get::<T>(0).to_number());
+        let mut out: Vec<T> = vec![];
+        index::for_each_index(shape, |place| {
+            let mut sum: Number = init;
+            for_each_element(window, x.shape(), place, |at| {
+                sum = eval::combine(kind, sum, at.map_or(init, |i| get(i).to_number()));
+            });
+            out.push(T::from_number(sum));
+        });
+        Some(Literal::new(shape, &out))
+    }, None)
+}
+
+/// Any body: it runs for each element of each window.
+fn by_region(
+    op: &OpView<'_>,
+    window: &[WindowDim],
+    x: &[Literal],
+    regions: &mut dyn RegionEval,
+) -> Result<Vec<Literal>, EvalError> {
+    let n = arity(op);
+    let element = |x: &Literal, i: usize| Literal::splat(x.dtype(), vec![], x.element_bytes(i));
+    let mut bytes: Vec<Vec<u8>> = vec![vec![]; n];
+    let mut failed = None;
+    index::for_each_index(op.result_shape(0), |place| {
+        let mut sums: Vec<Literal> = x[n..].to_vec();
+        for_each_element(window, x[0].shape(), place, |at| {
+            let values = (0..n).map(|k| at.map_or_else(|| x[n + k].clone(), |i| element(&x[k], i)));
+            let args = sums.iter().cloned().chain(values).collect();
+            match regions.region(op.regions()[0], args) {
+                Ok(combined) if failed.is_none() => sums = combined,
+                Ok(_) => {}
+                Err(e) => failed = failed.take().or(Some(e)),
+            }
+        });
+        bytes.iter_mut().zip(&sums).for_each(|(b, sum)| b.extend_from_slice(sum.element_bytes(0)));
+    });
+    if let Some(e) = failed {
+        return Err(e);
+    }
+    let make = |(i, bytes): (usize, &Vec<u8>)| {
+        let t = op.result_tensor(i);
+        Literal::from_bytes(t.dtype, &t.shape, bytes).expect("one for each place")
+    };
+    Ok(bytes.iter().enumerate().map(make).collect())
+}

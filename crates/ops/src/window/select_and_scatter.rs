@@ -1,0 +1,203 @@
+//! `select_and_scatter`: each window selects one element, and the source's element for that window goes to its place.
+//!
+//! Padding is never selected. Sources that go to one place are combined in row-major order, starting from the initial
+//! value; bf16 and f16 in f32, rounded once.
+
+use super::{WindowDim, WindowLabels, for_each_element, places, read_window, verified_window};
+use crate::check::{self, Check, counted_tensors, types_of};
+use crate::eval::{self, Number, Numeric, read_numbers, with_element};
+use crate::facts::*;
+use crate::{Opcode, index, reducer};
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{OpView, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+use std::cmp::Ordering;
+
+pub struct SelectAndScatter;
+
+const NAMES: [&str; 4] = ["window_dimensions", "window_strides", "", ""];
+
+const LABELS: WindowLabels = WindowLabels {
+    sizes: "select_and_scatter_c4",
+    strides: "select_and_scatter_c6",
+    base_dilations: "select_and_scatter_c4",
+    dilations: "select_and_scatter_c4",
+    padding: "select_and_scatter_c8",
+};
+
+fn window(op: &OpView<'_>) -> Vec<WindowDim> {
+    verified_window(op, NAMES, None, op.operand_shape(0).len())
+}
+
+impl PureFacts for SelectAndScatter {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let types = counted_tensors(op, 3..=3, 2)?;
+        let (operand, source, init) = (types[0], types[1], types[2]);
+        let mut check = Check::new(op);
+        let window = read_window(op, &mut check, NAMES, None, operand.rank(), &LABELS);
+        let fits = places(&window, &operand.shape).is_some_and(|p| p == source.shape.to_vec());
+        let scalar = Type::tensor(operand.dtype, vec![]);
+        let takes = |r: usize| types_of(op, &op.body[op.regions()[r]].args) == [scalar.clone(), scalar.clone()];
+        let gives = |r: usize| types_of(op, op.body.region_results(op.regions()[r]));
+        let selects = takes(0) && gives(0) == [Type::tensor(DType::I1, vec![])];
+        check
+            .that(
+                "select_and_scatter_c1",
+                operand.dtype == source.dtype,
+                "operand and source must have one element type",
+            )
+            .that("select_and_scatter_c2", fits, "the source must have one element for each window")
+            .that(
+                "select_and_scatter_c3",
+                *op.operand_type(2) == scalar,
+                "the initial value must be a scalar of the operand's type",
+            )
+            .that("select_and_scatter_c9", selects, "`select` must take two scalars and give a tensor<i1>")
+            .that(
+                "select_and_scatter_c10",
+                takes(1) && gives(1) == [scalar.clone()],
+                "`scatter` must take two scalars and give one",
+            );
+        check.give_tensor(init.dtype, operand.shape.to_vec())
+    }
+
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (window, shape, source) = (window(op), op.operand_shape(0), op.operand_shape(1));
+        let mut rule = RuleBuilder::new([shape.len(), source.len(), 0], [shape.len()]);
+        for (d, &size) in shape.iter().enumerate() {
+            if window[d].is_identity() {
+                rule.add_factor(&[Some(d), Some(d), None], &[Some(d)], FactorSpec::pass_through(size));
+            } else {
+                rule.add_factor(&[None, Some(d), None], &[None], FactorSpec::need_replication(source[d]));
+                rule.add_factor(&[Some(d), None, None], &[Some(d)], FactorSpec::permutation(size));
+            }
+        }
+        RuleFact::Rule(rule.build())
+    }
+
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(localize = same_op);
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let kind = reducer::reduce_kind(op.module, op.body, op.regions()[1]);
+        let Some(kind) = kind.filter(|&k| eval::can_combine(k, x[0].dtype())) else {
+            return Err(unnamed_scatter(op));
+        };
+        let selected = select(op, &window(op), &x[0], regions)?;
+        let sum = scatter(kind, &x[1], &x[2], x[0].shape(), &selected);
+        Ok(vec![sum.ok_or_else(|| check::not_computed(op, x[0].dtype()))?])
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        let size: usize = window(op).iter().map(|w| w.size).product();
+        Cost::streams(op, 0.0).with_flops((op.operand_tensor(1).size() * size) as f64)
+    }
+
+    answer!(linear = In(2));
+    answer!(explicit = by_rule);
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<2x6xf32>, %arg1: tensor<2x3xf32>, %arg2: tensor<f32>) -> tensor<2x6xf32> {
+  %0 = "stablehlo.select_and_scatter"(%arg0, %arg1, %arg2) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
+  ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+    %1 = stablehlo.compare GE, %arg3, %arg4, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+    %1 = stablehlo.add %arg3, %arg4 : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<2x6xf32>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x6xf32>
+  return %0 : tensor<2x6xf32>
+}"#
+    );
+}
+
+/// What the select region compares by, if it is a comparison of its arguments.
+fn comparison(op: &OpView<'_>) -> Option<fn(Ordering) -> bool> {
+    let region = op.regions()[0];
+    let compare = op.at(op.body.def_op(op.body.region_results(region)[0])?);
+    if compare.name() != "stablehlo.compare" || compare.operands() != &op.body[region].args[..] {
+        return None;
+    }
+    match compare.attrs().str("comparison_direction")? {
+        "GE" => Some(Ordering::is_ge),
+        "GT" => Some(Ordering::is_gt),
+        "LE" => Some(Ordering::is_le),
+        "LT" => Some(Ordering::is_lt),
+        _ => None,
+    }
+}
+
+fn compare(a: Number, b: Number) -> Option<Ordering> {
+    match (a, b) {
+        (Number::Signed(a), Number::Signed(b)) => Some(a.cmp(&b)),
+        (Number::Unsigned(a), Number::Unsigned(b)) => Some(a.cmp(&b)),
+        (Number::Single(a), Number::Single(b)) => a.partial_cmp(&b),
+        (Number::Double(a), Number::Double(b)) => a.partial_cmp(&b),
+        _ => None,
+    }
+}
+
+/// For each window the place of the element that it selects; `None`: there is only padding.
+fn select(
+    op: &OpView<'_>,
+    window: &[WindowDim],
+    x: &Literal,
+    regions: &mut dyn RegionEval,
+) -> Result<Vec<Option<usize>>, EvalError> {
+    let x = x.to_dense();
+    let native = comparison(op).zip(read_numbers(&x));
+    let element = |i: usize| Literal::splat(x.dtype(), vec![], x.element_bytes(i));
+    let mut keeps = |best: usize, i: usize| -> Result<bool, EvalError> {
+        match &native {
+            Some((accepts, get)) => Ok(compare(get(best), get(i)).is_some_and(accepts)),
+            None => {
+                let kept = regions.region(op.regions()[0], vec![element(best), element(i)])?;
+                Ok(kept[0].element_bytes(0)[0] != 0)
+            }
+        }
+    };
+    let (mut out, mut failed) = (vec![], None);
+    index::for_each_index(op.operand_shape(1), |place| {
+        let mut best: Option<usize> = None;
+        for_each_element(window, x.shape(), place, |at| {
+            let Some(i) = at else { return };
+            match best.map(|b| keeps(b, i)) {
+                None | Some(Ok(false)) => best = Some(i),
+                Some(Ok(true)) => {}
+                Some(Err(e)) => failed = Some(e),
+            }
+        });
+        out.push(best);
+    });
+    failed.map_or(Ok(out), Err)
+}
+
+fn scatter(
+    kind: ReduceKind,
+    source: &Literal,
+    init: &Literal,
+    shape: &[usize],
+    to: &[Option<usize>],
+) -> Option<Literal> {
+    with_element!(source.dtype(), T => {
+        let mut sums = vec![init.get::<T>(0).to_number(); shape.iter().product()];
+        let get = eval::elements::<T>(source);
+        for (i, place) in to.iter().enumerate() {
+            if let Some(p) = *place {
+                sums[p] = eval::combine(kind, sums[p], get(i).to_number());
+            }
+        }
+        let out: Vec<T> = sums.into_iter().map(T::from_number).collect();
+        Some(Literal::new(shape, &out))
+    }, None)
+}
+
+fn unnamed_scatter(op: &OpView<'_>) -> Diagnostic {
+    Diagnostic::error(
+        "select-and-scatter",
+        op.loc(),
+        "`stablehlo.select_and_scatter` combines by an unknown computation",
+    )
+    .help("combine by add, multiply, maximum or minimum")
+}

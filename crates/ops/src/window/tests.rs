@@ -1,0 +1,156 @@
+//! The examples of the StableHLO specification and small cases, whole and split along each factor.
+
+use crate::Opcode;
+use crate::make_collective::op_named;
+use crate::reducer::reduction_region;
+use crate::shard_test::{module_of, run_split};
+use crate::{ReduceKind, RuleFact};
+use shardwise_base::{DType, Literal};
+use shardwise_ir::{Attr, Attrs, Module, Type};
+
+fn padding(pairs: &[[i64; 2]]) -> Attr {
+    Attr::Dense(Literal::new([pairs.len(), 2], &pairs.concat()))
+}
+
+fn reduce_window(x: &[Literal], kind: ReduceKind, attrs: Attrs) -> Module {
+    module_of(x, |module, b, args| {
+        let region = reduction_region(b, kind, x[0].dtype());
+        let op = crate::build(module, b, Opcode::ReduceWindow, args.iter().copied(), attrs, [region]);
+        op.unwrap_or_else(|e| panic!("{e}"))
+    })
+}
+
+#[test]
+fn reduce_window_of_the_specification() {
+    let x = [Literal::new([3, 2], &[1i64, 2, 3, 4, 5, 6]), Literal::scalar(0i64)];
+    let attrs = Attrs::new()
+        .with("window_dimensions", Attr::ints([2, 1]))
+        .with("window_strides", Attr::ints([4, 1]))
+        .with("base_dilations", Attr::ints([2, 1]))
+        .with("window_dilations", Attr::ints([3, 1]))
+        .with("padding", padding(&[[2, 1], [0, 0]]));
+    let module = reduce_window(&x, ReduceKind::Add, attrs);
+    assert_eq!(run_split(&module, &x), [Literal::new([2, 2], &[0i64, 0, 3, 4])]);
+}
+
+#[test]
+fn cumulative_sums_and_maxima() {
+    let x = [Literal::new([2, 4], &[1f32, 2.0, 3.0, 4.0, 8.0, 7.0, 6.0, 5.0]), Literal::scalar(0f32)];
+    let attrs = Attrs::new().with("window_dimensions", Attr::ints([1, 4])).with("padding", padding(&[[0, 0], [3, 0]]));
+    let sums = run_split(&reduce_window(&x, ReduceKind::Add, attrs.clone()), &x);
+    assert_eq!(sums, [Literal::new([2, 4], &[1f32, 3.0, 6.0, 10.0, 8.0, 15.0, 21.0, 26.0])]);
+    let maxima = run_split(&reduce_window(&x, ReduceKind::Max, attrs), &x);
+    assert_eq!(maxima, [Literal::new([2, 4], &[1f32, 2.0, 3.0, 4.0, 8.0, 8.0, 8.0, 8.0])]);
+}
+
+#[test]
+fn select_and_scatter_of_the_specification() {
+    let x = [
+        Literal::new([4, 2], &[1i64, 5, 2, 5, 3, 6, 4, 4]),
+        Literal::new([2, 2], &[5i64, 6, 7, 8]),
+        Literal::scalar(0i64),
+    ];
+    let module = module_of(&x, |module, b, args| {
+        let scalar = Type::tensor(DType::I64, vec![]);
+        let select = b.region(&[scalar.clone(), scalar], |b, args| {
+            let attrs = Attrs::new().with("comparison_direction", Attr::stablehlo_enum("comparison_direction", "GE"));
+            let operands = args.iter().copied();
+            let result = b.value(op_named("stablehlo.compare"), operands, attrs, Type::tensor(DType::I1, vec![]));
+            b.op(Opcode::RegionReturn, [result], Attrs::new(), []);
+        });
+        let scatter = reduction_region(b, ReduceKind::Add, DType::I64);
+        let attrs = Attrs::new()
+            .with("window_dimensions", Attr::ints([3, 1]))
+            .with("window_strides", Attr::ints([2, 1]))
+            .with("padding", padding(&[[0, 1], [0, 0]]));
+        let op = crate::build(module, b, Opcode::SelectAndScatter, args.iter().copied(), attrs, [select, scatter]);
+        op.unwrap_or_else(|e| panic!("{e}"))
+    });
+    assert_eq!(run_split(&module, &x), [Literal::new([4, 2], &[0i64, 0, 0, 0, 5, 14, 7, 0])]);
+}
+
+/// Dimension numbers `[b, spatial.., f]x[spatial.., i, o]->[b, spatial.., f]`.
+fn conv_dims(spatial: usize) -> Attr {
+    let list = |from: usize| Attr::sizes(&(from..from + spatial).collect::<Vec<_>>());
+    let fields: Attrs = [
+        ("input_batch_dimension", Attr::int(0)),
+        ("input_feature_dimension", Attr::int(spatial as i64 + 1)),
+        ("input_spatial_dimensions", list(1)),
+        ("kernel_input_feature_dimension", Attr::int(spatial as i64)),
+        ("kernel_output_feature_dimension", Attr::int(spatial as i64 + 1)),
+        ("kernel_spatial_dimensions", list(0)),
+        ("output_batch_dimension", Attr::int(0)),
+        ("output_feature_dimension", Attr::int(spatial as i64 + 1)),
+        ("output_spatial_dimensions", list(1)),
+    ]
+    .into_iter()
+    .collect();
+    Attr::Record { name: "stablehlo.conv".into(), fields }
+}
+
+fn convolution(x: &[Literal], spatial: usize, attrs: Attrs) -> Module {
+    let attrs = attrs.with("dimension_numbers", conv_dims(spatial));
+    module_of(x, |module, b, args| {
+        let op = crate::build(module, b, Opcode::Convolution, args.iter().copied(), attrs, []);
+        op.unwrap_or_else(|e| panic!("{e}"))
+    })
+}
+
+fn rule(module: &Module) -> String {
+    let body = &module.funcs[0].body;
+    let view = module.view(body, body[body.entry()].ops[0]);
+    let RuleFact::Rule(rule) = Opcode::of_view(&view).facts().rule(&view) else { panic!("no rule") };
+    rule.to_string()
+}
+
+#[test]
+fn convolution_of_the_specification() {
+    let lhs = [1i64, 2, 5, 6, 3, 4, 7, 8, 10, 11, 14, 15, 12, 13, 16, 17];
+    let x = [Literal::new([1, 4, 4, 1], &lhs), Literal::new([3, 3, 1, 1], &[1i64; 9])];
+    let attrs = Attrs::new().with("window_strides", Attr::ints([4, 4])).with("lhs_dilation", Attr::ints([2, 2]));
+    let module = convolution(&x, 2, attrs);
+    assert_eq!(run_split(&module, &x), [Literal::new([1, 2, 2, 1], &[10i64, 26, 46, 62])]);
+}
+
+fn numbers(shape: &[usize]) -> Literal {
+    let n: usize = shape.iter().product();
+    Literal::new(shape, &(0..n).map(|i| (i * 7 % 11) as f32 - 5.0).collect::<Vec<_>>())
+}
+
+#[test]
+fn plain_convolutions_split_along_batch_and_features() {
+    let x = [numbers(&[2, 5, 4]), numbers(&[3, 4, 6])];
+    let module = convolution(&x, 1, Attrs::new().with("padding", padding(&[[1, 1]])));
+    let expected = "([i, j, k], [m, k, l])->([i, j, l]) {i=2, j=5, k=4, l=6, m=1} reduction={k} permutation={j}";
+    assert_eq!(rule(&module), expected);
+    run_split(&module, &x);
+}
+
+/// Each group is a convolution of its own.
+#[test]
+fn grouped_convolutions_are_many_small_ones() {
+    let (lhs, rhs) = (numbers(&[2, 3, 4]), numbers(&[2, 2, 4]));
+    let attrs = Attrs::new().with("feature_group_count", Attr::int(2));
+    let x = [lhs.clone(), rhs.clone()];
+    let grouped = run_split(&convolution(&x, 1, attrs), &x)[0].clone();
+    let half = |x: &Literal, dim: usize, i: usize| {
+        let mut shape = x.shape().to_vec();
+        shape[dim] /= 2;
+        let mut start = vec![0; shape.len()];
+        start[dim] = i * shape[dim];
+        crate::eval::gather(x, &crate::eval::Layout::block(x.shape(), &start, &[1, 1, 1]), &shape)
+    };
+    for i in 0..2 {
+        let part = [half(&lhs, 2, i), half(&rhs, 2, i)];
+        let alone = run_split(&convolution(&part, 1, Attrs::new()), &part)[0].clone();
+        assert_eq!(half(&grouped, 2, i), alone);
+    }
+    let attrs = Attrs::new().with("batch_group_count", Attr::int(2));
+    let x = [lhs.clone(), numbers(&[2, 4, 4])];
+    let grouped = run_split(&convolution(&x, 1, attrs), &x)[0].clone();
+    for i in 0..2 {
+        let part = [half(&lhs, 0, i), half(&x[1], 2, i)];
+        let alone = run_split(&convolution(&part, 1, Attrs::new()), &part)[0].clone();
+        assert_eq!(half(&grouped, 2, i), alone);
+    }
+}
