@@ -2,15 +2,21 @@
 
     python oracle/bench_jax.py
     python oracle/bench_jax.py --export target/oracle/bench     # also writes each program with its inputs and outputs
+    python oracle/bench_jax.py --serve                          # measures what it is asked for, line by line
 
 A line is {"name": ..., "median_us": ..., "min_us": ..., "runs": ...}. A run is one call with its result awaited, after
 warm-up calls on the same inputs. `transformer_compile` is tracing, lowering and compiling with empty caches; its line
-has the medians of the three parts too. What is timed is exactly what `--export` writes.
+has the medians of the three parts too. What is timed is exactly what `--export` writes; with `--raw` it also writes each
+array's bytes, as `NAME.arg0.bin`, for readers that have no npz.
+
+A request to `--serve` is {"name": ..., "seconds": ...}, or {"name": "transformer_compile", "runs": ...}. Programs stay
+compiled between requests, so that short rounds of ours and of JAX can alternate.
 """
 
 import argparse
 import json
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,10 +25,12 @@ from harness import Arg, P, Program, export_program, mesh, normal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 import transformer
 
 WARM_UPS = 3
+COMPILATION = "transformer_compile"
 
 
 def chapter_matmul(x: jax.Array, w: jax.Array) -> jax.Array:
@@ -92,14 +100,22 @@ def measurement(name: str, times: list[float], **more: float) -> dict:
     }
 
 
-def time_calls(program: Program, seconds: float) -> dict:
-    """Times calls of the compiled program through the ordinary jit call path."""
-    with jax.set_mesh(program.mesh):
-        call, args = program.jit(), program.place(program.values())
-        for _ in range(WARM_UPS):
-            jax.block_until_ready(call(*args))
-        times = list(timed(lambda: jax.block_until_ready(call(*args)), seconds, least=10, most=10_000))
-    return measurement(program.name, times)
+class Calls:
+    """Calls of a compiled program through the ordinary jit call path."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        with jax.set_mesh(program.mesh):
+            self.call, self.args = program.jit(), program.place(program.values())
+
+    def time(self, seconds: float) -> dict:
+        """Times calls after a few that are not counted."""
+        run = lambda: jax.block_until_ready(self.call(*self.args))
+        with jax.set_mesh(self.program.mesh):
+            for _ in range(WARM_UPS):
+                run()
+            times = list(timed(run, seconds, least=10, most=10_000))
+        return measurement(self.program.name, times)
 
 
 def time_compilation(program: Program, runs: int) -> dict:
@@ -113,7 +129,7 @@ def time_compilation(program: Program, runs: int) -> dict:
                 part.append(elapsed)
     totals = [sum(times) for times in zip(*parts.values())]
     medians = {part: statistics.median(times) for part, times in parts.items()}
-    return measurement("transformer_compile", totals, **medians)
+    return measurement(COMPILATION, totals, **medians)
 
 
 def compile_once(program: Program, args: tuple) -> tuple[float, float, float]:
@@ -128,6 +144,30 @@ def compile_once(program: Program, args: tuple) -> tuple[float, float, float]:
     return (after_trace - start) * 1e6, (after_lower - after_trace) * 1e6, (end - after_lower) * 1e6
 
 
+def save_raw(module: Path) -> None:
+    """Writes the bytes of each array of an exported program into a file of its own."""
+    for extension in ["in", "out"]:
+        with np.load(module.with_suffix(f".{extension}.npz")) as arrays:
+            for name in arrays.files:
+                module.with_suffix(f".{name}.bin").write_bytes(np.ascontiguousarray(arrays[name]).tobytes())
+
+
+def serve() -> None:
+    """Answers requests on standard input."""
+    known = {program.name: program for program in programs()}
+    calls: dict[str, Calls] = {}
+    for line in sys.stdin:
+        request = json.loads(line)
+        name = request["name"]
+        if name == COMPILATION:
+            answer = time_compilation(transformer_program(), request["runs"])
+        else:
+            if name not in calls:
+                calls[name] = Calls(known[name])
+            answer = calls[name].time(request["seconds"])
+        print(json.dumps(answer), flush=True)
+
+
 def parse_arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -135,19 +175,25 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=5.0, help="time for the runs of one measurement; 0 is none")
     parser.add_argument("--compilations", type=int, default=5, help="runs of transformer_compile; 0 is none")
     parser.add_argument("--export", type=Path, help="write the programs, inputs and outputs to this folder")
+    parser.add_argument("--raw", action="store_true", help="with --export: write the arrays' bytes too")
+    parser.add_argument("--serve", action="store_true", help="measure what is asked for on standard input")
     return parser.parse_args()
 
 
 def main() -> None:
     """Exports and measures what the command line asks for."""
     arguments = parse_arguments()
+    if arguments.serve:
+        return serve()
     selected = [program for program in programs() if arguments.only in program.name]
     for program in selected:
         if arguments.export:
-            export_program(program, arguments.export)
+            module = export_program(program, arguments.export)
+            if arguments.raw:
+                save_raw(module)
         if arguments.seconds > 0:
-            print(json.dumps(time_calls(program, arguments.seconds)), flush=True)
-    if arguments.compilations > 0 and arguments.only in "transformer_compile":
+            print(json.dumps(Calls(program).time(arguments.seconds)), flush=True)
+    if arguments.compilations > 0 and arguments.only in COMPILATION:
         print(json.dumps(time_compilation(transformer_program(), arguments.compilations)), flush=True)
 
 
