@@ -4,7 +4,7 @@
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::oracle;
+use xtask::{docs, oracle};
 
 /// Automation of the shardwise repository.
 #[derive(Parser)]
@@ -17,11 +17,13 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Task {
     Oracle(oracle::Options),
+    Docs(docs::Options),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     let (report, is_good) = match Arguments::parse().task {
         Task::Oracle(options) => oracle::run(&options)?,
+        Task::Docs(options) => docs::run(&options)?,
     };
     print!("{report}");
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -59,14 +59,14 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The source with the insides of comments, strings and characters blanked out; the lines stay where they are.
+/// The source with comments, strings and characters blanked out; every byte stays where it is.
 pub fn without_literals(source: &str) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
     while let Some(c) = rest.chars().next() {
         let length = match literal_length(rest, out.chars().next_back()) {
             Some(length) => {
-                out.extend(rest[..length].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+                out.extend(rest[..length].bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }));
                 length
             }
             None => {

@@ -1,3 +1,4 @@
 //! The rules of the repository, as tests.
 
+mod docs;
 mod ratchets;

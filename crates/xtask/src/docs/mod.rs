@@ -1,0 +1,92 @@
+//! The generated pages under `docs/generated`: what the code can list, nobody writes by hand. A test compares.
+
+mod codes;
+mod passes;
+
+use crate::repo;
+use anyhow::{Context, Result};
+use std::path::PathBuf;
+
+/// Writes the generated pages under docs/generated.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Write nothing; fail if a page is not up to date
+    #[arg(long)]
+    check: bool,
+}
+
+/// A page: its file name and its text.
+pub struct Page {
+    name: &'static str,
+    text: String,
+}
+
+impl Page {
+    /// A page with a title, an introduction and a table; says how it is made.
+    fn of_table(name: &'static str, title: &str, about: &str, table: &Markdown) -> Page {
+        let made = "<!-- Made by `cargo xtask docs`; do not edit. -->";
+        Page { name, text: format!("# {title}\n\n{made}\n\n{about}\n\n{table}") }
+    }
+
+    fn file(&self) -> PathBuf {
+        PathBuf::from("docs/generated").join(self.name)
+    }
+
+    fn is_current(&self) -> bool {
+        repo::read(&self.file()).is_ok_and(|text| text == self.text)
+    }
+
+    fn write(&self) -> Result<()> {
+        let path = repo::root().join(self.file());
+        std::fs::create_dir_all(path.parent().expect("in a folder"))?;
+        std::fs::write(&path, &self.text).with_context(|| format!("cannot write {}", repo::shown(&path)))
+    }
+}
+
+/// Writes or checks all pages; gives the report and whether all is as it should be.
+pub fn run(options: &Options) -> Result<(String, bool)> {
+    let stale = stale()?;
+    let names: Vec<String> = stale.iter().map(|page| page.file().display().to_string()).collect();
+    if options.check {
+        let lines = names.iter().map(|name| format!("{name} is not up to date; run `cargo xtask docs`\n"));
+        return Ok((lines.collect(), names.is_empty()));
+    }
+    stale.iter().try_for_each(Page::write)?;
+    Ok((names.iter().map(|name| format!("wrote {name}\n")).collect(), true))
+}
+
+/// The pages that are not as they should be.
+fn stale() -> Result<Vec<Page>> {
+    Ok(pages()?.into_iter().filter(|page| !page.is_current()).collect())
+}
+
+/// The files of the pages that are not as they should be.
+pub fn stale_files() -> Result<Vec<String>> {
+    Ok(stale()?.iter().map(|page| page.file().display().to_string()).collect())
+}
+
+fn pages() -> Result<Vec<Page>> {
+    Ok(vec![passes::page(), codes::page()?])
+}
+
+/// A table of Markdown.
+pub struct Markdown {
+    rows: Vec<Vec<String>>,
+}
+
+impl Markdown {
+    pub fn new<const N: usize>(head: [&str; N]) -> Markdown {
+        let rule = vec!["---".to_string(); N];
+        Markdown { rows: vec![head.map(String::from).to_vec(), rule] }
+    }
+
+    pub fn row<const N: usize>(&mut self, cells: [String; N]) {
+        self.rows.push(cells.map(|cell| cell.replace('|', "\\|")).to_vec());
+    }
+}
+
+impl std::fmt::Display for Markdown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.rows.iter().try_for_each(|row| writeln!(f, "| {} |", row.join(" | ")))
+    }
+}
