@@ -15,6 +15,7 @@ mod loc;
 mod mesh;
 mod reason;
 mod sharding;
+mod small_float;
 mod suggest;
 pub mod threefry;
 mod varying;

@@ -19,6 +19,7 @@ mod entity;
 mod hash;
 mod module;
 mod op_def;
+pub mod text;
 mod ty;
 mod uses;
 mod verify;

@@ -75,6 +75,8 @@ pub struct Module {
     pub name: Arc<str>,
     pub attrs: Attrs,
     pub meshes: Vec<Arc<Mesh>>,
+    /// What else stands on the definition of a mesh, by the mesh's name: dictionaries that nobody here reads.
+    pub mesh_attrs: Attrs,
     pub funcs: Vec<Func>,
     pub loc: Loc,
     pub table: &'static dyn OpTable,
@@ -82,7 +84,7 @@ pub struct Module {
 
 impl Module {
     pub fn new(name: impl Into<Arc<str>>, table: &'static dyn OpTable) -> Module {
-        Module { name: name.into(), attrs: Attrs::new(), meshes: vec![], funcs: vec![], loc: Loc::UNKNOWN, table }
+        Module { name: name.into(), attrs: Attrs::new(), meshes: vec![], mesh_attrs: Attrs::new(), funcs: vec![], loc: Loc::UNKNOWN, table }
     }
 
     /// The same module without functions: the start of a pass's new version.

@@ -1,5 +1,6 @@
 //! What this crate must know of an op: its name, how it is checked, whether it ends a region.
 
+use crate::text::Syntax;
 use crate::{OpCode, OpView};
 use shardwise_base::Diagnostics;
 
@@ -7,6 +8,9 @@ use shardwise_base::Diagnostics;
 pub trait OpDef: Sync {
     /// With its dialect: `stablehlo.add`.
     fn name(&self) -> &'static str;
+
+    /// How the op is written.
+    fn syntax(&self) -> Syntax;
 
     /// Ends a region: its operands are what the region gives.
     fn is_terminator(&self) -> bool;

@@ -156,7 +156,7 @@ fn types(list: &[&Type]) -> String {
     format!("({})", names.join(", "))
 }
 
-fn nested_too_deep(loc: &shardwise_base::Loc) -> Diagnostic {
+pub(crate) fn nested_too_deep(loc: &shardwise_base::Loc) -> Diagnostic {
     Diagnostic::error("region-depth", loc, format!("regions are nested more than {MAX_REGION_DEPTH} deep"))
         .help("move inner regions into functions of their own")
 }

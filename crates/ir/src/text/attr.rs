@@ -1,0 +1,378 @@
+//! Attributes, read. What is not understood is kept as it stands ([`Attr::Opaque`]).
+
+use super::dense;
+use super::lexer::{self, Kind};
+use super::mistakes;
+use super::number::{self, Scalar};
+use super::parser::{At, Failed, Parsed, Parser, shorten};
+use super::records;
+use crate::{Attr, Attrs};
+use shardwise_base::DType;
+use std::sync::Arc;
+
+impl<'t> Parser<'t> {
+    pub fn attr(&mut self) -> Parsed<Attr> {
+        self.nested(Self::attr_inner)
+    }
+
+    fn attr_inner(&mut self) -> Parsed<Attr> {
+        let at = self.at();
+        let text = self.tok_text();
+        match self.tok.kind {
+            Kind::Str => self.string_attr(),
+            Kind::Int | Kind::Float => self.number_attr(),
+            Kind::At => self.symbol_attr(),
+            Kind::Bang => self.ty().map(Attr::Type),
+            Kind::Hash => self.hash_attr(text, at),
+            Kind::Punct => match text {
+                "-" => self.number_attr(),
+                "[" => self.list("[", "]", Self::attr).map(Attr::Array),
+                "{" => self.dict().map(Attr::Dict),
+                _ => self.opaque(),
+            },
+            Kind::Word => match text {
+                "true" | "false" => {
+                    self.bump();
+                    Ok(Attr::Bool(text == "true"))
+                }
+                "unit" => {
+                    self.bump();
+                    Ok(Attr::Unit)
+                }
+                "dense" => self.dense_attr(),
+                "array" => self.array_attr(),
+                "loc" => self.loc_attr(),
+                "tensor" | "tuple" => self.ty().map(Attr::Type),
+                _ => self.opaque(),
+            },
+            _ => Err(self.unexpected("an attribute")),
+        }
+    }
+
+    fn string_attr(&mut self) -> Parsed<Attr> {
+        let quoted = self.tok_text();
+        self.bump();
+        // Bytes that are no text (a serialised configuration) stay as they are written.
+        Ok(lexer::unescape(quoted).map_or_else(|| Attr::Opaque(quoted.into()), |s| Attr::Str(s.into())))
+    }
+
+    /// A string that must be text.
+    pub fn string(&mut self, what: &str) -> Parsed<Arc<str>> {
+        let at = self.at();
+        if !self.is_kind(Kind::Str) {
+            return Err(self.unexpected(what));
+        }
+        match self.string_attr()? {
+            Attr::Str(s) => Ok(s),
+            _ => Err(self.fail(at, "text-string", "the string is no UTF-8, or has a wrong escape".to_string())),
+        }
+    }
+
+    /// `@name` or `@"name"`.
+    pub fn symbol(&mut self) -> Parsed<Arc<str>> {
+        let text = self.tok_text();
+        if !self.is_kind(Kind::At) {
+            return Err(self.unexpected("a name behind `@`"));
+        }
+        let name = match text.strip_prefix("@\"") {
+            Some(_) => lexer::unescape(&text[1..]),
+            None => Some(text[1..].to_string()),
+        };
+        let at = self.at();
+        self.bump();
+        let name = name.ok_or_else(|| self.fail(at, "text-string", "the name is no UTF-8".to_string()))?;
+        Ok(name.into())
+    }
+
+    fn symbol_attr(&mut self) -> Parsed<Attr> {
+        let start = self.at();
+        let name = self.symbol()?;
+        if self.is("::") {
+            return self.elsewhere_then_skip(start);
+        }
+        Ok(Attr::Symbol(name))
+    }
+
+    /// Reads what starts at `start` as opaque text.
+    fn elsewhere_then_skip(&mut self, start: At) -> Parsed<Attr> {
+        self.jump(start.0);
+        self.opaque()
+    }
+
+    /// An integer, perhaps negative, without a type.
+    pub fn int(&mut self) -> Parsed<i64> {
+        let at = self.at();
+        let is_negative = self.eat("-");
+        if !self.is_kind(Kind::Int) {
+            return Err(self.unexpected("an integer"));
+        }
+        let value = number::integer(is_negative, self.tok_text()).and_then(|v| i64::try_from(v).ok());
+        self.bump();
+        value.ok_or_else(|| {
+            self.report(at, |loc| mistakes::too_large(loc, "the number"));
+            Failed
+        })
+    }
+
+    /// `[1, 2]`.
+    pub fn int_list(&mut self) -> Parsed<Vec<i64>> {
+        self.list("[", "]", Self::int)
+    }
+
+    /// `1`, `1 : i32`, `1.5 : f32`, `0x7F800000 : f32`.
+    fn number_attr(&mut self) -> Parsed<Attr> {
+        let at = self.at();
+        let scalar = self.scalar()?;
+        let given = if self.eat(":") {
+            if self.eat("index") {
+                return self.int_attr(at, scalar, None);
+            }
+            Some(self.dtype()?)
+        } else {
+            None
+        };
+        let default = if matches!(scalar, Scalar::Float { .. }) { DType::F64 } else { DType::I64 };
+        let dtype = given.unwrap_or(default);
+        if !dtype.is_float() {
+            return self.int_attr(at, scalar, Some(dtype));
+        }
+        let value = number::float_attr(scalar, dtype).map_err(|m| self.fail(at, "text-literal", m))?;
+        Ok(Attr::Float { value, dtype })
+    }
+
+    fn int_attr(&mut self, at: At, scalar: Scalar<'_>, dtype: Option<DType>) -> Parsed<Attr> {
+        let bytes = match dtype {
+            Some(d) if d.is_complex() => Err("a number with one part is not complex".to_string()),
+            _ => number::encode(scalar, dtype.unwrap_or(DType::I64)),
+        };
+        let bytes = bytes.map_err(|message| self.fail(at, "text-literal", message))?;
+        if dtype == Some(DType::I1) {
+            return Ok(Attr::Bool(bytes[0] != 0));
+        }
+        let is_signed = dtype.is_none_or(DType::is_signed);
+        let fill = if is_signed && bytes[bytes.len() - 1] >= 0x80 { 0xff } else { 0 };
+        let mut wide = [fill; 8];
+        wide[..bytes.len()].copy_from_slice(&bytes);
+        Ok(Attr::Int { value: i64::from_le_bytes(wide), dtype })
+    }
+
+    fn dense_attr(&mut self) -> Parsed<Attr> {
+        let start = self.at();
+        // `dense<..> : vector<..>` and tensors of `index` are kept as text.
+        let kept = self.elsewhere(start, |p| {
+            p.expect_all("dense<")?;
+            p.skip_elements()?;
+            p.expect(":")?;
+            Ok(!p.is("tensor") && !p.is_kind(Kind::Bang) || p.is_tensor_of_index())
+        })?;
+        if kept { self.opaque() } else { self.dense().map(Attr::Dense) }
+    }
+
+    fn is_tensor_of_index(&self) -> bool {
+        let rest = &self.text[self.tok.start..];
+        let dims = rest.strip_prefix("tensor<").map(|r| r.trim_start_matches(|c: char| c.is_ascii_digit() || c == 'x'));
+        dims.is_some_and(|d| d.starts_with("index>"))
+    }
+
+    /// `array<i64: 1, 2>`.
+    fn array_attr(&mut self) -> Parsed<Attr> {
+        let start = self.at();
+        self.bump();
+        self.expect("<")?;
+        let dtype = self.dtype()?;
+        if dtype.is_float() || dtype.is_complex() {
+            return self.elsewhere_then_skip(start);
+        }
+        let items = if self.eat(":") {
+            self.list_until(">", |p| p.array_item(dtype))?
+        } else {
+            self.expect(">")?;
+            vec![]
+        };
+        if dtype.is_bool() {
+            return Ok(Attr::Bools(items.into_iter().map(|v| v != 0).collect()));
+        }
+        Ok(Attr::Ints { values: items, dtype })
+    }
+
+    fn array_item(&mut self, dtype: DType) -> Parsed<i64> {
+        let at = self.at();
+        let scalar = self.scalar()?;
+        match self.int_attr(at, scalar, Some(dtype))? {
+            Attr::Int { value, .. } => Ok(value),
+            Attr::Bool(b) => Ok(i64::from(b)),
+            _ => Err(Failed),
+        }
+    }
+
+    /// A location inside an attribute, its aliases written out: they are not kept.
+    fn loc_attr(&mut self) -> Parsed<Attr> {
+        let info = self.loc_info()?;
+        let mut text = "loc(".to_string();
+        super::locs::write_loc(&mut text, &info.loc);
+        text.push(')');
+        Ok(Attr::Opaque(text.into()))
+    }
+
+    fn hash_attr(&mut self, name: &'t str, at: At) -> Parsed<Attr> {
+        if self.aliases.is_defined(name) {
+            self.bump();
+            return self.attr_alias(name, at);
+        }
+        match name {
+            "#sdy.sharding" => {
+                self.bump();
+                self.sharding().map(Attr::Sharding)
+            }
+            "#sdy.sharding_per_value" => {
+                self.bump();
+                self.expect("<")?;
+                let list = self.list("[", "]", Self::sharding)?;
+                self.expect(">")?;
+                Ok(Attr::Shardings(list))
+            }
+            "#stablehlo.replica_group_mesh_axes" => {
+                self.bump();
+                self.mesh_axes()
+            }
+            "#stablehlo.conv" => {
+                self.bump();
+                self.conv_record()
+            }
+            _ => self.other_hash_attr(name),
+        }
+    }
+
+    fn other_hash_attr(&mut self, name: &'t str) -> Parsed<Attr> {
+        if let Some(fields) = records::fields(&name[1..]) {
+            self.bump();
+            return self.record(&name[1..], fields);
+        }
+        // `#stablehlo<precision DEFAULT>`
+        let mut ahead = [self.tok; 4];
+        for i in 0..4 {
+            ahead[i] = lexer::token(self.text, if i == 0 { self.tok.end } else { ahead[i - 1].end });
+        }
+        let [open, kind, value, close] = ahead.map(|t| &self.text[t.start..t.end]);
+        let is_enum = !name.contains('.')
+            && (open, close) == ("<", ">")
+            && ahead[1].kind == Kind::Word
+            && ahead[2].kind == Kind::Word;
+        if is_enum {
+            self.jump(ahead[3].start);
+            self.bump();
+            return Ok(Attr::Enum { dialect: name[1..].into(), kind: kind.into(), value: value.into() });
+        }
+        if open != "<" && !name.contains('.') {
+            let at = self.at();
+            return Err(self.fail(at, "text-alias", format!("`{name}` is not defined")));
+        }
+        self.opaque()
+    }
+
+    /// Everything up to the next `,` or closing bracket, as it stands.
+    fn opaque(&mut self) -> Parsed<Attr> {
+        let start = self.tok.start;
+        let mut depth = 0usize;
+        loop {
+            match self.tok.kind {
+                Kind::End | Kind::Error => return Err(self.unexpected("an attribute")),
+                Kind::Hash if self.aliases.is_defined(self.tok_text()) => {
+                    let at = self.at();
+                    self.report(at, |loc| {
+                        mistakes::unsupported(loc, "aliases inside unknown attributes", "write the alias out")
+                    });
+                    return Err(Failed);
+                }
+                Kind::Punct => match self.tok_text() {
+                    "(" | "[" | "{" | "<" => depth += 1,
+                    ")" | "]" | "}" | ">" if depth == 0 => break,
+                    ")" | "]" | "}" | ">" => depth -= 1,
+                    "," if depth == 0 => break,
+                    _ => {}
+                },
+                _ => {}
+            }
+            self.bump();
+        }
+        if self.tok.start == start {
+            return Err(self.unexpected("an attribute"));
+        }
+        Ok(Attr::Opaque(on_one_line(&self.text[start..self.last_end]).into()))
+    }
+
+    /// `{name = value, flag}`.
+    pub fn dict(&mut self) -> Parsed<Attrs> {
+        self.dict_with(|_, _| Ok(None))
+    }
+
+    /// The same, but `special` reads the values it knows by the name of their attribute.
+    pub(super) fn dict_with(
+        &mut self,
+        mut special: impl FnMut(&mut Self, &str) -> Parsed<Option<Attr>>,
+    ) -> Parsed<Attrs> {
+        let mut attrs = Attrs::new();
+        self.expect("{")?;
+        self.list_until("}", |p| {
+            let at = p.at();
+            let name: Arc<str> = if p.is_kind(Kind::Str) { p.string("a name")? } else { p.word("an attribute's name")?.into() };
+            let value = if p.eat("=") {
+                match special(p, &name)? {
+                    Some(value) => value,
+                    None => p.attr_of(&name)?,
+                }
+            } else {
+                Attr::Unit
+            };
+            if attrs.set(name.clone(), value).is_some() {
+                let message = format!("attribute `{}` is given twice", shorten(&name));
+                return Err(p.fail(at, "text-attribute", message));
+            }
+            Ok(())
+        })?;
+        Ok(attrs)
+    }
+
+    /// The value of an attribute of this name: axes without a mesh wait until the op's mesh is known.
+    fn attr_of(&mut self, name: &Arc<str>) -> Parsed<Attr> {
+        let at = self.at();
+        if self.is_axes_without_mesh() {
+            self.deferred.push((name.clone(), at));
+            return self.opaque();
+        }
+        self.attr()
+    }
+
+    /// `{..}`, if it stands here, else nothing.
+    pub fn optional_dict(&mut self) -> Parsed<Attrs> {
+        if self.is("{") { self.dict() } else { Ok(Attrs::new()) }
+    }
+}
+
+/// Text that may hold comments and line ends, without them.
+fn on_one_line(text: &str) -> String {
+    if !text.contains('\n') && !text.contains("//") {
+        return text.to_string();
+    }
+    let mut out = String::new();
+    let mut at = 0;
+    loop {
+        let token = lexer::token(text, at);
+        if token.kind == Kind::End {
+            return out;
+        }
+        if token.start > at && !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(&text[token.start..token.end]);
+        at = token.end;
+    }
+}
+
+/// `dense<..> : tensor<..>`.
+pub(super) fn write_dense_attr(out: &mut String, literal: &shardwise_base::Literal) {
+    dense::write_dense(out, literal);
+    let ty = crate::TensorType::new(literal.dtype(), literal.shape());
+    out.push_str(" : ");
+    out.push_str(&ty.to_string());
+}

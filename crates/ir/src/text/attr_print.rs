@@ -1,0 +1,135 @@
+//! Attributes, printed.
+
+use super::attr::write_dense_attr;
+use super::lexer::{escape, is_plain_word};
+use super::{number, records, sharding};
+use crate::{Attr, Attrs};
+use shardwise_base::DType;
+use std::fmt::Write;
+
+/// One attribute, as it stands behind `name = `.
+pub(super) fn write_attr(out: &mut String, attr: &Attr) {
+    match attr {
+        Attr::Unit => out.push_str("unit"),
+        Attr::Bool(b) => write!(out, "{b}").expect("writing to a string"),
+        Attr::Int { value, dtype } => write_int(out, *value, *dtype),
+        Attr::Float { value, dtype } => {
+            number::write_float(out, *value, *dtype);
+            write!(out, " : {dtype}").expect("writing to a string");
+        }
+        Attr::Str(s) => out.push_str(&escape(s)),
+        Attr::Symbol(s) => write_symbol(out, s),
+        Attr::Type(ty) => write!(out, "{ty}").expect("writing to a string"),
+        Attr::Array(items) => write_array(out, items),
+        Attr::Dict(fields) => write_dict(out, fields.iter()),
+        Attr::Dense(literal) => write_dense_attr(out, literal),
+        Attr::Ints { values, dtype } => write_int_array(out, values, *dtype),
+        Attr::Bools(values) => write_bool_array(out, values),
+        Attr::Enum { dialect, kind, value } => {
+            write!(out, "#{dialect}<{kind} {value}>").expect("writing to a string");
+        }
+        Attr::Record { name, fields } => records::write_record(out, name, fields),
+        Attr::Sharding(s) => {
+            out.push_str("#sdy.sharding");
+            sharding::write_sharding(out, s);
+        }
+        Attr::Shardings(list) => {
+            out.push_str("#sdy.sharding_per_value<");
+            sharding::write_shardings(out, list.iter());
+            out.push('>');
+        }
+        Attr::Axes { mesh, axes } => sharding::write_mesh_axes(out, mesh, axes),
+        Attr::AxesPerDim { mesh, dims } => {
+            out.push_str("#sdy<list_of_axis_ref_lists");
+            sharding::write_axes_per_dim(out, mesh, dims);
+            out.push('>');
+        }
+        Attr::Opaque(text) => out.push_str(text),
+    }
+}
+
+fn write_int(out: &mut String, value: i64, dtype: Option<DType>) {
+    match dtype {
+        Some(DType::U64) => write!(out, "{} : ui64", value as u64),
+        Some(dtype) => write!(out, "{value} : {dtype}"),
+        None => write!(out, "{value} : index"),
+    }
+    .expect("writing to a string");
+}
+
+fn write_array(out: &mut String, items: &[Attr]) {
+    if sharding::write_all_to_all_params(out, items) {
+        return;
+    }
+    out.push('[');
+    for (i, item) in items.iter().enumerate() {
+        out.push_str(if i > 0 { ", " } else { "" });
+        write_attr(out, item);
+    }
+    out.push(']');
+}
+
+fn write_int_array(out: &mut String, values: &[i64], dtype: DType) {
+    write!(out, "array<{dtype}").expect("writing to a string");
+    for (i, v) in values.iter().enumerate() {
+        out.push_str(if i > 0 { ", " } else { ": " });
+        match dtype {
+            DType::U64 => write!(out, "{}", *v as u64),
+            _ => write!(out, "{v}"),
+        }
+        .expect("writing to a string");
+    }
+    out.push('>');
+}
+
+fn write_bool_array(out: &mut String, values: &[bool]) {
+    out.push_str("array<i1");
+    for (i, v) in values.iter().enumerate() {
+        write!(out, "{}{v}", if i > 0 { ", " } else { ": " }).expect("writing to a string");
+    }
+    out.push('>');
+}
+
+/// `@name`, in quotes if it must be.
+pub(super) fn write_symbol(out: &mut String, name: &str) {
+    out.push('@');
+    if is_plain_word(name) { out.push_str(name) } else { out.push_str(&escape(name)) }
+}
+
+/// `{a = 1, flag}`.
+pub(super) fn write_dict<'a>(out: &mut String, fields: impl Iterator<Item = (&'a str, &'a Attr)>) {
+    out.push('{');
+    for (i, (name, value)) in fields.enumerate() {
+        out.push_str(if i > 0 { ", " } else { "" });
+        write_entry(out, name, value);
+    }
+    out.push('}');
+}
+
+fn write_entry(out: &mut String, name: &str, value: &Attr) {
+    if is_plain_word(name) { out.push_str(name) } else { out.push_str(&escape(name)) }
+    if *value == Attr::Unit {
+        return;
+    }
+    out.push_str(" = ");
+    match (name, value) {
+        ("manual_axes", Attr::Axes { mesh, axes }) => sharding::write_named_axes(out, "manual_axes", mesh, axes),
+        ("reduction_axes", Attr::Axes { mesh, axes }) => {
+            sharding::write_named_axes(out, "axis_ref_list", mesh, axes);
+        }
+        _ => write_attr(out, value),
+    }
+}
+
+/// Attributes of an op that belong to its property dictionary in the generic form: those without a dialect.
+pub(super) fn is_property(name: &str) -> bool {
+    !name.contains('.')
+}
+
+/// Those entries of a dictionary for which `keep` holds.
+pub(super) fn filtered<'a>(
+    attrs: &'a Attrs,
+    keep: impl Fn(&str) -> bool + 'a,
+) -> impl Iterator<Item = (&'a str, &'a Attr)> {
+    attrs.iter().filter(move |(name, _)| keep(name))
+}

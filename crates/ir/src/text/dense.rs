@@ -1,0 +1,201 @@
+//! `dense<..>`: a splat, nested lists, or the bytes as a hexadecimal string.
+
+use super::lexer::Kind;
+use super::mistakes;
+use super::number::{self, Scalar};
+use super::parser::{At, Failed, Parsed, Parser};
+use crate::TensorType;
+use shardwise_base::{DType, Literal, LiteralError};
+
+/// More elements than this print as their bytes, as in MLIR.
+const MAX_LISTED: usize = 100;
+
+impl<'t> Parser<'t> {
+    /// `dense<..> : tensor<..>`. The type comes last, so the elements are read once it is known.
+    pub fn dense(&mut self) -> Parsed<Literal> {
+        self.expect("dense")?;
+        self.expect("<")?;
+        let elements = self.at();
+        self.skip_elements()?;
+        self.expect(":")?;
+        let at = self.at();
+        let Some(ty) = self.ty()?.as_tensor().cloned() else {
+            return Err(self.fail(at, "text-literal", "`dense` has the type of a tensor".to_string()));
+        };
+        self.elsewhere(elements, |p| p.elements(&ty))
+    }
+
+    /// Passes over elements and the `>` behind them.
+    pub(super) fn skip_elements(&mut self) -> Parsed<()> {
+        while !self.eat(">") {
+            match self.tok.kind {
+                Kind::End | Kind::Error => return Err(self.unexpected("`>` after the elements")),
+                _ => self.bump(),
+            }
+        }
+        Ok(())
+    }
+
+    /// The elements, up to `>`.
+    fn elements(&mut self, ty: &TensorType) -> Parsed<Literal> {
+        let at = self.at();
+        let literal = if self.is_kind(Kind::Str) {
+            self.hex_elements(ty)?
+        } else if self.is("[") {
+            let mut bytes = vec![];
+            self.element_list(ty, 0, &mut bytes)?;
+            self.literal_of_bytes(at, ty, &bytes)?
+        } else if self.is(">") {
+            self.literal_of_bytes(at, ty, &[])?
+        } else {
+            let mut bytes = vec![];
+            self.element(ty.dtype, &mut bytes)?;
+            Literal::splat(ty.dtype, ty.shape.clone(), &bytes)
+        };
+        if self.is(">") { Ok(literal) } else { Err(self.unexpected("`>` after the elements")) }
+    }
+
+    fn literal_of_bytes(&mut self, at: At, ty: &TensorType, bytes: &[u8]) -> Parsed<Literal> {
+        Literal::from_bytes(ty.dtype, &ty.shape, bytes).map_err(|e| match e {
+            LiteralError::Length { expected, found } => {
+                let n = ty.dtype.storage_bytes();
+                self.fail(at, "text-literal", format!("{} elements for {ty}, which has {}", found / n, expected / n))
+            }
+            LiteralError::TooLarge => {
+                self.report(at, |loc| mistakes::too_large(loc, "the value"));
+                Failed
+            }
+        })
+    }
+
+    /// `[[1, 2], [3, 4]]`, dimension `dim` and those within. A recursion as deep as the type's rank.
+    fn element_list(&mut self, ty: &TensorType, dim: usize, out: &mut Vec<u8>) -> Parsed<()> {
+        let Some(&size) = ty.shape.get(dim) else {
+            return self.element(ty.dtype, out);
+        };
+        let at = self.at();
+        let items = self.nested(|p| p.list("[", "]", |p| p.element_list(ty, dim + 1, out)))?;
+        if items.len() == size {
+            return Ok(());
+        }
+        Err(self.fail(at, "text-literal", format!("{} elements in dimension {dim} of {ty}", items.len())))
+    }
+
+    /// One element's bytes.
+    fn element(&mut self, dtype: DType, out: &mut Vec<u8>) -> Parsed<()> {
+        if dtype.is_complex() {
+            self.expect("(")?;
+            self.element(dtype.real(), out)?;
+            self.expect(",")?;
+            self.element(dtype.real(), out)?;
+            return self.expect(")");
+        }
+        let at = self.at();
+        let scalar = self.scalar()?;
+        match number::encode(scalar, dtype) {
+            Ok(bytes) => {
+                out.extend_from_slice(&bytes);
+                Ok(())
+            }
+            Err(message) => {
+                self.report(at, |loc| mistakes::literal(loc, message));
+                Err(Failed)
+            }
+        }
+    }
+
+    /// `true`, `-3`, `0x7F`, `1.5e+00`.
+    pub(super) fn scalar(&mut self) -> Parsed<Scalar<'t>> {
+        let is_negative = self.eat("-");
+        let text = self.tok_text();
+        let scalar = match self.tok.kind {
+            Kind::Word if !is_negative && text == "true" => Scalar::Bool(true),
+            Kind::Word if !is_negative && text == "false" => Scalar::Bool(false),
+            Kind::Int => Scalar::Int { is_negative, text },
+            Kind::Float => Scalar::Float { is_negative, text },
+            _ => return Err(self.unexpected("a number")),
+        };
+        self.bump();
+        Ok(scalar)
+    }
+
+    /// `"0x0000803F"`: the bytes of all elements, or of the one that all are.
+    fn hex_elements(&mut self, ty: &TensorType) -> Parsed<Literal> {
+        let at = self.at();
+        let quoted = self.tok_text();
+        let Some(mut bytes) = decode_hex(&quoted[1..quoted.len() - 1]) else {
+            return Err(self.unexpected("hexadecimal bytes, as \"0x0000803F\""));
+        };
+        self.bump();
+        let count = ty.shape.iter().product::<usize>();
+        if ty.dtype.is_bool() && bytes.len() != count {
+            bytes = unpack_bools(&bytes, count);
+        }
+        if matches!(ty.dtype, DType::I2 | DType::I4 | DType::U2 | DType::U4) {
+            bytes.iter_mut().for_each(|b| *b = number::narrow(*b, ty.dtype));
+        }
+        if ty.dtype.is_bool() && bytes.iter().any(|&b| b > 1) {
+            bytes.iter_mut().for_each(|b| *b &= 1);
+        }
+        if bytes.len() == ty.dtype.storage_bytes() && count != 1 {
+            return Ok(Literal::splat(ty.dtype, ty.shape.clone(), &bytes));
+        }
+        self.literal_of_bytes(at, ty, &bytes)
+    }
+}
+
+fn decode_hex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("0x")?.as_bytes();
+    if !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    let digit = |b: u8| char::from(b).to_digit(16);
+    digits.chunks_exact(2).map(|pair| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8)).collect()
+}
+
+/// Eight booleans a byte, the first in the lowest bit.
+fn unpack_bools(bytes: &[u8], count: usize) -> Vec<u8> {
+    if bytes.len() != count.div_ceil(8) {
+        return bytes.to_vec();
+    }
+    (0..count).map(|i| bytes[i / 8] >> (i % 8) & 1).collect()
+}
+
+/// `dense<..>`, without the type.
+pub(super) fn write_dense(out: &mut String, literal: &Literal) {
+    out.push_str("dense<");
+    let dtype = literal.dtype();
+    let size = literal.size();
+    if size > 0 && literal.is_uniform() && (literal.is_splat() || size > 1) {
+        number::write_element(out, dtype, literal.element_bytes(0));
+    } else if size > MAX_LISTED && dtype.bits() >= 8 {
+        write_hex(out, literal.raw_bytes());
+    } else if size > 0 {
+        write_list(out, literal, 0, 0, size);
+    }
+    out.push('>');
+}
+
+/// The `count` elements from `first` on: all of dimension `dim` at one place of the dimensions before it.
+fn write_list(out: &mut String, literal: &Literal, dim: usize, first: usize, count: usize) {
+    let Some(&size) = literal.shape().get(dim) else {
+        return number::write_element(out, literal.dtype(), literal.element_bytes(first));
+    };
+    out.push('[');
+    for i in 0..size {
+        out.push_str(if i > 0 { ", " } else { "" });
+        write_list(out, literal, dim + 1, first + i * (count / size), count / size);
+    }
+    out.push(']');
+}
+
+fn write_hex(out: &mut String, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    out.reserve(2 * bytes.len() + 4);
+    out.push_str("\"0x");
+    for b in bytes {
+        out.push(char::from(DIGITS[usize::from(b >> 4)]));
+        out.push(char::from(DIGITS[usize::from(b & 15)]));
+    }
+    out.push('"');
+}

@@ -1,0 +1,368 @@
+//! What values and ops carry beside their attributes, as attributes: `sdy.sharding`, and our own `shardwise.*`, which
+//! MLIR keeps. They are taken out of the dictionary when an op is read, and put back when it prints.
+//!
+//! | attribute | on | holds |
+//! |---|---|---|
+//! | `sdy.sharding` | ops, arguments, results of functions | the shardings of the values |
+//! | `shardwise.no_sharding` | ops | which results have none, where others have one |
+//! | `shardwise.varying` | ops, arguments | over which axes each value varies: `"{X,Y}"`, `"{*}"`, `"?"` |
+//! | `shardwise.arg_shardings`, `shardwise.arg_varying` | ops | the same of the regions' arguments, a list for each region |
+//! | `shardwise.reason` | ops | why the op is there |
+
+use super::form::{ResultShardings, Syntax};
+use super::lexer::is_plain_word;
+use super::locs;
+use super::parser::{At, Parsed, Parser};
+use crate::{Attr, Attrs, Body, Module, Op, OpData, Value};
+use shardwise_base::{Alternative, AxisIndex, AxisRef, DType, Mesh, Reason, ReasonCause, Sharding, SubAxis, Varying};
+use std::sync::Arc;
+
+const SHARDING: &str = "sdy.sharding";
+const NO_SHARDING: &str = "shardwise.no_sharding";
+const VARYING: &str = "shardwise.varying";
+const ARG_SHARDINGS: &str = "shardwise.arg_shardings";
+const ARG_VARYING: &str = "shardwise.arg_varying";
+const REASON: &str = "shardwise.reason";
+const ALL: [&str; 6] = [SHARDING, NO_SHARDING, VARYING, ARG_SHARDINGS, ARG_VARYING, REASON];
+
+/// The facts' attributes of one op, taken out of its dictionary.
+pub(super) struct Taken(Attrs);
+
+impl Taken {
+    pub fn from(attrs: &mut Attrs) -> Taken {
+        let mut taken = Attrs::new();
+        for name in ALL {
+            if let Some(attr) = attrs.remove(name) {
+                taken.set(name, attr);
+            }
+        }
+        Taken(taken)
+    }
+}
+
+// ── reading
+
+impl<'t> Parser<'t> {
+    /// Gives the op and its values what its dictionary said of them.
+    pub(super) fn apply_facts(&mut self, op: Op, taken: &Taken, at: At) -> Parsed<()> {
+        let Taken(taken) = taken;
+        if let Some(attr) = taken.get(SHARDING) {
+            self.apply_result_shardings(op, attr, taken.ints(NO_SHARDING).as_deref().unwrap_or(&[]), at)?;
+        }
+        let results = self.body[op].results.to_vec();
+        if let Some(attr) = taken.get(VARYING) {
+            self.apply_varying(&results, attr, at)?;
+        }
+        let regions = self.body[op].regions.to_vec();
+        for (name, is_sharding) in [(ARG_SHARDINGS, true), (ARG_VARYING, false)] {
+            let Some(attr) = taken.get(name) else {
+                continue;
+            };
+            let lists = self.fact_items(attr, regions.len(), name, at)?;
+            for (&region, list) in regions.iter().zip(&lists) {
+                let args = self.body[region].args.clone();
+                if is_sharding { self.apply_shardings(&args, list, at)? } else { self.apply_varying(&args, list, at)? }
+            }
+        }
+        if let Some(attr) = taken.get(REASON) {
+            let reason = self.reason(attr).ok_or_else(|| self.bad_fact(at, REASON))?;
+            self.body.op_mut(op).reason = Some(Arc::new(reason));
+        }
+        Ok(())
+    }
+
+    fn bad_fact(&mut self, at: At, name: &str) -> super::Failed {
+        self.fail(at, "text-attribute", format!("attribute `{name}` has not the form that it prints in"))
+    }
+
+    /// The items of an array of this length.
+    fn fact_items(&mut self, attr: &Attr, count: usize, name: &str, at: At) -> Parsed<Vec<Attr>> {
+        match attr {
+            Attr::Array(items) if items.len() == count => Ok(items.clone()),
+            _ => Err(self.bad_fact(at, name)),
+        }
+    }
+
+    fn apply_result_shardings(&mut self, op: Op, attr: &Attr, without: &[i64], at: At) -> Parsed<()> {
+        let list = match attr {
+            Attr::Shardings(list) => list.clone(),
+            Attr::Sharding(s) => vec![s.clone()],
+            _ => return Err(self.bad_fact(at, SHARDING)),
+        };
+        let list = list.into_iter().enumerate().map(|(i, s)| (!without.contains(&(i as i64))).then_some(s)).collect();
+        self.set_result_shardings(op, list, at)
+    }
+
+    /// Gives each result its sharding.
+    pub(super) fn set_result_shardings(&mut self, op: Op, list: Vec<Option<Sharding>>, at: At) -> Parsed<()> {
+        let results = self.body[op].results.to_vec();
+        if list.len() != results.len() {
+            let (given, expected) = (list.len(), results.len());
+            self.report(at, |loc| super::mistakes::sharding_count(loc, given, expected, "results"));
+            return Ok(());
+        }
+        for (i, (v, sharding)) in results.into_iter().zip(list).enumerate() {
+            if let Some(s) = &sharding {
+                let ty = self.body.ty(v).clone();
+                self.check_rank(at, &format!("result {i}"), s, &ty);
+            }
+            self.body.value_mut(v).sharding = sharding;
+        }
+        Ok(())
+    }
+
+    fn apply_shardings(&mut self, values: &[Value], attr: &Attr, at: At) -> Parsed<()> {
+        let items = self.fact_items(attr, values.len(), ARG_SHARDINGS, at)?;
+        for (&v, item) in values.iter().zip(items) {
+            self.body.value_mut(v).sharding = match item {
+                Attr::Sharding(s) => Some(s),
+                Attr::Unit => None,
+                _ => return Err(self.bad_fact(at, ARG_SHARDINGS)),
+            };
+        }
+        Ok(())
+    }
+
+    pub(super) fn apply_varying(&mut self, values: &[Value], attr: &Attr, at: At) -> Parsed<()> {
+        let items = self.fact_items(attr, values.len(), VARYING, at)?;
+        for (&v, item) in values.iter().zip(items) {
+            let mesh = self.main_mesh();
+            let varying = item.as_str().and_then(|text| parse_varying(text, mesh.as_deref()));
+            self.body.value_mut(v).varying = varying.ok_or_else(|| self.bad_fact(at, VARYING))?;
+        }
+        Ok(())
+    }
+
+    /// The mesh that varying axes belong to.
+    pub(super) fn main_mesh(&self) -> Option<Arc<Mesh>> {
+        self.meshes.iter().find(|m| !m.is_maximal()).or(self.meshes.first()).cloned()
+    }
+
+    fn reason(&mut self, attr: &Attr) -> Option<Reason> {
+        let fields = attr.as_record()?;
+        let text = |name: &str| -> Option<Arc<str>> {
+            match fields.get(name) {
+                Some(Attr::Str(s)) => Some(s.clone()),
+                Some(_) => None,
+                None => Some("".into()),
+            }
+        };
+        let alternative = match fields.get("alternative") {
+            Some(a) => {
+                let fields = a.as_record()?;
+                let bytes = fields.int("bytes_received")?;
+                Some(Alternative { what: fields.str("what")?.into(), bytes_received: bytes as u64 })
+            }
+            None => None,
+        };
+        let consumer_loc = match fields.get("consumer_loc") {
+            Some(Attr::Opaque(text)) => self.loc_from(text).ok()?,
+            Some(_) => return None,
+            None => shardwise_base::Loc::UNKNOWN,
+        };
+        Some(Reason {
+            cause: cause(fields)?,
+            consumer: text("consumer")?,
+            consumer_loc,
+            factor: text("factor")?,
+            won: text("won")?,
+            lost: text("lost")?,
+            alternative,
+            bytes_received: fields.int("bytes_received")? as u64,
+            text: text("text")?,
+        })
+    }
+
+    /// What stands beside an argument of a function.
+    pub(super) fn apply_arg_facts(&mut self, v: Value, name: &str, attrs: &mut Attrs, at: At) -> Parsed<()> {
+        if let Some(attr) = attrs.remove(SHARDING) {
+            let sharding = self.one_sharding(attr, at)?;
+            let ty = self.body.ty(v).clone();
+            self.check_rank(at, name, &sharding, &ty);
+            self.body.value_mut(v).sharding = Some(sharding);
+        }
+        if let Some(attr) = attrs.remove(VARYING) {
+            self.apply_varying(&[v], &Attr::Array(vec![attr]), at)?;
+        }
+        Ok(())
+    }
+
+    /// The sharding that stands beside a result of a function.
+    pub(super) fn take_result_sharding(&mut self, attrs: &mut Attrs, at: At) -> Parsed<Option<Sharding>> {
+        attrs.remove(SHARDING).map(|attr| self.one_sharding(attr, at)).transpose()
+    }
+
+    fn one_sharding(&mut self, attr: Attr, at: At) -> Parsed<Sharding> {
+        match attr {
+            Attr::Sharding(s) => Ok(s),
+            _ => Err(self.bad_fact(at, SHARDING)),
+        }
+    }
+}
+
+fn cause(fields: &Attrs) -> Option<ReasonCause> {
+    Some(match fields.str("cause")? {
+        "operand" => ReasonCause::Operand { index: fields.size("index")? },
+        "reduction" => ReasonCause::Reduction,
+        "result" => ReasonCause::Result,
+        "program" => ReasonCause::Program,
+        "strategy" => ReasonCause::Strategy,
+        _ => return None,
+    })
+}
+
+/// What `{X,Y:(1)2}`, `{*}`, `{}` or `?` says; the outer `None` if it says nothing.
+fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Option<Varying>> {
+    match text {
+        "?" => return Some(None),
+        "{}" => return Some(Some(Varying::Nowhere)),
+        "{*}" => return Some(Some(Varying::Everywhere)),
+        _ => {}
+    }
+    let inner = text.strip_prefix('{')?.strip_suffix('}')?;
+    let axes: Option<Vec<AxisRef>> = inner.split(',').map(|part| parse_axis(part, mesh)).collect();
+    Some(Some(Varying::Over(axes?)))
+}
+
+/// `X`, `#1` for an axis whose name is no plain word, `X:(1)2`.
+fn parse_axis(text: &str, mesh: Option<&Mesh>) -> Option<AxisRef> {
+    let (name, part) = text.split_once(':').map_or((text, None), |(n, p)| (n, Some(p)));
+    let axis = match name.strip_prefix('#') {
+        Some(index) => AxisIndex::new(index.parse().ok().filter(|&i| i < Mesh::MAX_AXES)?),
+        None => mesh?.axis(name)?,
+    };
+    let sub = match part {
+        Some(part) => {
+            let (pre_size, size) = part.strip_prefix('(')?.split_once(')')?;
+            Some(SubAxis { pre_size: pre_size.parse().ok()?, size: size.parse().ok()? })
+        }
+        None => None,
+    };
+    Some(AxisRef { axis, sub })
+}
+
+// ── printing
+
+/// The attributes with the facts of the op and of its values among them.
+pub(super) fn with_facts(module: &Module, body: &Body, data: &OpData, syntax: Syntax, own_facts: bool) -> Attrs {
+    let mut attrs = data.attrs.clone();
+    if syntax.results == ResultShardings::Attribute {
+        add_result_shardings(&mut attrs, body, &data.results);
+    }
+    if !own_facts {
+        return attrs;
+    }
+    let mesh = module.main_mesh().map(|m| &**m);
+    let varying = |values: &[Value]| {
+        let items = values.iter().map(|&v| Attr::Str(varying_text(body[v].varying.as_ref(), mesh).into()));
+        Attr::Array(items.collect())
+    };
+    let args = || data.regions.iter().flat_map(|&r| &body[r].args);
+    if data.results.iter().any(|&v| body[v].varying.is_some()) {
+        attrs.set(VARYING, varying(&data.results));
+    }
+    if args().any(|&v| body[v].varying.is_some()) {
+        let lists = data.regions.iter().map(|&r| varying(&body[r].args));
+        attrs.set(ARG_VARYING, Attr::Array(lists.collect()));
+    }
+    if args().any(|&v| body[v].sharding.is_some()) {
+        let list = |values: &[Value]| {
+            Attr::Array(values.iter().map(|&v| body.sharding(v).cloned().map_or(Attr::Unit, Attr::Sharding)).collect())
+        };
+        attrs.set(ARG_SHARDINGS, Attr::Array(data.regions.iter().map(|&r| list(&body[r].args)).collect()));
+    }
+    if let Some(reason) = &data.reason {
+        attrs.set(REASON, reason_attr(reason));
+    }
+    attrs
+}
+
+/// The facts of a function's argument among its attributes.
+pub(super) fn with_arg_facts(module: &Module, body: &Body, v: Value, attrs: &Attrs, own_facts: bool) -> Attrs {
+    let mut attrs = with_sharding(attrs, body.sharding(v));
+    if own_facts && body[v].varying.is_some() {
+        let mesh = module.main_mesh().map(|m| &**m);
+        attrs.set(VARYING, Attr::Str(varying_text(body[v].varying.as_ref(), mesh).into()));
+    }
+    attrs
+}
+
+pub(super) fn with_sharding(attrs: &Attrs, sharding: Option<&Sharding>) -> Attrs {
+    match sharding {
+        Some(s) => attrs.clone().with(SHARDING, Attr::Sharding(s.clone())),
+        None => attrs.clone(),
+    }
+}
+
+fn add_result_shardings(attrs: &mut Attrs, body: &Body, results: &[Value]) {
+    let Some(some) = results.iter().find_map(|&v| body.sharding(v)) else {
+        return;
+    };
+    // Shardy wants one for each result: open where there is none.
+    let list = results.iter().map(|&v| body.sharding(v).cloned().unwrap_or_else(|| open_sharding(some, body, v)));
+    attrs.set(SHARDING, Attr::Shardings(list.collect()));
+    let without: Vec<i64> = (0..).zip(results).filter(|(_, v)| body.sharding(**v).is_none()).map(|(i, _)| i).collect();
+    if !without.is_empty() {
+        attrs.set(NO_SHARDING, Attr::Ints { values: without, dtype: DType::I64 });
+    }
+}
+
+pub(super) fn open_sharding(like: &Sharding, body: &Body, v: Value) -> Sharding {
+    Sharding::open(&like.mesh, body.ty(v).shape().len())
+}
+
+fn varying_text(varying: Option<&Varying>, mesh: Option<&Mesh>) -> String {
+    match varying {
+        None => "?".to_string(),
+        Some(Varying::Nowhere) => "{}".to_string(),
+        Some(Varying::Everywhere) => "{*}".to_string(),
+        Some(Varying::Over(axes)) => {
+            let names: Vec<String> = axes.iter().map(|&a| axis_text(a, mesh)).collect();
+            format!("{{{}}}", names.join(","))
+        }
+    }
+}
+
+fn axis_text(axis: AxisRef, mesh: Option<&Mesh>) -> String {
+    let name = mesh.and_then(|m| m.axes.get(axis.axis.index())).map(|a| &*a.name).filter(|n| is_plain_word(n));
+    let name = name.map_or_else(|| format!("#{}", axis.axis.index()), str::to_string);
+    match axis.sub {
+        Some(sub) => format!("{name}:({}){}", sub.pre_size, sub.size),
+        None => name,
+    }
+}
+
+fn reason_attr(reason: &Reason) -> Attr {
+    let bytes = |n: u64| Attr::Int { value: n as i64, dtype: Some(DType::U64) };
+    let (cause, index) = match reason.cause {
+        ReasonCause::Operand { index } => ("operand", Some(index)),
+        ReasonCause::Reduction => ("reduction", None),
+        ReasonCause::Result => ("result", None),
+        ReasonCause::Program => ("program", None),
+        ReasonCause::Strategy => ("strategy", None),
+    };
+    let mut fields = Attrs::new().with("cause", Attr::str(cause)).with("bytes_received", bytes(reason.bytes_received));
+    if let Some(index) = index {
+        fields.set("index", Attr::int(index as i64));
+    }
+    let texts = [
+        ("consumer", &reason.consumer),
+        ("factor", &reason.factor),
+        ("won", &reason.won),
+        ("lost", &reason.lost),
+        ("text", &reason.text),
+    ];
+    for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        fields.set(name, Attr::Str(text.clone()));
+    }
+    if !reason.consumer_loc.is_unknown() {
+        let mut text = "loc(".to_string();
+        locs::write_loc(&mut text, &reason.consumer_loc);
+        fields.set("consumer_loc", Attr::Opaque((text + ")").into()));
+    }
+    if let Some(a) = &reason.alternative {
+        let alternative = Attrs::new().with("what", Attr::Str(a.what.clone())).with("bytes_received", bytes(a.bytes_received));
+        fields.set("alternative", Attr::Dict(alternative));
+    }
+    Attr::Dict(fields)
+}

@@ -1,0 +1,520 @@
+//! How ops are written: the closed set of shapes from which the forms of most ops are made, and the door for the rest.
+//!
+//! A form is a list of pieces and a way to write types, as in MLIR's assembly formats; it is read and printed from the
+//! same list, so the two cannot disagree. What the pieces do not mention stands in the attribute dictionary.
+
+use super::parser::{At, Parsed, Parser};
+use super::print::Printer;
+use super::records;
+use crate::{Attr, Attrs, OpView, Region, Type, Value};
+use shardwise_base::{DType, Loc, Sharding};
+use smallvec::SmallVec;
+
+/// How one op is written.
+#[derive(Clone, Copy)]
+pub struct Syntax {
+    pub form: Form,
+    pub results: ResultShardings,
+}
+
+/// What stands behind an op's name.
+#[derive(Clone, Copy)]
+pub enum Form {
+    /// Only `"stablehlo.gather"(%a, %b) <{..}> : (..) -> ..`, in which every op can be written.
+    Generic,
+    Pieces(&'static [Piece], Types),
+    Custom(&'static dyn CustomForm),
+}
+
+/// Where the shardings of an op's results stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ResultShardings {
+    /// In the attribute `sdy.sharding`.
+    Attribute,
+    /// The op has one result, and its sharding is this property of the op.
+    Property(&'static str),
+    /// The shardings of all results are this property.
+    List(&'static str),
+}
+
+impl Syntax {
+    pub const GENERIC: Syntax = Syntax::new(Form::Generic);
+
+    pub const fn new(form: Form) -> Syntax {
+        Syntax { form, results: ResultShardings::Attribute }
+    }
+
+    pub const fn pieces(pieces: &'static [Piece], types: Types) -> Syntax {
+        Syntax::new(Form::Pieces(pieces, types))
+    }
+
+    pub const fn custom(form: &'static dyn CustomForm) -> Syntax {
+        Syntax::new(Form::Custom(form))
+    }
+
+    pub const fn with_results(self, results: ResultShardings) -> Syntax {
+        Syntax { form: self.form, results }
+    }
+}
+
+/// One part of a form.
+#[derive(Clone, Copy)]
+pub enum Piece {
+    /// Words and punctuation, printed as they stand: `, dims = `.
+    Text(&'static str),
+    /// The next operand.
+    Operand,
+    /// All operands that are left, separated by commas; there may be none.
+    Operands,
+    /// All operands that are left, each with a comma behind it.
+    OperandsAndComma,
+    /// An attribute, without its name.
+    Attr(&'static str, Written),
+    /// Pieces that start with a text and mention an attribute: they stand there if the attribute does.
+    Optional(&'static [Piece]),
+    /// The sharding of the only result.
+    Sharding,
+    /// The attribute dictionary; without this piece it stands before the types.
+    Dict,
+    /// Attributes in a form of their own.
+    Part(&'static dyn Part),
+}
+
+/// How an attribute's value is written inside a form.
+#[derive(Clone, Copy)]
+pub enum Written {
+    /// `[1, 2]` for `array<i64: 1, 2>`.
+    Ints,
+    /// `3`, of this type.
+    Int(DType),
+    /// `true`.
+    Bool,
+    /// `"name"`.
+    Str,
+    /// `@name`, of a symbol.
+    Symbol,
+    /// `@name`, of a string.
+    StrAsSymbol,
+    /// `THREE_FRY`, of an enum of this dialect and kind.
+    Enum(&'static str, &'static str),
+    /// `[DEFAULT, HIGH]`, of an array of such enums.
+    Enums(&'static str, &'static str),
+    /// `<a = 1, b = 2>`, of a record of this name.
+    Record(&'static str),
+    /// `[b, 0, f]x[0, i, o]->[b, 0, f]`, of the record `stablehlo.conv`.
+    ConvDimensions,
+    /// As in a dictionary.
+    Any,
+}
+
+/// How the types of operands and results are written, behind ` : `.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Types {
+    /// `(T, U) -> V`
+    Functional,
+    /// `T`, if all operands and the result have it; else functional.
+    Same,
+    /// `T`: of all operands, which are at least one, and of the result, in every case.
+    AlwaysSame,
+    /// `T`: of the result; there are no operands.
+    Result,
+    /// `T, U`: of the operands; there are no results. Nothing, and no colon, if there are no operands.
+    Operands,
+    /// `T, U`: of the operands, and of the results. `()`, and no colon, if there are no operands.
+    Pairwise,
+    /// `P, T`: of the predicate, and of all the others; else functional.
+    Select,
+    /// `tuple<T, U>`: of the result, made of the operands.
+    Tuple,
+    /// The complex type of the result, whose parts the operands are; else functional.
+    Complex,
+    /// `T, U -> V`
+    Arrow,
+}
+
+/// Attributes that are written together.
+pub trait Part: Sync {
+    /// The attributes that it reads and prints.
+    fn attrs(&self) -> &'static [&'static str];
+    fn parse(&self, p: &mut Parser<'_>, attrs: &mut Attrs) -> Parsed<()>;
+    /// `None` if the attributes cannot be written so: the op prints in its generic form then.
+    fn print(&self, p: &mut Printer<'_>, op: &OpView<'_>) -> Option<()>;
+}
+
+/// A form that is not made of pieces.
+pub trait CustomForm: Sync {
+    fn parse(&self, p: &mut Parser<'_>) -> Parsed<OpParts>;
+    /// Prints what stands behind the name. `None` if the op cannot be written so: it prints in its generic form then.
+    fn print(&self, p: &mut Printer<'_>, op: &OpView<'_>) -> Option<()>;
+}
+
+/// An op that has been read, but for its name, the names of its results, and a location behind it.
+#[derive(Default)]
+pub struct OpParts {
+    pub operands: SmallVec<[Value; 3]>,
+    pub attrs: Attrs,
+    pub regions: Vec<Region>,
+    pub types: Vec<Type>,
+    /// Of the results, where the form has a place for them.
+    pub shardings: Option<Vec<Option<Sharding>>>,
+    /// Where the form has a place for it before its end.
+    pub loc: Option<Loc>,
+}
+
+/// An operand that has been read, and where.
+pub type OperandAt = (Value, At);
+
+// ── reading
+
+impl<'t> Parser<'t> {
+    pub(super) fn pieces(&mut self, pieces: &[Piece], types: Types) -> Parsed<OpParts> {
+        let mut parts = OpParts::default();
+        let mut operands = vec![];
+        let at = self.at();
+        let mut dict_done = false;
+        for piece in pieces {
+            dict_done |= matches!(piece, Piece::Dict);
+            self.piece(piece, &mut parts, &mut operands)?;
+        }
+        if !dict_done {
+            self.merge_dict(&mut parts.attrs)?;
+        }
+        parts.types = self.types(types, at, &operands)?;
+        parts.operands = operands.into_iter().map(|(v, _)| v).collect();
+        Ok(parts)
+    }
+
+    fn piece(&mut self, piece: &Piece, parts: &mut OpParts, operands: &mut Vec<OperandAt>) -> Parsed<()> {
+        match *piece {
+            Piece::Text(text) => self.expect_all(text),
+            Piece::Operand => {
+                operands.push(self.operand()?);
+                Ok(())
+            }
+            Piece::Operands => {
+                operands.extend(self.operands()?);
+                Ok(())
+            }
+            Piece::OperandsAndComma => {
+                while self.is_operand() {
+                    operands.push(self.operand()?);
+                    self.expect(",")?;
+                }
+                Ok(())
+            }
+            Piece::Attr(name, value) => {
+                let attr = self.value(value)?;
+                parts.attrs.set(name, attr);
+                Ok(())
+            }
+            Piece::Optional(inner) => {
+                let Some(Piece::Text(start)) = inner.first() else {
+                    return Ok(());
+                };
+                if !self.is_all(start) {
+                    return Ok(());
+                }
+                inner.iter().try_for_each(|p| self.piece(p, parts, operands))
+            }
+            Piece::Sharding => {
+                parts.shardings = Some(vec![Some(self.sharding()?)]);
+                Ok(())
+            }
+            Piece::Dict => self.merge_dict(&mut parts.attrs),
+            Piece::Part(part) => part.parse(self, &mut parts.attrs),
+        }
+    }
+
+    /// Reads the attribute dictionary, if one stands here, into `attrs`.
+    pub fn merge_dict(&mut self, attrs: &mut Attrs) -> Parsed<()> {
+        if !self.is("{") {
+            return Ok(());
+        }
+        let at = self.at();
+        for (name, attr) in self.dict()?.iter() {
+            if attrs.set(name, attr.clone()).is_some() {
+                return Err(self.fail(at, "text-attribute", format!("attribute `{name}` is given twice")));
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, kind: Written) -> Parsed<Attr> {
+        match kind {
+            Written::Ints => self.int_list().map(Attr::ints),
+            Written::Int(dtype) => self.int().map(|value| Attr::Int { value, dtype: Some(dtype) }),
+            Written::Bool if self.eat("true") => Ok(Attr::Bool(true)),
+            Written::Bool if self.eat("false") => Ok(Attr::Bool(false)),
+            Written::Bool => Err(self.unexpected("`true` or `false`")),
+            Written::Str => self.string("a string").map(Attr::Str),
+            Written::Symbol => self.symbol().map(Attr::Symbol),
+            Written::StrAsSymbol => self.symbol().map(Attr::Str),
+            Written::Enum(dialect, kind) => self.bare_enum(dialect, kind),
+            Written::Enums(dialect, kind) => self.list("[", "]", |p| p.bare_enum(dialect, kind)).map(Attr::Array),
+            Written::Record(name) => self.record(name, records::fields(name).unwrap_or(&[])),
+            Written::ConvDimensions => self.conv_dimensions(),
+            Written::Any => self.attr(),
+        }
+    }
+
+    fn bare_enum(&mut self, dialect: &str, kind: &str) -> Parsed<Attr> {
+        let value = self.word("a word in capitals")?.into();
+        Ok(Attr::Enum { dialect: dialect.into(), kind: kind.into(), value })
+    }
+
+    /// Reads the types; checks those of the operands, and returns those of the results.
+    fn types(&mut self, types: Types, at: At, operands: &[OperandAt]) -> Parsed<Vec<Type>> {
+        if operands.is_empty() && matches!(types, Types::Operands | Types::Pairwise) {
+            if types == Types::Pairwise {
+                self.expect_all("()")?;
+            }
+            return Ok(vec![]);
+        }
+        self.expect(":")?;
+        if types == Types::Functional || (self.is("(") && types.may_be_functional()) {
+            return self.functional_types(at, operands);
+        }
+        let (of_operands, of_results) = match types {
+            Types::Functional => unreachable!("handled above"),
+            Types::Same | Types::AlwaysSame => {
+                let ty = self.ty()?;
+                (vec![ty.clone(); operands.len()], vec![ty])
+            }
+            Types::Result => (vec![], vec![self.ty()?]),
+            Types::Operands => (self.type_list()?, vec![]),
+            Types::Pairwise => {
+                let list = self.type_list()?;
+                (list.clone(), list)
+            }
+            Types::Select => {
+                let predicate = self.ty()?;
+                self.expect(",")?;
+                let ty = self.ty()?;
+                (vec![predicate, ty.clone(), ty.clone()], vec![ty])
+            }
+            Types::Tuple => {
+                let at = self.at();
+                let tuple = self.ty()?;
+                let Type::Tuple(parts) = &tuple else {
+                    return Err(self.fail(at, "text-type", format!("a tuple type is expected, not {tuple}")));
+                };
+                (parts.clone(), vec![tuple])
+            }
+            Types::Complex => self.complex_types()?,
+            Types::Arrow => {
+                let list = self.type_list()?;
+                self.expect("->")?;
+                let results = if self.is("(") { self.list("(", ")", Self::ty)? } else { self.type_list()? };
+                (list, results)
+            }
+        };
+        self.check_operands(at, operands, &of_operands)?;
+        Ok(of_results)
+    }
+
+    fn complex_types(&mut self) -> Parsed<(Vec<Type>, Vec<Type>)> {
+        let at = self.at();
+        let ty = self.ty()?;
+        match ty.as_tensor() {
+            Some(t) if t.dtype.is_complex() => {
+                let part = Type::tensor(t.dtype.real(), t.shape.clone());
+                Ok((vec![part.clone(), part], vec![ty]))
+            }
+            _ => Err(self.fail(at, "text-type", format!("a complex tensor is expected, not {ty}"))),
+        }
+    }
+
+    /// `(T, U) -> V`, behind the colon: checks the operands, and returns the results' types.
+    pub fn functional_types(&mut self, at: At, operands: &[OperandAt]) -> Parsed<Vec<Type>> {
+        let ty = self.function_type()?;
+        self.check_operands(at, operands, &ty.operands)?;
+        Ok(ty.results)
+    }
+}
+
+impl Types {
+    fn may_be_functional(self) -> bool {
+        matches!(self, Types::Same | Types::Select | Types::Complex)
+    }
+}
+
+// ── printing
+
+impl Piece {
+    /// The attributes that the piece prints.
+    fn attrs(&self) -> &[&'static str] {
+        match self {
+            Piece::Attr(name, _) => std::slice::from_ref(name),
+            Piece::Part(part) => part.attrs(),
+            _ => &[],
+        }
+    }
+}
+
+/// Whether some piece prints this attribute.
+fn prints(pieces: &[Piece], name: &str) -> bool {
+    pieces.iter().any(|piece| match piece {
+        Piece::Optional(inner) => prints(inner, name),
+        other => other.attrs().contains(&name),
+    })
+}
+
+impl Printer<'_> {
+    pub(super) fn print_pieces(&mut self, op: &OpView<'_>, pieces: &[Piece], types: Types) -> Option<()> {
+        if !types.fits(op) || !op.regions().is_empty() {
+            return None;
+        }
+        let mut operands = op.operands().iter().copied();
+        if !matches!(pieces.first(), Some(Piece::Text(_))) {
+            self.write(" ");
+        }
+        let mut dict_done = false;
+        for piece in pieces {
+            if matches!(piece, Piece::Dict) {
+                self.trim_space();
+                dict_done = true;
+                self.dict(op, |name| !prints(pieces, name));
+                if !op.operands().is_empty() {
+                    self.write(" ");
+                }
+                continue;
+            }
+            self.print_piece(op, piece, &mut operands)?;
+        }
+        if operands.next().is_some() {
+            return None;
+        }
+        self.trim_space();
+        if !dict_done {
+            self.dict(op, |name| !prints(pieces, name));
+        }
+        self.print_types(op, types);
+        Some(())
+    }
+
+    fn print_piece(
+        &mut self,
+        op: &OpView<'_>,
+        piece: &Piece,
+        operands: &mut impl Iterator<Item = Value>,
+    ) -> Option<()> {
+        match *piece {
+            Piece::Text(text) => self.write(text),
+            Piece::Operand => {
+                let v = operands.next()?;
+                self.operand(v);
+            }
+            Piece::Operands => self.operands(operands),
+            Piece::OperandsAndComma => {
+                for v in operands {
+                    self.operand(v);
+                    self.write(", ");
+                }
+            }
+            Piece::Attr(name, kind) => self.print_value(op.attr(name)?, kind)?,
+            Piece::Optional(inner) => {
+                let is_there = inner.iter().flat_map(Piece::attrs).any(|name| op.attr(name).is_some());
+                if is_there {
+                    for piece in inner {
+                        self.print_piece(op, piece, operands)?;
+                    }
+                }
+            }
+            Piece::Sharding => self.sharding(op.result_sharding(0)?),
+            Piece::Dict => {}
+            Piece::Part(part) => part.print(self, op)?,
+        }
+        Some(())
+    }
+
+    fn print_value(&mut self, attr: &Attr, kind: Written) -> Option<()> {
+        match (kind, attr) {
+            (Written::Ints, Attr::Ints { values, dtype: DType::I64 }) => self.ints(values),
+            (Written::Int(d), Attr::Int { value, dtype: Some(dtype) }) if d == *dtype => self.write(&value.to_string()),
+            (Written::Bool, Attr::Bool(b)) => self.write(if *b { "true" } else { "false" }),
+            (Written::Str, Attr::Str(_)) | (Written::Any, _) => self.attr(attr),
+            (Written::Symbol, Attr::Symbol(name)) | (Written::StrAsSymbol, Attr::Str(name)) => self.symbol(name),
+            (Written::Enum(d, k), _) => self.write(enum_value(attr, d, k)?),
+            (Written::Enums(d, k), Attr::Array(items)) => {
+                let values: Option<Vec<&str>> = items.iter().map(|item| enum_value(item, d, k)).collect();
+                self.write(&format!("[{}]", values?.join(", ")));
+            }
+            (Written::Record(n), Attr::Record { name, fields }) if n == &**name => self.record_body(name, fields),
+            (Written::ConvDimensions, Attr::Record { fields, .. }) => self.conv_dimensions(fields)?,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn print_types(&mut self, op: &OpView<'_>, types: Types) {
+        let body = op.body;
+        let of_operands = || op.operands().iter().map(|&v| body.ty(v));
+        let of_results = || op.results().iter().map(|&v| body.ty(v));
+        match types {
+            Types::Operands if op.operands().is_empty() => return,
+            Types::Pairwise if op.operands().is_empty() => return self.write(" ()"),
+            _ => self.write(" : "),
+        }
+        match types {
+            Types::Functional => self.functional_type(op),
+            Types::Same if of_operands().any(|t| t != op.result_type(0)) => self.functional_type(op),
+            Types::Same | Types::AlwaysSame => {
+                let ty = of_results().next().or_else(|| of_operands().next());
+                self.types(ty);
+            }
+            Types::Result | Types::Tuple => self.types(of_results()),
+            Types::Operands | Types::Pairwise => self.types(of_operands()),
+            Types::Select if op.operand_type(1) != op.result_type(0) || op.operand_type(2) != op.result_type(0) => {
+                self.functional_type(op);
+            }
+            Types::Select => self.types([op.operand_type(0), op.result_type(0)]),
+            Types::Complex if !is_complex_of_parts(op) => self.functional_type(op),
+            Types::Complex => self.types(of_results()),
+            Types::Arrow => {
+                self.types(of_operands());
+                self.write(" -> ");
+                self.result_types(op);
+            }
+        }
+    }
+}
+
+fn enum_value<'a>(attr: &'a Attr, dialect: &str, kind: &str) -> Option<&'a str> {
+    match attr {
+        Attr::Enum { dialect: d, kind: k, value } if &**d == dialect && &**k == kind => Some(value),
+        _ => None,
+    }
+}
+
+fn is_complex_of_parts(op: &OpView<'_>) -> bool {
+    op.result_type(0).as_tensor().is_some_and(|t| {
+        let part = Type::tensor(t.dtype.real(), t.shape.clone());
+        t.dtype.is_complex() && op.operands().iter().all(|&v| *op.body.ty(v) == part)
+    })
+}
+
+impl Types {
+    /// Whether the op has as many operands and results as this way to write them can tell.
+    fn fits(self, op: &OpView<'_>) -> bool {
+        let (operands, results) = (op.operands().len(), op.results().len());
+        let same = |ty: &Type| op.operands().iter().all(|&v| op.body.ty(v) == ty);
+        match self {
+            Types::Functional | Types::Arrow => operands > 0 || self == Types::Functional,
+            Types::Same => results == 1,
+            Types::AlwaysSame => results == 1 && operands > 0 && same(op.result_type(0)),
+            Types::Result => results == 1 && operands == 0,
+            Types::Operands => results == 0,
+            Types::Pairwise => {
+                let types = |list: &[Value]| list.iter().map(|&v| op.body.ty(v)).collect::<Vec<_>>();
+                types(op.operands()) == types(op.results())
+            }
+            Types::Select => results == 1 && operands == 3,
+            Types::Tuple => {
+                results == 1
+                    && matches!(op.result_type(0), Type::Tuple(parts)
+                        if parts.iter().eq(op.operands().iter().map(|&v| op.body.ty(v))))
+            }
+            Types::Complex => results == 1 && operands == 2,
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Splits text into tokens, one at a time: the parser looks one token ahead, and goes back by position.
+
+/// What a token is. Punctuation is told apart by its text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// `stablehlo.add`, `tensor`, `loc`.
+    Word,
+    /// `@main`, `@"a b"`.
+    At,
+    /// `%arg0`.
+    Percent,
+    /// `#loc3`, `#stablehlo.gather`.
+    Hash,
+    /// `!stablehlo.token`.
+    Bang,
+    /// `^bb0`.
+    Caret,
+    /// Decimal or `0x…`.
+    Int,
+    Float,
+    /// With its quotes and escapes.
+    Str,
+    /// `(`, `->`, `::`, `{-#`, …
+    Punct,
+    /// A character, or a string without end, that no token starts with.
+    Error,
+    End,
+}
+
+/// A token: what it is and which bytes it takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Token {
+    pub kind: Kind,
+    pub start: usize,
+    pub end: usize,
+}
+
+/// The token at or after `from`; blanks and `//` comments are skipped.
+pub(super) fn token(text: &str, from: usize) -> Token {
+    let bytes = text.as_bytes();
+    let start = skip_blanks(bytes, from);
+    let Some(&first) = bytes.get(start) else {
+        return Token { kind: Kind::End, start, end: start };
+    };
+    let (kind, end) = match first {
+        b'a'..=b'z' | b'A'..=b'Z' | b'_' => (Kind::Word, while_true(bytes, start, is_word)),
+        b'0'..=b'9' => number(bytes, start),
+        b'"' => string(bytes, start),
+        b'%' => sigil(bytes, start, Kind::Percent),
+        b'!' => sigil(bytes, start, Kind::Bang),
+        b'^' => sigil(bytes, start, Kind::Caret),
+        b'#' if bytes[start..].starts_with(b"#-}") => (Kind::Punct, start + 3),
+        b'#' => sigil(bytes, start, Kind::Hash),
+        b'@' if bytes.get(start + 1) == Some(&b'"') => {
+            let (kind, end) = string(bytes, start + 1);
+            (if kind == Kind::Str { Kind::At } else { kind }, end)
+        }
+        b'@' => sigil(bytes, start, Kind::At),
+        _ => punctuation(text, start),
+    };
+    Token { kind, start, end }
+}
+
+fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
+    loop {
+        while bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
+            at += 1;
+        }
+        if !bytes[at.min(bytes.len())..].starts_with(b"//") {
+            return at;
+        }
+        while bytes.get(at).is_some_and(|&b| b != b'\n') {
+            at += 1;
+        }
+    }
+}
+
+fn while_true(bytes: &[u8], mut at: usize, is_part: fn(u8) -> bool) -> usize {
+    while bytes.get(at).is_some_and(|&b| is_part(b)) {
+        at += 1;
+    }
+    at
+}
+
+fn is_word(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.')
+}
+
+/// After `%`, `#`, `!`, `^`, `@`: digits, or a word that may also hold `-`.
+fn sigil(bytes: &[u8], start: usize, kind: Kind) -> (Kind, usize) {
+    let end = match bytes.get(start + 1) {
+        Some(b'0'..=b'9') => while_true(bytes, start + 1, |b| b.is_ascii_digit()),
+        Some(&b) if b.is_ascii_alphabetic() || matches!(b, b'_' | b'$' | b'-') => {
+            let end = while_true(bytes, start + 1, |b| is_word(b) || b == b'-');
+            // `%a->` is a name and an arrow.
+            if bytes[end - 1] == b'-' && bytes.get(end) == Some(&b'>') { end - 1 } else { end }
+        }
+        _ => start + 1,
+    };
+    (if end > start + 1 { kind } else { Kind::Error }, end)
+}
+
+fn number(bytes: &[u8], start: usize) -> (Kind, usize) {
+    let digit = |b: u8| b.is_ascii_digit();
+    if bytes[start] == b'0' && bytes.get(start + 1) == Some(&b'x') {
+        let end = while_true(bytes, start + 2, |b| b.is_ascii_hexdigit());
+        if end > start + 2 {
+            return (Kind::Int, end);
+        }
+    }
+    let mut end = while_true(bytes, start, digit);
+    if bytes.get(end) != Some(&b'.') {
+        return (Kind::Int, end);
+    }
+    end = while_true(bytes, end + 1, digit);
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let digits = end + 1 + sign;
+        if bytes.get(digits).is_some_and(u8::is_ascii_digit) {
+            end = while_true(bytes, digits, digit);
+        }
+    }
+    (Kind::Float, end)
+}
+
+/// A string ends on its line: one without a closing quote is an error that takes the rest of the line.
+fn string(bytes: &[u8], quote: usize) -> (Kind, usize) {
+    let mut at = quote + 1;
+    while let Some(&b) = bytes.get(at) {
+        match b {
+            b'"' => return (Kind::Str, at + 1),
+            b'\n' => break,
+            b'\\' if at + 1 < bytes.len() => at += 2,
+            _ => at += 1,
+        }
+    }
+    (Kind::Error, at.min(bytes.len()))
+}
+
+fn punctuation(text: &str, start: usize) -> (Kind, usize) {
+    let rest = &text[start..];
+    for long in ["{-#", "->", "::"] {
+        if rest.starts_with(long) {
+            return (Kind::Punct, start + long.len());
+        }
+    }
+    let first = rest.chars().next().expect("not at the end");
+    let kind = if "()[]{}<>,:=-+*?/|".contains(first) { Kind::Punct } else { Kind::Error };
+    (kind, start + first.len_utf8())
+}
+
+/// The text of a quoted string token: `\"`, `\\`, `\n`, `\t` and `\22` are escapes. `None` if the bytes are no UTF-8.
+pub(super) fn unescape(quoted: &str) -> Option<String> {
+    let inner = &quoted[1..quoted.len() - 1];
+    if !inner.contains('\\') {
+        return Some(inner.to_string());
+    }
+    let bytes = inner.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at] != b'\\' {
+            out.push(bytes[at]);
+            at += 1;
+            continue;
+        }
+        let hex = inner.get(at + 1..at + 3).and_then(|h| u8::from_str_radix(h, 16).ok());
+        let (byte, length) = match (bytes.get(at + 1)?, hex) {
+            (b'n', _) => (b'\n', 2),
+            (b't', _) => (b'\t', 2),
+            (b'"' | b'\\', _) => (bytes[at + 1], 2),
+            (_, Some(byte)) => (byte, 3),
+            _ => return None,
+        };
+        out.push(byte);
+        at += length;
+    }
+    String::from_utf8(out).ok()
+}
+
+/// `text` in quotes, as MLIR escapes it.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '"' => out.push_str("\\22"),
+            c if c.is_ascii_graphic() || c == ' ' => out.push(c),
+            c => {
+                let mut buffer = [0; 4];
+                for byte in c.encode_utf8(&mut buffer).bytes() {
+                    out.push_str(&format!("\\{byte:02X}"));
+                }
+            }
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Whether a name needs no quotes after `@` or as an attribute's name.
+pub(super) fn is_plain_word(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    bytes.first().is_some_and(|&b| b.is_ascii_alphabetic() || b == b'_') && bytes.iter().all(|&b| is_word(b))
+}

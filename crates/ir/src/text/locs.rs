@@ -1,0 +1,234 @@
+//! Locations: `loc("f.py":3:5)`, `loc("name"(#loc1))`, `loc(callsite(#a at #b))`, `loc(fused<"pass">[#a, #b])`.
+//!
+//! Printed, every location but the unknown one is an alias that stands at the end of the text, once.
+
+use super::alias::LocInfo;
+use super::lexer::{self, Kind};
+use super::parser::{Failed, Parsed, Parser};
+use shardwise_base::{FilePos, Loc, LocKind};
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// How deep a location may be (everything that looks at one is a recursion), and how many parts it may have, aliases
+/// expanded. Of a larger one, the first part is kept.
+const MAX_DEPTH: usize = 256;
+const MAX_SIZE: usize = 1 << 12;
+
+/// How deep the text of locations may nest.
+pub(super) const MAX_TEXT_NESTING: usize = 200;
+
+impl<'t> Parser<'t> {
+    /// `loc(..)`, if it stands here.
+    pub fn optional_loc(&mut self) -> Parsed<Option<Loc>> {
+        if !self.is_all("loc(") {
+            return Ok(None);
+        }
+        self.loc_info().map(|info| Some(info.loc))
+    }
+
+    /// `loc(..)`.
+    pub(super) fn loc_info(&mut self) -> Parsed<LocInfo> {
+        self.expect("loc")?;
+        self.expect("(")?;
+        let info = self.nested_to(MAX_TEXT_NESTING, Self::loc_body)?;
+        self.expect(")")?;
+        Ok(info)
+    }
+
+    fn loc_body(&mut self) -> Parsed<LocInfo> {
+        let at = self.at();
+        match (self.tok.kind, self.tok_text()) {
+            (Kind::Hash, name) => {
+                self.bump();
+                self.loc_alias(name, at)
+            }
+            (Kind::Str, _) => self.named_or_file_loc(),
+            (Kind::Word, "unknown") => {
+                self.bump();
+                Ok(LocInfo { loc: Loc::UNKNOWN, depth: 0, size: 1 })
+            }
+            (Kind::Word, "callsite") => self.callsite_loc(),
+            (Kind::Word, "fused") => self.fused_loc(),
+            (Kind::Word, "loc") => self.nested_to(MAX_TEXT_NESTING, Self::loc_info),
+            _ => Err(self.unexpected("a location")),
+        }
+    }
+
+    /// A location made of others.
+    fn loc_of_parts(kind: LocKind, parts: &[&LocInfo]) -> LocInfo {
+        let depth = 1 + parts.iter().map(|p| p.depth).max().unwrap_or(0);
+        let size = 1 + parts.iter().map(|p| p.size).sum::<usize>();
+        if depth > MAX_DEPTH || size > MAX_SIZE {
+            return parts[0].clone();
+        }
+        LocInfo { loc: Loc::new(kind), depth, size }
+    }
+
+    fn named_or_file_loc(&mut self) -> Parsed<LocInfo> {
+        let name = self.string("a name")?;
+        if self.eat("(") {
+            let child = self.nested_to(MAX_TEXT_NESTING, Self::loc_body)?;
+            self.expect(")")?;
+            let kind = LocKind::Name { name, child: child.loc.clone() };
+            return Ok(Self::loc_of_parts(kind, &[&child]));
+        }
+        if self.is(":") {
+            let pos = self.file_pos(name)?;
+            return Ok(Self::loc_of_parts(LocKind::File(pos), &[]));
+        }
+        Ok(Self::loc_of_parts(LocKind::Name { name, child: Loc::UNKNOWN }, &[]))
+    }
+
+    /// `:3:5`, `:3:5 to :9`, `:3:5 to 4:9`.
+    fn file_pos(&mut self, file: Arc<str>) -> Parsed<FilePos> {
+        self.expect(":")?;
+        let line = self.line_number()?;
+        let column = if self.eat(":") { self.line_number()? } else { 0 };
+        let mut end = None;
+        if self.eat("to") {
+            let end_line = if self.is(":") { line } else { self.line_number()? };
+            self.expect(":")?;
+            end = Some((end_line, self.line_number()?));
+        }
+        Ok(FilePos { file, line, column, end })
+    }
+
+    fn line_number(&mut self) -> Parsed<u32> {
+        let number = if self.is_kind(Kind::Int) { self.tok_text().parse().ok() } else { None };
+        let number = number.ok_or_else(|| self.unexpected("a line or column number"))?;
+        self.bump();
+        Ok(number)
+    }
+
+    fn callsite_loc(&mut self) -> Parsed<LocInfo> {
+        self.bump();
+        self.expect("(")?;
+        let callee = self.nested_to(MAX_TEXT_NESTING, Self::loc_body)?;
+        self.expect("at")?;
+        let caller = self.nested_to(MAX_TEXT_NESTING, Self::loc_body)?;
+        self.expect(")")?;
+        let kind = LocKind::CallSite { callee: callee.loc.clone(), caller: caller.loc.clone() };
+        Ok(Self::loc_of_parts(kind, &[&callee, &caller]))
+    }
+
+    fn fused_loc(&mut self) -> Parsed<LocInfo> {
+        self.bump();
+        let mut pass = None;
+        if self.eat("<") {
+            pass = Some(if self.is_kind(Kind::Str) {
+                self.string("a pass' name")?
+            } else {
+                let mut text = String::new();
+                super::attr_print::write_attr(&mut text, &self.attr()?);
+                text.into()
+            });
+            self.expect(">")?;
+        }
+        let parts = self.list("[", "]", |p| p.nested_to(MAX_TEXT_NESTING, Self::loc_body))?;
+        let locs = parts.iter().map(|p| p.loc.clone()).collect();
+        let kind = LocKind::Fused { pass, locs };
+        Ok(Self::loc_of_parts(kind, &parts.iter().collect::<Vec<_>>()))
+    }
+
+    /// Reads a location from a text of its own: what an attribute holds.
+    pub(super) fn loc_from(&mut self, text: &str) -> Parsed<Loc> {
+        let mut inner = Parser::new("", text, self.table);
+        match inner.loc_info() {
+            Ok(info) if inner.is_kind(Kind::End) => Ok(info.loc),
+            _ => Err(Failed),
+        }
+    }
+}
+
+/// The inside of `loc(..)`, without aliases.
+pub(super) fn write_loc(out: &mut String, loc: &Loc) {
+    write_kind(out, loc, &mut |out, child| write_loc(out, child));
+}
+
+/// Writes what `loc` is, and its parts by `part`.
+fn write_kind(out: &mut String, loc: &Loc, part: &mut dyn FnMut(&mut String, &Loc)) {
+    match loc.kind() {
+        None => out.push_str("unknown"),
+        Some(LocKind::File(pos)) => write_file_pos(out, pos),
+        Some(LocKind::Name { name, child }) => {
+            out.push_str(&lexer::escape(name));
+            if !child.is_unknown() {
+                out.push('(');
+                part(out, child);
+                out.push(')');
+            }
+        }
+        Some(LocKind::CallSite { callee, caller }) => {
+            out.push_str("callsite(");
+            part(out, callee);
+            out.push_str(" at ");
+            part(out, caller);
+            out.push(')');
+        }
+        Some(LocKind::Fused { pass, locs }) => {
+            out.push_str("fused");
+            if let Some(pass) = pass {
+                write!(out, "<{}>", lexer::escape(pass)).expect("writing to a string");
+            }
+            out.push('[');
+            for (i, loc) in locs.iter().enumerate() {
+                out.push_str(if i > 0 { ", " } else { "" });
+                part(out, loc);
+            }
+            out.push(']');
+        }
+    }
+}
+
+fn write_file_pos(out: &mut String, pos: &FilePos) {
+    write!(out, "{}:{}:{}", lexer::escape(&pos.file), pos.line, pos.column).expect("writing to a string");
+    match pos.end {
+        Some((line, column)) if line == pos.line => write!(out, " to :{column}").expect("writing to a string"),
+        Some((line, column)) => write!(out, " to {line}:{column}").expect("writing to a string"),
+        None => {}
+    }
+}
+
+/// The aliases of the locations of one text. Equal locations share one; each is looked at once, however it is shared.
+#[derive(Default)]
+pub(super) struct LocTable {
+    /// By the address of the location's content: a short way past `by_text`.
+    by_address: HashMap<usize, usize>,
+    /// By what is printed, in which parts are aliases already.
+    by_text: HashMap<String, usize>,
+    definitions: Vec<String>,
+}
+
+impl LocTable {
+    /// `#loc3`, or `unknown`.
+    pub fn write_alias(&mut self, out: &mut String, loc: &Loc) {
+        match self.alias(loc) {
+            Some(n) => write!(out, "#loc{n}").expect("writing to a string"),
+            None => out.push_str("unknown"),
+        }
+    }
+
+    fn alias(&mut self, loc: &Loc) -> Option<usize> {
+        let address = std::ptr::from_ref(loc.kind()?).addr();
+        if let Some(&n) = self.by_address.get(&address) {
+            return Some(n);
+        }
+        let mut text = String::new();
+        write_kind(&mut text, loc, &mut |out, part| self.write_alias(out, part));
+        let next = self.definitions.len();
+        let n = *self.by_text.entry(text.clone()).or_insert(next);
+        if n == next {
+            self.definitions.push(text);
+        }
+        self.by_address.insert(address, n);
+        Some(n)
+    }
+
+    /// `#loc0 = loc(..)`, one on a line.
+    pub fn write_definitions(&self, out: &mut String) {
+        for (n, text) in self.definitions.iter().enumerate() {
+            writeln!(out, "#loc{n} = loc({text})").expect("writing to a string");
+        }
+    }
+}

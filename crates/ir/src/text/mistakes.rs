@@ -1,0 +1,119 @@
+//! What the text engine has to say about mistakes.
+
+use shardwise_base::{Diagnostic, Loc, Mesh, did_you_mean};
+
+pub(super) fn unexpected(loc: &Loc, given: &str, expected: &str) -> Diagnostic {
+    Diagnostic::error("text-syntax", loc, format!("unexpected {given}")).expected(expected)
+}
+
+fn with_near<'a>(d: Diagnostic, name: &str, known: impl IntoIterator<Item = &'a str>, sigil: &str) -> Diagnostic {
+    match did_you_mean(name, known) {
+        Some(near) => d.help(format!("did you mean `{sigil}{near}`?")),
+        None => d,
+    }
+}
+
+pub(super) fn unknown_op(loc: &Loc, name: &str, known: &[&'static str]) -> Diagnostic {
+    let d = Diagnostic::error("text-op", loc, format!("there is no op `{name}`"));
+    // Without its dialect, `stablehlo` is the likely one.
+    let full = if name.contains('.') { name.to_string() } else { format!("stablehlo.{name}") };
+    match did_you_mean(&full, known.iter().copied()) {
+        Some(near) => d.help(format!("did you mean `{near}`?")),
+        None => d.help("ops of `func`, `stablehlo`, `chlo`, `sdy` and `shardwise` are known; `shardwise --help ops` lists them"),
+    }
+}
+
+pub(super) fn unknown_value(loc: &Loc, name: &str, known: &[&str]) -> Diagnostic {
+    let d = Diagnostic::error("text-value", loc, format!("`%{name}` is not defined here"));
+    with_near(d, name, known.iter().copied(), "%")
+}
+
+pub(super) fn defined_twice(loc: &Loc, name: &str) -> Diagnostic {
+    Diagnostic::error("text-value", loc, format!("`%{name}` is defined twice in its region"))
+        .help("give one of them another name")
+}
+
+pub(super) fn value_type(loc: &Loc, name: &str, given: &str, expected: &str) -> Diagnostic {
+    Diagnostic::error("text-value-type", loc, format!("`%{name}` is used with another type than it has"))
+        .facts(format!("its type: {given}"))
+        .facts(format!("used as:  {expected}"))
+}
+
+pub(super) fn unknown_mesh(loc: &Loc, name: &str, known: &[&str]) -> Diagnostic {
+    let d = Diagnostic::error("text-mesh", loc, format!("there is no mesh `@{name}`"));
+    match known {
+        [] => d.help(format!("define it in the module: `sdy.mesh @{name} = <[\"x\"=2]>`")),
+        _ => with_near(d.note(format!("the module's meshes: @{}", known.join(", @"))), name, known.iter().copied(), "@"),
+    }
+}
+
+pub(super) fn unknown_axis(loc: &Loc, name: &str, mesh: &Mesh) -> Diagnostic {
+    let known: Vec<&str> = mesh.axes.iter().map(|a| &*a.name).collect();
+    let title = if mesh.name.is_empty() { "the mesh".to_string() } else { format!("mesh `@{}`", mesh.name) };
+    let d = Diagnostic::error("sharding-axis", loc, format!("{title} has no axis \"{name}\"")).mesh(mesh);
+    match did_you_mean(name, known.iter().copied()) {
+        Some(near) => d.help(format!("did you mean \"{near}\"?")),
+        None => d,
+    }
+}
+
+pub(super) fn sub_axis(loc: &Loc, axis: &str, pre_size: usize, size: usize, mesh: &Mesh) -> Diagnostic {
+    Diagnostic::error("sharding-axis", loc, format!("axis \"{axis}\" has no part ({pre_size}){size}"))
+        .mesh(mesh)
+        .help("a part (m)k needs m >= 1, k >= 2, and m * k to divide the axis' size, of which it is not all")
+}
+
+pub(super) fn axis_twice(loc: &Loc, axis: &str, first: &str, mesh: &Mesh) -> Diagnostic {
+    let message = if axis == first {
+        format!("axis {axis} is used twice in one sharding")
+    } else {
+        format!("axis {axis} overlaps {first} in one sharding")
+    };
+    Diagnostic::error("sharding-axis-twice", loc, message)
+        .mesh(mesh)
+        .help("an axis can split one dimension, or be replicated or unreduced, once")
+}
+
+pub(super) fn sharding_rank(loc: &Loc, what: &str, rank: usize, ty: &str) -> Diagnostic {
+    let dims = if rank == 1 { "dimension" } else { "dimensions" };
+    Diagnostic::error("sharding-rank", loc, format!("the sharding of {what} has {rank} {dims}, its type has another number"))
+        .facts(format!("its type: {ty}"))
+        .help("write one `{..}` for each dimension: `{}` where it is not split")
+}
+
+pub(super) fn sharding_count(loc: &Loc, given: usize, expected: usize, what: &str) -> Diagnostic {
+    Diagnostic::error("sharding-count", loc, format!("{given} shardings for {expected} {what}"))
+}
+
+pub(super) fn no_mesh_for_axes(loc: &Loc) -> Diagnostic {
+    Diagnostic::error("text-mesh", loc, "these axes belong to no mesh")
+        .help("the op's shardings name the mesh; without any, the module must have a mesh")
+}
+
+pub(super) fn too_large(loc: &Loc, what: &str) -> Diagnostic {
+    Diagnostic::error("text-size", loc, format!("{what} is too large"))
+        .help("sizes, and the bytes of a whole tensor, must fit 63 bits")
+}
+
+pub(super) fn unsupported(loc: &Loc, what: &str, way_out: &str) -> Diagnostic {
+    Diagnostic::error("text-unsupported", loc, format!("{what} are not supported")).help(way_out)
+}
+
+pub(super) fn unknown_type(loc: &Loc, name: &str) -> Diagnostic {
+    let known = shardwise_base::DType::ALL.iter().map(|d| d.name()).chain(["tensor", "tuple"]);
+    with_near(Diagnostic::error("text-type", loc, format!("there is no type `{name}`")), name, known, "")
+}
+
+pub(super) fn literal(loc: &Loc, message: String) -> Diagnostic {
+    Diagnostic::error("text-literal", loc, message)
+}
+
+pub(super) fn generic_only(loc: &Loc, name: &str) -> Diagnostic {
+    Diagnostic::error("text-syntax", loc, format!("`{name}` has no form of its own"))
+        .help(format!("write it as \"{name}\"(%a, ..) <{{..}}> : (T, ..) -> U"))
+}
+
+pub(super) fn no_function_body(loc: &Loc, name: &str) -> Diagnostic {
+    Diagnostic::error("text-function", loc, format!("function `@{name}` has no body"))
+        .help("functions of other modules cannot be called: add its definition, or remove the declaration")
+}

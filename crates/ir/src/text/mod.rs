@@ -1,0 +1,67 @@
+//! Text: the MLIR that JAX exports and jaxlib reads, to a [`Module`] and back.
+//!
+//! ```text
+//! module @jit_f {
+//!   sdy.mesh @mesh = <["x"=4, "y"=2]>
+//!   func.func public @main(%arg0: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x2xf32> {
+//!     %0 = stablehlo.add %arg0, %arg0 : tensor<8x2xf32>
+//!     return %0 : tensor<8x2xf32>
+//!   }
+//! }
+//! ```
+//! It knows the frame (modules, functions, meshes, regions, values, locations), types, and the attributes of StableHLO
+//! and Shardy. How an op is written, its row of the [`OpTable`] says ([`Syntax`]): most are a list of [`Piece`]s, and
+//! every op can be written in MLIR's generic form. What is not understood is kept as text or refused, never dropped.
+//!
+//! - `parse(print(m)) == m`, locations included if they are printed ([`PrintOptions::EXACT`]).
+//! - A mistake in the text is a diagnostic with its line; nesting, sizes and aliases are bounded before they are followed.
+//! - Without locations in the text, an op's location is its place in the text.
+
+mod alias;
+mod attr;
+mod attr_print;
+mod dense;
+mod facts;
+mod form;
+mod lexer;
+mod locs;
+mod mistakes;
+mod module;
+mod names;
+mod number;
+mod op;
+mod parser;
+mod print;
+mod records;
+mod scope;
+mod sharding;
+mod types;
+
+pub use form::{CustomForm, Form, OpParts, OperandAt, Part, Piece, ResultShardings, Syntax, Types, Written};
+pub use op::RegionArg;
+pub use parser::{At, Failed, Parsed, Parser};
+pub use print::{PrintOptions, Printer, print, print_op};
+pub use sharding::RawAxis;
+pub use types::FunctionType;
+
+use crate::{Module, OpTable};
+use shardwise_base::Diagnostics;
+
+/// Longer texts are refused.
+const MAX_BYTES: usize = u32::MAX as usize;
+
+/// Reads a module. `source_name` is what diagnostics and locations call the text.
+///
+/// The result is not verified.
+pub fn parse(source_name: &str, text: &str, table: &'static dyn OpTable) -> Result<Module, Diagnostics> {
+    if text.len() > MAX_BYTES {
+        return Err(mistakes::too_large(&shardwise_base::Loc::file(source_name, 1, 1), "the text").into());
+    }
+    let mut parser = Parser::new(source_name, text, table);
+    let module = parser.module();
+    let found = parser.found;
+    match module {
+        Some(module) if found.is_empty() => Ok(module),
+        _ => Err(found),
+    }
+}

@@ -1,0 +1,489 @@
+//! Modules, functions and meshes, read.
+
+use super::lexer::Kind;
+use super::mistakes;
+use super::op::RegionArg;
+use super::parser::{At, Failed, Parsed, Parser};
+use super::types::FunctionType;
+use crate::{Attr, Attrs, Body, Func, Module, Type, Visibility};
+use shardwise_base::{AxisKind, Mesh, Topology};
+use std::sync::Arc;
+
+/// Where the names of a function's arguments are not written, they are this.
+const UNNAMED: &str = "";
+
+// ── modules
+
+impl<'t> Parser<'t> {
+    /// The whole text.
+    pub(super) fn module(&mut self) -> Option<Module> {
+        let outline = self.outline();
+        let mut module = Module::new("", self.table);
+        for at in outline.meshes {
+            // A mesh that cannot be read is reported when the text comes to it.
+            let found = self.found.clone();
+            if let Ok((mesh, _)) = self.elsewhere(at, Self::mesh) {
+                self.meshes.push(Arc::new(mesh));
+            }
+            self.found = found;
+        }
+        let has_wrapper = self.top(&mut module);
+        if has_wrapper.is_err() {
+            self.recover(&mut module);
+        }
+        Some(module)
+    }
+
+    /// `module @name attributes {..} { .. }`, or what would stand in it.
+    fn top(&mut self, module: &mut Module) -> Parsed<()> {
+        while self.is_alias_definition() {
+            self.skip_alias_definition()?;
+        }
+        module.loc = self.loc_of(self.at());
+        if self.is("module") || self.is("builtin.module") {
+            self.bump();
+            self.module_head(module)?;
+            self.expect("{")?;
+            self.items(module)?;
+            self.expect("}")?;
+        } else if self.is_quoted("builtin.module") {
+            self.generic_module(module)?;
+        } else {
+            self.items(module)?;
+        }
+        self.end(module)
+    }
+
+    /// What may stand behind a module: its location, and aliases.
+    fn end(&mut self, module: &mut Module) -> Parsed<()> {
+        if let Some(loc) = self.optional_loc()? {
+            module.loc = loc;
+        }
+        while self.is_alias_definition() {
+            self.skip_alias_definition()?;
+        }
+        if self.is("module") {
+            return Err(self.refuse("several modules in one text", "give each module a file of its own"));
+        }
+        if self.is("{-#") {
+            return Err(self.refuse("dialect resources", "print the program with its constants inline"));
+        }
+        if self.is_kind(Kind::End) { Ok(()) } else { Err(self.unexpected("the end of the text")) }
+    }
+
+    fn refuse(&mut self, what: &str, way_out: &str) -> Failed {
+        let at = self.at();
+        self.report(at, |loc| mistakes::unsupported(loc, what, way_out));
+        Failed
+    }
+
+    fn is_alias_definition(&self) -> bool {
+        matches!(self.tok.kind, Kind::Hash | Kind::Bang)
+    }
+
+    fn is_quoted(&self, name: &str) -> bool {
+        self.is_kind(Kind::Str) && self.tok_text().trim_matches('"') == name
+    }
+
+    fn module_head(&mut self, module: &mut Module) -> Parsed<()> {
+        if self.is_kind(Kind::At) {
+            module.name = self.symbol()?;
+        }
+        if self.eat("attributes") {
+            module.attrs = self.dict()?;
+        }
+        Ok(())
+    }
+
+    /// `"builtin.module"() <{sym_name = "m"}> ({ .. }) {..} : () -> ()`
+    fn generic_module(&mut self, module: &mut Module) -> Parsed<()> {
+        self.bump();
+        self.expect_all("()")?;
+        let mut attrs = self.properties(|_, _| Ok(None))?;
+        self.expect_all("({")?;
+        if self.is_kind(Kind::Caret) {
+            self.bump();
+            self.expect(":")?;
+        }
+        self.items(module)?;
+        self.expect_all("})")?;
+        self.merge_dict(&mut attrs)?;
+        self.expect_all(": () -> ()")?;
+        if let Some(Attr::Str(name)) = attrs.remove("sym_name") {
+            module.name = name;
+        }
+        module.attrs = attrs;
+        Ok(())
+    }
+
+    /// `<{..}>`, if it stands here.
+    fn properties(
+        &mut self,
+        special: impl FnMut(&mut Self, &str) -> Parsed<Option<Attr>>,
+    ) -> Parsed<Attrs> {
+        if !self.eat("<") {
+            return Ok(Attrs::new());
+        }
+        let attrs = self.dict_with(special)?;
+        self.expect(">")?;
+        Ok(attrs)
+    }
+
+    /// Meshes and functions, up to a `}` or the end.
+    fn items(&mut self, module: &mut Module) -> Parsed<()> {
+        while !self.is("}") && !self.is_kind(Kind::End) {
+            if self.is_alias_definition() {
+                self.skip_alias_definition()?;
+                continue;
+            }
+            if self.item(module).is_ok() {
+                continue;
+            }
+            self.skip_to_item();
+            if self.has_too_many_mistakes() || self.is_kind(Kind::End) {
+                return Err(Failed);
+            }
+        }
+        Ok(())
+    }
+
+    fn item(&mut self, module: &mut Module) -> Parsed<()> {
+        let at = self.at();
+        if self.is("func.func") {
+            self.bump();
+            let func = self.func(at)?;
+            return self.add_func(module, func, at);
+        }
+        if self.is_quoted("func.func") {
+            let func = self.generic_func(at)?;
+            return self.add_func(module, func, at);
+        }
+        if self.is("sdy.mesh") || self.is_quoted("sdy.mesh") {
+            let (mesh, attrs) = self.mesh()?;
+            return self.add_mesh(module, mesh, attrs, at);
+        }
+        if self.is("module") {
+            return Err(self.refuse("modules inside modules", "give each module a file of its own"));
+        }
+        if self.is("{-#") {
+            return Err(self.refuse("dialect resources", "print the program with its constants inline"));
+        }
+        Err(self.unexpected("`func.func`, `sdy.mesh` or the end of the module"))
+    }
+
+    /// After a mistake: goes to the next function or mesh.
+    fn skip_to_item(&mut self) {
+        self.body = Body::new();
+        self.scope = Default::default();
+        self.deferred.clear();
+        self.region_depth = 0;
+        self.bump();
+        while !self.is("func.func") && !self.is("sdy.mesh") && !self.is_quoted("func.func") && !self.is_kind(Kind::End) {
+            self.bump();
+        }
+    }
+
+    /// After a mistake at the top: reads the functions that can still be found.
+    fn recover(&mut self, module: &mut Module) {
+        if self.found.is_empty() || self.has_too_many_mistakes() {
+            return;
+        }
+        self.skip_to_item();
+        let _ = self.items(module);
+    }
+
+    fn add_func(&mut self, module: &mut Module, func: Func, at: At) -> Parsed<()> {
+        if module.func(&func.name).is_some() {
+            return Err(self.fail(at, "text-function", format!("there are two functions `@{}`", func.name)));
+        }
+        module.funcs.push(func);
+        Ok(())
+    }
+}
+
+// ── meshes
+
+impl<'t> Parser<'t> {
+    /// `sdy.mesh @mesh = <["x"=4]> {..}`, or its generic form.
+    fn mesh(&mut self) -> Parsed<(Mesh, Attrs)> {
+        let at = self.at();
+        let is_generic = self.is_kind(Kind::Str);
+        self.bump();
+        let (mesh, mut attrs) = if is_generic {
+            self.generic_mesh(at)?
+        } else {
+            let name = self.symbol()?;
+            self.expect("=")?;
+            (self.mesh_body(name)?, self.optional_dict()?)
+        };
+        self.optional_loc()?;
+        // The same mesh once more, in StableHLO's words.
+        attrs.remove("stablehlo.mesh");
+        Ok((with_mesh_facts(mesh, &mut attrs), attrs))
+    }
+
+    /// `() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "mesh"}> : () -> ()`
+    fn generic_mesh(&mut self, at: At) -> Parsed<(Mesh, Attrs)> {
+        self.expect_all("()")?;
+        let mut mesh = None;
+        let mut attrs = self.properties(|p, name| {
+            if name != "mesh" {
+                return Ok(None);
+            }
+            p.bump();
+            mesh = Some(p.mesh_body("".into())?);
+            Ok(Some(Attr::Unit))
+        })?;
+        self.merge_dict(&mut attrs)?;
+        self.expect_all(": () -> ()")?;
+        attrs.remove("mesh");
+        match (mesh, attrs.remove("sym_name")) {
+            (Some(mesh), Some(Attr::Str(name))) => Ok((Mesh { name, ..mesh }, attrs)),
+            _ => Err(self.fail(at, "mesh", "a mesh needs `sym_name` and `mesh`".to_string())),
+        }
+    }
+
+    fn add_mesh(&mut self, module: &mut Module, mesh: Mesh, attrs: Attrs, at: At) -> Parsed<()> {
+        if module.mesh(&mesh.name).is_some() {
+            return Err(self.fail(at, "mesh", format!("there are two meshes `@{}`", mesh.name)));
+        }
+        let known = self.meshes.iter().find(|m| m.name == mesh.name).cloned();
+        let mesh = known.filter(|m| **m == mesh).unwrap_or_else(|| Arc::new(mesh));
+        if !attrs.is_empty() {
+            module.mesh_attrs.set(mesh.name.clone(), Attr::Dict(attrs));
+        }
+        if !self.meshes.iter().any(|m| m.name == mesh.name) {
+            self.meshes.push(mesh.clone());
+        }
+        module.meshes.push(mesh);
+        Ok(())
+    }
+}
+
+/// The mesh with what our own attributes say of it.
+fn with_mesh_facts(mut mesh: Mesh, attrs: &mut Attrs) -> Mesh {
+    if let Some(Attr::Array(kinds)) = attrs.remove("shardwise.axis_kinds") {
+        for (axis, kind) in mesh.axes.iter_mut().zip(&kinds) {
+            axis.kind = match kind.as_str() {
+                Some("explicit") => AxisKind::Explicit,
+                Some("manual") => AxisKind::Manual,
+                _ => AxisKind::Auto,
+            };
+        }
+    }
+    if let Some(Attr::Dict(fields)) = attrs.remove("shardwise.topology") {
+        let kind = fields.str("kind").unwrap_or_default().into();
+        mesh.topology = Some(Topology { kind, grid: fields.sizes("grid").unwrap_or_default() });
+    }
+    mesh
+}
+
+/// The inverse of [`with_mesh_facts`].
+pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
+    let mut attrs = Attrs::new();
+    if mesh.axes.iter().any(|a| a.kind != AxisKind::Auto) {
+        let kinds = mesh.axes.iter().map(|a| match a.kind {
+            AxisKind::Auto => Attr::str("auto"),
+            AxisKind::Explicit => Attr::str("explicit"),
+            AxisKind::Manual => Attr::str("manual"),
+        });
+        attrs.set("shardwise.axis_kinds", Attr::Array(kinds.collect()));
+    }
+    if let Some(t) = &mesh.topology {
+        let fields = Attrs::new().with("kind", Attr::Str(t.kind.clone())).with("grid", Attr::sizes(&t.grid));
+        attrs.set("shardwise.topology", Attr::Dict(fields));
+    }
+    attrs
+}
+
+// ── functions
+
+impl<'t> Parser<'t> {
+    /// What stands behind `func.func`.
+    fn func(&mut self, at: At) -> Parsed<Func> {
+        let visibility = self.visibility();
+        let mut func = Func::new(self.symbol()?, self.loc_of(at));
+        func.visibility = visibility;
+        self.body = Body::new();
+        self.scope = Default::default();
+        self.scope.open();
+        let mut args = vec![];
+        let arg_attrs = self.list("(", ")", |p| {
+            let (arg, attrs) = p.func_arg()?;
+            args.push(arg);
+            Ok(attrs)
+        })?;
+        self.func_results(&mut func)?;
+        if self.eat("attributes") {
+            func.attrs = self.dict()?;
+        }
+        if !self.is("{") {
+            return Err(self.no_body(at, &func.name));
+        }
+        self.func_args(&mut func, args, arg_attrs)?;
+        let entry = self.body.entry();
+        self.region_body(entry, vec![])?;
+        self.finish_func(func)
+    }
+
+    fn visibility(&mut self) -> Visibility {
+        for (word, visibility) in
+            [("public", Visibility::Public), ("private", Visibility::Private), ("nested", Visibility::Private)]
+        {
+            if self.eat(word) {
+                return visibility;
+            }
+        }
+        Visibility::Public
+    }
+
+    fn no_body(&mut self, at: At, name: &str) -> Failed {
+        self.report(at, |loc| mistakes::no_function_body(loc, name));
+        Failed
+    }
+
+    fn finish_func(&mut self, mut func: Func) -> Parsed<Func> {
+        if let Some(loc) = self.optional_loc()? {
+            func.loc = loc;
+        }
+        self.scope.close();
+        func.body = std::mem::take(&mut self.body);
+        Ok(func)
+    }
+
+    /// `%arg0: T {..} loc(..)`, or only the type where the function has no body.
+    fn func_arg(&mut self) -> Parsed<(RegionArg<'t>, Attrs)> {
+        let at = self.at();
+        let name = if self.is_operand() {
+            let (name, _) = self.value_name()?;
+            self.expect(":")?;
+            name
+        } else {
+            UNNAMED
+        };
+        let ty = self.ty()?;
+        let attrs = self.optional_dict()?;
+        let loc = self.optional_loc()?;
+        Ok((RegionArg { name, ty, loc, at }, attrs))
+    }
+
+    /// `-> T`, `-> (T {..}, U)`, or nothing.
+    fn func_results(&mut self, func: &mut Func) -> Parsed<()> {
+        if !self.eat("->") {
+            return Ok(());
+        }
+        if !self.is("(") {
+            let ty = self.ty()?;
+            self.add_result(func, ty, Attrs::new(), self.at());
+            return Ok(());
+        }
+        let results = self.list("(", ")", |p| {
+            let at = p.at();
+            let ty = p.ty()?;
+            let attrs = p.optional_dict()?;
+            p.optional_loc()?;
+            Ok((ty, attrs, at))
+        })?;
+        for (ty, attrs, at) in results {
+            self.add_result(func, ty, attrs, at);
+        }
+        Ok(())
+    }
+
+    fn add_result(&mut self, func: &mut Func, ty: Type, mut attrs: Attrs, at: At) {
+        let sharding = self.take_result_sharding(&mut attrs, at).unwrap_or(None);
+        if let Some(s) = &sharding {
+            self.check_rank(at, &format!("result {}", func.result_types.len()), s, &ty);
+        }
+        func.result_types.push(ty);
+        func.result_shardings.push(sharding);
+        func.result_attrs.push(attrs);
+    }
+
+    fn func_args(&mut self, func: &mut Func, args: Vec<RegionArg<'t>>, arg_attrs: Vec<Attrs>) -> Parsed<()> {
+        let entry = self.body.entry();
+        for (arg, mut attrs) in args.into_iter().zip(arg_attrs) {
+            let (at, name) = (arg.at, format!("`%{}`", arg.name));
+            if arg.name == UNNAMED {
+                return Err(self.fail(at, "text-syntax", "an argument of a function with a body needs a name".to_string()));
+            }
+            let v = self.add_arg(entry, arg);
+            self.apply_arg_facts(v, &name, &mut attrs, at)?;
+            func.arg_attrs.push(attrs);
+        }
+        Ok(())
+    }
+
+    /// `"func.func"() <{function_type = .., sym_name = ".."}> ({ ^bb0(..): .. }) {..} : () -> ()`
+    fn generic_func(&mut self, at: At) -> Parsed<Func> {
+        self.bump();
+        self.expect_all("()")?;
+        let mut ty = None;
+        let mut attrs = self.properties(|p, name| {
+            if name != "function_type" {
+                return Ok(None);
+            }
+            ty = Some(p.function_type()?);
+            Ok(Some(Attr::Unit))
+        })?;
+        let mut func = Func::new("", self.loc_of(at));
+        if let (Some(ty), Some(Attr::Str(name))) = (ty, attrs.remove("sym_name")) {
+            func.name = name;
+            self.generic_signature(&mut func, ty, &mut attrs, at);
+        } else {
+            return Err(self.fail(at, "text-function", "a function needs `sym_name` and `function_type`".to_string()));
+        }
+        let arg_attrs = dicts(attrs.remove("arg_attrs"));
+        self.generic_body(&mut func, arg_attrs, at)?;
+        self.merge_dict(&mut attrs)?;
+        attrs.remove("function_type");
+        func.attrs = attrs;
+        self.expect_all(": () -> ()")?;
+        self.finish_func(func)
+    }
+
+    fn generic_signature(&mut self, func: &mut Func, ty: FunctionType, attrs: &mut Attrs, at: At) {
+        let mut result_attrs = dicts(attrs.remove("res_attrs"));
+        result_attrs.resize(ty.results.len(), Attrs::new());
+        for (ty, attrs) in ty.results.into_iter().zip(result_attrs) {
+            self.add_result(func, ty, attrs, at);
+        }
+        if attrs.remove("sym_visibility").and_then(|v| v.as_str().map(|v| v != "public")).unwrap_or(false) {
+            func.visibility = Visibility::Private;
+        }
+    }
+
+    fn generic_body(&mut self, func: &mut Func, mut arg_attrs: Vec<Attrs>, at: At) -> Parsed<()> {
+        self.body = Body::new();
+        self.scope = Default::default();
+        self.scope.open();
+        self.expect("(")?;
+        let region_at = self.at();
+        self.expect("{")?;
+        if self.is("}") {
+            return Err(self.no_body(at, &func.name));
+        }
+        self.jump(region_at.0);
+        let entry = self.body.entry();
+        self.region_body(entry, vec![])?;
+        self.expect(")")?;
+        let args = self.body.args().to_vec();
+        arg_attrs.resize(args.len(), Attrs::new());
+        for (i, (v, mut attrs)) in args.into_iter().zip(arg_attrs).enumerate() {
+            self.apply_arg_facts(v, &format!("argument {i}"), &mut attrs, at)?;
+            func.arg_attrs.push(attrs);
+        }
+        Ok(())
+    }
+}
+
+fn dicts(attr: Option<Attr>) -> Vec<Attrs> {
+    let Some(Attr::Array(items)) = attr else {
+        return vec![];
+    };
+    let dict = |item| match item {
+        Attr::Dict(fields) => fields,
+        _ => Attrs::new(),
+    };
+    items.into_iter().map(dict).collect()
+}

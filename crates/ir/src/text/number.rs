@@ -1,0 +1,226 @@
+//! Numbers: exact when read, shortest when printed, and in MLIR's forms both ways.
+//!
+//! As MLIR does, a decimal float is read as `f64` and then rounded to its type; what prints is checked to come back.
+//! NaNs, infinities and what no short decimal gives back print as the bits: `0x7FC00000`.
+
+use shardwise_base::{DType, bf16, f16};
+use std::fmt::Write;
+
+/// One number as it is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Scalar<'t> {
+    Bool(bool),
+    Int { is_negative: bool, text: &'t str },
+    Float { is_negative: bool, text: &'t str },
+}
+
+/// The value of an integer's text.
+pub(super) fn integer(is_negative: bool, text: &str) -> Option<i128> {
+    let magnitude = match text.strip_prefix("0x") {
+        Some(hex) => i128::from_str_radix(hex, 16).ok()?,
+        None => text.parse().ok()?,
+    };
+    Some(if is_negative { -magnitude } else { magnitude })
+}
+
+/// The bytes of a number of this type, or why it has none.
+pub(super) fn encode(scalar: Scalar<'_>, dtype: DType) -> Result<Vec<u8>, String> {
+    match scalar {
+        Scalar::Bool(b) if dtype.is_bool() => Ok(vec![u8::from(b)]),
+        Scalar::Bool(_) => Err(format!("a boolean is no {dtype}")),
+        Scalar::Int { is_negative, text } if dtype.is_float() => encode_bits(is_negative, text, dtype),
+        Scalar::Int { is_negative, text } => {
+            let value = integer(is_negative, text).filter(|&v| fits(v, dtype));
+            value.map(|v| encode_integer(v, dtype)).ok_or_else(|| format!("the number does not fit {dtype}"))
+        }
+        Scalar::Float { .. } if !dtype.is_float() => Err(format!("a number with a point is no {dtype}")),
+        Scalar::Float { is_negative, text } => {
+            let x: f64 = text.parse().map_err(|_| "this is no number".to_string())?;
+            Ok(encode_float(if is_negative { -x } else { x }, dtype))
+        }
+    }
+}
+
+/// Whether an integer has a representation; types without a sign in their name take both halves.
+fn fits(value: i128, dtype: DType) -> bool {
+    let bits = dtype.bits() as u32;
+    let high = 1i128 << bits;
+    let low = if matches!(dtype.kind(), shardwise_base::Kind::Unsigned) { 0 } else { -(1i128 << (bits - 1)) };
+    value >= low && value < high
+}
+
+fn encode_integer(value: i128, dtype: DType) -> Vec<u8> {
+    if dtype.is_bool() {
+        return vec![u8::from(value != 0)];
+    }
+    let bytes = value.to_le_bytes()[..dtype.storage_bytes()].to_vec();
+    if dtype.bits() < 8 { vec![narrow(bytes[0], dtype)] } else { bytes }
+}
+
+/// An integer of less than a byte in its byte: sign-extended if the type has a sign.
+pub(super) fn narrow(byte: u8, dtype: DType) -> u8 {
+    let unused = 8 - dtype.bits() as u32;
+    let top = byte << unused;
+    if dtype.is_signed() { ((top as i8) >> unused) as u8 } else { top >> unused }
+}
+
+/// `0x7FC00000`: the bits of a float.
+fn encode_bits(is_negative: bool, text: &str, dtype: DType) -> Result<Vec<u8>, String> {
+    if is_negative || !text.starts_with("0x") {
+        return Err(format!("an integer is no {dtype}: write {text}.0"));
+    }
+    let bits = integer(false, text).filter(|&v| v < 1i128 << dtype.bits());
+    bits.map(|v| v.to_le_bytes()[..dtype.storage_bytes()].to_vec())
+        .ok_or_else(|| format!("more bits than {dtype} has"))
+}
+
+/// The bytes of the value of this float type that is nearest to `x`.
+pub(super) fn encode_float(x: f64, dtype: DType) -> Vec<u8> {
+    match dtype {
+        DType::F64 => x.to_le_bytes().to_vec(),
+        DType::F32 => (x as f32).to_le_bytes().to_vec(),
+        DType::F16 => f16::from_f64(x).to_le_bytes().to_vec(),
+        DType::BF16 => bf16::from_f64(x).to_le_bytes().to_vec(),
+        small => vec![small.small_float_code(x).expect("a float type")],
+    }
+}
+
+/// The value of a float's bytes.
+fn decode_float(bytes: &[u8], dtype: DType) -> f64 {
+    let two = || [bytes[0], bytes[1]];
+    match dtype {
+        DType::F64 => f64::from_le_bytes(bytes.try_into().expect("eight bytes")),
+        DType::F32 => f64::from(f32::from_le_bytes(bytes.try_into().expect("four bytes"))),
+        DType::F16 => f16::from_le_bytes(two()).to_f64(),
+        DType::BF16 => bf16::from_le_bytes(two()).to_f64(),
+        small => small.small_float(bytes[0]).expect("a float type"),
+    }
+}
+
+/// The value of a float attribute: `1.0 : f32`, `0x7F800000 : f32`.
+pub(super) fn float_attr(scalar: Scalar<'_>, dtype: DType) -> Result<f64, String> {
+    encode(scalar, dtype).map(|bytes| decode_float(&bytes, dtype))
+}
+
+/// One element, given its bytes.
+pub(super) fn write_element(out: &mut String, dtype: DType, bytes: &[u8]) {
+    if dtype.is_complex() {
+        let (re, im) = bytes.split_at(bytes.len() / 2);
+        out.push('(');
+        write_element(out, dtype.real(), re);
+        out.push_str(", ");
+        write_element(out, dtype.real(), im);
+        out.push(')');
+    } else if dtype.is_float() {
+        write_float_bytes(out, dtype, bytes);
+    } else if dtype.is_bool() {
+        out.push_str(if bytes[0] != 0 { "true" } else { "false" });
+    } else {
+        write!(out, "{}", decode_integer(bytes, dtype)).expect("writing to a string");
+    }
+}
+
+fn decode_integer(bytes: &[u8], dtype: DType) -> i128 {
+    let fill = if dtype.is_signed() && bytes[bytes.len() - 1] >= 0x80 { 0xff } else { 0 };
+    let mut wide = [fill; 16];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    i128::from_le_bytes(wide)
+}
+
+/// A float attribute's value.
+pub(super) fn write_float(out: &mut String, x: f64, dtype: DType) {
+    write_float_bytes(out, dtype, &encode_float(x, dtype));
+}
+
+fn write_float_bytes(out: &mut String, dtype: DType, bytes: &[u8]) {
+    let x = decode_float(bytes, dtype);
+    let comes_back = |text: &String| text.parse::<f64>().is_ok_and(|y| encode_float(y, dtype) == bytes);
+    if x.is_finite() {
+        let short = [scientific(&format!("{x:.6e}")), shortest(x, dtype)].into_iter().find(comes_back);
+        if let Some(text) = short {
+            return out.push_str(&text);
+        }
+    }
+    out.push_str("0x");
+    for byte in bytes.iter().rev() {
+        write!(out, "{byte:02X}").expect("writing to a string");
+    }
+}
+
+/// The shortest decimal that the type gives back.
+fn shortest(x: f64, dtype: DType) -> String {
+    let text = if dtype == DType::F64 { format!("{x:e}") } else { format!("{:e}", x as f32) };
+    let exponent: i32 = text.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
+    if !(-4..16).contains(&exponent) {
+        return scientific(&text);
+    }
+    let plain = if dtype == DType::F64 { format!("{x}") } else { format!("{}", x as f32) };
+    if plain.contains('.') { plain } else { plain + ".0" }
+}
+
+/// Rust's `1e-5` as MLIR's `1.0e-05`.
+fn scientific(text: &str) -> String {
+    let (mantissa, exponent) = text.split_once('e').expect("scientific form");
+    let point = if mantissa.contains('.') { "" } else { ".0" };
+    let (sign, digits) = match exponent.strip_prefix('-') {
+        Some(digits) => ('-', digits),
+        None => ('+', exponent),
+    };
+    format!("{mantissa}{point}e{sign}{digits:0>2}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(dtype: DType, bytes: &[u8]) -> String {
+        let mut out = String::new();
+        write_element(&mut out, dtype, bytes);
+        out
+    }
+
+    #[test]
+    fn floats_print_in_mlirs_form() {
+        let f32s = |x: f32| printed(DType::F32, &x.to_le_bytes());
+        assert_eq!(f32s(1.0), "1.000000e+00");
+        assert_eq!(f32s(-0.0), "-0.000000e+00");
+        assert_eq!(f32s(0.1), "1.000000e-01");
+        assert_eq!(f32s(std::f32::consts::PI), "3.14159274");
+        assert_eq!(f32s(f32::MIN_POSITIVE), "1.17549435e-38");
+        assert_eq!(f32s(f32::INFINITY), "0x7F800000");
+        assert_eq!(f32s(f32::NAN), "0x7FC00000");
+        assert_eq!(printed(DType::F64, &1e300f64.to_le_bytes()), "1.000000e+300");
+        assert_eq!(printed(DType::BF16, &bf16::from_f32(3.14).to_le_bytes()), "3.140625e+00");
+        assert_eq!(printed(DType::F8E4M3FN, &[0x7e]), "4.480000e+02");
+        assert_eq!(printed(DType::F8E8M0FNU, &[0]), "5.877472e-39");
+        assert_eq!(printed(DType::I4, &[0xf8]), "-8");
+        assert_eq!(printed(DType::U64, &u64::MAX.to_le_bytes()), "18446744073709551615");
+    }
+
+    #[test]
+    fn every_small_float_and_many_floats_come_back() {
+        let back = |dtype: DType, bytes: &[u8]| {
+            let text = printed(dtype, bytes);
+            let (is_negative, text) = text.strip_prefix('-').map_or((false, &*text), |t| (true, t));
+            let scalar = if text.starts_with("0x") {
+                Scalar::Int { is_negative, text }
+            } else {
+                Scalar::Float { is_negative, text }
+            };
+            assert_eq!(encode(scalar, dtype).as_deref(), Ok(bytes), "{dtype} {text}");
+        };
+        for dtype in DType::ALL.iter().copied().filter(|d| d.is_float() && d.bits() <= 8) {
+            for code in 0..=((1u32 << dtype.bits()) - 1) as u8 {
+                back(dtype, &[code]);
+            }
+        }
+        let mut bits = 0x9E37_79B9_7F4A_7C15u64;
+        for _ in 0..20_000 {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            back(DType::F64, &bits.to_le_bytes());
+            back(DType::F32, &bits.to_le_bytes()[4..]);
+            back(DType::F16, &bits.to_le_bytes()[6..]);
+            back(DType::BF16, &bits.to_le_bytes()[6..]);
+        }
+    }
+}

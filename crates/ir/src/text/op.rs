@@ -1,0 +1,386 @@
+//! Ops and regions, read.
+
+use super::facts::Taken;
+use super::form::{Form, OpParts, OperandAt, ResultShardings, Syntax};
+use super::lexer::Kind;
+use super::mistakes;
+use super::parser::{At, Failed, Parsed, Parser};
+use super::scope::Named;
+use crate::{Attr, MAX_REGION_DEPTH, Op, OpCode, Region, Type, Value};
+use shardwise_base::{Loc, Mesh, Sharding};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// The name and type of a region's argument.
+pub struct RegionArg<'t> {
+    pub name: &'t str,
+    pub ty: Type,
+    /// `None`: the place where it stands.
+    pub loc: Option<Loc>,
+    pub at: At,
+}
+
+/// The names that an op's results get: `%0`, or `%0:2` for two.
+struct ResultNames<'t> {
+    name: &'t str,
+    count: Option<usize>,
+    at: At,
+}
+
+// ── operands
+
+impl<'t> Parser<'t> {
+    pub fn is_operand(&self) -> bool {
+        self.is_kind(Kind::Percent)
+    }
+
+    /// `%name`, without the sigil.
+    pub fn value_name(&mut self) -> Parsed<(&'t str, At)> {
+        if !self.is_operand() {
+            return Err(self.unexpected("a value, as %0"));
+        }
+        let (name, at) = (&self.tok_text()[1..], self.at());
+        self.bump();
+        Ok((name, at))
+    }
+
+    /// `%name` or `%name#1`: a value that is in scope.
+    pub fn operand(&mut self) -> Parsed<OperandAt> {
+        let (name, at) = self.value_name()?;
+        let mut index = 0;
+        if self.is_kind(Kind::Hash) && self.tok.start == self.last_end {
+            index = self.tok_text()[1..].parse().map_err(|_| self.unexpected("a result's number, as #1"))?;
+            self.bump();
+        }
+        match self.scope.get(name).map(|values| values.get(index).copied()) {
+            Some(Some(v)) => Ok((v, at)),
+            Some(None) => Err(self.fail(at, "text-value", format!("`%{name}` has no result {index}"))),
+            None => {
+                let known = self.scope.names();
+                self.report(at, |loc| mistakes::unknown_value(loc, name, &known));
+                Err(Failed)
+            }
+        }
+    }
+
+    /// `%a, %b`; there may be none.
+    pub fn operands(&mut self) -> Parsed<Vec<OperandAt>> {
+        let mut operands = vec![];
+        if !self.is_operand() {
+            return Ok(operands);
+        }
+        operands.push(self.operand()?);
+        while self.eat(",") {
+            operands.push(self.operand()?);
+        }
+        Ok(operands)
+    }
+
+    /// The type of a value.
+    pub fn type_of(&self, v: Value) -> &Type {
+        self.body.ty(v)
+    }
+
+    /// Reports operands that have other types than the text says.
+    pub fn check_operands(&mut self, at: At, operands: &[OperandAt], types: &[Type]) -> Parsed<()> {
+        if operands.len() != types.len() {
+            let message = format!("{} operands, and types for {}", operands.len(), types.len());
+            return Err(self.fail(at, "text-operands", message));
+        }
+        for (&(v, at), ty) in operands.iter().zip(types) {
+            if self.body.ty(v) != ty {
+                let (given, name) = (self.body.ty(v).to_string(), self.text[at.0 + 1..].to_string());
+                let name: String = name.chars().take_while(|c| c.is_alphanumeric() || "_$.-#".contains(*c)).collect();
+                self.report(at, |loc| mistakes::value_type(loc, &name, &given, &ty.to_string()));
+                return Err(Failed);
+            }
+        }
+        Ok(())
+    }
+}
+
+// ── regions
+
+impl<'t> Parser<'t> {
+    /// `{ .. }` with arguments that have been read already; without them it may begin with `^bb0(%a: T):`.
+    pub fn region(&mut self, args: Vec<RegionArg<'t>>) -> Parsed<Region> {
+        if self.region_depth >= MAX_REGION_DEPTH {
+            let at = self.at();
+            self.report(at, crate::verify::nested_too_deep);
+            return Err(Failed);
+        }
+        let region = self.body.add_region();
+        self.region_depth += 1;
+        self.scope.open();
+        let result = self.region_body(region, args);
+        self.scope.close();
+        self.region_depth -= 1;
+        result.map(|()| region)
+    }
+
+    pub(super) fn region_body(&mut self, region: Region, mut args: Vec<RegionArg<'t>>) -> Parsed<()> {
+        self.expect("{")?;
+        if args.is_empty() && self.is_kind(Kind::Caret) {
+            args = self.block_header()?;
+        }
+        for arg in args {
+            self.add_arg(region, arg);
+        }
+        while !self.eat("}") {
+            if self.is_kind(Kind::Caret) {
+                let at = self.at();
+                let way_out = "write the control flow with `stablehlo.while`, `case` and `if`";
+                self.report(at, |loc| mistakes::unsupported(loc, "regions of several blocks", way_out));
+                return Err(Failed);
+            }
+            self.op(region)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn add_arg(&mut self, region: Region, arg: RegionArg<'t>) -> Value {
+        let loc = arg.loc.unwrap_or_else(|| self.loc_of(arg.at));
+        let v = self.body.add_arg(region, arg.ty, loc);
+        self.define(arg.name, SmallVec::from_buf([v]), arg.at);
+        v
+    }
+
+    /// `^bb0(%a: T, %b: U):`
+    fn block_header(&mut self) -> Parsed<Vec<RegionArg<'t>>> {
+        self.bump();
+        let args = if self.is("(") { self.region_args()? } else { vec![] };
+        self.expect(":")?;
+        Ok(args)
+    }
+
+    /// `(%a: T, %b: U)`.
+    pub fn region_args(&mut self) -> Parsed<Vec<RegionArg<'t>>> {
+        self.list("(", ")", Self::region_arg)
+    }
+
+    /// `%a: T`, with a location behind it if there is one.
+    pub fn region_arg(&mut self) -> Parsed<RegionArg<'t>> {
+        let (name, at) = self.value_name()?;
+        self.expect(":")?;
+        let ty = self.ty()?;
+        if self.is("{") {
+            return Err(self.unexpected("`,` or `)`: arguments of inner regions have no attributes"));
+        }
+        let loc = self.optional_loc()?;
+        Ok(RegionArg { name, ty, loc, at })
+    }
+
+    fn define(&mut self, name: &'t str, values: Named, at: At) {
+        if !self.scope.define(name, values) {
+            self.report(at, |loc| mistakes::defined_twice(loc, name));
+        }
+    }
+
+    /// A region of `args` arguments of one type, one op that combines them, and a return of its result: the short form of
+    /// reducers.
+    pub fn combining_region(&mut self, op: OpCode, ret: OpCode, ty: &Type, loc: &Loc) -> Region {
+        let region = self.body.add_region();
+        let args: Vec<Value> = (0..2).map(|_| self.body.add_arg(region, ty.clone(), loc.clone())).collect();
+        let op = self.body.add_op(region, op, args, crate::Attrs::new(), [], [ty.clone()], loc.clone());
+        let result = self.body[op].results[0];
+        self.body.add_op(region, ret, [result], crate::Attrs::new(), [], [], loc.clone());
+        region
+    }
+
+    pub fn find_op(&self, name: &str) -> Option<OpCode> {
+        self.table.find(name)
+    }
+
+    /// The place as a location: what an op at it gets where the text says nothing else.
+    pub fn loc_at(&self, at: At) -> Loc {
+        self.loc_of(at)
+    }
+}
+
+// ── ops
+
+impl<'t> Parser<'t> {
+    /// One op, appended to `region`.
+    pub(super) fn op(&mut self, region: Region) -> Parsed<()> {
+        let at = self.at();
+        let names = self.result_names()?;
+        let name_at = self.at();
+        let outer = std::mem::take(&mut self.deferred);
+        let (code, mut parts) = if self.is_kind(Kind::Str) { self.generic_op()? } else { self.own_form_op(name_at)? };
+        let deferred = std::mem::replace(&mut self.deferred, outer);
+        let behind = self.optional_loc()?;
+        let loc = behind.or(parts.loc.take()).unwrap_or_else(|| self.loc_of(at));
+        let op = self.add_op(region, code, parts, loc, name_at, deferred)?;
+        self.name_results(op, &names, name_at)
+    }
+
+    /// `%0, %1:2 = `
+    fn result_names(&mut self) -> Parsed<Vec<ResultNames<'t>>> {
+        let mut names = vec![];
+        if !self.is_operand() {
+            return Ok(names);
+        }
+        loop {
+            let (name, at) = self.value_name()?;
+            let count = if self.eat(":") { Some(self.size()?) } else { None };
+            names.push(ResultNames { name, count, at });
+            if !self.eat(",") {
+                self.expect("=")?;
+                return Ok(names);
+            }
+        }
+    }
+
+    fn name_results(&mut self, op: Op, names: &[ResultNames<'t>], at: At) -> Parsed<()> {
+        let results = self.body[op].results.clone();
+        let named: usize = names.iter().map(|n| n.count.unwrap_or(1)).fold(0, usize::saturating_add);
+        if !names.is_empty() && named != results.len() {
+            let message = format!("the op has {} results, and {named} are named", results.len());
+            return Err(self.fail(at, "text-results", message));
+        }
+        let mut rest = &results[..];
+        for n in names {
+            let (own, others) = rest.split_at(n.count.unwrap_or(1));
+            rest = others;
+            self.define(n.name, own.into(), n.at);
+        }
+        Ok(())
+    }
+
+    fn own_form_op(&mut self, at: At) -> Parsed<(OpCode, OpParts)> {
+        let written = self.word("an op")?;
+        let name = match written {
+            "return" => "func.return",
+            "call" => "func.call",
+            other => other,
+        };
+        let Some(code) = self.table.find(name) else {
+            return Err(self.unknown_op(at, written));
+        };
+        let parts = match self.table.def(code).syntax().form {
+            Form::Pieces(pieces, types) => self.pieces(pieces, types)?,
+            Form::Custom(form) => form.parse(self)?,
+            Form::Generic => {
+                self.report(at, |loc| mistakes::generic_only(loc, name));
+                return Err(Failed);
+            }
+        };
+        Ok((code, parts))
+    }
+
+    fn unknown_op(&mut self, at: At, name: &str) -> Failed {
+        let known = self.table.names();
+        self.report(at, |loc| mistakes::unknown_op(loc, name, &known));
+        Failed
+    }
+
+    /// `"name"(%a) <{..}> ({..}) {..} : (T) -> U`
+    fn generic_op(&mut self) -> Parsed<(OpCode, OpParts)> {
+        let at = self.at();
+        let name = self.string("an op's name")?;
+        let code = self.table.find(&name);
+        if code.is_none() {
+            // The rest of the op can still be read, and with it the rest of the function.
+            self.unknown_op(at, &name);
+        }
+        let parts = self.generic_parts()?;
+        Ok((code.unwrap_or(OpCode::RETURN), parts))
+    }
+
+    /// What stands behind the name in the generic form.
+    pub fn generic_parts(&mut self) -> Parsed<OpParts> {
+        let mut parts = OpParts::default();
+        self.expect("(")?;
+        let operands = self.list_until(")", Self::operand)?;
+        if self.eat("<") {
+            parts.attrs = self.dict()?;
+            self.expect(">")?;
+        }
+        if self.is("(") {
+            parts.regions = self.list("(", ")", |p| p.region(vec![]))?;
+        }
+        self.merge_dict(&mut parts.attrs)?;
+        self.expect(":")?;
+        let at = self.at();
+        parts.types = self.functional_types(at, &operands)?;
+        parts.operands = operands.into_iter().map(|(v, _)| v).collect();
+        Ok(parts)
+    }
+
+    fn add_op(
+        &mut self,
+        region: Region,
+        code: OpCode,
+        mut parts: OpParts,
+        loc: Loc,
+        at: At,
+        deferred: Vec<(Arc<str>, At)>,
+    ) -> Parsed<Op> {
+        let syntax = self.table.def(code).syntax();
+        let shardings = parts.shardings.take().or_else(|| take_property(&mut parts, syntax));
+        self.resolve_deferred(&mut parts, shardings.as_deref(), deferred)?;
+        let taken = Taken::from(&mut parts.attrs);
+        let op = self.body.add_op(region, code, parts.operands, parts.attrs, parts.regions, parts.types, loc);
+        if let Some(list) = shardings {
+            self.set_result_shardings(op, list, at)?;
+        }
+        self.apply_facts(op, &taken, at)?;
+        Ok(op)
+    }
+
+    /// Reads axes whose mesh is that of the op's shardings.
+    fn resolve_deferred(
+        &mut self,
+        parts: &mut OpParts,
+        shardings: Option<&[Option<Sharding>]>,
+        deferred: Vec<(Arc<str>, At)>,
+    ) -> Parsed<()> {
+        for (name, at) in deferred {
+            let Some(mesh) = self.mesh_of(parts, shardings) else {
+                self.report(at, mistakes::no_mesh_for_axes);
+                return Err(Failed);
+            };
+            let attr = self.elsewhere(at, |p| p.axes_of_mesh(&mesh))?;
+            parts.attrs.set(name, attr);
+        }
+        Ok(())
+    }
+
+    /// The mesh of an op: that of its shardings, else the module's.
+    pub(super) fn mesh_of(&self, parts: &OpParts, results: Option<&[Option<Sharding>]>) -> Option<Arc<Mesh>> {
+        let of_results = results.into_iter().flatten().flatten().map(|s| &s.mesh).next();
+        let of_operands = parts.attrs.iter().find_map(|(_, attr)| match attr {
+            Attr::Shardings(list) => list.first().map(|s| &s.mesh),
+            Attr::Sharding(s) => Some(&s.mesh),
+            _ => None,
+        });
+        of_results.or(of_operands).cloned().or_else(|| self.main_mesh())
+    }
+
+    /// The mesh of an op that has been read so far.
+    pub fn mesh_of_parts(&mut self, parts: &OpParts) -> Parsed<Arc<Mesh>> {
+        match self.mesh_of(parts, parts.shardings.as_deref()) {
+            Some(mesh) => Ok(mesh),
+            None => {
+                let at = self.at();
+                self.report(at, mistakes::no_mesh_for_axes);
+                Err(Failed)
+            }
+        }
+    }
+}
+
+/// The results' shardings out of the op's property.
+fn take_property(parts: &mut OpParts, syntax: Syntax) -> Option<Vec<Option<Sharding>>> {
+    let (ResultShardings::Property(name) | ResultShardings::List(name)) = syntax.results else {
+        return None;
+    };
+    match parts.attrs.remove(name)? {
+        Attr::Sharding(s) => Some(vec![Some(s)]),
+        Attr::Shardings(list) => Some(list.into_iter().map(Some).collect()),
+        other => {
+            parts.attrs.set(name, other);
+            None
+        }
+    }
+}

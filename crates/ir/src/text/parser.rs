@@ -1,0 +1,290 @@
+//! The parser's core: the current token, what is known by name, and how mistakes are reported.
+//!
+//! A rule that fails has reported why and returns [`Failed`]; the next function is then parsed all the same, so one text
+//! gives the mistakes of several functions. Mistakes after which reading can go on (an unknown axis) are only recorded.
+
+use super::alias::Aliases;
+use super::lexer::{self, Kind, Token};
+use super::scope::Scope;
+use crate::{Body, OpTable};
+use shardwise_base::{Diagnostics, Loc, Mesh};
+use std::sync::Arc;
+
+/// A mistake was found and has been reported.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Failed;
+
+pub type Parsed<T> = Result<T, Failed>;
+
+/// Where a token starts: what a mistake is reported at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct At(pub(super) usize);
+
+/// How deep attributes and types may nest.
+const MAX_NESTING: usize = 64;
+
+/// After this many mistakes the rest of the text is not read.
+const MAX_MISTAKES: usize = 20;
+
+/// Reads one text. Ops' own forms are read through its public methods.
+pub struct Parser<'t> {
+    pub(super) text: &'t str,
+    pub(super) tok: Token,
+    /// Where the token before the current one ends.
+    pub(super) last_end: usize,
+    pub(super) table: &'static dyn OpTable,
+    pub(super) source: Arc<str>,
+    line_starts: Vec<usize>,
+    /// The last place whose column was asked for, and its column: a line may hold thousands of places.
+    last_column: std::cell::Cell<(usize, usize)>,
+    pub(super) found: Diagnostics,
+    pub(super) aliases: Aliases<'t>,
+    pub(super) meshes: Vec<Arc<Mesh>>,
+    /// The function being read.
+    pub(super) body: Body,
+    pub(super) scope: Scope<'t>,
+    /// Attributes of the op being read whose axes belong to a mesh that is not known yet: the name, and where the value is.
+    pub(super) deferred: Vec<(Arc<str>, At)>,
+    nesting: usize,
+    pub(super) region_depth: usize,
+}
+
+impl<'t> Parser<'t> {
+    pub(super) fn new(source: &str, text: &'t str, table: &'static dyn OpTable) -> Parser<'t> {
+        let newlines = text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i + 1);
+        Parser {
+            text,
+            tok: lexer::token(text, 0),
+            last_end: 0,
+            table,
+            source: source.into(),
+            line_starts: std::iter::once(0).chain(newlines).collect(),
+            last_column: Default::default(),
+            found: Diagnostics::default(),
+            aliases: Aliases::default(),
+            meshes: vec![],
+            body: Body::new(),
+            scope: Scope::default(),
+            deferred: vec![],
+            nesting: 0,
+            region_depth: 0,
+        }
+    }
+
+    // ── tokens
+
+    /// Where the current token starts.
+    pub fn at(&self) -> At {
+        At(self.tok.start)
+    }
+
+    /// The text of the current token.
+    pub(super) fn tok_text(&self) -> &'t str {
+        &self.text[self.tok.start..self.tok.end]
+    }
+
+    pub(super) fn bump(&mut self) {
+        self.last_end = self.tok.end;
+        self.tok = lexer::token(self.text, self.tok.end);
+    }
+
+    /// Goes on reading at a byte position.
+    pub(super) fn jump(&mut self, to: usize) {
+        self.tok = lexer::token(self.text, to);
+    }
+
+    /// Reads with `f` from another place, and comes back.
+    pub(super) fn elsewhere<T>(&mut self, place: At, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let saved = (self.tok, self.last_end);
+        self.jump(place.0);
+        let result = f(self);
+        (self.tok, self.last_end) = saved;
+        result
+    }
+
+    /// Whether the current token is this word or punctuation.
+    pub fn is(&self, text: &str) -> bool {
+        matches!(self.tok.kind, Kind::Word | Kind::Punct) && self.tok_text() == text
+    }
+
+    pub(super) fn is_kind(&self, kind: Kind) -> bool {
+        self.tok.kind == kind
+    }
+
+    /// Reads this word or punctuation, if it stands here.
+    pub fn eat(&mut self, text: &str) -> bool {
+        let found = self.is(text);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    /// Reads this word or punctuation.
+    pub fn expect(&mut self, text: &str) -> Parsed<()> {
+        if self.eat(text) { Ok(()) } else { Err(self.unexpected(&format!("`{text}`"))) }
+    }
+
+    /// Reads several words and punctuation marks, as `, dims =`.
+    pub fn expect_all(&mut self, text: &str) -> Parsed<()> {
+        let mut at = 0;
+        loop {
+            let part = lexer::token(text, at);
+            if part.kind == Kind::End {
+                return Ok(());
+            }
+            self.expect(&text[part.start..part.end])?;
+            at = part.end;
+        }
+    }
+
+    /// Whether all of these words and punctuation marks stand here.
+    pub fn is_all(&self, text: &str) -> bool {
+        let (mut at, mut here) = (0, self.tok);
+        loop {
+            let part = lexer::token(text, at);
+            if part.kind == Kind::End {
+                return true;
+            }
+            if self.text[here.start..here.end] != text[part.start..part.end] {
+                return false;
+            }
+            at = part.end;
+            here = lexer::token(self.text, here.end);
+        }
+    }
+
+    /// Reads a word.
+    pub fn word(&mut self, what: &str) -> Parsed<&'t str> {
+        if !self.is_kind(Kind::Word) {
+            return Err(self.unexpected(what));
+        }
+        let text = self.tok_text();
+        self.bump();
+        Ok(text)
+    }
+
+    /// Reads items up to `close`, separated by commas; the opening bracket has been read.
+    pub fn list_until<T>(&mut self, close: &str, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+        let mut items = vec![];
+        if self.eat(close) {
+            return Ok(items);
+        }
+        loop {
+            items.push(item(self)?);
+            if self.eat(close) {
+                return Ok(items);
+            }
+            if !self.eat(",") {
+                return Err(self.unexpected(&format!("`,` or `{close}`")));
+            }
+        }
+    }
+
+    /// Reads `open item, … close`.
+    pub fn list<T>(
+        &mut self,
+        open: &str,
+        close: &str,
+        item: impl FnMut(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        self.expect(open)?;
+        self.list_until(close, item)
+    }
+
+    /// Runs `f` one level deeper: what nests without end is a mistake, not a stack overflow.
+    pub(super) fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        self.nested_to(MAX_NESTING, f)
+    }
+
+    pub(super) fn nested_to<T>(&mut self, max: usize, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.nesting >= max {
+            let at = self.at();
+            let message = format!("attributes, types or locations nest more than {max} deep");
+            return Err(self.fail(at, "text-nesting", message));
+        }
+        self.nesting += 1;
+        let result = f(self);
+        self.nesting -= 1;
+        result
+    }
+
+    // ── mistakes
+
+    /// The line and column of a place, from 1; the column counts characters.
+    fn line_column(&self, at: At) -> (usize, usize) {
+        let line = self.line_starts.partition_point(|&start| start <= at.0);
+        let (mut from, mut column) = self.last_column.get();
+        let start = self.line_starts[line - 1];
+        if !(start..=at.0).contains(&from) || column == 0 {
+            (from, column) = (start, 1);
+        }
+        column += self.text[from..at.0].chars().count();
+        self.last_column.set((at.0, column));
+        (line, column)
+    }
+
+    /// The place as a location.
+    pub(super) fn loc_of(&self, at: At) -> Loc {
+        let (line, column) = self.line_column(at);
+        let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Loc::file(self.source.clone(), small(line), small(column))
+    }
+
+    /// Records a mistake at a place, with the line it stands on.
+    pub fn report(&mut self, at: At, build: impl FnOnce(&Loc) -> shardwise_base::Diagnostic) {
+        let loc = self.loc_of(at);
+        let mut diagnostic = build(&loc);
+        let excerpt = shardwise_base::Note { kind: shardwise_base::NoteKind::Facts, text: self.excerpt(at) };
+        diagnostic.notes.insert(0, excerpt);
+        self.found.push(diagnostic);
+    }
+
+    /// The line that holds `at`, and a caret below; of a long line, the part around it.
+    fn excerpt(&self, at: At) -> String {
+        const WIDTH: usize = 60;
+        let (line, column) = self.line_column(at);
+        let start = self.line_starts[line - 1];
+        let end = self.text[start..].find('\n').map_or(self.text.len(), |n| start + n);
+        let indent = self.text[start..end].chars().take_while(|c| c.is_whitespace()).count().min(column - 1);
+        let skipped = indent.max((column - 1).saturating_sub(WIDTH));
+        let dots = if skipped > indent { "…" } else { "" };
+        let shown: String = self.text[start..end].trim_end().chars().skip(skipped).take(2 * WIDTH).collect();
+        let cut = self.text[start..end].trim_end().chars().nth(skipped + 2 * WIDTH).is_some();
+        let caret = " ".repeat(column - 1 - skipped + dots.chars().count());
+        format!("{dots}{shown}{}\n{caret}^", if cut { "…" } else { "" })
+    }
+
+    /// Records a mistake of one sentence.
+    pub fn fail(&mut self, at: At, code: &'static str, message: String) -> Failed {
+        self.report(at, |loc| shardwise_base::Diagnostic::error(code, loc, message));
+        Failed
+    }
+
+    /// Records that something else was expected here than what stands here.
+    pub fn unexpected(&mut self, expected: &str) -> Failed {
+        // What is missing at the end of a line is missing there, not where the next line starts.
+        let missing = expected.starts_with("`:`") || expected.starts_with("`,`");
+        let on_next_line = self.text[self.last_end..self.tok.start].contains('\n');
+        let at = if missing && on_next_line { At(self.last_end) } else { self.at() };
+        let given = match self.tok.kind {
+            Kind::End => "the end of the text".to_string(),
+            Kind::Error if self.tok_text().starts_with(['"', '@']) => "a string without its closing quote".to_string(),
+            _ => format!("`{}`", shorten(self.tok_text())),
+        };
+        self.report(at, |loc| super::mistakes::unexpected(loc, &given, expected));
+        Failed
+    }
+
+    pub(super) fn has_too_many_mistakes(&self) -> bool {
+        self.found.iter().count() >= MAX_MISTAKES
+    }
+}
+
+/// A token that may be a megabyte long, for a message.
+pub(super) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}

@@ -1,0 +1,303 @@
+//! Attributes that are named records: `#stablehlo.gather<offset_dims = [1], index_vector_dim = 2>`, and the one that is
+//! written otherwise, `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>`.
+
+use super::attr_print::write_attr;
+use super::lexer::Kind;
+use super::number;
+use super::parser::{Failed, Parsed, Parser};
+use crate::{Attr, Attrs};
+use shardwise_base::{DType, did_you_mean};
+use std::fmt::Write;
+
+/// The known records, and their fields in the order in which they print.
+const RECORDS: &[(&str, &[&str])] = &[
+    (
+        "stablehlo.dot",
+        &[
+            "lhs_batching_dimensions",
+            "rhs_batching_dimensions",
+            "lhs_contracting_dimensions",
+            "rhs_contracting_dimensions",
+        ],
+    ),
+    (
+        "stablehlo.gather",
+        &[
+            "offset_dims",
+            "collapsed_slice_dims",
+            "operand_batching_dims",
+            "start_indices_batching_dims",
+            "start_index_map",
+            "index_vector_dim",
+        ],
+    ),
+    (
+        "stablehlo.scatter",
+        &[
+            "update_window_dims",
+            "inserted_window_dims",
+            "input_batching_dims",
+            "scatter_indices_batching_dims",
+            "scatter_dims_to_operand_dims",
+            "index_vector_dim",
+        ],
+    ),
+    (
+        "stablehlo.dot_algorithm",
+        &[
+            "lhs_precision_type",
+            "rhs_precision_type",
+            "accumulation_type",
+            "lhs_component_count",
+            "rhs_component_count",
+            "num_primitive_operations",
+            "allow_imprecise_accumulation",
+        ],
+    ),
+    ("stablehlo.channel_handle", &["handle", "type"]),
+    ("stablehlo.output_operand_alias", &["output_tuple_indices", "operand_index", "operand_tuple_indices"]),
+    ("stablehlo.result_accuracy", &["atol", "rtol", "ulps", "mode"]),
+    (
+        "chlo.ragged_dot",
+        &[
+            "lhs_batching_dimensions",
+            "rhs_batching_dimensions",
+            "lhs_contracting_dimensions",
+            "rhs_contracting_dimensions",
+            "lhs_ragged_dimensions",
+            "rhs_group_dimensions",
+        ],
+    ),
+];
+
+/// Records whose lists MLIR wants even where they are empty.
+const KEEPS_EMPTY_LISTS: &[&str] = &["stablehlo.output_operand_alias"];
+
+/// The three parts of a convolution's dimension numbers: a field's prefix, and the letters of the dimensions that are
+/// not spatial, each with the rest of its field's name.
+const CONV_PARTS: [(&str, [(&str, &str); 2]); 3] = [
+    ("input", [("b", "batch_dimension"), ("f", "feature_dimension")]),
+    ("kernel", [("i", "input_feature_dimension"), ("o", "output_feature_dimension")]),
+    ("output", [("b", "batch_dimension"), ("f", "feature_dimension")]),
+];
+
+/// The fields of a record, in order, if it is a known one.
+pub(super) fn fields(name: &str) -> Option<&'static [&'static str]> {
+    RECORDS.iter().find(|(n, _)| *n == name).map(|(_, fields)| *fields)
+}
+
+impl<'t> Parser<'t> {
+    /// `<field = value, ..>`, after the name.
+    pub(super) fn record(&mut self, name: &str, known: &'static [&'static str]) -> Parsed<Attr> {
+        self.expect("<")?;
+        let mut fields = Attrs::new();
+        self.list_until(">", |p| {
+            let at = p.at();
+            let field = p.word("a field's name")?;
+            if !known.contains(&field) {
+                let help = did_you_mean(field, known.iter().copied());
+                p.report(at, |loc| unknown_field(loc, name, field, known, help));
+                return Err(Failed);
+            }
+            p.expect("=")?;
+            let value = p.nested(Self::field_value)?;
+            let is_empty = matches!(&value, Attr::Ints { values, .. } if values.is_empty());
+            if !is_empty || KEEPS_EMPTY_LISTS.contains(&name) {
+                fields.set(field, value);
+            }
+            Ok(())
+        })?;
+        Ok(Attr::Record { name: name.into(), fields })
+    }
+
+    /// A field's value: numbers without types, lists of them, words, or an attribute.
+    fn field_value(&mut self) -> Parsed<Attr> {
+        match (self.tok.kind, self.tok_text()) {
+            (Kind::Int, _) => self.int().map(Attr::int),
+            (Kind::Punct, "-") if !self.is_negative_float() => self.int().map(Attr::int),
+            (Kind::Punct, "[") => self.int_list().map(Attr::ints),
+            (Kind::Word, "true" | "false") => self.attr(),
+            (Kind::Word, word) if word != "dense" && word != "array" => {
+                self.bump();
+                Ok(Attr::Opaque(word.into()))
+            }
+            _ => self.attr(),
+        }
+    }
+
+    fn is_negative_float(&self) -> bool {
+        super::lexer::token(self.text, self.tok.end).kind == Kind::Float
+    }
+
+    /// `<[b, 0, f]x[0, i, o]->[b, 0, f]>`, or `<raw input_batch_dimension = 0, ..>`.
+    pub(super) fn conv_record(&mut self) -> Parsed<Attr> {
+        self.expect("<")?;
+        if self.eat("raw") {
+            return self.raw_conv();
+        }
+        let fields = self.conv_dimensions()?;
+        self.expect(">")?;
+        Ok(fields)
+    }
+
+    fn raw_conv(&mut self) -> Parsed<Attr> {
+        let mut fields = Attrs::new();
+        self.list_until(">", |p| {
+            let at = p.at();
+            let field = p.word("a field's name")?;
+            if !conv_fields().iter().any(|f| f == field) {
+                let message = format!("`stablehlo.conv` has no field `{field}`");
+                return Err(p.fail(at, "text-attribute", message));
+            }
+            p.expect("=")?;
+            let value = p.field_value()?;
+            if !matches!(&value, Attr::Ints { values, .. } if values.is_empty()) {
+                fields.set(field, value);
+            }
+            Ok(())
+        })?;
+        Ok(Attr::Record { name: "stablehlo.conv".into(), fields })
+    }
+
+    /// `[b, 0, f]x[0, i, o]->[b, 0, f]`, as the record it stands for.
+    pub fn conv_dimensions(&mut self) -> Parsed<Attr> {
+        let mut fields = Attrs::new();
+        for (i, (part, letters)) in CONV_PARTS.into_iter().enumerate() {
+            if i > 0 {
+                self.expect(["", "x", "->"][i])?;
+            }
+            self.conv_part(part, letters, &mut fields)?;
+        }
+        Ok(Attr::Record { name: "stablehlo.conv".into(), fields })
+    }
+
+    fn conv_part(&mut self, part: &str, letters: [(&str, &str); 2], fields: &mut Attrs) -> Parsed<()> {
+        let at = self.at();
+        let dims = self.list("[", "]", |p| {
+            let text = p.tok_text();
+            match p.tok.kind {
+                Kind::Word | Kind::Int => p.bump(),
+                _ => return Err(p.unexpected("a dimension")),
+            }
+            Ok(text)
+        })?;
+        let place = |d: &str| dims.iter().position(|&x| x == d);
+        for (letter, field) in letters {
+            let Some(index) = place(letter) else {
+                return Err(self.fail(at, "text-convolution", format!("the dimensions of the {part} need one named `{letter}`")));
+            };
+            fields.set(format!("{part}_{field}"), Attr::int(index as i64));
+        }
+        let spatial: Option<Vec<i64>> =
+            (0..dims.len().saturating_sub(2)).map(|d| place(&d.to_string()).map(|i| i as i64)).collect();
+        let Some(spatial) = spatial else {
+            let message = format!("the spatial dimensions of the {part} are numbered 0, 1, …, each once");
+            return Err(self.fail(at, "text-convolution", message));
+        };
+        if !spatial.is_empty() {
+            fields.set(format!("{part}_spatial_dimensions"), Attr::ints(spatial));
+        }
+        Ok(())
+    }
+}
+
+fn conv_fields() -> Vec<String> {
+    let own = CONV_PARTS.iter().flat_map(|(part, letters)| letters.iter().map(move |(_, f)| format!("{part}_{f}")));
+    own.chain(CONV_PARTS.iter().map(|(part, _)| format!("{part}_spatial_dimensions"))).collect()
+}
+
+fn unknown_field(
+    loc: &shardwise_base::Loc,
+    record: &str,
+    field: &str,
+    known: &[&str],
+    near: Option<&str>,
+) -> shardwise_base::Diagnostic {
+    let d = shardwise_base::Diagnostic::error("text-attribute", loc, format!("`{record}` has no field `{field}`"))
+        .expected(known.join(", "));
+    match near {
+        Some(near) => d.help(format!("did you mean `{near}`?")),
+        None => d,
+    }
+}
+
+/// `#stablehlo.gather<..>`.
+pub(super) fn write_record(out: &mut String, name: &str, values: &Attrs) {
+    if name == "stablehlo.conv" {
+        out.push_str("#stablehlo.conv<");
+        if !write_conv_dimensions(out, values) {
+            write_raw_conv(out, values);
+        }
+        return out.push('>');
+    }
+    write!(out, "#{name}").expect("writing to a string");
+    write_record_body(out, name, values);
+}
+
+/// `<offset_dims = [1]>`.
+pub(super) fn write_record_body(out: &mut String, name: &str, values: &Attrs) {
+    let order = fields(name).unwrap_or(&[]);
+    let known = order.iter().filter_map(|&field| values.get(field).map(|v| (field, v)));
+    let unknown = values.iter().filter(|(field, _)| !order.contains(field));
+    out.push('<');
+    for (i, (field, value)) in known.chain(unknown).enumerate() {
+        write!(out, "{}{field} = ", if i > 0 { ", " } else { "" }).expect("writing to a string");
+        write_field(out, value);
+    }
+    out.push('>');
+}
+
+fn write_field(out: &mut String, value: &Attr) {
+    match value {
+        Attr::Int { value, .. } => write!(out, "{value}").expect("writing to a string"),
+        Attr::Ints { values, .. } => write_ints(out, values),
+        Attr::Float { value, dtype: DType::F64 } => number::write_float(out, *value, DType::F64),
+        other => write_attr(out, other),
+    }
+}
+
+/// `[1, 2]`.
+pub(super) fn write_ints(out: &mut String, values: &[i64]) {
+    out.push('[');
+    for (i, v) in values.iter().enumerate() {
+        write!(out, "{}{v}", if i > 0 { ", " } else { "" }).expect("writing to a string");
+    }
+    out.push(']');
+}
+
+/// `[b, 0, f]x[0, i, o]->[b, 0, f]`; false, and nothing written, if the numbers make no sense.
+pub(super) fn write_conv_dimensions(out: &mut String, values: &Attrs) -> bool {
+    let parts: Option<Vec<Vec<String>>> =
+        CONV_PARTS.iter().map(|(part, letters)| conv_part_names(part, letters, values)).collect();
+    let Some(parts) = parts else {
+        return false;
+    };
+    for (dims, separator) in parts.iter().zip(["", "x", "->"]) {
+        write!(out, "{separator}[{}]", dims.join(", ")).expect("writing to a string");
+    }
+    true
+}
+
+/// The name of each dimension of one part.
+fn conv_part_names(part: &str, letters: &[(&str, &str); 2], values: &Attrs) -> Option<Vec<String>> {
+    let spatial = match values.get(&format!("{part}_spatial_dimensions")) {
+        Some(list) => list.to_sizes()?,
+        None => vec![],
+    };
+    let mut names = vec![String::new(); spatial.len() + 2];
+    for (letter, field) in letters {
+        *names.get_mut(values.size(&format!("{part}_{field}"))?)? = (*letter).to_string();
+    }
+    for (i, &d) in spatial.iter().enumerate() {
+        *names.get_mut(d)? = i.to_string();
+    }
+    names.iter().all(|n| !n.is_empty()).then_some(names)
+}
+
+fn write_raw_conv(out: &mut String, values: &Attrs) {
+    out.push_str("raw ");
+    for (i, (field, value)) in values.iter().enumerate() {
+        write!(out, "{}{field} = ", if i > 0 { ", " } else { "" }).expect("writing to a string");
+        write_field(out, value);
+    }
+}

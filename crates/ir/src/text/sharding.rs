@@ -1,0 +1,546 @@
+//! Shardings, meshes and lists of axes: `<@mesh, [{"x"}, {"y":(1)2, ?}p1], replicated={"z"}>`.
+
+use super::attr_print::write_symbol;
+use super::lexer::{Kind, escape};
+use super::mistakes;
+use super::parser::{At, Failed, Parsed, Parser};
+use crate::{Attr, Attrs, Type};
+use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// An axis as it is written, its mesh not looked at yet.
+#[derive(Clone, Debug)]
+pub struct RawAxis {
+    name: Arc<str>,
+    /// `:(pre_size)size`.
+    part: Option<(usize, usize)>,
+    at: At,
+}
+
+/// Attributes of `sdy` ops that hold axes but no mesh.
+const AXES_WITHOUT_MESH: &[&str] = &["manual_axes", "axis_ref_list", "list_of_axis_ref_lists", "all_to_all_param_list"];
+
+// ── axes
+
+impl<'t> Parser<'t> {
+    /// `"x"` or `"x":(1)2`.
+    fn raw_axis(&mut self) -> Parsed<RawAxis> {
+        let at = self.at();
+        let name = self.string("an axis, as \"x\"")?;
+        let mut part = None;
+        if self.eat(":") {
+            self.expect("(")?;
+            let pre_size = self.size()?;
+            self.expect(")")?;
+            part = Some((pre_size, self.size()?));
+        }
+        Ok(RawAxis { name, part, at })
+    }
+
+    pub(super) fn size(&mut self) -> Parsed<usize> {
+        let at = self.at();
+        let value = self.int()?;
+        usize::try_from(value).map_err(|_| self.fail(at, "text-syntax", "a size is not negative".to_string()))
+    }
+
+    /// `{"x", "y"}`.
+    pub fn raw_axes(&mut self) -> Parsed<Vec<RawAxis>> {
+        self.list("{", "}", Self::raw_axis)
+    }
+
+    /// `[{"x"}, {}]`.
+    pub fn raw_axes_per_dim(&mut self) -> Parsed<Vec<Vec<RawAxis>>> {
+        self.list("[", "]", Self::raw_axes)
+    }
+
+    /// The axes of `mesh` that were written; those that it has not are reported and left out.
+    pub fn resolve_axes(&mut self, raw: &[RawAxis], mesh: &Mesh) -> Vec<AxisRef> {
+        raw.iter().filter_map(|axis| self.resolve_axis(axis, mesh)).collect()
+    }
+
+    fn resolve_axis(&mut self, raw: &RawAxis, mesh: &Mesh) -> Option<AxisRef> {
+        let Some(axis) = mesh.axis(&raw.name) else {
+            self.report(raw.at, |loc| mistakes::unknown_axis(loc, &raw.name, mesh));
+            return None;
+        };
+        let Some((pre_size, size)) = raw.part else {
+            return Some(AxisRef::full(axis));
+        };
+        let whole = mesh.axis_size(axis);
+        let divides = pre_size.checked_mul(size).is_some_and(|n| n > 0 && whole.is_multiple_of(n));
+        if size < 2 || size == whole || !divides {
+            self.report(raw.at, |loc| mistakes::sub_axis(loc, &raw.name, pre_size, size, mesh));
+            return None;
+        }
+        Some(AxisRef::sub(mesh, axis, pre_size, size))
+    }
+
+    /// Reports axes that are used twice in one sharding.
+    fn check_disjoint(&mut self, used: &mut Vec<AxisRef>, axes: &[AxisRef], raw: &[RawAxis], mesh: &Mesh) {
+        for &axis in axes {
+            if let Some(&first) = used.iter().find(|a| a.overlaps(axis, mesh)) {
+                let name = mesh.axis_name(axis.axis);
+                let at = raw.iter().rfind(|r| &*r.name == name).map_or(self.at(), |r| r.at);
+                let (axis, first) = (axis.display(mesh).to_string(), first.display(mesh).to_string());
+                self.report(at, |loc| mistakes::axis_twice(loc, &axis, &first, mesh));
+            }
+            used.push(axis);
+        }
+    }
+}
+
+// ── shardings
+
+struct RawDim {
+    axes: Vec<RawAxis>,
+    is_open: bool,
+    priority: Option<u32>,
+}
+
+impl<'t> Parser<'t> {
+    /// `<@mesh, [..], replicated={..}, unreduced={..}>`.
+    pub fn sharding(&mut self) -> Parsed<Sharding> {
+        self.expect("<")?;
+        let mesh = self.mesh_or_name()?;
+        self.expect(",")?;
+        let raw_dims = self.list("[", "]", Self::raw_dim)?;
+        let mut used = vec![];
+        let mut dims = vec![];
+        for raw in raw_dims {
+            let axes = self.resolve_axes(&raw.axes, &mesh);
+            self.check_disjoint(&mut used, &axes, &raw.axes, &mesh);
+            dims.push(DimSharding { axes, is_open: raw.is_open, priority: raw.priority });
+        }
+        let mut sharding = Sharding { mesh, dims, replicated: vec![], unreduced: vec![] };
+        while self.eat(",") {
+            self.sharding_extra(&mut sharding, &mut used)?;
+        }
+        self.expect(">")?;
+        Ok(sharding)
+    }
+
+    /// `replicated={..}` or `unreduced={..}`.
+    fn sharding_extra(&mut self, sharding: &mut Sharding, used: &mut Vec<AxisRef>) -> Parsed<()> {
+        let is_replicated = self.eat("replicated");
+        if !is_replicated && !self.eat("unreduced") {
+            return Err(self.unexpected("`replicated` or `unreduced`"));
+        }
+        self.eat("=");
+        if !is_replicated && !self.eat("sum") && (self.is("max") || self.is("min")) {
+            let at = self.at();
+            let way_out = "reduce the value before it leaves its op, or use a sum";
+            self.report(at, |loc| mistakes::unsupported(loc, "values that wait for a maximum or minimum", way_out));
+            self.bump();
+        }
+        let raw = self.raw_axes()?;
+        let mesh = sharding.mesh.clone();
+        let axes = self.resolve_axes(&raw, &mesh);
+        self.check_disjoint(used, &axes, &raw, &mesh);
+        *(if is_replicated { &mut sharding.replicated } else { &mut sharding.unreduced }) = axes;
+        Ok(())
+    }
+
+    /// `{"x", ?}p1`.
+    fn raw_dim(&mut self) -> Parsed<RawDim> {
+        let mut is_open = false;
+        let mut axes = vec![];
+        self.expect("{")?;
+        while !self.eat("}") {
+            if (!axes.is_empty() || is_open) && !self.eat(",") {
+                return Err(self.unexpected("`,` or `}`"));
+            }
+            if is_open {
+                return Err(self.unexpected("`}` after `?`"));
+            }
+            is_open = self.eat("?");
+            if !is_open {
+                axes.push(self.raw_axis()?);
+            }
+        }
+        Ok(RawDim { axes, is_open, priority: self.priority()? })
+    }
+
+    fn priority(&mut self) -> Parsed<Option<u32>> {
+        if !self.is_kind(Kind::Word) || !self.tok_text().starts_with('p') {
+            return Ok(None);
+        }
+        let priority = self.tok_text()[1..].parse().map_err(|_| self.unexpected("a priority, as `p1`"))?;
+        self.bump();
+        Ok(Some(priority))
+    }
+
+    /// `[<..>, <..>]`.
+    pub fn sharding_list(&mut self) -> Parsed<Vec<Sharding>> {
+        self.list("[", "]", Self::sharding)
+    }
+
+    /// Reports a sharding that does not fit the type of what it stands on.
+    pub(super) fn check_rank(&mut self, at: At, what: &str, sharding: &Sharding, ty: &Type) {
+        let rank = match ty {
+            Type::Tensor(t) => t.rank(),
+            _ => 0,
+        };
+        if sharding.rank() != rank && !sharding.mesh.is_maximal() {
+            self.report(at, |loc| mistakes::sharding_rank(loc, what, sharding.rank(), &ty.to_string()));
+        }
+    }
+}
+
+// ── meshes
+
+impl<'t> Parser<'t> {
+    /// `@mesh`, or `mesh<["x"=2]>` written out: a mesh without a name.
+    fn mesh_or_name(&mut self) -> Parsed<Arc<Mesh>> {
+        if self.eat("mesh") {
+            return self.mesh_body("".into()).map(Arc::new);
+        }
+        self.mesh_by_name()
+    }
+
+    fn mesh_by_name(&mut self) -> Parsed<Arc<Mesh>> {
+        let at = self.at();
+        let name = self.symbol()?;
+        if let Some(mesh) = self.meshes.iter().find(|m| m.name == name) {
+            return Ok(mesh.clone());
+        }
+        let known: Vec<Arc<str>> = self.meshes.iter().map(|m| m.name.clone()).collect();
+        let known: Vec<&str> = known.iter().map(|n| &**n).collect();
+        self.report(at, |loc| mistakes::unknown_mesh(loc, &name, &known));
+        Err(Failed)
+    }
+
+    /// `<["x"=4, "y"=2], device_ids=[..]>`.
+    pub(super) fn mesh_body(&mut self, name: Arc<str>) -> Parsed<Mesh> {
+        let at = self.at();
+        self.expect("<")?;
+        let axes = self.list("[", "]", |p| {
+            let name = p.string("an axis, as \"x\"=2")?;
+            p.expect("=")?;
+            Ok((name, p.size()?))
+        })?;
+        let mut ids = None;
+        if self.eat(",") {
+            self.expect_all("device_ids=")?;
+            ids = Some(self.list("[", "]", Self::size)?);
+        }
+        self.expect(">")?;
+        self.checked_mesh(at, name, &axes, ids)
+    }
+
+    fn checked_mesh(
+        &mut self,
+        at: At,
+        name: Arc<str>,
+        axes: &[(Arc<str>, usize)],
+        ids: Option<Vec<usize>>,
+    ) -> Parsed<Mesh> {
+        let mesh = Mesh::new(name, axes.iter().map(|(n, s)| (&**n, *s)));
+        let mesh = match ids {
+            Some(ids) => mesh.and_then(|m| m.with_device_ids(ids)),
+            None => mesh,
+        };
+        mesh.map_err(|e| self.fail(at, "mesh", e.to_string()))
+    }
+
+    /// `<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>`.
+    pub(super) fn mesh_axes(&mut self) -> Parsed<Attr> {
+        self.expect_all("<mesh =")?;
+        let mesh = if self.is_kind(Kind::Hash) && self.tok_text() == "#stablehlo.mesh" {
+            self.bump();
+            Arc::new(self.stablehlo_mesh()?)
+        } else {
+            self.mesh_by_name()?
+        };
+        self.expect_all(", axes =")?;
+        let raw = self.list("[", "]", Self::axis_ref_record)?;
+        self.expect(">")?;
+        let axes = self.resolve_axes(&raw, &mesh);
+        let mut used = vec![];
+        self.check_disjoint(&mut used, &axes, &raw, &mesh);
+        Ok(Attr::Axes { mesh, axes })
+    }
+
+    /// `<axes = [#stablehlo.mesh_axis<name = "x", size = 2>], device_ids = dense<..>>`.
+    fn stablehlo_mesh(&mut self) -> Parsed<Mesh> {
+        let at = self.at();
+        self.expect_all("<axes =")?;
+        let axes = self.list("[", "]", |p| {
+            p.hash_name("#stablehlo.mesh_axis")?;
+            p.expect_all("<name =")?;
+            let name = p.string("an axis' name")?;
+            p.expect_all(", size =")?;
+            let size = p.size()?;
+            p.expect(">")?;
+            Ok((name, size))
+        })?;
+        let mut ids = None;
+        if self.eat(",") {
+            self.expect_all("device_ids =")?;
+            let at = self.at();
+            let sizes = self.attr()?.to_sizes();
+            ids = Some(sizes.ok_or_else(|| self.fail(at, "mesh", "device ids are integers".to_string()))?);
+        }
+        self.expect(">")?;
+        self.checked_mesh(at, "".into(), &axes, ids)
+    }
+
+    fn hash_name(&mut self, name: &str) -> Parsed<()> {
+        if !self.is_kind(Kind::Hash) || self.tok_text() != name {
+            return Err(self.unexpected(&format!("`{name}`")));
+        }
+        self.bump();
+        Ok(())
+    }
+
+    /// `#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`.
+    fn axis_ref_record(&mut self) -> Parsed<RawAxis> {
+        let at = self.at();
+        self.hash_name("#stablehlo.axis_ref")?;
+        self.expect_all("<name =")?;
+        let name = self.string("an axis' name")?;
+        let mut part = None;
+        if self.eat(",") {
+            self.expect_all("sub_axis_info = (")?;
+            let pre_size = self.size()?;
+            self.expect(")")?;
+            part = Some((pre_size, self.size()?));
+        }
+        self.expect(">")?;
+        Ok(RawAxis { name, part, at })
+    }
+}
+
+// ── axes whose mesh the op knows
+
+impl<'t> Parser<'t> {
+    /// Whether `#sdy<manual_axes{..}>` or the like stands here.
+    pub(super) fn is_axes_without_mesh(&self) -> bool {
+        if !self.is_kind(Kind::Hash) || self.tok_text() != "#sdy" {
+            return false;
+        }
+        let open = super::lexer::token(self.text, self.tok.end);
+        let word = super::lexer::token(self.text, open.end);
+        AXES_WITHOUT_MESH.contains(&&self.text[word.start..word.end])
+    }
+
+    /// Reads what [`Self::is_axes_without_mesh`] found, now that the mesh is known.
+    pub(super) fn axes_of_mesh(&mut self, mesh: &Arc<Mesh>) -> Parsed<Attr> {
+        self.hash_name("#sdy")?;
+        self.expect("<")?;
+        let attr = match self.word("a list of axes")? {
+            "list_of_axis_ref_lists" => {
+                let raw = self.raw_axes_per_dim()?;
+                self.axes_per_dim_attr(&raw, mesh)
+            }
+            "all_to_all_param_list" => {
+                let raw = self.raw_all_to_all_params()?;
+                self.all_to_all_params_attr(&raw, mesh)
+            }
+            _ => {
+                let raw = self.raw_axes()?;
+                self.axes_attr(&raw, mesh)
+            }
+        };
+        self.expect(">")?;
+        Ok(attr)
+    }
+
+    pub fn axes_attr(&mut self, raw: &[RawAxis], mesh: &Arc<Mesh>) -> Attr {
+        Attr::Axes { mesh: mesh.clone(), axes: self.resolve_axes(raw, mesh) }
+    }
+
+    pub fn axes_per_dim_attr(&mut self, raw: &[Vec<RawAxis>], mesh: &Arc<Mesh>) -> Attr {
+        let dims = raw.iter().map(|axes| self.resolve_axes(axes, mesh)).collect();
+        Attr::AxesPerDim { mesh: mesh.clone(), dims }
+    }
+
+    /// `[{"x"}: 0->2, ..]`.
+    pub fn raw_all_to_all_params(&mut self) -> Parsed<Vec<(Vec<RawAxis>, i64, i64)>> {
+        self.list("[", "]", |p| {
+            let axes = p.raw_axes()?;
+            p.expect(":")?;
+            let source = p.int()?;
+            p.expect("->")?;
+            Ok((axes, source, p.int()?))
+        })
+    }
+
+    pub fn all_to_all_params_attr(&mut self, raw: &[(Vec<RawAxis>, i64, i64)], mesh: &Arc<Mesh>) -> Attr {
+        let items = raw.iter().map(|(axes, source, target)| {
+            let fields = Attrs::new()
+                .with("axes", self.axes_attr(axes, mesh))
+                .with("src_dim", Attr::int(*source))
+                .with("tgt_dim", Attr::int(*target));
+            Attr::Record { name: "sdy.all_to_all_param".into(), fields }
+        });
+        Attr::Array(items.collect())
+    }
+}
+
+// ── printing
+
+fn write_axis(out: &mut String, mesh: &Mesh, axis: AxisRef) {
+    out.push_str(&escape(mesh.axis_name(axis.axis)));
+    if let Some(sub) = axis.sub {
+        write!(out, ":({}){}", sub.pre_size, sub.size).expect("writing to a string");
+    }
+}
+
+/// `"x", "y":(1)2`.
+fn write_axis_list(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
+    for (i, &axis) in axes.iter().enumerate() {
+        out.push_str(if i > 0 { ", " } else { "" });
+        write_axis(out, mesh, axis);
+    }
+}
+
+/// `{"x", "y"}`.
+pub(super) fn write_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
+    out.push('{');
+    write_axis_list(out, mesh, axes);
+    out.push('}');
+}
+
+/// `[{"x"}, {}]`.
+pub(super) fn write_axes_per_dim(out: &mut String, mesh: &Mesh, dims: &[Vec<AxisRef>]) {
+    out.push('[');
+    for (i, axes) in dims.iter().enumerate() {
+        out.push_str(if i > 0 { ", " } else { "" });
+        write_axes(out, mesh, axes);
+    }
+    out.push(']');
+}
+
+/// `#sdy<manual_axes{"x"}>`.
+pub(super) fn write_named_axes(out: &mut String, name: &str, mesh: &Mesh, axes: &[AxisRef]) {
+    write!(out, "#sdy<{name}").expect("writing to a string");
+    write_axes(out, mesh, axes);
+    out.push('>');
+}
+
+/// `<["x"=4, "y"=2], device_ids=[1, 0]>`.
+pub(super) fn write_mesh_body(out: &mut String, mesh: &Mesh) {
+    out.push_str("<[");
+    for (i, axis) in mesh.axes.iter().enumerate() {
+        let comma = if i > 0 { ", " } else { "" };
+        write!(out, "{comma}{}={}", escape(&axis.name), axis.size).expect("writing to a string");
+    }
+    out.push(']');
+    if let Some(ids) = &mesh.device_ids {
+        out.push_str(", device_ids=[");
+        for (i, id) in ids.iter().enumerate() {
+            write!(out, "{}{id}", if i > 0 { ", " } else { "" }).expect("writing to a string");
+        }
+        out.push(']');
+    }
+    out.push('>');
+}
+
+/// `<@mesh, [{"x"}, {?}]>`.
+pub(super) fn write_sharding(out: &mut String, sharding: &Sharding) {
+    let mesh = &sharding.mesh;
+    out.push('<');
+    if mesh.name.is_empty() {
+        out.push_str("mesh");
+        write_mesh_body(out, mesh);
+    } else {
+        write_symbol(out, &mesh.name);
+    }
+    out.push_str(", [");
+    for (i, dim) in sharding.dims.iter().enumerate() {
+        out.push_str(if i > 0 { ", " } else { "" });
+        write_dim(out, mesh, dim);
+    }
+    out.push(']');
+    for (word, axes) in [("replicated", &sharding.replicated), ("unreduced", &sharding.unreduced)] {
+        if !axes.is_empty() {
+            write!(out, ", {word}=").expect("writing to a string");
+            write_axes(out, mesh, axes);
+        }
+    }
+    out.push('>');
+}
+
+fn write_dim(out: &mut String, mesh: &Mesh, dim: &DimSharding) {
+    out.push('{');
+    write_axis_list(out, mesh, &dim.axes);
+    if dim.is_open {
+        out.push_str(if dim.axes.is_empty() { "?" } else { ", ?" });
+    }
+    out.push('}');
+    if let Some(p) = dim.priority {
+        write!(out, "p{p}").expect("writing to a string");
+    }
+}
+
+/// `[<..>, <..>]`.
+pub(super) fn write_shardings<'a>(out: &mut String, list: impl Iterator<Item = &'a Sharding>) {
+    out.push('[');
+    for (i, sharding) in list.enumerate() {
+        out.push_str(if i > 0 { ", " } else { "" });
+        write_sharding(out, sharding);
+    }
+    out.push(']');
+}
+
+/// `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [..]>`.
+pub(super) fn write_mesh_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
+    out.push_str("#stablehlo.replica_group_mesh_axes<mesh = ");
+    if mesh.name.is_empty() { write_stablehlo_mesh(out, mesh) } else { write_symbol(out, &mesh.name) }
+    out.push_str(", axes = [");
+    for (i, axis) in axes.iter().enumerate() {
+        let comma = if i > 0 { ", " } else { "" };
+        write!(out, "{comma}#stablehlo.axis_ref<name = {}", escape(mesh.axis_name(axis.axis))).expect("writing to a string");
+        if let Some(sub) = axis.sub {
+            write!(out, ", sub_axis_info = ({}){}", sub.pre_size, sub.size).expect("writing to a string");
+        }
+        out.push('>');
+    }
+    out.push_str("]>");
+}
+
+fn write_stablehlo_mesh(out: &mut String, mesh: &Mesh) {
+    out.push_str("#stablehlo.mesh<axes = [");
+    for (i, axis) in mesh.axes.iter().enumerate() {
+        let comma = if i > 0 { ", " } else { "" };
+        write!(out, "{comma}#stablehlo.mesh_axis<name = {}, size = {}>", escape(&axis.name), axis.size)
+            .expect("writing to a string");
+    }
+    out.push(']');
+    if let Some(ids) = &mesh.device_ids {
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        write!(out, ", device_ids = dense<[{}]> : tensor<{}xi64>", ids.join(", "), ids.len()).expect("writing to a string");
+    }
+    out.push('>');
+}
+
+/// `#sdy<all_to_all_param_list[{"x"}: 0->2]>`; false, and nothing written, if the items are something else.
+pub(super) fn write_all_to_all_params(out: &mut String, items: &[Attr]) -> bool {
+    let mut body = String::new();
+    if items.is_empty() || !write_all_to_all_list(&mut body, items) {
+        return false;
+    }
+    write!(out, "#sdy<all_to_all_param_list{body}>").expect("writing to a string");
+    true
+}
+
+/// `[{"x"}: 0->2, ..]`.
+pub(super) fn write_all_to_all_list(out: &mut String, items: &[Attr]) -> bool {
+    out.push('[');
+    for (i, item) in items.iter().enumerate() {
+        let Attr::Record { name, fields } = item else {
+            return false;
+        };
+        let axes = fields.get("axes").and_then(Attr::as_axes);
+        let (Some((mesh, axes)), true) = (axes, &**name == "sdy.all_to_all_param") else {
+            return false;
+        };
+        out.push_str(if i > 0 { ", " } else { "" });
+        write_axes(out, mesh, axes);
+        let dim = |name: &str| fields.int(name).unwrap_or(0);
+        write!(out, ": {}->{}", dim("src_dim"), dim("tgt_dim")).expect("writing to a string");
+    }
+    out.push(']');
+    true
+}
