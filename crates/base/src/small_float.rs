@@ -62,7 +62,8 @@ impl DType {
         if x.is_nan() {
             return Some((0..count).find(|&c| value(c).is_nan()).unwrap_or(0) as u8);
         }
-        let finite = (0..count).filter(|&c| value(c).is_finite() && value(c).is_sign_negative() == x.is_sign_negative());
+        let finite =
+            (0..count).filter(|&c| value(c).is_finite() && value(c).is_sign_negative() == x.is_sign_negative());
         // So close that differences are exact, and as far beyond the largest value as infinity.
         let far = 4.0 * finite.clone().map(|c| value(c).abs()).fold(0.0, f64::max);
         let x = x.clamp(-far, far);
@@ -158,7 +159,10 @@ mod tests {
                 let value = dtype.small_float(code as u8).unwrap();
                 let back = dtype.small_float_code(value).unwrap();
                 let same = dtype.small_float(back).unwrap();
-                assert!(value.is_nan() && same.is_nan() || same.to_bits() == value.to_bits(), "{dtype} {code}: {value}");
+                assert!(
+                    value.is_nan() && same.is_nan() || same.to_bits() == value.to_bits(),
+                    "{dtype} {code}: {value}"
+                );
             }
         }
     }

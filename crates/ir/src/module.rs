@@ -84,7 +84,15 @@ pub struct Module {
 
 impl Module {
     pub fn new(name: impl Into<Arc<str>>, table: &'static dyn OpTable) -> Module {
-        Module { name: name.into(), attrs: Attrs::new(), meshes: vec![], mesh_attrs: Attrs::new(), funcs: vec![], loc: Loc::UNKNOWN, table }
+        Module {
+            name: name.into(),
+            attrs: Attrs::new(),
+            meshes: vec![],
+            mesh_attrs: Attrs::new(),
+            funcs: vec![],
+            loc: Loc::UNKNOWN,
+            table,
+        }
     }
 
     /// The same module without functions: the start of a pass's new version.

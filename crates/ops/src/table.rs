@@ -3,6 +3,7 @@
 // A glob: every file of the crate has rows here.
 use crate::*;
 use shardwise_base::{Diagnostic, Diagnostics};
+use shardwise_ir::text::Syntax;
 use shardwise_ir::{OpCode, OpDef, OpTable, OpView, Type};
 
 macro_rules! ops {
@@ -188,10 +189,6 @@ impl Opcode {
     pub fn of_view(op: &OpView<'_>) -> Opcode {
         Opcode::of(op.data().code)
     }
-
-    pub fn syntax(self) -> syntax::Syntax {
-        syntax::of(self)
-    }
 }
 
 impl From<Opcode> for OpCode {
@@ -203,6 +200,10 @@ impl From<Opcode> for OpCode {
 impl OpDef for Opcode {
     fn name(&self) -> &'static str {
         Opcode::name(*self)
+    }
+
+    fn syntax(&self) -> Syntax {
+        syntax::of(*self)
     }
 
     fn is_terminator(&self) -> bool {

@@ -315,7 +315,8 @@ impl<'t> Parser<'t> {
         self.expect("{")?;
         self.list_until("}", |p| {
             let at = p.at();
-            let name: Arc<str> = if p.is_kind(Kind::Str) { p.string("a name")? } else { p.word("an attribute's name")?.into() };
+            let name: Arc<str> =
+                if p.is_kind(Kind::Str) { p.string("a name")? } else { p.word("an attribute's name")?.into() };
             let value = if p.eat("=") {
                 match special(p, &name)? {
                     Some(value) => value,

@@ -107,7 +107,11 @@ pub(super) fn write_dict<'a>(out: &mut String, fields: impl Iterator<Item = (&'a
 }
 
 fn write_entry(out: &mut String, name: &str, value: &Attr) {
-    if is_plain_word(name) { out.push_str(name) } else { out.push_str(&escape(name)) }
+    if is_plain_word(name) {
+        out.push_str(name)
+    } else {
+        out.push_str(&escape(name))
+    }
     if *value == Attr::Unit {
         return;
     }

@@ -361,7 +361,8 @@ fn reason_attr(reason: &Reason) -> Attr {
         fields.set("consumer_loc", Attr::Opaque((text + ")").into()));
     }
     if let Some(a) = &reason.alternative {
-        let alternative = Attrs::new().with("what", Attr::Str(a.what.clone())).with("bytes_received", bytes(a.bytes_received));
+        let alternative =
+            Attrs::new().with("what", Attr::Str(a.what.clone())).with("bytes_received", bytes(a.bytes_received));
         fields.set("alternative", Attr::Dict(alternative));
     }
     Attr::Dict(fields)

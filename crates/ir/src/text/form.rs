@@ -103,6 +103,8 @@ pub enum Written {
     Record(&'static str),
     /// `[b, 0, f]x[0, i, o]->[b, 0, f]`, of the record `stablehlo.conv`.
     ConvDimensions,
+    /// `<@mesh, {"x", "y"}>`, of axes.
+    MeshAxes,
     /// As in a dictionary.
     Any,
 }
@@ -253,6 +255,7 @@ impl<'t> Parser<'t> {
             Written::Enums(dialect, kind) => self.list("[", "]", |p| p.bare_enum(dialect, kind)).map(Attr::Array),
             Written::Record(name) => self.record(name, records::fields(name).unwrap_or(&[])),
             Written::ConvDimensions => self.conv_dimensions(),
+            Written::MeshAxes => self.short_mesh_axes(),
             Written::Any => self.attr(),
         }
     }
@@ -373,7 +376,7 @@ impl Printer<'_> {
             if matches!(piece, Piece::Dict) {
                 self.trim_space();
                 dict_done = true;
-                self.dict(op, |name| !prints(pieces, name));
+                self.dict(|name| !prints(pieces, name));
                 if !op.operands().is_empty() {
                     self.write(" ");
                 }
@@ -386,7 +389,7 @@ impl Printer<'_> {
         }
         self.trim_space();
         if !dict_done {
-            self.dict(op, |name| !prints(pieces, name));
+            self.dict(|name| !prints(pieces, name));
         }
         self.print_types(op, types);
         Some(())
@@ -440,6 +443,7 @@ impl Printer<'_> {
                 self.write(&format!("[{}]", values?.join(", ")));
             }
             (Written::Record(n), Attr::Record { name, fields }) if n == &**name => self.record_body(name, fields),
+            (Written::MeshAxes, Attr::Axes { mesh, axes }) => self.short_mesh_axes(mesh, axes),
             (Written::ConvDimensions, Attr::Record { fields, .. }) => self.conv_dimensions(fields)?,
             _ => return None,
         }

@@ -19,7 +19,7 @@ pub(super) fn unknown_op(loc: &Loc, name: &str, known: &[&'static str]) -> Diagn
     let full = if name.contains('.') { name.to_string() } else { format!("stablehlo.{name}") };
     match did_you_mean(&full, known.iter().copied()) {
         Some(near) => d.help(format!("did you mean `{near}`?")),
-        None => d.help("ops of `func`, `stablehlo`, `chlo`, `sdy` and `shardwise` are known; `shardwise --help ops` lists them"),
+        None => d.help("it is not supported: rewrite the program without it"),
     }
 }
 
@@ -43,7 +43,9 @@ pub(super) fn unknown_mesh(loc: &Loc, name: &str, known: &[&str]) -> Diagnostic 
     let d = Diagnostic::error("text-mesh", loc, format!("there is no mesh `@{name}`"));
     match known {
         [] => d.help(format!("define it in the module: `sdy.mesh @{name} = <[\"x\"=2]>`")),
-        _ => with_near(d.note(format!("the module's meshes: @{}", known.join(", @"))), name, known.iter().copied(), "@"),
+        _ => {
+            with_near(d.note(format!("the module's meshes: @{}", known.join(", @"))), name, known.iter().copied(), "@")
+        }
     }
 }
 
@@ -76,9 +78,13 @@ pub(super) fn axis_twice(loc: &Loc, axis: &str, first: &str, mesh: &Mesh) -> Dia
 
 pub(super) fn sharding_rank(loc: &Loc, what: &str, rank: usize, ty: &str) -> Diagnostic {
     let dims = if rank == 1 { "dimension" } else { "dimensions" };
-    Diagnostic::error("sharding-rank", loc, format!("the sharding of {what} has {rank} {dims}, its type has another number"))
-        .facts(format!("its type: {ty}"))
-        .help("write one `{..}` for each dimension: `{}` where it is not split")
+    Diagnostic::error(
+        "sharding-rank",
+        loc,
+        format!("the sharding of {what} has {rank} {dims}, its type has another number"),
+    )
+    .facts(format!("its type: {ty}"))
+    .help("write one `{..}` for each dimension: `{}` where it is not split")
 }
 
 pub(super) fn sharding_count(loc: &Loc, given: usize, expected: usize, what: &str) -> Diagnostic {

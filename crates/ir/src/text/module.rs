@@ -117,10 +117,7 @@ impl<'t> Parser<'t> {
     }
 
     /// `<{..}>`, if it stands here.
-    fn properties(
-        &mut self,
-        special: impl FnMut(&mut Self, &str) -> Parsed<Option<Attr>>,
-    ) -> Parsed<Attrs> {
+    fn properties(&mut self, special: impl FnMut(&mut Self, &str) -> Parsed<Option<Attr>>) -> Parsed<Attrs> {
         if !self.eat("<") {
             return Ok(Attrs::new());
         }
@@ -178,7 +175,8 @@ impl<'t> Parser<'t> {
         self.deferred.clear();
         self.region_depth = 0;
         self.bump();
-        while !self.is("func.func") && !self.is("sdy.mesh") && !self.is_quoted("func.func") && !self.is_kind(Kind::End) {
+        while !self.is("func.func") && !self.is("sdy.mesh") && !self.is_quoted("func.func") && !self.is_kind(Kind::End)
+        {
             self.bump();
         }
     }
@@ -405,7 +403,11 @@ impl<'t> Parser<'t> {
         for (arg, mut attrs) in args.into_iter().zip(arg_attrs) {
             let (at, name) = (arg.at, format!("`%{}`", arg.name));
             if arg.name == UNNAMED {
-                return Err(self.fail(at, "text-syntax", "an argument of a function with a body needs a name".to_string()));
+                return Err(self.fail(
+                    at,
+                    "text-syntax",
+                    "an argument of a function with a body needs a name".to_string(),
+                ));
             }
             let v = self.add_arg(entry, arg);
             self.apply_arg_facts(v, &name, &mut attrs, at)?;

@@ -191,9 +191,10 @@ impl<'t> Parser<'t> {
         self.table.find(name)
     }
 
-    /// The place as a location: what an op at it gets where the text says nothing else.
-    pub fn loc_at(&self, at: At) -> Loc {
-        self.loc_of(at)
+    /// What the op being read gets as its location where the text says nothing else. To be asked for before regions
+    /// are read.
+    pub fn op_loc(&self) -> Loc {
+        self.loc_of(self.op_at)
     }
 }
 
@@ -203,6 +204,7 @@ impl<'t> Parser<'t> {
     /// One op, appended to `region`.
     pub(super) fn op(&mut self, region: Region) -> Parsed<()> {
         let at = self.at();
+        self.op_at = at;
         let names = self.result_names()?;
         let name_at = self.at();
         let outer = std::mem::take(&mut self.deferred);

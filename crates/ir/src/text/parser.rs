@@ -45,6 +45,8 @@ pub struct Parser<'t> {
     pub(super) scope: Scope<'t>,
     /// Attributes of the op being read whose axes belong to a mesh that is not known yet: the name, and where the value is.
     pub(super) deferred: Vec<(Arc<str>, At)>,
+    /// Where the op being read starts.
+    pub(super) op_at: At,
     nesting: usize,
     pub(super) region_depth: usize,
 }
@@ -66,6 +68,7 @@ impl<'t> Parser<'t> {
             body: Body::new(),
             scope: Scope::default(),
             deferred: vec![],
+            op_at: At(0),
             nesting: 0,
             region_depth: 0,
         }
@@ -182,12 +185,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads `open item, … close`.
-    pub fn list<T>(
-        &mut self,
-        open: &str,
-        close: &str,
-        item: impl FnMut(&mut Self) -> Parsed<T>,
-    ) -> Parsed<Vec<T>> {
+    pub fn list<T>(&mut self, open: &str, close: &str, item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         self.expect(open)?;
         self.list_until(close, item)
     }

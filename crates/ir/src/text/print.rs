@@ -55,6 +55,8 @@ pub struct Printer<'m> {
     attrs: Attrs,
     /// Whether the op being printed stands in a function's own region, where `func.` is left out.
     is_in_func: bool,
+    /// Whether the form has printed the location of the op being printed.
+    loc_done: bool,
 }
 
 /// The text of a module.
@@ -84,6 +86,7 @@ impl<'m> Printer<'m> {
             locs: LocTable::default(),
             attrs: Attrs::new(),
             is_in_func: false,
+            loc_done: false,
         }
     }
 
@@ -144,6 +147,11 @@ impl<'m> Printer<'m> {
         records::write_conv_dimensions(&mut self.out, fields).then_some(())
     }
 
+    /// `<@mesh, {"x"}>`.
+    pub(super) fn short_mesh_axes(&mut self, mesh: &shardwise_base::Mesh, axes: &[shardwise_base::AxisRef]) {
+        sharding::write_short_mesh_axes(&mut self.out, mesh, axes);
+    }
+
     /// `dense<..>`, without its type.
     pub fn dense(&mut self, literal: &shardwise_base::Literal) {
         super::dense::write_dense(&mut self.out, literal);
@@ -200,10 +208,15 @@ impl<'m> Printer<'m> {
     }
 
     /// ` {..}`: the attributes that `keep` keeps and the op's facts; nothing if there are none.
-    pub fn dict(&mut self, _: &OpView<'_>, keep: impl Fn(&str) -> bool) {
+    pub fn dict(&mut self, keep: impl Fn(&str) -> bool) {
+        self.dict_after(" ", keep);
+    }
+
+    /// The same, behind another word than a space.
+    pub fn dict_after(&mut self, word: &str, keep: impl Fn(&str) -> bool) {
         let attrs = std::mem::take(&mut self.attrs);
         if attrs.iter().any(|(name, _)| keep(name)) {
-            self.write(" ");
+            self.write(word);
             write_dict(&mut self.out, filtered(&attrs, keep));
         }
         self.attrs = attrs;
@@ -219,7 +232,8 @@ impl<'m> Printer<'m> {
 
     /// `{ .. }`; the arguments stand in it where `with_args`, else the form has printed them.
     pub fn region(&mut self, body: &Body, region: Region, with_args: bool) {
-        let outer = (std::mem::take(&mut self.attrs), std::mem::replace(&mut self.is_in_func, false));
+        let outer = (std::mem::take(&mut self.attrs), self.is_in_func, self.loc_done);
+        self.is_in_func = false;
         self.write("{");
         let data = &body[region];
         if with_args && !data.args.is_empty() {
@@ -233,7 +247,7 @@ impl<'m> Printer<'m> {
         }
         self.ops(body, region);
         self.write("}");
-        (self.attrs, self.is_in_func) = outer;
+        (self.attrs, self.is_in_func, self.loc_done) = outer;
     }
 
     fn ops(&mut self, body: &Body, region: Region) {
@@ -244,6 +258,16 @@ impl<'m> Printer<'m> {
         }
         self.indent -= 1;
         self.line();
+    }
+
+    pub fn shows_locations(&self) -> bool {
+        self.options.locations
+    }
+
+    /// The location of the op being printed, where it does not stand at the end.
+    pub fn own_loc(&mut self, op: &OpView<'_>) {
+        self.loc(op.loc());
+        self.loc_done = true;
     }
 
     /// ` loc(#loc3)`, where locations are shown.
@@ -266,13 +290,17 @@ impl<'m> Printer<'m> {
             self.write(" = ");
         }
         self.attrs = facts::with_facts(self.module, op.body, data, syntax, self.options.facts);
+        self.loc_done = false;
         let start = self.out.len();
         if self.options.generic || self.own_form(op, def.name(), syntax.form).is_none() {
             self.out.truncate(start);
             self.write(&super::lexer::escape(def.name()));
+            self.loc_done = false;
             self.generic_parts(op, syntax);
         }
-        self.loc(&data.loc);
+        if !self.loc_done {
+            self.loc(&data.loc);
+        }
     }
 
     fn own_form(&mut self, op: &OpView<'_>, name: &str, form: Form) -> Option<()> {
@@ -318,7 +346,11 @@ impl<'m> Printer<'m> {
         let module = self.module;
         let (open, close) = if self.options.generic { ("({", "})") } else { ("{", "}") };
         let start = self.out.len();
-        if self.options.generic { self.generic_module_head() } else { self.module_head() }
+        if self.options.generic {
+            self.generic_module_head()
+        } else {
+            self.module_head()
+        }
         debug_assert!(self.out.len() > start);
         self.write(open);
         self.indent += 1;
@@ -455,8 +487,7 @@ impl<'m> Printer<'m> {
     fn generic_func(&mut self, func: &'m Func) {
         self.names = Names::of(&func.body);
         self.write("\"func.func\"() <{");
-        let args: Vec<Attrs> =
-            func.body.args().iter().enumerate().map(|(i, &v)| self.arg_attrs(func, i, v)).collect();
+        let args: Vec<Attrs> = func.body.args().iter().enumerate().map(|(i, &v)| self.arg_attrs(func, i, v)).collect();
         let results: Vec<Attrs> = (0..func.result_types.len()).map(|i| result_attrs(func, i)).collect();
         self.attrs_list("arg_attrs", &args);
         self.write("function_type = (");
@@ -502,7 +533,9 @@ fn result_shardings(op: &OpView<'_>) -> Option<Vec<Sharding>> {
     match some {
         None if op.results().is_empty() => Some(vec![]),
         None => None,
-        Some(s) => Some(op.results().iter().map(|&v| of(v).unwrap_or_else(|| facts::open_sharding(&s, op.body, v))).collect()),
+        Some(s) => {
+            Some(op.results().iter().map(|&v| of(v).unwrap_or_else(|| facts::open_sharding(&s, op.body, v))).collect())
+        }
     }
 }
 

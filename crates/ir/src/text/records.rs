@@ -184,7 +184,11 @@ impl<'t> Parser<'t> {
         let place = |d: &str| dims.iter().position(|&x| x == d);
         for (letter, field) in letters {
             let Some(index) = place(letter) else {
-                return Err(self.fail(at, "text-convolution", format!("the dimensions of the {part} need one named `{letter}`")));
+                return Err(self.fail(
+                    at,
+                    "text-convolution",
+                    format!("the dimensions of the {part} need one named `{letter}`"),
+                ));
             };
             fields.set(format!("{part}_{field}"), Attr::int(index as i64));
         }

@@ -175,6 +175,18 @@ impl<'t> Parser<'t> {
         self.list("[", "]", Self::sharding)
     }
 
+    /// Reports shardings that are not as many as the types, or do not fit them.
+    pub fn check_shardings(&mut self, at: At, what: &str, list: &[Sharding], types: &[Type]) -> Parsed<()> {
+        if list.len() != types.len() {
+            let (given, expected) = (list.len(), types.len());
+            self.report(at, |loc| mistakes::sharding_count(loc, given, expected, &format!("{what}s")));
+        }
+        for (i, (sharding, ty)) in list.iter().zip(types).enumerate() {
+            self.check_rank(at, &format!("{what} {i}"), sharding, ty);
+        }
+        Ok(())
+    }
+
     /// Reports a sharding that does not fit the type of what it stands on.
     pub(super) fn check_rank(&mut self, at: At, what: &str, sharding: &Sharding, ty: &Type) {
         let rank = match ty {
@@ -259,6 +271,16 @@ impl<'t> Parser<'t> {
         let mut used = vec![];
         self.check_disjoint(&mut used, &axes, &raw, &mesh);
         Ok(Attr::Axes { mesh, axes })
+    }
+
+    /// `<@mesh, {"x", "y"}>`.
+    pub(super) fn short_mesh_axes(&mut self) -> Parsed<Attr> {
+        self.expect("<")?;
+        let mesh = self.mesh_or_name()?;
+        self.expect(",")?;
+        let raw = self.raw_axes()?;
+        self.expect(">")?;
+        Ok(self.axes_attr(&raw, &mesh))
     }
 
     /// `<axes = [#stablehlo.mesh_axis<name = "x", size = 2>], device_ids = dense<..>>`.
@@ -437,16 +459,30 @@ pub(super) fn write_mesh_body(out: &mut String, mesh: &Mesh) {
     out.push('>');
 }
 
-/// `<@mesh, [{"x"}, {?}]>`.
-pub(super) fn write_sharding(out: &mut String, sharding: &Sharding) {
-    let mesh = &sharding.mesh;
-    out.push('<');
+/// `@mesh`, or `mesh<["x"=2]>` for a mesh without a name.
+fn write_mesh_or_name(out: &mut String, mesh: &Mesh) {
     if mesh.name.is_empty() {
         out.push_str("mesh");
         write_mesh_body(out, mesh);
     } else {
         write_symbol(out, &mesh.name);
     }
+}
+
+/// `<@mesh, {"x", "y"}>`.
+pub(super) fn write_short_mesh_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
+    out.push('<');
+    write_mesh_or_name(out, mesh);
+    out.push_str(", ");
+    write_axes(out, mesh, axes);
+    out.push('>');
+}
+
+/// `<@mesh, [{"x"}, {?}]>`.
+pub(super) fn write_sharding(out: &mut String, sharding: &Sharding) {
+    let mesh = &sharding.mesh;
+    out.push('<');
+    write_mesh_or_name(out, mesh);
     out.push_str(", [");
     for (i, dim) in sharding.dims.iter().enumerate() {
         out.push_str(if i > 0 { ", " } else { "" });
@@ -487,11 +523,16 @@ pub(super) fn write_shardings<'a>(out: &mut String, list: impl Iterator<Item = &
 /// `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [..]>`.
 pub(super) fn write_mesh_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
     out.push_str("#stablehlo.replica_group_mesh_axes<mesh = ");
-    if mesh.name.is_empty() { write_stablehlo_mesh(out, mesh) } else { write_symbol(out, &mesh.name) }
+    if mesh.name.is_empty() {
+        write_stablehlo_mesh(out, mesh)
+    } else {
+        write_symbol(out, &mesh.name)
+    }
     out.push_str(", axes = [");
     for (i, axis) in axes.iter().enumerate() {
         let comma = if i > 0 { ", " } else { "" };
-        write!(out, "{comma}#stablehlo.axis_ref<name = {}", escape(mesh.axis_name(axis.axis))).expect("writing to a string");
+        write!(out, "{comma}#stablehlo.axis_ref<name = {}", escape(mesh.axis_name(axis.axis)))
+            .expect("writing to a string");
         if let Some(sub) = axis.sub {
             write!(out, ", sub_axis_info = ({}){}", sub.pre_size, sub.size).expect("writing to a string");
         }
@@ -510,7 +551,8 @@ fn write_stablehlo_mesh(out: &mut String, mesh: &Mesh) {
     out.push(']');
     if let Some(ids) = &mesh.device_ids {
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-        write!(out, ", device_ids = dense<[{}]> : tensor<{}xi64>", ids.join(", "), ids.len()).expect("writing to a string");
+        write!(out, ", device_ids = dense<[{}]> : tensor<{}xi64>", ids.join(", "), ids.len())
+            .expect("writing to a string");
     }
     out.push('>');
 }

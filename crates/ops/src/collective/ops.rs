@@ -343,7 +343,7 @@ impl Facts for AxisIndexOp {
     fn example(&self, _: Opcode) -> &'static str {
         r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main() -> tensor<i32> {
-  %0 = "shardwise.axis_index"() <{axes = #shardwise.axes<@mesh, {"x", "y"}>}> : () -> tensor<i32>
+  %0 = shardwise.axis_index <@mesh, {"x", "y"}> : tensor<i32>
   return %0 : tensor<i32>
 }"#
     }

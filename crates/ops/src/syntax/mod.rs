@@ -8,6 +8,8 @@
 //!   collectives and the `out_shardings` of `sdy.manual_computation` and `sdy.named_computation` are the `sharding` of
 //!   the op's results, and stand nowhere else.
 //!
+//! How an op is written, [`of`] says; `shardwise_ir::text` reads and prints it.
+//!
 //! | op | attributes: name `kind` (`?`: may be absent) |
 //! |---|---|
 //! | `func.call` | callee `Symbol` |
@@ -67,16 +69,182 @@
 //! StableHLO kind (`comparison_direction`, `comparison_type`, `precision`, `fft_type`, `transpose`, `rng_algorithm`,
 //! `rng_distribution`), `value` the word.
 
-use crate::Opcode;
+mod constant;
+mod parts;
+mod reduce;
+mod shardy;
+mod while_loop;
 
-/// The form of an op's text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Syntax {
-    /// `"stablehlo.gather"(%a, %b) <{..}> : (..) -> ..`
-    Generic,
+use crate::Opcode;
+use shardwise_base::DType;
+use shardwise_ir::text::{Piece, ResultShardings, Syntax, Types, Written};
+
+const UNARY: Syntax = Syntax::pieces(&[Piece::Operand], Types::Same);
+const BINARY: Syntax = Syntax::pieces(&[Piece::Operand, COMMA, Piece::Operand], Types::Same);
+const TERNARY: &[Piece] = &[Piece::Operand, COMMA, Piece::Operand, COMMA, Piece::Operand];
+const OPERANDS: &[Piece] = &[Piece::Operands];
+const COMMA: Piece = Piece::Text(", ");
+const PRECISION: Piece = Piece::Optional(&[
+    Piece::Text(", precision = "),
+    Piece::Attr("precision_config", Written::Enums("stablehlo", "precision")),
+]);
+
+/// `sdy`'s collectives and marks: the sharding of the result is a property of the op.
+const OUT_SHARDING: ResultShardings = ResultShardings::Property("out_sharding");
+const SHARDING: ResultShardings = ResultShardings::Property("sharding");
+const OUT_SHARDINGS: ResultShardings = ResultShardings::List("out_shardings");
+
+/// `"stablehlo.gather"(..)`: the op has no form of its own.
+const GENERIC: Syntax = Syntax::GENERIC;
+
+const DIRECTION: Piece = Piece::Attr("comparison_direction", Written::Enum("stablehlo", "comparison_direction"));
+const COMPARE_TYPE: Piece = Piece::Attr("compare_type", Written::Enum("stablehlo", "comparison_type"));
+const RNG_ALGORITHM: Piece = Piece::Attr("rng_algorithm", Written::Enum("stablehlo", "rng_algorithm"));
+const RANGES: Piece = Piece::Part(&parts::Ranges);
+const BITS: Piece = Piece::Part(&parts::Bits);
+const DOT_DIMENSIONS: Piece = Piece::Part(&parts::DotDimensions);
+
+/// How `op` is written. The forms are MLIR's; what they leave to the attribute dictionary stands before the types.
+pub fn of(op: Opcode) -> Syntax {
+    use Opcode::*;
+    use Piece::{Attr, Operand, Operands, OperandsAndComma, Optional, Sharding, Text};
+    use Written::{Bool, Int, Ints, Str, StrAsSymbol, Symbol};
+    match op {
+        // ── structure
+        Return | RegionReturn | SdyReturn => Syntax::pieces(OPERANDS, Types::Operands),
+        Call => Syntax::pieces(&[Attr("callee", Symbol), Text("("), Operands, Text(")")], Types::Functional),
+
+        // ── elementwise
+        Abs | Cbrt | Ceil | Cosine | CountLeadingZeros | Exponential | ExponentialMinusOne | Floor | Imag | Log
+        | LogPlusOne | Logistic | Negate | Not | Popcnt | Real | RoundNearestAfz | RoundNearestEven | Rsqrt | Sign
+        | Sine | Sqrt | Tan | Tanh | Convert => UNARY,
+        Add | And | Atan2 | Divide | Maximum | Minimum | Multiply | Or | Power | Remainder | ShiftLeft
+        | ShiftRightArithmetic | ShiftRightLogical | Subtract | Xor => BINARY,
+        IsFinite | BitcastConvert | Reshape | DynamicUpdateSlice => Syntax::pieces(OPERANDS, Types::Functional),
+        Compare => Syntax::pieces(
+            &[DIRECTION, COMMA, Operand, COMMA, Operand, Optional(&[COMMA, COMPARE_TYPE])],
+            Types::Functional,
+        ),
+        Select => Syntax::pieces(TERNARY, Types::Select),
+        Clamp => Syntax::pieces(TERNARY, Types::Same),
+        Complex => Syntax::pieces(&[Operand, COMMA, Operand], Types::Complex),
+        ReducePrecision => Syntax::pieces(&[Operand, Text(", format = "), BITS], Types::Same),
+        ChloSquare | ChloConj | ChloErf | ChloErfc | ChloErfInv | ChloLgamma | ChloDigamma | ChloSinh | ChloCosh
+        | ChloAsin | ChloAcos | ChloAtan | ChloAsinh | ChloAcosh | ChloAtanh | ChloTan | ChloIsInf | ChloIsPosInf
+        | ChloIsNegInf | ChloNextAfter => Syntax::pieces(OPERANDS, Types::Arrow),
+
+        // ── shapes and movement
+        Constant | SdyConstant | ChloConstant => Syntax::custom(&constant::ConstantForm),
+        Iota => Syntax::pieces(&[Text(" dim = "), Attr("iota_dimension", Int(DType::I64))], Types::Result),
+        BroadcastInDim => {
+            Syntax::pieces(&[Operand, Text(", dims = "), Attr("broadcast_dimensions", Ints)], Types::Functional)
+        }
+        Transpose => Syntax::pieces(&[Operand, Text(", dims = "), Attr("permutation", Ints)], Types::Functional),
+        Reverse => Syntax::pieces(&[Operand, Text(", dims = "), Attr("dimensions", Ints)], Types::Same),
+        Slice => Syntax::pieces(&[Operand, Text(" "), RANGES], Types::Functional),
+        DynamicSlice => Syntax::pieces(
+            &[Operand, COMMA, OperandsAndComma, Text("sizes = "), Attr("slice_sizes", Ints)],
+            Types::Functional,
+        ),
+        Concatenate => {
+            Syntax::pieces(&[OperandsAndComma, Text("dim = "), Attr("dimension", Int(DType::I64))], Types::Functional)
+        }
+        GetDimensionSize => {
+            Syntax::pieces(&[Operand, Text(", dim = "), Attr("dimension", Int(DType::I64))], Types::Functional)
+        }
+        Pad => Syntax::pieces(
+            &[
+                Operand,
+                COMMA,
+                Operand,
+                Text(", low = "),
+                Attr("edge_padding_low", Ints),
+                Text(", high = "),
+                Attr("edge_padding_high", Ints),
+                Text(", interior = "),
+                Attr("interior_padding", Ints),
+            ],
+            Types::Functional,
+        ),
+
+        // ── contractions and reductions
+        DotGeneral => Syntax::pieces(
+            &[
+                Operand,
+                COMMA,
+                Operand,
+                COMMA,
+                DOT_DIMENSIONS,
+                PRECISION,
+                Optional(&[Text(", algorithm = "), Attr("algorithm", Written::Record("stablehlo.dot_algorithm"))]),
+            ],
+            Types::Functional,
+        ),
+        Dot => Syntax::pieces(&[Operand, COMMA, Operand, PRECISION], Types::Functional),
+        Reduce => Syntax::custom(&reduce::ReduceForm),
+
+        // ── random numbers
+        RngBitGenerator => Syntax::pieces(&[Operand, Text(", algorithm = "), RNG_ALGORITHM], Types::Functional),
+
+        // ── control flow, composites and calls out
+        While => Syntax::custom(&while_loop::WhileForm),
+        OptimizationBarrier => Syntax::pieces(&[Piece::Dict, Operands], Types::Pairwise),
+        Composite => Syntax::pieces(&[Attr("name", Str), Text(" "), Operands], Types::Functional),
+        CustomCall => {
+            Syntax::pieces(&[Attr("call_target_name", StrAsSymbol), Text("("), Operands, Text(")")], Types::Functional)
+        }
+        NamedComputation => Syntax::custom(&shardy::NamedForm).with_results(OUT_SHARDINGS),
+        CreateToken | PartitionId | ReplicaId => Syntax::pieces(&[], Types::Result),
+        AfterAll => Syntax::pieces(OPERANDS, Types::Same),
+        Tuple => Syntax::pieces(OPERANDS, Types::Tuple),
+        GetTupleElement => {
+            Syntax::pieces(&[Operand, Text("["), Attr("index", Int(DType::I32)), Text("]")], Types::Functional)
+        }
+
+        // ── shardings
+        ShardingConstraint | Reshard => {
+            Syntax::pieces(&[Operand, Text(" "), Sharding], Types::AlwaysSame).with_results(SHARDING)
+        }
+        DataFlowEdgeOp => Syntax::custom(&shardy::EdgeForm).with_results(SHARDING),
+        PropagationBarrier => Syntax::pieces(
+            &[
+                Operand,
+                Text(" allowed_direction="),
+                Attr("allowed_direction", Written::Enum("sdy", "propagation_direction")),
+            ],
+            Types::AlwaysSame,
+        ),
+        ShardingGroup => {
+            Syntax::pieces(&[Operand, Text(" group_id="), Attr("group_id", Int(DType::I64))], Types::Operands)
+        }
+        ManualComputation => Syntax::custom(&shardy::ManualForm).with_results(OUT_SHARDINGS),
+        SdyAllGather => collective(&shardy::CollectiveForm::GATHER),
+        SdyAllSlice => collective(&shardy::CollectiveForm::SLICE),
+        SdyAllToAll => collective(&shardy::CollectiveForm::ALL_TO_ALL),
+        SdyCollectivePermute => collective(&shardy::CollectiveForm::PERMUTE),
+        SdyAllReduce => collective(&shardy::CollectiveForm::REDUCE),
+        SdyReduceScatter => collective(&shardy::CollectiveForm::REDUCE_SCATTER),
+        ReplicatedToUnreduced => collective(&shardy::CollectiveForm::REPLICATED_TO_UNREDUCED),
+        ShardedToUnreduced => collective(&shardy::CollectiveForm::SHARDED_TO_UNREDUCED),
+
+        // ── our own, and those that MLIR writes in the generic form only
+        Gather | Scatter | Sort | Map | Case | If | AllGather | AllReduce | ReduceScatter | AllToAll
+        | CollectivePermute | CollectiveBroadcast | AsyncStart | AsyncDone => GENERIC,
+        AxisIndex => Syntax::pieces(&[Attr("axes", Written::MeshAxes)], Types::Result),
+        TopK => Syntax::pieces(
+            &[
+                Text("("),
+                Operand,
+                Text(", k = "),
+                Attr("k", Int(DType::I64)),
+                Optional(&[Text(", is_stable = "), Attr("is_stable", Bool)]),
+                Text(")"),
+            ],
+            Types::Arrow,
+        ),
+    }
 }
 
-/// The form of `op`.
-pub fn of(_op: Opcode) -> Syntax {
-    Syntax::Generic
+const fn collective(form: &'static shardy::CollectiveForm) -> Syntax {
+    Syntax::custom(form).with_results(OUT_SHARDING)
 }

@@ -6,3 +6,4 @@ mod mistakes;
 mod rules;
 mod shards;
 mod table;
+mod text;

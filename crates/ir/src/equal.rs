@@ -1,0 +1,123 @@
+//! Structural equality of modules: the same programs, whatever the numbers of values, ops and regions in their arenas.
+//!
+//! [`difference`] says where two modules differ first, for tests and for those who wonder why a cache missed.
+
+use crate::{Attr, Attrs, Body, Func, Module, Op, Region, Value};
+use shardwise_base::Loc;
+
+/// The first place where two modules differ, or `None` if they are the same program. Locations count if asked for.
+pub fn difference(a: &Module, b: &Module, locations: bool) -> Option<String> {
+    let meshes = a.meshes != b.meshes || !same_attrs(&a.mesh_attrs, &b.mesh_attrs);
+    if meshes || a.name != b.name || !same_attrs(&a.attrs, &b.attrs) || (locations && a.loc != b.loc) {
+        return Some("the modules' names, attributes, meshes or locations".to_string());
+    }
+    if a.funcs.len() != b.funcs.len() {
+        return Some(format!("{} functions and {}", a.funcs.len(), b.funcs.len()));
+    }
+    a.funcs.iter().zip(&b.funcs).find_map(|(f, g)| {
+        let found = same_signature(f, g, locations).err().map(str::to_string);
+        found.or_else(|| Pair::new(&f.body, &g.body, locations).difference()).map(|d| format!("@{}: {d}", f.name))
+    })
+}
+
+fn same_signature(f: &Func, g: &Func, locations: bool) -> Result<(), &'static str> {
+    let lists = |a: &[Attrs], b: &[Attrs]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_attrs(a, b));
+    let checks = [
+        (f.name == g.name, "names"),
+        (f.visibility == g.visibility, "visibility"),
+        (lists(&f.arg_attrs, &g.arg_attrs), "attributes of arguments"),
+        (lists(&f.result_attrs, &g.result_attrs), "attributes of results"),
+        (f.result_types == g.result_types, "types of results"),
+        (f.result_shardings == g.result_shardings, "shardings of results"),
+        (same_attrs(&f.attrs, &g.attrs), "attributes"),
+        (!locations || f.loc == g.loc, "locations"),
+    ];
+    checks.into_iter().find(|(same, _)| !same).map_or(Ok(()), |(_, what)| Err(what))
+}
+
+/// Two bodies, walked together.
+struct Pair<'a> {
+    a: &'a Body,
+    b: &'a Body,
+    /// The value of `b` that each value of `a` corresponds to.
+    map: Vec<Option<Value>>,
+    locations: bool,
+}
+
+impl<'a> Pair<'a> {
+    fn new(a: &'a Body, b: &'a Body, locations: bool) -> Pair<'a> {
+        Pair { a, b, map: vec![None; a.value_count()], locations }
+    }
+
+    fn difference(&mut self) -> Option<String> {
+        self.region(self.a.entry(), self.b.entry())
+    }
+
+    fn region(&mut self, ra: Region, rb: Region) -> Option<String> {
+        let (a, b) = (self.a.region(ra), self.b.region(rb));
+        if a.args.len() != b.args.len() || a.ops.len() != b.ops.len() {
+            let sizes = |r: &crate::RegionData| format!("{} arguments and {} ops", r.args.len(), r.ops.len());
+            return Some(format!("a region of {}, and of {}", sizes(a), sizes(b)));
+        }
+        let args = self.values(&a.args, &b.args).map(|d| format!("argument {d}"));
+        args.or_else(|| a.ops.iter().zip(&b.ops).find_map(|(&x, &y)| self.op(x, y)))
+    }
+
+    fn op(&mut self, oa: Op, ob: Op) -> Option<String> {
+        let (a, b) = (self.a.op(oa), self.b.op(ob));
+        let operands: Vec<Option<Value>> = a.operands.iter().map(|v| self.map[v.index()]).collect();
+        let checks = [
+            (a.code == b.code, "code"),
+            (operands.into_iter().eq(b.operands.iter().map(|&v| Some(v))), "operands"),
+            (same_attrs(&a.attrs, &b.attrs), "attributes"),
+            (a.results.len() == b.results.len(), "number of results"),
+            (a.regions.len() == b.regions.len(), "number of regions"),
+            (a.reason == b.reason, "reason"),
+            (self.same_loc(&a.loc, &b.loc), "location"),
+        ];
+        if let Some((_, what)) = checks.into_iter().find(|(same, _)| !same) {
+            return Some(format!("{oa:?} ({:?}) and {ob:?} ({:?}): {what}\n{:?}\n{:?}", a.code, b.code, a, b));
+        }
+        let inner = a.regions.iter().zip(&b.regions).find_map(|(&x, &y)| self.region(x, y));
+        inner.or_else(|| self.values(&a.results, &b.results).map(|d| format!("{oa:?}: result {d}")))
+    }
+
+    /// Notes that the values correspond, and compares what is known of them.
+    fn values(&mut self, a: &[Value], b: &[Value]) -> Option<String> {
+        for (i, (&x, &y)) in a.iter().zip(b).enumerate() {
+            self.map[x.index()] = Some(y);
+            let (vx, vy) = (self.a.value(x), self.b.value(y));
+            let checks = [
+                (vx.ty == vy.ty, "type"),
+                (vx.sharding == vy.sharding, "sharding"),
+                (vx.varying == vy.varying, "varying axes"),
+                (self.same_loc(&vx.loc, &vy.loc), "location"),
+            ];
+            if let Some((_, what)) = checks.into_iter().find(|(same, _)| !same) {
+                return Some(format!("{i}: {what}\n{vx:?}\n{vy:?}"));
+            }
+        }
+        None
+    }
+
+    fn same_loc(&self, a: &Loc, b: &Loc) -> bool {
+        !self.locations || a == b
+    }
+}
+
+fn same_attrs(a: &Attrs, b: &Attrs) -> bool {
+    a.len() == b.len() && a.iter().zip(b.iter()).all(|((n, x), (m, y))| n == m && same_attr(x, y))
+}
+
+/// Equality, but NaN equals itself.
+fn same_attr(a: &Attr, b: &Attr) -> bool {
+    match (a, b) {
+        (Attr::Float { value: x, dtype: d }, Attr::Float { value: y, dtype: e }) => {
+            d == e && (x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan())
+        }
+        (Attr::Array(x), Attr::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(a, b)| same_attr(a, b)),
+        (Attr::Dict(x), Attr::Dict(y)) => same_attrs(x, y),
+        (Attr::Record { name: n, fields: x }, Attr::Record { name: m, fields: y }) => n == m && same_attrs(x, y),
+        _ => a == b,
+    }
+}

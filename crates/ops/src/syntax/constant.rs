@@ -1,0 +1,36 @@
+//! `stablehlo.constant dense<1.0> : tensor<f32>`
+
+use shardwise_ir::text::{CustomForm, OpParts, Parsed, Parser, Printer};
+use shardwise_ir::{Attr, OpView, Type};
+
+pub(super) struct ConstantForm;
+
+impl CustomForm for ConstantForm {
+    fn parse(&self, p: &mut Parser<'_>) -> Parsed<OpParts> {
+        // MLIR writes the generic form behind the name where the types differ.
+        if p.is("(") {
+            return p.generic_parts();
+        }
+        let mut parts = OpParts::default();
+        p.merge_dict(&mut parts.attrs)?;
+        let literal = p.dense()?;
+        parts.types = vec![Type::tensor(literal.dtype(), literal.shape())];
+        parts.attrs.set("value", Attr::Dense(literal));
+        Ok(parts)
+    }
+
+    fn print(&self, p: &mut Printer<'_>, op: &OpView<'_>) -> Option<()> {
+        let literal = op.attr("value")?.as_dense()?;
+        let [result] = op.results() else { return None };
+        let ty = Type::tensor(literal.dtype(), literal.shape());
+        if *op.body.ty(*result) != ty || !op.operands().is_empty() {
+            return None;
+        }
+        p.dict(|name| name != "value");
+        p.write(" ");
+        p.dense(literal);
+        p.write(" : ");
+        p.types([&ty]);
+        Some(())
+    }
+}

@@ -1,0 +1,9 @@
+//! What the tests of several crates share: filetests, and the programs under `testdata/`.
+
+mod corpus;
+mod filetest;
+mod mutate;
+
+pub use corpus::{Program, corpus};
+pub use filetest::check_filetests;
+pub use mutate::Mutator;
