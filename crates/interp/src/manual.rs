@@ -20,8 +20,13 @@ impl<'m> Machine<'m> {
         let Some((mesh, axes)) = manual_axes(view) else { return Err(cannot_run(view)) };
         let inner = frame.nested(&mesh, &axes);
         let points = inner.process_count / frame.process_count;
-        let ins = shardings(view, "in_shardings", &axes);
-        let outs = shardings(view, "out_shardings", &axes);
+        let ins: Vec<Sharding> = match view.attr("in_shardings") {
+            Some(Attr::Shardings(list)) => list.iter().map(|s| over(s, &axes)).collect(),
+            _ => return Err(cannot_run(view)),
+        };
+        let out = |i: usize| view.result_sharding(i).map(|s| over(s, &axes));
+        let outs: Vec<Sharding> =
+            (0..view.results().len()).map(out).collect::<Option<_>>().ok_or_else(|| cannot_run(view))?;
         let cut = |value: &PerProcess, sharding: &Sharding| -> PerProcess {
             (0..inner.process_count)
                 .map(|q| value[q / points].as_ref().map(|d| cut_datum(d, sharding, &inner.coordinates(q))))
@@ -46,16 +51,10 @@ fn manual_axes(view: &OpView<'_>) -> Option<(Arc<Mesh>, Vec<AxisRef>)> {
     Some((mesh.clone(), axes.to_vec()))
 }
 
-/// The shardings of an attribute, reduced to the manual axes: what the body's local types are local over.
-fn shardings(view: &OpView<'_>, attr: &str, manual: &[AxisRef]) -> Vec<Sharding> {
-    let Some(Attr::Shardings(list)) = view.attr(attr) else { return vec![] };
-    list.iter()
-        .map(|s| {
-            let keep =
-                |axes: &[AxisRef]| axes.iter().copied().filter(|a| manual.iter().any(|m| m.axis == a.axis)).collect();
-            Sharding::closed(&s.mesh, s.dims.iter().map(|d| keep(&d.axes)).collect())
-        })
-        .collect()
+/// The sharding reduced to the manual axes: what the body's local types are local over.
+fn over(sharding: &Sharding, manual: &[AxisRef]) -> Sharding {
+    let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| manual.iter().any(|m| m.axis == a.axis)).collect();
+    Sharding::closed(&sharding.mesh, sharding.dims.iter().map(|d| keep(&d.axes)).collect())
 }
 
 fn cut_datum(datum: &Datum, sharding: &Sharding, coordinates: &[usize]) -> Datum {

@@ -13,7 +13,7 @@ use crate::rewrite::{
 use crate::sdy;
 use crate::strategy::Task;
 use shardwise_base::{Alternative, AxisRef, Diagnostics, Mesh, Reason, ReasonCause, Sharding};
-use shardwise_ir::{Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
+use shardwise_ir::{Attr, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::{Combine, Effects, Linear, Opcode, ReduceKind, RuleFact, Semantics};
 use shardwise_sharding::{Assignment, Factor, FactorKind, Rule, Verdict};
 use std::sync::Arc;
@@ -193,9 +193,13 @@ impl Resharder<'_, '_, '_> {
         }
     }
 
+    /// Free axes that do not divide a dimension stay outside: blocks of blocks are not the blocks of the whole then.
     fn manual(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
-        let ins: Wanted = sdy::in_shardings(view).iter().map(|s| Some(s.canonical())).collect();
-        let outs = self.all_wanted(view.results());
+        let even = |s: Option<Sharding>, v: &Value| s.map(|s| even_prefix(s, view.body.ty(*v).shape()));
+        let ins = sdy::in_shardings(view).iter().map(|s| Some(s.canonical()));
+        let ins: Wanted = ins.zip(view.operands()).map(|(s, v)| even(s, v)).collect();
+        let wanted = self.all_wanted(view.results());
+        let outs: Wanted = wanted.iter().cloned().zip(view.results()).map(|(s, v)| even(s, v)).collect();
         let manual = sdy::manual_axes(view);
         let operands = self.edges(view, "operand", view.operands(), &ins, b);
         let region = view.regions()[0];
@@ -204,7 +208,15 @@ impl Resharder<'_, '_, '_> {
         self.define(region, &args, &inside(&ins), b);
         self.ops(region, inside(&outs), &mut Builder::at(b.body, new, b.loc.clone()));
         let results = self.clone_with(view.op, operands, vec![new], b);
+        let op = *b.body[b.region].ops.last().expect("made just now");
+        b.body.op_mut(op).attrs.set("in_shardings", Attr::Shardings(ins.into_iter().flatten().collect()));
         self.finish(view, &results, &outs, b);
+        for ((&old, &new), wanted) in view.results().iter().zip(&results).zip(&wanted) {
+            if let Some(to) = wanted {
+                let value = self.edge(view, "result", new, to, b);
+                self.cloner.set(old, value);
+            }
+        }
     }
 
     fn replicated(&self, ty: &Type) -> Option<Sharding> {
@@ -381,6 +393,18 @@ fn is_condition(view: &OpView<'_>, region: Region) -> bool {
 /// The layout, with the sums still to be taken of a value that lies like `like`.
 fn unreduced_as(layout: Sharding, like: Option<&Sharding>) -> Sharding {
     Sharding { unreduced: like.map_or(vec![], |s| s.unreduced.clone()), ..layout }
+}
+
+/// In each dimension the axes up to the first that does not divide it.
+fn even_prefix(sharding: Sharding, shape: &[usize]) -> Sharding {
+    let mesh = sharding.mesh.clone();
+    let mut even = sharding;
+    for (dim, &n) in even.dims.iter_mut().zip(shape) {
+        while !n.is_multiple_of(dim.shard_count(&mesh)) {
+            dim.axes.pop();
+        }
+    }
+    even
 }
 
 /// What is left of a layout inside a computation that is manual over `axes`.

@@ -1,8 +1,12 @@
 //! Small random programs, meshes and shardings. Values are small integers, so that sums are exact in any order.
 
-use shardwise_base::{AxisIndex, AxisRef, DType, Literal, Loc, Mesh, Sharding};
-use shardwise_ir::{Attrs, Builder, Func, Module, TensorType, Type, Value};
+use shardwise_base::{AxisRef, DType, Literal, Loc, Mesh, Sharding};
+use shardwise_ir::{Attr, Attrs, Builder, Func, Module, TensorType, Type, Value};
+use shardwise_ops::collective::{
+    AxisPermutation, PERMUTE_AXES, groups_attr, groups_of_axes, pairs_attr, pairs_of_permutation,
+};
 use shardwise_ops::dot::DotDims;
+use shardwise_ops::reducer::reduction_region;
 use shardwise_ops::{OPS, Opcode, ReduceKind, make};
 use std::sync::Arc;
 
@@ -50,8 +54,12 @@ pub fn mesh(c: &mut Chooser) -> Arc<Mesh> {
 
 /// Any layout: axes and halves of axes, in any order, in any dimension.
 pub fn sharding(c: &mut Chooser, mesh: &Arc<Mesh>, rank: usize) -> Sharding {
+    sharding_over(c, mesh, &mesh.all_axes().collect::<Vec<_>>(), rank)
+}
+
+fn sharding_over(c: &mut Chooser, mesh: &Arc<Mesh>, axes: &[AxisRef], rank: usize) -> Sharding {
     let mut pieces = vec![];
-    for a in mesh.all_axes() {
+    for &a in axes {
         match a.size(mesh) {
             4 if c.one_in(3) => pieces.extend([1, 2].map(|pre| AxisRef::sub(mesh, a.axis, pre, 2))),
             _ => pieces.push(a),
@@ -80,6 +88,8 @@ pub fn program(seed: u64, length: usize) -> Program {
     let mut args = vec![];
     let mut b = Builder::new(&mut func.body);
     let mut values: Vec<Value> = vec![];
+    // Values inside of manual computations, and the axes that are free there.
+    let mut bodies: Vec<(std::ops::Range<usize>, Vec<AxisRef>)> = vec![];
     for _ in 0..1 + c.below(3) {
         let rank = c.below(4);
         let shape: Vec<usize> = (0..rank).map(|_| *c.pick(&SIZES)).collect();
@@ -88,6 +98,13 @@ pub fn program(seed: u64, length: usize) -> Program {
     }
     for i in 0..length {
         b.loc = Loc::file("random.py", i as u32 + 1, 1);
+        let first = b.body.value_count();
+        let manual = if c.one_in(5) { manual(&mut c, &mut b, *values.last().unwrap(), &mesh) } else { None };
+        if let Some((v, free)) = manual {
+            bodies.push((first..v.index(), free));
+            values.push(v);
+            continue;
+        }
         let v = op(&mut c, &mut b, &values, 2);
         values.push(v);
     }
@@ -100,9 +117,14 @@ pub fn program(seed: u64, length: usize) -> Program {
     func.arg_attrs = vec![Attrs::new(); args.len()];
     for v in (0..func.body.value_count()).map(Value::new) {
         let rank = func.body.ty(v).shape().len();
-        if !c.one_in(3) {
-            func.body.value_mut(v).sharding = Some(sharding(&mut c, &mesh, rank));
+        if func.body.sharding(v).is_some() || c.one_in(3) {
+            continue;
         }
+        let own = match bodies.iter().find(|(range, _)| range.contains(&v.index())) {
+            Some((_, free)) => sharding_over(&mut c, &mesh, free, rank),
+            None => sharding(&mut c, &mesh, rank),
+        };
+        func.body.value_mut(v).sharding = Some(own);
     }
     let mut module = Module::new("random", &OPS);
     module.meshes.push(mesh);
@@ -112,6 +134,120 @@ pub fn program(seed: u64, length: usize) -> Program {
 
 fn ty(b: &Builder<'_>, v: Value) -> TensorType {
     make::type_of(b, v)
+}
+
+/// A computation that is manual over some axes: its result, and the axes that are free inside.
+///
+/// Devices are named by number if all axes are manual, as programs from elsewhere do, else by axes.
+fn manual(c: &mut Chooser, b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>) -> Option<(Value, Vec<AxisRef>)> {
+    let t = ty(b, x);
+    let (manual, mut free): (Vec<AxisRef>, Vec<AxisRef>) = mesh.all_axes().partition(|_| !c.one_in(3));
+    let mut dims = vec![vec![]; t.rank()];
+    let mut local = t.shape.clone();
+    let mut used = vec![];
+    for &a in &manual {
+        let fits: Vec<usize> = (0..t.rank()).filter(|&d| local[d].is_multiple_of(a.size(mesh))).collect();
+        if !fits.is_empty() && !c.one_in(4) {
+            let d = *c.pick(&fits);
+            dims[d].push(a);
+            local[d] /= a.size(mesh);
+            used.push(a);
+        }
+    }
+    let axis = *used.first()?;
+    let is_by_number = free.is_empty();
+    let mut lists = dims.clone();
+    if !free.is_empty() && c.one_in(2) {
+        lists[c.below(t.rank())].push(free[0]);
+    }
+    let spec = Sharding::closed(mesh, lists);
+    let region = b.region(&[Type::tensor(t.dtype, local)], |b, args| {
+        let mut v = args[0];
+        for _ in 0..1 + c.below(3) {
+            v = per_device(c, b, v, mesh, axis, is_by_number);
+        }
+        b.op(Opcode::SdyReturn, [v], Attrs::new(), []);
+    });
+    let attrs = Attrs::new()
+        .with("in_shardings", Attr::Shardings(vec![spec.clone()]))
+        .with("manual_axes", Attr::Axes { mesh: mesh.clone(), axes: manual });
+    let op = b.op_with_regions(Opcode::ManualComputation, [x], attrs, [region], [t.into()]);
+    let result = b.body[op].results[0];
+    b.set_sharding(result, Some(spec));
+    free.retain(|a| a.size(mesh) > 1);
+    Some((result, free))
+}
+
+/// One op of per-device code along `axis`.
+fn per_device(
+    c: &mut Chooser,
+    b: &mut Builder<'_>,
+    v: Value,
+    mesh: &Arc<Mesh>,
+    axis: AxisRef,
+    by_number: bool,
+) -> Value {
+    let groups = |attrs: Attrs| match by_number {
+        true => {
+            attrs.with("replica_groups", groups_attr(&groups_of_axes(mesh, &[axis]))).with("channel_handle", channel())
+        }
+        false => attrs.with("replica_groups", Attr::Axes { mesh: mesh.clone(), axes: vec![axis] }),
+    };
+    let t = ty(b, v);
+    match c.below(5) {
+        0 => make::unary(b, Opcode::Negate, v),
+        1 => {
+            let region = reduction_region(b, ReduceKind::Max, t.dtype);
+            let mut attrs = groups(Attrs::new());
+            if by_number {
+                attrs.set("use_global_device_ids", Attr::Unit);
+            }
+            let op = b.op_with_regions(Opcode::AllReduce, [v], attrs, [region], [t.into()]);
+            b.body[op].results[0]
+        }
+        2 => {
+            let index = if by_number { index_by_number(b, mesh, axis) } else { make::axis_index(b, mesh, &[axis]) };
+            let index = make::convert(b, index, DType::F32);
+            let index = make::broadcast_scalar(b, index, &t.shape);
+            make::add(b, v, index)
+        }
+        3 => {
+            let n = axis.size(mesh);
+            let ring = AxisPermutation { axes: vec![axis], pairs: (0..n).map(|i| (i, (i + 1) % n)).collect() };
+            let attrs = match by_number {
+                true => Attrs::new()
+                    .with("source_target_pairs", pairs_attr(&pairs_of_permutation(mesh, &ring)))
+                    .with("channel_handle", channel()),
+                false => Attrs::new()
+                    .with("source_target_pairs", pairs_attr(&ring.pairs))
+                    .with(PERMUTE_AXES, Attr::Axes { mesh: mesh.clone(), axes: vec![axis] }),
+            };
+            b.value(Opcode::CollectivePermute, [v], attrs, t.into())
+        }
+        _ => {
+            let mut whole = t.shape.clone();
+            whole[0] *= axis.size(mesh);
+            let attrs = groups(Attrs::new().with("all_gather_dim", Attr::int(0)));
+            let gathered = b.value(Opcode::AllGather, [v], attrs, Type::tensor(t.dtype, whole.clone()));
+            make::slice_dim(b, gathered, 0, whole[0] - t.shape[0], whole[0])
+        }
+    }
+}
+
+fn channel() -> Attr {
+    let fields = Attrs::new().with("handle", Attr::int(1)).with("type", Attr::int(1));
+    Attr::Record { name: "stablehlo.channel_handle".into(), fields }
+}
+
+/// `partition_id / stride % size`.
+fn index_by_number(b: &mut Builder<'_>, mesh: &Mesh, axis: AxisRef) -> Value {
+    let minor: usize = mesh.axes[axis.axis.index() + 1..].iter().map(|a| a.size).product();
+    let id = b.value(Opcode::PartitionId, [], Attrs::new(), Type::tensor(DType::U32, vec![]));
+    let (stride, size) =
+        (make::number(b, DType::U32, minor as i64), make::number(b, DType::U32, axis.size(mesh) as i64));
+    let quotient = make::binary(b, Opcode::Divide, id, stride);
+    let index = make::binary(b, Opcode::Remainder, quotient, size);
+    make::convert(b, index, DType::I32)
 }
 
 /// A new value from those there are; loops and branches nest `depth` deep.
@@ -255,11 +391,6 @@ fn control(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], x: Value, dep
         b.op(Opcode::RegionReturn, [next, y], Attrs::new(), []);
     });
     shardwise_ops::make_collective::while_loop(b, &[start, x], cond, body)[1]
-}
-
-/// The first axis of a mesh, for tests that need just one.
-pub fn first_axis() -> AxisRef {
-    AxisRef::full(AxisIndex::new(0))
 }
 
 /// A rough picture of a module, for failures.

@@ -1,20 +1,20 @@
 //! Partitioned programs compute what the whole ones do, bit for bit, at every stage.
 
 use crate::generate::{Program, program, sketch};
+use crate::uniformity::parts;
 use shardwise_base::Literal;
 use shardwise_engine::{Argument, Engine, Limits};
-use shardwise_interp::{InterpEngine, run, run_by_shards};
+use shardwise_interp::{InterpEngine, run, run_by_shards, run_grid};
 use shardwise_ir::Module;
-use shardwise_spmd::{Options, partition, run_until};
+use shardwise_spmd::{Options, Partitioned, dense, partition, run_until};
 
 fn by_shards(program: &Program, stage: &str) -> Vec<Literal> {
     let module = run_until(stage, &program.module, &mut Options::default()).unwrap_or_else(|e| panic!("{stage}: {e}"));
     run_by_shards(&module, &program.args, Limits::default()).unwrap_or_else(|e| panic!("{stage}: {e}"))
 }
 
-fn per_device(module: &Module, args: &[Literal]) -> Vec<Literal> {
+fn per_device(partitioned: &Partitioned, args: &[Literal]) -> Vec<Literal> {
     let engine = InterpEngine;
-    let partitioned = partition(module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let executable = engine.compile(&partitioned.module, Limits::default()).unwrap_or_else(|e| panic!("{e}"));
     let put = |(arg, ty)| Argument::Lent(engine.put(arg, ty).unwrap());
     let args = args.iter().zip(&partitioned.signature.inputs).map(put).collect();
@@ -33,7 +33,19 @@ fn check(seed: u64, length: usize) {
     for stage in ["reshard", "collectives"] {
         assert_eq!(numbers(&by_shards(&program, stage)), whole, "seed {seed}, length {length}: after {stage}");
     }
-    assert_eq!(numbers(&per_device(&program.module, &program.args)), whole, "seed {seed}, length {length}: localized");
+    let partitioned = partition(&program.module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(numbers(&per_device(&partitioned, &program.args)), whole, "seed {seed}, length {length}: localized");
+    check_dense(&partitioned, &program.args);
+}
+
+/// Devices by number instead of by axes: the same on every device.
+fn check_dense(partitioned: &Partitioned, args: &[Literal]) {
+    let devices = partitioned.module.main_mesh().unwrap().size();
+    let dense = dense::dense(&partitioned.module).unwrap();
+    let found = shardwise_ir::verify(&dense);
+    assert!(!found.has_errors(), "{found}");
+    let run = |module| run_grid(module, devices, parts(&partitioned.module, args), Limits::default());
+    assert_eq!(run(&dense).unwrap_or_else(|e| panic!("{e}")), run(&partitioned.module).unwrap());
 }
 
 /// Runs seeds from `first` on, and says which one failed. `SHARDWISE_SEEDS=20` runs twenty times as many.
