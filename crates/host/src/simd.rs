@@ -103,12 +103,13 @@ macro_rules! lanewise {
 }
 
 /// Several lanes. Loads and stores need `LANES` elements at `p`, at any alignment unless they say otherwise.
-#[expect(clippy::missing_safety_doc, reason = "the trait's documentation has the contract of all loads and stores")]
 pub(crate) trait Vector: Copy {
     /// One lane.
     type Word: Word;
     /// The number of lanes.
     const LANES: usize;
+    /// Whether eight of them fit the registers.
+    const IN_REGISTERS: bool;
 
     fn from_fn(f: impl FnMut(usize) -> Self::Word) -> Self;
     fn map(self, f: impl FnMut(Self::Word) -> Self::Word) -> Self;

@@ -18,7 +18,7 @@ const TILE: usize = 2048;
 /// Reductions of longer rows may share a row among parts.
 const LONG_ROW: usize = 4 * SEGMENT;
 
-const _: () = assert!(PART % SEGMENT == 0 && TILE % 128 == 0 && SEGMENT % 128 == 0);
+const _: () = assert!(PART.is_multiple_of(SEGMENT) && TILE.is_multiple_of(128) && SEGMENT.is_multiple_of(128));
 
 /// Where an operand is. Kernels read and write through it, from any thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -647,7 +647,8 @@ impl<'a, W: Word> Bound<'a, W> {
     /// Stores go past the caches where that was asked for and all rows are aligned.
     fn streaming_op(&self, t: &Template) -> Op {
         let Base::Operand(o) = t.base else { return t.op };
-        let aligned = |o: usize| self.bases[o] % 64 == 0 && self.code().walks[o].outer.iter().all(|s| s % 64 == 0);
+        let aligned =
+            |o: usize| self.bases[o].is_multiple_of(64) && self.code().walks[o].outer.iter().all(|s| s % 64 == 0);
         if t.op == Op::Store && self.job.streaming && aligned(o) { Op::StoreStreaming } else { t.op }
     }
 

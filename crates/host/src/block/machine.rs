@@ -135,28 +135,28 @@ macro_rules! machine {
                     // SAFETY: all accesses in this table are of one block at `p`, as the caller allows.
                     unsafe {
                         match ins.op {
-                            Op::Load => eight!(i, a[i] = V::load(word_at::<V>(p, i))),
-                            Op::LoadImm => eight!(i, a[i] = imm()),
-                            $(Op::$load => eight!(i, a[i] = V::$load_fn(p.add(i * V::LANES * $load_size))),)*
-                            Op::Store => eight!(i, a[i].store(word_at::<V>(p, i))),
-                            Op::StoreStreaming => eight!(i, a[i].store_streaming(word_at::<V>(p, i))),
-                            $(Op::$store => eight!(i, a[i].$store_fn(p.add(i * V::LANES * $store_size))),)*
-                            $(Op::$unary => eight!(i, a[i] = a[i].$unary_fn()),)*
-                            $(Op::$binary => eight!(i, a[i] = a[i].$binary_fn(V::load(word_at::<V>(p, i)))),)*
+                            Op::Load => eight!(V, eight, i, a[i] = V::load(word_at::<V>(p, i))),
+                            Op::LoadImm => eight!(V, eight, i, a[i] = imm()),
+                            $(Op::$load => eight!(V, eight, i, a[i] = V::$load_fn(p.add(i * V::LANES * $load_size))),)*
+                            Op::Store => eight!(V, eight, i, a[i].store(word_at::<V>(p, i))),
+                            Op::StoreStreaming => eight!(V, eight, i, a[i].store_streaming(word_at::<V>(p, i))),
+                            $(Op::$store => eight!(V, eight, i, a[i].$store_fn(p.add(i * V::LANES * $store_size))),)*
+                            $(Op::$unary => eight!(V, eight, i, a[i] = a[i].$unary_fn()),)*
+                            $(Op::$binary => eight!(V, eight, i, a[i] = a[i].$binary_fn(V::load(word_at::<V>(p, i)))),)*
                             $(Op::$binary_imm => {
                                 let s = imm();
-                                eight!(i, a[i] = a[i].$binary_fn(s))
+                                eight!(V, eight, i, a[i] = a[i].$binary_fn(s))
                             })*
-                            $(Op::$reduce => reduce(a, p, V::$reduce_fn),)*
-                            Op::FRsub => eight!(i, a[i] = V::load(word_at::<V>(p, i)).fsub(a[i])),
-                            Op::FRsubImm => eight!(i, a[i] = imm().fsub(a[i])),
-                            Op::IRsub => eight!(i, a[i] = V::load(word_at::<V>(p, i)).isub(a[i])),
-                            Op::IRsubImm => eight!(i, a[i] = imm().isub(a[i])),
-                            Op::FRdiv => eight!(i, a[i] = V::load(word_at::<V>(p, i)).fdiv(a[i])),
-                            Op::FRdivImm => eight!(i, a[i] = imm().fdiv(a[i])),
+                            $(Op::$reduce => reduce(&a, p, eight, V::$reduce_fn),)*
+                            Op::FRsub => eight!(V, eight, i, a[i] = V::load(word_at::<V>(p, i)).fsub(a[i])),
+                            Op::FRsubImm => eight!(V, eight, i, a[i] = imm().fsub(a[i])),
+                            Op::IRsub => eight!(V, eight, i, a[i] = V::load(word_at::<V>(p, i)).isub(a[i])),
+                            Op::IRsubImm => eight!(V, eight, i, a[i] = imm().isub(a[i])),
+                            Op::FRdiv => eight!(V, eight, i, a[i] = V::load(word_at::<V>(p, i)).fdiv(a[i])),
+                            Op::FRdivImm => eight!(V, eight, i, a[i] = imm().fdiv(a[i])),
                             Op::Select => {
                                 let b = temps.add(ins.extra as usize);
-                                eight!(i, a[i] = a[i].choose(V::load(word_at::<V>(p, i)), V::load(word_at::<V>(b, i))))
+                                eight!(V, eight, i, a[i] = a[i].choose(V::load(word_at::<V>(p, i)), V::load(word_at::<V>(b, i))))
                             }
                             _ => {
                                 let mut b = a;
@@ -198,9 +198,16 @@ macro_rules! machine {
     };
 }
 
+/// Runs `$e` for each of the eight vectors: one after the other where they are registers, else in a loop.
 macro_rules! eight {
-    ($i:ident, $e:expr) => {{
-        eight!(@ $i, $e, 0 1 2 3 4 5 6 7)
+    ($v:ident, $eight:ident, $i:ident, $e:expr) => {{
+        if $v::IN_REGISTERS {
+            eight!(@ $i, $e, 0 1 2 3 4 5 6 7)
+        } else {
+            for $i in 0..$eight.min(8) {
+                $e
+            }
+        }
     }};
     (@ $i:ident, $e:expr, $($n:literal)*) => {{
         $({
@@ -280,9 +287,9 @@ fn ramp<V: Vector>(i: usize) -> V {
 /// # Safety
 /// `p` must be valid for [`PARTIALS`] bytes.
 #[inline(always)]
-unsafe fn reduce<V: Vector>(a: [V; 8], p: *mut u8, f: impl Fn(V, V) -> V) {
+unsafe fn reduce<V: Vector>(a: &[V; 8], p: *mut u8, eight: usize, f: impl Fn(V, V) -> V) {
     let count = PARTIALS / (V::LANES * V::Word::SIZE);
-    eight!(i, {
+    eight!(V, eight, i, {
         if i < count {
             let q = word_at::<V>(p, i);
             // SAFETY: `i` is below the number of vectors in the partial results.

@@ -87,9 +87,9 @@ fn check_machine<W: Word>(level: Level) {
             let code = [ins(Op::Load, a_base), ins(op, base), ins(Op::Store, a_base)];
             // SAFETY: the temporaries hold a block.
             unsafe { (machine.run)(&code, 1, std::ptr::null_mut(), 8) };
-            for i in 0..machine.lanes {
-                let expected = op.evaluate(before[i], b.0[i]).unwrap();
-                assert!(same(a.0[i], expected), "{level:?} {op:?} {:?} {:?}: {:?}", before[i], b.0[i], a.0[i]);
+            for (i, &x) in before.iter().enumerate().take(machine.lanes) {
+                let expected = op.evaluate(x, b.0[i]).unwrap();
+                assert!(same(a.0[i], expected), "{level:?} {op:?} {x:?} {:?}: {:?}", b.0[i], a.0[i]);
             }
         }
     }

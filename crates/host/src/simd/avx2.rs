@@ -199,6 +199,7 @@ macro_rules! int_op {
 impl Vector for Avx2 {
     type Word = u32;
     const LANES: usize = 8;
+    const IN_REGISTERS: bool = true;
 
     #[inline(always)]
     fn from_fn(f: impl FnMut(usize) -> u32) -> Self {

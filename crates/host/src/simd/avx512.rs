@@ -206,6 +206,7 @@ macro_rules! int_compare {
 impl Vector for Avx512 {
     type Word = u32;
     const LANES: usize = 16;
+    const IN_REGISTERS: bool = true;
 
     #[inline(always)]
     fn from_fn(f: impl FnMut(usize) -> u32) -> Self {

@@ -9,6 +9,7 @@ pub(crate) struct Portable<W>([W; 8]);
 impl<W: Word> Vector for Portable<W> {
     type Word = W;
     const LANES: usize = 8;
+    const IN_REGISTERS: bool = false;
 
     #[inline(always)]
     fn from_fn(f: impl FnMut(usize) -> W) -> Self {

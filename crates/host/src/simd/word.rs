@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use shardwise_mathfn as mathfn;
 
 /// A lane of 32 or 64 bits. `f*` methods read it as a float, `s*` as a signed, `u*` as an unsigned integer.
-#[expect(clippy::missing_safety_doc, reason = "loads and stores need one readable or writable element at `p`")]
+/// Loads and stores need one readable or writable element at `p`.
 pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// The lane's width in bytes.
     const SIZE: usize;
