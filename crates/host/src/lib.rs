@@ -8,6 +8,7 @@
 
 pub mod block;
 pub mod elem;
+pub mod matmul;
 pub mod memory;
 pub mod pool;
 pub mod simd;

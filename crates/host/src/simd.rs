@@ -115,6 +115,8 @@ pub(crate) trait Vector: Copy {
     fn map(self, f: impl FnMut(Self::Word) -> Self::Word) -> Self;
     fn zip(self, o: Self, f: impl Fn(Self::Word, Self::Word) -> Self::Word) -> Self;
     fn splat(w: Self::Word) -> Self;
+    /// `self * m + a` of floats, rounded once.
+    fn fused(self, m: Self, a: Self) -> Self;
     unsafe fn load(p: *const u8) -> Self;
     unsafe fn store(self, p: *mut u8);
     /// Stores past the caches; `p` must be aligned to the vector.

@@ -221,6 +221,10 @@ impl Vector for Avx2 {
         Lanes::splat_bits(w)
     }
     #[inline(always)]
+    fn fused(self, m: Self, a: Self) -> Self {
+        self.fma(m, a)
+    }
+    #[inline(always)]
     unsafe fn load(p: *const u8) -> Self {
         Avx2(intrinsic!(_mm256_loadu_ps(p.cast())))
     }

@@ -228,6 +228,10 @@ impl Vector for Avx512 {
         Lanes::splat_bits(w)
     }
     #[inline(always)]
+    fn fused(self, m: Self, a: Self) -> Self {
+        self.fma(m, a)
+    }
+    #[inline(always)]
     unsafe fn load(p: *const u8) -> Self {
         Avx512(intrinsic!(_mm512_loadu_ps(p.cast())))
     }
@@ -419,3 +423,31 @@ impl Vector for Avx512 {
 }
 
 const _: () = assert!(<Avx512 as Vector>::LANES * <u32 as Word>::SIZE == 64);
+
+/// What the products of `bf16` need besides.
+impl Avx512 {
+    /// The 16-bit elements of `a` and `b` in turn: those of the lower and of the upper half of each 128 bits.
+    #[inline(always)]
+    pub(crate) fn interleave16(a: Self, b: Self) -> [Self; 2] {
+        let low = from_int(intrinsic!(_mm512_unpacklo_epi16(int(a), int(b))));
+        let high = from_int(intrinsic!(_mm512_unpackhi_epi16(int(a), int(b))));
+        [low, high]
+    }
+
+    /// The order of columns that `interleave16` changed.
+    #[inline(always)]
+    pub(crate) fn uninterleave32(low: Self, high: Self) -> [Self; 2] {
+        [0, 8].map(|first| {
+            let lanes = Self::from_fn(|i| (first + i / 8 * 4 + i % 4 + i / 4 % 2 * 16) as u32);
+            Avx512(intrinsic!(_mm512_permutex2var_ps(low.0, int(lanes), high.0)))
+        })
+    }
+
+    /// `self + a.odd * b.odd + a.even * b.even` of `bf16` pairs; needs AVX512-BF16.
+    #[inline(always)]
+    pub(crate) fn dot_bf16(self, a: Self, b: Self) -> Self {
+        // SAFETY: both are 512 bits.
+        let pairs = |v: Self| unsafe { std::mem::transmute::<__m512i, __m512bh>(int(v)) };
+        Avx512(intrinsic!(_mm512_dpbf16_ps(self.0, pairs(a), pairs(b))))
+    }
+}

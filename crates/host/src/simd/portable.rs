@@ -28,6 +28,10 @@ impl<W: Word> Vector for Portable<W> {
         Portable([w; 8])
     }
     #[inline(always)]
+    fn fused(self, m: Self, a: Self) -> Self {
+        Portable(std::array::from_fn(|i| self.0[i].fused(m.0[i], a.0[i])))
+    }
+    #[inline(always)]
     unsafe fn load(p: *const u8) -> Self {
         // SAFETY: the caller says that eight words can be read at `p`.
         Portable(unsafe { p.cast::<[W; 8]>().read_unaligned() })

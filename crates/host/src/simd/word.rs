@@ -31,6 +31,9 @@ pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'stati
     fn fgt(self, o: Self) -> Self;
     fn fge(self, o: Self) -> Self;
 
+    /// `self * m + a`, rounded once.
+    fn fused(self, m: Self, a: Self) -> Self;
+
     fn iadd(self, o: Self) -> Self;
     fn isub(self, o: Self) -> Self;
     fn imul(self, o: Self) -> Self;
@@ -173,6 +176,10 @@ macro_rules! word {
                 mathfn::$of($float::from_bits(self)).to_bits()
             })*
 
+            #[inline(always)]
+            fn fused(self, m: Self, a: Self) -> Self {
+                $float::from_bits(self).mul_add($float::from_bits(m), $float::from_bits(a)).to_bits()
+            }
             #[inline(always)]
             fn iadd(self, o: Self) -> Self {
                 self.wrapping_add(o)

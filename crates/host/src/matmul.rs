@@ -1,0 +1,474 @@
+//! Matrix products.
+//!
+//! A [`Gemm`] is a shape with strides; a [`Product`] is where one such product's operands are. All products of a run are of
+//! one shape: a batch, or the instances of one instruction. Large ones are cut along their longer side into pieces by their
+//! shape, and a left operand that several pieces share is packed once.
+//!
+//! Floats narrower than `f32` accumulate in `f32` and are rounded once. Integers wrap.
+//!
+//! [`rows`] has the kernel for few rows against one large matrix, in place.
+//!
+//! ```
+//! use shardwise_host::elem::Elem;
+//! use shardwise_host::matmul::{Gemm, Product};
+//! use shardwise_host::{block::Pointer, pool::Workers};
+//! let (a, b, mut c) = ([1.0f32, 2.0, 3.0, 4.0], [5.0f32, 6.0, 7.0, 8.0], [0.0f32; 4]);
+//! let gemm = Gemm::row_major(Elem::F32, 2, 2, 2);
+//! let at = |p: *const f32| Pointer(p.cast_mut().cast());
+//! let product = Product { a: at(a.as_ptr()), b: at(b.as_ptr()), c: at(c.as_mut_ptr()) };
+//! // SAFETY: three matrices of two by two.
+//! unsafe { gemm.run(Workers::global(), &[product]) };
+//! assert_eq!(c, [19.0, 22.0, 43.0, 50.0]);
+//! ```
+
+mod integer;
+pub mod rows;
+
+use crate::block::Pointer;
+use crate::elem::Elem;
+use crate::pool::{Effort, Workers, piece};
+use gemmkit::{ComplexScalar, GemmScalar, PackedLhs, Parallelism};
+use half::{bf16, f16};
+use num_complex::Complex;
+use std::collections::HashMap;
+
+/// The shape of a product `c = a b`, with `a: [m, k]`, `b: [k, n]`, `c: [m, n]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gemm {
+    /// The type of `a` and `b`.
+    pub elem: Elem,
+    /// The type of `c`: `elem`, or `i32` where that is `i8`.
+    pub out: Elem,
+    /// Rows of `a` and `c`.
+    pub m: usize,
+    /// Columns of `b` and `c`.
+    pub n: usize,
+    /// The summed dimension.
+    pub k: usize,
+    /// Row and column strides of `a`, in elements.
+    pub a: [isize; 2],
+    /// Row and column strides of `b`.
+    pub b: [isize; 2],
+    /// Row and column strides of `c`.
+    pub c: [isize; 2],
+    /// Whether the product is added to what `c` holds.
+    pub accumulate: bool,
+}
+
+/// Where the operands of one product are.
+#[derive(Clone, Copy, Debug)]
+pub struct Product {
+    /// The left operand.
+    pub a: Pointer,
+    /// The right operand.
+    pub b: Pointer,
+    /// The result, which overlaps neither.
+    pub c: Pointer,
+}
+
+/// Pieces of a lone product.
+const PIECES: usize = 8;
+/// A piece has at least this many operations.
+const PIECE_OPERATIONS: usize = 40_000_000;
+/// Below this many operations in all, nobody is woken.
+const SMALL_OPERATIONS: usize = 4_000_000;
+
+impl Gemm {
+    /// A product of row-major matrices of one type.
+    pub fn row_major(elem: Elem, m: usize, n: usize, k: usize) -> Gemm {
+        let rows = |columns: usize| [columns as isize, 1];
+        Gemm { elem, out: elem, m, n, k, a: rows(k), b: rows(n), c: rows(n), accumulate: false }
+    }
+
+    /// Whether there is a kernel for these types.
+    pub fn is_supported(&self) -> bool {
+        self.elem == self.out || (self.elem, self.out) == (Elem::I8, Elem::I32)
+    }
+
+    /// Computes all products.
+    ///
+    /// # Safety
+    /// The operands must be valid for their shapes and strides, and results overlap nothing else.
+    pub unsafe fn run(&self, workers: &Workers, products: &[Product]) {
+        assert!(self.is_supported(), "no kernel for {:?} to {:?}", self.elem, self.out);
+        let job = Job { gemm: self, products, workers };
+        macro_rules! run {
+            ($method:ident, $type:ty) => {
+                // SAFETY: as the caller says.
+                unsafe { job.$method::<$type>() }
+            };
+        }
+        match (self.elem, self.out) {
+            (Elem::F32, _) => run!(floats, f32),
+            (Elem::F64, _) => run!(floats, f64),
+            (Elem::BF16, _) => run!(floats, bf16),
+            (Elem::F16, _) => run!(floats, f16),
+            (Elem::C64, _) => run!(complex, f32),
+            (Elem::C128, _) => run!(complex, f64),
+            (Elem::I8, Elem::I32) => job.bytes(),
+            (Elem::I32 | Elem::U32, _) => job.words(),
+            (Elem::I8 | Elem::U8, _) => run!(plain, u8),
+            (Elem::I16 | Elem::U16, _) => run!(plain, u16),
+            (Elem::I64 | Elem::U64, _) => run!(plain, u64),
+            (Elem::Bool, _) => run!(plain, Truth),
+        }
+    }
+
+    fn operations(&self) -> usize {
+        2usize.saturating_mul(self.m).saturating_mul(self.n).saturating_mul(self.k)
+    }
+
+    /// How many pieces each of `count` products is cut into.
+    fn pieces(&self, count: usize) -> usize {
+        let wanted = PIECES.div_ceil(count.max(1));
+        wanted.min(self.operations() / PIECE_OPERATIONS).max(1)
+    }
+
+    /// The rows or columns of piece `part`, as a shape and its offsets in `a`, `b` and `c`.
+    fn piece(&self, pieces: usize, part: usize) -> (Gemm, [isize; 3]) {
+        if self.n >= self.m {
+            let range = piece(self.n, self.n.div_ceil(pieces).next_multiple_of(64), part);
+            let start = range.start as isize;
+            (Gemm { n: range.len(), ..*self }, [0, start * self.b[1], start * self.c[1]])
+        } else {
+            let range = piece(self.m, self.m.div_ceil(pieces).next_multiple_of(48), part);
+            let start = range.start as isize;
+            (Gemm { m: range.len(), ..*self }, [start * self.a[0], 0, start * self.c[0]])
+        }
+    }
+}
+
+struct Job<'a> {
+    gemm: &'a Gemm,
+    products: &'a [Product],
+    workers: &'a Workers,
+}
+
+/// Two pointers of different provenance are compared as numbers.
+fn shared_left(products: &[Product]) -> Vec<Pointer> {
+    let mut counts: HashMap<usize, usize> = HashMap::new();
+    let mut order = Vec::new();
+    for p in products {
+        let count = counts.entry(p.a.0 as usize).or_default();
+        *count += 1;
+        if *count == 1 {
+            order.push(p.a);
+        }
+    }
+    order
+}
+
+impl Job<'_> {
+    /// Calls `run` with the shape and the pointers of each piece.
+    fn pieces<A, C>(&self, run: impl Fn(&Gemm, *const A, *const A, *mut C) + Sync) {
+        let gemm = self.gemm;
+        let pieces = gemm.pieces(self.products.len());
+        let operations = gemm.operations().saturating_mul(self.products.len());
+        let effort = if operations < SMALL_OPERATIONS { Effort::Small } else { Effort::Large };
+        self.workers.run(self.products.len() * pieces, effort, |part| {
+            let product = self.products[part / pieces];
+            let (shape, [a, b, c]) = gemm.piece(pieces, part % pieces);
+            let (pa, pb, pc) = (product.a.0.cast::<A>(), product.b.0.cast::<A>(), product.c.0.cast::<C>());
+            if shape.m > 0 && shape.n > 0 {
+                run(&shape, pa.wrapping_offset(a), pb.wrapping_offset(b), pc.wrapping_offset(c));
+            }
+        });
+    }
+
+    /// # Safety
+    /// As `Gemm::run`; the elements are `T`.
+    unsafe fn floats<T: Number + GemmScalar>(&self) {
+        if self.gemm.k == 0 {
+            // SAFETY: as the caller says.
+            return unsafe { self.plain::<T>() };
+        }
+        if self.packs_left() {
+            // SAFETY: as the caller says.
+            return unsafe { self.packed_floats::<T>() };
+        }
+        self.pieces(|g, a: *const T, b, c| {
+            let beta = if g.accumulate { T::UNIT } else { T::NIL };
+            let [[ra, ca], [rb, cb], [rc, cc]] = [g.a, g.b, g.c];
+            let serial = Parallelism::Serial;
+            // SAFETY: as the caller says.
+            unsafe { gemmkit::gemm_unchecked(g.m, g.k, g.n, T::UNIT, a, ra, ca, b, rb, cb, beta, c, rc, cc, serial) }
+        });
+    }
+
+    /// Whether a left operand is used by several pieces that are large enough for packing to count.
+    fn packs_left(&self) -> bool {
+        let g = self.gemm;
+        let uses = self.products.len() * g.pieces(self.products.len()) / shared_left(self.products).len().max(1);
+        let row_major = g.c[1].abs() <= g.c[0].abs();
+        row_major && g.n >= g.m && uses > 1 && g.m >= 64 && g.k >= 64 && g.operations() >= PIECE_OPERATIONS
+    }
+
+    /// # Safety
+    /// As `Gemm::run`; the elements are `T`.
+    unsafe fn packed_floats<T: GemmScalar + Number>(&self) {
+        let lefts = shared_left(self.products);
+        let slots: Vec<std::sync::OnceLock<PackedLhs<T>>> = lefts.iter().map(|_| Default::default()).collect();
+        self.workers.run(lefts.len(), Effort::Large, |i| {
+            let ([rows, columns], g) = (self.gemm.a, self.gemm);
+            // SAFETY: as the caller says.
+            let packed = unsafe { gemmkit::prepack_lhs_unchecked(lefts[i].0.cast::<T>(), rows, columns, g.m, g.k) };
+            let _ = slots[i].set(packed);
+        });
+        let packed: HashMap<usize, &PackedLhs<T>> =
+            lefts.iter().zip(&slots).filter_map(|(p, s)| Some((p.0 as usize, s.get()?))).collect();
+        self.pieces(|g, a: *const T, b, c| {
+            let beta = if g.accumulate { T::UNIT } else { T::NIL };
+            let left = packed[&(a as usize)];
+            let serial = Parallelism::Serial;
+            let [[rb, cb], [rc, cc]] = [g.b, g.c];
+            // SAFETY: as the caller says.
+            unsafe { gemmkit::gemm_packed_a_unchecked(T::UNIT, left, g.n, b, rb, cb, beta, c, rc, cc, serial) }
+        });
+    }
+
+    /// # Safety
+    /// As `Gemm::run`; the elements are pairs of `T`.
+    unsafe fn complex<T>(&self)
+    where
+        Complex<T>: ComplexScalar + Number,
+    {
+        if self.gemm.k == 0 {
+            // SAFETY: as the caller says.
+            return unsafe { self.plain::<Complex<T>>() };
+        }
+        let (zero, one) = (<Complex<T> as Number>::NIL, <Complex<T> as Number>::UNIT);
+        self.pieces(|g, a: *const Complex<T>, b, c| {
+            let beta = if g.accumulate { one } else { zero };
+            let [[ra, ca], [rb, cb], [rc, cc]] = [g.a, g.b, g.c];
+            let serial = Parallelism::Serial;
+            // SAFETY: as the caller says.
+            unsafe {
+                gemmkit::gemm_cplx_unchecked(
+                    g.m, g.k, g.n, one, a, ra, ca, false, b, rb, cb, false, beta, c, rc, cc, serial,
+                )
+            }
+        });
+    }
+
+    /// Bytes summed in 32 bits.
+    fn bytes(&self) {
+        self.pieces(|g, a: *const i8, b, c| {
+            let [[ra, ca], [rb, cb], [rc, cc]] = [g.a, g.b, g.c];
+            let (beta, serial) = (i32::from(g.accumulate), Parallelism::Serial);
+            // SAFETY: as the caller of `run` says.
+            unsafe { gemmkit::gemm_i8_unchecked(g.m, g.k, g.n, 1, a, ra, ca, b, rb, cb, beta, c, rc, cc, serial) }
+        });
+    }
+
+    fn words(&self) {
+        self.pieces(|g, a: *const u32, b, c| {
+            // SAFETY: as the caller of `run` says.
+            unsafe { integer::multiply(g, a, b, c) }
+        });
+    }
+
+    /// Row by row, for types without a kernel of their own.
+    ///
+    /// # Safety
+    /// As `Gemm::run`; the elements are `T`.
+    unsafe fn plain<T: Number>(&self) {
+        self.pieces(|g, a: *const T, b, c| {
+            // SAFETY: as the caller says.
+            unsafe { multiply_rows(g, a, b, c) }
+        });
+    }
+}
+
+/// # Safety
+/// As `Gemm::run`.
+unsafe fn multiply_rows<T: Number>(g: &Gemm, a: *const T, b: *const T, c: *mut T) {
+    let mut sums = vec![T::NIL; g.n];
+    for i in 0..g.m as isize {
+        sums.fill(T::NIL);
+        for p in 0..g.k as isize {
+            // SAFETY: as the caller says.
+            let (left, row) = unsafe { (*a.offset(i * g.a[0] + p * g.a[1]), b.offset(p * g.b[0])) };
+            for (j, sum) in sums.iter_mut().enumerate() {
+                // SAFETY: as the caller says.
+                *sum = sum.plus(left.times(unsafe { *row.offset(j as isize * g.b[1]) }));
+            }
+        }
+        for (j, &sum) in sums.iter().enumerate() {
+            // SAFETY: as the caller says.
+            let at = unsafe { &mut *c.offset(i * g.c[0] + j as isize * g.c[1]) };
+            *at = if g.accumulate { at.plus(sum) } else { sum };
+        }
+    }
+}
+
+/// What the plain loop needs.
+trait Number: Copy + Send + Sync {
+    const NIL: Self;
+    const UNIT: Self;
+    fn plus(self, o: Self) -> Self;
+    fn times(self, o: Self) -> Self;
+}
+
+macro_rules! numbers {
+    ($($type:ty: $zero:expr, $one:expr, $plus:expr, $times:expr;)*) => {$(
+        impl Number for $type {
+            const NIL: Self = $zero;
+            const UNIT: Self = $one;
+            fn plus(self, o: Self) -> Self {
+                let f: fn(Self, Self) -> Self = $plus;
+                f(self, o)
+            }
+            fn times(self, o: Self) -> Self {
+                let f: fn(Self, Self) -> Self = $times;
+                f(self, o)
+            }
+        }
+    )*};
+}
+
+/// A truth value in a byte: `or` of `and`s.
+#[derive(Clone, Copy)]
+struct Truth(u8);
+
+numbers! {
+    u8: 0, 1, u8::wrapping_add, u8::wrapping_mul;
+    u16: 0, 1, u16::wrapping_add, u16::wrapping_mul;
+    u64: 0, 1, u64::wrapping_add, u64::wrapping_mul;
+    Truth: Truth(0), Truth(1), |a, b| Truth(a.0 | b.0), |a, b| Truth(a.0 & b.0);
+    f32: 0.0, 1.0, |a, b| a + b, |a, b| a * b;
+    f64: 0.0, 1.0, |a, b| a + b, |a, b| a * b;
+    bf16: bf16::ZERO, bf16::ONE, |a, b| a + b, |a, b| a * b;
+    f16: f16::ZERO, f16::ONE, |a, b| a + b, |a, b| a * b;
+    Complex<f32>: Complex::new(0.0, 0.0), Complex::new(1.0, 0.0), |a, b| a + b, |a, b| a * b;
+    Complex<f64>: Complex::new(0.0, 0.0), Complex::new(1.0, 0.0), |a, b| a + b, |a, b| a * b;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::tests::Random;
+
+    type Check<'a, T> = (&'a dyn Fn(f64) -> T, &'a dyn Fn(T) -> f64);
+
+    /// Small integers multiply exactly in every type.
+    fn check<T: Copy, C: Copy>(
+        elem: Elem,
+        out: Elem,
+        sizes: [usize; 3],
+        layout: usize,
+        (make, _): Check<T>,
+        read: &dyn Fn(C) -> f64,
+        zero: C,
+    ) {
+        let [m, n, k] = sizes;
+        let mut random = Random(17);
+        let mut draw = |len: usize| (0..len).map(|_| (random.next() % 5) as f64 - 2.0).collect::<Vec<f64>>();
+        let (fa, fb) = (draw(m * k), draw(k * n));
+        let to = |v: &[f64]| v.iter().map(|&x| make(x)).collect::<Vec<T>>();
+        let (a, b, mut c) = (to(&fa), to(&fb), vec![zero; m * n]);
+        let mut gemm = Gemm { out, ..Gemm::row_major(elem, m, n, k) };
+        if layout & 1 == 1 {
+            gemm.a = [1, m as isize];
+        }
+        if layout & 2 == 2 {
+            gemm.b = [1, k as isize];
+        }
+        if layout & 4 == 4 {
+            gemm.c = [1, m as isize];
+        }
+        let at = |p: *const T| Pointer(p.cast_mut().cast());
+        let product = Product { a: at(a.as_ptr()), b: at(b.as_ptr()), c: Pointer(c.as_mut_ptr().cast()) };
+        for (accumulate, times) in [(false, 1.0), (true, 2.0)] {
+            // SAFETY: the operands have these shapes.
+            unsafe { Gemm { accumulate, ..gemm }.run(&Workers::new(2), &[product]) };
+            for i in 0..m {
+                for j in 0..n {
+                    let index = |s: [isize; 2], i: usize, j: usize| i * s[0] as usize + j * s[1] as usize;
+                    let sum: f64 = (0..k).map(|p| fa[index(gemm.a, i, p)] * fb[index(gemm.b, p, j)]).sum();
+                    assert_eq!(
+                        read(c[index(gemm.c, i, j)]),
+                        times * sum,
+                        "{elem:?} {sizes:?} layout {layout} at {i}, {j}"
+                    );
+                }
+            }
+        }
+    }
+
+    const SIZES: [[usize; 3]; 8] =
+        [[1, 1, 1], [3, 5, 7], [2, 3, 0], [0, 3, 2], [17, 31, 13], [64, 64, 64], [1, 97, 50], [65, 130, 300]];
+
+    #[test]
+    fn all_types_multiply() {
+        for (i, sizes) in SIZES.into_iter().enumerate() {
+            let layout = i % 8;
+            check::<f32, f32>(Elem::F32, Elem::F32, sizes, layout, (&|x| x as f32, &f64::from), &f64::from, 9.0);
+            check::<f64, f64>(Elem::F64, Elem::F64, sizes, layout, (&|x| x, &|x| x), &|x| x, 9.0);
+            check::<i32, i32>(Elem::I32, Elem::I32, sizes, layout, (&|x| x as i32, &f64::from), &f64::from, 9);
+            check::<i8, i32>(Elem::I8, Elem::I32, sizes, layout, (&|x| x as i8, &f64::from), &f64::from, 9);
+            check::<i16, i16>(Elem::I16, Elem::I16, sizes, layout, (&|x| x as i16, &f64::from), &f64::from, 9);
+            check::<i64, i64>(Elem::I64, Elem::I64, sizes, layout, (&|x| x as i64, &|x| x as f64), &|x| x as f64, 9);
+            let complex = |x| Complex::new(x as f32, 0.0);
+            let real = |x: Complex<f32>| f64::from(x.re);
+            check(Elem::C64, Elem::C64, sizes, layout, (&complex, &real), &real, Complex::new(9.0, 0.0));
+            if sizes[2] < 100 {
+                check(
+                    Elem::BF16,
+                    Elem::BF16,
+                    sizes,
+                    layout,
+                    (&bf16::from_f64, &bf16::to_f64),
+                    &bf16::to_f64,
+                    bf16::ONE,
+                );
+                check(Elem::F16, Elem::F16, sizes, layout, (&f16::from_f64, &f16::to_f64), &f16::to_f64, f16::ONE);
+            }
+        }
+    }
+
+    #[test]
+    fn large_products_are_cut_and_share_their_left_operand() {
+        for sizes in [[200, 700, 400], [900, 150, 300]] {
+            check::<f32, f32>(Elem::F32, Elem::F32, sizes, 0, (&|x| x as f32, &f64::from), &f64::from, 9.0);
+            check::<i32, i32>(Elem::I32, Elem::I32, sizes, 0, (&|x| x as i32, &f64::from), &f64::from, 9);
+        }
+    }
+
+    #[test]
+    fn narrow_floats_are_rounded_once() {
+        let (m, n, k) = (3, 40, 3000);
+        let mut random = Random(5);
+        let mut draw = |len: usize| (0..len).map(|_| bf16::from_f32(random.dyadic())).collect::<Vec<_>>();
+        let (a, b, mut c) = (draw(m * k), draw(k * n), vec![bf16::ZERO; m * n]);
+        let at = |p: *const bf16| Pointer(p.cast_mut().cast());
+        let product = Product { a: at(a.as_ptr()), b: at(b.as_ptr()), c: at(c.as_mut_ptr()) };
+        // SAFETY: the operands have these shapes.
+        unsafe { Gemm::row_major(Elem::BF16, m, n, k).run(&Workers::new(1), &[product]) };
+        for i in 0..m {
+            for j in 0..n {
+                let sum: f64 = (0..k).map(|p| a[i * k + p].to_f64() * b[p * n + j].to_f64()).sum();
+                let error = (c[i * n + j].to_f64() - sum).abs();
+                assert!(error <= bf16::from_f64(sum).to_f64().abs() / 256.0 + 1.0, "{i} {j} {sum} {}", c[i * n + j]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_batch_shares_operands() {
+        let (m, n, k) = (64, 512, 640);
+        let mut random = Random(6);
+        let mut draw = |len: usize| (0..len).map(|_| random.dyadic()).collect::<Vec<_>>();
+        let (a, b, mut c) = (draw(m * k), draw(3 * k * n), vec![0.0f32; 3 * m * n]);
+        let at = |p: *const f32| Pointer(p.cast_mut().cast());
+        let products: Vec<Product> = (0..3)
+            .map(|i| Product { a: at(a.as_ptr()), b: at(b[i * k * n..].as_ptr()), c: at(c[i * m * n..].as_mut_ptr()) })
+            .collect();
+        // SAFETY: the operands have these shapes.
+        unsafe { Gemm::row_major(Elem::F32, m, n, k).run(&Workers::new(2), &products) };
+        for (index, &got) in c.iter().enumerate().step_by(997) {
+            let (p, i, j) = (index / (m * n), index / n % m, index % n);
+            let sum: f64 = (0..k).map(|q| f64::from(a[i * k + q]) * f64::from(b[p * k * n + q * n + j])).sum();
+            assert_eq!(f64::from(got), sum);
+        }
+    }
+}

@@ -1,0 +1,532 @@
+//! Few rows against one large row-major matrix, which is read in place, once.
+//!
+//! The rows may come from several instances that share the matrix. A part has a strip of columns. It goes down the matrix in
+//! bands of 16 rows, so that memory is read in long runs, and keeps the strip's sums in cache.
+//!
+//! `bf16` sums are `f32`, over pairs of products: `sum = fma(a[2i], b[2i], fma(a[2i+1], b[2i+1], sum))`. That is what the
+//! instruction of AVX512-BF16 does (which takes subnormal numbers for zeros); other levels do the same in two steps.
+//! `f32` sums are `fma` in increasing order.
+
+use crate::block::Pointer;
+use crate::elem::Elem;
+use crate::pool::{Effort, Workers, piece};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Avx2, Avx512};
+use crate::simd::{Level, Portable, Vector};
+
+/// Rows of the matrix that a strip takes at a time.
+const BAND: usize = 16;
+/// Columns of a strip.
+const STRIP: usize = 2048;
+/// More rows than this are better served by a packed product.
+pub const MAX_ROWS: usize = 32;
+
+/// Rows of `k` elements times a matrix `[k, n]` of the same type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowsGemm {
+    /// `f32` or `bf16`.
+    pub elem: Elem,
+    /// The summed dimension.
+    pub k: usize,
+    /// Columns.
+    pub n: usize,
+    /// Elements from one row of the matrix to the next.
+    pub row_stride: usize,
+}
+
+/// A row, and where its product goes: `k` and `n` elements that follow each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The left row.
+    pub a: Pointer,
+    /// The result.
+    pub c: Pointer,
+}
+
+/// A matrix and the rows that are multiplied by it.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The matrix.
+    pub matrix: Pointer,
+    /// At most [`MAX_ROWS`].
+    pub rows: Vec<Row>,
+}
+
+impl RowsGemm {
+    /// Whether this kernel is the one to use.
+    pub fn suits(elem: Elem, rows: usize, k: usize, n: usize) -> bool {
+        matches!(elem, Elem::F32 | Elem::BF16) && (1..=MAX_ROWS / 2).contains(&rows) && n >= 64 && k >= 16
+    }
+
+    /// Computes all products.
+    ///
+    /// # Safety
+    /// The rows and matrices must be valid for the shape; results overlap nothing else.
+    pub unsafe fn run(&self, workers: &Workers, groups: &[Group]) {
+        // SAFETY: as the caller says.
+        unsafe { self.run_at(Level::best(), workers, groups) }
+    }
+
+    /// # Safety
+    /// As `run`; the machine must have the level.
+    unsafe fn run_at(&self, level: Level, workers: &Workers, groups: &[Group]) {
+        assert!(matches!(self.elem, Elem::F32 | Elem::BF16), "no kernel for {:?}", self.elem);
+        let strips = self.n.div_ceil(STRIP);
+        let bytes = self.k * self.n * groups.len() * self.elem.size();
+        let effort = if bytes < 1 << 19 { Effort::Small } else { Effort::Large };
+        let strip = strip_function(level, self.elem == Elem::BF16);
+        workers.run(groups.len() * strips, effort, |part| {
+            let columns = piece(self.n, STRIP, part % strips);
+            // SAFETY: as the caller says.
+            unsafe { strip(self, &groups[part / strips], columns.start, columns.len()) }
+        });
+    }
+}
+
+/// Computes the columns `start..start + len` of a group.
+type Strip = unsafe fn(&RowsGemm, &Group, usize, usize);
+
+fn strip_function(level: Level, narrow: bool) -> Strip {
+    match (level, narrow) {
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, true) if is_x86_feature_detected!("avx512bf16") => pairs_avx512,
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, true) => bf16_avx512,
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, false) => f32_avx512,
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx2, true) => bf16_avx2,
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx2, false) => f32_avx2,
+        (_, true) => strip::<Widened<Portable<u32>>, 4>,
+        (_, false) => strip::<Words<Portable<u32>>, 4>,
+    }
+}
+
+macro_rules! levels {
+    ($($name:ident: $kind:ty, $rows:literal, $features:literal;)*) => {$(
+        /// # Safety
+        /// As `RowsGemm::run`, with the level's features.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        unsafe fn $name(shape: &RowsGemm, group: &Group, start: usize, len: usize) {
+            // SAFETY: as the caller says.
+            unsafe { strip::<$kind, $rows>(shape, group, start, len) }
+        }
+    )*};
+}
+
+levels! {
+    pairs_avx512: Pairs, 8, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512bf16";
+    bf16_avx512: Widened<Avx512>, 8, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
+    f32_avx512: Words<Avx512>, 8, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
+    bf16_avx2: Widened<Avx2>, 4, "avx2,fma,f16c";
+    f32_avx2: Words<Avx2>, 4, "avx2,fma,f16c";
+}
+
+/// How two vectors of columns are multiplied and summed.
+///
+/// The summed dimension is taken in steps of [`Kind::STEP`] rows of the matrix; a packed left element has as many numbers.
+trait Kind {
+    type V: Vector<Word = u32>;
+    /// Rows of the matrix in one step.
+    const STEP: usize;
+    /// Bytes of a matrix element.
+    const SIZE: usize;
+
+    /// The two vectors of a step, from the rows of the matrix that it has.
+    ///
+    /// # Safety
+    /// Two vectors of elements must be readable at each of the `STEP` rows.
+    unsafe fn load(rows: [*const u8; 2]) -> [[Self::V; 2]; 2];
+    /// `sum` and one step's products by the packed left elements at `a`.
+    ///
+    /// # Safety
+    /// `STEP` words must be readable.
+    unsafe fn step(sum: [Self::V; 2], a: *const u32, b: [[Self::V; 2]; 2]) -> [Self::V; 2];
+    /// The sums in order of their columns.
+    fn ordered(sum: [Self::V; 2]) -> [Self::V; 2] {
+        sum
+    }
+    /// The words that a step needs of the left elements `a[i..i + STEP]`, of which the second may be missing.
+    fn pack(a: *const u8, i: usize, k: usize) -> [u32; 2];
+    /// # Safety
+    /// `V::LANES` elements must be writable.
+    unsafe fn store(sum: Self::V, c: *mut u8);
+    /// Writes one element.
+    ///
+    /// # Safety
+    /// The element must be writable.
+    unsafe fn store_one(sum: u32, c: *mut u8);
+}
+
+struct Words<V>(std::marker::PhantomData<V>);
+
+impl<V: Vector<Word = u32>> Kind for Words<V> {
+    type V = V;
+    const STEP: usize = 1;
+    const SIZE: usize = 4;
+
+    #[inline(always)]
+    unsafe fn load(rows: [*const u8; 2]) -> [[V; 2]; 2] {
+        // SAFETY: as the caller says.
+        let b = [0, 1].map(|v| unsafe { V::load(rows[0].add(v * V::LANES * 4)) });
+        [b, b]
+    }
+    #[inline(always)]
+    unsafe fn step(sum: [V; 2], a: *const u32, b: [[V; 2]; 2]) -> [V; 2] {
+        // SAFETY: as the caller says.
+        let a = V::splat(unsafe { *a });
+        [a.fused(b[0][0], sum[0]), a.fused(b[0][1], sum[1])]
+    }
+    fn pack(a: *const u8, i: usize, _k: usize) -> [u32; 2] {
+        // SAFETY: `RowsGemm::run` has the row.
+        [unsafe { a.cast::<u32>().add(i).read_unaligned() }, 0]
+    }
+    #[inline(always)]
+    unsafe fn store(sum: V, c: *mut u8) {
+        // SAFETY: as the caller says.
+        unsafe { sum.store(c) }
+    }
+    unsafe fn store_one(sum: u32, c: *mut u8) {
+        // SAFETY: as the caller says.
+        unsafe { c.cast::<u32>().write_unaligned(sum) }
+    }
+}
+
+/// A `bf16`'s bits, or 0 beyond the row's end.
+fn bf16_at(a: *const u8, i: usize, k: usize) -> u32 {
+    // SAFETY: `RowsGemm::run` has the row.
+    if i < k { u32::from(unsafe { a.cast::<u16>().add(i).read_unaligned() }) } else { 0 }
+}
+
+struct Widened<V>(std::marker::PhantomData<V>);
+
+impl<V: Vector<Word = u32>> Kind for Widened<V> {
+    type V = V;
+    const STEP: usize = 2;
+    const SIZE: usize = 2;
+
+    #[inline(always)]
+    unsafe fn load(rows: [*const u8; 2]) -> [[V; 2]; 2] {
+        // SAFETY: as the caller says.
+        rows.map(|row| [0, 1].map(|v| unsafe { V::load_bf16(row.add(v * V::LANES * 2)) }))
+    }
+    #[inline(always)]
+    unsafe fn step(sum: [V; 2], a: *const u32, b: [[V; 2]; 2]) -> [V; 2] {
+        // SAFETY: as the caller says.
+        let [even, odd] = [0, 1].map(|i| V::splat(unsafe { *a.add(i) }));
+        [0, 1].map(|v| even.fused(b[0][v], odd.fused(b[1][v], sum[v])))
+    }
+    fn pack(a: *const u8, i: usize, k: usize) -> [u32; 2] {
+        [bf16_at(a, i, k) << 16, bf16_at(a, i + 1, k) << 16]
+    }
+    #[inline(always)]
+    unsafe fn store(sum: V, c: *mut u8) {
+        // SAFETY: as the caller says.
+        unsafe { sum.round_bf16().store_bf16(c) }
+    }
+    unsafe fn store_one(sum: u32, c: *mut u8) {
+        let rounded = half::bf16::from_f32(f32::from_bits(sum));
+        // SAFETY: as the caller says.
+        unsafe { c.cast::<half::bf16>().write_unaligned(rounded) }
+    }
+}
+
+/// Pairs of `bf16` in one word, for the instruction that multiplies and adds them.
+#[cfg(target_arch = "x86_64")]
+struct Pairs;
+
+#[cfg(target_arch = "x86_64")]
+impl Kind for Pairs {
+    type V = Avx512;
+    const STEP: usize = 2;
+    const SIZE: usize = 2;
+
+    #[inline(always)]
+    unsafe fn load(rows: [*const u8; 2]) -> [[Avx512; 2]; 2] {
+        // SAFETY: as the caller says.
+        let [even, odd] = rows.map(|row| unsafe { Avx512::load(row) });
+        let b = Avx512::interleave16(even, odd);
+        [b, b]
+    }
+    #[inline(always)]
+    unsafe fn step(sum: [Avx512; 2], a: *const u32, b: [[Avx512; 2]; 2]) -> [Avx512; 2] {
+        // SAFETY: as the caller says.
+        let a = Avx512::splat(unsafe { *a });
+        [sum[0].dot_bf16(a, b[0][0]), sum[1].dot_bf16(a, b[0][1])]
+    }
+    #[inline(always)]
+    fn ordered(sum: [Avx512; 2]) -> [Avx512; 2] {
+        Avx512::uninterleave32(sum[0], sum[1])
+    }
+    fn pack(a: *const u8, i: usize, k: usize) -> [u32; 2] {
+        [bf16_at(a, i, k) | bf16_at(a, i + 1, k) << 16, 0]
+    }
+    #[inline(always)]
+    unsafe fn store(sum: Avx512, c: *mut u8) {
+        // SAFETY: as the caller says.
+        unsafe { Widened::<Avx512>::store(sum, c) }
+    }
+    unsafe fn store_one(sum: u32, c: *mut u8) {
+        // SAFETY: as the caller says.
+        unsafe { Widened::<Avx512>::store_one(sum, c) }
+    }
+}
+
+/// A strip of columns being summed.
+struct State {
+    /// Left elements: for each step, those of all rows, two words each.
+    left: Vec<u32>,
+    /// Sums: for each two vectors of columns, those of all rows.
+    sums: Vec<u32>,
+    /// Rows, padded to whole tiles.
+    rows: usize,
+}
+
+/// # Safety
+/// As `RowsGemm::run`, with the level's features.
+#[inline(always)]
+unsafe fn strip<K: Kind, const M: usize>(shape: &RowsGemm, group: &Group, start: usize, len: usize) {
+    let width = 2 * K::V::LANES;
+    let rows = if group.rows.len() <= 2 { group.rows.len() } else { group.rows.len().next_multiple_of(4) };
+    let rows = if rows > M { rows.next_multiple_of(M) } else { rows };
+    let mut state =
+        State { left: pack_left::<K>(shape, group, rows), sums: vec![0; rows * len.next_multiple_of(width)], rows };
+    let matrix = group.matrix.0.wrapping_add(start * K::SIZE).cast_const();
+    let edge = Edge::<K>::new(len % width, shape.row_stride);
+    for band in (0..shape.k).step_by(BAND) {
+        let steps = (shape.k - band).min(BAND);
+        // SAFETY: as the caller says.
+        unsafe { run_band::<K, M>(&mut state, matrix, shape.row_stride * K::SIZE, band, steps, len, &edge) };
+    }
+    // SAFETY: as the caller says.
+    unsafe { finish::<K>(&state, group, start, len) }
+}
+
+fn pack_left<K: Kind>(shape: &RowsGemm, group: &Group, rows: usize) -> Vec<u32> {
+    let mut left = vec![0; shape.k.div_ceil(K::STEP) * rows * 2];
+    for (step, packed) in left.chunks_exact_mut(2 * rows).enumerate() {
+        for (row, words) in group.rows.iter().zip(packed.chunks_exact_mut(2)) {
+            words.copy_from_slice(&K::pack(row.a.0, step * K::STEP, shape.k));
+        }
+    }
+    left
+}
+
+/// The last columns, fewer than two vectors, are copied here band by band.
+struct Edge<K> {
+    columns: usize,
+    kind: std::marker::PhantomData<K>,
+}
+
+impl<K: Kind> Edge<K> {
+    fn new(columns: usize, _row_stride: usize) -> Self {
+        Edge { columns, kind: std::marker::PhantomData }
+    }
+}
+
+/// A band of the matrix, or of a copy of its edge.
+#[derive(Clone, Copy)]
+struct Band {
+    start: *const u8,
+    /// Bytes.
+    stride: usize,
+    /// Rows; a step that has one row too few reads zeros.
+    rows: usize,
+}
+
+#[repr(align(64))]
+struct Zeros(#[expect(dead_code, reason = "memory that is only pointed to")] [u8; 128]);
+static ZEROS: Zeros = Zeros([0; 128]);
+
+impl Band {
+    #[inline(always)]
+    fn rows_at(self, row: usize) -> [*const u8; 2] {
+        let at = |r: usize| {
+            if r < self.rows { self.start.wrapping_add(r * self.stride) } else { std::ptr::from_ref(&ZEROS).cast() }
+        };
+        [at(row), at(row + 1)]
+    }
+}
+
+/// # Safety
+/// As `RowsGemm::run`, with the level's features.
+#[inline(always)]
+unsafe fn run_band<K: Kind, const M: usize>(
+    state: &mut State,
+    matrix: *const u8,
+    stride: usize,
+    band: usize,
+    rows: usize,
+    len: usize,
+    edge: &Edge<K>,
+) {
+    let width = 2 * K::V::LANES;
+    let left = state.left.as_ptr().wrapping_add(band / K::STEP * state.rows * 2);
+    let at = Band { start: matrix.wrapping_add(band * stride), stride, rows };
+    for group in 0..len / width {
+        let here = Band { start: at.start.wrapping_add(group * width * K::SIZE), ..at };
+        let sums = state.sums.as_mut_ptr().wrapping_add(group * width * state.rows);
+        // SAFETY: as the caller says.
+        unsafe { tiles::<K, M>(here, left, sums, state.rows) };
+    }
+    if edge.columns > 0 {
+        let done = len - edge.columns;
+        let mut copy = [[0u8; 128]; BAND];
+        for (r, line) in copy.iter_mut().enumerate().take(rows) {
+            let from = at.start.wrapping_add(r * stride + done * K::SIZE);
+            // SAFETY: the columns of this row, as the caller says.
+            unsafe { std::ptr::copy_nonoverlapping(from, line.as_mut_ptr(), edge.columns * K::SIZE) };
+        }
+        let here = Band { start: copy.as_ptr().cast(), stride: 128, rows };
+        let sums = state.sums.as_mut_ptr().wrapping_add(done * state.rows);
+        // SAFETY: the copy has two vectors of columns.
+        unsafe { tiles::<K, M>(here, left, sums, state.rows) };
+    }
+}
+
+/// All rows by two vectors of columns.
+///
+/// # Safety
+/// As `RowsGemm::run`, with the level's features.
+#[inline(always)]
+unsafe fn tiles<K: Kind, const M: usize>(band: Band, left: *const u32, sums: *mut u32, rows: usize) {
+    let width = 2 * K::V::LANES;
+    let mut row = 0;
+    while row < rows {
+        let (left, sums) = (left.wrapping_add(2 * row), sums.wrapping_add(row * width));
+        // SAFETY: as the caller says; the counts add up to `rows`.
+        unsafe {
+            match rows - row {
+                1 => tile::<K, 1>(band, left, sums, rows),
+                2 => tile::<K, 2>(band, left, sums, rows),
+                4 => tile::<K, 4>(band, left, sums, rows),
+                _ => tile::<K, M>(band, left, sums, rows),
+            }
+        }
+        row += if rows - row > 4 { M } else { rows - row };
+    }
+}
+
+/// # Safety
+/// As `RowsGemm::run`, with the level's features.
+#[inline(always)]
+unsafe fn tile<K: Kind, const M: usize>(band: Band, left: *const u32, sums: *mut u32, rows: usize) {
+    let at = |r: usize, v: usize| sums.wrapping_add((2 * r + v) * K::V::LANES);
+    // SAFETY: the sums of `M` rows are there.
+    let mut sum: [[K::V; 2]; M] = std::array::from_fn(|r| [0, 1].map(|v| unsafe { K::V::load(at(r, v).cast()) }));
+    for step in 0..band.rows.div_ceil(K::STEP) {
+        let a = left.wrapping_add(step * rows * 2);
+        // SAFETY: as the caller says.
+        let b = unsafe { K::load(band.rows_at(step * K::STEP)) };
+        for (r, s) in sum.iter_mut().enumerate() {
+            // SAFETY: the left elements of `M` rows are there.
+            *s = unsafe { K::step(*s, a.wrapping_add(2 * r), b) };
+        }
+    }
+    for (r, s) in sum.into_iter().enumerate() {
+        for (v, s) in s.into_iter().enumerate() {
+            // SAFETY: as above.
+            unsafe { s.store(at(r, v).cast()) };
+        }
+    }
+}
+
+/// Writes the sums to the rows' results.
+///
+/// # Safety
+/// As `RowsGemm::run`, with the level's features.
+#[inline(always)]
+unsafe fn finish<K: Kind>(state: &State, group: &Group, start: usize, len: usize) {
+    let (lanes, width) = (K::V::LANES, 2 * K::V::LANES);
+    for (r, row) in group.rows.iter().enumerate() {
+        for first in (0..len).step_by(width) {
+            let from = state.sums.as_ptr().wrapping_add(first * state.rows + r * width);
+            // SAFETY: the sums of this row and these columns.
+            let sum = K::ordered([0, 1].map(|v| unsafe { K::V::load(from.add(v * lanes).cast()) }));
+            let to = row.c.0.wrapping_add((start + first) * K::SIZE);
+            // SAFETY: the caller vouches for the results.
+            unsafe { store_columns::<K>(sum, to, width.min(len - first)) };
+        }
+    }
+}
+
+/// # Safety
+/// `count` elements must be writable.
+#[inline(always)]
+unsafe fn store_columns<K: Kind>(sum: [K::V; 2], to: *mut u8, count: usize) {
+    let lanes = K::V::LANES;
+    if count == 2 * lanes {
+        for (v, s) in sum.into_iter().enumerate() {
+            // SAFETY: as the caller says.
+            unsafe { K::store(s, to.add(v * lanes * K::SIZE)) };
+        }
+        return;
+    }
+    let mut words = [0u32; 32];
+    for (v, s) in sum.into_iter().enumerate() {
+        // SAFETY: two vectors have at most 32 words.
+        unsafe { s.store(words.as_mut_ptr().add(v * lanes).cast()) };
+    }
+    for (j, &w) in words.iter().enumerate().take(count) {
+        // SAFETY: as the caller says.
+        unsafe { K::store_one(w, to.add(j * K::SIZE)) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::tests::Random;
+    use half::bf16;
+
+    /// Products of numbers with few bits, so that sums are exact; all levels must agree on others too.
+    fn check(narrow: bool, rows: usize, k: usize, n: usize) {
+        let mut random = Random((rows * 1000 + k + n) as u64 + 1);
+        let stride = n + 3;
+        let mut draw = |len: usize| (0..len).map(|_| bf16::from_f32(random.dyadic()).to_f32()).collect::<Vec<f32>>();
+        let (a, b) = (draw(rows * k), draw(k * stride));
+        let to_bytes = |v: &[f32]| -> Vec<u8> {
+            if narrow {
+                v.iter().flat_map(|&x| bf16::from_f32(x).to_le_bytes()).collect()
+            } else {
+                bytemuck::cast_slice(v).to_vec()
+            }
+        };
+        let (a_bytes, b_bytes) = (to_bytes(&a), to_bytes(&b));
+        let elem = if narrow { Elem::BF16 } else { Elem::F32 };
+        let shape = RowsGemm { elem, k, n, row_stride: stride };
+        let mut expected = Vec::new();
+        for i in 0..rows {
+            for j in 0..n {
+                expected
+                    .push((0..k).map(|p| f64::from(a[i * k + p]) * f64::from(b[p * stride + j])).sum::<f64>() as f32);
+            }
+        }
+        for level in Level::available() {
+            let mut c = vec![1u8; rows * n * elem.size()];
+            let at = |p: *const u8| Pointer(p.cast_mut());
+            let row = |i: usize| Row {
+                a: at(a_bytes[i * k * elem.size()..].as_ptr()),
+                c: at(c[i * n * elem.size()..].as_ptr()),
+            };
+            let group = Group { matrix: at(b_bytes.as_ptr()), rows: (0..rows).map(row).collect() };
+            let _ = c.as_mut_ptr();
+            // SAFETY: the operands have these shapes.
+            unsafe { shape.run_at(level, &Workers::new(2), &[group]) };
+            assert!(c == to_bytes(&expected), "{level:?} {elem:?} {rows} {k} {n}");
+        }
+    }
+
+    #[test]
+    fn few_rows_multiply() {
+        for narrow in [false, true] {
+            for (rows, k, n) in
+                [(1, 1, 1), (2, 5, 31), (3, 16, 64), (5, 17, 100), (8, 40, 2100), (9, 33, 65), (16, 7, 130)]
+            {
+                check(narrow, rows, k, n);
+            }
+        }
+    }
+}
