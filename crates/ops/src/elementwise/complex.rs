@@ -39,6 +39,21 @@ pub fn exp(z: Complex64) -> Complex64 {
     Complex64::new(r * fns::cos_f64(z.im), r * fns::sin_f64(z.im))
 }
 
+/// `e^z - 1`, exact near zero.
+pub fn expm1(z: Complex64) -> Complex64 {
+    let half = fns::sin_f64(z.im / 2.0);
+    let cos_minus_one = -2.0 * half * half;
+    let r = fns::expm1_f64(z.re);
+    Complex64::new(r * fns::cos_f64(z.im) + cos_minus_one, fns::exp_f64(z.re) * fns::sin_f64(z.im))
+}
+
+/// `log(1 + z)`, exact near zero.
+pub fn log1p(z: Complex64) -> Complex64 {
+    // |1 + z|^2 - 1
+    let square = z.re * (2.0 + z.re) + z.im * z.im;
+    Complex64::new(fns::log1p_f64(square) / 2.0, fns::atan2_f64(z.im, 1.0 + z.re))
+}
+
 pub fn log(z: Complex64) -> Complex64 {
     Complex64::new(fns::log_f64(abs(z)), fns::atan2_f64(z.im, z.re))
 }

@@ -112,6 +112,12 @@ impl PureFacts for BitcastConvert {
         RuleFact::Rule(rule.build())
     }
 
+    /// Elementwise if the elements keep their width.
+    fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass {
+        let same_width = op.operand_shape(0).len() == op.result_shape(0).len();
+        if same_width { PropagationClass::Elementwise } else { PropagationClass::Other }
+    }
+
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let to = op.result_tensor(0);
         // Types below a byte take a whole one in memory, so their bits do not lie side by side.
@@ -124,7 +130,6 @@ impl PureFacts for BitcastConvert {
         Ok(vec![Literal::from_bytes(to.dtype, &to.shape, dense.raw_bytes()).expect("as many bytes")])
     }
 
-    answer!(class = Elementwise);
     answer!(combine = none);
     answer!(localize = same_op);
     answer!(cost = streams(0.0));

@@ -20,12 +20,13 @@ pub enum OfComplex {
 /// A function of integers, which are handed over extended to 64 bits together with their width; results wrap.
 type OfSigned = fn(i64, u32) -> i64;
 type OfUnsigned = fn(u64, u32) -> u64;
+type OfFloat = (fn(f32) -> f32, fn(f64) -> f64);
 
 /// A unary op: what it is on each kind of element; an op does not exist on kinds for which it has no function.
 pub struct Unary {
     /// The label of the constraint on the operand's element type.
     label: &'static str,
-    float: Option<(fn(f32) -> f32, fn(f64) -> f64)>,
+    float: Option<OfFloat>,
     signed: Option<OfSigned>,
     unsigned: Option<OfUnsigned>,
     boolean: Option<fn(bool) -> bool>,
@@ -81,7 +82,7 @@ impl Unary {
         })
     }
 
-    fn apply_float(&self, x: &Literal, (f, g): (fn(f32) -> f32, fn(f64) -> f64)) -> Option<Literal> {
+    fn apply_float(&self, x: &Literal, (f, g): OfFloat) -> Option<Literal> {
         Some(match x.dtype() {
             DType::F32 => eval::map(x, f),
             DType::F64 => eval::map(x, g),
@@ -249,9 +250,9 @@ transcendental! {
     CBRT fns::cbrt_f32, fns::cbrt_f64, Complex(complex::cbrt), ["cbrt"];
     COSINE fns::cos_f32, fns::cos_f64, Complex(complex::cos), ["cosine"];
     EXPONENTIAL fns::exp_f32, fns::exp_f64, Complex(complex::exp), ["exponential"];
-    EXPONENTIAL_MINUS_ONE fns::expm1_f32, fns::expm1_f64, Complex(|z| complex::exp(z) - 1.0), ["exponential_minus_one"];
+    EXPONENTIAL_MINUS_ONE fns::expm1_f32, fns::expm1_f64, Complex(complex::expm1), ["exponential_minus_one"];
     LOG fns::log_f32, fns::log_f64, Complex(complex::log), ["log"];
-    LOG_PLUS_ONE fns::log1p_f32, fns::log1p_f64, Complex(|z| complex::log(z + 1.0)), ["log_plus_one"];
+    LOG_PLUS_ONE fns::log1p_f32, fns::log1p_f64, Complex(complex::log1p), ["log_plus_one"];
     LOGISTIC fns::logistic_f32, fns::logistic_f64, Complex(|z| 1.0 / (complex::exp(-z) + 1.0)), ["logistic"];
     RSQRT fns::rsqrt_f32, fns::rsqrt_f64, Complex(|z| 1.0 / complex::sqrt(z)), ["rsqrt"];
     SINE fns::sin_f32, fns::sin_f64, Complex(complex::sin), ["sine"];

@@ -89,10 +89,10 @@ fn for_each_row(outer: &[usize], from: &Layout, to: &Layout, mut f: impl FnMut(i
     loop {
         f(a, b);
         let Some(d) = (0..outer.len()).rev().find(|&d| index[d] + 1 < outer[d]) else { return };
-        for later in d + 1..outer.len() {
-            a -= from.strides[later] * index[later] as isize;
-            b -= to.strides[later] * index[later] as isize;
-            index[later] = 0;
+        for (later, i) in index.iter_mut().enumerate().skip(d + 1) {
+            a -= from.strides[later] * *i as isize;
+            b -= to.strides[later] * *i as isize;
+            *i = 0;
         }
         (a, b) = (a + from.strides[d], b + to.strides[d]);
         index[d] += 1;

@@ -127,7 +127,7 @@ fn casts_of_bits() {
 #[test]
 fn fewer_bits_of_precision() {
     let reduce = |exponent, mantissa, expected| {
-        let x = list(&[1.00390625f32, 1.01171875, 1e-30, 70000.0, f32::NAN, -0.0]);
+        let x = list(&[1.0 + 2f32.powi(-8), 1.0 + 3.0 * 2f32.powi(-8), 1e-30, 70000.0, f32::NAN, -0.0]);
         let attrs: Attrs =
             [("exponent_bits", Attr::int(exponent)), ("mantissa_bits", Attr::int(mantissa))].into_iter().collect();
         check(&[x], |b, x| b.value(Opcode::ReducePrecision, [x[0]], attrs, Type::tensor(DType::F32, [6])), expected);
