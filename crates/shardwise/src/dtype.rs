@@ -1,0 +1,146 @@
+//! Element types as the program names them, and the Rust types that hold them.
+
+use shardwise_base::{self as base, Bool8, Literal, bf16, f16};
+use std::fmt;
+
+macro_rules! dtypes {
+    ($($name:ident = $base:ident),* $(,)?) => {
+        /// The type of an array's elements, known when tracing and not before.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[non_exhaustive]
+        pub enum DType { $($name),* }
+
+        impl DType {
+            pub(crate) const fn base(self) -> base::DType { match self { $(DType::$name => base::DType::$base),* } }
+
+            pub(crate) const fn of(dtype: base::DType) -> DType { match dtype { $(base::DType::$base => DType::$name),* } }
+        }
+    };
+}
+
+dtypes! {
+    Bool = I1, I2 = I2, I4 = I4, I8 = I8, I16 = I16, I32 = I32, I64 = I64,
+    U2 = U2, U4 = U4, U8 = U8, U16 = U16, U32 = U32, U64 = U64,
+    F4E2M1FN = F4E2M1FN, F6E2M3FN = F6E2M3FN, F6E3M2FN = F6E3M2FN, F8E3M4 = F8E3M4, F8E4M3 = F8E4M3,
+    F8E4M3FN = F8E4M3FN, F8E4M3FNUZ = F8E4M3FNUZ, F8E4M3B11FNUZ = F8E4M3B11FNUZ, F8E5M2 = F8E5M2,
+    F8E5M2FNUZ = F8E5M2FNUZ, F8E8M0FNU = F8E8M0FNU,
+    BF16 = BF16, F16 = F16, F32 = F32, F64 = F64, C64 = C64, C128 = C128,
+}
+
+/// JAX's short name: `bf16`, `u8`, `bool`.
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.base().short())
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A Rust type that an array can be read into or made from.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an element type",
+    label = "expected `f32`, `i32`, `bool`, `bf16`, …"
+)]
+pub trait Element: Copy + fmt::Debug + Default + PartialEq + Send + Sync + sealed::Sealed + 'static {
+    const DTYPE: DType;
+    #[doc(hidden)]
+    fn to_literal(shape: &[usize], data: &[Self]) -> Literal;
+    #[doc(hidden)]
+    fn from_literal(literal: &Literal) -> Vec<Self>;
+}
+
+macro_rules! elements {
+    ($($t:ty => $dtype:ident),* $(,)?) => { $(
+        impl sealed::Sealed for $t {}
+        impl Element for $t {
+            const DTYPE: DType = DType::$dtype;
+            fn to_literal(shape: &[usize], data: &[$t]) -> Literal { Literal::new(shape, data) }
+            fn from_literal(literal: &Literal) -> Vec<$t> { literal.to_dense().as_slice::<$t>().to_vec() }
+        }
+    )* };
+}
+elements!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64,
+    f16 => F16, bf16 => BF16, f32 => F32, f64 => F64);
+
+impl sealed::Sealed for bool {}
+impl Element for bool {
+    const DTYPE: DType = DType::Bool;
+    fn to_literal(shape: &[usize], data: &[bool]) -> Literal {
+        let bytes: Vec<Bool8> = data.iter().map(|&b| b.into()).collect();
+        Literal::new(shape, &bytes)
+    }
+    fn from_literal(literal: &Literal) -> Vec<bool> {
+        literal.to_dense().as_slice::<Bool8>().iter().map(|&b| b.into()).collect()
+    }
+}
+
+/// A Rust number beside an array: it takes the array's dtype.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Number {
+    Float(f64),
+    Int(i128),
+    Bool(bool),
+}
+
+/// Why a number cannot take a dtype.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Misfit {
+    FloatOnInteger,
+    BoolOnNumber,
+    NumberOnBool,
+    OutOfRange,
+    NotComputed,
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Number::Float(x) => write!(f, "{x:?}"),
+            Number::Int(x) => write!(f, "{x}"),
+            Number::Bool(x) => write!(f, "{x}"),
+        }
+    }
+}
+
+/// The smallest and the largest value of an integer type.
+pub(crate) fn integer_range(dtype: base::DType) -> (i128, i128) {
+    let bits = dtype.bits();
+    if dtype.is_signed() { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) }
+}
+
+impl Number {
+    /// The number as one element of `dtype`.
+    pub(crate) fn as_literal(self, dtype: base::DType) -> Result<Literal, Misfit> {
+        match (self, dtype.kind()) {
+            _ if !dtype.is_computed() => Err(Misfit::NotComputed),
+            (Number::Bool(b), base::Kind::Bool) => Ok(Literal::scalar(Bool8::from(b))),
+            (Number::Bool(_), _) => Err(Misfit::BoolOnNumber),
+            (_, base::Kind::Bool) => Err(Misfit::NumberOnBool),
+            (Number::Float(_), base::Kind::Signed | base::Kind::Unsigned) => Err(Misfit::FloatOnInteger),
+            (Number::Float(x), _) => Ok(float_literal(x, dtype)),
+            (Number::Int(x), base::Kind::Float | base::Kind::Complex) => Ok(float_literal(x as f64, dtype)),
+            (Number::Int(x), _) => integer_literal(x, dtype).ok_or(Misfit::OutOfRange),
+        }
+    }
+}
+
+fn float_literal(x: f64, dtype: base::DType) -> Literal {
+    use base::DType::*;
+    match dtype {
+        F64 => Literal::scalar(x),
+        F32 => Literal::scalar(x as f32),
+        BF16 => Literal::scalar(bf16::from_f64(x)),
+        F16 => Literal::scalar(f16::from_f64(x)),
+        C64 => Literal::scalar(base::Complex32::new(x as f32, 0.0)),
+        C128 => Literal::scalar(base::Complex64::new(x, 0.0)),
+        other => unreachable!("{other} is not a computed float"),
+    }
+}
+
+fn integer_literal(x: i128, dtype: base::DType) -> Option<Literal> {
+    let (low, high) = integer_range(dtype);
+    let bytes = &x.to_le_bytes()[..dtype.storage_bytes()];
+    (low..=high).contains(&x).then(|| Literal::from_bytes(dtype, &[], bytes).expect("one element"))
+}

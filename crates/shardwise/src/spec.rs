@@ -1,0 +1,434 @@
+//! Layouts: `P!("X", None)`, what they mean on a mesh, and trees of them.
+
+use crate::error::Diagnostic as Mistake;
+use crate::{Array, ArrayType, Mesh, Path, Tree, tree};
+use shardwise_base::{self as base, AxisRef, Diagnostic, DimSharding, Loc, did_you_mean};
+use std::fmt;
+use std::sync::Arc;
+
+/// How an array is laid out: for each dimension, the mesh axes that split it, major to minor. Written `P!("X", None)`.
+///
+/// Dimensions beyond those given are not split.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct P {
+    dims: Vec<DimSpec>,
+}
+
+/// One dimension of a `P`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DimSpec {
+    /// Split by these axes, major to minor; by none: not split.
+    Axes(Vec<String>),
+    /// The compiler decides.
+    Unconstrained,
+}
+
+impl P {
+    pub fn new(dims: impl IntoIterator<Item = DimSpec>) -> P {
+        P { dims: dims.into_iter().collect() }
+    }
+
+    pub fn dims(&self) -> &[DimSpec] {
+        &self.dims
+    }
+
+    /// The suffix of dimension `i` in a printed type: `@X`, `@(X,Y)`, nothing.
+    pub(crate) fn dim_suffix(&self, i: usize) -> String {
+        match self.dims.get(i) {
+            Some(DimSpec::Axes(a)) if a.len() == 1 => format!("@{}", a[0]),
+            Some(DimSpec::Axes(a)) if a.len() > 1 => format!("@({})", a.join(",")),
+            _ => String::new(),
+        }
+    }
+
+    /// What an array's sharding says, in names.
+    pub(crate) fn of(sharding: &base::Sharding) -> P {
+        let name = |a: &AxisRef| a.display(&sharding.mesh).to_string().replace('"', "");
+        P::new(sharding.dims.iter().map(|d| match d.is_open && d.axes.is_empty() {
+            true => DimSpec::Unconstrained,
+            false => DimSpec::Axes(d.axes.iter().map(name).collect()),
+        }))
+    }
+
+    /// The sharding of an array of this rank on `mesh`.
+    ///
+    /// Errors: `spec-rank`, `spec-unknown-axis`, `spec-axis-twice`.
+    pub(crate) fn on(&self, mesh: &Mesh, ty: &str, rank: usize, loc: &Loc) -> Result<base::Sharding, Diagnostic> {
+        if self.dims.len() > rank {
+            return Err(spec_rank(self, ty, rank, loc));
+        }
+        let mut used = vec![];
+        let mut dims = Vec::with_capacity(rank);
+        for spec in &self.dims {
+            dims.push(match spec {
+                DimSpec::Unconstrained => DimSharding::open(vec![]),
+                DimSpec::Axes(names) => DimSharding::closed(self.axes(names, &mut used, mesh, ty, loc)?),
+            });
+        }
+        dims.resize(rank, DimSharding::closed(vec![]));
+        Ok(base::Sharding { mesh: mesh.0.clone(), dims, replicated: vec![], unreduced: vec![] })
+    }
+
+    fn axes(
+        &self,
+        names: &[String],
+        used: &mut Vec<AxisRef>,
+        mesh: &Mesh,
+        ty: &str,
+        loc: &Loc,
+    ) -> Result<Vec<AxisRef>, Diagnostic> {
+        let find = |name: &String| {
+            let i = mesh.0.axes.iter().position(|a| *a.name == **name).ok_or_else(|| unknown_axis(self, name, mesh, ty, loc))?;
+            let axis = AxisRef::full(base::AxisIndex::new(i));
+            if used.contains(&axis) {
+                return Err(axis_twice(self, name, mesh, ty, loc));
+            }
+            used.push(axis);
+            Ok(axis)
+        };
+        names.iter().map(find).collect()
+    }
+}
+
+fn spec_rank(spec: &P, ty: &str, rank: usize, loc: &Loc) -> Diagnostic {
+    let message = format!("the layout has {} entries for an array of {rank} dimensions", spec.dims.len());
+    Diagnostic::error("spec-rank", loc, message).facts(format!("{ty} as {spec}"))
+}
+
+fn unknown_axis(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
+    let d = Diagnostic::error("spec-unknown-axis", loc, format!("the mesh has no axis \"{name}\""))
+        .facts(format!("{ty} as {spec}"))
+        .mesh(&mesh.0);
+    match did_you_mean(name, mesh.0.axes.iter().map(|a| &*a.name)) {
+        Some(near) => d.help(format!("did you mean \"{near}\"?")),
+        None => d,
+    }
+}
+
+fn axis_twice(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("spec-axis-twice", loc, format!("the layout uses axis \"{name}\" twice"))
+        .facts(format!("{ty} as {spec}"))
+        .mesh(&mesh.0)
+        .help("an axis splits at most one dimension")
+}
+
+/// `P!("X", None, ("Y", "Z"))`, ready to paste.
+impl fmt::Display for P {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dim = |d: &DimSpec| match d {
+            DimSpec::Unconstrained => "_".to_string(),
+            DimSpec::Axes(a) if a.is_empty() => "None".to_string(),
+            DimSpec::Axes(a) if a.len() == 1 => format!("{:?}", a[0]),
+            DimSpec::Axes(a) => format!("({})", a.iter().map(|n| format!("{n:?}")).collect::<Vec<_>>().join(", ")),
+        };
+        write!(f, "P!({})", self.dims.iter().map(dim).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// What may stand in `P!`: a name, a tuple or slice of names, an `Option` of one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an entry of `P!`",
+    label = "expected an axis name, a tuple of names, `None` or `_`"
+)]
+pub trait IntoDimSpec {
+    fn dim_spec(self) -> DimSpec;
+}
+
+fn axes<'a>(names: impl IntoIterator<Item = &'a str>) -> DimSpec {
+    DimSpec::Axes(names.into_iter().map(String::from).collect())
+}
+
+impl IntoDimSpec for &str {
+    fn dim_spec(self) -> DimSpec {
+        axes([self])
+    }
+}
+impl IntoDimSpec for Option<&str> {
+    fn dim_spec(self) -> DimSpec {
+        axes(self)
+    }
+}
+impl IntoDimSpec for (&str, &str) {
+    fn dim_spec(self) -> DimSpec {
+        axes([self.0, self.1])
+    }
+}
+impl IntoDimSpec for (&str, &str, &str) {
+    fn dim_spec(self) -> DimSpec {
+        axes([self.0, self.1, self.2])
+    }
+}
+impl IntoDimSpec for &[&str] {
+    fn dim_spec(self) -> DimSpec {
+        axes(self.iter().copied())
+    }
+}
+impl IntoDimSpec for DimSpec {
+    fn dim_spec(self) -> DimSpec {
+        self
+    }
+}
+
+/// `P!("X", None)`, `P!(("X", "Y"))`, `P!(_, "Y")`, `P!(DATA, None)`: names, tuples of names, `None` (not split), `_` (the compiler decides).
+/// Two equal literals are a compile error.
+#[macro_export]
+macro_rules! P {
+    (@ [$($out:expr,)*] [$($lit:literal)*]) => {{
+        const _: () = $crate::distinct_axes(&[$($lit),*]);
+        $crate::P::new([$($out,)*])
+    }};
+    (@ [$($out:expr,)*] [$($lit:literal)*] None $(, $($rest:tt)*)?) => { $crate::P!(@ [$($out,)* $crate::DimSpec::Axes(::std::vec![]),] [$($lit)*] $($($rest)*)?) };
+    (@ [$($out:expr,)*] [$($lit:literal)*] _ $(, $($rest:tt)*)?) => { $crate::P!(@ [$($out,)* $crate::DimSpec::Unconstrained,] [$($lit)*] $($($rest)*)?) };
+    (@ [$($out:expr,)*] [$($lit:literal)*] $new:literal $(, $($rest:tt)*)?) => { $crate::P!(@ [$($out,)* $crate::IntoDimSpec::dim_spec($new),] [$($lit)* $new] $($($rest)*)?) };
+    (@ [$($out:expr,)*] [$($lit:literal)*] ($($new:literal),+ $(,)?) $(, $($rest:tt)*)?) => { $crate::P!(@ [$($out,)* $crate::IntoDimSpec::dim_spec(($($new),+)),] [$($lit)* $($new)*] $($($rest)*)?) };
+    (@ [$($out:expr,)*] [$($lit:literal)*] $new:expr $(, $($rest:tt)*)?) => { $crate::P!(@ [$($out,)* $crate::IntoDimSpec::dim_spec($new),] [$($lit)*] $($($rest)*)?) };
+    ($($spec:tt)*) => { $crate::P!(@ [] [] $($spec)*) };
+}
+
+#[doc(hidden)]
+pub const fn distinct_axes(names: &[&str]) {
+    let mut i = 0;
+    while i < names.len() {
+        let mut j = i + 1;
+        while j < names.len() {
+            assert!(!same(names[i], names[j]), "P!: a mesh axis is used twice: an axis splits at most one dimension");
+            j += 1;
+        }
+        i += 1;
+    }
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
+/// A mesh and a `P`: what `.shard` takes where no mesh is in scope.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sharding {
+    pub mesh: Mesh,
+    pub spec: P,
+}
+
+/// A layout: a `P` for the mesh in scope, or a `Sharding` with a mesh of its own.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a layout",
+    label = "expected `P!(…)`, as in `P!(\"X\", None)`, or `mesh.sharding(P!(…))`"
+)]
+pub trait Layout {
+    #[doc(hidden)]
+    fn layout(self) -> LeafSpec;
+}
+impl Layout for P {
+    fn layout(self) -> LeafSpec {
+        LeafSpec { mesh: None, spec: self }
+    }
+}
+impl Layout for &P {
+    fn layout(self) -> LeafSpec {
+        self.clone().layout()
+    }
+}
+impl Layout for Sharding {
+    fn layout(self) -> LeafSpec {
+        LeafSpec { mesh: Some(self.mesh), spec: self.spec }
+    }
+}
+impl Layout for &Sharding {
+    fn layout(self) -> LeafSpec {
+        self.clone().layout()
+    }
+}
+
+/// A spec for one array.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct LeafSpec {
+    pub(crate) mesh: Option<Mesh>,
+    pub(crate) spec: P,
+}
+
+impl LeafSpec {
+    /// The sharding of an array of this type; a bare `P` refers to `default`, else to the thread's mesh.
+    pub(crate) fn resolve(
+        &self,
+        default: Option<&Mesh>,
+        ty: &shardwise_ir::TensorType,
+        loc: &Loc,
+    ) -> Result<base::Sharding, Diagnostic> {
+        let mesh = self.mesh.clone().or_else(|| default.cloned()).or_else(crate::mesh::current);
+        let mesh = mesh.ok_or_else(|| no_mesh(&self.spec, loc))?;
+        self.spec.on(&mesh, &ty.short(), ty.rank(), loc)
+    }
+}
+
+fn no_mesh(spec: &P, loc: &Loc) -> Diagnostic {
+    let thread = std::thread::current();
+    let name = thread.name().map_or_else(|| format!("{:?}", thread.id()), |n| format!("\"{n}\""));
+    Diagnostic::error("no-mesh", loc, "this layout refers to no mesh")
+        .facts(format!("{spec} on thread {name}, which has not called `set_mesh`"))
+        .help("call `set_mesh(&mesh)` on this thread, wrap the code in `with_mesh(&mesh, || ..)`, or write `mesh.sharding(P!(..))`")
+}
+
+/// Specs for a tree `T`: one `P` for all its leaves, or a tree of them of the same form.
+#[diagnostic::on_unimplemented(
+    message = "these specs do not fit the arrays",
+    label = "expected specs for `{T}`, found `{Self}`",
+    note = "give one `P!(..)` for all, or one for each: a tuple for several arguments, `Struct<P>` for a `#[derive(Tree)] struct Struct<T = Array>`"
+)]
+pub trait SpecFor<T>: Send + Sync + 'static {
+    #[doc(hidden)]
+    fn specs(&self, of: &T, out: &mut Specs);
+}
+
+/// The specs of a tree's leaves, in order, as they are collected.
+#[doc(hidden)]
+#[derive(Default)]
+pub struct Specs {
+    pub(crate) leaves: Vec<LeafSpec>,
+    pub(crate) path: Path,
+    /// Where specs and arrays have another form: what was found.
+    pub(crate) wrong: Vec<String>,
+}
+
+impl Specs {
+    /// Adds specs for a part, at `name`.
+    pub fn field<T, S: SpecFor<T>>(&mut self, name: &'static str, spec: &S, of: &T) {
+        self.part(|path, f| path.field(name, f), spec, of);
+    }
+
+    fn part<T, S: SpecFor<T>>(
+        &mut self,
+        step: impl FnOnce(&mut Path, &mut dyn FnMut(&mut Path)),
+        spec: &S,
+        of: &T,
+    ) {
+        let mut path = std::mem::take(&mut self.path);
+        step(&mut path, &mut |path| {
+            self.path = path.clone();
+            spec.specs(of, self);
+        });
+        self.path = path;
+    }
+
+    fn items<T, S: SpecFor<T>>(&mut self, specs: &[S], of: &[T]) {
+        if specs.len() != of.len() {
+            self.wrong.push(format!("`{}`: {} specs for {} arrays", self.path, specs.len(), of.len()));
+        }
+        for (i, (s, t)) in specs.iter().zip(of).enumerate() {
+            self.part(|path, f| path.index(i, f), s, t);
+        }
+    }
+}
+
+/// The specs for the leaves of `of`, one for each.
+pub(crate) fn collect<T: Tree>(spec: &impl SpecFor<T>, of: &T) -> Result<Vec<LeafSpec>, Vec<String>> {
+    let mut out = Specs::default();
+    spec.specs(of, &mut out);
+    let leaves = tree::leaves(of).len();
+    if out.wrong.is_empty() && out.leaves.len() != leaves {
+        out.wrong.push(format!("{} specs for {leaves} arrays", out.leaves.len()));
+    }
+    if out.wrong.is_empty() { Ok(out.leaves) } else { Err(out.wrong) }
+}
+
+impl<T: Tree> SpecFor<T> for P {
+    fn specs(&self, of: &T, out: &mut Specs) {
+        out.leaves.extend(tree::leaves(of).iter().map(|_| self.layout()));
+    }
+}
+impl<T: Tree> SpecFor<T> for Sharding {
+    fn specs(&self, of: &T, out: &mut Specs) {
+        out.leaves.extend(tree::leaves(of).iter().map(|_| self.layout()));
+    }
+}
+impl<T, S: SpecFor<T>> SpecFor<Vec<T>> for Vec<S> {
+    fn specs(&self, of: &Vec<T>, out: &mut Specs) {
+        out.items(self, of);
+    }
+}
+impl<T, S: SpecFor<T>> SpecFor<Option<T>> for Option<S> {
+    fn specs(&self, of: &Option<T>, out: &mut Specs) {
+        match (self, of) {
+            (Some(s), Some(t)) => s.specs(t, out),
+            (None, None) => {}
+            (s, _) => {
+                let found = if s.is_some() { "a spec for an absent array" } else { "no spec for an array" };
+                out.wrong.push(format!("`{}`: {found}", out.path));
+            }
+        }
+    }
+}
+impl<T, S: SpecFor<T>, const N: usize> SpecFor<[T; N]> for [S; N] {
+    fn specs(&self, of: &[T; N], out: &mut Specs) {
+        out.items(self, of);
+    }
+}
+impl<T: 'static> SpecFor<crate::Static<T>> for () {
+    fn specs(&self, _: &crate::Static<T>, _: &mut Specs) {}
+}
+
+macro_rules! spec_tuple {
+    ($($t:ident $s:ident $i:tt),+) => {
+        impl<$($t, $s: SpecFor<$t>),+> SpecFor<($($t,)+)> for ($($s,)+) {
+            fn specs(&self, of: &($($t,)+), out: &mut Specs) { $(out.field(stringify!($i), &self.$i, &of.$i);)+ }
+        }
+    };
+}
+spec_tuple!(A SA 0);
+spec_tuple!(A SA 0, B SB 1);
+spec_tuple!(A SA 0, B SB 1, C SC 2);
+spec_tuple!(A SA 0, B SB 1, C SC 2, D SD 3);
+spec_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4);
+spec_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5);
+spec_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5, G SG 6);
+spec_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5, G SG 6, H SH 7);
+
+/// Specs chosen by a leaf's path and type: see [`by_path`].
+pub struct ByPath<F>(F);
+
+/// Specs for trees of plain structs: `by_path(|path, ty| …)`.
+pub fn by_path<F: Fn(&Path, &ArrayType) -> P>(f: F) -> ByPath<F> {
+    ByPath(f)
+}
+
+impl<T: Tree, F: Fn(&Path, &ArrayType) -> P + Send + Sync + 'static> SpecFor<T> for ByPath<F> {
+    fn specs(&self, of: &T, out: &mut Specs) {
+        for (path, array) in tree::paths(of) {
+            out.leaves.push((self.0)(&path, &array.ty()).layout());
+        }
+    }
+}
+
+/// Specs of any form for a tree `T`, kept until the tree is known.
+pub(crate) type AnySpec<T> = Arc<dyn Fn(&T) -> Result<Vec<LeafSpec>, Vec<String>> + Send + Sync>;
+
+pub(crate) fn any<T: Tree>(spec: impl SpecFor<T>) -> AnySpec<T> {
+    Arc::new(move |of| collect(&spec, of))
+}
+
+/// The diagnostic for specs of another form than the arrays.
+pub(crate) fn misfit(what: &str, wrong: &[String], loc: &Loc) -> Diagnostic {
+    let d = Diagnostic::error("spec-form", loc, format!("the specs in `{what}` have another form than the arrays"));
+    wrong.iter().fold(d, |d, w| d.facts(w.clone()))
+}
+
+/// Lays out every leaf of a tree.
+#[track_caller]
+pub fn shard<T: Tree>(tree: T, specs: impl SpecFor<T>) -> T {
+    let at = std::panic::Location::caller();
+    match collect(&specs, &tree) {
+        Ok(specs) => {
+            let mut specs = specs.into_iter();
+            tree.rebuild(&mut |a| a.shard_at(specs.next().expect("one for each leaf"), at))
+        }
+        Err(wrong) => {
+            let d = Arc::new(Mistake(misfit("shard", &wrong, &crate::context::loc(at))));
+            tree.rebuild(&mut |a| Array::mistake(d.clone(), a.known_type(), at))
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Trees of arrays, and functions over their leaves.
+//!
+//! A tree is an ordinary value made of arrays; there is no separate description of its form, an exemplar is enough.
+
+use crate::{Array, Static};
+use std::collections::BTreeMap;
+use std::fmt::{self, Debug};
+use std::hash::Hasher;
+
+/// A value made of arrays: an `Array`, or a tuple, `Vec`, `Option`, `[T; N]`, map or `#[derive(Tree)]` struct of trees.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tree of arrays",
+    label = "expected `Array`, or a tuple, `Vec`, `Option` or `#[derive(Tree)]` struct of them",
+    note = "for a struct of your own, add `#[derive(Tree)]`, and mark what is not an array `#[tree(fixed)]`; for a reference, `.clone()` it: that is cheap"
+)]
+pub trait Tree: Sized + Send + Sync + 'static {
+    /// Calls `f` with each array, in order.
+    fn visit<'a>(&'a self, at: &mut Path, f: &mut dyn FnMut(&Path, &'a Array));
+
+    /// A tree of the same form, with `f` of each array, in order.
+    fn rebuild(&self, f: &mut dyn FnMut(&Array) -> Array) -> Self;
+
+    /// Adds what makes this tree's form differ from others of its type: lengths, presence, fixed fields.
+    #[doc(hidden)]
+    fn form(&self, form: &mut Form);
+
+    #[doc(hidden)]
+    fn rebuild_clone(&self) -> Self {
+        self.rebuild(&mut |a| a.clone())
+    }
+}
+
+/// What is not an array in a tree, as a hash.
+#[doc(hidden)]
+#[derive(Default)]
+pub struct Form(std::collections::hash_map::DefaultHasher);
+
+impl Form {
+    pub fn number(&mut self, n: usize) {
+        self.0.write_usize(n);
+    }
+
+    /// A field that is no array, by what `Debug` prints: floats have no hash.
+    pub fn fixed(&mut self, value: &impl Debug) {
+        self.0.write(format!("{value:?}").as_bytes());
+        self.0.write_u8(0xff);
+    }
+
+    pub(crate) fn finish(&self) -> u64 {
+        self.0.finish()
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Part {
+    Field(&'static str),
+    Key(String),
+    Index(usize),
+}
+
+/// Where a leaf is, printed as `.layers[3].wq`.
+#[derive(Default, Clone, PartialEq, Eq, Debug)]
+pub struct Path(Vec<Part>);
+
+impl Path {
+    pub fn field<R>(&mut self, name: &'static str, f: impl FnOnce(&mut Path) -> R) -> R {
+        self.with(Part::Field(name), f)
+    }
+
+    pub fn key<R>(&mut self, name: &str, f: impl FnOnce(&mut Path) -> R) -> R {
+        self.with(Part::Key(name.into()), f)
+    }
+
+    pub fn index<R>(&mut self, i: usize, f: impl FnOnce(&mut Path) -> R) -> R {
+        self.with(Part::Index(i), f)
+    }
+
+    fn with<R>(&mut self, part: Part, f: impl FnOnce(&mut Path) -> R) -> R {
+        self.0.push(part);
+        let out = f(self);
+        self.0.pop();
+        out
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|part| match part {
+            Part::Field(name) => write!(f, ".{name}"),
+            Part::Key(name) => write!(f, ".{name}"),
+            Part::Index(i) => write!(f, "[{i}]"),
+        })
+    }
+}
+
+/// A tree whose leaves can be of another type: `Params<Array>`, `Params<P>`.
+pub trait MapLeaves {
+    type Leaf;
+    type With<U>;
+    fn map_leaves<U>(&self, f: &mut dyn FnMut(&Self::Leaf) -> U) -> Self::With<U>;
+}
+
+impl Tree for Array {
+    fn visit<'a>(&'a self, at: &mut Path, f: &mut dyn FnMut(&Path, &'a Array)) {
+        f(at, self);
+    }
+    fn rebuild(&self, f: &mut dyn FnMut(&Array) -> Array) -> Array {
+        f(self)
+    }
+    fn form(&self, _: &mut Form) {}
+}
+
+impl Tree for () {
+    fn visit<'a>(&'a self, _: &mut Path, _: &mut dyn FnMut(&Path, &'a Array)) {}
+    fn rebuild(&self, _: &mut dyn FnMut(&Array) -> Array) {}
+    fn form(&self, _: &mut Form) {}
+}
+
+impl<T: Clone + Eq + std::hash::Hash + Debug + Send + Sync + 'static> Tree for Static<T> {
+    fn visit<'a>(&'a self, _: &mut Path, _: &mut dyn FnMut(&Path, &'a Array)) {}
+    fn rebuild(&self, _: &mut dyn FnMut(&Array) -> Array) -> Static<T> {
+        self.clone()
+    }
+    fn form(&self, form: &mut Form) {
+        self.0.hash(&mut form.0);
+    }
+}
+
+impl<T: Tree> Tree for Vec<T> {
+    fn visit<'a>(&'a self, at: &mut Path, f: &mut dyn FnMut(&Path, &'a Array)) {
+        for (i, t) in self.iter().enumerate() {
+            at.index(i, |at| t.visit(at, f));
+        }
+    }
+    fn rebuild(&self, f: &mut dyn FnMut(&Array) -> Array) -> Vec<T> {
+        self.iter().map(|t| t.rebuild(f)).collect()
+    }
+    fn form(&self, form: &mut Form) {
+        form.number(self.len());
+        self.iter().for_each(|t| t.form(form));
+    }
+}
+
+impl<T: Tree> Tree for Option<T> {
+    fn visit<'a>(&'a self, at: &mut Path, f: &mut dyn FnMut(&Path, &'a Array)) {
+        if let Some(t) = self {
+            t.visit(at, f);
+        }
+    }
+    fn rebuild(&self, f: &mut dyn FnMut(&Array) -> Array) -> Option<T> {
+        self.as_ref().map(|t| t.rebuild(f))
+    }
+    fn form(&self, form: &mut Form) {
+        form.number(usize::from(self.is_some()));
+        self.iter().for_each(|t| t.form(form));
+    }
+}
+
+impl<T: Tree, const N: usize> Tree for [T; N] {
+    fn visit<'a>(&'a self, at: &mut Path, f: &mut dyn FnMut(&Path, &'a Array)) {
+        for (i, t) in self.iter().enumerate() {
+            at.index(i, |at| t.visit(at, f));
+        }
+    }
+    fn rebuild(&self, f: &mut dyn FnMut(&Array) -> Array) -> [T; N] {
+        self.each_ref().map(|t| t.rebuild(f))
+    }
+    fn form(&self, form: &mut Form) {
+        self.iter().for_each(|t| t.form(form));
+    }
+}
+
+impl<T: Tree> Tree for BTreeMap<String, T> {
+    fn visit<'a>(&'a self, at: &mut Path, f: &mut dyn FnMut(&Path, &'a Array)) {
+        for (k, t) in self {
+            at.key(k, |at| t.visit(at, f));
+        }
+    }
+    fn rebuild(&self, f: &mut dyn FnMut(&Array) -> Array) -> BTreeMap<String, T> {
+        self.iter().map(|(k, t)| (k.clone(), t.rebuild(f))).collect()
+    }
+    fn form(&self, form: &mut Form) {
+        form.number(self.len());
+        for (k, t) in self {
+            form.fixed(k);
+            t.form(form);
+        }
+    }
+}
+
+macro_rules! tree_tuple {
+    ($($t:ident $i:tt),+) => {
+        impl<$($t: Tree),+> Tree for ($($t,)+) {
+            fn visit<'a>(&'a self, at: &mut Path, f: &mut dyn FnMut(&Path, &'a Array)) {
+                $(at.field(stringify!($i), |at| self.$i.visit(at, f));)+
+            }
+            fn rebuild(&self, f: &mut dyn FnMut(&Array) -> Array) -> Self { ($(self.$i.rebuild(f),)+) }
+            fn form(&self, form: &mut Form) { $(self.$i.form(form);)+ }
+        }
+    };
+}
+tree_tuple!(A 0);
+tree_tuple!(A 0, B 1);
+tree_tuple!(A 0, B 1, C 2);
+tree_tuple!(A 0, B 1, C 2, D 3);
+tree_tuple!(A 0, B 1, C 2, D 3, E 4);
+tree_tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
+tree_tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+tree_tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+
+/// `f` of every leaf.
+pub fn map<T: Tree>(tree: &T, mut f: impl FnMut(&Array) -> Array) -> T {
+    tree.rebuild(&mut f)
+}
+
+/// `f` of every pair of leaves of two trees of one form. Panics if the forms differ.
+#[track_caller]
+pub fn map2<T: Tree>(a: &T, b: &T, mut f: impl FnMut(&Array, &Array) -> Array) -> T {
+    let rest = leaves(b);
+    assert_eq!(leaves(a).len(), rest.len(), "two trees of one form");
+    let mut rest = rest.into_iter();
+    a.rebuild(&mut |a| f(a, rest.next().expect("counted")))
+}
+
+/// `f` of every triple of leaves of three trees of one form. Panics if the forms differ.
+#[track_caller]
+pub fn map3<T: Tree>(a: &T, b: &T, c: &T, mut f: impl FnMut(&Array, &Array, &Array) -> Array) -> T {
+    let (second, third) = (leaves(b), leaves(c));
+    assert!(leaves(a).len() == second.len() && second.len() == third.len(), "three trees of one form");
+    let mut rest = second.into_iter().zip(third);
+    a.rebuild(&mut |a| {
+        let (b, c) = rest.next().expect("counted");
+        f(a, b, c)
+    })
+}
+
+/// The leaves, in order.
+pub fn leaves<T: Tree>(tree: &T) -> Vec<&Array> {
+    let mut out = vec![];
+    tree.visit(&mut Path::default(), &mut |_, a| out.push(a));
+    out
+}
+
+/// The leaves with their paths, in order.
+pub fn paths<T: Tree>(tree: &T) -> Vec<(Path, &Array)> {
+    let mut out = vec![];
+    tree.visit(&mut Path::default(), &mut |p, a| out.push((p.clone(), a)));
+    out
+}
+
+/// The tree of the same form with these leaves.
+pub(crate) fn with_leaves<T: Tree>(tree: &T, leaves: impl IntoIterator<Item = Array>) -> T {
+    let mut leaves = leaves.into_iter();
+    tree.rebuild(&mut |_| leaves.next().expect("as many leaves as the tree has"))
+}
+
+pub(crate) fn form<T: Tree>(tree: &T) -> u64 {
+    let mut form = Form::default();
+    tree.form(&mut form);
+    form.finish()
+}
