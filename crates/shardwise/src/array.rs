@@ -1,0 +1,530 @@
+//! The array: a handle of a value on a mesh, of a step of a traced program, of a type without a value, or of a mistake.
+
+use crate::error::Diagnostic as Mistake;
+use crate::trace::{self, Traced};
+use crate::{DType, Element, Error, Mesh, P, Result, Sharding, context, mistakes, runtime};
+use shardwise_base as base;
+use shardwise_engine::{ArrayHandle, ShardedType};
+use shardwise_ir::TensorType;
+use std::fmt;
+use std::ops::Deref;
+use std::panic::Location;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// An n-dimensional array: a value on a mesh, a step of a traced program, a type without a value, or a mistake.
+/// A handle: cloning costs a reference count.
+#[derive(Clone)]
+#[must_use = "an op has no effect but its result"]
+pub struct Array(Arc<Node>);
+
+pub(crate) struct Node {
+    /// `None`: a mistake whose type cannot be known.
+    pub ty: Option<ShardedType>,
+    pub state: State,
+    /// The line that made it.
+    pub at: &'static Location<'static>,
+}
+
+pub(crate) enum State {
+    /// `None`: deleted.
+    Value(Mutex<Option<ArrayHandle>>),
+    /// Made when it is needed, where it is needed.
+    Deferred(Deferred),
+    Traced(Traced),
+    TypeOnly,
+    Mistake(Vec<Arc<Mistake>>),
+}
+
+/// Makes an array laid out in a given way.
+type Make = Arc<dyn Fn(Option<&base::Sharding>) -> Result<ArrayHandle> + Send + Sync>;
+
+/// An array that has not been made yet: `zeros(..).shard(..)` never holds all of it in one place.
+pub(crate) struct Deferred {
+    make: Make,
+    made: OnceLock<Result<ArrayHandle>>,
+}
+
+/// The type of an array, printed as `bf16[8@X,2048@Y]`; with `{:#}`, mesh and axis kinds as well.
+#[derive(Clone, PartialEq)]
+pub struct ArrayType {
+    pub dtype: DType,
+    pub shape: Shape,
+    /// How it is laid out, as far as this is known: in Auto mode a traced array's layout is, where it was asked for.
+    pub sharding: P,
+    mesh: Option<Mesh>,
+}
+
+/// The sizes of an array's dimensions; a slice of `usize`.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct Shape(pub(crate) Vec<usize>);
+
+impl Deref for Shape {
+    type Target = [usize];
+    fn deref(&self) -> &[usize] {
+        &self.0
+    }
+}
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+impl<const N: usize> PartialEq<[usize; N]> for Shape {
+    fn eq(&self, other: &[usize; N]) -> bool {
+        self.0 == other
+    }
+}
+
+/// The sizes of an array's dimensions: `[8, 2048]`, `[]` for a scalar, `x.shape()`, a `Vec` or a slice.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a shape",
+    label = "expected an array of sizes, as in `[8, 2048]`"
+)]
+pub trait IntoShape {
+    fn into_shape(self) -> Shape;
+}
+impl<const N: usize> IntoShape for [usize; N] {
+    fn into_shape(self) -> Shape {
+        Shape(self.to_vec())
+    }
+}
+impl IntoShape for Vec<usize> {
+    fn into_shape(self) -> Shape {
+        Shape(self)
+    }
+}
+impl IntoShape for &[usize] {
+    fn into_shape(self) -> Shape {
+        Shape(self.to_vec())
+    }
+}
+impl IntoShape for Shape {
+    fn into_shape(self) -> Shape {
+        self
+    }
+}
+impl IntoShape for &Shape {
+    fn into_shape(self) -> Shape {
+        self.clone()
+    }
+}
+
+impl ArrayType {
+    pub(crate) fn of(ty: &ShardedType) -> ArrayType {
+        ArrayType {
+            dtype: DType::of(ty.ty.dtype),
+            shape: Shape(ty.ty.shape.clone()),
+            sharding: ty.sharding.as_ref().map_or(P::default(), P::of),
+            mesh: ty.sharding.as_ref().map(|s| Mesh(s.mesh.clone())),
+        }
+    }
+}
+
+impl fmt::Display for ArrayType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dims: Vec<String> =
+            self.shape.iter().enumerate().map(|(i, n)| format!("{n}{}", self.sharding.dim_suffix(i))).collect();
+        write!(f, "{}[{}]", self.dtype, dims.join(","))?;
+        match &self.mesh {
+            Some(mesh) if f.alternate() => {
+                let axes: Vec<String> =
+                    mesh.0.axes.iter().map(|a| format!("{}={} {:?}", a.name, a.size, a.kind)).collect();
+                write!(f, " on ({})", axes.join(", "))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for ArrayType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+// ── making arrays
+impl Array {
+    fn new(ty: Option<ShardedType>, state: State, at: &'static Location<'static>) -> Array {
+        Array(Arc::new(Node { ty, state, at }))
+    }
+
+    pub(crate) fn value(handle: ArrayHandle, at: &'static Location<'static>) -> Array {
+        Array::new(Some(handle.sharded_type().clone()), State::Value(Mutex::new(Some(handle))), at)
+    }
+
+    pub(crate) fn type_only(ty: ShardedType, at: &'static Location<'static>) -> Array {
+        Array::new(Some(ty), State::TypeOnly, at)
+    }
+
+    pub(crate) fn deferred(ty: ShardedType, make: Make, at: &'static Location<'static>) -> Array {
+        Array::new(Some(ty), State::Deferred(Deferred { make, made: OnceLock::new() }), at)
+    }
+
+    /// A value of the trace under way.
+    pub(crate) fn of_traced(traced: Traced, at: &'static Location<'static>) -> Array {
+        let ty = trace::with(|t| t.value_type(traced));
+        Array::new(Some(ty), State::Traced(traced), at)
+    }
+
+    /// A new mistake, noted in the trace under way; `ty`: what the array would have been.
+    pub(crate) fn mistake(mistake: Arc<Mistake>, ty: Option<ShardedType>, at: &'static Location<'static>) -> Array {
+        Array::poisoned(vec![mistake], ty, at)
+    }
+
+    pub(crate) fn poisoned(wrong: Vec<Arc<Mistake>>, ty: Option<ShardedType>, at: &'static Location<'static>) -> Array {
+        trace::record(&wrong);
+        Array::new(ty, State::Mistake(wrong), at)
+    }
+
+    /// A type without a value: enough to lower a program for data, or hardware, that is not here.
+    #[track_caller]
+    pub fn of_type(shape: impl IntoShape, dtype: DType) -> Array {
+        let ty = TensorType::new(dtype.base(), shape.into_shape().0);
+        Array::type_only(ShardedType { ty, sharding: None }, Location::caller())
+    }
+
+    /// Each device's part made by itself: `part(offset, shape)` gives its elements, row-major. Devices that hold the same
+    /// part share one; no full copy is made.
+    ///
+    /// Errors: those of the layout (`spec-rank`, …); `part-length` if a part has another number of elements.
+    #[track_caller]
+    pub fn from_parts<T: Element>(
+        shape: impl IntoShape,
+        sharding: Sharding,
+        part: impl Fn(&[usize], &[usize]) -> Vec<T> + Sync,
+    ) -> Result<Array> {
+        let at = Location::caller();
+        let loc = context::loc(at);
+        let ty = TensorType::new(T::DTYPE.base(), shape.into_shape().0);
+        let sharding = sharding.spec.on(&sharding.mesh, &ty.short(), ty.rank(), &loc).map_err(Error::one)?;
+        let ty = ShardedType { ty, sharding: Some(sharding.canonical()) };
+        let wrong = Mutex::new(None);
+        let make = |offset: &[usize], shape: &[usize]| {
+            let data = part(offset, shape);
+            if data.len() != shape.iter().product::<usize>() {
+                let d = mistakes::part_length(offset, shape, data.len(), &loc);
+                wrong.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(d);
+                return base::Literal::zeros(T::DTYPE.base(), shape);
+            }
+            T::to_literal(shape, &data)
+        };
+        let handle = runtime::engine().put_shards(&ty, &make)?;
+        match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(d) => Err(Error::one(d)),
+            None => Ok(Array::value(handle, at)),
+        }
+    }
+}
+
+// ── what it is
+impl Array {
+    pub(crate) fn node(&self) -> &Node {
+        &self.0
+    }
+
+    pub(crate) fn is_same(&self, other: &Array) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    pub(crate) fn traced(&self) -> Option<Traced> {
+        match &self.0.state {
+            State::Traced(t) => Some(*t),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn mistakes(&self) -> &[Arc<Mistake>] {
+        match &self.0.state {
+            State::Mistake(wrong) => wrong,
+            _ => &[],
+        }
+    }
+
+    pub(crate) fn is_type_only(&self) -> bool {
+        matches!(self.0.state, State::TypeOnly)
+    }
+
+    pub(crate) fn is_deferred(&self) -> bool {
+        matches!(self.0.state, State::Deferred(_))
+    }
+
+    pub(crate) fn known_type(&self) -> Option<ShardedType> {
+        self.0.ty.clone()
+    }
+
+    /// The type, if known, else `?`: for messages.
+    pub(crate) fn short_type(&self) -> String {
+        self.0.ty.as_ref().map_or("?".into(), |ty| ArrayType::of(ty).to_string())
+    }
+
+    /// The type. Of a mistake without one: ends the trace (the call that traces returns the diagnostics); outside of
+    /// a trace, panics with them.
+    #[track_caller]
+    pub(crate) fn tensor(&self) -> &TensorType {
+        &self.sharded().ty
+    }
+
+    #[track_caller]
+    pub(crate) fn sharded(&self) -> &ShardedType {
+        match &self.0.ty {
+            Some(ty) => ty,
+            None if trace::is_tracing() => trace::end(),
+            None => panic!("this array has no type\n{}", Error::new(self.mistakes().to_vec())),
+        }
+    }
+
+    /// Prints as `bf16[8@X,2048@Y]`.
+    ///
+    /// Of a mistake whose type cannot be known, this and the functions below end the trace, whose caller returns the
+    /// diagnostics; outside of a trace they panic with them.
+    #[track_caller]
+    pub fn ty(&self) -> ArrayType {
+        ArrayType::of(self.sharded())
+    }
+
+    #[track_caller]
+    pub fn shape(&self) -> Shape {
+        Shape(self.tensor().shape.clone())
+    }
+
+    #[track_caller]
+    pub fn rank(&self) -> usize {
+        self.tensor().rank()
+    }
+
+    #[track_caller]
+    pub fn dtype(&self) -> DType {
+        DType::of(self.tensor().dtype)
+    }
+
+    /// The layout, if the array lies on a mesh.
+    #[track_caller]
+    pub fn sharding(&self) -> Option<Sharding> {
+        let sharding = self.sharded().sharding.as_ref()?;
+        Some(Sharding { mesh: Mesh(sharding.mesh.clone()), spec: P::of(sharding) })
+    }
+
+    /// `let [batch, width] = x.dims();` checks the rank (`rank`) and names the sizes.
+    #[track_caller]
+    pub fn dims<const N: usize>(&self) -> [usize; N] {
+        let at = Location::caller();
+        let ty = self.tensor();
+        <[usize; N]>::try_from(&ty.shape[..]).unwrap_or_else(|_| {
+            let mistake = Arc::new(Mistake(mistakes::rank(N, &self.short_type(), &context::loc(at))));
+            let bad = Array::mistake(mistake, None, at);
+            bad.tensor();
+            unreachable!("an unknown type ends the trace or panics")
+        })
+    }
+
+    /// The size of one dimension.
+    #[track_caller]
+    pub fn dim(&self, i: impl crate::Dim) -> usize {
+        let ty = self.tensor();
+        let Some(i) = i.of(ty.rank()) else {
+            let at = Location::caller();
+            let mistake = mistakes::dimension(&i.to_string(), &self.short_type(), &context::loc(at));
+            let bad = Array::mistake(Arc::new(Mistake(mistake)), None, at);
+            bad.tensor();
+            unreachable!("an unknown type ends the trace or panics")
+        };
+        ty.shape[i]
+    }
+
+    /// The number of elements.
+    #[track_caller]
+    pub fn size(&self) -> usize {
+        self.tensor().size()
+    }
+}
+
+// ── its value
+impl Array {
+    /// The value. `Err`: why there is none.
+    pub(crate) fn handle(&self, at: &'static Location<'static>) -> Result<ArrayHandle> {
+        match &self.0.state {
+            State::Value(handle) => {
+                let handle = handle.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                handle.ok_or_else(|| Error::one(mistakes::deleted(&self.short_type(), &context::loc(at))))
+            }
+            State::Deferred(d) => {
+                let sharding = self.0.ty.as_ref().and_then(|ty| ty.sharding.as_ref());
+                d.made.get_or_init(|| (d.make)(sharding)).clone()
+            }
+            State::Traced(_) => Err(Error::one(mistakes::traced_value(&self.short_type(), &context::loc(at)))),
+            State::TypeOnly => Err(Error::one(mistakes::no_value(&self.short_type(), &context::loc(at)))),
+            State::Mistake(wrong) => Err(Error::new(wrong.clone())),
+        }
+    }
+
+    /// The value, laid out so; made so if it has not been made yet.
+    pub(crate) fn handle_as(&self, sharding: Option<&base::Sharding>, at: &'static Location<'static>) -> Result<ArrayHandle> {
+        if let (State::Deferred(d), Some(ty)) = (&self.0.state, &self.0.ty) {
+            if ty.sharding.is_none() && d.made.get().is_none() {
+                return (d.make)(sharding);
+            }
+        }
+        runtime::lay_out(self.handle(at)?, sharding)
+    }
+
+    /// The value, given away if no other handle holds it.
+    pub(crate) fn into_handle(self) -> Result<ArrayHandle, Array> {
+        let node = Arc::try_unwrap(self.0).map_err(Array)?;
+        match node.state {
+            State::Value(handle) => match handle.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                Some(handle) => Ok(handle),
+                None => Err(Array::new(node.ty, State::Value(Mutex::new(None)), node.at)),
+            },
+            state => Err(Array::new(node.ty, state, node.at)),
+        }
+    }
+
+    /// The same array in another layout that has yet to be made, if it has itself yet to be made.
+    pub(crate) fn deferred_as(&self, sharding: &base::Sharding, at: &'static Location<'static>) -> Option<Array> {
+        let (State::Deferred(d), Some(ty)) = (&self.0.state, &self.0.ty) else { return None };
+        let ty = ShardedType { ty: ty.ty.clone(), sharding: Some(sharding.clone()) };
+        d.made.get().is_none().then(|| Array::deferred(ty, d.make.clone(), at))
+    }
+
+    /// `Err` with the diagnostics if this array is a mistake.
+    pub fn check(&self) -> Result<&Array> {
+        if self.mistakes().is_empty() { Ok(self) } else { Err(Error::new(self.mistakes().to_vec())) }
+    }
+
+    /// Waits until the value is there.
+    ///
+    /// Errors: the diagnostics of a mistake; `no-value` for a type without a value and for a traced array.
+    #[track_caller]
+    pub fn ready(&self) -> Result<&Array> {
+        self.handle(Location::caller()).map(|_| self)
+    }
+
+    #[track_caller]
+    pub(crate) fn literal(&self) -> Result<base::Literal> {
+        Ok(self.handle(Location::caller())?.to_literal())
+    }
+
+    /// All elements, row-major, of the whole array.
+    ///
+    /// Errors: as [`Array::ready`]; `element-type` if `T` is not the array's.
+    #[track_caller]
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        let literal = self.literal()?;
+        if literal.dtype() != T::DTYPE.base() {
+            let loc = context::loc(Location::caller());
+            return Err(Error::one(mistakes::element_type(T::DTYPE, &self.short_type(), &loc)));
+        }
+        Ok(T::from_literal(&literal))
+    }
+
+    /// The one element of an array of size 1.
+    ///
+    /// Errors: as [`Array::to_vec`]; `not-one-element` for another size.
+    #[track_caller]
+    pub fn item<T: Element>(&self) -> Result<T> {
+        match self.to_vec()?[..] {
+            [item] => Ok(item),
+            _ => Err(Error::one(mistakes::not_one(&self.short_type(), &context::loc(Location::caller())))),
+        }
+    }
+
+    /// What each device holds, in the order of the mesh.
+    ///
+    /// Errors: as [`Array::ready`].
+    #[track_caller]
+    pub fn shards(&self) -> Result<Vec<Shard>> {
+        let at = Location::caller();
+        let handle = self.handle(at)?;
+        let ty = handle.sharded_type();
+        let Some(sharding) = &ty.sharding else {
+            return Ok(vec![Shard { device: 0, coordinates: vec![], offset: vec![0; ty.ty.rank()], data: self.clone() }]);
+        };
+        let mesh = &sharding.mesh;
+        (0..mesh.size())
+            .map(|position| {
+                let coordinates = mesh.coordinates(position);
+                let offset = shardwise_engine::shard_box(&ty.ty.shape, sharding, &coordinates).offset;
+                let names = mesh.axes.iter().map(|a| a.name.to_string());
+                let data = Array::value(runtime::put(&handle.shard(position), None)?, at);
+                Ok(Shard { device: mesh.device(position), coordinates: names.zip(coordinates).collect(), offset, data })
+            })
+            .collect()
+    }
+
+    /// Frees the buffers now, whoever else holds the handle: what uses the array afterwards is a mistake.
+    pub fn delete(self) {
+        if let State::Value(handle) = &self.0.state {
+            handle.lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
+    }
+}
+
+/// The part of an array that one device holds.
+pub struct Shard {
+    pub device: usize,
+    /// The device's place: for each axis of the mesh, its name and the coordinate.
+    pub coordinates: Vec<(String, usize)>,
+    /// Where the part starts in the whole array.
+    pub offset: Vec<usize>,
+    pub data: Array,
+}
+
+impl fmt::Debug for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Shard(device {}, offset {:?}, {:?})", self.device, self.offset, self.data)
+    }
+}
+
+/// The values, as NumPy prints them; the type for a traced array, the diagnostics for a mistake.
+impl fmt::Display for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.state {
+            State::Traced(_) | State::TypeOnly => f.write_str(&self.short_type()),
+            State::Mistake(wrong) => Error::new(wrong.clone()).fmt(f),
+            State::Value(_) | State::Deferred(_) => match self.handle(self.0.at) {
+                Ok(handle) => f.write_str(&crate::display::literal(&handle.to_literal())),
+                Err(e) => e.fmt(f),
+            },
+        }
+    }
+}
+
+/// The type; never runs anything.
+impl fmt::Debug for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.mistakes().first() {
+            Some(m) => write!(f, "Array(mistake: {})", m.message()),
+            None => write!(f, "Array({})", self.short_type()),
+        }
+    }
+}
+
+/// Never implemented: these impls are here for their messages.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "an `Array` is indexed with `.i(…)`",
+    label = "`x[..4]` is `x.i(..4)`, `x[:, 0]` is `x.i((.., 0))`; to write, `x.at(…).set(…)`"
+)]
+pub trait IndexWithI {}
+impl<I: IndexWithI> std::ops::Index<I> for Array {
+    type Output = Array;
+    fn index(&self, _: I) -> &Array {
+        unreachable!("no type is `IndexWithI`")
+    }
+}
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "an `Array` is compared element by element, with `.eq(…)`, `.lt(…)`, …",
+    label = "the result is an array of bools; for one bool, `.all(..).item()?`; in a test, `assert_equal(&a, &b)`"
+)]
+pub trait CompareWithMethods {}
+impl<B: CompareWithMethods> PartialEq<B> for Array {
+    fn eq(&self, _: &B) -> bool {
+        unreachable!("no type is `CompareWithMethods`")
+    }
+}
+impl<B: CompareWithMethods> PartialOrd<B> for Array {
+    fn partial_cmp(&self, _: &B) -> Option<std::cmp::Ordering> {
+        unreachable!("no type is `CompareWithMethods`")
+    }
+}

@@ -1,0 +1,433 @@
+//! Control flow as ops: loops and branches whose bodies are traced once.
+//!
+//! `scan`, and loops whose number of steps is known, are composites (`shardwise.scan`) over a function that is a `while`:
+//! what is known of a scan is kept until it is lowered. Outside of a trace, a loop is a program of its own.
+
+use crate::array::Array;
+use crate::error::Diagnostic as Mistake;
+use crate::ops::{EitherKind, Operand, element};
+use crate::tree::{self, Tree};
+use crate::{Error, context, eager, hlo, mistakes, runtime, trace};
+use shardwise_base::{self as base, DType, Diagnostic};
+use shardwise_ir::{Attr, Attrs, TensorType};
+use std::ops::Range;
+use std::panic::Location;
+use std::sync::Arc;
+
+type At = &'static Location<'static>;
+
+/// How often a loop runs: `0..n`, `unroll(0..n)`, or a range of scalar arrays.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a range of loop steps",
+    label = "expected `0..n`, `unroll(0..n)` or a range of scalar arrays"
+)]
+pub trait Steps {
+    #[doc(hidden)]
+    fn steps(self) -> StepsKind;
+}
+
+#[doc(hidden)]
+pub enum StepsKind {
+    Known(Range<usize>),
+    Unrolled { steps: Range<usize>, by: usize },
+    Arrays(Range<Array>),
+}
+
+impl Steps for Range<usize> {
+    fn steps(self) -> StepsKind {
+        StepsKind::Known(self)
+    }
+}
+impl Steps for Range<Array> {
+    fn steps(self) -> StepsKind {
+        StepsKind::Arrays(self)
+    }
+}
+impl Steps for Unrolled {
+    fn steps(self) -> StepsKind {
+        StepsKind::Unrolled { steps: self.steps, by: self.by }
+    }
+}
+
+/// See [`unroll`].
+pub struct Unrolled {
+    steps: Range<usize>,
+    by: usize,
+}
+
+/// Every step in the program by itself. A plain `for` loop does the same.
+pub fn unroll(steps: Range<usize>) -> Unrolled {
+    Unrolled { by: steps.len(), steps }
+}
+
+impl Unrolled {
+    /// Only so many steps at a time.
+    pub fn by(self, by: usize) -> Unrolled {
+        Unrolled { by: by.max(1), ..self }
+    }
+}
+
+/// Runs `f` in the trace under way; outside of one, as a program of its own, whose results are values.
+fn traced<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> R) -> R {
+    if trace::is_tracing() {
+        return context::within(at, f);
+    }
+    let loc = context::loc(at);
+    let mut kept = None;
+    let run = trace::run(name, None, loc.clone(), || {
+        let out = kept.insert(context::within(at, f));
+        tree::leaves(out).iter().try_for_each(|a| a.check().map(|_| ()))
+    });
+    let done = run.and_then(|(mut trace, ())| {
+        let out = kept.as_ref().expect("it ran to its end");
+        let values = tree::leaves(out).into_iter().map(|a| trace.operand(a, &loc));
+        let values = values.collect::<Result<Vec<_>, Diagnostic>>().map_err(Error::one)?;
+        let (module, captured) = trace.finish(&values, vec![None; values.len()], &loc);
+        eager::execute(&*runtime::compile(&module)?, &captured.iter().collect::<Vec<_>>(), at)
+    });
+    match (done, kept) {
+        (Ok(results), Some(out)) => tree::with_leaves(&out, results),
+        (Err(e), Some(out)) => {
+            let wrong = e.into_diagnostics();
+            out.rebuild(&mut |a| Array::poisoned(wrong.clone(), a.known_type(), at))
+        }
+        (Err(e), None) => panic!("`{name}` has no result\n{e}"),
+        (Ok(_), None) => unreachable!("it ran to its end"),
+    }
+}
+
+/// Notes a mistake of a control function, and ends the trace: there is nothing to go on with.
+fn give_up(d: Diagnostic, at: At) -> ! {
+    let bad = Array::mistake(Arc::new(Mistake(d)), None, at);
+    bad.tensor();
+    unreachable!("an unknown type ends the trace")
+}
+
+fn types<T: Tree>(tree: &T) -> Vec<TensorType> {
+    tree::leaves(tree).into_iter().map(|a| a.tensor().clone()).collect()
+}
+
+fn here(dtype: DType, n: i128) -> Array {
+    hlo::constant(element(n as f64, dtype))
+}
+
+/// `for i in steps { carry = body(i, carry) }`, as one op. `i` is an `i32` scalar (of the range's dtype, for arrays).
+///
+/// Errors: `carry` if a carry changes its type; `loop-steps` unless arrays are integer scalars of one dtype.
+#[track_caller]
+pub fn fori_loop<C: Tree>(steps: impl Steps, init: C, body: impl Fn(Array, C) -> C) -> C {
+    let at = context::caller(Location::caller());
+    match steps.steps() {
+        StepsKind::Known(range) => known_loop("fori_loop", range, init, at, &body),
+        StepsKind::Unrolled { steps, by } => unrolled(steps, by, init, at, &body),
+        StepsKind::Arrays(range) => traced("fori_loop", at, || array_loop(range, init, at, &body)),
+    }
+}
+
+fn known_loop<C: Tree>(name: &'static str, range: Range<usize>, init: C, at: At, body: &impl Fn(Array, C) -> C) -> C {
+    traced(name, at, || {
+        let (carry, ()) = scan_of(name, range.len(), init, (), at, |i, carry, ()| {
+            let i = if range.start == 0 { i } else { i + range.start };
+            (context::outside(|| body(i, carry)), ())
+        });
+        carry
+    })
+}
+
+fn unrolled<C: Tree>(steps: Range<usize>, by: usize, init: C, at: At, body: &impl Fn(Array, C) -> C) -> C {
+    let step = |i: usize, carry: C| {
+        let i = context::within(at, || crate::scalar(i, crate::DType::I32));
+        body(i, carry)
+    };
+    let (whole, rest) = (steps.len() / by.max(1), steps.len() % by.max(1));
+    if whole <= 1 {
+        return steps.fold(init, |carry, i| step(i, carry));
+    }
+    let carry = known_loop("fori_loop", 0..whole, init, at, &|block: Array, carry: C| {
+        (0..by).fold(carry, |carry, k| {
+            let i = context::within(at, || &block * by + (steps.start + k));
+            body(i, carry)
+        })
+    });
+    (steps.end - rest..steps.end).fold(carry, |carry, i| step(i, carry))
+}
+
+fn array_loop<C: Tree>(range: Range<Array>, init: C, at: At, body: &impl Fn(Array, C) -> C) -> C {
+    let (from, to) = (range.start, range.end);
+    let (a, b) = (from.tensor(), to.tensor());
+    if a != b || a.rank() != 0 || !a.dtype.is_integer() {
+        let facts = format!("{}..{}", from.short_type(), to.short_type());
+        let message = "`fori_loop` over what is not a range of integer scalars of one dtype".to_string();
+        give_up(mistakes::shape("loop-steps", message, facts, "", &context::loc(at)), at);
+    }
+    let (_, carry) = while_of(
+        "fori_loop",
+        (from, init),
+        at,
+        |(i, _)| i.lt(&to),
+        |(i, carry)| (&i + 1, context::outside(|| body(i, carry))),
+    );
+    carry
+}
+
+/// `while condition(&carry) { carry = body(carry) }`, as one op.
+///
+/// Errors: `condition` unless the condition is a bool scalar; `carry`.
+#[track_caller]
+pub fn while_loop<C: Tree>(init: C, condition: impl Fn(&C) -> Array, body: impl Fn(C) -> C) -> C {
+    let at = context::caller(Location::caller());
+    traced("while_loop", at, || {
+        while_of("while_loop", init, at, |c| context::outside(|| condition(c)), |c| context::outside(|| body(c)))
+    })
+}
+
+fn while_of<C: Tree>(
+    name: &'static str,
+    init: C,
+    at: At,
+    condition: impl FnOnce(&C) -> Array,
+    body: impl FnOnce(C) -> C,
+) -> C {
+    let types = types(&init);
+    let test = hlo::region(&types, |args| {
+        let test = condition(&tree::with_leaves(&init, args.to_vec()));
+        check_condition(name, &test, at);
+        vec![test]
+    });
+    let step = hlo::region(&types, |args| {
+        let after = body(tree::with_leaves(&init, args.to_vec()));
+        check_carry(name, &init, &after, at);
+        tree::leaves(&after).into_iter().cloned().collect()
+    });
+    let results = hlo::op_with("stablehlo.while", &tree::leaves(&init), Attrs::new(), vec![test, step], &types);
+    tree::with_leaves(&init, results)
+}
+
+fn check_condition(name: &str, test: &Array, at: At) {
+    let ty = test.tensor();
+    if ty.rank() != 0 || !ty.dtype.is_bool() {
+        let message = format!("`{name}`: the condition is not a bool scalar");
+        give_up(mistakes::shape("condition", message, test.short_type(), "", &context::loc(at)), at);
+    }
+}
+
+/// Notes where a carry leaves with another type or form than it had.
+fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
+    let loc = context::loc(at);
+    if tree::form(before) != tree::form(after) {
+        give_up(mistakes::form(name, "the body gives the carry another form", &loc), at);
+    }
+    for ((path, a), b) in tree::paths(before).into_iter().zip(tree::leaves(after)) {
+        if a.tensor() != b.tensor() && a.mistakes().is_empty() && b.mistakes().is_empty() {
+            let path = if path.to_string().is_empty() { "carry".into() } else { path.to_string() };
+            let d = mistakes::carry(name, &path, &a.tensor().short(), &b.tensor().short(), &loc);
+            trace::record(&[Arc::new(Mistake(d))]);
+        }
+    }
+}
+
+/// A fold over the first dimension of `xs`, which also collects a result for each step.
+///
+/// Shape: `xs: f32[n, ..] -> ys: [n, ..]`. Errors: `scan-length` unless all `xs` have one length; `carry`.
+#[track_caller]
+pub fn scan<C: Tree, X: Tree, Y: Tree>(init: C, xs: X, body: impl Fn(C, X) -> (C, Y)) -> (C, Y) {
+    let at = context::caller(Location::caller());
+    traced("scan", at, || {
+        let length = scan_length(&xs, at);
+        scan_of("scan", length, init, xs, at, |_, carry, x| context::outside(|| body(carry, x)))
+    })
+}
+
+fn scan_length<X: Tree>(xs: &X, at: At) -> usize {
+    let lengths: Vec<Option<usize>> = tree::leaves(xs).iter().map(|a| a.tensor().shape.first().copied()).collect();
+    match lengths.first() {
+        Some(&Some(n)) if lengths.iter().all(|l| *l == Some(n)) => n,
+        _ => {
+            let facts: Vec<String> = tree::leaves(xs).iter().map(|a| a.short_type()).collect();
+            let message = "`scan` over arrays without a common first dimension".to_string();
+            let help = "without arrays to scan over, write `fori_loop(0..n, ..)`";
+            give_up(mistakes::shape("scan-length", message, facts.join(", "), help, &context::loc(at)), at)
+        }
+    }
+}
+
+/// Element `i` of the first dimension.
+fn row(x: &Array, i: &Array) -> Array {
+    let ty = x.tensor().clone();
+    let zero = here(DType::I32, 0);
+    let start: Vec<Array> = (0..ty.rank()).map(|d| if d == 0 { i.clone() } else { zero.clone() }).collect();
+    let sizes: Vec<usize> = std::iter::once(1).chain(ty.shape[1..].iter().copied()).collect();
+    hlo::reshape(&hlo::dynamic_slice(x, &start, &sizes), &ty.shape[1..])
+}
+
+fn with_row(xs: &Array, x: &Array, i: &Array) -> Array {
+    let zero = here(DType::I32, 0);
+    let rank = xs.tensor().rank();
+    let start: Vec<Array> = (0..rank).map(|d| if d == 0 { i.clone() } else { zero.clone() }).collect();
+    let shape: Vec<usize> = std::iter::once(1).chain(x.tensor().shape.iter().copied()).collect();
+    hlo::dynamic_update_slice(xs, &hlo::reshape(x, &shape), &start)
+}
+
+fn stacked(length: usize, ty: &TensorType) -> TensorType {
+    TensorType::new(ty.dtype, std::iter::once(length).chain(ty.shape.iter().copied()).collect::<Vec<_>>())
+}
+
+/// The composite: `body` of the step's number, the carry and the step's elements.
+fn scan_of<C: Tree, X: Tree, Y: Tree>(
+    name: &'static str,
+    length: usize,
+    init: C,
+    xs: X,
+    at: At,
+    body: impl FnOnce(Array, C, X) -> (C, Y),
+) -> (C, Y) {
+    let loc = context::loc(at);
+    let (carry_types, xs_types) = (types(&init), types(&xs));
+    trace::with(|t| t.open_func("shardwise.scan", &loc));
+    let args: Vec<Array> = carry_types.iter().chain(&xs_types).map(|ty| argument(ty, &loc, at)).collect();
+    let (inits, rows) = args.split_at(carry_types.len());
+
+    let types: Vec<TensorType> = std::iter::once(TensorType::scalar(DType::I32)).chain(carry_types.clone()).collect();
+    let mut exemplar = None;
+    let step = hlo::region(&types, |args| {
+        let (i, carry) = (args[0].clone(), tree::with_leaves(&init, args[1..].to_vec()));
+        let x = tree::with_leaves(&xs, rows.iter().map(|x| row(x, &i)));
+        let (after, y) = body(i.clone(), carry, x);
+        check_carry(name, &init, &after, at);
+        let mut results = vec![&i + 1];
+        results.extend(tree::leaves(&after).into_iter().cloned());
+        for y in tree::leaves(&y) {
+            let ys = trace::with(|t| t.region_arg(&stacked(length, y.tensor()), &loc));
+            results.push(with_row(&Array::of_traced(ys, at), y, &i));
+        }
+        exemplar = Some(y);
+        results
+    });
+    let y = exemplar.expect("the body has run");
+    let ys_types: Vec<TensorType> = tree::leaves(&y).iter().map(|y| stacked(length, y.tensor())).collect();
+
+    let types: Vec<TensorType> = types.into_iter().chain(ys_types.clone()).collect();
+    let test = hlo::region(&types, |args| vec![hlo::compare("LT", &args[0], &here(DType::I32, length as i128))]);
+    let start: Vec<Array> = std::iter::once(here(DType::I32, 0))
+        .chain(inits.iter().cloned())
+        .chain(ys_types.iter().map(hlo::zeros))
+        .collect();
+    let out = hlo::op_with("stablehlo.while", &start.iter().collect::<Vec<_>>(), Attrs::new(), vec![test, step], &types);
+    let results: Vec<TensorType> = carry_types.into_iter().chain(ys_types).collect();
+    let out = close_composite("shardwise.scan", &out[1..], length, &init, &xs, &results, at);
+    let (carry, ys) = out.split_at(tree::leaves(&init).len());
+    (tree::with_leaves(&init, carry.to_vec()), tree::with_leaves(&y, ys.to_vec()))
+}
+
+fn argument(ty: &TensorType, loc: &base::Loc, at: At) -> Array {
+    eager::argument(&shardwise_engine::ShardedType { ty: ty.clone(), sharding: None }, loc, at)
+}
+
+/// Ends the decomposition's function with `out`, and makes the composite of it.
+fn close_composite<C: Tree, X: Tree>(
+    name: &str,
+    out: &[Array],
+    length: usize,
+    init: &C,
+    xs: &X,
+    types: &[TensorType],
+    at: At,
+) -> Vec<Array> {
+    let loc = context::loc(at);
+    let values = trace::operands(&out.iter().collect::<Vec<_>>(), at).unwrap_or_else(|_| trace::end());
+    let (function, outer) = trace::with(|t| {
+        let (name, outer) = t.close_func(&values, &loc);
+        (name, outer.into_iter().map(|v| t.traced(v)).collect::<Vec<_>>())
+    });
+    let outer: Vec<Array> = outer.into_iter().map(|t| Array::of_traced(t, at)).collect();
+    let operands: Vec<&Array> = tree::leaves(init).into_iter().chain(tree::leaves(xs)).chain(&outer).collect();
+    let facts: Attrs = [
+        ("carry_count", Attr::int(tree::leaves(init).len() as i64)),
+        ("length", Attr::int(length as i64)),
+        ("xs_count", Attr::int(tree::leaves(xs).len() as i64)),
+    ]
+    .into_iter()
+    .collect();
+    let attrs = Attrs::new()
+        .with("name", Attr::str(name))
+        .with("decomposition", Attr::Symbol(function))
+        .with("composite_attributes", Attr::Dict(facts));
+    hlo::op_with("stablehlo.composite", &operands, attrs, vec![], types)
+}
+
+/// One of two results, chosen by a bool scalar. Arrays are captured.
+///
+/// Errors: `condition` unless the predicate is a bool scalar; `branch-types`.
+#[track_caller]
+pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn() -> R) -> R {
+    let at = context::caller(Location::caller());
+    match predicate.operand().0 {
+        EitherKind::Number(crate::dtype::Number::Bool(b)) => if b { yes() } else { no() },
+        EitherKind::Number(n) => traced("cond", at, || {
+            let message = "`cond` by a number".to_string();
+            give_up(mistakes::shape("condition", message, n.to_string(), "compare it: `n > 0`", &context::loc(at)), at)
+        }),
+        EitherKind::Array(predicate) => traced("cond", at, || {
+            check_condition("cond", &predicate, at);
+            case("cond", &hlo::convert(&predicate, DType::I32), 2, at, &|k| if k == 1 { yes() } else { no() })
+        }),
+    }
+}
+
+/// One of `n` results, chosen by an integer scalar, which is clamped; `branch` is called with each number.
+///
+/// Errors: `condition` unless the index is an integer scalar; `branch-types`. Panics if `n` is 0.
+#[track_caller]
+pub fn switch<R: Tree>(index: impl Operand, n: usize, branch: impl Fn(usize) -> R) -> R {
+    let at = context::caller(Location::caller());
+    assert!(n > 0, "a switch has a branch");
+    match index.operand().0 {
+        EitherKind::Number(crate::dtype::Number::Int(i)) => branch(i.clamp(0, n as i128 - 1) as usize),
+        EitherKind::Number(i) => branch(usize::from(matches!(i, crate::dtype::Number::Bool(true))).min(n - 1)),
+        EitherKind::Array(index) => traced("switch", at, || {
+            let ty = index.tensor();
+            if ty.rank() != 0 || !ty.dtype.is_integer() {
+                let message = "`switch` by what is not an integer scalar".to_string();
+                give_up(mistakes::shape("condition", message, index.short_type(), "", &context::loc(at)), at);
+            }
+            case("switch", &hlo::convert(&index, DType::I32).clamp(0, n - 1), n, at, &branch)
+        }),
+    }
+}
+
+fn case<R: Tree>(name: &str, index: &Array, n: usize, at: At, branch: &dyn Fn(usize) -> R) -> R {
+    let mut first: Option<R> = None;
+    let mut types = vec![];
+    let regions = (0..n)
+        .map(|k| {
+            hlo::region(&[], |_| {
+                let out = context::outside(|| branch(k));
+                let leaves: Vec<Array> = tree::leaves(&out).into_iter().cloned().collect();
+                match &first {
+                    None => {
+                        types = leaves.iter().map(|a| a.tensor().clone()).collect();
+                        first = Some(out);
+                    }
+                    Some(first) => check_branch(name, first, &types, &out, k, at),
+                }
+                leaves
+            })
+        })
+        .collect();
+    let results = hlo::op_with("stablehlo.case", &[index], Attrs::new(), regions, &types);
+    tree::with_leaves(&first.expect("there is a branch"), results)
+}
+
+fn check_branch<R: Tree>(name: &str, first: &R, types: &[TensorType], out: &R, k: usize, at: At) {
+    let loc = context::loc(at);
+    if tree::form(first) != tree::form(out) {
+        give_up(mistakes::form(name, "the branches give results of different forms", &loc), at);
+    }
+    for ((path, a), ty) in tree::paths(out).into_iter().zip(types) {
+        if a.tensor() != ty && a.mistakes().is_empty() {
+            let path = if path.to_string().is_empty() { "result".into() } else { path.to_string() };
+            let d = mistakes::branches(name, &path, &ty.short(), &a.tensor().short(), k, &loc);
+            trace::record(&[Arc::new(Mistake(d))]);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Arrays from nothing and from Rust data. What has no operands is laid out directly where `.shard` says.
+
+use crate::array::{Array, IntoShape};
+use crate::dtype::Number;
+use crate::eager::create;
+use crate::ops::{EitherKind, Operand, site};
+use crate::{DType, Element, context, hlo, mistakes, runtime};
+use shardwise_base as base;
+use shardwise_engine::ShardedType;
+use shardwise_ir::TensorType;
+use std::ops::Range;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// All elements one number.
+#[track_caller]
+fn filled(name: &'static str, shape: Vec<usize>, number: Number, dtype: DType) -> Array {
+    let ty = TensorType::new(dtype.base(), shape);
+    site(name, &[], |s| {
+        let literal = match number.as_literal(ty.dtype) {
+            Ok(literal) => literal,
+            Err(why) => return s.fail(Some(ty.clone()), mistakes::number(name, number, &ty.short(), why, &s.loc)),
+        };
+        if ty.checked_bytes().is_none() {
+            let message = format!("`{name}` of more elements than can be addressed");
+            return s.fail(None, mistakes::shape("too-large", message, ty.short(), "", &s.loc));
+        }
+        if crate::trace::is_tracing() {
+            return Ok(hlo::broadcast_in_dim(&hlo::constant(literal), &ty.shape, &[]));
+        }
+        let value = base::Literal::splat(ty.dtype, ty.shape.clone(), literal.element_bytes(0));
+        let make = move |sharding: Option<&base::Sharding>| runtime::put(&value, sharding);
+        Ok(Array::deferred(ShardedType { ty: ty.clone(), sharding: None }, Arc::new(make), s.at))
+    })
+}
+
+fn number(n: u8, dtype: DType) -> Number {
+    if dtype == DType::Bool { Number::Bool(n != 0) } else { Number::Int(n.into()) }
+}
+
+/// All elements 0 (false).
+#[track_caller]
+pub fn zeros(shape: impl IntoShape, dtype: DType) -> Array {
+    filled("zeros", shape.into_shape().0, number(0, dtype), dtype)
+}
+
+/// All elements 1 (true).
+#[track_caller]
+pub fn ones(shape: impl IntoShape, dtype: DType) -> Array {
+    filled("ones", shape.into_shape().0, number(1, dtype), dtype)
+}
+
+/// All elements `value`: a number, or a scalar array of this dtype.
+///
+/// Errors: `number-dtype`, `dtype-mixed`, `broadcast`.
+#[track_caller]
+pub fn full(shape: impl IntoShape, value: impl Operand, dtype: DType) -> Array {
+    let shape = shape.into_shape();
+    match value.operand().0 {
+        EitherKind::Number(n) => filled("full", shape.0, n, dtype),
+        EitherKind::Array(a) => {
+            let at = context::caller(Location::caller());
+            context::within(at, || a.astype_checked("full", dtype).broadcast_to(shape))
+        }
+    }
+}
+
+/// Zeros of the type of `x`, and laid out like it.
+#[track_caller]
+pub fn zeros_like(x: &Array) -> Array {
+    like("zeros_like", x, 0)
+}
+
+/// Ones of the type of `x`, and laid out like it.
+#[track_caller]
+pub fn ones_like(x: &Array) -> Array {
+    like("ones_like", x, 1)
+}
+
+#[track_caller]
+fn like(name: &'static str, x: &Array, n: u8) -> Array {
+    site(name, &[x], |s| {
+        let ty = x.tensor();
+        let dtype = DType::of(ty.dtype);
+        let made = filled(name, ty.shape.clone(), number(n, dtype), dtype);
+        Ok(match x.sharding() {
+            Some(sharding) if x.traced().is_none() => made.shard_at(crate::Layout::layout(sharding), s.at),
+            _ => made,
+        })
+    })
+}
+
+/// One element.
+///
+/// Errors: `number-dtype`, `dtype-mixed`.
+#[track_caller]
+pub fn scalar(value: impl Operand, dtype: DType) -> Array {
+    match value.operand().0 {
+        EitherKind::Number(n) => filled("scalar", vec![], n, dtype),
+        EitherKind::Array(a) => {
+            let at = context::caller(Location::caller());
+            context::within(at, || a.astype_checked("scalar", dtype).reshape([]))
+        }
+    }
+}
+
+impl Array {
+    /// `self`, which must have this dtype.
+    #[track_caller]
+    fn astype_checked(&self, name: &'static str, dtype: DType) -> Array {
+        site(name, &[self], |s| {
+            if self.tensor().dtype == dtype.base() {
+                return Ok(self.clone());
+            }
+            let ty = TensorType::new(dtype.base(), self.tensor().shape.clone());
+            s.fail(Some(ty), mistakes::dtypes(name, &self.short_type(), &dtype.to_string(), dtype, &s.loc))
+        })
+    }
+}
+
+/// The numbers of a range.
+///
+/// Shape: `dtype[end - start]`. Errors: `dtype-kind` for bools; `number-dtype` where the dtype cannot hold the last.
+#[track_caller]
+pub fn arange(range: Range<usize>, dtype: DType) -> Array {
+    let ty = TensorType::new(dtype.base(), [range.len()]);
+    site("arange", &[], |s| {
+        let last = Number::Int(range.end.saturating_sub(1) as i128);
+        if let Err(why) = last.as_literal(ty.dtype) {
+            return s.fail(Some(ty.clone()), mistakes::number("arange", last, &ty.short(), why, &s.loc));
+        }
+        let (made, start) = (ty.clone(), range.start);
+        Ok(create("arange", (start, range.end, dtype), ty.clone(), move || {
+            let positions = hlo::iota(made.clone(), 0);
+            if start == 0 { positions } else { positions + start }
+        }))
+    })
+}
+
+/// Nested Rust arrays and slices of elements.
+pub trait Data {
+    type Element: Element;
+    #[doc(hidden)]
+    fn sizes(&self) -> Vec<usize>;
+    #[doc(hidden)]
+    fn elements(&self) -> Vec<Self::Element>;
+}
+impl<T: Element> Data for [T] {
+    type Element = T;
+    fn sizes(&self) -> Vec<usize> {
+        vec![self.len()]
+    }
+    fn elements(&self) -> Vec<T> {
+        self.to_vec()
+    }
+}
+impl<T: Element> Data for Vec<T> {
+    type Element = T;
+    fn sizes(&self) -> Vec<usize> {
+        vec![self.len()]
+    }
+    fn elements(&self) -> Vec<T> {
+        self.clone()
+    }
+}
+impl<T: Element, const N: usize> Data for [T; N] {
+    type Element = T;
+    fn sizes(&self) -> Vec<usize> {
+        vec![N]
+    }
+    fn elements(&self) -> Vec<T> {
+        self.to_vec()
+    }
+}
+impl<T: Element, const N: usize, const M: usize> Data for [[T; N]; M] {
+    type Element = T;
+    fn sizes(&self) -> Vec<usize> {
+        vec![M, N]
+    }
+    fn elements(&self) -> Vec<T> {
+        self.as_flattened().to_vec()
+    }
+}
+impl<T: Element, const N: usize, const M: usize, const L: usize> Data for [[[T; N]; M]; L] {
+    type Element = T;
+    fn sizes(&self) -> Vec<usize> {
+        vec![L, M, N]
+    }
+    fn elements(&self) -> Vec<T> {
+        self.as_flattened().as_flattened().to_vec()
+    }
+}
+
+/// An array from Rust data: `array(&[1.0f32, 2.0])`, `array(&[[1, 2], [3, 4]])`, `array(&vec).reshape([n, m])`.
+#[track_caller]
+pub fn array<D: Data + ?Sized>(data: &D) -> Array {
+    let at = context::caller(Location::caller());
+    let literal = D::Element::to_literal(&data.sizes(), &data.elements());
+    from_literal(literal, at)
+}
+
+/// A value that every program holds by reference: it becomes an argument of what uses it.
+pub(crate) fn from_literal(literal: base::Literal, at: &'static Location<'static>) -> Array {
+    let ty = TensorType::new(literal.dtype(), literal.shape());
+    let make = move |sharding: Option<&base::Sharding>| runtime::put(&literal, sharding);
+    Array::deferred(ShardedType { ty, sharding: None }, Arc::new(make), at)
+}

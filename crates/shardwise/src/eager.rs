@@ -1,0 +1,278 @@
+//! How every array function runs: into the trace under way, or at once, as a small program of its own.
+//!
+//! [`call`] is the one way in. Outside of a trace the function is traced over its operands' types, compiled through the
+//! same pipeline as everything else, and cached by its name, constants, types and layouts.
+
+use crate::array::State;
+use crate::error::Diagnostic as Mistake;
+use crate::runtime::{self, Compiled};
+use crate::trace::{self, Trace};
+use crate::{Array, Error, Mesh, Result, context, hlo, mistakes};
+use shardwise_base as base;
+use shardwise_engine::{Argument, ArrayHandle, ShardedType};
+use shardwise_ir::Module;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::Location;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+/// Where the function stands in the source of the program that calls it.
+type At = &'static Location<'static>;
+
+/// A function of arrays, written over traced arrays.
+type Body<'a> = &'a mut dyn FnMut(&[Array]) -> Vec<Array>;
+
+/// Runs the library function `name` of `operands`, with one result. `constants` are whatever else it depends on.
+#[track_caller]
+pub(crate) fn call<const N: usize>(
+    name: &'static str,
+    constants: impl Hash,
+    operands: [&Array; N],
+    f: impl Fn(&[Array; N]) -> Array,
+) -> Array {
+    let body = |x: &[Array]| vec![f(x.try_into().expect("as many as were given"))];
+    call_many(name, constants, &operands, 1, body).pop().expect("one result")
+}
+
+/// Runs the library function `name` of `operands`, with `results` results.
+#[track_caller]
+pub(crate) fn call_many(
+    name: &'static str,
+    constants: impl Hash,
+    operands: &[&Array],
+    results: usize,
+    mut f: impl FnMut(&[Array]) -> Vec<Array>,
+) -> Vec<Array> {
+    let at = context::caller(Location::caller());
+    let mut hasher = DefaultHasher::new();
+    constants.hash(&mut hasher);
+    context::within(at, || dispatch(name, hasher.finish(), operands, results, at, &mut f))
+}
+
+fn dispatch(name: &'static str, constants: u64, operands: &[&Array], results: usize, at: At, f: Body<'_>) -> Vec<Array> {
+    let wrong: Vec<Arc<Mistake>> = operands.iter().flat_map(|a| a.mistakes().iter().cloned()).collect();
+    if !wrong.is_empty() {
+        return poison(wrong, infer(operands, at, f), results, at);
+    }
+    if trace::is_tracing() {
+        let owned: Vec<Array> = operands.iter().map(|&a| a.clone()).collect();
+        return f(&owned);
+    }
+    if operands.iter().any(|a| a.is_type_only()) {
+        return types_of(operands, results, at, f);
+    }
+    run(name, constants, operands, at, f).unwrap_or_else(|e| poison(e.into_diagnostics(), None, results, at))
+}
+
+/// Arrays that carry mistakes, with the types that they would have had.
+fn poison(wrong: Vec<Arc<Mistake>>, types: Option<Vec<Array>>, results: usize, at: At) -> Vec<Array> {
+    let types = types.map_or(vec![None; results], |arrays| arrays.iter().map(Array::known_type).collect());
+    types.into_iter().map(|ty| Array::poisoned(wrong.clone(), ty, at)).collect()
+}
+
+/// The results' types, where those of the operands are known: of the function run on stand-ins.
+fn infer(operands: &[&Array], at: At, f: Body<'_>) -> Option<Vec<Array>> {
+    let types: Vec<ShardedType> = operands.iter().map(|a| a.known_type()).collect::<Option<_>>()?;
+    if trace::is_tracing() {
+        return trace::quietly(|| f(&stand_ins(operands, &types)));
+    }
+    let scratch = trace::run("scratch", None, context::loc(at), || Ok(f(&stand_ins(operands, &types))));
+    scratch.ok().map(|(_, results)| results)
+}
+
+/// Operands to compute types with.
+fn stand_ins(operands: &[&Array], types: &[ShardedType]) -> Vec<Array> {
+    let stand_in = |(a, ty): (&&Array, &ShardedType)| match a.traced() {
+        Some(_) => (*a).clone(),
+        None => hlo::zeros(&ty.ty),
+    };
+    operands.iter().zip(types).map(stand_in).collect()
+}
+
+/// A function of types without values gives such types.
+fn types_of(operands: &[&Array], results: usize, at: At, f: Body<'_>) -> Vec<Array> {
+    let types: Vec<ShardedType> = operands.iter().map(|a| a.sharded().clone()).collect();
+    match trace::run("scratch", None, context::loc(at), || Ok(f(&stand_ins(operands, &types)))) {
+        Err(e) => poison(e.into_diagnostics(), None, results, at),
+        Ok((_, out)) => out
+            .into_iter()
+            .map(|a| match a.node().state {
+                State::Mistake(_) => a,
+                _ => Array::type_only(ShardedType { ty: a.tensor().clone(), sharding: None }, at),
+            })
+            .collect(),
+    }
+}
+
+/// What an eager program is cached by.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    name: &'static str,
+    constants: u64,
+    types: Vec<KeyType>,
+}
+
+/// The part of an operand's type that the program depends on.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct KeyType(shardwise_ir::TensorType, Option<base::Sharding>);
+
+/// More entries than this, and the cache starts anew.
+const CACHE_LIMIT: usize = 4096;
+
+static CACHE: LazyLock<RwLock<HashMap<Key, Arc<Compiled>>>> = LazyLock::new(RwLock::default);
+
+fn run(name: &'static str, constants: u64, operands: &[&Array], at: At, f: Body<'_>) -> Result<Vec<Array>> {
+    let types: Vec<&ShardedType> = operands.iter().map(|a| a.sharded()).collect();
+    let key = Key { name, constants, types: types.iter().map(|t| KeyType(t.ty.clone(), t.sharding.clone())).collect() };
+    let found = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+    let compiled = match found {
+        Some(compiled) => compiled,
+        None => {
+            let compiled = compile(name, &types, at, f)?;
+            let mut cache = CACHE.write().unwrap_or_else(PoisonError::into_inner);
+            if cache.len() >= CACHE_LIMIT {
+                cache.clear();
+            }
+            cache.insert(key, compiled.clone());
+            compiled
+        }
+    };
+    execute(&compiled, operands, at)
+}
+
+/// Lends arrays to a program, each laid out as the program wants it.
+pub(crate) fn execute(compiled: &Compiled, operands: &[&Array], at: At) -> Result<Vec<Array>> {
+    let inputs = &compiled.signature().inputs;
+    let args: Result<Vec<Argument>> = operands
+        .iter()
+        .zip(inputs)
+        .map(|(a, input)| a.handle_as(input.sharding.as_ref(), at).map(Argument::Lent))
+        .collect();
+    let results = compiled.execute(args?)?;
+    Ok(results.into_iter().map(|h| Array::value(h, at)).collect())
+}
+
+fn compile(name: &'static str, types: &[&ShardedType], at: At, f: Body<'_>) -> Result<Arc<Compiled>> {
+    let loc = context::loc(at);
+    let mesh = common_mesh(types.iter().copied(), &loc)?;
+    let (module, _) = module(name, types, mesh, at, f, None)?;
+    runtime::compile(&module)
+}
+
+/// Traces a function of arguments of these types into a program of its own; results are laid out as `out` says.
+pub(crate) fn module(
+    name: &'static str,
+    types: &[&ShardedType],
+    mesh: Option<Mesh>,
+    at: At,
+    f: Body<'_>,
+    out: Option<&base::Sharding>,
+) -> Result<(Module, Vec<Array>)> {
+    let loc = context::loc(at);
+    let (mut trace, results) = trace::run(name, mesh, loc.clone(), || {
+        let args: Vec<Array> = types.iter().map(|ty| argument(ty, &loc, at)).collect();
+        let out = f(&args);
+        match out.iter().find(|a| !a.mistakes().is_empty()) {
+            Some(bad) => Err(Error::new(bad.mistakes().to_vec())),
+            None => Ok(out),
+        }
+    })?;
+    let values = results.iter().map(|a| trace.operand(a, &loc)).collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
+    let shardings = vec![out.cloned(); values.len()];
+    Ok(trace.finish(&values, shardings, &loc))
+}
+
+/// A new argument of the trace under way, as an array.
+pub(crate) fn argument(ty: &ShardedType, loc: &base::Loc, at: At) -> Array {
+    let traced = trace::with(|t: &mut Trace| t.arg(ty, loc.clone()));
+    Array::of_traced(traced, at)
+}
+
+/// The mesh that sharded arrays lie on, if any does.
+///
+/// Errors: `mesh-mismatch`.
+pub(crate) fn common_mesh<'a>(
+    types: impl IntoIterator<Item = &'a ShardedType>,
+    loc: &base::Loc,
+) -> Result<Option<Mesh>> {
+    let mut common: Option<(Mesh, &ShardedType)> = None;
+    for ty in types {
+        let Some(sharding) = &ty.sharding else { continue };
+        match &common {
+            Some((mesh, _)) if mesh.0.same_devices(&sharding.mesh) => {}
+            Some((mesh, first)) => {
+                return Err(Error::one(mistakes::mesh_mismatch(mesh, first, &Mesh(sharding.mesh.clone()), ty, loc)));
+            }
+            None => common = Some((Mesh(sharding.mesh.clone()), ty)),
+        }
+    }
+    Ok(common.map(|(mesh, _)| mesh))
+}
+
+/// An array without operands, made where it is needed: `f` makes it in a trace.
+#[track_caller]
+pub(crate) fn create(
+    name: &'static str,
+    constants: impl Hash,
+    ty: shardwise_ir::TensorType,
+    f: impl Fn() -> Array + Send + Sync + 'static,
+) -> Array {
+    create_from(name, constants, [], ty, move |_| f())
+}
+
+/// The same, from arrays: random numbers from a key.
+#[track_caller]
+pub(crate) fn create_from<const N: usize>(
+    name: &'static str,
+    constants: impl Hash,
+    operands: [&Array; N],
+    ty: shardwise_ir::TensorType,
+    f: impl Fn(&[Array; N]) -> Array + Send + Sync + 'static,
+) -> Array {
+    let at = context::caller(Location::caller());
+    let plain = operands.iter().all(|a| a.mistakes().is_empty() && !a.is_type_only());
+    if trace::is_tracing() || !plain {
+        return context::within(at, || call(name, constants, operands, f));
+    }
+    let mut hasher = DefaultHasher::new();
+    constants.hash(&mut hasher);
+    let constants = hasher.finish();
+    let operands = operands.map(Clone::clone);
+    let make = move |sharding: Option<&base::Sharding>| -> Result<ArrayHandle> {
+        context::within(at, || make_created(name, constants, &operands, sharding, at, &f))
+    };
+    Array::deferred(ShardedType { ty, sharding: None }, Arc::new(make), at)
+}
+
+fn make_created<const N: usize>(
+    name: &'static str,
+    constants: u64,
+    operands: &[Array; N],
+    sharding: Option<&base::Sharding>,
+    at: At,
+    f: &impl Fn(&[Array; N]) -> Array,
+) -> Result<ArrayHandle> {
+    let mut hasher = DefaultHasher::new();
+    (constants, sharding).hash(&mut hasher);
+    let mesh = sharding.map(|s| Mesh(s.mesh.clone()));
+    let operands: Vec<&Array> = operands.iter().collect();
+    let types: Vec<&ShardedType> = operands.iter().map(|a| a.sharded()).collect();
+    let key = Key {
+        name,
+        constants: hasher.finish(),
+        types: types.iter().map(|t| KeyType(t.ty.clone(), t.sharding.clone())).collect(),
+    };
+    let found = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+    let compiled = match found {
+        Some(compiled) => compiled,
+        None => {
+            let mut body = |x: &[Array]| vec![f(x.try_into().expect("as many as were given"))];
+            let (module, _) = module(name, &types, mesh, at, &mut body, sharding)?;
+            let compiled = runtime::compile(&module)?;
+            CACHE.write().unwrap_or_else(PoisonError::into_inner).insert(key, compiled.clone());
+            compiled
+        }
+    };
+    let made = execute(&compiled, &operands, at)?.pop().expect("one result");
+    made.handle(at)
+}

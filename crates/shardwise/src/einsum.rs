@@ -1,0 +1,346 @@
+//! Matrix products and `einsum`.
+
+use crate::array::Array;
+use crate::eager::{call, call_many};
+use crate::hlo::Dot;
+use crate::ops::{Checked, EitherKind, Operand, Site, element, site};
+use crate::{DType, context, hlo, mistakes};
+use shardwise_base as base;
+use shardwise_ir::TensorType;
+use std::collections::BTreeMap;
+use std::panic::Location;
+
+impl Array {
+    /// Matrix product over the last dimension of `self` and the last but one of `b`, batched over the rest, which broadcasts.
+    ///
+    /// Shape: `f32[.., m, k], f32[.., k, n] -> f32[.., m, n]`; a vector on the left is a row, on the right a column.
+    /// Errors: `dot-contracting-size`, `matmul-rank` for a scalar, `broadcast`, `dtype-mixed`.
+    #[track_caller]
+    pub fn matmul(&self, b: impl Operand) -> Array {
+        match b.operand().0 {
+            EitherKind::Array(b) => site("matmul", &[self, &b], |s| matmul(s, self, &b)),
+            EitherKind::Number(n) => site("matmul", &[self], |s| {
+                let facts = format!("{} and {n}", self.short_type());
+                let message = "`matmul` with a number".to_string();
+                s.fail(None, mistakes::shape("matmul-rank", message, facts, "to scale an array, write `x * 2.0`", &s.loc))
+            }),
+        }
+    }
+}
+
+fn matmul(s: &Site<'_>, a: &Array, b: &Array) -> Checked {
+    let (x, y) = (a.tensor(), b.tensor());
+    if x.rank() == 0 || y.rank() == 0 {
+        let facts = format!("{} and {}", a.short_type(), b.short_type());
+        return s.fail(None, mistakes::shape("matmul-rank", "`matmul` of a scalar".into(), facts, "", &s.loc));
+    }
+    let (a_row, b_column) = (x.rank() == 1, y.rank() == 1);
+    let (k, l) = (x.shape[x.rank() - 1], if b_column { y.shape[0] } else { y.shape[y.rank() - 2] });
+    let (a_batch, b_batch) = (&x.shape[..x.rank().max(2) - 2], &y.shape[..y.rank().max(2) - 2]);
+    let (a_batch, b_batch) = (if a_row { &[][..] } else { a_batch }, if b_column { &[][..] } else { b_batch });
+    let Some(batch) = crate::ops::broadcast_shape(a_batch, b_batch) else {
+        return s.fail(None, mistakes::broadcast("matmul", &a.short_type(), &b.short_type(), &s.loc));
+    };
+    let mut shape = batch.clone();
+    if !a_row {
+        shape.push(x.shape[x.rank() - 2]);
+    }
+    if !b_column {
+        shape.push(y.shape[y.rank() - 1]);
+    }
+    let ty = TensorType::new(x.dtype, shape);
+    if x.dtype != y.dtype {
+        let to = DType::of(x.dtype);
+        return s.fail(Some(ty), mistakes::dtypes("matmul", &a.short_type(), &b.short_type(), to, &s.loc));
+    }
+    if k != l {
+        return s.fail(Some(ty), contracting(a, b, k, l, &s.loc));
+    }
+    Ok(call("matmul", (), [a, b], |[a, b]| matmul_op(a, b, &batch)))
+}
+
+fn contracting(a: &Array, b: &Array, k: usize, l: usize, loc: &base::Loc) -> base::Diagnostic {
+    let (left, right) = (a.tensor().rank() - 1, b.tensor().rank().max(2) - 2);
+    let d = base::Diagnostic::error("dot-contracting-size", loc, "`matmul` of arrays whose contracting sizes differ");
+    let d = d.facts(format!(
+        "{} · {}: dim {left} of the left has size {k}, dim {right} of the right has size {l}",
+        a.short_type(),
+        b.short_type()
+    ));
+    let fits = b.tensor().rank() >= 2 && b.tensor().shape.last() == Some(&k);
+    if fits { d.help("the right one fits as `.t()`") } else { d }
+}
+
+/// `batch`: the broadcast batch dimensions.
+fn matmul_op(a: &Array, b: &Array, batch: &[usize]) -> Array {
+    let (x, y) = (a.tensor().clone(), b.tensor().clone());
+    // A matrix on the right has no batch to repeat: its columns are free dimensions of one product.
+    if y.rank() <= 2 {
+        let dot = Dot { lhs_contract: vec![x.rank() - 1], rhs_contract: vec![0], ..Dot::default() };
+        return hlo::dot_general(a, b, &dot);
+    }
+    let n = batch.len();
+    let with_batch = |a: &Array, ty: &TensorType, matrix: usize| {
+        let shape: Vec<usize> = batch.iter().chain(&ty.shape[ty.rank() - matrix..]).copied().collect();
+        hlo::broadcast_to(a, &shape)
+    };
+    if x.rank() == 1 {
+        let a = hlo::broadcast_to(a, &batch.iter().chain(&x.shape).copied().collect::<Vec<_>>());
+        let dot = Dot { lhs_batch: (0..n).collect(), rhs_batch: (0..n).collect(), lhs_contract: vec![n], rhs_contract: vec![n] };
+        return hlo::dot_general(&a, b, &dot);
+    }
+    let (a, b) = (with_batch(a, &x, 2), with_batch(b, &y, 2));
+    let dot =
+        Dot { lhs_batch: (0..n).collect(), rhs_batch: (0..n).collect(), lhs_contract: vec![n + 1], rhs_contract: vec![n] };
+    hlo::dot_general(&a, &b, &dot)
+}
+
+/// Operands of an `einsum`: an array, slice or tuple of arrays, by value or reference.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a list of arrays",
+    label = "expected `[&x, &w]`, `(x, &w)` or `&[Array]`"
+)]
+pub trait Operands {
+    #[doc(hidden)]
+    fn arrays(self) -> Vec<Array>;
+}
+impl<const N: usize> Operands for [Array; N] {
+    fn arrays(self) -> Vec<Array> {
+        self.into()
+    }
+}
+impl<const N: usize> Operands for [&Array; N] {
+    fn arrays(self) -> Vec<Array> {
+        self.map(Clone::clone).into()
+    }
+}
+impl Operands for &[Array] {
+    fn arrays(self) -> Vec<Array> {
+        self.to_vec()
+    }
+}
+macro_rules! operands {
+    ($($t:ident $i:tt),+) => {
+        impl<$($t: AsArray),+> Operands for ($($t,)+) {
+            fn arrays(self) -> Vec<Array> { vec![$(self.$i.as_array().clone()),+] }
+        }
+    };
+}
+operands!(A 0);
+operands!(A 0, B 1);
+operands!(A 0, B 1, C 2);
+operands!(A 0, B 1, C 2, D 3);
+operands!(A 0, B 1, C 2, D 3, E 4);
+
+/// [`einsum!`](crate::einsum!) for a spec that is made at run time.
+///
+/// Errors: `einsum-spec` for a malformed one, and those of the macro.
+#[track_caller]
+pub fn einsum(spec: &str, operands: impl Operands) -> Array {
+    let arrays = operands.arrays();
+    einsum_refs(spec, &arrays.iter().collect::<Vec<_>>())
+}
+
+/// `einsum!("bd,df->bf", x, w)`: a letter for each dimension; letters that the result lacks are summed over.
+///
+/// The spec is checked by the compiler; operands are borrowed. Errors: `einsum-rank`, `einsum-size`, `dtype-mixed`.
+#[macro_export]
+macro_rules! einsum {
+    ($spec:literal $(, $x:expr)+ $(,)?) => {{
+        const _: () = $crate::check_einsum($spec, [$($crate::count!($x)),+].len());
+        $crate::einsum_refs($spec, &[$($crate::AsArray::as_array(&$x)),+])
+    }};
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! count {
+    ($x:expr) => {
+        ()
+    };
+}
+
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(message = "`{Self}` is not an array", label = "expected `Array` or `&Array`")]
+pub trait AsArray {
+    fn as_array(&self) -> &Array;
+}
+impl AsArray for Array {
+    fn as_array(&self) -> &Array {
+        self
+    }
+}
+impl<T: AsArray> AsArray for &T {
+    fn as_array(&self) -> &Array {
+        (**self).as_array()
+    }
+}
+
+/// What is wrong with a spec and so many operands.
+const fn spec_mistake(spec: &str, operands: usize) -> Option<&'static str> {
+    let s = spec.as_bytes();
+    let (mut i, mut count, mut arrow) = (0, 1, usize::MAX);
+    while i < s.len() {
+        match s[i] {
+            b',' if arrow == usize::MAX => count += 1,
+            b'-' if arrow == usize::MAX && i + 1 < s.len() && s[i + 1] == b'>' => {
+                arrow = i;
+                i += 1;
+            }
+            b'a'..=b'z' | b'A'..=b'Z' => {}
+            _ => return Some("einsum!: a spec is letters, commas and one `->`, as in \"bd,df->bf\""),
+        }
+        i += 1;
+    }
+    if arrow == usize::MAX {
+        return Some("einsum!: the spec has no `->`: say what the result's dimensions are");
+    }
+    if count != operands {
+        return Some("einsum!: the spec has another number of operands than are given");
+    }
+    let mut o = arrow + 2;
+    while o < s.len() {
+        let (mut j, mut found) = (0, false);
+        while j < arrow {
+            found |= s[j] == s[o];
+            j += 1;
+        }
+        let mut k = arrow + 2;
+        while k < o {
+            if s[k] == s[o] {
+                return Some("einsum!: a letter stands twice in the result");
+            }
+            k += 1;
+        }
+        if !found {
+            return Some("einsum!: a letter of the result is in no operand");
+        }
+        o += 1;
+    }
+    None
+}
+
+#[doc(hidden)]
+pub const fn check_einsum(spec: &str, operands: usize) {
+    if let Some(mistake) = spec_mistake(spec, operands) {
+        panic!("{}", mistake);
+    }
+}
+
+#[doc(hidden)]
+#[track_caller]
+pub fn einsum_refs(spec: &str, operands: &[&Array]) -> Array {
+    let at = context::caller(Location::caller());
+    context::within(at, || {
+        site("einsum", operands, |s| {
+            if let Some(mistake) = spec_mistake(spec, operands.len()) {
+                let d = mistakes::shape("einsum-spec", mistake.into(), format!("{spec:?}, {} operands", operands.len()), "", &s.loc);
+                return s.fail(None, d);
+            }
+            let (inputs, output) = spec.split_once("->").expect("checked");
+            let inputs: Vec<Vec<char>> = inputs.split(',').map(|l| l.chars().collect()).collect();
+            check_operands(s, spec, &inputs, &output.chars().collect::<Vec<_>>(), operands)?;
+            let out = call_many("einsum", spec, operands, 1, |x| {
+                let terms = inputs.iter().cloned().zip(x.iter().cloned()).map(|(labels, array)| Term { labels, array });
+                vec![contract(terms.collect(), &output.chars().collect::<Vec<_>>())]
+            });
+            Ok(out.into_iter().next().expect("one result"))
+        })
+    })
+}
+
+fn check_operands(s: &Site<'_>, spec: &str, inputs: &[Vec<char>], output: &[char], x: &[&Array]) -> Checked<()> {
+    let types = x.iter().map(|a| a.short_type()).collect::<Vec<_>>().join(", ");
+    for (labels, a) in inputs.iter().zip(x) {
+        if labels.len() != a.tensor().rank() {
+            let labels: String = labels.iter().collect();
+            let message = format!("`einsum` {spec}: `{labels}` for an array of {} dimensions", a.tensor().rank());
+            return s.fail(None, mistakes::shape("einsum-rank", message, types, "", &s.loc));
+        }
+    }
+    let mut sizes = BTreeMap::new();
+    let mut differing = None;
+    for (labels, a) in inputs.iter().zip(x) {
+        for (&c, &n) in labels.iter().zip(&a.tensor().shape) {
+            let m = *sizes.entry(c).or_insert(n);
+            if m != n {
+                differing.get_or_insert((c, m, n));
+            }
+        }
+    }
+    let dtype = x[0].tensor().dtype;
+    let ty = TensorType::new(dtype, output.iter().map(|c| sizes[c]).collect::<Vec<_>>());
+    if let Some((c, m, n)) = differing {
+        let message = format!("`einsum` {spec}: `{c}` has two sizes, {m} and {n}");
+        return s.fail(Some(ty), mistakes::shape("einsum-size", message, types, "", &s.loc));
+    }
+    if let Some(other) = x.iter().find(|a| a.tensor().dtype != dtype) {
+        let d = mistakes::dtypes("einsum", &x[0].short_type(), &other.short_type(), DType::of(dtype), &s.loc);
+        return s.fail(Some(ty), d);
+    }
+    Ok(())
+}
+
+/// An array whose dimensions have letters.
+#[derive(Clone)]
+struct Term {
+    labels: Vec<char>,
+    array: Array,
+}
+
+/// From left to right, two at a time; what no later term needs is summed as early as possible.
+fn contract(terms: Vec<Term>, output: &[char]) -> Array {
+    let mut rest: Vec<Term> = terms.into_iter().map(diagonal).collect();
+    let mut left = rest.remove(0);
+    while !rest.is_empty() {
+        let right = rest.remove(0);
+        let needed = |c: &char| output.contains(c) || rest.iter().any(|t| t.labels.contains(c));
+        left = product(left, right, needed);
+    }
+    let left = sum_away(left, |c| output.contains(c));
+    let order: Vec<usize> = output.iter().map(|c| position(&left.labels, *c)).collect();
+    hlo::transpose(&left.array, &order)
+}
+
+fn position(labels: &[char], c: char) -> usize {
+    labels.iter().position(|&l| l == c).expect("the spec was checked")
+}
+
+fn sum_away(t: Term, is_kept: impl Fn(&char) -> bool) -> Term {
+    let dims: Vec<usize> = (0..t.labels.len()).filter(|&d| !is_kept(&t.labels[d])).collect();
+    if dims.is_empty() {
+        return t;
+    }
+    let labels = t.labels.iter().copied().filter(|c| is_kept(c)).collect();
+    Term { labels, array: t.array.sum(dims) }
+}
+
+/// A letter that stands twice names the diagonal.
+fn diagonal(t: Term) -> Term {
+    let twice = (0..t.labels.len()).find_map(|i| t.labels[..i].iter().position(|c| *c == t.labels[i]).map(|j| (j, i)));
+    let Some((first, second)) = twice else { return t };
+    let ty = t.array.tensor().clone();
+    let place = |d| hlo::iota(TensorType::new(base::DType::I32, ty.shape.clone()), d);
+    let on = hlo::compare("EQ", &place(first), &place(second));
+    let masked = hlo::select(&on, &t.array, &hlo::splat(&element(0.0, ty.dtype), &ty.shape));
+    let mut labels = t.labels;
+    labels.remove(second);
+    diagonal(Term { labels, array: masked.sum(second) })
+}
+
+fn product(a: Term, b: Term, needed: impl Fn(&char) -> bool) -> Term {
+    let a = sum_away(a, |c| needed(c) || b.labels.contains(c));
+    let b = sum_away(b, |c| needed(c) || a.labels.contains(c));
+    let common: Vec<char> = a.labels.iter().copied().filter(|c| b.labels.contains(c)).collect();
+    let (batch, contracted): (Vec<char>, Vec<char>) = common.iter().partition(|c| needed(c));
+    let dims = |labels: &[char], of: &[char]| -> Vec<usize> { of.iter().map(|&c| position(labels, c)).collect() };
+    let dot = Dot {
+        lhs_batch: dims(&a.labels, &batch),
+        rhs_batch: dims(&b.labels, &batch),
+        lhs_contract: dims(&a.labels, &contracted),
+        rhs_contract: dims(&b.labels, &contracted),
+    };
+    let free = |labels: &[char]| labels.iter().copied().filter(|c| !common.contains(c)).collect::<Vec<_>>();
+    let labels = batch.iter().copied().chain(free(&a.labels)).chain(free(&b.labels)).collect();
+    Term { labels, array: hlo::dot_general(&a.array, &b.array, &dot) }
+}

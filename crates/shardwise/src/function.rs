@@ -1,0 +1,584 @@
+//! Functions of arrays: how a closure of any arity becomes something that can be traced, lowered, compiled and called.
+
+use crate::array::Array;
+use crate::program::Communication;
+use crate::runtime::{self, Compiled as Executable};
+use crate::spec::{self, AnySpec, SpecFor};
+use crate::tree::{self, Tree};
+use crate::{Error, Key, Mesh, Result, context, eager, mesh, mistakes, trace};
+use shardwise_base::{self as base, Loc};
+use shardwise_engine::{Argument, ShardedType};
+use shardwise_ir::{Module, TensorType};
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::panic::Location;
+use std::sync::{Arc, Mutex, PoisonError};
+
+type At = &'static Location<'static>;
+
+/// An argument of a traced function. By reference it is read; by value it is given away, and its buffers are reused.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument of a traced function",
+    label = "an argument is `&T` or `T`, for a tree of arrays `T`; or `Static<T>`",
+    note = "a plain number would be fixed when the function is compiled: pass `&scalar(v, F32)`, or `Static(v)` to compile once for each value",
+    note = "for a struct of arrays, add `#[derive(Tree)]`"
+)]
+pub trait Arg {
+    /// The argument for any lifetime: `&'a T` or `T`.
+    type Item<'a>;
+    /// What the library holds: `T`.
+    type Owned: Tree;
+    const DONATED: bool;
+    fn own(item: Self::Item<'_>) -> Self::Owned;
+    fn lend(owned: &Self::Owned) -> Self::Item<'_>;
+}
+
+impl<'x, T: Tree> Arg for &'x T {
+    type Item<'a> = &'a T;
+    type Owned = T;
+    const DONATED: bool = false;
+    fn own(item: &T) -> T {
+        item.rebuild_clone()
+    }
+    fn lend(owned: &T) -> &T {
+        owned
+    }
+}
+
+macro_rules! by_value {
+    ($([$($g:tt)*] $t:ty, $donated:literal);* $(;)?) => { $(
+        impl<$($g)*> Arg for $t {
+            type Item<'a> = $t;
+            type Owned = $t;
+            const DONATED: bool = $donated;
+            fn own(item: $t) -> $t { item }
+            fn lend(owned: &$t) -> $t { owned.rebuild_clone() }
+        }
+    )* };
+}
+by_value! {
+    [] Array, true;
+    [T: Tree] Vec<T>, true;
+    [T: Tree] Option<T>, true;
+    [T: Tree, const N: usize] [T; N], true;
+    [A: Tree, B: Tree] (A, B), true;
+    [A: Tree, B: Tree, C: Tree] (A, B, C), true;
+    [A: Tree, B: Tree, C: Tree, D: Tree] (A, B, C, D), true;
+    [] Key, false;
+    [T: Clone + Eq + std::hash::Hash + fmt::Debug + Send + Sync + 'static] Static<T>, false;
+}
+
+/// A value that is part of the program: the function is compiled once for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Static<T>(pub T);
+
+impl<T> Deref for Static<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// What a traced function may return: a tree, or `Result` of one.
+#[diagnostic::on_unimplemented(
+    message = "a traced function cannot return `{Self}`",
+    label = "expected a tree of arrays, or `Result` of one"
+)]
+pub trait Returns: Sized + 'static {
+    type Tree: Tree;
+    fn finish(self) -> Result<Self::Tree>;
+}
+impl<T: Tree> Returns for T {
+    type Tree = T;
+    fn finish(self) -> Result<T> {
+        Ok(self)
+    }
+}
+impl<T: Tree> Returns for Result<T> {
+    type Tree = T;
+    fn finish(self) -> Result<T> {
+        self
+    }
+}
+
+/// The arguments of a traced function, as a tuple of `Arg`s.
+pub trait Args {
+    /// What `lower` takes: the arguments as a tuple; one argument as itself.
+    type Tuple<'a>;
+    /// What specs are matched against, in the same form.
+    type Owned: Tree;
+    /// The type that makes `f(&x, &w)` work.
+    type Dyn<'f, R: 'static>: ?Sized + Send + Sync;
+    fn own(args: Self::Tuple<'_>) -> Self::Owned;
+    fn bind<'f, R: 'static>(f: impl Fn(Self::Owned) -> R + Send + Sync + 'f) -> Box<Self::Dyn<'f, R>>;
+    /// For each leaf, whether it is given away.
+    #[doc(hidden)]
+    fn donated(owned: &Self::Owned) -> Vec<bool>;
+}
+
+/// Something with a number of arguments; the first of three steps, so that an error names the argument and not the function.
+#[diagnostic::on_unimplemented(
+    message = "expected a function of at most 8 arguments, found `{Self}`",
+    label = "not a function"
+)]
+pub trait Callable<M> {}
+
+/// A function that can be traced.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be traced",
+    label = "expected a function of trees of arrays"
+)]
+pub trait Function<M>: Callable<M> {
+    type Args: Args;
+    type Out: Returns;
+    #[doc(hidden)]
+    fn apply(&self, args: &<Self::Args as Args>::Owned) -> Self::Out;
+    #[doc(hidden)]
+    fn name(&self) -> &'static str {
+        std::any::type_name::<Self>()
+    }
+}
+
+fn flags<T: Tree>(tree: &T, donated: bool) -> impl Iterator<Item = bool> {
+    std::iter::repeat_n(donated, tree::leaves(tree).len())
+}
+
+macro_rules! arity {
+    ($tuple:ty, $owned:ty, $args:tt; $($t:ident $v:ident $l:lifetime),*) => {
+        impl<$($t: Arg),*> Args for ($($t,)*) {
+            type Tuple<'a> = $tuple;
+            type Owned = $owned;
+            type Dyn<'f, R: 'static> = dyn for<$($l),*> Fn($($t::Item<$l>),*) -> R + Send + Sync + 'f;
+            fn own($args: Self::Tuple<'_>) -> Self::Owned { arity!(@each $($t::own($v)),*) }
+            fn bind<'f, R: 'static>(f: impl Fn(Self::Owned) -> R + Send + Sync + 'f) -> Box<Self::Dyn<'f, R>> {
+                Box::new(move |$($v: $t::Item<'_>),*| f(arity!(@each $($t::own($v)),*)))
+            }
+            fn donated($args: &Self::Owned) -> Vec<bool> {
+                std::iter::empty()$(.chain(flags($v, $t::DONATED)))*.collect()
+            }
+        }
+        impl<Func, $($t,)* R> Callable<fn($($t),*) -> R> for Func where Func: Fn($($t),*) -> R {}
+        impl<Func, $($t: Arg,)* R: Returns> Function<fn($($t),*) -> R> for Func
+        where Func: Fn($($t),*) -> R + for<$($l),*> Fn($($t::Item<$l>),*) -> R
+        {
+            type Args = ($($t,)*);
+            type Out = R;
+            fn apply(&self, $args: &<($($t,)*) as Args>::Owned) -> R {
+                (self as &dyn for<$($l),*> Fn($($t::Item<$l>),*) -> R)($($t::lend($v)),*)
+            }
+        }
+    };
+    (@each) => { () };
+    (@each $one:expr) => { $one };
+    (@each $($many:expr),+) => { ($($many,)+) };
+}
+arity!((), (), (););
+arity!(A::Item<'a>, A::Owned, a; A a 'b);
+arity!((A::Item<'a>, B::Item<'a>), (A::Owned, B::Owned), (a, b); A a 'b, B b 'c);
+arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>), (A::Owned, B::Owned, C::Owned), (a, b, c); A a 'b, B b 'c, C c 'd);
+arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>), (A::Owned, B::Owned, C::Owned, D::Owned), (a, b, c, d); A a 'b, B b 'c, C c 'd, D d 'e);
+arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>, E::Item<'a>), (A::Owned, B::Owned, C::Owned, D::Owned, E::Owned), (a, b, c, d, e); A a 'b, B b 'c, C c 'd, D d 'e, E e 'g);
+arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>, E::Item<'a>, F::Item<'a>), (A::Owned, B::Owned, C::Owned, D::Owned, E::Owned, F::Owned), (a, b, c, d, e, f1); A a 'b, B b 'c, C c 'd, D d 'e, E e 'g, F f1 'h);
+arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>, E::Item<'a>, F::Item<'a>, G::Item<'a>), (A::Owned, B::Owned, C::Owned, D::Owned, E::Owned, F::Owned, G::Owned), (a, b, c, d, e, f1, g); A a 'b, B b 'c, C c 'd, D d 'e, E e 'g, F f1 'h, G g 'i);
+arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>, E::Item<'a>, F::Item<'a>, G::Item<'a>, H::Item<'a>), (A::Owned, B::Owned, C::Owned, D::Owned, E::Owned, F::Owned, G::Owned, H::Owned), (a, b, c, d, e, f1, g, h); A a 'b, B b 'c, C c 'd, D d 'e, E e 'g, F f1 'h, G g 'i, H h 'j);
+
+thread_local!(static CALLED_AT: Cell<Option<At>> = const { Cell::new(None) });
+
+// ── jit
+/// A function that is traced, compiled and cached when it is called: `f(&x, &w)?`.
+///
+/// A call whose arguments have types, layouts and static values that were seen before traces and compiles nothing.
+pub struct Jit<'f, A: Args, R: 'static> {
+    shared: Arc<Shared<'f, A, R>>,
+    call: Box<A::Dyn<'f, Result<R>>>,
+}
+
+struct Shared<'f, A: Args, R: 'static> {
+    f: Box<dyn Fn(&A::Owned) -> Result<R> + Send + Sync + 'f>,
+    in_specs: Option<AnySpec<A::Owned>>,
+    out_specs: Option<AnySpec<R>>,
+    name: &'static str,
+    at: At,
+    cache: Mutex<HashMap<CallKey, Arc<Ready<R>>>>,
+}
+
+/// What a call's program depends on.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct CallKey {
+    form: u64,
+    types: Vec<(TensorType, Option<base::Sharding>)>,
+    /// What a bare `P` means inside.
+    mesh: Option<Arc<base::Mesh>>,
+}
+
+/// A traced function: its program, the form of its result, the arrays with values that it uses.
+struct TracedFunction<R> {
+    module: Module,
+    out: R,
+    captured: Vec<Array>,
+    form: u64,
+    types: Vec<ShardedType>,
+}
+
+/// The same, compiled.
+struct Ready<R> {
+    executable: Arc<Executable>,
+    out: R,
+    captured: Vec<Array>,
+}
+
+/// Compiles a function for the mesh of its arguments.
+#[track_caller]
+pub fn jit<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
+    f: F,
+) -> Jit<'f, F::Args, <F::Out as Returns>::Tree> {
+    Jit::of(Shared {
+        name: f.name(),
+        f: Box::new(move |args| f.apply(args).finish()),
+        in_specs: None,
+        out_specs: None,
+        at: Location::caller(),
+        cache: Mutex::default(),
+    })
+}
+
+impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
+    fn of(shared: Shared<'f, A, R>) -> Jit<'f, A, R> {
+        let shared = Arc::new(shared);
+        let callee = shared.clone();
+        let call = A::bind(move |args| callee.call(args, CALLED_AT.take().unwrap_or(callee.at)));
+        Jit { shared, call }
+    }
+
+    fn with(self, change: impl FnOnce(&mut Shared<'f, A, R>)) -> Jit<'f, A, R> {
+        let Jit { shared, call } = self;
+        drop(call);
+        let mut shared = Arc::into_inner(shared).expect("the call held the only other handle");
+        change(&mut shared);
+        shared.cache = Mutex::default();
+        Jit::of(shared)
+    }
+
+    /// How the arguments are laid out: they are moved there before each call. One `P` for all, or a tuple.
+    pub fn in_shardings(self, specs: impl SpecFor<A::Owned>) -> Jit<'f, A, R> {
+        self.with(|s| s.in_specs = Some(spec::any(specs)))
+    }
+
+    /// How the results are laid out; by default as the compiler decides.
+    pub fn out_shardings(self, specs: impl SpecFor<R>) -> Jit<'f, A, R> {
+        self.with(|s| s.out_specs = Some(spec::any(specs)))
+    }
+
+    /// The name in reports and dumps; by default the function's path.
+    pub fn named(self, name: &'static str) -> Jit<'f, A, R> {
+        self.with(|s| s.name = name)
+    }
+
+    /// Traces, for arguments that may be types without values.
+    ///
+    /// Errors: all mistakes of the function, once each; those of the layouts.
+    #[track_caller]
+    pub fn lower(&self, args: A::Tuple<'_>) -> Result<Lowered<A, R>> {
+        let (args, at) = (A::own(args), Location::caller());
+        let types = self.shared.types(&args, at)?;
+        let donated = A::donated(&args);
+        let traced = self.shared.trace(&args, types, at)?;
+        Ok(Lowered { traced, donated, args: PhantomData })
+    }
+}
+
+impl<A: Args, R: Tree> Shared<'_, A, R> {
+    /// The arguments' types, with the layouts that they are to have.
+    fn types(&self, args: &A::Owned, at: At) -> Result<Vec<ShardedType>> {
+        let leaves = tree::leaves(args);
+        let wrong: Vec<_> = leaves.iter().flat_map(|a| a.mistakes().iter().cloned()).collect();
+        if !wrong.is_empty() {
+            return Err(Error::new(wrong));
+        }
+        let mut types: Vec<ShardedType> = leaves.iter().map(|a| a.sharded().clone()).collect();
+        let Some(specs) = &self.in_specs else { return Ok(types) };
+        let loc = context::loc(at);
+        let specs = specs(args).map_err(|wrong| Error::one(spec::misfit("in_shardings", &wrong, &loc)))?;
+        for (ty, spec) in types.iter_mut().zip(specs) {
+            let own = ty.sharding.as_ref().map(|s| Mesh(s.mesh.clone()));
+            let wanted = spec.resolve(own.as_ref(), &ty.ty, &loc).map_err(Error::one)?;
+            ty.sharding = Some(crate::layout::settle(&wanted, ty.sharding.as_ref()));
+        }
+        Ok(types)
+    }
+
+    fn trace(&self, args: &A::Owned, types: Vec<ShardedType>, at: At) -> Result<TracedFunction<R>> {
+        let loc = context::loc(at);
+        let mesh = eager::common_mesh(&types, &loc)?;
+        let paths: Vec<String> = tree::paths(args).iter().map(|(p, _)| format!("arg{p}")).collect();
+        let (mut trace, (out, shardings)) = trace::run(self.name, mesh, Loc::caller(self.at), || {
+            let arrays = types.iter().zip(&paths).map(|(ty, path)| eager::argument(ty, &loc.clone().named(&**path), at));
+            let args = tree::with_leaves(args, arrays.collect::<Vec<_>>());
+            let out = context::outside(|| (self.f)(&args))?;
+            let shardings = self.out_shardings(&out, &loc)?;
+            Ok((out, shardings))
+        })?;
+        let leaves = tree::leaves(&out);
+        let values = leaves.iter().map(|a| trace.operand(a, &loc)).collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
+        let (module, captured) = trace.finish(&values, shardings, &loc);
+        // The exemplar keeps the form only: the trace's arrays have ended with it.
+        let out = out.rebuild(&mut |a| Array::type_only(a.sharded().clone(), at));
+        Ok(TracedFunction { module, out, captured, form: tree::form(args), types })
+    }
+
+    /// What is asked of each result, in the trace under way.
+    fn out_shardings(&self, out: &R, loc: &Loc) -> Result<Vec<Option<base::Sharding>>> {
+        let leaves = tree::leaves(out);
+        let Some(specs) = &self.out_specs else { return Ok(vec![None; leaves.len()]) };
+        let specs = specs(out).map_err(|wrong| Error::one(spec::misfit("out_shardings", &wrong, loc)))?;
+        let mut shardings = vec![];
+        for (a, spec) in leaves.iter().zip(specs) {
+            let own = trace::with(|t| t.mesh.clone());
+            let sharding = spec.resolve(own.as_ref(), a.tensor(), loc).map_err(Error::one)?;
+            let mesh = Mesh(sharding.mesh.clone());
+            if !trace::with(|t| t.join_mesh(&mesh)) {
+                return Err(Error::one(mistakes::layout_mesh(&own.unwrap_or_else(|| mesh.clone()), &mesh, loc)));
+            }
+            shardings.push(Some(sharding));
+        }
+        Ok(shardings)
+    }
+
+    fn call(&self, args: A::Owned, at: At) -> Result<R> {
+        if trace::is_tracing() {
+            return self.inline(&args, at);
+        }
+        let types = self.types(&args, at)?;
+        let key = CallKey {
+            form: tree::form(&args),
+            types: types.iter().map(|t| (t.ty.clone(), t.sharding.clone())).collect(),
+            mesh: mesh::current().map(|m| m.0),
+        };
+        let found = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let ready = match found {
+            Some(ready) => ready,
+            None => {
+                let ready = Arc::new(self.trace(&args, types, at)?.compile()?);
+                self.cache.lock().unwrap_or_else(PoisonError::into_inner).insert(key, ready.clone());
+                ready
+            }
+        };
+        let donated = A::donated(&args);
+        ready.run(args, &donated, at)
+    }
+
+    /// As a part of the trace under way.
+    fn inline(&self, args: &A::Owned, at: At) -> Result<R> {
+        trace::run_inline(|| {
+            let loc = context::loc(at);
+            let args = match &self.in_specs {
+                None => args.rebuild_clone(),
+                Some(specs) => {
+                    let specs = specs(args).map_err(|w| Error::one(spec::misfit("in_shardings", &w, &loc)))?;
+                    let mut specs = specs.into_iter();
+                    args.rebuild(&mut |a| a.shard_at(specs.next().expect("one for each leaf"), at))
+                }
+            };
+            let out = context::outside(|| (self.f)(&args))?;
+            match &self.out_specs {
+                None => Ok(out),
+                Some(specs) => {
+                    let specs = specs(&out).map_err(|w| Error::one(spec::misfit("out_shardings", &w, &loc)))?;
+                    let mut specs = specs.into_iter();
+                    Ok(out.rebuild(&mut |a| a.shard_at(specs.next().expect("one for each leaf"), at)))
+                }
+            }
+        })
+    }
+}
+
+impl<R: Tree> TracedFunction<R> {
+    fn compile(self) -> Result<Ready<R>> {
+        let executable = runtime::compile(&self.module)?;
+        Ok(Ready { executable, out: self.out, captured: self.captured })
+    }
+}
+
+impl<R: Tree> Ready<R> {
+    fn run<T: Tree>(&self, args: T, donated: &[bool], at: At) -> Result<R> {
+        let leaves: Vec<Array> = tree::leaves(&args).into_iter().cloned().collect();
+        drop(args);
+        let inputs = &self.executable.signature().inputs;
+        let given = leaves.into_iter().zip(donated.iter().copied());
+        let captured = self.captured.iter().map(|a| (a.clone(), false));
+        let arguments = given.chain(captured).zip(inputs).map(|((a, donated), input)| argument(a, donated, input, at));
+        let results = self.executable.execute(arguments.collect::<Result<_>>()?)?;
+        Ok(tree::with_leaves(&self.out, results.into_iter().map(|h| Array::value(h, at))))
+    }
+}
+
+/// An array as the program wants it; given away only if nobody else holds it.
+fn argument(a: Array, donated: bool, input: &ShardedType, at: At) -> Result<Argument> {
+    let sharding = input.sharding.as_ref();
+    if !donated {
+        return a.handle_as(sharding, at).map(Argument::Lent);
+    }
+    match a.into_handle() {
+        Ok(handle) => runtime::lay_out(handle, sharding).map(Argument::Donated),
+        Err(a) => a.handle_as(sharding, at).map(Argument::Lent),
+    }
+}
+
+impl<'f, A: Args, R: 'static> Deref for Jit<'f, A, R> {
+    type Target = A::Dyn<'f, Result<R>>;
+    #[track_caller]
+    fn deref(&self) -> &Self::Target {
+        CALLED_AT.set(Some(Location::caller()));
+        &*self.call
+    }
+}
+
+#[doc(hidden)]
+pub struct Wrapped<A, R>(PhantomData<(A, R)>);
+impl<A: Args, R: Tree> Callable<Wrapped<A, Result<R>>> for Jit<'_, A, R> {}
+impl<A: Args, R: Tree> Function<Wrapped<A, Result<R>>> for Jit<'_, A, R> {
+    type Args = A;
+    type Out = Result<R>;
+    fn apply(&self, args: &A::Owned) -> Result<R> {
+        self.shared.call(args.rebuild_clone(), self.shared.at)
+    }
+    fn name(&self) -> &'static str {
+        self.shared.name
+    }
+}
+
+// ── lowered and compiled
+/// A function traced for one type of each argument: StableHLO with Shardy's attributes, before partitioning.
+pub struct Lowered<A, R> {
+    traced: TracedFunction<R>,
+    donated: Vec<bool>,
+    args: PhantomData<fn(A)>,
+}
+
+impl<A: Args, R: Tree> Lowered<A, R> {
+    /// StableHLO with Shardy's attributes, before partitioning: what JAX prints and reads.
+    pub fn as_text(&self) -> String {
+        runtime::text(&self.traced.module)
+    }
+
+    /// Every collective that partitioning inserts, and why.
+    ///
+    /// Panics where [`Lowered::compile`] gives an error.
+    #[track_caller]
+    pub fn communication(&self) -> Communication {
+        runtime::communication(&self.traced.module).unwrap_or_else(|e| panic!("the program cannot be partitioned\n{e}"))
+    }
+
+    /// Writes every pass's result as a numbered `.mlir` file.
+    ///
+    /// Errors: `io`; those of [`Lowered::compile`].
+    #[track_caller]
+    pub fn dump(&self, dir: impl AsRef<std::path::Path>) -> Result<()> {
+        let dir = dir.as_ref();
+        std::fs::create_dir_all(dir)?;
+        for (i, (pass, text)) in runtime::stages(&self.traced.module)?.into_iter().enumerate() {
+            std::fs::write(dir.join(format!("{i:02}-{pass}.mlir")), text)?;
+        }
+        Ok(())
+    }
+
+    /// Partitions, and plans for the engine.
+    ///
+    /// Errors: what cannot be partitioned or run, at its line.
+    #[track_caller]
+    pub fn compile(self) -> Result<Compiled<A, R>> {
+        let (form, types, donated) = (self.traced.form, self.traced.types.clone(), self.donated);
+        let ready = Arc::new(self.traced.compile()?);
+        let callee = ready.clone();
+        let made_at = Location::caller();
+        let call = A::bind(move |args| {
+            let at = CALLED_AT.take().unwrap_or(made_at);
+            check_types(&args, form, &types, at)?;
+            callee.run(args, &donated, at)
+        });
+        Ok(Compiled { ready, call })
+    }
+}
+
+fn check_types<T: Tree>(args: &T, form: u64, types: &[ShardedType], at: At) -> Result<()> {
+    let loc = context::loc(at);
+    let leaves = tree::paths(args);
+    if let Some((_, bad)) = leaves.iter().find(|(_, a)| !a.mistakes().is_empty()) {
+        return Err(Error::new(bad.mistakes().to_vec()));
+    }
+    if tree::form(args) != form || leaves.len() != types.len() {
+        return Err(Error::one(mistakes::form("call", "the arguments have another form than was compiled for", &loc)));
+    }
+    let differing = leaves.iter().zip(types).find(|((_, a), ty)| *a.tensor() != ty.ty);
+    match differing {
+        None => Ok(()),
+        Some(((path, a), ty)) => {
+            let message = format!("argument `arg{path}` has another type than was compiled for");
+            let facts = format!("{}, compiled for {}", a.short_type(), ty.ty.short());
+            Err(Error::one(mistakes::shape("compiled-types", message, facts, "lower again for these types", &loc)))
+        }
+    }
+}
+
+/// A function compiled for one mesh and one type of each argument: `f(&x, &w)?`.
+pub struct Compiled<A: Args, R: 'static> {
+    ready: Arc<Ready<R>>,
+    call: Box<A::Dyn<'static, Result<R>>>,
+}
+
+impl<A: Args, R: 'static> Deref for Compiled<A, R> {
+    type Target = A::Dyn<'static, Result<R>>;
+    #[track_caller]
+    fn deref(&self) -> &Self::Target {
+        CALLED_AT.set(Some(Location::caller()));
+        &*self.call
+    }
+}
+
+impl<A: Args, R: Tree> Compiled<A, R> {
+    /// The per-device program.
+    pub fn as_text(&self) -> String {
+        self.ready.executable.text()
+    }
+
+    /// The per-device program as XLA writes such programs.
+    pub fn as_hlo(&self) -> String {
+        self.ready.executable.hlo()
+    }
+
+    /// Every collective, and why it is there.
+    pub fn communication(&self) -> Communication {
+        self.ready.executable.communication()
+    }
+
+    /// Bytes per device.
+    pub fn memory(&self) -> Memory {
+        self.ready.executable.memory()
+    }
+}
+
+/// Bytes that one device holds for a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Memory {
+    pub argument_bytes: usize,
+    pub result_bytes: usize,
+}
+
+impl<A: Args, R: 'static> fmt::Debug for Jit<'_, A, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "jit({})", self.shared.name)
+    }
+}
+impl<A: Args, R: 'static> fmt::Debug for Compiled<A, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Compiled")
+    }
+}
+impl<A, R> fmt::Debug for Lowered<A, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Lowered")
+    }
+}

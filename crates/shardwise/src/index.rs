@@ -1,0 +1,643 @@
+//! One index language for slices, dynamic slices, gathers and updates.
+//!
+//! An index works in three stages: a *box* is cut out of the array (ranges, integers, `ds`), elements of the box are picked by
+//! index arrays, and dimensions are dropped and added. An update runs the stages backwards.
+
+use crate::array::Array;
+use crate::dtype::Number;
+use crate::eager::call_many;
+use crate::hlo::Windows;
+use crate::ops::{Checked, Dim, Either, EitherKind, Operand, Site, broadcast_shape, scalar_of, site};
+use crate::{DType, hlo, mistakes};
+use shardwise_base as base;
+use shardwise_ir::TensorType;
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
+/// A new dimension of size 1.
+#[derive(Clone, Copy, Debug)]
+pub struct NewAxis;
+
+/// All dimensions that the other entries leave.
+#[derive(Clone, Copy, Debug)]
+pub struct Ellipsis;
+
+/// See [`ds`].
+#[derive(Clone)]
+pub struct Ds {
+    start: Entry,
+    size: usize,
+}
+
+/// `size` elements from `start`, which may be an array: a dynamic slice. Out of bounds is a mistake, never a clamp, where it can be known.
+pub fn ds(start: impl Operand, size: usize) -> Ds {
+    let start = match start.operand() {
+        Either(EitherKind::Array(a)) => Entry::Array(a),
+        Either(EitherKind::Number(Number::Int(n))) => Entry::Int(n),
+        Either(EitherKind::Number(n)) => Entry::Bad(n.to_string()),
+    };
+    Ds { start, size }
+}
+
+/// See [`step`].
+#[derive(Clone, Debug)]
+pub struct Step<R> {
+    range: R,
+    by: usize,
+}
+
+/// Every `by`-th element of a range: `x[::2]` is `x.i(step(.., 2))`.
+pub fn step<R: IndexItem>(range: R, by: usize) -> Step<R> {
+    Step { range, by }
+}
+
+/// One entry of an index, as it was given.
+#[doc(hidden)]
+#[derive(Clone)]
+pub enum Entry {
+    Int(i128),
+    Range { start: Option<i128>, end: Option<i128>, by: usize },
+    Slice { start: Box<Entry>, size: usize },
+    Array(Array),
+    NewAxis,
+    Ellipsis,
+    Bad(String),
+}
+
+/// One entry of an index.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an index",
+    label = "expected a number, a range, `ds(start, size)`, an integer `Array`, `NewAxis` or `Ellipsis`"
+)]
+pub trait IndexItem {
+    #[doc(hidden)]
+    fn entry(self) -> Entry;
+}
+
+/// An index: one entry, or a tuple of them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an index",
+    label = "expected a number, a range, `ds(start, size)`, an integer `Array`, `NewAxis`, `Ellipsis`, or a tuple of these"
+)]
+pub trait Index {
+    #[doc(hidden)]
+    fn entries(self) -> Vec<Entry>;
+}
+
+macro_rules! ints {
+    ($($t:ty),*) => { $(
+        impl IndexItem for $t {
+            fn entry(self) -> Entry { Entry::Int(self as i128) }
+        }
+        impl IndexItem for Range<$t> {
+            fn entry(self) -> Entry { Entry::Range { start: Some(self.start as i128), end: Some(self.end as i128), by: 1 } }
+        }
+        impl IndexItem for RangeFrom<$t> {
+            fn entry(self) -> Entry { Entry::Range { start: Some(self.start as i128), end: None, by: 1 } }
+        }
+        impl IndexItem for RangeTo<$t> {
+            fn entry(self) -> Entry { Entry::Range { start: None, end: Some(self.end as i128), by: 1 } }
+        }
+        impl IndexItem for RangeInclusive<$t> {
+            fn entry(self) -> Entry { inclusive(Some(*self.start() as i128), *self.end() as i128) }
+        }
+        impl IndexItem for RangeToInclusive<$t> {
+            fn entry(self) -> Entry { inclusive(None, self.end as i128) }
+        }
+    )* };
+}
+ints!(usize, i32, i64, isize);
+
+/// The range to `end`, which is in it: -1 is the last.
+fn inclusive(start: Option<i128>, end: i128) -> Entry {
+    Entry::Range { start, end: (end != -1).then_some(end + 1), by: 1 }
+}
+
+macro_rules! entries {
+    ($($t:ty: |$x:ident| $entry:expr;)*) => { $(
+        impl IndexItem for $t {
+            fn entry(self) -> Entry { let $x = self; $entry }
+        }
+    )* };
+}
+entries! {
+    RangeFull: |_x| Entry::Range { start: None, end: None, by: 1 };
+    NewAxis: |_x| Entry::NewAxis;
+    Ellipsis: |_x| Entry::Ellipsis;
+    Array: |x| Entry::Array(x);
+    &Array: |x| Entry::Array(x.clone());
+    Ds: |x| Entry::Slice { start: Box::new(x.start), size: x.size };
+}
+impl<R: IndexItem> IndexItem for Step<R> {
+    fn entry(self) -> Entry {
+        match self.range.entry() {
+            Entry::Range { start, end, by } => Entry::Range { start, end, by: by * self.by },
+            _ => Entry::Bad("`step` of what is not a range".into()),
+        }
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: IndexItem> Index for T {
+    fn entries(self) -> Vec<Entry> {
+        vec![self.entry()]
+    }
+}
+macro_rules! tuple {
+    ($($t:ident $i:tt),+) => {
+        impl<$($t: IndexItem),+> Index for ($($t,)+) {
+            fn entries(self) -> Vec<Entry> { vec![$(self.$i.entry()),+] }
+        }
+    };
+}
+tuple!(A 0);
+tuple!(A 0, B 1);
+tuple!(A 0, B 1, C 2);
+tuple!(A 0, B 1, C 2, D 3);
+tuple!(A 0, B 1, C 2, D 3, E 4);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
+
+/// Where a box starts along a dimension.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Start {
+    At(usize),
+    /// An operand: a scalar.
+    By(usize),
+}
+
+/// What becomes of a dimension of the box.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Fate {
+    Keep,
+    Drop,
+    /// Picked by this operand: an index array.
+    Pick(usize),
+}
+
+/// An index, worked out for one type. Index arrays are operands, numbered from 1.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Plan {
+    starts: Vec<Start>,
+    /// Number of elements of the box along each dimension.
+    sizes: Vec<usize>,
+    strides: Vec<usize>,
+    fates: Vec<Fate>,
+    /// For each dimension of the result: of the box, new, or (once) the place of the picked ones.
+    result: Vec<Place>,
+    /// The shape that index arrays broadcast to.
+    picked: Vec<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Place {
+    Box(usize),
+    New,
+    Picked,
+}
+
+/// An index and what it takes: the plan, and its arrays.
+struct Indexed {
+    plan: Plan,
+    arrays: Vec<Array>,
+}
+
+fn index_mistake<T>(s: &Site<'_>, code: &'static str, message: String, x: &Array) -> Checked<T> {
+    s.fail(None, mistakes::shape(code, message, x.short_type(), "", &s.loc))
+}
+
+/// Works an index out for `x`.
+fn plan(s: &Site<'_>, x: &Array, entries: Vec<Entry>) -> Checked<Indexed> {
+    let rank = x.tensor().rank();
+    let used = entries.iter().filter(|e| !matches!(e, Entry::NewAxis | Entry::Ellipsis)).count();
+    if used > rank {
+        return index_mistake(s, "index-rank", format!("an index of {used} entries for an array of {rank} dimensions"), x);
+    }
+    let entries = fill(s, x, entries, rank - used)?;
+    let mut out = Indexed { plan: Plan::default(), arrays: vec![] };
+    for entry in entries {
+        if matches!(entry, Entry::NewAxis) {
+            out.plan.result.push(Place::New);
+        } else {
+            out.add(s, x, entry)?;
+        }
+    }
+    out.place_picked();
+    Ok(out)
+}
+
+/// Puts whole dimensions in the place of the ellipsis, or at the end.
+fn fill(s: &Site<'_>, x: &Array, entries: Vec<Entry>, missing: usize) -> Checked<Vec<Entry>> {
+    let whole = Entry::Range { start: None, end: None, by: 1 };
+    let places: Vec<usize> = (0..entries.len()).filter(|&i| matches!(entries[i], Entry::Ellipsis)).collect();
+    if places.len() > 1 {
+        return index_mistake(s, "index-ellipsis", "an index with two `Ellipsis`".into(), x);
+    }
+    let at = places.first().copied().unwrap_or(entries.len());
+    let mut entries: Vec<Entry> = entries.into_iter().filter(|e| !matches!(e, Entry::Ellipsis)).collect();
+    entries.splice(at..at, std::iter::repeat_n(whole, missing));
+    Ok(entries)
+}
+
+impl Indexed {
+    fn add(&mut self, s: &Site<'_>, x: &Array, entry: Entry) -> Checked<()> {
+        let dim = self.plan.sizes.len();
+        let n = x.tensor().shape[dim];
+        let out_of = |what: String| index_mistake(s, "index-bounds", format!("{what} is out of dimension {dim}, of size {n}"), x);
+        match entry {
+            Entry::Int(i) => match wrap(i, n) {
+                Some(i) => self.dim(Start::At(i), 1, 1, Fate::Drop),
+                None => return out_of(format!("index {i}")),
+            },
+            Entry::Range { by: 0, .. } => return index_mistake(s, "index-step", "a step of 0".into(), x),
+            Entry::Range { start, end, by } => {
+                let bound = |i: i128| usize::try_from(if i < 0 { i + n as i128 } else { i }).ok().filter(|&i| i <= n);
+                let (Some(from), Some(to)) = (bound(start.unwrap_or(0)), bound(end.unwrap_or(n as i128))) else {
+                    let word = |i: Option<i128>| i.map_or(String::new(), |i| i.to_string());
+                    return out_of(format!("range {}..{}", word(start), word(end)));
+                };
+                self.dim(Start::At(from), to.saturating_sub(from).div_ceil(by), by, Fate::Keep);
+            }
+            Entry::Slice { size, .. } if size > n => return out_of(format!("a slice of {size}")),
+            Entry::Slice { start, size } => match *start {
+                Entry::Int(i) => match wrap(i, n + 1).filter(|i| i + size <= n) {
+                    Some(i) => self.dim(Start::At(i), size, 1, Fate::Keep),
+                    None => return out_of(format!("the slice of {size} from {i}")),
+                },
+                Entry::Array(a) => self.scalar(s, x, a, size, Fate::Keep)?,
+                _ => return index_mistake(s, "index-dtype", "a slice that does not start at an integer".into(), x),
+            },
+            Entry::Array(a) if a.node().ty.is_none() => return Err(a),
+            Entry::Array(a) if a.tensor().rank() == 0 => self.scalar(s, x, a, 1, Fate::Drop)?,
+            Entry::Array(a) => self.pick(s, x, a, n)?,
+            Entry::Bad(what) => return index_mistake(s, "index-dtype", format!("an index that is not an integer: {what}"), x),
+            Entry::NewAxis | Entry::Ellipsis => unreachable!("handled before"),
+        }
+        Ok(())
+    }
+
+    fn dim(&mut self, start: Start, size: usize, stride: usize, fate: Fate) {
+        let dim = self.plan.sizes.len();
+        self.plan.starts.push(start);
+        self.plan.sizes.push(size);
+        self.plan.strides.push(stride);
+        self.plan.fates.push(fate);
+        if fate != Fate::Drop {
+            self.plan.result.push(Place::Box(dim));
+        }
+    }
+
+    fn operand(&mut self, a: Array) -> usize {
+        self.arrays.push(a);
+        self.arrays.len()
+    }
+
+    /// A part of a dimension that starts at a scalar array.
+    fn scalar(&mut self, s: &Site<'_>, x: &Array, a: Array, size: usize, fate: Fate) -> Checked<()> {
+        if a.node().ty.is_none() {
+            return Err(a);
+        }
+        if a.tensor().rank() != 0 || !a.tensor().dtype.is_integer() {
+            return index_mistake(s, "index-dtype", format!("a position that is not a scalar integer: {}", a.short_type()), x);
+        }
+        let operand = self.operand(a);
+        self.dim(Start::By(operand), size, 1, fate);
+        Ok(())
+    }
+
+    /// Elements of a dimension, picked by an index array.
+    fn pick(&mut self, s: &Site<'_>, x: &Array, a: Array, n: usize) -> Checked<()> {
+        if !a.tensor().dtype.is_integer() {
+            let hint = if a.tensor().dtype.is_bool() { "; the size of a selection by bools is not known: use `select`" } else { "" };
+            return index_mistake(s, "index-dtype", format!("an index array that holds no integers: {}{hint}", a.short_type()), x);
+        }
+        let Some(picked) = broadcast_shape(&self.plan.picked, &a.tensor().shape) else {
+            return index_mistake(s, "index-broadcast", "index arrays that do not broadcast".into(), x);
+        };
+        self.plan.picked = picked;
+        let operand = self.operand(a);
+        self.dim(Start::At(0), n, 1, Fate::Pick(operand));
+        Ok(())
+    }
+
+    /// Picked dimensions stand where they were, if they are neighbours, else in front, as in NumPy.
+    fn place_picked(&mut self) {
+        let fates = &self.plan.fates;
+        let is_picked = |p: &Place| matches!(p, Place::Box(d) if matches!(fates[*d], Fate::Pick(_)));
+        let places: Vec<usize> = (0..self.plan.result.len()).filter(|&i| is_picked(&self.plan.result[i])).collect();
+        let Some((&first, &last)) = places.first().zip(places.last()) else { return };
+        let together = last - first + 1 == places.len();
+        let mut rest: Vec<Place> = self.plan.result.iter().copied().filter(|p| !is_picked(p)).collect();
+        rest.insert(if together { first } else { 0 }, Place::Picked);
+        self.plan.result = rest;
+    }
+}
+
+fn wrap(i: i128, n: usize) -> Option<usize> {
+    usize::try_from(if i < 0 { i + n as i128 } else { i }).ok().filter(|&i| i < n)
+}
+
+/// Negative positions count from the back.
+fn wrap_array(i: &Array, n: usize) -> Array {
+    if i.tensor().dtype.is_signed() { i.lt(0).select(i + n, i) } else { i.clone() }
+}
+
+impl Plan {
+    fn is_whole(&self, shape: &[usize]) -> bool {
+        self.sizes == shape && self.starts.iter().all(|s| *s == Start::At(0)) && self.strides.iter().all(|&s| s == 1)
+    }
+
+    fn is_static(&self) -> bool {
+        self.starts.iter().all(|s| matches!(s, Start::At(_)))
+    }
+
+    /// Starts as scalars of one dtype.
+    fn start_arrays(&self, x: &[Array]) -> Vec<Array> {
+        let dtype = base::DType::I32;
+        let start = |(d, s): (usize, &Start)| match *s {
+            Start::At(i) => hlo::constant(crate::ops::element(i as f64, dtype)),
+            Start::By(k) => hlo::convert(&wrap_array(&x[k], x[0].tensor().shape[d]), dtype),
+        };
+        self.starts.iter().enumerate().map(start).collect()
+    }
+
+    fn static_starts(&self) -> Vec<usize> {
+        self.starts.iter().map(|s| if let Start::At(i) = s { *i } else { 0 }).collect()
+    }
+
+    /// The first stage: the box.
+    fn cut(&self, x: &[Array]) -> Array {
+        if self.is_whole(&x[0].tensor().shape) {
+            return x[0].clone();
+        }
+        if self.is_static() {
+            let start = self.static_starts();
+            let limit: Vec<usize> = (0..start.len())
+                .map(|d| if self.sizes[d] == 0 { start[d] } else { start[d] + (self.sizes[d] - 1) * self.strides[d] + 1 })
+                .collect();
+            return hlo::slice(&x[0], &start, &limit, &self.strides);
+        }
+        // Strided dimensions start at known places: they are cut after the others.
+        let sizes: Vec<usize> = (0..self.sizes.len())
+            .map(|d| if self.strides[d] == 1 { self.sizes[d] } else { x[0].tensor().shape[d] })
+            .collect();
+        let starts = self.start_arrays(x);
+        let zero = hlo::constant(crate::ops::element(0.0, base::DType::I32));
+        let starts: Vec<Array> =
+            starts.into_iter().enumerate().map(|(d, s)| if self.strides[d] == 1 { s } else { zero.clone() }).collect();
+        let cut = hlo::dynamic_slice(&x[0], &starts, &sizes);
+        let rest = Plan {
+            starts: (0..sizes.len()).map(|d| if self.strides[d] == 1 { Start::At(0) } else { self.starts[d] }).collect(),
+            ..self.clone()
+        };
+        rest.cut(&[cut])
+    }
+
+    /// The box without the dimensions that integers drop.
+    fn undropped(&self) -> Vec<usize> {
+        (0..self.sizes.len()).filter(|&d| self.fates[d] != Fate::Drop).collect()
+    }
+
+    /// Whether index arrays pick anything.
+    fn picks(&self) -> bool {
+        self.fates.iter().any(|f| matches!(f, Fate::Pick(_)))
+    }
+
+    /// How picking is done, on the box without dropped dimensions; window sizes; the shape of what is picked.
+    fn windows(&self, rank_of_indices: usize) -> (Windows, Vec<usize>, Vec<usize>) {
+        let dims = self.undropped();
+        let picked: Vec<usize> = (0..dims.len()).filter(|&i| matches!(self.fates[dims[i]], Fate::Pick(_))).collect();
+        let sizes: Vec<usize> =
+            (0..dims.len()).map(|i| if picked.contains(&i) { 1 } else { self.sizes[dims[i]] }).collect();
+        let (mut shape, mut offset) = (vec![], vec![]);
+        for place in self.result.iter().filter(|p| **p != Place::New) {
+            match place {
+                Place::Box(d) => {
+                    offset.push(shape.len());
+                    shape.push(self.sizes[*d]);
+                }
+                _ => shape.extend(&self.picked),
+            }
+        }
+        let w = Windows {
+            offset_dims: offset,
+            collapsed: picked.clone(),
+            start_map: picked,
+            index_vector_dim: rank_of_indices,
+            ..Windows::default()
+        };
+        (w, sizes, shape)
+    }
+
+    /// All index arrays, broadcast, one component after another along a new last dimension.
+    fn indices(&self, x: &[Array]) -> Array {
+        let is_long = |a: &Array| a.tensor().dtype.bits() > 32;
+        let picks: Vec<(usize, usize)> = (0..self.fates.len())
+            .filter_map(|d| if let Fate::Pick(k) = self.fates[d] { Some((d, k)) } else { None })
+            .collect();
+        let dtype = if picks.iter().any(|&(_, k)| is_long(&x[k])) { base::DType::I64 } else { base::DType::I32 };
+        let component = |&(d, k): &(usize, usize)| {
+            let a = hlo::convert(&wrap_array(&x[k], self.sizes[d]), dtype);
+            let a = hlo::broadcast_to(&a, &self.picked);
+            let shape: Vec<usize> = self.picked.iter().copied().chain([1]).collect();
+            hlo::broadcast_in_dim(&a, &shape, &(0..self.picked.len()).collect::<Vec<_>>())
+        };
+        let components: Vec<Array> = picks.iter().map(component).collect();
+        match &components[..] {
+            [one] => one.clone(),
+            all => hlo::concatenate(&all.iter().collect::<Vec<_>>(), self.picked.len()),
+        }
+    }
+
+    fn undropped_shape(&self) -> Vec<usize> {
+        self.undropped().iter().map(|&d| self.sizes[d]).collect()
+    }
+
+    /// The shape of the result.
+    fn result_shape(&self) -> Vec<usize> {
+        let size = |p: &Place| match p {
+            Place::Box(d) => vec![self.sizes[*d]],
+            Place::New => vec![1],
+            Place::Picked => self.picked.clone(),
+        };
+        self.result.iter().flat_map(size).collect()
+    }
+
+    fn get(&self, x: &[Array]) -> Array {
+        let cut = hlo::reshape(&self.cut(x), &self.undropped_shape());
+        let picked = if self.picks() {
+            let (windows, sizes, shape) = self.windows(self.picked.len());
+            hlo::gather(&cut, &self.indices(x), &windows, &sizes, TensorType::new(cut.tensor().dtype, shape))
+        } else {
+            cut
+        };
+        hlo::reshape(&picked, &self.result_shape())
+    }
+
+    /// `x` with `v` combined into what the index names.
+    fn put(&self, x: &[Array], v: &Array, combine: Option<&'static str>) -> Array {
+        let v = hlo::broadcast_to(v, &self.result_shape());
+        let changed = if self.picks() {
+            let (windows, _, shape) = self.windows(self.picked.len());
+            let cut = hlo::reshape(&self.cut(x), &self.undropped_shape());
+            hlo::scatter(&cut, &self.indices(x), &hlo::reshape(&v, &shape), &windows, combine)
+        } else {
+            let v = hlo::reshape(&v, &self.undropped_shape());
+            match combine {
+                Some(op) => hlo::binary(op, &hlo::reshape(&self.cut(x), &self.undropped_shape()), &v),
+                None => v,
+            }
+        };
+        self.paste(x, &hlo::reshape(&changed, &self.sizes))
+    }
+
+    /// The first stage backwards: `x` with another box.
+    fn paste(&self, x: &[Array], part: &Array) -> Array {
+        let shape = &x[0].tensor().shape;
+        if self.is_whole(shape) {
+            return part.clone();
+        }
+        if self.strides.iter().all(|&s| s == 1) {
+            return hlo::dynamic_update_slice(&x[0], part, &self.start_arrays(x));
+        }
+        // Spread out to the array's own shape, and chosen where a spread-out mask is true.
+        let start = self.static_starts();
+        let spread = |a: &Array, fill: f64| {
+            let low = start.clone();
+            let interior: Vec<usize> = self.strides.iter().map(|s| s - 1).collect();
+            let length = |d: usize| if self.sizes[d] == 0 { 0 } else { (self.sizes[d] - 1) * self.strides[d] + 1 };
+            let high: Vec<usize> = (0..low.len()).map(|d| shape[d] - low[d] - length(d)).collect();
+            let fill = hlo::constant(crate::ops::element(fill, a.tensor().dtype));
+            hlo::pad_spread(a, &fill, &low, &high, &interior)
+        };
+        let ones = hlo::splat(&crate::ops::element(1.0, base::DType::I1), &self.sizes);
+        hlo::select(&spread(&ones, 0.0), &spread(part, 0.0), &x[0])
+    }
+}
+
+impl Array {
+    /// The part of the array at `index`: NumPy's `x[..4]` is `x.i(..4)`, `x[:, i]` is `x.i((.., &i))`.
+    ///
+    /// Entries are integers (which drop their dimension, as scalar integer arrays do), ranges (`step(range, by)`),
+    /// `ds(start, size)`, integer arrays (which broadcast against each other; positions out of bounds are clamped),
+    /// `NewAxis` and `Ellipsis`. Negative numbers count from the back.
+    ///
+    /// Errors: `index-rank`, `index-bounds`, `index-dtype`, `index-broadcast`, `index-ellipsis`, `index-step`.
+    #[track_caller]
+    pub fn i(&self, index: impl Index) -> Array {
+        site("i", &[self], |s| {
+            let Indexed { plan, arrays } = plan(s, self, index.entries())?;
+            let operands: Vec<&Array> = std::iter::once(self).chain(&arrays).collect();
+            let out = call_many("i", &plan, &operands, 1, |x| vec![plan.get(x)]);
+            Ok(out.into_iter().next().expect("one result"))
+        })
+    }
+
+    /// The place at `index`, to be written: `x.at(i).set(v)`. Updates out of bounds are dropped.
+    pub fn at(&self, index: impl Index) -> At {
+        At { array: self.clone(), index: index.entries() }
+    }
+
+    /// The elements that `indices` names along `dim`, one for each position; other dimensions broadcast.
+    ///
+    /// Shape: `f32[b, n], i32[b, k] -> f32[b, k]` for `dim` 1. Errors: `dimension`, `take-along`, `dtype-kind`.
+    #[track_caller]
+    pub fn take_along(&self, indices: impl Operand, dim: impl Dim) -> Array {
+        let indices = match indices.operand().0 {
+            EitherKind::Array(a) => a,
+            EitherKind::Number(n) => {
+                let literal = n.as_literal(base::DType::I32).unwrap_or_else(|_| base::Literal::scalar(0i32));
+                scalar_of(literal, crate::context::caller(std::panic::Location::caller()))
+            }
+        };
+        site("take_along", &[self, &indices], |s| {
+            let dim = s.dim(self, dim)?;
+            s.kind(&indices, base::DType::is_integer, "an array of integers", "")?;
+            let (x, i) = (self.tensor(), indices.tensor());
+            let mut shape = x.shape.clone();
+            if i.rank() == x.rank() {
+                shape[dim] = i.shape[dim];
+            }
+            if i.rank() != x.rank() || broadcast_shape(&i.shape, &shape).as_ref() != Some(&shape) {
+                let facts = format!("{} by {}", self.short_type(), indices.short_type());
+                let message = "`take_along`: the indices do not fit the array".to_string();
+                return s.fail(None, mistakes::shape("take-along", message, facts, "", &s.loc));
+            }
+            let out = call_many("take_along", dim, &[self, &indices], 1, |x| vec![take_along(&x[0], &x[1], dim, &shape)]);
+            Ok(out.into_iter().next().expect("one result"))
+        })
+    }
+}
+
+fn take_along(x: &Array, indices: &Array, dim: usize, shape: &[usize]) -> Array {
+    let rank = shape.len();
+    let others: Vec<usize> = (0..rank).filter(|&d| d != dim).collect();
+    let indices = hlo::broadcast_to(&wrap_array(indices, x.tensor().shape[dim]), shape);
+    let with_vector: Vec<usize> = shape.iter().copied().chain([1]).collect();
+    let indices = hlo::reshape(&indices, &with_vector);
+    let windows = Windows {
+        offset_dims: vec![],
+        collapsed: vec![dim],
+        operand_batch: others.clone(),
+        index_batch: others,
+        start_map: vec![dim],
+        index_vector_dim: rank,
+    };
+    hlo::gather(x, &indices, &windows, &vec![1; rank], TensorType::new(x.tensor().dtype, shape))
+}
+
+/// A place in an array. Every method returns the whole array, changed.
+#[must_use = "nothing is written until `.set`, `.add`, …; the result is a new array"]
+pub struct At {
+    array: Array,
+    index: Vec<Entry>,
+}
+
+macro_rules! updates {
+    ($($(#[$doc:meta])* $f:ident $name:literal $combine:expr;)*) => {
+        /// The array with what the index names changed; `v` broadcasts to it. Where an index names an element twice, `set`
+        /// writes one of the values and the others combine all of them.
+        ///
+        /// Errors: those of [`Array::i`]; `broadcast`, `dtype-mixed`, `number-dtype`.
+        impl At { $(
+            $(#[$doc])*
+            #[track_caller]
+            pub fn $f(self, v: impl Operand) -> Array { self.update($name, v.operand(), $combine) }
+        )* }
+    };
+}
+updates! {
+    set "at.set" None;
+    add "at.add" Some("stablehlo.add");
+    mul "at.mul" Some("stablehlo.multiply");
+    max "at.max" Some("stablehlo.maximum");
+    min "at.min" Some("stablehlo.minimum");
+}
+
+impl At {
+    #[track_caller]
+    fn update(self, name: &'static str, v: Either, combine: Option<&'static str>) -> Array {
+        let x = &self.array;
+        site(name, &[x], |s| {
+            let v = s.beside(v, x)?;
+            if v.node().ty.is_none() {
+                return Err(v);
+            }
+            let Indexed { plan, arrays } = plan(s, x, self.index)?;
+            let shape = plan.result_shape();
+            if broadcast_shape(&shape, &v.tensor().shape).as_ref() != Some(&shape) {
+                let place = TensorType::new(x.tensor().dtype, shape).short();
+                return s.fail(Some(x.tensor().clone()), mistakes::broadcast(name, &place, &v.short_type(), &s.loc));
+            }
+            if v.tensor().dtype != x.tensor().dtype {
+                let to = DType::of(x.tensor().dtype);
+                let d = mistakes::dtypes(name, &x.short_type(), &v.short_type(), to, &s.loc);
+                return s.fail(Some(x.tensor().clone()), d);
+            }
+            let operands: Vec<&Array> = std::iter::once(x).chain(&arrays).chain([&v]).collect();
+            let out = call_many(name, &plan, &operands, 1, |x| {
+                let (v, x) = x.split_last().expect("the value is last");
+                vec![plan.put(x, v, combine)]
+            });
+            Ok(out.into_iter().next().expect("one result"))
+        })
+    }
+}

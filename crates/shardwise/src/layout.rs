@@ -1,0 +1,104 @@
+//! `.shard`: the one verb for layouts.
+
+use crate::array::Array;
+use crate::error::Diagnostic as Mistake;
+use crate::ops::{Checked, Site, site};
+use crate::spec::{Layout, LeafSpec};
+use crate::{ArrayType, Mesh, P, context, hlo, mistakes, runtime, trace};
+use shardwise_base::{DimSharding, Sharding};
+use shardwise_engine::ShardedType;
+use std::panic::Location;
+use std::sync::Arc;
+
+impl Array {
+    /// The same array, laid out as `spec`. One verb, one meaning: a value is moved (or made there, if it has yet to be made),
+    /// a traced array is constrained. `_` leaves a dimension as it is, or to the compiler.
+    ///
+    /// Errors: `no-mesh`, `spec-rank`, `spec-unknown-axis`, `spec-axis-twice`; `mesh-mismatch` if the program under way
+    /// runs on another mesh.
+    #[doc(alias("device_put", "with_sharding_constraint", "reshard", "out_sharding"))]
+    #[track_caller]
+    pub fn shard(&self, spec: impl Layout) -> Array {
+        self.shard_at(spec.layout(), Location::caller())
+    }
+
+    pub(crate) fn shard_at(&self, spec: LeafSpec, at: &'static Location<'static>) -> Array {
+        context::within(at, || site("shard", &[self], |s| shard(s, self, &spec)))
+    }
+
+    /// The same array, and a mistake if it is not laid out as `spec`; moves nothing.
+    ///
+    /// Errors: `layout`; `layout-unknown` for a traced array of which Auto mode has yet to decide it; those of [`Array::shard`].
+    #[track_caller]
+    pub fn assert_sharding(&self, spec: P) -> Array {
+        site("assert_sharding", &[self], |s| {
+            let wanted = resolve(s, self, &spec.layout())?;
+            let ty = self.sharded();
+            let wanted_type = ArrayType::of(&ShardedType { ty: ty.ty.clone(), sharding: Some(wanted.clone()) }).to_string();
+            match &ty.sharding {
+                Some(own) if own.same_layout(&wanted) => Ok(self.clone()),
+                None if self.traced().is_some() => {
+                    s.fail(Some(ty.ty.clone()), mistakes::layout_unknown(&wanted_type, &self.short_type(), &s.loc))
+                }
+                _ => s.fail(Some(ty.ty.clone()), mistakes::layout(&wanted_type, &self.short_type(), &s.loc)),
+            }
+        })
+    }
+}
+
+/// The sharding that a spec means for `x`, on the mesh in scope, else on the mesh of the program or of `x`.
+fn resolve(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked<Sharding> {
+    let of_trace = trace::is_tracing().then(|| trace::with(|t| t.mesh.clone())).flatten();
+    let default = of_trace.or_else(|| x.sharding().map(|s| s.mesh));
+    spec.resolve(default.as_ref(), x.tensor(), &s.loc).or_else(|d| s.fail(Some(x.tensor().clone()), d))
+}
+
+fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
+    let sharding = resolve(s, x, spec)?;
+    let ty = ShardedType { ty: x.tensor().clone(), sharding: Some(sharding.clone()) };
+    if !x.mistakes().is_empty() {
+        return Ok(Array::poisoned(x.mistakes().to_vec(), Some(ty), s.at));
+    }
+    if trace::is_tracing() {
+        let mesh = Mesh(sharding.mesh.clone());
+        if !trace::with(|t| t.join_mesh(&mesh)) {
+            let own = trace::with(|t| t.mesh.clone()).unwrap_or_else(|| mesh.clone());
+            return s.fail(Some(ty.ty), mistakes::layout_mesh(&own, &mesh, &s.loc));
+        }
+        return Ok(hlo::constrain(x, &sharding));
+    }
+    let sharding = settle(&sharding, x.sharded().sharding.as_ref());
+    let ty = ShardedType { ty: ty.ty, sharding: Some(sharding.clone()) };
+    if x.is_type_only() {
+        return Ok(Array::type_only(ty, s.at));
+    }
+    if let Some(deferred) = x.deferred_as(&sharding, s.at) {
+        return Ok(deferred);
+    }
+    let moved = x.handle(s.at).and_then(|h| runtime::lay_out(h, Some(&sharding)));
+    moved.map(|h| Array::value(h, s.at)).map_err(|e| Array::poisoned(e.into_diagnostics(), Some(ty), s.at))
+}
+
+/// A layout without open dimensions: they stay as they are in `own`, where its axes are free.
+pub(crate) fn settle(wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
+    let own = own.filter(|own| own.mesh.same_devices(&wanted.mesh));
+    let mut used: Vec<_> = wanted.split_axes().collect();
+    let dims = wanted.dims.iter().enumerate().map(|(i, d)| {
+        if !d.is_open {
+            return d.axes.clone();
+        }
+        let axes = own.map_or(vec![], |own| own.dims[i].axes.clone());
+        if axes.iter().any(|a| used.iter().any(|u| u.overlaps(*a, &wanted.mesh))) {
+            return vec![];
+        }
+        used.extend(&axes);
+        axes
+    });
+    let dims = dims.collect::<Vec<_>>().into_iter().map(DimSharding::closed).collect();
+    Sharding { dims, ..wanted.canonical() }
+}
+
+/// A mistake for each array of a tree.
+pub(crate) fn poison(x: &Array, mistake: &Arc<Mistake>, at: &'static Location<'static>) -> Array {
+    Array::mistake(mistake.clone(), x.known_type(), at)
+}

@@ -1,0 +1,583 @@
+//! Operands and dimensions, operators, and functions element by element.
+
+use crate::array::Array;
+use crate::dtype::{Misfit, Number};
+use crate::eager::call;
+use crate::error::Diagnostic as Mistake;
+use crate::{DType, context, hlo, mistakes, runtime, trace};
+use shardwise_base::{self as base, Diagnostic, Kind, Literal, Loc};
+use shardwise_engine::ShardedType;
+use shardwise_ir::TensorType;
+use std::fmt::Display;
+use std::ops::*;
+use std::panic::Location;
+use std::sync::Arc;
+
+// ── operands
+/// An array, by value or reference, or a Rust number (which takes the other operand's dtype).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an array or a number",
+    label = "expected `Array`, `&Array`, a float, an integer or a bool"
+)]
+pub trait Operand {
+    #[doc(hidden)]
+    fn operand(self) -> Either;
+}
+
+#[doc(hidden)]
+pub struct Either(pub(crate) EitherKind);
+
+pub(crate) enum EitherKind {
+    Array(Array),
+    Number(Number),
+}
+
+impl Operand for Array {
+    fn operand(self) -> Either {
+        Either(EitherKind::Array(self))
+    }
+}
+impl Operand for &Array {
+    fn operand(self) -> Either {
+        self.clone().operand()
+    }
+}
+impl Operand for bool {
+    fn operand(self) -> Either {
+        Either(EitherKind::Number(Number::Bool(self)))
+    }
+}
+macro_rules! numbers {
+    ($($t:ty => $kind:ident $as:ty),*) => { $(
+        impl Operand for $t {
+            fn operand(self) -> Either { Either(EitherKind::Number(Number::$kind(self as $as))) }
+        }
+    )* };
+}
+numbers!(f32 => Float f64, f64 => Float f64, i32 => Int i128, i64 => Int i128, u32 => Int i128, u64 => Int i128,
+    isize => Int i128, usize => Int i128);
+
+// ── dimensions
+/// A dimension: counted from the front, or from the back if negative.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a dimension",
+    label = "expected an integer; negative counts from the back"
+)]
+pub trait Dim: Copy + Display {
+    /// Its place in an array of this rank, if it has one.
+    #[doc(hidden)]
+    fn of(self, rank: usize) -> Option<usize>;
+}
+
+/// Some dimensions: one, an array of them, `..` for all; `keep(..)` leaves them in the result with size 1.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name dimensions",
+    label = "expected an integer, an array of integers, `..`, or `keep(…)` of one"
+)]
+pub trait Dims {
+    /// Their places; `Err`: the one that there is not.
+    #[doc(hidden)]
+    fn places(&self, rank: usize) -> Result<Vec<usize>, String>;
+    #[doc(hidden)]
+    fn keep(&self) -> bool {
+        false
+    }
+}
+
+macro_rules! dims {
+    ($($t:ty),*) => { $(
+        impl Dim for $t {
+            fn of(self, rank: usize) -> Option<usize> {
+                let i = self as i128;
+                usize::try_from(if i < 0 { i + rank as i128 } else { i }).ok().filter(|&i| i < rank)
+            }
+        }
+        impl Dims for $t {
+            fn places(&self, rank: usize) -> Result<Vec<usize>, String> { [*self].places(rank) }
+        }
+        impl<const N: usize> Dims for [$t; N] {
+            fn places(&self, rank: usize) -> Result<Vec<usize>, String> {
+                self.iter().map(|d| d.of(rank).ok_or_else(|| d.to_string())).collect()
+            }
+        }
+    )* };
+}
+dims!(usize, i32, i64, isize);
+
+impl Dims for RangeFull {
+    fn places(&self, rank: usize) -> Result<Vec<usize>, String> {
+        Ok((0..rank).collect())
+    }
+}
+impl Dims for Vec<usize> {
+    fn places(&self, rank: usize) -> Result<Vec<usize>, String> {
+        self.iter().map(|d| d.of(rank).ok_or_else(|| d.to_string())).collect()
+    }
+}
+
+/// See [`keep`].
+pub struct Keep<D>(D);
+
+impl<D: Dims> Dims for Keep<D> {
+    fn places(&self, rank: usize) -> Result<Vec<usize>, String> {
+        self.0.places(rank)
+    }
+    fn keep(&self) -> bool {
+        true
+    }
+}
+
+/// Reduce over `dims`, and keep them with size 1.
+pub fn keep<D: Dims>(dims: D) -> Keep<D> {
+    Keep(dims)
+}
+
+// ── the call of an array function
+/// What a function gives, or the mistake that it gives instead.
+pub(crate) type Checked<T = Array> = std::result::Result<T, Array>;
+
+/// The call of an array function: its name and place.
+pub(crate) struct Site<'a> {
+    pub name: &'static str,
+    pub at: &'static Location<'static>,
+    pub loc: Loc,
+    operands: &'a [&'a Array],
+}
+
+/// Runs a function of `operands`: their types are known to `f`, and mistakes are put down to the caller.
+#[track_caller]
+pub(crate) fn site(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site<'_>) -> Checked) -> Array {
+    let at = context::caller(Location::caller());
+    if operands.iter().any(|a| a.node().ty.is_none()) {
+        return Array::poisoned(wrong(operands), None, at);
+    }
+    let site = Site { name, at, loc: context::loc(at), operands };
+    context::within(at, || f(&site)).unwrap_or_else(|bad| bad)
+}
+
+fn wrong(operands: &[&Array]) -> Vec<Arc<Mistake>> {
+    operands.iter().flat_map(|a| a.mistakes().iter().cloned()).collect()
+}
+
+impl Site<'_> {
+    /// The mistake, as an array that would have had this type. What follows from an operand's mistake is none.
+    pub fn fail<T>(&self, ty: Option<TensorType>, mistake: Diagnostic) -> Checked<T> {
+        let ty = ty.map(|ty| ShardedType { ty, sharding: None });
+        let wrong = wrong(self.operands);
+        Err(match wrong.is_empty() {
+            true => Array::mistake(Arc::new(Mistake(mistake)), ty, self.at),
+            false => Array::poisoned(wrong, ty, self.at),
+        })
+    }
+
+    pub fn dim(&self, x: &Array, dim: impl Dim) -> Checked<usize> {
+        match dim.of(x.tensor().rank()) {
+            Some(dim) => Ok(dim),
+            None => self.fail(None, mistakes::dimension(&dim.to_string(), &x.short_type(), &self.loc)),
+        }
+    }
+
+    /// The places of dimensions, sorted.
+    pub fn dims(&self, x: &Array, dims: &impl Dims) -> Checked<Vec<usize>> {
+        let mut places = match dims.places(x.tensor().rank()) {
+            Ok(places) => places,
+            Err(bad) => return self.fail(None, mistakes::dimension(&bad, &x.short_type(), &self.loc)),
+        };
+        places.sort_unstable();
+        match places.windows(2).find(|w| w[0] == w[1]) {
+            Some(w) => self.fail(None, mistakes::dimension_twice(self.name, w[0], &x.short_type(), &self.loc)),
+            None => Ok(places),
+        }
+    }
+
+    /// Requires one of some kinds of elements.
+    pub fn kind(&self, x: &Array, is_right: impl Fn(base::DType) -> bool, expected: &str, help: &str) -> Checked<()> {
+        if is_right(x.tensor().dtype) {
+            return Ok(());
+        }
+        let d = mistakes::wrong_kind(self.name, &x.short_type(), expected, help, &self.loc);
+        self.fail(Some(x.tensor().clone()), d)
+    }
+
+    pub fn float(&self, x: &Array) -> Checked<()> {
+        self.kind(x, |d| d.is_float() || d.is_complex(), "an array of floats", "convert it: `.astype(F32)`")
+    }
+
+    /// A number, or an array of one dtype with `x`.
+    pub fn beside(&self, other: Either, x: &Array) -> Checked {
+        match other.0 {
+            EitherKind::Array(a) => Ok(a),
+            EitherKind::Number(n) => self.number(n, x),
+        }
+    }
+
+    fn number(&self, n: Number, x: &Array) -> Checked {
+        match n.as_literal(x.tensor().dtype) {
+            Ok(literal) => Ok(scalar_of(literal, self.at)),
+            Err(why) => self.fail(
+                Some(x.tensor().clone()),
+                mistakes::number(self.name, n, &x.short_type(), why, &self.loc),
+            ),
+        }
+    }
+
+    /// The shape that both broadcast to; both have one dtype.
+    pub fn broadcast(&self, a: &Array, b: &Array) -> Checked<Vec<usize>> {
+        let (x, y) = (a.tensor(), b.tensor());
+        let Some(shape) = broadcast_shape(&x.shape, &y.shape) else {
+            return self.fail(None, mistakes::broadcast(self.name, &a.short_type(), &b.short_type(), &self.loc));
+        };
+        if x.dtype != y.dtype {
+            let ty = TensorType::new(x.dtype, shape);
+            let d = mistakes::dtypes(self.name, &a.short_type(), &b.short_type(), DType::of(x.dtype), &self.loc);
+            return self.fail(Some(ty), d);
+        }
+        Ok(shape)
+    }
+}
+
+/// One element, as an array: a constant of the trace under way, or a value.
+pub(crate) fn scalar_of(literal: Literal, at: &'static Location<'static>) -> Array {
+    if trace::is_tracing() {
+        return context::within(at, || hlo::constant(literal));
+    }
+    let ty = TensorType::scalar(literal.dtype());
+    let make = move |sharding: Option<&base::Sharding>| runtime::put(&literal, sharding);
+    Array::deferred(ShardedType { ty, sharding: None }, Arc::new(make), at)
+}
+
+pub(crate) fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
+    let rank = a.len().max(b.len());
+    let size = |s: &[usize], i: usize| (i + s.len()).checked_sub(rank).map_or(1, |j| s[j]);
+    (0..rank)
+        .map(|i| match (size(a, i), size(b, i)) {
+            (x, y) if x == y => Some(x),
+            (1, y) => Some(y),
+            (x, 1) => Some(x),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Two operands, at least one an array, as arrays.
+#[track_caller]
+fn pair(name: &'static str, a: Either, b: Either, f: impl FnOnce(&Site<'_>, &Array, &Array) -> Checked) -> Array {
+    match (a.0, b.0) {
+        (EitherKind::Array(a), EitherKind::Array(b)) => site(name, &[&a, &b], |s| f(s, &a, &b)),
+        (EitherKind::Array(a), EitherKind::Number(n)) => site(name, &[&a], |s| f(s, &a, &s.number(n, &a)?)),
+        (EitherKind::Number(n), EitherKind::Array(b)) => site(name, &[&b], |s| f(s, &s.number(n, &b)?, &b)),
+        (EitherKind::Number(_), EitherKind::Number(_)) => {
+            site(name, &[], |s| s.fail(None, mistakes::two_numbers(s.name, &s.loc)))
+        }
+    }
+}
+
+/// An op of two operands that broadcast.
+#[track_caller]
+pub(crate) fn binary(name: &'static str, a: Either, b: Either, kinds: Kinds, f: fn(&Array, &Array) -> Array) -> Array {
+    pair(name, a, b, |s, a, b| {
+        let shape = s.broadcast(a, b)?;
+        s.kind(a, |d| kinds.has(d), kinds.words(), "")?;
+        Ok(call(name, &shape, [a, b], |[a, b]| f(&hlo::broadcast_to(a, &shape), &hlo::broadcast_to(b, &shape))))
+    })
+}
+
+/// What dtypes a function has a meaning for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kinds {
+    Any,
+    /// Integers, floats, complex numbers.
+    Numbers,
+    /// Integers and floats.
+    Ordered,
+    Floats,
+    /// Integers and bools.
+    Bits,
+}
+
+impl Kinds {
+    pub fn has(self, d: base::DType) -> bool {
+        let kind = d.kind();
+        d.is_computed()
+            && match self {
+                Kinds::Any => true,
+                Kinds::Numbers => kind != Kind::Bool,
+                Kinds::Ordered => !matches!(kind, Kind::Bool | Kind::Complex),
+                Kinds::Floats => matches!(kind, Kind::Float | Kind::Complex),
+                Kinds::Bits => matches!(kind, Kind::Bool | Kind::Signed | Kind::Unsigned),
+            }
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Kinds::Any => "an array that can be computed with",
+            Kinds::Numbers => "an array of numbers",
+            Kinds::Ordered => "an array of integers or floats",
+            Kinds::Floats => "an array of floats: `.astype(F32)`",
+            Kinds::Bits => "an array of integers or bools",
+        }
+    }
+}
+
+macro_rules! hlo_binary {
+    ($($f:ident $op:literal),* $(,)?) => {
+        mod prim { $( pub(super) fn $f(a: &super::Array, b: &super::Array) -> super::Array { super::hlo::binary($op, a, b) } )* }
+    };
+}
+hlo_binary!(add "stablehlo.add", sub "stablehlo.subtract", mul "stablehlo.multiply", div "stablehlo.divide",
+    rem "stablehlo.remainder", bitand "stablehlo.and", bitor "stablehlo.or", bitxor "stablehlo.xor",
+    maximum "stablehlo.maximum", minimum "stablehlo.minimum", pow "stablehlo.power", shl "stablehlo.shift_left",
+    atan2 "stablehlo.atan2");
+
+/// One impl for every right side, so that `(x + 1e-6).rsqrt()` knows its type before the literal has one.
+macro_rules! operators {
+    ($($op:ident $f:ident $assign:ident $g:ident $kinds:ident),* $(,)?) => { $(
+        impl<B: Operand> $op<B> for Array {
+            type Output = Array;
+            #[track_caller]
+            fn $f(self, b: B) -> Array { binary(stringify!($f), self.operand(), b.operand(), Kinds::$kinds, prim::$f) }
+        }
+        impl<B: Operand> $op<B> for &Array {
+            type Output = Array;
+            #[track_caller]
+            fn $f(self, b: B) -> Array { binary(stringify!($f), self.operand(), b.operand(), Kinds::$kinds, prim::$f) }
+        }
+        impl<B: Operand> $assign<B> for Array {
+            #[track_caller]
+            fn $g(&mut self, b: B) { *self = binary(stringify!($f), (&*self).operand(), b.operand(), Kinds::$kinds, prim::$f) }
+        }
+    )* };
+}
+operators!(Add add AddAssign add_assign Numbers, Sub sub SubAssign sub_assign Numbers,
+    Mul mul MulAssign mul_assign Numbers, Div div DivAssign div_assign Numbers, Rem rem RemAssign rem_assign Ordered,
+    BitAnd bitand BitAndAssign bitand_assign Bits, BitOr bitor BitOrAssign bitor_assign Bits,
+    BitXor bitxor BitXorAssign bitxor_assign Bits);
+
+/// On the left a literal has no other hint than these impls: one float type and one integer type.
+macro_rules! left {
+    ($($t:ty),*) => { $( left!($t: Add add Numbers, Sub sub Numbers, Mul mul Numbers, Div div Numbers, Rem rem Ordered); )* };
+    ($t:ty: $($op:ident $f:ident $kinds:ident),*) => { $(
+        impl $op<Array> for $t {
+            type Output = Array;
+            #[track_caller]
+            fn $f(self, b: Array) -> Array { binary(stringify!($f), self.operand(), b.operand(), Kinds::$kinds, prim::$f) }
+        }
+        impl $op<&Array> for $t {
+            type Output = Array;
+            #[track_caller]
+            fn $f(self, b: &Array) -> Array { binary(stringify!($f), self.operand(), b.operand(), Kinds::$kinds, prim::$f) }
+        }
+    )* };
+}
+left!(f64, usize);
+
+impl Neg for Array {
+    type Output = Array;
+    #[track_caller]
+    fn neg(self) -> Array {
+        -&self
+    }
+}
+impl Neg for &Array {
+    type Output = Array;
+    #[track_caller]
+    fn neg(self) -> Array {
+        unary("neg", self, Kinds::Numbers, |x| hlo::unary("stablehlo.negate", x))
+    }
+}
+impl Not for Array {
+    type Output = Array;
+    #[track_caller]
+    fn not(self) -> Array {
+        !&self
+    }
+}
+impl Not for &Array {
+    type Output = Array;
+    #[track_caller]
+    fn not(self) -> Array {
+        unary("not", self, Kinds::Bits, |x| hlo::unary("stablehlo.not", x))
+    }
+}
+impl std::iter::Sum for Array {
+    /// Panics if there is none: the sum of no arrays has no type.
+    #[track_caller]
+    fn sum<I: Iterator<Item = Array>>(mut iter: I) -> Array {
+        let mut sum = iter.next().expect("a sum of at least one array");
+        for a in iter {
+            sum += a;
+        }
+        sum
+    }
+}
+
+// ── one operand
+#[track_caller]
+pub(crate) fn unary(name: &'static str, x: &Array, kinds: Kinds, f: fn(&Array) -> Array) -> Array {
+    site(name, &[x], |s| {
+        s.kind(x, |d| kinds.has(d), kinds.words(), "")?;
+        Ok(call(name, (), [x], |[x]| f(x)))
+    })
+}
+
+macro_rules! unary {
+    ($($(#[$doc:meta])* $f:ident $kinds:ident $body:expr;)*) => {
+        /// Functions of each element. Shape: as `self`. Errors: `dtype-kind`.
+        impl Array { $(
+            $(#[$doc])*
+            #[track_caller]
+            pub fn $f(&self) -> Array { unary(stringify!($f), self, Kinds::$kinds, $body) }
+        )* }
+    };
+}
+
+unary! {
+    square Numbers |x| hlo::binary("stablehlo.multiply", x, x);
+    sqrt Floats |x| hlo::unary("stablehlo.sqrt", x);
+    cbrt Floats |x| hlo::unary("stablehlo.cbrt", x);
+    /// `1 / sqrt(x)`.
+    rsqrt Floats |x| hlo::unary("stablehlo.rsqrt", x);
+    exp Floats |x| hlo::unary("stablehlo.exponential", x);
+    /// `exp(x) - 1`, exact near 0.
+    exp_m1 Floats |x| hlo::unary("stablehlo.exponential_minus_one", x);
+    ln Floats |x| hlo::unary("stablehlo.log", x);
+    /// `ln(1 + x)`, exact near 0.
+    ln_1p Floats |x| hlo::unary("stablehlo.log_plus_one", x);
+    sin Floats |x| hlo::unary("stablehlo.sine", x);
+    cos Floats |x| hlo::unary("stablehlo.cosine", x);
+    tan Floats |x| hlo::unary("stablehlo.tan", x);
+    tanh Floats |x| hlo::unary("stablehlo.tanh", x);
+    abs Ordered |x| if x.tensor().dtype.kind() == Kind::Unsigned { x.clone() } else { hlo::unary("stablehlo.abs", x) };
+    /// -1, 0 or 1; NaN of NaN.
+    sign Ordered |x| if x.tensor().dtype.kind() == Kind::Unsigned { x.minimum(1) } else { hlo::unary("stablehlo.sign", x) };
+    floor Floats |x| hlo::unary("stablehlo.floor", x);
+    ceil Floats |x| hlo::unary("stablehlo.ceil", x);
+    /// To the nearest; halves away from zero, as Rust's `round`.
+    round Floats |x| hlo::unary("stablehlo.round_nearest_afz", x);
+    /// To the nearest; halves to the even one, as NumPy's `round`.
+    round_ties_even Floats |x| hlo::unary("stablehlo.round_nearest_even", x);
+    /// `1 / x`.
+    recip Floats |x| 1.0 / x;
+    /// `max(x, 0)`.
+    relu Ordered |x| x.maximum(0);
+    /// `1 / (1 + exp(-x))`.
+    sigmoid Floats |x| hlo::unary("stablehlo.logistic", x);
+    /// `x * sigmoid(x)`.
+    silu Floats |x| x * hlo::unary("stablehlo.logistic", x);
+    /// The tanh approximation, as JAX's default.
+    gelu Floats |x| {
+        let inner = (x + x.square() * x * 0.044715) * (2.0 / std::f64::consts::PI).sqrt();
+        x * ((inner.tanh() + 1.0) * 0.5)
+    };
+    /// `ln(1 + exp(x))`.
+    softplus Floats |x| x.maximum(0.0) + (-x.abs()).exp().ln_1p();
+    erf Floats |x| hlo::unary("chlo.erf", x);
+    /// The inverse of `erf`.
+    erf_inv Floats |x| hlo::unary("chlo.erf_inv", x);
+    is_nan Floats |x| hlo::compare("NE", x, x);
+    is_finite Floats |x| hlo::op("stablehlo.is_finite", &[x], Default::default(), TensorType::new(base::DType::I1, x.tensor().shape.clone()));
+}
+
+// ── two operands
+macro_rules! methods {
+    ($($(#[$doc:meta])* $f:ident $kinds:ident $body:expr;)*) => {
+        /// Functions of two operands that broadcast. Errors: `broadcast`, `dtype-mixed`, `number-dtype`, `dtype-kind`.
+        impl Array { $(
+            $(#[$doc])*
+            #[track_caller]
+            pub fn $f(&self, b: impl Operand) -> Array {
+                binary(stringify!($f), self.operand(), b.operand(), Kinds::$kinds, $body)
+            }
+        )* }
+    };
+}
+
+methods! {
+    /// Where equal: an array of bools.
+    eq Any |a, b| hlo::compare("EQ", a, b);
+    ne Any |a, b| hlo::compare("NE", a, b);
+    lt Ordered |a, b| hlo::compare("LT", a, b);
+    le Ordered |a, b| hlo::compare("LE", a, b);
+    gt Ordered |a, b| hlo::compare("GT", a, b);
+    ge Ordered |a, b| hlo::compare("GE", a, b);
+    /// The larger of each pair; NaN if either is. (`max` reduces.)
+    maximum Ordered prim::maximum;
+    /// The smaller of each pair; NaN if either is. (`min` reduces.)
+    minimum Ordered prim::minimum;
+    /// The remainder with the sign of `b`, Python's `%` for positive `b`.
+    rem_euclid Ordered rem_euclid;
+    pow Numbers prim::pow;
+    atan2 Floats prim::atan2;
+    shl Bits prim::shl;
+    /// Arithmetic for signed integers, logical for others.
+    shr Bits |a, b| match a.tensor().dtype.kind() {
+        Kind::Signed => hlo::binary("stablehlo.shift_right_arithmetic", a, b),
+        _ => hlo::binary("stablehlo.shift_right_logical", a, b),
+    };
+}
+
+fn rem_euclid(a: &Array, b: &Array) -> Array {
+    let rem = hlo::binary("stablehlo.remainder", a, b);
+    let zero = hlo::zeros(a.tensor());
+    let differs = hlo::compare("LT", &rem, &zero).ne(hlo::compare("LT", b, &zero));
+    hlo::select(&(differs & hlo::compare("NE", &rem, &zero)), &prim::add(&rem, b), &rem)
+}
+
+impl Array {
+    /// The elements in another dtype: rounded, truncated or wrapped; bools are `x != 0`.
+    #[track_caller]
+    pub fn astype(&self, dtype: DType) -> Array {
+        site("astype", &[self], |s| {
+            let computed = |d: base::DType| d.is_computed();
+            if !computed(dtype.base()) {
+                let ty = TensorType::new(dtype.base(), self.tensor().shape.clone());
+                let d = mistakes::wrong_kind("astype", &dtype.to_string(), "a dtype that can be computed with", "", &s.loc);
+                return s.fail(Some(ty), d);
+            }
+            Ok(call("astype", dtype, [self], |[x]| hlo::convert(x, dtype.base())))
+        })
+    }
+
+    /// `a` where `self` is true, `b` elsewhere; all three broadcast.
+    #[track_caller]
+    pub fn select(&self, a: impl Operand, b: impl Operand) -> Array {
+        select(self, a, b)
+    }
+
+    /// `min(max(self, low), high)`.
+    #[track_caller]
+    pub fn clamp(&self, low: impl Operand, high: impl Operand) -> Array {
+        let at = context::caller(Location::caller());
+        context::within(at, || self.maximum(low).minimum(high))
+    }
+}
+
+/// `a` where `mask` is true, `b` elsewhere; all three broadcast.
+///
+/// Errors: `dtype-kind` unless the mask holds bools; `broadcast`, `dtype-mixed`, `number-dtype`; `no-array` of two numbers.
+#[track_caller]
+pub fn select(mask: &Array, a: impl Operand, b: impl Operand) -> Array {
+    pair("select", a.operand(), b.operand(), |s, a, b| {
+        if mask.node().ty.is_none() {
+            return Err(mask.clone());
+        }
+        let shape = s.broadcast(a, b)?;
+        s.kind(mask, base::DType::is_bool, "a mask of bools", "compare it: `.ne(0)`")?;
+        let Some(shape) = broadcast_shape(&shape, &mask.tensor().shape) else {
+            return s.fail(None, mistakes::broadcast("select", &mask.short_type(), &a.short_type(), &s.loc));
+        };
+        Ok(call("select", &shape, [mask, a, b], |[mask, a, b]| {
+            hlo::select(&hlo::broadcast_to(mask, &shape), &hlo::broadcast_to(a, &shape), &hlo::broadcast_to(b, &shape))
+        }))
+    })
+}
+
+/// The number as one element of the array's dtype, for identities that always fit.
+pub(crate) fn element(n: f64, dtype: base::DType) -> Literal {
+    let number = match dtype.kind() {
+        Kind::Bool => Number::Bool(n != 0.0),
+        Kind::Float | Kind::Complex => Number::Float(n),
+        Kind::Signed | Kind::Unsigned => Number::Int(n as i128),
+    };
+    number.as_literal(dtype).unwrap_or_else(|why: Misfit| unreachable!("{n} in {dtype}: {why:?}"))
+}

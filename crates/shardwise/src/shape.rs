@@ -1,0 +1,313 @@
+//! Shapes: reshaping, moving and repeating elements.
+
+use crate::array::{Array, IntoShape};
+use crate::eager::{call, call_many};
+use crate::ops::{Checked, Dim, EitherKind, Operand, Site, site};
+use crate::{DType, arange, context, hlo, mistakes};
+use shardwise_base as base;
+use shardwise_ir::TensorType;
+use std::borrow::Borrow;
+use std::panic::Location;
+
+/// In `reshape`: the size that makes the rest fit.
+pub const INFER: usize = usize::MAX;
+
+/// The shape with [`INFER`] replaced; `None` if that does not work out.
+fn infer_shape(shape: &[usize], size: usize) -> Option<Vec<usize>> {
+    let known = shape.iter().filter(|&&n| n != INFER).try_fold(1usize, |a, &n| a.checked_mul(n))?;
+    match shape.iter().filter(|&&n| n == INFER).count() {
+        0 => (known == size).then(|| shape.to_vec()),
+        1 if known > 0 && size.is_multiple_of(known) => {
+            Some(shape.iter().map(|&n| if n == INFER { size / known } else { n }).collect())
+        }
+        _ => None,
+    }
+}
+
+fn sizes(shape: &[usize]) -> String {
+    let words: Vec<String> = shape.iter().map(|&n| if n == INFER { "INFER".into() } else { n.to_string() }).collect();
+    format!("[{}]", words.join(","))
+}
+
+impl Array {
+    /// Row-major, as NumPy; [`INFER`] for one size.
+    ///
+    /// Errors: `reshape-size` if the number of elements differs.
+    #[track_caller]
+    pub fn reshape(&self, shape: impl IntoShape) -> Array {
+        let shape = shape.into_shape().0;
+        site("reshape", &[self], |s| {
+            let x = self.tensor();
+            let Some(to) = infer_shape(&shape, x.size()) else {
+                let ty = (!shape.contains(&INFER)).then(|| TensorType::new(x.dtype, shape.clone()));
+                let facts = format!("{} to {}: {} elements", self.short_type(), sizes(&shape), x.size());
+                let message = "`reshape` to another number of elements".to_string();
+                return s.fail(ty, mistakes::shape("reshape-size", message, facts, "", &s.loc));
+            };
+            Ok(call("reshape", &to, [self], |[x]| hlo::reshape(x, &to)))
+        })
+    }
+
+    /// Dimension `i` of the result is dimension `order[i]` of `self`.
+    ///
+    /// Errors: `transpose-order` unless `order` names each dimension once.
+    #[track_caller]
+    pub fn transpose<const N: usize>(&self, order: [usize; N]) -> Array {
+        site("transpose", &[self], |s| {
+            let mut sorted = order;
+            sorted.sort_unstable();
+            if !sorted.iter().copied().eq(0..self.tensor().rank()) {
+                let message = format!("`transpose`: {order:?} does not name each dimension once");
+                return s.fail(None, mistakes::shape("transpose-order", message, self.short_type(), "", &s.loc));
+            }
+            Ok(call("transpose", order, [self], |[x]| hlo::transpose(x, &order)))
+        })
+    }
+
+    /// Swaps the last two dimensions.
+    ///
+    /// Errors: `dimension` for fewer than two.
+    #[track_caller]
+    pub fn t(&self) -> Array {
+        site("t", &[self], |s| {
+            let rank = self.tensor().rank();
+            s.dim(self, -2)?;
+            let mut order: Vec<usize> = (0..rank).collect();
+            order.swap(rank - 1, rank - 2);
+            Ok(call("t", (), [self], |[x]| hlo::transpose(x, &order)))
+        })
+    }
+
+    /// Dimensions are matched from the last; those of size 1 are repeated.
+    ///
+    /// Errors: `broadcast`.
+    #[track_caller]
+    pub fn broadcast_to(&self, shape: impl IntoShape) -> Array {
+        let shape = shape.into_shape().0;
+        site("broadcast_to", &[self], |s| {
+            let x = self.tensor();
+            if crate::ops::broadcast_shape(&x.shape, &shape).as_ref() != Some(&shape) {
+                let d = mistakes::broadcast("broadcast_to", &self.short_type(), &sizes(&shape), &s.loc);
+                return s.fail(Some(TensorType::new(x.dtype, shape.clone())), d);
+            }
+            Ok(call("broadcast_to", &shape, [self], |[x]| hlo::broadcast_to(x, &shape)))
+        })
+    }
+
+    /// Drops a dimension of size 1.
+    ///
+    /// Errors: `dimension`; `squeeze` for another size.
+    #[track_caller]
+    pub fn squeeze(&self, dim: impl Dim) -> Array {
+        site("squeeze", &[self], |s| {
+            let dim = s.dim(self, dim)?;
+            let mut shape = self.tensor().shape.clone();
+            if shape.remove(dim) != 1 {
+                let message = format!("`squeeze` of dimension {dim}, whose size is not 1");
+                return s.fail(None, mistakes::shape("squeeze", message, self.short_type(), "", &s.loc));
+            }
+            Ok(call("squeeze", dim, [self], |[x]| hlo::reshape(x, &shape)))
+        })
+    }
+
+    /// A new dimension of size 1; `dim` is its place in the result.
+    ///
+    /// Errors: `dimension`.
+    #[track_caller]
+    pub fn expand_dims(&self, dim: impl Dim) -> Array {
+        site("expand_dims", &[self], |s| {
+            let mut shape = self.tensor().shape.clone();
+            let Some(dim) = dim.of(shape.len() + 1) else {
+                return s.fail(None, mistakes::dimension(&dim.to_string(), &self.short_type(), &s.loc));
+            };
+            shape.insert(dim, 1);
+            Ok(call("expand_dims", dim, [self], |[x]| hlo::reshape(x, &shape)))
+        })
+    }
+
+    /// Each element `times` times in a row along `dim`.
+    ///
+    /// Shape: `f32[n, d] -> f32[n * times, d]`. Errors: `dimension`.
+    #[track_caller]
+    pub fn repeat(&self, times: usize, dim: impl Dim) -> Array {
+        site("repeat", &[self], |s| {
+            let dim = s.dim(self, dim)?;
+            Ok(call("repeat", (times, dim), [self], |[x]| {
+                let mut shape = x.tensor().shape.clone();
+                let dims: Vec<usize> = (0..shape.len()).map(|d| if d > dim { d + 1 } else { d }).collect();
+                shape.insert(dim + 1, times);
+                let repeated = hlo::broadcast_in_dim(x, &shape, &dims);
+                shape.remove(dim + 1);
+                shape[dim] *= times;
+                hlo::reshape(&repeated, &shape)
+            }))
+        })
+    }
+
+    /// Shifts along `dim` towards higher positions; what leaves one end enters at the other.
+    ///
+    /// Errors: `dimension`; `roll-shift` unless `by` is an integer or a scalar array of integers.
+    #[track_caller]
+    pub fn roll(&self, by: impl Operand, dim: impl Dim) -> Array {
+        match by.operand().0 {
+            EitherKind::Number(crate::dtype::Number::Int(by)) => site("roll", &[self], |s| {
+                let dim = s.dim(self, dim)?;
+                let n = self.tensor().shape[dim];
+                let by = by.rem_euclid(n.max(1) as i128) as usize;
+                Ok(call("roll", (by, dim), [self], |[x]| roll_known(x, by, dim)))
+            }),
+            EitherKind::Array(by) => site("roll", &[self, &by], |s| {
+                let dim = s.dim(self, dim)?;
+                if by.tensor().rank() != 0 || !by.tensor().dtype.is_integer() {
+                    return s.fail(Some(self.tensor().clone()), bad_shift(&by.short_type(), &s.loc));
+                }
+                Ok(call("roll", dim, [self, &by], |[x, by]| roll_by(x, by, dim)))
+            }),
+            EitherKind::Number(n) => {
+                site("roll", &[self], |s| s.fail(Some(self.tensor().clone()), bad_shift(&n.to_string(), &s.loc)))
+            }
+        }
+    }
+
+    /// `by`: for each dimension, how many elements of `value` before and after.
+    ///
+    /// Errors: `pad-dims` unless there is a pair for each dimension; `number-dtype`, `dtype-mixed`.
+    #[track_caller]
+    pub fn pad(&self, by: impl AsRef<[(usize, usize)]>, value: impl Operand) -> Array {
+        let (by, value) = (by.as_ref(), value.operand());
+        site("pad", &[self], |s| {
+            let x = self.tensor();
+            if by.len() != x.rank() {
+                let message = format!("`pad`: {} pairs for an array of {} dimensions", by.len(), x.rank());
+                return s.fail(None, mistakes::shape("pad-dims", message, self.short_type(), "", &s.loc));
+            }
+            let value = s.beside(value, self)?;
+            same_dtype(s, self, &value)?;
+            Ok(call("pad", by, [self, &value], |[x, value]| hlo::pad(x, value, by)))
+        })
+    }
+
+    /// How often each of `0..n` occurs; other values are not counted.
+    ///
+    /// Shape: `i32[..] -> i32[n]`. Errors: `dtype-kind` unless integers.
+    #[track_caller]
+    pub fn bincount(&self, n: usize) -> Array {
+        site("bincount", &[self], |s| {
+            s.kind(self, base::DType::is_integer, "an array of integers", "")?;
+            Ok(call("bincount", n, [self], |[x]| {
+                hlo::reshape(x, &[x.tensor().size()]).one_hot(n, DType::I32).sum(0)
+            }))
+        })
+    }
+
+    /// A new last dimension with 1 at the element's value and 0 elsewhere (everywhere, if it is out of range).
+    ///
+    /// Shape: `i32[b] -> dtype[b, n]`. Errors: `dtype-kind` unless integers.
+    #[track_caller]
+    pub fn one_hot(&self, n: usize, dtype: DType) -> Array {
+        site("one_hot", &[self], |s| {
+            s.kind(self, base::DType::is_integer, "an array of integers", "")?;
+            Ok(call("one_hot", (n, dtype), [self], |[x]| {
+                let mut shape = x.tensor().shape.clone();
+                shape.push(n);
+                let last = shape.len() - 1;
+                let classes = hlo::iota(TensorType::new(x.tensor().dtype, shape.clone()), last);
+                let x = hlo::broadcast_over(x, &shape, &[last]);
+                hlo::convert(&hlo::compare("EQ", &x, &classes), dtype.base())
+            }))
+        })
+    }
+}
+
+fn same_dtype(s: &Site<'_>, x: &Array, y: &Array) -> Checked<()> {
+    if x.tensor().dtype == y.tensor().dtype {
+        return Ok(());
+    }
+    let to = DType::of(x.tensor().dtype);
+    s.fail(Some(x.tensor().clone()), mistakes::dtypes(s.name, &x.short_type(), &y.short_type(), to, &s.loc))
+}
+
+fn bad_shift(by: &str, loc: &base::Loc) -> base::Diagnostic {
+    let message = "`roll` by what is not one integer".to_string();
+    mistakes::shape("roll-shift", message, by.to_string(), "", loc)
+}
+
+fn roll_known(x: &Array, by: usize, dim: usize) -> Array {
+    if by == 0 {
+        return x.clone();
+    }
+    let ty = x.tensor().clone();
+    let part = |from: usize, to: usize| {
+        let (mut start, mut limit) = (vec![0; ty.rank()], ty.shape.clone());
+        (start[dim], limit[dim]) = (from, to);
+        hlo::slice(x, &start, &limit, &vec![1; ty.rank()])
+    };
+    let n = ty.shape[dim];
+    hlo::concatenate(&[&part(n - by, n), &part(0, n - by)], dim)
+}
+
+/// A window of the array laid twice in a row.
+fn roll_by(x: &Array, by: &Array, dim: usize) -> Array {
+    let ty = x.tensor().clone();
+    let n = ty.shape[dim];
+    if n == 0 {
+        return x.clone();
+    }
+    let twice = hlo::concatenate(&[x, x], dim);
+    let zero = hlo::zeros(by.tensor());
+    let start = (n - by.rem_euclid(n)).rem_euclid(n);
+    let start: Vec<Array> = (0..ty.rank()).map(|d| if d == dim { start.clone() } else { zero.clone() }).collect();
+    hlo::dynamic_slice(&twice, &start, &ty.shape)
+}
+
+/// One after another along `dim`.
+///
+/// Shape: `f32[a, d], f32[b, d] -> f32[a + b, d]`. Errors: `no-arrays`, `dimension`, `concatenate` for other sizes that differ, `dtype-mixed`.
+#[track_caller]
+pub fn concatenate<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: impl Dim) -> Array {
+    let arrays: Vec<Array> = arrays.into_iter().map(|a| a.borrow().clone()).collect();
+    let refs: Vec<&Array> = arrays.iter().collect();
+    site("concatenate", &refs, |s| {
+        let Some(first) = refs.first() else { return no_arrays(s) };
+        let dim = s.dim(first, dim)?;
+        let rest = |x: &TensorType| {
+            let mut shape = x.shape.clone();
+            shape.get_mut(dim).map(|n| *n = 0);
+            shape
+        };
+        for x in &refs {
+            same_dtype(s, first, x)?;
+            if rest(x.tensor()) != rest(first.tensor()) {
+                let facts = format!("{} and {}", first.short_type(), x.short_type());
+                let message = format!("`concatenate` along dimension {dim} of arrays that differ in others");
+                return s.fail(None, mistakes::shape("concatenate", message, facts, "", &s.loc));
+            }
+        }
+        let out = call_many("concatenate", dim, &refs, 1, |x| {
+            vec![if x.len() == 1 { x[0].clone() } else { hlo::concatenate(&x.iter().collect::<Vec<_>>(), dim) }]
+        });
+        Ok(out.into_iter().next().expect("one result"))
+    })
+}
+
+fn no_arrays(s: &Site<'_>) -> Checked {
+    let message = format!("`{}` of no arrays", s.name);
+    s.fail(None, mistakes::shape("no-arrays", message, "an empty list".into(), "", &s.loc))
+}
+
+/// Side by side along a new dimension.
+///
+/// Shape: `f32[d], f32[d] -> f32[2, d]` for `dim` 0. Errors: as [`concatenate`].
+#[track_caller]
+pub fn stack<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: impl Dim) -> Array {
+    let at = context::caller(Location::caller());
+    context::within(at, || {
+        let expanded: Vec<Array> = arrays.into_iter().map(|a| a.borrow().expand_dims(dim)).collect();
+        concatenate(expanded, dim)
+    })
+}
+
+/// The numbers `0..n`, for use in other files.
+pub(crate) fn positions(n: usize) -> Array {
+    arange(0..n, DType::I32)
+}

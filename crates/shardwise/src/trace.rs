@@ -1,0 +1,381 @@
+//! Traces: programs in the making.
+//!
+//! A thread has a stack of traces; ops go to the one on top. A trace is a stack of functions being built (a loop's body
+//! may be a function of its own), each a stack of open regions. What an inner function uses of an outer one becomes
+//! an argument of it ([`Trace::import`]); an array with a value becomes a hidden argument of the whole program.
+
+use crate::error::Diagnostic as Mistake;
+use crate::{Array, Error, Mesh, Result, context};
+use shardwise_base::{self as base, Diagnostic, Loc};
+use shardwise_engine::ShardedType;
+use shardwise_ir::{Attrs, Body, Builder, Func, Module, Op, OpCode, Region, TensorType, Type, Value, Visibility};
+use shardwise_ops::OPS;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A value of a program in the making.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Traced {
+    trace: u64,
+    frame: u64,
+    region: Region,
+    value: Value,
+}
+
+/// A function being built.
+struct Frame {
+    id: u64,
+    func: Func,
+    /// Open regions, the innermost last; the first is the function's own.
+    regions: Vec<Region>,
+    /// Values of outer functions that this one uses, and the arguments that stand for them.
+    imports: Vec<(Traced, Traced)>,
+}
+
+/// A program in the making.
+pub(crate) struct Trace {
+    id: u64,
+    pub module: Module,
+    frames: Vec<Frame>,
+    /// Arrays with values that the program uses, and the arguments that stand for them.
+    captured: Vec<(Array, Traced)>,
+    wrong: Vec<Arc<Mistake>>,
+    pub mesh: Option<Mesh>,
+}
+
+thread_local! {
+    static STACK: RefCell<Vec<Trace>> = const { RefCell::new(vec![]) };
+    /// While above 0, mistakes are not recorded: they follow from one that has been.
+    static QUIET: Cell<usize> = const { Cell::new(0) };
+}
+
+fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// What unwinds to the trace when a mistake is asked for what it cannot know.
+struct EndTrace;
+
+/// Ends the trace early: the call that traces returns the mistakes found so far.
+pub(crate) fn end() -> ! {
+    resume_unwind(Box::new(EndTrace))
+}
+
+pub(crate) fn is_tracing() -> bool {
+    STACK.with_borrow(|s| !s.is_empty())
+}
+
+/// Calls `f` with the trace on top. Panics if there is none.
+pub(crate) fn with<R>(f: impl FnOnce(&mut Trace) -> R) -> R {
+    STACK.with_borrow_mut(|s| f(s.last_mut().expect("a trace is under way")))
+}
+
+/// Notes a mistake in the trace under way, if there is one.
+pub(crate) fn record(mistakes: &[Arc<Mistake>]) {
+    if QUIET.get() > 0 {
+        return;
+    }
+    STACK.with_borrow_mut(|s| {
+        let Some(trace) = s.last_mut() else { return };
+        for m in mistakes {
+            if !trace.wrong.iter().any(|o| Arc::ptr_eq(o, m) || **o == **m) {
+                trace.wrong.push(m.clone());
+            }
+        }
+    });
+}
+
+/// Runs `f` without recording mistakes; `None` if it asked for what cannot be known.
+pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> Option<R> {
+    QUIET.set(QUIET.get() + 1);
+    let depth = STACK.with_borrow(|s| s.last().map(|t| (t.frames.len(), t.frame().regions.len())));
+    let out = catch_unwind(AssertUnwindSafe(f));
+    QUIET.set(QUIET.get() - 1);
+    match out {
+        Ok(out) => Some(out),
+        Err(panic) if panic.is::<EndTrace>() => {
+            if let Some((frames, regions)) = depth {
+                with(|t| t.rewind(frames, regions));
+            }
+            None
+        }
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Runs `f` as a new program, with this mesh.
+///
+/// `Err`: the mistakes found, each once. A panic of the program's own goes on, unless a mistake came before it.
+pub(crate) fn run<R>(name: &str, mesh: Option<Mesh>, at: Loc, f: impl FnOnce() -> Result<R>) -> Result<(Trace, R)> {
+    let quiet = QUIET.replace(0);
+    STACK.with_borrow_mut(|s| s.push(Trace::new(name, mesh, at)));
+    let out = catch_unwind(AssertUnwindSafe(f));
+    let mut trace = STACK.with_borrow_mut(|s| s.pop()).expect("pushed above");
+    QUIET.set(quiet);
+    let wrong = std::mem::take(&mut trace.wrong);
+    settle(out, wrong).map(|out| (trace, out))
+}
+
+/// Runs `f` as a part of the trace under way, as [`run`] does: its mistakes are both returned and recorded.
+pub(crate) fn run_inline<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
+    let (before, depth) = with(|t| (std::mem::take(&mut t.wrong), (t.frames.len(), t.frame().regions.len())));
+    let out = catch_unwind(AssertUnwindSafe(f));
+    let wrong = with(|t| {
+        t.rewind(depth.0, depth.1);
+        let wrong = t.wrong.clone();
+        t.wrong.splice(0..0, before);
+        wrong
+    });
+    settle(out, wrong)
+}
+
+fn settle<R>(out: std::thread::Result<Result<R>>, wrong: Vec<Arc<Mistake>>) -> Result<R> {
+    match out {
+        Err(panic) if wrong.is_empty() && !panic.is::<EndTrace>() => resume_unwind(panic),
+        Ok(out) if wrong.is_empty() => out,
+        Ok(Err(e)) => Err(Error::new(wrong.into_iter().chain(e.into_diagnostics()))),
+        _ => Err(Error::new(wrong)),
+    }
+}
+
+impl Trace {
+    fn new(name: &str, mesh: Option<Mesh>, at: Loc) -> Trace {
+        let mut module = Module::new(name, &OPS);
+        module.loc = at.clone();
+        Trace { id: next_id(), module, frames: vec![Frame::new("main", at)], captured: vec![], wrong: vec![], mesh }
+    }
+
+    fn frame(&self) -> &Frame {
+        self.frames.last().expect("a trace has a function")
+    }
+
+    fn frame_mut(&mut self) -> &mut Frame {
+        self.frames.last_mut().expect("a trace has a function")
+    }
+
+    pub fn body(&mut self) -> &mut Body {
+        &mut self.frame_mut().func.body
+    }
+
+    /// Drops functions and regions that were left open when something unwound.
+    fn rewind(&mut self, frames: usize, regions: usize) {
+        self.frames.truncate(frames);
+        self.frame_mut().regions.truncate(regions);
+    }
+
+    /// A new argument of the function being built.
+    pub fn arg(&mut self, ty: &ShardedType, loc: Loc) -> Traced {
+        let trace = self.id;
+        self.frame_mut().arg(trace, Type::Tensor(ty.ty.clone()), ty.sharding.clone(), loc)
+    }
+
+    /// The array as a value of the function being built. `Err`: why it cannot be used here.
+    pub fn operand(&mut self, array: &Array, loc: &Loc) -> Result<Value, Diagnostic> {
+        match array.traced() {
+            Some(t) => self.import(t).ok_or_else(|| escaped(array, loc)),
+            None => Ok(self.capture(array)),
+        }
+    }
+
+    /// A value of this or of an outer function, in the function being built; `None` if it has gone out of scope.
+    fn import(&mut self, traced: Traced) -> Option<Value> {
+        let home = self.frames.iter().position(|f| f.id == traced.frame).filter(|_| traced.trace == self.id)?;
+        if !self.frames[home].regions.contains(&traced.region) {
+            return None;
+        }
+        let (ty, sharding) = {
+            let data = self.frames[home].func.body.value(traced.value);
+            (data.ty.clone(), data.sharding.clone())
+        };
+        let id = self.id;
+        let inner = self.frames[home + 1..].iter_mut().fold(traced, |outer, frame| {
+            if let Some((_, inner)) = frame.imports.iter().find(|(o, _)| *o == outer) {
+                return *inner;
+            }
+            let inner = frame.arg(id, ty.clone(), sharding.clone(), Loc::UNKNOWN);
+            frame.imports.push((outer, inner));
+            inner
+        });
+        Some(inner.value)
+    }
+
+    fn capture(&mut self, array: &Array) -> Value {
+        let found = self.captured.iter().find(|(a, _)| a.is_same(array)).map(|(_, t)| *t);
+        let traced = found.unwrap_or_else(|| {
+            let ty = array.node().ty.as_ref().expect("an array with a value has a type");
+            let id = self.id;
+            let main = &mut self.frames[0];
+            let traced = main.arg(id, Type::Tensor(ty.ty.clone()), ty.sharding.clone(), Loc::UNKNOWN.named("captured"));
+            self.captured.push((array.clone(), traced));
+            traced
+        });
+        self.import(traced).expect("an argument of the outermost function is in scope")
+    }
+
+    /// Appends an op.
+    pub fn op(
+        &mut self,
+        code: OpCode,
+        operands: &[Value],
+        attrs: Attrs,
+        regions: Vec<Region>,
+        results: &[TensorType],
+        loc: &Loc,
+    ) -> Op {
+        let frame = self.frame_mut();
+        let region = frame.region();
+        let types = results.iter().map(|t| Type::Tensor(t.clone()));
+        let mut b = Builder::at(&mut frame.func.body, region, loc.clone());
+        b.op_with_regions(code, operands.iter().copied(), attrs, regions, types)
+    }
+
+    /// Ends the innermost region with these values.
+    pub fn terminate(&mut self, code: OpCode, values: &[Value], loc: &Loc) {
+        self.op(code, values, Attrs::new(), vec![], &[], loc);
+    }
+
+    pub fn traced(&self, value: Value) -> Traced {
+        let frame = self.frame();
+        Traced { trace: self.id, frame: frame.id, region: frame.region(), value }
+    }
+
+    /// Gives a value of the function being built its layout.
+    pub fn set_sharding(&mut self, t: Traced, sharding: base::Sharding) {
+        self.body().value_mut(t.value).sharding = Some(sharding);
+    }
+
+    pub fn value_type(&self, t: Traced) -> ShardedType {
+        let frame = self.frames.iter().find(|f| f.id == t.frame).expect("the function is being built");
+        let data = frame.func.body.value(t.value);
+        let ty = data.ty.as_tensor().expect("arrays are tensors").clone();
+        ShardedType { ty, sharding: data.sharding.clone() }
+    }
+
+    /// Opens a region of the function being built, with arguments of these types.
+    pub fn open_region(&mut self, args: &[TensorType], loc: &Loc) -> Vec<Traced> {
+        let region = self.body().add_region();
+        self.frame_mut().regions.push(region);
+        args.iter().map(|ty| self.region_arg(ty, loc)).collect()
+    }
+
+    /// One more argument of the innermost region.
+    pub fn region_arg(&mut self, ty: &TensorType, loc: &Loc) -> Traced {
+        let region = self.frame().region();
+        let value = self.body().add_arg(region, Type::Tensor(ty.clone()), loc.clone());
+        self.traced(value)
+    }
+
+    /// Closes the innermost region, which has been terminated.
+    pub fn close_region(&mut self) -> Region {
+        self.frame_mut().regions.pop().expect("a region was opened")
+    }
+
+    /// Starts a function beside the one being built.
+    pub fn open_func(&mut self, name: &str, loc: &Loc) {
+        let taken = |name: &str| self.module.func(name).is_some() || self.frames.iter().any(|f| &*f.func.name == name);
+        let fresh = (0..).map(|i| if i == 0 { name.to_string() } else { format!("{name}_{i}") }).find(|n| !taken(n));
+        self.frames.push(Frame::new(&fresh.expect("one of them is free"), loc.clone()));
+    }
+
+    /// Ends the function with these results; gives its name, and what it uses of the functions around it, in the
+    /// order of the arguments that were added for it.
+    pub fn close_func(&mut self, results: &[Value], loc: &Loc) -> (Arc<str>, Vec<Value>) {
+        let frame = self.frames.pop().expect("a function was opened");
+        let outer = frame.imports.iter().map(|(o, _)| *o).collect::<Vec<_>>();
+        let mut func = frame.finish(results, vec![None; results.len()], loc);
+        func.visibility = Visibility::Private;
+        let name = func.name.clone();
+        self.module.funcs.push(func);
+        let outer = outer.into_iter().map(|t| self.import(t).expect("it was in scope inside")).collect();
+        (name, outer)
+    }
+
+    /// The finished program, whose results are `results`, and the arrays that its last arguments stand for.
+    pub fn finish(
+        mut self,
+        results: &[Value],
+        shardings: Vec<Option<base::Sharding>>,
+        loc: &Loc,
+    ) -> (Module, Vec<Array>) {
+        let main = self.frames.pop().expect("a trace has a function");
+        assert!(self.frames.is_empty(), "every function but the first has been closed");
+        self.module.funcs.insert(0, main.finish(results, shardings, loc));
+        self.module.meshes.extend(self.mesh.map(|m| m.0));
+        debug_verify(&self.module);
+        (self.module, self.captured.into_iter().map(|(a, _)| a).collect())
+    }
+
+    /// Whether layouts over `mesh` may stand in this program; the first one decides.
+    pub fn join_mesh(&mut self, mesh: &Mesh) -> bool {
+        match &self.mesh {
+            Some(own) => own.0.same_devices(&mesh.0),
+            None => {
+                self.mesh = Some(mesh.clone());
+                true
+            }
+        }
+    }
+}
+
+/// What a trace makes is well formed: anything else is a bug of the library, found where it is made.
+fn debug_verify(module: &Module) {
+    if cfg!(debug_assertions) {
+        let found = shardwise_ir::verify(module);
+        assert!(found.is_empty(), "shardwise made an invalid program\n{found}");
+    }
+}
+
+impl Frame {
+    fn new(name: &str, loc: Loc) -> Frame {
+        let func = Func::new(name, loc);
+        let regions = vec![func.body.entry()];
+        Frame { id: next_id(), func, regions, imports: vec![] }
+    }
+
+    fn region(&self) -> Region {
+        *self.regions.last().expect("a function has a region")
+    }
+
+    fn arg(&mut self, trace: u64, ty: Type, sharding: Option<base::Sharding>, loc: Loc) -> Traced {
+        let entry = self.func.body.entry();
+        let value = self.func.body.add_arg(entry, ty, loc);
+        self.func.body.value_mut(value).sharding = sharding;
+        self.func.arg_attrs.push(Attrs::new());
+        Traced { trace, frame: self.id, region: entry, value }
+    }
+
+    fn finish(self, results: &[Value], shardings: Vec<Option<base::Sharding>>, loc: &Loc) -> Func {
+        let mut func = self.func;
+        func.result_types = results.iter().map(|&v| func.body.ty(v).clone()).collect();
+        func.result_attrs = vec![Attrs::new(); results.len()];
+        func.result_shardings = shardings;
+        let entry = func.body.entry();
+        Builder::at(&mut func.body, entry, loc.clone()).ret(results.iter().copied());
+        func
+    }
+}
+
+fn escaped(array: &Array, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("traced-escaped", loc, "an array is used after the trace that made it has ended")
+        .facts(array.short_type())
+        .note(format!("it was made at {}", context::show(array.node().at)))
+        .help("return it from the traced function, and use the result")
+}
+
+/// Adds to the trace under way the arrays as values, or the mistake that they cannot be.
+pub(crate) fn operands(arrays: &[&Array], at: &'static Location<'static>) -> Result<Vec<Value>, Vec<Arc<Mistake>>> {
+    let loc = context::loc(at);
+    let wrong: Vec<_> = arrays.iter().flat_map(|a| a.mistakes().iter().cloned()).collect();
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let used: Result<Vec<Value>, Diagnostic> = with(|t| arrays.iter().map(|a| t.operand(a, &loc)).collect());
+    used.map_err(|d| {
+        let wrong = vec![Arc::new(Mistake(d))];
+        record(&wrong);
+        wrong
+    })
+}
