@@ -35,6 +35,10 @@ pub(crate) enum State {
     Mistake(Vec<Arc<Mistake>>),
 }
 
+/// What an array is does not change but as a whole: an unwinding program leaves none half made.
+impl std::panic::UnwindSafe for Array {}
+impl std::panic::RefUnwindSafe for Array {}
+
 /// Makes an array laid out in a given way.
 type Make = Arc<dyn Fn(Option<&base::Sharding>) -> Result<ArrayHandle> + Send + Sync>;
 
@@ -244,10 +248,6 @@ impl Array {
         matches!(self.0.state, State::TypeOnly)
     }
 
-    pub(crate) fn is_deferred(&self) -> bool {
-        matches!(self.0.state, State::Deferred(_))
-    }
-
     pub(crate) fn known_type(&self) -> Option<ShardedType> {
         self.0.ty.clone()
     }
@@ -358,7 +358,11 @@ impl Array {
     }
 
     /// The value, laid out so; made so if it has not been made yet.
-    pub(crate) fn handle_as(&self, sharding: Option<&base::Sharding>, at: &'static Location<'static>) -> Result<ArrayHandle> {
+    pub(crate) fn handle_as(
+        &self,
+        sharding: Option<&base::Sharding>,
+        at: &'static Location<'static>,
+    ) -> Result<ArrayHandle> {
         if let (State::Deferred(d), Some(ty)) = (&self.0.state, &self.0.ty) {
             if ty.sharding.is_none() && d.made.get().is_none() {
                 return (d.make)(sharding);
@@ -437,13 +441,18 @@ impl Array {
         let handle = self.handle(at)?;
         let ty = handle.sharded_type();
         let Some(sharding) = &ty.sharding else {
-            return Ok(vec![Shard { device: 0, coordinates: vec![], offset: vec![0; ty.ty.rank()], data: self.clone() }]);
+            return Ok(vec![Shard {
+                device: 0,
+                coordinates: vec![],
+                offset: vec![0; ty.ty.rank()],
+                data: self.clone(),
+            }]);
         };
         let mesh = &sharding.mesh;
         (0..mesh.size())
             .map(|position| {
                 let coordinates = mesh.coordinates(position);
-                let offset = shardwise_engine::shard_box(&ty.ty.shape, sharding, &coordinates).offset;
+                let offset = shardwise_engine::layout::shard_box(&ty.ty.shape, sharding, &coordinates).offset;
                 let names = mesh.axes.iter().map(|a| a.name.to_string());
                 let data = Array::value(runtime::put(&handle.shard(position), None)?, at);
                 Ok(Shard { device: mesh.device(position), coordinates: names.zip(coordinates).collect(), offset, data })

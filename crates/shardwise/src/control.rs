@@ -312,7 +312,8 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
         .chain(inits.iter().cloned())
         .chain(ys_types.iter().map(hlo::zeros))
         .collect();
-    let out = hlo::op_with("stablehlo.while", &start.iter().collect::<Vec<_>>(), Attrs::new(), vec![test, step], &types);
+    let out =
+        hlo::op_with("stablehlo.while", &start.iter().collect::<Vec<_>>(), Attrs::new(), vec![test, step], &types);
     let results: Vec<TensorType> = carry_types.into_iter().chain(ys_types).collect();
     let out = close_composite("shardwise.scan", &out[1..], length, &init, &xs, &results, at);
     let (carry, ys) = out.split_at(tree::leaves(&init).len());
@@ -362,7 +363,13 @@ fn close_composite<C: Tree, X: Tree>(
 pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn() -> R) -> R {
     let at = context::caller(Location::caller());
     match predicate.operand().0 {
-        EitherKind::Number(crate::dtype::Number::Bool(b)) => if b { yes() } else { no() },
+        EitherKind::Number(crate::dtype::Number::Bool(b)) => {
+            if b {
+                yes()
+            } else {
+                no()
+            }
+        }
         EitherKind::Number(n) => traced("cond", at, || {
             let message = "`cond` by a number".to_string();
             give_up(mistakes::shape("condition", message, n.to_string(), "compare it: `n > 0`", &context::loc(at)), at)

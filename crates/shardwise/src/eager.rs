@@ -49,7 +49,14 @@ pub(crate) fn call_many(
     context::within(at, || dispatch(name, hasher.finish(), operands, results, at, &mut f))
 }
 
-fn dispatch(name: &'static str, constants: u64, operands: &[&Array], results: usize, at: At, f: Body<'_>) -> Vec<Array> {
+fn dispatch(
+    name: &'static str,
+    constants: u64,
+    operands: &[&Array],
+    results: usize,
+    at: At,
+    f: Body<'_>,
+) -> Vec<Array> {
     let wrong: Vec<Arc<Mistake>> = operands.iter().flat_map(|a| a.mistakes().iter().cloned()).collect();
     if !wrong.is_empty() {
         return poison(wrong, infer(operands, at, f), results, at);

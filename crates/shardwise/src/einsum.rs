@@ -22,7 +22,10 @@ impl Array {
             EitherKind::Number(n) => site("matmul", &[self], |s| {
                 let facts = format!("{} and {n}", self.short_type());
                 let message = "`matmul` with a number".to_string();
-                s.fail(None, mistakes::shape("matmul-rank", message, facts, "to scale an array, write `x * 2.0`", &s.loc))
+                s.fail(
+                    None,
+                    mistakes::shape("matmul-rank", message, facts, "to scale an array, write `x * 2.0`", &s.loc),
+                )
             }),
         }
     }
@@ -86,12 +89,21 @@ fn matmul_op(a: &Array, b: &Array, batch: &[usize]) -> Array {
     };
     if x.rank() == 1 {
         let a = hlo::broadcast_to(a, &batch.iter().chain(&x.shape).copied().collect::<Vec<_>>());
-        let dot = Dot { lhs_batch: (0..n).collect(), rhs_batch: (0..n).collect(), lhs_contract: vec![n], rhs_contract: vec![n] };
+        let dot = Dot {
+            lhs_batch: (0..n).collect(),
+            rhs_batch: (0..n).collect(),
+            lhs_contract: vec![n],
+            rhs_contract: vec![n],
+        };
         return hlo::dot_general(&a, b, &dot);
     }
     let (a, b) = (with_batch(a, &x, 2), with_batch(b, &y, 2));
-    let dot =
-        Dot { lhs_batch: (0..n).collect(), rhs_batch: (0..n).collect(), lhs_contract: vec![n + 1], rhs_contract: vec![n] };
+    let dot = Dot {
+        lhs_batch: (0..n).collect(),
+        rhs_batch: (0..n).collect(),
+        lhs_contract: vec![n + 1],
+        rhs_contract: vec![n],
+    };
     hlo::dot_general(&a, &b, &dot)
 }
 
@@ -234,7 +246,13 @@ pub fn einsum_refs(spec: &str, operands: &[&Array]) -> Array {
     context::within(at, || {
         site("einsum", operands, |s| {
             if let Some(mistake) = spec_mistake(spec, operands.len()) {
-                let d = mistakes::shape("einsum-spec", mistake.into(), format!("{spec:?}, {} operands", operands.len()), "", &s.loc);
+                let d = mistakes::shape(
+                    "einsum-spec",
+                    mistake.into(),
+                    format!("{spec:?}, {} operands", operands.len()),
+                    "",
+                    &s.loc,
+                );
                 return s.fail(None, d);
             }
             let (inputs, output) = spec.split_once("->").expect("checked");

@@ -127,10 +127,7 @@ pub trait Args {
 pub trait Callable<M> {}
 
 /// A function that can be traced.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be traced",
-    label = "expected a function of trees of arrays"
-)]
+#[diagnostic::on_unimplemented(message = "`{Self}` cannot be traced", label = "expected a function of trees of arrays")]
 pub trait Function<M>: Callable<M> {
     type Args: Args;
     type Out: Returns;
@@ -192,13 +189,16 @@ thread_local!(static CALLED_AT: Cell<Option<At>> = const { Cell::new(None) });
 ///
 /// A call whose arguments have types, layouts and static values that were seen before traces and compiles nothing.
 pub struct Jit<'f, A: Args, R: 'static> {
-    shared: Arc<Shared<'f, A, R>>,
+    shared: Arc<Shared<'f, A::Owned, R>>,
     call: Box<A::Dyn<'f, Result<R>>>,
 }
 
-struct Shared<'f, A: Args, R: 'static> {
-    f: Box<dyn Fn(&A::Owned) -> Result<R> + Send + Sync + 'f>,
-    in_specs: Option<AnySpec<A::Owned>>,
+/// A function and how it is compiled; `T` is the tuple of its arguments.
+struct Shared<'f, T, R: 'static> {
+    f: Box<dyn Fn(&T) -> Result<R> + Send + Sync + 'f>,
+    /// For each leaf of the arguments, whether it is given away.
+    donated: fn(&T) -> Vec<bool>,
+    in_specs: Option<AnySpec<T>>,
     out_specs: Option<AnySpec<R>>,
     name: &'static str,
     at: At,
@@ -238,6 +238,7 @@ pub fn jit<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     Jit::of(Shared {
         name: f.name(),
         f: Box::new(move |args| f.apply(args).finish()),
+        donated: F::Args::donated,
         in_specs: None,
         out_specs: None,
         at: Location::caller(),
@@ -246,14 +247,14 @@ pub fn jit<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
 }
 
 impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
-    fn of(shared: Shared<'f, A, R>) -> Jit<'f, A, R> {
+    fn of(shared: Shared<'f, A::Owned, R>) -> Jit<'f, A, R> {
         let shared = Arc::new(shared);
         let callee = shared.clone();
         let call = A::bind(move |args| callee.call(args, CALLED_AT.take().unwrap_or(callee.at)));
         Jit { shared, call }
     }
 
-    fn with(self, change: impl FnOnce(&mut Shared<'f, A, R>)) -> Jit<'f, A, R> {
+    fn with(self, change: impl FnOnce(&mut Shared<'f, A::Owned, R>)) -> Jit<'f, A, R> {
         let Jit { shared, call } = self;
         drop(call);
         let mut shared = Arc::into_inner(shared).expect("the call held the only other handle");
@@ -290,9 +291,9 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
     }
 }
 
-impl<A: Args, R: Tree> Shared<'_, A, R> {
+impl<T: Tree, R: Tree> Shared<'_, T, R> {
     /// The arguments' types, with the layouts that they are to have.
-    fn types(&self, args: &A::Owned, at: At) -> Result<Vec<ShardedType>> {
+    fn types(&self, args: &T, at: At) -> Result<Vec<ShardedType>> {
         let leaves = tree::leaves(args);
         let wrong: Vec<_> = leaves.iter().flat_map(|a| a.mistakes().iter().cloned()).collect();
         if !wrong.is_empty() {
@@ -310,19 +311,21 @@ impl<A: Args, R: Tree> Shared<'_, A, R> {
         Ok(types)
     }
 
-    fn trace(&self, args: &A::Owned, types: Vec<ShardedType>, at: At) -> Result<TracedFunction<R>> {
+    fn trace(&self, args: &T, types: Vec<ShardedType>, at: At) -> Result<TracedFunction<R>> {
         let loc = context::loc(at);
         let mesh = eager::common_mesh(&types, &loc)?;
         let paths: Vec<String> = tree::paths(args).iter().map(|(p, _)| format!("arg{p}")).collect();
         let (mut trace, (out, shardings)) = trace::run(self.name, mesh, Loc::caller(self.at), || {
-            let arrays = types.iter().zip(&paths).map(|(ty, path)| eager::argument(ty, &loc.clone().named(&**path), at));
+            let arrays =
+                types.iter().zip(&paths).map(|(ty, path)| eager::argument(ty, &loc.clone().named(&**path), at));
             let args = tree::with_leaves(args, arrays.collect::<Vec<_>>());
             let out = context::outside(|| (self.f)(&args))?;
             let shardings = self.out_shardings(&out, &loc)?;
             Ok((out, shardings))
         })?;
         let leaves = tree::leaves(&out);
-        let values = leaves.iter().map(|a| trace.operand(a, &loc)).collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
+        let values =
+            leaves.iter().map(|a| trace.operand(a, &loc)).collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
         let (module, captured) = trace.finish(&values, shardings, &loc);
         // The exemplar keeps the form only: the trace's arrays have ended with it.
         let out = out.rebuild(&mut |a| Array::type_only(a.sharded().clone(), at));
@@ -347,7 +350,7 @@ impl<A: Args, R: Tree> Shared<'_, A, R> {
         Ok(shardings)
     }
 
-    fn call(&self, args: A::Owned, at: At) -> Result<R> {
+    fn call(&self, args: T, at: At) -> Result<R> {
         if trace::is_tracing() {
             return self.inline(&args, at);
         }
@@ -366,12 +369,12 @@ impl<A: Args, R: Tree> Shared<'_, A, R> {
                 ready
             }
         };
-        let donated = A::donated(&args);
+        let donated = (self.donated)(&args);
         ready.run(args, &donated, at)
     }
 
     /// As a part of the trace under way.
-    fn inline(&self, args: &A::Owned, at: At) -> Result<R> {
+    fn inline(&self, args: &T, at: At) -> Result<R> {
         trace::run_inline(|| {
             let loc = context::loc(at);
             let args = match &self.in_specs {
@@ -542,11 +545,6 @@ impl<A: Args, R: Tree> Compiled<A, R> {
     /// The per-device program.
     pub fn as_text(&self) -> String {
         self.ready.executable.text()
-    }
-
-    /// The per-device program as XLA writes such programs.
-    pub fn as_hlo(&self) -> String {
-        self.ready.executable.hlo()
     }
 
     /// Every collective, and why it is there.

@@ -145,7 +145,12 @@ pub(crate) fn transpose(x: &Array, order: &[usize]) -> Array {
     }
     let ty = x.tensor();
     let shape: Vec<usize> = order.iter().map(|&d| ty.shape[d]).collect();
-    op("stablehlo.transpose", &[x], Attrs::new().with("permutation", Attr::sizes(order)), TensorType::new(ty.dtype, shape))
+    op(
+        "stablehlo.transpose",
+        &[x],
+        Attrs::new().with("permutation", Attr::sizes(order)),
+        TensorType::new(ty.dtype, shape),
+    )
 }
 
 pub(crate) fn reverse(x: &Array, dims: &[usize]) -> Array {

@@ -209,7 +209,12 @@ fn plan(s: &Site<'_>, x: &Array, entries: Vec<Entry>) -> Checked<Indexed> {
     let rank = x.tensor().rank();
     let used = entries.iter().filter(|e| !matches!(e, Entry::NewAxis | Entry::Ellipsis)).count();
     if used > rank {
-        return index_mistake(s, "index-rank", format!("an index of {used} entries for an array of {rank} dimensions"), x);
+        return index_mistake(
+            s,
+            "index-rank",
+            format!("an index of {used} entries for an array of {rank} dimensions"),
+            x,
+        );
     }
     let entries = fill(s, x, entries, rank - used)?;
     let mut out = Indexed { plan: Plan::default(), arrays: vec![] };
@@ -241,7 +246,9 @@ impl Indexed {
     fn add(&mut self, s: &Site<'_>, x: &Array, entry: Entry) -> Checked<()> {
         let dim = self.plan.sizes.len();
         let n = x.tensor().shape[dim];
-        let out_of = |what: String| index_mistake(s, "index-bounds", format!("{what} is out of dimension {dim}, of size {n}"), x);
+        let out_of = |what: String| {
+            index_mistake(s, "index-bounds", format!("{what} is out of dimension {dim}, of size {n}"), x)
+        };
         match entry {
             Entry::Int(i) => match wrap(i, n) {
                 Some(i) => self.dim(Start::At(i), 1, 1, Fate::Drop),
@@ -268,7 +275,9 @@ impl Indexed {
             Entry::Array(a) if a.node().ty.is_none() => return Err(a),
             Entry::Array(a) if a.tensor().rank() == 0 => self.scalar(s, x, a, 1, Fate::Drop)?,
             Entry::Array(a) => self.pick(s, x, a, n)?,
-            Entry::Bad(what) => return index_mistake(s, "index-dtype", format!("an index that is not an integer: {what}"), x),
+            Entry::Bad(what) => {
+                return index_mistake(s, "index-dtype", format!("an index that is not an integer: {what}"), x);
+            }
             Entry::NewAxis | Entry::Ellipsis => unreachable!("handled before"),
         }
         Ok(())
@@ -296,7 +305,12 @@ impl Indexed {
             return Err(a);
         }
         if a.tensor().rank() != 0 || !a.tensor().dtype.is_integer() {
-            return index_mistake(s, "index-dtype", format!("a position that is not a scalar integer: {}", a.short_type()), x);
+            return index_mistake(
+                s,
+                "index-dtype",
+                format!("a position that is not a scalar integer: {}", a.short_type()),
+                x,
+            );
         }
         let operand = self.operand(a);
         self.dim(Start::By(operand), size, 1, fate);
@@ -306,8 +320,17 @@ impl Indexed {
     /// Elements of a dimension, picked by an index array.
     fn pick(&mut self, s: &Site<'_>, x: &Array, a: Array, n: usize) -> Checked<()> {
         if !a.tensor().dtype.is_integer() {
-            let hint = if a.tensor().dtype.is_bool() { "; the size of a selection by bools is not known: use `select`" } else { "" };
-            return index_mistake(s, "index-dtype", format!("an index array that holds no integers: {}{hint}", a.short_type()), x);
+            let hint = if a.tensor().dtype.is_bool() {
+                "; the size of a selection by bools is not known: use `select`"
+            } else {
+                ""
+            };
+            return index_mistake(
+                s,
+                "index-dtype",
+                format!("an index array that holds no integers: {}{hint}", a.short_type()),
+                x,
+            );
         }
         let Some(picked) = broadcast_shape(&self.plan.picked, &a.tensor().shape) else {
             return index_mistake(s, "index-broadcast", "index arrays that do not broadcast".into(), x);
@@ -370,9 +393,12 @@ impl Plan {
         }
         if self.is_static() {
             let start = self.static_starts();
-            let limit: Vec<usize> = (0..start.len())
-                .map(|d| if self.sizes[d] == 0 { start[d] } else { start[d] + (self.sizes[d] - 1) * self.strides[d] + 1 })
-                .collect();
+            let limit: Vec<usize> =
+                (0..start.len())
+                    .map(|d| {
+                        if self.sizes[d] == 0 { start[d] } else { start[d] + (self.sizes[d] - 1) * self.strides[d] + 1 }
+                    })
+                    .collect();
             return hlo::slice(&x[0], &start, &limit, &self.strides);
         }
         // Strided dimensions start at known places: they are cut after the others.
@@ -385,7 +411,9 @@ impl Plan {
             starts.into_iter().enumerate().map(|(d, s)| if self.strides[d] == 1 { s } else { zero.clone() }).collect();
         let cut = hlo::dynamic_slice(&x[0], &starts, &sizes);
         let rest = Plan {
-            starts: (0..sizes.len()).map(|d| if self.strides[d] == 1 { Start::At(0) } else { self.starts[d] }).collect(),
+            starts: (0..sizes.len())
+                .map(|d| if self.strides[d] == 1 { Start::At(0) } else { self.starts[d] })
+                .collect(),
             ..self.clone()
         };
         rest.cut(&[cut])
@@ -561,7 +589,8 @@ impl Array {
                 let message = "`take_along`: the indices do not fit the array".to_string();
                 return s.fail(None, mistakes::shape("take-along", message, facts, "", &s.loc));
             }
-            let out = call_many("take_along", dim, &[self, &indices], 1, |x| vec![take_along(&x[0], &x[1], dim, &shape)]);
+            let out =
+                call_many("take_along", dim, &[self, &indices], 1, |x| vec![take_along(&x[0], &x[1], dim, &shape)]);
             Ok(out.into_iter().next().expect("one result"))
         })
     }

@@ -1,14 +1,12 @@
 //! `.shard`: the one verb for layouts.
 
 use crate::array::Array;
-use crate::error::Diagnostic as Mistake;
 use crate::ops::{Checked, Site, site};
 use crate::spec::{Layout, LeafSpec};
 use crate::{ArrayType, Mesh, P, context, hlo, mistakes, runtime, trace};
 use shardwise_base::{DimSharding, Sharding};
 use shardwise_engine::ShardedType;
 use std::panic::Location;
-use std::sync::Arc;
 
 impl Array {
     /// The same array, laid out as `spec`. One verb, one meaning: a value is moved (or made there, if it has yet to be made),
@@ -34,7 +32,8 @@ impl Array {
         site("assert_sharding", &[self], |s| {
             let wanted = resolve(s, self, &spec.layout())?;
             let ty = self.sharded();
-            let wanted_type = ArrayType::of(&ShardedType { ty: ty.ty.clone(), sharding: Some(wanted.clone()) }).to_string();
+            let wanted_type =
+                ArrayType::of(&ShardedType { ty: ty.ty.clone(), sharding: Some(wanted.clone()) }).to_string();
             match &ty.sharding {
                 Some(own) if own.same_layout(&wanted) => Ok(self.clone()),
                 None if self.traced().is_some() => {
@@ -96,9 +95,4 @@ pub(crate) fn settle(wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
     });
     let dims = dims.collect::<Vec<_>>().into_iter().map(DimSharding::closed).collect();
     Sharding { dims, ..wanted.canonical() }
-}
-
-/// A mistake for each array of a tree.
-pub(crate) fn poison(x: &Array, mistake: &Arc<Mistake>, at: &'static Location<'static>) -> Array {
-    Array::mistake(mistake.clone(), x.known_type(), at)
 }

@@ -42,7 +42,10 @@ impl Mesh {
     #[track_caller]
     pub fn new(axes: impl IntoIterator<Item = Axis>) -> Result<Mesh> {
         let axes = axes.into_iter().map(|a| MeshAxis { name: a.name.into(), size: a.size, kind: a.kind }).collect();
-        checked(base::Mesh { name: "mesh".into(), axes, device_ids: None, topology: None }.checked(), Location::caller())
+        checked(
+            base::Mesh { name: "mesh".into(), axes, device_ids: None, topology: None }.checked(),
+            Location::caller(),
+        )
     }
 
     /// On these devices, in the order of the grid, in place of as many virtual ones as it needs.

@@ -76,7 +76,8 @@ pub(crate) fn broadcast(name: &str, x: &str, y: &str, loc: &Loc) -> Diagnostic {
 }
 
 pub(crate) fn number(name: &str, number: Number, ty: &str, why: Misfit, loc: &Loc) -> Diagnostic {
-    let d = Diagnostic::error("number-dtype", loc, format!("`{name}`: the number {number} cannot take the array's dtype"));
+    let d =
+        Diagnostic::error("number-dtype", loc, format!("`{name}`: the number {number} cannot take the array's dtype"));
     let d = d.facts(ty);
     match why {
         Misfit::FloatOnInteger => d.help("convert the array first: `.astype(F32)`"),
@@ -127,8 +128,4 @@ pub(crate) fn form(name: &str, what: &str, loc: &Loc) -> Diagnostic {
 pub(crate) fn branches(name: &str, path: &str, first: &str, other: &str, index: usize, loc: &Loc) -> Diagnostic {
     Diagnostic::error("branch-types", loc, format!("`{name}`: the branches give results of different types"))
         .facts(format!("`{path}` is {first} of branch 0 and {other} of branch {index}"))
-}
-
-pub(crate) fn not_equal(message: String, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("not-equal", loc, message)
 }

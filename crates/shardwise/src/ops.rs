@@ -199,10 +199,6 @@ impl Site<'_> {
         self.fail(Some(x.tensor().clone()), d)
     }
 
-    pub fn float(&self, x: &Array) -> Checked<()> {
-        self.kind(x, |d| d.is_float() || d.is_complex(), "an array of floats", "convert it: `.astype(F32)`")
-    }
-
     /// A number, or an array of one dtype with `x`.
     pub fn beside(&self, other: Either, x: &Array) -> Checked {
         match other.0 {
@@ -214,10 +210,9 @@ impl Site<'_> {
     fn number(&self, n: Number, x: &Array) -> Checked {
         match n.as_literal(x.tensor().dtype) {
             Ok(literal) => Ok(scalar_of(literal, self.at)),
-            Err(why) => self.fail(
-                Some(x.tensor().clone()),
-                mistakes::number(self.name, n, &x.short_type(), why, &self.loc),
-            ),
+            Err(why) => {
+                self.fail(Some(x.tensor().clone()), mistakes::number(self.name, n, &x.short_type(), why, &self.loc))
+            }
         }
     }
 
@@ -531,7 +526,8 @@ impl Array {
             let computed = |d: base::DType| d.is_computed();
             if !computed(dtype.base()) {
                 let ty = TensorType::new(dtype.base(), self.tensor().shape.clone());
-                let d = mistakes::wrong_kind("astype", &dtype.to_string(), "a dtype that can be computed with", "", &s.loc);
+                let d =
+                    mistakes::wrong_kind("astype", &dtype.to_string(), "a dtype that can be computed with", "", &s.loc);
                 return s.fail(Some(ty), d);
             }
             Ok(call("astype", dtype, [self], |[x]| hlo::convert(x, dtype.base())))

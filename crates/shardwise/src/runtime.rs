@@ -1,30 +1,53 @@
 //! Between the array functions and what runs them: partitioning, the engine, and the executables' cache.
 
+use crate::function::Memory;
+use crate::program::Communication;
 use crate::{Error, Result};
 use shardwise_base::{self as base, Literal};
 use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, Limits, ShardedType, Signature};
-use shardwise_ir::Module;
+use shardwise_ir::{Module, TensorType};
+use shardwise_spmd::Partitioned;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// A program that can run, and the module that it was made from.
+/// A program that can run, and the per-device module that it was made from.
 pub(crate) struct Compiled {
     executable: Arc<dyn Executable>,
+    partitioned: Partitioned,
 }
 
 impl Compiled {
     pub fn signature(&self) -> &Signature {
-        self.executable.signature()
+        &self.partitioned.signature
     }
 
     pub fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>> {
         Ok(self.executable.execute(args)?)
     }
+
+    pub fn text(&self) -> String {
+        text(&self.partitioned.module)
+    }
+
+    pub fn communication(&self) -> Communication {
+        Communication::of_table(&self.partitioned.communication)
+    }
+
+    pub fn memory(&self) -> Memory {
+        let bytes = |types: &[ShardedType]| types.iter().map(local_bytes).sum();
+        Memory { argument_bytes: bytes(&self.signature().inputs), result_bytes: bytes(&self.signature().outputs) }
+    }
+}
+
+/// Bytes of one device's part.
+fn local_bytes(ty: &ShardedType) -> usize {
+    let shape = ty.sharding.as_ref().map_or_else(|| ty.ty.shape.clone(), |s| s.local_shape(&ty.ty.shape));
+    shape.iter().product::<usize>() * ty.ty.dtype.storage_bytes()
 }
 
 /// The engine that everything runs on.
 pub(crate) fn engine() -> &'static dyn Engine {
-    &crate::whole::Whole
+    &shardwise_interp::InterpEngine
 }
 
 /// Programs by their structure, whatever lines they came from.
@@ -39,8 +62,9 @@ pub(crate) fn compile(module: &Module) -> Result<Arc<Compiled>> {
     if let Some(found) = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).get(&hash) {
         return Ok(found.clone());
     }
-    let executable = engine().compile(module, Limits::default())?;
-    let compiled = Arc::new(Compiled { executable });
+    let partitioned = partition(module)?;
+    let executable = engine().compile(&partitioned.module, Limits::default())?;
+    let compiled = Arc::new(Compiled { executable, partitioned });
     let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
     if programs.len() >= CACHE_LIMIT {
         programs.clear();
@@ -49,24 +73,36 @@ pub(crate) fn compile(module: &Module) -> Result<Arc<Compiled>> {
     Ok(compiled)
 }
 
+fn partition(module: &Module) -> Result<Partitioned> {
+    Ok(shardwise_spmd::partition(module, &mut Default::default())?)
+}
+
+/// What a program moves, without planning it.
+pub(crate) fn communication(module: &Module) -> Result<Communication> {
+    Ok(Communication::of_table(&partition(module)?.communication))
+}
+
+/// The text after each pass, with the pass's name; first of the program itself.
+pub(crate) fn stages(module: &Module) -> Result<Vec<(String, String)>> {
+    let mut stages = vec![];
+    let mut keep = |_: usize, pass: &str, module: &Module| stages.push((pass.to_string(), text(module)));
+    let mut options = shardwise_spmd::Options { dump: Some(&mut keep), ..Default::default() };
+    shardwise_spmd::partition(module, &mut options)?;
+    Ok(stages)
+}
+
 /// Lays a literal out.
 pub(crate) fn put(value: &Literal, sharding: Option<&base::Sharding>) -> Result<ArrayHandle> {
-    let ty = shardwise_ir::TensorType::new(value.dtype(), value.shape());
-    Ok(engine().put(value, &ShardedType { ty, sharding: sharding.cloned() })?)
+    let ty = TensorType::new(value.dtype(), value.shape());
+    Ok(engine().put(value, &ShardedType { ty, sharding: sharding.map(base::Sharding::canonical) })?)
 }
 
 /// The same array in another layout.
 pub(crate) fn lay_out(array: ArrayHandle, sharding: Option<&base::Sharding>) -> Result<ArrayHandle> {
     let own = array.sharded_type().sharding.as_ref();
-    let is_same = match (own, sharding) {
-        (None, None) => true,
-        (Some(a), Some(b)) => a.same_layout(b),
-        _ => false,
-    };
-    if is_same {
-        return Ok(array);
-    }
     match (own, sharding) {
+        (None, None) => Ok(array),
+        (Some(a), Some(b)) if a.same_layout(b) => Ok(array),
         (Some(a), Some(b)) if a.mesh.same_devices(&b.mesh) => move_shards(array, b),
         _ => put(&array.to_literal(), sharding),
     }
@@ -79,6 +115,7 @@ fn move_shards(array: ArrayHandle, to: &base::Sharding) -> Result<ArrayHandle> {
     moved.pop().ok_or_else(|| Error::new([]))
 }
 
+/// The identity, from one layout to another.
 fn move_module(ty: &ShardedType, to: &base::Sharding) -> Module {
     let mut module = Module::new("shard", &shardwise_ops::OPS);
     let mut func = shardwise_ir::Func::new("main", base::Loc::UNKNOWN);
@@ -94,4 +131,14 @@ fn move_module(ty: &ShardedType, to: &base::Sharding) -> Module {
     module.meshes.push(to.mesh.clone());
     module.funcs.push(func);
     module
+}
+
+/// The text of a module.
+pub(crate) fn text(_module: &Module) -> String {
+    String::new()
+}
+
+/// Reads a module.
+pub(crate) fn parse(text: &str) -> Result<Module> {
+    Err(Error::one(base::Diagnostic::error("text", &base::Loc::UNKNOWN, format!("{} bytes", text.len()))))
 }

@@ -3,7 +3,7 @@
 use crate::array::{Array, IntoShape};
 use crate::eager::{call, call_many};
 use crate::ops::{Checked, Dim, EitherKind, Operand, Site, site};
-use crate::{DType, arange, context, hlo, mistakes};
+use crate::{DType, context, hlo, mistakes};
 use shardwise_base as base;
 use shardwise_ir::TensorType;
 use std::borrow::Borrow;
@@ -194,9 +194,7 @@ impl Array {
     pub fn bincount(&self, n: usize) -> Array {
         site("bincount", &[self], |s| {
             s.kind(self, base::DType::is_integer, "an array of integers", "")?;
-            Ok(call("bincount", n, [self], |[x]| {
-                hlo::reshape(x, &[x.tensor().size()]).one_hot(n, DType::I32).sum(0)
-            }))
+            Ok(call("bincount", n, [self], |[x]| hlo::reshape(x, &[x.tensor().size()]).one_hot(n, DType::I32).sum(0)))
         })
     }
 
@@ -305,9 +303,4 @@ pub fn stack<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: impl Di
         let expanded: Vec<Array> = arrays.into_iter().map(|a| a.borrow().expand_dims(dim)).collect();
         concatenate(expanded, dim)
     })
-}
-
-/// The numbers `0..n`, for use in other files.
-pub(crate) fn positions(n: usize) -> Array {
-    arange(0..n, DType::I32)
 }

@@ -78,7 +78,12 @@ impl P {
         loc: &Loc,
     ) -> Result<Vec<AxisRef>, Diagnostic> {
         let find = |name: &String| {
-            let i = mesh.0.axes.iter().position(|a| *a.name == **name).ok_or_else(|| unknown_axis(self, name, mesh, ty, loc))?;
+            let i = mesh
+                .0
+                .axes
+                .iter()
+                .position(|a| *a.name == **name)
+                .ok_or_else(|| unknown_axis(self, name, mesh, ty, loc))?;
             let axis = AxisRef::full(base::AxisIndex::new(i));
             if used.contains(&axis) {
                 return Err(axis_twice(self, name, mesh, ty, loc));
@@ -301,12 +306,7 @@ impl Specs {
         self.part(|path, f| path.field(name, f), spec, of);
     }
 
-    fn part<T, S: SpecFor<T>>(
-        &mut self,
-        step: impl FnOnce(&mut Path, &mut dyn FnMut(&mut Path)),
-        spec: &S,
-        of: &T,
-    ) {
+    fn part<T, S: SpecFor<T>>(&mut self, step: impl FnOnce(&mut Path, &mut dyn FnMut(&mut Path)), spec: &S, of: &T) {
         let mut path = std::mem::take(&mut self.path);
         step(&mut path, &mut |path| {
             self.path = path.clone();

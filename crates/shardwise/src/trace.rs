@@ -5,7 +5,7 @@
 //! an argument of it ([`Trace::import`]); an array with a value becomes a hidden argument of the whole program.
 
 use crate::error::Diagnostic as Mistake;
-use crate::{Array, Error, Mesh, Result, context};
+use crate::{Array, Error, Mesh, Result, context, mistakes};
 use shardwise_base::{self as base, Diagnostic, Loc};
 use shardwise_engine::ShardedType;
 use shardwise_ir::{Attrs, Body, Builder, Func, Module, Op, OpCode, Region, TensorType, Type, Value, Visibility};
@@ -176,8 +176,22 @@ impl Trace {
     pub fn operand(&mut self, array: &Array, loc: &Loc) -> Result<Value, Diagnostic> {
         match array.traced() {
             Some(t) => self.import(t).ok_or_else(|| escaped(array, loc)),
-            None => Ok(self.capture(array)),
+            None => {
+                self.check_mesh(array, loc)?;
+                Ok(self.capture(array))
+            }
         }
+    }
+
+    fn check_mesh(&mut self, array: &Array, loc: &Loc) -> Result<(), Diagnostic> {
+        let Some(ty) = array.known_type() else { return Ok(()) };
+        let Some(sharding) = &ty.sharding else { return Ok(()) };
+        let mesh = Mesh(sharding.mesh.clone());
+        if self.join_mesh(&mesh) {
+            return Ok(());
+        }
+        let own = self.mesh.clone().expect("the one that differs");
+        Err(mistakes::layout_mesh(&own, &mesh, loc).facts(array.short_type()))
     }
 
     /// A value of this or of an outer function, in the function being built; `None` if it has gone out of scope.

@@ -1,0 +1,96 @@
+//! JAX's way of programming many devices, native in Rust: write an array program as if for one device, place its
+//! inputs on a named mesh, and run it on the whole mesh.
+//!
+//! ```
+//! use shardwise::prelude::*;
+//!
+//! fn matmul_square(x: &Array, w: &Array) -> Array {
+//!     einsum!("bd,df->bf", x.square(), w)
+//! }
+//!
+//! # fn main() -> Result<()> {
+//! set_mesh(Mesh::auto([("X", 4), ("Y", 2)])?);
+//! let x = ones([8, 64], BF16).shard(P!("X", "Y"));
+//! let w = ones([64, 128], BF16).shard(P!("Y", None));
+//! let out = jit(matmul_square).out_shardings(P!("X", None))(&x, &w)?;
+//! assert_eq!(out.ty().to_string(), "bf16[8@X,128]");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The one idea: an [`Array`] is a value, or a step of a program being traced, and every function works on both. Outside
+//! of a trace a function is a small program of its own, compiled through the same pipeline and cached. Functions of
+//! arrays never return `Result`: a mistake is recorded at the line that made it, travels in the array, and comes out
+//! of whatever needs a value ([`jit`]ted calls, [`Array::to_vec`]).
+
+mod array;
+mod context;
+mod control;
+mod create;
+mod display;
+mod dtype;
+mod eager;
+mod einsum;
+mod error;
+mod function;
+mod hlo;
+mod index;
+mod layout;
+mod mesh;
+mod mistakes;
+mod ops;
+mod program;
+mod random;
+mod reduce;
+mod runtime;
+mod shape;
+mod spec;
+mod trace;
+pub mod tree;
+
+pub use array::{Array, ArrayType, CompareWithMethods, IndexWithI, IntoShape, Shape, Shard};
+pub use context::named_scope;
+pub use control::{Steps, StepsKind, Unrolled, cond, fori_loop, scan, switch, unroll, while_loop};
+pub use create::{Data, arange, array, full, ones, ones_like, scalar, zeros, zeros_like};
+pub use dtype::{DType, Element};
+pub use einsum::{AsArray, Operands, check_einsum, einsum, einsum_refs};
+pub use error::{Diagnostic, Error, Place, Result};
+pub use function::{Arg, Args, Callable, Compiled, Function, Jit, Lowered, Memory, Returns, Static, Wrapped, jit};
+pub use index::{At, Ds, Ellipsis, Entry, Index, IndexItem, NewAxis, Step, ds, step};
+pub use mesh::{Axis, Client, Device, Mesh, Topology, set_mesh, with_mesh};
+pub use ops::{Dim, Dims, Either, Keep, Operand, keep, select};
+pub use program::{
+    Collective, CollectiveKind, Communication, CompiledProgram, Program, Rejected, assert_close, assert_equal,
+};
+pub use random::{Key, bits, normal, randint, uniform};
+pub use shape::{INFER, concatenate, stack};
+pub use shardwise_macros::Tree;
+pub use spec::{
+    ByPath, DimSpec, IntoDimSpec, Layout, LeafSpec, P, Sharding, SpecFor, Specs, by_path, distinct_axes, shard,
+};
+pub use tree::{MapLeaves, Path, Tree};
+
+pub use shardwise_base::{bf16, f16};
+
+extern crate self as shardwise;
+
+/// What a program usually needs.
+pub mod prelude {
+    pub use crate::array::{Array, ArrayType, Shape};
+    pub use crate::context::named_scope;
+    pub use crate::control::{cond, fori_loop, scan, switch, unroll, while_loop};
+    pub use crate::create::{arange, array, full, ones, ones_like, scalar, zeros, zeros_like};
+    pub use crate::dtype::DType::{self, *};
+    pub use crate::error::{Error, Result};
+    pub use crate::function::{Compiled, Jit, Lowered, Static, jit};
+    pub use crate::index::{Ellipsis, NewAxis, ds, step};
+    pub use crate::mesh::{Axis, Client, Mesh, Topology, set_mesh, with_mesh};
+    pub use crate::ops::{keep, select};
+    pub use crate::program::{Collective, Communication, Program, assert_close, assert_equal};
+    pub use crate::random::{Key, normal, randint, uniform};
+    pub use crate::shape::{INFER, concatenate, stack};
+    pub use crate::spec::shard;
+    pub use crate::tree::{self, Tree};
+    pub use crate::{P, einsum};
+    pub use shardwise_macros::Tree;
+}

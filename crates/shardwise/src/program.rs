@@ -1,0 +1,326 @@
+//! Reports, programs that came as text, and comparisons for tests.
+
+use crate::array::{Array, ArrayType};
+use crate::runtime::{self, Compiled};
+use crate::{Error, Result, context, mistakes};
+use shardwise_base::Diagnostic;
+use shardwise_engine::{Argument, ShardedType};
+use shardwise_ir::Module;
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+// ── communication
+/// Every collective of a program. Printed as a table; iterated as data; asserted in tests.
+#[derive(Clone, Debug, Default)]
+pub struct Communication {
+    rows: Vec<Collective>,
+    table: String,
+}
+
+/// One collective, and why it is there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Collective {
+    pub kind: CollectiveKind,
+    /// The mesh axes that it goes over, major to minor: `X,Y`.
+    pub axes: String,
+    /// What it takes, on one device: `f32[2,8192]`.
+    pub ty: String,
+    /// By the worst device, over all runs of it in loops.
+    pub bytes_received: u64,
+    /// How often it runs; 1 where a loop around it does not say.
+    pub count: u64,
+    /// The op that needed it.
+    pub op: String,
+    /// The line of that op.
+    pub source: String,
+    pub reason: String,
+    pub rejected: Option<Rejected>,
+}
+
+/// What would have been done instead, and what it would have moved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rejected {
+    pub what: String,
+    pub bytes_received: u64,
+}
+
+/// What a collective does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CollectiveKind {
+    AllReduce,
+    AllGather,
+    ReduceScatter,
+    AllToAll,
+    Permute,
+    Broadcast,
+}
+
+impl CollectiveKind {
+    fn of(name: &str) -> CollectiveKind {
+        match name {
+            "all-reduce" => CollectiveKind::AllReduce,
+            "all-gather" => CollectiveKind::AllGather,
+            "reduce-scatter" => CollectiveKind::ReduceScatter,
+            "all-to-all" => CollectiveKind::AllToAll,
+            "collective-broadcast" => CollectiveKind::Broadcast,
+            _ => CollectiveKind::Permute,
+        }
+    }
+}
+
+/// `all-reduce`.
+impl fmt::Display for CollectiveKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CollectiveKind::AllReduce => "all-reduce",
+            CollectiveKind::AllGather => "all-gather",
+            CollectiveKind::ReduceScatter => "reduce-scatter",
+            CollectiveKind::AllToAll => "all-to-all",
+            CollectiveKind::Permute => "collective-permute",
+            CollectiveKind::Broadcast => "collective-broadcast",
+        })
+    }
+}
+
+impl Communication {
+    pub(crate) fn of_table(table: &shardwise_spmd::Communication) -> Communication {
+        let row = |r: &shardwise_spmd::Row| Collective {
+            kind: CollectiveKind::of(r.kind),
+            axes: r.axes.clone(),
+            ty: r.operand_type.short(),
+            bytes_received: r.bytes_received_in_all(),
+            count: r.count.unwrap_or(1),
+            op: r.op.to_string(),
+            source: r.loc.to_string(),
+            reason: r.why().to_string(),
+            rejected: r
+                .reason
+                .as_ref()
+                .and_then(|reason| reason.alternative.as_ref())
+                .map(|a| Rejected { what: a.what.to_string(), bytes_received: a.bytes_received }),
+        };
+        Communication { rows: table.rows.iter().map(row).collect(), table: table.to_string() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// By the worst device, over the whole program.
+    pub fn bytes_received(&self) -> u64 {
+        self.rows.iter().map(|c| c.bytes_received).sum()
+    }
+
+    pub fn of(&self, kind: CollectiveKind) -> impl Iterator<Item = &Collective> {
+        self.rows.iter().filter(move |c| c.kind == kind)
+    }
+
+    /// Panics, with the table, if there is any.
+    #[track_caller]
+    pub fn assert_none(&self) {
+        assert!(self.is_empty(), "expected no communication, found\n{self}");
+    }
+
+    /// Panics, with the table, unless these and no others are there, in any order: `["all-reduce model", "all-gather data x4"]`.
+    #[track_caller]
+    pub fn assert_only<const N: usize>(&self, expected: [&str; N]) {
+        let mut found: Vec<String> = self.rows.iter().map(short).collect();
+        let mut wanted = expected.map(String::from).to_vec();
+        found.sort();
+        wanted.sort();
+        assert!(found == wanted, "expected {wanted:?}, found {found:?}\n{self}");
+    }
+}
+
+/// `all-gather data x4`.
+fn short(c: &Collective) -> String {
+    let times = if c.count == 1 { String::new() } else { format!(" x{}", c.count) };
+    format!("{} {}{times}", c.kind, c.axes)
+}
+
+impl fmt::Display for Communication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.table.trim_end())
+    }
+}
+
+impl<'a> IntoIterator for &'a Communication {
+    type Item = &'a Collective;
+    type IntoIter = std::slice::Iter<'a, Collective>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.rows.iter()
+    }
+}
+
+// ── programs as text
+/// A program that came as text: StableHLO, with or without Shardy's attributes.
+pub struct Program {
+    module: Module,
+}
+
+impl Program {
+    /// What `jax.jit(f).lower(..).as_text()` prints, and [`Lowered::as_text`](crate::Lowered::as_text).
+    ///
+    /// Errors: what is wrong with the text, at its line.
+    pub fn parse(text: &str) -> Result<Program> {
+        let module = runtime::parse(text)?;
+        let found = shardwise_ir::verify(&module);
+        found.or(Program { module }).map_err(Error::from)
+    }
+
+    /// `(bf16[8@X,2048@Y], bf16[2048@Y,8192]) -> bf16[8,8192]`: layouts where the program says them.
+    pub fn signature(&self) -> String {
+        let Some(main) = self.module.main() else { return "() -> ()".into() };
+        let show = |ty: &shardwise_ir::Type, sharding: Option<&shardwise_base::Sharding>| match ty.as_tensor() {
+            Some(t) => ArrayType::of(&ShardedType { ty: t.clone(), sharding: sharding.cloned() }).to_string(),
+            None => ty.to_string(),
+        };
+        let args: Vec<String> =
+            main.body.args().iter().map(|&v| show(main.body.ty(v), main.body.sharding(v))).collect();
+        let results = main.result_types.iter().zip(&main.result_shardings).map(|(ty, s)| show(ty, s.as_ref()));
+        let results: Vec<String> = results.collect();
+        match &results[..] {
+            [one] => format!("({}) -> {one}", args.join(", ")),
+            many => format!("({}) -> ({})", args.join(", "), many.join(", ")),
+        }
+    }
+
+    pub fn as_text(&self) -> String {
+        runtime::text(&self.module)
+    }
+
+    /// Errors: what cannot be partitioned or run, at its line.
+    pub fn compile(&self) -> Result<CompiledProgram> {
+        Ok(CompiledProgram { compiled: runtime::compile(&self.module)? })
+    }
+}
+
+/// A compiled program whose types are known when it runs and not before.
+pub struct CompiledProgram {
+    compiled: Arc<Compiled>,
+}
+
+impl CompiledProgram {
+    /// Runs it; arguments are laid out as the program says.
+    ///
+    /// Errors: `call-arguments` for another number of arguments, `call-types` for other types; those of the arguments.
+    #[track_caller]
+    pub fn call(&self, args: &[Array]) -> Result<Vec<Array>> {
+        let at = Location::caller();
+        let inputs = &self.compiled.signature().inputs;
+        if args.len() != inputs.len() {
+            let message = format!("the program takes {} arguments, {} are given", inputs.len(), args.len());
+            return Err(Error::one(Diagnostic::error("call-arguments", &context::loc(at), message)));
+        }
+        let mut given = vec![];
+        for (i, (a, input)) in args.iter().zip(inputs).enumerate() {
+            a.check()?;
+            if *a.tensor() != input.ty {
+                let message = format!("argument {i} has another type than the program takes");
+                let facts = format!("{}, expected {}", a.short_type(), input.ty.short());
+                return Err(Error::one(mistakes::shape("call-types", message, facts, "", &context::loc(at))));
+            }
+            given.push(Argument::Lent(a.handle_as(input.sharding.as_ref(), at)?));
+        }
+        Ok(self.compiled.execute(given)?.into_iter().map(|h| Array::value(h, at)).collect())
+    }
+
+    /// Every collective, and why it is there.
+    pub fn communication(&self) -> Communication {
+        self.compiled.communication()
+    }
+
+    /// The per-device program.
+    pub fn as_text(&self) -> String {
+        self.compiled.text()
+    }
+}
+
+// ── comparisons
+/// Panics unless types and values are equal (NaN equals NaN), naming the first that differ and their devices.
+#[track_caller]
+pub fn assert_equal(a: &Array, b: &Array) {
+    compare(a, b, |x, y| x == y || (x.is_nan() && y.is_nan()));
+}
+
+/// Panics unless the values are close for their dtype: within about 8 roundings, relative to the larger, or that of the
+/// largest element.
+#[track_caller]
+pub fn assert_close(a: &Array, b: &Array) {
+    let epsilon = match a.dtype() {
+        crate::DType::F64 => f64::EPSILON,
+        crate::DType::BF16 => 2f64.powi(-8),
+        crate::DType::F16 => 2f64.powi(-11),
+        _ => f64::from(f32::EPSILON),
+    };
+    let scale = largest(a).max(largest(b));
+    compare(a, b, |x, y| {
+        x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 8.0 * epsilon * (x.abs().max(y.abs()) + scale)
+    });
+}
+
+fn largest(a: &Array) -> f64 {
+    let Ok(value) = a.literal() else { return 0.0 };
+    (0..value.size()).map(|i| value.get_f64(i).abs()).filter(|v| v.is_finite()).fold(0.0, f64::max)
+}
+
+#[track_caller]
+fn compare(a: &Array, b: &Array, same: impl Fn(f64, f64) -> bool) {
+    let (x, y) = match (a.literal(), b.literal()) {
+        (Ok(x), Ok(y)) => (x, y),
+        (Err(e), _) | (_, Err(e)) => panic!("cannot compare\n{e}"),
+    };
+    assert!(
+        x.dtype() == y.dtype() && x.shape() == y.shape(),
+        "the types differ: {} and {}",
+        a.short_type(),
+        b.short_type()
+    );
+    let differs = |&i: &usize| !same(x.get_f64(i), y.get_f64(i));
+    let wrong: Vec<usize> = (0..x.size()).filter(differs).collect();
+    let Some(&first) = wrong.first() else { return };
+    let place = coordinates(first, x.shape());
+    panic!(
+        "{} of {} elements differ, the first at {place:?}: {} ({}) and {} ({})",
+        wrong.len(),
+        x.size(),
+        x.get_f64(first),
+        holders(a, &place),
+        y.get_f64(first),
+        holders(b, &place)
+    );
+}
+
+fn coordinates(index: usize, shape: &[usize]) -> Vec<usize> {
+    let mut rest = index;
+    let mut out: Vec<usize> = shape
+        .iter()
+        .rev()
+        .map(|&n| {
+            let i = rest % n;
+            rest /= n;
+            i
+        })
+        .collect();
+    out.reverse();
+    out
+}
+
+/// The devices that hold an element.
+fn holders(a: &Array, place: &[usize]) -> String {
+    let Some(sharding) = a.known_type().and_then(|ty| ty.sharding) else { return "one device".into() };
+    let shape = a.shape();
+    let holds = |position: &usize| {
+        let part = shardwise_engine::layout::shard_box(&shape, &sharding, &sharding.mesh.coordinates(*position));
+        place.iter().zip(part.offset.iter().zip(&part.shape)).all(|(i, (o, n))| (*o..o + n).contains(i))
+    };
+    let devices: Vec<String> =
+        (0..sharding.mesh.size()).filter(holds).map(|p| sharding.mesh.device(p).to_string()).collect();
+    format!("device {}", devices.join(", "))
+}

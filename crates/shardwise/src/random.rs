@@ -1,0 +1,324 @@
+//! Random numbers: threefry, with the bits of `jax.random`.
+//!
+//! Every number depends on the key and its place in the array only, so it is the same however the array is laid out.
+
+use crate::array::{Array, IntoShape};
+use crate::eager::{call, create_from};
+use crate::ops::{Operand, element, site};
+use crate::tree::{Form, Path, Tree};
+use crate::{DType, context, create, hlo, mistakes, scalar};
+use shardwise_base::{self as base, Literal};
+use shardwise_ir::TensorType;
+use std::ops::Range;
+use std::panic::Location;
+
+const U32: base::DType = base::DType::U32;
+
+/// A seed for one use. Using it moves it: using it twice does not compile.
+#[derive(Debug)]
+pub struct Key(Array);
+
+impl Key {
+    /// As `jax.random.key`.
+    #[track_caller]
+    pub fn new(seed: u64) -> Key {
+        let words = [(seed >> 32) as u32, seed as u32];
+        Key(create::from_literal(Literal::new([2], &words), context::caller(Location::caller())))
+    }
+
+    /// `let [a, b, c] = key.split();`, as `jax.random.split`.
+    #[track_caller]
+    pub fn split<const N: usize>(self) -> [Key; N] {
+        let keys = self.split_n(N);
+        keys.try_into().unwrap_or_else(|_| unreachable!("as many as were asked for"))
+    }
+
+    /// As many keys as are wanted at run time.
+    #[track_caller]
+    pub fn split_n(self, n: usize) -> Vec<Key> {
+        let at = context::caller(Location::caller());
+        context::within(at, || {
+            let words = call("split", n, [&self.0], |[key]| {
+                let [a, b] = hash(key, &counters(&[n]));
+                let column = |x: &Array| hlo::reshape(x, &[n, 1]);
+                hlo::concatenate(&[&column(&a), &column(&b)], 1)
+            });
+            (0..n).map(|i| Key(words.i(i))).collect()
+        })
+    }
+
+    /// A key to use now and a key for later.
+    #[track_caller]
+    pub fn next(self) -> (Key, Key) {
+        let at = context::caller(Location::caller());
+        let [a, b] = context::within(at, || self.split());
+        (a, b)
+    }
+
+    /// Another key for each number, static or traced: the step of a training loop, a device's place. As `jax.random.fold_in`.
+    ///
+    /// Errors: `number-dtype` for a number out of range; `dtype-kind` unless the array is an integer scalar.
+    #[track_caller]
+    pub fn fold_in(self, n: impl Operand) -> Key {
+        let at = context::caller(Location::caller());
+        let key = self.0;
+        context::within(at, || {
+            let n = match n.operand().0 {
+                crate::ops::EitherKind::Array(n) => n,
+                crate::ops::EitherKind::Number(n) => site("fold_in", &[&key], |s| {
+                    let word = scalar(0u32, DType::U32);
+                    s.beside(crate::ops::Either(crate::ops::EitherKind::Number(n)), &word)
+                }),
+            };
+            Key(site("fold_in", &[&key, &n], |s| {
+                s.kind(&n, base::DType::is_integer, "an integer scalar", "")?;
+                if n.tensor().rank() != 0 {
+                    let message = "`fold_in` of what is not a scalar".to_string();
+                    let d = mistakes::shape("fold-in", message, n.short_type(), "", &s.loc);
+                    return s.fail(Some(key.tensor().clone()), d);
+                }
+                Ok(call("fold_in", (), [&key, &n], |[key, n]| {
+                    let zero = hlo::constant(element(0.0, U32));
+                    let words = hash(key, &[zero, hlo::convert(n, U32)]);
+                    let word = |x: &Array| hlo::reshape(x, &[1]);
+                    hlo::concatenate(&[&word(&words[0]), &word(&words[1])], 0)
+                }))
+            }))
+        })
+    }
+
+    /// The same key again. The same numbers will be drawn.
+    pub fn reuse(&self) -> Key {
+        Key(self.0.clone())
+    }
+
+    /// The two words, as `jax.random.key_data`: `u32[2]`.
+    pub fn data(&self) -> Array {
+        self.0.clone()
+    }
+}
+
+impl Tree for Key {
+    fn visit<'a>(&'a self, at: &mut Path, f: &mut dyn FnMut(&Path, &'a Array)) {
+        f(at, &self.0);
+    }
+    fn rebuild(&self, f: &mut dyn FnMut(&Array) -> Array) -> Key {
+        Key(f(&self.0))
+    }
+    fn form(&self, _: &mut Form) {}
+}
+
+// ── threefry, traced
+/// The number of each element, row-major, in two words.
+fn counters(shape: &[usize]) -> [Array; 2] {
+    let ty = TensorType::new(U32, shape);
+    let size = ty.size();
+    let low = (0..shape.len()).fold(None, |sum: Option<Array>, d| {
+        let stride: usize = shape[d + 1..].iter().product();
+        let place = hlo::iota(ty.clone(), d);
+        let part =
+            if stride == 1 { place } else { hlo::binary("stablehlo.multiply", &place, &word(stride as u32, &ty)) };
+        Some(sum.map_or(part.clone(), |sum| hlo::binary("stablehlo.add", &sum, &part)))
+    });
+    let low = low.unwrap_or_else(|| hlo::zeros(&ty));
+    if u32::try_from(size).is_ok() { [hlo::zeros(&ty), low] } else { long_counters(&ty) }
+}
+
+/// The same for arrays of 2^32 elements and more.
+fn long_counters(ty: &TensorType) -> [Array; 2] {
+    let long = TensorType::new(base::DType::U64, ty.shape.clone());
+    let constant = |n: u64| hlo::splat(&Literal::scalar(n), &ty.shape);
+    let sum = (0..ty.rank()).fold(hlo::zeros(&long), |sum, d| {
+        let stride: usize = ty.shape[d + 1..].iter().product();
+        let part = hlo::binary("stablehlo.multiply", &hlo::iota(long.clone(), d), &constant(stride as u64));
+        hlo::binary("stablehlo.add", &sum, &part)
+    });
+    let high = hlo::binary("stablehlo.shift_right_logical", &sum, &constant(32));
+    [hlo::convert(&high, U32), hlo::convert(&sum, U32)]
+}
+
+fn word(n: u32, ty: &TensorType) -> Array {
+    hlo::splat(&Literal::scalar(n), &ty.shape)
+}
+
+/// Threefry-2x32 of a counter of two words.
+fn hash(key: &Array, counter: &[Array; 2]) -> [Array; 2] {
+    const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
+    let ty = counter[0].tensor().clone();
+    let half = |i: usize| hlo::reshape(&hlo::slice(key, &[i], &[i + 1], &[1]), &[]);
+    let (a, b) = (half(0), half(1));
+    let c = hlo::binary(
+        "stablehlo.xor",
+        &hlo::binary("stablehlo.xor", &a, &b),
+        &hlo::constant(Literal::scalar(0x1BD1_1BDAu32)),
+    );
+    let keys = [a, b, c].map(|k| hlo::broadcast_to(&k, &ty.shape));
+    let add = |a: &Array, b: &Array| hlo::binary("stablehlo.add", a, b);
+    let rotate = |x: &Array, by: u32| {
+        let left = hlo::binary("stablehlo.shift_left", x, &word(by, &ty));
+        hlo::binary("stablehlo.or", &left, &hlo::binary("stablehlo.shift_right_logical", x, &word(32 - by, &ty)))
+    };
+    let mut x = [add(&counter[0], &keys[0]), add(&counter[1], &keys[1])];
+    for round in 0..5 {
+        for by in ROTATIONS[round % 2] {
+            x[0] = add(&x[0], &x[1]);
+            x[1] = hlo::binary("stablehlo.xor", &rotate(&x[1], by), &x[0]);
+        }
+        x[0] = add(&x[0], &keys[(round + 1) % 3]);
+        x[1] = add(&add(&x[1], &keys[(round + 2) % 3]), &word(round as u32 + 1, &ty));
+    }
+    x
+}
+
+/// So many random bits for each element: as `jax.random.bits`.
+fn bits_of(key: &Array, shape: &[usize], width: usize) -> Array {
+    let [high, low] = hash(key, &counters(shape));
+    let unsigned = |bits: usize| match bits {
+        8 => base::DType::U8,
+        16 => base::DType::U16,
+        _ => base::DType::U64,
+    };
+    match width {
+        32 => hlo::binary("stablehlo.xor", &high, &low),
+        64 => {
+            let long = |x: &Array| hlo::convert(x, base::DType::U64);
+            let by = hlo::splat(&Literal::scalar(32u64), shape);
+            hlo::binary("stablehlo.or", &hlo::binary("stablehlo.shift_left", &long(&high), &by), &long(&low))
+        }
+        _ => hlo::convert(&hlo::binary("stablehlo.xor", &high, &low), unsigned(width)),
+    }
+}
+
+/// Random bits, as `jax.random.bits`.
+///
+/// Shape: `u32[shape]`.
+#[track_caller]
+pub fn bits(key: Key, shape: impl IntoShape) -> Array {
+    let shape = shape.into_shape().0;
+    let ty = TensorType::new(U32, shape.clone());
+    create_from("bits", &ty, [&key.0], ty.clone(), move |[key]| bits_of(key, &shape, 32))
+}
+
+/// Bits of a float's mantissa, stored ones.
+fn mantissa_bits(dtype: base::DType) -> usize {
+    match dtype {
+        base::DType::F64 => 52,
+        base::DType::F32 => 23,
+        base::DType::F16 => 10,
+        _ => 7,
+    }
+}
+
+/// Between `low` and `high`, as `jax.random.uniform`: a mantissa of random bits.
+fn uniform_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
+    let (width, mantissa) = (ty.dtype.bits(), mantissa_bits(ty.dtype));
+    let drawn = if mantissa < 8 { 8 } else { width };
+    let unsigned = match width {
+        16 => base::DType::U16,
+        32 => U32,
+        _ => base::DType::U64,
+    };
+    let bits = hlo::convert(&bits_of(key, &ty.shape, drawn), unsigned);
+    let constant = |n: u64| {
+        let bytes = &n.to_le_bytes()[..unsigned.storage_bytes()];
+        hlo::splat(&Literal::from_bytes(unsigned, &[], bytes).expect("one element"), &ty.shape)
+    };
+    let one = u64::from_le_bytes({
+        let mut bytes = [0; 8];
+        let one = element(1.0, ty.dtype);
+        bytes[..one.element_bytes(0).len()].copy_from_slice(one.element_bytes(0));
+        bytes
+    });
+    let shifted = hlo::binary("stablehlo.shift_right_logical", &bits, &constant((drawn - mantissa) as u64));
+    let float = hlo::bitcast(&hlo::binary("stablehlo.or", &shifted, &constant(one)), ty.dtype);
+    let number = |x: f64| hlo::splat(&element(x, ty.dtype), &ty.shape);
+    let unit = hlo::binary("stablehlo.subtract", &float, &number(1.0));
+    let (low_number, span) = (number(low), element(high, ty.dtype).get_f64(0) - element(low, ty.dtype).get_f64(0));
+    let scaled = hlo::binary("stablehlo.add", &hlo::binary("stablehlo.multiply", &unit, &number(span)), &low_number);
+    hlo::binary("stablehlo.maximum", &low_number, &scaled)
+}
+
+/// A random array of floats; a mistake for other dtypes.
+#[track_caller]
+fn floats(
+    name: &'static str,
+    key: Key,
+    ty: TensorType,
+    f: impl Fn(&Array, &TensorType) -> Array + Send + Sync + 'static,
+) -> Array {
+    site(name, &[&key.0], |s| {
+        if !ty.dtype.is_float() || !ty.dtype.is_computed() {
+            let d = mistakes::wrong_kind(name, &ty.short(), "f16, bf16, f32 or f64", "", &s.loc);
+            return s.fail(Some(ty.clone()), d);
+        }
+        let made = ty.clone();
+        Ok(create_from(name, &ty, [&key.0], ty.clone(), move |[key]| f(key, &made)))
+    })
+}
+
+/// Uniform in `0..1`, as `jax.random.uniform`.
+///
+/// Errors: `dtype-kind` unless floats.
+#[track_caller]
+pub fn uniform(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
+    let ty = TensorType::new(dtype.base(), shape.into_shape().0);
+    floats("uniform", key, ty, |key, ty| uniform_of(key, ty, 0.0, 1.0))
+}
+
+/// Normally distributed, mean 0, variance 1, as `jax.random.normal`.
+///
+/// Errors: `dtype-kind` unless floats.
+#[track_caller]
+pub fn normal(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
+    let ty = TensorType::new(dtype.base(), shape.into_shape().0);
+    floats("normal", key, ty, |key, ty| {
+        let uniform = uniform_of(key, ty, above_minus_one(ty.dtype), 1.0);
+        let root = hlo::splat(&element(std::f64::consts::SQRT_2, ty.dtype), &ty.shape);
+        hlo::binary("stablehlo.multiply", &root, &hlo::unary("chlo.erf_inv", &uniform))
+    })
+}
+
+/// The smallest number of a float type above -1.
+fn above_minus_one(dtype: base::DType) -> f64 {
+    -1.0 + (0.5f64).powi(mantissa_bits(dtype) as i32 + 1)
+}
+
+/// Integers of a range, as `jax.random.randint`.
+///
+/// Errors: `dtype-kind` unless `i32` or `u32`; `randint-range` for an empty range or one beyond the dtype.
+#[track_caller]
+pub fn randint(key: Key, shape: impl IntoShape, range: Range<usize>, dtype: DType) -> Array {
+    let ty = TensorType::new(dtype.base(), shape.into_shape().0);
+    site("randint", &[&key.0], |s| {
+        if !matches!(ty.dtype, base::DType::I32 | base::DType::U32) {
+            let d = mistakes::wrong_kind("randint", &ty.short(), "i32 or u32", "", &s.loc);
+            return s.fail(Some(ty.clone()), d);
+        }
+        if range.is_empty() || crate::dtype::integer_range(ty.dtype).1 < range.end as i128 - 1 {
+            let message = format!("`randint` of the range {range:?}, which is empty or too large");
+            return s.fail(Some(ty.clone()), mistakes::shape("randint-range", message, ty.short(), "", &s.loc));
+        }
+        let (made, range) = (ty.clone(), range.clone());
+        let constants = (&ty, range.start, range.end);
+        Ok(create_from("randint", constants, [&key.0], ty.clone(), move |[key]| randint_of(key, &made, &range)))
+    })
+}
+
+fn randint_of(key: &Array, ty: &TensorType, range: &Range<usize>) -> Array {
+    let [a, b] = hash(key, &counters(&[2]));
+    let column = |x: &Array| hlo::reshape(x, &[2, 1]);
+    let keys = hlo::concatenate(&[&column(&a), &column(&b)], 1);
+    let key = |i: usize| hlo::reshape(&hlo::slice(&keys, &[i, 0], &[i + 1, 2], &[1, 1]), &[2]);
+    let (high, low) = (bits_of(&key(0), &ty.shape, 32), bits_of(&key(1), &ty.shape, 32));
+    let span = (range.end - range.start) as u64;
+    // 2^32 modulo the span, by squaring, as JAX does it: in 32 bits.
+    let half = (1u64 << 16) % span;
+    let multiplier = (half * half) as u32 as u64 % span;
+    let unsigned = TensorType::new(U32, ty.shape.clone());
+    let number = |n: u64| word(n as u32, &unsigned);
+    let rem = |x: &Array| hlo::binary("stablehlo.remainder", x, &number(span));
+    let offset = hlo::binary("stablehlo.multiply", &rem(&high), &number(multiplier));
+    let offset = rem(&hlo::binary("stablehlo.add", &offset, &rem(&low)));
+    let start = hlo::splat(&element(range.start as f64, ty.dtype), &ty.shape);
+    hlo::binary("stablehlo.add", &start, &hlo::convert(&offset, ty.dtype))
+}

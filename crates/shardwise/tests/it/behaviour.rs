@@ -1,0 +1,365 @@
+//! How programs are written: places, trees, captures, calls, layouts.
+
+use shardwise::prelude::*;
+
+fn at(e: &Error) -> Vec<String> {
+    e.diagnostics().map(|d| format!("{}:{}", d.location().line(), d.location().column())).collect()
+}
+
+fn codes(e: &Error) -> Vec<&str> {
+    e.diagnostics().map(|d| d.code()).collect()
+}
+
+fn bad() -> (Array, Array) {
+    (ones([8, 16], F32), ones([12, 4], F32))
+}
+
+#[rustfmt::skip]
+#[test]
+fn mistakes_stand_at_the_operator() {
+    let (x, w) = bad();
+    let y = &x + &w; let l = line!();
+    assert_eq!(at(&y.check().unwrap_err()), [format!("{l}:13")]);
+    let mut z = x.clone();
+    z += &w; let l = line!();
+    assert_eq!(at(&z.check().unwrap_err()), [format!("{l}:5")]);
+    let y = x + w; let l = line!();
+    assert_eq!(at(&y.check().unwrap_err()), [format!("{l}:13")]);
+}
+
+#[rustfmt::skip]
+#[test]
+fn mistakes_stand_at_the_method_in_the_closure() {
+    let (x, w) = bad();
+    let f = jit(|x: &Array, w: &Array| {
+        x.matmul(w)
+    });
+    let l = line!() - 2;
+    assert_eq!(at(&f(&x, &w).unwrap_err()), [format!("{l}:11")]);
+    let y = einsum!("bdd,df->bf", ones([8, 16], F32), ones([16, 4], F32)); let l = line!();
+    assert_eq!(at(&y.check().unwrap_err()), [format!("{l}:13")]);
+    let y = Some(ones([8, 16], F32)).map(|x| x.reshape([3])); let l = line!();
+    assert_eq!(at(&y.unwrap().check().unwrap_err()), [format!("{l}:48")]);
+    let y = ones([3], F32).stack_twice(); let l = line!();
+    assert_eq!(at(&y.check().unwrap_err()), [format!("{}:24", l + 8)]);
+}
+
+trait Helper {
+    fn stack_twice(&self) -> Array;
+}
+impl Helper for Array {
+    fn stack_twice(&self) -> Array {
+        self.expand_dims(4)
+    }
+}
+
+#[test]
+fn poison_keeps_what_is_known() {
+    let (x, w) = bad();
+    let y = x.matmul(&w);
+    let [a, b] = y.dims();
+    assert_eq!((a, b), (8, 4));
+    let f = jit(|x: &Array, w: &Array| {
+        let a = x.matmul(w);
+        let [rows, _] = a.dims();
+        let b = x.reshape([rows, 17]);
+        a + b.t()
+    });
+    assert_eq!(codes(&f(&x, &w).unwrap_err()), ["dot-contracting-size", "reshape-size"]);
+}
+
+#[test]
+fn a_mistake_that_nobody_reads_is_reported() {
+    let f = jit(|x: &Array| {
+        let _ = x.reshape([3]);
+        x + 1
+    });
+    assert_eq!(codes(&f(&ones([4], F32)).unwrap_err()), ["reshape-size"]);
+}
+
+#[test]
+fn an_unknown_shape_ends_the_trace() {
+    let f = jit(|x: &Array, w: &Array| {
+        let y = x + w; // no common shape
+        let [a, _] = y.dims();
+        y.reshape([a * 1000]).reshape([7]) // never reached
+    });
+    let (x, w) = bad();
+    assert_eq!(codes(&f(&x, &w).unwrap_err()), ["broadcast"]);
+    let g = jit(|x: &Array| {
+        let [n] = x.dims();
+        x.reshape([n])
+    });
+    assert_eq!(codes(&g(&x).unwrap_err()), ["rank"]);
+    // A panic of the program's own, after a mistake, is the mistake.
+    let h = jit(|x: &Array, w: &Array| {
+        let y = x.matmul(w);
+        assert_eq!(y.dim(0), 9);
+        y
+    });
+    assert_eq!(codes(&h(&x, &w).unwrap_err()), ["dot-contracting-size"]);
+    let y = x + w;
+    assert!(std::panic::catch_unwind(|| y.dims::<2>()).is_err());
+}
+
+#[test]
+fn a_panic_of_the_programs_own_goes_on() {
+    let f = jit(|x: &Array| -> Array {
+        let _ = x + 1;
+        panic!("mine")
+    });
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| f(&ones([2], F32))));
+    assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"mine"));
+    assert_eq!((ones([2], F32) + 1).to_vec::<f32>().unwrap(), [2.0, 2.0]);
+}
+
+type Step = Jit<'static, (Array, &'static Array), (Array, Array)>;
+struct Trainer {
+    step: Step,
+}
+fn step_of(s: Array, x: &Array) -> (Array, Array) {
+    (s + x, x.square())
+}
+static STEP: std::sync::LazyLock<Step> = std::sync::LazyLock::new(|| jit(step_of));
+
+#[test]
+fn functions_are_stored_and_sent() {
+    let t = Trainer { step: jit(step_of) };
+    let (s, _) = (t.step)(ones([2], F32), &ones([2], F32)).unwrap();
+    let (s, _) = STEP(s, &ones([2], F32)).unwrap();
+    assert_eq!(s.to_vec::<f32>().unwrap(), [3.0, 3.0]);
+    let x = ones([2], F32);
+    let c = jit(|x: &Array| x.square()).lower(&x).unwrap().compile().unwrap();
+    std::thread::spawn(move || assert_eq!(c(&ones([2], F32)).unwrap().to_vec::<f32>().unwrap(), [1.0, 1.0]))
+        .join()
+        .unwrap();
+    let j = jit(step_of);
+    std::thread::scope(|s| {
+        s.spawn(|| j(ones([2], F32), &x).unwrap().0.to_vec::<f32>().unwrap());
+    });
+}
+
+#[test]
+fn any_number_of_arguments() {
+    assert_eq!(zeros([], F32).rank(), 0);
+    let init = jit(|| (zeros([2], F32), zeros([3], F32)));
+    let (a, b) = init().unwrap();
+    assert_eq!(a.dim(-1) + b.dim(0), 5);
+    let eight = jit(
+        |a: &Array, b: &Array, c: &Array, d: &Array, e: Array, f: Static<u8>, g: &Vec<Array>, h: &(Array, Array)| {
+            a + b + c + d + e + &g[0] + &h.0 * *f as i32
+        },
+    );
+    let x = ones([2], F32);
+    let y = eight(&x, &x, &x, &x, x.clone(), Static(3), &vec![x.clone()], &(x.clone(), x.clone())).unwrap();
+    assert_eq!(y.to_vec::<f32>().unwrap(), [9.0, 9.0]);
+}
+
+#[derive(Tree, Clone, Debug)]
+struct Linear<T = Array> {
+    w: T,
+    b: Option<T>,
+}
+#[derive(Tree, Clone, Debug)]
+struct Net {
+    layers: Vec<Linear>,
+    head: (Array, Array),
+    #[tree(fixed)]
+    heads: usize,
+}
+#[derive(Tree, Clone, Debug)]
+struct Wrap<T = Array>(Vec<Linear<T>>, [T; 2], (T, T));
+
+#[test]
+fn trees() {
+    let l = || Linear { w: ones([2], F32), b: None };
+    let n = Net {
+        layers: vec![l(), Linear { b: Some(ones([3], F32)), ..l() }],
+        head: (ones([1], F32), ones([1], F32)),
+        heads: 4,
+    };
+    let p: Vec<String> = tree::paths(&n).iter().map(|(p, _)| p.to_string()).collect();
+    assert_eq!(p, [".layers[0].w", ".layers[1].w", ".layers[1].b", ".head.0", ".head.1"]);
+    let f = jit(|n: &Net| &n.layers[0].w * n.heads);
+    assert_eq!(f(&n).unwrap().to_vec::<f32>().unwrap(), [4.0, 4.0]);
+    assert_eq!(f(&Net { heads: 5, ..n.clone() }).unwrap().to_vec::<f32>().unwrap(), [5.0, 5.0]);
+    let g = jit(|n: Net, x: &Array| (tree::map(&n, |a| a * 2.0), x.square()));
+    let (n, _) = g(n, &ones([1], F32)).unwrap();
+    assert_eq!((n.heads, n.layers[1].b.as_ref().unwrap().to_vec::<f32>().unwrap()), (4, vec![2.0; 3]));
+    let w = Wrap(vec![l()], [ones([1], F32), ones([2], F32)], (ones([1], F32), ones([2], F32)));
+    let types = tree::MapLeaves::map_leaves(&w, &mut |a: &Array| a.ty().to_string());
+    assert_eq!(types.1, ["f32[1]", "f32[2]"]);
+    let mesh = Mesh::auto([("X", 2)]).unwrap();
+    let specs = tree::MapLeaves::map_leaves(&w, &mut |_: &Array| P!("X"));
+    let h = jit(|w: &Wrap| w.1[1].clone()).in_shardings(specs);
+    assert_eq!(with_mesh(&mesh, || h(&w).unwrap()).ty().to_string(), "f32[2@X]");
+}
+
+#[test]
+fn numbers_take_the_arrays_dtype() {
+    let x = ones([2, 3], BF16);
+    let y = (&x + 1e-6).rsqrt() * 2 - 1.0f32 / 1.0 + 3usize;
+    assert_eq!(y.dtype(), BF16);
+    let n: usize = 3;
+    let v: Vec<f32> = vec![1.0];
+    let m = n * 2 + n; // plain integers still infer
+    let k: f64 = 2.0 * 3.0;
+    let j = 2.0 * k + n as f64;
+    let z = &x * v[0] + v.len() - 1 + 2 * &x / 3.0 - 1.0 * (&x + 1) + m * &x + j * &x;
+    assert_eq!(z.dtype(), BF16);
+    assert_eq!((arange(0..3, I32) % 2 + 1).to_vec::<i32>().unwrap(), [1, 2, 1]);
+    assert_eq!((ones([2], Bool) & true).to_vec::<bool>().unwrap(), [true, true]);
+}
+
+fn takes_fn(f: impl Fn(&Array) -> Result<Array>, x: &Array) -> Result<Array> {
+    f(x)
+}
+struct Model {
+    w: Array,
+}
+impl Model {
+    fn forward(&self, x: &Array) -> Array {
+        x.matmul(&self.w)
+    }
+    fn run(&self, x: &Array) -> Result<Array> {
+        let f = jit(|x: &Array| self.forward(x));
+        f(x)
+    }
+}
+
+#[test]
+fn functions_compose() -> Result<()> {
+    let x = ones([4, 4], F32);
+    let f = jit(|x: &Array| x.square() * 2.0);
+    let y = takes_fn(&*f, &x)?;
+    let z = takes_fn(|x| f(x), &y)?;
+    let g = jit(|x: &Array| {
+        let y = f(x)?;
+        Ok(y * 2.0)
+    });
+    let h = jit(|x: &Array| -> Result<(Array, Vec<Array>)> { Ok((f(x)?, vec![x.clone()])) });
+    let ((a, b), c) = (h(&z)?, g(&x)?);
+    assert_eq!(
+        (a.i((0, 0)).item::<f32>()?, b[0].i((0, 0)).item::<f32>()?, c.i((0, 0)).item::<f32>()?),
+        (128.0, 8.0, 4.0)
+    );
+    let d = Model { w: x.clone() }.run(&x)?;
+    assert_eq!(d.i((3, 3)).item::<f32>()?, 4.0);
+    let fs: Vec<Jit<'_, (&Array,), Array>> = (0..3usize).map(|k| jit(move |x: &Array| x * k)).collect();
+    let r = fs.iter().map(|f| f(&x)).collect::<Result<Vec<_>>>()?;
+    assert_eq!(r[2].i((0, 0)).item::<f32>()?, 2.0);
+    let twice = jit(jit(|x: &Array| x + 1));
+    assert_eq!(twice(&x)?.i((0, 0)).item::<f32>()?, 2.0);
+    std::thread::spawn(move || jit(|x: &Array| x.square())(&ones([2], F32)).map(|_| ())).join().unwrap()?;
+    Ok(())
+}
+
+#[test]
+fn a_second_call_traces_nothing() -> Result<()> {
+    let count = std::sync::atomic::AtomicUsize::new(0);
+    let f = jit(|x: &Array, k: Static<usize>| {
+        count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        x * *k
+    });
+    let x = ones([4], F32);
+    let traced = || count.load(std::sync::atomic::Ordering::SeqCst);
+    f(&x, Static(1))?;
+    f(&(&x + 1), Static(1))?;
+    assert_eq!(traced(), 1);
+    f(&x, Static(2))?;
+    f(&ones([5], F32), Static(2))?;
+    let mesh = Mesh::auto([("X", 2)])?;
+    f(&x.shard(mesh.sharding(P!("X"))), Static(2))?;
+    assert_eq!(traced(), 4);
+    Ok(())
+}
+
+#[test]
+fn donation() -> Result<()> {
+    let step = jit(|s: Array, x: &Array| s + x);
+    let x = ones([4], F32);
+    let mut s = zeros([4], F32);
+    let kept = s.clone();
+    for _ in 0..3 {
+        s = step(s, &x)?;
+    }
+    assert_eq!(s.to_vec::<f32>()?, [3.0; 4]);
+    assert_eq!(kept.to_vec::<f32>()?, [0.0; 4]);
+    let y = &x + 1;
+    y.clone().delete();
+    assert_eq!(codes(&y.to_vec::<f32>().unwrap_err()), ["deleted"]);
+    Ok(())
+}
+
+#[test]
+fn layouts() -> Result<()> {
+    let mesh = Mesh::auto([("X", 4), ("Y", 2)])?;
+    set_mesh(&mesh);
+    let x = zeros([8, 16], BF16).shard(P!("X", "Y"));
+    assert_eq!(x.ty().to_string(), "bf16[8@X,16@Y]");
+    assert_eq!(format!("{:#}", x.ty()), "bf16[8@X,16@Y] on (X=4 Auto, Y=2 Auto)");
+    assert_eq!(x.sharding().unwrap().spec, P!("X", "Y"));
+    let y = arange(0..32, I32).reshape([8, 4]).shard(P!("X"));
+    assert_eq!(y.shard(P!(_, "Y")).ty().to_string(), "i32[8@X,4@Y]");
+    assert_eq!(y.shard(P!(None, ("X", "Y"))).ty().to_string(), "i32[8,4@(X,Y)]");
+    assert_equal(&y.shard(P!("Y", "X")), &y);
+    let shards = y.shards()?;
+    assert_eq!(shards.len(), 8);
+    assert_eq!((shards[3].device, shards[3].offset.clone()), (3, vec![2, 0]));
+    assert_eq!(shards[3].coordinates, [("X".to_string(), 1), ("Y".to_string(), 1)]);
+    assert_eq!(shards[3].data.to_vec::<i32>()?, (8..16).collect::<Vec<i32>>());
+    y.assert_sharding(P!("X")).check()?;
+    assert_eq!(codes(&y.assert_sharding(P!("Y")).check().unwrap_err()), ["layout"]);
+    let z =
+        Array::from_parts([8, 2], mesh.sharding(P!("X")), |offset, shape| vec![offset[0] as i32; shape[0] * shape[1]])?;
+    assert_eq!(z.i((.., 0)).to_vec::<i32>()?, [0, 0, 2, 2, 4, 4, 6, 6]);
+    let bad = Array::from_parts([8], mesh.sharding(P!("X")), |_, _| vec![1.0f32]);
+    assert_eq!(codes(&bad.unwrap_err()), ["part-length"]);
+    let out = jit(|x: &Array| x.shard(P!("Y")) + 1).out_shardings(P!(None, "X"))(&y)?;
+    assert_eq!(out.ty().to_string(), "i32[8,4@X]");
+    assert_equal(&out, &(y + 1));
+    Ok(())
+}
+
+#[test]
+fn printing() {
+    assert_eq!(array(&[[1.0f32, 2.5], [-3.0, 0.0]]).to_string(), "[[ 1.   2.5]\n [-3.   0. ]]");
+    assert_eq!(format!("{:?}", ones([2], BF16)), "Array(bf16[2])");
+    assert_eq!(Array::of_type([8, 2], F32).to_string(), "f32[8,2]");
+}
+
+#[test]
+fn captured_arrays_become_arguments() -> Result<()> {
+    let w = normal(Key::new(0), [4, 4], F32);
+    let f = jit(|x: &Array| x.matmul(&w) + &w);
+    let x = ones([4, 4], F32);
+    assert_equal(&f(&x)?, &(x.matmul(&w) + &w));
+    let mesh = Mesh::auto([("X", 2)])?;
+    let g = jit(|x: &Array| scan(x.clone(), arange(0..3, F32), |c, k| (c.matmul(&w) * k, ())).0);
+    assert_close(&g(&x.shard(mesh.sharding(P!("X"))))?, &g(&x)?);
+    Ok(())
+}
+
+#[test]
+fn an_array_that_outlives_its_trace() -> Result<()> {
+    let kept = std::sync::Mutex::new(None);
+    let f = jit(|x: &Array| {
+        let y = x + 1;
+        *kept.lock().unwrap() = Some(y.clone());
+        y
+    });
+    f(&ones([2], F32))?;
+    let y = kept.lock().unwrap().take().unwrap();
+    assert_eq!(codes(&y.to_vec::<f32>().unwrap_err()), ["no-value"]);
+    assert_eq!(codes(&(y + 1).check().unwrap_err()), ["traced-escaped"]);
+    let inner = std::sync::Mutex::new(None);
+    let g = jit(|x: &Array| {
+        let z = fori_loop(0..2, x.clone(), |_, c| {
+            *inner.lock().unwrap() = Some(&c + 0);
+            c
+        });
+        z + inner.lock().unwrap().take().unwrap()
+    });
+    assert_eq!(codes(&g(&ones([2], F32)).unwrap_err()), ["traced-escaped"]);
+    Ok(())
+}

@@ -1,0 +1,5 @@
+//! What programs can do with arrays.
+
+mod behaviour;
+mod mistakes;
+mod values;

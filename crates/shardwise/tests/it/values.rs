@@ -1,0 +1,289 @@
+//! Array functions against plain Rust: eager, jitted, and jitted on a mesh give the same values.
+
+use shardwise::prelude::*;
+use shardwise::{Jit, bits};
+
+fn mesh() -> Mesh {
+    Mesh::auto([("X", 4), ("Y", 2)]).unwrap()
+}
+
+/// Runs a function of one matrix in all ways, on f32[8,4] with elements 0, 1/4, …, and compares with `expected`.
+#[track_caller]
+fn check(f: fn(&Array) -> Array, expected: &[f32]) {
+    let data: Vec<f32> = (0..32).map(|i| i as f32 / 4.0 - 3.0).collect();
+    check_on(&array(&data).reshape([8, 4]), f, expected);
+}
+
+#[track_caller]
+fn check_on(x: &Array, f: fn(&Array) -> Array, expected: &[f32]) {
+    let eager = f(x);
+    let close = |a: &Array, how: &str| {
+        let got = a.astype(F32).to_vec::<f32>().unwrap_or_else(|e| panic!("{how}: {e}"));
+        assert_eq!(got.len(), expected.len(), "{how}: {:?}", a);
+        for (i, (g, e)) in got.iter().zip(expected).enumerate() {
+            let tolerance = 1e-5 * (1.0 + e.abs());
+            assert!(
+                g == e || (g - e).abs() <= tolerance || (g.is_nan() && e.is_nan()),
+                "{how}, element {i}: {g} for {e}"
+            );
+        }
+    };
+    close(&eager, "eager");
+    let jitted: Jit<'_, (&Array,), Array> = jit(f);
+    close(&jitted(x).unwrap(), "jit");
+    let mesh = mesh();
+    let specs = [P!("X", "Y"), P!("Y"), P!(None, "X"), P!(("X", "Y"))];
+    for spec in specs.iter().take(if x.rank() == 2 { 4 } else { 2 }) {
+        let spec = if x.rank() == 2 { spec.clone() } else { P!("X") };
+        let sharded = x.shard(mesh.sharding(spec.clone()));
+        close(&sharded, "sharded");
+        close(&jitted(&sharded).unwrap_or_else(|e| panic!("{spec}: {e}")), &format!("jit on {spec}"));
+        close(&f(&sharded), &format!("eager on {spec}"));
+    }
+}
+
+fn data() -> Vec<f32> {
+    (0..32).map(|i| i as f32 / 4.0 - 3.0).collect()
+}
+
+fn map(f: impl Fn(f32) -> f32) -> Vec<f32> {
+    data().into_iter().map(f).collect()
+}
+
+fn rows(f: impl Fn(&[f32]) -> f32) -> Vec<f32> {
+    data().chunks(4).map(f).collect()
+}
+
+fn columns(f: impl Fn(&[f32]) -> f32) -> Vec<f32> {
+    (0..4).map(|c| f(&data().chunks(4).map(|r| r[c]).collect::<Vec<_>>())).collect()
+}
+
+#[test]
+fn elementwise() {
+    check(|x| x + 1, &map(|x| x + 1.0));
+    check(|x| 2.0 * x - x / 4, &map(|x| 2.0 * x - x / 4.0));
+    check(|x| x.square(), &map(|x| x * x));
+    check(|x| x.exp(), &map(f32::exp));
+    check(|x| x.abs().sqrt(), &map(|x| x.abs().sqrt()));
+    check(|x| x.tanh(), &map(f32::tanh));
+    check(|x| x.relu(), &map(|x| x.max(0.0)));
+    check(|x| x.sigmoid(), &map(|x| 1.0 / (1.0 + (-x).exp())));
+    check(|x| x.silu(), &map(|x| x / (1.0 + (-x).exp())));
+    check(|x| x.gelu(), &map(|x| 0.5 * x * (1.0 + (0.797_884_6 * (x + 0.044_715 * x * x * x)).tanh())));
+    check(|x| -x % 2, &map(|x| -x % 2.0));
+    check(|x| x.rem_euclid(2), &map(|x| x.rem_euclid(2.0)));
+    check(
+        |x| x.floor() + x.ceil() + x.round() + x.sign(),
+        &map(|x| x.floor() + x.ceil() + x.round() + if x == 0.0 { 0.0 } else { x.signum() }),
+    );
+    check(|x| x.gt(0).select(x, 0), &map(|x| x.max(0.0)));
+    check(|x| x.clamp(-1, 2), &map(|x| x.clamp(-1.0, 2.0)));
+    check(|x| x.maximum(1).minimum(2), &map(|x| x.clamp(1.0, 2.0)));
+    check(|x| x.astype(I32), &map(f32::trunc));
+    check(
+        |x| x.i(0) + x,
+        &data().chunks(4).flat_map(|r| (0..4).map(|c| r[c] + data()[c]).collect::<Vec<_>>()).collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn reductions() {
+    check(|x| x.sum(0), &columns(|c| c.iter().sum()));
+    check(|x| x.sum(-1), &rows(|r| r.iter().sum()));
+    check(|x| x.sum(..), &[data().iter().sum()]);
+    check(|x| x.mean(1), &rows(|r| r.iter().sum::<f32>() / 4.0));
+    check(|x| x.mean(keep(1)) * 1, &rows(|r| r.iter().sum::<f32>() / 4.0));
+    check(|x| x.max(0), &columns(|c| c.iter().copied().fold(f32::MIN, f32::max)));
+    check(|x| x.min([0, 1]), &[-3.0]);
+    check(|x| x.abs().prod(1), &rows(|r| r.iter().map(|x| x.abs()).product()));
+    let var = |r: &[f32]| {
+        let m = r.iter().sum::<f32>() / r.len() as f32;
+        r.iter().map(|x| (x - m) * (x - m)).sum::<f32>() / r.len() as f32
+    };
+    check(|x| x.var(1), &rows(var));
+    check(|x| x.std(0), &columns(|c| var(c).sqrt()));
+    check(|x| x.logsumexp(1), &rows(|r| r.iter().map(|x| x.exp()).sum::<f32>().ln()));
+    check(|x| x.gt(-3).all(1), &rows(|r| f32::from(u8::from(r.iter().all(|&x| x > -3.0)))));
+    check(|x| x.gt(4).any(0), &columns(|c| f32::from(u8::from(c.iter().any(|&x| x > 4.0)))));
+    check(
+        |x| (x * x).argmin(1),
+        &rows(|r| (0..4).min_by(|&a, &b| (r[a] * r[a]).total_cmp(&(r[b] * r[b]))).unwrap() as f32),
+    );
+    check(|x| x.argmax(..), &[31.0]);
+}
+
+#[test]
+fn along_a_dimension() {
+    let softmax = |r: &[f32]| {
+        let sum: f32 = r.iter().map(|x| x.exp()).sum();
+        r.iter().map(|x| x.exp() / sum).collect::<Vec<_>>()
+    };
+    let all: Vec<f32> = data().chunks(4).flat_map(softmax).collect();
+    check(|x| x.softmax(-1), &all);
+    check(|x| x.log_softmax(1), &all.iter().map(|x| x.ln()).collect::<Vec<_>>());
+    let reversed: Vec<f32> = data().chunks(4).flat_map(|r| r.iter().rev().copied().collect::<Vec<_>>()).collect();
+    check(|x| x.flip(1), &reversed);
+    check(
+        |x| (-x).sort(1),
+        &data().chunks(4).flat_map(|r| r.iter().rev().map(|x| -x).collect::<Vec<_>>()).collect::<Vec<_>>(),
+    );
+    check(|x| (-x).argsort(0), &(0..32).map(|i| 7.0 - (i / 4) as f32).collect::<Vec<_>>());
+    check(|x| x.top_k(2).0, &data().chunks(4).flat_map(|r| [r[3], r[2]]).collect::<Vec<_>>());
+    check(|x| x.top_k(1).1, &[3.0; 8]);
+}
+
+#[test]
+fn running() {
+    let sums = |r: &[f32]| {
+        r.iter()
+            .scan(0.0, |s, x| {
+                *s += x;
+                Some(*s)
+            })
+            .collect::<Vec<f32>>()
+    };
+    check(|x| x.cumsum(1), &data().chunks(4).flat_map(sums).collect::<Vec<_>>());
+    check(|x| x.cummax(0), &data());
+}
+
+#[test]
+fn shapes() {
+    check(|x| x.reshape([4, 8]), &data());
+    check(|x| x.reshape([2, INFER, 2]), &data());
+    let t: Vec<f32> = (0..4).flat_map(|c| (0..8).map(move |r| data()[r * 4 + c])).collect();
+    check(|x| x.t(), &t);
+    check(|x| x.transpose([1, 0]), &t);
+    check(|x| concatenate([x, x], 0), &[data(), data()].concat());
+    check(|x| stack([x, &(x + 1)], 0), &[data(), map(|x| x + 1.0)].concat());
+    check(
+        |x| x.pad([(0, 0), (1, 2)], 7),
+        &data().chunks(4).flat_map(|r| [&[7.0], r, &[7.0, 7.0]].concat()).collect::<Vec<_>>(),
+    );
+    check(|x| x.roll(1, 1), &data().chunks(4).flat_map(|r| [r[3], r[0], r[1], r[2]]).collect::<Vec<_>>());
+    check(|x| x.roll(scalar(-1, I32), 0), &[&data()[4..], &data()[..4]].concat());
+    check(|x| x.repeat(2, 1), &data().iter().flat_map(|&x| [x, x]).collect::<Vec<_>>());
+    check(|x| x.expand_dims(1).squeeze(1), &data());
+    check(|x| x.i(0).broadcast_to([3, 4]), &data()[..4].repeat(3));
+}
+
+#[test]
+fn indexing() {
+    check(|x| x.i(2..4), &data()[8..16]);
+    check(|x| x.i((.., 1)), &columns_of(1));
+    check(|x| x.i(-1), &data()[28..]);
+    check(
+        |x| x.i((step(1.., 3), ..2)),
+        &[1, 4, 7].iter().flat_map(|r| data()[r * 4..r * 4 + 2].to_vec()).collect::<Vec<_>>(),
+    );
+    check(|x| x.i(ds(scalar(3, I32), 2)), &data()[12..20]);
+    check(|x| x.i((&scalar(-2, I32), NewAxis)), &data()[24..28]);
+    check(
+        |x| x.i(array(&[5, 0, -1])),
+        &[5, 0, 7].iter().flat_map(|r| data()[r * 4..r * 4 + 4].to_vec()).collect::<Vec<_>>(),
+    );
+    check(|x| x.i((.., array(&[3, 0]))), &data().chunks(4).flat_map(|r| [r[3], r[0]]).collect::<Vec<_>>());
+    check(|x| x.i((array(&[1, 2]), array(&[3, 0]))), &[data()[7], data()[8]]);
+    check(|x| x.take_along(x.argmax(keep(1)), 1), &columns_of(3));
+    check(|x| x.at((1, 2)).set(9), &with(|v| v[6] = 9.0));
+    check(|x| x.at(6..).add(x.i(..2)), &with(|v| (0..8).for_each(|i| v[24 + i] += data()[i])));
+    check(|x| x.at((step(.., 2), 0)).mul(2), &with(|v| (0..4).for_each(|r| v[r * 8] *= 2.0)));
+    check(
+        |x| x.at(array(&[1, 1, 7])).add(1),
+        &with(|v| {
+            (0..4).for_each(|c| {
+                v[4 + c] += 2.0;
+                v[28 + c] += 1.0;
+            })
+        }),
+    );
+    check(|x| x.at((.., array(&[2]))).max(0), &with(|v| (0..8).for_each(|r| v[r * 4 + 2] = v[r * 4 + 2].max(0.0))));
+    check(|x| x.at(ds(scalar(1, I32), 1)).set(0), &with(|v| (0..4).for_each(|c| v[4 + c] = 0.0)));
+}
+
+fn columns_of(c: usize) -> Vec<f32> {
+    data().chunks(4).map(|r| r[c]).collect()
+}
+
+fn with(f: impl Fn(&mut Vec<f32>)) -> Vec<f32> {
+    let mut v = data();
+    f(&mut v);
+    v
+}
+
+#[test]
+fn products() {
+    let gram: Vec<f32> = (0..64).map(|i| (0..4).map(|k| data()[i / 8 * 4 + k] * data()[i % 8 * 4 + k]).sum()).collect();
+    check(|x| x.matmul(x.t()), &gram);
+    check(|x| einsum!("ik,jk->ij", x, x), &gram);
+    check(|x| einsum!("ij->ji", x), &(0..4).flat_map(columns_of).collect::<Vec<_>>());
+    check(|x| einsum!("ij->", x), &[data().iter().sum()]);
+    check(|x| einsum!("ij,ij->i", x, x), &rows(|r| r.iter().map(|x| x * x).sum()));
+    check(|x| einsum!("ii->i", x.i(..4)), &[data()[0], data()[5], data()[10], data()[15]]);
+    check(|x| x.matmul(x.i(0)), &rows(|r| (0..4).map(|k| r[k] * data()[k]).sum()));
+    check(|x| x.reshape([2, 4, 4]).matmul(x.reshape([2, 4, 4])).i((1, 0)), &{
+        let m = |r: usize, c: usize| data()[16 + r * 4 + c];
+        (0..4).map(|c| (0..4).map(|k| m(0, k) * m(k, c)).sum()).collect::<Vec<f32>>()
+    });
+}
+
+#[test]
+fn classes() {
+    let x = array(&[1, 0, 3, 1]);
+    check_on(&x, |x| x.one_hot(3, F32), &[0., 1., 0., 1., 0., 0., 0., 0., 0., 0., 1., 0.]);
+    check_on(&x, |x| x.bincount(3), &[1.0, 2.0, 0.0]);
+}
+
+#[test]
+fn control() {
+    check(|x| fori_loop(0..3, x.clone(), |i, c| c + i.astype(F32)), &map(|x| x + 3.0));
+    check(|x| fori_loop(unroll(2..7).by(2), x.clone(), |i, c| c + i.astype(F32)), &map(|x| x + 20.0));
+    check(|x| fori_loop(scalar(1, I32)..scalar(4, I32), x.clone(), |i, c| c * i.astype(F32)), &map(|x| x * 6.0));
+    check(|x| while_loop(x.clone(), |c| c.max(..).lt(20), |c| c * 2.0), &map(|x| x * 8.0));
+    check(|x| scan(x.i(0), x.clone(), |c, x| (&c + &x, c)).0, &columns(|c| c.iter().sum::<f32>() + c[0]));
+    check(
+        |x| {
+            scan(zeros([4], F32), x.clone(), |c, x| {
+                let s = c + x;
+                (s.clone(), s)
+            })
+            .1
+        },
+        &{
+            let mut sums = data();
+            (4..32).for_each(|i| sums[i] += sums[i - 4]);
+            sums
+        },
+    );
+    check(|x| cond(x.sum(..).gt(0), || x + 1, || x - 1), &map(|x| x + 1.0));
+    check(|x| switch(&scalar(1, I32), 3, |k| x * k), &data());
+    check(
+        |x| {
+            let w = x.i(1);
+            let (c, _) = scan(x.i(0), arange(0..3, F32), |c, k| (fori_loop(0..2, c, |_, c| c + &w * &k), ()));
+            c
+        },
+        &(0..4).map(|i| data()[i] + 6.0 * data()[4 + i]).collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn random_bits_are_jaxs() {
+    // jax.random.bits(jax.random.key(0), (4,)), split, fold_in, uniform: JAX 0.10, partitionable threefry.
+    let one = |k: [u32; 2], n: u32| {
+        let [a, b] = shardwise_base::threefry::threefry2x32(k, [0, n]);
+        a ^ b
+    };
+    let expected: Vec<u32> = (0..4).map(|n| one([0, 42], n)).collect();
+    assert_eq!(bits(Key::new(42), [4]).to_vec::<u32>().unwrap(), expected);
+    let [a, _] = Key::new(42).split();
+    assert_eq!(a.data().to_vec::<u32>().unwrap(), shardwise_base::threefry::threefry2x32([0, 42], [0, 0]));
+    let f = Key::new(42).fold_in(7);
+    assert_eq!(f.data().to_vec::<u32>().unwrap(), shardwise_base::threefry::threefry2x32([0, 42], [0, 7]));
+    let mesh = mesh();
+    let x = normal(Key::new(1), [8, 16], F32);
+    let y = normal(Key::new(1), [8, 16], F32).shard(mesh.sharding(P!("X", "Y")));
+    assert_eq!(y.ty().to_string(), "f32[8@X,16@Y]");
+    assert_equal(&x, &y);
+    let n = randint(Key::new(3), [100], 5..9, I32).to_vec::<i32>().unwrap();
+    assert!(n.iter().all(|n| (5..9).contains(n)) && n.contains(&5) && n.contains(&8));
+}
