@@ -376,7 +376,8 @@ pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn()
         }),
         EitherKind::Array(predicate) => traced("cond", at, || {
             check_condition("cond", &predicate, at);
-            case("cond", &hlo::convert(&predicate, DType::I32), 2, at, &|k| if k == 1 { yes() } else { no() })
+            let names = &|k| if k == 1 { "if true".into() } else { "if false".into() };
+            case("cond", &hlo::convert(&predicate, DType::I32), 2, at, names, &|k| if k == 1 { yes() } else { no() })
         }),
     }
 }
@@ -397,12 +398,27 @@ pub fn switch<R: Tree>(index: impl Operand, n: usize, branch: impl Fn(usize) -> 
                 let message = "`switch` by what is not an integer scalar".to_string();
                 give_up(mistakes::shape("condition", message, index.short_type(), "", &context::loc(at)), at);
             }
-            case("switch", &hlo::convert(&index, DType::I32).clamp(0, n - 1), n, at, &branch)
+            case(
+                "switch",
+                &hlo::convert(&index, DType::I32).clamp(0, n - 1),
+                n,
+                at,
+                &|k| format!("of branch {k}"),
+                &branch,
+            )
         }),
     }
 }
 
-fn case<R: Tree>(name: &str, index: &Array, n: usize, at: At, branch: &dyn Fn(usize) -> R) -> R {
+/// The results of branch `index`; `names` say in messages which branch it is.
+fn case<R: Tree>(
+    name: &str,
+    index: &Array,
+    n: usize,
+    at: At,
+    names: &dyn Fn(usize) -> String,
+    branch: &dyn Fn(usize) -> R,
+) -> R {
     let mut first: Option<R> = None;
     let mut types = vec![];
     let regions = (0..n)
@@ -415,7 +431,7 @@ fn case<R: Tree>(name: &str, index: &Array, n: usize, at: At, branch: &dyn Fn(us
                         types = leaves.iter().map(|a| a.tensor().clone()).collect();
                         first = Some(out);
                     }
-                    Some(first) => check_branch(name, first, &types, &out, k, at),
+                    Some(first) => check_branch(name, first, &types, &out, [names(0), names(k)], at),
                 }
                 leaves
             })
@@ -425,7 +441,7 @@ fn case<R: Tree>(name: &str, index: &Array, n: usize, at: At, branch: &dyn Fn(us
     tree::with_leaves(&first.expect("there is a branch"), results)
 }
 
-fn check_branch<R: Tree>(name: &str, first: &R, types: &[TensorType], out: &R, k: usize, at: At) {
+fn check_branch<R: Tree>(name: &str, first: &R, types: &[TensorType], out: &R, which: [String; 2], at: At) {
     let loc = context::loc(at);
     if tree::form(first) != tree::form(out) {
         give_up(mistakes::form(name, "the branches give results of different forms", &loc), at);
@@ -433,7 +449,7 @@ fn check_branch<R: Tree>(name: &str, first: &R, types: &[TensorType], out: &R, k
     for ((path, a), ty) in tree::paths(out).into_iter().zip(types) {
         if a.tensor() != ty && a.mistakes().is_empty() {
             let path = if path.to_string().is_empty() { "result".into() } else { path.to_string() };
-            let d = mistakes::branches(name, &path, &ty.short(), &a.tensor().short(), k, &loc);
+            let d = mistakes::branches(name, &path, &ty.short(), &a.tensor().short(), &which, &loc);
             trace::record(&[Arc::new(Mistake(d))]);
         }
     }

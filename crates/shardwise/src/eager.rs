@@ -65,6 +65,10 @@ fn dispatch(
         let owned: Vec<Array> = operands.iter().map(|&a| a.clone()).collect();
         return f(&owned);
     }
+    if let Some(ended) = operands.iter().find(|a| a.traced().is_some()) {
+        let wrong = Arc::new(Mistake(mistakes::escaped(ended, &context::loc(at))));
+        return poison(vec![wrong], None, results, at);
+    }
     if operands.iter().any(|a| a.is_type_only()) {
         return types_of(operands, results, at, f);
     }

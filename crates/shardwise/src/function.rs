@@ -547,6 +547,11 @@ impl<A: Args, R: Tree> Compiled<A, R> {
         self.ready.executable.text()
     }
 
+    /// The per-device program as XLA writes such programs.
+    pub fn as_hlo(&self) -> String {
+        self.ready.executable.hlo()
+    }
+
     /// Every collective, and why it is there.
     pub fn communication(&self) -> Communication {
         self.ready.executable.communication()

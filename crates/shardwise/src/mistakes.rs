@@ -1,7 +1,7 @@
 //! What can be wrong with a program, in words: each function takes raw facts and gives the diagnostic.
 
 use crate::dtype::{Misfit, Number};
-use crate::{ArrayType, DType, Mesh};
+use crate::{Array, ArrayType, DType, Mesh, context};
 use shardwise_base::{Diagnostic, Loc};
 use shardwise_engine::ShardedType;
 
@@ -125,7 +125,14 @@ pub(crate) fn form(name: &str, what: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("tree-form", loc, format!("`{name}`: {what}"))
 }
 
-pub(crate) fn branches(name: &str, path: &str, first: &str, other: &str, index: usize, loc: &Loc) -> Diagnostic {
+pub(crate) fn branches(name: &str, path: &str, a: &str, b: &str, which: &[String; 2], loc: &Loc) -> Diagnostic {
     Diagnostic::error("branch-types", loc, format!("`{name}`: the branches give results of different types"))
-        .facts(format!("`{path}` is {first} of branch 0 and {other} of branch {index}"))
+        .facts(format!("`{path}` is {a} {} and {b} {}", which[0], which[1]))
+}
+
+pub(crate) fn escaped(array: &Array, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("traced-escaped", loc, "an array is used after the trace that made it has ended")
+        .facts(array.short_type())
+        .note(format!("it was made at {}", context::show(array.node().at)))
+        .help("return it from the traced function, and use the result")
 }

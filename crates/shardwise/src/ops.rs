@@ -199,6 +199,11 @@ impl Site<'_> {
         self.fail(Some(x.tensor().clone()), d)
     }
 
+    /// Requires a dtype that the function has a meaning for.
+    pub fn has(&self, x: &Array, kinds: Kinds) -> Checked<()> {
+        self.kind(x, |d| kinds.has(d), kinds.words(), kinds.help(x.tensor().dtype))
+    }
+
     /// A number, or an array of one dtype with `x`.
     pub fn beside(&self, other: Either, x: &Array) -> Checked {
         match other.0 {
@@ -272,7 +277,7 @@ fn pair(name: &'static str, a: Either, b: Either, f: impl FnOnce(&Site<'_>, &Arr
 pub(crate) fn binary(name: &'static str, a: Either, b: Either, kinds: Kinds, f: fn(&Array, &Array) -> Array) -> Array {
     pair(name, a, b, |s, a, b| {
         let shape = s.broadcast(a, b)?;
-        s.kind(a, |d| kinds.has(d), kinds.words(), "")?;
+        s.has(a, kinds)?;
         Ok(call(name, &shape, [a, b], |[a, b]| f(&hlo::broadcast_to(a, &shape), &hlo::broadcast_to(b, &shape))))
     })
 }
@@ -308,8 +313,17 @@ impl Kinds {
             Kinds::Any => "an array that can be computed with",
             Kinds::Numbers => "an array of numbers",
             Kinds::Ordered => "an array of integers or floats",
-            Kinds::Floats => "an array of floats: `.astype(F32)`",
+            Kinds::Floats => "an array of floats",
             Kinds::Bits => "an array of integers or bools",
+        }
+    }
+
+    /// The way out for an array of another dtype.
+    pub fn help(self, found: base::DType) -> &'static str {
+        match self {
+            Kinds::Floats => "convert it: `.astype(F32)`",
+            Kinds::Numbers | Kinds::Ordered if found.is_bool() => "convert it: `.astype(I32)`",
+            _ => "",
         }
     }
 }
@@ -410,7 +424,7 @@ impl std::iter::Sum for Array {
 #[track_caller]
 pub(crate) fn unary(name: &'static str, x: &Array, kinds: Kinds, f: fn(&Array) -> Array) -> Array {
     site(name, &[x], |s| {
-        s.kind(x, |d| kinds.has(d), kinds.words(), "")?;
+        s.has(x, kinds)?;
         Ok(call(name, (), [x], |[x]| f(x)))
     })
 }

@@ -5,7 +5,7 @@ use crate::dtype::{Number, integer_range};
 use crate::eager::{call, call_many};
 use crate::ops::{Checked, Dim, Dims, Kinds, Site, element, site};
 use crate::{context, hlo, mistakes};
-use shardwise_base::{self as base, DType, Kind, Literal};
+use shardwise_base::{DType, Kind, Literal};
 use shardwise_ir::TensorType;
 use std::panic::Location;
 
@@ -44,7 +44,7 @@ fn reduction(
 ) -> Array {
     site(name, &[x], |s| {
         let places = s.dims(x, &dims)?;
-        s.kind(x, |d| kinds.has(d), kinds.words(), "convert it: `.astype(I32)`")?;
+        s.has(x, kinds)?;
         let keep = dims.keep();
         Ok(call(name, (&places, keep), [x], |[x]| {
             let shape = x.tensor().shape.clone();
@@ -168,7 +168,7 @@ impl Array {
 fn arg_of(name: &'static str, x: &Array, dims: impl Dims, direction: &'static str) -> Array {
     site(name, &[x], |s| {
         let places = s.dims(x, &dims)?;
-        s.kind(x, |d| Kinds::Ordered.has(d), Kinds::Ordered.words(), "")?;
+        s.has(x, Kinds::Ordered)?;
         let is_all = places.len() == x.tensor().rank();
         if places.len() != 1 && !is_all {
             let d = mistakes::shape(
@@ -194,7 +194,7 @@ fn arg_of(name: &'static str, x: &Array, dims: impl Dims, direction: &'static st
 fn along(name: &'static str, x: &Array, dim: impl Dim, kinds: Kinds, f: impl Fn(&Array, usize) -> Array) -> Array {
     site(name, &[x], |s| {
         let dim = s.dim(x, dim)?;
-        s.kind(x, |d| kinds.has(d), kinds.words(), "")?;
+        s.has(x, kinds)?;
         Ok(call(name, dim, [x], |[x]| f(x, dim)))
     })
 }
@@ -294,5 +294,5 @@ fn top_k_check(s: &Site<'_>, x: &Array, k: usize) -> Checked<()> {
         let message = format!("`top_k` of {k} elements where there are not so many");
         return s.fail(None, mistakes::shape("top-k", message, x.short_type(), "", &s.loc));
     }
-    s.kind(x, |d: base::DType| Kinds::Ordered.has(d), Kinds::Ordered.words(), "")
+    s.has(x, Kinds::Ordered)
 }

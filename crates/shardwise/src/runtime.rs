@@ -29,6 +29,10 @@ impl Compiled {
         text(&self.partitioned.module)
     }
 
+    pub fn hlo(&self) -> String {
+        shardwise_spmd::hlo::print(&self.partitioned.module)
+    }
+
     pub fn communication(&self) -> Communication {
         Communication::of_table(&self.partitioned.communication)
     }

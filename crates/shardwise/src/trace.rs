@@ -175,7 +175,7 @@ impl Trace {
     /// The array as a value of the function being built. `Err`: why it cannot be used here.
     pub fn operand(&mut self, array: &Array, loc: &Loc) -> Result<Value, Diagnostic> {
         match array.traced() {
-            Some(t) => self.import(t).ok_or_else(|| escaped(array, loc)),
+            Some(t) => self.import(t).ok_or_else(|| mistakes::escaped(array, loc)),
             None => {
                 self.check_mesh(array, loc)?;
                 Ok(self.capture(array))
@@ -370,13 +370,6 @@ impl Frame {
         Builder::at(&mut func.body, entry, loc.clone()).ret(results.iter().copied());
         func
     }
-}
-
-fn escaped(array: &Array, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("traced-escaped", loc, "an array is used after the trace that made it has ended")
-        .facts(array.short_type())
-        .note(format!("it was made at {}", context::show(array.node().at)))
-        .help("return it from the traced function, and use the result")
 }
 
 /// Adds to the trace under way the arrays as values, or the mistake that they cannot be.

@@ -41,7 +41,7 @@ fn mistakes_stand_at_the_method_in_the_closure() {
     let y = Some(ones([8, 16], F32)).map(|x| x.reshape([3])); let l = line!();
     assert_eq!(at(&y.unwrap().check().unwrap_err()), [format!("{l}:48")]);
     let y = ones([3], F32).stack_twice(); let l = line!();
-    assert_eq!(at(&y.check().unwrap_err()), [format!("{}:24", l + 8)]);
+    assert_eq!(at(&y.check().unwrap_err()), [format!("{}:14", l + 9)]);
 }
 
 trait Helper {

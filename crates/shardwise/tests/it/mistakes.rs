@@ -15,24 +15,126 @@ fn words() {
     let mesh = Mesh::auto([("X", 4), ("model", 2)]).unwrap();
     let x = ones([8, 16], F32);
     let n = ones([8], I32);
-    check(x.matmul(ones([12, 16], F32)), expect![[""]]);
-    check(&x + ones([3], F32), expect![[""]]);
-    check(&x + ones([16], BF16), expect![[""]]);
-    check(&n + 0.5, expect![[""]]);
-    check(&n + 3_000_000_000u32, expect![[""]]);
-    check(n.exp(), expect![[""]]);
-    check(x.reshape([4, INFER, 5]), expect![[""]]);
-    check(x.sum(2), expect![[""]]);
-    check(x.sum([0, -2]), expect![[""]]);
-    check(x.i((.., 16)), expect![[""]]);
-    check(x.i((0, 0, 0)), expect![[""]]);
-    check(x.i(x.gt(0)), expect![[""]]);
-    check(einsum("bd,df->bf", [&x, &ones([12, 4], F32)]), expect![[""]]);
-    check(x.shard(mesh.sharding(P!("modle"))), expect![[""]]);
-    check(x.shard(mesh.sharding(P!(None, None, "X"))), expect![[""]]);
+    check(
+        x.matmul(ones([12, 16], F32)),
+        expect![[r#"
+        error[dot-contracting-size]: `matmul` of arrays whose contracting sizes differ
+          --> here
+           | f32[8,16] · f32[12,16]: dim 1 of the left has size 16, dim 0 of the right has size 12
+           = help: the right one fits as `.t()`"#]],
+    );
+    check(
+        &x + ones([3], F32),
+        expect![[r#"
+        error[broadcast]: `add` of arrays that do not broadcast
+          --> here
+           | f32[8,16] and f32[3]
+           = expected: from the last dimension on, sizes that are equal or 1"#]],
+    );
+    check(
+        &x + ones([16], BF16),
+        expect![[r#"
+        error[dtype-mixed]: `add` of arrays of two dtypes
+          --> here
+           | f32[8,16] and bf16[16]
+           = help: convert one of them: `.astype(F32)`"#]],
+    );
+    check(
+        &n + 0.5,
+        expect![[r#"
+        error[number-dtype]: `add`: the number 0.5 cannot take the array's dtype
+          --> here
+           | i32[8]
+           = help: convert the array first: `.astype(F32)`"#]],
+    );
+    check(
+        &n + 3_000_000_000u32,
+        expect![[r#"
+        error[number-dtype]: `add`: the number 3000000000 cannot take the array's dtype
+          --> here
+           | i32[8]
+           = note: the number is out of its range"#]],
+    );
+    check(
+        n.exp(),
+        expect![[r#"
+        error[dtype-kind]: `exp` has no meaning for this dtype
+          --> here
+           | i32[8]
+           = expected: an array of floats: `.astype(F32)`"#]],
+    );
+    check(
+        x.reshape([4, INFER, 5]),
+        expect![[r#"
+        error[reshape-size]: `reshape` to another number of elements
+          --> here
+           | f32[8,16] to [4,INFER,5]: 128 elements"#]],
+    );
+    check(
+        x.sum(2),
+        expect![[r#"
+        error[dimension]: there is no dimension 2
+          --> here
+           | f32[8,16]"#]],
+    );
+    check(
+        x.sum([0, -2]),
+        expect![[r#"
+        error[dimension-twice]: `sum` names dimension 0 twice
+          --> here
+           | f32[8,16]"#]],
+    );
+    check(
+        x.i((.., 16)),
+        expect![[r#"
+        error[index-bounds]: index 16 is out of dimension 1, of size 16
+          --> here
+           | f32[8,16]"#]],
+    );
+    check(
+        x.i((0, 0, 0)),
+        expect![[r#"
+        error[index-rank]: an index of 3 entries for an array of 2 dimensions
+          --> here
+           | f32[8,16]"#]],
+    );
+    check(
+        x.i(x.gt(0)),
+        expect![[r#"
+        error[index-dtype]: an index array that holds no integers: bool[8,16]; the size of a selection by bools is not known: use `select`
+          --> here
+           | f32[8,16]"#]],
+    );
+    check(
+        einsum("bd,df->bf", [&x, &ones([12, 4], F32)]),
+        expect![[r#"
+        error[einsum-size]: `einsum` bd,df->bf: `d` has two sizes, 16 and 12
+          --> here
+           | f32[8,16], f32[12,4]"#]],
+    );
+    check(
+        x.shard(mesh.sharding(P!("modle"))),
+        expect![[r#"
+        error[spec-unknown-axis]: the mesh has no axis "modle"
+          --> here
+           | f32[8,16] as P!("modle")
+           = mesh: X=4, model=2
+           = help: did you mean "model"?"#]],
+    );
+    check(
+        x.shard(mesh.sharding(P!(None, None, "X"))),
+        expect![[r#"
+        error[spec-rank]: the layout has 3 entries for an array of 2 dimensions
+          --> here
+           | f32[8,16] as P!(None, None, "X")"#]],
+    );
     check(
         std::thread::Builder::new().name("worker".into()).spawn(move || x.shard(P!("X"))).unwrap().join().unwrap(),
-        expect![[""]],
+        expect![[r#"
+            error[no-mesh]: this layout refers to no mesh
+              --> here
+               | P!("X") on thread "worker", which has not called `set_mesh`
+               = help: call `set_mesh(&mesh)` on this thread, wrap the code in `with_mesh(&mesh, || ..)`, or write `mesh.sharding(P!(..))`"#]],
     );
 }
 
@@ -40,11 +142,24 @@ fn words() {
 fn words_of_control_flow() {
     let x = ones([2], F32);
     let f = jit(|x: &Array| fori_loop(0..3, x.clone(), |_, c| c.astype(BF16)));
-    expect![[""]].assert_eq(&strip(f(&x).unwrap_err()));
+    expect![[r#"
+        error[carry]: `fori_loop`: the body gives the carry another type
+          --> here
+           | `carry` enters as f32[2] and leaves as bf16[2]
+           = help: make both one type, for instance with `.astype(..)` where the loop starts"#]]
+    .assert_eq(&strip(f(&x).unwrap_err()));
     let f = jit(|x: &Array| cond(x.sum(..).gt(0), || x.clone(), || x.sum(..)));
-    expect![[""]].assert_eq(&strip(f(&x).unwrap_err()));
+    expect![[r#"
+        error[branch-types]: `cond`: the branches give results of different types
+          --> here
+           | `result` is f32[] of branch 0 and f32[2] of branch 1"#]]
+    .assert_eq(&strip(f(&x).unwrap_err()));
     let f = jit(|x: &Array| while_loop(x.clone(), |c| c.gt(0), |c| c));
-    expect![[""]].assert_eq(&strip(f(&x).unwrap_err()));
+    expect![[r#"
+        error[condition]: `while_loop`: the condition is not a bool scalar
+          --> here
+           | bool[2]"#]]
+    .assert_eq(&strip(f(&x).unwrap_err()));
 }
 
 fn strip(e: Error) -> String {
