@@ -58,10 +58,11 @@ fn words() {
     check(
         n.exp(),
         expect![[r#"
-        error[dtype-kind]: `exp` has no meaning for this dtype
-          --> here
-           | i32[8]
-           = expected: an array of floats: `.astype(F32)`"#]],
+            error[dtype-kind]: `exp` has no meaning for this dtype
+              --> here
+               | i32[8]
+               = expected: an array of floats
+               = help: convert it: `.astype(F32)`"#]],
     );
     check(
         x.reshape([4, INFER, 5]),
@@ -152,7 +153,7 @@ fn words_of_control_flow() {
     expect![[r#"
         error[branch-types]: `cond`: the branches give results of different types
           --> here
-           | `result` is f32[] of branch 0 and f32[2] of branch 1"#]]
+           | `result` is f32[] if false and f32[2] if true"#]]
     .assert_eq(&strip(f(&x).unwrap_err()));
     let f = jit(|x: &Array| while_loop(x.clone(), |c| c.gt(0), |c| c));
     expect![[r#"

@@ -132,6 +132,20 @@ fn along_a_dimension() {
 }
 
 #[test]
+fn running() {
+    let sums = |r: &[f32]| {
+        r.iter()
+            .scan(0.0, |s, x| {
+                *s += x;
+                Some(*s)
+            })
+            .collect::<Vec<f32>>()
+    };
+    check(|x| x.cumsum(1), &data().chunks(4).flat_map(sums).collect::<Vec<_>>());
+    check(|x| x.cummax(0), &data());
+}
+
+#[test]
 fn shapes() {
     check(|x| x.reshape([4, 8]), &data());
     check(|x| x.reshape([2, INFER, 2]), &data());
