@@ -133,6 +133,17 @@ fn combine_kind(op: OpView<'_>) -> ReduceKind {
     }
 }
 
+/// Whether a module is one function that the harness can run.
+pub fn is_pure(module: &Module) -> bool {
+    let [func] = &module.funcs[..] else { return false };
+    let tensors = func.body.args().iter().all(|&v| func.body.ty(v).as_tensor().is_some_and(|t| t.dtype.is_computed()));
+    tensors && ops(module).into_iter().all(|op| is_pure_op(OpView::new(module, &func.body, op)))
+}
+
+fn is_pure_op(op: OpView<'_>) -> bool {
+    Opcode::of_view(&op).facts().semantics(&op) == Semantics::Pure
+}
+
 /// Checks every pure op of `@main` along all its factors; gives the number of splits tried.
 pub fn check(module: &Module) -> usize {
     let body = &module.funcs[0].body;
@@ -151,7 +162,7 @@ pub fn check(module: &Module) -> usize {
 
 fn check_op(op: OpView<'_>, values: &HashMap<Value, Literal>) -> usize {
     let facts = Opcode::of_view(&op).facts();
-    if facts.semantics(&op) != Semantics::Pure {
+    if !is_pure_op(op) {
         return 0;
     }
     let rule = match facts.rule(&op) {
