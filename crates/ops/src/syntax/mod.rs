@@ -228,8 +228,10 @@ pub fn of(op: Opcode) -> Syntax {
         ShardedToUnreduced => collective(&shardy::CollectiveForm::SHARDED_TO_UNREDUCED),
 
         // ── our own, and those that MLIR writes in the generic form only
-        Gather | Scatter | Sort | Map | Case | If | AllGather | AllReduce | ReduceScatter | AllToAll
-        | CollectivePermute | CollectiveBroadcast | AsyncStart | AsyncDone => GENERIC,
+        Gather | Scatter | Convolution | SelectAndScatter | ReduceWindow | Sort | Map | Case | If | AllGather
+        | AllReduce | ReduceScatter | AllToAll | CollectivePermute | CollectiveBroadcast | AsyncStart | AsyncDone => {
+            GENERIC
+        }
         AxisIndex => Syntax::pieces(&[Attr("axes", Written::MeshAxes)], Types::Result),
         TopK => Syntax::pieces(
             &[
