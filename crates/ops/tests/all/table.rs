@@ -22,26 +22,19 @@ fn every_op_has_an_example_that_uses_it() {
     }
 }
 
-/// Each example parses, verifies, uses its op, and is the same when it is printed and parsed back; and if its ops are pure,
-/// they agree with themselves on shards.
+/// Each example whose ops are pure gives the same on shards.
 #[test]
-fn examples_hold() {
+fn examples_agree_on_shards() {
+    let mut tried = 0;
     for &op in Opcode::ALL {
         let text = op.facts().example(op);
-        let parse = |text: &str| match shardwise_ir::text::parse(op.name(), text, &shardwise_ops::OPS) {
+        let module = match shardwise_ir::text::parse(op.name(), text, &shardwise_ops::OPS) {
             Ok(module) => module,
             Err(found) => panic!("{}: {found}\n{text}", op.name()),
         };
-        let module = parse(text);
-        let found = shardwise_ir::verify(&module);
-        assert!(found.is_empty(), "{}: {found}\n{text}", op.name());
-        let uses = |f: &shardwise_ir::Func| f.body.walk().iter().any(|&o| f.body[o].code == op.into());
-        assert!(module.funcs.iter().any(uses), "{}\n{text}", op.name());
-        let printed = shardwise_ir::text::print(&module, shardwise_ir::text::PrintOptions::EXACT);
-        let again = shardwise_ir::text::print(&parse(&printed), shardwise_ir::text::PrintOptions::EXACT);
-        assert_eq!(printed, again, "{}", op.name());
         if crate::shards::is_pure(&module) {
-            crate::shards::check(&module);
+            tried += crate::shards::check(&module);
         }
     }
+    assert!(tried > 500, "only {tried} splits");
 }
