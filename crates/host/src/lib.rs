@@ -7,8 +7,10 @@
 //! shape alone, and a sum that crosses parts has an order of its own (`shardwise_mathfn::order`).
 
 pub mod block;
+pub mod collective;
 pub mod elem;
 pub mod matmul;
 pub mod memory;
+pub mod movement;
 pub mod pool;
 pub mod simd;

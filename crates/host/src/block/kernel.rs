@@ -24,6 +24,13 @@ const _: () = assert!(PART.is_multiple_of(SEGMENT) && TILE.is_multiple_of(128) &
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pointer(pub *mut u8);
 
+impl Pointer {
+    /// The address `bytes` further on.
+    pub fn offset(self, bytes: isize) -> Pointer {
+        Pointer(self.0.wrapping_offset(bytes))
+    }
+}
+
 // SAFETY: a pointer is a number; the functions that follow it say what they need.
 unsafe impl Send for Pointer {}
 // SAFETY: as above.
