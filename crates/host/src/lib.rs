@@ -1,7 +1,8 @@
 //! The embedded engine: kernels, memory and workers of this machine's cores.
 //!
-//! This layer knows no IR. A plan drives it: [`memory`] gives buffers, [`pool`] runs the parts of a kernel, and the kernels
-//! are [`block`] programs (fused elementwise operations and reductions), [`matmul`], [`movement`] and [`collective`].
+//! [`HostEngine`] plans a localized module as one program for all devices (`gang`): ops become steps, with kernels from one
+//! table (`kernels`). Below that nothing knows the IR: [`memory`] gives buffers, [`pool`] runs the parts of a kernel, and
+//! [`block`] programs are fused elementwise operations and reductions.
 //!
 //! The one rule: **a result never depends on timing or on the number of workers**. Every kernel is cut into parts by its
 //! shape alone, and a sum that crosses parts has an order of its own (`shardwise_mathfn::order`).
@@ -9,8 +10,13 @@
 pub mod block;
 pub mod collective;
 pub mod elem;
+mod engine;
+mod gang;
+mod kernels;
 pub mod matmul;
 pub mod memory;
 pub mod movement;
 pub mod pool;
 pub mod simd;
+
+pub use engine::HostEngine;

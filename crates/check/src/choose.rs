@@ -1,0 +1,37 @@
+//! A chooser: a stream of small decisions from a seed, so that every failure replays.
+
+use shardwise_base::threefry::Stream;
+
+pub struct Chooser(Stream);
+
+impl Chooser {
+    pub fn new(seed: u64) -> Chooser {
+        Chooser(Stream::new(seed, 0))
+    }
+
+    /// Below `n`, which is not 0.
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0.below(n)
+    }
+
+    /// True once in `n` times.
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    pub fn of<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len())]
+    }
+
+    /// In any order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.below(i + 1));
+        }
+    }
+}
+
+/// How many generated cases a test runs: `SHARDWISE_CASES`, or its own default.
+pub fn cases(default: u64) -> u64 {
+    std::env::var("SHARDWISE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
+}

@@ -1,0 +1,174 @@
+//! Mutants: what a wrong partitioner would make. A test suite is worth as much as the mutants that it kills.
+
+use shardwise_base::{AxisRef, Literal};
+use shardwise_ir::{Attr, Body, Builder, Cloner, Module, Op, OpView, Value};
+use shardwise_ops::{Opcode, ReduceKind, make, make_collective};
+
+/// One way to be wrong, applied to localized modules.
+pub struct Mutant {
+    pub name: &'static str,
+    /// What the op becomes; `None`: it stays as it is.
+    change: fn(&OpView<'_>, &[Value], &mut Builder<'_>) -> Option<Vec<Value>>,
+}
+
+/// All mutants; each must be killed.
+pub const MUTANTS: &[Mutant] = &[
+    Mutant { name: "all_reduce is forgotten", change: |op, x, _| only(op, Opcode::AllReduce).then(|| x.to_vec()) },
+    Mutant { name: "all_reduce leaves out an axis", change: all_reduce_fewer_axes },
+    Mutant { name: "all_reduce takes the maximum for the sum", change: all_reduce_other_kind },
+    Mutant { name: "all_gather repeats the own shard", change: all_gather_own },
+    Mutant { name: "all_gather takes its axes in another order", change: all_gather_swapped },
+    Mutant { name: "all_to_all pieces keep their device", change: all_to_all_local },
+    Mutant {
+        name: "collective_permute goes nowhere",
+        change: |op, x, _| only(op, Opcode::CollectivePermute).then(|| x.to_vec()),
+    },
+    Mutant { name: "collective_permute goes backwards", change: permute_backwards },
+    Mutant { name: "reduce_scatter is forgotten", change: reduce_scatter_own },
+    Mutant { name: "axis_index is always 0", change: axis_index_zero },
+    Mutant { name: "axis_index is one too large", change: axis_index_next },
+    Mutant { name: "a mask is forgotten", change: mask_forgotten },
+    Mutant { name: "a mask is one too narrow", change: mask_narrow },
+    Mutant { name: "dynamic_slice starts at 0", change: slice_at_zero },
+];
+
+impl Mutant {
+    /// The module with every op of the kind changed; `None` if it has none.
+    pub fn apply(&self, module: &Module) -> Option<Module> {
+        let mut out = module.clone();
+        let index = module.funcs.iter().position(|f| std::ptr::eq(f, module.main().expect("a main")))?;
+        let func = &module.funcs[index];
+        let mut body = Body::new();
+        let mut builder = Builder::new(&mut body);
+        let mut cloner = Cloner::new(&func.body);
+        cloner.args(func.body.entry(), &mut builder);
+        let mut changed = false;
+        for &op in &func.body[func.body.entry()].ops {
+            changed |= self.op(module, op, &mut cloner, &mut builder);
+        }
+        out.funcs[index].body = body;
+        changed.then_some(out)
+    }
+
+    fn op(&self, module: &Module, op: Op, cloner: &mut Cloner<'_>, builder: &mut Builder<'_>) -> bool {
+        let source = cloner.source;
+        let view = OpView::new(module, source, op);
+        let operands = cloner.values(view.operands());
+        match (self.change)(&view, &operands, builder) {
+            Some(values) => {
+                view.results().iter().zip(values).for_each(|(&from, to)| cloner.set(from, to));
+                true
+            }
+            None => {
+                cloner.op(op, builder);
+                false
+            }
+        }
+    }
+}
+
+fn only(op: &OpView<'_>, opcode: Opcode) -> bool {
+    Opcode::of_view(op) == opcode
+}
+
+fn groups<'a>(op: &OpView<'a>) -> Option<(&'a std::sync::Arc<shardwise_base::Mesh>, &'a [AxisRef])> {
+    op.attr("replica_groups")?.as_axes()
+}
+
+fn all_reduce_fewer_axes(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let (mesh, axes) = groups(op).filter(|g| only(op, Opcode::AllReduce) && g.1.len() > 1)?;
+    Some(vec![make_collective::all_reduce(b, x[0], kind(op)?, mesh, &axes[1..])])
+}
+
+fn kind(op: &OpView<'_>) -> Option<ReduceKind> {
+    shardwise_ops::reducer::reduce_kind_of_op(op)
+}
+
+fn all_reduce_other_kind(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let (mesh, axes) = groups(op).filter(|_| only(op, Opcode::AllReduce) && kind(op) == Some(ReduceKind::Add))?;
+    Some(vec![make_collective::all_reduce(b, x[0], ReduceKind::Max, mesh, axes)])
+}
+
+fn all_gather_own(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let dim = op.attrs().size("all_gather_dim").filter(|_| only(op, Opcode::AllGather))?;
+    let copies = op.result_shape(0)[dim] / op.operand_shape(0)[dim].max(1);
+    Some(vec![make::concatenate(b, &vec![x[0]; copies.max(1)], dim)]).filter(|_| op.operand_shape(0)[dim] > 0)
+}
+
+fn all_gather_swapped(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let dim = op.attrs().size("all_gather_dim").filter(|_| only(op, Opcode::AllGather))?;
+    let (mesh, axes) = groups(op).filter(|g| g.1.len() > 1)?;
+    let swapped: Vec<AxisRef> = axes.iter().rev().copied().collect();
+    Some(vec![make_collective::all_gather(b, x[0], dim, mesh, &swapped)])
+}
+
+fn all_to_all_local(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let split = op.attrs().size("split_dimension").filter(|_| only(op, Opcode::AllToAll))?;
+    let concat = op.attrs().size("concat_dimension")?;
+    let count = op.attrs().size("split_count")?;
+    let part = op.operand_shape(0)[split] / count;
+    let pieces: Vec<Value> = (0..count).map(|i| make::slice_dim(b, x[0], split, i * part, (i + 1) * part)).collect();
+    Some(vec![make::concatenate(b, &pieces, concat)])
+}
+
+fn permute_backwards(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let (mesh, axes) = op.attr("shardwise.axes").filter(|_| only(op, Opcode::CollectivePermute))?.as_axes()?;
+    let pairs = op.ints("source_target_pairs");
+    let back: Vec<(usize, usize)> = pairs.chunks(2).map(|p| (p[1] as usize, p[0] as usize)).collect();
+    Some(vec![make_collective::collective_permute(b, x[0], mesh, axes, &back)])
+}
+
+fn reduce_scatter_own(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let dim = op.attrs().size("scatter_dimension").filter(|_| only(op, Opcode::ReduceScatter))?;
+    Some(vec![make::slice_dim(b, x[0], dim, 0, op.result_shape(0)[dim])])
+}
+
+fn axis_index_zero(op: &OpView<'_>, _: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    only(op, Opcode::AxisIndex).then(|| vec![make::constant(b, Literal::scalar(0i32))])
+}
+
+fn axis_index_next(op: &OpView<'_>, _: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let (mesh, axes) = op.attr("axes").filter(|_| only(op, Opcode::AxisIndex))?.as_axes()?;
+    let index = make_collective::axis_index(b, mesh, axes);
+    let one = make::constant(b, Literal::scalar(1i32));
+    Some(vec![make::add(b, index, one)])
+}
+
+/// The comparison of a mask: of positions along a dimension with its size. The programs' own compare data.
+fn is_limit(op: &OpView<'_>) -> bool {
+    only(op, Opcode::Compare) && is_position(op.operand_def(0))
+}
+
+fn is_position(op: Option<OpView<'_>>) -> bool {
+    op.is_some_and(|op| match Opcode::of_view(&op) {
+        Opcode::Iota => true,
+        Opcode::Add | Opcode::BroadcastInDim => (0..op.operands().len()).any(|i| is_position(op.operand_def(i))),
+        _ => false,
+    })
+}
+
+fn is_mask(op: &OpView<'_>) -> bool {
+    only(op, Opcode::Select) && op.operand_def(0).is_some_and(|c| is_limit(&c))
+}
+
+fn mask_forgotten(op: &OpView<'_>, x: &[Value], _: &mut Builder<'_>) -> Option<Vec<Value>> {
+    is_mask(op).then(|| vec![x[1]])
+}
+
+/// Less or equal becomes less: the limit's last element is masked too.
+fn mask_narrow(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    is_limit(op).then(|| {
+        let ty = op.operand_tensor(1).clone();
+        let one = make::number(b, ty.dtype, 1);
+        let one = make::broadcast_scalar(b, one, &ty.shape);
+        let limit = make::subtract(b, x[1], one);
+        vec![make::compare(b, "LT", x[0], limit)]
+    })
+}
+
+fn slice_at_zero(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let is_own = only(op, Opcode::DynamicSlice) && op.operands()[1..].iter().any(|v| op.body.def_op(*v).is_some());
+    let sizes = op.attr("slice_sizes").and_then(Attr::to_sizes).filter(|_| is_own)?;
+    let zero = make::number(b, op.operand_tensor(1).dtype, 0);
+    Some(vec![make::dynamic_slice(b, x[0], &vec![zero; x.len() - 1], &sizes)])
+}

@@ -1,0 +1,258 @@
+//! The embedded engine behind the engine trait.
+
+use crate::gang::points::Points;
+use crate::gang::run::Run;
+use crate::gang::{Plan, StepKind, lower};
+use crate::memory::{Buffer, Memory};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Loc};
+use shardwise_engine::{
+    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, Limits, ShardedType, Signature, layout,
+};
+use shardwise_ir::{Func, Module};
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Virtual devices on this machine's cores.
+#[derive(Clone)]
+pub struct HostEngine {
+    memory: Memory,
+}
+
+/// With the memory that the machine has.
+impl Default for HostEngine {
+    fn default() -> HostEngine {
+        HostEngine::new(machine_bytes())
+    }
+}
+
+impl HostEngine {
+    /// Arrays and temporaries together take at most `max_bytes`.
+    pub fn new(max_bytes: usize) -> HostEngine {
+        HostEngine { memory: Memory::with_limit(max_bytes) }
+    }
+
+    fn buffer(&self, literal: &Literal) -> Result<Buffer, Diagnostics> {
+        crate::gang::lower::fill(&self.memory, literal).map_err(|e| out_of_memory(&e.to_string()))
+    }
+
+    fn array(
+        &self,
+        ty: &ShardedType,
+        shard: impl Fn(&layout::ShardBox) -> Literal,
+    ) -> Result<ArrayHandle, Diagnostics> {
+        let points = points_of(ty);
+        let local = local_shape(ty);
+        let mut instances = vec![];
+        for i in 0..points.count() {
+            let part = part_of(ty, &points.coordinates(i));
+            instances.push(self.buffer(&layout::pad_to(&shard(&part), &local))?);
+        }
+        Ok(Arc::new(HostArray { ty: ty.clone(), points, instances }))
+    }
+}
+
+/// Bytes of memory that the machine has; half the address space where it does not say.
+fn machine_bytes() -> usize {
+    #[cfg(unix)]
+    {
+        // SAFETY: `sysconf` reads numbers of the system.
+        let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+        if let (Ok(pages), Ok(size)) = (usize::try_from(pages), usize::try_from(size)) {
+            return pages.saturating_mul(size);
+        }
+    }
+    usize::MAX / 2
+}
+
+/// One buffer for each distinct shard, padded to the common shape.
+struct HostArray {
+    ty: ShardedType,
+    points: Points,
+    instances: Vec<Buffer>,
+}
+
+fn points_of(ty: &ShardedType) -> Points {
+    match &ty.sharding {
+        Some(s) => Points::over(Some(&s.mesh), s.split_axes().collect::<Vec<AxisRef>>()),
+        None => Points { mesh: None, axes: vec![] },
+    }
+}
+
+fn local_shape(ty: &ShardedType) -> Vec<usize> {
+    ty.sharding.as_ref().map_or_else(|| ty.ty.shape.clone(), |s| s.local_shape(&ty.ty.shape))
+}
+
+fn part_of(ty: &ShardedType, coordinates: &[usize]) -> layout::ShardBox {
+    match &ty.sharding {
+        Some(s) => layout::shard_box(&ty.ty.shape, s, coordinates),
+        None => layout::ShardBox { offset: vec![0; ty.ty.rank()], shape: ty.ty.shape.clone() },
+    }
+}
+
+impl HostArray {
+    /// The instance's part without padding.
+    fn instance(&self, i: usize, part: &layout::ShardBox) -> Literal {
+        let local = local_shape(&self.ty);
+        let whole = Literal::from_bytes(self.ty.ty.dtype, &local, self.instances[i].bytes()).expect("padded shards");
+        layout::cut(&whole, &layout::ShardBox { offset: vec![0; local.len()], shape: part.shape.clone() })
+    }
+}
+
+impl EngineArray for HostArray {
+    fn sharded_type(&self) -> &ShardedType {
+        &self.ty
+    }
+
+    fn to_literal(&self) -> Literal {
+        let like = Literal::zeros(self.ty.ty.dtype, vec![]);
+        let mut out = layout::Dense::zeros(&like, &self.ty.ty.shape);
+        for i in 0..self.instances.len() {
+            let part = part_of(&self.ty, &self.points.coordinates(i));
+            out.paste(&self.instance(i, &part), &part.offset);
+        }
+        out.finish()
+    }
+
+    fn shard(&self, position: usize) -> Literal {
+        let coordinates = self.points.mesh.as_ref().map_or(vec![], |m| m.coordinates(position));
+        self.instance(self.points.instance(&coordinates), &part_of(&self.ty, &coordinates))
+    }
+
+    fn as_any(&self) -> &(dyn Any + Send + Sync) {
+        self
+    }
+}
+
+impl Engine for HostEngine {
+    fn name(&self) -> &'static str {
+        "host"
+    }
+
+    fn put(&self, value: &Literal, ty: &ShardedType) -> Result<ArrayHandle, Diagnostics> {
+        self.array(ty, |part| layout::cut(value, part))
+    }
+
+    fn put_shards(
+        &self,
+        ty: &ShardedType,
+        shard: &(dyn Fn(&[usize], &[usize]) -> Literal + Sync),
+    ) -> Result<ArrayHandle, Diagnostics> {
+        self.array(ty, |part| shard(&part.offset, &part.shape))
+    }
+
+    fn compile(&self, module: &Module, limits: Limits) -> Result<Arc<dyn Executable>, Diagnostics> {
+        let main = module.main().ok_or_else(|| no_function(&module.loc))?;
+        let plan = lower(module, main, &self.memory)?;
+        let index = module.funcs.iter().position(|f| std::ptr::eq(f, main)).expect("a function of the module");
+        let signature = Signature::of(main);
+        Ok(Arc::new(Program { engine: self.clone(), module: module.clone(), main: index, plan, signature, limits }))
+    }
+}
+
+struct Program {
+    engine: HostEngine,
+    module: Module,
+    main: usize,
+    plan: Plan,
+    signature: Signature,
+    limits: Limits,
+}
+
+impl Program {
+    fn func(&self) -> &Func {
+        &self.module.funcs[self.main]
+    }
+
+    /// The buffers of a parameter's instances; an array of another layout or engine is laid out anew.
+    fn bind(&self, argument: Argument, index: usize) -> Result<Vec<Buffer>, Diagnostics> {
+        let (Argument::Lent(array) | Argument::Donated(array)) = argument;
+        let wanted = &self.signature.inputs[index];
+        let is_laid_out = array.sharded_type().ty == wanted.ty && same_layout(array.sharded_type(), wanted);
+        let array = match array.as_any().downcast_ref::<HostArray>() {
+            Some(_) if is_laid_out => array,
+            _ => self.engine.put(&array.to_literal(), wanted)?,
+        };
+        let own = array.as_any().downcast_ref::<HostArray>().expect("made by this engine");
+        let points = &self.plan.slots[self.plan.params[index].index()].points;
+        Ok(points.map_to(&own.points).into_iter().map(|i| own.instances[i as usize].clone()).collect())
+    }
+
+    fn run(&self, args: Vec<Argument>, profile: bool) -> Result<(Vec<ArrayHandle>, Vec<(u64, Duration)>), Diagnostics> {
+        let buffers = args.into_iter().enumerate().map(|(i, a)| self.bind(a, i)).collect::<Result<Vec<_>, _>>()?;
+        let mut run = Run::new(&self.plan, &self.module, self.func(), &self.engine.memory, self.limits);
+        if profile {
+            run = run.with_profile();
+        }
+        let results = run.run(buffers)?;
+        let times = run.profile.take().unwrap_or_default();
+        let slots = self.plan.code.results.iter();
+        let arrays = results.into_iter().zip(&self.signature.outputs).zip(slots).map(|((buffers, ty), slot)| {
+            let from = &self.plan.slots[slot.index()].points;
+            let points = points_of(ty);
+            let instances = points.map_to(from).into_iter().map(|i| buffers[i as usize].clone()).collect();
+            Arc::new(HostArray { ty: ty.clone(), points, instances }) as ArrayHandle
+        });
+        Ok((arrays.collect(), times))
+    }
+}
+
+fn same_layout(a: &ShardedType, b: &ShardedType) -> bool {
+    match (&a.sharding, &b.sharding) {
+        (Some(a), Some(b)) => a.same_layout(b),
+        (a, b) => a.is_none() && b.is_none(),
+    }
+}
+
+impl Executable for Program {
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics> {
+        Ok(self.run(args, false)?.0)
+    }
+
+    fn profile(&self, args: Vec<Argument>) -> Result<(Vec<ArrayHandle>, Vec<InstructionTime>), Diagnostics> {
+        let (arrays, times) = self.run(args, true)?;
+        let mut rows = vec![];
+        collect_rows(&self.plan.code, &times, &mut rows);
+        Ok((arrays, rows))
+    }
+}
+
+fn collect_rows(code: &crate::gang::Code, times: &[(u64, Duration)], rows: &mut Vec<InstructionTime>) {
+    for step in &code.steps {
+        let (count, total) = times[step.id];
+        let is_collective = match &step.kind {
+            StepKind::Kernel(k) => k.is_collective(),
+            StepKind::Permute(_) => true,
+            _ => false,
+        };
+        let is_fallback = matches!(step.kind, StepKind::Evaluate(_));
+        rows.push(InstructionTime {
+            name: step.name.clone(),
+            loc: step.loc.clone(),
+            count,
+            total,
+            is_collective,
+            is_fallback,
+        });
+        match &step.kind {
+            StepKind::While { cond, body, .. } => [cond, body].iter().for_each(|c| collect_rows(c, times, rows)),
+            StepKind::Case { branches, .. } => branches.iter().for_each(|c| collect_rows(c, times, rows)),
+            _ => {}
+        }
+    }
+}
+
+fn no_function(loc: &Loc) -> Diagnostic {
+    Diagnostic::error("run-no-function", loc, "the module has no function to run")
+        .help("add a `func.func public @main`")
+}
+
+fn out_of_memory(message: &str) -> Diagnostics {
+    Diagnostic::error("run-memory", &Loc::UNKNOWN, message)
+        .help("raise the memory limit, or split the arrays further")
+        .into()
+}

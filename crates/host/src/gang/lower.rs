@@ -1,0 +1,332 @@
+//! From a localized module to a plan.
+//!
+//! Values become slots, ops become steps. An op with a row in the kernel table gets its kernel; any other pure op runs by
+//! its reference evaluation. What a value varies over was inferred before and stands on it; a value without that varies
+//! everywhere.
+
+use super::plan::*;
+use super::points::Points;
+use crate::kernels;
+use crate::memory::{Buffer, Memory};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Mesh, Varying};
+use shardwise_ir::{Attr, Body, Func, Module, Op, OpView, Region, Uses, Value};
+use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, with_index_in};
+use shardwise_ops::{Opcode, Semantics};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Plans `func`.
+pub fn lower(module: &Module, func: &Func, memory: &Memory) -> Result<Plan, Diagnostics> {
+    let mut lowering = Lowering {
+        module,
+        body: &func.body,
+        mesh: module.main_mesh().cloned(),
+        memory,
+        uses: Uses::compute(&func.body),
+        slots: vec![],
+        slot_of: vec![None; func.body.value_count()],
+        constants: vec![],
+        step_count: 0,
+    };
+    let code = lowering.block(func.body.entry())?;
+    let Lowering { slots, constants, step_count, .. } = lowering;
+    Ok(Plan { slots, params: code.params.clone(), code, constants, step_count })
+}
+
+/// The state of planning one function.
+pub struct Lowering<'m> {
+    pub module: &'m Module,
+    pub body: &'m Body,
+    pub mesh: Option<Arc<Mesh>>,
+    pub memory: &'m Memory,
+    uses: Uses,
+    slots: Vec<SlotInfo>,
+    slot_of: Vec<Option<Slot>>,
+    constants: Vec<(Slot, Vec<Buffer>)>,
+    step_count: usize,
+}
+
+impl<'m> Lowering<'m> {
+    pub fn view(&self, op: Op) -> OpView<'m> {
+        OpView::new(self.module, self.body, op)
+    }
+
+    /// What a value varies over.
+    pub fn points(&self, v: Value) -> Points {
+        let varying = self.body.value(v).varying.clone().unwrap_or(Varying::Everywhere);
+        Points::new(self.mesh.as_ref(), &varying)
+    }
+
+    /// The slot of a value, made at its first mention.
+    pub fn slot(&mut self, v: Value) -> Slot {
+        if let Some(slot) = self.slot_of[v.index()] {
+            return slot;
+        }
+        let ty = self.body.ty(v).as_tensor().cloned();
+        let ty = ty.unwrap_or_else(|| shardwise_ir::TensorType::new(shardwise_base::DType::I1, vec![0]));
+        let slot = Slot(self.slots.len() as u32);
+        self.slots.push(SlotInfo { ty, points: self.points(v) });
+        self.slot_of[v.index()] = Some(slot);
+        slot
+    }
+
+    /// An input that the instances of `points` read from `v`.
+    pub fn input(&mut self, v: Value, points: &Points) -> Input {
+        let map = points.map_to(&self.points(v));
+        Input { slot: self.slot(v), map }
+    }
+
+    fn block(&mut self, region: Region) -> Result<Code, Diagnostics> {
+        let data = self.body.region(region);
+        let params = data.args.iter().map(|&v| self.slot(v)).collect();
+        let (&last, ops) = data.ops.split_last().expect("verified: a region has a terminator");
+        let mut steps = self.block_steps(ops)?;
+        let results: Vec<Slot> = self.body[last].operands.iter().map(|&v| self.slot(v)).collect();
+        drop_dead(&mut steps, &results);
+        let mut code = Code { params, steps, results };
+        mark_drops(&mut code);
+        Ok(code)
+    }
+
+    /// Fused groups at the places of their roots, the other ops at their own.
+    fn block_steps(&mut self, ops: &[Op]) -> Result<Vec<Step>, Diagnostics> {
+        let groups = kernels::groups(self, ops, &self.uses);
+        let claimed: HashSet<Op> = groups.iter().flat_map(|g| g.ops.iter().copied()).collect();
+        let mut groups = groups.into_iter().peekable();
+        let mut steps = vec![];
+        for &op in ops {
+            if let Some(group) = groups.next_if(|g| g.ops.last() == Some(&op)) {
+                steps.push(kernels::fused_step(self, group));
+            } else if !claimed.contains(&op) {
+                steps.extend(self.op(op)?);
+            }
+        }
+        Ok(steps)
+    }
+
+    /// The step of an op; none for a constant.
+    fn op(&mut self, op: Op) -> Result<Option<Step>, Diagnostics> {
+        let view = self.view(op);
+        if self.constant(&view)? {
+            return Ok(None);
+        }
+        match Opcode::of_view(&view) {
+            Opcode::While => return self.while_loop(&view).map(Some),
+            Opcode::Case | Opcode::If => return self.case(&view).map(Some),
+            Opcode::CollectivePermute => return self.permute(&view).map(Some),
+            Opcode::OptimizationBarrier => return Ok(Some(self.step(&view, StepKind::Alias))),
+            _ => {}
+        }
+        if let Some(kind) = kernels::kernel(self, &view) {
+            return Ok(Some(self.step(&view, kind)));
+        }
+        match Opcode::of_view(&view).facts().semantics(&view) {
+            Semantics::Pure => Ok(Some(self.step(&view, StepKind::Evaluate(op)))),
+            Semantics::Identity => Ok(Some(self.step(&view, StepKind::Alias))),
+            Semantics::Control | Semantics::Collective => Err(unsupported(&view).into()),
+        }
+    }
+
+    /// A step whose instances are those of the op's results.
+    pub fn step(&mut self, view: &OpView<'m>, kind: StepKind) -> Step {
+        let points = self.step_points(view);
+        let inputs = view.operands().iter().map(|&v| self.input(v, &points)).collect();
+        let outputs = view.results().iter().map(|&v| self.slot(v)).collect();
+        self.step_with(view, kind, inputs, outputs, points)
+    }
+
+    pub fn step_with(
+        &mut self,
+        view: &OpView<'m>,
+        kind: StepKind,
+        inputs: Vec<Input>,
+        outputs: Vec<Slot>,
+        points: Points,
+    ) -> Step {
+        let id = self.step_count;
+        self.step_count += 1;
+        let name = view.name().to_string();
+        Step { id, kind, inputs, outputs, points, loc: view.loc().clone(), name, drops: vec![] }
+    }
+
+    fn step_points(&self, view: &OpView<'m>) -> Points {
+        view.results().first().map_or_else(|| Points::new(self.mesh.as_ref(), &Varying::Nowhere), |&v| self.points(v))
+    }
+
+    /// Constants, and indices of devices along axes, are known now.
+    fn constant(&mut self, view: &OpView<'m>) -> Result<bool, Diagnostics> {
+        let points = self.step_points(view);
+        let at = |i: usize| points.coordinates(i);
+        let value: Box<dyn Fn(usize) -> Literal> = match Opcode::of_view(view) {
+            Opcode::Constant => {
+                let literal = view.attr("value").and_then(Attr::as_dense).expect("verified").to_dense();
+                Box::new(move |_| literal.clone())
+            }
+            Opcode::AxisIndex => {
+                let (mesh, axes) = view.attr("axes").and_then(Attr::as_axes).expect("verified");
+                let (mesh, axes) = (mesh.clone(), axes.to_vec());
+                Box::new(move |i| Literal::scalar(AxisRef::index_in(&mesh, &axes, &at(i)) as i32))
+            }
+            Opcode::PartitionId => {
+                let mesh = self.mesh.clone();
+                Box::new(move |i| Literal::scalar(mesh.as_ref().map_or(0, |m| m.device(m.position(&at(i)))) as u32))
+            }
+            Opcode::ReplicaId => Box::new(|_| Literal::scalar(0u32)),
+            // Order is kept by the plan: a token holds nothing.
+            Opcode::AfterAll | Opcode::CreateToken => Box::new(|_| Literal::zeros(shardwise_base::DType::I1, vec![0])),
+            _ => return Ok(false),
+        };
+        let mut buffers = vec![];
+        for i in 0..points.count() {
+            buffers.push(fill(self.memory, &value(i)).map_err(|e| out_of_memory(view, &e))?);
+        }
+        drop(value);
+        let slot = self.slot(view.result(0));
+        self.constants.push((slot, buffers));
+        Ok(true)
+    }
+
+    fn permute(&mut self, view: &OpView<'m>) -> Result<Step, Diagnostics> {
+        let points = self.step_points(view);
+        let source_points = self.points(view.operand(0));
+        let Some(CollectiveView { kind: CollectiveKind::CollectivePermute { pairs }, groups, .. }) =
+            CollectiveView::of(view)
+        else {
+            return Err(unsupported(view).into());
+        };
+        let from = |i: usize| -> Option<u32> {
+            let (at, mesh) = (points.coordinates(i), self.mesh.as_ref()?);
+            let source_of = |own: usize| pairs.iter().find(|p| p.1 == own).map(|p| p.0);
+            let source = match &groups {
+                Groups::Axes { axes, .. } => {
+                    with_index_in(mesh, axes, &at, source_of(AxisRef::index_in(mesh, axes, &at))?)
+                }
+                _ => {
+                    let source = source_of(mesh.device(mesh.position(&at)))?;
+                    mesh.coordinates((0..mesh.size()).find(|&p| mesh.device(p) == source)?)
+                }
+            };
+            Some(source_points.instance(&source) as u32)
+        };
+        let sources = (0..points.count()).map(from).collect();
+        Ok(self.step(view, StepKind::Permute(sources)))
+    }
+
+    fn while_loop(&mut self, view: &OpView<'m>) -> Result<Step, Diagnostics> {
+        let (cond_region, body_region) = (view.regions()[0], view.regions()[1]);
+        let predicate = self.body.region_results(cond_region)[0];
+        let (cond, body) = (self.block(cond_region)?, self.block(body_region)?);
+        let divergence = self.divergence(predicate, &[cond_region, body_region]);
+        Ok(self.step(view, StepKind::While { cond, body, divergence }))
+    }
+
+    fn case(&mut self, view: &OpView<'m>) -> Result<Step, Diagnostics> {
+        let branches = view.regions().iter().map(|&r| self.block(r)).collect::<Result<Vec<_>, _>>()?;
+        let is_if = Opcode::of_view(view) == Opcode::If;
+        let divergence = self.divergence(view.operand(0), view.regions());
+        Ok(self.step(view, StepKind::Case { branches, is_if, divergence }))
+    }
+
+    fn divergence(&self, predicate: Value, regions: &[Region]) -> Divergence {
+        let points = self.points(predicate);
+        if points.count() == 1 {
+            return Divergence::None;
+        }
+        match self.collective_over(&points, regions) {
+            Some(op) => Divergence::MustAgree { points, collective: self.body[op].loc.clone() },
+            None => Divergence::PerPoint(points),
+        }
+    }
+
+    /// A collective in the regions whose groups reach across the points.
+    fn collective_over(&self, points: &Points, regions: &[Region]) -> Option<Op> {
+        let mut ops = vec![];
+        regions.iter().for_each(|&r| self.body.walk_region(r, &mut ops));
+        let mesh = points.mesh.as_ref()?;
+        ops.into_iter().find(|&op| {
+            let view = self.view(op);
+            let is_collective = Opcode::of_view(&view).facts().semantics(&view) == Semantics::Collective;
+            let known = matches!(Opcode::of_view(&view), Opcode::AxisIndex | Opcode::PartitionId | Opcode::ReplicaId);
+            let axes = ["replica_groups", "shardwise.axes"].iter().find_map(|n| view.attr(n)?.as_axes());
+            let reaches =
+                axes.is_none_or(|(_, axes)| axes.iter().any(|a| points.axes.iter().any(|p| p.overlaps(*a, mesh))));
+            is_collective && !known && reaches
+        })
+    }
+}
+
+/// A buffer with the bytes of a literal.
+pub fn fill(memory: &Memory, literal: &Literal) -> Result<Buffer, crate::memory::OutOfMemory> {
+    let literal = literal.to_dense();
+    let bytes = literal.raw_bytes();
+    let mut buffer = memory.allocate(bytes.len())?;
+    if let Some(out) = buffer.try_unique() {
+        out.copy_from_slice(bytes);
+    }
+    Ok(buffer)
+}
+
+/// Removes steps whose results nothing reads: views that every user looked through.
+fn drop_dead(steps: &mut Vec<Step>, results: &[Slot]) {
+    let mut read: HashSet<Slot> = results.iter().copied().collect();
+    let mut kept = vec![];
+    while let Some(step) = steps.pop() {
+        let is_plain = matches!(step.kind, StepKind::Evaluate(_) | StepKind::Alias | StepKind::Kernel(_));
+        if is_plain && !step.outputs.iter().any(|s| read.contains(s)) {
+            continue;
+        }
+        let mut used = vec![];
+        slots_read(&step, &mut used);
+        read.extend(used);
+        kept.push(step);
+    }
+    kept.reverse();
+    *steps = kept;
+}
+
+/// Notes, at each step, the slots of this block that no later step and no result reads.
+fn mark_drops(code: &mut Code) {
+    let mut seen: Vec<Slot> = code.results.clone();
+    let own: std::collections::BTreeSet<Slot> =
+        code.params.iter().copied().chain(code.steps.iter().flat_map(|s| s.outputs.iter().copied())).collect();
+    let mut live: std::collections::BTreeSet<Slot> = seen.drain(..).collect();
+    for step in code.steps.iter_mut().rev() {
+        let mut used: Vec<Slot> = vec![];
+        slots_read(step, &mut used);
+        used.extend(step.outputs.iter().copied());
+        used.sort_unstable();
+        used.dedup();
+        for slot in used {
+            if own.contains(&slot) && live.insert(slot) {
+                step.drops.push(slot);
+            }
+        }
+    }
+}
+
+/// Every slot that a step reads, in its blocks too.
+fn slots_read(step: &Step, out: &mut Vec<Slot>) {
+    out.extend(step.inputs.iter().map(|i| i.slot));
+    let mut block = |code: &Code| {
+        out.extend(&code.results);
+        code.steps.iter().for_each(|s| slots_read(s, out));
+    };
+    match &step.kind {
+        StepKind::While { cond, body, .. } => {
+            block(cond);
+            block(body);
+        }
+        StepKind::Case { branches, .. } => branches.iter().for_each(block),
+        _ => {}
+    }
+}
+
+fn unsupported(view: &OpView<'_>) -> Diagnostic {
+    Diagnostic::error("op-unsupported", view.loc(), format!("`{}` cannot be run by the host engine", view.name()))
+        .help("run it with `--engine interp`")
+}
+
+fn out_of_memory(view: &OpView<'_>, e: &crate::memory::OutOfMemory) -> Diagnostic {
+    Diagnostic::error("run-memory", view.loc(), e.to_string())
+        .help("raise the memory limit, or split the arrays further")
+}

@@ -1,0 +1,18 @@
+//! The gang plan: one program for all devices.
+//!
+//! A localized module becomes a single list of [`Step`]s. A value of the module is a *slot* with one buffer for each
+//! *instance*: each point of the mesh axes over which it varies. A value that is equal on eight devices is computed once and
+//! held once; a collective is a step that reads several instances and writes each result once; a permutation moves
+//! pointers. There are no device threads, so nothing can block or wait.
+//!
+//! [`plan`] has the types, [`lower`] makes a plan, [`run`] executes it, [`points`] is the arithmetic of instances.
+
+mod fallback;
+pub mod lower;
+pub mod plan;
+pub mod points;
+pub mod run;
+
+pub use lower::lower;
+pub use plan::{Code, Input, Kernel, KernelCx, Plan, Slot, Step, StepKind};
+pub use points::Points;

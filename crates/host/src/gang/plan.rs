@@ -1,0 +1,148 @@
+//! What a plan is made of.
+
+use super::Points;
+use crate::memory::{Buffer, Memory, OutOfMemory};
+use shardwise_base::{Diagnostic, Loc};
+use shardwise_ir::{Op, TensorType};
+
+/// A value of the plan: one buffer for each instance.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Slot(pub u32);
+
+impl Slot {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What is known of a slot.
+#[derive(Clone, Debug)]
+pub struct SlotInfo {
+    /// Per device.
+    pub ty: TensorType,
+    pub points: Points,
+}
+
+/// A whole program.
+pub struct Plan {
+    pub slots: Vec<SlotInfo>,
+    pub params: Vec<Slot>,
+    pub code: Code,
+    /// Values that are known when planned: a buffer for each instance.
+    pub constants: Vec<(Slot, Vec<Buffer>)>,
+    /// Number of steps, of all blocks together: the length of a profile.
+    pub step_count: usize,
+}
+
+/// A block: steps in order, and the slots that it gives.
+#[derive(Default)]
+pub struct Code {
+    pub params: Vec<Slot>,
+    pub steps: Vec<Step>,
+    pub results: Vec<Slot>,
+}
+
+/// One instruction for all devices.
+pub struct Step {
+    /// Position in a profile.
+    pub id: usize,
+    pub kind: StepKind,
+    pub inputs: Vec<Input>,
+    pub outputs: Vec<Slot>,
+    /// The instances that are computed: of every output.
+    pub points: Points,
+    pub loc: Loc,
+    /// What runs: `stablehlo.dot_general`, `fused(multiply, add)`.
+    pub name: String,
+    /// Slots whose last use this is.
+    pub drops: Vec<Slot>,
+}
+
+/// A slot that a step reads.
+pub struct Input {
+    pub slot: Slot,
+    /// For each instance of the step, the instance of the slot that it reads.
+    pub map: Vec<u32>,
+}
+
+/// What a step does.
+pub enum StepKind {
+    /// The op's reference evaluation, for want of a kernel.
+    Evaluate(Op),
+    /// The same bytes under another type: buffers are handed over.
+    Alias,
+    Kernel(Box<dyn Kernel>),
+    /// For each instance, the instance it receives, or zeros.
+    Permute(Vec<Option<u32>>),
+    /// Lock-step, unless the condition varies: then once for each point of what it varies over.
+    While {
+        cond: Code,
+        body: Code,
+        divergence: Divergence,
+    },
+    /// The branch that the index names; each point of what it varies over takes its own.
+    Case {
+        branches: Vec<Code>,
+        is_if: bool,
+        divergence: Divergence,
+    },
+}
+
+/// What to do where a predicate differs between devices.
+#[derive(Clone, Debug)]
+pub enum Divergence {
+    /// It cannot: one instance.
+    None,
+    /// Run the region for each point of these by itself.
+    PerPoint(Points),
+    /// A collective inside needs all of them: they must agree.
+    MustAgree { points: Points, collective: Loc },
+}
+
+/// Computes the outputs of a step.
+pub trait Kernel: Send + Sync {
+    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory>;
+
+    /// Whether devices exchange values in it.
+    fn is_collective(&self) -> bool {
+        false
+    }
+}
+
+/// What a kernel sees: the buffers of all instances of its inputs, and its outputs, to be filled.
+pub struct KernelCx<'a> {
+    pub step: &'a Step,
+    /// For each input, the buffers of all instances of its slot. Where this is the slot's last use and nobody else holds
+    /// a buffer, it is the only owner and may be overwritten.
+    pub inputs: Vec<Vec<Buffer>>,
+    /// For each output, a buffer for each instance; empty until the kernel sets it.
+    pub outputs: Vec<Vec<Option<Buffer>>>,
+    /// Instances to compute.
+    pub instances: Vec<usize>,
+    pub memory: &'a Memory,
+}
+
+impl KernelCx<'_> {
+    /// The buffer of input `i` that instance `instance` of the step reads.
+    pub fn input(&self, i: usize, instance: usize) -> &Buffer {
+        &self.inputs[i][self.step.inputs[i].map[instance] as usize]
+    }
+}
+
+/// Why a run stopped.
+pub enum RunError {
+    Memory(OutOfMemory),
+    Diagnostic(Diagnostic),
+}
+
+impl From<OutOfMemory> for RunError {
+    fn from(e: OutOfMemory) -> RunError {
+        RunError::Memory(e)
+    }
+}
+
+impl From<Diagnostic> for RunError {
+    fn from(d: Diagnostic) -> RunError {
+        RunError::Diagnostic(d)
+    }
+}

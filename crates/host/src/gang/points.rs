@@ -1,0 +1,103 @@
+//! Instances: the points of the axes over which a value varies.
+
+use shardwise_base::{AxisRef, Mesh, Varying};
+use shardwise_ops::collective::with_index_in;
+use std::sync::Arc;
+
+/// The axes over which a value varies, in the mesh's order; instance `i` is point `i` of them, row-major.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Points {
+    pub mesh: Option<Arc<Mesh>>,
+    pub axes: Vec<AxisRef>,
+}
+
+impl Points {
+    pub fn new(mesh: Option<&Arc<Mesh>>, varying: &Varying) -> Points {
+        let axes = mesh.map_or(vec![], |m| varying.axes(m));
+        Points { mesh: mesh.cloned(), axes }
+    }
+
+    /// Of an array laid out over these axes.
+    pub fn over(mesh: Option<&Arc<Mesh>>, axes: impl IntoIterator<Item = AxisRef>) -> Points {
+        let axes = mesh.map_or(vec![], |m| AxisRef::union(m, axes));
+        Points { mesh: mesh.cloned(), axes }
+    }
+
+    pub fn count(&self) -> usize {
+        self.mesh.as_ref().map_or(1, |m| self.axes.iter().map(|a| a.size(m)).product())
+    }
+
+    /// Coordinates, along the mesh's whole axes, of the first device that holds instance `i`.
+    pub fn coordinates(&self, i: usize) -> Vec<usize> {
+        let Some(mesh) = &self.mesh else { return vec![] };
+        with_index_in(mesh, &self.axes, &vec![0; mesh.axes.len()], i)
+    }
+
+    /// The instance that the device at these coordinates holds.
+    pub fn instance(&self, coordinates: &[usize]) -> usize {
+        self.mesh.as_ref().map_or(0, |m| AxisRef::index_in(m, &self.axes, coordinates))
+    }
+
+    /// For each instance of `self`, the instance of `other` that the same device holds.
+    pub fn map_to(&self, other: &Points) -> Vec<u32> {
+        (0..self.count()).map(|i| other.instance(&self.coordinates(i)) as u32).collect()
+    }
+
+    /// For each instance of `self`, the instances of `other` held along `axes`, in order.
+    pub fn groups(&self, other: &Points, axes: &[AxisRef]) -> Vec<Vec<u32>> {
+        let Some(mesh) = &self.mesh else { return vec![vec![0]] };
+        let size: usize = axes.iter().map(|a| a.size(mesh)).product();
+        let member = |at: &[usize], k: usize| other.instance(&with_index_in(mesh, axes, at, k)) as u32;
+        (0..self.count())
+            .map(|i| {
+                let at = self.coordinates(i);
+                (0..size).map(|k| member(&at, k)).collect()
+            })
+            .collect()
+    }
+
+    /// Whether instance `i` lies at point `point` of `axes`, or does not say.
+    pub fn is_at(&self, i: usize, axes: &[AxisRef], point: usize) -> bool {
+        let Some(mesh) = &self.mesh else { return true };
+        let covered = axes.iter().all(|a| a.minus(mesh, &self.axes).is_empty());
+        !covered || AxisRef::index_in(mesh, axes, &self.coordinates(i)) == point
+    }
+
+    /// Every device that holds instance `i`, as positions of the mesh.
+    pub fn devices(&self, i: usize) -> Vec<usize> {
+        let Some(mesh) = &self.mesh else { return vec![0] };
+        (0..mesh.size()).filter(|&p| self.instance(&mesh.coordinates(p)) == i).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_base::AxisIndex;
+
+    fn mesh() -> Arc<Mesh> {
+        Arc::new(Mesh::new("mesh", [("X", 4), ("Y", 2)]).unwrap())
+    }
+
+    #[test]
+    fn groups_follow_axis_order() {
+        let mesh = mesh();
+        let (x, y) = (AxisRef::full(AxisIndex::new(0)), AxisRef::full(AxisIndex::new(1)));
+        let all = Points::over(Some(&mesh), [x, y]);
+        let over_x = Points::over(Some(&mesh), [x]);
+        assert_eq!(over_x.groups(&all, &[y]), [vec![0, 1], vec![2, 3], vec![4, 5], vec![6, 7]]);
+        assert_eq!(all.map_to(&over_x), [0, 0, 1, 1, 2, 2, 3, 3]);
+        assert_eq!(over_x.devices(2), [4, 5]);
+    }
+
+    #[test]
+    fn sub_axes_are_points_too() {
+        let mesh = mesh();
+        let major = AxisRef::sub(&mesh, AxisIndex::new(0), 1, 2);
+        let minor = AxisRef::sub(&mesh, AxisIndex::new(0), 2, 2);
+        let points = Points::over(Some(&mesh), [minor]);
+        assert_eq!(points.count(), 2);
+        assert_eq!(with_index_in(&mesh, &[major], &[3, 1], 0), [1, 1]);
+        assert_eq!(points.devices(1), [2, 3, 6, 7]);
+    }
+}

@@ -1,0 +1,388 @@
+//! Executes a plan.
+//!
+//! Values are lists of buffers, one for each instance. A step takes the buffers of slots that it uses last, so that a kernel
+//! that is their only owner may write into them.
+
+use super::fallback;
+use super::plan::*;
+use super::points::Points;
+use crate::memory::{Buffer, Memory};
+use shardwise_base::{Diagnostic, Diagnostics, Loc};
+use shardwise_engine::Limits;
+use shardwise_ir::{Func, Module};
+use std::time::{Duration, Instant};
+
+/// One run of a plan.
+pub struct Run<'a> {
+    pub plan: &'a Plan,
+    pub module: &'a Module,
+    pub func: &'a Func,
+    pub memory: &'a Memory,
+    pub limits: Limits,
+    values: Vec<Vec<Option<Buffer>>>,
+    steps: u64,
+    /// Time of each step, if wanted.
+    pub profile: Option<Vec<(u64, Duration)>>,
+}
+
+/// The instances that take part: those at a point of some axes.
+#[derive(Clone, Copy)]
+struct Selection<'a> {
+    points: &'a Points,
+    point: usize,
+}
+
+type Step<'a> = &'a super::plan::Step;
+
+impl<'a> Run<'a> {
+    pub fn new(plan: &'a Plan, module: &'a Module, func: &'a Func, memory: &'a Memory, limits: Limits) -> Run<'a> {
+        let values = plan.slots.iter().map(|_| vec![]).collect();
+        Run { plan, module, func, memory, limits, values, steps: 0, profile: None }
+    }
+
+    pub fn with_profile(mut self) -> Run<'a> {
+        self.profile = Some(vec![(0, Duration::ZERO); self.plan.step_count]);
+        self
+    }
+
+    /// Runs the program: `args[i]` has a buffer for each instance of parameter `i`.
+    pub fn run(&mut self, args: Vec<Vec<Buffer>>) -> Result<Vec<Vec<Buffer>>, Diagnostics> {
+        for (slot, buffers) in &self.plan.constants {
+            self.values[slot.index()] = buffers.iter().cloned().map(Some).collect();
+        }
+        for (slot, buffers) in self.plan.params.iter().zip(args) {
+            self.values[slot.index()] = buffers.into_iter().map(Some).collect();
+        }
+        self.steps(&self.plan.code, &[]).map_err(|e| self.report(e))?;
+        let results = self.plan.code.results.iter().map(|s| self.values[s.index()].clone());
+        Ok(results.map(|r| r.into_iter().map(|b| b.expect("every instance was computed")).collect()).collect())
+    }
+
+    fn report(&self, error: RunError) -> Diagnostics {
+        match error {
+            RunError::Diagnostic(d) => d.into(),
+            RunError::Memory(e) => Diagnostic::error("run-memory", &self.func.loc, e.to_string())
+                .help("raise the memory limit, or split the arrays over more axes")
+                .into(),
+        }
+    }
+
+    fn steps(&mut self, code: &'a Code, selected: &[Selection<'a>]) -> Result<(), RunError> {
+        for step in &code.steps {
+            self.fuel(step)?;
+            let start = self.profile.is_some().then(Instant::now);
+            self.step(step, selected)?;
+            for slot in &step.drops {
+                self.values[slot.index()] = vec![];
+            }
+            if let (Some(start), Some(profile)) = (start, &mut self.profile) {
+                profile[step.id].0 += 1;
+                profile[step.id].1 += start.elapsed();
+            }
+        }
+        Ok(())
+    }
+
+    fn fuel(&mut self, step: Step<'a>) -> Result<(), RunError> {
+        self.steps += 1;
+        match self.limits.max_steps {
+            Some(max) if self.steps > max => Err(out_of_steps(step, max).into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn step(&mut self, step: Step<'a>, selected: &[Selection<'a>]) -> Result<(), RunError> {
+        match &step.kind {
+            StepKind::Evaluate(op) => self.evaluate(step, *op, selected),
+            StepKind::Alias => {
+                self.alias(step);
+                Ok(())
+            }
+            StepKind::Kernel(kernel) => self.kernel(step, &**kernel, selected),
+            StepKind::Permute(sources) => self.permute(step, sources),
+            StepKind::While { cond, body, divergence } => self.while_loop(step, cond, body, divergence, selected),
+            StepKind::Case { branches, is_if, divergence } => self.case(step, branches, *is_if, divergence, selected),
+        }
+    }
+
+    /// The instances of a step that the selection leaves.
+    fn instances(&self, step: Step<'a>, selected: &[Selection<'a>]) -> Vec<usize> {
+        let takes_part = |i: &usize| selected.iter().all(|s| step.points.is_at(*i, &s.points.axes, s.point));
+        (0..step.points.count()).filter(takes_part).collect()
+    }
+
+    fn evaluate(&mut self, step: Step<'a>, op: shardwise_ir::Op, selected: &[Selection<'a>]) -> Result<(), RunError> {
+        let view = self.module.view(&self.func.body, op);
+        for i in self.instances(step, selected) {
+            let operands: Vec<&Buffer> = step.inputs.iter().map(|input| self.buffer(input, i)).collect();
+            let results = fallback::evaluate(&view, &operands)?;
+            for (slot, literal) in step.outputs.iter().zip(results) {
+                let buffer = super::lower::fill(self.memory, &literal)?;
+                self.set(*slot, i, buffer);
+            }
+        }
+        Ok(())
+    }
+
+    fn buffer(&self, input: &Input, instance: usize) -> &Buffer {
+        self.values[input.slot.index()][input.map[instance] as usize].as_ref().expect("computed before it is used")
+    }
+
+    fn set(&mut self, slot: Slot, instance: usize, buffer: Buffer) {
+        let count = self.plan.slots[slot.index()].points.count();
+        let value = &mut self.values[slot.index()];
+        value.resize(count, None);
+        value[instance] = Some(buffer);
+    }
+
+    fn alias(&mut self, step: Step<'a>) {
+        for (input, &output) in step.inputs.iter().zip(&step.outputs) {
+            let points = &self.plan.slots[output.index()].points;
+            let from = &self.values[input.slot.index()];
+            let map = |i: usize| from[input.map.get(i).copied().unwrap_or(0) as usize].clone();
+            self.values[output.index()] = (0..points.count()).map(map).collect();
+        }
+    }
+
+    fn permute(&mut self, step: Step<'a>, sources: &[Option<u32>]) -> Result<(), RunError> {
+        let slot = step.inputs[0].slot;
+        let ty = &self.plan.slots[slot.index()].ty;
+        for (i, source) in sources.iter().enumerate() {
+            let buffer = match source {
+                Some(s) => self.values[slot.index()][*s as usize].clone().expect("computed"),
+                None => self.memory.allocate_zeroed(ty.bytes() as usize)?,
+            };
+            self.set(step.outputs[0], i, buffer);
+        }
+        Ok(())
+    }
+
+    fn kernel(&mut self, step: Step<'a>, kernel: &dyn Kernel, selected: &[Selection<'a>]) -> Result<(), RunError> {
+        let take = |values: &mut Vec<Vec<Option<Buffer>>>, input: &Input| -> Vec<Buffer> {
+            let is_last = step.drops.contains(&input.slot)
+                && step.inputs.iter().filter(|other| other.slot == input.slot).count() == 1;
+            let value = &mut values[input.slot.index()];
+            let value = if is_last { std::mem::take(value) } else { value.clone() };
+            value.into_iter().map(|b| b.unwrap_or_else(|| self.memory.allocate(0).expect("no bytes"))).collect()
+        };
+        let inputs = step.inputs.iter().map(|input| take(&mut self.values, input)).collect();
+        let outputs = step.outputs.iter().map(|_| vec![None; step.points.count()]).collect();
+        let instances = self.instances(step, selected);
+        let mut cx = KernelCx { step, inputs, outputs, instances, memory: self.memory };
+        kernel.run(&mut cx)?;
+        let (instances, outputs) = (cx.instances, cx.outputs);
+        for (&slot, mut output) in step.outputs.iter().zip(outputs) {
+            for &i in &instances {
+                let buffer = output[i].take().expect("a kernel sets every instance that it is asked for");
+                self.set(slot, i, buffer);
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a predicate or index at each of its instances.
+    fn predicate(&self, slot: Slot) -> Vec<i64> {
+        let ty = &self.plan.slots[slot.index()].ty;
+        let read = |b: &Option<Buffer>| match (b, ty.dtype.storage_bytes()) {
+            (Some(b), 1) => i64::from(b.bytes()[0]),
+            (Some(b), _) => i64::from(i32::from_le_bytes(b.bytes()[..4].try_into().expect("four bytes"))),
+            (None, _) => 0,
+        };
+        self.values[slot.index()].iter().map(read).collect()
+    }
+
+    fn while_loop(
+        &mut self,
+        step: Step<'a>,
+        cond: &'a Code,
+        body: &'a Code,
+        divergence: &'a Divergence,
+        selected: &[Selection<'a>],
+    ) -> Result<(), RunError> {
+        match divergence {
+            Divergence::PerPoint(points) if !covered(points, selected) => {
+                for point in 0..points.count() {
+                    let mut inner = selected.to_vec();
+                    inner.push(Selection { points, point });
+                    self.loop_together(step, cond, body, divergence, &inner)?;
+                }
+                Ok(())
+            }
+            _ => self.loop_together(step, cond, body, divergence, selected),
+        }
+    }
+
+    fn loop_together(
+        &mut self,
+        step: Step<'a>,
+        cond: &'a Code,
+        body: &'a Code,
+        divergence: &'a Divergence,
+        selected: &[Selection<'a>],
+    ) -> Result<(), RunError> {
+        let sources: Vec<Slot> = step.inputs.iter().map(|i| i.slot).collect();
+        self.bind(&sources, &body.params, selected);
+        loop {
+            self.fuel(step)?;
+            self.bind(&body.params, &cond.params, selected);
+            self.steps(cond, selected)?;
+            if !self.holds(cond.results[0], divergence, selected, step)? {
+                break;
+            }
+            self.steps(body, selected)?;
+            self.swap(&body.results, &body.params, selected);
+        }
+        self.bind(&body.params, &step.outputs, selected);
+        Ok(())
+    }
+
+    /// Whether the condition holds for those selected; they agree, or it is an error.
+    fn holds(
+        &self,
+        slot: Slot,
+        divergence: &Divergence,
+        selected: &[Selection<'a>],
+        step: Step<'a>,
+    ) -> Result<bool, RunError> {
+        let value = self.agreed(slot, divergence, selected, step)?;
+        Ok(value != 0)
+    }
+
+    fn agreed(
+        &self,
+        slot: Slot,
+        divergence: &Divergence,
+        selected: &[Selection<'a>],
+        step: Step<'a>,
+    ) -> Result<i64, RunError> {
+        let own = &self.plan.slots[slot.index()].points;
+        let values = self.predicate(slot);
+        let takes_part = |i: &usize| selected.iter().all(|s| own.is_at(*i, &s.points.axes, s.point));
+        let chosen: Vec<usize> = (0..values.len()).filter(takes_part).collect();
+        let first = values[chosen[0]];
+        match chosen.iter().find(|&&i| values[i] != first) {
+            None => Ok(first),
+            Some(_) => Err(disagree(own, &values, step, divergence).into()),
+        }
+    }
+
+    /// Gives slots the buffers of others, for those selected.
+    fn bind(&mut self, from: &[Slot], to: &[Slot], selected: &[Selection<'a>]) {
+        let values: Vec<_> = from.iter().zip(to).map(|(&f, &t)| self.moved(f, t)).collect();
+        self.assign(to, values, selected);
+    }
+
+    /// The same at a loop's back edge, all at once: results become the next round's parameters.
+    fn swap(&mut self, from: &[Slot], to: &[Slot], selected: &[Selection<'a>]) {
+        self.bind(from, to, selected);
+        if selected.is_empty() {
+            // The results' own references go, so that the next round may write in place.
+            from.iter().filter(|f| !to.contains(f)).for_each(|f| self.values[f.index()] = vec![]);
+        }
+    }
+
+    fn assign(&mut self, to: &[Slot], values: Vec<Vec<Option<Buffer>>>, selected: &[Selection<'a>]) {
+        for (&t, value) in to.iter().zip(values) {
+            if selected.is_empty() {
+                self.values[t.index()] = value;
+                continue;
+            }
+            let points = &self.plan.slots[t.index()].points;
+            for (i, buffer) in value.into_iter().enumerate() {
+                let takes_part = selected.iter().all(|s| points.is_at(i, &s.points.axes, s.point));
+                if let (true, Some(buffer)) = (takes_part, buffer) {
+                    self.set(t, i, buffer);
+                }
+            }
+        }
+    }
+
+    /// The buffers of `from`, spread over the instances of `to`.
+    fn moved(&self, from: Slot, to: Slot) -> Vec<Option<Buffer>> {
+        let (source, target) = (&self.plan.slots[from.index()].points, &self.plan.slots[to.index()].points);
+        let value = &self.values[from.index()];
+        if source.axes == target.axes {
+            return value.clone();
+        }
+        target.map_to(source).into_iter().map(|i| value.get(i as usize).cloned().flatten()).collect()
+    }
+
+    fn case(
+        &mut self,
+        step: Step<'a>,
+        branches: &'a [Code],
+        is_if: bool,
+        divergence: &'a Divergence,
+        selected: &[Selection<'a>],
+    ) -> Result<(), RunError> {
+        match divergence {
+            Divergence::PerPoint(points) if !covered(points, selected) => {
+                for point in 0..points.count() {
+                    let mut inner = selected.to_vec();
+                    inner.push(Selection { points, point });
+                    self.branch(step, branches, is_if, divergence, &inner)?;
+                }
+                Ok(())
+            }
+            _ => self.branch(step, branches, is_if, divergence, selected),
+        }
+    }
+
+    fn branch(
+        &mut self,
+        step: Step<'a>,
+        branches: &'a [Code],
+        is_if: bool,
+        divergence: &Divergence,
+        selected: &[Selection<'a>],
+    ) -> Result<(), RunError> {
+        let index = self.agreed(step.inputs[0].slot, divergence, selected, step)?;
+        let index = if is_if { 1 - index } else { index };
+        let last = branches.len() - 1;
+        let branch = &branches[usize::try_from(index).map_or(last, |i| i.min(last))];
+        self.steps(branch, selected)?;
+        self.bind(&branch.results, &step.outputs, selected);
+        Ok(())
+    }
+}
+
+/// Whether the selection already fixes a point of these axes.
+fn covered(points: &Points, selected: &[Selection<'_>]) -> bool {
+    let Some(mesh) = &points.mesh else { return true };
+    let fixed: Vec<_> = selected.iter().flat_map(|s| s.points.axes.iter().copied()).collect();
+    points.axes.iter().all(|a| a.minus(mesh, &fixed).is_empty())
+}
+
+fn out_of_steps(step: Step<'_>, max: u64) -> Diagnostic {
+    Diagnostic::error("run-steps", &step.loc, format!("the program did not end within {max} steps"))
+        .facts(format!("stopped at `{}`", step.name))
+        .help("raise --max-steps, or look for a loop whose condition never becomes false")
+}
+
+/// Who goes which way, at the predicate of a loop or branch that holds a collective.
+fn disagree(points: &Points, values: &[i64], step: Step<'_>, divergence: &Divergence) -> Diagnostic {
+    let collective = match divergence {
+        Divergence::MustAgree { collective, .. } => collective.clone(),
+        _ => Loc::UNKNOWN,
+    };
+    let mut sides: Vec<(i64, Vec<usize>)> = vec![];
+    for (i, &value) in values.iter().enumerate() {
+        match sides.iter_mut().find(|(v, _)| *v == value) {
+            Some((_, devices)) => devices.extend(points.devices(i)),
+            None => sides.push((value, points.devices(i))),
+        }
+    }
+    let message =
+        format!("the predicate of `{}` differs between devices, and a collective inside needs all of them", step.name);
+    let mut d = Diagnostic::error("collective-incomplete", &step.loc, message)
+        .facts(format!("the collective is at {collective}"));
+    for (value, mut devices) in sides {
+        devices.sort_unstable();
+        let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
+        d = d.facts(format!("predicate {value} on devices {}", names.join(", ")));
+    }
+    if let Some(mesh) = &points.mesh {
+        d = d.mesh(mesh);
+    }
+    d.help("make the predicate equal on all devices of the collective's group, or move the collective out")
+}

@@ -1,0 +1,479 @@
+//! Fusion: elementwise ops, and the reductions and broadcasts between them, become one block program.
+//!
+//! A group grows backwards from its root: a producer joins if all its uses are in the group. Views (broadcasts, transposes,
+//! slices, reversals, reshapes that only add or drop dimensions of size 1) are never computed: a value is emitted *at an
+//! access*, which says for each of its dimensions which index of the program's space it follows, and a view only changes the
+//! access. So a broadcast row is an operand with stride 0, and a view whose users all look through it is dead.
+
+use crate::block::{self, Binary, Comparison, Program, Reducer, Unary};
+use crate::elem::Elem;
+use crate::gang::lower::Lowering;
+use crate::gang::points::Points;
+use shardwise_base::DType;
+use shardwise_ir::{Attr, Body, Op, OpView, TensorType, Uses, Value};
+use shardwise_ops::reducer::reduce_kind_of_op;
+use shardwise_ops::{Opcode, ReduceKind};
+use std::collections::{HashMap, HashSet};
+
+/// Larger groups gain nothing: the accumulator and its temporaries are few.
+const MAX_OPS: usize = 48;
+/// How far back producers are looked for.
+const WINDOW: usize = 160;
+
+/// Ops that run as one step, at the place of the last of them.
+pub struct Group {
+    /// In program order; the last is the root, whose result is the step's.
+    pub ops: Vec<Op>,
+    pub program: Fused,
+}
+
+/// A compiled group: what it reads, and how.
+pub struct Fused {
+    pub kernel: block::Kernel,
+    /// For each operand of the kernel, the value and the byte where the operand starts in it.
+    pub reads: Vec<(Value, usize)>,
+}
+
+/// The element type that kernels have for a dtype.
+pub fn elem(dtype: DType) -> Option<Elem> {
+    Some(match dtype {
+        DType::I1 => Elem::Bool,
+        DType::I8 => Elem::I8,
+        DType::I16 => Elem::I16,
+        DType::I32 => Elem::I32,
+        DType::I64 => Elem::I64,
+        DType::U8 => Elem::U8,
+        DType::U16 => Elem::U16,
+        DType::U32 => Elem::U32,
+        DType::U64 => Elem::U64,
+        DType::F16 => Elem::F16,
+        DType::BF16 => Elem::BF16,
+        DType::F32 => Elem::F32,
+        DType::F64 => Elem::F64,
+        DType::C64 => Elem::C64,
+        DType::C128 => Elem::C128,
+        _ => return None,
+    })
+}
+
+/// The groups of a block, in program order of their roots.
+pub fn groups(lowering: &Lowering<'_>, ops: &[Op], uses: &Uses) -> Vec<Group> {
+    let mut claimed: HashSet<Op> = HashSet::new();
+    let mut groups = vec![];
+    for root in (0..ops.len()).rev() {
+        if claimed.contains(&ops[root]) || !is_computed(&lowering.view(ops[root])) {
+            continue;
+        }
+        let grown = grow(lowering, ops, root, uses, &claimed);
+        let group = try_compile(lowering, grown).or_else(|| try_compile(lowering, vec![ops[root]]));
+        if let Some(group) = group {
+            claimed.extend(&group.ops);
+            groups.push(group);
+        }
+    }
+    groups.reverse();
+    groups
+}
+
+/// The root and every producer that only the group uses.
+fn grow(lowering: &Lowering<'_>, ops: &[Op], root: usize, uses: &Uses, claimed: &HashSet<Op>) -> Vec<Op> {
+    let root_view = lowering.view(ops[root]);
+    let shape = Shape::of(&root_view);
+    let points = lowering.points(root_view.result(0));
+    let mut group = vec![ops[root]];
+    let mut members: HashSet<Op> = HashSet::from([ops[root]]);
+    for &op in ops[root.saturating_sub(WINDOW)..root].iter().rev() {
+        let view = lowering.view(op);
+        let is_view = is_view(&view);
+        if group.len() >= MAX_OPS || claimed.contains(&op) || !(is_view || is_computed(&view)) {
+            continue;
+        }
+        let own = uses.of(view.result(0));
+        let only_here = !own.is_empty() && own.iter().all(|u| members.contains(&u.op));
+        if only_here && (is_view || (joins(lowering, &view, &points) && shape.admits(&view))) {
+            members.insert(op);
+            group.push(op);
+        }
+    }
+    group.reverse();
+    group.retain(|&op| op == ops[root] || !is_view(&lowering.view(op)));
+    group
+}
+
+fn joins(lowering: &Lowering<'_>, view: &OpView<'_>, points: &Points) -> bool {
+    lowering.points(view.result(0)).axes == points.axes
+}
+
+/// The space of a group, and what is worth computing in it.
+struct Shape {
+    space: Vec<usize>,
+    /// The dimensions that the root reduces, if it does.
+    reduced: Option<Vec<usize>>,
+}
+
+impl Shape {
+    fn of(root: &OpView<'_>) -> Shape {
+        match Opcode::of_view(root) {
+            Opcode::Reduce => Shape { space: root.operand_shape(0).to_vec(), reduced: Some(root.sizes("dimensions")) },
+            _ => Shape { space: root.result_shape(0).to_vec(), reduced: None },
+        }
+    }
+
+    /// Whole-space values, and what is at most one value for each row; a reduction must be over trailing dimensions.
+    fn admits(&self, view: &OpView<'_>) -> bool {
+        let size: usize = self.space.iter().product();
+        let row = self.space.last().copied().unwrap_or(1).max(1);
+        let own = view.result_tensor(0).size();
+        match Opcode::of_view(view) {
+            Opcode::Reduce => {
+                self.reduced.is_none()
+                    && view.operand_shape(0) == self.space
+                    && is_trailing(&view.sizes("dimensions"), &self.space)
+            }
+            _ => own == size || (own <= size / row && self.reduced.is_none()) || own <= 1,
+        }
+    }
+}
+
+/// Whether the dimensions are the last ones, but for dimensions of size 1.
+fn is_trailing(dims: &[usize], shape: &[usize]) -> bool {
+    let first = dims.iter().copied().min().unwrap_or(shape.len());
+    (first..shape.len()).all(|d| dims.contains(&d) || shape[d] == 1)
+}
+
+/// Ops that only say where elements are.
+fn is_view(view: &OpView<'_>) -> bool {
+    match Opcode::of_view(view) {
+        Opcode::BroadcastInDim | Opcode::Transpose | Opcode::Slice | Opcode::Reverse => true,
+        Opcode::Reshape => trivial_reshape(view.operand_shape(0), view.result_shape(0)).is_some(),
+        _ => false,
+    }
+}
+
+/// For each dimension of the operand, the dimension of the result that it is, if only dimensions of size 1 come and go.
+fn trivial_reshape(from: &[usize], to: &[usize]) -> Option<Vec<Option<usize>>> {
+    let mut rest = to.iter().enumerate().filter(|(_, n)| **n != 1);
+    let map: Option<Vec<Option<usize>>> = from
+        .iter()
+        .map(|&n| match n {
+            1 => Some(None),
+            n => rest.next().filter(|(_, m)| **m == n).map(|(i, _)| Some(i)),
+        })
+        .collect();
+    map.filter(|_| rest.next().is_none())
+}
+
+/// Ops that a block program computes.
+fn is_computed(view: &OpView<'_>) -> bool {
+    let is_known = match Opcode::of_view(view) {
+        Opcode::Reduce => view.results().len() == 1 && reduce_kind_of_op(view).is_some(),
+        Opcode::Select | Opcode::Clamp | Opcode::Compare | Opcode::Convert | Opcode::ChloSquare | Opcode::Iota => true,
+        op => unary(op).is_some() || binary(op).is_some(),
+    };
+    let fits = |ty: &TensorType| elem(ty.dtype).is_some_and(|e| !e.is_complex());
+    let mut types = view.operands().iter().chain(view.results()).map(|&v| view.body.ty(v).as_tensor());
+    is_known && types.all(|t| t.is_some_and(fits))
+}
+
+fn unary(op: Opcode) -> Option<Unary> {
+    Some(match op {
+        Opcode::Abs => Unary::Abs,
+        Opcode::Cbrt => Unary::Cbrt,
+        Opcode::Ceil => Unary::Ceil,
+        Opcode::CountLeadingZeros => Unary::CountLeadingZeros,
+        Opcode::Cosine => Unary::Cos,
+        Opcode::ChloErf => Unary::Erf,
+        Opcode::ChloErfInv => Unary::ErfInv,
+        Opcode::Exponential => Unary::Exp,
+        Opcode::ExponentialMinusOne => Unary::Expm1,
+        Opcode::Floor => Unary::Floor,
+        Opcode::IsFinite => Unary::IsFinite,
+        Opcode::Log => Unary::Log,
+        Opcode::LogPlusOne => Unary::Log1p,
+        Opcode::Logistic => Unary::Logistic,
+        Opcode::Negate => Unary::Neg,
+        Opcode::Not => Unary::Not,
+        Opcode::Popcnt => Unary::Popcount,
+        Opcode::RoundNearestAfz => Unary::RoundAway,
+        Opcode::RoundNearestEven => Unary::RoundEven,
+        Opcode::Rsqrt => Unary::Rsqrt,
+        Opcode::Sign => Unary::Sign,
+        Opcode::Sine => Unary::Sin,
+        Opcode::Sqrt => Unary::Sqrt,
+        Opcode::Tan => Unary::Tan,
+        Opcode::Tanh => Unary::Tanh,
+        _ => return None,
+    })
+}
+
+fn binary(op: Opcode) -> Option<Binary> {
+    Some(match op {
+        Opcode::Add => Binary::Add,
+        Opcode::And => Binary::And,
+        Opcode::Atan2 => Binary::Atan2,
+        Opcode::Divide => Binary::Div,
+        Opcode::Maximum => Binary::Max,
+        Opcode::Minimum => Binary::Min,
+        Opcode::Multiply => Binary::Mul,
+        Opcode::Or => Binary::Or,
+        Opcode::Power => Binary::Pow,
+        Opcode::Remainder => Binary::Rem,
+        Opcode::ShiftLeft => Binary::ShiftLeft,
+        Opcode::ShiftRightArithmetic => Binary::ShiftRightArithmetic,
+        Opcode::ShiftRightLogical => Binary::ShiftRightLogical,
+        Opcode::Subtract => Binary::Sub,
+        Opcode::Xor => Binary::Xor,
+        _ => return None,
+    })
+}
+
+fn comparison(view: &OpView<'_>) -> Option<Comparison> {
+    Some(match view.attrs().str("comparison_direction")? {
+        "EQ" => Comparison::Eq,
+        "NE" => Comparison::Ne,
+        "LT" => Comparison::Lt,
+        "LE" => Comparison::Le,
+        "GT" => Comparison::Gt,
+        "GE" => Comparison::Ge,
+        _ => return None,
+    })
+    // The total order tells -0 from +0 and NaNs from each other: the reference evaluation does it.
+    .filter(|_| view.attrs().str("compare_type") != Some("TOTALORDER"))
+}
+
+fn reducer(kind: ReduceKind) -> Reducer {
+    match kind {
+        ReduceKind::Add => Reducer::Sum,
+        ReduceKind::Mul => Reducer::Product,
+        ReduceKind::Max => Reducer::Max,
+        ReduceKind::Min => Reducer::Min,
+        ReduceKind::And => Reducer::And,
+        ReduceKind::Or => Reducer::Or,
+    }
+}
+
+fn try_compile(lowering: &Lowering<'_>, ops: Vec<Op>) -> Option<Group> {
+    let wide = Emitter::new(lowering, &ops, true);
+    let narrow = Emitter::new(lowering, &ops, false);
+    let emitter = if needs_wide(lowering.body, &ops) { wide } else { narrow };
+    let program = emitter?.compile()?;
+    Some(Group { ops, program })
+}
+
+/// Whether some value needs lanes of 64 bits.
+fn needs_wide(body: &Body, ops: &[Op]) -> bool {
+    let values = ops.iter().flat_map(|&op| body[op].operands.iter().chain(&body[op].results));
+    values.filter_map(|&v| body.ty(v).as_tensor()).filter_map(|t| elem(t.dtype)).any(Elem::is_wide)
+}
+
+/// Which index of the space a dimension of a value follows: `start + step * index`; a constant where `dim` is `None`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Axis {
+    dim: Option<usize>,
+    step: isize,
+    start: isize,
+}
+
+impl Axis {
+    const ZERO: Axis = Axis { dim: None, step: 0, start: 0 };
+
+    fn along(dim: usize) -> Axis {
+        Axis { dim: Some(dim), step: 1, start: 0 }
+    }
+
+    /// The index `start + step * self`.
+    fn then(self, step: isize, start: isize) -> Axis {
+        Axis { dim: self.dim, step: self.step * step, start: start + step * self.start }
+    }
+}
+
+type Access = Vec<Axis>;
+
+/// Writes the block program of a group.
+struct Emitter<'a, 'm> {
+    lowering: &'a Lowering<'m>,
+    members: HashSet<Op>,
+    root: Op,
+    program: Program,
+    space: Vec<usize>,
+    /// Dimensions of the space that reductions fold.
+    reduced: Vec<usize>,
+    reads: Vec<(Value, usize)>,
+    known: HashMap<(Value, Access), block::Value>,
+}
+
+impl<'a, 'm> Emitter<'a, 'm> {
+    fn new(lowering: &'a Lowering<'m>, ops: &[Op], wide: bool) -> Option<Emitter<'a, 'm>> {
+        let root = *ops.last()?;
+        let space = Shape::of(&lowering.view(root)).space;
+        let reduced = ops
+            .iter()
+            .map(|&op| lowering.view(op))
+            .find(|v| Opcode::of_view(v) == Opcode::Reduce)
+            .map_or(vec![], |v| v.sizes("dimensions"));
+        let program = Program::new(&space).reducing(&reduced);
+        let program = if wide { program.wide() } else { program };
+        let members = ops.iter().copied().collect();
+        Some(Emitter { lowering, members, root, program, space, reduced, reads: vec![], known: HashMap::new() })
+    }
+
+    fn compile(mut self) -> Option<Fused> {
+        let view = self.lowering.view(self.root);
+        let is_reduce = Opcode::of_view(&view) == Opcode::Reduce;
+        let kept: Vec<usize> = (0..self.space.len()).filter(|d| !is_reduce || !self.reduced.contains(d)).collect();
+        let access: Access = kept.iter().map(|&d| Axis::along(d)).collect();
+        let value = self.emit(view.result(0), &access)?;
+        let strides = self.strides(view.result_shape(0), &access).0;
+        if is_reduce && is_trailing(&self.reduced, &self.space) {
+            self.program.row_output(value, &strides);
+        } else {
+            self.program.output(value, &strides);
+        }
+        let kernel = self.program.compile().ok()?;
+        Some(Fused { kernel, reads: self.reads })
+    }
+
+    /// The strides, in elements, of a row-major value read at an access, and the element where it starts.
+    fn strides(&self, shape: &[usize], access: &Access) -> (Vec<isize>, isize) {
+        let mut strides = vec![0isize; self.space.len()];
+        let (mut start, mut stride) = (0, 1isize);
+        for (axis, &n) in access.iter().zip(shape).rev() {
+            start += axis.start * stride;
+            if let Some(dim) = axis.dim {
+                strides[dim] += axis.step * stride;
+            }
+            stride *= n as isize;
+        }
+        (strides, start)
+    }
+
+    fn emit(&mut self, v: Value, access: &Access) -> Option<block::Value> {
+        let key = (v, access.clone());
+        if let Some(&known) = self.known.get(&key) {
+            return Some(known);
+        }
+        let value = self.emit_new(v, access)?;
+        self.known.insert(key, value);
+        Some(value)
+    }
+
+    fn emit_new(&mut self, v: Value, access: &Access) -> Option<block::Value> {
+        let Some(op) = self.lowering.body.def_op(v) else { return self.read(v, access) };
+        let view = self.lowering.view(op);
+        match Opcode::of_view(&view) {
+            Opcode::Constant => self.constant(&view, access),
+            Opcode::Iota if self.members.contains(&op) => self.iota(&view, access),
+            _ if is_view(&view) => {
+                let inner = through(&view, access)?;
+                self.emit(view.operand(0), &inner)
+            }
+            _ if self.members.contains(&op) => self.compute(&view, access),
+            _ => self.read(v, access),
+        }
+    }
+
+    fn read(&mut self, v: Value, access: &Access) -> Option<block::Value> {
+        let ty = self.lowering.body.ty(v).as_tensor()?;
+        let elem = elem(ty.dtype)?;
+        let (strides, start) = self.strides(&ty.shape, access);
+        self.reads.push((v, usize::try_from(start).ok()? * elem.size()));
+        Some(self.program.input(elem, &strides))
+    }
+
+    fn constant(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
+        let literal = view.attr("value").and_then(Attr::as_dense)?;
+        if literal.size() == 0 || !literal.is_uniform() {
+            return self.read(view.result(0), access);
+        }
+        Some(self.program.constant(elem(literal.dtype())?, literal.element_bytes(0)))
+    }
+
+    fn iota(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
+        let to = elem(view.result_tensor(0).dtype)?;
+        let axis = access[view.attrs().size("iota_dimension")?];
+        let mut index = match axis.dim {
+            Some(dim) => self.program.index(Elem::I32, dim),
+            None => self.int(0),
+        };
+        if axis.step != 1 {
+            let step = self.int(axis.step as i32);
+            index = self.program.binary(Binary::Mul, index, step)?;
+        }
+        if axis.start != 0 {
+            let start = self.int(axis.start as i32);
+            index = self.program.binary(Binary::Add, index, start)?;
+        }
+        if to == Elem::I32 { Some(index) } else { self.program.convert(index, to) }
+    }
+
+    fn int(&mut self, value: i32) -> block::Value {
+        self.program.constant(Elem::I32, &value.to_le_bytes())
+    }
+
+    fn compute(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
+        let opcode = Opcode::of_view(view);
+        if opcode == Opcode::Reduce {
+            return self.reduce(view, access);
+        }
+        // Scalar operands of select and clamp have no dimensions to follow.
+        let of = |rank: usize| if rank == 0 { vec![] } else { access.clone() };
+        let operands: Option<Vec<block::Value>> =
+            (0..view.operands().len()).map(|i| self.emit(view.operand(i), &of(view.operand_shape(i).len()))).collect();
+        match (opcode, &operands?[..]) {
+            (Opcode::ChloSquare, &[a]) => self.program.binary(Binary::Mul, a, a),
+            (Opcode::Convert, &[a]) => self.program.convert(a, elem(view.result_tensor(0).dtype)?),
+            (Opcode::Compare, &[a, b]) => self.program.binary(Binary::Compare(comparison(view)?), a, b),
+            (Opcode::Select, &[p, a, b]) => Some(self.program.select(p, a, b)),
+            (Opcode::Clamp, &[low, x, high]) => self.program.clamp(low, x, high),
+            (op, &[a]) => self.program.unary(unary(op)?, a),
+            (op, &[a, b]) => self.program.binary(binary(op)?, a, b),
+            _ => None,
+        }
+    }
+
+    fn reduce(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
+        let dims = view.sizes("dimensions");
+        let follows_reduced = |a: &Axis| a.dim.is_some_and(|d| self.reduced.contains(&d));
+        if dims.len() != self.reduced.len() || access.iter().any(follows_reduced) {
+            return None;
+        }
+        let (mut kept, mut folded) = (access.iter(), self.reduced.iter());
+        let inner: Option<Access> = (0..view.operand_shape(0).len())
+            .map(|d| if dims.contains(&d) { folded.next().map(|&s| Axis::along(s)) } else { kept.next().copied() })
+            .collect();
+        let of = self.emit(view.operand(0), &inner?)?;
+        let init = self.emit(view.operand(1), &vec![])?;
+        self.program.reduce(reducer(reduce_kind_of_op(view)?), of, init)
+    }
+}
+
+/// The access of a view's operand, given that of its result.
+fn through(view: &OpView<'_>, access: &Access) -> Option<Access> {
+    let (from, to) = (view.operand_shape(0), view.result_shape(0));
+    Some(match Opcode::of_view(view) {
+        Opcode::BroadcastInDim => {
+            let dims = view.sizes("broadcast_dimensions");
+            dims.iter().zip(from).map(|(&d, &n)| if n == 1 && to[d] != 1 { Axis::ZERO } else { access[d] }).collect()
+        }
+        Opcode::Transpose => {
+            let mut inner = vec![Axis::ZERO; from.len()];
+            view.sizes("permutation").iter().zip(access).for_each(|(&d, &a)| inner[d] = a);
+            inner
+        }
+        Opcode::Slice => {
+            let (starts, strides) = (view.ints("start_indices"), view.ints("strides"));
+            let step = |i: usize| strides.get(i).copied().unwrap_or(1) as isize;
+            access.iter().enumerate().map(|(i, a)| a.then(step(i), starts[i] as isize)).collect()
+        }
+        Opcode::Reverse => {
+            let dims = view.sizes("dimensions");
+            let flip = |(i, a): (usize, &Axis)| if dims.contains(&i) { a.then(-1, from[i] as isize - 1) } else { *a };
+            access.iter().enumerate().map(flip).collect()
+        }
+        Opcode::Reshape => {
+            let map = trivial_reshape(from, to)?;
+            map.into_iter().map(|d| d.map_or(Axis::ZERO, |d| access[d])).collect()
+        }
+        _ => return None,
+    })
+}

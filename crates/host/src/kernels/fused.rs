@@ -1,0 +1,89 @@
+//! A fused group as a step: one block program over all instances.
+
+use super::fuse::Group;
+use crate::block::{self, Pointer};
+use crate::gang::lower::Lowering;
+use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
+use crate::memory::{Buffer, OutOfMemory};
+use crate::pool::Workers;
+
+/// Outputs larger than the caches are stored past them.
+const STREAMING_BYTES: usize = 32 << 20;
+
+struct FusedKernel {
+    kernel: block::Kernel,
+    /// For each operand, the input and the byte where it starts.
+    reads: Vec<(usize, usize)>,
+    output_bytes: usize,
+}
+
+/// The step of a group, at the place of its root.
+pub fn step(lowering: &mut Lowering<'_>, group: Group) -> Step {
+    let root = lowering.view(*group.ops.last().expect("a group has a root"));
+    let points = lowering.points(root.result(0));
+    let mut values = vec![];
+    let reads = group.program.reads.iter().map(|&(v, start)| {
+        let known = values.iter().position(|&other| other == v);
+        let index = known.unwrap_or_else(|| {
+            values.push(v);
+            values.len() - 1
+        });
+        (index, start)
+    });
+    let reads = reads.collect();
+    let inputs: Vec<Input> = values.iter().map(|&v| lowering.input(v, &points)).collect();
+    let output_bytes = root.result_tensor(0).bytes() as usize;
+    let kernel = FusedKernel { kernel: group.program.kernel, reads, output_bytes };
+    let output = lowering.slot(root.result(0));
+    let names: Vec<&str> = group.ops.iter().map(|&op| short(lowering.view(op).name())).collect();
+    let mut step = lowering.step_with(&root, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points);
+    if group.ops.len() > 1 {
+        step.name = format!("fused({})", names.join(", "));
+    }
+    step
+}
+
+/// Without the dialect.
+fn short(name: &'static str) -> &'static str {
+    name.split_once('.').map_or(name, |(_, op)| op)
+}
+
+impl Kernel for FusedKernel {
+    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let mut pointers = Vec::with_capacity(cx.instances.len() * (self.reads.len() + 1));
+        for i in cx.instances.clone() {
+            let output = self.output(cx, i)?;
+            for &(input, start) in &self.reads {
+                // SAFETY: the program's accesses stay within the operand, and `start` is one of them (or the operand is empty).
+                pointers.push(Pointer(unsafe { cx.input(input, i).as_ptr().add(start) }));
+            }
+            pointers.push(Pointer(output.as_ptr()));
+            cx.outputs[0][i] = Some(output);
+        }
+        let streaming = self.output_bytes * cx.instances.len() > STREAMING_BYTES;
+        // SAFETY: operands hold what the strides reach, because strides were made from their types; each output is a new
+        // buffer, or the sole reference of an input that may be overwritten in place.
+        unsafe { self.kernel.run(Workers::global(), &pointers, streaming) };
+        Ok(())
+    }
+}
+
+impl FusedKernel {
+    /// A new buffer, or an input's that nobody else holds and that may be overwritten.
+    fn output(&self, cx: &mut KernelCx<'_>, instance: usize) -> Result<Buffer, OutOfMemory> {
+        for (operand, &(input, start)) in self.reads.iter().enumerate() {
+            let is_alone = start == 0 && self.reads.iter().filter(|r| r.0 == input).count() == 1;
+            if !is_alone || !self.kernel.in_place(self.reads.len(), operand) {
+                continue;
+            }
+            let map = &cx.step.inputs[input].map;
+            let at = map[instance];
+            let is_own = map.iter().filter(|&&m| m == at).count() == 1;
+            let buffer = &mut cx.inputs[input][at as usize];
+            if is_own && buffer.len() == self.output_bytes && buffer.try_unique().is_some() {
+                return Ok(buffer.clone());
+            }
+        }
+        cx.memory.allocate(self.output_bytes)
+    }
+}
