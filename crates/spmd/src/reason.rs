@@ -1,7 +1,9 @@
 //! Why a reshard or a sum is there, in facts and in one sentence.
 
+use crate::strategy::Task;
 use shardwise_base::{Alternative, AxisRef, Mesh, Reason, ReasonCause, Sharding};
 use shardwise_ir::OpView;
+use shardwise_sharding::{Assignment, Factor, FactorKind, Verdict};
 
 /// What was decided, as the pass that decides knows it.
 pub(crate) struct Facts<'a> {
@@ -65,6 +67,117 @@ pub(crate) fn edge(consumer: &OpView<'_>, what: &str, lost: &Sharding, won: &Sha
             dims(won),
             dims(lost)
         ),
+    }
+    .into_reason()
+}
+
+/// The other way, in words and bytes.
+fn alternative(task: &Task, decided: &Assignment) -> Option<Alternative> {
+    let other = decided.runner_up.as_ref()?;
+    let is_split = |f: &Factor| !other.axes[f.index()].is_empty() || !decided.axes[f.index()].is_empty();
+    let way = |f: Factor| match &other.axes[f.index()] {
+        whole if whole.is_empty() => format!("{f} whole"),
+        split => format!("{f} over {}", axes(task.mesh, split)),
+    };
+    let ways: Vec<String> = task.rule.all_factors().filter(is_split).map(way).collect();
+    let what = ways.join(", ");
+    Some(Alternative { what: what.into(), bytes_received: other.bytes_moved })
+}
+
+/// The verdict that an operand lost.
+fn lost(decided: &Assignment, index: usize) -> Option<&Verdict> {
+    decided.verdicts.iter().find(|v| v.lost.contains(&index))
+}
+
+/// Why an operand was resharded.
+pub(crate) fn operand(view: &OpView<'_>, task: &Task<'_>, decided: &Assignment, index: usize, bytes: u64) -> Reason {
+    let given = task.shardings[index].as_ref().map(dims).unwrap_or_default();
+    let verdict = lost(decided, index);
+    let factor = verdict.map(|v| v.factor.to_string()).unwrap_or_default();
+    let winner = verdict.and_then(|v| v.won.first()).and_then(|&i| Some((i, task.shardings[i].as_ref()?)));
+    let won = winner.map(|(i, s)| format!("{} {}", task.tensor_name(i), dims(s))).unwrap_or_default();
+    let op = short(view.name());
+    let is_whole = verdict.is_some_and(|v| task.rule.kind(v.factor) == FactorKind::NeedReplication);
+    let split = verdict.map(|v| &decided.axes[v.factor.index()]).filter(|axes| !axes.is_empty());
+    let way = split.map_or("whole".into(), |list| format!("over {}", axes(task.mesh, list)));
+    let text = match winner {
+        _ if is_whole => {
+            format!("`{op}` needs all of factor {factor} on each device, and operand {index} is {given}")
+        }
+        Some(_) => {
+            format!("`{op}` runs with factor {factor} {way}, as {won} has it, and operand {index} is {given}")
+        }
+        None => format!("`{op}` runs with factor {factor} {way}, and operand {index} is {given}"),
+    };
+    Facts {
+        cause: ReasonCause::Operand { index },
+        consumer: view,
+        factor,
+        won,
+        lost: format!("operand {index} {given}"),
+        alternative: alternative(task, decided),
+        bytes_received: bytes,
+        text,
+    }
+    .into_reason()
+}
+
+/// Why a result was resharded.
+pub(crate) fn result(view: &OpView<'_>, from: &Sharding, to: &Sharding, index: usize, bytes: u64) -> Reason {
+    let (given, wanted) = (dims(from), dims(to));
+    Facts {
+        cause: ReasonCause::Result,
+        consumer: view,
+        factor: String::new(),
+        won: format!("result {index} {wanted}"),
+        text: format!(
+            "result {index} of `{}` is computed as {given} and wanted as {wanted}",
+            short(view.name())
+        ),
+        lost: given,
+        alternative: None,
+        bytes_received: bytes,
+    }
+    .into_reason()
+}
+
+/// Why partial results are combined.
+pub(crate) fn reduction(
+    view: &OpView<'_>,
+    task: &Task<'_>,
+    decided: &Assignment,
+    summed: &[AxisRef],
+    bytes: u64,
+) -> Reason {
+    let is_split = |f: &Factor| task.rule.kind(*f) == FactorKind::Reduction && !decided.axes[f.index()].is_empty();
+    let factors: Vec<String> = task.rule.all_factors().filter(is_split).map(|f| f.to_string()).collect();
+    let (factor, over) = (factors.join(","), axes(task.mesh, summed));
+    let op = short(view.name());
+    Facts {
+        cause: ReasonCause::Reduction,
+        consumer: view,
+        won: format!("factor {factor} over {over}"),
+        lost: String::new(),
+        alternative: alternative(task, decided),
+        bytes_received: bytes,
+        text: format!("`{op}` reduces factor {factor}, which is split over {over}: partial results are combined"),
+        factor,
+    }
+    .into_reason()
+}
+
+/// Why a sum that an operand leaves open is taken.
+pub(crate) fn unreduced(view: &OpView<'_>, from: &Sharding, open: &[AxisRef], bytes: u64) -> Reason {
+    let over = axes(&from.mesh, open);
+    Facts {
+        cause: ReasonCause::Reduction,
+        consumer: view,
+        factor: String::new(),
+        won: String::new(),
+        lost: format!("unreduced {over}"),
+        alternative: None,
+        bytes_received: bytes,
+        text: format!("`{}` needs the sum over {over} that its operand leaves open", short(view.name())),
     }
     .into_reason()
 }

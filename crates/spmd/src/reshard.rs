@@ -6,16 +6,16 @@
 //! this pass inserts carries its [`Reason`], made here, where everything is known.
 
 use crate::plan::{local_bytes, plan_reshard, total_bytes};
-use crate::reason::{self, Facts as ReasonFacts};
+use crate::reason;
 use crate::rewrite::{
     facts, has_program_regions, is_manual, is_terminator, map_main, open_region, rebuild, sharding_or_replicated,
 };
 use crate::sdy;
 use crate::strategy::Task;
-use shardwise_base::{Alternative, AxisRef, Diagnostics, Mesh, Reason, ReasonCause, Sharding};
+use shardwise_base::{AxisRef, Diagnostics, Mesh, Reason, Sharding};
 use shardwise_ir::{Attr, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::{Combine, Effects, Linear, Opcode, ReduceKind, RuleFact, Semantics};
-use shardwise_sharding::{Assignment, Factor, FactorKind, Rule, Verdict};
+use shardwise_sharding::{Assignment, Rule};
 use std::sync::Arc;
 
 /// Inserts what it takes for operands and results to agree with each op's rule.
@@ -261,7 +261,7 @@ impl Resharder<'_, '_, '_> {
             placed.push(match task.sharding(&decided, i) {
                 Some(own) => {
                     let own = unreduced_as(own, b.body.sharding(v));
-                    self.bring(v, &own, |bytes| operand_reason(view, &task, &decided, i, bytes), b)
+                    self.bring(v, &own, |bytes| reason::operand(view, &task, &decided, i, bytes), b)
                 }
                 None => v,
             });
@@ -299,11 +299,12 @@ impl Resharder<'_, '_, '_> {
         let mut value = new;
         if !summed.is_empty() {
             let Combine::With(kind) = facts(view).combine(view) else { unreachable!("no reduction factor is split") };
-            let reason = reduction_reason(view, task, decided, &summed, new, b);
+            let bytes = all_reduce_bytes(&self.current(new, b), &summed, new, b);
+            let reason = Arc::new(reason::reduction(view, task, decided, &summed, bytes));
             value = self.all_reduce(value, &summed, kind, reason, b);
         }
         let from = self.current(value, b);
-        self.bring(value, wanted, |bytes| result_reason(view, &from, wanted, index, bytes), b)
+        self.bring(value, wanted, |bytes| reason::result(view, &from, wanted, index, bytes), b)
     }
 }
 
@@ -341,7 +342,7 @@ impl Resharder<'_, '_, '_> {
         if open.is_empty() {
             return v;
         }
-        let reason = Arc::new(unreduced_reason(view, &sharding, &open, all_reduce_bytes(&sharding, &open, v, b)));
+        let reason = Arc::new(reason::unreduced(view, &sharding, &open, all_reduce_bytes(&sharding, &open, v, b)));
         self.all_reduce(v, &open, ReduceKind::Add, reason, b)
     }
 
@@ -425,114 +426,4 @@ fn all_reduce_bytes(from: &Sharding, axes: &[AxisRef], v: Value, b: &Builder<'_>
     let n = AxisRef::total_size(&from.mesh, axes) as u64;
     let local = local_bytes(from, &ty.shape, ty.dtype);
     2 * (local - local / n)
-}
-
-/// The other way, in words and bytes.
-fn alternative(task: &Task, decided: &Assignment) -> Option<Alternative> {
-    let other = decided.runner_up.as_ref()?;
-    let axes = |f: Factor| &other.axes[f.index()];
-    let is_split = |f: &Factor| !axes(*f).is_empty() || !decided.axes[f.index()].is_empty();
-    let way = |f: Factor| match axes(f) {
-        whole if whole.is_empty() => format!("{f} whole"),
-        split => format!("{f} over {}", reason::axes(task.mesh, split)),
-    };
-    let ways: Vec<String> = task.rule.all_factors().filter(is_split).map(way).collect();
-    let what = ways.join(", ");
-    Some(Alternative { what: what.into(), bytes_received: other.bytes_moved })
-}
-
-/// The verdict that an operand lost.
-fn lost(decided: &Assignment, index: usize) -> Option<&Verdict> {
-    decided.verdicts.iter().find(|v| v.lost.contains(&index))
-}
-
-fn operand_reason(view: &OpView<'_>, task: &Task<'_>, decided: &Assignment, index: usize, bytes: u64) -> Reason {
-    let given = task.shardings[index].as_ref().map(reason::dims).unwrap_or_default();
-    let verdict = lost(decided, index);
-    let factor = verdict.map(|v| v.factor.to_string()).unwrap_or_default();
-    let winner = verdict.and_then(|v| v.won.first()).and_then(|&i| Some((i, task.shardings[i].as_ref()?)));
-    let won = winner.map(|(i, s)| format!("{} {}", task.tensor_name(i), reason::dims(s))).unwrap_or_default();
-    let short = reason::short(view.name());
-    let is_whole = verdict.is_some_and(|v| task.rule.kind(v.factor) == FactorKind::NeedReplication);
-    let axes = verdict.map(|v| &decided.axes[v.factor.index()]).filter(|axes| !axes.is_empty());
-    let way = axes.map_or("whole".into(), |axes| format!("over {}", reason::axes(task.mesh, axes)));
-    let text = match winner {
-        _ if is_whole => {
-            format!("`{short}` needs all of factor {factor} on each device, and operand {index} is {given}")
-        }
-        Some(_) => {
-            format!("`{short}` runs with factor {factor} {way}, as {won} has it, and operand {index} is {given}")
-        }
-        None => format!("`{short}` runs with factor {factor} {way}, and operand {index} is {given}"),
-    };
-    ReasonFacts {
-        cause: ReasonCause::Operand { index },
-        consumer: view,
-        factor,
-        won,
-        lost: format!("operand {index} {given}"),
-        alternative: alternative(task, decided),
-        bytes_received: bytes,
-        text,
-    }
-    .into_reason()
-}
-
-fn result_reason(view: &OpView<'_>, from: &Sharding, to: &Sharding, index: usize, bytes: u64) -> Reason {
-    let (given, wanted) = (reason::dims(from), reason::dims(to));
-    ReasonFacts {
-        cause: ReasonCause::Result,
-        consumer: view,
-        factor: String::new(),
-        won: format!("result {index} {wanted}"),
-        text: format!(
-            "result {index} of `{}` is computed as {given} and wanted as {wanted}",
-            reason::short(view.name())
-        ),
-        lost: given,
-        alternative: None,
-        bytes_received: bytes,
-    }
-    .into_reason()
-}
-
-fn reduction_reason(
-    view: &OpView<'_>,
-    task: &Task<'_>,
-    decided: &Assignment,
-    summed: &[AxisRef],
-    v: Value,
-    b: &Builder<'_>,
-) -> Arc<Reason> {
-    let is_split = |f: &Factor| task.rule.kind(*f) == FactorKind::Reduction && !decided.axes[f.index()].is_empty();
-    let factors: Vec<String> = task.rule.all_factors().filter(is_split).map(|f| f.to_string()).collect();
-    let (factor, axes) = (factors.join(","), reason::axes(task.mesh, summed));
-    let sharding = b.body.sharding(v).expect("set just now");
-    let short = reason::short(view.name());
-    let reason = ReasonFacts {
-        cause: ReasonCause::Reduction,
-        consumer: view,
-        won: format!("factor {factor} over {axes}"),
-        lost: String::new(),
-        alternative: alternative(task, decided),
-        bytes_received: all_reduce_bytes(sharding, summed, v, b),
-        text: format!("`{short}` reduces factor {factor}, which is split over {axes}: partial results are combined"),
-        factor,
-    };
-    Arc::new(reason.into_reason())
-}
-
-fn unreduced_reason(view: &OpView<'_>, from: &Sharding, open: &[AxisRef], bytes: u64) -> Reason {
-    let axes = reason::axes(&from.mesh, open);
-    ReasonFacts {
-        cause: ReasonCause::Reduction,
-        consumer: view,
-        factor: String::new(),
-        won: String::new(),
-        lost: format!("unreduced {axes}"),
-        alternative: None,
-        bytes_received: bytes,
-        text: format!("`{}` needs the sum over {axes} that its operand leaves open", reason::short(view.name())),
-    }
-    .into_reason()
 }
