@@ -6,7 +6,7 @@
 use crate::rewrite::{Rewrite, code, facts, is_terminator, map_main, rewrite_func};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, Op, OpCode, OpView, Region, Type, Value};
-use shardwise_ops::{Effects, EvalError, RegionEval, Semantics};
+use shardwise_ops::{Effects, EvalError, Opcode, RegionEval, Semantics};
 use std::collections::HashMap;
 
 /// Rounds after which what is still dead stays: each removes what the last one freed.
@@ -67,6 +67,7 @@ impl<'s> Rewrite<'s> for Cleanup<'s> {
         }
         let operands = cloner.values(view.operands());
         let value = forwarded(view, &operands)
+            .or_else(|| there_and_back(view, cloner))
             .or_else(|| self.repeated(view, &operands, b))
             .unwrap_or_else(|| self.made(view, cloner, b));
         cloner.set(view.result(0), value);
@@ -124,6 +125,15 @@ fn forwarded(view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
         _ => false,
     };
     is_identity.then_some(first)
+}
+
+/// The integer that a conversion to a type of as many bits and back started from.
+fn there_and_back(view: &OpView<'_>, cloner: &Cloner<'_>) -> Option<Value> {
+    let is_convert = |v: &OpView<'_>| Opcode::of_view(v) == Opcode::Convert;
+    let there = is_convert(view).then(|| view.operand_def(0)).flatten().filter(is_convert)?;
+    let (from, middle) = (there.operand_tensor(0), there.result_tensor(0));
+    let keeps_all = from.dtype.is_integer() && middle.dtype.is_integer() && middle.dtype.bits() >= from.dtype.bits();
+    (keeps_all && from == view.result_tensor(0)).then(|| cloner.get(there.operand(0)))
 }
 
 /// The value of scalar arithmetic on constants.

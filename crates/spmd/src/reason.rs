@@ -130,10 +130,7 @@ pub(crate) fn result(view: &OpView<'_>, from: &Sharding, to: &Sharding, index: u
         consumer: view,
         factor: String::new(),
         won: format!("result {index} {wanted}"),
-        text: format!(
-            "result {index} of `{}` is computed as {given} and wanted as {wanted}",
-            short(view.name())
-        ),
+        text: format!("result {index} of `{}` is computed as {given} and wanted as {wanted}", short(view.name())),
         lost: given,
         alternative: None,
         bytes_received: bytes,

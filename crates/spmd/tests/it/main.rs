@@ -1,6 +1,8 @@
 //! Integration tests of the partitioner.
 
 mod chapter;
+mod corpus;
 mod generate;
+mod passes;
 mod random_programs;
 mod uniformity;

@@ -1,0 +1,90 @@
+//! The programs that JAX exported: partitioned, they compute what they compute whole.
+
+use crate::generate::Chooser;
+use shardwise_base::{DType, Kind, Literal, bf16};
+use shardwise_engine::{Argument, Engine, Limits};
+use shardwise_interp::{InterpEngine, run};
+use shardwise_ir::text::parse;
+use shardwise_ir::{Module, TensorType};
+use shardwise_ops::OPS;
+use shardwise_spmd::{Options, partition};
+use shardwise_testing::corpus;
+
+/// Small numbers of any type.
+fn literal(c: &mut Chooser, ty: &TensorType) -> Literal {
+    let n = ty.size();
+    match ty.dtype {
+        DType::F32 => {
+            Literal::new(ty.shape.clone(), &(0..n).map(|_| c.below(9) as f32 / 4.0 - 1.0).collect::<Vec<_>>())
+        }
+        DType::BF16 => {
+            let data: Vec<bf16> = (0..n).map(|_| bf16::from_f32(c.below(9) as f32 / 4.0 - 1.0)).collect();
+            Literal::new(ty.shape.clone(), &data)
+        }
+        dtype => {
+            let width = dtype.storage_bytes();
+            let mut bytes = vec![0; n * width];
+            let most = if dtype.kind() == Kind::Bool { 2 } else { 4 };
+            (0..n).for_each(|i| bytes[i * width] = c.below(most) as u8);
+            Literal::from_bytes(dtype, &ty.shape, &bytes).unwrap()
+        }
+    }
+}
+
+fn per_device(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, String> {
+    let partitioned = partition(module, &mut Options::default()).map_err(|e| e.to_string())?;
+    let executable = InterpEngine.compile(&partitioned.module, Limits::default()).map_err(|e| e.to_string())?;
+    let put = |(arg, ty)| Argument::Lent(InterpEngine.put(arg, ty).unwrap());
+    let args = args.iter().zip(&partitioned.signature.inputs).map(put).collect();
+    let results = executable.execute(args).map_err(|e| e.to_string())?;
+    Ok(results.iter().map(|r| r.to_literal()).collect())
+}
+
+/// Sums are taken in another order: equal up to a share of the largest element.
+fn differ(a: &Literal, b: &Literal) -> Option<String> {
+    if a.shape() != b.shape() || a.dtype() != b.dtype() {
+        return Some(format!("{a:?} against {b:?}"));
+    }
+    let tolerance = match a.dtype() {
+        DType::BF16 | DType::F16 => 2e-2,
+        d if d.is_float() || d.is_complex() => 1e-4,
+        _ => 0.0,
+    };
+    let numbers = |l: &Literal| (0..l.size()).map(|i| l.get_f64(i)).collect::<Vec<_>>();
+    let (a, b) = (numbers(a), numbers(b));
+    let largest = a.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
+    let is_far =
+        |(x, y): (&f64, &f64)| x != y && !(x.is_nan() && y.is_nan()) && !((x - y).abs() <= tolerance * largest);
+    let at = a.iter().zip(&b).position(is_far)?;
+    Some(format!("element {at}: {} against {}", a[at], b[at]))
+}
+
+fn check(text: &str) -> Result<(), String> {
+    let module = parse("program.mlir", text, &OPS).map_err(|e| format!("parse: {e}"))?;
+    let main = module.main().unwrap();
+    let mut c = Chooser::new(7);
+    let args: Vec<Literal> =
+        main.body.args().iter().map(|&v| literal(&mut c, main.body.ty(v).as_tensor().unwrap())).collect();
+    let whole = run(&module, &args, Limits::default()).map_err(|e| format!("whole: {e}"))?;
+    let parts = per_device(&module, &args).map_err(|e| format!("partitioned: {e}"))?;
+    let wrong = whole.iter().zip(&parts).enumerate().find_map(|(i, (a, b))| Some((i, differ(a, b)?)));
+    wrong.map_or(Ok(()), |(i, what)| Err(format!("result {i}, {what}")))
+}
+
+#[test]
+fn programs_compute_the_same_partitioned() {
+    let (mut failures, mut read) = (vec![], 0);
+    for program in corpus().iter().filter(|p| !p.name.contains(".shardy") && !p.name.contains(".final")) {
+        let result = std::panic::catch_unwind(|| check(&program.text));
+        let result = result.unwrap_or_else(|p| {
+            let text = p.downcast_ref::<String>().cloned().or_else(|| p.downcast_ref::<&str>().map(|s| s.to_string()));
+            Err(format!("panic: {}", text.unwrap_or_default()))
+        });
+        read += usize::from(!matches!(&result, Err(e) if e.starts_with("parse")));
+        if let Err(e) = result.or_else(|e| if e.starts_with("parse") { Ok(()) } else { Err(e) }) {
+            failures.push(format!("{}: {e}", program.name));
+        }
+    }
+    assert!(read >= 40, "only {read} programs could be read: the text's own tests say why");
+    assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
+}
