@@ -184,8 +184,8 @@ mod tests {
         assert_eq!(f32s(1.0), "1.000000e+00");
         assert_eq!(f32s(-0.0), "-0.000000e+00");
         assert_eq!(f32s(0.1), "1.000000e-01");
-        assert_eq!(f32s(std::f32::consts::PI), "3.14159274");
-        assert_eq!(f32s(f32::MIN_POSITIVE), "1.17549435e-38");
+        assert_eq!(f32s(std::f32::consts::PI), "3.1415927");
+        assert_eq!(f32s(f32::MIN_POSITIVE), "1.1754944e-38");
         assert_eq!(f32s(f32::INFINITY), "0x7F800000");
         assert_eq!(f32s(f32::NAN), "0x7FC00000");
         assert_eq!(printed(DType::F64, &1e300f64.to_le_bytes()), "1.000000e+300");

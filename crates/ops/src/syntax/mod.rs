@@ -74,6 +74,7 @@ mod parts;
 mod reduce;
 mod shardy;
 mod while_loop;
+mod window;
 
 use crate::Opcode;
 use shardwise_base::DType;
@@ -102,6 +103,7 @@ const COMPARE_TYPE: Piece = Piece::Attr("compare_type", Written::Enum("stablehlo
 const RNG_ALGORITHM: Piece = Piece::Attr("rng_algorithm", Written::Enum("stablehlo", "rng_algorithm"));
 const RANGES: Piece = Piece::Part(&parts::Ranges);
 const BITS: Piece = Piece::Part(&parts::Bits);
+const WINDOW: Piece = Piece::Part(&window::Window);
 const DOT_DIMENSIONS: Piece = Piece::Part(&parts::DotDimensions);
 
 /// How `op` is written. The forms are MLIR's; what they leave to the attribute dictionary stands before the types.
@@ -182,6 +184,17 @@ pub fn of(op: Opcode) -> Syntax {
         ),
         Dot => Syntax::pieces(&[Operand, COMMA, Operand, PRECISION], Types::Functional),
         Reduce => Syntax::custom(&reduce::ReduceForm),
+        Convolution => Syntax::pieces(
+            &[
+                Text("("),
+                Operands,
+                Text(") dim_numbers = "),
+                Attr("dimension_numbers", Written::ConvDimensions),
+                Text(", window = "),
+                WINDOW,
+            ],
+            Types::Functional,
+        ),
 
         // ── random numbers
         RngBitGenerator => Syntax::pieces(&[Operand, Text(", algorithm = "), RNG_ALGORITHM], Types::Functional),
@@ -228,10 +241,8 @@ pub fn of(op: Opcode) -> Syntax {
         ShardedToUnreduced => collective(&shardy::CollectiveForm::SHARDED_TO_UNREDUCED),
 
         // ── our own, and those that MLIR writes in the generic form only
-        Gather | Scatter | Convolution | SelectAndScatter | ReduceWindow | Sort | Map | Case | If | AllGather
-        | AllReduce | ReduceScatter | AllToAll | CollectivePermute | CollectiveBroadcast | AsyncStart | AsyncDone => {
-            GENERIC
-        }
+        Gather | Scatter | SelectAndScatter | ReduceWindow | Sort | Map | Case | If | AllGather | AllReduce
+        | ReduceScatter | AllToAll | CollectivePermute | CollectiveBroadcast | AsyncStart | AsyncDone => GENERIC,
         AxisIndex => Syntax::pieces(&[Attr("axes", Written::MeshAxes)], Types::Result),
         TopK => Syntax::pieces(
             &[
