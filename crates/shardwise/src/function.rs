@@ -315,7 +315,7 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         let loc = context::loc(at);
         let mesh = eager::common_mesh(&types, &loc)?;
         let paths: Vec<String> = tree::paths(args).iter().map(|(p, _)| format!("arg{p}")).collect();
-        let (mut trace, (out, shardings)) = trace::run(self.name, mesh, Loc::caller(self.at), || {
+        let (mut trace, (out, shardings)) = trace::run(&symbol(self.name), mesh, Loc::caller(self.at), || {
             let arrays =
                 types.iter().zip(&paths).map(|(ty, path)| eager::argument(ty, &loc.clone().named(&**path), at));
             let args = tree::with_leaves(args, arrays.collect::<Vec<_>>());
@@ -364,7 +364,7 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         let ready = match found {
             Some(ready) => ready,
             None => {
-                let ready = Arc::new(self.trace(&args, types, at)?.compile()?);
+                let ready = Arc::new(self.trace(&args, types, at)?.compile(runtime::compile)?);
                 self.cache.lock().unwrap_or_else(PoisonError::into_inner).insert(key, ready.clone());
                 ready
             }
@@ -398,9 +398,17 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
     }
 }
 
+/// `jit_step` for `my_crate::train::step` and for a closure in it.
+fn symbol(path: &str) -> String {
+    let path = path.split('<').next().unwrap_or(path);
+    let name = path.rsplit("::").find(|part| !part.starts_with('{')).unwrap_or("function");
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    format!("jit_{}", name.chars().map(plain).collect::<String>())
+}
+
 impl<R: Tree> TracedFunction<R> {
-    fn compile(self) -> Result<Ready<R>> {
-        let executable = runtime::compile(&self.module)?;
+    fn compile(self, how: fn(&Module) -> Result<Arc<Executable>>) -> Result<Ready<R>> {
+        let executable = how(&self.module)?;
         Ok(Ready { executable, out: self.out, captured: self.captured })
     }
 }
@@ -494,7 +502,7 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     #[track_caller]
     pub fn compile(self) -> Result<Compiled<A, R>> {
         let (form, types, donated) = (self.traced.form, self.traced.types.clone(), self.donated);
-        let ready = Arc::new(self.traced.compile()?);
+        let ready = Arc::new(self.traced.compile(runtime::compile_own)?);
         let callee = ready.clone();
         let made_at = Location::caller();
         let call = A::bind(move |args| {

@@ -197,7 +197,7 @@ impl Program {
 
     /// Errors: what cannot be partitioned or run, at its line.
     pub fn compile(&self) -> Result<CompiledProgram> {
-        Ok(CompiledProgram { compiled: runtime::compile(&self.module)? })
+        Ok(CompiledProgram { compiled: runtime::compile_own(&self.module)? })
     }
 }
 

@@ -61,12 +61,30 @@ static PROGRAMS: LazyLock<Mutex<HashMap<u64, Arc<Compiled>>>> = LazyLock::new(Mu
 const CACHE_LIMIT: usize = 4096;
 
 /// Partitions and plans a program, or finds it planned.
+///
+/// What was found may have been written at other lines: [`compile_own`] is for those who ask.
 pub(crate) fn compile(module: &Module) -> Result<Arc<Compiled>> {
     let hash = module.structure_hash();
-    if let Some(found) = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).get(&hash) {
-        return Ok(found.clone());
+    match planned(hash) {
+        Some(found) => Ok(found),
+        None => plan(hash, partition(module)?),
     }
-    let partitioned = partition(module)?;
+}
+
+/// Partitions a program, with its own lines; the plan may be shared.
+pub(crate) fn compile_own(module: &Module) -> Result<Arc<Compiled>> {
+    let (hash, partitioned) = (module.structure_hash(), partition(module)?);
+    match planned(hash) {
+        Some(found) => Ok(Arc::new(Compiled { executable: found.executable.clone(), partitioned })),
+        None => plan(hash, partitioned),
+    }
+}
+
+fn planned(hash: u64) -> Option<Arc<Compiled>> {
+    PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).get(&hash).cloned()
+}
+
+fn plan(hash: u64, partitioned: Partitioned) -> Result<Arc<Compiled>> {
     let executable = engine().compile(&partitioned.module, Limits::default())?;
     let compiled = Arc::new(Compiled { executable, partitioned });
     let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,11 +156,11 @@ fn move_module(ty: &ShardedType, to: &base::Sharding) -> Module {
 }
 
 /// The text of a module.
-pub(crate) fn text(_module: &Module) -> String {
-    String::new()
+pub(crate) fn text(module: &Module) -> String {
+    shardwise_ir::text::print(module, &Default::default())
 }
 
 /// Reads a module.
 pub(crate) fn parse(text: &str) -> Result<Module> {
-    Err(Error::one(base::Diagnostic::error("text", &base::Loc::UNKNOWN, format!("{} bytes", text.len()))))
+    Ok(shardwise_ir::text::parse("program", text, &shardwise_ops::OPS)?)
 }

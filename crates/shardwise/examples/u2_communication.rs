@@ -1,0 +1,42 @@
+//! Every collective explains itself: as a table, as data, and as an assertion in a test.
+#![expect(clippy::print_stdout, reason = "an example shows its results")]
+
+use shardwise::prelude::*;
+
+fn mlp(x: &Array, w_in: &Array, w_out: &Array) -> Array {
+    x.matmul(w_in).gelu().matmul(w_out)
+}
+
+/// Types are enough: nothing is allocated, nothing runs.
+fn communication() -> Result<Communication> {
+    set_mesh(Mesh::auto([("data", 4), ("model", 2)])?);
+    let x = Array::of_type([512, 1024], BF16).shard(P!("data"));
+    let w_in = Array::of_type([1024, 4096], BF16).shard(P!(None, "model"));
+    let w_out = Array::of_type([4096, 1024], BF16).shard(P!("model"));
+    Ok(jit(mlp).out_shardings(P!("data")).lower((&x, &w_in, &w_out))?.communication())
+}
+
+fn main() -> Result<()> {
+    let communication = communication()?;
+    println!("{communication}");
+    for c in &communication {
+        println!("{} over {} moves {} B at {}: {}", c.kind, c.axes, c.bytes_received, c.source, c.reason);
+        if let Some(other) = &c.rejected {
+            println!("  rather than {} ({} B)", other.what, other.bytes_received);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mlp_needs_one_all_reduce() -> Result<()> {
+        let communication = communication()?;
+        communication.assert_only(["all-reduce model"]);
+        assert!(communication.bytes_received() <= 256 * 1024);
+        Ok(())
+    }
+}
