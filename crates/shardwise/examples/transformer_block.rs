@@ -20,7 +20,7 @@ fn norm(x: &Array) -> Array {
 
 fn attention(p: &Block, x: &Array) -> Array {
     let [b, t, d] = x.dims();
-    let qkv = einsum!("btd,dshk->sbhtk", x, p.qkv.reshape([d, 3, HEADS, d / HEADS]));
+    let qkv = einsum!("btd,dhsk->sbhtk", x, p.qkv.reshape([d, HEADS, 3, d / HEADS]));
     let (q, k, v) = (qkv.i(0), qkv.i(1), qkv.i(2));
     let scores = einsum!("bhqk,bhpk->bhqp", q, k) * (d as f64 / HEADS as f64).powf(-0.5);
     let position = arange(0..t, I32);
@@ -53,6 +53,7 @@ fn main() -> Result<()> {
 
     let step = jit(block).out_shardings(P!("data")).lower((&p, &x))?.compile()?;
     println!("{}", step.communication());
+    step.communication().assert_only(["all-reduce model"; 2]);
     let y = step(&p, &x)?;
     println!("{}, mean square {:.3}", y.ty(), y.square().mean(..).item::<f32>()?);
     Ok(())

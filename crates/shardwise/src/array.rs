@@ -363,10 +363,11 @@ impl Array {
         sharding: Option<&base::Sharding>,
         at: &'static Location<'static>,
     ) -> Result<ArrayHandle> {
-        if let (State::Deferred(d), Some(ty)) = (&self.0.state, &self.0.ty) {
-            if ty.sharding.is_none() && d.made.get().is_none() {
-                return (d.make)(sharding);
-            }
+        if let (State::Deferred(d), Some(ty)) = (&self.0.state, &self.0.ty)
+            && ty.sharding.is_none()
+            && d.made.get().is_none()
+        {
+            return (d.make)(sharding);
         }
         runtime::lay_out(self.handle(at)?, sharding)
     }

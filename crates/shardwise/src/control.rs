@@ -10,6 +10,7 @@ use crate::tree::{self, Tree};
 use crate::{Error, context, eager, hlo, mistakes, runtime, trace};
 use shardwise_base::{self as base, DType, Diagnostic};
 use shardwise_ir::{Attr, Attrs, TensorType};
+use shardwise_ops::Opcode;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
@@ -199,7 +200,7 @@ fn while_of<C: Tree>(
         check_carry(name, &init, &after, at);
         tree::leaves(&after).into_iter().cloned().collect()
     });
-    let results = hlo::op_with("stablehlo.while", &tree::leaves(&init), Attrs::new(), vec![test, step], &types);
+    let results = hlo::op_with(Opcode::While, &tree::leaves(&init), Attrs::new(), vec![test, step], &types);
     tree::with_leaves(&init, results)
 }
 
@@ -312,8 +313,7 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
         .chain(inits.iter().cloned())
         .chain(ys_types.iter().map(hlo::zeros))
         .collect();
-    let out =
-        hlo::op_with("stablehlo.while", &start.iter().collect::<Vec<_>>(), Attrs::new(), vec![test, step], &types);
+    let out = hlo::op_with(Opcode::While, &start.iter().collect::<Vec<_>>(), Attrs::new(), vec![test, step], &types);
     let results: Vec<TensorType> = carry_types.into_iter().chain(ys_types).collect();
     let out = close_composite("shardwise.scan", &out[1..], length, &init, &xs, &results, at);
     let (carry, ys) = out.split_at(tree::leaves(&init).len());
@@ -353,7 +353,7 @@ fn close_composite<C: Tree, X: Tree>(
         .with("name", Attr::str(name))
         .with("decomposition", Attr::Symbol(function))
         .with("composite_attributes", Attr::Dict(facts));
-    hlo::op_with("stablehlo.composite", &operands, attrs, vec![], types)
+    hlo::op_with(Opcode::Composite, &operands, attrs, vec![], types)
 }
 
 /// One of two results, chosen by a bool scalar. Arrays are captured.
@@ -437,7 +437,7 @@ fn case<R: Tree>(
             })
         })
         .collect();
-    let results = hlo::op_with("stablehlo.case", &[index], Attrs::new(), regions, &types);
+    let results = hlo::op_with(Opcode::Case, &[index], Attrs::new(), regions, &types);
     tree::with_leaves(&first.expect("there is a branch"), results)
 }
 

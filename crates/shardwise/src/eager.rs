@@ -132,22 +132,29 @@ const CACHE_LIMIT: usize = 4096;
 
 static CACHE: LazyLock<RwLock<HashMap<Key, Arc<Compiled>>>> = LazyLock::new(RwLock::default);
 
+impl Key {
+    fn new(name: &'static str, constants: u64, types: &[&ShardedType]) -> Key {
+        Key { name, constants, types: types.iter().map(|t| KeyType(t.ty.clone(), t.sharding.clone())).collect() }
+    }
+
+    /// The program under this key, made if there is none.
+    fn program(self, make: impl FnOnce() -> Result<Arc<Compiled>>) -> Result<Arc<Compiled>> {
+        if let Some(found) = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(&self) {
+            return Ok(found.clone());
+        }
+        let made = make()?;
+        let mut cache = CACHE.write().unwrap_or_else(PoisonError::into_inner);
+        if cache.len() >= CACHE_LIMIT {
+            cache.clear();
+        }
+        cache.insert(self, made.clone());
+        Ok(made)
+    }
+}
+
 fn run(name: &'static str, constants: u64, operands: &[&Array], at: At, f: Body<'_>) -> Result<Vec<Array>> {
     let types: Vec<&ShardedType> = operands.iter().map(|a| a.sharded()).collect();
-    let key = Key { name, constants, types: types.iter().map(|t| KeyType(t.ty.clone(), t.sharding.clone())).collect() };
-    let found = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-    let compiled = match found {
-        Some(compiled) => compiled,
-        None => {
-            let compiled = compile(name, &types, at, f)?;
-            let mut cache = CACHE.write().unwrap_or_else(PoisonError::into_inner);
-            if cache.len() >= CACHE_LIMIT {
-                cache.clear();
-            }
-            cache.insert(key, compiled.clone());
-            compiled
-        }
-    };
+    let compiled = Key::new(name, constants, &types).program(|| compile(name, &types, at, f))?;
     execute(&compiled, operands, at)
 }
 
@@ -268,22 +275,11 @@ fn make_created<const N: usize>(
     let mesh = sharding.map(|s| Mesh(s.mesh.clone()));
     let operands: Vec<&Array> = operands.iter().collect();
     let types: Vec<&ShardedType> = operands.iter().map(|a| a.sharded()).collect();
-    let key = Key {
-        name,
-        constants: hasher.finish(),
-        types: types.iter().map(|t| KeyType(t.ty.clone(), t.sharding.clone())).collect(),
-    };
-    let found = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-    let compiled = match found {
-        Some(compiled) => compiled,
-        None => {
-            let mut body = |x: &[Array]| vec![f(x.try_into().expect("as many as were given"))];
-            let (module, _) = module(name, &types, mesh, at, &mut body, sharding)?;
-            let compiled = runtime::compile(&module)?;
-            CACHE.write().unwrap_or_else(PoisonError::into_inner).insert(key, compiled.clone());
-            compiled
-        }
-    };
+    let compiled = Key::new(name, hasher.finish(), &types).program(|| {
+        let mut body = |x: &[Array]| vec![f(x.try_into().expect("as many as were given"))];
+        let (module, _) = module(name, &types, mesh, at, &mut body, sharding)?;
+        runtime::compile(&module)
+    })?;
     let made = execute(&compiled, &operands, at)?.pop().expect("one result");
     made.handle(at)
 }

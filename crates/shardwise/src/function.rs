@@ -36,7 +36,7 @@ pub trait Arg {
     fn lend(owned: &Self::Owned) -> Self::Item<'_>;
 }
 
-impl<'x, T: Tree> Arg for &'x T {
+impl<T: Tree> Arg for &T {
     type Item<'a> = &'a T;
     type Owned = T;
     const DONATED: bool = false;
@@ -193,9 +193,12 @@ pub struct Jit<'f, A: Args, R: 'static> {
     call: Box<A::Dyn<'f, Result<R>>>,
 }
 
+/// A function of the tuple of its arguments.
+type Applied<'f, T, R> = Box<dyn Fn(&T) -> Result<R> + Send + Sync + 'f>;
+
 /// A function and how it is compiled; `T` is the tuple of its arguments.
 struct Shared<'f, T, R: 'static> {
-    f: Box<dyn Fn(&T) -> Result<R> + Send + Sync + 'f>,
+    f: Applied<'f, T, R>,
     /// For each leaf of the arguments, whether it is given away.
     donated: fn(&T) -> Vec<bool>,
     in_specs: Option<AnySpec<T>>,
@@ -443,7 +446,7 @@ impl<'f, A: Args, R: 'static> Deref for Jit<'f, A, R> {
     #[track_caller]
     fn deref(&self) -> &Self::Target {
         CALLED_AT.set(Some(Location::caller()));
-        &*self.call
+        &self.call
     }
 }
 
@@ -545,7 +548,7 @@ impl<A: Args, R: 'static> Deref for Compiled<A, R> {
     #[track_caller]
     fn deref(&self) -> &Self::Target {
         CALLED_AT.set(Some(Location::caller()));
-        &*self.call
+        &self.call
     }
 }
 

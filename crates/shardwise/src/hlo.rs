@@ -5,21 +5,17 @@
 
 use crate::{Array, context, trace};
 use shardwise_base::{DType, Literal, Sharding};
-use shardwise_ir::{Attr, Attrs, OpCode, OpTable, Region, TensorType};
-use shardwise_ops::OPS;
+use shardwise_ir::{Attr, Attrs, Region, TensorType};
+use shardwise_ops::Opcode;
 use std::panic::Location;
 
 fn here() -> &'static Location<'static> {
     context::caller(Location::caller())
 }
 
-fn code(name: &str) -> OpCode {
-    OPS.find(name).unwrap_or_else(|| panic!("the op table has no `{name}`"))
-}
-
 /// An op with any number of results. An operand that is a mistake makes the results the same mistakes.
 pub(crate) fn op_with(
-    name: &str,
+    opcode: Opcode,
     operands: &[&Array],
     attrs: Attrs,
     regions: Vec<Region>,
@@ -32,7 +28,7 @@ pub(crate) fn op_with(
         Err(wrong) => return results.iter().map(|_| Array::poisoned(wrong.clone(), None, at)).collect(),
     };
     let made = trace::with(|t| {
-        let op = t.op(code(name), &values, attrs, regions, results, &loc);
+        let op = t.op(opcode.into(), &values, attrs, regions, results, &loc);
         let results = t.body().op(op).results.to_vec();
         results.into_iter().map(|v| t.traced(v)).collect::<Vec<_>>()
     });
@@ -40,21 +36,21 @@ pub(crate) fn op_with(
 }
 
 /// An op with one result.
-pub(crate) fn op(name: &str, operands: &[&Array], attrs: Attrs, result: TensorType) -> Array {
-    op_with(name, operands, attrs, vec![], &[result]).pop().expect("one result")
+pub(crate) fn op(opcode: Opcode, operands: &[&Array], attrs: Attrs, result: TensorType) -> Array {
+    op_with(opcode, operands, attrs, vec![], &[result]).pop().expect("one result")
 }
 
 /// Ends the innermost region with these arrays.
-pub(crate) fn terminate(name: &str, arrays: &[&Array]) {
+fn terminate(opcode: Opcode, arrays: &[&Array]) {
     let at = here();
     let values = trace::operands(arrays, at).unwrap_or_default();
-    trace::with(|t| t.terminate(code(name), &values, &context::loc(at)));
+    trace::with(|t| t.terminate(opcode.into(), &values, &context::loc(at)));
 }
 
 // ── constants
 pub(crate) fn constant(literal: Literal) -> Array {
     let ty = TensorType::new(literal.dtype(), literal.shape());
-    op("stablehlo.constant", &[], Attrs::new().with("value", Attr::Dense(literal)), ty)
+    op(Opcode::Constant, &[], Attrs::new().with("value", Attr::Dense(literal)), ty)
 }
 
 /// One element, everywhere.
@@ -67,16 +63,16 @@ pub(crate) fn zeros(ty: &TensorType) -> Array {
 }
 
 pub(crate) fn iota(ty: TensorType, dim: usize) -> Array {
-    op("stablehlo.iota", &[], Attrs::new().with("iota_dimension", Attr::int(dim as i64)), ty)
+    op(Opcode::Iota, &[], Attrs::new().with("iota_dimension", Attr::int(dim as i64)), ty)
 }
 
 // ── elementwise
-pub(crate) fn unary(name: &str, x: &Array) -> Array {
-    op(name, &[x], Attrs::new(), x.tensor().clone())
+pub(crate) fn unary(opcode: Opcode, x: &Array) -> Array {
+    op(opcode, &[x], Attrs::new(), x.tensor().clone())
 }
 
-pub(crate) fn binary(name: &str, a: &Array, b: &Array) -> Array {
-    op(name, &[a, b], Attrs::new(), a.tensor().clone())
+pub(crate) fn binary(opcode: Opcode, a: &Array, b: &Array) -> Array {
+    op(opcode, &[a, b], Attrs::new(), a.tensor().clone())
 }
 
 pub(crate) fn compare(direction: &str, a: &Array, b: &Array) -> Array {
@@ -89,24 +85,24 @@ pub(crate) fn compare(direction: &str, a: &Array, b: &Array) -> Array {
     let attrs = Attrs::new()
         .with("comparison_direction", Attr::stablehlo_enum("comparison_direction", direction))
         .with("compare_type", Attr::stablehlo_enum("comparison_type", kind));
-    op("stablehlo.compare", &[a, b], attrs, TensorType::new(DType::I1, ty.shape.clone()))
+    op(Opcode::Compare, &[a, b], attrs, TensorType::new(DType::I1, ty.shape.clone()))
 }
 
 /// All three have one shape.
 pub(crate) fn select(mask: &Array, a: &Array, b: &Array) -> Array {
-    op("stablehlo.select", &[mask, a, b], Attrs::new(), a.tensor().clone())
+    op(Opcode::Select, &[mask, a, b], Attrs::new(), a.tensor().clone())
 }
 
 pub(crate) fn convert(x: &Array, dtype: DType) -> Array {
     if x.tensor().dtype == dtype {
         return x.clone();
     }
-    op("stablehlo.convert", &[x], Attrs::new(), TensorType::new(dtype, x.tensor().shape.clone()))
+    op(Opcode::Convert, &[x], Attrs::new(), TensorType::new(dtype, x.tensor().shape.clone()))
 }
 
 /// Between types of one width.
 pub(crate) fn bitcast(x: &Array, dtype: DType) -> Array {
-    op("stablehlo.bitcast_convert", &[x], Attrs::new(), TensorType::new(dtype, x.tensor().shape.clone()))
+    op(Opcode::BitcastConvert, &[x], Attrs::new(), TensorType::new(dtype, x.tensor().shape.clone()))
 }
 
 // ── shapes
@@ -114,7 +110,7 @@ pub(crate) fn reshape(x: &Array, shape: &[usize]) -> Array {
     if x.tensor().shape == shape {
         return x.clone();
     }
-    op("stablehlo.reshape", &[x], Attrs::new(), TensorType::new(x.tensor().dtype, shape))
+    op(Opcode::Reshape, &[x], Attrs::new(), TensorType::new(x.tensor().dtype, shape))
 }
 
 /// Dimension `i` of `x` is dimension `dims[i]` of the result.
@@ -123,7 +119,7 @@ pub(crate) fn broadcast_in_dim(x: &Array, shape: &[usize], dims: &[usize]) -> Ar
         return x.clone();
     }
     let attrs = Attrs::new().with("broadcast_dimensions", Attr::sizes(dims));
-    op("stablehlo.broadcast_in_dim", &[x], attrs, TensorType::new(x.tensor().dtype, shape))
+    op(Opcode::BroadcastInDim, &[x], attrs, TensorType::new(x.tensor().dtype, shape))
 }
 
 /// NumPy's rule: dimensions are matched from the last, those of size 1 are repeated.
@@ -145,22 +141,17 @@ pub(crate) fn transpose(x: &Array, order: &[usize]) -> Array {
     }
     let ty = x.tensor();
     let shape: Vec<usize> = order.iter().map(|&d| ty.shape[d]).collect();
-    op(
-        "stablehlo.transpose",
-        &[x],
-        Attrs::new().with("permutation", Attr::sizes(order)),
-        TensorType::new(ty.dtype, shape),
-    )
+    op(Opcode::Transpose, &[x], Attrs::new().with("permutation", Attr::sizes(order)), TensorType::new(ty.dtype, shape))
 }
 
 pub(crate) fn reverse(x: &Array, dims: &[usize]) -> Array {
-    op("stablehlo.reverse", &[x], Attrs::new().with("dimensions", Attr::sizes(dims)), x.tensor().clone())
+    op(Opcode::Reverse, &[x], Attrs::new().with("dimensions", Attr::sizes(dims)), x.tensor().clone())
 }
 
 pub(crate) fn concatenate(parts: &[&Array], dim: usize) -> Array {
     let mut ty = parts[0].tensor().clone();
     ty.shape[dim] = parts.iter().map(|p| p.tensor().shape[dim]).sum();
-    op("stablehlo.concatenate", parts, Attrs::new().with("dimension", Attr::int(dim as i64)), ty)
+    op(Opcode::Concatenate, parts, Attrs::new().with("dimension", Attr::int(dim as i64)), ty)
 }
 
 /// `by`: before and after, for each dimension; `value` is a scalar.
@@ -178,7 +169,7 @@ pub(crate) fn pad_spread(x: &Array, value: &Array, low: &[usize], high: &[usize]
         .with("edge_padding_low", Attr::sizes(low))
         .with("edge_padding_high", Attr::sizes(high))
         .with("interior_padding", Attr::sizes(interior));
-    op("stablehlo.pad", &[x, value], attrs, TensorType::new(ty.dtype, shape))
+    op(Opcode::Pad, &[x, value], attrs, TensorType::new(ty.dtype, shape))
 }
 
 // ── slices
@@ -193,19 +184,19 @@ pub(crate) fn slice(x: &Array, start: &[usize], limit: &[usize], strides: &[usiz
         .with("start_indices", Attr::sizes(start))
         .with("limit_indices", Attr::sizes(limit))
         .with("strides", Attr::sizes(strides));
-    op("stablehlo.slice", &[x], attrs, TensorType::new(ty.dtype, shape))
+    op(Opcode::Slice, &[x], attrs, TensorType::new(ty.dtype, shape))
 }
 
 /// `start`: a scalar for each dimension.
 pub(crate) fn dynamic_slice(x: &Array, start: &[Array], sizes: &[usize]) -> Array {
     let operands: Vec<&Array> = std::iter::once(x).chain(start).collect();
     let attrs = Attrs::new().with("slice_sizes", Attr::sizes(sizes));
-    op("stablehlo.dynamic_slice", &operands, attrs, TensorType::new(x.tensor().dtype, sizes))
+    op(Opcode::DynamicSlice, &operands, attrs, TensorType::new(x.tensor().dtype, sizes))
 }
 
 pub(crate) fn dynamic_update_slice(x: &Array, update: &Array, start: &[Array]) -> Array {
     let operands: Vec<&Array> = [x, update].into_iter().chain(start).collect();
-    op("stablehlo.dynamic_update_slice", &operands, Attrs::new(), x.tensor().clone())
+    op(Opcode::DynamicUpdateSlice, &operands, Attrs::new(), x.tensor().clone())
 }
 
 // ── contractions and reductions
@@ -218,8 +209,8 @@ pub(crate) struct Dot {
     pub rhs_contract: Vec<usize>,
 }
 
-fn record(name: &str, lists: &[(&str, &[usize])]) -> Attrs {
-    debug_assert!(!name.is_empty());
+/// A record of lists of dimensions; empty ones are left out.
+fn record(lists: &[(&str, &[usize])]) -> Attrs {
     lists.iter().filter(|(_, l)| !l.is_empty()).map(|(n, l)| (*n, Attr::sizes(l))).collect()
 }
 
@@ -233,17 +224,14 @@ pub(crate) fn dot_general(a: &Array, b: &Array, dot: &Dot) -> Array {
     let left = rest(x, &dot.lhs_batch, &dot.lhs_contract);
     let right = rest(y, &dot.rhs_batch, &dot.rhs_contract);
     let shape: Vec<usize> = batch.chain(left).chain(right).collect();
-    let fields = record(
-        "stablehlo.dot",
-        &[
-            ("lhs_batching_dimensions", &dot.lhs_batch),
-            ("rhs_batching_dimensions", &dot.rhs_batch),
-            ("lhs_contracting_dimensions", &dot.lhs_contract),
-            ("rhs_contracting_dimensions", &dot.rhs_contract),
-        ],
-    );
+    let fields = record(&[
+        ("lhs_batching_dimensions", &dot.lhs_batch),
+        ("rhs_batching_dimensions", &dot.rhs_batch),
+        ("lhs_contracting_dimensions", &dot.lhs_contract),
+        ("rhs_contracting_dimensions", &dot.rhs_contract),
+    ]);
     let attrs = Attrs::new().with("dot_dimension_numbers", Attr::Record { name: "stablehlo.dot".into(), fields });
-    op("stablehlo.dot_general", &[a, b], attrs, TensorType::new(x.dtype, shape))
+    op(Opcode::DotGeneral, &[a, b], attrs, TensorType::new(x.dtype, shape))
 }
 
 /// Opens a region with scalar arguments, has `f` make its results, and closes it.
@@ -257,18 +245,18 @@ pub(crate) fn region(args: &[TensorType], f: impl FnOnce(&[Array]) -> Vec<Array>
     let args = trace::with(|t| t.open_region(args, &context::loc(at)));
     let args: Vec<Array> = args.into_iter().map(|t| Array::of_traced(t, at)).collect();
     let results = f(&args);
-    terminate("stablehlo.return", &results.iter().collect::<Vec<_>>());
+    terminate(Opcode::RegionReturn, &results.iter().collect::<Vec<_>>());
     trace::with(|t| t.close_region())
 }
 
 /// `combine`: an elementwise binary op; `identity`: a literal of one element.
-pub(crate) fn reduce(x: &Array, combine: &str, identity: &Literal, dims: &[usize]) -> Array {
+pub(crate) fn reduce(x: &Array, combine: Opcode, identity: &Literal, dims: &[usize]) -> Array {
     let ty = x.tensor().clone();
     let init = splat(identity, &[]);
     let body = scalar_region(&[ty.dtype, ty.dtype], |a| binary(combine, &a[0], &a[1]));
     let shape: Vec<usize> = (0..ty.rank()).filter(|d| !dims.contains(d)).map(|d| ty.shape[d]).collect();
     let attrs = Attrs::new().with("dimensions", Attr::sizes(dims));
-    op_with("stablehlo.reduce", &[x, &init], attrs, vec![body], &[TensorType::new(ty.dtype, shape)])
+    op_with(Opcode::Reduce, &[x, &init], attrs, vec![body], &[TensorType::new(ty.dtype, shape)])
         .pop()
         .expect("one result")
 }
@@ -292,11 +280,11 @@ pub(crate) fn reduce_many(
         })
         .collect();
     let operands: Vec<&Array> = xs.iter().copied().chain(&inits).collect();
-    op_with("stablehlo.reduce", &operands, Attrs::new().with("dimensions", Attr::sizes(dims)), vec![body], &results)
+    op_with(Opcode::Reduce, &operands, Attrs::new().with("dimensions", Attr::sizes(dims)), vec![body], &results)
 }
 
 /// The running combination along `dim`.
-pub(crate) fn cumulative(x: &Array, combine: &str, identity: &Literal, dim: usize) -> Array {
+pub(crate) fn cumulative(x: &Array, combine: Opcode, identity: &Literal, dim: usize) -> Array {
     let ty = x.tensor().clone();
     let init = splat(identity, &[]);
     let body = scalar_region(&[ty.dtype, ty.dtype], |a| binary(combine, &a[0], &a[1]));
@@ -305,7 +293,7 @@ pub(crate) fn cumulative(x: &Array, combine: &str, identity: &Literal, dim: usiz
     let attrs = Attrs::new()
         .with("window_dimensions", Attr::sizes(&window))
         .with("padding", Attr::Dense(Literal::new(vec![ty.rank(), 2], &padding)));
-    op_with("stablehlo.reduce_window", &[x, &init], attrs, vec![body], &[ty]).pop().expect("one result")
+    op_with(Opcode::ReduceWindow, &[x, &init], attrs, vec![body], &[ty]).pop().expect("one result")
 }
 
 /// Sorts arrays of one shape together along `dim`, stably; `before` of elements `a0, b0, a1, b1, …`.
@@ -314,7 +302,7 @@ pub(crate) fn sort(xs: &[&Array], dim: usize, before: impl FnOnce(&[Array]) -> A
     let dtypes: Vec<DType> = types.iter().flat_map(|t| [t.dtype, t.dtype]).collect();
     let body = scalar_region(&dtypes, before);
     let attrs = Attrs::new().with("dimension", Attr::int(dim as i64)).with("is_stable", Attr::Bool(true));
-    op_with("stablehlo.sort", xs, attrs, vec![body], &types)
+    op_with(Opcode::Sort, xs, attrs, vec![body], &types)
 }
 
 // ── indexing by arrays
@@ -333,36 +321,30 @@ pub(crate) struct Windows {
 }
 
 pub(crate) fn gather(x: &Array, indices: &Array, w: &Windows, sizes: &[usize], result: TensorType) -> Array {
-    let fields = record(
-        "stablehlo.gather",
-        &[
-            ("offset_dims", &w.offset_dims),
-            ("collapsed_slice_dims", &w.collapsed),
-            ("operand_batching_dims", &w.operand_batch),
-            ("start_indices_batching_dims", &w.index_batch),
-            ("start_index_map", &w.start_map),
-        ],
-    )
+    let fields = record(&[
+        ("offset_dims", &w.offset_dims),
+        ("collapsed_slice_dims", &w.collapsed),
+        ("operand_batching_dims", &w.operand_batch),
+        ("start_indices_batching_dims", &w.index_batch),
+        ("start_index_map", &w.start_map),
+    ])
     .with("index_vector_dim", Attr::int(w.index_vector_dim as i64));
     let attrs = Attrs::new()
         .with("dimension_numbers", Attr::Record { name: "stablehlo.gather".into(), fields })
         .with("slice_sizes", Attr::sizes(sizes));
-    op("stablehlo.gather", &[x, indices], attrs, result)
+    op(Opcode::Gather, &[x, indices], attrs, result)
 }
 
 /// `combine`: an elementwise binary op; `None`: the update replaces.
-pub(crate) fn scatter(x: &Array, indices: &Array, updates: &Array, w: &Windows, combine: Option<&str>) -> Array {
+pub(crate) fn scatter(x: &Array, indices: &Array, updates: &Array, w: &Windows, combine: Option<Opcode>) -> Array {
     let ty = x.tensor().clone();
-    let fields = record(
-        "stablehlo.scatter",
-        &[
-            ("update_window_dims", &w.offset_dims),
-            ("inserted_window_dims", &w.collapsed),
-            ("input_batching_dims", &w.operand_batch),
-            ("scatter_indices_batching_dims", &w.index_batch),
-            ("scatter_dims_to_operand_dims", &w.start_map),
-        ],
-    )
+    let fields = record(&[
+        ("update_window_dims", &w.offset_dims),
+        ("inserted_window_dims", &w.collapsed),
+        ("input_batching_dims", &w.operand_batch),
+        ("scatter_indices_batching_dims", &w.index_batch),
+        ("scatter_dims_to_operand_dims", &w.start_map),
+    ])
     .with("index_vector_dim", Attr::int(w.index_vector_dim as i64));
     let attrs =
         Attrs::new().with("scatter_dimension_numbers", Attr::Record { name: "stablehlo.scatter".into(), fields });
@@ -370,12 +352,12 @@ pub(crate) fn scatter(x: &Array, indices: &Array, updates: &Array, w: &Windows, 
         Some(combine) => binary(combine, &a[0], &a[1]),
         None => a[1].clone(),
     });
-    op_with("stablehlo.scatter", &[x, indices, updates], attrs, vec![body], &[ty]).pop().expect("one result")
+    op_with(Opcode::Scatter, &[x, indices, updates], attrs, vec![body], &[ty]).pop().expect("one result")
 }
 
 // ── layouts
 pub(crate) fn constrain(x: &Array, sharding: &Sharding) -> Array {
-    let out = op("sdy.sharding_constraint", &[x], Attrs::new(), x.tensor().clone());
+    let out = op(Opcode::ShardingConstraint, &[x], Attrs::new(), x.tensor().clone());
     match out.traced() {
         Some(t) => {
             trace::with(|trace| trace.set_sharding(t, sharding.clone()));

@@ -11,6 +11,7 @@ use crate::ops::{Checked, Dim, Either, EitherKind, Operand, Site, broadcast_shap
 use crate::{DType, hlo, mistakes};
 use shardwise_base as base;
 use shardwise_ir::TensorType;
+use shardwise_ops::Opcode;
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 /// A new dimension of size 1.
@@ -501,7 +502,7 @@ impl Plan {
     }
 
     /// `x` with `v` combined into what the index names.
-    fn put(&self, x: &[Array], v: &Array, combine: Option<&'static str>) -> Array {
+    fn put(&self, x: &[Array], v: &Array, combine: Option<Opcode>) -> Array {
         let v = hlo::broadcast_to(v, &self.result_shape());
         let changed = if self.picks() {
             let (windows, _, shape) = self.windows(self.picked.len());
@@ -626,6 +627,7 @@ macro_rules! updates {
         /// writes one of the values and the others combine all of them.
         ///
         /// Errors: those of [`Array::i`]; `broadcast`, `dtype-mixed`, `number-dtype`.
+        #[expect(clippy::should_implement_trait, reason = "NumPy's and JAX's names; a place is no number")]
         impl At { $(
             $(#[$doc])*
             #[track_caller]
@@ -635,15 +637,15 @@ macro_rules! updates {
 }
 updates! {
     set "at.set" None;
-    add "at.add" Some("stablehlo.add");
-    mul "at.mul" Some("stablehlo.multiply");
-    max "at.max" Some("stablehlo.maximum");
-    min "at.min" Some("stablehlo.minimum");
+    add "at.add" Some(Opcode::Add);
+    mul "at.mul" Some(Opcode::Multiply);
+    max "at.max" Some(Opcode::Maximum);
+    min "at.min" Some(Opcode::Minimum);
 }
 
 impl At {
     #[track_caller]
-    fn update(self, name: &'static str, v: Either, combine: Option<&'static str>) -> Array {
+    fn update(self, name: &'static str, v: Either, combine: Option<Opcode>) -> Array {
         let x = &self.array;
         site(name, &[x], |s| {
             let v = s.beside(v, x)?;

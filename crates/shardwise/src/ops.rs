@@ -8,6 +8,7 @@ use crate::{DType, context, hlo, mistakes, runtime, trace};
 use shardwise_base::{self as base, Diagnostic, Kind, Literal, Loc};
 use shardwise_engine::ShardedType;
 use shardwise_ir::TensorType;
+use shardwise_ops::Opcode;
 use std::fmt::Display;
 use std::ops::*;
 use std::panic::Location;
@@ -329,14 +330,14 @@ impl Kinds {
 }
 
 macro_rules! hlo_binary {
-    ($($f:ident $op:literal),* $(,)?) => {
-        mod prim { $( pub(super) fn $f(a: &super::Array, b: &super::Array) -> super::Array { super::hlo::binary($op, a, b) } )* }
+    ($($f:ident $op:ident),* $(,)?) => {
+        mod prim { $( pub(super) fn $f(a: &super::Array, b: &super::Array) -> super::Array { super::hlo::binary(super::Opcode::$op, a, b) } )* }
     };
 }
-hlo_binary!(add "stablehlo.add", sub "stablehlo.subtract", mul "stablehlo.multiply", div "stablehlo.divide",
-    rem "stablehlo.remainder", bitand "stablehlo.and", bitor "stablehlo.or", bitxor "stablehlo.xor",
-    maximum "stablehlo.maximum", minimum "stablehlo.minimum", pow "stablehlo.power", shl "stablehlo.shift_left",
-    atan2 "stablehlo.atan2");
+hlo_binary!(add Add, sub Subtract, mul Multiply, div Divide,
+    rem Remainder, bitand And, bitor Or, bitxor Xor,
+    maximum Maximum, minimum Minimum, pow Power, shl ShiftLeft,
+    atan2 Atan2);
 
 /// One impl for every right side, so that `(x + 1e-6).rsqrt()` knows its type before the literal has one.
 macro_rules! operators {
@@ -391,7 +392,7 @@ impl Neg for &Array {
     type Output = Array;
     #[track_caller]
     fn neg(self) -> Array {
-        unary("neg", self, Kinds::Numbers, |x| hlo::unary("stablehlo.negate", x))
+        unary("neg", self, Kinds::Numbers, |x| hlo::unary(Opcode::Negate, x))
     }
 }
 impl Not for Array {
@@ -405,7 +406,7 @@ impl Not for &Array {
     type Output = Array;
     #[track_caller]
     fn not(self) -> Array {
-        unary("not", self, Kinds::Bits, |x| hlo::unary("stablehlo.not", x))
+        unary("not", self, Kinds::Bits, |x| hlo::unary(Opcode::Not, x))
     }
 }
 impl std::iter::Sum for Array {
@@ -441,38 +442,38 @@ macro_rules! unary {
 }
 
 unary! {
-    square Numbers |x| hlo::binary("stablehlo.multiply", x, x);
-    sqrt Floats |x| hlo::unary("stablehlo.sqrt", x);
-    cbrt Floats |x| hlo::unary("stablehlo.cbrt", x);
+    square Numbers |x| hlo::binary(Opcode::Multiply, x, x);
+    sqrt Floats |x| hlo::unary(Opcode::Sqrt, x);
+    cbrt Floats |x| hlo::unary(Opcode::Cbrt, x);
     /// `1 / sqrt(x)`.
-    rsqrt Floats |x| hlo::unary("stablehlo.rsqrt", x);
-    exp Floats |x| hlo::unary("stablehlo.exponential", x);
+    rsqrt Floats |x| hlo::unary(Opcode::Rsqrt, x);
+    exp Floats |x| hlo::unary(Opcode::Exponential, x);
     /// `exp(x) - 1`, exact near 0.
-    exp_m1 Floats |x| hlo::unary("stablehlo.exponential_minus_one", x);
-    ln Floats |x| hlo::unary("stablehlo.log", x);
+    exp_m1 Floats |x| hlo::unary(Opcode::ExponentialMinusOne, x);
+    ln Floats |x| hlo::unary(Opcode::Log, x);
     /// `ln(1 + x)`, exact near 0.
-    ln_1p Floats |x| hlo::unary("stablehlo.log_plus_one", x);
-    sin Floats |x| hlo::unary("stablehlo.sine", x);
-    cos Floats |x| hlo::unary("stablehlo.cosine", x);
-    tan Floats |x| hlo::unary("stablehlo.tan", x);
-    tanh Floats |x| hlo::unary("stablehlo.tanh", x);
-    abs Ordered |x| if x.tensor().dtype.kind() == Kind::Unsigned { x.clone() } else { hlo::unary("stablehlo.abs", x) };
+    ln_1p Floats |x| hlo::unary(Opcode::LogPlusOne, x);
+    sin Floats |x| hlo::unary(Opcode::Sine, x);
+    cos Floats |x| hlo::unary(Opcode::Cosine, x);
+    tan Floats |x| hlo::unary(Opcode::Tan, x);
+    tanh Floats |x| hlo::unary(Opcode::Tanh, x);
+    abs Ordered |x| if x.tensor().dtype.kind() == Kind::Unsigned { x.clone() } else { hlo::unary(Opcode::Abs, x) };
     /// -1, 0 or 1; NaN of NaN.
-    sign Ordered |x| if x.tensor().dtype.kind() == Kind::Unsigned { x.minimum(1) } else { hlo::unary("stablehlo.sign", x) };
-    floor Floats |x| hlo::unary("stablehlo.floor", x);
-    ceil Floats |x| hlo::unary("stablehlo.ceil", x);
+    sign Ordered |x| if x.tensor().dtype.kind() == Kind::Unsigned { x.minimum(1) } else { hlo::unary(Opcode::Sign, x) };
+    floor Floats |x| hlo::unary(Opcode::Floor, x);
+    ceil Floats |x| hlo::unary(Opcode::Ceil, x);
     /// To the nearest; halves away from zero, as Rust's `round`.
-    round Floats |x| hlo::unary("stablehlo.round_nearest_afz", x);
+    round Floats |x| hlo::unary(Opcode::RoundNearestAfz, x);
     /// To the nearest; halves to the even one, as NumPy's `round`.
-    round_ties_even Floats |x| hlo::unary("stablehlo.round_nearest_even", x);
+    round_ties_even Floats |x| hlo::unary(Opcode::RoundNearestEven, x);
     /// `1 / x`.
     recip Floats |x| 1.0 / x;
     /// `max(x, 0)`.
     relu Ordered |x| x.maximum(0);
     /// `1 / (1 + exp(-x))`.
-    sigmoid Floats |x| hlo::unary("stablehlo.logistic", x);
+    sigmoid Floats |x| hlo::unary(Opcode::Logistic, x);
     /// `x * sigmoid(x)`.
-    silu Floats |x| x * hlo::unary("stablehlo.logistic", x);
+    silu Floats |x| x * hlo::unary(Opcode::Logistic, x);
     /// The tanh approximation, as JAX's default.
     gelu Floats |x| {
         let inner = (x + x.square() * x * 0.044715) * (2.0 / std::f64::consts::PI).sqrt();
@@ -480,11 +481,11 @@ unary! {
     };
     /// `ln(1 + exp(x))`.
     softplus Floats |x| x.maximum(0.0) + (-x.abs()).exp().ln_1p();
-    erf Floats |x| hlo::unary("chlo.erf", x);
+    erf Floats |x| hlo::unary(Opcode::ChloErf, x);
     /// The inverse of `erf`.
-    erf_inv Floats |x| hlo::unary("chlo.erf_inv", x);
+    erf_inv Floats |x| hlo::unary(Opcode::ChloErfInv, x);
     is_nan Floats |x| hlo::compare("NE", x, x);
-    is_finite Floats |x| hlo::op("stablehlo.is_finite", &[x], Default::default(), TensorType::new(base::DType::I1, x.tensor().shape.clone()));
+    is_finite Floats |x| hlo::op(Opcode::IsFinite, &[x], Default::default(), TensorType::new(base::DType::I1, x.tensor().shape.clone()));
 }
 
 // ── two operands
@@ -520,13 +521,13 @@ methods! {
     shl Bits prim::shl;
     /// Arithmetic for signed integers, logical for others.
     shr Bits |a, b| match a.tensor().dtype.kind() {
-        Kind::Signed => hlo::binary("stablehlo.shift_right_arithmetic", a, b),
-        _ => hlo::binary("stablehlo.shift_right_logical", a, b),
+        Kind::Signed => hlo::binary(Opcode::ShiftRightArithmetic, a, b),
+        _ => hlo::binary(Opcode::ShiftRightLogical, a, b),
     };
 }
 
 fn rem_euclid(a: &Array, b: &Array) -> Array {
-    let rem = hlo::binary("stablehlo.remainder", a, b);
+    let rem = hlo::binary(Opcode::Remainder, a, b);
     let zero = hlo::zeros(a.tensor());
     let differs = hlo::compare("LT", &rem, &zero).ne(hlo::compare("LT", b, &zero));
     hlo::select(&(differs & hlo::compare("NE", &rem, &zero)), &prim::add(&rem, b), &rem)

@@ -9,6 +9,7 @@ use crate::tree::{Form, Path, Tree};
 use crate::{DType, context, create, hlo, mistakes, scalar};
 use shardwise_base::{self as base, Literal};
 use shardwise_ir::TensorType;
+use shardwise_ops::Opcode;
 use std::ops::Range;
 use std::panic::Location;
 
@@ -116,9 +117,8 @@ fn counters(shape: &[usize]) -> [Array; 2] {
     let low = (0..shape.len()).fold(None, |sum: Option<Array>, d| {
         let stride: usize = shape[d + 1..].iter().product();
         let place = hlo::iota(ty.clone(), d);
-        let part =
-            if stride == 1 { place } else { hlo::binary("stablehlo.multiply", &place, &word(stride as u32, &ty)) };
-        Some(sum.map_or(part.clone(), |sum| hlo::binary("stablehlo.add", &sum, &part)))
+        let part = if stride == 1 { place } else { hlo::binary(Opcode::Multiply, &place, &word(stride as u32, &ty)) };
+        Some(sum.map_or(part.clone(), |sum| hlo::binary(Opcode::Add, &sum, &part)))
     });
     let low = low.unwrap_or_else(|| hlo::zeros(&ty));
     if u32::try_from(size).is_ok() { [hlo::zeros(&ty), low] } else { long_counters(&ty) }
@@ -130,10 +130,10 @@ fn long_counters(ty: &TensorType) -> [Array; 2] {
     let constant = |n: u64| hlo::splat(&Literal::scalar(n), &ty.shape);
     let sum = (0..ty.rank()).fold(hlo::zeros(&long), |sum, d| {
         let stride: usize = ty.shape[d + 1..].iter().product();
-        let part = hlo::binary("stablehlo.multiply", &hlo::iota(long.clone(), d), &constant(stride as u64));
-        hlo::binary("stablehlo.add", &sum, &part)
+        let part = hlo::binary(Opcode::Multiply, &hlo::iota(long.clone(), d), &constant(stride as u64));
+        hlo::binary(Opcode::Add, &sum, &part)
     });
-    let high = hlo::binary("stablehlo.shift_right_logical", &sum, &constant(32));
+    let high = hlo::binary(Opcode::ShiftRightLogical, &sum, &constant(32));
     [hlo::convert(&high, U32), hlo::convert(&sum, U32)]
 }
 
@@ -147,22 +147,19 @@ fn hash(key: &Array, counter: &[Array; 2]) -> [Array; 2] {
     let ty = counter[0].tensor().clone();
     let half = |i: usize| hlo::reshape(&hlo::slice(key, &[i], &[i + 1], &[1]), &[]);
     let (a, b) = (half(0), half(1));
-    let c = hlo::binary(
-        "stablehlo.xor",
-        &hlo::binary("stablehlo.xor", &a, &b),
-        &hlo::constant(Literal::scalar(0x1BD1_1BDAu32)),
-    );
+    let c =
+        hlo::binary(Opcode::Xor, &hlo::binary(Opcode::Xor, &a, &b), &hlo::constant(Literal::scalar(0x1BD1_1BDAu32)));
     let keys = [a, b, c].map(|k| hlo::broadcast_to(&k, &ty.shape));
-    let add = |a: &Array, b: &Array| hlo::binary("stablehlo.add", a, b);
+    let add = |a: &Array, b: &Array| hlo::binary(Opcode::Add, a, b);
     let rotate = |x: &Array, by: u32| {
-        let left = hlo::binary("stablehlo.shift_left", x, &word(by, &ty));
-        hlo::binary("stablehlo.or", &left, &hlo::binary("stablehlo.shift_right_logical", x, &word(32 - by, &ty)))
+        let left = hlo::binary(Opcode::ShiftLeft, x, &word(by, &ty));
+        hlo::binary(Opcode::Or, &left, &hlo::binary(Opcode::ShiftRightLogical, x, &word(32 - by, &ty)))
     };
     let mut x = [add(&counter[0], &keys[0]), add(&counter[1], &keys[1])];
     for round in 0..5 {
         for by in ROTATIONS[round % 2] {
             x[0] = add(&x[0], &x[1]);
-            x[1] = hlo::binary("stablehlo.xor", &rotate(&x[1], by), &x[0]);
+            x[1] = hlo::binary(Opcode::Xor, &rotate(&x[1], by), &x[0]);
         }
         x[0] = add(&x[0], &keys[(round + 1) % 3]);
         x[1] = add(&add(&x[1], &keys[(round + 2) % 3]), &word(round as u32 + 1, &ty));
@@ -179,13 +176,13 @@ fn bits_of(key: &Array, shape: &[usize], width: usize) -> Array {
         _ => base::DType::U64,
     };
     match width {
-        32 => hlo::binary("stablehlo.xor", &high, &low),
+        32 => hlo::binary(Opcode::Xor, &high, &low),
         64 => {
             let long = |x: &Array| hlo::convert(x, base::DType::U64);
             let by = hlo::splat(&Literal::scalar(32u64), shape);
-            hlo::binary("stablehlo.or", &hlo::binary("stablehlo.shift_left", &long(&high), &by), &long(&low))
+            hlo::binary(Opcode::Or, &hlo::binary(Opcode::ShiftLeft, &long(&high), &by), &long(&low))
         }
-        _ => hlo::convert(&hlo::binary("stablehlo.xor", &high, &low), unsigned(width)),
+        _ => hlo::convert(&hlo::binary(Opcode::Xor, &high, &low), unsigned(width)),
     }
 }
 
@@ -229,13 +226,13 @@ fn uniform_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
         bytes[..one.element_bytes(0).len()].copy_from_slice(one.element_bytes(0));
         bytes
     });
-    let shifted = hlo::binary("stablehlo.shift_right_logical", &bits, &constant((drawn - mantissa) as u64));
-    let float = hlo::bitcast(&hlo::binary("stablehlo.or", &shifted, &constant(one)), ty.dtype);
+    let shifted = hlo::binary(Opcode::ShiftRightLogical, &bits, &constant((drawn - mantissa) as u64));
+    let float = hlo::bitcast(&hlo::binary(Opcode::Or, &shifted, &constant(one)), ty.dtype);
     let number = |x: f64| hlo::splat(&element(x, ty.dtype), &ty.shape);
-    let unit = hlo::binary("stablehlo.subtract", &float, &number(1.0));
+    let unit = hlo::binary(Opcode::Subtract, &float, &number(1.0));
     let (low_number, span) = (number(low), element(high, ty.dtype).get_f64(0) - element(low, ty.dtype).get_f64(0));
-    let scaled = hlo::binary("stablehlo.add", &hlo::binary("stablehlo.multiply", &unit, &number(span)), &low_number);
-    hlo::binary("stablehlo.maximum", &low_number, &scaled)
+    let scaled = hlo::binary(Opcode::Add, &hlo::binary(Opcode::Multiply, &unit, &number(span)), &low_number);
+    hlo::binary(Opcode::Maximum, &low_number, &scaled)
 }
 
 /// A random array of floats; a mistake for other dtypes.
@@ -274,7 +271,7 @@ pub fn normal(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
     floats("normal", key, ty, |key, ty| {
         let uniform = uniform_of(key, ty, above_minus_one(ty.dtype), 1.0);
         let root = hlo::splat(&element(std::f64::consts::SQRT_2, ty.dtype), &ty.shape);
-        hlo::binary("stablehlo.multiply", &root, &hlo::unary("chlo.erf_inv", &uniform))
+        hlo::binary(Opcode::Multiply, &root, &hlo::unary(Opcode::ChloErfInv, &uniform))
     })
 }
 
@@ -316,9 +313,9 @@ fn randint_of(key: &Array, ty: &TensorType, range: &Range<usize>) -> Array {
     let multiplier = (half * half) as u32 as u64 % span;
     let unsigned = TensorType::new(U32, ty.shape.clone());
     let number = |n: u64| word(n as u32, &unsigned);
-    let rem = |x: &Array| hlo::binary("stablehlo.remainder", x, &number(span));
-    let offset = hlo::binary("stablehlo.multiply", &rem(&high), &number(multiplier));
-    let offset = rem(&hlo::binary("stablehlo.add", &offset, &rem(&low)));
+    let rem = |x: &Array| hlo::binary(Opcode::Remainder, x, &number(span));
+    let offset = hlo::binary(Opcode::Multiply, &rem(&high), &number(multiplier));
+    let offset = rem(&hlo::binary(Opcode::Add, &offset, &rem(&low)));
     let start = hlo::splat(&element(range.start as f64, ty.dtype), &ty.shape);
-    hlo::binary("stablehlo.add", &start, &hlo::convert(&offset, ty.dtype))
+    hlo::binary(Opcode::Add, &start, &hlo::convert(&offset, ty.dtype))
 }

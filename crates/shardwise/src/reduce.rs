@@ -7,6 +7,7 @@ use crate::ops::{Checked, Dim, Dims, Kinds, Site, element, site};
 use crate::{context, hlo, mistakes};
 use shardwise_base::{DType, Kind, Literal};
 use shardwise_ir::TensorType;
+use shardwise_ops::Opcode;
 use std::panic::Location;
 
 /// The smallest (or largest) value of a dtype: what a maximum (minimum) starts from.
@@ -56,7 +57,7 @@ fn reduction(
 fn sum(x: &Array, dims: &[usize]) -> Array {
     let dtype = x.tensor().dtype;
     let to = wide(dtype);
-    hlo::convert(&hlo::reduce(&hlo::convert(x, to), "stablehlo.add", &element(0.0, to), dims), dtype)
+    hlo::convert(&hlo::reduce(&hlo::convert(x, to), Opcode::Add, &element(0.0, to), dims), dtype)
 }
 
 fn count(x: &Array, dims: &[usize]) -> f64 {
@@ -68,7 +69,7 @@ fn mean(x: &Array, dims: &[usize]) -> Array {
     let from = x.tensor().dtype;
     let dtype = if from.is_float() || from.is_complex() { from } else { DType::F32 };
     let to = wide(dtype);
-    let total = hlo::reduce(&hlo::convert(x, to), "stablehlo.add", &element(0.0, to), dims);
+    let total = hlo::reduce(&hlo::convert(x, to), Opcode::Add, &element(0.0, to), dims);
     hlo::convert(&(total / count(x, dims)), dtype)
 }
 
@@ -82,7 +83,7 @@ fn var(x: &Array, dims: &[usize]) -> Array {
 
 /// The maximum, but 0 where it is not finite, so that it can be subtracted.
 fn shift(x: &Array, dims: &[usize]) -> Array {
-    let max = hlo::reduce(x, "stablehlo.maximum", &extreme(x.tensor().dtype, true), dims);
+    let max = hlo::reduce(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dims);
     max.is_finite().select(&max, 0.0)
 }
 
@@ -128,7 +129,7 @@ reductions! {
     prod Numbers |x, dims| {
         let dtype = x.tensor().dtype;
         let to = wide(dtype);
-        hlo::convert(&hlo::reduce(&hlo::convert(x, to), "stablehlo.multiply", &element(1.0, to), dims), dtype)
+        hlo::convert(&hlo::reduce(&hlo::convert(x, to), Opcode::Multiply, &element(1.0, to), dims), dtype)
     };
     /// Of integers: an `f32`.
     mean Numbers mean;
@@ -136,12 +137,12 @@ reductions! {
     var Ordered var;
     /// The root of `var`.
     std Ordered |x, dims| var(x, dims).sqrt();
-    max Ordered |x, dims| hlo::reduce(x, "stablehlo.maximum", &extreme(x.tensor().dtype, true), dims);
-    min Ordered |x, dims| hlo::reduce(x, "stablehlo.minimum", &extreme(x.tensor().dtype, false), dims);
+    max Ordered |x, dims| hlo::reduce(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dims);
+    min Ordered |x, dims| hlo::reduce(x, Opcode::Minimum, &extreme(x.tensor().dtype, false), dims);
     /// Whether all are true; of bools.
-    all Bits |x, dims| hlo::reduce(&x.ne_zero(), "stablehlo.and", &element(1.0, DType::I1), dims);
+    all Bits |x, dims| hlo::reduce(&x.ne_zero(), Opcode::And, &element(1.0, DType::I1), dims);
     /// Whether any is true; of bools.
-    any Bits |x, dims| hlo::reduce(&x.ne_zero(), "stablehlo.or", &element(0.0, DType::I1), dims);
+    any Bits |x, dims| hlo::reduce(&x.ne_zero(), Opcode::Or, &element(0.0, DType::I1), dims);
     /// `ln(sum(exp(x)))`, without overflow.
     logsumexp Floats logsumexp;
 }
@@ -216,7 +217,7 @@ fn log_softmax(x: &Array, dim: usize) -> Array {
 }
 
 /// Running sums of narrow floats are taken in `f32`.
-fn running(x: &Array, combine: &str, identity: f64, dim: usize) -> Array {
+fn running(x: &Array, combine: Opcode, identity: f64, dim: usize) -> Array {
     let dtype = x.tensor().dtype;
     let to = wide(dtype);
     hlo::convert(&hlo::cumulative(&hlo::convert(x, to), combine, &element(identity, to), dim), dtype)
@@ -243,10 +244,10 @@ macro_rules! alongs {
 }
 
 alongs! {
-    cumsum Numbers |x, dim| running(x, "stablehlo.add", 0.0, dim);
-    cumprod Numbers |x, dim| running(x, "stablehlo.multiply", 1.0, dim);
-    cummax Ordered |x, dim| hlo::cumulative(x, "stablehlo.maximum", &extreme(x.tensor().dtype, true), dim);
-    cummin Ordered |x, dim| hlo::cumulative(x, "stablehlo.minimum", &extreme(x.tensor().dtype, false), dim);
+    cumsum Numbers |x, dim| running(x, Opcode::Add, 0.0, dim);
+    cumprod Numbers |x, dim| running(x, Opcode::Multiply, 1.0, dim);
+    cummax Ordered |x, dim| hlo::cumulative(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dim);
+    cummin Ordered |x, dim| hlo::cumulative(x, Opcode::Minimum, &extreme(x.tensor().dtype, false), dim);
     /// `exp(x) / sum(exp(x))`, without overflow.
     softmax Floats softmax;
     /// `ln(softmax(x))`, without overflow.
@@ -280,7 +281,7 @@ impl Array {
                 *shape.last_mut().expect("checked") = k;
                 let types = [TensorType::new(x.tensor().dtype, shape.clone()), TensorType::new(DType::I32, shape)];
                 let attrs = shardwise_ir::Attrs::new().with("k", shardwise_ir::Attr::int(k as i64));
-                hlo::op_with("chlo.top_k", &[x], attrs, vec![], &types)
+                hlo::op_with(Opcode::TopK, &[x], attrs, vec![], &types)
             });
             let positions = out.pop().expect("two results");
             (out.pop().expect("two results"), positions)

@@ -270,7 +270,7 @@ pub fn concatenate<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: i
         let dim = s.dim(first, dim)?;
         let rest = |x: &TensorType| {
             let mut shape = x.shape.clone();
-            shape.get_mut(dim).map(|n| *n = 0);
+            shape.iter_mut().skip(dim).take(1).for_each(|n| *n = 0);
             shape
         };
         for x in &refs {

@@ -363,3 +363,41 @@ fn an_array_that_outlives_its_trace() -> Result<()> {
     assert_eq!(codes(&g(&ones([2], F32)).unwrap_err()), ["traced-escaped"]);
     Ok(())
 }
+
+#[test]
+fn programs_leave_and_arrive_as_text() -> Result<()> {
+    set_mesh(Mesh::auto([("X", 4), ("Y", 2)])?);
+    let x = Array::of_type([8, 16], BF16).shard(P!("X", "Y"));
+    let w = Array::of_type([16, 32], BF16).shard(P!("Y", None));
+    assert_eq!(x.matmul(&w).ty().to_string(), "bf16[8,32]");
+    let lowered = jit(|x: &Array, w: &Array| x.square().matmul(w)).out_shardings(P!("X")).lower((&x, &w))?;
+    let program = Program::parse(&lowered.as_text())?;
+    assert_eq!(program.as_text(), lowered.as_text());
+    assert_eq!(program.signature(), "(bf16[8@X,16@Y], bf16[16@Y,32]) -> bf16[8@X,32]");
+    let compiled = program.compile()?;
+    let out = compiled.call(&[ones([8, 16], BF16), ones([16, 32], BF16)])?;
+    assert_eq!(out[0].to_vec::<shardwise::bf16>()?, vec![shardwise::bf16::from_f32(16.0); 256]);
+    compiled.communication().assert_only(["all-reduce Y"]);
+    let short = compiled.call(&[ones([8, 16], BF16)]).unwrap_err();
+    let other = compiled.call(&[ones([8, 16], BF16), ones([16, 3], BF16)]).unwrap_err();
+    assert_eq!([codes(&short), codes(&other)], [["call-arguments"], ["call-types"]]);
+    let own = lowered.compile()?;
+    assert!(own.as_hlo().contains("all-reduce"), "{}", own.as_hlo());
+    assert_eq!(own.memory().argument_bytes, (2 * 8 + 8 * 32) * 2);
+    assert!(Program::parse("module {").is_err());
+    Ok(())
+}
+
+#[test]
+fn explanations_name_the_lines_of_their_own_program() -> Result<()> {
+    let mesh = Mesh::auto([("X", 4)])?;
+    let x = Array::of_type([8, 16], F32).shard(mesh.sharding(P!(None, "X")));
+    let source = |f: &Jit<'_, (&Array,), Array>| -> Result<String> {
+        let communication = f.lower(&x)?.compile()?.communication();
+        Ok(communication.into_iter().next().map(|c| c.source.clone()).unwrap_or_default())
+    };
+    let first = source(&jit(|x: &Array| x.sum(1)))?;
+    let second = source(&jit(|x: &Array| x.sum(1)))?;
+    assert!(first.contains("behaviour.rs") && first != second, "{first} {second}");
+    Ok(())
+}

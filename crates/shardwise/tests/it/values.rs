@@ -254,7 +254,7 @@ fn control() {
         },
     );
     check(|x| cond(x.sum(..).gt(0), || x + 1, || x - 1), &map(|x| x + 1.0));
-    check(|x| switch(&scalar(1, I32), 3, |k| x * k), &data());
+    check(|x| switch(scalar(1, I32), 3, |k| x * k), &data());
     check(
         |x| {
             let w = x.i(1);
@@ -265,9 +265,21 @@ fn control() {
     );
 }
 
+/// Recorded from JAX 0.10.2: the first and last elements of `bits` and `normal` of shape (8, 16).
 #[test]
-fn random_bits_are_jaxs() {
-    // jax.random.bits(jax.random.key(0), (4,)), split, fold_in, uniform: JAX 0.10, partitionable threefry.
+fn random_numbers_as_recorded_from_jax() {
+    let key = |high: u64, low: u64| Key::new(high << 32 | low);
+    let got = bits(key(3150577931, 2263121653), [8, 16]).to_vec::<u32>().unwrap();
+    assert_eq!((&got[..2], &got[126..]), (&[0x7ab70df6, 0xf991eb81][..], &[0x24cbe7d4, 0x72d7fa1e][..]));
+    let got = normal(key(2541310919, 727806188), [8, 16], F32).to_vec::<f32>().unwrap();
+    for (i, bits) in [(0, 0x3f467442u32), (1, 0x3e967940), (126, 0xbe64ab8c), (127, 0xbfbbbf06)] {
+        let expected = f32::from_bits(bits);
+        assert!((got[i] - expected).abs() <= 2.0 * f32::EPSILON * expected.abs(), "{i}: {} for {expected}", got[i]);
+    }
+}
+
+#[test]
+fn random_bits_are_threefrys() {
     let one = |k: [u32; 2], n: u32| {
         let [a, b] = shardwise_base::threefry::threefry2x32(k, [0, n]);
         a ^ b
