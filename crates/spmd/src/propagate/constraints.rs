@@ -9,6 +9,7 @@ use super::edges::Manual;
 use super::shardings::is_closed;
 use shardwise_base::Sharding;
 use shardwise_ops::Opcode;
+use std::collections::HashSet;
 
 pub(super) fn apply_constraints(draft: &mut Draft<'_>) {
     for op in draft.walk(ENTRY, Order::Post) {
@@ -111,11 +112,19 @@ fn constraint_after(draft: &mut Draft<'_>, op: OpId, input: ValueId, sharding: &
 /// Of a chain of constraints the last one counts: later uses of what goes into the chain use what comes out.
 fn reroute_chain(draft: &mut Draft<'_>, head: OpId) {
     let Some(tail) = tail_of_chain(draft, head) else { return };
-    let block = draft.op(tail).parent;
-    let later: Vec<OpId> = draft.block(block).ops.iter().copied().skip_while(|&o| o != tail).skip(1).collect();
-    let is_return = |d: &Draft<'_>, op: OpId| d.opcode(op) == Some(Opcode::Return);
     let (input, result) = (draft.op(head).operands[0], draft.op(tail).results[0]);
-    draft.replace_uses(input, result, |d, u| u.op != head && !is_return(d, u.op) && later.contains(&u.op));
+    let block = draft.op(tail).parent;
+    let may_move = |u: Use| {
+        let is_return = draft.opcode(u.op) == Some(Opcode::Return);
+        u.op != head && !is_return && draft.op(u.op).parent == block
+    };
+    let users: HashSet<OpId> = draft.uses(input).filter(|&u| may_move(u)).map(|u| u.op).collect();
+    if users.is_empty() {
+        return;
+    }
+    let later = draft.block(block).ops.iter().skip_while(|&&op| op != tail).skip(1);
+    let later: HashSet<OpId> = later.copied().filter(|op| users.contains(op)).collect();
+    draft.replace_uses(input, result, |_, u| later.contains(&u.op));
 }
 
 /// The end of a chain of at least two constraints, each the only use of the one before, on an input of which nothing

@@ -43,13 +43,13 @@ fn walk_frame(draft: &Draft<'_>, block: BlockId) -> Vec<OpId> {
 }
 
 fn is_literal(view: &OpView<'_>) -> bool {
-    matches!(view.name(), "stablehlo.constant" | "sdy.constant" | "stablehlo.iota")
+    matches!(Opcode::of_view(view), Opcode::Constant | Opcode::SdyConstant | Opcode::Iota)
 }
 
 /// Whether results are constants if all operands are.
 fn preserves_constants(view: &OpView<'_>) -> bool {
     let (opcode, facts) = (Opcode::of_view(view), Opcode::of_view(view).facts());
-    let moves = matches!(view.name(), "stablehlo.broadcast_in_dim" | "stablehlo.reshape" | "stablehlo.slice");
+    let moves = matches!(opcode, Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);
     let is_elementwise = facts.propagation_class(view) == PropagationClass::Elementwise;
     opcode != Opcode::ShardingConstraint && facts.effects(view) == Effects::Pure && (moves || is_elementwise)
 }
@@ -133,7 +133,7 @@ impl Split<'_, '_> {
     }
 
     fn is_scalar_expansion(&self, op: OpId) -> bool {
-        let is_broadcast = self.draft.source(op).is_some_and(|v| v.name() == "stablehlo.broadcast_in_dim");
+        let is_broadcast = self.draft.opcode(op) == Some(Opcode::BroadcastInDim);
         is_broadcast && self.draft.is_scalar(self.draft.op(op).operands[0])
     }
 
