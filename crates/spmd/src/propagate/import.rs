@@ -248,6 +248,5 @@ fn too_large(loc: &Loc) -> Diagnostic {
 }
 
 fn too_deep(loc: &Loc) -> Diagnostic {
-    let message = format!("calls of functions nest too deep");
-    Diagnostic::error("call-depth", loc, message).help("inline some of the functions")
+    Diagnostic::error("call-depth", loc, "calls of functions nest too deep").help("inline some of the functions")
 }

@@ -23,13 +23,15 @@ mod shardings;
 mod split;
 
 use shardwise_base::Diagnostics;
-use shardwise_ir::{Module, Visibility};
+use shardwise_ir::{Attr, Func, Module, Visibility};
 use shardwise_sharding::Options;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The module with a sharding on every tensor of its main function that propagation reaches.
 ///
-/// Calls and composites of the main function are replaced by the bodies of what they name; private functions are
-/// dropped.
+/// Calls and composites of the main function are replaced by the bodies of what they name; private functions that
+/// nobody names any more are dropped.
 ///
 /// Errors: call-recursion, call-depth, call-size
 pub fn propagate(module: &Module) -> Result<Module, Diagnostics> {
@@ -47,12 +49,35 @@ pub fn propagate_with(module: &Module, options: &Options) -> Result<Module, Diag
     let mut problem = graph::build(&draft);
     shardwise_sharding::solve(&mut problem, options);
     let mut out = module.without_funcs();
-    for func in module.funcs.iter() {
-        if std::ptr::eq(func, main) {
-            out.funcs.push(export::export(&draft, &problem));
-        } else if func.visibility == Visibility::Public {
-            out.funcs.push(func.clone());
-        }
-    }
+    out.funcs.push(export::export(&draft, &problem));
+    let others = module.funcs.iter().filter(|f| !std::ptr::eq(*f, main));
+    out.funcs.extend(others.filter(|f| f.visibility == Visibility::Public).cloned());
+    keep_referenced(module, &mut out);
     Ok(out)
+}
+
+/// Adds the functions that those in `out` still name: callees of other public functions, computations of custom calls.
+fn keep_referenced(module: &Module, out: &mut Module) {
+    let mut next = 0;
+    while let Some(func) = out.funcs.get(next) {
+        let mut names = BTreeSet::new();
+        for op in func.body.walk() {
+            func.body[op].attrs.iter().for_each(|(_, attr)| collect_symbols(attr, &mut names));
+        }
+        let missing: Vec<Func> =
+            names.iter().filter(|n| out.func(n).is_none()).filter_map(|n| module.func(n)).cloned().collect();
+        out.funcs.extend(missing);
+        next += 1;
+    }
+}
+
+fn collect_symbols(attr: &Attr, names: &mut BTreeSet<Arc<str>>) {
+    match attr {
+        Attr::Symbol(name) => {
+            names.insert(name.clone());
+        }
+        Attr::Array(items) => items.iter().for_each(|a| collect_symbols(a, names)),
+        Attr::Dict(fields) | Attr::Record { fields, .. } => fields.iter().for_each(|(_, a)| collect_symbols(a, names)),
+        _ => {}
+    }
 }
