@@ -125,6 +125,9 @@ ops! {
     ReduceWindow "stablehlo.reduce_window" window::ReduceWindow;
     SelectAndScatter "stablehlo.select_and_scatter" window::SelectAndScatter;
     Convolution "stablehlo.convolution" window::Convolution;
+    Fft "stablehlo.fft" fft::Fft;
+    Cholesky "stablehlo.cholesky" linalg::Cholesky;
+    TriangularSolve "stablehlo.triangular_solve" linalg::TriangularSolve;
     TopK "chlo.top_k" sort::TopK;
     Map "stablehlo.map" scalar_ops::Map;
     GetDimensionSize "stablehlo.get_dimension_size" scalar_ops::GetDimensionSize;

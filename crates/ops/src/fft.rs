@@ -1,0 +1,243 @@
+//! `fft`: discrete Fourier transforms, by their definition where the length is no power of two; computed in 64 bits and
+//! rounded once.
+
+use crate::Opcode;
+use crate::check::{self, Check, counted_tensors};
+use crate::eval::{self, Number};
+use crate::facts::*;
+use shardwise_base::{Complex64, DType, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{OpView, Type, Value};
+use shardwise_mathfn as fns;
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct Fft;
+
+/// The real or complex type of the same precision.
+fn other_dtype(dtype: DType) -> Option<DType> {
+    match dtype {
+        DType::F32 => Some(DType::C64),
+        DType::F64 => Some(DType::C128),
+        DType::C64 => Some(DType::F32),
+        DType::C128 => Some(DType::F64),
+        _ => None,
+    }
+}
+
+impl PureFacts for Fft {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let t = counted_tensors(op, 1..=1, 0)?[0];
+        let (kind, lengths) = (check::word(op, "fft_type")?, check::sizes(op, "fft_length")?);
+        let mut check = Check::new(op);
+        let known = ["FFT", "IFFT", "RFFT", "IRFFT"].contains(&kind);
+        check.that("fft_i2", known, "`fft_type` must be FFT, IFFT, RFFT or IRFFT");
+        check.that("fft_c1", lengths.len() <= t.rank(), "`fft_length` has more dimensions than the operand");
+        check.that("fft_c3", (1..=3).contains(&lengths.len()), "`fft_length` must have one to three dimensions");
+        let dtype = match kind {
+            "RFFT" => other_dtype(t.dtype).filter(|d| d.is_complex()),
+            "IRFFT" => other_dtype(t.dtype).filter(|d| d.is_float()),
+            _ => Some(t.dtype).filter(|d| d.is_complex()),
+        };
+        check.that("fft_c2", dtype.is_some(), "the operand's element type does not fit `fft_type`").so_far()?;
+        let mut shape = t.shape.to_vec();
+        let first = shape.len() - lengths.len();
+        let last = shape.len() - 1;
+        let half = |n: usize| if n == 0 { 0 } else { n / 2 + 1 };
+        let mut expected = lengths.clone();
+        if kind == "IRFFT" {
+            expected[last - first] = half(lengths[last - first]);
+        }
+        check.that(
+            "fft_c4",
+            shape[first..] == expected,
+            "`fft_length` must be the lengths of the transformed dimensions",
+        );
+        match kind {
+            "RFFT" => shape[last] = half(shape[last]),
+            "IRFFT" => shape[last] = lengths[last - first],
+            _ => {}
+        }
+        check.give_tensor(dtype.unwrap_or(t.dtype), shape)
+    }
+
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (x, y) = (op.operand_shape(0), op.result_shape(0));
+        let first = x.len() - op.sizes("fft_length").len();
+        let mut rule = RuleBuilder::new([x.len()], [y.len()]);
+        rule.add_pointwise_with(x, |dim, size| {
+            let is_cut = dim + 1 == x.len() && x.last() != y.last();
+            if dim < first {
+                FactorSpec::pass_through(size)
+            } else {
+                FactorSpec::need_replication(size).blocked_if(is_cut)
+            }
+        });
+        RuleFact::Rule(rule.build())
+    }
+
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(localize = same_op);
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let y = transform(op, &x[0].to_dense());
+        Ok(vec![y.ok_or_else(|| check::not_computed(op, x[0].dtype()))?])
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        let n: usize = op.sizes("fft_length").iter().product();
+        Cost::streams(op, 5.0 * (n.max(2) as f64).log2())
+    }
+
+    answer!(linear = Jointly);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<3x4xcomplex<f32>>) -> tensor<3x4xcomplex<f32>> {
+  %0 = stablehlo.fft %arg0, type = FFT, length = [4] : (tensor<3x4xcomplex<f32>>) -> tensor<3x4xcomplex<f32>>
+  return %0 : tensor<3x4xcomplex<f32>>
+}"
+    );
+}
+
+fn transform(op: &OpView<'_>, x: &Literal) -> Option<Literal> {
+    let kind = op.attrs().str("fft_type").unwrap_or("");
+    let (lengths, t) = (op.sizes("fft_length"), op.result_tensor(0));
+    let get = eval::read_numbers(x)?;
+    let mut data: Vec<Complex64> = (0..x.size()).map(|i| complex(get(i))).collect();
+    let mut shape = x.shape().to_vec();
+    let (rank, is_inverse) = (shape.len(), kind.starts_with('I'));
+    let dims: Vec<usize> = (rank - lengths.len()..rank).collect();
+    // Of real transforms the last dimension is the first forward and the last backward.
+    let order: Vec<usize> = if is_inverse { dims } else { dims.into_iter().rev().collect() };
+    for d in order {
+        if kind == "IRFFT" && d == rank - 1 {
+            data = mirrored(&data, shape[d], t.shape[d]);
+            shape[d] = t.shape[d];
+        }
+        along(&mut data, &shape, d, is_inverse);
+        if kind == "RFFT" && d == rank - 1 {
+            data = data.chunks(shape[d].max(1)).flat_map(|line| line[..t.shape[d]].to_vec()).collect();
+            shape[d] = t.shape[d];
+        }
+    }
+    let is_real = t.dtype.is_float();
+    eval::fill(t.dtype, &t.shape, |i| if is_real { Number::Double(data[i].re) } else { Number::Complex(data[i]) })
+}
+
+fn complex(n: Number) -> Complex64 {
+    match n {
+        Number::Single(x) => Complex64::new(f64::from(x), 0.0),
+        Number::Double(x) => Complex64::new(x, 0.0),
+        Number::Complex(z) => z,
+        _ => unreachable!("verified to be of floats or complex numbers"),
+    }
+}
+
+/// Lines of `half` elements continued to `n` by the symmetry that transforms of real lines have.
+fn mirrored(data: &[Complex64], half: usize, n: usize) -> Vec<Complex64> {
+    let line = |line: &[Complex64]| -> Vec<Complex64> {
+        (0..n).map(|i| if i < half { line[i] } else { line[n - i].conj() }).collect()
+    };
+    data.chunks(half.max(1)).flat_map(line).collect()
+}
+
+/// Transforms each line along dimension `d`.
+fn along(data: &mut [Complex64], shape: &[usize], d: usize, is_inverse: bool) {
+    let (n, step) = (shape[d], shape[d + 1..].iter().product::<usize>());
+    if n == 0 || step == 0 {
+        return;
+    }
+    let roots = roots(n, is_inverse);
+    let scale = if is_inverse { 1.0 / n as f64 } else { 1.0 };
+    for base in 0..data.len() / (n * step) {
+        for inner in 0..step {
+            let at = |i: usize| base * n * step + i * step + inner;
+            let line: Vec<Complex64> = (0..n).map(|i| data[at(i)]).collect();
+            for (i, z) in dft(&line, &roots).into_iter().enumerate() {
+                data[at(i)] = z * scale;
+            }
+        }
+    }
+}
+
+/// `exp(-2 pi i k / n)` for each `k`; conjugated for the inverse.
+fn roots(n: usize, is_inverse: bool) -> Vec<Complex64> {
+    let sign = if is_inverse { 1.0 } else { -1.0 };
+    let root = |k: usize| {
+        let angle = sign * 2.0 * std::f64::consts::PI * k as f64 / n as f64;
+        // Quarters are exact.
+        match (4 * k) % n {
+            0 => [(1.0, 0.0), (0.0, sign), (-1.0, 0.0), (0.0, -sign)].map(|(re, im)| Complex64::new(re, im))
+                [4 * k / n % 4],
+            _ => Complex64::new(fns::cos_f64(angle), fns::sin_f64(angle)),
+        }
+    };
+    (0..n).map(root).collect()
+}
+
+/// Halves even lengths; `roots` are those of a multiple of the length.
+fn dft(x: &[Complex64], roots: &[Complex64]) -> Vec<Complex64> {
+    let n = x.len();
+    let stride = roots.len() / n;
+    if n > 1 && n.is_multiple_of(2) {
+        let part = |odd: usize| dft(&x.iter().skip(odd).step_by(2).copied().collect::<Vec<_>>(), roots);
+        let (even, odd) = (part(0), part(1));
+        return (0..n).map(|k| even[k % (n / 2)] + roots[k * stride] * odd[k % (n / 2)]).collect();
+    }
+    (0..n).map(|k| (0..n).map(|j| x[j] * roots[j * k % n * stride]).sum()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shard_test::{module_of, run_split};
+    use shardwise_ir::{Attr, Attrs};
+
+    fn fft(kind: &str, x: &Literal, lengths: &[usize]) -> Literal {
+        let x = [x.clone()];
+        let module = module_of(&x, |module, b, args| {
+            let attrs = Attrs::new()
+                .with("fft_type", Attr::stablehlo_enum("fft_type", kind))
+                .with("fft_length", Attr::sizes(lengths));
+            crate::build(module, b, Opcode::Fft, args.iter().copied(), attrs, []).unwrap_or_else(|e| panic!("{e}"))
+        });
+        run_split(&module, &x).swap_remove(0)
+    }
+
+    fn is_close(x: &Literal, y: &Literal) -> bool {
+        let (x, y) = (x.to_dense(), y.to_dense());
+        let (a, b) = (eval::read_numbers(&x).unwrap(), eval::read_numbers(&y).unwrap());
+        x.shape() == y.shape() && (0..x.size()).all(|i| (complex(a(i)) - complex(b(i))).norm() < 1e-9)
+    }
+
+    #[test]
+    fn an_impulse_is_flat() {
+        let z = |re| Complex64::new(re, 0.0);
+        let x = Literal::new([4], &[z(1.0), z(0.0), z(0.0), z(0.0)]);
+        assert_eq!(fft("FFT", &x, &[4]), Literal::new([4], &[z(1.0); 4]));
+    }
+
+    #[test]
+    fn transforms_are_inverted() {
+        for shape in [[2usize, 1], [4, 3], [2, 5], [1, 6], [3, 8]] {
+            let n: usize = shape.iter().product();
+            let real = Literal::new(shape, &(0..n).map(|i| (i * i % 7) as f64 - 2.0).collect::<Vec<_>>());
+            let half = fft("RFFT", &real, &shape);
+            assert!(is_close(&fft("IRFFT", &half, &shape), &real), "{shape:?}");
+            let z: Vec<Complex64> = (0..n).map(|i| Complex64::new(i as f64, (i % 3) as f64)).collect();
+            let z = Literal::new(shape, &z);
+            assert!(is_close(&fft("IFFT", &fft("FFT", &z, &shape[1..]), &shape[1..]), &z), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn by_the_definition() {
+        let n = 12;
+        let x: Vec<Complex64> = (0..n).map(|i| Complex64::new((i % 5) as f64, (i % 2) as f64)).collect();
+        let term = |j: usize, k: usize| {
+            let angle = -2.0 * std::f64::consts::PI * (j * k) as f64 / n as f64;
+            x[j] * Complex64::new(angle.cos(), angle.sin())
+        };
+        let slow: Vec<Complex64> = (0..n).map(|k| (0..n).map(|j| term(j, k)).sum()).collect();
+        assert!(is_close(&fft("FFT", &Literal::new([n], &x), &[n]), &Literal::new([n], &slow)));
+    }
+}

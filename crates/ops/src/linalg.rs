@@ -1,0 +1,339 @@
+//! `cholesky` and `triangular_solve`, batch by batch: plain substitution, computed in 64 bits and rounded once.
+
+use crate::Opcode;
+use crate::check::{self, Check, counted_tensors};
+use crate::eval::{self, Number};
+use crate::facts::*;
+use shardwise_base::{Complex64, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{OpView, TensorType, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct Cholesky;
+pub struct TriangularSolve;
+
+/// What matrices are made of.
+trait Field: Copy {
+    fn zero() -> Self;
+    fn of(n: Number) -> Self;
+    fn number(self) -> Number;
+    fn minus_product(self, a: Self, b: Self) -> Self;
+    fn over(self, other: Self) -> Self;
+    fn conj(self) -> Self;
+    /// Of a number whose imaginary part is zero.
+    fn sqrt(self) -> Self;
+}
+
+impl Field for f64 {
+    fn zero() -> f64 {
+        0.0
+    }
+    fn of(n: Number) -> f64 {
+        match n {
+            Number::Single(x) => f64::from(x),
+            Number::Double(x) => x,
+            _ => unreachable!("verified to be of floats"),
+        }
+    }
+    fn number(self) -> Number {
+        Number::Double(self)
+    }
+    fn minus_product(self, a: f64, b: f64) -> f64 {
+        self - a * b
+    }
+    fn over(self, other: f64) -> f64 {
+        self / other
+    }
+    fn conj(self) -> f64 {
+        self
+    }
+    fn sqrt(self) -> f64 {
+        self.sqrt()
+    }
+}
+
+impl Field for Complex64 {
+    fn zero() -> Complex64 {
+        Complex64::new(0.0, 0.0)
+    }
+    fn of(n: Number) -> Complex64 {
+        match n {
+            Number::Complex(z) => z,
+            _ => unreachable!("verified to be of complex numbers"),
+        }
+    }
+    fn number(self) -> Number {
+        Number::Complex(self)
+    }
+    fn minus_product(self, a: Complex64, b: Complex64) -> Complex64 {
+        self - a * b
+    }
+    fn over(self, other: Complex64) -> Complex64 {
+        self / other
+    }
+    fn conj(self) -> Complex64 {
+        Complex64::conj(&self)
+    }
+    fn sqrt(self) -> Complex64 {
+        Complex64::new(self.re.sqrt(), 0.0)
+    }
+}
+
+/// Runs `$f::<F>` with the field of the element type.
+macro_rules! in_field {
+    ($dtype:expr, $f:ident($($arg:expr),*)) => {
+        if $dtype.is_complex() { $f::<Complex64>($($arg),*) } else { $f::<f64>($($arg),*) }
+    };
+}
+
+fn read<F: Field>(x: &Literal) -> Option<Vec<F>> {
+    let x = x.to_dense();
+    let get = eval::read_numbers(&x)?;
+    Some((0..x.size()).map(|i| F::of(get(i))).collect())
+}
+
+fn is_field(t: &TensorType) -> bool {
+    t.dtype.is_float() || t.dtype.is_complex()
+}
+
+impl PureFacts for Cholesky {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let t = counted_tensors(op, 1..=1, 0)?[0];
+        let n = t.rank();
+        let mut check = Check::new(op);
+        check.that("cholesky_i1", is_field(t), "the operand must be of floats or complex numbers");
+        check.that("cholesky_c2", n >= 2, "the operand must be of rank 2 or more").so_far()?;
+        check.that("cholesky_c3", t.shape[n - 2] == t.shape[n - 1], "the matrices must be square");
+        check.give([t.clone().into()])
+    }
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let shape = op.operand_shape(0);
+        let mut rule = RuleBuilder::new([shape.len()], [shape.len()]);
+        rule.add_pointwise_with(shape, |dim, size| {
+            if dim + 2 < shape.len() { FactorSpec::pass_through(size) } else { FactorSpec::need_replication(size) }
+        });
+        RuleFact::Rule(rule.build())
+    }
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let is_lower = op.attrs().flag("lower");
+        let y = in_field!(x[0].dtype(), cholesky(&x[0], is_lower));
+        Ok(vec![y.ok_or_else(|| check::not_computed(op, x[0].dtype()))?])
+    }
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        let n = op.operand_shape(0).last().copied().unwrap_or(1);
+        Cost::streams(op, n as f64 / 3.0)
+    }
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(linear = No);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<3x3xf32>) -> tensor<3x3xf32> {
+  %0 = stablehlo.cholesky %arg0, lower = true : tensor<3x3xf32>
+  return %0 : tensor<3x3xf32>
+}"
+    );
+}
+
+/// The other triangle is zero.
+fn cholesky<F: Field>(x: &Literal, is_lower: bool) -> Option<Literal> {
+    let n = *x.shape().last()?;
+    let a: Vec<F> = read(x)?;
+    let mut out = vec![F::zero(); a.len()];
+    for (a, out) in a.chunks(n * n).zip(out.chunks_mut(n * n)) {
+        // Of the lower triangle L, element (i, j); the upper one is its conjugate transpose.
+        let at = |i: usize, j: usize| if is_lower { i * n + j } else { j * n + i };
+        let given = |i, j| if is_lower { a[at(i, j)] } else { a[at(i, j)].conj() };
+        for j in 0..n {
+            for i in j..n {
+                let get = |out: &[F], i, j| if is_lower { out[at(i, j)] } else { out[at(i, j)].conj() };
+                let rest = (0..j).fold(given(i, j), |s, k| s.minus_product(get(out, i, k), get(out, j, k).conj()));
+                let value = if i == j { rest.sqrt() } else { rest.over(get(out, j, j)) };
+                out[at(i, j)] = if is_lower || i == j { value } else { value.conj() };
+            }
+        }
+    }
+    eval::fill(x.dtype(), x.shape(), |i| out[i].number())
+}
+
+/// How the system is written.
+#[derive(Clone, Copy)]
+struct System {
+    is_left: bool,
+    is_lower: bool,
+    is_unit: bool,
+    is_transposed: bool,
+    is_conjugated: bool,
+}
+
+impl System {
+    fn of(op: &OpView<'_>) -> Option<System> {
+        let transpose = op.attrs().str("transpose_a").unwrap_or("NO_TRANSPOSE");
+        ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"].contains(&transpose).then(|| System {
+            is_left: op.attrs().flag("left_side"),
+            is_lower: op.attrs().flag("lower"),
+            is_unit: op.attrs().flag("unit_diagonal"),
+            is_transposed: transpose != "NO_TRANSPOSE",
+            is_conjugated: transpose == "ADJOINT",
+        })
+    }
+}
+
+impl PureFacts for TriangularSolve {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let types = counted_tensors(op, 2..=2, 0)?;
+        let (a, b) = (types[0], types[1]);
+        let n = a.rank();
+        let mut check = Check::new(op);
+        check.that("triangular_solve_i1", is_field(a), "the operands must be of floats or complex numbers");
+        check.that("triangular_solve_c1", a.dtype == b.dtype, "both operands must have one element type");
+        check.that("triangular_solve_c2", n >= 2 && n == b.rank(), "both operands must have one rank, at least 2");
+        let system = System::of(op);
+        check.that("triangular_solve_i6", system.is_some(), "`transpose_a` must be NO_TRANSPOSE, TRANSPOSE or ADJOINT");
+        check.so_far()?;
+        let side = if system.is_some_and(|s| s.is_left) { n - 2 } else { n - 1 };
+        let fits = a.shape[n - 2] == a.shape[n - 1] && a.shape[n - 1] == b.shape[side];
+        check.that(
+            "triangular_solve_c3",
+            fits && a.shape[..n - 2] == b.shape[..n - 2],
+            "the shapes must fit the system",
+        );
+        check.give([b.clone().into()])
+    }
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (a, b) = (op.operand_shape(0), op.operand_shape(1));
+        let system = System::of(op).expect("verified");
+        let (d1, d2) = (a.len() - 2, a.len() - 1);
+        let mut rule = RuleBuilder::new([a.len(), b.len()], [b.len()]);
+        rule.add_pointwise(&a[..d1]);
+        // The dimension of `a` that the result has not, and the one that is contracted with it.
+        let (kept, contracted) = if system.is_transposed == system.is_left { (d2, d1) } else { (d1, d2) };
+        let (side, free) = if system.is_left { (d1, d2) } else { (d2, d1) };
+        let whole = FactorSpec::need_replication;
+        let mut add_kept = |rule: &mut RuleBuilder| {
+            rule.add_factor(&[Some(kept), Some(side)], &[None], whole(a[kept]));
+        };
+        if system.is_left {
+            add_kept(&mut rule);
+        }
+        rule.add_factor(&[None, Some(free)], &[Some(free)], whole(b[free]));
+        if !system.is_left {
+            add_kept(&mut rule);
+        }
+        rule.add_factor(&[Some(contracted), None], &[Some(side)], whole(a[contracted]));
+        RuleFact::Rule(rule.build())
+    }
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let system = System::of(op).expect("verified");
+        let y = in_field!(x[0].dtype(), solve(system, &x[0], &x[1]));
+        Ok(vec![y.ok_or_else(|| check::not_computed(op, x[0].dtype()))?])
+    }
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        let n = op.operand_shape(0).last().copied().unwrap_or(1);
+        Cost::streams(op, n as f64)
+    }
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(linear = In(2));
+    answer!(explicit = by_rule);
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<3x3xf32>, %arg1: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %0 = "stablehlo.triangular_solve"(%arg0, %arg1) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<3x3xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}"#
+    );
+}
+
+fn solve<F: Field>(system: System, a: &Literal, b: &Literal) -> Option<Literal> {
+    let n = *a.shape().last()?;
+    let [.., rows, columns] = *b.shape() else { return None };
+    let count = if system.is_left { columns } else { rows };
+    let (coefficients, mut x): (Vec<F>, Vec<F>) = (read(a)?, read(b)?);
+    for (a, x) in coefficients.chunks(n * n).zip(x.chunks_mut(rows * columns)) {
+        // Element (i, j) of op(a); a system on the right side is the transposed one on the left.
+        let swaps = system.is_transposed == system.is_left;
+        let get = |i: usize, j: usize| {
+            let v = if swaps { a[j * n + i] } else { a[i * n + j] };
+            if system.is_conjugated { v.conj() } else { v }
+        };
+        let is_forward = system.is_lower != swaps;
+        for line in 0..count {
+            let at = |i: usize| if system.is_left { i * columns + line } else { line * columns + i };
+            for step in 0..n {
+                let i = if is_forward { step } else { n - 1 - step };
+                let known = if is_forward { 0..i } else { i + 1..n };
+                let rest = known.fold(x[at(i)], |s, j| s.minus_product(get(i, j), x[at(j)]));
+                x[at(i)] = if system.is_unit { rest } else { rest.over(get(i, i)) };
+            }
+        }
+    }
+    eval::fill(b.dtype(), b.shape(), |i| x[i].number())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shard_test::{module_of, run_split};
+    use shardwise_ir::{Attr, Attrs};
+
+    fn run_op(opcode: Opcode, x: &[Literal], attrs: Attrs) -> Literal {
+        let module = module_of(x, |module, b, args| {
+            crate::build(module, b, opcode, args.iter().copied(), attrs, []).unwrap_or_else(|e| panic!("{e}"))
+        });
+        run_split(&module, x).swap_remove(0)
+    }
+
+    #[test]
+    fn cholesky_of_the_specification() {
+        let a = Literal::new([2, 3, 3], &[1f32, 2., 3., 2., 20., 26., 3., 26., 70.].repeat(2));
+        let lower = run_op(Opcode::Cholesky, &[a.clone()], Attrs::new().with("lower", Attr::Bool(true)));
+        assert_eq!(lower, Literal::new([2, 3, 3], &[1f32, 0., 0., 2., 4., 0., 3., 5., 6.].repeat(2)));
+        let upper = run_op(Opcode::Cholesky, &[a], Attrs::new());
+        assert_eq!(upper, Literal::new([2, 3, 3], &[1f32, 2., 3., 0., 4., 5., 0., 0., 6.].repeat(2)));
+    }
+
+    #[test]
+    fn cholesky_of_complex_matrices() {
+        let z = |re, im| Complex64::new(re, im);
+        let a = Literal::new([2, 2], &[z(4., 0.), z(2., -2.), z(2., 2.), z(6., 0.)]);
+        let lower = run_op(Opcode::Cholesky, &[a.clone()], Attrs::new().with("lower", Attr::Bool(true)));
+        assert_eq!(lower, Literal::new([2, 2], &[z(2., 0.), z(0., 0.), z(1., 1.), z(2., 0.)]));
+        let upper = run_op(Opcode::Cholesky, &[a], Attrs::new());
+        assert_eq!(upper, Literal::new([2, 2], &[z(2., 0.), z(1., -1.), z(0., 0.), z(2., 0.)]));
+    }
+
+    /// Every way to write a system has the solution that it was made from.
+    #[test]
+    fn triangular_systems_of_all_kinds() {
+        let z = |re: f64, im: f64| Complex64::new(re, im);
+        let triangle = |lower: bool, i: usize, j: usize| match (i == j, lower == (i > j)) {
+            (true, _) => z(2.0, 0.0),
+            (false, true) => z(1.0 + i as f64, j as f64 - 1.0),
+            (false, false) => z(0.0, 0.0),
+        };
+        for code in 0..12 {
+            let (left, lower) = (code % 2 == 0, code / 2 % 2 == 0);
+            let transpose = ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"][code / 4];
+            let a = |i: usize, j: usize| match transpose {
+                "NO_TRANSPOSE" => triangle(lower, i, j),
+                "TRANSPOSE" => triangle(lower, j, i),
+                _ => triangle(lower, j, i).conj(),
+            };
+            let x = |i: usize, j: usize| z(i as f64 + 1.0, 2.0 * j as f64);
+            let product = |i: usize, j: usize| -> Complex64 {
+                (0..3).map(|k| if left { a(i, k) * x(k, j) } else { x(i, k) * a(k, j) }).sum()
+            };
+            let matrix = |f: &dyn Fn(usize, usize) -> Complex64| {
+                Literal::new([3, 3], &(0..9).map(|p| f(p / 3, p % 3)).collect::<Vec<_>>())
+            };
+            let attrs = Attrs::new()
+                .with("left_side", Attr::Bool(left))
+                .with("lower", Attr::Bool(lower))
+                .with("unit_diagonal", Attr::Bool(false))
+                .with("transpose_a", Attr::stablehlo_enum("transpose", transpose));
+            let inputs = [matrix(&|i, j| triangle(lower, i, j)), matrix(&product)];
+            assert_eq!(run_op(Opcode::TriangularSolve, &inputs, attrs), matrix(&x), "{left} {lower} {transpose}");
+        }
+    }
+}
