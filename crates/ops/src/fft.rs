@@ -91,9 +91,9 @@ impl PureFacts for Fft {
     answer!(linear = Jointly);
     answer!(explicit = by_rule);
     answer!(
-        example = "func.func @main(%arg0: tensor<3x4xcomplex<f32>>) -> tensor<3x4xcomplex<f32>> {
-  %0 = stablehlo.fft %arg0, type = FFT, length = [4] : (tensor<3x4xcomplex<f32>>) -> tensor<3x4xcomplex<f32>>
-  return %0 : tensor<3x4xcomplex<f32>>
+        example = "func.func @main(%arg0: tensor<6x4xcomplex<f32>>) -> tensor<6x4xcomplex<f32>> {
+  %0 = stablehlo.fft %arg0, type = FFT, length = [4] : (tensor<6x4xcomplex<f32>>) -> tensor<6x4xcomplex<f32>>
+  return %0 : tensor<6x4xcomplex<f32>>
 }"
     );
 }

@@ -128,9 +128,9 @@ impl PureFacts for Cholesky {
     answer!(linear = No);
     answer!(explicit = by_rule);
     answer!(
-        example = "func.func @main(%arg0: tensor<3x3xf32>) -> tensor<3x3xf32> {
-  %0 = stablehlo.cholesky %arg0, lower = true : tensor<3x3xf32>
-  return %0 : tensor<3x3xf32>
+        example = "func.func @main(%arg0: tensor<6x3x3xf32>) -> tensor<6x3x3xf32> {
+  %0 = stablehlo.cholesky %arg0, lower = true : tensor<6x3x3xf32>
+  return %0 : tensor<6x3x3xf32>
 }"
     );
 }
@@ -238,9 +238,9 @@ impl PureFacts for TriangularSolve {
     answer!(linear = In(2));
     answer!(explicit = by_rule);
     answer!(
-        example = r#"func.func @main(%arg0: tensor<3x3xf32>, %arg1: tensor<3x2xf32>) -> tensor<3x2xf32> {
-  %0 = "stablehlo.triangular_solve"(%arg0, %arg1) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<3x3xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
-  return %0 : tensor<3x2xf32>
+        example = r#"func.func @main(%arg0: tensor<6x3x3xf32>, %arg1: tensor<6x3x2xf32>) -> tensor<6x3x2xf32> {
+  %0 = "stablehlo.triangular_solve"(%arg0, %arg1) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<6x3x3xf32>, tensor<6x3x2xf32>) -> tensor<6x3x2xf32>
+  return %0 : tensor<6x3x2xf32>
 }"#
     );
 }

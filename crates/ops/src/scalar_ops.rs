@@ -49,13 +49,13 @@ impl PureFacts for Map {
     answer!(linear = No);
     answer!(explicit = by_rule);
     answer!(
-        example = r#"func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+        example = r#"func.func @main(%arg0: tensor<6xf32>) -> tensor<6xf32> {
   %0 = "stablehlo.map"(%arg0) <{dimensions = array<i64: 0>}> ({
   ^bb0(%arg1: tensor<f32>):
     %1 = stablehlo.add %arg1, %arg1 : tensor<f32>
     stablehlo.return %1 : tensor<f32>
-  }) : (tensor<4xf32>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
+  }) : (tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
 }"#
     );
 }

@@ -78,13 +78,13 @@ impl PureFacts for Sort {
     answer!(linear = No);
     answer!(explicit = by_rule);
     answer!(
-        example = r#"func.func @main(%arg0: tensor<4x3xf32>) -> tensor<4x3xf32> {
+        example = r#"func.func @main(%arg0: tensor<6x5xf32>) -> tensor<6x5xf32> {
   %0 = "stablehlo.sort"(%arg0) <{dimension = 1 : i64, is_stable = true}> ({
   ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
     %1 = stablehlo.compare LT, %arg1, %arg2, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
     stablehlo.return %1 : tensor<i1>
-  }) : (tensor<4x3xf32>) -> tensor<4x3xf32>
-  return %0 : tensor<4x3xf32>
+  }) : (tensor<6x5xf32>) -> tensor<6x5xf32>
+  return %0 : tensor<6x5xf32>
 }"#
     );
 }
@@ -316,9 +316,9 @@ impl PureFacts for TopK {
     answer!(linear = No);
     answer!(explicit = by_rule);
     answer!(
-        example = "func.func @main(%arg0: tensor<4x5xf32>) -> tensor<4x2xf32> {
-  %0:2 = chlo.top_k(%arg0, k = 2) : tensor<4x5xf32> -> (tensor<4x2xf32>, tensor<4x2xi32>)
-  return %0#0 : tensor<4x2xf32>
+        example = "func.func @main(%arg0: tensor<6x5xf32>) -> tensor<6x2xf32> {
+  %0:2 = chlo.top_k(%arg0, k = 2) : tensor<6x5xf32> -> (tensor<6x2xf32>, tensor<6x2xi32>)
+  return %0#0 : tensor<6x2xf32>
 }"
     );
 }

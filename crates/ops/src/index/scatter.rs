@@ -153,13 +153,13 @@ impl PureFacts for Scatter {
 
     answer!(explicit = ask("which dimension of the operand its result follows"));
     answer!(
-        example = r#"func.func @main(%arg0: tensor<5x3xf32>, %arg1: tensor<2x1xi32>, %arg2: tensor<2x3xf32>) -> tensor<5x3xf32> {
+        example = r#"func.func @main(%arg0: tensor<12x6xf32>, %arg1: tensor<6x1xi32>, %arg2: tensor<6x6xf32>) -> tensor<12x6xf32> {
   %0 = "stablehlo.scatter"(%arg0, %arg1, %arg2) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
   ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
     %1 = stablehlo.add %arg3, %arg4 : tensor<f32>
     stablehlo.return %1 : tensor<f32>
-  }) : (tensor<5x3xf32>, tensor<2x1xi32>, tensor<2x3xf32>) -> tensor<5x3xf32>
-  return %0 : tensor<5x3xf32>
+  }) : (tensor<12x6xf32>, tensor<6x1xi32>, tensor<6x6xf32>) -> tensor<12x6xf32>
+  return %0 : tensor<12x6xf32>
 }"#
     );
 }

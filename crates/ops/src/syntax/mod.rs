@@ -196,6 +196,19 @@ pub fn of(op: Opcode) -> Syntax {
             Types::Functional,
         ),
 
+        // ── linear algebra
+        Fft => Syntax::pieces(
+            &[
+                Operand,
+                Text(", type = "),
+                Attr("fft_type", Written::Enum("stablehlo", "fft_type")),
+                Text(", length = "),
+                Attr("fft_length", Ints),
+            ],
+            Types::Functional,
+        ),
+        Cholesky => Syntax::pieces(&[Operand, Optional(&[Text(", lower = "), Attr("lower", Bool)])], Types::Same),
+
         // ── random numbers
         RngBitGenerator => Syntax::pieces(&[Operand, Text(", algorithm = "), RNG_ALGORITHM], Types::Functional),
 
@@ -241,8 +254,10 @@ pub fn of(op: Opcode) -> Syntax {
         ShardedToUnreduced => collective(&shardy::CollectiveForm::SHARDED_TO_UNREDUCED),
 
         // ── our own, and those that MLIR writes in the generic form only
-        Gather | Scatter | SelectAndScatter | ReduceWindow | Sort | Map | Case | If | AllGather | AllReduce
-        | ReduceScatter | AllToAll | CollectivePermute | CollectiveBroadcast | AsyncStart | AsyncDone => GENERIC,
+        TriangularSolve | Gather | Scatter | SelectAndScatter | ReduceWindow | Sort | Map | Case | If | AllGather
+        | AllReduce | ReduceScatter | AllToAll | CollectivePermute | CollectiveBroadcast | AsyncStart | AsyncDone => {
+            GENERIC
+        }
         AxisIndex => Syntax::pieces(&[Attr("axes", Written::MeshAxes)], Types::Result),
         TopK => Syntax::pieces(
             &[

@@ -153,9 +153,9 @@ impl PureFacts for Convolution {
     answer!(linear = Each);
     answer!(explicit = by_rule);
     answer!(
-        example = "func.func @main(%arg0: tensor<2x6x6x4xf32>, %arg1: tensor<3x3x4x2xf32>) -> tensor<2x6x6x2xf32> {
-  %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x6x6x4xf32>, tensor<3x3x4x2xf32>) -> tensor<2x6x6x2xf32>
-  return %0 : tensor<2x6x6x2xf32>
+        example = "func.func @main(%arg0: tensor<6x4x4x6xf32>, %arg1: tensor<3x3x6x6xf32>) -> tensor<6x4x4x6xf32> {
+  %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<6x4x4x6xf32>, tensor<3x3x6x6xf32>) -> tensor<6x4x4x6xf32>
+  return %0 : tensor<6x4x4x6xf32>
 }"
     );
 }

@@ -95,13 +95,13 @@ impl PureFacts for ReduceWindow {
 
     answer!(explicit = by_rule);
     answer!(
-        example = r#"func.func @main(%arg0: tensor<4x6xf32>, %arg1: tensor<f32>) -> tensor<4x3xf32> {
+        example = r#"func.func @main(%arg0: tensor<6x6xf32>, %arg1: tensor<f32>) -> tensor<6x3xf32> {
   %0 = "stablehlo.reduce_window"(%arg0, %arg1) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
   ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
     %1 = stablehlo.add %arg2, %arg3 : tensor<f32>
     stablehlo.return %1 : tensor<f32>
-  }) : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x3xf32>
-  return %0 : tensor<4x3xf32>
+  }) : (tensor<6x6xf32>, tensor<f32>) -> tensor<6x3xf32>
+  return %0 : tensor<6x3xf32>
 }"#
     );
 }

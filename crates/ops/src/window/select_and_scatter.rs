@@ -97,7 +97,7 @@ impl PureFacts for SelectAndScatter {
     answer!(linear = In(2));
     answer!(explicit = by_rule);
     answer!(
-        example = r#"func.func @main(%arg0: tensor<2x6xf32>, %arg1: tensor<2x3xf32>, %arg2: tensor<f32>) -> tensor<2x6xf32> {
+        example = r#"func.func @main(%arg0: tensor<6x6xf32>, %arg1: tensor<6x3xf32>, %arg2: tensor<f32>) -> tensor<6x6xf32> {
   %0 = "stablehlo.select_and_scatter"(%arg0, %arg1, %arg2) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
   ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
     %1 = stablehlo.compare GE, %arg3, %arg4, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -106,8 +106,8 @@ impl PureFacts for SelectAndScatter {
   ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
     %1 = stablehlo.add %arg3, %arg4 : tensor<f32>
     stablehlo.return %1 : tensor<f32>
-  }) : (tensor<2x6xf32>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x6xf32>
-  return %0 : tensor<2x6xf32>
+  }) : (tensor<6x6xf32>, tensor<6x3xf32>, tensor<f32>) -> tensor<6x6xf32>
+  return %0 : tensor<6x6xf32>
 }"#
     );
 }
