@@ -199,8 +199,11 @@ pub fn array<D: Data + ?Sized>(data: &D) -> Array {
     from_literal(literal, at)
 }
 
-/// A value that every program holds by reference: it becomes an argument of what uses it.
+/// A constant of the trace under way; outside of one a value, which becomes an argument of the programs that use it.
 pub(crate) fn from_literal(literal: base::Literal, at: &'static Location<'static>) -> Array {
+    if crate::trace::is_tracing() {
+        return context::within(at, || hlo::constant(literal));
+    }
     let ty = TensorType::new(literal.dtype(), literal.shape());
     let make = move |sharding: Option<&base::Sharding>| runtime::put(&literal, sharding);
     Array::deferred(ShardedType { ty, sharding: None }, Arc::new(make), at)

@@ -341,6 +341,15 @@ fn captured_arrays_become_arguments() -> Result<()> {
 }
 
 #[test]
+fn data_in_a_function_is_part_of_its_program() -> Result<()> {
+    let f = jit(|x: &Array| x + array(&[1.0f32, 2.0]) + normal(Key::new(0), [2], F32));
+    let text = f.lower(&ones([2], F32))?.as_text();
+    assert_eq!(text.matches("%arg").count(), text.matches("%arg0").count(), "{text}");
+    assert_close(&f(&ones([2], F32))?, &(array(&[2.0f32, 3.0]) + normal(Key::new(0), [2], F32)));
+    Ok(())
+}
+
+#[test]
 fn an_array_that_outlives_its_trace() -> Result<()> {
     let kept = std::sync::Mutex::new(None);
     let f = jit(|x: &Array| {
