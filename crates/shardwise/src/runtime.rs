@@ -5,6 +5,7 @@ use crate::program::Communication;
 use crate::{Error, Result};
 use shardwise_base::{self as base, Literal};
 use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, Limits, ShardedType, Signature};
+use shardwise_host::HostEngine;
 use shardwise_ir::{Module, TensorType};
 use shardwise_spmd::Partitioned;
 use std::collections::HashMap;
@@ -49,9 +50,10 @@ fn local_bytes(ty: &ShardedType) -> usize {
     shape.iter().product::<usize>() * ty.ty.dtype.storage_bytes()
 }
 
-/// The engine that everything runs on.
+/// The engine that everything runs on: the embedded one, with as many virtual devices as a mesh has.
 pub(crate) fn engine() -> &'static dyn Engine {
-    &shardwise_interp::InterpEngine
+    static ENGINE: LazyLock<HostEngine> = LazyLock::new(HostEngine::default);
+    &*ENGINE
 }
 
 /// Programs by their structure, whatever lines they came from.
