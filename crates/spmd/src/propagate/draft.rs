@@ -90,7 +90,7 @@ pub(super) struct OpNode {
     pub parent: BlockId,
     /// It is in no block any more.
     pub is_erased: bool,
-    /// Nobody needs it: it stays in the program and takes no part.
+    /// Nobody needs it: it takes no part.
     pub is_dead: bool,
 }
 

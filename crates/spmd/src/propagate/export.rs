@@ -1,6 +1,7 @@
 //! The draft as a function again, with the shardings that propagation found.
 //!
 //! Edges are gone: owners and targets carry the edge's sharding. Calls are gone too: their bodies stand in their place.
+//! And so are the ops that nobody needs.
 
 use super::draft::{BlockId, Draft, ENTRY, FrameId, Kind, MAIN, OpId, ValueId};
 use super::graph::result_tensor;
@@ -31,7 +32,7 @@ struct Export<'d, 'm> {
     names: Vec<Option<Value>>,
 }
 
-impl<'m> Export<'_, 'm> {
+impl<'d> Export<'d, '_> {
     fn sharding(&self, v: ValueId) -> Option<&Sharding> {
         self.problem.sharding(TensorId::new(self.draft.holder(v).index()))
     }
@@ -59,7 +60,11 @@ impl<'m> Export<'_, 'm> {
     }
 
     fn ops(&mut self, block: BlockId, region: Region) {
-        for &op in &self.draft.block(block).ops {
+        self.live_ops(&self.draft.block(block).ops, region);
+    }
+
+    fn live_ops(&mut self, ops: &[OpId], region: Region) {
+        for &op in ops.iter().filter(|&&op| !self.draft.op(op).is_dead) {
             self.op(op, region);
         }
     }
@@ -84,9 +89,7 @@ impl<'m> Export<'_, 'm> {
             self.names[arg.index()] = Some(self.constrained(arg, value, region));
         }
         let (terminator, inner) = self.draft.block(block).ops.split_last().expect("a block ends in a terminator");
-        for &op in inner {
-            self.op(op, region);
-        }
+        self.live_ops(inner, region);
         for (i, &result) in node.results.iter().enumerate() {
             let value = self.get(self.draft.op(*terminator).operands[i]);
             self.names[result.index()] = Some(self.constrained(result, value, region));

@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// The module with a sharding on every tensor of its main function that propagation reaches.
 ///
 /// Calls and composites of the main function are replaced by the bodies of what they name; private functions that
-/// nobody names any more are dropped.
+/// nobody names any more are dropped, and so are pure ops whose results nobody uses.
 ///
 /// Errors: call-recursion, call-depth, call-size
 pub fn propagate(module: &Module) -> Result<Module, Diagnostics> {

@@ -193,7 +193,8 @@ impl Split<'_, '_> {
     }
 }
 
-/// Marks the ops that nobody needs: they stay in the program, but do not take part. MLIR's driver removes them.
+/// Marks the ops that nobody needs. MLIR's driver removes each when it comes to it, so in Shardy an op that is dead may
+/// still count as a user in the first round; here it never does.
 pub(super) fn mark_dead(draft: &mut Draft<'_>) {
     let mut pending = draft.walk(ENTRY, Order::Pre);
     while let Some(op) = pending.pop() {

@@ -4,5 +4,6 @@ mod chapter;
 mod corpus;
 mod generate;
 mod passes;
+mod propagate;
 mod random_programs;
 mod uniformity;
