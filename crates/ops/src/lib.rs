@@ -7,7 +7,6 @@
 
 mod build;
 pub(crate) mod check;
-pub(crate) mod emit;
 pub(crate) mod eval;
 mod facts;
 pub mod reducer;

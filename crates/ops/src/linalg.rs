@@ -210,7 +210,7 @@ impl PureFacts for TriangularSolve {
         let (kept, contracted) = if system.is_transposed == system.is_left { (d2, d1) } else { (d1, d2) };
         let (side, free) = if system.is_left { (d1, d2) } else { (d2, d1) };
         let whole = FactorSpec::need_replication;
-        let mut add_kept = |rule: &mut RuleBuilder| {
+        let add_kept = |rule: &mut RuleBuilder| {
             rule.add_factor(&[Some(kept), Some(side)], &[None], whole(a[kept]));
         };
         if system.is_left {

@@ -2,9 +2,9 @@
 
 use crate::collective::{PERMUTE_AXES, pairs_attr};
 use crate::reducer::reduction_region;
-use crate::{OPS, Opcode, ReduceKind, emit};
+use crate::{Opcode, ReduceKind, make};
 use shardwise_base::{AxisRef, DType, Literal, Mesh};
-use shardwise_ir::{Attr, Attrs, Body, Builder, OpCode, OpTable, Region, TensorType, Type, Value};
+use shardwise_ir::{Attr, Attrs, Body, Builder, Region, TensorType, Type, Value};
 use std::sync::Arc;
 
 fn axes_attr(mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Attr {
@@ -24,11 +24,6 @@ fn resized(t: &TensorType, dim: usize, size: usize) -> Type {
     let mut shape = t.shape.to_vec();
     shape[dim] = size;
     Type::tensor(t.dtype, shape)
-}
-
-/// The op of that name, which the table is known to have.
-pub(crate) fn op_named(name: &str) -> OpCode {
-    OPS.find(name).unwrap_or_else(|| panic!("the table has no `{name}`"))
 }
 
 /// `[s, ..] -> [s * n, ..]`: joins along `dim` what the members of each group over `axes` hold.
@@ -103,26 +98,12 @@ pub fn axis_index(b: &mut Builder<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Va
     b.value(Opcode::AxisIndex, [], attrs, Type::tensor(DType::I32, vec![]))
 }
 
-/// A constant.
-pub fn literal(b: &mut Builder<'_>, value: Literal) -> Value {
-    let ty = Type::tensor(value.dtype(), value.shape().to_vec());
-    b.value(op_named("stablehlo.constant"), [], Attrs::new().with("value", Attr::Dense(value)), ty)
-}
-
-/// An i32 scalar.
-pub fn index_constant(b: &mut Builder<'_>, value: usize) -> Value {
-    let value = i32::try_from(value).expect("sizes along a mesh fit an i32");
-    literal(b, Literal::scalar(value))
-}
-
 /// Where the device's shard starts in a dimension split over `axes` into shards of `size`: an i32 scalar.
 pub fn shard_offset(b: &mut Builder<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef], size: usize) -> Value {
     if axes.is_empty() {
-        return index_constant(b, 0);
+        return make::number(b, DType::I32, 0);
     }
-    let index = axis_index(b, mesh, axes);
-    let size = index_constant(b, size);
-    b.value(op_named("stablehlo.multiply"), [index, size], Attrs::new(), Type::tensor(DType::I32, vec![]))
+    make::block_start(b, mesh, axes, size, DType::I32)
 }
 
 /// Where the shard starts in each dimension: `axes[d]` splits dimension `d` into shards of `shape[d]`.
@@ -136,18 +117,15 @@ pub fn local_slice(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Vec<
     let sizes = t.shape.iter().zip(dims).map(|(n, axes)| n / AxisRef::total_size(mesh, axes));
     let shape: Vec<usize> = sizes.collect();
     let offsets = shard_offsets(b, mesh, dims, &shape);
-    let attrs = Attrs::new().with("slice_sizes", Attr::sizes(&shape));
-    let operands = [x].into_iter().chain(offsets);
-    b.value(op_named("stablehlo.dynamic_slice"), operands, attrs, Type::tensor(t.dtype, shape))
+    make::dynamic_slice(b, x, &offsets, &shape)
 }
 
 /// `x` at the place of the device's shard in zeros of `shape`.
 pub fn in_zeros(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>], shape: &[usize]) -> Value {
     let t = tensor(b.body, x);
-    let zeros = literal(b, Literal::zeros(t.dtype, shape.to_vec()));
+    let zeros = make::full(b, shape, &Literal::zeros(t.dtype, vec![]));
     let offsets = shard_offsets(b, mesh, dims, &t.shape);
-    let operands = [zeros, x].into_iter().chain(offsets);
-    b.value(op_named("stablehlo.dynamic_update_slice"), operands, Attrs::new(), Type::tensor(t.dtype, shape.to_vec()))
+    make::dynamic_update_slice(b, zeros, x, &offsets)
 }
 
 /// `x` on the device at position 0 of the axis list, zeros on the others.
@@ -159,10 +137,10 @@ pub fn on_first(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, axes: &[AxisRef
 /// `x` on the device at position 0 of the axis list, `element` everywhere on the others.
 pub fn on_first_or(b: &mut Builder<'_>, x: Value, element: &Literal, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
     let shape = tensor(b.body, x).shape;
-    let (index, zero) = (axis_index(b, mesh, axes), index_constant(b, 0));
-    let is_first = emit::compare(b, "EQ", index, zero);
-    let others = emit::splat(b, element, &shape);
-    emit::select(b, is_first, x, others)
+    let (index, zero) = (axis_index(b, mesh, axes), make::number(b, DType::I32, 0));
+    let is_first = make::compare(b, "EQ", index, zero);
+    let others = make::full(b, &shape, element);
+    make::select(b, is_first, x, others)
 }
 
 /// A loop: the values that the body gives when the condition is false.

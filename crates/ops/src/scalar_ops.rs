@@ -3,7 +3,7 @@
 use crate::Opcode;
 use crate::check::{self, Check, MANY, counted_tensors, types_of};
 use crate::facts::*;
-use crate::make_collective::index_constant;
+use crate::make;
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
 
@@ -75,7 +75,7 @@ impl PureFacts for GetDimensionSize {
     }
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let size = dimension_size(&cx.op);
-        Ok(vec![index_constant(cx.builder, size)])
+        Ok(vec![make::number(cx.builder, DType::I32, size as i64)])
     }
     fn eval(&self, op: &OpView<'_>, _: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         Ok(vec![Literal::scalar(dimension_size(op) as i32)])

@@ -333,7 +333,7 @@ fn with_last(shape: &[usize], k: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::make_collective::{literal, op_named};
+    use crate::make;
     use crate::shard_test::{module_of, run_split};
     use shardwise_ir::{Attrs, Builder, Module};
 
@@ -341,7 +341,7 @@ mod tests {
         let attrs = Attrs::new()
             .with("comparison_direction", Attr::stablehlo_enum("comparison_direction", direction))
             .with("compare_type", Attr::stablehlo_enum("comparison_type", kind));
-        b.value(op_named("stablehlo.compare"), [x, y], attrs, Type::tensor(DType::I1, vec![]))
+        b.value(Opcode::Compare, [x, y], attrs, Type::tensor(DType::I1, vec![]))
     }
 
     /// A sort whose comparator `less` builds from its arguments.
@@ -377,14 +377,13 @@ mod tests {
 
     /// JAX's order of floats: -0 is 0, NaNs are last.
     fn jax_less(b: &mut Builder<'_>, args: &[Value]) -> Value {
-        let scalar = Type::tensor(DType::F32, vec![]);
         let keys = [args[0], args[1]].map(|x| {
-            let zero = literal(b, Literal::scalar(0f32));
+            let zero = make::constant(b, Literal::scalar(0f32));
             let is_zero = compare(b, "EQ", "FLOAT", x, zero);
-            let x = b.value(op_named("stablehlo.select"), [is_zero, zero, x], Attrs::new(), scalar.clone());
+            let x = make::select(b, is_zero, zero, x);
             let is_nan = compare(b, "NE", "FLOAT", x, x);
-            let nan = literal(b, Literal::scalar(f32::NAN));
-            b.value(op_named("stablehlo.select"), [is_nan, nan, x], Attrs::new(), scalar.clone())
+            let nan = make::constant(b, Literal::scalar(f32::NAN));
+            make::select(b, is_nan, nan, x)
         });
         compare(b, "LT", "TOTALORDER", keys[0], keys[1])
     }
@@ -410,9 +409,8 @@ mod tests {
         let module = sort(&x, 0, |b, a| {
             let (less, same) = (compare(b, "LT", "SIGNED", a[0], a[1]), compare(b, "EQ", "SIGNED", a[0], a[1]));
             let second = compare(b, "LT", "SIGNED", a[2], a[3]);
-            let predicate = Type::tensor(DType::I1, vec![]);
-            let tie = b.value(op_named("stablehlo.and"), [same, second], Attrs::new(), predicate.clone());
-            b.value(op_named("stablehlo.or"), [less, tie], Attrs::new(), predicate)
+            let tie = make::and(b, same, second);
+            make::or(b, less, tie)
         });
         let expected = [Literal::new([4], &[0i32, 0, 1, 1]), Literal::new([4], &[0i32, 2, 1, 3])];
         assert_eq!(run_split(&module, &x), expected);

@@ -4,11 +4,10 @@ use super::IndexDims;
 use super::dims::{IndexFactor, Kinds, Labels, Starts, for_each_index};
 use crate::Opcode;
 use crate::check::{self, Check, counted_tensors};
-use crate::emit;
 use crate::eval::{self, Layout};
 use crate::facts::*;
-use crate::make_collective::shard_offset;
-use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal};
+use crate::make;
+use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Builder, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 use std::sync::Arc;
@@ -179,8 +178,8 @@ fn localize(cx: &mut LocalizeCx<'_, '_>) -> Value {
     for (d, axes) in &split {
         let Some(k) = dims.index_map.iter().position(|m| m == d) else { continue };
         let within = parts.shift(b, k, &mesh, axes, local[*d], Some(global[*d] - sizes[*d]));
-        let mask = emit::is_within(b, within, local[*d] - sizes[*d]);
-        found = Some(found.map_or(mask, |f| emit::binary(b, "stablehlo.and", f, mask)));
+        let mask = is_within(b, within, local[*d] - sizes[*d]);
+        found = Some(found.map_or(mask, |f| make::and(b, f, mask)));
     }
     let indices = parts.join(b);
     let code = cx.op.data().code;
@@ -193,10 +192,10 @@ fn localize(cx: &mut LocalizeCx<'_, '_>) -> Value {
 
 /// `x` where the mask over the batch dimensions holds, zero elsewhere.
 fn masked(b: &mut Builder<'_>, dims: &IndexDims, mask: Value, x: Value) -> Value {
-    let t = emit::tensor(b, x);
-    let mask = emit::broadcast(b, mask, &dims.batch_dims(t.rank()), &t.shape);
-    let zeros = emit::splat(b, &Literal::zeros(t.dtype, vec![]), &t.shape);
-    emit::select(b, mask, x, zeros)
+    let t = make::type_of(b, x);
+    let mask = make::broadcast_in_dim(b, mask, &t.shape, &dims.batch_dims(t.rank()));
+    let zeros = make::full(b, &t.shape, &Literal::zeros(t.dtype, vec![]));
+    make::select(b, mask, x, zeros)
 }
 
 /// The components of index vectors, each a tensor over the batch dimensions.
@@ -208,8 +207,8 @@ pub(super) struct IndexParts {
 
 impl IndexParts {
     pub fn split(b: &mut Builder<'_>, indices: Value, dims: &IndexDims) -> IndexParts {
-        let t = emit::tensor(b, indices);
-        let wide = emit::convert(b, indices, emit::index_dtype(t.dtype));
+        let t = make::type_of(b, indices);
+        let wide = make::convert(b, indices, index_dtype(t.dtype));
         let dim = dims.index_vector_dim;
         if dim == t.rank() {
             return IndexParts { parts: vec![wide], dim: None };
@@ -217,8 +216,8 @@ impl IndexParts {
         let mut shape = t.shape.to_vec();
         let count = shape.remove(dim);
         let part = |i| {
-            let one = emit::slice_one(b, wide, dim, i);
-            emit::reshape(b, one, &shape)
+            let one = make::slice_dim(b, wide, dim, i, i + 1);
+            make::reshape(b, one, &shape)
         };
         IndexParts { parts: (0..count).map(part).collect(), dim: Some(dim) }
     }
@@ -234,23 +233,45 @@ impl IndexParts {
         local: usize,
         most: Option<usize>,
     ) -> Value {
-        let part = most.map_or(self.parts[k], |most| emit::clamp_index(b, self.parts[k], most));
-        let t = emit::tensor(b, part);
-        let offset = shard_offset(b, mesh, axes, local);
-        let offset = emit::convert(b, offset, t.dtype);
-        let offset = emit::broadcast(b, offset, &[], &t.shape);
-        self.parts[k] = emit::binary(b, "stablehlo.subtract", part, offset);
+        let part = most.map_or(self.parts[k], |most| clamp_index(b, self.parts[k], most));
+        let t = make::type_of(b, part);
+        let offset = make::block_start(b, mesh, axes, local, t.dtype);
+        let offset = make::broadcast_scalar(b, offset, &t.shape);
+        self.parts[k] = make::subtract(b, part, offset);
         self.parts[k]
     }
 
     pub fn join(self, b: &mut Builder<'_>) -> Value {
         let Some(dim) = self.dim else { return self.parts[0] };
         let one = |&p: &Value| {
-            let mut shape = emit::tensor(b, p).shape.to_vec();
+            let mut shape = make::type_of(b, p).shape.to_vec();
             shape.insert(dim, 1);
-            emit::reshape(b, p, &shape)
+            make::reshape(b, p, &shape)
         };
         let ones: Vec<Value> = self.parts.iter().map(one).collect();
-        if ones.len() == 1 { ones[0] } else { emit::concatenate(b, &ones, dim) }
+        if ones.len() == 1 { ones[0] } else { make::concatenate(b, &ones, dim) }
     }
+}
+
+/// An integer type in which positions are computed with: signed and wide enough.
+fn index_dtype(dtype: DType) -> DType {
+    if dtype == DType::I32 { DType::I32 } else { DType::I64 }
+}
+
+/// `x` clamped to `0..=most`.
+fn clamp_index(b: &mut Builder<'_>, x: Value, most: usize) -> Value {
+    let dtype = make::type_of(b, x).dtype;
+    let (low, high) = (make::number(b, dtype, 0), make::number(b, dtype, most as i64));
+    make::clamp(b, low, x, high)
+}
+
+/// Whether `0 <= x <= most`, element by element.
+fn is_within(b: &mut Builder<'_>, x: Value, most: usize) -> Value {
+    let t = make::type_of(b, x);
+    let bounds = [0, most as i64].map(|n| {
+        let n = make::number(b, t.dtype, n);
+        make::broadcast_scalar(b, n, &t.shape)
+    });
+    let (above, below) = (make::compare(b, "GE", x, bounds[0]), make::compare(b, "LE", x, bounds[1]));
+    make::and(b, above, below)
 }

@@ -10,7 +10,7 @@ use crate::check::{self, Check, MANY, counted_tensors};
 use crate::eval::{self, Numeric, with_element};
 use crate::facts::*;
 use crate::make_collective::on_first_or;
-use crate::{emit, reducer};
+use crate::{make, reducer};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Region, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -313,7 +313,7 @@ fn localize(cx: &mut LocalizeCx<'_, '_>) -> Vec<Value> {
     );
     if let Some(kind @ (ReduceKind::Add | ReduceKind::Mul)) = common_kind(&cx.op).filter(|_| !partial.is_empty()) {
         for x in &mut operands[..n] {
-            let identity = kind.identity(emit::tensor(b, *x).dtype);
+            let identity = kind.identity(make::type_of(b, *x).dtype);
             *x = on_first_or(b, *x, &identity, &input.mesh, &partial);
         }
     }

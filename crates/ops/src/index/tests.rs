@@ -1,6 +1,6 @@
 //! Gather and scatter, whole and split along each factor.
 
-use crate::make_collective::op_named;
+use crate::make;
 use crate::reducer::reduction_region;
 use crate::shard_test::{module_of, run, run_split};
 use crate::{Opcode, ReduceKind, RuleFact};
@@ -173,8 +173,8 @@ fn scatter_with(x: &[Literal; 3]) -> Module {
     let element = Type::tensor(DType::I32, vec![]);
     module_of(x, |module, b, args| {
         let region = b.region(&[element.clone(), element.clone()], |b, args| {
-            let double = b.value(op_named("stablehlo.add"), [args[0], args[0]], Attrs::new(), element.clone());
-            let sum = b.value(op_named("stablehlo.add"), [double, args[1]], Attrs::new(), element.clone());
+            let double = make::add(b, args[0], args[0]);
+            let sum = make::add(b, double, args[1]);
             b.op(Opcode::RegionReturn, [sum], Attrs::new(), []);
         });
         let attrs = Attrs::new().with("scatter_dimension_numbers", fields);

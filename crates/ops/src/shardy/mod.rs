@@ -46,7 +46,7 @@ impl Facts for Mark {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 1..=1, 0)?;
         let mut check = Check::new(op);
-        for sharding in op.results().first().and_then(|&v| op.body.sharding(v)) {
+        if let Some(sharding) = op.results().first().and_then(|&v| op.body.sharding(v)) {
             for fault in sharding_faults(sharding, op.operand_shape(0).len()) {
                 check.that("sdy-sharding", false, &fault);
             }

@@ -1,7 +1,7 @@
 //! The examples of the StableHLO specification and small cases, whole and split along each factor.
 
 use crate::Opcode;
-use crate::make_collective::op_named;
+use crate::make;
 use crate::reducer::reduction_region;
 use crate::shard_test::{module_of, run_split};
 use crate::{ReduceKind, RuleFact};
@@ -53,9 +53,7 @@ fn select_and_scatter_of_the_specification() {
     let module = module_of(&x, |module, b, args| {
         let scalar = Type::tensor(DType::I64, vec![]);
         let select = b.region(&[scalar.clone(), scalar], |b, args| {
-            let attrs = Attrs::new().with("comparison_direction", Attr::stablehlo_enum("comparison_direction", "GE"));
-            let operands = args.iter().copied();
-            let result = b.value(op_named("stablehlo.compare"), operands, attrs, Type::tensor(DType::I1, vec![]));
+            let result = make::compare(b, "GE", args[0], args[1]);
             b.op(Opcode::RegionReturn, [result], Attrs::new(), []);
         });
         let scatter = reduction_region(b, ReduceKind::Add, DType::I64);

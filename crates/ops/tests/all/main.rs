@@ -3,6 +3,7 @@
 mod answers;
 mod harness;
 mod mistakes;
+mod mistakes_in_text;
 mod rules;
 mod shards;
 mod table;

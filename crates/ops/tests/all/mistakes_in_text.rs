@@ -1,0 +1,173 @@
+//! What the verifier says of control flow, collectives, indexing and Shardy's ops that break their constraints.
+
+use expect_test::{Expect, expect};
+use shardwise_ops::OPS;
+
+/// All mistakes in a module of one mesh and a `@main` with this body.
+fn found(args: &str, results: &str, body: &str) -> String {
+    let text = format!("sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>\nfunc.func @main({args}) -> ({results}) {{\n{body}\n}}");
+    match shardwise_ir::text::parse("x.mlir", &text, &OPS) {
+        Ok(module) => shardwise_ir::verify(&module).to_string(),
+        Err(found) => found.to_string(),
+    }
+}
+
+/// The codes of all mistakes.
+fn codes(args: &str, results: &str, body: &str, expected: &[&str]) {
+    let text = found(args, results, body);
+    let codes: Vec<&str> = text.split("error[").skip(1).map(|d| d.split(']').next().unwrap()).collect();
+    assert_eq!(codes, expected, "{text}");
+}
+
+/// One of Shardy's collectives, from one sharding to another.
+fn step(from: &str, op: &str, axes: &str, to: &str) -> String {
+    found(
+        &format!("%x: tensor<8x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {from}>}}"),
+        "tensor<8x8xf32>",
+        &format!("%0 = sdy.{op} {axes} %x out_sharding=<@mesh, {to}> : tensor<8x8xf32>\nreturn %0 : tensor<8x8xf32>"),
+    )
+}
+
+fn refused(from: &str, op: &str, axes: &str, to: &str, message: &str) {
+    let text = step(from, op, axes, to);
+    assert!(text.contains(message), "{text}");
+}
+
+fn check(text: &str, expected: Expect) {
+    expected.assert_eq(text);
+}
+
+#[test]
+fn a_collective_says_what_does_not_fit() {
+    check(
+        &step(r#"[{"x"}, {}]"#, "all_gather", r#"[{"y"}, {}]"#, "[{}, {}]"),
+        expect![[r#"
+            error[sdy-collective-axes]: `sdy.all_gather`: gathers {"y"} along dimension 0, which is split by {"x"}
+              --> x.mlir:3:1
+               | (tensor<8x8xf32>) -> (tensor<8x8xf32>)"#]],
+    );
+    check(
+        &step(r#"[{"x"}, {}]"#, "all_slice", r#"[{}, {"y"}]"#, r#"[{"x", "y"}, {}]"#),
+        expect![[r#"
+            error[sdy-collective-result]: `sdy.all_slice`: from <@mesh, [{"x"}, {}]> it leads to <@mesh, [{"x"}, {"y"}]>, and the result has <@mesh, [{"x", "y"}, {}]>
+              --> x.mlir:3:1
+               | (tensor<8x8xf32>) -> (tensor<8x8xf32>)"#]],
+    );
+}
+
+#[test]
+fn collectives_take_only_axes_that_are_there() {
+    let (x, xy, whole) = (r#"[{"x"}, {}]"#, r#"[{"x", "y"}, {}]"#, "[{}, {}]");
+    assert_eq!(step(xy, "all_gather", r#"[{"y"}, {}]"#, x), "");
+    assert_eq!(step(xy, "all_gather", r#"[{"y":(2)2}, {}]"#, r#"[{"x", "y":(1)2}, {}]"#), "");
+    refused(xy, "all_gather", r#"[{"x"}, {}]"#, r#"[{"y"}, {}]"#, "gathers {\"x\"} along dimension 0");
+    refused(xy, "all_slice", r#"[{}, {"y"}]"#, r#"[{"x", "y"}, {"y"}]"#, "axis \"y\" is used twice");
+    refused(xy, "all_slice", r#"[{}, {"y"}]"#, xy, "slices along \"y\", which");
+    refused(x, "all_to_all", r#"[{"y"}: 0->1]"#, whole, "moves {\"y\"} along dimension 0");
+    refused(x, "all_to_all", r#"[{"x"}: 0->1]"#, x, "it leads to <@mesh, [{}, {\"x\"}]>");
+    refused(x, "all_reduce", r#"{"x"}"#, whole, "reduces over \"x\", which splits a dimension");
+    refused(x, "collective_permute", "", r#"[{"y"}, {}]"#, "the dimensions have [2, 1] shards before and [4, 1] after");
+    refused(x, "replicated_to_unreduced", r#"{"x"}"#, x, "leaves unreduced \"x\", which");
+    assert_eq!(step(x, "replicated_to_unreduced", r#"{"y"}"#, r#"[{"x"}, {}], unreduced={"y"}"#), "");
+}
+
+#[test]
+fn shardings_name_an_axis_once_and_have_the_rank() {
+    let constraint = |sharding: &str| {
+        let body =
+            format!("%0 = sdy.sharding_constraint %x <@mesh, {sharding}> : tensor<8xf32>\nreturn %0 : tensor<8xf32>");
+        found("%x: tensor<8xf32>", "tensor<8xf32>", &body)
+    };
+    assert_eq!(constraint(r#"[{"x", ?}]"#), "");
+    assert!(constraint(r#"[{"x"}], replicated={"x"}"#).contains("axis \"x\" is used twice"));
+    assert!(constraint(r#"[{"x"}, {}]"#).contains("2 dimensions"));
+}
+
+#[test]
+fn manual_regions_have_the_local_types() {
+    let manual = |shardings: &str, axes: &str, local: &str| {
+        let body = format!(
+            "%0 = sdy.manual_computation(%x) in_shardings=[{shardings}] out_shardings=[{shardings}] manual_axes={{{axes}}} (%y: tensor<{local}xf32>) {{\n\
+             sdy.return %y : tensor<{local}xf32>\n}} : (tensor<8xf32>) -> tensor<8xf32>\nreturn %0 : tensor<8xf32>"
+        );
+        found("%x: tensor<8xf32>", "tensor<8xf32>", &body)
+    };
+    assert_eq!(manual(r#"<@mesh, [{"x"}]>"#, r#""x""#, "4"), "");
+    assert_eq!(manual(r#"<@mesh, [{"x", "y"}]>"#, r#""x""#, "4"), "");
+    assert!(manual(r#"<@mesh, [{"x"}]>"#, r#""x""#, "8").contains("is of shape [4], and the body has tensor<8xf32>"));
+    assert!(manual(r#"<@mesh, [{"y", "x"}]>"#, r#""x""#, "4").contains("manual axes must come first"));
+}
+
+#[test]
+fn loops_carry_what_they_take() {
+    let body = |gives: &str| {
+        format!(
+            "%0 = stablehlo.while(%i = %x) : tensor<i32>\ncond {{\n\
+             %p = stablehlo.compare LT, %i, %i, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n\
+             stablehlo.return %p : tensor<i1>\n}} do {{\n{gives}\n}}\nreturn %0 : tensor<i32>"
+        )
+    };
+    let good = "stablehlo.return %i : tensor<i32>";
+    let bad = "%c = stablehlo.convert %i : (tensor<i32>) -> tensor<f32>\nstablehlo.return %c : tensor<f32>";
+    codes("%x: tensor<i32>", "tensor<i32>", &body(good), &[]);
+    codes("%x: tensor<i32>", "tensor<i32>", &body(bad), &["while_c2"]);
+}
+
+#[test]
+fn groups_and_pairs_name_a_process_once() {
+    let gather = |groups: &str, dim: usize| {
+        format!(
+            "%0 = \"stablehlo.all_gather\"(%x) <{{all_gather_dim = {dim} : i64, replica_groups = dense<{groups}> : tensor<2x2xi64>}}> : (tensor<2xf32>) -> tensor<4xf32>\n\
+             return %0 : tensor<4xf32>"
+        )
+    };
+    let check = |body: &str, expected: &[&str]| codes("%x: tensor<2xf32>", "tensor<4xf32>", body, expected);
+    check(&gather("[[0, 1], [2, 3]]", 0), &[]);
+    check(&gather("[[0, 1], [1, 3]]", 0), &["all_gather_c2"]);
+    check(&gather("[[0, 1], [2, -1]]", 0), &["all_gather_c3"]);
+    check(&gather("[[0, 1], [2, 3]]", 1), &["all_gather_c1"]);
+    let permute = |pairs: &str| {
+        format!(
+            "%0 = \"stablehlo.collective_permute\"(%x) <{{source_target_pairs = dense<{pairs}> : tensor<2x2xi64>}}> : (tensor<2xf32>) -> tensor<2xf32>\n\
+             return %0 : tensor<2xf32>"
+        )
+    };
+    let check = |body: &str, expected: &[&str]| codes("%x: tensor<2xf32>", "tensor<2xf32>", body, expected);
+    check(&permute("[[0, 1], [1, 0]]"), &[]);
+    check(&permute("[[0, 1], [0, 2]]"), &["collective_permute_c2"]);
+    check(&permute("[[0, 1], [2, 1]]"), &["collective_permute_c3"]);
+}
+
+#[test]
+fn gather_has_consistent_dimension_numbers() {
+    let gather = |dims: &str, sizes: &str| {
+        let body = format!(
+            "%0 = \"stablehlo.gather\"(%x, %i) <{{dimension_numbers = #stablehlo.gather<{dims}>, slice_sizes = array<i64: {sizes}>}}> : (tensor<5x3xf32>, tensor<2x1xi32>) -> tensor<2x3xf32>\n\
+             return %0 : tensor<2x3xf32>"
+        );
+        found("%x: tensor<5x3xf32>, %i: tensor<2x1xi32>", "tensor<2x3xf32>", &body)
+    };
+    let has = |text: String, code: &str| assert!(text.contains(&format!("error[{code}]")), "{text}");
+    let good = "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1";
+    assert_eq!(gather(good, "1, 3"), "");
+    has(gather(good, "2, 3"), "gather_c9");
+    has(gather(good, "1, 4"), "gather_c21");
+    has(gather(good, "1"), "gather_c20");
+    has(gather("offset_dims = [1], start_index_map = [0], index_vector_dim = 1", "1, 3"), "gather_c1");
+    has(
+        gather("offset_dims = [1], collapsed_slice_dims = [7], start_index_map = [0], index_vector_dim = 1", "1, 3"),
+        "gather_c8",
+    );
+    has(
+        gather("offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0, 1], index_vector_dim = 1", "1, 3"),
+        "gather_c3",
+    );
+    has(
+        gather("offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 3", "1, 3"),
+        "gather_c2",
+    );
+    has(
+        gather("offset_dims = [9], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1", "1, 3"),
+        "gather_c5",
+    );
+}
