@@ -7,6 +7,7 @@
 pub mod command;
 pub mod docs;
 pub mod oracle;
+pub mod program;
 pub mod ratchet;
 pub mod repo;
 pub mod table;

@@ -1,6 +1,7 @@
 //! The generated pages under `docs/generated`: what the code can list, nobody writes by hand. A test compares.
 
 mod codes;
+mod ops;
 mod passes;
 
 use crate::repo;
@@ -66,7 +67,7 @@ pub fn stale_files() -> Result<Vec<String>> {
 }
 
 fn pages() -> Result<Vec<Page>> {
-    Ok(vec![passes::page(), codes::page()?])
+    Ok(vec![ops::page()?, passes::page(), codes::page()?])
 }
 
 /// A table of Markdown.
