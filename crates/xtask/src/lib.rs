@@ -1,9 +1,11 @@
 //! Automation of this repository, run as `cargo xtask …`. Nothing here is shipped.
 //!
 //! - [`oracle`]: our command against JAX, Shardy and jaxlib's interpreter, over the corpus.
+//! - [`bench`]: JAX and ours on the same inputs in one go; ratios, not times.
 //! - [`docs`]: the generated pages under `docs/generated`.
 //! - [`ratchet`]: rules of the source tree that hold today and may only get stricter.
 
+pub mod bench;
 pub mod command;
 pub mod docs;
 pub mod oracle;

@@ -4,7 +4,7 @@
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{docs, oracle};
+use xtask::{bench, docs, oracle};
 
 /// Automation of the shardwise repository.
 #[derive(Parser)]
@@ -17,12 +17,14 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Task {
     Oracle(oracle::Options),
+    Bench(bench::Options),
     Docs(docs::Options),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     let (report, is_good) = match Arguments::parse().task {
         Task::Oracle(options) => oracle::run(&options)?,
+        Task::Bench(options) => bench::run(&options)?,
         Task::Docs(options) => docs::run(&options)?,
     };
     print!("{report}");

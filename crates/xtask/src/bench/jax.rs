@@ -1,0 +1,76 @@
+//! JAX's side: `oracle/bench_jax.py --serve`, asked line by line.
+
+use crate::{command, repo, venv};
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde_json::json;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+/// A Python process that measures what it is asked for.
+pub struct Jax {
+    process: Child,
+    requests: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    median_us: f64,
+}
+
+impl Jax {
+    pub fn start(python: &Path) -> Result<Jax> {
+        let mut script = venv::script(python, "bench_jax.py");
+        script.arg("--serve").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = script.spawn().context("cannot start oracle/bench_jax.py")?;
+        let requests = process.stdin.take().expect("piped");
+        let answers = BufReader::new(process.stdout.take().expect("piped"));
+        Ok(Jax { process, requests, answers })
+    }
+
+    /// The median time of a call, in microseconds.
+    pub fn time_calls(&mut self, name: &str, seconds: f64) -> Result<f64> {
+        self.ask(json!({ "name": name, "seconds": seconds }))
+    }
+
+    /// The median time of tracing, lowering and compiling, in microseconds.
+    pub fn time_compilation(&mut self, name: &str, runs: usize) -> Result<f64> {
+        self.ask(json!({ "name": name, "runs": runs }))
+    }
+
+    fn ask(&mut self, request: serde_json::Value) -> Result<f64> {
+        writeln!(self.requests, "{request}").context("oracle/bench_jax.py has ended")?;
+        let mut line = String::new();
+        self.answers.read_line(&mut line)?;
+        let answer: Answer = serde_json::from_str(&line).context("no answer from oracle/bench_jax.py")?;
+        Ok(answer.median_us)
+    }
+}
+
+impl Drop for Jax {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The folder with the programs, inputs and outputs, exported anew where the scripts have changed.
+pub fn export(python: &Path) -> Result<PathBuf> {
+    let folder = repo::target_dir("oracle/bench")?;
+    let scripts = ["bench_jax.py", "transformer.py", "harness.py", "requirements.txt"];
+    let wanted: String =
+        scripts.iter().map(|s| repo::read(format!("oracle/{s}").as_ref())).collect::<Result<Vec<_>>>()?.concat();
+    let stamp = folder.join("stamp");
+    if std::fs::read_to_string(&stamp).is_ok_and(|have| have == wanted) {
+        return Ok(folder);
+    }
+    eprintln!("exporting the programs to {}", repo::shown(&folder));
+    let mut script = venv::script(python, "bench_jax.py");
+    script.args(["--seconds", "0", "--compilations", "0", "--raw", "--export"]).arg(&folder);
+    command::run_shown(script)?;
+    std::fs::write(&stamp, wanted)?;
+    Ok(folder)
+}

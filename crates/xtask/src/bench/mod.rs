@@ -1,0 +1,92 @@
+//! JAX and ours on the same programs and the same seeded inputs, in one go. What counts are ratios.
+//!
+//! Rounds of JAX, ours on eight devices and ours on one alternate, so that a machine that gets slower slows all of them.
+//! Each round has warm-up calls and gives its median; the table shows the median over the rounds. JAX runs in one Python
+//! process that keeps its programs compiled; ours runs in this process, which must be built with optimisations.
+
+mod jax;
+mod lines;
+mod ours;
+
+use crate::{repo, venv};
+use anyhow::{Context, Result, ensure};
+use jax::Jax;
+use lines::{Line, Samples, Subject};
+use ours::Ours;
+use std::path::Path;
+
+/// Measures JAX and ours on the same programs, and prints ratios.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Short rounds, and few: for a look, not for a report
+    #[arg(long)]
+    quick: bool,
+    /// Only programs whose name contains this
+    #[arg(long, default_value = "")]
+    only: String,
+}
+
+/// How long to measure.
+#[derive(Clone, Copy)]
+struct Effort {
+    rounds: usize,
+    /// Seconds for the calls of one program by one side in one round.
+    seconds: f64,
+    /// Compilations by one side in one round.
+    compilations: usize,
+}
+
+const FULL: Effort = Effort { rounds: 5, seconds: 1.0, compilations: 3 };
+const QUICK: Effort = Effort { rounds: 2, seconds: 0.2, compilations: 1 };
+
+/// The programs whose calls are timed, as `oracle/bench_jax.py` names them.
+const CALLS: [&str; 5] = ["chapter", "matmul_f32", "matmul_bf16", "transformer_forward", "call_overhead"];
+/// The program that is compiled, and the name of that measurement.
+const COMPILED: (&str, &str) = ("transformer_forward", "transformer_compile");
+
+/// Measures; gives the report and whether all targets are reached.
+pub fn run(options: &Options) -> Result<(String, bool)> {
+    ensure!(!cfg!(debug_assertions), "measure a release build: `cargo xtask bench`");
+    let python = venv::ensure()?;
+    let folder = jax::export(&python)?;
+    let effort = if options.quick { QUICK } else { FULL };
+    let (mut samples, mut notes) = (Samples::default(), vec![]);
+    let mut jax = Jax::start(&python)?;
+    for name in CALLS.iter().filter(|name| name.contains(&options.only)) {
+        notes.push(time_calls(&mut jax, &folder, name, effort, &mut samples).context(*name)?);
+    }
+    if COMPILED.1.contains(&options.only) {
+        time_compilation(&mut jax, &folder, effort, &mut samples).context(COMPILED.1)?;
+    }
+    let measured: Vec<&Line> = lines::LINES.iter().filter(|line| line.is_measured(&samples)).collect();
+    let is_good = measured.iter().all(|line| line.is_reached(&samples));
+    let machine = format!("{} cores", std::thread::available_parallelism().map_or(1, |n| n.get()));
+    let table = lines::table(&measured, &samples);
+    Ok((format!("{machine}; times are medians of {} rounds\n\n{table}\n{}\n", effort.rounds, notes.join("\n")), is_good))
+}
+
+/// Times the calls of one program; gives a line on how well our results agree with JAX's.
+fn time_calls(jax: &mut Jax, folder: &Path, name: &str, effort: Effort, samples: &mut Samples) -> Result<String> {
+    eprintln!("measuring {name}");
+    let eight = Ours::load(folder, name, ours::Devices::All)?;
+    let one = Ours::load(folder, name, ours::Devices::One)?;
+    for _ in 0..effort.rounds {
+        samples.add(name, Subject::Jax, jax.time_calls(name, effort.seconds)?);
+        samples.add(name, Subject::Ours, eight.time_calls(effort.seconds)?);
+        samples.add(name, Subject::OursOnOne, one.time_calls(effort.seconds)?);
+    }
+    let distance = |side: &Ours| anyhow::Ok(format!("{:.1e}", side.distance(folder, name)?));
+    Ok(format!("{name}: largest difference from JAX, of the largest value: {} and {}", distance(&eight)?, distance(&one)?))
+}
+
+/// Times compilation: here parsing, partitioning and planning; in JAX tracing, lowering and compiling.
+fn time_compilation(jax: &mut Jax, folder: &Path, effort: Effort, samples: &mut Samples) -> Result<()> {
+    let (program, name) = COMPILED;
+    eprintln!("measuring {name}");
+    let text = repo::read(&folder.join(format!("{program}.mlir")))?;
+    for _ in 0..effort.rounds {
+        samples.add(name, Subject::Jax, jax.time_compilation(name, effort.compilations)?);
+        samples.add(name, Subject::Ours, ours::time_compilation(&text, 4 * effort.compilations)?);
+    }
+    Ok(())
+}

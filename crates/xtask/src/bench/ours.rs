@@ -1,0 +1,162 @@
+//! Our side, through the libraries: text, partitioner and embedded engine.
+
+use super::lines::median;
+use crate::{program, repo};
+use anyhow::{Context, Result, ensure};
+use shardwise_base::Literal;
+use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, Limits, ShardedType};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Calls before those that count.
+const WARM_UPS: usize = 3;
+/// Calls that are timed in any case.
+const LEAST_CALLS: usize = 10;
+
+/// On which mesh a program runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Devices {
+    All,
+    One,
+}
+
+/// A compiled program and its arguments.
+pub struct Ours {
+    executable: Arc<dyn Executable>,
+    args: Vec<ArrayHandle>,
+}
+
+impl Ours {
+    /// Compiles `NAME.mlir` of a folder, and reads its arguments from `NAME.arg0.bin`, …
+    pub fn load(folder: &Path, name: &str, devices: Devices) -> Result<Ours> {
+        let mut text = repo::read(&folder.join(format!("{name}.mlir")))?;
+        if devices == Devices::One {
+            text = on_one_device(&text);
+        }
+        let engine = engine();
+        let executable = compile(&*engine, &text)?;
+        let inputs = executable.signature().inputs.iter().enumerate();
+        let args = inputs.map(|(i, ty)| {
+            let value = read_array(&folder.join(format!("{name}.arg{i}.bin")), ty)?;
+            engine.put(&value, ty).map_err(program::mistake)
+        });
+        let args = args.collect::<Result<_>>()?;
+        Ok(Ours { executable, args })
+    }
+
+    fn call(&self) -> Result<Vec<ArrayHandle>> {
+        let args = self.args.iter().map(|a| Argument::Lent(a.clone())).collect();
+        self.executable.execute(args).map_err(program::mistake)
+    }
+
+    /// The median time of a call, in microseconds.
+    pub fn time_calls(&self, seconds: f64) -> Result<f64> {
+        for _ in 0..WARM_UPS {
+            self.call()?;
+        }
+        let end = Instant::now() + Duration::from_secs_f64(seconds);
+        let mut times = vec![];
+        while times.len() < LEAST_CALLS || Instant::now() < end {
+            times.push(microseconds(|| self.call())?);
+        }
+        Ok(median(&times))
+    }
+
+    /// The largest difference from JAX's outputs, relative to the largest value.
+    pub fn distance(&self, folder: &Path, name: &str) -> Result<f64> {
+        let mut farthest = 0f64;
+        for (i, array) in self.call()?.iter().enumerate() {
+            let expected = read_array(&folder.join(format!("{name}.out{i}.bin")), array.sharded_type())?;
+            farthest = farthest.max(distance(&array.to_literal(), &expected)?);
+        }
+        Ok(farthest)
+    }
+}
+
+/// The engine that is measured.
+fn engine() -> Box<dyn Engine> {
+    Box::new(shardwise_host::HostEngine::default())
+}
+
+/// From text to a plan.
+fn compile(engine: &dyn Engine, text: &str) -> Result<Arc<dyn Executable>> {
+    let module = program::parse("program", text)?;
+    let local = shardwise_spmd::partition(&module, &mut Default::default()).map_err(program::mistake)?;
+    engine.compile(&local.module, Limits::default()).map_err(program::mistake)
+}
+
+/// The median time of parsing, partitioning and planning, in microseconds.
+pub fn time_compilation(text: &str, runs: usize) -> Result<f64> {
+    let engine = engine();
+    compile(&*engine, text)?;
+    let times = (0..runs).map(|_| microseconds(|| compile(&*engine, text)));
+    Ok(median(&times.collect::<Result<Vec<_>>>()?))
+}
+
+/// How long a call takes until its result has been dropped.
+fn microseconds<T>(call: impl FnOnce() -> Result<T>) -> Result<f64> {
+    let start = Instant::now();
+    drop(call()?);
+    Ok(start.elapsed().as_secs_f64() * 1e6)
+}
+
+fn read_array(file: &Path, ty: &ShardedType) -> Result<Literal> {
+    let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", repo::shown(file)))?;
+    let read = Literal::from_bytes(ty.ty.dtype, &ty.ty.shape, &bytes);
+    read.ok().with_context(|| format!("{} does not hold a {:?}", repo::shown(file), ty.ty))
+}
+
+/// The largest difference, relative to the largest value.
+fn distance(ours: &Literal, expected: &Literal) -> Result<f64> {
+    ensure!(ours.shape() == expected.shape(), "a result of shape {:?}, not {:?}", ours.shape(), expected.shape());
+    let (mut farthest, mut largest) = (0f64, f64::MIN_POSITIVE);
+    for i in 0..expected.size() {
+        let (a, b) = (ours.get_f64(i), expected.get_f64(i));
+        ensure!(a.is_finite() && b.is_finite(), "a result that is not finite");
+        farthest = farthest.max((a - b).abs());
+        largest = largest.max(b.abs());
+    }
+    Ok(farthest / largest)
+}
+
+/// The program on a mesh of one device: every axis has size one, so that no sharding splits anything.
+fn on_one_device(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.trim_start() {
+        mesh if mesh.starts_with("sdy.mesh ") => numbers_to_one(line, &["=", "size = "]),
+        head if head.starts_with("module ") => numbers_to_one(line, &["mhlo.num_partitions = "]),
+        _ => line.to_string(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Replaces the numbers behind these words by one.
+fn numbers_to_one(line: &str, words: &[&str]) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(c) = rest.chars().next() {
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+        if words.iter().any(|w| out.ends_with(w)) && rest.starts_with(|c: char| c.is_ascii_digit()) {
+            out.push('1');
+            rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_device() {
+        let text = "module @m attributes {mhlo.num_partitions = 8 : i32} {\n  \
+                    sdy.mesh @mesh = <[\"X\"=4, \"Y\"=2]> {stablehlo.mesh = {axes = [{name = \"X\", size = 4 : i64}]}}\n  \
+                    %0 = stablehlo.constant dense<4> : tensor<i32>\n}";
+        let one = "module @m attributes {mhlo.num_partitions = 1 : i32} {\n  \
+                   sdy.mesh @mesh = <[\"X\"=1, \"Y\"=1]> {stablehlo.mesh = {axes = [{name = \"X\", size = 1 : i64}]}}\n  \
+                   %0 = stablehlo.constant dense<4> : tensor<i32>\n}";
+        assert_eq!(on_one_device(text), one);
+    }
+}
