@@ -101,7 +101,7 @@ fn can_split(view: &OpView<'_>, rule: &Rule, factor: Factor) -> bool {
         _ => false,
     };
     let leads = |m: &Mapping| m.dims.iter().all(|d| !d.contains(&factor) || d[0] == factor);
-    kind && rule.size(factor) % 2 == 0 && rule.size(factor) > 0 && rule.mappings().all(leads)
+    kind && rule.size(factor).is_multiple_of(2) && rule.size(factor) > 0 && rule.mappings().all(leads)
 }
 
 fn sharding(mesh: &Arc<Mesh>, mapping: &Mapping, factor: Factor) -> Sharding {

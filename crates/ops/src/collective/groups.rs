@@ -127,10 +127,10 @@ fn push_axes_of_stride(mesh: &Mesh, mut stride: usize, mut size: usize, out: &mu
         let axis = AxisIndex::new(i);
         let n = mesh.axis_size(axis);
         let minor = stride / suffix;
-        if size > 1 && n > 1 && stride % suffix == 0 && minor < n && n % minor == 0 {
+        if size > 1 && n > 1 && stride.is_multiple_of(suffix) && minor < n && n.is_multiple_of(minor) {
             let room = n / minor;
             let part = size.min(room);
-            if room % part != 0 || size % part != 0 {
+            if !room.is_multiple_of(part) || !size.is_multiple_of(part) {
                 return None;
             }
             out.push(AxisRef::sub(mesh, axis, n / (minor * part), part));
