@@ -1,1 +1,154 @@
-fn main() {}
+//! The `shardwise` command: StableHLO programs in, results, shardings and per-device programs out.
+//!
+//! Exit code 0: done; 1: the input is wrong, and a diagnostic on standard error says where and what to do; 2: wrong usage.
+
+#![expect(clippy::print_stdout, reason = "this is the one crate that prints")]
+
+mod check;
+mod npz;
+mod random;
+mod run;
+mod source;
+mod stages;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use shardwise_base::Diagnostics;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Programs over named meshes of devices: propagate shardings, partition, explain, run.
+///
+/// Without a command: `demo`, the first example of the README.
+#[derive(Parser)]
+#[command(version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a program on as many virtual devices as its mesh has.
+    Run(RunArgs),
+    /// Print the program with the sharding that propagation gives each value.
+    Propagate(PropagateArgs),
+    /// Print the program of one device, with its collectives.
+    Partition(PartitionArgs),
+    /// Run any passes by name, and print what they make.
+    Opt(OptArgs),
+}
+
+/// A program to read.
+#[derive(Args)]
+struct Source {
+    /// StableHLO text, as `jax.jit(f).lower(*args).as_text()` prints it; `-` is standard input.
+    file: PathBuf,
+    /// Write the program after each pass into this folder, as numbered .mlir files.
+    #[arg(long, value_name = "DIR")]
+    dump: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct RunArgs {
+    #[command(flatten)]
+    source: Source,
+    /// Arrays arg0, arg1, … in numpy's .npz form; V2 or uint16 holds bf16, V1 or uint8 holds f8.
+    #[arg(long, value_name = "NPZ", conflicts_with = "random")]
+    inputs: Option<PathBuf>,
+    /// Make the inputs: small multiples of 1/8 and small integers, from this seed.
+    #[arg(long, value_name = "SEED")]
+    random: Option<u64>,
+    /// Where to write out0, out1, ….
+    #[arg(long, value_name = "NPZ")]
+    outputs: Option<PathBuf>,
+    /// Compare with the unpartitioned program, on one device or in the interpreter.
+    #[arg(long, value_name = "WITH", num_args = 0..=1, default_missing_value = "single", require_equals = true)]
+    check: Option<CheckWith>,
+    /// Run this often, and print the median time.
+    #[arg(long, value_name = "N")]
+    repeat: Option<usize>,
+    /// Print the time of each instruction.
+    #[arg(long)]
+    profile: bool,
+    #[arg(long, value_enum, default_value = "host")]
+    engine: EngineName,
+    /// Stop a program that takes more steps than this.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000_000)]
+    max_steps: u64,
+    /// Stop a program that needs more bytes of memory than this.
+    #[arg(long, value_name = "BYTES")]
+    max_bytes: Option<u64>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum CheckWith {
+    /// The unpartitioned program on one device of the host engine.
+    Single,
+    /// The unpartitioned program in the reference interpreter.
+    Interp,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum EngineName {
+    /// The embedded engine.
+    Host,
+    /// The reference interpreter: slow.
+    Interp,
+}
+
+#[derive(Args)]
+struct PropagateArgs {
+    #[command(flatten)]
+    source: Source,
+}
+
+#[derive(Args)]
+struct PartitionArgs {
+    #[command(flatten)]
+    source: Source,
+    /// How groups of devices are written.
+    #[arg(long, value_enum, default_value = "axes")]
+    replica_groups: ReplicaGroups,
+    /// Print HLO text, as XLA's tools show it, instead of StableHLO.
+    #[arg(long)]
+    hlo: bool,
+    /// Print the table of collectives instead of the program.
+    #[arg(long, conflicts_with = "hlo")]
+    communication: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ReplicaGroups {
+    /// Axes of the mesh.
+    Axes,
+    /// Lists of device numbers, which jaxlib reads.
+    Dense,
+}
+
+#[derive(Args)]
+struct OptArgs {
+    #[command(flatten)]
+    source: Source,
+    /// Names of passes, in order.
+    #[arg(long = "pass", value_name = "NAME", value_delimiter = ',', required = true)]
+    passes: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command.expect("a command") {
+        Command::Run(args) => run::run(&args),
+        Command::Propagate(args) => stages::propagate(&args),
+        Command::Partition(args) => stages::partition(&args),
+        Command::Opt(args) => stages::opt(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(found) => report(&found),
+    }
+}
+
+fn report(found: &Diagnostics) -> ExitCode {
+    eprintln!("{found}");
+    ExitCode::from(1)
+}

@@ -27,6 +27,8 @@ pub mod schedule;
 mod sdy;
 mod strategy;
 pub mod uniform;
+mod unshard;
 
 pub use explain::{Communication, Row, communication};
 pub use pipeline::{DumpHook, Options, PASSES, Partitioned, Pass, partition, run_passes, run_until};
+pub use unshard::unsharded;

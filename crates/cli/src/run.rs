@@ -1,0 +1,156 @@
+//! `shardwise run`.
+
+use crate::{EngineName, RunArgs, check, npz, random};
+use comfy_table::{CellAlignment, Table, presets};
+use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
+use shardwise_engine::{Argument, Engine, Executable, InstructionTime, Limits};
+use shardwise_host::HostEngine;
+use shardwise_interp::InterpEngine;
+use shardwise_ir::{Module, TensorType};
+use shardwise_spmd::{Options, partition};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
+    let module = args.source.read()?;
+    let inputs = inputs(args, &argument_types(&module)?)?;
+    let engine = engine(args);
+    let runner = Runner::new(&*engine, &module, args)?;
+    let results = runner.run(&inputs)?;
+    if let Some(path) = &args.outputs {
+        npz::write_results(path, &results)?;
+    }
+    if args.outputs.is_none() && args.check.is_none() && args.repeat.is_none() && !args.profile {
+        print_results(&results);
+    }
+    if let Some(with) = args.check {
+        check::check(&module, &inputs, &results, with, limits(args))?;
+    }
+    if let Some(n) = args.repeat {
+        println!("median of {n} runs: {:?}", runner.median(&inputs, n)?);
+    }
+    if args.profile {
+        println!("{}", times_table(&runner.profile(&inputs)?));
+    }
+    Ok(())
+}
+
+pub fn limits(args: &RunArgs) -> Limits {
+    Limits { max_steps: Some(args.max_steps), max_bytes: args.max_bytes }
+}
+
+fn engine(args: &RunArgs) -> Box<dyn Engine> {
+    match args.engine {
+        EngineName::Host => Box::new(host(args.max_bytes)),
+        EngineName::Interp => Box::new(InterpEngine),
+    }
+}
+
+/// The embedded engine, with at most this much memory.
+pub fn host(max_bytes: Option<u64>) -> HostEngine {
+    max_bytes.map_or_else(HostEngine::default, |n| HostEngine::new(usize::try_from(n).unwrap_or(usize::MAX)))
+}
+
+/// The types of the program's arguments; each must be an array.
+fn argument_types(module: &Module) -> Result<Vec<TensorType>, Diagnostics> {
+    let main = module.main().ok_or_else(|| no_function(&module.loc))?;
+    let mut found = Diagnostics::default();
+    let mut types = vec![];
+    for (i, &v) in main.body.args().iter().enumerate() {
+        match main.body.ty(v).as_tensor() {
+            Some(t) => types.push(t.clone()),
+            None => found.push(not_an_array(&main.loc, i, &main.body.ty(v).to_string())),
+        }
+    }
+    found.or(types)
+}
+
+fn inputs(args: &RunArgs, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics> {
+    match (&args.inputs, args.random) {
+        (Some(path), _) => npz::read_args(path, types),
+        (None, Some(seed)) => Ok(random::inputs(seed, types)),
+        (None, None) if types.is_empty() => Ok(vec![]),
+        (None, None) => Err(no_inputs(types).into()),
+    }
+}
+
+/// A compiled program, ready for inputs.
+struct Runner<'e> {
+    engine: &'e dyn Engine,
+    program: Arc<dyn Executable>,
+}
+
+impl<'e> Runner<'e> {
+    fn new(engine: &'e dyn Engine, module: &Module, args: &RunArgs) -> Result<Runner<'e>, Diagnostics> {
+        let mut dump = args.source.dumper();
+        let partitioned = partition(module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
+        let program = engine.compile(&partitioned.module, limits(args))?;
+        Ok(Runner { engine, program })
+    }
+
+    fn place(&self, inputs: &[Literal]) -> Result<Vec<Argument>, Diagnostics> {
+        let types = &self.program.signature().inputs;
+        inputs.iter().zip(types).map(|(x, ty)| Ok(Argument::Lent(self.engine.put(x, ty)?))).collect()
+    }
+
+    fn run(&self, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
+        let results = self.program.execute(self.place(inputs)?)?;
+        Ok(results.iter().map(|r| r.to_literal()).collect())
+    }
+
+    /// Of the runs alone: inputs are placed before.
+    fn median(&self, inputs: &[Literal], n: usize) -> Result<Duration, Diagnostics> {
+        let mut times = vec![];
+        for _ in 0..n.max(1) {
+            let args = self.place(inputs)?;
+            let start = Instant::now();
+            self.program.execute(args)?;
+            times.push(start.elapsed());
+        }
+        times.sort_unstable();
+        Ok(times[times.len() / 2])
+    }
+
+    fn profile(&self, inputs: &[Literal]) -> Result<Vec<InstructionTime>, Diagnostics> {
+        Ok(self.program.profile(self.place(inputs)?)?.1)
+    }
+}
+
+/// The time of each instruction, as a table.
+pub fn times_table(times: &[InstructionTime]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(["time", "runs", "instruction", "source", ""]);
+    for t in times {
+        let mark = match (t.is_collective, t.is_fallback) {
+            (true, _) => "communication",
+            (_, true) => "reference evaluation",
+            _ => "",
+        };
+        table.add_row([format!("{:?}", t.total), t.count.to_string(), t.name.clone(), t.loc.to_string(), mark.into()]);
+    }
+    table.column_mut(0).expect("a column").set_cell_alignment(CellAlignment::Right);
+    table
+}
+
+fn print_results(results: &[Literal]) {
+    for (i, r) in results.iter().enumerate() {
+        println!("out{i}: {r:?}");
+    }
+}
+
+fn no_function(loc: &Loc) -> Diagnostic {
+    Diagnostic::error("run-no-function", loc, "the module has no function to run").help("add a `func.func public @main`")
+}
+
+fn not_an_array(loc: &Loc, index: usize, ty: &str) -> Diagnostic {
+    Diagnostic::error("run-argument-kind", loc, format!("argument {index} of the program is not an array"))
+        .facts(ty)
+        .help("only arrays can be read from a file or made from a seed")
+}
+
+fn no_inputs(types: &[TensorType]) -> Diagnostic {
+    let list: Vec<String> = types.iter().enumerate().map(|(i, t)| format!("arg{i}: {}", t.short())).collect();
+    Diagnostic::error("run-no-inputs", &Loc::UNKNOWN, "the program takes inputs, and none are given")
+        .facts(list.join(", "))
+        .help("give --inputs FILE.npz, or --random SEED to have some made")
+}

@@ -1,0 +1,41 @@
+//! `shardwise propagate`, `partition` and `opt`: programs out of programs.
+
+use crate::{OptArgs, PartitionArgs, PropagateArgs, ReplicaGroups};
+use shardwise_base::Diagnostics;
+use shardwise_ir::text::{PrintOptions, print};
+use shardwise_spmd::{self as spmd, Options, run_passes};
+
+pub fn propagate(args: &PropagateArgs) -> Result<(), Diagnostics> {
+    let module = args.source.read()?;
+    let mut dump = args.source.dumper();
+    let propagated = run_passes(&["propagate"], &module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
+    print!("{}", print(&propagated, &PrintOptions::default()));
+    Ok(())
+}
+
+pub fn partition(args: &PartitionArgs) -> Result<(), Diagnostics> {
+    let module = args.source.read()?;
+    let mut dump = args.source.dumper();
+    let partitioned = spmd::partition(&module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
+    if args.communication {
+        println!("{}", partitioned.communication);
+    } else if args.hlo {
+        print!("{}", spmd::hlo::print(&partitioned.module));
+    } else {
+        let module = match args.replica_groups {
+            ReplicaGroups::Axes => partitioned.module,
+            ReplicaGroups::Dense => spmd::dense::dense(&partitioned.module)?,
+        };
+        print!("{}", print(&module, &PrintOptions::default()));
+    }
+    Ok(())
+}
+
+pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
+    let module = args.source.read()?;
+    let names: Vec<&str> = args.passes.iter().map(String::as_str).collect();
+    let mut dump = args.source.dumper();
+    let module = run_passes(&names, &module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
+    print!("{}", print(&module, &PrintOptions::default()));
+    Ok(())
+}
