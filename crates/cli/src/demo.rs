@@ -1,17 +1,31 @@
 //! `shardwise demo`: the first example, and everything there is to see about it.
 
-use crate::run::times_table;
+use crate::check::Difference;
+use crate::run::{median, place, times_table};
 use clap::Args;
+use shardwise::DimSpec;
 use shardwise::prelude::*;
-use shardwise_base::Diagnostics;
+use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, bf16};
+use shardwise_engine::{Engine, Executable, Limits};
+use shardwise_host::HostEngine;
+use shardwise_ir::text::{self, PrintOptions};
+use shardwise_ir::{Module, verify};
+use shardwise_ops::OPS;
+use shardwise_spmd::{Options, partition, run_until, unsharded};
+use std::sync::Arc;
 
-/// `Out[B, F] = square(In[B, D]) · W[D, F]`, bf16, with the layouts given.
+const BATCH: usize = 8;
+const MODEL: usize = 2048;
+const FEED_FORWARD: usize = 8192;
+const RUNS: usize = 21;
+
+/// `Out[B, F] = square(In[B, D]) · W[D, F]` with B = 8, D = 2048, F = 8192, in bf16.
 #[derive(Args)]
 pub struct DemoArgs {
     /// Axes of the mesh and their sizes.
     #[arg(long, default_value = "X=4,Y=2")]
     mesh: String,
-    /// Axes for the dimensions of In, bf16[8,2048]; `-`: not split; `X+Y`: split by both.
+    /// Axes for the dimensions of In, bf16[8,2048]; `-`: not split, `X+Y`: split by both.
     #[arg(long = "in", value_name = "SPEC", default_value = "X,Y")]
     input: String,
     /// Axes for the dimensions of W, bf16[2048,8192].
@@ -26,4 +40,144 @@ impl Default for DemoArgs {
     fn default() -> DemoArgs {
         DemoArgs { mesh: "X=4,Y=2".into(), input: "X,Y".into(), w: "Y,-".into(), out: "X,-".into() }
     }
+}
+
+/// What failed: a mistake in the arguments, or in the program.
+pub enum Failure {
+    Arguments(Diagnostics),
+    Program(Error),
+}
+
+impl From<Diagnostics> for Failure {
+    fn from(d: Diagnostics) -> Failure {
+        Failure::Arguments(d)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(e: Error) -> Failure {
+        Failure::Program(e)
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::Arguments(d) => d.fmt(f),
+            Failure::Program(e) => e.fmt(f),
+        }
+    }
+}
+
+fn matmul_square(x: &Array, w: &Array) -> Array {
+    einsum!("bd,df->bf", x.square(), w)
+}
+
+pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
+    set_mesh(Mesh::new(mesh_axes(&args.mesh)?)?);
+    println!("Out[B,F] = square(In[B,D]) · W[D,F], bf16, B={BATCH}, D={MODEL}, F={FEED_FORWARD}\n\nmesh  {}\n", args.mesh);
+    let [key_x, key_w] = Key::new(0).split();
+    let (x, w) = (normal(key_x, [BATCH, MODEL], BF16), normal(key_w, [MODEL, FEED_FORWARD], BF16));
+    let inputs = [literal(&x)?, literal(&w)?];
+    let x = Array::of_type([BATCH, MODEL], BF16).shard(spec(&args.input));
+    let w = Array::of_type([MODEL, FEED_FORWARD], BF16).shard(spec(&args.w));
+    let lowered = jit(matmul_square).out_shardings(spec(&args.out)).lower((&x, &w))?;
+    let module = reread(&lowered.as_text())?;
+    show_shardings(&module)?;
+    let compiled = lowered.compile()?;
+    println!("The program of one device:\n\n{}", compiled.as_hlo());
+    println!("Communication:\n\n{}\n", compiled.communication());
+    show_runs(&module, &inputs)?;
+    Ok(())
+}
+
+/// `X=4,Y=2`.
+fn mesh_axes(text: &str) -> Result<Vec<Axis>, Diagnostics> {
+    let axis = |part: &str| {
+        let (name, size) = part.split_once('=')?;
+        Some(Axis::auto(name.trim(), size.trim().parse().ok()?))
+    };
+    text.split(',').map(|part| axis(part).ok_or_else(|| bad_mesh(text, part).into())).collect()
+}
+
+/// `X,-`, `X+Y,-`.
+fn spec(text: &str) -> P {
+    let dim = |part: &str| match part.trim() {
+        "-" | "" => DimSpec::Axes(vec![]),
+        names => DimSpec::Axes(names.split('+').map(|n| n.trim().to_string()).collect()),
+    };
+    P::new(text.split(',').map(dim))
+}
+
+fn literal(x: &Array) -> Result<Literal, Error> {
+    let values = x.to_vec::<bf16>()?;
+    Ok(Literal::new(x.shape().to_vec(), &values))
+}
+
+/// The program as anybody would read it from a file.
+fn reread(text: &str) -> Result<Module, Diagnostics> {
+    let module = text::parse("demo", text, &OPS)?;
+    verify(&module).or(module)
+}
+
+fn show_shardings(module: &Module) -> Result<(), Diagnostics> {
+    let propagated = run_until("propagate", module, &mut Options::default())?;
+    println!("Every value with the sharding that propagation gave it:\n\n{}", text::print(&propagated, &PrintOptions::default()));
+    Ok(())
+}
+
+/// A program on the embedded engine, and its inputs in place.
+struct Placed {
+    engine: HostEngine,
+    program: Arc<dyn Executable>,
+}
+
+impl Placed {
+    fn new(module: &Module) -> Result<Placed, Diagnostics> {
+        let engine = HostEngine::default();
+        let program = engine.compile(&partition(module, &mut Options::default())?.module, Limits::default())?;
+        Ok(Placed { engine, program })
+    }
+
+    fn result(&self, inputs: &[Literal]) -> Result<Literal, Diagnostics> {
+        Ok(self.program.execute(place(&self.engine, &*self.program, inputs)?)?[0].to_literal())
+    }
+}
+
+fn show_runs(module: &Module, inputs: &[Literal]) -> Result<(), Diagnostics> {
+    let (mesh, one) = (Placed::new(module)?, Placed::new(&unsharded(module))?);
+    let expected = reference(&inputs[0], &inputs[1]);
+    let times = mesh.program.profile(place(&mesh.engine, &*mesh.program, inputs)?)?.1;
+    println!("Time of each instruction, of one run:\n\n{}\n", times_table(&times));
+    let devices = module.main_mesh().map_or(1, |m| m.size());
+    for (placed, devices) in [(&mesh, devices), (&one, 1)] {
+        let got = placed.result(inputs)?;
+        let time = median(&placed.engine, &*placed.program, inputs, RUNS)?;
+        println!("{devices} device{}: {time:.2?}; against float64: {}", plural(devices), Difference::between(&got, &expected));
+    }
+    Ok(())
+}
+
+fn plural(n: usize) -> &'static str {
+    if n == 1 { "" } else { "s" }
+}
+
+/// The same sums in float64, rounded to bf16 at the end.
+fn reference(x: &Literal, w: &Literal) -> Literal {
+    let (x, w) = (x.as_slice::<bf16>(), w.as_slice::<bf16>());
+    let mut out = vec![0f64; BATCH * FEED_FORWARD];
+    for (row, out) in x.chunks(MODEL).zip(out.chunks_mut(FEED_FORWARD)) {
+        for (a, w) in row.iter().zip(w.chunks(FEED_FORWARD)) {
+            let square = a.to_f64() * a.to_f64();
+            out.iter_mut().zip(w).for_each(|(o, w)| *o += square * w.to_f64());
+        }
+    }
+    let rounded: Vec<bf16> = out.iter().map(|&v| bf16::from_f64(v)).collect();
+    Literal::new(vec![BATCH, FEED_FORWARD], &rounded)
+}
+
+fn bad_mesh(text: &str, part: &str) -> Diagnostic {
+    Diagnostic::error("mesh-syntax", &Loc::UNKNOWN, format!("`{part}` is not an axis of a mesh"))
+        .facts(format!("--mesh {text}"))
+        .help("write axes as NAME=SIZE, separated by commas: --mesh X=4,Y=2")
 }

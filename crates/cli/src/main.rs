@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "this is the one crate that prints")]
 
 mod check;
+mod demo;
 mod npz;
 mod random;
 mod run;
@@ -12,7 +13,6 @@ mod source;
 mod stages;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use shardwise_base::Diagnostics;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -28,6 +28,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// A sharded matmul on eight virtual devices, and everything there is to see about it.
+    Demo(demo::DemoArgs),
     /// Run a program on as many virtual devices as its mesh has.
     Run(RunArgs),
     /// Print the program with the sharding that propagation gives each value.
@@ -136,19 +138,18 @@ struct OptArgs {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let result = match cli.command.expect("a command") {
-        Command::Run(args) => run::run(&args),
-        Command::Propagate(args) => stages::propagate(&args),
-        Command::Partition(args) => stages::partition(&args),
-        Command::Opt(args) => stages::opt(&args),
+    let result = match cli.command.unwrap_or_else(|| Command::Demo(demo::DemoArgs::default())) {
+        Command::Demo(args) => demo::demo(&args).map_err(|e| e.to_string()),
+        Command::Run(args) => run::run(&args).map_err(|e| e.to_string()),
+        Command::Propagate(args) => stages::propagate(&args).map_err(|e| e.to_string()),
+        Command::Partition(args) => stages::partition(&args).map_err(|e| e.to_string()),
+        Command::Opt(args) => stages::opt(&args).map_err(|e| e.to_string()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(found) => report(&found),
+        Err(found) => {
+            eprintln!("{found}");
+            ExitCode::from(1)
+        }
     }
-}
-
-fn report(found: &Diagnostics) -> ExitCode {
-    eprintln!("{found}");
-    ExitCode::from(1)
 }

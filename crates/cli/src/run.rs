@@ -27,7 +27,7 @@ pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
         check::check(&module, &inputs, &results, with, limits(args))?;
     }
     if let Some(n) = args.repeat {
-        println!("median of {n} runs: {:?}", runner.median(&inputs, n)?);
+        println!("median of {n} runs: {:?}", median(&*engine, &*runner.program, &inputs, n)?);
     }
     if args.profile {
         println!("{}", times_table(&runner.profile(&inputs)?));
@@ -88,32 +88,39 @@ impl<'e> Runner<'e> {
         Ok(Runner { engine, program })
     }
 
-    fn place(&self, inputs: &[Literal]) -> Result<Vec<Argument>, Diagnostics> {
-        let types = &self.program.signature().inputs;
-        inputs.iter().zip(types).map(|(x, ty)| Ok(Argument::Lent(self.engine.put(x, ty)?))).collect()
-    }
-
     fn run(&self, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
-        let results = self.program.execute(self.place(inputs)?)?;
+        let results = self.program.execute(place(self.engine, &*self.program, inputs)?)?;
         Ok(results.iter().map(|r| r.to_literal()).collect())
     }
 
-    /// Of the runs alone: inputs are placed before.
-    fn median(&self, inputs: &[Literal], n: usize) -> Result<Duration, Diagnostics> {
-        let mut times = vec![];
-        for _ in 0..n.max(1) {
-            let args = self.place(inputs)?;
-            let start = Instant::now();
-            self.program.execute(args)?;
-            times.push(start.elapsed());
-        }
-        times.sort_unstable();
-        Ok(times[times.len() / 2])
-    }
-
     fn profile(&self, inputs: &[Literal]) -> Result<Vec<InstructionTime>, Diagnostics> {
-        Ok(self.program.profile(self.place(inputs)?)?.1)
+        Ok(self.program.profile(place(self.engine, &*self.program, inputs)?)?.1)
     }
+}
+
+/// The inputs as the program takes them.
+pub fn place(engine: &dyn Engine, program: &dyn Executable, inputs: &[Literal]) -> Result<Vec<Argument>, Diagnostics> {
+    let types = &program.signature().inputs;
+    inputs.iter().zip(types).map(|(x, ty)| Ok(Argument::Lent(engine.put(x, ty)?))).collect()
+}
+
+/// Of `n` runs after one that warms up; placing the inputs does not count.
+pub fn median(engine: &dyn Engine, program: &dyn Executable, inputs: &[Literal], n: usize) -> Result<Duration, Diagnostics> {
+    let lent = |args: &[Argument]| {
+        let handle = |(Argument::Lent(a) | Argument::Donated(a)): &Argument| Argument::Lent(a.clone());
+        args.iter().map(handle).collect::<Vec<_>>()
+    };
+    let args = place(engine, program, inputs)?;
+    program.execute(lent(&args))?;
+    let mut times = vec![];
+    for _ in 0..n.max(1) {
+        let args = lent(&args);
+        let start = Instant::now();
+        program.execute(args)?;
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    Ok(times[times.len() / 2])
 }
 
 /// The time of each instruction, as a table.

@@ -117,8 +117,8 @@ impl<'m> Lowering<'m> {
             Opcode::OptimizationBarrier => return Ok(Some(self.step(&view, StepKind::Alias))),
             _ => {}
         }
-        if let Some(kind) = kernels::kernel(self, &view) {
-            return Ok(Some(self.step(&view, kind)));
+        if let Some(step) = kernels::step(self, &view) {
+            return Ok(Some(step));
         }
         match Opcode::of_view(&view).facts().semantics(&view) {
             Semantics::Pure => Ok(Some(self.step(&view, StepKind::Evaluate(op)))),

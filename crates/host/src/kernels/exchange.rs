@@ -1,39 +1,41 @@
 //! Collectives: each result instance is written once, from the instances of its group.
 
-use crate::gang::lower::{Lowering, fill};
+use crate::block::{self, Pointer};
+use crate::collective::reduction;
+use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
 use crate::gang::{Kernel, KernelCx, StepKind};
+use crate::kernels::fuse::{elem, reducer, row_major};
 use crate::memory::OutOfMemory;
-use shardwise_base::{AxisRef, Literal};
-use shardwise_engine::layout::{Dense, ShardBox, cut};
-use shardwise_interp::combine;
-use shardwise_ir::{OpView, TensorType};
+use crate::movement::{Move, streams};
+use crate::pool::Workers;
+use shardwise_base::AxisRef;
+use shardwise_ir::OpView;
 use shardwise_ops::ReduceKind;
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
 
-/// What a group computes from its members' values, for each member.
+/// How members' parts become a result.
 enum Exchange {
-    AllReduce(ReduceKind),
-    ReduceScatter { kind: ReduceKind, dim: usize },
-    AllGather { dim: usize },
-    AllToAll { split: usize, concat: usize },
-    Broadcast,
+    /// One pass over all parts; each source is read from its position's byte on (0, but for a scatter).
+    Combine { kernel: block::Kernel, scatter_bytes: usize },
+    /// Part `i` of the group goes to place `i` of the result; each source is read from its position's byte on.
+    Move { blocks: Move, from_bytes: usize, to_bytes: usize },
+    /// The first member's.
+    HandOver,
 }
 
 struct ExchangeKernel {
     exchange: Exchange,
-    /// Operand type, per device.
-    ty: TensorType,
+    output_bytes: usize,
     /// For each instance of the result, the instances of the operand in its group, in order.
     groups: Vec<Vec<u32>>,
     /// For each instance of the result, its position in its group.
     positions: Vec<usize>,
 }
 
-/// The kernel of a collective over mesh axes.
+/// The kernel of a collective.
 pub fn kernel(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<StepKind> {
     let collective = CollectiveView::of(view).filter(|_| view.operands().len() == 1)?;
-    let exchange = exchange(collective.kind)?;
     let mesh = lowering.mesh.as_ref()?;
     let (operand, result) = (lowering.points(view.operand(0)), lowering.points(view.result(0)));
     let (groups, positions) = match &collective.groups {
@@ -44,8 +46,10 @@ pub fn kernel(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<StepKind> {
         Groups::Dense(rows) => dense_groups(rows, &operand, &result)?,
         Groups::All => dense_groups(&[(0..mesh.size()).collect()], &operand, &result)?,
     };
-    let ty = view.operand_tensor(0).clone();
-    Some(StepKind::Kernel(Box::new(ExchangeKernel { exchange, ty, groups, positions })))
+    let size = groups.first().map_or(1, Vec::len);
+    let exchange = exchange(view, &collective.kind, size)?;
+    let output_bytes = view.result_tensor(0).bytes() as usize;
+    Some(StepKind::Kernel(Box::new(ExchangeKernel { exchange, output_bytes, groups, positions })))
 }
 
 /// The groups of imported device numbers that name no axes.
@@ -63,31 +67,63 @@ fn dense_groups(rows: &[Vec<usize>], operand: &Points, result: &Points) -> Optio
     Some((groups, positions))
 }
 
-fn exchange(kind: CollectiveKind) -> Option<Exchange> {
-    Some(match kind {
-        CollectiveKind::AllReduce { reduce } => Exchange::AllReduce(reduce?),
-        CollectiveKind::ReduceScatter { dim, reduce } => Exchange::ReduceScatter { kind: reduce?, dim },
-        CollectiveKind::AllGather { dim } => Exchange::AllGather { dim },
+/// For groups of `n`.
+fn exchange(view: &OpView<'_>, kind: &CollectiveKind, n: usize) -> Option<Exchange> {
+    let (from, to) = (view.operand_shape(0), view.result_shape(0));
+    Some(match *kind {
+        CollectiveKind::AllReduce { reduce } => combine(view, reduce?, n, to, from, None)?,
+        CollectiveKind::ReduceScatter { dim, reduce } => combine(view, reduce?, n, to, from, Some(dim))?,
+        CollectiveKind::AllGather { dim } => blocks(view, from, None, Some(dim))?,
         CollectiveKind::AllToAll { split_dim, concat_dim } => {
-            Exchange::AllToAll { split: split_dim, concat: concat_dim }
+            let mut block = from.to_vec();
+            block[split_dim] /= n;
+            blocks(view, &block, Some(split_dim), Some(concat_dim))?
         }
-        CollectiveKind::CollectiveBroadcast => Exchange::Broadcast,
+        CollectiveKind::CollectiveBroadcast => Exchange::HandOver,
         CollectiveKind::CollectivePermute { .. } => return None,
     })
 }
 
+fn combine(
+    view: &OpView<'_>,
+    kind: ReduceKind,
+    n: usize,
+    shape: &[usize],
+    from: &[usize],
+    scattered: Option<usize>,
+) -> Option<Exchange> {
+    let elem = elem(view.operand_tensor(0).dtype)?;
+    let strides = row_major(from);
+    let kernel = match scattered {
+        None => reduction(elem, reducer(kind), n, &[shape.iter().product()], &[1], &[1])?,
+        Some(_) => reduction(elem, reducer(kind), n, shape, &strides, &row_major(shape))?,
+    };
+    let scatter_bytes = scattered.map_or(0, |d| shape[d] * strides[d] as usize * elem.size());
+    Some(Exchange::Combine { kernel, scatter_bytes })
+}
+
+/// Blocks of this shape, `split` apart in the source and `concat` apart in the result.
+fn blocks(view: &OpView<'_>, block: &[usize], split: Option<usize>, concat: Option<usize>) -> Option<Exchange> {
+    let size = elem(view.operand_tensor(0).dtype)?.size();
+    let (from, to) = (row_major(view.operand_shape(0)), row_major(view.result_shape(0)));
+    let apart = |dim: Option<usize>, strides: &[isize]| dim.map_or(0, |d| block[d] * strides[d] as usize * size);
+    let (from_bytes, to_bytes) = (apart(split, &from), apart(concat, &to));
+    Some(Exchange::Move { blocks: Move::new(size, block, &from, &to), from_bytes, to_bytes })
+}
+
 impl Kernel for ExchangeKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        if let Exchange::HandOver = self.exchange {
+            for i in cx.instances.clone() {
+                cx.outputs[0][i] = Some(cx.inputs[0][self.groups[i][0] as usize].clone());
+            }
+            return Ok(());
+        }
         for i in cx.instances.clone() {
-            let parts: Vec<Literal> = self.groups[i]
-                .iter()
-                .map(|&m| {
-                    let bytes = cx.inputs[0][m as usize].bytes();
-                    Literal::from_bytes(self.ty.dtype, &self.ty.shape, bytes).expect("a shard's bytes")
-                })
-                .collect();
-            let value = self.member(&parts, self.positions[i]);
-            cx.outputs[0][i] = Some(fill(cx.memory, &value)?);
+            cx.outputs[0][i] = Some(cx.memory.allocate(self.output_bytes)?);
+        }
+        if self.output_bytes > 0 {
+            self.fill(cx);
         }
         Ok(())
     }
@@ -98,36 +134,31 @@ impl Kernel for ExchangeKernel {
 }
 
 impl ExchangeKernel {
-    fn member(&self, parts: &[Literal], position: usize) -> Literal {
-        let n = parts.len();
-        match self.exchange {
-            Exchange::AllReduce(kind) => combine(kind, parts),
-            Exchange::ReduceScatter { kind, dim } => piece(&combine(kind, parts), dim, position, n),
-            Exchange::AllGather { dim } => concatenate(parts, dim),
-            Exchange::AllToAll { split, concat } => {
-                let pieces: Vec<Literal> = parts.iter().map(|p| piece(p, split, position, n)).collect();
-                concatenate(&pieces, concat)
+    fn fill(&self, cx: &KernelCx<'_>) {
+        let output = |i: usize| Pointer(cx.outputs[0][i].as_ref().expect("allocated").as_ptr());
+        let source = |member: u32, bytes: usize| Pointer(cx.inputs[0][member as usize].as_ptr()).offset(bytes as isize);
+        match &self.exchange {
+            Exchange::Combine { kernel, scatter_bytes } => {
+                let of = |i: usize| {
+                    let start = self.positions[i] * scatter_bytes;
+                    self.groups[i].iter().map(move |&m| source(m, start)).chain([output(i)])
+                };
+                let pointers: Vec<Pointer> = cx.instances.iter().flat_map(|&i| of(i)).collect();
+                let streaming = streams(self.output_bytes * cx.instances.len());
+                // SAFETY: sources and results have the types' shapes, results are new.
+                unsafe { kernel.run(Workers::global(), &pointers, streaming) };
             }
-            Exchange::Broadcast => parts[0].clone(),
+            Exchange::Move { blocks, from_bytes, to_bytes } => {
+                let of = |i: usize| {
+                    let (start, to) = (self.positions[i] * from_bytes, output(i));
+                    let place = move |(k, &m): (usize, &u32)| (source(m, start), to.offset((k * to_bytes) as isize));
+                    self.groups[i].iter().enumerate().map(place)
+                };
+                let pairs: Vec<(Pointer, Pointer)> = cx.instances.iter().flat_map(|&i| of(i)).collect();
+                // SAFETY: blocks lie within the operands' and results' types; results are new, their places disjoint.
+                unsafe { blocks.run(Workers::global(), &pairs) };
+            }
+            Exchange::HandOver => {}
         }
     }
-}
-
-fn piece(whole: &Literal, dim: usize, i: usize, n: usize) -> Literal {
-    let mut part = ShardBox { offset: vec![0; whole.rank()], shape: whole.shape().to_vec() };
-    part.shape[dim] /= n;
-    part.offset[dim] = i * part.shape[dim];
-    cut(whole, &part)
-}
-
-fn concatenate(parts: &[Literal], dim: usize) -> Literal {
-    let mut shape = parts[0].shape().to_vec();
-    shape[dim] = parts.iter().map(|p| p.shape()[dim]).sum();
-    let mut out = Dense::zeros(&parts[0], &shape);
-    let mut offset = vec![0; shape.len()];
-    for part in parts {
-        out.paste(part, &offset);
-        offset[dim] += part.shape()[dim];
-    }
-    out.finish()
 }

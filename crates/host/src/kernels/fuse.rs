@@ -56,6 +56,15 @@ pub fn elem(dtype: DType) -> Option<Elem> {
     })
 }
 
+/// Strides, in elements, of a row-major array.
+pub fn row_major(shape: &[usize]) -> Vec<isize> {
+    let mut strides = vec![1isize; shape.len()];
+    for d in (1..shape.len()).rev() {
+        strides[d - 1] = strides[d] * shape[d] as isize;
+    }
+    strides
+}
+
 /// The groups of a block, in program order of their roots.
 pub fn groups(lowering: &Lowering<'_>, ops: &[Op], uses: &Uses) -> Vec<Group> {
     let mut claimed: HashSet<Op> = HashSet::new();
@@ -241,7 +250,8 @@ fn comparison(view: &OpView<'_>) -> Option<Comparison> {
     .filter(|_| view.attrs().str("compare_type") != Some("TOTALORDER"))
 }
 
-fn reducer(kind: ReduceKind) -> Reducer {
+/// The block machine's word for a kind of reduction.
+pub fn reducer(kind: ReduceKind) -> Reducer {
     match kind {
         ReduceKind::Add => Reducer::Sum,
         ReduceKind::Mul => Reducer::Product,

@@ -5,10 +5,8 @@ use crate::block::{self, Pointer};
 use crate::gang::lower::Lowering;
 use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::memory::{Buffer, OutOfMemory};
+use crate::movement::streams;
 use crate::pool::Workers;
-
-/// Outputs larger than the caches are stored past them.
-const STREAMING_BYTES: usize = 32 << 20;
 
 struct FusedKernel {
     kernel: block::Kernel,
@@ -60,7 +58,7 @@ impl Kernel for FusedKernel {
             pointers.push(Pointer(output.as_ptr()));
             cx.outputs[0][i] = Some(output);
         }
-        let streaming = self.output_bytes * cx.instances.len() > STREAMING_BYTES;
+        let streaming = streams(self.output_bytes * cx.instances.len());
         // SAFETY: operands hold what the strides reach, because strides were made from their types; each output is a new
         // buffer, or the sole reference of an input that may be overwritten in place.
         unsafe { self.kernel.run(Workers::global(), &pointers, streaming) };

@@ -3,6 +3,7 @@
 //! One file for each kind of kernel; each looks at an op and answers with a [`Kernel`](crate::gang::Kernel), or with none,
 //! so that the op's reference evaluation runs.
 
+mod dot;
 mod exchange;
 mod fuse;
 mod fused;
@@ -10,11 +11,15 @@ mod fused;
 pub use fuse::{Group, groups};
 pub use fused::step as fused_step;
 
-use crate::gang::StepKind;
+use crate::gang::Step;
 use crate::gang::lower::Lowering;
 use shardwise_ir::OpView;
+use shardwise_ops::Opcode;
 
-/// The kernel of an op; `None`: its reference evaluation runs.
-pub fn kernel(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<StepKind> {
-    exchange::kernel(lowering, view)
+/// The step of an op that has a kernel; `None`: its reference evaluation runs.
+pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+    match Opcode::of_view(view) {
+        Opcode::DotGeneral | Opcode::Dot => dot::step(lowering, view),
+        _ => exchange::kernel(lowering, view).map(|kind| lowering.step(view, kind)),
+    }
 }
