@@ -116,7 +116,6 @@ pub unsafe fn all_gather(workers: &Workers, sources: &[Pointer], to: Pointer, ou
 ///
 /// # Safety
 /// The sources must be readable and the results writable for these shapes.
-#[expect(clippy::too_many_arguments, reason = "two arrays with strides, and how their blocks lie")]
 pub unsafe fn all_to_all(
     workers: &Workers,
     sources: &[Pointer],

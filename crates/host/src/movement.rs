@@ -351,7 +351,7 @@ unsafe fn transpose_tile<T: Copy + Default, const SIDE: usize>(
             *line = unsafe { from.byte_offset(c as isize * from_stride).cast::<[T; SIDE]>().read_unaligned() };
         }
         for r in 0..SIDE {
-            let line: [T; SIDE] = std::array::from_fn(|c| tile[c][r]);
+            let line = tile.map(|source| source[r]);
             // SAFETY: a whole line of the result.
             unsafe { to.byte_offset(r as isize * to_stride).cast::<[T; SIDE]>().write_unaligned(line) };
         }

@@ -102,6 +102,18 @@ macro_rules! lanewise {
     };
 }
 
+/// Asks for the cache line at an address, which need not be valid.
+#[inline(always)]
+pub(crate) fn prefetch(p: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of any address is harmless.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(p.cast())
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = p;
+}
+
 /// Several lanes. Loads and stores need `LANES` elements at `p`, at any alignment unless they say otherwise.
 pub(crate) trait Vector: Copy {
     /// One lane.

@@ -4,7 +4,7 @@
 //! reduced, chunks of them by tiles of lanes. Before a row runs, the addresses of its operands are written into the code.
 
 use super::emit::{Base, Code, Phase, Reduction, Template, Unfusable, When, emit};
-use super::machine::{Ins, Machine, Op, PARTIALS, Strided, TEMP};
+use super::machine::{AHEAD, Ins, Machine, Op, PARTIALS, Strided, TEMP};
 use super::program::{Node, Program, Role, read_word, write_word};
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::{Level, Word};
@@ -15,6 +15,8 @@ use std::cell::Cell;
 const PART: usize = 32_768;
 /// Lanes of a tile whose running results stay in the first cache.
 const TILE: usize = 2048;
+/// Memory is asked for ahead in rows of this length.
+const AHEAD_LANES: usize = 2048;
 /// Reductions of longer rows may share a row among parts.
 const LONG_ROW: usize = 4 * SEGMENT;
 
@@ -611,10 +613,42 @@ impl<'a, W: Word> Bound<'a, W> {
             When::NotFirst => !first,
         };
         let mut bound = BoundCode { code: Vec::new(), patches: Vec::new(), strided: Vec::new(), copies: Vec::new() };
-        for t in self.code().phases[phase].lanes.iter().filter(wanted) {
+        for (i, t) in self.code().phases[phase].lanes.iter().enumerate().filter(|(_, t)| wanted(t)) {
+            let ahead = if tail { None } else { self.ahead(phase, i) };
+            if ahead.is_some() && t.op != Op::Load {
+                self.bind_prefetch(&mut bound, t);
+            }
             self.bind_one(&mut bound, t, tail);
+            if let (Some(distance), Some(ins)) = (ahead, bound.code.last_mut().filter(|ins| ins.op == Op::Load)) {
+                (ins.op, ins.extra) = (Op::LoadAhead, distance);
+            }
         }
         bound
+    }
+
+    /// How far ahead the memory of an instruction is asked for, if it is the first to read an operand in long rows.
+    ///
+    /// Where a later phase reads the row again, the next row is asked for then, while there is more to compute.
+    fn ahead(&self, phase: usize, index: usize) -> Option<u32> {
+        let (code, lanes) = (self.code(), &self.code().phases[phase].lanes);
+        let Base::Operand(o) = lanes[index].base else { return None };
+        let is_first = lanes[..index].iter().all(|t| t.base != lanes[index].base);
+        let is_memory = code.walks[o].operand.role == Role::Input;
+        if !is_first || !is_memory || code.row_len < AHEAD_LANES {
+            return None;
+        }
+        match phase {
+            0 => Some(AHEAD as u32),
+            1 if !code.columns => code.walks[o].outer.last().and_then(|&s| u32::try_from(s).ok()),
+            _ => None,
+        }
+    }
+
+    fn bind_prefetch(&self, bound: &mut BoundCode, t: &Template) {
+        let (lanes, ins) = (self.job.machine.lanes, bound.code.len());
+        let bytes = t.size * lanes;
+        bound.patches.push(Patch { ins, source: t.base, size: t.size as isize });
+        bound.code.push(Ins { op: Op::Prefetch, extra: bytes.div_ceil(64) as u32, step: bytes as isize, base: 0 });
     }
 
     fn bind_one(&self, bound: &mut BoundCode, t: &Template, tail: bool) {

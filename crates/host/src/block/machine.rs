@@ -6,10 +6,12 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
-use crate::simd::{Level, Portable, Vector, Word};
+use crate::simd::{Level, Portable, Vector, Word, prefetch};
 
 /// The bytes of a temporary: the largest block.
 pub(crate) const TEMP: usize = 512;
+/// How far ahead memory is asked for.
+pub(crate) const AHEAD: usize = 4096;
 /// The bytes of the partial results of a reduction.
 pub(crate) const PARTIALS: usize = 256;
 
@@ -68,6 +70,10 @@ macro_rules! machine {
             $($load,)* $($store,)* $($unary,)* $($heavy,)* $($binary, $binary_imm,)* $($heavy2,)* $($reduce,)*
             /// A whole word, and past the caches.
             Load, Store, StoreStreaming,
+            /// As `Load`, and asks for the memory `extra` bytes ahead.
+            LoadAhead,
+            /// Asks for the memory a fixed way ahead: `extra` cache lines.
+            Prefetch,
             LoadImm,
             /// `memory - accumulator` and `memory / accumulator`.
             FRsub, FRsubImm, IRsub, IRsubImm, FRdiv, FRdivImm,
@@ -136,6 +142,12 @@ macro_rules! machine {
                     unsafe {
                         match ins.op {
                             Op::Load => eight!(V, eight, i, a[i] = V::load(word_at::<V>(p, i))),
+                            Op::LoadAhead => eight!(V, eight, i, {
+                                let p = word_at::<V>(p, i);
+                                a[i] = V::load(p);
+                                prefetch(p.wrapping_add(ins.extra as usize));
+                            }),
+                            Op::Prefetch => (0..ins.extra as usize).for_each(|l| prefetch(p.wrapping_add(AHEAD + 64 * l))),
                             Op::LoadImm => eight!(V, eight, i, a[i] = imm()),
                             $(Op::$load => eight!(V, eight, i, a[i] = V::$load_fn(p.add(i * V::LANES * $load_size))),)*
                             Op::Store => eight!(V, eight, i, a[i].store(word_at::<V>(p, i))),

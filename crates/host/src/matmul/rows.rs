@@ -12,10 +12,12 @@ use crate::elem::Elem;
 use crate::pool::{Effort, Workers, piece};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
-use crate::simd::{Level, Portable, Vector};
+use crate::simd::{Level, Portable, Vector, prefetch};
 
 /// Rows of the matrix that a strip takes at a time.
 const BAND: usize = 16;
+/// How many bytes ahead each row of a band is fetched.
+const AHEAD: usize = 1024;
 /// Columns of a strip.
 const STRIP: usize = 2048;
 /// More rows than this are better served by a packed product.
@@ -295,10 +297,12 @@ unsafe fn strip<K: Kind, const M: usize>(shape: &RowsGemm, group: &Group, start:
         State { left: pack_left::<K>(shape, group, rows), sums: vec![0; rows * len.next_multiple_of(width)], rows };
     let matrix = group.matrix.0.wrapping_add(start * K::SIZE).cast_const();
     let edge = Edge::<K>::new(len % width, shape.row_stride);
-    for band in (0..shape.k).step_by(BAND) {
-        let steps = (shape.k - band).min(BAND);
+    // Few rows have little work for a line, and shorter bands lose fewer of them from the first cache.
+    let height = if rows <= 4 { BAND / 2 } else { BAND };
+    for band in (0..shape.k).step_by(height) {
+        let rows = (shape.k - band).min(height);
         // SAFETY: as the caller says.
-        unsafe { run_band::<K, M>(&mut state, matrix, shape.row_stride * K::SIZE, band, steps, len, &edge) };
+        unsafe { run_band::<K, M>(&mut state, matrix, shape.row_stride * K::SIZE, band, rows, len, &edge) };
     }
     // SAFETY: as the caller says.
     unsafe { finish::<K>(&state, group, start, len) }
@@ -420,6 +424,7 @@ unsafe fn tile<K: Kind, const M: usize>(band: Band, left: *const u32, sums: *mut
         let a = left.wrapping_add(step * rows * 2);
         // SAFETY: as the caller says.
         let b = unsafe { K::load(band.rows_at(step * K::STEP)) };
+        (0..K::STEP).for_each(|r| prefetch(band.start.wrapping_add((step * K::STEP + r) * band.stride + AHEAD)));
         for (r, s) in sum.iter_mut().enumerate() {
             // SAFETY: the left elements of `M` rows are there.
             *s = unsafe { K::step(*s, a.wrapping_add(2 * r), b) };

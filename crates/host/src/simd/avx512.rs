@@ -362,10 +362,12 @@ impl Vector for Avx512 {
             truth_from_float = |x| x.fne(from_int(words(0)));
             f32_from_signed = |x| x.int_to_float();
             round_bf16 = |x| {
-                let odd = x.int_shr::<16>().and(from_int(words(1)));
-                let rounded = x.iadd(odd).iadd(from_int(words(0x7fff)));
-                let quiet = x.or(from_int(words(0x40_0000)));
-                blend(unordered(x, x), quiet, rounded).and(Self::splat_bits(0xffff_0000))
+                let odd = intrinsic!(_mm512_test_epi32_mask(int(x), words(0x1_0000)));
+                let half = x.iadd(from_int(words(0x7fff)));
+                let rounded = intrinsic!(_mm512_mask_add_epi32(int(half), odd, int(half), words(1)));
+                let quiet = words(0x40_0000);
+                let y = intrinsic!(_mm512_mask_or_epi32(rounded, unordered(x, x), int(x), quiet));
+                from_int(y).and(Self::splat_bits(0xffff_0000))
             };
             round_f16 = |x| Avx512(intrinsic!(_mm512_cvtph_ps(_mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(x.0))));
             round_f32 = |x| x;
