@@ -5,10 +5,11 @@
 A question is a line of JSON; each is answered by a forked child, because jaxlib may abort or never end:
     {"id": 0, "kind": "values", "ours": OUT.npz, "expected": OUT.npz}
     {"id": 1, "kind": "shardings", "ours": PROPAGATED.mlir, "theirs": X.shardy.mlir}
-    {"id": 2, "kind": "verify", "file": LOCAL.mlir}
-    {"id": 3, "kind": "interpret", "file": LOCAL.mlir, "inputs": IN.npz, "expected": OUT.npz}
+    {"id": 2, "kind": "verify", "file": DENSE.mlir}
+    {"id": 3, "kind": "interpret", "file": DENSE.mlir, "layout": LOCAL.mlir, "inputs": IN.npz, "expected": OUT.npz}
 An answer is a line too, in the order in which they are found: {"id": 0, "ok": false, "reason": "out1: ..."}; those to
-"shardings" also have the counts that were compared. `interpret` takes and expects global arrays.
+"shardings" also have the counts that were compared. `interpret` takes and expects global arrays; how they lie on the
+processes is read off the program's other form.
 """
 
 import argparse
@@ -26,7 +27,6 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
-from jaxlib.mlir import ir
 
 import compare
 import shards
@@ -87,10 +87,7 @@ def answer_verify(question: dict) -> dict:
 def answer_interpret(question: dict) -> dict:
     """Does the per-device program give these global values on a grid of processes?"""
     text, given = Path(question["file"]).read_text(), values.load(Path(question["inputs"]))
-    with shardy.make_context():
-        module = ir.Module.parse(text)
-        grid = shards.read_grid(module)
-        takes, gives = shards.read_layouts(module, grid)
+    grid, takes, gives = shards.read(Path(question["layout"]).read_text())
     count = len(grid.positions)
     inputs = {
         f"arg{i}_p{k}": layout.cut(given[f"arg{i}"], grid, k) for i, layout in enumerate(takes) for k in range(count)

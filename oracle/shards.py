@@ -1,12 +1,13 @@
 """Cuts global arrays into what each device of a per-device program takes, and puts the devices' results together.
 
-The layout stands on the arguments and results of a localized `@main`: `sdy.sharding` says how, and
-`shardwise.global_type` what the whole is (without it the whole is as large as the part). Shards are ceil-division
-blocks; where a dimension does not divide evenly, the last ones are padded with zeros, and cut again when they are
+The layout stands on the arguments and results of `@main` as `shardwise partition` prints it (its dense form has no
+shardings any more): `sdy.sharding` says how, and `shardwise.global_type` what the whole is (without it the whole is as
+large as the part). Shards are ceil-division blocks; where a dimension does not divide evenly, the last ones are padded with zeros, and cut again when they are
 put together. The process with number k is the device at position k of the mesh, or the device with id k if the mesh
 lists its ids.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
@@ -15,7 +16,7 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
-from shardy import find_main
+from shardy import find_main, make_context
 
 GLOBAL_TYPE = "shardwise.global_type"
 
@@ -82,12 +83,30 @@ class Layout:
         seen: dict[str, int] = {}
         for process, part in enumerate(parts):
             box = self.box(grid, process)
-            own = np.ascontiguousarray(part[tuple(slice(0, s.stop - s.start) for s in box)])
+            own = part[tuple(slice(0, s.stop - s.start) for s in box)]
             first = seen.setdefault(str(box), process)
-            if first != process and own.tobytes() != np.ascontiguousarray(whole[box]).tobytes():
+            if first != process and own.tobytes() != whole[box].tobytes():
                 raise ValueError(f"processes {first} and {process} hold the same part with different values")
             whole[box] = own
         return whole
+
+
+def read(text: str) -> tuple[Grid, list[Layout], list[Layout]]:
+    """The grid, and the layouts of the arguments and of the results."""
+    with make_context():
+        module = ir.Module.parse(signature_text(text))
+        grid = read_grid(module)
+        return grid, *read_layouts(module, grid)
+
+
+def signature_text(text: str) -> str:
+    """The meshes, and `@main` as a declaration: jaxlib cannot read all operations of our own."""
+    meshes = [line for line in text.splitlines() if line.strip().startswith("sdy.mesh ")]
+    head = re.search(r"func\.func (?:public )?(@main\(.*\)) \{$", text, re.MULTILINE)
+    if head is None:
+        raise ValueError("the text has no function @main on one line")
+    declaration = "func.func private " + re.sub(r"%\w+: ", "", head[1])
+    return "\n".join(["module {", *meshes, declaration, "}"])
 
 
 def read_grid(module: ir.Module) -> Grid:

@@ -152,10 +152,11 @@ class ValuesTest(unittest.TestCase):
 
 # A per-device program on the mesh x=2, y=4: 7 rows over x, 6 columns over the minor half of y; the sum over the columns.
 LOCAL = module(
-    """func.func public @main(
-         %arg0: tensor<4x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y":(2)2}]>,
-                                 shardwise.global_type = tensor<7x6xf32>})
-         -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, shardwise.global_type = tensor<7xf32>}) {
+    "func.func public @main("
+    '%arg0: tensor<4x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y":(2)2}]>, '
+    "shardwise.global_type = tensor<7x6xf32>}) "
+    '-> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, shardwise.global_type = tensor<7xf32>}) {'
+    """
          %zero = stablehlo.constant dense<0.0> : tensor<f32>
          %0 = stablehlo.reduce(%arg0 init: %zero) applies stablehlo.add across dimensions = [1]
               : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
@@ -173,15 +174,8 @@ LOCAL = module(
 class ShardsTest(unittest.TestCase):
     """Cutting and joining."""
 
-    def layouts(self):
-        """The grid and the layouts of LOCAL."""
-        with shardy.make_context():
-            parsed = shardy.ir.Module.parse(LOCAL)
-            grid = shards.read_grid(parsed)
-            return grid, *shards.read_layouts(parsed, grid)
-
     def test_uneven_and_sub_axes(self):
-        grid, (given,), _ = self.layouts()
+        grid, (given,), _ = shards.read(LOCAL)
         whole = np.arange(42.0).reshape(7, 6)
         parts = [given.cut(whole, grid, k) for k in range(8)]
         np.testing.assert_array_equal(parts[3], whole[:4, 3:])
@@ -189,7 +183,7 @@ class ShardsTest(unittest.TestCase):
         np.testing.assert_array_equal(given.join(parts, grid), whole)
 
     def test_disagreement(self):
-        grid, _, (result,) = self.layouts()
+        grid, _, (result,) = shards.read(LOCAL)
         with self.assertRaisesRegex(ValueError, "processes 0 and 1"):
             result.join([np.full(4, k, np.float32) for k in range(8)], grid)
 
@@ -211,7 +205,7 @@ class BatchTest(unittest.TestCase):
         return sorted(map(json.loads, done.stdout.splitlines()), key=lambda answer: answer["id"])
 
     def test_answers(self):
-        run = {"kind": "interpret", "file": "good.mlir", "inputs": "in.npz", "expected": "out.npz"}
+        run = {"kind": "interpret", "file": "good.mlir", "layout": "good.mlir", "inputs": "in.npz", "expected": "out.npz"}
         questions = [
             run,
             {**run, "expected": "wrong.npz"},

@@ -21,8 +21,8 @@ pub enum Question {
     Shardings { ours: PathBuf, theirs: PathBuf },
     /// Does jaxlib parse and verify it?
     Verify { file: PathBuf },
-    /// Does it give these values in jaxlib's interpreter?
-    Interpret { file: PathBuf, inputs: PathBuf, expected: PathBuf },
+    /// Does it give these values in jaxlib's interpreter? `layout` is its form with shardings.
+    Interpret { file: PathBuf, layout: PathBuf, inputs: PathBuf, expected: PathBuf },
 }
 
 /// A question about a program, and the check that it belongs to.

@@ -80,12 +80,17 @@ fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<
             finish(call, Some(ours), vec![(task.check, question)])
         }
         Check::Verify | Check::Interpret => {
-            let file = out(".local.mlir");
+            let (file, layout) = (out(".dense.mlir"), out(".local.mlir"));
+            let mut with_axes = Command::new(shardwise);
+            with_axes.arg("partition").arg(&source);
             call.args(["partition", "--replica-groups", "dense"]).arg(source);
             let (inputs, expected) = (program.file(".in.npz"), program.file(".out.npz"));
-            let interpret = Question::Interpret { file: file.clone(), inputs, expected };
+            let interpret = Question::Interpret { file: file.clone(), layout: layout.clone(), inputs, expected };
             let verify = Question::Verify { file: file.clone() };
-            finish(call, Some(file), vec![(Check::Verify, verify), (Check::Interpret, interpret)])
+            match finish(with_axes, Some(layout), vec![])? {
+                Ok(_) => finish(call, Some(file), vec![(Check::Verify, verify), (Check::Interpret, interpret)]),
+                failed => Ok(failed),
+            }
         }
     }
 }
