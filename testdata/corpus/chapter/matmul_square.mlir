@@ -10,7 +10,7 @@ module @jit_matmul_square attributes {mhlo.num_partitions = 8 : i32, mhlo.num_re
 } loc(#loc)
 #loc = loc(unknown)
 #loc3 = loc("oracle/programs/chapter.py":28:35 to :49)
-#loc4 = loc("oracle/harness.py":189:18 to :61)
+#loc4 = loc("oracle/harness.py":192:18 to :61)
 #loc5 = loc("oracle/corpus.py":25:15 to :46)
 #loc6 = loc("oracle/corpus.py":50:15 to :38)
 #loc7 = loc("oracle/corpus.py":50:14 to :63)
