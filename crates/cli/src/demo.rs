@@ -75,7 +75,10 @@ fn matmul_square(x: &Array, w: &Array) -> Array {
 
 pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     set_mesh(Mesh::new(mesh_axes(&args.mesh)?)?);
-    println!("Out[B,F] = square(In[B,D]) · W[D,F], bf16, B={BATCH}, D={MODEL}, F={FEED_FORWARD}\n\nmesh  {}\n", args.mesh);
+    println!(
+        "Out[B,F] = square(In[B,D]) · W[D,F], bf16, B={BATCH}, D={MODEL}, F={FEED_FORWARD}\n\nmesh  {}\n",
+        args.mesh
+    );
     let [key_x, key_w] = Key::new(0).split();
     let (x, w) = (normal(key_x, [BATCH, MODEL], BF16), normal(key_w, [MODEL, FEED_FORWARD], BF16));
     let inputs = [literal(&x)?, literal(&w)?];
@@ -122,7 +125,10 @@ fn reread(text: &str) -> Result<Module, Diagnostics> {
 
 fn show_shardings(module: &Module) -> Result<(), Diagnostics> {
     let propagated = run_until("propagate", module, &mut Options::default())?;
-    println!("Every value with the sharding that propagation gave it:\n\n{}", text::print(&propagated, &PrintOptions::default()));
+    println!(
+        "Every value with the sharding that propagation gave it:\n\n{}",
+        text::print(&propagated, &PrintOptions::default())
+    );
     Ok(())
 }
 
@@ -153,7 +159,11 @@ fn show_runs(module: &Module, inputs: &[Literal]) -> Result<(), Diagnostics> {
     for (placed, devices) in [(&mesh, devices), (&one, 1)] {
         let got = placed.result(inputs)?;
         let time = median(&placed.engine, &*placed.program, inputs, RUNS)?;
-        println!("{devices} device{}: {time:.2?}; against float64: {}", plural(devices), Difference::between(&got, &expected));
+        println!(
+            "{devices} device{}: {time:.2?}; against float64: {}",
+            plural(devices),
+            Difference::between(&got, &expected)
+        );
     }
     Ok(())
 }

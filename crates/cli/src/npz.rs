@@ -123,7 +123,8 @@ fn accepts(dtype: DType, given: &str) -> bool {
 fn write_file(path: &Path, prefix: &str, arrays: &[Literal]) -> Result<(), String> {
     let file = File::create(path).map_err(|e| e.to_string())?;
     let mut archive = zip::ZipWriter::new(BufWriter::new(file));
-    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored).large_file(true);
+    let stored =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored).large_file(true);
     for (i, array) in arrays.iter().enumerate() {
         archive.start_file(format!("{prefix}{i}.npy"), stored).map_err(|e| e.to_string())?;
         archive.write_all(&npy_header(array)).map_err(|e| e.to_string())?;
@@ -157,8 +158,11 @@ fn unwritable(loc: &Loc, why: &str) -> Diagnostic {
 
 fn missing(loc: &Loc, name: &str, ty: &TensorType, entries: &BTreeMap<String, Entry>) -> Diagnostic {
     let names: Vec<&str> = entries.keys().map(String::as_str).collect();
-    let d = Diagnostic::error("npz-missing", loc, format!("the inputs have no `{name}`"))
-        .facts(format!("{name}: {}; the file holds {}", ty.short(), names.join(", ")));
+    let d = Diagnostic::error("npz-missing", loc, format!("the inputs have no `{name}`")).facts(format!(
+        "{name}: {}; the file holds {}",
+        ty.short(),
+        names.join(", ")
+    ));
     match did_you_mean(name, names) {
         Some(near) => d.help(format!("did you mean `{near}`? inputs are named arg0, arg1, … in order")),
         None => d.help("inputs are named arg0, arg1, … in order"),
@@ -218,7 +222,11 @@ mod tests {
     #[test]
     fn every_mismatch_is_named() {
         let path = saved("bad.npz", &[Literal::new(vec![2], &[1f32, 2.0]), Literal::scalar(1i32)]);
-        let types = [TensorType::new(DType::F64, vec![2]), TensorType::new(DType::I32, vec![3]), TensorType::scalar(DType::F32)];
+        let types = [
+            TensorType::new(DType::F64, vec![2]),
+            TensorType::new(DType::I32, vec![3]),
+            TensorType::scalar(DType::F32),
+        ];
         let found = read_args(&path, &types).unwrap_err();
         let codes: Vec<&str> = found.iter().map(|d| d.code).collect();
         assert_eq!(codes, ["npz-dtype", "npz-shape", "npz-missing"]);

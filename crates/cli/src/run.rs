@@ -105,7 +105,12 @@ pub fn place(engine: &dyn Engine, program: &dyn Executable, inputs: &[Literal]) 
 }
 
 /// Of `n` runs after one that warms up; placing the inputs does not count.
-pub fn median(engine: &dyn Engine, program: &dyn Executable, inputs: &[Literal], n: usize) -> Result<Duration, Diagnostics> {
+pub fn median(
+    engine: &dyn Engine,
+    program: &dyn Executable,
+    inputs: &[Literal],
+    n: usize,
+) -> Result<Duration, Diagnostics> {
     let lent = |args: &[Argument]| {
         let handle = |(Argument::Lent(a) | Argument::Donated(a)): &Argument| Argument::Lent(a.clone());
         args.iter().map(handle).collect::<Vec<_>>()
@@ -146,7 +151,8 @@ fn print_results(results: &[Literal]) {
 }
 
 fn no_function(loc: &Loc) -> Diagnostic {
-    Diagnostic::error("run-no-function", loc, "the module has no function to run").help("add a `func.func public @main`")
+    Diagnostic::error("run-no-function", loc, "the module has no function to run")
+        .help("add a `func.func public @main`")
 }
 
 fn not_an_array(loc: &Loc, index: usize, ty: &str) -> Diagnostic {

@@ -49,6 +49,10 @@ fn unreadable(name: &str, e: &std::io::Error) -> Diagnostic {
 }
 
 fn unwritable(path: &Path, e: &std::io::Error) -> Diagnostic {
-    Diagnostic::warning("dump-unwritable", &Loc::file(path.display().to_string(), 1, 1), format!("cannot write a stage: {e}"))
-        .help("give --dump a folder that can be written")
+    Diagnostic::warning(
+        "dump-unwritable",
+        &Loc::file(path.display().to_string(), 1, 1),
+        format!("cannot write a stage: {e}"),
+    )
+    .help("give --dump a folder that can be written")
 }

@@ -69,17 +69,7 @@ fn plan(view: &OpView<'_>, dims: &DotDims, lhs: &Source, rhs: &Source) -> Option
     let (k, a_k) = merge(lhs, &a.shape, &dims.lhs_contract)?;
     let (_, b_k) = merge(rhs, &b.shape, &dims.rhs_contract)?;
     let (n, column) = merge(rhs, &b.shape, &free.1)?;
-    let gemm = Gemm {
-        elem,
-        out,
-        m,
-        n,
-        k,
-        a: [row, a_k],
-        b: [b_k, column],
-        c: [n as isize, 1],
-        accumulate: false,
-    };
+    let gemm = Gemm { elem, out, m, n, k, a: [row, a_k], b: [b_k, column], c: [n as isize, 1], accumulate: false };
     if !gemm.is_supported() || k == 0 {
         return None;
     }
@@ -108,7 +98,8 @@ fn batch(shape: &[usize], dims: &DotDims, lhs: &Source, rhs: &Source, size: usiz
     let mut offsets = vec![[0usize; 2]];
     for (&l, &r) in dims.lhs_batch.iter().zip(&dims.rhs_batch) {
         let (left, right) = (lhs.strides[l] as usize * size, rhs.strides[r] as usize * size);
-        offsets = offsets.iter().flat_map(|o| (0..shape[l]).map(move |i| [o[0] + i * left, o[1] + i * right])).collect();
+        offsets =
+            offsets.iter().flat_map(|o| (0..shape[l]).map(move |i| [o[0] + i * left, o[1] + i * right])).collect();
     }
     offsets.into_iter().enumerate().map(|(i, [a, b])| [a, b, i * result]).collect()
 }

@@ -333,7 +333,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
         let kept: Vec<usize> = (0..self.space.len()).filter(|d| !is_reduce || !self.reduced.contains(d)).collect();
         let access: Access = kept.iter().map(|&d| Axis::along(d)).collect();
         let value = self.emit(view.result(0), &access)?;
-        let strides = self.strides(view.result_shape(0), &access).0;
+        let strides = strides_of(view.result_shape(0), &access, self.space.len()).0;
         if is_reduce && is_trailing(&self.reduced, &self.space) {
             self.program.row_output(value, &strides);
         } else {
@@ -341,20 +341,6 @@ impl<'a, 'm> Emitter<'a, 'm> {
         }
         let kernel = self.program.compile().ok()?;
         Some(Fused { kernel, reads: self.reads })
-    }
-
-    /// The strides, in elements, of a row-major value read at an access, and the element where it starts.
-    fn strides(&self, shape: &[usize], access: &Access) -> (Vec<isize>, isize) {
-        let mut strides = vec![0isize; self.space.len()];
-        let (mut start, mut stride) = (0, 1isize);
-        for (axis, &n) in access.iter().zip(shape).rev() {
-            start += axis.start * stride;
-            if let Some(dim) = axis.dim {
-                strides[dim] += axis.step * stride;
-            }
-            stride *= n as isize;
-        }
-        (strides, start)
     }
 
     fn emit(&mut self, v: Value, access: &Access) -> Option<block::Value> {
@@ -385,7 +371,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
     fn read(&mut self, v: Value, access: &Access) -> Option<block::Value> {
         let ty = self.lowering.body.ty(v).as_tensor()?;
         let elem = elem(ty.dtype)?;
-        let (strides, start) = self.strides(&ty.shape, access);
+        let (strides, start) = strides_of(&ty.shape, access, self.space.len());
         self.reads.push((v, usize::try_from(start).ok()? * elem.size()));
         Some(self.program.input(elem, &strides))
     }
@@ -455,6 +441,35 @@ impl<'a, 'm> Emitter<'a, 'm> {
         let init = self.emit(view.operand(1), &vec![])?;
         self.program.reduce(reducer(reduce_kind_of_op(view)?), of, init)
     }
+}
+
+/// What a chain of views looks at in the end, the strides of the first view's dimensions in it, and where they start, in
+/// elements.
+pub fn view_strides(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<(Value, Vec<isize>, isize)> {
+    let rank = view.result_shape(0).len();
+    let mut access: Access = (0..rank).map(Axis::along).collect();
+    let (mut current, mut value) = (Some(*view), view.result(0));
+    while let Some(view) = current.filter(is_view) {
+        access = through(&view, &access)?;
+        value = view.operand(0);
+        current = view.operand_def(0);
+    }
+    let (strides, start) = strides_of(lowering.body.ty(value).shape(), &access, rank);
+    Some((value, strides, start))
+}
+
+/// The strides, in elements, of a row-major value read at an access over a space of `rank` dimensions, and its start.
+fn strides_of(shape: &[usize], access: &Access, rank: usize) -> (Vec<isize>, isize) {
+    let mut strides = vec![0isize; rank];
+    let (mut start, mut stride) = (0, 1isize);
+    for (axis, &n) in access.iter().zip(shape).rev() {
+        start += axis.start * stride;
+        if let Some(dim) = axis.dim {
+            strides[dim] += axis.step * stride;
+        }
+        stride *= n as isize;
+    }
+    (strides, start)
 }
 
 /// The access of a view's operand, given that of its result.

@@ -7,6 +7,7 @@ mod dot;
 mod exchange;
 mod fuse;
 mod fused;
+mod moves;
 
 pub use fuse::{Group, groups};
 pub use fused::step as fused_step;
@@ -20,6 +21,7 @@ use shardwise_ops::Opcode;
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     match Opcode::of_view(view) {
         Opcode::DotGeneral | Opcode::Dot => dot::step(lowering, view),
-        _ => exchange::kernel(lowering, view).map(|kind| lowering.step(view, kind)),
+        _ => moves::step(lowering, view)
+            .or_else(|| exchange::kernel(lowering, view).map(|kind| lowering.step(view, kind))),
     }
 }
