@@ -2,7 +2,7 @@
 //!
 //! A [`Move`] copies a block of indices from one array to another, each with its own strides, negative ones too. So a slice,
 //! a reversal, a piece of a concatenation and the inside of a pad are moves, and a permutation of dimensions is one whose
-//! innermost dimensions differ: that goes through tiles of whole cache lines.
+//! innermost dimensions differ: that goes through blocks of whole cache lines.
 //!
 //! ```
 //! use shardwise_host::movement::Move;
@@ -18,6 +18,7 @@
 
 use crate::block::Pointer;
 use crate::pool::{Effort, Workers, piece};
+use crate::simd::prefetch;
 use std::sync::OnceLock;
 
 /// Bytes of a part.
@@ -28,6 +29,10 @@ const SMALL: usize = 1 << 18;
 const LONG_COPY: usize = 256 << 10;
 /// Bytes of a cache line, the side of a transposed tile.
 const LINE: usize = 64;
+/// Transposes read and write runs of this many bytes.
+const RUN: usize = 512;
+/// Bytes from line to line in a transpose's scratch: no multiple of what falls on one cache set.
+const PITCH: usize = RUN + LINE;
 
 /// Whether outputs of so many bytes, over all instances, are better stored past the caches, if they are not read soon.
 pub fn streams(output_bytes: usize) -> bool {
@@ -261,11 +266,14 @@ impl Inner {
                 unsafe { copy_strided(from, to, Dim { size: range.len(), ..dim }, size) }
             }
             Inner::Transpose { rows, columns, size } => {
-                let tiles = rows.size.div_ceil(LINE / size);
-                let range = piece(tiles, tiles.div_ceil(parts), part);
-                for tile in range {
+                let side = RUN / size;
+                let blocks = rows.size.div_ceil(side);
+                for block in piece(blocks, blocks.div_ceil(parts), part) {
+                    let mut scratch = vec![0u8; side.min(columns.size) * PITCH];
+                    let (from, to) = (at(from, block * side, rows.from), at(to, block * side, rows.to).cast_mut());
+                    let rows = Dim { size: (rows.size - block * side).min(side), ..rows };
                     // SAFETY: as the caller says.
-                    unsafe { transpose_stripe(from, to, tile * (LINE / size), rows, columns, size) }
+                    unsafe { transpose_stripe(from, to, rows, columns, size, &mut scratch) }
                 }
             }
         }
@@ -315,55 +323,128 @@ unsafe fn copy_strided(from: *const u8, to: *mut u8, dim: Dim, size: usize) {
     });
 }
 
-/// One cache line's width of the source's rows, all columns.
+/// At most a run's width of the source's rows, all columns, by blocks that are first copied to `scratch`.
 ///
 /// # Safety
 /// As `Move::run`.
-unsafe fn transpose_stripe(from: *const u8, to: *mut u8, first: usize, rows: Dim, columns: Dim, size: usize) {
+unsafe fn transpose_stripe(from: *const u8, to: *mut u8, rows: Dim, columns: Dim, size: usize, scratch: &mut [u8]) {
+    let side = RUN / size;
+    for start in (0..columns.size).step_by(side) {
+        let width = (columns.size - start).min(side);
+        for (c, line) in scratch.chunks_exact_mut(PITCH).enumerate().take(width) {
+            let source = at(from, start + c, columns.from);
+            // SAFETY: as the caller says; a line of the scratch holds a run.
+            unsafe { std::ptr::copy_nonoverlapping(source, line.as_mut_ptr(), rows.size * size) };
+            (0..RUN).step_by(LINE).for_each(|l| prefetch(at(source, side, columns.from).wrapping_add(l)));
+        }
+        let to = at(to, start, columns.to).cast_mut();
+        // SAFETY: as the caller says.
+        unsafe { write_block(scratch, to, rows, width, size) };
+    }
+}
+
+/// Writes `rows.size` lines of `width` elements, which stand in the columns of `scratch`.
+///
+/// # Safety
+/// The lines must be writable.
+unsafe fn write_block(scratch: &[u8], to: *mut u8, rows: Dim, width: usize, size: usize) {
     by_size!(size, T => {
         const SIDE: usize = LINE / size_of::<T>();
-        let height = (rows.size - first).min(SIDE);
-        for start in (0..columns.size).step_by(SIDE) {
-            let width = (columns.size - start).min(SIDE);
-            let from = at(at(from, first, rows.from), start, columns.from).cast::<T>();
-            let to = at(at(to, first, rows.to), start, columns.to).cast_mut().cast::<T>();
-            // SAFETY: as the caller says.
-            unsafe { transpose_tile::<T, SIDE>(from, columns.from, to, rows.to, [height, width]) };
+        for r in (0..rows.size).step_by(SIDE) {
+            for c in (0..width).step_by(SIDE) {
+                let tile = &scratch[c * PITCH + r * size..];
+                let to = at(at(to, r, rows.to), c * size, 1).cast_mut();
+                let (height, width) = ((rows.size - r).min(SIDE), (width - c).min(SIDE));
+                // SAFETY: as the caller says; the scratch has whole tiles.
+                unsafe {
+                    if height == SIDE && width == SIDE {
+                        T::transpose_tile(tile, to, rows.to);
+                    } else {
+                        transpose_edge::<T>(tile, to.cast(), rows.to, [height, width]);
+                    }
+                }
+            }
         }
     });
 }
 
-/// Reads `width` lines of `height` elements, and writes `height` lines of `width` elements.
+/// # Safety
+/// The lines must be writable; strides are in bytes.
+unsafe fn transpose_edge<T: Copy>(tile: &[u8], to: *mut T, stride: isize, [height, width]: [usize; 2]) {
+    for r in 0..height {
+        for c in 0..width {
+            let from = &tile[c * PITCH + r * size_of::<T>()..][..size_of::<T>()];
+            // SAFETY: `from` has an element; the caller vouches for the line.
+            unsafe {
+                to.byte_offset(r as isize * stride).add(c).write_unaligned(from.as_ptr().cast::<T>().read_unaligned())
+            };
+        }
+    }
+}
+
+/// An element that can be transposed in tiles of a cache line's side.
+trait Tile: Copy + Default {
+    /// # Safety
+    /// All lines of the tile must be writable at `to`.
+    unsafe fn transpose_tile(tile: &[u8], to: *mut u8, stride: isize);
+}
+
+macro_rules! plain_tiles {
+    ($($type:ty)*) => {$(
+        impl Tile for $type {
+            unsafe fn transpose_tile(tile: &[u8], to: *mut u8, stride: isize) {
+                const SIDE: usize = LINE / size_of::<$type>();
+                assert!(tile.len() >= (SIDE - 1) * PITCH + LINE, "a whole tile");
+                let mut lines = [[<$type>::default(); SIDE]; SIDE];
+                for c in 0..SIDE {
+                    for (r, line) in lines.iter_mut().enumerate() {
+                        // SAFETY: within the tile, as asserted.
+                        line[c] = unsafe { tile.as_ptr().add(c * PITCH).cast::<$type>().add(r).read_unaligned() };
+                    }
+                }
+                for (r, line) in lines.iter().enumerate() {
+                    // SAFETY: as the caller says.
+                    unsafe { to.wrapping_offset(r as isize * stride).cast::<[$type; SIDE]>().write_unaligned(*line) };
+                }
+            }
+        }
+    )*};
+}
+
+plain_tiles! { u8 u16 u64 u128 }
+#[cfg(not(target_arch = "x86_64"))]
+plain_tiles! { u32 }
+
+#[cfg(target_arch = "x86_64")]
+impl Tile for u32 {
+    unsafe fn transpose_tile(tile: &[u8], to: *mut u8, stride: isize) {
+        assert!(tile.len() >= 15 * PITCH + LINE, "a whole tile");
+        for r in (0..16).step_by(4) {
+            for c in (0..16).step_by(4) {
+                // SAFETY: within the tile, as asserted; the caller vouches for the lines.
+                unsafe {
+                    let from = tile.as_ptr().add(c * PITCH + r * 4);
+                    transpose_four(from, to.wrapping_offset(r as isize * stride).wrapping_add(c * 4), stride)
+                }
+            }
+        }
+    }
+}
+
+/// Four by four words.
 ///
 /// # Safety
-/// As `Move::run`; strides are in bytes, and there are at most `SIDE` lines and elements.
-unsafe fn transpose_tile<T: Copy + Default, const SIDE: usize>(
-    from: *const T,
-    from_stride: isize,
-    to: *mut T,
-    to_stride: isize,
-    [height, width]: [usize; 2],
-) {
-    let mut tile = [[T::default(); SIDE]; SIDE];
-    if height == SIDE && width == SIDE {
-        for (c, line) in tile.iter_mut().enumerate() {
-            // SAFETY: a whole line of the source.
-            *line = unsafe { from.byte_offset(c as isize * from_stride).cast::<[T; SIDE]>().read_unaligned() };
-        }
-        for r in 0..SIDE {
-            let line = tile.map(|source| source[r]);
-            // SAFETY: a whole line of the result.
-            unsafe { to.byte_offset(r as isize * to_stride).cast::<[T; SIDE]>().write_unaligned(line) };
-        }
-        return;
-    }
-    for c in 0..width {
-        for r in 0..height {
-            // SAFETY: as the caller says.
-            unsafe {
-                let x = from.byte_offset(c as isize * from_stride).add(r).read_unaligned();
-                to.byte_offset(r as isize * to_stride).add(c).write_unaligned(x);
-            }
+/// Four words must be readable and writable on each of four lines.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn transpose_four(from: *const u8, to: *mut u8, stride: isize) {
+    use std::arch::x86_64::*;
+    // SAFETY: as the caller says; every x86-64 has these instructions.
+    unsafe {
+        let [mut a, mut b, mut c, mut d] = [0, 1, 2, 3].map(|i| _mm_loadu_ps(from.add(i * PITCH).cast()));
+        _MM_TRANSPOSE4_PS(&mut a, &mut b, &mut c, &mut d);
+        for (i, line) in [a, b, c, d].into_iter().enumerate() {
+            _mm_storeu_ps(to.wrapping_offset(i as isize * stride).cast(), line);
         }
     }
 }
