@@ -1,14 +1,14 @@
 //! Partitioned programs equal unpartitioned ones, bit for bit, at every stage and on every engine; and mutants die.
 
 use shardwise_base::Literal;
+use shardwise_check::choose::cases;
+use shardwise_check::generate::{Case, case};
+use shardwise_check::mutate::MUTANTS;
 use shardwise_engine::{Argument, Engine, Limits, Signature, layout};
 use shardwise_host::HostEngine;
 use shardwise_interp::{InterpEngine, run, run_by_shards};
 use shardwise_ir::Module;
 use shardwise_spmd::{Options, partition, run_until};
-use shardwise_check::choose::cases;
-use shardwise_check::generate::{Case, case};
-use shardwise_check::mutate::MUTANTS;
 
 fn limits() -> Limits {
     Limits { max_steps: Some(1_000_000), max_bytes: None }

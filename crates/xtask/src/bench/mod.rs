@@ -62,7 +62,10 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     let is_good = measured.iter().all(|line| line.is_reached(&samples));
     let machine = format!("{} cores", std::thread::available_parallelism().map_or(1, |n| n.get()));
     let table = lines::table(&measured, &samples);
-    Ok((format!("{machine}; times are medians of {} rounds\n\n{table}\n{}\n", effort.rounds, notes.join("\n")), is_good))
+    Ok((
+        format!("{machine}; times are medians of {} rounds\n\n{table}\n{}\n", effort.rounds, notes.join("\n")),
+        is_good,
+    ))
 }
 
 /// Times the calls of one program; gives a line on how well our results agree with JAX's.
@@ -76,7 +79,11 @@ fn time_calls(jax: &mut Jax, folder: &Path, name: &str, effort: Effort, samples:
         samples.add(name, Subject::OursOnOne, one.time_calls(effort.seconds)?);
     }
     let distance = |side: &Ours| anyhow::Ok(format!("{:.1e}", side.distance(folder, name)?));
-    Ok(format!("{name}: largest difference from JAX, of the largest value: {} and {}", distance(&eight)?, distance(&one)?))
+    Ok(format!(
+        "{name}: largest difference from JAX, of the largest value: {} and {}",
+        distance(&eight)?,
+        distance(&one)?
+    ))
 }
 
 /// Times compilation: here parsing, partitioning and planning; in JAX tracing, lowering and compiling.
