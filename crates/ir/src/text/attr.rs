@@ -220,10 +220,7 @@ impl<'t> Parser<'t> {
             return self.attr_alias(name, at);
         }
         match name {
-            "#sdy.sharding" => {
-                self.bump();
-                self.sharding().map(Attr::Sharding)
-            }
+            "#sdy.sharding" => self.sharding().map(Attr::Sharding),
             "#sdy.sharding_per_value" => {
                 self.bump();
                 self.expect("<")?;

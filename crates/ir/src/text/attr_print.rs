@@ -116,13 +116,7 @@ fn write_entry(out: &mut String, name: &str, value: &Attr) {
         return;
     }
     out.push_str(" = ");
-    match (name, value) {
-        ("manual_axes", Attr::Axes { mesh, axes }) => sharding::write_named_axes(out, "manual_axes", mesh, axes),
-        ("reduction_axes", Attr::Axes { mesh, axes }) => {
-            sharding::write_named_axes(out, "axis_ref_list", mesh, axes);
-        }
-        _ => write_attr(out, value),
-    }
+    write_attr(out, value);
 }
 
 /// Attributes of an op that belong to its property dictionary in the generic form: those without a dialect.

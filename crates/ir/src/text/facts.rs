@@ -89,6 +89,11 @@ impl<'t> Parser<'t> {
             Attr::Sharding(s) => vec![s.clone()],
             _ => return Err(self.bad_fact(at, SHARDING)),
         };
+        if self.body[op].results.is_empty() {
+            // On an op without results (a call out on one device) it stays what it is.
+            self.body.op_mut(op).attrs.set(SHARDING, attr.clone());
+            return Ok(());
+        }
         let list = list.into_iter().enumerate().map(|(i, s)| (!without.contains(&(i as i64))).then_some(s)).collect();
         self.set_result_shardings(op, list, at)
     }

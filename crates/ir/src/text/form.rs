@@ -97,6 +97,8 @@ pub enum Written {
     StrAsSymbol,
     /// `THREE_FRY`, of an enum of this dialect and kind.
     Enum(&'static str, &'static str),
+    /// The same, but the generic form has the number of the word in this list, as an `i32`.
+    NumberedEnum(&'static str, &'static str, &'static [&'static str]),
     /// `[DEFAULT, HIGH]`, of an array of such enums.
     Enums(&'static str, &'static str),
     /// `<a = 1, b = 2>`, of a record of this name.
@@ -251,7 +253,7 @@ impl<'t> Parser<'t> {
             Written::Str => self.string("a string").map(Attr::Str),
             Written::Symbol => self.symbol().map(Attr::Symbol),
             Written::StrAsSymbol => self.symbol().map(Attr::Str),
-            Written::Enum(dialect, kind) => self.bare_enum(dialect, kind),
+            Written::Enum(dialect, kind) | Written::NumberedEnum(dialect, kind, _) => self.bare_enum(dialect, kind),
             Written::Enums(dialect, kind) => self.list("[", "]", |p| p.bare_enum(dialect, kind)).map(Attr::Array),
             Written::Record(name) => self.record(name, records::fields(name).unwrap_or(&[])),
             Written::ConvDimensions => self.conv_dimensions(),
@@ -437,7 +439,7 @@ impl Printer<'_> {
             (Written::Bool, Attr::Bool(b)) => self.write(if *b { "true" } else { "false" }),
             (Written::Str, Attr::Str(_)) | (Written::Any, _) => self.attr(attr),
             (Written::Symbol, Attr::Symbol(name)) | (Written::StrAsSymbol, Attr::Str(name)) => self.symbol(name),
-            (Written::Enum(d, k), _) => self.write(enum_value(attr, d, k)?),
+            (Written::Enum(d, k) | Written::NumberedEnum(d, k, _), _) => self.write(enum_value(attr, d, k)?),
             (Written::Enums(d, k), Attr::Array(items)) => {
                 let values: Option<Vec<&str>> = items.iter().map(|item| enum_value(item, d, k)).collect();
                 self.write(&format!("[{}]", values?.join(", ")));
@@ -478,6 +480,31 @@ impl Printer<'_> {
                 self.types(of_operands());
                 self.write(" -> ");
                 self.result_types(op);
+            }
+        }
+    }
+}
+
+/// Attributes that the generic form has as numbers, from there or to there.
+pub(super) fn convert_numbered(form: Form, attrs: &mut Attrs, to_numbers: bool) {
+    let Form::Pieces(pieces, _) = form else {
+        return;
+    };
+    for piece in pieces {
+        if let Piece::Attr(name, Written::NumberedEnum(dialect, kind, words)) = piece {
+            let converted = match attrs.get(name) {
+                Some(Attr::Int { value, .. }) if !to_numbers => {
+                    let word = usize::try_from(*value).ok().and_then(|i| words.get(i));
+                    word.map(|&w| Attr::Enum { dialect: (*dialect).into(), kind: (*kind).into(), value: w.into() })
+                }
+                Some(Attr::Enum { value, .. }) if to_numbers => {
+                    let number = words.iter().position(|w| *w == &**value);
+                    number.map(|i| Attr::Int { value: i as i64, dtype: Some(DType::I32) })
+                }
+                _ => None,
+            };
+            if let Some(attr) = converted {
+                attrs.set(*name, attr);
             }
         }
     }

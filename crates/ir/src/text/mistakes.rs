@@ -1,6 +1,6 @@
 //! What the text engine has to say about mistakes.
 
-use shardwise_base::{Diagnostic, Loc, Mesh, did_you_mean};
+use shardwise_base::{DType, Diagnostic, Loc, Mesh, did_you_mean};
 
 pub(super) fn unexpected(loc: &Loc, given: &str, expected: &str) -> Diagnostic {
     Diagnostic::error("text-syntax", loc, format!("unexpected {given}")).expected(expected)
@@ -106,7 +106,11 @@ pub(super) fn unsupported(loc: &Loc, what: &str, way_out: &str) -> Diagnostic {
 }
 
 pub(super) fn unknown_type(loc: &Loc, name: &str) -> Diagnostic {
-    let known = shardwise_base::DType::ALL.iter().map(|d| d.name()).chain(["tensor", "tuple"]);
+    let known = DType::ALL.iter().map(|d| d.name()).chain(["tensor", "tuple"]);
+    if DType::parse(name).is_some() {
+        return Diagnostic::error("text-type", loc, format!("`{name}` is the type of an element, not of a value"))
+            .help(format!("a single number is a tensor without dimensions: tensor<{name}>"));
+    }
     with_near(Diagnostic::error("text-type", loc, format!("there is no type `{name}`")), name, known, "")
 }
 

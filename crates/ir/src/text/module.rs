@@ -228,7 +228,6 @@ impl<'t> Parser<'t> {
             if name != "mesh" {
                 return Ok(None);
             }
-            p.bump();
             mesh = Some(p.mesh_body("".into())?);
             Ok(Some(Attr::Unit))
         })?;

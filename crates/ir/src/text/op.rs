@@ -1,7 +1,7 @@
 //! Ops and regions, read.
 
 use super::facts::Taken;
-use super::form::{Form, OpParts, OperandAt, ResultShardings, Syntax};
+use super::form::{Form, OpParts, OperandAt, ResultShardings, Syntax, convert_numbered};
 use super::lexer::Kind;
 use super::mistakes;
 use super::parser::{At, Failed, Parsed, Parser};
@@ -285,7 +285,10 @@ impl<'t> Parser<'t> {
             // The rest of the op can still be read, and with it the rest of the function.
             self.unknown_op(at, &name);
         }
-        let parts = self.generic_parts()?;
+        let mut parts = self.generic_parts()?;
+        if let Some(code) = code {
+            convert_numbered(self.table.def(code).syntax().form, &mut parts.attrs, false);
+        }
         Ok((code.unwrap_or(OpCode::RETURN), parts))
     }
 

@@ -2,7 +2,7 @@
 
 use super::attr_print::{filtered, is_property, write_attr, write_dict, write_symbol};
 use super::facts;
-use super::form::{Form, ResultShardings, Syntax};
+use super::form::{Form, ResultShardings, Syntax, convert_numbered};
 use super::locs::LocTable;
 use super::module::mesh_facts;
 use super::names::Names;
@@ -55,8 +55,6 @@ pub struct Printer<'m> {
     attrs: Attrs,
     /// Whether the op being printed stands in a function's own region, where `func.` is left out.
     is_in_func: bool,
-    /// Whether the form has printed the location of the op being printed.
-    loc_done: bool,
 }
 
 /// The text of a module.
@@ -86,7 +84,6 @@ impl<'m> Printer<'m> {
             locs: LocTable::default(),
             attrs: Attrs::new(),
             is_in_func: false,
-            loc_done: false,
         }
     }
 
@@ -232,8 +229,7 @@ impl<'m> Printer<'m> {
 
     /// `{ .. }`; the arguments stand in it where `with_args`, else the form has printed them.
     pub fn region(&mut self, body: &Body, region: Region, with_args: bool) {
-        let outer = (std::mem::take(&mut self.attrs), self.is_in_func, self.loc_done);
-        self.is_in_func = false;
+        let outer = (std::mem::take(&mut self.attrs), std::mem::replace(&mut self.is_in_func, false));
         self.write("{");
         let data = &body[region];
         if with_args && !data.args.is_empty() {
@@ -247,7 +243,7 @@ impl<'m> Printer<'m> {
         }
         self.ops(body, region);
         self.write("}");
-        (self.attrs, self.is_in_func, self.loc_done) = outer;
+        (self.attrs, self.is_in_func) = outer;
     }
 
     fn ops(&mut self, body: &Body, region: Region) {
@@ -262,12 +258,6 @@ impl<'m> Printer<'m> {
 
     pub fn shows_locations(&self) -> bool {
         self.options.locations
-    }
-
-    /// The location of the op being printed, where it does not stand at the end.
-    pub fn own_loc(&mut self, op: &OpView<'_>) {
-        self.loc(op.loc());
-        self.loc_done = true;
     }
 
     /// ` loc(#loc3)`, where locations are shown.
@@ -290,17 +280,13 @@ impl<'m> Printer<'m> {
             self.write(" = ");
         }
         self.attrs = facts::with_facts(self.module, op.body, data, syntax, self.options.facts);
-        self.loc_done = false;
         let start = self.out.len();
         if self.options.generic || self.own_form(op, def.name(), syntax.form).is_none() {
             self.out.truncate(start);
             self.write(&super::lexer::escape(def.name()));
-            self.loc_done = false;
             self.generic_parts(op, syntax);
         }
-        if !self.loc_done {
-            self.loc(&data.loc);
-        }
+        self.loc(&data.loc);
     }
 
     fn own_form(&mut self, op: &OpView<'_>, name: &str, form: Form) -> Option<()> {
@@ -318,8 +304,9 @@ impl<'m> Printer<'m> {
         self.write("(");
         self.operands(op.operands().iter().copied());
         self.write(")");
-        let mut attrs = std::mem::take(&mut self.attrs);
+        let mut attrs = with_shardys_axes(&std::mem::take(&mut self.attrs), syntax);
         add_property(&mut attrs, op, syntax);
+        convert_numbered(syntax.form, &mut attrs, true);
         if attrs.iter().any(|(name, _)| is_property(name)) {
             self.write(" <");
             write_dict(&mut self.out, filtered(&attrs, is_property));
@@ -353,6 +340,11 @@ impl<'m> Printer<'m> {
         }
         debug_assert!(self.out.len() > start);
         self.write(open);
+        if self.options.generic && module.meshes.is_empty() && module.funcs.is_empty() {
+            // A region without ops says that it has a block all the same.
+            self.line();
+            self.write("^bb0:");
+        }
         self.indent += 1;
         for mesh in &module.meshes {
             self.line();
@@ -537,6 +529,23 @@ fn result_shardings(op: &OpView<'_>) -> Option<Vec<Sharding>> {
             Some(op.results().iter().map(|&v| of(v).unwrap_or_else(|| facts::open_sharding(&s, op.body, v))).collect())
         }
     }
+}
+
+/// Axes of Shardy's ops as Shardy writes them in the generic form: the mesh is that of the op.
+fn with_shardys_axes(attrs: &Attrs, syntax: Syntax) -> Attrs {
+    let name = match syntax.results {
+        ResultShardings::Attribute => return attrs.clone(),
+        ResultShardings::Property(_) => "axis_ref_list",
+        ResultShardings::List(_) => "manual_axes",
+    };
+    attrs.iter().map(|(n, attr)| (n, shardys_axes(attr, name).unwrap_or_else(|| attr.clone()))).collect()
+}
+
+fn shardys_axes(attr: &Attr, name: &str) -> Option<Attr> {
+    let (mesh, axes) = attr.as_axes()?;
+    let mut text = String::new();
+    sharding::write_named_axes(&mut text, name, mesh, axes);
+    Some(Attr::Opaque(text.into()))
 }
 
 /// The property that holds the results' shardings.

@@ -91,7 +91,7 @@ impl<'t> Parser<'t> {
     pub(super) fn record(&mut self, name: &str, known: &'static [&'static str]) -> Parsed<Attr> {
         self.expect("<")?;
         let mut fields = Attrs::new();
-        self.list_until(">", |p| {
+        self.fields(|p| {
             let at = p.at();
             let field = p.word("a field's name")?;
             if !known.contains(&field) {
@@ -108,6 +108,17 @@ impl<'t> Parser<'t> {
             Ok(())
         })?;
         Ok(Attr::Record { name: name.into(), fields })
+    }
+
+    /// Fields up to `>`, separated by commas; there may be one behind the last.
+    fn fields(&mut self, mut field: impl FnMut(&mut Self) -> Parsed<()>) -> Parsed<()> {
+        while !self.eat(">") {
+            field(self)?;
+            if !self.eat(",") {
+                return self.expect(">");
+            }
+        }
+        Ok(())
     }
 
     /// A field's value: numbers without types, lists of them, words, or an attribute.
@@ -142,7 +153,7 @@ impl<'t> Parser<'t> {
 
     fn raw_conv(&mut self) -> Parsed<Attr> {
         let mut fields = Attrs::new();
-        self.list_until(">", |p| {
+        self.fields(|p| {
             let at = p.at();
             let field = p.word("a field's name")?;
             if !conv_fields().iter().any(|f| f == field) {

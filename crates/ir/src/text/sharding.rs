@@ -99,8 +99,11 @@ struct RawDim {
 }
 
 impl<'t> Parser<'t> {
-    /// `<@mesh, [..], replicated={..}, unreduced={..}>`.
+    /// `<@mesh, [..], replicated={..}, unreduced={..}>`, with or without `#sdy.sharding` before it.
     pub fn sharding(&mut self) -> Parsed<Sharding> {
+        if self.is_kind(Kind::Hash) && self.tok_text() == "#sdy.sharding" {
+            self.bump();
+        }
         self.expect("<")?;
         let mesh = self.mesh_or_name()?;
         self.expect(",")?;
@@ -225,6 +228,9 @@ impl<'t> Parser<'t> {
     /// `<["x"=4, "y"=2], device_ids=[..]>`.
     pub(super) fn mesh_body(&mut self, name: Arc<str>) -> Parsed<Mesh> {
         let at = self.at();
+        if self.is_kind(Kind::Hash) && self.tok_text() == "#sdy.mesh" {
+            self.bump();
+        }
         self.expect("<")?;
         let axes = self.list("[", "]", |p| {
             let name = p.string("an axis, as \"x\"=2")?;
@@ -267,10 +273,7 @@ impl<'t> Parser<'t> {
         self.expect_all(", axes =")?;
         let raw = self.list("[", "]", Self::axis_ref_record)?;
         self.expect(">")?;
-        let axes = self.resolve_axes(&raw, &mesh);
-        let mut used = vec![];
-        self.check_disjoint(&mut used, &axes, &raw, &mesh);
-        Ok(Attr::Axes { mesh, axes })
+        Ok(self.axes_attr(&raw, &mesh))
     }
 
     /// `<@mesh, {"x", "y"}>`.

@@ -111,7 +111,11 @@ impl<'t> Parser<'t> {
     /// `f32`, `complex<f64>`.
     pub(super) fn dtype(&mut self) -> Parsed<DType> {
         let at = self.at();
-        let name = self.word("an element type")?;
+        let name = self.tok_text();
+        if !matches!(self.tok.kind, Kind::Word | Kind::Bang) {
+            return Err(self.unexpected("an element type"));
+        }
+        self.bump();
         let found = if name == "complex" {
             self.expect("<")?;
             let part = self.word("`f32` or `f64`")?;

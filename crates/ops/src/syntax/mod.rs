@@ -113,7 +113,8 @@ pub fn of(op: Opcode) -> Syntax {
     use Written::{Bool, Int, Ints, Str, StrAsSymbol, Symbol};
     match op {
         // ── structure
-        Return | RegionReturn | SdyReturn => Syntax::pieces(OPERANDS, Types::Operands),
+        Return | SdyReturn => Syntax::pieces(&[Piece::Dict, Operands], Types::Operands),
+        RegionReturn => Syntax::pieces(OPERANDS, Types::Operands),
         Call => Syntax::pieces(&[Attr("callee", Symbol), Text("("), Operands, Text(")")], Types::Functional),
 
         // ── elementwise
@@ -236,7 +237,10 @@ pub fn of(op: Opcode) -> Syntax {
             &[
                 Operand,
                 Text(" allowed_direction="),
-                Attr("allowed_direction", Written::Enum("sdy", "propagation_direction")),
+                Attr(
+                    "allowed_direction",
+                    Written::NumberedEnum("sdy", "propagation_direction", &["NONE", "FORWARD", "BACKWARD", "BOTH"]),
+                ),
             ],
             Types::AlwaysSame,
         ),

@@ -24,9 +24,9 @@ impl CustomForm for ReduceForm {
         p.merge_dict(&mut parts.attrs)?;
         p.expect(":")?;
         parts.types = p.functional_types(at, &operands)?;
-        parts.loc = p.optional_loc()?;
         let region = match short {
             Some(op) => {
+                parts.loc = p.optional_loc()?;
                 let element = element_type(p, operands.first());
                 let loc = parts.loc.clone().unwrap_or_else(|| p.op_loc());
                 p.combining_region(op.into(), Opcode::RegionReturn.into(), &element, &loc)
@@ -67,7 +67,6 @@ impl CustomForm for ReduceForm {
         p.write(" : ");
         p.functional_type(op);
         if short.is_none() {
-            p.own_loc(op);
             print_reducer(p, op, pairs);
         }
         Some(())
