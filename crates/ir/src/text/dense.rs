@@ -59,7 +59,8 @@ impl<'t> Parser<'t> {
         Literal::from_bytes(ty.dtype, &ty.shape, bytes).map_err(|e| match e {
             LiteralError::Length { expected, found } => {
                 let n = ty.dtype.storage_bytes();
-                self.fail(at, "text-literal", format!("{} elements for {ty}, which has {}", found / n, expected / n))
+                let given = mistakes::count(found / n, "element");
+                self.fail(at, "text-literal", format!("{given} for {ty}, which has {}", expected / n))
             }
             LiteralError::TooLarge => {
                 self.report(at, |loc| mistakes::too_large(loc, "the value"));
@@ -78,7 +79,11 @@ impl<'t> Parser<'t> {
         if items.len() == size {
             return Ok(());
         }
-        Err(self.fail(at, "text-literal", format!("{} elements in dimension {dim} of {ty}", items.len())))
+        Err(self.fail(
+            at,
+            "text-literal",
+            format!("{} in dimension {dim} of {ty}", mistakes::count(items.len(), "element")),
+        ))
     }
 
     /// One element's bytes.
@@ -139,6 +144,11 @@ impl<'t> Parser<'t> {
         }
         if bytes.len() == ty.dtype.storage_bytes() && count != 1 {
             return Ok(Literal::splat(ty.dtype, ty.shape.clone(), &bytes));
+        }
+        let expected = count.saturating_mul(ty.dtype.storage_bytes());
+        if bytes.len() != expected {
+            let message = format!("{} for {ty}, which has {expected}", mistakes::count(bytes.len(), "byte"));
+            return Err(self.fail(at, "text-literal", message));
         }
         self.literal_of_bytes(at, ty, &bytes)
     }

@@ -103,7 +103,7 @@ impl<'t> Parser<'t> {
         let results = self.body[op].results.to_vec();
         if list.len() != results.len() {
             let (given, expected) = (list.len(), results.len());
-            self.report(at, |loc| super::mistakes::sharding_count(loc, given, expected, "results"));
+            self.report(at, |loc| super::mistakes::sharding_count(loc, given, expected, "result"));
             return Ok(());
         }
         for (i, (v, sharding)) in results.into_iter().zip(list).enumerate() {

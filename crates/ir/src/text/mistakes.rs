@@ -1,9 +1,15 @@
 //! What the text engine has to say about mistakes.
 
+use crate::Type;
 use shardwise_base::{DType, Diagnostic, Loc, Mesh, did_you_mean};
 
-pub(super) fn unexpected(loc: &Loc, given: &str, expected: &str) -> Diagnostic {
-    Diagnostic::error("text-syntax", loc, format!("unexpected {given}")).expected(expected)
+pub(super) fn unexpected(loc: &Loc, message: String, expected: &str) -> Diagnostic {
+    Diagnostic::error("text-syntax", loc, message).expected(expected)
+}
+
+/// `1 operand`, `2 operands`.
+pub(super) fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn with_near<'a>(d: Diagnostic, name: &str, known: impl IntoIterator<Item = &'a str>, sigil: &str) -> Diagnostic {
@@ -76,19 +82,16 @@ pub(super) fn axis_twice(loc: &Loc, axis: &str, first: &str, mesh: &Mesh) -> Dia
         .help("an axis can split one dimension, or be replicated or unreduced, once")
 }
 
-pub(super) fn sharding_rank(loc: &Loc, what: &str, rank: usize, ty: &str) -> Diagnostic {
-    let dims = if rank == 1 { "dimension" } else { "dimensions" };
-    Diagnostic::error(
-        "sharding-rank",
-        loc,
-        format!("the sharding of {what} has {rank} {dims}, its type has another number"),
-    )
-    .facts(format!("its type: {ty}"))
-    .help("write one `{..}` for each dimension: `{}` where it is not split")
+pub(super) fn sharding_rank(loc: &Loc, what: &str, given: usize, ty: &Type) -> Diagnostic {
+    let message =
+        format!("the sharding of {what} has {}, its type has {}", count(given, "dimension"), ty.shape().len());
+    Diagnostic::error("sharding-rank", loc, message)
+        .facts(format!("its type: {ty}"))
+        .help("write one `{..}` for each dimension: `{}` where it is not split")
 }
 
 pub(super) fn sharding_count(loc: &Loc, given: usize, expected: usize, what: &str) -> Diagnostic {
-    Diagnostic::error("sharding-count", loc, format!("{given} shardings for {expected} {what}"))
+    Diagnostic::error("sharding-count", loc, format!("{} for {}", count(given, "sharding"), count(expected, what)))
 }
 
 pub(super) fn no_mesh_for_axes(loc: &Loc) -> Diagnostic {

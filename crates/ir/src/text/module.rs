@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// Where the names of a function's arguments are not written, they are this.
 const UNNAMED: &str = "";
 
+/// Attributes that the generic form of a function has, and that are no attributes here.
+const FUNC_PROPERTIES: &[&str] = &["arg_attrs", "function_type", "res_attrs", "sym_name", "sym_visibility"];
+
 // ── modules
 
 impl<'t> Parser<'t> {
@@ -89,9 +92,11 @@ impl<'t> Parser<'t> {
         if self.is_kind(Kind::At) {
             module.name = self.symbol()?;
         }
+        let at = self.at();
         if self.eat("attributes") {
             module.attrs = self.dict()?;
         }
+        self.check_free(at, &module.attrs, &["sym_name"])?;
         Ok(())
     }
 
@@ -112,8 +117,17 @@ impl<'t> Parser<'t> {
         if let Some(Attr::Str(name)) = attrs.remove("sym_name") {
             module.name = name;
         }
+        self.check_free(self.at(), &attrs, &["sym_name"])?;
         module.attrs = attrs;
         Ok(())
+    }
+
+    /// Reports attributes whose names the definition itself uses.
+    fn check_free(&mut self, at: At, attrs: &Attrs, taken: &[&str]) -> Parsed<()> {
+        match taken.iter().find(|name| attrs.contains(name)) {
+            Some(name) => Err(self.fail(at, "text-attribute", format!("attribute `{name}` cannot be given here"))),
+            None => Ok(()),
+        }
     }
 
     /// `<{..}>`, if it stands here.
@@ -215,6 +229,7 @@ impl<'t> Parser<'t> {
             (self.mesh_body(name)?, self.optional_dict()?)
         };
         self.optional_loc()?;
+        self.check_free(at, &attrs, &["mesh", "sym_name"])?;
         // The same mesh once more, in StableHLO's words.
         attrs.remove("stablehlo.mesh");
         Ok((with_mesh_facts(mesh, &mut attrs), attrs))
@@ -314,6 +329,7 @@ impl<'t> Parser<'t> {
         if self.eat("attributes") {
             func.attrs = self.dict()?;
         }
+        self.check_free(at, &func.attrs, FUNC_PROPERTIES)?;
         if !self.is("{") {
             return Err(self.no_body(at, &func.name));
         }
@@ -438,6 +454,7 @@ impl<'t> Parser<'t> {
         self.generic_body(&mut func, arg_attrs, at)?;
         self.merge_dict(&mut attrs)?;
         attrs.remove("function_type");
+        self.check_free(at, &attrs, FUNC_PROPERTIES)?;
         func.attrs = attrs;
         self.expect_all(": () -> ()")?;
         self.finish_func(func)

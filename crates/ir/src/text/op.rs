@@ -84,7 +84,7 @@ impl<'t> Parser<'t> {
     /// Reports operands that have other types than the text says.
     pub fn check_operands(&mut self, at: At, operands: &[OperandAt], types: &[Type]) -> Parsed<()> {
         if operands.len() != types.len() {
-            let message = format!("{} operands, and types for {}", operands.len(), types.len());
+            let message = format!("{}, and types for {}", mistakes::count(operands.len(), "operand"), types.len());
             return Err(self.fail(at, "text-operands", message));
         }
         for (&(v, at), ty) in operands.iter().zip(types) {
@@ -237,7 +237,7 @@ impl<'t> Parser<'t> {
         let results = self.body[op].results.clone();
         let named: usize = names.iter().map(|n| n.count.unwrap_or(1)).fold(0, usize::saturating_add);
         if !names.is_empty() && named != results.len() {
-            let message = format!("the op has {} results, and {named} are named", results.len());
+            let message = format!("the op has {}, and names for {named}", mistakes::count(results.len(), "result"));
             return Err(self.fail(at, "text-results", message));
         }
         let mut rest = &results[..];

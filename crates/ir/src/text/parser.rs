@@ -93,6 +93,7 @@ impl<'t> Parser<'t> {
 
     /// Goes on reading at a byte position.
     pub(super) fn jump(&mut self, to: usize) {
+        self.last_end = to;
         self.tok = lexer::token(self.text, to);
     }
 
@@ -265,12 +266,12 @@ impl<'t> Parser<'t> {
         let missing = expected.starts_with("`:`") || expected.starts_with("`,`");
         let on_next_line = self.text[self.last_end..self.tok.start].contains('\n');
         let at = if missing && on_next_line { At(self.last_end) } else { self.at() };
-        let given = match self.tok.kind {
-            Kind::End => "the end of the text".to_string(),
-            Kind::Error if self.tok_text().starts_with(['"', '@']) => "a string without its closing quote".to_string(),
-            _ => format!("`{}`", shorten(self.tok_text())),
+        let message = match self.tok.kind {
+            Kind::End => "the text ends too early".to_string(),
+            Kind::Error if self.tok_text().starts_with(['"', '@']) => "a string has no closing quote".to_string(),
+            _ => format!("unexpected `{}`", shorten(self.tok_text())),
         };
-        self.report(at, |loc| super::mistakes::unexpected(loc, &given, expected));
+        self.report(at, |loc| super::mistakes::unexpected(loc, message, expected));
         Failed
     }
 

@@ -494,7 +494,13 @@ impl<'m> Printer<'m> {
         };
         let name = super::lexer::escape(&func.name);
         write!(self.out, "sym_name = {name}, sym_visibility = \"{visibility}\"}}> (").expect("writing to a string");
-        self.region(&func.body, func.body.entry(), true);
+        let entry = func.body.entry();
+        if func.body[entry] == crate::RegionData::default() {
+            // Without a block it would be a declaration.
+            self.write("{^bb0:}");
+        } else {
+            self.region(&func.body, entry, true);
+        }
         self.write(")");
         self.spaced_dict(&func.attrs);
         self.write(" : () -> ()");

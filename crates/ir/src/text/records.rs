@@ -124,6 +124,8 @@ impl<'t> Parser<'t> {
     /// A field's value: numbers without types, lists of them, words, or an attribute.
     fn field_value(&mut self) -> Parsed<Attr> {
         match (self.tok.kind, self.tok_text()) {
+            // With a type behind it, the bits of a float.
+            (Kind::Int, _) if self.tok_text().starts_with("0x") => self.attr(),
             (Kind::Int, _) => self.int().map(Attr::int),
             (Kind::Punct, "-") if !self.is_negative_float() => self.int().map(Attr::int),
             (Kind::Punct, "[") => self.int_list().map(Attr::ints),
@@ -266,7 +268,7 @@ fn write_field(out: &mut String, value: &Attr) {
     match value {
         Attr::Int { value, .. } => write!(out, "{value}").expect("writing to a string"),
         Attr::Ints { values, .. } => write_ints(out, values),
-        Attr::Float { value, dtype: DType::F64 } => number::write_float(out, *value, DType::F64),
+        Attr::Float { value, dtype: DType::F64 } if value.is_finite() => number::write_float(out, *value, DType::F64),
         other => write_attr(out, other),
     }
 }

@@ -182,7 +182,7 @@ impl<'t> Parser<'t> {
     pub fn check_shardings(&mut self, at: At, what: &str, list: &[Sharding], types: &[Type]) -> Parsed<()> {
         if list.len() != types.len() {
             let (given, expected) = (list.len(), types.len());
-            self.report(at, |loc| mistakes::sharding_count(loc, given, expected, &format!("{what}s")));
+            self.report(at, |loc| mistakes::sharding_count(loc, given, expected, what));
         }
         for (i, (sharding, ty)) in list.iter().zip(types).enumerate() {
             self.check_rank(at, &format!("{what} {i}"), sharding, ty);
@@ -197,7 +197,7 @@ impl<'t> Parser<'t> {
             _ => 0,
         };
         if sharding.rank() != rank && !sharding.mesh.is_maximal() {
-            self.report(at, |loc| mistakes::sharding_rank(loc, what, sharding.rank(), &ty.to_string()));
+            self.report(at, |loc| mistakes::sharding_rank(loc, what, sharding.rank(), ty));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The facts of ops against each other and against known answers.
 
 mod answers;
+mod fuzz;
 mod harness;
 mod mistakes;
 mod mistakes_in_text;
@@ -8,3 +9,4 @@ mod rules;
 mod shards;
 mod table;
 mod text;
+mod text_mistakes;

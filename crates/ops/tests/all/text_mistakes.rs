@@ -1,0 +1,561 @@
+//! Mistakes in text: each is a diagnostic with its place, and nothing is deep, large or long enough to break the parser.
+
+use expect_test::{Expect, expect};
+use shardwise_ir::difference;
+use shardwise_ir::text::{PrintOptions, parse, print};
+use shardwise_ops::OPS;
+
+fn mistakes(text: &str) -> String {
+    match parse("t.mlir", text, &OPS) {
+        Ok(_) => "no mistake".to_string(),
+        Err(found) => found.to_string(),
+    }
+}
+
+fn check(text: &str, expected: Expect) {
+    expected.assert_eq(&mistakes(text));
+}
+
+/// The body of a function of `%a: tensor<8x4xf32>` on a mesh `data=4, model=2`.
+fn check_body(body: &str, expected: Expect) {
+    let mesh = "sdy.mesh @mesh = <[\"data\"=4, \"model\"=2]>";
+    check(&format!("{mesh}\nfunc.func @main(%a: tensor<8x4xf32>) {{\n{body}\nreturn\n}}\n"), expected);
+}
+
+/// The code of the only mistake.
+fn check_code(text: &str, code: &str) {
+    let found = mistakes(text);
+    let shown: String = found.chars().take(400).collect();
+    assert!(found.starts_with(&format!("error[{code}]")), "expected {code}, found {shown}");
+}
+
+#[test]
+fn something_else_than_expected() {
+    check_body(
+        "  %0 = stablehlo.add %a %a : tensor<8x4xf32>",
+        expect![[r#"
+        error[text-syntax]: unexpected `%a`
+          --> t.mlir:3:25
+           | %0 = stablehlo.add %a %a : tensor<8x4xf32>
+           |                       ^
+           = expected: `,`"#]],
+    );
+    check_body(
+        "  %0 = stablehlo.add %a, %a",
+        expect![[r#"
+        error[text-syntax]: unexpected `return`
+          --> t.mlir:3:28
+           | %0 = stablehlo.add %a, %a
+           |                          ^
+           = expected: `:`"#]],
+    );
+    check_body(
+        "  %0 = stablehlo.add %a, ; : tensor<8x4xf32>",
+        expect![[r#"
+        error[text-syntax]: unexpected `;`
+          --> t.mlir:3:26
+           | %0 = stablehlo.add %a, ; : tensor<8x4xf32>
+           |                        ^
+           = expected: a value, as %0"#]],
+    );
+    check(
+        "func.func @main(%a: tensor<8x4xf32) {",
+        expect![[r#"
+        error[text-syntax]: unexpected `)`
+          --> t.mlir:1:35
+           | func.func @main(%a: tensor<8x4xf32) {
+           |                                   ^
+           = expected: `>`"#]],
+    );
+    check(
+        "module @m {\n  stablehlo.add\n}",
+        expect![[r#"
+        error[text-syntax]: unexpected `stablehlo.add`
+          --> t.mlir:2:3
+           | stablehlo.add
+           | ^
+           = expected: `func.func`, `sdy.mesh` or the end of the module"#]],
+    );
+}
+
+#[test]
+fn an_unknown_op() {
+    check_body(
+        "  %0 = stablehlo.ad %a, %a : tensor<8x4xf32>",
+        expect![[r#"
+        error[text-op]: there is no op `stablehlo.ad`
+          --> t.mlir:3:8
+           | %0 = stablehlo.ad %a, %a : tensor<8x4xf32>
+           |      ^
+           = help: did you mean `stablehlo.add`?"#]],
+    );
+    check_body(
+        "  %0 = tanh %a : tensor<8x4xf32>",
+        expect![[r#"
+        error[text-op]: there is no op `tanh`
+          --> t.mlir:3:8
+           | %0 = tanh %a : tensor<8x4xf32>
+           |      ^
+           = help: did you mean `stablehlo.tanh`?"#]],
+    );
+    // In the generic form the rest is read all the same, and every unknown op is reported.
+    check_body(
+        "  %0 = \"mhlo.dot\"(%a, %a) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
+  %1 = \"stablehlo.gathr\"(%0) {x = 1} : (tensor<8x8xf32>) -> tensor<8x8xf32>",
+        expect![[r#"
+            error[text-op]: there is no op `mhlo.dot`
+              --> t.mlir:3:8
+               | %0 = "mhlo.dot"(%a, %a) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
+               |      ^
+               = help: it is not supported: rewrite the program without it
+            error[text-op]: there is no op `stablehlo.gathr`
+              --> t.mlir:4:8
+               | %1 = "stablehlo.gathr"(%0) {x = 1} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+               |      ^
+               = help: did you mean `stablehlo.gather`?"#]],
+    );
+}
+
+#[test]
+fn axes_that_do_not_fit() {
+    let constraint = |sharding: &str| format!("  %0 = sdy.sharding_constraint %a {sharding} : tensor<8x4xf32>");
+    check_body(
+        &constraint(r#"<@mesh, [{"modle"}, {}]>"#),
+        expect![[r#"
+        error[sharding-axis]: mesh `@mesh` has no axis "modle"
+          --> t.mlir:3:45
+           | %0 = sdy.sharding_constraint %a <@mesh, [{"modle"}, {}]> : tensor<8x4xf32>
+           |                                           ^
+           = mesh: data=4, model=2
+           = help: did you mean "model"?"#]],
+    );
+    check_body(
+        &constraint(r#"<@mesh, [{"batch"}, {}]>"#),
+        expect![[r#"
+        error[sharding-axis]: mesh `@mesh` has no axis "batch"
+          --> t.mlir:3:45
+           | %0 = sdy.sharding_constraint %a <@mesh, [{"batch"}, {}]> : tensor<8x4xf32>
+           |                                           ^
+           = mesh: data=4, model=2"#]],
+    );
+    check_body(
+        &constraint(r#"<@mesh, [{"data"}, {"data"}]>"#),
+        expect![[r#"
+        error[sharding-axis-twice]: axis "data" is used twice in one sharding
+          --> t.mlir:3:55
+           | %0 = sdy.sharding_constraint %a <@mesh, [{"data"}, {"data"}]> : tensor<8x4xf32>
+           |                                                     ^
+           = mesh: data=4, model=2
+           = help: an axis can split one dimension, or be replicated or unreduced, once"#]],
+    );
+    check_body(
+        &constraint(r#"<@mesh, [{"data":(1)2}, {}], replicated={"data"}>"#),
+        expect![[r#"
+        error[sharding-axis-twice]: axis "data" overlaps "data":(1)2 in one sharding
+          --> t.mlir:3:76
+           | …ding_constraint %a <@mesh, [{"data":(1)2}, {}], replicated={"data"}> : tensor<8x4xf32>
+           |                                                              ^
+           = mesh: data=4, model=2
+           = help: an axis can split one dimension, or be replicated or unreduced, once"#]],
+    );
+    check_body(
+        &constraint(r#"<@mesh, [{"data":(1)3}, {}]>"#),
+        expect![[r#"
+        error[sharding-axis]: axis "data" has no part (1)3
+          --> t.mlir:3:45
+           | %0 = sdy.sharding_constraint %a <@mesh, [{"data":(1)3}, {}]> : tensor<8x4xf32>
+           |                                           ^
+           = mesh: data=4, model=2
+           = help: a part (m)k needs m >= 1, k >= 2, and m * k to divide the axis' size, of which it is not all"#]],
+    );
+    check_body(
+        &constraint(r#"<@mesh, [{}, {}, {"data"}]>"#),
+        expect![[r#"
+            error[sharding-rank]: the sharding of result 0 has 3 dimensions, its type has 2
+              --> t.mlir:3:8
+               | %0 = sdy.sharding_constraint %a <@mesh, [{}, {}, {"data"}]> : tensor<8x4xf32>
+               |      ^
+               | its type: tensor<8x4xf32>
+               = help: write one `{..}` for each dimension: `{}` where it is not split"#]],
+    );
+    check_body(
+        &constraint(r#"<@mush, [{}, {}]>"#),
+        expect![[r#"
+        error[text-mesh]: there is no mesh `@mush`
+          --> t.mlir:3:36
+           | %0 = sdy.sharding_constraint %a <@mush, [{}, {}]> : tensor<8x4xf32>
+           |                                  ^
+           = note: the module's meshes: @mesh
+           = help: did you mean `@mesh`?"#]],
+    );
+    check_body(
+        &constraint(r#"<@mesh, [{}, {}], unreduced=max{"data"}>"#),
+        expect![[r#"
+        error[text-unsupported]: values that wait for a maximum or minimum are not supported
+          --> t.mlir:3:63
+           | %0 = sdy.sharding_constraint %a <@mesh, [{}, {}], unreduced=max{"data"}> : tensor<8x4xf32>
+           |                                                             ^
+           = help: reduce the value before it leaves its op, or use a sum"#]],
+    );
+    check(
+        "sdy.mesh @mesh = <[\"x\"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {\"x\"}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, []>}) {
+  return %a : tensor<8xf32>
+}",
+        expect![[r#"
+            error[sharding-rank]: the sharding of result 0 has 0 dimensions, its type has 1
+              --> t.mlir:2:91
+               | …32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, []>}) {
+               |                                                              ^
+               | its type: tensor<8xf32>
+               = help: write one `{..}` for each dimension: `{}` where it is not split
+            error[sharding-rank]: the sharding of `%a` has 2 dimensions, its type has 1
+              --> t.mlir:2:17
+               | func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> (tensor<8xf32> {sdy.sharding = …
+               |                 ^
+               | its type: tensor<8xf32>
+               = help: write one `{..}` for each dimension: `{}` where it is not split"#]],
+    );
+    check(
+        "func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {\n  return\n}",
+        expect![[r#"
+        error[text-mesh]: there is no mesh `@mesh`
+          --> t.mlir:1:65
+           | ….func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
+           |                                                              ^
+           = help: define it in the module: `sdy.mesh @mesh = <["x"=2]>`"#]],
+    );
+    check(
+        "sdy.mesh @mesh = <[\"x\"=2, \"x\"=4]>",
+        expect![[r#"
+        error[mesh]: the mesh has two axes named "x"
+          --> t.mlir:1:18
+           | sdy.mesh @mesh = <["x"=2, "x"=4]>
+           |                  ^"#]],
+    );
+    check(
+        "sdy.mesh @mesh = <[\"x\"=99999999, \"y\"=99999999]>",
+        expect![[r#"
+        error[mesh]: the mesh has more than 16777216 devices
+          --> t.mlir:1:18
+           | sdy.mesh @mesh = <["x"=99999999, "y"=99999999]>
+           |                  ^"#]],
+    );
+}
+
+#[test]
+fn values_that_do_not_fit() {
+    check_body(
+        "  %0 = stablehlo.abs %b : tensor<8x4xf32>",
+        expect![[r#"
+        error[text-value]: `%b` is not defined here
+          --> t.mlir:3:22
+           | %0 = stablehlo.abs %b : tensor<8x4xf32>
+           |                    ^
+           = help: did you mean `%a`?"#]],
+    );
+    check_body(
+        "  %0 = stablehlo.abs %a : tensor<8x5xf32>",
+        expect![[r#"
+        error[text-value-type]: `%a` is used with another type than it has
+          --> t.mlir:3:22
+           | %0 = stablehlo.abs %a : tensor<8x5xf32>
+           |                    ^
+           | its type: tensor<8x4xf32>
+           | used as:  tensor<8x5xf32>"#]],
+    );
+    check_body(
+        "  %0:2 = stablehlo.abs %a : tensor<8x4xf32>",
+        expect![[r#"
+            error[text-results]: the op has 1 result, and names for 2
+              --> t.mlir:3:10
+               | %0:2 = stablehlo.abs %a : tensor<8x4xf32>
+               |        ^"#]],
+    );
+    check_body(
+        "  %0 = stablehlo.abs %a#1 : tensor<8x4xf32>",
+        expect![[r#"
+        error[text-value]: `%a` has no result 1
+          --> t.mlir:3:22
+           | %0 = stablehlo.abs %a#1 : tensor<8x4xf32>
+           |                    ^"#]],
+    );
+    check_body(
+        "  %a = stablehlo.abs %a : tensor<8x4xf32>",
+        expect![[r#"
+        error[text-value]: `%a` is defined twice in its region
+          --> t.mlir:3:3
+           | %a = stablehlo.abs %a : tensor<8x4xf32>
+           | ^
+           = help: give one of them another name"#]],
+    );
+    check_body(
+        "  %0 = stablehlo.reshape %a : (tensor<8x4xf32>, tensor<f32>) -> tensor<32xf32>",
+        expect![[r#"
+            error[text-operands]: 1 operand, and types for 2
+              --> t.mlir:3:26
+               | %0 = stablehlo.reshape %a : (tensor<8x4xf32>, tensor<f32>) -> tensor<32xf32>
+               |                        ^"#]],
+    );
+}
+
+#[test]
+fn types_and_literals_that_do_not_fit() {
+    check_body(
+        "  %0 = stablehlo.constant dense<[1, 2, 3]> : tensor<2xi32>",
+        expect![[r#"
+        error[text-literal]: 3 elements in dimension 0 of tensor<2xi32>
+          --> t.mlir:3:33
+           | %0 = stablehlo.constant dense<[1, 2, 3]> : tensor<2xi32>
+           |                               ^"#]],
+    );
+    check_body(
+        "  %0 = stablehlo.constant dense<1> : tensor<2xf32>",
+        expect![[r#"
+        error[text-literal]: an integer is no f32: write 1.0
+          --> t.mlir:3:33
+           | %0 = stablehlo.constant dense<1> : tensor<2xf32>
+           |                               ^"#]],
+    );
+    check_body(
+        "  %0 = stablehlo.constant dense<300> : tensor<i8>",
+        expect![[r#"
+        error[text-literal]: the number does not fit i8
+          --> t.mlir:3:33
+           | %0 = stablehlo.constant dense<300> : tensor<i8>
+           |                               ^"#]],
+    );
+    check_body(
+        "  %0 = stablehlo.constant dense<\"0x00\"> : tensor<2xf32>",
+        expect![[r#"
+            error[text-literal]: 1 byte for tensor<2xf32>, which has 8
+              --> t.mlir:3:33
+               | %0 = stablehlo.constant dense<"0x00"> : tensor<2xf32>
+               |                               ^"#]],
+    );
+    check_body(
+        "  %0 = stablehlo.abs %a : tensor<8x4xfloat>",
+        expect![[r#"
+        error[text-type]: there is no type `float`
+          --> t.mlir:3:38
+           | %0 = stablehlo.abs %a : tensor<8x4xfloat>
+           |                                    ^"#]],
+    );
+    check_body(
+        "  %0 = stablehlo.abs %a : f32",
+        expect![[r#"
+        error[text-type]: `f32` is the type of an element, not of a value
+          --> t.mlir:3:27
+           | %0 = stablehlo.abs %a : f32
+           |                         ^
+           = help: a single number is a tensor without dimensions: tensor<f32>"#]],
+    );
+    check_body(
+        "  %0 = stablehlo.abs %a : tensor<?x4xf32>",
+        expect![[r#"
+        error[text-unsupported]: dynamic sizes are not supported
+          --> t.mlir:3:34
+           | %0 = stablehlo.abs %a : tensor<?x4xf32>
+           |                                ^
+           = help: export the program with fixed sizes"#]],
+    );
+    check_body(
+        "  %0 = stablehlo.constant dense<1> : tensor<99999999999999999999xi32>",
+        expect![[r#"
+        error[text-size]: the size is too large
+          --> t.mlir:3:45
+           | %0 = stablehlo.constant dense<1> : tensor<99999999999999999999xi32>
+           |                                           ^
+           = help: sizes, and the bytes of a whole tensor, must fit 63 bits"#]],
+    );
+    check_body(
+        "  %0 = stablehlo.constant dense<1> : tensor<4294967296x4294967296xi32>",
+        expect![[r#"
+        error[text-size]: the tensor is too large
+          --> t.mlir:3:38
+           | %0 = stablehlo.constant dense<1> : tensor<4294967296x4294967296xi32>
+           |                                    ^
+           = help: sizes, and the bytes of a whole tensor, must fit 63 bits"#]],
+    );
+    check_body(
+        "  %0 = stablehlo.iota dim = 99999999999999999999 : tensor<2xi32>",
+        expect![[r#"
+        error[text-size]: the number is too large
+          --> t.mlir:3:29
+           | %0 = stablehlo.iota dim = 99999999999999999999 : tensor<2xi32>
+           |                           ^
+           = help: sizes, and the bytes of a whole tensor, must fit 63 bits"#]],
+    );
+    check_body(
+        "  %0 = \"stablehlo.gather\"(%a, %a) <{dimension_numbers = #stablehlo.gather<offset_dim = [1]>}> : () -> ()",
+        expect![[r#"
+        error[text-attribute]: `stablehlo.gather` has no field `offset_dim`
+          --> t.mlir:3:75
+           | …hlo.gather"(%a, %a) <{dimension_numbers = #stablehlo.gather<offset_dim = [1]>}> : () -> ()
+           |                                                              ^
+           = expected: offset_dims, collapsed_slice_dims, operand_batching_dims, start_indices_batching_dims, start_index_map, index_vector_dim
+           = help: did you mean `offset_dims`?"#]],
+    );
+}
+
+#[test]
+fn a_text_that_stops() {
+    let text = "module @m {
+  func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = stablehlo.constant dense<\"0x0000803F\"> : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+";
+    assert_eq!(mistakes(text), "no mistake");
+    check(
+        &text[..120],
+        expect![[r#"
+            error[text-syntax]: the text ends too early
+              --> t.mlir:3:50
+               | %0 = stablehlo.constant dense<"0x0000803F"> :
+               |                                              ^
+               = expected: a type"#]],
+    );
+    check(
+        &text[..60],
+        expect![[r#"
+        error[text-type]: there is no type `tenso`
+          --> t.mlir:2:44
+           | func.func @main(%arg0: tensor<8xf32>) -> tenso
+           |                                          ^
+           = help: did you mean `tensor`?"#]],
+    );
+    let last = text.trim_end().len();
+    for end in (0..last).filter(|&end| !text[..end].trim().is_empty()) {
+        assert_ne!(mistakes(&text[..end]), "no mistake", "{}", &text[..end]);
+    }
+}
+
+#[test]
+fn each_function_has_its_mistakes_reported() {
+    check(
+        "func.func @f() {\n  stablehlo.nothing\n  return\n}\nfunc.func @g() {\n  return %x : tensor<f32>\n}\nfunc.func @f() {\n  return\n}\nfunc.func @f() {\n  return\n}",
+        expect![[r#"
+            error[text-op]: there is no op `stablehlo.nothing`
+              --> t.mlir:2:3
+               | stablehlo.nothing
+               | ^
+               = help: it is not supported: rewrite the program without it
+            error[text-value]: `%x` is not defined here
+              --> t.mlir:6:10
+               | return %x : tensor<f32>
+               |        ^
+            error[text-function]: there are two functions `@f`
+              --> t.mlir:11:1
+               | func.func @f() {
+               | ^"#]],
+    );
+}
+
+#[test]
+fn long_lines_are_shown_in_part() {
+    let blob = "00".repeat(500);
+    check_body(
+        &format!("  %0 = stablehlo.constant dense<\"0x{blob}\"> : tensor<2xf23>"),
+        expect![[r#"
+        error[text-type]: there is no type `f23`
+          --> t.mlir:3:1050
+           | …0000000000000000000000000000000000000000000000"> : tensor<2xf23>
+           |                                                              ^
+           = help: did you mean `f16`?"#]],
+    );
+}
+
+// ── what would break a parser
+
+const DEEP: usize = 100_000;
+
+/// `before` many times, `middle`, and `after` as many times.
+fn deep(before: &str, middle: &str, after: &str) -> String {
+    before.repeat(DEEP) + middle + &after.repeat(DEEP)
+}
+
+fn in_func(body: &str) -> String {
+    format!("func.func @main(%p: tensor<i32>) {{\n{body}\n  return\n}}")
+}
+
+#[test]
+fn regions_without_end() {
+    check_code(&in_func(&deep("\"stablehlo.case\"(%p) ({\n", "", "}) : (tensor<i32>) -> ()\n")), "region-depth");
+    check_code(&in_func(&deep("stablehlo.while() cond {\n", "", "} do {\n}\n")), "region-depth");
+    check_code(&"module {".repeat(DEEP), "text-unsupported");
+    let fitting = |n: usize| {
+        let open = "\"stablehlo.case\"(%p) ({\n".repeat(n);
+        in_func(&format!("{open}stablehlo.return{}", "\n}) : (tensor<i32>) -> ()\nstablehlo.return".repeat(n)))
+    };
+    assert_eq!(
+        mistakes(&fitting(shardwise_ir::MAX_REGION_DEPTH).replace("stablehlo.return\n  return", "return")),
+        "no mistake"
+    );
+    check_code(&fitting(shardwise_ir::MAX_REGION_DEPTH + 1), "region-depth");
+}
+
+#[test]
+fn the_deepest_program_prints_and_verifies() {
+    let nest = |open: &str, close: &str| {
+        let n = shardwise_ir::MAX_REGION_DEPTH;
+        format!("func.func @main(%p: tensor<i1>) {{\n{}\nreturn\n}}", open.repeat(n) + &close.repeat(n))
+    };
+    let texts = [
+        nest("stablehlo.while() cond {\nstablehlo.return %p : tensor<i1>\n} do {\n", "stablehlo.return\n}\n"),
+        nest("sdy.named_computation<\"f\">() () {\n", "sdy.return\n} : () -> ()\n"),
+    ];
+    for text in texts {
+        let module = parse("t.mlir", &text, &OPS).unwrap_or_else(|e| panic!("{e}"));
+        let _ = shardwise_ir::verify(&module);
+        for options in [PrintOptions::EXACT, PrintOptions::EXACT.as_generic()] {
+            let back = parse("t.mlir", &print(&module, &options), &OPS).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(difference(&module, &back, true), None);
+        }
+    }
+}
+
+#[test]
+fn attributes_and_types_without_end() {
+    let attr = |text: String| format!("module attributes {{x = {text}}} {{}}");
+    check_code(&attr(deep("[", "1", "]")), "text-nesting");
+    check_code(&attr(deep("{a = ", "1", "}")), "text-nesting");
+    check_code(&attr(deep("[", "", "")), "text-nesting");
+    check_code(&attr(deep("tuple<", "tensor<f32>", ">")), "text-nesting");
+    check_code(&attr("dense<".to_string() + &deep("[", "1", "]") + "> : tensor<1xi32>"), "text-syntax");
+    check_code(
+        &attr("dense<".to_string() + &deep("[", "1", "]") + &format!("> : tensor<{}1xi32>", "1x".repeat(DEEP))),
+        "text-nesting",
+    );
+    check_code(&attr(deep("loc(callsite(", "unknown", " at unknown))")), "text-nesting");
+    check_code(&attr(deep("loc(\"a\"(", "unknown", "))")), "text-nesting");
+    // Unknown attributes are passed over without recursion.
+    assert_eq!(mistakes(&attr("#foo.bar".to_string() + &deep("<", "", ">"))), "no mistake");
+    assert_eq!(mistakes(&attr(deep("(", "", ")"))), "no mistake");
+    check_code(&in_func(&deep("(", "", ")")), "text-syntax");
+}
+
+#[test]
+fn aliases_that_expand_without_end() {
+    let chain = |first: &str, next: &dyn Fn(usize) -> String| {
+        let lines: String = (1..40).map(|i| format!("#a{i} = {}\n", next(i - 1))).collect();
+        format!("#a0 = {first}\n{lines}module attributes {{x = #a39}} {{}}")
+    };
+    check_code(&chain("1", &|i| format!("[#a{i}, #a{i}]")), "text-alias");
+    check_code("#a = [#b]\n#b = [#a]\nmodule attributes {x = #a} {}", "text-alias");
+    check_code("#a = loc(#a)\nmodule {} loc(#a)", "text-alias");
+    check_code("module attributes {x = #nothing} {}", "text-alias");
+    let long: String = (1..DEEP).map(|i| format!("#l{i} = loc(callsite(#l{0} at #l{0}))\n", i - 1)).collect();
+    let text = format!("module {{}} loc(#l{})\n#l0 = loc(\"a\":1:1)\n{long}", DEEP - 1);
+    assert_eq!(mistakes(&text), "no mistake");
+}
+
+#[test]
+fn many_of_everything() {
+    let results = format!("  %0:{} = stablehlo.abs %p : tensor<i32>", 4_000_000_000u64);
+    check_code(&in_func(&results), "text-results");
+    check_code(&in_func(&format!("  return {}", "%p, ".repeat(DEEP))), "text-syntax");
+    let mistakes = mistakes(&"func.func @f( {}\n".repeat(DEEP));
+    assert!(mistakes.matches("error[").count() <= 20, "the rest is not worth reading");
+}
