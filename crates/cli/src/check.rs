@@ -21,7 +21,7 @@ pub fn check(
     let mut found = Diagnostics::default();
     for (i, (got, want)) in results.iter().zip(&expected).enumerate() {
         let difference = Difference::between(got, want);
-        println!("out{i} against {name}: {difference}");
+        say!("out{i} against {name}: {difference}");
         if !difference.is_rounding(got.dtype()) {
             found.push(differs(i, name, &difference));
         }

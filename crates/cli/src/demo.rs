@@ -26,13 +26,13 @@ pub struct DemoArgs {
     #[arg(long, default_value = "X=4,Y=2")]
     mesh: String,
     /// Axes for the dimensions of In, bf16[8,2048]; `-`: not split, `X+Y`: split by both.
-    #[arg(long = "in", value_name = "SPEC", default_value = "X,Y")]
+    #[arg(long = "in", value_name = "SPEC", allow_hyphen_values = true, default_value = "X,Y")]
     input: String,
     /// Axes for the dimensions of W, bf16[2048,8192].
-    #[arg(long, value_name = "SPEC", default_value = "Y,-")]
+    #[arg(long, value_name = "SPEC", allow_hyphen_values = true, default_value = "Y,-")]
     w: String,
     /// Axes for the dimensions of the result, bf16[8,8192].
-    #[arg(long, value_name = "SPEC", default_value = "X,-")]
+    #[arg(long, value_name = "SPEC", allow_hyphen_values = true, default_value = "X,-")]
     out: String,
 }
 
@@ -75,10 +75,7 @@ fn matmul_square(x: &Array, w: &Array) -> Array {
 
 pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     set_mesh(Mesh::new(mesh_axes(&args.mesh)?)?);
-    println!(
-        "Out[B,F] = square(In[B,D]) · W[D,F], bf16, B={BATCH}, D={MODEL}, F={FEED_FORWARD}\n\nmesh  {}\n",
-        args.mesh
-    );
+    say!("Out[B,F] = square(In[B,D]) · W[D,F], bf16, B={BATCH}, D={MODEL}, F={FEED_FORWARD}\n\nmesh  {}\n", args.mesh);
     let [key_x, key_w] = Key::new(0).split();
     let (x, w) = (normal(key_x, [BATCH, MODEL], BF16), normal(key_w, [MODEL, FEED_FORWARD], BF16));
     let inputs = [literal(&x)?, literal(&w)?];
@@ -88,8 +85,8 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let module = reread(&lowered.as_text())?;
     show_shardings(&module)?;
     let compiled = lowered.compile()?;
-    println!("The program of one device:\n\n{}", compiled.as_hlo());
-    println!("Communication:\n\n{}\n", compiled.communication());
+    say!("The program of one device:\n\n{}", compiled.as_hlo());
+    say!("Communication:\n\n{}\n", compiled.communication());
     show_runs(&module, &inputs)?;
     Ok(())
 }
@@ -125,7 +122,7 @@ fn reread(text: &str) -> Result<Module, Diagnostics> {
 
 fn show_shardings(module: &Module) -> Result<(), Diagnostics> {
     let propagated = run_until("propagate", module, &mut Options::default())?;
-    println!(
+    say!(
         "Every value with the sharding that propagation gave it:\n\n{}",
         text::print(&propagated, &PrintOptions::default())
     );
@@ -154,12 +151,12 @@ fn show_runs(module: &Module, inputs: &[Literal]) -> Result<(), Diagnostics> {
     let (mesh, one) = (Placed::new(module)?, Placed::new(&unsharded(module))?);
     let expected = reference(&inputs[0], &inputs[1]);
     let times = mesh.program.profile(place(&mesh.engine, &*mesh.program, inputs)?)?.1;
-    println!("Time of each instruction, of one run:\n\n{}\n", times_table(&times));
+    say!("Time of each instruction, of one run:\n\n{}\n", times_table(&times));
     let devices = module.main_mesh().map_or(1, |m| m.size());
     for (placed, devices) in [(&mesh, devices), (&one, 1)] {
         let got = placed.result(inputs)?;
         let time = median(&placed.engine, &*placed.program, inputs, RUNS)?;
-        println!(
+        say!(
             "{devices} device{}: {time:.2?}; against float64: {}",
             plural(devices),
             Difference::between(&got, &expected)

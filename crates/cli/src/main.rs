@@ -2,7 +2,8 @@
 //!
 //! Exit code 0: done; 1: the input is wrong, and a diagnostic on standard error says where and what to do; 2: wrong usage.
 
-#![expect(clippy::print_stdout, reason = "this is the one crate that prints")]
+#[macro_use]
+mod out;
 
 mod check;
 mod demo;

@@ -27,10 +27,10 @@ pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
         check::check(&module, &inputs, &results, with, limits(args))?;
     }
     if let Some(n) = args.repeat {
-        println!("median of {n} runs: {:?}", median(&*engine, &*runner.program, &inputs, n)?);
+        say!("median of {n} runs: {:?}", median(&*engine, &*runner.program, &inputs, n)?);
     }
     if args.profile {
-        println!("{}", times_table(&runner.profile(&inputs)?));
+        say!("{}", times_table(&runner.profile(&inputs)?));
     }
     Ok(())
 }
@@ -146,7 +146,7 @@ pub fn times_table(times: &[InstructionTime]) -> Table {
 
 fn print_results(results: &[Literal]) {
     for (i, r) in results.iter().enumerate() {
-        println!("out{i}: {r:?}");
+        say!("out{i}: {r:?}");
     }
 }
 

@@ -9,7 +9,7 @@ pub fn propagate(args: &PropagateArgs) -> Result<(), Diagnostics> {
     let module = args.source.read()?;
     let mut dump = args.source.dumper();
     let propagated = run_passes(&["propagate"], &module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
-    print!("{}", print(&propagated, &PrintOptions::default()));
+    show!("{}", print(&propagated, &PrintOptions::default()));
     Ok(())
 }
 
@@ -18,15 +18,15 @@ pub fn partition(args: &PartitionArgs) -> Result<(), Diagnostics> {
     let mut dump = args.source.dumper();
     let partitioned = spmd::partition(&module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
     if args.communication {
-        println!("{}", partitioned.communication);
+        say!("{}", partitioned.communication);
     } else if args.hlo {
-        print!("{}", spmd::hlo::print(&partitioned.module));
+        show!("{}", spmd::hlo::print(&partitioned.module));
     } else {
         let module = match args.replica_groups {
             ReplicaGroups::Axes => partitioned.module,
             ReplicaGroups::Dense => spmd::dense::dense(&partitioned.module)?,
         };
-        print!("{}", print(&module, &PrintOptions::default()));
+        show!("{}", print(&module, &PrintOptions::default()));
     }
     Ok(())
 }
@@ -36,6 +36,6 @@ pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
     let names: Vec<&str> = args.passes.iter().map(String::as_str).collect();
     let mut dump = args.source.dumper();
     let module = run_passes(&names, &module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
-    print!("{}", print(&module, &PrintOptions::default()));
+    show!("{}", print(&module, &PrintOptions::default()));
     Ok(())
 }

@@ -1,0 +1,21 @@
+//! Standard output. A reader that goes away (`| head`) ends the command quietly.
+
+use std::fmt::Arguments;
+use std::io::{ErrorKind, Write, stdout};
+
+/// Writes, or ends the process: with 0 if nobody reads any more.
+pub fn write(text: Arguments<'_>) {
+    if let Err(e) = stdout().lock().write_fmt(text) {
+        std::process::exit(i32::from(e.kind() != ErrorKind::BrokenPipe));
+    }
+}
+
+/// Like `print!`.
+macro_rules! show {
+    ($($text:tt)*) => { crate::out::write(format_args!($($text)*)) };
+}
+
+/// Like `println!`.
+macro_rules! say {
+    ($($text:tt)*) => { crate::out::write(format_args!("{}\n", format_args!($($text)*))) };
+}
