@@ -279,7 +279,7 @@ impl Generator {
             let d = d.min(ty.rank() - 2);
             shape[d] *= shape.remove(d + 1);
         } else {
-            let factors: Vec<usize> = (1..=shape[d]).filter(|f| shape[d] % f == 0).collect();
+            let factors: Vec<usize> = (1..=shape[d]).filter(|&f| shape[d].is_multiple_of(f)).collect();
             let Some(&f) = factors.get(self.choose.below(factors.len().max(1))) else { return };
             shape[d] /= f;
             shape.insert(d + 1, f);

@@ -95,8 +95,8 @@ fn for_each_row(shape: &[usize], part: &ShardBox, element: usize, mut f: impl Fn
     let mut index = vec![0usize; rank.saturating_sub(1)];
     for row in 0..rows {
         let mut at = 0;
-        for d in 0..rank {
-            at = at * shape[d] + part.offset[d] + index.get(d).copied().unwrap_or(0);
+        for (d, &n) in shape.iter().enumerate() {
+            at = at * n + part.offset[d] + index.get(d).copied().unwrap_or(0);
         }
         f(at * element, row * width..(row + 1) * width);
         for d in (0..index.len()).rev() {

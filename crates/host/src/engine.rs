@@ -150,6 +150,9 @@ impl Engine for HostEngine {
     }
 }
 
+/// How often each step ran, and how long in all.
+type StepTimes = Vec<(u64, Duration)>;
+
 struct Program {
     engine: HostEngine,
     module: Module,
@@ -178,7 +181,7 @@ impl Program {
         Ok(points.map_to(&own.points).into_iter().map(|i| own.instances[i as usize].clone()).collect())
     }
 
-    fn run(&self, args: Vec<Argument>, profile: bool) -> Result<(Vec<ArrayHandle>, Vec<(u64, Duration)>), Diagnostics> {
+    fn run(&self, args: Vec<Argument>, profile: bool) -> Result<(Vec<ArrayHandle>, StepTimes), Diagnostics> {
         let buffers = args.into_iter().enumerate().map(|(i, a)| self.bind(a, i)).collect::<Result<Vec<_>, _>>()?;
         let mut run = Run::new(&self.plan, &self.module, self.func(), &self.engine.memory, self.limits);
         if profile {

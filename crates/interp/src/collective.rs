@@ -8,6 +8,7 @@ use shardwise_engine::layout::{self, ShardBox};
 use shardwise_ir::{Attr, OpView, Region};
 use shardwise_ops::collective::{self as ops, CollectiveKind, CollectiveView, IdSpace};
 use shardwise_ops::{Opcode, ReduceKind};
+use std::collections::BTreeMap;
 
 /// Processes that exchange values, in the order of their positions.
 type Groups = Vec<Vec<usize>>;
@@ -200,22 +201,15 @@ fn groups(collective: &CollectiveView, frame: &Frame) -> Groups {
 /// Processes that differ only along `axes`, major to minor.
 pub(crate) fn groups_over(axes: &[AxisRef], frame: &Frame) -> Groups {
     let Some(mesh) = &frame.mesh else { return (0..frame.process_count).map(|p| vec![p]).collect() };
-    let mut groups: Vec<(Vec<usize>, Vec<(usize, usize)>)> = vec![];
+    let rest: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, axes)).collect();
+    // By the point along the other axes, then by position along these.
+    let mut groups: BTreeMap<usize, BTreeMap<usize, usize>> = BTreeMap::new();
     for p in 0..frame.process_count {
         let coordinates = frame.coordinates(p);
-        let position = AxisRef::index_in(mesh, axes, &coordinates);
-        let rest: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, axes)).collect();
-        let key: Vec<usize> = rest.iter().map(|a| a.coordinate(mesh, coordinates[a.axis.index()])).collect();
-        match groups.iter_mut().find(|(k, _)| *k == key) {
-            Some((_, members)) => members.push((position, p)),
-            None => groups.push((key, vec![(position, p)])),
-        }
+        let group = groups.entry(AxisRef::index_in(mesh, &rest, &coordinates)).or_default();
+        group.insert(AxisRef::index_in(mesh, axes, &coordinates), p);
     }
-    let sorted = |mut members: Vec<(usize, usize)>| {
-        members.sort_unstable();
-        members.into_iter().map(|(_, p)| p).collect()
-    };
-    groups.into_iter().map(|(_, members)| sorted(members)).collect()
+    groups.into_values().map(|group| group.into_values().collect()).collect()
 }
 
 /// Groups given by device numbers; devices that one process stands for count once.

@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn cholesky_of_the_specification() {
         let a = Literal::new([2, 3, 3], &[1f32, 2., 3., 2., 20., 26., 3., 26., 70.].repeat(2));
-        let lower = run_op(Opcode::Cholesky, &[a.clone()], Attrs::new().with("lower", Attr::Bool(true)));
+        let lower = run_op(Opcode::Cholesky, std::slice::from_ref(&a), Attrs::new().with("lower", Attr::Bool(true)));
         assert_eq!(lower, Literal::new([2, 3, 3], &[1f32, 0., 0., 2., 4., 0., 3., 5., 6.].repeat(2)));
         let upper = run_op(Opcode::Cholesky, &[a], Attrs::new());
         assert_eq!(upper, Literal::new([2, 3, 3], &[1f32, 2., 3., 0., 4., 5., 0., 0., 6.].repeat(2)));
@@ -297,7 +297,7 @@ mod tests {
     fn cholesky_of_complex_matrices() {
         let z = |re, im| Complex64::new(re, im);
         let a = Literal::new([2, 2], &[z(4., 0.), z(2., -2.), z(2., 2.), z(6., 0.)]);
-        let lower = run_op(Opcode::Cholesky, &[a.clone()], Attrs::new().with("lower", Attr::Bool(true)));
+        let lower = run_op(Opcode::Cholesky, std::slice::from_ref(&a), Attrs::new().with("lower", Attr::Bool(true)));
         assert_eq!(lower, Literal::new([2, 2], &[z(2., 0.), z(0., 0.), z(1., 1.), z(2., 0.)]));
         let upper = run_op(Opcode::Cholesky, &[a], Attrs::new());
         assert_eq!(upper, Literal::new([2, 2], &[z(2., 0.), z(1., -1.), z(0., 0.), z(2., 0.)]));

@@ -233,7 +233,7 @@ impl<'m> Lowering<'m> {
             return Divergence::None;
         }
         match self.collective_over(&points, regions) {
-            Some(op) => Divergence::MustAgree { points, collective: self.body[op].loc.clone() },
+            Some(op) => Divergence::MustAgree { collective: self.body[op].loc.clone() },
             None => Divergence::PerPoint(points),
         }
     }

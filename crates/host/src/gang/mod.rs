@@ -14,5 +14,5 @@ pub mod points;
 pub mod run;
 
 pub use lower::lower;
-pub use plan::{Code, Input, Kernel, KernelCx, Plan, Slot, Step, StepKind};
+pub use plan::{Code, Input, Kernel, KernelCx, Plan, Step, StepKind};
 pub use points::Points;

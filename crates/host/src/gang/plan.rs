@@ -96,7 +96,7 @@ pub enum Divergence {
     /// Run the region for each point of these by itself.
     PerPoint(Points),
     /// A collective inside needs all of them: they must agree.
-    MustAgree { points: Points, collective: Loc },
+    MustAgree { collective: Loc },
 }
 
 /// Computes the outputs of a step.

@@ -362,7 +362,7 @@ fn out_of_steps(step: Step<'_>, max: u64) -> Diagnostic {
 /// Who goes which way, at the predicate of a loop or branch that holds a collective.
 fn disagree(points: &Points, values: &[i64], step: Step<'_>, divergence: &Divergence) -> Diagnostic {
     let collective = match divergence {
-        Divergence::MustAgree { collective, .. } => collective.clone(),
+        Divergence::MustAgree { collective } => collective.clone(),
         _ => Loc::UNKNOWN,
     };
     let mut sides: Vec<(i64, Vec<usize>)> = vec![];

@@ -47,12 +47,11 @@ pub fn step(lowering: &mut Lowering<'_>, view: &OpView<'_>) -> Option<Step> {
 /// The operand, or what it is a transpose of.
 fn source(lowering: &Lowering<'_>, v: Value) -> Source {
     let shape = lowering.body.ty(v).shape();
-    if let Some(view) = lowering.body.def_op(v).map(|op| lowering.view(op)) {
-        if Opcode::of_view(&view) == Opcode::Transpose {
-            let inner = row_major(view.operand_shape(0));
-            let strides = view.sizes("permutation").iter().map(|&d| inner[d]).collect();
-            return Source { value: view.operand(0), strides };
-        }
+    let def = lowering.body.def_op(v).map(|op| lowering.view(op));
+    if let Some(view) = def.filter(|view| Opcode::of_view(view) == Opcode::Transpose) {
+        let inner = row_major(view.operand_shape(0));
+        let strides = view.sizes("permutation").iter().map(|&d| inner[d]).collect();
+        return Source { value: view.operand(0), strides };
     }
     Source { value: v, strides: row_major(shape) }
 }
@@ -75,7 +74,7 @@ fn plan(view: &OpView<'_>, dims: &DotDims, lhs: &Source, rhs: &Source) -> Option
     }
     let batch = batch(&a.shape, dims, lhs, rhs, elem.size(), m * n * out.size());
     let is_in_place = a_k == 1 && column == 1 && out == elem;
-    let rows = is_in_place.then(|| RowsGemm { elem, k, n, row_stride: b_k as usize });
+    let rows = is_in_place.then_some(RowsGemm { elem, k, n, row_stride: b_k as usize });
     let rows = rows.filter(|_| b_k > 0 && m <= MAX_ROWS && batch.len() == 1);
     Some(DotKernel { gemm, batch, output_bytes: view.result_tensor(0).bytes() as usize, rows })
 }

@@ -9,7 +9,7 @@ mod fuse;
 mod fused;
 mod moves;
 
-pub use fuse::{Group, groups};
+pub use fuse::groups;
 pub use fused::step as fused_step;
 
 use crate::gang::Step;

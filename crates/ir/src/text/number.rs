@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(f32s(f32::INFINITY), "0x7F800000");
         assert_eq!(f32s(f32::NAN), "0x7FC00000");
         assert_eq!(printed(DType::F64, &1e300f64.to_le_bytes()), "1.000000e+300");
-        assert_eq!(printed(DType::BF16, &bf16::from_f32(3.14).to_le_bytes()), "3.140625e+00");
+        assert_eq!(printed(DType::BF16, &bf16::from_f32(3.2).to_le_bytes()), "3.203125e+00");
         assert_eq!(printed(DType::F8E4M3FN, &[0x7e]), "4.480000e+02");
         assert_eq!(printed(DType::F8E8M0FNU, &[0]), "5.877472e-39");
         assert_eq!(printed(DType::I4, &[0xf8]), "-8");

@@ -92,14 +92,13 @@ fn run(step: &Step, from: &Sharding, shape: &[usize], shards: Shards) -> Shards 
 
 fn permute(from: &Sharding, to: &Sharding, shards: Shards) -> Shards {
     let (axes, pairs) = permutation(from, to);
-    let mut next = vec![vec![]; shards.len()];
-    for device in 0..shards.len() {
+    let received = |device: usize| {
         let coordinates = from.mesh.coordinates(device);
         let position = AxisRef::index_in(&from.mesh, &axes, &coordinates);
         let (source, _) = *pairs.iter().find(|(_, t)| *t == position).unwrap();
-        next[device] = shards[with_position(&from.mesh, &axes, &coordinates, source)].clone();
-    }
-    next
+        shards[with_position(&from.mesh, &axes, &coordinates, source)].clone()
+    };
+    (0..shards.len()).map(received).collect()
 }
 
 /// The device at another position along `axes`.

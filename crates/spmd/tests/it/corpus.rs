@@ -53,8 +53,9 @@ fn differ(a: &Literal, b: &Literal) -> Option<String> {
     let numbers = |l: &Literal| (0..l.size()).map(|i| l.get_f64(i)).collect::<Vec<_>>();
     let (a, b) = (numbers(a), numbers(b));
     let largest = a.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
-    let is_far =
-        |(x, y): (&f64, &f64)| x != y && !(x.is_nan() && y.is_nan()) && !((x - y).abs() <= tolerance * largest);
+    let is_far = |(x, y): (&f64, &f64)| {
+        x != y && !(x.is_nan() && y.is_nan()) && ((x - y).abs() > tolerance * largest || (x - y).is_nan())
+    };
     let at = a.iter().zip(&b).position(is_far)?;
     Some(format!("element {at}: {} against {}", a[at], b[at]))
 }
