@@ -366,7 +366,7 @@ mod tests {
                 out.push(chain.clone());
             }
             for next in last + 1..=SIZE {
-                if next % last == 0 && SIZE % next == 0 {
+                if next.is_multiple_of(last) && SIZE.is_multiple_of(next) {
                     chain.push(next);
                     go(chain, out);
                     chain.pop();
