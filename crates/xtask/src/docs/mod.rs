@@ -1,12 +1,15 @@
 //! The generated pages under `docs/generated`: what the code can list, nobody writes by hand. A test compares.
 
 mod codes;
+mod command;
 mod ops;
 mod passes;
 
 use crate::repo;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
+
+const MADE: &str = "<!-- Made by `cargo xtask docs`; do not edit. -->";
 
 /// Writes the generated pages under docs/generated.
 #[derive(clap::Args)]
@@ -25,8 +28,7 @@ pub struct Page {
 impl Page {
     /// A page with a title, an introduction and a table; says how it is made.
     fn of_table(name: &'static str, title: &str, about: &str, table: &Markdown) -> Page {
-        let made = "<!-- Made by `cargo xtask docs`; do not edit. -->";
-        Page { name, text: format!("# {title}\n\n{made}\n\n{about}\n\n{table}") }
+        Page { name, text: format!("# {title}\n\n{MADE}\n\n{about}\n\n{table}") }
     }
 
     fn file(&self) -> PathBuf {
@@ -67,7 +69,7 @@ pub fn stale_files() -> Result<Vec<String>> {
 }
 
 fn pages() -> Result<Vec<Page>> {
-    Ok(vec![ops::page()?, passes::page(), codes::page()?])
+    Ok(vec![ops::page()?, passes::page(), codes::page()?, command::page()?])
 }
 
 /// A table of Markdown.
