@@ -15,6 +15,9 @@ pub struct Known {
     /// A short name shared by failures of one cause.
     pub class: String,
     pub reason: String,
+    /// The outcome is arbitrary: passing does not make the entry stale.
+    #[serde(default)]
+    pub by_chance: bool,
 }
 
 #[derive(Deserialize)]

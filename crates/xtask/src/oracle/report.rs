@@ -99,6 +99,7 @@ impl Report<'_> {
     fn stale(&self) -> Vec<String> {
         let found = |k: &Known| self.programs.iter().position(|p| p.label == k.program);
         let why = |k: &Known| match found(k) {
+            Some(_) if k.by_chance => None,
             Some(p) if self.verdicts.get(&(p, k.check)) == Some(&Verdict::Passed) => Some("it passes now"),
             None if self.is_full => Some("there is no such program"),
             _ => None,
