@@ -37,6 +37,11 @@ pub(super) struct LocInfo {
 }
 
 impl<'t> Aliases<'t> {
+    /// Whether the definition of an alias is being read.
+    pub fn is_reading(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     pub fn is_defined(&self, name: &str) -> bool {
         self.places.contains_key(name)
     }
@@ -165,7 +170,7 @@ impl<'t> Parser<'t> {
                 _ => {}
             }
             self.bump();
-            if depth == 0 && self.text[self.last_end..self.tok.start].contains('\n') {
+            if depth == 0 && self.is_on_new_line() {
                 return Ok(());
             }
         }

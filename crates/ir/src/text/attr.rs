@@ -10,6 +10,9 @@ use crate::{Attr, Attrs};
 use shardwise_base::DType;
 use std::sync::Arc;
 
+/// The one enum that is written `#stablehlo.kind<VALUE>`, not `#stablehlo<kind VALUE>`.
+pub(super) const DOTTED_ENUM: &str = ".result_accuracy_mode";
+
 impl<'t> Parser<'t> {
     pub fn attr(&mut self) -> Parsed<Attr> {
         self.nested(Self::attr_inner)
@@ -245,6 +248,13 @@ impl<'t> Parser<'t> {
             self.bump();
             return self.record(&name[1..], fields);
         }
+        if let Some(dialect) = name[1..].strip_suffix(DOTTED_ENUM) {
+            self.bump();
+            self.expect("<")?;
+            let value = self.word("a word in capitals")?.into();
+            self.expect(">")?;
+            return Ok(Attr::Enum { dialect: dialect.into(), kind: DOTTED_ENUM[1..].into(), value });
+        }
         // `#stablehlo<precision DEFAULT>`
         let mut ahead = [self.tok; 4];
         for i in 0..4 {
@@ -271,8 +281,14 @@ impl<'t> Parser<'t> {
     fn opaque(&mut self) -> Parsed<Attr> {
         let start = self.tok.start;
         let mut depth = 0usize;
+        // A definition ends where a line does.
+        let ends_with_line = self.aliases.is_reading();
         loop {
+            if ends_with_line && depth == 0 && self.tok.start > start && self.is_on_new_line() {
+                break;
+            }
             match self.tok.kind {
+                Kind::End if depth == 0 && ends_with_line => break,
                 Kind::End | Kind::Error => return Err(self.unexpected("an attribute")),
                 Kind::Hash if self.aliases.is_defined(self.tok_text()) => {
                     let at = self.at();

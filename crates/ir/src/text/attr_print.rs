@@ -1,6 +1,6 @@
 //! Attributes, printed.
 
-use super::attr::write_dense_attr;
+use super::attr::{DOTTED_ENUM, write_dense_attr};
 use super::lexer::{escape, is_plain_word};
 use super::{number, records, sharding};
 use crate::{Attr, Attrs};
@@ -25,6 +25,9 @@ pub(super) fn write_attr(out: &mut String, attr: &Attr) {
         Attr::Dense(literal) => write_dense_attr(out, literal),
         Attr::Ints { values, dtype } => write_int_array(out, values, *dtype),
         Attr::Bools(values) => write_bool_array(out, values),
+        Attr::Enum { dialect, kind, value } if **kind == DOTTED_ENUM[1..] => {
+            write!(out, "#{dialect}{DOTTED_ENUM}<{value}>").expect("writing to a string");
+        }
         Attr::Enum { dialect, kind, value } => {
             write!(out, "#{dialect}<{kind} {value}>").expect("writing to a string");
         }

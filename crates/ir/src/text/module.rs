@@ -74,9 +74,11 @@ impl<'t> Parser<'t> {
         if self.is_kind(Kind::End) { Ok(()) } else { Err(self.unexpected("the end of the text")) }
     }
 
+    /// Reports what the rest of the text is not worth reading after.
     fn refuse(&mut self, what: &str, way_out: &str) -> Failed {
         let at = self.at();
         self.report(at, |loc| mistakes::unsupported(loc, what, way_out));
+        self.jump(self.text.len());
         Failed
     }
 

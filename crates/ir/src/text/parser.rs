@@ -91,6 +91,11 @@ impl<'t> Parser<'t> {
         self.tok = lexer::token(self.text, self.tok.end);
     }
 
+    /// Whether a line ends before the current token.
+    pub(super) fn is_on_new_line(&self) -> bool {
+        self.text[self.last_end..self.tok.start].contains('\n')
+    }
+
     /// Goes on reading at a byte position.
     pub(super) fn jump(&mut self, to: usize) {
         self.last_end = to;
@@ -264,8 +269,7 @@ impl<'t> Parser<'t> {
     pub fn unexpected(&mut self, expected: &str) -> Failed {
         // What is missing at the end of a line is missing there, not where the next line starts.
         let missing = expected.starts_with("`:`") || expected.starts_with("`,`");
-        let on_next_line = self.text[self.last_end..self.tok.start].contains('\n');
-        let at = if missing && on_next_line { At(self.last_end) } else { self.at() };
+        let at = if missing && self.is_on_new_line() { At(self.last_end) } else { self.at() };
         let message = match self.tok.kind {
             Kind::End => "the text ends too early".to_string(),
             Kind::Error if self.tok_text().starts_with(['"', '@']) => "a string has no closing quote".to_string(),

@@ -3,7 +3,7 @@
 use shardwise_ir::text::{PrintOptions, parse, print};
 use shardwise_ir::{Module, difference};
 use shardwise_ops::{OPS, Opcode};
-use shardwise_testing::corpus;
+use shardwise_testing::{check_filetests, corpus};
 
 fn read(name: &str, text: &str) -> Module {
     parse(name, text, &OPS).unwrap_or_else(|e| panic!("{name}:\n{e}\n{text}"))
@@ -35,4 +35,19 @@ fn examples_read_and_come_back() {
     for &op in Opcode::ALL {
         check_round_trip(op.name(), &read(op.name(), op.facts().example(op)));
     }
+}
+
+/// The form in which a program prints; all forms of it come back.
+fn printed(text: &str, options: PrintOptions) -> String {
+    let module = read("t.mlir", text);
+    check_round_trip("t.mlir", &module);
+    print(&module, &options)
+}
+
+#[test]
+fn filetests() {
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/filetests/text");
+    check_filetests(dir, |text| printed(text, PrintOptions::default()));
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/filetests/text_locations");
+    check_filetests(dir, |text| printed(text, PrintOptions::EXACT));
 }
