@@ -232,7 +232,7 @@ fn collect_rows(code: &crate::gang::Code, times: &[(u64, Duration)], rows: &mut 
             StepKind::Permute(_) => true,
             _ => false,
         };
-        let is_fallback = matches!(step.kind, StepKind::Evaluate(_));
+        let is_fallback = matches!(step.kind, StepKind::Evaluate { .. });
         rows.push(InstructionTime {
             name: step.name.clone(),
             loc: step.loc.clone(),

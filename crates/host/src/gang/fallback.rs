@@ -3,16 +3,20 @@
 use crate::memory::Buffer;
 use shardwise_base::{Diagnostic, Literal};
 use shardwise_interp::RegionRunner;
-use shardwise_ir::OpView;
+use shardwise_ir::{OpView, Value};
 use shardwise_ops::Opcode;
 
-/// Evaluates an op on one device's operands.
-pub fn evaluate(view: &OpView<'_>, operands: &[&Buffer]) -> Result<Vec<Literal>, Diagnostic> {
-    let literal = |i: usize| {
-        let ty = view.operand_tensor(i);
-        Literal::from_bytes(ty.dtype, &ty.shape, operands[i].bytes()).expect("buffers have their type's size")
+/// Evaluates an op on one device's operands, followed by the captured values of its regions.
+pub fn evaluate(view: &OpView<'_>, inputs: &[&Buffer], captured: &[Value]) -> Result<Vec<Literal>, Diagnostic> {
+    let literal = |v: Value, buffer: &Buffer| {
+        let ty = view.body.ty(v).as_tensor().expect("buffers hold tensors");
+        Literal::from_bytes(ty.dtype, &ty.shape, buffer.bytes()).expect("buffers have their type's size")
     };
-    let literals: Vec<Literal> = (0..operands.len()).map(literal).collect();
+    let (operands, outer) = inputs.split_at(view.operands().len());
+    let literals: Vec<Literal> = view.operands().iter().zip(operands).map(|(&v, b)| literal(v, b)).collect();
     let mut regions = RegionRunner::new(view.module, view.body);
+    for (&v, buffer) in captured.iter().zip(outer) {
+        regions.define(v, literal(v, buffer));
+    }
     Opcode::of_view(view).facts().eval(view, &literals, &mut regions)
 }

@@ -121,10 +121,19 @@ impl<'m> Lowering<'m> {
             return Ok(Some(step));
         }
         match Opcode::of_view(&view).facts().semantics(&view) {
-            Semantics::Pure => Ok(Some(self.step(&view, StepKind::Evaluate(op)))),
+            Semantics::Pure => Ok(Some(self.evaluation(&view))),
             Semantics::Identity => Ok(Some(self.step(&view, StepKind::Alias))),
             Semantics::Control | Semantics::Collective => Err(unsupported(&view).into()),
         }
+    }
+
+    /// The reference evaluation of an op.
+    fn evaluation(&mut self, view: &OpView<'m>) -> Step {
+        let captured = captured(view);
+        let mut step = self.step(view, StepKind::Evaluate { op: view.op, captured: captured.clone() });
+        let inputs: Vec<Input> = captured.iter().map(|&v| self.input(v, &step.points)).collect();
+        step.inputs.extend(inputs);
+        step
     }
 
     /// A step whose instances are those of the op's results.
@@ -255,6 +264,22 @@ impl<'m> Lowering<'m> {
     }
 }
 
+/// Values that the regions of an op use and do not define.
+fn captured(view: &OpView<'_>) -> Vec<Value> {
+    let mut ops = vec![];
+    view.regions().iter().for_each(|&r| view.body.walk_region(r, &mut ops));
+    let mut inner: HashSet<Value> = view.regions().iter().flat_map(|&r| view.body[r].args.iter().copied()).collect();
+    for &op in &ops {
+        inner.extend(&view.body[op].results);
+        inner.extend(view.body[op].regions.iter().flat_map(|&r| view.body[r].args.iter().copied()));
+    }
+    let mut outer: Vec<Value> = ops.iter().flat_map(|&op| view.body[op].operands.iter().copied()).collect();
+    outer.retain(|v| !inner.contains(v));
+    outer.sort_unstable();
+    outer.dedup();
+    outer
+}
+
 /// A buffer with the bytes of a literal.
 pub fn fill(memory: &Memory, literal: &Literal) -> Result<Buffer, crate::memory::OutOfMemory> {
     let literal = literal.to_dense();
@@ -271,7 +296,7 @@ fn drop_dead(steps: &mut Vec<Step>, results: &[Slot]) {
     let mut read: HashSet<Slot> = results.iter().copied().collect();
     let mut kept = vec![];
     while let Some(step) = steps.pop() {
-        let is_plain = matches!(step.kind, StepKind::Evaluate(_) | StepKind::Alias | StepKind::Kernel(_));
+        let is_plain = matches!(step.kind, StepKind::Evaluate { .. } | StepKind::Alias | StepKind::Kernel(_));
         if is_plain && !step.outputs.iter().any(|s| read.contains(s)) {
             continue;
         }

@@ -3,7 +3,7 @@
 use super::Points;
 use crate::memory::{Buffer, Memory, OutOfMemory};
 use shardwise_base::{Diagnostic, Loc};
-use shardwise_ir::{Op, TensorType};
+use shardwise_ir::{Op, TensorType, Value};
 
 /// A value of the plan: one buffer for each instance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -67,8 +67,12 @@ pub struct Input {
 
 /// What a step does.
 pub enum StepKind {
-    /// The op's reference evaluation, for want of a kernel.
-    Evaluate(Op),
+    /// The op's reference evaluation, for want of a kernel. The inputs are its operands, then the values that its regions
+    /// use from around it.
+    Evaluate {
+        op: Op,
+        captured: Vec<Value>,
+    },
     /// The same bytes under another type: buffers are handed over.
     Alias,
     Kernel(Box<dyn Kernel>),

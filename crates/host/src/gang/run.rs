@@ -93,7 +93,7 @@ impl<'a> Run<'a> {
 
     fn step(&mut self, step: Step<'a>, selected: &[Selection<'a>]) -> Result<(), RunError> {
         match &step.kind {
-            StepKind::Evaluate(op) => self.evaluate(step, *op, selected),
+            StepKind::Evaluate { op, captured } => self.evaluate(step, *op, captured, selected),
             StepKind::Alias => {
                 self.alias(step);
                 Ok(())
@@ -111,11 +111,17 @@ impl<'a> Run<'a> {
         (0..step.points.count()).filter(takes_part).collect()
     }
 
-    fn evaluate(&mut self, step: Step<'a>, op: shardwise_ir::Op, selected: &[Selection<'a>]) -> Result<(), RunError> {
+    fn evaluate(
+        &mut self,
+        step: Step<'a>,
+        op: shardwise_ir::Op,
+        captured: &[shardwise_ir::Value],
+        selected: &[Selection<'a>],
+    ) -> Result<(), RunError> {
         let view = self.module.view(&self.func.body, op);
         for i in self.instances(step, selected) {
             let operands: Vec<&Buffer> = step.inputs.iter().map(|input| self.buffer(input, i)).collect();
-            let results = fallback::evaluate(&view, &operands)?;
+            let results = fallback::evaluate(&view, &operands, captured)?;
             for (slot, literal) in step.outputs.iter().zip(results) {
                 let buffer = super::lower::fill(self.memory, &literal)?;
                 self.set(*slot, i, buffer);
