@@ -42,8 +42,10 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
         ReplicatedToUnreduced { axes } => x = make::on_first(b, x, &mesh, axes),
         ShardedToUnreduced { dims } => x = make::in_zeros(b, x, &mesh, dims, cx.result_types[0].shape()),
     }
-    for i in first_new..b.body.op_count() {
-        b.body.op_mut(Op::new(i)).reason = cx.op.data().reason.clone();
+    // The ops of reducers inside need no reason of their own.
+    let here: Vec<Op> = b.body[b.region].ops.iter().copied().filter(|op| op.index() >= first_new).collect();
+    for op in here {
+        b.body.op_mut(op).reason = cx.op.data().reason.clone();
     }
     Ok(vec![x])
 }
