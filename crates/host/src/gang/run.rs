@@ -107,8 +107,7 @@ impl<'a> Run<'a> {
 
     /// The instances of a step that the selection leaves.
     fn instances(&self, step: Step<'a>, selected: &[Selection<'a>]) -> Vec<usize> {
-        let takes_part = |i: &usize| selected.iter().all(|s| step.points.is_at(*i, &s.points.axes, s.point));
-        (0..step.points.count()).filter(takes_part).collect()
+        (0..step.points.count()).filter(|&i| takes_part(&step.points, i, selected)).collect()
     }
 
     fn evaluate(
@@ -205,17 +204,10 @@ impl<'a> Run<'a> {
         divergence: &'a Divergence,
         selected: &[Selection<'a>],
     ) -> Result<(), RunError> {
-        match divergence {
-            Divergence::PerPoint(points) if !covered(points, selected) => {
-                for point in 0..points.count() {
-                    let mut inner = selected.to_vec();
-                    inner.push(Selection { points, point });
-                    self.loop_together(step, cond, body, divergence, &inner)?;
-                }
-                Ok(())
-            }
-            _ => self.loop_together(step, cond, body, divergence, selected),
+        for inner in selections(divergence, selected) {
+            self.loop_together(step, cond, body, divergence, &inner)?;
         }
+        Ok(())
     }
 
     fn loop_together(
@@ -232,7 +224,7 @@ impl<'a> Run<'a> {
             self.fuel(step)?;
             self.bind(&body.params, &cond.params, selected);
             self.steps(cond, selected)?;
-            if !self.holds(cond.results[0], divergence, selected, step)? {
+            if self.agreed(cond.results[0], divergence, selected, step)? == 0 {
                 break;
             }
             self.steps(body, selected)?;
@@ -242,18 +234,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Whether the condition holds for those selected; they agree, or it is an error.
-    fn holds(
-        &self,
-        slot: Slot,
-        divergence: &Divergence,
-        selected: &[Selection<'a>],
-        step: Step<'a>,
-    ) -> Result<bool, RunError> {
-        let value = self.agreed(slot, divergence, selected, step)?;
-        Ok(value != 0)
-    }
-
+    /// The predicate or index of those selected; they agree, or it is an error.
     fn agreed(
         &self,
         slot: Slot,
@@ -263,8 +244,7 @@ impl<'a> Run<'a> {
     ) -> Result<i64, RunError> {
         let own = &self.plan.slots[slot.index()].points;
         let values = self.predicate(slot);
-        let takes_part = |i: &usize| selected.iter().all(|s| own.is_at(*i, &s.points.axes, s.point));
-        let chosen: Vec<usize> = (0..values.len()).filter(takes_part).collect();
+        let chosen: Vec<usize> = (0..values.len()).filter(|&i| takes_part(own, i, selected)).collect();
         let first = values[chosen[0]];
         match chosen.iter().find(|&&i| values[i] != first) {
             None => Ok(first),
@@ -295,8 +275,7 @@ impl<'a> Run<'a> {
             }
             let points = &self.plan.slots[t.index()].points;
             for (i, buffer) in value.into_iter().enumerate() {
-                let takes_part = selected.iter().all(|s| points.is_at(i, &s.points.axes, s.point));
-                if let (true, Some(buffer)) = (takes_part, buffer) {
+                if let (true, Some(buffer)) = (takes_part(points, i, selected), buffer) {
                     self.set(t, i, buffer);
                 }
             }
@@ -321,17 +300,10 @@ impl<'a> Run<'a> {
         divergence: &'a Divergence,
         selected: &[Selection<'a>],
     ) -> Result<(), RunError> {
-        match divergence {
-            Divergence::PerPoint(points) if !covered(points, selected) => {
-                for point in 0..points.count() {
-                    let mut inner = selected.to_vec();
-                    inner.push(Selection { points, point });
-                    self.branch(step, branches, is_if, divergence, &inner)?;
-                }
-                Ok(())
-            }
-            _ => self.branch(step, branches, is_if, divergence, selected),
+        for inner in selections(divergence, selected) {
+            self.branch(step, branches, is_if, divergence, &inner)?;
         }
+        Ok(())
     }
 
     fn branch(
@@ -349,6 +321,22 @@ impl<'a> Run<'a> {
         self.steps(branch, selected)?;
         self.bind(&branch.results, &step.outputs, selected);
         Ok(())
+    }
+}
+
+/// Whether instance `i` of these points is among those selected.
+fn takes_part(points: &Points, i: usize, selected: &[Selection<'_>]) -> bool {
+    selected.iter().all(|s| points.is_at(i, &s.points.axes, s.point))
+}
+
+/// The selections that a region runs for, one after the other: each point of what its predicate varies over, or all at once.
+fn selections<'a>(divergence: &'a Divergence, selected: &[Selection<'a>]) -> Vec<Vec<Selection<'a>>> {
+    let at = |points: &'a Points, point: usize| selected.iter().copied().chain([Selection { points, point }]).collect();
+    match divergence {
+        Divergence::PerPoint(points) if !covered(points, selected) => {
+            (0..points.count()).map(|p| at(points, p)).collect()
+        }
+        _ => vec![selected.to_vec()],
     }
 }
 
