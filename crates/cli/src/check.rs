@@ -1,8 +1,10 @@
 //! `--check`: the partitioned program's results against the unpartitioned program's.
 
+use crate::placed::Placed;
 use crate::{CheckWith, run};
-use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, Loc};
-use shardwise_engine::{Argument, Engine, Limits};
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, Loc, Sharding};
+use shardwise_engine::layout::{self, Disagreement};
+use shardwise_engine::{ArrayHandle, Engine, Limits};
 use shardwise_ir::Module;
 use shardwise_spmd::Options;
 
@@ -29,6 +31,20 @@ pub fn check(
     found.or(())
 }
 
+/// Prints that devices which should hold equal parts of an argument do; an error if they do not.
+pub fn replicas(arguments: &[ArrayHandle]) -> Result<(), Diagnostics> {
+    let mut found = Diagnostics::default();
+    for (i, array) in arguments.iter().enumerate() {
+        let ty = array.sharded_type();
+        let Some(sharding) = &ty.sharding else { continue };
+        let shards: Vec<Literal> = (0..sharding.mesh.size()).map(|p| array.shard(p)).collect();
+        if let Err(Disagreement { first, second }) = layout::assemble(&shards, sharding, &ty.ty.shape) {
+            found.push(unequal_replicas(i, sharding, first, second));
+        }
+    }
+    found.or(())
+}
+
 fn has_manual_regions(module: &Module) -> bool {
     let is_manual = |name: &str| name == "sdy.manual_computation";
     module.funcs.iter().any(|f| f.body.walk().into_iter().any(|op| is_manual(module.view(&f.body, op).name())))
@@ -39,9 +55,7 @@ fn on_one_device(module: &Module, inputs: &[Literal], limits: Limits) -> Result<
     let partitioned = shardwise_spmd::partition(&single, &mut Options::default())?;
     let engine = run::host(limits.max_bytes);
     let program = engine.compile(&partitioned.module, limits)?;
-    let args = inputs.iter().zip(&program.signature().inputs);
-    let args = args.map(|(x, ty)| Ok(Argument::Lent(engine.put(x, ty)?))).collect::<Result<_, Diagnostics>>()?;
-    Ok(program.execute(args)?.iter().map(|r| r.to_literal()).collect())
+    Placed::new(&engine, program, inputs)?.run()
 }
 
 /// How far two arrays are apart.
@@ -101,8 +115,63 @@ impl std::fmt::Display for Difference {
     }
 }
 
+fn unequal_replicas(index: usize, sharding: &Sharding, first: usize, second: usize) -> Diagnostic {
+    let device = |position| sharding.mesh.device(position);
+    let message =
+        format!("devices {} and {} should hold equal parts of argument {index}", device(first), device(second));
+    Diagnostic::error("check-replicas", &Loc::UNKNOWN, message)
+        .facts(format!("it is laid out as {sharding}, and their shards differ"))
+        .help("the engine laid the argument out wrongly: report it with the program")
+}
+
 fn differs(index: usize, name: &str, difference: &Difference) -> Diagnostic {
     Diagnostic::error("check-differs", &Loc::UNKNOWN, format!("result {index} differs from {name}"))
         .facts(format!("{difference}, at element {} (row-major)", difference.at))
         .help("run with --dump DIR to see each stage, and with --engine interp to tell the engine from the partitioner")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_base::Mesh;
+    use shardwise_engine::{EngineArray, ShardedType};
+    use shardwise_ir::TensorType;
+    use std::sync::Arc;
+
+    /// A vector of four split over `x`, whose part on each device of the 2x2 mesh is any.
+    struct Parts {
+        ty: ShardedType,
+        parts: [[f32; 2]; 4],
+    }
+
+    impl EngineArray for Parts {
+        fn sharded_type(&self) -> &ShardedType {
+            &self.ty
+        }
+
+        fn to_literal(&self) -> Literal {
+            unreachable!("not asked for")
+        }
+
+        fn shard(&self, position: usize) -> Literal {
+            Literal::new(vec![2], &self.parts[position])
+        }
+
+        fn as_any(&self) -> &(dyn std::any::Any + Send + Sync) {
+            self
+        }
+    }
+
+    fn array(parts: [[f32; 2]; 4]) -> ArrayHandle {
+        let mesh = Arc::new(Mesh::new("mesh", [("x", 2), ("y", 2)]).unwrap());
+        let sharding = Sharding::closed(&mesh, vec![vec![mesh.all_axes().next().unwrap()]]);
+        Arc::new(Parts { ty: ShardedType { ty: TensorType::new(DType::F32, [4]), sharding: Some(sharding) }, parts })
+    }
+
+    #[test]
+    fn replicas_must_be_equal() {
+        assert!(replicas(&[array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [3.0, 4.0]])]).is_ok());
+        let found = replicas(&[array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [3.0, 5.0]])]).unwrap_err();
+        assert!(found.to_string().contains("devices 2 and 3 should hold equal parts of argument 0"), "{found}");
+    }
 }

@@ -1,18 +1,18 @@
 //! `shardwise demo`: the first example, and everything there is to see about it.
 
 use crate::check::Difference;
-use crate::run::{median, place, times_table};
+use crate::placed::Placed;
+use crate::run::times_table;
 use clap::Args;
 use shardwise::DimSpec;
 use shardwise::prelude::*;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, bf16};
-use shardwise_engine::{Engine, Executable, Limits};
+use shardwise_engine::{Engine, Limits};
 use shardwise_host::HostEngine;
 use shardwise_ir::text::{self, PrintOptions};
 use shardwise_ir::{Module, verify};
 use shardwise_ops::OPS;
 use shardwise_spmd::{Options, partition, run_until, unsharded};
-use std::sync::Arc;
 
 const BATCH: usize = 8;
 const MODEL: usize = 2048;
@@ -129,38 +129,22 @@ fn show_shardings(module: &Module) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// A program on the embedded engine, and its inputs in place.
-struct Placed {
-    engine: HostEngine,
-    program: Arc<dyn Executable>,
-}
-
-impl Placed {
-    fn new(module: &Module) -> Result<Placed, Diagnostics> {
-        let engine = HostEngine::default();
-        let program = engine.compile(&partition(module, &mut Options::default())?.module, Limits::default())?;
-        Ok(Placed { engine, program })
-    }
-
-    fn result(&self, inputs: &[Literal]) -> Result<Literal, Diagnostics> {
-        Ok(self.program.execute(place(&self.engine, &*self.program, inputs)?)?[0].to_literal())
-    }
+/// The program on the embedded engine, its inputs in place.
+fn placed(module: &Module, inputs: &[Literal]) -> Result<Placed, Diagnostics> {
+    let engine = HostEngine::default();
+    let program = engine.compile(&partition(module, &mut Options::default())?.module, Limits::default())?;
+    Placed::new(&engine, program, inputs)
 }
 
 fn show_runs(module: &Module, inputs: &[Literal]) -> Result<(), Diagnostics> {
-    let (mesh, one) = (Placed::new(module)?, Placed::new(&unsharded(module))?);
+    let (mesh, one) = (placed(module, inputs)?, placed(&unsharded(module), inputs)?);
     let expected = reference(&inputs[0], &inputs[1]);
-    let times = mesh.program.profile(place(&mesh.engine, &*mesh.program, inputs)?)?.1;
-    say!("Time of each instruction, of one run:\n\n{}\n", times_table(&times));
+    say!("Time of each instruction, of one run:\n\n{}\n", times_table(&mesh.profile()?));
     let devices = module.main_mesh().map_or(1, |m| m.size());
-    for (placed, devices) in [(&mesh, devices), (&one, 1)] {
-        let got = placed.result(inputs)?;
-        let time = median(&placed.engine, &*placed.program, inputs, RUNS)?;
-        say!(
-            "{devices} device{}: {time:.2?}; against float64: {}",
-            plural(devices),
-            Difference::between(&got, &expected)
-        );
+    for (program, devices) in [(&mesh, devices), (&one, 1)] {
+        let difference = Difference::between(&program.run()?[0], &expected);
+        let time = program.median(RUNS)?;
+        say!("{devices} device{}: {time:.2?}; against float64: {difference}", plural(devices));
     }
     Ok(())
 }

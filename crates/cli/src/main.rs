@@ -8,6 +8,7 @@ mod out;
 mod check;
 mod demo;
 mod npz;
+mod placed;
 mod random;
 mod run;
 mod source;

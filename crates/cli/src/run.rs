@@ -1,22 +1,23 @@
 //! `shardwise run`.
 
+use crate::placed::Placed;
 use crate::{EngineName, RunArgs, check, npz, random};
 use comfy_table::{CellAlignment, Table, presets};
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
-use shardwise_engine::{Argument, Engine, Executable, InstructionTime, Limits};
+use shardwise_engine::{Engine, Executable, InstructionTime, Limits};
 use shardwise_host::HostEngine;
 use shardwise_interp::InterpEngine;
 use shardwise_ir::{Module, TensorType};
 use shardwise_spmd::{Options, partition};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
     let module = args.source.read()?;
-    let inputs = inputs(args, &argument_types(&module)?)?;
+    let literals = inputs(args, &argument_types(&module)?)?;
     let engine = engine(args);
-    let runner = Runner::new(&*engine, &module, args)?;
-    let results = runner.run(&inputs)?;
+    let program = compile(&*engine, &module, args)?;
+    let inputs = Placed::new(&*engine, program, &literals)?;
+    let results = inputs.run()?;
     if let Some(path) = &args.outputs {
         npz::write_results(path, &results)?;
     }
@@ -24,13 +25,14 @@ pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
         print_results(&results);
     }
     if let Some(with) = args.check {
-        check::check(&module, &inputs, &results, with, limits(args))?;
+        check::replicas(&inputs.arrays)?;
+        check::check(&module, &literals, &results, with, limits(args))?;
     }
     if let Some(n) = args.repeat {
-        say!("median of {n} runs: {:?}", median(&*engine, &*runner.program, &inputs, n)?);
+        say!("median of {n} runs: {:?}", inputs.median(n)?);
     }
     if args.profile {
-        say!("{}", times_table(&runner.profile(&inputs)?));
+        say!("{}", times_table(&inputs.profile()?));
     }
     Ok(())
 }
@@ -74,58 +76,10 @@ fn inputs(args: &RunArgs, types: &[TensorType]) -> Result<Vec<Literal>, Diagnost
     }
 }
 
-/// A compiled program, ready for inputs.
-struct Runner<'e> {
-    engine: &'e dyn Engine,
-    program: Arc<dyn Executable>,
-}
-
-impl<'e> Runner<'e> {
-    fn new(engine: &'e dyn Engine, module: &Module, args: &RunArgs) -> Result<Runner<'e>, Diagnostics> {
-        let mut dump = args.source.dumper();
-        let partitioned = partition(module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
-        let program = engine.compile(&partitioned.module, limits(args))?;
-        Ok(Runner { engine, program })
-    }
-
-    fn run(&self, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
-        let results = self.program.execute(place(self.engine, &*self.program, inputs)?)?;
-        Ok(results.iter().map(|r| r.to_literal()).collect())
-    }
-
-    fn profile(&self, inputs: &[Literal]) -> Result<Vec<InstructionTime>, Diagnostics> {
-        Ok(self.program.profile(place(self.engine, &*self.program, inputs)?)?.1)
-    }
-}
-
-/// The inputs as the program takes them.
-pub fn place(engine: &dyn Engine, program: &dyn Executable, inputs: &[Literal]) -> Result<Vec<Argument>, Diagnostics> {
-    let types = &program.signature().inputs;
-    inputs.iter().zip(types).map(|(x, ty)| Ok(Argument::Lent(engine.put(x, ty)?))).collect()
-}
-
-/// Of `n` runs after one that warms up; placing the inputs does not count.
-pub fn median(
-    engine: &dyn Engine,
-    program: &dyn Executable,
-    inputs: &[Literal],
-    n: usize,
-) -> Result<Duration, Diagnostics> {
-    let lent = |args: &[Argument]| {
-        let handle = |(Argument::Lent(a) | Argument::Donated(a)): &Argument| Argument::Lent(a.clone());
-        args.iter().map(handle).collect::<Vec<_>>()
-    };
-    let args = place(engine, program, inputs)?;
-    program.execute(lent(&args))?;
-    let mut times = vec![];
-    for _ in 0..n.max(1) {
-        let args = lent(&args);
-        let start = Instant::now();
-        program.execute(args)?;
-        times.push(start.elapsed());
-    }
-    times.sort_unstable();
-    Ok(times[times.len() / 2])
+fn compile(engine: &dyn Engine, module: &Module, args: &RunArgs) -> Result<Arc<dyn Executable>, Diagnostics> {
+    let mut dump = args.source.dumper();
+    let partitioned = partition(module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
+    engine.compile(&partitioned.module, limits(args))
 }
 
 /// The time of each instruction, as a table.

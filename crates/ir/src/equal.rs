@@ -1,14 +1,16 @@
 //! Structural equality of modules: the same programs, whatever the numbers of values, ops and regions in their arenas.
 //!
-//! [`difference`] says where two modules differ first, for tests and for those who wonder why a cache missed.
+//! [`difference`] says where two modules differ first: for the executables' cache, for tests, and for those who wonder why
+//! the cache missed.
 
 use crate::{Attr, Attrs, Body, Func, Module, Op, Region, Value};
 use shardwise_base::Loc;
 
-/// The first place where two modules differ, or `None` if they are the same program. Locations count if asked for.
+/// The first place where two modules differ, or `None` if they are the same program. Locations, and the modules' names,
+/// count if asked for.
 pub fn difference(a: &Module, b: &Module, locations: bool) -> Option<String> {
     let meshes = a.meshes != b.meshes || !same_attrs(&a.mesh_attrs, &b.mesh_attrs);
-    if meshes || a.name != b.name || !same_attrs(&a.attrs, &b.attrs) || (locations && a.loc != b.loc) {
+    if meshes || !same_attrs(&a.attrs, &b.attrs) || (locations && (&a.name, &a.loc) != (&b.name, &b.loc)) {
         return Some("the modules' names, attributes, meshes or locations".to_string());
     }
     if a.funcs.len() != b.funcs.len() {

@@ -13,6 +13,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// A program that can run, and the per-device module that it was made from.
 pub(crate) struct Compiled {
+    source: Module,
     executable: Arc<dyn Executable>,
     partitioned: Partitioned,
 }
@@ -56,7 +57,7 @@ pub(crate) fn engine() -> &'static dyn Engine {
     &*ENGINE
 }
 
-/// Programs by their structure, whatever lines they came from.
+/// Programs by the hash of their structure, whatever lines they came from.
 static PROGRAMS: LazyLock<Mutex<HashMap<u64, Arc<Compiled>>>> = LazyLock::new(Mutex::default);
 
 /// More programs than this, and the cache starts anew.
@@ -66,34 +67,37 @@ const CACHE_LIMIT: usize = 4096;
 ///
 /// What was found may have been written at other lines: [`compile_own`] is for those who ask.
 pub(crate) fn compile(module: &Module) -> Result<Arc<Compiled>> {
-    let hash = module.structure_hash();
-    match planned(hash) {
+    match planned(module) {
         Some(found) => Ok(found),
-        None => plan(hash, partition(module)?),
+        None => plan(module, partition(module)?),
     }
 }
 
 /// Partitions a program, with its own lines; the plan may be shared.
 pub(crate) fn compile_own(module: &Module) -> Result<Arc<Compiled>> {
-    let (hash, partitioned) = (module.structure_hash(), partition(module)?);
-    match planned(hash) {
-        Some(found) => Ok(Arc::new(Compiled { executable: found.executable.clone(), partitioned })),
-        None => plan(hash, partitioned),
+    let partitioned = partition(module)?;
+    match planned(module) {
+        Some(found) => {
+            Ok(Arc::new(Compiled { source: module.clone(), executable: found.executable.clone(), partitioned }))
+        }
+        None => plan(module, partitioned),
     }
 }
 
-fn planned(hash: u64) -> Option<Arc<Compiled>> {
-    PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).get(&hash).cloned()
+/// The plan of the same program. Another program of the same hash is none.
+fn planned(module: &Module) -> Option<Arc<Compiled>> {
+    let found = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).get(&module.structure_hash()).cloned()?;
+    shardwise_ir::difference(&found.source, module, false).is_none().then_some(found)
 }
 
-fn plan(hash: u64, partitioned: Partitioned) -> Result<Arc<Compiled>> {
+fn plan(module: &Module, partitioned: Partitioned) -> Result<Arc<Compiled>> {
     let executable = engine().compile(&partitioned.module, Limits::default())?;
-    let compiled = Arc::new(Compiled { executable, partitioned });
+    let compiled = Arc::new(Compiled { source: module.clone(), executable, partitioned });
     let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
     if programs.len() >= CACHE_LIMIT {
         programs.clear();
     }
-    programs.insert(hash, compiled.clone());
+    programs.insert(module.structure_hash(), compiled.clone());
     Ok(compiled)
 }
 

@@ -3,8 +3,9 @@
 use super::{AllToAllParam, ShardyCollective, axes_to_fill};
 use crate::collective::with_index_in;
 use crate::facts::*;
+use crate::make::constant;
 use crate::make_collective as make;
-use shardwise_base::{AxisRef, Diagnostic, Mesh, Sharding};
+use shardwise_base::{AxisRef, Diagnostic, Literal, Mesh, Sharding};
 use shardwise_ir::{Op, Value};
 use std::sync::Arc;
 
@@ -17,6 +18,11 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
     let (mesh, mut x) = (from.mesh.clone(), cx.operands[0]);
     let first_new = cx.builder.body.op_count();
     let b = &mut *cx.builder;
+    let result = cx.result_types[0].as_tensor().expect("a collective moves tensors").clone();
+    if result.shape.contains(&0) {
+        // Nothing to move or to sum.
+        return Ok(vec![constant(b, Literal::zeros(result.dtype, result.shape))]);
+    }
     match &step {
         AllGather { dims } => {
             for (dim, axes) in dims.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {

@@ -1,0 +1,46 @@
+//! Programs with their inputs in place.
+
+use shardwise_base::{Diagnostics, Literal};
+use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, InstructionTime};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A compiled program, and its inputs where it takes them.
+pub struct Placed {
+    program: Arc<dyn Executable>,
+    pub arrays: Vec<ArrayHandle>,
+}
+
+impl Placed {
+    pub fn new(engine: &dyn Engine, program: Arc<dyn Executable>, inputs: &[Literal]) -> Result<Placed, Diagnostics> {
+        let types = &program.signature().inputs;
+        let arrays = inputs.iter().zip(types).map(|(x, ty)| engine.put(x, ty)).collect::<Result<_, _>>()?;
+        Ok(Placed { program, arrays })
+    }
+
+    fn lent(&self) -> Vec<Argument> {
+        self.arrays.iter().cloned().map(Argument::Lent).collect()
+    }
+
+    pub fn run(&self) -> Result<Vec<Literal>, Diagnostics> {
+        Ok(self.program.execute(self.lent())?.iter().map(|r| r.to_literal()).collect())
+    }
+
+    pub fn profile(&self) -> Result<Vec<InstructionTime>, Diagnostics> {
+        Ok(self.program.profile(self.lent())?.1)
+    }
+
+    /// Of `n` runs after one that warms up; placing the inputs does not count.
+    pub fn median(&self, n: usize) -> Result<Duration, Diagnostics> {
+        self.program.execute(self.lent())?;
+        let mut times = vec![];
+        for _ in 0..n.max(1) {
+            let args = self.lent();
+            let start = Instant::now();
+            self.program.execute(args)?;
+            times.push(start.elapsed());
+        }
+        times.sort_unstable();
+        Ok(times[times.len() / 2])
+    }
+}
