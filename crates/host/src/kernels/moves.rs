@@ -1,12 +1,11 @@
-//! Data movement: views that somebody needs as arrays, joins, padding, slices at positions known only when running, and
-//! gathers of whole rows.
+//! Data movement: views that somebody needs as arrays, joins, padding, and slices at positions known only when running.
 
 use crate::block::Pointer;
 use crate::gang::lower::Lowering;
 use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, row_major, view_strides};
 use crate::memory::{Buffer, OutOfMemory};
-use crate::movement::{Move, fill, move_rows};
+use crate::movement::{Move, fill};
 use crate::pool::Workers;
 use shardwise_base::DType;
 use shardwise_ir::{OpView, Value};
@@ -23,33 +22,32 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
         Opcode::Pad => Box::new(pad(view)?),
         Opcode::DynamicSlice => Box::new(slice(view)?),
         Opcode::DynamicUpdateSlice => Box::new(update(view)?),
-        Opcode::Gather => Box::new(rows(view)?),
         _ => return None,
     };
     Some(lowering.step(view, StepKind::Kernel(kind)))
 }
 
-fn output_bytes(view: &OpView<'_>) -> usize {
+pub(super) fn output_bytes(view: &OpView<'_>) -> usize {
     view.result_tensor(0).bytes() as usize
 }
 
-fn size_of(view: &OpView<'_>) -> Option<usize> {
+pub(super) fn size_of(view: &OpView<'_>) -> Option<usize> {
     Some(elem(view.result_tensor(0).dtype)?.size())
 }
 
 /// Allocates the output of each instance.
-fn allocate(cx: &mut KernelCx<'_>, bytes: usize) -> Result<(), OutOfMemory> {
+pub(super) fn allocate(cx: &mut KernelCx<'_>, bytes: usize) -> Result<(), OutOfMemory> {
     for i in cx.instances.clone() {
         cx.outputs[0][i] = Some(cx.memory.allocate(bytes)?);
     }
     Ok(())
 }
 
-fn input(cx: &KernelCx<'_>, index: usize, instance: usize) -> Pointer {
+pub(super) fn input(cx: &KernelCx<'_>, index: usize, instance: usize) -> Pointer {
     Pointer(cx.input(index, instance).as_ptr())
 }
 
-fn output(cx: &KernelCx<'_>, instance: usize) -> Pointer {
+pub(super) fn output(cx: &KernelCx<'_>, instance: usize) -> Pointer {
     Pointer(cx.outputs[0][instance].as_ref().expect("allocated").as_ptr())
 }
 
@@ -155,12 +153,12 @@ impl Start {
     }
 }
 
-fn clamp(index: i64, limit: usize) -> usize {
+pub(super) fn clamp(index: i64, limit: usize) -> usize {
     usize::try_from(index.max(0)).unwrap_or(usize::MAX).min(limit)
 }
 
 /// Element `i` of an integer array; what exceeds i64 saturates.
-fn read_index(buffer: &Buffer, i: usize, dtype: DType) -> i64 {
+pub(super) fn read_index(buffer: &Buffer, i: usize, dtype: DType) -> i64 {
     let size = dtype.storage_bytes();
     let mut word = [0u8; 8];
     word[..size].copy_from_slice(&buffer.bytes()[i * size..(i + 1) * size]);
@@ -216,92 +214,35 @@ fn update(view: &OpView<'_>) -> Option<UpdateKernel> {
     Some(UpdateKernel { whole, block, start, output_bytes: output_bytes(view) })
 }
 
-impl UpdateKernel {
-    /// The operand's own buffer if nobody else holds it, else a copy.
-    fn target(&self, cx: &mut KernelCx<'_>, i: usize) -> Result<Buffer, OutOfMemory> {
-        let map = &cx.step.inputs[0].map;
-        let at = map[i] as usize;
-        let is_own = map.iter().filter(|&&m| m as usize == at).count() == 1;
-        if is_own && cx.inputs[0][at].try_unique().is_some() {
-            return Ok(cx.inputs[0][at].clone());
-        }
-        let copy = cx.memory.allocate(self.output_bytes)?;
-        // SAFETY: both have the operand's bytes, and the copy is new.
-        unsafe { self.whole.run(Workers::global(), &[(input(cx, 0, i), Pointer(copy.as_ptr()))]) };
-        Ok(copy)
+/// Input 0 to be written over: its own buffer if nobody else holds it, else a copy by `whole`.
+pub(super) fn own_or_copy(
+    cx: &mut KernelCx<'_>,
+    whole: &Move,
+    bytes: usize,
+    instance: usize,
+) -> Result<Buffer, OutOfMemory> {
+    let map = &cx.step.inputs[0].map;
+    let at = map[instance] as usize;
+    let is_own = map.iter().filter(|&&m| m as usize == at).count() == 1;
+    if is_own && cx.inputs[0][at].try_unique().is_some() {
+        return Ok(cx.inputs[0][at].clone());
     }
+    let copy = cx.memory.allocate(bytes)?;
+    // SAFETY: both have the input's bytes, and the copy is new.
+    unsafe { whole.run(Workers::global(), &[(input(cx, 0, instance), Pointer(copy.as_ptr()))]) };
+    Ok(copy)
 }
 
 impl Kernel for UpdateKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         for i in cx.instances.clone() {
-            let target = self.target(cx, i)?;
+            let target = own_or_copy(cx, &self.whole, self.output_bytes, i)?;
             cx.outputs[0][i] = Some(target);
         }
         let pair = |&i: &usize| (input(cx, 1, i), output(cx, i).offset(self.start.offset(cx, i)));
         let pairs: Vec<(Pointer, Pointer)> = cx.instances.iter().map(pair).collect();
         // SAFETY: the start is clamped so that the block lies within the target, which is nobody else's.
         unsafe { self.block.run(Workers::global(), &pairs) };
-        Ok(())
-    }
-}
-
-/// A gather whose slices are whole rows of the operand's trailing dimensions.
-struct RowsKernel {
-    row_bytes: usize,
-    /// Of the leading dimensions that the indices pick in: the largest index and the stride in rows.
-    picked: Vec<(usize, usize)>,
-    index_dtype: DType,
-    output_bytes: usize,
-}
-
-fn rows(view: &OpView<'_>) -> Option<RowsKernel> {
-    let numbers = view.attr("dimension_numbers")?.as_record()?;
-    let list = |name: &str| numbers.sizes(name).unwrap_or_default();
-    let (shape, sizes) = (view.operand_shape(0), view.sizes("slice_sizes"));
-    let (map, offset) = (list("start_index_map"), list("offset_dims"));
-    let (indices, result_rank) = (view.operand_tensor(1), view.result_shape(0).len());
-    let vector_dim = numbers.size("index_vector_dim").unwrap_or(0);
-    let leading: Vec<usize> = (0..map.len()).collect();
-    let is_trailing = offset.iter().enumerate().all(|(i, &d)| d == result_rank - offset.len() + i);
-    let is_rows = map == leading
-        && list("collapsed_slice_dims") == leading
-        && list("operand_batching_dims").is_empty()
-        && is_trailing
-        && sizes[map.len()..] == shape[map.len()..]
-        && (vector_dim + 1 == indices.rank() || (vector_dim == indices.rank() && map.len() == 1));
-    if !is_rows || map.is_empty() || shape[..map.len()].contains(&0) || !indices.dtype.is_integer() {
-        return None;
-    }
-    let row_bytes = shape[map.len()..].iter().product::<usize>() * size_of(view)?;
-    let stride = |d: usize| shape[d + 1..map.len()].iter().product::<usize>();
-    let picked = leading.iter().map(|&d| (shape[d] - 1, stride(d))).collect();
-    Some(RowsKernel { row_bytes, picked, index_dtype: indices.dtype, output_bytes: output_bytes(view) })
-}
-
-impl RowsKernel {
-    /// The row that index vector `r` names.
-    fn row(&self, indices: &Buffer, r: usize) -> usize {
-        let at = |(d, &(limit, stride)): (usize, &(usize, usize))| {
-            clamp(read_index(indices, r * self.picked.len() + d, self.index_dtype), limit) * stride
-        };
-        self.picked.iter().enumerate().map(at).sum()
-    }
-}
-
-impl Kernel for RowsKernel {
-    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        allocate(cx, self.output_bytes)?;
-        if self.output_bytes == 0 {
-            return Ok(());
-        }
-        for &i in &cx.instances {
-            let (table, out, indices) = (input(cx, 0, i), output(cx, i), cx.input(1, i));
-            let from = |r: usize| table.offset((self.row(indices, r) * self.row_bytes) as isize);
-            let to = |r: usize| out.offset((r * self.row_bytes) as isize);
-            // SAFETY: rows are clamped into the operand; the output has one row for each index vector.
-            unsafe { move_rows(Workers::global(), self.output_bytes / self.row_bytes, self.row_bytes, from, to) };
-        }
         Ok(())
     }
 }

@@ -1,0 +1,179 @@
+//! Gathers and scatters of every form, against the interpreter.
+
+use crate::HostEngine;
+use shardwise_base::{DType, Literal};
+use shardwise_engine::{Argument, Engine, Limits, Signature};
+use shardwise_ir::{Module, text, verify};
+use shardwise_ops::OPS;
+
+/// Numbers below `n`, the same for each seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n.max(1)
+    }
+
+    fn some_of(&mut self, of: usize) -> Vec<usize> {
+        (0..of).filter(|_| self.below(2) == 0).collect()
+    }
+}
+
+/// Everything about a gather or scatter: which slices dimension walks along which operand dimension, and so on.
+struct Case {
+    operand: Vec<usize>,
+    indices: Vec<usize>,
+    slices: Vec<usize>,
+    sizes: Vec<usize>,
+    dims: [String; 4],
+    map: String,
+}
+
+fn case(r: &mut Random) -> Case {
+    let operand: Vec<usize> = (0..1 + r.below(3)).map(|_| 1 + r.below(5)).collect();
+    let indexed = r.some_of(operand.len());
+    let collapsed: Vec<usize> = indexed.iter().copied().filter(|_| r.below(2) == 0).collect();
+    let batching: Vec<usize> = (0..operand.len()).filter(|d| !indexed.contains(d) && r.below(4) == 0).collect();
+    let dropped = |d: &usize| collapsed.contains(d) || batching.contains(d);
+    let size = |d: usize, r: &mut Random| if dropped(&d) { 1 } else { 1 + r.below(operand[d]) };
+    let sizes: Vec<usize> = (0..operand.len()).map(|d| size(d, r)).collect();
+    let mut indices: Vec<usize> = batching.iter().map(|&d| operand[d]).collect();
+    indices.extend((0..r.below(3)).map(|_| 1 + r.below(4)));
+    indices.push(indexed.len());
+    let (batch_rank, window_rank) = (indices.len() - 1, operand.len() - collapsed.len() - batching.len());
+    let mut order: Vec<bool> = (0..batch_rank + window_rank).map(|i| i < window_rank).collect();
+    (1..order.len()).rev().for_each(|i| order.swap(i, r.below(i + 1)));
+    let window: Vec<usize> = (0..order.len()).filter(|&d| order[d]).collect();
+    let mut walked = (0..operand.len()).filter(|d| !dropped(d)).map(|d| sizes[d]);
+    let mut batch = indices[..batch_rank].iter().copied();
+    let slices = order.iter().map(|&w| if w { walked.next() } else { batch.next() }.unwrap()).collect();
+    let list = |v: &[usize]| format!("{v:?}");
+    let firsts: Vec<usize> = (0..batching.len()).collect();
+    drop((walked, batch));
+    Case {
+        slices,
+        dims: [list(&window), list(&collapsed), list(&batching), list(&firsts)],
+        map: list(&indexed),
+        operand,
+        indices,
+        sizes,
+    }
+}
+
+fn tensor(shape: &[usize], dtype: &str) -> String {
+    let dims: String = shape.iter().map(|n| format!("{n}x")).collect();
+    format!("tensor<{dims}{dtype}>")
+}
+
+impl Case {
+    fn gather(&self) -> String {
+        let [window, collapsed, batching, indices_batching] = &self.dims;
+        let (x, i, y) = (tensor(&self.operand, "f32"), tensor(&self.indices, "i32"), tensor(&self.slices, "f32"));
+        let sizes: Vec<String> = self.sizes.iter().map(usize::to_string).collect();
+        format!(
+            r#"func.func @main(%x: {x}, %i: {i}) -> {y} {{
+  %0 = "stablehlo.gather"(%x, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = {window}, collapsed_slice_dims = {collapsed}, operand_batching_dims = {batching}, start_indices_batching_dims = {indices_batching}, start_index_map = {map}, index_vector_dim = {vector}>, indices_are_sorted = false, slice_sizes = array<i64: {sizes}>}}> : ({x}, {i}) -> {y}
+  return %0 : {y}
+}}"#,
+            map = self.map,
+            vector = self.indices.len() - 1,
+            sizes = sizes.join(", ")
+        )
+    }
+
+    fn scatter(&self, dtype: &str, way: &str) -> String {
+        let [window, collapsed, batching, indices_batching] = &self.dims;
+        let (x, i, y) = (tensor(&self.operand, dtype), tensor(&self.indices, "i32"), tensor(&self.slices, dtype));
+        let (compute, given) = match way {
+            "replace" => (String::new(), "%b"),
+            op => (format!("%1 = stablehlo.{op} %a, %b : tensor<{dtype}>"), "%1"),
+        };
+        format!(
+            r#"func.func @main(%x: {x}, %i: {i}, %u: {y}) -> {x} {{
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = {window}, inserted_window_dims = {collapsed}, input_batching_dims = {batching}, scatter_indices_batching_dims = {indices_batching}, scatter_dims_to_operand_dims = {map}, index_vector_dim = {vector}>, indices_are_sorted = false, unique_indices = false}}> ({{
+  ^bb0(%a: tensor<{dtype}>, %b: tensor<{dtype}>):
+{compute}
+stablehlo.return {given} : tensor<{dtype}>
+  }}) : ({x}, {i}, {y}) -> {x}
+  return %0 : {x}
+}}"#,
+            map = self.map,
+            vector = self.indices.len() - 1,
+        )
+    }
+}
+
+fn parse(source: &str) -> Module {
+    let module = text::parse("case", source, &OPS).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    verify(&module).or(module).unwrap_or_else(|e| panic!("{e}\n{source}"))
+}
+
+/// Numbers with fractions, and indices of which some are outside.
+fn inputs(module: &Module, r: &mut Random) -> Vec<Literal> {
+    let body = &module.main().unwrap().body;
+    let types = body.args().iter().map(|&v| body.ty(v).as_tensor().unwrap());
+    let mut made = |t: &shardwise_ir::TensorType| {
+        let values: Vec<f32> = (0..t.size()).map(|_| r.below(100) as f32 / 8.0 - 3.0).collect();
+        let indices: Vec<i32> = (0..t.size()).map(|_| r.below(8) as i32 - 1).collect();
+        let exact = if t.dtype == DType::I32 {
+            Literal::new(t.shape.to_vec(), &indices)
+        } else {
+            Literal::new(t.shape.to_vec(), &values)
+        };
+        if t.dtype == DType::BF16 {
+            let rounded: Vec<shardwise_base::bf16> = values.into_iter().map(shardwise_base::bf16::from_f32).collect();
+            return Literal::new(t.shape.to_vec(), &rounded);
+        }
+        exact
+    };
+    types.map(&mut made).collect()
+}
+
+fn on_host(module: &Module, inputs: &[Literal]) -> (Vec<Literal>, bool) {
+    let engine = HostEngine::default();
+    let program = engine.compile(module, Limits::default()).unwrap();
+    let put = |(x, ty)| Argument::Lent(engine.put(x, ty).unwrap());
+    let types = Signature::of(module.main().unwrap()).inputs;
+    let (results, times) = program.profile(inputs.iter().zip(&types).map(put).collect()).unwrap();
+    (results.iter().map(|r| r.to_literal()).collect(), times.iter().any(|t| t.is_fallback))
+}
+
+/// Whether the kernel ran.
+fn check(source: &str, r: &mut Random) -> bool {
+    let module = parse(source);
+    let inputs = inputs(&module, r);
+    let (got, fell_back) = on_host(&module, &inputs);
+    let want = shardwise_interp::run(&module, &inputs, Limits::default()).unwrap();
+    assert_eq!(got, want, "{source}");
+    !fell_back
+}
+
+#[test]
+fn gathers_and_scatters_of_every_form_are_as_the_interpreter_has_them() {
+    let mut kernels = 0;
+    for seed in 0..300 {
+        let r = &mut Random(seed);
+        let case = case(r);
+        assert!(check(&case.gather(), r), "seed {seed}");
+        let ways = [("f32", "add"), ("f32", "replace"), ("bf16", "add"), ("i32", "maximum"), ("f32", "minimum")];
+        let (dtype, way) = ways[r.below(ways.len())];
+        kernels += usize::from(check(&case.scatter(dtype, way), r));
+    }
+    assert!(kernels > 200, "{kernels} scatters had a kernel");
+}
+
+#[test]
+fn workers_share_the_columns_of_long_windows() {
+    let r = &mut Random(7);
+    let rows = |n, width| Case {
+        operand: vec![9, width],
+        indices: vec![n, 1],
+        slices: vec![n, width],
+        sizes: vec![1, width],
+        dims: ["[1]".into(), "[0]".into(), "[]".into(), "[]".into()],
+        map: "[0]".into(),
+    };
+    assert!(check(&rows(400, 300).scatter("f32", "add"), r));
+    assert!(check(&rows(400, 300).gather(), r));
+}
