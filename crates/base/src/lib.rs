@@ -25,7 +25,7 @@ pub use diag::{Diagnostic, Diagnostics, Note, NoteKind, Severity};
 pub use dtype::{DType, Kind};
 pub use literal::{Bool8, Element, Literal, LiteralError};
 pub use loc::{FilePos, Loc, LocKind};
-pub use mesh::{AxisKind, Mesh, MeshAxis, MeshError, Topology};
+pub use mesh::{AxisKind, Communicate, Mesh, MeshAxis, MeshError, Topology};
 pub use reason::{Alternative, Reason, ReasonCause};
 pub use sharding::{DimSharding, Sharding};
 pub use suggest::did_you_mean;

@@ -16,6 +16,18 @@ pub enum AxisKind {
     Manual,
 }
 
+/// What a program may do over Explicit axes where it does not ask for communication.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Communicate {
+    /// Communicate in silence.
+    Allow,
+    /// Communicate, and note it.
+    #[default]
+    Warn,
+    /// Nothing: the program says where data moves.
+    Deny,
+}
+
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MeshAxis {
     pub name: Arc<str>,
@@ -41,6 +53,7 @@ pub struct Mesh {
     /// Device at each position of the grid; `None`: 0, 1, 2, …
     pub device_ids: Option<Vec<usize>>,
     pub topology: Option<Topology>,
+    pub communicate: Communicate,
 }
 
 /// Why a mesh cannot be made.
@@ -65,7 +78,12 @@ impl Mesh {
     ) -> Result<Mesh, MeshError> {
         let axes =
             axes.into_iter().map(|(name, size)| MeshAxis { name: name.into(), size, kind: AxisKind::Auto }).collect();
-        Mesh { name: name.into(), axes, device_ids: None, topology: None }.checked()
+        Mesh::of_axes(name, axes).checked()
+    }
+
+    /// On the first devices, not yet checked.
+    pub fn of_axes(name: impl Into<Arc<str>>, axes: Vec<MeshAxis>) -> Mesh {
+        Mesh { name: name.into(), axes, device_ids: None, topology: None, communicate: Communicate::default() }
     }
 
     /// The mesh with these devices at the positions of its grid; the identity is dropped.
@@ -167,7 +185,12 @@ impl Mesh {
         self.device_ids.as_ref().map_or(position, |ids| ids[position])
     }
 
-    /// Whether two meshes are the same grid of the same devices, whatever their names.
+    /// The axes that shardings in types are over.
+    pub fn explicit_axes(&self) -> impl Iterator<Item = AxisRef> + '_ {
+        self.all_axes().filter(|a| self.axes[a.axis.index()].kind == AxisKind::Explicit)
+    }
+
+    /// Whether two meshes are the same grid of the same devices, whatever their names and kinds of axes.
     pub fn same_devices(&self, other: &Mesh) -> bool {
         self.axes.len() == other.axes.len()
             && self.axes.iter().zip(&other.axes).all(|(a, b)| a.name == b.name && a.size == b.size)

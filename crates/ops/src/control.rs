@@ -333,7 +333,7 @@ impl Facts for CustomCall {
         if is_identity_target(op) {
             ExplicitPolicy::ByRule
         } else {
-            ExplicitPolicy::Ask("nothing is known of the target")
+            ExplicitPolicy::Not("nothing is known of the target")
         }
     }
     answer!(

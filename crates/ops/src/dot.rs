@@ -223,7 +223,9 @@ macro_rules! dot_facts {
             dot_cost(op)
         }
         fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
-            ExplicitPolicy::Ask("a contracted dimension that is sharded alike on both sides leaves a sum to be taken")
+            ExplicitPolicy::AskSums(
+                "a contracted dimension that is sharded alike on both sides leaves a sum to be taken",
+            )
         }
         answer!(class = Other);
         answer!(localize = same_op);

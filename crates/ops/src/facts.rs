@@ -96,10 +96,13 @@ pub enum Linear {
 /// How Explicit mode types the op.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExplicitPolicy {
-    /// By its factor rule; conflicts are errors that ask.
+    /// By its factor rule; conflicts are errors that ask. What a reduction leaves over devices is combined.
     ByRule,
-    /// The program must say the result's layout if this is not clear.
-    Ask(&'static str),
+    /// By its factor rule, batch dimensions as the first operand has them; what a reduction leaves over devices is the
+    /// program's to place, because ….
+    AskSums(&'static str),
+    /// Whole axes go over from groups of dimensions to those that hold the same elements.
+    Regroup,
     /// Not seen by Explicit mode, because ….
     Not(&'static str),
 }
@@ -391,11 +394,6 @@ macro_rules! answer {
     (explicit = by_rule) => {
         fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
             ExplicitPolicy::ByRule
-        }
-    };
-    (explicit = ask($why:literal)) => {
-        fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
-            ExplicitPolicy::Ask($why)
         }
     };
     (explicit = not($why:literal)) => {

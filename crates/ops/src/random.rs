@@ -87,7 +87,7 @@ impl PureFacts for RngBitGenerator {
     }
 
     answer!(linear = No);
-    answer!(explicit = ask("how its bits are laid out"));
+    answer!(explicit = not("bits lie as their users ask"));
     answer!(
         example = "func.func @main(%arg0: tensor<2xui64>) -> tensor<6x2xui32> {
   %output_state, %output = stablehlo.rng_bit_generator %arg0, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<6x2xui32>)

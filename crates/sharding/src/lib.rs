@@ -17,6 +17,7 @@ mod assign;
 mod axes;
 mod builder;
 mod direction;
+pub mod explicit;
 mod factors;
 mod parse;
 mod problem;

@@ -33,6 +33,25 @@ pub(crate) enum State {
     Traced(Traced),
     TypeOnly,
     Mistake(Vec<Arc<Mistake>>),
+    /// The result of a function whose layout is not clear: made when `.shard` says how it lies.
+    Undecided(Undecided),
+}
+
+/// Makes a result, laid out so.
+type Decide = Arc<dyn Fn(&base::Sharding) -> Result<Made> + Send + Sync>;
+
+/// What has been decided: a value, or its type where there are no values.
+pub(crate) enum Made {
+    Value(ArrayHandle),
+    Type(ShardedType),
+}
+
+/// A function's result that waits for its layout.
+pub(crate) struct Undecided {
+    /// Makes it, laid out so.
+    pub make: Decide,
+    /// What any other use is.
+    pub question: Vec<Arc<Mistake>>,
 }
 
 /// What an array is does not change but as a whole: an unwinding program leaves none half made.
@@ -129,6 +148,11 @@ impl fmt::Display for ArrayType {
         let dims: Vec<String> =
             self.shape.iter().enumerate().map(|(i, n)| format!("{n}{}", self.sharding.dim_suffix(i))).collect();
         write!(f, "{}[{}]", self.dtype, dims.join(","))?;
+        match self.sharding.unreduced_axes() {
+            [] => {}
+            [one] => write!(f, "{{U:{one}}}")?,
+            many => write!(f, "{{U:({})}}", many.join(","))?,
+        }
         match &self.mesh {
             Some(mesh) if f.alternate() => {
                 let axes: Vec<String> =
@@ -162,6 +186,18 @@ impl Array {
 
     pub(crate) fn deferred(ty: ShardedType, make: Make, at: &'static Location<'static>) -> Array {
         Array::new(Some(ty), State::Deferred(Deferred { make, made: OnceLock::new() }), at)
+    }
+
+    pub(crate) fn undecided(ty: ShardedType, undecided: Undecided, at: &'static Location<'static>) -> Array {
+        Array::new(Some(ty), State::Undecided(undecided), at)
+    }
+
+    /// The same step of the trace, with what is known of its type by now.
+    pub(crate) fn with_current_type(self) -> Array {
+        match self.traced() {
+            Some(traced) => Array::of_traced(traced, self.0.at),
+            None => self,
+        }
     }
 
     /// A value of the trace under way.
@@ -200,7 +236,7 @@ impl Array {
         let at = Location::caller();
         let loc = context::loc(at);
         let ty = TensorType::new(T::DTYPE.base(), shape.into_shape().0);
-        let sharding = sharding.spec.on(&sharding.mesh, &ty.short(), ty.rank(), &loc).map_err(Error::one)?;
+        let sharding = sharding.spec.on(&sharding.mesh, &ty, &loc).map_err(Error::one)?;
         let ty = ShardedType { ty, sharding: Some(sharding.canonical()) };
         let wrong = Mutex::new(None);
         let make = |offset: &[usize], shape: &[usize]| {
@@ -239,7 +275,7 @@ impl Array {
 
     pub(crate) fn mistakes(&self) -> &[Arc<Mistake>] {
         match &self.0.state {
-            State::Mistake(wrong) => wrong,
+            State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => wrong,
             _ => &[],
         }
     }
@@ -353,7 +389,9 @@ impl Array {
             }
             State::Traced(_) => Err(Error::one(mistakes::traced_value(&self.short_type(), &context::loc(at)))),
             State::TypeOnly => Err(Error::one(mistakes::no_value(&self.short_type(), &context::loc(at)))),
-            State::Mistake(wrong) => Err(Error::new(wrong.clone())),
+            State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => {
+                Err(Error::new(wrong.clone()))
+            }
         }
     }
 
@@ -490,7 +528,9 @@ impl fmt::Display for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.state {
             State::Traced(_) | State::TypeOnly => f.write_str(&self.short_type()),
-            State::Mistake(wrong) => Error::new(wrong.clone()).fmt(f),
+            State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => {
+                Error::new(wrong.clone()).fmt(f)
+            }
             State::Value(_) | State::Deferred(_) => match self.handle(self.0.at) {
                 Ok(handle) => f.write_str(&crate::display::literal(&handle.to_literal())),
                 Err(e) => e.fmt(f),

@@ -3,11 +3,11 @@
 //! [`call`] is the one way in. Outside of a trace the function is traced over its operands' types, compiled through the
 //! same pipeline as everything else, and cached by its name, constants, types and layouts.
 
-use crate::array::State;
+use crate::array::{Made, Undecided};
 use crate::error::Diagnostic as Mistake;
 use crate::runtime::{self, Compiled};
 use crate::trace::{self, Trace};
-use crate::{Array, Error, Mesh, Result, context, hlo, mistakes};
+use crate::{Array, Error, Mesh, Result, context, explicit, hlo, mistakes};
 use shardwise_base as base;
 use shardwise_engine::{Argument, ArrayHandle, ShardedType};
 use shardwise_ir::Module;
@@ -63,16 +63,25 @@ fn dispatch(
     }
     if trace::is_tracing() {
         let owned: Vec<Array> = operands.iter().map(|&a| a.clone()).collect();
-        return f(&owned);
+        if !trace::with(|t| settle_all(t, &owned)) {
+            let wrong = trace::operands(operands, at).err().unwrap_or_default();
+            return poison(wrong, None, results, at);
+        }
+        return explicit::function(name, false, || f(&owned));
     }
     if let Some(ended) = operands.iter().find(|a| a.traced().is_some()) {
         let wrong = Arc::new(Mistake(mistakes::escaped(ended, &context::loc(at))));
         return poison(vec![wrong], None, results, at);
     }
     if operands.iter().any(|a| a.is_type_only()) {
-        return types_of(operands, results, at, f);
+        return types_of(name, operands, results, at, f);
     }
     run(name, constants, operands, at, f).unwrap_or_else(|e| poison(e.into_diagnostics(), None, results, at))
+}
+
+/// Settles what is pending among the operands; `false` if something cannot be.
+fn settle_all(t: &mut Trace, operands: &[Array]) -> bool {
+    !t.explicit.is_on() || operands.iter().filter_map(Array::traced).all(|v| explicit::settle(t, v).is_ok())
 }
 
 /// Arrays that carry mistakes, with the types that they would have had.
@@ -85,7 +94,8 @@ fn poison(wrong: Vec<Arc<Mistake>>, types: Option<Vec<Array>>, results: usize, a
 fn infer(operands: &[&Array], at: At, f: Body<'_>) -> Option<Vec<Array>> {
     let types: Vec<ShardedType> = operands.iter().map(|a| a.known_type()).collect::<Option<_>>()?;
     if trace::is_tracing() {
-        return trace::quietly(|| f(&stand_ins(operands, &types)));
+        let inner = || explicit::silently(|| f(&stand_ins(operands, &types)));
+        return trace::quietly(inner);
     }
     let scratch = trace::run("scratch", None, context::loc(at), || Ok(f(&stand_ins(operands, &types))));
     scratch.ok().map(|(_, results)| results)
@@ -101,18 +111,33 @@ fn stand_ins(operands: &[&Array], types: &[ShardedType]) -> Vec<Array> {
 }
 
 /// A function of types without values gives such types.
-fn types_of(operands: &[&Array], results: usize, at: At, f: Body<'_>) -> Vec<Array> {
+fn types_of(name: &'static str, operands: &[&Array], results: usize, at: At, f: Body<'_>) -> Vec<Array> {
     let types: Vec<ShardedType> = operands.iter().map(|a| a.sharded().clone()).collect();
-    match trace::run("scratch", None, context::loc(at), || Ok(f(&stand_ins(operands, &types)))) {
+    let loc = context::loc(at);
+    let typed = common_mesh(&types, &loc).and_then(|mesh| {
+        trace::run(name, mesh.filter(Mesh::is_explicit), loc.clone(), || {
+            let args: Vec<Array> = types.iter().map(|ty| argument(ty, &loc, at)).collect();
+            Ok(explicit::function(name, false, || f(&args)))
+        })
+    });
+    match typed {
         Err(e) => poison(e.into_diagnostics(), None, results, at),
-        Ok((_, out)) => out
-            .into_iter()
-            .map(|a| match a.node().state {
-                State::Mistake(_) => a,
-                _ => Array::type_only(ShardedType { ty: a.tensor().clone(), sharding: None }, at),
-            })
-            .collect(),
+        Ok((trace, out)) => out.into_iter().map(|a| type_of(a, &trace, at)).collect(),
     }
+}
+
+/// A traced result, as a type.
+fn type_of(a: Array, trace: &Trace, at: At) -> Array {
+    let Some(traced) = a.traced() else { return a };
+    let sharding = a.known_type().and_then(|ty| ty.sharding).filter(|_| trace.explicit.is_on());
+    let ty = ShardedType { ty: a.tensor().clone(), sharding };
+    let Some(question) = explicit::undecided(trace, traced) else { return Array::type_only(ty, at) };
+    let undecided = ty.clone();
+    let make = move |sharding: &base::Sharding| {
+        let ty = ShardedType { sharding: Some(sharding.clone()), ..undecided.clone() };
+        Ok(Made::Type(ty))
+    };
+    Array::undecided(ty, Undecided { make: Arc::new(make), question: vec![Arc::new(Mistake(question))] }, at)
 }
 
 /// What an eager program is cached by.
@@ -121,6 +146,7 @@ struct Key {
     name: &'static str,
     constants: u64,
     types: Vec<KeyType>,
+    level: Option<base::Communicate>,
 }
 
 /// The part of an operand's type that the program depends on.
@@ -134,7 +160,8 @@ static CACHE: LazyLock<RwLock<HashMap<Key, Arc<Compiled>>>> = LazyLock::new(RwLo
 
 impl Key {
     fn new(name: &'static str, constants: u64, types: &[&ShardedType]) -> Key {
-        Key { name, constants, types: types.iter().map(|t| KeyType(t.ty.clone(), t.sharding.clone())).collect() }
+        let level = explicit::level();
+        Key { name, constants, level, types: types.iter().map(|t| KeyType(t.ty.clone(), t.sharding.clone())).collect() }
     }
 
     /// The program under this key, made if there is none.
@@ -154,8 +181,41 @@ impl Key {
 
 fn run(name: &'static str, constants: u64, operands: &[&Array], at: At, f: Body<'_>) -> Result<Vec<Array>> {
     let types: Vec<&ShardedType> = operands.iter().map(|a| a.sharded()).collect();
-    let compiled = Key::new(name, constants, &types).program(|| compile(name, &types, at, f))?;
-    execute(&compiled, operands, at)
+    let mut undecided = None;
+    let compiled = Key::new(name, constants, &types).program(|| {
+        let loc = context::loc(at);
+        let mesh = common_mesh(types.iter().copied(), &loc)?;
+        let (module, results) = module(name, &types, mesh, at, f, None)?;
+        if !results.questions.is_empty() {
+            undecided = Some((module, results));
+            return Err(Error::new([]));
+        }
+        runtime::compile(&module)
+    });
+    match (compiled, undecided) {
+        (_, Some((module, results))) => Ok(wait(module, results, operands, at)),
+        (compiled, None) => execute(&*compiled?, operands, at),
+    }
+}
+
+/// Results that are made when `.shard` says how they lie: the program runs again for each.
+fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Array> {
+    let module = Arc::new(module);
+    let operands: Vec<Array> = operands.iter().map(|&a| a.clone()).collect();
+    let array = |(index, ty): (usize, ShardedType)| {
+        let (module, operands) = (module.clone(), operands.clone());
+        let make = move |sharding: &base::Sharding| {
+            let mut module = Module::clone(&module);
+            let main = module.funcs.first_mut().expect("a traced function");
+            main.result_shardings[index] = Some(sharding.canonical());
+            let compiled = runtime::compile(&module)?;
+            let made = execute(&compiled, &operands.iter().collect::<Vec<_>>(), at)?;
+            made.into_iter().nth(index).expect("as many as were traced").handle(at).map(Made::Value)
+        };
+        let question = results.questions.clone();
+        Array::undecided(ty, Undecided { make: Arc::new(make), question }, at)
+    };
+    results.types.iter().cloned().enumerate().map(array).collect()
 }
 
 /// Lends arrays to a program, each laid out as the program wants it.
@@ -170,34 +230,49 @@ pub(crate) fn execute(compiled: &Compiled, operands: &[&Array], at: At) -> Resul
     Ok(results.into_iter().map(|h| Array::value(h, at)).collect())
 }
 
-fn compile(name: &'static str, types: &[&ShardedType], at: At, f: Body<'_>) -> Result<Arc<Compiled>> {
-    let loc = context::loc(at);
-    let mesh = common_mesh(types.iter().copied(), &loc)?;
-    let (module, _) = module(name, types, mesh, at, f, None)?;
-    runtime::compile(&module)
+/// What a function gave, traced as a program of its own.
+struct Traced {
+    types: Vec<ShardedType>,
+    /// Why some result's layout is not clear.
+    questions: Vec<Arc<Mistake>>,
 }
 
 /// Traces a function of arguments of these types into a program of its own; results are laid out as `out` says.
-pub(crate) fn module(
+fn module(
     name: &'static str,
     types: &[&ShardedType],
     mesh: Option<Mesh>,
     at: At,
     f: Body<'_>,
     out: Option<&base::Sharding>,
-) -> Result<(Module, Vec<Array>)> {
+) -> Result<(Module, Traced)> {
     let loc = context::loc(at);
     let (mut trace, results) = trace::run(name, mesh, loc.clone(), || {
         let args: Vec<Array> = types.iter().map(|ty| argument(ty, &loc, at)).collect();
-        let out = f(&args);
+        let out = explicit::function(name, out.is_some(), || f(&args));
         match out.iter().find(|a| !a.mistakes().is_empty()) {
             Some(bad) => Err(Error::new(bad.mistakes().to_vec())),
             None => Ok(out),
         }
     })?;
+    let traced = results.iter().filter_map(Array::traced);
+    let questions: Vec<Arc<Mistake>> = traced
+        .filter_map(|v| match out {
+            Some(out) => {
+                explicit::decide(&mut trace, v, out);
+                None
+            }
+            None => explicit::undecided(&trace, v).map(|d| Arc::new(Mistake(d))),
+        })
+        .collect();
+    if !questions.is_empty() {
+        results.iter().filter_map(Array::traced).for_each(|v| explicit::forget(&mut trace, v));
+    }
     let values = results.iter().map(|a| trace.operand(a, &loc)).collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
+    let types = results.iter().map(|a| a.sharded().clone()).collect();
     let shardings = vec![out.cloned(); values.len()];
-    Ok(trace.finish(&values, shardings, &loc))
+    let (module, _) = trace.finish(&values, shardings, &loc);
+    Ok((module, Traced { types, questions }))
 }
 
 /// A new argument of the trace under way, as an array.
@@ -217,7 +292,7 @@ pub(crate) fn common_mesh<'a>(
     for ty in types {
         let Some(sharding) = &ty.sharding else { continue };
         match &common {
-            Some((mesh, _)) if mesh.0.same_devices(&sharding.mesh) => {}
+            Some((mesh, _)) if mesh.fits(&Mesh(sharding.mesh.clone())) => {}
             Some((mesh, first)) => {
                 return Err(Error::one(mistakes::mesh_mismatch(mesh, first, &Mesh(sharding.mesh.clone()), ty, loc)));
             }
@@ -250,6 +325,11 @@ pub(crate) fn create_from<const N: usize>(
     let at = context::caller(Location::caller());
     let plain = operands.iter().all(|a| a.mistakes().is_empty() && !a.is_type_only());
     if trace::is_tracing() || !plain {
+        if trace::is_tracing() && plain && trace::with(|t| t.explicit.is_on()) {
+            let owned = operands.map(Clone::clone);
+            let made = context::within(at, || explicit::function(name, true, || vec![f(&owned)]));
+            return made.into_iter().next().expect("one result");
+        }
         return context::within(at, || call(name, constants, operands, f));
     }
     let mut hasher = DefaultHasher::new();

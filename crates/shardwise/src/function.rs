@@ -5,7 +5,7 @@ use crate::program::Communication;
 use crate::runtime::{self, Compiled as Executable};
 use crate::spec::{self, AnySpec, SpecFor};
 use crate::tree::{self, Tree};
-use crate::{Error, Key, Mesh, Result, context, eager, mesh, mistakes, trace};
+use crate::{Diagnostic, Error, Key, Mesh, Result, context, eager, explicit, mesh, mistakes, trace};
 use shardwise_base::{self as base, Loc};
 use shardwise_engine::{Argument, ShardedType};
 use shardwise_ir::{Module, TensorType};
@@ -215,6 +215,7 @@ struct CallKey {
     types: Vec<(TensorType, Option<base::Sharding>)>,
     /// What a bare `P` means inside.
     mesh: Option<Arc<base::Mesh>>,
+    communicate: Option<base::Communicate>,
 }
 
 /// A traced function: its program, the form of its result, the arrays with values that it uses.
@@ -222,6 +223,7 @@ struct TracedFunction<R> {
     module: Module,
     out: R,
     captured: Vec<Array>,
+    warnings: Vec<Arc<Diagnostic>>,
     form: u64,
     types: Vec<ShardedType>,
 }
@@ -316,7 +318,7 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
 
     fn trace(&self, args: &T, types: Vec<ShardedType>, at: At) -> Result<TracedFunction<R>> {
         let loc = context::loc(at);
-        let mesh = eager::common_mesh(&types, &loc)?;
+        let mesh = eager::common_mesh(&types, &loc)?.or_else(explicit::current_mesh);
         let paths: Vec<String> = tree::paths(args).iter().map(|(p, _)| format!("arg{p}")).collect();
         let (mut trace, (out, shardings)) = trace::run(&symbol(self.name), mesh, Loc::caller(self.at), || {
             let arrays =
@@ -327,12 +329,19 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
             Ok((out, shardings))
         })?;
         let leaves = tree::leaves(&out);
+        for (a, sharding) in leaves.iter().zip(&shardings) {
+            if let (Some(traced), Some(sharding)) = (a.traced(), sharding) {
+                explicit::decide(&mut trace, traced, sharding);
+            }
+        }
         let values =
             leaves.iter().map(|a| trace.operand(a, &loc)).collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
+        let warnings = std::mem::take(&mut trace.explicit.warnings);
         let (module, captured) = trace.finish(&values, shardings, &loc);
         // The exemplar keeps the form only: the trace's arrays have ended with it.
         let out = out.rebuild(&mut |a| Array::type_only(a.sharded().clone(), at));
-        Ok(TracedFunction { module, out, captured, form: tree::form(args), types })
+        let warnings = warnings.into_iter().map(|d| Arc::new(Diagnostic(d))).collect();
+        Ok(TracedFunction { module, out, captured, warnings, form: tree::form(args), types })
     }
 
     /// What is asked of each result, in the trace under way.
@@ -362,6 +371,7 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
             form: tree::form(&args),
             types: types.iter().map(|t| (t.ty.clone(), t.sharding.clone())).collect(),
             mesh: mesh::current().map(|m| m.0),
+            communicate: explicit::level(),
         };
         let found = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         let ready = match found {
@@ -476,6 +486,11 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     /// StableHLO with Shardy's attributes, before partitioning: what JAX prints and reads.
     pub fn as_text(&self) -> String {
         runtime::text(&self.traced.module)
+    }
+
+    /// Where the program communicates over Explicit axes without asking for it: once for each line.
+    pub fn warnings(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.traced.warnings.iter().map(|d| &**d)
     }
 
     /// Every collective that partitioning inserts, and why.

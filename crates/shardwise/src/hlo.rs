@@ -3,11 +3,14 @@
 //! Each function appends one op to the trace under way; types are computed here, once. Callers have checked what a
 //! program can do wrong: nothing here makes diagnostics.
 
-use crate::{Array, context, trace};
+use crate::error::Diagnostic as Mistake;
+use crate::{Array, context, explicit, trace};
 use shardwise_base::{DType, Literal, Sharding};
+use shardwise_engine::ShardedType;
 use shardwise_ir::{Attr, Attrs, Region, TensorType};
 use shardwise_ops::Opcode;
 use std::panic::Location;
+use std::sync::Arc;
 
 fn here() -> &'static Location<'static> {
     context::caller(Location::caller())
@@ -29,10 +32,18 @@ pub(crate) fn op_with(
     };
     let made = trace::with(|t| {
         let op = t.op(opcode.into(), &values, attrs, regions, results, &loc);
+        explicit::of_op(t, op)?;
         let results = t.body().op(op).results.to_vec();
-        results.into_iter().map(|v| t.traced(v)).collect::<Vec<_>>()
+        Ok(results.into_iter().map(|v| t.traced(v)).collect::<Vec<_>>())
     });
-    made.into_iter().map(|t| Array::of_traced(t, at)).collect()
+    match made {
+        Ok(made) => made.into_iter().map(|t| Array::of_traced(t, at)).collect(),
+        Err(d) => {
+            let mistake = Arc::new(Mistake(d));
+            let types = results.iter().map(|ty| ShardedType { ty: ty.clone(), sharding: None });
+            types.map(|ty| Array::mistake(mistake.clone(), Some(ty), at)).collect()
+        }
+    }
 }
 
 /// An op with one result.

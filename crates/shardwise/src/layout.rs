@@ -1,9 +1,9 @@
 //! `.shard`: the one verb for layouts.
 
-use crate::array::Array;
+use crate::array::{Array, Made, State};
 use crate::ops::{Checked, Site, site};
 use crate::spec::{Layout, LeafSpec};
-use crate::{ArrayType, Mesh, P, context, hlo, mistakes, runtime, trace};
+use crate::{ArrayType, Mesh, P, context, explicit, hlo, mistakes, runtime, trace};
 use shardwise_base::{DimSharding, Sharding};
 use shardwise_engine::ShardedType;
 use std::panic::Location;
@@ -55,6 +55,18 @@ fn resolve(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked<Sharding> {
 fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
     let sharding = resolve(s, x, spec)?;
     let ty = ShardedType { ty: x.tensor().clone(), sharding: Some(sharding.clone()) };
+    if let State::Undecided(u) = &x.node().state {
+        let open = sharding.dims.iter().any(|d| d.is_open);
+        if open {
+            return s.fail(Some(ty.ty), mistakes::unconstrained(&spec.spec, &x.short_type(), &s.loc));
+        }
+        return (u.make)(&sharding)
+            .map(|made| match made {
+                Made::Value(handle) => Array::value(handle, s.at),
+                Made::Type(ty) => Array::type_only(ty, s.at),
+            })
+            .map_err(|e| Array::poisoned(e.into_diagnostics(), Some(ty), s.at));
+    }
     if !x.mistakes().is_empty() {
         return Ok(Array::poisoned(x.mistakes().to_vec(), Some(ty), s.at));
     }
@@ -64,7 +76,7 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
             let own = trace::with(|t| t.mesh.clone()).unwrap_or_else(|| mesh.clone());
             return s.fail(Some(ty.ty), mistakes::layout_mesh(&own, &mesh, &s.loc));
         }
-        return Ok(hlo::constrain(x, &sharding));
+        return move_traced(s, x, &sharding, &spec.spec);
     }
     let sharding = settle(&sharding, x.sharded().sharding.as_ref());
     let ty = ShardedType { ty: ty.ty, sharding: Some(sharding.clone()) };
@@ -76,6 +88,29 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
     }
     let moved = x.handle(s.at).and_then(|h| runtime::lay_out(h, Some(&sharding)));
     moved.map(|h| Array::value(h, s.at)).map_err(|e| Array::poisoned(e.into_diagnostics(), Some(ty), s.at))
+}
+
+/// A traced array, laid out so: computed so, if its layout has yet to be decided.
+fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checked {
+    let Some(traced) = x.traced().filter(|_| trace::with(|t| t.explicit.is_on())) else {
+        return Ok(hlo::constrain(x, sharding));
+    };
+    let is_open = sharding.dims.iter().any(|d| d.is_open);
+    let unclear = is_open.then(|| trace::with(|t| explicit::undecided(t, traced))).flatten();
+    if unclear.is_some() {
+        return s.fail(Some(x.tensor().clone()), mistakes::unconstrained(spec, &x.short_type(), &s.loc));
+    }
+    let own = trace::with(|t| t.value_type(traced)).sharding;
+    let sharding = trace::with(|t| t.explicit.settle_open(sharding, own.as_ref()));
+    match trace::with(|t| explicit::decide(t, traced, &sharding)) {
+        true => Ok(Array::of_traced(traced, s.at)),
+        false => {
+            if let Some(d) = explicit::misplaced_sum(own.as_ref(), &sharding, &x.short_type(), &s.loc) {
+                return s.fail(Some(x.tensor().clone()), d);
+            }
+            Ok(hlo::constrain(x, &sharding))
+        }
+    }
 }
 
 /// A layout without open dimensions: they stay as they are in `own`, where its axes are free.

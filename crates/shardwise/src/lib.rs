@@ -32,6 +32,7 @@ mod dtype;
 mod eager;
 mod einsum;
 mod error;
+mod explicit;
 mod function;
 mod hlo;
 mod index;
@@ -55,9 +56,10 @@ pub use create::{Data, arange, array, full, ones, ones_like, scalar, zeros, zero
 pub use dtype::{DType, Element};
 pub use einsum::{AsArray, Operands, check_einsum, einsum, einsum_refs};
 pub use error::{Diagnostic, Error, Place, Result};
+pub use explicit::with_communication;
 pub use function::{Arg, Args, Callable, Compiled, Function, Jit, Lowered, Memory, Returns, Static, Wrapped, jit};
 pub use index::{At, Ds, Ellipsis, Entry, Index, IndexItem, NewAxis, Step, ds, step};
-pub use mesh::{Axis, Client, Device, Mesh, Topology, set_mesh, with_mesh};
+pub use mesh::{Axis, Client, Communicate, Device, Mesh, Topology, set_mesh, with_mesh};
 pub use ops::{Dim, Dims, Either, Keep, Operand, keep, select};
 pub use program::{
     Collective, CollectiveKind, Communication, CompiledProgram, Program, Rejected, assert_close, assert_equal,
@@ -82,9 +84,10 @@ pub mod prelude {
     pub use crate::create::{arange, array, full, ones, ones_like, scalar, zeros, zeros_like};
     pub use crate::dtype::DType::{self, *};
     pub use crate::error::{Error, Result};
+    pub use crate::explicit::with_communication;
     pub use crate::function::{Compiled, Jit, Lowered, Static, jit};
     pub use crate::index::{Ellipsis, NewAxis, ds, step};
-    pub use crate::mesh::{Axis, Client, Mesh, Topology, set_mesh, with_mesh};
+    pub use crate::mesh::{Axis, Client, Communicate, Mesh, Topology, set_mesh, with_mesh};
     pub use crate::ops::{keep, select};
     pub use crate::program::{Collective, Communication, Program, assert_close, assert_equal};
     pub use crate::random::{Key, normal, randint, uniform};

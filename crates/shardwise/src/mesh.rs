@@ -1,6 +1,7 @@
 //! Meshes: devices in a grid with named axes, and which mesh a bare `P` means.
 
 use crate::{Error, P, Result, Sharding};
+pub use shardwise_base::Communicate;
 use shardwise_base::{self as base, AxisKind, Diagnostic, Loc, MeshAxis, MeshError};
 use std::borrow::Borrow;
 use std::cell::RefCell;
@@ -25,6 +26,11 @@ impl Axis {
     pub fn auto(name: &str, size: usize) -> Axis {
         Axis { name: name.into(), size, kind: AxisKind::Auto }
     }
+
+    /// Shardings over it are part of the types of arrays.
+    pub fn explicit(name: &str, size: usize) -> Axis {
+        Axis { name: name.into(), size, kind: AxisKind::Explicit }
+    }
 }
 
 impl Mesh {
@@ -36,16 +42,27 @@ impl Mesh {
         Mesh::new(axes.map(|(name, size)| Axis::auto(name, size)))
     }
 
+    /// Shardings are part of the types of arrays: what is ambiguous is a mistake that names the choices.
+    ///
+    /// Errors: as [`Mesh::auto`].
+    #[track_caller]
+    pub fn explicit<const N: usize>(axes: [(&str, usize); N]) -> Result<Mesh> {
+        Mesh::new(axes.map(|(name, size)| Axis::explicit(name, size)))
+    }
+
+    /// What programs may do over Explicit axes where they do not ask for communication; [`Communicate::Warn`] if nothing
+    /// is said.
+    pub fn communication(self, level: Communicate) -> Mesh {
+        Mesh(Arc::new(base::Mesh { communicate: level, ..base::Mesh::clone(&self.0) }))
+    }
+
     /// With a mode for each axis.
     ///
     /// Errors: as [`Mesh::auto`].
     #[track_caller]
     pub fn new(axes: impl IntoIterator<Item = Axis>) -> Result<Mesh> {
         let axes = axes.into_iter().map(|a| MeshAxis { name: a.name.into(), size: a.size, kind: a.kind }).collect();
-        checked(
-            base::Mesh { name: "mesh".into(), axes, device_ids: None, topology: None }.checked(),
-            Location::caller(),
-        )
+        checked(base::Mesh::of_axes("mesh", axes).checked(), Location::caller())
     }
 
     /// On these devices, in the order of the grid, in place of as many virtual ones as it needs.
@@ -79,6 +96,23 @@ impl Mesh {
     /// A layout on this mesh, whichever is in scope.
     pub fn sharding(&self, spec: P) -> Sharding {
         Sharding { mesh: self.clone(), spec }
+    }
+
+    /// Whether arrays of both may meet in one program: the same devices, and the same say over shardings.
+    pub(crate) fn fits(&self, other: &Mesh) -> bool {
+        let kinds = |m: &Mesh| m.0.axes.iter().map(|a| a.kind).collect::<Vec<_>>();
+        self.0.same_devices(&other.0) && kinds(self) == kinds(other)
+    }
+
+    /// Whether shardings over some axis are types.
+    pub(crate) fn is_explicit(&self) -> bool {
+        self.0.explicit_axes().next().is_some()
+    }
+
+    /// `X=4 Explicit, Y=2 Auto`.
+    pub(crate) fn with_kinds(&self) -> String {
+        let axes: Vec<String> = self.0.axes.iter().map(|a| format!("{}={} {:?}", a.name, a.size, a.kind)).collect();
+        axes.join(", ")
     }
 
     /// The devices, in the order of the grid.

@@ -1,7 +1,7 @@
 //! What can be wrong with a program, in words: each function takes raw facts and gives the diagnostic.
 
 use crate::dtype::{Misfit, Number};
-use crate::{Array, ArrayType, DType, Mesh, context};
+use crate::{Array, ArrayType, DType, Mesh, P, context};
 use shardwise_base::{Diagnostic, Loc};
 use shardwise_engine::ShardedType;
 
@@ -52,14 +52,13 @@ pub(crate) fn not_one(ty: &str, loc: &Loc) -> Diagnostic {
 
 pub(crate) fn mesh_mismatch(a: &Mesh, x: &ShardedType, b: &Mesh, y: &ShardedType, loc: &Loc) -> Diagnostic {
     Diagnostic::error("mesh-mismatch", loc, "arrays of two meshes meet in one program")
-        .facts(format!("{} on {a}\n{} on {b}", ArrayType::of(x), ArrayType::of(y)))
+        .facts(format!("{} on {}\n{} on {}", ArrayType::of(x), a.with_kinds(), ArrayType::of(y), b.with_kinds()))
         .help("lay them out on one mesh with `.shard(mesh.sharding(P!(..)))`")
 }
 
 pub(crate) fn layout_mesh(own: &Mesh, other: &Mesh, loc: &Loc) -> Diagnostic {
     Diagnostic::error("mesh-mismatch", loc, "the layout refers to another mesh than the program runs on")
-        .facts(format!("the layout's: {other}"))
-        .mesh(&own.0)
+        .facts(format!("the layout's: {}\nthe program's: {}", other.with_kinds(), own.with_kinds()))
         .help("give the arguments and the layout one mesh: `set_mesh`, or `mesh.sharding(P!(..))`")
 }
 
@@ -128,6 +127,24 @@ pub(crate) fn form(name: &str, what: &str, loc: &Loc) -> Diagnostic {
 pub(crate) fn branches(name: &str, path: &str, a: &str, b: &str, which: &[String; 2], loc: &Loc) -> Diagnostic {
     Diagnostic::error("branch-types", loc, format!("`{name}`: the branches give results of different types"))
         .facts(format!("`{path}` is {a} {} and {b} {}", which[0], which[1]))
+}
+
+pub(crate) fn unconstrained(spec: &P, ty: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("spec-unconstrained", loc, "`_` leaves a layout open that nothing else decides")
+        .facts(format!("{ty} as {spec}"))
+        .help("say how each dimension lies: an axis, or `None`")
+}
+
+pub(crate) fn new_sum(ty: &str, axes: &str, loc: &Loc) -> Diagnostic {
+    let message = format!("the array is not a sum over {axes} that has yet to be taken");
+    Diagnostic::error("spec-unreduced", loc, message)
+        .facts(ty)
+        .help("`.unreduced` stands right after the product or reduction that leaves the sum")
+}
+
+pub(crate) fn unreduced(name: &str, types: &str, axes: &str, reduced: &P, loc: &Loc) -> Diagnostic {
+    let message = format!("`{name}` of a sum over {axes} that has yet to be taken, in which it is not linear");
+    Diagnostic::error("unreduced", loc, message).facts(types).help(format!("take the sum first: `.shard({reduced})`"))
 }
 
 pub(crate) fn escaped(array: &Array, loc: &Loc) -> Diagnostic {

@@ -130,7 +130,7 @@ pub(crate) fn lay_out(array: ArrayHandle, sharding: Option<&base::Sharding>) -> 
     let own = array.sharded_type().sharding.as_ref();
     match (own, sharding) {
         (None, None) => Ok(array),
-        (Some(a), Some(b)) if a.same_layout(b) => Ok(array),
+        (Some(a), Some(b)) if a.same_layout(b) && a.mesh == b.mesh => Ok(array),
         (Some(a), Some(b)) if a.mesh.same_devices(&b.mesh) => move_shards(array, b),
         _ => put(&array.to_literal(), sharding),
     }

@@ -3,7 +3,7 @@
 use crate::array::{Array, IntoShape};
 use crate::eager::{call, call_many};
 use crate::ops::{Checked, Dim, EitherKind, Operand, Site, site};
-use crate::{DType, context, hlo, mistakes};
+use crate::{DType, context, explicit, hlo, mistakes};
 use shardwise_base as base;
 use shardwise_ir::TensorType;
 use std::borrow::Borrow;
@@ -161,7 +161,7 @@ impl Array {
                 if by.tensor().rank() != 0 || !by.tensor().dtype.is_integer() {
                     return s.fail(Some(self.tensor().clone()), bad_shift(&by.short_type(), &s.loc));
                 }
-                Ok(call("roll", dim, [self, &by], |[x, by]| roll_by(x, by, dim)))
+                Ok(call("roll", dim, [self, &by], |[x, by]| explicit::like(x, dim, || roll_by(x, by, dim))))
             }),
             EitherKind::Number(n) => {
                 site("roll", &[self], |s| s.fail(Some(self.tensor().clone()), bad_shift(&n.to_string(), &s.loc)))
@@ -234,6 +234,10 @@ fn roll_known(x: &Array, by: usize, dim: usize) -> Array {
     if by == 0 {
         return x.clone();
     }
+    explicit::like(x, dim, || roll_by_parts(x, by, dim))
+}
+
+fn roll_by_parts(x: &Array, by: usize, dim: usize) -> Array {
     let ty = x.tensor().clone();
     let part = |from: usize, to: usize| {
         let (mut start, mut limit) = (vec![0; ty.rank()], ty.shape.clone());

@@ -2,7 +2,7 @@
 
 use crate::error::Diagnostic as Mistake;
 use crate::{Array, ArrayType, Mesh, Path, Tree, tree};
-use shardwise_base::{self as base, AxisRef, Diagnostic, DimSharding, Loc, did_you_mean};
+use shardwise_base::{self as base, AxisKind, AxisRef, Diagnostic, DimSharding, Loc, did_you_mean};
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct P {
     dims: Vec<DimSpec>,
+    /// Axes over which the array is a sum still to be taken.
+    unreduced: Vec<String>,
 }
 
 /// One dimension of a `P`.
@@ -25,7 +27,19 @@ pub enum DimSpec {
 
 impl P {
     pub fn new(dims: impl IntoIterator<Item = DimSpec>) -> P {
-        P { dims: dims.into_iter().collect() }
+        P { dims: dims.into_iter().collect(), unreduced: vec![] }
+    }
+
+    /// The same, as a sum over these axes that has yet to be taken: each device holds its part of the sum.
+    pub fn unreduced(mut self, axes: impl IntoDimSpec) -> P {
+        if let DimSpec::Axes(names) = axes.dim_spec() {
+            self.unreduced.extend(names);
+        }
+        self
+    }
+
+    pub(crate) fn unreduced_axes(&self) -> &[String] {
+        &self.unreduced
     }
 
     pub fn dims(&self) -> &[DimSpec] {
@@ -44,16 +58,23 @@ impl P {
     /// What an array's sharding says, in names.
     pub(crate) fn of(sharding: &base::Sharding) -> P {
         let name = |a: &AxisRef| a.display(&sharding.mesh).to_string().replace('"', "");
-        P::new(sharding.dims.iter().map(|d| match d.is_open && d.axes.is_empty() {
+        let dims = sharding.dims.iter().map(|d| match d.is_open && d.axes.is_empty() {
             true => DimSpec::Unconstrained,
             false => DimSpec::Axes(d.axes.iter().map(name).collect()),
-        }))
+        });
+        P { dims: dims.collect(), unreduced: sharding.unreduced.iter().map(name).collect() }
     }
 
     /// The sharding of an array of this rank on `mesh`.
     ///
-    /// Errors: `spec-rank`, `spec-unknown-axis`, `spec-axis-twice`.
-    pub(crate) fn on(&self, mesh: &Mesh, ty: &str, rank: usize, loc: &Loc) -> Result<base::Sharding, Diagnostic> {
+    /// Errors: `spec-rank`, `spec-unknown-axis`, `spec-axis-twice`, `spec-uneven`, `spec-unreduced`.
+    pub(crate) fn on(
+        &self,
+        mesh: &Mesh,
+        tensor: &shardwise_ir::TensorType,
+        loc: &Loc,
+    ) -> Result<base::Sharding, Diagnostic> {
+        let (ty, rank) = (&tensor.short()[..], tensor.rank());
         if self.dims.len() > rank {
             return Err(spec_rank(self, ty, rank, loc));
         }
@@ -66,7 +87,20 @@ impl P {
             });
         }
         dims.resize(rank, DimSharding::closed(vec![]));
-        Ok(base::Sharding { mesh: mesh.0.clone(), dims, replicated: vec![], unreduced: vec![] })
+        let mut unreduced = self.axes(&self.unreduced, &mut used, mesh, ty, loc)?;
+        unreduced.sort_by(|a, b| a.cmp_in_mesh(*b));
+        let is_explicit = |a: &AxisRef| mesh.0.axes[a.axis.index()].kind == AxisKind::Explicit;
+        if let Some(axis) = unreduced.iter().find(|a| !is_explicit(a)) {
+            return Err(not_explicit(self, mesh.0.axis_name(axis.axis), mesh, ty, loc));
+        }
+        let uneven = |(i, d): (usize, &DimSharding)| {
+            let over: Vec<AxisRef> = d.axes.iter().copied().filter(is_explicit).collect();
+            (!tensor.shape[i].is_multiple_of(AxisRef::total_size(&mesh.0, &over))).then_some((i, over))
+        };
+        if let Some((dim, over)) = dims.iter().enumerate().find_map(uneven) {
+            return Err(spec_uneven(self, dim, tensor.shape[dim], &over, mesh, ty, loc));
+        }
+        Ok(base::Sharding { mesh: mesh.0.clone(), dims, replicated: vec![], unreduced })
     }
 
     fn axes(
@@ -117,6 +151,25 @@ fn axis_twice(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnos
         .help("an axis splits at most one dimension")
 }
 
+fn not_explicit(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error(
+        "spec-unreduced",
+        loc,
+        format!("an array is unreduced over Explicit axes only, \"{name}\" is none"),
+    )
+    .facts(format!("{ty} as {spec}"))
+    .mesh(&mesh.0)
+}
+
+fn spec_uneven(spec: &P, dim: usize, size: usize, over: &[AxisRef], mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
+    let shards = AxisRef::total_size(&mesh.0, over);
+    let names: Vec<String> = over.iter().map(|a| a.display(&mesh.0).to_string()).collect();
+    Diagnostic::error("spec-uneven", loc, format!("dimension {dim} cannot be split as the layout asks"))
+        .facts(format!("{ty} as {spec}: dim {dim} has size {size}, {} makes {shards} shards", names.join(", ")))
+        .mesh(&mesh.0)
+        .help(format!("make the size a multiple of {shards}: {} with padding", size.next_multiple_of(shards)))
+}
+
 /// `P!("X", None, ("Y", "Z"))`, ready to paste.
 impl fmt::Display for P {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -126,7 +179,15 @@ impl fmt::Display for P {
             DimSpec::Axes(a) if a.len() == 1 => format!("{:?}", a[0]),
             DimSpec::Axes(a) => format!("({})", a.iter().map(|n| format!("{n:?}")).collect::<Vec<_>>().join(", ")),
         };
-        write!(f, "P!({})", self.dims.iter().map(dim).collect::<Vec<_>>().join(", "))
+        write!(f, "P!({})", self.dims.iter().map(dim).collect::<Vec<_>>().join(", "))?;
+        match &self.unreduced[..] {
+            [] => Ok(()),
+            [one] => write!(f, ".unreduced({one:?})"),
+            many => {
+                let names: Vec<String> = many.iter().map(|n| format!("{n:?}")).collect();
+                write!(f, ".unreduced(({}))", names.join(", "))
+            }
+        }
     }
 }
 
@@ -267,7 +328,7 @@ impl LeafSpec {
     ) -> Result<base::Sharding, Diagnostic> {
         let mesh = self.mesh.clone().or_else(|| default.cloned()).or_else(crate::mesh::current);
         let mesh = mesh.ok_or_else(|| no_mesh(&self.spec, loc))?;
-        self.spec.on(&mesh, &ty.short(), ty.rank(), loc)
+        self.spec.on(&mesh, ty, loc)
     }
 }
 

@@ -5,10 +5,12 @@
 //! an argument of it ([`Trace::import`]); an array with a value becomes a hidden argument of the whole program.
 
 use crate::error::Diagnostic as Mistake;
-use crate::{Array, Error, Mesh, Result, context, mistakes};
+use crate::{Array, Error, Mesh, Result, context, explicit, mistakes};
 use shardwise_base::{self as base, Diagnostic, Loc};
 use shardwise_engine::ShardedType;
-use shardwise_ir::{Attrs, Body, Builder, Func, Module, Op, OpCode, Region, TensorType, Type, Value, Visibility};
+use shardwise_ir::{
+    Attrs, Body, Builder, Func, Module, Op, OpCode, OpView, Region, TensorType, Type, Value, Visibility,
+};
 use shardwise_ops::OPS;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -34,6 +36,13 @@ struct Frame {
     imports: Vec<(Traced, Traced)>,
 }
 
+/// How many functions and regions are open.
+struct Depth {
+    frames: usize,
+    regions: usize,
+    is_in_function: bool,
+}
+
 /// A program in the making.
 pub(crate) struct Trace {
     id: u64,
@@ -43,6 +52,7 @@ pub(crate) struct Trace {
     captured: Vec<(Array, Traced)>,
     wrong: Vec<Arc<Mistake>>,
     pub mesh: Option<Mesh>,
+    pub explicit: explicit::State,
 }
 
 thread_local! {
@@ -91,14 +101,14 @@ pub(crate) fn record(mistakes: &[Arc<Mistake>]) {
 /// Runs `f` without recording mistakes; `None` if it asked for what cannot be known.
 pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> Option<R> {
     QUIET.set(QUIET.get() + 1);
-    let depth = STACK.with_borrow(|s| s.last().map(|t| (t.frames.len(), t.frame().regions.len())));
+    let depth = STACK.with_borrow(|s| s.last().map(Trace::depth));
     let out = catch_unwind(AssertUnwindSafe(f));
     QUIET.set(QUIET.get() - 1);
     match out {
         Ok(out) => Some(out),
         Err(panic) if panic.is::<EndTrace>() => {
-            if let Some((frames, regions)) = depth {
-                with(|t| t.rewind(frames, regions));
+            if let Some(depth) = depth {
+                with(|t| t.rewind(depth));
             }
             None
         }
@@ -121,10 +131,10 @@ pub(crate) fn run<R>(name: &str, mesh: Option<Mesh>, at: Loc, f: impl FnOnce() -
 
 /// Runs `f` as a part of the trace under way, as [`run`] does: its mistakes are both returned and recorded.
 pub(crate) fn run_inline<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
-    let (before, depth) = with(|t| (std::mem::take(&mut t.wrong), (t.frames.len(), t.frame().regions.len())));
+    let (before, depth) = with(|t| (std::mem::take(&mut t.wrong), t.depth()));
     let out = catch_unwind(AssertUnwindSafe(f));
     let wrong = with(|t| {
-        t.rewind(depth.0, depth.1);
+        t.rewind(depth);
         let wrong = t.wrong.clone();
         t.wrong.splice(0..0, before);
         wrong
@@ -141,11 +151,57 @@ fn settle<R>(out: std::thread::Result<Result<R>>, wrong: Vec<Arc<Mistake>>) -> R
     }
 }
 
+impl Traced {
+    /// What tells the value from all others of its trace.
+    pub fn key(self) -> (u64, Value) {
+        (self.frame, self.value)
+    }
+}
+
 impl Trace {
     fn new(name: &str, mesh: Option<Mesh>, at: Loc) -> Trace {
         let mut module = Module::new(name, &OPS);
         module.loc = at.clone();
-        Trace { id: next_id(), module, frames: vec![Frame::new("main", at)], captured: vec![], wrong: vec![], mesh }
+        Trace {
+            id: next_id(),
+            module,
+            frames: vec![Frame::new("main", at)],
+            captured: vec![],
+            wrong: vec![],
+            explicit: explicit::State::new(mesh.as_ref()),
+            mesh,
+        }
+    }
+
+    pub fn frame_id(&self) -> u64 {
+        self.frame().id
+    }
+
+    /// The module, and the body of a function that is being built.
+    pub fn home(&self, frame: u64) -> Option<(&Module, &Body)> {
+        let frame = self.frames.iter().find(|f| f.id == frame)?;
+        Some((&self.module, &frame.func.body))
+    }
+
+    /// The op that makes a value, and where it stands.
+    pub fn def(&self, t: Traced) -> Option<(Loc, Op)> {
+        let (_, body) = self.home(t.frame)?;
+        let op = body.def_op(t.value)?;
+        Some((body.op(op).loc.clone(), op))
+    }
+
+    /// An op of the function being built.
+    pub fn view(&self, op: Op) -> OpView<'_> {
+        self.module.view(&self.frame().func.body, op)
+    }
+
+    /// Where the trace is, to come back to when something unwinds.
+    fn depth(&self) -> Depth {
+        Depth {
+            frames: self.frames.len(),
+            regions: self.frame().regions.len(),
+            is_in_function: self.explicit.is_in_function(),
+        }
     }
 
     fn frame(&self) -> &Frame {
@@ -161,21 +217,28 @@ impl Trace {
     }
 
     /// Drops functions and regions that were left open when something unwound.
-    fn rewind(&mut self, frames: usize, regions: usize) {
-        self.frames.truncate(frames);
-        self.frame_mut().regions.truncate(regions);
+    fn rewind(&mut self, to: Depth) {
+        self.frames.truncate(to.frames);
+        self.frame_mut().regions.truncate(to.regions);
+        if !to.is_in_function {
+            self.explicit.leave_function();
+        }
     }
 
     /// A new argument of the function being built.
     pub fn arg(&mut self, ty: &ShardedType, loc: Loc) -> Traced {
         let trace = self.id;
-        self.frame_mut().arg(trace, Type::Tensor(ty.ty.clone()), ty.sharding.clone(), loc)
+        let sharding = ty.sharding.clone().or_else(|| explicit::of_argument(self, ty.ty.rank()));
+        self.frame_mut().arg(trace, Type::Tensor(ty.ty.clone()), sharding, loc)
     }
 
     /// The array as a value of the function being built. `Err`: why it cannot be used here.
     pub fn operand(&mut self, array: &Array, loc: &Loc) -> Result<Value, Diagnostic> {
         match array.traced() {
-            Some(t) => self.import(t).ok_or_else(|| mistakes::escaped(array, loc)),
+            Some(t) => {
+                explicit::settle(self, t)?;
+                self.import(t).ok_or_else(|| mistakes::escaped(array, loc))
+            }
             None => {
                 self.check_mesh(array, loc)?;
                 Ok(self.capture(array))
@@ -221,8 +284,9 @@ impl Trace {
         let traced = found.unwrap_or_else(|| {
             let ty = array.node().ty.as_ref().expect("an array with a value has a type");
             let id = self.id;
+            let sharding = ty.sharding.clone().or_else(|| explicit::of_argument(self, ty.ty.rank()));
             let main = &mut self.frames[0];
-            let traced = main.arg(id, Type::Tensor(ty.ty.clone()), ty.sharding.clone(), Loc::UNKNOWN.named("captured"));
+            let traced = main.arg(id, Type::Tensor(ty.ty.clone()), sharding, Loc::UNKNOWN.named("captured"));
             self.captured.push((array.clone(), traced));
             traced
         });
@@ -256,16 +320,18 @@ impl Trace {
         Traced { trace: self.id, frame: frame.id, region: frame.region(), value }
     }
 
-    /// Gives a value of the function being built its layout.
+    /// Gives a value of a function being built its layout.
     pub fn set_sharding(&mut self, t: Traced, sharding: base::Sharding) {
-        self.body().value_mut(t.value).sharding = Some(sharding);
+        if let Some(frame) = self.frames.iter_mut().find(|f| f.id == t.frame) {
+            frame.func.body.value_mut(t.value).sharding = Some(sharding);
+        }
     }
 
     pub fn value_type(&self, t: Traced) -> ShardedType {
         let frame = self.frames.iter().find(|f| f.id == t.frame).expect("the function is being built");
         let data = frame.func.body.value(t.value);
         let ty = data.ty.as_tensor().expect("arrays are tensors").clone();
-        ShardedType { ty, sharding: data.sharding.clone() }
+        ShardedType { ty, sharding: explicit::expected(self, t).or_else(|| data.sharding.clone()) }
     }
 
     /// Opens a region of the function being built, with arguments of these types.
@@ -299,7 +365,9 @@ impl Trace {
     pub fn close_func(&mut self, results: &[Value], loc: &Loc) -> (Arc<str>, Vec<Value>) {
         let frame = self.frames.pop().expect("a function was opened");
         let outer = frame.imports.iter().map(|(o, _)| *o).collect::<Vec<_>>();
-        let mut func = frame.finish(results, vec![None; results.len()], loc);
+        let shardings = results.iter().map(|&v| frame.func.body.sharding(v).cloned().filter(|_| self.explicit.is_on()));
+        let shardings = shardings.collect();
+        let mut func = frame.finish(results, shardings, loc);
         func.visibility = Visibility::Private;
         let name = func.name.clone();
         self.module.funcs.push(func);
@@ -314,8 +382,9 @@ impl Trace {
         shardings: Vec<Option<base::Sharding>>,
         loc: &Loc,
     ) -> (Module, Vec<Array>) {
-        let main = self.frames.pop().expect("a trace has a function");
+        let mut main = self.frames.pop().expect("a trace has a function");
         assert!(self.frames.is_empty(), "every function but the first has been closed");
+        let shardings = self.explicit.bind_ends(&mut main.func.body, results, shardings);
         self.module.funcs.insert(0, main.finish(results, shardings, loc));
         self.module.meshes.extend(self.mesh.map(|m| m.0));
         debug_verify(&self.module);
@@ -325,9 +394,10 @@ impl Trace {
     /// Whether layouts over `mesh` may stand in this program; the first one decides.
     pub fn join_mesh(&mut self, mesh: &Mesh) -> bool {
         match &self.mesh {
-            Some(own) => own.0.same_devices(&mesh.0),
+            Some(own) => own.fits(mesh),
             None => {
                 self.mesh = Some(mesh.clone());
+                self.explicit.join(mesh);
                 true
             }
         }

@@ -6,7 +6,7 @@ use super::op::RegionArg;
 use super::parser::{At, Failed, Parsed, Parser};
 use super::types::FunctionType;
 use crate::{Attr, Attrs, Body, Func, Module, Type, Visibility};
-use shardwise_base::{AxisKind, Mesh, Topology};
+use shardwise_base::{AxisKind, Communicate, Mesh, Topology};
 use std::sync::Arc;
 
 /// Where the names of a function's arguments are not written, they are this.
@@ -285,6 +285,11 @@ fn with_mesh_facts(mut mesh: Mesh, attrs: &mut Attrs) -> Mesh {
             };
         }
     }
+    match attrs.remove("shardwise.communicate").as_ref().and_then(Attr::as_str) {
+        Some("allow") => mesh.communicate = Communicate::Allow,
+        Some("deny") => mesh.communicate = Communicate::Deny,
+        _ => {}
+    }
     if let Some(Attr::Dict(fields)) = attrs.remove("shardwise.topology") {
         let kind = fields.str("kind").unwrap_or_default().into();
         mesh.topology = Some(Topology { kind, grid: fields.sizes("grid").unwrap_or_default() });
@@ -302,6 +307,14 @@ pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
             AxisKind::Manual => Attr::str("manual"),
         });
         attrs.set("shardwise.axis_kinds", Attr::Array(kinds.collect()));
+    }
+    let level = match mesh.communicate {
+        Communicate::Warn => None,
+        Communicate::Allow => Some("allow"),
+        Communicate::Deny => Some("deny"),
+    };
+    if let Some(level) = level {
+        attrs.set("shardwise.communicate", Attr::str(level));
     }
     if let Some(t) = &mesh.topology {
         let fields = Attrs::new().with("kind", Attr::Str(t.kind.clone())).with("grid", Attr::sizes(&t.grid));

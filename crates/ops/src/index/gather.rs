@@ -113,7 +113,7 @@ impl PureFacts for Gather {
     }
 
     answer!(linear = In(1));
-    answer!(explicit = ask("which dimension of the operand or of the indices its result follows"));
+    answer!(explicit = by_rule);
     answer!(
         example = r#"func.func @main(%arg0: tensor<6x12xf32>, %arg1: tensor<6x1xi32>) -> tensor<6x12xf32> {
   %0 = "stablehlo.gather"(%arg0, %arg1) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 12>}> : (tensor<6x12xf32>, tensor<6x1xi32>) -> tensor<6x12xf32>

@@ -151,7 +151,7 @@ impl PureFacts for Scatter {
         }
     }
 
-    answer!(explicit = ask("which dimension of the operand its result follows"));
+    answer!(explicit = by_rule);
     answer!(
         example = r#"func.func @main(%arg0: tensor<12x6xf32>, %arg1: tensor<6x1xi32>, %arg2: tensor<6x6xf32>) -> tensor<12x6xf32> {
   %0 = "stablehlo.scatter"(%arg0, %arg1, %arg2) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({

@@ -28,12 +28,8 @@ impl PureFacts for Reshape {
         Ok(vec![x[0].reshaped(op.result_shape(0))])
     }
 
-    fn explicit(&self, op: &OpView<'_>) -> ExplicitPolicy {
-        let is_split_or_merge = |rule: &Rule| rule.has_compound_dims();
-        match PureFacts::rule(self, op).rule().is_some_and(is_split_or_merge) {
-            true => ExplicitPolicy::Ask("a reshape that splits or merges a sharded dimension may move elements"),
-            false => ExplicitPolicy::ByRule,
-        }
+    fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
+        ExplicitPolicy::Regroup
     }
 
     answer!(class = PassThrough);

@@ -81,7 +81,7 @@ impl Facts for Mark {
     answer!(cost = nothing);
     answer!(effects = Pure);
     answer!(linear = Jointly);
-    answer!(explicit = ask("the layout that it names"));
+    answer!(explicit = not("its result lies as it names"));
     fn example(&self, op: Opcode) -> &'static str {
         match op {
             Opcode::Reshard => {

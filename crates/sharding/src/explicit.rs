@@ -1,0 +1,509 @@
+//! Shardings as types: the layout of an op's results from the layouts of its operands, or why that is not clear.
+//!
+//! [`infer`] reads the op's rule: what the operands say of a factor holds for the results. Nothing is searched and nothing
+//! weighed. Where operands contradict each other, where an axis would split two dimensions, or where a sum is left over
+//! devices, there are several [`ways`](Answer::ways) to lay the results out, and the caller (or the user) chooses.
+
+use crate::{AxisList, Factor, FactorKind, IfMissing, Rule, TensorFactors};
+use shardwise_base::{AxisRef, Mesh, Sharding};
+use smallvec::SmallVec;
+
+/// The axes of each dimension of a tensor, major to minor.
+pub type Layout = Vec<AxisList>;
+
+/// An op, and how its operands lie.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    pub rule: &'a Rule,
+    pub mesh: &'a Mesh,
+    /// By operand; `None`: not split.
+    pub operands: &'a [Option<&'a Sharding>],
+    /// By result.
+    pub results: &'a [&'a [usize]],
+    /// Sums over devices are the caller's to place.
+    pub asks_sums: bool,
+    /// The operand that says how batch dimensions lie; the others follow.
+    pub leader: Option<usize>,
+}
+
+/// How results may lie.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// Layouts of all results, by preference; never empty. The first is what an op gives that does not ask.
+    pub ways: Vec<Vec<Layout>>,
+    pub verdict: Verdict,
+}
+
+/// Whether the first way goes without saying.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Each device has what it needs.
+    Clear,
+    /// There is one obvious way, and data moves for it.
+    Moves(Move),
+    Ambiguous(Ambiguity),
+}
+
+/// What moves.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Move {
+    /// Partial results over these axes are combined.
+    Sum { axes: AxisList },
+    /// Operand `operand` is split by `axes` along a dimension (`dim`) that the op needs whole, or beside another that is not.
+    Whole { operand: usize, dim: usize, axes: AxisList },
+    /// Elements move between neighbours along `dim` of operand `operand`.
+    Shift { operand: usize, dim: usize, axes: AxisList },
+}
+
+/// What is contradictory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ambiguity {
+    /// Two operands split one factor by different axes: operand, dimension and axes of both.
+    Differ { first: (usize, usize, AxisList), second: (usize, usize, AxisList) },
+    /// Two dimensions of one result would be split by one axis; dimensions of that result.
+    Twice { axis: AxisRef, dims: [usize; 2] },
+    /// All that hold a reduced factor are split over it; operand and dimension of each.
+    Sum { axes: AxisList, holders: Vec<(usize, usize)> },
+    /// Axes of dimension `dim` of the operand do not go over to whole dimensions of the result.
+    Regroup { dim: usize, axes: AxisList },
+}
+
+/// The layout of the results.
+pub fn infer(q: Question<'_>) -> Answer {
+    let held = Held::new(q);
+    let orders = held.orders();
+    let mut ways: Vec<Vec<Layout>> = vec![];
+    let mut twice = None;
+    for order in &orders {
+        let chosen = held.choose(order, &mut twice);
+        let way = held.results(&chosen);
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    let verdict = match (held.differ(), twice) {
+        (Some(differ), _) => Verdict::Ambiguous(differ),
+        (None, Some((axis, dims))) => Verdict::Ambiguous(Ambiguity::Twice { axis, dims }),
+        (None, None) => return held.sums(ways),
+    };
+    Answer { ways, verdict }
+}
+
+/// One operand's axes for a factor.
+struct Holder {
+    operand: usize,
+    dim: usize,
+    axes: AxisList,
+}
+
+/// What operands say of each factor.
+struct Held<'a> {
+    q: Question<'a>,
+    /// By factor: every operand that has it.
+    factors: Vec<SmallVec<[Holder; 2]>>,
+}
+
+impl<'a> Held<'a> {
+    fn new(q: Question<'a>) -> Held<'a> {
+        let mut factors: Vec<SmallVec<[Holder; 2]>> = q.rule.all_factors().map(|_| SmallVec::new()).collect();
+        for (operand, mapping) in q.rule.operands.iter().enumerate() {
+            let sharding = q.operands[operand];
+            let is_simple = mapping.dims.iter().all(|d| d.len() == 1);
+            let dealt = (!is_simple).then(|| TensorFactors::new(mapping, q.rule, q.mesh, sharding, IfMissing::Closed));
+            for (dim, dim_factors) in mapping.dims.iter().enumerate() {
+                for &factor in dim_factors {
+                    let axes = match &dealt {
+                        Some(t) => t.get(factor).map(|f| f.axes.clone()).unwrap_or_default(),
+                        None => sharding.map(|s| AxisList::from_slice(&s.dims[dim].axes)).unwrap_or_default(),
+                    };
+                    factors[factor.index()].push(Holder { operand, dim, axes });
+                }
+            }
+        }
+        Held { q, factors }
+    }
+
+    fn of(&self, factor: Factor) -> &[Holder] {
+        &self.factors[factor.index()]
+    }
+
+    /// Those whose word counts: of a batch factor the leader's.
+    fn speakers(&self, factor: Factor) -> impl Iterator<Item = &Holder> {
+        let leader = self
+            .q
+            .leader
+            .filter(|&l| self.q.rule.is_batching(factor) && self.of(factor).iter().any(|h| h.operand == l));
+        self.of(factor).iter().filter(move |h| leader.is_none_or(|l| h.operand == l))
+    }
+
+    fn is_in_results(&self, factor: Factor) -> bool {
+        self.q.rule.results.iter().any(|r| r.contains(factor))
+    }
+
+    /// Two holders of one factor with different axes. A leader does not overrule an operand that is split otherwise.
+    fn differ(&self) -> Option<Ambiguity> {
+        self.q.rule.all_factors().find_map(|factor| {
+            let mut split = self.of(factor).iter().filter(|h| !h.axes.is_empty());
+            let first = split.next()?;
+            let second = split.find(|h| h.axes != first.axes)?;
+            let entry = |h: &Holder| (h.operand, h.dim, h.axes.clone());
+            Some(Ambiguity::Differ { first: entry(first), second: entry(second) })
+        })
+    }
+
+    /// Orders in which operands have their say: each of them first, once.
+    fn orders(&self) -> Vec<SmallVec<[usize; 4]>> {
+        let has_axes = |o: &usize| self.q.operands[*o].is_some_and(|s| s.dims.iter().any(|d| !d.axes.is_empty()));
+        let speaking: SmallVec<[usize; 4]> = (0..self.q.operands.len()).filter(has_axes).collect();
+        if speaking.len() < 2 || !self.is_contested() {
+            return vec![speaking];
+        }
+        let first = |&o: &usize| std::iter::once(o).chain(speaking.iter().copied().filter(|&p| p != o)).collect();
+        speaking.iter().map(first).collect()
+    }
+
+    /// Whether the order of operands may matter.
+    fn is_contested(&self) -> bool {
+        self.differ().is_some() || {
+            let mut used = AxisList::new();
+            self.q.rule.all_factors().filter(|&f| self.is_in_results(f)).any(|f| {
+                let axes = self.speakers(f).find(|h| !h.axes.is_empty()).map(|h| h.axes.clone()).unwrap_or_default();
+                let is_taken = overlap(&axes, &used);
+                used.extend(axes);
+                is_taken
+            })
+        }
+    }
+
+    /// The axes of each factor, when the operands speak in this order; an axis goes to the factor that asks first.
+    fn choose(&self, order: &[usize], twice: &mut Option<(AxisRef, [usize; 2])>) -> Vec<AxisList> {
+        let mut chosen = vec![AxisList::new(); self.factors.len()];
+        for &operand in order {
+            for factor in self.q.rule.all_factors() {
+                let Some(holder) = self.speakers(factor).find(|h| h.operand == operand) else { continue };
+                if holder.axes.is_empty() || !chosen[factor.index()].is_empty() {
+                    continue;
+                }
+                let rival = chosen.iter().position(|c| overlap(c, &holder.axes)).map(Factor::new);
+                match rival {
+                    Some(r) if self.is_in_results(r) && self.is_in_results(factor) => {
+                        twice.get_or_insert((holder.axes[0], [self.result_dim(r), self.result_dim(factor)]));
+                    }
+                    Some(r) if self.is_in_results(factor) => {
+                        // A reduced factor gives way: it is split over nothing that a result is split over.
+                        chosen[r.index()].clear();
+                        chosen[factor.index()] = holder.axes.clone();
+                    }
+                    Some(_) => {}
+                    None => chosen[factor.index()] = holder.axes.clone(),
+                }
+            }
+        }
+        chosen
+    }
+
+    fn result_dim(&self, factor: Factor) -> usize {
+        let in_dims = |r: &crate::Mapping| r.dims.iter().position(|d| d.contains(&factor));
+        self.q.rule.results.iter().find_map(in_dims).unwrap_or(0)
+    }
+
+    /// Results as the chosen axes make them; where they do not divide a dimension, it is whole.
+    fn results(&self, chosen: &[AxisList]) -> Vec<Layout> {
+        let Question { rule, mesh, results, .. } = self.q;
+        let dim = |factors: &[Factor], size: usize| -> AxisList {
+            let mut axes = AxisList::new();
+            for factor in factors {
+                let own = &chosen[factor.index()];
+                own.iter().for_each(|&a| AxisRef::push_or_merge(&mut axes, a, mesh));
+                if AxisRef::total_size(mesh, own) < rule.size(*factor) {
+                    break;
+                }
+            }
+            let is_even = size.is_multiple_of(AxisRef::total_size(mesh, &axes));
+            if is_even { axes } else { AxisList::new() }
+        };
+        let layout = |(mapping, shape): (&crate::Mapping, &&[usize])| {
+            mapping.dims.iter().zip(shape.iter()).map(|(f, &n)| dim(f, n)).collect()
+        };
+        rule.results.iter().zip(results).map(layout).collect()
+    }
+
+    /// The answer where operands agree: clear, unless something is summed or moved.
+    fn sums(&self, ways: Vec<Vec<Layout>>) -> Answer {
+        let rule = self.q.rule;
+        let mut partial = AxisList::new();
+        let mut holders = vec![];
+        let mut moved = None;
+        for factor in rule.all_factors() {
+            let Some(split) = self.of(factor).iter().find(|h| !h.axes.is_empty()) else { continue };
+            let is_common = self.of(factor).iter().all(|h| h.axes == split.axes);
+            let (operand, dim, axes) = (split.operand, split.dim, split.axes.clone());
+            match rule.kind(factor) {
+                FactorKind::PassThrough if self.keeps(factor, &ways[0]) => {}
+                FactorKind::Reduction if is_common => {
+                    partial.extend(split.axes.iter().copied());
+                    holders.extend(self.of(factor).iter().map(|h| (h.operand, h.dim)));
+                }
+                FactorKind::Permutation => {
+                    moved.get_or_insert(Move::Shift { operand, dim, axes });
+                }
+                _ => {
+                    moved.get_or_insert(Move::Whole { operand, dim, axes });
+                }
+            }
+        }
+        if partial.is_empty() {
+            return Answer { verdict: moved.map_or(Verdict::Clear, Verdict::Moves), ways };
+        }
+        let scattered = self.scattered(&ways[0], &partial);
+        if self.q.asks_sums {
+            let ways = scattered.into_iter().chain(ways).collect();
+            return Answer { ways, verdict: Verdict::Ambiguous(Ambiguity::Sum { axes: partial, holders }) };
+        }
+        let ways = ways.into_iter().chain(scattered).collect();
+        Answer { ways, verdict: Verdict::Moves(moved.unwrap_or(Move::Sum { axes: partial })) }
+    }
+
+    /// Whether the results are split along a factor as the operands are.
+    fn keeps(&self, factor: Factor, way: &[Layout]) -> bool {
+        let rule = self.q.rule;
+        let split = self.of(factor).iter().find(|h| !h.axes.is_empty()).map(|h| &h.axes);
+        let mut dims = rule.results.iter().zip(way).flat_map(|(m, layout)| m.dims.iter().zip(layout));
+        dims.all(|(factors, axes)| {
+            !factors.contains(&factor) || split.is_none_or(|s| s.iter().all(|a| axes.iter().any(|b| b.contains(*a))))
+        }) && (self.is_in_results(factor) || rule.size(factor) == 1)
+    }
+
+    /// The way with the partial axes put on the first dimension of the first result that they divide.
+    fn scattered(&self, way: &[Layout], partial: &[AxisRef]) -> Option<Vec<Layout>> {
+        let (mesh, shape) = (self.q.mesh, self.q.results.first()?);
+        let shards = |axes: &[AxisRef]| AxisRef::total_size(mesh, axes);
+        let fits = |d: &usize| shape[*d] > 0 && shape[*d].is_multiple_of(shards(&way[0][*d]) * shards(partial));
+        let free = (0..shape.len()).filter(|&d| way[0][d].is_empty()).find(fits);
+        let dim = free.or_else(|| (0..shape.len()).find(fits))?;
+        let mut way = way.to_vec();
+        way[0][dim].extend(partial.iter().copied());
+        Some(way)
+    }
+}
+
+fn overlap(a: &[AxisRef], b: &[AxisRef]) -> bool {
+    a.iter().any(|a| b.iter().any(|b| a.overlap(*b).is_some()))
+}
+
+/// The layout of a reshape's result: axes go over from groups of dimensions to the groups that hold the same elements, whole
+/// axes only.
+pub fn infer_reshape(from: &[usize], layout: &[AxisList], to: &[usize], mesh: &Mesh) -> Answer {
+    let mut way: Layout = vec![AxisList::new(); to.len()];
+    let mut verdict = Verdict::Clear;
+    for (xs, ys) in groups(from, to) {
+        let dims = |shape: &[usize], range: std::ops::Range<usize>| -> Vec<usize> {
+            range.filter(|&d| shape[d] != 1).collect()
+        };
+        let (xs, ys) = (dims(from, xs), dims(to, ys));
+        let Some(&dim) = xs.iter().find(|&&d| !layout[d].is_empty()) else { continue };
+        if xs.len() == ys.len() && xs.iter().zip(&ys).all(|(&x, &y)| from[x] == to[y]) {
+            xs.iter().zip(&ys).for_each(|(&x, &y)| way[y] = layout[x].clone());
+            continue;
+        }
+        let axes: AxisList = xs.iter().flat_map(|&d| layout[d].iter().copied()).collect();
+        let is_prefix = xs.windows(2).all(|w| !layout[w[0]].is_empty() || layout[w[1]].is_empty());
+        match deal(&axes, &ys, to, mesh).filter(|_| is_prefix) {
+            Some(dealt) => {
+                let stays =
+                    is_contiguous(&xs, from, layout, mesh) && is_contiguous(&ys, to, &spread(&dealt, &ys, to), mesh);
+                ys.iter().zip(dealt).for_each(|(&y, axes)| way[y] = axes);
+                let merges_one = ys.len() == 1 || xs.len() == 1;
+                if !stays && !merges_one {
+                    verdict = regroup(dim, &axes, verdict);
+                } else if !stays && verdict == Verdict::Clear {
+                    verdict = Verdict::Moves(Move::Shift { operand: 0, dim, axes });
+                }
+            }
+            None => verdict = regroup(dim, &axes, verdict),
+        }
+    }
+    let mut ways = vec![vec![way.clone()]];
+    if matches!(verdict, Verdict::Ambiguous(_)) {
+        let used: AxisList = way.iter().flatten().copied().collect();
+        ways.extend(elsewhere(&way, &used, layout, to, mesh).map(|w| vec![w]));
+    }
+    Answer { ways, verdict }
+}
+
+fn regroup(dim: usize, axes: &AxisList, before: Verdict) -> Verdict {
+    match before {
+        Verdict::Ambiguous(_) => before,
+        _ => Verdict::Ambiguous(Ambiguity::Regroup { dim, axes: axes.clone() }),
+    }
+}
+
+/// Another way: what was left out is put on the first dimension that it divides.
+fn elsewhere(way: &Layout, used: &[AxisRef], from: &[AxisList], to: &[usize], mesh: &Mesh) -> Option<Layout> {
+    let mut out = way.clone();
+    let mut is_other = false;
+    for &axis in from.iter().flatten().filter(|a| !used.contains(a)) {
+        let fits = |d: &usize| to[*d].is_multiple_of(AxisRef::total_size(mesh, &out[*d]) * axis.size(mesh));
+        if let Some(d) = (0..to.len()).filter(|&d| to[d] > 0).find(fits) {
+            out[d].push(axis);
+            is_other = true;
+        }
+    }
+    is_other.then_some(out)
+}
+
+/// Ranges of dimensions on both sides that hold the same number of elements, as short as they can be.
+fn groups(from: &[usize], to: &[usize]) -> Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> {
+    let mut out = vec![];
+    let (mut i, mut j) = (0, 0);
+    while i < from.len() || j < to.len() {
+        let (start_i, start_j) = (i, j);
+        let (mut a, mut b) = (1, 1);
+        let mut is_first = true;
+        while is_first || a != b {
+            is_first = false;
+            if (a <= b && i < from.len()) || j >= to.len() {
+                if i >= from.len() {
+                    break;
+                }
+                a *= from[i];
+                i += 1;
+            } else {
+                b *= to[j];
+                j += 1;
+            }
+        }
+        out.push((start_i..i, start_j..j));
+    }
+    out
+}
+
+/// Axes dealt to dimensions, leading ones first, whole axes only; `None` if that does not work out.
+fn deal(axes: &[AxisRef], dims: &[usize], shape: &[usize], mesh: &Mesh) -> Option<Vec<AxisList>> {
+    let mut rest = axes.iter().copied().peekable();
+    let mut out = vec![];
+    for &d in dims {
+        let (mut list, mut room) = (AxisList::new(), shape[d]);
+        while let Some(axis) = rest.next_if(|a| room.is_multiple_of(a.size(mesh)) && room >= a.size(mesh)) {
+            room /= axis.size(mesh);
+            list.push(axis);
+        }
+        out.push(list);
+        if room > 1 && rest.peek().is_some() {
+            return None;
+        }
+    }
+    rest.peek().is_none().then_some(out)
+}
+
+fn spread(dealt: &[AxisList], dims: &[usize], shape: &[usize]) -> Layout {
+    let mut out = vec![AxisList::new(); shape.len()];
+    dims.iter().zip(dealt).for_each(|(&d, axes)| out[d] = axes.clone());
+    out
+}
+
+/// Whether each shard of these neighbouring dimensions is one run of elements.
+fn is_contiguous(dims: &[usize], shape: &[usize], layout: &[AxisList], mesh: &Mesh) -> bool {
+    let last_split = dims.iter().rposition(|&d| !layout[d].is_empty()).unwrap_or(0);
+    dims[..last_split].iter().all(|&d| AxisRef::total_size(mesh, &layout[d]) == shape[d])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_base::AxisIndex;
+    use std::sync::Arc;
+
+    fn mesh() -> Arc<Mesh> {
+        Arc::new(Mesh::new("mesh", [("X", 4), ("Y", 2)]).unwrap())
+    }
+
+    /// `X,-` for a matrix split by "X" along dimension 0.
+    fn layout(text: &str) -> Layout {
+        let axis = |c: char| AxisRef::full(AxisIndex::new(if c == 'X' { 0 } else { 1 }));
+        let dim = |d: &str| d.chars().filter(|c| *c != '-').map(axis).collect();
+        text.split(',').filter(|d| !d.is_empty()).map(dim).collect()
+    }
+
+    fn show(layout: &Layout) -> String {
+        let axis = |a: &AxisRef| if a.axis.index() == 0 { 'X' } else { 'Y' };
+        let dim = |d: &AxisList| if d.is_empty() { "-".to_string() } else { d.iter().map(axis).collect() };
+        layout.iter().map(dim).collect::<Vec<_>>().join(",")
+    }
+
+    fn word(verdict: &Verdict) -> &'static str {
+        match verdict {
+            Verdict::Clear => "clear",
+            Verdict::Moves(_) => "moves",
+            Verdict::Ambiguous(_) => "ambiguous",
+        }
+    }
+
+    fn check(rule: &str, operands: &[&str], results: &[&[usize]], asks: bool, expected: &str) {
+        let (mesh, rule): (_, Rule) = (mesh(), rule.parse().unwrap());
+        let lists = |text: &&str| layout(text).into_iter().map(|d| d.to_vec()).collect();
+        let shardings: Vec<Sharding> = operands.iter().map(|o| Sharding::closed(&mesh, lists(o))).collect();
+        let shardings: Vec<Option<&Sharding>> = shardings.iter().map(Some).collect();
+        let q = Question {
+            rule: &rule,
+            mesh: &mesh,
+            operands: &shardings,
+            results,
+            asks_sums: asks,
+            leader: asks.then_some(0),
+        };
+        let answer = infer(q);
+        let ways: Vec<String> = answer.ways.iter().map(|w| w.iter().map(show).collect::<Vec<_>>().join(";")).collect();
+        assert_eq!(format!("{} {}", word(&answer.verdict), ways.join(" | ")), expected, "{rule} {operands:?}");
+    }
+
+    #[test]
+    fn elementwise() {
+        let add = "([i, j], [i, j])->([i, j]) {i=8, j=16}";
+        check(add, &["X,-", "-,-"], &[&[8, 16]], false, "clear X,-");
+        check(add, &["X,-", "-,Y"], &[&[8, 16]], false, "clear X,Y");
+        check(add, &["X,Y", "Y,X"], &[&[8, 16]], false, "ambiguous X,Y | Y,X");
+        check(add, &["X,-", "-,X"], &[&[8, 16]], false, "ambiguous X,- | -,X");
+        check(add, &["XY,-", "X,-"], &[&[8, 16]], false, "ambiguous XY,- | X,-");
+    }
+
+    #[test]
+    fn products() {
+        let dot = "([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}";
+        check(dot, &["X,-", "-,Y"], &[&[8, 16]], true, "clear X,Y");
+        check(dot, &["X,Y", "Y,-"], &[&[8, 16]], true, "ambiguous X,Y | X,-");
+        check(dot, &["X,Y", "-,-"], &[&[8, 16]], true, "moves X,-");
+        check(dot, &["-,X", "Y,-"], &[&[8, 16]], true, "ambiguous -,-");
+        check(dot, &["X,-", "-,X"], &[&[8, 16]], true, "ambiguous X,- | -,X");
+        check(dot, &["X,-", "X,-"], &[&[8, 16]], true, "moves X,-");
+        let batch = "([i, j, k], [i, k, l])->([i, j, l]) {i=8, j=8, k=8, l=16} reduction={k}";
+        check(batch, &["X,-,-", "-,-,-"], &[&[8, 8, 16]], true, "clear X,-,-");
+        check(batch, &["-,-,-", "X,-,-"], &[&[8, 8, 16]], true, "moves -,-,-");
+    }
+
+    #[test]
+    fn reductions_and_moves() {
+        check("([i, j])->([i]) {i=8, j=16} reduction={j}", &["X,Y"], &[&[8]], false, "moves X | XY");
+        check("([i, j])->([i, j]) {i=8, j=16} need_replication={j}", &["X,Y"], &[&[8, 16]], false, "moves X,Y");
+        check("([i, j])->([i, j]) {i=8, j=16} permutation={i}", &["X,Y"], &[&[5, 16]], false, "moves -,Y");
+        check("([i, j])->([i, j]) {i=8, j=16} permutation={i}", &["-,Y"], &[&[5, 16]], false, "clear -,Y");
+    }
+
+    #[test]
+    fn reshapes() {
+        let check = |from: &[usize], l: &str, to: &[usize], expected: &str| {
+            let answer = infer_reshape(from, &layout(l), to, &mesh());
+            let ways: Vec<String> = answer.ways.iter().map(|w| show(&w[0])).collect();
+            assert_eq!(format!("{} {}", word(&answer.verdict), ways.join(" | ")), expected, "{from:?} {l} {to:?}");
+        };
+        check(&[8, 16], "X,Y", &[4, 2, 2, 8], "clear X,-,Y,-");
+        check(&[8, 16], "X,-", &[128], "clear X");
+        check(&[8, 16], "X,Y", &[128], "moves XY");
+        check(&[4, 16], "X,Y", &[64], "clear XY");
+        check(&[8, 16], "-,Y", &[128], "ambiguous - | Y");
+        check(&[8], "X", &[2, 4], "ambiguous -,- | -,X");
+        check(&[16], "XY", &[4, 4], "clear X,Y");
+        check(&[8, 16], "X,Y", &[8, 1, 16], "clear X,-,Y");
+        check(&[6, 4], "Y,X", &[6, 2, 2], "ambiguous Y,-,-");
+    }
+}

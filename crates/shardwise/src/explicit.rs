@@ -1,0 +1,564 @@
+//! Explicit mode: while a program is traced, the layout of every value over the mesh's Explicit axes is part of its type.
+//!
+//! [`of_op`] is called once for each op that is made, and gives its results their layouts by the op's factor rule
+//! ([`shardwise_sharding::explicit`]). Where the answer is not clear, or data would move, the value is *pending*: `.shard`
+//! decides it, in place. Any other use takes the obvious layout, if there is one and the mesh allows what it takes, and is
+//! a mistake otherwise. A function of the library is typed as a whole: what is pending inside it comes out as its result.
+//!
+//! Over Auto axes dimensions stay open, and nothing here is called for axes that are Auto or Manual.
+
+mod words;
+
+use crate::array::Array;
+use crate::trace::{Trace, Traced};
+use crate::{Mesh, mesh, mistakes};
+use shardwise_base::{AxisRef, Communicate, Diagnostic, DimSharding, Loc, Sharding};
+use shardwise_ir::{Body, Op, OpView, Value};
+use shardwise_ops::{ExplicitPolicy, Facts, Linear, Opcode, PropagationClass};
+use shardwise_sharding::AxisList;
+use shardwise_sharding::explicit::{Answer, Layout, Move, Question, Verdict, infer, infer_reshape};
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// The part of a trace that Explicit mode keeps.
+#[derive(Default)]
+pub(crate) struct State {
+    mesh: Option<Arc<shardwise_base::Mesh>>,
+    /// The axes that types are over now.
+    axes: Vec<AxisRef>,
+    /// Whether the mesh has others, so that dimensions stay open.
+    is_mixed: bool,
+    function: Option<Function>,
+    pending: Vec<Pending>,
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// A function of the library while it makes its ops.
+struct Function {
+    name: &'static str,
+    /// It makes arrays out of nothing: they lie as their users ask.
+    makes: bool,
+    /// What was pending before it.
+    pending_before: usize,
+    /// The first op that is its own.
+    first_op: usize,
+}
+
+/// A value whose layout has yet to be decided.
+struct Pending {
+    frame: u64,
+    value: Value,
+    /// How it may lie, by preference.
+    ways: Vec<Sharding>,
+    why: Why,
+    /// The op that is not clear.
+    op: Op,
+    /// The function that gives it, and the function's first op.
+    name: &'static str,
+    first_op: usize,
+    loc: Loc,
+    level: Communicate,
+    /// The function that makes it has not come to its end.
+    is_inside: bool,
+}
+
+#[derive(Clone)]
+enum Why {
+    /// It was made out of nothing.
+    Made,
+    Verdict(Verdict),
+}
+
+impl Pending {
+    /// Whether the first way goes without asking.
+    fn has_default(&self) -> bool {
+        match &self.why {
+            Why::Made => true,
+            Why::Verdict(Verdict::Ambiguous(_)) => false,
+            Why::Verdict(_) => self.level != Communicate::Deny,
+        }
+    }
+}
+
+thread_local!(static LEVEL: Cell<Option<Communicate>> = const { Cell::new(None) });
+
+/// Runs `f`; in what it traces, communication over Explicit axes that is not asked for is allowed, noted or denied,
+/// whatever the mesh says.
+pub fn with_communication<R>(level: Communicate, f: impl FnOnce() -> R) -> R {
+    struct Restore(Option<Communicate>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            LEVEL.set(self.0);
+        }
+    }
+    let _restore = Restore(LEVEL.replace(Some(level)));
+    f()
+}
+
+/// What [`with_communication`] says, if anything: programs depend on it.
+pub(crate) fn level() -> Option<Communicate> {
+    LEVEL.get()
+}
+
+/// The mesh of this thread, if its shardings are types.
+pub(crate) fn current_mesh() -> Option<Mesh> {
+    mesh::current().filter(Mesh::is_explicit)
+}
+
+impl State {
+    pub fn new(mesh: Option<&Mesh>) -> State {
+        let mut state = State::default();
+        if let Some(mesh) = mesh {
+            state.join(mesh);
+        }
+        state
+    }
+
+    /// Notes the mesh of the program.
+    pub fn join(&mut self, mesh: &Mesh) {
+        self.axes = mesh.0.explicit_axes().collect();
+        self.is_mixed = self.axes.len() < mesh.0.axes.len();
+        self.mesh = Some(mesh.0.clone());
+    }
+
+    pub fn is_in_function(&self) -> bool {
+        self.function.is_some()
+    }
+
+    /// Forgets the function under way, which has unwound.
+    pub fn leave_function(&mut self) {
+        if let Some(function) = self.function.take() {
+            self.pending.truncate(function.pending_before);
+        }
+    }
+
+    /// Arguments and results of the program lie as their types say; gives the results' shardings.
+    pub fn bind_ends(&self, body: &mut Body, results: &[Value], asked: Vec<Option<Sharding>>) -> Vec<Option<Sharding>> {
+        if !self.is_on() {
+            return asked;
+        }
+        for v in body.args().to_vec().into_iter().filter(|&v| body.sharding(v).is_none()).collect::<Vec<_>>() {
+            body.value_mut(v).sharding = Some(self.whole(body.ty(v).shape().len()));
+        }
+        let own = |v: Value| body.sharding(v).cloned().unwrap_or_else(|| self.whole(body.ty(v).shape().len()));
+        results.iter().zip(asked).map(|(&v, asked)| asked.or_else(|| Some(own(v)))).collect()
+    }
+
+    pub fn is_on(&self) -> bool {
+        !self.axes.is_empty()
+    }
+
+    fn level(&self) -> Communicate {
+        level().unwrap_or_else(|| self.mesh.as_ref().map_or(Communicate::Allow, |m| m.communicate))
+    }
+
+    /// The sharding with these axes, which says nothing of axes that types are not over.
+    fn sharding(&self, layout: &[AxisList], unreduced: Vec<AxisRef>) -> Sharding {
+        let mesh = self.mesh.clone().expect("types are over the axes of a mesh");
+        let dim = |axes: &AxisList| DimSharding { axes: axes.to_vec(), is_open: self.is_mixed, priority: None };
+        let dims: Vec<DimSharding> = layout.iter().map(dim).collect();
+        let is_used = |a: &AxisRef| layout.iter().flatten().chain(&unreduced).any(|b| b.overlap(*a).is_some());
+        let replicated =
+            if self.is_mixed { self.axes.iter().copied().filter(|a| !is_used(a)).collect() } else { vec![] };
+        Sharding { mesh, dims, replicated, unreduced }
+    }
+
+    /// What types say of a sharding: the axes that they are over.
+    fn typed(&self, sharding: &Sharding) -> Sharding {
+        if !self.is_mixed {
+            return sharding.clone();
+        }
+        let keep = |axes: &[AxisRef]| -> AxisList {
+            axes.iter().copied().filter(|a| self.axes.iter().any(|b| b.contains(*a))).collect()
+        };
+        let layout: Vec<AxisList> = sharding.dims.iter().map(|d| keep(&d.axes)).collect();
+        self.sharding(&layout, keep(&sharding.unreduced).to_vec())
+    }
+
+    fn whole(&self, rank: usize) -> Sharding {
+        self.sharding(&vec![AxisList::new(); rank], vec![])
+    }
+
+    /// A layout that a program asks for: where it says `_`, axes that types are over stay as they are, others are open.
+    pub fn settle_open(&self, wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
+        let settled = crate::layout::settle(wanted, own);
+        if !self.is_mixed {
+            return settled;
+        }
+        let dims = settled.dims.into_iter().zip(&wanted.dims);
+        let dims = dims.map(|(d, w)| DimSharding { is_open: w.is_open, ..d }).collect();
+        Sharding { dims, ..settled }
+    }
+
+    fn find(&self, frame: u64, value: Value) -> Option<usize> {
+        self.pending.iter().rposition(|p| p.frame == frame && p.value == value)
+    }
+}
+
+// ── functions of the library
+/// Runs a function of the library in the trace under way. What comes out pending is its own: `name` asks.
+pub(crate) fn function(name: &'static str, makes: bool, f: impl FnOnce() -> Vec<Array>) -> Vec<Array> {
+    let is_outermost = crate::trace::with(|t| {
+        let is_outermost = t.explicit.is_on() && t.explicit.function.is_none();
+        if is_outermost {
+            let (pending_before, first_op) = (t.explicit.pending.len(), t.body().op_count());
+            t.explicit.function = Some(Function { name, makes, pending_before, first_op });
+        }
+        is_outermost
+    });
+    let out = f();
+    if is_outermost {
+        crate::trace::with(|t| leave(t, &out));
+        return out.into_iter().map(Array::with_current_type).collect();
+    }
+    out
+}
+
+fn leave(t: &mut Trace, results: &[Array]) {
+    let Some(function) = t.explicit.function.take() else { return };
+    if function.makes {
+        for traced in results.iter().filter_map(Array::traced) {
+            let (frame, value) = traced.key();
+            let Some((loc, op)) = t.def(traced) else { continue };
+            let whole = t.explicit.whole(t.value_type(traced).ty.rank());
+            t.explicit.pending.push(Pending {
+                frame,
+                value,
+                ways: vec![whole],
+                why: Why::Made,
+                op,
+                name: function.name,
+                first_op: function.first_op,
+                loc,
+                level: Communicate::Allow,
+                is_inside: false,
+            });
+        }
+        return;
+    }
+    let keys: Vec<(u64, Value)> = results.iter().filter_map(Array::traced).map(Traced::key).collect();
+    let decides = decides_itself(function.name);
+    let inside = t.explicit.pending.split_off(function.pending_before);
+    let own = inside.into_iter().filter(|p| keys.contains(&(p.frame, p.value)));
+    t.explicit.pending.extend(own.map(|p| {
+        let why = match p.why {
+            Why::Verdict(Verdict::Ambiguous(a)) if decides => Why::Verdict(words::as_move(&a)),
+            why => why,
+        };
+        Pending { is_inside: false, name: function.name, first_op: function.first_op, why, ..p }
+    }));
+}
+
+/// Functions that know how they run, whatever they are made of: they never ask how a step of theirs is laid out.
+fn decides_itself(name: &str) -> bool {
+    const DECIDED: [&str; 20] = [
+        "softmax",
+        "log_softmax",
+        "logsumexp",
+        "mean",
+        "var",
+        "std",
+        "argmax",
+        "argmin",
+        "roll",
+        "repeat",
+        "bincount",
+        "one_hot",
+        "sort",
+        "argsort",
+        "top_k",
+        "cumsum",
+        "cumprod",
+        "cummax",
+        "cummin",
+        "permutation",
+    ];
+    DECIDED.contains(&name)
+}
+
+/// A function with a rule of its own: its result lies as `x` does, and elements move along `dim` if that is split.
+pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
+    let own = x.traced().and_then(|v| crate::trace::with(|t| t.value_type(v)).sharding);
+    let Some(own) = own.filter(|_| crate::trace::with(|t| t.explicit.is_on())) else { return f() };
+    let waits = x.traced().is_some_and(|v| crate::trace::with(|t| t.explicit.find(v.key().0, v.key().1)).is_some());
+    let out = silently(f);
+    let Some(traced) = out.traced() else { return out };
+    crate::trace::with(|t| {
+        let own = t.explicit.typed(&own);
+        let axes = AxisList::from_slice(&own.dims[dim].axes);
+        let def = t.def(traced).filter(|_| !axes.is_empty() || waits);
+        let Some((loc, op)) = def else { return t.set_sharding(traced, own) };
+        let (frame, value) = traced.key();
+        let (name, first_op) = t.explicit.function.as_ref().map_or(("", op.index()), |f| (f.name, f.first_op));
+        let why = Why::Verdict(Verdict::Moves(Move::Shift { operand: 0, dim, axes }));
+        let (level, is_inside) = (t.explicit.level(), t.explicit.function.is_some());
+        t.explicit.pending.push(Pending {
+            frame,
+            value,
+            ways: vec![own],
+            why,
+            op,
+            name,
+            first_op,
+            loc,
+            level,
+            is_inside,
+        });
+    });
+    out.with_current_type()
+}
+
+// ── one op
+/// Gives the results of an op that was made just now their layouts.
+///
+/// Errors: `unreduced`.
+pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
+    if !t.explicit.is_on() || t.explicit.function.as_ref().is_some_and(|f| f.makes) {
+        return Ok(());
+    }
+    let frame = t.frame_id();
+    let typed = type_op(&t.explicit, frame, &t.view(op))?;
+    let results = t.view(op).results().to_vec();
+    match typed {
+        Typed::Free => {}
+        Typed::Clear(shardings) => {
+            for (v, s) in results.into_iter().zip(shardings) {
+                t.body().value_mut(v).sharding = Some(s);
+            }
+        }
+        Typed::Pending { ways, why, op, level } => {
+            let loc = t.view(op).loc().clone();
+            let (name, first_op) = match &t.explicit.function {
+                Some(f) => (f.name, f.first_op),
+                None => (words::short(t.view(op).name()), op.index()),
+            };
+            let is_inside = t.explicit.function.is_some();
+            for (i, value) in results.into_iter().enumerate() {
+                let ways = ways.iter().map(|w| w[i].clone()).collect();
+                let (why, loc) = (why.clone(), loc.clone());
+                t.explicit.pending.push(Pending { frame, value, ways, why, op, name, first_op, loc, level, is_inside });
+            }
+        }
+    }
+    Ok(())
+}
+
+enum Typed {
+    /// A constant: it lies as its users ask.
+    Free,
+    Clear(Vec<Sharding>),
+    /// Ways for all results.
+    Pending {
+        ways: Vec<Vec<Sharding>>,
+        why: Why,
+        op: Op,
+        level: Communicate,
+    },
+}
+
+fn type_op(state: &State, frame: u64, view: &OpView<'_>) -> Result<Typed, Diagnostic> {
+    let facts = Opcode::of_view(view).facts();
+    let policy = facts.explicit(view);
+    if view.results().is_empty() || matches!(policy, ExplicitPolicy::Not(_)) {
+        return Ok(Typed::Free);
+    }
+    let pending: Vec<Option<&Pending>> = match state.pending.is_empty() {
+        true => vec![],
+        false => view.operands().iter().map(|&v| state.find(frame, v).map(|i| &state.pending[i])).collect(),
+    };
+    let waits = pending.iter().flatten().copied().min_by_key(|p| !matches!(p.why, Why::Verdict(Verdict::Ambiguous(_))));
+    if let (None, Some(typed)) = (waits, type_simple(state, facts, view)) {
+        return Ok(typed);
+    }
+    let typer = Typer { state, facts, policy, view };
+    let count = pending.iter().flatten().map(|p| p.ways.len()).max().unwrap_or(1);
+    let (mut ways, mut verdict) = (vec![], Verdict::Clear);
+    for i in 0..count {
+        let of = |k: usize, &v: &Value| match pending.get(k).copied().flatten() {
+            Some(p) => Some(p.ways[i.min(p.ways.len() - 1)].clone()),
+            None => view.body.sharding(v).map(|s| state.typed(s)),
+        };
+        let operands: Vec<Option<Sharding>> = view.operands().iter().enumerate().map(|(k, v)| of(k, v)).collect();
+        let (answer, unreduced) = typer.answer(&operands)?;
+        if i == 0 {
+            verdict = answer.verdict;
+        }
+        for way in answer.ways {
+            let way: Vec<Sharding> = way.iter().map(|l| state.sharding(l, unreduced.clone())).collect();
+            if !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+    }
+    Ok(match (waits, verdict) {
+        (None, Verdict::Clear) => Typed::Clear(ways.swap_remove(0)),
+        (Some(p), Verdict::Clear | Verdict::Moves(_)) => {
+            Typed::Pending { ways, why: p.why.clone(), op: p.op, level: p.level }
+        }
+        (_, verdict) => Typed::Pending { ways, why: Why::Verdict(verdict), op: view.op, level: state.level() },
+    })
+}
+
+/// Ops whose results plainly lie as their operands do: the most of a program.
+fn type_simple(state: &State, facts: &dyn Facts, view: &OpView<'_>) -> Option<Typed> {
+    let class = facts.propagation_class(view);
+    let mut layouts = view.operands().iter().filter_map(|&v| view.body.sharding(v));
+    let Some(first) = layouts.next() else {
+        let moves = matches!(Opcode::of_view(view), Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);
+        return Some(match class == PropagationClass::Elementwise || moves {
+            true => Typed::Free,
+            false => Typed::Clear(view.results().iter().map(|&v| state.whole(view.body.ty(v).shape().len())).collect()),
+        });
+    };
+    let is_alike = class == PropagationClass::Elementwise
+        && first.unreduced.is_empty()
+        && view.results().len() == 1
+        && first.dims.len() == view.result_shape(0).len()
+        && layouts.all(|s| s.dims == first.dims && s.unreduced.is_empty());
+    is_alike.then(|| Typed::Clear(vec![state.typed(first)]))
+}
+
+struct Typer<'a> {
+    state: &'a State,
+    facts: &'a dyn Facts,
+    policy: ExplicitPolicy,
+    view: &'a OpView<'a>,
+}
+
+impl Typer<'_> {
+    /// How the results may lie, and over which axes they are sums still to be taken.
+    fn answer(&self, operands: &[Option<Sharding>]) -> Result<(Answer, Vec<AxisRef>), Diagnostic> {
+        let view = self.view;
+        let unreduced = self.unreduced(operands)?;
+        let mesh = self.state.mesh.as_ref().expect("types are over the axes of a mesh");
+        let operands: Vec<Option<&Sharding>> = operands.iter().map(Option::as_ref).collect();
+        let results: Vec<&[usize]> = view.results().iter().map(|&v| view.body.ty(v).shape()).collect();
+        if self.policy == ExplicitPolicy::Regroup {
+            let layout: Layout = operands[0].map_or_else(
+                || vec![AxisList::new(); view.operand_shape(0).len()],
+                |s| s.dims.iter().map(|d| AxisList::from_slice(&d.axes)).collect(),
+            );
+            return Ok((infer_reshape(view.operand_shape(0), &layout, results[0], mesh), unreduced));
+        }
+        let rule = self.facts.rule(view);
+        let Some(rule) = rule.rule() else {
+            let whole = results.iter().map(|shape| vec![AxisList::new(); shape.len()]).collect();
+            return Ok((Answer { ways: vec![whole], verdict: Verdict::Clear }, unreduced));
+        };
+        let asks_sums = matches!(self.policy, ExplicitPolicy::AskSums(_));
+        let leader = asks_sums.then_some(0);
+        let question = Question { rule, mesh, operands: &operands, results: &results, asks_sums, leader };
+        Ok((infer(question), unreduced))
+    }
+
+    /// The axes over which results are sums still to be taken, as operands are: where the op is linear.
+    fn unreduced(&self, operands: &[Option<Sharding>]) -> Result<Vec<AxisRef>, Diagnostic> {
+        let of = |i: usize| operands[i].as_ref().map_or(&[][..], |s| &s.unreduced[..]);
+        let Some(first) = (0..operands.len()).find(|&i| !of(i).is_empty()) else { return Ok(vec![]) };
+        let axes = of(first).to_vec();
+        let holders: Vec<usize> = (0..operands.len()).filter(|&i| of(i) == &axes[..]).collect();
+        let others: Vec<usize> = (0..operands.len()).filter(|i| !holders.contains(i)).collect();
+        let is_plain = |i: &usize| of(*i).is_empty();
+        let is_split = |i: &usize| {
+            operands[*i].as_ref().is_some_and(|s| s.split_axes().any(|a| axes.iter().any(|b| b.overlap(a).is_some())))
+        };
+        let is_zero = |i: &usize| words::is_zero(self.view, *i);
+        let is_linear = match self.facts.linear(self.view) {
+            Linear::No => false,
+            Linear::Jointly => others.iter().all(is_zero),
+            Linear::Each => holders.len() == 1 && others.iter().all(|i| is_plain(i) && !is_split(i)),
+            Linear::In(mask) => {
+                let is_in = |i: &usize| mask >> i & 1 == 1;
+                holders.iter().all(is_in)
+                    && others.iter().all(|i| !is_in(i) && is_plain(i) && !is_split(i) || is_zero(i))
+            }
+        };
+        if is_linear { Ok(axes) } else { Err(words::unreduced(self.view, operands, first, self.function_name())) }
+    }
+
+    fn function_name(&self) -> &'static str {
+        self.state.function.as_ref().map_or(words::short(self.view.name()), |f| f.name)
+    }
+}
+
+// ── uses
+/// Before a value is used: what is pending takes the obvious layout.
+///
+/// Errors: `layout-ambiguous`, `communication-denied`.
+pub(crate) fn settle(t: &mut Trace, traced: Traced) -> Result<(), Diagnostic> {
+    if t.explicit.pending.is_empty() {
+        return Ok(());
+    }
+    let (frame, value) = traced.key();
+    let Some(i) = t.explicit.find(frame, value) else { return Ok(()) };
+    if t.explicit.pending[i].is_inside {
+        return Ok(());
+    }
+    if !t.explicit.pending[i].has_default() {
+        return Err(words::question(t, &t.explicit.pending[i]));
+    }
+    let p = t.explicit.pending.remove(i);
+    if p.level == Communicate::Warn && !matches!(p.why, Why::Made) {
+        let warning = words::warning(t, &p);
+        if !t.explicit.warnings.iter().any(|w| w.loc == warning.loc && w.message == warning.message) {
+            t.explicit.warnings.push(warning);
+        }
+    }
+    t.set_sharding(traced, p.ways[0].clone());
+    Ok(())
+}
+
+/// Decides a pending value, which is computed where it is wanted. `false` if it was decided before.
+pub(crate) fn decide(t: &mut Trace, traced: Traced, sharding: &Sharding) -> bool {
+    let (frame, value) = traced.key();
+    let Some(i) = t.explicit.find(frame, value) else { return false };
+    t.explicit.pending.remove(i);
+    t.set_sharding(traced, sharding.clone());
+    true
+}
+
+/// A layout can ask for a sum to be taken, not for one to be opened.
+pub(crate) fn misplaced_sum(own: Option<&Sharding>, to: &Sharding, ty: &str, loc: &Loc) -> Option<Diagnostic> {
+    let is_open = |a: &AxisRef| own.is_some_and(|s| s.unreduced.contains(a));
+    let axis = to.unreduced.iter().find(|a| !is_open(a))?;
+    Some(mistakes::new_sum(ty, &axis.display(&to.mesh).to_string(), loc))
+}
+
+/// Why a value is of no use before `.shard`, if it is not.
+pub(crate) fn undecided(t: &Trace, traced: Traced) -> Option<Diagnostic> {
+    let (frame, value) = traced.key();
+    let p = &t.explicit.pending[t.explicit.find(frame, value)?];
+    (!p.has_default()).then(|| words::question(t, p))
+}
+
+/// The value is left to the partitioner.
+pub(crate) fn forget(t: &mut Trace, traced: Traced) {
+    let (frame, value) = traced.key();
+    if let Some(i) = t.explicit.find(frame, value) {
+        t.explicit.pending.remove(i);
+    }
+}
+
+/// Runs `f` without typing what it makes: stand-ins have no layouts.
+pub(crate) fn silently<R>(f: impl FnOnce() -> R) -> R {
+    struct Restore(Vec<AxisRef>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            crate::trace::with(|t| t.explicit.axes = std::mem::take(&mut self.0));
+        }
+    }
+    let _restore = Restore(crate::trace::with(|t| std::mem::take(&mut t.explicit.axes)));
+    f()
+}
+
+/// The layout that a pending value has if nothing else is said.
+pub(crate) fn expected(t: &Trace, traced: Traced) -> Option<Sharding> {
+    let (frame, value) = traced.key();
+    let p = &t.explicit.pending[t.explicit.find(frame, value)?];
+    p.has_default().then(|| p.ways[0].clone())
+}
+
+/// The sharding of an argument without one, if types are over shardings.
+pub(crate) fn of_argument(t: &Trace, rank: usize) -> Option<Sharding> {
+    t.explicit.is_on().then(|| t.explicit.whole(rank))
+}

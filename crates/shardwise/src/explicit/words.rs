@@ -1,0 +1,224 @@
+//! What Explicit mode says: why a layout is not clear, the choices, and what each moves.
+
+use super::{Pending, Why};
+use crate::array::ArrayType;
+use crate::spec::P;
+use crate::trace::Trace;
+use crate::{mistakes, runtime};
+use shardwise_base::{AxisRef, Diagnostic, Mesh, Sharding};
+use shardwise_engine::ShardedType;
+use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Value};
+use shardwise_ops::Opcode;
+use shardwise_sharding::AxisList;
+use shardwise_sharding::explicit::{Ambiguity, Move, Verdict};
+use std::collections::BTreeSet;
+
+/// `stablehlo.dot_general` without its dialect.
+pub(super) fn short(name: &'static str) -> &'static str {
+    name.rsplit_once('.').map_or(name, |(_, op)| op)
+}
+
+/// What is done where a function decides an ambiguity by itself.
+pub(super) fn as_move(a: &Ambiguity) -> Verdict {
+    Verdict::Moves(match a {
+        Ambiguity::Differ { second: (operand, dim, axes), .. } => {
+            Move::Whole { operand: *operand, dim: *dim, axes: axes.clone() }
+        }
+        Ambiguity::Twice { axis, dims } => {
+            Move::Whole { operand: 0, dim: dims[1], axes: AxisList::from_slice(&[*axis]) }
+        }
+        Ambiguity::Sum { axes, .. } => Move::Sum { axes: axes.clone() },
+        Ambiguity::Regroup { dim, axes } => Move::Whole { operand: 0, dim: *dim, axes: axes.clone() },
+    })
+}
+
+/// Whether an operand is a constant zero: of every sum a part.
+pub(super) fn is_zero(view: &OpView<'_>, operand: usize) -> bool {
+    let Some(def) = view.operand_def(operand) else { return false };
+    let Some(Attr::Dense(value)) = def.attr("value") else { return false };
+    Opcode::of_view(&def) == Opcode::Constant
+        && !value.dtype().is_complex()
+        && value.size() == 1
+        && value.get_f64(0) == 0.0
+}
+
+/// `"Y"`, `("X", "Y")`.
+fn axes(mesh: &Mesh, list: &[AxisRef]) -> String {
+    let names: Vec<String> = list.iter().map(|a| a.display(mesh).to_string()).collect();
+    if let [one] = &names[..] { one.clone() } else { format!("({})", names.join(", ")) }
+}
+
+fn operand_type(view: &OpView<'_>, i: usize, sharding: Option<&Sharding>) -> String {
+    let Some(ty) = view.operand_type(i).as_tensor() else { return "?".into() };
+    ArrayType::of(&ShardedType { ty: ty.clone(), sharding: sharding.cloned() }).to_string()
+}
+
+fn operand_types(view: &OpView<'_>) -> String {
+    let is_shown = |i: &usize| view.operand_type(*i).as_tensor().is_some_and(|t| t.rank() > 0);
+    let types: Vec<String> =
+        (0..view.operands().len()).filter(is_shown).map(|i| operand_type(view, i, view.operand_sharding(i))).collect();
+    types.join(", ")
+}
+
+/// What the op is, to the reader of the message.
+fn reason(view: &OpView<'_>, verdict: &Verdict, mesh: &Mesh) -> String {
+    match verdict {
+        Verdict::Clear => String::new(),
+        Verdict::Ambiguous(Ambiguity::Sum { axes: over, holders }) => {
+            let places: Vec<String> =
+                holders.iter().map(|(operand, dim)| format!("dim {dim} of operand {operand}")).collect();
+            format!(
+                "the contracting dimensions ({}) are both sharded over {}: a sum over devices is left",
+                places.join(", "),
+                axes(mesh, over)
+            )
+        }
+        Verdict::Ambiguous(Ambiguity::Differ { first, second }) => format!(
+            "dim {} of operand {} is sharded over {}, dim {} of operand {} over {}",
+            first.1,
+            first.0,
+            axes(mesh, &first.2),
+            second.1,
+            second.0,
+            axes(mesh, &second.2)
+        ),
+        Verdict::Ambiguous(Ambiguity::Twice { axis, dims }) => format!(
+            "dims {} and {} of the result would both be sharded over {}",
+            dims[0].min(dims[1]),
+            dims[0].max(dims[1]),
+            axes(mesh, &[*axis])
+        ),
+        Verdict::Ambiguous(Ambiguity::Regroup { dim, axes: over }) => format!(
+            "dim {dim} is sharded over {}, and is split or merged so that no dimension of the result has whole axes of it",
+            axes(mesh, over)
+        ),
+        Verdict::Moves(Move::Sum { axes: over }) => {
+            format!("partial results over {} are combined", axes(mesh, over))
+        }
+        Verdict::Moves(Move::Whole { operand, dim, axes: over }) => format!(
+            "`{}` needs dim {dim} of operand {operand} whole, and it is sharded over {}",
+            short(view.name()),
+            axes(mesh, over)
+        ),
+        Verdict::Moves(Move::Shift { operand, dim, axes: over }) => format!(
+            "`{}` moves elements along dim {dim} of operand {operand}, which is sharded over {}",
+            short(view.name()),
+            axes(mesh, over)
+        ),
+    }
+}
+
+fn verdict(p: &Pending) -> &Verdict {
+    if let Why::Verdict(v) = &p.why { v } else { &Verdict::Clear }
+}
+
+/// The error for a value that is used before its layout is decided.
+pub(super) fn question(t: &Trace, p: &Pending) -> Diagnostic {
+    let Some((module, body)) = t.home(p.frame) else {
+        return Diagnostic::error(
+            "layout-ambiguous",
+            &p.loc,
+            format!("`{}`: the result's layout is not decided", p.name),
+        );
+    };
+    let view = module.view(body, p.op);
+    let mesh = &p.ways[0].mesh;
+    let (code, message) = match verdict(p) {
+        Verdict::Ambiguous(_) => {
+            ("layout-ambiguous", format!("`{}`: it is ambiguous how the result is laid out", p.name))
+        }
+        _ => ("communication-denied", format!("`{}` communicates, and the program does not ask for it", p.name)),
+    };
+    let d = Diagnostic::error(code, &p.loc, message)
+        .facts(format!("{}: {}", operand_types(&view), reason(&view, verdict(p), mesh)))
+        .mesh(mesh);
+    p.ways.iter().fold(d, |d, way| d.help(choice(module, body, p, way)))
+}
+
+/// The warning for a value that is laid out as is obvious, and data moves for it.
+pub(super) fn warning(t: &Trace, p: &Pending) -> Diagnostic {
+    let d = Diagnostic::warning("communication", &p.loc, format!("`{}` communicates", p.name));
+    let Some((module, body)) = t.home(p.frame) else { return d };
+    let view = module.view(body, p.op);
+    d.facts(format!("{}: {}", operand_types(&view), reason(&view, verdict(p), &p.ways[0].mesh)))
+        .help(format!("ask for it: `.shard({})`", P::of(&p.ways[0])))
+}
+
+/// `.shard(P!("X", "Y"))`: reduce-scatter Y, 1024 B.
+fn choice(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> String {
+    let cost = match moved(module, body, p, way) {
+        Some(cost) if cost.is_empty() => "moves nothing".to_string(),
+        Some(cost) => cost,
+        None => "with data moved".to_string(),
+    };
+    format!("`.shard({})`: {cost}", P::of(way))
+}
+
+/// The collectives of the function alone, if its result lies so: it is cut out and partitioned.
+fn moved(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<String> {
+    let cut = cut_out(module, body, p, way)?;
+    let communication = runtime::communication(&cut).ok()?;
+    let mut out: Vec<String> = vec![];
+    for c in &communication {
+        out.push(format!("{} over {}, {} B", c.kind, c.axes, c.bytes_received));
+    }
+    Some(out.join("; "))
+}
+
+/// A program of what the function has made for the value.
+fn cut_out(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<Module> {
+    let mut ops = BTreeSet::new();
+    let mut inputs: Vec<Value> = vec![];
+    let mut open = vec![p.value];
+    while let Some(v) = open.pop() {
+        match body.def_op(v).filter(|op| op.index() >= p.first_op) {
+            Some(op) if ops.insert(op.index()) => open.extend(body.op(op).operands.iter().copied()),
+            Some(_) => {}
+            None if !inputs.contains(&v) => inputs.push(v),
+            None => {}
+        }
+    }
+    let mut out = Module::new("choice", &shardwise_ops::OPS);
+    out.meshes.push(way.mesh.clone());
+    let mut func = Func::new("main", p.loc.clone());
+    let mut cloner = Cloner::new(body);
+    let mut b = Builder::new(&mut func.body);
+    for &v in &inputs {
+        let new = b.arg(body.ty(v).clone());
+        cloner.carry(v, new, &mut b);
+    }
+    for op in ops {
+        cloner.op(Op::new(op), &mut b);
+    }
+    let result = cloner.get(p.value);
+    b.ret([result]);
+    func.arg_attrs = vec![Attrs::new(); inputs.len()];
+    func.result_types = vec![body.ty(p.value).clone()];
+    func.result_attrs = vec![Attrs::new()];
+    func.result_shardings = vec![Some(way.canonical())];
+    out.funcs.push(func);
+    out.funcs.extend(module.funcs.iter().cloned());
+    Some(out)
+}
+
+/// The error for a sum still to be taken that meets what is not linear in it.
+pub(super) fn unreduced(
+    view: &OpView<'_>,
+    operands: &[Option<Sharding>],
+    holder: usize,
+    name: &'static str,
+) -> Diagnostic {
+    let sharding = operands[holder].as_ref().expect("it is unreduced");
+    let types: Vec<String> = (0..operands.len())
+        .filter(|&i| view.operand_type(i).as_tensor().is_some_and(|t| t.rank() > 0))
+        .map(|i| operand_type(view, i, operands[i].as_ref()))
+        .collect();
+    let reduced = Sharding { unreduced: vec![], ..sharding.clone() };
+    mistakes::unreduced(
+        name,
+        &types.join(", "),
+        &axes(&sharding.mesh, &sharding.unreduced),
+        &P::of(&reduced),
+        view.loc(),
+    )
+}

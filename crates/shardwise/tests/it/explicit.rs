@@ -1,0 +1,182 @@
+//! Explicit mode: types, choices, communication that is asked for.
+
+use expect_test::{Expect, expect};
+use shardwise::prelude::*;
+
+fn mesh(level: Communicate) -> Mesh {
+    Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(level)
+}
+
+fn like(mesh: &Mesh, shape: &[usize], spec: P) -> Array {
+    let n: usize = shape.iter().product();
+    arange(0..n, F32).reshape(shape).shard(mesh.sharding(spec))
+}
+
+fn codes(e: &Error) -> Vec<&str> {
+    e.diagnostics().map(|d| d.code()).collect()
+}
+
+/// The type that `f` gives to its result while it is traced, or the mistakes' codes; eagerly too.
+fn typed(mesh: &Mesh, x: &Array, f: impl Fn(&Array) -> Array + Send + Sync) -> String {
+    let lowered = with_mesh(mesh, || {
+        jit(|x: &Array| f(x)).lower(x).and_then(|l| l.compile()).and_then(|c| c(x)).map(|a| a.ty().to_string())
+    });
+    let eager = with_mesh(mesh, || f(x).check().map(|a| a.ty().to_string()));
+    let word = |r: Result<String>| r.unwrap_or_else(|e| codes(&e).join(" "));
+    let (lowered, eager) = (word(lowered), word(eager));
+    assert_eq!(lowered, eager, "traced and eager");
+    lowered
+}
+
+#[test]
+fn types_print_inside_and_outside() {
+    let mesh = mesh(Communicate::Warn);
+    let x = arange(0..16, I32).reshape([8, 2]).shard(mesh.sharding(P!("X", "Y")));
+    assert_eq!(x.ty().to_string(), "i32[8@X,2@Y]");
+    let f = jit(|x: &Array| {
+        let out = x * 2;
+        assert_eq!((x.ty().to_string(), out.ty().to_string()), ("i32[8@X,2@Y]".into(), "i32[8@X,2@Y]".into()));
+        out
+    });
+    let y = f(&x).unwrap();
+    assert_eq!(y.ty().to_string(), "i32[8@X,2@Y]");
+    assert_eq!(y.to_vec::<i32>().unwrap(), (0..16).map(|i| 2 * i).collect::<Vec<_>>());
+    assert_eq!((&x + &x).ty().to_string(), "i32[8@X,2@Y]");
+}
+
+#[test]
+fn one_operand() {
+    let mesh = mesh(Communicate::Allow);
+    let x = like(&mesh, &[8, 16], P!("X", "Y"));
+    let t = |f: fn(&Array) -> Array| typed(&mesh, &x, f);
+    assert_eq!(t(|x| x.exp()), "f32[8@X,16@Y]");
+    assert_eq!(t(|x| x.t()), "f32[16@Y,8@X]");
+    assert_eq!(t(|x| x.sum(0)), "f32[16@Y]");
+    assert_eq!(t(|x| x.sum(..)), "f32[]");
+    assert_eq!(t(|x| x.argmax(1)), "i32[8@X]");
+    assert_eq!(t(|x| x.softmax(1)), "f32[8@X,16@Y]");
+    assert_eq!(t(|x| x.var(0)), "f32[16@Y]");
+    assert_eq!(t(|x| x.expand_dims(1)), "f32[8@X,1,16@Y]");
+    assert_eq!(t(|x| x.reshape([4, 2, 2, 8])), "f32[4@X,2,2@Y,8]");
+    assert_eq!(t(|x| x.reshape([128])), "f32[128@(X,Y)]");
+    assert_eq!(t(|x| x.reshape([2, 4, 16])), "layout-ambiguous");
+    assert_eq!(t(|x| x.i(..4)), "f32[4@X,16@Y]");
+    assert_eq!(t(|x| x.i(..5)), "f32[5,16@Y]");
+    assert_eq!(t(|x| x.i(3)), "f32[16@Y]");
+    assert_eq!(t(|x| x.i((.., 3))), "f32[8@X]");
+    assert_eq!(t(|x| x.i((ds(scalar(1, I32), 4), ..))), "f32[4@X,16@Y]");
+    assert_eq!(t(|x| x.cumsum(0)), "f32[8@X,16@Y]");
+    assert_eq!(t(|x| x.sort(1)), "f32[8@X,16@Y]");
+    assert_eq!(t(|x| x.flip(0)), "f32[8@X,16@Y]");
+    assert_eq!(t(|x| x.roll(1, 1)), "f32[8@X,16@Y]");
+    assert_eq!(t(|x| x.pad([(0, 0), (1, 1)], 0.0)), "f32[8@X,18@Y]");
+    assert_eq!(t(|x| x.top_k(4).0), "f32[8@X,4@Y]");
+    assert_eq!(t(|x| x.broadcast_to([3, 8, 16])), "f32[3,8@X,16@Y]");
+    assert_eq!(t(|x| concatenate([x, x], 0)), "f32[16@X,16@Y]");
+    assert_eq!(t(|x| stack([x, x], 0)), "f32[2,8@X,16@Y]");
+    assert_eq!(t(|x| x + 1.0), "f32[8@X,16@Y]");
+    assert_eq!(t(|x| x.gelu()), "f32[8@X,16@Y]");
+    assert_eq!(t(|x| x.i(arange(0..4, I32))), "f32[4,16@Y]");
+    assert_eq!(t(|x| x.clamp(0, 1)), "f32[8@X,16@Y]");
+}
+
+#[test]
+fn two_operands() {
+    let mesh = mesh(Communicate::Allow);
+    let x = like(&mesh, &[8, 16], P!("X", "Y"));
+    let t = |shape: &[usize], spec: P, f: fn(&Array, &Array) -> Array| {
+        let y = like(&mesh, shape, spec);
+        typed(&mesh, &x, |x| f(x, &y))
+    };
+    assert_eq!(t(&[8, 16], P!(None, "Y"), |x, y| x + y), "f32[8@X,16@Y]");
+    assert_eq!(t(&[16], P!("Y"), |x, y| x + y), "f32[8@X,16@Y]");
+    assert_eq!(t(&[16], P!("X"), |x, y| x + y), "layout-ambiguous");
+    assert_eq!(t(&[8, 16], P!("Y", "X"), |x, y| x + y), "layout-ambiguous");
+    assert_eq!(t(&[16, 4], P!(None, None), |x, y| x.matmul(y)), "f32[8@X,4]");
+    assert_eq!(t(&[16, 4], P!("Y", None), |x, y| x.matmul(y)), "layout-ambiguous");
+    assert_eq!(t(&[16, 4], P!("Y", None), |x, y| x.matmul(y).shard(P!("X", "Y"))), "f32[8@X,4@Y]");
+    assert_eq!(t(&[16, 4], P!(None, "X"), |x, y| x.matmul(y)), "layout-ambiguous");
+}
+
+#[track_caller]
+fn words(e: &Error, expected: Expect) {
+    let text = e.to_string();
+    let places = |l: &str| if l.starts_with("  --> ") { "  --> here".to_string() } else { l.to_string() };
+    expected.assert_eq(&text.lines().map(places).collect::<Vec<_>>().join("\n"));
+}
+
+#[rustfmt::skip]
+#[test]
+fn the_chapters_einsum() {
+    let mesh = mesh(Communicate::Warn);
+    let x = like(&mesh, &[8, 64], P!("X", "Y"));
+    let w = like(&mesh, &[64, 128], P!("Y", None));
+    let ambiguous = jit(|x: &Array, w: &Array| {
+        einsum!("bd,df->bf", x.square(), w)
+    });
+    let l = line!() - 2;
+    let e = ambiguous(&x, &w).unwrap_err();
+    assert_eq!(e.diagnostics().map(|d| d.location().line()).collect::<Vec<_>>(), [l]);
+    words(&e, expect![[r#"
+        error[layout-ambiguous]: `einsum`: it is ambiguous how the result is laid out
+          --> here
+           | f32[8@X,64@Y], f32[64@Y,128]: the contracting dimensions (dim 1 of operand 0, dim 0 of operand 1) are both sharded over "Y": a sum over devices is left
+           = mesh: X=4, Y=2
+           = help: `.shard(P!("X", "Y"))`: reduce-scatter over Y, 512 B
+           = help: `.shard(P!("X", None))`: all-reduce over Y, 1024 B"#]]);
+    let scattered = jit(|x: &Array, w: &Array| einsum!("bd,df->bf", x.square(), w).shard(P!("X", "Y")));
+    let lowered = with_mesh(&mesh, || scattered.lower((&x, &w))).unwrap();
+    lowered.communication().assert_only(["reduce-scatter Y"]);
+    let reduced = jit(|x: &Array, w: &Array| einsum!("bd,df->bf", x.square(), w).shard(P!("X", None)));
+    let lowered = with_mesh(&mesh, || reduced.lower((&x, &w))).unwrap();
+    lowered.communication().assert_only(["all-reduce Y"]);
+    let asked_at_the_end = jit(|x: &Array, w: &Array| einsum!("bd,df->bf", x, w)).out_shardings(P!("X", "Y"));
+    let out = with_mesh(&mesh, || asked_at_the_end(&x, &w)).unwrap();
+    assert_eq!(out.ty().to_string(), "f32[8@X,128@Y]");
+    // Eagerly.
+    let y = einsum!("bd,df->bf", &x, &w);
+    assert_eq!(codes(&y.check().unwrap_err()), ["layout-ambiguous"]);
+    let y = y.shard(mesh.sharding(P!("X", "Y")));
+    assert_equal(&y, &out);
+    assert_eq!(codes(&(einsum!("bd,df->bf", &x, &w) + 1.0).check().unwrap_err()), ["layout-ambiguous"]);
+}
+
+#[test]
+fn communication_is_visible() {
+    let x = |level| like(&mesh(level), &[8, 16], P!("X", "Y"));
+    let f = jit(|x: &Array| x.sum(1).exp());
+    let warned = f.lower(&x(Communicate::Warn)).unwrap();
+    let found: Vec<String> = warned.warnings().map(|d| d.message().to_string()).collect();
+    assert_eq!(found, ["`sum` communicates"]);
+    assert_eq!(f.lower(&x(Communicate::Allow)).unwrap().warnings().count(), 0);
+    let e = f.lower(&x(Communicate::Deny)).err().unwrap();
+    words(
+        &e,
+        expect![[r#"
+        error[communication-denied]: `sum` communicates, and the program does not ask for it
+          --> here
+           | f32[8@X,16@Y]: partial results over "Y" are combined
+           = mesh: X=4, Y=2
+           = help: `.shard(P!("X"))`: all-reduce over Y, 8 B
+           = help: `.shard(P!(("X", "Y")))`: reduce-scatter over Y, 4 B"#]],
+    );
+    let softmax = jit(|x: &Array| x.softmax(1) + 1.0);
+    words(
+        &softmax.lower(&x(Communicate::Deny)).err().unwrap(),
+        expect![[r#"
+        error[communication-denied]: `softmax` communicates, and the program does not ask for it
+          --> here
+           | f32[8@X,16@Y]: partial results over "Y" are combined
+           = mesh: X=4, Y=2
+           = help: `.shard(P!("X", "Y"))`: all-reduce over Y, 8 B; all-reduce over Y, 8 B
+           = help: `.shard(P!(("X", "Y"), None))`: all-reduce over Y, 8 B; reduce-scatter over Y, 4 B; all-to-all over Y, 32 B"#]],
+    );
+    let asked = jit(|x: &Array| x.sum(1).shard(P!(("X", "Y"))).exp());
+    let lowered = asked.lower(&x(Communicate::Deny)).unwrap();
+    lowered.communication().assert_only(["reduce-scatter Y"]);
+    let scope = jit(|x: &Array| with_communication(Communicate::Allow, || x.sum(1).exp()));
+    assert_eq!(scope.lower(&x(Communicate::Deny)).unwrap().warnings().count(), 0);
+    let softmax = jit(|x: &Array| x.softmax(0));
+    let found: Vec<String> = softmax.lower(&x(Communicate::Warn)).unwrap().warnings().map(|d| d.to_string()).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+}
