@@ -6,6 +6,7 @@ A question is a line of JSON; each is answered by a forked child, because jaxlib
     {"id": 0, "kind": "values", "ours": OUT.npz, "expected": OUT.npz}
     {"id": 1, "kind": "shardings", "ours": PROPAGATED.mlir, "theirs": X.shardy.mlir}
     {"id": 2, "kind": "verify", "file": DENSE.mlir}
+    {"id": 4, "kind": "lit", "file": TEST.mlir, "passes": "sdy-x,sdy-y", "prefixes": ["CHECK"], "output": OUT.mlir or null}
     {"id": 3, "kind": "interpret", "file": DENSE.mlir, "layout": LOCAL.mlir, "inputs": IN.npz, "expected": OUT.npz}
 An answer is a line too, in the order in which they are found: {"id": 0, "ok": false, "reason": "out1: ..."}; those to
 "shardings" also have the counts that were compared. `interpret` takes and expects global arrays; how they lie on the
@@ -13,6 +14,8 @@ processes is read off the program's other form.
 """
 
 import argparse
+import contextlib
+import io
 import json
 import os
 import selectors
@@ -26,6 +29,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+import filecheck.matcher
+import filecheck.options
 import numpy as np
 
 import compare
@@ -102,7 +107,22 @@ def answer_interpret(question: dict) -> dict:
         return judged(values.compare_files(file, Path(question["expected"])))
 
 
+def answer_lit(question: dict) -> dict:
+    """Do the CHECK lines of a file hold of the given output, or of what the passes make of the file?"""
+    file, output = question["file"], question["output"]
+    with tempfile.TemporaryDirectory() as folder:
+        if output is None:
+            output = str(Path(folder) / "out.mlir")
+            Path(output).write_text(shardy.transform(Path(file).read_text(), question["passes"]))
+        told = io.StringIO()
+        options = filecheck.options.Options(file, output, question["prefixes"])
+        with contextlib.redirect_stderr(told):
+            ok = filecheck.matcher.Matcher.from_opts(options).run() == 0
+    return {"ok": ok, "reason": "" if ok else " ".join(told.getvalue().split())[:400]}
+
+
 ANSWERS = {
+    "lit": answer_lit,
     "values": answer_values,
     "shardings": answer_shardings,
     "verify": answer_verify,

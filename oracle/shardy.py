@@ -54,6 +54,24 @@ RECORDINGS = {
 }
 
 
+# Passes on functions, which a list of passes on modules must wrap.
+FUNC_PASSES = {
+    "sdy-constant-or-scalar-merger",
+    "sdy-drop-sharding-rules",
+    "sdy-explicit-gather-scatter-batching",
+    "sdy-insert-explicit-reshards",
+    "sdy-pad-for-divisibility",
+    "sdy-populate-op-sharding-rules",
+    "sdy-remove-all-gather-reduce-scatter-for-cmv1",
+    "sdy-reshard-to-collectives",
+    "sdy-resolve-single-device-sharding",
+    "sdy-sharding-constraint-to-reshard",
+    "sdy-sink-data-flow-edges",
+    "sdy-sink-func-data-flow-edges",
+    "sdy-verify-unreduced-axes",
+}
+
+
 def make_context() -> ir.Context:
     """An MLIR context that knows func, StableHLO, CHLO, Shardy and the interpreter's dialect."""
     context = ir.Context()
@@ -78,8 +96,9 @@ def walk(op: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def run_passes(module: ir.Module, passes: str) -> None:
-    """Runs a comma-separated list of passes on the module, in place."""
-    passmanager.PassManager.parse(f"builtin.module({passes})").run(module.operation)
+    """Runs a comma-separated list of passes on the module, in place; those on functions may stand without `func.func`."""
+    wrapped = ",".join(f"func.func({p})" if p.split("{")[0] in FUNC_PASSES else p for p in passes.split(","))
+    passmanager.PassManager.parse(f"builtin.module({wrapped})").run(module.operation)
 
 
 def record(text: str, kind: str) -> str:

@@ -133,9 +133,13 @@ enum ReplicaGroups {
 struct OptArgs {
     #[command(flatten)]
     source: Source,
-    /// Names of passes, in order.
-    #[arg(long = "pass", value_name = "NAME", value_delimiter = ',', required = true)]
+    /// Names of passes, in order; Shardy's passes go by their own names, with options as
+    /// `sdy-insert-explicit-reshards{enable-full-version=true}`.
+    #[arg(long = "pass", value_name = "NAME", value_delimiter = ',')]
     passes: Vec<String>,
+    /// The file has several programs, between lines `// -----`.
+    #[arg(long)]
+    split_input_file: bool,
 }
 
 fn main() -> ExitCode {

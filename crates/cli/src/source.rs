@@ -7,13 +7,40 @@ use shardwise_ops::OPS;
 use std::io::Read;
 use std::path::Path;
 
+/// What stands between the programs of a file.
+pub const SPLIT: &str = "// -----\n";
+
 impl Source {
     /// The verified program.
     pub fn read(&self) -> Result<Module, Diagnostics> {
+        let (name, text) = self.named_text()?;
+        parse(&name, &text)
+    }
+
+    /// The programs between lines `// -----`, or the only one.
+    pub fn read_all(&self, is_split: bool) -> Result<Vec<Module>, Diagnostics> {
+        if !is_split {
+            return Ok(vec![self.read()?]);
+        }
+        let (name, text) = self.named_text()?;
+        // Blank lines stand for the programs before, so that places are those of the file.
+        let mut programs = vec![String::new()];
+        for (i, line) in text.lines().enumerate() {
+            if line.trim_end() == SPLIT.trim_end() {
+                programs.push("\n".repeat(i + 1));
+            } else {
+                let program = programs.last_mut().expect("never empty");
+                program.push_str(line);
+                program.push('\n');
+            }
+        }
+        programs.iter().filter(|p| !p.trim().is_empty()).map(|p| parse(&name, p)).collect()
+    }
+
+    fn named_text(&self) -> Result<(String, String), Diagnostics> {
         let name = if self.is_stdin() { "<stdin>".into() } else { self.file.display().to_string() };
         let text = self.text().map_err(|e| unreadable(&name, &e))?;
-        let module = text::parse(&name, &text, &OPS)?;
-        verify(&module).or(module)
+        Ok((name, text))
     }
 
     fn is_stdin(&self) -> bool {
@@ -41,6 +68,11 @@ impl Source {
             }
         }
     }
+}
+
+fn parse(name: &str, text: &str) -> Result<Module, Diagnostics> {
+    let module = text::parse(name, text, &OPS)?;
+    verify(&module).or(module)
 }
 
 fn unreadable(name: &str, e: &std::io::Error) -> Diagnostic {

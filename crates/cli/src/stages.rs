@@ -1,5 +1,6 @@
 //! `shardwise propagate`, `partition` and `opt`: programs out of programs.
 
+use crate::source::SPLIT;
 use crate::{OptArgs, PartitionArgs, PropagateArgs, ReplicaGroups};
 use shardwise_base::Diagnostics;
 use shardwise_ir::text::{PrintOptions, print};
@@ -32,10 +33,16 @@ pub fn partition(args: &PartitionArgs) -> Result<(), Diagnostics> {
 }
 
 pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
-    let module = args.source.read()?;
     let names: Vec<&str> = args.passes.iter().map(String::as_str).collect();
+    let shows_all = names.iter().any(|name| !spmd::shardy::is_name(name));
+    let options = if shows_all { PrintOptions::default() } else { PrintOptions::MLIR };
     let mut dump = args.source.dumper();
-    let module = run_passes(&names, &module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
-    show!("{}", print(&module, &PrintOptions::default()));
+    for (i, module) in args.source.read_all(args.split_input_file)?.iter().enumerate() {
+        let module = run_passes(&names, module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
+        if i > 0 {
+            show!("{}", SPLIT);
+        }
+        show!("{}", print(&module, &options));
+    }
     Ok(())
 }

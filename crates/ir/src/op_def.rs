@@ -15,8 +15,20 @@ pub trait OpDef: Sync {
     /// Ends a region: its operands are what the region gives.
     fn is_terminator(&self) -> bool;
 
+    /// What MLIR calls the op's values instead of numbering them.
+    fn value_names(&self, op: &OpView<'_>) -> ValueNames;
+
     /// Every constraint that the op violates; the operands' types are known, the regions verified.
     fn verify(&self, op: &OpView<'_>) -> Diagnostics;
+}
+
+/// Names of values, without `%`: MLIR prints them with a number behind where they are taken.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct ValueNames {
+    /// One for each result, or none.
+    pub results: &'static [&'static str],
+    /// Of every argument of the op's regions.
+    pub args: Option<&'static str>,
 }
 
 /// The closed list of ops, supplied by a crate above.

@@ -4,7 +4,7 @@
 use crate::*;
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::text::Syntax;
-use shardwise_ir::{OpCode, OpDef, OpTable, OpView, Type};
+use shardwise_ir::{OpCode, OpDef, OpTable, OpView, Type, ValueNames};
 
 macro_rules! ops {
     ($($variant:ident $name:literal $facts:expr;)*) => {
@@ -211,6 +211,17 @@ impl OpDef for Opcode {
 
     fn is_terminator(&self) -> bool {
         matches!(self, Opcode::Return | Opcode::RegionReturn | Opcode::SdyReturn)
+    }
+
+    fn value_names(&self, op: &OpView<'_>) -> ValueNames {
+        let results: &'static [&'static str] = match self {
+            Opcode::Constant if op.result_type(0).as_tensor().is_some_and(|t| t.dtype.is_integer() || t.dtype.is_bool()) => &["c"],
+            Opcode::Constant => &["cst"],
+            Opcode::RngBitGenerator => &["output_state", "output"],
+            Opcode::TopK => &["values", "indices"],
+            _ => &[],
+        };
+        ValueNames { results, args: (*self == Opcode::While).then_some("iterArg") }
     }
 
     /// The op's own checks, and that its results have the types that these give.

@@ -16,6 +16,7 @@
 mod assign;
 mod axes;
 mod builder;
+mod common_axes;
 mod direction;
 pub mod explicit;
 mod factors;
@@ -30,6 +31,7 @@ mod user_priority;
 pub use assign::{Assignment, Parties, RunnerUp, Verdict, assign};
 pub use axes::{AxisList, Prefix};
 pub use builder::RuleBuilder;
+pub use common_axes::{FactorAxes, common_axes, common_axes_of_reshape};
 pub use direction::Direction;
 pub use factors::{Context, Strategy, Updated, compatible_major_axes, propagate};
 pub use parse::RuleError;

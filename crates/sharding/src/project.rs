@@ -107,7 +107,7 @@ impl TensorFactors {
     fn to_dim(&self, factors: &DimFactors, rule: &Rule, mesh: &Mesh) -> DimSharding {
         let mut dim = DimSharding::open(vec![]);
         for &factor in factors {
-            let sharding = self.get(factor).expect("factors are missing only behind overflow");
+            let Some(sharding) = self.get(factor) else { break };
             dim.is_open &= !sharding.is_closed;
             append(&mut dim.axes, &sharding.axes, mesh);
             append(&mut dim.axes, &sharding.overflow, mesh);
@@ -129,6 +129,19 @@ impl TensorFactors {
 
     pub fn iter(&self) -> impl Iterator<Item = (Factor, &FactorSharding)> {
         self.factors.iter().map(|(f, s)| (*f, s))
+    }
+
+    /// Sets the axes and the overflow of `factor`, if the tensor has it; says whether they are other ones.
+    pub fn set(&mut self, factor: Factor, axes: AxisList, overflow: Vec<AxisRef>) -> bool {
+        let Some(sharding) = self.get_mut(factor) else { return false };
+        let is_new = sharding.axes != axes || sharding.overflow != overflow;
+        (sharding.axes, sharding.overflow) = (axes, overflow);
+        is_new
+    }
+
+    /// Whether some axes of a dimension do not fit its factors.
+    pub fn has_overflow(&self) -> bool {
+        self.iter().any(|(_, s)| !s.overflow.is_empty())
     }
 
     /// Sets the axes of `factor` where they go on from what is there; says whether they did.

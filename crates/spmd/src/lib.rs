@@ -25,6 +25,7 @@ pub mod reshard;
 mod rewrite;
 pub mod schedule;
 mod sdy;
+pub mod shardy;
 mod strategy;
 pub mod uniform;
 mod unshard;

@@ -1,7 +1,7 @@
 //! The list of passes, and how it runs.
 
 use crate::explain::{Communication, communication};
-use crate::{cleanup, collectives, localize, lower, pad, propagate, reshard, schedule};
+use crate::{cleanup, collectives, localize, lower, pad, propagate, reshard, schedule, shardy};
 use shardwise_base::{Diagnostic, Diagnostics, Loc, did_you_mean};
 use shardwise_engine::Signature;
 use shardwise_ir::{Module, verify};
@@ -51,30 +51,63 @@ pub struct Partitioned {
 
 /// Runs all passes.
 pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partitioned, Diagnostics> {
-    let module = run_list(PASSES, module, options)?;
+    let module = run_list(&own(PASSES), module, options)?;
     let signature = Signature::of(module.main().ok_or_else(|| no_main(&module.loc))?);
     let communication = communication(&module);
     Ok(Partitioned { module, signature, communication })
 }
 
-/// Runs these passes alone, in this order.
+/// Runs these passes alone, in this order: the pipeline's, or Shardy's by its names ([`crate::shardy`]).
 pub fn run_passes(names: &[&str], module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
-    let passes: Vec<Pass> = names.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
+    let passes: Vec<AnyPass> = names.iter().map(|name| find_any(name)).collect::<Result<_, _>>()?;
     run_list(&passes, module, options)
+}
+
+/// A pass of the pipeline, or one of Shardy's.
+enum AnyPass {
+    Own(Pass),
+    Shardy(shardy::Asked),
+}
+
+impl AnyPass {
+    fn name(&self) -> &'static str {
+        match self {
+            AnyPass::Own(pass) => pass.name,
+            AnyPass::Shardy(asked) => asked.pass.name,
+        }
+    }
+
+    fn run(&self, module: &Module) -> Result<Module, Diagnostics> {
+        match self {
+            AnyPass::Own(pass) => (pass.run)(module),
+            AnyPass::Shardy(asked) => asked.run(module),
+        }
+    }
+}
+
+fn own(passes: &[Pass]) -> Vec<AnyPass> {
+    passes.iter().copied().map(AnyPass::Own).collect()
+}
+
+fn find_any(text: &str) -> Result<AnyPass, Diagnostics> {
+    match shardy::Asked::parse(text) {
+        Some(asked) => Ok(AnyPass::Shardy(asked?)),
+        None => find(text).map(AnyPass::Own),
+    }
 }
 
 /// Runs the passes up to and including the one named so.
 pub fn run_until(name: &str, module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
     find(name)?;
     let last = PASSES.iter().position(|p| p.name == name).expect("found above");
-    run_list(&PASSES[..=last], module, options)
+    run_list(&own(&PASSES[..=last]), module, options)
 }
 
 fn find(name: &str) -> Result<Pass, Diagnostics> {
     PASSES.iter().copied().find(|p| p.name == name).ok_or_else(|| unknown_pass(name).into())
 }
 
-fn run_list(passes: &[Pass], module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
+fn run_list(passes: &[AnyPass], module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
     let mut show = |index: usize, name: &str, module: &Module| {
         if let Some(dump) = &mut options.dump {
             dump(index, name, module);
@@ -83,23 +116,23 @@ fn run_list(passes: &[Pass], module: &Module, options: &mut Options<'_>) -> Resu
     show(0, "input", module);
     let mut module = module.clone();
     for (i, pass) in passes.iter().enumerate() {
-        module = (pass.run)(&module)?;
-        show(i + 1, pass.name, &module);
+        module = pass.run(&module)?;
+        show(i + 1, pass.name(), &module);
         if options.verify || cfg!(debug_assertions) {
-            expect_valid(pass, &module);
+            expect_valid(pass.name(), &module);
         }
     }
     Ok(module)
 }
 
 /// A pass that makes an invalid module is a bug of the pass, not a mistake in the program.
-fn expect_valid(pass: &Pass, module: &Module) {
+fn expect_valid(name: &str, module: &Module) {
     let found = verify(module);
-    assert!(!found.has_errors(), "pass `{}` made an invalid module (see its dump):\n{found}", pass.name);
+    assert!(!found.has_errors(), "pass `{name}` made an invalid module (see its dump):\n{found}");
 }
 
 fn unknown_pass(name: &str) -> Diagnostic {
-    let names = || PASSES.iter().map(|p| p.name);
+    let names = || PASSES.iter().map(|p| p.name).chain(shardy::SHARDY_PASSES.iter().map(|p| p.name));
     let d = Diagnostic::error("pass-unknown", &Loc::UNKNOWN, format!("there is no pass `{name}`"));
     match did_you_mean(name, names()) {
         Some(near) => d.help(format!("did you mean `{near}`?")),

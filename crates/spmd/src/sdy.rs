@@ -53,16 +53,20 @@ pub(crate) fn unreduce(v: Value, axes: &[AxisRef], to: &Sharding, reason: &Arc<R
 /// One step of a plan; sums still to be taken stay so.
 pub(crate) fn step(v: Value, step: &Step, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
     let unreduced = b.body.sharding(v).map_or(vec![], |s| s.unreduced.clone());
-    let mesh = &step.to.mesh;
-    let (name, attrs) = match &step.kind {
+    let (name, attrs) = step_attrs(&step.kind, &step.to.mesh);
+    moved(name, v, attrs, &Sharding { unreduced, ..step.to.clone() }, reason, b)
+}
+
+/// The op of a step, and its attributes.
+pub(crate) fn step_attrs(kind: &StepKind, mesh: &Arc<Mesh>) -> (&'static str, Attrs) {
+    match kind {
         StepKind::AllSlice { axes } => ("sdy.all_slice", Attrs::new().with("slicing_axes", per_dim(mesh, axes))),
         StepKind::AllGather { axes } => ("sdy.all_gather", Attrs::new().with("gathering_axes", per_dim(mesh, axes))),
         StepKind::AllToAll { axes, source, target } => {
             ("sdy.all_to_all", Attrs::new().with("params", all_to_all_params(mesh, axes, *source, *target)))
         }
         StepKind::CollectivePermute => ("sdy.collective_permute", Attrs::new()),
-    };
-    moved(name, v, attrs, &Sharding { unreduced, ..step.to.clone() }, reason, b)
+    }
 }
 
 fn all_to_all_params(mesh: &Arc<Mesh>, axes: &[AxisRef], source: usize, target: usize) -> Attr {
@@ -77,7 +81,7 @@ pub(crate) fn axes_attr(mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Attr {
     Attr::Axes { mesh: mesh.clone(), axes: axes.to_vec() }
 }
 
-fn per_dim(mesh: &Arc<Mesh>, axes: &[Vec<AxisRef>]) -> Attr {
+pub(crate) fn per_dim(mesh: &Arc<Mesh>, axes: &[Vec<AxisRef>]) -> Attr {
     Attr::AxesPerDim { mesh: mesh.clone(), dims: axes.to_vec() }
 }
 

@@ -2,12 +2,14 @@
 //!
 //! - [`oracle`]: our command against JAX, Shardy and jaxlib's interpreter, over the corpus.
 //! - [`bench`]: JAX and ours on the same inputs in one go; ratios, not times.
+//! - [`lit`]: test files of MLIR's kind (Shardy's) through our command and through jaxlib.
 //! - [`docs`]: the generated pages under `docs/generated`.
 //! - [`ratchet`]: rules of the source tree that hold today and may only get stricter.
 
 pub mod bench;
 pub mod command;
 pub mod docs;
+pub mod lit;
 pub mod oracle;
 pub mod program;
 pub mod ratchet;

@@ -4,7 +4,7 @@
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{bench, docs, oracle};
+use xtask::{bench, docs, lit, oracle};
 
 /// Automation of the shardwise repository.
 #[derive(Parser)]
@@ -19,6 +19,7 @@ enum Task {
     Oracle(oracle::Options),
     Bench(bench::Options),
     Docs(docs::Options),
+    Lit(lit::Options),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -26,6 +27,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Oracle(options) => oracle::run(&options)?,
         Task::Bench(options) => bench::run(&options)?,
         Task::Docs(options) => docs::run(&options)?,
+        Task::Lit(options) => lit::run(&options)?,
     };
     print!("{report}");
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })

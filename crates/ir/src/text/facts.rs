@@ -18,7 +18,7 @@ use shardwise_base::{Alternative, AxisIndex, AxisRef, DType, Mesh, Reason, Reaso
 use std::sync::Arc;
 
 const SHARDING: &str = "sdy.sharding";
-const NO_SHARDING: &str = "shardwise.no_sharding";
+pub(super) const NO_SHARDING: &str = "shardwise.no_sharding";
 const VARYING: &str = "shardwise.varying";
 const ARG_SHARDINGS: &str = "shardwise.arg_shardings";
 const ARG_VARYING: &str = "shardwise.arg_varying";

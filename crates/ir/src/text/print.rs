@@ -21,18 +21,23 @@ pub struct PrintOptions {
     pub generic: bool,
     /// `shardwise.*`: reasons, varying axes, shardings of inner arguments.
     pub facts: bool,
+    /// As MLIR itself prints a module that says nowhere `public`: without the word, with ops' own names for values.
+    pub as_mlir: bool,
 }
 
 impl Default for PrintOptions {
     /// The whole meaning of the module, in ops' own forms, without locations.
     fn default() -> PrintOptions {
-        PrintOptions { locations: false, generic: false, facts: true }
+        PrintOptions { locations: false, generic: false, facts: true, as_mlir: false }
     }
 }
 
 impl PrintOptions {
     /// With locations as well: reading it back gives an equal module.
-    pub const EXACT: PrintOptions = PrintOptions { locations: true, generic: false, facts: true };
+    pub const EXACT: PrintOptions = PrintOptions { locations: true, generic: false, facts: true, as_mlir: false };
+
+    /// What MLIR itself prints, and no facts that only we read.
+    pub const MLIR: PrintOptions = PrintOptions { locations: false, generic: false, facts: false, as_mlir: true };
 
     pub fn with_locations(self) -> PrintOptions {
         PrintOptions { locations: true, ..self }
@@ -67,7 +72,7 @@ pub fn print(module: &Module, options: &PrintOptions) -> String {
 /// One op and the regions within, as it would print inside its function.
 pub fn print_op(module: &Module, body: &Body, op: Op, options: &PrintOptions) -> String {
     let mut p = Printer::new(module, *options);
-    p.names = Names::of(body);
+    p.names = p.names_of(body);
     p.is_in_func = body[body.entry()].ops.contains(&op);
     p.op(&module.view(body, op));
     p.out
@@ -85,6 +90,10 @@ impl<'m> Printer<'m> {
             attrs: Attrs::new(),
             is_in_func: false,
         }
+    }
+
+    fn names_of(&self, body: &Body) -> Names {
+        if self.options.as_mlir { Names::as_mlir(self.module, body) } else { Names::of(body) }
     }
 
     // ── what forms are made of
@@ -280,6 +289,9 @@ impl<'m> Printer<'m> {
             self.write(" = ");
         }
         self.attrs = facts::with_facts(self.module, op.body, data, syntax, self.options.facts);
+        if self.options.as_mlir {
+            self.attrs.remove(facts::NO_SHARDING);
+        }
         let start = self.out.len();
         if self.options.generic || self.own_form(op, def.name(), syntax.form).is_none() {
             self.out.truncate(start);
@@ -416,9 +428,10 @@ impl<'m> Printer<'m> {
     }
 
     fn func(&mut self, func: &'m Func) {
-        self.names = Names::of(&func.body);
+        self.names = self.names_of(&func.body);
         self.write("func.func ");
         self.write(match func.visibility {
+            Visibility::Public if self.options.as_mlir => "",
             Visibility::Public => "public ",
             Visibility::Private => "private ",
         });
@@ -477,7 +490,7 @@ impl<'m> Printer<'m> {
     }
 
     fn generic_func(&mut self, func: &'m Func) {
-        self.names = Names::of(&func.body);
+        self.names = self.names_of(&func.body);
         self.write("\"func.func\"() <{");
         let args: Vec<Attrs> = func.body.args().iter().enumerate().map(|(i, &v)| self.arg_attrs(func, i, v)).collect();
         let results: Vec<Attrs> = (0..func.result_types.len()).map(|i| result_attrs(func, i)).collect();

@@ -121,10 +121,14 @@ pub(super) struct Block {
 
 pub(super) struct Draft<'m> {
     pub module: &'m Module,
+    /// Of one function as it stands: calls are ops like others, and nothing was tidied up.
+    pub is_as_written: bool,
     pub frames: Vec<Frame<'m>>,
     pub ops: Vec<OpNode>,
     pub values: Vec<ValueNode<'m>>,
     pub blocks: Vec<Block>,
+    /// Values whose shardings are one.
+    pub groups: Vec<Vec<ValueId>>,
 }
 
 /// The main function's frame and block.
@@ -132,6 +136,11 @@ pub(super) const MAIN: FrameId = FrameId(0);
 pub(super) const ENTRY: BlockId = BlockId(0);
 
 impl<'m> Draft<'m> {
+    /// Without anything in it.
+    pub fn empty(module: &'m Module, is_as_written: bool) -> Draft<'m> {
+        Draft { module, is_as_written, frames: vec![], ops: vec![], values: vec![], blocks: vec![], groups: vec![] }
+    }
+
     pub fn op(&self, op: OpId) -> &OpNode {
         &self.ops[op.index()]
     }

@@ -22,6 +22,21 @@ pub(super) fn add_edges(draft: &mut Draft<'_>) {
     }
 }
 
+/// Of a draft as written: the edges that its ops `sdy.data_flow_edge` are.
+pub(super) fn adopt_edges(draft: &mut Draft<'_>) {
+    for op in draft.walk(ENTRY, Order::Post) {
+        for (owner, edge) in edges_of(draft, op) {
+            let written = draft.uses(owner).find(|u| draft.opcode(u.op) == Some(Opcode::DataFlowEdgeOp));
+            let Some(written) = written else { continue };
+            let result = draft.op(written.op).results[0];
+            for v in [owner].into_iter().chain(edge.targets.clone()) {
+                draft.value_mut(v).edge = Some(result);
+            }
+            draft.op_mut(written.op).kind = Kind::Edge(edge);
+        }
+    }
+}
+
 /// Where each sharding of a manual computation stands.
 pub(super) struct Manual<'m> {
     pub axes: Vec<AxisRef>,
@@ -34,7 +49,8 @@ impl<'m> Manual<'m> {
         let view = draft.source(op).filter(|v| Opcode::of_view(v) == Opcode::ManualComputation)?;
         let (mesh, axes) = view.attr("manual_axes")?.as_axes()?;
         let Some(Attr::Shardings(given)) = view.attr("in_shardings") else { return None };
-        let in_shardings = given.iter().map(|s| with_all_manual_axes(&without_unit_axes(s), mesh, axes)).collect();
+        let tidy = |s: &Sharding| with_all_manual_axes(&without_unit_axes(s), mesh, axes);
+        let in_shardings = if draft.is_as_written { given.clone() } else { given.iter().map(tidy).collect() };
         Some(Manual { axes: axes.to_vec(), in_shardings, view })
     }
 
@@ -45,7 +61,8 @@ impl<'m> Manual<'m> {
     /// The sharding of a result, as declared.
     fn out_sharding(&self, draft: &Draft<'_>, v: ValueId) -> Option<Sharding> {
         let (mesh, _) = self.view.attr("manual_axes")?.as_axes()?;
-        draft.value(v).sharding.as_ref().map(|s| with_all_manual_axes(s, mesh, &self.axes))
+        let given = draft.value(v).sharding.as_ref();
+        given.map(|s| if draft.is_as_written { s.clone() } else { with_all_manual_axes(s, mesh, &self.axes) })
     }
 }
 

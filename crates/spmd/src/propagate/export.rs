@@ -10,11 +10,20 @@ use shardwise_ir::{Attr, Attrs, Body, Func, Op, OpData, Region, Value, ValueData
 use shardwise_ops::Opcode;
 use shardwise_sharding::{Problem, TensorId};
 
+/// What becomes of the edges.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Edges {
+    /// Owners and targets carry the edge's sharding.
+    Sink,
+    /// Each is an op `sdy.data_flow_edge`.
+    Keep,
+}
+
 /// The main function with a sharding on every tensor that has one.
-pub(super) fn export(draft: &Draft<'_>, problem: &Problem) -> Func {
+pub(super) fn export(draft: &Draft<'_>, problem: &Problem, edges: Edges) -> Func {
     let source = draft.frames[MAIN.index()].func;
     let mut func = source.without_body();
-    let mut export = Export { draft, problem, body: Body::new(), names: vec![None; draft.values.len()] };
+    let mut export = Export { draft, problem, edges, body: Body::new(), names: vec![None; draft.values.len()] };
     let entry = export.body.entry();
     export.args(ENTRY, entry);
     export.ops(ENTRY, entry);
@@ -28,13 +37,15 @@ pub(super) fn export(draft: &Draft<'_>, problem: &Problem) -> Func {
 struct Export<'d, 'm> {
     draft: &'d Draft<'m>,
     problem: &'d Problem,
+    edges: Edges,
     body: Body,
     names: Vec<Option<Value>>,
 }
 
 impl<'d> Export<'d, '_> {
     fn sharding(&self, v: ValueId) -> Option<&Sharding> {
-        self.problem.sharding(TensorId::new(self.draft.holder(v).index()))
+        let holder = if self.edges == Edges::Keep { v } else { self.draft.holder(v) };
+        self.problem.sharding(TensorId::new(holder.index()))
     }
 
     fn get(&self, v: ValueId) -> Value {
@@ -71,6 +82,7 @@ impl<'d> Export<'d, '_> {
 
     fn op(&mut self, op: OpId, region: Region) {
         match &self.draft.op(op).kind {
+            Kind::Edge(_) if self.edges == Edges::Keep => self.edge(op, region),
             Kind::Edge(_) => {
                 let (owner, result) = (self.draft.op(op).operands[0], self.draft.op(op).results[0]);
                 self.names[result.index()] = self.names[owner.index()];
@@ -79,6 +91,15 @@ impl<'d> Export<'d, '_> {
             Kind::Constraint(source) => self.constraint(op, *source, region),
             Kind::Source(source) => self.source(op, *source, region),
         }
+    }
+
+    fn edge(&mut self, op: OpId, region: Region) {
+        let node = self.draft.op(op);
+        let (owner, result) = (node.operands[0], node.results[0]);
+        let (ty, loc) = (self.draft.value(owner).ty.clone(), self.draft.value(owner).loc.clone());
+        let code = Opcode::DataFlowEdgeOp.into();
+        let new = self.body.add_op(region, code, [self.get(owner)], Attrs::new(), [], [ty], loc);
+        self.carry(result, self.body[new].results[0], node.frame);
     }
 
     fn call(&mut self, op: OpId, region: Region) {
@@ -156,6 +177,9 @@ impl<'d> Export<'d, '_> {
     /// The op's attributes; of a region that declares how its operands lie, with what was found.
     fn attrs(&self, op: OpId, data: &OpData) -> Attrs {
         let mut attrs = data.attrs.clone();
+        if self.edges == Edges::Keep {
+            return attrs;
+        }
         if let Some(Attr::Shardings(declared)) = attrs.get("in_shardings") {
             let args = &self.draft.block(self.draft.op(op).blocks[0]).args;
             let found =

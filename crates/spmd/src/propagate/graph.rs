@@ -1,8 +1,9 @@
 //! The draft as a problem on tensors and nodes, in the order in which MLIR's driver would work.
 
 use super::draft::{Def, Draft, ENTRY, Edge, Kind, MAIN, OpId, Order, Use, ValueId};
+use super::rules;
 use super::shardings::without_unit_axes;
-use shardwise_ir::{Attr, OpView};
+use shardwise_ir::{Func, Module, OpView};
 use shardwise_ops::{Opcode, PropagationClass};
 use shardwise_sharding::{Direction, Node, NodeId, OpClass, Problem, Rule, TensorId};
 use std::collections::BTreeMap;
@@ -10,10 +11,7 @@ use std::sync::Arc;
 
 /// The problem, and where its answers belong: tensor `i` is value `i` of the draft; the main function's results follow.
 pub(super) fn build(draft: &Draft<'_>) -> Problem {
-    let mut problem = Problem::default();
-    for value in &draft.values {
-        problem.add_tensor(value.sharding.clone());
-    }
+    let problem = tensors(draft);
     let mut graph = Graph { draft, problem, node_of: vec![None; draft.ops.len()], identities: BTreeMap::new() };
     let ops = draft.walk(ENTRY, Order::Pre);
     for &op in ops.iter().filter(|&&op| !draft.op(op).is_dead) {
@@ -23,8 +21,26 @@ pub(super) fn build(draft: &Draft<'_>) -> Problem {
         graph.problem.tensors[v.index()].wakes = graph.wakes(v);
     }
     graph.add_results();
-    graph.add_groups(&ops);
+    graph.add_groups();
     graph.problem
+}
+
+/// What is known from the start, and no nodes.
+fn tensors(draft: &Draft<'_>) -> Problem {
+    let mut problem = Problem::default();
+    for value in &draft.values {
+        problem.add_tensor(value.sharding.clone());
+    }
+    problem
+}
+
+/// The answers where nothing propagates.
+pub(super) fn unsolved(draft: &Draft<'_>) -> Problem {
+    let mut problem = tensors(draft);
+    for declared in &draft.frames[MAIN.index()].func.result_shardings {
+        problem.add_tensor(declared.clone());
+    }
+    problem
 }
 
 /// The tensor of the main function's result `index`.
@@ -88,10 +104,7 @@ impl Graph<'_, '_> {
         if Opcode::of_view(&view) == Opcode::Reshard {
             return None;
         }
-        let rule = match custom_rule(&view) {
-            Some(rule) => rule,
-            None => facts.rule(&view).rule()?.clone(),
-        };
+        let rule = rules::rule_of(&view)?;
         let (operands, results) = (&self.draft.op(op).operands, &self.draft.op(op).results);
         if rule.operands.len() != operands.len() || rule.results.len() != results.len() {
             return None;
@@ -151,53 +164,31 @@ impl Graph<'_, '_> {
 
     fn add_results(&mut self) {
         let func = self.draft.frames[MAIN.index()].func;
+        // In Shardy nothing goes between a function's results and its body, but in the main function's.
+        let pushes = !self.draft.is_as_written || is_main(self.draft.module, func);
         let returned = self.draft.op(self.draft.terminator(ENTRY)).operands.clone();
         for (i, &v) in returned.iter().enumerate() {
             let declared = func.result_shardings.get(i).and_then(Option::as_ref);
-            let result = self.problem.add_tensor(declared.map(without_unit_axes));
+            let is_as_written = self.draft.is_as_written;
+            let declared = declared.map(|s| if is_as_written { s.clone() } else { without_unit_axes(s) });
+            let result = self.problem.add_tensor(declared);
             debug_assert_eq!(result, result_tensor(self.draft, i));
-            if self.draft.value(v).ty.as_tensor().is_some() {
+            if pushes && self.draft.value(v).ty.as_tensor().is_some() {
                 let node = Node::new(self.identity(1, v), [self.tensor(v)], [result]);
                 self.problem.results.push(node);
             }
         }
     }
 
-    /// Groups that share a tensor are one.
-    fn add_groups(&mut self, ops: &[OpId]) {
-        let mut members: BTreeMap<i64, Vec<TensorId>> = BTreeMap::new();
-        for &op in ops.iter().filter(|&&op| self.draft.is_sharding_group(op)) {
-            let id = self.draft.source(op).and_then(|v| v.attrs().int("group_id")).unwrap_or(0);
-            members.entry(id).or_default().push(self.tensor(self.draft.op(op).operands[0]));
-        }
-        for group in merge_overlapping(members.into_values()) {
-            self.problem.add_group(group);
+    fn add_groups(&mut self) {
+        for members in &self.draft.groups {
+            self.problem.add_group(members.iter().map(|v| TensorId::new(v.index())).collect());
         }
     }
 }
 
-fn merge_overlapping(groups: impl Iterator<Item = Vec<TensorId>>) -> Vec<Vec<TensorId>> {
-    let mut merged: Vec<Vec<TensorId>> = vec![];
-    for group in groups {
-        let (touching, others): (Vec<_>, Vec<_>) =
-            merged.into_iter().partition(|m: &Vec<TensorId>| m.iter().any(|t| group.contains(t)));
-        merged = others;
-        let mut all: Vec<TensorId> = vec![];
-        for t in touching.into_iter().flatten().chain(group) {
-            if !all.contains(&t) {
-                all.push(t);
-            }
-        }
-        merged.push(all);
-    }
-    merged
-}
-
-/// `sdy.sharding_rule` on the op itself.
-fn custom_rule(view: &OpView<'_>) -> Option<Rule> {
-    let Attr::Opaque(text) = view.attr("sdy.sharding_rule")? else { return None };
-    let text = text.trim().strip_prefix("#sdy.op_sharding_rule<")?.strip_suffix('>')?;
-    text.parse().ok()
+fn is_main(module: &Module, func: &Func) -> bool {
+    &*func.name == "main" || module.funcs.len() == 1
 }
 
 fn op_class(class: PropagationClass) -> OpClass {

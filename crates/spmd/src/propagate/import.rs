@@ -16,10 +16,20 @@ const MAX_OPS: usize = 4_000_000;
 /// How deep blocks may nest, those of calls included: all walks over a draft are recursions of at most this depth.
 const MAX_DEPTH: usize = 2 * shardwise_ir::MAX_REGION_DEPTH;
 
+/// The draft of one function as it stands. Its data-flow edges are ops still: see [`super::edges::adopt_edges`].
+pub(super) fn import_as_written<'m>(module: &'m Module, func: &'m Func) -> Draft<'m> {
+    let mut draft = Draft::empty(module, true);
+    draft.frames.push(Frame { func, caller: Loc::UNKNOWN, is_clone: false });
+    draft.add_block(None);
+    let mut import = Import { draft, pending: vec![], originals: HashSet::new() };
+    import.frame(MAIN, ENTRY);
+    import.draft
+}
+
 /// The draft of the main function.
 pub(super) fn import<'m>(module: &'m Module, main: &'m Func) -> Result<Draft<'m>, Diagnostics> {
     refuse_recursion(module)?;
-    let mut draft = Draft { module, frames: vec![], ops: vec![], values: vec![], blocks: vec![] };
+    let mut draft = Draft::empty(module, false);
     draft.frames.push(Frame { func: main, caller: Loc::UNKNOWN, is_clone: false });
     let entry = draft.add_block(None);
     debug_assert_eq!(entry, ENTRY);
@@ -92,7 +102,8 @@ impl<'m> Import<'m> {
 
     fn value(&mut self, names: &mut Names, v: Value, def: Def) -> ValueId {
         let data = self.func(names).body.value(v);
-        let sharding = data.sharding.as_ref().map(without_unit_axes);
+        let is_as_written = self.draft.is_as_written;
+        let sharding = data.sharding.as_ref().map(|s| if is_as_written { s.clone() } else { without_unit_axes(s) });
         let id = self.draft.add_value(&data.ty, &data.loc, def, sharding);
         names.values[v.index()] = Some(id);
         id
@@ -109,7 +120,7 @@ impl<'m> Import<'m> {
         if is_clone {
             self.draft.add_uses(id);
         }
-        match callee(&view) {
+        match callee(&view).filter(|_| !self.draft.is_as_written) {
             Some(callee) => self.call(id, op, callee, &view),
             None => self.regions(names, id, &data.regions),
         }
@@ -193,11 +204,23 @@ fn first_calls(module: &Module, main: &Func) -> HashSet<(FuncId, Op)> {
     first
 }
 
+/// Every function before those that it calls.
+pub(crate) fn callers_first(module: &Module) -> Vec<FuncId> {
+    let all = (0..module.funcs.len()).map(FuncId::new);
+    let mut order = reached_callees_first(module, all.collect());
+    order.reverse();
+    order
+}
+
 /// `main` and all that it reaches, every function after those that it calls.
 fn callees_first(module: &Module, main: FuncId) -> Vec<FuncId> {
+    reached_callees_first(module, vec![main])
+}
+
+fn reached_callees_first(module: &Module, roots: Vec<FuncId>) -> Vec<FuncId> {
     let mut order = vec![];
     let mut seen = vec![false; module.funcs.len()];
-    let mut stack = vec![(main, false)];
+    let mut stack: Vec<(FuncId, bool)> = roots.into_iter().map(|id| (id, false)).collect();
     while let Some((id, is_done)) = stack.pop() {
         if is_done {
             order.push(id);
@@ -214,7 +237,8 @@ fn calls(module: &Module, id: FuncId) -> Vec<(Op, FuncId)> {
     body.walk().into_iter().filter_map(|op| Some((op, callee(&module.view(body, op))?))).collect()
 }
 
-fn refuse_recursion(module: &Module) -> Result<(), Diagnostics> {
+/// An error if a function calls itself, directly or through others.
+pub(super) fn refuse_recursion(module: &Module) -> Result<(), Diagnostics> {
     let callees: Vec<Vec<(Op, FuncId)>> = (0..module.funcs.len()).map(|i| calls(module, FuncId::new(i))).collect();
     // 0: not seen, 1: on the way, 2: done.
     let mut state = vec![0u8; module.funcs.len()];

@@ -8,8 +8,9 @@
 //! 2. each use of a constant gets its own copy ([`split`]);
 //! 3. loops, branches, calls and manual computations get data-flow edges ([`edges`]);
 //! 4. constraints speak for their inputs too ([`constraints`]);
-//! 5. the draft is a problem on tensors and nodes ([`graph`]), which `shardwise-sharding` solves;
-//! 6. the answers go back to the values ([`export`]).
+//! 5. the members of a sharding group get one sharding ([`groups`]);
+//! 6. the draft is a problem on tensors and nodes ([`graph`]), which `shardwise-sharding` solves;
+//! 7. the answers go back to the values ([`export`]).
 //!
 //! What propagation chose is a preference; constraints, boundaries and manual computations bind.
 
@@ -18,10 +19,21 @@ mod draft;
 mod edges;
 mod export;
 mod graph;
+mod groups;
 mod import;
+mod rules;
 mod shardings;
 mod split;
+mod steps;
 
+pub(crate) use import::callers_first;
+pub(crate) use rules::{RULE, rule_of, written_rule};
+pub(crate) use shardings::{with_all_manual_axes, without_unit_axes};
+pub(crate) use steps::{
+    add_edges, apply_constraints, propagate_as_written, propagate_in_place, sink_edges, split_constants,
+};
+
+use export::Edges;
 use shardwise_base::Diagnostics;
 use shardwise_ir::{Attr, Func, Module, Visibility};
 use shardwise_sharding::Options;
@@ -46,14 +58,24 @@ pub fn propagate_with(module: &Module, options: &Options) -> Result<Module, Diag
     edges::add_edges(&mut draft);
     constraints::apply_constraints(&mut draft);
     split::mark_dead(&mut draft);
+    groups::sync(&mut draft);
     let mut problem = graph::build(&draft);
     shardwise_sharding::solve(&mut problem, options);
     let mut out = module.without_funcs();
-    out.funcs.push(export::export(&draft, &problem));
+    out.funcs.push(export::export(&draft, &problem, Edges::Sink));
     let others = module.funcs.iter().filter(|f| !std::ptr::eq(*f, main));
     out.funcs.extend(others.filter(|f| f.visibility == Visibility::Public).cloned());
     keep_referenced(module, &mut out);
     Ok(out)
+}
+
+/// The module without the private functions that nobody names.
+pub(crate) fn without_unused_funcs(module: &Module) -> Module {
+    let mut out = module.without_funcs();
+    out.funcs = module.funcs.iter().filter(|f| f.visibility == Visibility::Public).cloned().collect();
+    keep_referenced(module, &mut out);
+    out.funcs.sort_by_key(|f| module.func_id(&f.name).map(|id| id.index()));
+    out
 }
 
 /// Adds the functions that those in `out` still name: callees of other public functions, computations of custom calls.

@@ -3,7 +3,7 @@
 use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding};
 
 /// Without the axes of size 1, which split nothing.
-pub(super) fn without_unit_axes(sharding: &Sharding) -> Sharding {
+pub(crate) fn without_unit_axes(sharding: &Sharding) -> Sharding {
     let mesh = &sharding.mesh;
     if mesh.axes.iter().all(|a| a.size != 1) {
         return sharding.clone();
@@ -24,7 +24,7 @@ fn with_axes(dim: &DimSharding, axes: Vec<AxisRef>) -> DimSharding {
 }
 
 /// With the manual axes that it does not mention declared as replicated, so that nothing takes them.
-pub(super) fn with_all_manual_axes(sharding: &Sharding, mesh: &Mesh, manual: &[AxisRef]) -> Sharding {
+pub(crate) fn with_all_manual_axes(sharding: &Sharding, mesh: &Mesh, manual: &[AxisRef]) -> Sharding {
     let used: Vec<AxisRef> = sharding
         .split_axes()
         .chain(sharding.replicated.iter().copied())

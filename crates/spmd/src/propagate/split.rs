@@ -119,17 +119,18 @@ impl Split<'_, '_> {
             let operands = &self.draft.op(op).operands;
             operands.iter().all(|&v| self.draft.def_op(v).is_some_and(|def| known.contains(&def)))
         };
-        match (&self.draft.op(op).kind, self.draft.source(op)) {
-            (Kind::Call { .. }, _) => self.is_pure_call(op) && of_constants(op),
+        match (self.callee(op), self.draft.source(op)) {
+            (Some(callee), _) => self.pure_funcs[callee.index()] && of_constants(op),
             (_, Some(view)) => is_literal(&view) || (preserves_constants(&view) && of_constants(op)),
             _ => false,
         }
     }
 
-    fn is_pure_call(&self, op: OpId) -> bool {
-        let Kind::Call { callee } = self.draft.op(op).kind else { return false };
-        let name = &self.draft.frames[callee.index()].func.name;
-        self.draft.module.func_id(name).is_some_and(|id| self.pure_funcs[id.index()])
+    fn callee(&self, op: OpId) -> Option<FuncId> {
+        match self.draft.op(op).kind {
+            Kind::Call { callee } => self.draft.module.func_id(&self.draft.frames[callee.index()].func.name),
+            _ => callee(&self.draft.source(op)?),
+        }
     }
 
     fn is_scalar_expansion(&self, op: OpId) -> bool {

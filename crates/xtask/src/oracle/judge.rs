@@ -2,7 +2,7 @@
 
 use super::check::{Check, Verdict, Verdicts};
 use crate::{command, venv};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,8 @@ pub enum Question {
     Verify { file: PathBuf },
     /// Does it give these values in jaxlib's interpreter? `layout` is its form with shardings.
     Interpret { file: PathBuf, layout: PathBuf, inputs: PathBuf, expected: PathBuf },
+    /// Do the CHECK lines of `file` hold of `output`, or of what jaxlib's passes make of the file?
+    Lit { file: PathBuf, passes: String, prefixes: Vec<String>, output: Option<PathBuf> },
 }
 
 /// A question about a program, and the check that it belongs to.
@@ -41,12 +43,19 @@ struct Line<'a> {
 
 /// One line of the batch's output.
 #[derive(Deserialize)]
-struct Answer {
+pub struct Answer {
     id: usize,
-    ok: bool,
-    reason: String,
+    pub ok: bool,
+    pub reason: String,
     #[serde(default)]
     shardings: Option<Shardings>,
+}
+
+impl Answer {
+    /// An answer that needed no judge.
+    pub fn failed(reason: String) -> Answer {
+        Answer { id: 0, ok: false, reason, shardings: None }
+    }
 }
 
 /// How many shardings were compared and equal, and the differences by op.
@@ -89,10 +98,14 @@ pub fn run_all(python: &Path, jobs: Vec<Job>, verdicts: &mut Verdicts) -> Result
     let (interpreted, others): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|j| j.check == Check::Interpret);
     let mut total = Shardings::default();
     for (batch, more) in [(others, vec![]), (interpreted, vec!["--children", "1"])] {
-        for answer in ask(python, &batch, &more)? {
-            let job = batch.get(answer.id).context("an answer to no question")?;
+        let (mut jobs, mut questions) = (vec![], vec![]);
+        for job in batch {
+            jobs.push((job.program, job.check));
+            questions.push(job.question);
+        }
+        for (job, answer) in jobs.into_iter().zip(ask(python, &questions, &more)?) {
             let verdict = if answer.ok { Verdict::Passed } else { Verdict::Failed(answer.reason) };
-            verdicts.insert((job.program, job.check), verdict);
+            verdicts.insert(job, verdict);
             total.add(answer.shardings.unwrap_or_default());
         }
     }
@@ -108,18 +121,21 @@ pub fn test_tools(python: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs one batch.
-fn ask(python: &Path, batch: &[Job], more: &[&str]) -> Result<Vec<Answer>> {
-    if batch.is_empty() {
+/// Runs one batch; answers in the order of the questions.
+pub fn ask(python: &Path, questions: &[Question], more: &[&str]) -> Result<Vec<Answer>> {
+    if questions.is_empty() {
         return Ok(vec![]);
     }
-    let lines = batch.iter().enumerate().map(|(id, job)| serde_json::to_string(&Line { id, question: &job.question }));
+    let lines = questions.iter().enumerate().map(|(id, question)| serde_json::to_string(&Line { id, question }));
     let input = lines.collect::<serde_json::Result<Vec<_>>>()?.join("\n");
     let mut script = venv::script(python, "batch.py");
     script.args(more);
     let outcome = command::run(script, &input, LIMIT)?;
     ensure!(outcome.is_success(), "oracle/batch.py failed: {}\n{}", outcome.reason(), outcome.stderr);
-    let answers: Vec<Answer> = outcome.stdout.lines().map(serde_json::from_str).collect::<serde_json::Result<_>>()?;
-    ensure!(answers.len() == batch.len(), "oracle/batch.py answered {} of {}", answers.len(), batch.len());
+    let mut answers: Vec<Answer> =
+        outcome.stdout.lines().map(serde_json::from_str).collect::<serde_json::Result<_>>()?;
+    answers.sort_by_key(|a| a.id);
+    let is_complete = answers.iter().map(|a| a.id).eq(0..questions.len());
+    ensure!(is_complete, "oracle/batch.py answered {} of {}", answers.len(), questions.len());
     Ok(answers)
 }

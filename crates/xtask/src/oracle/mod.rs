@@ -5,7 +5,7 @@
 //! `oracle/known.toml`, with a class and a reason.
 
 mod check;
-mod judge;
+pub(crate) mod judge;
 mod known;
 mod ours;
 mod programs;
@@ -14,6 +14,7 @@ mod report;
 use crate::{repo, venv};
 use anyhow::{Result, ensure};
 use check::Check;
+pub(crate) use ours::build as build_command;
 use programs::Program;
 use std::path::{Path, PathBuf};
 

@@ -1,0 +1,120 @@
+//! The rules that propagation goes by: Shardy's, op by op.
+//!
+//! Most are facts of the op, which partitioning goes by as well. Where Shardy propagates through more than a partitioner
+//! can split, or knows a foreign function that we cannot run, the fact says less; propagation still follows Shardy.
+
+use shardwise_ir::{Attr, OpView, Value};
+use shardwise_ops::Opcode;
+use shardwise_sharding::{FactorKind, FactorSpec, Rule, RuleBuilder};
+
+/// The name of the attribute that holds an op's rule.
+pub(crate) const RULE: &str = "sdy.sharding_rule";
+
+/// The rule that stands on the op, or the one that it has by its kind.
+pub(crate) fn rule_of(view: &OpView<'_>) -> Option<Rule> {
+    if let Some(rule) = written_rule(view) {
+        return Some(rule);
+    }
+    match Opcode::of_view(view) {
+        Opcode::CustomCall => custom_call(view).or_else(|| fact(view)),
+        Opcode::Convolution => fact(view).map(with_reduced_windows),
+        Opcode::DynamicUpdateSlice if has_constant_starts(view) => fact(view).map(with_split_updates),
+        _ => fact(view),
+    }
+}
+
+/// `sdy.sharding_rule` on the op itself.
+pub(crate) fn written_rule(view: &OpView<'_>) -> Option<Rule> {
+    let Attr::Opaque(text) = view.attr(RULE)? else { return None };
+    text.trim().strip_prefix("#sdy.op_sharding_rule<")?.strip_suffix('>')?.parse().ok()
+}
+
+fn fact(view: &OpView<'_>) -> Option<Rule> {
+    Opcode::of_view(view).facts().rule(view).rule().cloned()
+}
+
+/// The window of a convolution is summed over, as the input features are.
+fn with_reduced_windows(mut rule: Rule) -> Rule {
+    for spec in rule.factors.iter_mut().filter(|s| s.kind == FactorKind::NeedReplication) {
+        spec.kind = FactorKind::Reduction;
+    }
+    rule
+}
+
+/// Where an update goes to a known place, it may be split along the updated dimensions.
+fn with_split_updates(mut rule: Rule) -> Rule {
+    for spec in rule.factors.iter_mut().filter(|s| s.kind == FactorKind::NeedReplication && !s.is_blocked) {
+        spec.kind = FactorKind::PassThrough;
+    }
+    rule
+}
+
+fn has_constant_starts(view: &OpView<'_>) -> bool {
+    let is_constant = |&v: &Value| {
+        let def = view.body.def_op(v).map(|op| Opcode::of_view(&view.at(op)));
+        matches!(def, Some(Opcode::Constant | Opcode::SdyConstant))
+    };
+    view.operands().iter().skip(2).all(is_constant)
+}
+
+/// Decompositions and selections that JAX leaves to foreign functions.
+fn custom_call(view: &OpView<'_>) -> Option<Rule> {
+    let shape = |v: Option<&Value>| v.map(|&v| view.body.ty(v).shape().to_vec());
+    let first = shape(view.operands().first())?;
+    let counts = (view.operands().len(), view.results().len());
+    let rank = |v: &Value| view.body.ty(*v).shape().len();
+    let mut rule = RuleBuilder::new(view.operands().iter().map(rank), view.results().iter().map(rank));
+    let batch = first.len().checked_sub(2);
+    let whole = FactorSpec::need_replication;
+    match (view.attrs().str("call_target_name")?, counts) {
+        ("X64Combine", (2, 1)) if feeds_random_bits(view) => {
+            rule.add_pointwise_with(&first, |_, size| whole(size).blocked_if(true));
+        }
+        ("Eigh", (1, 2)) => {
+            let (m, n) = (batch?, batch? + 1);
+            rule.add_pointwise(&first[..m]);
+            rule.add_factor(&[Some(m)], &[Some(m), None], FactorSpec::pass_through(first[m]));
+            rule.add_factor(&[Some(n)], &[Some(n), Some(m)], FactorSpec::pass_through(first[n]));
+        }
+        ("Qr" | "QrDecompositionBlock", (1, 2)) => {
+            let (m, n) = (batch?, batch? + 1);
+            let reflectors = *shape(view.results().get(1))?.get(m)?;
+            rule.add_pointwise(&first[..m]);
+            rule.add_factor(&[Some(m)], &[Some(m), None], whole(first[m]));
+            rule.add_factor(&[Some(n)], &[Some(n), None], whole(first[n]));
+            rule.add_factor(&[None], &[None, Some(m)], whole(reflectors));
+        }
+        ("ProductOfElementaryHouseholderReflectors", (2, 1)) => {
+            let (m, n) = (batch?, batch? + 1);
+            let reflectors = *shape(view.operands().get(1))?.get(m)?;
+            rule.add_pointwise(&first[..m]);
+            rule.add_factor(&[Some(m), None], &[Some(m)], whole(first[m]));
+            rule.add_factor(&[Some(n), None], &[Some(n)], whole(first[n]));
+            rule.add_factor(&[None, Some(m)], &[None], whole(reflectors));
+        }
+        ("ApproxTopK" | "PartialReduce", (4, 2)) => {
+            let out = shape(view.results().first())?;
+            if out.len() != first.len() {
+                return None;
+            }
+            for (d, (&from, &to)) in first.iter().zip(&out).enumerate() {
+                let dim = Some(d);
+                if from == to {
+                    rule.add_factor(&[dim, dim, None, None], &[dim, dim], FactorSpec::pass_through(from));
+                } else {
+                    rule.add_factor(&[dim, dim, None, None], &[None, None], FactorSpec::pass_through(from));
+                    rule.add_factor(&[None; 4], &[dim, dim], whole(to).blocked_if(true));
+                }
+            }
+        }
+        _ => return None,
+    }
+    Some(rule.build())
+}
+
+/// Whether the result is the state that random bits are made of.
+fn feeds_random_bits(view: &OpView<'_>) -> bool {
+    let body = view.body;
+    let mut users = body.walk().into_iter().filter(|&op| body[op].operands.contains(&view.result(0)));
+    users.any(|op| Opcode::of_view(&view.at(op)) == Opcode::RngBitGenerator)
+}

@@ -1,0 +1,211 @@
+//! A body that can be changed in place: ops put in and taken out anywhere, uses moved from value to value.
+//!
+//! Passes of the pipeline build new bodies from front to back. Shardy's passes insert ops behind values that were made
+//! long ago, so they work on a copy of the body whose ops are linked lists, and the lists become a body again at the end.
+
+use shardwise_base::{Loc, Sharding};
+use shardwise_ir::{Attrs, Body, Builder, Cloner, Module, Op, OpCode, OpView, Region, Value, ValueDef};
+use shardwise_ops::Opcode;
+
+pub(super) struct Edit<'m> {
+    pub module: &'m Module,
+    pub body: Body,
+    links: Vec<Link>,
+    /// First op of each region.
+    first: Vec<Option<Op>>,
+    /// By value; entries go stale when the operand is set to something else.
+    uses: Vec<Vec<(Op, usize)>>,
+}
+
+#[derive(Clone, Copy)]
+struct Link {
+    region: Region,
+    previous: Option<Op>,
+    next: Option<Op>,
+    is_erased: bool,
+}
+
+/// Where a new op goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    Before(Op),
+    After(Op),
+    Start(Region),
+}
+
+impl<'m> Edit<'m> {
+    pub fn new(module: &'m Module, body: &Body) -> Edit<'m> {
+        let body = body.clone();
+        let region = body.entry();
+        let none = Link { region, previous: None, next: None, is_erased: true };
+        let mut edit = Edit {
+            module,
+            links: vec![none; body.op_count()],
+            first: vec![None; body.region_count()],
+            uses: vec![vec![]; body.value_count()],
+            body,
+        };
+        edit.link(region);
+        for op in edit.body.walk() {
+            for index in 0..edit.body[op].operands.len() {
+                let v = edit.body[op].operands[index];
+                edit.uses[v.index()].push((op, index));
+            }
+        }
+        edit
+    }
+
+    fn link(&mut self, region: Region) {
+        let ops = self.body[region].ops.clone();
+        self.first[region.index()] = ops.first().copied();
+        for (i, &op) in ops.iter().enumerate() {
+            let previous = i.checked_sub(1).map(|i| ops[i]);
+            let next = ops.get(i + 1).copied();
+            self.links[op.index()] = Link { region, previous, next, is_erased: false };
+            for inner in self.body[op].regions.clone() {
+                self.link(inner);
+            }
+        }
+    }
+
+    pub fn view(&self, op: Op) -> OpView<'_> {
+        self.module.view(&self.body, op)
+    }
+
+    pub fn opcode(&self, op: Op) -> Opcode {
+        Opcode::of_view(&self.view(op))
+    }
+
+    pub fn is_terminator(&self, op: Op) -> bool {
+        self.module.table.def(self.body[op].code).is_terminator()
+    }
+
+    /// All ops, those of an op's regions before the op.
+    pub fn post_order(&self) -> Vec<Op> {
+        let mut out = vec![];
+        self.post_order_of(self.body.entry(), &mut out);
+        out
+    }
+
+    fn post_order_of(&self, region: Region, out: &mut Vec<Op>) {
+        let mut at = self.first[region.index()];
+        while let Some(op) = at {
+            for &inner in &self.body[op].regions {
+                self.post_order_of(inner, out);
+            }
+            out.push(op);
+            at = self.links[op.index()].next;
+        }
+    }
+
+    pub fn is_erased(&self, op: Op) -> bool {
+        self.links[op.index()].is_erased
+    }
+
+    /// The region that the op stands in.
+    pub fn region(&self, op: Op) -> Region {
+        self.links[op.index()].region
+    }
+
+    pub fn operand(&self, op: Op, index: usize) -> Value {
+        self.body[op].operands[index]
+    }
+
+    pub fn uses(&self, v: Value) -> impl Iterator<Item = (Op, usize)> + '_ {
+        let is_current = move |&(op, index): &(Op, usize)| {
+            !self.is_erased(op) && self.body[op].operands.get(index) == Some(&v)
+        };
+        self.uses[v.index()].iter().copied().filter(is_current)
+    }
+
+    pub fn set_operand(&mut self, op: Op, index: usize, v: Value) {
+        self.body.op_mut(op).operands[index] = v;
+        self.uses[v.index()].push((op, index));
+    }
+
+    pub fn replace_uses(&mut self, from: Value, to: Value, except: Option<Op>) {
+        let mut moved: Vec<(Op, usize)> = self.uses(from).filter(|&(op, _)| Some(op) != except).collect();
+        moved.dedup();
+        for (op, index) in moved {
+            self.set_operand(op, index, to);
+        }
+    }
+
+    /// The place directly behind the op that makes `v`, or at the start of its region.
+    pub fn behind(&self, v: Value) -> Place {
+        match self.body[v].def {
+            ValueDef::Result { op, .. } => Place::After(op),
+            ValueDef::Argument { region, .. } => Place::Start(region),
+        }
+    }
+
+    /// A new op on `operand` whose result has the operand's type and this sharding.
+    pub fn insert(&mut self, place: Place, code: OpCode, operand: Value, attrs: Attrs, sharding: Sharding) -> Value {
+        let region = match place {
+            Place::Before(op) | Place::After(op) => self.links[op.index()].region,
+            Place::Start(region) => region,
+        };
+        let (ty, loc) = (self.body.ty(operand).clone(), self.body[operand].loc.clone());
+        let op = self.body.add_op(region, code, [operand], attrs, [], [ty], loc);
+        self.body.region_mut(region).ops.pop();
+        let result = self.body[op].results[0];
+        self.body.value_mut(result).sharding = Some(sharding);
+        self.uses.push(vec![]);
+        self.uses[operand.index()].push((op, 0));
+        self.place(op, region, place);
+        result
+    }
+
+    fn place(&mut self, op: Op, region: Region, place: Place) {
+        let (previous, next) = match place {
+            Place::Before(at) => (self.links[at.index()].previous, Some(at)),
+            Place::After(at) => (Some(at), self.links[at.index()].next),
+            Place::Start(region) => (None, self.first[region.index()]),
+        };
+        self.links.push(Link { region, previous, next, is_erased: false });
+        match previous {
+            Some(previous) => self.links[previous.index()].next = Some(op),
+            None => self.first[region.index()] = Some(op),
+        }
+        if let Some(next) = next {
+            self.links[next.index()].previous = Some(op);
+        }
+    }
+
+    /// Takes out an op without regions whose results nobody uses any more.
+    pub fn erase(&mut self, op: Op) {
+        let Link { region, previous, next, .. } = self.links[op.index()];
+        match previous {
+            Some(previous) => self.links[previous.index()].next = next,
+            None => self.first[region.index()] = next,
+        }
+        if let Some(next) = next {
+            self.links[next.index()].previous = previous;
+        }
+        self.links[op.index()].is_erased = true;
+    }
+
+    pub fn def_op(&self, v: Value) -> Option<Op> {
+        self.body.def_op(v)
+    }
+
+    /// The body that the lists describe.
+    pub fn finish(mut self) -> Body {
+        for region in (0..self.body.region_count()).map(Region::new) {
+            let mut ops = vec![];
+            let mut at = self.first[region.index()];
+            while let Some(op) = at {
+                ops.push(op);
+                at = self.links[op.index()].next;
+            }
+            self.body.region_mut(region).ops = ops;
+        }
+        let mut out = Body::new();
+        let mut cloner = Cloner::new(&self.body);
+        let entry = out.entry();
+        let mut builder = Builder::at(&mut out, entry, Loc::UNKNOWN);
+        cloner.args(self.body.entry(), &mut builder);
+        cloner.ops(self.body.entry(), &mut builder);
+        out
+    }
+}

@@ -1,0 +1,37 @@
+//! What can be wrong with a program or a command line for one of Shardy's passes.
+
+use super::ShardyPass;
+use shardwise_base::{Diagnostic, Loc};
+
+pub(super) fn malformed_options(pass: &str, text: &str) -> Diagnostic {
+    Diagnostic::error("pass-option", &Loc::UNKNOWN, format!("`{text}` is no list of options for `{pass}`"))
+        .help("write `name{option=value other=value}`")
+}
+
+pub(super) fn unknown_option(pass: &ShardyPass, name: &str) -> Diagnostic {
+    let d = Diagnostic::error("pass-option", &Loc::UNKNOWN, format!("`{}` has no option `{name}`", pass.name));
+    match pass.options {
+        [] => d.help("it takes none"),
+        options => d.help(format!("its options are {}", options.join(", "))),
+    }
+}
+
+pub(super) fn strategy(value: &str) -> Diagnostic {
+    Diagnostic::error("pass-option", &Loc::UNKNOWN, format!("`{value}` is no strategy of propagation"))
+        .help("the strategies are aggressive, basic and basic-then-aggressive")
+}
+
+pub(super) fn group_shapes(loc: &Loc, id: i64) -> Diagnostic {
+    Diagnostic::error("sharding-group", loc, format!("the members of sharding group {id} have different shapes"))
+        .help("only values of one shape can be sharded alike")
+}
+
+pub(super) fn group_boundary(loc: &Loc, id: i64) -> Diagnostic {
+    let message = format!("sharding group {id} has members inside and outside of a manual computation");
+    Diagnostic::error("sharding-group", loc, message).help("give each side a group of its own")
+}
+
+pub(super) fn manual_without_values(loc: &Loc) -> Diagnostic {
+    let message = "a manual computation without operands and results has manual axes and a body";
+    Diagnostic::error("sdy-manual-attrs", loc, message).help("leave out its manual axes")
+}

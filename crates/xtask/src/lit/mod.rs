@@ -1,0 +1,245 @@
+//! Test files of MLIR's kind, run through our command and through jaxlib.
+//!
+//! `cargo xtask lit DIR` reads every `.mlir` file of a folder (a copy of Shardy's tests, say), translates its RUN lines
+//! (`sdy_opt` becomes `shardwise opt`) and checks the output with PyPI's `filecheck`. A file counts by its functions: one
+//! passes if its file passes, or if it does alone. jaxlib, which has an older Shardy, gets the same question; where
+//! it passes we must pass too.
+
+mod cases;
+
+use crate::oracle::judge::{self, Question};
+use crate::table::Table;
+use crate::{command, oracle, repo, venv};
+use anyhow::{Context, Result, ensure};
+use cases::{Run, cases, runs};
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Runs a folder of MLIR's kind of test files.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The folder; files in folders within are read as well
+    dir: PathBuf,
+    /// Only files whose path has this in it
+    #[arg(long, default_value = "")]
+    only: String,
+    /// The command to test, instead of building it
+    #[arg(long)]
+    command: Option<PathBuf>,
+    /// List each function that passes in jaxlib and not here, with the reason
+    #[arg(long)]
+    failures: bool,
+}
+
+/// Time for one call of our command.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Runs the files; gives the report, and whether we pass where jaxlib does.
+pub fn run(options: &Options) -> Result<(String, bool)> {
+    let python = venv::ensure()?;
+    let command = options.command.clone().map_or_else(oracle::build_command, Ok)?;
+    let mut files = vec![];
+    collect(&options.dir, &mut files)?;
+    files.retain(|f| f.display().to_string().contains(&options.only));
+    files.sort();
+    ensure!(!files.is_empty(), "{} has no .mlir file of that name", options.dir.display());
+    let work = repo::target_dir("lit")?;
+    let mut asked = vec![];
+    let mut skipped = 0;
+    for file in &files {
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let (runs, others) = runs(&text);
+        skipped += others;
+        for run in runs {
+            let name = file.strip_prefix(&options.dir).unwrap_or(file).display().to_string();
+            asked.push(Asked::new(asked.len(), name, &text, run, &work)?);
+        }
+    }
+    let texts: Vec<(&Run, &PathBuf)> = asked.iter().flat_map(|a| a.texts.iter().map(|t| (&a.run, t))).collect();
+    let made = command::in_parallel(&texts, |(run, text)| ours(&command, run, text));
+    let mut theirs = Remembered::read(&work)?;
+    let mut asked_of_jaxlib = BTreeSet::new();
+    let mut questions = vec![];
+    for ((run, text), made) in texts.iter().zip(&made) {
+        let question = |output: Option<PathBuf>| Question::Lit {
+            file: (*text).clone(),
+            passes: run.passes.join(","),
+            prefixes: run.prefixes.clone(),
+            output,
+        };
+        let key = key(run, text)?;
+        if !theirs.answers.contains_key(&key) && asked_of_jaxlib.insert(key) {
+            questions.push(question(None));
+        }
+        questions.extend(made.as_ref().ok().cloned().map(|output| question(Some(output))));
+    }
+    let mut answers = judge::ask(&python, &questions, &[])?.into_iter();
+    let mut verdicts = vec![];
+    for ((run, text), made) in texts.iter().zip(made) {
+        let key = key(run, text)?;
+        if !theirs.answers.contains_key(&key) {
+            let answer = answers.next().context("an answer to each question")?;
+            theirs.answers.insert(key.clone(), answer.ok);
+        }
+        let ours = match made {
+            Ok(_) => answers.next().context("an answer to each question")?,
+            Err(reason) => judge::Answer::failed(reason),
+        };
+        verdicts.push(Both { ours, theirs: theirs.answers[&key] });
+    }
+    theirs.write(&work)?;
+    Ok(report(&asked, verdicts, skipped, options.failures))
+}
+
+fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in std::fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else if path.extension().is_some_and(|e| e == "mlir") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// One RUN line of one file: the texts that are asked about are its programs, then its cases.
+struct Asked {
+    file: String,
+    run: Run,
+    program_count: usize,
+    /// For each case its name, and the texts of which one must pass.
+    cases: Vec<(String, Vec<usize>)>,
+    texts: Vec<PathBuf>,
+}
+
+impl Asked {
+    fn new(number: usize, file: String, text: &str, run: Run, work: &Path) -> Result<Asked> {
+        let (programs, found) = cases(text, run.splits);
+        let mut asked = Asked { file, run, program_count: programs.len(), cases: vec![], texts: vec![] };
+        for program in &programs {
+            asked.add(number, program, work)?;
+        }
+        for case in found {
+            let mut any = vec![case.program];
+            if !case.is_whole {
+                any.push(asked.texts.len());
+                asked.add(number, &case.text, work)?;
+            }
+            asked.cases.push((case.name, any));
+        }
+        Ok(asked)
+    }
+
+    fn add(&mut self, number: usize, text: &str, work: &Path) -> Result<()> {
+        let path = work.join(format!("{number}_{}.mlir", self.texts.len()));
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        self.texts.push(path);
+        Ok(())
+    }
+}
+
+/// Our output, in a file; or why there is none.
+fn ours(shardwise: &Path, run: &Run, text: &Path) -> Result<PathBuf, String> {
+    let mut command = Command::new(shardwise);
+    command.arg("opt").arg(text);
+    for pass in &run.passes {
+        command.arg("--pass").arg(pass);
+    }
+    let outcome = command::run(command, "", LIMIT).map_err(|e| e.to_string())?;
+    if !outcome.is_success() {
+        return Err(outcome.reason());
+    }
+    let output = text.with_extension("out");
+    std::fs::write(&output, outcome.stdout).map_err(|e| e.to_string())?;
+    Ok(output)
+}
+
+struct Both {
+    ours: judge::Answer,
+    theirs: bool,
+}
+
+/// jaxlib's answers, which do not change from run to run.
+#[derive(Default, serde::Serialize, serde::Deserialize)]
+struct Remembered {
+    answers: BTreeMap<String, bool>,
+}
+
+impl Remembered {
+    const FILE: &str = "jaxlib.json";
+
+    fn read(work: &Path) -> Result<Remembered> {
+        match std::fs::read_to_string(work.join(Remembered::FILE)) {
+            Ok(text) => Ok(serde_json::from_str(&text).unwrap_or_default()),
+            Err(_) => Ok(Remembered::default()),
+        }
+    }
+
+    fn write(&self, work: &Path) -> Result<()> {
+        let text = serde_json::to_string(self)?;
+        std::fs::write(work.join(Remembered::FILE), text).context("cannot keep jaxlib's answers")
+    }
+}
+
+/// What a question is remembered by: all that the answer depends on.
+fn key(run: &Run, text: &Path) -> Result<String> {
+    let mut hasher = DefaultHasher::new();
+    (std::fs::read_to_string(text)?, &run.passes, &run.prefixes).hash(&mut hasher);
+    Ok(format!("{:016x}", hasher.finish()))
+}
+
+#[derive(Default)]
+struct Counts {
+    functions: usize,
+    ours: usize,
+    theirs: usize,
+    both: usize,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        self.functions += other.functions;
+        self.ours += other.ours;
+        self.theirs += other.theirs;
+        self.both += other.both;
+    }
+
+    fn row(&self, name: &str) -> [String; 5] {
+        [name.into(), self.functions.to_string(), self.theirs.to_string(), self.ours.to_string(), self.both.to_string()]
+    }
+}
+
+fn report(asked: &[Asked], verdicts: Vec<Both>, skipped: usize, lists_failures: bool) -> (String, bool) {
+    let mut table = Table::new(["file", "functions", "jaxlib passes", "we pass", "both"]);
+    let (mut total, mut failures) = (Counts::default(), String::new());
+    let mut verdicts = verdicts.into_iter();
+    for one in asked {
+        let about: Vec<Both> = verdicts.by_ref().take(one.texts.len()).collect();
+        debug_assert!(one.program_count <= about.len());
+        let mut counts = Counts { functions: one.cases.len(), ..Counts::default() };
+        for (name, texts) in &one.cases {
+            let ours = texts.iter().any(|&t| about[t].ours.ok);
+            let theirs = texts.iter().any(|&t| about[t].theirs);
+            counts.ours += usize::from(ours);
+            counts.theirs += usize::from(theirs);
+            counts.both += usize::from(ours && theirs);
+            if theirs && !ours {
+                let last = texts[texts.len() - 1];
+                let (text, reason) = (repo::shown(&one.texts[last]), &about[last].ours.reason);
+                failures.push_str(&format!("{} @{name} ({text}): {reason}\n", one.file));
+            }
+        }
+        table.row(counts.row(&one.file));
+        total.add(&counts);
+    }
+    table.row(total.row("all"));
+    let mut out = format!("{table}\n{skipped} RUN lines that check no output were left out\n");
+    if lists_failures && !failures.is_empty() {
+        out.push_str(&format!("\nwhere jaxlib passes and we do not:\n{failures}"));
+    }
+    (out, total.both == total.theirs)
+}
