@@ -215,7 +215,11 @@ impl OpDef for Opcode {
 
     fn value_names(&self, op: &OpView<'_>) -> ValueNames {
         let results: &'static [&'static str] = match self {
-            Opcode::Constant if op.result_type(0).as_tensor().is_some_and(|t| t.dtype.is_integer() || t.dtype.is_bool()) => &["c"],
+            Opcode::Constant
+                if op.result_type(0).as_tensor().is_some_and(|t| t.dtype.is_integer() || t.dtype.is_bool()) =>
+            {
+                &["c"]
+            }
             Opcode::Constant => &["cst"],
             Opcode::RngBitGenerator => &["output_state", "output"],
             Opcode::TopK => &["values", "indices"],

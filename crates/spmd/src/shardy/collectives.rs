@@ -10,8 +10,8 @@ use super::edit::{Edit, Place};
 use super::reshards::bypassing_barriers;
 use super::settings::Settings;
 use super::tidy::edit_funcs;
-use crate::rewrite::code;
 use crate::plan::StepKind;
+use crate::rewrite::code;
 use crate::sdy;
 use shardwise_base::{AxisRef, Diagnostics, Mesh, Sharding};
 use shardwise_ir::{Module, Op};
@@ -145,9 +145,7 @@ impl<'a> Way<'a> {
     }
 
     fn is_done(&self) -> bool {
-        self.is_on_target_mesh()
-            && self.ins.iter().all(VecDeque::is_empty)
-            && self.outs.iter().all(VecDeque::is_empty)
+        self.is_on_target_mesh() && self.ins.iter().all(VecDeque::is_empty) && self.outs.iter().all(VecDeque::is_empty)
     }
 
     fn is_on_target_mesh(&self) -> bool {
@@ -264,8 +262,7 @@ impl<'a> Way<'a> {
         if others.any(|a| self.goals.get(a).is_some_and(|&(dim, _)| dim == target)) {
             return vec![];
         }
-        let added: Vec<AxisRef> =
-            outs.iter().skip(start).take_while(|a| !self.held.contains(a)).copied().collect();
+        let added: Vec<AxisRef> = outs.iter().skip(start).take_while(|a| !self.held.contains(a)).copied().collect();
         let added_size = self.total(&added);
         if !self.shape[source].is_multiple_of(self.total(&self.current[source]) * added_size) {
             return vec![];
@@ -351,7 +348,7 @@ impl<'a> Way<'a> {
         self.held.clear();
         let mut free_outs = VecDeque::new();
         let mut free_ins = vec![VecDeque::new(); rank];
-        for dim in 0..rank {
+        for (dim, free_ins) in free_ins.iter_mut().enumerate() {
             self.room[dim] = self.total(&self.ins[dim]);
             let mut used = self.room[dim];
             pop_back(&mut self.current[dim], self.ins[dim].iter());
@@ -367,8 +364,7 @@ impl<'a> Way<'a> {
             }
             free_outs.extend(self.outs[dim].iter().copied());
             used /= self.room[dim];
-            let mut left: VecDeque<AxisRef> =
-                self.ins[dim].drain(..).filter(|a| !self.goals.contains_key(a)).collect();
+            let mut left: VecDeque<AxisRef> = self.ins[dim].drain(..).filter(|a| !self.goals.contains_key(a)).collect();
             // Those past what was replaced stay where they are, if they can: they come first.
             let room = std::mem::replace(&mut self.room[dim], used);
             while self.room[dim] > 1
@@ -376,14 +372,14 @@ impl<'a> Way<'a> {
                 && let Some((part, rest)) = self.take_fitting(dim, axis)
             {
                 left.pop_front();
-                free_ins[dim].push_back(part);
+                free_ins.push_back(part);
                 if let Some(rest) = rest {
                     left.push_front(rest);
                 }
             }
             self.room[dim] = room;
-            left.extend(std::mem::take(&mut free_ins[dim]));
-            free_ins[dim] = left;
+            left.append(free_ins);
+            *free_ins = left;
         }
         self.fill(Fill::Back, &mut Available::Shared(&mut free_outs));
         self.fill(Fill::Front, &mut Available::PerDim(&mut free_ins));

@@ -112,9 +112,8 @@ impl<'m> Edit<'m> {
     }
 
     pub fn uses(&self, v: Value) -> impl Iterator<Item = (Op, usize)> + '_ {
-        let is_current = move |&(op, index): &(Op, usize)| {
-            !self.is_erased(op) && self.body[op].operands.get(index) == Some(&v)
-        };
+        let is_current =
+            move |&(op, index): &(Op, usize)| !self.is_erased(op) && self.body[op].operands.get(index) == Some(&v);
         self.uses[v.index()].iter().copied().filter(is_current)
     }
 

@@ -57,7 +57,8 @@ fn main_index(module: &Module) -> Option<usize> {
 
 /// The rule of an op that propagates by one: marks have rules of their own.
 pub(super) fn rule_of(view: &OpView<'_>) -> Option<Rule> {
-    let is_mark = [Opcode::Reshard, Opcode::PropagationBarrier, Opcode::DataFlowEdgeOp].contains(&Opcode::of_view(view));
+    let is_mark =
+        [Opcode::Reshard, Opcode::PropagationBarrier, Opcode::DataFlowEdgeOp].contains(&Opcode::of_view(view));
     propagate::rule_of(view).filter(|_| !is_mark)
 }
 
@@ -381,8 +382,7 @@ pub(super) fn merge_constants(module: &Module, _: &Settings) -> Result<Module, D
         let mut kept: HashMap<String, Vec<Op>> = HashMap::new();
         for op in edit.post_order() {
             let view = edit.view(op);
-            let is_broadcast =
-                || view.operands().len() == 1 && edit.body.ty(view.operand(0)).shape().is_empty();
+            let is_broadcast = || view.operands().len() == 1 && edit.body.ty(view.operand(0)).shape().is_empty();
             let merges = match edit.opcode(op) {
                 Opcode::Constant | Opcode::SdyConstant | Opcode::Iota => true,
                 Opcode::BroadcastInDim => is_broadcast(),

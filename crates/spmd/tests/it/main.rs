@@ -6,4 +6,5 @@ mod generate;
 mod passes;
 mod propagate;
 mod random_programs;
+mod shardy;
 mod uniformity;

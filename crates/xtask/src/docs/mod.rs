@@ -69,7 +69,7 @@ pub fn stale_files() -> Result<Vec<String>> {
 }
 
 fn pages() -> Result<Vec<Page>> {
-    Ok(vec![ops::page()?, passes::page(), codes::page()?, command::page()?])
+    Ok(vec![ops::page()?, passes::page(), passes::shardy_page(), codes::page()?, command::page()?])
 }
 
 /// A table of Markdown.

@@ -2,6 +2,7 @@
 
 use super::{Markdown, Page};
 use shardwise_spmd::PASSES;
+use shardwise_spmd::shardy::SHARDY_PASSES;
 
 pub fn page() -> Page {
     let mut table = Markdown::new(["", "pass", "what it does"]);
@@ -12,4 +13,17 @@ pub fn page() -> Page {
                  one alone; `--dump DIR` writes the module after each under its number. What holds after each stands in \
                  `ARCHITECTURE.md`.";
     Page::of_table("passes.md", "Passes", about, &table)
+}
+
+/// `shardy_passes.md`: Shardy's passes by their names.
+pub fn shardy_page() -> Page {
+    let mut table = Markdown::new(["pass", "options", "what it does"]);
+    for pass in SHARDY_PASSES {
+        let options = pass.options.iter().map(|o| format!("`{o}`")).collect::<Vec<_>>().join(" ");
+        table.row([format!("`{}`", pass.name), options, pass.describes.to_string()]);
+    }
+    let about = "Shardy's passes under their own names, with Shardy's choices: `shardwise opt --pass NAME{OPTION=VALUE}`. \
+                 `cargo xtask lit DIR` runs Shardy's test files through them. The pipeline has passes of its own after \
+                 propagation.";
+    Page::of_table("shardy_passes.md", "Shardy's passes", about, &table)
 }

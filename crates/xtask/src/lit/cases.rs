@@ -126,10 +126,7 @@ fn cases_of(program: usize, text: &str) -> Vec<Case> {
         let name = checked.first().map_or_else(|| first_label(text), |f| f.name.clone());
         return vec![Case { name, text: text.to_string(), program, is_whole: true }];
     }
-    checked
-        .iter()
-        .map(|f| Case { name: f.name.clone(), text: parts.alone(f), program, is_whole: false })
-        .collect()
+    checked.iter().map(|f| Case { name: f.name.clone(), text: parts.alone(f), program, is_whole: false }).collect()
 }
 
 fn first_label(text: &str) -> String {
