@@ -1,6 +1,7 @@
 //! The array: a handle of a value on a mesh, of a step of a traced program, of a type without a value, or of a mistake.
 
 use crate::error::Diagnostic as Mistake;
+use crate::manual::{AxisSet, ManualType};
 use crate::trace::{self, Traced};
 use crate::{DType, Element, Error, Mesh, P, Result, Sharding, context, mistakes, runtime};
 use shardwise_base as base;
@@ -20,6 +21,8 @@ pub struct Array(Arc<Node>);
 pub(crate) struct Node {
     /// `None`: a mistake whose type cannot be known.
     pub ty: Option<ShardedType>,
+    /// Its states along manual axes; `None` outside of manual code.
+    pub manual: Option<ManualType>,
     pub state: State,
     /// The line that made it.
     pub at: &'static Location<'static>,
@@ -67,7 +70,9 @@ pub(crate) struct Deferred {
     made: OnceLock<Result<ArrayHandle>>,
 }
 
-/// The type of an array, printed as `bf16[8@X,2048@Y]`; with `{:#}`, mesh and axis kinds as well.
+/// The type of an array, printed as `bf16[8@X,2048@Y]`; with `{:#}`, mesh and axis kinds as well. In `shard_map`, as
+/// `bf16[2,2048]{V:X}`: `V` names the axes that the value varies over, `U` those it is unreduced over (each device holds
+/// a summand), `R` those it is reduced over (its gradient is unreduced).
 #[derive(Clone, PartialEq)]
 pub struct ArrayType {
     pub dtype: DType,
@@ -75,6 +80,7 @@ pub struct ArrayType {
     /// How it is laid out, as far as this is known: in Auto mode a traced array's layout is, where it was asked for.
     pub sharding: P,
     mesh: Option<Mesh>,
+    manual: Option<ManualType>,
 }
 
 /// The sizes of an array's dimensions; a slice of `usize`.
@@ -139,7 +145,27 @@ impl ArrayType {
             shape: Shape(ty.ty.shape.clone()),
             sharding: ty.sharding.as_ref().map_or(P::default(), P::of),
             mesh: ty.sharding.as_ref().map(|s| Mesh(s.mesh.clone())),
+            manual: None,
         }
+    }
+}
+
+impl ArrayType {
+    /// The axes in each state that the dimensions do not show: `V:X`, `U:(Y,Z)`, `R:X`.
+    fn states(&self) -> Vec<String> {
+        let mut unreduced = self.sharding.unreduced_axes().to_vec();
+        let (mut varying, mut reduced) = (vec![], vec![]);
+        if let Some(manual) = &self.manual {
+            let names = |axes: &AxisSet| axes.names(&manual.scope.mesh);
+            (varying, reduced) = (names(&manual.varying), names(&manual.reduced));
+            unreduced.extend(names(&manual.unreduced));
+        }
+        let shown = |(state, names): (&str, Vec<String>)| match &names[..] {
+            [] => None,
+            [one] => Some(format!("{state}:{one}")),
+            many => Some(format!("{state}:({})", many.join(","))),
+        };
+        [("V", varying), ("U", unreduced), ("R", reduced)].into_iter().filter_map(shown).collect()
     }
 }
 
@@ -148,13 +174,13 @@ impl fmt::Display for ArrayType {
         let dims: Vec<String> =
             self.shape.iter().enumerate().map(|(i, n)| format!("{n}{}", self.sharding.dim_suffix(i))).collect();
         write!(f, "{}[{}]", self.dtype, dims.join(","))?;
-        match self.sharding.unreduced_axes() {
-            [] => {}
-            [one] => write!(f, "{{U:{one}}}")?,
-            many => write!(f, "{{U:({})}}", many.join(","))?,
+        let states = self.states();
+        if !states.is_empty() {
+            write!(f, "{{{}}}", states.join(", "))?;
         }
-        match &self.mesh {
-            Some(mesh) if f.alternate() => {
+        match (&self.mesh, &self.manual) {
+            (_, Some(manual)) if f.alternate() => write!(f, " on ({})", manual.scope.kinds()),
+            (Some(mesh), None) if f.alternate() => {
                 let axes: Vec<String> =
                     mesh.0.axes.iter().map(|a| format!("{}={} {:?}", a.name, a.size, a.kind)).collect();
                 write!(f, " on ({})", axes.join(", "))
@@ -173,7 +199,7 @@ impl fmt::Debug for ArrayType {
 // ── making arrays
 impl Array {
     fn new(ty: Option<ShardedType>, state: State, at: &'static Location<'static>) -> Array {
-        Array(Arc::new(Node { ty, state, at }))
+        Array(Arc::new(Node { ty, manual: None, state, at }))
     }
 
     pub(crate) fn value(handle: ArrayHandle, at: &'static Location<'static>) -> Array {
@@ -195,15 +221,27 @@ impl Array {
     /// The same step of the trace, with what is known of its type by now.
     pub(crate) fn with_current_type(self) -> Array {
         match self.traced() {
-            Some(traced) => Array::of_traced(traced, self.0.at),
+            Some(traced) => Array::of_traced(traced, self.0.at).in_state(self.0.manual.clone()),
             None => self,
         }
     }
 
-    /// A value of the trace under way.
+    /// A value of the trace under way, equal along the manual axes if there are any.
     pub(crate) fn of_traced(traced: Traced, at: &'static Location<'static>) -> Array {
-        let ty = trace::with(|t| t.value_type(traced));
-        Array::new(Some(ty), State::Traced(traced), at)
+        let (ty, scope) = trace::with(|t| (t.value_type(traced), t.scope()));
+        let manual = scope.map(|s| ManualType::uniform(&s));
+        Array(Arc::new(Node { ty: Some(ty), manual, state: State::Traced(traced), at }))
+    }
+
+    /// The same value of the trace under way, in these states along the manual axes: a cast, which costs nothing.
+    pub(crate) fn in_state(&self, manual: Option<ManualType>) -> Array {
+        match self.traced() {
+            Some(traced) => {
+                let node = Node { ty: self.known_type(), manual, state: State::Traced(traced), at: self.0.at };
+                Array(Arc::new(node))
+            }
+            None => self.clone(),
+        }
     }
 
     /// A new mistake, noted in the trace under way; `ty`: what the array would have been.
@@ -290,7 +328,12 @@ impl Array {
 
     /// The type, if known, else `?`: for messages.
     pub(crate) fn short_type(&self) -> String {
-        self.0.ty.as_ref().map_or("?".into(), |ty| ArrayType::of(ty).to_string())
+        self.array_type().map_or("?".into(), |ty| ty.to_string())
+    }
+
+    fn array_type(&self) -> Option<ArrayType> {
+        let manual = self.0.manual.clone();
+        self.0.ty.as_ref().map(|ty| ArrayType { manual, ..ArrayType::of(ty) })
     }
 
     /// The type. Of a mistake without one: ends the trace (the call that traces returns the diagnostics); outside of
@@ -315,7 +358,8 @@ impl Array {
     /// diagnostics; outside of a trace they panic with them.
     #[track_caller]
     pub fn ty(&self) -> ArrayType {
-        ArrayType::of(self.sharded())
+        self.sharded();
+        self.array_type().expect("it has a type")
     }
 
     #[track_caller]

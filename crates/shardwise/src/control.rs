@@ -5,9 +5,10 @@
 
 use crate::array::Array;
 use crate::error::Diagnostic as Mistake;
+use crate::manual::{Carried, Predicate};
 use crate::ops::{EitherKind, Operand, element};
 use crate::tree::{self, Tree};
-use crate::{Error, context, eager, hlo, mistakes, runtime, trace};
+use crate::{Error, Result, context, eager, hlo, mistakes, runtime, trace};
 use shardwise_base::{self as base, DType, Diagnostic};
 use shardwise_ir::{Attr, Attrs, TensorType};
 use shardwise_ops::Opcode;
@@ -73,32 +74,39 @@ fn traced<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> R) -> R {
     if trace::is_tracing() {
         return context::within(at, f);
     }
+    as_program(name, at, || Ok(f())).unwrap_or_else(|e| panic!("`{name}` has no result\n{e}"))
+}
+
+/// Runs `f` as a program of its own, whose results are values; mistakes travel in them.
+///
+/// `Err`: why there are no results at all.
+pub(crate) fn as_program<R: Tree>(name: &str, at: At, f: impl FnOnce() -> Result<R>) -> Result<R> {
     let loc = context::loc(at);
     let mut kept = None;
     let run = trace::run(name, None, loc.clone(), || {
-        let out = kept.insert(context::within(at, f));
+        let out = kept.insert(context::within(at, f)?);
         tree::leaves(out).iter().try_for_each(|a| a.check().map(|_| ()))
     });
     let done = run.and_then(|(mut trace, ())| {
         let out = kept.as_ref().expect("it ran to its end");
         let values = tree::leaves(out).into_iter().map(|a| trace.operand(a, &loc));
-        let values = values.collect::<Result<Vec<_>, Diagnostic>>().map_err(Error::one)?;
+        let values = values.collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
         let (module, captured) = trace.finish(&values, vec![None; values.len()], &loc);
         eager::execute(&*runtime::compile(&module)?, &captured.iter().collect::<Vec<_>>(), at)
     });
     match (done, kept) {
-        (Ok(results), Some(out)) => tree::with_leaves(&out, results),
+        (Ok(results), Some(out)) => Ok(tree::with_leaves(&out, results)),
         (Err(e), Some(out)) => {
             let wrong = e.into_diagnostics();
-            out.rebuild(&mut |a| Array::poisoned(wrong.clone(), a.known_type(), at))
+            Ok(out.rebuild(&mut |a| Array::poisoned(wrong.clone(), a.known_type(), at)))
         }
-        (Err(e), None) => panic!("`{name}` has no result\n{e}"),
+        (Err(e), None) => Err(e),
         (Ok(_), None) => unreachable!("it ran to its end"),
     }
 }
 
 /// Notes a mistake of a control function, and ends the trace: there is nothing to go on with.
-fn give_up(d: Diagnostic, at: At) -> ! {
+pub(crate) fn give_up(d: Diagnostic, at: At) -> ! {
     let bad = Array::mistake(Arc::new(Mistake(d)), None, at);
     bad.tensor();
     unreachable!("an unknown type ends the trace")
@@ -182,26 +190,50 @@ pub fn while_loop<C: Tree>(init: C, condition: impl Fn(&C) -> Array, body: impl 
     })
 }
 
-fn while_of<C: Tree>(
-    name: &'static str,
-    init: C,
-    at: At,
-    condition: impl FnOnce(&C) -> Array,
-    body: impl FnOnce(C) -> C,
-) -> C {
+/// In manual code the loop is traced until its carries' states hold on every turn.
+fn while_of<C: Tree>(name: &'static str, init: C, at: At, condition: impl Fn(&C) -> Array, body: impl Fn(C) -> C) -> C {
     let types = types(&init);
-    let test = hlo::region(&types, |args| {
-        let test = condition(&tree::with_leaves(&init, args.to_vec()));
-        check_condition(name, &test, at);
-        vec![test]
-    });
-    let step = hlo::region(&types, |args| {
-        let after = body(tree::with_leaves(&init, args.to_vec()));
-        check_carry(name, &init, &after, at);
-        tree::leaves(&after).into_iter().cloned().collect()
-    });
+    let mut carried = carried(&tree::leaves(&init));
+    let [test, step] = loop {
+        let (mut decides, mut after) = (None, vec![]);
+        let test = hlo::region(&types, |args| {
+            trace::with(|t| t.set_predicate(carried.predicate()));
+            let test = condition(&tree::with_leaves(&init, carried.apply(args)));
+            check_condition(name, &test, at);
+            decides = Predicate::of(&test, name, at);
+            vec![test]
+        });
+        if carried.decide(decides) {
+            continue;
+        }
+        let step = hlo::region(&types, |args| {
+            trace::with(|t| t.set_predicate(carried.predicate()));
+            let out = body(tree::with_leaves(&init, carried.apply(args)));
+            check_carry(name, &init, &out, at);
+            after = tree::leaves(&out).into_iter().cloned().collect();
+            after.clone()
+        });
+        if !widen(&mut carried, name, &init, &after, at) {
+            break [test, step];
+        }
+    };
     let results = hlo::op_with(Opcode::While, &tree::leaves(&init), Attrs::new(), vec![test, step], &types);
-    tree::with_leaves(&init, results)
+    tree::with_leaves(&init, carried.apply(&results))
+}
+
+fn carried(leaves: &[&Array]) -> Carried {
+    Carried::new(trace::with(|t| t.scope()), leaves)
+}
+
+/// Widens the carries to what a turn gives; says whether that was news.
+fn widen<C: Tree>(carried: &mut Carried, name: &str, init: &C, after: &[Array], at: At) -> bool {
+    carried.widen(&after.iter().collect::<Vec<_>>()).unwrap_or_else(|leaf| {
+        let (path, before) = &tree::paths(init)[leaf];
+        let path = if path.to_string().is_empty() { "carry".into() } else { path.to_string() };
+        let d =
+            mistakes::carry_unreduced(name, &path, &before.short_type(), &after[leaf].short_type(), &context::loc(at));
+        give_up(d, at)
+    })
 }
 
 fn check_condition(name: &str, test: &Array, at: At) {
@@ -280,31 +312,44 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
     init: C,
     xs: X,
     at: At,
-    body: impl FnOnce(Array, C, X) -> (C, Y),
+    body: impl Fn(Array, C, X) -> (C, Y),
 ) -> (C, Y) {
     let loc = context::loc(at);
     let (carry_types, xs_types) = (types(&init), types(&xs));
     trace::with(|t| t.open_func("shardwise.scan", &loc));
-    let args: Vec<Array> = carry_types.iter().chain(&xs_types).map(|ty| argument(ty, &loc, at)).collect();
+    let outside = tree::leaves(&init).into_iter().chain(tree::leaves(&xs));
+    let args: Vec<Array> = carry_types
+        .iter()
+        .chain(&xs_types)
+        .zip(outside)
+        .map(|(ty, from)| argument(ty, &loc, at).in_state(from.node().manual.clone()))
+        .collect();
     let (inits, rows) = args.split_at(carry_types.len());
+    let mut carried = carried(&inits.iter().collect::<Vec<_>>());
 
     let types: Vec<TensorType> = std::iter::once(TensorType::scalar(DType::I32)).chain(carry_types.clone()).collect();
-    let mut exemplar = None;
-    let step = hlo::region(&types, |args| {
-        let (i, carry) = (args[0].clone(), tree::with_leaves(&init, args[1..].to_vec()));
-        let x = tree::with_leaves(&xs, rows.iter().map(|x| row(x, &i)));
-        let (after, y) = body(i.clone(), carry, x);
-        check_carry(name, &init, &after, at);
-        let mut results = vec![&i + 1];
-        results.extend(tree::leaves(&after).into_iter().cloned());
-        for y in tree::leaves(&y) {
-            let ys = trace::with(|t| t.region_arg(&stacked(length, y.tensor()), &loc));
-            results.push(with_row(&Array::of_traced(ys, at), y, &i));
+    let (step, y) = loop {
+        let (mut exemplar, mut after) = (None, vec![]);
+        let step = hlo::region(&types, |args| {
+            let (i, carry) = (args[0].clone(), tree::with_leaves(&init, carried.apply(&args[1..])));
+            let x = tree::with_leaves(&xs, rows.iter().map(|x| row(x, &i)));
+            let (out, y) = body(i.clone(), carry, x);
+            check_carry(name, &init, &out, at);
+            after = tree::leaves(&out).into_iter().cloned().collect();
+            let mut results = vec![&i + 1];
+            results.extend(after.iter().cloned());
+            for y in tree::leaves(&y) {
+                let ys = trace::with(|t| t.region_arg(&stacked(length, y.tensor()), &loc));
+                results.push(with_row(&Array::of_traced(ys, at), y, &i));
+            }
+            exemplar = Some(y);
+            results
+        });
+        if !widen(&mut carried, name, &init, &after, at) {
+            break (step, exemplar.expect("the body has run"));
         }
-        exemplar = Some(y);
-        results
-    });
-    let y = exemplar.expect("the body has run");
+    };
+    let ys_states = tree::leaves(&y).into_iter().map(|y| y.node().manual.clone()).collect::<Vec<_>>();
     let ys_types: Vec<TensorType> = tree::leaves(&y).iter().map(|y| stacked(length, y.tensor())).collect();
 
     let types: Vec<TensorType> = types.into_iter().chain(ys_types.clone()).collect();
@@ -317,7 +362,8 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
     let results: Vec<TensorType> = carry_types.into_iter().chain(ys_types).collect();
     let out = close_composite("shardwise.scan", &out[1..], length, &init, &xs, &results, at);
     let (carry, ys) = out.split_at(tree::leaves(&init).len());
-    (tree::with_leaves(&init, carry.to_vec()), tree::with_leaves(&y, ys.to_vec()))
+    let ys = ys.iter().zip(ys_states).map(|(ys, state)| ys.in_state(state));
+    (tree::with_leaves(&init, carried.apply(carry)), tree::with_leaves(&y, ys))
 }
 
 fn argument(ty: &TensorType, loc: &base::Loc, at: At) -> Array {
@@ -412,7 +458,7 @@ pub fn switch<R: Tree>(index: impl Operand, n: usize, branch: impl Fn(usize) -> 
 
 /// The results of branch `index`; `names` say in messages which branch it is.
 fn case<R: Tree>(
-    name: &str,
+    name: &'static str,
     index: &Array,
     n: usize,
     at: At,
@@ -421,23 +467,39 @@ fn case<R: Tree>(
 ) -> R {
     let mut first: Option<R> = None;
     let mut types = vec![];
+    let predicate = Predicate::of(index, name, at);
+    let mut given: Option<Carried> = None;
     let regions = (0..n)
         .map(|k| {
             hlo::region(&[], |_| {
+                trace::with(|t| t.set_predicate(predicate.clone()));
                 let out = context::outside(|| branch(k));
                 let leaves: Vec<Array> = tree::leaves(&out).into_iter().cloned().collect();
                 match &first {
                     None => {
                         types = leaves.iter().map(|a| a.tensor().clone()).collect();
+                        let all = given.insert(carried(&leaves.iter().collect::<Vec<_>>()));
+                        all.decide(predicate.clone());
                         first = Some(out);
                     }
-                    Some(first) => check_branch(name, first, &types, &out, [names(0), names(k)], at),
+                    Some(first) => {
+                        check_branch(name, first, &types, &out, [names(0), names(k)], at);
+                        let all = given.as_mut().expect("made with the first");
+                        if let Err(leaf) = all.widen(&leaves.iter().collect::<Vec<_>>()) {
+                            let before = tree::leaves(first)[leaf].short_type();
+                            let path = format!("{}", tree::paths(&out)[leaf].0);
+                            let found = [before, leaves[leaf].short_type()];
+                            let d = mistakes::branches_unreduced(name, &path, &found, &context::loc(at));
+                            trace::record(&[Arc::new(Mistake(d))]);
+                        }
+                    }
                 }
                 leaves
             })
         })
         .collect();
     let results = hlo::op_with(Opcode::Case, &[index], Attrs::new(), regions, &types);
+    let results = given.expect("there is a branch").apply(&results);
     tree::with_leaves(&first.expect("there is a branch"), results)
 }
 

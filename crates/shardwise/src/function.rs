@@ -17,7 +17,7 @@ use std::ops::Deref;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
-type At = &'static Location<'static>;
+pub(crate) type At = &'static Location<'static>;
 
 /// An argument of a traced function. By reference it is read; by value it is given away, and its buffers are reused.
 #[diagnostic::on_unimplemented(
@@ -90,17 +90,33 @@ impl<T> Deref for Static<T> {
 pub trait Returns: Sized + 'static {
     type Tree: Tree;
     fn finish(self) -> Result<Self::Tree>;
+    /// What a call gives that is an expression.
+    #[doc(hidden)]
+    fn deliver(out: Result<Self::Tree>) -> Self;
 }
 impl<T: Tree> Returns for T {
     type Tree = T;
     fn finish(self) -> Result<T> {
         Ok(self)
     }
+    /// Of no result: ends the trace under way; outside of one, panics with the diagnostics.
+    fn deliver(out: Result<T>) -> T {
+        out.unwrap_or_else(|e| {
+            if !trace::is_tracing() {
+                panic!("the call has no result\n{e}");
+            }
+            trace::record(&e.into_diagnostics());
+            trace::end()
+        })
+    }
 }
 impl<T: Tree> Returns for Result<T> {
     type Tree = T;
     fn finish(self) -> Result<T> {
         self
+    }
+    fn deliver(out: Result<T>) -> Result<T> {
+        out
     }
 }
 
@@ -184,6 +200,15 @@ arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>, E::Item<'a>, F::Item
 
 thread_local!(static CALLED_AT: Cell<Option<At>> = const { Cell::new(None) });
 
+/// Where the function is called that is about to run: `deref` knows, and the call does not.
+pub(crate) fn set_called_at(at: At) {
+    CALLED_AT.set(Some(at));
+}
+
+pub(crate) fn called_at() -> Option<At> {
+    CALLED_AT.take()
+}
+
 // ── jit
 /// A function that is traced, compiled and cached when it is called: `f(&x, &w)?`.
 ///
@@ -255,7 +280,7 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
     fn of(shared: Shared<'f, A::Owned, R>) -> Jit<'f, A, R> {
         let shared = Arc::new(shared);
         let callee = shared.clone();
-        let call = A::bind(move |args| callee.call(args, CALLED_AT.take().unwrap_or(callee.at)));
+        let call = A::bind(move |args| callee.call(args, called_at().unwrap_or(callee.at)));
         Jit { shared, call }
     }
 
@@ -455,7 +480,7 @@ impl<'f, A: Args, R: 'static> Deref for Jit<'f, A, R> {
     type Target = A::Dyn<'f, Result<R>>;
     #[track_caller]
     fn deref(&self) -> &Self::Target {
-        CALLED_AT.set(Some(Location::caller()));
+        set_called_at(Location::caller());
         &self.call
     }
 }
@@ -524,7 +549,7 @@ impl<A: Args, R: Tree> Lowered<A, R> {
         let callee = ready.clone();
         let made_at = Location::caller();
         let call = A::bind(move |args| {
-            let at = CALLED_AT.take().unwrap_or(made_at);
+            let at = called_at().unwrap_or(made_at);
             check_types(&args, form, &types, at)?;
             callee.run(args, &donated, at)
         });
@@ -562,7 +587,7 @@ impl<A: Args, R: 'static> Deref for Compiled<A, R> {
     type Target = A::Dyn<'static, Result<R>>;
     #[track_caller]
     fn deref(&self) -> &Self::Target {
-        CALLED_AT.set(Some(Location::caller()));
+        set_called_at(Location::caller());
         &self.call
     }
 }

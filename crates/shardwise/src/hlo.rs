@@ -4,10 +4,11 @@
 //! program can do wrong: nothing here makes diagnostics.
 
 use crate::error::Diagnostic as Mistake;
+use crate::manual::{self, ManualType};
 use crate::{Array, context, explicit, trace};
 use shardwise_base::{DType, Literal, Sharding};
 use shardwise_engine::ShardedType;
-use shardwise_ir::{Attr, Attrs, Region, TensorType};
+use shardwise_ir::{Attr, Attrs, Builder, Region, TensorType, Value};
 use shardwise_ops::Opcode;
 use std::panic::Location;
 use std::sync::Arc;
@@ -33,16 +34,37 @@ pub(crate) fn op_with(
     let made = trace::with(|t| {
         let op = t.op(opcode.into(), &values, attrs, regions, results, &loc);
         explicit::of_op(t, op)?;
+        let state = manual::of_op(t, op, operands, &loc)?;
         let results = t.body().op(op).results.to_vec();
-        Ok(results.into_iter().map(|v| t.traced(v)).collect::<Vec<_>>())
+        Ok((results.into_iter().map(|v| t.traced(v)).collect::<Vec<_>>(), state))
     });
     match made {
-        Ok(made) => made.into_iter().map(|t| Array::of_traced(t, at)).collect(),
+        Ok((made, state)) => made.into_iter().map(|t| Array::of_traced(t, at).in_state(state.clone())).collect(),
         Err(d) => {
             let mistake = Arc::new(Mistake(d));
             let types = results.iter().map(|ty| ShardedType { ty: ty.clone(), sharding: None });
             types.map(|ty| Array::mistake(mistake.clone(), Some(ty), at)).collect()
         }
+    }
+}
+
+/// One value that `f` makes of the operands, in the state that the caller says.
+pub(crate) fn built(
+    operands: &[&Array],
+    state: Option<ManualType>,
+    f: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value,
+) -> Array {
+    let at = here();
+    let loc = context::loc(at);
+    match trace::operands(operands, at) {
+        Ok(values) => {
+            let made = trace::with(|t| {
+                let made = f(&mut t.builder(&loc), &values);
+                t.traced(made)
+            });
+            Array::of_traced(made, at).in_state(state)
+        }
+        Err(wrong) => Array::poisoned(wrong, None, at),
     }
 }
 
@@ -52,7 +74,7 @@ pub(crate) fn op(opcode: Opcode, operands: &[&Array], attrs: Attrs, result: Tens
 }
 
 /// Ends the innermost region with these arrays.
-fn terminate(opcode: Opcode, arrays: &[&Array]) {
+pub(crate) fn terminate(opcode: Opcode, arrays: &[&Array]) {
     let at = here();
     let values = trace::operands(arrays, at).unwrap_or_default();
     trace::with(|t| t.terminate(opcode.into(), &values, &context::loc(at)));
@@ -368,12 +390,16 @@ pub(crate) fn scatter(x: &Array, indices: &Array, updates: &Array, w: &Windows, 
 
 // ── layouts
 pub(crate) fn constrain(x: &Array, sharding: &Sharding) -> Array {
-    let out = op(Opcode::ShardingConstraint, &[x], Attrs::new(), x.tensor().clone());
+    laid_out(&op(Opcode::ShardingConstraint, &[x], Attrs::new(), x.tensor().clone()), sharding)
+}
+
+/// What an op has just made, with the layout that it has.
+pub(crate) fn laid_out(out: &Array, sharding: &Sharding) -> Array {
     match out.traced() {
         Some(t) => {
             trace::with(|trace| trace.set_sharding(t, sharding.clone()));
-            Array::of_traced(t, here())
+            Array::of_traced(t, here()).in_state(out.node().manual.clone())
         }
-        None => out,
+        None => out.clone(),
     }
 }

@@ -71,6 +71,12 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
         return Ok(Array::poisoned(x.mistakes().to_vec(), Some(ty), s.at));
     }
     if trace::is_tracing() {
+        if let Some(scope) = trace::with(|t| t.scope())
+            && let Some(axis) = sharding.split_axes().find(|a| scope.axes.contains(&a.axis))
+        {
+            let d = mistakes::layout_manual(scope.name(axis.axis), &x.short_type(), &scope.kinds(), &s.loc);
+            return s.fail(Some(ty.ty), d);
+        }
         let mesh = Mesh(sharding.mesh.clone());
         if !trace::with(|t| t.join_mesh(&mesh)) {
             let own = trace::with(|t| t.mesh.clone()).unwrap_or_else(|| mesh.clone());

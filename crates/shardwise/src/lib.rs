@@ -24,6 +24,7 @@
 //! of whatever needs a value ([`jit`]ted calls, [`Array::to_vec`]).
 
 mod array;
+mod collective;
 mod context;
 mod control;
 mod create;
@@ -37,19 +38,26 @@ mod function;
 mod hlo;
 mod index;
 mod layout;
+mod manual;
 mod mesh;
 mod mistakes;
 mod ops;
+mod profile;
 mod program;
 mod random;
 mod reduce;
 mod runtime;
 mod shape;
+mod shard_map;
 mod spec;
 mod trace;
 pub mod tree;
 
 pub use array::{Array, ArrayType, CompareWithMethods, IndexWithI, IntoShape, Shape, Shard};
+pub use collective::{
+    Axes, AxisGroups, AxisName, GatherDim, Pcast, Permutation, Shift, Stacked, axis_index, axis_size, groups, pmax,
+    pmean, pmin, psum, shift, stacked,
+};
 pub use context::named_scope;
 pub use control::{Steps, StepsKind, Unrolled, cond, fori_loop, scan, switch, unroll, while_loop};
 pub use create::{Data, arange, array, full, ones, ones_like, scalar, zeros, zeros_like};
@@ -61,11 +69,13 @@ pub use function::{Arg, Args, Callable, Compiled, Function, Jit, Lowered, Memory
 pub use index::{At, Ds, Ellipsis, Entry, Index, IndexItem, NewAxis, Step, ds, step};
 pub use mesh::{Axis, Client, Communicate, Device, Mesh, Topology, set_mesh, with_mesh};
 pub use ops::{Dim, Dims, Either, Keep, Operand, keep, select};
+pub use profile::{Instruction, Profile, profile};
 pub use program::{
     Collective, CollectiveKind, Communication, CompiledProgram, Program, Rejected, assert_close, assert_equal,
 };
 pub use random::{Key, bits, normal, randint, uniform};
 pub use shape::{INFER, concatenate, stack};
+pub use shard_map::{NoOutSpecs, Ready, ShardMap, shard_map};
 pub use shardwise_macros::Tree;
 pub use spec::{
     ByPath, DimSpec, IntoDimSpec, Layout, LeafSpec, P, Sharding, SpecFor, Specs, by_path, distinct_axes, shard,
@@ -79,6 +89,7 @@ extern crate self as shardwise;
 /// What a program usually needs.
 pub mod prelude {
     pub use crate::array::{Array, ArrayType, Shape};
+    pub use crate::collective::{Pcast, axis_index, axis_size, groups, pmax, pmean, pmin, psum, shift, stacked};
     pub use crate::context::named_scope;
     pub use crate::control::{cond, fori_loop, scan, switch, unroll, while_loop};
     pub use crate::create::{arange, array, full, ones, ones_like, scalar, zeros, zeros_like};
@@ -89,9 +100,11 @@ pub mod prelude {
     pub use crate::index::{Ellipsis, NewAxis, ds, step};
     pub use crate::mesh::{Axis, Client, Communicate, Mesh, Topology, set_mesh, with_mesh};
     pub use crate::ops::{keep, select};
+    pub use crate::profile::profile;
     pub use crate::program::{Collective, Communication, Program, assert_close, assert_equal};
     pub use crate::random::{Key, normal, randint, uniform};
     pub use crate::shape::{INFER, concatenate, stack};
+    pub use crate::shard_map::{ShardMap, shard_map};
     pub use crate::spec::shard;
     pub use crate::tree::{self, Tree};
     pub use crate::{P, einsum};

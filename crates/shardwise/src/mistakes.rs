@@ -1,6 +1,7 @@
 //! What can be wrong with a program, in words: each function takes raw facts and gives the diagnostic.
 
 use crate::dtype::{Misfit, Number};
+use crate::manual::Predicate;
 use crate::{Array, ArrayType, DType, Mesh, P, context};
 use shardwise_base::{Diagnostic, Loc};
 use shardwise_engine::ShardedType;
@@ -152,4 +153,184 @@ pub(crate) fn escaped(array: &Array, loc: &Loc) -> Diagnostic {
         .facts(array.short_type())
         .note(format!("it was made at {}", context::show(array.node().at)))
         .help("return it from the traced function, and use the result")
+}
+
+// ── manual code
+pub(crate) fn unreduced(name: &str, types: &[String], axes: &str, loc: &Loc) -> Diagnostic {
+    let op = name.rsplit('.').next().unwrap_or(name);
+    Diagnostic::error("unreduced", loc, format!("`{op}` of a value that is still to be summed over {axes}"))
+        .facts(types.join(" and "))
+        .expected("an op that is linear in the summands, of values that are equal along these axes otherwise")
+        .help(format!("sum it first: `.psum({axes:?})`"))
+}
+
+pub(crate) fn carry_unreduced(name: &str, path: &str, before: &str, after: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("carry", loc, format!("`{name}`: the carry is a summand on one side of the body only"))
+        .facts(format!("`{path}` enters as {before} and leaves as {after}"))
+        .help("sum what is unreduced with `.psum(..)`, or start from a summand: `.pcast(.., Pcast::Unreduced)` of what varies")
+}
+
+pub(crate) fn branches_unreduced(name: &str, path: &str, types: &[String; 2], loc: &Loc) -> Diagnostic {
+    let path = if path.is_empty() { "result" } else { path };
+    Diagnostic::error("branch-types", loc, format!("`{name}`: the result is a summand of some branches only"))
+        .facts(format!("`{path}` is {} or {}", types[0], types[1]))
+        .help("sum what is unreduced with `.psum(..)`")
+}
+
+/// `what`: `psum`, `axis_index`.
+pub(crate) fn not_manual(what: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error(
+        "not-manual",
+        loc,
+        format!("`{what}` speaks of devices, and there is one program for all of them here"),
+    )
+    .help("call it in the function that `shard_map` maps")
+}
+
+/// An axis that a function of manual code names and cannot: `why` says which way.
+pub(crate) fn manual_axis(what: &str, axis: &str, why: &str, kinds: &str, near: Option<&str>, loc: &Loc) -> Diagnostic {
+    let d = Diagnostic::error("manual-axis", loc, format!("`{what}` over axis \"{axis}\", {why}"))
+        .facts(format!("mesh: {kinds}"));
+    match near {
+        Some(near) => d.help(format!("did you mean \"{near}\"?")),
+        None => d,
+    }
+}
+
+pub(crate) fn axis_groups(what: &str, axis: &str, size: usize, groups: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("axis-groups", loc, format!("`{what}`: these groups are no part of axis \"{axis}\""))
+        .facts(format!("{groups}, axis \"{axis}\" has size {size}"))
+        .expected("each position once, in groups of one size that lie at equal steps, as in [[0, 1], [2, 3]] or [[0, 2], [1, 3]]")
+}
+
+pub(crate) fn mixed_states(what: &str, ty: &str, axes: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("mixed-states", loc, format!("`{what}` over {axes}, along which the value is not in one state"))
+        .facts(ty)
+        .help("where it is equal and each device shall count, say so: `.pcast(.., Pcast::Varying)`")
+}
+
+pub(crate) fn wrong_state(what: &str, ty: &str, state: &str, axes: &str, help: &str, loc: &Loc) -> Diagnostic {
+    let d =
+        Diagnostic::error("wrong-state", loc, format!("`{what}` over {axes} of a value that is {state} along them"));
+    let d = d.facts(ty);
+    if help.is_empty() { d } else { d.help(help) }
+}
+
+pub(crate) fn divergent(what: &str, axes: &str, p: &Predicate, shared: &str, kinds: &str, loc: &Loc) -> Diagnostic {
+    let message =
+        format!("`{what}` over {axes} where the devices along {shared} do not all come: it could not complete");
+    Diagnostic::error("divergent-collective", loc, message)
+        .facts(format!(
+            "it stands in `{}` at {}, which decides on what varies over {shared}",
+            p.name,
+            context::show(p.at)
+        ))
+        .note(format!("mesh: {kinds}"))
+        .help("take it out of there, or decide on what is equal on these devices: `.pmax(..)` of what varies")
+}
+
+pub(crate) fn indivisible(
+    what: &str,
+    ty: &str,
+    dim: usize,
+    size: usize,
+    axes: &str,
+    count: usize,
+    loc: &Loc,
+) -> Diagnostic {
+    Diagnostic::error("collective-uneven", loc, format!("`{what}` cannot split a dimension evenly over {axes}"))
+        .facts(format!("{ty}: dim {dim} has size {size}, there are {count} devices along {axes}"))
+        .help(format!("make dim {dim} a multiple of {count} ({} with padding)", size.next_multiple_of(count)))
+}
+
+pub(crate) fn not_stacked(
+    what: &str,
+    ty: &str,
+    dim: usize,
+    size: usize,
+    axes: &str,
+    count: usize,
+    loc: &Loc,
+) -> Diagnostic {
+    Diagnostic::error(
+        "collective-uneven",
+        loc,
+        format!("`{what}`: dimension {dim} must have one element for each device"),
+    )
+    .facts(format!("{ty}: dim {dim} has size {size}, there are {count} devices along {axes}"))
+    .help(format!("name the dimension as `{dim}` to split it in parts"))
+}
+
+pub(crate) fn permutation(what: &str, wrong: &str, pairs: &str, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("permutation", loc, format!("`{what}`: {wrong}"))
+        .facts(format!("{pairs} over {axes}, which has {count} positions"))
+        .expected("each position at most once as a source, and once as a target")
+}
+
+/// A leaf that does not fit its spec: `what` is `in_specs` or `out_specs`.
+pub(crate) fn in_shard_map(d: Diagnostic, name: &str, what: &str, leaf: &str) -> Diagnostic {
+    d.note(format!("`{leaf}` in {what} of the shard_map of `{name}`"))
+}
+
+pub(crate) fn spec_uneven(
+    ty: &str,
+    spec: &str,
+    dim: usize,
+    size: usize,
+    axes: &str,
+    count: usize,
+    loc: &Loc,
+) -> Diagnostic {
+    Diagnostic::error("spec-uneven", loc, "the array cannot be split as the spec asks")
+        .facts(format!("{ty} as {spec}: dim {dim} has size {size}, axis {axes} has size {count}"))
+        .help(format!(
+            "make dim {dim} a multiple of {count} ({} with padding), or drop {axes} from the spec",
+            size.next_multiple_of(count)
+        ))
+}
+
+pub(crate) fn spec_not_manual(spec: &str, axis: &str, kinds: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("spec-not-manual", loc, format!("the spec names axis \"{axis}\", which is not manual here"))
+        .facts(format!("{spec} on {kinds}"))
+        .help("add it with `.axes(..)`, or leave it out of the spec: the others lie as they do outside")
+}
+
+pub(crate) fn layout_manual(axis: &str, ty: &str, kinds: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("layout-manual", loc, format!("a layout over axis \"{axis}\", which is manual here"))
+        .facts(format!("{ty} on {kinds}"))
+        .help("in `shard_map` a value is one device's own; use the collectives")
+}
+
+pub(crate) fn no_in_specs(name: &str, types: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("in-specs", loc, format!("the shard_map of `{name}` does not say how its arguments are split"))
+        .facts(types)
+        .help("add `.in_specs(..)`: one `P!(..)` for all, or one for each in a tuple")
+}
+
+pub(crate) fn not_replicated(ty: &str, spec: &str, axes: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error(
+        "out-spec-varying",
+        loc,
+        format!("the spec claims a result that is equal along {axes}, and it varies over {axes}"),
+    )
+    .facts(format!("{ty} as {spec}"))
+    .help(format!(
+        "make it equal with `.psum(..)`, `.pmax(..)` or `.all_gather_equal(..)`, or put {axes} into the spec"
+    ))
+}
+
+pub(crate) fn result_unreduced(ty: &str, axes: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("out-spec-unreduced", loc, format!("the result is still to be summed over {axes}"))
+        .facts(ty)
+        .help("sum it: `.psum(..)`, `.psum_scatter(..)`")
+}
+
+pub(crate) fn in_spec_differs(ty: &str, spec: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error(
+        "in-spec-layout",
+        loc,
+        "the argument is laid out otherwise than its spec, and nothing is moved unasked over explicit axes",
+    )
+    .facts(format!("{ty} as {spec}"))
+    .help(format!("move it: `.shard({spec})`"))
 }

@@ -2,7 +2,7 @@
 
 use crate::function::Memory;
 use crate::program::Communication;
-use crate::{Error, Result};
+use crate::{Error, Result, profile};
 use shardwise_base::{self as base, Literal};
 use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, Limits, ShardedType, Signature};
 use shardwise_host::HostEngine;
@@ -24,7 +24,12 @@ impl Compiled {
     }
 
     pub fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>> {
-        Ok(self.executable.execute(args)?)
+        if !profile::is_on() {
+            return Ok(self.executable.execute(args)?);
+        }
+        let (results, times) = self.executable.profile(args)?;
+        profile::add(times);
+        Ok(results)
     }
 
     pub fn text(&self) -> String {

@@ -55,6 +55,17 @@ impl P {
         }
     }
 
+    /// The axes of dimension `i`, in words: `"X"`, `("X", "Y")`.
+    pub(crate) fn dim_names(&self, i: usize) -> String {
+        match self.dims.get(i) {
+            Some(DimSpec::Axes(a)) if a.len() == 1 => format!("{:?}", a[0]),
+            Some(DimSpec::Axes(a)) => {
+                format!("({})", a.iter().map(|n| format!("{n:?}")).collect::<Vec<_>>().join(", "))
+            }
+            _ => "none".into(),
+        }
+    }
+
     /// What an array's sharding says, in names.
     pub(crate) fn of(sharding: &base::Sharding) -> P {
         let name = |a: &AxisRef| a.display(&sharding.mesh).to_string().replace('"', "");
@@ -332,7 +343,7 @@ impl LeafSpec {
     }
 }
 
-fn no_mesh(spec: &P, loc: &Loc) -> Diagnostic {
+pub(crate) fn no_mesh(spec: &P, loc: &Loc) -> Diagnostic {
     let thread = std::thread::current();
     let name = thread.name().map_or_else(|| format!("{:?}", thread.id()), |n| format!("\"{n}\""));
     Diagnostic::error("no-mesh", loc, "this layout refers to no mesh")

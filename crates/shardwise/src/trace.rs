@@ -5,11 +5,12 @@
 //! an argument of it ([`Trace::import`]); an array with a value becomes a hidden argument of the whole program.
 
 use crate::error::Diagnostic as Mistake;
+use crate::manual::{Predicate, Scope};
 use crate::{Array, Error, Mesh, Result, context, explicit, mistakes};
 use shardwise_base::{self as base, Diagnostic, Loc};
 use shardwise_engine::ShardedType;
 use shardwise_ir::{
-    Attrs, Body, Builder, Func, Module, Op, OpCode, OpView, Region, TensorType, Type, Value, Visibility,
+    Attrs, Body, Builder, Func, Module, Op, OpCode, OpView, Region, TensorType, Type, Value, ValueData, Visibility,
 };
 use shardwise_ops::OPS;
 use std::cell::{Cell, RefCell};
@@ -31,9 +32,25 @@ struct Frame {
     id: u64,
     func: Func,
     /// Open regions, the innermost last; the first is the function's own.
-    regions: Vec<Region>,
-    /// Values of outer functions that this one uses, and the arguments that stand for them.
+    regions: Vec<Open>,
+}
+
+/// A region being built.
+struct Open {
+    region: Region,
+    /// There if the region sees nothing around it.
+    wall: Option<Wall>,
+    /// There if some devices may run it and others not.
+    predicate: Option<Predicate>,
+}
+
+/// What comes into an isolated region: a function's body, or that of a manual computation.
+#[derive(Default)]
+struct Wall {
+    /// Values from outside that are used inside, and the arguments that stand for them.
     imports: Vec<(Traced, Traced)>,
+    /// There if the region is per device over more axes than what is around it.
+    scope: Option<Arc<Scope>>,
 }
 
 /// How many functions and regions are open.
@@ -127,6 +144,12 @@ pub(crate) fn run<R>(name: &str, mesh: Option<Mesh>, at: Loc, f: impl FnOnce() -
     QUIET.set(quiet);
     let wrong = std::mem::take(&mut trace.wrong);
     settle(out, wrong).map(|out| (trace, out))
+}
+
+/// Runs `f`; where it fails, the regions that it opened are dropped.
+pub(crate) fn or_rewind<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
+    let depth = with(|t| t.depth());
+    f().inspect_err(|_| with(|t| t.rewind(depth)))
 }
 
 /// Runs `f` as a part of the trace under way, as [`run`] does: its mistakes are both returned and recorded.
@@ -246,6 +269,48 @@ impl Trace {
         }
     }
 
+    /// The manual code under way, if any.
+    pub fn scope(&self) -> Option<Arc<Scope>> {
+        let walls = self.opens().filter_map(|o| o.wall.as_ref());
+        walls.filter_map(|w| w.scope.as_ref()).next_back().cloned()
+    }
+
+    fn opens(&self) -> impl DoubleEndedIterator<Item = &Open> {
+        self.frames.iter().flat_map(|f| &f.regions)
+    }
+
+    /// Says of the innermost region that not all devices may run it.
+    pub fn set_predicate(&mut self, predicate: Option<Predicate>) {
+        self.frame_mut().regions.last_mut().expect("a function has a region").predicate = predicate;
+    }
+
+    /// Why not all devices may run what is made now, outermost first.
+    pub fn predicates(&self) -> impl Iterator<Item = &Predicate> {
+        self.opens().filter_map(|o| o.predicate.as_ref())
+    }
+
+    /// An op of the function being built.
+    pub fn view(&self, op: Op) -> OpView<'_> {
+        self.module.view(&self.frame().func.body, op)
+    }
+
+    /// Opens the body of a manual computation, with arguments of these types.
+    pub fn open_manual(&mut self, args: &[TensorType], scope: Arc<Scope>, loc: &Loc) -> Vec<Traced> {
+        let args = self.open_region(args, loc);
+        let open = self.frame_mut().regions.last_mut().expect("opened above");
+        open.wall = Some(Wall { imports: vec![], scope: Some(scope) });
+        args
+    }
+
+    /// Closes it; also gives what it uses of the values around it, in the order of the arguments that were added for
+    /// them.
+    pub fn close_manual(&mut self) -> (Region, Vec<Value>) {
+        let open = self.frame_mut().regions.pop().expect("a region was opened");
+        let outer = open.wall.map_or(vec![], |w| w.imports).into_iter().map(|(o, _)| o);
+        let outer: Vec<Value> = outer.map(|t| self.import(t).expect("it was in scope inside")).collect();
+        (open.region, outer)
+    }
+
     fn check_mesh(&mut self, array: &Array, loc: &Loc) -> Result<(), Diagnostic> {
         let Some(ty) = array.known_type() else { return Ok(()) };
         let Some(sharding) = &ty.sharding else { return Ok(()) };
@@ -260,22 +325,15 @@ impl Trace {
     /// A value of this or of an outer function, in the function being built; `None` if it has gone out of scope.
     fn import(&mut self, traced: Traced) -> Option<Value> {
         let home = self.frames.iter().position(|f| f.id == traced.frame).filter(|_| traced.trace == self.id)?;
-        if !self.frames[home].regions.contains(&traced.region) {
-            return None;
-        }
-        let (ty, sharding) = {
-            let data = self.frames[home].func.body.value(traced.value);
-            (data.ty.clone(), data.sharding.clone())
-        };
+        let open = self.frames[home].regions.iter().position(|o| o.region == traced.region)?;
+        let mut data = self.frames[home].func.body.value(traced.value).clone();
         let id = self.id;
-        let inner = self.frames[home + 1..].iter_mut().fold(traced, |outer, frame| {
-            if let Some((_, inner)) = frame.imports.iter().find(|(o, _)| *o == outer) {
-                return *inner;
+        let mut inner = traced;
+        for (f, frame) in self.frames.iter_mut().enumerate().skip(home) {
+            for i in if f == home { open + 1 } else { 0 }..frame.regions.len() {
+                inner = frame.import(i, inner, &mut data, id);
             }
-            let inner = frame.arg(id, ty.clone(), sharding.clone(), Loc::UNKNOWN);
-            frame.imports.push((outer, inner));
-            inner
-        });
+        }
         Some(inner.value)
     }
 
@@ -303,11 +361,16 @@ impl Trace {
         results: &[TensorType],
         loc: &Loc,
     ) -> Op {
+        let types = results.iter().map(|t| Type::Tensor(t.clone()));
+        let mut b = self.builder(loc);
+        b.op_with_regions(code, operands.iter().copied(), attrs, regions, types)
+    }
+
+    /// At the end of the innermost region.
+    pub fn builder(&mut self, loc: &Loc) -> Builder<'_> {
         let frame = self.frame_mut();
         let region = frame.region();
-        let types = results.iter().map(|t| Type::Tensor(t.clone()));
-        let mut b = Builder::at(&mut frame.func.body, region, loc.clone());
-        b.op_with_regions(code, operands.iter().copied(), attrs, regions, types)
+        Builder::at(&mut frame.func.body, region, loc.clone())
     }
 
     /// Ends the innermost region with these values.
@@ -337,7 +400,7 @@ impl Trace {
     /// Opens a region of the function being built, with arguments of these types.
     pub fn open_region(&mut self, args: &[TensorType], loc: &Loc) -> Vec<Traced> {
         let region = self.body().add_region();
-        self.frame_mut().regions.push(region);
+        self.frame_mut().regions.push(Open { region, wall: None, predicate: None });
         args.iter().map(|ty| self.region_arg(ty, loc)).collect()
     }
 
@@ -350,7 +413,7 @@ impl Trace {
 
     /// Closes the innermost region, which has been terminated.
     pub fn close_region(&mut self) -> Region {
-        self.frame_mut().regions.pop().expect("a region was opened")
+        self.frame_mut().regions.pop().expect("a region was opened").region
     }
 
     /// Starts a function beside the one being built.
@@ -364,7 +427,8 @@ impl Trace {
     /// order of the arguments that were added for it.
     pub fn close_func(&mut self, results: &[Value], loc: &Loc) -> (Arc<str>, Vec<Value>) {
         let frame = self.frames.pop().expect("a function was opened");
-        let outer = frame.imports.iter().map(|(o, _)| *o).collect::<Vec<_>>();
+        let entry = frame.regions[0].wall.as_ref().expect("functions are isolated");
+        let outer = entry.imports.iter().map(|(o, _)| *o).collect::<Vec<_>>();
         let shardings = results.iter().map(|&v| frame.func.body.sharding(v).cloned().filter(|_| self.explicit.is_on()));
         let shardings = shardings.collect();
         let mut func = frame.finish(results, shardings, loc);
@@ -415,12 +479,34 @@ fn debug_verify(module: &Module) {
 impl Frame {
     fn new(name: &str, loc: Loc) -> Frame {
         let func = Func::new(name, loc);
-        let regions = vec![func.body.entry()];
-        Frame { id: next_id(), func, regions, imports: vec![] }
+        let regions = vec![Open { region: func.body.entry(), wall: Some(Wall::default()), predicate: None }];
+        Frame { id: next_id(), func, regions }
     }
 
     fn region(&self) -> Region {
-        *self.regions.last().expect("a function has a region")
+        self.regions.last().expect("a function has a region").region
+    }
+
+    /// `outer`, as the `i`th open region sees it; `data` is what is known of it.
+    fn import(&mut self, i: usize, outer: Traced, data: &mut ValueData, trace: u64) -> Traced {
+        let Some(wall) = &self.regions[i].wall else { return outer };
+        if let Some((_, inner)) = wall.imports.iter().find(|(o, _)| *o == outer) {
+            return *inner;
+        }
+        let region = self.regions[i].region;
+        if let Some(scope) = &wall.scope {
+            data.sharding = data.sharding.take().map(|s| scope.inner_sharding(&s));
+        }
+        let inner = match i {
+            0 => self.arg(trace, data.ty.clone(), data.sharding.clone(), Loc::UNKNOWN),
+            _ => {
+                let value = self.func.body.add_arg(region, data.ty.clone(), Loc::UNKNOWN);
+                self.func.body.value_mut(value).sharding = data.sharding.clone();
+                Traced { trace, frame: self.id, region, value }
+            }
+        };
+        self.regions[i].wall.as_mut().expect("seen above").imports.push((outer, inner));
+        inner
     }
 
     fn arg(&mut self, trace: u64, ty: Type, sharding: Option<base::Sharding>, loc: Loc) -> Traced {

@@ -2,5 +2,6 @@
 
 mod behaviour;
 mod explicit;
+mod manual;
 mod mistakes;
 mod values;

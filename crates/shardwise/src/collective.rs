@@ -1,0 +1,672 @@
+//! Collectives of per-device code: functions over the devices along some axes of the mesh.
+//!
+//! Axes are a name or a tuple of names, major to minor in the order given: `"X"`, `("Y", "X")`. Dimensions are tiled (the
+//! parts lie one after the other in the dimension named); [`stacked`] asks for a dimension with one element per device.
+//! What each does to the states of a value along the axes stands with it: *varying* (V), *equal* on all, *unreduced* (U:
+//! summands), *reduced* (R). Where a value is equal and a varying one is taken, it is cast, which costs nothing.
+
+use crate::array::Array;
+use crate::manual::{AxisSet, ManualType, Scope};
+use crate::ops::{Checked, Dim, Site, site};
+use crate::tree::{self, Tree};
+use crate::{context, hlo, mistakes, trace};
+use shardwise_base::{AxisIndex, AxisRef, DType, Mesh, did_you_mean};
+use shardwise_ir::{Builder, TensorType, Value};
+use shardwise_ops::collective::axes_of_groups;
+use shardwise_ops::{ReduceKind, make, make_collective};
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+// ── axes
+/// Mesh axes, major to minor: `"X"`, `("X", "Y")`, `["X", "Y"]`; [`groups`] for parts of one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name mesh axes",
+    label = "expected a name, or a tuple, array or slice of names"
+)]
+pub trait Axes {
+    #[doc(hidden)]
+    fn names(&self) -> Vec<AxisName>;
+}
+
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub enum AxisName {
+    Whole(String),
+    Groups { axis: String, groups: Vec<Vec<usize>> },
+}
+
+impl AxisName {
+    pub(crate) fn name(&self) -> &str {
+        let (AxisName::Whole(axis) | AxisName::Groups { axis, .. }) = self;
+        axis
+    }
+}
+
+fn whole<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<AxisName> {
+    names.into_iter().map(|n| AxisName::Whole(n.into())).collect()
+}
+
+impl Axes for &str {
+    fn names(&self) -> Vec<AxisName> {
+        whole([*self])
+    }
+}
+impl Axes for &String {
+    fn names(&self) -> Vec<AxisName> {
+        whole([self.as_str()])
+    }
+}
+impl Axes for (&str, &str) {
+    fn names(&self) -> Vec<AxisName> {
+        whole([self.0, self.1])
+    }
+}
+impl Axes for (&str, &str, &str) {
+    fn names(&self) -> Vec<AxisName> {
+        whole([self.0, self.1, self.2])
+    }
+}
+impl<const N: usize> Axes for [&str; N] {
+    fn names(&self) -> Vec<AxisName> {
+        whole(*self)
+    }
+}
+impl Axes for &[&str] {
+    fn names(&self) -> Vec<AxisName> {
+        whole(self.iter().copied())
+    }
+}
+impl Axes for Vec<AxisName> {
+    fn names(&self) -> Vec<AxisName> {
+        self.clone()
+    }
+}
+
+/// Groups of positions along an axis, each a world of its own: `groups("X", [[0, 1], [2, 3]])`.
+///
+/// They must be what a part of the axis makes: blocks (`[[0, 1], [2, 3]]`) or combs (`[[0, 2], [1, 3]]`).
+pub fn groups<const N: usize, const M: usize>(axis: &str, groups: [[usize; N]; M]) -> AxisGroups {
+    AxisGroups(AxisName::Groups { axis: axis.into(), groups: groups.iter().map(|g| g.to_vec()).collect() })
+}
+
+/// See [`groups`].
+pub struct AxisGroups(AxisName);
+
+impl Axes for AxisGroups {
+    fn names(&self) -> Vec<AxisName> {
+        vec![self.0.clone()]
+    }
+}
+
+/// The axes of one collective, found in the mesh.
+struct Over {
+    scope: Arc<Scope>,
+    /// In the order given.
+    list: Vec<AxisRef>,
+    set: AxisSet,
+}
+
+impl Over {
+    /// Number of devices along the axes.
+    fn count(&self) -> usize {
+        AxisRef::total_size(&self.scope.mesh, &self.list)
+    }
+
+    /// `"X"`, `("X", "Y")`.
+    fn show(&self) -> String {
+        let names: Vec<String> = self.list.iter().map(|a| a.display(&self.scope.mesh).to_string()).collect();
+        if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(", ")) }
+    }
+
+    fn mesh(&self) -> &Arc<Mesh> {
+        &self.scope.mesh
+    }
+
+    /// None, all, or some of the axes are among `axes`.
+    fn share(&self, axes: &AxisSet) -> Share {
+        let both = self.set.and(axes, self.mesh());
+        match both.is_empty() {
+            true => Share::None,
+            false if both == self.set => Share::All,
+            false => Share::Some,
+        }
+    }
+}
+
+#[derive(PartialEq, Eq, Clone, Copy)]
+enum Share {
+    None,
+    Some,
+    All,
+}
+
+impl Site<'_> {
+    /// The axes that a function names; `ty`: of the result, where it is known without them.
+    fn over(&self, axes: &impl Axes, ty: Option<TensorType>) -> Checked<Over> {
+        let Some(scope) = trace::is_tracing().then(|| trace::with(|t| t.scope())).flatten() else {
+            return self.fail(ty, mistakes::not_manual(self.name, &self.loc));
+        };
+        let mut list: Vec<AxisRef> = vec![];
+        for name in axes.names() {
+            let wrong = |why: &str, near: Option<&str>| {
+                self.fail(
+                    ty.clone(),
+                    mistakes::manual_axis(self.name, name.name(), why, &scope.kinds(), near, &self.loc),
+                )
+            };
+            let known = scope.mesh.axes.iter().map(|a| &*a.name);
+            let Some(i) = known.clone().position(|n| n == name.name()) else {
+                return wrong("which the mesh does not have", did_you_mean(name.name(), known));
+            };
+            let axis = AxisIndex::new(i);
+            if !scope.axes.contains(&axis) {
+                return wrong("which is not manual here", None);
+            }
+            let parts = match &name {
+                AxisName::Whole(_) => vec![AxisRef::full(axis)],
+                AxisName::Groups { groups, .. } => match parts_of_groups(&scope.mesh, axis, groups) {
+                    Some(parts) => parts,
+                    None => {
+                        let (size, shown) = (scope.mesh.axis_size(axis), format!("{groups:?}"));
+                        return self.fail(ty, mistakes::axis_groups(self.name, name.name(), size, &shown, &self.loc));
+                    }
+                },
+            };
+            if parts.iter().any(|p| list.iter().any(|a| a.overlaps(*p, &scope.mesh))) || list.contains(&parts[0]) {
+                return wrong("which stands twice", None);
+            }
+            list.extend(parts);
+        }
+        let set = AxisSet::new(&scope.mesh, list.iter().copied());
+        Ok(Over { scope, list, set })
+    }
+
+    /// That all devices along the axes come to this place.
+    fn come(&self, over: &Over, ty: Option<TensorType>) -> Checked<()> {
+        let shared = trace::with(|t| {
+            let mut apart = t.predicates().map(|p| (p.clone(), p.varying.and(&over.set, over.mesh())));
+            apart.find(|(_, shared)| !shared.is_empty())
+        });
+        let Some((p, shared)) = shared else { return Ok(()) };
+        let (shared, kinds) = (shared.show(over.mesh()), over.scope.kinds());
+        self.fail(ty, mistakes::divergent(self.name, &over.show(), &p, &shared, &kinds, &self.loc))
+    }
+
+    /// The operand's states, varying over the axes; it must not be unreduced over any.
+    fn varying(&self, x: &Array, over: &Over, ty: Option<TensorType>) -> Checked<ManualType> {
+        let state = x.manual_in(&over.scope);
+        if over.share(&state.unreduced) != Share::None {
+            let help = "sum it: `.psum(..)` or `.psum_scatter(..)`";
+            let (ty_shown, axes) = (x.short_type(), over.show());
+            return self.fail(ty, mistakes::wrong_state(self.name, &ty_shown, "unreduced", &axes, help, &self.loc));
+        }
+        self.come(over, ty)?;
+        Ok(state.with_varying(&over.set))
+    }
+
+    fn place(&self, dim: &impl GatherDim, rank: usize, x: &Array) -> Checked<usize> {
+        match dim.place(rank) {
+            Some(place) => Ok(place),
+            None => self.fail(None, mistakes::dimension(&dim.to_string(), &x.short_type(), &self.loc)),
+        }
+    }
+}
+
+/// The parts of an axis whose groups these are.
+fn parts_of_groups(mesh: &Mesh, axis: AxisIndex, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>> {
+    let size = mesh.axis_size(axis);
+    let alone = Mesh::new("axis", [("axis", size)]).ok()?;
+    let parts = axes_of_groups(&alone, groups)?;
+    let parts: Vec<AxisRef> = parts.into_iter().map(|p| AxisRef { axis, ..p }).collect();
+    (!parts.is_empty()).then_some(parts)
+}
+
+// ── dimensions
+/// A dimension that a collective cuts or joins: one that is there, in which the parts lie one after the other; or
+/// [`stacked`].
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a dimension", label = "expected an integer, or `stacked(…)`")]
+pub trait GatherDim: fmt::Display {
+    #[doc(hidden)]
+    fn place(&self, rank: usize) -> Option<usize>;
+    #[doc(hidden)]
+    fn is_stacked(&self) -> bool {
+        false
+    }
+}
+
+impl<D: Dim> GatherDim for D {
+    fn place(&self, rank: usize) -> Option<usize> {
+        self.of(rank)
+    }
+}
+
+/// See [`stacked`].
+pub struct Stacked<D>(D);
+
+/// A dimension of its own, with one element for each device: `x.all_gather("X", stacked(0))` of `f32[4]` is `f32[n,4]`.
+pub fn stacked<D: Dim>(dim: D) -> Stacked<D> {
+    Stacked(dim)
+}
+
+impl<D: Dim> fmt::Display for Stacked<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<D: Dim> GatherDim for Stacked<D> {
+    fn place(&self, rank: usize) -> Option<usize> {
+        self.0.of(rank)
+    }
+    fn is_stacked(&self) -> bool {
+        true
+    }
+}
+
+// ── permutations
+/// Who sends to whom along an axis list: [`shift`], or pairs of source and target positions.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a permutation",
+    label = "expected `shift(k)`, or pairs of source and target"
+)]
+pub trait Permutation {
+    /// Among so many positions.
+    #[doc(hidden)]
+    fn pairs(&self, count: usize) -> Vec<(usize, usize)>;
+}
+
+/// See [`shift`].
+#[derive(Clone, Copy, Debug)]
+pub struct Shift(isize);
+
+/// Every device sends to the one `by` positions on, around the ring.
+pub fn shift(by: isize) -> Shift {
+    Shift(by)
+}
+
+impl Permutation for Shift {
+    fn pairs(&self, count: usize) -> Vec<(usize, usize)> {
+        let target = |i: usize| (i as isize + self.0).rem_euclid(count as isize) as usize;
+        (0..count).map(|i| (i, target(i))).collect()
+    }
+}
+impl Permutation for &[(usize, usize)] {
+    fn pairs(&self, _: usize) -> Vec<(usize, usize)> {
+        self.to_vec()
+    }
+}
+impl Permutation for Vec<(usize, usize)> {
+    fn pairs(&self, _: usize) -> Vec<(usize, usize)> {
+        self.clone()
+    }
+}
+impl<const N: usize> Permutation for [(usize, usize); N] {
+    fn pairs(&self, _: usize) -> Vec<(usize, usize)> {
+        self.to_vec()
+    }
+}
+
+/// What is wrong with a permutation of `count` positions.
+fn permutation_fault(pairs: &[(usize, usize)], count: usize) -> Option<String> {
+    let twice = |ids: Vec<usize>| (0..ids.len()).find(|&i| ids[..i].contains(&ids[i])).map(|i| ids[i]);
+    if let Some(i) = pairs.iter().flat_map(|&(s, t)| [s, t]).find(|&i| i >= count) {
+        return Some(format!("there is no position {i}"));
+    }
+    let source = twice(pairs.iter().map(|p| p.0).collect()).map(|i| format!("position {i} is a source twice"));
+    source.or_else(|| twice(pairs.iter().map(|p| p.1).collect()).map(|i| format!("position {i} is a target twice")))
+}
+
+/// What [`Array::pcast`] makes of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pcast {
+    /// Of an equal or reduced value: taken for one that differs.
+    Varying,
+    /// Of a varying value: taken for a summand.
+    Unreduced,
+    /// Of an equal value: its gradient shall be left unreduced.
+    Reduced,
+}
+
+// ── the collectives
+/// Functions of all devices along some axes. Only in a function that [`shard_map`](crate::shard_map) maps.
+///
+/// Errors: `not-manual` outside of one; `manual-axis`, `axis-groups`; `divergent-collective` where not all devices come;
+/// `mixed-states`, `wrong-state`; and those named.
+impl Array {
+    /// The sum of the devices' values, element by element; of bools, the number of true ones.
+    ///
+    /// V -> equal, U -> equal. An equal value counts once for each device.
+    #[track_caller]
+    pub fn psum(&self, axes: impl Axes) -> Array {
+        site("psum", &[self], |s| {
+            let over = s.over(&axes, Some(self.tensor().clone()))?;
+            reduce(s, &counted(self), &over, ReduceKind::Add)
+        })
+    }
+
+    /// The mean of the devices' values; integers are averaged as `f32`.
+    ///
+    /// V -> equal.
+    #[track_caller]
+    pub fn pmean(&self, axes: impl Axes) -> Array {
+        site("pmean", &[self], |s| {
+            let over = s.over(&axes, Some(self.tensor().clone()))?;
+            let from = self.tensor().dtype;
+            let x = if from.is_float() || from.is_complex() { self.clone() } else { hlo::convert(self, DType::F32) };
+            Ok(reduce(s, &x, &over, ReduceKind::Add)? / over.count())
+        })
+    }
+
+    /// The largest of the devices' values, element by element.
+    ///
+    /// V -> equal.
+    #[track_caller]
+    pub fn pmax(&self, axes: impl Axes) -> Array {
+        extreme("pmax", self, &axes, ReduceKind::Max)
+    }
+
+    /// The smallest of the devices' values, element by element.
+    ///
+    /// V -> equal.
+    #[track_caller]
+    pub fn pmin(&self, axes: impl Axes) -> Array {
+        extreme("pmin", self, &axes, ReduceKind::Min)
+    }
+
+    /// The devices' values one after the other along `dim`, on each of them.
+    ///
+    /// Shape: `[s, d] -> [s * n, d]`; with `stacked(dim)`: `[s, d] -> [n, s, d]`. V -> V, as the gradient wants it;
+    /// [`all_gather_equal`](Array::all_gather_equal) says that they are equal.
+    #[track_caller]
+    pub fn all_gather(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
+        gather("all_gather", self, &axes, &dim, |state, _| state)
+    }
+
+    /// The same, as a value that is equal on all devices along the axes, as an out spec without them asks.
+    ///
+    /// V -> equal.
+    #[track_caller]
+    pub fn all_gather_equal(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
+        gather("all_gather_equal", self, &axes, &dim, |state, over| state.without(&over.set))
+    }
+
+    /// The same, as a value whose gradient is left unreduced.
+    ///
+    /// V -> R.
+    #[track_caller]
+    pub fn all_gather_reduced(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
+        gather("all_gather_reduced", self, &axes, &dim, |state, over| state.with_reduced(&over.set))
+    }
+
+    /// The sum of the devices' values, of which each keeps its part along `dim`.
+    ///
+    /// Shape: `[s, d] -> [s / n, d]`; with `stacked(dim)`: `[n, d] -> [d]`. V -> V, U -> V. Errors: `collective-uneven`.
+    #[track_caller]
+    pub fn psum_scatter(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
+        site("psum_scatter", &[self], |s| {
+            let over = s.over(&axes, None)?;
+            let x = &counted(self);
+            let dim_index = s.place(&dim, x.tensor().rank(), x)?;
+            s.splits(x, dim_index, dim.is_stacked(), &over)?;
+            let state = match over.share(&x.manual_in(&over.scope).unreduced) {
+                Share::All => x.manual_in(&over.scope).with_varying(&over.set),
+                _ => s.varying(x, &over, None)?,
+            };
+            s.come(&over, None)?;
+            let out = built(x, state, |b, x| {
+                make_collective::reduce_scatter(b, x, dim_index, ReduceKind::Add, over.mesh(), &over.list)
+            });
+            Ok(if dim.is_stacked() { without_dim(&out, dim_index) } else { out })
+        })
+    }
+
+    /// Sends the parts along `split` to the devices, one to each, and joins what comes along `concat`.
+    ///
+    /// Shape: `[s, d] -> [s / n, d * n]` for 0 and 1; with `stacked` ones: `[n, d] -> [d, n]`. V -> V.
+    /// Errors: `collective-uneven`; `dimension` unless both or none are stacked.
+    #[track_caller]
+    pub fn all_to_all(&self, axes: impl Axes, split: impl GatherDim, concat: impl GatherDim) -> Array {
+        site("all_to_all", &[self], |s| {
+            let over = s.over(&axes, None)?;
+            let rank = self.tensor().rank();
+            let (split_index, concat_index) = (s.place(&split, rank, self)?, s.place(&concat, rank, self)?);
+            if split.is_stacked() != concat.is_stacked() {
+                let d = mistakes::dimension("that is stacked on one side only", &self.short_type(), &s.loc);
+                return s.fail(None, d);
+            }
+            s.splits(self, split_index, split.is_stacked(), &over)?;
+            let state = s.varying(self, &over, None)?;
+            let to = if split.is_stacked() { split_index } else { concat_index };
+            let out =
+                built(self, state, |b, x| make_collective::all_to_all(b, x, split_index, to, over.mesh(), &over.list));
+            Ok(if split.is_stacked() { moved(&out, split_index, concat_index) } else { out })
+        })
+    }
+
+    /// Each device's value from another one, or zeros where none sends. Positions count along `axes`, major to minor.
+    ///
+    /// V -> V. Errors: `permutation`.
+    #[track_caller]
+    pub fn ppermute(&self, axes: impl Axes, permutation: impl Permutation) -> Array {
+        site("ppermute", &[self], |s| {
+            let ty = Some(self.tensor().clone());
+            let over = s.over(&axes, ty.clone())?;
+            permute(s, self, &over, permutation.pairs(over.count()))
+        })
+    }
+
+    /// Device `i`'s value is that of device `from[i]`: each position must stand there once.
+    ///
+    /// V -> V. Errors: `permutation`.
+    #[track_caller]
+    pub fn pshuffle(&self, axes: impl Axes, from: impl AsRef<[usize]>) -> Array {
+        site("pshuffle", &[self], |s| {
+            let ty = Some(self.tensor().clone());
+            let over = s.over(&axes, ty.clone())?;
+            let from = from.as_ref();
+            if from.len() != over.count() {
+                let wrong = format!("{} positions are given", from.len());
+                let shown = format!("{from:?}");
+                return s.fail(ty, mistakes::permutation(s.name, &wrong, &shown, &over.show(), over.count(), &s.loc));
+            }
+            permute(s, self, &over, from.iter().copied().enumerate().map(|(to, from)| (from, to)).collect())
+        })
+    }
+
+    /// The value of the device at position `source`, on all of them.
+    ///
+    /// V -> equal. Errors: `permutation` for a position that there is not.
+    #[track_caller]
+    pub fn pbroadcast(&self, axes: impl Axes, source: usize) -> Array {
+        site("pbroadcast", &[self], |s| {
+            let ty = Some(self.tensor().clone());
+            let over = s.over(&axes, ty.clone())?;
+            if source >= over.count() {
+                let (wrong, shown) = (format!("there is no position {source}"), format!("{source}"));
+                return s.fail(ty, mistakes::permutation(s.name, &wrong, &shown, &over.show(), over.count(), &s.loc));
+            }
+            let state = s.varying(self, &over, ty)?;
+            Ok(built(self, state.without(&over.set), |b, x| from_one(b, x, source, &over)))
+        })
+    }
+
+    /// The same value, its state along the axes taken for another. Free: nothing is moved or computed.
+    ///
+    /// Equal -> V, equal -> R, V -> U, R -> V. Errors: `wrong-state` for any other.
+    #[track_caller]
+    pub fn pcast(&self, axes: impl Axes, to: Pcast) -> Array {
+        site("pcast", &[self], |s| {
+            let ty = Some(self.tensor().clone());
+            let over = s.over(&axes, ty.clone())?;
+            let state = self.manual_in(&over.scope);
+            let [v, u, r] = [&state.varying, &state.unreduced, &state.reduced].map(|axes| over.share(axes));
+            let is_equal = [v, u, r] == [Share::None; 3];
+            let next = match to {
+                Pcast::Varying if is_equal || r == Share::All => state.with_varying(&over.set),
+                Pcast::Reduced if is_equal => state.with_reduced(&over.set),
+                Pcast::Unreduced if v == Share::All => state.with_unreduced(&over.set),
+                _ => {
+                    let what = format!("pcast to {to:?}").to_lowercase();
+                    let found = if is_equal { "equal" } else { "in another state" };
+                    let help = "free casts: equal to varying or reduced, varying to unreduced, reduced to varying";
+                    let d = mistakes::wrong_state(&what, &self.short_type(), found, &over.show(), help, &s.loc);
+                    return s.fail(ty, d);
+                }
+            };
+            Ok(self.in_state(Some(next)))
+        })
+    }
+}
+
+impl Site<'_> {
+    /// That `dim` of `x` makes a part for each device.
+    fn splits(&self, x: &Array, dim: usize, is_stacked: bool, over: &Over) -> Checked<()> {
+        let (size, count) = (x.tensor().shape[dim], over.count());
+        let (ty, axes) = (x.short_type(), over.show());
+        match is_stacked {
+            true if size != count => {
+                self.fail(None, mistakes::not_stacked(self.name, &ty, dim, size, &axes, count, &self.loc))
+            }
+            false if !size.is_multiple_of(count) => {
+                self.fail(None, mistakes::indivisible(self.name, &ty, dim, size, &axes, count, &self.loc))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// One value of one, in this state.
+fn built(x: &Array, state: ManualType, f: impl FnOnce(&mut Builder<'_>, Value) -> Value) -> Array {
+    hlo::built(&[x], Some(state), |b, x| f(b, x[0]))
+}
+
+/// Bools as numbers that can be added.
+fn counted(x: &Array) -> Array {
+    if x.tensor().dtype.is_bool() { hlo::convert(x, DType::I32) } else { x.clone() }
+}
+
+fn reduce(s: &Site<'_>, x: &Array, over: &Over, kind: ReduceKind) -> Checked {
+    let ty = Some(x.tensor().clone());
+    let state = x.manual_in(&over.scope);
+    let shares = [&state.varying, &state.unreduced, &state.reduced].map(|axes| over.share(axes));
+    // A sum is of summands, of values that differ, or of equal ones; a mixture has no clear meaning.
+    let is_one = shares == [Share::None; 3] || shares.contains(&Share::All);
+    if kind == ReduceKind::Add && !is_one {
+        return s.fail(ty, mistakes::mixed_states(s.name, &x.short_type(), &over.show(), &s.loc));
+    }
+    let state = match kind == ReduceKind::Add && shares[1] == Share::All {
+        true => state,
+        false => s.varying(x, over, ty.clone())?,
+    };
+    s.come(over, ty)?;
+    let state = state.without(&over.set);
+    Ok(built(x, state, |b, x| make_collective::all_reduce(b, x, kind, over.mesh(), &over.list)))
+}
+
+#[track_caller]
+fn extreme(name: &'static str, x: &Array, axes: &impl Axes, kind: ReduceKind) -> Array {
+    site(name, &[x], |s| {
+        s.has(x, crate::ops::Kinds::Ordered)?;
+        let over = s.over(axes, Some(x.tensor().clone()))?;
+        reduce(s, x, &over, kind)
+    })
+}
+
+#[track_caller]
+fn gather(
+    name: &'static str,
+    x: &Array,
+    axes: &impl Axes,
+    dim: &impl GatherDim,
+    state: impl FnOnce(ManualType, &Over) -> ManualType,
+) -> Array {
+    site(name, &[x], |s| {
+        let over = s.over(axes, None)?;
+        let dim_index = s.place(dim, x.tensor().rank() + usize::from(dim.is_stacked()), x)?;
+        let state = state(s.varying(x, &over, None)?, &over);
+        let x = if dim.is_stacked() { with_dim(x, dim_index) } else { x.clone() };
+        Ok(built(&x, state, |b, x| make_collective::all_gather(b, x, dim_index, over.mesh(), &over.list)))
+    })
+}
+
+fn permute(s: &Site<'_>, x: &Array, over: &Over, pairs: Vec<(usize, usize)>) -> Checked {
+    let ty = Some(x.tensor().clone());
+    let count = over.count();
+    if let Some(wrong) = permutation_fault(&pairs, count) {
+        return s.fail(ty, mistakes::permutation(s.name, &wrong, &format!("{pairs:?}"), &over.show(), count, &s.loc));
+    }
+    let state = s.varying(x, over, ty)?;
+    Ok(built(x, state, |b, x| make_collective::collective_permute(b, x, over.mesh(), &over.list, &pairs)))
+}
+
+/// The value of the device at `source`: zeros from all others, added.
+fn from_one(b: &mut Builder<'_>, x: Value, source: usize, over: &Over) -> Value {
+    let ty = b.body.ty(x).as_tensor().expect("a collective takes tensors").clone();
+    let index = make_collective::axis_index(b, over.mesh(), &over.list);
+    let wanted = make::number(b, DType::I32, source as i64);
+    let is_source = make::compare(b, "EQ", index, wanted);
+    let zeros = make::full(b, &ty.shape, &shardwise_base::Literal::zeros(ty.dtype, vec![]));
+    let x = make::select(b, is_source, x, zeros);
+    let kind = if ty.dtype.is_bool() { ReduceKind::Or } else { ReduceKind::Add };
+    make_collective::all_reduce(b, x, kind, over.mesh(), &over.list)
+}
+
+fn with_dim(x: &Array, dim: usize) -> Array {
+    let mut shape = x.tensor().shape.clone();
+    shape.insert(dim, 1);
+    hlo::reshape(x, &shape)
+}
+
+fn without_dim(x: &Array, dim: usize) -> Array {
+    let mut shape = x.tensor().shape.clone();
+    shape.remove(dim);
+    hlo::reshape(x, &shape)
+}
+
+/// Dimension `from` put in place `to`.
+fn moved(x: &Array, from: usize, to: usize) -> Array {
+    let mut order: Vec<usize> = (0..x.tensor().rank()).filter(|&d| d != from).collect();
+    order.insert(to, from);
+    hlo::transpose(x, &order)
+}
+
+// ── functions
+macro_rules! of_trees {
+    ($($f:ident),*) => { $(
+        #[doc = concat!("[`Array::", stringify!($f), "`] of every leaf.")]
+        #[track_caller]
+        pub fn $f<T: Tree>(tree: &T, axes: impl Axes) -> T {
+            let at = context::caller(Location::caller());
+            let names = axes.names();
+            context::within(at, || tree::map(tree, |a| a.$f(names.clone())))
+        }
+    )* };
+}
+of_trees!(psum, pmean, pmax, pmin);
+
+/// The position of the device along the axes, major to minor: an `i32` scalar that varies over them.
+///
+/// Errors: `not-manual`, `manual-axis`.
+#[track_caller]
+pub fn axis_index(axes: impl Axes) -> Array {
+    site("axis_index", &[], |s| {
+        let over = s.over(&axes, Some(TensorType::scalar(DType::I32)))?;
+        let state = ManualType::uniform(&over.scope).with_varying(&over.set);
+        Ok(hlo::built(&[], Some(state), |b, _| make_collective::axis_index(b, over.mesh(), &over.list)))
+    })
+}
+
+/// The number of devices along the axes.
+///
+/// Errors: as [`axis_index`]; as there is no number then, they end the trace, and panic outside of one.
+#[track_caller]
+pub fn axis_size(axes: impl Axes) -> usize {
+    let mut count = None;
+    let bad = site("axis_size", &[], |s| {
+        let over = s.over(&axes, None)?;
+        count = Some(over.count());
+        Ok(Array::of_type([], crate::DType::I32))
+    });
+    count.unwrap_or_else(|| bad.dim(0))
+}

@@ -1,0 +1,303 @@
+//! Manual mode: the types of values in per-device code.
+//!
+//! Inside [`shard_map`](crate::shard_map) a value is in one state along each manual axis: equal on all devices of the
+//! axis, *varying* over it, *unreduced* (each device holds a summand), or *reduced* (equal, and its gradient is
+//! unreduced). The states are facts of the handle, not of the program: a cast makes a new handle of the same value, and
+//! no op. [`of_op`] is the one place that says what an ordinary op gives; collectives and control flow say it themselves.
+
+use crate::trace::Trace;
+use crate::{Array, mistakes};
+use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, DimSharding, Loc, Sharding};
+use shardwise_ir::{Op, OpView};
+use shardwise_ops::{Linear, Opcode};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// The code of one `shard_map`: the axes over which it is per device, those of the `shard_map`s around it included.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    pub mesh: Arc<base::Mesh>,
+    pub axes: BTreeSet<AxisIndex>,
+}
+
+impl Scope {
+    pub fn name(&self, axis: AxisIndex) -> &str {
+        &self.mesh.axes[axis.index()].name
+    }
+
+    /// `X=4 Manual, Y=2 Auto`.
+    pub fn kinds(&self) -> String {
+        let kind = |i: usize| match self.axes.contains(&AxisIndex::new(i)) {
+            true => AxisKind::Manual,
+            false => self.mesh.axes[i].kind,
+        };
+        let axes = self.mesh.axes.iter().enumerate();
+        axes.map(|(i, a)| format!("{}={} {:?}", a.name, a.size, kind(i))).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Scope {
+    /// What is left of a layout in here, where the manual axes do not exist.
+    pub fn inner_sharding(&self, outer: &Sharding) -> Sharding {
+        let keep = |d: &DimSharding| {
+            let axes = d.axes.iter().copied().filter(|a| !self.axes.contains(&a.axis)).collect();
+            DimSharding { axes, ..d.clone() }
+        };
+        Sharding { dims: outer.dims.iter().map(keep).collect(), ..outer.clone() }
+    }
+}
+
+/// Some axes and sub-axes of a mesh, in its order. An axis of size 1 counts: programs do not depend on sizes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct AxisSet(Vec<AxisRef>);
+
+impl AxisSet {
+    pub fn new(mesh: &base::Mesh, axes: impl IntoIterator<Item = AxisRef>) -> AxisSet {
+        let axes: Vec<AxisRef> = axes.into_iter().collect();
+        let single = axes.iter().filter(|a| mesh.axis_size(a.axis) == 1).map(|a| a.axis).collect::<BTreeSet<_>>();
+        let mut all = AxisRef::union(mesh, axes);
+        all.extend(single.into_iter().map(AxisRef::full));
+        all.sort_by(|a, b| a.cmp_in_mesh(*b));
+        AxisSet(all)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = AxisRef> + '_ {
+        self.0.iter().copied()
+    }
+
+    pub fn union(&self, other: &AxisSet, mesh: &base::Mesh) -> AxisSet {
+        AxisSet::new(mesh, self.iter().chain(other.iter()))
+    }
+
+    pub fn minus(&self, other: &AxisSet, mesh: &base::Mesh) -> AxisSet {
+        let rest = self.iter().flat_map(|a| match other.iter().any(|b| b.contains(a)) {
+            true => vec![],
+            false => a.minus(mesh, &other.0),
+        });
+        AxisSet(rest.collect())
+    }
+
+    pub fn and(&self, other: &AxisSet, mesh: &base::Mesh) -> AxisSet {
+        self.minus(&self.minus(other, mesh), mesh)
+    }
+
+    /// `X`, or `(X,Y)`.
+    pub fn show(&self, mesh: &base::Mesh) -> String {
+        let names: Vec<String> = self.0.iter().map(|a| a.display(mesh).to_string().replace('"', "")).collect();
+        if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(",")) }
+    }
+}
+
+/// How a value of per-device code lies along the manual axes: the axes in each state but the plain one, disjoint.
+#[derive(Clone, Debug)]
+pub(crate) struct ManualType {
+    pub scope: Arc<Scope>,
+    pub varying: AxisSet,
+    pub unreduced: AxisSet,
+    pub reduced: AxisSet,
+}
+
+impl PartialEq for ManualType {
+    fn eq(&self, other: &ManualType) -> bool {
+        self.same_states(other) && self.scope.axes == other.scope.axes
+    }
+}
+
+impl ManualType {
+    /// Equal on all devices.
+    pub fn uniform(scope: &Arc<Scope>) -> ManualType {
+        let none = AxisSet::default();
+        ManualType { scope: scope.clone(), varying: none.clone(), unreduced: none.clone(), reduced: none }
+    }
+
+    fn mesh(&self) -> &base::Mesh {
+        &self.scope.mesh
+    }
+
+    pub fn same_states(&self, other: &ManualType) -> bool {
+        self.varying == other.varying && self.unreduced == other.unreduced && self.reduced == other.reduced
+    }
+
+    /// With these axes, and in no other state along them.
+    pub fn with_varying(&self, axes: &AxisSet) -> ManualType {
+        let plain = self.without(axes);
+        ManualType { varying: plain.varying.union(axes, self.mesh()), ..plain }
+    }
+
+    pub fn with_unreduced(&self, axes: &AxisSet) -> ManualType {
+        let plain = self.without(axes);
+        ManualType { unreduced: plain.unreduced.union(axes, self.mesh()), ..plain }
+    }
+
+    pub fn with_reduced(&self, axes: &AxisSet) -> ManualType {
+        let plain = self.without(axes);
+        ManualType { reduced: plain.reduced.union(axes, self.mesh()), ..plain }
+    }
+
+    /// Equal along these axes.
+    pub fn without(&self, axes: &AxisSet) -> ManualType {
+        let rest = |own: &AxisSet| own.minus(axes, self.mesh());
+        ManualType {
+            scope: self.scope.clone(),
+            varying: rest(&self.varying),
+            unreduced: rest(&self.unreduced),
+            reduced: rest(&self.reduced),
+        }
+    }
+
+    /// What holds of a value that is one or the other, after the free casts: a varying one may be equal or reduced in
+    /// some cases, a reduced one equal. `None`: one of them is unreduced where the other is not.
+    pub fn join(&self, other: &ManualType) -> Option<ManualType> {
+        let mesh = self.mesh();
+        let varying = self.varying.union(&other.varying, mesh);
+        let reduced = self.reduced.union(&other.reduced, mesh).minus(&varying, mesh);
+        let fits = self.unreduced == other.unreduced;
+        fits.then(|| ManualType { scope: self.scope.clone(), varying, reduced, unreduced: self.unreduced.clone() })
+    }
+}
+
+/// `{V:X, U:(Y,Z)}`; nothing of a value that is equal on all devices.
+impl fmt::Display for ManualType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let states = [("V", &self.varying), ("U", &self.unreduced), ("R", &self.reduced)];
+        let some: Vec<String> = states
+            .iter()
+            .filter(|(_, axes)| !axes.is_empty())
+            .map(|(state, axes)| format!("{state}:{}", axes.show(self.mesh())))
+            .collect();
+        if some.is_empty() { Ok(()) } else { write!(f, "{{{}}}", some.join(", ")) }
+    }
+}
+
+impl Array {
+    /// Its states along the manual axes of `scope`; of what comes from outside: equal along them.
+    pub(crate) fn manual_in(&self, scope: &Arc<Scope>) -> ManualType {
+        match &self.node().manual {
+            Some(own) => ManualType { scope: scope.clone(), ..own.clone() },
+            None => ManualType::uniform(scope),
+        }
+    }
+}
+
+/// What an op other than a collective or control flow gives, of `operands`; `None` outside of manual code.
+///
+/// Errors: `unreduced` where the op of a sum is not the sum of the op of the summands.
+pub(crate) fn of_op(trace: &Trace, op: Op, operands: &[&Array], loc: &Loc) -> Result<Option<ManualType>, Diagnostic> {
+    let Some(scope) = trace.scope() else { return Ok(None) };
+    let types: Vec<ManualType> = operands.iter().map(|a| a.manual_in(&scope)).collect();
+    if types.iter().any(|t| !t.unreduced.is_empty()) {
+        return of_unreduced(&trace.view(op), operands, &types, loc).map(Some);
+    }
+    let join = |all: ManualType, t: &ManualType| all.join(t).expect("none is unreduced");
+    Ok(Some(types.iter().fold(ManualType::uniform(&scope), join)))
+}
+
+/// An op with summands among its operands: it must be linear in them, and in nothing else that differs.
+fn of_unreduced(
+    op: &OpView<'_>,
+    operands: &[&Array],
+    types: &[ManualType],
+    loc: &Loc,
+) -> Result<ManualType, Diagnostic> {
+    let first = types.iter().find(|t| !t.unreduced.is_empty()).expect("the caller has found one");
+    let (mesh, axes) = (first.mesh(), first.unreduced.clone());
+    let is_sum = |i: usize| types[i].unreduced == axes;
+    let is_plain = |i: usize| types[i].unreduced.is_empty() && types[i].varying.and(&axes, mesh).is_empty();
+    let all = |f: &dyn Fn(usize) -> bool| (0..types.len()).all(f);
+    let fits = match Opcode::of_view(op).facts().linear(op) {
+        Linear::No => false,
+        Linear::Jointly => all(&is_sum),
+        Linear::Each => (0..types.len()).filter(|&i| is_sum(i)).count() == 1 && all(&|i| is_sum(i) || is_plain(i)),
+        Linear::In(which) => all(&|i| if which & (1 << i) != 0 { is_sum(i) } else { is_plain(i) }),
+    };
+    if !fits {
+        let types: Vec<String> = operands.iter().map(|a| a.short_type()).collect();
+        return Err(mistakes::unreduced(op.name(), &types, &axes.show(mesh), loc));
+    }
+    let rest = types.iter().map(|t| t.without(&axes)).reduce(|a, b| a.join(&b).expect("none is unreduced"));
+    Ok(rest.expect("there is an operand").with_unreduced(&axes))
+}
+
+/// Why some devices may run a region and others not: what its predicate varies over, and where that stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Predicate {
+    pub varying: AxisSet,
+    pub name: &'static str,
+    pub at: &'static Location<'static>,
+}
+
+impl Predicate {
+    /// Of a loop or branch that a value of this type decides on; `None` where all devices decide alike.
+    pub fn of(decides: &Array, name: &'static str, at: &'static Location<'static>) -> Option<Predicate> {
+        let varying = decides.node().manual.as_ref()?.varying.clone();
+        (!varying.is_empty()).then_some(Predicate { varying, name, at })
+    }
+}
+
+/// What runs through a loop or out of a branch: the states of each leaf, widened until they hold every time.
+pub(crate) struct Carried {
+    scope: Option<Arc<Scope>>,
+    types: Vec<ManualType>,
+    predicate: Option<Predicate>,
+}
+
+impl Carried {
+    pub fn new(scope: Option<Arc<Scope>>, leaves: &[&Array]) -> Carried {
+        let types = scope.as_ref().map_or(vec![], |s| leaves.iter().map(|a| a.manual_in(s)).collect());
+        Carried { scope, types, predicate: None }
+    }
+
+    pub fn predicate(&self) -> Option<Predicate> {
+        self.predicate.clone()
+    }
+
+    /// The arrays, in the states that have been found.
+    pub fn apply(&self, arrays: &[Array]) -> Vec<Array> {
+        match self.scope {
+            None => arrays.to_vec(),
+            Some(_) => arrays.iter().zip(&self.types).map(|(a, t)| a.in_state(Some(t.clone()))).collect(),
+        }
+    }
+
+    /// Notes what decides whether there is a next time; says whether that was news.
+    pub fn decide(&mut self, predicate: Option<Predicate>) -> bool {
+        let Some(found) = predicate else { return false };
+        let mesh = &self.scope.as_ref().expect("what varies is in a scope").mesh;
+        let own = self.predicate.as_ref().map_or_else(AxisSet::default, |p| p.varying.clone());
+        let all = own.union(&found.varying, mesh);
+        if all == own {
+            return false;
+        }
+        self.types.iter_mut().for_each(|t| *t = t.with_decided(&all));
+        self.predicate = Some(Predicate { varying: all, ..found });
+        true
+    }
+
+    /// Widens to what the next turn gives; says whether that was news. `Err`: the leaf that cannot be one type.
+    pub fn widen(&mut self, leaves: &[&Array]) -> Result<bool, usize> {
+        let Some(scope) = &self.scope else { return Ok(false) };
+        let mut is_new = false;
+        for (i, (own, leaf)) in self.types.iter_mut().zip(leaves).enumerate() {
+            let mut next = own.join(&leaf.manual_in(scope)).ok_or(i)?;
+            if let Some(p) = &self.predicate {
+                next = next.with_decided(&p.varying);
+            }
+            is_new |= !next.same_states(own);
+            *own = next;
+        }
+        Ok(is_new)
+    }
+}
+
+impl ManualType {
+    /// Of a value that only some devices have made, as what varies over these axes decides.
+    fn with_decided(&self, axes: &AxisSet) -> ManualType {
+        self.with_varying(&axes.minus(&self.unreduced, self.mesh()))
+    }
+}

@@ -1,0 +1,86 @@
+//! Where the time goes: each instruction of the programs that a function runs.
+
+use crate::{Result, Returns};
+use shardwise_engine::InstructionTime;
+use std::cell::RefCell;
+use std::fmt;
+use std::time::Duration;
+
+thread_local!(static TIMES: RefCell<Option<Vec<InstructionTime>>> = const { RefCell::new(None) });
+
+/// Runs `f` twice, first to have its programs compiled, then to time each of their instructions.
+///
+/// Errors: those of `f`, if it returns `Result`.
+pub fn profile<R: Returns>(f: impl Fn() -> R) -> Result<Profile> {
+    struct Stop(Option<Vec<InstructionTime>>);
+    impl Drop for Stop {
+        fn drop(&mut self) {
+            TIMES.set(self.0.take());
+        }
+    }
+    f().finish()?;
+    let _stop = Stop(TIMES.replace(Some(vec![])));
+    f().finish()?;
+    Ok(Profile { rows: TIMES.take().unwrap_or_default().into_iter().map(Instruction::of).collect() })
+}
+
+/// Whether the programs that this thread runs are to be timed.
+pub(crate) fn is_on() -> bool {
+    TIMES.with_borrow(Option::is_some)
+}
+
+pub(crate) fn add(rows: Vec<InstructionTime>) {
+    TIMES.with_borrow_mut(|times| times.iter_mut().for_each(|t| t.extend(rows.iter().cloned())));
+}
+
+/// The instructions that ran, in the order of the programs; printed as a table.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    rows: Vec<Instruction>,
+}
+
+/// One instruction of a profile.
+#[derive(Clone, Debug)]
+pub struct Instruction {
+    /// What ran: `stablehlo.dot_general`, `fused(multiply, add)`.
+    pub name: String,
+    /// The line that it came from.
+    pub source: String,
+    pub total: Duration,
+    /// How often it ran, for all devices together.
+    pub count: u64,
+    pub is_collective: bool,
+}
+
+impl Instruction {
+    fn of(t: InstructionTime) -> Instruction {
+        let source = t.loc.to_string();
+        Instruction { name: t.name, source, total: t.total, count: t.count, is_collective: t.is_collective }
+    }
+}
+
+impl Profile {
+    /// The time of all instructions.
+    pub fn total(&self) -> Duration {
+        self.rows.iter().map(|r| r.total).sum()
+    }
+}
+
+impl<'a> IntoIterator for &'a Profile {
+    type Item = &'a Instruction;
+    type IntoIter = std::slice::Iter<'a, Instruction>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.rows.iter()
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:>12}  {:>6}  instruction", "time", "runs")?;
+        for r in &self.rows {
+            let mark = if r.is_collective { "  communication" } else { "" };
+            writeln!(f, "{:>12}  {:>6}  {}  {}{mark}", format!("{:.1?}", r.total), r.count, r.name, r.source)?;
+        }
+        write!(f, "{:>12}  in all", format!("{:.1?}", self.total()))
+    }
+}

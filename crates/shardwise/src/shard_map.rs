@@ -1,0 +1,398 @@
+//! `shard_map`: a function that runs on each device, over its part of the arrays.
+//!
+//! ```
+//! # use shardwise::prelude::*;
+//! # fn main() -> Result<()> {
+//! set_mesh(Mesh::auto([("X", 4), ("Y", 2)])?);
+//! let x = arange(0..64, I32).shard(P!(("X", "Y")));
+//! let mean = shard_map(|x: &Array| x.i(..4).pmean(("X", "Y"))).in_specs(P!(("X", "Y"))).out_specs(P!());
+//! assert_eq!(mean(&x).to_vec::<f32>()?, [28.0, 29.0, 30.0, 31.0]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! It becomes one `sdy.manual_computation`, whose body sees nothing around it: arrays that the function captures are
+//! arguments of it, whole on every device. Types in the body say over which axes a value varies (`crate::manual`), and a
+//! result's spec must name them all.
+
+use crate::array::Array;
+use crate::collective::{Axes, AxisName};
+use crate::error::Diagnostic as Mistake;
+use crate::function::{At, Wrapped, called_at, set_called_at};
+use crate::manual::{AxisSet, ManualType, Scope};
+use crate::spec::{self, AnySpec, LeafSpec, SpecFor};
+use crate::tree::{self, Tree};
+use crate::{Args, Callable, Error, Function, Mesh, P, Result, Returns, context, control, hlo, mesh, mistakes, trace};
+use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, DimSharding, Loc, did_you_mean};
+use shardwise_ir::{Attr, Attrs, TensorType, Type};
+use shardwise_ops::Opcode;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// A function that runs on each device: `f(&x)`, once it has `out_specs`.
+///
+/// `S` is [`Ready`] then, and [`NoOutSpecs`] before: without out specs it cannot be called.
+pub struct ShardMap<'f, A: Args, R: Returns, S> {
+    shared: Arc<Shared<'f, A::Owned, R>>,
+    call: Box<A::Dyn<'f, R>>,
+    state: PhantomData<S>,
+}
+
+/// See [`ShardMap`].
+pub struct Ready(());
+/// See [`ShardMap`].
+pub struct NoOutSpecs(());
+
+struct Shared<'f, T, R: Returns> {
+    f: Box<dyn Fn(&T) -> R + Send + Sync + 'f>,
+    in_specs: Option<AnySpec<T>>,
+    out_specs: Option<AnySpec<R::Tree>>,
+    axes: Option<Vec<AxisName>>,
+    mesh: Option<Mesh>,
+    name: &'static str,
+    at: At,
+}
+
+/// Runs `f` on each device of the mesh, over its part of each argument: say with `in_specs` how arguments are cut, and
+/// with `out_specs` how the parts of each result are put together.
+///
+/// Errors, at the call: `no-mesh`, `in-specs`; `spec-rank`, `spec-unknown-axis`, `spec-axis-twice`, `spec-form`, `spec-uneven`,
+/// `spec-not-manual`, for each argument or result that has one; `out-spec-varying`, `out-spec-unreduced`; all mistakes of
+/// the function.
+#[track_caller]
+pub fn shard_map<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
+    f: F,
+) -> ShardMap<'f, F::Args, F::Out, NoOutSpecs> {
+    ShardMap::of(Shared {
+        name: f.name(),
+        f: Box::new(move |args| f.apply(args)),
+        in_specs: None,
+        out_specs: None,
+        axes: None,
+        mesh: None,
+        at: Location::caller(),
+    })
+}
+
+impl<'f, A: Args, R: Returns, S> ShardMap<'f, A, R, S> {
+    fn of(shared: Shared<'f, A::Owned, R>) -> ShardMap<'f, A, R, S> {
+        let shared = Arc::new(shared);
+        let callee = shared.clone();
+        let call = A::bind(move |args| callee.call(&args, called_at().unwrap_or(callee.at)));
+        ShardMap { shared, call, state: PhantomData }
+    }
+
+    fn with<S2>(self, change: impl FnOnce(&mut Shared<'f, A::Owned, R>)) -> ShardMap<'f, A, R, S2> {
+        let ShardMap { shared, call, .. } = self;
+        drop(call);
+        let mut shared = Arc::into_inner(shared).expect("the call held the only other handle");
+        change(&mut shared);
+        ShardMap::of(shared)
+    }
+
+    /// How each argument is cut: one `P` for all, or a tuple. Over explicit axes they may be left out: the arguments'
+    /// types say it.
+    pub fn in_specs(self, specs: impl SpecFor<A::Owned>) -> Self {
+        self.with(|s| s.in_specs = Some(spec::any(specs)))
+    }
+
+    /// How the parts of each result are put together. A result that is equal along an axis need not name it.
+    pub fn out_specs(self, specs: impl SpecFor<R::Tree>) -> ShardMap<'f, A, R, Ready> {
+        self.with(|s| s.out_specs = Some(spec::any(specs)))
+    }
+
+    /// Only over these axes of the mesh; over the others the function sees whole arrays, as outside.
+    pub fn axes(self, axes: impl Axes) -> Self {
+        self.with(|s| s.axes = Some(axes.names()))
+    }
+
+    /// On this mesh, whichever is in scope.
+    pub fn mesh(self, mesh: &Mesh) -> Self {
+        self.with(|s| s.mesh = Some(mesh.clone()))
+    }
+}
+
+impl<'f, A: Args, R: Returns> Deref for ShardMap<'f, A, R, Ready> {
+    type Target = A::Dyn<'f, R>;
+    #[track_caller]
+    fn deref(&self) -> &Self::Target {
+        set_called_at(Location::caller());
+        &self.call
+    }
+}
+
+impl<A: Args, R: Returns> Callable<Wrapped<A, R>> for ShardMap<'_, A, R, Ready> {}
+impl<A: Args, R: Returns> Function<Wrapped<A, R>> for ShardMap<'_, A, R, Ready> {
+    type Args = A;
+    type Out = R;
+    fn apply(&self, args: &A::Owned) -> R {
+        self.shared.call(args, self.shared.at)
+    }
+    fn name(&self) -> &'static str {
+        self.shared.name
+    }
+}
+
+impl<A: Args, R: Returns, S> fmt::Debug for ShardMap<'_, A, R, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "shard_map({})", self.shared.name)
+    }
+}
+
+// ── the call
+/// What one array's spec means.
+struct Cut {
+    /// Over all that the spec names.
+    sharding: base::Sharding,
+    /// The axes that split the array.
+    axes: AxisSet,
+    /// A part's shape, of an argument; the whole's, of a result.
+    shape: Vec<usize>,
+}
+
+impl<T: Tree, R: Returns> Shared<'_, T, R> {
+    /// Into the trace under way, or as a program of its own.
+    fn call(&self, args: &T, at: At) -> R {
+        if trace::is_tracing() {
+            return R::deliver(trace::or_rewind(|| context::within(at, || self.trace(args, at))));
+        }
+        let wrong: Vec<_> = tree::leaves(args).iter().flat_map(|a| a.mistakes().iter().cloned()).collect();
+        if !wrong.is_empty() {
+            return R::deliver(Err(Error::new(wrong)));
+        }
+        R::deliver(control::as_program("shard_map", at, || self.trace(args, at)))
+    }
+
+    fn trace(&self, args: &T, at: At) -> Result<R::Tree> {
+        let loc = context::loc(at);
+        let scope = self.scope(args, &loc)?;
+        let outer = trace::with(|t| t.scope());
+        let own =
+            |a: &AxisRef| outer.as_ref().is_none_or(|o| !o.axes.contains(&a.axis)) && scope.axes.contains(&a.axis);
+        let manual: Vec<AxisRef> = scope.mesh.all_axes().filter(own).collect();
+        let cuts = self.cut_arguments(args, &scope, &manual, &loc)?;
+
+        let types: Vec<TensorType> = tree::leaves(args)
+            .iter()
+            .zip(&cuts)
+            .map(|(a, cut)| TensorType::new(a.tensor().dtype, cut.shape.clone()))
+            .collect();
+        let inner = trace::with(|t| t.open_manual(&types, scope.clone(), &loc));
+        let states = tree::leaves(args).into_iter().zip(&cuts).map(|(a, c)| a.manual_in(&scope).with_varying(&c.axes));
+        let inner = inner.into_iter().zip(states).map(|(t, state)| Array::of_traced(t, at).in_state(Some(state)));
+        let inner = tree::with_leaves(args, inner.collect::<Vec<_>>());
+        let out = context::outside(|| (self.f)(&inner)).finish()?;
+        let joins = self.join_results(&out, &scope, &manual, &loc)?;
+        let results = self.close(args, &out, &cuts, &joins, &scope, manual, at);
+        Ok(tree::with_leaves(&out, results))
+    }
+
+    /// The axes that are manual inside, and the mesh.
+    fn scope(&self, args: &T, loc: &Loc) -> Result<Arc<Scope>> {
+        let of_args = || tree::leaves(args).iter().find_map(|a| a.known_type()?.sharding).map(|s| Mesh(s.mesh));
+        let of_trace = trace::with(|t| t.mesh.clone());
+        let mesh = self.mesh.clone().or(of_trace).or_else(of_args).or_else(mesh::current);
+        let mesh = mesh.ok_or_else(|| Error::one(spec::no_mesh(&P::default(), loc)))?;
+        if !trace::with(|t| t.join_mesh(&mesh)) {
+            let own = trace::with(|t| t.mesh.clone()).expect("the one that differs");
+            return Err(Error::one(mistakes::layout_mesh(&own, &mesh, loc)));
+        }
+        let outer = trace::with(|t| t.scope());
+        let taken = outer.as_ref().map_or_else(BTreeSet::new, |o| o.axes.clone());
+        let all = |i: &AxisIndex| !taken.contains(i);
+        let own: Vec<AxisIndex> = match &self.axes {
+            None => (0..mesh.0.axes.len()).map(AxisIndex::new).filter(all).collect(),
+            Some(names) => names.iter().map(|n| self.axis(n, &mesh, &taken, loc)).collect::<Result<_>>()?,
+        };
+        Ok(Arc::new(Scope { mesh: mesh.0, axes: own.into_iter().chain(taken).collect() }))
+    }
+
+    fn axis(&self, name: &AxisName, mesh: &Mesh, taken: &BTreeSet<AxisIndex>, loc: &Loc) -> Result<AxisIndex> {
+        let what = format!("shard_map of `{}`", self.name);
+        let wrong = |why: &str, near: Option<&str>| {
+            Error::one(mistakes::manual_axis(&what, name.name(), why, &mesh.to_string(), near, loc))
+        };
+        let AxisName::Whole(axis) = name else { return Err(wrong("of which it can take the whole only", None)) };
+        match mesh.0.axes.iter().position(|a| *a.name == **axis).map(AxisIndex::new) {
+            None => {
+                Err(wrong("which the mesh does not have", did_you_mean(axis, mesh.0.axes.iter().map(|a| &*a.name))))
+            }
+            Some(i) if taken.contains(&i) => Err(wrong("which a shard_map around it has made manual", None)),
+            Some(i) => Ok(i),
+        }
+    }
+
+    // ── specs
+    fn cut_arguments(&self, args: &T, scope: &Scope, manual: &[AxisRef], loc: &Loc) -> Result<Vec<Cut>> {
+        let specs = match &self.in_specs {
+            Some(specs) => specs(args).map_err(|w| Error::one(spec::misfit("in_specs", &w, loc)))?,
+            None => self.specs_of_types(args, scope, manual, loc)?,
+        };
+        let mut wrong = vec![];
+        let mut cuts = vec![];
+        for ((path, a), spec) in tree::paths(args).iter().zip(specs) {
+            let ty = a.tensor();
+            let cut = self.cut(&spec, ty, &a.short_type(), scope, manual, loc).and_then(|(sharding, counts)| {
+                let shape: Vec<usize> = ty.shape.iter().zip(&counts).map(|(n, count)| n / count).collect();
+                if let Some(dim) = (0..ty.rank()).find(|&d| !ty.shape[d].is_multiple_of(counts[d])) {
+                    let (shown, spec, axes) = (a.short_type(), spec.spec.to_string(), spec.spec.dim_names(dim));
+                    let d = mistakes::spec_uneven(&shown, &spec, dim, ty.shape[dim], &axes, counts[dim], loc);
+                    return Err(d.mesh(&scope.mesh));
+                }
+                check_explicit(a, &sharding, &spec.spec, scope, manual, loc)?;
+                let axes = AxisSet::new(&scope.mesh, sharding.split_axes());
+                Ok(Cut { sharding, axes, shape })
+            });
+            match cut {
+                Ok(cut) => cuts.push(cut),
+                Err(d) => wrong.push(mistakes::in_shard_map(d, self.name, "in_specs", &format!("args{path}"))),
+            }
+        }
+        collected(cuts, wrong)
+    }
+
+    /// Over explicit axes the arguments' types are their specs.
+    fn specs_of_types(&self, args: &T, scope: &Scope, manual: &[AxisRef], loc: &Loc) -> Result<Vec<LeafSpec>> {
+        let leaves = tree::leaves(args);
+        if !manual.iter().all(|a| scope.mesh.axes[a.axis.index()].kind == AxisKind::Explicit) {
+            let types: Vec<String> = leaves.iter().map(|a| a.short_type()).collect();
+            return Err(Error::one(mistakes::no_in_specs(self.name, &types.join(", "), loc)));
+        }
+        Ok(leaves.iter().map(|a| LeafSpec { mesh: None, spec: P::of(&over(a, scope, manual)) }).collect())
+    }
+
+    /// The sharding that a spec means, and how many parts it makes of each dimension.
+    fn cut(
+        &self,
+        spec: &LeafSpec,
+        ty: &TensorType,
+        shown: &str,
+        scope: &Scope,
+        manual: &[AxisRef],
+        loc: &Loc,
+    ) -> Result<(base::Sharding, Vec<usize>), Diagnostic> {
+        let mesh = Mesh(scope.mesh.clone());
+        if let Some(other) = spec.mesh.as_ref().filter(|m| !m.0.same_devices(&mesh.0)) {
+            return Err(mistakes::layout_mesh(&mesh, other, loc));
+        }
+        let sharding = spec.spec.on(&mesh, shown, ty.rank(), loc)?;
+        if let Some(free) = sharding.split_axes().find(|a| !manual.contains(a)) {
+            return Err(mistakes::spec_not_manual(&spec.spec.to_string(), scope.name(free.axis), &scope.kinds(), loc));
+        }
+        let counts = sharding.dims.iter().map(|d| AxisRef::total_size(&scope.mesh, &d.axes)).collect();
+        let is_partial = scope.mesh.all_axes().any(|a| !scope.axes.contains(&a.axis));
+        let dims = sharding.dims.into_iter().map(|d| DimSharding { is_open: is_partial, ..d }).collect();
+        Ok((base::Sharding { dims, ..base::Sharding::closed(&scope.mesh, vec![]) }, counts))
+    }
+
+    fn join_results(&self, out: &R::Tree, scope: &Arc<Scope>, manual: &[AxisRef], loc: &Loc) -> Result<Vec<Cut>> {
+        let specs = self.out_specs.as_ref().expect("it is ready");
+        let specs = specs(out).map_err(|w| Error::one(spec::misfit("out_specs", &w, loc)))?;
+        let manual = AxisSet::new(&scope.mesh, manual.iter().copied());
+        let mut wrong = vec![];
+        let mut cuts = vec![];
+        for ((path, a), spec) in tree::paths(out).iter().zip(specs) {
+            let all: Vec<AxisRef> = manual.iter().collect();
+            let ty = a.tensor();
+            let cut = self.cut(&spec, ty, &a.short_type(), scope, &all, loc).and_then(|(sharding, counts)| {
+                let axes = AxisSet::new(&scope.mesh, sharding.split_axes());
+                let state = a.manual_in(scope);
+                let open = state.unreduced.and(&manual, &scope.mesh);
+                if !open.is_empty() {
+                    return Err(mistakes::result_unreduced(&a.short_type(), &open.show(&scope.mesh), loc));
+                }
+                let differs = state.varying.and(&manual, &scope.mesh).minus(&axes, &scope.mesh);
+                if !differs.is_empty() {
+                    let axes = differs.show(&scope.mesh);
+                    return Err(mistakes::not_replicated(&a.short_type(), &spec.spec.to_string(), &axes, loc));
+                }
+                let shape = ty.shape.iter().zip(&counts).map(|(n, count)| n * count).collect();
+                Ok(Cut { sharding, axes, shape })
+            });
+            match cut {
+                Ok(cut) => cuts.push(cut),
+                Err(d) => wrong.push(mistakes::in_shard_map(d, self.name, "out_specs", &format!("result{path}"))),
+            }
+        }
+        collected(cuts, wrong)
+    }
+
+    // ── the op
+    /// Ends the body with `out`, and makes the op.
+    #[expect(clippy::too_many_arguments, reason = "all of the call")]
+    fn close(
+        &self,
+        args: &T,
+        out: &R::Tree,
+        cuts: &[Cut],
+        joins: &[Cut],
+        scope: &Arc<Scope>,
+        manual: Vec<AxisRef>,
+        at: At,
+    ) -> Vec<Array> {
+        let given = tree::leaves(out);
+        let types: Vec<TensorType> =
+            given.iter().zip(joins).map(|(a, j)| TensorType::new(a.tensor().dtype, j.shape.clone())).collect();
+        hlo::terminate(Opcode::SdyReturn, &given);
+        let (body, captured) = trace::with(|t| {
+            let (body, captured) = t.close_manual();
+            (body, captured.into_iter().map(|v| (t.body().ty(v).clone(), t.traced(v))).collect::<Vec<_>>())
+        });
+        let whole = captured.iter().map(|(ty, _)| whole(ty, scope));
+        let ins: Vec<base::Sharding> = cuts.iter().map(|c| c.sharding.clone()).chain(whole).collect();
+        let captured: Vec<Array> = captured.iter().map(|(_, t)| Array::of_traced(*t, at)).collect();
+        let operands: Vec<&Array> = tree::leaves(args).into_iter().chain(&captured).collect();
+        let attrs = Attrs::new()
+            .with("in_shardings", Attr::Shardings(ins))
+            .with("manual_axes", Attr::Axes { mesh: scope.mesh.clone(), axes: manual.clone() });
+        let manual = AxisSet::new(&scope.mesh, manual);
+        let outer = trace::with(|t| t.scope());
+        let made = hlo::op_with(Opcode::ManualComputation, &operands, attrs, vec![body], &types);
+        let state = |a: &Array| {
+            let inner = a.manual_in(scope).without(&manual);
+            outer.as_ref().map(|o| ManualType { scope: o.clone(), ..inner })
+        };
+        let joined = made.into_iter().zip(joins).zip(given);
+        joined.map(|((a, join), from)| hlo::laid_out(&a, &join.sharding).in_state(state(from))).collect()
+    }
+}
+
+fn collected(cuts: Vec<Cut>, wrong: Vec<Diagnostic>) -> Result<Vec<Cut>> {
+    if wrong.is_empty() { Ok(cuts) } else { Err(Error::new(wrong.into_iter().map(|d| Arc::new(Mistake(d))))) }
+}
+
+/// The layout of a captured array: whole along the manual axes.
+fn whole(ty: &Type, scope: &Scope) -> base::Sharding {
+    let is_partial = scope.mesh.all_axes().any(|a| !scope.axes.contains(&a.axis));
+    let dim = DimSharding { is_open: is_partial, ..DimSharding::closed(vec![]) };
+    base::Sharding { dims: vec![dim; ty.shape().len()], ..base::Sharding::closed(&scope.mesh, vec![]) }
+}
+
+/// An array's layout along the manual axes.
+fn over(a: &Array, scope: &Scope, manual: &[AxisRef]) -> base::Sharding {
+    let own = a.known_type().and_then(|ty| ty.sharding);
+    let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| manual.contains(a)).collect::<Vec<_>>();
+    let dims = own.map_or_else(|| vec![vec![]; a.rank()], |s| s.dims.iter().map(|d| keep(&d.axes)).collect());
+    base::Sharding::closed(&scope.mesh, dims)
+}
+
+/// Over explicit axes a spec is a check: nothing is moved unasked.
+fn check_explicit(
+    a: &Array,
+    cut: &base::Sharding,
+    spec: &P,
+    scope: &Scope,
+    manual: &[AxisRef],
+    loc: &Loc,
+) -> Result<(), Diagnostic> {
+    let is_explicit = |x: &AxisRef| scope.mesh.axes[x.axis.index()].kind == AxisKind::Explicit;
+    let explicit: Vec<AxisRef> = manual.iter().copied().filter(is_explicit).collect();
+    let own = over(a, scope, &explicit);
+    let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| explicit.contains(a)).collect::<Vec<_>>();
+    let fits = own.dims.iter().zip(&cut.dims).all(|(own, cut)| own.axes == keep(&cut.axes));
+    if fits { Ok(()) } else { Err(mistakes::in_spec_differs(&a.short_type(), &spec.to_string(), loc)) }
+}
