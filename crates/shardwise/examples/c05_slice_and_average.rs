@@ -8,7 +8,7 @@ mod chapter;
 
 fn main() -> Result<()> {
     let [x, y] = chapter::grid();
-    set_mesh(Mesh::auto([("x", x), ("y", y)])?);
+    set_mesh(Mesh::explicit([("x", x), ("y", y)])?);
     let (devices, data) = (x * y, arange(0..512, I32).shard(P!(("x", "y"))));
 
     // Runs on each device, with its part of the array.

@@ -80,6 +80,6 @@ fn compare(dtype: DType, [b, d, f]: [usize; 3]) -> Result<()> {
 
 fn main() -> Result<()> {
     let [x, y] = chapter::grid();
-    set_mesh(Mesh::auto([("X", x), ("Y", y)])?);
+    set_mesh(Mesh::explicit([("X", x), ("Y", y)])?);
     [I32, BF16, F32].into_iter().try_for_each(|dtype| compare(dtype, [256, 512, 1024]))
 }

@@ -6,8 +6,10 @@
 //! summands), *reduced* (R). Where a value is equal and a varying one is taken, it is cast, which costs nothing.
 
 use crate::array::Array;
+use crate::error::Diagnostic as Mistake;
 use crate::manual::{AxisSet, ManualType, Scope};
 use crate::ops::{Checked, Dim, Site, site};
+use crate::trace::Traced;
 use crate::tree::{self, Tree};
 use crate::{context, hlo, mistakes, trace};
 use shardwise_base::{AxisIndex, AxisRef, DType, Mesh, did_you_mean};
@@ -100,6 +102,7 @@ impl Axes for AxisGroups {
 }
 
 /// The axes of one collective, found in the mesh.
+#[derive(Clone)]
 struct Over {
     scope: Arc<Scope>,
     /// In the order given.
@@ -152,7 +155,14 @@ impl Site<'_> {
             let wrong = |why: &str, near: Option<&str>| {
                 self.fail(
                     ty.clone(),
-                    mistakes::manual_axis(self.name, name.name(), why, &scope.kinds(), near, &self.loc),
+                    mistakes::manual_axis(
+                        &format!("`{}`", self.name),
+                        name.name(),
+                        why,
+                        &scope.kinds(),
+                        near,
+                        &self.loc,
+                    ),
                 )
             };
             let known = scope.mesh.axes.iter().map(|a| &*a.name);
@@ -339,10 +349,13 @@ impl Array {
     /// V -> equal, U -> equal. An equal value counts once for each device.
     #[track_caller]
     pub fn psum(&self, axes: impl Axes) -> Array {
-        site("psum", &[self], |s| {
-            let over = s.over(&axes, Some(self.tensor().clone()))?;
-            reduce(s, &counted(self), &over, ReduceKind::Add)
-        })
+        run("psum", self, |s| sum(s, self, &axes))
+    }
+
+    /// [`psum`](Array::psum), started.
+    #[track_caller]
+    pub fn psum_start(&self, axes: impl Axes) -> Future {
+        start("psum_start", self, |s| sum(s, self, &axes))
     }
 
     /// The mean of the devices' values; integers are averaged as `f32`.
@@ -354,7 +367,7 @@ impl Array {
             let over = s.over(&axes, Some(self.tensor().clone()))?;
             let from = self.tensor().dtype;
             let x = if from.is_float() || from.is_complex() { self.clone() } else { hlo::convert(self, DType::F32) };
-            Ok(reduce(s, &x, &over, ReduceKind::Add)? / over.count())
+            Ok(reduce(s, &x, &over, ReduceKind::Add)?.run() / over.count())
         })
     }
 
@@ -380,7 +393,13 @@ impl Array {
     /// [`all_gather_equal`](Array::all_gather_equal) says that they are equal.
     #[track_caller]
     pub fn all_gather(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
-        gather("all_gather", self, &axes, &dim, |state, _| state)
+        run("all_gather", self, |s| gather(s, self, &axes, &dim, |state, _| state))
+    }
+
+    /// [`all_gather`](Array::all_gather), started.
+    #[track_caller]
+    pub fn all_gather_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
+        start("all_gather_start", self, |s| gather(s, self, &axes, &dim, |state, _| state))
     }
 
     /// The same, as a value that is equal on all devices along the axes, as an out spec without them asks.
@@ -388,7 +407,7 @@ impl Array {
     /// V -> equal.
     #[track_caller]
     pub fn all_gather_equal(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
-        gather("all_gather_equal", self, &axes, &dim, |state, over| state.without(&over.set))
+        run("all_gather_equal", self, |s| gather(s, self, &axes, &dim, |state, over| state.without(&over.set)))
     }
 
     /// The same, as a value whose gradient is left unreduced.
@@ -396,7 +415,7 @@ impl Array {
     /// V -> R.
     #[track_caller]
     pub fn all_gather_reduced(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
-        gather("all_gather_reduced", self, &axes, &dim, |state, over| state.with_reduced(&over.set))
+        run("all_gather_reduced", self, |s| gather(s, self, &axes, &dim, |state, over| state.with_reduced(&over.set)))
     }
 
     /// The sum of the devices' values, of which each keeps its part along `dim`.
@@ -404,21 +423,13 @@ impl Array {
     /// Shape: `[s, d] -> [s / n, d]`; with `stacked(dim)`: `[n, d] -> [d]`. V -> V, U -> V. Errors: `collective-uneven`.
     #[track_caller]
     pub fn psum_scatter(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
-        site("psum_scatter", &[self], |s| {
-            let over = s.over(&axes, None)?;
-            let x = &counted(self);
-            let dim_index = s.place(&dim, x.tensor().rank(), x)?;
-            s.splits(x, dim_index, dim.is_stacked(), &over)?;
-            let state = match over.share(&x.manual_in(&over.scope).unreduced) {
-                Share::All => x.manual_in(&over.scope).with_varying(&over.set),
-                _ => s.varying(x, &over, None)?,
-            };
-            s.come(&over, None)?;
-            let out = built(x, state, |b, x| {
-                make_collective::reduce_scatter(b, x, dim_index, ReduceKind::Add, over.mesh(), &over.list)
-            });
-            Ok(if dim.is_stacked() { without_dim(&out, dim_index) } else { out })
-        })
+        run("psum_scatter", self, |s| sum_scatter(s, self, &axes, &dim))
+    }
+
+    /// [`psum_scatter`](Array::psum_scatter), started.
+    #[track_caller]
+    pub fn psum_scatter_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
+        start("psum_scatter_start", self, |s| sum_scatter(s, self, &axes, &dim))
     }
 
     /// Sends the parts along `split` to the devices, one to each, and joins what comes along `concat`.
@@ -427,21 +438,13 @@ impl Array {
     /// Errors: `collective-uneven`; `dimension` unless both or none are stacked.
     #[track_caller]
     pub fn all_to_all(&self, axes: impl Axes, split: impl GatherDim, concat: impl GatherDim) -> Array {
-        site("all_to_all", &[self], |s| {
-            let over = s.over(&axes, None)?;
-            let rank = self.tensor().rank();
-            let (split_index, concat_index) = (s.place(&split, rank, self)?, s.place(&concat, rank, self)?);
-            if split.is_stacked() != concat.is_stacked() {
-                let d = mistakes::dimension("that is stacked on one side only", &self.short_type(), &s.loc);
-                return s.fail(None, d);
-            }
-            s.splits(self, split_index, split.is_stacked(), &over)?;
-            let state = s.varying(self, &over, None)?;
-            let to = if split.is_stacked() { split_index } else { concat_index };
-            let out =
-                built(self, state, |b, x| make_collective::all_to_all(b, x, split_index, to, over.mesh(), &over.list));
-            Ok(if split.is_stacked() { moved(&out, split_index, concat_index) } else { out })
-        })
+        run("all_to_all", self, |s| exchange(s, self, &axes, &split, &concat))
+    }
+
+    /// [`all_to_all`](Array::all_to_all), started.
+    #[track_caller]
+    pub fn all_to_all_start(&self, axes: impl Axes, split: impl GatherDim, concat: impl GatherDim) -> Future {
+        start("all_to_all_start", self, |s| exchange(s, self, &axes, &split, &concat))
     }
 
     /// Each device's value from another one, or zeros where none sends. Positions count along `axes`, major to minor.
@@ -449,9 +452,17 @@ impl Array {
     /// V -> V. Errors: `permutation`.
     #[track_caller]
     pub fn ppermute(&self, axes: impl Axes, permutation: impl Permutation) -> Array {
-        site("ppermute", &[self], |s| {
-            let ty = Some(self.tensor().clone());
-            let over = s.over(&axes, ty.clone())?;
+        run("ppermute", self, |s| {
+            let over = s.over(&axes, Some(self.tensor().clone()))?;
+            permute(s, self, &over, permutation.pairs(over.count()))
+        })
+    }
+
+    /// [`ppermute`](Array::ppermute), started.
+    #[track_caller]
+    pub fn ppermute_start(&self, axes: impl Axes, permutation: impl Permutation) -> Future {
+        start("ppermute_start", self, |s| {
+            let over = s.over(&axes, Some(self.tensor().clone()))?;
             permute(s, self, &over, permutation.pairs(over.count()))
         })
     }
@@ -461,7 +472,7 @@ impl Array {
     /// V -> V. Errors: `permutation`.
     #[track_caller]
     pub fn pshuffle(&self, axes: impl Axes, from: impl AsRef<[usize]>) -> Array {
-        site("pshuffle", &[self], |s| {
+        run("pshuffle", self, |s| {
             let ty = Some(self.tensor().clone());
             let over = s.over(&axes, ty.clone())?;
             let from = from.as_ref();
@@ -486,8 +497,8 @@ impl Array {
                 let (wrong, shown) = (format!("there is no position {source}"), format!("{source}"));
                 return s.fail(ty, mistakes::permutation(s.name, &wrong, &shown, &over.show(), over.count(), &s.loc));
             }
-            let state = s.varying(self, &over, ty)?;
-            Ok(built(self, state.without(&over.set), |b, x| from_one(b, x, source, &over)))
+            let state = s.varying(self, &over, ty)?.without(&over.set);
+            Ok(hlo::built(&[self], Some(state), |b, x| from_one(b, x[0], source, &over)))
         })
     }
 
@@ -536,17 +547,110 @@ impl Site<'_> {
     }
 }
 
-/// One value of one, in this state.
-fn built(x: &Array, state: ManualType, f: impl FnOnce(&mut Builder<'_>, Value) -> Value) -> Array {
-    hlo::built(&[x], Some(state), |b, x| f(b, x[0]))
+// ── at once, or started
+/// Makes the op of a value.
+type Make = Box<dyn FnOnce(&mut Builder<'_>, Value) -> Value>;
+/// What is left to do on the device.
+type After = Box<dyn FnOnce(&Array) -> Array>;
+
+/// A collective that has been checked: what it takes, what it gives, how it is made.
+struct Exchange {
+    x: Array,
+    state: ManualType,
+    op: Make,
+    after: After,
 }
 
+impl Exchange {
+    fn new(x: &Array, state: ManualType, op: impl FnOnce(&mut Builder<'_>, Value) -> Value + 'static) -> Exchange {
+        Exchange { x: x.clone(), state, op: Box::new(op), after: Box::new(Array::clone) }
+    }
+
+    fn then_if(mut self, is_needed: bool, after: impl FnOnce(&Array) -> Array + 'static) -> Exchange {
+        if is_needed {
+            self.after = Box::new(after);
+        }
+        self
+    }
+
+    fn run(self) -> Array {
+        (self.after)(&hlo::built(&[&self.x], Some(self.state), |b, x| (self.op)(b, x[0])))
+    }
+}
+
+#[track_caller]
+fn run(name: &'static str, x: &Array, f: impl FnOnce(&Site<'_>) -> Checked<Exchange>) -> Array {
+    site(name, &[x], |s| Ok(f(s)?.run()))
+}
+
+#[track_caller]
+fn start(name: &'static str, x: &Array, f: impl FnOnce(&Site<'_>) -> Checked<Exchange>) -> Future {
+    let at = context::caller(Location::caller());
+    let mut started = None;
+    let bad = site(name, &[x], |s| {
+        let Exchange { x, state, op, after } = f(s)?;
+        let future = hlo::started(&x, |b, x| op(b, x))?;
+        started = Some(Started { future, state, after });
+        Ok(x)
+    });
+    Future { name, at, state: Some(started.ok_or(bad)) }
+}
+
+/// A collective under way: [`done`](Future::done) gives its result, once.
+///
+/// What is made in between does not wait for it. Errors: `future-unfinished` for one that is dropped.
+#[must_use = "a collective that is started must be finished with `.done()`"]
+pub struct Future {
+    name: &'static str,
+    at: &'static Location<'static>,
+    /// `None`: finished.
+    state: Option<Result<Started, Array>>,
+}
+
+struct Started {
+    future: Traced,
+    state: ManualType,
+    after: After,
+}
+
+impl Future {
+    /// The result.
+    ///
+    /// Errors: `future-elsewhere` in another loop, branch or function than it was started in.
+    #[track_caller]
+    pub fn done(mut self) -> Array {
+        match self.state.take().expect("only this takes it") {
+            Err(bad) => bad,
+            Ok(Started { future, state, after }) => site("done", &[], |s| match hlo::finished(future, state) {
+                Some(out) => Ok(after(&out)),
+                None => s.fail(None, mistakes::future_elsewhere(self.name, self.at, &s.loc)),
+            }),
+        }
+    }
+}
+
+impl Drop for Future {
+    fn drop(&mut self) {
+        if matches!(self.state, Some(Ok(_))) && trace::is_tracing() && !std::thread::panicking() {
+            let d = mistakes::future_unfinished(self.name, &context::loc_of(self.at));
+            trace::record(&[Arc::new(Mistake(d))]);
+        }
+    }
+}
+
+impl fmt::Debug for Future {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Future({} at {})", self.name, context::show(self.at))
+    }
+}
+
+// ── what each does
 /// Bools as numbers that can be added.
 fn counted(x: &Array) -> Array {
     if x.tensor().dtype.is_bool() { hlo::convert(x, DType::I32) } else { x.clone() }
 }
 
-fn reduce(s: &Site<'_>, x: &Array, over: &Over, kind: ReduceKind) -> Checked {
+fn reduce(s: &Site<'_>, x: &Array, over: &Over, kind: ReduceKind) -> Checked<Exchange> {
     let ty = Some(x.tensor().clone());
     let state = x.manual_in(&over.scope);
     let shares = [&state.varying, &state.unreduced, &state.reduced].map(|axes| over.share(axes));
@@ -560,44 +664,84 @@ fn reduce(s: &Site<'_>, x: &Array, over: &Over, kind: ReduceKind) -> Checked {
         false => s.varying(x, over, ty.clone())?,
     };
     s.come(over, ty)?;
-    let state = state.without(&over.set);
-    Ok(built(x, state, |b, x| make_collective::all_reduce(b, x, kind, over.mesh(), &over.list)))
+    let (state, over) = (state.without(&over.set), over.clone());
+    Ok(Exchange::new(x, state, move |b, x| make_collective::all_reduce(b, x, kind, over.mesh(), &over.list)))
+}
+
+fn sum(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
+    let over = s.over(axes, Some(x.tensor().clone()))?;
+    reduce(s, &counted(x), &over, ReduceKind::Add)
 }
 
 #[track_caller]
 fn extreme(name: &'static str, x: &Array, axes: &impl Axes, kind: ReduceKind) -> Array {
-    site(name, &[x], |s| {
+    run(name, x, |s| {
         s.has(x, crate::ops::Kinds::Ordered)?;
         let over = s.over(axes, Some(x.tensor().clone()))?;
         reduce(s, x, &over, kind)
     })
 }
 
-#[track_caller]
 fn gather(
-    name: &'static str,
+    s: &Site<'_>,
     x: &Array,
     axes: &impl Axes,
     dim: &impl GatherDim,
     state: impl FnOnce(ManualType, &Over) -> ManualType,
-) -> Array {
-    site(name, &[x], |s| {
-        let over = s.over(axes, None)?;
-        let dim_index = s.place(dim, x.tensor().rank() + usize::from(dim.is_stacked()), x)?;
-        let state = state(s.varying(x, &over, None)?, &over);
-        let x = if dim.is_stacked() { with_dim(x, dim_index) } else { x.clone() };
-        Ok(built(&x, state, |b, x| make_collective::all_gather(b, x, dim_index, over.mesh(), &over.list)))
-    })
+) -> Checked<Exchange> {
+    let over = s.over(axes, None)?;
+    let dim_index = s.place(dim, x.tensor().rank() + usize::from(dim.is_stacked()), x)?;
+    let state = state(s.varying(x, &over, None)?, &over);
+    let x = if dim.is_stacked() { with_dim(x, dim_index) } else { x.clone() };
+    Ok(Exchange::new(&x, state, move |b, x| make_collective::all_gather(b, x, dim_index, over.mesh(), &over.list)))
 }
 
-fn permute(s: &Site<'_>, x: &Array, over: &Over, pairs: Vec<(usize, usize)>) -> Checked {
+fn sum_scatter(s: &Site<'_>, x: &Array, axes: &impl Axes, dim: &impl GatherDim) -> Checked<Exchange> {
+    let over = s.over(axes, None)?;
+    let x = &counted(x);
+    let dim_index = s.place(dim, x.tensor().rank(), x)?;
+    s.splits(x, dim_index, dim.is_stacked(), &over)?;
+    let state = match over.share(&x.manual_in(&over.scope).unreduced) {
+        Share::All => x.manual_in(&over.scope).with_varying(&over.set),
+        _ => s.varying(x, &over, None)?,
+    };
+    s.come(&over, None)?;
+    let op = move |b: &mut Builder<'_>, x: Value| {
+        make_collective::reduce_scatter(b, x, dim_index, ReduceKind::Add, over.mesh(), &over.list)
+    };
+    Ok(Exchange::new(x, state, op).then_if(dim.is_stacked(), move |out| without_dim(out, dim_index)))
+}
+
+fn exchange(
+    s: &Site<'_>,
+    x: &Array,
+    axes: &impl Axes,
+    split: &impl GatherDim,
+    concat: &impl GatherDim,
+) -> Checked<Exchange> {
+    let over = s.over(axes, None)?;
+    let rank = x.tensor().rank();
+    let (from, to) = (s.place(split, rank, x)?, s.place(concat, rank, x)?);
+    let is_stacked = split.is_stacked();
+    if is_stacked != concat.is_stacked() {
+        return s.fail(None, mistakes::stacked_once(s.name, &x.short_type(), &s.loc));
+    }
+    s.splits(x, from, is_stacked, &over)?;
+    let state = s.varying(x, &over, None)?;
+    let joined = if is_stacked { from } else { to };
+    let op =
+        move |b: &mut Builder<'_>, x: Value| make_collective::all_to_all(b, x, from, joined, over.mesh(), &over.list);
+    Ok(Exchange::new(x, state, op).then_if(is_stacked, move |out| moved(out, from, to)))
+}
+
+fn permute(s: &Site<'_>, x: &Array, over: &Over, pairs: Vec<(usize, usize)>) -> Checked<Exchange> {
     let ty = Some(x.tensor().clone());
     let count = over.count();
     if let Some(wrong) = permutation_fault(&pairs, count) {
         return s.fail(ty, mistakes::permutation(s.name, &wrong, &format!("{pairs:?}"), &over.show(), count, &s.loc));
     }
-    let state = s.varying(x, over, ty)?;
-    Ok(built(x, state, |b, x| make_collective::collective_permute(b, x, over.mesh(), &over.list, &pairs)))
+    let (state, over) = (s.varying(x, over, ty)?, over.clone());
+    Ok(Exchange::new(x, state, move |b, x| make_collective::collective_permute(b, x, over.mesh(), &over.list, &pairs)))
 }
 
 /// The value of the device at `source`: zeros from all others, added.

@@ -21,6 +21,11 @@ pub(crate) fn loc(at: &'static Location<'static>) -> Loc {
     SCOPES.with_borrow(|scopes| if scopes.is_empty() { loc.clone() } else { loc.clone().named(scopes.join("/")) })
 }
 
+/// The location of what was made at `at`, wherever that was called from.
+pub(crate) fn loc_of(at: &'static Location<'static>) -> Loc {
+    Loc::caller(at)
+}
+
 /// Runs a library function made of other ones: whatever they make or find wrong is put down to `at`.
 pub(crate) fn within<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
     struct Restore(Option<&'static Location<'static>>);

@@ -12,7 +12,7 @@ mod words;
 use crate::array::Array;
 use crate::trace::{Trace, Traced};
 use crate::{Mesh, mesh, mistakes};
-use shardwise_base::{AxisRef, Communicate, Diagnostic, DimSharding, Loc, Sharding};
+use shardwise_base::{AxisIndex, AxisRef, Communicate, Diagnostic, DimSharding, Loc, Sharding};
 use shardwise_ir::{Body, Op, OpView, Value};
 use shardwise_ops::{ExplicitPolicy, Facts, Linear, Opcode, PropagationClass};
 use shardwise_sharding::AxisList;
@@ -116,9 +116,15 @@ impl State {
 
     /// Notes the mesh of the program.
     pub fn join(&mut self, mesh: &Mesh) {
-        self.axes = mesh.0.explicit_axes().collect();
-        self.is_mixed = self.axes.len() < mesh.0.axes.len();
         self.mesh = Some(mesh.0.clone());
+        self.narrow(|_| false);
+    }
+
+    /// Types are over the Explicit axes that are not manual now.
+    pub fn narrow(&mut self, is_manual: impl Fn(AxisIndex) -> bool) {
+        let Some(mesh) = &self.mesh else { return };
+        self.axes = mesh.explicit_axes().filter(|a| !is_manual(a.axis)).collect();
+        self.is_mixed = mesh.all_axes().any(|a| !is_manual(a.axis) && !self.axes.contains(&a));
     }
 
     pub fn is_in_function(&self) -> bool {

@@ -5,10 +5,11 @@
 
 use crate::error::Diagnostic as Mistake;
 use crate::manual::{self, ManualType};
+use crate::trace::Traced;
 use crate::{Array, context, explicit, trace};
 use shardwise_base::{DType, Literal, Sharding};
 use shardwise_engine::ShardedType;
-use shardwise_ir::{Attr, Attrs, Builder, Region, TensorType, Value};
+use shardwise_ir::{Attr, Attrs, Builder, Region, TensorType, Type, Value};
 use shardwise_ops::Opcode;
 use std::panic::Location;
 use std::sync::Arc;
@@ -60,12 +61,52 @@ pub(crate) fn built(
         Ok(values) => {
             let made = trace::with(|t| {
                 let made = f(&mut t.builder(&loc), &values);
-                t.traced(made)
+                let lies = operands.first().and_then(|x| x.known_type()?.sharding);
+                let made = t.traced(made);
+                match lies.filter(|s| t.explicit.is_on() && s.rank() == t.value_type(made).ty.rank()) {
+                    Some(s) => t.set_sharding(made, s),
+                    None => {}
+                }
+                made
             });
             Array::of_traced(made, at).in_state(state)
         }
         Err(wrong) => Array::poisoned(wrong, None, at),
     }
+}
+
+/// Starts the op that `f` makes of `x`; the value is a future.
+pub(crate) fn started(x: &Array, f: impl FnOnce(&mut Builder<'_>, Value) -> Value) -> Result<Traced, Array> {
+    let at = here();
+    let loc = context::loc(at);
+    let values = trace::operands(&[x], at).map_err(|wrong| Array::poisoned(wrong, None, at))?;
+    let start = |t: &mut trace::Trace| {
+        let mut b = t.builder(&loc);
+        let ty = b.body.ty(values[0]).clone();
+        let region = b.body.add_region();
+        let arg = b.body.add_arg(region, ty, loc.clone());
+        let mut inner = Builder::at(b.body, region, loc.clone());
+        let made = f(&mut inner, arg);
+        inner.op(Opcode::RegionReturn, [made], Attrs::new(), []);
+        let future = Type::Future(vec![b.body.ty(made).clone()]);
+        let op = b.op_with_regions(Opcode::AsyncStart, values, Attrs::new(), [region], [future]);
+        let future = b.body[op].results[0];
+        t.traced(future)
+    };
+    Ok(trace::with(start))
+}
+
+/// The result of what was started; `None` if that was not in the region being built.
+pub(crate) fn finished(future: Traced, state: ManualType) -> Option<Array> {
+    let at = here();
+    let done = trace::with(|t| {
+        let value = t.own_value(future)?;
+        let mut b = t.builder(&context::loc(at));
+        let Type::Future(types) = b.body.ty(value).clone() else { unreachable!("a future is of future type") };
+        let made = b.value(Opcode::AsyncDone, [value], Attrs::new(), types[0].clone());
+        Some(t.traced(made))
+    });
+    Some(Array::of_traced(done?, at).in_state(Some(state)))
 }
 
 /// An op with one result.

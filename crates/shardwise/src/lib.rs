@@ -55,8 +55,8 @@ pub mod tree;
 
 pub use array::{Array, ArrayType, CompareWithMethods, IndexWithI, IntoShape, Shape, Shard};
 pub use collective::{
-    Axes, AxisGroups, AxisName, GatherDim, Pcast, Permutation, Shift, Stacked, axis_index, axis_size, groups, pmax,
-    pmean, pmin, psum, shift, stacked,
+    Axes, AxisGroups, AxisName, Future, GatherDim, Pcast, Permutation, Shift, Stacked, axis_index, axis_size, groups,
+    pmax, pmean, pmin, psum, shift, stacked,
 };
 pub use context::named_scope;
 pub use control::{Steps, StepsKind, Unrolled, cond, fori_loop, scan, switch, unroll, while_loop};

@@ -11,7 +11,6 @@ use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, Dim
 use shardwise_ir::{Op, OpView};
 use shardwise_ops::{Linear, Opcode};
 use std::collections::BTreeSet;
-use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -39,6 +38,24 @@ impl Scope {
 }
 
 impl Scope {
+    /// Whether the compiler decides over some axes in here.
+    pub fn has_auto(&self) -> bool {
+        let axes = self.mesh.axes.iter().enumerate();
+        axes.filter(|(i, _)| !self.axes.contains(&AxisIndex::new(*i))).any(|(_, a)| a.kind == AxisKind::Auto)
+    }
+
+    /// A layout over manual axes, and inside each part as `inner` has it, if types say how that lies.
+    pub fn outer_sharding(&self, cut: &Sharding, inner: Option<&Sharding>) -> Sharding {
+        let is_explicit =
+            |a: &AxisRef| !self.axes.contains(&a.axis) && self.mesh.axes[a.axis.index()].kind == AxisKind::Explicit;
+        let dims = cut.dims.iter().enumerate().map(|(i, d)| {
+            let own = inner.map_or(&[][..], |s| &s.dims[i].axes);
+            let axes = d.axes.iter().copied().chain(own.iter().copied().filter(is_explicit)).collect();
+            DimSharding { axes, is_open: self.has_auto(), priority: None }
+        });
+        Sharding { dims: dims.collect(), ..cut.clone() }
+    }
+
     /// What is left of a layout in here, where the manual axes do not exist.
     pub fn inner_sharding(&self, outer: &Sharding) -> Sharding {
         let keep = |d: &DimSharding| {
@@ -87,9 +104,13 @@ impl AxisSet {
         self.minus(&self.minus(other, mesh), mesh)
     }
 
+    pub fn names(&self, mesh: &base::Mesh) -> Vec<String> {
+        self.0.iter().map(|a| a.display(mesh).to_string().replace('"', "")).collect()
+    }
+
     /// `X`, or `(X,Y)`.
     pub fn show(&self, mesh: &base::Mesh) -> String {
-        let names: Vec<String> = self.0.iter().map(|a| a.display(mesh).to_string().replace('"', "")).collect();
+        let names = self.names(mesh);
         if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(",")) }
     }
 }
@@ -162,19 +183,6 @@ impl ManualType {
     }
 }
 
-/// `{V:X, U:(Y,Z)}`; nothing of a value that is equal on all devices.
-impl fmt::Display for ManualType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let states = [("V", &self.varying), ("U", &self.unreduced), ("R", &self.reduced)];
-        let some: Vec<String> = states
-            .iter()
-            .filter(|(_, axes)| !axes.is_empty())
-            .map(|(state, axes)| format!("{state}:{}", axes.show(self.mesh())))
-            .collect();
-        if some.is_empty() { Ok(()) } else { write!(f, "{{{}}}", some.join(", ")) }
-    }
-}
-
 impl Array {
     /// Its states along the manual axes of `scope`; of what comes from outside: equal along them.
     pub(crate) fn manual_in(&self, scope: &Arc<Scope>) -> ManualType {
@@ -218,7 +226,7 @@ fn of_unreduced(
     };
     if !fits {
         let types: Vec<String> = operands.iter().map(|a| a.short_type()).collect();
-        return Err(mistakes::unreduced(op.name(), &types, &axes.show(mesh), loc));
+        return Err(mistakes::unreduced_operand(op.name(), &types, &axes.show(mesh), loc));
     }
     let rest = types.iter().map(|t| t.without(&axes)).reduce(|a, b| a.join(&b).expect("none is unreduced"));
     Ok(rest.expect("there is an operand").with_unreduced(&axes))

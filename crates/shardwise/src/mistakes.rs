@@ -5,6 +5,7 @@ use crate::manual::Predicate;
 use crate::{Array, ArrayType, DType, Mesh, P, context};
 use shardwise_base::{Diagnostic, Loc};
 use shardwise_engine::ShardedType;
+use std::panic::Location;
 
 pub(crate) fn part_length(offset: &[usize], shape: &[usize], found: usize, loc: &Loc) -> Diagnostic {
     let message = "a part has another number of elements than its shape";
@@ -156,7 +157,7 @@ pub(crate) fn escaped(array: &Array, loc: &Loc) -> Diagnostic {
 }
 
 // ── manual code
-pub(crate) fn unreduced(name: &str, types: &[String], axes: &str, loc: &Loc) -> Diagnostic {
+pub(crate) fn unreduced_operand(name: &str, types: &[String], axes: &str, loc: &Loc) -> Diagnostic {
     let op = name.rsplit('.').next().unwrap_or(name);
     Diagnostic::error("unreduced", loc, format!("`{op}` of a value that is still to be summed over {axes}"))
         .facts(types.join(" and "))
@@ -189,7 +190,7 @@ pub(crate) fn not_manual(what: &str, loc: &Loc) -> Diagnostic {
 
 /// An axis that a function of manual code names and cannot: `why` says which way.
 pub(crate) fn manual_axis(what: &str, axis: &str, why: &str, kinds: &str, near: Option<&str>, loc: &Loc) -> Diagnostic {
-    let d = Diagnostic::error("manual-axis", loc, format!("`{what}` over axis \"{axis}\", {why}"))
+    let d = Diagnostic::error("manual-axis", loc, format!("{what} over axis \"{axis}\", {why}"))
         .facts(format!("mesh: {kinds}"));
     match near {
         Some(near) => d.help(format!("did you mean \"{near}\"?")),
@@ -269,7 +270,7 @@ pub(crate) fn permutation(what: &str, wrong: &str, pairs: &str, axes: &str, coun
 
 /// A leaf that does not fit its spec: `what` is `in_specs` or `out_specs`.
 pub(crate) fn in_shard_map(d: Diagnostic, name: &str, what: &str, leaf: &str) -> Diagnostic {
-    d.note(format!("`{leaf}` in {what} of the shard_map of `{name}`"))
+    d.note(format!("`{leaf}` in {what} of the shard_map of {name}"))
 }
 
 pub(crate) fn spec_uneven(
@@ -302,7 +303,7 @@ pub(crate) fn layout_manual(axis: &str, ty: &str, kinds: &str, loc: &Loc) -> Dia
 }
 
 pub(crate) fn no_in_specs(name: &str, types: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("in-specs", loc, format!("the shard_map of `{name}` does not say how its arguments are split"))
+    Diagnostic::error("in-specs", loc, format!("the shard_map of {name} does not say how its arguments are split"))
         .facts(types)
         .help("add `.in_specs(..)`: one `P!(..)` for all, or one for each in a tuple")
 }
@@ -333,4 +334,34 @@ pub(crate) fn in_spec_differs(ty: &str, spec: &str, loc: &Loc) -> Diagnostic {
     )
     .facts(format!("{ty} as {spec}"))
     .help(format!("move it: `.shard({spec})`"))
+}
+
+pub(crate) fn stacked_once(what: &str, ty: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("dimension", loc, format!("`{what}`: one dimension is stacked and the other is not"))
+        .facts(ty)
+        .help("make both `stacked(..)`, or none")
+}
+
+pub(crate) fn future_unfinished(what: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("future-unfinished", loc, format!("`{what}` is never finished"))
+        .help("call `.done()` on what it gives")
+}
+
+pub(crate) fn future_elsewhere(what: &str, at: &Location<'_>, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("future-elsewhere", loc, format!("`{what}` is finished in another loop, branch or function"))
+        .note(format!("it was started at {}", context::show(at)))
+        .help("finish it where it was started, and use the result here")
+}
+
+pub(crate) fn spec_unreduced_manual(spec: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("spec-unreduced", loc, "the specs of a shard_map cannot leave a sum to be taken")
+        .facts(spec)
+        .help("sum before, with `.shard(..)`, or inside, with `.psum(..)`")
+}
+
+pub(crate) fn captured_split(ty: &str, loc: &Loc) -> Diagnostic {
+    let message = "the function that is mapped uses an array from outside that is split, and nothing is moved unasked over explicit axes";
+    Diagnostic::error("captured-layout", loc, message)
+        .facts(ty)
+        .help("pass it as an argument with a spec of its own, or gather it first: `.shard(P!())`")
 }

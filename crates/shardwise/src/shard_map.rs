@@ -23,8 +23,8 @@ use crate::manual::{AxisSet, ManualType, Scope};
 use crate::spec::{self, AnySpec, LeafSpec, SpecFor};
 use crate::tree::{self, Tree};
 use crate::{Args, Callable, Error, Function, Mesh, P, Result, Returns, context, control, hlo, mesh, mistakes, trace};
-use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, DimSharding, Loc, did_you_mean};
-use shardwise_ir::{Attr, Attrs, TensorType, Type};
+use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, Loc, did_you_mean};
+use shardwise_ir::{Attr, Attrs, TensorType};
 use shardwise_ops::Opcode;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -183,6 +183,13 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
             .collect();
         let inner = trace::with(|t| t.open_manual(&types, scope.clone(), &loc));
         let states = tree::leaves(args).into_iter().zip(&cuts).map(|(a, c)| a.manual_in(&scope).with_varying(&c.axes));
+        trace::with(|t| {
+            for (&inner, a) in inner.iter().zip(tree::leaves(args)) {
+                if let Some(sharding) = a.sharded().sharding.as_ref().filter(|_| t.explicit.is_on()) {
+                    t.set_sharding(inner, scope.inner_sharding(sharding));
+                }
+            }
+        });
         let inner = inner.into_iter().zip(states).map(|(t, state)| Array::of_traced(t, at).in_state(Some(state)));
         let inner = tree::with_leaves(args, inner.collect::<Vec<_>>());
         let out = context::outside(|| (self.f)(&inner)).finish()?;
@@ -212,7 +219,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
     }
 
     fn axis(&self, name: &AxisName, mesh: &Mesh, taken: &BTreeSet<AxisIndex>, loc: &Loc) -> Result<AxisIndex> {
-        let what = format!("shard_map of `{}`", self.name);
+        let what = format!("the shard_map of {}", shown(self.name));
         let wrong = |why: &str, near: Option<&str>| {
             Error::one(mistakes::manual_axis(&what, name.name(), why, &mesh.to_string(), near, loc))
         };
@@ -249,7 +256,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
             });
             match cut {
                 Ok(cut) => cuts.push(cut),
-                Err(d) => wrong.push(mistakes::in_shard_map(d, self.name, "in_specs", &format!("args{path}"))),
+                Err(d) => wrong.push(mistakes::in_shard_map(d, &shown(self.name), "in_specs", &format!("args{path}"))),
             }
         }
         collected(cuts, wrong)
@@ -260,7 +267,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         let leaves = tree::leaves(args);
         if !manual.iter().all(|a| scope.mesh.axes[a.axis.index()].kind == AxisKind::Explicit) {
             let types: Vec<String> = leaves.iter().map(|a| a.short_type()).collect();
-            return Err(Error::one(mistakes::no_in_specs(self.name, &types.join(", "), loc)));
+            return Err(Error::one(mistakes::no_in_specs(&shown(self.name), &types.join(", "), loc)));
         }
         Ok(leaves.iter().map(|a| LeafSpec { mesh: None, spec: P::of(&over(a, scope, manual)) }).collect())
     }
@@ -279,14 +286,15 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         if let Some(other) = spec.mesh.as_ref().filter(|m| !m.0.same_devices(&mesh.0)) {
             return Err(mistakes::layout_mesh(&mesh, other, loc));
         }
-        let sharding = spec.spec.on(&mesh, shown, ty.rank(), loc)?;
+        let sharding = spec.spec.names_on(&mesh, shown, ty.rank(), loc)?;
+        if !sharding.unreduced.is_empty() {
+            return Err(mistakes::spec_unreduced_manual(&spec.spec.to_string(), loc));
+        }
         if let Some(free) = sharding.split_axes().find(|a| !manual.contains(a)) {
             return Err(mistakes::spec_not_manual(&spec.spec.to_string(), scope.name(free.axis), &scope.kinds(), loc));
         }
         let counts = sharding.dims.iter().map(|d| AxisRef::total_size(&scope.mesh, &d.axes)).collect();
-        let is_partial = scope.mesh.all_axes().any(|a| !scope.axes.contains(&a.axis));
-        let dims = sharding.dims.into_iter().map(|d| DimSharding { is_open: is_partial, ..d }).collect();
-        Ok((base::Sharding { dims, ..base::Sharding::closed(&scope.mesh, vec![]) }, counts))
+        Ok((sharding, counts))
     }
 
     fn join_results(&self, out: &R::Tree, scope: &Arc<Scope>, manual: &[AxisRef], loc: &Loc) -> Result<Vec<Cut>> {
@@ -315,7 +323,9 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
             });
             match cut {
                 Ok(cut) => cuts.push(cut),
-                Err(d) => wrong.push(mistakes::in_shard_map(d, self.name, "out_specs", &format!("result{path}"))),
+                Err(d) => {
+                    wrong.push(mistakes::in_shard_map(d, &shown(self.name), "out_specs", &format!("result{path}")))
+                }
             }
         }
         collected(cuts, wrong)
@@ -340,11 +350,14 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         hlo::terminate(Opcode::SdyReturn, &given);
         let (body, captured) = trace::with(|t| {
             let (body, captured) = t.close_manual();
-            (body, captured.into_iter().map(|v| (t.body().ty(v).clone(), t.traced(v))).collect::<Vec<_>>())
+            (body, captured.into_iter().map(|v| t.traced(v)).collect::<Vec<_>>())
         });
-        let whole = captured.iter().map(|(ty, _)| whole(ty, scope));
-        let ins: Vec<base::Sharding> = cuts.iter().map(|c| c.sharding.clone()).chain(whole).collect();
-        let captured: Vec<Array> = captured.iter().map(|(_, t)| Array::of_traced(*t, at)).collect();
+        let captured: Vec<Array> = captured.into_iter().map(|t| Array::of_traced(t, at)).collect();
+        captured.iter().for_each(|a| check_captured(a, scope, &manual, at));
+        let given_in = tree::leaves(args).into_iter().zip(cuts).map(|(a, c)| (a, c.sharding.clone()));
+        let whole = captured.iter().map(|a| (a, base::Sharding::replicated(&scope.mesh, a.tensor().rank())));
+        let ins = given_in.chain(whole).map(|(a, cut)| scope.outer_sharding(&cut, a.sharded().sharding.as_ref()));
+        let ins: Vec<base::Sharding> = ins.collect();
         let operands: Vec<&Array> = tree::leaves(args).into_iter().chain(&captured).collect();
         let attrs = Attrs::new()
             .with("in_shardings", Attr::Shardings(ins))
@@ -357,7 +370,19 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
             outer.as_ref().map(|o| ManualType { scope: o.clone(), ..inner })
         };
         let joined = made.into_iter().zip(joins).zip(given);
-        joined.map(|((a, join), from)| hlo::laid_out(&a, &join.sharding).in_state(state(from))).collect()
+        let lies = |join: &Cut, from: &Array| scope.outer_sharding(&join.sharding, from.sharded().sharding.as_ref());
+        joined.map(|((a, join), from)| hlo::laid_out(&a, &lies(join, from)).in_state(state(from))).collect()
+    }
+}
+
+/// `step` of `my_crate::train::step`; `a closure in step` of one in it.
+fn shown(path: &str) -> String {
+    let path = path.split('<').next().unwrap_or(path);
+    let mut parts = path.rsplit("::");
+    let last = parts.next().unwrap_or(path);
+    match last.starts_with('{') {
+        false => format!("`{last}`"),
+        true => format!("a closure in `{}`", parts.find(|p| !p.starts_with('{')).unwrap_or(path)),
     }
 }
 
@@ -365,11 +390,14 @@ fn collected(cuts: Vec<Cut>, wrong: Vec<Diagnostic>) -> Result<Vec<Cut>> {
     if wrong.is_empty() { Ok(cuts) } else { Err(Error::new(wrong.into_iter().map(|d| Arc::new(Mistake(d))))) }
 }
 
-/// The layout of a captured array: whole along the manual axes.
-fn whole(ty: &Type, scope: &Scope) -> base::Sharding {
-    let is_partial = scope.mesh.all_axes().any(|a| !scope.axes.contains(&a.axis));
-    let dim = DimSharding { is_open: is_partial, ..DimSharding::closed(vec![]) };
-    base::Sharding { dims: vec![dim; ty.shape().len()], ..base::Sharding::closed(&scope.mesh, vec![]) }
+/// Over explicit axes a captured array must be whole: nothing is gathered unasked.
+fn check_captured(a: &Array, scope: &Scope, manual: &[AxisRef], at: At) {
+    let is_explicit = |x: &AxisRef| scope.mesh.axes[x.axis.index()].kind == AxisKind::Explicit;
+    let explicit: Vec<AxisRef> = manual.iter().copied().filter(is_explicit).collect();
+    if over(a, scope, &explicit).split_axes().next().is_some() {
+        let d = mistakes::captured_split(&a.short_type(), &context::loc(at));
+        trace::record(&[Arc::new(Mistake(d))]);
+    }
 }
 
 /// An array's layout along the manual axes.

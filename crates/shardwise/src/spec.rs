@@ -85,7 +85,21 @@ impl P {
         tensor: &shardwise_ir::TensorType,
         loc: &Loc,
     ) -> Result<base::Sharding, Diagnostic> {
-        let (ty, rank) = (&tensor.short()[..], tensor.rank());
+        let ty = &tensor.short()[..];
+        let sharding = self.names_on(mesh, ty, tensor.rank(), loc)?;
+        let is_explicit = |a: &AxisRef| mesh.0.axes[a.axis.index()].kind == AxisKind::Explicit;
+        let uneven = |(i, d): (usize, &DimSharding)| {
+            let over: Vec<AxisRef> = d.axes.iter().copied().filter(is_explicit).collect();
+            (!tensor.shape[i].is_multiple_of(AxisRef::total_size(&mesh.0, &over))).then_some((i, over))
+        };
+        if let Some((dim, over)) = sharding.dims.iter().enumerate().find_map(uneven) {
+            return Err(spec_uneven(self, dim, tensor.shape[dim], &over, mesh, ty, loc));
+        }
+        Ok(sharding)
+    }
+
+    /// The same, whatever the sizes of the array.
+    pub(crate) fn names_on(&self, mesh: &Mesh, ty: &str, rank: usize, loc: &Loc) -> Result<base::Sharding, Diagnostic> {
         if self.dims.len() > rank {
             return Err(spec_rank(self, ty, rank, loc));
         }
@@ -103,13 +117,6 @@ impl P {
         let is_explicit = |a: &AxisRef| mesh.0.axes[a.axis.index()].kind == AxisKind::Explicit;
         if let Some(axis) = unreduced.iter().find(|a| !is_explicit(a)) {
             return Err(not_explicit(self, mesh.0.axis_name(axis.axis), mesh, ty, loc));
-        }
-        let uneven = |(i, d): (usize, &DimSharding)| {
-            let over: Vec<AxisRef> = d.axes.iter().copied().filter(is_explicit).collect();
-            (!tensor.shape[i].is_multiple_of(AxisRef::total_size(&mesh.0, &over))).then_some((i, over))
-        };
-        if let Some((dim, over)) = dims.iter().enumerate().find_map(uneven) {
-            return Err(spec_uneven(self, dim, tensor.shape[dim], &over, mesh, ty, loc));
         }
         Ok(base::Sharding { mesh: mesh.0.clone(), dims, replicated: vec![], unreduced })
     }
@@ -389,7 +396,9 @@ impl Specs {
 
     fn items<T, S: SpecFor<T>>(&mut self, specs: &[S], of: &[T]) {
         if specs.len() != of.len() {
-            self.wrong.push(format!("`{}`: {} specs for {} arrays", self.path, specs.len(), of.len()));
+            let at = self.path.to_string();
+            let at = if at.is_empty() { at } else { format!("`{at}`: ") };
+            self.wrong.push(format!("{at}{} specs for {} arrays", specs.len(), of.len()));
         }
         for (i, (s, t)) in specs.iter().zip(of).enumerate() {
             self.part(|path, f| path.index(i, f), s, t);

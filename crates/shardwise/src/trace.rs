@@ -243,6 +243,7 @@ impl Trace {
     fn rewind(&mut self, to: Depth) {
         self.frames.truncate(to.frames);
         self.frame_mut().regions.truncate(to.regions);
+        self.narrow_types();
         if !to.is_in_function {
             self.explicit.leave_function();
         }
@@ -289,23 +290,26 @@ impl Trace {
         self.opens().filter_map(|o| o.predicate.as_ref())
     }
 
-    /// An op of the function being built.
-    pub fn view(&self, op: Op) -> OpView<'_> {
-        self.module.view(&self.frame().func.body, op)
-    }
-
     /// Opens the body of a manual computation, with arguments of these types.
     pub fn open_manual(&mut self, args: &[TensorType], scope: Arc<Scope>, loc: &Loc) -> Vec<Traced> {
         let args = self.open_region(args, loc);
         let open = self.frame_mut().regions.last_mut().expect("opened above");
         open.wall = Some(Wall { imports: vec![], scope: Some(scope) });
+        self.narrow_types();
         args
+    }
+
+    /// Over manual axes layouts are no types.
+    fn narrow_types(&mut self) {
+        let scope = self.scope();
+        self.explicit.narrow(|axis| scope.as_ref().is_some_and(|s| s.axes.contains(&axis)));
     }
 
     /// Closes it; also gives what it uses of the values around it, in the order of the arguments that were added for
     /// them.
     pub fn close_manual(&mut self) -> (Region, Vec<Value>) {
         let open = self.frame_mut().regions.pop().expect("a region was opened");
+        self.narrow_types();
         let outer = open.wall.map_or(vec![], |w| w.imports).into_iter().map(|(o, _)| o);
         let outer: Vec<Value> = outer.map(|t| self.import(t).expect("it was in scope inside")).collect();
         (open.region, outer)
@@ -335,6 +339,11 @@ impl Trace {
             }
         }
         Some(inner.value)
+    }
+
+    /// A value that was made in the innermost region.
+    pub fn own_value(&self, traced: Traced) -> Option<Value> {
+        (traced == self.traced(traced.value)).then_some(traced.value)
     }
 
     fn capture(&mut self, array: &Array) -> Value {

@@ -80,6 +80,7 @@ impl Uniformity<'_> {
         match Opcode::of_view(view) {
             Opcode::While => self.while_loop(view, around),
             Opcode::Case | Opcode::If => self.branches(view, around),
+            Opcode::AsyncStart => self.started(view, around),
             _ => {
                 let varying = self.of_op(view).union(around, self.mesh);
                 for &region in view.regions() {
@@ -142,6 +143,18 @@ impl Uniformity<'_> {
         }
     }
 
+    /// A future varies as what it will give.
+    fn started(&mut self, view: &OpView<'_>, around: &Varying) {
+        let body = self.body;
+        let region = view.regions()[0];
+        for (&arg, &operand) in body[region].args.iter().zip(view.operands()) {
+            self.varying[arg.index()] = self.get(operand).clone();
+        }
+        self.region(region, around);
+        let varying = self.union(body.region_results(region));
+        view.results().iter().for_each(|&v| self.varying[v.index()] = varying.clone());
+    }
+
     fn of_op(&self, view: &OpView<'_>) -> Varying {
         let operands = self.union(view.operands());
         if let Some(collective) = CollectiveView::of(view) {
@@ -154,6 +167,7 @@ impl Uniformity<'_> {
             },
             Opcode::PartitionId => Varying::Everywhere,
             Opcode::ReplicaId => Varying::Nowhere,
+            Opcode::AsyncDone => operands,
             // Values that a region captures are read, too.
             _ => match facts(view).effects(view) {
                 Effects::Pure => operands.union(&self.captured(view), self.mesh),

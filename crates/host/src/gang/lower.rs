@@ -114,7 +114,8 @@ impl<'m> Lowering<'m> {
             Opcode::While => return self.while_loop(&view).map(Some),
             Opcode::Case | Opcode::If => return self.case(&view).map(Some),
             Opcode::CollectivePermute => return self.permute(&view).map(Some),
-            Opcode::OptimizationBarrier => return Ok(Some(self.step(&view, StepKind::Alias))),
+            Opcode::AsyncStart => return self.started(&view).map(Some),
+            Opcode::OptimizationBarrier | Opcode::AsyncDone => return Ok(Some(self.step(&view, StepKind::Alias))),
             _ => {}
         }
         if let Some(step) = kernels::step(self, &view) {
@@ -221,6 +222,19 @@ impl<'m> Lowering<'m> {
         Ok(self.step(view, StepKind::Permute(sources)))
     }
 
+    /// There is nobody to wait for: what is started runs at once, into the future's slot.
+    fn started(&mut self, view: &OpView<'m>) -> Result<Step, Diagnostics> {
+        let region = view.regions()[0];
+        for (&arg, &operand) in self.body[region].args.iter().zip(view.operands()) {
+            self.slot_of[arg.index()] = Some(self.slot(operand));
+        }
+        let Some(mut step) = self.op(self.body[region].ops[0])? else { return Err(unsupported(view).into()) };
+        let &[result] = self.body.region_results(region) else { return Err(unsupported(view).into()) };
+        self.slot_of[view.result(0).index()] = Some(self.slot(result));
+        step.name = format!("{}({})", view.name(), step.name);
+        Ok(step)
+    }
+
     fn while_loop(&mut self, view: &OpView<'m>) -> Result<Step, Diagnostics> {
         let (cond_region, body_region) = (view.regions()[0], view.regions()[1]);
         let predicate = self.body.region_results(cond_region)[0];
@@ -255,7 +269,10 @@ impl<'m> Lowering<'m> {
         ops.into_iter().find(|&op| {
             let view = self.view(op);
             let is_collective = Opcode::of_view(&view).facts().semantics(&view) == Semantics::Collective;
-            let known = matches!(Opcode::of_view(&view), Opcode::AxisIndex | Opcode::PartitionId | Opcode::ReplicaId);
+            let known = matches!(
+                Opcode::of_view(&view),
+                Opcode::AxisIndex | Opcode::PartitionId | Opcode::ReplicaId | Opcode::AsyncStart | Opcode::AsyncDone
+            );
             let axes = ["replica_groups", "shardwise.axes"].iter().find_map(|n| view.attr(n)?.as_axes());
             let reaches =
                 axes.is_none_or(|(_, axes)| axes.iter().any(|a| points.axes.iter().any(|p| p.overlaps(*a, mesh))));

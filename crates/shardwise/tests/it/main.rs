@@ -3,5 +3,7 @@
 mod behaviour;
 mod explicit;
 mod manual;
+mod manual_mistakes;
 mod mistakes;
+mod reference;
 mod values;

@@ -124,3 +124,134 @@ fn partly_manual_and_nested() {
         (0..2).flat_map(|i| (0..4).map(move |j| (0..4).map(|k| (2 * k + i) * 16 + 2 * j + 4).sum::<i32>())).collect();
     assert_eq!(flat(&out), expected);
 }
+
+#[test]
+fn futures_are_instructions() {
+    mesh();
+    let x = arange(0..32, I32).reshape([8, 4]).shard(P!("X"));
+    let step = |start: fn(&Array) -> shardwise::Future, plain: fn(&Array) -> Array| {
+        let both = shard_map(move |x: &Array| {
+            let started = start(x);
+            let meanwhile = x * 2;
+            let got = started.done();
+            let expected = plain(x);
+            assert_eq!(got.ty(), expected.ty());
+            (got - expected).abs().max(..).pmax(("X", "Y")) + (meanwhile - x * 2).max(..).pmax("X")
+        });
+        let compiled = jit(both.in_specs(P!("X")).out_specs(P!())).lower(&x).unwrap().compile().unwrap();
+        assert!(compiled.as_text().contains("async_start"), "{}", compiled.as_text());
+        assert_eq!(compiled(&x).unwrap().item::<i32>().unwrap(), 0);
+        let names: Vec<String> = profile(|| compiled(&x)).unwrap().into_iter().map(|i| i.name.clone()).collect();
+        for name in ["stablehlo.async_start(", "stablehlo.async_done"] {
+            assert!(names.iter().any(|n| n.starts_with(name)), "{names:?}");
+        }
+    };
+    step(|x| x.ppermute_start("X", shift(1)), |x| x.ppermute("X", shift(1)));
+    step(|x| x.psum_start("X"), |x| x.psum("X"));
+    step(|x| x.all_gather_start("X", stacked(1)), |x| x.all_gather("X", stacked(1)));
+    step(|x| x.psum_scatter_start("X", 1), |x| x.psum_scatter("X", 1));
+    step(|x| x.all_to_all_start("X", 1, 0), |x| x.all_to_all("X", 1, 0));
+}
+
+#[test]
+fn shapes_and_states_of_collectives() {
+    mesh();
+    let show = |f: fn(&Array) -> Array| {
+        let seen = std::sync::Mutex::new(String::new());
+        let map = shard_map(|x: &Array| {
+            *seen.lock().unwrap() = f(x).ty().to_string();
+            x.clone()
+        });
+        let _ = jit(map.in_specs(P!("X", "Y")).out_specs(P!("X", "Y")))(&zeros([16, 16], F32)).unwrap();
+        seen.into_inner().unwrap()
+    };
+    assert_eq!(show(|x| x.clone()), "f32[4,8]{V:(X,Y)}");
+    assert_eq!(show(|x| x.psum("X")), "f32[4,8]{V:Y}");
+    assert_eq!(show(|x| x.psum(("Y", "X"))), "f32[4,8]");
+    assert_eq!(show(|x| x.pmean("Y")), "f32[4,8]{V:X}");
+    assert_eq!(show(|x| x.pmax(("X", "Y"))), "f32[4,8]");
+    assert_eq!(show(|x| x.all_gather("X", 0)), "f32[16,8]{V:(X,Y)}");
+    assert_eq!(show(|x| x.all_gather(("X", "Y"), 0)), "f32[32,8]{V:(X,Y)}");
+    assert_eq!(show(|x| x.all_gather("X", stacked(-1))), "f32[4,8,4]{V:(X,Y)}");
+    assert_eq!(show(|x| x.all_gather_equal("X", 0)), "f32[16,8]{V:Y}");
+    assert_eq!(show(|x| x.all_gather_reduced("X", 0)), "f32[16,8]{V:Y, R:X}");
+    assert_eq!(show(|x| x.psum_scatter("X", 0)), "f32[1,8]{V:(X,Y)}");
+    assert_eq!(show(|x| x.psum_scatter("X", stacked(0))), "f32[8]{V:(X,Y)}");
+    assert_eq!(show(|x| x.all_to_all("X", 0, 1)), "f32[1,32]{V:(X,Y)}");
+    assert_eq!(show(|x| x.all_to_all("X", stacked(0), stacked(1))), "f32[8,4]{V:(X,Y)}");
+    assert_eq!(show(|x| x.ppermute("X", shift(1))), "f32[4,8]{V:(X,Y)}");
+    assert_eq!(show(|x| x.pbroadcast("X", 1)), "f32[4,8]{V:Y}");
+    assert_eq!(show(|x| x.pcast("X", Pcast::Unreduced)), "f32[4,8]{V:Y, U:X}");
+    assert_eq!(show(|x| x.pcast("X", Pcast::Unreduced).psum("X")), "f32[4,8]{V:Y}");
+    assert_eq!(show(|x| x.pcast("X", Pcast::Unreduced).psum_scatter("X", 0)), "f32[1,8]{V:(X,Y)}");
+    assert_eq!(show(|x| x.pcast("X", Pcast::Unreduced) * x.psum("X")), "f32[4,8]{V:Y, U:X}");
+    assert_eq!(show(|x| x.psum(groups("X", [[0, 1], [2, 3]]))), "f32[4,8]{V:(X:(1)2,Y)}");
+    assert_eq!(show(|_| axis_index(("X", "Y"))), "i32[]{V:(X,Y)}");
+    assert_eq!(show(|_| zeros([2], F32).pcast("X", Pcast::Reduced)), "f32[2]{R:X}");
+    assert_eq!(show(|x| zeros([8], F32).pcast("X", Pcast::Reduced) + x), "f32[4,8]{V:(X,Y)}");
+    assert_eq!(show(|x| x.eq(0.0).psum("X")), "i32[4,8]{V:Y}");
+}
+
+#[test]
+fn groups_of_an_axis_and_sums_of_equal_values() {
+    mesh();
+    let x = arange(0..4, I32).shard(P!("X"));
+    let map = |f: fn(&Array) -> Array| flat(&shard_map(move |x: &Array| f(x)).in_specs(P!("X")).out_specs(P!("X"))(&x));
+    assert_eq!(map(|x| x.psum(groups("X", [[0, 1], [2, 3]]))), [1, 1, 5, 5]);
+    assert_eq!(map(|x| x.psum(groups("X", [[0, 2], [1, 3]]))), [2, 4, 2, 4]);
+    assert_eq!(map(|x| ones([1], I32).psum("X") + x), [4, 5, 6, 7]);
+    assert_eq!(map(|x| x.pshuffle("X", [3, 2, 1, 0])), [3, 2, 1, 0]);
+}
+
+#[test]
+fn trees_and_types_without_values() {
+    mesh();
+    let pair = (arange(0..8, I32), ones([4], F32));
+    let f = shard_map(|(a, b): &(Array, Array)| psum(&(a.clone(), b.clone()), "X"))
+        .in_specs((P!("X"), P!()))
+        .out_specs((P!(), P!()));
+    let (a, b) = f(&pair);
+    assert_eq!((flat(&a), b.to_vec::<f32>().unwrap()), (vec![12, 16], vec![4.0; 4]));
+    let lowered = jit(|x: &Array| shard_map(|x: &Array| x.psum("X")).in_specs(P!("X")).out_specs(P!())(x))
+        .lower(&Array::of_type([8], F32))
+        .unwrap();
+    lowered.communication().assert_only(["all-reduce X"]);
+}
+
+#[test]
+fn explicit_axes() {
+    set_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap());
+    let x = arange(0..64, I32).reshape([8, 8]).shard(P!("X", "Y"));
+    // The specs are the types.
+    let double = shard_map(|x: &Array| {
+        assert_eq!(x.ty().to_string(), "i32[2,4]{V:(X,Y)}");
+        x * 2
+    })
+    .out_specs(P!("X", "Y"));
+    let out = double(&x);
+    assert_eq!(out.ty().to_string(), "i32[8@X,8@Y]");
+    assert_eq!(flat(&out), (0..64).map(|i| 2 * i).collect::<Vec<i32>>());
+
+    // The other axis stays a type inside.
+    let partly = jit(|x: &Array| {
+        let f = shard_map(|x: &Array| {
+            assert_eq!(format!("{:#}", x.ty()), "i32[2,8@Y]{V:X} on (X=4 Manual, Y=2 Explicit)");
+            let sum = (x + 1).psum("X");
+            assert_eq!(sum.ty().to_string(), "i32[2,8@Y]");
+            sum
+        });
+        let out = f.axes("X").in_specs(P!("X")).out_specs(P!())(x);
+        assert_eq!(out.ty().to_string(), "i32[2,8@Y]");
+        out
+    });
+    let expected: Vec<i32> = (0..16).map(|i| (0..4).map(|k| 16 * k + i + 1).sum()).collect();
+    assert_eq!(flat(&partly(&x).unwrap()), expected);
+
+    let codes =
+        |found: Result<Array>| found.unwrap_err().diagnostics().map(|d| d.code().to_string()).collect::<Vec<_>>();
+    let moved = shard_map(|x: &Array| x.clone()).in_specs(P!("X")).out_specs(P!("X"));
+    assert_eq!(codes(jit(moved)(&x)), ["in-spec-layout"]);
+    let y = ones([2, 4], I32).shard(P!(None, "Y"));
+    let captures = shard_map(|x: &Array| x + &y).in_specs(P!("X", "Y")).out_specs(P!("X", "Y"));
+    assert_eq!(codes(jit(captures)(&x)), ["captured-layout"]);
+}
