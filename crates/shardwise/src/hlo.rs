@@ -63,9 +63,9 @@ pub(crate) fn built(
                 let made = f(&mut t.builder(&loc), &values);
                 let lies = operands.first().and_then(|x| x.known_type()?.sharding);
                 let made = t.traced(made);
-                match lies.filter(|s| t.explicit.is_on() && s.rank() == t.value_type(made).ty.rank()) {
-                    Some(s) => t.set_sharding(made, s),
-                    None => {}
+                let fits = |s: &Sharding| t.explicit.is_on() && s.rank() == t.value_type(made).ty.rank();
+                if let Some(sharding) = lies.filter(fits) {
+                    t.set_sharding(made, sharding);
                 }
                 made
             });
