@@ -6,7 +6,7 @@
 
 A line is {"name": ..., "median_us": ..., "min_us": ..., "runs": ...}. A run is one call with its result awaited, after
 warm-up calls on the same inputs. `transformer_compile` is tracing, lowering and compiling with empty caches; its line
-has the medians of the three parts too. What is timed is exactly what `--export` writes; with `--raw` it also writes each
+has the medians of the three parts too. What is timed is exactly what `--export` writes; with `--raw` it writes each
 array's bytes, as `NAME.arg0.bin`, for readers that have no npz.
 
 A request to `--serve` is {"name": ..., "seconds": ...}, or {"name": "transformer_compile", "runs": ...}. Programs stay
@@ -52,6 +52,25 @@ def add_one(x: jax.Array) -> jax.Array:
     return x + 1
 
 
+COLLECTIVES: dict[str, tuple[Callable[[jax.Array], jax.Array], P]] = {
+    "all_gather": (lambda x: jax.lax.all_gather(x, "X", tiled=True), P(None)),
+    "all_reduce": (lambda x: jax.lax.psum(x, "X"), P(None)),
+    "reduce_scatter": (lambda x: jax.lax.psum_scatter(x, "X", tiled=True), P("X")),
+    "all_to_all": (lambda x: jax.lax.all_to_all(x, "X", 0, 0, tiled=True), P("X")),
+    "permute": (lambda x: jax.lax.ppermute(x, "X", [(i, (i + 1) % 8) for i in range(8)]), P("X")),
+}
+
+
+def collective_program(kind: str, size: str) -> Program:
+    """One collective over eight devices; each has this much of the operand."""
+    body, out = COLLECTIVES[kind]
+    devices = mesh(X=8)
+    # Unchecked: `all_gather` to a replicated result, as one uses it.
+    function = jax.shard_map(body, mesh=devices, in_specs=P("X"), out_specs=out, check_vma=False)
+    length = 8 * {"4k": 1 << 10, "16m": 1 << 22}[size]
+    return Program("", f"{kind}_{size}", function, devices, (Arg((length,), "f32", P("X"), normal(1)),), out=out)
+
+
 def matmul_program(dtype: str) -> Program:
     """1024x2048x8192 with the contraction sharded on one side."""
     args = (
@@ -73,6 +92,8 @@ def programs() -> list[Program]:
         matmul_program("bf16"),
         transformer_program(),
         Program("", "call_overhead", add_one, mesh(X=8), (Arg((8, 128), "f32", P("X", None)),)),
+        *[collective_program(kind, "4k") for kind in COLLECTIVES],
+        *[collective_program(kind, "16m") for kind in ["all_gather", "all_to_all", "permute"]],
     ]
 
 
@@ -149,11 +170,13 @@ def compile_once(program: Program, args: tuple) -> tuple[float, float, float]:
 
 
 def save_raw(module: Path) -> None:
-    """Writes the bytes of each array of an exported program into a file of its own."""
+    """Writes the bytes of each array of an exported program into a file of its own, in place of the npz files."""
     for extension in ["in", "out"]:
-        with np.load(module.with_suffix(f".{extension}.npz")) as arrays:
+        packed = module.with_suffix(f".{extension}.npz")
+        with np.load(packed) as arrays:
             for name in arrays.files:
                 module.with_suffix(f".{name}.bin").write_bytes(np.ascontiguousarray(arrays[name]).tobytes())
+        packed.unlink()
 
 
 def serve() -> None:
@@ -179,7 +202,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=5.0, help="time for the runs of one measurement; 0 is none")
     parser.add_argument("--compilations", type=int, default=5, help="runs of transformer_compile; 0 is none")
     parser.add_argument("--export", type=Path, help="write the programs, inputs and outputs to this folder")
-    parser.add_argument("--raw", action="store_true", help="with --export: write the arrays' bytes too")
+    parser.add_argument("--raw", action="store_true", help="with --export: write the arrays' bytes")
     parser.add_argument("--serve", action="store_true", help="measure what is asked for on standard input")
     return parser.parse_args()
 

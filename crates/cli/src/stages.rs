@@ -27,7 +27,7 @@ pub fn partition(args: &PartitionArgs) -> Result<(), Diagnostics> {
             ReplicaGroups::Axes => partitioned.module,
             ReplicaGroups::Dense => spmd::dense::dense(&partitioned.module)?,
         };
-        show!("{}", print(&module, &PrintOptions::default()));
+        show!("{}", print(&module, &PrintOptions::default().without_varying()));
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use crate::{Error, Result, profile};
 use shardwise_base::{self as base, Literal};
 use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, Limits, ShardedType, Signature};
 use shardwise_host::HostEngine;
+use shardwise_ir::text::PrintOptions;
 use shardwise_ir::{Module, TensorType};
 use shardwise_spmd::Partitioned;
 use std::collections::HashMap;
@@ -168,7 +169,7 @@ fn move_module(ty: &ShardedType, to: &base::Sharding) -> Module {
 
 /// The text of a module.
 pub(crate) fn text(module: &Module) -> String {
-    shardwise_ir::text::print(module, &Default::default())
+    shardwise_ir::text::print(module, &PrintOptions::default().without_varying())
 }
 
 /// Reads a module.

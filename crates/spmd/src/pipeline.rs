@@ -1,7 +1,7 @@
 //! The list of passes, and how it runs.
 
 use crate::explain::{Communication, communication};
-use crate::{cleanup, collectives, localize, lower, pad, propagate, reshard, schedule, shardy};
+use crate::{cleanup, collectives, localize, lower, pad, propagate, reshard, schedule, shardy, uniform};
 use shardwise_base::{Diagnostic, Diagnostics, Loc, did_you_mean};
 use shardwise_engine::Signature;
 use shardwise_ir::{Module, verify};
@@ -29,6 +29,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "localize", run: localize::localize, describes: "global types become per-device types" },
     Pass { name: "cleanup", run: cleanup::cleanup, describes: "what is dead or repeated goes" },
     Pass { name: "schedule", run: schedule::schedule, describes: "collectives start as early as they can" },
+    Pass { name: "uniform", run: uniform::uniform, describes: "each value says over which axes it varies" },
 ];
 
 /// Sees each stage: its number, the pass that made it, the module. Stage 0 is the input.

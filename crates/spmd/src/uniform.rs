@@ -5,7 +5,7 @@
 //! its predicate varies over; loops are followed to a fixpoint.
 
 use crate::rewrite::facts;
-use shardwise_base::{AxisRef, Mesh, Varying};
+use shardwise_base::{AxisRef, Diagnostics, Mesh, Varying};
 use shardwise_ir::{Body, Func, Module, OpView, Region, Value};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
 use shardwise_ops::{Effects, Opcode};
@@ -23,16 +23,16 @@ pub fn infer(module: &Module, func: &Func) -> Vec<Varying> {
     pass.varying
 }
 
-/// The module with what is inferred written on each value of the function that runs.
-pub fn annotate(module: &Module) -> Module {
+/// Writes what is inferred on each value of the function that runs.
+pub fn uniform(module: &Module) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
-    let Some(index) = module.main().and_then(|f| module.func_id(&f.name)) else { return out };
+    let Some(index) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(out) };
     let varying = infer(module, &module[index]);
     let body = &mut out.funcs[index.index()].body;
     for (v, varying) in varying.into_iter().enumerate() {
         body.value_mut(Value::new(v)).varying = Some(varying);
     }
-    out
+    Ok(out)
 }
 
 /// An argument differs along the axes that split it, and along those it is a partial sum over.

@@ -13,6 +13,7 @@ use super::form::{ResultShardings, Syntax};
 use super::lexer::is_plain_word;
 use super::locs;
 use super::parser::{At, Parsed, Parser};
+use super::print::PrintOptions;
 use crate::{Attr, Attrs, Body, Module, Op, OpData, Value};
 use shardwise_base::{Alternative, AxisIndex, AxisRef, DType, Mesh, Reason, ReasonCause, Sharding, SubAxis, Varying};
 use std::sync::Arc;
@@ -249,12 +250,12 @@ fn parse_axis(text: &str, mesh: Option<&Mesh>) -> Option<AxisRef> {
 // ── printing
 
 /// The attributes with the facts of the op and of its values among them.
-pub(super) fn with_facts(module: &Module, body: &Body, data: &OpData, syntax: Syntax, own_facts: bool) -> Attrs {
+pub(super) fn with_facts(module: &Module, body: &Body, data: &OpData, syntax: Syntax, show: &PrintOptions) -> Attrs {
     let mut attrs = data.attrs.clone();
     if syntax.results == ResultShardings::Attribute {
         add_result_shardings(&mut attrs, body, &data.results);
     }
-    if !own_facts {
+    if !show.facts {
         return attrs;
     }
     let mesh = module.main_mesh().map(|m| &**m);
@@ -263,10 +264,10 @@ pub(super) fn with_facts(module: &Module, body: &Body, data: &OpData, syntax: Sy
         Attr::Array(items.collect())
     };
     let args = || data.regions.iter().flat_map(|&r| &body[r].args);
-    if data.results.iter().any(|&v| body[v].varying.is_some()) {
+    if show.varying && data.results.iter().any(|&v| body[v].varying.is_some()) {
         attrs.set(VARYING, varying(&data.results));
     }
-    if args().any(|&v| body[v].varying.is_some()) {
+    if show.varying && args().any(|&v| body[v].varying.is_some()) {
         let lists = data.regions.iter().map(|&r| varying(&body[r].args));
         attrs.set(ARG_VARYING, Attr::Array(lists.collect()));
     }
@@ -283,9 +284,9 @@ pub(super) fn with_facts(module: &Module, body: &Body, data: &OpData, syntax: Sy
 }
 
 /// The facts of a function's argument among its attributes.
-pub(super) fn with_arg_facts(module: &Module, body: &Body, v: Value, attrs: &Attrs, own_facts: bool) -> Attrs {
+pub(super) fn with_arg_facts(module: &Module, body: &Body, v: Value, attrs: &Attrs, show: &PrintOptions) -> Attrs {
     let mut attrs = with_sharding(attrs, body.sharding(v));
-    if own_facts && body[v].varying.is_some() {
+    if show.facts && show.varying && body[v].varying.is_some() {
         let mesh = module.main_mesh().map(|m| &**m);
         attrs.set(VARYING, Attr::Str(varying_text(body[v].varying.as_ref(), mesh).into()));
     }

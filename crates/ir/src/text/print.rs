@@ -19,25 +19,34 @@ pub struct PrintOptions {
     pub locations: bool,
     /// Every op in the generic form.
     pub generic: bool,
-    /// `shardwise.*`: reasons, varying axes, shardings of inner arguments.
+    /// `shardwise.*`: reasons, shardings of inner arguments.
     pub facts: bool,
     /// As MLIR itself prints a module that says nowhere `public`: without the word, with ops' own names for values.
     pub as_mlir: bool,
+    /// `shardwise.varying`, if facts are shown.
+    pub varying: bool,
 }
 
 impl Default for PrintOptions {
     /// The whole meaning of the module, in ops' own forms, without locations.
     fn default() -> PrintOptions {
-        PrintOptions { locations: false, generic: false, facts: true, as_mlir: false }
+        PrintOptions { locations: false, generic: false, facts: true, varying: true, as_mlir: false }
     }
 }
 
 impl PrintOptions {
     /// With locations as well: reading it back gives an equal module.
-    pub const EXACT: PrintOptions = PrintOptions { locations: true, generic: false, facts: true, as_mlir: false };
+    pub const EXACT: PrintOptions =
+        PrintOptions { locations: true, generic: false, facts: true, varying: true, as_mlir: false };
 
     /// What MLIR itself prints, and no facts that only we read.
-    pub const MLIR: PrintOptions = PrintOptions { locations: false, generic: false, facts: false, as_mlir: true };
+    pub const MLIR: PrintOptions =
+        PrintOptions { locations: false, generic: false, facts: false, varying: false, as_mlir: true };
+
+    /// For a reader who knows what a program does and wants to see how: without varying axes.
+    pub fn without_varying(self) -> PrintOptions {
+        PrintOptions { varying: false, ..self }
+    }
 
     pub fn with_locations(self) -> PrintOptions {
         PrintOptions { locations: true, ..self }
@@ -288,7 +297,7 @@ impl<'m> Printer<'m> {
             self.names.write_results(&mut self.out, &data.results);
             self.write(" = ");
         }
-        self.attrs = facts::with_facts(self.module, op.body, data, syntax, self.options.facts);
+        self.attrs = facts::with_facts(self.module, op.body, data, syntax, &self.options);
         if self.options.as_mlir {
             self.attrs.remove(facts::NO_SHARDING);
         }
@@ -486,7 +495,7 @@ impl<'m> Printer<'m> {
     fn arg_attrs(&self, func: &Func, i: usize, v: Value) -> Attrs {
         let empty = Attrs::new();
         let own = func.arg_attrs.get(i).unwrap_or(&empty);
-        facts::with_arg_facts(self.module, &func.body, v, own, self.options.facts)
+        facts::with_arg_facts(self.module, &func.body, v, own, &self.options)
     }
 
     fn generic_func(&mut self, func: &'m Func) {

@@ -98,6 +98,14 @@ pub const LINES: &[Line] = &[
         of: (Subject::Ours, None),
         target: Target::AtMost(10.0),
     },
+    faster("all-gather, 4 KiB a device: JAX / ours", "all_gather_4k", Target::AtLeast(50.0)),
+    faster("all-reduce, 4 KiB a device: JAX / ours", "all_reduce_4k", Target::AtLeast(50.0)),
+    faster("reduce-scatter, 4 KiB a device: JAX / ours", "reduce_scatter_4k", Target::AtLeast(50.0)),
+    faster("all-to-all, 4 KiB a device: JAX / ours", "all_to_all_4k", Target::AtLeast(50.0)),
+    faster("permute, 4 KiB a device: JAX / ours", "permute_4k", Target::AtLeast(50.0)),
+    faster("all-gather, 16 MiB a device: JAX / ours", "all_gather_16m", Target::AtLeast(5.0)),
+    faster("all-to-all, 16 MiB a device: JAX / ours", "all_to_all_16m", Target::AtLeast(5.0)),
+    faster("permute, 16 MiB a device: JAX / ours", "permute_16m", Target::AtLeast(5.0)),
 ];
 
 impl Line {

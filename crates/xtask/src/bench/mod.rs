@@ -12,7 +12,7 @@ use crate::{repo, venv};
 use anyhow::{Context, Result, ensure};
 use jax::Jax;
 use lines::{Line, Samples, Subject};
-use ours::Ours;
+use ours::{Devices, Ours};
 use std::path::Path;
 
 /// Measures JAX and ours on the same programs, and prints ratios.
@@ -40,7 +40,18 @@ const FULL: Effort = Effort { rounds: 5, seconds: 1.0, compilations: 3 };
 const QUICK: Effort = Effort { rounds: 2, seconds: 0.2, compilations: 1 };
 
 /// The programs whose calls are timed, as `oracle/bench_jax.py` names them.
-const CALLS: [&str; 5] = ["chapter", "matmul_f32", "matmul_bf16", "transformer_forward", "call_overhead"];
+const CALLS: &[&str] = &["chapter", "matmul_f32", "matmul_bf16", "transformer_forward", "call_overhead"];
+/// Programs for each device, whose calls are timed on all devices only.
+const MANUAL_CALLS: &[&str] = &[
+    "all_gather_4k",
+    "all_reduce_4k",
+    "reduce_scatter_4k",
+    "all_to_all_4k",
+    "permute_4k",
+    "all_gather_16m",
+    "all_to_all_16m",
+    "permute_16m",
+];
 /// The program that is compiled, and the name of that measurement.
 const COMPILED: (&str, &str) = ("transformer_forward", "transformer_compile");
 
@@ -52,7 +63,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     let effort = if options.quick { QUICK } else { FULL };
     let (mut samples, mut notes) = (Samples::default(), vec![]);
     let mut jax = Jax::start(&python)?;
-    for name in CALLS.iter().filter(|name| name.contains(&options.only)) {
+    for name in CALLS.iter().chain(MANUAL_CALLS).filter(|name| name.contains(&options.only)) {
         notes.push(time_calls(&mut jax, &folder, name, effort, &mut samples).context(*name)?);
     }
     if COMPILED.1.contains(&options.only) {
@@ -71,19 +82,21 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
 /// Times the calls of one program; gives a line on how well our results agree with JAX's.
 fn time_calls(jax: &mut Jax, folder: &Path, name: &str, effort: Effort, samples: &mut Samples) -> Result<String> {
     eprintln!("measuring {name}");
-    let eight = Ours::load(folder, name, ours::Devices::All)?;
-    let one = Ours::load(folder, name, ours::Devices::One)?;
+    let eight = Ours::load(folder, name, Devices::All)?;
+    let one = if CALLS.contains(&name) { Some(Ours::load(folder, name, Devices::One)?) } else { None };
     for _ in 0..effort.rounds {
         samples.add(name, Subject::Jax, jax.time_calls(name, effort.seconds)?);
         samples.add(name, Subject::Ours, eight.time_calls(effort.seconds)?);
-        samples.add(name, Subject::OursOnOne, one.time_calls(effort.seconds)?);
+        if let Some(one) = &one {
+            samples.add(name, Subject::OursOnOne, one.time_calls(effort.seconds)?);
+        }
     }
-    let distance = |side: &Ours| anyhow::Ok(format!("{:.1e}", side.distance(folder, name)?));
-    Ok(format!(
-        "{name}: largest difference from JAX, of the largest value: {} and {}",
-        distance(&eight)?,
-        distance(&one)?
-    ))
+    let distances: Vec<String> = [Some(&eight), one.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(|side| Ok(format!("{:.1e}", side.distance(folder, name)?)))
+        .collect::<Result<_>>()?;
+    Ok(format!("{name}: largest difference from JAX, of the largest value: {}", distances.join(" and ")))
 }
 
 /// Times compilation: here parsing, partitioning and planning; in JAX tracing, lowering and compiling.
