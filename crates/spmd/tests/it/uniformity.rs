@@ -61,3 +61,18 @@ fn check(seed: u64, length: usize) {
 fn values_said_to_be_equal_are() {
     (3_000_000..3_000_150).for_each(|seed| check(seed, 4));
 }
+
+#[test]
+fn the_partitioned_program_says_what_varies() {
+    let text = r#"sdy.mesh @mesh = <["x"=2, "y"=4]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}, {}]>}) -> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  return %arg0 : tensor<8x4xf32>
+}"#;
+    let module = shardwise_ir::text::parse("test", text, &shardwise_ops::OPS).unwrap();
+    let local = partition(&module, &mut Options::default()).unwrap().module;
+    let body = &local.main().unwrap().body;
+    let mesh = local.main_mesh().unwrap();
+    let shown = |v| body[v].varying.as_ref().unwrap().display(mesh).to_string();
+    assert_eq!(shown(body.args()[0]), "{x,y}");
+    assert_eq!(shown(body.results()[0]), "{x}");
+}
