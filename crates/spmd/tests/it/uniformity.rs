@@ -72,7 +72,7 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x
     let local = partition(&module, &mut Options::default()).unwrap().module;
     let body = &local.main().unwrap().body;
     let mesh = local.main_mesh().unwrap();
-    let shown = |v| body[v].varying.as_ref().unwrap().display(mesh).to_string();
+    let shown = |v: shardwise_ir::Value| body[v].varying.as_ref().unwrap().display(mesh).to_string();
     assert_eq!(shown(body.args()[0]), "{x,y}");
     assert_eq!(shown(body.results()[0]), "{x}");
 }
