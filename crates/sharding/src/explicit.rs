@@ -184,17 +184,14 @@ impl<'a> Held<'a> {
                 if holder.axes.is_empty() || !chosen[factor.index()].is_empty() {
                     continue;
                 }
-                let rival = chosen.iter().position(|c| overlap(c, &holder.axes)).map(Factor::new);
-                match rival {
-                    Some(r) if self.is_in_results(r) && self.is_in_results(factor) => {
+                // A reduced factor gives way: it is split over nothing that a result is split over.
+                if !self.is_in_results(factor) {
+                    continue;
+                }
+                match (0..chosen.len()).find(|&c| overlap(&chosen[c], &holder.axes)).map(Factor::new) {
+                    Some(r) => {
                         twice.get_or_insert((holder.axes[0], [self.result_dim(r), self.result_dim(factor)]));
                     }
-                    Some(r) if self.is_in_results(factor) => {
-                        // A reduced factor gives way: it is split over nothing that a result is split over.
-                        chosen[r.index()].clear();
-                        chosen[factor.index()] = holder.axes.clone();
-                    }
-                    Some(_) => {}
                     None => chosen[factor.index()] = holder.axes.clone(),
                 }
             }
@@ -277,6 +274,9 @@ impl<'a> Held<'a> {
     /// The way with the partial axes put on the first dimension of the first result that they divide.
     fn scattered(&self, way: &[Layout], partial: &[AxisRef]) -> Option<Vec<Layout>> {
         let (mesh, shape) = (self.q.mesh, self.q.results.first()?);
+        if way.iter().flatten().any(|axes| overlap(axes, partial)) {
+            return None;
+        }
         let shards = |axes: &[AxisRef]| AxisRef::total_size(mesh, axes);
         let fits = |d: &usize| shape[*d] > 0 && shape[*d].is_multiple_of(shards(&way[0][*d]) * shards(partial));
         let free = (0..shape.len()).filter(|&d| way[0][d].is_empty()).find(fits);

@@ -84,7 +84,9 @@ fn like(name: &'static str, x: &Array, n: u8) -> Array {
         let dtype = DType::of(ty.dtype);
         let made = filled(name, ty.shape.clone(), number(n, dtype), dtype);
         Ok(match x.sharding() {
-            Some(sharding) if x.traced().is_none() => made.shard_at(crate::Layout::layout(sharding), s.at),
+            Some(sharding) if x.traced().is_none() || crate::explicit::is_typing() => {
+                made.shard_at(crate::Layout::layout(sharding), s.at)
+            }
             _ => made,
         })
     })

@@ -201,6 +201,11 @@ impl State {
     }
 }
 
+/// Whether what is traced now has layouts in its types.
+pub(crate) fn is_typing() -> bool {
+    crate::trace::is_tracing() && crate::trace::with(|t| t.explicit.is_on())
+}
+
 // ── functions of the library
 /// Runs a function of the library in the trace under way. What comes out pending is its own: `name` asks.
 pub(crate) fn function(name: &'static str, makes: bool, f: impl FnOnce() -> Vec<Array>) -> Vec<Array> {
@@ -555,6 +560,11 @@ pub(crate) fn silently<R>(f: impl FnOnce() -> R) -> R {
     }
     let _restore = Restore(crate::trace::with(|t| std::mem::take(&mut t.explicit.axes)));
     f()
+}
+
+/// The same, in a trace and outside of one.
+pub(crate) fn silently_if_on<R>(f: impl FnOnce() -> R) -> R {
+    if crate::trace::is_tracing() { silently(f) } else { f() }
 }
 
 /// The layout that a pending value has if nothing else is said.

@@ -325,6 +325,9 @@ pub(crate) fn region(args: &[TensorType], f: impl FnOnce(&[Array]) -> Vec<Array>
 
 /// `combine`: an elementwise binary op; `identity`: a literal of one element.
 pub(crate) fn reduce(x: &Array, combine: Opcode, identity: &Literal, dims: &[usize]) -> Array {
+    if dims.is_empty() {
+        return x.clone();
+    }
     let ty = x.tensor().clone();
     let init = splat(identity, &[]);
     let body = scalar_region(&[ty.dtype, ty.dtype], |a| binary(combine, &a[0], &a[1]));

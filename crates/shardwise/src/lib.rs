@@ -73,7 +73,7 @@ pub use profile::{Instruction, Profile, profile};
 pub use program::{
     Collective, CollectiveKind, Communication, CompiledProgram, Program, Rejected, assert_close, assert_equal,
 };
-pub use random::{Key, bits, normal, randint, uniform};
+pub use random::{Key, bernoulli, bits, categorical, normal, permutation, randint, uniform};
 pub use shape::{INFER, concatenate, stack};
 pub use shard_map::{NoOutSpecs, Ready, ShardMap, shard_map};
 pub use shardwise_macros::Tree;
@@ -102,7 +102,7 @@ pub mod prelude {
     pub use crate::ops::{keep, select};
     pub use crate::profile::profile;
     pub use crate::program::{Collective, Communication, Program, assert_close, assert_equal};
-    pub use crate::random::{Key, normal, randint, uniform};
+    pub use crate::random::{Key, bernoulli, categorical, normal, permutation, randint, uniform};
     pub use crate::shape::{INFER, concatenate, stack};
     pub use crate::shard_map::{ShardMap, shard_map};
     pub use crate::spec::shard;

@@ -4,9 +4,9 @@
 
 use crate::array::{Array, IntoShape};
 use crate::eager::{call, create_from};
-use crate::ops::{Operand, element, site};
+use crate::ops::{Dim, Kinds, Operand, element, site};
 use crate::tree::{Form, Path, Tree};
-use crate::{DType, context, create, hlo, mistakes, scalar};
+use crate::{DType, context, create, explicit, hlo, mistakes, scalar};
 use shardwise_base::{self as base, Literal};
 use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
@@ -280,6 +280,89 @@ fn above_minus_one(dtype: base::DType) -> f64 {
     -1.0 + (0.5f64).powi(mantissa_bits(dtype) as i32 + 1)
 }
 
+/// True with probability `p`, as `jax.random.bernoulli`.
+///
+/// Shape: `bool[shape]`. Errors: `bernoulli` unless `p` is within 0 and 1.
+#[track_caller]
+pub fn bernoulli(key: Key, p: f64, shape: impl IntoShape) -> Array {
+    let ty = TensorType::new(base::DType::I1, shape.into_shape().0);
+    site("bernoulli", &[&key.0], |s| {
+        if !(0.0..=1.0).contains(&p) {
+            let message = format!("`bernoulli` with the probability {p}");
+            let help = "give a number from 0 to 1";
+            return s.fail(Some(ty.clone()), mistakes::shape("bernoulli", message, ty.short(), help, &s.loc));
+        }
+        let made = TensorType::new(base::DType::F32, ty.shape.clone());
+        Ok(create_from("bernoulli", (&ty, p.to_bits()), [&key.0], ty.clone(), move |[key]| {
+            let limit = hlo::splat(&element(p, made.dtype), &made.shape);
+            hlo::compare("LT", &uniform_of(key, &made, 0.0, 1.0), &limit)
+        }))
+    })
+}
+
+/// The numbers of `0..n` in a random order, as `jax.random.permutation`: `x.i(&permutation(key, n))` shuffles `x`.
+///
+/// Shape: `i32[n]`. Errors: `number-dtype` for more than an `i32` counts.
+#[track_caller]
+pub fn permutation(key: Key, n: usize) -> Array {
+    let ty = TensorType::new(base::DType::I32, [n]);
+    site("permutation", &[&key.0], |s| {
+        let last = crate::dtype::Number::Int(n.saturating_sub(1) as i128);
+        if let Err(why) = last.as_literal(ty.dtype) {
+            return s.fail(Some(ty.clone()), mistakes::number("permutation", last, &ty.short(), why, &s.loc));
+        }
+        let made = ty.clone();
+        Ok(create_from("permutation", &ty, [&key.0], ty.clone(), move |[key]| permutation_of(key, &made)))
+    })
+}
+
+/// Sorts by random words, as often as makes it likely that no two elements had the same words in all rounds.
+fn permutation_of(key: &Array, ty: &TensorType) -> Array {
+    let n = ty.shape[0];
+    let rounds = (3.0 * (n.max(1) as f64).ln() / f64::from(u32::MAX).ln()).ceil() as usize;
+    let mut key = key.clone();
+    (0..rounds).fold(hlo::iota(ty.clone(), 0), |order, _| {
+        let [next, draw] = two_keys(&key);
+        key = next;
+        let words = bits_of(&draw, &ty.shape, 32);
+        hlo::sort(&[&words, &order], 0, |e| hlo::compare("LT", &e[0], &e[1])).swap_remove(1)
+    })
+}
+
+/// An index along `dim` with the probabilities `softmax(logits)`, as `jax.random.categorical`.
+///
+/// Shape: `f32[b, n] -> i32[b]` for `dim` 1. Errors: `dimension`, `dtype-kind` unless floats.
+#[track_caller]
+pub fn categorical(key: Key, logits: &Array, dim: impl Dim) -> Array {
+    site("categorical", &[&key.0, logits], |s| {
+        let dim = s.dim(logits, dim)?;
+        s.has(logits, Kinds::Floats)?;
+        Ok(call("categorical", dim, [&key.0, logits], |[key, logits]| {
+            // The noise lies as the logits do, which it is added to.
+            let noise = explicit::silently_if_on(|| gumbel_of(key, logits.tensor()));
+            (noise + logits).argmax(dim)
+        }))
+    })
+}
+
+fn gumbel_of(key: &Array, ty: &TensorType) -> Array {
+    let smallest = match ty.dtype {
+        base::DType::F64 => f64::MIN_POSITIVE,
+        base::DType::F16 => 2f64.powi(-14),
+        _ => f64::from(f32::MIN_POSITIVE),
+    };
+    let minus_log = |x: &Array| hlo::unary(Opcode::Negate, &hlo::unary(Opcode::Log, x));
+    minus_log(&minus_log(&uniform_of(key, ty, smallest, 1.0)))
+}
+
+/// The two keys of `split`.
+fn two_keys(key: &Array) -> [Array; 2] {
+    let [a, b] = hash(key, &counters(&[2]));
+    let column = |x: &Array| hlo::reshape(x, &[2, 1]);
+    let keys = hlo::concatenate(&[&column(&a), &column(&b)], 1);
+    [0, 1].map(|i| hlo::reshape(&hlo::slice(&keys, &[i, 0], &[i + 1, 2], &[1, 1]), &[2]))
+}
+
 /// Integers of a range, as `jax.random.randint`.
 ///
 /// Errors: `dtype-kind` unless `i32` or `u32`; `randint-range` for an empty range or one beyond the dtype.
@@ -302,11 +385,8 @@ pub fn randint(key: Key, shape: impl IntoShape, range: Range<usize>, dtype: DTyp
 }
 
 fn randint_of(key: &Array, ty: &TensorType, range: &Range<usize>) -> Array {
-    let [a, b] = hash(key, &counters(&[2]));
-    let column = |x: &Array| hlo::reshape(x, &[2, 1]);
-    let keys = hlo::concatenate(&[&column(&a), &column(&b)], 1);
-    let key = |i: usize| hlo::reshape(&hlo::slice(&keys, &[i, 0], &[i + 1, 2], &[1, 1]), &[2]);
-    let (high, low) = (bits_of(&key(0), &ty.shape, 32), bits_of(&key(1), &ty.shape, 32));
+    let [first, second] = two_keys(key);
+    let (high, low) = (bits_of(&first, &ty.shape, 32), bits_of(&second, &ty.shape, 32));
     let span = (range.end - range.start) as u64;
     // 2^32 modulo the span, by squaring, as JAX does it: in 32 bits.
     let half = (1u64 << 16) % span;

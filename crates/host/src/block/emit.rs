@@ -720,7 +720,11 @@ impl<'b, 'p> Emitter<'b, 'p> {
     fn compute(&mut self, node: usize) {
         match self.builder.program.nodes[node] {
             Node::Input(operand) => self.load(operand),
-            Node::Index(operand) => self.push(Op::Iota, Base::Operand(operand)),
+            Node::Index(operand) => {
+                // Its address is the count itself: one for each lane.
+                let template = self.template(Op::Iota, Base::Operand(operand));
+                self.code.push(Template { size: 1, ..template });
+            }
             Node::Unary(op, a) => {
                 self.value(a);
                 self.push(op, Base::Immediate(0));

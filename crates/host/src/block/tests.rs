@@ -153,6 +153,21 @@ fn broadcasts_transposes_and_slices_are_strides() {
 }
 
 #[test]
+fn indices_go_on_from_block_to_block() {
+    for (rows, cols) in [(1, 1000), (3, 129), (700, 2)] {
+        let mut y = vec![0i32; rows * cols];
+        let mut p = Program::new(&[rows, cols]);
+        let (i, j) = (p.index(Elem::I32, 0), p.index(Elem::I32, 1));
+        let width = p.constant(Elem::I32, &bytes(cols as i32));
+        let row = p.binary(Binary::Mul, i, width).unwrap();
+        let place = p.binary(Binary::Add, row, j).unwrap();
+        p.output(place, &[cols as isize, 1]);
+        run(&p, &[], &mut y);
+        assert!(y.iter().copied().eq(0..(rows * cols) as i32), "{rows} x {cols}");
+    }
+}
+
+#[test]
 fn strided_outputs_are_scattered() {
     let x: Vec<f32> = (0..13 * 140).map(|i| i as f32).collect();
     let mut y = vec![0.0f32; 13 * 140];

@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod explicit;
+mod explicit_cases;
 mod manual;
 mod manual_mistakes;
 mod mistakes;

@@ -298,3 +298,62 @@ fn random_bits_are_threefrys() {
     let n = randint(Key::new(3), [100], 5..9, I32).to_vec::<i32>().unwrap();
     assert!(n.iter().all(|n| (5..9).contains(n)) && n.contains(&5) && n.contains(&8));
 }
+
+/// `testdata/random.txt`, which `oracle/random_numbers.py` makes: all bit for bit, but for normal numbers within 4 ulp.
+#[test]
+fn random_numbers_are_jaxs() {
+    let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap();
+    for line in include_str!("../../../../testdata/random.txt").lines().filter(|l| !l.starts_with('#')) {
+        let parts: Vec<&str> = line.split('|').map(str::trim).collect();
+        let args: Vec<&str> = parts[1].split(' ').collect();
+        let number = |i: usize| args[i].parse::<u64>().unwrap();
+        let (key, shape) =
+            (Key::new(number(0)), args[1].split(',').map(|n| n.parse().unwrap()).collect::<Vec<usize>>());
+        let expected: Vec<u32> = parts[2].split(' ').map(|w| u32::from_str_radix(w, 16).unwrap()).collect();
+        let draw = |key: Key| match parts[0] {
+            "split" => stack(key.split_n(shape[0]).iter().map(Key::data), 0),
+            "fold_in" => key.fold_in(number(1)).data(),
+            "bits" => shardwise::bits(key, &shape[..]),
+            "uniform" => uniform(key, &shape[..], F32),
+            "uniform_bf16" => uniform(key, &shape[..], BF16),
+            "normal" => normal(key, &shape[..], F32),
+            "randint" => randint(key, &shape[..], number(2) as usize..number(3) as usize, I32),
+            "bernoulli" => bernoulli(key, args[2].parse().unwrap(), &shape[..]),
+            "categorical" => {
+                let n: usize = shape.iter().product();
+                categorical(key, &(arange(0..n, I32) % 5).astype(F32).reshape(&shape[..]), -1)
+            }
+            "permutation" => permutation(key, shape[0]),
+            other => panic!("{other}"),
+        };
+        let words = |x: &Array| -> Vec<u32> {
+            match x.dtype() {
+                F32 => x.to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect(),
+                BF16 => x.to_vec::<shardwise::bf16>().unwrap().into_iter().map(|v| u32::from(v.to_bits())).collect(),
+                Bool => x.to_vec::<bool>().unwrap().into_iter().map(u32::from).collect(),
+                I32 => x.to_vec::<i32>().unwrap().into_iter().map(|v| v as u32).collect(),
+                _ => x.to_vec::<u32>().unwrap(),
+            }
+        };
+        let drawn = draw(key);
+        let got = words(&drawn);
+        if parts[0] == "normal" {
+            let ulps = |(a, b): (&u32, &u32)| (i64::from(*a) - i64::from(*b)).abs();
+            let worst = got.iter().zip(&expected).map(ulps).max().unwrap();
+            assert!(worst <= 4 && got.len() == expected.len(), "{worst} ulp: {line:.60}");
+        } else {
+            assert!(got == expected, "{:.60}", line);
+        }
+        // The same numbers where `.shard` lays them out, eagerly and traced.
+        if drawn.rank() == 2 && drawn.dim(0) == 4 && drawn.dim(1) == 6 {
+            let sharded = draw(Key::new(number(0))).shard(mesh.sharding(P!("X", "Y")));
+            assert_equal(&sharded, &drawn);
+            let lowered = with_mesh(&mesh, || {
+                jit(|_: &Array| draw(Key::new(number(0))).shard(P!("X", "Y"))).lower(&ones([8], F32))
+            });
+            let compiled = lowered.unwrap().compile().unwrap();
+            compiled.communication().assert_none();
+            assert!(words(&compiled(&ones([8], F32)).unwrap()) == got, "{line:.60}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Explicit mode against JAX's, op by op: `testdata/explicit/cases.txt`, which `oracle/explicit.py` makes.
+//!
+//! Under `Allow` our type is JAX's, or we have an answer where JAX refuses; an accepted program gives the values of the
+//! unsharded one. Under `Deny` what is accepted has the same type and communicates nothing, and what is refused would
+//! communicate.
+
+use shardwise::prelude::*;
+use std::collections::BTreeMap;
+
+type Op = fn(&[Array]) -> Array;
+
+fn op(name: &str) -> Op {
+    match name {
+        "add" => |x| &x[0] + &x[1],
+        "mul" => |x| &x[0] * &x[1],
+        "maximum" => |x| x[0].maximum(&x[1]),
+        "lt" => |x| x[0].lt(&x[1]),
+        "sub_column" => |x| &x[0] - x[1].expand_dims(1),
+        "exp" => |x| x[0].exp(),
+        "neg" => |x| -&x[0],
+        "astype" => |x| x[0].astype(I32),
+        "add_number" => |x| &x[0] + 1.0,
+        "select" => |x| select(&x[0], &x[1], &x[2]),
+        "broadcast_to" => |x| x[0].broadcast_to([3, 8, 16]),
+        "expand_dims" => |x| x[0].expand_dims(1),
+        "squeeze" => |x| x[0].squeeze(1),
+        "transpose" => |x| x[0].transpose([2, 0, 1]),
+        "repeat" => |x| x[0].repeat(2, 0),
+        "matmul" | "matvec" | "batch_matmul" => |x| x[0].matmul(&x[1]),
+        "einsum_outer" => |x| einsum!("i,j->ij", x[0], x[1]),
+        "einsum_swap" => |x| einsum!("bd,df->fb", x[0], x[1]),
+        "einsum_batch" => |x| einsum!("bik,bjk->bij", x[0], x[1]),
+        "sum_0" => |x| x[0].sum(0),
+        "sum_1" => |x| x[0].sum(1),
+        "sum_all" => |x| x[0].sum(..),
+        "max_keep" => |x| x[0].max(keep(1)),
+        "argmax" => |x| x[0].argmax(0),
+        "mean" => |x| x[0].mean(0),
+        "var" => |x| x[0].var(1),
+        "softmax" => |x| x[0].softmax(1),
+        "logsumexp" => |x| x[0].logsumexp(0),
+        "ravel" => |x| x[0].reshape([128]),
+        "split_first" => |x| x[0].reshape([4, 2, 16]),
+        "split_last" => |x| x[0].reshape([8, 2, 8]),
+        "split_both" => |x| x[0].reshape([4, 2, 2, 8]),
+        "merge_first" => |x| x[0].reshape([64, 16]),
+        "merge_last" => |x| x[0].reshape([8, 128]),
+        "split_small" => |x| x[0].reshape([2, 4, 16]),
+        "concatenate_0" => |x| concatenate(x, 0),
+        "concatenate_1" => |x| concatenate(x, 1),
+        "stack" => |x| stack(x, 0),
+        "slice_even" => |x| x[0].i(..4),
+        "slice_odd" => |x| x[0].i(..5),
+        "slice_stride" => |x| x[0].i((.., step(.., 2))),
+        "row" => |x| x[0].i(3),
+        "column" => |x| x[0].i((.., 3)),
+        "dynamic_slice" => |x| x[0].i(ds(&x[1], 4)),
+        "dynamic_row" => |x| x[0].i(ds(&x[1], 1)),
+        "pad" => |x| x[0].pad([(0, 0), (2, 2)], 0.0),
+        "flip" => |x| x[0].flip(0),
+        "roll" => |x| x[0].roll(1, 1),
+        "take" => |x| x[0].i(&x[1]),
+        "scatter_set" => |x| x[0].at(&x[1]).set(&x[2]),
+        "scatter_add" => |x| x[0].at(&x[1]).add(&x[2]),
+        "update_slice" => |x| x[0].at(ds(&x[2], 4)).set(&x[1]),
+        "cumsum" => |x| x[0].cumsum(0),
+        "cummax" => |x| x[0].cummax(1),
+        "sort" => |x| x[0].sort(1),
+        "argsort" => |x| x[0].argsort(0),
+        "top_k" => |x| x[0].top_k(4).0,
+        "scan_sum" => |x| scan(zeros_like(&x[0].i(0)), x[0].clone(), |c, r| (&c + r, c)).0,
+        _ => panic!("no op `{name}` here"),
+    }
+}
+
+/// A type as text: dtype, sizes, axes of each dimension.
+struct Type {
+    dtype: DType,
+    shape: Vec<usize>,
+    axes: Vec<Vec<String>>,
+}
+
+impl Type {
+    fn parse(text: &str) -> Type {
+        let (dtype, dims) = text.trim_end_matches(']').split_once('[').expect("a type");
+        let dtype = match dtype {
+            "f32" => F32,
+            "i32" => I32,
+            _ => Bool,
+        };
+        let (mut shape, mut axes) = (vec![], vec![]);
+        let mut depth = 0;
+        let dims = dims.split(|c: char| {
+            depth += i32::from(c == '(') - i32::from(c == ')');
+            c == ',' && depth == 0
+        });
+        for dim in dims.filter(|d| !d.is_empty()) {
+            let (n, over) = dim.split_once('@').unwrap_or((dim, ""));
+            shape.push(n.parse().expect("a size"));
+            let names = over.trim_matches(['(', ')']).split(',').filter(|a| !a.is_empty());
+            axes.push(names.map(String::from).collect());
+        }
+        Type { dtype, shape, axes }
+    }
+
+    fn spec(&self) -> P {
+        P::new(self.axes.iter().cloned().map(shardwise::DimSpec::Axes))
+    }
+
+    /// Small integers, none of which is the largest of its row twice; positions for integer operands.
+    fn value(&self) -> Array {
+        let n: usize = self.shape.iter().product();
+        match self.dtype {
+            F32 => ((arange(0..n, I32) * 37) % 41 - 20).astype(F32).reshape(&self.shape[..]),
+            I32 if self.shape.is_empty() => scalar(3, I32),
+            I32 => ((arange(0..n, I32) * 5 + 3) % 16).reshape(&self.shape[..]),
+            _ => ((arange(0..n, I32) % 3).eq(1)).reshape(&self.shape[..]),
+        }
+    }
+}
+
+struct Case<'a> {
+    text: &'a str,
+    op: Op,
+    types: Vec<Type>,
+    /// JAX's type, or `error Class`.
+    expected: &'a str,
+}
+
+impl Case<'_> {
+    fn parse(text: &str) -> Case<'_> {
+        let parts: Vec<&str> = text.split('|').map(str::trim).collect();
+        let types = parts[1].split_whitespace().map(Type::parse).collect();
+        Case { text, op: op(parts[0]), types, expected: parts[2] }
+    }
+
+    /// What we make of it: the type and the compiled program's communication and result, or the codes of mistakes.
+    fn run(&self, level: Communicate) -> Result<(String, Communication, Array), String> {
+        let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).expect("a mesh").communication(level);
+        let args: Vec<Array> = self.types.iter().map(|t| t.value().shard(mesh.sharding(t.spec()))).collect();
+        let f = self.op;
+        let codes = |e: Error| e.diagnostics().map(|d| d.code().to_string()).collect::<Vec<_>>().join(" ");
+        let types = std::sync::Mutex::new(String::new());
+        with_mesh(&mesh, || {
+            let traced = jit(|x: &Vec<Array>| {
+                let out = f(x);
+                *types.lock().expect("one thread") = out.ty().to_string();
+                out
+            });
+            let communication = traced.lower(&args).map_err(codes)?.communication();
+            let out = traced(&args).map_err(codes)?;
+            let traced = types.lock().expect("one thread").clone();
+            assert_eq!(traced, out.ty().to_string(), "{}: inside and outside", self.text);
+            Ok((traced, communication, out))
+        })
+    }
+
+    fn unsharded(&self) -> Array {
+        (self.op)(&self.types.iter().map(Type::value).collect::<Vec<_>>())
+    }
+
+    /// The class of our answer beside JAX's; `Err`: what is wrong.
+    fn judge(&self) -> Result<&'static str, String> {
+        let (allowed, denied) = (self.run(Communicate::Allow), self.run(Communicate::Deny));
+        let class = match (&allowed, self.expected.starts_with("error")) {
+            (Err(_), true) => "both refuse",
+            (Err(e), false) => return Err(format!("JAX accepts it, ours says {e}")),
+            (Ok(_), true) => "JAX refuses, ours has the obvious answer",
+            (Ok((ty, ..)), false) if ty == self.expected => "the same type",
+            (Ok((ty, ..)), false) => return Err(format!("ours is {ty}")),
+        };
+        match (&allowed, denied) {
+            (Ok((ty, ..)), Ok((own, communication, _))) => {
+                if *ty != own {
+                    return Err(format!("{ty}, but under Deny {own}"));
+                }
+                if !communication.is_empty() {
+                    return Err(format!("accepted under Deny, and communicates:\n{communication}"));
+                }
+            }
+            (Ok((_, communication, _)), Err(e)) => {
+                if e != "communication-denied" {
+                    return Err(format!("refused under Deny: {e}"));
+                }
+                if communication.is_empty() {
+                    return Err("refused under Deny, and moves nothing".into());
+                }
+            }
+            (Err(_), Ok(_)) => return Err("refused under Allow, not under Deny".into()),
+            (Err(_), Err(_)) => {}
+        }
+        let Ok((.., out)) = allowed else { return Ok(class) };
+        let apart = (out.astype(F32) - self.unsharded().astype(F32)).abs().max(..).item::<f32>();
+        match apart {
+            Ok(d) if d < 1e-4 => Ok(class),
+            other => Err(format!("values differ from the unsharded ones: {other:?}")),
+        }
+    }
+}
+
+#[test]
+fn every_case() {
+    let text = include_str!("../../../../testdata/explicit/cases.txt");
+    let cases: Vec<Case<'_>> = text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')).map(Case::parse).collect();
+    assert!(cases.len() >= 400, "{} cases", cases.len());
+    let several = cases.iter().filter(|c| c.types.iter().filter(|t| t.axes.iter().any(|a| !a.is_empty())).count() > 1);
+    assert!(several.count() * 2 >= cases.len(), "half of them have two or more sharded operands");
+    let (mut classes, mut wrong) = (BTreeMap::new(), vec![]);
+    for case in &cases {
+        match case.judge() {
+            Ok(class) => *classes.entry(class).or_insert(0) += 1,
+            Err(e) => wrong.push(format!("{}: {e}", case.text)),
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}, beside {classes:?}\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+}
