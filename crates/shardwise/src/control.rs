@@ -8,7 +8,7 @@ use crate::error::Diagnostic as Mistake;
 use crate::manual::{Carried, Predicate};
 use crate::ops::{EitherKind, Operand, element};
 use crate::tree::{self, Tree};
-use crate::{Error, Result, context, eager, hlo, mistakes, runtime, trace};
+use crate::{Error, Result, context, eager, explicit, hlo, mistakes, runtime, trace};
 use shardwise_base::{self as base, DType, Diagnostic};
 use shardwise_ir::{Attr, Attrs, TensorType};
 use shardwise_ops::Opcode;
@@ -193,11 +193,13 @@ pub fn while_loop<C: Tree>(init: C, condition: impl Fn(&C) -> Array, body: impl 
 /// In manual code the loop is traced until its carries' states hold on every turn.
 fn while_of<C: Tree>(name: &'static str, init: C, at: At, condition: impl Fn(&C) -> Array, body: impl Fn(C) -> C) -> C {
     let types = types(&init);
+    let layouts = layouts(&tree::leaves(&init), at);
     let mut carried = carried(&tree::leaves(&init));
     let [test, step] = loop {
         let (mut decides, mut after) = (None, vec![]);
         let test = hlo::region(&types, |args| {
             trace::with(|t| t.set_predicate(carried.predicate()));
+            let args = &explicit::lay(args, &layouts);
             let test = condition(&tree::with_leaves(&init, carried.apply(args)));
             check_condition(name, &test, at);
             decides = Predicate::of(&test, name, at);
@@ -208,6 +210,7 @@ fn while_of<C: Tree>(name: &'static str, init: C, at: At, condition: impl Fn(&C)
         }
         let step = hlo::region(&types, |args| {
             trace::with(|t| t.set_predicate(carried.predicate()));
+            let args = &explicit::lay(args, &layouts);
             let out = body(tree::with_leaves(&init, carried.apply(args)));
             check_carry(name, &init, &out, at);
             after = tree::leaves(&out).into_iter().cloned().collect();
@@ -218,7 +221,13 @@ fn while_of<C: Tree>(name: &'static str, init: C, at: At, condition: impl Fn(&C)
         }
     };
     let results = hlo::op_with(Opcode::While, &tree::leaves(&init), Attrs::new(), vec![test, step], &types);
-    tree::with_leaves(&init, carried.apply(&results))
+    tree::with_leaves(&init, carried.apply(&explicit::lay(&results, &layouts)))
+}
+
+/// How arrays lie that a loop carries, where types say; ends the trace where that is not clear.
+fn layouts(leaves: &[&Array], at: At) -> Vec<Option<base::Sharding>> {
+    trace::operands(leaves, at).unwrap_or_else(|_| trace::end());
+    leaves.iter().map(|a| explicit::layout(a)).collect()
 }
 
 fn carried(leaves: &[&Array]) -> Carried {
@@ -254,6 +263,10 @@ fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
         if a.tensor() != b.tensor() && a.mistakes().is_empty() && b.mistakes().is_empty() {
             let path = if path.to_string().is_empty() { "carry".into() } else { path.to_string() };
             let d = mistakes::carry(name, &path, &a.tensor().short(), &b.tensor().short(), &loc);
+            trace::record(&[Arc::new(Mistake(d))]);
+        } else if let Some((before, after)) = explicit::differ(a, b) {
+            let path = if path.to_string().is_empty() { "carry".into() } else { path.to_string() };
+            let d = mistakes::carry_layout(name, &path, [&a.short_type(), &b.short_type()], [&before, &after], &loc);
             trace::record(&[Arc::new(Mistake(d))]);
         }
     }
@@ -316,6 +329,7 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
 ) -> (C, Y) {
     let loc = context::loc(at);
     let (carry_types, xs_types) = (types(&init), types(&xs));
+    let outer_layouts = layouts(&tree::leaves(&init).into_iter().chain(tree::leaves(&xs)).collect::<Vec<_>>(), at);
     trace::with(|t| t.open_func("shardwise.scan", &loc));
     let outside = tree::leaves(&init).into_iter().chain(tree::leaves(&xs));
     let args: Vec<Array> = carry_types
@@ -324,15 +338,19 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
         .zip(outside)
         .map(|(ty, from)| argument(ty, &loc, at).in_state(from.node().manual.clone()))
         .collect();
+    let args = explicit::lay(&args, &outer_layouts);
+    let layouts: Vec<_> = std::iter::once(None).chain(outer_layouts[..carry_types.len()].iter().cloned()).collect();
     let (inits, rows) = args.split_at(carry_types.len());
     let mut carried = carried(&inits.iter().collect::<Vec<_>>());
 
     let types: Vec<TensorType> = std::iter::once(TensorType::scalar(DType::I32)).chain(carry_types.clone()).collect();
+    let mut ys_layouts: Vec<Option<base::Sharding>> = vec![];
     let (step, y) = loop {
         let (mut exemplar, mut after) = (None, vec![]);
         let step = hlo::region(&types, |args| {
+            let args = explicit::lay(args, &layouts);
             let (i, carry) = (args[0].clone(), tree::with_leaves(&init, carried.apply(&args[1..])));
-            let x = tree::with_leaves(&xs, rows.iter().map(|x| row(x, &i)));
+            let x = tree::with_leaves(&xs, rows.iter().map(|x| explicit::one(name, || row(x, &i))));
             let (out, y) = body(i.clone(), carry, x);
             check_carry(name, &init, &out, at);
             after = tree::leaves(&out).into_iter().cloned().collect();
@@ -340,8 +358,10 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
             results.extend(after.iter().cloned());
             for y in tree::leaves(&y) {
                 let ys = trace::with(|t| t.region_arg(&stacked(length, y.tensor()), &loc));
-                results.push(with_row(&Array::of_traced(ys, at), y, &i));
+                let ys = explicit::lay(&[Array::of_traced(ys, at)], &[explicit::stacked(y)]);
+                results.push(with_row(&ys[0], y, &i));
             }
+            ys_layouts = tree::leaves(&y).into_iter().map(explicit::stacked).collect();
             exemplar = Some(y);
             results
         });
@@ -353,14 +373,21 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
     let ys_types: Vec<TensorType> = tree::leaves(&y).iter().map(|y| stacked(length, y.tensor())).collect();
 
     let types: Vec<TensorType> = types.into_iter().chain(ys_types.clone()).collect();
-    let test = hlo::region(&types, |args| vec![hlo::compare("LT", &args[0], &here(DType::I32, length as i128))]);
+    let test = hlo::region(&types, |args| {
+        explicit::lay(&args[layouts.len()..], &ys_layouts);
+        explicit::lay(&args[..layouts.len()], &layouts);
+        vec![hlo::compare("LT", &args[0], &here(DType::I32, length as i128))]
+    });
     let start: Vec<Array> = std::iter::once(here(DType::I32, 0))
         .chain(inits.iter().cloned())
         .chain(ys_types.iter().map(hlo::zeros))
         .collect();
     let out = hlo::op_with(Opcode::While, &start.iter().collect::<Vec<_>>(), Attrs::new(), vec![test, step], &types);
+    let layouts: Vec<_> = layouts.into_iter().chain(ys_layouts).collect();
+    let out = explicit::lay(&out, &layouts);
     let results: Vec<TensorType> = carry_types.into_iter().chain(ys_types).collect();
     let out = close_composite("shardwise.scan", &out[1..], length, &init, &xs, &results, at);
+    let out = explicit::lay(&out, &layouts[1..]);
     let (carry, ys) = out.split_at(tree::leaves(&init).len());
     let ys = ys.iter().zip(ys_states).map(|(ys, state)| ys.in_state(state));
     (tree::with_leaves(&init, carried.apply(carry)), tree::with_leaves(&y, ys))
@@ -469,6 +496,7 @@ fn case<R: Tree>(
     let mut types = vec![];
     let predicate = Predicate::of(index, name, at);
     let mut given: Option<Carried> = None;
+    let mut layouts: Vec<Option<base::Sharding>> = vec![];
     let regions = (0..n)
         .map(|k| {
             hlo::region(&[], |_| {
@@ -478,12 +506,15 @@ fn case<R: Tree>(
                 match &first {
                     None => {
                         types = leaves.iter().map(|a| a.tensor().clone()).collect();
+                        layouts = leaves.iter().map(explicit::given).collect();
                         let all = given.insert(carried(&leaves.iter().collect::<Vec<_>>()));
                         all.decide(predicate.clone());
                         first = Some(out);
                     }
                     Some(first) => {
                         check_branch(name, first, &types, &out, [names(0), names(k)], at);
+                        let found = leaves.iter().map(explicit::given);
+                        layouts.iter_mut().zip(found).for_each(|(own, found)| *own = own.take().or(found));
                         let all = given.as_mut().expect("made with the first");
                         if let Err(leaf) = all.widen(&leaves.iter().collect::<Vec<_>>()) {
                             let before = tree::leaves(first)[leaf].short_type();
@@ -499,7 +530,7 @@ fn case<R: Tree>(
         })
         .collect();
     let results = hlo::op_with(Opcode::Case, &[index], Attrs::new(), regions, &types);
-    let results = given.expect("there is a branch").apply(&results);
+    let results = given.expect("there is a branch").apply(&explicit::lay(&results, &layouts));
     tree::with_leaves(&first.expect("there is a branch"), results)
 }
 
@@ -512,6 +543,14 @@ fn check_branch<R: Tree>(name: &str, first: &R, types: &[TensorType], out: &R, w
         if a.tensor() != ty && a.mistakes().is_empty() {
             let path = if path.to_string().is_empty() { "result".into() } else { path.to_string() };
             let d = mistakes::branches(name, &path, &ty.short(), &a.tensor().short(), &which, &loc);
+            trace::record(&[Arc::new(Mistake(d))]);
+        }
+    }
+    for ((path, a), b) in tree::paths(first).into_iter().zip(tree::leaves(out)) {
+        if let (Some(_), Some((own, other))) = (explicit::given(a), explicit::differ(a, b)) {
+            let path = if path.to_string().is_empty() { "result".into() } else { path.to_string() };
+            let found = [&*a.short_type(), &*b.short_type()];
+            let d = mistakes::branch_layouts(name, &path, found, [&own, &other], &which, &loc);
             trace::record(&[Arc::new(Mistake(d))]);
         }
     }

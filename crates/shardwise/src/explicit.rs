@@ -11,7 +11,7 @@ mod words;
 
 use crate::array::Array;
 use crate::trace::{Trace, Traced};
-use crate::{Mesh, mesh, mistakes};
+use crate::{Mesh, P, mesh, mistakes};
 use shardwise_base::{AxisIndex, AxisRef, Communicate, Diagnostic, DimSharding, Loc, Sharding};
 use shardwise_ir::{Body, Op, OpView, Value};
 use shardwise_ops::{ExplicitPolicy, Facts, Linear, Opcode, PropagationClass};
@@ -490,6 +490,55 @@ impl Typer<'_> {
     fn function_name(&self) -> &'static str {
         self.state.function.as_ref().map_or(words::short(self.view.name()), |f| f.name)
     }
+}
+
+// ── control flow
+/// How a value lies that has been used; `None` where types do not say.
+pub(crate) fn layout(x: &Array) -> Option<Sharding> {
+    let rank = x.tensor().rank();
+    given(x).or_else(|| crate::trace::with(|t| t.explicit.is_on().then(|| t.explicit.whole(rank))))
+}
+
+/// The same; `None` for a constant too, which lies as its users ask.
+pub(crate) fn given(x: &Array) -> Option<Sharding> {
+    crate::trace::with(|t| {
+        let own = match x.traced() {
+            Some(traced) => t.value_type(traced).sharding,
+            None => x.known_type()?.sharding,
+        };
+        own.filter(|_| t.explicit.is_on()).map(|s| t.explicit.typed(&s))
+    })
+}
+
+/// The layouts of two values, if types say that they lie differently.
+pub(crate) fn differ(a: &Array, b: &Array) -> Option<(P, P)> {
+    let (a, b) = (layout(a)?, given(b)?);
+    (!a.same_layout(&b)).then(|| (P::of(&a), P::of(&b)))
+}
+
+/// The layout of such values side by side, along a new first dimension.
+pub(crate) fn stacked(x: &Array) -> Option<Sharding> {
+    let own = layout(x)?;
+    let layout: Layout =
+        std::iter::once(AxisList::new()).chain(own.dims.iter().map(|d| AxisList::from_slice(&d.axes))).collect();
+    Some(crate::trace::with(|t| t.explicit.sharding(&layout, own.unreduced)))
+}
+
+/// The values, which lie so.
+pub(crate) fn lay(values: &[Array], layouts: &[Option<Sharding>]) -> Vec<Array> {
+    let mut layouts = layouts.iter();
+    let lay = |x: &Array| {
+        let sharding = layouts.next().cloned().flatten();
+        let (Some(traced), Some(sharding)) = (x.traced(), sharding) else { return x.clone() };
+        crate::trace::with(|t| t.set_sharding(traced, sharding));
+        x.clone().with_current_type()
+    };
+    values.iter().map(lay).collect()
+}
+
+/// A step of a library function that gives one array.
+pub(crate) fn one(name: &'static str, f: impl FnOnce() -> Array) -> Array {
+    function(name, false, || vec![f()]).pop().expect("one result")
 }
 
 // ── uses

@@ -122,6 +122,26 @@ pub(crate) fn carry(name: &str, path: &str, before: &str, after: &str, loc: &Loc
         .help("make both one type, for instance with `.astype(..)` where the loop starts")
 }
 
+pub(crate) fn carry_layout(name: &str, path: &str, types: [&str; 2], layouts: [&P; 2], loc: &Loc) -> Diagnostic {
+    Diagnostic::error("carry", loc, format!("`{name}`: the body gives the carry another layout"))
+        .facts(format!("`{path}` enters as {} and leaves as {}", types[0], types[1]))
+        .help(format!("lay out what enters as it leaves: `.shard({})` before the loop", layouts[1]))
+        .help(format!("lay out what leaves as it entered: `.shard({})` in the body", layouts[0]))
+}
+
+pub(crate) fn branch_layouts(
+    name: &str,
+    path: &str,
+    types: [&str; 2],
+    layouts: [&P; 2],
+    which: &[String; 2],
+    loc: &Loc,
+) -> Diagnostic {
+    Diagnostic::error("branch-types", loc, format!("`{name}`: the branches give results of different layouts"))
+        .facts(format!("`{path}` is {} {} and {} {}", types[0], which[0], types[1], which[1]))
+        .help(format!("lay out both alike: `.shard({})` or `.shard({})`", layouts[0], layouts[1]))
+}
+
 pub(crate) fn form(name: &str, what: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("tree-form", loc, format!("`{name}`: {what}"))
 }

@@ -98,6 +98,37 @@ fn two_operands() {
     assert_eq!(t(&[16, 4], P!(None, "X"), |x, y| x.matmul(y)), "layout-ambiguous");
 }
 
+#[test]
+fn control_flow() {
+    let mesh = mesh(Communicate::Warn);
+    let x = like(&mesh, &[8, 16], P!("X", "Y"));
+    let t = |f: fn(&Array) -> Array| typed(&mesh, &x, f);
+    assert_eq!(t(|x| fori_loop(0..3, x.clone(), |_, c| c * 2.0)), "f32[8@X,16@Y]");
+    assert_eq!(t(|x| while_loop(x.clone(), |c| c.max(..).lt(1000.0), |c| c * 2.0)), "f32[8@X,16@Y]");
+    assert_eq!(t(|x| scan(zeros_like(&x.i(0)), x.clone(), |c, r| (&c + r, c)).1), "f32[8,16@Y]");
+    assert_eq!(t(|x| cond(x.sum(..).gt(0.0), || x * 2.0, || zeros([8, 16], F32))), "f32[8@X,16@Y]");
+    assert_eq!(t(|x| cond(x.sum(..).gt(0.0), || zeros([8, 16], F32), || x * 2.0)), "f32[8@X,16@Y]");
+    let f = jit(|x: &Array| fori_loop(0..3, zeros([8, 16], F32), |_, c| c + x));
+    words(
+        &f(&x).unwrap_err(),
+        expect![[r#"
+        error[carry]: `fori_loop`: the body gives the carry another layout
+          --> here
+           | `carry` enters as f32[8,16] and leaves as f32[8@X,16@Y]
+           = help: lay out what enters as it leaves: `.shard(P!("X", "Y"))` before the loop
+           = help: lay out what leaves as it entered: `.shard(P!(None, None))` in the body"#]],
+    );
+    let f = jit(|x: &Array| cond(x.sum(..).gt(0.0), || x.clone(), || x.shard(P!("Y", "X"))));
+    words(
+        &with_mesh(&mesh, || f(&x)).unwrap_err(),
+        expect![[r#"
+        error[branch-types]: `cond`: the branches give results of different layouts
+          --> here
+           | `result` is f32[8@Y,16@X] if false and f32[8@X,16@Y] if true
+           = help: lay out both alike: `.shard(P!("Y", "X"))` or `.shard(P!("X", "Y"))`"#]],
+    );
+}
+
 #[track_caller]
 fn words(e: &Error, expected: Expect) {
     let text = e.to_string();

@@ -121,6 +121,20 @@ pub fn test_tools(python: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Asks JAX again what the tables of `testdata` say of it: types of Explicit mode, random numbers.
+///
+/// Gives what the scripts say, and whether JAX still says so.
+pub fn tables(python: &Path) -> Result<(String, bool)> {
+    let (mut report, mut is_right) = (String::new(), true);
+    for name in ["explicit.py", "random_numbers.py"] {
+        let outcome = command::run(venv::script(python, name), "", LIMIT)?;
+        is_right &= outcome.is_success();
+        let why = if outcome.is_success() { String::new() } else { outcome.reason() };
+        report += &format!("{name}: {}{why}\n", outcome.stdout);
+    }
+    Ok((report, is_right))
+}
+
 /// Runs one batch; answers in the order of the questions.
 pub fn ask(python: &Path, questions: &[Question], more: &[&str]) -> Result<Vec<Answer>> {
     if questions.is_empty() {

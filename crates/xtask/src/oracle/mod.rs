@@ -63,7 +63,13 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
         is_whole,
         is_full,
     };
-    Ok(report.write())
+    let (mut text, mut is_right) = report.write();
+    if is_whole {
+        let (tables, are_right) = judge::tables(&python)?;
+        text += &tables;
+        is_right &= are_right;
+    }
+    Ok((text, is_right))
 }
 
 /// The programs that the options ask for.
