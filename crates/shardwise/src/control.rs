@@ -328,19 +328,13 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
     body: impl Fn(Array, C, X) -> (C, Y),
 ) -> (C, Y) {
     let loc = context::loc(at);
-    let (carry_types, xs_types) = (types(&init), types(&xs));
+    let carry_types = types(&init);
     let outer_layouts = layouts(&tree::leaves(&init).into_iter().chain(tree::leaves(&xs)).collect::<Vec<_>>(), at);
     trace::with(|t| t.open_func("shardwise.scan", &loc));
-    let outside = tree::leaves(&init).into_iter().chain(tree::leaves(&xs));
-    let args: Vec<Array> = carry_types
-        .iter()
-        .chain(&xs_types)
-        .zip(outside)
-        .map(|(ty, from)| argument(ty, &loc, at).in_state(from.node().manual.clone()))
-        .collect();
-    let args = explicit::lay(&args, &outer_layouts);
-    let layouts: Vec<_> = std::iter::once(None).chain(outer_layouts[..carry_types.len()].iter().cloned()).collect();
+    let outside: Vec<&Array> = tree::leaves(&init).into_iter().chain(tree::leaves(&xs)).collect();
+    let args = explicit::lay(&arguments(&outside, &loc, at), &outer_layouts);
     let (inits, rows) = args.split_at(carry_types.len());
+    let layouts: Vec<_> = std::iter::once(None).chain(outer_layouts[..carry_types.len()].iter().cloned()).collect();
     let mut carried = carried(&inits.iter().collect::<Vec<_>>());
 
     let types: Vec<TensorType> = std::iter::once(TensorType::scalar(DType::I32)).chain(carry_types.clone()).collect();
@@ -391,6 +385,11 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
     let (carry, ys) = out.split_at(tree::leaves(&init).len());
     let ys = ys.iter().zip(ys_states).map(|(ys, state)| ys.in_state(state));
     (tree::with_leaves(&init, carried.apply(carry)), tree::with_leaves(&y, ys))
+}
+
+/// Arguments of the function being built that stand for these arrays.
+fn arguments(arrays: &[&Array], loc: &base::Loc, at: At) -> Vec<Array> {
+    arrays.iter().map(|a| argument(a.tensor(), loc, at).in_state(a.node().manual.clone())).collect()
 }
 
 fn argument(ty: &TensorType, loc: &base::Loc, at: At) -> Array {
