@@ -270,6 +270,23 @@ fn try_compile(lowering: &Lowering<'_>, ops: Vec<Op>) -> Option<Group> {
     Some(Group { ops, program })
 }
 
+/// The region of scalars of `op` as one program over a space; its arguments are operands with these strides.
+pub fn scalar_region(
+    lowering: &Lowering<'_>,
+    op: Op,
+    space: &[usize],
+    strides: &[Vec<isize>],
+) -> Option<block::Kernel> {
+    let region = lowering.body[op].regions[0];
+    let (_, computed) = lowering.body[region].ops.split_last()?;
+    let is_known = |&op: &Op| {
+        let view = lowering.view(op);
+        Opcode::of_view(&view) == Opcode::Constant || (is_computed(&view) && Opcode::of_view(&view) != Opcode::Reduce)
+    };
+    let is_computed = computed.iter().all(is_known);
+    is_computed.then(|| Emitter::region(lowering, op, space, strides)).flatten()
+}
+
 /// Whether some value needs lanes of 64 bits.
 fn needs_wide(body: &Body, ops: &[Op]) -> bool {
     let values = ops.iter().flat_map(|&op| body[op].operands.iter().chain(&body[op].results));
@@ -325,6 +342,35 @@ impl<'a, 'm> Emitter<'a, 'm> {
         let program = if wide { program.wide() } else { program };
         let members = ops.iter().copied().collect();
         Some(Emitter { lowering, members, root, program, space, reduced, reads: vec![], known: HashMap::new() })
+    }
+
+    /// The region of `op` over a space: its scalar arguments are operands with these strides, its results outputs.
+    /// `None` if something else is read.
+    fn region(lowering: &'a Lowering<'m>, op: Op, space: &[usize], strides: &[Vec<isize>]) -> Option<block::Kernel> {
+        let region = lowering.body[op].regions[0];
+        let (args, ops) = (&lowering.body[region].args, &lowering.body[region].ops);
+        let program = Program::new(space);
+        let program = if needs_wide(lowering.body, ops) { program.wide() } else { program };
+        let mut emitter = Emitter {
+            lowering,
+            members: ops.iter().copied().collect(),
+            root: op,
+            program,
+            space: space.to_vec(),
+            reduced: vec![],
+            reads: vec![],
+            known: HashMap::new(),
+        };
+        for (&arg, strides) in args.iter().zip(strides) {
+            let input = emitter.program.input(elem(lowering.body.ty(arg).as_tensor()?.dtype)?, strides);
+            emitter.known.insert((arg, vec![]), input);
+        }
+        let results = lowering.body.region_results(region).to_vec();
+        let values: Option<Vec<block::Value>> = results.iter().map(|&v| emitter.emit(v, &vec![])).collect();
+        for value in values? {
+            emitter.program.output(value, &row_major(space));
+        }
+        emitter.program.compile().ok().filter(|_| emitter.reads.is_empty())
     }
 
     fn compile(mut self) -> Option<Fused> {

@@ -5,6 +5,7 @@
 
 mod dot;
 mod exchange;
+mod fold;
 mod fuse;
 mod fused;
 mod index;
@@ -22,6 +23,7 @@ use shardwise_ops::Opcode;
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     match Opcode::of_view(view) {
         Opcode::DotGeneral | Opcode::Dot => dot::step(lowering, view),
+        Opcode::Reduce => fold::step(lowering, view),
         Opcode::Gather | Opcode::Scatter => index::step(lowering, view),
         _ => moves::step(lowering, view)
             .or_else(|| exchange::kernel(lowering, view).map(|kind| lowering.step(view, kind))),

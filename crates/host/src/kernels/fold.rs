@@ -1,0 +1,159 @@
+//! Reductions whose computation has no name, and those of several arrays together (argmax): for each element that is folded
+//! in, one pass of the block machine over all results.
+
+use crate::block::{self, Pointer};
+use crate::gang::lower::Lowering;
+use crate::gang::{Kernel, KernelCx, Step, StepKind};
+use crate::kernels::fuse::{elem, row_major, scalar_region};
+use crate::memory::{Buffer, OutOfMemory};
+use crate::movement::fill;
+use crate::pool::Workers;
+use shardwise_ir::OpView;
+use shardwise_ops::reducer::reduce_kind_of_op;
+
+/// Reductions of more elements into each result are left to the reference evaluation.
+const MAX_FOLDED: usize = 1 << 20;
+
+struct FoldKernel {
+    /// Takes the results so far and an element of each array, gives the next results.
+    kernel: block::Kernel,
+    /// Where each element that is folded in lies, from the result's first.
+    offsets: Vec<usize>,
+    /// Bytes of an element of each array.
+    sizes: Vec<usize>,
+    /// Elements of a result.
+    count: usize,
+}
+
+/// The step of a `reduce` by a region of elementwise ops.
+pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+    if reduce_kind_of_op(view).is_some() {
+        // Its sums have an order of their own.
+        return None;
+    }
+    let (shape, mut reduced) = (view.operand_shape(0), view.sizes("dimensions"));
+    reduced.sort_unstable();
+    let strides = row_major(shape);
+    let kept: Vec<usize> = (0..shape.len()).filter(|d| !reduced.contains(d)).collect();
+    let space: Vec<usize> = kept.iter().map(|&d| shape[d]).collect();
+    let folded: usize = reduced.iter().map(|&d| shape[d]).product();
+    if folded > MAX_FOLDED {
+        return None;
+    }
+    let n = view.results().len();
+    let element_strides: Vec<isize> = kept.iter().map(|&d| strides[d]).collect();
+    let operands = [vec![row_major(&space); n], vec![element_strides; n]].concat();
+    let kernel = scalar_region(lowering, view.op, &space, &operands)?;
+    let mut offsets = vec![0];
+    for &d in &reduced {
+        let step = strides[d] as usize;
+        offsets = offsets.iter().flat_map(|&o| (0..shape[d]).map(move |i| o + i * step)).collect();
+    }
+    let size = |i: usize| Some(elem(view.result_tensor(i).dtype)?.size());
+    let sizes = (0..n).map(size).collect::<Option<Vec<usize>>>()?;
+    let kernel = FoldKernel { kernel, offsets, sizes, count: space.iter().product() };
+    Some(lowering.step(view, StepKind::Kernel(Box::new(kernel))))
+}
+
+impl Kernel for FoldKernel {
+    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        // Results so far and the next ones, in turn.
+        let mut now = self.allocate(cx)?;
+        let mut next = self.allocate(cx)?;
+        for (&i, buffers) in cx.instances.iter().zip(&now) {
+            for (k, buffer) in buffers.iter().enumerate().filter(|_| self.count > 0) {
+                let init = cx.input(self.sizes.len() + k, i).bytes();
+                // SAFETY: the buffer is new and has this many elements.
+                unsafe { fill(Workers::global(), Pointer(buffer.as_ptr()), init, self.count) };
+            }
+        }
+        for &offset in self.offsets.iter().filter(|_| self.count > 0) {
+            let pointers = self.pointers(cx, &now, &next, offset);
+            // SAFETY: elements lie within the operands by their types; the next results overlap nothing.
+            unsafe { self.kernel.run(Workers::global(), &pointers, false) };
+            std::mem::swap(&mut now, &mut next);
+        }
+        for (&i, buffers) in cx.instances.iter().zip(now) {
+            for (k, buffer) in buffers.into_iter().enumerate() {
+                cx.outputs[k][i] = Some(buffer);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FoldKernel {
+    /// Buffers for the results of each instance.
+    fn allocate(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
+        let one = |size: &usize| cx.memory.allocate(size * self.count);
+        cx.instances.iter().map(|_| self.sizes.iter().map(one).collect()).collect()
+    }
+
+    fn pointers(&self, cx: &KernelCx<'_>, now: &[Vec<Buffer>], next: &[Vec<Buffer>], offset: usize) -> Vec<Pointer> {
+        let of = |buffers: &[Buffer]| buffers.iter().map(|b| Pointer(b.as_ptr())).collect::<Vec<_>>();
+        let elements = |i: usize| {
+            let at = |(k, size): (usize, &usize)| Pointer(cx.input(k, i).as_ptr()).offset((offset * size) as isize);
+            self.sizes.iter().enumerate().map(at).collect::<Vec<_>>()
+        };
+        let instances = cx.instances.iter().zip(now.iter().zip(next));
+        instances.flat_map(|(&i, (now, next))| [of(now), elements(i), of(next)].concat()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::HostEngine;
+    use shardwise_base::Literal;
+    use shardwise_engine::{Argument, Engine, Limits, Signature};
+    use shardwise_ir::text;
+    use shardwise_ops::OPS;
+
+    /// The position of the largest element, the first of equals; a NaN is larger than all.
+    fn argmax(dims: &str, result: &str) -> String {
+        format!(
+            r#"func.func @main(%x: tensor<6x5x7xf32>) -> (tensor<{result}f32>, tensor<{result}i32>) {{
+  %i = stablehlo.iota dim = 2 : tensor<6x5x7xi32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = "stablehlo.reduce"(%x, %i, %low, %zero) <{{dimensions = array<i64: {dims}>}}> ({{
+  ^bb0(%a: tensor<f32>, %ai: tensor<i32>, %b: tensor<f32>, %bi: tensor<i32>):
+    %1 = stablehlo.compare GT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %2 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %3 = stablehlo.or %1, %2 : tensor<i1>
+    %4 = stablehlo.compare EQ, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %5 = stablehlo.compare LT, %ai, %bi, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %6 = stablehlo.and %4, %5 : tensor<i1>
+    %7 = stablehlo.or %3, %6 : tensor<i1>
+    %8 = stablehlo.select %3, %a, %b : tensor<i1>, tensor<f32>
+    %9 = stablehlo.select %7, %ai, %bi : tensor<i1>, tensor<i32>
+    stablehlo.return %8, %9 : tensor<f32>, tensor<i32>
+  }}) : (tensor<6x5x7xf32>, tensor<6x5x7xi32>, tensor<f32>, tensor<i32>) -> (tensor<{result}f32>, tensor<{result}i32>)
+  return %0#0, %0#1 : tensor<{result}f32>, tensor<{result}i32>
+}}"#
+        )
+    }
+
+    fn check(source: &str) {
+        let module = text::parse("fold", source, &OPS).unwrap_or_else(|e| panic!("{e}"));
+        let values = (0..210).map(|i| if i == 100 { f32::NAN } else { (i * 37 % 11) as f32 });
+        let inputs = [Literal::new([6, 5, 7], &values.collect::<Vec<_>>())];
+        let engine = HostEngine::default();
+        let program = engine.compile(&module, Limits::default()).unwrap();
+        let input = &Signature::of(module.main().unwrap()).inputs[0];
+        let args = vec![Argument::Lent(engine.put(&inputs[0], input).unwrap())];
+        let (results, times) = program.profile(args).unwrap();
+        let want = shardwise_interp::run(&module, &inputs, Limits::default()).unwrap();
+        let bytes = |l: &Literal| l.to_dense().raw_bytes().to_vec();
+        for (got, want) in results.iter().zip(&want) {
+            assert_eq!(bytes(&got.to_literal()), bytes(want), "{source}");
+        }
+        assert!(times.iter().all(|t| !t.is_fallback), "no kernel: {times:?}");
+    }
+
+    #[test]
+    fn argmax_over_any_dimensions() {
+        for (dims, result) in [("2", "6x5x"), ("0", "5x7x"), ("1", "6x7x"), ("0, 2", "5x"), ("0, 1, 2", "")] {
+            check(&argmax(dims, result));
+        }
+    }
+}
