@@ -98,7 +98,7 @@ impl DType {
         matches!(self, DType::I1)
     }
 
-    /// Whether ops compute on it here; the others exist in text and files only.
+    /// Whether kernels and the Rust front end compute on it; the others are computed by conversion.
     pub const fn is_computed(self) -> bool {
         use DType::*;
         matches!(self, I1 | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | BF16 | F16 | F32 | F64 | C64 | C128)

@@ -207,7 +207,7 @@ impl Literal {
             DType::F16 => read!(f16).to_f64(),
             DType::C64 => f64::from(read!(Complex32).re),
             DType::C128 => read!(Complex64).re,
-            _ => self.get_i128(index) as f64,
+            small => small.small_float(b[0]).unwrap_or_else(|| self.get_i128(index) as f64),
         }
     }
 

@@ -1,7 +1,6 @@
 //! Floats of eight bits and less: their values, and the nearest of them to a value.
 //!
-//! Nothing computes on them here; text, files and tables read and write them. A code is looked up among all codes of its
-//! type, which are at most 256.
+//! Nothing computes on them here; text, files and [`crate::small`] read and write them.
 
 use crate::DType;
 
@@ -56,44 +55,25 @@ impl DType {
     ///
     /// Beyond the largest value lie infinity, else NaN, else the largest value again, whichever the type has.
     pub fn small_float_code(self, x: f64) -> Option<u8> {
-        self.small_float(0)?;
-        let count = 1u32 << self.bits();
-        let value = |code: u32| self.small_float(code as u8).expect("a small float type");
-        if x.is_nan() {
-            return Some((0..count).find(|&c| value(c).is_nan()).unwrap_or(0) as u8);
+        if self == DType::F8E8M0FNU {
+            return Some(power_code(x));
         }
-        let finite =
-            (0..count).filter(|&c| value(c).is_finite() && value(c).is_sign_negative() == x.is_sign_negative());
-        // So close that differences are exact, and as far beyond the largest value as infinity.
-        let far = 4.0 * finite.clone().map(|c| value(c).abs()).fold(0.0, f64::max);
-        let x = x.clamp(-far, far);
-        let nearest = finite.min_by(|&a, &b| {
-            let (da, db) = ((value(a) - x).abs(), (value(b) - x).abs());
-            da.total_cmp(&db).then((a & 1).cmp(&(b & 1)))
-        });
-        // The type has no negative values (or no minus zero): the smallest one.
-        let nearest = nearest.unwrap_or(0);
-        Some(self.overflow(x, nearest).unwrap_or(nearest) as u8)
+        format(self).map(|f| f.code(x) as u8)
     }
+}
 
-    /// The code for `x` if it lies so far beyond the largest value `max` that rounding leaves the finite ones.
-    fn overflow(self, x: f64, max: u32) -> Option<u32> {
-        let f = format(self)?;
-        let largest = f.value(max);
-        let step = f.step(max);
-        let is_beyond = x.abs() > largest.abs() + step / 2.0 || (x.abs() == largest.abs() + step / 2.0 && max & 1 == 1);
-        let sign = u32::from(x < 0.0) << (f.exponent_bits + f.mantissa_bits);
-        let is_largest = f.is_largest(max);
-        if !is_beyond || !is_largest {
-            return None;
-        }
-        match f.special {
-            Special::Ieee => Some(sign | (((1 << f.exponent_bits) - 1) << f.mantissa_bits)),
-            Special::NanIsOnes => Some(sign | ((1 << (f.exponent_bits + f.mantissa_bits)) - 1)),
-            Special::NanIsMinusZero => Some(1 << (f.exponent_bits + f.mantissa_bits)),
-            Special::Finite => None,
-        }
+/// The code of the power of two nearest to `x`; of what is not positive, the least one.
+fn power_code(x: f64) -> u8 {
+    if x.is_nan() {
+        return 255;
     }
+    if x <= 0.0 {
+        return 0;
+    }
+    let exponent = x.log2().floor().clamp(-127.0, 127.0);
+    let (lower, code) = (exponent.exp2(), (exponent + 127.0) as u8);
+    let is_upper = x > 1.5 * lower || (x == 1.5 * lower && code & 1 == 1);
+    code + u8::from(is_upper && code < 254)
 }
 
 impl Format {
@@ -120,17 +100,52 @@ impl Format {
         if is_negative { -magnitude } else { magnitude }
     }
 
-    /// The distance to the next larger value.
-    fn step(&self, code: u32) -> f64 {
-        let exponent = (code >> self.mantissa_bits) & ((1 << self.exponent_bits) - 1);
-        f64::from(exponent.max(1) as i32 - self.bias - self.mantissa_bits as i32).exp2()
+    /// The code of the value nearest to `x`, ties to the even code.
+    fn code(&self, x: f64) -> u32 {
+        let magnitude_bits = self.exponent_bits + self.mantissa_bits;
+        let sign = u32::from(x.is_sign_negative()) << magnitude_bits;
+        if x.is_nan() {
+            // The first code that is one: where there are infinities, the next after the positive one.
+            return self.beyond(0) + u32::from(self.special == Special::Ieee);
+        }
+        let least = 1 - self.bias;
+        let exponent = (x.abs().log2().floor().max(f64::from(least)) as i32).min(least + (1 << self.exponent_bits));
+        // In units of the last place; the sum of exponent and mantissa carries where rounding reaches the next power.
+        let places = x.abs() * f64::from(self.mantissa_bits as i32 - exponent).exp2();
+        let rounded = places.min(f64::from(4u32 << self.mantissa_bits)).round_ties_even() as u32;
+        let magnitude = ((exponent - least) as u32 * (1 << self.mantissa_bits)) + rounded;
+        let largest = self.largest();
+        match magnitude {
+            m if m <= largest => self.signed(sign, m),
+            _ if self.special == Special::Finite => sign | largest,
+            _ => self.beyond(sign),
+        }
     }
 
-    /// Whether no finite value has a larger magnitude.
-    fn is_largest(&self, code: u32) -> bool {
-        let next = code + 1;
+    /// Minus zero, where the type has none, is zero.
+    fn signed(&self, sign: u32, magnitude: u32) -> u32 {
+        if magnitude == 0 && self.special == Special::NanIsMinusZero { 0 } else { sign | magnitude }
+    }
+
+    /// The code without sign of the largest finite value.
+    fn largest(&self) -> u32 {
+        let all = (1u32 << (self.exponent_bits + self.mantissa_bits)) - 1;
+        match self.special {
+            Special::Ieee => all - (1 << self.mantissa_bits),
+            Special::NanIsOnes => all - 1,
+            Special::NanIsMinusZero | Special::Finite => all,
+        }
+    }
+
+    /// Infinity with this sign, else NaN; 0 in types that have neither.
+    fn beyond(&self, sign: u32) -> u32 {
         let magnitude_bits = self.exponent_bits + self.mantissa_bits;
-        next & ((1 << magnitude_bits) - 1) == 0 || !self.value(next).is_finite()
+        match self.special {
+            Special::Ieee => sign | (((1 << self.exponent_bits) - 1) << self.mantissa_bits),
+            Special::NanIsOnes => sign | ((1 << magnitude_bits) - 1),
+            Special::NanIsMinusZero => 1 << magnitude_bits,
+            Special::Finite => 0,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod out;
 mod check;
 mod demo;
 mod npz;
+mod parts;
 mod placed;
 mod random;
 mod run;
@@ -59,12 +60,18 @@ struct RunArgs {
     /// Arrays arg0, arg1, … in numpy's .npz form; V2 or uint16 holds bf16, V1 or uint8 holds f8.
     #[arg(long, value_name = "NPZ", conflicts_with = "random")]
     inputs: Option<PathBuf>,
+    /// The inputs as MLIR writes them: `[dense<1> : tensor<2xi32>, dense<2.0> : tensor<f32>]`.
+    #[arg(long, value_name = "ARRAYS", conflicts_with_all = ["inputs", "random"])]
+    args: Option<String>,
     /// Make the inputs: small multiples of 1/8 and small integers, from this seed.
     #[arg(long, value_name = "SEED")]
     random: Option<u64>,
     /// Where to write out0, out1, ….
     #[arg(long, value_name = "NPZ")]
     outputs: Option<PathBuf>,
+    /// The file holds many programs, parted by lines `// -----`: run each, and print a line for each.
+    #[arg(long, conflicts_with_all = ["inputs", "outputs", "check", "repeat", "profile"])]
+    split_input_file: bool,
     /// Compare with the unpartitioned program, on one device or in the interpreter.
     #[arg(long, value_name = "WITH", num_args = 0..=1, default_missing_value = "single", require_equals = true)]
     check: Option<CheckWith>,

@@ -1,18 +1,26 @@
 //! `shardwise run`.
 
 use crate::placed::Placed;
-use crate::{EngineName, RunArgs, check, npz, random};
+use crate::{EngineName, RunArgs, check, npz, parts, random};
 use comfy_table::{CellAlignment, Table, presets};
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_engine::{Engine, Executable, InstructionTime, Limits};
 use shardwise_host::HostEngine;
 use shardwise_interp::InterpEngine;
-use shardwise_ir::{Module, TensorType};
+use shardwise_ir::{Attr, Module, TensorType, text};
+use shardwise_ops::OPS;
 use shardwise_spmd::{Options, partition};
 use std::sync::Arc;
 
 pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
+    if args.split_input_file {
+        return parts::run(args);
+    }
     let module = args.source.read()?;
+    if runs_as_it_stands(&module) {
+        print_results(&results(args, &module)?);
+        return Ok(());
+    }
     let literals = inputs(args, &argument_types(&module)?)?;
     let engine = engine(args);
     let program = compile(&*engine, &module, args)?;
@@ -35,6 +43,24 @@ pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
         say!("{}", times_table(&inputs.profile()?));
     }
     Ok(())
+}
+
+/// What the program gives for the inputs that the command names.
+pub fn results(args: &RunArgs, module: &Module) -> Result<Vec<Literal>, Diagnostics> {
+    let inputs = inputs(args, &argument_types(module)?)?;
+    if !runs_as_it_stands(module) {
+        let engine = engine(args);
+        return Placed::new(&*engine, compile(&*engine, module, args)?, &inputs)?.run();
+    }
+    let outcome = shardwise_interp::run_printing(module, &inputs, limits(args));
+    show!("{}", outcome.printed);
+    outcome.results
+}
+
+/// Programs that run grids of programs, or look into their own run, are the interpreter's, and are not partitioned.
+fn runs_as_it_stands(module: &Module) -> bool {
+    let is_interpreter = |name: &str| name.starts_with("interpreter.") || name == "check.expect_serialized_eq";
+    module.funcs.iter().any(|f| f.body.walk().into_iter().any(|op| is_interpreter(module.view(&f.body, op).name())))
 }
 
 pub fn limits(args: &RunArgs) -> Limits {
@@ -68,12 +94,27 @@ fn argument_types(module: &Module) -> Result<Vec<TensorType>, Diagnostics> {
 }
 
 fn inputs(args: &RunArgs, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics> {
+    if let Some(text) = &args.args {
+        return written(text, types);
+    }
     match (&args.inputs, args.random) {
         (Some(path), _) => npz::read_args(path, types),
         (None, Some(seed)) => Ok(random::inputs(seed, types)),
         (None, None) if types.is_empty() => Ok(vec![]),
         (None, None) => Err(no_inputs(types).into()),
     }
+}
+
+/// Arrays as an attribute of MLIR.
+fn written(text: &str, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics> {
+    let module = text::parse("--args", &format!("module attributes {{shardwise.args =\n{text}\n}} {{}}"), &OPS)?;
+    let arrays = match module.attrs.get("shardwise.args") {
+        Some(Attr::Array(items)) => items.iter().map(|a| a.as_dense().cloned()).collect::<Option<Vec<Literal>>>(),
+        _ => None,
+    };
+    let arrays = arrays.ok_or_else(|| not_arrays(text))?;
+    let given: Vec<TensorType> = arrays.iter().map(|a| TensorType::new(a.dtype(), a.shape())).collect();
+    if given == types { Ok(arrays) } else { Err(other_arrays(&given, types).into()) }
 }
 
 fn compile(engine: &dyn Engine, module: &Module, args: &RunArgs) -> Result<Arc<dyn Executable>, Diagnostics> {
@@ -113,6 +154,18 @@ fn not_an_array(loc: &Loc, index: usize, ty: &str) -> Diagnostic {
     Diagnostic::error("run-argument-kind", loc, format!("argument {index} of the program is not an array"))
         .facts(ty)
         .help("only arrays can be read from a file or made from a seed")
+}
+
+fn not_arrays(text: &str) -> Diagnostic {
+    Diagnostic::error("run-args", &Loc::UNKNOWN, "the inputs are no list of arrays")
+        .facts(text.to_string())
+        .expected("[dense<1> : tensor<2xi32>, ..]")
+}
+
+fn other_arrays(given: &[TensorType], types: &[TensorType]) -> Diagnostic {
+    Diagnostic::error("run-args", &Loc::UNKNOWN, "the inputs are not what the program takes")
+        .facts(format!("{given:?}"))
+        .expected(format!("{types:?}"))
 }
 
 fn no_inputs(types: &[TensorType]) -> Diagnostic {

@@ -10,6 +10,14 @@ use std::path::Path;
 /// What stands between the programs of a file.
 pub const SPLIT: &str = "// -----\n";
 
+/// One program of a text.
+pub struct Part {
+    /// Its first line that is neither empty nor a comment, from 1; of a part without one, 0.
+    pub line: usize,
+    /// Behind as many blank lines as stand before it in the whole text, so that places are those of the whole.
+    pub text: String,
+}
+
 impl Source {
     /// The verified program.
     pub fn read(&self) -> Result<Module, Diagnostics> {
@@ -22,19 +30,14 @@ impl Source {
         if !is_split {
             return Ok(vec![self.read()?]);
         }
+        let (name, parts) = self.parts()?;
+        parts.iter().map(|part| parse(&name, &part.text)).collect()
+    }
+
+    /// What locations call the text, and the programs between lines `// -----` that are not empty.
+    pub fn parts(&self) -> Result<(String, Vec<Part>), Diagnostics> {
         let (name, text) = self.named_text()?;
-        // Blank lines stand for the programs before, so that places are those of the file.
-        let mut programs = vec![String::new()];
-        for (i, line) in text.lines().enumerate() {
-            if line.trim_end() == SPLIT.trim_end() {
-                programs.push("\n".repeat(i + 1));
-            } else {
-                let program = programs.last_mut().expect("never empty");
-                program.push_str(line);
-                program.push('\n');
-            }
-        }
-        programs.iter().filter(|p| !p.trim().is_empty()).map(|p| parse(&name, p)).collect()
+        Ok((name, split(&text)))
     }
 
     fn named_text(&self) -> Result<(String, String), Diagnostics> {
@@ -70,7 +73,26 @@ impl Source {
     }
 }
 
-fn parse(name: &str, text: &str) -> Result<Module, Diagnostics> {
+fn split(text: &str) -> Vec<Part> {
+    let mut parts = vec![Part { line: 0, text: String::new() }];
+    for (i, line) in text.lines().enumerate() {
+        if line.trim_end() == SPLIT.trim_end() {
+            parts.push(Part { line: 0, text: "\n".repeat(i + 1) });
+            continue;
+        }
+        let part = parts.last_mut().expect("never empty");
+        if part.line == 0 && !line.trim().is_empty() && !line.starts_with("//") {
+            part.line = i + 1;
+        }
+        part.text.push_str(line);
+        part.text.push('\n');
+    }
+    parts.retain(|p| !p.text.trim().is_empty());
+    parts
+}
+
+/// A verified program of this text.
+pub fn parse(name: &str, text: &str) -> Result<Module, Diagnostics> {
     let module = text::parse(name, text, &OPS)?;
     verify(&module).or(module)
 }
@@ -87,4 +109,16 @@ fn unwritable(path: &Path, e: &std::io::Error) -> Diagnostic {
         format!("cannot write a stage: {e}"),
     )
     .help("give --dump a folder that can be written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_keep_their_lines() {
+        let parts = split("// RUN\n\nfunc\n// -----\n\n// a\nmore\n// -----\n");
+        assert_eq!(parts.iter().map(|p| p.line).collect::<Vec<_>>(), [3, 7]);
+        assert_eq!(parts[1].text.lines().nth(6), Some("more"));
+    }
 }

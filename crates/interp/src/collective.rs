@@ -3,7 +3,7 @@
 use crate::datum::Datum;
 use crate::frame::{Active, Frame};
 use crate::machine::{Env, Machine, PerProcess, Results, cannot_run, processes};
-use shardwise_base::{AxisRef, Bool8, Complex32, Complex64, DType, Diagnostic, Element, Literal, bf16, f16};
+use shardwise_base::{AxisRef, Diagnostic, Literal};
 use shardwise_engine::layout::{self, ShardBox};
 use shardwise_ir::{Attr, OpView, Region};
 use shardwise_ops::collective::{self as ops, CollectiveKind, CollectiveView, IdSpace};
@@ -12,20 +12,6 @@ use std::collections::BTreeMap;
 
 /// Processes that exchange values, in the order of their positions.
 type Groups = Vec<Vec<usize>>;
-
-/// Wrapping arithmetic of an integer type.
-macro_rules! int_op {
-    ($kind:expr, $t:ty) => {
-        move |a: $t, b: $t| match $kind {
-            ReduceKind::Add => a.wrapping_add(b),
-            ReduceKind::Mul => a.wrapping_mul(b),
-            ReduceKind::Max => a.max(b),
-            ReduceKind::Min => a.min(b),
-            ReduceKind::And => a & b,
-            ReduceKind::Or => a | b,
-        }
-    };
-}
 
 impl<'m> Machine<'m> {
     pub(crate) fn collective(
@@ -36,8 +22,8 @@ impl<'m> Machine<'m> {
         active: &Active,
     ) -> Results {
         match Opcode::of_view(view) {
-            Opcode::PartitionId => return Ok(vec![each(frame, |p| Literal::scalar(frame.device(p) as u32))]),
-            Opcode::ReplicaId => return Ok(vec![each(frame, |_| Literal::scalar(0u32))]),
+            Opcode::PartitionId => return Ok(vec![each(frame, |p| Literal::scalar(frame.partition(p) as u32))]),
+            Opcode::ReplicaId => return Ok(vec![each(frame, |p| Literal::scalar(frame.replica(p) as u32))]),
             Opcode::AxisIndex => return Ok(vec![axis_index(view, frame)?]),
             Opcode::AsyncStart => return self.async_start(env, frame, view, active),
             Opcode::AsyncDone => return Ok(async_done(env.get(view.operand(0)), view.results().len())),
@@ -49,14 +35,23 @@ impl<'m> Machine<'m> {
         }
         let collective = CollectiveView::of(view).ok_or_else(|| cannot_run(view))?;
         if let CollectiveKind::CollectivePermute { pairs } = &collective.kind {
-            return permute(env, frame, view, &moves(pairs, &collective.groups, frame), active);
+            return permute(env, frame, view, &moves(pairs, &collective, frame), active);
         }
         let groups = groups(&collective, frame);
         complete(view, frame, &groups, active)?;
         let operands = env.all(view.operands());
-        let mut results = vec![vec![None; frame.process_count]; view.results().len()];
+        let results_count = view.results().len();
+        // Who is in no group gets zeros.
+        let zeros = |i: usize, p: usize| active[p].then(|| zeros(view, i));
+        let mut results: Vec<PerProcess> =
+            (0..view.results().len()).map(|i| (0..frame.process_count).map(|p| zeros(i, p)).collect()).collect();
         for group in groups.iter().filter(|g| g.iter().all(|&p| active[p])) {
             for (i, result) in results.iter_mut().enumerate() {
+                let mut group = group.clone();
+                if let Some(roots) = operands.get(results_count) {
+                    let roots = datum(roots, group[0]);
+                    root_first(view, &mut group, &roots, i)?;
+                }
                 let parts: Vec<Literal> = group.iter().map(|&p| datum(&operands[i], p)).collect();
                 let values = self.exchange(env, view, &collective.kind, &parts)?;
                 group.iter().zip(values).for_each(|(&p, v)| result[p] = Some(Datum::Tensor(v)));
@@ -89,6 +84,10 @@ impl<'m> Machine<'m> {
                 (0..n).map(of).collect()
             }
             CollectiveKind::CollectiveBroadcast => vec![parts[0].clone(); n],
+            CollectiveKind::CollectiveReduce { reduce } => {
+                let sum = self.reduce(env, view, reduce, parts)?;
+                (0..n).map(|i| if i == 0 { sum.clone() } else { Literal::zeros(sum.dtype(), sum.shape()) }).collect()
+            }
             CollectiveKind::CollectivePermute { .. } => return Err(cannot_run(view)),
         })
     }
@@ -102,7 +101,7 @@ impl<'m> Machine<'m> {
         parts: &[Literal],
     ) -> Result<Literal, Diagnostic> {
         match kind {
-            Some(kind) => Ok(combine(kind, parts)),
+            Some(kind) => kind.apply_all(parts).ok_or_else(|| cannot_run(view)),
             None => self.reduce_by_region(env, view.regions()[0], parts),
         }
     }
@@ -142,11 +141,20 @@ impl<'m> Machine<'m> {
     }
 }
 
+/// Puts the member that the last operand names for value `i` before the others.
+fn root_first(view: &OpView<'_>, group: &mut [usize], roots: &Literal, i: usize) -> Result<(), Diagnostic> {
+    let root = usize::try_from(roots.get_i128(i)).ok().filter(|&r| r < group.len());
+    let root = root.ok_or_else(|| no_such_root(view, roots.get_i128(i), group.len()))?;
+    group[..=root].rotate_right(1);
+    Ok(())
+}
+
 /// Values move from source to target; who receives nothing gets zeros.
 fn permute(env: &Env<'_>, frame: &Frame, view: &OpView<'_>, moves: &[(usize, usize)], active: &Active) -> Results {
     let mut results = vec![];
     for operand in &env.all(view.operands()) {
-        let mut result: PerProcess = (0..frame.process_count).map(|p| active[p].then(|| zeros(&operand[p]))).collect();
+        let mut result: PerProcess =
+            (0..frame.process_count).map(|p| active[p].then(|| zeros_like(&operand[p]))).collect();
         for &(source, target) in moves {
             match (active[source], active[target]) {
                 (true, true) => result[target] = operand[source].clone(),
@@ -167,7 +175,12 @@ fn datum(value: &PerProcess, p: usize) -> Literal {
     value[p].as_ref().expect("active processes have every operand").tensor().clone()
 }
 
-fn zeros(like: &Option<Datum>) -> Datum {
+fn zeros(view: &OpView<'_>, result: usize) -> Datum {
+    let t = view.result_tensor(result);
+    Datum::Tensor(Literal::zeros(t.dtype, t.shape.clone()))
+}
+
+fn zeros_like(like: &Option<Datum>) -> Datum {
     let l = like.as_ref().expect("active").tensor();
     Datum::Tensor(Literal::zeros(l.dtype(), l.shape()))
 }
@@ -189,11 +202,10 @@ fn async_done(future: &PerProcess, result_count: usize) -> Vec<PerProcess> {
 fn groups(collective: &CollectiveView, frame: &Frame) -> Groups {
     match &collective.groups {
         ops::Groups::Axes { axes, .. } => groups_over(axes, frame),
-        // Groups of replicas, of which there is one: every process by itself.
-        ops::Groups::Dense(_) if collective.ids == IdSpace::CrossReplica => {
-            (0..frame.process_count).map(|p| vec![p]).collect()
+        ops::Groups::Dense(rows) => dense_groups(rows, collective.ids, frame),
+        ops::Groups::All if collective.ids == IdSpace::CrossReplica && frame.replica_count() > 1 => {
+            dense_groups(&[(0..frame.replica_count()).collect()], collective.ids, frame)
         }
-        ops::Groups::Dense(rows) => dense_groups(rows, frame),
         ops::Groups::All => vec![(0..frame.process_count).collect()],
     }
 }
@@ -212,31 +224,67 @@ pub(crate) fn groups_over(axes: &[AxisRef], frame: &Frame) -> Groups {
     groups.into_values().map(|group| group.into_values().collect()).collect()
 }
 
-/// Groups given by device numbers; devices that one process stands for count once.
-fn dense_groups(rows: &[Vec<usize>], frame: &Frame) -> Groups {
+/// Groups given by the numbers of an id space; devices that one process stands for count once.
+fn dense_groups(rows: &[Vec<usize>], ids: IdSpace, frame: &Frame) -> Groups {
     let mut groups: Groups = vec![];
     for row in rows {
-        let mut group: Vec<usize> = vec![];
-        for p in row.iter().map(|&d| frame.process_of_device(d)).filter(|&p| p < frame.process_count) {
-            if !group.contains(&p) {
-                group.push(p);
+        for each in repetitions(ids, frame) {
+            let mut group: Vec<usize> = vec![];
+            for p in each.iter().flat_map(|&other| row.iter().filter_map(move |&id| process(ids, id, other, frame))) {
+                if !group.contains(&p) {
+                    group.push(p);
+                }
             }
-        }
-        if !group.is_empty() && !groups.contains(&group) {
-            groups.push(group);
+            if !group.is_empty() && !groups.contains(&group) {
+                groups.push(group);
+            }
         }
     }
     groups
 }
 
+/// A row of ids is a group for each of these lists of replicas or partitions, of all those in the list together.
+fn repetitions(ids: IdSpace, frame: &Frame) -> Vec<Vec<usize>> {
+    match ids {
+        IdSpace::CrossReplica => (0..frame.partition_count).map(|p| vec![p]).collect(),
+        IdSpace::CrossPartition => (0..frame.replica_count()).map(|r| vec![r]).collect(),
+        IdSpace::CrossReplicaAndPartition => vec![(0..frame.partition_count).collect()],
+        IdSpace::Flattened => vec![vec![0]],
+    }
+}
+
+/// The process that an id stands for, with this partition (of a replica's id) or replica (of a partition's id).
+fn process(ids: IdSpace, id: usize, other: usize, frame: &Frame) -> Option<usize> {
+    let p = match ids {
+        _ if frame.mesh.is_some() && ids != IdSpace::CrossReplica => frame.process_of_device(id),
+        IdSpace::CrossReplica | IdSpace::CrossReplicaAndPartition => {
+            if id >= frame.replica_count() {
+                return None;
+            }
+            id * frame.partition_count + other
+        }
+        IdSpace::CrossPartition => other * frame.partition_count + id,
+        IdSpace::Flattened => id,
+    };
+    Some(p).filter(|&p| p < frame.process_count)
+}
+
 /// Who sends to whom, as processes.
-fn moves(pairs: &[(usize, usize)], groups: &ops::Groups, frame: &Frame) -> Vec<(usize, usize)> {
-    let mut moves: Vec<(usize, usize)> = match groups {
+fn moves(pairs: &[(usize, usize)], collective: &CollectiveView, frame: &Frame) -> Vec<(usize, usize)> {
+    let mut moves: Vec<(usize, usize)> = match &collective.groups {
         ops::Groups::Axes { axes, .. } => {
             let groups = groups_over(axes, frame);
             pairs.iter().flat_map(|&(s, t)| groups.iter().map(move |g| (g[s], g[t]))).collect()
         }
-        _ => pairs.iter().map(|&(s, t)| (frame.process_of_device(s), frame.process_of_device(t))).collect(),
+        // Imported programs leave out the channel: their numbers are devices then.
+        _ if frame.mesh.is_some() => {
+            pairs.iter().map(|&(s, t)| (frame.process_of_device(s), frame.process_of_device(t))).collect()
+        }
+        _ => {
+            let each = repetitions(collective.ids, frame).concat();
+            let at = |id: usize, other: usize| process(collective.ids, id, other, frame);
+            each.iter().flat_map(|&o| pairs.iter().filter_map(move |&(s, t)| Some((at(s, o)?, at(t, o)?)))).collect()
+        }
     };
     moves.sort_unstable();
     moves.dedup();
@@ -253,6 +301,11 @@ fn complete(view: &OpView<'_>, frame: &Frame, groups: &Groups, active: &Active) 
         Some(group) => Err(incomplete(view, group, active, frame)),
         None => Ok(()),
     }
+}
+
+fn no_such_root(view: &OpView<'_>, root: i128, size: usize) -> Diagnostic {
+    Diagnostic::error("collective-root", view.loc(), format!("`{}` has no member {root} as its root", view.name()))
+        .expected(format!("0 to {}, a position in the group", size - 1))
 }
 
 fn incomplete(view: &OpView<'_>, group: &[usize], active: &Active, frame: &Frame) -> Diagnostic {
@@ -288,82 +341,4 @@ fn piece(whole: &Literal, dim: usize, i: usize, n: usize) -> Literal {
     part.shape[dim] /= n;
     part.offset[dim] = i * part.shape[dim];
     layout::cut(whole, &part)
-}
-
-/// Combines arrays element by element, first to last; sums of 16-bit floats in f32, rounded once.
-pub fn combine(kind: ReduceKind, parts: &[Literal]) -> Literal {
-    use DType::*;
-    match parts[0].dtype() {
-        I1 => fold::<Bool8>(parts, |a, b| bool_op(kind, a, b)),
-        I8 => fold::<i8>(parts, int_op!(kind, i8)),
-        I16 => fold::<i16>(parts, int_op!(kind, i16)),
-        I32 => fold::<i32>(parts, int_op!(kind, i32)),
-        I64 => fold::<i64>(parts, int_op!(kind, i64)),
-        U8 => fold::<u8>(parts, int_op!(kind, u8)),
-        U16 => fold::<u16>(parts, int_op!(kind, u16)),
-        U32 => fold::<u32>(parts, int_op!(kind, u32)),
-        U64 => fold::<u64>(parts, int_op!(kind, u64)),
-        F32 => fold::<f32>(parts, |a, b| {
-            float_op(kind, f64::from(a), f64::from(b), || f64::from(arith(kind, a, b))) as f32
-        }),
-        F64 => fold::<f64>(parts, |a, b| float_op(kind, a, b, || if kind == ReduceKind::Add { a + b } else { a * b })),
-        BF16 => fold_wide::<bf16>(kind, parts, bf16::to_f32, bf16::from_f32),
-        F16 => fold_wide::<f16>(kind, parts, f16::to_f32, f16::from_f32),
-        C64 => fold::<Complex32>(parts, |a, b| if kind == ReduceKind::Add { a + b } else { a * b }),
-        C128 => fold::<Complex64>(parts, |a, b| if kind == ReduceKind::Add { a + b } else { a * b }),
-        other => panic!("{other} is not computed on"),
-    }
-}
-
-/// Element by element, first to last.
-fn fold<T: Element>(parts: &[Literal], op: impl Fn(T, T) -> T) -> Literal {
-    let mut sum = parts[0].to_dense();
-    for part in &parts[1..] {
-        let part = part.to_dense();
-        for (a, b) in sum.as_mut_slice::<T>().iter_mut().zip(part.as_slice::<T>()) {
-            *a = op(*a, *b);
-        }
-    }
-    sum
-}
-
-/// The same in f32, rounded once at the end.
-fn fold_wide<T: Element>(
-    kind: ReduceKind,
-    parts: &[Literal],
-    widen: impl Fn(T) -> f32,
-    round: impl Fn(f32) -> T,
-) -> Literal {
-    let wide: Vec<Literal> = parts
-        .iter()
-        .map(|p| {
-            let values: Vec<f32> = p.to_dense().as_slice::<T>().iter().map(|&x| widen(x)).collect();
-            Literal::new(p.shape(), &values)
-        })
-        .collect();
-    let values: Vec<T> = combine(kind, &wide).as_slice::<f32>().iter().map(|&x| round(x)).collect();
-    Literal::new(parts[0].shape(), &values)
-}
-
-fn arith(kind: ReduceKind, a: f32, b: f32) -> f32 {
-    if kind == ReduceKind::Add { a + b } else { a * b }
-}
-
-/// Maximum and minimum propagate NaN and order -0 before +0.
-fn float_op(kind: ReduceKind, a: f64, b: f64, arith: impl Fn() -> f64) -> f64 {
-    let pick = |first: bool| if first { a } else { b };
-    match kind {
-        ReduceKind::Add | ReduceKind::Mul => arith(),
-        _ if a.is_nan() || b.is_nan() => f64::NAN,
-        ReduceKind::Max => pick(a > b || (a == b && a.is_sign_positive())),
-        ReduceKind::Min => pick(a < b || (a == b && a.is_sign_negative())),
-        ReduceKind::And | ReduceKind::Or => panic!("and, or have no meaning for floats"),
-    }
-}
-
-fn bool_op(kind: ReduceKind, a: Bool8, b: Bool8) -> Bool8 {
-    match kind {
-        ReduceKind::And | ReduceKind::Min | ReduceKind::Mul => Bool8(a.0 & b.0),
-        ReduceKind::Or | ReduceKind::Max | ReduceKind::Add => Bool8(a.0 | b.0),
-    }
 }

@@ -11,6 +11,8 @@ pub struct Frame {
     /// The axes that span the grid, major to minor.
     pub axes: Vec<AxisRef>,
     pub process_count: usize,
+    /// Processes of one replica; process `r * partition_count + p` is partition `p` of replica `r`.
+    pub partition_count: usize,
 }
 
 /// Which processes take part.
@@ -19,13 +21,18 @@ pub type Active = Vec<bool>;
 impl Frame {
     /// One process that stands for all devices.
     pub fn single() -> Frame {
-        Frame { mesh: None, axes: vec![], process_count: 1 }
+        Frame { mesh: None, axes: vec![], process_count: 1, partition_count: 1 }
     }
 
     /// A process for every device.
     pub fn grid(mesh: Option<Arc<Mesh>>, process_count: usize) -> Frame {
         let axes = mesh.as_ref().map_or(vec![], |m| m.all_axes().collect());
-        Frame { mesh, axes, process_count }
+        Frame { mesh, axes, process_count, partition_count: process_count }
+    }
+
+    /// Replicas of a program for several partitions, without a mesh.
+    pub fn replicas(replica_count: usize, partition_count: usize) -> Frame {
+        Frame { mesh: None, axes: vec![], process_count: replica_count * partition_count, partition_count }
     }
 
     /// The processes of a manual computation over `axes`, within this grid.
@@ -33,7 +40,7 @@ impl Frame {
         let mut all = self.axes.clone();
         all.extend(axes);
         let process_count = self.process_count * axes.iter().map(|a| a.size(mesh)).product::<usize>();
-        Frame { mesh: Some(mesh.clone()), axes: all, process_count }
+        Frame { mesh: Some(mesh.clone()), axes: all, process_count, partition_count: process_count }
     }
 
     pub fn all_active(&self) -> Active {
@@ -65,6 +72,20 @@ impl Frame {
             Some(mesh) => mesh.device(mesh.position(&self.coordinates(p))),
             None => p,
         }
+    }
+
+    pub fn replica_count(&self) -> usize {
+        self.process_count / self.partition_count
+    }
+
+    /// What `partition_id` gives.
+    pub fn partition(&self, p: usize) -> usize {
+        if self.mesh.is_some() { self.device(p) } else { p % self.partition_count }
+    }
+
+    /// What `replica_id` gives.
+    pub fn replica(&self, p: usize) -> usize {
+        p / self.partition_count
     }
 
     /// The process that stands for a device.

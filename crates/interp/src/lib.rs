@@ -18,8 +18,8 @@ mod frame;
 mod machine;
 mod manual;
 mod shards;
+mod testing;
 
-pub use collective::combine;
 pub use datum::Datum;
 pub use engine::InterpEngine;
 pub use machine::RegionRunner;
@@ -30,11 +30,27 @@ use shardwise_ir::{Func, Module};
 
 /// Runs a module in global view: what the program means, on one device.
 pub fn run(module: &Module, args: &[Literal], limits: Limits) -> Result<Vec<Literal>, Diagnostics> {
-    let func = main_func(module)?;
-    check_args(func, args)?;
+    run_printing(module, args, limits).results
+}
+
+/// What a run gave, and what it printed on the way.
+pub struct Outcome {
+    pub results: Result<Vec<Literal>, Diagnostics>,
+    pub printed: String,
+}
+
+/// The same as [`run`]; ops of the `interpreter` dialect may print.
+pub fn run_printing(module: &Module, args: &[Literal], limits: Limits) -> Outcome {
+    let failed = |e| Outcome { results: Err(e), printed: String::new() };
+    let func = match main_func(module).and_then(|f| check_args(f, args).map(|()| f)) {
+        Ok(func) => func,
+        Err(e) => return failed(e),
+    };
     let args = args.iter().map(|a| vec![a.clone()]).collect();
-    let results = machine::Machine::new(module, limits).run_main(func, frame::Frame::single(), args)?;
-    Ok(results.into_iter().map(|mut per_process| per_process.remove(0)).collect())
+    let mut machine = machine::Machine::new(module, limits);
+    let results = machine.run_main(func, frame::Frame::single(), args);
+    let first = |r: Vec<Vec<Literal>>| r.into_iter().map(|mut per_process| per_process.remove(0)).collect();
+    Outcome { results: results.map(first), printed: machine.bench.printed }
 }
 
 /// Runs a localized module on `process_count` processes: `args[i][p]` is argument `i` of process `p`, results alike.

@@ -2,6 +2,7 @@
 
 use crate::datum::Datum;
 use crate::frame::{Active, Frame};
+use crate::testing::Bench;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_engine::Limits;
 use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Value};
@@ -29,6 +30,8 @@ pub struct Machine<'m> {
     is_by_shards: bool,
     /// The manual axes of the regions being run by shards.
     pub(crate) manual: Vec<AxisRef>,
+    /// What the `interpreter` dialect works on.
+    pub(crate) bench: Bench<'m>,
 }
 
 /// The values of one function's run.
@@ -68,7 +71,16 @@ impl<'m> Env<'m> {
 
 impl<'m> Machine<'m> {
     pub fn new(module: &'m Module, limits: Limits) -> Machine<'m> {
-        Machine { module, limits, steps: 0, depth: 0, main: None, is_by_shards: false, manual: vec![] }
+        Machine {
+            module,
+            limits,
+            steps: 0,
+            depth: 0,
+            main: None,
+            is_by_shards: false,
+            manual: vec![],
+            bench: Bench::default(),
+        }
     }
 
     /// The same, running by shards.
@@ -194,6 +206,14 @@ impl<'m> Machine<'m> {
                 self.region(env, frame, view.regions()[0], args, active)
             }
             Opcode::ManualComputation => self.manual_computation(env, frame, view, active),
+            Opcode::RunParallel => self.run_parallel(env, frame, view),
+            Opcode::Probe => self.probe(env, view, active),
+            Opcode::PrintValue => self.print_value(env, view, active),
+            Opcode::ExpectSerializedEq => self.expect_probed(env, view, active),
+            Opcode::Send => self.send(env, frame, view, active),
+            Opcode::Recv => self.recv(frame, view, active),
+            Opcode::Infeed => self.infeed(frame, view, active),
+            Opcode::Outfeed => Ok(vec![vec![Some(Datum::Token); frame.process_count]]),
             Opcode::AfterAll | Opcode::CreateToken => Ok(vec![vec![Some(Datum::Token); frame.process_count]]),
             Opcode::Tuple => Ok(vec![tuple(&env.all(view.operands()), frame)]),
             Opcode::GetTupleElement => Ok(vec![tuple_element(view, env.get(view.operand(0)))]),
@@ -290,7 +310,7 @@ impl RegionEval for Regions<'_, '_> {
     /// As the one active process of the surrounding grid, whose values it may capture.
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
         let count = self.process_count;
-        let frame = Frame { mesh: None, axes: vec![], process_count: count };
+        let frame = Frame { mesh: None, axes: vec![], process_count: count, partition_count: count };
         let mut active = vec![false; count];
         active[self.process] = true;
         let spread = |l: Literal| {

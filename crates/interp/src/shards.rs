@@ -5,7 +5,7 @@
 //! operands, so that its result is partial until an `sdy.all_reduce` combines it. Devices that should hold equal parts are
 //! checked to do so at every op.
 
-use crate::collective::{combine, groups_over};
+use crate::collective::groups_over;
 use crate::datum::Datum;
 use crate::frame::{Active, Frame};
 use crate::machine::{Env, Machine, PerProcess, Results, cannot_run};
@@ -145,10 +145,10 @@ impl<'m> Machine<'m> {
     fn shardy_collective(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>) -> Results {
         let value = env.get(view.operand(0)).clone();
         let combined = match ShardyCollective::of(view) {
-            Some(ShardyCollective::AllReduce { axes, reduce }) => sum(&value, &axes, reduce, frame),
+            Some(ShardyCollective::AllReduce { axes, reduce }) => sum(view, &value, &axes, reduce, frame)?,
             Some(ShardyCollective::ReduceScatter { dims, reduce }) => {
                 let axes: Vec<AxisRef> = dims.iter().flatten().copied().collect();
-                sum(&value, &axes, reduce, frame)
+                sum(view, &value, &axes, reduce, frame)?
             }
             Some(ShardyCollective::ReplicatedToUnreduced { axes }) => on_first(&value, &axes, frame),
             _ => value,
@@ -295,14 +295,20 @@ fn on_first(value: &PerProcess, axes: &[AxisRef], frame: &Frame) -> PerProcess {
 }
 
 /// Each device's value combined with those of its group.
-fn sum(value: &PerProcess, axes: &[AxisRef], kind: ReduceKind, frame: &Frame) -> PerProcess {
+fn sum(
+    view: &OpView<'_>,
+    value: &PerProcess,
+    axes: &[AxisRef],
+    kind: ReduceKind,
+    frame: &Frame,
+) -> Result<PerProcess, Diagnostic> {
     let mut out = vec![None; frame.process_count];
     for group in groups_over(axes, frame) {
         let parts: Vec<Literal> = group.iter().map(|&p| value[p].as_ref().expect("all run").tensor().clone()).collect();
-        let total = combine(kind, &parts);
+        let total = kind.apply_all(&parts).ok_or_else(|| cannot_run(view))?;
         group.iter().for_each(|&p| out[p] = Some(Datum::Tensor(total.clone())));
     }
-    out
+    Ok(out)
 }
 
 fn disagree(loc: &shardwise_base::Loc, what: &str, (a, b): (usize, usize)) -> Diagnostic {

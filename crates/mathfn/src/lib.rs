@@ -17,6 +17,8 @@ pub mod formula;
 pub mod lanes;
 pub mod order;
 mod scalar;
+mod special;
 
 pub use lanes::Lanes;
 pub use scalar::*;
+pub use special::*;

@@ -3,6 +3,7 @@
 
 use crate::Opcode;
 use crate::check::{Check, MANY, counts, types_of};
+use crate::expect;
 use crate::facts::*;
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Region, Type, Value};
@@ -320,7 +321,10 @@ impl Facts for CustomCall {
         if is_identity_target(op) { Semantics::Identity } else { Semantics::Pure }
     }
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
-        if is_identity_target(op) { Ok(x[..op.results().len()].to_vec()) } else { Err(unknown_target(op)) }
+        if is_identity_target(op) {
+            return Ok(x[..op.results().len()].to_vec());
+        }
+        expect::custom_call(op, target(op), x).unwrap_or_else(|| Err(unknown_target(op)))
     }
     answer!(cost = streams(0.0));
     fn effects(&self, op: &OpView<'_>) -> Effects {

@@ -199,9 +199,7 @@ fn dot_cost(op: &OpView<'_>) -> Cost {
 
 fn dot_eval(op: &OpView<'_>, x: &[Literal]) -> Result<Vec<Literal>, EvalError> {
     let dims = DotDims::of(op).expect("verified");
-    let to = op.result_tensor(0);
-    let product = dot(&x[0], &x[1], &dims, to).ok_or_else(|| check::not_computed(op, to.dtype))?;
-    Ok(vec![product])
+    Ok(vec![dot(&x[0], &x[1], &dims, op.result_tensor(0))])
 }
 
 macro_rules! dot_facts {
@@ -281,8 +279,8 @@ summed! {
     Bool8: |sum: Bool8, a: Bool8, b: Bool8| Bool8(sum.0 | a.0 & b.0);
 }
 
-/// The product of two literals as a literal of type `to`; `None` for types that are not computed.
-fn dot(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) -> Option<Literal> {
+/// The product of two literals as a literal of type `to`.
+pub(crate) fn dot(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) -> Literal {
     let is_wide = [x.dtype(), y.dtype(), to.dtype].contains(&DType::F64);
     match to.dtype.kind() {
         Kind::Bool => dot_in::<Bool8>(x, y, dims, to),
@@ -294,11 +292,11 @@ fn dot(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) -> Option<Lite
     }
 }
 
-fn dot_in<A: Summed>(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) -> Option<Literal> {
+fn dot_in<A: Summed>(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) -> Literal {
     let (lhs_free, rhs_free) = (dims.lhs_free(x.rank()), dims.rhs_free(y.rank()));
     // a: [batch, m, k], b: [batch, k, n]
-    let a = arranged::<A>(x, &[&dims.lhs_batch, &lhs_free, &dims.lhs_contract])?;
-    let b = arranged::<A>(y, &[&dims.rhs_batch, &dims.rhs_contract, &rhs_free])?;
+    let a = arranged::<A>(x, &[&dims.lhs_batch, &lhs_free, &dims.lhs_contract]);
+    let b = arranged::<A>(y, &[&dims.rhs_batch, &dims.rhs_contract, &rhs_free]);
     let size = |shape, dims: &[usize]| sizes(shape, dims).iter().product::<usize>();
     let (batch, m) = (size(x.shape(), &dims.lhs_batch), size(x.shape(), &lhs_free));
     let (k, n) = (size(x.shape(), &dims.lhs_contract), size(y.shape(), &rhs_free));
@@ -309,8 +307,8 @@ fn dot_in<A: Summed>(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) 
     }
     eval::with_element!(to.dtype, T => {
         let out: Vec<T> = out.into_iter().map(|sum| T::from_number(sum.to_number())).collect();
-        Some(Literal::new(to.shape.clone(), &out))
-    }, None)
+        Literal::new(to.shape.clone(), &out)
+    })
 }
 
 /// Adds the products of a row `[k]` and a matrix `[k, n]` to `out: [n]`.
@@ -323,12 +321,12 @@ fn multiply_row<A: Summed>(row: &[A], matrix: &[A], out: &mut [A]) {
 }
 
 /// The elements with dimensions in this order, in the type that sums are computed in.
-fn arranged<A: Summed>(x: &Literal, order: &[&[usize]; 3]) -> Option<Vec<A>> {
+fn arranged<A: Summed>(x: &Literal, order: &[&[usize]; 3]) -> Vec<A> {
     let order: Vec<usize> = order.concat();
     let own = eval::row_major(x.shape());
     let strides = order.iter().map(|&d| own[d]).collect();
     let moved = eval::gather(x, &Layout { base: 0, strides }, &sizes(x.shape(), &order)).to_dense();
     eval::with_element!(moved.dtype(), T => {
-        Some(moved.as_slice::<T>().iter().map(|e| A::from_number(e.to_number())).collect())
-    }, None)
+        moved.as_slice::<T>().iter().map(|e| A::from_number(e.to_number())).collect()
+    })
 }

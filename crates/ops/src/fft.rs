@@ -80,7 +80,7 @@ impl PureFacts for Fft {
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let y = transform(op, &x[0].to_dense());
-        Ok(vec![y.ok_or_else(|| check::not_computed(op, x[0].dtype()))?])
+        Ok(vec![y])
     }
 
     fn cost(&self, op: &OpView<'_>) -> Cost {
@@ -98,10 +98,10 @@ impl PureFacts for Fft {
     );
 }
 
-fn transform(op: &OpView<'_>, x: &Literal) -> Option<Literal> {
+fn transform(op: &OpView<'_>, x: &Literal) -> Literal {
     let kind = op.attrs().str("fft_type").unwrap_or("");
     let (lengths, t) = (op.sizes("fft_length"), op.result_tensor(0));
-    let get = eval::read_numbers(x)?;
+    let get = eval::read_numbers(x);
     let mut data: Vec<Complex64> = (0..x.size()).map(|i| complex(get(i))).collect();
     let mut shape = x.shape().to_vec();
     let (rank, is_inverse) = (shape.len(), kind.starts_with('I'));
@@ -205,7 +205,7 @@ mod tests {
 
     fn is_close(x: &Literal, y: &Literal) -> bool {
         let (x, y) = (x.to_dense(), y.to_dense());
-        let (a, b) = (eval::read_numbers(&x).unwrap(), eval::read_numbers(&y).unwrap());
+        let (a, b) = (eval::read_numbers(&x), eval::read_numbers(&y));
         x.shape() == y.shape() && (0..x.size()).all(|i| (complex(a(i)) - complex(b(i))).norm() < 1e-9)
     }
 

@@ -5,9 +5,11 @@
 //! never match on a name. Adding an op touches its file, one line of the table in `table.rs`, its line in
 //! `syntax/mod.rs`, and a filetest.
 
+pub mod batch_norm;
 mod build;
 pub(crate) mod check;
 pub(crate) mod eval;
+pub mod expect;
 mod facts;
 pub mod reducer;
 #[cfg(test)]
@@ -17,15 +19,18 @@ mod table;
 pub mod collective;
 pub mod control;
 pub mod dot;
+pub mod dynamic;
 pub mod elementwise;
 pub mod fft;
 pub mod index;
 pub mod linalg;
 pub mod make;
 pub mod make_collective;
+pub mod ragged;
 pub mod random;
 pub mod reduce;
 pub mod scalar_ops;
+pub mod scan;
 pub mod shapes;
 pub mod shardy;
 pub mod sort;

@@ -34,16 +34,14 @@ pub fn constant(b: &mut Builder<'_>, value: Literal) -> Value {
     op(b, Opcode::Constant, &[], [("value", Attr::Dense(value))], to)
 }
 
-/// An integer as a scalar of any computed type.
+/// An integer as a scalar of any type.
 pub fn number(b: &mut Builder<'_>, dtype: DType, value: i64) -> Value {
-    let value = eval::fill(dtype, &[], |_| Number::Signed(value)).expect("a computed type");
-    constant(b, value)
+    constant(b, eval::fill(dtype, &[], |_| Number::Signed(value)))
 }
 
-/// A float as a scalar of any computed type.
+/// A float as a scalar of any type.
 pub fn float(b: &mut Builder<'_>, dtype: DType, value: f64) -> Value {
-    let value = eval::fill(dtype, &[], |_| Number::Double(value)).expect("a computed type");
-    constant(b, value)
+    constant(b, eval::fill(dtype, &[], |_| Number::Double(value)))
 }
 
 /// A constant of one element repeated; `element` is a scalar.

@@ -1,4 +1,6 @@
-//! `rng_bit_generator`: random bits from a key and a counter, as XLA computes them from Threefry.
+//! `rng_bit_generator`: random bits from a key and a counter, as XLA computes them from Threefry and from Philox.
+//! `DEFAULT` is Philox.
+
 //!
 //! The state is a key and a counter of 64 bits. Element `i` of the output, counted row-major, has the counter
 //! `counter + i` if it is of 64 bits. Narrower elements take the two words of one counter: the first dimension of even
@@ -9,9 +11,10 @@ use crate::eval;
 use crate::facts::*;
 use crate::make_collective as make;
 use crate::{Opcode, index};
+use shardwise_base::philox::philox4x32;
 use shardwise_base::threefry::threefry2x32;
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, Type, Value};
+use shardwise_ir::{OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct RngBitGenerator;
@@ -27,6 +30,8 @@ impl PureFacts for RngBitGenerator {
         check.that("rng_bit_generator_i2", is_state, "the state must be a vector of ui64");
         let fits = algorithm != "THREE_FRY" || state.shape.first() == Some(&2);
         check.that("rng_bit_generator_c2", fits, "the state of THREE_FRY must have two elements");
+        let fits = algorithm == "THREE_FRY" || matches!(state.shape[..], [2 | 3]);
+        check.that("rng_bit_generator_c2", fits, "the state of PHILOX must have two or three elements");
         let output = op.results().get(1).and_then(|&v| op.body.ty(v).as_tensor());
         check.that("rng_bit_generator_o2", output.is_some(), "the output's type must be given");
         check.so_far()?;
@@ -65,7 +70,7 @@ impl PureFacts for RngBitGenerator {
         let algorithm = op.attrs().str("rng_algorithm").unwrap_or("");
         let t = op.result_tensor(1);
         if algorithm != "THREE_FRY" {
-            return Err(unsupported(op, algorithm));
+            return Ok(philox_bits(&x[0], t));
         }
         let (key, counter): (u64, u64) = (x[0].get(0), x[0].get(1));
         let wide = t.dtype.bits() == 64;
@@ -94,6 +99,29 @@ impl PureFacts for RngBitGenerator {
   return %output : tensor<6x2xui32>
 }"
     );
+}
+
+/// Philox takes a key and a counter of 128 bits, or of 64 bits with the key above them; block `i` of four words has the counter `counter + i`. Elements
+/// of 64 bits take two words, the low one first; narrower ones the low bits of one.
+fn philox_bits(state: &Literal, t: &TensorType) -> Vec<Literal> {
+    let words_of_element = if t.dtype.bits() == 64 { 2 } else { 1 };
+    let blocks = (t.size() * words_of_element).div_ceil(4);
+    let state_words: Vec<u64> = (0..state.size()).map(|i| state.get(i)).collect();
+    let high = state_words.get(2).copied().unwrap_or(state_words[0]);
+    let counter = u128::from(state_words[1]) | u128::from(high) << 64;
+    let key = split(state_words[0]);
+    let block = |i: usize| {
+        let x = counter.wrapping_add(i as u128);
+        philox4x32(key, [0, 32, 64, 96].map(|shift| (x >> shift) as u32))
+    };
+    let words: Vec<u32> = (0..blocks).flat_map(block).collect();
+    let width = t.dtype.storage_bytes();
+    let element = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).take(width).collect::<Vec<u8>>();
+    let bytes: Vec<u8> = words.chunks(words_of_element).take(t.size()).flat_map(element).collect();
+    let next = counter.wrapping_add(blocks as u128);
+    let next = [state_words[0], next as u64, (next >> 64) as u64];
+    let output = Literal::from_bytes(t.dtype, &t.shape, &bytes).expect("one for each element");
+    vec![Literal::new([state.size()], &next[..state.size()]), output]
 }
 
 /// Low word, high word.
@@ -145,11 +173,6 @@ impl Halves<'_> {
     }
 }
 
-fn unsupported(op: &OpView<'_>, algorithm: &str) -> Diagnostic {
-    Diagnostic::error("rng-algorithm", op.loc(), format!("random bits of the algorithm {algorithm} are not computed"))
-        .help("use THREE_FRY, whose bits are the same on every engine")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,6 +191,21 @@ mod tests {
         let halves = Halves::of(&[2, 3]);
         let x = halves.output(DType::U32, |i| [10 * i as u32, 10 * i as u32 + 1]);
         assert_eq!(x, Literal::new([2, 3], &[0u32, 10, 20, 1, 11, 21]));
+    }
+
+    /// As XLA's CPU backend gives them.
+    #[test]
+    fn known_answers_of_philox() {
+        let t = |dtype| TensorType::new(dtype, vec![5]);
+        let state = Literal::new([2], &[0x2_0000_0001u64, 0x4_0000_0003]);
+        let words = [0x1e8f_e864u32, 0x4d5e_0bd7, 0x4b87_c9be, 0x2d68_9201, 0x5273_487b];
+        let narrow = philox_bits(&state, &t(DType::U32));
+        assert_eq!(narrow[1], Literal::new([5], &words));
+        assert_eq!(narrow[0], Literal::new([2], &[0x2_0000_0001u64, 0x4_0000_0005]));
+        assert_eq!(philox_bits(&state, &t(DType::U16))[1], Literal::new([5], &words.map(|w| w as u16)));
+        let wide = philox_bits(&state, &t(DType::U64));
+        assert_eq!(wide[1].get::<u64>(0), 0x4d5e_0bd7_1e8f_e864);
+        assert_eq!(wide[0].get::<u64>(1), 0x4_0000_0006);
     }
 
     fn bits(state: [u64; 2], shape: &[usize], dtype: DType) -> Vec<Literal> {

@@ -209,8 +209,8 @@ folded! {
 /// Reduces `x` along `dims` in the documented order; `None` if the reducer does not exist on this type.
 pub(crate) fn reduce(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[usize]) -> Option<Literal> {
     match x.dtype() {
-        DType::F32 | DType::BF16 | DType::F16 => reduce_in::<f32>(kind, x, init, dims),
         DType::F64 => reduce_in::<f64>(kind, x, init, dims),
+        d if d.is_float() => reduce_in::<f32>(kind, x, init, dims),
         DType::C64 | DType::C128 => reduce_in::<Complex64>(kind, x, init, dims),
         DType::I1 => reduce_in::<Bool8>(kind, x, init, dims),
         d if d.is_signed() => reduce_in::<i64>(kind, x, init, dims),
@@ -233,7 +233,7 @@ fn reduce_in<A: Folded>(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[u
         };
         let out: Vec<T> = rows.bases.iter().map(|&base| one(base)).collect();
         Some(Literal::new(kept_shape(x.shape(), dims), &out))
-    }, None)
+    })
 }
 
 /// Folds by running the region for each element, from the left in row-major order.

@@ -96,6 +96,10 @@ ops! {
     ChloIsInf "chlo.is_inf" elementwise::IS_INF;
     ChloIsPosInf "chlo.is_pos_inf" elementwise::IS_POS_INF;
     ChloIsNegInf "chlo.is_neg_inf" elementwise::IS_NEG_INF;
+    ChloMulhi "chlo.mulhi" elementwise::MULHI;
+    ChloPolygamma "chlo.polygamma" elementwise::POLYGAMMA;
+    ChloZeta "chlo.zeta" elementwise::ZETA;
+    ChloBesselI1e "chlo.bessel_i1e" elementwise::BESSEL_I1E;
     ChloNextAfter "chlo.next_after" elementwise::NextAfter;
 
     // ── shapes and movement
@@ -116,7 +120,9 @@ ops! {
     // ── contractions and reductions
     DotGeneral "stablehlo.dot_general" dot::DotGeneral;
     Dot "stablehlo.dot" dot::Dot;
+    RaggedDot "chlo.ragged_dot" ragged::RaggedDot;
     Reduce "stablehlo.reduce" reduce::Reduce;
+    Scan "chlo.scan" scan::Scan;
 
     // ── indexing: gather, scatter, sort, windows
     Gather "stablehlo.gather" index::Gather;
@@ -132,6 +138,19 @@ ops! {
     Map "stablehlo.map" scalar_ops::Map;
     GetDimensionSize "stablehlo.get_dimension_size" scalar_ops::GetDimensionSize;
 
+    BatchNormInference "stablehlo.batch_norm_inference" batch_norm::BatchNorm;
+    BatchNormTraining "stablehlo.batch_norm_training" batch_norm::BatchNorm;
+    BatchNormGrad "stablehlo.batch_norm_grad" batch_norm::BatchNorm;
+
+    // ── sizes that are operands
+    DynamicBroadcastInDim "stablehlo.dynamic_broadcast_in_dim" dynamic::Dynamic;
+    DynamicConv "stablehlo.dynamic_conv" dynamic::Dynamic;
+    DynamicGather "stablehlo.dynamic_gather" dynamic::Dynamic;
+    DynamicIota "stablehlo.dynamic_iota" dynamic::Dynamic;
+    DynamicPad "stablehlo.dynamic_pad" dynamic::Dynamic;
+    DynamicReshape "stablehlo.dynamic_reshape" dynamic::Dynamic;
+    RealDynamicSlice "stablehlo.real_dynamic_slice" dynamic::Dynamic;
+
     // ── random numbers
     RngBitGenerator "stablehlo.rng_bit_generator" random::RngBitGenerator;
 
@@ -145,6 +164,10 @@ ops! {
     NamedComputation "sdy.named_computation" control::NamedComputation;
     AfterAll "stablehlo.after_all" token::Token;
     CreateToken "stablehlo.create_token" token::Token;
+    Send "stablehlo.send" token::Host;
+    Recv "stablehlo.recv" token::Host;
+    Infeed "stablehlo.infeed" token::Host;
+    Outfeed "stablehlo.outfeed" token::Host;
     Tuple "stablehlo.tuple" token::Tuple;
     GetTupleElement "stablehlo.get_tuple_element" token::Tuple;
 
@@ -155,6 +178,7 @@ ops! {
     AllToAll "stablehlo.all_to_all" collective::AllToAll;
     CollectivePermute "stablehlo.collective_permute" collective::CollectivePermute;
     CollectiveBroadcast "stablehlo.collective_broadcast" collective::CollectiveBroadcast;
+    CollectiveReduce "stablehlo.collective_reduce" collective::CollectiveReduce;
     PartitionId "stablehlo.partition_id" collective::ProcessId;
     ReplicaId "stablehlo.replica_id" collective::ProcessId;
     AxisIndex "shardwise.axis_index" collective::AxisIndexOp;
@@ -176,6 +200,17 @@ ops! {
     SdyReduceScatter "sdy.reduce_scatter" shardy::Collective;
     ReplicatedToUnreduced "sdy.replicated_to_unreduced" shardy::Collective;
     ShardedToUnreduced "sdy.sharded_to_unreduced" shardy::Collective;
+
+    // ── tests
+    ExpectEq "check.expect_eq" expect::Expect;
+    ExpectEqConst "check.expect_eq_const" expect::Expect;
+    ExpectAlmostEq "check.expect_almost_eq" expect::Expect;
+    ExpectAlmostEqConst "check.expect_almost_eq_const" expect::Expect;
+    ExpectClose "check.expect_close" expect::Expect;
+    ExpectSerializedEq "check.expect_serialized_eq" expect::ExpectProbed;
+    Probe "interpreter.probe" expect::Probe;
+    PrintValue "interpreter.print" expect::Print;
+    RunParallel "interpreter.run_parallel" expect::RunParallel;
 
     // ── structure
     RegionReturn "stablehlo.return" structure::Return;

@@ -10,6 +10,9 @@ use shardwise_ir::{OpView, Type, Value};
 pub struct Token;
 /// `tuple`, `get_tuple_element`.
 pub struct Tuple;
+/// `send`, `recv`, `infeed`, `outfeed`: to the host and from it. Only a grid of programs that the interpreter runs has
+/// such a host.
+pub struct Host;
 
 /// Facts of ops whose values are no tensors.
 macro_rules! no_tensor {
@@ -52,6 +55,72 @@ impl Facts for Token {
         }
     }
     no_tensor!();
+}
+
+impl Facts for Host {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let sends = matches!(Opcode::of_view(op), Opcode::Send | Opcode::Outfeed);
+        counts(op, 1..=if sends { MANY } else { 1 }, 0)?;
+        let (token, values) = op.operands().split_last().expect("counted");
+        let is_token = |v: &Value| *op.body.ty(*v) == Type::Token;
+        let mut check = Check::new(op);
+        check.that(labels(op).0, is_token(token), "the last operand must be a token");
+        check.that(labels(op).1, !values.iter().any(is_token), "the other operands must be tensors");
+        if sends {
+            return check.give([Type::Token]);
+        }
+        check.that(labels(op).1, op.results().last().is_some_and(is_token), "the last result must be a token");
+        check.give(types_of(op, op.results()))
+    }
+    answer!(rule = none("the host has no sharding"));
+    answer!(class = Other);
+    answer!(data_flow = none);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(semantics = Control);
+    answer!(eval = engine);
+    answer!(cost = nothing);
+    answer!(effects = Ordered);
+    answer!(linear = No);
+    answer!(explicit = not("the host has no sharding"));
+    fn example(&self, op: Opcode) -> &'static str {
+        match op {
+            Opcode::Send => {
+                r#"func.func @main(%arg0: tensor<2xf32>, %arg1: !stablehlo.token) -> !stablehlo.token {
+  %0 = "stablehlo.send"(%arg0, %arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+  return %0 : !stablehlo.token
+}"#
+            }
+            Opcode::Recv => {
+                r#"func.func @main(%arg0: !stablehlo.token) -> tensor<2xf32> {
+  %0:2 = "stablehlo.recv"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>, is_host_transfer = true}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
+  return %0#0 : tensor<2xf32>
+}"#
+            }
+            Opcode::Infeed => {
+                r#"func.func @main(%arg0: !stablehlo.token) -> tensor<2xf32> {
+  %0:2 = "stablehlo.infeed"(%arg0) <{infeed_config = ""}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
+  return %0#0 : tensor<2xf32>
+}"#
+            }
+            _ => {
+                r#"func.func @main(%arg0: tensor<2xf32>, %arg1: !stablehlo.token) -> !stablehlo.token {
+  %0 = "stablehlo.outfeed"(%arg0, %arg1) <{outfeed_config = ""}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+  return %0 : !stablehlo.token
+}"#
+            }
+        }
+    }
+}
+
+/// The constraints on the token and on the other values.
+fn labels(op: &OpView<'_>) -> (&'static str, &'static str) {
+    match Opcode::of_view(op) {
+        Opcode::Send => ("send_i2", "send_i1"),
+        Opcode::Recv => ("recv_i1", "recv_c4"),
+        Opcode::Infeed => ("infeed_i1", "infeed_c3"),
+        _ => ("outfeed_i2", "outfeed_i1"),
+    }
 }
 
 impl Facts for Tuple {

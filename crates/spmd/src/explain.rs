@@ -99,6 +99,7 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
             let copies = if matches!(collective.groups, Groups::Axes { .. }) { devices / n.max(1) } else { 1 };
             (if moved > 0 { taken } else { 0 }, moved * copies * taken)
         }
+        CollectiveKind::CollectiveReduce { .. } => (share(taken * n), share(taken * n) * (devices / n.max(1))),
         CollectiveKind::CollectiveBroadcast => (taken, share(taken * n) * (devices / n.max(1))),
     };
     let reason = view.data().reason.clone();

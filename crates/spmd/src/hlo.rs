@@ -288,7 +288,9 @@ fn collective_attributes(collective: &CollectiveView) -> Vec<String> {
             let pairs: Vec<String> = pairs.iter().map(|(s, t)| format!("{{{s},{t}}}")).collect();
             Some(format!("source_target_pairs={}", braces(&pairs)))
         }
-        CollectiveKind::AllReduce { .. } | CollectiveKind::CollectiveBroadcast => None,
+        CollectiveKind::AllReduce { .. }
+        | CollectiveKind::CollectiveBroadcast
+        | CollectiveKind::CollectiveReduce { .. } => None,
     };
     std::iter::once(groups).chain(dims).collect()
 }

@@ -1,7 +1,9 @@
 //! Running other programs: output captured, with a time limit, and an outcome that says in one line what went wrong.
 
+use crate::repo;
 use anyhow::{Context, Result, bail};
 use std::io::{Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -79,6 +81,15 @@ fn wait(child: &mut Child, stdout: &Collected, limit: Duration) -> Result<Option
         return Ok(None);
     }
     Ok(Some(child.wait()?))
+}
+
+/// Builds the `shardwise` command with these flags, which put it into this folder of the target, and gives its path.
+pub fn build_ours(flags: &[&str], folder: &str) -> Result<PathBuf> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--quiet", "-p", "shardwise-cli"]).args(flags).current_dir(repo::root());
+    run_shown(cargo)?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(repo::root().join("target"), PathBuf::from);
+    Ok(target.join(folder).join("shardwise"))
 }
 
 /// Runs a command with its output shown; an error if it fails.

@@ -3,6 +3,7 @@
 //! - [`oracle`]: our command against JAX, Shardy and jaxlib's interpreter, over the corpus.
 //! - [`bench`]: JAX and ours on the same inputs in one go; ratios, not times.
 //! - [`lit`]: test files of MLIR's kind (Shardy's) through our command and through jaxlib.
+//! - [`stablehlo`]: StableHLO's own interpreter tests, through our command.
 //! - [`docs`]: the generated pages under `docs/generated`.
 //! - [`ratchet`]: rules of the source tree that hold today and may only get stricter.
 
@@ -14,5 +15,6 @@ pub mod oracle;
 pub mod program;
 pub mod ratchet;
 pub mod repo;
+pub mod stablehlo;
 pub mod table;
 pub mod venv;

@@ -4,7 +4,7 @@
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{bench, docs, lit, oracle};
+use xtask::{bench, docs, lit, oracle, stablehlo};
 
 /// Automation of the shardwise repository.
 #[derive(Parser)]
@@ -20,6 +20,7 @@ enum Task {
     Bench(bench::Options),
     Docs(docs::Options),
     Lit(lit::Options),
+    Stablehlo(stablehlo::Options),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -28,6 +29,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Bench(options) => bench::run(&options)?,
         Task::Docs(options) => docs::run(&options)?,
         Task::Lit(options) => lit::run(&options)?,
+        Task::Stablehlo(options) => stablehlo::run(&options)?,
     };
     print!("{report}");
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })

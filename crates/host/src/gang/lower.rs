@@ -314,7 +314,8 @@ fn drop_dead(steps: &mut Vec<Step>, results: &[Slot]) {
     let mut kept = vec![];
     while let Some(step) = steps.pop() {
         let is_plain = matches!(step.kind, StepKind::Evaluate { .. } | StepKind::Alias | StepKind::Kernel(_));
-        if is_plain && !step.outputs.iter().any(|s| read.contains(s)) {
+        // What gives nothing is run for its effect.
+        if is_plain && !step.outputs.is_empty() && !step.outputs.iter().any(|s| read.contains(s)) {
             continue;
         }
         let mut used = vec![];

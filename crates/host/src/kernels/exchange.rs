@@ -17,7 +17,8 @@ use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
 /// How members' parts become a result.
 enum Exchange {
     /// One pass over all parts; each source is read from its position's byte on (0, but for a scatter).
-    Combine { kernel: block::Kernel, scatter_bytes: usize },
+    /// `to_first`: only the first of the group gets the result, the others get zeros.
+    Combine { kernel: block::Kernel, scatter_bytes: usize, to_first: bool },
     /// Part `i` of the group goes to place `i` of the result; each source is read from its position's byte on.
     Move { blocks: Move, from_bytes: usize, to_bytes: usize },
     /// The first member's.
@@ -72,6 +73,10 @@ fn exchange(view: &OpView<'_>, kind: &CollectiveKind, n: usize) -> Option<Exchan
     let (from, to) = (view.operand_shape(0), view.result_shape(0));
     Some(match *kind {
         CollectiveKind::AllReduce { reduce } => combine(view, reduce?, n, to, from, None)?,
+        CollectiveKind::CollectiveReduce { reduce } => match combine(view, reduce?, n, to, from, None)? {
+            Exchange::Combine { kernel, .. } => Exchange::Combine { kernel, scatter_bytes: 0, to_first: true },
+            other => other,
+        },
         CollectiveKind::ReduceScatter { dim, reduce } => combine(view, reduce?, n, to, from, Some(dim))?,
         CollectiveKind::AllGather { dim } => blocks(view, from, None, Some(dim))?,
         CollectiveKind::AllToAll { split_dim, concat_dim } => {
@@ -99,7 +104,7 @@ fn combine(
         Some(_) => reduction(elem, reducer(kind), n, shape, &strides, &row_major(shape))?,
     };
     let scatter_bytes = scattered.map_or(0, |d| shape[d] * strides[d] as usize * elem.size());
-    Some(Exchange::Combine { kernel, scatter_bytes })
+    Some(Exchange::Combine { kernel, scatter_bytes, to_first: false })
 }
 
 /// Blocks of this shape, `split` apart in the source and `concat` apart in the result.
@@ -138,13 +143,19 @@ impl ExchangeKernel {
         let output = |i: usize| Pointer(cx.outputs[0][i].as_ref().expect("allocated").as_ptr());
         let source = |member: u32, bytes: usize| Pointer(cx.inputs[0][member as usize].as_ptr()).offset(bytes as isize);
         match &self.exchange {
-            Exchange::Combine { kernel, scatter_bytes } => {
+            Exchange::Combine { kernel, scatter_bytes, to_first } => {
+                let (first, others): (Vec<usize>, Vec<usize>) =
+                    cx.instances.iter().partition(|&&i| !to_first || self.positions[i] == 0);
+                for i in others {
+                    // SAFETY: the buffer is new and has so many bytes.
+                    unsafe { std::ptr::write_bytes(output(i).0, 0, self.output_bytes) };
+                }
                 let of = |i: usize| {
                     let start = self.positions[i] * scatter_bytes;
                     self.groups[i].iter().map(move |&m| source(m, start)).chain([output(i)])
                 };
-                let pointers: Vec<Pointer> = cx.instances.iter().flat_map(|&i| of(i)).collect();
-                let streaming = streams(self.output_bytes * cx.instances.len());
+                let pointers: Vec<Pointer> = first.iter().flat_map(|&i| of(i)).collect();
+                let streaming = streams(self.output_bytes * first.len());
                 // SAFETY: sources and results have the types' shapes, results are new.
                 unsafe { kernel.run(Workers::global(), &pointers, streaming) };
             }

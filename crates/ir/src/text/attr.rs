@@ -143,6 +143,14 @@ impl<'t> Parser<'t> {
         Ok(Attr::Float { value, dtype })
     }
 
+    /// `1.5`, of this type.
+    pub(super) fn bare_float(&mut self, dtype: DType) -> Parsed<Attr> {
+        let at = self.at();
+        let scalar = self.scalar()?;
+        let value = number::float_attr(scalar, dtype).map_err(|m| self.fail(at, "text-literal", m))?;
+        Ok(Attr::Float { value, dtype })
+    }
+
     fn int_attr(&mut self, at: At, scalar: Scalar<'_>, dtype: Option<DType>) -> Parsed<Attr> {
         let bytes = match dtype {
             Some(d) if d.is_complex() => Err("a number with one part is not complex".to_string()),

@@ -87,6 +87,8 @@ pub enum Written {
     Ints,
     /// `3`, of this type.
     Int(DType),
+    /// `1.5`, of this type.
+    Float(DType),
     /// `true`.
     Bool,
     /// `"name"`.
@@ -124,6 +126,10 @@ pub enum Types {
     Result,
     /// `T, U`: of the operands; there are no results. Nothing, and no colon, if there are no operands.
     Operands,
+    /// `T`: of all operands, which are at least one; there are no results.
+    OperandsSame,
+    /// No types and no colon; there are no results.
+    None,
     /// `T, U`: of the operands, and of the results. `()`, and no colon, if there are no operands.
     Pairwise,
     /// `P, T`: of the predicate, and of all the others; else functional.
@@ -247,6 +253,7 @@ impl<'t> Parser<'t> {
         match kind {
             Written::Ints => self.int_list().map(Attr::ints),
             Written::Int(dtype) => self.int().map(|value| Attr::Int { value, dtype: Some(dtype) }),
+            Written::Float(dtype) => self.bare_float(dtype),
             Written::Bool if self.eat("true") => Ok(Attr::Bool(true)),
             Written::Bool if self.eat("false") => Ok(Attr::Bool(false)),
             Written::Bool => Err(self.unexpected("`true` or `false`")),
@@ -275,12 +282,16 @@ impl<'t> Parser<'t> {
             }
             return Ok(vec![]);
         }
+        if types == Types::None {
+            return Ok(vec![]);
+        }
         self.expect(":")?;
         if types == Types::Functional || (self.is("(") && types.may_be_functional()) {
             return self.functional_types(at, operands);
         }
         let (of_operands, of_results) = match types {
-            Types::Functional => unreachable!("handled above"),
+            Types::Functional | Types::None => unreachable!("handled above"),
+            Types::OperandsSame => (vec![self.ty()?; operands.len()], vec![]),
             Types::Same | Types::AlwaysSame => {
                 let ty = self.ty()?;
                 (vec![ty.clone(); operands.len()], vec![ty])
@@ -436,6 +447,7 @@ impl Printer<'_> {
         match (kind, attr) {
             (Written::Ints, Attr::Ints { values, dtype: DType::I64 }) => self.ints(values),
             (Written::Int(d), Attr::Int { value, dtype: Some(dtype) }) if d == *dtype => self.write(&value.to_string()),
+            (Written::Float(d), Attr::Float { value, dtype }) if d == *dtype => self.float(*value, d),
             (Written::Bool, Attr::Bool(b)) => self.write(if *b { "true" } else { "false" }),
             (Written::Str, Attr::Str(_)) | (Written::Any, _) => self.attr(attr),
             (Written::Symbol, Attr::Symbol(name)) | (Written::StrAsSymbol, Attr::Str(name)) => self.symbol(name),
@@ -459,6 +471,7 @@ impl Printer<'_> {
         match types {
             Types::Operands if op.operands().is_empty() => return,
             Types::Pairwise if op.operands().is_empty() => return self.write(" ()"),
+            Types::None => return,
             _ => self.write(" : "),
         }
         match types {
@@ -468,6 +481,8 @@ impl Printer<'_> {
                 let ty = of_results().next().or_else(|| of_operands().next());
                 self.types(ty);
             }
+            Types::OperandsSame => self.types(of_operands().next()),
+            Types::None => {}
             Types::Result | Types::Tuple => self.types(of_results()),
             Types::Operands | Types::Pairwise => self.types(of_operands()),
             Types::Select if op.operand_type(1) != op.result_type(0) || op.operand_type(2) != op.result_type(0) => {
@@ -534,7 +549,8 @@ impl Types {
             Types::Same => results == 1,
             Types::AlwaysSame => results == 1 && operands > 0 && same(op.result_type(0)),
             Types::Result => results == 1 && operands == 0,
-            Types::Operands => results == 0,
+            Types::Operands | Types::None => results == 0,
+            Types::OperandsSame => results == 0 && operands > 0 && same(op.operand_type(0)),
             Types::Pairwise => {
                 let types = |list: &[Value]| list.iter().map(|&v| op.body.ty(v)).collect::<Vec<_>>();
                 types(op.operands()) == types(op.results())

@@ -142,6 +142,11 @@ impl<'m> Printer<'m> {
         write_attr(&mut self.out, attr);
     }
 
+    /// `1.5`, without its type.
+    pub(super) fn float(&mut self, value: f64, dtype: shardwise_base::DType) {
+        super::number::write_float(&mut self.out, value, dtype);
+    }
+
     /// `@name`.
     pub fn symbol(&mut self, name: &str) {
         write_symbol(&mut self.out, name);

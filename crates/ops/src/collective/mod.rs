@@ -12,8 +12,8 @@ pub use groups::{
     AxisPermutation, Groups, axes_of_groups, groups_of_axes, pairs_of_permutation, permutation_of_pairs, with_index_in,
 };
 pub use ops::{
-    AllGather, AllReduce, AllToAll, Async, AxisIndexOp, CollectiveBroadcast, CollectivePermute, ProcessId,
-    ReduceScatter,
+    AllGather, AllReduce, AllToAll, Async, AxisIndexOp, CollectiveBroadcast, CollectivePermute, CollectiveReduce,
+    ProcessId, ReduceScatter, data_operands,
 };
 
 use crate::{Opcode, ReduceKind, reducer};
@@ -43,6 +43,10 @@ pub enum CollectiveKind {
         pairs: Vec<(usize, usize)>,
     },
     CollectiveBroadcast,
+    /// To the first of the group.
+    CollectiveReduce {
+        reduce: Option<ReduceKind>,
+    },
 }
 
 impl CollectiveKind {
@@ -55,6 +59,7 @@ impl CollectiveKind {
             CollectiveKind::AllToAll { .. } => "all-to-all",
             CollectiveKind::CollectivePermute { .. } => "collective-permute",
             CollectiveKind::CollectiveBroadcast => "collective-broadcast",
+            CollectiveKind::CollectiveReduce { .. } => "collective-reduce",
         }
     }
 }
@@ -100,6 +105,7 @@ impl CollectiveView {
                 CollectiveKind::CollectivePermute { pairs: pairs_of(op.attr("source_target_pairs")?)? }
             }
             Opcode::CollectiveBroadcast => CollectiveKind::CollectiveBroadcast,
+            Opcode::CollectiveReduce => CollectiveKind::CollectiveReduce { reduce: reducer::reduce_kind_of_op(op) },
             _ => return None,
         };
         let channel = channel_of(op);

@@ -14,6 +14,8 @@ pub struct ReduceScatter;
 pub struct AllToAll;
 pub struct CollectivePermute;
 pub struct CollectiveBroadcast;
+/// `collective_reduce`: the first of each group gets what all bring, combined; the others get zeros.
+pub struct CollectiveReduce;
 /// `partition_id`, `replica_id`.
 pub struct ProcessId;
 /// `shardwise.axis_index`: the position of a device along a list of axes.
@@ -68,6 +70,21 @@ fn group_size(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str, g
     let size = groups.group_size().or_else(|| process_count(op)).filter(|&n| n > 0);
     check.that(label, size.is_some(), "the number of processes in a group must be known");
     size.unwrap_or(1)
+}
+
+/// By how many partitions a group of replicas is taken, where a gather says so by its result only.
+fn partitions_of_group(op: &OpView<'_>, types: &[&TensorType], dim: usize) -> usize {
+    let Some(view) = super::CollectiveView::of(op).filter(|v| v.ids == super::IdSpace::CrossReplicaAndPartition) else {
+        return 1;
+    };
+    let [Some(rows), Some(result)] = [view.groups.group_size(), result_size(op, dim)] else { return 1 };
+    let whole = types.first().map_or(0, |t| t.shape[dim] * rows);
+    if whole > 0 && result.is_multiple_of(whole) && process_count(op).is_none() { result / whole } else { 1 }
+}
+
+/// The size that the first result has, if it is there already.
+fn result_size(op: &OpView<'_>, dim: usize) -> Option<usize> {
+    op.body.ty(*op.results().first()?).shape().get(dim).copied()
 }
 
 /// How many processes run the module, as `mhlo.num_replicas` and `mhlo.num_partitions` or its mesh say.
@@ -125,7 +142,7 @@ impl Facts for AllGather {
         check.that("all_gather_c1", in_range, "`all_gather_dim` must be a dimension of every operand");
         check_global_ids(op, &mut check, "all_gather_c5");
         let groups = checked_groups(op, &mut check, "all_gather_c2");
-        let n = group_size(op, &mut check, "all_gather_c3", groups);
+        let n = group_size(op, &mut check, "all_gather_c3", groups) * partitions_of_group(op, &types, dim);
         check.so_far()?;
         let fits = types.iter().all(|t| t.shape[dim].checked_mul(n).is_some());
         check.that("all_gather_c6", fits, "the result is too large").so_far()?;
@@ -294,14 +311,15 @@ impl Facts for CollectivePermute {
 
 impl Facts for CollectiveBroadcast {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        counted_tensors(op, 1..=MANY, 0)?;
+        let types = counted_tensors(op, 1..=MANY, 0)?;
         let mut check = Check::new(op);
         checked_groups(op, &mut check, "collective_broadcast_c1");
-        let dynamic = op.attrs().flag("has_dynamic_root");
-        check.that("collective_broadcast_c4", !dynamic, "a root known only when the program runs is not supported");
-        check.give(types_of(op, op.operands()))
+        check_root(&types, op, &mut check, "collective_broadcast_c3");
+        check.give(types_of(op, data_operands(op)))
     }
-    answer!(rule = pointwise);
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        if has_root(op) { RuleFact::None("who sends is known only when it runs") } else { pointwise_rule(op) }
+    }
     fn example(&self, _: Opcode) -> &'static str {
         r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "stablehlo.collective_broadcast"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>}> : (tensor<2xf32>) -> tensor<2xf32>
@@ -310,6 +328,50 @@ impl Facts for CollectiveBroadcast {
     }
     answer!(cost = streams(0.0));
     answer!(linear = Jointly);
+    collective!();
+}
+
+/// Whether the last operand says who sends (or receives) each of the others.
+fn has_root(op: &OpView<'_>) -> bool {
+    op.attrs().flag("has_dynamic_root")
+}
+
+/// The operands but for that one.
+pub fn data_operands<'v>(op: &OpView<'v>) -> &'v [Value] {
+    let operands = op.operands();
+    &operands[..operands.len().saturating_sub(usize::from(has_root(op)))]
+}
+
+fn check_root(types: &[&TensorType], op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str) {
+    let root = types.last().filter(|_| has_root(op));
+    let fits = root.is_none_or(|t| t.dtype == DType::I32 && t.shape == [types.len() - 1]);
+    check.that(label, fits, "the roots must be a tensor<i32> with one for each of the other operands");
+}
+
+impl Facts for CollectiveReduce {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let types = counted_tensors(op, 1..=MANY, 1)?;
+        let mut check = Check::new(op);
+        checked_groups(op, &mut check, "collective_reduce_c1");
+        check_root(&types, op, &mut check, "collective_reduce_c3");
+        let element = reducer_element(op, &mut check, "collective_reduce_c4");
+        let fits = types[..data_operands(op).len()].iter().all(|t| element.is_none_or(|e| e.kind() == t.dtype.kind()));
+        check.that("collective_reduce_c4", fits, "the computation must take the operands' elements");
+        check.give(types_of(op, data_operands(op)))
+    }
+    answer!(rule = none("only one device of each group gets the result"));
+    fn example(&self, _: Opcode) -> &'static str {
+        r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "stablehlo.collective_reduce"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+    %1 = stablehlo.add %arg1, %arg2 : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"#
+    }
+    answer!(cost = streams(1.0));
+    answer!(linear = No);
     collective!();
 }
 

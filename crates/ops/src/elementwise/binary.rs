@@ -5,6 +5,7 @@ use crate::Opcode;
 use crate::eval;
 use crate::facts::*;
 use crate::{check, check::Check};
+use shardwise_base::small::{I2, I4, U2, U4};
 use shardwise_base::{Bool8, Complex64, DType, Diagnostic, Diagnostics, Kind, Literal, bf16, f16};
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_mathfn as fns;
@@ -59,6 +60,8 @@ fn apply_signed(x: &Literal, y: &Literal, f: OfSigned) -> Option<Literal> {
         DType::I16 => eval::zip(x, y, |a: i16, b: i16| f(a.into(), b.into(), 16) as i16),
         DType::I32 => eval::zip(x, y, |a: i32, b: i32| f(a.into(), b.into(), 32) as i32),
         DType::I64 => eval::zip(x, y, |a: i64, b: i64| f(a, b, 64)),
+        DType::I2 => eval::zip(x, y, |a: I2, b: I2| I2::wrap(f(a.get(), b.get(), 2))),
+        DType::I4 => eval::zip(x, y, |a: I4, b: I4| I4::wrap(f(a.get(), b.get(), 4))),
         _ => return None,
     })
 }
@@ -69,6 +72,8 @@ fn apply_unsigned(x: &Literal, y: &Literal, f: OfUnsigned) -> Option<Literal> {
         DType::U16 => eval::zip(x, y, |a: u16, b: u16| f(a.into(), b.into(), 16) as u16),
         DType::U32 => eval::zip(x, y, |a: u32, b: u32| f(a.into(), b.into(), 32) as u32),
         DType::U64 => eval::zip(x, y, |a: u64, b: u64| f(a, b, 64)),
+        DType::U2 => eval::zip(x, y, |a: U2, b: U2| U2::wrap(f(a.get(), b.get(), 2))),
+        DType::U4 => eval::zip(x, y, |a: U4, b: U4| U4::wrap(f(a.get(), b.get(), 4))),
         _ => return None,
     })
 }
@@ -79,7 +84,10 @@ fn apply_float(x: &Literal, y: &Literal, (f, g): OfFloat) -> Option<Literal> {
         DType::F64 => eval::zip(x, y, g),
         DType::BF16 => eval::zip(x, y, |a: bf16, b: bf16| bf16::from_f32(f(a.to_f32(), b.to_f32()))),
         DType::F16 => eval::zip(x, y, |a: f16, b: f16| f16::from_f32(f(a.to_f32(), b.to_f32()))),
-        _ => return None,
+        small => {
+            let wide = |x| eval::convert(x, DType::F32);
+            eval::convert(&eval::zip(&wide(x), &wide(y), f), small)
+        }
     })
 }
 
@@ -126,6 +134,16 @@ impl PureFacts for Binary {
 
 /// A row's name, labels and example.
 macro_rules! row {
+    (chlo $stem:literal of $x:literal) => {
+        Binary {
+            example: concat!(
+                "func.func @main(%arg0: tensor<2x", $x, ">, %arg1: tensor<2x", $x, ">) -> tensor<2x", $x,
+                "> {\n  %0 = chlo.", $stem, " %arg0, %arg1 : tensor<2x", $x, ">, tensor<2x", $x, "> -> tensor<2x", $x,
+                ">\n  return %0 : tensor<2x", $x, ">\n}"
+            ),
+            ..row!($stem of $x)
+        }
+    };
     ($stem:literal of $x:literal) => {
         Binary {
             labels: (concat!($stem, "_c1"), concat!($stem, "_i1")),
@@ -279,6 +297,25 @@ pub const SHIFT_RIGHT_LOGICAL: Binary = Binary {
     }),
     unsigned: Some(|a, b, bits| if b < u64::from(bits) { a >> b } else { 0 }),
     ..row!("shift_right_logical" of "i32")
+};
+
+/// The upper half of the product's bits.
+pub const MULHI: Binary = Binary {
+    signed: Some(|a, b, bits| ((i128::from(a) * i128::from(b)) >> bits) as i64),
+    unsigned: Some(|a, b, bits| ((u128::from(a) * u128::from(b)) >> bits) as u64),
+    ..row!(chlo "mulhi" of "i32")
+};
+
+pub const POLYGAMMA: Binary = Binary {
+    float: Some((|n, x| fns::polygamma_f64(n.into(), x.into()) as f32, fns::polygamma_f64)),
+    flops: TRANSCENDENTAL,
+    ..row!(chlo "polygamma" of "f32")
+};
+
+pub const ZETA: Binary = Binary {
+    float: Some((|x, q| fns::zeta_f64(x.into(), q.into()) as f32, fns::zeta_f64)),
+    flops: TRANSCENDENTAL,
+    ..row!(chlo "zeta" of "f32")
 };
 
 fn in_width(shift: i64, bits: u32) -> bool {

@@ -4,7 +4,7 @@ use crate::Opcode;
 use crate::eval::{self, with_element};
 use crate::facts::*;
 use crate::{check, check::Check};
-use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Element, Literal, bf16, f16};
+use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Element, Literal, bf16, f16, small};
 use shardwise_ir::{OpView, Type, Value};
 use std::cmp::Ordering;
 
@@ -55,9 +55,26 @@ comparable! {
     bf16: bf16::partial_cmp, bf16::total_cmp;
     f32: f32::partial_cmp, f32::total_cmp;
     f64: f64::partial_cmp, f64::total_cmp;
+    small::I2: small::I2::partial_cmp, small::I2::cmp;
+    small::I4: small::I4::partial_cmp, small::I4::cmp;
+    small::U2: small::U2::partial_cmp, small::U2::cmp;
+    small::U4: small::U4::partial_cmp, small::U4::cmp;
     // Only equality is asked of complex numbers.
     Complex32: |a, b| (a == b).then_some(Ordering::Equal), |_, _| Ordering::Equal;
     Complex64: |a, b| (a == b).then_some(Ordering::Equal), |_, _| Ordering::Equal;
+}
+
+/// Floats of eight bits and less compare as the `f32`s that they are.
+macro_rules! comparable_floats {
+    ($($t:ident)*) => {
+        comparable! {$(
+            small::$t: |a: &small::$t, b: &small::$t| a.to_f32().partial_cmp(&b.to_f32()),
+                |a: &small::$t, b: &small::$t| a.to_f32().total_cmp(&b.to_f32());
+        )*}
+    };
+}
+comparable_floats! {
+    F4E2M1FN F6E2M3FN F6E3M2FN F8E3M4 F8E4M3 F8E4M3FN F8E4M3FNUZ F8E4M3B11FNUZ F8E5M2 F8E5M2FNUZ F8E8M0FNU
 }
 
 /// The comparison kinds that exist on elements of a type.
@@ -99,10 +116,10 @@ impl PureFacts for Compare {
         let direction = op.attrs().str("comparison_direction").unwrap_or("EQ");
         let is_total = kind(op) == Some("TOTALORDER");
         let (a, b) = (&x[0], &x[1]);
-        with_element!(a.dtype(), T => Ok(vec![match is_total {
+        Ok(vec![with_element!(a.dtype(), T => match is_total {
             false => eval::zip(a, b, |a: T, b: T| Bool8::from(holds(direction, a.order(b)))),
             true => eval::zip(a, b, |a: T, b: T| Bool8::from(holds(direction, Some(a.total_order(b))))),
-        }]), Err(check::not_computed(op, a.dtype())))
+        })])
     }
 
     answer!(rule = pointwise);

@@ -26,6 +26,9 @@ pub fn abs(z: Complex64) -> f64 {
 }
 
 pub fn sign(z: Complex64) -> Complex64 {
+    if z.re.is_nan() || z.im.is_nan() {
+        return Complex64::new(f64::NAN, f64::NAN);
+    }
     let modulus = abs(z);
     if modulus == 0.0 { z } else { z / modulus }
 }
@@ -118,4 +121,39 @@ pub fn cos(z: Complex64) -> Complex64 {
 
 pub fn tan(z: Complex64) -> Complex64 {
     turn_back(tanh(turn(z)))
+}
+
+// Inverse functions, after W. Kahan, "Branch cuts for complex elementary functions" (1987): square roots of both
+// factors keep the signs on the cuts.
+
+pub fn asin(z: Complex64) -> Complex64 {
+    let (a, b) = (sqrt(1.0 - z), sqrt(1.0 + z));
+    Complex64::new(fns::atan2_f64(z.re, (a * b).re), fns::asinh_f64((a.conj() * b).im))
+}
+
+pub fn acos(z: Complex64) -> Complex64 {
+    let (a, b) = (sqrt(1.0 - z), sqrt(1.0 + z));
+    Complex64::new(2.0 * fns::atan2_f64(a.re, b.re), fns::asinh_f64((b.conj() * a).im))
+}
+
+pub fn asinh(z: Complex64) -> Complex64 {
+    let turned = asin(Complex64::new(-z.im, z.re));
+    Complex64::new(turned.im, -turned.re)
+}
+
+pub fn acosh(z: Complex64) -> Complex64 {
+    let (a, b) = (sqrt(z - 1.0), sqrt(z + 1.0));
+    Complex64::new(fns::asinh_f64((a.conj() * b).re), 2.0 * fns::atan2_f64(a.im, b.re))
+}
+
+pub fn atanh(z: Complex64) -> Complex64 {
+    let (x, y) = (z.re, z.im);
+    let near = (1.0 - x) * (1.0 - x) + y * y;
+    let angle = fns::atan2_f64(2.0 * y, (1.0 - x) * (1.0 + x) - y * y);
+    Complex64::new(0.25 * fns::log1p_f64(4.0 * x / near), 0.5 * angle)
+}
+
+pub fn atan(z: Complex64) -> Complex64 {
+    let turned = atanh(Complex64::new(-z.im, z.re));
+    Complex64::new(turned.im, -turned.re)
 }

@@ -22,8 +22,7 @@ impl PureFacts for Convert {
     }
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
-        let to = op.result_tensor(0).dtype;
-        Ok(vec![convert(&x[0], to).ok_or_else(|| check::not_computed(op, uncomputed(&x[0], to)))?])
+        Ok(vec![eval::convert(&x[0], op.result_tensor(0).dtype)])
     }
 
     /// Between floats a rounded identity; what goes through integers has no derivative.
@@ -46,25 +45,6 @@ impl PureFacts for Convert {
     );
 }
 
-/// The literal in another computed type.
-fn convert(x: &Literal, to: DType) -> Option<Literal> {
-    match (x.dtype(), to) {
-        (from, to) if from == to => Some(x.clone()),
-        (DType::F32, DType::BF16) => Some(eval::map(x, bf16::from_f32)),
-        (DType::BF16, DType::F32) => Some(eval::map(x, bf16::to_f32)),
-        _ if x.is_splat() => {
-            let one = Literal::splat(x.dtype(), vec![], x.raw_bytes()).to_dense();
-            let one = convert(&one, to)?;
-            Some(Literal::splat(to, x.shape(), one.element_bytes(0)))
-        }
-        _ => eval::fill(to, x.shape(), eval::read_numbers(x)?),
-    }
-}
-
-fn uncomputed(x: &Literal, to: DType) -> DType {
-    if x.dtype().is_computed() { to } else { x.dtype() }
-}
-
 /// `stablehlo.bitcast_convert`: the same bits in another type; a narrower type adds a minor dimension.
 pub struct BitcastConvert;
 
@@ -78,6 +58,42 @@ fn bitcast_shape(x: &TensorType, to: DType) -> Option<Vec<usize>> {
         return None;
     }
     Some(shape)
+}
+
+/// The bits of the elements, side by side from the lowest on, as elements of another type.
+fn bitcast(x: &Literal, to: &TensorType) -> Literal {
+    let x = x.to_dense();
+    let is_whole = |d: DType| d.bits() == 8 * d.storage_bytes();
+    let bytes = if is_whole(x.dtype()) && is_whole(to.dtype) {
+        x.raw_bytes().to_vec()
+    } else {
+        unpack(&pack(&x), to.dtype, to.size())
+    };
+    Literal::from_bytes(to.dtype, &to.shape, &bytes).expect("as many bits")
+}
+
+/// The bits of all elements without gaps.
+fn pack(x: &Literal) -> Vec<bool> {
+    let bits = x.dtype().bits();
+    let of = |i: usize| {
+        let bytes = x.element_bytes(i);
+        (0..bits).map(move |b| bytes[b / 8] >> (b % 8) & 1 == 1)
+    };
+    (0..x.size()).flat_map(of).collect()
+}
+
+/// The bytes in memory of `count` elements with these bits; the bits above a signed integer's are its sign.
+fn unpack(bits: &[bool], dtype: DType, count: usize) -> Vec<u8> {
+    let mut bytes = vec![0u8; count * dtype.storage_bytes()];
+    for (i, bits) in bits.chunks(dtype.bits()).take(count).enumerate() {
+        let element = &mut bytes[i * dtype.storage_bytes()..][..dtype.storage_bytes()];
+        let is_negative = dtype.is_signed() && bits.last() == Some(&true);
+        for b in 0..8 * element.len() {
+            let bit = bits.get(b).copied().unwrap_or(is_negative);
+            element[b / 8] |= u8::from(bit) << (b % 8);
+        }
+    }
+    bytes
 }
 
 impl PureFacts for BitcastConvert {
@@ -119,15 +135,7 @@ impl PureFacts for BitcastConvert {
     }
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
-        let to = op.result_tensor(0);
-        // Types below a byte take a whole one in memory, so their bits do not lie side by side.
-        if let Some(d) = [x[0].dtype(), to.dtype].into_iter().find(|d| d.bits() != 8 * d.storage_bytes())
-            && x[0].dtype() != to.dtype
-        {
-            return Err(check::not_computed(op, d));
-        }
-        let dense = x[0].to_dense();
-        Ok(vec![Literal::from_bytes(to.dtype, &to.shape, dense.raw_bytes()).expect("as many bytes")])
+        Ok(vec![bitcast(&x[0], op.result_tensor(0))])
     }
 
     answer!(combine = none);
@@ -159,7 +167,8 @@ fn reduce_bits(bits: u64, own: Format, target: Format) -> u64 {
     let exponent_mask = ((1u64 << own.exponent) - 1) << own.mantissa;
     let (sign, mut magnitude) = (bits & !magnitude_mask, bits & magnitude_mask);
     if magnitude > exponent_mask {
-        return bits; // NaN
+        // NaN; without a mantissa there is none, but infinity.
+        return if target.mantissa == 0 { sign | exponent_mask } else { bits };
     }
     if target.mantissa < own.mantissa {
         let last = 1u64 << (own.mantissa - target.mantissa);

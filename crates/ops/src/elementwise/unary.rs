@@ -5,6 +5,7 @@ use crate::Opcode;
 use crate::eval;
 use crate::facts::*;
 use crate::{check, check::Check};
+use shardwise_base::small::{I2, I4, U2, U4};
 use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Kind, Literal, bf16, f16};
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_mathfn as fns;
@@ -68,6 +69,8 @@ impl Unary {
             DType::I16 => eval::map(x, |a: i16| f(a.into(), 16) as i16),
             DType::I32 => eval::map(x, |a: i32| f(a.into(), 32) as i32),
             DType::I64 => eval::map(x, |a: i64| f(a, 64)),
+            DType::I2 => eval::map(x, |a: I2| I2::wrap(f(a.get(), 2))),
+            DType::I4 => eval::map(x, |a: I4| I4::wrap(f(a.get(), 4))),
             _ => return None,
         })
     }
@@ -78,6 +81,8 @@ impl Unary {
             DType::U16 => eval::map(x, |a: u16| f(a.into(), 16) as u16),
             DType::U32 => eval::map(x, |a: u32| f(a.into(), 32) as u32),
             DType::U64 => eval::map(x, |a: u64| f(a, 64)),
+            DType::U2 => eval::map(x, |a: U2| U2::wrap(f(a.get(), 2))),
+            DType::U4 => eval::map(x, |a: U4| U4::wrap(f(a.get(), 4))),
             _ => return None,
         })
     }
@@ -88,7 +93,7 @@ impl Unary {
             DType::F64 => eval::map(x, g),
             DType::BF16 => eval::map(x, |a: bf16| bf16::from_f32(f(a.to_f32()))),
             DType::F16 => eval::map(x, |a: f16| f16::from_f32(f(a.to_f32()))),
-            _ => return None,
+            small => eval::convert(&eval::map(&eval::convert(x, DType::F32), f), small),
         })
     }
 
@@ -265,12 +270,13 @@ transcendental! {
     ERF_INV fns::erf_inv_f32, fns::erf_inv_f64, Not, [chlo "erf_inv"];
     LGAMMA fns::lgamma_f32, fns::lgamma_f64, Not, [chlo "lgamma"];
     DIGAMMA |x| fns::digamma_f64(x.into()) as f32, fns::digamma_f64, Not, [chlo "digamma"];
+    BESSEL_I1E |x| fns::bessel_i1e_f64(x.into()) as f32, fns::bessel_i1e_f64, Not, [chlo "bessel_i1e"];
     SINH fns::sinh_f32, fns::sinh_f64, Complex(complex::sinh), [chlo "sinh"];
     COSH fns::cosh_f32, fns::cosh_f64, Complex(complex::cosh), [chlo "cosh"];
-    ASIN fns::asin_f32, fns::asin_f64, Not, [chlo "asin"];
-    ACOS fns::acos_f32, fns::acos_f64, Not, [chlo "acos"];
-    ATAN fns::atan_f32, fns::atan_f64, Not, [chlo "atan"];
-    ASINH fns::asinh_f32, fns::asinh_f64, Not, [chlo "asinh"];
-    ACOSH fns::acosh_f32, fns::acosh_f64, Not, [chlo "acosh"];
-    ATANH fns::atanh_f32, fns::atanh_f64, Not, [chlo "atanh"];
+    ASIN fns::asin_f32, fns::asin_f64, Complex(complex::asin), [chlo "asin"];
+    ACOS fns::acos_f32, fns::acos_f64, Complex(complex::acos), [chlo "acos"];
+    ATAN fns::atan_f32, fns::atan_f64, Complex(complex::atan), [chlo "atan"];
+    ASINH fns::asinh_f32, fns::asinh_f64, Complex(complex::asinh), [chlo "asinh"];
+    ACOSH fns::acosh_f32, fns::acosh_f64, Complex(complex::acosh), [chlo "acosh"];
+    ATANH fns::atanh_f32, fns::atanh_f64, Complex(complex::atanh), [chlo "atanh"];
 }

@@ -6,7 +6,7 @@ mod number;
 mod strided;
 
 pub(crate) use combine::{can_combine, combine};
-pub(crate) use number::{Number, Numeric, fill, read_numbers};
+pub(crate) use number::{Number, Numeric, convert, fill, read_numbers};
 pub(crate) use strided::{Layout, copy, gather, row_major};
 
 use shardwise_base::{Element, Literal};
@@ -56,10 +56,10 @@ pub(crate) fn spread(x: &Literal, shape: &[usize]) -> Literal {
     if x.rank() == 0 && !shape.is_empty() { Literal::splat(x.dtype(), shape, x.element_bytes(0)) } else { x.clone() }
 }
 
-/// Runs `$body` with `$T` standing for the Rust type of a computed element type; `$otherwise` for the others.
+/// Runs `$body` with `$T` standing for the Rust type of an element type.
 macro_rules! with_element {
-    ($dtype:expr, $T:ident => $body:expr, $otherwise:expr) => {{
-        use shardwise_base::{Bool8, Complex32, Complex64, DType, bf16, f16};
+    ($dtype:expr, $T:ident => $body:expr) => {{
+        use shardwise_base::{Bool8, Complex32, Complex64, DType, bf16, f16, small};
         macro_rules! arm {
             ($t:ty) => {{
                 type $T = $t;
@@ -82,7 +82,21 @@ macro_rules! with_element {
             DType::F64 => arm!(f64),
             DType::C64 => arm!(Complex32),
             DType::C128 => arm!(Complex64),
-            _ => $otherwise,
+            DType::I2 => arm!(small::I2),
+            DType::I4 => arm!(small::I4),
+            DType::U2 => arm!(small::U2),
+            DType::U4 => arm!(small::U4),
+            DType::F4E2M1FN => arm!(small::F4E2M1FN),
+            DType::F6E2M3FN => arm!(small::F6E2M3FN),
+            DType::F6E3M2FN => arm!(small::F6E3M2FN),
+            DType::F8E3M4 => arm!(small::F8E3M4),
+            DType::F8E4M3 => arm!(small::F8E4M3),
+            DType::F8E4M3FN => arm!(small::F8E4M3FN),
+            DType::F8E4M3FNUZ => arm!(small::F8E4M3FNUZ),
+            DType::F8E4M3B11FNUZ => arm!(small::F8E4M3B11FNUZ),
+            DType::F8E5M2 => arm!(small::F8E5M2),
+            DType::F8E5M2FNUZ => arm!(small::F8E5M2FNUZ),
+            DType::F8E8M0FNU => arm!(small::F8E8M0FNU),
         }
     }};
 }

@@ -1,6 +1,7 @@
 //! Elements as numbers, whatever their type: for conversions, iota and the like.
 
 use super::with_element;
+use shardwise_base::small::*;
 use shardwise_base::{Bool8, Complex32, Complex64, DType, Element, Literal, bf16, f16};
 
 /// A number in the arithmetic that its element type is computed in.
@@ -9,7 +10,7 @@ pub(crate) enum Number {
     Bool(bool),
     Signed(i64),
     Unsigned(u64),
-    /// Of f16, bf16 and f32.
+    /// Of f32 and the floats below.
     Single(f32),
     Double(f64),
     Complex(Complex64),
@@ -43,6 +44,34 @@ macro_rules! integers {
 }
 integers!(Signed i64: i8 i16 i32 i64);
 integers!(Unsigned u64: u8 u16 u32 u64);
+
+macro_rules! small_integers {
+    ($variant:ident $wide:ty: $($t:ty)*) => {$(
+        impl Numeric for $t {
+            fn to_number(self) -> Number {
+                Number::$variant(self.get())
+            }
+            fn from_number(n: Number) -> $t {
+                <$t>::wrap(match n {
+                    // Floats saturate at the ends of the type.
+                    Number::Single(_) | Number::Double(_) | Number::Complex(_) => {
+                        saturate(n.to_f64(), <$t>::DTYPE) as $wide
+                    }
+                    other => <$wide>::from_number(other),
+                })
+            }
+        }
+    )*};
+}
+small_integers!(Signed i64: I2 I4);
+small_integers!(Unsigned u64: U2 U4);
+
+/// The nearest number towards zero that an integer type of less than a byte has.
+fn saturate(x: f64, dtype: DType) -> i64 {
+    let bits = dtype.bits() as u32 - u32::from(dtype.is_signed());
+    let least = if dtype.is_signed() { -(1i64 << bits) } else { 0 };
+    (x as i64).clamp(least, (1 << bits) - 1)
+}
 
 impl Number {
     fn to_f32(self) -> f32 {
@@ -81,7 +110,7 @@ impl Number {
             Number::Unsigned(u) => u != 0,
             Number::Single(x) => x != 0.0,
             Number::Double(x) => x != 0.0,
-            Number::Complex(z) => z.re != 0.0 || z.im != 0.0,
+            Number::Complex(z) => z.re != 0.0,
         }
     }
 }
@@ -111,19 +140,42 @@ numeric! {
     Complex64: Complex Complex64::from, Number::to_complex;
 }
 
-/// The elements of a dense literal by index; `None` for types that are not computed.
-pub(crate) fn read_numbers(x: &Literal) -> Option<Box<dyn Fn(usize) -> Number + '_>> {
-    with_element!(x.dtype(), T => {
-        let elements = x.as_slice::<T>();
-        Some(Box::new(move |i| elements[i].to_number()))
-    }, None)
+macro_rules! small_floats {
+    ($($t:ty)*) => {
+        numeric! { $($t: Single <$t>::to_f32, |n: Number| <$t>::from_f32(n.to_f32());)* }
+    };
+}
+small_floats! {
+    F4E2M1FN F6E2M3FN F6E3M2FN F8E3M4 F8E4M3 F8E4M3FN F8E4M3FNUZ F8E4M3B11FNUZ F8E5M2 F8E5M2FNUZ F8E8M0FNU
 }
 
-/// A literal whose element `i` is `get(i)`; `None` for types that are not computed.
-pub(crate) fn fill(dtype: DType, shape: &[usize], get: impl Fn(usize) -> Number) -> Option<Literal> {
+/// The elements of a dense literal by index.
+pub(crate) fn read_numbers(x: &Literal) -> Box<dyn Fn(usize) -> Number + '_> {
+    with_element!(x.dtype(), T => {
+        let elements = x.as_slice::<T>();
+        Box::new(move |i| elements[i].to_number())
+    })
+}
+
+/// A literal whose element `i` is `get(i)`.
+pub(crate) fn fill(dtype: DType, shape: &[usize], get: impl Fn(usize) -> Number) -> Literal {
     let count: usize = shape.iter().product();
     with_element!(dtype, T => {
         let out: Vec<T> = (0..count).map(|i| T::from_number(get(i))).collect();
-        Some(Literal::new(shape, &out))
-    }, None)
+        Literal::new(shape, &out)
+    })
+}
+
+/// The same numbers as elements of another type.
+pub(crate) fn convert(x: &Literal, to: DType) -> Literal {
+    match (x.dtype(), to) {
+        (from, to) if from == to => x.clone(),
+        (DType::F32, DType::BF16) => super::map(x, bf16::from_f32),
+        (DType::BF16, DType::F32) => super::map(x, bf16::to_f32),
+        _ if x.is_splat() => {
+            let one = convert(&Literal::splat(x.dtype(), vec![], x.raw_bytes()).to_dense(), to);
+            Literal::splat(to, x.shape(), one.element_bytes(0))
+        }
+        _ => fill(to, x.shape(), read_numbers(x)),
+    }
 }

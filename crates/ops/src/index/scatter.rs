@@ -240,18 +240,8 @@ fn apply(way: Way, operand: &Literal, updates: &Literal, places: &[Option<usize>
                 }
             };
         }
-    }, replace_bytes(&mut out, updates, places));
+    });
     out
-}
-
-/// Replacing needs no arithmetic, so it works on every type.
-fn replace_bytes(out: &mut Literal, updates: &Literal, places: &[Option<usize>]) {
-    let width = out.dtype().storage_bytes();
-    for (i, &place) in places.iter().enumerate() {
-        if let Some(p) = place {
-            out.bytes_mut()[p * width..][..width].copy_from_slice(updates.element_bytes(i));
-        }
-    }
 }
 
 /// Runs the region for each update.

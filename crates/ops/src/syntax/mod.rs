@@ -51,7 +51,11 @@
 //! | `infeed`, `outfeed` | infeed_config? or outfeed_config? `Str`, layout? `Array` |
 //! | `shardwise.axis_index` | axes `Axes` |
 //! | `chlo.top_k` | k `Int` i64, is_stable? `Bool` |
+//! | `chlo.scan` | dimension `Int` i64, is_reverse?, is_associative? `Bool`, scan_dim_size? `Int` i64, operandSegmentSizes, resultSegmentSizes `Ints` i32 |
 //! | `chlo.ragged_dot` | ragged_dot_dimension_numbers `Record` `chlo.ragged_dot`, precision_config? |
+//! | `check.expect_*` | value? `Dense` (of `_const`), tolerance? `Float` f64, max_ulp_difference?, min_ulp_difference? `Int` ui64, probe_id? `Str` and iteration? `Int` ui32 (of `expect_serialized_eq`) |
+//! | `interpreter.probe` | probe_id `Str` |
+//! | `interpreter.run_parallel` | programs `Array` of `Array` of `Symbol`, infeed? `Array` of `Symbol` |
 //! | `sdy.manual_computation` | in_shardings `Shardings`, manual_axes `Axes` |
 //! | `sdy.named_computation` | name `Str`, in_shardings? `Shardings` |
 //! | `sdy.all_gather` | gathering_axes `AxesPerDim` |
@@ -72,6 +76,7 @@
 mod constant;
 mod parts;
 mod reduce;
+mod scan;
 mod shardy;
 mod while_loop;
 mod window;
@@ -89,6 +94,11 @@ const PRECISION: Piece = Piece::Optional(&[
     Piece::Text(", precision = "),
     Piece::Attr("precision_config", Written::Enums("stablehlo", "precision")),
 ]);
+
+const PROBE: Piece = Piece::Text(", probe_id = ");
+const PROBE_ID: Piece = Piece::Attr("probe_id", Written::Str);
+const TOLERANCE: Piece =
+    Piece::Optional(&[Piece::Text(", tolerance = "), Piece::Attr("tolerance", Written::Float(DType::F64))]);
 
 /// `sdy`'s collectives and marks: the sharding of the result is a property of the op.
 const OUT_SHARDING: ResultShardings = ResultShardings::Property("out_sharding");
@@ -123,7 +133,9 @@ pub fn of(op: Opcode) -> Syntax {
         | Sine | Sqrt | Tan | Tanh | Convert => UNARY,
         Add | And | Atan2 | Divide | Maximum | Minimum | Multiply | Or | Power | Remainder | ShiftLeft
         | ShiftRightArithmetic | ShiftRightLogical | Subtract | Xor => BINARY,
-        IsFinite | BitcastConvert | Reshape | DynamicUpdateSlice => Syntax::pieces(OPERANDS, Types::Functional),
+        IsFinite | BitcastConvert | Reshape | DynamicUpdateSlice | DynamicReshape | DynamicPad | RealDynamicSlice => {
+            Syntax::pieces(OPERANDS, Types::Functional)
+        }
         Compare => Syntax::pieces(
             &[DIRECTION, COMMA, Operand, COMMA, Operand, Optional(&[COMMA, COMPARE_TYPE])],
             Types::Functional,
@@ -134,7 +146,9 @@ pub fn of(op: Opcode) -> Syntax {
         ReducePrecision => Syntax::pieces(&[Operand, Text(", format = "), BITS], Types::Same),
         ChloSquare | ChloConj | ChloErf | ChloErfc | ChloErfInv | ChloLgamma | ChloDigamma | ChloSinh | ChloCosh
         | ChloAsin | ChloAcos | ChloAtan | ChloAsinh | ChloAcosh | ChloAtanh | ChloTan | ChloIsInf | ChloIsPosInf
-        | ChloIsNegInf | ChloNextAfter => Syntax::pieces(OPERANDS, Types::Arrow),
+        | ChloIsNegInf | ChloNextAfter | ChloMulhi | ChloPolygamma | ChloZeta | ChloBesselI1e => {
+            Syntax::pieces(OPERANDS, Types::Arrow)
+        }
 
         // ── shapes and movement
         Constant | SdyConstant | ChloConstant => Syntax::custom(&constant::ConstantForm),
@@ -142,6 +156,13 @@ pub fn of(op: Opcode) -> Syntax {
         BroadcastInDim => {
             Syntax::pieces(&[Operand, Text(", dims = "), Attr("broadcast_dimensions", Ints)], Types::Functional)
         }
+        DynamicIota => {
+            Syntax::pieces(&[Operand, Text(", dim = "), Attr("iota_dimension", Int(DType::I64))], Types::Functional)
+        }
+        DynamicBroadcastInDim => Syntax::pieces(
+            &[Operand, COMMA, Operand, Text(", dims = "), Attr("broadcast_dimensions", Ints)],
+            Types::Functional,
+        ),
         Transpose => Syntax::pieces(&[Operand, Text(", dims = "), Attr("permutation", Ints)], Types::Functional),
         Reverse => Syntax::pieces(&[Operand, Text(", dims = "), Attr("dimensions", Ints)], Types::Same),
         Slice => Syntax::pieces(&[Operand, Text(" "), RANGES], Types::Functional),
@@ -185,6 +206,7 @@ pub fn of(op: Opcode) -> Syntax {
         ),
         Dot => Syntax::pieces(&[Operand, COMMA, Operand, PRECISION], Types::Functional),
         Reduce => Syntax::custom(&reduce::ReduceForm),
+        Scan => Syntax::custom(&scan::ScanForm),
         Convolution => Syntax::pieces(
             &[
                 Text("("),
@@ -228,6 +250,30 @@ pub fn of(op: Opcode) -> Syntax {
             Syntax::pieces(&[Operand, Text("["), Attr("index", Int(DType::I32)), Text("]")], Types::Functional)
         }
 
+        // ── tests
+        ExpectEq => Syntax::pieces(&[Operand, COMMA, Operand], Types::OperandsSame),
+        ExpectEqConst | ExpectAlmostEqConst => {
+            Syntax::pieces(&[Operand, COMMA, Attr("value", Written::Any), TOLERANCE], Types::None)
+        }
+        ExpectAlmostEq => Syntax::pieces(&[Operand, COMMA, Operand, TOLERANCE], Types::OperandsSame),
+        ExpectClose => Syntax::pieces(
+            &[
+                Operand,
+                COMMA,
+                Operand,
+                Text(", max_ulp_difference = "),
+                Attr("max_ulp_difference", Int(DType::U64)),
+                Optional(&[Text(", min_ulp_difference = "), Attr("min_ulp_difference", Int(DType::U64))]),
+            ],
+            Types::Operands,
+        ),
+        ExpectSerializedEq => Syntax::pieces(
+            &[Operand, PROBE, PROBE_ID, Optional(&[Text(", iter = "), Attr("iteration", Int(DType::U32))])],
+            Types::OperandsSame,
+        ),
+        Probe => Syntax::pieces(&[Operand, PROBE, PROBE_ID], Types::AlwaysSame),
+        PrintValue => Syntax::pieces(&[Operand], Types::OperandsSame),
+
         // ── shardings
         ShardingConstraint | Reshard => {
             Syntax::pieces(&[Operand, Text(" "), Sharding], Types::AlwaysSame).with_results(SHARDING)
@@ -259,9 +305,9 @@ pub fn of(op: Opcode) -> Syntax {
 
         // ── our own, and those that MLIR writes in the generic form only
         TriangularSolve | Gather | Scatter | SelectAndScatter | ReduceWindow | Sort | Map | Case | If | AllGather
-        | AllReduce | ReduceScatter | AllToAll | CollectivePermute | CollectiveBroadcast | AsyncStart | AsyncDone => {
-            GENERIC
-        }
+        | RaggedDot | BatchNormInference | BatchNormTraining | BatchNormGrad | DynamicConv | DynamicGather
+        | CollectiveReduce | AllReduce | ReduceScatter | AllToAll | CollectivePermute | CollectiveBroadcast
+        | AsyncStart | AsyncDone | Send | Recv | Infeed | Outfeed | RunParallel => GENERIC,
         AxisIndex => Syntax::pieces(&[Attr("axes", Written::MeshAxes)], Types::Result),
         TopK => Syntax::pieces(
             &[

@@ -4,7 +4,7 @@
 //! value; bf16 and f16 in f32, rounded once.
 
 use super::{WindowDim, WindowLabels, for_each_element, places, read_window, verified_window};
-use crate::check::{self, Check, counted_tensors, types_of};
+use crate::check::{Check, counted_tensors, types_of};
 use crate::eval::{self, Number, Numeric, read_numbers, with_element};
 use crate::facts::*;
 use crate::{Opcode, index, reducer};
@@ -86,7 +86,7 @@ impl PureFacts for SelectAndScatter {
         };
         let selected = select(op, &window(op), &x[0], regions)?;
         let sum = scatter(kind, &x[1], &x[2], x[0].shape(), &selected);
-        Ok(vec![sum.ok_or_else(|| check::not_computed(op, x[0].dtype()))?])
+        Ok(vec![sum])
     }
 
     fn cost(&self, op: &OpView<'_>) -> Cost {
@@ -130,6 +130,7 @@ fn comparison(op: &OpView<'_>) -> Option<fn(Ordering) -> bool> {
 
 fn compare(a: Number, b: Number) -> Option<Ordering> {
     match (a, b) {
+        (Number::Bool(a), Number::Bool(b)) => Some(a.cmp(&b)),
         (Number::Signed(a), Number::Signed(b)) => Some(a.cmp(&b)),
         (Number::Unsigned(a), Number::Unsigned(b)) => Some(a.cmp(&b)),
         (Number::Single(a), Number::Single(b)) => a.partial_cmp(&b),
@@ -146,7 +147,7 @@ fn select(
     regions: &mut dyn RegionEval,
 ) -> Result<Vec<Option<usize>>, EvalError> {
     let x = x.to_dense();
-    let native = comparison(op).zip(read_numbers(&x));
+    let native = comparison(op).map(|accepts| (accepts, read_numbers(&x)));
     let element = |i: usize| Literal::splat(x.dtype(), vec![], x.element_bytes(i));
     let mut keeps = |best: usize, i: usize| -> Result<bool, EvalError> {
         match &native {
@@ -173,13 +174,7 @@ fn select(
     failed.map_or(Ok(out), Err)
 }
 
-fn scatter(
-    kind: ReduceKind,
-    source: &Literal,
-    init: &Literal,
-    shape: &[usize],
-    to: &[Option<usize>],
-) -> Option<Literal> {
+fn scatter(kind: ReduceKind, source: &Literal, init: &Literal, shape: &[usize], to: &[Option<usize>]) -> Literal {
     with_element!(source.dtype(), T => {
         let mut sums = vec![init.get::<T>(0).to_number(); shape.iter().product()];
         let get = eval::elements::<T>(source);
@@ -189,8 +184,8 @@ fn scatter(
             }
         }
         let out: Vec<T> = sums.into_iter().map(T::from_number).collect();
-        Some(Literal::new(shape, &out))
-    }, None)
+        Literal::new(shape, &out)
+    })
 }
 
 fn unnamed_scatter(op: &OpView<'_>) -> Diagnostic {

@@ -15,11 +15,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Builds the command and gives its path.
 pub fn build() -> Result<PathBuf> {
-    let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--release", "--quiet", "-p", "shardwise-cli"]).current_dir(repo::root());
-    command::run_shown(cargo)?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(repo::root().join("target"), PathBuf::from);
-    Ok(target.join("release/shardwise"))
+    command::build_ours(&["--release"], "release")
 }
 
 /// Runs our command for all programs and checks.

@@ -1,0 +1,69 @@
+//! `shardwise run --split-input-file`: many programs in one text, parted by lines `// -----`, each run by itself.
+//!
+//! One line for each part: where it starts, what ran, and how it ended.
+//! ```text
+//! add.mlir:3: @add_op_test: ok, 1 check
+//! add.mlir:14: @sub_op_test: check-failed, 1 check
+//! ```
+
+use crate::source::{Part, parse};
+use crate::{RunArgs, run};
+use shardwise_base::{Diagnostic, Diagnostics, Loc};
+use shardwise_ir::Module;
+
+/// Runs all parts; an error if one failed.
+pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
+    let (name, mut parts) = args.source.parts()?;
+    parts.retain(|p| p.line > 0);
+    let mut failures = 0;
+    for part in &parts {
+        let (what, checks, result) = run_part(args, &name, part);
+        let outcome = match &result {
+            Ok(()) => "ok",
+            Err(found) => found.iter().next().map_or("failed", |d| d.code),
+        };
+        say!("{name}:{}: {what}: {outcome}, {}", part.line, counted(checks));
+        if let Err(found) = result {
+            eprintln!("{found}");
+            failures += 1;
+        }
+    }
+    if failures > 0 { Err(some_failed(&name, failures, parts.len()).into()) } else { Ok(()) }
+}
+
+fn run_part(args: &RunArgs, name: &str, part: &Part) -> (String, usize, Result<(), Diagnostics>) {
+    let module = match parse(name, &part.text) {
+        Ok(module) => module,
+        Err(found) => return ("no program".into(), written_checks(&part.text), Err(found)),
+    };
+    let what = module.main().map_or("nothing".into(), |f| format!("@{}", f.name));
+    let checks = check_count(&module);
+    if module.funcs.is_empty() {
+        return (what, checks, Ok(()));
+    }
+    (what, checks, run::results(args, &module).map(|_| ()))
+}
+
+/// The checks in all functions.
+fn check_count(module: &Module) -> usize {
+    let is_check = |op: &shardwise_ir::OpView<'_>| {
+        op.name().starts_with("check.") || op.attrs().str("call_target_name").is_some_and(|t| t.starts_with("check."))
+    };
+    let count =
+        |f: &shardwise_ir::Func| f.body.walk().into_iter().filter(|&op| is_check(&module.view(&f.body, op))).count();
+    module.funcs.iter().map(count).sum()
+}
+
+/// The checks of a text that cannot be read.
+fn written_checks(text: &str) -> usize {
+    let code = text.lines().map(|line| line.split("//").next().unwrap_or(""));
+    code.map(|line| line.matches("check.expect").count()).sum()
+}
+
+fn counted(checks: usize) -> String {
+    if checks == 1 { "1 check".into() } else { format!("{checks} checks") }
+}
+
+fn some_failed(name: &str, failures: usize, parts: usize) -> Diagnostic {
+    Diagnostic::error("parts-failed", &Loc::file(name, 1, 1), format!("{failures} of {parts} programs failed"))
+}

@@ -1,0 +1,208 @@
+//! The `interpreter` dialect: grids of programs, and what looks into them.
+
+use crate::datum::Datum;
+use crate::frame::{Active, Frame};
+use crate::machine::{Env, Machine, PerProcess, Results, cannot_run};
+use shardwise_base::{DType, Diagnostic, Literal};
+use shardwise_ir::{Func, OpView};
+use shardwise_ops::expect::{self, Nearness, RunParallel};
+use std::collections::{BTreeMap, VecDeque};
+
+/// What programs leave behind, and what they find.
+#[derive(Default)]
+pub(crate) struct Bench<'m> {
+    /// Values that probes have seen, by the probe's name, first to last.
+    probes: BTreeMap<String, Vec<Literal>>,
+    /// What `interpreter.print` has written.
+    pub printed: String,
+    /// Values on their way to the host and from it, by channel.
+    channels: BTreeMap<i64, VecDeque<Vec<Datum>>>,
+    /// What gives the next value to `infeed`.
+    infeed: VecDeque<&'m Func>,
+}
+
+impl<'m> Machine<'m> {
+    /// A grid of programs. Programs that differ run one after the other, in the order of their first processes, so that
+    /// what one waits for must come from those before it.
+    pub(crate) fn run_parallel(&mut self, env: &Env<'m>, frame: &Frame, view: &OpView<'m>) -> Results {
+        let Some((names, partitions)) = RunParallel::programs(view).filter(|_| frame.process_count == 1) else {
+            return Err(nested(view));
+        };
+        let find = |name: &&str| self.module.func(name).ok_or_else(|| cannot_run(view));
+        let funcs: Vec<&'m Func> = names.iter().map(find).collect::<Result<_, _>>()?;
+        self.bench.infeed = RunParallel::infeed(view).iter().map(find).collect::<Result<_, _>>()?;
+        let grid = Frame::replicas(names.len() / partitions, partitions);
+        let mut operands = view.operands().iter();
+        let args: Vec<Vec<Datum>> = funcs
+            .iter()
+            .map(|f| operands.by_ref().take(f.body.args().len()).map(|&v| only(env.get(v)).clone()).collect())
+            .collect();
+        let mut results: Vec<Vec<Datum>> = vec![vec![]; names.len()];
+        for (first, func) in funcs.iter().enumerate().filter(|&(i, _)| !names[..i].contains(&names[i])) {
+            let active: Active = names.iter().map(|n| *n == names[first]).collect();
+            let of = |i: usize, p: usize| active[p].then(|| args[p][i].clone());
+            let inputs = (0..args[first].len()).map(|i| (0..names.len()).map(|p| of(i, p)).collect()).collect();
+            for value in self.call(func, &grid, inputs, &active)? {
+                let given = value.into_iter().enumerate().filter(|&(p, _)| active[p]);
+                given.for_each(|(p, d)| results[p].extend(d));
+            }
+        }
+        Ok(results.into_iter().flatten().map(|d| vec![Some(d)]).collect())
+    }
+
+    pub(crate) fn probe(&mut self, env: &Env<'m>, view: &OpView<'_>, active: &Active) -> Results {
+        let value = env.get(view.operand(0)).clone();
+        let seen = self.bench.probes.entry(probe_id(view)).or_default();
+        seen.extend(active_values(&value, active).map(|(_, d)| d.tensor().clone()));
+        Ok(vec![value])
+    }
+
+    pub(crate) fn expect_probed(&mut self, env: &Env<'m>, view: &OpView<'_>, active: &Active) -> Results {
+        let iteration = view.attrs().size("iteration").unwrap_or(0);
+        let seen = self.bench.probes.get(&probe_id(view)).and_then(|seen| seen.get(iteration));
+        let seen = seen.ok_or_else(|| not_probed(view, iteration))?;
+        for (_, d) in active_values(env.get(view.operand(0)), active) {
+            expect::compare(view, Nearness::Equal, d.tensor(), seen)?;
+        }
+        Ok(vec![])
+    }
+
+    /// `%name = tensor<..> {..}` for each process.
+    pub(crate) fn print_value(&mut self, env: &Env<'m>, view: &OpView<'_>, active: &Active) -> Results {
+        for (_, d) in active_values(env.get(view.operand(0)), active) {
+            self.bench.printed.push_str(&written(d.tensor()));
+            self.bench.printed.push('\n');
+        }
+        Ok(vec![])
+    }
+
+    /// To the host: the next `recv` of the channel takes it.
+    pub(crate) fn send(&mut self, env: &Env<'m>, frame: &Frame, view: &OpView<'_>, active: &Active) -> Results {
+        let (_, operands) = view.operands().split_last().expect("verified: a token");
+        for p in (0..frame.process_count).filter(|&p| active[p]) {
+            let values = operands.iter().map(|&v| env.get(v)[p].clone().expect("active")).collect();
+            self.bench.channels.entry(channel(view)).or_default().push_back(values);
+        }
+        Ok(vec![tokens(frame)])
+    }
+
+    pub(crate) fn recv(&mut self, frame: &Frame, view: &OpView<'_>, active: &Active) -> Results {
+        let mut results: Vec<PerProcess> = vec![vec![None; frame.process_count]; view.results().len() - 1];
+        for p in (0..frame.process_count).filter(|&p| active[p]) {
+            let queue = self.bench.channels.entry(channel(view)).or_default();
+            let values = queue.pop_front().ok_or_else(|| nothing_comes(view))?;
+            self.check_received(view, &values)?;
+            results.iter_mut().zip(values).for_each(|(r, v)| r[p] = Some(v));
+        }
+        results.push(tokens(frame));
+        Ok(results)
+    }
+
+    pub(crate) fn infeed(&mut self, frame: &Frame, view: &OpView<'_>, active: &Active) -> Results {
+        let mut results: Vec<PerProcess> = vec![vec![None; frame.process_count]; view.results().len() - 1];
+        for p in (0..frame.process_count).filter(|&p| active[p]) {
+            let func = self.bench.infeed.pop_front().ok_or_else(|| nothing_comes(view))?;
+            let values = self.call(func, &Frame::single(), vec![], &vec![true])?;
+            let values: Vec<Datum> = values.iter().map(|v| only(v).clone()).collect();
+            self.check_received(view, &values)?;
+            results.iter_mut().zip(values).for_each(|(r, v)| r[p] = Some(v));
+        }
+        results.push(tokens(frame));
+        Ok(results)
+    }
+
+    fn check_received(&self, view: &OpView<'_>, values: &[Datum]) -> Result<(), Diagnostic> {
+        let expected = &view.results()[..view.results().len() - 1];
+        let fits = |(d, &v): (&Datum, _)| match (d, view.body.ty(v).as_tensor()) {
+            (Datum::Tensor(l), Some(t)) => l.dtype() == t.dtype && l.shape() == t.shape,
+            _ => false,
+        };
+        match expected.len() == values.len() && values.iter().zip(expected).all(fits) {
+            true => Ok(()),
+            false => Err(other_types(view)),
+        }
+    }
+}
+
+/// The value of the only process.
+fn only(value: &PerProcess) -> &Datum {
+    value[0].as_ref().expect("the only process ran")
+}
+
+fn active_values<'a>(value: &'a PerProcess, active: &'a Active) -> impl Iterator<Item = (usize, &'a Datum)> {
+    let values = value.iter().enumerate().filter(|&(p, _)| active[p]);
+    values.map(|(p, d)| (p, d.as_ref().expect("active processes have every operand")))
+}
+
+fn tokens(frame: &Frame) -> PerProcess {
+    vec![Some(Datum::Token); frame.process_count]
+}
+
+fn probe_id(view: &OpView<'_>) -> String {
+    view.attrs().str("probe_id").unwrap_or_default().to_string()
+}
+
+fn channel(view: &OpView<'_>) -> i64 {
+    let handle = view.attr("channel_handle").and_then(|a| a.as_record());
+    handle.and_then(|fields| fields.int("handle")).unwrap_or(0)
+}
+
+/// `tensor<2xi32> {[0, 1]}`, the elements of nested lists on lines of their own.
+fn written(x: &Literal) -> String {
+    let ty = shardwise_ir::Type::tensor(x.dtype(), x.shape());
+    match x.rank() {
+        0 => format!("{ty} {{{}}}", element(x, 0)),
+        _ => format!("{ty} {{\n{}\n}}", lines(x, 0, 0, 1)),
+    }
+}
+
+fn lines(x: &Literal, dim: usize, offset: usize, depth: usize) -> String {
+    let indent = "  ".repeat(depth);
+    let size: usize = x.shape()[dim + 1..].iter().product();
+    let starts = (0..x.shape()[dim]).map(|i| offset + i * size);
+    if dim + 1 == x.rank() || x.size() == 0 && x.shape()[dim] == 0 {
+        let list: Vec<String> = starts.filter(|&i| i < x.size()).map(|i| element(x, i)).collect();
+        return format!("{indent}[{}]", list.join(", "));
+    }
+    let inner: Vec<String> = starts.map(|start| lines(x, dim + 1, start, depth + 1)).collect();
+    format!("{indent}[\n{}\n{indent}]", inner.join(",\n"))
+}
+
+fn element(x: &Literal, i: usize) -> String {
+    let float = |v: f64| {
+        let text = format!("{v:.6e}");
+        match text.split_once('e') {
+            Some((digits, exponent)) => {
+                let (sign, power) = exponent.strip_prefix('-').map_or(("+", exponent), |p| ("-", p));
+                format!("{digits}e{sign}{power:0>2}")
+            }
+            None => text,
+        }
+    };
+    match x.dtype() {
+        DType::I1 => (x.get_i128(i) != 0).to_string(),
+        d if d.is_integer() => x.get_i128(i).to_string(),
+        d if d.is_complex() => format!("[{}, {}]", float(x.get_f64(i)), float(x.imaginary_f64(i))),
+        _ => float(x.get_f64(i)),
+    }
+}
+
+fn nested(view: &OpView<'_>) -> Diagnostic {
+    Diagnostic::error("run-parallel", view.loc(), "a grid of programs cannot be run by several processes")
+        .help("run it from `@main`")
+}
+
+fn not_probed(view: &OpView<'_>, iteration: usize) -> Diagnostic {
+    let message = format!("the probe \"{}\" has seen fewer than {} values", probe_id(view), iteration + 1);
+    Diagnostic::error("check-failed", view.loc(), message)
+}
+
+fn nothing_comes(view: &OpView<'_>) -> Diagnostic {
+    Diagnostic::error("run-waits", view.loc(), format!("`{}` would wait for ever: nothing was sent to it", view.name()))
+        .note("programs that differ run one after the other here, in the order of their processes")
+        .help("move data between devices with collectives")
+}
+
+fn other_types(view: &OpView<'_>) -> Diagnostic {
+    Diagnostic::error("run-received", view.loc(), format!("`{}` gets values of other types than it has", view.name()))
+}

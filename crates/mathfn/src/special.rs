@@ -1,0 +1,156 @@
+//! Special functions that programs seldom use: plain series, in `f64`.
+
+use crate::{digamma_f64, lgamma_f64};
+use std::f64::consts::PI;
+
+/// `e^-|x|` times the modified Bessel function of the first kind of order one.
+pub fn bessel_i1e_f64(x: f64) -> f64 {
+    let z = x.abs();
+    if z.is_nan() || z == f64::INFINITY {
+        return if x.is_nan() { x } else { 0f64.copysign(x) };
+    }
+    // All terms of the power series are positive; beyond 30 the asymptotic series reaches full precision.
+    if z <= 30.0 { power_series(z).copysign(x) * libm::exp(-z) } else { asymptotic_series(z).copysign(x) }
+}
+
+/// `sum of (x/2)^(2k+1) / (k! (k+1)!)`
+fn power_series(x: f64) -> f64 {
+    let quarter = x * x / 4.0;
+    let (mut term, mut sum, mut k) = (x / 2.0, x / 2.0, 1.0);
+    while term > sum * f64::EPSILON / 4.0 {
+        term *= quarter / (k * (k + 1.0));
+        sum += term;
+        k += 1.0;
+    }
+    sum
+}
+
+/// `1 / sqrt(2 pi x) * (1 - 3/(8x) + (3)(-5)/(2! (8x)^2) - ..)`
+fn asymptotic_series(x: f64) -> f64 {
+    let (mut term, mut sum, mut k) = (1.0, 1.0, 1.0);
+    while f64::abs(term) > f64::EPSILON / 4.0 && k < 40.0 {
+        let odd = 2.0 * k - 1.0;
+        term *= -(4.0 - odd * odd) / (k * 8.0 * x);
+        sum += term;
+        k += 1.0;
+    }
+    sum / libm::sqrt(2.0 * PI * x)
+}
+
+/// Coefficients `B(2k) / (2k)!` of the Euler-Maclaurin formula.
+const BERNOULLI: [f64; 12] = [
+    1.0 / 12.0,
+    -1.0 / 720.0,
+    1.0 / 30_240.0,
+    -1.0 / 1_209_600.0,
+    1.0 / 47_900_160.0,
+    -691.0 / 1_307_674_368_000.0,
+    1.0 / 74_724_249_600.0,
+    -3617.0 / 10_670_622_842_880_000.0,
+    43_867.0 / 5_109_094_217_170_944_000.0,
+    -174_611.0 / 802_857_662_698_291_200_000.0,
+    77_683.0 / 14_101_100_039_391_805_440_000.0,
+    -236_364_091.0 / 1_693_824_136_731_743_669_452_800_000.0,
+];
+
+/// Hurwitz' zeta function, `sum of 1 / (q + k)^x` over `k = 0, 1, ..`.
+///
+/// Infinite at its poles (`x = 1`; `q` zero or a negative integer, for even `x`), NaN where it is not real.
+pub fn zeta_f64(x: f64, q: f64) -> f64 {
+    if x.is_nan() || q.is_nan() || x < 1.0 {
+        return f64::NAN;
+    }
+    if x == 1.0 {
+        return f64::INFINITY;
+    }
+    if q <= 0.0 {
+        let is_even = x % 2.0 == 0.0;
+        match (q == q.floor(), x == x.floor()) {
+            (true, _) => return if is_even { f64::INFINITY } else { f64::NAN },
+            (false, false) => return f64::NAN,
+            (false, true) => {}
+        }
+    }
+    if q == f64::INFINITY {
+        return 0.0;
+    }
+    euler_maclaurin(x, q)
+}
+
+/// The first terms one by one, the rest by an integral and its corrections.
+fn euler_maclaurin(x: f64, q: f64) -> f64 {
+    const FIRST: f64 = 12.0;
+    let (mut sum, mut a) = (0.0, q);
+    while a < FIRST {
+        let term = libm::pow(a, -x);
+        sum += term;
+        a += 1.0;
+        if !term.is_finite() {
+            return sum;
+        }
+    }
+    let last = libm::pow(a, -x);
+    sum += last * a / (x - 1.0) + 0.5 * last;
+    let (mut factor, mut power) = (x, last / a);
+    for (k, c) in BERNOULLI.iter().enumerate() {
+        let step = c * factor * power;
+        sum += step;
+        if step.abs() <= sum.abs() * f64::EPSILON / 4.0 {
+            break;
+        }
+        let n = 2.0 * k as f64;
+        factor *= (x + n + 1.0) * (x + n + 2.0);
+        power /= a * a;
+    }
+    sum
+}
+
+/// The derivative of order `n` of the digamma function; NaN unless `n` is a natural number.
+pub fn polygamma_f64(n: f64, x: f64) -> f64 {
+    if n.is_nan() || n < 0.0 || n != n.floor() {
+        return f64::NAN;
+    }
+    if n == 0.0 {
+        return digamma_f64(x);
+    }
+    let sign = if n % 2.0 == 0.0 { -1.0 } else { 1.0 };
+    sign * libm::exp(lgamma_f64(n + 1.0)) * zeta_f64(n + 1.0, x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(a: f64, b: f64) {
+        assert!((a - b).abs() <= 4e-15 * b.abs(), "{a:e} {b:e}");
+    }
+
+    #[test]
+    fn bessel_function_at_known_points() {
+        near(bessel_i1e_f64(1.0), 0.207_910_415_349_708_45);
+        near(bessel_i1e_f64(-2.0), -0.215_269_289_248_937_66);
+        // Both series at the place where they meet.
+        near(power_series(30.0) * libm::exp(-30.0), asymptotic_series(30.0));
+        assert_eq!(bessel_i1e_f64(0.0), 0.0);
+        assert!(bessel_i1e_f64(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn zeta_at_known_points() {
+        near(zeta_f64(2.0, 1.0), PI * PI / 6.0);
+        near(zeta_f64(4.0, 1.0), PI.powi(4) / 90.0);
+        near(zeta_f64(2.0, 0.5), PI * PI / 2.0);
+        near(zeta_f64(2.0, -0.5), PI * PI / 2.0 + 4.0);
+        assert_eq!(zeta_f64(1.0, 3.0), f64::INFINITY);
+        assert_eq!(zeta_f64(2.0, -3.0), f64::INFINITY);
+        assert!(zeta_f64(0.5, 1.0).is_nan() && zeta_f64(2.5, -0.5).is_nan());
+    }
+
+    #[test]
+    fn polygamma_at_known_points() {
+        near(polygamma_f64(1.0, 1.0), PI * PI / 6.0);
+        near(polygamma_f64(0.0, 2.0), digamma_f64(2.0));
+        near(polygamma_f64(2.0, 1.0), -2.0 * zeta_f64(3.0, 1.0));
+        assert!(polygamma_f64(0.5, 1.0).is_nan() && polygamma_f64(-1.0, 1.0).is_nan());
+    }
+}

@@ -1,0 +1,245 @@
+//! `batch_norm_inference`, `batch_norm_training`, `batch_norm_grad`: a feature is all elements with one index along
+//! `feature_index`.
+
+use crate::Opcode;
+use crate::check::{self, Check, counted_tensors};
+use crate::eval::{self, Number};
+use crate::facts::*;
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+/// Of each of the three ops: which operands and results are as large as the whole, and what the labels start with.
+pub struct BatchNorm;
+
+/// What a batch normalization has of each kind.
+struct Form {
+    labels: Labels,
+    /// For each operand and each result whether it has one element for each feature.
+    operands: &'static [bool],
+    results: &'static [bool],
+}
+
+/// Labels of the constraints on the dimension, the element types, the shapes of wholes and of features.
+struct Labels {
+    dimension: &'static str,
+    element: &'static str,
+    whole: &'static str,
+    feature: &'static str,
+}
+
+const INFERENCE: Form = Form {
+    labels: Labels {
+        dimension: "batch_norm_inference_c1",
+        element: "batch_norm_inference_c2",
+        whole: "batch_norm_inference_c7",
+        feature: "batch_norm_inference_c3",
+    },
+    operands: &[false, true, true, true, true],
+    results: &[false],
+};
+
+const TRAINING: Form = Form {
+    labels: Labels {
+        dimension: "batch_norm_training_c1",
+        element: "batch_norm_training_c2",
+        whole: "batch_norm_training_c7",
+        feature: "batch_norm_training_c3",
+    },
+    operands: &[false, true, true],
+    results: &[false, true, true],
+};
+
+const GRAD: Form = Form {
+    labels: Labels {
+        dimension: "batch_norm_grad_c1",
+        element: "batch_norm_grad_c2",
+        whole: "batch_norm_grad_c3",
+        feature: "batch_norm_grad_c5",
+    },
+    operands: &[false, true, true, true, false],
+    results: &[false, true, true],
+};
+
+fn form(op: &OpView<'_>) -> &'static Form {
+    match Opcode::of_view(op) {
+        Opcode::BatchNormInference => &INFERENCE,
+        Opcode::BatchNormTraining => &TRAINING,
+        _ => &GRAD,
+    }
+}
+
+fn epsilon(op: &OpView<'_>) -> Option<f64> {
+    match op.attr("epsilon") {
+        Some(Attr::Float { value, .. }) => Some(*value),
+        _ => None,
+    }
+}
+
+impl PureFacts for BatchNorm {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let form = form(op);
+        let types = counted_tensors(op, form.operands.len()..=form.operands.len(), 0)?;
+        let (x, dim) = (types[0], check::size(op, "feature_index")?);
+        epsilon(op).ok_or_else(|| check::bad_attribute(op, "epsilon", "a float"))?;
+        let mut check = Check::new(op);
+        let in_range = dim < x.rank();
+        check.that(form.labels.dimension, in_range, "`feature_index` must be a dimension of the operand").so_far()?;
+        let of_features = TensorType::new(x.dtype, vec![x.shape[dim]]);
+        for (t, &is_feature) in types.iter().zip(form.operands) {
+            check.that(form.labels.element, t.dtype == x.dtype, "all operands must have the same element type");
+            if is_feature {
+                let rule = "scale, offset, mean and variance must have an element for each feature";
+                check.that(form.labels.feature, t.shape == of_features.shape, rule);
+            } else {
+                check.that(form.labels.whole, t.shape == x.shape, "the gradient must have the operand's shape");
+            }
+        }
+        check.that(form.labels.element, x.dtype.is_float(), "the operands must have floating-point elements");
+        let result = |&is_feature: &bool| if is_feature { of_features.clone() } else { x.clone() }.into();
+        check.give(form.results.iter().map(result))
+    }
+
+    /// The feature is a factor of all; the other dimensions pass through where nothing is summed over them, and must be
+    /// whole elsewhere.
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (form, x) = (form(op), op.operand_shape(0));
+        let feature = op.attrs().size("feature_index").expect("verified");
+        let rank = |list: &[bool]| list.iter().map(|&f| if f { 1 } else { x.len() }).collect::<Vec<_>>();
+        let mut rule = RuleBuilder::new(rank(form.operands), rank(form.results));
+        let sums = Opcode::of_view(op) != Opcode::BatchNormInference;
+        for (d, &size) in x.iter().enumerate() {
+            let place = |list: &[bool]| -> Vec<Option<usize>> {
+                list.iter().map(|&f| if f { (d == feature).then_some(0) } else { Some(d) }).collect()
+            };
+            let must_be_whole = sums && d != feature;
+            let spec = if must_be_whole { FactorSpec::need_replication(size) } else { FactorSpec::pass_through(size) };
+            rule.add_factor(&place(form.operands), &place(form.results), spec);
+        }
+        RuleFact::Rule(rule.build())
+    }
+
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(localize = same_op);
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let values: Vec<Vec<f64>> = x.iter().map(read).collect();
+        let cx = Features::new(op);
+        let results = match Opcode::of_view(op) {
+            Opcode::BatchNormInference => {
+                vec![cx.normalized(&values[0], &values[3], &values[4], &values[1], &values[2])]
+            }
+            Opcode::BatchNormTraining => cx.training(&values[0], &values[1], &values[2]),
+            _ => cx.grad(&values),
+        };
+        let literal = |(i, values): (usize, Vec<f64>)| write(op.result_tensor(i), &values);
+        Ok(results.into_iter().enumerate().map(literal).collect())
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        Cost::streams(op, 10.0)
+    }
+
+    answer!(linear = No);
+    answer!(explicit = by_rule);
+
+    fn example(&self, op: Opcode) -> &'static str {
+        match op {
+            Opcode::BatchNormInference => {
+                r#"func.func @main(%arg0: tensor<4x2xf32>, %arg1: tensor<2xf32>) -> tensor<4x2xf32> {
+  %0 = "stablehlo.batch_norm_inference"(%arg0, %arg1, %arg1, %arg1, %arg1) <{epsilon = 1.000000e-03 : f32, feature_index = 1 : i64}> : (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}"#
+            }
+            Opcode::BatchNormTraining => {
+                r#"func.func @main(%arg0: tensor<4x2xf32>, %arg1: tensor<2xf32>) -> tensor<4x2xf32> {
+  %output, %batch_mean, %batch_var = "stablehlo.batch_norm_training"(%arg0, %arg1, %arg1) <{epsilon = 1.000000e-03 : f32, feature_index = 1 : i64}> : (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>)
+  return %output : tensor<4x2xf32>
+}"#
+            }
+            _ => {
+                r#"func.func @main(%arg0: tensor<4x2xf32>, %arg1: tensor<2xf32>) -> tensor<4x2xf32> {
+  %grad_operand, %grad_scale, %grad_offset = "stablehlo.batch_norm_grad"(%arg0, %arg1, %arg1, %arg1, %arg0) <{epsilon = 1.000000e-03 : f32, feature_index = 1 : i64}> : (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>)
+  return %grad_operand : tensor<4x2xf32>
+}"#
+            }
+        }
+    }
+}
+
+fn read(x: &Literal) -> Vec<f64> {
+    (0..x.size()).map(|i| x.get_f64(i)).collect()
+}
+
+/// Computed in `f64`, rounded once.
+fn write(t: &TensorType, values: &[f64]) -> Literal {
+    eval::fill(t.dtype, &t.shape, |i| Number::Double(values[i]))
+}
+
+/// Which feature an element belongs to.
+struct Features {
+    count: usize,
+    /// Elements between two neighbours along the dimension of features.
+    stride: usize,
+    /// Elements of one feature.
+    size: usize,
+    epsilon: f64,
+}
+
+impl Features {
+    fn new(op: &OpView<'_>) -> Features {
+        let (shape, dim) = (op.operand_shape(0), op.attrs().size("feature_index").expect("verified"));
+        let others = shape.iter().enumerate().filter(|&(d, _)| d != dim);
+        Features {
+            count: shape[dim],
+            stride: shape[dim + 1..].iter().product(),
+            size: others.map(|(_, &n)| n).product(),
+            epsilon: epsilon(op).expect("verified"),
+        }
+    }
+
+    fn of(&self, i: usize) -> usize {
+        i / self.stride % self.count
+    }
+
+    /// The sum of `f` over each feature's elements.
+    fn sums(&self, len: usize, f: impl Fn(usize) -> f64) -> Vec<f64> {
+        let mut sums = vec![0.0; self.count];
+        (0..len).for_each(|i| sums[self.of(i)] += f(i));
+        sums
+    }
+
+    fn normalized(&self, x: &[f64], mean: &[f64], variance: &[f64], scale: &[f64], offset: &[f64]) -> Vec<f64> {
+        let one = |(i, x): (usize, &f64)| {
+            let f = self.of(i);
+            scale[f] * (x - mean[f]) / (variance[f] + self.epsilon).sqrt() + offset[f]
+        };
+        x.iter().enumerate().map(one).collect()
+    }
+
+    fn training(&self, x: &[f64], scale: &[f64], offset: &[f64]) -> Vec<Vec<f64>> {
+        let n = self.size as f64;
+        let mean: Vec<f64> = self.sums(x.len(), |i| x[i]).iter().map(|s| s / n).collect();
+        let variance = self.sums(x.len(), |i| (x[i] - mean[self.of(i)]).powi(2));
+        let variance: Vec<f64> = variance.iter().map(|s| s / n).collect();
+        vec![self.normalized(x, &mean, &variance, scale, offset), mean, variance]
+    }
+
+    /// Of operand, scale, mean, variance and the result's gradient.
+    fn grad(&self, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let [x, scale, mean, variance, grad] = [0, 1, 2, 3, 4].map(|i| &values[i]);
+        let n = self.size as f64;
+        let centered = |i: usize| x[i] - mean[self.of(i)];
+        let spread = |f: usize| variance[f] + self.epsilon;
+        let offset = self.sums(x.len(), |i| grad[i]);
+        let projected = self.sums(x.len(), |i| grad[i] * centered(i));
+        let of_operand = |i: usize| {
+            let f = self.of(i);
+            let rest = grad[i] * n - offset[f] - projected[f] * centered(i) / spread(f);
+            scale[f] / spread(f).sqrt() / n * rest
+        };
+        let of_scale = (0..self.count).map(|f| projected[f] / spread(f).sqrt()).collect();
+        vec![(0..x.len()).map(of_operand).collect(), of_scale, offset]
+    }
+}

@@ -1,0 +1,213 @@
+//! `dynamic_*`: ops whose sizes are operands. They run where the types of their results say all sizes, which are checked
+//! when they run; each is then the op of the same name without `dynamic_`.
+
+use crate::check::{self, Check, counted_tensors};
+use crate::facts::*;
+use crate::{OPS, Opcode, build};
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, Attrs, Body, Builder, Module, OpView, Type, Value};
+
+/// All of them.
+pub struct Dynamic;
+
+/// How an op becomes its static form.
+struct Form {
+    to: Opcode,
+    /// The first operands, which the static form has too.
+    kept: usize,
+    /// What the other operands are.
+    sizes: &'static [Size],
+    /// Labels of the constraints on the size operands and on the result.
+    labels: (&'static str, &'static str),
+}
+
+/// What an operand of sizes stands for.
+#[derive(Clone, Copy)]
+enum Size {
+    /// The shape of the result, which its type says already.
+    ResultShape,
+    /// An attribute of the static form, as a list.
+    Ints(&'static str),
+    /// The same, as rows of two.
+    Pairs(&'static str),
+}
+
+fn form(opcode: Opcode) -> Form {
+    use Size::{Ints, Pairs, ResultShape};
+    let form = |to, kept, sizes, labels| Form { to, kept, sizes, labels };
+    match opcode {
+        Opcode::DynamicBroadcastInDim => form(
+            Opcode::BroadcastInDim,
+            1,
+            &[ResultShape],
+            ("dynamic_broadcast_in_dim_i2", "dynamic_broadcast_in_dim_c7"),
+        ),
+        Opcode::DynamicIota => form(Opcode::Iota, 0, &[ResultShape], ("dynamic_iota_i1", "dynamic_iota_c2")),
+        Opcode::DynamicReshape => {
+            form(Opcode::Reshape, 1, &[ResultShape], ("dynamic_reshape_i2", "dynamic_reshape_c4"))
+        }
+        Opcode::DynamicGather => {
+            form(Opcode::Gather, 2, &[Ints("slice_sizes")], ("dynamic_gather_i3", "dynamic_gather_c14"))
+        }
+        Opcode::DynamicConv => {
+            form(Opcode::Convolution, 2, &[Pairs("padding")], ("dynamic_conv_i3", "dynamic_conv_c25"))
+        }
+        Opcode::DynamicPad => form(
+            Opcode::Pad,
+            2,
+            &[Ints("edge_padding_low"), Ints("edge_padding_high"), Ints("interior_padding")],
+            ("dynamic_pad_i3", "dynamic_pad_c4"),
+        ),
+        _ => form(
+            Opcode::Slice,
+            1,
+            &[Ints("start_indices"), Ints("limit_indices"), Ints("strides")],
+            ("real_dynamic_slice_i2", "real_dynamic_slice_c4"),
+        ),
+    }
+}
+
+/// Attributes that only the dynamic form has.
+const OWN: &[&str] = &["known_expanding_dimensions", "known_nonexpanding_dimensions"];
+
+impl Form {
+    /// The attributes of the static form; `None` if a size is no size.
+    fn attrs(&self, op: &OpView<'_>, sizes: &[Literal]) -> Attrs {
+        let mut attrs: Attrs =
+            op.attrs().iter().filter(|(name, _)| !OWN.contains(name)).map(|(n, a)| (n, a.clone())).collect();
+        for (size, value) in self.sizes.iter().zip(sizes) {
+            let value = value.to_dense();
+            match size {
+                Size::ResultShape => {}
+                Size::Ints(name) => {
+                    attrs.set(*name, Attr::ints(value.to_i64s()));
+                }
+                Size::Pairs(name) => {
+                    attrs.set(*name, Attr::Dense(Literal::new(value.shape(), &value.to_i64s())));
+                }
+            }
+        }
+        attrs
+    }
+}
+
+impl PureFacts for Dynamic {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let form = form(Opcode::of_view(op));
+        let count = form.kept + form.sizes.len();
+        let (types, to) = (counted_tensors(op, count..=count, 0)?, check::declared(op)?);
+        let mut check = Check::new(op);
+        for (t, size) in types[form.kept..].iter().zip(form.sizes) {
+            let rank = if matches!(size, Size::Pairs(_)) { 2 } else { 1 };
+            let fits = t.dtype.is_integer() && t.rank() == rank;
+            check.that(form.labels.0, fits, "sizes must be integers, in a tensor with one dimension (padding: two)");
+            if matches!(size, Size::ResultShape) {
+                check.that(
+                    form.labels.1,
+                    t.shape == [to.rank()],
+                    "there must be a size for each dimension of the result",
+                );
+            }
+        }
+        check.give([to.clone().into()])
+    }
+
+    answer!(rule = none("its sizes are known only when it runs"));
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(localize = same_op);
+
+    /// The static form, with the sizes that the operands have now.
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let form = form(Opcode::of_view(op));
+        let (kept, sizes) = x.split_at(form.kept);
+        for (size, value) in form.sizes.iter().zip(sizes) {
+            let asked = value.to_i64s();
+            let is_result = || asked.iter().copied().eq(op.result_shape(0).iter().map(|&n| n as i64));
+            if matches!(size, Size::ResultShape) && !is_result() {
+                return Err(other_shape(op, &asked));
+            }
+        }
+        let module = Module::new("static", &OPS);
+        let mut body = Body::new();
+        let mut builder = Builder::new(&mut body);
+        let args: Vec<Value> = kept.iter().map(|x| builder.arg(Type::tensor(x.dtype(), x.shape()))).collect();
+        let declared = [op.result_type(0).clone()];
+        let made = build::build_as(&module, &mut builder, form.to, args, form.attrs(op, sizes), [], declared);
+        let made = made.map_err(|found| unfit(op, found))?;
+        form.to.facts().eval(&module.view(&body, made), kept, regions)
+    }
+
+    answer!(cost = streams(1.0));
+    answer!(linear = No);
+    answer!(explicit = by_rule);
+
+    fn example(&self, op: Opcode) -> &'static str {
+        match op {
+            Opcode::DynamicBroadcastInDim => {
+                "func.func @main(%arg0: tensor<2xf32>) -> tensor<3x2xf32> {
+  %c = stablehlo.constant dense<[3, 2]> : tensor<2xi32>
+  %0 = stablehlo.dynamic_broadcast_in_dim %arg0, %c, dims = [1] : (tensor<2xf32>, tensor<2xi32>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}"
+            }
+            Opcode::DynamicIota => {
+                "func.func @main() -> tensor<3x2xf32> {
+  %c = stablehlo.constant dense<[3, 2]> : tensor<2xi32>
+  %0 = stablehlo.dynamic_iota %c, dim = 1 : (tensor<2xi32>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}"
+            }
+            Opcode::DynamicReshape => {
+                "func.func @main(%arg0: tensor<6xf32>) -> tensor<3x2xf32> {
+  %c = stablehlo.constant dense<[3, 2]> : tensor<2xi32>
+  %0 = stablehlo.dynamic_reshape %arg0, %c : (tensor<6xf32>, tensor<2xi32>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}"
+            }
+            Opcode::DynamicGather => {
+                r#"func.func @main(%arg0: tensor<6x4xf32>, %arg1: tensor<3xi32>) -> tensor<3x4xf32> {
+  %c = stablehlo.constant dense<[1, 4]> : tensor<2xi32>
+  %0 = "stablehlo.dynamic_gather"(%arg0, %arg1, %c) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>}> : (tensor<6x4xf32>, tensor<3xi32>, tensor<2xi32>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}"#
+            }
+            Opcode::DynamicConv => {
+                r#"func.func @main(%arg0: tensor<1x4x1xf32>, %arg1: tensor<3x1x1xf32>) -> tensor<1x4x1xf32> {
+  %c = stablehlo.constant dense<1> : tensor<1x2xi32>
+  %0 = "stablehlo.dynamic_conv"(%arg0, %arg1, %c) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64}> : (tensor<1x4x1xf32>, tensor<3x1x1xf32>, tensor<1x2xi32>) -> tensor<1x4x1xf32>
+  return %0 : tensor<1x4x1xf32>
+}"#
+            }
+            Opcode::DynamicPad => {
+                "func.func @main(%arg0: tensor<2xf32>, %arg1: tensor<f32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<1> : tensor<1xi32>
+  %0 = stablehlo.dynamic_pad %arg0, %arg1, %c, %c, %c : (tensor<2xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}"
+            }
+            _ => {
+                "func.func @main(%arg0: tensor<6xf32>) -> tensor<2xf32> {
+  %c = stablehlo.constant dense<1> : tensor<1xi32>
+  %c_0 = stablehlo.constant dense<3> : tensor<1xi32>
+  %0 = stablehlo.real_dynamic_slice %arg0, %c, %c_0, %c : (tensor<6xf32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"
+            }
+        }
+    }
+}
+
+fn other_shape(op: &OpView<'_>, asked: &[i64]) -> Diagnostic {
+    let message = format!("`{}` is asked for another shape than its result has", op.name());
+    Diagnostic::error("dynamic-shape", op.loc(), message)
+        .facts(format!("asked for: {asked:?}"))
+        .expected(format!("{:?}", op.result_shape(0)))
+}
+
+/// With these sizes it cannot give the result that its type says.
+fn unfit(op: &OpView<'_>, found: Diagnostics) -> Diagnostic {
+    let message = format!("`{}` cannot have this result with the sizes that its operands have", op.name());
+    let d = Diagnostic::error("dynamic-shape", op.loc(), message);
+    found.iter().fold(d, |d, inner| d.note(inner.message.clone()))
+}

@@ -1,0 +1,370 @@
+//! What tests of interpreters are written with: the `check` dialect, which compares values, and the `interpreter`
+//! dialect, which runs a grid of programs and looks into them.
+//!
+//! ```text
+//! check.expect_eq_const %0, dense<[1, 2]> : tensor<2xi32>
+//! check.expect_close %0, %1, max_ulp_difference = 3 : tensor<2xf32>, tensor<2xf32>
+//! %1:2 = "interpreter.run_parallel"(%a, %b) {programs = [[@f, @f]]} : (T, T) -> (T, T)
+//! ```
+//! A check that does not hold ends the run with the error `check-failed`. The checks are also known as custom calls,
+//! `stablehlo.custom_call @check.expect_eq(%a, %b)`.
+
+use crate::Opcode;
+use crate::check::{self, Check, MANY, counts, types_of};
+use crate::facts::*;
+use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, OpView, Type, Value};
+
+/// `check.expect_*` of two values, or of a value and a constant.
+pub struct Expect;
+/// `check.expect_serialized_eq`: a value against what a probe has seen.
+pub struct ExpectProbed;
+/// `interpreter.probe`: the identity, but the engine keeps each value that passes.
+pub struct Probe;
+/// `interpreter.print`.
+pub struct Print;
+/// `interpreter.run_parallel`: a grid of programs, `programs[replica][partition]`.
+pub struct RunParallel;
+
+/// How near two values must be.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Nearness {
+    /// As numbers; a NaN is no number, so that it equals nothing.
+    Equal,
+    /// At most so far apart; NaN is near NaN.
+    Within { tolerance: f64 },
+    /// So many representable values apart, of floats and of parts of complex numbers; NaN is near NaN.
+    Ulps { min: u64, max: u64 },
+}
+
+/// Where the expected value stands, and how near it must be.
+struct Form {
+    nearness: Nearness,
+    has_constant: bool,
+}
+
+/// Of a check's name without `check.`; `None` if there is no such check.
+fn form(name: &str, op: &OpView<'_>) -> Option<Form> {
+    let ulps = |name: &str| op.attrs().int(name).and_then(|n| u64::try_from(n).ok());
+    let tolerance = match op.attr("tolerance") {
+        Some(Attr::Float { value, .. }) => *value,
+        _ => 1e-4,
+    };
+    let (stem, has_constant) = match name.strip_suffix("_const") {
+        Some(stem) => (stem, true),
+        None => (name, false),
+    };
+    let nearness = match stem {
+        "expect_eq" => Nearness::Equal,
+        "expect_almost_eq" => Nearness::Within { tolerance },
+        "expect_close" => {
+            let max = ulps("max_ulp_difference").unwrap_or(DEFAULT_ULPS);
+            Nearness::Ulps { min: ulps("min_ulp_difference").unwrap_or(0), max }
+        }
+        _ => return None,
+    };
+    Some(Form { nearness, has_constant })
+}
+
+/// Of the custom call, which names no number.
+const DEFAULT_ULPS: u64 = 3;
+
+fn form_of(op: &OpView<'_>) -> Option<Form> {
+    form(op.name().strip_prefix("check.")?, op)
+}
+
+/// A function whose only line, but for the return, is this one.
+macro_rules! example {
+    ($line:literal) => {
+        concat!(
+            "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {\n  ",
+            $line,
+            "\n  return %arg0 : tensor<2xf32>\n}"
+        )
+    };
+}
+/// Facts that all of these ops share.
+macro_rules! test_facts {
+    () => {
+        answer!(class = Other);
+        answer!(data_flow = none);
+        answer!(combine = none);
+        answer!(localize = same_op);
+        answer!(cost = streams(0.0));
+        answer!(effects = Ordered);
+        answer!(linear = No);
+        answer!(explicit = not("it belongs to tests"));
+    };
+}
+
+impl Facts for Expect {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let form = form_of(op).expect("a row of the table");
+        let wanted = if form.has_constant { 1 } else { 2 };
+        let types = check::counted_tensors(op, wanted..=wanted, 0)?;
+        let constant = op.attr("value").and_then(Attr::as_dense).map(|l| Type::tensor(l.dtype(), l.shape()));
+        let expected = if form.has_constant { constant } else { Some(types[1].clone().into()) };
+        let is_number = types[0].dtype.is_float() || types[0].dtype.is_complex();
+        Check::new(op)
+            .that("expect_c1", expected == Some(types[0].clone().into()), "both values must have the same type")
+            .that("expect_c2", form.nearness == Nearness::Equal || is_number, "only floats can be almost equal")
+            .give([])
+    }
+    answer!(rule = none("values are compared as a whole"));
+    answer!(semantics = Pure);
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let form = form_of(op).expect("a row of the table");
+        let constant = op.attr("value").and_then(Attr::as_dense).filter(|_| form.has_constant);
+        compare(op, form.nearness, &x[0], constant.unwrap_or_else(|| &x[x.len() - 1]))?;
+        Ok(vec![])
+    }
+    fn example(&self, op: Opcode) -> &'static str {
+        match op {
+            Opcode::ExpectEq => example!("check.expect_eq %arg0, %arg0 : tensor<2xf32>"),
+            Opcode::ExpectEqConst => example!(
+                "%0 = stablehlo.constant dense<1.0> : tensor<2xf32>\n  check.expect_eq_const %0, dense<1.0> : tensor<2xf32>"
+            ),
+            Opcode::ExpectAlmostEq => {
+                example!("check.expect_almost_eq %arg0, %arg0, tolerance = 1.000000e-01 : tensor<2xf32>")
+            }
+            Opcode::ExpectAlmostEqConst => {
+                example!(
+                    "%0 = stablehlo.constant dense<1.0> : tensor<2xf32>\n  check.expect_almost_eq_const %0, dense<1.0> : tensor<2xf32>"
+                )
+            }
+            _ => example!("check.expect_close %arg0, %arg0, max_ulp_difference = 3 : tensor<2xf32>, tensor<2xf32>"),
+        }
+    }
+    test_facts!();
+}
+
+impl Facts for ExpectProbed {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        check::counted_tensors(op, 1..=1, 0)?;
+        check::word(op, "probe_id")?;
+        Ok(vec![])
+    }
+    answer!(rule = none("values are compared as a whole"));
+    answer!(semantics = Control);
+    answer!(eval = engine);
+    answer!(example = example!(r#"check.expect_serialized_eq %arg0, probe_id = "x", iter = 1 : tensor<2xf32>"#));
+    test_facts!();
+}
+
+impl Facts for Probe {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        check::counted_tensors(op, 1..=1, 0)?;
+        check::word(op, "probe_id")?;
+        Ok(types_of(op, op.operands()))
+    }
+    answer!(rule = pointwise);
+    answer!(semantics = Control);
+    answer!(eval = engine);
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = interpreter.probe %arg0, probe_id = "x" : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"#
+    );
+    test_facts!();
+}
+
+impl Facts for Print {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        check::counted_tensors(op, 1..=1, 0)?;
+        Ok(vec![])
+    }
+    answer!(rule = none("values are printed as a whole"));
+    answer!(semantics = Control);
+    answer!(eval = engine);
+    answer!(example = example!("interpreter.print %arg0 : tensor<2xf32>"));
+    test_facts!();
+}
+
+impl RunParallel {
+    /// The names of the programs, replica by replica, and how many partitions each replica has; `None` if they are no
+    /// grid.
+    pub fn programs<'a>(op: &OpView<'a>) -> Option<(Vec<&'a str>, usize)> {
+        let Some(Attr::Array(rows)) = op.attr("programs") else { return None };
+        let names = |row: &'a Attr| match row {
+            Attr::Array(names) => names.iter().map(Attr::as_str).collect::<Option<Vec<&str>>>(),
+            _ => None,
+        };
+        let rows: Vec<Vec<&str>> = rows.iter().map(names).collect::<Option<_>>()?;
+        let width = rows.first()?.len();
+        (width > 0 && rows.iter().all(|r| r.len() == width)).then(|| (rows.concat(), width))
+    }
+
+    /// The functions that give what `infeed` reads, first to last.
+    pub fn infeed<'a>(op: &OpView<'a>) -> Vec<&'a str> {
+        match op.attr("infeed") {
+            Some(Attr::Array(names)) => names.iter().filter_map(Attr::as_str).collect(),
+            _ => vec![],
+        }
+    }
+}
+
+impl Facts for RunParallel {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        counts(op, 0..=MANY, 0)?;
+        let programs = RunParallel::programs(op);
+        let mut check = Check::new(op);
+        check.that("run_parallel_c1", programs.is_some(), "`programs` must be a grid of names").so_far()?;
+        let funcs: Option<Vec<_>> = programs.iter().flat_map(|p| &p.0).map(|name| op.module.func(name)).collect();
+        let Some(funcs) = funcs else {
+            return check.that("run_parallel_c2", false, "each program must be a function of the module").give([]);
+        };
+        let takes: Vec<Type> = funcs.iter().flat_map(|f| f.body.args().iter().map(|&v| f.body.ty(v).clone())).collect();
+        let rule = "the operands must be what the programs take, process by process";
+        check.that("run_parallel_c3", takes == types_of(op, op.operands()), rule);
+        check.give(funcs.iter().flat_map(|f| f.result_types.clone()))
+    }
+    answer!(rule = none("its programs are those of devices"));
+    answer!(semantics = Control);
+    answer!(eval = engine);
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>) -> tensor<2xf32> {
+  %0:2 = "interpreter.run_parallel"(%arg0, %arg1) <{programs = [[@f, @f]]}> : (tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+  return %0#1 : tensor<2xf32>
+}
+func.func private @f(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  return %arg0 : tensor<2xf32>
+}"#
+    );
+    test_facts!();
+}
+
+/// The check that a custom call is, run; `None` if it is none.
+pub(crate) fn custom_call(op: &OpView<'_>, target: &str, x: &[Literal]) -> Option<Result<Vec<Literal>, EvalError>> {
+    let form = form(target.strip_prefix("check.")?, op).filter(|form| !form.has_constant && x.len() == 2)?;
+    Some(compare(op, form.nearness, &x[0], &x[1]).map(|()| vec![]))
+}
+
+/// An error unless `got` is as near to `expected` as asked.
+pub fn compare(op: &OpView<'_>, nearness: Nearness, got: &Literal, expected: &Literal) -> Result<(), Diagnostic> {
+    if got.dtype() != expected.dtype() || got.shape() != expected.shape() {
+        return Err(other_type(op, got, expected));
+    }
+    let wrong: Vec<usize> = (0..got.size()).filter(|&i| !is_near(nearness, got, expected, i)).collect();
+    match wrong.first() {
+        None => Ok(()),
+        Some(&first) => Err(failed(op, nearness, got, expected, first, wrong.len())),
+    }
+}
+
+fn is_near(nearness: Nearness, got: &Literal, expected: &Literal, i: usize) -> bool {
+    let parts = |x: &Literal| [x.get_f64(i), x.imaginary_f64(i)];
+    let pairs = || parts(got).into_iter().zip(parts(expected));
+    match nearness {
+        Nearness::Equal if got.dtype().is_integer() || got.dtype().is_bool() => got.get_i128(i) == expected.get_i128(i),
+        Nearness::Equal => pairs().all(|(a, b)| a == b),
+        Nearness::Within { tolerance } => {
+            pairs().all(|(a, b)| a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance)
+        }
+        Nearness::Ulps { min, max } => ulps(got, expected, i).is_some_and(|n| min <= n && n <= max),
+    }
+}
+
+/// How many representable values two elements are apart, the larger of both parts' of complex numbers; `None` where one
+/// is not finite and the other differs.
+fn ulps(a: &Literal, b: &Literal, i: usize) -> Option<u64> {
+    let pair = |x: &Literal| match x.dtype() {
+        DType::C64 => {
+            let z: Complex32 = x.get(i);
+            vec![(f64::from(z.re), z.re.to_bits().into(), 32), (f64::from(z.im), z.im.to_bits().into(), 32)]
+        }
+        DType::C128 => {
+            let z: Complex64 = x.get(i);
+            vec![(z.re, z.re.to_bits(), 64), (z.im, z.im.to_bits(), 64)]
+        }
+        d => {
+            let mut bits = [0; 8];
+            bits[..d.storage_bytes()].copy_from_slice(x.element_bytes(i));
+            vec![(x.get_f64(i), u64::from_le_bytes(bits), d.bits() as u32)]
+        }
+    };
+    let apart = |((x, a, width), (y, b, _)): ((f64, u64, u32), (f64, u64, u32))| {
+        if a == b || (x.is_nan() && y.is_nan()) {
+            return Some(0);
+        }
+        // Steps from zero, negative below it.
+        let sign = 1u64 << (width - 1);
+        let steps = |bits: u64| if bits & sign == 0 { bits as i128 } else { -((bits & !sign) as i128) };
+        (x.is_finite() && y.is_finite()).then(|| steps(a).abs_diff(steps(b)) as u64)
+    };
+    pair(a).into_iter().zip(pair(b)).map(apart).try_fold(0, |most, n| n.map(|n| most.max(n)))
+}
+
+/// An element as it is written.
+fn shown(x: &Literal, i: usize) -> String {
+    match x.dtype() {
+        DType::I1 => bool::from(x.get::<Bool8>(i)).to_string(),
+        d if d.is_integer() => x.get_i128(i).to_string(),
+        d if d.is_complex() => format!("({:e}, {:e})", x.get_f64(i), x.imaginary_f64(i)),
+        _ => format!("{:e}", x.get_f64(i)),
+    }
+}
+
+/// Row-major position as indices.
+fn index_of(shape: &[usize], mut i: usize) -> Vec<usize> {
+    let mut index = vec![0; shape.len()];
+    for (d, &n) in shape.iter().enumerate().rev() {
+        index[d] = i % n;
+        i /= n;
+    }
+    index
+}
+
+fn failed(
+    op: &OpView<'_>,
+    nearness: Nearness,
+    got: &Literal,
+    expected: &Literal,
+    i: usize,
+    count: usize,
+) -> Diagnostic {
+    let wanted = match nearness {
+        Nearness::Equal => "equal".to_string(),
+        Nearness::Within { tolerance } => format!("within {tolerance:e}"),
+        Nearness::Ulps { min: 0, max } => format!("within {max} ulps"),
+        Nearness::Ulps { min, max } => format!("{min} to {max} ulps apart"),
+    };
+    let apart = match (nearness, ulps(got, expected, i)) {
+        (Nearness::Ulps { .. }, Some(n)) => format!(", {n} ulps apart"),
+        _ => String::new(),
+    };
+    let message = format!("the values are not as `{}` expects: {count} of {} elements", op.name(), got.size());
+    Diagnostic::error("check-failed", op.loc(), message)
+        .facts(format!("at {:?}: {}{apart}", index_of(got.shape(), i), shown(got, i)))
+        .expected(format!("{}, {wanted}", shown(expected, i)))
+}
+
+fn other_type(op: &OpView<'_>, got: &Literal, expected: &Literal) -> Diagnostic {
+    let ty = |x: &Literal| Type::tensor(x.dtype(), x.shape()).to_string();
+    Diagnostic::error("check-failed", op.loc(), format!("the values of `{}` have different types", op.name()))
+        .facts(ty(got))
+        .expected(ty(expected))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ulps_count_representable_values() {
+        let x = |v: &[f32]| Literal::new([v.len()], v);
+        let next = f32::from_bits(1f32.to_bits() + 1);
+        assert_eq!(ulps(&x(&[1.0]), &x(&[next]), 0), Some(1));
+        assert_eq!(ulps(&x(&[0.0]), &x(&[-0.0]), 0), Some(0));
+        assert_eq!(ulps(&x(&[f32::from_bits(1)]), &x(&[-f32::from_bits(1)]), 0), Some(2));
+        assert_eq!(ulps(&x(&[f32::NAN]), &x(&[-f32::NAN]), 0), Some(0));
+        assert_eq!(ulps(&x(&[f32::INFINITY]), &x(&[f32::MAX]), 0), None);
+    }
+
+    #[test]
+    fn nan_equals_nothing_and_is_near_itself() {
+        let nan = Literal::scalar(f64::NAN);
+        assert!(!is_near(Nearness::Equal, &nan, &nan, 0));
+        assert!(is_near(Nearness::Within { tolerance: 0.0 }, &nan, &nan, 0));
+    }
+}

@@ -1,0 +1,281 @@
+//! `chlo.ragged_dot`: a dot whose left operand is cut into groups along one dimension.
+//!
+//! | the ragged dimension is | shapes |
+//! |---|---|
+//! | free | `[b, m, k], [g, b, k, n], [g] -> [b, m, n]`: rows of group `g` meet matrix `g` |
+//! | contracting | `[b, m, k], [b, k, n], [g] -> [g, b, m, n]`: a sum for each group |
+//! | batching | `[b, m, k], [b, k, n], [g] -> [b, m, n]` |
+//!
+//! Sizes of groups may be given for each batch, `[b, g]`. What lies behind the last group gives zeros.
+
+use crate::check::{self, Check};
+use crate::dot::{self, DotDims};
+use crate::eval::{self, Layout};
+use crate::facts::*;
+use crate::{Opcode, index};
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct RaggedDot;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    Free,
+    Contracting,
+    Batching,
+}
+
+/// The dimension numbers of one op.
+struct Dims {
+    /// As if there were no groups: of the right operand without its group dimension.
+    dot: DotDims,
+    ragged: usize,
+    /// Of the right operand, where the ragged dimension is free.
+    group: Option<usize>,
+    mode: Mode,
+}
+
+impl Dims {
+    /// `None` if the attribute is broken.
+    fn of(op: &OpView<'_>) -> Option<Dims> {
+        let fields = op.attr("ragged_dot_dimension_numbers").and_then(Attr::as_record)?;
+        let list = |name: &str| match fields.contains(name) {
+            true => fields.sizes(name),
+            false => Some(vec![]),
+        };
+        let [ragged] = list("lhs_ragged_dimensions")?[..] else { return None };
+        let group = match list("rhs_group_dimensions")?[..] {
+            [] => None,
+            [d] => Some(d),
+            _ => return None,
+        };
+        let dot = DotDims {
+            lhs_batch: list("lhs_batching_dimensions")?,
+            rhs_batch: list("rhs_batching_dimensions")?,
+            lhs_contract: list("lhs_contracting_dimensions")?,
+            rhs_contract: list("rhs_contracting_dimensions")?,
+        };
+        let mode = match ragged {
+            d if dot.lhs_batch.contains(&d) => Mode::Batching,
+            d if dot.lhs_contract.contains(&d) => Mode::Contracting,
+            _ => Mode::Free,
+        };
+        Some(Dims { dot, ragged, group, mode })
+    }
+
+    /// The dot of the left operand with one group's part of the right one.
+    fn of_group(&self) -> DotDims {
+        let Some(group) = self.group else { return self.dot.clone() };
+        let without = |dims: &[usize]| dims.iter().map(|&d| d - usize::from(d > group)).collect();
+        DotDims {
+            rhs_batch: without(&self.dot.rhs_batch),
+            rhs_contract: without(&self.dot.rhs_contract),
+            ..self.dot.clone()
+        }
+    }
+
+    /// The right operand's shape without the group dimension.
+    fn rhs_shape(&self, rhs: &[usize]) -> Vec<usize> {
+        (0..rhs.len()).filter(|&d| Some(d) != self.group).map(|d| rhs[d]).collect()
+    }
+
+    fn result_shape(&self, lhs: &[usize], rhs: &[usize], group_count: usize) -> Vec<usize> {
+        let shape = self.of_group().result_shape(lhs, &self.rhs_shape(rhs));
+        match self.mode {
+            Mode::Contracting => [vec![group_count], shape].concat(),
+            _ => shape,
+        }
+    }
+}
+
+impl PureFacts for RaggedDot {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let [x, y, sizes] = check::tensors(op)?;
+        let dims = Dims::of(op).ok_or_else(|| {
+            check::bad_attribute(op, "ragged_dot_dimension_numbers", "lists of dimensions, one of them ragged")
+        })?;
+        let mut check = Check::new(op);
+        let lhs = [&dims.dot.lhs_batch[..], &dims.dot.lhs_contract].concat();
+        let group: Vec<usize> = dims.group.into_iter().collect();
+        let rhs = [&dims.dot.rhs_batch[..], &dims.dot.rhs_contract, &group].concat();
+        let known = check::are_dims(&lhs, x.rank()) && check::are_dims(&rhs, y.rank()) && dims.ragged < x.rank();
+        check.that("ragged_dot_c1", known, "all dimensions must be dimensions of their operands");
+        let unique = check::is_unique(&lhs) && check::is_unique(&rhs);
+        check.that("ragged_dot_c2", unique, "no dimension may be named twice");
+        let pairs = dims.dot.lhs_batch.len() == dims.dot.rhs_batch.len()
+            && dims.dot.lhs_contract.len() == dims.dot.rhs_contract.len();
+        check.that("ragged_dot_c3", pairs, "the operands must have as many batching and contracting dimensions");
+        let grouped = dims.group.is_some() == (dims.mode == Mode::Free);
+        check.that("ragged_dot_c4", grouped, "there is a group dimension exactly where the ragged one is free");
+        check.that("ragged_dot_c5", sizes.dtype.is_integer() && sizes.rank() > 0, "the group sizes must be integers");
+        check.so_far()?;
+        let lhs = lhs.iter().map(|&d| x.shape[d]);
+        let same = lhs.eq(rhs.iter().take(rhs.len() - group.len()).map(|&d| y.shape[d]));
+        check.that("ragged_dot_c6", same, "batching and contracting dimensions must have equal sizes");
+        let count = sizes.shape[sizes.rank() - 1];
+        let batches: Vec<usize> = dims.dot.lhs_batch.iter().map(|&d| x.shape[d]).collect();
+        let per_batch = dims.mode != Mode::Batching && sizes.shape[..sizes.rank() - 1] == batches[..];
+        check.that("ragged_dot_c7", sizes.rank() == 1 || per_batch, "group sizes are given once, or for each batch");
+        let fits = dims.group.is_none_or(|d| y.shape[d] == count);
+        check.that("ragged_dot_c8", fits, "there must be a size for each group");
+        check.that("ragged_dot_c9", x.dtype.kind() == y.dtype.kind(), "the operands' elements must be of one kind");
+        check.so_far()?;
+        check.give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape, count))
+    }
+
+    /// Where the groups lie must be known to all: the ragged dimension and that of groups are whole.
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let [x, y, sizes, z] = [op.operand_shape(0), op.operand_shape(1), op.operand_shape(2), op.result_shape(0)];
+        let dims = Dims::of(op).expect("verified");
+        let mut rule = RuleBuilder::new([x.len(), y.len(), sizes.len()], [z.len()]);
+        let first = usize::from(dims.mode == Mode::Contracting);
+        let mut result = first..z.len();
+        let spec = |d: usize, size| match d == dims.ragged {
+            true => FactorSpec::need_replication(size),
+            false => FactorSpec::pass_through(size),
+        };
+        for (i, (&l, &r)) in dims.dot.lhs_batch.iter().zip(&dims.dot.rhs_batch).enumerate() {
+            let of_sizes = (sizes.len() > 1).then_some(i);
+            rule.add_factor(&[Some(l), Some(r), of_sizes], &[result.next()], spec(l, x[l]));
+        }
+        for l in dims.dot.lhs_free(x.len()) {
+            rule.add_factor(&[Some(l), None, None], &[result.next()], spec(l, x[l]));
+        }
+        for r in dims.dot.rhs_free(y.len()).into_iter().filter(|&r| Some(r) != dims.group) {
+            rule.add_factor(&[None, Some(r), None], &[result.next()], FactorSpec::pass_through(y[r]));
+        }
+        for (&l, &r) in dims.dot.lhs_contract.iter().zip(&dims.dot.rhs_contract) {
+            let whole = FactorSpec::need_replication(x[l]);
+            let spec = if l == dims.ragged { whole } else { FactorSpec::reduction(x[l]) };
+            rule.add_factor(&[Some(l), Some(r), None], &[None], spec);
+        }
+        let groups = FactorSpec::need_replication(sizes[sizes.len() - 1]);
+        let of_result = (dims.mode == Mode::Contracting).then_some(0);
+        rule.add_factor(&[None, dims.group, Some(sizes.len() - 1)], &[of_result], groups);
+        RuleFact::Rule(rule.build())
+    }
+
+    fn combine(&self, _: &OpView<'_>) -> Combine {
+        Combine::With(ReduceKind::Add)
+    }
+
+    fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
+        (index < 2).then(|| Literal::zeros(op.operand_tensor(index).dtype, vec![]))
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let groups =
+            Groups { dims: Dims::of(op).expect("verified"), sizes: x[2].to_dense(), result: op.result_tensor(0) };
+        Ok(vec![groups.dot(&x[0].to_dense(), &x[1].to_dense())])
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        let dims = Dims::of(op).expect("verified");
+        let contracted: usize = dims.dot.lhs_contract.iter().map(|&d| op.operand_shape(0)[d]).product();
+        Cost::streams(op, 2.0 * contracted as f64)
+    }
+
+    answer!(class = Other);
+    answer!(localize = same_op);
+    answer!(linear = In(0b11));
+    fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
+        ExplicitPolicy::AskSums("a contracted dimension that is sharded alike on both sides leaves a sum to be taken")
+    }
+
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<6x3xf32>, %arg1: tensor<2x3x4xf32>, %arg2: tensor<2xi32>) -> tensor<6x4xf32> {
+  %0 = "chlo.ragged_dot"(%arg0, %arg1, %arg2) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<6x3xf32>, tensor<2x3x4xf32>, tensor<2xi32>) -> tensor<6x4xf32>
+  return %0 : tensor<6x4xf32>
+}"#
+    );
+}
+
+/// One op being evaluated.
+struct Groups<'a> {
+    dims: Dims,
+    sizes: Literal,
+    result: &'a TensorType,
+}
+
+impl Groups<'_> {
+    fn count(&self) -> usize {
+        self.sizes.shape()[self.sizes.rank() - 1]
+    }
+
+    /// The group of place `at` along the ragged dimension, in the batch of this row-major number.
+    fn group_at(&self, batch: usize, at: usize) -> Option<usize> {
+        let row = if self.sizes.rank() > 1 { batch * self.count() } else { 0 };
+        let mut end = 0;
+        (0..self.count()).find(|g| {
+            end += self.sizes.get_i128(row + g).max(0);
+            (at as i128) < end
+        })
+    }
+
+    fn dot(&self, x: &Literal, y: &Literal) -> Literal {
+        let dims = self.dims.of_group();
+        if self.dims.mode == Mode::Batching {
+            let all = dot::dot(x, y, &dims, self.result);
+            let place = self.dims.dot.lhs_batch.iter().position(|&d| d == self.dims.ragged).expect("the mode says so");
+            return self.kept(&[all], |index| self.group_at(0, index[place]).map(|_| 0));
+        }
+        if self.dims.mode == Mode::Free {
+            let parts: Vec<Literal> =
+                (0..self.count()).map(|g| dot::dot(x, &self.part(y, g), &dims, self.result)).collect();
+            let free = self.dims.dot.lhs_free(x.rank());
+            let batch_count = self.dims.dot.lhs_batch.len();
+            let place = batch_count + free.iter().position(|&d| d == self.dims.ragged).expect("the mode says so");
+            return self.kept(&parts, |index| self.group_at(self.batch(index), index[place]));
+        }
+        let t = TensorType::new(self.result.dtype, self.result.shape[1..].to_vec());
+        let right = self.dims.dot.lhs_contract.iter().position(|&d| d == self.dims.ragged).expect("the mode says so");
+        let sums = (0..self.count()).map(|g| {
+            // Zeros on both sides: zero times infinity is no zero.
+            let x = self.masked(x, &self.dims.dot.lhs_batch, self.dims.ragged, g);
+            let y = self.masked(y, &self.dims.dot.rhs_batch, self.dims.dot.rhs_contract[right], g);
+            dot::dot(&x, &y, &dims, &t).to_dense()
+        });
+        let bytes: Vec<u8> = sums.flat_map(|sum| sum.raw_bytes().to_vec()).collect();
+        Literal::from_bytes(self.result.dtype, &self.result.shape, &bytes).expect("a sum for each group")
+    }
+
+    /// The row-major number of the batch of an element of the result.
+    fn batch(&self, index: &[usize]) -> usize {
+        (0..self.dims.dot.lhs_batch.len()).fold(0, |n, d| n * self.result.shape[d] + index[d])
+    }
+
+    /// The right operand at one group, without that dimension.
+    fn part(&self, y: &Literal, group: usize) -> Literal {
+        let dim = self.dims.group.expect("the mode says so");
+        let (mut start, mut shape) = (vec![0; y.rank()], y.shape().to_vec());
+        start[dim] = group;
+        shape[dim] = 1;
+        let part = eval::gather(y, &Layout::block(y.shape(), &start, &vec![1; y.rank()]), &shape);
+        part.reshaped(self.dims.rhs_shape(y.shape()))
+    }
+
+    /// Each element from the part that `pick` names; zero where it names none.
+    fn kept(&self, parts: &[Literal], pick: impl Fn(&[usize]) -> Option<usize>) -> Literal {
+        let zero = vec![0u8; self.result.dtype.storage_bytes()];
+        let (mut bytes, mut i) = (vec![], 0);
+        index::for_each_index(&self.result.shape, |index| {
+            bytes.extend_from_slice(pick(index).map_or(&zero[..], |p| parts[p].element_bytes(i)));
+            i += 1;
+        });
+        Literal::from_bytes(self.result.dtype, &self.result.shape, &bytes).expect("one for each element")
+    }
+
+    /// The operand with zeros outside one group along `dim`.
+    fn masked(&self, x: &Literal, batch: &[usize], dim: usize, group: usize) -> Literal {
+        let zero = vec![0u8; x.dtype().storage_bytes()];
+        let (mut bytes, mut i) = (vec![], 0);
+        index::for_each_index(x.shape(), |index| {
+            let number = batch.iter().fold(0, |n, &d| n * x.shape()[d] + index[d]);
+            let is_kept = self.group_at(number, index[dim]) == Some(group);
+            bytes.extend_from_slice(if is_kept { x.element_bytes(i) } else { &zero });
+            i += 1;
+        });
+        Literal::from_bytes(x.dtype(), x.shape(), &bytes).expect("one for each element")
+    }
+}

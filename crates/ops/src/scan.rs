@@ -1,0 +1,137 @@
+//! `chlo.scan`: a body that runs along one dimension and carries values from step to step.
+
+use crate::Opcode;
+use crate::check::{self, Check, MANY, counted_tensors, types_of};
+use crate::eval::{self, Layout};
+use crate::facts::*;
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+/// Operands are the inputs, then the first carries. The body takes a slice of each input (without the dimension) and the
+/// carries; it gives a slice of each output and the next carries, which are the results in this order.
+pub struct Scan;
+
+/// How many inputs there are; the other operands are carries.
+fn input_count(op: &OpView<'_>) -> Option<usize> {
+    let [inputs, carries] = op.attr("operandSegmentSizes")?.to_ints()?[..] else { return None };
+    let count = usize::try_from(inputs).ok()?;
+    (count + usize::try_from(carries).ok()? == op.operands().len()).then_some(count)
+}
+
+fn without(t: &TensorType, dim: usize) -> Type {
+    let mut shape = t.shape.clone();
+    shape.remove(dim);
+    Type::tensor(t.dtype, shape)
+}
+
+fn with(t: &TensorType, dim: usize, size: usize) -> Type {
+    let mut shape = t.shape.clone();
+    shape.insert(dim, size);
+    Type::tensor(t.dtype, shape)
+}
+
+impl PureFacts for Scan {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let types = counted_tensors(op, 1..=MANY, 1)?;
+        let dim = check::size(op, "dimension")?;
+        let mut check = Check::new(op);
+        let count = input_count(op);
+        check.that("scan_c1", count.is_some_and(|n| n > 0), "`operandSegmentSizes` must count inputs and carries");
+        check.so_far()?;
+        let (inputs, carries) = types.split_at(count.unwrap_or(0));
+        let size = inputs[0].shape.get(dim).copied();
+        let same = size.is_some() && inputs.iter().all(|t| t.shape.get(dim).copied() == size);
+        check.that("scan_c2", same, "all inputs must have the same size along `dimension`").so_far()?;
+        let carried: Vec<Type> = carries.iter().map(|&t| t.clone().into()).collect();
+        let takes = [inputs.iter().map(|t| without(t, dim)).collect(), carried.clone()].concat();
+        let region = op.regions()[0];
+        check.that("scan_c3", types_of(op, &op.body[region].args) == takes, "the body must take slices and carries");
+        let gives = types_of(op, op.body.region_results(region));
+        let split = gives.len().checked_sub(carried.len());
+        let fits = split.is_some_and(|n| gives[n..] == carried[..]);
+        check.that("scan_c4", fits, "the last values that the body gives must be the next carries");
+        let slices: Option<Vec<&TensorType>> = gives.iter().map(Type::as_tensor).collect();
+        let fits = slices.as_ref().is_some_and(|s| s.iter().take(split.unwrap_or(0)).all(|t| dim <= t.rank()));
+        check.that("scan_c5", fits, "the body's slices must have room for `dimension`").so_far()?;
+        let outputs = slices.unwrap_or_default().into_iter().take(split.unwrap_or(0));
+        check.give(outputs.map(|t| with(t, dim, size.unwrap_or(0))).chain(carried))
+    }
+
+    /// The body may do anything with its slices, so that all dimensions are whole.
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let shapes: Vec<&[usize]> = op.operands().iter().chain(op.results()).map(|&v| op.body.ty(v).shape()).collect();
+        let rank = |v: &Value| op.body.ty(*v).shape().len();
+        let mut rule = RuleBuilder::new(op.operands().iter().map(rank), op.results().iter().map(rank));
+        let operands = op.operands().len();
+        for (i, shape) in shapes.iter().enumerate() {
+            for (d, &size) in shape.iter().enumerate() {
+                let place = |j: usize| (i == j).then_some(d);
+                let of: Vec<Option<usize>> = (0..shapes.len()).map(place).collect();
+                rule.add_factor(&of[..operands], &of[operands..], FactorSpec::need_replication(size).blocked_if(true));
+            }
+        }
+        RuleFact::Rule(rule.build())
+    }
+
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(localize = same_op);
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let dim = op.attrs().size("dimension").expect("verified");
+        let (inputs, carries) = x.split_at(input_count(op).expect("verified"));
+        let mut carries = carries.to_vec();
+        let outputs = op.results().len() - carries.len();
+        let mut results: Vec<Literal> =
+            (0..outputs).map(|i| Literal::zeros(op.result_tensor(i).dtype, op.result_shape(i)).to_dense()).collect();
+        let size = inputs[0].shape()[dim];
+        for step in 0..size {
+            let at = if op.attrs().flag("is_reverse") { size - 1 - step } else { step };
+            let args = inputs.iter().map(|x| slice(x, dim, at)).chain(carries).collect();
+            let mut given = regions.region(op.regions()[0], args)?;
+            carries = given.split_off(outputs);
+            results.iter_mut().zip(&given).for_each(|(out, part)| place(out, part, dim, at));
+        }
+        results.extend(carries);
+        Ok(results)
+    }
+
+    answer!(cost = streams(1.0));
+    answer!(linear = No);
+    answer!(explicit = by_rule);
+    answer!(
+        example = "func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<f32>) -> tensor<4xf32> {
+  %0:2 = chlo.scan(%arg0) inits(%arg1) dimension=0 {
+  ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+    %1 = stablehlo.add %arg2, %arg3 : tensor<f32>
+    stablehlo.return %1, %1 : tensor<f32>, tensor<f32>
+  } : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<f32>)
+  return %0#0 : tensor<4xf32>
+}"
+    );
+}
+
+/// One place along `dim`, without that dimension.
+fn slice(x: &Literal, dim: usize, at: usize) -> Literal {
+    let (mut start, mut shape) = (vec![0; x.rank()], x.shape().to_vec());
+    (start[dim], shape[dim]) = (at, 1);
+    let part = eval::gather(&x.to_dense(), &Layout::block(x.shape(), &start, &vec![1; x.rank()]), &shape);
+    shape.remove(dim);
+    part.reshaped(shape)
+}
+
+fn place(out: &mut Literal, part: &Literal, dim: usize, at: usize) {
+    let (mut start, mut shape) = (vec![0; out.rank()], out.shape().to_vec());
+    (start[dim], shape[dim]) = (at, 1);
+    let to = Layout::block(out.shape(), &start, &vec![1; shape.len()]);
+    eval::copy(&part.reshaped(&shape[..]), &Layout::whole(&shape), out, &to, &shape);
+}
+
+/// The attributes that count operands and results.
+pub(crate) const SEGMENTS: [&str; 2] = ["operandSegmentSizes", "resultSegmentSizes"];
+
+/// `array<i32: inputs, carries>`.
+pub(crate) fn segments(inputs: usize, carries: usize) -> Attr {
+    Attr::Ints { values: vec![inputs as i64, carries as i64], dtype: shardwise_base::DType::I32 }
+}

@@ -1,0 +1,133 @@
+//! `cargo xtask stablehlo DIR`: StableHLO's interpreter tests through `shardwise run --split-input-file`.
+//!
+//! The files are read from a fetched copy of the project; they are never part of this repository. Each part of a file is
+//! one program; the reason of a failure is the code of its diagnostic, and the op where there is one.
+
+use crate::command::{self, Outcome, in_parallel};
+use crate::table::Table;
+use anyhow::{Context, Result};
+use clap::Args;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// StableHLO's interpreter tests through our command.
+#[derive(Args)]
+pub struct Options {
+    /// A folder of .mlir files, or one file.
+    path: PathBuf,
+    /// The engine that runs them.
+    #[arg(long, default_value = "interp")]
+    engine: String,
+    /// Show each failure.
+    #[arg(long)]
+    list: bool,
+}
+
+/// One program of a file.
+struct Part {
+    place: String,
+    checks: usize,
+    /// `None`: all of its checks hold.
+    reason: Option<String>,
+}
+
+/// What happened to a file.
+struct Report {
+    parts: Vec<Part>,
+    /// Standard error.
+    errors: String,
+}
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+pub fn run(options: &Options) -> Result<(String, bool)> {
+    let command = command::build_ours(&[], "debug")?;
+    let mut files = vec![];
+    collect(&options.path, &mut files)?;
+    let reports = in_parallel(&files, |file| run_file(&command, file, &options.engine));
+    let reports = reports.into_iter().collect::<Result<Vec<Report>>>()?;
+    let is_good = reports.iter().flat_map(|r| &r.parts).all(|p| p.reason.is_none());
+    Ok((written(&reports, options.list), is_good))
+}
+
+/// The files of a folder and of those in it, by name.
+fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
+    if path.is_file() {
+        out.push(path.into());
+        return Ok(());
+    }
+    let entries = std::fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut entries: Vec<PathBuf> = entries.map(|e| Ok(e?.path())).collect::<Result<_>>()?;
+    entries.sort();
+    for entry in entries {
+        if entry.is_dir() || entry.extension().is_some_and(|e| e == "mlir") {
+            collect(&entry, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn run_file(command: &Path, file: &Path, engine: &str) -> Result<Report> {
+    let mut run = Command::new(command);
+    run.args(["run", "--split-input-file", "--engine", engine]).arg(file);
+    if let Some(inputs) = inputs_of(&std::fs::read_to_string(file)?) {
+        run.args(["--args", &inputs]);
+    }
+    let outcome = command::run(run, "", LIMIT)?;
+    let mut parts: Vec<Part> = outcome.stdout.lines().filter_map(|line| part(file, line, &outcome)).collect();
+    // The command itself came to no end.
+    if outcome.status.is_none_or(|s| !matches!(s.code(), Some(0 | 1))) {
+        parts.push(Part { place: file.display().to_string(), checks: 0, reason: Some(outcome.reason()) });
+    }
+    Ok(Report { parts, errors: outcome.stderr })
+}
+
+/// `FILE:LINE: @name: OUTCOME, N checks`.
+fn part(file: &Path, line: &str, outcome: &Outcome) -> Option<Part> {
+    let rest = line.strip_prefix(&format!("{}:", file.display()))?;
+    let (head, count) = rest.rsplit_once(", ")?;
+    let (head, result) = head.rsplit_once(": ")?;
+    let checks = count.split_once(' ')?.0.parse().ok()?;
+    let reason = (result != "ok").then(|| format!("{result}{}", subject(result, &outcome.stderr)));
+    Some(Part { place: format!("{}:{head}", file.display()), checks, reason })
+}
+
+/// What the first message with this code speaks of: the first name in it between back quotes.
+fn subject(code: &str, errors: &str) -> String {
+    let message = errors.lines().find(|line| line.starts_with(&format!("error[{code}]"))).unwrap_or("");
+    message.split('`').nth(1).map(|name| format!(" `{name}`")).unwrap_or_default()
+}
+
+/// What a file's first line gives its program: `--args="[..]"`.
+fn inputs_of(text: &str) -> Option<String> {
+    let line = text.lines().next()?;
+    let (_, rest) = line.split_once("--args=\"")?;
+    Some(rest.split_once('"')?.0.to_string())
+}
+
+fn written(reports: &[Report], list: bool) -> String {
+    let parts: Vec<&Part> = reports.iter().flat_map(|r| &r.parts).collect();
+    let count = |parts: &[&&Part]| [parts.len(), parts.iter().map(|p| p.checks).sum()].map(|n: usize| n.to_string());
+    let mut reasons: BTreeMap<&str, Vec<&&Part>> = BTreeMap::new();
+    for part in &parts {
+        reasons.entry(part.reason.as_deref().unwrap_or("")).or_default().push(part);
+    }
+    let mut table = Table::new(["outcome", "programs", "checks"]);
+    for (reason, parts) in &reasons {
+        let [programs, checks] = count(parts);
+        table.row([if reason.is_empty() { "ok".to_string() } else { (*reason).into() }, programs, checks]);
+    }
+    let whole = reports.iter().filter(|r| r.parts.iter().all(|p| p.reason.is_none())).count();
+    let mut out = format!("{table}\n{whole} of {} files without a failure\n", reports.len());
+    if list {
+        for report in reports.iter().filter(|r| r.parts.iter().any(|p| p.reason.is_some())) {
+            for part in report.parts.iter().filter_map(|p| p.reason.as_ref().map(|r| (p, r))) {
+                out.push_str(&format!("{}: {}\n", part.0.place, part.1));
+            }
+            out.push_str(&report.errors);
+        }
+    }
+    out
+}
