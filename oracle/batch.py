@@ -7,6 +7,7 @@ A question is a line of JSON; each is answered by a forked child, because jaxlib
     {"id": 1, "kind": "shardings", "ours": PROPAGATED.mlir, "theirs": X.shardy.mlir}
     {"id": 2, "kind": "verify", "file": DENSE.mlir}
     {"id": 4, "kind": "lit", "file": TEST.mlir, "passes": "sdy-x,sdy-y", "prefixes": ["CHECK"], "output": OUT.mlir or null}
+    {"id": 5, "kind": "passes", "passes": "sdy-x,sdy-y", "files": [[X.mlir, OURS.mlir or null], ...]}
     {"id": 3, "kind": "interpret", "file": DENSE.mlir, "layout": LOCAL.mlir, "inputs": IN.npz, "expected": OUT.npz}
 An answer is a line too, in the order in which they are found: {"id": 0, "ok": false, "reason": "out1: ..."}; those to
 "shardings" also have the counts that were compared. `interpret` takes and expects global arrays; how they lie on the
@@ -16,6 +17,7 @@ processes is read off the program's other form.
 import argparse
 import contextlib
 import io
+import itertools
 import json
 import os
 import selectors
@@ -121,7 +123,34 @@ def answer_lit(question: dict) -> dict:
     return {"ok": ok, "reason": "" if ok else " ".join(told.getvalue().split())[:400]}
 
 
+def answer_passes(question: dict) -> dict:
+    """For each pair of a module and ours: `equal`, `unknown` if jaxlib cannot, or the first line that differs."""
+    with shardy.make_context():
+        verdicts = [same_after(question["passes"], Path(file), ours) for file, ours in question["files"]]
+    return {"ok": True, "reason": "", "verdicts": verdicts}
+
+
+def same_after(passes: str, file: Path, ours: str | None) -> str:
+    """The verdict on one module."""
+    try:
+        module = shardy.ir.Module.parse(file.read_text())
+        shardy.run_passes(module, passes)
+    except (shardy.ir.MLIRError, ValueError):
+        return "unknown"
+    if ours is None:
+        return "we refuse it"
+    try:
+        mine = str(shardy.ir.Module.parse(Path(ours).read_text())).splitlines()
+    except shardy.ir.MLIRError as error:
+        return f"jaxlib does not read ours: {first_line(str(error))}"
+    theirs = str(module).splitlines()
+    pairs = itertools.zip_longest(mine, theirs, fillvalue="")
+    different = next(((a, b) for a, b in pairs if a != b), None)
+    return f"ours {different[0].strip()}, Shardy's {different[1].strip()}" if different else "equal"
+
+
 ANSWERS = {
+    "passes": answer_passes,
     "lit": answer_lit,
     "values": answer_values,
     "shardings": answer_shardings,

@@ -10,6 +10,7 @@
 mod axis;
 mod diag;
 mod dtype;
+pub mod gspmd;
 mod literal;
 mod loc;
 mod mesh;

@@ -150,17 +150,27 @@ impl Attr {
     }
 }
 
-/// A dictionary of attributes, sorted by name as MLIR prints it.
+/// A dictionary of attributes, sorted by name as MLIR prints it. Copies share it until one changes.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Attrs(Vec<(Arc<str>, Attr)>);
+pub struct Attrs(Option<Arc<Entries>>);
+
+type Entries = Vec<(Arc<str>, Attr)>;
 
 impl Attrs {
     pub const fn new() -> Attrs {
-        Attrs(vec![])
+        Attrs(None)
+    }
+
+    fn entries(&self) -> &[(Arc<str>, Attr)] {
+        self.0.as_ref().map_or(&[], |entries| entries)
+    }
+
+    fn entries_mut(&mut self) -> &mut Entries {
+        Arc::make_mut(self.0.get_or_insert_default())
     }
 
     pub fn get(&self, name: &str) -> Option<&Attr> {
-        self.0.iter().find(|(n, _)| &**n == name).map(|(_, a)| a)
+        self.entries().iter().find(|(n, _)| &**n == name).map(|(_, a)| a)
     }
 
     pub fn contains(&self, name: &str) -> bool {
@@ -170,18 +180,23 @@ impl Attrs {
     /// Sets `name`, and returns what it was.
     pub fn set(&mut self, name: impl Into<Arc<str>>, attr: Attr) -> Option<Attr> {
         let name = name.into();
-        match self.0.binary_search_by(|(n, _)| n.cmp(&name)) {
-            Ok(i) => Some(std::mem::replace(&mut self.0[i].1, attr)),
+        let entries = self.entries_mut();
+        match entries.binary_search_by(|(n, _)| n.cmp(&name)) {
+            Ok(i) => Some(std::mem::replace(&mut entries[i].1, attr)),
             Err(i) => {
-                self.0.insert(i, (name, attr));
+                entries.insert(i, (name, attr));
                 None
             }
         }
     }
 
     pub fn remove(&mut self, name: &str) -> Option<Attr> {
-        let i = self.0.iter().position(|(n, _)| &**n == name)?;
-        Some(self.0.remove(i).1)
+        let i = self.entries().iter().position(|(n, _)| &**n == name)?;
+        let removed = self.entries_mut().remove(i).1;
+        if self.is_empty() {
+            self.0 = None;
+        }
+        Some(removed)
     }
 
     /// The same attributes and one more.
@@ -191,15 +206,15 @@ impl Attrs {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.entries().is_empty()
     }
 
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.entries().len()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Attr)> {
-        self.0.iter().map(|(n, a)| (&**n, a))
+        self.entries().iter().map(|(n, a)| (&**n, a))
     }
 
     pub fn int(&self, name: &str) -> Option<i64> {

@@ -4,7 +4,7 @@
 //! HloModule jit_f, num_partitions=8
 //!
 //! ENTRY main {
-//!   %param.0 = bf16[2,1024]{1,0} parameter(0)
+//!   %param.0 = bf16[2,1024]{1,0} parameter(0), sharding={devices=[4,2]<=[8]}
 //!   %multiply.2 = bf16[2,1024]{1,0} multiply(%param.0, %param.0)
 //!   %dot.3 = bf16[2,8192]{1,0} dot(%multiply.2, %param.1), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 //!   ROOT %all-reduce.4 = bf16[2,8192]{1,0} all-reduce(%dot.3), axes={Y}, to_apply=add
@@ -13,6 +13,7 @@
 //!
 //! It is for people: groups are axes, regions of loops are computations of their own, layouts are row-major.
 
+use shardwise_base::gspmd::HloSharding;
 use shardwise_base::{AxisRef, DType, Literal, Mesh};
 use shardwise_ir::{Attr, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
@@ -55,7 +56,8 @@ impl Printer<'_> {
         let mut text = String::new();
         for (i, &arg) in body[region].args.iter().enumerate() {
             let name = self.define(arg, "param");
-            writeln!(text, "  {name} = {} parameter({i})", ty(body.ty(arg))).expect("writing to a string");
+            let lies = body.sharding(arg).map_or(String::new(), |s| format!(", sharding={}", HloSharding::from(s)));
+            writeln!(text, "  {name} = {} parameter({i}){lies}", ty(body.ty(arg))).expect("writing to a string");
         }
         let (&last, ops) = body[region].ops.split_last().expect("a region ends in a terminator");
         let results = body[last].operands.to_vec();

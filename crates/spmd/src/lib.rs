@@ -11,6 +11,7 @@ pub mod cleanup;
 pub mod collectives;
 pub mod dense;
 pub mod explain;
+pub mod gspmd;
 pub mod hlo;
 mod imported;
 pub mod localize;

@@ -10,7 +10,12 @@ use shardwise_ir::{Body, Builder, Cloner, Func, FuncId, Module, Op, OpView, Regi
 const MAX_OPS: usize = 4_000_000;
 
 /// Inlines everything into the public functions, and drops the private ones.
+///
+/// Shardings in XLA's older notation become Shardy's first ([`crate::gspmd`]).
 pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
+    if let Some(imported) = crate::gspmd::import(module)? {
+        return lower(&imported);
+    }
     let mut lowered: Vec<Option<Func>> = vec![None; module.funcs.len()];
     for id in callees_first(module) {
         let func = inline_into(module, &module[id], &lowered)?;

@@ -115,15 +115,16 @@ fn run_list(passes: &[AnyPass], module: &Module, options: &mut Options<'_>) -> R
         }
     };
     show(0, "input", module);
-    let mut module = module.clone();
+    let mut made: Option<Module> = None;
     for (i, pass) in passes.iter().enumerate() {
-        module = pass.run(&module)?;
-        show(i + 1, pass.name(), &module);
+        let next = pass.run(made.as_ref().unwrap_or(module))?;
+        show(i + 1, pass.name(), &next);
         if options.verify || cfg!(debug_assertions) {
-            expect_valid(pass.name(), &module);
+            expect_valid(pass.name(), &next);
         }
+        made = Some(next);
     }
-    Ok(module)
+    Ok(made.unwrap_or_else(|| module.clone()))
 }
 
 /// A pass that makes an invalid module is a bug of the pass, not a mistake in the program.

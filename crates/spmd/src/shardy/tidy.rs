@@ -94,9 +94,15 @@ pub(super) fn drop_rules(module: &Module, _: &Settings) -> Result<Module, Diagno
 
 // Shardings.
 
-/// Closes all dimensions, and forgets priorities and what is explicitly replicated.
+/// Closes all dimensions, and forgets what is explicitly replicated.
 pub(super) fn close(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
-    Ok(map_shardings(module, Sharding::canonical))
+    Ok(map_shardings(module, |sharding| {
+        let mut closed = sharding.canonical();
+        for (dim, given) in closed.dims.iter_mut().zip(&sharding.dims) {
+            dim.priority = given.priority.filter(|_| !given.axes.is_empty());
+        }
+        closed
+    }))
 }
 
 /// Removes the axes of size 1, which split nothing.

@@ -49,16 +49,16 @@ fn partial_sums_are_added_by_one_all_reduce() {
     check(
         hlo::print(&partitioned(CHAPTER).module),
         expect![[r#"
-        HloModule jit_matmul_square, num_partitions=8
+            HloModule jit_matmul_square, num_partitions=8
 
-        ENTRY main {
-          %param.0 = bf16[2,1024]{1,0} parameter(0)
-          %param.1 = bf16[1024,8192]{1,0} parameter(1)
-          %multiply.2 = bf16[2,1024]{1,0} multiply(%param.0, %param.0)
-          %dot.3 = bf16[2,8192]{1,0} dot(%multiply.2, %param.1), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-          ROOT %all-reduce.4 = bf16[2,8192]{1,0} all-reduce(%dot.3), axes={Y}, to_apply=add
-        }
-    "#]],
+            ENTRY main {
+              %param.0 = bf16[2,1024]{1,0} parameter(0), sharding={devices=[4,2]<=[8]}
+              %param.1 = bf16[1024,8192]{1,0} parameter(1), sharding={devices=[2,1,4]<=[4,2]T(1,0) last_tile_dim_replicate}
+              %multiply.2 = bf16[2,1024]{1,0} multiply(%param.0, %param.0)
+              %dot.3 = bf16[2,8192]{1,0} dot(%multiply.2, %param.1), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+              ROOT %all-reduce.4 = bf16[2,8192]{1,0} all-reduce(%dot.3), axes={Y}, to_apply=add
+            }
+        "#]],
     );
 }
 

@@ -23,6 +23,8 @@ pub enum Question {
     Verify { file: PathBuf },
     /// Does it give these values in jaxlib's interpreter? `layout` is its form with shardings.
     Interpret { file: PathBuf, layout: PathBuf, inputs: PathBuf, expected: PathBuf },
+    /// For pairs of a module and what we made of it: do jaxlib's passes make the same?
+    Passes { passes: String, files: Vec<(PathBuf, Option<PathBuf>)> },
     /// Do the CHECK lines of `file` hold of `output`, or of what jaxlib's passes make of the file?
     Lit { file: PathBuf, passes: String, prefixes: Vec<String>, output: Option<PathBuf> },
 }
@@ -47,6 +49,9 @@ pub struct Answer {
     id: usize,
     pub ok: bool,
     pub reason: String,
+    /// For a question about many files: `equal`, `unknown` or what differs.
+    #[serde(default)]
+    pub verdicts: Vec<String>,
     #[serde(default)]
     shardings: Option<Shardings>,
 }
@@ -54,7 +59,7 @@ pub struct Answer {
 impl Answer {
     /// An answer that needed no judge.
     pub fn failed(reason: String) -> Answer {
-        Answer { id: 0, ok: false, reason, shardings: None }
+        Answer { id: 0, ok: false, reason, verdicts: vec![], shardings: None }
     }
 }
 

@@ -8,6 +8,7 @@ mod check;
 pub(crate) mod judge;
 mod known;
 mod ours;
+mod passes;
 mod programs;
 mod report;
 
@@ -36,6 +37,12 @@ pub struct Options {
     /// Only these checks: host, interp, propagate, verify, interpret
     #[arg(long, value_delimiter = ',')]
     checks: Vec<Check>,
+    /// Compare Shardy's passes on this many generated modules, and nothing else
+    #[arg(long, value_name = "COUNT")]
+    modules: Option<u64>,
+    /// The first seed of generated modules
+    #[arg(long, default_value_t = 0, requires = "modules")]
+    seed: u64,
     /// The command to test, instead of building it
     #[arg(long)]
     command: Option<PathBuf>,
@@ -43,6 +50,9 @@ pub struct Options {
 
 /// Runs the checks; gives the report and whether everything is as it should be.
 pub fn run(options: &Options) -> Result<(String, bool)> {
+    if let Some(count) = options.modules {
+        return passes::run(count, options.seed);
+    }
     let python = venv::ensure()?;
     judge::test_tools(&python)?;
     let programs = select(options, &python)?;

@@ -1,0 +1,428 @@
+//! XLA's older notation of shardings: `{devices=[2,1,4]<=[8] last_tile_dim_replicate}`.
+//!
+//! A tensor is cut into a grid of tiles, and the grid is filled with device numbers: a list of them (the first version of the
+//! notation, `[2,2]0,2,1,3`), or the numbers from 0 on, reshaped and transposed (the second, `[2,2]<=[2,2]T(1,0)`).
+//! Trailing dimensions of the grid that are no dimensions of the tensor say over what it is replicated, or what is manual.
+//!
+//! Here the grid's dimensions are *runs*: `size` devices that lie `stride` apart. A grid that is no product of runs has a
+//! list.
+
+use crate::{AxisRef, Mesh, Sharding};
+use std::fmt;
+use std::str::FromStr;
+
+/// A sharding in XLA's notation.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum HloSharding {
+    Replicated,
+    Manual,
+    /// On one device, whole.
+    Maximal(usize),
+    Tiled(Tiling),
+    /// Of the elements of a tuple, or of an op's results.
+    Tuple(Vec<HloSharding>),
+}
+
+/// A grid of tiles and the devices that hold them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Tiling {
+    /// Number of tiles along each dimension of the tensor.
+    pub tiles: Vec<usize>,
+    /// What the trailing dimensions of the grid are, with their sizes.
+    pub rest: Vec<(Rest, usize)>,
+    /// The device at each position of the grid, row-major.
+    pub devices: Vec<usize>,
+}
+
+/// A dimension of the grid that is none of the tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Rest {
+    Replicated,
+    Manual,
+}
+
+/// `size` devices that lie `stride` apart in the list of all devices.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Run {
+    pub stride: usize,
+    pub size: usize,
+}
+
+/// Grids of more devices are refused.
+const MAX_DEVICES: usize = 1 << 24;
+
+impl Tiling {
+    /// The sizes of the grid: the tensor's dimensions, then the rest.
+    pub fn grid(&self) -> impl Iterator<Item = usize> + '_ {
+        self.tiles.iter().copied().chain(self.rest.iter().map(|&(_, size)| size))
+    }
+
+    /// Each dimension of the grid as runs, major to minor; `None` if it is no product of runs that starts at device 0.
+    pub fn runs(&self) -> Option<Vec<Vec<Run>>> {
+        let sizes: Vec<usize> = self.grid().collect();
+        let mut runs = vec![];
+        let mut step: usize = self.devices.len();
+        for &size in &sizes {
+            step /= size;
+            let line: Vec<usize> = (0..size).map(|i| self.devices[i * step]).collect();
+            runs.push(runs_of(&line)?);
+        }
+        let flat: Vec<Run> = runs.iter().flatten().copied().collect();
+        let mut rebuilt = vec![0];
+        for run in &flat {
+            rebuilt = rebuilt.iter().flat_map(|&d| (0..run.size).map(move |i| d + i * run.stride)).collect();
+        }
+        (rebuilt == self.devices).then_some(runs)
+    }
+}
+
+/// The runs that a line of devices is a product of, major to minor.
+fn runs_of(line: &[usize]) -> Option<Vec<Run>> {
+    if line.len() == 1 {
+        return (line[0] == 0).then_some(vec![]);
+    }
+    let stride = line[1].checked_sub(line[0]).filter(|&s| s > 0)?;
+    let size = (1..line.len()).take_while(|&i| line[i] == line[0] + i * stride).count() + 1;
+    let minor = Run { stride, size };
+    if line.len() == size {
+        return (line[0] == 0).then_some(vec![minor]);
+    }
+    let is_product = line.len().is_multiple_of(size)
+        && line.chunks(size).all(|chunk| chunk.iter().enumerate().all(|(i, &d)| d == chunk[0] + i * stride));
+    let majors: Vec<usize> = line.chunks(size).map(|chunk| chunk[0]).collect();
+    let mut runs = runs_of(&majors).filter(|_| is_product)?;
+    runs.push(minor);
+    Some(runs)
+}
+
+/// From Shardy's form: open dimensions and explicitly replicated axes are forgotten.
+impl From<&Sharding> for HloSharding {
+    fn from(sharding: &Sharding) -> HloSharding {
+        let mesh = &sharding.mesh;
+        if mesh.is_maximal() {
+            return HloSharding::Maximal(mesh.device(0));
+        }
+        if sharding.dims.iter().all(|d| d.axes.is_empty()) {
+            return HloSharding::Replicated;
+        }
+        let used: Vec<AxisRef> = sharding.split_axes().collect();
+        let free: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, &used)).collect();
+        let order: Vec<AxisRef> = used.iter().chain(&free).copied().collect();
+        let mut positions = vec![0];
+        for axis in &order {
+            let stride = stride(mesh, *axis);
+            positions = positions.iter().flat_map(|&p| (0..axis.size(mesh)).map(move |i| p + i * stride)).collect();
+        }
+        let rest = AxisRef::total_size(mesh, &free);
+        HloSharding::Tiled(Tiling {
+            tiles: sharding.shard_counts(),
+            rest: if rest > 1 { vec![(Rest::Replicated, rest)] } else { vec![] },
+            devices: positions.into_iter().map(|p| mesh.device(p)).collect(),
+        })
+    }
+}
+
+/// How far apart in the mesh's order neighbours along an axis are.
+fn stride(mesh: &Mesh, axis: AxisRef) -> usize {
+    let minor: usize = mesh.axes[axis.axis.index() + 1..].iter().map(|a| a.size).product();
+    minor * (mesh.axis_size(axis.axis) / axis.next_pre_size(mesh))
+}
+
+impl fmt::Display for HloSharding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HloSharding::Replicated => f.write_str("{replicated}"),
+            HloSharding::Manual => f.write_str("{manual}"),
+            HloSharding::Maximal(device) => write!(f, "{{maximal device={device}}}"),
+            HloSharding::Tiled(tiling) => write!(f, "{tiling}"),
+            HloSharding::Tuple(items) => {
+                let items: Vec<String> = items.iter().map(HloSharding::to_string).collect();
+                write!(f, "{{{}}}", items.join(", "))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Tiling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let grid: Vec<usize> = self.grid().collect();
+        write!(f, "{{devices=[{}]", joined(&grid))?;
+        match self.runs() {
+            Some(runs) => write_iota(f, &runs.concat())?,
+            None => f.write_str(&joined(&self.devices))?,
+        }
+        match &self.rest[..] {
+            [] => {}
+            [(Rest::Replicated, _)] => f.write_str(" last_tile_dim_replicate")?,
+            rest => {
+                let words: Vec<&str> = rest.iter().map(|(rest, _)| rest.word()).collect();
+                write!(f, " last_tile_dims={{{}}}", words.join(", "))?;
+            }
+        }
+        f.write_str("}")
+    }
+}
+
+impl Rest {
+    fn word(self) -> &'static str {
+        match self {
+            Rest::Replicated => "replicated",
+            Rest::Manual => "manual",
+        }
+    }
+}
+
+/// `<=[8]`, or `<=[2,4]T(1,0)`: the runs by their strides, and their order. Runs that go on in each other are one.
+fn write_iota(f: &mut fmt::Formatter<'_>, runs: &[Run]) -> fmt::Result {
+    let mut merged: Vec<Run> = vec![];
+    for &run in runs {
+        match merged.last_mut() {
+            Some(last) if last.stride == run.stride * run.size => {
+                *last = Run { stride: run.stride, size: last.size * run.size };
+            }
+            _ => merged.push(run),
+        }
+    }
+    let mut sorted = merged.clone();
+    sorted.sort_by_key(|r| std::cmp::Reverse(r.stride));
+    let sizes: Vec<usize> = if sorted.is_empty() { vec![1] } else { sorted.iter().map(|r| r.size).collect() };
+    write!(f, "<=[{}]", joined(&sizes))?;
+    if sorted != merged {
+        let place = |r: &Run| sorted.iter().position(|s| s == r).expect("the same runs");
+        let order: Vec<usize> = merged.iter().map(place).collect();
+        write!(f, "T({})", joined(&order))?;
+    }
+    Ok(())
+}
+
+fn joined(numbers: &[usize]) -> String {
+    numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Why a text is no sharding, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HloShardingError {
+    /// Bytes from the start of the text.
+    pub offset: usize,
+    expected: &'static str,
+}
+
+impl fmt::Display for HloShardingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {} at byte {}", self.expected, self.offset)
+    }
+}
+
+impl std::error::Error for HloShardingError {}
+
+impl FromStr for HloSharding {
+    type Err = HloShardingError;
+
+    fn from_str(text: &str) -> Result<HloSharding, HloShardingError> {
+        let mut p = Parser { text, at: 0 };
+        let sharding = p.sharding(0)?;
+        p.skip_space();
+        if p.at < text.len() { Err(p.error("the end")) } else { Ok(sharding) }
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// Tuples within tuples that are read.
+const MAX_DEPTH: usize = 16;
+
+impl Parser<'_> {
+    fn sharding(&mut self, depth: usize) -> Result<HloSharding, HloShardingError> {
+        if depth > MAX_DEPTH {
+            return Err(self.error("fewer nested tuples"));
+        }
+        self.expect("{", "`{`")?;
+        if self.eat("}") {
+            return Ok(HloSharding::Tuple(vec![]));
+        }
+        if self.rest().starts_with('{') {
+            let mut items = vec![self.sharding(depth + 1)?];
+            while self.eat(",") {
+                items.push(self.sharding(depth + 1)?);
+            }
+            self.expect("}", "`,` or `}`")?;
+            return Ok(HloSharding::Tuple(items));
+        }
+        let sharding = if self.eat("replicated") {
+            HloSharding::Replicated
+        } else if self.eat("manual") {
+            HloSharding::Manual
+        } else if self.eat("maximal") {
+            self.expect("device=", "`device=`")?;
+            HloSharding::Maximal(self.number()?)
+        } else {
+            self.expect("devices=", "`replicated`, `manual`, `maximal` or `devices=`")?;
+            HloSharding::Tiled(self.tiling()?)
+        };
+        self.expect("}", "`}`")?;
+        Ok(sharding)
+    }
+
+    fn tiling(&mut self) -> Result<Tiling, HloShardingError> {
+        let start = self.at;
+        self.expect("[", "`[`")?;
+        let mut grid = self.numbers()?;
+        self.expect("]", "`]`")?;
+        let count = grid.iter().try_fold(1usize, |n, &size| n.checked_mul(size)).filter(|n| *n <= MAX_DEVICES);
+        let Some(count) = count.filter(|&n| n > 0) else {
+            return Err(HloShardingError { offset: start, expected: "a grid of some devices, and not too many" });
+        };
+        let devices = if self.eat("<=") { self.iota()? } else { self.numbers()? };
+        if devices.len() != count {
+            return Err(self.error("as many devices as the grid has positions"));
+        }
+        let mut kinds = vec![];
+        if self.eat("last_tile_dim_replicate") {
+            kinds.push(Rest::Replicated);
+        } else if self.eat("last_tile_dims={") {
+            while !self.eat("}") {
+                kinds.push(self.kind()?);
+                self.eat(",");
+            }
+        }
+        if kinds.len() > grid.len() {
+            return Err(self.error("no more kinds than the grid has dimensions"));
+        }
+        let rest = grid.split_off(grid.len() - kinds.len());
+        Ok(Tiling { tiles: grid, rest: kinds.into_iter().zip(rest).collect(), devices })
+    }
+
+    fn kind(&mut self) -> Result<Rest, HloShardingError> {
+        if self.eat("replicated") {
+            return Ok(Rest::Replicated);
+        }
+        if self.eat("manual") { Ok(Rest::Manual) } else { Err(self.error("`replicated` or `manual`")) }
+    }
+
+    /// `[2,4]T(1,0)`: the numbers from 0 on, reshaped and transposed.
+    fn iota(&mut self) -> Result<Vec<usize>, HloShardingError> {
+        self.expect("[", "`[`")?;
+        let dims = self.numbers()?;
+        self.expect("]", "`]`")?;
+        let count = dims.iter().try_fold(1usize, |n, &size| n.checked_mul(size)).filter(|n| *n <= MAX_DEVICES);
+        if count.is_none() {
+            return Err(self.error("fewer devices"));
+        }
+        let mut order: Vec<usize> = (0..dims.len()).collect();
+        if self.eat("T(") {
+            order = self.numbers()?;
+            self.expect(")", "`)`")?;
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            if !sorted.into_iter().eq(0..dims.len()) {
+                return Err(self.error("an order of the dimensions"));
+            }
+        }
+        let strides: Vec<usize> = (0..dims.len()).map(|i| dims[i + 1..].iter().product()).collect();
+        let mut devices = vec![0];
+        for &d in &order {
+            devices = devices
+                .iter()
+                .flat_map(|&base| (0..dims[d]).map(move |i| (base, i)))
+                .map(|(base, i)| base + i * strides[d])
+                .collect();
+        }
+        Ok(devices)
+    }
+
+    fn numbers(&mut self) -> Result<Vec<usize>, HloShardingError> {
+        let mut all = vec![self.number()?];
+        while self.eat(",") {
+            all.push(self.number()?);
+        }
+        Ok(all)
+    }
+
+    fn number(&mut self) -> Result<usize, HloShardingError> {
+        self.skip_space();
+        let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
+        let number = self.rest()[..digits].parse().map_err(|_| self.error("a number"))?;
+        self.at += digits;
+        Ok(number)
+    }
+
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn skip_space(&mut self) {
+        self.at += self.rest().len() - self.rest().trim_start().len();
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        self.skip_space();
+        let found = self.rest().starts_with(token);
+        self.at += if found { token.len() } else { 0 };
+        found
+    }
+
+    fn expect(&mut self, token: &str, expected: &'static str) -> Result<(), HloShardingError> {
+        if self.eat(token) { Ok(()) } else { Err(self.error(expected)) }
+    }
+
+    fn error(&self, expected: &'static str) -> HloShardingError {
+        HloShardingError { offset: self.at, expected }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn round_trip(text: &str) -> String {
+        text.parse::<HloSharding>().unwrap_or_else(|e| panic!("{text}: {e}")).to_string()
+    }
+
+    #[test]
+    fn both_versions_are_read_and_the_second_is_written() {
+        let same = [
+            "{replicated}",
+            "{manual}",
+            "{maximal device=3}",
+            "{devices=[2,1,4]<=[8] last_tile_dim_replicate}",
+            "{devices=[4,2]<=[2,4]T(1,0)}",
+            "{devices=[2,2,2]<=[8] last_tile_dims={manual, replicated}}",
+            "{{devices=[2,1]<=[2]}, {replicated}}",
+            "{}",
+        ];
+        same.iter().for_each(|text| assert_eq!(round_trip(text), *text));
+        assert_eq!(round_trip("{devices=[2,2]0,1,2,3}"), "{devices=[2,2]<=[4]}");
+        assert_eq!(round_trip("{devices=[2,2]0,2,1,3}"), "{devices=[2,2]<=[2,2]T(1,0)}");
+        assert_eq!(
+            round_trip("{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}"),
+            "{devices=[2,1,2]<=[4] last_tile_dim_replicate}"
+        );
+        assert_eq!(round_trip("{devices=[4]0,3,1,2}"), "{devices=[4]0,3,1,2}");
+        assert_eq!(round_trip("{devices=[2,2]<=[2,2]T(0,1)}"), "{devices=[2,2]<=[4]}");
+    }
+
+    #[test]
+    fn mistakes_have_a_place() {
+        let mistake = |text: &str| text.parse::<HloSharding>().unwrap_err().to_string();
+        assert_eq!(mistake("{devices=[2]<=[3]}"), "expected as many devices as the grid has positions at byte 17");
+        assert_eq!(mistake("{split}"), "expected `replicated`, `manual`, `maximal` or `devices=` at byte 1");
+        assert_eq!(mistake("{devices=[2,2]<=[4]T(1,1)}"), "expected an order of the dimensions at byte 25");
+        assert_eq!(mistake("{devices=[0]<=[0]}"), "expected a grid of some devices, and not too many at byte 9");
+        assert!(mistake(&"{".repeat(100)).contains("nested"));
+    }
+
+    #[test]
+    fn shardys_form_becomes_tiles() {
+        let mesh = Arc::new(Mesh::new("mesh", [("x", 2), ("y", 4)]).unwrap());
+        let axis = |i: usize| AxisRef::full(crate::AxisIndex::new(i));
+        let told = |dims: Vec<Vec<AxisRef>>| HloSharding::from(&Sharding::closed(&mesh, dims)).to_string();
+        assert_eq!(told(vec![vec![axis(0)], vec![axis(1)]]), "{devices=[2,4]<=[8]}");
+        assert_eq!(told(vec![vec![axis(1)], vec![axis(0)]]), "{devices=[4,2]<=[2,4]T(1,0)}");
+        assert_eq!(told(vec![vec![axis(1)]]), "{devices=[4,2]<=[2,4]T(1,0) last_tile_dim_replicate}");
+        assert_eq!(told(vec![vec![], vec![]]), "{replicated}");
+    }
+}

@@ -1,0 +1,261 @@
+//! Shardings in XLA's older notation (`mhlo.sharding = "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"`) become Shardy's.
+//!
+//! The older notation has device numbers and no axes. The axes of the mesh are found in it: the strides and sizes of all
+//! grids of tiles cut the list of devices into factors, and each factor is an axis. A grid that the others do not fit,
+//! or whose devices are in no order that a grid could have, gets a mesh of its own.
+//!
+//! `custom_call @Sharding` becomes `sdy.sharding_constraint`.
+
+use shardwise_base::gspmd::{HloSharding, HloShardingError, Rest, Run, Tiling};
+use shardwise_base::{AxisIndex, AxisRef, Diagnostic, Diagnostics, DimSharding, Loc, Mesh, Sharding};
+use shardwise_ir::{Attrs, Module, Op, Value};
+use shardwise_ops::Opcode;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+const ATTR: &str = "mhlo.sharding";
+
+/// The module in Shardy's words; `None` if nothing in it is in the older ones.
+pub fn import(module: &Module) -> Result<Option<Module>, Diagnostics> {
+    let found = find(module)?;
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let mut meshes = Meshes::of(module, &found);
+    let mut out = module.clone();
+    for Found { place, sharding, loc } in found {
+        match place {
+            Place::Argument(f, i) => {
+                let v = module.funcs[f].body.args()[i];
+                let shape = module.funcs[f].body.ty(v).shape();
+                out.funcs[f].body.value_mut(v).sharding = meshes.sharding(&sharding, shape, &loc)?;
+                out.funcs[f].arg_attrs[i].remove(ATTR);
+            }
+            Place::Result(f, i) => {
+                let shape = module.funcs[f].result_types[i].shape();
+                out.funcs[f].result_shardings[i] = meshes.sharding(&sharding, shape, &loc)?;
+                out.funcs[f].result_attrs[i].remove(ATTR);
+            }
+            Place::Op(f, op) => import_op(module, &mut out, &mut meshes, f, op, &sharding)?,
+        }
+    }
+    out.meshes.extend(meshes.made);
+    Ok(Some(out))
+}
+
+fn import_op(
+    module: &Module,
+    out: &mut Module,
+    meshes: &mut Meshes,
+    f: usize,
+    op: Op,
+    sharding: &HloSharding,
+) -> Result<(), Diagnostics> {
+    let body = &module.funcs[f].body;
+    let view = module.view(body, op);
+    let results: Vec<Value> = view.results().to_vec();
+    let each: Vec<&HloSharding> = match sharding {
+        HloSharding::Tuple(items) if items.len() == results.len() => items.iter().collect(),
+        HloSharding::Tuple(_) => return Err(wrong_count(view.loc(), results.len()).into()),
+        one => vec![one; results.len()],
+    };
+    let target = view.attrs().str("call_target_name").unwrap_or("");
+    let is_constraint = Opcode::of_view(&view) == Opcode::CustomCall && target == "Sharding";
+    if target.starts_with("SPMD") {
+        return Err(manual(view.loc()).into());
+    }
+    let open = unspecified_dims(view.attrs());
+    for (&v, sharding) in results.iter().zip(each) {
+        let mut sharding = meshes.sharding(sharding, body.ty(v).shape(), view.loc())?;
+        for &d in &open {
+            if let Some(dim) = sharding.as_mut().and_then(|s| s.dims.get_mut(d)) {
+                dim.is_open = true;
+            }
+        }
+        out.funcs[f].body.value_mut(v).sharding = sharding;
+    }
+    let data = out.funcs[f].body.op_mut(op);
+    data.attrs.remove(ATTR);
+    if is_constraint {
+        data.code = Opcode::ShardingConstraint.into();
+        data.attrs = Attrs::new();
+    }
+    Ok(())
+}
+
+/// `backend_config = "unspecified_dims=[0,2]"`: dimensions that the constraint leaves open.
+fn unspecified_dims(attrs: &Attrs) -> Vec<usize> {
+    let config = attrs.str("backend_config").unwrap_or("");
+    let list = config.strip_prefix("unspecified_dims=[").and_then(|rest| rest.split(']').next());
+    list.map_or(vec![], |list| list.split(',').filter_map(|n| n.trim().parse().ok()).collect())
+}
+
+enum Place {
+    Argument(usize, usize),
+    Result(usize, usize),
+    Op(usize, Op),
+}
+
+struct Found {
+    place: Place,
+    sharding: HloSharding,
+    loc: Loc,
+}
+
+/// Every sharding of the module that is in the older notation, in its order.
+fn find(module: &Module) -> Result<Vec<Found>, Diagnostics> {
+    let mut found = vec![];
+    let mut add = |attrs: &Attrs, place: Place, loc: &Loc| -> Result<(), Diagnostics> {
+        if let Some(text) = attrs.str(ATTR) {
+            let sharding = text.parse().map_err(|e| malformed(loc, text, &e))?;
+            found.push(Found { place, sharding, loc: loc.clone() });
+        }
+        Ok(())
+    };
+    for (f, func) in module.funcs.iter().enumerate() {
+        for (i, attrs) in func.arg_attrs.iter().enumerate() {
+            add(attrs, Place::Argument(f, i), &func.loc)?;
+        }
+        for (i, attrs) in func.result_attrs.iter().enumerate() {
+            add(attrs, Place::Result(f, i), &func.loc)?;
+        }
+        for op in func.body.walk() {
+            add(&func.body[op].attrs, Place::Op(f, op), &func.body[op].loc)?;
+        }
+    }
+    Ok(found)
+}
+
+/// The meshes that the module's grids lie on.
+struct Meshes {
+    /// Strides at which axes begin and end, ascending, each dividing the next; the last is the number of devices.
+    cuts: Vec<usize>,
+    made: Vec<Arc<Mesh>>,
+    taken: BTreeSet<Arc<str>>,
+}
+
+impl Meshes {
+    fn of(module: &Module, found: &[Found]) -> Meshes {
+        let mut tilings = vec![];
+        found.iter().for_each(|f| collect(&f.sharding, &mut tilings));
+        let count = tilings.iter().map(|t| t.devices.len()).max().unwrap_or(1);
+        let mut cuts = BTreeSet::from([1, count]);
+        for runs in tilings.iter().filter(|t| t.devices.len() == count).filter_map(|t| t.runs()) {
+            let ends = runs.iter().flatten().flat_map(|r| [r.stride, r.stride * r.size]);
+            let more: BTreeSet<usize> = cuts.iter().copied().chain(ends).collect();
+            let fits = more.iter().zip(more.iter().skip(1)).all(|(a, b)| b.is_multiple_of(*a));
+            if fits {
+                cuts = more;
+            }
+        }
+        let taken = module.meshes.iter().map(|m| m.name.clone()).collect();
+        Meshes { cuts: cuts.into_iter().collect(), made: vec![], taken }
+    }
+
+    /// The sharding in Shardy's words; `None` where nothing is said.
+    fn sharding(&mut self, given: &HloSharding, shape: &[usize], loc: &Loc) -> Result<Option<Sharding>, Diagnostic> {
+        match given {
+            HloSharding::Replicated => Ok(Some(Sharding::replicated(&self.main(), shape.len()))),
+            HloSharding::Maximal(device) => {
+                let mesh = Mesh { device_ids: Some(vec![*device]), ..grid("maximal_mesh", &[]) };
+                let mesh = self.named(mesh);
+                Ok(Some(Sharding::replicated(&mesh, shape.len())))
+            }
+            HloSharding::Manual => Err(manual(loc)),
+            HloSharding::Tuple(items) if items.is_empty() => Ok(None),
+            HloSharding::Tuple(_) => Err(wrong_count(loc, 1)),
+            HloSharding::Tiled(tiling) => self.tiled(tiling, shape, loc).map(Some),
+        }
+    }
+
+    fn tiled(&mut self, tiling: &Tiling, shape: &[usize], loc: &Loc) -> Result<Sharding, Diagnostic> {
+        if tiling.rest.iter().any(|(rest, _)| *rest == Rest::Manual) {
+            return Err(manual(loc));
+        }
+        if tiling.tiles.len() != shape.len() {
+            return Err(wrong_rank(loc, tiling.tiles.len(), shape.len()));
+        }
+        let rank = shape.len();
+        if let Some(runs) = tiling.runs()
+            && let Some(axes) = runs[..rank].iter().map(|runs| self.axes(runs)).collect::<Option<Vec<_>>>()
+        {
+            return Ok(Sharding::closed(&self.main(), axes));
+        }
+        // A mesh whose axes are the dimensions of the grid.
+        let sizes: Vec<usize> = tiling.grid().collect();
+        let is_ordered = tiling.devices.iter().copied().eq(0..tiling.devices.len());
+        let device_ids = (!is_ordered).then(|| tiling.devices.clone());
+        let mesh = self.named(Mesh { device_ids, ..grid("mesh", &sizes) });
+        let axes = |i: usize| if sizes[i] == 1 { vec![] } else { vec![AxisRef::full(AxisIndex::new(i))] };
+        let dims = (0..rank).map(|i| DimSharding::closed(axes(i))).collect();
+        Ok(Sharding { mesh, dims, replicated: vec![], unreduced: vec![] })
+    }
+
+    /// The axes that runs cover, major to minor.
+    fn axes(&self, runs: &[Run]) -> Option<Vec<AxisRef>> {
+        let mut out = vec![];
+        for run in runs {
+            let at = |stride: usize| self.cuts.iter().position(|&c| c == stride);
+            let (from, to) = (at(run.stride)?, at(run.stride * run.size)?);
+            let axis_count = self.cuts.len() - 1;
+            out.extend((from..to).rev().map(|i| AxisRef::full(AxisIndex::new(axis_count - 1 - i))));
+        }
+        Some(out)
+    }
+
+    /// The mesh of the cuts, major axis first.
+    fn main(&mut self) -> Arc<Mesh> {
+        let sizes: Vec<usize> = self.cuts.windows(2).rev().map(|w| w[1] / w[0]).collect();
+        self.named(grid("mesh", &sizes))
+    }
+
+    /// The mesh as it was made before, or by a name that is free.
+    fn named(&mut self, mesh: Mesh) -> Arc<Mesh> {
+        let is_same = |m: &&Arc<Mesh>| m.axes == mesh.axes && m.device_ids == mesh.device_ids;
+        if let Some(same) = self.made.iter().find(is_same) {
+            return same.clone();
+        }
+        let numbered = (1..).map(|i| Arc::from(format!("{}_{i}", mesh.name)));
+        let mut names = [mesh.name.clone()].into_iter().chain(numbered);
+        let name = names.find(|n| !self.taken.contains(n)).expect("some number is free");
+        self.taken.insert(name.clone());
+        let mesh = Arc::new(Mesh { name, ..mesh });
+        self.made.push(mesh.clone());
+        mesh
+    }
+}
+
+fn collect<'a>(sharding: &'a HloSharding, out: &mut Vec<&'a Tiling>) {
+    match sharding {
+        HloSharding::Tiled(tiling) => out.push(tiling),
+        HloSharding::Tuple(items) => items.iter().for_each(|s| collect(s, out)),
+        HloSharding::Replicated | HloSharding::Manual | HloSharding::Maximal(_) => {}
+    }
+}
+
+/// Axes `axis_0`, `axis_1`, … of these sizes.
+fn grid(name: &str, sizes: &[usize]) -> Mesh {
+    let names: Vec<String> = (0..sizes.len()).map(|i| format!("axis_{i}")).collect();
+    let axes = names.iter().map(String::as_str).zip(sizes.iter().copied());
+    Mesh::new(name, axes).expect("names are distinct, sizes positive")
+}
+
+fn malformed(loc: &Loc, text: &str, error: &HloShardingError) -> Diagnostic {
+    Diagnostic::error("gspmd-sharding", loc, format!("`{text}` is no sharding: {error}"))
+        .help("write `{devices=[2,1,4]<=[8] last_tile_dim_replicate}`, `{replicated}` or `{maximal device=0}`")
+}
+
+fn wrong_rank(loc: &Loc, tiles: usize, rank: usize) -> Diagnostic {
+    Diagnostic::error("gspmd-rank", loc, format!("the sharding tiles {tiles} dimensions, the tensor has {rank}"))
+        .help("mark trailing dimensions of the grid as `last_tile_dim_replicate`")
+}
+
+fn wrong_count(loc: &Loc, results: usize) -> Diagnostic {
+    Diagnostic::error("gspmd-tuple", loc, format!("the sharding is a tuple that does not fit {results} results"))
+        .help("give one sharding for each result")
+}
+
+fn manual(loc: &Loc) -> Diagnostic {
+    Diagnostic::error("gspmd-manual", loc, "per-device regions in XLA's older notation are not supported")
+        .help("export the program with Shardy's: `jax.config.update(\"jax_use_shardy_partitioner\", True)`")
+}

@@ -1,0 +1,210 @@
+//! Against real Shardy, pass by pass, on generated modules: rules, propagation, explicit reshards, collectives.
+//!
+//! Each module comes from a seed, which a difference names. Our output and jaxlib's are compared as modules, whatever
+//! their text looks like.
+
+use super::judge::{self, Question};
+use crate::table::Table;
+use crate::{command, repo, venv};
+use anyhow::{Context, Result};
+use shardwise_base::Sharding;
+use shardwise_check::choose::Chooser;
+use shardwise_check::generate;
+use shardwise_ir::Module;
+use shardwise_ir::text::{PrintOptions, print};
+use shardwise_spmd::{Options, run_passes};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// What is compared: a name, and passes that run one after the other.
+const SUBJECTS: [(&str, &str); 8] = [
+    ("rules", "sdy-populate-op-sharding-rules"),
+    ("basic propagation", "sdy-basic-propagate"),
+    ("aggressive propagation", "sdy-aggressive-propagate"),
+    ("op-priority propagation", "sdy-op-priority-propagate"),
+    ("user-priority propagation", "sdy-user-priority-propagate"),
+    (
+        "explicit reshards of what is written",
+        "sdy-close-shardings,sdy-insert-explicit-reshards{enable-full-version=true}",
+    ),
+    ("explicit reshards after propagation", PROPAGATED),
+    ("collectives", COLLECTIVES),
+];
+
+const PROPAGATED: &str = "sdy-user-priority-propagate,sdy-sharding-constraint-to-reshard,sdy-close-shardings,\
+                          sdy-insert-explicit-reshards{enable-full-version=true}";
+const COLLECTIVES: &str = "sdy-user-priority-propagate,sdy-sharding-constraint-to-reshard,sdy-close-shardings,\
+                           sdy-insert-explicit-reshards{enable-full-version=true},sdy-reshard-to-collectives";
+
+/// Modules in one question.
+const CHUNK: usize = 100;
+
+/// Compares on `count` modules from `seed` on; gives the report and whether all are equal.
+pub fn run(count: u64, seed: u64) -> Result<(String, bool)> {
+    let python = venv::ensure()?;
+    let folder = repo::target_dir("oracle/modules")?;
+    let seeds: Vec<u64> = (seed..seed + count).collect();
+    let made = command::in_parallel(&seeds, |&seed| write_case(seed, &folder));
+    let made: Vec<Vec<Made>> = made.into_iter().collect::<Result<_>>()?;
+    let mut table = Table::new(["", "modules", "Shardy cannot", "equal", "different", "%"]);
+    let (mut differences, mut is_good) = (String::new(), true);
+    for (subject, (name, passes)) in SUBJECTS.iter().enumerate() {
+        let mut counts = Counts::default();
+        for chunk in made.chunks(CHUNK) {
+            let pairs: Vec<&Made> = chunk.iter().map(|m| &m[subject]).collect();
+            for (made, verdict) in pairs.iter().zip(ask(&python, &pairs, passes)?) {
+                counts.add(&verdict);
+                if let Verdict::Different(reason) = verdict {
+                    differences.push_str(&format!("{name}, seed {}: {reason}\n", made.seed));
+                }
+            }
+        }
+        is_good &= counts.different == 0;
+        table.row(counts.row(name));
+    }
+    let out = repo::shown(&folder.join("differences.txt"));
+    std::fs::write(folder.join("differences.txt"), &differences).context("cannot write the differences")?;
+    let note = if is_good { String::new() } else { format!("\nwhat differs stands in {out}\n") };
+    Ok((format!("seeds {seed} to {}\n\n{table}{note}", seed + count - 1), is_good))
+}
+
+/// A module on disk, and what a list of passes makes of it here; an error's text in its place.
+struct Made {
+    seed: u64,
+    input: PathBuf,
+    output: Result<PathBuf, String>,
+}
+
+fn write_case(seed: u64, folder: &Path) -> Result<Vec<Made>> {
+    let module = with_priorities(without_dead_ops(&generate::case(seed).module), seed);
+    let write = |name: String, module: &Module| -> Result<PathBuf> {
+        let path = folder.join(name);
+        std::fs::write(&path, print(module, &PrintOptions::MLIR)).context("cannot write a module")?;
+        Ok(path)
+    };
+    let input = write(format!("{seed}.mlir"), &module)?;
+    let make = |(i, (_, passes)): (usize, &(&str, &str))| -> Result<Made> {
+        let names: Vec<&str> = passes.split(',').collect();
+        let output = match run_passes(&names, &module, &mut Options::default()) {
+            Ok(out) => Ok(write(format!("{seed}.{i}.mlir"), &out)?),
+            Err(found) => Err(found.to_string()),
+        };
+        Ok(Made { seed, input: input.clone(), output })
+    };
+    SUBJECTS.iter().enumerate().map(make).collect()
+}
+
+/// Without ops that nobody needs: MLIR's driver lets them take part until it comes to remove them, ours never.
+fn without_dead_ops(module: &Module) -> Module {
+    let mut out = module.clone();
+    for func in &mut out.funcs {
+        let entry = func.body.entry();
+        let ops = func.body[entry].ops.clone();
+        let mut needed = BTreeSet::new();
+        let mut kept = vec![];
+        for &op in ops.iter().rev() {
+            let data = &func.body[op];
+            if data.results.is_empty() || data.results.iter().any(|v| needed.contains(&v.index())) {
+                let inner = data.regions.iter().flat_map(|&r| {
+                    let mut all = vec![];
+                    func.body.walk_region(r, &mut all);
+                    all
+                });
+                needed.extend(inner.chain([op]).flat_map(|op| func.body[op].operands.to_vec()).map(|v| v.index()));
+                kept.push(op);
+            }
+        }
+        kept.reverse();
+        func.body.region_mut(entry).ops = kept;
+    }
+    out
+}
+
+/// Some dimensions come later, and some axes are explicitly replicated.
+fn with_priorities(mut module: Module, seed: u64) -> Module {
+    let mut choose = Chooser::new(seed ^ 0x5eed);
+    if choose.one_in(2) {
+        return module;
+    }
+    let mut amend = |sharding: &mut Sharding| {
+        for dim in &mut sharding.dims {
+            if choose.one_in(3) && (dim.is_open || !dim.axes.is_empty()) {
+                dim.priority = Some(choose.below(3) as u32);
+            }
+        }
+        let used: Vec<_> = sharding.split_axes().collect();
+        let mesh = sharding.mesh.clone();
+        let free = mesh.all_axes().filter(|a| !used.iter().any(|u| u.overlaps(*a, &mesh)));
+        sharding.replicated = free.filter(|_| choose.one_in(6)).collect();
+    };
+    for func in &mut module.funcs {
+        for v in func.body.args().to_vec() {
+            func.body.value_mut(v).sharding.iter_mut().for_each(&mut amend);
+        }
+        func.result_shardings.iter_mut().flatten().for_each(&mut amend);
+    }
+    module
+}
+
+enum Verdict {
+    Equal,
+    /// jaxlib refuses the module or the passes fail there.
+    Unknown,
+    Different(String),
+}
+
+/// The verdicts on a chunk; where jaxlib dies of a chunk, each module is asked about alone.
+fn ask(python: &Path, chunk: &[&Made], passes: &str) -> Result<Vec<Verdict>> {
+    let question = |chunk: &[&Made]| Question::Passes {
+        passes: passes.to_string(),
+        files: chunk.iter().map(|m| (m.input.clone(), m.output.as_ref().ok().cloned())).collect(),
+    };
+    let answers = judge::ask(python, &[question(chunk)], &[])?;
+    let [answer] = &answers[..] else { anyhow::bail!("one answer to one question") };
+    if answer.verdicts.len() == chunk.len() {
+        let pairs = chunk.iter().zip(&answer.verdicts);
+        return Ok(pairs.map(|(made, told)| verdict(made, told)).collect());
+    }
+    if chunk.len() == 1 {
+        return Ok(vec![Verdict::Unknown]);
+    }
+    let halves = chunk.split_at(chunk.len() / 2);
+    let mut out = ask(python, halves.0, passes)?;
+    out.extend(ask(python, halves.1, passes)?);
+    Ok(out)
+}
+
+fn verdict(made: &Made, told: &str) -> Verdict {
+    match (told, &made.output) {
+        ("unknown", _) => Verdict::Unknown,
+        (_, Err(reason)) => Verdict::Different(reason.lines().next().unwrap_or("").to_string()),
+        ("equal", Ok(_)) => Verdict::Equal,
+        (other, Ok(_)) => Verdict::Different(other.to_string()),
+    }
+}
+
+#[derive(Default)]
+struct Counts {
+    unknown: usize,
+    equal: usize,
+    different: usize,
+}
+
+impl Counts {
+    fn add(&mut self, verdict: &Verdict) {
+        match verdict {
+            Verdict::Equal => self.equal += 1,
+            Verdict::Unknown => self.unknown += 1,
+            Verdict::Different(_) => self.different += 1,
+        }
+    }
+
+    fn row(&self, name: &str) -> [String; 6] {
+        let compared = self.equal + self.different;
+        let rate = 100.0 * self.equal as f64 / compared.max(1) as f64;
+        let total = compared + self.unknown;
+        let numbers = [total, self.unknown, self.equal, self.different].map(|n| n.to_string());
+        let [total, unknown, equal, different] = numbers;
+        [name.to_string(), total, unknown, equal, different, format!("{rate:.2}")]
+    }
+}
