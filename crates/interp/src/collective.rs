@@ -6,7 +6,7 @@ use crate::machine::{Env, Machine, PerProcess, Results, cannot_run, processes};
 use shardwise_base::{AxisRef, Diagnostic, Literal};
 use shardwise_engine::layout::{self, ShardBox};
 use shardwise_ir::{Attr, OpView, Region};
-use shardwise_ops::collective::{self as ops, CollectiveKind, CollectiveView, IdSpace};
+use shardwise_ops::collective::{self as ops, CollectiveKind, CollectiveView, IdSpace, RaggedMember};
 use shardwise_ops::{Opcode, ReduceKind};
 use std::collections::BTreeMap;
 
@@ -46,6 +46,11 @@ impl<'m> Machine<'m> {
         let mut results: Vec<PerProcess> =
             (0..view.results().len()).map(|i| (0..frame.process_count).map(|p| zeros(i, p)).collect()).collect();
         for group in groups.iter().filter(|g| g.iter().all(|&p| active[p])) {
+            if collective.kind == CollectiveKind::RaggedAllToAll {
+                let values = ragged_all_to_all(view, &operands, group, frame)?;
+                group.iter().zip(values).for_each(|(&p, v)| results[0][p] = Some(Datum::Tensor(v)));
+                continue;
+            }
             for (i, result) in results.iter_mut().enumerate() {
                 let mut group = group.clone();
                 if let Some(roots) = operands.get(results_count) {
@@ -88,7 +93,7 @@ impl<'m> Machine<'m> {
                 let sum = self.reduce(env, view, reduce, parts)?;
                 (0..n).map(|i| if i == 0 { sum.clone() } else { Literal::zeros(sum.dtype(), sum.shape()) }).collect()
             }
-            CollectiveKind::CollectivePermute { .. } => return Err(cannot_run(view)),
+            CollectiveKind::CollectivePermute { .. } | CollectiveKind::RaggedAllToAll => return Err(cannot_run(view)),
         })
     }
 
@@ -147,6 +152,41 @@ fn root_first(view: &OpView<'_>, group: &mut [usize], roots: &Literal, i: usize)
     let root = root.ok_or_else(|| no_such_root(view, roots.get_i128(i), group.len()))?;
     group[..=root].rotate_right(1);
     Ok(())
+}
+
+/// The results of the members of a group.
+fn ragged_all_to_all(
+    view: &OpView<'_>,
+    operands: &[PerProcess],
+    group: &[usize],
+    frame: &Frame,
+) -> Result<Vec<Literal>, Diagnostic> {
+    let list = |i: usize, p: usize| datum(&operands[i], p).to_dense().to_i64s();
+    let member = |&p: &usize| RaggedMember {
+        device: frame.device(p),
+        input_offsets: list(2, p),
+        send_sizes: list(3, p),
+        output_offsets: list(4, p),
+        recv_sizes: list(5, p),
+    };
+    let members: Vec<RaggedMember> = group.iter().map(member).collect();
+    let [rows_in, rows_out] = [0, 1].map(|i| view.operand_shape(i)[0]);
+    let start = |&p: &usize| {
+        let output = datum(&operands[1], p);
+        let mut result = layout::Dense::zeros(&output, output.shape());
+        result.paste(&output, &vec![0; output.rank()]);
+        result
+    };
+    let mut results: Vec<layout::Dense> = group.iter().map(start).collect();
+    for m in ops::row_moves(&members, rows_in, rows_out, view.loc())? {
+        let operand = datum(&operands[0], group[m.source]);
+        let mut rows = ShardBox { offset: vec![0; operand.rank()], shape: operand.shape().to_vec() };
+        (rows.offset[0], rows.shape[0]) = (m.from, m.count);
+        let mut at = vec![0; operand.rank()];
+        at[0] = m.to;
+        results[m.target].paste(&layout::cut(&operand, &rows), &at);
+    }
+    Ok(results.into_iter().map(layout::Dense::finish).collect())
 }
 
 /// Values move from source to target; who receives nothing gets zeros.

@@ -1,7 +1,7 @@
 //! Control flow, composites, calls out of the program, and barriers: their regions belong to the engine, and shardings
 //! flow through them along edges.
 
-use crate::Opcode;
+use crate::{Opcode, collective};
 use crate::check::{Check, MANY, counts, types_of};
 use crate::expect;
 use crate::facts::*;
@@ -293,14 +293,25 @@ fn is_identity_target(op: &OpView<'_>) -> bool {
     IDENTITY_TARGETS.contains(&target(op)) && op.operands().len() >= op.results().len()
 }
 
+/// The facts of a custom call whose target means something to engines.
+fn known(op: &OpView<'_>) -> Option<&'static dyn Facts> {
+    collective::is_ragged(op).then_some(&collective::RaggedAllToAll)
+}
+
 impl Facts for CustomCall {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        if let Some(facts) = known(op) {
+            return facts.infer(op);
+        }
         let named = op.attrs().str("call_target_name").is_some();
         Check::new(op)
             .that("custom_call_i2", named, "`call_target_name` must be a string")
             .give(types_of(op, op.results()))
     }
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        if let Some(facts) = known(op) {
+            return facts.rule(op);
+        }
         match target(op) {
             "X64Combine" if feeds_random_bits(op) => RuleFact::None("the state of random numbers stays whole"),
             "mhlo.topk" if op.operands().len() == 1 && op.results().len() == 2 => RuleFact::Rule(top_k_rule(op)),
@@ -318,6 +329,9 @@ impl Facts for CustomCall {
         Ok(cx.same_op())
     }
     fn semantics(&self, op: &OpView<'_>) -> Semantics {
+        if let Some(facts) = known(op) {
+            return facts.semantics(op);
+        }
         if is_identity_target(op) { Semantics::Identity } else { Semantics::Pure }
     }
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
@@ -328,12 +342,21 @@ impl Facts for CustomCall {
     }
     answer!(cost = streams(0.0));
     fn effects(&self, op: &OpView<'_>) -> Effects {
+        if let Some(facts) = known(op) {
+            return facts.effects(op);
+        }
         if op.attrs().flag("has_side_effect") { Effects::Ordered } else { Effects::Pure }
     }
     fn linear(&self, op: &OpView<'_>) -> Linear {
+        if let Some(facts) = known(op) {
+            return facts.linear(op);
+        }
         if is_identity_target(op) { Linear::Jointly } else { Linear::No }
     }
     fn explicit(&self, op: &OpView<'_>) -> ExplicitPolicy {
+        if let Some(facts) = known(op) {
+            return facts.explicit(op);
+        }
         if is_identity_target(op) {
             ExplicitPolicy::ByRule
         } else {

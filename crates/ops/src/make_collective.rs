@@ -1,6 +1,6 @@
 //! Short ways to make collectives over mesh axes, positions along them, and what goes with them.
 
-use crate::collective::{PERMUTE_AXES, pairs_attr};
+use crate::collective::{PERMUTE_AXES, pairs_attr, ragged_attrs};
 use crate::reducer::reduction_region;
 use crate::{Opcode, ReduceKind, make};
 use shardwise_base::{AxisRef, DType, Literal, Mesh};
@@ -90,6 +90,19 @@ pub fn collective_permute(
     let ty = b.body.ty(x).clone();
     let attrs = Attrs::new().with("source_target_pairs", pairs_attr(pairs)).with(PERMUTE_AXES, axes_attr(mesh, axes));
     b.value(Opcode::CollectivePermute, [x], attrs, ty)
+}
+
+/// Sends rows of `operand` into places of the members' `output`, as the four lists say.
+pub fn ragged_all_to_all(
+    b: &mut Builder<'_>,
+    [operand, output]: [Value; 2],
+    [input_offsets, send_sizes, output_offsets, recv_sizes]: [Value; 4],
+    mesh: &Arc<Mesh>,
+    axes: &[AxisRef],
+) -> Value {
+    let ty = b.body.ty(output).clone();
+    let operands = [operand, output, input_offsets, send_sizes, output_offsets, recv_sizes];
+    b.value(Opcode::CustomCall, operands, ragged_attrs(axes_attr(mesh, axes), None), ty)
 }
 
 /// The device's position along the axis list, an i32 scalar.

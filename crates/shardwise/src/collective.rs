@@ -5,6 +5,10 @@
 //! What each does to the states of a value along the axes stands with it: *varying* (V), *equal* on all, *unreduced* (U:
 //! summands), *reduced* (R). Where a value is equal and a varying one is taken, it is cast, which costs nothing.
 
+mod ragged;
+
+pub use ragged::{Ragged, ragged_all_to_all};
+
 use crate::array::Array;
 use crate::error::Diagnostic as Mistake;
 use crate::manual::{AxisSet, ManualType, Scope};

@@ -55,8 +55,8 @@ pub mod tree;
 
 pub use array::{Array, ArrayType, CompareWithMethods, IndexWithI, IntoShape, Shape, Shard};
 pub use collective::{
-    Axes, AxisGroups, AxisName, Future, GatherDim, Pcast, Permutation, Shift, Stacked, axis_index, axis_size, groups,
-    pmax, pmean, pmin, psum, shift, stacked,
+    Axes, AxisGroups, AxisName, Future, GatherDim, Pcast, Permutation, Ragged, Shift, Stacked, axis_index, axis_size,
+    groups, pmax, pmean, pmin, psum, ragged_all_to_all, shift, stacked,
 };
 pub use context::named_scope;
 pub use control::{Steps, StepsKind, Unrolled, cond, fori_loop, scan, switch, unroll, while_loop};
@@ -89,7 +89,9 @@ extern crate self as shardwise;
 /// What a program usually needs.
 pub mod prelude {
     pub use crate::array::{Array, ArrayType, Shape};
-    pub use crate::collective::{Pcast, axis_index, axis_size, groups, pmax, pmean, pmin, psum, shift, stacked};
+    pub use crate::collective::{
+        Pcast, Ragged, axis_index, axis_size, groups, pmax, pmean, pmin, psum, ragged_all_to_all, shift, stacked,
+    };
     pub use crate::context::named_scope;
     pub use crate::control::{cond, fori_loop, scan, switch, unroll, while_loop};
     pub use crate::create::{arange, array, full, ones, ones_like, scalar, zeros, zeros_like};

@@ -362,6 +362,18 @@ pub(crate) fn stacked_once(what: &str, ty: &str, loc: &Loc) -> Diagnostic {
         .help("make both `stacked(..)`, or none")
 }
 
+pub(crate) fn ragged_rows(facts: String, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("ragged-rows", loc, "`ragged_all_to_all` into an array that does not hold such rows")
+        .facts(facts)
+        .expected("two arrays of one dtype, whose dimensions after the first are equal")
+}
+
+pub(crate) fn ragged_lists(facts: Vec<String>, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
+    let d = Diagnostic::error("ragged-lists", loc, "`ragged_all_to_all`: offsets and sizes do not fit the devices");
+    let expected = format!("one-dimensional integer arrays of one type, with an entry for each device: {axes} has {count}");
+    facts.into_iter().fold(d, Diagnostic::facts).expected(expected)
+}
+
 pub(crate) fn future_unfinished(what: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("future-unfinished", loc, format!("`{what}` is never finished"))
         .help("call `.done()` on what it gives")

@@ -26,7 +26,7 @@ pub struct Collective {
     pub axes: String,
     /// What it takes, on one device: `f32[2,8192]`.
     pub ty: String,
-    /// By the worst device, over all runs of it in loops.
+    /// By the worst device, over all runs of it in loops; of a ragged exchange: at most.
     pub bytes_received: u64,
     /// How often it runs; 1 where a loop around it does not say.
     pub count: u64,
@@ -55,6 +55,7 @@ pub enum CollectiveKind {
     AllToAll,
     Permute,
     Broadcast,
+    RaggedAllToAll,
 }
 
 impl CollectiveKind {
@@ -65,6 +66,7 @@ impl CollectiveKind {
             "reduce-scatter" => CollectiveKind::ReduceScatter,
             "all-to-all" => CollectiveKind::AllToAll,
             "collective-broadcast" => CollectiveKind::Broadcast,
+            "ragged-all-to-all" => CollectiveKind::RaggedAllToAll,
             _ => CollectiveKind::Permute,
         }
     }
@@ -80,6 +82,7 @@ impl fmt::Display for CollectiveKind {
             CollectiveKind::AllToAll => "all-to-all",
             CollectiveKind::Permute => "collective-permute",
             CollectiveKind::Broadcast => "collective-broadcast",
+            CollectiveKind::RaggedAllToAll => "ragged-all-to-all",
         })
     }
 }

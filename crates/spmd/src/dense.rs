@@ -8,8 +8,8 @@ use crate::rewrite::{Rewrite, map_main, rewrite_func};
 use shardwise_base::{AxisRef, DType, Diagnostics, Literal, Mesh};
 use shardwise_ir::{Attr, Attrs, Builder, Cloner, Func, Module, OpView, Type, Value};
 use shardwise_ops::collective::{
-    AxisPermutation, CollectiveKind, CollectiveView, Groups, PERMUTE_AXES, groups_attr, groups_of_axes, pairs_attr,
-    pairs_of_permutation,
+    AxisPermutation, CollectiveKind, CollectiveView, Groups, PERMUTE_AXES, attrs_with_channel, attrs_with_groups,
+    groups_attr, groups_of_axes, pairs_attr, pairs_of_permutation,
 };
 use shardwise_ops::{Opcode, make};
 
@@ -65,26 +65,21 @@ impl Dense {
     /// The collective's attributes with device ids; `None` if they are there already.
     fn attrs(&mut self, view: &OpView<'_>, collective: &CollectiveView) -> Option<Attrs> {
         let Groups::Axes { mesh, axes } = &collective.groups else { return None };
-        let mut attrs = view.attrs().clone();
+        let channel = Some(self.channel());
         if let CollectiveKind::CollectivePermute { pairs } = &collective.kind {
+            let mut attrs = attrs_with_channel(view.attrs().clone(), channel);
             let permutation = AxisPermutation { axes: axes.clone(), pairs: pairs.clone() };
             attrs.set("source_target_pairs", pairs_attr(&pairs_of_permutation(mesh, &permutation)));
             attrs.remove(PERMUTE_AXES);
-        } else {
-            attrs.set("replica_groups", groups_attr(&groups_of_axes(mesh, axes)));
+            return Some(attrs);
         }
-        attrs.set("channel_handle", self.channel());
-        if matches!(Opcode::of_view(view), Opcode::AllGather | Opcode::AllReduce | Opcode::ReduceScatter) {
-            attrs.set("use_global_device_ids", Attr::Unit);
-        }
-        Some(attrs)
+        Some(attrs_with_groups(view, groups_attr(&groups_of_axes(mesh, axes)), channel))
     }
 
     /// A channel of its own for each collective, between devices.
-    fn channel(&mut self) -> Attr {
-        let fields = Attrs::new().with("handle", Attr::int(self.next_channel)).with("type", Attr::int(1));
+    fn channel(&mut self) -> i64 {
         self.next_channel += 1;
-        Attr::Record { name: "stablehlo.channel_handle".into(), fields }
+        self.next_channel - 1
     }
 }
 

@@ -6,6 +6,7 @@
 //! | all-gather | (n-1)/n of its result |
 //! | reduce-scatter, all-to-all | (n-1)/n of its operand |
 //! | collective-permute, broadcast | its operand |
+//! | ragged all-to-all | at most its output, and at most the others' operands: how much is known only when it runs |
 
 use crate::loops::run_counts;
 use shardwise_base::{AxisRef, Loc, Mesh, Reason};
@@ -26,6 +27,8 @@ pub struct Row {
     pub result_type: TensorType,
     /// By the worst device, each time it runs.
     pub bytes_received: u64,
+    /// Whether the bytes are only known to be no more than these.
+    pub is_bound: bool,
     /// By all devices together, each time it runs.
     pub bytes_total: u64,
     /// How often it runs; `None` if a loop around it does not say.
@@ -100,6 +103,10 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
             (if moved > 0 { taken } else { 0 }, moved * copies * taken)
         }
         CollectiveKind::CollectiveReduce { .. } => (share(taken * n), share(taken * n) * (devices / n.max(1))),
+        CollectiveKind::RaggedAllToAll => {
+            let most = given.min(operand.bytes() * (n - 1));
+            (most, most * devices)
+        }
         CollectiveKind::CollectiveBroadcast => (taken, share(taken * n) * (devices / n.max(1))),
     };
     let reason = view.data().reason.clone();
@@ -109,6 +116,7 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
         operand_type: operand,
         result_type: result,
         bytes_received,
+        is_bound: collective.kind == CollectiveKind::RaggedAllToAll,
         bytes_total,
         count,
         op: reason.as_ref().map_or(view.name().into(), |r| r.consumer.clone()),
@@ -165,12 +173,13 @@ fn cells(row: &Row) -> [String; 7] {
         format!("{} -> {}", row.operand_type.short(), row.result_type.short())
     };
     let loc = if row.loc.is_unknown() { String::new() } else { format!(" at {}", row.loc) };
+    let bounded = |bytes: u64| format!("{}{}", if row.is_bound { "at most " } else { "" }, size(bytes));
     [
         row.kind.into(),
         row.axes.clone(),
         ty,
-        size(row.bytes_received),
-        size(row.bytes_total),
+        bounded(row.bytes_received),
+        bounded(row.bytes_total),
         row.count.map_or("?".into(), |n| n.to_string()),
         format!("{}{loc}", crate::reason::short(&row.op)),
     ]

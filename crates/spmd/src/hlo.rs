@@ -292,7 +292,8 @@ fn collective_attributes(collective: &CollectiveView) -> Vec<String> {
         }
         CollectiveKind::AllReduce { .. }
         | CollectiveKind::CollectiveBroadcast
-        | CollectiveKind::CollectiveReduce { .. } => None,
+        | CollectiveKind::CollectiveReduce { .. }
+        | CollectiveKind::RaggedAllToAll => None,
     };
     std::iter::once(groups).chain(dims).collect()
 }

@@ -6,7 +6,8 @@
 use shardwise_base::{AxisRef, DType, Mesh};
 use shardwise_ir::{Attr, Attrs, Builder, OpView, Value};
 use shardwise_ops::collective::{
-    CollectiveKind, CollectiveView, Groups, IdSpace, PERMUTE_AXES, axes_of_groups, pairs_attr, permutation_of_pairs,
+    CollectiveKind, CollectiveView, Groups, IdSpace, PERMUTE_AXES, attrs_with_channel, attrs_with_groups, axes_of_groups,
+    pairs_attr, permutation_of_pairs,
 };
 use shardwise_ops::{Opcode, make_collective};
 use std::sync::Arc;
@@ -25,18 +26,15 @@ pub(crate) fn axis_attrs(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Attrs> {
     if !is_over_partitions {
         return None;
     }
-    let mut attrs = view.attrs().clone();
-    attrs.remove("channel_handle");
-    attrs.remove("use_global_device_ids");
     if let CollectiveKind::CollectivePermute { pairs } = &collective.kind {
+        let mut attrs = attrs_with_channel(view.attrs().clone(), None);
         let permutation = permutation_of_pairs(mesh, pairs)?;
         attrs.set("source_target_pairs", pairs_attr(&permutation.pairs));
         attrs.set(PERMUTE_AXES, axes_attr(mesh, permutation.axes));
-    } else {
-        let Groups::Axes { mesh, axes } = collective.groups.to_axes(mesh)? else { return None };
-        attrs.set("replica_groups", axes_attr(&mesh, axes));
+        return Some(attrs);
     }
-    Some(attrs)
+    let Groups::Axes { mesh, axes } = collective.groups.to_axes(mesh)? else { return None };
+    Some(attrs_with_groups(view, axes_attr(&mesh, axes), None))
 }
 
 fn axes_attr(mesh: &Arc<Mesh>, axes: Vec<AxisRef>) -> Attr {

@@ -201,7 +201,8 @@ impl Uniformity<'_> {
             | CollectiveKind::CollectiveBroadcast => rest,
             CollectiveKind::ReduceScatter { .. }
             | CollectiveKind::AllToAll { .. }
-            | CollectiveKind::CollectiveReduce { .. } => rest.union(&along, self.mesh),
+            | CollectiveKind::CollectiveReduce { .. }
+            | CollectiveKind::RaggedAllToAll => rest.union(&along, self.mesh),
             CollectiveKind::CollectivePermute { pairs } => {
                 // Who receives nothing holds zeros: only a total permutation of equal values gives equal values.
                 let is_total = pairs.len() == AxisRef::total_size(self.mesh, axes);

@@ -273,9 +273,10 @@ impl<'m> Lowering<'m> {
                 Opcode::of_view(&view),
                 Opcode::AxisIndex | Opcode::PartitionId | Opcode::ReplicaId | Opcode::AsyncStart | Opcode::AsyncDone
             );
-            let axes = ["replica_groups", "shardwise.axes"].iter().find_map(|n| view.attr(n)?.as_axes());
-            let reaches =
-                axes.is_none_or(|(_, axes)| axes.iter().any(|a| points.axes.iter().any(|p| p.overlaps(*a, mesh))));
+            let reaches = match CollectiveView::of(&view).map(|c| c.groups) {
+                Some(Groups::Axes { axes, .. }) => axes.iter().any(|a| points.axes.iter().any(|p| p.overlaps(*a, mesh))),
+                _ => true,
+            };
             is_collective && !known && reaches
         })
     }

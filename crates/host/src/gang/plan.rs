@@ -107,6 +107,11 @@ pub enum Divergence {
 pub trait Kernel: Send + Sync {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory>;
 
+    /// What the values of its inputs must fulfil: `run` relies on it.
+    fn check(&self, _: &KernelCx<'_>) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+
     /// Whether devices exchange values in it.
     fn is_collective(&self) -> bool {
         false

@@ -174,6 +174,7 @@ impl<'a> Run<'a> {
         let outputs = step.outputs.iter().map(|_| vec![None; step.points.count()]).collect();
         let instances = self.instances(step, selected);
         let mut cx = KernelCx { step, inputs, outputs, instances, memory: self.memory };
+        kernel.check(&cx)?;
         kernel.run(&mut cx)?;
         let (instances, outputs) = (cx.instances, cx.outputs);
         for (&slot, mut output) in step.outputs.iter().zip(outputs) {

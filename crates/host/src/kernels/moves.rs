@@ -214,29 +214,30 @@ fn update(view: &OpView<'_>) -> Option<UpdateKernel> {
     Some(UpdateKernel { whole, block, start, output_bytes: output_bytes(view) })
 }
 
-/// Input 0 to be written over: its own buffer if nobody else holds it, else a copy by `whole`.
+/// Input `index` to be written over: its own buffer if nobody else holds it, else a copy by `whole`.
 pub(super) fn own_or_copy(
     cx: &mut KernelCx<'_>,
+    index: usize,
     whole: &Move,
     bytes: usize,
     instance: usize,
 ) -> Result<Buffer, OutOfMemory> {
-    let map = &cx.step.inputs[0].map;
+    let map = &cx.step.inputs[index].map;
     let at = map[instance] as usize;
     let is_own = map.iter().filter(|&&m| m as usize == at).count() == 1;
-    if is_own && cx.inputs[0][at].try_unique().is_some() {
-        return Ok(cx.inputs[0][at].clone());
+    if is_own && cx.inputs[index][at].try_unique().is_some() {
+        return Ok(cx.inputs[index][at].clone());
     }
     let copy = cx.memory.allocate(bytes)?;
     // SAFETY: both have the input's bytes, and the copy is new.
-    unsafe { whole.run(Workers::global(), &[(input(cx, 0, instance), Pointer(copy.as_ptr()))]) };
+    unsafe { whole.run(Workers::global(), &[(input(cx, index, instance), Pointer(copy.as_ptr()))]) };
     Ok(copy)
 }
 
 impl Kernel for UpdateKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         for i in cx.instances.clone() {
-            let target = own_or_copy(cx, &self.whole, self.output_bytes, i)?;
+            let target = own_or_copy(cx, 0, &self.whole, self.output_bytes, i)?;
             cx.outputs[0][i] = Some(target);
         }
         let pair = |&i: &usize| (input(cx, 1, i), output(cx, i).offset(self.start.offset(cx, i)));

@@ -7,6 +7,7 @@
 
 mod groups;
 mod ops;
+mod ragged;
 
 pub use groups::{
     AxisPermutation, Groups, axes_of_groups, groups_of_axes, pairs_of_permutation, permutation_of_pairs, with_index_in,
@@ -15,10 +16,12 @@ pub use ops::{
     AllGather, AllReduce, AllToAll, Async, AxisIndexOp, CollectiveBroadcast, CollectivePermute, CollectiveReduce,
     ProcessId, ReduceScatter, data_operands,
 };
+pub use ragged::{RAGGED_ALL_TO_ALL, RaggedAllToAll, RaggedMember, RowMove, row_moves};
+pub(crate) use ragged::{is_ragged, ragged_attrs};
 
 use crate::{Opcode, ReduceKind, reducer};
 use shardwise_base::Literal;
-use shardwise_ir::{Attr, OpView};
+use shardwise_ir::{Attr, Attrs, OpView};
 
 /// What a collective does with its dimensions.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,6 +50,7 @@ pub enum CollectiveKind {
     CollectiveReduce {
         reduce: Option<ReduceKind>,
     },
+    RaggedAllToAll,
 }
 
 impl CollectiveKind {
@@ -60,6 +64,7 @@ impl CollectiveKind {
             CollectiveKind::CollectivePermute { .. } => "collective-permute",
             CollectiveKind::CollectiveBroadcast => "collective-broadcast",
             CollectiveKind::CollectiveReduce { .. } => "collective-reduce",
+            CollectiveKind::RaggedAllToAll => "ragged-all-to-all",
         }
     }
 }
@@ -106,6 +111,7 @@ impl CollectiveView {
             }
             Opcode::CollectiveBroadcast => CollectiveKind::CollectiveBroadcast,
             Opcode::CollectiveReduce => CollectiveKind::CollectiveReduce { reduce: reducer::reduce_kind_of_op(op) },
+            Opcode::CustomCall if is_ragged(op) => CollectiveKind::RaggedAllToAll,
             _ => return None,
         };
         let channel = channel_of(op);
@@ -118,10 +124,35 @@ impl CollectiveView {
         };
         let groups = match opcode {
             Opcode::CollectivePermute => permute_groups(op),
+            Opcode::CustomCall => groups_of(ragged::config(op)?.get("replica_groups")?)?,
             _ => groups_of(op.attr("replica_groups")?)?,
         };
         Some(CollectiveView { kind, groups, channel, ids })
     }
+}
+
+/// The attributes of a collective (no permutation) with these groups, between partitions if there is a channel.
+pub fn attrs_with_groups(op: &OpView<'_>, groups: Attr, channel: Option<i64>) -> Attrs {
+    if is_ragged(op) {
+        return ragged_attrs(groups, channel);
+    }
+    let mut attrs = attrs_with_channel(op.attrs().clone(), channel);
+    if channel.is_some() && matches!(Opcode::of_view(op), Opcode::AllGather | Opcode::AllReduce | Opcode::ReduceScatter) {
+        attrs.set("use_global_device_ids", Attr::Unit);
+    }
+    attrs.set("replica_groups", groups);
+    attrs
+}
+
+/// A collective's attributes with this channel and no other.
+pub fn attrs_with_channel(mut attrs: Attrs, channel: Option<i64>) -> Attrs {
+    attrs.remove("channel_handle");
+    attrs.remove("use_global_device_ids");
+    if let Some(channel) = channel {
+        let fields = Attrs::new().with("handle", Attr::int(channel)).with("type", Attr::int(1));
+        attrs.set("channel_handle", Attr::Record { name: "stablehlo.channel_handle".into(), fields });
+    }
+    attrs
 }
 
 /// The attribute of `stablehlo.collective_permute` that says along which axes its pairs count.
@@ -135,6 +166,9 @@ fn permute_groups(op: &OpView<'_>) -> Groups {
 }
 
 fn channel_of(op: &OpView<'_>) -> i64 {
+    if let Some(config) = ragged::config(op).filter(|_| is_ragged(op)) {
+        return config.int("channel_id").unwrap_or(0);
+    }
     op.attr("channel_handle").and_then(Attr::as_record).and_then(|fields| fields.int("handle")).unwrap_or(0)
 }
 

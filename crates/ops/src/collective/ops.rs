@@ -36,12 +36,17 @@ macro_rules! collective {
         answer!(explicit = not("per-device programs have no global types"));
     };
 }
+pub(super) use collective;
 
 const GROUPS: &str = "`replica_groups` must be rows of process ids, or axes of a mesh";
 
-/// The groups of an op, checked: they can be read, and name no process twice.
-fn checked_groups(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str) -> Option<Groups> {
-    let groups = op.attr("replica_groups").and_then(groups_of);
+/// The groups that an op's `replica_groups` say, checked: they can be read, and name no process twice.
+pub(super) fn checked_groups(
+    attr: Option<&Attr>,
+    check: &mut Check<'_, '_>,
+    label: &'static str,
+) -> Option<Groups> {
+    let groups = attr.and_then(groups_of);
     check.that(label, groups.is_some(), GROUPS);
     match groups.as_ref()? {
         Groups::Dense(rows) => {
@@ -61,7 +66,7 @@ fn checked_groups(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static st
 }
 
 /// The number of members of each group, if all have as many; of one group of all, what the module says.
-fn group_size(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str, groups: Option<Groups>) -> usize {
+pub(super) fn group_size(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str, groups: Option<Groups>) -> usize {
     let Some(groups) = groups else { return 1 };
     if let Groups::Dense(rows) = &groups {
         let is_even = rows.iter().all(|row| row.len() == rows[0].len());
@@ -141,7 +146,7 @@ impl Facts for AllGather {
         let in_range = types.iter().all(|t| dim < t.rank());
         check.that("all_gather_c1", in_range, "`all_gather_dim` must be a dimension of every operand");
         check_global_ids(op, &mut check, "all_gather_c5");
-        let groups = checked_groups(op, &mut check, "all_gather_c2");
+        let groups = checked_groups(op.attr("replica_groups"), &mut check, "all_gather_c2");
         let n = group_size(op, &mut check, "all_gather_c3", groups) * partitions_of_group(op, &types, dim);
         check.so_far()?;
         let fits = types.iter().all(|t| t.shape[dim].checked_mul(n).is_some());
@@ -166,7 +171,7 @@ impl Facts for AllReduce {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let mut check = Check::new(op);
-        checked_groups(op, &mut check, "all_reduce_c1");
+        checked_groups(op.attr("replica_groups"), &mut check, "all_reduce_c1");
         check_global_ids(op, &mut check, "all_reduce_c4");
         let element = reducer_element(op, &mut check, "all_reduce_c5");
         check.give(types.iter().map(|t| Type::tensor(element.unwrap_or(t.dtype), t.shape.to_vec())))
@@ -208,7 +213,7 @@ impl Facts for ReduceScatter {
         let mut check = Check::new(op);
         check.that("reduce_scatter_c2", dim < t.rank(), "`scatter_dimension` must be a dimension of the operand");
         check_global_ids(op, &mut check, "reduce_scatter_c6");
-        let groups = checked_groups(op, &mut check, "reduce_scatter_c3");
+        let groups = checked_groups(op.attr("replica_groups"), &mut check, "reduce_scatter_c3");
         let n = group_size(op, &mut check, "reduce_scatter_c4", groups);
         let element = reducer_element(op, &mut check, "reduce_scatter_c7");
         check.so_far()?;
@@ -244,7 +249,7 @@ impl Facts for AllToAll {
         let types = counted_tensors(op, 1..=MANY, 0)?;
         let (split, concat) = (check::size(op, "split_dimension")?, check::size(op, "concat_dimension")?);
         let mut check = Check::new(op);
-        let groups = checked_groups(op, &mut check, "all_to_all_c5");
+        let groups = checked_groups(op.attr("replica_groups"), &mut check, "all_to_all_c5");
         let n = group_size(op, &mut check, "all_to_all_c8", groups);
         let count = op.attrs().int("split_count").is_none_or(|count| count == n as i64);
         check.that("all_to_all_c8", count, &format!("`split_count` must be the group's size, {n}"));
@@ -313,7 +318,7 @@ impl Facts for CollectiveBroadcast {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 0)?;
         let mut check = Check::new(op);
-        checked_groups(op, &mut check, "collective_broadcast_c1");
+        checked_groups(op.attr("replica_groups"), &mut check, "collective_broadcast_c1");
         check_root(&types, op, &mut check, "collective_broadcast_c3");
         check.give(types_of(op, data_operands(op)))
     }
@@ -352,7 +357,7 @@ impl Facts for CollectiveReduce {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let mut check = Check::new(op);
-        checked_groups(op, &mut check, "collective_reduce_c1");
+        checked_groups(op.attr("replica_groups"), &mut check, "collective_reduce_c1");
         check_root(&types, op, &mut check, "collective_reduce_c3");
         let element = reducer_element(op, &mut check, "collective_reduce_c4");
         let fits = types[..data_operands(op).len()].iter().all(|t| element.is_none_or(|e| e.kind() == t.dtype.kind()));

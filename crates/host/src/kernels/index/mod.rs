@@ -333,7 +333,7 @@ fn scatter(view: &OpView<'_>) -> Option<ScatterKernel> {
 impl Kernel for ScatterKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         for i in cx.instances.clone() {
-            let target = own_or_copy(cx, &self.whole, self.output_bytes, i)?;
+            let target = own_or_copy(cx, 0, &self.whole, self.output_bytes, i)?;
             cx.outputs[0][i] = Some(target);
         }
         if self.update_bytes == 0 || self.output_bytes == 0 {
