@@ -1,10 +1,10 @@
 //! Control flow, composites, calls out of the program, and barriers: their regions belong to the engine, and shardings
 //! flow through them along edges.
 
-use crate::{Opcode, collective};
 use crate::check::{Check, MANY, counts, types_of};
 use crate::expect;
 use crate::facts::*;
+use crate::{Opcode, collective};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Region, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};

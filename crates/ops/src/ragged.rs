@@ -89,6 +89,27 @@ impl Dims {
     }
 }
 
+/// Rows in groups, each with a matrix of its own: `[m, k], [g, k, n], [g] -> [m, n]`.
+///
+/// The operands may have their dimensions in another order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RowGroups {
+    pub lhs_contract: usize,
+    pub rhs_contract: usize,
+    pub rhs_group: usize,
+}
+
+impl RowGroups {
+    /// `None` for a `ragged_dot` with batches, with more dimensions, or with another ragged dimension.
+    pub fn of(op: &OpView<'_>) -> Option<RowGroups> {
+        let dims = Dims::of(op)?;
+        let (&[l], &[r]) = (&dims.dot.lhs_contract[..], &dims.dot.rhs_contract[..]) else { return None };
+        let ranks = [0, 1, 2].map(|i| op.operand_shape(i).len());
+        let fits = dims.mode == Mode::Free && dims.dot.lhs_batch.is_empty() && ranks == [2, 3, 1];
+        fits.then_some(RowGroups { lhs_contract: l, rhs_contract: r, rhs_group: dims.group? })
+    }
+}
+
 impl PureFacts for RaggedDot {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, y, sizes] = check::tensors(op)?;

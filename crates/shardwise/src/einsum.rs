@@ -62,6 +62,36 @@ fn matmul(s: &Site<'_>, a: &Array, b: &Array) -> Checked {
     Ok(call("matmul", (), [a, b], |[a, b]| matmul_op(a, b, &batch)))
 }
 
+/// The product of each group of rows with a matrix of its own: the first `group_sizes[0]` rows with the first, and so on.
+/// Rows behind the last group give zeros.
+///
+/// Shape: `f32[m, k], f32[g, k, n], i32[g] -> f32[m, n]`. Errors: `ragged-dot`, `dtype-mixed`, `dtype-kind`.
+#[track_caller]
+pub fn ragged_dot(lhs: impl Operand, rhs: impl Operand, group_sizes: impl Operand) -> Array {
+    let given = [lhs.operand(), rhs.operand(), group_sizes.operand()].map(|x| x.0);
+    let [EitherKind::Array(lhs), EitherKind::Array(rhs), EitherKind::Array(sizes)] = given else {
+        return site("ragged_dot", &[], |s| s.fail(None, mistakes::ragged_dot("one of them is a number", &s.loc)));
+    };
+    site("ragged_dot", &[&lhs, &rhs, &sizes], |s| {
+        let (x, y, z) = (lhs.tensor(), rhs.tensor(), sizes.tensor());
+        let shown = || format!("{}, {}, {}", lhs.short_type(), rhs.short_type(), sizes.short_type());
+        let (&[m, k], &[g, l, n]) = (&x.shape[..], &y.shape[..]) else {
+            return s.fail(None, mistakes::ragged_dot(&shown(), &s.loc));
+        };
+        let ty = TensorType::new(x.dtype, [m, n]);
+        if k != l || z.shape != [g] {
+            return s.fail(Some(ty), mistakes::ragged_dot(&shown(), &s.loc));
+        }
+        s.kind(&sizes, base::DType::is_integer, "an array of integers", "")?;
+        if x.dtype != y.dtype {
+            let to = DType::of(x.dtype);
+            let d = mistakes::dtypes("ragged_dot", &lhs.short_type(), &rhs.short_type(), to, &s.loc);
+            return s.fail(Some(ty), d);
+        }
+        Ok(call("ragged_dot", (), [&lhs, &rhs, &sizes], |[x, y, z]| hlo::ragged_dot(x, y, z)))
+    })
+}
+
 fn contracting(a: &Array, b: &Array, k: usize, l: usize, loc: &base::Loc) -> base::Diagnostic {
     let (left, right) = (a.tensor().rank() - 1, b.tensor().rank().max(2) - 2);
     let d = base::Diagnostic::error("dot-contracting-size", loc, "`matmul` of arrays whose contracting sizes differ");

@@ -308,6 +308,22 @@ pub(crate) fn dot_general(a: &Array, b: &Array, dot: &Dot) -> Array {
     op(Opcode::DotGeneral, &[a, b], attrs, TensorType::new(x.dtype, shape))
 }
 
+/// `[m, k], [g, k, n], [g] -> [m, n]`.
+pub(crate) fn ragged_dot(a: &Array, b: &Array, sizes: &Array) -> Array {
+    let dims: [(&str, &[usize]); 6] = [
+        ("lhs_batching_dimensions", &[]),
+        ("rhs_batching_dimensions", &[]),
+        ("lhs_contracting_dimensions", &[1]),
+        ("rhs_contracting_dimensions", &[1]),
+        ("lhs_ragged_dimensions", &[0]),
+        ("rhs_group_dimensions", &[0]),
+    ];
+    let fields = dims.iter().map(|(name, list)| (*name, Attr::sizes(list))).collect();
+    let dims = Attr::Record { name: "chlo.ragged_dot".into(), fields };
+    let result = TensorType::new(a.tensor().dtype, [a.tensor().shape[0], b.tensor().shape[2]]);
+    op(Opcode::RaggedDot, &[a, b, sizes], Attrs::new().with("ragged_dot_dimension_numbers", dims), result)
+}
+
 /// Opens a region with scalar arguments, has `f` make its results, and closes it.
 fn scalar_region(dtypes: &[DType], f: impl FnOnce(&[Array]) -> Array) -> Region {
     region(&dtypes.iter().map(|&d| TensorType::scalar(d)).collect::<Vec<_>>(), |args| vec![f(args)])

@@ -62,7 +62,7 @@ pub use context::named_scope;
 pub use control::{Steps, StepsKind, Unrolled, cond, fori_loop, scan, switch, unroll, while_loop};
 pub use create::{Data, arange, array, full, ones, ones_like, scalar, zeros, zeros_like};
 pub use dtype::{DType, Element};
-pub use einsum::{AsArray, Operands, check_einsum, einsum, einsum_refs};
+pub use einsum::{AsArray, Operands, check_einsum, einsum, einsum_refs, ragged_dot};
 pub use error::{Diagnostic, Error, Place, Result};
 pub use explicit::with_communication;
 pub use function::{Arg, Args, Callable, Compiled, Function, Jit, Lowered, Memory, Returns, Static, Wrapped, jit};
@@ -96,6 +96,7 @@ pub mod prelude {
     pub use crate::control::{cond, fori_loop, scan, switch, unroll, while_loop};
     pub use crate::create::{arange, array, full, ones, ones_like, scalar, zeros, zeros_like};
     pub use crate::dtype::DType::{self, *};
+    pub use crate::einsum::ragged_dot;
     pub use crate::error::{Error, Result};
     pub use crate::explicit::with_communication;
     pub use crate::function::{Compiled, Jit, Lowered, Static, jit};

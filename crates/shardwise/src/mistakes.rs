@@ -362,6 +362,12 @@ pub(crate) fn stacked_once(what: &str, ty: &str, loc: &Loc) -> Diagnostic {
         .help("make both `stacked(..)`, or none")
 }
 
+pub(crate) fn ragged_dot(operands: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("ragged-dot", loc, "`ragged_dot` of arrays that do not fit each other")
+        .facts(operands)
+        .expected("rows [m,k], matrices [g,k,n], and how many rows each matrix has: integers [g]")
+}
+
 pub(crate) fn ragged_rows(facts: String, loc: &Loc) -> Diagnostic {
     Diagnostic::error("ragged-rows", loc, "`ragged_all_to_all` into an array that does not hold such rows")
         .facts(facts)
@@ -370,7 +376,8 @@ pub(crate) fn ragged_rows(facts: String, loc: &Loc) -> Diagnostic {
 
 pub(crate) fn ragged_lists(facts: Vec<String>, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error("ragged-lists", loc, "`ragged_all_to_all`: offsets and sizes do not fit the devices");
-    let expected = format!("one-dimensional integer arrays of one type, with an entry for each device: {axes} has {count}");
+    let expected =
+        format!("one-dimensional integer arrays of one type, with an entry for each device: {axes} has {count}");
     facts.into_iter().fold(d, Diagnostic::facts).expected(expected)
 }
 

@@ -104,8 +104,8 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
         }
         CollectiveKind::CollectiveReduce { .. } => (share(taken * n), share(taken * n) * (devices / n.max(1))),
         CollectiveKind::RaggedAllToAll => {
-            let most = given.min(operand.bytes() * (n - 1));
-            (most, most * devices)
+            let most = given.min(operand.bytes().saturating_mul(n.saturating_sub(1)));
+            (most, most.saturating_mul(devices))
         }
         CollectiveKind::CollectiveBroadcast => (taken, share(taken * n) * (devices / n.max(1))),
     };

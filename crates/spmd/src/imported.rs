@@ -6,8 +6,8 @@
 use shardwise_base::{AxisRef, DType, Mesh};
 use shardwise_ir::{Attr, Attrs, Builder, OpView, Value};
 use shardwise_ops::collective::{
-    CollectiveKind, CollectiveView, Groups, IdSpace, PERMUTE_AXES, attrs_with_channel, attrs_with_groups, axes_of_groups,
-    pairs_attr, permutation_of_pairs,
+    CollectiveKind, CollectiveView, Groups, IdSpace, PERMUTE_AXES, attrs_with_channel, attrs_with_groups,
+    axes_of_groups, pairs_attr, permutation_of_pairs,
 };
 use shardwise_ops::{Opcode, make_collective};
 use std::sync::Arc;

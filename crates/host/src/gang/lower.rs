@@ -274,7 +274,9 @@ impl<'m> Lowering<'m> {
                 Opcode::AxisIndex | Opcode::PartitionId | Opcode::ReplicaId | Opcode::AsyncStart | Opcode::AsyncDone
             );
             let reaches = match CollectiveView::of(&view).map(|c| c.groups) {
-                Some(Groups::Axes { axes, .. }) => axes.iter().any(|a| points.axes.iter().any(|p| p.overlaps(*a, mesh))),
+                Some(Groups::Axes { axes, .. }) => {
+                    axes.iter().any(|a| points.axes.iter().any(|p| p.overlaps(*a, mesh)))
+                }
                 _ => true,
             };
             is_collective && !known && reaches

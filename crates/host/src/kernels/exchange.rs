@@ -54,7 +54,11 @@ pub fn kernel(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<StepKind> {
 }
 
 /// The groups of imported device numbers that name no axes.
-pub(super) fn dense_groups(rows: &[Vec<usize>], operand: &Points, result: &Points) -> Option<(Vec<Vec<u32>>, Vec<usize>)> {
+pub(super) fn dense_groups(
+    rows: &[Vec<usize>],
+    operand: &Points,
+    result: &Points,
+) -> Option<(Vec<Vec<u32>>, Vec<usize>)> {
     let mesh = result.mesh.as_ref()?;
     let position_of = |device: usize| (0..mesh.size()).find(|&p| mesh.device(p) == device);
     let rows: Vec<Vec<usize>> = rows.iter().map(|row| row.iter().filter_map(|&d| position_of(d)).collect()).collect();

@@ -10,6 +10,7 @@ mod fuse;
 mod fused;
 mod index;
 mod moves;
+mod ragged_dot;
 mod ragged_exchange;
 
 pub use fuse::groups;
@@ -26,6 +27,7 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
         Opcode::DotGeneral | Opcode::Dot => dot::step(lowering, view),
         Opcode::Reduce => fold::step(lowering, view),
         Opcode::Gather | Opcode::Scatter => index::step(lowering, view),
+        Opcode::RaggedDot => ragged_dot::step(lowering, view),
         Opcode::CustomCall => ragged_exchange::step(lowering, view),
         _ => moves::step(lowering, view)
             .or_else(|| exchange::kernel(lowering, view).map(|kind| lowering.step(view, kind))),

@@ -137,7 +137,8 @@ pub fn attrs_with_groups(op: &OpView<'_>, groups: Attr, channel: Option<i64>) ->
         return ragged_attrs(groups, channel);
     }
     let mut attrs = attrs_with_channel(op.attrs().clone(), channel);
-    if channel.is_some() && matches!(Opcode::of_view(op), Opcode::AllGather | Opcode::AllReduce | Opcode::ReduceScatter) {
+    if channel.is_some() && matches!(Opcode::of_view(op), Opcode::AllGather | Opcode::AllReduce | Opcode::ReduceScatter)
+    {
         attrs.set("use_global_device_ids", Attr::Unit);
     }
     attrs.set("replica_groups", groups);

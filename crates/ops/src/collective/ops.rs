@@ -41,11 +41,7 @@ pub(super) use collective;
 const GROUPS: &str = "`replica_groups` must be rows of process ids, or axes of a mesh";
 
 /// The groups that an op's `replica_groups` say, checked: they can be read, and name no process twice.
-pub(super) fn checked_groups(
-    attr: Option<&Attr>,
-    check: &mut Check<'_, '_>,
-    label: &'static str,
-) -> Option<Groups> {
+pub(super) fn checked_groups(attr: Option<&Attr>, check: &mut Check<'_, '_>, label: &'static str) -> Option<Groups> {
     let groups = attr.and_then(groups_of);
     check.that(label, groups.is_some(), GROUPS);
     match groups.as_ref()? {
@@ -66,7 +62,12 @@ pub(super) fn checked_groups(
 }
 
 /// The number of members of each group, if all have as many; of one group of all, what the module says.
-pub(super) fn group_size(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str, groups: Option<Groups>) -> usize {
+pub(super) fn group_size(
+    op: &OpView<'_>,
+    check: &mut Check<'_, '_>,
+    label: &'static str,
+    groups: Option<Groups>,
+) -> usize {
     let Some(groups) = groups else { return 1 };
     if let Groups::Dense(rows) = &groups {
         let is_even = rows.iter().all(|row| row.len() == rows[0].len());

@@ -12,9 +12,9 @@
 //! no row holds that of `output`. With `k * n` entries for a group of `n`, `k` in a row are about one member.
 
 use super::ops::{checked_groups, collective, group_size};
+use crate::Opcode;
 use crate::check::{self, Check};
 use crate::facts::*;
-use crate::Opcode;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -78,9 +78,9 @@ impl Facts for RaggedAllToAll {
         rule.add_factor(&[None, Some(0), None, None, None, None], &[Some(0)], whole(out[0]));
         let lists = [None, None, Some(0), Some(0), Some(0), Some(0)];
         rule.add_factor(&lists, &[None], whole(op.operand_shape(2)[0]));
-        for d in 1..x.len() {
+        for (d, &size) in x.iter().enumerate().skip(1) {
             let own = [Some(d), Some(d), None, None, None, None];
-            rule.add_factor(&own, &[Some(d)], FactorSpec::pass_through(x[d]));
+            rule.add_factor(&own, &[Some(d)], FactorSpec::pass_through(size));
         }
         RuleFact::Rule(rule.build())
     }
@@ -232,7 +232,8 @@ mod tests {
 
     #[test]
     fn the_example_is_known() {
-        let module = shardwise_ir::text::parse("example", RaggedAllToAll.example(Opcode::CustomCall), &crate::OPS).unwrap();
+        let module =
+            shardwise_ir::text::parse("example", RaggedAllToAll.example(Opcode::CustomCall), &crate::OPS).unwrap();
         assert!(shardwise_ir::verify(&module).is_empty());
         let func = module.main().unwrap();
         let view = module.view(&func.body, func.body.walk()[0]);

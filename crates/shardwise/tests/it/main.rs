@@ -6,5 +6,6 @@ mod explicit_cases;
 mod manual;
 mod manual_mistakes;
 mod mistakes;
+mod ragged;
 mod reference;
 mod values;
