@@ -72,9 +72,13 @@ struct HostArray {
     instances: Vec<Buffer>,
 }
 
+/// Parts of a sum differ from device to device as shards do.
 fn points_of(ty: &ShardedType) -> Points {
     match &ty.sharding {
-        Some(s) => Points::over(Some(&s.mesh), s.split_axes().collect::<Vec<AxisRef>>()),
+        Some(s) => {
+            let axes = s.split_axes().chain(s.unreduced.iter().copied());
+            Points::over(Some(&s.mesh), axes.collect::<Vec<AxisRef>>())
+        }
         None => Points { mesh: None, axes: vec![] },
     }
 }

@@ -488,7 +488,12 @@ impl Array {
 
     #[track_caller]
     pub(crate) fn literal(&self) -> Result<base::Literal> {
-        Ok(self.handle(Location::caller())?.to_literal())
+        let at = Location::caller();
+        match self.known_type().and_then(|ty| ty.sharding).filter(|s| !s.unreduced.is_empty()) {
+            // The value is the sum.
+            Some(s) => Ok(self.handle_as(Some(&base::Sharding { unreduced: vec![], ..s }), at)?.to_literal()),
+            None => Ok(self.handle(at)?.to_literal()),
+        }
     }
 
     /// All elements, row-major, of the whole array.
@@ -575,8 +580,8 @@ impl fmt::Display for Array {
             State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => {
                 Error::new(wrong.clone()).fmt(f)
             }
-            State::Value(_) | State::Deferred(_) => match self.handle(self.0.at) {
-                Ok(handle) => f.write_str(&crate::display::literal(&handle.to_literal())),
+            State::Value(_) | State::Deferred(_) => match self.literal() {
+                Ok(literal) => f.write_str(&crate::display::literal(&literal)),
                 Err(e) => e.fmt(f),
             },
         }

@@ -70,7 +70,7 @@ impl Unrolled {
 }
 
 /// Runs `f` in the trace under way; outside of one, as a program of its own, whose results are values.
-fn traced<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> R) -> R {
+pub(crate) fn traced<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> R) -> R {
     if trace::is_tracing() {
         return context::within(at, f);
     }

@@ -7,12 +7,15 @@
 //!
 //! Over Auto axes dimensions stay open, and nothing here is called for axes that are Auto or Manual.
 
+mod axes;
 mod words;
+
+pub use axes::{auto_axes, explicit_axes};
 
 use crate::array::Array;
 use crate::trace::{Trace, Traced};
 use crate::{Mesh, P, mesh, mistakes};
-use shardwise_base::{AxisIndex, AxisRef, Communicate, Diagnostic, DimSharding, Loc, Sharding};
+use shardwise_base::{AxisIndex, AxisKind, AxisRef, Communicate, Diagnostic, DimSharding, Loc, Sharding};
 use shardwise_ir::{Body, Op, OpView, Value};
 use shardwise_ops::{ExplicitPolicy, Facts, Linear, Opcode, PropagationClass};
 use shardwise_sharding::AxisList;
@@ -28,6 +31,7 @@ pub(crate) struct State {
     axes: Vec<AxisRef>,
     /// Whether the mesh has others, so that dimensions stay open.
     is_mixed: bool,
+    modes: axes::Modes,
     function: Option<Function>,
     pending: Vec<Pending>,
     pub warnings: Vec<Diagnostic>,
@@ -123,7 +127,11 @@ impl State {
     /// Types are over the Explicit axes that are not manual now.
     pub fn narrow(&mut self, is_manual: impl Fn(AxisIndex) -> bool) {
         let Some(mesh) = &self.mesh else { return };
-        self.axes = mesh.explicit_axes().filter(|a| !is_manual(a.axis)).collect();
+        let is_typed = |a: &AxisRef| match mesh.axes[a.axis.index()].kind {
+            AxisKind::Explicit => !self.modes.auto.contains(&a.axis),
+            _ => self.modes.explicit.contains(&a.axis),
+        };
+        self.axes = mesh.all_axes().filter(|a| is_typed(a) && !is_manual(a.axis)).collect();
         self.is_mixed = mesh.all_axes().any(|a| !is_manual(a.axis) && !self.axes.contains(&a));
     }
 
@@ -328,6 +336,10 @@ pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let frame = t.frame_id();
+    let unknown = t.view(op).operands().iter().position(|&v| axes::is_unknown(t, frame, v));
+    if let Some(i) = unknown.filter(|_| Opcode::of_view(&t.view(op)) != Opcode::ShardingConstraint) {
+        return Err(words::unknown(&t.view(op), i));
+    }
     let typed = type_op(&t.explicit, frame, &t.view(op))?;
     let results = t.view(op).results().to_vec();
     match typed {

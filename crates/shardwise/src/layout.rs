@@ -7,6 +7,7 @@ use crate::{ArrayType, Mesh, P, context, explicit, hlo, mistakes, runtime, trace
 use shardwise_base::{DimSharding, Sharding};
 use shardwise_engine::ShardedType;
 use std::panic::Location;
+use std::sync::Arc;
 
 impl Array {
     /// The same array, laid out as `spec`. One verb, one meaning: a value is moved (or made there, if it has yet to be made),
@@ -58,7 +59,8 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
     if let State::Undecided(u) = &x.node().state {
         let open = sharding.dims.iter().any(|d| d.is_open);
         if open {
-            return s.fail(Some(ty.ty), mistakes::unconstrained(&spec.spec, &x.short_type(), &s.loc));
+            let d = mistakes::unconstrained(&spec.spec, &x.short_type(), &s.loc);
+            return Err(Array::mistake(Arc::new(crate::error::Diagnostic(d)), Some(ty), s.at));
         }
         return (u.make)(&sharding)
             .map(|made| match made {
@@ -85,6 +87,10 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
         return move_traced(s, x, &sharding, &spec.spec);
     }
     let sharding = settle(&sharding, x.sharded().sharding.as_ref());
+    let own = x.sharded().sharding.as_ref();
+    if let Some(d) = explicit::misplaced_sum(own, &sharding, &x.short_type(), &s.loc) {
+        return s.fail(Some(ty.ty), d);
+    }
     let ty = ShardedType { ty: ty.ty, sharding: Some(sharding.clone()) };
     if x.is_type_only() {
         return Ok(Array::type_only(ty, s.at));

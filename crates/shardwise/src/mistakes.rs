@@ -3,7 +3,7 @@
 use crate::dtype::{Misfit, Number};
 use crate::manual::Predicate;
 use crate::{Array, ArrayType, DType, Mesh, P, context};
-use shardwise_base::{Diagnostic, Loc};
+use shardwise_base::{AxisKind, Diagnostic, Loc};
 use shardwise_engine::ShardedType;
 use std::panic::Location;
 
@@ -149,6 +149,21 @@ pub(crate) fn form(name: &str, what: &str, loc: &Loc) -> Diagnostic {
 pub(crate) fn branches(name: &str, path: &str, a: &str, b: &str, which: &[String; 2], loc: &Loc) -> Diagnostic {
     Diagnostic::error("branch-types", loc, format!("`{name}`: the branches give results of different types"))
         .facts(format!("`{path}` is {a} {} and {b} {}", which[0], which[1]))
+}
+
+pub(crate) fn layout_of_auto(ty: &str, loc: &Loc) -> Diagnostic {
+    let message = "the compiler decides how this array lies over axes that are Explicit here";
+    Diagnostic::error("layout-unknown", loc, message).facts(ty).help("say it first: `.shard(P!(..))`")
+}
+
+pub(crate) fn no_mesh_for(name: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("no-mesh", loc, format!("`{name}` refers to no mesh"))
+        .help("call `set_mesh(&mesh)`, or wrap the code in `with_mesh(&mesh, || ..)`")
+}
+
+pub(crate) fn axis_mode(name: &str, axis: &str, kind: AxisKind, mesh: &Mesh, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("axis-mode", loc, format!("`{name}` of \"{axis}\", which is no {kind:?} axis of the mesh"))
+        .facts(format!("the mesh: {}", mesh.with_kinds()))
 }
 
 pub(crate) fn unconstrained(spec: &P, ty: &str, loc: &Loc) -> Diagnostic {

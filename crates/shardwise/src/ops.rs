@@ -1,6 +1,6 @@
 //! Operands and dimensions, operators, and functions element by element.
 
-use crate::array::Array;
+use crate::array::{Array, State};
 use crate::dtype::{Misfit, Number};
 use crate::eager::call;
 use crate::error::Diagnostic as Mistake;
@@ -156,8 +156,13 @@ pub(crate) fn site(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site
     context::within(at, || f(&site)).unwrap_or_else(|bad| bad)
 }
 
+/// What is wrong with operands; one whose layout is not decided is not wrong in itself.
 fn wrong(operands: &[&Array]) -> Vec<Arc<Mistake>> {
-    operands.iter().flat_map(|a| a.mistakes().iter().cloned()).collect()
+    let of = |a: &&Array| match &a.node().state {
+        State::Mistake(wrong) => wrong.clone(),
+        _ => vec![],
+    };
+    operands.iter().flat_map(of).collect()
 }
 
 impl Site<'_> {

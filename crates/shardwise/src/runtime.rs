@@ -137,7 +137,7 @@ pub(crate) fn lay_out(array: ArrayHandle, sharding: Option<&base::Sharding>) -> 
     match (own, sharding) {
         (None, None) => Ok(array),
         (Some(a), Some(b)) if a.same_layout(b) && a.mesh == b.mesh => Ok(array),
-        (Some(a), Some(b)) if a.mesh.same_devices(&b.mesh) => move_shards(array, b),
+        (Some(a), Some(b)) if a.mesh.same_devices(&b.mesh) && !a.same_layout(b) => move_shards(array, b),
         _ => put(&array.to_literal(), sharding),
     }
 }

@@ -1,5 +1,6 @@
 //! Layouts: `P!("X", None)`, what they mean on a mesh, and trees of them.
 
+use crate::collective::Axes;
 use crate::error::Diagnostic as Mistake;
 use crate::{Array, ArrayType, Mesh, Path, Tree, tree};
 use shardwise_base::{self as base, AxisKind, AxisRef, Diagnostic, DimSharding, Loc, did_you_mean};
@@ -31,10 +32,8 @@ impl P {
     }
 
     /// The same, as a sum over these axes that has yet to be taken: each device holds its part of the sum.
-    pub fn unreduced(mut self, axes: impl IntoDimSpec) -> P {
-        if let DimSpec::Axes(names) = axes.dim_spec() {
-            self.unreduced.extend(names);
-        }
+    pub fn unreduced(mut self, axes: impl Axes) -> P {
+        self.unreduced.extend(axes.names().iter().map(|a| a.name().to_string()));
         self
     }
 

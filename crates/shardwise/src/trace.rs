@@ -300,7 +300,7 @@ impl Trace {
     }
 
     /// Over manual axes layouts are no types.
-    fn narrow_types(&mut self) {
+    pub fn narrow_types(&mut self) {
         let scope = self.scope();
         self.explicit.narrow(|axis| scope.as_ref().is_some_and(|s| s.axes.contains(&axis)));
     }
@@ -471,6 +471,7 @@ impl Trace {
             None => {
                 self.mesh = Some(mesh.clone());
                 self.explicit.join(mesh);
+                self.narrow_types();
                 true
             }
         }

@@ -201,6 +201,11 @@ fn cut_out(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<
     Some(out)
 }
 
+/// The error for an operand whose layout the compiler decides.
+pub(super) fn unknown(view: &OpView<'_>, operand: usize) -> Diagnostic {
+    mistakes::layout_of_auto(&operand_type(view, operand, view.operand_sharding(operand)), view.loc())
+}
+
 /// The error for a sum still to be taken that meets what is not linear in it.
 pub(super) fn unreduced(
     view: &OpView<'_>,

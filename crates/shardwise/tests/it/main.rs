@@ -3,6 +3,8 @@
 mod behaviour;
 mod explicit;
 mod explicit_cases;
+mod explicit_denied;
+mod explicit_mistakes;
 mod manual;
 mod manual_mistakes;
 mod mistakes;

@@ -1,0 +1,121 @@
+//! Parts of a program in which other axes are typed: [`auto_axes`], [`explicit_axes`].
+
+use crate::array::Array;
+use crate::collective::Axes;
+use crate::control::{give_up, traced};
+use crate::spec::{self, SpecFor};
+use crate::trace::{self, Trace};
+use crate::tree::{self, Tree};
+use crate::{context, mesh, mistakes};
+use shardwise_base::{AxisIndex, AxisKind};
+use shardwise_ir::Value;
+use shardwise_ops::Opcode;
+use std::panic::Location;
+
+/// What a part of the program says of axes: a mode that is not the mesh's.
+#[derive(Clone, Default)]
+pub(super) struct Modes {
+    pub auto: Vec<AxisIndex>,
+    pub explicit: Vec<AxisIndex>,
+    /// The function in which axes became Explicit, and its number of values then: of those the compiler chose layouts.
+    from: Option<(u64, usize)>,
+}
+
+impl Modes {
+    /// Whether the value is older than the mode that types are in.
+    pub fn is_older(&self, frame: u64, value: Value) -> bool {
+        self.from.is_some_and(|(home, count)| frame == home && value.index() < count)
+    }
+}
+
+/// Runs `f` with some Explicit axes as Auto ones: the compiler decides over them what lies how, and nothing asks. `out`
+/// says how the results lie.
+///
+/// Errors: `axis-mode` unless the axes are Explicit ones of the mesh; `no-mesh`; `spec-form` and those of [`Array::shard`].
+#[track_caller]
+pub fn auto_axes<R: Tree>(axes: impl Axes, out: impl SpecFor<R>, f: impl FnOnce() -> R) -> R {
+    let at = context::caller(Location::caller());
+    traced("auto_axes", at, || {
+        let axes = find("auto_axes", &axes, AxisKind::Explicit, at);
+        let result = with_modes(|m, _| m.auto.extend(axes), || context::outside(f));
+        let specs = match spec::collect(&out, &result) {
+            Ok(specs) => specs,
+            Err(wrong) => give_up(spec::misfit("auto_axes", &wrong, &context::loc(at)), at),
+        };
+        let leaves = tree::leaves(&result).into_iter().zip(specs);
+        let laid: Vec<Array> = leaves.map(|(a, spec)| a.shard_at(spec, at)).collect();
+        tree::with_leaves(&result, laid)
+    })
+}
+
+/// Runs `f` with some Auto axes as Explicit ones: layouts over them are part of types. What was computed before lies as the
+/// compiler decides: it needs a `.shard` where it is used first.
+///
+/// Errors: `axis-mode` unless the axes are Auto ones of the mesh; `no-mesh`; `layout-unknown`.
+#[track_caller]
+pub fn explicit_axes<R: Tree>(axes: impl Axes, f: impl FnOnce() -> R) -> R {
+    let at = context::caller(Location::caller());
+    traced("explicit_axes", at, || {
+        let axes = find("explicit_axes", &axes, AxisKind::Auto, at);
+        let result = with_modes(
+            |m, t| {
+                m.explicit.extend(axes);
+                m.from = Some((t.frame_id(), t.body().value_count()));
+            },
+            || context::outside(f),
+        );
+        trace::operands(&tree::leaves(&result), at).unwrap_or_else(|_| trace::end());
+        result
+    })
+}
+
+/// The axes of these names, on the mesh of the program, all of one kind.
+fn find(name: &'static str, axes: &impl Axes, kind: AxisKind, at: &'static Location<'static>) -> Vec<AxisIndex> {
+    let loc = context::loc(at);
+    let mesh = trace::with(|t| t.mesh.clone()).or_else(mesh::current);
+    let Some(mesh) = mesh else { give_up(mistakes::no_mesh_for(name, &loc), at) };
+    trace::with(|t| t.join_mesh(&mesh));
+    let place = |axis: &str| {
+        let found = mesh.0.axis(axis).filter(|a| mesh.0.axes[a.index()].kind == kind);
+        found.unwrap_or_else(|| give_up(mistakes::axis_mode(name, axis, kind, &mesh, &loc), at))
+    };
+    axes.names().iter().map(|a| place(a.name())).collect()
+}
+
+fn with_modes<R>(change: impl FnOnce(&mut Modes, &mut Trace), f: impl FnOnce() -> R) -> R {
+    struct Restore(Modes);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            trace::with(|t| t.set_modes(std::mem::take(&mut self.0)));
+        }
+    }
+    let before = trace::with(|t| {
+        let before = t.explicit.modes.clone();
+        let mut modes = before.clone();
+        change(&mut modes, t);
+        t.set_modes(modes);
+        before
+    });
+    let _restore = Restore(before);
+    f()
+}
+
+/// Whether the compiler chose how a value lies, so that its type is not known where its axes are Explicit.
+pub(super) fn is_unknown(t: &Trace, frame: u64, value: Value) -> bool {
+    if !t.explicit.modes.is_older(frame, value) {
+        return false;
+    }
+    let Some((module, body)) = t.home(frame) else { return false };
+    let is_constant = body.def_op(value).is_some_and(|op| {
+        matches!(Opcode::of_view(&module.view(body, op)), Opcode::Constant | Opcode::Iota | Opcode::BroadcastInDim)
+    });
+    let is_open = body.sharding(value).is_none_or(|s| s.dims.iter().any(|d| d.is_open));
+    is_open && !is_constant && !body.ty(value).shape().is_empty()
+}
+
+impl Trace {
+    fn set_modes(&mut self, modes: Modes) {
+        self.explicit.modes = modes;
+        self.narrow_types();
+    }
+}

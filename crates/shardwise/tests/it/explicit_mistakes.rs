@@ -1,0 +1,153 @@
+//! Explicit mode: what JAX 0.10.2 crashes on, accepts in silence or refuses without words; and sums yet to be taken.
+
+use shardwise::prelude::*;
+
+fn mesh() -> Mesh {
+    Mesh::explicit([("X", 4), ("Y", 2)]).unwrap()
+}
+
+fn like(mesh: &Mesh, shape: &[usize], spec: P) -> Array {
+    let n: usize = shape.iter().product();
+    arange(0..n, F32).reshape(shape).shard(mesh.sharding(spec))
+}
+
+fn codes(e: &Error) -> String {
+    e.diagnostics().map(|d| d.code()).collect::<Vec<_>>().join(" ")
+}
+
+/// The codes of the mistakes that the array is, and those of the program that makes it so.
+fn wrong(mesh: &Mesh, x: &Array, f: impl Fn(&Array) -> Array + Send + Sync) -> String {
+    let (eager, traced) =
+        with_mesh(mesh, || (codes(&f(x).check().unwrap_err()), codes(&jit(|x: &Array| f(x))(x).unwrap_err())));
+    assert_eq!(eager, traced, "eagerly and traced");
+    traced
+}
+
+#[test]
+fn meshes() {
+    for axes in [[("X", 4), ("X", 2)], [("X", 4), ("Y", 0)], [("X", 1 << 20), ("Y", 1 << 20)]] {
+        assert_eq!(codes(&Mesh::explicit(axes).unwrap_err()), "mesh");
+    }
+    let mixed = Mesh::new([Axis::explicit("X", 4), Axis::auto("Y", 2)]).unwrap();
+    assert_eq!(format!("{:#}", like(&mixed, &[8], P!("X")).ty()), "f32[8@X] on (X=4 Explicit, Y=2 Auto)");
+}
+
+#[test]
+fn layouts() {
+    let mesh = mesh();
+    let x = like(&mesh, &[8, 6], P!("X", None));
+    let t = |f: fn(&Array) -> Array| wrong(&mesh, &x, f);
+    assert_eq!(t(|x| x.shard(P!("X", None, None))), "spec-rank");
+    assert_eq!(t(|x| x.shard(P!("Z"))), "spec-unknown-axis");
+    assert_eq!(t(|x| x.shard(P!(("X", "Y")).unreduced("Y"))), "spec-axis-twice");
+    assert_eq!(t(|x| x.shard(P!(None, "X"))), "spec-uneven");
+    assert_eq!(t(|x| x.shard(P!("X").unreduced("Y"))), "spec-unreduced");
+    assert_eq!(t(|x| x.t().matmul(x).shard(P!(_, None))), "spec-unconstrained");
+    assert_eq!(t(|x| x.t().matmul(x).shard(P!(None, None, None))), "spec-rank");
+    assert_eq!(t(|x| x.assert_sharding(P!(None, None))), "layout");
+    assert_eq!(t(|x| zeros([7], F32).shard(P!("X")) + x.sum(..)), "spec-uneven");
+    let e = with_mesh(&mesh, || jit(|x: &Array| x.clone()).out_shardings(P!(None, "X")).lower(&x).err().unwrap());
+    assert_eq!(codes(&e), "spec-uneven");
+}
+
+#[test]
+fn an_array_of_another_mesh() {
+    let (mesh, other) = (mesh(), Mesh::explicit([("X", 2), ("Y", 4)]).unwrap());
+    let auto = Mesh::auto([("X", 4), ("Y", 2)]).unwrap();
+    let x = like(&mesh, &[8, 16], P!("X", "Y"));
+    for mesh in [other, auto] {
+        let y = like(&mesh, &[8, 16], P!("X", "Y"));
+        assert_eq!(codes(&(&x + &y).check().unwrap_err()), "mesh-mismatch");
+        assert_eq!(codes(&jit(|x: &Array| x + &y)(&x).unwrap_err()), "mesh-mismatch");
+        assert_eq!(codes(&jit(|x: &Array| x.shard(mesh.sharding(P!("X"))))(&x).unwrap_err()), "mesh-mismatch");
+        let moved = y.shard(x.sharding().unwrap());
+        assert_eq!((&x + &moved).ty().to_string(), "f32[8@X,16@Y]");
+    }
+}
+
+#[test]
+fn a_nested_program_s_layouts_are_types() {
+    let mesh = mesh();
+    let x = like(&mesh, &[8, 16], P!("X", None));
+    let inner = jit(|x: &Array| x * 2.0).out_shardings(P!(None, "Y"));
+    let outer = jit(|x: &Array| {
+        let y = inner(x)?;
+        assert_eq!(y.ty().to_string(), "f32[8,16@Y]");
+        Ok::<_, Error>(y)
+    });
+    assert_eq!(with_mesh(&mesh, || outer(&x)).unwrap().ty().to_string(), "f32[8,16@Y]");
+}
+
+#[test]
+fn sums_yet_to_be_taken() {
+    let mesh = mesh();
+    let x = like(&mesh, &[8, 16], P!("X", "Y"));
+    let w = like(&mesh, &[16, 4], P!("Y", None));
+    let open = |x: &Array| x.matmul(&w).shard(P!("X", None).unreduced("Y"));
+    let expected = with_mesh(&mesh, || x.matmul(&w).shard(P!("X", None)));
+    let sum = with_mesh(&mesh, || jit(|x: &Array| open(x))(&x)).unwrap();
+    assert_eq!(sum.ty().to_string(), "f32[8@X,4]{U:Y}");
+    assert_equal(&sum, &expected);
+    assert_equal(&sum.shard(mesh.sharding(P!("X", None))), &expected);
+    let types = |f: fn(&Array) -> Array| {
+        let traced = jit(|x: &Array| f(&open(x)));
+        with_mesh(&mesh, || traced(&x)).map_or_else(|e| codes(&e), |y| y.ty().to_string())
+    };
+    assert_eq!(types(|y| y + y), "f32[8@X,4]{U:Y}");
+    assert_eq!(types(|y| -y), "f32[8@X,4]{U:Y}");
+    assert_eq!(types(|y| y * 3.0), "f32[8@X,4]{U:Y}");
+    assert_eq!(types(|y| y.t()), "f32[4,8@X]{U:Y}");
+    assert_eq!(types(|y| y.expand_dims(0)), "f32[1,8@X,4]{U:Y}");
+    assert_eq!(types(|y| y.i((.., ..2))), "f32[8@X,2]{U:Y}");
+    assert_eq!(types(|y| y.sum(1)), "f32[8@X]{U:Y}");
+    assert_eq!(types(|y| y * y), "unreduced");
+    assert_eq!(types(|y| y.exp()), "unreduced");
+    assert_eq!(types(|y| y + 1.0), "unreduced");
+    assert_eq!(types(|y| y.max(0)), "unreduced");
+    assert_eq!(types(|y| y.shard(P!("X", "Y"))), "f32[8@X,4@Y]");
+    // One sum for two products.
+    let both = jit(|x: &Array| (open(x) + open(&(x * 2.0))).shard(P!("X", None)));
+    let lowered = with_mesh(&mesh, || both.lower(&x)).unwrap();
+    lowered.communication().assert_only(["all-reduce Y"]);
+    assert_equal(&with_mesh(&mesh, || both(&x)).unwrap(), &(&expected * 3.0));
+    let negated = with_mesh(&mesh, || jit(|x: &Array| -open(x) * 2.0)(&x)).unwrap();
+    assert_equal(&negated, &(&expected * -2.0));
+}
+
+#[test]
+fn modes_compose() {
+    let mesh = mesh();
+    let x = like(&mesh, &[8, 16], P!("X", "Y"));
+    let f = jit(|x: &Array| {
+        let y = auto_axes(["X", "Y"], P!("X", None), || x.matmul(x.t()));
+        assert_eq!(y.ty().to_string(), "f32[8@X,8]");
+        y + 1.0
+    });
+    let expected = x.to_vec::<f32>().map(|v| array(&v).reshape([8, 16])).map(|x| x.matmul(x.t()) + 1.0).unwrap();
+    let got = with_mesh(&mesh, || f(&x)).unwrap();
+    assert_eq!(got.ty().to_string(), "f32[8@X,8]");
+    assert_equal(&got, &expected);
+    let eager = with_mesh(&mesh, || auto_axes("Y", P!("X", None), || &x * 2.0));
+    assert_eq!(eager.ty().to_string(), "f32[8@X,16]");
+    assert_eq!(codes(&jit(|x: &Array| auto_axes("Z", P!(), || x + 1.0))(&x).unwrap_err()), "axis-mode");
+
+    let auto = Mesh::auto([("X", 4), ("Y", 2)]).unwrap();
+    let x = like(&auto, &[8, 16], P!("X", "Y"));
+    let f = jit(|x: &Array| explicit_axes(["X", "Y"], || (x * 2.0).t().assert_sharding(P!("Y", "X"))));
+    assert_eq!(f(&x).unwrap().ty().to_string(), "f32[16@Y,8@X]");
+    let f = jit(|x: &Array| {
+        let y = x.matmul(x.t());
+        explicit_axes(["X", "Y"], || &y * 2.0)
+    });
+    assert_eq!(codes(&f(&x).unwrap_err()), "layout-unknown");
+
+    let mixed = Mesh::new([Axis::explicit("X", 4), Axis::auto("Y", 2)]).unwrap();
+    let (x, w) = (like(&mixed, &[8, 16], P!("X", "Y")), like(&mixed, &[16, 4], P!("Y", None)));
+    let f = jit(|x: &Array, w: &Array| {
+        let y = x.matmul(w);
+        assert_eq!(y.ty().to_string(), "f32[8@X,4]");
+        shard_map(|y: &Array| y.psum("X")).axes(["X"]).out_specs(P!())(&y)
+    });
+    let got = with_mesh(&mixed, || f(&x, &w)).unwrap();
+    assert_eq!(got.shape(), [2, 4]);
+}
