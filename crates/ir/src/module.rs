@@ -51,10 +51,6 @@ impl Func {
 
     /// Everything but the body: the start of a pass's new version.
     pub fn without_body(&self) -> Func {
-        Func { body: Body::new(), ..self.clone_signature() }
-    }
-
-    fn clone_signature(&self) -> Func {
         Func {
             name: self.name.clone(),
             visibility: self.visibility,
@@ -97,7 +93,15 @@ impl Module {
 
     /// The same module without functions: the start of a pass's new version.
     pub fn without_funcs(&self) -> Module {
-        Module { funcs: vec![], ..self.clone() }
+        Module {
+            name: self.name.clone(),
+            attrs: self.attrs.clone(),
+            meshes: self.meshes.clone(),
+            mesh_attrs: self.mesh_attrs.clone(),
+            funcs: vec![],
+            loc: self.loc.clone(),
+            table: self.table,
+        }
     }
 
     pub fn func_id(&self, name: &str) -> Option<FuncId> {

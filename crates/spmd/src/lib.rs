@@ -1,6 +1,6 @@
 //! The partitioner: from a global program with shardings to the program of one device.
 //!
-//! Every stage is a pass from module to module, in one list ([`PASSES`]): lower, propagate, reshard, collectives, pad,
+//! Every stage is a pass from module to module, in one list ([`PASSES`]): propagate, lower, reshard, collectives, pad,
 //! localize, cleanup, schedule. Each can be printed, parsed back, verified and run; what holds after each stands in
 //! `ARCHITECTURE.md`. Why each collective is there is recorded when it is decided ([`shardwise_base::Reason`]), and read
 //! off the result as a table ([`Communication`]).

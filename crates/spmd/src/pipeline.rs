@@ -16,9 +16,11 @@ pub struct Pass {
 }
 
 /// From a program of global values to the program of one device.
+///
+/// Propagation sees the program as it is written: where a value enters and leaves a function matters to its answers.
 pub const PASSES: &[Pass] = &[
-    Pass { name: "lower", run: lower::lower, describes: "calls, named computations and composites are inlined" },
     Pass { name: "propagate", run: propagate::propagate, describes: "every tensor gets a sharding" },
+    Pass { name: "lower", run: lower::lower, describes: "calls, named computations and composites are inlined" },
     Pass { name: "reshard", run: reshard::reshard, describes: "operands and results of every op agree with its rule" },
     Pass {
         name: "collectives",
