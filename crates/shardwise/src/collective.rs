@@ -107,16 +107,16 @@ impl Axes for AxisGroups {
 
 /// The axes of one collective, found in the mesh.
 #[derive(Clone)]
-struct Over {
-    scope: Arc<Scope>,
+pub(crate) struct Over {
+    pub scope: Arc<Scope>,
     /// In the order given.
     list: Vec<AxisRef>,
-    set: AxisSet,
+    pub set: AxisSet,
 }
 
 impl Over {
     /// Number of devices along the axes.
-    fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         AxisRef::total_size(&self.scope.mesh, &self.list)
     }
 
@@ -150,7 +150,7 @@ enum Share {
 
 impl Site<'_> {
     /// The axes that a function names; `ty`: of the result, where it is known without them.
-    fn over(&self, axes: &impl Axes, ty: Option<TensorType>) -> Checked<Over> {
+    pub fn over(&self, axes: &impl Axes, ty: Option<TensorType>) -> Checked<Over> {
         let Some(scope) = trace::is_tracing().then(|| trace::with(|t| t.scope())).flatten() else {
             return self.fail(ty, mistakes::not_manual(self.name, &self.loc));
         };
@@ -536,7 +536,7 @@ impl Array {
 
 impl Site<'_> {
     /// That `dim` of `x` makes a part for each device.
-    fn splits(&self, x: &Array, dim: usize, is_stacked: bool, over: &Over) -> Checked<()> {
+    pub fn splits(&self, x: &Array, dim: usize, is_stacked: bool, over: &Over) -> Checked<()> {
         let (size, count) = (x.tensor().shape[dim], over.count());
         let (ty, axes) = (x.short_type(), over.show());
         match is_stacked {

@@ -275,58 +275,74 @@ pub fn einsum_refs(spec: &str, operands: &[&Array]) -> Array {
     let at = context::caller(Location::caller());
     context::within(at, || {
         site("einsum", operands, |s| {
-            if let Some(mistake) = spec_mistake(spec, operands.len()) {
-                let d = mistakes::shape(
-                    "einsum-spec",
-                    mistake.into(),
-                    format!("{spec:?}, {} operands", operands.len()),
-                    "",
-                    &s.loc,
-                );
-                return s.fail(None, d);
-            }
-            let (inputs, output) = spec.split_once("->").expect("checked");
-            let inputs: Vec<Vec<char>> = inputs.split(',').map(|l| l.chars().collect()).collect();
-            check_operands(s, spec, &inputs, &output.chars().collect::<Vec<_>>(), operands)?;
-            let out = call_many("einsum", spec, operands, 1, |x| {
-                let terms = inputs.iter().cloned().zip(x.iter().cloned()).map(|(labels, array)| Term { labels, array });
-                vec![contract(terms.collect(), &output.chars().collect::<Vec<_>>())]
-            });
+            let letters = Letters::parse(s, spec, operands.len())?;
+            let shapes: Vec<&[usize]> = operands.iter().map(|a| &*a.tensor().shape).collect();
+            letters.check(s, spec, operands, &shapes)?;
+            let out = call_many("einsum", spec, operands, 1, |x| vec![letters.contract(x)]);
             Ok(out.into_iter().next().expect("one result"))
         })
     })
 }
 
-fn check_operands(s: &Site<'_>, spec: &str, inputs: &[Vec<char>], output: &[char], x: &[&Array]) -> Checked<()> {
-    let types = x.iter().map(|a| a.short_type()).collect::<Vec<_>>().join(", ");
-    for (labels, a) in inputs.iter().zip(x) {
-        if labels.len() != a.tensor().rank() {
-            let labels: String = labels.iter().collect();
-            let message = format!("`einsum` {spec}: `{labels}` for an array of {} dimensions", a.tensor().rank());
-            return s.fail(None, mistakes::shape("einsum-rank", message, types, "", &s.loc));
+/// The letters of a spec's operands and result.
+pub(crate) struct Letters {
+    pub inputs: Vec<Vec<char>>,
+    pub output: Vec<char>,
+}
+
+impl Letters {
+    /// Errors: `einsum-spec`.
+    pub fn parse(s: &Site<'_>, spec: &str, operands: usize) -> Checked<Letters> {
+        if let Some(mistake) = spec_mistake(spec, operands) {
+            let facts = format!("{spec:?}, {operands} operands");
+            return s.fail(None, mistakes::shape("einsum-spec", mistake.into(), facts, "", &s.loc));
         }
+        let (inputs, output) = spec.split_once("->").expect("checked");
+        let inputs = inputs.split(',').map(|l| l.chars().collect()).collect();
+        Ok(Letters { inputs, output: output.chars().collect() })
     }
-    let mut sizes = BTreeMap::new();
-    let mut differing = None;
-    for (labels, a) in inputs.iter().zip(x) {
-        for (&c, &n) in labels.iter().zip(&a.tensor().shape) {
-            let m = *sizes.entry(c).or_insert(n);
-            if m != n {
-                differing.get_or_insert((c, m, n));
+
+    /// That operands of these shapes fit; gives the size of each letter.
+    ///
+    /// Errors: `einsum-rank`, `einsum-size`, `dtype-mixed`.
+    pub fn check(&self, s: &Site<'_>, spec: &str, x: &[&Array], shapes: &[&[usize]]) -> Checked<BTreeMap<char, usize>> {
+        let types = x.iter().map(|a| a.short_type()).collect::<Vec<_>>().join(", ");
+        for (labels, shape) in self.inputs.iter().zip(shapes) {
+            if labels.len() != shape.len() {
+                let labels: String = labels.iter().collect();
+                let message = format!("`{}` {spec}: `{labels}` for an array of {} dimensions", s.name, shape.len());
+                return s.fail(None, mistakes::shape("einsum-rank", message, types, "", &s.loc));
             }
         }
+        let mut sizes = BTreeMap::new();
+        let mut differing = None;
+        for (labels, shape) in self.inputs.iter().zip(shapes) {
+            for (&c, &n) in labels.iter().zip(*shape) {
+                let m = *sizes.entry(c).or_insert(n);
+                if m != n {
+                    differing.get_or_insert((c, m, n));
+                }
+            }
+        }
+        let dtype = x[0].tensor().dtype;
+        let ty = TensorType::new(dtype, self.output.iter().map(|c| sizes[c]).collect::<Vec<_>>());
+        if let Some((c, m, n)) = differing {
+            let message = format!("`{}` {spec}: `{c}` has two sizes, {m} and {n}", s.name);
+            return s.fail(Some(ty), mistakes::shape("einsum-size", message, types, "", &s.loc));
+        }
+        if let Some(other) = x.iter().find(|a| a.tensor().dtype != dtype) {
+            let to = DType::of(dtype);
+            let d = mistakes::dtypes(s.name, &x[0].short_type(), &other.short_type(), to, &s.loc);
+            return s.fail(Some(ty), d);
+        }
+        Ok(sizes)
     }
-    let dtype = x[0].tensor().dtype;
-    let ty = TensorType::new(dtype, output.iter().map(|c| sizes[c]).collect::<Vec<_>>());
-    if let Some((c, m, n)) = differing {
-        let message = format!("`einsum` {spec}: `{c}` has two sizes, {m} and {n}");
-        return s.fail(Some(ty), mistakes::shape("einsum-size", message, types, "", &s.loc));
+
+    /// The einsum of traced operands that have been checked.
+    pub fn contract(&self, operands: &[Array]) -> Array {
+        let terms = self.inputs.iter().cloned().zip(operands.iter().cloned());
+        contract(terms.map(|(labels, array)| Term { labels, array }).collect(), &self.output)
     }
-    if let Some(other) = x.iter().find(|a| a.tensor().dtype != dtype) {
-        let d = mistakes::dtypes("einsum", &x[0].short_type(), &other.short_type(), DType::of(dtype), &s.loc);
-        return s.fail(Some(ty), d);
-    }
-    Ok(())
 }
 
 /// An array whose dimensions have letters.

@@ -619,6 +619,9 @@ impl<A: Args, R: Tree> Compiled<A, R> {
 pub struct Memory {
     pub argument_bytes: usize,
     pub result_bytes: usize,
+    /// Of the largest value in the program, arguments and results included; some are never in memory, where what makes
+    /// and what takes them run as one.
+    pub largest_bytes: usize,
 }
 
 impl<A: Args, R: 'static> fmt::Debug for Jit<'_, A, R> {

@@ -25,6 +25,7 @@
 
 mod array;
 mod collective;
+pub mod collective_matmul;
 mod context;
 mod control;
 mod create;
@@ -92,6 +93,7 @@ pub mod prelude {
     pub use crate::collective::{
         Pcast, Ragged, axis_index, axis_size, groups, pmax, pmean, pmin, psum, ragged_all_to_all, shift, stacked,
     };
+    pub use crate::collective_matmul::{self, Way};
     pub use crate::context::named_scope;
     pub use crate::control::{cond, fori_loop, scan, switch, unroll, while_loop};
     pub use crate::create::{arange, array, full, ones, ones_like, scalar, zeros, zeros_like};

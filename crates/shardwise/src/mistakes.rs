@@ -265,6 +265,11 @@ pub(crate) fn divergent(what: &str, axes: &str, p: &Predicate, shared: &str, kin
         .help("take it out of there, or decide on what is equal on these devices: `.pmax(..)` of what varies")
 }
 
+pub(crate) fn matmul_letter(what: &str, letter: char, spec: &str, expected: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("matmul-letter", loc, format!("`{what}`: `{letter}` cannot lie in parts in {spec:?}"))
+        .expected(format!("a letter that stands {expected}"))
+}
+
 pub(crate) fn indivisible(
     what: &str,
     ty: &str,

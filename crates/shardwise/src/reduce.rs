@@ -23,7 +23,7 @@ fn extreme(dtype: DType, is_low: bool) -> Literal {
 }
 
 /// Sums of narrow floats are taken in `f32` and rounded once.
-fn wide(dtype: DType) -> DType {
+pub(crate) fn wide(dtype: DType) -> DType {
     if matches!(dtype, DType::BF16 | DType::F16) { DType::F32 } else { dtype }
 }
 

@@ -7,7 +7,7 @@ use shardwise_base::{self as base, Literal};
 use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, Limits, ShardedType, Signature};
 use shardwise_host::HostEngine;
 use shardwise_ir::text::PrintOptions;
-use shardwise_ir::{Module, TensorType};
+use shardwise_ir::{Body, Module, TensorType};
 use shardwise_spmd::Partitioned;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -47,7 +47,11 @@ impl Compiled {
 
     pub fn memory(&self) -> Memory {
         let bytes = |types: &[ShardedType]| types.iter().map(local_bytes).sum();
-        Memory { argument_bytes: bytes(&self.signature().inputs), result_bytes: bytes(&self.signature().outputs) }
+        Memory {
+            argument_bytes: bytes(&self.signature().inputs),
+            result_bytes: bytes(&self.signature().outputs),
+            largest_bytes: self.partitioned.module.funcs.iter().map(|f| largest_bytes(&f.body)).max().unwrap_or(0),
+        }
     }
 }
 
@@ -55,6 +59,13 @@ impl Compiled {
 fn local_bytes(ty: &ShardedType) -> usize {
     let shape = ty.sharding.as_ref().map_or_else(|| ty.ty.shape.clone(), |s| s.local_shape(&ty.ty.shape));
     shape.iter().product::<usize>() * ty.ty.dtype.storage_bytes()
+}
+
+/// Bytes of the largest value of a body.
+fn largest_bytes(body: &Body) -> usize {
+    let made = body.walk().into_iter().flat_map(|op| body.op(op).results.to_vec());
+    let values = body.args().iter().copied().chain(made);
+    values.filter_map(|v| body.ty(v).as_tensor().map(|ty| ty.bytes() as usize)).max().unwrap_or(0)
 }
 
 /// The engine that everything runs on: the embedded one, with as many virtual devices as a mesh has.

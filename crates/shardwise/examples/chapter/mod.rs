@@ -2,6 +2,7 @@
 
 use shardwise::Instruction;
 use shardwise::prelude::*;
+use std::time::Duration;
 
 /// The sizes of the two mesh axes of `--devices N`: 1, 2, 8 (unless it is given) or 64.
 pub fn grid() -> [usize; 2] {
@@ -23,7 +24,7 @@ pub fn grid() -> [usize; 2] {
 pub fn report<R: Tree>(name: &str, communication: &Communication, run: impl Fn() -> Result<R>) -> Result<()> {
     let profile = profile(run)?;
     let moving = |r: &&Instruction| r.is_collective;
-    let moved: std::time::Duration = profile.into_iter().filter(moving).map(|r| r.total).sum();
+    let moved: Duration = profile.into_iter().filter(moving).map(|r| r.total).sum();
     println!("── {name}: {} bytes received by each device", communication.bytes_received());
     if !communication.is_empty() {
         println!("{communication}");

@@ -1,6 +1,7 @@
 //! What programs can do with arrays.
 
 mod behaviour;
+mod collective_matmul;
 mod explicit;
 mod explicit_cases;
 mod explicit_denied;

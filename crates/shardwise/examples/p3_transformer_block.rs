@@ -1,0 +1,119 @@
+//! Problem 3: all-reduce and reduce-scatter collective matmuls, and a block made of them.
+#![expect(clippy::print_stdout, reason = "an example shows its results")]
+
+use shardwise::prelude::*;
+
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
+mod chapter;
+#[path = "chapter/table.rs"]
+mod table;
+
+/// 3.1 `A[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]`: each tile's all-reduce runs under the next tile's matmul.
+fn allreduce_matmul(a: &Array, w: &Array) -> Array {
+    let tile = w.dim(1) / 8;
+    concatenate((0..8).map(|i| a.matmul(w.i((.., i * tile..(i + 1) * tile))).psum("Y")), 1)
+}
+
+/// 3.2 `Tmp[B_X, F_Y] · W[F_Y, D] -> Out[B_X, D_Y]`: a partial sum visits every device and ends at its owner.
+fn reduce_scatter_matmul(tmp: &Array, w: &Array) -> Array {
+    let (n, me) = (axis_size("Y"), axis_index("Y"));
+    let chunk = w.dim(1) / n;
+    let mut acc = zeros([tmp.dim(0), chunk], tmp.dtype());
+    for i in 0..n {
+        let owner = (&me + (n - 1 - i)) % n;
+        acc = acc.ppermute("Y", shift(1)) + tmp.matmul(w.i((.., ds(owner * chunk, chunk))));
+    }
+    acc
+}
+
+/// `A[B_X, D_Y] · W[D, F_Y] -> Out[B_X, F_Y]`, from the chapter.
+fn allgather_matmul(lhs: &Array, rhs: &Array) -> Array {
+    let (n, me, chunk) = (axis_size("Y"), axis_index("Y"), lhs.dim(1));
+    let mut lhs = lhs.clone();
+    let mut acc = zeros([lhs.dim(0), rhs.dim(1)], lhs.dtype());
+    for i in 0..n {
+        acc += lhs.matmul(rhs.i(ds((&me + i) % n * chunk, chunk)));
+        lhs = lhs.ppermute("Y", shift(-1));
+    }
+    acc
+}
+
+/// 3.3 `In[B_X, D_Y] -> Out[B_X, D_Y]` through `W_in[D, F_Y]` and `W_out[F_Y, D]`.
+fn block(x: &Array, w_in: &Array, w_out: &Array) -> Array {
+    reduce_scatter_matmul(&allgather_matmul(x, w_in).gelu(), w_out)
+}
+
+/// The same, of the library's parts.
+fn block_of(x: &Array, w_in: &Array, w_out: &Array, way: Way) -> Array {
+    let tmp = collective_matmul::all_gather("bd,df->bf", x, w_in, 'd', "Y", way);
+    collective_matmul::reduce_scatter("bf,fd->bd", &tmp.gelu(), w_out, 'd', "Y", way)
+}
+
+/// `A · W` over a contracting dimension that is split, and what becomes of the sum.
+fn matmul(title: &str, out: P, f: fn(&Array, &Array) -> Array, library: Library) -> Result<()> {
+    println!("════ {title}\n");
+    let [ka, kw] = Key::new(0).split();
+    let a = normal(ka, [256, 512], BF16).shard(P!("X", "Y"));
+    let w = normal(kw, [512, 1024], BF16).shard(P!("Y", None));
+
+    let auto = jit(|a: &Array, w: &Array| a.matmul(w)).out_shardings(out.clone()).lower((&a, &w))?.compile()?;
+    let expected = auto(&a, &w)?;
+    println!("{} · {} -> {}\n", a.ty(), w.ty(), expected.ty());
+    let mut table = table::Table::default();
+    table.add("by the compiler", (&auto.communication(), auto.memory()), || auto(&a, &w))?;
+
+    let by_hand = ("by hand, as the chapter asks".to_string(), None);
+    for (name, way) in std::iter::once(by_hand).chain(Way::ALL.map(|way| (format!("library, {way:?}"), Some(way)))) {
+        let map = shard_map(|a: &Array, w: &Array| way.map_or_else(|| f(a, w), |way| library(a, w, way)));
+        let map = jit(map.in_specs((P!("X", "Y"), P!("Y", None))).out_specs(out.clone())).lower((&a, &w))?.compile()?;
+        assert_close(&map(&a, &w)?, &expected);
+        table.add(&name, (&map.communication(), map.memory()), || map(&a, &w))?;
+    }
+    println!("{table}");
+    Ok(())
+}
+
+/// On one device, one way.
+type Library = fn(&Array, &Array, Way) -> Array;
+
+fn whole_block() -> Result<()> {
+    println!("════ 3.3 the block, with a non-linearity between\n");
+    let (b, d, f) = (256, 512, 2048);
+    let [kx, k_in, k_out] = Key::new(1).split();
+    let x = normal(kx, [b, d], BF16).shard(P!("X", "Y"));
+    let w_in = (normal(k_in, [d, f], BF16) / 32).shard(P!(None, "Y"));
+    let w_out = (normal(k_out, [f, d], BF16) / 32).shard(P!("Y", None));
+
+    let auto = jit(|x: &Array, w_in: &Array, w_out: &Array| x.matmul(w_in).gelu().matmul(w_out));
+    let auto = auto.out_shardings(P!("X", "Y")).lower((&x, &w_in, &w_out))?.compile()?;
+    let expected = auto(&x, &w_in, &w_out)?;
+    println!("{}, {}, {} -> {}\n", x.ty(), w_in.ty(), w_out.ty(), expected.ty());
+    let mut table = table::Table::default();
+    table.add("by the compiler", (&auto.communication(), auto.memory()), || auto(&x, &w_in, &w_out))?;
+
+    let by_hand = ("by hand, fused".to_string(), None);
+    for (name, way) in std::iter::once(by_hand).chain(Way::ALL.map(|way| (format!("library, {way:?}"), Some(way)))) {
+        let map = shard_map(|x: &Array, w_in: &Array, w_out: &Array| match way {
+            None => block(x, w_in, w_out),
+            Some(way) => block_of(x, w_in, w_out, way),
+        });
+        let specs = (P!("X", "Y"), P!(None, "Y"), P!("Y", None));
+        let map = jit(map.in_specs(specs).out_specs(P!("X", "Y"))).lower((&x, &w_in, &w_out))?.compile()?;
+        assert_close(&map(&x, &w_in, &w_out)?, &expected);
+        table.add(&name, (&map.communication(), map.memory()), || map(&x, &w_in, &w_out))?;
+    }
+    println!("{table}");
+    Ok(())
+}
+
+fn main() -> Result<()> {
+    let [x, y] = chapter::grid();
+    set_mesh(Mesh::auto([("X", x), ("Y", y)])?);
+    matmul("3.1 all-reduce", P!("X", None), allreduce_matmul, |a, w, way| {
+        collective_matmul::all_reduce("bd,df->bf", a, w, 'f', "Y", way)
+    })?;
+    matmul("3.2 reduce-scatter", P!("X", "Y"), reduce_scatter_matmul, |a, w, way| {
+        collective_matmul::reduce_scatter("bd,df->bf", a, w, 'f', "Y", way)
+    })?;
+    whole_block()
+}

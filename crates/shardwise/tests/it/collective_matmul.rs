@@ -1,0 +1,219 @@
+//! Collective matmuls: each equals its plain counterpart, and that the matmul of the whole arrays.
+
+use expect_test::expect;
+use shardwise::prelude::*;
+
+/// What lies in parts along the axes: a letter of the operands and of the result, as specs.
+type Case<'a> = (&'a str, [usize; 4], char);
+
+/// Small integers, whose sums of products are exact in every dtype.
+fn whole(labels: &str, sizes: [usize; 4], dtype: DType, seed: u64) -> Array {
+    let shape: Vec<usize> = labels.chars().map(|c| sizes["gbdf".find(c).unwrap()]).collect();
+    (randint(Key::new(seed), shape, 0..3, I32) - 1).astype(dtype)
+}
+
+/// Where `letter` is split over `axes`.
+fn split(labels: &str, letter: char, axes: &'static [&'static str]) -> P {
+    let at = labels.chars().position(|c| c == letter);
+    match at {
+        Some(0) => P!(axes),
+        Some(1) => P!(None, axes),
+        Some(2) => P!(None, None, axes),
+        _ => P!(),
+    }
+}
+
+fn parts(spec: &str) -> [&str; 3] {
+    let (inputs, out) = spec.split_once("->").unwrap();
+    let (a, b) = inputs.split_once(',').unwrap();
+    [a, b, out]
+}
+
+/// Runs all ways as one program.
+fn check<F>(case: Case<'_>, dtype: DType, axes: &'static [&'static str], specs: [P; 3], f: F)
+where
+    F: Fn(&Array, &Array, Way) -> Array + Send + Sync,
+{
+    let (spec, sizes, _) = case;
+    let [a, b, _] = parts(spec);
+    let (a, b) = (whole(a, sizes, dtype, 1), whole(b, sizes, dtype, 2));
+    let all = move |a: &Array, b: &Array| -> Vec<Array> { Way::ALL.iter().map(|way| f(a, b, *way)).collect() };
+    let [of_a, of_b, of_out] = specs;
+    let map = shard_map(all).in_specs((of_a, of_b)).out_specs(vec![of_out; 3]);
+    let found: Vec<Array> = jit(map)(&a, &b).unwrap();
+    let expected = shardwise::einsum(spec, (&a.astype(F64), &b.astype(F64))).astype(dtype);
+    for (way, found) in Way::ALL.iter().zip(&found) {
+        let found = found.astype(F64).to_vec::<f64>().unwrap();
+        assert_eq!(found, expected.astype(F64).to_vec::<f64>().unwrap(), "{way:?} {case:?} {dtype} over {axes:?}");
+    }
+}
+
+fn all_gather(case: Case<'_>, dtype: DType, axes: &'static [&'static str]) {
+    let (spec, _, letter) = case;
+    let [a, _, _] = parts(spec);
+    let spec_of_a = split(a, letter, axes);
+    let text = spec.to_string();
+    // The result varies as far as types can tell: one device's is kept.
+    check(case, dtype, axes, [spec_of_a, P!(), P!()], move |a, b, way| {
+        collective_matmul::all_gather(&text, a, b, letter, axes, way).pmax(axes)
+    });
+}
+
+fn reduce_scatter(case: Case<'_>, dtype: DType, axes: &'static [&'static str]) {
+    let (spec, _, letter) = case;
+    let [a, b, out] = parts(spec);
+    let text = spec.to_string();
+    let specs = [split(a, 'd', axes), split(b, 'd', axes), split(out, letter, axes)];
+    check(case, dtype, axes, specs, move |a, b, way| collective_matmul::reduce_scatter(&text, a, b, letter, axes, way));
+}
+
+fn all_reduce(case: Case<'_>, dtype: DType, axes: &'static [&'static str]) {
+    let (spec, _, letter) = case;
+    let [a, b, _] = parts(spec);
+    let text = spec.to_string();
+    check(case, dtype, axes, [split(a, 'd', axes), split(b, 'd', axes), P!()], move |a, b, way| {
+        collective_matmul::all_reduce(&text, a, b, letter, axes, way)
+    });
+}
+
+/// Sizes of g, b, d, f: the one of `letter` in `count` parts of this size.
+fn sizes(letter: char, count: usize, chunk: usize) -> [usize; 4] {
+    let mut sizes = [2, 3, 5, 2];
+    sizes["gbdf".find(letter).unwrap()] = count * chunk;
+    sizes
+}
+
+const DTYPES: [DType; 3] = [I32, BF16, F32];
+const Y: &[&str] = &["Y"];
+
+/// For each number of devices and dtype.
+fn everywhere(f: impl Fn(usize, DType)) {
+    for n in [1, 2, 3, 4, 8] {
+        set_mesh(Mesh::auto([("Y", n)]).unwrap());
+        DTYPES.into_iter().for_each(|dtype| f(n, dtype));
+    }
+}
+
+/// Over a contracting, a free and a batch dimension; parts of one element, and of an odd number.
+#[test]
+fn gathers() {
+    everywhere(|n, dtype| {
+        for letter in ['d', 'b', 'g'] {
+            all_gather(("gbd,gdf->gbf", sizes(letter, n, 3), letter), dtype, Y);
+            all_gather(("dbg,fgd->fbg", sizes(letter, n, 1), letter), dtype, Y);
+        }
+        all_gather(("bd,df->bf", sizes('d', n, 2), 'd'), dtype, Y);
+        // Summed in the left operand alone, and in the right.
+        all_gather(("gbd,df->bf", sizes('g', n, 2), 'g'), dtype, Y);
+        all_gather(("bd,gdf->bf", sizes('d', n, 2), 'd'), dtype, Y);
+    });
+}
+
+#[test]
+fn scatters() {
+    everywhere(|n, dtype| {
+        for letter in ['f', 'b', 'g'] {
+            let [g, b, _, f] = sizes(letter, n, 3);
+            reduce_scatter(("gbd,gdf->gbf", [g, b, 3 * n, f], letter), dtype, Y);
+            let [g, b, _, f] = sizes(letter, n, 1);
+            reduce_scatter(("dbg,fgd->fbg", [g, b, n, f], letter), dtype, Y);
+        }
+        reduce_scatter(("bd,df->bf", [1, 3, 2 * n, 2 * n], 'f'), dtype, Y);
+    });
+}
+
+/// Tiles along a letter of any size: smaller than the axis, no multiple of it, even.
+#[test]
+fn reduces() {
+    everywhere(|n, dtype| {
+        for (letter, size) in [('f', 1), ('b', 7), ('g', 2 * n + 1), ('f', 4 * n)] {
+            let mut sizes = [2, 3, 3 * n, 2];
+            sizes["gbdf".find(letter).unwrap()] = size;
+            all_reduce(("gbd,gdf->gbf", sizes, letter), dtype, Y);
+        }
+        all_reduce(("bd,df->bf", [1, 3, 2 * n, 5], 'f'), dtype, Y);
+    });
+}
+
+/// Over two axes in an order of one's own, beside a third.
+#[test]
+fn over_several_axes() {
+    set_mesh(Mesh::auto([("X", 3), ("Y", 2), ("Z", 2)]).unwrap());
+    let axes = &["Y", "X"];
+    all_gather(("bd,df->bf", [1, 2, 12, 3], 'd'), I32, axes);
+    all_gather(("bd,df->bf", [1, 12, 2, 3], 'b'), I32, axes);
+    reduce_scatter(("bd,df->bf", [1, 2, 6, 12], 'f'), I32, axes);
+    all_reduce(("bd,df->bf", [1, 2, 6, 13], 'f'), I32, axes);
+}
+
+/// Sums of bf16 are rounded once: 256 + 1 + … + 1 would stay 256.
+#[test]
+fn narrow_floats_are_rounded_once() {
+    set_mesh(Mesh::auto([("Y", 8)]).unwrap());
+    let a = (arange(0..8, I32).eq(0)).select(256, ones([8], I32)).reshape([1, 8]).astype(BF16);
+    let w = ones([8, 16], BF16);
+    let f = shard_map(|a: &Array, w: &Array| -> Vec<Array> {
+        let sums = Way::ALL.iter().map(|way| collective_matmul::all_reduce("bd,df->bf", a, w, 'f', "Y", *way));
+        sums.collect()
+    });
+    let out = jit(f.in_specs((P!(None, "Y"), P!("Y", None))).out_specs(vec![P!(); 3]))(&a, &w).unwrap();
+    for sum in out {
+        assert_equal(&sum, &full([1, 16], 264, BF16));
+    }
+}
+
+/// The transfers are started before the matmuls that hide them, and are as many as the chapter says.
+#[test]
+fn what_moves() {
+    set_mesh(Mesh::auto([("Y", 4)]).unwrap());
+    let (a, w) = (ones([8, 16], F32), ones([16, 32], F32));
+    let lowered = |way: Way| {
+        let f =
+            shard_map(move |a: &Array, w: &Array| collective_matmul::reduce_scatter("bd,df->bf", a, w, 'f', "Y", way));
+        jit(f.in_specs((P!(None, "Y"), P!("Y", None))).out_specs(P!(None, "Y"))).lower((&a, &w)).unwrap()
+    };
+    let part = 8 * (32 / 4) * 4;
+    lowered(Way::Blocking).communication().assert_only(["reduce-scatter Y"]);
+    for (way, permutes) in [(Way::OneWay, 3), (Way::BothWays, 3)] {
+        let moved = lowered(way).compile().unwrap().communication();
+        assert_eq!(moved.into_iter().map(|c| c.count).sum::<u64>(), permutes, "{moved}");
+        assert_eq!(moved.bytes_received(), 3 * part, "{moved}");
+        let text = lowered(way).as_text();
+        let started = text.find("async_start").expect("a transfer is started");
+        let multiplied = started + text[started..].find("dot_general").expect("a matmul follows");
+        assert!(multiplied < started + text[started..].find("async_done").expect("it is finished"), "{text}");
+    }
+}
+
+fn mistake(f: impl Fn(&Array, &Array) -> Array + Send + Sync) -> String {
+    set_mesh(Mesh::auto([("Y", 4)]).unwrap());
+    let map = shard_map(move |a: &Array, b: &Array| f(a, b)).in_specs((P!(None, "Y"), P!())).out_specs(P!());
+    let text = jit(map)(&zeros([2, 8], F32), &zeros([8, 6], F32)).expect_err("a mistake").to_string();
+    text.lines().filter(|l| !l.contains("-->")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn mistakes_in_words() {
+    expect![[r#"
+        error[matmul-letter]: `collective_matmul::all_gather`: `f` cannot lie in parts in "bd,df->bf"
+           = expected: a letter that stands once in the left operand"#]]
+    .assert_eq(&mistake(|a, b| collective_matmul::all_gather("bd,df->bf", a, b, 'f', "Y", Way::OneWay)));
+    expect![[r#"
+        error[matmul-letter]: `collective_matmul::reduce_scatter`: `d` cannot lie in parts in "bd,df->bf"
+           = expected: a letter that stands in the result, and at most once in each operand"#]]
+    .assert_eq(&mistake(|a, b| collective_matmul::reduce_scatter("bd,df->bf", a, &b.i(..2), 'd', "Y", Way::OneWay)));
+    expect![[r#"
+        error[collective-uneven]: `collective_matmul::reduce_scatter` cannot split a dimension evenly over "Y"
+           | f32[2,6]: dim 1 has size 6, there are 4 devices along "Y"
+           = help: make dim 1 a multiple of 4 (8 with padding)"#]]
+    .assert_eq(&mistake(|a, b| collective_matmul::reduce_scatter("bd,df->bf", a, &b.i(..2), 'f', "Y", Way::OneWay)));
+    expect![[r#"
+        error[einsum-size]: `collective_matmul::all_gather` bd,df->bf: `d` has two sizes, 8 and 7
+           | f32[2,2]{V:Y}, f32[7,6]"#]]
+    .assert_eq(&mistake(|a, b| collective_matmul::all_gather("bd,df->bf", a, &b.i(..7), 'd', "Y", Way::OneWay)));
+    expect![[r#"
+        error[manual-axis]: `collective_matmul::all_reduce` over axis "y", which the mesh does not have
+           | mesh: Y=4 Manual
+           = help: did you mean "Y"?"#]]
+    .assert_eq(&mistake(|a, b| collective_matmul::all_reduce("bd,df->bf", a, &b.i(..2), 'f', "y", Way::OneWay)));
+}
