@@ -30,6 +30,15 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant { name: "a mask is forgotten", change: mask_forgotten },
     Mutant { name: "a mask is one too narrow", change: mask_narrow },
     Mutant { name: "dynamic_slice starts at 0", change: slice_at_zero },
+    Mutant { name: "all_reduce counts the own part twice", change: all_reduce_own_twice },
+    Mutant { name: "all_reduce is forgotten on all but the last axis", change: all_reduce_last_axis },
+    Mutant { name: "reduce_scatter gives all the first piece", change: reduce_scatter_first },
+    Mutant { name: "all_to_all takes its axes in another order", change: all_to_all_swapped },
+    Mutant { name: "all_to_all joins where it should split", change: all_to_all_turned },
+    Mutant { name: "collective_permute forgets its last pair", change: permute_short },
+    Mutant { name: "a mask keeps what it should drop", change: mask_turned },
+    Mutant { name: "a mask fills in ones", change: mask_ones },
+    Mutant { name: "a mask is one too wide", change: mask_wide },
 ];
 
 impl Mutant {
@@ -171,4 +180,78 @@ fn slice_at_zero(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Ve
     let sizes = op.attr("slice_sizes").and_then(Attr::to_sizes).filter(|_| is_own)?;
     let zero = make::number(b, op.operand_tensor(1).dtype, 0);
     Some(vec![make::dynamic_slice(b, x[0], &vec![zero; x.len() - 1], &sizes)])
+}
+
+fn all_reduce_own_twice(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let (mesh, axes) = groups(op).filter(|_| only(op, Opcode::AllReduce) && kind(op) == Some(ReduceKind::Add))?;
+    let sum = make_collective::all_reduce(b, x[0], ReduceKind::Add, mesh, axes);
+    Some(vec![make::add(b, sum, x[0])])
+}
+
+fn all_reduce_last_axis(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let (mesh, axes) = groups(op).filter(|g| only(op, Opcode::AllReduce) && g.1.len() > 1)?;
+    Some(vec![make_collective::all_reduce(b, x[0], kind(op)?, mesh, &axes[axes.len() - 1..])])
+}
+
+/// Dimension, kind, mesh and axes of a reduce_scatter.
+type Scattered<'a> = (usize, ReduceKind, &'a std::sync::Arc<shardwise_base::Mesh>, &'a [AxisRef]);
+
+fn scattered<'a>(op: &OpView<'a>) -> Option<Scattered<'a>> {
+    let dim = op.attrs().size("scatter_dimension").filter(|_| only(op, Opcode::ReduceScatter))?;
+    let (mesh, axes) = groups(op)?;
+    Some((dim, kind(op)?, mesh, axes))
+}
+
+fn reduce_scatter_first(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let (dim, kind, mesh, axes) = scattered(op)?;
+    let sum = make_collective::all_reduce(b, x[0], kind, mesh, axes);
+    Some(vec![make::slice_dim(b, sum, dim, 0, op.result_shape(0)[dim])])
+}
+
+fn all_to_all_swapped(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let split = op.attrs().size("split_dimension").filter(|_| only(op, Opcode::AllToAll))?;
+    let concat = op.attrs().size("concat_dimension")?;
+    let (mesh, axes) = groups(op).filter(|g| g.1.len() > 1)?;
+    let swapped: Vec<AxisRef> = axes.iter().rev().copied().collect();
+    Some(vec![make_collective::all_to_all(b, x[0], split, concat, mesh, &swapped)])
+}
+
+/// The other way round, where the shapes let it pass.
+fn all_to_all_turned(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let split = op.attrs().size("split_dimension").filter(|_| only(op, Opcode::AllToAll))?;
+    let concat = op.attrs().size("concat_dimension")?;
+    let (mesh, axes) = groups(op)?;
+    let n = op.attrs().size("split_count")?;
+    let (from, to) = (op.operand_shape(0), op.result_shape(0));
+    let turns = from[concat].is_multiple_of(n) && from.iter().product::<usize>() > 0;
+    let turned = turns.then(|| make_collective::all_to_all(b, x[0], concat, split, mesh, axes))?;
+    Some(vec![make::reshape(b, turned, to)])
+}
+
+fn permute_short(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let (mesh, axes) = op.attr("shardwise.axes").filter(|_| only(op, Opcode::CollectivePermute))?.as_axes()?;
+    let pairs = op.ints("source_target_pairs");
+    let pairs: Vec<(usize, usize)> = pairs.chunks(2).map(|p| (p[0] as usize, p[1] as usize)).collect();
+    let (_, short) = pairs.split_last()?;
+    Some(vec![make_collective::collective_permute(b, x[0], mesh, axes, short)])
+}
+
+fn mask_turned(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    is_mask(op).then(|| vec![make::select(b, x[0], x[2], x[1])])
+}
+
+fn mask_ones(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    is_mask(op).then(|| {
+        let ty = op.operand_tensor(2).clone();
+        let one = make::number(b, ty.dtype, 1);
+        let ones = make::broadcast_scalar(b, one, &ty.shape);
+        let filled = make::add(b, x[2], ones);
+        vec![make::select(b, x[0], x[1], filled)]
+    })
+}
+
+/// Less becomes less or equal: the first element of the padding stays.
+fn mask_wide(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    (is_limit(op) && op.attrs().str("comparison_direction") == Some("LT"))
+        .then(|| vec![make::compare(b, "LE", x[0], x[1])])
 }

@@ -2,9 +2,8 @@
 //! flow through them along edges.
 
 use crate::check::{Check, MANY, counts, types_of};
-use crate::expect;
 use crate::facts::*;
-use crate::{Opcode, collective};
+use crate::{Opcode, collective, expect, user};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Region, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -304,13 +303,21 @@ impl Facts for CustomCall {
             return facts.infer(op);
         }
         let named = op.attrs().str("call_target_name").is_some();
-        Check::new(op)
-            .that("custom_call_i2", named, "`call_target_name` must be a string")
-            .give(types_of(op, op.results()))
+        let mut check = Check::new(op);
+        check.that("custom_call_i2", named, "`call_target_name` must be a string").so_far()?;
+        match user::find(target(op)) {
+            Some(kernel) => kernel.infer(op),
+            None => check.give(types_of(op, op.results())),
+        }
     }
+    /// Of a user's kernel, the rule that stands on the op, else the kernel's own.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         if let Some(facts) = known(op) {
             return facts.rule(op);
+        }
+        if let Some(kernel) = user::find(target(op)) {
+            let rule = user::written_rule(op).or_else(|| kernel.rule(op)).filter(|rule| user::fits(rule, op));
+            return rule.map_or(RuleFact::None("the kernel has no rule for these operands"), RuleFact::Rule);
         }
         match target(op) {
             "X64Combine" if feeds_random_bits(op) => RuleFact::None("the state of random numbers stays whole"),
@@ -321,7 +328,18 @@ impl Facts for CustomCall {
     }
     answer!(class = Other);
     answer!(data_flow = none);
-    answer!(combine = none);
+    fn combine(&self, op: &OpView<'_>) -> Combine {
+        match user::find(target(op)) {
+            Some(kernel) => Combine::With(kernel.combine()),
+            None => Combine::No("it reduces nothing"),
+        }
+    }
+    /// Of a kernel that sums, zeros; of others nothing is known, so that uneven factors stay whole.
+    fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
+        let kernel = user::find(target(op))?;
+        let dtype = op.operand_tensor(index).dtype;
+        (kernel.combine() == ReduceKind::Add).then(|| Literal::zeros(dtype, vec![]))
+    }
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         if is_identity_target(&cx.op) {
             return Ok(cx.operands[..cx.op.results().len()].to_vec());
@@ -337,6 +355,9 @@ impl Facts for CustomCall {
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         if is_identity_target(op) {
             return Ok(x[..op.results().len()].to_vec());
+        }
+        if let Some(kernel) = user::find(target(op)) {
+            return kernel.run(op, x);
         }
         expect::custom_call(op, target(op), x).unwrap_or_else(|| Err(unknown_target(op)))
     }
@@ -357,7 +378,7 @@ impl Facts for CustomCall {
         if let Some(facts) = known(op) {
             return facts.explicit(op);
         }
-        if is_identity_target(op) {
+        if is_identity_target(op) || user::find(target(op)).is_some() {
             ExplicitPolicy::ByRule
         } else {
             ExplicitPolicy::Not("nothing is known of the target")

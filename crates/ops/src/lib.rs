@@ -37,6 +37,7 @@ pub mod sort;
 pub mod structure;
 pub mod syntax;
 pub mod token;
+pub mod user;
 pub mod window;
 
 pub use build::{build, build_as, infer};

@@ -54,6 +54,22 @@ mod spec;
 mod trace;
 pub mod tree;
 
+/// Kernels of one's own, which programs name as `stablehlo.custom_call @name`.
+pub mod kernel {
+    pub use shardwise_base::Literal;
+    pub use shardwise_ir::{Attrs, TensorType};
+    pub use shardwise_ops::ReduceKind;
+    pub use shardwise_ops::user::{Call, Kernel};
+
+    /// Makes custom calls of `target` known to everything in this process.
+    ///
+    /// Errors: kernel-twice if there is one of this name, kernel-rule if its rule cannot be read
+    pub fn register(target: &str, kernel: Kernel) -> crate::Result<()> {
+        let registered = shardwise_ops::user::register(target, kernel);
+        registered.map_err(|d| shardwise_base::Diagnostics::from(d).into())
+    }
+}
+
 pub use array::{Array, ArrayType, CompareWithMethods, IndexWithI, IntoShape, Shape, Shard};
 pub use collective::{
     Axes, AxisGroups, AxisName, Future, GatherDim, Pcast, Permutation, Ragged, Shift, Stacked, axis_index, axis_size,

@@ -1,0 +1,222 @@
+//! Kernels of users: what a `stablehlo.custom_call` means, registered from Rust.
+//!
+//! A kernel is a shape function, a sharding rule, and a function of arrays. Every device runs it on its own parts, cut as
+//! the rule allows; without a rule all operands are whole.
+//! ```
+//! use shardwise_ops::user::{Kernel, register};
+//! # use shardwise_base::Literal;
+//! let double = Kernel::new(
+//!     |operands, _| Ok(vec![operands[0].clone()]),
+//!     |call| {
+//!         let values: Vec<f32> = call.operands[0].to_dense().as_slice::<f32>().iter().map(|x| 2.0 * x).collect();
+//!         Ok(vec![Literal::new(call.operands[0].shape(), &values)])
+//!     },
+//! );
+//! register("doc.double", double.with_rule("([i, j])->([i, j])")).unwrap();
+//! ```
+//! The rule may also stand on the op, as `sdy.sharding_rule = #sdy.op_sharding_rule<..>`; that one wins.
+
+use crate::facts::ReduceKind;
+use crate::{check::Check, facts::EvalError};
+use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
+use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
+use shardwise_sharding::{Mapping, Rule};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+type Infer = dyn Fn(&[TensorType], &Attrs) -> Result<Vec<TensorType>, String> + Send + Sync;
+type Run = dyn Fn(&Call<'_>) -> Result<Vec<Literal>, String> + Send + Sync;
+
+/// What a kernel is called with: one device's parts.
+pub struct Call<'a> {
+    pub operands: &'a [Literal],
+    /// What must be given back.
+    pub results: &'a [TensorType],
+    pub attrs: &'a Attrs,
+}
+
+/// What a custom call means.
+pub struct Kernel {
+    infer: Box<Infer>,
+    run: Box<Run>,
+    /// As text, with or without sizes.
+    rule: Option<String>,
+    reduce: Option<ReduceKind>,
+}
+
+impl Kernel {
+    /// `infer` gives the types of the results, or why the operands are wrong; `run` the results.
+    pub fn new(
+        infer: impl Fn(&[TensorType], &Attrs) -> Result<Vec<TensorType>, String> + Send + Sync + 'static,
+        run: impl Fn(&Call<'_>) -> Result<Vec<Literal>, String> + Send + Sync + 'static,
+    ) -> Kernel {
+        Kernel { infer: Box::new(infer), run: Box::new(run), rule: None, reduce: None }
+    }
+
+    /// The sharding rule, as Shardy writes it: `([i, k], [k, j])->([i, j]) reduction={k}`.
+    ///
+    /// Sizes of factors may be left out where each dimension is one factor.
+    pub fn with_rule(self, rule: &str) -> Kernel {
+        Kernel { rule: Some(rule.into()), ..self }
+    }
+
+    /// How partial results are combined where the rule has factors that are reduced; a sum, if nothing is said.
+    pub fn combining(self, kind: ReduceKind) -> Kernel {
+        Kernel { reduce: Some(kind), ..self }
+    }
+}
+
+static KERNELS: RwLock<BTreeMap<String, Arc<Kernel>>> = RwLock::new(BTreeMap::new());
+
+/// Makes custom calls of `target` known to everything in this process.
+///
+/// Errors: kernel-twice if there is one of this name, kernel-rule if its rule cannot be read
+pub fn register(target: &str, kernel: Kernel) -> Result<(), Diagnostic> {
+    if let Some(text) = &kernel.rule {
+        // Only the form counts here: sizes come with the operands.
+        let probe = with_sizes(text, |_| Some(2));
+        probe.parse::<Rule>().map_err(|e| bad_rule(target, text, &e.to_string()))?;
+    }
+    let mut kernels = KERNELS.write().unwrap_or_else(PoisonError::into_inner);
+    if kernels.contains_key(target) {
+        return Err(twice(target));
+    }
+    kernels.insert(target.into(), Arc::new(kernel));
+    Ok(())
+}
+
+/// The kernel of a custom call.
+pub(crate) fn find(target: &str) -> Option<Arc<Kernel>> {
+    KERNELS.read().unwrap_or_else(PoisonError::into_inner).get(target).cloned()
+}
+
+impl Kernel {
+    pub(crate) fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let operands: Vec<TensorType> = crate::check::all_tensors(op)?.into_iter().cloned().collect();
+        let types = (self.infer)(&operands, op.attrs()).map_err(|why| refused(op, &why))?;
+        Check::new(op).give(types.into_iter().map(Type::Tensor))
+    }
+
+    /// The rule for these operands; an error if it does not fit them.
+    pub(crate) fn rule(&self, op: &OpView<'_>) -> Option<Rule> {
+        let text = self.rule.as_ref()?;
+        let shapes = |values: &[Value]| values.iter().map(|&v| op.body.ty(v).shape().to_vec()).collect::<Vec<_>>();
+        let shapes = [shapes(op.operands()), shapes(op.results())].concat();
+        with_sizes(text, |(tensor, dim)| shapes.get(tensor)?.get(dim).copied()).parse().ok()
+    }
+
+    pub(crate) fn combine(&self) -> ReduceKind {
+        self.reduce.unwrap_or(ReduceKind::Add)
+    }
+
+    pub(crate) fn run(&self, op: &OpView<'_>, operands: &[Literal]) -> Result<Vec<Literal>, EvalError> {
+        let results: Vec<TensorType> = (0..op.results().len()).map(|i| op.result_tensor(i).clone()).collect();
+        let call = Call { operands, results: &results, attrs: op.attrs() };
+        let values = (self.run)(&call).map_err(|why| refused(op, &why))?;
+        let given: Vec<TensorType> = values.iter().map(|v| TensorType::new(v.dtype(), v.shape())).collect();
+        if given == results { Ok(values) } else { Err(other_results(op, &given, &results)) }
+    }
+}
+
+/// The rule that stands on the op, if it fits the op's types.
+pub(crate) fn written_rule(op: &OpView<'_>) -> Option<Rule> {
+    let Attr::Opaque(text) = op.attr("sdy.sharding_rule")? else { return None };
+    let rule: Rule = text.trim().strip_prefix("#sdy.op_sharding_rule<")?.strip_suffix('>')?.parse().ok()?;
+    fits(&rule, op).then_some(rule)
+}
+
+/// Whether the rule has a mapping of the right rank for each tensor, whose factors have the dimensions' sizes.
+pub(crate) fn fits(rule: &Rule, op: &OpView<'_>) -> bool {
+    let of = |mappings: &[Mapping], values: &[Value]| {
+        mappings.len() == values.len()
+            && mappings.iter().zip(values).all(|(m, &v)| {
+                let shape = op.body.ty(v).shape();
+                let size = |dim: &_| factors_size(rule, dim);
+                m.dims.len() == shape.len() && m.dims.iter().zip(shape).all(|(dim, &n)| size(dim) == n)
+            })
+    };
+    of(&rule.operands, op.operands()) && of(&rule.results, op.results())
+}
+
+fn factors_size(rule: &Rule, dim: &shardwise_sharding::DimFactors) -> usize {
+    dim.iter().map(|&f| rule.size(f)).product()
+}
+
+/// The rule with ` {i=8, j=4}` behind the mappings, if it has no sizes; `size(tensor, dim)` gives them.
+fn with_sizes(text: &str, size: impl Fn((usize, usize)) -> Option<usize>) -> String {
+    let end = text.rfind(')').map_or(text.len(), |i| i + 1);
+    let (mappings, rest) = text.split_at(end);
+    if rest.trim_start().starts_with('{') {
+        return text.into();
+    }
+    let mut sizes: BTreeMap<(usize, &str), usize> = BTreeMap::new();
+    for (tensor, list) in mappings.split('[').skip(1).enumerate() {
+        let dims = list.split(']').next().unwrap_or("").split(',').map(str::trim).filter(|d| !d.is_empty());
+        for (dim, symbol) in dims.enumerate() {
+            if let Some(n) = size((tensor, dim)) {
+                sizes.entry((order(symbol), symbol)).or_insert(n);
+            }
+        }
+    }
+    let sizes: Vec<String> = sizes.iter().map(|((_, symbol), n)| format!("{symbol}={n}")).collect();
+    format!("{mappings} {{{}}}{rest}", sizes.join(", "))
+}
+
+/// `i` to `z`, then `z_1`, `z_2`, ….
+fn order(symbol: &str) -> usize {
+    match symbol.strip_prefix("z_") {
+        Some(n) => 26 + n.parse().unwrap_or(0),
+        None => symbol.bytes().next().map_or(0, |b| usize::from(b.saturating_sub(b'i'))),
+    }
+}
+
+fn bad_rule(target: &str, text: &str, why: &str) -> Diagnostic {
+    Diagnostic::error("kernel-rule", &Loc::UNKNOWN, format!("the sharding rule of kernel `{target}` cannot be read"))
+        .facts(format!("{text}: {why}"))
+        .help("write it as ([i, k], [k, j])->([i, j]) reduction={k}, with factors from i on")
+}
+
+fn twice(target: &str) -> Diagnostic {
+    Diagnostic::error("kernel-twice", &Loc::UNKNOWN, format!("there is a kernel `{target}` already"))
+        .help("register each kernel once, before the first program that uses it")
+}
+
+fn refused(op: &OpView<'_>, why: &str) -> Diagnostic {
+    let target = op.attrs().str("call_target_name").unwrap_or("");
+    Diagnostic::error("kernel-refused", op.loc(), format!("kernel `{target}`: {why}"))
+}
+
+fn other_results(op: &OpView<'_>, given: &[TensorType], expected: &[TensorType]) -> Diagnostic {
+    let target = op.attrs().str("call_target_name").unwrap_or("");
+    Diagnostic::error(
+        "kernel-results",
+        op.loc(),
+        format!("kernel `{target}` gave results of other types than the op has"),
+    )
+    .facts(format!("{given:?}"))
+    .expected(format!("{expected:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_filled_in() {
+        let size = |(tensor, dim): (usize, usize)| Some(10 * tensor + dim + 1);
+        assert_eq!(
+            with_sizes("([i, k], [k, j])->([i, j]) reduction={k}", size),
+            "([i, k], [k, j])->([i, j]) {i=1, j=12, k=2} reduction={k}"
+        );
+        let whole = "([ij])->([i, j]) {i=2, j=3}";
+        assert_eq!(with_sizes(whole, size), whole);
+    }
+
+    #[test]
+    fn a_kernel_is_registered_once_and_its_rule_read() {
+        let kernel = || Kernel::new(|x, _| Ok(x.to_vec()), |call| Ok(call.operands.to_vec()));
+        assert_eq!(register("test.bad", kernel().with_rule("([i)->")).unwrap_err().code, "kernel-rule");
+        register("test.once", kernel().with_rule("([i])->([i])")).unwrap();
+        assert_eq!(register("test.once", kernel()).unwrap_err().code, "kernel-twice");
+    }
+}
