@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness import Arg, P, Program, export_program, mesh, normal
+from harness import Arg, P, Program, below, export_program, mesh, normal
 
 import jax
 import jax.numpy as jnp
@@ -52,6 +52,22 @@ def add_one(x: jax.Array) -> jax.Array:
     return x + 1
 
 
+def moe_scan(w: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
+    """The chapter's mixture of experts: every expert sees every token."""
+
+    def step(out: jax.Array, e: jax.Array) -> tuple[jax.Array, None]:
+        return out + (b == e)[:, None] * (a @ w[e]), None
+
+    return jax.lax.scan(step, jnp.zeros((a.shape[0], w.shape[2])), jnp.arange(w.shape[0]))[0]
+
+
+def moe_ragged(w: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
+    """The same with `ragged_dot`, as the chapter advises."""
+    by_expert = jnp.argsort(b)
+    out = jax.lax.ragged_dot(a[by_expert], w, jnp.bincount(b, length=w.shape[0]))
+    return out[jnp.argsort(by_expert)]
+
+
 COLLECTIVES: dict[str, tuple[Callable[[jax.Array], jax.Array], P]] = {
     "all_gather": (lambda x: jax.lax.all_gather(x, "X", tiled=True), P(None)),
     "all_reduce": (lambda x: jax.lax.psum(x, "X"), P(None)),
@@ -69,6 +85,16 @@ def collective_program(kind: str, size: str) -> Program:
     function = jax.shard_map(body, mesh=devices, in_specs=P("X"), out_specs=out, check_vma=False)
     length = 8 * {"4k": 1 << 10, "16m": 1 << 22}[size]
     return Program("", f"{kind}_{size}", function, devices, (Arg((length,), "f32", P("X"), normal(1)),), out=out)
+
+
+def moe_program(function: Callable) -> Program:
+    """16 experts of 512x1024 on eight devices, for 4096 tokens."""
+    args = (
+        Arg((16, 512, 1024), "f32", P("X"), normal(512**-0.5)),
+        Arg((4096, 512), "f32", P("X"), normal(1)),
+        Arg((4096,), "i32", P("X"), below(16)),
+    )
+    return Program("", function.__name__, function, mesh(X=8), args, out=P("X"))
 
 
 def matmul_program(dtype: str) -> Program:
@@ -92,6 +118,8 @@ def programs() -> list[Program]:
         matmul_program("bf16"),
         transformer_program(),
         Program("", "call_overhead", add_one, mesh(X=8), (Arg((8, 128), "f32", P("X", None)),)),
+        moe_program(moe_scan),
+        moe_program(moe_ragged),
         *[collective_program(kind, "4k") for kind in COLLECTIVES],
         *[collective_program(kind, "16m") for kind in ["all_gather", "all_to_all", "permute"]],
     ]

@@ -98,6 +98,8 @@ pub const LINES: &[Line] = &[
         of: (Subject::Ours, None),
         target: Target::AtMost(10.0),
     },
+    faster("mixture of experts: JAX's scan / ours", "moe_scan", Target::AtLeast(10.0)),
+    faster("mixture of experts: JAX's ragged_dot / ours", "moe_ragged", Target::AtLeast(10.0)),
     faster("all-gather, 4 KiB a device: JAX / ours", "all_gather_4k", Target::AtLeast(50.0)),
     faster("all-reduce, 4 KiB a device: JAX / ours", "all_reduce_4k", Target::AtLeast(50.0)),
     faster("reduce-scatter, 4 KiB a device: JAX / ours", "reduce_scatter_4k", Target::AtLeast(50.0)),

@@ -6,6 +6,7 @@
 
 mod jax;
 mod lines;
+mod moe;
 mod ours;
 mod passes;
 
@@ -53,6 +54,8 @@ const MANUAL_CALLS: &[&str] = &[
     "all_to_all_16m",
     "permute_16m",
 ];
+/// Programs of our own that answer JAX's under these names, of the same arguments, on all devices only.
+const OWN: &[(&str, fn() -> Result<String>)] = &[("moe_scan", moe::text), ("moe_ragged", moe::text)];
 /// The program that is compiled, and the name of that measurement.
 const COMPILED: (&str, &str) = ("transformer_forward", "transformer_compile");
 
@@ -71,7 +74,8 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     let effort = if options.quick { QUICK } else { FULL };
     let (mut samples, mut notes) = (Samples::default(), vec![]);
     let mut jax = Jax::start(&python)?;
-    for name in CALLS.iter().chain(MANUAL_CALLS).filter(|name| name.contains(&options.only)) {
+    let own = OWN.iter().map(|(name, _)| name);
+    for name in CALLS.iter().chain(MANUAL_CALLS).chain(own).filter(|name| name.contains(&options.only)) {
         notes.push(time_calls(&mut jax, &folder, name, effort, &mut samples).context(*name)?);
     }
     if COMPILED.1.contains(&options.only) {
@@ -90,8 +94,9 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
 /// Times the calls of one program; gives a line on how well our results agree with JAX's.
 fn time_calls(jax: &mut Jax, folder: &Path, name: &str, effort: Effort, samples: &mut Samples) -> Result<String> {
     eprintln!("measuring {name}");
-    let eight = Ours::load(folder, name, Devices::All)?;
-    let one = if CALLS.contains(&name) { Some(Ours::load(folder, name, Devices::One)?) } else { None };
+    let text = OWN.iter().find(|own| own.0 == name).map(|own| own.1()).transpose()?;
+    let eight = Ours::load(folder, name, Devices::All, text)?;
+    let one = if CALLS.contains(&name) { Some(Ours::load(folder, name, Devices::One, None)?) } else { None };
     for _ in 0..effort.rounds {
         samples.add(name, Subject::Jax, jax.time_calls(name, effort.seconds)?);
         samples.add(name, Subject::Ours, eight.time_calls(effort.seconds)?);

@@ -28,9 +28,12 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// Compiles `NAME.mlir` of a folder, and reads its arguments from `NAME.arg0.bin`, …
-    pub fn load(folder: &Path, name: &str, devices: Devices) -> Result<Ours> {
-        let mut text = repo::read(&folder.join(format!("{name}.mlir")))?;
+    /// Compiles `text`, or `NAME.mlir` of a folder, and reads its arguments from `NAME.arg0.bin`, …
+    pub fn load(folder: &Path, name: &str, devices: Devices, text: Option<String>) -> Result<Ours> {
+        let mut text = match text {
+            Some(text) => text,
+            None => repo::read(&folder.join(format!("{name}.mlir")))?,
+        };
         if devices == Devices::One {
             text = on_one_device(&text);
         }
