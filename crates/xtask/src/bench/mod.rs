@@ -54,8 +54,10 @@ const MANUAL_CALLS: &[&str] = &[
     "all_to_all_16m",
     "permute_16m",
 ];
+/// Gives a program's text.
+type Text = fn() -> Result<String>;
 /// Programs of our own that answer JAX's under these names, of the same arguments, on all devices only.
-const OWN: &[(&str, fn() -> Result<String>)] = &[("moe_scan", moe::text), ("moe_ragged", moe::text)];
+const OWN: &[(&str, Text)] = &[("moe_scan", moe::text), ("moe_ragged", moe::text)];
 /// The program that is compiled, and the name of that measurement.
 const COMPILED: (&str, &str) = ("transformer_forward", "transformer_compile");
 
