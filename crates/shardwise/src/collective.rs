@@ -219,6 +219,18 @@ impl Site<'_> {
         Ok(state.with_varying(&over.set))
     }
 
+    /// Of what is summed over the axes: whether it is unreduced over them.
+    ///
+    /// A sum is of summands, of values that differ, or of equal ones; a mixture has no clear meaning.
+    fn is_unreduced(&self, x: &Array, over: &Over, ty: Option<TensorType>) -> Checked<bool> {
+        let state = x.manual_in(&over.scope);
+        let shares = [&state.varying, &state.unreduced, &state.reduced].map(|axes| over.share(axes));
+        if shares != [Share::None; 3] && !shares.contains(&Share::All) {
+            return self.fail(ty, mistakes::mixed_states(self.name, &x.short_type(), &over.show(), &self.loc));
+        }
+        Ok(shares[1] == Share::All)
+    }
+
     fn place(&self, dim: &impl GatherDim, rank: usize, x: &Array) -> Checked<usize> {
         match dim.place(rank) {
             Some(place) => Ok(place),
@@ -656,17 +668,8 @@ fn counted(x: &Array) -> Array {
 
 fn reduce(s: &Site<'_>, x: &Array, over: &Over, kind: ReduceKind) -> Checked<Exchange> {
     let ty = Some(x.tensor().clone());
-    let state = x.manual_in(&over.scope);
-    let shares = [&state.varying, &state.unreduced, &state.reduced].map(|axes| over.share(axes));
-    // A sum is of summands, of values that differ, or of equal ones; a mixture has no clear meaning.
-    let is_one = shares == [Share::None; 3] || shares.contains(&Share::All);
-    if kind == ReduceKind::Add && !is_one {
-        return s.fail(ty, mistakes::mixed_states(s.name, &x.short_type(), &over.show(), &s.loc));
-    }
-    let state = match kind == ReduceKind::Add && shares[1] == Share::All {
-        true => state,
-        false => s.varying(x, over, ty.clone())?,
-    };
+    let is_open = kind == ReduceKind::Add && s.is_unreduced(x, over, ty.clone())?;
+    let state = if is_open { x.manual_in(&over.scope) } else { s.varying(x, over, ty.clone())? };
     s.come(over, ty)?;
     let (state, over) = (state.without(&over.set), over.clone());
     Ok(Exchange::new(x, state, move |b, x| make_collective::all_reduce(b, x, kind, over.mesh(), &over.list)))
@@ -705,9 +708,9 @@ fn sum_scatter(s: &Site<'_>, x: &Array, axes: &impl Axes, dim: &impl GatherDim) 
     let x = &counted(x);
     let dim_index = s.place(dim, x.tensor().rank(), x)?;
     s.splits(x, dim_index, dim.is_stacked(), &over)?;
-    let state = match over.share(&x.manual_in(&over.scope).unreduced) {
-        Share::All => x.manual_in(&over.scope).with_varying(&over.set),
-        _ => s.varying(x, &over, None)?,
+    let state = match s.is_unreduced(x, &over, None)? {
+        true => x.manual_in(&over.scope).with_varying(&over.set),
+        false => s.varying(x, &over, None)?,
     };
     s.come(&over, None)?;
     let op = move |b: &mut Builder<'_>, x: Value| {

@@ -311,12 +311,14 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
                 let state = a.manual_in(scope);
                 let open = state.unreduced.and(&manual, &scope.mesh);
                 if !open.is_empty() {
-                    return Err(mistakes::result_unreduced(&a.short_type(), &open.show(&scope.mesh), loc));
+                    let d = mistakes::result_unreduced(&a.short_type(), &open.show(&scope.mesh), loc);
+                    return Err(d.mesh(&scope.mesh));
                 }
                 let differs = state.varying.and(&manual, &scope.mesh).minus(&axes, &scope.mesh);
                 if !differs.is_empty() {
                     let axes = differs.show(&scope.mesh);
-                    return Err(mistakes::not_replicated(&a.short_type(), &spec.spec.to_string(), &axes, loc));
+                    let d = mistakes::not_replicated(&a.short_type(), &spec.spec.to_string(), &axes, loc);
+                    return Err(d.mesh(&scope.mesh));
                 }
                 let shape = ty.shape.iter().zip(&counts).map(|(n, count)| n * count).collect();
                 Ok(Cut { sharding, axes, shape })

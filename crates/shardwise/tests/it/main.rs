@@ -7,6 +7,7 @@ mod explicit_cases;
 mod explicit_denied;
 mod explicit_mistakes;
 mod manual;
+mod manual_cases;
 mod manual_mistakes;
 mod mistakes;
 mod ragged;

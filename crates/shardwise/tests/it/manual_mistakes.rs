@@ -187,6 +187,7 @@ fn states() {
               --> here
                | i32[2,4]{V:Y, U:X}
                = help: sum it: `.psum(..)`, `.psum_scatter(..)`
+               = mesh: X=4, Y=2
                = note: `result` in out_specs of the shard_map of `check`"#]],
     );
     check(
@@ -265,11 +266,13 @@ fn specs() {
               --> here
                | i32[2,8]{V:X} as P!()
                = help: make it equal with `.psum(..)`, `.pmax(..)` or `.all_gather_equal(..)`, or put X into the spec
+               = mesh: X=4, Y=2
                = note: `result.0` in out_specs of the shard_map of a closure in `specs`
             error[out-spec-varying]: the spec claims a result that is equal along X, and it varies over X
               --> here
                | i32[2,8]{V:X} as P!("Y")
                = help: make it equal with `.psum(..)`, `.pmax(..)` or `.all_gather_equal(..)`, or put X into the spec
+               = mesh: X=4, Y=2
                = note: `result.1` in out_specs of the shard_map of a closure in `specs`"#]],
     );
     check_call(

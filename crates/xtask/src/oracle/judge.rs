@@ -126,12 +126,13 @@ pub fn test_tools(python: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Asks JAX again what the tables of `testdata` say of it: types of Explicit mode, random numbers.
+/// Asks JAX again what the tables of `testdata` say of it: types of Explicit and manual mode, random
+/// numbers.
 ///
 /// Gives what the scripts say, and whether JAX still says so.
 pub fn tables(python: &Path) -> Result<(String, bool)> {
     let (mut report, mut is_right) = (String::new(), true);
-    for name in ["explicit.py", "random_numbers.py"] {
+    for name in ["explicit.py", "manual.py", "random_numbers.py"] {
         let outcome = command::run(venv::script(python, name), "", LIMIT)?;
         is_right &= outcome.is_success();
         let why = if outcome.is_success() { String::new() } else { outcome.reason() };
