@@ -175,7 +175,9 @@ fn trivial_reshape(from: &[usize], to: &[usize]) -> Option<Vec<Option<usize>>> {
 /// Ops that a block program computes.
 fn is_computed(view: &OpView<'_>) -> bool {
     let is_known = match Opcode::of_view(view) {
-        Opcode::Reduce => view.results().len() == 1 && reduce_kind_of_op(view).is_some(),
+        Opcode::Reduce => {
+            view.results().len() == 1 && !view.sizes("dimensions").is_empty() && reduce_kind_of_op(view).is_some()
+        }
         Opcode::Select | Opcode::Clamp | Opcode::Compare | Opcode::Convert | Opcode::ChloSquare | Opcode::Iota => true,
         op => unary(op).is_some() || binary(op).is_some(),
     };
