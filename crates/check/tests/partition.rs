@@ -89,7 +89,7 @@ fn mutants_die() {
 fn shards_come_together_again() {
     for seed in 0..cases(200) {
         let case = case(seed);
-        let signature = Signature::of(case.module.main().expect("a main"));
+        let signature = Signature::of(case.module.main().expect("a main")).expect("arrays");
         for (input, ty) in case.inputs.iter().zip(&signature.inputs) {
             let Some(sharding) = &ty.sharding else { continue };
             let shards = layout::split(input, sharding);

@@ -4,7 +4,7 @@ use crate::placed::Placed;
 use crate::{EngineName, RunArgs, check, npz, parts, random};
 use comfy_table::{CellAlignment, Table, presets};
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
-use shardwise_engine::{Engine, Executable, InstructionTime, Limits};
+use shardwise_engine::{Engine, Executable, InstructionTime, Limits, Signature};
 use shardwise_host::HostEngine;
 use shardwise_interp::InterpEngine;
 use shardwise_ir::{Attr, Module, TensorType, text};
@@ -82,15 +82,7 @@ pub fn host(max_bytes: Option<u64>) -> HostEngine {
 /// The types of the program's arguments; each must be an array.
 fn argument_types(module: &Module) -> Result<Vec<TensorType>, Diagnostics> {
     let main = module.main().ok_or_else(|| no_function(&module.loc))?;
-    let mut found = Diagnostics::default();
-    let mut types = vec![];
-    for (i, &v) in main.body.args().iter().enumerate() {
-        match main.body.ty(v).as_tensor() {
-            Some(t) => types.push(t.clone()),
-            None => found.push(not_an_array(&main.loc, i, &main.body.ty(v).to_string())),
-        }
-    }
-    found.or(types)
+    Ok(Signature::of(main)?.inputs.into_iter().map(|input| input.ty).collect())
 }
 
 fn inputs(args: &RunArgs, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics> {
@@ -148,12 +140,6 @@ fn print_results(results: &[Literal]) {
 fn no_function(loc: &Loc) -> Diagnostic {
     Diagnostic::error("run-no-function", loc, "the module has no function to run")
         .help("add a `func.func public @main`")
-}
-
-fn not_an_array(loc: &Loc, index: usize, ty: &str) -> Diagnostic {
-    Diagnostic::error("run-argument-kind", loc, format!("argument {index} of the program is not an array"))
-        .facts(ty)
-        .help("only arrays can be read from a file or made from a seed")
 }
 
 fn not_arrays(text: &str) -> Diagnostic {

@@ -8,8 +8,8 @@
 
 pub mod layout;
 
-use shardwise_base::{Diagnostics, Literal, Sharding};
-use shardwise_ir::{Attr, Func, Module, TensorType, Type};
+use shardwise_base::{Diagnostic, Diagnostics, Literal, Sharding};
+use shardwise_ir::{Attr, Attrs, Func, Module, TensorType, Type};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,21 +33,36 @@ pub const GLOBAL_TYPE: &str = "shardwise.global_type";
 
 impl Signature {
     /// Reads the signature off a localized function: the sharding of each argument and result, and its global type
-    /// from [`GLOBAL_TYPE`] (absent: the type itself, not split).
-    pub fn of(func: &Func) -> Signature {
-        let global = |ty: &Type, attrs: &shardwise_ir::Attrs| match attrs.get(GLOBAL_TYPE) {
-            Some(Attr::Type(Type::Tensor(t))) => t.clone(),
-            _ => ty.as_tensor().expect("an engine's programs take and give tensors").clone(),
+    /// from [`GLOBAL_TYPE`] (absent: the type itself, not split). An error for each that is no array.
+    pub fn of(func: &Func) -> Result<Signature, Diagnostics> {
+        let mut found = Diagnostics::default();
+        let mut part = |what: &str, index: usize, ty: &Type, attrs: &Attrs, sharding: Option<&Sharding>| {
+            let global = match attrs.get(GLOBAL_TYPE) {
+                Some(Attr::Type(global)) => global,
+                _ => ty,
+            };
+            let Type::Tensor(ty) = global else {
+                found.push(not_an_array(func, what, index, ty));
+                return None;
+            };
+            Some(ShardedType { ty: ty.clone(), sharding: sharding.cloned() })
         };
-        let inputs = func.body.args().iter().zip(&func.arg_attrs).map(|(&v, attrs)| ShardedType {
-            ty: global(func.body.ty(v), attrs),
-            sharding: func.body.sharding(v).cloned(),
-        });
-        let outputs = func.result_types.iter().zip(&func.result_attrs).zip(&func.result_shardings);
-        let outputs =
-            outputs.map(|((ty, attrs), sharding)| ShardedType { ty: global(ty, attrs), sharding: sharding.clone() });
-        Signature { inputs: inputs.collect(), outputs: outputs.collect() }
+        let body = &func.body;
+        let args = body.args().iter().zip(&func.arg_attrs).enumerate();
+        let inputs =
+            args.filter_map(|(i, (&v, attrs))| part("argument", i, body.ty(v), attrs, body.sharding(v))).collect();
+        let results = func.result_types.iter().zip(&func.result_attrs).zip(&func.result_shardings).enumerate();
+        let outputs = results
+            .filter_map(|(i, ((ty, attrs), sharding))| part("result", i, ty, attrs, sharding.as_ref()))
+            .collect();
+        found.or(Signature { inputs, outputs })
     }
+}
+
+fn not_an_array(func: &Func, what: &str, index: usize, ty: &Type) -> Diagnostic {
+    Diagnostic::error("run-not-an-array", &func.loc, format!("{what} {index} of the program is not an array"))
+        .facts(ty.to_string())
+        .help("programs take and give arrays; tokens stay inside")
 }
 
 /// An array held by an engine.

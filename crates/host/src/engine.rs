@@ -149,7 +149,7 @@ impl Engine for HostEngine {
         let main = module.main().ok_or_else(|| no_function(&module.loc))?;
         let plan = lower(module, main, &self.memory)?;
         let index = module.funcs.iter().position(|f| std::ptr::eq(f, main)).expect("a function of the module");
-        let signature = Signature::of(main);
+        let signature = Signature::of(main)?;
         Ok(Arc::new(Program { engine: self.clone(), module: module.clone(), main: index, plan, signature, limits }))
     }
 }

@@ -66,7 +66,7 @@ impl Engine for InterpEngine {
     }
 
     fn compile(&self, module: &Module, limits: Limits) -> Result<Arc<dyn Executable>, Diagnostics> {
-        let signature = Signature::of(crate::main_func(module)?);
+        let signature = Signature::of(crate::main_func(module)?)?;
         Ok(Arc::new(Program { module: module.clone(), signature, limits }))
     }
 }

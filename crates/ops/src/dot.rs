@@ -305,10 +305,7 @@ fn dot_in<A: Summed>(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) 
         let b = &b[row / m * k * n..][..k * n];
         multiply_row(&a[row * k..][..k], b, &mut out[row * n..][..n]);
     }
-    eval::with_element!(to.dtype, T => {
-        let out: Vec<T> = out.into_iter().map(|sum| T::from_number(sum.to_number())).collect();
-        Literal::new(to.shape.clone(), &out)
-    })
+    eval::convert(&Literal::new(to.shape.clone(), &out), to.dtype)
 }
 
 /// Adds the products of a row `[k]` and a matrix `[k, n]` to `out: [n]`.
@@ -326,7 +323,5 @@ fn arranged<A: Summed>(x: &Literal, order: &[&[usize]; 3]) -> Vec<A> {
     let own = eval::row_major(x.shape());
     let strides = order.iter().map(|&d| own[d]).collect();
     let moved = eval::gather(x, &Layout { base: 0, strides }, &sizes(x.shape(), &order)).to_dense();
-    eval::with_element!(moved.dtype(), T => {
-        moved.as_slice::<T>().iter().map(|e| A::from_number(e.to_number())).collect()
-    })
+    eval::convert(&moved, A::DTYPE).as_slice::<A>().to_vec()
 }

@@ -221,19 +221,16 @@ pub(crate) fn reduce(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[usiz
 fn reduce_in<A: Folded>(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[usize]) -> Option<Literal> {
     let combine = A::combine(kind)?;
     let rows = Rows::new(x.shape(), dims);
-    let x = x.to_dense();
-    eval::with_element!(x.dtype(), T => {
-        let elements = x.as_slice::<T>();
-        let identity = A::from_number(kind.identity(x.dtype()).get::<T>(0).to_number());
-        let start = A::from_number(init.get::<T>(0).to_number());
-        let one = |base: usize| {
-            let get = |i: usize| A::from_number(elements[base + rows.starts[i / rows.len] + i % rows.len].to_number());
-            let total = order::fold(rows.starts.len(), rows.len, A::LANES, identity, get, combine);
-            T::from_number(total.map_or(start, |t| combine(start, t)).to_number())
-        };
-        let out: Vec<T> = rows.bases.iter().map(|&base| one(base)).collect();
-        Some(Literal::new(kept_shape(x.shape(), dims), &out))
-    })
+    let [identity, start] = [&kind.identity(x.dtype()), init].map(|one| eval::convert(one, A::DTYPE).get::<A>(0));
+    let wide = eval::convert(&x.to_dense(), A::DTYPE);
+    let elements = wide.as_slice::<A>();
+    let one = |&base: &usize| {
+        let get = |i: usize| elements[base + rows.starts[i / rows.len] + i % rows.len];
+        let total = order::fold(rows.starts.len(), rows.len, A::LANES, identity, get, combine);
+        total.map_or(start, |t| combine(start, t))
+    };
+    let out: Vec<A> = rows.bases.iter().map(one).collect();
+    Some(eval::convert(&Literal::new(kept_shape(x.shape(), dims), &out), x.dtype()))
 }
 
 /// Folds by running the region for each element, from the left in row-major order.

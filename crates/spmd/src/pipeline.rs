@@ -55,7 +55,7 @@ pub struct Partitioned {
 /// Runs all passes.
 pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partitioned, Diagnostics> {
     let module = run_list(&own(PASSES), module, options)?;
-    let signature = Signature::of(module.main().ok_or_else(|| no_main(&module.loc))?);
+    let signature = Signature::of(module.main().ok_or_else(|| no_main(&module.loc))?)?;
     let communication = communication(&module);
     Ok(Partitioned { module, signature, communication })
 }

@@ -140,7 +140,7 @@ mod tests {
         let inputs = [Literal::new([6, 5, 7], &values.collect::<Vec<_>>())];
         let engine = HostEngine::default();
         let program = engine.compile(&module, Limits::default()).unwrap();
-        let input = &Signature::of(module.main().unwrap()).inputs[0];
+        let input = &Signature::of(module.main().unwrap()).unwrap().inputs[0];
         let args = vec![Argument::Lent(engine.put(&inputs[0], input).unwrap())];
         let (results, times) = program.profile(args).unwrap();
         let want = shardwise_interp::run(&module, &inputs, Limits::default()).unwrap();

@@ -143,7 +143,8 @@ unsafe fn micro<V: Vector<Word = u32>, const M: usize>(
     let mut sums = [[V::splat(0); 2]; M];
     for d in 0..depth {
         // SAFETY: as the caller says.
-        let b = [0, 1].map(|v| unsafe { V::load(right.add((2 * d + v) * V::LANES).cast()) });
+        let b =
+            unsafe { [V::load(right.add(2 * d * V::LANES).cast()), V::load(right.add((2 * d + 1) * V::LANES).cast())] };
         for (r, sum) in sums.iter_mut().enumerate() {
             // SAFETY: as the caller says.
             let a = V::splat(unsafe { *left.add(d * M + r) });

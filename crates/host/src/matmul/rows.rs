@@ -6,6 +6,9 @@
 //! `bf16` sums are `f32`, over pairs of products: `sum = fma(a[2i], b[2i], fma(a[2i+1], b[2i+1], sum))`. That is what the
 //! instruction of AVX512-BF16 does (which takes subnormal numbers for zeros); other levels do the same in two steps.
 //! `f32` sums are `fma` in increasing order.
+//!
+//! The inner loops have no closures over arrays: where the optimiser leaves `array::map` out of line, its body lacks the
+//! level's features, and each instruction becomes a call.
 
 use crate::block::Pointer;
 use crate::elem::Elem;
@@ -18,8 +21,9 @@ use crate::simd::{Level, Portable, Vector, prefetch};
 const BAND: usize = 16;
 /// How many bytes ahead each row of a band is fetched.
 const AHEAD: usize = 1024;
-/// Columns of a strip.
-const STRIP: usize = 2048;
+/// Columns of a strip, whose sums stay in cache; fewer where there would be fewer strips than workers.
+const STRIP: usize = 4096;
+const SHORTEST_STRIP: usize = 512;
 /// More rows than this are better served by a packed product.
 pub const MAX_ROWS: usize = 32;
 
@@ -69,16 +73,25 @@ impl RowsGemm {
         unsafe { self.run_at(Level::best(), workers, groups) }
     }
 
+    fn strip_width(&self, groups: usize, workers: usize) -> usize {
+        let mut width = STRIP;
+        while width > SHORTEST_STRIP && groups * self.n.div_ceil(width) < workers {
+            width /= 2;
+        }
+        width
+    }
+
     /// # Safety
     /// As `run`; the machine must have the level.
     unsafe fn run_at(&self, level: Level, workers: &Workers, groups: &[Group]) {
         assert!(matches!(self.elem, Elem::F32 | Elem::BF16), "no kernel for {:?}", self.elem);
-        let strips = self.n.div_ceil(STRIP);
+        let width = self.strip_width(groups.len(), workers.count());
+        let strips = self.n.div_ceil(width);
         let bytes = self.k * self.n * groups.len() * self.elem.size();
         let effort = if bytes < 1 << 19 { Effort::Small } else { Effort::Large };
         let strip = strip_function(level, self.elem == Elem::BF16);
         workers.run(groups.len() * strips, effort, |part| {
-            let columns = piece(self.n, STRIP, part % strips);
+            let columns = piece(self.n, width, part % strips);
             // SAFETY: as the caller says.
             unsafe { strip(self, &groups[part / strips], columns.start, columns.len()) }
         });
@@ -172,7 +185,7 @@ impl<V: Vector<Word = u32>> Kind for Words<V> {
     #[inline(always)]
     unsafe fn load(rows: [*const u8; 2]) -> [[V; 2]; 2] {
         // SAFETY: as the caller says.
-        let b = [0, 1].map(|v| unsafe { V::load(rows[0].add(v * V::LANES * 4)) });
+        let b = unsafe { [V::load(rows[0]), V::load(rows[0].add(V::LANES * 4))] };
         [b, b]
     }
     #[inline(always)]
@@ -212,13 +225,19 @@ impl<V: Vector<Word = u32>> Kind for Widened<V> {
     #[inline(always)]
     unsafe fn load(rows: [*const u8; 2]) -> [[V; 2]; 2] {
         // SAFETY: as the caller says.
-        rows.map(|row| [0, 1].map(|v| unsafe { V::load_bf16(row.add(v * V::LANES * 2)) }))
+        unsafe {
+            let [even, odd] = [rows[0], rows[1]];
+            [
+                [V::load_bf16(even), V::load_bf16(even.add(V::LANES * 2))],
+                [V::load_bf16(odd), V::load_bf16(odd.add(V::LANES * 2))],
+            ]
+        }
     }
     #[inline(always)]
     unsafe fn step(sum: [V; 2], a: *const u32, b: [[V; 2]; 2]) -> [V; 2] {
         // SAFETY: as the caller says.
-        let [even, odd] = [0, 1].map(|i| V::splat(unsafe { *a.add(i) }));
-        [0, 1].map(|v| even.fused(b[0][v], odd.fused(b[1][v], sum[v])))
+        let (even, odd) = unsafe { (V::splat(*a), V::splat(*a.add(1))) };
+        [even.fused(b[0][0], odd.fused(b[1][0], sum[0])), even.fused(b[0][1], odd.fused(b[1][1], sum[1]))]
     }
     fn pack(a: *const u8, i: usize, k: usize) -> [u32; 2] {
         [bf16_at(a, i, k) << 16, bf16_at(a, i + 1, k) << 16]
@@ -248,7 +267,7 @@ impl Kind for Pairs {
     #[inline(always)]
     unsafe fn load(rows: [*const u8; 2]) -> [[Avx512; 2]; 2] {
         // SAFETY: as the caller says.
-        let [even, odd] = rows.map(|row| unsafe { Avx512::load(row) });
+        let (even, odd) = unsafe { (Avx512::load(rows[0]), Avx512::load(rows[1])) };
         let b = Avx512::interleave16(even, odd);
         [b, b]
     }
@@ -419,7 +438,11 @@ unsafe fn tiles<K: Kind, const M: usize>(band: Band, left: *const u32, sums: *mu
 unsafe fn tile<K: Kind, const M: usize>(band: Band, left: *const u32, sums: *mut u32, rows: usize) {
     let at = |r: usize, v: usize| sums.wrapping_add((2 * r + v) * K::V::LANES);
     // SAFETY: the sums of `M` rows are there.
-    let mut sum: [[K::V; 2]; M] = std::array::from_fn(|r| [0, 1].map(|v| unsafe { K::V::load(at(r, v).cast()) }));
+    let mut sum = unsafe { [[K::V::load(at(0, 0).cast()), K::V::load(at(0, 1).cast())]; M] };
+    for (r, s) in sum.iter_mut().enumerate().skip(1) {
+        // SAFETY: as above.
+        *s = unsafe { [K::V::load(at(r, 0).cast()), K::V::load(at(r, 1).cast())] };
+    }
     for step in 0..band.rows.div_ceil(K::STEP) {
         let a = left.wrapping_add(step * rows * 2);
         // SAFETY: as the caller says.
@@ -449,7 +472,7 @@ unsafe fn finish<K: Kind>(state: &State, group: &Group, start: usize, len: usize
         for first in (0..len).step_by(width) {
             let from = state.sums.as_ptr().wrapping_add(first * state.rows + r * width);
             // SAFETY: the sums of this row and these columns.
-            let sum = K::ordered([0, 1].map(|v| unsafe { K::V::load(from.add(v * lanes).cast()) }));
+            let sum = K::ordered(unsafe { [K::V::load(from.cast()), K::V::load(from.add(lanes).cast())] });
             let to = row.c.0.wrapping_add((start + first) * K::SIZE);
             // SAFETY: the caller vouches for the results.
             unsafe { store_columns::<K>(sum, to, width.min(len - first)) };

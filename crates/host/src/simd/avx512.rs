@@ -439,10 +439,13 @@ impl Avx512 {
     /// The order of columns that `interleave16` changed.
     #[inline(always)]
     pub(crate) fn uninterleave32(low: Self, high: Self) -> [Self; 2] {
-        [0, 8].map(|first| {
-            let lanes = Self::from_fn(|i| (first + i / 8 * 4 + i % 4 + i / 4 % 2 * 16) as u32);
-            Avx512(intrinsic!(_mm512_permutex2var_ps(low.0, int(lanes), high.0)))
-        })
+        // Lane `i` of the first half; those of the second are 8 further.
+        let first = Self::from_fn(|i| (i / 8 * 4 + i % 4 + i / 4 % 2 * 16) as u32);
+        let second = first.iadd(<Self as Vector>::splat(8));
+        [
+            Avx512(intrinsic!(_mm512_permutex2var_ps(low.0, int(first), high.0))),
+            Avx512(intrinsic!(_mm512_permutex2var_ps(low.0, int(second), high.0))),
+        ]
     }
 
     /// `self + a.odd * b.odd + a.even * b.even` of `bf16` pairs; needs AVX512-BF16.

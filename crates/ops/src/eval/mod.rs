@@ -17,26 +17,34 @@ pub(crate) fn splat<T: Element>(shape: &[usize], value: T) -> Literal {
 }
 
 /// `f` of each element; a splat stays one.
+///
+/// The loop is compiled for each pair of types, not for each `f`: there are thousands of them.
 pub(crate) fn map<A: Element, R: Element>(x: &Literal, f: impl Fn(A) -> R) -> Literal {
-    if x.is_splat() {
-        return splat(x.shape(), f(x.get(0)));
+    fn each<A: Element, R: Element>(x: &Literal, f: &dyn Fn(A) -> R) -> Literal {
+        if x.is_splat() {
+            return splat(x.shape(), f(x.get(0)));
+        }
+        let out: Vec<R> = x.as_slice::<A>().iter().map(|&a| f(a)).collect();
+        Literal::new(x.shape(), &out)
     }
-    let out: Vec<R> = x.as_slice::<A>().iter().map(|&a| f(a)).collect();
-    Literal::new(x.shape(), &out)
+    each(x, &f)
 }
 
 /// `f` of the elements at each place of two literals of one shape; two splats make a splat.
 pub(crate) fn zip<A: Element, B: Element, R: Element>(x: &Literal, y: &Literal, f: impl Fn(A, B) -> R) -> Literal {
-    if y.is_splat() {
-        let b = y.get(0);
-        return map(x, |a| f(a, b));
+    fn each<A: Element, B: Element, R: Element>(x: &Literal, y: &Literal, f: &dyn Fn(A, B) -> R) -> Literal {
+        if y.is_splat() {
+            let b = y.get(0);
+            return map(x, |a| f(a, b));
+        }
+        if x.is_splat() {
+            let a = x.get(0);
+            return map(y, |b| f(a, b));
+        }
+        let out: Vec<R> = x.as_slice::<A>().iter().zip(y.as_slice::<B>()).map(|(&a, &b)| f(a, b)).collect();
+        Literal::new(x.shape(), &out)
     }
-    if x.is_splat() {
-        let a = x.get(0);
-        return map(y, |b| f(a, b));
-    }
-    let out: Vec<R> = x.as_slice::<A>().iter().zip(y.as_slice::<B>()).map(|(&a, &b)| f(a, b)).collect();
-    Literal::new(x.shape(), &out)
+    each(x, y, &f)
 }
 
 /// The element of `x` or of `y` at an index; either may be a splat.

@@ -255,6 +255,7 @@ impl<'a> Starts<'a> {
 
 /// Every index of a shape, row-major.
 pub(crate) fn for_each_index(shape: &[usize], mut f: impl FnMut(&[usize])) {
+    let f: &mut dyn FnMut(&[usize]) = &mut f;
     if shape.contains(&0) {
         return;
     }

@@ -5,7 +5,7 @@
 
 use super::{WindowDim, WindowLabels, for_each_element, places, read_window, verified_window};
 use crate::check::{Check, MANY, counted_tensors, types_of};
-use crate::eval::{self, Number, Numeric, with_element};
+use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::{Opcode, index, reducer};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
@@ -105,18 +105,17 @@ impl PureFacts for ReduceWindow {
 
 /// Windows of one input, combined by a kind that has a name.
 fn combine_windows(kind: ReduceKind, window: &[WindowDim], x: &Literal, init: &Literal, shape: &[usize]) -> Literal {
-    with_element!(x.dtype(), T => {
-        let (get, init) = (eval::elements::<T>(x), init.get::<T>(0).to_number());
-        let mut out: Vec<T> = vec![];
-        index::for_each_index(shape, |place| {
-            let mut sum: Number = init;
-            for_each_element(window, x.shape(), place, |at| {
-                sum = eval::combine(kind, sum, at.map_or(init, |i| get(i).to_number()));
-            });
-            out.push(T::from_number(sum));
+    let (x, init) = (x.to_dense(), eval::read_numbers(&init.to_dense())(0));
+    let get = eval::read_numbers(&x);
+    let mut out: Vec<Number> = vec![];
+    index::for_each_index(shape, |place| {
+        let mut sum = init;
+        for_each_element(window, x.shape(), place, |at| {
+            sum = eval::combine(kind, sum, at.map_or(init, &get));
         });
-        Literal::new(shape, &out)
-    })
+        out.push(sum);
+    });
+    eval::fill(x.dtype(), shape, |i| out[i])
 }
 
 /// Any body: it runs for each element of each window.

@@ -5,7 +5,7 @@
 
 use super::{WindowDim, WindowLabels, for_each_element, places, read_window, verified_window};
 use crate::check::{Check, counted_tensors, types_of};
-use crate::eval::{self, Number, Numeric, read_numbers, with_element};
+use crate::eval::{self, Number, read_numbers};
 use crate::facts::*;
 use crate::{Opcode, index, reducer};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
@@ -175,17 +175,15 @@ fn select(
 }
 
 fn scatter(kind: ReduceKind, source: &Literal, init: &Literal, shape: &[usize], to: &[Option<usize>]) -> Literal {
-    with_element!(source.dtype(), T => {
-        let mut sums = vec![init.get::<T>(0).to_number(); shape.iter().product()];
-        let get = eval::elements::<T>(source);
-        for (i, place) in to.iter().enumerate() {
-            if let Some(p) = *place {
-                sums[p] = eval::combine(kind, sums[p], get(i).to_number());
-            }
+    let (source, init) = (source.to_dense(), read_numbers(&init.to_dense())(0));
+    let get = read_numbers(&source);
+    let mut sums = vec![init; shape.iter().product()];
+    for (i, place) in to.iter().enumerate() {
+        if let Some(p) = *place {
+            sums[p] = eval::combine(kind, sums[p], get(i));
         }
-        let out: Vec<T> = sums.into_iter().map(T::from_number).collect();
-        Literal::new(shape, &out)
-    })
+    }
+    eval::fill(source.dtype(), shape, |i| sums[i])
 }
 
 fn unnamed_scatter(op: &OpView<'_>) -> Diagnostic {

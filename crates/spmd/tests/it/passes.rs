@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use shardwise_ir::text::{PrintOptions, parse, print};
 use shardwise_ir::verify;
 use shardwise_ops::OPS;
-use shardwise_spmd::{Options, run_passes};
+use shardwise_spmd::{Options, partition, run_passes};
 
 /// Runs the passes, and compares the text of what they make, which must read back as the same.
 fn check(passes: &[&str], text: &str, expected: Expect) {
@@ -200,4 +200,15 @@ func.func @main(%arg0: tensor<4xf32>) -> (tensor<4xf32>, tensor<i32>) {
             }
         "#]],
     );
+}
+
+#[test]
+fn programs_take_and_give_arrays() {
+    let text = "func.func @main(%arg0: tensor<2xf32>, %arg1: !stablehlo.token) -> (tensor<2xf32>, !stablehlo.token) {
+  return %arg0, %arg1 : tensor<2xf32>, !stablehlo.token
+}";
+    let module = parse("test.mlir", text, &OPS).unwrap();
+    let found = partition(&module, &mut Options::default()).map(|_| ()).unwrap_err();
+    let messages: Vec<&str> = found.iter().map(|d| d.message.as_str()).collect();
+    assert_eq!(messages, ["argument 1 of the program is not an array", "result 1 of the program is not an array"]);
 }

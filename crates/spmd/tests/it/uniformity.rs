@@ -30,7 +30,7 @@ fn giving_all(module: &Module) -> Module {
 
 /// Each argument's parts, padded as the program takes them.
 pub fn parts(module: &Module, args: &[Literal]) -> Vec<Vec<Literal>> {
-    let signature = Signature::of(module.main().unwrap());
+    let signature = Signature::of(module.main().unwrap()).unwrap();
     let split = |(arg, ty): (&Literal, &shardwise_engine::ShardedType)| {
         let sharding = ty.sharding.as_ref().unwrap();
         let local = sharding.local_shape(&ty.ty.shape);

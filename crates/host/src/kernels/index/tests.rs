@@ -134,7 +134,7 @@ fn on_host(module: &Module, inputs: &[Literal]) -> (Vec<Literal>, bool) {
     let engine = HostEngine::default();
     let program = engine.compile(module, Limits::default()).unwrap();
     let put = |(x, ty)| Argument::Lent(engine.put(x, ty).unwrap());
-    let types = Signature::of(module.main().unwrap()).inputs;
+    let types = Signature::of(module.main().unwrap()).unwrap().inputs;
     let (results, times) = program.profile(inputs.iter().zip(&types).map(put).collect()).unwrap();
     (results.iter().map(|r| r.to_literal()).collect(), times.iter().any(|t| t.is_fallback))
 }
