@@ -91,8 +91,10 @@ impl AxisRef {
     ///
     /// Parts of one axis that cannot coexist (`(1)2` and `(1)3`) are covered by the whole axis.
     pub fn union(mesh: &Mesh, axes: impl IntoIterator<Item = AxisRef>) -> Vec<AxisRef> {
+        let mut axes = axes.into_iter();
+        let Some(first) = axes.next() else { return vec![] };
         let mut parts: Vec<Vec<(usize, usize)>> = vec![vec![]; mesh.axes.len()];
-        for a in axes {
+        for a in [first].into_iter().chain(axes) {
             parts[a.axis.index()].push((a.pre_size(), a.next_pre_size(mesh)));
         }
         let mut out = vec![];

@@ -30,7 +30,7 @@ pub use literal::{Bool8, Element, Literal, LiteralError};
 pub use loc::{FilePos, Loc, LocKind};
 pub use mesh::{AxisKind, Communicate, Mesh, MeshAxis, MeshError, Topology};
 pub use reason::{Alternative, Reason, ReasonCause};
-pub use sharding::{DimSharding, Sharding};
+pub use sharding::{DimSharding, Sharding, ShardingParts};
 pub use suggest::did_you_mean;
 pub use varying::Varying;
 

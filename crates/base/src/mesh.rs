@@ -192,9 +192,10 @@ impl Mesh {
 
     /// Whether two meshes are the same grid of the same devices, whatever their names and kinds of axes.
     pub fn same_devices(&self, other: &Mesh) -> bool {
-        self.axes.len() == other.axes.len()
-            && self.axes.iter().zip(&other.axes).all(|(a, b)| a.name == b.name && a.size == b.size)
-            && self.device_ids == other.device_ids
+        std::ptr::eq(self, other)
+            || self.axes.len() == other.axes.len()
+                && self.axes.iter().zip(&other.axes).all(|(a, b)| a.name == b.name && a.size == b.size)
+                && self.device_ids == other.device_ids
     }
 }
 

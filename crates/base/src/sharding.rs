@@ -2,6 +2,7 @@
 
 use crate::{AxisRef, Mesh};
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// The axes over which one dimension is split, major to minor.
@@ -29,9 +30,13 @@ impl DimSharding {
     }
 }
 
-/// The layout of a tensor on a mesh, as `#sdy.sharding`.
+/// The layout of a tensor on a mesh, as `#sdy.sharding`. Copies share it until one changes.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Sharding(Arc<ShardingParts>);
+
+/// What a [`Sharding`] says.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Sharding {
+pub struct ShardingParts {
     pub mesh: Arc<Mesh>,
     /// One for each dimension of the tensor.
     pub dims: Vec<DimSharding>,
@@ -41,21 +46,69 @@ pub struct Sharding {
     pub unreduced: Vec<AxisRef>,
 }
 
+impl From<ShardingParts> for Sharding {
+    fn from(parts: ShardingParts) -> Sharding {
+        Sharding(Arc::new(parts))
+    }
+}
+
+impl Deref for Sharding {
+    type Target = ShardingParts;
+    fn deref(&self) -> &ShardingParts {
+        &self.0
+    }
+}
+
+impl DerefMut for Sharding {
+    fn deref_mut(&mut self) -> &mut ShardingParts {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+impl fmt::Debug for Sharding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 impl Sharding {
+    /// Nothing explicitly replicated, nothing unreduced.
+    pub fn new(mesh: &Arc<Mesh>, dims: Vec<DimSharding>) -> Sharding {
+        ShardingParts { mesh: mesh.clone(), dims, replicated: vec![], unreduced: vec![] }.into()
+    }
+
     /// Every dimension whole and closed: the same value on every device.
     pub fn replicated(mesh: &Arc<Mesh>, rank: usize) -> Sharding {
-        Sharding::closed(mesh, vec![vec![]; rank])
+        Sharding::new(mesh, vec![DimSharding::closed(vec![]); rank])
     }
 
     /// Every dimension open: nothing is decided.
     pub fn open(mesh: &Arc<Mesh>, rank: usize) -> Sharding {
-        let dims = vec![DimSharding::open(vec![]); rank];
-        Sharding { mesh: mesh.clone(), dims, replicated: vec![], unreduced: vec![] }
+        Sharding::new(mesh, vec![DimSharding::open(vec![]); rank])
     }
 
     pub fn closed(mesh: &Arc<Mesh>, dims: Vec<Vec<AxisRef>>) -> Sharding {
-        let dims = dims.into_iter().map(DimSharding::closed).collect();
-        Sharding { mesh: mesh.clone(), dims, replicated: vec![], unreduced: vec![] }
+        Sharding::new(mesh, dims.into_iter().map(DimSharding::closed).collect())
+    }
+
+    /// The same on another mesh.
+    pub fn with_mesh(mut self, mesh: Arc<Mesh>) -> Sharding {
+        self.mesh = mesh;
+        self
+    }
+
+    /// The same with these dimensions.
+    pub fn with_dims(mut self, dims: Vec<DimSharding>) -> Sharding {
+        self.dims = dims;
+        self
+    }
+
+    /// The same, but a sum still to be taken over these axes.
+    pub fn with_unreduced(mut self, unreduced: Vec<AxisRef>) -> Sharding {
+        if self.unreduced != unreduced {
+            self.unreduced = unreduced;
+        }
+        self
     }
 
     pub fn rank(&self) -> usize {
@@ -95,16 +148,21 @@ impl Sharding {
 
     /// The axes only: closed, without priorities, without explicitly replicated axes.
     pub fn canonical(&self) -> Sharding {
+        let is_canonical = |d: &DimSharding| !d.is_open && d.priority.is_none();
+        if self.replicated.is_empty() && self.dims.iter().all(is_canonical) {
+            return self.clone();
+        }
         let dims = self.dims.iter().map(|d| DimSharding::closed(d.axes.clone())).collect();
-        Sharding { mesh: self.mesh.clone(), dims, replicated: vec![], unreduced: self.unreduced.clone() }
+        Sharding::new(&self.mesh, dims).with_unreduced(self.unreduced.clone())
     }
 
     /// Whether both lay a tensor out alike, whatever is open or explicitly replicated.
     pub fn same_layout(&self, other: &Sharding) -> bool {
-        self.mesh.same_devices(&other.mesh)
-            && self.unreduced == other.unreduced
-            && self.dims.len() == other.dims.len()
-            && self.dims.iter().zip(&other.dims).all(|(a, b)| a.axes == b.axes)
+        Arc::ptr_eq(&self.0, &other.0)
+            || self.mesh.same_devices(&other.mesh)
+                && self.unreduced == other.unreduced
+                && self.dims.len() == other.dims.len()
+                && self.dims.iter().zip(&other.dims).all(|(a, b)| a.axes == b.axes)
     }
 }
 

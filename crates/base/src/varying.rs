@@ -2,6 +2,7 @@
 
 use crate::{AxisRef, Mesh};
 use std::fmt;
+use std::sync::Arc;
 
 /// A set of mesh axes and sub-axes, or everything.
 ///
@@ -12,7 +13,7 @@ pub enum Varying {
     #[default]
     Nowhere,
     /// One value for each point of these axes; sorted, disjoint, merged.
-    Over(Vec<AxisRef>),
+    Over(Arc<[AxisRef]>),
     /// Nothing is known: one value for each device.
     Everywhere,
 }
@@ -20,7 +21,7 @@ pub enum Varying {
 impl Varying {
     pub fn over(mesh: &Mesh, axes: impl IntoIterator<Item = AxisRef>) -> Varying {
         let axes = AxisRef::union(mesh, axes);
-        if axes.is_empty() { Varying::Nowhere } else { Varying::Over(axes) }
+        if axes.is_empty() { Varying::Nowhere } else { Varying::Over(axes.into()) }
     }
 
     pub fn is_uniform(&self) -> bool {
@@ -32,7 +33,8 @@ impl Varying {
         match (self, other) {
             (Varying::Nowhere, v) | (v, Varying::Nowhere) => v.clone(),
             (Varying::Everywhere, _) | (_, Varying::Everywhere) => Varying::Everywhere,
-            (Varying::Over(a), Varying::Over(b)) => Varying::over(mesh, a.iter().chain(b).copied()),
+            (Varying::Over(a), Varying::Over(b)) if a == b => self.clone(),
+            (Varying::Over(a), Varying::Over(b)) => Varying::over(mesh, a.iter().chain(&**b).copied()),
         }
     }
 
@@ -40,7 +42,7 @@ impl Varying {
     pub fn without(&self, axes: &[AxisRef], mesh: &Mesh) -> Varying {
         let own: Vec<AxisRef> = match self {
             Varying::Nowhere => return Varying::Nowhere,
-            Varying::Over(own) => own.clone(),
+            Varying::Over(own) => own.to_vec(),
             Varying::Everywhere => mesh.all_axes().collect(),
         };
         Varying::over(mesh, own.into_iter().flat_map(|a| a.minus(mesh, axes)))
@@ -50,7 +52,7 @@ impl Varying {
     pub fn axes(&self, mesh: &Mesh) -> Vec<AxisRef> {
         match self {
             Varying::Nowhere => vec![],
-            Varying::Over(axes) => axes.clone(),
+            Varying::Over(axes) => axes.to_vec(),
             Varying::Everywhere => mesh.all_axes().collect(),
         }
     }

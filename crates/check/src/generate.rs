@@ -121,7 +121,7 @@ impl Generator {
         for dim in &mut dims {
             dim.is_open = self.choose.one_in(4);
         }
-        Some(Sharding { mesh: self.mesh.clone(), dims, replicated: vec![], unreduced: vec![] })
+        Some(Sharding::new(&self.mesh, dims))
     }
 
     /// Whole axes, or an axis of size 4 as its two halves.

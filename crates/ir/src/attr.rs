@@ -151,8 +151,18 @@ impl Attr {
 }
 
 /// A dictionary of attributes, sorted by name as MLIR prints it. Copies share it until one changes.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Attrs(Option<Arc<Entries>>);
+
+/// Shared ones are equal without a look inside.
+impl PartialEq for Attrs {
+    fn eq(&self, other: &Attrs) -> bool {
+        match (&self.0, &other.0) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
+            (a, b) => a.is_none() && b.is_none(),
+        }
+    }
+}
 
 type Entries = Vec<(Arc<str>, Attr)>;
 

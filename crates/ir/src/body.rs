@@ -48,8 +48,12 @@ pub struct RegionData {
 }
 
 /// Values, ops and regions of one function. Nothing is ever removed from the arenas: passes build new bodies.
+/// Copies share them until one changes.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Body {
+pub struct Body(Arc<Arenas>);
+
+#[derive(Clone, PartialEq, Debug)]
+struct Arenas {
     values: Vec<ValueData>,
     ops: Vec<OpData>,
     regions: Vec<RegionData>,
@@ -57,7 +61,7 @@ pub struct Body {
 
 impl Default for Body {
     fn default() -> Body {
-        Body { values: vec![], ops: vec![], regions: vec![RegionData::default()] }
+        Body(Arc::new(Arenas { values: vec![], ops: vec![], regions: vec![RegionData::default()] }))
     }
 }
 
@@ -67,54 +71,76 @@ impl Body {
         Body::default()
     }
 
+    /// An empty body with room for as much as `like` holds.
+    pub fn with_capacity_of(like: &Body) -> Body {
+        let (values, ops) = (Vec::with_capacity(like.value_count()), Vec::with_capacity(like.op_count()));
+        let entry = RegionData { ops: Vec::with_capacity(like[like.entry()].ops.len()), ..RegionData::default() };
+        Body(Arc::new(Arenas { values, ops, regions: vec![entry] }))
+    }
+
+    /// To change them: a copy of them if others see them too.
+    #[inline]
+    fn arenas(&mut self) -> &mut Arenas {
+        Arc::make_mut(&mut self.0)
+    }
+
     /// The function's own region: its arguments are the function's.
+    #[inline]
     pub fn entry(&self) -> Region {
         Region(0)
     }
 
+    #[inline]
     pub fn value(&self, v: Value) -> &ValueData {
-        &self.values[v.index()]
+        &self.0.values[v.index()]
     }
 
+    #[inline]
     pub fn value_mut(&mut self, v: Value) -> &mut ValueData {
-        &mut self.values[v.index()]
+        &mut self.arenas().values[v.index()]
     }
 
+    #[inline]
     pub fn op(&self, op: Op) -> &OpData {
-        &self.ops[op.index()]
+        &self.0.ops[op.index()]
     }
 
+    #[inline]
     pub fn op_mut(&mut self, op: Op) -> &mut OpData {
-        &mut self.ops[op.index()]
+        &mut self.arenas().ops[op.index()]
     }
 
+    #[inline]
     pub fn region(&self, r: Region) -> &RegionData {
-        &self.regions[r.index()]
+        &self.0.regions[r.index()]
     }
 
+    #[inline]
     pub fn region_mut(&mut self, r: Region) -> &mut RegionData {
-        &mut self.regions[r.index()]
+        &mut self.arenas().regions[r.index()]
     }
 
+    #[inline]
     pub fn ty(&self, v: Value) -> &Type {
         &self[v].ty
     }
 
+    #[inline]
     pub fn sharding(&self, v: Value) -> Option<&Sharding> {
         self[v].sharding.as_ref()
     }
 
     /// Number of values in the arena: an upper bound for tables indexed by value.
     pub fn value_count(&self) -> usize {
-        self.values.len()
+        self.0.values.len()
     }
 
     pub fn op_count(&self) -> usize {
-        self.ops.len()
+        self.0.ops.len()
     }
 
     pub fn region_count(&self) -> usize {
-        self.regions.len()
+        self.0.regions.len()
     }
 
     /// The function's arguments.
@@ -133,11 +159,13 @@ impl Body {
     }
 
     /// What the function gives back.
+    #[inline]
     pub fn results(&self) -> &[Value] {
         self.region_results(self.entry())
     }
 
     /// The op that makes `v`, if it is not an argument.
+    #[inline]
     pub fn def_op(&self, v: Value) -> Option<Op> {
         match self[v].def {
             ValueDef::Result { op, .. } => Some(op),
@@ -147,7 +175,7 @@ impl Body {
 
     /// Every op, regions after the op that holds them, in program order.
     pub fn walk(&self) -> Vec<Op> {
-        let mut out = Vec::with_capacity(self.ops.len());
+        let mut out = Vec::with_capacity(self.op_count());
         self.walk_region(self.entry(), &mut out);
         out
     }
@@ -164,22 +192,16 @@ impl Body {
 
     /// A new region, empty, not yet held by an op.
     pub fn add_region(&mut self) -> Region {
-        self.regions.push(RegionData::default());
-        Region::new(self.regions.len() - 1)
+        self.arenas().add_region()
     }
 
     /// A new argument at the end of a region's list.
     pub fn add_arg(&mut self, region: Region, ty: Type, loc: Loc) -> Value {
-        let index = self[region].args.len() as u32;
-        let v = self.push_value(ValueData {
-            ty,
-            sharding: None,
-            varying: None,
-            loc,
-            def: ValueDef::Argument { region, index },
-        });
-        self.region_mut(region).args.push(v);
-        v
+        let arenas = self.arenas();
+        let args = &mut arenas.regions[region.index()].args;
+        let def = ValueDef::Argument { region, index: args.len() as u32 };
+        args.push(Value::new(arenas.values.len()));
+        arenas.push_value(ty, loc, def)
     }
 
     /// A new op at the end of a region, with a new value for each result type.
@@ -194,22 +216,16 @@ impl Body {
         result_types: impl IntoIterator<Item = Type>,
         loc: Loc,
     ) -> Op {
-        let op = Op::new(self.ops.len());
+        let arenas = self.arenas();
+        let op = Op::new(arenas.ops.len());
         let regions: SmallVec<[Region; 0]> = regions.into_iter().collect();
         for &r in &regions {
-            self.region_mut(r).parent = Some(op);
+            arenas.regions[r.index()].parent = Some(op);
         }
-        let results = result_types
-            .into_iter()
-            .enumerate()
-            .map(|(index, ty)| {
-                let def = ValueDef::Result { op, index: index as u32 };
-                self.push_value(ValueData { ty, sharding: None, varying: None, loc: loc.clone(), def })
-            })
-            .collect();
+        let results = arenas.push_results(op, result_types, &loc);
         let operands = operands.into_iter().collect();
-        self.ops.push(OpData { code, operands, results, attrs, regions, loc, reason: None });
-        self.region_mut(region).ops.push(op);
+        arenas.ops.push(OpData { code, operands, results, attrs, regions, loc, reason: None });
+        arenas.regions[region.index()].ops.push(op);
         op
     }
 
@@ -217,11 +233,8 @@ impl Body {
     pub fn add_results(&mut self, op: Op, types: impl IntoIterator<Item = Type>) {
         debug_assert!(self[op].results.is_empty(), "the op has results");
         let loc = self[op].loc.clone();
-        for (index, ty) in types.into_iter().enumerate() {
-            let def = ValueDef::Result { op, index: index as u32 };
-            let v = self.push_value(ValueData { ty, sharding: None, varying: None, loc: loc.clone(), def });
-            self.op_mut(op).results.push(v);
-        }
+        let arenas = self.arenas();
+        arenas.ops[op.index()].results = arenas.push_results(op, types, &loc);
     }
 
     /// Takes back the op that was added last to `region`.
@@ -229,15 +242,28 @@ impl Body {
         let last = self.region_mut(region).ops.pop();
         assert_eq!(last, Some(op), "only the last op can be taken back");
     }
+}
 
-    fn push_value(&mut self, data: ValueData) -> Value {
-        self.values.push(data);
+impl Arenas {
+    fn add_region(&mut self) -> Region {
+        self.regions.push(RegionData::default());
+        Region::new(self.regions.len() - 1)
+    }
+
+    fn push_value(&mut self, ty: Type, loc: Loc, def: ValueDef) -> Value {
+        self.values.push(ValueData { ty, sharding: None, varying: None, loc, def });
         Value::new(self.values.len() - 1)
+    }
+
+    fn push_results(&mut self, op: Op, types: impl IntoIterator<Item = Type>, loc: &Loc) -> SmallVec<[Value; 1]> {
+        let def = |index| ValueDef::Result { op, index: index as u32 };
+        types.into_iter().enumerate().map(|(index, ty)| self.push_value(ty, loc.clone(), def(index))).collect()
     }
 }
 
 impl Index<Value> for Body {
     type Output = ValueData;
+    #[inline]
     fn index(&self, v: Value) -> &ValueData {
         self.value(v)
     }
@@ -245,6 +271,7 @@ impl Index<Value> for Body {
 
 impl Index<Op> for Body {
     type Output = OpData;
+    #[inline]
     fn index(&self, op: Op) -> &OpData {
         self.op(op)
     }
@@ -252,6 +279,7 @@ impl Index<Op> for Body {
 
 impl Index<Region> for Body {
     type Output = RegionData;
+    #[inline]
     fn index(&self, r: Region) -> &RegionData {
         self.region(r)
     }

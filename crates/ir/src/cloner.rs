@@ -43,28 +43,23 @@ impl<'s> Cloner<'s> {
     pub fn op(&mut self, op: Op, builder: &mut Builder<'_>) -> Op {
         let data = self.source.op(op);
         let regions: Vec<Region> = data.regions.iter().map(|&r| self.region(r, builder)).collect();
-        self.op_with(op, data, regions, builder)
+        self.op_with(data, regions, builder)
     }
 
     /// Copies one op, but with these regions (of the new body).
     pub fn op_with_regions(&mut self, op: Op, regions: Vec<Region>, builder: &mut Builder<'_>) -> Op {
-        self.op_with(op, self.source.op(op), regions, builder)
+        self.op_with(self.source.op(op), regions, builder)
     }
 
-    fn op_with(&mut self, op: Op, data: &OpData, regions: Vec<Region>, builder: &mut Builder<'_>) -> Op {
-        let types: Vec<_> = data.results.iter().map(|&r| self.source.ty(r).clone()).collect();
-        let operands = self.values(&data.operands);
-        let new = builder.body.add_op(
-            builder.region,
-            data.code,
-            operands,
-            data.attrs.clone(),
-            regions,
-            types,
-            data.loc.clone(),
-        );
-        builder.body.op_mut(new).reason = data.reason.clone();
-        for (i, &result) in self.source.op(op).results.iter().enumerate() {
+    fn op_with(&mut self, data: &OpData, regions: Vec<Region>, builder: &mut Builder<'_>) -> Op {
+        let types = data.results.iter().map(|&r| self.source.ty(r).clone());
+        let operands = data.operands.iter().map(|&v| self.get(v));
+        let (attrs, loc) = (data.attrs.clone(), data.loc.clone());
+        let new = builder.body.add_op(builder.region, data.code, operands, attrs, regions, types, loc);
+        if data.reason.is_some() {
+            builder.body.op_mut(new).reason = data.reason.clone();
+        }
+        for (i, &result) in data.results.iter().enumerate() {
             let to = builder.body[new].results[i];
             self.carry(result, to, builder);
         }

@@ -18,6 +18,30 @@ impl Module {
     }
 }
 
+impl Attrs {
+    /// Takes little time: equal attributes hash alike, and those that differ seldom do, but for large literals, of which
+    /// a few elements count.
+    pub fn quick_hash(&self, h: &mut impl Hasher) {
+        self.iter().for_each(|(_, attr)| quick_hash(attr, h));
+    }
+}
+
+fn quick_hash(attr: &Attr, h: &mut impl Hasher) {
+    match attr {
+        Attr::Int { value, .. } => value.hash(h),
+        Attr::Ints { values, .. } => values.hash(h),
+        Attr::Str(text) | Attr::Symbol(text) | Attr::Enum { value: text, .. } => text.hash(h),
+        Attr::Dense(literal) => {
+            let last = literal.size().saturating_sub(1);
+            let places = [0, last / 2, last].into_iter().filter(|&i| i < literal.size());
+            places.for_each(|i| literal.element_bytes(i).hash(h));
+        }
+        Attr::Array(items) => items.iter().for_each(|a| quick_hash(a, h)),
+        Attr::Dict(fields) | Attr::Record { fields, .. } => fields.quick_hash(h),
+        _ => std::mem::discriminant(attr).hash(h),
+    }
+}
+
 fn hash_region(body: &Body, region: Region, h: &mut DefaultHasher) {
     for &v in &body[region].args {
         (v, &body[v].ty, &body[v].sharding).hash(h);

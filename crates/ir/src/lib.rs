@@ -34,7 +34,7 @@ pub use entity::{FuncId, Op, OpCode, Region, Value};
 pub use equal::difference;
 pub use module::{Func, FuncArgAttrs, Module, Visibility};
 pub use op_def::{OpDef, OpTable, ValueNames};
-pub use ty::{TensorType, Type};
+pub use ty::{TensorParts, TensorType, Type};
 pub use uses::{Use, Uses};
 pub use verify::verify;
 pub use view::OpView;

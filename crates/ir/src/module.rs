@@ -49,12 +49,12 @@ impl Func {
         }
     }
 
-    /// Everything but the body: the start of a pass's new version.
+    /// Everything but the body, for which there is room: the start of a pass's new version.
     pub fn without_body(&self) -> Func {
         Func {
             name: self.name.clone(),
             visibility: self.visibility,
-            body: Body::new(),
+            body: Body::with_capacity_of(&self.body),
             arg_attrs: self.arg_attrs.clone(),
             result_types: self.result_types.clone(),
             result_shardings: self.result_shardings.clone(),

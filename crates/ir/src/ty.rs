@@ -2,17 +2,36 @@
 
 use shardwise_base::DType;
 use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
-/// An array type: `tensor<8x2048xbf16>`.
+/// An array type: `tensor<8x2048xbf16>`. Copies share it until one changes.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct TensorType {
+pub struct TensorType(Arc<TensorParts>);
+
+/// What a [`TensorType`] is made of.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct TensorParts {
     pub dtype: DType,
     pub shape: Vec<usize>,
 }
 
+impl Deref for TensorType {
+    type Target = TensorParts;
+    fn deref(&self) -> &TensorParts {
+        &self.0
+    }
+}
+
+impl DerefMut for TensorType {
+    fn deref_mut(&mut self) -> &mut TensorParts {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
 impl TensorType {
     pub fn new(dtype: DType, shape: impl Into<Vec<usize>>) -> TensorType {
-        TensorType { dtype, shape: shape.into() }
+        TensorType(Arc::new(TensorParts { dtype, shape: shape.into() }))
     }
 
     pub fn scalar(dtype: DType) -> TensorType {

@@ -16,6 +16,7 @@ impl<'a> OpView<'a> {
         OpView { module, body, op }
     }
 
+    #[inline]
     pub fn data(&self) -> &'a OpData {
         self.body.op(self.op)
     }
@@ -24,34 +25,42 @@ impl<'a> OpView<'a> {
         self.module.table.def(self.data().code).name()
     }
 
+    #[inline]
     pub fn loc(&self) -> &'a Loc {
         &self.data().loc
     }
 
+    #[inline]
     pub fn operands(&self) -> &'a [Value] {
         &self.data().operands
     }
 
+    #[inline]
     pub fn results(&self) -> &'a [Value] {
         &self.data().results
     }
 
+    #[inline]
     pub fn regions(&self) -> &'a [Region] {
         &self.data().regions
     }
 
+    #[inline]
     pub fn operand(&self, i: usize) -> Value {
         self.operands()[i]
     }
 
+    #[inline]
     pub fn result(&self, i: usize) -> Value {
         self.results()[i]
     }
 
+    #[inline]
     pub fn operand_type(&self, i: usize) -> &'a Type {
         self.body.ty(self.operand(i))
     }
 
+    #[inline]
     pub fn result_type(&self, i: usize) -> &'a Type {
         self.body.ty(self.result(i))
     }
@@ -82,10 +91,12 @@ impl<'a> OpView<'a> {
         self.body.sharding(self.result(i))
     }
 
+    #[inline]
     pub fn attrs(&self) -> &'a Attrs {
         &self.data().attrs
     }
 
+    #[inline]
     pub fn attr(&self, name: &str) -> Option<&'a Attr> {
         self.attrs().get(name)
     }

@@ -99,7 +99,7 @@ pub fn compare(b: &mut Builder<'_>, direction: &str, x: Value, y: Value) -> Valu
         ("comparison_direction", Attr::stablehlo_enum("comparison_direction", direction)),
         ("compare_type", Attr::stablehlo_enum("comparison_type", kind)),
     ];
-    op(b, Opcode::Compare, &[x, y], attrs, TensorType::new(DType::I1, from.shape))
+    op(b, Opcode::Compare, &[x, y], attrs, TensorType::new(DType::I1, from.shape.clone()))
 }
 
 pub fn select(b: &mut Builder<'_>, pred: Value, on_true: Value, on_false: Value) -> Value {
@@ -118,7 +118,7 @@ pub fn convert(b: &mut Builder<'_>, x: Value, dtype: DType) -> Value {
     if from.dtype == dtype {
         return x;
     }
-    op(b, Opcode::Convert, &[x], [], TensorType::new(dtype, from.shape))
+    op(b, Opcode::Convert, &[x], [], TensorType::new(dtype, from.shape.clone()))
 }
 
 /// `x` itself if it has the shape already.
@@ -161,7 +161,7 @@ pub fn slice(b: &mut Builder<'_>, x: Value, start: &[usize], limit: &[usize], st
 
 /// Elements `start..limit` along `dim`, all of the others.
 pub fn slice_dim(b: &mut Builder<'_>, x: Value, dim: usize, start: usize, limit: usize) -> Value {
-    let shape = type_of(b, x).shape;
+    let shape = type_of(b, x).shape.clone();
     let (mut starts, mut limits) = (vec![0; shape.len()], shape.clone());
     (starts[dim], limits[dim]) = (start, limit);
     slice(b, x, &starts, &limits, &vec![1; shape.len()])

@@ -149,7 +149,7 @@ pub fn on_first(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, axes: &[AxisRef
 
 /// `x` on the device at position 0 of the axis list, `element` everywhere on the others.
 pub fn on_first_or(b: &mut Builder<'_>, x: Value, element: &Literal, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
-    let shape = tensor(b.body, x).shape;
+    let shape = tensor(b.body, x).shape.clone();
     let (index, zero) = (axis_index(b, mesh, axes), make::number(b, DType::I32, 0));
     let is_first = make::compare(b, "EQ", index, zero);
     let others = make::full(b, &shape, element);

@@ -13,7 +13,7 @@ use crate::{DimFactors, Factor, FactorSpec, Mapping, Rule};
 use smallvec::smallvec;
 
 /// A rule in the making: factors in the order in which they are added, dimensions mapped major factor first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RuleBuilder {
     factors: Vec<FactorSpec>,
     operands: Vec<Mapping>,
@@ -112,11 +112,11 @@ impl RuleBuilder {
         })
     }
 
-    /// The rule; each dimension without a factor gets one of size 1 of its own, which nothing propagates along.
-    pub fn build(&self) -> Rule {
-        let mut factors = self.factors.clone();
-        let operands = self.operands.iter().map(|m| fill(m, &mut factors)).collect();
-        let results = self.results.iter().map(|m| fill(m, &mut factors)).collect();
+    /// The rule, which leaves the builder empty; each dimension without a factor gets one of size 1 of its own, which
+    /// nothing propagates along.
+    pub fn build(&mut self) -> Rule {
+        let RuleBuilder { mut factors, mut operands, mut results } = std::mem::take(self);
+        operands.iter_mut().chain(&mut results).for_each(|m| fill(m, &mut factors));
         Rule { factors, operands, results, is_custom: false }
     }
 
@@ -144,11 +144,9 @@ fn map_all(mappings: &mut [Mapping], dim: usize, factor: Factor) {
     }
 }
 
-fn fill(mapping: &Mapping, factors: &mut Vec<FactorSpec>) -> Mapping {
-    let mut filled = mapping.clone();
-    for dim in filled.dims.iter_mut().filter(|d| d.is_empty()) {
+fn fill(mapping: &mut Mapping, factors: &mut Vec<FactorSpec>) {
+    for dim in mapping.dims.iter_mut().filter(|d| d.is_empty()) {
         dim.push(Factor::new(factors.len()));
         factors.push(FactorSpec::pass_through(1));
     }
-    filled
 }

@@ -12,7 +12,7 @@
 //! The worklist is a stack, so of the nodes that a change wakes the last one runs first.
 
 use crate::{Direction, Rule};
-use shardwise_base::{AxisIndex, AxisRef, DimSharding, Sharding};
+use shardwise_base::{AxisIndex, AxisRef, DimSharding, Sharding, ShardingParts};
 use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
@@ -158,12 +158,13 @@ impl ManualEdge {
     /// Without what is manual: the view from inside.
     pub fn without_manual(&self, sharding: &Sharding) -> Sharding {
         let free = |axes: &[AxisRef]| axes.iter().copied().filter(|&a| !self.is_manual(a)).collect();
-        Sharding {
+        ShardingParts {
             mesh: sharding.mesh.clone(),
             dims: sharding.dims.iter().map(|d| DimSharding { axes: free(&d.axes), ..d.clone() }).collect(),
             replicated: free(&sharding.replicated),
             unreduced: free(&sharding.unreduced),
         }
+        .into()
     }
 
     /// With the declared manual axes in front: the view from outside.
@@ -172,12 +173,13 @@ impl ManualEdge {
             let manual = outside.axes.iter().copied().take_while(|&a| self.is_manual(a));
             DimSharding { axes: manual.chain(free.axes.iter().copied()).collect(), ..free.clone() }
         });
-        Sharding {
+        ShardingParts {
             mesh: sharding.mesh.clone(),
             dims: dims.collect(),
             replicated: self.outside.replicated.clone(),
             unreduced: self.outside.unreduced.clone(),
         }
+        .into()
     }
 
     fn is_manual(&self, axis: AxisRef) -> bool {

@@ -7,7 +7,7 @@
 //! nothing propagates through them, but they are there when the dimension is put together again.
 
 use crate::{AxisList, DimFactors, Factor, Mapping, Prefix, Rule};
-use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding};
+use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding, ShardingParts};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -96,12 +96,13 @@ impl TensorFactors {
 
     /// The dimensions put together again. Stops within a dimension where the next factor would need a strided view.
     pub fn to_sharding(&self, mapping: &Mapping, rule: &Rule, mesh: &Arc<Mesh>) -> Sharding {
-        Sharding {
+        ShardingParts {
             mesh: mesh.clone(),
             dims: mapping.dims.iter().map(|factors| self.to_dim(factors, rule, mesh)).collect(),
             replicated: self.replicated.clone(),
             unreduced: self.unreduced.clone(),
         }
+        .into()
     }
 
     fn to_dim(&self, factors: &DimFactors, rule: &Rule, mesh: &Mesh) -> DimSharding {

@@ -8,11 +8,14 @@
 use crate::factors::{Context, Strategy, Updated, propagate};
 use crate::problem::{Node, NodeId, Origin, Problem, TensorId};
 use crate::project::{IfMissing, Projection};
+use crate::rule::Rule;
 use crate::schedule::{self, Directions};
 use crate::user_priority;
 use shardwise_base::{AxisRef, Mesh, Sharding};
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// How to propagate. The default is what Shardy does by default.
@@ -100,6 +103,7 @@ struct Solver<'a> {
     changed: Vec<u32>,
     /// For each node when it last had nothing to say, and for which strategy and directions.
     quiet: Vec<Option<(u32, Strategy, Directions)>>,
+    answers: Answers,
     stats: Stats,
 }
 
@@ -114,6 +118,7 @@ impl<'a> Solver<'a> {
             clock: 0,
             changed: vec![0; tensor_count],
             quiet: vec![None; node_count],
+            answers: Answers::default(),
             stats: Stats::default(),
         }
     }
@@ -142,8 +147,9 @@ impl<'a> Solver<'a> {
     /// Between the main function's results and the values that it returns; no worklist is running.
     fn push_results(&mut self, strategy: Strategy) {
         for i in 0..self.problem.results.len() {
-            let changes = self.propagate(&self.problem.results[i], Directions::ALL, strategy);
-            for (tensor, sharding) in changes.unwrap_or_default() {
+            let node = &self.problem.results[i];
+            let asked = Asked { node, directions: Directions::ALL, strategy, options: self.options };
+            for (tensor, sharding) in self.answers.changes(&asked, self.problem) {
                 self.record_origins(None, tensor, &sharding);
                 self.set(tensor, sharding);
             }
@@ -157,14 +163,14 @@ impl<'a> Solver<'a> {
             return;
         }
         self.stats.propagations += 1;
-        match self.propagate(node, directions, strategy) {
-            None => self.quiet[id.index()] = Some((self.clock, strategy, directions)),
-            Some(changes) => {
-                for (tensor, sharding) in changes {
-                    self.record_origins(Some(id), tensor, &sharding);
-                    self.update(id, tensor, sharding);
-                }
-            }
+        let asked = Asked { node, directions, strategy, options: self.options };
+        let changes = self.answers.changes(&asked, self.problem);
+        if changes.is_empty() {
+            self.quiet[id.index()] = Some((self.clock, strategy, directions));
+        }
+        for (tensor, sharding) in changes {
+            self.record_origins(Some(id), tensor, &sharding);
+            self.update(id, tensor, sharding);
         }
     }
 
@@ -175,33 +181,6 @@ impl<'a> Solver<'a> {
             }
             None => false,
         }
-    }
-
-    /// The new shardings of a node's tensors, if there are any.
-    fn propagate(&self, node: &Node, directions: Directions, strategy: Strategy) -> Option<Changes> {
-        let shardings = self.shardings(node);
-        let mesh = common_mesh(&shardings)?;
-        if !shardings.iter().flatten().any(|s| s.dims.iter().any(|d| !d.axes.is_empty())) {
-            return None;
-        }
-        let rule = &*node.rule;
-        let views = shardings.iter().map(|s| s.as_deref());
-        let mut projection = Projection::new(rule, mesh, views, IfMissing::Open);
-        let is_conservative = self.options.is_conservative;
-        let cx = Context { rule, mesh, is_elementwise: node.is_elementwise, is_conservative };
-        let updated = propagate(&mut projection, strategy, cx, |f| directions.of(rule.kind(f)));
-        let changes = changes(node, &shardings, &projection, &updated, mesh);
-        (!changes.is_empty()).then_some(changes)
-    }
-
-    /// As the node sees them: operands, then results.
-    fn shardings(&self, node: &Node) -> Shardings<'_> {
-        let mut shardings: Shardings<'_> =
-            node.tensors().map(|t| self.problem.sharding(t).map(Cow::Borrowed)).collect();
-        if let (Some(edge), Some(Some(target))) = (&node.manual, shardings.last_mut()) {
-            *target = Cow::Owned(edge.to_sources(target));
-        }
-        shardings
     }
 
     /// Sets the sharding of a tensor and of its group, and wakes everyone concerned but `by`.
@@ -264,15 +243,97 @@ impl<'a> Solver<'a> {
     }
 }
 
+/// As a node sees them: operands, then results.
 type Shardings<'a> = SmallVec<[Option<Cow<'a, Sharding>>; 4]>;
 type Changes = SmallVec<[(TensorId, Sharding); 2]>;
 
+/// A node that is to say what it changes.
+struct Asked<'a> {
+    node: &'a Node,
+    directions: Directions,
+    strategy: Strategy,
+    options: &'a Options,
+}
+
+/// What nodes have said, by what they saw: a program has many that see the same.
+#[derive(Default)]
+struct Answers(HashMap<Question, Answer>);
+
+/// The updated tensors of the node, by number, and their new shardings.
+type Answer = SmallVec<[(usize, Sharding); 2]>;
+
+/// All that an answer depends on, the options of the whole propagation aside.
+#[derive(PartialEq, Eq)]
+struct Question {
+    rule: Arc<Rule>,
+    shardings: SmallVec<[Option<Sharding>; 4]>,
+    directions: Directions,
+    strategy: Strategy,
+    is_elementwise: bool,
+}
+
+impl Hash for Question {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        self.rule.factors.iter().for_each(|f| f.size.hash(h));
+        let dims = self.shardings.iter().flatten().flat_map(|s| &s.dims);
+        dims.for_each(|d| {
+            d.is_open.hash(h);
+            d.axes.iter().for_each(|a| (a.axis, a.pre_size()).hash(h));
+        });
+    }
+}
+
+impl Answers {
+    /// The new shardings of the node's tensors.
+    fn changes(&mut self, asked: &Asked<'_>, problem: &Problem) -> Changes {
+        let node = asked.node;
+        let seen = seen_by(node, problem);
+        let is_split = seen.iter().flatten().any(|s| s.dims.iter().any(|d| !d.axes.is_empty()));
+        let Some(mesh) = common_mesh(&seen).filter(|_| is_split) else { return Changes::new() };
+        if node.manual.is_some() {
+            return on_tensors(node, &asked.answer(&seen, mesh));
+        }
+        let question = Question {
+            rule: node.rule.clone(),
+            shardings: seen.iter().map(|s| s.as_deref().cloned()).collect(),
+            directions: asked.directions,
+            strategy: asked.strategy,
+            is_elementwise: node.is_elementwise,
+        };
+        on_tensors(node, self.0.entry(question).or_insert_with(|| asked.answer(&seen, mesh)))
+    }
+}
+
+fn on_tensors(node: &Node, answer: &Answer) -> Changes {
+    answer.iter().map(|(i, sharding)| (node.tensor(*i), sharding.clone())).collect()
+}
+
+fn seen_by<'a>(node: &Node, problem: &'a Problem) -> Shardings<'a> {
+    let mut shardings: Shardings<'_> = node.tensors().map(|t| problem.sharding(t).map(Cow::Borrowed)).collect();
+    if let (Some(edge), Some(Some(target))) = (&node.manual, shardings.last_mut()) {
+        *target = Cow::Owned(edge.to_sources(target));
+    }
+    shardings
+}
+
+impl Asked<'_> {
+    fn answer(&self, seen: &Shardings<'_>, mesh: &Arc<Mesh>) -> Answer {
+        let rule = &*self.node.rule;
+        let views = seen.iter().map(|s| s.as_deref());
+        let mut projection = Projection::new(rule, mesh, views, IfMissing::Open);
+        let is_conservative = self.options.is_conservative;
+        let cx = Context { rule, mesh, is_elementwise: self.node.is_elementwise, is_conservative };
+        let updated = propagate(&mut projection, self.strategy, cx, |f| self.directions.of(rule.kind(f)));
+        changes(self.node, seen, &projection, &updated, mesh)
+    }
+}
+
 /// The updated tensors whose sharding really differs: a part of an update may not survive the way back to dimensions.
-fn changes(node: &Node, old: &Shardings<'_>, new: &Projection, updated: &Updated, mesh: &Arc<Mesh>) -> Changes {
-    let mut changes = Changes::new();
-    for (i, old) in old.iter().enumerate().filter(|(i, _)| updated[*i]) {
+fn changes(node: &Node, old: &Shardings<'_>, new: &Projection, updated: &Updated, mesh: &Arc<Mesh>) -> Answer {
+    let mut changes = Answer::new();
+    for (i, old_sharding) in old.iter().enumerate().filter(|(i, _)| updated[*i]) {
         let sharding = new.to_sharding(i, &node.rule, mesh);
-        let is_same = match old {
+        let is_same = match old_sharding {
             Some(old) => **old == sharding,
             None => sharding.is_replicated() && sharding.replicated.is_empty(),
         };
@@ -282,7 +343,9 @@ fn changes(node: &Node, old: &Shardings<'_>, new: &Projection, updated: &Updated
                 Some(edge) if is_target => edge.from_sources(&sharding),
                 _ => sharding,
             };
-            changes.push((node.tensor(i), kept));
+            // One copy of what is the same.
+            let known = old.iter().flatten().find(|s| ***s == kept);
+            changes.push((i, known.map_or(kept, |s| (**s).clone())));
         }
     }
     changes

@@ -4,7 +4,7 @@
 //! them.
 
 use crate::problem::{Tensor, TensorId};
-use shardwise_base::{AxisRef, DimSharding, Sharding};
+use shardwise_base::{AxisRef, DimSharding, Sharding, ShardingParts};
 use std::collections::BTreeMap;
 
 /// Shardings as the user wrote them that have a dimension of a certain priority.
@@ -49,6 +49,7 @@ fn hold_back(sharding: &mut Sharding) {
 pub(crate) fn release(tensors: &mut [Tensor], later: &Later) -> Vec<TensorId> {
     for (tensor, original) in &later.originals {
         let sharding = tensors[tensor.index()].sharding.as_mut().expect("it had a sharding with a priority");
+        let sharding: &mut ShardingParts = sharding;
         for (dim, original) in sharding.dims.iter_mut().zip(&original.dims) {
             if priority_of(original) == later.priority {
                 *dim = DimSharding { priority: None, ..original.clone() };

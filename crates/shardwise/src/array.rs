@@ -491,7 +491,7 @@ impl Array {
         let at = Location::caller();
         match self.known_type().and_then(|ty| ty.sharding).filter(|s| !s.unreduced.is_empty()) {
             // The value is the sum.
-            Some(s) => Ok(self.handle_as(Some(&base::Sharding { unreduced: vec![], ..s }), at)?.to_literal()),
+            Some(s) => Ok(self.handle_as(Some(&s.with_unreduced(vec![])), at)?.to_literal()),
             None => Ok(self.handle(at)?.to_literal()),
         }
     }

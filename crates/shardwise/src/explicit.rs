@@ -15,7 +15,9 @@ pub use axes::{auto_axes, explicit_axes};
 use crate::array::Array;
 use crate::trace::{Trace, Traced};
 use crate::{Mesh, P, mesh, mistakes};
-use shardwise_base::{AxisIndex, AxisKind, AxisRef, Communicate, Diagnostic, DimSharding, Loc, Sharding};
+use shardwise_base::{
+    AxisIndex, AxisKind, AxisRef, Communicate, Diagnostic, DimSharding, Loc, Sharding, ShardingParts,
+};
 use shardwise_ir::{Body, Op, OpView, Value};
 use shardwise_ops::{ExplicitPolicy, Facts, Linear, Opcode, PropagationClass};
 use shardwise_sharding::AxisList;
@@ -174,7 +176,7 @@ impl State {
         let is_used = |a: &AxisRef| layout.iter().flatten().chain(&unreduced).any(|b| b.overlap(*a).is_some());
         let replicated =
             if self.is_mixed { self.axes.iter().copied().filter(|a| !is_used(a)).collect() } else { vec![] };
-        Sharding { mesh, dims, replicated, unreduced }
+        ShardingParts { mesh, dims, replicated, unreduced }.into()
     }
 
     /// What types say of a sharding: the axes that they are over.
@@ -199,9 +201,9 @@ impl State {
         if !self.is_mixed {
             return settled;
         }
-        let dims = settled.dims.into_iter().zip(&wanted.dims);
-        let dims = dims.map(|(d, w)| DimSharding { is_open: w.is_open, ..d }).collect();
-        Sharding { dims, ..settled }
+        let dims = settled.dims.iter().zip(&wanted.dims);
+        let dims = dims.map(|(d, w)| DimSharding { is_open: w.is_open, ..d.clone() }).collect();
+        settled.with_dims(dims)
     }
 
     fn find(&self, frame: u64, value: Value) -> Option<usize> {
@@ -533,7 +535,7 @@ pub(crate) fn stacked(x: &Array) -> Option<Sharding> {
     let own = layout(x)?;
     let layout: Layout =
         std::iter::once(AxisList::new()).chain(own.dims.iter().map(|d| AxisList::from_slice(&d.axes))).collect();
-    Some(crate::trace::with(|t| t.explicit.sharding(&layout, own.unreduced)))
+    Some(crate::trace::with(|t| t.explicit.sharding(&layout, own.unreduced.clone())))
 }
 
 /// The values, which lie so.

@@ -141,5 +141,5 @@ pub(crate) fn settle(wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
         axes
     });
     let dims = dims.collect::<Vec<_>>().into_iter().map(DimSharding::closed).collect();
-    Sharding { dims, ..wanted.canonical() }
+    wanted.canonical().with_dims(dims)
 }

@@ -200,7 +200,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
 
     /// The axes that are manual inside, and the mesh.
     fn scope(&self, args: &T, loc: &Loc) -> Result<Arc<Scope>> {
-        let of_args = || tree::leaves(args).iter().find_map(|a| a.known_type()?.sharding).map(|s| Mesh(s.mesh));
+        let of_args = || tree::leaves(args).iter().find_map(|a| a.known_type()?.sharding).map(|s| Mesh(s.mesh.clone()));
         let of_trace = trace::with(|t| t.mesh.clone());
         let mesh = self.mesh.clone().or(of_trace).or_else(of_args).or_else(mesh::current);
         let mesh = mesh.ok_or_else(|| Error::one(spec::no_mesh(&P::default(), loc)))?;

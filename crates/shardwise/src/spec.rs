@@ -117,7 +117,7 @@ impl P {
         if let Some(axis) = unreduced.iter().find(|a| !is_explicit(a)) {
             return Err(not_explicit(self, mesh.0.axis_name(axis.axis), mesh, ty, loc));
         }
-        Ok(base::Sharding { mesh: mesh.0.clone(), dims, replicated: vec![], unreduced })
+        Ok(base::Sharding::new(&mesh.0, dims).with_unreduced(unreduced))
     }
 
     fn axes(

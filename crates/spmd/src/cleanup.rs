@@ -3,33 +3,37 @@
 //! Dead ops are dropped, equal ops become one (a region sees those of the regions around it), ops that change nothing
 //! are forwarded, and scalar arithmetic on constants is done here.
 
-use crate::rewrite::{Rewrite, code, facts, is_terminator, map_main, rewrite_func};
+use crate::rewrite::{code, facts, is_terminator};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, Op, OpCode, OpView, Region, Type, Value};
+use shardwise_ir::{Attr, Attrs, Body, Module, Op, OpData, OpView, Region, Value};
 use shardwise_ops::{Effects, EvalError, Opcode, RegionEval, Semantics};
+use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Rounds after which what is still dead stays: each removes what the last one freed.
 const MAX_ROUNDS: usize = 4;
 
-/// Removes and merges ops.
-pub fn cleanup(module: &Module) -> Result<Module, Diagnostics> {
-    map_main(module, |func| {
-        let mut func = func.clone();
-        for _ in 0..MAX_ROUNDS {
-            let next = round(module, &func);
-            let is_done = next.body.op_count() == func.body.op_count();
-            func = next;
-            if is_done {
-                break;
-            }
+/// Removes and merges ops, in place.
+pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
+    let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
+    let mut body = std::mem::take(&mut module.funcs[main.index()].body);
+    for _ in 0..MAX_ROUNDS {
+        if !round(&module, &mut body) {
+            break;
         }
-        Ok(func)
-    })
+    }
+    module.funcs[main.index()].body = body;
+    Ok(module)
 }
 
-fn round(module: &Module, func: &Func) -> Func {
-    rewrite_func(module, func, &mut Cleanup { module, live: live(module, &func.body), seen: HashMap::new() })
+/// Whether it may have freed something for another round.
+fn round(module: &Module, body: &mut Body) -> bool {
+    let (live, renamed) = (live(module, body), vec![None; body.value_count()]);
+    let entry = body.entry();
+    let mut cleanup = Cleanup { module, body, live, renamed, seen: HashMap::new(), is_changed: false };
+    cleanup.region(entry);
+    cleanup.is_changed
 }
 
 /// For each op, whether anything needs it.
@@ -48,71 +52,108 @@ fn live(module: &Module, body: &Body) -> Vec<bool> {
     live
 }
 
-struct Cleanup<'s> {
-    module: &'s Module,
+struct Cleanup<'a> {
+    module: &'a Module,
+    body: &'a mut Body,
     live: Vec<bool>,
-    /// Ops of the new body, and where they stand, by what they compute.
-    seen: HashMap<Key, Vec<(Op, Region)>>,
+    /// What values whose ops are gone have become.
+    renamed: Vec<Option<Value>>,
+    /// Ops that stay, and where they stand, by [`fingerprint`].
+    seen: HashMap<u64, SmallVec<[(Op, Region); 1]>>,
+    is_changed: bool,
 }
 
-type Key = (OpCode, Vec<Value>, Type);
+impl Cleanup<'_> {
+    fn region(&mut self, region: Region) {
+        let count = self.body[region].ops.len();
+        let mut kept = 0;
+        for i in 0..count {
+            let op = self.body[region].ops[i];
+            if self.live[op.index()] && self.op(op, region) {
+                if kept < i {
+                    self.body.region_mut(region).ops[kept] = op;
+                }
+                kept += 1;
+            }
+        }
+        if kept < count {
+            self.body.region_mut(region).ops.truncate(kept);
+        }
+    }
 
-impl<'s> Rewrite<'s> for Cleanup<'s> {
-    fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool {
-        if !self.live[view.op.index()] {
+    /// Whether the op stays.
+    fn op(&mut self, op: Op, region: Region) -> bool {
+        self.rename_operands(op);
+        for inner in self.body[op].regions.clone() {
+            self.region(inner);
+        }
+        let view = self.module.view(self.body, op);
+        if !view.regions().is_empty() || view.results().len() != 1 || !is_repeatable(&view) {
             return true;
         }
-        if !view.regions().is_empty() || view.results().len() != 1 || !is_repeatable(view) {
+        let print = fingerprint(&view);
+        let known = forwarded(&view).or_else(|| there_and_back(&view)).or_else(|| self.repeated(&view, region, print));
+        if let Some(value) = known {
+            let result = view.result(0);
+            self.renamed[result.index()] = Some(value);
+            self.is_changed = true;
             return false;
         }
-        let operands = cloner.values(view.operands());
-        let value = forwarded(view, &operands)
-            .or_else(|| there_and_back(view, cloner))
-            .or_else(|| self.repeated(view, &operands, b))
-            .unwrap_or_else(|| self.made(view, cloner, b));
-        cloner.set(view.result(0), value);
+        let folded = fold(&view);
+        let print = folded.map_or(print, |value| self.make_constant(op, value));
+        self.seen.entry(print).or_default().push((op, region));
         true
     }
+
+    fn rename_operands(&mut self, op: Op) {
+        for i in 0..self.body[op].operands.len() {
+            if let Some(new) = self.renamed[self.body[op].operands[i].index()] {
+                self.body.op_mut(op).operands[i] = new;
+            }
+        }
+    }
+
+    /// The result of an equal op that stands before, in this region or in one around it.
+    fn repeated(&self, view: &OpView<'_>, region: Region, print: u64) -> Option<Value> {
+        // Of the regions around this one only the function's own is looked at, and all that is there stands before.
+        let is_around = |r: Region| r == region || r == view.body.entry();
+        let is_equal = |op: Op| {
+            let (data, other) = (view.data(), &view.body[op]);
+            let type_of = |data: &OpData| view.body.ty(data.results[0]);
+            (data.code, &data.operands, &data.attrs) == (other.code, &other.operands, &other.attrs)
+                && type_of(data) == type_of(other)
+        };
+        let (op, _) = self.seen.get(&print)?.iter().find(|(op, region)| is_around(*region) && is_equal(*op))?;
+        Some(view.body[*op].results[0])
+    }
+
+    /// Puts a constant in the place of the op; gives its fingerprint.
+    fn make_constant(&mut self, op: Op, value: Literal) -> u64 {
+        let data = self.body.op_mut(op);
+        data.code = code("stablehlo.constant");
+        data.operands.clear();
+        data.attrs = Attrs::new().with("value", Attr::Dense(value));
+        data.reason = None;
+        self.is_changed = true;
+        fingerprint(&self.module.view(self.body, op))
+    }
+}
+
+/// Equal for ops that compute the same.
+fn fingerprint(view: &OpView<'_>) -> u64 {
+    let mut h = DefaultHasher::new();
+    (view.data().code, view.operands()).hash(&mut h);
+    view.attrs().quick_hash(&mut h);
+    h.finish()
 }
 
 fn is_repeatable(view: &OpView<'_>) -> bool {
     !is_terminator(view) && facts(view).effects(view) != Effects::Ordered
 }
 
-impl<'s> Cleanup<'s> {
-    /// The result of an equal op that stands before, in this region or in one around it.
-    fn repeated(&mut self, view: &OpView<'_>, operands: &[Value], b: &Builder<'_>) -> Option<Value> {
-        let key = (view.data().code, operands.to_vec(), view.result_type(0).clone());
-        // Of the regions around this one only the function's own is looked at, and all that is there stands before.
-        let is_around = |region: Region| region == b.region || region == b.body.entry();
-        let is_equal = |op: Op| b.body[op].attrs == *view.attrs();
-        let (op, _) = self.seen.get(&key)?.iter().find(|(op, region)| is_around(*region) && is_equal(*op))?;
-        Some(b.body[*op].results[0])
-    }
-
-    fn made(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> Value {
-        let op = cloner.op(view.op, b);
-        let result = b.body[op].results[0];
-        let folded = fold(&self.module.view(b.body, op));
-        let (op, result) = match folded {
-            Some(value) => {
-                b.body.pop_op(b.region, op);
-                let ty = view.result_type(0).clone();
-                let new = b.op(code("stablehlo.constant"), [], Attrs::new().with("value", Attr::Dense(value)), [ty]);
-                (new, b.body[new].results[0])
-            }
-            None => (op, result),
-        };
-        let data = b.body.op(op);
-        let key = (data.code, data.operands.to_vec(), b.body.ty(result).clone());
-        self.seen.entry(key).or_default().push((op, b.region));
-        result
-    }
-}
-
 /// The operand that the op gives back unchanged.
-fn forwarded(view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
-    let first = *operands.first()?;
+fn forwarded(view: &OpView<'_>) -> Option<Value> {
+    let first = *view.operands().first()?;
     let same_type = view.operand_type(0) == view.result_type(0);
     let is_identity = match view.name() {
         "stablehlo.reshape" | "stablehlo.convert" | "stablehlo.bitcast_convert" | "stablehlo.slice" => same_type,
@@ -121,19 +162,19 @@ fn forwarded(view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
         "stablehlo.pad" => {
             same_type && ["edge_padding_low", "edge_padding_high"].iter().all(|n| view.ints(n).iter().all(|&p| p == 0))
         }
-        "stablehlo.concatenate" => operands.len() == 1,
+        "stablehlo.concatenate" => view.operands().len() == 1,
         _ => false,
     };
     is_identity.then_some(first)
 }
 
 /// The integer that a conversion to a type of as many bits and back started from.
-fn there_and_back(view: &OpView<'_>, cloner: &Cloner<'_>) -> Option<Value> {
+fn there_and_back(view: &OpView<'_>) -> Option<Value> {
     let is_convert = |v: &OpView<'_>| Opcode::of_view(v) == Opcode::Convert;
     let there = is_convert(view).then(|| view.operand_def(0)).flatten().filter(is_convert)?;
     let (from, middle) = (there.operand_tensor(0), there.result_tensor(0));
     let keeps_all = from.dtype.is_integer() && middle.dtype.is_integer() && middle.dtype.bits() >= from.dtype.bits();
-    (keeps_all && from == view.result_tensor(0)).then(|| cloner.get(there.operand(0)))
+    (keeps_all && from == view.result_tensor(0)).then(|| there.operand(0))
 }
 
 /// The value of scalar arithmetic on constants.

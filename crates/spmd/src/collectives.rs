@@ -15,9 +15,16 @@ use std::sync::Arc;
 /// Leaves no `sdy.reshard`.
 pub fn collectives(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
+        if !has_reshards(&func.body) {
+            return Ok(func.clone());
+        }
         let pass = &mut Collectives { uses: Uses::compute(&func.body), home: homes(&func.body) };
         Ok(rewrite_func(module, func, pass))
     })
+}
+
+fn has_reshards(body: &Body) -> bool {
+    body.walk().into_iter().any(|op| body[op].code == Opcode::Reshard.into())
 }
 
 struct Collectives {
@@ -154,7 +161,7 @@ impl Scatter {
         let own = sum.data().reason.clone().unwrap_or_else(|| reader.clone());
         let reason = Arc::new(together(&own, reader));
         let unreduced = AxisRef::union(&from.mesh, self.summed.iter().chain(&from.unreduced).copied());
-        let scattered = Sharding { unreduced, ..self.after(from) };
+        let scattered = self.after(from).with_unreduced(unreduced);
         let mut value = sdy::reduce_scatter(v, &self.axes, self.kind, &scattered, &reason, b);
         if !self.sums_what_it_slices(&from.mesh) {
             // Less is left to sum once it is sliced.
@@ -184,7 +191,7 @@ impl Scatter {
         }
         let now = b.body.sharding(v).expect("made just now").clone();
         let unreduced = now.unreduced.iter().flat_map(|a| a.minus(&now.mesh, &self.summed)).collect();
-        sdy::all_reduce(v, &self.summed, self.kind, &Sharding { unreduced, ..now }, reason, b)
+        sdy::all_reduce(v, &self.summed, self.kind, &now.with_unreduced(unreduced), reason, b)
     }
 }
 

@@ -188,7 +188,7 @@ impl Meshes {
         let mesh = self.named(Mesh { device_ids, ..grid("mesh", &sizes) });
         let axes = |i: usize| if sizes[i] == 1 { vec![] } else { vec![AxisRef::full(AxisIndex::new(i))] };
         let dims = (0..rank).map(|i| DimSharding::closed(axes(i))).collect();
-        Ok(Sharding { mesh, dims, replicated: vec![], unreduced: vec![] })
+        Ok(Sharding::new(&mesh, dims))
     }
 
     /// The axes that runs cover, major to minor.

@@ -67,6 +67,14 @@ impl<'s> Localizer<'_, '_, 's> {
         }
     }
 
+    /// Of an op's results; those that lie as an operand does share its type.
+    fn result_types(&self, view: &OpView<'s>, b: &Builder<'_>) -> Vec<Type> {
+        let seen = |v: Value| (view.body.ty(v), view.body.sharding(v));
+        let like = |v: Value| view.operands().iter().find(|&&operand| seen(operand) == seen(v));
+        let of_operand = |&operand: &Value| b.body.ty(self.cloner.get(operand)).clone();
+        view.results().iter().map(|&v| like(v).map_or_else(|| self.local_type(v), of_operand)).collect()
+    }
+
     fn ops(&mut self, region: Region, b: &mut Builder<'_>) {
         let source = self.cloner.source;
         for &op in &source[region].ops {
@@ -111,7 +119,7 @@ impl<'s> Localizer<'_, '_, 's> {
     }
 
     fn copy_with(&mut self, view: &OpView<'s>, attrs: Attrs, regions: Vec<Region>, b: &mut Builder<'_>) -> Vec<Value> {
-        let types: Vec<Type> = view.results().iter().map(|&v| self.local_type(v)).collect();
+        let types = self.result_types(view, b);
         let operands = self.cloner.values(view.operands());
         let new = b.op_with_regions(view.data().code, operands, attrs, regions, types);
         b.body.op_mut(new).reason = view.data().reason.clone();
@@ -153,7 +161,7 @@ impl<'s> Localizer<'_, '_, 's> {
             regions,
             operand_shardings: shardings(view.operands()),
             result_shardings: shardings(view.results()),
-            result_types: view.results().iter().map(|&v| self.local_type(v)).collect(),
+            result_types: self.result_types(view, b),
             builder: b,
         };
         match facts(view).localize(&mut cx) {

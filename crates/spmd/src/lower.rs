@@ -5,6 +5,7 @@
 
 use shardwise_base::{Diagnostic, Diagnostics, Loc, LocKind};
 use shardwise_ir::{Body, Builder, Cloner, Func, FuncId, Module, Op, OpView, Region, Value, Visibility};
+use shardwise_ops::Opcode;
 
 /// Ops after which inlining stops: calls of calls double the program at each level.
 const MAX_OPS: usize = 4_000_000;
@@ -16,16 +17,30 @@ pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
     if let Some(imported) = crate::gspmd::import(module)? {
         return lower(&imported);
     }
+    if is_lowered(module) {
+        return Ok(module.clone());
+    }
     let mut lowered: Vec<Option<Func>> = vec![None; module.funcs.len()];
     for id in callees_first(module) {
         let func = inline_into(module, &module[id], &lowered)?;
         lowered[id.index()] = Some(func);
     }
     let mut out = module.without_funcs();
-    let main = module.main().map(|f| f.name.clone());
-    let kept = |f: &Func| f.visibility == Visibility::Public || Some(&f.name) == main.as_ref();
-    out.funcs = lowered.into_iter().flatten().filter(kept).collect();
+    out.funcs = lowered.into_iter().flatten().filter(|f| is_kept(module, f)).collect();
     Ok(out)
+}
+
+fn is_kept(module: &Module, func: &Func) -> bool {
+    func.visibility == Visibility::Public || module.main().is_some_and(|main| main.name == func.name)
+}
+
+/// Whether there is nothing to inline and nothing to drop.
+fn is_lowered(module: &Module) -> bool {
+    module.funcs.iter().all(|func| {
+        let view = |op| module.view(&func.body, op);
+        let is_plain = |op| view(op).data().code != Opcode::NamedComputation.into() && callee(&view(op)).is_none();
+        is_kept(module, func) && func.body.walk().into_iter().all(is_plain)
+    })
 }
 
 /// Every function after those that it calls.
@@ -54,9 +69,9 @@ fn callees(module: &Module, func: &Func) -> Vec<FuncId> {
 
 /// The function that an op stands for.
 fn callee(view: &OpView<'_>) -> Option<FuncId> {
-    let attr = match view.name() {
-        "func.call" => "callee",
-        "stablehlo.composite" => "decomposition",
+    let attr = match Opcode::of_view(view) {
+        Opcode::Call => "callee",
+        Opcode::Composite => "decomposition",
         _ => return None,
     };
     view.module.func_id(view.attrs().str(attr)?)

@@ -10,7 +10,8 @@ use shardwise_ir::{Module, verify};
 #[derive(Clone, Copy)]
 pub struct Pass {
     pub name: &'static str,
-    pub run: fn(&Module) -> Result<Module, Diagnostics>,
+    /// Of a module that nobody else holds, what does not change is not copied.
+    pub run: fn(Module) -> Result<Module, Diagnostics>,
     /// One line for `--help` and for the docs.
     pub describes: &'static str,
 }
@@ -19,16 +20,24 @@ pub struct Pass {
 ///
 /// Propagation sees the program as it is written: where a value enters and leaves a function matters to its answers.
 pub const PASSES: &[Pass] = &[
-    Pass { name: "propagate", run: propagate::propagate, describes: "every tensor gets a sharding" },
-    Pass { name: "lower", run: lower::lower, describes: "calls, named computations and composites are inlined" },
-    Pass { name: "reshard", run: reshard::reshard, describes: "operands and results of every op agree with its rule" },
+    Pass { name: "propagate", run: |m| propagate::propagate(&m), describes: "every tensor gets a sharding" },
+    Pass {
+        name: "lower",
+        run: |m| lower::lower(&m),
+        describes: "calls, named computations and composites are inlined",
+    },
+    Pass {
+        name: "reshard",
+        run: |m| reshard::reshard(&m),
+        describes: "operands and results of every op agree with its rule",
+    },
     Pass {
         name: "collectives",
-        run: collectives::collectives,
+        run: |m| collectives::collectives(&m),
         describes: "each reshard becomes its cheapest collectives",
     },
-    Pass { name: "pad", run: pad::pad, describes: "sharded dimensions divide evenly; padding is masked" },
-    Pass { name: "localize", run: localize::localize, describes: "global types become per-device types" },
+    Pass { name: "pad", run: |m| pad::pad(&m), describes: "sharded dimensions divide evenly; padding is masked" },
+    Pass { name: "localize", run: |m| localize::localize(&m), describes: "global types become per-device types" },
     Pass { name: "cleanup", run: cleanup::cleanup, describes: "what is dead or repeated goes" },
     Pass { name: "schedule", run: schedule::schedule, describes: "collectives start as early as they can" },
     Pass { name: "uniform", run: uniform::uniform, describes: "each value says over which axes it varies" },
@@ -80,10 +89,10 @@ impl AnyPass {
         }
     }
 
-    fn run(&self, module: &Module) -> Result<Module, Diagnostics> {
+    fn run(&self, module: Module) -> Result<Module, Diagnostics> {
         match self {
             AnyPass::Own(pass) => (pass.run)(module),
-            AnyPass::Shardy(asked) => asked.run(module),
+            AnyPass::Shardy(asked) => asked.run(&module),
         }
     }
 }
@@ -117,16 +126,15 @@ fn run_list(passes: &[AnyPass], module: &Module, options: &mut Options<'_>) -> R
         }
     };
     show(0, "input", module);
-    let mut made: Option<Module> = None;
+    let mut module = module.clone();
     for (i, pass) in passes.iter().enumerate() {
-        let next = pass.run(made.as_ref().unwrap_or(module))?;
-        show(i + 1, pass.name(), &next);
+        module = pass.run(module)?;
+        show(i + 1, pass.name(), &module);
         if options.verify || cfg!(debug_assertions) {
-            expect_valid(pass.name(), &next);
+            expect_valid(pass.name(), &module);
         }
-        made = Some(next);
     }
-    Ok(made.unwrap_or_else(|| module.clone()))
+    Ok(module)
 }
 
 /// A pass that makes an invalid module is a bug of the pass, not a mistake in the program.

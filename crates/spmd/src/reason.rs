@@ -1,6 +1,6 @@
 //! Why a reshard or a sum is there, in facts and in one sentence.
 
-use crate::strategy::Task;
+use crate::strategy::{Decision, Task};
 use shardwise_base::{Alternative, AxisRef, Mesh, Reason, ReasonCause, Sharding};
 use shardwise_ir::OpView;
 use shardwise_sharding::{Assignment, Factor, FactorKind, Verdict};
@@ -77,7 +77,7 @@ fn alternative(task: &Task, decided: &Assignment) -> Option<Alternative> {
     let is_split = |f: &Factor| !other.axes[f.index()].is_empty() || !decided.axes[f.index()].is_empty();
     let way = |f: Factor| match &other.axes[f.index()] {
         whole if whole.is_empty() => format!("{f} whole"),
-        split => format!("{f} over {}", axes(task.mesh, split)),
+        split => format!("{f} over {}", axes(&task.mesh, split)),
     };
     let ways: Vec<String> = task.rule.all_factors().filter(is_split).map(way).collect();
     let what = ways.join(", ");
@@ -90,7 +90,8 @@ fn lost(decided: &Assignment, index: usize) -> Option<&Verdict> {
 }
 
 /// Why an operand was resharded.
-pub(crate) fn operand(view: &OpView<'_>, task: &Task<'_>, decided: &Assignment, index: usize, bytes: u64) -> Reason {
+pub(crate) fn operand(view: &OpView<'_>, decision: &Decision, index: usize, bytes: u64) -> Reason {
+    let (task, decided) = (&decision.task, &decision.assignment);
     let given = task.shardings[index].as_ref().map(dims).unwrap_or_default();
     let verdict = lost(decided, index);
     let factor = verdict.map(|v| v.factor.to_string()).unwrap_or_default();
@@ -99,7 +100,7 @@ pub(crate) fn operand(view: &OpView<'_>, task: &Task<'_>, decided: &Assignment, 
     let op = short(view.name());
     let is_whole = verdict.is_some_and(|v| task.rule.kind(v.factor) == FactorKind::NeedReplication);
     let split = verdict.map(|v| &decided.axes[v.factor.index()]).filter(|axes| !axes.is_empty());
-    let way = split.map_or("whole".into(), |list| format!("over {}", axes(task.mesh, list)));
+    let way = split.map_or("whole".into(), |list| format!("over {}", axes(&task.mesh, list)));
     let text = match winner {
         _ if is_whole => {
             format!("`{op}` needs all of factor {factor} on each device, and operand {index} is {given}")
@@ -139,16 +140,11 @@ pub(crate) fn result(view: &OpView<'_>, from: &Sharding, to: &Sharding, index: u
 }
 
 /// Why partial results are combined.
-pub(crate) fn reduction(
-    view: &OpView<'_>,
-    task: &Task<'_>,
-    decided: &Assignment,
-    summed: &[AxisRef],
-    bytes: u64,
-) -> Reason {
+pub(crate) fn reduction(view: &OpView<'_>, decision: &Decision, summed: &[AxisRef], bytes: u64) -> Reason {
+    let (task, decided) = (&decision.task, &decision.assignment);
     let is_split = |f: &Factor| task.rule.kind(*f) == FactorKind::Reduction && !decided.axes[f.index()].is_empty();
     let factors: Vec<String> = task.rule.all_factors().filter(is_split).map(|f| f.to_string()).collect();
-    let (factor, over) = (factors.join(","), axes(task.mesh, summed));
+    let (factor, over) = (factors.join(","), axes(&task.mesh, summed));
     let op = short(view.name());
     Facts {
         cause: ReasonCause::Reduction,

@@ -6,16 +6,17 @@
 //! this pass inserts carries its [`Reason`], made here, where everything is known.
 
 use crate::plan::{local_bytes, plan_reshard, total_bytes};
+use crate::propagate::Pointwise;
 use crate::reason;
 use crate::rewrite::{
     facts, has_program_regions, is_manual, is_terminator, map_main, open_region, rebuild, sharding_or_replicated,
 };
 use crate::sdy;
-use crate::strategy::Task;
+use crate::strategy::{Cause, Decision, Decisions, Shardings};
 use shardwise_base::{AxisRef, Diagnostics, Mesh, Reason, Sharding};
 use shardwise_ir::{Attr, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::{Combine, Effects, Linear, Opcode, ReduceKind, RuleFact, Semantics};
-use shardwise_sharding::{Assignment, Rule};
+use shardwise_sharding::Rule;
 use std::sync::Arc;
 
 /// Inserts what it takes for operands and results to agree with each op's rule.
@@ -27,7 +28,8 @@ pub fn reshard(module: &Module) -> Result<Module, Diagnostics> {
 fn reshard_func(module: &Module, func: &Func, mesh: &Arc<Mesh>) -> Result<Func, Diagnostics> {
     let mut result_shardings = vec![];
     let mut out = rebuild(func, |cloner, b| {
-        let mut pass = Resharder { module, mesh, cloner };
+        let mut pass =
+            Resharder { module, mesh, cloner, pointwise: Pointwise::default(), decisions: Decisions::default() };
         pass.define_args(func.body.entry(), b);
         let wanted = func.result_shardings.iter().map(|s| s.as_ref().map(Sharding::canonical)).collect();
         result_shardings = pass.ops(func.body.entry(), wanted, b);
@@ -40,6 +42,8 @@ struct Resharder<'a, 'c, 's> {
     module: &'a Module,
     mesh: &'a Arc<Mesh>,
     cloner: &'c mut Cloner<'s>,
+    pointwise: Pointwise,
+    decisions: Decisions,
 }
 
 /// What is asked of a list of values; `None`: as they are.
@@ -82,8 +86,11 @@ impl<'s> Resharder<'_, '_, 's> {
         if has_program_regions(&view) || view.name() == "stablehlo.optimization_barrier" {
             return self.data_flow(&view, b);
         }
+        if let Some(rule) = self.pointwise.rule_of(&view) {
+            return self.by_rule(&view, rule, b);
+        }
         match facts.rule(&view) {
-            RuleFact::Rule(rule) => self.by_rule(&view, &rule, b),
+            RuleFact::Rule(rule) => self.by_rule(&view, Arc::new(rule), b),
             RuleFact::None(_) => self.without_rule(&view, b),
         }
     }
@@ -100,10 +107,12 @@ impl<'s> Resharder<'_, '_, 's> {
     /// Copies an op with other operands and regions; results get no sharding yet.
     fn clone_with(&mut self, op: Op, operands: Vec<Value>, regions: Vec<Region>, b: &mut Builder<'_>) -> Vec<Value> {
         let data = self.cloner.source.op(op);
-        let types: Vec<Type> = data.results.iter().map(|&r| self.cloner.source.ty(r).clone()).collect();
+        let types = data.results.iter().map(|&r| self.cloner.source.ty(r).clone());
         let attrs = data.attrs.clone();
         let new = b.body.add_op(b.region, data.code, operands, attrs, regions, types, data.loc.clone());
-        b.body.op_mut(new).reason = data.reason.clone();
+        if data.reason.is_some() {
+            b.body.op_mut(new).reason = data.reason.clone();
+        }
         b.body[new].results.to_vec()
     }
 
@@ -138,8 +147,11 @@ impl Resharder<'_, '_, '_> {
 
     fn edge(&mut self, consumer: &OpView<'_>, what: &str, v: Value, to: &Sharding, b: &mut Builder<'_>) -> Value {
         let from = self.current(v, b);
+        if from.same_layout(to) {
+            return v;
+        }
         let bytes = reshard_bytes(&from, to, v, b);
-        self.bring(v, to, |_| reason::edge(consumer, what, &from, to, bytes), b)
+        self.bring(v, to, |_| Arc::new(reason::edge(consumer, what, &from, to, bytes)), b)
     }
 
     /// A constraint, a reshard of the program, a barrier: the operand in the layout of the result.
@@ -248,20 +260,21 @@ impl Resharder<'_, '_, '_> {
         }
     }
 
-    fn by_rule(&mut self, view: &OpView<'_>, rule: &Rule, b: &mut Builder<'_>) {
+    fn by_rule(&mut self, view: &OpView<'_>, rule: Arc<Rule>, b: &mut Builder<'_>) {
         let kept = self.kept_unreduced(view, b);
         let operands: Vec<Value> =
             view.operands().iter().map(|&v| self.reduced(view, self.cloner.get(v), &kept, b)).collect();
         let lie = operands.iter().map(|&v| sharding_or_replicated(b.body, v, self.mesh));
-        let shardings = lie.chain(self.all_wanted(view.results())).collect();
-        let task = Task::new(view, facts(view), rule, self.mesh, shardings);
-        let decided = task.decide();
+        let shardings: Shardings = lie.chain(view.results().iter().map(|&v| self.wanted(v))).collect();
+        let decided = self.decisions.decide(view, facts(view), rule, self.mesh, shardings);
         let mut placed = vec![];
         for (i, &v) in operands.iter().enumerate() {
-            placed.push(match task.sharding(&decided, i) {
+            placed.push(match &decided.layouts[i] {
                 Some(own) => {
-                    let own = unreduced_as(own, b.body.sharding(v));
-                    self.bring(v, &own, |bytes| reason::operand(view, &task, &decided, i, bytes), b)
+                    let own = unreduced_as(own.clone(), b.body.sharding(v));
+                    let why = |bytes| reason::operand(view, &decided, i, bytes);
+                    let why = |bytes| decided.reason(Cause::Tensor(i), view.loc(), || why(bytes));
+                    self.bring(v, &own, why, b)
                 }
                 None => v,
             });
@@ -269,42 +282,42 @@ impl Resharder<'_, '_, '_> {
         let regions = self.scalar_regions(view, b);
         let results = self.clone_with(view.op, placed, regions, b);
         for (i, &new) in results.iter().enumerate() {
-            let value = self.result(view, &task, &decided, i, new, &kept, b);
+            let value = self.result(view, &decided, i, new, &kept, b);
             self.cloner.set(view.result(i), value);
         }
     }
 
     /// Adds up what is partial, and brings the result to where it is wanted.
-    #[expect(clippy::too_many_arguments, reason = "one step of `by_rule`")]
     fn result(
         &mut self,
         view: &OpView<'_>,
-        task: &Task<'_>,
-        decided: &Assignment,
+        decided: &Decision,
         index: usize,
         new: Value,
         kept: &[AxisRef],
         b: &mut Builder<'_>,
     ) -> Value {
         self.cloner.carry(view.result(index), new, b);
-        let at = task.operand_count + index;
-        let (Some(own), Some(wanted)) = (task.sharding(decided, at), &task.shardings[at]) else {
+        let at = decided.task.operand_count + index;
+        let (Some(own), Some(wanted)) = (&decided.layouts[at], &decided.task.shardings[at]) else {
             b.set_sharding(new, self.replicated(view.result_type(index)));
             return new;
         };
-        let partial = task.reduction_axes(decided);
+        let partial = &decided.partial;
         let unreduced = AxisRef::union(self.mesh, partial.iter().chain(kept).copied());
-        b.set_sharding(new, Some(Sharding { unreduced, ..own }));
+        b.set_sharding(new, Some(own.clone().with_unreduced(unreduced)));
         let summed: Vec<AxisRef> = partial.iter().flat_map(|a| a.minus(self.mesh, &wanted.unreduced)).collect();
         let mut value = new;
         if !summed.is_empty() {
             let Combine::With(kind) = facts(view).combine(view) else { unreachable!("no reduction factor is split") };
             let bytes = all_reduce_bytes(&self.current(new, b), &summed, new, b);
-            let reason = Arc::new(reason::reduction(view, task, decided, &summed, bytes));
+            let reason = decided.reason(Cause::Sum, view.loc(), || reason::reduction(view, decided, &summed, bytes));
             value = self.all_reduce(value, &summed, kind, reason, b);
         }
         let from = self.current(value, b);
-        self.bring(value, wanted, |bytes| reason::result(view, &from, wanted, index, bytes), b)
+        let why = |bytes| reason::result(view, &from, wanted, index, bytes);
+        let why = |bytes| decided.reason(Cause::Tensor(at), view.loc(), || why(bytes));
+        self.bring(value, wanted, why, b)
     }
 }
 
@@ -316,11 +329,12 @@ impl Resharder<'_, '_, '_> {
 
     /// Axes over which the op may work on partial sums: where it is linear, and its results ask for them.
     fn kept_unreduced(&self, view: &OpView<'_>, b: &Builder<'_>) -> Vec<AxisRef> {
-        let of = |v: Value| sharding_or_replicated(b.body, v, self.mesh).map_or(vec![], |s| s.unreduced);
-        let given: Vec<Vec<AxisRef>> = view.operands().iter().map(|&v| of(self.cloner.get(v))).collect();
-        if given.iter().all(Vec::is_empty) {
+        let of = |v: Value| sharding_or_replicated(b.body, v, self.mesh).map_or(vec![], |s| s.unreduced.clone());
+        let is_whole = |v: Value| b.body.sharding(v).is_none_or(|s| s.unreduced.is_empty());
+        if view.operands().iter().all(|&v| is_whole(self.cloner.get(v))) {
             return vec![];
         }
+        let given: Vec<Vec<AxisRef>> = view.operands().iter().map(|&v| of(self.cloner.get(v))).collect();
         let linear = facts(view).linear(view);
         let asked =
             |a: &AxisRef| view.results().iter().all(|&r| self.wanted(r).is_some_and(|s| s.unreduced.contains(a)));
@@ -356,24 +370,24 @@ impl Resharder<'_, '_, '_> {
     ) -> Value {
         let from = self.current(v, b);
         let unreduced = from.unreduced.iter().flat_map(|a| a.minus(self.mesh, axes)).collect();
-        sdy::all_reduce(v, axes, kind, &Sharding { unreduced, ..from }, &reason, b)
+        sdy::all_reduce(v, axes, kind, &from.with_unreduced(unreduced), &reason, b)
     }
 
     /// The value laid out as `to`; `why` is asked only if something must be done.
-    fn bring(&mut self, v: Value, to: &Sharding, why: impl FnOnce(u64) -> Reason, b: &mut Builder<'_>) -> Value {
+    fn bring(&mut self, v: Value, to: &Sharding, why: impl FnOnce(u64) -> Arc<Reason>, b: &mut Builder<'_>) -> Value {
         let from = self.current(v, b);
         if from.same_layout(to) {
             return v;
         }
         let open: Vec<AxisRef> = from.unreduced.iter().flat_map(|a| a.minus(self.mesh, &to.unreduced)).collect();
         let bytes = reshard_bytes(&from, to, v, b) + all_reduce_bytes(&from, &open, v, b);
-        let reason = Arc::new(why(bytes));
+        let reason = why(bytes);
         let mut value = v;
         if !open.is_empty() {
             value = self.all_reduce(v, &open, ReduceKind::Add, reason.clone(), b);
         }
-        let kept = self.current(value, b).unreduced;
-        let moved = Sharding { unreduced: kept.clone(), ..to.clone() };
+        let kept = self.current(value, b).unreduced.clone();
+        let moved = to.clone().with_unreduced(kept.clone());
         if !self.current(value, b).same_layout(&moved) {
             value = sdy::reshard(value, &moved, &reason, b);
         }
@@ -393,7 +407,7 @@ fn is_condition(view: &OpView<'_>, region: Region) -> bool {
 
 /// The layout, with the sums still to be taken of a value that lies like `like`.
 fn unreduced_as(layout: Sharding, like: Option<&Sharding>) -> Sharding {
-    Sharding { unreduced: like.map_or(vec![], |s| s.unreduced.clone()), ..layout }
+    layout.with_unreduced(like.map_or(vec![], |s| s.unreduced.clone()))
 }
 
 /// In each dimension the axes up to the first that does not divide it.
@@ -412,7 +426,7 @@ fn even_prefix(sharding: Sharding, shape: &[usize]) -> Sharding {
 pub(crate) fn without_axes(sharding: &Sharding, axes: &[AxisRef]) -> Sharding {
     let rest = |list: &[AxisRef]| list.iter().flat_map(|a| a.minus(&sharding.mesh, axes)).collect::<Vec<_>>();
     let dims = sharding.dims.iter().map(|d| rest(&d.axes)).collect();
-    Sharding { unreduced: rest(&sharding.unreduced), ..Sharding::closed(&sharding.mesh, dims) }
+    Sharding::closed(&sharding.mesh, dims).with_unreduced(rest(&sharding.unreduced))
 }
 
 fn reshard_bytes(from: &Sharding, to: &Sharding, v: Value, b: &Builder<'_>) -> u64 {

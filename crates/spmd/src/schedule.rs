@@ -4,6 +4,6 @@ use shardwise_base::Diagnostics;
 use shardwise_ir::Module;
 
 /// Keeps the order of the program.
-pub fn schedule(module: &Module) -> Result<Module, Diagnostics> {
-    Ok(module.clone())
+pub fn schedule(module: Module) -> Result<Module, Diagnostics> {
+    Ok(module)
 }

@@ -54,7 +54,7 @@ pub(crate) fn unreduce(v: Value, axes: &[AxisRef], to: &Sharding, reason: &Arc<R
 pub(crate) fn step(v: Value, step: &Step, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
     let unreduced = b.body.sharding(v).map_or(vec![], |s| s.unreduced.clone());
     let (name, attrs) = step_attrs(&step.kind, &step.to.mesh);
-    moved(name, v, attrs, &Sharding { unreduced, ..step.to.clone() }, reason, b)
+    moved(name, v, attrs, &step.to.clone().with_unreduced(unreduced), reason, b)
 }
 
 /// The op of a step, and its attributes.

@@ -1,9 +1,14 @@
 //! Along which factors an op runs sharded: the op as [`assign`] wants to see it.
 
-use shardwise_base::{AxisRef, Mesh, Sharding};
-use shardwise_ir::{OpView, TensorType};
+use shardwise_base::{AxisRef, Loc, Mesh, Reason, Sharding};
+use shardwise_ir::{Attrs, OpCode, OpView, TensorType, Type, Value};
 use shardwise_ops::{Combine, Facts, Opcode};
 use shardwise_sharding::{Assignment, Factor, FactorKind, Parties, Rule, assign};
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Bytes of local memory that are moved while one byte is moved between devices.
@@ -12,57 +17,147 @@ const MEMORY_BYTES_PER_BYTE: u64 = 24;
 /// Floating-point operations that are done while one byte is moved between devices.
 const FLOPS_PER_BYTE: f64 = 2000.0;
 
+/// Of operands, then of results.
+pub(crate) type Shardings = SmallVec<[Option<Sharding>; 4]>;
+
+/// What has been decided, by what was asked: a program asks the same of many ops.
+#[derive(Default)]
+pub(crate) struct Decisions(HashMap<Question, Rc<Decision>>);
+
+/// All that a decision depends on. An op with regions is asked about by itself.
+#[derive(Clone, PartialEq)]
+struct Question {
+    code: OpCode,
+    attrs: Attrs,
+    rule: Arc<Rule>,
+    types: SmallVec<[Type; 4]>,
+    shardings: Shardings,
+}
+
+/// Two attributes that are equal are equal to themselves but for NaNs, which then are asked about twice.
+impl Eq for Question {}
+
+impl Hash for Question {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        self.code.hash(h);
+        self.types.iter().for_each(|ty| ty.shape().hash(h));
+        let dims = self.shardings.iter().flatten().flat_map(|s| &s.dims);
+        dims.for_each(|d| d.axes.iter().for_each(|a| (a.axis, a.pre_size()).hash(h)));
+    }
+}
+
+/// A task, and how it runs.
+pub(crate) struct Decision {
+    pub task: Task,
+    pub assignment: Assignment,
+    /// How each tensor lies while the op runs, closed; `None`: it takes no part.
+    pub layouts: Shardings,
+    /// Axes over which results are partial.
+    pub partial: Vec<AxisRef>,
+    reasons: RefCell<Vec<(Cause, Arc<Reason>)>>,
+}
+
+/// Which reason of a decision.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Tensor(usize),
+    Sum,
+}
+
+impl Decisions {
+    /// How an op runs: `shardings` are of operands as they lie, then of results as they are wanted.
+    pub fn decide(
+        &mut self,
+        view: &OpView<'_>,
+        facts: &dyn Facts,
+        rule: Arc<Rule>,
+        mesh: &Arc<Mesh>,
+        shardings: Shardings,
+    ) -> Rc<Decision> {
+        if !view.regions().is_empty() {
+            return Rc::new(Task::new(view, facts, &rule, mesh, shardings).decide());
+        }
+        let types = tensors(view).map(|v| view.body.ty(v).clone()).collect();
+        let question = Question { code: view.data().code, attrs: view.attrs().clone(), rule, types, shardings };
+        if let Some(known) = self.0.get(&question) {
+            return known.clone();
+        }
+        let task = Task::new(view, facts, &question.rule, mesh, question.shardings.clone());
+        let decision = Rc::new(task.decide());
+        self.0.insert(question, decision.clone());
+        decision
+    }
+}
+
+impl Decision {
+    /// The reason for `cause` at an op, made once and then placed at each op of which the same was asked.
+    pub fn reason(&self, cause: Cause, at: &Loc, make: impl FnOnce() -> Reason) -> Arc<Reason> {
+        let mut reasons = self.reasons.borrow_mut();
+        match reasons.iter().find(|(c, _)| *c == cause) {
+            Some((_, known)) if known.consumer_loc == *at => known.clone(),
+            Some((_, known)) => Arc::new(Reason { consumer_loc: at.clone(), ..(**known).clone() }),
+            None => {
+                let reason = Arc::new(make());
+                reasons.push((cause, reason.clone()));
+                reason
+            }
+        }
+    }
+}
+
+fn tensors<'v>(view: &OpView<'v>) -> impl Iterator<Item = Value> + use<'v> {
+    view.operands().iter().chain(view.results()).copied()
+}
+
 /// An op that is to run sharded.
-pub(crate) struct Task<'a> {
-    pub mesh: &'a Arc<Mesh>,
+pub(crate) struct Task {
+    pub mesh: Arc<Mesh>,
     /// With factors that cannot be split marked so.
     pub rule: Rule,
     /// Of operands as they lie, then of results as they are wanted; `None`: takes no part.
-    pub shardings: Vec<Option<Sharding>>,
-    pub types: Vec<Option<&'a TensorType>>,
+    pub shardings: Shardings,
+    pub types: SmallVec<[Option<TensorType>; 4]>,
     pub operand_count: usize,
     work: u64,
 }
 
-impl<'a> Task<'a> {
-    pub fn new(
-        view: &OpView<'a>,
-        facts: &dyn Facts,
-        rule: &Rule,
-        mesh: &'a Arc<Mesh>,
-        shardings: Vec<Option<Sharding>>,
-    ) -> Task<'a> {
-        let values = view.operands().iter().chain(view.results());
-        let types: Vec<Option<&TensorType>> = values.map(|&v| view.body.ty(v).as_tensor()).collect();
-        let takes_part = |i: usize| types[i].is_some_and(|t| t.rank() == rule.mapping(i).rank());
+impl Task {
+    fn new(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, mesh: &Arc<Mesh>, shardings: Shardings) -> Task {
+        let types: SmallVec<[Option<TensorType>; 4]> =
+            tensors(view).map(|v| view.body.ty(v).as_tensor().cloned()).collect();
+        let takes_part = |i: usize| types[i].as_ref().is_some_and(|t| t.rank() == rule.mapping(i).rank());
         let keep = |(i, s): (usize, Option<Sharding>)| s.filter(|_| takes_part(i));
-        let shardings: Vec<Option<Sharding>> = shardings.into_iter().enumerate().map(keep).collect();
+        let shardings: Shardings = shardings.into_iter().enumerate().map(keep).collect();
         let cost = facts.cost(view);
         let work =
             (cost.flops / FLOPS_PER_BYTE) as u64 + (cost.bytes_read + cost.bytes_written) / MEMORY_BYTES_PER_BYTE;
         let operand_count = view.operands().len();
-        let mut task = Task { mesh, rule: rule.clone(), shardings, types, operand_count, work };
+        let mut task = Task { mesh: mesh.clone(), rule: rule.clone(), shardings, types, operand_count, work };
         task.restrict(view, facts);
         task
     }
 
-    pub fn decide(&self) -> Assignment {
-        let bytes: Vec<u64> = self.types.iter().map(|t| t.map_or(0, |t| t.bytes())).collect();
+    fn decide(self) -> Decision {
+        let assignment = self.assign();
+        let layouts = (0..self.types.len()).map(|i| self.layout(&assignment, i)).collect();
+        let partial = assignment.reduction_axes(&self.rule, &self.mesh);
+        Decision { task: self, assignment, layouts, partial, reasons: RefCell::default() }
+    }
+
+    fn assign(&self) -> Assignment {
+        let bytes: Vec<u64> = self.types.iter().map(|t| t.as_ref().map_or(0, |t| t.bytes())).collect();
         let shardings: Vec<Option<&Sharding>> = self.shardings.iter().map(Option::as_ref).collect();
         let parties =
-            Parties { rule: &self.rule, mesh: self.mesh, shardings: &shardings, bytes: &bytes, work: self.work };
+            Parties { rule: &self.rule, mesh: &self.mesh, shardings: &shardings, bytes: &bytes, work: self.work };
         assign(parties, |_| false)
     }
 
     /// How tensor `index` lies under an assignment; `None` if it takes no part.
-    pub fn sharding(&self, assignment: &Assignment, index: usize) -> Option<Sharding> {
-        self.shardings[index].as_ref()?;
-        Some(assignment.sharding(&self.rule, self.mesh, index).canonical())
-    }
-
-    /// Axes over which results are partial.
-    pub fn reduction_axes(&self, assignment: &Assignment) -> Vec<AxisRef> {
-        assignment.reduction_axes(&self.rule, self.mesh)
+    fn layout(&self, assignment: &Assignment, index: usize) -> Option<Sharding> {
+        let own = self.shardings[index].as_ref()?;
+        let layout = assignment.sharding(&self.rule, &self.mesh, index).canonical();
+        // One copy of what is the same.
+        Some(if layout == *own { own.clone() } else { layout })
     }
 
     /// `operand 1`, `result 0`.
@@ -99,9 +194,9 @@ impl<'a> Task<'a> {
     /// Whether some tensor is split unevenly along a dimension of this factor.
     fn is_uneven(&self, factor: Factor) -> bool {
         let is_uneven = |i: usize| {
-            let (Some(sharding), Some(ty)) = (&self.shardings[i], self.types[i]) else { return false };
+            let (Some(sharding), Some(ty)) = (&self.shardings[i], &self.types[i]) else { return false };
             let dims = self.rule.mapping(i).dims.iter().enumerate().filter(|(_, d)| d.contains(&factor));
-            dims.into_iter().any(|(d, _)| !ty.shape[d].is_multiple_of(sharding.dims[d].shard_count(self.mesh)))
+            dims.into_iter().any(|(d, _)| !ty.shape[d].is_multiple_of(sharding.dims[d].shard_count(&self.mesh)))
         };
         (0..self.types.len()).any(is_uneven)
     }
@@ -110,7 +205,7 @@ impl<'a> Task<'a> {
     fn is_same_size_everywhere(&self, factor: Factor) -> bool {
         let size = self.rule.size(factor);
         (0..self.types.len()).all(|i| {
-            let Some(ty) = self.types[i] else { return true };
+            let Some(ty) = &self.types[i] else { return true };
             let mut dims = self.rule.mapping(i).dims.iter().enumerate();
             dims.all(|(d, factors)| factors[..] != [factor] || ty.shape[d] == size)
         })

@@ -24,15 +24,14 @@ pub fn infer(module: &Module, func: &Func) -> Vec<Varying> {
 }
 
 /// Writes what is inferred on each value of the function that runs.
-pub fn uniform(module: &Module) -> Result<Module, Diagnostics> {
-    let mut out = module.clone();
-    let Some(index) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(out) };
-    let varying = infer(module, &module[index]);
-    let body = &mut out.funcs[index.index()].body;
+pub fn uniform(mut module: Module) -> Result<Module, Diagnostics> {
+    let Some(index) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
+    let varying = infer(&module, &module[index]);
+    let body = &mut module.funcs[index.index()].body;
     for (v, varying) in varying.into_iter().enumerate() {
         body.value_mut(Value::new(v)).varying = Some(varying);
     }
-    Ok(out)
+    Ok(module)
 }
 
 /// An argument differs along the axes that split it, and along those it is a partial sum over.

@@ -227,7 +227,7 @@ fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Option<Varying>> {
     }
     let inner = text.strip_prefix('{')?.strip_suffix('}')?;
     let axes: Option<Vec<AxisRef>> = inner.split(',').map(|part| parse_axis(part, mesh)).collect();
-    Some(Some(Varying::Over(axes?)))
+    Some(Some(Varying::Over(axes?.into())))
 }
 
 /// `X`, `#1` for an axis whose name is no plain word, `X:(1)2`.

@@ -115,7 +115,7 @@ impl<'t> Parser<'t> {
             self.check_disjoint(&mut used, &axes, &raw.axes, &mesh);
             dims.push(DimSharding { axes, is_open: raw.is_open, priority: raw.priority });
         }
-        let mut sharding = Sharding { mesh, dims, replicated: vec![], unreduced: vec![] };
+        let mut sharding = Sharding::new(&mesh, dims);
         while self.eat(",") {
             self.sharding_extra(&mut sharding, &mut used)?;
         }

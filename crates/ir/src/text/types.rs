@@ -81,7 +81,7 @@ impl<'t> Parser<'t> {
             self.jump(end + 1);
         }
         let dtype = self.dtype()?;
-        self.end_of_tensor(at, TensorType { dtype, shape })
+        self.end_of_tensor(at, TensorType::new(dtype, shape))
     }
 
     fn size_at(&mut self, start: usize, end: usize) -> Parsed<usize> {

@@ -252,7 +252,7 @@ fn permuted(input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
     if from != into {
         return Err(format!("the dimensions have {from:?} shards before and {into:?} after"));
     }
-    Ok(Sharding { unreduced: input.unreduced.clone(), ..target.canonical() })
+    Ok(target.canonical().with_unreduced(input.unreduced.clone()))
 }
 
 /// The axes, each whole or in part, that `axes` need in addition to list all that `others` list.

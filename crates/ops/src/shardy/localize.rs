@@ -21,7 +21,7 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
     let result = cx.result_types[0].as_tensor().expect("a collective moves tensors").clone();
     if result.shape.contains(&0) {
         // Nothing to move or to sum.
-        return Ok(vec![constant(b, Literal::zeros(result.dtype, result.shape))]);
+        return Ok(vec![constant(b, Literal::zeros(result.dtype, result.shape.clone()))]);
     }
     match &step {
         AllGather { dims } => {
@@ -49,7 +49,8 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
         ShardedToUnreduced { dims } => x = make::in_zeros(b, x, &mesh, dims, cx.result_types[0].shape()),
     }
     // The ops of reducers inside need no reason of their own.
-    let here: Vec<Op> = b.body[b.region].ops.iter().copied().filter(|op| op.index() >= first_new).collect();
+    let is_new = |op: &Op| op.index() >= first_new;
+    let here: Vec<Op> = b.body[b.region].ops.iter().rev().copied().take_while(is_new).collect();
     for op in here {
         b.body.op_mut(op).reason = cx.op.data().reason.clone();
     }

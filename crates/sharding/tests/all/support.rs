@@ -26,12 +26,9 @@ pub fn axes(mesh: &Mesh, text: &str) -> Vec<AxisRef> {
 /// `a b ? | ? p1 | .` and, behind a `;`, replicated axes: dimensions separated by `|`, `.` for a closed empty one.
 pub fn sharding(mesh: &Arc<Mesh>, text: &str) -> Sharding {
     let (dims, replicated) = text.split_once(';').unwrap_or((text, ""));
-    Sharding {
-        mesh: mesh.clone(),
-        dims: dims.split('|').map(|d| dim(mesh, d)).collect(),
-        replicated: axes(mesh, replicated),
-        unreduced: vec![],
-    }
+    let mut sharding = Sharding::new(mesh, dims.split('|').map(|d| dim(mesh, d)).collect());
+    sharding.replicated = axes(mesh, replicated);
+    sharding
 }
 
 fn dim(mesh: &Mesh, text: &str) -> DimSharding {

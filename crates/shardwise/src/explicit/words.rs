@@ -218,7 +218,7 @@ pub(super) fn unreduced(
         .filter(|&i| view.operand_type(i).as_tensor().is_some_and(|t| t.rank() > 0))
         .map(|i| operand_type(view, i, operands[i].as_ref()))
         .collect();
-    let reduced = Sharding { unreduced: vec![], ..sharding.clone() };
+    let reduced = sharding.clone().with_unreduced(vec![]);
     mistakes::unreduced(
         name,
         &types.join(", "),

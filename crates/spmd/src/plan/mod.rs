@@ -65,7 +65,7 @@ fn between_meshes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType)
     if sizes(from) != sizes(to) || from.split_axes().next().is_none() {
         return through_replicated(from, to, shape, dtype);
     }
-    let there = Sharding { mesh: to.mesh.clone(), ..from.clone() };
+    let there = from.clone().with_mesh(to.mesh.clone());
     let bytes_received = local_bytes(from, shape, dtype);
     let mut steps = vec![Step { kind: StepKind::CollectivePermute, to: there.clone(), bytes_received }];
     steps.extend(plan_reshard(&there, to, shape, dtype));
@@ -103,9 +103,8 @@ pub fn local_bytes(sharding: &Sharding, shape: &[usize], dtype: DType) -> u64 {
 
 /// Without what does not say where elements lie: unreduced axes, and axes of size 1.
 fn layout_only(sharding: &Sharding) -> Sharding {
-    let mut layout = Sharding { unreduced: vec![], ..sharding.canonical() };
-    layout.dims.iter_mut().for_each(|d| d.axes.retain(|a| a.size(&sharding.mesh) > 1));
-    layout
+    let layout = sharding.canonical().with_unreduced(vec![]);
+    crate::propagate::without_unit_axes(&layout)
 }
 
 /// Only gathers or only slices: the optimum without a search.

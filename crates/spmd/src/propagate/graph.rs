@@ -6,13 +6,14 @@ use super::shardings::without_unit_axes;
 use shardwise_ir::{Func, Module, OpView};
 use shardwise_ops::{Opcode, PropagationClass};
 use shardwise_sharding::{Direction, Node, NodeId, OpClass, Problem, Rule, TensorId};
-use std::collections::BTreeMap;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The problem, and where its answers belong: tensor `i` is value `i` of the draft; the main function's results follow.
 pub(super) fn build(draft: &Draft<'_>) -> Problem {
     let problem = tensors(draft);
-    let mut graph = Graph { draft, problem, node_of: vec![None; draft.ops.len()], identities: BTreeMap::new() };
+    let mut graph =
+        Graph { draft, problem, node_of: vec![None; draft.ops.len()], pointwise: rules::Pointwise::default() };
     let ops = draft.walk(ENTRY, Order::Pre);
     for &op in ops.iter().filter(|&&op| !draft.op(op).is_dead) {
         graph.add(op);
@@ -52,8 +53,7 @@ struct Graph<'d, 'm> {
     draft: &'d Draft<'m>,
     problem: Problem,
     node_of: Vec<Option<NodeId>>,
-    /// Identity rules, by the number of operands and the shape.
-    identities: BTreeMap<(usize, Vec<usize>), Arc<Rule>>,
+    pointwise: rules::Pointwise,
 }
 
 impl Graph<'_, '_> {
@@ -75,9 +75,7 @@ impl Graph<'_, '_> {
     }
 
     fn identity(&mut self, operand_count: usize, v: ValueId) -> Arc<Rule> {
-        let shape = self.draft.value(v).ty.shape();
-        let key = (operand_count, shape.to_vec());
-        self.identities.entry(key).or_insert_with(|| Arc::new(Rule::pointwise(shape, operand_count, 1))).clone()
+        self.pointwise.rule(operand_count, self.draft.value(v).ty.shape())
     }
 
     fn edge_node(&mut self, op: OpId, edge: &Edge) -> Node {
@@ -99,18 +97,23 @@ impl Graph<'_, '_> {
         node
     }
 
-    fn source_node(&self, op: OpId) -> Option<Node> {
+    fn rule(&mut self, view: &OpView<'_>) -> Option<Arc<Rule>> {
+        let pointwise = if rules::has_written_rule(view) { None } else { self.pointwise.rule_of(view) };
+        pointwise.or_else(|| rules::rule_of(view).map(Arc::new))
+    }
+
+    fn source_node(&mut self, op: OpId) -> Option<Node> {
         let (view, facts) = self.draft.facts(op)?;
         if Opcode::of_view(&view) == Opcode::Reshard {
             return None;
         }
-        let rule = rules::rule_of(&view)?;
+        let rule = self.rule(&view)?;
         let (operands, results) = (&self.draft.op(op).operands, &self.draft.op(op).results);
         if rule.operands.len() != operands.len() || rule.results.len() != results.len() {
             return None;
         }
-        let tensors = |list: &[ValueId]| list.iter().map(|&v| self.tensor(v)).collect::<Vec<_>>();
-        let mut node = Node::new(Arc::new(rule), tensors(operands), tensors(results));
+        let tensors = |list: &[ValueId]| list.iter().map(|&v| self.tensor(v)).collect::<SmallVec<[_; 4]>>();
+        let mut node = Node::new(rule, tensors(operands), tensors(results));
         let class = facts.propagation_class(&view);
         node.class = op_class(class);
         node.is_elementwise = class == PropagationClass::Elementwise;

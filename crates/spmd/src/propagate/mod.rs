@@ -27,7 +27,7 @@ mod split;
 mod steps;
 
 pub(crate) use import::callers_first;
-pub(crate) use rules::{RULE, rule_of, written_rule};
+pub(crate) use rules::{Pointwise, RULE, rule_of, written_rule};
 pub(crate) use shardings::{with_all_manual_axes, without_unit_axes};
 pub(crate) use steps::{
     add_edges, apply_constraints, propagate_as_written, propagate_in_place, sink_edges, split_constants,

@@ -4,8 +4,11 @@
 //! can split, or knows a foreign function that we cannot run, the fact says less; propagation still follows Shardy.
 
 use shardwise_ir::{Attr, OpView, Value};
-use shardwise_ops::Opcode;
+use shardwise_ops::{Opcode, PropagationClass, RuleFact};
 use shardwise_sharding::{FactorKind, FactorSpec, Rule, RuleBuilder};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The name of the attribute that holds an op's rule.
 pub(crate) const RULE: &str = "sdy.sharding_rule";
@@ -23,6 +26,31 @@ pub(crate) fn rule_of(view: &OpView<'_>) -> Option<Rule> {
     }
 }
 
+/// Rules of ops that treat each element by itself, by the number of operands and the shape: programs have many of one.
+#[derive(Default)]
+pub(crate) struct Pointwise(HashMap<(usize, SmallVec<[usize; 4]>), Arc<Rule>>);
+
+impl Pointwise {
+    /// The rule of an op with one result, all of whose tensors have this shape.
+    pub fn rule(&mut self, operand_count: usize, shape: &[usize]) -> Arc<Rule> {
+        let new = || Arc::new(Rule::pointwise(shape, operand_count, 1));
+        self.0.entry((operand_count, shape.into())).or_insert_with(new).clone()
+    }
+
+    /// The rule of an elementwise op on tensors of one shape, known without asking for it.
+    pub fn rule_of(&mut self, view: &OpView<'_>) -> Option<Arc<Rule>> {
+        let [result] = view.results() else { return None };
+        let (shape, operands) = (view.body.ty(*result).shape(), view.operands());
+        let is_plain = Opcode::of_view(view).facts().propagation_class(view) == PropagationClass::Elementwise;
+        let is_one_shape = || operands.iter().all(|&v| view.body.ty(v).shape() == shape);
+        (is_plain && is_one_shape()).then(|| self.rule(operands.len(), shape))
+    }
+}
+
+pub(crate) fn has_written_rule(view: &OpView<'_>) -> bool {
+    view.attr(RULE).is_some()
+}
+
 /// `sdy.sharding_rule` on the op itself.
 pub(crate) fn written_rule(view: &OpView<'_>) -> Option<Rule> {
     let Attr::Opaque(text) = view.attr(RULE)? else { return None };
@@ -30,7 +58,10 @@ pub(crate) fn written_rule(view: &OpView<'_>) -> Option<Rule> {
 }
 
 fn fact(view: &OpView<'_>) -> Option<Rule> {
-    Opcode::of_view(view).facts().rule(view).rule().cloned()
+    match Opcode::of_view(view).facts().rule(view) {
+        RuleFact::Rule(rule) => Some(rule),
+        RuleFact::None(_) => None,
+    }
 }
 
 /// The window of a convolution is summed over, as the input features are.

@@ -1,6 +1,6 @@
 //! Small changes to shardings that import makes.
 
-use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding};
+use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding, ShardingParts};
 
 /// Without the axes of size 1, which split nothing.
 pub(crate) fn without_unit_axes(sharding: &Sharding) -> Sharding {
@@ -9,12 +9,13 @@ pub(crate) fn without_unit_axes(sharding: &Sharding) -> Sharding {
         return sharding.clone();
     }
     let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| a.size(mesh) != 1).collect();
-    Sharding {
+    ShardingParts {
         mesh: mesh.clone(),
         dims: sharding.dims.iter().map(|d| with_axes(d, keep(&d.axes))).collect(),
         replicated: keep(&sharding.replicated),
         unreduced: keep(&sharding.unreduced),
     }
+    .into()
 }
 
 /// A priority means nothing on a dimension that is closed and empty.

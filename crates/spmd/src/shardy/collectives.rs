@@ -59,7 +59,7 @@ fn reshard(edit: &mut Edit, op: Op, keeps_redundant: bool) {
     let shape = edit.body.ty(input).shape().to_vec();
     for (kind, to) in steps(&source, &target, &shape) {
         let (name, attrs) = sdy::step_attrs(&kind, &to.mesh);
-        let to = Sharding { unreduced: unreduced.clone(), ..to };
+        let to = to.with_unreduced(unreduced.clone());
         v = edit.insert(Place::Before(op), code(name), v, attrs, to);
     }
     edit.replace_uses(result, v, None);

@@ -233,7 +233,7 @@ impl Inserter<'_, '_> {
         }
         let left = sharding.unreduced.iter().flat_map(|a| a.minus(mesh, &sums)).collect();
         let attrs = Attrs::new().with("reduction_axes", sdy::axes_attr(mesh, &sums));
-        let to = Sharding { unreduced: left, ..sharding.clone() };
+        let to = sharding.clone().with_unreduced(left);
         let sum = self.edit.insert(place, code("sdy.all_reduce"), v, attrs, to);
         self.edit.set_operand(op, index, sum);
     }
@@ -288,14 +288,14 @@ impl Inserter<'_, '_> {
             new
         };
         if needs_reshard {
-            v = then(self.edit, "sdy.reshard", v, Attrs::new(), Sharding { dims: dims.clone(), ..source.clone() });
+            v = then(self.edit, "sdy.reshard", v, Attrs::new(), source.clone().with_dims(dims.clone()));
         }
         let all_sharded: Vec<AxisRef> = from_sharded.iter().flatten().copied().collect();
         let replicated: Vec<AxisRef> = wanted.iter().flat_map(|a| a.minus(mesh, &all_sharded)).collect();
         if !replicated.is_empty() {
             let mut unreduced = [source.unreduced.clone(), replicated.clone()].concat();
             AxisRef::sort_and_merge(&mut unreduced, mesh);
-            let to = Sharding { mesh: mesh.clone(), dims, replicated: target.replicated.clone(), unreduced };
+            let to = target.clone().with_mesh(mesh.clone()).with_dims(dims).with_unreduced(unreduced);
             let attrs = Attrs::new().with("axes", sdy::axes_attr(mesh, &replicated));
             v = then(self.edit, "sdy.replicated_to_unreduced", v, attrs, to);
         }

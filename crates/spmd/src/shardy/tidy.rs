@@ -256,7 +256,7 @@ pub(super) fn lift_meshes(module: &Module, _: &Settings) -> Result<Module, Diagn
         meshes.push(named.clone());
         named
     };
-    let mut out = map_shardings(module, |s| Sharding { mesh: lifted(&s.mesh), ..s.clone() });
+    let mut out = map_shardings(module, |s| s.clone().with_mesh(lifted(&s.mesh)));
     for func in &mut out.funcs {
         for op in func.body.walk() {
             if let Some(Attr::Axes { mesh, axes }) = func.body[op].attrs.get("manual_axes") {
