@@ -1,29 +1,60 @@
 //! Element types: the whole list of StableHLO, with storage widths.
 
+use crate::quantized::{Quantized, QuantizedId};
 use std::fmt;
 
 macro_rules! dtypes {
     ($($variant:ident $name:literal $short:literal $bits:literal $storage:literal $kind:ident;)*) => {
         /// The type of one element.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-        pub enum DType { $($variant),* }
+        pub enum DType {
+            $($variant,)*
+            /// Integers that stand for floats.
+            Quantized(QuantizedId),
+        }
 
         impl DType {
+            /// All but the quantized ones, which are made as programs name them.
             pub const ALL: &'static [DType] = &[$(DType::$variant),*];
 
             /// As StableHLO writes it: `bf16`, `ui8`, `complex<f32>`.
-            pub const fn name(self) -> &'static str { match self { $(DType::$variant => $name),* } }
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(DType::$variant => $name,)*
+                    DType::Quantized(id) => id.name(),
+                }
+            }
 
             /// As JAX's short types write it: `bf16`, `u8`, `c64`, `bool`.
-            pub const fn short(self) -> &'static str { match self { $(DType::$variant => $short),* } }
+            pub fn short(self) -> &'static str {
+                match self {
+                    $(DType::$variant => $short,)*
+                    DType::Quantized(id) => id.name(),
+                }
+            }
 
             /// Bits that carry information.
-            pub const fn bits(self) -> usize { match self { $(DType::$variant => $bits),* } }
+            pub fn bits(self) -> usize {
+                match self {
+                    $(DType::$variant => $bits,)*
+                    DType::Quantized(id) => id.get().storage.bits(),
+                }
+            }
 
             /// Bytes that one element takes in memory; types below a byte take a whole one.
-            pub const fn storage_bytes(self) -> usize { match self { $(DType::$variant => $storage),* } }
+            pub fn storage_bytes(self) -> usize {
+                match self {
+                    $(DType::$variant => $storage,)*
+                    DType::Quantized(id) => id.get().storage.storage_bytes(),
+                }
+            }
 
-            pub const fn kind(self) -> Kind { match self { $(DType::$variant => Kind::$kind),* } }
+            pub const fn kind(self) -> Kind {
+                match self {
+                    $(DType::$variant => Kind::$kind,)*
+                    DType::Quantized(_) => Kind::Quantized,
+                }
+            }
         }
     };
 }
@@ -36,6 +67,8 @@ pub enum Kind {
     Unsigned,
     Float,
     Complex,
+    /// None of its own: values are computed as the floats that they stand for.
+    Quantized,
 }
 
 dtypes! {
@@ -102,6 +135,24 @@ impl DType {
     pub const fn is_computed(self) -> bool {
         use DType::*;
         matches!(self, I1 | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | BF16 | F16 | F32 | F64 | C64 | C128)
+    }
+
+    /// What a quantized type says; `None` for others.
+    pub fn quantized(self) -> Option<&'static Quantized> {
+        match self {
+            DType::Quantized(id) => Some(id.get()),
+            _ => None,
+        }
+    }
+
+    /// The type of the elements in memory: of a quantized type its integers, else itself.
+    pub fn storage(self) -> DType {
+        self.quantized().map_or(self, |q| q.storage)
+    }
+
+    /// The type of the numbers that the elements stand for: of a quantized type its floats, else itself.
+    pub fn expressed(self) -> DType {
+        self.quantized().map_or(self, |q| q.expressed)
     }
 
     /// The type of the real and imaginary part; of a real type, itself.

@@ -63,7 +63,7 @@ impl std::error::Error for LiteralError {}
 
 /// A constant array; cheap to clone. Bytes are little-endian and 8-aligned, row-major.
 ///
-/// A splat stores one element whatever the shape.
+/// A splat stores one element whatever the shape. Of a quantized type a literal holds the integers, and has their type.
 #[derive(Clone)]
 pub struct Literal {
     dtype: DType,
@@ -95,7 +95,7 @@ impl Literal {
     /// One element repeated.
     pub fn splat(dtype: DType, shape: impl Into<Vec<usize>>, element: &[u8]) -> Literal {
         assert_eq!(element.len(), dtype.storage_bytes(), "one element");
-        Literal { dtype, shape: shape.into(), words: Arc::new(words_of(element)), is_splat: true }
+        Literal { dtype: dtype.storage(), shape: shape.into(), words: Arc::new(words_of(element)), is_splat: true }
     }
 
     /// All elements zero (false).
@@ -110,7 +110,7 @@ impl Literal {
         if bytes.len() != expected {
             return Err(LiteralError::Length { expected, found: bytes.len() });
         }
-        Ok(Literal { dtype, shape: shape.to_vec(), words: Arc::new(words_of(bytes)), is_splat: false })
+        Ok(Literal { dtype: dtype.storage(), shape: shape.to_vec(), words: Arc::new(words_of(bytes)), is_splat: false })
     }
 
     pub fn dtype(&self) -> DType {

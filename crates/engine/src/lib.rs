@@ -34,6 +34,7 @@ pub const GLOBAL_TYPE: &str = "shardwise.global_type";
 impl Signature {
     /// Reads the signature off a localized function: the sharding of each argument and result, and its global type
     /// from [`GLOBAL_TYPE`] (absent: the type itself, not split). An error for each that is no array.
+    /// Quantized arrays come and go as their integers.
     pub fn of(func: &Func) -> Result<Signature, Diagnostics> {
         let mut found = Diagnostics::default();
         let mut part = |what: &str, index: usize, ty: &Type, attrs: &Attrs, sharding: Option<&Sharding>| {
@@ -45,7 +46,8 @@ impl Signature {
                 found.push(not_an_array(func, what, index, ty));
                 return None;
             };
-            Some(ShardedType { ty: ty.clone(), sharding: sharding.cloned() })
+            let ty = TensorType { dtype: ty.dtype.storage(), ..ty.clone() };
+            Some(ShardedType { ty, sharding: sharding.cloned() })
         };
         let body = &func.body;
         let args = body.args().iter().zip(&func.arg_attrs).enumerate();

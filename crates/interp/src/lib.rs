@@ -87,7 +87,7 @@ fn check_args(func: &Func, args: &[Literal]) -> Result<(), Diagnostics> {
     let mut found = Diagnostics::default();
     for (i, (&p, a)) in params.iter().zip(args).enumerate() {
         let expected = func.body.ty(p);
-        if *expected != shardwise_ir::Type::tensor(a.dtype(), a.shape()) {
+        if shardwise_ops::quantized::stored(expected) != shardwise_ir::Type::tensor(a.dtype(), a.shape()) {
             found.push(argument_type(&func.loc, i, &expected.to_string(), a));
         }
     }

@@ -20,12 +20,13 @@ struct Form {
     results: &'static [bool],
 }
 
-/// Labels of the constraints on the dimension, the element types, the shapes of wholes and of features.
+/// Labels of the constraints on the dimension, the element types, the shapes of wholes, and the shape of each operand that
+/// has one element for each feature.
 struct Labels {
     dimension: &'static str,
     element: &'static str,
     whole: &'static str,
-    feature: &'static str,
+    feature: &'static [&'static str],
 }
 
 const INFERENCE: Form = Form {
@@ -33,7 +34,13 @@ const INFERENCE: Form = Form {
         dimension: "batch_norm_inference_c1",
         element: "batch_norm_inference_c2",
         whole: "batch_norm_inference_c7",
-        feature: "batch_norm_inference_c3",
+        feature: &[
+            "",
+            "batch_norm_inference_c3",
+            "batch_norm_inference_c4",
+            "batch_norm_inference_c5",
+            "batch_norm_inference_c6",
+        ],
     },
     operands: &[false, true, true, true, true],
     results: &[false],
@@ -44,7 +51,7 @@ const TRAINING: Form = Form {
         dimension: "batch_norm_training_c1",
         element: "batch_norm_training_c2",
         whole: "batch_norm_training_c7",
-        feature: "batch_norm_training_c3",
+        feature: &["", "batch_norm_training_c3", "batch_norm_training_c4"],
     },
     operands: &[false, true, true],
     results: &[false, true, true],
@@ -55,7 +62,7 @@ const GRAD: Form = Form {
         dimension: "batch_norm_grad_c1",
         element: "batch_norm_grad_c2",
         whole: "batch_norm_grad_c3",
-        feature: "batch_norm_grad_c5",
+        feature: &["", "batch_norm_grad_c5", "batch_norm_grad_c4", "batch_norm_grad_c4", ""],
     },
     operands: &[false, true, true, true, false],
     results: &[false, true, true],
@@ -86,11 +93,11 @@ impl PureFacts for BatchNorm {
         let in_range = dim < x.rank();
         check.that(form.labels.dimension, in_range, "`feature_index` must be a dimension of the operand").so_far()?;
         let of_features = TensorType::new(x.dtype, vec![x.shape[dim]]);
-        for (t, &is_feature) in types.iter().zip(form.operands) {
+        for ((t, &is_feature), feature) in types.iter().zip(form.operands).zip(form.labels.feature) {
             check.that(form.labels.element, t.dtype == x.dtype, "all operands must have the same element type");
             if is_feature {
                 let rule = "scale, offset, mean and variance must have an element for each feature";
-                check.that(form.labels.feature, t.shape == of_features.shape, rule);
+                check.that(feature, t.shape == of_features.shape, rule);
             } else {
                 check.that(form.labels.whole, t.shape == x.shape, "the gradient must have the operand's shape");
             }

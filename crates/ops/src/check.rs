@@ -3,7 +3,7 @@
 //! Nothing here panics on what text can say: an op may have any operands and attributes until `infer` has looked.
 
 use shardwise_base::{DType, Diagnostic, Diagnostics};
-use shardwise_ir::{OpView, TensorType, Type, Value};
+use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
 
 /// Collects the constraints that an op breaks.
 pub(crate) struct Check<'a, 'v> {
@@ -98,6 +98,14 @@ pub(crate) fn word<'v>(op: &OpView<'v>, name: &'static str) -> Result<&'v str, D
     op.attrs().str(name).ok_or_else(|| bad_attribute(op, name, "a word").into())
 }
 
+/// Whether `precision_config` is absent or has an entry for each operand.
+pub(crate) fn precision_fits(op: &OpView<'_>) -> bool {
+    match op.attr("precision_config") {
+        Some(Attr::Array(items)) => items.is_empty() || items.len() == 2,
+        _ => true,
+    }
+}
+
 /// Whether no number stands twice.
 pub(crate) fn is_unique(list: &[usize]) -> bool {
     list.iter().enumerate().all(|(i, d)| !list[..i].contains(d))
@@ -136,7 +144,7 @@ fn operand_not_tensor(op: &OpView<'_>, index: usize) -> Diagnostic {
         .expected("a tensor")
 }
 
-fn needs_result_type(op: &OpView<'_>) -> Diagnostic {
+pub(crate) fn needs_result_type(op: &OpView<'_>) -> Diagnostic {
     Diagnostic::error("op-needs-result-type", op.loc(), format!("`{}` must be given its result type", op.name()))
         .expected("one tensor type")
         .note("its operands do not determine it")

@@ -99,14 +99,16 @@ impl Facts for Branch {
         counts(op, 1..=1, if is_if { 2 } else { op.regions().len() })?;
         let index = Type::tensor(if is_if { DType::I1 } else { DType::I32 }, vec![]);
         let mut check = Check::new(op);
-        check.that("case_i1", *op.operand_type(0) == index, &format!("the operand must be a {index}"));
+        let [operand, takes, gives_same] =
+            if is_if { ["if_i1", "if_c1", "if_c2"] } else { ["case_i1", "case_c2", "case_c3"] };
+        check.that(operand, *op.operand_type(0) == index, &format!("the operand must be a {index}"));
         check.that("case_c1", !op.regions().is_empty(), "there must be a branch").so_far()?;
         let gives = |r: Region| types_of(op, op.body.region_results(r));
         let results = gives(op.regions()[0]);
         let takes_nothing = op.regions().iter().all(|&r| op.body[r].args.is_empty());
-        check.that("case_c2", takes_nothing, "branches take no arguments: they use the values around them");
+        check.that(takes, takes_nothing, "branches take no arguments: they use the values around them");
         let same = op.regions().iter().all(|&r| gives(r) == results);
-        check.that("case_c3", same, "all branches must give the same types");
+        check.that(gives_same, same, "all branches must give the same types");
         check.give(results)
     }
     answer!(rule = none("shardings flow along its edges"));
@@ -366,7 +368,8 @@ impl Facts for CustomCall {
         if let Some(facts) = known(op) {
             return facts.effects(op);
         }
-        if op.attrs().flag("has_side_effect") { Effects::Ordered } else { Effects::Pure }
+        let must_run = op.attrs().flag("has_side_effect") || expect::is_check(target(op));
+        if must_run { Effects::Ordered } else { Effects::Pure }
     }
     fn linear(&self, op: &OpView<'_>) -> Linear {
         if let Some(facts) = known(op) {

@@ -91,10 +91,7 @@ fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     })?;
     let mut c = Check::new(op);
     check_dims(&mut c, &dims, x, y)?;
-    let precision_fits = match op.attr("precision_config") {
-        Some(Attr::Array(items)) => items.is_empty() || items.len() == 2,
-        _ => true,
-    };
+    check_algorithm(&mut c, op);
     c.that(
         "dot_general_c9",
         sizes(&x.shape, &dims.lhs_batch) == sizes(&y.shape, &dims.rhs_batch),
@@ -105,7 +102,7 @@ fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         sizes(&x.shape, &dims.lhs_contract) == sizes(&y.shape, &dims.rhs_contract),
         "contracting dimensions must have equal sizes",
     )
-    .that("dot_general_c11", precision_fits, "`precision_config` must have an entry for each operand")
+    .that("dot_general_c11", check::precision_fits(op), "`precision_config` must have an entry for each operand")
     .that("dot_general_c13", x.dtype.kind() == y.dtype.kind(), "the operands' element types must be of one kind")
     .that(
         "dot_general_c12",
@@ -113,6 +110,20 @@ fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         "the result must have the batching, left and right dimensions in this order",
     )
     .give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape))
+}
+
+/// An algorithm says all by itself, and counts from one.
+fn check_algorithm(c: &mut Check<'_, '_>, op: &OpView<'_>) {
+    let Some(algorithm) = op.attr("algorithm").and_then(Attr::as_record) else { return };
+    let is_default = match op.attr("precision_config") {
+        Some(Attr::Array(items)) => items.iter().all(|a| a.as_str() == Some("DEFAULT")),
+        _ => true,
+    };
+    let counts = |name: &str| algorithm.int(name).is_none_or(|n| n > 0);
+    c.that("dot_general_c21", is_default, "with an algorithm, each precision must be DEFAULT")
+        .that("dot_general_c22", counts("lhs_component_count"), "`lhs_component_count` must be positive")
+        .that("dot_general_c23", counts("rhs_component_count"), "`rhs_component_count` must be positive")
+        .that("dot_general_c24", counts("num_primitive_operations"), "`num_primitive_operations` must be positive");
 }
 
 /// The element type may be declared, the shape must be the computed one.
@@ -289,6 +300,7 @@ pub(crate) fn dot(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) -> 
         Kind::Float if is_wide => dot_in::<f64>(x, y, dims, to),
         Kind::Float => dot_in::<f32>(x, y, dims, to),
         Kind::Complex => dot_in::<Complex64>(x, y, dims, to),
+        Kind::Quantized => unreachable!("quantized values are computed as floats"),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::check::{self, Check, counted_tensors};
 use crate::facts::*;
-use crate::{OPS, Opcode, build};
+use crate::{OPS, Opcode, build, quantized};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Module, OpView, Type, Value};
 
@@ -91,9 +91,53 @@ impl Form {
     }
 }
 
+impl Dynamic {
+    /// Whether the static form, whose sizes the result's type says, could stand here.
+    fn as_static(&self, op: &OpView<'_>, form: &Form) -> Result<(), Diagnostics> {
+        let module = Module::new("static", &OPS);
+        let mut body = Body::new();
+        let mut b = Builder::new(&mut body);
+        b.loc = op.loc().clone();
+        let args: Vec<Value> = op.operands()[..form.kept].iter().map(|&v| b.arg(op.body.ty(v).clone())).collect();
+        let declared = [op.result_type(0).clone()];
+        build::build_as(&module, &mut b, form.to, args, form.attrs(op, &[]), [], declared).map(|_| ())
+    }
+}
+
+/// `known_expanding_dimensions` and `known_nonexpanding_dimensions`: dimensions of the operand, each in one of them.
+fn check_known_dims(op: &OpView<'_>, check: &mut Check<'_, '_>, rank: usize) {
+    let [expanding, other] = [op.sizes(OWN[0]), op.sizes(OWN[1])];
+    let all = [&expanding[..], &other].concat();
+    check
+        .that("dynamic_broadcast_in_dim_c8", check::is_unique(&all), "a dimension is known twice how it expands")
+        .that(
+            "dynamic_broadcast_in_dim_c9",
+            check::are_dims(&expanding, rank),
+            "expanding dimensions are the operand's",
+        )
+        .that("dynamic_broadcast_in_dim_c10", check::are_dims(&other, rank), "other dimensions are the operand's");
+}
+
+/// The constraints of a static form as those of the dynamic one, which has them too.
+fn relabelled(found: Diagnostics) -> Diagnostics {
+    let label = |code: &'static str| match code {
+        "broadcast_in_dim_c1" => "dynamic_broadcast_in_dim_c1",
+        "broadcast_in_dim_c2" => "dynamic_broadcast_in_dim_c2",
+        "broadcast_in_dim_c3" => "dynamic_broadcast_in_dim_c3",
+        "broadcast_in_dim_c4" => "dynamic_broadcast_in_dim_c4",
+        "broadcast_in_dim_c5" => "dynamic_broadcast_in_dim_c5",
+        "reshape_c1" => "dynamic_reshape_c1",
+        "reshape_c2" => "dynamic_reshape_c2",
+        "iota_c1" => "dynamic_iota_c1",
+        other => other,
+    };
+    Diagnostics(found.0.into_iter().map(|d| Diagnostic { code: label(d.code), ..d }).collect())
+}
+
 impl PureFacts for Dynamic {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        let form = form(Opcode::of_view(op));
+        let opcode = Opcode::of_view(op);
+        let form = form(opcode);
         let count = form.kept + form.sizes.len();
         let (types, to) = (counted_tensors(op, count..=count, 0)?, check::declared(op)?);
         let mut check = Check::new(op);
@@ -108,6 +152,21 @@ impl PureFacts for Dynamic {
                     "there must be a size for each dimension of the result",
                 );
             }
+        }
+        if opcode == Opcode::DynamicPad {
+            let [x, value] = [types[0], types[1]];
+            check.that(
+                "dynamic_pad_c1",
+                x.dtype == value.dtype && x.dtype == to.dtype,
+                "there must be one element type",
+            );
+            let each = types[form.kept..].iter().all(|t| t.shape == [x.rank()]);
+            check.that("dynamic_pad_c2", each, "there must be a padding for each dimension");
+        }
+        check_known_dims(op, &mut check, types.first().map_or(0, |t| t.rank()));
+        check.so_far()?;
+        if form.sizes.iter().all(|size| matches!(size, Size::ResultShape)) {
+            self.as_static(op, &form).map_err(relabelled)?;
         }
         check.give([to.clone().into()])
     }
@@ -132,7 +191,7 @@ impl PureFacts for Dynamic {
         let mut body = Body::new();
         let mut builder = Builder::new(&mut body);
         let args: Vec<Value> = kept.iter().map(|x| builder.arg(Type::tensor(x.dtype(), x.shape()))).collect();
-        let declared = [op.result_type(0).clone()];
+        let declared = [quantized::stored(op.result_type(0))];
         let made = build::build_as(&module, &mut builder, form.to, args, form.attrs(op, sizes), [], declared);
         let made = made.map_err(|found| unfit(op, found))?;
         form.to.facts().eval(&module.view(&body, made), kept, regions)
@@ -198,7 +257,7 @@ impl PureFacts for Dynamic {
     }
 }
 
-fn other_shape(op: &OpView<'_>, asked: &[i64]) -> Diagnostic {
+pub(crate) fn other_shape(op: &OpView<'_>, asked: &[i64]) -> Diagnostic {
     let message = format!("`{}` is asked for another shape than its result has", op.name());
     Diagnostic::error("dynamic-shape", op.loc(), message)
         .facts(format!("asked for: {asked:?}"))

@@ -15,7 +15,7 @@
 //! }
 //! ```
 
-use crate::Opcode;
+use crate::{Opcode, quantized};
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Sharding};
 use shardwise_ir::{Attrs, Builder, Op, OpView, Region, Type, Value};
 use shardwise_sharding::{Rule, RuleBuilder};
@@ -263,6 +263,9 @@ pub trait PureFacts: Sync {
 
 impl<T: PureFacts> Facts for T {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        if quantized::is_quantized(op) {
+            return quantized::infer(op, &|op| PureFacts::infer(self, op));
+        }
         PureFacts::infer(self, op)
     }
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
@@ -292,6 +295,9 @@ impl<T: PureFacts> Facts for T {
         operands: &[Literal],
         regions: &mut dyn RegionEval,
     ) -> Result<Vec<Literal>, EvalError> {
+        if quantized::is_quantized(op) && quantized::is_computed(Opcode::of_view(op)) {
+            return quantized::run(op, operands, regions);
+        }
         PureFacts::eval(self, op, operands, regions)
     }
     fn cost(&self, op: &OpView<'_>) -> Cost {

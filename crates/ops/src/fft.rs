@@ -163,13 +163,12 @@ fn along(data: &mut [Complex64], shape: &[usize], d: usize, is_inverse: bool) {
 fn roots(n: usize, is_inverse: bool) -> Vec<Complex64> {
     let sign = if is_inverse { 1.0 } else { -1.0 };
     let root = |k: usize| {
-        let angle = sign * 2.0 * std::f64::consts::PI * k as f64 / n as f64;
-        // Quarters are exact.
-        match (4 * k) % n {
-            0 => [(1.0, 0.0), (0.0, sign), (-1.0, 0.0), (0.0, -sign)].map(|(re, im)| Complex64::new(re, im))
-                [4 * k / n % 4],
-            _ => Complex64::new(fns::cos_f64(angle), fns::sin_f64(angle)),
-        }
+        // The nearest quarter, exactly, and an angle of at most an eighth from there.
+        let quarter = (8 * k + n) / (2 * n);
+        let angle = std::f64::consts::FRAC_PI_2 * ((4 * k) as f64 - (quarter * n) as f64) / n as f64;
+        let (cos, sin) = (fns::cos_f64(angle), fns::sin_f64(angle));
+        let (re, im) = [(cos, sin), (-sin, cos), (-cos, -sin), (sin, -cos)][quarter % 4];
+        Complex64::new(re, sign * im)
     };
     (0..n).map(root).collect()
 }

@@ -12,6 +12,7 @@ pub(crate) mod eval;
 pub mod expect;
 mod facts;
 pub mod reducer;
+mod result_labels;
 #[cfg(test)]
 pub(crate) mod shard_test;
 mod table;
@@ -26,6 +27,7 @@ pub mod index;
 pub mod linalg;
 pub mod make;
 pub mod make_collective;
+pub mod quantized;
 pub mod ragged;
 pub mod random;
 pub mod reduce;

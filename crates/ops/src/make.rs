@@ -91,7 +91,7 @@ pub fn compare(b: &mut Builder<'_>, direction: &str, x: Value, y: Value) -> Valu
     use shardwise_base::Kind;
     let from = type_of(b, x);
     let kind = match from.dtype.kind() {
-        Kind::Float | Kind::Complex => "FLOAT",
+        Kind::Float | Kind::Complex | Kind::Quantized => "FLOAT",
         Kind::Signed => "SIGNED",
         Kind::Unsigned | Kind::Bool => "UNSIGNED",
     };

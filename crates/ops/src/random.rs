@@ -1,20 +1,20 @@
 //! `rng_bit_generator`: random bits from a key and a counter, as XLA computes them from Threefry and from Philox.
-//! `DEFAULT` is Philox.
-
+//! `DEFAULT` is Philox. And `rng`, whose numbers are our own.
 //!
 //! The state is a key and a counter of 64 bits. Element `i` of the output, counted row-major, has the counter
 //! `counter + i` if it is of 64 bits. Narrower elements take the two words of one counter: the first dimension of even
 //! size (else the largest) is cut in pairs of neighbours, and pair `i` has the counter `counter + i`.
 
 use crate::check::{self, Check, counted_tensors};
-use crate::eval;
+use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::make_collective as make;
-use crate::{Opcode, index};
+use crate::{Opcode, index, shapes};
 use shardwise_base::philox::philox4x32;
 use shardwise_base::threefry::threefry2x32;
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, TensorType, Type, Value};
+use shardwise_ir::{FuncId, Module, Op, OpView, TensorType, Type, Value};
+use shardwise_mathfn as fns;
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct RngBitGenerator;
@@ -124,6 +124,132 @@ fn philox_bits(state: &Literal, t: &TensorType) -> Vec<Literal> {
     vec![Literal::new([state.size()], &next[..state.size()]), output]
 }
 
+/// `stablehlo.rng`: numbers of a distribution. How they come about is left to the implementation, and here it is this.
+///
+/// Element `i`, counted row-major, is made of the Philox block with counter `i`; the key is the op's number among the
+/// `rng`s of its module, in the order of the text ([`STREAM`] once the module is being rewritten). So a program gives the same
+/// numbers each time, whatever the mesh, each `rng` its own, and one in a loop or in a function the same ones each time.
+pub struct Rng;
+
+/// The attribute that holds the number of an `rng` among those of its module.
+pub const STREAM: &str = "shardwise.stream";
+
+/// The ops of a module that draw from a stream of their own, in the order of the text.
+pub fn streams(module: &Module) -> impl Iterator<Item = (FuncId, Op)> + '_ {
+    let draws = |op: &OpView<'_>| Opcode::of_view(op) == Opcode::Rng;
+    module.funcs.iter().enumerate().flat_map(move |(f, func)| {
+        let ops = func.body.walk().into_iter().filter(move |&op| draws(&module.view(&func.body, op)));
+        ops.map(move |op| (FuncId::new(f), op))
+    })
+}
+
+fn stream_of(op: &OpView<'_>) -> u64 {
+    let written = op.attrs().int(STREAM);
+    let is_this = |(f, other): &(FuncId, Op)| *other == op.op && std::ptr::eq(&op.module[*f].body, op.body);
+    written.map_or_else(|| streams(op.module).position(|s| is_this(&s)).unwrap_or(0) as u64, |n| n as u64)
+}
+
+impl PureFacts for Rng {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let ([a, b, shape], to) = (check::tensors(op)?, check::declared(op)?);
+        let distribution = check::word(op, "rng_distribution")?;
+        let mut check = Check::new(op);
+        check
+            .that("rng_i1", a.rank() == 0 && !a.dtype.is_complex(), "`a` must be a real scalar")
+            .that("rng_i2", b.rank() == 0, "`b` must be a scalar")
+            .that("rng_i3", shape.rank() == 1 && shape.dtype.is_integer(), "the shape must be a vector of integers")
+            .that("rng_i4", ["UNIFORM", "NORMAL"].contains(&distribution), "the distribution must be UNIFORM or NORMAL")
+            .that("rng_c1", a.dtype == b.dtype && b.dtype == to.dtype, "operands and result must have one element type")
+            .that("rng_c2", distribution != "NORMAL" || a.dtype.is_float(), "NORMAL is a distribution of floats");
+        let known = shapes::constant_operand(op, 2);
+        let fits = known.is_none_or(|s| is_shape(s, to)) && shape.shape == [to.rank()];
+        check.that("rng_c3", fits, "the result must have the shape that is asked for").give([to.clone().into()])
+    }
+
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let shape = op.result_shape(0);
+        let mut rule = RuleBuilder::new([0, 0, 1], [shape.len()]);
+        rule.add_factor(&[None, None, Some(0)], &[None], FactorSpec::need_replication(shape.len()));
+        for (d, &size) in shape.iter().enumerate() {
+            rule.add_factor(&[None; 3], &[Some(d)], FactorSpec::pass_through(size));
+        }
+        RuleFact::Rule(rule.build())
+    }
+
+    /// Every device draws all numbers and keeps its own, so that they are the same whatever the sharding.
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        let sharding = cx.result_shardings[0].clone().expect("a tensor has a sharding");
+        cx.result_types[0] = cx.op.result_type(0).clone();
+        let results = cx.same_op();
+        if sharding.is_replicated() {
+            return Ok(results);
+        }
+        let dims: Vec<_> = sharding.dims.iter().map(|d| d.axes.clone()).collect();
+        Ok(vec![make::local_slice(cx.builder, results[0], &sharding.mesh, &dims)])
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let t = op.result_tensor(0);
+        if !is_shape(&x[2], t) {
+            return Err(crate::dynamic::other_shape(op, &x[2].to_i64s()));
+        }
+        let key = split(stream_of(op));
+        let block = |i: usize| {
+            let [a, b, c, d] = philox4x32(key, [i as u32, (i as u64 >> 32) as u32, 0, 0]);
+            [join([a, b]), join([c, d])]
+        };
+        if t.dtype.is_float() {
+            let (a, b) = (x[0].get_f64(0), x[1].get_f64(0));
+            let is_normal = op.attrs().str("rng_distribution") == Some("NORMAL");
+            let y = eval::fill(t.dtype, &t.shape, |i| {
+                Number::Double(if is_normal { a + b * normal(block(i)) } else { a + (b - a) * fraction(block(i)[0]) })
+            });
+            return Ok(vec![if is_normal { y } else { below(&y, a, b) }]);
+        }
+        let (a, b) = (x[0].get_i128(0), x[1].get_i128(0));
+        let count = (b - a).max(1);
+        let at = |i: usize| a + i128::from(block(i)[0]) % count;
+        let number = |n: i128| i64::try_from(n).map_or(Number::Unsigned(n as u64), Number::Signed);
+        Ok(vec![eval::fill(t.dtype, &t.shape, |i| number(at(i)))])
+    }
+
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        Cost::streams(op, 50.0)
+    }
+
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(linear = No);
+    answer!(explicit = not("numbers lie as their users ask"));
+    answer!(
+        example = "func.func @main(%arg0: tensor<f32>, %arg1: tensor<f32>) -> tensor<6x2xf32> {
+  %c = stablehlo.constant dense<[6, 2]> : tensor<2xi64>
+  %0 = stablehlo.rng %arg0, %arg1, %c, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<2xi64>) -> tensor<6x2xf32>
+  return %0 : tensor<6x2xf32>
+}"
+    );
+}
+
+fn is_shape(sizes: &Literal, t: &TensorType) -> bool {
+    sizes.to_i64s().into_iter().eq(t.shape.iter().map(|&n| n as i64))
+}
+
+/// In `[0, 1)`, from the 53 high bits.
+fn fraction(bits: u64) -> f64 {
+    (bits >> 11) as f64 * 2f64.powi(-53)
+}
+
+/// Box and Muller's transform.
+fn normal([a, b]: [u64; 2]) -> f64 {
+    let radius = (-2.0 * fns::log_f64(1.0 - fraction(a))).sqrt();
+    radius * fns::cos_f64(std::f64::consts::TAU * fraction(b))
+}
+
+/// What rounding to the element type has made `b` or more becomes `a`.
+fn below(x: &Literal, a: f64, b: f64) -> Literal {
+    eval::fill(x.dtype(), x.shape(), |i| Number::Double(if x.get_f64(i) < b { x.get_f64(i) } else { a }))
+}
+
 /// Low word, high word.
 fn split(x: u64) -> [u32; 2] {
     [x as u32, (x >> 32) as u32]
@@ -191,6 +317,19 @@ mod tests {
         let halves = Halves::of(&[2, 3]);
         let x = halves.output(DType::U32, |i| [10 * i as u32, 10 * i as u32 + 1]);
         assert_eq!(x, Literal::new([2, 3], &[0u32, 10, 20, 1, 11, 21]));
+    }
+
+    #[test]
+    fn numbers_of_rng_have_their_distribution() {
+        let block = |i: u32| {
+            let [a, b, c, d] = philox4x32([7, 0], [i, 0, 0, 0]);
+            [join([a, b]), join([c, d])]
+        };
+        let mean = |f: &dyn Fn([u64; 2]) -> f64| (0..10_000).map(|i| f(block(i))).sum::<f64>() / 10_000.0;
+        assert!((mean(&|b| fraction(b[0])) - 0.5).abs() < 0.01);
+        assert!(mean(&normal).abs() < 0.03);
+        assert!((mean(&|b| normal(b).powi(2)) - 1.0).abs() < 0.05);
+        assert_eq!((fraction(0), fraction(u64::MAX) < 1.0), (0.0, true));
     }
 
     /// As XLA's CPU backend gives them.

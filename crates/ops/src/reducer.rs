@@ -129,6 +129,11 @@ pub fn reduce_kind(module: &Module, body: &Body, region: Region) -> Option<Reduc
 pub fn reduce_kind_of(module: &Module, body: &Body, region: Region, index: usize) -> Option<ReduceKind> {
     let args = &body[region].args;
     let n = args.len() / 2;
+    // Integers that stand for floats are not combined as integers.
+    let is_quantized = |v: Value| body.ty(v).as_tensor().is_some_and(|t| t.dtype.quantized().is_some());
+    if args.iter().any(|&v| is_quantized(v)) {
+        return None;
+    }
     let result = *body.region_results(region).get(index)?;
     let op = module.view(body, body.def_op(through_marks(module, body, result))?);
     if op.operands().len() != 2 {

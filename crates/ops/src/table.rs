@@ -102,6 +102,9 @@ ops! {
     ChloBesselI1e "chlo.bessel_i1e" elementwise::BESSEL_I1E;
     ChloNextAfter "chlo.next_after" elementwise::NextAfter;
 
+    UniformQuantize "stablehlo.uniform_quantize" quantized::UniformQuantize;
+    UniformDequantize "stablehlo.uniform_dequantize" quantized::UniformDequantize;
+
     // ── shapes and movement
     Constant "stablehlo.constant" shapes::Constant;
     SdyConstant "sdy.constant" shapes::Constant;
@@ -152,6 +155,7 @@ ops! {
     RealDynamicSlice "stablehlo.real_dynamic_slice" dynamic::Dynamic;
 
     // ── random numbers
+    Rng "stablehlo.rng" random::Rng;
     RngBitGenerator "stablehlo.rng_bit_generator" random::RngBitGenerator;
 
     // ── control flow, composites and calls out
@@ -274,8 +278,9 @@ impl OpDef for Opcode {
     }
 }
 
-fn result_types(op: &OpView<'_>, given: &[Type], expected: &[Type]) -> Diagnostic {
-    Diagnostic::error("op-result-types", op.loc(), format!("`{}` cannot have these result types", op.name()))
+pub(crate) fn result_types(op: &OpView<'_>, given: &[Type], expected: &[Type]) -> Diagnostic {
+    let label = result_labels::broken(Opcode::of_view(op), given, expected);
+    Diagnostic::error(label, op.loc(), format!("`{}` cannot have these result types", op.name()))
         .facts(format!("given: {given:?}"))
         .expected(format!("{expected:?}"))
 }

@@ -2,6 +2,7 @@
 
 use crate::Opcode;
 use crate::check::{self, Check, MANY, counts, types_of};
+use crate::collective::pairs_of;
 use crate::facts::*;
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
@@ -65,6 +66,7 @@ impl Facts for Host {
         let is_token = |v: &Value| *op.body.ty(*v) == Type::Token;
         let mut check = Check::new(op);
         check.that(labels(op).0, is_token(token), "the last operand must be a token");
+        check_pairs(op, &mut check);
         check.that(labels(op).1, !values.iter().any(is_token), "the other operands must be tensors");
         if sends {
             return check.give([Type::Token]);
@@ -111,6 +113,20 @@ impl Facts for Host {
             }
         }
     }
+}
+
+/// Of `send` and `recv`: who sends to whom.
+fn check_pairs(op: &OpView<'_>, check: &mut Check<'_, '_>) {
+    let Some(attr) = op.attr("source_target_pairs") else { return };
+    let [rows, sources, targets] = match Opcode::of_view(op) {
+        Opcode::Send => ["send_c1", "send_c2", "send_c3"],
+        _ => ["recv_c1", "recv_c2", "recv_c3"],
+    };
+    let pairs = pairs_of(attr);
+    check.that(rows, pairs.is_some(), "`source_target_pairs` must be rows of two process ids");
+    let (from, to): (Vec<usize>, Vec<usize>) = pairs.unwrap_or_default().into_iter().unzip();
+    check.that(sources, check::is_unique(&from), "a process is the source of two pairs");
+    check.that(targets, check::is_unique(&to), "a process is the target of two pairs");
 }
 
 /// The constraints on the token and on the other values.

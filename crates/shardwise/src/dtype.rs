@@ -13,7 +13,12 @@ macro_rules! dtypes {
         impl DType {
             pub(crate) const fn base(self) -> base::DType { match self { $(DType::$name => base::DType::$base),* } }
 
-            pub(crate) const fn of(dtype: base::DType) -> DType { match dtype { $(base::DType::$base => DType::$name),* } }
+            pub(crate) const fn of(dtype: base::DType) -> DType {
+                match dtype {
+                    $(base::DType::$base => DType::$name,)*
+                    base::DType::Quantized(_) => panic!("traced programs have no quantized types"),
+                }
+            }
         }
     };
 }

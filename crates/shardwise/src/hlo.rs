@@ -152,7 +152,7 @@ pub(crate) fn binary(opcode: Opcode, a: &Array, b: &Array) -> Array {
 pub(crate) fn compare(direction: &str, a: &Array, b: &Array) -> Array {
     let ty = a.tensor();
     let kind = match ty.dtype.kind() {
-        shardwise_base::Kind::Float | shardwise_base::Kind::Complex => "FLOAT",
+        shardwise_base::Kind::Float | shardwise_base::Kind::Complex | shardwise_base::Kind::Quantized => "FLOAT",
         shardwise_base::Kind::Signed => "SIGNED",
         shardwise_base::Kind::Unsigned | shardwise_base::Kind::Bool => "UNSIGNED",
     };

@@ -592,7 +592,7 @@ pub fn select(mask: &Array, a: impl Operand, b: impl Operand) -> Array {
 pub(crate) fn element(n: f64, dtype: base::DType) -> Literal {
     let number = match dtype.kind() {
         Kind::Bool => Number::Bool(n != 0.0),
-        Kind::Float | Kind::Complex => Number::Float(n),
+        Kind::Float | Kind::Complex | Kind::Quantized => Number::Float(n),
         Kind::Signed | Kind::Unsigned => Number::Int(n as i128),
     };
     number.as_literal(dtype).unwrap_or_else(|why: Misfit| unreachable!("{n} in {dtype}: {why:?}"))

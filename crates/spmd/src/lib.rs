@@ -20,6 +20,7 @@ pub mod lower;
 pub mod pad;
 mod pipeline;
 pub mod plan;
+pub mod prepare;
 pub mod propagate;
 mod reason;
 pub mod reshard;

@@ -12,10 +12,10 @@ const MAX_OPS: usize = 4_000_000;
 
 /// Inlines everything into the public functions, and drops the private ones.
 ///
-/// Shardings in XLA's older notation become Shardy's first ([`crate::gspmd`]).
+/// A module that propagation has not seen is prepared first ([`crate::prepare`]).
 pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
-    if let Some(imported) = crate::gspmd::import(module)? {
-        return lower(&imported);
+    if let Some(prepared) = crate::prepare::prepare(module)? {
+        return lower(&prepared);
     }
     if is_lowered(module) {
         return Ok(module.clone());

@@ -172,7 +172,7 @@ impl Task {
     fn restrict(&mut self, view: &OpView<'_>, facts: &dyn Facts) {
         let can_reduce = matches!(facts.combine(view), Combine::With(_));
         // Random bits depend on their position in the whole, padding included.
-        let needs_even = Opcode::of_view(view) == Opcode::RngBitGenerator;
+        let needs_even = matches!(Opcode::of_view(view), Opcode::RngBitGenerator | Opcode::Rng);
         // A reshape makes no part of its result out of nothing.
         let needs_all = Opcode::of_view(view) == Opcode::Reshape;
         for factor in self.rule.all_factors() {

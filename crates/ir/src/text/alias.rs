@@ -7,7 +7,7 @@
 use super::lexer::{self, Kind};
 use super::parser::{At, Failed, Parsed, Parser};
 use crate::{Attr, Type};
-use shardwise_base::Loc;
+use shardwise_base::{DType, Loc};
 use std::collections::HashMap;
 
 /// How many attributes all uses of aliases together may expand to.
@@ -91,6 +91,9 @@ impl<'t> Parser<'t> {
         self.bump();
         self.expect("=")?;
         match (is_type, self.is("loc")) {
+            (true, _) if self.is_kind(Kind::Bang) && self.tok_text() == "!quant.uniform" => {
+                self.element_alias(name, At(0)).map(drop)
+            }
             (true, _) => self.type_alias(name, At(0)).map(drop),
             (_, true) => self.loc_alias(name, At(0)).map(drop),
             _ => self.attr_alias(name, At(0)).map(drop),
@@ -110,6 +113,11 @@ impl<'t> Parser<'t> {
         let result = self.nested_to(super::locs::MAX_TEXT_NESTING, |p| p.elsewhere(place, f));
         self.aliases.open.pop();
         result
+    }
+
+    /// An element type: `!q = !quant.uniform<i8:f32, 2.0>`.
+    pub(super) fn element_alias(&mut self, name: &'t str, at: At) -> Parsed<DType> {
+        self.at_alias(name, at, Self::dtype)
     }
 
     fn expand(&mut self, at: At, size: usize) -> Parsed<()> {

@@ -13,6 +13,11 @@ const MAX_LISTED: usize = 100;
 impl<'t> Parser<'t> {
     /// `dense<..> : tensor<..>`. The type comes last, so the elements are read once it is known.
     pub fn dense(&mut self) -> Parsed<Literal> {
+        self.typed_dense().map(|(literal, _)| literal)
+    }
+
+    /// The same, and the type that is written: quantized elements are written as their integers, which the literal holds.
+    pub fn typed_dense(&mut self) -> Parsed<(Literal, TensorType)> {
         self.expect("dense")?;
         self.expect("<")?;
         let elements = self.at();
@@ -22,7 +27,9 @@ impl<'t> Parser<'t> {
         let Some(ty) = self.ty()?.as_tensor().cloned() else {
             return Err(self.fail(at, "text-literal", "`dense` has the type of a tensor".to_string()));
         };
-        self.elsewhere(elements, |p| p.elements(&ty))
+        let stored = TensorType { dtype: ty.dtype.storage(), ..ty.clone() };
+        let literal = self.elsewhere(elements, |p| p.elements(&stored))?;
+        Ok((literal, ty))
     }
 
     /// Passes over elements and the `>` behind them.

@@ -108,9 +108,16 @@ pub(super) fn unsupported(loc: &Loc, what: &str, way_out: &str) -> Diagnostic {
     Diagnostic::error("text-unsupported", loc, format!("{what} are not supported")).help(way_out)
 }
 
+pub(super) fn dynamic_size(loc: &Loc, subject: &str) -> Diagnostic {
+    let message = format!("{subject} has a size that is known only when the program runs");
+    Diagnostic::error("text-dynamic-size", loc, message)
+        .expected("a number for each dimension")
+        .help("export the program for fixed sizes; `stablehlo.dynamic_*` ops run where their results have fixed sizes")
+}
+
 pub(super) fn unknown_type(loc: &Loc, name: &str) -> Diagnostic {
     let known = DType::ALL.iter().map(|d| d.name()).chain(["tensor", "tuple"]);
-    if DType::parse(name).is_some() {
+    if DType::parse(name).is_some() || name == "!quant.uniform" {
         return Diagnostic::error("text-type", loc, format!("`{name}` is the type of an element, not of a value"))
             .help(format!("a single number is a tensor without dimensions: tensor<{name}>"));
     }

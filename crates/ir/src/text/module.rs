@@ -330,6 +330,7 @@ impl<'t> Parser<'t> {
     fn func(&mut self, at: At) -> Parsed<Func> {
         let visibility = self.visibility();
         let mut func = Func::new(self.symbol()?, self.loc_of(at));
+        (self.func_name, self.op_at) = (Some(func.name.clone()), At(0));
         func.visibility = visibility;
         self.body = Body::new();
         self.scope = Default::default();

@@ -45,8 +45,10 @@ pub struct Parser<'t> {
     pub(super) scope: Scope<'t>,
     /// Attributes of the op being read whose axes belong to a mesh that is not known yet: the name, and where the value is.
     pub(super) deferred: Vec<(Arc<str>, At)>,
-    /// Where the op being read starts.
+    /// Where the op being read starts; 0 before the first of a function.
     pub(super) op_at: At,
+    /// The name of the function being read.
+    pub(super) func_name: Option<Arc<str>>,
     nesting: usize,
     pub(super) region_depth: usize,
 }
@@ -69,6 +71,7 @@ impl<'t> Parser<'t> {
             scope: Scope::default(),
             deferred: vec![],
             op_at: At(0),
+            func_name: None,
             nesting: 0,
             region_depth: 0,
         }
@@ -257,6 +260,24 @@ impl<'t> Parser<'t> {
         let cut = self.text[start..end].trim_end().chars().nth(skipped + 2 * WIDTH).is_some();
         let caret = " ".repeat(column - 1 - skipped + dots.chars().count());
         format!("{dots}{shown}{}\n{caret}^", if cut { "…" } else { "" })
+    }
+
+    /// What is being read, for a message: "`stablehlo.add` in `@main`".
+    pub(super) fn subject(&self) -> String {
+        let func = self.func_name.as_ref().map_or("the module".to_string(), |name| format!("`@{name}`"));
+        let mut at = self.op_at.0;
+        loop {
+            let token = lexer::token(self.text, at);
+            match token.kind {
+                _ if self.op_at.0 == 0 => return func,
+                Kind::Word | Kind::Str => {
+                    let name = self.text[token.start..token.end].trim_matches('"');
+                    return format!("`{}` in {func}", shorten(name));
+                }
+                Kind::End | Kind::Error => return func,
+                _ => at = token.end,
+            }
+        }
     }
 
     /// Records a mistake of one sentence.

@@ -2,9 +2,10 @@
 
 use super::lexer::Kind;
 use super::mistakes;
+use super::number::{Scalar, float_attr, integer};
 use super::parser::{At, Parsed, Parser, shorten};
 use crate::{TensorType, Type};
-use shardwise_base::DType;
+use shardwise_base::{DType, Quantized, storage_range};
 
 /// `(operands) -> results`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,8 +67,8 @@ impl<'t> Parser<'t> {
                 end += 1;
             }
             if matches!(bytes.get(start), Some(b'?' | b'*')) {
-                let way_out = "export the program with fixed sizes";
-                self.report(At(start), |loc| mistakes::unsupported(loc, "dynamic sizes", way_out));
+                let subject = self.subject();
+                self.report(At(start), |loc| mistakes::dynamic_size(loc, &subject));
                 return Err(super::Failed);
             }
             if end == start {
@@ -101,6 +102,9 @@ impl<'t> Parser<'t> {
             return Err(super::Failed);
         }
         self.expect(">")?;
+        if let Some(Err((label, rule))) = ty.dtype.quantized().map(|q| q.check_shape(&ty.shape)) {
+            return Err(self.fail(at, label, format!("{ty}: {rule}")));
+        }
         if ty.checked_bytes().is_none() {
             self.report(at, |loc| mistakes::too_large(loc, "the tensor"));
             return Err(super::Failed);
@@ -108,14 +112,21 @@ impl<'t> Parser<'t> {
         Ok(ty)
     }
 
-    /// `f32`, `complex<f64>`.
+    /// `f32`, `complex<f64>`, `!quant.uniform<i8:f32, 2.0>`.
     pub(super) fn dtype(&mut self) -> Parsed<DType> {
         let at = self.at();
         let name = self.tok_text();
         if !matches!(self.tok.kind, Kind::Word | Kind::Bang) {
             return Err(self.unexpected("an element type"));
         }
+        if self.is_kind(Kind::Bang) && self.aliases.is_defined(name) {
+            self.bump();
+            return self.element_alias(name, at);
+        }
         self.bump();
+        if name == "!quant.uniform" {
+            return self.quantized(at);
+        }
         let found = if name == "complex" {
             self.expect("<")?;
             let part = self.word("`f32` or `f64`")?;
@@ -128,6 +139,86 @@ impl<'t> Parser<'t> {
             self.report(at, |loc| mistakes::unknown_type(loc, &shorten(name)));
             super::Failed
         })
+    }
+
+    /// After `!quant.uniform`: `<i8<-8:7>:f32:1, {0.1:-3, 0.5}>`.
+    fn quantized(&mut self, at: At) -> Parsed<DType> {
+        self.expect("<")?;
+        let storage = self.storage()?;
+        let mut range = storage_range(storage);
+        if self.eat("<") {
+            range.0 = self.storage_integer()?;
+            self.expect(":")?;
+            range.1 = self.storage_integer()?;
+            self.expect(">")?;
+        }
+        self.expect(":")?;
+        let expressed_at = self.at();
+        let expressed = self.dtype()?;
+        if !expressed.is_float() {
+            let message = format!("quantized elements stand for floats, not for {expressed}");
+            return Err(self.fail(expressed_at, "quantized_type_c4", message));
+        }
+        let axis = if self.eat(":") { Some(self.axis()?) } else { None };
+        self.expect(",")?;
+        let parameters = if axis.is_some() {
+            self.list("{", "}", Self::scale_and_zero_point)?
+        } else {
+            vec![self.scale_and_zero_point()?]
+        };
+        self.expect(">")?;
+        let (scales, zero_points) = parameters.into_iter().unzip();
+        let ty = Quantized { storage, range, expressed, axis, scales, zero_points };
+        ty.intern().map_err(|(label, rule)| self.fail(at, label, rule))
+    }
+
+    /// `i8`, `u8`, and as the spec writes them, `si8`, `ui8`.
+    fn storage(&mut self) -> Parsed<DType> {
+        let at = self.at();
+        let name = self.word("the type of the integers, as `i8` or `u8`")?;
+        let plain = match name.as_bytes() {
+            [b'u', b'0'..=b'9', ..] => format!("ui{}", &name[1..]),
+            [b's', ..] => name[1..].to_string(),
+            _ => name.to_string(),
+        };
+        DType::parse(&plain).filter(|d| d.is_integer() && d.bits() <= 32).ok_or_else(|| {
+            let message = format!("quantized elements are integers of 32 bits at most, not {name}");
+            self.fail(at, "quantized_type_c1", message)
+        })
+    }
+
+    fn storage_integer(&mut self) -> Parsed<i64> {
+        let at = self.at();
+        let number = match self.scalar()? {
+            Scalar::Int { is_negative, text } => integer(is_negative, text).and_then(|n| i64::try_from(n).ok()),
+            _ => None,
+        };
+        number.ok_or_else(|| self.fail(at, "text-literal", "an integer of the storage type is expected".to_string()))
+    }
+
+    /// The dimension of per-axis quantization.
+    fn axis(&mut self) -> Parsed<usize> {
+        let at = self.at();
+        if self.is("{") {
+            let way_out = "quantize by one dimension, as in `!quant.uniform<i8:f32:0, {0.5, 0.25}>`";
+            self.report(at, |loc| mistakes::unsupported(loc, "scales for blocks of several dimensions", way_out));
+            return Err(super::Failed);
+        }
+        let axis = self.storage_integer()?;
+        let message = || "the quantized dimension must not be negative".to_string();
+        usize::try_from(axis).map_err(|_| self.fail(at, "quantized_type_c11", message()))
+    }
+
+    /// `0.1:-30`; without a zero point it is 0.
+    fn scale_and_zero_point(&mut self) -> Parsed<(f64, i64)> {
+        let at = self.at();
+        let scalar = self.scalar()?;
+        let scale = match scalar {
+            Scalar::Float { .. } => float_attr(scalar, DType::F64),
+            _ => Err("a scale is a number with a point".to_string()),
+        };
+        let scale = scale.map_err(|message| self.fail(at, "text-literal", message))?;
+        Ok((scale, if self.eat(":") { self.storage_integer()? } else { 0 }))
     }
 
     /// `(T, U) -> V` or `(T) -> (U, V)`.

@@ -40,8 +40,14 @@ pub(super) use collective;
 
 const GROUPS: &str = "`replica_groups` must be rows of process ids, or axes of a mesh";
 
-/// The groups that an op's `replica_groups` say, checked: they can be read, and name no process twice.
-pub(super) fn checked_groups(attr: Option<&Attr>, check: &mut Check<'_, '_>, label: &'static str) -> Option<Groups> {
+/// The groups that an op's `replica_groups` say, checked: they can be read, name no process twice, and none that there is
+/// not (`range`).
+pub(super) fn checked_groups(
+    op: &OpView<'_>,
+    attr: Option<&Attr>,
+    check: &mut Check<'_, '_>,
+    [label, range]: [&'static str; 2],
+) -> Option<Groups> {
     let groups = attr.and_then(groups_of);
     check.that(label, groups.is_some(), GROUPS);
     match groups.as_ref()? {
@@ -49,6 +55,11 @@ pub(super) fn checked_groups(attr: Option<&Attr>, check: &mut Check<'_, '_>, lab
             let mut ids = rows.concat();
             ids.sort_unstable();
             check.that(label, ids.is_sorted_by(|a, b| a < b), "`replica_groups` must not name a process twice");
+            // Where nobody says how many there are, groups of all processes do.
+            let has_all = !matches!(Opcode::of_view(op), Opcode::CollectiveBroadcast | Opcode::CollectiveReduce);
+            let count = process_count(op).unwrap_or(if has_all { ids.len() } else { usize::MAX });
+            let rule = format!("`replica_groups` must name processes below {count}");
+            check.that(range, ids.last().is_none_or(|&id| id < count), &rule);
         }
         Groups::Axes { mesh, axes } => {
             for (i, a) in axes.iter().enumerate() {
@@ -147,7 +158,7 @@ impl Facts for AllGather {
         let in_range = types.iter().all(|t| dim < t.rank());
         check.that("all_gather_c1", in_range, "`all_gather_dim` must be a dimension of every operand");
         check_global_ids(op, &mut check, "all_gather_c5");
-        let groups = checked_groups(op.attr("replica_groups"), &mut check, "all_gather_c2");
+        let groups = checked_groups(op, op.attr("replica_groups"), &mut check, ["all_gather_c2", "all_gather_c4"]);
         let n = group_size(op, &mut check, "all_gather_c3", groups) * partitions_of_group(op, &types, dim);
         check.so_far()?;
         let fits = types.iter().all(|t| t.shape[dim].checked_mul(n).is_some());
@@ -172,7 +183,7 @@ impl Facts for AllReduce {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let mut check = Check::new(op);
-        checked_groups(op.attr("replica_groups"), &mut check, "all_reduce_c1");
+        checked_groups(op, op.attr("replica_groups"), &mut check, ["all_reduce_c1", "all_reduce_c3"]);
         check_global_ids(op, &mut check, "all_reduce_c4");
         let element = reducer_element(op, &mut check, "all_reduce_c5");
         check.give(types.iter().map(|t| Type::tensor(element.unwrap_or(t.dtype), t.shape.to_vec())))
@@ -214,7 +225,8 @@ impl Facts for ReduceScatter {
         let mut check = Check::new(op);
         check.that("reduce_scatter_c2", dim < t.rank(), "`scatter_dimension` must be a dimension of the operand");
         check_global_ids(op, &mut check, "reduce_scatter_c6");
-        let groups = checked_groups(op.attr("replica_groups"), &mut check, "reduce_scatter_c3");
+        let groups =
+            checked_groups(op, op.attr("replica_groups"), &mut check, ["reduce_scatter_c3", "reduce_scatter_c5"]);
         let n = group_size(op, &mut check, "reduce_scatter_c4", groups);
         let element = reducer_element(op, &mut check, "reduce_scatter_c7");
         check.so_far()?;
@@ -250,10 +262,15 @@ impl Facts for AllToAll {
         let types = counted_tensors(op, 1..=MANY, 0)?;
         let (split, concat) = (check::size(op, "split_dimension")?, check::size(op, "concat_dimension")?);
         let mut check = Check::new(op);
-        let groups = checked_groups(op.attr("replica_groups"), &mut check, "all_to_all_c5");
+        let groups = checked_groups(op, op.attr("replica_groups"), &mut check, ["all_to_all_c5", "all_to_all_c7"]);
         let n = group_size(op, &mut check, "all_to_all_c8", groups);
-        let count = op.attrs().int("split_count").is_none_or(|count| count == n as i64);
-        check.that("all_to_all_c8", count, &format!("`split_count` must be the group's size, {n}"));
+        let count = op.attrs().int("split_count").unwrap_or(n as i64);
+        check.that("all_to_all_c4", count > 0, "`split_count` must be positive");
+        check.that(
+            "all_to_all_c8",
+            count <= 0 || count == n as i64,
+            &format!("`split_count` must be the group's size, {n}"),
+        );
         let is_dim = |dim: usize| types.iter().all(|t| dim < t.rank());
         check.that("all_to_all_c1", is_dim(split), "`split_dimension` must be a dimension of every operand");
         check.that("all_to_all_c3", is_dim(concat), "`concat_dimension` must be a dimension of every operand");
@@ -319,7 +336,12 @@ impl Facts for CollectiveBroadcast {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 0)?;
         let mut check = Check::new(op);
-        checked_groups(op.attr("replica_groups"), &mut check, "collective_broadcast_c1");
+        checked_groups(
+            op,
+            op.attr("replica_groups"),
+            &mut check,
+            ["collective_broadcast_c1", "collective_broadcast_c2"],
+        );
         check_root(&types, op, &mut check, "collective_broadcast_c3");
         check.give(types_of(op, data_operands(op)))
     }
@@ -358,7 +380,7 @@ impl Facts for CollectiveReduce {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let mut check = Check::new(op);
-        checked_groups(op.attr("replica_groups"), &mut check, "collective_reduce_c1");
+        checked_groups(op, op.attr("replica_groups"), &mut check, ["collective_reduce_c1", "collective_reduce_c2"]);
         check_root(&types, op, &mut check, "collective_reduce_c3");
         let element = reducer_element(op, &mut check, "collective_reduce_c4");
         let fits = types[..data_operands(op).len()].iter().all(|t| element.is_none_or(|e| e.kind() == t.dtype.kind()));

@@ -36,6 +36,7 @@ impl Binary {
             Kind::Signed => self.signed.is_some(),
             Kind::Unsigned => self.unsigned.is_some(),
             Kind::Float => self.float.is_some(),
+            Kind::Quantized => false,
             Kind::Complex => self.complex.is_some(),
         }
     }
@@ -50,6 +51,7 @@ impl Binary {
             Kind::Unsigned => apply_unsigned(x, y, self.unsigned?),
             Kind::Float => apply_float(x, y, self.float?),
             Kind::Complex => apply_complex(x, y, self.complex?),
+            Kind::Quantized => None,
         }
     }
 }

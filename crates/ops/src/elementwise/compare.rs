@@ -85,6 +85,7 @@ fn kind_fits(dtype: DType, kind: &str) -> bool {
         Kind::Signed => kind == "SIGNED",
         Kind::Float => kind == "FLOAT" || kind == "TOTALORDER",
         Kind::Complex => kind == "FLOAT",
+        Kind::Quantized => false,
     }
 }
 

@@ -135,7 +135,8 @@ impl PureFacts for BitcastConvert {
     }
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
-        Ok(vec![bitcast(&x[0], op.result_tensor(0))])
+        let to = op.result_tensor(0);
+        Ok(vec![bitcast(&x[0], &TensorType { dtype: to.dtype.storage(), ..to.clone() })])
     }
 
     answer!(combine = none);

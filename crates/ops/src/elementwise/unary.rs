@@ -44,6 +44,7 @@ impl Unary {
             Kind::Signed => self.signed.is_some(),
             Kind::Unsigned => self.unsigned.is_some(),
             Kind::Float => self.float.is_some(),
+            Kind::Quantized => false,
             Kind::Complex => !matches!(self.complex, OfComplex::Not),
         }
     }
@@ -60,6 +61,7 @@ impl Unary {
             Kind::Unsigned => self.apply_unsigned(x, self.unsigned?),
             Kind::Float => self.apply_float(x, self.float?),
             Kind::Complex => self.apply_complex(x),
+            Kind::Quantized => None,
         }
     }
 

@@ -74,7 +74,7 @@ macro_rules! with_element {
                 $body
             }};
         }
-        match $dtype {
+        match $dtype.storage() {
             DType::I1 => arm!(Bool8),
             DType::I8 => arm!(i8),
             DType::I16 => arm!(i16),
@@ -105,6 +105,7 @@ macro_rules! with_element {
             DType::F8E5M2 => arm!(small::F8E5M2),
             DType::F8E5M2FNUZ => arm!(small::F8E5M2FNUZ),
             DType::F8E8M0FNU => arm!(small::F8E8M0FNU),
+            DType::Quantized(_) => unreachable!("a storage type is an integer type"),
         }
     }};
 }

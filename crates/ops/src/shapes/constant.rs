@@ -33,7 +33,9 @@ impl PureFacts for Constant {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [] = check::tensors(op)?;
         let value = constant_value(op).ok_or_else(|| check::bad_attribute(op, "value", "a dense array"))?;
-        Check::new(op).give_tensor(value.dtype(), value.shape())
+        let given = check::declared_dtype(op, value.dtype());
+        let dtype = if given.storage() == value.dtype() { given } else { value.dtype() };
+        Check::new(op).give_tensor(dtype, value.shape())
     }
 
     fn eval(&self, op: &OpView<'_>, _: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {

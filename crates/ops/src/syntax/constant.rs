@@ -13,8 +13,8 @@ impl CustomForm for ConstantForm {
         }
         let mut parts = OpParts::default();
         p.merge_dict(&mut parts.attrs)?;
-        let literal = p.dense()?;
-        parts.types = vec![Type::tensor(literal.dtype(), literal.shape())];
+        let (literal, ty) = p.typed_dense()?;
+        parts.types = vec![ty.into()];
         parts.attrs.set("value", Attr::Dense(literal));
         Ok(parts)
     }

@@ -35,7 +35,7 @@
 //! | `fft` | fft_type `Enum` (`FFT` `IFFT` `RFFT` `IRFFT`), fft_length `Ints` |
 //! | `cholesky` | lower? `Bool` |
 //! | `triangular_solve` | left_side, lower, unit_diagonal `Bool`, transpose_a `Enum` (`NO_TRANSPOSE` `TRANSPOSE` `ADJOINT`) |
-//! | `rng` | rng_distribution `Enum` (`UNIFORM` `NORMAL`) |
+//! | `rng` | rng_distribution `Enum` (`UNIFORM` `NORMAL`), shardwise.stream? `Int` i64 |
 //! | `rng_bit_generator` | rng_algorithm `Enum` (`DEFAULT` `THREE_FRY` `PHILOX`) |
 //! | `batch_norm_*` | epsilon `Float` f32, feature_index `Int` i64 |
 //! | `get_tuple_element` | index `Int` i32 |
@@ -110,6 +110,7 @@ const GENERIC: Syntax = Syntax::GENERIC;
 
 const DIRECTION: Piece = Piece::Attr("comparison_direction", Written::Enum("stablehlo", "comparison_direction"));
 const COMPARE_TYPE: Piece = Piece::Attr("compare_type", Written::Enum("stablehlo", "comparison_type"));
+const RNG_DISTRIBUTION: Piece = Piece::Attr("rng_distribution", Written::Enum("stablehlo", "rng_distribution"));
 const RNG_ALGORITHM: Piece = Piece::Attr("rng_algorithm", Written::Enum("stablehlo", "rng_algorithm"));
 const RANGES: Piece = Piece::Part(&parts::Ranges);
 const BITS: Piece = Piece::Part(&parts::Bits);
@@ -130,7 +131,7 @@ pub fn of(op: Opcode) -> Syntax {
         // ── elementwise
         Abs | Cbrt | Ceil | Cosine | CountLeadingZeros | Exponential | ExponentialMinusOne | Floor | Imag | Log
         | LogPlusOne | Logistic | Negate | Not | Popcnt | Real | RoundNearestAfz | RoundNearestEven | Rsqrt | Sign
-        | Sine | Sqrt | Tan | Tanh | Convert => UNARY,
+        | Sine | Sqrt | Tan | Tanh | Convert | UniformQuantize | UniformDequantize => UNARY,
         Add | And | Atan2 | Divide | Maximum | Minimum | Multiply | Or | Power | Remainder | ShiftLeft
         | ShiftRightArithmetic | ShiftRightLogical | Subtract | Xor => BINARY,
         IsFinite | BitcastConvert | Reshape | DynamicUpdateSlice | DynamicReshape | DynamicPad | RealDynamicSlice => {
@@ -233,6 +234,10 @@ pub fn of(op: Opcode) -> Syntax {
         Cholesky => Syntax::pieces(&[Operand, Optional(&[Text(", lower = "), Attr("lower", Bool)])], Types::Same),
 
         // ── random numbers
+        Rng => Syntax::pieces(
+            &[Operand, COMMA, Operand, COMMA, Operand, Text(", distribution = "), RNG_DISTRIBUTION],
+            Types::Functional,
+        ),
         RngBitGenerator => Syntax::pieces(&[Operand, Text(", algorithm = "), RNG_ALGORITHM], Types::Functional),
 
         // ── control flow, composites and calls out

@@ -17,10 +17,10 @@ pub struct Convolution;
 const NAMES: [&str; 4] = ["the kernel's spatial dimensions", "window_strides", "lhs_dilation", "rhs_dilation"];
 
 const LABELS: WindowLabels = WindowLabels {
-    sizes: "convolution_c17",
-    strides: "convolution_c2",
-    base_dilations: "convolution_c5",
-    dilations: "convolution_c7",
+    sizes: ["convolution_c17", "convolution_c17"],
+    strides: ["convolution_c2", "convolution_c3"],
+    base_dilations: ["convolution_c5", "convolution_c6"],
+    dilations: ["convolution_c7", "convolution_c8"],
     padding: "convolution_c4",
 };
 
@@ -87,7 +87,29 @@ impl PureFacts for Convolution {
         let mut check = Check::new(op);
         check.that("convolution_c1", n == rhs.rank() && n >= 2, "both operands must have the same rank, at least 2");
         check.that("convolution_c27", lhs.dtype == rhs.dtype, "both operands must have one element type");
-        let all = |list: Vec<usize>| list.len() == n && check::is_unique(&list) && check::are_dims(&list, n);
+        let spatial = n.saturating_sub(2);
+        check
+            .that(
+                "convolution_c12",
+                dims.input_spatial.len() == spatial,
+                "the input must have N - 2 spatial dimensions",
+            )
+            .that(
+                "convolution_c17",
+                dims.kernel_spatial.len() == spatial,
+                "the kernel must have N - 2 spatial dimensions",
+            )
+            .that(
+                "convolution_c19",
+                dims.output_spatial.len() == spatial,
+                "the output must have N - 2 spatial dimensions",
+            )
+            .that(
+                "convolution_c24",
+                check::precision_fits(op),
+                "`precision_config` must have an entry for each operand",
+            );
+        let all = |list: Vec<usize>| check::is_unique(&list) && check::are_dims(&list, n);
         check.that("convolution_c13", all(dims.input()), "the input's dimensions must be named once each");
         check.that("convolution_c18", all(dims.kernel()), "the kernel's dimensions must be named once each");
         check
@@ -297,6 +319,7 @@ fn convolve(op: &OpView<'_>, lhs: &Literal, rhs: &Literal) -> Literal {
         Kind::Complex => as_type!(Complex64, Complex),
         Kind::Float if lhs.dtype() == DType::F64 => as_type!(f64, Double),
         Kind::Float => as_type!(f32, Single),
+        Kind::Quantized => unreachable!("quantized values are computed as floats"),
     }
 }
 

@@ -53,12 +53,13 @@ impl WindowDim {
     }
 }
 
-/// The labels of the constraints on a window, in the order of the specification.
+/// The labels of the constraints on a window, in the order of the specification: on how many numbers there are, and on
+/// what they are.
 struct WindowLabels {
-    sizes: &'static str,
-    strides: &'static str,
-    base_dilations: &'static str,
-    dilations: &'static str,
+    sizes: [&'static str; 2],
+    strides: [&'static str; 2],
+    base_dilations: [&'static str; 2],
+    dilations: [&'static str; 2],
     padding: &'static str,
 }
 
@@ -73,12 +74,14 @@ fn read_window(
     rank: usize,
     labels: &WindowLabels,
 ) -> Vec<WindowDim> {
-    let mut list = |name: &str, label: &'static str, given: Option<Vec<usize>>| {
-        let read = given.or_else(|| op.attr(name).map_or(Some(vec![1; rank]), Attr::to_sizes));
-        let holds = |l: &Vec<usize>| l.len() == rank && l.iter().all(|&n| n > 0);
-        let good = read.filter(holds);
-        check.that(label, good.is_some(), &format!("`{name}` must have one positive number for each dimension"));
-        good.unwrap_or_else(|| vec![1; rank])
+    let mut list = |name: &str, [count, positive]: [&'static str; 2], given: Option<Vec<usize>>| {
+        let given = given.map(|l| l.iter().map(|&n| n as i64).collect());
+        let read: Option<Vec<i64>> = given.or_else(|| op.attr(name).map_or(Some(vec![1; rank]), Attr::to_ints));
+        let good = read.filter(|l| l.len() == rank);
+        check.that(count, good.is_some(), &format!("`{name}` must have one number for each dimension"));
+        let good = good.unwrap_or_else(|| vec![1; rank]);
+        check.that(positive, good.iter().all(|&n| n > 0), &format!("the numbers of `{name}` must be positive"));
+        good.into_iter().map(|n| usize::try_from(n).unwrap_or(1).max(1)).collect::<Vec<usize>>()
     };
     let sizes = list(names[0], labels.sizes, sizes);
     let strides = list(names[1], labels.strides, None);
@@ -108,7 +111,8 @@ fn read_padding(op: &OpView<'_>, rank: usize) -> Option<Vec<(i64, i64)>> {
 
 /// A window that the verifier has seen: `read_window` without reports.
 fn verified_window(op: &OpView<'_>, names: [&str; 4], sizes: Option<Vec<usize>>, rank: usize) -> Vec<WindowDim> {
-    let none = WindowLabels { sizes: "", strides: "", base_dilations: "", dilations: "", padding: "" };
+    let none = ["", ""];
+    let none = WindowLabels { sizes: none, strides: none, base_dilations: none, dilations: none, padding: "" };
     read_window(op, &mut Check::new(op), names, sizes, rank, &none)
 }
 

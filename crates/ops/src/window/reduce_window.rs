@@ -17,10 +17,10 @@ pub struct ReduceWindow;
 const NAMES: [&str; 4] = ["window_dimensions", "window_strides", "base_dilations", "window_dilations"];
 
 const LABELS: WindowLabels = WindowLabels {
-    sizes: "reduce_window_c4",
-    strides: "reduce_window_c6",
-    base_dilations: "reduce_window_c8",
-    dilations: "reduce_window_c10",
+    sizes: ["reduce_window_c4", "reduce_window_c5"],
+    strides: ["reduce_window_c6", "reduce_window_c7"],
+    base_dilations: ["reduce_window_c8", "reduce_window_c9"],
+    dilations: ["reduce_window_c10", "reduce_window_c11"],
     padding: "reduce_window_c12",
 };
 

@@ -18,10 +18,10 @@ pub struct SelectAndScatter;
 const NAMES: [&str; 4] = ["window_dimensions", "window_strides", "", ""];
 
 const LABELS: WindowLabels = WindowLabels {
-    sizes: "select_and_scatter_c4",
-    strides: "select_and_scatter_c6",
-    base_dilations: "select_and_scatter_c4",
-    dilations: "select_and_scatter_c4",
+    sizes: ["select_and_scatter_c4", "select_and_scatter_c5"],
+    strides: ["select_and_scatter_c6", "select_and_scatter_c7"],
+    base_dilations: ["select_and_scatter_c4", "select_and_scatter_c5"],
+    dilations: ["select_and_scatter_c4", "select_and_scatter_c5"],
     padding: "select_and_scatter_c8",
 };
 

@@ -3,7 +3,7 @@
 
 use shardwise_base::{AxisRef, DType, Literal, Mesh, bf16, f16};
 use shardwise_ir::{Attr, Body, Builder, Func, Module, Op, OpView, Region, TensorType, Type, Value};
-use shardwise_ops::{EvalError, OPS, Opcode, RegionEval, Semantics};
+use shardwise_ops::{EvalError, OPS, Opcode, RegionEval, Semantics, quantized};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -74,8 +74,8 @@ impl Device<'_> {
         let operands: Vec<Literal> = view.operands().iter().map(|v| self.values[v].clone()).collect();
         let results = facts.eval(&view, &operands, self)?;
         for (value, literal) in view.results().iter().zip(&results) {
-            let expected = self.body.ty(*value);
-            assert_eq!(*expected, Type::tensor(literal.dtype(), literal.shape()), "{}", view.name());
+            let expected = quantized::stored(self.body.ty(*value));
+            assert_eq!(expected, Type::tensor(literal.dtype(), literal.shape()), "{}", view.name());
         }
         Ok(results)
     }

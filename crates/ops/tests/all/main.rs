@@ -3,8 +3,10 @@
 mod answers;
 mod fuzz;
 mod harness;
+mod labels;
 mod mistakes;
 mod mistakes_in_text;
+mod quantized;
 mod rules;
 mod shards;
 mod table;

@@ -353,11 +353,12 @@ fn types_and_literals_that_do_not_fit() {
     check_body(
         "  %0 = stablehlo.abs %a : tensor<?x4xf32>",
         expect![[r#"
-        error[text-unsupported]: dynamic sizes are not supported
+        error[text-dynamic-size]: `stablehlo.abs` in `@main` has a size that is known only when the program runs
           --> t.mlir:3:34
            | %0 = stablehlo.abs %a : tensor<?x4xf32>
            |                                ^
-           = help: export the program with fixed sizes"#]],
+           = expected: a number for each dimension
+           = help: export the program for fixed sizes; `stablehlo.dynamic_*` ops run where their results have fixed sizes"#]],
     );
     check_body(
         "  %0 = stablehlo.constant dense<1> : tensor<99999999999999999999xi32>",

@@ -52,8 +52,8 @@ pub fn propagate(module: &Module) -> Result<Module, Diagnostics> {
 
 /// The same with other options of propagation.
 pub fn propagate_with(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
-    if let Some(imported) = crate::gspmd::import(module)? {
-        return propagate_with(&imported, options);
+    if let Some(prepared) = crate::prepare::prepare(module)? {
+        return propagate_with(&prepared, options);
     }
     let Some(main) = module.main() else { return Ok(module.clone()) };
     let mut draft = import::import(module, main)?;

@@ -31,7 +31,7 @@ fn literal(c: &mut Chooser, ty: &TensorType) -> Literal {
     }
 }
 
-fn per_device(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, String> {
+pub fn per_device(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, String> {
     let partitioned = partition(module, &mut Options::default()).map_err(|e| e.to_string())?;
     let executable = InterpEngine.compile(&partitioned.module, Limits::default()).map_err(|e| e.to_string())?;
     let put = |(arg, ty)| Argument::Lent(InterpEngine.put(arg, ty).unwrap());

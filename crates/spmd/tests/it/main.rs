@@ -5,6 +5,7 @@ mod corpus;
 mod generate;
 mod passes;
 mod propagate;
+mod quantized;
 mod random_programs;
 mod shardy;
 mod uniformity;

@@ -1,0 +1,194 @@
+//! Quantized element types: integers that stand for floats, `float = (integer - zero_point) * scale`.
+//!
+//! A type of values in programs only: in memory a quantized array is an array of its storage type
+//! ([`DType::storage`]). The types are interned for the life of the process, as in MLIR, so that a [`DType`] stays a
+//! word to copy.
+
+use crate::{DType, bf16, f16};
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::{LazyLock, RwLock};
+
+/// What a quantized element type says.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Quantized {
+    /// The integers in memory, of 32 bits at most.
+    pub storage: DType,
+    /// The range of the integers, inclusive.
+    pub range: (i64, i64),
+    /// The floats that they stand for.
+    pub expressed: DType,
+    /// The dimension whose slices have a scale and a zero point each; `None`: one of each for the whole tensor.
+    pub axis: Option<usize>,
+    pub scales: Vec<f64>,
+    /// As many as scales.
+    pub zero_points: Vec<i64>,
+}
+
+/// A [`Quantized`] that has been interned.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct QuantizedId(u32);
+
+/// The constraint of StableHLO's spec that a quantized type breaks, and what it asks.
+pub type BrokenConstraint = (&'static str, String);
+
+#[derive(Default)]
+struct Table {
+    types: Vec<(&'static Quantized, &'static str)>,
+    by_name: HashMap<&'static str, QuantizedId>,
+}
+
+static TABLE: LazyLock<RwLock<Table>> = LazyLock::new(RwLock::default);
+
+impl QuantizedId {
+    fn entry(self) -> (&'static Quantized, &'static str) {
+        TABLE.read().expect("nothing panics while it holds the table").types[self.0 as usize]
+    }
+
+    pub fn get(self) -> &'static Quantized {
+        self.entry().0
+    }
+
+    /// As MLIR writes it: `!quant.uniform<i8:f32, 2.0:15>`. Types are equal if their names are.
+    pub fn name(self) -> &'static str {
+        self.entry().1
+    }
+}
+
+/// The smallest and the largest integer of a storage type.
+pub fn storage_range(storage: DType) -> (i64, i64) {
+    let bits = storage.bits() as u32;
+    if storage.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
+}
+
+impl Quantized {
+    /// The element type, if the spec's constraints hold.
+    pub fn intern(self) -> Result<DType, BrokenConstraint> {
+        self.check()?;
+        let name = self.name();
+        let mut table = TABLE.write().expect("nothing panics while it holds the table");
+        if let Some(&id) = table.by_name.get(&*name) {
+            return Ok(DType::Quantized(id));
+        }
+        let id = QuantizedId(table.types.len() as u32);
+        let name: &'static str = Box::leak(name.into_boxed_str());
+        table.types.push((Box::leak(Box::new(self)), name));
+        table.by_name.insert(name, id);
+        Ok(DType::Quantized(id))
+    }
+
+    /// C1, C2 and C8 hold of all numbers that C3 and C7 accept; C9 and C11 by construction.
+    fn check(&self) -> Result<(), BrokenConstraint> {
+        let broken = |label, rule: String| Err((label, rule));
+        let (low, high) = self.range;
+        let (least, greatest) = storage_range(self.storage);
+        if !(least <= low && low < high && high <= greatest) {
+            let rule = format!("the storage range must grow and lie within {}'s, {least}:{greatest}", self.storage);
+            return broken("quantized_type_c3", rule);
+        }
+        if self.scales.iter().any(|&s| s <= 0.0 || s.is_nan()) {
+            return broken("quantized_type_c5", "scales must be greater than zero".into());
+        }
+        if self.scales.iter().any(|s| s.is_infinite()) {
+            return broken("quantized_type_c6", "scales must be finite".into());
+        }
+        let is_number = |s: f64| s > 0.0 && s.is_finite();
+        if self.scales.iter().any(|&s| !is_number(rounded(s, self.expressed))) {
+            return broken("quantized_type_c4", format!("scales must be numbers of type {}", self.expressed));
+        }
+        if self.zero_points.iter().any(|&z| z < low || z > high) {
+            return broken("quantized_type_c7", format!("zero points must lie in the storage range, {low}:{high}"));
+        }
+        if self.axis.is_none() && self.scales.len() != 1 {
+            return broken("quantized_type_c10", "without a dimension there must be one scale".into());
+        }
+        Ok(())
+    }
+
+    /// The constraints on tensors of this element type.
+    pub fn check_shape(&self, shape: &[usize]) -> Result<(), BrokenConstraint> {
+        let Some(axis) = self.axis else { return Ok(()) };
+        let Some(&size) = shape.get(axis) else {
+            return Err(("quantized_type_c12", format!("dimension {axis} must be one of the tensor's")));
+        };
+        if size != self.scales.len() {
+            let rule = format!("there must be a scale for each of the {size} slices of dimension {axis}");
+            return Err(("quantized_type_c13", rule));
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        let sign = if self.storage.is_signed() { 'i' } else { 'u' };
+        let mut out = format!("!quant.uniform<{sign}{}", self.storage.bits());
+        if self.range != storage_range(self.storage) {
+            write!(out, "<{}:{}>", self.range.0, self.range.1).expect("writing to a string");
+        }
+        write!(out, ":{}", self.expressed).expect("writing to a string");
+        if let Some(axis) = self.axis {
+            write!(out, ":{axis}").expect("writing to a string");
+        }
+        let parameters: Vec<String> = self.scales.iter().zip(&self.zero_points).map(parameter).collect();
+        let list = parameters.join(", ");
+        out + &if self.axis.is_some() { format!(", {{{list}}}>") } else { format!(", {list}>") }
+    }
+}
+
+/// `0.1:-30`, `2.0`.
+fn parameter((&scale, &zero_point): (&f64, &i64)) -> String {
+    // MLIR's numbers have a point before the exponent.
+    let text = match format!("{scale:?}") {
+        text if text.contains('.') => text,
+        text => text.replace('e', ".0e"),
+    };
+    if zero_point == 0 { text } else { format!("{text}:{zero_point}") }
+}
+
+/// The nearest number of a float type.
+fn rounded(x: f64, to: DType) -> f64 {
+    match to {
+        DType::F64 => x,
+        DType::F32 => f64::from(x as f32),
+        DType::F16 => f16::from_f64(x).to_f64(),
+        DType::BF16 => bf16::from_f64(x).to_f64(),
+        small => small.small_float_code(x).and_then(|code| small.small_float(code)).unwrap_or(f64::NAN),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn per_tensor(storage: DType, range: (i64, i64), scale: f64, zero_point: i64) -> Quantized {
+        let (scales, zero_points) = (vec![scale], vec![zero_point]);
+        Quantized { storage, range, expressed: DType::F32, axis: None, scales, zero_points }
+    }
+
+    #[test]
+    fn equal_types_are_one() {
+        let of = |scale| per_tensor(DType::I8, (-128, 127), scale, 15).intern().unwrap();
+        assert_eq!(of(2.0), of(2.0));
+        assert_ne!(of(2.0), of(2.5));
+        assert_eq!(of(2.0).name(), "!quant.uniform<i8:f32, 2.0:15>");
+        assert_eq!((of(2.0).storage(), of(2.0).storage_bytes()), (DType::I8, 1));
+        let narrow = per_tensor(DType::U8, (1, 255), 1e-7, 1).intern().unwrap();
+        assert_eq!(narrow.name(), "!quant.uniform<u8<1:255>:f32, 1.0e-7:1>");
+    }
+
+    #[test]
+    fn constraints_of_the_spec() {
+        let label = |q: Quantized| q.intern().unwrap_err().0;
+        assert_eq!(label(per_tensor(DType::I8, (-129, 127), 1.0, 0)), "quantized_type_c3");
+        assert_eq!(label(per_tensor(DType::I8, (0, 0), 1.0, 0)), "quantized_type_c3");
+        assert_eq!(label(per_tensor(DType::I8, (-128, 127), 1e300, 0)), "quantized_type_c4");
+        assert_eq!(label(per_tensor(DType::I8, (-128, 127), 0.0, 0)), "quantized_type_c5");
+        assert_eq!(label(per_tensor(DType::I8, (-128, 127), f64::INFINITY, 0)), "quantized_type_c6");
+        assert_eq!(label(per_tensor(DType::I8, (-8, 7), 1.0, 8)), "quantized_type_c7");
+        let two = Quantized { scales: vec![1.0; 2], zero_points: vec![0; 2], ..per_tensor(DType::I4, (-8, 7), 1.0, 0) };
+        assert_eq!(label(two.clone()), "quantized_type_c10");
+        let by_axis = Quantized { axis: Some(1), ..two };
+        assert_eq!(by_axis.check_shape(&[2]).unwrap_err().0, "quantized_type_c12");
+        assert_eq!(by_axis.check_shape(&[2, 3]).unwrap_err().0, "quantized_type_c13");
+        assert_eq!(by_axis.check_shape(&[3, 2]), Ok(()));
+    }
+}

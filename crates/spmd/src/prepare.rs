@@ -1,0 +1,88 @@
+//! What a program is before anything else looks at it: shardings in one notation, no quantized types, numbered streams.
+//!
+//! Quantized values become their integers, and ops on them the arithmetic that they stand for
+//! ([`shardwise_ops::quantized::decompose`]). Every `rng` is told its number, which says what it draws, so that no pass changes it.
+
+use shardwise_base::Diagnostics;
+use shardwise_ir::{Attr, Body, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
+use shardwise_ops::quantized::{decompose, is_quantized, stored};
+use shardwise_ops::random::{STREAM, streams};
+
+/// The module so; `None` if it is already.
+pub fn prepare(module: &Module) -> Result<Option<Module>, Diagnostics> {
+    let imported = crate::gspmd::import(module)?;
+    let numbered = numbered(imported.as_ref().unwrap_or(module)).or(imported);
+    Ok(without_quantized(numbered.as_ref().unwrap_or(module)).or(numbered))
+}
+
+/// Every `rng` with the number of its stream.
+fn numbered(module: &Module) -> Option<Module> {
+    let all: Vec<_> = streams(module).collect();
+    let is_open = all.iter().any(|&(f, op)| !module[f].body[op].attrs.contains(STREAM));
+    is_open.then(|| {
+        let mut out = module.clone();
+        for (n, (f, op)) in all.into_iter().enumerate() {
+            let attrs = &mut out.funcs[f.index()].body.op_mut(op).attrs;
+            if !attrs.contains(STREAM) {
+                attrs.set(STREAM, Attr::int(n as i64));
+            }
+        }
+        out
+    })
+}
+
+fn without_quantized(module: &Module) -> Option<Module> {
+    let names = |body: &Body| (0..body.value_count()).map(Value::new).any(|v| names_quantized(body.ty(v)));
+    if !module.funcs.iter().any(|f| names(&f.body)) {
+        return None;
+    }
+    let mut out = module.without_funcs();
+    out.funcs = module.funcs.iter().map(|f| on_integers(module, f)).collect();
+    Some(out)
+}
+
+fn names_quantized(ty: &Type) -> bool {
+    match ty {
+        Type::Tensor(t) => t.dtype.quantized().is_some(),
+        Type::Tuple(types) | Type::Future(types) => types.iter().any(names_quantized),
+        Type::Token => false,
+    }
+}
+
+fn on_integers(module: &Module, func: &Func) -> Func {
+    let mut out = func.without_body();
+    out.result_types.iter_mut().for_each(|ty| *ty = stored(ty));
+    let mut cloner = Cloner::new(&func.body);
+    region(module, &mut cloner, func.body.entry(), &mut Builder::new(&mut out.body));
+    out
+}
+
+/// Copies what a region holds to the builder's place.
+fn region(module: &Module, cloner: &mut Cloner<'_>, from: Region, b: &mut Builder<'_>) {
+    cloner.args(from, b);
+    for &arg in &cloner.source[from].args {
+        let ty: Type = stored(cloner.source.ty(arg));
+        b.body.value_mut(cloner.get(arg)).ty = ty;
+    }
+    for &op in &cloner.source[from].ops {
+        one(module, cloner, &module.view(cloner.source, op), b);
+    }
+}
+
+fn one(module: &Module, cloner: &mut Cloner<'_>, op: &OpView<'_>, b: &mut Builder<'_>) {
+    let inner = |cloner: &mut Cloner<'_>, b: &mut Builder<'_>, from: Region| {
+        let made = b.body.add_region();
+        region(module, cloner, from, &mut Builder::at(b.body, made, b.loc.clone()));
+        made
+    };
+    let regions: Vec<Region> = op.regions().iter().map(|&r| inner(cloner, b, r)).collect();
+    if !is_quantized(op) {
+        cloner.op_with_regions(op.op, regions, b);
+        return;
+    }
+    b.loc = op.loc().clone();
+    let results = decompose(op, &cloner.values(op.operands()), regions, b);
+    for (&from, to) in op.results().iter().zip(results) {
+        cloner.carry(from, to, b);
+    }
+}
