@@ -3,7 +3,7 @@
 `testdata/explicit/cases.txt` has one case on a line: `op | operand types | JAX's answer`. Without an argument the answers
 are worked out anew and compared; `--write` makes the table anew: every op of OPS with layouts drawn evenly.
 
-Types are `f32[8@X,16@(X,Y)]`; the mesh is X=4, Y=2.
+Types are `f32[8@X,16@(X,Y)]{U:Y}`; the mesh is X=4, Y=2.
 """
 
 import itertools
@@ -107,16 +107,23 @@ OPS = {
 }
 PER_OP = 7
 PER_OP_OF_SEVERAL = 22
+# Ops of sums yet to be taken, and of what is reduced: every state of each operand.
+OF_SUMS = [
+    "add", "mul", "lt", "exp", "neg", "astype", "add_number", "select", "expand_dims", "matmul", "sum_0", "sum_1", "max_keep",
+    "softmax", "split_first", "concatenate_0", "stack", "slice_even", "column", "pad", "update_slice", "take",
+]  # fmt: skip
+STATES = ["", "{U:Y}", "{R:Y}", "@Y"]
 
 
 def parse(text):
-    dtype, dims = re.fullmatch(r"(\w+)\[(.*)\]", text).groups()
+    dtype, dims, states = re.fullmatch(r"(\w+)\[(.*)\](?:\{(.*)\})?", text).groups()
     sizes, entries = [], []
     for dim in re.findall(r"(\d+)(?:@(\w+|\([\w,]+\)))?", dims):
         sizes.append(int(dim[0]))
         axes = tuple(dim[1].strip("()").split(",")) if dim[1] else None
         entries.append(axes[0] if axes and len(axes) == 1 else axes)
-    return DTYPES[dtype], tuple(sizes), P(*entries)
+    state, _, axes = (states or "").partition(":")
+    return DTYPES[dtype], tuple(sizes), P(*entries, unreduced={axes} if state == "U" else set(), reduced={axes} if state == "R" else set())
 
 
 def answer(mesh, op, types):
@@ -176,6 +183,17 @@ def cases():
             yield from ((op, t) for t in evenly(rest, 3, place))
         else:
             yield from ((op, t) for t in evenly(every, PER_OP, place))
+    for op in OF_SUMS:
+        is_index = ["f32" not in o for o in OPS[op][1]]
+        choices = [[o] if whole else [in_state(o, s) for s in STATES] for o, whole in zip(OPS[op][1], is_index, strict=True)]
+        for types in itertools.product(*choices):
+            if any("{" in t for t in types):
+                yield op, list(types)
+
+
+def in_state(ty, state):
+    """`f32[8,16]` with `{U:Y}`: `f32[8,16]{U:Y}`; with `@Y`: `f32[8,16@Y]`."""
+    return ty[:-1] + "@Y]" if state == "@Y" else ty + state
 
 
 def evenly(items, count, start):
@@ -188,7 +206,7 @@ def read():
     for line in TABLE.read_text().splitlines():
         if line and not line.startswith("#"):
             op, types, expected = (part.strip() for part in line.split("|"))
-            yield op, re.findall(r"\w+\[[^\]]*\]", types), expected
+            yield op, types.split(), expected
 
 
 def main():

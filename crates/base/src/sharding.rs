@@ -44,6 +44,9 @@ pub struct ShardingParts {
     pub replicated: Vec<AxisRef>,
     /// Axes over which the value is a sum still to be taken.
     pub unreduced: Vec<AxisRef>,
+    /// Axes over which the value is equal and its gradient is a sum still to be taken. A word of Rust programs' types:
+    /// modules do not have it.
+    pub reduced: Vec<AxisRef>,
 }
 
 impl From<ShardingParts> for Sharding {
@@ -72,9 +75,9 @@ impl fmt::Debug for Sharding {
 }
 
 impl Sharding {
-    /// Nothing explicitly replicated, nothing unreduced.
+    /// Nothing explicitly replicated, unreduced or reduced.
     pub fn new(mesh: &Arc<Mesh>, dims: Vec<DimSharding>) -> Sharding {
-        ShardingParts { mesh: mesh.clone(), dims, replicated: vec![], unreduced: vec![] }.into()
+        ShardingParts { mesh: mesh.clone(), dims, replicated: vec![], unreduced: vec![], reduced: vec![] }.into()
     }
 
     /// Every dimension whole and closed: the same value on every device.
@@ -107,6 +110,14 @@ impl Sharding {
     pub fn with_unreduced(mut self, unreduced: Vec<AxisRef>) -> Sharding {
         if self.unreduced != unreduced {
             self.unreduced = unreduced;
+        }
+        self
+    }
+
+    /// The same, but equal over these axes, with a gradient that is a sum still to be taken.
+    pub fn with_reduced(mut self, reduced: Vec<AxisRef>) -> Sharding {
+        if self.reduced != reduced {
+            self.reduced = reduced;
         }
         self
     }
@@ -146,17 +157,17 @@ impl Sharding {
         self.dims.iter().map(|d| list_index(&self.mesh, &d.axes, coordinates)).collect()
     }
 
-    /// The axes only: closed, without priorities, without explicitly replicated axes.
+    /// Where elements lie: closed, without priorities, without axes along which the value is equal.
     pub fn canonical(&self) -> Sharding {
         let is_canonical = |d: &DimSharding| !d.is_open && d.priority.is_none();
-        if self.replicated.is_empty() && self.dims.iter().all(is_canonical) {
+        if self.replicated.is_empty() && self.reduced.is_empty() && self.dims.iter().all(is_canonical) {
             return self.clone();
         }
         let dims = self.dims.iter().map(|d| DimSharding::closed(d.axes.clone())).collect();
         Sharding::new(&self.mesh, dims).with_unreduced(self.unreduced.clone())
     }
 
-    /// Whether both lay a tensor out alike, whatever is open or explicitly replicated.
+    /// Whether both lay a tensor out alike, whatever is open, explicitly replicated or reduced.
     pub fn same_layout(&self, other: &Sharding) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
             || self.mesh.same_devices(&other.mesh)
@@ -194,7 +205,8 @@ impl fmt::Display for Sharding {
             }
         }
         f.write_str("]")?;
-        for (word, axes) in [("replicated", &self.replicated), ("unreduced", &self.unreduced)] {
+        let rest = [("replicated", &self.replicated), ("unreduced", &self.unreduced), ("reduced", &self.reduced)];
+        for (word, axes) in rest {
             if !axes.is_empty() {
                 write!(f, ", {word}={{")?;
                 write_axes(f, &self.mesh, axes)?;

@@ -4,6 +4,7 @@ use crate::Source;
 use shardwise_base::{Diagnostic, Diagnostics, Loc};
 use shardwise_ir::{Module, text, verify};
 use shardwise_ops::OPS;
+use shardwise_spmd::warnings;
 use std::io::Read;
 use std::path::Path;
 
@@ -19,10 +20,14 @@ pub struct Part {
 }
 
 impl Source {
-    /// The verified program.
+    /// The verified program; the warnings that it carries are printed.
     pub fn read(&self) -> Result<Module, Diagnostics> {
         let (name, text) = self.named_text()?;
-        parse(&name, &text)
+        let module = parse(&name, &text)?;
+        for warning in warnings::read(&module) {
+            eprintln!("{warning}");
+        }
+        Ok(module)
     }
 
     /// The programs between lines `// -----`, or the only one.

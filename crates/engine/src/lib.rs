@@ -46,7 +46,7 @@ impl Signature {
                 found.push(not_an_array(func, what, index, ty));
                 return None;
             };
-            let ty = TensorType { dtype: ty.dtype.storage(), ..ty.clone() };
+            let ty = ty.clone().with_dtype(ty.dtype.storage());
             Some(ShardedType { ty, sharding: sharding.cloned() })
         };
         let body = &func.body;

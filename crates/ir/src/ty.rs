@@ -38,6 +38,12 @@ impl TensorType {
         TensorType::new(dtype, vec![])
     }
 
+    /// The same shape of other elements.
+    pub fn with_dtype(mut self, dtype: DType) -> TensorType {
+        self.dtype = dtype;
+        self
+    }
+
     pub fn rank(&self) -> usize {
         self.shape.len()
     }

@@ -163,6 +163,7 @@ impl ManualEdge {
             dims: sharding.dims.iter().map(|d| DimSharding { axes: free(&d.axes), ..d.clone() }).collect(),
             replicated: free(&sharding.replicated),
             unreduced: free(&sharding.unreduced),
+            reduced: vec![],
         }
         .into()
     }
@@ -178,6 +179,7 @@ impl ManualEdge {
             dims: dims.collect(),
             replicated: self.outside.replicated.clone(),
             unreduced: self.outside.unreduced.clone(),
+            reduced: vec![],
         }
         .into()
     }

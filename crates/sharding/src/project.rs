@@ -101,6 +101,7 @@ impl TensorFactors {
             dims: mapping.dims.iter().map(|factors| self.to_dim(factors, rule, mesh)).collect(),
             replicated: self.replicated.clone(),
             unreduced: self.unreduced.clone(),
+            reduced: vec![],
         }
         .into()
     }

@@ -3,8 +3,8 @@
 use crate::error::Diagnostic as Mistake;
 use crate::manual::{AxisSet, ManualType};
 use crate::trace::{self, Traced};
-use crate::{DType, Element, Error, Mesh, P, Result, Sharding, context, mistakes, runtime};
-use shardwise_base as base;
+use crate::{DType, Element, Error, Mesh, P, Result, Sharding, context, explicit, mistakes, runtime};
+use shardwise_base::{self as base, AxisRef};
 use shardwise_engine::{ArrayHandle, ShardedType};
 use shardwise_ir::TensorType;
 use std::fmt;
@@ -154,11 +154,12 @@ impl ArrayType {
     /// The axes in each state that the dimensions do not show: `V:X`, `U:(Y,Z)`, `R:X`.
     fn states(&self) -> Vec<String> {
         let mut unreduced = self.sharding.unreduced_axes().to_vec();
-        let (mut varying, mut reduced) = (vec![], vec![]);
+        let (mut varying, mut reduced) = (vec![], self.sharding.reduced_axes().to_vec());
         if let Some(manual) = &self.manual {
             let names = |axes: &AxisSet| axes.names(&manual.scope.mesh);
-            (varying, reduced) = (names(&manual.varying), names(&manual.reduced));
+            varying = names(&manual.varying);
             unreduced.extend(names(&manual.unreduced));
+            reduced.extend(names(&manual.reduced));
         }
         let shown = |(state, names): (&str, Vec<String>)| match &names[..] {
             [] => None,
@@ -206,6 +207,15 @@ impl Array {
         Array::new(Some(handle.sharded_type().clone()), State::Value(Mutex::new(Some(handle))), at)
     }
 
+    /// The same, reduced over these axes: what lies on devices does not say.
+    pub(crate) fn reduced_value(handle: ArrayHandle, over: &[AxisRef], at: &'static Location<'static>) -> Array {
+        let mut ty = handle.sharded_type().clone();
+        if let Some(sharding) = &mut ty.sharding {
+            sharding.reduced = over.to_vec();
+        }
+        Array::new(Some(ty), State::Value(Mutex::new(Some(handle))), at)
+    }
+
     pub(crate) fn type_only(ty: ShardedType, at: &'static Location<'static>) -> Array {
         Array::new(Some(ty), State::TypeOnly, at)
     }
@@ -221,6 +231,7 @@ impl Array {
     /// The same step of the trace, with what is known of its type by now.
     pub(crate) fn with_current_type(self) -> Array {
         match self.traced() {
+            Some(traced) if trace::with(|t| t.is_current(traced, self.0.ty.as_ref())) => self,
             Some(traced) => Array::of_traced(traced, self.0.at).in_state(self.0.manual.clone()),
             None => self,
         }
@@ -236,6 +247,7 @@ impl Array {
     /// The same value of the trace under way, in these states along the manual axes: a cast, which costs nothing.
     pub(crate) fn in_state(&self, manual: Option<ManualType>) -> Array {
         match self.traced() {
+            Some(_) if manual.is_none() && self.0.manual.is_none() => self.clone(),
             Some(traced) => {
                 let node = Node { ty: self.known_type(), manual, state: State::Traced(traced), at: self.0.at };
                 Array(Arc::new(node))
@@ -264,7 +276,8 @@ impl Array {
     /// Each device's part made by itself: `part(offset, shape)` gives its elements, row-major. Devices that hold the same
     /// part share one; no full copy is made.
     ///
-    /// Errors: those of the layout (`spec-rank`, …); `part-length` if a part has another number of elements.
+    /// Errors: those of the layout (`spec-rank`, …), which must not be open (`spec-unconstrained`) nor a sum yet to be taken
+    /// (`spec-unreduced`); `part-length` if a part has another number of elements.
     #[track_caller]
     pub fn from_parts<T: Element>(
         shape: impl IntoShape,
@@ -275,6 +288,12 @@ impl Array {
         let loc = context::loc(at);
         let ty = TensorType::new(T::DTYPE.base(), shape.into_shape().0);
         let sharding = sharding.spec.on(&sharding.mesh, &ty, &loc).map_err(Error::one)?;
+        let undecided = crate::layout::nothing_decides(&sharding, None, &ty.short(), &loc);
+        let wrong = undecided.or_else(|| explicit::misplaced_sum(None, &sharding, &ty.short(), &loc));
+        if let Some(d) = wrong {
+            return Err(Error::one(d));
+        }
+        let reduced = sharding.reduced.clone();
         let ty = ShardedType { ty, sharding: Some(sharding.canonical()) };
         let wrong = Mutex::new(None);
         let make = |offset: &[usize], shape: &[usize]| {
@@ -289,7 +308,7 @@ impl Array {
         let handle = runtime::engine().put_shards(&ty, &make)?;
         match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(d) => Err(Error::one(d)),
-            None => Ok(Array::value(handle, at)),
+            None => Ok(Array::reduced_value(handle, &reduced, at)),
         }
     }
 }

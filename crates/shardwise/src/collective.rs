@@ -13,6 +13,7 @@ use crate::array::Array;
 use crate::error::Diagnostic as Mistake;
 use crate::manual::{AxisSet, ManualType, Scope};
 use crate::ops::{Checked, Dim, Site, site};
+use crate::spec::shown_axes;
 use crate::trace::Traced;
 use crate::tree::{self, Tree};
 use crate::{context, hlo, mistakes, trace};
@@ -122,8 +123,7 @@ impl Over {
 
     /// `"X"`, `("X", "Y")`.
     fn show(&self) -> String {
-        let names: Vec<String> = self.list.iter().map(|a| a.display(&self.scope.mesh).to_string()).collect();
-        if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(", ")) }
+        shown_axes(&self.scope.mesh, &self.list)
     }
 
     fn mesh(&self) -> &Arc<Mesh> {
@@ -550,13 +550,12 @@ impl Site<'_> {
     /// That `dim` of `x` makes a part for each device.
     pub fn splits(&self, x: &Array, dim: usize, is_stacked: bool, over: &Over) -> Checked<()> {
         let (size, count) = (x.tensor().shape[dim], over.count());
-        let (ty, axes) = (x.short_type(), over.show());
+        let (ty, axes) = (&x.short_type(), &over.show());
+        let split = mistakes::Split { ty, dim, size, axes, count };
         match is_stacked {
-            true if size != count => {
-                self.fail(None, mistakes::not_stacked(self.name, &ty, dim, size, &axes, count, &self.loc))
-            }
+            true if size != count => self.fail(None, mistakes::not_stacked(self.name, &split, &self.loc)),
             false if !size.is_multiple_of(count) => {
-                self.fail(None, mistakes::indivisible(self.name, &ty, dim, size, &axes, count, &self.loc))
+                self.fail(None, mistakes::indivisible(self.name, &split, &self.loc))
             }
             _ => Ok(()),
         }

@@ -91,8 +91,11 @@ pub(crate) fn as_program<R: Tree>(name: &str, at: At, f: impl FnOnce() -> Result
         let out = kept.as_ref().expect("it ran to its end");
         let values = tree::leaves(out).into_iter().map(|a| trace.operand(a, &loc));
         let values = values.collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
-        let (module, captured) = trace.finish(&values, vec![None; values.len()], &loc);
-        eager::execute(&*runtime::compile(&module)?, &captured.iter().collect::<Vec<_>>(), at)
+        let mut finished = trace.finish(&values, vec![None; values.len()], &loc);
+        let captured = std::mem::take(&mut finished.captured);
+        let prepared = eager::Prepared::new(finished, runtime::compile)?;
+        prepared.report(None);
+        prepared.execute(prepared.lend(&captured.iter().collect::<Vec<_>>(), at)?, at)
     });
     match (done, kept) {
         (Ok(results), Some(out)) => Ok(tree::with_leaves(&out, results)),

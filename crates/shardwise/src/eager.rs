@@ -5,8 +5,9 @@
 
 use crate::array::{Made, Undecided};
 use crate::error::Diagnostic as Mistake;
+use crate::explicit::{Callee, Warned, maker};
 use crate::runtime::{self, Compiled};
-use crate::trace::{self, Trace};
+use crate::trace::{self, Finished, Trace};
 use crate::{Array, Error, Mesh, Result, context, explicit, hlo, mistakes};
 use shardwise_base as base;
 use shardwise_engine::{Argument, ArrayHandle, ShardedType};
@@ -22,22 +23,22 @@ type At = &'static Location<'static>;
 /// A function of arrays, written over traced arrays.
 type Body<'a> = &'a mut dyn FnMut(&[Array]) -> Vec<Array>;
 
-/// Runs the library function `name` of `operands`, with one result. `constants` are whatever else it depends on.
+/// Runs a library function of `operands`, with one result. `constants` are whatever else it depends on.
 #[track_caller]
 pub(crate) fn call<const N: usize>(
-    name: &'static str,
+    callee: impl Into<Callee>,
     constants: impl Hash,
     operands: [&Array; N],
     f: impl Fn(&[Array; N]) -> Array,
 ) -> Array {
     let body = |x: &[Array]| vec![f(x.try_into().expect("as many as were given"))];
-    call_many(name, constants, &operands, 1, body).pop().expect("one result")
+    call_many(callee, constants, &operands, 1, body).pop().expect("one result")
 }
 
-/// Runs the library function `name` of `operands`, with `results` results.
+/// Runs a library function of `operands`, with `results` results.
 #[track_caller]
 pub(crate) fn call_many(
-    name: &'static str,
+    callee: impl Into<Callee>,
     constants: impl Hash,
     operands: &[&Array],
     results: usize,
@@ -46,17 +47,11 @@ pub(crate) fn call_many(
     let at = context::caller(Location::caller());
     let mut hasher = DefaultHasher::new();
     constants.hash(&mut hasher);
-    context::within(at, || dispatch(name, hasher.finish(), operands, results, at, &mut f))
+    let callee = callee.into();
+    context::within(at, || dispatch(callee, hasher.finish(), operands, results, at, &mut f))
 }
 
-fn dispatch(
-    name: &'static str,
-    constants: u64,
-    operands: &[&Array],
-    results: usize,
-    at: At,
-    f: Body<'_>,
-) -> Vec<Array> {
+fn dispatch(callee: Callee, constants: u64, operands: &[&Array], results: usize, at: At, f: Body<'_>) -> Vec<Array> {
     let wrong: Vec<Arc<Mistake>> = operands.iter().flat_map(|a| a.mistakes().iter().cloned()).collect();
     if !wrong.is_empty() {
         return poison(wrong, infer(operands, at, f), results, at);
@@ -67,16 +62,16 @@ fn dispatch(
             let wrong = trace::operands(operands, at).err().unwrap_or_default();
             return poison(wrong, None, results, at);
         }
-        return explicit::function(name, false, || f(&owned));
+        return explicit::function(callee, || f(&owned));
     }
     if let Some(ended) = operands.iter().find(|a| a.traced().is_some()) {
         let wrong = Arc::new(Mistake(mistakes::escaped(ended, &context::loc(at))));
         return poison(vec![wrong], None, results, at);
     }
     if operands.iter().any(|a| a.is_type_only()) {
-        return types_of(name, operands, results, at, f);
+        return types_of(callee, operands, results, at, f);
     }
-    run(name, constants, operands, at, f).unwrap_or_else(|e| poison(e.into_diagnostics(), None, results, at))
+    run(callee, constants, operands, at, f).unwrap_or_else(|e| poison(e.into_diagnostics(), None, results, at))
 }
 
 /// Settles what is pending among the operands; `false` if something cannot be.
@@ -111,13 +106,13 @@ fn stand_ins(operands: &[&Array], types: &[ShardedType]) -> Vec<Array> {
 }
 
 /// A function of types without values gives such types.
-fn types_of(name: &'static str, operands: &[&Array], results: usize, at: At, f: Body<'_>) -> Vec<Array> {
+fn types_of(callee: Callee, operands: &[&Array], results: usize, at: At, f: Body<'_>) -> Vec<Array> {
     let types: Vec<ShardedType> = operands.iter().map(|a| a.sharded().clone()).collect();
     let loc = context::loc(at);
     let typed = common_mesh(&types, &loc).and_then(|mesh| {
-        trace::run(name, mesh.filter(Mesh::is_explicit), loc.clone(), || {
+        trace::run(callee.name, mesh.filter(Mesh::is_explicit), loc.clone(), || {
             let args: Vec<Array> = types.iter().map(|ty| argument(ty, &loc, at)).collect();
-            Ok(explicit::function(name, false, || f(&args)))
+            Ok(explicit::function(callee, || f(&args)))
         })
     });
     match typed {
@@ -156,7 +151,7 @@ struct KeyType(shardwise_ir::TensorType, Option<base::Sharding>);
 /// More entries than this, and the cache starts anew.
 const CACHE_LIMIT: usize = 4096;
 
-static CACHE: LazyLock<RwLock<HashMap<Key, Arc<Compiled>>>> = LazyLock::new(RwLock::default);
+static CACHE: LazyLock<RwLock<HashMap<Key, Arc<Prepared>>>> = LazyLock::new(RwLock::default);
 
 impl Key {
     fn new(name: &'static str, constants: u64, types: &[&ShardedType]) -> Key {
@@ -165,11 +160,11 @@ impl Key {
     }
 
     /// The program under this key, made if there is none.
-    fn program(self, make: impl FnOnce() -> Result<Arc<Compiled>>) -> Result<Arc<Compiled>> {
+    fn program(self, make: impl FnOnce() -> Result<Prepared>) -> Result<Arc<Prepared>> {
         if let Some(found) = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(&self) {
             return Ok(found.clone());
         }
-        let made = make()?;
+        let made = Arc::new(make()?);
         let mut cache = CACHE.write().unwrap_or_else(PoisonError::into_inner);
         if cache.len() >= CACHE_LIMIT {
             cache.clear();
@@ -179,27 +174,68 @@ impl Key {
     }
 }
 
-fn run(name: &'static str, constants: u64, operands: &[&Array], at: At, f: Body<'_>) -> Result<Vec<Array>> {
+fn run(callee: Callee, constants: u64, operands: &[&Array], at: At, f: Body<'_>) -> Result<Vec<Array>> {
     let types: Vec<&ShardedType> = operands.iter().map(|a| a.sharded()).collect();
     let mut undecided = None;
-    let compiled = Key::new(name, constants, &types).program(|| {
-        let loc = context::loc(at);
+    let loc = context::loc(at);
+    let prepared = Key::new(callee.name, constants, &types).program(|| {
         let mesh = common_mesh(types.iter().copied(), &loc)?;
-        let (module, results) = module(name, &types, mesh, at, f, None)?;
+        let (finished, results) = module(callee, &types, mesh, at, f, None)?;
         if !results.questions.is_empty() {
-            undecided = Some((module, results));
+            undecided = Some((finished.module, results));
             return Err(Error::new([]));
         }
-        runtime::compile(&module)
+        Prepared::new(finished, runtime::compile)
     });
-    match (compiled, undecided) {
+    match (prepared, undecided) {
         (_, Some((module, results))) => Ok(wait(module, results, operands, at)),
-        (compiled, None) => execute(&*compiled?, operands, at),
+        (prepared, None) => {
+            let prepared = prepared?;
+            prepared.report(Some(&loc));
+            prepared.execute(prepared.lend(operands, at)?, at)
+        }
+    }
+}
+
+/// A traced program, compiled.
+pub(crate) struct Prepared {
+    pub compiled: Arc<Compiled>,
+    /// Over which axes each result is reduced.
+    reduced: Vec<Vec<base::AxisRef>>,
+    /// There if it has warnings, with the program that they are of.
+    warned: Option<(Warned, Module)>,
+}
+
+impl Prepared {
+    pub fn new(finished: Finished, how: fn(&Module) -> Result<Arc<Compiled>>) -> Result<Prepared> {
+        let compiled = how(&finished.module)?;
+        let warned = (!finished.warnings.is_empty()).then(|| (Warned::new(finished.warnings), finished.module));
+        Ok(Prepared { compiled, reduced: finished.reduced, warned })
+    }
+
+    /// That it runs, to whoever collects warnings; of a function of the library: where it is called.
+    pub fn report(&self, called: Option<&base::Loc>) {
+        if let Some((warned, module)) = &self.warned {
+            explicit::report(warned, module, called);
+        }
+    }
+
+    /// Arrays, each laid out as the program wants it.
+    pub fn lend(&self, operands: &[&Array], at: At) -> Result<Vec<Argument>> {
+        let inputs = &self.compiled.signature().inputs;
+        let lend = |(a, input): (&&Array, &ShardedType)| a.handle_as(input.sharding.as_ref(), at).map(Argument::Lent);
+        operands.iter().zip(inputs).map(lend).collect()
+    }
+
+    pub fn execute(&self, args: Vec<Argument>, at: At) -> Result<Vec<Array>> {
+        let results = self.compiled.execute(args)?.into_iter().zip(&self.reduced);
+        Ok(results.map(|(h, reduced)| Array::reduced_value(h, reduced, at)).collect())
     }
 }
 
 /// Results that are made when `.shard` says how they lie: the program runs again for each.
 fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Array> {
+    let results_count = results.types.len();
     let module = Arc::new(module);
     let operands: Vec<Array> = operands.iter().map(|&a| a.clone()).collect();
     let array = |(index, ty): (usize, ShardedType)| {
@@ -208,26 +244,16 @@ fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Arr
             let mut module = Module::clone(&module);
             let main = module.funcs.first_mut().expect("a traced function");
             main.result_shardings[index] = Some(sharding.canonical());
-            let compiled = runtime::compile(&module)?;
-            let made = execute(&compiled, &operands.iter().collect::<Vec<_>>(), at)?;
+            let reduced = vec![vec![]; results_count];
+            let finished = Finished { module, captured: vec![], reduced, warnings: vec![] };
+            let prepared = Prepared::new(finished, runtime::compile)?;
+            let made = prepared.execute(prepared.lend(&operands.iter().collect::<Vec<_>>(), at)?, at)?;
             made.into_iter().nth(index).expect("as many as were traced").handle(at).map(Made::Value)
         };
         let question = results.questions.clone();
         Array::undecided(ty, Undecided { make: Arc::new(make), question }, at)
     };
     results.types.iter().cloned().enumerate().map(array).collect()
-}
-
-/// Lends arrays to a program, each laid out as the program wants it.
-pub(crate) fn execute(compiled: &Compiled, operands: &[&Array], at: At) -> Result<Vec<Array>> {
-    let inputs = &compiled.signature().inputs;
-    let args: Result<Vec<Argument>> = operands
-        .iter()
-        .zip(inputs)
-        .map(|(a, input)| a.handle_as(input.sharding.as_ref(), at).map(Argument::Lent))
-        .collect();
-    let results = compiled.execute(args?)?;
-    Ok(results.into_iter().map(|h| Array::value(h, at)).collect())
 }
 
 /// What a function gave, traced as a program of its own.
@@ -239,17 +265,17 @@ struct Traced {
 
 /// Traces a function of arguments of these types into a program of its own; results are laid out as `out` says.
 fn module(
-    name: &'static str,
+    callee: Callee,
     types: &[&ShardedType],
     mesh: Option<Mesh>,
     at: At,
     f: Body<'_>,
     out: Option<&base::Sharding>,
-) -> Result<(Module, Traced)> {
+) -> Result<(Finished, Traced)> {
     let loc = context::loc(at);
-    let (mut trace, results) = trace::run(name, mesh, loc.clone(), || {
-        let args: Vec<Array> = types.iter().map(|ty| argument(ty, &loc, at)).collect();
-        let out = explicit::function(name, out.is_some(), || f(&args));
+    let (mut trace, results) = trace::run(callee.name, mesh, loc.clone(), || {
+        let args: Vec<Array> = types.iter().map(|ty| number_or_argument(ty, &loc, at)).collect();
+        let out = explicit::function(callee, || f(&args));
         match out.iter().find(|a| !a.mistakes().is_empty()) {
             Some(bad) => Err(Error::new(bad.mistakes().to_vec())),
             None => Ok(out),
@@ -271,14 +297,23 @@ fn module(
     let values = results.iter().map(|a| trace.operand(a, &loc)).collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
     let types = results.iter().map(|a| a.sharded().clone()).collect();
     let shardings = vec![out.cloned(); values.len()];
-    let (module, _) = trace.finish(&values, shardings, &loc);
-    Ok((module, Traced { types, questions }))
+    Ok((trace.finish(&values, shardings, &loc), Traced { types, questions }))
 }
 
 /// A new argument of the trace under way, as an array.
 pub(crate) fn argument(ty: &ShardedType, loc: &base::Loc, at: At) -> Array {
     let traced = trace::with(|t: &mut Trace| t.arg(ty, loc.clone()));
     Array::of_traced(traced, at)
+}
+
+/// The same; a number, or another scalar that lies nowhere, lies as its users ask.
+fn number_or_argument(ty: &ShardedType, loc: &base::Loc, at: At) -> Array {
+    let arg = argument(ty, loc, at);
+    if ty.sharding.is_none() && ty.ty.rank() == 0 {
+        trace::with(|t| t.forget_sharding(&arg));
+        return arg.with_current_type();
+    }
+    arg
 }
 
 /// The mesh that sharded arrays lie on, if any does.
@@ -327,7 +362,7 @@ pub(crate) fn create_from<const N: usize>(
     if trace::is_tracing() || !plain {
         if trace::is_tracing() && plain && trace::with(|t| t.explicit.is_on()) {
             let owned = operands.map(Clone::clone);
-            let made = context::within(at, || explicit::function(name, true, || vec![f(&owned)]));
+            let made = context::within(at, || explicit::function(maker(name), || vec![f(&owned)]));
             return made.into_iter().next().expect("one result");
         }
         return context::within(at, || call(name, constants, operands, f));
@@ -355,11 +390,11 @@ fn make_created<const N: usize>(
     let mesh = sharding.map(|s| Mesh(s.mesh.clone()));
     let operands: Vec<&Array> = operands.iter().collect();
     let types: Vec<&ShardedType> = operands.iter().map(|a| a.sharded()).collect();
-    let compiled = Key::new(name, hasher.finish(), &types).program(|| {
+    let prepared = Key::new(name, hasher.finish(), &types).program(|| {
         let mut body = |x: &[Array]| vec![f(x.try_into().expect("as many as were given"))];
-        let (module, _) = module(name, &types, mesh, at, &mut body, sharding)?;
-        runtime::compile(&module)
+        let callee = if sharding.is_some() { maker(name) } else { name.into() };
+        Prepared::new(module(callee, &types, mesh, at, &mut body, sharding)?.0, runtime::compile)
     })?;
-    let made = execute(&compiled, &operands, at)?.pop().expect("one result");
+    let made = prepared.execute(prepared.lend(&operands, at)?, at)?.pop().expect("one result");
     made.handle(at)
 }

@@ -8,9 +8,15 @@
 //! Over Auto axes dimensions stay open, and nothing here is called for axes that are Auto or Manual.
 
 mod axes;
+mod memo;
+#[cfg(test)]
+mod tests;
+mod warnings;
 mod words;
 
 pub use axes::{auto_axes, explicit_axes};
+pub use warnings::with_warnings;
+pub(crate) use warnings::{Warned, Warnings, report};
 
 use crate::array::Array;
 use crate::trace::{Trace, Traced};
@@ -18,11 +24,13 @@ use crate::{Mesh, P, mesh, mistakes};
 use shardwise_base::{
     AxisIndex, AxisKind, AxisRef, Communicate, Diagnostic, DimSharding, Loc, Sharding, ShardingParts,
 };
-use shardwise_ir::{Body, Op, OpView, Value};
-use shardwise_ops::{ExplicitPolicy, Facts, Linear, Opcode, PropagationClass};
-use shardwise_sharding::AxisList;
+use shardwise_ir::{Body, Func, Op, OpView, Value};
+use shardwise_ops::{DataFlow, ExplicitPolicy, Facts, Linear, Opcode, PropagationClass};
 use shardwise_sharding::explicit::{Answer, Layout, Move, Question, Verdict, infer, infer_reshape};
-use std::cell::Cell;
+use shardwise_sharding::{AxisList, Rule};
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// The part of a trace that Explicit mode keeps.
@@ -36,18 +44,51 @@ pub(crate) struct State {
     modes: axes::Modes,
     function: Option<Function>,
     pending: Vec<Pending>,
-    pub warnings: Vec<Diagnostic>,
+    memo: RefCell<memo::Memo>,
+    pub warnings: Warnings,
 }
 
 /// A function of the library while it makes its ops.
 struct Function {
-    name: &'static str,
-    /// It makes arrays out of nothing: they lie as their users ask.
-    makes: bool,
+    callee: Callee,
     /// What was pending before it.
     pending_before: usize,
     /// The first op that is its own.
     first_op: usize,
+}
+
+/// A function of the library, as those who call it see it.
+#[derive(Clone, Copy)]
+pub(crate) struct Callee {
+    pub name: &'static str,
+    pub role: Role,
+}
+
+/// Who says how a function's results lie.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Its steps; what is not clear there is its caller's to decide.
+    Asks,
+    /// It knows how it runs, whatever it is made of: it never asks how a step of its own is laid out.
+    Decides,
+    /// It makes arrays out of nothing: they lie as their users ask.
+    Makes,
+}
+
+impl From<&'static str> for Callee {
+    fn from(name: &'static str) -> Callee {
+        Callee { name, role: Role::Asks }
+    }
+}
+
+/// A function that knows how it runs.
+pub(crate) fn decided(name: &'static str) -> Callee {
+    Callee { name, role: Role::Decides }
+}
+
+/// A function that makes arrays.
+pub(crate) fn maker(name: &'static str) -> Callee {
+    Callee { name, role: Role::Makes }
 }
 
 /// A value whose layout has yet to be decided.
@@ -66,6 +107,13 @@ struct Pending {
     level: Communicate,
     /// The function that makes it has not come to its end.
     is_inside: bool,
+}
+
+/// Axes over which a value is not split, and of which its type says more than that it is equal.
+#[derive(Clone, Default, PartialEq)]
+struct Sums {
+    unreduced: Vec<AxisRef>,
+    reduced: Vec<AxisRef>,
 }
 
 #[derive(Clone)]
@@ -134,6 +182,7 @@ impl State {
             _ => self.modes.explicit.contains(&a.axis),
         };
         self.axes = mesh.all_axes().filter(|a| is_typed(a) && !is_manual(a.axis)).collect();
+        self.memo.get_mut().clear();
         self.is_mixed = mesh.all_axes().any(|a| !is_manual(a.axis) && !self.axes.contains(&a));
     }
 
@@ -169,30 +218,37 @@ impl State {
     }
 
     /// The sharding with these axes, which says nothing of axes that types are not over.
-    fn sharding(&self, layout: &[AxisList], unreduced: Vec<AxisRef>) -> Sharding {
+    fn sharding(&self, layout: &[AxisList], sums: Sums) -> Sharding {
+        let Sums { unreduced, reduced } = sums;
         let mesh = self.mesh.clone().expect("types are over the axes of a mesh");
         let dim = |axes: &AxisList| DimSharding { axes: axes.to_vec(), is_open: self.is_mixed, priority: None };
         let dims: Vec<DimSharding> = layout.iter().map(dim).collect();
         let is_used = |a: &AxisRef| layout.iter().flatten().chain(&unreduced).any(|b| b.overlap(*a).is_some());
         let replicated =
             if self.is_mixed { self.axes.iter().copied().filter(|a| !is_used(a)).collect() } else { vec![] };
-        ShardingParts { mesh, dims, replicated, unreduced }.into()
+        ShardingParts { mesh, dims, replicated, unreduced, reduced }.into()
     }
 
     /// What types say of a sharding: the axes that they are over.
-    fn typed(&self, sharding: &Sharding) -> Sharding {
+    fn typed<'a>(&self, sharding: &'a Sharding) -> Cow<'a, Sharding> {
         if !self.is_mixed {
-            return sharding.clone();
+            return Cow::Borrowed(sharding);
         }
         let keep = |axes: &[AxisRef]| -> AxisList {
             axes.iter().copied().filter(|a| self.axes.iter().any(|b| b.contains(*a))).collect()
         };
         let layout: Vec<AxisList> = sharding.dims.iter().map(|d| keep(&d.axes)).collect();
-        self.sharding(&layout, keep(&sharding.unreduced).to_vec())
+        let sums = Sums { unreduced: keep(&sharding.unreduced).to_vec(), reduced: keep(&sharding.reduced).to_vec() };
+        Cow::Owned(self.sharding(&layout, sums))
+    }
+
+    /// Those of the axes that types are over.
+    pub fn typed_axes(&self, axes: &[AxisRef]) -> Vec<AxisRef> {
+        axes.iter().copied().filter(|a| self.axes.iter().any(|b| b.contains(*a))).collect()
     }
 
     fn whole(&self, rank: usize) -> Sharding {
-        self.sharding(&vec![AxisList::new(); rank], vec![])
+        self.sharding(&vec![AxisList::new(); rank], Sums::default())
     }
 
     /// A layout that a program asks for: where it says `_`, axes that types are over stay as they are, others are open.
@@ -217,13 +273,13 @@ pub(crate) fn is_typing() -> bool {
 }
 
 // ── functions of the library
-/// Runs a function of the library in the trace under way. What comes out pending is its own: `name` asks.
-pub(crate) fn function(name: &'static str, makes: bool, f: impl FnOnce() -> Vec<Array>) -> Vec<Array> {
+/// Runs a function of the library in the trace under way. What comes out pending is its own: it asks.
+pub(crate) fn function(callee: Callee, f: impl FnOnce() -> Vec<Array>) -> Vec<Array> {
     let is_outermost = crate::trace::with(|t| {
         let is_outermost = t.explicit.is_on() && t.explicit.function.is_none();
         if is_outermost {
             let (pending_before, first_op) = (t.explicit.pending.len(), t.body().op_count());
-            t.explicit.function = Some(Function { name, makes, pending_before, first_op });
+            t.explicit.function = Some(Function { callee, pending_before, first_op });
         }
         is_outermost
     });
@@ -237,7 +293,8 @@ pub(crate) fn function(name: &'static str, makes: bool, f: impl FnOnce() -> Vec<
 
 fn leave(t: &mut Trace, results: &[Array]) {
     let Some(function) = t.explicit.function.take() else { return };
-    if function.makes {
+    let Callee { name, role } = function.callee;
+    if role == Role::Makes {
         for traced in results.iter().filter_map(Array::traced) {
             let (frame, value) = traced.key();
             let Some((loc, op)) = t.def(traced) else { continue };
@@ -248,7 +305,7 @@ fn leave(t: &mut Trace, results: &[Array]) {
                 ways: vec![whole],
                 why: Why::Made,
                 op,
-                name: function.name,
+                name,
                 first_op: function.first_op,
                 loc,
                 level: Communicate::Allow,
@@ -257,44 +314,19 @@ fn leave(t: &mut Trace, results: &[Array]) {
         }
         return;
     }
+    if t.explicit.pending.len() == function.pending_before {
+        return;
+    }
     let keys: Vec<(u64, Value)> = results.iter().filter_map(Array::traced).map(Traced::key).collect();
-    let decides = decides_itself(function.name);
     let inside = t.explicit.pending.split_off(function.pending_before);
     let own = inside.into_iter().filter(|p| keys.contains(&(p.frame, p.value)));
     t.explicit.pending.extend(own.map(|p| {
         let why = match p.why {
-            Why::Verdict(Verdict::Ambiguous(a)) if decides => Why::Verdict(words::as_move(&a)),
+            Why::Verdict(Verdict::Ambiguous(a)) if role == Role::Decides => Why::Verdict(words::as_move(&a)),
             why => why,
         };
-        Pending { is_inside: false, name: function.name, first_op: function.first_op, why, ..p }
+        Pending { is_inside: false, name, first_op: function.first_op, why, ..p }
     }));
-}
-
-/// Functions that know how they run, whatever they are made of: they never ask how a step of theirs is laid out.
-fn decides_itself(name: &str) -> bool {
-    const DECIDED: [&str; 20] = [
-        "softmax",
-        "log_softmax",
-        "logsumexp",
-        "mean",
-        "var",
-        "std",
-        "argmax",
-        "argmin",
-        "roll",
-        "repeat",
-        "bincount",
-        "one_hot",
-        "sort",
-        "argsort",
-        "top_k",
-        "cumsum",
-        "cumprod",
-        "cummax",
-        "cummin",
-        "permutation",
-    ];
-    DECIDED.contains(&name)
 }
 
 /// A function with a rule of its own: its result lies as `x` does, and elements move along `dim` if that is split.
@@ -305,12 +337,12 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
     let out = silently(f);
     let Some(traced) = out.traced() else { return out };
     crate::trace::with(|t| {
-        let own = t.explicit.typed(&own);
+        let own = t.explicit.typed(&own).into_owned();
         let axes = AxisList::from_slice(&own.dims[dim].axes);
         let def = t.def(traced).filter(|_| !axes.is_empty() || waits);
         let Some((loc, op)) = def else { return t.set_sharding(traced, own) };
         let (frame, value) = traced.key();
-        let (name, first_op) = t.explicit.function.as_ref().map_or(("", op.index()), |f| (f.name, f.first_op));
+        let (name, first_op) = t.explicit.function.as_ref().map_or(("", op.index()), |f| (f.callee.name, f.first_op));
         let why = Why::Verdict(Verdict::Moves(Move::Shift { operand: 0, dim, axes }));
         let (level, is_inside) = (t.explicit.level(), t.explicit.function.is_some());
         t.explicit.pending.push(Pending {
@@ -334,7 +366,7 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
 ///
 /// Errors: `unreduced`.
 pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
-    if !t.explicit.is_on() || t.explicit.function.as_ref().is_some_and(|f| f.makes) {
+    if !t.explicit.is_on() || t.explicit.function.as_ref().is_some_and(|f| f.callee.role == Role::Makes) {
         return Ok(());
     }
     let frame = t.frame_id();
@@ -354,7 +386,7 @@ pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
         Typed::Pending { ways, why, op, level } => {
             let loc = t.view(op).loc().clone();
             let (name, first_op) = match &t.explicit.function {
-                Some(f) => (f.name, f.first_op),
+                Some(f) => (f.callee.name, f.first_op),
                 None => (words::short(t.view(op).name()), op.index()),
             };
             let is_inside = t.explicit.function.is_some();
@@ -392,24 +424,29 @@ fn type_op(state: &State, frame: u64, view: &OpView<'_>) -> Result<Typed, Diagno
         false => view.operands().iter().map(|&v| state.find(frame, v).map(|i| &state.pending[i])).collect(),
     };
     let waits = pending.iter().flatten().copied().min_by_key(|p| !matches!(p.why, Why::Verdict(Verdict::Ambiguous(_))));
-    if let (None, Some(typed)) = (waits, type_simple(state, facts, view)) {
-        return Ok(typed);
-    }
+    let is_elementwise = facts.propagation_class(view) == PropagationClass::Elementwise && view.results().len() == 1;
     let typer = Typer { state, facts, policy, view };
     let count = pending.iter().flatten().map(|p| p.ways.len()).max().unwrap_or(1);
     let (mut ways, mut verdict) = (vec![], Verdict::Clear);
     for i in 0..count {
         let of = |k: usize, &v: &Value| match pending.get(k).copied().flatten() {
-            Some(p) => Some(p.ways[i.min(p.ways.len() - 1)].clone()),
+            Some(p) => Some(Cow::Borrowed(&p.ways[i.min(p.ways.len() - 1)])),
             None => view.body.sharding(v).map(|s| state.typed(s)),
         };
-        let operands: Vec<Option<Sharding>> = view.operands().iter().enumerate().map(|(k, v)| of(k, v)).collect();
-        let (answer, unreduced) = typer.answer(&operands)?;
-        if i == 0 {
-            verdict = answer.verdict;
+        let operands: SmallVec<[Option<Cow<'_, Sharding>>; 3]> =
+            view.operands().iter().enumerate().map(|(k, v)| of(k, v)).collect();
+        if operands.iter().all(Option::is_none) {
+            return Ok(typer.without_layouts());
         }
-        for way in answer.ways {
-            let way: Vec<Sharding> = way.iter().map(|l| state.sharding(l, unreduced.clone())).collect();
+        let operands: SmallVec<[Option<&Sharding>; 3]> = operands.iter().map(Option::as_deref).collect();
+        let (found, why) = match alike(&operands, view).filter(|_| is_elementwise) {
+            Some(layout) => (vec![vec![layout.clone()]], Verdict::Clear),
+            None => typer.answered(&operands)?,
+        };
+        if i == 0 {
+            verdict = why;
+        }
+        for way in found {
             if !ways.contains(&way) {
                 ways.push(way);
             }
@@ -424,23 +461,25 @@ fn type_op(state: &State, frame: u64, view: &OpView<'_>) -> Result<Typed, Diagno
     })
 }
 
-/// Ops whose results plainly lie as their operands do: the most of a program.
-fn type_simple(state: &State, facts: &dyn Facts, view: &OpView<'_>) -> Option<Typed> {
-    let class = facts.propagation_class(view);
-    let mut layouts = view.operands().iter().filter_map(|&v| view.body.sharding(v));
-    let Some(first) = layouts.next() else {
-        let moves = matches!(Opcode::of_view(view), Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);
-        return Some(match class == PropagationClass::Elementwise || moves {
-            true => Typed::Free,
-            false => Typed::Clear(view.results().iter().map(|&v| state.whole(view.body.ty(v).shape().len())).collect()),
-        });
-    };
-    let is_alike = class == PropagationClass::Elementwise
-        && first.unreduced.is_empty()
-        && view.results().len() == 1
-        && first.dims.len() == view.result_shape(0).len()
-        && layouts.all(|s| s.dims == first.dims && s.unreduced.is_empty());
-    is_alike.then(|| Typed::Clear(vec![state.typed(first)]))
+fn is_plain(s: &Sharding) -> bool {
+    s.unreduced.is_empty() && s.reduced.is_empty()
+}
+
+/// The layout that all operands have which have one, and the result's rank: the most of a program.
+fn alike<'a>(operands: &[Option<&'a Sharding>], view: &OpView<'_>) -> Option<&'a Sharding> {
+    let mut layouts = operands.iter().flatten();
+    let first = *layouts.next()?;
+    let fits = is_plain(first) && first.dims.len() == view.result_shape(0).len();
+    (fits && layouts.all(|s| s.dims == first.dims && is_plain(s))).then_some(first)
+}
+
+/// A split dimension that the rule says nothing of: the op needs it whole.
+fn without_factor(rule: &Rule, operands: &[Option<&Sharding>]) -> Option<Move> {
+    rule.operands.iter().zip(operands).enumerate().find_map(|(operand, (mapping, s))| {
+        let dims = mapping.dims.iter().zip(&(*s)?.dims).enumerate();
+        let mut split = dims.filter(|(_, (factors, d))| factors.is_empty() && !d.axes.is_empty());
+        split.next().map(|(dim, (_, d))| Move::Whole { operand, dim, axes: AxisList::from_slice(&d.axes) })
+    })
 }
 
 struct Typer<'a> {
@@ -451,41 +490,90 @@ struct Typer<'a> {
 }
 
 impl Typer<'_> {
-    /// How the results may lie, and over which axes they are sums still to be taken.
-    fn answer(&self, operands: &[Option<Sharding>]) -> Result<(Answer, Vec<AxisRef>), Diagnostic> {
+    /// The results of constants: they lie as their users ask, where the op passes that on.
+    fn without_layouts(&self) -> Typed {
+        let (state, view) = (self.state, self.view);
+        let moves = matches!(Opcode::of_view(view), Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);
+        match moves || self.facts.propagation_class(view) == PropagationClass::Elementwise {
+            true => Typed::Free,
+            false => Typed::Clear(view.results().iter().map(|&v| state.whole(view.body.ty(v).shape().len())).collect()),
+        }
+    }
+
+    /// The ways of the results, by preference, and why there are several.
+    fn answered(&self, operands: &[Option<&Sharding>]) -> Result<memo::Answered, Diagnostic> {
+        let is_plain = operands.iter().flatten().all(|s| is_plain(s));
+        if let Some(found) = self.state.memo.borrow().get(self.view, operands).filter(|_| is_plain) {
+            return Ok(found.clone());
+        }
+        let (answer, sums) = self.answer(operands)?;
+        let way = |way: &Vec<Layout>| way.iter().map(|l| self.state.sharding(l, sums.clone())).collect();
+        let answered = (answer.ways.iter().map(way).collect(), answer.verdict);
+        if is_plain {
+            self.state.memo.borrow_mut().add(self.view, operands, &answered);
+        }
+        Ok(answered)
+    }
+
+    /// How the results may lie, and what else their types say.
+    fn answer(&self, operands: &[Option<&Sharding>]) -> Result<(Answer, Sums), Diagnostic> {
         let view = self.view;
         let unreduced = self.unreduced(operands)?;
+        let sums = Sums { reduced: self.reduced(operands, &unreduced)?, unreduced };
         let mesh = self.state.mesh.as_ref().expect("types are over the axes of a mesh");
-        let operands: Vec<Option<&Sharding>> = operands.iter().map(Option::as_ref).collect();
         let results: Vec<&[usize]> = view.results().iter().map(|&v| view.body.ty(v).shape()).collect();
         if self.policy == ExplicitPolicy::Regroup {
             let layout: Layout = operands[0].map_or_else(
                 || vec![AxisList::new(); view.operand_shape(0).len()],
                 |s| s.dims.iter().map(|d| AxisList::from_slice(&d.axes)).collect(),
             );
-            return Ok((infer_reshape(view.operand_shape(0), &layout, results[0], mesh), unreduced));
+            return Ok((infer_reshape(view.operand_shape(0), &layout, results[0], mesh), sums));
         }
         let rule = self.facts.rule(view);
-        let Some(rule) = rule.rule() else {
-            let whole = results.iter().map(|shape| vec![AxisList::new(); shape.len()]).collect();
-            return Ok((Answer { ways: vec![whole], verdict: Verdict::Clear }, unreduced));
-        };
+        let Some(rule) = rule.rule() else { return Ok((self.without_rule(operands, &results), sums)) };
         let asks_sums = matches!(self.policy, ExplicitPolicy::AskSums(_));
         let leader = asks_sums.then_some(0);
-        let question = Question { rule, mesh, operands: &operands, results: &results, asks_sums, leader };
-        Ok((infer(question), unreduced))
+        let question = Question { rule, mesh, operands, results: &results, asks_sums, leader };
+        let mut answer = infer(question);
+        if let (Verdict::Clear, Some(moved)) = (&answer.verdict, without_factor(rule, operands)) {
+            answer.verdict = Verdict::Moves(moved);
+        }
+        Ok((answer, sums))
+    }
+
+    /// Of an op without factors: a result lies as what flows into it, or everything is whole.
+    fn without_rule(&self, operands: &[Option<&Sharding>], results: &[&[usize]]) -> Answer {
+        let axes = |s: &Sharding| s.dims.iter().map(|d| AxisList::from_slice(&d.axes)).collect::<Layout>();
+        if let DataFlow::Edges(edges) = self.facts.data_flow(self.view) {
+            let source = |r: &Value| edges.iter().find(|e| e.owner == *r).and_then(|e| e.sources.first().copied());
+            let place = |v: Value| self.view.operands().iter().position(|&o| o == v);
+            let layout = |(r, shape): (&Value, &&[usize])| {
+                let own = source(r).and_then(place).and_then(|i| operands[i]);
+                own.map_or_else(|| vec![AxisList::new(); shape.len()], axes)
+            };
+            let way = self.view.results().iter().zip(results).map(layout).collect();
+            return Answer { ways: vec![way], verdict: Verdict::Clear };
+        }
+        let split = |(operand, s): (usize, &Option<&Sharding>)| {
+            let layout = axes((*s)?);
+            let dim = layout.iter().position(|axes| !axes.is_empty())?;
+            Some(Move::Whole { operand, dim, axes: layout[dim].clone() })
+        };
+        let moved = operands.iter().enumerate().find_map(split);
+        let whole = results.iter().map(|shape| vec![AxisList::new(); shape.len()]).collect();
+        Answer { ways: vec![whole], verdict: moved.map_or(Verdict::Clear, Verdict::Moves) }
     }
 
     /// The axes over which results are sums still to be taken, as operands are: where the op is linear.
-    fn unreduced(&self, operands: &[Option<Sharding>]) -> Result<Vec<AxisRef>, Diagnostic> {
-        let of = |i: usize| operands[i].as_ref().map_or(&[][..], |s| &s.unreduced[..]);
+    fn unreduced(&self, operands: &[Option<&Sharding>]) -> Result<Vec<AxisRef>, Diagnostic> {
+        let of = |i: usize| operands[i].map_or(&[][..], |s| &s.unreduced[..]);
         let Some(first) = (0..operands.len()).find(|&i| !of(i).is_empty()) else { return Ok(vec![]) };
         let axes = of(first).to_vec();
         let holders: Vec<usize> = (0..operands.len()).filter(|&i| of(i) == &axes[..]).collect();
         let others: Vec<usize> = (0..operands.len()).filter(|i| !holders.contains(i)).collect();
         let is_plain = |i: &usize| of(*i).is_empty();
         let is_split = |i: &usize| {
-            operands[*i].as_ref().is_some_and(|s| s.split_axes().any(|a| axes.iter().any(|b| b.overlap(a).is_some())))
+            operands[*i].is_some_and(|s| s.split_axes().any(|a| axes.iter().any(|b| b.overlap(a).is_some())))
         };
         let is_zero = |i: &usize| words::is_zero(self.view, *i);
         let is_linear = match self.facts.linear(self.view) {
@@ -501,8 +589,31 @@ impl Typer<'_> {
         if is_linear { Ok(axes) } else { Err(words::unreduced(self.view, operands, first, self.function_name())) }
     }
 
+    /// The axes over which results are reduced, as operands are. What meets a reduced value is reduced too, or has no
+    /// gradient: anything else would be summed when the gradient is taken. A product ends it: its gradient is where the
+    /// sum over devices is left.
+    fn reduced(&self, operands: &[Option<&Sharding>], unreduced: &[AxisRef]) -> Result<Vec<AxisRef>, Diagnostic> {
+        let of = |i: usize| operands[i].map_or(&[][..], |s| &s.reduced[..]);
+        let Some(first) = (0..operands.len()).find(|&i| !of(i).is_empty()) else { return Ok(vec![]) };
+        if matches!(self.policy, ExplicitPolicy::AskSums(_)) {
+            return Ok(vec![]);
+        }
+        let axes = of(first);
+        let fits = |i: &usize| {
+            let Some(own) = operands[*i] else { return true };
+            let dtype = self.view.operand_type(*i).as_tensor().map(|t| t.dtype);
+            let has_gradient = dtype.is_some_and(|d| d.is_float() || d.is_complex());
+            let is_split = own.split_axes().any(|a| axes.iter().any(|b| b.overlap(a).is_some()));
+            own.reduced == axes || own.reduced.is_empty() && !is_split && (!has_gradient || own.unreduced == axes)
+        };
+        match (0..operands.len()).find(|i| !fits(i)) {
+            Some(other) => Err(words::reduced(self.view, operands, [first, other], self.function_name())),
+            None => Ok(axes.iter().copied().filter(|a| !unreduced.contains(a)).collect()),
+        }
+    }
+
     fn function_name(&self) -> &'static str {
-        self.state.function.as_ref().map_or(words::short(self.view.name()), |f| f.name)
+        self.state.function.as_ref().map_or(words::short(self.view.name()), |f| f.callee.name)
     }
 }
 
@@ -520,14 +631,19 @@ pub(crate) fn given(x: &Array) -> Option<Sharding> {
             Some(traced) => t.value_type(traced).sharding,
             None => x.known_type()?.sharding,
         };
-        own.filter(|_| t.explicit.is_on()).map(|s| t.explicit.typed(&s))
+        own.filter(|_| t.explicit.is_on()).map(|s| t.explicit.typed(&s).into_owned())
     })
 }
 
 /// The layouts of two values, if types say that they lie differently.
 pub(crate) fn differ(a: &Array, b: &Array) -> Option<(P, P)> {
     let (a, b) = (layout(a)?, given(b)?);
-    (!a.same_layout(&b)).then(|| (P::of(&a), P::of(&b)))
+    (!is_same_type(&a, &b)).then(|| (P::of(&a), P::of(&b)))
+}
+
+/// Whether types with these shardings are one.
+pub(crate) fn is_same_type(a: &Sharding, b: &Sharding) -> bool {
+    a.same_layout(b) && a.reduced == b.reduced
 }
 
 /// The layout of such values side by side, along a new first dimension.
@@ -535,7 +651,8 @@ pub(crate) fn stacked(x: &Array) -> Option<Sharding> {
     let own = layout(x)?;
     let layout: Layout =
         std::iter::once(AxisList::new()).chain(own.dims.iter().map(|d| AxisList::from_slice(&d.axes))).collect();
-    Some(crate::trace::with(|t| t.explicit.sharding(&layout, own.unreduced.clone())))
+    let sums = Sums { unreduced: own.unreduced.clone(), reduced: own.reduced.clone() };
+    Some(crate::trace::with(|t| t.explicit.sharding(&layout, sums)))
 }
 
 /// The values, which lie so.
@@ -552,7 +669,7 @@ pub(crate) fn lay(values: &[Array], layouts: &[Option<Sharding>]) -> Vec<Array> 
 
 /// A step of a library function that gives one array.
 pub(crate) fn one(name: &'static str, f: impl FnOnce() -> Array) -> Array {
-    function(name, false, || vec![f()]).pop().expect("one result")
+    function(name.into(), || vec![f()]).pop().expect("one result")
 }
 
 // ── uses
@@ -572,11 +689,9 @@ pub(crate) fn settle(t: &mut Trace, traced: Traced) -> Result<(), Diagnostic> {
         return Err(words::question(t, &t.explicit.pending[i]));
     }
     let p = t.explicit.pending.remove(i);
-    if p.level == Communicate::Warn && !matches!(p.why, Why::Made) {
-        let warning = words::warning(t, &p);
-        if !t.explicit.warnings.iter().any(|w| w.loc == warning.loc && w.message == warning.message) {
-            t.explicit.warnings.push(warning);
-        }
+    if p.level == Communicate::Warn && !matches!(p.why, Why::Made) && t.explicit.warnings.is_news(&p.loc, p.name) {
+        let (facts, help) = words::warning(t, &p);
+        t.explicit.warnings.add(&p.loc, p.name, facts, help);
     }
     t.set_sharding(traced, p.ways[0].clone());
     Ok(())
@@ -596,6 +711,16 @@ pub(crate) fn misplaced_sum(own: Option<&Sharding>, to: &Sharding, ty: &str, loc
     let is_open = |a: &AxisRef| own.is_some_and(|s| s.unreduced.contains(a));
     let axis = to.unreduced.iter().find(|a| !is_open(a))?;
     Some(mistakes::new_sum(ty, &axis.display(&to.mesh).to_string(), loc))
+}
+
+/// What is left of types in a finished program: a reduced value lies as one that is equal.
+pub(crate) fn forget_reduced(func: &mut Func) {
+    for v in (0..func.body.value_count()).map(Value::new) {
+        if func.body.sharding(v).is_some_and(|s| !s.reduced.is_empty()) {
+            func.body.value_mut(v).sharding.as_mut().expect("seen above").reduced.clear();
+        }
+    }
+    func.result_shardings.iter_mut().flatten().for_each(|s| s.reduced.clear());
 }
 
 /// Why a value is of no use before `.shard`, if it is not.
@@ -628,6 +753,12 @@ pub(crate) fn silently<R>(f: impl FnOnce() -> R) -> R {
 /// The same, in a trace and outside of one.
 pub(crate) fn silently_if_on<R>(f: impl FnOnce() -> R) -> R {
     if crate::trace::is_tracing() { silently(f) } else { f() }
+}
+
+/// Whether the value's layout has yet to be decided.
+pub(crate) fn is_pending(t: &Trace, traced: Traced) -> bool {
+    let (frame, value) = traced.key();
+    t.explicit.find(frame, value).is_some()
 }
 
 /// The layout that a pending value has if nothing else is said.

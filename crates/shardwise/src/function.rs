@@ -1,9 +1,12 @@
 //! Functions of arrays: how a closure of any arity becomes something that can be traced, lowered, compiled and called.
 
 use crate::array::Array;
+use crate::eager::Prepared;
+use crate::explicit::Warned;
 use crate::program::Communication;
 use crate::runtime::{self, Compiled as Executable};
 use crate::spec::{self, AnySpec, SpecFor};
+use crate::trace::Finished;
 use crate::tree::{self, Tree};
 use crate::{Diagnostic, Error, Key, Mesh, Result, context, eager, explicit, mesh, mistakes, trace};
 use shardwise_base::{self as base, Loc};
@@ -245,17 +248,15 @@ struct CallKey {
 
 /// A traced function: its program, the form of its result, the arrays with values that it uses.
 struct TracedFunction<R> {
-    module: Module,
+    finished: Finished,
     out: R,
-    captured: Vec<Array>,
-    warnings: Vec<Arc<Diagnostic>>,
     form: u64,
     types: Vec<ShardedType>,
 }
 
 /// The same, compiled.
 struct Ready<R> {
-    executable: Arc<Executable>,
+    prepared: Prepared,
     out: R,
     captured: Vec<Array>,
 }
@@ -316,8 +317,9 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
         let (args, at) = (A::own(args), Location::caller());
         let types = self.shared.types(&args, at)?;
         let donated = A::donated(&args);
-        let traced = self.shared.trace(&args, types, at)?;
-        Ok(Lowered { traced, donated, args: PhantomData })
+        let mut traced = self.shared.trace(&args, types, at)?;
+        let warned = Warned::new(std::mem::take(&mut traced.finished.warnings));
+        Ok(Lowered { traced, warned, donated, args: PhantomData })
     }
 }
 
@@ -336,6 +338,9 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         for (ty, spec) in types.iter_mut().zip(specs) {
             let own = ty.sharding.as_ref().map(|s| Mesh(s.mesh.clone()));
             let wanted = spec.resolve(own.as_ref(), &ty.ty, &loc).map_err(Error::one)?;
+            if let Some(d) = crate::layout::nothing_decides(&wanted, ty.sharding.as_ref(), &ty.ty.short(), &loc) {
+                return Err(Error::one(d));
+            }
             ty.sharding = Some(crate::layout::settle(&wanted, ty.sharding.as_ref()));
         }
         Ok(types)
@@ -350,26 +355,24 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
                 types.iter().zip(&paths).map(|(ty, path)| eager::argument(ty, &loc.clone().named(&**path), at));
             let args = tree::with_leaves(args, arrays.collect::<Vec<_>>());
             let out = context::outside(|| (self.f)(&args))?;
+            if explicit::is_typing() {
+                let out = self.laid_out(out, at)?;
+                let shardings = vec![None; tree::leaves(&out).len()];
+                return Ok((out, shardings));
+            }
             let shardings = self.out_shardings(&out, &loc)?;
             Ok((out, shardings))
         })?;
         let leaves = tree::leaves(&out);
-        for (a, sharding) in leaves.iter().zip(&shardings) {
-            if let (Some(traced), Some(sharding)) = (a.traced(), sharding) {
-                explicit::decide(&mut trace, traced, sharding);
-            }
-        }
         let values =
             leaves.iter().map(|a| trace.operand(a, &loc)).collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
-        let warnings = std::mem::take(&mut trace.explicit.warnings);
-        let (module, captured) = trace.finish(&values, shardings, &loc);
+        let finished = trace.finish(&values, shardings, &loc);
         // The exemplar keeps the form only: the trace's arrays have ended with it.
         let out = out.rebuild(&mut |a| Array::type_only(a.sharded().clone(), at));
-        let warnings = warnings.into_iter().map(|d| Arc::new(Diagnostic(d))).collect();
-        Ok(TracedFunction { module, out, captured, warnings, form: tree::form(args), types })
+        Ok(TracedFunction { finished, out, form: tree::form(args), types })
     }
 
-    /// What is asked of each result, in the trace under way.
+    /// What is asked of each result, in the trace under way, where the compiler decides layouts.
     fn out_shardings(&self, out: &R, loc: &Loc) -> Result<Vec<Option<base::Sharding>>> {
         let leaves = tree::leaves(out);
         let Some(specs) = &self.out_specs else { return Ok(vec![None; leaves.len()]) };
@@ -423,16 +426,16 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
                     args.rebuild(&mut |a| a.shard_at(specs.next().expect("one for each leaf"), at))
                 }
             };
-            let out = context::outside(|| (self.f)(&args))?;
-            match &self.out_specs {
-                None => Ok(out),
-                Some(specs) => {
-                    let specs = specs(&out).map_err(|w| Error::one(spec::misfit("out_shardings", &w, &loc)))?;
-                    let mut specs = specs.into_iter();
-                    Ok(out.rebuild(&mut |a| a.shard_at(specs.next().expect("one for each leaf"), at)))
-                }
-            }
+            self.laid_out(context::outside(|| (self.f)(&args))?, at)
         })
+    }
+
+    /// The results, laid out as is asked, by steps of the trace under way.
+    fn laid_out(&self, out: R, at: At) -> Result<R> {
+        let Some(specs) = &self.out_specs else { return Ok(out) };
+        let wrong = |w: Vec<String>| Error::one(spec::misfit("out_shardings", &w, &context::loc(at)));
+        let mut specs = specs(&out).map_err(wrong)?.into_iter();
+        Ok(out.rebuild(&mut |a| a.shard_at(specs.next().expect("one for each leaf"), at)))
     }
 }
 
@@ -445,9 +448,9 @@ fn symbol(path: &str) -> String {
 }
 
 impl<R: Tree> TracedFunction<R> {
-    fn compile(self, how: fn(&Module) -> Result<Arc<Executable>>) -> Result<Ready<R>> {
-        let executable = how(&self.module)?;
-        Ok(Ready { executable, out: self.out, captured: self.captured })
+    fn compile(mut self, how: fn(&Module) -> Result<Arc<Executable>>) -> Result<Ready<R>> {
+        let captured = std::mem::take(&mut self.finished.captured);
+        Ok(Ready { prepared: Prepared::new(self.finished, how)?, out: self.out, captured })
     }
 }
 
@@ -455,12 +458,16 @@ impl<R: Tree> Ready<R> {
     fn run<T: Tree>(&self, args: T, donated: &[bool], at: At) -> Result<R> {
         let leaves: Vec<Array> = tree::leaves(&args).into_iter().cloned().collect();
         drop(args);
-        let inputs = &self.executable.signature().inputs;
+        let inputs = &self.executable().signature().inputs;
         let given = leaves.into_iter().zip(donated.iter().copied());
         let captured = self.captured.iter().map(|a| (a.clone(), false));
         let arguments = given.chain(captured).zip(inputs).map(|((a, donated), input)| argument(a, donated, input, at));
-        let results = self.executable.execute(arguments.collect::<Result<_>>()?)?;
-        Ok(tree::with_leaves(&self.out, results.into_iter().map(|h| Array::value(h, at))))
+        self.prepared.report(None);
+        Ok(tree::with_leaves(&self.out, self.prepared.execute(arguments.collect::<Result<_>>()?, at)?))
+    }
+
+    fn executable(&self) -> &Executable {
+        &self.prepared.compiled
     }
 }
 
@@ -503,19 +510,28 @@ impl<A: Args, R: Tree> Function<Wrapped<A, Result<R>>> for Jit<'_, A, R> {
 /// A function traced for one type of each argument: StableHLO with Shardy's attributes, before partitioning.
 pub struct Lowered<A, R> {
     traced: TracedFunction<R>,
+    warned: Warned,
     donated: Vec<bool>,
     args: PhantomData<fn(A)>,
 }
 
 impl<A: Args, R: Tree> Lowered<A, R> {
-    /// StableHLO with Shardy's attributes, before partitioning: what JAX prints and reads.
+    /// StableHLO with Shardy's attributes, before partitioning: what JAX prints and reads. Warnings are a part of it, which
+    /// the command prints.
     pub fn as_text(&self) -> String {
-        runtime::text(&self.traced.module)
+        match self.warned.is_empty() {
+            true => runtime::text(self.module()),
+            false => runtime::text(&self.warned.noted(self.module())),
+        }
     }
 
-    /// Where the program communicates over Explicit axes without asking for it: once for each line.
+    fn module(&self) -> &Module {
+        &self.traced.finished.module
+    }
+
+    /// Where the program communicates over Explicit axes without asking for it, and what that moves: once for each line.
     pub fn warnings(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.traced.warnings.iter().map(|d| &**d)
+        self.warned.of(self.module()).iter()
     }
 
     /// Every collective that partitioning inserts, and why.
@@ -523,7 +539,7 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     /// Panics where [`Lowered::compile`] gives an error.
     #[track_caller]
     pub fn communication(&self) -> Communication {
-        runtime::communication(&self.traced.module).unwrap_or_else(|e| panic!("the program cannot be partitioned\n{e}"))
+        runtime::communication(self.module()).unwrap_or_else(|e| panic!("the program cannot be partitioned\n{e}"))
     }
 
     /// Writes every pass's result as a numbered `.mlir` file.
@@ -533,7 +549,7 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     pub fn dump(&self, dir: impl AsRef<std::path::Path>) -> Result<()> {
         let dir = dir.as_ref();
         std::fs::create_dir_all(dir)?;
-        for (i, (pass, text)) in runtime::stages(&self.traced.module)?.into_iter().enumerate() {
+        for (i, (pass, text)) in runtime::stages(self.module())?.into_iter().enumerate() {
             std::fs::write(dir.join(format!("{i:02}-{pass}.mlir")), text)?;
         }
         Ok(())
@@ -595,22 +611,22 @@ impl<A: Args, R: 'static> Deref for Compiled<A, R> {
 impl<A: Args, R: Tree> Compiled<A, R> {
     /// The per-device program.
     pub fn as_text(&self) -> String {
-        self.ready.executable.text()
+        self.ready.executable().text()
     }
 
     /// The per-device program as XLA writes such programs.
     pub fn as_hlo(&self) -> String {
-        self.ready.executable.hlo()
+        self.ready.executable().hlo()
     }
 
     /// Every collective, and why it is there.
     pub fn communication(&self) -> Communication {
-        self.ready.executable.communication()
+        self.ready.executable().communication()
     }
 
     /// Bytes per device.
     pub fn memory(&self) -> Memory {
-        self.ready.executable.memory()
+        self.ready.executable().memory()
     }
 }
 

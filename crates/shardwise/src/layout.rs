@@ -1,10 +1,11 @@
 //! `.shard`: the one verb for layouts.
 
 use crate::array::{Array, Made, State};
+use crate::mistakes::Split;
 use crate::ops::{Checked, Site, site};
-use crate::spec::{Layout, LeafSpec};
+use crate::spec::{Layout, LeafSpec, shown_axes};
 use crate::{ArrayType, Mesh, P, context, explicit, hlo, mistakes, runtime, trace};
-use shardwise_base::{DimSharding, Sharding};
+use shardwise_base::{AxisRef, Diagnostic, DimSharding, Loc, Sharding};
 use shardwise_engine::ShardedType;
 use std::panic::Location;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ impl Array {
             let wanted_type =
                 ArrayType::of(&ShardedType { ty: ty.ty.clone(), sharding: Some(wanted.clone()) }).to_string();
             match &ty.sharding {
-                Some(own) if own.same_layout(&wanted) => Ok(self.clone()),
+                Some(own) if explicit::is_same_type(own, &wanted) => Ok(self.clone()),
                 None if self.traced().is_some() => {
                     s.fail(Some(ty.ty.clone()), mistakes::layout_unknown(&wanted_type, &self.short_type(), &s.loc))
                 }
@@ -57,14 +58,12 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
     let sharding = resolve(s, x, spec)?;
     let ty = ShardedType { ty: x.tensor().clone(), sharding: Some(sharding.clone()) };
     if let State::Undecided(u) = &x.node().state {
-        let open = sharding.dims.iter().any(|d| d.is_open);
-        if open {
-            let d = mistakes::unconstrained(&spec.spec, &x.short_type(), &s.loc);
+        if let Some(d) = nothing_decides(&sharding, None, &x.short_type(), &s.loc) {
             return Err(Array::mistake(Arc::new(crate::error::Diagnostic(d)), Some(ty), s.at));
         }
         return (u.make)(&sharding)
             .map(|made| match made {
-                Made::Value(handle) => Array::value(handle, s.at),
+                Made::Value(handle) => Array::reduced_value(handle, &sharding.reduced, s.at),
                 Made::Type(ty) => Array::type_only(ty, s.at),
             })
             .map_err(|e| Array::poisoned(e.into_diagnostics(), Some(ty), s.at));
@@ -86,8 +85,11 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
         }
         return move_traced(s, x, &sharding, &spec.spec);
     }
-    let sharding = settle(&sharding, x.sharded().sharding.as_ref());
     let own = x.sharded().sharding.as_ref();
+    if let Some(d) = nothing_decides(&sharding, own, &x.short_type(), &s.loc) {
+        return s.fail(Some(ty.ty), d);
+    }
+    let sharding = settle(&sharding, own);
     if let Some(d) = explicit::misplaced_sum(own, &sharding, &x.short_type(), &s.loc) {
         return s.fail(Some(ty.ty), d);
     }
@@ -99,7 +101,9 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
         return Ok(deferred);
     }
     let moved = x.handle(s.at).and_then(|h| runtime::lay_out(h, Some(&sharding)));
-    moved.map(|h| Array::value(h, s.at)).map_err(|e| Array::poisoned(e.into_diagnostics(), Some(ty), s.at))
+    moved
+        .map(|h| Array::reduced_value(h, &sharding.reduced, s.at))
+        .map_err(|e| Array::poisoned(e.into_diagnostics(), Some(ty), s.at))
 }
 
 /// A traced array, laid out so: computed so, if its layout has yet to be decided.
@@ -112,6 +116,9 @@ fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checke
     if unclear.is_some() {
         return s.fail(Some(x.tensor().clone()), mistakes::unconstrained(spec, &x.short_type(), &s.loc));
     }
+    if let Some(d) = uneven(sharding, spec, x, &s.loc) {
+        return s.fail(Some(x.tensor().clone()), d);
+    }
     let own = trace::with(|t| t.value_type(traced)).sharding;
     let sharding = trace::with(|t| t.explicit.settle_open(sharding, own.as_ref()));
     match trace::with(|t| explicit::decide(t, traced, &sharding)) {
@@ -123,6 +130,24 @@ fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checke
             Ok(hlo::constrain(x, &sharding))
         }
     }
+}
+
+/// The mistake of a layout whose axes, as far as they are types here, do not divide their dimensions.
+fn uneven(sharding: &Sharding, spec: &P, x: &Array, loc: &Loc) -> Option<Diagnostic> {
+    let ty = x.short_type();
+    sharding.dims.iter().enumerate().find_map(|(dim, d)| {
+        let over = trace::with(|t| t.explicit.typed_axes(&d.axes));
+        let (size, count) = (x.tensor().shape[dim], AxisRef::total_size(&sharding.mesh, &over));
+        let (ty, axes) = (&ty[..], &shown_axes(&sharding.mesh, &over)[..]);
+        let split = Split { ty, dim, size, axes, count };
+        (!size.is_multiple_of(count)).then(|| mistakes::spec_uneven(spec, &split, &sharding.mesh, loc))
+    })
+}
+
+/// The mistake of a layout that is open where an array has no layout of its own.
+pub(crate) fn nothing_decides(wanted: &Sharding, own: Option<&Sharding>, ty: &str, loc: &Loc) -> Option<Diagnostic> {
+    let is_open = own.is_none() && wanted.dims.iter().any(|d| d.is_open);
+    is_open.then(|| mistakes::unconstrained(&P::of(wanted), ty, loc))
 }
 
 /// A layout without open dimensions: they stay as they are in `own`, where its axes are free.
@@ -141,5 +166,5 @@ pub(crate) fn settle(wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
         axes
     });
     let dims = dims.collect::<Vec<_>>().into_iter().map(DimSharding::closed).collect();
-    wanted.canonical().with_dims(dims)
+    wanted.canonical().with_dims(dims).with_reduced(wanted.reduced.clone())
 }

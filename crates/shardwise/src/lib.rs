@@ -81,7 +81,7 @@ pub use create::{Data, arange, array, full, ones, ones_like, scalar, zeros, zero
 pub use dtype::{DType, Element};
 pub use einsum::{AsArray, Operands, check_einsum, einsum, einsum_refs, ragged_dot};
 pub use error::{Diagnostic, Error, Place, Result};
-pub use explicit::{auto_axes, explicit_axes, with_communication};
+pub use explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
 pub use function::{Arg, Args, Callable, Compiled, Function, Jit, Lowered, Memory, Returns, Static, Wrapped, jit};
 pub use index::{At, Ds, Ellipsis, Entry, Index, IndexItem, NewAxis, Step, ds, step};
 pub use mesh::{Axis, Client, Communicate, Device, Mesh, Topology, set_mesh, with_mesh};
@@ -116,7 +116,7 @@ pub mod prelude {
     pub use crate::dtype::DType::{self, *};
     pub use crate::einsum::ragged_dot;
     pub use crate::error::{Error, Result};
-    pub use crate::explicit::{auto_axes, explicit_axes, with_communication};
+    pub use crate::explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
     pub use crate::function::{Compiled, Jit, Lowered, Static, jit};
     pub use crate::index::{Ellipsis, NewAxis, ds, step};
     pub use crate::mesh::{Axis, Client, Communicate, Mesh, Topology, set_mesh, with_mesh};

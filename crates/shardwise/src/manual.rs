@@ -53,7 +53,7 @@ impl Scope {
             let axes = d.axes.iter().copied().chain(own.iter().copied().filter(is_explicit)).collect();
             DimSharding { axes, is_open: self.has_auto(), priority: None }
         });
-        cut.clone().with_dims(dims.collect())
+        cut.clone().with_dims(dims.collect()).with_reduced(vec![])
     }
 
     /// What is left of a layout in here, where the manual axes do not exist.
@@ -62,7 +62,8 @@ impl Scope {
             let axes = d.axes.iter().copied().filter(|a| !self.axes.contains(&a.axis)).collect();
             DimSharding { axes, ..d.clone() }
         };
-        outer.clone().with_dims(outer.dims.iter().map(keep).collect())
+        let reduced = outer.reduced.iter().copied().filter(|a| !self.axes.contains(&a.axis)).collect();
+        outer.clone().with_dims(outer.dims.iter().map(keep).collect()).with_reduced(reduced)
     }
 }
 

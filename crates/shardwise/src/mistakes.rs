@@ -3,7 +3,7 @@
 use crate::dtype::{Misfit, Number};
 use crate::manual::Predicate;
 use crate::{Array, ArrayType, DType, Mesh, P, context};
-use shardwise_base::{AxisKind, Diagnostic, Loc};
+use shardwise_base::{self as base, AxisKind, Diagnostic, Loc};
 use shardwise_engine::ShardedType;
 use std::panic::Location;
 
@@ -161,9 +161,9 @@ pub(crate) fn no_mesh_for(name: &str, loc: &Loc) -> Diagnostic {
         .help("call `set_mesh(&mesh)`, or wrap the code in `with_mesh(&mesh, || ..)`")
 }
 
-pub(crate) fn axis_mode(name: &str, axis: &str, kind: AxisKind, mesh: &Mesh, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("axis-mode", loc, format!("`{name}` of \"{axis}\", which is no {kind:?} axis of the mesh"))
-        .facts(format!("the mesh: {}", mesh.with_kinds()))
+pub(crate) fn axis_mode(name: &str, axis: &str, kind: AxisKind, kinds: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("axis-mode", loc, format!("`{name}` of \"{axis}\", which is no {kind:?} axis here"))
+        .facts(format!("mesh: {kinds}"))
 }
 
 pub(crate) fn unconstrained(spec: &P, ty: &str, loc: &Loc) -> Diagnostic {
@@ -182,6 +182,14 @@ pub(crate) fn new_sum(ty: &str, axes: &str, loc: &Loc) -> Diagnostic {
 pub(crate) fn unreduced(name: &str, types: &str, axes: &str, reduced: &P, loc: &Loc) -> Diagnostic {
     let message = format!("`{name}` of a sum over {axes} that has yet to be taken, in which it is not linear");
     Diagnostic::error("unreduced", loc, message).facts(types).help(format!("take the sum first: `.shard({reduced})`"))
+}
+
+pub(crate) fn reduced(name: &str, types: &str, axes: &str, operand: usize, both: &P, loc: &Loc) -> Diagnostic {
+    let message = format!("`{name}` of an array that is reduced over {axes} and one that is not");
+    Diagnostic::error("reduced", loc, message)
+        .facts(types)
+        .note("their gradients would differ by a sum over devices, which nobody asks for")
+        .help(format!("make both alike: `.shard({both})` of operand {operand}"))
 }
 
 pub(crate) fn escaped(array: &Array, loc: &Loc) -> Diagnostic {
@@ -270,36 +278,47 @@ pub(crate) fn matmul_letter(what: &str, letter: char, spec: &str, expected: &str
         .expected(format!("a letter that stands {expected}"))
 }
 
-pub(crate) fn indivisible(
-    what: &str,
-    ty: &str,
-    dim: usize,
-    size: usize,
-    axes: &str,
-    count: usize,
-    loc: &Loc,
-) -> Diagnostic {
-    Diagnostic::error("collective-uneven", loc, format!("`{what}` cannot split a dimension evenly over {axes}"))
-        .facts(format!("{ty}: dim {dim} has size {size}, there are {count} devices along {axes}"))
-        .help(format!("make dim {dim} a multiple of {count} ({} with padding)", size.next_multiple_of(count)))
+/// A dimension of an array, and the devices over which it is to lie in equal parts.
+pub(crate) struct Split<'a> {
+    pub ty: &'a str,
+    pub dim: usize,
+    pub size: usize,
+    /// `"X"`, `("X", "Y")`.
+    pub axes: &'a str,
+    pub count: usize,
 }
 
-pub(crate) fn not_stacked(
-    what: &str,
-    ty: &str,
-    dim: usize,
-    size: usize,
-    axes: &str,
-    count: usize,
-    loc: &Loc,
-) -> Diagnostic {
-    Diagnostic::error(
-        "collective-uneven",
-        loc,
-        format!("`{what}`: dimension {dim} must have one element for each device"),
-    )
-    .facts(format!("{ty}: dim {dim} has size {size}, there are {count} devices along {axes}"))
-    .help(format!("name the dimension as `{dim}` to split it in parts"))
+impl Split<'_> {
+    /// With `ty` as the message has it.
+    fn facts(&self, ty: &str) -> String {
+        let Split { dim, size, axes, count, .. } = self;
+        format!("{ty}: dim {dim} has size {size}, there are {count} devices along {axes}")
+    }
+
+    fn help(&self) -> String {
+        let Split { dim, size, count, .. } = self;
+        format!("make dim {dim} a multiple of {count} ({} with padding)", size.next_multiple_of(*count))
+    }
+}
+
+pub(crate) fn indivisible(what: &str, split: &Split<'_>, loc: &Loc) -> Diagnostic {
+    let message = format!("`{what}` cannot split a dimension evenly over {}", split.axes);
+    Diagnostic::error("collective-uneven", loc, message).facts(split.facts(split.ty)).help(split.help())
+}
+
+pub(crate) fn not_stacked(what: &str, split: &Split<'_>, loc: &Loc) -> Diagnostic {
+    let message = format!("`{what}`: dimension {} must have one element for each device", split.dim);
+    Diagnostic::error("collective-uneven", loc, message)
+        .facts(split.facts(split.ty))
+        .help(format!("name the dimension as `{}` to split it in parts", split.dim))
+}
+
+pub(crate) fn spec_uneven(spec: &P, split: &Split<'_>, mesh: &base::Mesh, loc: &Loc) -> Diagnostic {
+    let message = format!("dimension {} cannot be split as the layout asks", split.dim);
+    Diagnostic::error("spec-uneven", loc, message)
+        .facts(split.facts(&format!("{} as {spec}", split.ty)))
+        .mesh(mesh)
+        .help(format!("{}, or leave {} out of the layout", split.help(), split.axes))
 }
 
 pub(crate) fn permutation(what: &str, wrong: &str, pairs: &str, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
@@ -311,23 +330,6 @@ pub(crate) fn permutation(what: &str, wrong: &str, pairs: &str, axes: &str, coun
 /// A leaf that does not fit its spec: `what` is `in_specs` or `out_specs`.
 pub(crate) fn in_shard_map(d: Diagnostic, name: &str, what: &str, leaf: &str) -> Diagnostic {
     d.note(format!("`{leaf}` in {what} of the shard_map of {name}"))
-}
-
-pub(crate) fn spec_uneven(
-    ty: &str,
-    spec: &str,
-    dim: usize,
-    size: usize,
-    axes: &str,
-    count: usize,
-    loc: &Loc,
-) -> Diagnostic {
-    Diagnostic::error("spec-uneven", loc, "the array cannot be split as the spec asks")
-        .facts(format!("{ty} as {spec}: dim {dim} has size {size}, axis {axes} has size {count}"))
-        .help(format!(
-            "make dim {dim} a multiple of {count} ({} with padding), or drop {axes} from the spec",
-            size.next_multiple_of(count)
-        ))
 }
 
 pub(crate) fn spec_not_manual(spec: &str, axis: &str, kinds: &str, loc: &Loc) -> Diagnostic {
@@ -413,7 +415,7 @@ pub(crate) fn future_elsewhere(what: &str, at: &Location<'_>, loc: &Loc) -> Diag
 }
 
 pub(crate) fn spec_unreduced_manual(spec: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("spec-unreduced", loc, "the specs of a shard_map cannot leave a sum to be taken")
+    Diagnostic::error("spec-unreduced", loc, "the specs of a shard_map cannot leave a sum to be taken, nor a gradient")
         .facts(spec)
         .help("sum before, with `.shard(..)`, or inside, with `.psum(..)`")
 }

@@ -34,6 +34,8 @@ pub struct Collective {
     pub op: String,
     /// The line of that op.
     pub source: String,
+    /// The name scopes around it: `encoder/softmax`.
+    pub scope: String,
     pub reason: String,
     pub rejected: Option<Rejected>,
 }
@@ -97,6 +99,7 @@ impl Communication {
             count: r.count.unwrap_or(1),
             op: r.op.to_string(),
             source: r.loc.to_string(),
+            scope: r.loc.scope(),
             reason: r.why().to_string(),
             rejected: r
                 .reason

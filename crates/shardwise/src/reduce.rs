@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::dtype::{Number, integer_range};
 use crate::eager::{call, call_many};
+use crate::explicit::decided;
 use crate::ops::{Checked, Dim, Dims, Kinds, Site, element, site};
 use crate::{context, hlo, mistakes};
 use shardwise_base::{DType, Kind, Literal};
@@ -47,7 +48,7 @@ fn reduction(
         let places = s.dims(x, &dims)?;
         s.has(x, kinds)?;
         let keep = dims.keep();
-        Ok(call(name, (&places, keep), [x], |[x]| {
+        Ok(call(decided(name), (&places, keep), [x], |[x]| {
             let shape = x.tensor().shape.clone();
             kept(f(x, &places), &shape, &places, keep)
         }))
@@ -182,7 +183,7 @@ fn arg_of(name: &'static str, x: &Array, dims: impl Dims, direction: &'static st
             return s.fail(None, d);
         }
         let keep = dims.keep();
-        Ok(call(name, (&places, keep), [x], |[x]| {
+        Ok(call(decided(name), (&places, keep), [x], |[x]| {
             let shape = x.tensor().shape.clone();
             let flat = if is_all { hlo::reshape(x, &[x.tensor().size()]) } else { x.clone() };
             kept(arg(&flat, if is_all { 0 } else { places[0] }, direction), &shape, &places, keep)
@@ -196,7 +197,7 @@ fn along(name: &'static str, x: &Array, dim: impl Dim, kinds: Kinds, f: impl Fn(
     site(name, &[x], |s| {
         let dim = s.dim(x, dim)?;
         s.has(x, kinds)?;
-        Ok(call(name, dim, [x], |[x]| f(x, dim)))
+        Ok(call(decided(name), dim, [x], |[x]| f(x, dim)))
     })
 }
 
@@ -275,7 +276,7 @@ impl Array {
             if ok.node().ty.is_none() || (self.mistakes().is_empty() && !ok.mistakes().is_empty()) {
                 return (ok.clone(), ok);
             }
-            let mut out = call_many("top_k", k, &[self], 2, |x| {
+            let mut out = call_many(decided("top_k"), k, &[self], 2, |x| {
                 let x = &x[0];
                 let mut shape = x.tensor().shape.clone();
                 *shape.last_mut().expect("checked") = k;

@@ -124,7 +124,11 @@ fn partition(module: &Module) -> Result<Partitioned> {
 
 /// What a program moves, without planning it.
 pub(crate) fn communication(module: &Module) -> Result<Communication> {
-    Ok(Communication::of_table(&partition(module)?.communication))
+    Ok(Communication::of_table(&table(module)?))
+}
+
+pub(crate) fn table(module: &Module) -> Result<shardwise_spmd::Communication> {
+    Ok(partition(module)?.communication)
 }
 
 /// The text after each pass, with the pass's name; first of the program itself.

@@ -2,6 +2,7 @@
 
 use crate::array::{Array, IntoShape};
 use crate::eager::{call, call_many};
+use crate::explicit::decided;
 use crate::ops::{Checked, Dim, EitherKind, Operand, Site, site};
 use crate::{DType, context, explicit, hlo, mistakes};
 use shardwise_base as base;
@@ -132,7 +133,7 @@ impl Array {
     pub fn repeat(&self, times: usize, dim: impl Dim) -> Array {
         site("repeat", &[self], |s| {
             let dim = s.dim(self, dim)?;
-            Ok(call("repeat", (times, dim), [self], |[x]| {
+            Ok(call(decided("repeat"), (times, dim), [self], |[x]| {
                 let mut shape = x.tensor().shape.clone();
                 let dims: Vec<usize> = (0..shape.len()).map(|d| if d > dim { d + 1 } else { d }).collect();
                 shape.insert(dim + 1, times);
@@ -154,14 +155,14 @@ impl Array {
                 let dim = s.dim(self, dim)?;
                 let n = self.tensor().shape[dim];
                 let by = by.rem_euclid(n.max(1) as i128) as usize;
-                Ok(call("roll", (by, dim), [self], |[x]| roll_known(x, by, dim)))
+                Ok(call(decided("roll"), (by, dim), [self], |[x]| roll_known(x, by, dim)))
             }),
             EitherKind::Array(by) => site("roll", &[self, &by], |s| {
                 let dim = s.dim(self, dim)?;
                 if by.tensor().rank() != 0 || !by.tensor().dtype.is_integer() {
                     return s.fail(Some(self.tensor().clone()), bad_shift(&by.short_type(), &s.loc));
                 }
-                Ok(call("roll", dim, [self, &by], |[x, by]| explicit::like(x, dim, || roll_by(x, by, dim))))
+                Ok(call(decided("roll"), dim, [self, &by], |[x, by]| explicit::like(x, dim, || roll_by(x, by, dim))))
             }),
             EitherKind::Number(n) => {
                 site("roll", &[self], |s| s.fail(Some(self.tensor().clone()), bad_shift(&n.to_string(), &s.loc)))
@@ -194,7 +195,9 @@ impl Array {
     pub fn bincount(&self, n: usize) -> Array {
         site("bincount", &[self], |s| {
             s.kind(self, base::DType::is_integer, "an array of integers", "")?;
-            Ok(call("bincount", n, [self], |[x]| hlo::reshape(x, &[x.tensor().size()]).one_hot(n, DType::I32).sum(0)))
+            Ok(call(decided("bincount"), n, [self], |[x]| {
+                hlo::reshape(x, &[x.tensor().size()]).one_hot(n, DType::I32).sum(0)
+            }))
         })
     }
 
@@ -205,7 +208,7 @@ impl Array {
     pub fn one_hot(&self, n: usize, dtype: DType) -> Array {
         site("one_hot", &[self], |s| {
             s.kind(self, base::DType::is_integer, "an array of integers", "")?;
-            Ok(call("one_hot", (n, dtype), [self], |[x]| {
+            Ok(call(decided("one_hot"), (n, dtype), [self], |[x]| {
                 let mut shape = x.tensor().shape.clone();
                 shape.push(n);
                 let last = shape.len() - 1;

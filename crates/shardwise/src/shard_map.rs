@@ -20,7 +20,8 @@ use crate::collective::{Axes, AxisName};
 use crate::error::Diagnostic as Mistake;
 use crate::function::{At, Wrapped, called_at, set_called_at};
 use crate::manual::{AxisSet, ManualType, Scope};
-use crate::spec::{self, AnySpec, LeafSpec, SpecFor};
+use crate::mistakes::Split;
+use crate::spec::{self, AnySpec, LeafSpec, SpecFor, shown_axes};
 use crate::tree::{self, Tree};
 use crate::{Args, Callable, Error, Function, Mesh, P, Result, Returns, context, control, hlo, mesh, mistakes, trace};
 use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, Loc, did_you_mean};
@@ -246,9 +247,9 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
             let cut = self.cut(&spec, ty, &a.short_type(), scope, manual, loc).and_then(|(sharding, counts)| {
                 let shape: Vec<usize> = ty.shape.iter().zip(&counts).map(|(n, count)| n / count).collect();
                 if let Some(dim) = (0..ty.rank()).find(|&d| !ty.shape[d].is_multiple_of(counts[d])) {
-                    let (shown, spec, axes) = (a.short_type(), spec.spec.to_string(), spec.spec.dim_names(dim));
-                    let d = mistakes::spec_uneven(&shown, &spec, dim, ty.shape[dim], &axes, counts[dim], loc);
-                    return Err(d.mesh(&scope.mesh));
+                    let (shown, axes) = (&a.short_type(), &shown_axes(&scope.mesh, &sharding.dims[dim].axes));
+                    let split = Split { ty: shown, dim, size: ty.shape[dim], axes, count: counts[dim] };
+                    return Err(mistakes::spec_uneven(&spec.spec, &split, &scope.mesh, loc));
                 }
                 check_explicit(a, &sharding, &spec.spec, scope, manual, loc)?;
                 let axes = AxisSet::new(&scope.mesh, sharding.split_axes());
@@ -287,7 +288,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
             return Err(mistakes::layout_mesh(&mesh, other, loc));
         }
         let sharding = spec.spec.names_on(&mesh, shown, ty.rank(), loc)?;
-        if !sharding.unreduced.is_empty() {
+        if !sharding.unreduced.is_empty() || !sharding.reduced.is_empty() {
             return Err(mistakes::spec_unreduced_manual(&spec.spec.to_string(), loc));
         }
         if let Some(free) = sharding.split_axes().find(|a| !manual.contains(a)) {

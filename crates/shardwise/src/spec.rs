@@ -2,6 +2,7 @@
 
 use crate::collective::Axes;
 use crate::error::Diagnostic as Mistake;
+use crate::mistakes::{self, Split};
 use crate::{Array, ArrayType, Mesh, Path, Tree, tree};
 use shardwise_base::{self as base, AxisKind, AxisRef, Diagnostic, DimSharding, Loc, did_you_mean};
 use std::fmt;
@@ -15,6 +16,8 @@ pub struct P {
     dims: Vec<DimSpec>,
     /// Axes over which the array is a sum still to be taken.
     unreduced: Vec<String>,
+    /// Axes over which its gradient is one.
+    reduced: Vec<String>,
 }
 
 /// One dimension of a `P`.
@@ -28,7 +31,7 @@ pub enum DimSpec {
 
 impl P {
     pub fn new(dims: impl IntoIterator<Item = DimSpec>) -> P {
-        P { dims: dims.into_iter().collect(), unreduced: vec![] }
+        P { dims: dims.into_iter().collect(), ..P::default() }
     }
 
     /// The same, as a sum over these axes that has yet to be taken: each device holds its part of the sum.
@@ -37,8 +40,19 @@ impl P {
         self
     }
 
+    /// The same, equal over these axes, and with a gradient that is left a sum over them: what meets it must be reduced
+    /// over them too, so that nothing is summed unasked.
+    pub fn reduced(mut self, axes: impl Axes) -> P {
+        self.reduced.extend(axes.names().iter().map(|a| a.name().to_string()));
+        self
+    }
+
     pub(crate) fn unreduced_axes(&self) -> &[String] {
         &self.unreduced
+    }
+
+    pub(crate) fn reduced_axes(&self) -> &[String] {
+        &self.reduced
     }
 
     pub fn dims(&self) -> &[DimSpec] {
@@ -54,17 +68,6 @@ impl P {
         }
     }
 
-    /// The axes of dimension `i`, in words: `"X"`, `("X", "Y")`.
-    pub(crate) fn dim_names(&self, i: usize) -> String {
-        match self.dims.get(i) {
-            Some(DimSpec::Axes(a)) if a.len() == 1 => format!("{:?}", a[0]),
-            Some(DimSpec::Axes(a)) => {
-                format!("({})", a.iter().map(|n| format!("{n:?}")).collect::<Vec<_>>().join(", "))
-            }
-            _ => "none".into(),
-        }
-    }
-
     /// What an array's sharding says, in names.
     pub(crate) fn of(sharding: &base::Sharding) -> P {
         let name = |a: &AxisRef| a.display(&sharding.mesh).to_string().replace('"', "");
@@ -72,7 +75,8 @@ impl P {
             true => DimSpec::Unconstrained,
             false => DimSpec::Axes(d.axes.iter().map(name).collect()),
         });
-        P { dims: dims.collect(), unreduced: sharding.unreduced.iter().map(name).collect() }
+        let names = |axes: &[AxisRef]| axes.iter().map(name).collect();
+        P { dims: dims.collect(), unreduced: names(&sharding.unreduced), reduced: names(&sharding.reduced) }
     }
 
     /// The sharding of an array of this rank on `mesh`.
@@ -92,7 +96,9 @@ impl P {
             (!tensor.shape[i].is_multiple_of(AxisRef::total_size(&mesh.0, &over))).then_some((i, over))
         };
         if let Some((dim, over)) = sharding.dims.iter().enumerate().find_map(uneven) {
-            return Err(spec_uneven(self, dim, tensor.shape[dim], &over, mesh, ty, loc));
+            let (axes, count) = (&shown_axes(&mesh.0, &over), AxisRef::total_size(&mesh.0, &over));
+            let split = Split { ty, dim, size: tensor.shape[dim], axes, count };
+            return Err(mistakes::spec_uneven(self, &split, &mesh.0, loc));
         }
         Ok(sharding)
     }
@@ -111,13 +117,28 @@ impl P {
             });
         }
         dims.resize(rank, DimSharding::closed(vec![]));
-        let mut unreduced = self.axes(&self.unreduced, &mut used, mesh, ty, loc)?;
-        unreduced.sort_by(|a, b| a.cmp_in_mesh(*b));
+        let unreduced = self.typed_axes("unreduced", &self.unreduced, &mut used, mesh, ty, loc)?;
+        let reduced = self.typed_axes("reduced", &self.reduced, &mut used, mesh, ty, loc)?;
+        Ok(base::Sharding::new(&mesh.0, dims).with_unreduced(unreduced).with_reduced(reduced))
+    }
+
+    /// Axes that do not split: Explicit ones, in the order of the mesh.
+    fn typed_axes(
+        &self,
+        what: &str,
+        names: &[String],
+        used: &mut Vec<AxisRef>,
+        mesh: &Mesh,
+        ty: &str,
+        loc: &Loc,
+    ) -> Result<Vec<AxisRef>, Diagnostic> {
+        let mut axes = self.axes(names, used, mesh, ty, loc)?;
+        axes.sort_by(|a, b| a.cmp_in_mesh(*b));
         let is_explicit = |a: &AxisRef| mesh.0.axes[a.axis.index()].kind == AxisKind::Explicit;
-        if let Some(axis) = unreduced.iter().find(|a| !is_explicit(a)) {
-            return Err(not_explicit(self, mesh.0.axis_name(axis.axis), mesh, ty, loc));
+        match axes.iter().find(|a| !is_explicit(a)) {
+            Some(axis) => Err(not_explicit(self, what, mesh.0.axis_name(axis.axis), mesh, ty, loc)),
+            None => Ok(axes),
         }
-        Ok(base::Sharding::new(&mesh.0, dims).with_unreduced(unreduced))
     }
 
     fn axes(
@@ -146,6 +167,12 @@ impl P {
     }
 }
 
+/// `"X"`, `("X", "Y")`.
+pub(crate) fn shown_axes(mesh: &base::Mesh, axes: &[AxisRef]) -> String {
+    let names: Vec<String> = axes.iter().map(|a| a.display(mesh).to_string()).collect();
+    if let [one] = &names[..] { one.clone() } else { format!("({})", names.join(", ")) }
+}
+
 fn spec_rank(spec: &P, ty: &str, rank: usize, loc: &Loc) -> Diagnostic {
     let message = format!("the layout has {} entries for an array of {rank} dimensions", spec.dims.len());
     Diagnostic::error("spec-rank", loc, message).facts(format!("{ty} as {spec}"))
@@ -168,23 +195,10 @@ fn axis_twice(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnos
         .help("an axis splits at most one dimension")
 }
 
-fn not_explicit(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error(
-        "spec-unreduced",
-        loc,
-        format!("an array is unreduced over Explicit axes only, \"{name}\" is none"),
-    )
-    .facts(format!("{ty} as {spec}"))
-    .mesh(&mesh.0)
-}
-
-fn spec_uneven(spec: &P, dim: usize, size: usize, over: &[AxisRef], mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
-    let shards = AxisRef::total_size(&mesh.0, over);
-    let names: Vec<String> = over.iter().map(|a| a.display(&mesh.0).to_string()).collect();
-    Diagnostic::error("spec-uneven", loc, format!("dimension {dim} cannot be split as the layout asks"))
-        .facts(format!("{ty} as {spec}: dim {dim} has size {size}, {} makes {shards} shards", names.join(", ")))
-        .mesh(&mesh.0)
-        .help(format!("make the size a multiple of {shards}: {} with padding", size.next_multiple_of(shards)))
+/// `what`: `unreduced`, `reduced`.
+fn not_explicit(spec: &P, what: &str, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
+    let message = format!("an array is {what} over Explicit axes only, \"{name}\" is none");
+    Diagnostic::error("spec-unreduced", loc, message).facts(format!("{ty} as {spec}")).mesh(&mesh.0)
 }
 
 /// `P!("X", None, ("Y", "Z"))`, ready to paste.
@@ -197,14 +211,17 @@ impl fmt::Display for P {
             DimSpec::Axes(a) => format!("({})", a.iter().map(|n| format!("{n:?}")).collect::<Vec<_>>().join(", ")),
         };
         write!(f, "P!({})", self.dims.iter().map(dim).collect::<Vec<_>>().join(", "))?;
-        match &self.unreduced[..] {
-            [] => Ok(()),
-            [one] => write!(f, ".unreduced({one:?})"),
-            many => {
-                let names: Vec<String> = many.iter().map(|n| format!("{n:?}")).collect();
-                write!(f, ".unreduced(({}))", names.join(", "))
+        for (word, names) in [("unreduced", &self.unreduced), ("reduced", &self.reduced)] {
+            match &names[..] {
+                [] => {}
+                [one] => write!(f, ".{word}({one:?})")?,
+                many => {
+                    let names: Vec<String> = many.iter().map(|n| format!("{n:?}")).collect();
+                    write!(f, ".{word}(({}))", names.join(", "))?;
+                }
             }
         }
+        Ok(())
     }
 }
 

@@ -60,6 +60,17 @@ struct Depth {
     is_in_function: bool,
 }
 
+/// A program that has been traced to its end.
+pub(crate) struct Finished {
+    pub module: Module,
+    /// The arrays that its last arguments stand for.
+    pub captured: Vec<Array>,
+    /// Over which axes each result is reduced, which the module does not say.
+    pub reduced: Vec<Vec<base::AxisRef>>,
+    /// Where it communicates over Explicit axes unasked, once for each line.
+    pub warnings: Vec<Diagnostic>,
+}
+
 /// A program in the making.
 pub(crate) struct Trace {
     id: u64,
@@ -406,6 +417,22 @@ impl Trace {
         ShardedType { ty, sharding: explicit::expected(self, t).or_else(|| data.sharding.clone()) }
     }
 
+    /// Has a value lie as its users ask.
+    pub fn forget_sharding(&mut self, array: &Array) {
+        if let Some(t) = array.traced()
+            && let Some(frame) = self.frames.iter_mut().find(|f| f.id == t.frame)
+        {
+            frame.func.body.value_mut(t.value).sharding = None;
+        }
+    }
+
+    /// Whether this is all that is known of a value's type.
+    pub fn is_current(&self, t: Traced, ty: Option<&ShardedType>) -> bool {
+        let own = ty.and_then(|ty| ty.sharding.as_ref());
+        let Some((_, body)) = self.home(t.frame) else { return true };
+        !explicit::is_pending(self, t) && body.sharding(t.value) == own
+    }
+
     /// Opens a region of the function being built, with arguments of these types.
     pub fn open_region(&mut self, args: &[TensorType], loc: &Loc) -> Vec<Traced> {
         let region = self.body().add_region();
@@ -448,20 +475,18 @@ impl Trace {
         (name, outer)
     }
 
-    /// The finished program, whose results are `results`, and the arrays that its last arguments stand for.
-    pub fn finish(
-        mut self,
-        results: &[Value],
-        shardings: Vec<Option<base::Sharding>>,
-        loc: &Loc,
-    ) -> (Module, Vec<Array>) {
+    /// The finished program, whose results are `results`.
+    pub fn finish(mut self, results: &[Value], shardings: Vec<Option<base::Sharding>>, loc: &Loc) -> Finished {
         let mut main = self.frames.pop().expect("a trace has a function");
         assert!(self.frames.is_empty(), "every function but the first has been closed");
         let shardings = self.explicit.bind_ends(&mut main.func.body, results, shardings);
+        let reduced = shardings.iter().map(|s| s.as_ref().map_or(vec![], |s| s.reduced.clone())).collect();
         self.module.funcs.insert(0, main.finish(results, shardings, loc));
+        self.module.funcs.iter_mut().for_each(explicit::forget_reduced);
         self.module.meshes.extend(self.mesh.map(|m| m.0));
         debug_verify(&self.module);
-        (self.module, self.captured.into_iter().map(|(a, _)| a).collect())
+        let captured = self.captured.into_iter().map(|(a, _)| a).collect();
+        Finished { module: self.module, captured, reduced, warnings: self.explicit.warnings.finish() }
     }
 
     /// Whether layouts over `mesh` may stand in this program; the first one decides.

@@ -31,6 +31,7 @@ pub mod shardy;
 mod strategy;
 pub mod uniform;
 mod unshard;
+pub mod warnings;
 
 pub use explain::{Communication, Row, communication};
 pub use pipeline::{DumpHook, Options, PASSES, Partitioned, Pass, partition, run_passes, run_until};

@@ -27,7 +27,7 @@ impl<'t> Parser<'t> {
         let Some(ty) = self.ty()?.as_tensor().cloned() else {
             return Err(self.fail(at, "text-literal", "`dense` has the type of a tensor".to_string()));
         };
-        let stored = TensorType { dtype: ty.dtype.storage(), ..ty.clone() };
+        let stored = ty.clone().with_dtype(ty.dtype.storage());
         let literal = self.elsewhere(elements, |p| p.elements(&stored))?;
         Ok((literal, ty))
     }

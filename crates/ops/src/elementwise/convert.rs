@@ -136,7 +136,7 @@ impl PureFacts for BitcastConvert {
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let to = op.result_tensor(0);
-        Ok(vec![bitcast(&x[0], &TensorType { dtype: to.dtype.storage(), ..to.clone() })])
+        Ok(vec![bitcast(&x[0], &to.clone().with_dtype(to.dtype.storage()))])
     }
 
     answer!(combine = none);

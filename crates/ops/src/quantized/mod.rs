@@ -31,7 +31,7 @@ pub(crate) fn of(op: &OpView<'_>, v: Value) -> Option<&'static Quantized> {
 /// The type with another element type.
 fn with_dtype(ty: &Type, of: fn(DType) -> DType) -> Type {
     match ty {
-        Type::Tensor(t) => TensorType { dtype: of(t.dtype), ..t.clone() }.into(),
+        Type::Tensor(t) => t.clone().with_dtype(of(t.dtype)).into(),
         Type::Tuple(types) => Type::Tuple(types.iter().map(|t| with_dtype(t, of)).collect()),
         Type::Future(types) => Type::Future(types.iter().map(|t| with_dtype(t, of)).collect()),
         Type::Token => Type::Token,

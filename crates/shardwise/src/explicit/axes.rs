@@ -1,6 +1,5 @@
 //! Parts of a program in which other axes are typed: [`auto_axes`], [`explicit_axes`].
 
-use crate::array::Array;
 use crate::collective::Axes;
 use crate::control::{give_up, traced};
 use crate::spec::{self, SpecFor};
@@ -38,22 +37,32 @@ pub fn auto_axes<R: Tree>(axes: impl Axes, out: impl SpecFor<R>, f: impl FnOnce(
     traced("auto_axes", at, || {
         let axes = find("auto_axes", &axes, AxisKind::Explicit, at);
         let result = with_modes(|m, _| m.auto.extend(axes), || context::outside(f));
-        let specs = match spec::collect(&out, &result) {
-            Ok(specs) => specs,
-            Err(wrong) => give_up(spec::misfit("auto_axes", &wrong, &context::loc(at)), at),
-        };
-        let leaves = tree::leaves(&result).into_iter().zip(specs);
-        let laid: Vec<Array> = leaves.map(|(a, spec)| a.shard_at(spec, at)).collect();
-        tree::with_leaves(&result, laid)
+        laid_out("auto_axes", &result, &out, at)
     })
 }
 
-/// Runs `f` with some Auto axes as Explicit ones: layouts over them are part of types. What was computed before lies as the
-/// compiler decides: it needs a `.shard` where it is used first.
+/// The tree, laid out so.
+fn laid_out<T: Tree>(name: &'static str, tree: &T, specs: &impl SpecFor<T>, at: &'static Location<'static>) -> T {
+    let specs = match spec::collect(specs, tree) {
+        Ok(specs) => specs,
+        Err(wrong) => give_up(spec::misfit(name, &wrong, &context::loc(at)), at),
+    };
+    let leaves = tree::leaves(tree).into_iter().zip(specs);
+    tree::with_leaves(tree, leaves.map(|(a, spec)| a.shard_at(spec, at)).collect::<Vec<_>>())
+}
+
+/// Runs `f` of `inputs` with some Auto axes as Explicit ones: layouts over them are part of types. `ins` says how the inputs
+/// lie there; what else was computed before lies as the compiler decides, and needs a `.shard` where it is used first.
 ///
-/// Errors: `axis-mode` unless the axes are Auto ones of the mesh; `no-mesh`; `layout-unknown`.
+/// Errors: `axis-mode` unless the axes are Auto ones of the mesh; `no-mesh`; `layout-unknown`; `spec-form` and those of
+/// [`Array::shard`].
 #[track_caller]
-pub fn explicit_axes<R: Tree>(axes: impl Axes, f: impl FnOnce() -> R) -> R {
+pub fn explicit_axes<T: Tree, R: Tree>(
+    axes: impl Axes,
+    inputs: &T,
+    ins: impl SpecFor<T>,
+    f: impl FnOnce(&T) -> R,
+) -> R {
     let at = context::caller(Location::caller());
     traced("explicit_axes", at, || {
         let axes = find("explicit_axes", &axes, AxisKind::Auto, at);
@@ -62,7 +71,10 @@ pub fn explicit_axes<R: Tree>(axes: impl Axes, f: impl FnOnce() -> R) -> R {
                 m.explicit.extend(axes);
                 m.from = Some((t.frame_id(), t.body().value_count()));
             },
-            || context::outside(f),
+            || {
+                let inputs = laid_out("explicit_axes", inputs, &ins, at);
+                context::outside(|| f(&inputs))
+            },
         );
         trace::operands(&tree::leaves(&result), at).unwrap_or_else(|_| trace::end());
         result
@@ -75,9 +87,12 @@ fn find(name: &'static str, axes: &impl Axes, kind: AxisKind, at: &'static Locat
     let mesh = trace::with(|t| t.mesh.clone()).or_else(mesh::current);
     let Some(mesh) = mesh else { give_up(mistakes::no_mesh_for(name, &loc), at) };
     trace::with(|t| t.join_mesh(&mesh));
+    let scope = trace::with(|t| t.scope());
+    let is_manual = |a: &AxisIndex| scope.as_ref().is_some_and(|s| s.axes.contains(a));
+    let kinds = scope.as_ref().map_or_else(|| mesh.with_kinds(), |s| s.kinds());
     let place = |axis: &str| {
-        let found = mesh.0.axis(axis).filter(|a| mesh.0.axes[a.index()].kind == kind);
-        found.unwrap_or_else(|| give_up(mistakes::axis_mode(name, axis, kind, &mesh, &loc), at))
+        let found = mesh.0.axis(axis).filter(|a| mesh.0.axes[a.index()].kind == kind && !is_manual(a));
+        found.unwrap_or_else(|| give_up(mistakes::axis_mode(name, axis, kind, &kinds, &loc), at))
     };
     axes.names().iter().map(|a| place(a.name())).collect()
 }

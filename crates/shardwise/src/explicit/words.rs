@@ -2,10 +2,10 @@
 
 use super::{Pending, Why};
 use crate::array::ArrayType;
-use crate::spec::P;
+use crate::spec::{P, shown_axes as axes};
 use crate::trace::Trace;
 use crate::{mistakes, runtime};
-use shardwise_base::{AxisRef, Diagnostic, Mesh, Sharding};
+use shardwise_base::{Diagnostic, Mesh, Sharding};
 use shardwise_engine::ShardedType;
 use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Value};
 use shardwise_ops::Opcode;
@@ -42,22 +42,14 @@ pub(super) fn is_zero(view: &OpView<'_>, operand: usize) -> bool {
         && value.get_f64(0) == 0.0
 }
 
-/// `"Y"`, `("X", "Y")`.
-fn axes(mesh: &Mesh, list: &[AxisRef]) -> String {
-    let names: Vec<String> = list.iter().map(|a| a.display(mesh).to_string()).collect();
-    if let [one] = &names[..] { one.clone() } else { format!("({})", names.join(", ")) }
-}
-
 fn operand_type(view: &OpView<'_>, i: usize, sharding: Option<&Sharding>) -> String {
     let Some(ty) = view.operand_type(i).as_tensor() else { return "?".into() };
     ArrayType::of(&ShardedType { ty: ty.clone(), sharding: sharding.cloned() }).to_string()
 }
 
 fn operand_types(view: &OpView<'_>) -> String {
-    let is_shown = |i: &usize| view.operand_type(*i).as_tensor().is_some_and(|t| t.rank() > 0);
-    let types: Vec<String> =
-        (0..view.operands().len()).filter(is_shown).map(|i| operand_type(view, i, view.operand_sharding(i))).collect();
-    types.join(", ")
+    let shardings: Vec<Option<&Sharding>> = (0..view.operands().len()).map(|i| view.operand_sharding(i)).collect();
+    typed_operands(view, &shardings)
 }
 
 /// What the op is, to the reader of the message.
@@ -135,13 +127,13 @@ pub(super) fn question(t: &Trace, p: &Pending) -> Diagnostic {
     p.ways.iter().fold(d, |d, way| d.help(choice(module, body, p, way)))
 }
 
-/// The warning for a value that is laid out as is obvious, and data moves for it.
-pub(super) fn warning(t: &Trace, p: &Pending) -> Diagnostic {
-    let d = Diagnostic::warning("communication", &p.loc, format!("`{}` communicates", p.name));
-    let Some((module, body)) = t.home(p.frame) else { return d };
-    let view = module.view(body, p.op);
-    d.facts(format!("{}: {}", operand_types(&view), reason(&view, verdict(p), &p.ways[0].mesh)))
-        .help(format!("ask for it: `.shard({})`", P::of(&p.ways[0])))
+/// Why data moves for a value that is laid out as is obvious, and how to ask for it.
+pub(super) fn warning(t: &Trace, p: &Pending) -> (String, String) {
+    let facts = t.home(p.frame).map_or(String::new(), |(module, body)| {
+        let view = module.view(body, p.op);
+        format!("{}: {}", operand_types(&view), reason(&view, verdict(p), &p.ways[0].mesh))
+    });
+    (facts, format!("ask for it: `.shard({})`", P::of(&p.ways[0])))
 }
 
 /// `.shard(P!("X", "Y"))`: reduce-scatter Y, 1024 B.
@@ -198,6 +190,7 @@ fn cut_out(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<
     func.result_shardings = vec![Some(way.canonical())];
     out.funcs.push(func);
     out.funcs.extend(module.funcs.iter().cloned());
+    out.funcs.iter_mut().for_each(super::forget_reduced);
     Some(out)
 }
 
@@ -209,21 +202,37 @@ pub(super) fn unknown(view: &OpView<'_>, operand: usize) -> Diagnostic {
 /// The error for a sum still to be taken that meets what is not linear in it.
 pub(super) fn unreduced(
     view: &OpView<'_>,
-    operands: &[Option<Sharding>],
+    operands: &[Option<&Sharding>],
     holder: usize,
     name: &'static str,
 ) -> Diagnostic {
-    let sharding = operands[holder].as_ref().expect("it is unreduced");
-    let types: Vec<String> = (0..operands.len())
-        .filter(|&i| view.operand_type(i).as_tensor().is_some_and(|t| t.rank() > 0))
-        .map(|i| operand_type(view, i, operands[i].as_ref()))
-        .collect();
-    let reduced = sharding.clone().with_unreduced(vec![]);
-    mistakes::unreduced(
-        name,
-        &types.join(", "),
-        &axes(&sharding.mesh, &sharding.unreduced),
-        &P::of(&reduced),
-        view.loc(),
-    )
+    let sharding = operands[holder].expect("it is unreduced");
+    let summed = sharding.clone().with_unreduced(vec![]);
+    let over = axes(&sharding.mesh, &sharding.unreduced);
+    mistakes::unreduced(name, &typed_operands(view, operands), &over, &P::of(&summed), view.loc())
+}
+
+/// The error for a reduced operand that meets one that is not: `pair` are both.
+pub(super) fn reduced(
+    view: &OpView<'_>,
+    operands: &[Option<&Sharding>],
+    pair: [usize; 2],
+    name: &'static str,
+) -> Diagnostic {
+    let [own, other] = pair.map(|i| operands[i].expect("it has a layout"));
+    let over = axes(&own.mesh, &own.reduced);
+    let is_split = other.split_axes().any(|a| own.reduced.iter().any(|b| b.overlap(a).is_some()));
+    let both = match is_split {
+        // The reduced one takes its part, as the other does.
+        true => other.clone().with_reduced(vec![]),
+        false => other.clone().with_reduced(own.reduced.clone()),
+    };
+    let moved = if is_split { pair[0] } else { pair[1] };
+    mistakes::reduced(name, &typed_operands(view, operands), &over, moved, &P::of(&both), view.loc())
+}
+
+fn typed_operands(view: &OpView<'_>, operands: &[Option<&Sharding>]) -> String {
+    let is_shown = |i: &usize| view.operand_type(*i).as_tensor().is_some_and(|t| t.rank() > 0);
+    let shown = (0..operands.len()).filter(is_shown).map(|i| operand_type(view, i, operands[i]));
+    shown.collect::<Vec<String>>().join(", ")
 }

@@ -211,3 +211,41 @@ fn communication_is_visible() {
     let found: Vec<String> = softmax.lower(&x(Communicate::Warn)).unwrap().warnings().map(|d| d.to_string()).collect();
     assert_eq!(found.len(), 1, "{found:?}");
 }
+
+#[test]
+fn warnings_are_data() {
+    let mesh = mesh(Communicate::Warn);
+    let x = like(&mesh, &[8, 16], P!("X", "Y"));
+    let f = jit(|x: &Array| {
+        let mut y = x.clone();
+        for _ in 0..3 {
+            y = &y - y.sum(keep(1)) * y.max(keep(0));
+        }
+        y.mean(0)
+    });
+    let lowered = f.lower(&x).unwrap();
+    let found: Vec<String> = lowered.warnings().map(|d| d.to_string()).collect();
+    let text = found.join("\n");
+    let places = |l: &str| if l.starts_with("  --> ") { "  --> here".to_string() } else { l.to_string() };
+    expect![[""]].assert_eq(&text.lines().map(places).collect::<Vec<_>>().join("\n"));
+    // The text carries them; eager calls and calls of compiled functions have them too.
+    assert!(lowered.as_text().contains("shardwise.warnings"), "{}", lowered.as_text());
+    assert!(!jit(|x: &Array| x * 2.0).lower(&x).unwrap().as_text().contains("shardwise.warnings"));
+    let (_, called) = with_warnings(|| f(&x).unwrap());
+    assert_eq!(called.iter().map(|d| d.to_string()).collect::<Vec<_>>(), found);
+    let mut lines = vec![];
+    let (_, eager) = with_warnings(|| {
+        for _ in 0..2 {
+            lines.push(line!() + 1);
+            let _ = x.sum(0);
+        }
+        let _ = x.sum(0);
+        let _ = x.sum(0).shard(mesh.sharding(P!("Y")));
+        with_communication(Communicate::Allow, || x.sum(0))
+    });
+    let l = lines[0];
+    assert_eq!(eager.iter().map(|d| d.location().line()).collect::<Vec<_>>(), [l, l + 2, l + 3]);
+    assert!(eager[1].to_string().contains("\n   | all-reduce over X, 48 B"), "{}", eager[1]);
+    let (_, none) = with_warnings(|| x.sum(0).to_vec::<f32>());
+    assert_eq!(none.len(), 1);
+}

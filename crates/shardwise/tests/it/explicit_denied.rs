@@ -1,9 +1,12 @@
-//! Under `Deny` a program communicates exactly where it says `.shard`: on generated programs.
+//! Under `Deny` a program communicates exactly where it says `.shard`: on generated programs, both ways.
 //!
-//! What does not ask is written in [`plain`], what asks in [`asked`]: each collective must be put down to a line of the
-//! second. A program whose step is refused asks there instead.
+//! What does not ask is written in [`plain`], what asks in [`asked`]; a step that is refused asks instead. Each step has a name
+//! scope of its own: no collective stands in one that does not ask, and one does in each that had to. What a single
+//! `.shard` makes of sums and moves is worked out here from the layouts, device by device, and compared.
 
 use shardwise::prelude::*;
+use shardwise::{CollectiveKind, DimSpec};
+use std::collections::BTreeSet;
 
 /// The functions that steps are made of; `a` and `b` are matrices.
 const OPS: usize = 14;
@@ -16,7 +19,7 @@ fn plain(op: usize, a: &Array, b: &Array) -> Array {
         10 => a.reshape([4, 2, 16]).reshape([8, 16]), 11 => a.flip(0) + b, 12 => a.i(arange(0..8, I32)), _ => select(&a.gt(b), a, b),
     }
 }
-const BETWEEN: u32 = line!();
+
 #[rustfmt::skip]
 fn asked(op: usize, a: &Array, b: &Array, spec: &P) -> Array {
     match op {
@@ -37,6 +40,8 @@ struct Step {
     a: usize,
     b: usize,
     asks: Option<P>,
+    /// It was refused as it stood.
+    must: bool,
 }
 
 /// All values of a program, each a matrix of 8 x 16 or made so.
@@ -44,10 +49,11 @@ fn run(steps: &[Step], args: &[Array]) -> Vec<Array> {
     let mut values = args.to_vec();
     for step in steps {
         let (a, b) = (&values[step.a], &values[step.b]);
-        values.push(match &step.asks {
+        let scope = format!("step{}", values.len() - args.len());
+        values.push(named_scope(&scope, || match &step.asks {
             Some(spec) => asked(step.op, a, b, spec),
             None => plain(step.op, a, b),
-        });
+        }));
     }
     values.split_off(args.len())
 }
@@ -66,18 +72,25 @@ impl Chooser {
     }
 }
 
+const PROGRAMS: u64 = 100;
+
 #[test]
 fn collectives_are_those_that_are_asked_for() {
     let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny);
     let (mut accepted, mut asking, mut collectives) = (0, 0, 0);
-    for seed in 0..60 {
+    for seed in 0..PROGRAMS {
         let mut choose = Chooser(seed * 7919 + 1);
         let value = |k: usize| ((arange(0..128, I32) * (k + 3)) % 7).astype(F32).reshape([8, 16]);
         let args: Vec<Array> = (0..3).map(|k| value(k).shard(mesh.sharding(choose.spec()))).collect();
         let mut steps: Vec<Step> = vec![];
         while steps.len() < 6 {
             let known = args.len() + steps.len();
-            let mut step = Step { op: choose.below(OPS), a: choose.below(known), b: choose.below(known), asks: None };
+            let (op, a, b) = (choose.below(OPS), choose.below(known), choose.below(known));
+            let mut step = Step { op, a, b, asks: None, must: false };
+            if steps.iter().any(|s| (s.op, s.a, s.b) == (op, a, b)) {
+                // Common to both, it would move once.
+                continue;
+            }
             if matches!(step.op, 2 | 3) {
                 // A product of another shape ends the program.
                 step.op = if steps.len() == 5 { step.op } else { 0 };
@@ -95,24 +108,41 @@ fn collectives_are_those_that_are_asked_for() {
                 assert!(e.diagnostics().all(refusal), "seed {seed}: {e}");
                 assert!(step.asks.is_none(), "seed {seed}: `asked` {} asks for all it does\n{e}", step.op);
                 step.asks = Some(choose.spec());
+                step.must = true;
                 asking += 1;
             }
             steps.push(step);
         }
-        let lowered = with_mesh(&mesh, || jit(|x: &Vec<Array>| run(&steps, x)).lower(&args)).unwrap();
-        for c in &lowered.communication() {
-            let line: u32 = c.source.split(':').nth(1).and_then(|l| l.parse().ok()).unwrap_or(0);
+        let types = std::sync::Mutex::new(vec![]);
+        let noted = jit(|x: &Vec<Array>| {
+            let out = run(&steps, x);
+            let type_of = |a: &Array| (a.shape(), a.dtype(), a.sharding().expect("types have layouts"));
+            *types.lock().unwrap() = x.iter().chain(&out).map(type_of).collect();
+            out
+        });
+        let lowered = with_mesh(&mesh, || noted.lower(&args)).unwrap();
+        let types: Vec<_> = std::mem::take(&mut *types.lock().unwrap());
+        let types: Vec<Array> =
+            types.into_iter().map(|(shape, dtype, s)| Array::of_type(shape, dtype).shard(s)).collect();
+        let communication = lowered.communication();
+        let in_step = |k: usize| communication.into_iter().filter(move |c| c.scope == format!("step{k}")).count();
+        for (k, step) in steps.iter().enumerate() {
+            let found = in_step(k);
             assert!(
-                line > BETWEEN,
-                "seed {seed}: {} over {} for `{}` at {}: {}",
-                c.kind,
-                c.axes,
-                c.op,
-                c.source,
-                c.reason
+                found == 0 || step.asks.is_some(),
+                "seed {seed}: step {k}, {}, does not ask\n{communication}",
+                step.op
             );
-            collectives += 1;
+            if step.must && found == 0 {
+                // What it moves has been moved for another step: alone it moves.
+                let [a, b] = [step.a, step.b].map(|v| types[v].clone());
+                let alone = jit(|a: &Array, b: &Array| asked(step.op, a, b, step.asks.as_ref().expect("it asks")));
+                let alone = with_mesh(&mesh, || alone.lower((&a, &b))).unwrap().communication();
+                assert!(!alone.is_empty(), "seed {seed}: step {k}, {}, asks in vain\n{communication}", step.op);
+            }
+            collectives += found;
         }
+        assert_eq!((0..steps.len()).map(in_step).sum::<usize>(), communication.len(), "seed {seed}\n{communication}");
         let got = with_mesh(&mesh, || jit(|x: &Vec<Array>| run(&steps, x))(&args)).unwrap();
         let whole: Vec<Array> = (0..3).map(value).collect();
         let bare: Vec<Step> = steps.iter().map(|s| Step { asks: None, ..s.clone() }).collect();
@@ -121,5 +151,124 @@ fn collectives_are_those_that_are_asked_for() {
         }
         accepted += 1;
     }
-    assert!(accepted == 60 && asking > 30 && collectives > 60, "{accepted} {asking} {collectives}");
+    assert!(accepted == PROGRAMS && asking > 100 && collectives > 200, "{accepted} {asking} {collectives}");
+}
+
+// ── one `.shard`, from the layouts
+/// The axes of each dimension.
+fn axes(ty: &P, rank: usize) -> Vec<Vec<String>> {
+    let dim = |d: &DimSpec| match d {
+        DimSpec::Axes(names) => names.clone(),
+        DimSpec::Unconstrained => vec![],
+    };
+    let mut dims: Vec<Vec<String>> = ty.dims().iter().map(dim).collect();
+    dims.resize(rank, vec![]);
+    dims
+}
+
+/// The elements along each dimension that the device at `(x, y)` holds.
+fn held(shape: &[usize], layout: &[Vec<String>], device: (usize, usize)) -> Vec<(usize, usize)> {
+    let place = |axis: &String| if axis == "X" { (device.0, 4) } else { (device.1, 2) };
+    let range = |(&n, axes): (&usize, &Vec<String>)| {
+        let (index, count) = axes.iter().map(place).fold((0, 1), |(i, c), (at, n)| (i * n + at, c * n));
+        (index * n / count, (index + 1) * n / count)
+    };
+    shape.iter().zip(layout).map(range).collect()
+}
+
+/// Whether each device has what it needs.
+fn is_local(shape: &[usize], from: &[Vec<String>], to: &[Vec<String>]) -> bool {
+    let devices = (0..4).flat_map(|x| (0..2).map(move |y| (x, y)));
+    let covers = |(own, wanted): (&(usize, usize), &(usize, usize))| own.0 <= wanted.0 && wanted.1 <= own.1;
+    let mut devices = devices.map(|d| (held(shape, from, d), held(shape, to, d)));
+    devices.all(|(own, wanted)| own.iter().zip(&wanted).all(covers))
+}
+
+/// What `f` of an array laid out as `from` moves.
+fn moved(mesh: &Mesh, from: &P, f: impl Fn(&Array) -> Array + Send + Sync) -> Communication {
+    let x = Array::of_type([8, 16], F32).shard(mesh.sharding(from.clone()));
+    with_mesh(mesh, || jit(|x: &Array| f(x)).lower(&x)).unwrap().communication()
+}
+
+#[test]
+fn a_move_that_is_asked_for() {
+    let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny);
+    let (mut silent, mut moving) = (0, 0);
+    for from in matrices() {
+        for to in matrices() {
+            let found = moved(&mesh, &from, |x| x.shard(&to));
+            let expected = is_local(&[8, 16], &axes(&from, 2), &axes(&to, 2));
+            assert_eq!(found.is_empty(), expected, "{from} to {to}\n{found}");
+            *(if expected { &mut silent } else { &mut moving }) += 1;
+        }
+    }
+    assert!(silent > 20 && moving > 80, "{silent} {moving}");
+}
+
+fn matrices() -> Vec<P> {
+    let two = [P!("X", "Y"), P!("Y", "X"), P!(("X", "Y")), P!(("Y", "X")), P!(None, ("X", "Y")), P!(None, ("Y", "X"))];
+    [P!(), P!("X"), P!("Y"), P!(None, "X"), P!(None, "Y")].into_iter().chain(two).collect()
+}
+
+/// Every way to lay a result out as `way`, with `over` behind the axes of one dimension; none of it: as it is.
+fn scattered(way: &[Vec<String>], over: &[String]) -> Vec<Vec<Vec<String>>> {
+    let behind = |d: usize| {
+        let mut out = way.to_vec();
+        out[d].extend(over.iter().cloned());
+        out
+    };
+    std::iter::once(way.to_vec()).chain((0..way.len()).map(behind)).collect()
+}
+
+fn spec(layout: &[Vec<String>]) -> P {
+    P::new(layout.iter().cloned().map(DimSpec::Axes))
+}
+
+/// One all-reduce for the result as it is, one reduce-scatter where its axes are asked for.
+fn check_sum(found: &Communication, over: &[String], is_scattered: bool, what: &str) {
+    let kind = if is_scattered { CollectiveKind::ReduceScatter } else { CollectiveKind::AllReduce };
+    let axes: BTreeSet<String> =
+        found.of(kind).flat_map(|c| c.axes.split(',').map(String::from).collect::<Vec<_>>()).collect();
+    assert_eq!(axes, over.iter().cloned().collect(), "{what}\n{found}");
+    assert_eq!(found.of(kind).count(), found.len(), "{what}\n{found}");
+}
+
+#[test]
+fn a_sum_that_is_asked_for() {
+    let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny);
+    let mut count = 0;
+    for from in matrices() {
+        let [over, rest] = &axes(&from, 2)[..] else { unreachable!("two dimensions") };
+        if over.is_empty() {
+            continue;
+        }
+        for to in scattered(std::slice::from_ref(rest), over) {
+            let is_scattered = to != [rest.clone()];
+            let found = moved(&mesh, &from, |x| x.sum(0).shard(spec(&to)));
+            check_sum(&found, over, is_scattered, &format!("the sum of {from} to {}", spec(&to)));
+            let found = moved(&mesh, &from, |x| x.max(0).shard(spec(&to)));
+            assert!(!found.is_empty(), "the maximum of {from} to {}", spec(&to));
+            count += 1;
+        }
+    }
+    assert!(count >= 12, "{count}");
+}
+
+#[test]
+fn a_product_that_is_asked_for() {
+    let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny);
+    let list = |axes: &str| axes.chars().map(String::from).collect::<Vec<String>>();
+    for [rows, inner, columns] in
+        [["", "X", ""], ["", "Y", ""], ["X", "Y", ""], ["", "Y", "X"], ["Y", "X", ""], ["", "XY", ""]]
+    {
+        let [rows, inner, columns] = [rows, inner, columns].map(list);
+        let (a, b) = (spec(&[rows.clone(), inner.clone()]), spec(&[inner.clone(), columns.clone()]));
+        for to in scattered(&[rows.clone(), columns.clone()], &inner) {
+            let x = Array::of_type([8, 16], F32).shard(mesh.sharding(a.clone()));
+            let w = Array::of_type([16, 32], F32).shard(mesh.sharding(b.clone()));
+            let product = jit(|x: &Array, w: &Array| x.matmul(w).shard(spec(&to)));
+            let found = with_mesh(&mesh, || product.lower((&x, &w))).unwrap().communication();
+            check_sum(&found, &inner, to != [rows.clone(), columns.clone()], &format!("{a} · {b} to {}", spec(&to)));
+        }
+    }
 }

@@ -115,6 +115,62 @@ fn sums_yet_to_be_taken() {
 }
 
 #[test]
+fn gradients_left_as_sums() {
+    let mesh = mesh();
+    let w = like(&mesh, &[8, 16], P!("X").reduced("Y"));
+    assert_eq!(w.ty().to_string(), "f32[8@X,16]{R:Y}");
+    assert_eq!(w.sharding().unwrap().spec, P!("X", None).reduced("Y"));
+    assert_eq!(w.sharding().unwrap().spec.to_string(), r#"P!("X", None).reduced("Y")"#);
+    let x = like(&mesh, &[8, 16], P!("X"));
+    let both = |f: fn(&Array, &Array) -> Array| {
+        let word =
+            |y: Result<Array>| y.and_then(|y| y.check().map(|y| y.ty().to_string())).unwrap_or_else(|e| codes(&e));
+        let (eager, traced) = with_mesh(&mesh, || (word(Ok(f(&w, &x))), word(jit(f)(&w, &x))));
+        assert_eq!(eager, traced, "eagerly and traced");
+        traced
+    };
+    assert_eq!(both(|w, _| w * 2.0 + 1.0), "f32[8@X,16]{R:Y}");
+    assert_eq!(both(|w, _| w + w.exp()), "f32[8@X,16]{R:Y}");
+    assert_eq!(both(|w, _| w.t().softmax(0)), "f32[16,8@X]{R:Y}");
+    assert_eq!(both(|w, _| w.i((.., arange(0..4, I32)))), "f32[8@X,4]{R:Y}");
+    assert_eq!(both(|w, x| select(&x.gt(3.0), w, w)), "f32[8@X,16]{R:Y}");
+    assert_eq!(both(|w, x| w + x), "reduced");
+    assert_eq!(both(|w, x| w + x.shard(P!("X").reduced("Y"))), "f32[8@X,16]{R:Y}");
+    assert_eq!(both(|w, x| w * x.shard(P!("X", "Y"))), "reduced");
+    assert_eq!(both(|w, x| w.shard(P!("X", None)) + x), "f32[8@X,16]");
+    assert_eq!(both(|w, x| x.shard(P!(None, "Y")).matmul(w.t().shard(P!("Y", None).reduced("X")))), "layout-ambiguous");
+    assert_eq!(both(|w, x| x.shard(P!("Y", None)).matmul(w.shard(P!().reduced("Y")).t())), "f32[8@Y,8]");
+    assert_eq!(both(|w, _| fori_loop(0..2, w.clone(), |_, c| c * 2.0)), "f32[8@X,16]{R:Y}");
+    assert_eq!(both(|w, x| fori_loop(0..2, w.clone(), |_, _| x.clone())), "carry");
+    assert_eq!(both(|w, _| scan(zeros_like(&w.i(0)), w.shard(P!().reduced("Y")), |c, r| (&c + r, c)).1), "reduced");
+    assert_eq!(both(|w, _| w.assert_sharding(P!("X", None))), "layout");
+    assert_eq!(both(|w, _| w.shard(P!("X").reduced("X"))), "spec-axis-twice");
+    let e = with_mesh(&mesh, || jit(|w: &Array, x: &Array| w + x)(&w, &x).unwrap_err());
+    let text: Vec<String> = e.to_string().lines().filter(|l| !l.contains("-->")).map(String::from).collect();
+    expect_test::expect![[r#"
+        error[reduced]: `add` of an array that is reduced over "Y" and one that is not
+           | f32[8@X,16]{R:Y}, f32[8@X,16]
+           = note: their gradients would differ by a sum over devices, which nobody asks for
+           = help: make both alike: `.shard(P!("X", None).reduced("Y"))` of operand 1"#]]
+    .assert_eq(&text.join("\n"));
+    // Nothing moves: it lies as what is equal.
+    let cast = jit(|x: &Array| (x.shard(P!("X", None).reduced("Y")) * 2.0).shard(P!("X", None)));
+    with_mesh(&mesh, || cast.lower(&x)).unwrap().communication().assert_none();
+    let asked = jit(|x: &Array| x * 2.0).out_shardings(P!("X").reduced("Y"));
+    let out = with_mesh(&mesh, || asked(&x)).unwrap();
+    assert_eq!(out.ty().to_string(), "f32[8@X,16]{R:Y}");
+    assert_equal(&out, &(&x * 2.0));
+    let taken = jit(|x: &Array| x.clone()).in_shardings(P!("X").reduced("Y"));
+    assert_eq!(with_mesh(&mesh, || taken(&x)).unwrap().ty().to_string(), "f32[8@X,16]{R:Y}");
+    // A sum yet to be taken times what is reduced is one.
+    let product = jit(|x: &Array, w: &Array| {
+        let open = x.shard(P!(None, "Y")).matmul(x.t().shard(P!("Y"))).shard(P!().unreduced("Y"));
+        open * w.shard(P!().reduced("Y")).i((.., ..8))
+    });
+    assert_eq!(with_mesh(&mesh, || product(&x, &w)).unwrap().ty().to_string(), "f32[8,8]{U:Y}");
+}
+
+#[test]
 fn modes_compose() {
     let mesh = mesh();
     let x = like(&mesh, &[8, 16], P!("X", "Y"));
@@ -133,13 +189,31 @@ fn modes_compose() {
 
     let auto = Mesh::auto([("X", 4), ("Y", 2)]).unwrap();
     let x = like(&auto, &[8, 16], P!("X", "Y"));
-    let f = jit(|x: &Array| explicit_axes(["X", "Y"], || (x * 2.0).t().assert_sharding(P!("Y", "X"))));
+    let f =
+        jit(|x: &Array| explicit_axes(["X", "Y"], x, P!("X", "Y"), |x| (x * 2.0).t().assert_sharding(P!("Y", "X"))));
     assert_eq!(f(&x).unwrap().ty().to_string(), "f32[16@Y,8@X]");
     let f = jit(|x: &Array| {
         let y = x.matmul(x.t());
-        explicit_axes(["X", "Y"], || &y * 2.0)
+        explicit_axes(["X", "Y"], &(x.clone(), y), (P!("X", None), P!(None, "Y")), |(x, y)| {
+            assert_eq!((x.ty().to_string(), y.ty().to_string()), ("f32[8@X,16]".into(), "f32[8,8@Y]".into()));
+            y.matmul(x)
+        })
+    });
+    assert_eq!(codes(&f(&x).unwrap_err()), "layout-ambiguous");
+    let f = jit(|x: &Array| {
+        let y = x.matmul(x.t());
+        explicit_axes("X", &(), P!(), |()| &y * 2.0)
     });
     assert_eq!(codes(&f(&x).unwrap_err()), "layout-unknown");
+    assert_eq!(codes(&jit(|x: &Array| explicit_axes("Z", x, P!(), |x| x * 2.0))(&x).unwrap_err()), "axis-mode");
+    assert_eq!(
+        codes(&jit(|x: &Array| explicit_axes("X", x, P!("X", "Z"), |x| x * 2.0))(&x).unwrap_err()),
+        "spec-unknown-axis"
+    );
+    let inside = jit(|x: &Array| {
+        shard_map(|x: &Array| auto_axes("X", P!(), || x * 2.0)).in_specs(P!("X")).out_specs(P!("X"))(x)
+    });
+    assert_eq!(codes(&with_mesh(&mesh, || inside(&like(&mesh, &[8, 16], P!("X")))).unwrap_err()), "axis-mode");
 
     let mixed = Mesh::new([Axis::explicit("X", 4), Axis::auto("Y", 2)]).unwrap();
     let (x, w) = (like(&mixed, &[8, 16], P!("X", "Y")), like(&mixed, &[16, 4], P!("Y", None)));

@@ -10,6 +10,7 @@ mod manual;
 mod manual_cases;
 mod manual_mistakes;
 mod mistakes;
+mod misuses;
 mod ragged;
 mod reference;
 mod values;

@@ -248,11 +248,11 @@ fn specs() {
             jit(f)(&zeros([6, 8], I32), &zeros([8, 8], I32)).map(|_| ())
         },
         expect![[r#"
-            error[spec-uneven]: the array cannot be split as the spec asks
+            error[spec-uneven]: dimension 0 cannot be split as the layout asks
               --> here
-               | i32[6,8] as P!("X"): dim 0 has size 6, axis "X" has size 4
-               = help: make dim 0 a multiple of 4 (8 with padding), or drop "X" from the spec
+               | i32[6,8] as P!("X"): dim 0 has size 6, there are 4 devices along "X"
                = mesh: X=4, Y=2
+               = help: make dim 0 a multiple of 4 (8 with padding), or leave "X" out of the layout
                = note: `args.0` in in_specs of the shard_map of a closure in `specs`
             error[spec-rank]: the layout has 3 entries for an array of 2 dimensions
               --> here

@@ -299,6 +299,34 @@ fn random_bits_are_threefrys() {
     assert!(n.iter().all(|n| (5..9).contains(n)) && n.contains(&5) && n.contains(&8));
 }
 
+#[test]
+fn random_numbers_are_the_same_on_every_mesh() {
+    let draws: [fn() -> Array; 7] = [
+        || bits(Key::new(1), [24, 6]),
+        || uniform(Key::new(2), [24, 6], F32),
+        || normal(Key::new(3), [24, 6], F32),
+        || randint(Key::new(4), [24, 6], 3..99, I32),
+        || bernoulli(Key::new(5), 0.3, [24, 6]),
+        || permutation(Key::new(6), 24),
+        || categorical(Key::new(7), &(arange(0..144, I32) % 5).astype(F32).reshape([24, 6]), -1),
+    ];
+    let mixed = Mesh::new([Axis::explicit("X", 4), Axis::auto("Y", 3)]);
+    for mesh in [Mesh::explicit([("X", 8), ("Y", 1)]), Mesh::auto([("X", 2), ("Y", 3)]), mixed].map(Result::unwrap) {
+        for spec in [P!("X"), P!("Y"), P!(("Y", "X"))] {
+            for (i, draw) in draws.iter().enumerate() {
+                let one = draw();
+                let (eager, traced) = with_mesh(&mesh, || {
+                    let traced = jit(|_: &Array| draw().shard(&spec));
+                    (draw().shard(&spec), traced(&ones([8], F32)).unwrap())
+                });
+                assert_equal(&eager, &one);
+                assert_equal(&traced, &one);
+                assert_eq!(eager.ty(), traced.ty(), "draw {i}, {spec}");
+            }
+        }
+    }
+}
+
 /// `testdata/random.txt`, which `oracle/random_numbers.py` makes: all bit for bit, but for normal numbers within 4 ulp.
 #[test]
 fn random_numbers_are_jaxs() {

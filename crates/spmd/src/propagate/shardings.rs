@@ -14,6 +14,7 @@ pub(crate) fn without_unit_axes(sharding: &Sharding) -> Sharding {
         dims: sharding.dims.iter().map(|d| with_axes(d, keep(&d.axes))).collect(),
         replicated: keep(&sharding.replicated),
         unreduced: keep(&sharding.unreduced),
+        reduced: vec![],
     }
     .into()
 }

@@ -9,6 +9,7 @@ mod lines;
 mod moe;
 mod ours;
 mod passes;
+mod tracing;
 
 use crate::{repo, venv};
 use anyhow::{Context, Result, ensure};
@@ -64,11 +65,17 @@ const COMPILED: (&str, &str) = ("transformer_forward", "transformer_compile");
 /// Measures; gives the report and whether all targets are reached.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     ensure!(!cfg!(debug_assertions), "measure a release build: `cargo xtask bench`");
-    let (speed, is_fast) = match passes::NAME.contains(&options.only) {
-        true => passes::measure()?,
-        false => (String::new(), true),
-    };
-    if options.only == passes::NAME {
+    let (mut speed, mut is_fast) = (String::new(), true);
+    let alone: [(&str, fn() -> Result<(String, bool)>); 2] =
+        [(passes::NAME, passes::measure), (tracing::NAME, tracing::measure)];
+    for (name, measure) in alone {
+        if name.contains(&options.only) {
+            let (text, is_good) = measure()?;
+            speed = format!("{speed}{text}\n");
+            is_fast &= is_good;
+        }
+    }
+    if alone.iter().any(|(name, _)| *name == options.only) {
         return Ok((speed, is_fast));
     }
     let python = venv::ensure()?;

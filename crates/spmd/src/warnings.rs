@@ -1,0 +1,98 @@
+//! Warnings of a program, as the program carries them: a module's `shardwise.warnings`, which text keeps.
+//!
+//! They are found where programs are traced (communication over Explicit axes that nobody asks for); whoever prints text
+//! puts them there, whoever reads it may show them. No pass looks at them.
+
+use crate::explain::{Communication, Row, size};
+use shardwise_base::{Diagnostic, Loc, NoteKind};
+use shardwise_ir::{Attr, Attrs, Module};
+
+const NAME: &str = "shardwise.warnings";
+
+/// Notes warnings on a module.
+pub fn write(module: &mut Module, warnings: &[Diagnostic]) {
+    if !warnings.is_empty() {
+        module.attrs.set(NAME, Attr::Array(warnings.iter().map(to_attr).collect()));
+    }
+}
+
+/// The warnings that a module carries; what is none of ours is left out.
+pub fn read(module: &Module) -> Vec<Diagnostic> {
+    match module.attrs.get(NAME) {
+        Some(Attr::Array(items)) => items.iter().filter_map(|a| of_attr(a.as_record()?)).collect(),
+        _ => vec![],
+    }
+}
+
+/// The warning, with what the partitioned program moves for its line.
+pub fn with_bytes(warning: &Diagnostic, communication: &Communication) -> Diagnostic {
+    let mut kinds: Vec<(&Row, u64, u64)> = vec![];
+    for row in communication.rows.iter().filter(|r| is_same_line(&r.loc, &warning.loc)) {
+        let bytes = row.bytes_received_in_all();
+        match kinds.iter_mut().find(|(r, ..)| (r.kind, &r.axes) == (row.kind, &row.axes)) {
+            Some((_, all, times)) => (*all, *times) = (*all + bytes, *times + row.count.unwrap_or(1)),
+            None => kinds.push((row, bytes, row.count.unwrap_or(1))),
+        }
+    }
+    let moved = |(row, bytes, times): &(&Row, u64, u64)| match times {
+        1 => format!("{} over {}, {}", row.kind, row.axes, size(*bytes)),
+        n => format!("{} over {}, {n} times, {} in all", row.kind, row.axes, size(*bytes)),
+    };
+    let moved: Vec<String> = kinds.iter().map(moved).collect();
+    let mut warning = warning.clone();
+    if !moved.is_empty() {
+        let facts = warning.notes.iter().take_while(|n| n.kind == NoteKind::Facts).count();
+        let note = Diagnostic::warning(warning.code, &warning.loc, "").facts(moved.join("; ")).notes.remove(0);
+        warning.notes.insert(facts, note);
+    }
+    warning
+}
+
+/// Whether both point at one line of one file.
+pub fn is_same_line(a: &Loc, b: &Loc) -> bool {
+    let line = |l: &Loc| l.file_pos().map(|p| (p.file.clone(), p.line));
+    line(a).is_some() && line(a) == line(b)
+}
+
+const KINDS: [(NoteKind, &str); 2] = [(NoteKind::Facts, "facts"), (NoteKind::Help, "help")];
+
+fn to_attr(warning: &Diagnostic) -> Attr {
+    let texts = |kind: NoteKind| {
+        let texts = warning.notes.iter().filter(|n| n.kind == kind).map(|n| Attr::str(&n.text));
+        Attr::Array(texts.collect())
+    };
+    let head =
+        Attrs::new().with("at", Attr::str(&warning.loc.to_string())).with("message", Attr::str(&warning.message));
+    Attr::Dict(KINDS.iter().fold(head, |attrs, &(kind, name)| attrs.with(name, texts(kind))))
+}
+
+fn of_attr(fields: &Attrs) -> Option<Diagnostic> {
+    let mut at = fields.str("at")?.rsplitn(3, ':');
+    let (column, line) = (at.next()?.parse().ok()?, at.next()?.parse().ok()?);
+    let warning = Diagnostic::warning("communication", &Loc::file(at.next()?, line, column), fields.str("message")?);
+    Some(KINDS.iter().fold(warning, |warning, &(kind, name)| {
+        let Some(Attr::Array(texts)) = fields.get(name) else { return warning };
+        texts.iter().filter_map(Attr::as_str).fold(warning, |warning, text| match kind {
+            NoteKind::Facts => warning.facts(text),
+            _ => warning.help(text),
+        })
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_ir::text;
+
+    #[test]
+    fn warnings_are_kept_by_text() {
+        let warning = Diagnostic::warning("communication", &Loc::file("a \"b\".rs", 3, 9), "`sum` communicates")
+            .facts("f32[8@X]: partial results over \"X\" are combined")
+            .help("ask for it: `.shard(P!())`");
+        let mut module = Module::new("m", &shardwise_ops::OPS);
+        write(&mut module, std::slice::from_ref(&warning));
+        let read_back = text::parse("m", &text::print(&module, &Default::default()), &shardwise_ops::OPS).unwrap();
+        assert_eq!(read(&read_back), [warning]);
+        assert!(read(&Module::new("m", &shardwise_ops::OPS)).is_empty());
+    }
+}
