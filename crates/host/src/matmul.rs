@@ -4,7 +4,7 @@
 //! one shape: a batch, or the instances of one instruction. Large ones are cut along their longer side into pieces by their
 //! shape, and a left operand that several pieces share is packed once.
 //!
-//! Floats narrower than `f32` accumulate in `f32` and are rounded once. Integers wrap.
+//! Floats narrower than `f32` accumulate in `f32` and are rounded once, or not at all where `c` is `f32`. Integers wrap.
 //!
 //! [`rows`] has the kernel for few rows against one large matrix, in place.
 //!
@@ -23,21 +23,24 @@
 
 mod integer;
 pub mod rows;
+mod wide;
 
 use crate::block::Pointer;
 use crate::elem::Elem;
 use crate::pool::{Effort, Workers, piece};
+use crate::simd::Level;
 use gemmkit::{ComplexScalar, GemmScalar, PackedLhs, Parallelism};
 use half::{bf16, f16};
 use num_complex::Complex;
 use std::collections::HashMap;
+use wide::Narrow;
 
 /// The shape of a product `c = a b`, with `a: [m, k]`, `b: [k, n]`, `c: [m, n]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gemm {
     /// The type of `a` and `b`.
     pub elem: Elem,
-    /// The type of `c`: `elem`, or `i32` where that is `i8`.
+    /// The type of `c`: `elem`, `i32` where that is `i8`, or `f32` where it is `bf16` or `f16`.
     pub out: Elem,
     /// Rows of `a` and `c`.
     pub m: usize,
@@ -82,7 +85,8 @@ impl Gemm {
 
     /// Whether there is a kernel for these types.
     pub fn is_supported(&self) -> bool {
-        self.elem == self.out || (self.elem, self.out) == (Elem::I8, Elem::I32)
+        let widened = [(Elem::I8, Elem::I32), (Elem::BF16, Elem::F32), (Elem::F16, Elem::F32)];
+        self.elem == self.out || widened.contains(&(self.elem, self.out))
     }
 
     /// Computes all products.
@@ -101,6 +105,8 @@ impl Gemm {
         match (self.elem, self.out) {
             (Elem::F32, _) => run!(floats, f32),
             (Elem::F64, _) => run!(floats, f64),
+            (Elem::BF16, Elem::F32) => run!(wide, bf16),
+            (Elem::F16, Elem::F32) => run!(wide, f16),
             (Elem::BF16, _) => run!(floats, bf16),
             (Elem::F16, _) => run!(floats, f16),
             (Elem::C64, _) => run!(complex, f32),
@@ -223,6 +229,20 @@ impl Job<'_> {
             let [[rb, cb], [rc, cc]] = [g.b, g.c];
             // SAFETY: as the caller says.
             unsafe { gemmkit::gemm_packed_a_unchecked(T::UNIT, left, g.n, b, rb, cb, beta, c, rc, cc, serial) }
+        });
+    }
+
+    /// # Safety
+    /// As `Gemm::run`; the operands' elements are `T`.
+    unsafe fn wide<T: Narrow>(&self) {
+        if self.gemm.k == 0 {
+            // SAFETY: nothing of the operands is read, and the result is of `f32`.
+            return unsafe { self.plain::<f32>() };
+        }
+        let level = Level::best();
+        self.pieces(|g, a: *const T, b, c| {
+            // SAFETY: as the caller says.
+            unsafe { T::multiply(level, g, a, b, c) }
         });
     }
 
@@ -423,6 +443,8 @@ mod tests {
                 );
                 check(Elem::F16, Elem::F16, sizes, layout, (&f16::from_f64, &f16::to_f64), &f16::to_f64, f16::ONE);
             }
+            check(Elem::BF16, Elem::F32, sizes, layout, (&bf16::from_f64, &bf16::to_f64), &f64::from, 9.0f32);
+            check(Elem::F16, Elem::F32, sizes, layout, (&f16::from_f64, &f16::to_f64), &f64::from, 9.0f32);
         }
     }
 
@@ -431,6 +453,25 @@ mod tests {
         for sizes in [[200, 700, 400], [900, 150, 300]] {
             check::<f32, f32>(Elem::F32, Elem::F32, sizes, 0, (&|x| x as f32, &f64::from), &f64::from, 9.0);
             check::<i32, i32>(Elem::I32, Elem::I32, sizes, 0, (&|x| x as i32, &f64::from), &f64::from, 9);
+            check(Elem::BF16, Elem::F32, sizes, 0, (&bf16::from_f64, &bf16::to_f64), &f64::from, 9.0f32);
+        }
+    }
+
+    #[test]
+    fn sums_of_narrow_floats_are_the_same_at_every_level() {
+        let (m, n, k) = (5, 37, 700);
+        let mut random = Random(8);
+        let mut draw = |len: usize| (0..len).map(|_| bf16::from_f32(random.dyadic())).collect::<Vec<_>>();
+        let (a, b) = (draw(m * k), draw(k * n));
+        let gemm = Gemm { out: Elem::F32, ..Gemm::row_major(Elem::BF16, m, n, k) };
+        for level in Level::available() {
+            let mut c = vec![0.0f32; m * n];
+            // SAFETY: the operands have these shapes.
+            unsafe { bf16::multiply(level, &gemm, a.as_ptr(), b.as_ptr(), c.as_mut_ptr()) };
+            for (at, &got) in c.iter().enumerate() {
+                let sum: f64 = (0..k).map(|p| a[at / n * k + p].to_f64() * b[p * n + at % n].to_f64()).sum();
+                assert_eq!(f64::from(got), sum, "{level:?} at {at}");
+            }
         }
     }
 

@@ -90,12 +90,16 @@ impl<'m> Lowering<'m> {
 
     /// Fused groups at the places of their roots, the other ops at their own.
     fn block_steps(&mut self, ops: &[Op]) -> Result<Vec<Step>, Diagnostics> {
-        let groups = kernels::groups(self, ops, &self.uses);
-        let claimed: HashSet<Op> = groups.iter().flat_map(|g| g.ops.iter().copied()).collect();
-        let mut groups = groups.into_iter().peekable();
+        let sums = kernels::sums(self, ops, &self.uses);
+        let summed: HashSet<Op> = sums.iter().flat_map(|s| [s.add, s.dot]).collect();
+        let groups = kernels::groups(self, ops, &self.uses, summed.clone());
+        let claimed: HashSet<Op> = groups.iter().flat_map(|g| g.ops.iter().copied()).chain(summed).collect();
+        let (mut groups, mut sums) = (groups.into_iter().peekable(), sums.into_iter().peekable());
         let mut steps = vec![];
         for &op in ops {
-            if let Some(group) = groups.next_if(|g| g.ops.last() == Some(&op)) {
+            if let Some(sum) = sums.next_if(|s| s.add == op) {
+                steps.push(kernels::sum_step(self, &sum));
+            } else if let Some(group) = groups.next_if(|g| g.ops.last() == Some(&op)) {
                 steps.push(kernels::fused_step(self, group));
             } else if !claimed.contains(&op) {
                 steps.extend(self.op(op)?);

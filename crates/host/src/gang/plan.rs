@@ -136,6 +136,15 @@ impl KernelCx<'_> {
     pub fn input(&self, i: usize, instance: usize) -> &Buffer {
         &self.inputs[i][self.step.inputs[i].map[instance] as usize]
     }
+
+    /// The same to write into, if it has this length and nobody else reads it, now or later.
+    pub fn own_input(&mut self, i: usize, instance: usize, bytes: usize) -> Option<Buffer> {
+        let map = &self.step.inputs[i].map;
+        let at = map[instance];
+        let is_own = map.iter().filter(|&&m| m == at).count() == 1;
+        let buffer = &mut self.inputs[i][at as usize];
+        (is_own && buffer.len() == bytes && buffer.try_unique().is_some()).then(|| buffer.clone())
+    }
 }
 
 /// Why a run stopped.

@@ -65,9 +65,8 @@ pub fn row_major(shape: &[usize]) -> Vec<isize> {
     strides
 }
 
-/// The groups of a block, in program order of their roots.
-pub fn groups(lowering: &Lowering<'_>, ops: &[Op], uses: &Uses) -> Vec<Group> {
-    let mut claimed: HashSet<Op> = HashSet::new();
+/// The groups of a block, in program order of their roots, of ops that are not claimed.
+pub fn groups(lowering: &Lowering<'_>, ops: &[Op], uses: &Uses, mut claimed: HashSet<Op>) -> Vec<Group> {
     let mut groups = vec![];
     for root in (0..ops.len()).rev() {
         if claimed.contains(&ops[root]) || !is_computed(&lowering.view(ops[root])) {
@@ -151,7 +150,7 @@ fn is_trailing(dims: &[usize], shape: &[usize]) -> bool {
 }
 
 /// Ops that only say where elements are.
-fn is_view(view: &OpView<'_>) -> bool {
+pub fn is_view(view: &OpView<'_>) -> bool {
     match Opcode::of_view(view) {
         Opcode::BroadcastInDim | Opcode::Transpose | Opcode::Slice | Opcode::Reverse => true,
         Opcode::Reshape => trivial_reshape(view.operand_shape(0), view.result_shape(0)).is_some(),
@@ -173,7 +172,7 @@ fn trivial_reshape(from: &[usize], to: &[usize]) -> Option<Vec<Option<usize>>> {
 }
 
 /// Ops that a block program computes.
-fn is_computed(view: &OpView<'_>) -> bool {
+pub fn is_computed(view: &OpView<'_>) -> bool {
     let is_known = match Opcode::of_view(view) {
         Opcode::Reduce => {
             view.results().len() == 1 && !view.sizes("dimensions").is_empty() && reduce_kind_of_op(view).is_some()

@@ -74,12 +74,8 @@ impl FusedKernel {
             if !is_alone || !self.kernel.in_place(self.reads.len(), operand) {
                 continue;
             }
-            let map = &cx.step.inputs[input].map;
-            let at = map[instance];
-            let is_own = map.iter().filter(|&&m| m == at).count() == 1;
-            let buffer = &mut cx.inputs[input][at as usize];
-            if is_own && buffer.len() == self.output_bytes && buffer.try_unique().is_some() {
-                return Ok(buffer.clone());
+            if let Some(own) = cx.own_input(input, instance, self.output_bytes) {
+                return Ok(own);
             }
         }
         cx.memory.allocate(self.output_bytes)

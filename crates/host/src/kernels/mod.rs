@@ -13,6 +13,7 @@ mod moves;
 mod ragged_dot;
 mod ragged_exchange;
 
+pub use dot::{sum_step, sums};
 pub use fuse::groups;
 pub use fused::step as fused_step;
 
