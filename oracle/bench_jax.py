@@ -31,6 +31,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+import chapter
 import transformer
 
 WARM_UPS = 3
@@ -106,6 +107,26 @@ def matmul_program(dtype: str) -> Program:
     return Program("", f"matmul_{dtype}", matmul, mesh(X=2, Y=4), args, out=P("X", "Y"))
 
 
+SUMMED = (P("X", "Y"), P("Y", None))
+COLLECTIVE_MATMULS: dict[str, tuple[Callable, tuple[P, P], P]] = {
+    "all_gather": (chapter.allgather_matmul, (P("X", "Y"), P(None, "Y")), P("X", "Y")),
+    "reduce_scatter": (chapter.reduce_scatter_matmul, SUMMED, P("X", "Y")),
+    "all_reduce": (chapter.allreduce_matmul, SUMMED, P("X", None)),
+}
+
+
+def collective_matmul(kind: str, who: str) -> Program:
+    """1024x2048x8192 in bf16, the communication by the compiler (`auto`) or by hand (`manual`)."""
+    by_hand, specs, out = COLLECTIVE_MATMULS[kind]
+    devices = mesh(X=2, Y=4)
+    function = matmul if who == "auto" else jax.shard_map(by_hand, mesh=devices, in_specs=specs, out_specs=out)
+    args = (
+        Arg((1024, 2048), "bf16", specs[0], normal(1)),
+        Arg((2048, 8192), "bf16", specs[1], normal(2048**-0.5)),
+    )
+    return Program("", f"{kind}_matmul_{who}", function, devices, args, out=out)
+
+
 def programs() -> list[Program]:
     """The programs whose calls are timed, under the names of their measurements."""
     chapter_args = (
@@ -120,6 +141,7 @@ def programs() -> list[Program]:
         Program("", "call_overhead", add_one, mesh(X=8), (Arg((8, 128), "f32", P("X", None)),)),
         moe_program(moe_scan),
         moe_program(moe_ragged),
+        *[collective_matmul(kind, who) for kind in COLLECTIVE_MATMULS for who in ["auto", "manual"]],
         *[collective_program(kind, "4k") for kind in COLLECTIVES],
         *[collective_program(kind, "16m") for kind in ["all_gather", "all_to_all", "permute"]],
     ]

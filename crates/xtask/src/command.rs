@@ -85,11 +85,23 @@ fn wait(child: &mut Child, stdout: &Collected, limit: Duration) -> Result<Option
 
 /// Builds the `shardwise` command with these flags, which put it into this folder of the target, and gives its path.
 pub fn build_ours(flags: &[&str], folder: &str) -> Result<PathBuf> {
+    let flags = [&["-p", "shardwise-cli"], flags].concat();
+    Ok(build(&flags)?.join(folder).join("shardwise"))
+}
+
+/// Builds examples of the library, and gives the folder that they are in.
+pub fn build_examples(names: &[&str]) -> Result<PathBuf> {
+    let names = names.iter().flat_map(|&name| ["--example", name]);
+    let flags: Vec<&str> = ["-p", "shardwise"].into_iter().chain(names).collect();
+    Ok(build(&flags)?.join("debug/examples"))
+}
+
+/// Builds with these flags, and gives the folder of what is built.
+fn build(flags: &[&str]) -> Result<PathBuf> {
     let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--quiet", "-p", "shardwise-cli"]).args(flags).current_dir(repo::root());
+    cargo.args(["build", "--quiet"]).args(flags).current_dir(repo::root());
     run_shown(cargo)?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(repo::root().join("target"), PathBuf::from);
-    Ok(target.join(folder).join("shardwise"))
+    Ok(std::env::var_os("CARGO_TARGET_DIR").map_or(repo::root().join("target"), PathBuf::from))
 }
 
 /// Runs a command with its output shown; an error if it fails.

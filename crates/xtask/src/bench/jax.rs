@@ -60,7 +60,7 @@ impl Drop for Jax {
 /// The folder with the programs, inputs and outputs, exported anew where the scripts have changed.
 pub fn export(python: &Path) -> Result<PathBuf> {
     let folder = repo::target_dir("oracle/bench")?;
-    let scripts = ["bench_jax.py", "transformer.py", "harness.py", "requirements.txt"];
+    let scripts = ["bench_jax.py", "chapter.py", "transformer.py", "harness.py", "requirements.txt"];
     let wanted: String =
         scripts.iter().map(|s| repo::read(format!("oracle/{s}").as_ref())).collect::<Result<Vec<_>>>()?.concat();
     let stamp = folder.join("stamp");

@@ -4,6 +4,7 @@
 //! Each round has warm-up calls and gives its median; the table shows the median over the rounds. JAX runs in one Python
 //! process that keeps its programs compiled; ours runs in this process, which must be built with optimisations.
 
+mod collective_matmul;
 mod jax;
 mod lines;
 mod moe;
@@ -58,6 +59,16 @@ const MANUAL_CALLS: &[&str] = &[
 type Text = fn() -> Result<String>;
 /// Programs of our own that answer JAX's under these names, of the same arguments, on all devices only.
 const OWN: &[(&str, Text)] = &[("moe_scan", moe::text), ("moe_ragged", moe::text)];
+/// Programs of our own that answer the faster one of two of JAX's, of the same arguments as the first.
+const OWN_OF_TWO: &[(&str, [&str; 2], Text)] = &[
+    ("all_gather_matmul", ["all_gather_matmul_auto", "all_gather_matmul_manual"], collective_matmul::all_gather),
+    (
+        "reduce_scatter_matmul",
+        ["reduce_scatter_matmul_auto", "reduce_scatter_matmul_manual"],
+        collective_matmul::reduce_scatter,
+    ),
+    ("all_reduce_matmul", ["all_reduce_matmul_auto", "all_reduce_matmul_manual"], collective_matmul::all_reduce),
+];
 /// The program that is compiled, and the name of that measurement.
 const COMPILED: (&str, &str) = ("transformer_forward", "transformer_compile");
 
@@ -79,6 +90,9 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     let own = OWN.iter().map(|(name, _)| name);
     for name in CALLS.iter().chain(MANUAL_CALLS).chain(own).filter(|name| name.contains(&options.only)) {
         notes.push(time_calls(&mut jax, &folder, name, effort, &mut samples).context(*name)?);
+    }
+    for of_two in OWN_OF_TWO.iter().filter(|of_two| of_two.0.contains(&options.only)) {
+        notes.push(time_against_two(&mut jax, &folder, of_two, effort, &mut samples).context(of_two.0)?);
     }
     if COMPILED.1.contains(&options.only) {
         time_compilation(&mut jax, &folder, effort, &mut samples).context(COMPILED.1)?;
@@ -112,6 +126,25 @@ fn time_calls(jax: &mut Jax, folder: &Path, name: &str, effort: Effort, samples:
         .map(|side| Ok(format!("{:.1e}", side.distance(folder, name)?)))
         .collect::<Result<_>>()?;
     Ok(format!("{name}: largest difference from JAX, of the largest value: {}", distances.join(" and ")))
+}
+
+/// Times the calls of a program of ours and of two of JAX's, of which the faster one counts.
+fn time_against_two(
+    jax: &mut Jax,
+    folder: &Path,
+    (name, theirs, text): &(&str, [&str; 2], Text),
+    effort: Effort,
+    samples: &mut Samples,
+) -> Result<String> {
+    eprintln!("measuring {name}");
+    let ours = Ours::load(folder, theirs[0], Devices::All, Some(text()?))?;
+    for _ in 0..effort.rounds {
+        let [auto, manual] = theirs.map(|program| jax.time_calls(program, effort.seconds));
+        samples.add(name, Subject::Jax, auto?.min(manual?));
+        samples.add(name, Subject::Ours, ours.time_calls(effort.seconds)?);
+    }
+    let distance = ours.distance(folder, theirs[0])?;
+    Ok(format!("{name}: largest difference from JAX, of the largest value: {distance:.1e}"))
 }
 
 /// Times compilation: here parsing, partitioning and planning; in JAX tracing, lowering and compiling.

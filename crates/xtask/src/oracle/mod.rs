@@ -5,6 +5,7 @@
 //! `oracle/known.toml`, with a class and a reason.
 
 mod check;
+mod examples;
 pub(crate) mod judge;
 mod known;
 mod ours;
@@ -43,6 +44,9 @@ pub struct Options {
     /// The first seed of generated modules
     #[arg(long, default_value_t = 0, requires = "modules")]
     seed: u64,
+    /// Compare the chapter's examples with their twins in JAX, and nothing else
+    #[arg(long)]
+    examples: bool,
     /// The command to test, instead of building it
     #[arg(long)]
     command: Option<PathBuf>,
@@ -54,6 +58,9 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
         return passes::run(count, options.seed);
     }
     let python = venv::ensure()?;
+    if options.examples {
+        return examples::run(&python, &examples::ALL);
+    }
     judge::test_tools(&python)?;
     let programs = select(options, &python)?;
     let command = options.command.clone().map_or_else(ours::build, Ok)?;
@@ -76,8 +83,9 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     let (mut text, mut is_right) = report.write();
     if is_whole {
         let (tables, are_right) = judge::tables(&python)?;
-        text += &tables;
-        is_right &= are_right;
+        let (examples, are_equal) = examples::run(&python, &examples::QUICK)?;
+        text += &(tables + &examples);
+        is_right &= are_right && are_equal;
     }
     Ok((text, is_right))
 }

@@ -1,0 +1,36 @@
+//! Our collective matmuls, which answer JAX's by the compiler and by hand.
+
+use anyhow::Result;
+use shardwise::P;
+use shardwise::prelude::{Array, BF16, Mesh, Way, collective_matmul, jit, set_mesh, shard_map, zeros};
+
+/// As a program over the arguments of `oracle/bench_jax.py`.
+fn text(specs: [P; 2], out: P, f: fn(&Array, &Array) -> Array) -> Result<String> {
+    let lower = || {
+        set_mesh(Mesh::auto([("X", 2), ("Y", 4)])?);
+        let [a_spec, w_spec] = specs;
+        let a = zeros([1024, 2048], BF16).shard(a_spec.clone());
+        let w = zeros([2048, 8192], BF16).shard(w_spec.clone());
+        let map = shard_map(move |a: &Array, w: &Array| f(a, w)).in_specs((a_spec, w_spec)).out_specs(out);
+        Ok(jit(map).lower((&a, &w))?.as_text())
+    };
+    lower().map_err(|e: shardwise::Error| anyhow::Error::msg(e.to_string()))
+}
+
+pub fn all_gather() -> Result<String> {
+    text([P!("X", "Y"), P!(None, "Y")], P!("X", "Y"), |a, w| {
+        collective_matmul::all_gather("bd,df->bf", a, w, 'd', "Y", Way::OneWay)
+    })
+}
+
+pub fn reduce_scatter() -> Result<String> {
+    text([P!("X", "Y"), P!("Y", None)], P!("X", "Y"), |a, w| {
+        collective_matmul::reduce_scatter("bd,df->bf", a, w, 'f', "Y", Way::OneWay)
+    })
+}
+
+pub fn all_reduce() -> Result<String> {
+    text([P!("X", "Y"), P!("Y", None)], P!("X", None), |a, w| {
+        collective_matmul::all_reduce("bd,df->bf", a, w, 'f', "Y", Way::OneWay)
+    })
+}

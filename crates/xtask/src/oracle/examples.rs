@@ -1,0 +1,46 @@
+//! The chapter's examples beside their twins in JAX, `oracle/chapter.py`: what their variants give, on eight devices.
+
+use crate::{command, repo, venv};
+use anyhow::{Context, Result, ensure};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// All that have a twin.
+pub const ALL: [&str; 8] = [
+    "c05_slice_and_average",
+    "c06_collective_matmul",
+    "p1_1_average",
+    "p1_2_shift",
+    "p2_1_moe_local",
+    "p2_3_moe_sharded",
+    "p3_transformer_block",
+    "p4_bidirectional",
+];
+/// Those that cost next to nothing.
+pub const QUICK: [&str; 1] = ["c05_slice_and_average"];
+
+/// Time for one example, and for all twins.
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// Runs the examples and has their values compared; gives a line for each, and whether all are equal.
+pub fn run(python: &Path, names: &[&str]) -> Result<(String, bool)> {
+    let folder = repo::target_dir("oracle/examples")?;
+    let built = command::build_examples(names)?;
+    for name in names {
+        let values = folder.join(name);
+        if values.exists() {
+            std::fs::remove_dir_all(&values).with_context(|| format!("cannot clear {}", repo::shown(&values)))?;
+        }
+        std::fs::create_dir_all(&values).with_context(|| format!("cannot make {}", repo::shown(&values)))?;
+        let mut example = Command::new(built.join(name));
+        example.args(["--devices", "8", "--dump"]).arg(&values);
+        let outcome = command::run(example, "", LIMIT)?;
+        ensure!(outcome.is_success(), "example {name}: {}", outcome.reason());
+    }
+    let mut twins = venv::script(python, "chapter.py");
+    twins.arg(&folder).args(names);
+    let outcome = command::run(twins, "", LIMIT)?;
+    let why = if outcome.is_success() { String::new() } else { format!("{}\n", outcome.reason()) };
+    Ok((outcome.stdout + &why, outcome.is_success()))
+}
