@@ -16,7 +16,7 @@ fn read(name: &str, part: &str) -> Result<Module, Diagnostics> {
 }
 
 fn partitioned(module: &Module, engine: &dyn Engine) -> Result<(), Diagnostics> {
-    let local = partition(module, &mut Options { dump: None, verify: true })?;
+    let local = partition(module, &mut Options { verify: true, ..Options::default() })?;
     engine.compile(&local.module, Limits::default())?.execute(vec![]).map(|_| ())
 }
 

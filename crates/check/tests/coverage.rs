@@ -106,7 +106,7 @@ impl Subject {
 
     /// The results, and how many collectives it took.
     fn run(&self, engine: &dyn Engine, module: &Module) -> Result<(Vec<Literal>, usize), shardwise_base::Diagnostics> {
-        let local = partition(module, &mut Options { dump: None, verify: true })?;
+        let local = partition(module, &mut Options { verify: true, ..Options::default() })?;
         let program = engine.compile(&local.module, Limits::default())?;
         let types = &program.signature().inputs;
         let args = self.inputs.iter().zip(types).map(|(x, ty)| Ok(Argument::Lent(engine.put(x, ty)?)));

@@ -62,7 +62,7 @@ fn inputs() -> Vec<Literal> {
 
 fn partitioned(text: &str) -> Partitioned {
     let module = read(text).unwrap_or_else(|e| panic!("{e}"));
-    partition(&module, &mut Options { dump: None, verify: true }).unwrap_or_else(|e| panic!("{e}"))
+    partition(&module, &mut Options { verify: true, ..Options::default() }).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn on(engine: &dyn Engine, module: &Module) -> Literal {

@@ -15,12 +15,12 @@ fn limits() -> Limits {
 }
 
 fn stage(case: &Case, pass: &str) -> Module {
-    run_until(pass, &case.module, &mut Options { dump: None, verify: true })
+    run_until(pass, &case.module, &mut Options { verify: true, ..Options::default() })
         .unwrap_or_else(|e| panic!("seed {}: {pass} refuses:\n{e}", case.seed))
 }
 
 fn localized(case: &Case) -> Module {
-    partition(&case.module, &mut Options { dump: None, verify: true })
+    partition(&case.module, &mut Options { verify: true, ..Options::default() })
         .unwrap_or_else(|e| panic!("seed {}: partition refuses:\n{e}", case.seed))
         .module
 }

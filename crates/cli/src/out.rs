@@ -1,5 +1,6 @@
-//! Standard output. A reader that goes away (`| head`) ends the command quietly.
+//! Standard output, and warnings on standard error. A reader that goes away (`| head`) ends the command quietly.
 
+use shardwise_base::Diagnostics;
 use std::fmt::Arguments;
 use std::io::{ErrorKind, Write, stdout};
 
@@ -7,6 +8,13 @@ use std::io::{ErrorKind, Write, stdout};
 pub fn write(text: Arguments<'_>) {
     if let Err(e) = stdout().lock().write_fmt(text) {
         std::process::exit(i32::from(e.kind() != ErrorKind::BrokenPipe));
+    }
+}
+
+/// Says what is doubtful in the program, and does not stop it.
+pub fn warn(found: &Diagnostics) {
+    for warning in found.iter() {
+        eprintln!("{warning}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! `shardwise run`.
 
 use crate::placed::Placed;
-use crate::{EngineName, RunArgs, check, npz, parts, random};
+use crate::{EngineName, RunArgs, check, npz, out, parts, random};
 use comfy_table::{CellAlignment, Table, presets};
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_engine::{Engine, Executable, InstructionTime, Limits, Signature};
@@ -112,6 +112,7 @@ fn written(text: &str, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics
 fn compile(engine: &dyn Engine, module: &Module, args: &RunArgs) -> Result<Arc<dyn Executable>, Diagnostics> {
     let mut dump = args.source.dumper();
     let partitioned = partition(module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
+    out::warn(&partitioned.warnings);
     engine.compile(&partitioned.module, limits(args))
 }
 

@@ -1,7 +1,7 @@
 //! `shardwise propagate`, `partition` and `opt`: programs out of programs.
 
 use crate::source::SPLIT;
-use crate::{OptArgs, PartitionArgs, PropagateArgs, ReplicaGroups};
+use crate::{OptArgs, PartitionArgs, PropagateArgs, ReplicaGroups, out};
 use shardwise_base::Diagnostics;
 use shardwise_ir::text::{PrintOptions, print};
 use shardwise_spmd::{self as spmd, Options, run_passes};
@@ -18,6 +18,7 @@ pub fn partition(args: &PartitionArgs) -> Result<(), Diagnostics> {
     let module = args.source.read()?;
     let mut dump = args.source.dumper();
     let partitioned = spmd::partition(&module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
+    out::warn(&partitioned.warnings);
     if args.communication {
         say!("{}", partitioned.communication);
     } else if args.hlo {
@@ -38,7 +39,9 @@ pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
     let options = if shows_all { PrintOptions::default() } else { PrintOptions::MLIR };
     let mut dump = args.source.dumper();
     for (i, module) in args.source.read_all(args.split_input_file)?.iter().enumerate() {
-        let module = run_passes(&names, module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
+        let mut run = Options { dump: Some(&mut dump), ..Options::default() };
+        let module = run_passes(&names, module, &mut run)?;
+        out::warn(&run.warnings);
         if i > 0 {
             show!("{}", SPLIT);
         }

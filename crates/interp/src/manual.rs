@@ -1,12 +1,14 @@
 //! Manual computations on global values: cut the operands, run the body on the grid of the manual axes, put the results
-//! together.
+//! together. Of a sum still to be taken the first device gets all, and the others zeros.
 
 use crate::datum::Datum;
 use crate::frame::{Active, Frame};
 use crate::machine::{Env, Machine, PerProcess, Results, cannot_run};
+use crate::shards::{on_first, sum};
 use shardwise_base::{AxisRef, Literal, Mesh, Sharding};
 use shardwise_engine::layout;
 use shardwise_ir::{Attr, OpView};
+use shardwise_ops::ReduceKind;
 use std::sync::Arc;
 
 impl<'m> Machine<'m> {
@@ -32,7 +34,11 @@ impl<'m> Machine<'m> {
                 .map(|q| value[q / points].as_ref().map(|d| cut_datum(d, sharding, &inner.coordinates(q))))
                 .collect()
         };
-        let args = env.all(view.operands()).iter().zip(&ins).map(|(v, s)| cut(v, s)).collect();
+        let enter = |v: &PerProcess, s: &Sharding| match &s.unreduced[..] {
+            [] => cut(v, s),
+            axes => on_first(&cut(v, s), axes, &inner),
+        };
+        let args = env.all(view.operands()).iter().zip(&ins).map(|(v, s)| enter(v, s)).collect();
         let inner_active: Active = (0..inner.process_count).map(|q| active[q / points]).collect();
         let results = self.region(env, &inner, view.regions()[0], args, &inner_active)?;
         let shape = |i: usize| view.result_shape(i);
@@ -42,7 +48,11 @@ impl<'m> Machine<'m> {
             };
             (0..frame.process_count).map(of).collect()
         };
-        Ok(results.into_iter().enumerate().map(|(i, v)| join(i, v)).collect())
+        let leave = |(i, v): (usize, PerProcess)| match &outs[i].unreduced[..] {
+            [] => Ok(join(i, v)),
+            axes => Ok(join(i, sum(view, &v, axes, ReduceKind::Add, &inner)?)),
+        };
+        results.into_iter().enumerate().map(leave).collect()
     }
 }
 
@@ -53,8 +63,11 @@ fn manual_axes(view: &OpView<'_>) -> Option<(Arc<Mesh>, Vec<AxisRef>)> {
 
 /// The sharding reduced to the manual axes: what the body's local types are local over.
 fn over(sharding: &Sharding, manual: &[AxisRef]) -> Sharding {
-    let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| manual.iter().any(|m| m.axis == a.axis)).collect();
-    Sharding::closed(&sharding.mesh, sharding.dims.iter().map(|d| keep(&d.axes)).collect())
+    let keep = |axes: &[AxisRef]| -> Vec<AxisRef> {
+        axes.iter().copied().filter(|a| manual.iter().any(|m| m.axis == a.axis)).collect()
+    };
+    let dims = sharding.dims.iter().map(|d| keep(&d.axes)).collect();
+    Sharding { unreduced: keep(&sharding.unreduced), ..Sharding::closed(&sharding.mesh, dims) }
 }
 
 fn cut_datum(datum: &Datum, sharding: &Sharding, coordinates: &[usize]) -> Datum {

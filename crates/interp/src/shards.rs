@@ -286,7 +286,7 @@ fn neutral(kind: ReduceKind, value: &Literal) -> Literal {
 }
 
 /// The value on the first device along `axes`, zero on the others.
-fn on_first(value: &PerProcess, axes: &[AxisRef], frame: &Frame) -> PerProcess {
+pub(crate) fn on_first(value: &PerProcess, axes: &[AxisRef], frame: &Frame) -> PerProcess {
     let mesh = frame.mesh.as_ref().expect("by shards there is a mesh");
     let is_first = |p: usize| AxisRef::index_in(mesh, axes, &frame.coordinates(p)) == 0;
     let zero = |d: &Datum| Datum::Tensor(Literal::zeros(d.tensor().dtype(), d.tensor().shape()));
@@ -294,8 +294,8 @@ fn on_first(value: &PerProcess, axes: &[AxisRef], frame: &Frame) -> PerProcess {
     value.iter().enumerate().map(own).collect()
 }
 
-/// Each device's value combined with those of its group.
-fn sum(
+/// Each device's value combined with those of its group; of a group that does not run, nothing.
+pub(crate) fn sum(
     view: &OpView<'_>,
     value: &PerProcess,
     axes: &[AxisRef],
@@ -304,7 +304,8 @@ fn sum(
 ) -> Result<PerProcess, Diagnostic> {
     let mut out = vec![None; frame.process_count];
     for group in groups_over(axes, frame) {
-        let parts: Vec<Literal> = group.iter().map(|&p| value[p].as_ref().expect("all run").tensor().clone()).collect();
+        let parts: Option<Vec<Literal>> = group.iter().map(|&p| Some(value[p].as_ref()?.tensor().clone())).collect();
+        let Some(parts) = parts else { continue };
         let total = kind.apply_all(&parts).ok_or_else(|| cannot_run(view))?;
         group.iter().for_each(|&p| out[p] = Some(Datum::Tensor(total.clone())));
     }

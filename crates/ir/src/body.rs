@@ -1,7 +1,7 @@
 //! The arenas of one function.
 
 use crate::{Attrs, Op, OpCode, Region, Type, Value};
-use shardwise_base::{Loc, Reason, Sharding, Varying};
+use shardwise_base::{AxisRef, Loc, Reason, Sharding, Varying};
 use smallvec::SmallVec;
 use std::ops::Index;
 use std::sync::Arc;
@@ -19,10 +19,27 @@ pub struct ValueData {
     pub ty: Type,
     /// How it lies on the mesh; `None`: nothing is said.
     pub sharding: Option<Sharding>,
-    /// Over which manual axes it differs; `None` outside manual regions, or where not yet inferred.
+    /// Over which axes it is found to differ; `None` where not yet inferred.
     pub varying: Option<Varying>,
+    /// What the program says of it along manual axes; `None`: that it is equal, or nothing.
+    pub manual: Option<Arc<ManualAxes>>,
     pub loc: Loc,
     pub def: ValueDef,
+}
+
+impl ValueData {
+    fn new(ty: Type, loc: Loc, def: ValueDef) -> ValueData {
+        ValueData { ty, sharding: None, varying: None, manual: None, loc, def }
+    }
+}
+
+/// How a value of per-device code lies along the manual axes: those over which it differs, those over which each device
+/// holds a summand, those over which it is equal and its gradient is a sum still to be taken. In the mesh's order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ManualAxes {
+    pub varying: Vec<AxisRef>,
+    pub unreduced: Vec<AxisRef>,
+    pub reduced: Vec<AxisRef>,
 }
 
 /// An operation: its code, what it uses, what it makes.
@@ -171,13 +188,7 @@ impl Body {
     /// A new argument at the end of a region's list.
     pub fn add_arg(&mut self, region: Region, ty: Type, loc: Loc) -> Value {
         let index = self[region].args.len() as u32;
-        let v = self.push_value(ValueData {
-            ty,
-            sharding: None,
-            varying: None,
-            loc,
-            def: ValueDef::Argument { region, index },
-        });
+        let v = self.push_value(ValueData::new(ty, loc, ValueDef::Argument { region, index }));
         self.region_mut(region).args.push(v);
         v
     }
@@ -204,7 +215,7 @@ impl Body {
             .enumerate()
             .map(|(index, ty)| {
                 let def = ValueDef::Result { op, index: index as u32 };
-                self.push_value(ValueData { ty, sharding: None, varying: None, loc: loc.clone(), def })
+                self.push_value(ValueData::new(ty, loc.clone(), def))
             })
             .collect();
         let operands = operands.into_iter().collect();
@@ -219,7 +230,7 @@ impl Body {
         let loc = self[op].loc.clone();
         for (index, ty) in types.into_iter().enumerate() {
             let def = ValueDef::Result { op, index: index as u32 };
-            let v = self.push_value(ValueData { ty, sharding: None, varying: None, loc: loc.clone(), def });
+            let v = self.push_value(ValueData::new(ty, loc.clone(), def));
             self.op_mut(op).results.push(v);
         }
     }

@@ -93,6 +93,7 @@ impl<'s> Cloner<'s> {
         let target = builder.body.value_mut(to);
         target.sharding = source.sharding.clone();
         target.varying = source.varying.clone();
+        target.manual = source.manual.clone();
         target.loc = source.loc.clone();
         self.set(from, to);
     }

@@ -27,7 +27,7 @@ mod verify;
 mod view;
 
 pub use attr::{Attr, Attrs};
-pub use body::{Body, OpData, RegionData, ValueData, ValueDef};
+pub use body::{Body, ManualAxes, OpData, RegionData, ValueData, ValueDef};
 pub use builder::Builder;
 pub use cloner::Cloner;
 pub use entity::{FuncId, Op, OpCode, Region, Value};

@@ -2,19 +2,21 @@
 //!
 //! - every region of a function ends in a terminator, and no other op of it is one;
 //! - every value is used after its definition, in the region that defines it or in one within;
+//! - a future is used exactly once, in the region that defines it;
 //! - function results have the types that the function declares;
 //! - calls name a function of the module whose types fit, and no function calls itself;
 //! - regions nest at most [`MAX_REGION_DEPTH`](crate::MAX_REGION_DEPTH) deep;
 //! - every op's own constraints, from its row of the op table.
 
 use crate::{Body, Func, MAX_REGION_DEPTH, Module, Op, OpCode, OpView, Region, Type, Value};
-use shardwise_base::{Diagnostic, Diagnostics, did_you_mean};
+use shardwise_base::{Diagnostic, Diagnostics, Loc, did_you_mean};
 
 /// All violations, in program order.
 pub fn verify(module: &Module) -> Diagnostics {
     let mut found = Diagnostics::default();
     for func in &module.funcs {
-        Verifier { module, func, defined: vec![false; func.body.value_count()], found: &mut found }.run();
+        Verifier { module, func, defined: vec![false; func.body.value_count()], finished: vec![], found: &mut found }
+            .run();
     }
     check_recursion(module, &mut found);
     found
@@ -25,6 +27,8 @@ struct Verifier<'a> {
     func: &'a Func,
     /// Values in scope.
     defined: Vec<bool>,
+    /// Futures that have been used.
+    finished: Vec<Value>,
     found: &'a mut Diagnostics,
 }
 
@@ -48,10 +52,35 @@ impl Verifier<'_> {
         for &op in &data.ops {
             self.op(op, depth);
         }
+        self.futures(region);
         for &op in &data.ops {
             self.undefine(&self.func.body[op].results);
         }
         self.undefine(&data.args);
+    }
+
+    /// Those of a region, which its own ops must have used, each once.
+    fn futures(&mut self, region: Region) {
+        let body = &self.func.body;
+        let is_future = |v: &Value| matches!(body.ty(*v), Type::Future(_));
+        let data = body.region(region);
+        let mut open: Vec<Value> = data.args.iter().copied().filter(is_future).collect();
+        for &op in &data.ops {
+            let used = body[op].operands.iter().copied().filter(|v| is_future(v) && self.defined[v.index()]);
+            for v in used {
+                let is_open = open.iter().position(|&o| o == v).map(|i| open.swap_remove(i)).is_some();
+                match is_open {
+                    true => self.finished.push(v),
+                    false => {
+                        self.found.push(misused(&self.module.view(body, op), self.finished.contains(&v), &body[v].loc))
+                    }
+                }
+            }
+            open.extend(body[op].results.iter().copied().filter(is_future));
+        }
+        for v in open {
+            self.found.push(unfinished(&body[v].loc));
+        }
     }
 
     fn define(&mut self, values: &[Value]) {
@@ -156,12 +185,12 @@ fn types(list: &[&Type]) -> String {
     format!("({})", names.join(", "))
 }
 
-pub(crate) fn nested_too_deep(loc: &shardwise_base::Loc) -> Diagnostic {
+pub(crate) fn nested_too_deep(loc: &Loc) -> Diagnostic {
     Diagnostic::error("region-depth", loc, format!("regions are nested more than {MAX_REGION_DEPTH} deep"))
         .help("move inner regions into functions of their own")
 }
 
-fn no_terminator(loc: &shardwise_base::Loc, func: &str) -> Diagnostic {
+fn no_terminator(loc: &Loc, func: &str) -> Diagnostic {
     Diagnostic::error("region-terminator", loc, format!("a region of `@{func}` does not end in a return"))
         .help("end it with `stablehlo.return`, `sdy.return` or `return`")
 }
@@ -175,6 +204,27 @@ fn use_before_definition(view: &OpView<'_>, index: usize) -> Diagnostic {
     let message = format!("operand {index} of `{}` is used before it is defined", view.name());
     Diagnostic::error("value-dominance", view.loc(), message)
         .help("a value is visible after its definition, in its own region and in those within")
+}
+
+fn unfinished(loc: &Loc) -> Diagnostic {
+    Diagnostic::error("future-unfinished", loc, "what is started here is never finished")
+        .help("use the future once, in the same region: `stablehlo.async_done`")
+}
+
+fn misused(view: &OpView<'_>, is_finished: bool, started: &Loc) -> Diagnostic {
+    let d = match is_finished {
+        true => {
+            Diagnostic::error("future-twice", view.loc(), format!("`{}` of a future that has been used", view.name()))
+                .help("use what the first `stablehlo.async_done` gives")
+        }
+        false => Diagnostic::error(
+            "future-elsewhere",
+            view.loc(),
+            format!("`{}` of a future from around its region", view.name()),
+        )
+        .help("finish it where it was started, and use the result here"),
+    };
+    d.note(format!("it was started at {started}"))
 }
 
 fn result_types(func: &Func, given: &[&Type], declared: &[&Type]) -> Diagnostic {

@@ -233,6 +233,14 @@ impl Array {
         Array(Arc::new(Node { ty: Some(ty), manual, state: State::Traced(traced), at }))
     }
 
+    /// A value that has just been made, in these states along the manual axes, which the program notes.
+    pub(crate) fn made_in(&self, manual: Option<ManualType>) -> Array {
+        if let (Some(traced), Some(manual)) = (self.traced(), &manual) {
+            trace::with(|t| t.set_manual(traced, manual));
+        }
+        self.in_state(manual)
+    }
+
     /// The same value of the trace under way, in these states along the manual axes: a cast, which costs nothing.
     pub(crate) fn in_state(&self, manual: Option<ManualType>) -> Array {
         match self.traced() {

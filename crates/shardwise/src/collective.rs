@@ -7,7 +7,7 @@
 
 mod ragged;
 
-pub use ragged::{Ragged, ragged_all_to_all};
+pub use ragged::{Ragged, ragged_all_to_all, ragged_all_to_all_start};
 
 use crate::array::Array;
 use crate::error::Diagnostic as Mistake;
@@ -365,13 +365,13 @@ impl Array {
     /// V -> equal, U -> equal. An equal value counts once for each device.
     #[track_caller]
     pub fn psum(&self, axes: impl Axes) -> Array {
-        run("psum", self, |s| sum(s, self, &axes))
+        run("psum", &[self], |s| sum(s, self, &axes))
     }
 
     /// [`psum`](Array::psum), started.
     #[track_caller]
     pub fn psum_start(&self, axes: impl Axes) -> Future {
-        start("psum_start", self, |s| sum(s, self, &axes))
+        start("psum_start", &[self], |s| sum(s, self, &axes))
     }
 
     /// The mean of the devices' values; integers are averaged as `f32`.
@@ -379,12 +379,13 @@ impl Array {
     /// V -> equal.
     #[track_caller]
     pub fn pmean(&self, axes: impl Axes) -> Array {
-        site("pmean", &[self], |s| {
-            let over = s.over(&axes, Some(self.tensor().clone()))?;
-            let from = self.tensor().dtype;
-            let x = if from.is_float() || from.is_complex() { self.clone() } else { hlo::convert(self, DType::F32) };
-            Ok(reduce(s, &x, &over, ReduceKind::Add)?.run() / over.count())
-        })
+        run("pmean", &[self], |s| mean(s, self, &axes))
+    }
+
+    /// [`pmean`](Array::pmean), started.
+    #[track_caller]
+    pub fn pmean_start(&self, axes: impl Axes) -> Future {
+        start("pmean_start", &[self], |s| mean(s, self, &axes))
     }
 
     /// The largest of the devices' values, element by element.
@@ -392,7 +393,13 @@ impl Array {
     /// V -> equal.
     #[track_caller]
     pub fn pmax(&self, axes: impl Axes) -> Array {
-        extreme("pmax", self, &axes, ReduceKind::Max)
+        run("pmax", &[self], |s| extreme(s, self, &axes, ReduceKind::Max))
+    }
+
+    /// [`pmax`](Array::pmax), started.
+    #[track_caller]
+    pub fn pmax_start(&self, axes: impl Axes) -> Future {
+        start("pmax_start", &[self], |s| extreme(s, self, &axes, ReduceKind::Max))
     }
 
     /// The smallest of the devices' values, element by element.
@@ -400,7 +407,13 @@ impl Array {
     /// V -> equal.
     #[track_caller]
     pub fn pmin(&self, axes: impl Axes) -> Array {
-        extreme("pmin", self, &axes, ReduceKind::Min)
+        run("pmin", &[self], |s| extreme(s, self, &axes, ReduceKind::Min))
+    }
+
+    /// [`pmin`](Array::pmin), started.
+    #[track_caller]
+    pub fn pmin_start(&self, axes: impl Axes) -> Future {
+        start("pmin_start", &[self], |s| extreme(s, self, &axes, ReduceKind::Min))
     }
 
     /// The devices' values one after the other along `dim`, on each of them.
@@ -409,13 +422,13 @@ impl Array {
     /// [`all_gather_equal`](Array::all_gather_equal) says that they are equal.
     #[track_caller]
     pub fn all_gather(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
-        run("all_gather", self, |s| gather(s, self, &axes, &dim, |state, _| state))
+        run("all_gather", &[self], |s| gather(s, self, &axes, &dim, varying))
     }
 
     /// [`all_gather`](Array::all_gather), started.
     #[track_caller]
     pub fn all_gather_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
-        start("all_gather_start", self, |s| gather(s, self, &axes, &dim, |state, _| state))
+        start("all_gather_start", &[self], |s| gather(s, self, &axes, &dim, varying))
     }
 
     /// The same, as a value that is equal on all devices along the axes, as an out spec without them asks.
@@ -423,7 +436,13 @@ impl Array {
     /// V -> equal.
     #[track_caller]
     pub fn all_gather_equal(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
-        run("all_gather_equal", self, |s| gather(s, self, &axes, &dim, |state, over| state.without(&over.set)))
+        run("all_gather_equal", &[self], |s| gather(s, self, &axes, &dim, equal))
+    }
+
+    /// [`all_gather_equal`](Array::all_gather_equal), started.
+    #[track_caller]
+    pub fn all_gather_equal_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
+        start("all_gather_equal_start", &[self], |s| gather(s, self, &axes, &dim, equal))
     }
 
     /// The same, as a value whose gradient is left unreduced.
@@ -431,7 +450,13 @@ impl Array {
     /// V -> R.
     #[track_caller]
     pub fn all_gather_reduced(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
-        run("all_gather_reduced", self, |s| gather(s, self, &axes, &dim, |state, over| state.with_reduced(&over.set)))
+        run("all_gather_reduced", &[self], |s| gather(s, self, &axes, &dim, reduced))
+    }
+
+    /// [`all_gather_reduced`](Array::all_gather_reduced), started.
+    #[track_caller]
+    pub fn all_gather_reduced_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
+        start("all_gather_reduced_start", &[self], |s| gather(s, self, &axes, &dim, reduced))
     }
 
     /// The sum of the devices' values, of which each keeps its part along `dim`.
@@ -439,13 +464,13 @@ impl Array {
     /// Shape: `[s, d] -> [s / n, d]`; with `stacked(dim)`: `[n, d] -> [d]`. V -> V, U -> V. Errors: `collective-uneven`.
     #[track_caller]
     pub fn psum_scatter(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
-        run("psum_scatter", self, |s| sum_scatter(s, self, &axes, &dim))
+        run("psum_scatter", &[self], |s| sum_scatter(s, self, &axes, &dim))
     }
 
     /// [`psum_scatter`](Array::psum_scatter), started.
     #[track_caller]
     pub fn psum_scatter_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
-        start("psum_scatter_start", self, |s| sum_scatter(s, self, &axes, &dim))
+        start("psum_scatter_start", &[self], |s| sum_scatter(s, self, &axes, &dim))
     }
 
     /// Sends the parts along `split` to the devices, one to each, and joins what comes along `concat`.
@@ -454,13 +479,13 @@ impl Array {
     /// Errors: `collective-uneven`; `dimension` unless both or none are stacked.
     #[track_caller]
     pub fn all_to_all(&self, axes: impl Axes, split: impl GatherDim, concat: impl GatherDim) -> Array {
-        run("all_to_all", self, |s| exchange(s, self, &axes, &split, &concat))
+        run("all_to_all", &[self], |s| exchange(s, self, &axes, &split, &concat))
     }
 
     /// [`all_to_all`](Array::all_to_all), started.
     #[track_caller]
     pub fn all_to_all_start(&self, axes: impl Axes, split: impl GatherDim, concat: impl GatherDim) -> Future {
-        start("all_to_all_start", self, |s| exchange(s, self, &axes, &split, &concat))
+        start("all_to_all_start", &[self], |s| exchange(s, self, &axes, &split, &concat))
     }
 
     /// Each device's value from another one, or zeros where none sends. Positions count along `axes`, major to minor.
@@ -468,19 +493,13 @@ impl Array {
     /// V -> V. Errors: `permutation`.
     #[track_caller]
     pub fn ppermute(&self, axes: impl Axes, permutation: impl Permutation) -> Array {
-        run("ppermute", self, |s| {
-            let over = s.over(&axes, Some(self.tensor().clone()))?;
-            permute(s, self, &over, permutation.pairs(over.count()))
-        })
+        run("ppermute", &[self], |s| permute(s, self, &axes, &permutation))
     }
 
     /// [`ppermute`](Array::ppermute), started.
     #[track_caller]
     pub fn ppermute_start(&self, axes: impl Axes, permutation: impl Permutation) -> Future {
-        start("ppermute_start", self, |s| {
-            let over = s.over(&axes, Some(self.tensor().clone()))?;
-            permute(s, self, &over, permutation.pairs(over.count()))
-        })
+        start("ppermute_start", &[self], |s| permute(s, self, &axes, &permutation))
     }
 
     /// Device `i`'s value is that of device `from[i]`: each position must stand there once.
@@ -488,17 +507,13 @@ impl Array {
     /// V -> V. Errors: `permutation`.
     #[track_caller]
     pub fn pshuffle(&self, axes: impl Axes, from: impl AsRef<[usize]>) -> Array {
-        run("pshuffle", self, |s| {
-            let ty = Some(self.tensor().clone());
-            let over = s.over(&axes, ty.clone())?;
-            let from = from.as_ref();
-            if from.len() != over.count() {
-                let wrong = format!("{} positions are given", from.len());
-                let shown = format!("{from:?}");
-                return s.fail(ty, mistakes::permutation(s.name, &wrong, &shown, &over.show(), over.count(), &s.loc));
-            }
-            permute(s, self, &over, from.iter().copied().enumerate().map(|(to, from)| (from, to)).collect())
-        })
+        run("pshuffle", &[self], |s| shuffle(s, self, &axes, from.as_ref()))
+    }
+
+    /// [`pshuffle`](Array::pshuffle), started.
+    #[track_caller]
+    pub fn pshuffle_start(&self, axes: impl Axes, from: impl AsRef<[usize]>) -> Future {
+        start("pshuffle_start", &[self], |s| shuffle(s, self, &axes, from.as_ref()))
     }
 
     /// The value of the device at position `source`, on all of them.
@@ -506,16 +521,13 @@ impl Array {
     /// V -> equal. Errors: `permutation` for a position that there is not.
     #[track_caller]
     pub fn pbroadcast(&self, axes: impl Axes, source: usize) -> Array {
-        site("pbroadcast", &[self], |s| {
-            let ty = Some(self.tensor().clone());
-            let over = s.over(&axes, ty.clone())?;
-            if source >= over.count() {
-                let (wrong, shown) = (format!("there is no position {source}"), format!("{source}"));
-                return s.fail(ty, mistakes::permutation(s.name, &wrong, &shown, &over.show(), over.count(), &s.loc));
-            }
-            let state = s.varying(self, &over, ty)?.without(&over.set);
-            Ok(hlo::built(&[self], Some(state), |b, x| from_one(b, x[0], source, &over)))
-        })
+        run("pbroadcast", &[self], |s| broadcast(s, self, &axes, source))
+    }
+
+    /// [`pbroadcast`](Array::pbroadcast), started.
+    #[track_caller]
+    pub fn pbroadcast_start(&self, axes: impl Axes, source: usize) -> Future {
+        start("pbroadcast_start", &[self], |s| broadcast(s, self, &axes, source))
     }
 
     /// The same value, its state along the axes taken for another. Free: nothing is moved or computed.
@@ -564,22 +576,27 @@ impl Site<'_> {
 }
 
 // ── at once, or started
-/// Makes the op of a value.
-type Make = Box<dyn FnOnce(&mut Builder<'_>, Value) -> Value>;
+/// Makes the op of its operands.
+type Make = Box<dyn FnOnce(&mut Builder<'_>, &[Value]) -> Value>;
 /// What is left to do on the device.
 type After = Box<dyn FnOnce(&Array) -> Array>;
 
 /// A collective that has been checked: what it takes, what it gives, how it is made.
 struct Exchange {
-    x: Array,
+    operands: Vec<Array>,
     state: ManualType,
     op: Make,
     after: After,
 }
 
 impl Exchange {
-    fn new(x: &Array, state: ManualType, op: impl FnOnce(&mut Builder<'_>, Value) -> Value + 'static) -> Exchange {
-        Exchange { x: x.clone(), state, op: Box::new(op), after: Box::new(Array::clone) }
+    fn new(
+        operands: &[&Array],
+        state: ManualType,
+        op: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value + 'static,
+    ) -> Exchange {
+        let operands = operands.iter().map(|&x| x.clone()).collect();
+        Exchange { operands, state, op: Box::new(op), after: Box::new(Array::clone) }
     }
 
     fn then_if(mut self, is_needed: bool, after: impl FnOnce(&Array) -> Array + 'static) -> Exchange {
@@ -590,24 +607,25 @@ impl Exchange {
     }
 
     fn run(self) -> Array {
-        (self.after)(&hlo::built(&[&self.x], Some(self.state), |b, x| (self.op)(b, x[0])))
+        let operands: Vec<&Array> = self.operands.iter().collect();
+        (self.after)(&hlo::built(&operands, Some(self.state), self.op))
     }
 }
 
 #[track_caller]
-fn run(name: &'static str, x: &Array, f: impl FnOnce(&Site<'_>) -> Checked<Exchange>) -> Array {
-    site(name, &[x], |s| Ok(f(s)?.run()))
+fn run(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site<'_>) -> Checked<Exchange>) -> Array {
+    site(name, operands, |s| Ok(f(s)?.run()))
 }
 
 #[track_caller]
-fn start(name: &'static str, x: &Array, f: impl FnOnce(&Site<'_>) -> Checked<Exchange>) -> Future {
+fn start(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site<'_>) -> Checked<Exchange>) -> Future {
     let at = context::caller(Location::caller());
     let mut started = None;
-    let bad = site(name, &[x], |s| {
-        let Exchange { x, state, op, after } = f(s)?;
-        let future = hlo::started(&x, |b, x| op(b, x))?;
+    let bad = site(name, operands, |s| {
+        let Exchange { operands, state, op, after } = f(s)?;
+        let future = hlo::started(&operands.iter().collect::<Vec<_>>(), op)?;
         started = Some(Started { future, state, after });
-        Ok(x)
+        Ok(operands.into_iter().next().expect("a collective has an operand"))
     });
     Future { name, at, state: Some(started.ok_or(bad)) }
 }
@@ -672,7 +690,7 @@ fn reduce(s: &Site<'_>, x: &Array, over: &Over, kind: ReduceKind) -> Checked<Exc
     let state = if is_open { x.manual_in(&over.scope) } else { s.varying(x, over, ty.clone())? };
     s.come(over, ty)?;
     let (state, over) = (state.without(&over.set), over.clone());
-    Ok(Exchange::new(x, state, move |b, x| make_collective::all_reduce(b, x, kind, over.mesh(), &over.list)))
+    Ok(Exchange::new(&[x], state, move |b, x| make_collective::all_reduce(b, x[0], kind, over.mesh(), &over.list)))
 }
 
 fn sum(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
@@ -680,27 +698,43 @@ fn sum(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
     reduce(s, &counted(x), &over, ReduceKind::Add)
 }
 
-#[track_caller]
-fn extreme(name: &'static str, x: &Array, axes: &impl Axes, kind: ReduceKind) -> Array {
-    run(name, x, |s| {
-        s.has(x, crate::ops::Kinds::Ordered)?;
-        let over = s.over(axes, Some(x.tensor().clone()))?;
-        reduce(s, x, &over, kind)
-    })
+fn mean(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
+    let over = s.over(axes, Some(x.tensor().clone()))?;
+    let (from, count) = (x.tensor().dtype, over.count());
+    let x = if from.is_float() || from.is_complex() { x.clone() } else { hlo::convert(x, DType::F32) };
+    Ok(reduce(s, &x, &over, ReduceKind::Add)?.then_if(true, move |sum| sum / count))
 }
 
-fn gather(
-    s: &Site<'_>,
-    x: &Array,
-    axes: &impl Axes,
-    dim: &impl GatherDim,
-    state: impl FnOnce(ManualType, &Over) -> ManualType,
-) -> Checked<Exchange> {
+fn extreme(s: &Site<'_>, x: &Array, axes: &impl Axes, kind: ReduceKind) -> Checked<Exchange> {
+    s.has(x, crate::ops::Kinds::Ordered)?;
+    let over = s.over(axes, Some(x.tensor().clone()))?;
+    reduce(s, x, &over, kind)
+}
+
+/// What a gathered value is along the axes, of what it was made varying.
+type Gathered = fn(ManualType, &Over) -> ManualType;
+
+fn varying(state: ManualType, _: &Over) -> ManualType {
+    state
+}
+
+fn equal(state: ManualType, over: &Over) -> ManualType {
+    state.without(&over.set)
+}
+
+fn reduced(state: ManualType, over: &Over) -> ManualType {
+    state.with_reduced(&over.set)
+}
+
+fn gather(s: &Site<'_>, x: &Array, axes: &impl Axes, dim: &impl GatherDim, gives: Gathered) -> Checked<Exchange> {
     let over = s.over(axes, None)?;
     let dim_index = s.place(dim, x.tensor().rank() + usize::from(dim.is_stacked()), x)?;
-    let state = state(s.varying(x, &over, None)?, &over);
+    let state = gives(s.varying(x, &over, None)?, &over);
     let x = if dim.is_stacked() { with_dim(x, dim_index) } else { x.clone() };
-    Ok(Exchange::new(&x, state, move |b, x| make_collective::all_gather(b, x, dim_index, over.mesh(), &over.list)))
+    let op = move |b: &mut Builder<'_>, x: &[Value]| {
+        make_collective::all_gather(b, x[0], dim_index, over.mesh(), &over.list)
+    };
+    Ok(Exchange::new(&[&x], state, op))
 }
 
 fn sum_scatter(s: &Site<'_>, x: &Array, axes: &impl Axes, dim: &impl GatherDim) -> Checked<Exchange> {
@@ -713,10 +747,10 @@ fn sum_scatter(s: &Site<'_>, x: &Array, axes: &impl Axes, dim: &impl GatherDim) 
         false => s.varying(x, &over, None)?,
     };
     s.come(&over, None)?;
-    let op = move |b: &mut Builder<'_>, x: Value| {
-        make_collective::reduce_scatter(b, x, dim_index, ReduceKind::Add, over.mesh(), &over.list)
+    let op = move |b: &mut Builder<'_>, x: &[Value]| {
+        make_collective::reduce_scatter(b, x[0], dim_index, ReduceKind::Add, over.mesh(), &over.list)
     };
-    Ok(Exchange::new(x, state, op).then_if(dim.is_stacked(), move |out| without_dim(out, dim_index)))
+    Ok(Exchange::new(&[x], state, op).then_if(dim.is_stacked(), move |out| without_dim(out, dim_index)))
 }
 
 fn exchange(
@@ -736,31 +770,65 @@ fn exchange(
     s.splits(x, from, is_stacked, &over)?;
     let state = s.varying(x, &over, None)?;
     let joined = if is_stacked { from } else { to };
-    let op =
-        move |b: &mut Builder<'_>, x: Value| make_collective::all_to_all(b, x, from, joined, over.mesh(), &over.list);
-    Ok(Exchange::new(x, state, op).then_if(is_stacked, move |out| moved(out, from, to)))
+    let op = move |b: &mut Builder<'_>, x: &[Value]| {
+        make_collective::all_to_all(b, x[0], from, joined, over.mesh(), &over.list)
+    };
+    Ok(Exchange::new(&[x], state, op).then_if(is_stacked, move |out| moved(out, from, to)))
 }
 
-fn permute(s: &Site<'_>, x: &Array, over: &Over, pairs: Vec<(usize, usize)>) -> Checked<Exchange> {
+fn permute(s: &Site<'_>, x: &Array, axes: &impl Axes, permutation: &impl Permutation) -> Checked<Exchange> {
     let ty = Some(x.tensor().clone());
+    let over = s.over(axes, ty.clone())?;
     let count = over.count();
+    let pairs = permutation.pairs(count);
     if let Some(wrong) = permutation_fault(&pairs, count) {
         return s.fail(ty, mistakes::permutation(s.name, &wrong, &format!("{pairs:?}"), &over.show(), count, &s.loc));
     }
-    let (state, over) = (s.varying(x, over, ty)?, over.clone());
-    Ok(Exchange::new(x, state, move |b, x| make_collective::collective_permute(b, x, over.mesh(), &over.list, &pairs)))
+    let state = s.varying(x, &over, ty)?;
+    let op = move |b: &mut Builder<'_>, x: &[Value]| {
+        make_collective::collective_permute(b, x[0], over.mesh(), &over.list, &pairs)
+    };
+    Ok(Exchange::new(&[x], state, op))
+}
+
+fn shuffle(s: &Site<'_>, x: &Array, axes: &impl Axes, from: &[usize]) -> Checked<Exchange> {
+    let ty = Some(x.tensor().clone());
+    let over = s.over(axes, ty.clone())?;
+    if from.len() != over.count() {
+        let wrong = format!("{} positions are given", from.len());
+        let shown = format!("{from:?}");
+        return s.fail(ty, mistakes::permutation(s.name, &wrong, &shown, &over.show(), over.count(), &s.loc));
+    }
+    let pairs: Vec<(usize, usize)> = from.iter().copied().enumerate().map(|(to, from)| (from, to)).collect();
+    permute(s, x, axes, &pairs)
 }
 
 /// The value of the device at `source`: zeros from all others, added.
-fn from_one(b: &mut Builder<'_>, x: Value, source: usize, over: &Over) -> Value {
+fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checked<Exchange> {
+    let ty = Some(x.tensor().clone());
+    let over = s.over(axes, ty.clone())?;
+    if source >= over.count() {
+        let (wrong, shown) = (format!("there is no position {source}"), format!("{source}"));
+        return s.fail(ty, mistakes::permutation(s.name, &wrong, &shown, &over.show(), over.count(), &s.loc));
+    }
+    let state = s.varying(x, &over, ty)?;
+    let own = over.clone();
+    let masked = hlo::built(&[x], Some(state.clone()), move |b, x| only_at(b, x[0], source, &own));
+    let kind = if x.tensor().dtype.is_bool() { ReduceKind::Or } else { ReduceKind::Add };
+    let state = state.without(&over.set);
+    let op =
+        move |b: &mut Builder<'_>, x: &[Value]| make_collective::all_reduce(b, x[0], kind, over.mesh(), &over.list);
+    Ok(Exchange::new(&[&masked], state, op))
+}
+
+/// The value on the device at `source`, and zeros on all others.
+fn only_at(b: &mut Builder<'_>, x: Value, source: usize, over: &Over) -> Value {
     let ty = b.body.ty(x).as_tensor().expect("a collective takes tensors").clone();
     let index = make_collective::axis_index(b, over.mesh(), &over.list);
     let wanted = make::number(b, DType::I32, source as i64);
     let is_source = make::compare(b, "EQ", index, wanted);
     let zeros = make::full(b, &ty.shape, &shardwise_base::Literal::zeros(ty.dtype, vec![]));
-    let x = make::select(b, is_source, x, zeros);
-    let kind = if ty.dtype.is_bool() { ReduceKind::Or } else { ReduceKind::Add };
-    make_collective::all_reduce(b, x, kind, over.mesh(), &over.list)
+    make::select(b, is_source, x, zeros)
 }
 
 fn with_dim(x: &Array, dim: usize) -> Array {

@@ -84,7 +84,7 @@ pub fn all_gather(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axe
         }
         let m = Matmul::new(s, spec, letters, [a, b], &whole, (letter, over, axes.names(), way))?;
         Ok(match way {
-            Way::Blocking => m.rounded(&m.product(&a.all_gather(m.axes.clone(), dim), b)),
+            Way::Blocking => m.letters.contract(&[a.all_gather(m.axes.clone(), dim), b.clone()], m.dtype),
             _ => m.gathered(a, b, a.tensor().shape[dim]),
         })
     })
@@ -216,21 +216,11 @@ impl Matmul {
 
     /// The product of pieces, not rounded.
     fn product(&self, a: &Array, b: &Array) -> Array {
-        self.letters.contract(&[self.wide(a), self.wide(b)])
-    }
-
-    /// In the dtype that sums are taken in: products of narrow floats are exact there.
-    fn wide(&self, x: &Array) -> Array {
-        hlo::convert(x, self.sums)
+        self.letters.contract(&[a.clone(), b.clone()], self.sums)
     }
 
     fn rounded(&self, sum: &Array) -> Array {
         hlo::convert(sum, self.dtype)
-    }
-
-    /// An operand as its pieces are taken from: one without the letter is whole in every product, and widened once.
-    fn source(&self, operand: usize, x: &Array) -> Array {
-        if self.place(operand).is_some() { x.clone() } else { self.wide(x) }
     }
 
     /// Of an operand, the piece of `chunk` that starts at `start` along the letter; all of one without the letter.
@@ -248,7 +238,6 @@ impl Matmul {
     /// All of `a`, a part of `chunk` at a time, each multiplied when it comes.
     fn gathered(&self, a: &Array, b: &Array, chunk: usize) -> Array {
         let is_summed = !self.letters.output.contains(&self.letter);
-        let b = self.source(1, b);
         let mut out: Option<Array> = None;
         let mut ring = Gather::new(self, a);
         let mut pieces = vec![(0, a.clone())];
@@ -256,11 +245,15 @@ impl Matmul {
             ring.send();
             for (from, a) in &pieces {
                 let start = self.device(*from) * chunk;
-                let product = self.product(a, &self.piece(1, &b, &start, chunk));
+                let b = self.piece(1, b, &start, chunk);
                 let so_far = out.take();
-                out = Some(match is_summed {
-                    true => so_far.map_or(product.clone(), |sum| sum + &product),
-                    false => self.put(so_far, &self.rounded(&product), &start, self.size),
+                out = Some(match (is_summed, so_far) {
+                    (true, None) => self.product(a, &b),
+                    (true, Some(sum)) => sum + self.product(a, &b),
+                    (false, so_far) => {
+                        let own = self.letters.contract(&[a.clone(), b], self.dtype);
+                        self.put(so_far, &own, &start, self.size)
+                    }
                 });
             }
             pieces = ring.receive();
@@ -285,11 +278,10 @@ impl Matmul {
     /// A sum for a device starts as far from it as pieces go, one from each side, and ends there. What `under` gathers
     /// travels at the same time.
     fn scattered(&self, a: &Array, b: &Array, base: usize, chunk: usize, under: &mut Option<Gather<'_>>) -> Array {
-        let [a, b] = [self.source(0, a), self.source(1, b)];
         let part = |steps: isize| {
             let start = self.device(steps) * chunk;
             let start = if base == 0 { start } else { start + base };
-            self.product(&self.piece(0, &a, &start, chunk), &self.piece(1, &b, &start, chunk))
+            self.product(&self.piece(0, a, &start, chunk), &self.piece(1, b, &start, chunk))
         };
         let reach = self.way.reach(self.n);
         // A sum that goes up the ring is for a device further up.
@@ -326,7 +318,7 @@ impl Matmul {
         let chunk = self.size.div_ceil(tiles * self.n);
         let [a, b] = [(0, a), (1, b)].map(|(i, x)| match self.place(i) {
             Some(dim) => padded(x, dim, tiles * self.n * chunk),
-            None => self.wide(x),
+            None => x.clone(),
         });
         let mut whole = vec![];
         let mut gather = None;

@@ -383,13 +383,13 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
     let out = close_composite("shardwise.scan", &out[1..], length, &init, &xs, &results, at);
     let out = explicit::lay(&out, &layouts[1..]);
     let (carry, ys) = out.split_at(tree::leaves(&init).len());
-    let ys = ys.iter().zip(ys_states).map(|(ys, state)| ys.in_state(state));
+    let ys = ys.iter().zip(ys_states).map(|(ys, state)| ys.made_in(state));
     (tree::with_leaves(&init, carried.apply(carry)), tree::with_leaves(&y, ys))
 }
 
 /// Arguments of the function being built that stand for these arrays.
 fn arguments(arrays: &[&Array], loc: &base::Loc, at: At) -> Vec<Array> {
-    arrays.iter().map(|a| argument(a.tensor(), loc, at).in_state(a.node().manual.clone())).collect()
+    arrays.iter().map(|a| argument(a.tensor(), loc, at).made_in(a.node().manual.clone())).collect()
 }
 
 fn argument(ty: &TensorType, loc: &base::Loc, at: At) -> Array {

@@ -110,7 +110,7 @@ fn matmul_op(a: &Array, b: &Array, batch: &[usize]) -> Array {
     // A matrix on the right has no batch to repeat: its columns are free dimensions of one product.
     if y.rank() <= 2 {
         let dot = Dot { lhs_contract: vec![x.rank() - 1], rhs_contract: vec![0], ..Dot::default() };
-        return hlo::dot_general(a, b, &dot);
+        return hlo::dot_general(a, b, &dot, a.tensor().dtype);
     }
     let n = batch.len();
     let with_batch = |a: &Array, ty: &TensorType, matrix: usize| {
@@ -125,7 +125,7 @@ fn matmul_op(a: &Array, b: &Array, batch: &[usize]) -> Array {
             lhs_contract: vec![n],
             rhs_contract: vec![n],
         };
-        return hlo::dot_general(&a, b, &dot);
+        return hlo::dot_general(&a, b, &dot, a.tensor().dtype);
     }
     let (a, b) = (with_batch(a, &x, 2), with_batch(b, &y, 2));
     let dot = Dot {
@@ -134,7 +134,7 @@ fn matmul_op(a: &Array, b: &Array, batch: &[usize]) -> Array {
         lhs_contract: vec![n + 1],
         rhs_contract: vec![n],
     };
-    hlo::dot_general(&a, &b, &dot)
+    hlo::dot_general(&a, &b, &dot, a.tensor().dtype)
 }
 
 /// Operands of an `einsum`: an array, slice or tuple of arrays, by value or reference.
@@ -278,7 +278,7 @@ pub fn einsum_refs(spec: &str, operands: &[&Array]) -> Array {
             let letters = Letters::parse(s, spec, operands.len())?;
             let shapes: Vec<&[usize]> = operands.iter().map(|a| &*a.tensor().shape).collect();
             letters.check(s, spec, operands, &shapes)?;
-            let out = call_many("einsum", spec, operands, 1, |x| vec![letters.contract(x)]);
+            let out = call_many("einsum", spec, operands, 1, |x| vec![letters.contract(x, x[0].tensor().dtype)]);
             Ok(out.into_iter().next().expect("one result"))
         })
     })
@@ -338,10 +338,10 @@ impl Letters {
         Ok(sizes)
     }
 
-    /// The einsum of traced operands that have been checked.
-    pub fn contract(&self, operands: &[Array]) -> Array {
+    /// The einsum of traced operands that have been checked; sums are rounded to `dtype`.
+    pub fn contract(&self, operands: &[Array], dtype: base::DType) -> Array {
         let terms = self.inputs.iter().cloned().zip(operands.iter().cloned());
-        contract(terms.map(|(labels, array)| Term { labels, array }).collect(), &self.output)
+        contract(terms.map(|(labels, array)| Term { labels, array }).collect(), &self.output, dtype)
     }
 }
 
@@ -353,15 +353,15 @@ struct Term {
 }
 
 /// From left to right, two at a time; what no later term needs is summed as early as possible.
-fn contract(terms: Vec<Term>, output: &[char]) -> Array {
+fn contract(terms: Vec<Term>, output: &[char], dtype: base::DType) -> Array {
     let mut rest: Vec<Term> = terms.into_iter().map(diagonal).collect();
     let mut left = rest.remove(0);
     while !rest.is_empty() {
         let right = rest.remove(0);
         let needed = |c: &char| output.contains(c) || rest.iter().any(|t| t.labels.contains(c));
-        left = product(left, right, needed);
+        left = product(left, right, needed, dtype);
     }
-    let left = sum_away(left, |c| output.contains(c));
+    let left = sum_away(left, |c| output.contains(c), dtype);
     let order: Vec<usize> = output.iter().map(|c| position(&left.labels, *c)).collect();
     hlo::transpose(&left.array, &order)
 }
@@ -370,13 +370,13 @@ fn position(labels: &[char], c: char) -> usize {
     labels.iter().position(|&l| l == c).expect("the spec was checked")
 }
 
-fn sum_away(t: Term, is_kept: impl Fn(&char) -> bool) -> Term {
+fn sum_away(t: Term, is_kept: impl Fn(&char) -> bool, dtype: base::DType) -> Term {
     let dims: Vec<usize> = (0..t.labels.len()).filter(|&d| !is_kept(&t.labels[d])).collect();
     if dims.is_empty() {
         return t;
     }
     let labels = t.labels.iter().copied().filter(|c| is_kept(c)).collect();
-    Term { labels, array: t.array.sum(dims) }
+    Term { labels, array: hlo::convert(&t.array, dtype).sum(dims) }
 }
 
 /// A letter that stands twice names the diagonal.
@@ -392,9 +392,12 @@ fn diagonal(t: Term) -> Term {
     diagonal(Term { labels, array: masked.sum(second) })
 }
 
-fn product(a: Term, b: Term, needed: impl Fn(&char) -> bool) -> Term {
-    let a = sum_away(a, |c| needed(c) || b.labels.contains(c));
-    let b = sum_away(b, |c| needed(c) || a.labels.contains(c));
+fn product(a: Term, b: Term, needed: impl Fn(&char) -> bool, dtype: base::DType) -> Term {
+    let mut a = sum_away(a, |c| needed(c) || b.labels.contains(c), dtype);
+    let mut b = sum_away(b, |c| needed(c) || a.labels.contains(c), dtype);
+    if a.array.tensor().dtype != b.array.tensor().dtype {
+        [&mut a, &mut b].into_iter().for_each(|t| t.array = hlo::convert(&t.array, dtype));
+    }
     let common: Vec<char> = a.labels.iter().copied().filter(|c| b.labels.contains(c)).collect();
     let (batch, contracted): (Vec<char>, Vec<char>) = common.iter().partition(|c| needed(c));
     let dims = |labels: &[char], of: &[char]| -> Vec<usize> { of.iter().map(|&c| position(labels, c)).collect() };
@@ -406,5 +409,5 @@ fn product(a: Term, b: Term, needed: impl Fn(&char) -> bool) -> Term {
     };
     let free = |labels: &[char]| labels.iter().copied().filter(|c| !common.contains(c)).collect::<Vec<_>>();
     let labels = batch.iter().copied().chain(free(&a.labels)).chain(free(&b.labels)).collect();
-    Term { labels, array: hlo::dot_general(&a.array, &b.array, &dot) }
+    Term { labels, array: hlo::dot_general(&a.array, &b.array, &dot, dtype) }
 }

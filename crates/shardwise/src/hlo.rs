@@ -40,7 +40,7 @@ pub(crate) fn op_with(
         Ok((results.into_iter().map(|v| t.traced(v)).collect::<Vec<_>>(), state))
     });
     match made {
-        Ok((made, state)) => made.into_iter().map(|t| Array::of_traced(t, at).in_state(state.clone())).collect(),
+        Ok((made, state)) => made.into_iter().map(|t| Array::of_traced(t, at).made_in(state.clone())).collect(),
         Err(d) => {
             let mistake = Arc::new(Mistake(d));
             let types = results.iter().map(|ty| ShardedType { ty: ty.clone(), sharding: None });
@@ -69,24 +69,27 @@ pub(crate) fn built(
                 }
                 made
             });
-            Array::of_traced(made, at).in_state(state)
+            Array::of_traced(made, at).made_in(state)
         }
         Err(wrong) => Array::poisoned(wrong, None, at),
     }
 }
 
-/// Starts the op that `f` makes of `x`; the value is a future.
-pub(crate) fn started(x: &Array, f: impl FnOnce(&mut Builder<'_>, Value) -> Value) -> Result<Traced, Array> {
+/// Starts the op that `f` makes of the operands; the value is a future.
+pub(crate) fn started(
+    operands: &[&Array],
+    f: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value,
+) -> Result<Traced, Array> {
     let at = here();
     let loc = context::loc(at);
-    let values = trace::operands(&[x], at).map_err(|wrong| Array::poisoned(wrong, None, at))?;
+    let values = trace::operands(operands, at).map_err(|wrong| Array::poisoned(wrong, None, at))?;
     let start = |t: &mut trace::Trace| {
         let mut b = t.builder(&loc);
-        let ty = b.body.ty(values[0]).clone();
         let region = b.body.add_region();
-        let arg = b.body.add_arg(region, ty, loc.clone());
+        let types: Vec<Type> = values.iter().map(|&v| b.body.ty(v).clone()).collect();
+        let args: Vec<Value> = types.into_iter().map(|ty| b.body.add_arg(region, ty, loc.clone())).collect();
         let mut inner = Builder::at(b.body, region, loc.clone());
-        let made = f(&mut inner, arg);
+        let made = f(&mut inner, &args);
         inner.op(Opcode::RegionReturn, [made], Attrs::new(), []);
         let future = Type::Future(vec![b.body.ty(made).clone()]);
         let op = b.op_with_regions(Opcode::AsyncStart, values, Attrs::new(), [region], [future]);
@@ -106,7 +109,7 @@ pub(crate) fn finished(future: Traced, state: ManualType) -> Option<Array> {
         let made = b.value(Opcode::AsyncDone, [value], Attrs::new(), types[0].clone());
         Some(t.traced(made))
     });
-    Some(Array::of_traced(done?, at).in_state(Some(state)))
+    Some(Array::of_traced(done?, at).made_in(Some(state)))
 }
 
 /// An op with one result.
@@ -288,8 +291,8 @@ fn record(lists: &[(&str, &[usize])]) -> Attrs {
     lists.iter().filter(|(_, l)| !l.is_empty()).map(|(n, l)| (*n, Attr::sizes(l))).collect()
 }
 
-/// Batch dimensions, then what is left of the left, then of the right.
-pub(crate) fn dot_general(a: &Array, b: &Array, dot: &Dot) -> Array {
+/// Batch dimensions, then what is left of the left, then of the right; the sums are rounded to `dtype`.
+pub(crate) fn dot_general(a: &Array, b: &Array, dot: &Dot, dtype: DType) -> Array {
     let (x, y) = (a.tensor(), b.tensor());
     let batch = dot.lhs_batch.iter().map(|&d| x.shape[d]);
     let rest = |ty: &TensorType, batch: &[usize], contract: &[usize]| -> Vec<usize> {
@@ -305,7 +308,7 @@ pub(crate) fn dot_general(a: &Array, b: &Array, dot: &Dot) -> Array {
         ("rhs_contracting_dimensions", &dot.rhs_contract),
     ]);
     let attrs = Attrs::new().with("dot_dimension_numbers", Attr::Record { name: "stablehlo.dot".into(), fields });
-    op(Opcode::DotGeneral, &[a, b], attrs, TensorType::new(x.dtype, shape))
+    op(Opcode::DotGeneral, &[a, b], attrs, TensorType::new(dtype, shape))
 }
 
 /// `[m, k], [g, k, n], [g] -> [m, n]`.

@@ -73,7 +73,7 @@ pub mod kernel {
 pub use array::{Array, ArrayType, CompareWithMethods, IndexWithI, IntoShape, Shape, Shard};
 pub use collective::{
     Axes, AxisGroups, AxisName, Future, GatherDim, Pcast, Permutation, Ragged, Shift, Stacked, axis_index, axis_size,
-    groups, pmax, pmean, pmin, psum, ragged_all_to_all, shift, stacked,
+    groups, pmax, pmean, pmin, psum, ragged_all_to_all, ragged_all_to_all_start, shift, stacked,
 };
 pub use context::named_scope;
 pub use control::{Steps, StepsKind, Unrolled, cond, fori_loop, scan, switch, unroll, while_loop};
@@ -107,7 +107,8 @@ extern crate self as shardwise;
 pub mod prelude {
     pub use crate::array::{Array, ArrayType, Shape};
     pub use crate::collective::{
-        Pcast, Ragged, axis_index, axis_size, groups, pmax, pmean, pmin, psum, ragged_all_to_all, shift, stacked,
+        Pcast, Ragged, axis_index, axis_size, groups, pmax, pmean, pmin, psum, ragged_all_to_all,
+        ragged_all_to_all_start, shift, stacked,
     };
     pub use crate::collective_matmul::{self, Way};
     pub use crate::context::named_scope;

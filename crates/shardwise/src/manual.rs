@@ -2,13 +2,13 @@
 //!
 //! Inside [`shard_map`](crate::shard_map) a value is in one state along each manual axis: equal on all devices of the
 //! axis, *varying* over it, *unreduced* (each device holds a summand), or *reduced* (equal, and its gradient is
-//! unreduced). The states are facts of the handle, not of the program: a cast makes a new handle of the same value, and
-//! no op. [`of_op`] is the one place that says what an ordinary op gives; collectives and control flow say it themselves.
+//! unreduced). The states are facts of the handle: a cast makes a new handle of the same value, and no op; the program
+//! notes those with which a value is made. [`of_op`] is the one place that says what an ordinary op gives; collectives and control flow say it themselves.
 
 use crate::trace::Trace;
 use crate::{Array, mistakes};
 use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, DimSharding, Loc, Sharding};
-use shardwise_ir::{Op, OpView};
+use shardwise_ir::{ManualAxes, Op, OpView};
 use shardwise_ops::{Linear, Opcode};
 use std::collections::BTreeSet;
 use std::panic::Location;
@@ -53,16 +53,17 @@ impl Scope {
             let axes = d.axes.iter().copied().chain(own.iter().copied().filter(is_explicit)).collect();
             DimSharding { axes, is_open: self.has_auto(), priority: None }
         });
-        Sharding { dims: dims.collect(), ..cut.clone() }
+        let own = inner.map_or(&[][..], |s| &s.unreduced).iter().copied().filter(is_explicit);
+        let mut unreduced: Vec<AxisRef> = cut.unreduced.iter().copied().chain(own).collect();
+        unreduced.sort_by(|a, b| a.cmp_in_mesh(*b));
+        Sharding { dims: dims.collect(), unreduced, ..cut.clone() }
     }
 
     /// What is left of a layout in here, where the manual axes do not exist.
     pub fn inner_sharding(&self, outer: &Sharding) -> Sharding {
-        let keep = |d: &DimSharding| {
-            let axes = d.axes.iter().copied().filter(|a| !self.axes.contains(&a.axis)).collect();
-            DimSharding { axes, ..d.clone() }
-        };
-        Sharding { dims: outer.dims.iter().map(keep).collect(), ..outer.clone() }
+        let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| !self.axes.contains(&a.axis)).collect();
+        let dims = outer.dims.iter().map(|d| DimSharding { axes: keep(&d.axes), ..d.clone() }).collect();
+        Sharding { dims, unreduced: keep(&outer.unreduced), ..outer.clone() }
     }
 }
 
@@ -139,6 +140,14 @@ impl ManualType {
 
     fn mesh(&self) -> &base::Mesh {
         &self.scope.mesh
+    }
+
+    /// As the program notes it.
+    pub fn noted(&self) -> Option<Arc<ManualAxes>> {
+        let axes = [&self.varying, &self.unreduced, &self.reduced].map(|set| set.0.clone());
+        let [varying, unreduced, reduced] = axes;
+        let noted = ManualAxes { varying, unreduced, reduced };
+        (noted != ManualAxes::default()).then(|| Arc::new(noted))
     }
 
     pub fn same_states(&self, other: &ManualType) -> bool {
@@ -269,7 +278,7 @@ impl Carried {
     pub fn apply(&self, arrays: &[Array]) -> Vec<Array> {
         match self.scope {
             None => arrays.to_vec(),
-            Some(_) => arrays.iter().zip(&self.types).map(|(a, t)| a.in_state(Some(t.clone()))).collect(),
+            Some(_) => arrays.iter().zip(&self.types).map(|(a, t)| a.made_in(Some(t.clone()))).collect(),
         }
     }
 

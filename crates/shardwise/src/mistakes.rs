@@ -412,10 +412,11 @@ pub(crate) fn future_elsewhere(what: &str, at: &Location<'_>, loc: &Loc) -> Diag
         .help("finish it where it was started, and use the result here")
 }
 
-pub(crate) fn spec_unreduced_manual(spec: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("spec-unreduced", loc, "the specs of a shard_map cannot leave a sum to be taken")
-        .facts(spec)
-        .help("sum before, with `.shard(..)`, or inside, with `.psum(..)`")
+pub(crate) fn result_no_summand(ty: &str, spec: &str, axes: &str, loc: &Loc) -> Diagnostic {
+    let message = format!("the spec leaves the result to be summed over {axes}, and it is equal along {axes}");
+    Diagnostic::error("out-spec-unreduced", loc, message)
+        .facts(format!("{ty} as {spec}"))
+        .help(format!("drop {axes} from the spec; or let it count once for each device: `.pcast(.., Pcast::Varying)`"))
 }
 
 pub(crate) fn captured_split(ty: &str, loc: &Loc) -> Diagnostic {

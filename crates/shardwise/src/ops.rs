@@ -33,6 +33,15 @@ pub(crate) enum EitherKind {
     Number(Number),
 }
 
+impl Either {
+    pub(crate) fn array(&self) -> Option<&Array> {
+        match &self.0 {
+            EitherKind::Array(a) => Some(a),
+            EitherKind::Number(_) => None,
+        }
+    }
+}
+
 impl Operand for Array {
     fn operand(self) -> Either {
         Either(EitherKind::Array(self))

@@ -1,6 +1,7 @@
 //! Reports, programs that came as text, and comparisons for tests.
 
 use crate::array::{Array, ArrayType};
+use crate::error::Diagnostic as Mistake;
 use crate::runtime::{self, Compiled};
 use crate::{Error, Result, context, mistakes};
 use shardwise_base::Diagnostic;
@@ -237,6 +238,11 @@ impl CompiledProgram {
     /// Every collective, and why it is there.
     pub fn communication(&self) -> Communication {
         self.compiled.communication()
+    }
+
+    /// What the program claims and cannot be proved.
+    pub fn warnings(&self) -> impl Iterator<Item = Mistake> + '_ {
+        self.compiled.warnings().iter().cloned().map(Mistake)
     }
 
     /// The per-device program.

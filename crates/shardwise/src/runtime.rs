@@ -41,6 +41,11 @@ impl Compiled {
         shardwise_spmd::hlo::print(&self.partitioned.module)
     }
 
+    /// What the partitioner doubts.
+    pub fn warnings(&self) -> &base::Diagnostics {
+        &self.partitioned.warnings
+    }
+
     pub fn communication(&self) -> Communication {
         Communication::of_table(&self.partitioned.communication)
     }

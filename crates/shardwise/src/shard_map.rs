@@ -61,8 +61,8 @@ struct Shared<'f, T, R: Returns> {
 /// with `out_specs` how the parts of each result are put together.
 ///
 /// Errors, at the call: `no-mesh`, `in-specs`; `spec-rank`, `spec-unknown-axis`, `spec-axis-twice`, `spec-form`, `spec-uneven`,
-/// `spec-not-manual`, for each argument or result that has one; `out-spec-varying`, `out-spec-unreduced`; all mistakes of
-/// the function.
+/// `spec-not-manual`, for each argument or result that has one; `in-spec-layout`, `out-spec-varying`, `out-spec-unreduced`; all
+/// mistakes of the function.
 #[track_caller]
 pub fn shard_map<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     f: F,
@@ -100,7 +100,8 @@ impl<'f, A: Args, R: Returns, S> ShardMap<'f, A, R, S> {
         self.with(|s| s.in_specs = Some(spec::any(specs)))
     }
 
-    /// How the parts of each result are put together. A result that is equal along an axis need not name it.
+    /// How the parts of each result are put together. A result that is equal along an axis need not name it; one that is
+    /// `.unreduced(..)` over explicit axes is what each device holds, to be summed.
     pub fn out_specs(self, specs: impl SpecFor<R::Tree>) -> ShardMap<'f, A, R, Ready> {
         self.with(|s| s.out_specs = Some(spec::any(specs)))
     }
@@ -150,6 +151,8 @@ struct Cut {
     sharding: base::Sharding,
     /// The axes that split the array.
     axes: AxisSet,
+    /// Those over which it is a sum still to be taken.
+    unreduced: AxisSet,
     /// A part's shape, of an argument; the whole's, of a result.
     shape: Vec<usize>,
 }
@@ -182,7 +185,8 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
             .map(|(a, cut)| TensorType::new(a.tensor().dtype, cut.shape.clone()))
             .collect();
         let inner = trace::with(|t| t.open_manual(&types, scope.clone(), &loc));
-        let states = tree::leaves(args).into_iter().zip(&cuts).map(|(a, c)| a.manual_in(&scope).with_varying(&c.axes));
+        let state = |(a, c): (&Array, &Cut)| a.manual_in(&scope).with_varying(&c.axes).with_unreduced(&c.unreduced);
+        let states: Vec<ManualType> = tree::leaves(args).into_iter().zip(&cuts).map(state).collect();
         trace::with(|t| {
             for (&inner, a) in inner.iter().zip(tree::leaves(args)) {
                 if let Some(sharding) = a.sharded().sharding.as_ref().filter(|_| t.explicit.is_on()) {
@@ -190,7 +194,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
                 }
             }
         });
-        let inner = inner.into_iter().zip(states).map(|(t, state)| Array::of_traced(t, at).in_state(Some(state)));
+        let inner = inner.into_iter().zip(states).map(|(t, state)| Array::of_traced(t, at).made_in(Some(state)));
         let inner = tree::with_leaves(args, inner.collect::<Vec<_>>());
         let out = context::outside(|| (self.f)(&inner)).finish()?;
         let joins = self.join_results(&out, &scope, &manual, &loc)?;
@@ -251,8 +255,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
                     return Err(d.mesh(&scope.mesh));
                 }
                 check_explicit(a, &sharding, &spec.spec, scope, manual, loc)?;
-                let axes = AxisSet::new(&scope.mesh, sharding.split_axes());
-                Ok(Cut { sharding, axes, shape })
+                Ok(Cut::new(sharding, shape))
             });
             match cut {
                 Ok(cut) => cuts.push(cut),
@@ -287,10 +290,8 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
             return Err(mistakes::layout_mesh(&mesh, other, loc));
         }
         let sharding = spec.spec.names_on(&mesh, shown, ty.rank(), loc)?;
-        if !sharding.unreduced.is_empty() {
-            return Err(mistakes::spec_unreduced_manual(&spec.spec.to_string(), loc));
-        }
-        if let Some(free) = sharding.split_axes().find(|a| !manual.contains(a)) {
+        let free = sharding.split_axes().chain(sharding.unreduced.iter().copied()).find(|a| !manual.contains(a));
+        if let Some(free) = free {
             return Err(mistakes::spec_not_manual(&spec.spec.to_string(), scope.name(free.axis), &scope.kinds(), loc));
         }
         let counts = sharding.dims.iter().map(|d| AxisRef::total_size(&scope.mesh, &d.axes)).collect();
@@ -307,21 +308,10 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
             let all: Vec<AxisRef> = manual.iter().collect();
             let ty = a.tensor();
             let cut = self.cut(&spec, ty, &a.short_type(), scope, &all, loc).and_then(|(sharding, counts)| {
-                let axes = AxisSet::new(&scope.mesh, sharding.split_axes());
-                let state = a.manual_in(scope);
-                let open = state.unreduced.and(&manual, &scope.mesh);
-                if !open.is_empty() {
-                    let d = mistakes::result_unreduced(&a.short_type(), &open.show(&scope.mesh), loc);
-                    return Err(d.mesh(&scope.mesh));
-                }
-                let differs = state.varying.and(&manual, &scope.mesh).minus(&axes, &scope.mesh);
-                if !differs.is_empty() {
-                    let axes = differs.show(&scope.mesh);
-                    let d = mistakes::not_replicated(&a.short_type(), &spec.spec.to_string(), &axes, loc);
-                    return Err(d.mesh(&scope.mesh));
-                }
                 let shape = ty.shape.iter().zip(&counts).map(|(n, count)| n * count).collect();
-                Ok(Cut { sharding, axes, shape })
+                let cut = Cut::new(sharding, shape);
+                check_result(a, &cut, &spec.spec, scope, &manual, loc).map_err(|d| d.mesh(&scope.mesh))?;
+                Ok(cut)
             });
             match cut {
                 Ok(cut) => cuts.push(cut),
@@ -373,8 +363,41 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         };
         let joined = made.into_iter().zip(joins).zip(given);
         let lies = |join: &Cut, from: &Array| scope.outer_sharding(&join.sharding, from.sharded().sharding.as_ref());
-        joined.map(|((a, join), from)| hlo::laid_out(&a, &lies(join, from)).in_state(state(from))).collect()
+        joined.map(|((a, join), from)| hlo::laid_out(&a, &lies(join, from)).made_in(state(from))).collect()
     }
+}
+
+impl Cut {
+    fn new(sharding: base::Sharding, shape: Vec<usize>) -> Cut {
+        let set = |axes: &mut dyn Iterator<Item = AxisRef>| AxisSet::new(&sharding.mesh, axes);
+        let (axes, unreduced) = (set(&mut sharding.split_axes()), set(&mut sharding.unreduced.iter().copied()));
+        Cut { sharding, axes, unreduced, shape }
+    }
+}
+
+/// That a result is along the manual axes what its spec says, after the free casts.
+fn check_result(
+    a: &Array,
+    cut: &Cut,
+    spec: &P,
+    scope: &Arc<Scope>,
+    manual: &AxisSet,
+    loc: &Loc,
+) -> Result<(), Diagnostic> {
+    let (state, mesh, ty) = (a.manual_in(scope), &*scope.mesh, a.short_type());
+    let open = state.unreduced.and(manual, mesh).minus(&cut.unreduced, mesh);
+    if !open.is_empty() {
+        return Err(mistakes::result_unreduced(&ty, &open.show(mesh), loc));
+    }
+    let equal = cut.unreduced.minus(&state.unreduced.union(&state.varying, mesh), mesh);
+    if !equal.is_empty() {
+        return Err(mistakes::result_no_summand(&ty, &spec.to_string(), &equal.show(mesh), loc));
+    }
+    let differs = state.varying.and(manual, mesh).minus(&cut.axes.union(&cut.unreduced, mesh), mesh);
+    if !differs.is_empty() {
+        return Err(mistakes::not_replicated(&ty, &spec.to_string(), &differs.show(mesh), loc));
+    }
+    Ok(())
 }
 
 /// `step` of `my_crate::train::step`; `a closure in step` of one in it.
@@ -396,7 +419,7 @@ fn collected(cuts: Vec<Cut>, wrong: Vec<Diagnostic>) -> Result<Vec<Cut>> {
 fn check_captured(a: &Array, scope: &Scope, manual: &[AxisRef], at: At) {
     let is_explicit = |x: &AxisRef| scope.mesh.axes[x.axis.index()].kind == AxisKind::Explicit;
     let explicit: Vec<AxisRef> = manual.iter().copied().filter(is_explicit).collect();
-    if over(a, scope, &explicit).split_axes().next().is_some() {
+    if !over(a, scope, &explicit).is_replicated() {
         let d = mistakes::captured_split(&a.short_type(), &context::loc(at));
         trace::record(&[Arc::new(Mistake(d))]);
     }
@@ -406,8 +429,9 @@ fn check_captured(a: &Array, scope: &Scope, manual: &[AxisRef], at: At) {
 fn over(a: &Array, scope: &Scope, manual: &[AxisRef]) -> base::Sharding {
     let own = a.known_type().and_then(|ty| ty.sharding);
     let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| manual.contains(a)).collect::<Vec<_>>();
-    let dims = own.map_or_else(|| vec![vec![]; a.rank()], |s| s.dims.iter().map(|d| keep(&d.axes)).collect());
-    base::Sharding::closed(&scope.mesh, dims)
+    let Some(own) = own else { return base::Sharding::replicated(&scope.mesh, a.rank()) };
+    let dims = own.dims.iter().map(|d| keep(&d.axes)).collect();
+    base::Sharding { unreduced: keep(&own.unreduced), ..base::Sharding::closed(&scope.mesh, dims) }
 }
 
 /// Over explicit axes a spec is a check: nothing is moved unasked.
@@ -424,5 +448,6 @@ fn check_explicit(
     let own = over(a, scope, &explicit);
     let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| explicit.contains(a)).collect::<Vec<_>>();
     let fits = own.dims.iter().zip(&cut.dims).all(|(own, cut)| own.axes == keep(&cut.axes));
+    let fits = fits && own.unreduced == cut.unreduced;
     if fits { Ok(()) } else { Err(mistakes::in_spec_differs(&a.short_type(), &spec.to_string(), loc)) }
 }

@@ -5,7 +5,7 @@
 //! an argument of it ([`Trace::import`]); an array with a value becomes a hidden argument of the whole program.
 
 use crate::error::Diagnostic as Mistake;
-use crate::manual::{Predicate, Scope};
+use crate::manual::{ManualType, Predicate, Scope};
 use crate::{Array, Error, Mesh, Result, context, explicit, mistakes};
 use shardwise_base::{self as base, Diagnostic, Loc};
 use shardwise_engine::ShardedType;
@@ -399,6 +399,13 @@ impl Trace {
         }
     }
 
+    /// Notes how a value of a function being built lies along the manual axes.
+    pub fn set_manual(&mut self, t: Traced, manual: &ManualType) {
+        if let Some(frame) = self.frames.iter_mut().find(|f| f.id == t.frame) {
+            frame.func.body.value_mut(t.value).manual = manual.noted();
+        }
+    }
+
     pub fn value_type(&self, t: Traced) -> ShardedType {
         let frame = self.frames.iter().find(|f| f.id == t.frame).expect("the function is being built");
         let data = frame.func.body.value(t.value);
@@ -515,6 +522,7 @@ impl Frame {
                 Traced { trace, frame: self.id, region, value }
             }
         };
+        self.func.body.value_mut(inner.value).manual = data.manual.clone();
         self.regions[i].wall.as_mut().expect("seen above").imports.push((outer, inner));
         inner
     }

@@ -4,40 +4,86 @@
 //! walked, and manual computations, whose bodies are per device already and are spliced in. Inside them, collectives
 //! that the program wrote over lists of device numbers come to name axes, and arithmetic on `partition_id` that gives a
 //! position along axes becomes `shardwise.axis_index`.
+//!
+//! What a manual computation claims of its results is held against what is inferred of them ([`uniform`]): a program
+//! that was brought as text may claim what is not so.
 
-use crate::imported;
 use crate::rewrite::{
     facts, has_program_regions, is_manual, is_terminator, map_main, open_region, sharding_or_replicated,
 };
-use shardwise_base::{Diagnostics, Mesh, Sharding};
+use crate::{imported, sdy, uniform};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::{Attr, Attrs, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::{LocalizeCx, Semantics};
 use std::sync::Arc;
 
 /// The program of one device.
-pub fn localize(module: &Module) -> Result<Module, Diagnostics> {
+///
+/// Warns: `claim-unproved`.
+pub fn localize(module: &Module, warnings: &mut Diagnostics) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
-    map_main(module, |func| localize_func(module, func, &mesh))
+    map_main(module, |func| localize_func(module, func, &mesh, warnings))
 }
 
-fn localize_func(module: &Module, func: &Func, mesh: &Arc<Mesh>) -> Result<Func, Diagnostics> {
+fn localize_func(
+    module: &Module,
+    func: &Func,
+    mesh: &Arc<Mesh>,
+    warnings: &mut Diagnostics,
+) -> Result<Func, Diagnostics> {
     let mut out = func.without_body();
     let mut cloner = Cloner::new(&func.body);
     let mut found = Diagnostics::default();
     let mut b = Builder::new(&mut out.body);
-    let mut pass = Localizer { module, mesh, cloner: &mut cloner, found: &mut found };
+    let mut pass = Localizer { module, mesh, cloner: &mut cloner, found: &mut found, claims: vec![] };
     for (i, &old) in func.body.args().iter().enumerate() {
         let new = b.body.add_arg(b.region, pass.local_type(old), func.body[old].loc.clone());
         pass.cloner.carry(old, new, &mut b);
         keep_global_type(&mut out.arg_attrs[i], func.body.ty(old));
     }
     pass.ops(func.body.entry(), &mut b);
+    let claims = pass.claims;
     for (i, ty) in func.result_types.iter().enumerate() {
         keep_global_type(&mut out.result_attrs[i], ty);
     }
     out.result_types = out.body.results().iter().map(|&v| out.body.ty(v).clone()).collect();
+    if !found.has_errors() && !claims.is_empty() {
+        let varying = uniform::infer(module, &out);
+        warnings.extend(claims.iter().filter_map(|c| c.doubt(&varying[c.value.index()].axes(mesh), mesh)));
+    }
     found.or(out)
+}
+
+/// That a manual computation's result is equal along some axes.
+struct Claim {
+    value: Value,
+    /// Its place among the results.
+    index: usize,
+    sharding: Sharding,
+    equal: Vec<AxisRef>,
+    loc: Loc,
+}
+
+impl Claim {
+    /// The warning, if the value may vary over axes along which it is said to be equal.
+    fn doubt(&self, varying: &[AxisRef], mesh: &Mesh) -> Option<Diagnostic> {
+        let without = |axes: &[AxisRef], others: &[AxisRef]| axes.iter().flat_map(|a| a.minus(mesh, others)).collect();
+        let proved: Vec<AxisRef> = without(&self.equal, varying);
+        let doubted: Vec<AxisRef> = without(&self.equal, &proved);
+        (!doubted.is_empty()).then(|| unproved(self, &doubted, mesh))
+    }
+}
+
+fn unproved(claim: &Claim, axes: &[AxisRef], mesh: &Mesh) -> Diagnostic {
+    let names: Vec<String> = axes.iter().map(|a| a.display(mesh).to_string()).collect();
+    let names = names.join(", ");
+    let message = format!("a manual computation claims a result that is equal along {names}, which cannot be proved");
+    Diagnostic::warning("claim-unproved", &claim.loc, message)
+        .facts(format!("result {} as {}", claim.index, claim.sharding))
+        .mesh(mesh)
+        .note("each device goes on with its own value")
+        .help(format!("sum or gather it over {names}, or split a dimension of the result over {names}"))
 }
 
 /// Padding has recorded the type without padding: that one stays.
@@ -52,6 +98,7 @@ struct Localizer<'a, 'c, 's> {
     mesh: &'a Arc<Mesh>,
     cloner: &'c mut Cloner<'s>,
     found: &'c mut Diagnostics,
+    claims: Vec<Claim>,
 }
 
 impl<'s> Localizer<'_, '_, 's> {
@@ -140,7 +187,22 @@ impl<'s> Localizer<'_, '_, 's> {
         for &op in ops {
             self.op(op, b);
         }
-        self.cloner.values(source.region_results(region))
+        let results = self.cloner.values(source.region_results(region));
+        self.claim(view, &results);
+        results
+    }
+
+    /// Notes along which of the manual axes the results are said to be equal.
+    fn claim(&mut self, view: &OpView<'s>, results: &[Value]) {
+        let manual = sdy::manual_axes(view);
+        for (index, &value) in results.iter().enumerate() {
+            let Some(sharding) = view.result_sharding(index).cloned() else { continue };
+            let told: Vec<AxisRef> = sharding.split_axes().chain(sharding.unreduced.iter().copied()).collect();
+            let equal: Vec<AxisRef> = manual.iter().flat_map(|a| a.minus(self.mesh, &told)).collect();
+            if !equal.is_empty() {
+                self.claims.push(Claim { value, index, sharding, equal, loc: view.loc().clone() });
+            }
+        }
     }
 
     fn by_fact(&mut self, view: &OpView<'s>, b: &mut Builder<'_>) -> Vec<Value> {

@@ -10,7 +10,8 @@ use shardwise_ir::{Module, verify};
 #[derive(Clone, Copy)]
 pub struct Pass {
     pub name: &'static str,
-    pub run: fn(&Module) -> Result<Module, Diagnostics>,
+    /// Adds what it warns of.
+    pub run: fn(&Module, &mut Diagnostics) -> Result<Module, Diagnostics>,
     /// One line for `--help` and for the docs.
     pub describes: &'static str,
 }
@@ -19,19 +20,27 @@ pub struct Pass {
 ///
 /// Propagation sees the program as it is written: where a value enters and leaves a function matters to its answers.
 pub const PASSES: &[Pass] = &[
-    Pass { name: "propagate", run: propagate::propagate, describes: "every tensor gets a sharding" },
-    Pass { name: "lower", run: lower::lower, describes: "calls, named computations and composites are inlined" },
-    Pass { name: "reshard", run: reshard::reshard, describes: "operands and results of every op agree with its rule" },
+    Pass { name: "propagate", run: |m, _| propagate::propagate(m), describes: "every tensor gets a sharding" },
+    Pass {
+        name: "lower",
+        run: |m, _| lower::lower(m),
+        describes: "calls, named computations and composites are inlined",
+    },
+    Pass {
+        name: "reshard",
+        run: |m, _| reshard::reshard(m),
+        describes: "operands and results of every op agree with its rule",
+    },
     Pass {
         name: "collectives",
-        run: collectives::collectives,
+        run: |m, _| collectives::collectives(m),
         describes: "each reshard becomes its cheapest collectives",
     },
-    Pass { name: "pad", run: pad::pad, describes: "sharded dimensions divide evenly; padding is masked" },
+    Pass { name: "pad", run: |m, _| pad::pad(m), describes: "sharded dimensions divide evenly; padding is masked" },
     Pass { name: "localize", run: localize::localize, describes: "global types become per-device types" },
-    Pass { name: "cleanup", run: cleanup::cleanup, describes: "what is dead or repeated goes" },
-    Pass { name: "schedule", run: schedule::schedule, describes: "collectives start as early as they can" },
-    Pass { name: "uniform", run: uniform::uniform, describes: "each value says over which axes it varies" },
+    Pass { name: "cleanup", run: |m, _| cleanup::cleanup(m), describes: "what is dead or repeated goes" },
+    Pass { name: "schedule", run: |m, _| schedule::schedule(m), describes: "collectives start as early as they can" },
+    Pass { name: "uniform", run: |m, _| uniform::uniform(m), describes: "each value says over which axes it varies" },
 ];
 
 /// Sees each stage: its number, the pass that made it, the module. Stage 0 is the input.
@@ -43,6 +52,8 @@ pub struct Options<'a> {
     pub dump: Option<DumpHook<'a>>,
     /// Verify after each pass; always done in debug builds.
     pub verify: bool,
+    /// What the passes have warned of.
+    pub warnings: Diagnostics,
 }
 
 /// A program for one device, and what is known of it.
@@ -50,6 +61,7 @@ pub struct Partitioned {
     pub module: Module,
     pub signature: Signature,
     pub communication: Communication,
+    pub warnings: Diagnostics,
 }
 
 /// Runs all passes.
@@ -57,7 +69,7 @@ pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partition
     let module = run_list(&own(PASSES), module, options)?;
     let signature = Signature::of(module.main().ok_or_else(|| no_main(&module.loc))?)?;
     let communication = communication(&module);
-    Ok(Partitioned { module, signature, communication })
+    Ok(Partitioned { module, signature, communication, warnings: std::mem::take(&mut options.warnings) })
 }
 
 /// Runs these passes alone, in this order: the pipeline's, or Shardy's by its names ([`crate::shardy`]).
@@ -80,9 +92,9 @@ impl AnyPass {
         }
     }
 
-    fn run(&self, module: &Module) -> Result<Module, Diagnostics> {
+    fn run(&self, module: &Module, warnings: &mut Diagnostics) -> Result<Module, Diagnostics> {
         match self {
-            AnyPass::Own(pass) => (pass.run)(module),
+            AnyPass::Own(pass) => (pass.run)(module, warnings),
             AnyPass::Shardy(asked) => asked.run(module),
         }
     }
@@ -119,7 +131,7 @@ fn run_list(passes: &[AnyPass], module: &Module, options: &mut Options<'_>) -> R
     show(0, "input", module);
     let mut made: Option<Module> = None;
     for (i, pass) in passes.iter().enumerate() {
-        let next = pass.run(made.as_ref().unwrap_or(module))?;
+        let next = pass.run(made.as_ref().unwrap_or(module), &mut options.warnings)?;
         show(i + 1, pass.name(), &next);
         if options.verify || cfg!(debug_assertions) {
             expect_valid(pass.name(), &next);

@@ -5,8 +5,9 @@
 //! |---|---|---|
 //! | `sdy.sharding` | ops, arguments, results of functions | the shardings of the values |
 //! | `shardwise.no_sharding` | ops | which results have none, where others have one |
-//! | `shardwise.varying` | ops, arguments | over which axes each value varies: `"{X,Y}"`, `"{*}"`, `"?"` |
-//! | `shardwise.arg_shardings`, `shardwise.arg_varying` | ops | the same of the regions' arguments, a list for each region |
+//! | `shardwise.varying` | ops, arguments | over which axes each value is found to vary: `"{X,Y}"`, `"{*}"`, `"?"` |
+//! | `shardwise.manual` | ops, arguments | what the program says of each value along manual axes: `"{V:(X,Y), U:Z}"`, `"?"` |
+//! | `shardwise.arg_shardings`, `.arg_varying`, `.arg_manual` | ops | the same of the regions' arguments, a list for each region |
 //! | `shardwise.reason` | ops | why the op is there |
 
 use super::form::{ResultShardings, Syntax};
@@ -14,17 +15,46 @@ use super::lexer::is_plain_word;
 use super::locs;
 use super::parser::{At, Parsed, Parser};
 use super::print::PrintOptions;
-use crate::{Attr, Attrs, Body, Module, Op, OpData, Value};
+use crate::{Attr, Attrs, Body, ManualAxes, Module, Op, OpData, Value, ValueData};
 use shardwise_base::{Alternative, AxisIndex, AxisRef, DType, Mesh, Reason, ReasonCause, Sharding, SubAxis, Varying};
 use std::sync::Arc;
 
 const SHARDING: &str = "sdy.sharding";
 pub(super) const NO_SHARDING: &str = "shardwise.no_sharding";
-const VARYING: &str = "shardwise.varying";
 const ARG_SHARDINGS: &str = "shardwise.arg_shardings";
-const ARG_VARYING: &str = "shardwise.arg_varying";
 const REASON: &str = "shardwise.reason";
-const ALL: [&str; 6] = [SHARDING, NO_SHARDING, VARYING, ARG_SHARDINGS, ARG_VARYING, REASON];
+const ALL: [&str; 8] =
+    [SHARDING, NO_SHARDING, VARYING.name, MANUAL.name, ARG_SHARDINGS, VARYING.of_args, MANUAL.of_args, REASON];
+
+/// A fact of a value that is written as a text; `"?"` where there is none.
+pub(super) struct Word {
+    name: &'static str,
+    /// The name of the same of regions' arguments.
+    of_args: &'static str,
+    /// `None`: the text says nothing.
+    read: fn(&str, Option<&Mesh>, &mut ValueData) -> Option<()>,
+    show: fn(&ValueData, Option<&Mesh>) -> Option<String>,
+}
+
+const VARYING: Word = Word {
+    name: "shardwise.varying",
+    of_args: "shardwise.arg_varying",
+    read: |text, mesh, data| {
+        data.varying = Some(parse_varying(text, mesh)?);
+        Some(())
+    },
+    show: |data, mesh| data.varying.as_ref().map(|v| varying_text(v, mesh)),
+};
+const MANUAL: Word = Word {
+    name: "shardwise.manual",
+    of_args: "shardwise.arg_manual",
+    read: |text, mesh, data| {
+        data.manual = Some(Arc::new(parse_manual(text, mesh)?));
+        Some(())
+    },
+    show: |data, mesh| data.manual.as_ref().map(|m| manual_text(m, mesh)),
+};
+const WORDS: [&Word; 2] = [&VARYING, &MANUAL];
 
 /// The facts' attributes of one op, taken out of its dictionary.
 pub(super) struct Taken(Attrs);
@@ -51,18 +81,22 @@ impl<'t> Parser<'t> {
             self.apply_result_shardings(op, attr, taken.ints(NO_SHARDING).as_deref().unwrap_or(&[]), at)?;
         }
         let results = self.body[op].results.to_vec();
-        if let Some(attr) = taken.get(VARYING) {
-            self.apply_varying(&results, attr, at)?;
-        }
         let regions = self.body[op].regions.to_vec();
-        for (name, is_sharding) in [(ARG_SHARDINGS, true), (ARG_VARYING, false)] {
-            let Some(attr) = taken.get(name) else {
-                continue;
-            };
-            let lists = self.fact_items(attr, regions.len(), name, at)?;
+        for word in WORDS {
+            if let Some(attr) = taken.get(word.name) {
+                self.apply_word(word, &results, attr, at)?;
+            }
+            if let Some(attr) = taken.get(word.of_args) {
+                let lists = self.fact_items(attr, regions.len(), word.of_args, at)?;
+                for (&region, list) in regions.iter().zip(&lists) {
+                    self.apply_word(word, &self.body[region].args.clone(), list, at)?;
+                }
+            }
+        }
+        if let Some(attr) = taken.get(ARG_SHARDINGS) {
+            let lists = self.fact_items(attr, regions.len(), ARG_SHARDINGS, at)?;
             for (&region, list) in regions.iter().zip(&lists) {
-                let args = self.body[region].args.clone();
-                if is_sharding { self.apply_shardings(&args, list, at)? } else { self.apply_varying(&args, list, at)? }
+                self.apply_shardings(&self.body[region].args.clone(), list, at)?;
             }
         }
         if let Some(attr) = taken.get(REASON) {
@@ -129,12 +163,16 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    pub(super) fn apply_varying(&mut self, values: &[Value], attr: &Attr, at: At) -> Parsed<()> {
-        let items = self.fact_items(attr, values.len(), VARYING, at)?;
+    fn apply_word(&mut self, word: &Word, values: &[Value], attr: &Attr, at: At) -> Parsed<()> {
+        let items = self.fact_items(attr, values.len(), word.name, at)?;
+        let mesh = self.main_mesh();
         for (&v, item) in values.iter().zip(items) {
-            let mesh = self.main_mesh();
-            let varying = item.as_str().and_then(|text| parse_varying(text, mesh.as_deref()));
-            self.body.value_mut(v).varying = varying.ok_or_else(|| self.bad_fact(at, VARYING))?;
+            let read = |text| (word.read)(text, mesh.as_deref(), self.body.value_mut(v));
+            let known = match item.as_str() {
+                Some("?") => Some(()),
+                text => text.and_then(read),
+            };
+            known.ok_or_else(|| self.bad_fact(at, word.name))?;
         }
         Ok(())
     }
@@ -187,8 +225,10 @@ impl<'t> Parser<'t> {
             self.check_rank(at, name, &sharding, &ty);
             self.body.value_mut(v).sharding = Some(sharding);
         }
-        if let Some(attr) = attrs.remove(VARYING) {
-            self.apply_varying(&[v], &Attr::Array(vec![attr]), at)?;
+        for word in WORDS {
+            if let Some(attr) = attrs.remove(word.name) {
+                self.apply_word(word, &[v], &Attr::Array(vec![attr]), at)?;
+            }
         }
         Ok(())
     }
@@ -217,17 +257,36 @@ fn cause(fields: &Attrs) -> Option<ReasonCause> {
     })
 }
 
-/// What `{X,Y:(1)2}`, `{*}`, `{}` or `?` says; the outer `None` if it says nothing.
-fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Option<Varying>> {
+/// What `{X,Y:(1)2}`, `{*}` or `{}` says.
+fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
     match text {
-        "?" => return Some(None),
-        "{}" => return Some(Some(Varying::Nowhere)),
-        "{*}" => return Some(Some(Varying::Everywhere)),
+        "{}" => return Some(Varying::Nowhere),
+        "{*}" => return Some(Varying::Everywhere),
         _ => {}
     }
     let inner = text.strip_prefix('{')?.strip_suffix('}')?;
-    let axes: Option<Vec<AxisRef>> = inner.split(',').map(|part| parse_axis(part, mesh)).collect();
-    Some(Some(Varying::Over(axes?)))
+    Some(Varying::Over(parse_axes(inner, mesh)?))
+}
+
+/// What `{V:X, U:(Y,Z:(1)2)}` says.
+fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
+    let mut manual = ManualAxes::default();
+    for part in text.strip_prefix('{')?.strip_suffix('}')?.split(", ") {
+        let (state, list) = part.split_once(':')?;
+        let inner = list.strip_prefix('(').and_then(|l| l.strip_suffix(')'));
+        let axes = parse_axes(inner.unwrap_or(list), mesh)?;
+        match state {
+            "V" => manual.varying = axes,
+            "U" => manual.unreduced = axes,
+            "R" => manual.reduced = axes,
+            _ => return None,
+        }
+    }
+    Some(manual)
+}
+
+fn parse_axes(list: &str, mesh: Option<&Mesh>) -> Option<Vec<AxisRef>> {
+    list.split(',').map(|part| parse_axis(part, mesh)).collect()
 }
 
 /// `X`, `#1` for an axis whose name is no plain word, `X:(1)2`.
@@ -259,17 +318,18 @@ pub(super) fn with_facts(module: &Module, body: &Body, data: &OpData, syntax: Sy
         return attrs;
     }
     let mesh = module.main_mesh().map(|m| &**m);
-    let varying = |values: &[Value]| {
-        let items = values.iter().map(|&v| Attr::Str(varying_text(body[v].varying.as_ref(), mesh).into()));
-        Attr::Array(items.collect())
-    };
     let args = || data.regions.iter().flat_map(|&r| &body[r].args);
-    if show.varying && data.results.iter().any(|&v| body[v].varying.is_some()) {
-        attrs.set(VARYING, varying(&data.results));
-    }
-    if show.varying && args().any(|&v| body[v].varying.is_some()) {
-        let lists = data.regions.iter().map(|&r| varying(&body[r].args));
-        attrs.set(ARG_VARYING, Attr::Array(lists.collect()));
+    for word in shown_words(show) {
+        let text = |v: &Value| (word.show)(&body[*v], mesh);
+        let list = |values: &[Value]| {
+            Attr::Array(values.iter().map(|v| Attr::Str(text(v).unwrap_or("?".into()).into())).collect())
+        };
+        if data.results.iter().any(|v| text(v).is_some()) {
+            attrs.set(word.name, list(&data.results));
+        }
+        if args().any(|v| text(v).is_some()) {
+            attrs.set(word.of_args, Attr::Array(data.regions.iter().map(|&r| list(&body[r].args)).collect()));
+        }
     }
     if args().any(|&v| body[v].sharding.is_some()) {
         let list = |values: &[Value]| {
@@ -286,11 +346,18 @@ pub(super) fn with_facts(module: &Module, body: &Body, data: &OpData, syntax: Sy
 /// The facts of a function's argument among its attributes.
 pub(super) fn with_arg_facts(module: &Module, body: &Body, v: Value, attrs: &Attrs, show: &PrintOptions) -> Attrs {
     let mut attrs = with_sharding(attrs, body.sharding(v));
-    if show.facts && show.varying && body[v].varying.is_some() {
-        let mesh = module.main_mesh().map(|m| &**m);
-        attrs.set(VARYING, Attr::Str(varying_text(body[v].varying.as_ref(), mesh).into()));
+    let mesh = module.main_mesh().map(|m| &**m);
+    for word in shown_words(show).filter(|_| show.facts) {
+        if let Some(text) = (word.show)(&body[v], mesh) {
+            attrs.set(word.name, Attr::Str(text.into()));
+        }
     }
     attrs
+}
+
+fn shown_words(show: &PrintOptions) -> impl Iterator<Item = &'static Word> {
+    let varying = show.varying.then_some(&VARYING);
+    varying.into_iter().chain([&MANUAL])
 }
 
 pub(super) fn with_sharding(attrs: &Attrs, sharding: Option<&Sharding>) -> Attrs {
@@ -317,16 +384,25 @@ pub(super) fn open_sharding(like: &Sharding, body: &Body, v: Value) -> Sharding 
     Sharding::open(&like.mesh, body.ty(v).shape().len())
 }
 
-fn varying_text(varying: Option<&Varying>, mesh: Option<&Mesh>) -> String {
+fn varying_text(varying: &Varying, mesh: Option<&Mesh>) -> String {
     match varying {
-        None => "?".to_string(),
-        Some(Varying::Nowhere) => "{}".to_string(),
-        Some(Varying::Everywhere) => "{*}".to_string(),
-        Some(Varying::Over(axes)) => {
-            let names: Vec<String> = axes.iter().map(|&a| axis_text(a, mesh)).collect();
-            format!("{{{}}}", names.join(","))
-        }
+        Varying::Nowhere => "{}".to_string(),
+        Varying::Everywhere => "{*}".to_string(),
+        Varying::Over(axes) => format!("{{{}}}", axes_text(axes, mesh)),
     }
+}
+
+fn manual_text(manual: &ManualAxes, mesh: Option<&Mesh>) -> String {
+    let states = [("V", &manual.varying), ("U", &manual.unreduced), ("R", &manual.reduced)];
+    let shown = states.into_iter().filter(|(_, axes)| !axes.is_empty()).map(|(state, axes)| match &axes[..] {
+        [one] => format!("{state}:{}", axis_text(*one, mesh)),
+        many => format!("{state}:({})", axes_text(many, mesh)),
+    });
+    format!("{{{}}}", shown.collect::<Vec<_>>().join(", "))
+}
+
+fn axes_text(axes: &[AxisRef], mesh: Option<&Mesh>) -> String {
+    axes.iter().map(|&a| axis_text(a, mesh)).collect::<Vec<_>>().join(",")
 }
 
 fn axis_text(axis: AxisRef, mesh: Option<&Mesh>) -> String {

@@ -431,7 +431,7 @@ impl Facts for Async {
         let ops = &op.body[region].ops;
         let args = types_of(op, &op.body[region].args);
         let fits = args.is_empty() || args == types_of(op, op.operands());
-        let may_start = ops.first().is_some_and(|&inner| can_start(Opcode::of_view(&op.at(inner))));
+        let may_start = ops.first().is_some_and(|&inner| can_start(&op.at(inner)));
         Check::new(op)
             .that("async_start_c1", ops.len() == 2, "the body must be one operation and a return")
             .that("async_start_c3", fits, "the body must take the operands")
@@ -465,8 +465,10 @@ fn async_done(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
 }
 
 /// Whether `async_start` may hold the op.
-fn can_start(op: Opcode) -> bool {
+fn can_start(op: &OpView<'_>) -> bool {
     use Opcode::*;
-    matches!(op, AllGather | AllReduce | ReduceScatter | AllToAll | CollectivePermute | CollectiveBroadcast)
-        || op.name().ends_with("slice")
+    let code = Opcode::of_view(op);
+    matches!(code, AllGather | AllReduce | ReduceScatter | AllToAll | CollectivePermute | CollectiveBroadcast)
+        || super::is_ragged(op)
+        || code.name().ends_with("slice")
 }

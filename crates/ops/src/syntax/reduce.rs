@@ -148,7 +148,10 @@ fn combining_op(op: &OpView<'_>, locations_count: bool) -> Option<Op> {
         let data = view.data();
         data.attrs.is_empty() && data.regions.is_empty() && data.reason.is_none() && is_here(&data.loc)
     };
-    let has_facts = |&v: &shardwise_ir::Value| op.body[v].sharding.is_some() || op.body[v].varying.is_some();
+    let has_facts = |&v: &shardwise_ir::Value| {
+        let data = &op.body[v];
+        data.sharding.is_some() || data.varying.is_some() || data.manual.is_some()
+    };
     let is_short = COMMUTING.contains(&Opcode::of_view(&inner))
         && Opcode::of_view(&ret) == Opcode::RegionReturn
         && is_plain(&inner)

@@ -171,3 +171,51 @@ fn gather_has_consistent_dimension_numbers() {
         "gather_c5",
     );
 }
+
+/// A permutation under way as `%f`, and what follows.
+fn after_start(rest: &str) -> String {
+    let body = format!(
+        "%f = \"stablehlo.async_start\"(%x) ({{
+^bb0(%a: tensor<4xf32>):
+  %p = \"stablehlo.collective_permute\"(%a) <{{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}}> : (tensor<4xf32>) -> tensor<4xf32>
+  stablehlo.return %p : tensor<4xf32>
+}}) : (tensor<4xf32>) -> !stablehlo.future<tensor<4xf32>>
+{rest}"
+    );
+    found("%x: tensor<4xf32>, %c: tensor<i32>", "tensor<4xf32>", &body)
+}
+
+#[test]
+fn a_future_is_used_exactly_once() {
+    const DONE: &str = "\"stablehlo.async_done\"(%f) : (!stablehlo.future<tensor<4xf32>>) -> tensor<4xf32>";
+    check(&after_start(&format!("%0 = {DONE}\nreturn %0 : tensor<4xf32>")), expect![""]);
+    check(
+        &after_start("return %x : tensor<4xf32>"),
+        expect![[r#"
+            error[future-unfinished]: what is started here is never finished
+              --> x.mlir:3:1
+               = help: use the future once, in the same region: `stablehlo.async_done`"#]],
+    );
+    check(
+        &after_start(&format!("%0 = {DONE}\n%1 = {DONE}\nreturn %1 : tensor<4xf32>")),
+        expect![[r#"
+            error[future-twice]: `stablehlo.async_done` of a future that has been used
+              --> x.mlir:9:1
+               = help: use what the first `stablehlo.async_done` gives
+               = note: it was started at x.mlir:3:1"#]],
+    );
+    let branch = format!("%0 = {DONE}\n  stablehlo.return %0 : tensor<4xf32>");
+    check(
+        &after_start(&format!(
+            "%1 = \"stablehlo.case\"(%c) ({{\n  {branch}\n}}) : (tensor<i32>) -> tensor<4xf32>\nreturn %1 : tensor<4xf32>"
+        )),
+        expect![[r#"
+            error[future-elsewhere]: `stablehlo.async_done` of a future from around its region
+              --> x.mlir:9:3
+               = help: finish it where it was started, and use the result here
+               = note: it was started at x.mlir:3:1
+            error[future-unfinished]: what is started here is never finished
+              --> x.mlir:3:1
+               = help: use the future once, in the same region: `stablehlo.async_done`"#]],
+    );
+}

@@ -1,10 +1,11 @@
 //! The exchange whose sizes are known when the program runs.
 
-use super::{Axes, Over};
+use super::{Axes, Exchange, Future, Over, run, start};
 use crate::array::Array;
 use crate::manual::ManualType;
-use crate::ops::{Checked, EitherKind, Operand, Site, site};
-use crate::{hlo, mistakes};
+use crate::mistakes;
+use crate::ops::{Checked, Either, Operand, Site};
+use shardwise_ir::{Builder, Value};
 use shardwise_ops::make_collective;
 
 /// Which rows go where in a [`ragged_all_to_all`]: lists of integers, whose entry `i` is about the `i`th device.
@@ -29,26 +30,40 @@ pub struct Ragged<'a> {
 #[track_caller]
 pub fn ragged_all_to_all(rows: &Array, into: impl Operand, axes: impl Axes, sizes: Ragged<'_>) -> Array {
     let into = into.operand();
-    let lists = [sizes.input_offsets, sizes.send_sizes, sizes.output_offsets, sizes.recv_sizes];
-    let output = match &into.0 {
-        EitherKind::Array(a) => Some(a.clone()),
-        EitherKind::Number(_) => None,
+    run("ragged_all_to_all", &operands(rows, &into, sizes), |s| exchange(s, rows, &into, &axes, sizes))
+}
+
+/// [`ragged_all_to_all`], started.
+#[track_caller]
+pub fn ragged_all_to_all_start(rows: &Array, into: impl Operand, axes: impl Axes, sizes: Ragged<'_>) -> Future {
+    let into = into.operand();
+    start("ragged_all_to_all_start", &operands(rows, &into, sizes), |s| exchange(s, rows, &into, &axes, sizes))
+}
+
+impl<'a> Ragged<'a> {
+    fn lists(self) -> [&'a Array; 4] {
+        [self.input_offsets, self.send_sizes, self.output_offsets, self.recv_sizes]
+    }
+}
+
+fn operands<'a>(rows: &'a Array, into: &'a Either, sizes: Ragged<'a>) -> Vec<&'a Array> {
+    std::iter::once(rows).chain(into.array()).chain(sizes.lists()).collect()
+}
+
+fn exchange(s: &Site<'_>, rows: &Array, into: &Either, axes: &impl Axes, sizes: Ragged<'_>) -> Checked<Exchange> {
+    let Some(output) = into.array() else {
+        let facts = format!("rows {}, into a number", rows.short_type());
+        return s.fail(None, mistakes::ragged_rows(facts, &s.loc));
     };
-    let operands: Vec<&Array> = std::iter::once(rows).chain(&output).chain(lists).collect();
-    site("ragged_all_to_all", &operands, |s| {
-        let Some(output) = &output else {
-            let facts = format!("rows {}, into a number", rows.short_type());
-            return s.fail(None, mistakes::ragged_rows(facts, &s.loc));
-        };
-        let over = s.over(&axes, Some(output.tensor().clone()))?;
-        check(s, rows, output, lists, &over)?;
-        let operands = [rows, output, lists[0], lists[1], lists[2], lists[3]];
-        let state = states(s, &operands, &over)?;
-        Ok(hlo::built(&operands, Some(state), |b, x| {
-            let lists = [x[2], x[3], x[4], x[5]];
-            make_collective::ragged_all_to_all(b, [x[0], x[1]], lists, over.mesh(), &over.list)
-        }))
-    })
+    let over = s.over(axes, Some(output.tensor().clone()))?;
+    check(s, rows, output, sizes.lists(), &over)?;
+    let operands = operands(rows, into, sizes);
+    let state = states(s, &operands, &over)?;
+    let op = move |b: &mut Builder<'_>, x: &[Value]| {
+        let lists = [x[2], x[3], x[4], x[5]];
+        make_collective::ragged_all_to_all(b, [x[0], x[1]], lists, over.mesh(), &over.list)
+    };
+    Ok(Exchange::new(&operands, state, op))
 }
 
 fn check(s: &Site<'_>, rows: &Array, output: &Array, lists: [&Array; 4], over: &Over) -> Checked<()> {

@@ -128,7 +128,7 @@ fn partly_manual_and_nested() {
 #[test]
 fn futures_are_instructions() {
     mesh();
-    let x = arange(0..32, I32).reshape([8, 4]).shard(P!("X"));
+    let x = arange(0..32, F32).reshape([8, 4]).shard(P!("X"));
     let step = |start: fn(&Array) -> shardwise::Future, plain: fn(&Array) -> Array| {
         let both = shard_map(move |x: &Array| {
             let started = start(x);
@@ -140,7 +140,7 @@ fn futures_are_instructions() {
         });
         let compiled = jit(both.in_specs(P!("X")).out_specs(P!())).lower(&x).unwrap().compile().unwrap();
         assert!(compiled.as_text().contains("async_start"), "{}", compiled.as_text());
-        assert_eq!(compiled(&x).unwrap().item::<i32>().unwrap(), 0);
+        assert_eq!(compiled(&x).unwrap().item::<f32>().unwrap(), 0.0);
         let names: Vec<String> = profile(|| compiled(&x)).unwrap().into_iter().map(|i| i.name.clone()).collect();
         for name in ["stablehlo.async_start(", "stablehlo.async_done"] {
             assert!(names.iter().any(|n| n.starts_with(name)), "{names:?}");
@@ -151,6 +151,51 @@ fn futures_are_instructions() {
     step(|x| x.all_gather_start("X", stacked(1)), |x| x.all_gather("X", stacked(1)));
     step(|x| x.psum_scatter_start("X", 1), |x| x.psum_scatter("X", 1));
     step(|x| x.all_to_all_start("X", 1, 0), |x| x.all_to_all("X", 1, 0));
+    step(|x| x.pmean_start("X"), |x| x.pmean("X"));
+    step(|x| x.pmax_start("X"), |x| x.pmax("X"));
+    step(|x| x.pmin_start("X"), |x| x.pmin("X"));
+    step(|x| x.all_gather_equal_start("X", 0), |x| x.all_gather_equal("X", 0));
+    step(|x| x.all_gather_reduced_start("X", 0), |x| x.all_gather_reduced("X", 0));
+    step(|x| x.pshuffle_start("X", [2, 0, 3, 1]), |x| x.pshuffle("X", [2, 0, 3, 1]));
+    step(|x| x.pbroadcast_start("X", 2), |x| x.pbroadcast("X", 2));
+    // Each device sends a row to each of the first two, which keep them in order.
+    let exchange = |x: &Array, is_started: bool| {
+        let (i, me) = (arange(0..4, I32), axis_index("X"));
+        let sizes = Ragged {
+            input_offsets: &i.minimum(1),
+            send_sizes: &i.lt(2).astype(I32),
+            output_offsets: &(zeros([4], I32) + &me),
+            recv_sizes: &(zeros([4], I32) + me.lt(2).astype(I32)),
+        };
+        let into = zeros([4, 4], F32);
+        match is_started {
+            true => ragged_all_to_all_start(x, into, "X", sizes).done(),
+            false => ragged_all_to_all(x, into, "X", sizes),
+        }
+    };
+    let both = shard_map(|x: &Array| (exchange(x, true), exchange(x, false))).in_specs(P!("X")).out_specs(P!("X"));
+    let (started, plain) = both(&x);
+    assert_equal(&started, &plain);
+    assert_eq!(started.i((..4, 0)).to_vec::<f32>().unwrap(), [0.0, 8.0, 16.0, 24.0]);
+}
+
+#[test]
+fn programs_say_how_values_lie_along_manual_axes() {
+    mesh();
+    let f = shard_map(|x: &Array| {
+        let parts = x.pcast("X", Pcast::Unreduced) * 2;
+        fori_loop(0..3, zeros([2, 4], F32), |_, sum| sum + &parts.psum("X"))
+    });
+    let lowered = jit(f.in_specs(P!("X", "Y")).out_specs(P!(None, "Y"))).lower(&zeros([8, 8], F32)).unwrap();
+    let text = lowered.as_text();
+    for said in [
+        r#"stablehlo.multiply %arg1, %2 {shardwise.manual = ["{V:Y, U:X}"]}"#,
+        r#"shardwise.manual = ["{V:Y}"]"#,
+        r#"} {shardwise.arg_manual = [["{V:(X,Y)}"]]} : "#,
+    ] {
+        assert!(text.contains(said), "{said}\n{text}");
+    }
+    assert_eq!(Program::parse(&text).unwrap().as_text(), text);
 }
 
 #[test]
@@ -254,4 +299,33 @@ fn explicit_axes() {
     let y = ones([2, 4], I32).shard(P!(None, "Y"));
     let captures = shard_map(|x: &Array| x + &y).in_specs(P!("X", "Y")).out_specs(P!("X", "Y"));
     assert_eq!(codes(jit(captures)(&x)), ["captured-layout"]);
+}
+
+#[test]
+fn summands_enter_and_leave() {
+    set_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap());
+    let x = arange(0..64, I32).reshape([8, 8]).shard(P!("X", "Y"));
+    let f = jit(|x: &Array| {
+        let rows = shard_map(|x: &Array| x.sum(1)).in_specs(P!("X", "Y")).out_specs(P!("X").unreduced("Y"))(x);
+        assert_eq!(rows.ty().to_string(), "i32[8@X]{U:Y}");
+        let sum = |rows: &Array| {
+            assert_eq!(rows.ty().to_string(), "i32[2]{V:X, U:Y}");
+            (rows * 2).psum("Y")
+        };
+        let known = shard_map(sum).out_specs(P!("X"))(&rows);
+        let said = shard_map(sum).in_specs(P!("X").unreduced("Y")).out_specs(P!("X"))(&rows);
+        (known, said, rows.shard(P!("X")))
+    });
+    let expected: Vec<i32> = (0..8).map(|i| (0..8).map(|j| 8 * i + j).sum()).collect();
+    let twice: Vec<i32> = expected.iter().map(|n| 2 * n).collect();
+    let (known, said, outside) = f(&x).unwrap();
+    assert_eq!([flat(&known), flat(&said), flat(&outside)], [twice.clone(), twice.clone(), expected.clone()]);
+
+    // The program means the same to the reference interpreter, as a whole.
+    let text = f.lower(&x).unwrap().as_text();
+    let module = shardwise_ir::text::parse("program", &text, &shardwise_ops::OPS).unwrap();
+    let args = [shardwise_base::Literal::new([8, 8], &(0..64).collect::<Vec<i32>>())];
+    let meant = shardwise_interp::run(&module, &args, Default::default()).unwrap();
+    let meant: Vec<&[i32]> = meant.iter().map(|l| l.as_slice::<i32>()).collect();
+    assert_eq!(meant, [&twice[..], &twice, &expected]);
 }

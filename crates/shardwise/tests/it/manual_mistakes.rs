@@ -358,3 +358,65 @@ fn a_call_without_jit_panics_with_the_mistakes() {
     let found = result(&zeros([6], I32)).unwrap_err();
     assert_eq!(found.diagnostics().map(|d| d.code()).collect::<Vec<_>>(), ["spec-uneven"]);
 }
+
+#[test]
+fn summands() {
+    let explicit = |in_specs: Option<P>, out_specs: P, f: fn(&Array) -> Array, expected: Expect| {
+        check_call(
+            |_| {
+                set_mesh(Mesh::explicit([("X", 4), ("Y", 2)])?);
+                let map = shard_map(move |x: &Array| f(x));
+                let map = if let Some(specs) = in_specs { map.in_specs(specs) } else { map };
+                jit(map.out_specs(out_specs))(&zeros([8, 8], I32).shard(P!("X", "Y"))).map(|_| ())
+            },
+            expected,
+        );
+    };
+    let unreduced = || P!("X").unreduced("Y");
+    explicit(
+        None,
+        unreduced(),
+        |x| x.psum("Y"),
+        expect![[r#"
+        error[out-spec-unreduced]: the spec leaves the result to be summed over Y, and it is equal along Y
+          --> here
+           | i32[2,4]{V:X} as P!("X").unreduced("Y")
+           = help: drop Y from the spec; or let it count once for each device: `.pcast(.., Pcast::Varying)`
+           = mesh: X=4, Y=2
+           = note: `result` in out_specs of the shard_map of a closure in `summands`"#]],
+    );
+    explicit(
+        None,
+        P!("X"),
+        |x| x.pcast("Y", Pcast::Unreduced),
+        expect![[r#"
+        error[out-spec-unreduced]: the result is still to be summed over Y
+          --> here
+           | i32[2,4]{V:X, U:Y}
+           = help: sum it: `.psum(..)`, `.psum_scatter(..)`
+           = mesh: X=4, Y=2
+           = note: `result` in out_specs of the shard_map of a closure in `summands`"#]],
+    );
+    explicit(
+        Some(unreduced()),
+        P!("X"),
+        |x| x.psum("Y"),
+        expect![[r#"
+        error[in-spec-layout]: the argument is laid out otherwise than its spec, and nothing is moved unasked over explicit axes
+          --> here
+           | i32[8@X,8@Y] as P!("X").unreduced("Y")
+           = help: move it: `.shard(P!("X").unreduced("Y"))`
+           = note: `args` in in_specs of the shard_map of a closure in `summands`"#]],
+    );
+    check_call(
+        |x| {
+            jit(shard_map(|x: &Array| x.sum(1)).in_specs(P!("X", "Y")).out_specs(P!("X").unreduced("Y")))(x).map(|_| ())
+        },
+        expect![[r#"
+            error[spec-unreduced]: an array is unreduced over Explicit axes only, "Y" is none
+              --> here
+               | i32[2]{V:(X,Y)} as P!("X").unreduced("Y")
+               = mesh: X=4, Y=2
+               = note: `result` in out_specs of the shard_map of a closure in `summands`"#]],
+    );
+}

@@ -43,20 +43,36 @@ fn group(over: Over, device: usize) -> Vec<usize> {
     members
 }
 
+/// The dtypes, of each the number of steps, and the values, with which all sums are exact.
+const DTYPES: [(DType, usize, usize); 10] = [
+    (I32, 5, 1 << 30),
+    (I8, 5, 100),
+    (I16, 5, 300),
+    (I64, 5, 1 << 30),
+    (U8, 5, 200),
+    (U32, 5, 1 << 30),
+    (F32, 5, 256),
+    (F64, 5, 256),
+    (F16, 3, 2),
+    (BF16, 2, 2),
+];
+
 /// One step of the real thing.
 fn real(x: &Array, step: &Step) -> Array {
+    let index = |over: Over| axis_index(over).astype(x.dtype());
     match step {
+        Step::Affine if matches!(x.dtype(), F16 | BF16 | F32 | F64) => x * -1 + 1,
         Step::Affine => x * 3 + 1,
         Step::Transpose => x.t(),
-        Step::AddIndex(over) => x + axis_index(*over),
-        Step::Psum(over) => x.psum(*over) + axis_index(("X", "Y")),
-        Step::Pmax(over) => x.pmax(*over) + axis_index(("X", "Y")),
+        Step::AddIndex(over) => x + index(over),
+        Step::Psum(over) => x.psum(*over) + index(&["X", "Y"]),
+        Step::Pmax(over) => x.pmax(*over) + index(&["X", "Y"]),
         Step::Gather(over, dim) => x.all_gather(*over, *dim),
         Step::Scatter(over, dim) => x.psum_scatter(*over, *dim),
         Step::AllToAll(over, split, concat) => x.all_to_all(*over, *split, *concat),
         Step::Stack(over) => x.all_gather(*over, stacked(1)).sum(1),
         Step::Permute(over, pairs) => x.ppermute(*over, pairs.clone()),
-        Step::Broadcast(over, source) => x.pbroadcast(*over, *source) + axis_index(("X", "Y")),
+        Step::Broadcast(over, source) => x.pbroadcast(*over, *source) + index(&["X", "Y"]),
     }
 }
 
@@ -139,14 +155,15 @@ fn generated_bodies() {
     for seed in 0..120 {
         let mut chooser = Chooser(seed);
         let mut shape = [4, 8];
-        let steps: Vec<Step> = (0..1 + chooser.below(5))
+        let (dtype, most_steps, limit) = DTYPES[seed as usize % DTYPES.len()];
+        let steps: Vec<Step> = (0..1 + chooser.below(most_steps))
             .map(|_| {
                 let (step, next) = chooser.step(shape);
                 shape = next;
                 step
             })
             .collect();
-        let x = arange(0..X * Y * 32, I32).reshape([X * Y * 4, 8]);
+        let x = (arange(0..X * Y * 32, I32) % limit).astype(dtype).reshape([X * Y * 4, 8]);
         let parts: Vec<Array> = (0..X * Y).map(|d| x.i(d * 4..(d + 1) * 4)).collect();
         let expected = concatenate(steps.iter().fold(parts, |all, step| reference(&all, step)), 0);
         let body = steps.clone();
@@ -154,6 +171,8 @@ fn generated_bodies() {
             .in_specs(P!(("X", "Y")))
             .out_specs(P!(("X", "Y")));
         let got = jit(map)(&x).unwrap_or_else(|e| panic!("seed {seed}, {steps:?}\n{e}"));
-        assert_eq!(got.to_vec::<i32>().unwrap(), expected.to_vec::<i32>().unwrap(), "seed {seed}, {steps:?}");
+        let values = |x: &Array| x.astype(F64).to_vec::<f64>().unwrap();
+        assert_eq!(got.dtype(), dtype, "seed {seed}");
+        assert_eq!(values(&got), values(&expected), "seed {seed}, {dtype:?}, {steps:?}");
     }
 }

@@ -160,7 +160,9 @@ impl<'d> Export<'d, '_> {
         for (i, &v) in node.results.iter().enumerate() {
             let result = self.body[new].results[i];
             self.carry(v, result, node.frame);
-            self.body.value_mut(result).varying = self.draft.frame_of(op).func.body[data.results[i]].varying.clone();
+            let from = &self.draft.frame_of(op).func.body[data.results[i]];
+            let to = self.body.value_mut(result);
+            (to.varying, to.manual) = (from.varying.clone(), from.manual.clone());
         }
     }
 

@@ -67,7 +67,7 @@ fn stages(program: &Program) -> String {
             out += &format!("== {name}\n{}", sketch(module));
         }
     };
-    let run = || partition(&program.module, &mut Options { dump: Some(&mut dump), verify: false });
+    let run = || partition(&program.module, &mut Options { dump: Some(&mut dump), ..Options::default() });
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
     out
 }

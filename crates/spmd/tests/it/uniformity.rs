@@ -76,3 +76,43 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x
     assert_eq!(shown(body.args()[0]), "{x,y}");
     assert_eq!(shown(body.results()[0]), "{x}");
 }
+
+/// What is warned of a manual computation over x and y with this body, whose result is said to be equal everywhere.
+fn warnings(body: &str) -> String {
+    let text = format!(
+        r#"sdy.mesh @mesh = <["x"=2, "y"=4]>
+func.func @main(%arg0: tensor<8xf32>) -> tensor<4xf32> {{
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{{"x"}}]>] out_shardings=[<@mesh, [{{}}]>] manual_axes={{"x", "y"}} (%a: tensor<4xf32>) {{
+{body}
+  }} : (tensor<8xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}}"#
+    );
+    let module = shardwise_ir::text::parse("a.mlir", &text, &shardwise_ops::OPS).unwrap_or_else(|e| panic!("{e}"));
+    partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}")).warnings.to_string()
+}
+
+#[test]
+fn a_claim_that_cannot_be_proved_is_a_warning() {
+    let sum = r#"
+    %sum = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%b: tensor<f32>, %c: tensor<f32>):
+      %s = stablehlo.add %b, %c : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<4xf32>) -> tensor<4xf32>"#;
+    assert_eq!(warnings(&format!("{sum}\n    sdy.return %sum : tensor<4xf32>")), "");
+    let warns = |body: &str, axes: &str| {
+        let text = warnings(body);
+        let message = format!("claims a result that is equal along {axes}, which cannot be proved");
+        assert!(text.starts_with("warning[claim-unproved]") && text.contains(&message), "{text}");
+        assert!(text.contains("--> a.mlir:3:3") && text.matches("warning[").count() == 1, "{text}");
+    };
+    warns("    sdy.return %a : tensor<4xf32>", "\"x\"");
+    // Each device's own number, however it is come by.
+    let number = r#"
+    %i = stablehlo.partition_id : tensor<ui32>
+    %f = stablehlo.convert %i : (tensor<ui32>) -> tensor<f32>
+    %v = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    sdy.return %v : tensor<4xf32>"#;
+    warns(number, "\"x\", \"y\"");
+}

@@ -41,6 +41,7 @@ pub fn run(python: &Path, names: &[&str]) -> Result<(String, bool)> {
     let mut twins = venv::script(python, "chapter.py");
     twins.arg(&folder).args(names);
     let outcome = command::run(twins, "", LIMIT)?;
-    let why = if outcome.is_success() { String::new() } else { format!("{}\n", outcome.reason()) };
-    Ok((outcome.stdout + &why, outcome.is_success()))
+    let is_equal = outcome.is_success();
+    let why = if is_equal { String::new() } else { format!("{}\n", outcome.reason()) };
+    Ok((outcome.stdout + &why, is_equal))
 }
