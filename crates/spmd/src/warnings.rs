@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn warnings_are_kept_by_text() {
-        let warning = Diagnostic::warning("communication", &Loc::file("a \"b\".rs", 3, 9), "`sum` communicates")
+        let warning = Diagnostic::warning("communication", &Loc::file("a.rs", 3, 9), "`sum` communicates")
             .facts("f32[8@X]: partial results over \"X\" are combined")
             .help("ask for it: `.shard(P!())`");
         let mut module = Module::new("m", &shardwise_ops::OPS);

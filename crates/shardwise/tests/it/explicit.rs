@@ -227,7 +227,20 @@ fn warnings_are_data() {
     let found: Vec<String> = lowered.warnings().map(|d| d.to_string()).collect();
     let text = found.join("\n");
     let places = |l: &str| if l.starts_with("  --> ") { "  --> here".to_string() } else { l.to_string() };
-    expect![[""]].assert_eq(&text.lines().map(places).collect::<Vec<_>>().join("\n"));
+    expect![[r#"
+        warning[communication]: `sum`, `max` communicate
+          --> here
+           | f32[8@X,16@Y]: partial results over "Y" are combined
+           | f32[8@X,16@Y]: partial results over "X" are combined
+           | all-reduce over Y, 3 times, 24 B in all; all-reduce over X, 3 times, 144 B in all
+           = help: ask for it: `.shard(P!("X", None))`
+           = help: ask for it: `.shard(P!(None, "Y"))`
+        warning[communication]: `mean` communicates
+          --> here
+           | f32[8@X,16@Y]: partial results over "X" are combined
+           | all-reduce over X, 48 B
+           = help: ask for it: `.shard(P!("Y"))`"#]]
+    .assert_eq(&text.lines().map(places).collect::<Vec<_>>().join("\n"));
     // The text carries them; eager calls and calls of compiled functions have them too.
     assert!(lowered.as_text().contains("shardwise.warnings"), "{}", lowered.as_text());
     assert!(!jit(|x: &Array| x * 2.0).lower(&x).unwrap().as_text().contains("shardwise.warnings"));

@@ -142,7 +142,10 @@ fn gradients_left_as_sums() {
     assert_eq!(both(|w, x| x.shard(P!("Y", None)).matmul(w.shard(P!().reduced("Y")).t())), "f32[8@Y,8]");
     assert_eq!(both(|w, _| fori_loop(0..2, w.clone(), |_, c| c * 2.0)), "f32[8@X,16]{R:Y}");
     assert_eq!(both(|w, x| fori_loop(0..2, w.clone(), |_, _| x.clone())), "carry");
-    assert_eq!(both(|w, _| scan(zeros_like(&w.i(0)), w.shard(P!().reduced("Y")), |c, r| (&c + r, c)).1), "reduced");
+    assert_eq!(
+        both(|w, _| scan(zeros_like(&w.i(0)), w.shard(P!().reduced("Y")), |c, r| (&c + r, c)).1),
+        "f32[8,16]{R:Y}"
+    );
     assert_eq!(both(|w, _| w.assert_sharding(P!("X", None))), "layout");
     assert_eq!(both(|w, _| w.shard(P!("X").reduced("X"))), "spec-axis-twice");
     let e = with_mesh(&mesh, || jit(|w: &Array, x: &Array| w + x)(&w, &x).unwrap_err());

@@ -313,7 +313,7 @@ fn random_numbers_are_the_same_on_every_mesh() {
     let mixed = Mesh::new([Axis::explicit("X", 4), Axis::auto("Y", 3)]);
     for mesh in [Mesh::explicit([("X", 8), ("Y", 1)]), Mesh::auto([("X", 2), ("Y", 3)]), mixed].map(Result::unwrap) {
         for spec in [P!("X"), P!("Y"), P!(("Y", "X"))] {
-            for (i, draw) in draws.iter().enumerate() {
+            for draw in &draws {
                 let one = draw();
                 let (eager, traced) = with_mesh(&mesh, || {
                     let traced = jit(|_: &Array| draw().shard(&spec));
@@ -321,7 +321,6 @@ fn random_numbers_are_the_same_on_every_mesh() {
                 });
                 assert_equal(&eager, &one);
                 assert_equal(&traced, &one);
-                assert_eq!(eager.ty(), traced.ty(), "draw {i}, {spec}");
             }
         }
     }
