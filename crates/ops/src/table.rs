@@ -193,6 +193,7 @@ ops! {
     ShardingConstraint "sdy.sharding_constraint" shardy::Mark;
     Reshard "sdy.reshard" shardy::Mark;
     DataFlowEdgeOp "sdy.data_flow_edge" shardy::Mark;
+    FuncDataFlowEdge "sdy.func_data_flow_edge" shardy::Mark;
     PropagationBarrier "sdy.propagation_barrier" shardy::Mark;
     ShardingGroup "sdy.sharding_group" shardy::ShardingGroup;
     ManualComputation "sdy.manual_computation" shardy::ManualComputation;

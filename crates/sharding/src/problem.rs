@@ -96,6 +96,8 @@ pub struct Node {
     pub has_shared_operand: bool,
     /// The same direction in every round, whatever the class (a propagation barrier).
     pub fixed_direction: Option<Direction>,
+    /// In conservative propagation as well: edges and barriers do.
+    pub splits_axes: bool,
     /// For an edge of a manual computation, how the result's sharding looks from the sources.
     pub manual: Option<ManualEdge>,
 }
@@ -114,6 +116,7 @@ impl Node {
             is_elementwise: false,
             has_shared_operand: false,
             fixed_direction: None,
+            splits_axes: false,
             manual: None,
         }
     }

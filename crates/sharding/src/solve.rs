@@ -270,6 +270,7 @@ struct Question {
     directions: Directions,
     strategy: Strategy,
     is_elementwise: bool,
+    is_conservative: bool,
 }
 
 impl Hash for Question {
@@ -299,6 +300,7 @@ impl Answers {
             directions: asked.directions,
             strategy: asked.strategy,
             is_elementwise: node.is_elementwise,
+            is_conservative: asked.is_conservative(),
         };
         on_tensors(node, self.0.entry(question).or_insert_with(|| asked.answer(&seen, mesh)))
     }
@@ -317,12 +319,16 @@ fn seen_by<'a>(node: &Node, problem: &'a Problem) -> Shardings<'a> {
 }
 
 impl Asked<'_> {
+    fn is_conservative(&self) -> bool {
+        self.options.is_conservative && !self.node.splits_axes
+    }
+
     fn answer(&self, seen: &Shardings<'_>, mesh: &Arc<Mesh>) -> Answer {
         let rule = &*self.node.rule;
         let views = seen.iter().map(|s| s.as_deref());
         let mut projection = Projection::new(rule, mesh, views, IfMissing::Open);
-        let is_conservative = self.options.is_conservative;
-        let cx = Context { rule, mesh, is_elementwise: self.node.is_elementwise, is_conservative };
+        let (is_elementwise, is_conservative) = (self.node.is_elementwise, self.is_conservative());
+        let cx = Context { rule, mesh, is_elementwise, is_conservative };
         let updated = propagate(&mut projection, self.strategy, cx, |f| self.directions.of(rule.kind(f)));
         changes(self.node, seen, &projection, &updated, mesh)
     }

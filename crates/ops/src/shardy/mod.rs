@@ -15,7 +15,8 @@ use crate::facts::*;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Mesh, Sharding};
 use shardwise_ir::{Attr, OpView, Type, Value};
 
-/// Identities that passes read: `sharding_constraint`, `reshard`, `data_flow_edge`, `propagation_barrier`.
+/// Identities that passes read: `sharding_constraint`, `reshard`, `data_flow_edge`, `func_data_flow_edge`,
+/// `propagation_barrier`.
 pub struct Mark;
 /// `sharding_group`: its operand is sharded as the other members of the group.
 pub struct ShardingGroup;
@@ -95,6 +96,12 @@ func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
                 r#"sdy.mesh @mesh = <["x"=2]>
 func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
   %0 = sdy.data_flow_edge %arg0 sharding=<@mesh, [{"x"}]> : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"#
+            }
+            Opcode::FuncDataFlowEdge => {
+                r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = sdy.func_data_flow_edge %arg0 : tensor<2xf32>
   return %0 : tensor<2xf32>
 }"#
             }

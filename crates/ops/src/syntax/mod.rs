@@ -284,6 +284,7 @@ pub fn of(op: Opcode) -> Syntax {
             Syntax::pieces(&[Operand, Text(" "), Sharding], Types::AlwaysSame).with_results(SHARDING)
         }
         DataFlowEdgeOp => Syntax::custom(&shardy::EdgeForm).with_results(SHARDING),
+        FuncDataFlowEdge => Syntax::pieces(&[Operand], Types::Same),
         PropagationBarrier => Syntax::pieces(
             &[
                 Operand,

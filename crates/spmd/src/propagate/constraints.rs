@@ -4,7 +4,7 @@
 //! at a data-flow edge, its sharding would bind everything else at the edge as well; then the other uses of `x` are made
 //! to use the constraint instead. The operands of a manual computation are constrained by its `in_shardings`.
 
-use super::draft::{Def, Draft, ENTRY, Kind, OpId, Order, Use, ValueId};
+use super::draft::{Def, Draft, Kind, OpId, Order, Use, ValueId};
 use super::edges::Manual;
 use super::shardings::is_closed;
 use shardwise_base::Sharding;
@@ -12,7 +12,7 @@ use shardwise_ops::Opcode;
 use std::collections::HashSet;
 
 pub(super) fn apply_constraints(draft: &mut Draft<'_>) {
-    for op in draft.walk(ENTRY, Order::Post) {
+    for op in draft.walk(Order::Post) {
         if is_constraint(draft, op) {
             reroute_chain(draft, op);
             let input = draft.op(op).operands[0];
@@ -76,7 +76,7 @@ fn wanted_by(draft: &Draft<'_>, at: Use) -> Option<Sharding> {
 /// Arguments of reducers and the like have no place for a sharding.
 fn can_hold(draft: &Draft<'_>, v: ValueId) -> bool {
     match draft.value(v).def {
-        Def::Argument(block) => block == ENTRY || draft.value(v).edge.is_some(),
+        Def::Argument(block) => draft.block(block).parent.is_none() || draft.value(v).edge.is_some(),
         Def::Result(_) => true,
     }
 }

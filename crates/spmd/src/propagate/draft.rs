@@ -5,12 +5,14 @@
 //! which keeps these lists; [`super::export`] makes a body of it again. A draft refers to the ops of the source for all
 //! that does not change: names, attributes, types.
 
+use super::names::Names;
 use shardwise_base::{Loc, LocKind, Sharding};
 use shardwise_ir::{Func, Module, Op, OpView, Type};
 use shardwise_ops::{Facts, Opcode};
 use smallvec::SmallVec;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::sync::Arc;
 
 macro_rules! id {
     ($name:ident, $prefix:literal) => {
@@ -40,14 +42,23 @@ id!(ValueId, "v");
 id!(BlockId, "b");
 id!(FrameId, "frame");
 
-/// A function's body in the place of one call of it.
+/// A function's body: the function itself, or in the place of one call of it.
 #[derive(Clone, Debug)]
 pub(super) struct Frame<'m> {
     pub func: &'m Func,
-    /// Of the call; unknown for the main function.
+    /// Of a copy of the function, its own name.
+    pub copy_name: Option<Arc<str>>,
+    pub block: BlockId,
+    /// Of the call; unknown for a function that stays one.
     pub caller: Loc,
     /// The first call of the function takes its body; all others are clones, whose lists of uses are fresh.
     pub is_clone: bool,
+}
+
+impl Frame<'_> {
+    pub fn name(&self) -> Arc<str> {
+        self.copy_name.as_ref().unwrap_or(&self.func.name).clone()
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -57,8 +68,11 @@ pub(super) enum Kind {
     /// A call, its callee's body in its only block.
     Call {
         callee: FrameId,
+        source: Op,
     },
     Edge(Edge),
+    /// An edge at an argument or a call of a function that stays one: of its operand it knows nothing but the uses.
+    FuncEdge(Edge),
     /// A constraint that import inserted for an op of the frame's function.
     Constraint(Op),
 }
@@ -121,24 +135,71 @@ pub(super) struct Block {
 
 pub(super) struct Draft<'m> {
     pub module: &'m Module,
-    /// Of one function as it stands: calls are ops like others, and nothing was tidied up.
+    /// Shardings are taken as they stand: what is to be tidied up was.
     pub is_as_written: bool,
+    /// The functions that stay functions, in their order.
+    pub roots: Vec<FrameId>,
+    /// The calls that stay calls, and what they call.
+    pub calls: BTreeMap<OpId, FrameId>,
     pub frames: Vec<Frame<'m>>,
     pub ops: Vec<OpNode>,
     pub values: Vec<ValueNode<'m>>,
     pub blocks: Vec<Block>,
     /// Values whose shardings are one.
     pub groups: Vec<Vec<ValueId>>,
+    /// Of the functions.
+    pub names: Names,
 }
-
-/// The main function's frame and block.
-pub(super) const MAIN: FrameId = FrameId(0);
-pub(super) const ENTRY: BlockId = BlockId(0);
 
 impl<'m> Draft<'m> {
     /// Without anything in it.
     pub fn empty(module: &'m Module, is_as_written: bool) -> Draft<'m> {
-        Draft { module, is_as_written, frames: vec![], ops: vec![], values: vec![], blocks: vec![], groups: vec![] }
+        Draft {
+            module,
+            is_as_written,
+            roots: vec![],
+            calls: BTreeMap::new(),
+            frames: vec![],
+            ops: vec![],
+            values: vec![],
+            blocks: vec![],
+            groups: vec![],
+            names: Names::new(module.funcs.iter().map(|f| f.name.clone())),
+        }
+    }
+
+    pub fn frame(&self, frame: FrameId) -> &Frame<'m> {
+        &self.frames[frame.index()]
+    }
+
+    /// The body of a function that stays one, still empty.
+    pub fn add_root(&mut self, func: &'m Func, copy_name: Option<Arc<str>>) -> FrameId {
+        let block = self.add_block(None);
+        self.frames.push(Frame { func, copy_name, block, caller: Loc::UNKNOWN, is_clone: false });
+        let frame = FrameId::new(self.frames.len() - 1);
+        self.roots.push(frame);
+        frame
+    }
+
+    /// The function whose results and body speak to each other: `@main`, or the only one. Shardy lets nothing go
+    /// between those of other functions.
+    pub fn main(&self) -> Option<FrameId> {
+        let named = self.roots.iter().find(|&&r| &*self.frame(r).name() == "main");
+        named.or(self.roots.first().filter(|_| self.roots.len() == 1)).copied()
+    }
+
+    /// For each function that stays one, the calls of it, in program order.
+    pub fn callers(&self) -> BTreeMap<FrameId, Vec<OpId>> {
+        let mut callers: BTreeMap<FrameId, Vec<OpId>> = BTreeMap::new();
+        if self.calls.is_empty() {
+            return callers;
+        }
+        for op in self.walk(Order::Pre) {
+            if let Some(&callee) = self.calls.get(&op) {
+                callers.entry(callee).or_default().push(op);
+            }
+        }
+        callers
     }
 
     pub fn op(&self, op: OpId) -> &OpNode {
@@ -166,14 +227,14 @@ impl<'m> Draft<'m> {
     }
 
     pub fn frame_of(&self, op: OpId) -> &Frame<'m> {
-        &self.frames[self.op(op).frame.index()]
+        self.frame(self.op(op).frame)
     }
 
     /// The op of the source that this op is, or stands for.
     pub fn source(&self, op: OpId) -> Option<OpView<'m>> {
         match self.op(op).kind {
             Kind::Source(source) => Some(self.module.view(&self.frame_of(op).func.body, source)),
-            Kind::Call { .. } | Kind::Edge(_) | Kind::Constraint(_) => None,
+            Kind::Call { .. } | Kind::Edge(_) | Kind::FuncEdge(_) | Kind::Constraint(_) => None,
         }
     }
 
@@ -232,10 +293,19 @@ impl<'m> Draft<'m> {
         self.uses(v).take(2).count() == 1
     }
 
-    /// All ops of a block and of the blocks within: `before` each op those in its blocks, or after them.
-    pub fn walk(&self, block: BlockId, order: Order) -> Vec<OpId> {
+    /// All ops, in the order of the functions: before each op those in its blocks, or after them.
+    pub fn walk(&self, order: Order) -> Vec<OpId> {
         let mut out = vec![];
-        self.walk_into(block, order, &mut out);
+        for &root in &self.roots {
+            self.walk_into(self.frame(root).block, order, &mut out);
+        }
+        out
+    }
+
+    /// The ops of a block and of the blocks within.
+    pub fn block_ops(&self, block: BlockId) -> Vec<OpId> {
+        let mut out = vec![];
+        self.walk_into(block, Order::Pre, &mut out);
         out
     }
 
@@ -293,6 +363,9 @@ impl<'m> Draft<'m> {
         let node = self.op(op).clone();
         let operands: Vec<ValueId> = node.operands.iter().map(|v| *names.get(v).unwrap_or(v)).collect();
         let copy = self.add_op(node.frame, node.kind, &operands, parent);
+        if let Some(&callee) = self.calls.get(&op) {
+            self.calls.insert(copy, callee);
+        }
         for &block in &node.blocks {
             let new = self.add_block(Some(copy));
             self.ops[copy.index()].blocks.push(new);
@@ -305,7 +378,7 @@ impl<'m> Draft<'m> {
         copy
     }
 
-    fn clone_block(&mut self, from: BlockId, to: BlockId, names: &mut HashMap<ValueId, ValueId>) {
+    pub fn clone_block(&mut self, from: BlockId, to: BlockId, names: &mut HashMap<ValueId, ValueId>) {
         for arg in self.block(from).args.clone() {
             let new = self.clone_value(arg, Def::Argument(to), names);
             self.block_mut(to).args.push(new);
@@ -375,7 +448,7 @@ impl<'m> Draft<'m> {
 
     /// `loc`, which stands in the frame's function, under the call of the frame.
     pub fn locate(&self, frame: FrameId, loc: &Loc) -> Loc {
-        let caller = &self.frames[frame.index()].caller;
+        let caller = &self.frame(frame).caller;
         match (loc.is_unknown(), caller.is_unknown()) {
             (_, true) => loc.clone(),
             (true, false) => caller.clone(),

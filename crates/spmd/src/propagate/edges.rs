@@ -3,28 +3,116 @@
 //! An edge is an op behind its owner (`%r = edge %owner`) that takes over all uses of the owner and holds the sharding
 //! of the owner and of all other targets. Its sources are the operands and returned values that flow into the owner.
 
-use super::draft::{BlockId, Def, Draft, ENTRY, Edge, Kind, OpId, Order, Use, ValueId};
+use super::draft::{Def, Draft, Edge, FrameId, Kind, OpId, Order, Use, ValueId};
 use super::shardings::{with_all_manual_axes, without_unit_axes};
 use shardwise_base::{AxisRef, Sharding};
 use shardwise_ir::{Attr, OpView, Value};
 use shardwise_ops::{DataFlow, DataFlowEdge, Opcode};
 use shardwise_sharding::ManualEdge;
 use smallvec::{SmallVec, smallvec};
+use std::collections::BTreeMap;
 
 /// Adds all edges: of arguments in front of their block, of results behind their op.
 pub(super) fn add_edges(draft: &mut Draft<'_>) {
-    for op in draft.walk(ENTRY, Order::Post) {
-        let edges = edges_of(draft, op);
-        // The last one first: each is put directly behind its owner, or in front of the block.
-        for (owner, edge) in edges.into_iter().rev() {
+    for op in draft.walk(Order::Post) {
+        add_edges_of(draft, op);
+    }
+}
+
+fn add_edges_of(draft: &mut Draft<'_>, op: OpId) {
+    let edges = edges_of(draft, op);
+    // The last one first: each is put directly behind its owner, or in front of the block.
+    for (owner, edge) in edges.into_iter().rev() {
+        let is_there = draft.uses(owner).any(|u| draft.opcode(u.op) == Some(Opcode::DataFlowEdgeOp));
+        if !is_there {
             add_edge(draft, op, owner, edge);
+        }
+    }
+}
+
+/// Adds the edges of calls, those that import replaced and those that are named computations in the source.
+pub(super) fn add_call_edges(draft: &mut Draft<'_>) {
+    for op in draft.walk(Order::Post) {
+        let is_named = draft.opcode(op) == Some(Opcode::NamedComputation);
+        if is_named || matches!(draft.op(op).kind, Kind::Call { .. }) {
+            add_edges_of(draft, op);
+        }
+    }
+}
+
+/// Adds edges at the calls that stay calls: at the arguments of all functions but the main one, and at calls' results.
+pub(super) fn add_func_edges(draft: &mut Draft<'_>) {
+    let main = draft.main();
+    let funcs: Vec<FrameId> = draft.roots.iter().copied().filter(|&r| main != Some(r)).collect();
+    for func in funcs {
+        let args = draft.block(draft.frame(func).block).args.clone();
+        args.into_iter().rev().for_each(|v| add_func_edge(draft, func, v));
+    }
+    for op in draft.walk(Order::Post) {
+        if draft.calls.contains_key(&op) {
+            let (frame, results) = (draft.op(op).frame, draft.op(op).results.clone());
+            results.into_iter().rev().for_each(|v| add_func_edge(draft, frame, v));
+        }
+    }
+}
+
+fn add_func_edge(draft: &mut Draft<'_>, frame: FrameId, owner: ValueId) {
+    if draft.value(owner).ty.as_tensor().is_some() {
+        let edge = Edge { sources: SmallVec::new(), targets: SmallVec::new(), manual: None };
+        let sharding = draft.value(owner).sharding.clone();
+        put_edge(draft, frame, Kind::FuncEdge(edge), owner, sharding);
+    }
+}
+
+/// Finds the sources of the edges at calls.
+pub(super) fn tie_func_edges(draft: &mut Draft<'_>) {
+    let callers = draft.callers();
+    for op in draft.walk(Order::Pre) {
+        let found = match draft.op(op).kind {
+            Kind::FuncEdge(_) => func_sources(draft, draft.op(op).operands[0], &callers),
+            _ => continue,
+        };
+        if let Kind::FuncEdge(edge) = &mut draft.op_mut(op).kind {
+            edge.sources = found;
+        }
+    }
+}
+
+/// Of an argument of a function, the operands of all calls; of a result of a call, what the function gives.
+fn func_sources(draft: &Draft<'_>, owner: ValueId, callers: &BTreeMap<FrameId, Vec<OpId>>) -> SmallVec<[Use; 2]> {
+    match draft.value(owner).def {
+        Def::Argument(block) => {
+            let index = draft.block(block).args.iter().position(|&v| v == owner);
+            let frame = draft.roots.iter().find(|&&r| draft.frame(r).block == block);
+            let (Some(index), Some(frame)) = (index, frame) else { return SmallVec::new() };
+            callers.get(frame).into_iter().flatten().map(|&op| Use { op, index }).collect()
+        }
+        Def::Result(call) => {
+            let index = draft.op(call).results.iter().position(|&v| v == owner);
+            let (Some(index), Some(&callee)) = (index, draft.calls.get(&call)) else { return SmallVec::new() };
+            smallvec![Use { op: draft.terminator(draft.frame(callee).block), index }]
+        }
+    }
+}
+
+/// Lets the owners of the edges at calls have what the edges hold; what is said of an owner, and not of its edge, is
+/// forgotten.
+pub(super) fn settle_func_edges(draft: &mut Draft<'_>) {
+    for op in draft.walk(Order::Pre) {
+        if let Kind::FuncEdge(_) = draft.op(op).kind {
+            let (owner, result) = (draft.op(op).operands[0], draft.op(op).results[0]);
+            let open = draft.value(owner).sharding.as_ref().map(|s| Sharding::open(&s.mesh, s.rank()));
+            draft.value_mut(owner).edge = Some(result);
+            if draft.value(result).sharding.is_none() {
+                draft.value_mut(result).sharding = open;
+            }
         }
     }
 }
 
 /// Of a draft as written: the edges that its ops `sdy.data_flow_edge` are.
 pub(super) fn adopt_edges(draft: &mut Draft<'_>) {
-    for op in draft.walk(ENTRY, Order::Post) {
+    for op in draft.walk(Order::Post) {
         for (owner, edge) in edges_of(draft, op) {
             let written = draft.uses(owner).find(|u| draft.opcode(u.op) == Some(Opcode::DataFlowEdgeOp));
             let Some(written) = written else { continue };
@@ -33,6 +121,10 @@ pub(super) fn adopt_edges(draft: &mut Draft<'_>) {
                 draft.value_mut(v).edge = Some(result);
             }
             draft.op_mut(written.op).kind = Kind::Edge(edge);
+        }
+        if draft.opcode(op) == Some(Opcode::FuncDataFlowEdge) {
+            let edge = Edge { sources: SmallVec::new(), targets: SmallVec::new(), manual: None };
+            draft.op_mut(op).kind = Kind::FuncEdge(edge);
         }
     }
 }
@@ -67,7 +159,7 @@ impl<'m> Manual<'m> {
 }
 
 /// An op's edges with their owners, in order: arguments', then results'.
-fn edges_of(draft: &mut Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
+fn edges_of(draft: &Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
     if let Kind::Call { .. } = draft.op(op).kind {
         return call_edges(draft, op);
     }
@@ -78,24 +170,13 @@ fn edges_of(draft: &mut Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
 }
 
 /// A call's body takes the operands and gives the results.
-fn call_edges(draft: &mut Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
+fn call_edges(draft: &Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
     let block = draft.op(op).blocks[0];
-    declare_arguments(draft, block);
     let simple = |op, index| Edge { sources: smallvec![Use { op, index }], targets: SmallVec::new(), manual: None };
     let arguments = draft.block(block).args.iter().enumerate().map(|(i, &v)| (v, simple(op, i)));
     let terminator = draft.terminator(block);
     let results = draft.op(op).results.iter().enumerate().map(|(i, &v)| (v, simple(terminator, i)));
     arguments.chain(results).filter(|(v, _)| draft.value(*v).ty.as_tensor().is_some()).collect()
-}
-
-/// Where one argument has a sharding, the others are open on the same mesh.
-fn declare_arguments(draft: &mut Draft<'_>, block: BlockId) {
-    let args = draft.block(block).args.clone();
-    let Some(mesh) = args.iter().find_map(|&v| Some(draft.value(v).sharding.as_ref()?.mesh.clone())) else { return };
-    for v in args {
-        let rank = draft.value(v).ty.shape().len();
-        draft.value_mut(v).sharding.get_or_insert_with(|| Sharding::open(&mesh, rank));
-    }
 }
 
 fn draft_edge(
@@ -155,20 +236,31 @@ fn add_edge(draft: &mut Draft<'_>, op: OpId, owner: ValueId, edge: Edge) {
         Some(m) => Some(m.outside.clone()),
         None => declared(draft, op, owner),
     };
-    let (ty, loc, frame) = (draft.value(owner).ty, draft.value(owner).loc, draft.op(op).frame);
     let targets = edge.targets.clone();
-    let parent = draft.op(op).parent;
-    let id = draft.add_op(frame, Kind::Edge(edge), &[owner], parent);
-    let result = draft.add_value(ty, loc, Def::Result(id), sharding);
-    draft.op_mut(id).results.push(result);
-    draft.place_after_value(id, owner);
-    draft.replace_uses(owner, result, |_, u| u.op != id);
+    let result = put_edge(draft, draft.op(op).frame, Kind::Edge(edge), owner, sharding);
     if keeps_order(draft, op, owner) {
         draft.reverse_uses(result);
     }
     for v in [owner].into_iter().chain(targets) {
         draft.value_mut(v).edge = Some(result);
     }
+}
+
+/// An edge behind its owner, of which it takes over the uses.
+fn put_edge(draft: &mut Draft<'_>, frame: FrameId, kind: Kind, owner: ValueId, sharding: Option<Sharding>) -> ValueId {
+    // Nothing spreads from a mesh of one device.
+    let sharding = sharding.filter(|s| !s.mesh.is_maximal());
+    let (ty, loc) = (draft.value(owner).ty, draft.value(owner).loc);
+    let parent = match draft.value(owner).def {
+        Def::Argument(block) => block,
+        Def::Result(def) => draft.op(def).parent,
+    };
+    let id = draft.add_op(frame, kind, &[owner], parent);
+    let result = draft.add_value(ty, loc, Def::Result(id), sharding);
+    draft.op_mut(id).results.push(result);
+    draft.place_after_value(id, owner);
+    draft.replace_uses(owner, result, |_, u| u.op != id);
+    result
 }
 
 /// What the text says of the owner: of a named computation's argument, its `in_shardings`.

@@ -1,14 +1,16 @@
-//! The draft as a function again, with the shardings that propagation found.
+//! The draft as functions again, with the shardings that propagation found.
 //!
-//! Edges are gone: owners and targets carry the edge's sharding. Calls are gone too: their bodies stand in their place.
-//! And so are the ops that nobody needs.
+//! In the plain shape edges are gone: owners and targets carry the edge's sharding. Calls are gone too: their bodies
+//! stand in their place. And so are the ops that nobody needs.
 
-use super::draft::{BlockId, Draft, ENTRY, FrameId, Kind, MAIN, OpId, ValueId};
-use super::graph::result_tensor;
+use super::draft::{BlockId, Def, Draft, FrameId, Kind, OpId, ValueId};
+use super::graph::result_tensors;
+use super::names::Names;
 use shardwise_base::{Loc, Sharding};
-use shardwise_ir::{Attr, Attrs, Body, Func, Op, OpData, Region, Value, ValueData};
+use shardwise_ir::{Attr, Attrs, Body, Func, Op, OpCode, OpData, Region, Value, ValueData, Visibility};
 use shardwise_ops::Opcode;
 use shardwise_sharding::{Problem, TensorId};
+use std::sync::Arc;
 
 /// What becomes of the edges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,57 +19,137 @@ pub(super) enum Edges {
     Sink,
     /// Each is an op `sdy.data_flow_edge`.
     Keep,
+    /// Those of calls are gone.
+    SinkFuncs,
 }
 
-/// The main function with a sharding on every tensor that has one.
-pub(super) fn export(draft: &Draft<'_>, problem: &Problem, edges: Edges) -> Func {
-    let source = draft.frames[MAIN.index()].func;
-    let mut func = source.without_body();
-    let mut export = Export { draft, problem, edges, body: Body::new(), names: vec![None; draft.values.len()] };
-    let entry = export.body.entry();
-    export.args(ENTRY, entry);
-    export.ops(ENTRY, entry);
-    func.body = export.body;
-    for (i, sharding) in func.result_shardings.iter_mut().enumerate() {
-        *sharding = problem.sharding(result_tensor(draft, i)).cloned();
+/// What becomes of the calls that import replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Calls {
+    /// Their bodies stand in their place.
+    Inline,
+    /// Each is an op `sdy.named_computation`.
+    Named,
+    /// Each is a call of a function of its own, and so is each `sdy.named_computation`.
+    Outline,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub edges: Edges,
+    pub calls: Calls,
+}
+
+impl Shape {
+    pub const PLAIN: Shape = Shape { edges: Edges::Sink, calls: Calls::Inline };
+    pub const AS_WRITTEN: Shape = Shape { edges: Edges::Keep, calls: Calls::Inline };
+}
+
+/// The name of the attribute of a function that was made of a call: what the callee was called.
+pub(crate) const ORIGINAL_NAME: &str = "sdy.original_func_name";
+
+/// The name of the attribute that a call and its function do not share.
+const THREAD: &str = "execution_thread";
+
+/// What a function was called before it was copied.
+pub(crate) fn original_name(func: &Func) -> Arc<str> {
+    func.attrs.str(ORIGINAL_NAME).map_or_else(|| func.name.clone(), Arc::from)
+}
+
+/// The functions that stay functions, and behind them those that are made, with a sharding on every tensor that has one.
+pub(super) fn export(draft: &Draft<'_>, problem: &Problem, shape: Shape) -> Vec<Func> {
+    let names = Names::new(draft.roots.iter().map(|&r| draft.frame(r).name()));
+    let values = vec![None; draft.values.len()];
+    let mut export = Export { draft, problem, shape, body: Body::new(), names: values, symbols: names, made: vec![] };
+    let mut funcs = vec![];
+    for (&root, results) in draft.roots.iter().zip(result_tensors(draft)) {
+        let mut func = draft.frame(root).func.without_body();
+        if let Some(name) = &draft.frame(root).copy_name {
+            func.attrs.set(ORIGINAL_NAME, Attr::Str(original_name(&func)));
+            func.name = name.clone();
+        }
+        func.body = export.body_of(draft.frame(root).block, root);
+        for (sharding, tensor) in func.result_shardings.iter_mut().zip(results) {
+            *sharding = problem.sharding(tensor).cloned();
+        }
+        funcs.push(func);
     }
-    func
+    funcs.append(&mut export.made);
+    funcs
 }
 
 struct Export<'d, 'm> {
     draft: &'d Draft<'m>,
     problem: &'d Problem,
-    edges: Edges,
+    shape: Shape,
     body: Body,
     names: Vec<Option<Value>>,
+    symbols: Names,
+    /// Functions made of calls.
+    made: Vec<Func>,
 }
 
 impl<'d> Export<'d, '_> {
     fn sharding(&self, v: ValueId) -> Option<&Sharding> {
-        let holder = if self.edges == Edges::Keep { v } else { self.draft.holder(v) };
+        let holder = if self.keeps_own(v) { v } else { self.draft.holder(v) };
         self.problem.sharding(TensorId::new(holder.index()))
+    }
+
+    /// Whether a value at an edge has the sharding that is written on it, because the edge has its own.
+    fn keeps_own(&self, v: ValueId) -> bool {
+        let Some(edge) = self.draft.value(v).edge.and_then(|result| self.draft.def_op(result)) else { return true };
+        let is_of_func = matches!(self.draft.op(edge).kind, Kind::FuncEdge(_));
+        match self.shape.edges {
+            Edges::Sink => false,
+            Edges::Keep => !self.is_boundary(v),
+            Edges::SinkFuncs => !is_of_func,
+        }
+    }
+
+    /// Whether the value is an argument or a result of something that becomes a function.
+    fn is_boundary(&self, v: ValueId) -> bool {
+        let op = match self.draft.value(v).def {
+            Def::Result(op) => Some(op),
+            Def::Argument(block) => self.draft.block(block).parent,
+        };
+        op.is_some_and(|op| self.is_outlined(op))
+    }
+
+    fn is_outlined(&self, op: OpId) -> bool {
+        self.shape.calls == Calls::Outline
+            && (matches!(self.draft.op(op).kind, Kind::Call { .. })
+                || self.draft.opcode(op) == Some(Opcode::NamedComputation))
     }
 
     fn get(&self, v: ValueId) -> Value {
         self.names[v.index()].expect("defined before it is used")
     }
 
-    fn args(&mut self, block: BlockId, region: Region) {
+    /// A function's body, apart from the one at hand.
+    fn body_of(&mut self, block: BlockId, frame: FrameId) -> Body {
+        let outer = std::mem::take(&mut self.body);
+        let entry = self.body.entry();
         for &v in &self.draft.block(block).args {
-            let (ty, loc) = (self.draft.value(v).ty.clone(), self.draft.value(v).loc.clone());
-            let new = self.body.add_arg(region, ty, loc);
-            self.carry(v, new, MAIN);
+            let new = self.body.add_arg(entry, self.draft.value(v).ty.clone(), Loc::UNKNOWN);
+            self.carry(v, new, frame);
         }
+        self.ops(block, entry);
+        std::mem::replace(&mut self.body, outer)
     }
 
     /// Gives the new value what is known of the old one.
     fn carry(&mut self, v: ValueId, new: Value, frame: FrameId) {
         let sharding = self.sharding(v).cloned();
-        let loc = self.draft.locate(frame, self.draft.value(v).loc);
+        let loc = self.locate(frame, self.draft.value(v).loc);
         let data: &mut ValueData = self.body.value_mut(new);
         data.sharding = sharding;
         data.loc = loc;
         self.names[v.index()] = Some(new);
+    }
+
+    /// Where a call's body stands in its place, the call is a part of the location.
+    fn locate(&self, frame: FrameId, loc: &Loc) -> Loc {
+        if self.shape.calls == Calls::Inline { self.draft.locate(frame, loc) } else { loc.clone() }
     }
 
     fn ops(&mut self, block: BlockId, region: Region) {
@@ -82,11 +164,13 @@ impl<'d> Export<'d, '_> {
 
     fn op(&mut self, op: OpId, region: Region) {
         match &self.draft.op(op).kind {
-            Kind::Edge(_) if self.edges == Edges::Keep => self.edge(op, region),
-            Kind::Edge(_) => {
+            Kind::Edge(_) | Kind::FuncEdge(_) if self.keeps_edge(op) => self.edge(op, region),
+            Kind::Edge(_) | Kind::FuncEdge(_) => {
                 let (owner, result) = (self.draft.op(op).operands[0], self.draft.op(op).results[0]);
                 self.names[result.index()] = self.names[owner.index()];
             }
+            _ if self.is_outlined(op) => self.outline(op, region),
+            Kind::Call { .. } if self.shape.calls == Calls::Named => self.named(op, region),
             Kind::Call { .. } => self.call(op, region),
             Kind::Constraint(source) => self.constraint(op, *source, region),
             Kind::Source(source) => self.source(op, *source, region),
@@ -97,9 +181,112 @@ impl<'d> Export<'d, '_> {
         let node = self.draft.op(op);
         let (owner, result) = (node.operands[0], node.results[0]);
         let (ty, loc) = (self.draft.value(owner).ty.clone(), self.draft.value(owner).loc.clone());
-        let code = Opcode::DataFlowEdgeOp.into();
+        let is_of_func = matches!(node.kind, Kind::FuncEdge(_));
+        let code = if is_of_func { Opcode::FuncDataFlowEdge } else { Opcode::DataFlowEdgeOp }.into();
         let new = self.body.add_op(region, code, [self.get(owner)], Attrs::new(), [], [ty], loc);
         self.carry(result, self.body[new].results[0], node.frame);
+    }
+
+    fn keeps_edge(&self, op: OpId) -> bool {
+        match self.shape.edges {
+            Edges::Sink => false,
+            Edges::Keep => !self.is_boundary(self.draft.op(op).operands[0]),
+            Edges::SinkFuncs => !matches!(self.draft.op(op).kind, Kind::FuncEdge(_)),
+        }
+    }
+
+    /// A call of a function that is made of the op's body.
+    fn outline(&mut self, op: OpId, region: Region) {
+        let node = self.draft.op(op);
+        let (block, operands, results) = (node.blocks[0], node.operands.clone(), node.results.clone());
+        let (name, mut attrs) = self.call_attrs(op);
+        attrs.remove("name");
+        attrs.remove("in_shardings");
+        let thread = attrs.remove(THREAD);
+        let (computation, frame) = match node.kind {
+            Kind::Call { callee, .. } => (None, callee),
+            _ => (Some(self.source_data(op)), node.frame),
+        };
+        let mut func = Func::new(name.clone(), self.source_data(op).loc.clone());
+        func.visibility = Visibility::Private;
+        func.attrs.set(ORIGINAL_NAME, Attr::str(&name));
+        if let Some(thread) = thread {
+            func.attrs.set(THREAD, thread);
+        }
+        func.body = self.body_of(block, frame);
+        Self::declare(&mut func, computation);
+        func.arg_attrs = vec![Attrs::new(); operands.len()];
+        func.result_types = results.iter().map(|&v| self.draft.value(v).ty.clone()).collect();
+        func.result_attrs = vec![Attrs::new(); results.len()];
+        func.result_shardings = vec![None; results.len()];
+        func.name = self.symbols.add(&name);
+        attrs.set("callee", Attr::Symbol(func.name.clone()));
+        let (types, loc) = (func.result_types.clone(), func.loc.clone());
+        self.made.push(func);
+        let operands: Vec<Value> = operands.iter().map(|&v| self.get(v)).collect();
+        let new = self.body.add_op(region, Opcode::Call.into(), operands, attrs, [], types, loc);
+        for (i, &v) in results.iter().enumerate() {
+            self.carry(v, self.body[new].results[i], node.frame);
+        }
+    }
+
+    /// The arguments of a made function have what the edges say, and without any what the named computation declares.
+    fn declare(func: &mut Func, computation: Option<&OpData>) {
+        let args = func.body.args().to_vec();
+        let has_edges = args.iter().any(|&v| func.body.sharding(v).is_some());
+        let declared = computation.and_then(|data| data.attrs.get("in_shardings"));
+        if let Some(Attr::Shardings(declared)) = declared.filter(|_| !has_edges) {
+            for (&v, sharding) in args.iter().zip(declared) {
+                func.body.value_mut(v).sharding = Some(sharding.clone());
+            }
+        }
+        let Some(mesh) = args.iter().find_map(|&v| Some(func.body.sharding(v)?.mesh.clone())) else { return };
+        for &v in &args {
+            let rank = func.body.ty(v).shape().len();
+            func.body.value_mut(v).sharding.get_or_insert_with(|| Sharding::open(&mesh, rank));
+        }
+    }
+
+    /// What a call calls, by its first name, and the attributes that do not say what is called.
+    fn call_attrs(&self, op: OpId) -> (Arc<str>, Attrs) {
+        let mut attrs = self.source_data(op).attrs.clone();
+        let Kind::Call { callee, .. } = self.draft.op(op).kind else {
+            return (attrs.str("name").unwrap_or("").into(), attrs);
+        };
+        let func = self.draft.frame(callee).func;
+        attrs.remove("callee");
+        if let Some(thread) = func.attrs.get(THREAD) {
+            attrs.set(THREAD, thread.clone());
+        }
+        (original_name(func), attrs)
+    }
+
+    /// The op in the source that this op is, or was.
+    fn source_data(&self, op: OpId) -> &'d OpData {
+        match self.draft.op(op).kind {
+            Kind::Source(source) | Kind::Call { source, .. } => self.draft.frame_of(op).func.body.op(source),
+            _ => unreachable!("a call or a named computation"),
+        }
+    }
+
+    fn named(&mut self, op: OpId, region: Region) {
+        let node = self.draft.op(op);
+        let Kind::Call { callee, .. } = node.kind else { unreachable!("a call") };
+        let (name, mut attrs) = self.call_attrs(op);
+        attrs.set("name", Attr::Str(name));
+        let args = &self.draft.block(node.blocks[0]).args;
+        let declared: Option<Vec<Sharding>> = args.iter().map(|&v| self.draft.value(v).sharding.clone()).collect();
+        if let Some(declared) = declared.filter(|d| !d.is_empty()) {
+            attrs.set("in_shardings", Attr::Shardings(declared));
+        }
+        let inner = self.region(node.blocks[0], callee);
+        let operands: Vec<Value> = node.operands.iter().map(|&v| self.get(v)).collect();
+        let types: Vec<_> = node.results.iter().map(|&v| self.draft.value(v).ty.clone()).collect();
+        let loc = self.source_data(op).loc.clone();
+        let new = self.body.add_op(region, Opcode::NamedComputation.into(), operands, attrs, [inner], types, loc);
+        for (i, &v) in node.results.iter().enumerate() {
+            self.carry(v, self.body[new].results[i], node.frame);
+        }
     }
 
     fn call(&mut self, op: OpId, region: Region) {
@@ -133,7 +320,7 @@ impl<'d> Export<'d, '_> {
         let node = self.draft.op(op);
         let (input, result) = (node.operands[0], node.results[0]);
         let loc = &self.draft.frame_of(op).func.body[source].loc;
-        let loc = self.draft.locate(node.frame, loc);
+        let loc = self.locate(node.frame, loc);
         let wanted = self.sharding(result).cloned().expect("a constraint has a sharding");
         let new = self.add_constraint(self.get(input), wanted, loc, region);
         self.names[result.index()] = Some(new);
@@ -154,8 +341,9 @@ impl<'d> Export<'d, '_> {
         let regions: Vec<Region> = node.blocks.iter().map(|&block| self.region(block, node.frame)).collect();
         let operands: Vec<Value> = node.operands.iter().map(|&v| self.get(v)).collect();
         let types: Vec<_> = node.results.iter().map(|&v| self.draft.value(v).ty.clone()).collect();
-        let loc = self.draft.locate(node.frame, &data.loc);
-        let new = self.body.add_op(region, data.code, operands, self.attrs(op, data), regions, types, loc);
+        let loc = self.locate(node.frame, &data.loc);
+        let code = self.code(op, data);
+        let new = self.body.add_op(region, code, operands, self.attrs(op, data), regions, types, loc);
         self.body.op_mut(new).reason = data.reason.clone();
         for (i, &v) in node.results.iter().enumerate() {
             let result = self.body[new].results[i];
@@ -163,6 +351,35 @@ impl<'d> Export<'d, '_> {
             let from = &self.draft.frame_of(op).func.body[data.results[i]];
             let to = self.body.value_mut(result);
             (to.varying, to.manual) = (from.varying.clone(), from.manual.clone());
+        }
+        self.open_the_others(op, new);
+    }
+
+    /// Of an op at whose edges something is found, results of which nothing is found are open.
+    fn open_the_others(&mut self, op: OpId, new: Op) {
+        let results = &self.draft.op(op).results;
+        let found = |&v: &ValueId| self.draft.value(v).edge.and(self.sharding(v)).map(|s| s.mesh.clone());
+        let Some(mesh) = results.iter().find_map(found) else { return };
+        for (i, &v) in results.iter().enumerate() {
+            let is_known = self.draft.value(v).edge.is_some() && self.sharding(v).is_some();
+            if !is_known && self.shape.edges == Edges::Sink {
+                let result = self.body[new].results[i];
+                let open = Sharding::open(&mesh, self.draft.value(v).ty.shape().len());
+                self.body.value_mut(result).sharding = Some(open);
+            }
+        }
+    }
+
+    /// The op's code; that of a terminator fits what is around it.
+    fn code(&self, op: OpId, data: &OpData) -> OpCode {
+        let Some(around) = self.draft.block(self.draft.op(op).parent).parent else { return data.code };
+        if !self.draft.is_terminator(op) {
+            return data.code;
+        }
+        match self.draft.op(around).kind {
+            _ if self.is_outlined(around) => OpCode::RETURN,
+            Kind::Call { .. } => Opcode::SdyReturn.into(),
+            _ => data.code,
         }
     }
 
@@ -179,14 +396,21 @@ impl<'d> Export<'d, '_> {
     /// The op's attributes; of a region that declares how its operands lie, with what was found.
     fn attrs(&self, op: OpId, data: &OpData) -> Attrs {
         let mut attrs = data.attrs.clone();
-        if self.edges == Edges::Keep {
+        if let Some(&callee) = self.draft.calls.get(&op) {
+            attrs.set("callee", Attr::Symbol(self.draft.frame(callee).name()));
+        }
+        if self.shape.edges != Edges::Sink {
             return attrs;
         }
         if let Some(Attr::Shardings(declared)) = attrs.get("in_shardings") {
             let args = &self.draft.block(self.draft.op(op).blocks[0]).args;
-            let found =
-                declared.iter().zip(args).map(|(given, &arg)| self.outside(arg).unwrap_or_else(|| given.clone()));
-            let found = found.collect();
+            let any = args.iter().find_map(|&arg| self.outside(arg)).map(|s| s.mesh.clone());
+            let or_open = |(given, &arg): (&Sharding, &ValueId)| match (self.outside(arg), &any) {
+                (Some(found), _) => found,
+                (None, Some(mesh)) => Sharding::open(mesh, given.rank()),
+                (None, None) => given.clone(),
+            };
+            let found = declared.iter().zip(args).map(or_open).collect();
             attrs.set("in_shardings", Attr::Shardings(found));
         }
         attrs

@@ -1,20 +1,22 @@
 //! The draft as a problem on tensors and nodes, in the order in which MLIR's driver would work.
 
-use super::draft::{Def, Draft, ENTRY, Edge, Kind, MAIN, OpId, Order, Use, ValueId};
+use super::draft::{Def, Draft, Edge, FrameId, Kind, OpId, Order, Use, ValueId};
 use super::rules;
 use super::shardings::without_unit_axes;
-use shardwise_ir::{Func, Module, OpView};
+use shardwise_ir::OpView;
 use shardwise_ops::{Opcode, PropagationClass};
 use shardwise_sharding::{Direction, Node, NodeId, OpClass, Problem, Rule, TensorId};
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The problem, and where its answers belong: tensor `i` is value `i` of the draft; the main function's results follow.
-pub(super) fn build(draft: &Draft<'_>) -> Problem {
+/// The problem, and where its answers belong: tensor `i` is value `i` of the draft; the functions' results follow.
+pub(super) fn build(draft: &Draft<'_>, is_conservative: bool) -> Problem {
     let problem = tensors(draft);
-    let mut graph =
-        Graph { draft, problem, node_of: vec![None; draft.ops.len()], pointwise: rules::Pointwise::default() };
-    let ops = draft.walk(ENTRY, Order::Pre);
+    let node_of = vec![None; draft.ops.len()];
+    let (callers, pointwise) = (draft.callers(), rules::Pointwise::default());
+    let mut graph = Graph { draft, problem, is_conservative, node_of, callers, pointwise };
+    let ops = draft.walk(Order::Pre);
     for &op in ops.iter().filter(|&&op| !draft.op(op).is_dead) {
         graph.add(op);
     }
@@ -38,21 +40,31 @@ fn tensors(draft: &Draft<'_>) -> Problem {
 /// The answers where nothing propagates.
 pub(super) fn unsolved(draft: &Draft<'_>) -> Problem {
     let mut problem = tensors(draft);
-    for declared in &draft.frames[MAIN.index()].func.result_shardings {
-        problem.add_tensor(declared.clone());
+    for &root in &draft.roots {
+        for declared in &draft.frame(root).func.result_shardings {
+            problem.add_tensor(declared.clone());
+        }
     }
     problem
 }
 
-/// The tensor of the main function's result `index`.
-pub(super) fn result_tensor(draft: &Draft<'_>, index: usize) -> TensorId {
-    TensorId::new(draft.values.len() + index)
+/// The tensors of the results of each function that stays one.
+pub(super) fn result_tensors(draft: &Draft<'_>) -> Vec<Vec<TensorId>> {
+    let mut next = draft.values.len();
+    let tensors = |&root: &FrameId| {
+        let first = next;
+        next += draft.frame(root).func.result_shardings.len();
+        (first..next).map(TensorId::new).collect()
+    };
+    draft.roots.iter().map(tensors).collect()
 }
 
 struct Graph<'d, 'm> {
     draft: &'d Draft<'m>,
     problem: Problem,
+    is_conservative: bool,
     node_of: Vec<Option<NodeId>>,
+    callers: BTreeMap<FrameId, Vec<OpId>>,
     pointwise: rules::Pointwise,
 }
 
@@ -60,6 +72,9 @@ impl Graph<'_, '_> {
     fn add(&mut self, op: OpId) {
         let node = match &self.draft.op(op).kind {
             Kind::Edge(edge) => Some(self.edge_node(op, edge)),
+            // Nobody calls the function.
+            Kind::FuncEdge(edge) if edge.sources.is_empty() => None,
+            Kind::FuncEdge(edge) => Some(self.edge_node(op, edge)),
             Kind::Call { .. } => None,
             Kind::Constraint(_) => Some(self.constraint_node(op)),
             Kind::Source(_) => self.source_node(op),
@@ -85,6 +100,7 @@ impl Graph<'_, '_> {
         let mut node = Node::new(self.identity(sources.len(), result), sources, [TensorId::new(result.index())]);
         node.class = OpClass::PassThrough;
         node.manual = edge.manual.as_deref().cloned();
+        node.splits_axes = true;
         node
     }
 
@@ -99,7 +115,7 @@ impl Graph<'_, '_> {
 
     fn rule(&mut self, view: &OpView<'_>) -> Option<Arc<Rule>> {
         let pointwise = if rules::has_written_rule(view) { None } else { self.pointwise.rule_of(view) };
-        pointwise.or_else(|| rules::rule_of(view).map(Arc::new))
+        pointwise.or_else(|| rules::rule_of(view, self.is_conservative).map(Arc::new))
     }
 
     fn source_node(&mut self, op: OpId) -> Option<Node> {
@@ -115,10 +131,11 @@ impl Graph<'_, '_> {
         let tensors = |list: &[ValueId]| list.iter().map(|&v| self.tensor(v)).collect::<SmallVec<[_; 4]>>();
         let mut node = Node::new(rule, tensors(operands), tensors(results));
         let class = facts.propagation_class(&view);
-        node.class = op_class(class);
+        node.class = if rules::is_move(&view) { OpClass::PassThrough } else { op_class(class) };
         node.is_elementwise = class == PropagationClass::Elementwise;
         node.has_shared_operand = operands.iter().any(|&v| !self.draft.is_scalar(v) && !self.draft.has_one_use(v));
         node.fixed_direction = barrier_direction(&view);
+        node.splits_axes = node.fixed_direction.is_some();
         Some(node)
     }
 
@@ -131,25 +148,37 @@ impl Graph<'_, '_> {
         if let Def::Result(op) = self.draft.value(v).def {
             if let Kind::Edge(edge) = &self.draft.op(op).kind {
                 for &target in &edge.targets {
-                    wakes.extend(self.draft.uses(target).filter_map(|u| self.woken_by(u)));
+                    self.wake_users(target, &mut wakes);
                 }
             }
             wakes.extend(self.node_of[op.index()]);
         }
-        wakes.extend(self.draft.uses(v).filter_map(|u| self.woken_by(u)));
+        self.wake_users(v, &mut wakes);
         wakes
     }
 
-    /// The node that a change of the operand at `at` concerns.
-    fn woken_by(&self, at: Use) -> Option<NodeId> {
-        if self.draft.is_terminator(at.op) {
-            let parent = self.draft.block(self.draft.op(at.op).parent).parent?;
-            return self.edge_of_result(parent, at.index).or(self.node_of[parent.index()]);
+    /// Adds the nodes that a change of `v` concerns.
+    fn wake_users(&self, v: ValueId, wakes: &mut Vec<NodeId>) {
+        for at in self.draft.uses(v) {
+            if let Some(&callee) = self.draft.calls.get(&at.op) {
+                self.wake_users(self.draft.block(self.draft.frame(callee).block).args[at.index], wakes);
+            } else if self.draft.is_terminator(at.op) {
+                self.wake_owners(at, wakes);
+            } else if !self.has_argument_edges(at.op) {
+                // An edge at an argument does not notice its operand until the next round. So it is in Shardy.
+                wakes.extend(self.edge_of_result(at.op, at.index).or(self.node_of[at.op.index()]));
+            }
         }
-        match self.draft.op(at.op).kind {
-            // An edge at an argument does not notice its operand until the next round. So it is in Shardy.
-            _ if self.has_argument_edges(at.op) => None,
-            _ => self.edge_of_result(at.op, at.index).or(self.node_of[at.op.index()]),
+    }
+
+    /// Adds the nodes that a change of what a block gives concerns.
+    fn wake_owners(&self, at: Use, wakes: &mut Vec<NodeId>) {
+        let node = self.draft.op(at.op);
+        if let Some(parent) = self.draft.block(node.parent).parent {
+            return wakes.extend(self.edge_of_result(parent, at.index).or(self.node_of[parent.index()]));
+        }
+        for &call in self.callers.get(&node.frame).into_iter().flatten() {
+            self.wake_users(self.draft.op(call).results[at.index], wakes);
         }
     }
 
@@ -166,19 +195,19 @@ impl Graph<'_, '_> {
     }
 
     fn add_results(&mut self) {
-        let func = self.draft.frames[MAIN.index()].func;
-        // In Shardy nothing goes between a function's results and its body, but in the main function's.
-        let pushes = !self.draft.is_as_written || is_main(self.draft.module, func);
-        let returned = self.draft.op(self.draft.terminator(ENTRY)).operands.clone();
-        for (i, &v) in returned.iter().enumerate() {
-            let declared = func.result_shardings.get(i).and_then(Option::as_ref);
-            let is_as_written = self.draft.is_as_written;
-            let declared = declared.map(|s| if is_as_written { s.clone() } else { without_unit_axes(s) });
-            let result = self.problem.add_tensor(declared);
-            debug_assert_eq!(result, result_tensor(self.draft, i));
-            if pushes && self.draft.value(v).ty.as_tensor().is_some() {
-                let node = Node::new(self.identity(1, v), [self.tensor(v)], [result]);
-                self.problem.results.push(node);
+        let main = self.draft.main();
+        for &root in &self.draft.roots {
+            let (block, func) = (self.draft.frame(root).block, self.draft.frame(root).func);
+            for (i, declared) in func.result_shardings.iter().enumerate() {
+                let is_as_written = self.draft.is_as_written;
+                let declared = declared.as_ref().map(|s| if is_as_written { s.clone() } else { without_unit_axes(s) });
+                let result = self.problem.add_tensor(declared);
+                let v = self.draft.op(self.draft.terminator(block)).operands[i];
+                if main == Some(root) && self.draft.value(v).ty.as_tensor().is_some() {
+                    let mut node = Node::new(self.identity(1, v), [self.tensor(v)], [result]);
+                    node.splits_axes = true;
+                    self.problem.results.push(node);
+                }
             }
         }
     }
@@ -188,10 +217,6 @@ impl Graph<'_, '_> {
             self.problem.add_group(members.iter().map(|v| TensorId::new(v.index())).collect());
         }
     }
-}
-
-fn is_main(module: &Module, func: &Func) -> bool {
-    &*func.name == "main" || module.funcs.len() == 1
 }
 
 fn op_class(class: PropagationClass) -> OpClass {

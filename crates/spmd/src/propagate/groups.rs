@@ -3,7 +3,7 @@
 //! Where members come with different shardings, each is followed by an open constraint, and the constraints' results are
 //! the group's members instead: what was written holds, and what follows is alike.
 
-use super::draft::{Def, Draft, ENTRY, Kind, Order, ValueId};
+use super::draft::{Def, Draft, Kind, Order, ValueId};
 use shardwise_base::Sharding;
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) fn sync(draft: &mut Draft<'_>) {
 /// The members of each group, by the values that hold their shardings. Groups that share a value are one.
 fn groups(draft: &Draft<'_>) -> Vec<Vec<ValueId>> {
     let mut members: BTreeMap<i64, Vec<ValueId>> = BTreeMap::new();
-    for op in draft.walk(ENTRY, Order::Pre).into_iter().filter(|&op| draft.is_sharding_group(op)) {
+    for op in draft.walk(Order::Pre).into_iter().filter(|&op| draft.is_sharding_group(op)) {
         let id = draft.source(op).and_then(|v| v.attrs().int("group_id")).unwrap_or(0);
         members.entry(id).or_default().push(draft.holder(draft.op(op).operands[0]));
     }

@@ -1,9 +1,10 @@
-//! The source as a draft: the main function, with every call replaced by the body of its callee.
+//! The source as a draft: the main function, with every call replaced by the body of its callee, or, for a step of
+//! propagation alone, all functions.
 //!
-//! A call stays an op (a named computation), because shardings flow through its boundary by edges. Bodies are filled in
+//! A call that is replaced stays an op (a named computation), because shardings flow through its boundary by edges. Bodies are filled in
 //! one after the other, never recursively: a chain of calls may be long.
 
-use super::draft::{BlockId, Def, Draft, ENTRY, Frame, FrameId, Kind, MAIN, OpId, ValueId};
+use super::draft::{BlockId, Def, Draft, Frame, FrameId, Kind, OpId, Order, ValueId};
 use super::shardings::without_unit_axes;
 use shardwise_base::{Diagnostic, Diagnostics, Loc, Sharding};
 use shardwise_ir::{Func, FuncId, Module, Op, OpView, Region, Value};
@@ -11,45 +12,86 @@ use shardwise_ops::Opcode;
 use std::collections::HashSet;
 
 /// Ops after which import stops: calls of calls double the program at each level.
-const MAX_OPS: usize = 4_000_000;
+pub(crate) const MAX_OPS: usize = 4_000_000;
 
 /// How deep blocks may nest, those of calls included: all walks over a draft are recursions of at most this depth.
-const MAX_DEPTH: usize = 2 * shardwise_ir::MAX_REGION_DEPTH;
+pub(crate) const MAX_DEPTH: usize = 2 * shardwise_ir::MAX_REGION_DEPTH;
 
-/// The draft of one function as it stands. Its data-flow edges are ops still: see [`super::edges::adopt_edges`].
-pub(super) fn import_as_written<'m>(module: &'m Module, func: &'m Func) -> Draft<'m> {
-    let mut draft = Draft::empty(module, true);
-    draft.frames.push(Frame { func, caller: Loc::UNKNOWN, is_clone: false });
-    draft.add_block(None);
-    let mut import = Import { draft, pending: vec![], originals: HashSet::new() };
-    import.frame(MAIN, ENTRY);
-    import.draft
+/// Which calls are replaced by the bodies of what they call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Replaced {
+    None,
+    /// `func.call`.
+    Calls,
+    /// Composites as well.
+    All,
+}
+
+/// The draft of all functions as they stand. Data-flow edges are ops still: see [`super::edges::adopt_edges`].
+pub(super) fn import_as_written(module: &Module) -> Result<Draft<'_>, Diagnostics> {
+    let draft = import_funcs(module, &module.funcs.iter().collect::<Vec<_>>(), Replaced::None)?;
+    Ok(with_calls(draft))
+}
+
+/// The draft of the functions that nobody calls, with the others in the places of their calls.
+pub(super) fn import_flat(module: &Module) -> Result<Draft<'_>, Diagnostics> {
+    let mut is_called = vec![false; module.funcs.len()];
+    for func in &module.funcs {
+        let calls = func.body.walk().into_iter().filter_map(|op| called(&module.view(&func.body, op)));
+        calls.for_each(|id| is_called[id.index()] = true);
+    }
+    let roots: Vec<&Func> = module.funcs.iter().zip(is_called).filter(|(_, c)| !c).map(|(f, _)| f).collect();
+    import_funcs(module, &roots, Replaced::Calls)
 }
 
 /// The draft of the main function.
 pub(super) fn import<'m>(module: &'m Module, main: &'m Func) -> Result<Draft<'m>, Diagnostics> {
+    import_funcs(module, &[main], Replaced::All)
+}
+
+fn import_funcs<'m>(module: &'m Module, roots: &[&'m Func], replaced: Replaced) -> Result<Draft<'m>, Diagnostics> {
     refuse_recursion(module)?;
-    let mut draft = Draft::empty(module, false);
-    draft.frames.push(Frame { func: main, caller: Loc::UNKNOWN, is_clone: false });
-    let entry = draft.add_block(None);
-    debug_assert_eq!(entry, ENTRY);
-    let mut import = Import { draft, pending: vec![], originals: first_calls(module, main) };
-    import.frame(MAIN, ENTRY);
-    while let Some((frame, block)) = import.pending.pop() {
-        import.frame(frame, block);
-        let caller = &import.draft.frames[frame.index()].caller;
-        if import.draft.ops.len() > MAX_OPS {
-            return Err(too_large(caller).into());
-        }
-        if import.depth(block) > MAX_DEPTH - shardwise_ir::MAX_REGION_DEPTH {
-            return Err(too_deep(caller).into());
+    let originals = if replaced == Replaced::None { HashSet::new() } else { first_calls(module, roots) };
+    let draft = Draft::empty(module, replaced != Replaced::All);
+    let mut import = Import { draft, replaced, pending: vec![], originals };
+    for &func in roots {
+        let root = import.draft.add_root(func, None);
+        import.pending.push((root, import.draft.frame(root).block));
+        while let Some((frame, block)) = import.pending.pop() {
+            import.frame(frame, block);
+            if frame != root {
+                import.declare_arguments(block);
+            }
+            let caller = &import.draft.frame(frame).caller;
+            if import.draft.ops.len() > MAX_OPS {
+                return Err(too_large(caller).into());
+            }
+            if import.depth(block) > MAX_DEPTH - shardwise_ir::MAX_REGION_DEPTH {
+                return Err(too_deep(caller).into());
+            }
         }
     }
     Ok(import.draft)
 }
 
+/// Notes of each call what it calls.
+fn with_calls(mut draft: Draft<'_>) -> Draft<'_> {
+    for op in draft.walk(Order::Pre) {
+        let callee = draft.source(op).and_then(|view| called(&view));
+        if let Some(callee) = callee {
+            draft.calls.insert(op, draft.roots[callee.index()]);
+        }
+    }
+    draft
+}
+
+/// The function that a call calls.
+fn called(view: &OpView<'_>) -> Option<FuncId> {
+    callee(view).filter(|_| Opcode::of_view(view) == Opcode::Call)
+}
+
 /// The function that an op runs in its place.
-pub(super) fn callee(view: &OpView<'_>) -> Option<FuncId> {
+fn callee(view: &OpView<'_>) -> Option<FuncId> {
     let attr = match Opcode::of_view(view) {
         Opcode::Call => "callee",
         Opcode::Composite => "decomposition",
@@ -60,6 +102,7 @@ pub(super) fn callee(view: &OpView<'_>) -> Option<FuncId> {
 
 struct Import<'m> {
     draft: Draft<'m>,
+    replaced: Replaced,
     /// Frames whose blocks are still empty.
     pending: Vec<(FrameId, BlockId)>,
     originals: HashSet<(FuncId, Op)>,
@@ -73,7 +116,7 @@ struct Names {
 
 impl<'m> Import<'m> {
     fn frame(&mut self, frame: FrameId, block: BlockId) {
-        let func = self.draft.frames[frame.index()].func;
+        let func = self.draft.frame(frame).func;
         let mut names = Names { frame, values: vec![None; func.body.value_count()] };
         self.block(&mut names, func.body.entry(), block);
     }
@@ -97,7 +140,7 @@ impl<'m> Import<'m> {
     }
 
     fn func(&self, names: &Names) -> &'m Func {
-        self.draft.frames[names.frame.index()].func
+        self.draft.frame(names.frame).func
     }
 
     fn value(&mut self, names: &mut Names, v: Value, def: Def) -> ValueId {
@@ -113,14 +156,19 @@ impl<'m> Import<'m> {
     fn op(&mut self, names: &mut Names, op: Op, block: BlockId) -> OpId {
         let data = self.func(names).body.op(op);
         let view = self.draft.module.view(&self.func(names).body, op);
-        let is_clone = self.draft.frames[names.frame.index()].is_clone;
+        let is_clone = self.draft.frame(names.frame).is_clone;
         let id = self.draft.add_op(names.frame, Kind::Source(op), &[], block);
         self.draft.op_mut(id).operands =
             data.operands.iter().map(|v| names.values[v.index()].expect("defined before it is used")).collect();
         if is_clone {
             self.draft.add_uses(id);
         }
-        match callee(&view).filter(|_| !self.draft.is_as_written) {
+        let callee = match self.replaced {
+            Replaced::None => None,
+            Replaced::Calls => called(&view),
+            Replaced::All => callee(&view),
+        };
+        match callee {
             Some(callee) => self.call(id, op, callee, &view),
             None => self.regions(names, id, &data.regions),
         }
@@ -131,8 +179,8 @@ impl<'m> Import<'m> {
             let v = self.value(names, result, Def::Result(id));
             self.draft.op_mut(id).results.push(v);
         }
-        if let Kind::Call { callee } = self.draft.op(id).kind {
-            self.declare_results(id, callee);
+        if let (Kind::Call { callee, .. }, Replaced::All) = (&self.draft.op(id).kind, self.replaced) {
+            self.declare_results(id, *callee);
         }
         id
     }
@@ -149,52 +197,61 @@ impl<'m> Import<'m> {
         let frame = self.draft.op(id).frame;
         let is_first = self.is_first(frame, op);
         let caller = self.draft.locate(frame, view.loc());
-        self.draft.frames.push(Frame { func: &self.draft.module[callee], caller, is_clone: !is_first });
-        let callee = FrameId::new(self.draft.frames.len() - 1);
         let block = self.draft.add_block(Some(id));
+        let func = &self.draft.module[callee];
+        self.draft.frames.push(Frame { func, copy_name: None, block, caller, is_clone: !is_first });
+        let callee = FrameId::new(self.draft.frames.len() - 1);
         let node = self.draft.op_mut(id);
-        node.kind = Kind::Call { callee };
+        node.kind = Kind::Call { callee, source: op };
         node.blocks.push(block);
         self.pending.push((callee, block));
     }
 
     fn is_first(&self, frame: FrameId, op: Op) -> bool {
-        let frame = &self.draft.frames[frame.index()];
+        let frame = self.draft.frame(frame);
         let id = self.draft.module.func_id(&frame.func.name);
         !frame.is_clone && id.is_some_and(|id| self.originals.contains(&(id, op)))
     }
 
+    /// Where one argument has a sharding, the others are open on the same mesh.
+    fn declare_arguments(&mut self, block: BlockId) {
+        let args = self.draft.block(block).args.clone();
+        let given: Vec<Option<Sharding>> = args.iter().map(|&v| self.draft.value(v).sharding.clone()).collect();
+        for (v, sharding) in args.iter().zip(open_where_missing(&given, &args, &self.draft)) {
+            self.draft.value_mut(*v).sharding = sharding;
+        }
+    }
+
     /// A call without shardings has those that the callee declares.
     fn declare_results(&mut self, id: OpId, callee: FrameId) {
-        let declared = &self.draft.frames[callee.index()].func.result_shardings;
+        let declared = &self.draft.frame(callee).func.result_shardings;
         let results = self.draft.op(id).results.clone();
         if results.iter().any(|&v| self.draft.value(v).sharding.is_some()) {
             return;
         }
-        for (v, sharding) in results.into_iter().zip(open_where_missing(declared, &self.draft, id)) {
-            self.draft.value_mut(v).sharding = sharding;
+        for (v, sharding) in results.iter().zip(open_where_missing(declared, &results, &self.draft)) {
+            self.draft.value_mut(*v).sharding = sharding;
         }
     }
 }
 
-/// Where one of several values has a sharding, the others are open on the same mesh.
-fn open_where_missing(declared: &[Option<Sharding>], draft: &Draft<'_>, op: OpId) -> Vec<Option<Sharding>> {
-    let Some(mesh) = declared.iter().flatten().map(|s| &s.mesh).next() else {
+/// Where one of several values has a sharding, the others are open on the same mesh. Of a mesh of one device nothing is
+/// said.
+fn open_where_missing(declared: &[Option<Sharding>], values: &[ValueId], draft: &Draft<'_>) -> Vec<Option<Sharding>> {
+    let Some(mesh) = declared.iter().flatten().map(|s| &s.mesh).find(|m| !m.is_maximal()) else {
         return vec![None; declared.len()];
     };
-    let rank = |i: usize| draft.value(draft.op(op).results[i]).ty.shape().len();
-    let or_open = |(i, s): (usize, &Option<Sharding>)| {
-        s.as_ref().map_or_else(|| Sharding::open(mesh, rank(i)), without_unit_axes)
-    };
-    declared.iter().enumerate().map(|x| Some(or_open(x))).collect()
+    let open = |v: ValueId| Sharding::open(mesh, draft.value(v).ty.shape().len());
+    let tidy = |s: &Sharding| if draft.is_as_written { s.clone() } else { without_unit_axes(s) };
+    declared.iter().zip(values).map(|(s, &v)| Some(s.as_ref().map_or_else(|| open(v), tidy))).collect()
 }
 
 /// The calls that take the bodies of their callees: of each function the first call that is met when functions are
 /// visited after those that they call.
-fn first_calls(module: &Module, main: &Func) -> HashSet<(FuncId, Op)> {
+fn first_calls(module: &Module, roots: &[&Func]) -> HashSet<(FuncId, Op)> {
     let (mut first, mut seen) = (HashSet::new(), HashSet::new());
-    let Some(main) = module.func_id(&main.name) else { return first };
-    for id in callees_first(module, main) {
+    let roots = roots.iter().filter_map(|f| module.func_id(&f.name)).collect();
+    for id in callees_first(module, roots) {
         for (op, callee) in calls(module, id) {
             if seen.insert(callee) {
                 first.insert((id, op));
@@ -207,20 +264,16 @@ fn first_calls(module: &Module, main: &Func) -> HashSet<(FuncId, Op)> {
 /// Every function before those that it calls.
 pub(crate) fn callers_first(module: &Module) -> Vec<FuncId> {
     let all = (0..module.funcs.len()).map(FuncId::new);
-    let mut order = reached_callees_first(module, all.collect());
+    let mut order = callees_first(module, all.collect());
     order.reverse();
     order
 }
 
-/// `main` and all that it reaches, every function after those that it calls.
-fn callees_first(module: &Module, main: FuncId) -> Vec<FuncId> {
-    reached_callees_first(module, vec![main])
-}
-
-fn reached_callees_first(module: &Module, roots: Vec<FuncId>) -> Vec<FuncId> {
+/// The roots and all that they reach, every function after those that it calls.
+pub(crate) fn callees_first(module: &Module, roots: Vec<FuncId>) -> Vec<FuncId> {
     let mut order = vec![];
     let mut seen = vec![false; module.funcs.len()];
-    let mut stack: Vec<(FuncId, bool)> = roots.into_iter().map(|id| (id, false)).collect();
+    let mut stack: Vec<(FuncId, bool)> = roots.into_iter().rev().map(|id| (id, false)).collect();
     while let Some((id, is_done)) = stack.pop() {
         if is_done {
             order.push(id);
@@ -238,7 +291,7 @@ fn calls(module: &Module, id: FuncId) -> Vec<(Op, FuncId)> {
 }
 
 /// An error if a function calls itself, directly or through others.
-pub(super) fn refuse_recursion(module: &Module) -> Result<(), Diagnostics> {
+pub(crate) fn refuse_recursion(module: &Module) -> Result<(), Diagnostics> {
     let callees: Vec<Vec<(Op, FuncId)>> = (0..module.funcs.len()).map(|i| calls(module, FuncId::new(i))).collect();
     // 0: not seen, 1: on the way, 2: done.
     let mut state = vec![0u8; module.funcs.len()];
@@ -266,11 +319,11 @@ fn recursive(module: &Module, func: &Func, op: Op, callee: FuncId) -> Diagnostic
     Diagnostic::error("call-recursion", &func.body[op].loc, message).help("write the repetition as a `stablehlo.while`")
 }
 
-fn too_large(loc: &Loc) -> Diagnostic {
+pub(crate) fn too_large(loc: &Loc) -> Diagnostic {
     let message = format!("the program has more than {MAX_OPS} ops once calls are replaced by the functions' bodies");
     Diagnostic::error("call-size", loc, message).help("write the repetition as a `stablehlo.while`")
 }
 
-fn too_deep(loc: &Loc) -> Diagnostic {
+pub(crate) fn too_deep(loc: &Loc) -> Diagnostic {
     Diagnostic::error("call-depth", loc, "calls of functions nest too deep").help("inline some of the functions")
 }

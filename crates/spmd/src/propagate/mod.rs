@@ -21,19 +21,23 @@ mod export;
 mod graph;
 mod groups;
 mod import;
+mod names;
 mod rules;
 mod shardings;
 mod split;
 mod steps;
 
-pub(crate) use import::callers_first;
+pub(crate) use export::{ORIGINAL_NAME, original_name};
+pub(crate) use import::{MAX_DEPTH, MAX_OPS, callees_first, callers_first, refuse_recursion, too_deep, too_large};
+pub(crate) use names::Names;
 pub(crate) use rules::{Pointwise, RULE, rule_of, written_rule};
 pub(crate) use shardings::{with_all_manual_axes, without_unit_axes};
 pub(crate) use steps::{
-    add_edges, apply_constraints, propagate_as_written, propagate_in_place, sink_edges, split_constants,
+    add_edges, add_func_edges, apply_constraints, inline_calls, outline_computations, propagate_as_written,
+    propagate_flat, propagate_in_place, sink_edges, sink_func_edges, split_constants,
 };
 
-use export::Edges;
+use export::Shape;
 use shardwise_base::Diagnostics;
 use shardwise_ir::{Attr, Func, Module, Visibility};
 use shardwise_sharding::Options;
@@ -62,10 +66,10 @@ pub fn propagate_with(module: &Module, options: &Options) -> Result<Module, Diag
     constraints::apply_constraints(&mut draft);
     split::mark_dead(&mut draft);
     groups::sync(&mut draft);
-    let mut problem = graph::build(&draft);
+    let mut problem = graph::build(&draft, options.is_conservative);
     shardwise_sharding::solve(&mut problem, options);
     let mut out = module.without_funcs();
-    out.funcs.push(export::export(&draft, &problem, Edges::Sink));
+    out.funcs.extend(export::export(&draft, &problem, Shape::PLAIN));
     let others = module.funcs.iter().filter(|f| !std::ptr::eq(*f, main));
     out.funcs.extend(others.filter(|f| f.visibility == Visibility::Public).cloned());
     keep_referenced(module, &mut out);

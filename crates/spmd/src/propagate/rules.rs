@@ -5,7 +5,7 @@
 
 use shardwise_ir::{Attr, OpView, Value};
 use shardwise_ops::{Opcode, PropagationClass, RuleFact};
-use shardwise_sharding::{FactorKind, FactorSpec, Rule, RuleBuilder};
+use shardwise_sharding::{Factor, FactorKind, FactorSpec, Mapping, Rule, RuleBuilder};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,13 +13,15 @@ use std::sync::Arc;
 /// The name of the attribute that holds an op's rule.
 pub(crate) const RULE: &str = "sdy.sharding_rule";
 
-/// The rule that stands on the op, or the one that it has by its kind.
-pub(crate) fn rule_of(view: &OpView<'_>) -> Option<Rule> {
+/// The rule that stands on the op, or the one that it has by its kind. Conservative propagation spreads nothing along
+/// dimensions that would have to be moved.
+pub(crate) fn rule_of(view: &OpView<'_>, is_conservative: bool) -> Option<Rule> {
     if let Some(rule) = written_rule(view) {
         return Some(rule);
     }
     match Opcode::of_view(view) {
         Opcode::CustomCall => custom_call(view).or_else(|| fact(view)),
+        _ if is_conservative => fact(view).map(|rule| conservative(view, rule)),
         Opcode::Convolution => fact(view).map(with_reduced_windows),
         Opcode::DynamicUpdateSlice if has_constant_starts(view) => fact(view).map(with_split_updates),
         _ => fact(view),
@@ -72,6 +74,38 @@ fn with_reduced_windows(mut rule: Rule) -> Rule {
     rule
 }
 
+/// Without the factors of concatenated dimensions and of the windows of convolutions; padded, sliced and windowed
+/// dimensions are blocked.
+fn conservative(view: &OpView<'_>, mut rule: Rule) -> Rule {
+    match Opcode::of_view(view) {
+        Opcode::Concatenate => {
+            let dim = view.attrs().size("dimension").unwrap_or(0);
+            without(&rule, |f| rule.results[0].dims[dim].contains(&f))
+        }
+        Opcode::Convolution => {
+            without(&rule, |f| matches!(rule.kind(f), FactorKind::Permutation | FactorKind::NeedReplication))
+        }
+        Opcode::Pad | Opcode::Slice | Opcode::ReduceWindow | Opcode::SelectAndScatter => {
+            rule.factors.iter_mut().for_each(|s| s.is_blocked |= s.kind != FactorKind::PassThrough);
+            rule
+        }
+        Opcode::DynamicUpdateSlice if has_constant_starts(view) => with_split_updates(rule),
+        _ => rule,
+    }
+}
+
+/// The rule less some factors: their dimensions have nothing to do with each other.
+fn without(rule: &Rule, drops: impl Fn(Factor) -> bool) -> Rule {
+    let ranks = |mappings: &[Mapping]| mappings.iter().map(Mapping::rank).collect::<Vec<_>>();
+    let mut builder = RuleBuilder::new(ranks(&rule.operands), ranks(&rule.results));
+    for factor in rule.all_factors().filter(|&f| !drops(f)) {
+        let dim_of = |m: &Mapping| m.dims.iter().position(|d| d.contains(&factor));
+        let dims = |mappings: &[Mapping]| mappings.iter().map(dim_of).collect::<Vec<_>>();
+        builder.add_factor(&dims(&rule.operands), &dims(&rule.results), *rule.spec(factor));
+    }
+    builder.build()
+}
+
 /// Where an update goes to a known place, it may be split along the updated dimensions.
 fn with_split_updates(mut rule: Rule) -> Rule {
     for spec in rule.factors.iter_mut().filter(|s| s.kind == FactorKind::NeedReplication && !s.is_blocked) {
@@ -86,6 +120,11 @@ fn has_constant_starts(view: &OpView<'_>) -> bool {
         matches!(def, Some(Opcode::Constant | Opcode::SdyConstant))
     };
     view.operands().iter().skip(2).all(is_constant)
+}
+
+/// Whether the op is a call of a foreign function that moves a tensor between a device and its host.
+pub(super) fn is_move(view: &OpView<'_>) -> bool {
+    matches!(view.attrs().str("call_target_name"), Some("MoveToHost" | "MoveToDevice"))
 }
 
 /// Decompositions and selections that JAX leaves to foreign functions.

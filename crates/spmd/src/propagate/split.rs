@@ -4,42 +4,70 @@
 //! functions that do nothing else. A broadcast scalar is copied likewise. Scalars themselves are never split over
 //! devices and stay shared.
 
-use super::draft::{BlockId, Def, Draft, ENTRY, Kind, OpId, Order, Use, ValueId};
-use super::import::callee;
-use shardwise_ir::{FuncId, Module, OpView};
+use super::draft::{BlockId, Def, Draft, FrameId, Kind, OpId, Order, Use, ValueId};
+use super::import::callees_first;
+use shardwise_ir::{FuncId, OpView};
 use shardwise_ops::{Effects, Opcode, PropagationClass};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-/// Splits in every function's body, callees first.
+/// Splits in every function's body, callees first, and first in the named computations within.
 pub(super) fn split_constants(draft: &mut Draft<'_>) {
-    let pure_funcs = constant_preserving_funcs(draft.module);
-    for block in frame_blocks(draft).into_iter().rev() {
-        let ops = walk_frame(draft, block);
-        let mut split = Split { draft, pure_funcs: &pure_funcs, copied: HashSet::new(), before: HashMap::new() };
-        split.run(&ops);
-    }
-}
-
-/// The block of each frame, callers first.
-fn frame_blocks(draft: &Draft<'_>) -> Vec<BlockId> {
-    let mut blocks = vec![ENTRY];
-    blocks.extend(draft.ops.iter().filter(|op| matches!(op.kind, Kind::Call { .. })).map(|op| op.blocks[0]));
-    blocks
-}
-
-/// The ops of a frame, in program order, without those of the frames within.
-fn walk_frame(draft: &Draft<'_>, block: BlockId) -> Vec<OpId> {
-    let mut out = vec![];
-    let mut stack: Vec<OpId> = draft.block(block).ops.iter().rev().copied().collect();
-    while let Some(op) = stack.pop() {
-        out.push(op);
-        if !matches!(draft.op(op).kind, Kind::Call { .. }) {
-            for &inner in draft.op(op).blocks.iter().rev() {
-                stack.extend(draft.block(inner).ops.iter().rev());
-            }
+    let mut impure = Impure::default();
+    for frame in frames(draft) {
+        let func = draft.frame(frame).func.name.clone();
+        let block = draft.frame(frame).block;
+        let (mut named, mut ops) = (vec![], vec![]);
+        walk(draft, block, &mut ops, &mut named);
+        let inner = named.into_iter().map(|(op, ops)| (named_computation(draft, op), ops));
+        for (name, ops) in inner.collect::<Vec<_>>().into_iter().chain([(None, ops)]) {
+            Split { draft, impure: &mut impure, copied: HashSet::new(), before: HashMap::new() }.run(&func, name, &ops);
         }
     }
-    out
+}
+
+/// The functions and named computations that do not make constants of constants.
+#[derive(Default)]
+struct Impure {
+    funcs: HashSet<Arc<str>>,
+    computations: HashSet<Arc<str>>,
+}
+
+/// All bodies of functions, callees first.
+fn frames(draft: &Draft<'_>) -> Vec<FrameId> {
+    let called = draft.ops.iter().filter_map(|op| match op.kind {
+        Kind::Call { callee, .. } => Some(callee),
+        _ => None,
+    });
+    let mut frames: Vec<FrameId> = called.collect();
+    frames.reverse();
+    let funcs = draft.roots.iter().map(|&r| draft.frame(r).func);
+    let funcs = funcs.filter_map(|f| draft.module.func_id(&f.name)).collect();
+    let root = |id: FuncId| draft.roots.iter().find(|&&r| draft.frame(r).func.name == draft.module[id].name);
+    frames.extend(callees_first(draft.module, funcs).into_iter().filter_map(|id| root(id).copied()));
+    frames
+}
+
+/// The ops of a body in program order, and apart from them those of each named computation, inner ones first. Bodies in
+/// the places of calls have their own turn.
+fn walk(draft: &Draft<'_>, block: BlockId, out: &mut Vec<OpId>, named: &mut Vec<(OpId, Vec<OpId>)>) {
+    for &op in &draft.block(block).ops {
+        out.push(op);
+        match draft.opcode(op) {
+            Some(Opcode::NamedComputation) => {
+                let mut inner = vec![];
+                walk(draft, draft.op(op).blocks[0], &mut inner, named);
+                named.push((op, inner));
+            }
+            _ if matches!(draft.op(op).kind, Kind::Call { .. }) => {}
+            _ => draft.op(op).blocks.iter().for_each(|&inner| walk(draft, inner, out, named)),
+        }
+    }
+}
+
+fn named_computation(draft: &Draft<'_>, op: OpId) -> Option<Arc<str>> {
+    let view = draft.source(op).filter(|v| Opcode::of_view(v) == Opcode::NamedComputation)?;
+    view.attrs().str("name").map(Arc::from)
 }
 
 fn is_literal(view: &OpView<'_>) -> bool {
@@ -54,37 +82,9 @@ fn preserves_constants(view: &OpView<'_>) -> bool {
     opcode != Opcode::ShardingConstraint && facts.effects(view) == Effects::Pure && (moves || is_elementwise)
 }
 
-/// The functions that make constants of constants.
-fn constant_preserving_funcs(module: &Module) -> Vec<bool> {
-    let mut known: Vec<Option<bool>> = vec![None; module.funcs.len()];
-    // Import has refused recursion, so this ends; each round settles at least the functions that call nobody else.
-    while known.contains(&None) {
-        for i in (0..known.len()).filter(|&i| known[i].is_none()).collect::<Vec<_>>() {
-            known[i] = preserves_all(module, FuncId::new(i), &known);
-        }
-    }
-    known.into_iter().map(|k| k == Some(true)).collect()
-}
-
-/// `None` while a callee is not known.
-fn preserves_all(module: &Module, id: FuncId, known: &[Option<bool>]) -> Option<bool> {
-    let body = &module[id].body;
-    let mut all = true;
-    for op in body.walk() {
-        let view = module.view(body, op);
-        all &= match callee(&view) {
-            Some(callee) => known[callee.index()]?,
-            None => {
-                is_literal(&view) || preserves_constants(&view) || module.table.def(view.data().code).is_terminator()
-            }
-        };
-    }
-    Some(all)
-}
-
 struct Split<'a, 'm> {
     draft: &'a mut Draft<'m>,
-    pure_funcs: &'a [bool],
+    impure: &'a mut Impure,
     /// Ops whose every use gets a copy: constants and broadcast scalars.
     copied: HashSet<OpId>,
     /// Copies to put in front of their originals.
@@ -92,18 +92,26 @@ struct Split<'a, 'm> {
 }
 
 impl Split<'_, '_> {
-    fn run(&mut self, ops: &[OpId]) {
+    /// Splits in a list of ops of a function, or of a named computation in it.
+    fn run(mut self, func: &Arc<str>, computation: Option<Arc<str>>, ops: &[OpId]) {
         let (mut constants, mut expansions) = (vec![], vec![]);
         let mut known = HashSet::new();
         for &op in ops {
             if self.draft.is_sharding_group(op) {
                 continue;
             }
-            if self.is_constant(op, &known) {
+            let (is_literal, preserves) = self.kind(op);
+            if is_literal || (preserves && self.has_operands_of(op, &known)) {
                 known.insert(op);
                 self.copied.insert(op);
                 constants.push(op);
-            } else if self.is_scalar_expansion(op) {
+                continue;
+            }
+            if !preserves && !self.draft.is_terminator(op) {
+                self.impure.computations.extend(computation.clone());
+                self.impure.funcs.insert(func.clone());
+            }
+            if self.is_scalar_expansion(op) {
                 self.copied.insert(op);
                 expansions.push(op);
             } else {
@@ -114,23 +122,23 @@ impl Split<'_, '_> {
         self.erase_unused(expansions.into_iter().chain(constants.into_iter().rev()));
     }
 
-    fn is_constant(&self, op: OpId, known: &HashSet<OpId>) -> bool {
-        let of_constants = |op: OpId| {
-            let operands = &self.draft.op(op).operands;
-            operands.iter().all(|&v| self.draft.def_op(v).is_some_and(|def| known.contains(&def)))
+    /// Whether the op is a literal, and whether its results are constants if all operands are.
+    fn kind(&self, op: OpId) -> (bool, bool) {
+        let callee = match self.draft.op(op).kind {
+            Kind::Call { callee, .. } => Some(callee),
+            _ => self.draft.calls.get(&op).copied(),
         };
-        match (self.callee(op), self.draft.source(op)) {
-            (Some(callee), _) => self.pure_funcs[callee.index()] && of_constants(op),
-            (_, Some(view)) => is_literal(&view) || (preserves_constants(&view) && of_constants(op)),
-            _ => false,
+        if let Some(callee) = callee {
+            return (false, !self.impure.funcs.contains(&self.draft.frame(callee).func.name));
         }
+        if let Some(name) = named_computation(self.draft, op) {
+            return (false, !self.impure.computations.contains(&name));
+        }
+        self.draft.source(op).map_or((false, false), |view| (is_literal(&view), preserves_constants(&view)))
     }
 
-    fn callee(&self, op: OpId) -> Option<FuncId> {
-        match self.draft.op(op).kind {
-            Kind::Call { callee } => self.draft.module.func_id(&self.draft.frames[callee.index()].func.name),
-            _ => callee(&self.draft.source(op)?),
-        }
+    fn has_operands_of(&self, op: OpId, known: &HashSet<OpId>) -> bool {
+        self.draft.op(op).operands.iter().all(|&v| self.draft.def_op(v).is_some_and(|def| known.contains(&def)))
     }
 
     fn is_scalar_expansion(&self, op: OpId) -> bool {
@@ -159,8 +167,37 @@ impl Split<'_, '_> {
         for operand in self.draft.op(op).operands.clone() {
             self.copy(operand, copies);
         }
-        let copy = self.draft.clone_op(op, copies, self.draft.op(op).parent);
-        self.before.entry(op).or_default().push(copy);
+        let parent = self.draft.op(op).parent;
+        let copy = self.draft.clone_op(op, copies, parent);
+        if let Some(&callee) = self.draft.calls.get(&op) {
+            let clone = self.copy_func(callee);
+            self.draft.calls.insert(copy, clone);
+        }
+        let groups: Vec<OpId> = self.draft.uses(v).map(|u| u.op).filter(|&u| self.draft.is_sharding_group(u)).collect();
+        let groups: Vec<OpId> = groups.into_iter().map(|group| self.draft.clone_op(group, copies, parent)).collect();
+        self.before.entry(op).or_default().extend([copy].into_iter().chain(groups));
+    }
+
+    /// Another function with the body of `frame`, which calls others of its own.
+    fn copy_func(&mut self, frame: FrameId) -> FrameId {
+        let (func, block) = (self.draft.frame(frame).func, self.draft.frame(frame).block);
+        let mut names = HashMap::new();
+        let copy = self.draft.add_root(func, None);
+        let into = self.draft.frame(copy).block;
+        self.draft.clone_block(block, into, &mut names);
+        for op in self.draft.block_ops(into) {
+            self.draft.ops[op.index()].frame = copy;
+            if let Some(&callee) = self.draft.calls.get(&op) {
+                let inner = self.copy_func(callee);
+                self.draft.calls.insert(op, inner);
+            }
+        }
+        let name = self.draft.names.add(&func.name);
+        self.draft.frames[copy.index()].copy_name = Some(name);
+        // Functions that it calls were made before it, as its name was.
+        self.draft.roots.retain(|&r| r != copy);
+        self.draft.roots.push(copy);
+        copy
     }
 
     fn place_copies(&mut self, ops: &[OpId]) {
@@ -177,13 +214,18 @@ impl Split<'_, '_> {
         }
     }
 
+    /// Erases those ops of which nobody but sharding groups uses the results, and these groups.
     fn erase_unused(&mut self, ops: impl Iterator<Item = OpId>) {
         let mut blocks = HashSet::new();
         for op in ops {
-            let is_used = |v: &ValueId| self.draft.uses(*v).any(|u| !self.draft.is_sharding_group(u.op));
-            if !self.draft.op(op).results.iter().any(is_used) {
-                self.draft.erase(op);
-                blocks.insert(self.draft.op(op).parent);
+            let results = self.draft.op(op).results.clone();
+            let users: Vec<OpId> = results.iter().flat_map(|&v| self.draft.uses(v)).map(|u| u.op).collect();
+            if users.iter().any(|&u| !self.draft.is_sharding_group(u)) {
+                continue;
+            }
+            for gone in users.into_iter().chain([op]) {
+                self.draft.erase(gone);
+                blocks.insert(self.draft.op(gone).parent);
             }
         }
         for block in blocks {
@@ -197,7 +239,7 @@ impl Split<'_, '_> {
 /// Marks the ops that nobody needs. MLIR's driver removes each when it comes to it, so in Shardy an op that is dead may
 /// still count as a user in the first round; here it never does.
 pub(super) fn mark_dead(draft: &mut Draft<'_>) {
-    let mut pending = draft.walk(ENTRY, Order::Pre);
+    let mut pending = draft.walk(Order::Pre);
     while let Some(op) = pending.pop() {
         if draft.op(op).is_dead || !is_removable(draft, op) {
             continue;

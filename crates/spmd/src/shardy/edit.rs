@@ -4,7 +4,7 @@
 //! long ago, so they work on a copy of the body whose ops are linked lists, and the lists become a body again at the end.
 
 use shardwise_base::{Loc, Sharding};
-use shardwise_ir::{Attrs, Body, Builder, Cloner, Module, Op, OpCode, OpView, Region, Value, ValueDef};
+use shardwise_ir::{Attrs, Body, Builder, Cloner, Module, Op, OpCode, OpView, Region, Type, Value, ValueDef};
 use shardwise_ops::Opcode;
 
 pub(super) struct Edit<'m> {
@@ -140,15 +140,29 @@ impl<'m> Edit<'m> {
 
     /// A new op on `operand` whose result has the operand's type and this sharding.
     pub fn insert(&mut self, place: Place, code: OpCode, operand: Value, attrs: Attrs, sharding: Sharding) -> Value {
+        let ty = self.body.ty(operand).clone();
+        self.insert_typed(place, code, operand, attrs, ty, Some(sharding))
+    }
+
+    /// A new op on `operand` with this result.
+    pub fn insert_typed(
+        &mut self,
+        place: Place,
+        code: OpCode,
+        operand: Value,
+        attrs: Attrs,
+        ty: Type,
+        sharding: Option<Sharding>,
+    ) -> Value {
         let region = match place {
             Place::Before(op) | Place::After(op) => self.links[op.index()].region,
             Place::Start(region) => region,
         };
-        let (ty, loc) = (self.body.ty(operand).clone(), self.body[operand].loc.clone());
+        let loc = self.body[operand].loc.clone();
         let op = self.body.add_op(region, code, [operand], attrs, [], [ty], loc);
         self.body.region_mut(region).ops.pop();
         let result = self.body[op].results[0];
-        self.body.value_mut(result).sharding = Some(sharding);
+        self.body.value_mut(result).sharding = sharding;
         self.uses.push(vec![]);
         self.uses[operand.index()].push((op, 0));
         self.place(op, region, place);
@@ -182,6 +196,12 @@ impl<'m> Edit<'m> {
             self.links[next.index()].previous = previous;
         }
         self.links[op.index()].is_erased = true;
+    }
+
+    /// Whether both stand in one region, `a` in front.
+    pub fn stands_before(&self, a: Op, b: Op) -> bool {
+        let next = |op: &Op| self.links[op.index()].next;
+        std::iter::successors(next(&a), next).any(|op| op == b)
     }
 
     pub fn def_op(&self, v: Value) -> Option<Op> {

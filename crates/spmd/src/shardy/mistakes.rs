@@ -16,6 +16,17 @@ pub(super) fn unknown_option(pass: &ShardyPass, name: &str) -> Diagnostic {
     }
 }
 
+pub(super) fn no_flag(pass: &str, name: &str, value: &str) -> Diagnostic {
+    let message = format!("`{name}` of `{pass}` is `{value}`");
+    Diagnostic::error("pass-option", &Loc::UNKNOWN, message).help("it is true or false")
+}
+
+pub(super) fn notes(pass: &str, name: &str) -> Diagnostic {
+    let message = format!("`{pass}` does not note where shardings come from: `{name}` can only be false");
+    Diagnostic::error("pass-option", &Loc::UNKNOWN, message)
+        .help("`shardwise explain` says why data moves and what asked for it")
+}
+
 pub(super) fn strategy(value: &str) -> Diagnostic {
     Diagnostic::error("pass-option", &Loc::UNKNOWN, format!("`{value}` is no strategy of propagation"))
         .help("the strategies are aggressive, basic and basic-then-aggressive")
@@ -34,4 +45,24 @@ pub(super) fn group_boundary(loc: &Loc, id: i64) -> Diagnostic {
 pub(super) fn manual_without_values(loc: &Loc) -> Diagnostic {
     let message = "a manual computation without operands and results has manual axes and a body";
     Diagnostic::error("sdy-manual-attrs", loc, message).help("leave out its manual axes")
+}
+
+pub(super) fn unsharded_sum(loc: &Loc, op: &str) -> Diagnostic {
+    Diagnostic::error("unreduced", loc, format!("the operand of `{op}` has no sharding"))
+        .help("say over which axes it is unreduced")
+}
+
+pub(super) fn new_unreduced(loc: &Loc, op: &str, axis: &str) -> Diagnostic {
+    Diagnostic::error("unreduced", loc, format!("`{op}` cannot leave a sum over {axis} to be taken"))
+        .help("drop the axis from the `unreduced` list of its result")
+}
+
+pub(super) fn lost_unreduced(loc: &Loc, op: &str, axis: &str) -> Diagnostic {
+    Diagnostic::error("unreduced", loc, format!("`{op}` loses the sum over {axis} that is still to be taken"))
+        .help("take it with `sdy.reshard` or `sdy.all_reduce`, or keep the axis in the `unreduced` list of the result")
+}
+
+pub(super) fn unequal_unreduced(loc: &Loc, op: &str, what: &str) -> Diagnostic {
+    let message = format!("{what} of `{op}` is unreduced over other axes than what it stands for");
+    Diagnostic::error("unreduced", loc, message).help("put a `sdy.reshard` between them")
 }

@@ -4,12 +4,17 @@
 //! The pipeline proper ([`crate::PASSES`]) shares propagation with them and has passes of its own behind it, which
 //! choose by bytes. Here every choice is Shardy's. A pass is asked for as `name{option=value other=value}`.
 
+mod batching;
+mod calls;
+mod canonical;
 mod collectives;
 mod edit;
+mod meshes;
 mod mistakes;
 mod reshards;
 mod settings;
 mod tidy;
+mod unreduced;
 
 use crate::propagate;
 use settings::Settings;
@@ -32,34 +37,43 @@ macro_rules! passes {
     };
 }
 
-const PROPAGATION: [&str; 5] = [
-    "keep-sharding-rules",
-    "conservative-propagation",
-    "propagation-strategy",
-    "debug-sharding-origins",
-    "debug-propagation-edge-sharding",
-];
+const NOTES: [&str; 2] = ["debug-sharding-origins", "debug-propagation-edge-sharding"];
+
+const BASIC: [&str; 4] = ["keep-sharding-rules", "conservative-propagation", NOTES[0], NOTES[1]];
+
+const AGGRESSIVE: [&str; 5] = [BASIC[0], BASIC[1], "propagation-strategy", NOTES[0], NOTES[1]];
+
+const PRIORITIES: [&str; 6] = [BASIC[0], BASIC[1], AGGRESSIVE[2], "run-op-priority-propagation", NOTES[0], NOTES[1]];
 
 const EXPORT: [&str; 2] = ["enable-insert-explicit-collectives", "remove-all-gather-reduce-scatter-for-cmv1"];
 
 /// All of them: import, propagation, export.
 pub const SHARDY_PASSES: &[ShardyPass] = passes! {
-    "sdy-lift-inlined-meshes" [] tidy::lift_meshes, "each mesh once, by name";
+    "sdy-lift-inlined-meshes" [] meshes::lift, "each mesh once, by name";
+    "sdy-inline-meshes" [] meshes::inline, "meshes written out where they are used";
+    "sdy-explicit-gather-scatter-batching" [] batching::run, "dimensions that indices only count along are batches";
     "sdy-add-data-flow-edges" [] |m, _| propagate::add_edges(m), "ops for the edges of loops, branches and regions";
-    "sdy-apply-sharding-constraints" ["debug-sharding-origins", "debug-propagation-edge-sharding"]
+    "sdy-apply-sharding-constraints" NOTES
         |m, _| propagate::apply_constraints(m), "constraints speak for their inputs";
     "sdy-constant-or-scalar-splitter" [] |m, _| propagate::split_constants(m), "a constant for each use";
     "sdy-manual-axes-cleanup" [] tidy::clean_manual_axes, "manual axes sorted, unused ones replicated";
     "sdy-remove-size-one-axes" [] tidy::remove_unit_axes, "axes of size 1 leave shardings";
     "sdy-propagate-sharding-from-func-to-call" [] tidy::results_to_calls, "calls have their functions' shardings";
+    "sdy-flatten-call-graph" [] calls::flatten, "a function of its own for each call";
+    "sdy-import-func-calls" ["add-data-flow-edges-on-named-computations"] calls::import, "calls as named computations";
+    "sdy-add-func-data-flow-edges" [] |m, _| propagate::add_func_edges(m), "ops for the edges of calls";
     "sdy-pre-order-funcs" [] tidy::order_funcs, "functions in front of their callees";
     "sdy-sharding-group-import" [] tidy::import_groups, "groups that share a value are one";
     "symbol-dce" [] tidy::drop_unused_funcs, "private functions that nobody names go";
-    "sdy-basic-propagate" PROPAGATION |m, s| spread(m, s, Level::Basic), "factors that all tensors agree on";
-    "sdy-aggressive-propagate" PROPAGATION |m, s| spread(m, s, Level::Aggressive), "each tensor for itself";
-    "sdy-op-priority-propagate" PROPAGATION |m, s| spread(m, s, Level::OpPriority), "in rounds, by kind of op";
-    "sdy-user-priority-propagate" PROPAGATION |m, s| spread(m, s, Level::UserPriority), "in rounds, by the user's priorities";
+    "sdy-basic-propagate" BASIC |m, s| spread(m, s, Level::Basic), "factors that all tensors agree on";
+    "sdy-aggressive-propagate" AGGRESSIVE |m, s| spread(m, s, Level::Aggressive), "each tensor for itself";
+    "sdy-op-priority-propagate" PRIORITIES |m, s| spread(m, s, Level::OpPriority), "in rounds, by kind of op";
+    "sdy-user-priority-propagate" PRIORITIES |m, s| spread(m, s, Level::UserPriority), "in rounds, by the user's priorities";
     "sdy-populate-op-sharding-rules" ["conservative-propagation"] tidy::populate_rules, "each op's rule as an attribute";
+    "sdy-sink-func-data-flow-edges" [] |m, _| propagate::sink_func_edges(m), "what edges of calls say goes to their owners";
+    "sdy-export-named-computations" [] |m, _| propagate::outline_computations(m), "named computations as functions and calls";
+    "sdy-unflatten-call-graph" ["dedup-functions-fully"] calls::unflatten, "of equal functions with one origin one is kept";
+    "sdy-insert-func-call-reshards" [] calls::insert_reshards, "calls give what their functions give";
     "sdy-constant-or-scalar-merger" [] tidy::merge_constants, "equal constants of a region are one";
     "sdy-sink-data-flow-edges" ["sink-debug-sharding-origins", "sink-debug-propagation-edge-sharding"]
         |m, _| propagate::sink_edges(m), "what edges say goes to their owners";
@@ -69,8 +83,12 @@ pub const SHARDY_PASSES: &[ShardyPass] = passes! {
     "sdy-remove-sub-axes-in-input-output-shardings" [] tidy::remove_sub_axes, "the main function has whole axes";
     "sdy-propagate-to-func-results" [] tidy::body_to_results, "functions give what their bodies have";
     "sdy-close-shardings" [] tidy::close, "no open dimensions, no replicated axes";
+    "sdy-verify-unreduced-axes" [] unreduced::verify, "no sum that is still to be taken gets lost";
     "sdy-insert-explicit-reshards" ["enable-full-version"] reshards::run, "reshards where an op needs them";
     "sdy-reshard-to-collectives" ["keep-redundant-reshards"] collectives::run, "reshards as collectives";
+    "sdy-remove-all-gather-reduce-scatter-for-cmv1" [] tidy::leave_to_products, "products take in the collectives around";
+    "sdy-remove-propagation-debug-info" [] tidy::drop_notes, "notes of where shardings come from go";
+    "canonicalize" [] canonical::all, "collectives and regions that do nothing go, neighbours are one";
     "sdy-drop-sharding-rules" [] tidy::drop_rules, "rules that are not the user's go";
     "sdy-import-pipeline" ["dedup-functions-fully"] import, "all that comes before propagation";
     "sdy-export-pipeline" EXPORT export, "all that comes after propagation";
@@ -123,7 +141,7 @@ fn spread(module: &Module, settings: &Settings, level: Level) -> Result<Module, 
     };
     let options = Options {
         strategies,
-        op_priorities: level >= Level::OpPriority,
+        op_priorities: level >= Level::OpPriority && settings.is_on_by_default("run-op-priority-propagation"),
         user_priorities: level >= Level::UserPriority,
         is_conservative: settings.is_on("conservative-propagation"),
         record_origins: false,
@@ -146,29 +164,45 @@ fn chain(module: &Module, passes: &[Run], settings: &Settings) -> Result<Module,
 
 type Run = fn(&Module, &Settings) -> Result<Module, Diagnostics>;
 
-/// What is tidied up before propagation.
-const BEFORE: &[Run] = &[
-    tidy::drop_unused_funcs,
-    tidy::lift_meshes,
-    tidy::remove_unit_axes,
-    tidy::results_to_calls,
-    tidy::clean_manual_axes,
-];
-
 fn import(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
-    let tidied = chain(module, BEFORE, settings)?;
-    propagate::add_edges(&propagate::split_constants(&tidied)?)
+    let before: &[Run] = &[
+        tidy::drop_unused_funcs,
+        meshes::lift,
+        tidy::remove_unit_axes,
+        tidy::results_to_calls,
+        |m, _| propagate::split_constants(m),
+        tidy::drop_unused_funcs,
+        tidy::clean_manual_axes,
+        |m, _| propagate::add_edges(m),
+    ];
+    let out = chain(module, before, settings)?;
+    match settings.is_on("dedup-functions-fully") {
+        true => chain(&out, &[|m, _| propagate::apply_constraints(m), tidy::import_groups], settings),
+        false => Ok(out),
+    }
 }
 
+/// The steps that change the order of uses are taken in one go: the answers depend on it.
 fn pipeline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
-    let tidied = chain(module, BEFORE, settings)?;
-    let spread = propagate::propagate_in_place(&tidied, &Options::default())?;
-    let ordered = tidy::order_funcs(&spread, settings)?;
-    export(&tidy::body_to_results(&ordered, settings)?, settings)
+    let before: &[Run] = &[
+        tidy::drop_unused_funcs,
+        meshes::lift,
+        tidy::remove_unit_axes,
+        tidy::results_to_calls,
+        tidy::clean_manual_axes,
+    ];
+    let after: &[Run] =
+        &[tidy::body_to_results, calls::unflatten, tidy::drop_unused_funcs, calls::insert_reshards, export];
+    let tidied = chain(module, before, settings)?;
+    let propagate = match settings.is_on("dedup-functions-fully") {
+        true => propagate::propagate_in_place,
+        false => propagate::propagate_flat,
+    };
+    chain(&propagate(&tidied, &Options::default())?, after, &Settings::default())
 }
 
 fn export(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
-    let after: [Run; 8] = [
+    let after: &[Run] = &[
         tidy::merge_constants,
         |m, _| propagate::sink_edges(m),
         tidy::remove_groups,
@@ -176,8 +210,16 @@ fn export(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
         tidy::make_divisible,
         tidy::remove_sub_axes,
         tidy::close,
-        reshards::run,
     ];
-    let tidied = chain(module, &after, settings)?;
-    tidy::drop_rules(&tidied, settings)
+    let mut out = chain(module, after, settings)?;
+    if settings.is_on("enable-insert-explicit-collectives") {
+        let collectives: &[Run] = &[reshards::run_fully, canonical::reshards, collectives::run, canonical::collectives];
+        out = chain(&out, collectives, &Settings::default())?;
+        if settings.is_on("remove-all-gather-reduce-scatter-for-cmv1") {
+            out = tidy::leave_to_products(&out, settings)?;
+        }
+    } else {
+        out = chain(&out, &[reshards::run, canonical::collectives], &Settings::default())?;
+    }
+    tidy::drop_rules(&out, settings)
 }

@@ -4,6 +4,7 @@
 //! rule; without it only ops that others cannot repair later are seen to (unreduced values, calls, some concatenations,
 //! products whose result is better moved than an operand).
 
+use super::calls::{arg_shardings, callee};
 use super::collectives::{equivalent, same_axes};
 use super::edit::{Edit, Place};
 use super::settings::Settings;
@@ -20,7 +21,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(super) fn run(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
-    let is_full = settings.is_on("enable-full-version");
+    insert(module, settings.is_on("enable-full-version"))
+}
+
+pub(super) fn run_fully(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
+    insert(module, true)
+}
+
+fn insert(module: &Module, is_full: bool) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, func| {
         let mut pass = Inserter { edit, is_full };
         for op in pass.edit.post_order() {
@@ -106,7 +114,7 @@ impl Inserter<'_, '_> {
     }
 
     fn ruled(&self, op: Op) -> Option<Ruled> {
-        let rule = rule_of(&self.edit.view(op)).filter(|r| !r.is_custom)?;
+        let rule = rule_of(&self.edit.view(op), false).filter(|r| !r.is_custom)?;
         let data = &self.edit.body[op];
         let values = data.operands.iter().chain(&data.results);
         let shardings: Vec<Option<Sharding>> =
@@ -337,21 +345,16 @@ impl Inserter<'_, '_> {
 
     fn call(&mut self, op: Op, is_full: bool) {
         let view = self.edit.view(op);
-        let callee = view.attrs().str("callee").and_then(|name| self.edit.module.func(name));
+        let callee = callee(&view).and_then(|name| self.edit.module.func(name));
         let Some(callee) = callee else { return };
-        let args = callee.body.args();
-        let declared: Vec<Option<Sharding>> = args.iter().map(|&v| callee.body.sharding(v).cloned()).collect();
         let operands = self.edit.body[op].operands.clone();
-        let of_operands = operands.iter().filter_map(|&v| self.edit.body.sharding(v));
-        let Some(mesh) = declared.iter().flatten().chain(of_operands).map(|s| s.mesh.clone()).find(|m| !m.is_maximal())
-        else {
-            return;
-        };
-        let is_open = declared.iter().any(Option::is_some);
-        for (index, target) in declared.into_iter().enumerate() {
-            let rank = self.edit.body.ty(operands[index]).shape().len();
-            let missing = || if is_open { Sharding::open(&mesh, rank) } else { Sharding::replicated(&mesh, rank) };
-            let target = target.unwrap_or_else(missing);
+        let mut of_operands = operands.iter().filter_map(|&v| self.edit.body.sharding(v)).map(|s| s.mesh.clone());
+        let targets = arg_shardings(callee).or_else(|| {
+            let mesh = of_operands.find(|m| !m.is_maximal())?;
+            let rank = |&v: &Value| self.edit.body.ty(v).shape().len();
+            Some(operands.iter().map(|v| Sharding::replicated(&mesh, rank(v))).collect())
+        });
+        for (index, target) in targets.into_iter().flatten().enumerate() {
             self.conform(op, index, Some(&target), None, is_full);
         }
     }

@@ -26,7 +26,9 @@ impl Settings {
                 Some(quote @ ('"' | '\'')) => 2 + after[1..].find(quote).ok_or_else(malformed)?,
                 _ => after.find(char::is_whitespace).unwrap_or(after.len()),
             };
-            settings.0.insert(name.into(), after[..end].trim_matches(['"', '\'']).into());
+            let value = after[..end].trim_matches(['"', '\'']);
+            check(pass, name, value)?;
+            settings.0.insert(name.into(), value.into());
             rest = after[end..].trim_start();
         }
         Ok(settings)
@@ -36,7 +38,31 @@ impl Settings {
         self.get(name) == Some("true")
     }
 
+    /// Of an option that is on unless it is switched off.
+    pub(super) fn is_on_by_default(&self, name: &str) -> bool {
+        self.get(name) != Some("false")
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
+}
+
+/// The options that ask for notes that nobody takes here.
+const NOTES: [&str; 4] = [
+    "debug-sharding-origins",
+    "debug-propagation-edge-sharding",
+    "sink-debug-sharding-origins",
+    "sink-debug-propagation-edge-sharding",
+];
+
+fn check(pass: &ShardyPass, name: &str, value: &str) -> Result<(), Diagnostics> {
+    let is_flag = name != "propagation-strategy";
+    if is_flag && !["true", "false"].contains(&value) {
+        return Err(mistakes::no_flag(pass.name, name, value).into());
+    }
+    if NOTES.contains(&name) && value == "true" {
+        return Err(mistakes::notes(pass.name, name).into());
+    }
+    Ok(())
 }

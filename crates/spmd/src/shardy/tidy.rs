@@ -1,16 +1,15 @@
 //! Shardy's small passes: each changes shardings, marks or the order of functions, and nothing else.
 
+use super::calls::{callee, result_shardings};
 use super::edit::Edit;
 use super::mistakes;
 use super::settings::Settings;
 use crate::propagate::{self, RULE, written_rule};
-use shardwise_base::{AxisRef, Diagnostics, DimSharding, Mesh, Sharding};
+use shardwise_base::{AxisRef, Diagnostics, DimSharding, Sharding};
 use shardwise_ir::{Attr, Attrs, Body, Func, Module, Op, OpView, Region, Value};
 use shardwise_ops::Opcode;
 use shardwise_sharding::Rule;
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 /// The module with each function's body edited.
 pub(super) fn edit_funcs(
@@ -28,20 +27,22 @@ pub(super) fn edit_funcs(
     Ok(out)
 }
 
-/// Every sharding of the module as `f` makes it.
-fn map_shardings(module: &Module, f: impl Fn(&Sharding) -> Sharding) -> Module {
+/// Every sharding of the module as `f` makes it, in program order.
+pub(super) fn map_shardings(module: &Module, f: impl Fn(&Sharding) -> Sharding) -> Module {
     let mut out = module.clone();
+    let map = |sharding: &mut Option<Sharding>| *sharding = sharding.as_ref().map(&f);
     for func in &mut out.funcs {
-        for v in (0..func.body.value_count()).map(Value::new) {
-            let sharding = &mut func.body.value_mut(v).sharding;
-            *sharding = sharding.as_ref().map(&f);
-        }
-        func.result_shardings.iter_mut().for_each(|s| *s = s.as_ref().map(&f));
-        for op in func.body.walk() {
-            if let Some(Attr::Shardings(list)) = func.body[op].attrs.get("in_shardings") {
+        let body = &mut func.body;
+        body.args().to_vec().into_iter().for_each(|v| map(&mut body.value_mut(v).sharding));
+        func.result_shardings.iter_mut().for_each(map);
+        for op in body.walk() {
+            if let Some(Attr::Shardings(list)) = body[op].attrs.get("in_shardings") {
                 let list = list.iter().map(&f).collect();
-                func.body.op_mut(op).attrs.set("in_shardings", Attr::Shardings(list));
+                body.op_mut(op).attrs.set("in_shardings", Attr::Shardings(list));
             }
+            let inner: Vec<Value> = body[op].regions.iter().flat_map(|&r| body[r].args.clone()).collect();
+            let results = body[op].results.to_vec();
+            inner.into_iter().chain(results).for_each(|v| map(&mut body.value_mut(v).sharding));
         }
     }
     out
@@ -56,20 +57,20 @@ fn main_index(module: &Module) -> Option<usize> {
 // Rules.
 
 /// The rule of an op that propagates by one: marks have rules of their own.
-pub(super) fn rule_of(view: &OpView<'_>) -> Option<Rule> {
-    let is_mark =
-        [Opcode::Reshard, Opcode::PropagationBarrier, Opcode::DataFlowEdgeOp].contains(&Opcode::of_view(view));
-    propagate::rule_of(view).filter(|_| !is_mark)
+pub(super) fn rule_of(view: &OpView<'_>, is_conservative: bool) -> Option<Rule> {
+    let is_mark = [Opcode::Reshard, Opcode::PropagationBarrier, Opcode::DataFlowEdgeOp, Opcode::FuncDataFlowEdge]
+        .contains(&Opcode::of_view(view));
+    propagate::rule_of(view, is_conservative).filter(|_| !is_mark)
 }
 
 /// Writes each op's rule on it.
-pub(super) fn populate_rules(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
+pub(super) fn populate_rules(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
         for op in source.body.walk() {
             let view = module.view(&source.body, op);
             if view.attr(RULE).is_none()
-                && let Some(rule) = rule_of(&view)
+                && let Some(rule) = rule_of(&view, settings.is_on("conservative-propagation"))
             {
                 let text = format!("#sdy.op_sharding_rule<{rule}>");
                 func.body.op_mut(op).attrs.set(RULE, Attr::Opaque(text.into()));
@@ -211,12 +212,19 @@ pub(super) fn clean_manual_axes(module: &Module, _: &Settings) -> Result<Module,
             }
             let mut sorted = axes.to_vec();
             sorted.sort_by(|a, b| a.cmp_in_mesh(*b));
-            let whole = |s: &Sharding| propagate::with_all_manual_axes(s, mesh, &sorted);
+            let whole = |s: &Sharding, v: Value| {
+                let is_common = s.mesh.axes == mesh.axes || s.mesh.axes.is_empty();
+                if source.body.ty(v).as_tensor().is_none() || !is_common || s.mesh.is_maximal() {
+                    return s.clone();
+                }
+                let s = s.clone().with_mesh(mesh.clone());
+                propagate::with_all_manual_axes(&s, mesh, &sorted)
+            };
             for &v in view.results() {
-                func.body.value_mut(v).sharding = source.body.sharding(v).map(whole);
+                func.body.value_mut(v).sharding = source.body.sharding(v).map(|s| whole(s, v));
             }
             if let Some(Attr::Shardings(list)) = view.attr("in_shardings") {
-                let list = list.iter().map(whole).collect();
+                let list = list.iter().zip(view.operands()).map(|(s, &v)| whole(s, v)).collect();
                 func.body.op_mut(op).attrs.set("in_shardings", Attr::Shardings(list));
             }
             let mesh = mesh.clone();
@@ -236,52 +244,6 @@ pub(super) fn drop_shardings(module: &Module, _: &Settings) -> Result<Module, Di
     out.meshes.clear();
     out.mesh_attrs = Attrs::new();
     Ok(out)
-}
-
-/// Each mesh once, by name: meshes written out in shardings get one, and of equal ones the first stands for all.
-pub(super) fn lift_meshes(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
-    let mut meshes: Vec<Arc<Mesh>> = vec![];
-    for mesh in &module.meshes {
-        if !meshes.iter().any(|m| is_same_mesh(m, mesh)) {
-            meshes.push(mesh.clone());
-        }
-    }
-    let meshes = RefCell::new(meshes);
-    let lifted = |mesh: &Arc<Mesh>| {
-        let mut meshes = meshes.borrow_mut();
-        if let Some(same) = meshes.iter().find(|m| is_same_mesh(m, mesh)) {
-            return same.clone();
-        }
-        let named = Arc::new(Mesh { name: free_name(mesh, &meshes), ..(**mesh).clone() });
-        meshes.push(named.clone());
-        named
-    };
-    let mut out = map_shardings(module, |s| s.clone().with_mesh(lifted(&s.mesh)));
-    for func in &mut out.funcs {
-        for op in func.body.walk() {
-            if let Some(Attr::Axes { mesh, axes }) = func.body[op].attrs.get("manual_axes") {
-                let axes = Attr::Axes { mesh: lifted(mesh), axes: axes.clone() };
-                func.body.op_mut(op).attrs.set("manual_axes", axes);
-            }
-        }
-    }
-    out.meshes = meshes.into_inner();
-    Ok(out)
-}
-
-fn is_same_mesh(a: &Mesh, b: &Mesh) -> bool {
-    a.axes == b.axes && a.device_ids == b.device_ids
-}
-
-fn free_name(mesh: &Mesh, taken: &[Arc<Mesh>]) -> Arc<str> {
-    let base = match &mesh.device_ids {
-        Some(ids) if mesh.is_maximal() => format!("maximal_mesh_{}", ids[0]),
-        _ if mesh.axes.is_empty() => "empty_mesh".to_string(),
-        _ => "mesh".to_string(),
-    };
-    let is_free = |name: &String| taken.iter().all(|m| *m.name != **name);
-    let numbered = (0..).map(|i| format!("{base}_{i}"));
-    [base.clone()].into_iter().chain(numbered).find(is_free).expect("some number is free").into()
 }
 
 // Marks.
@@ -311,7 +273,7 @@ pub(super) fn constraints_to_reshards(module: &Module, _: &Settings) -> Result<M
     Ok(out)
 }
 
-/// Groups that share a value are one; groups are numbered from 0, in the order of their smallest old numbers.
+/// Groups that share a value are one; groups are numbered from 0, in the order of their first members.
 pub(super) fn import_groups(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut groups: BTreeMap<i64, Vec<(usize, Op, Value)>> = BTreeMap::new();
     for (f, func) in module.funcs.iter().enumerate() {
@@ -332,8 +294,9 @@ pub(super) fn import_groups(module: &Module, _: &Settings) -> Result<Module, Dia
         merged = others;
         merged.push(touching.into_iter().flatten().chain(members).collect());
     }
-    let old_id = |&(f, op, _): &(usize, Op, Value)| module.funcs[f].body[op].attrs.int("group_id").unwrap_or(0);
-    merged.sort_by_key(|members| members.iter().map(old_id).min());
+    let place = |&(f, op, _): &(usize, Op, Value)| (f, op.index());
+    merged.iter_mut().for_each(|members| members.sort_by_key(place));
+    merged.sort_by_key(|members| members.first().map(place));
     let mut out = module.clone();
     for (id, members) in merged.iter().enumerate() {
         check_group(module, id as i64, members)?;
@@ -390,7 +353,7 @@ pub(super) fn merge_constants(module: &Module, _: &Settings) -> Result<Module, D
             let view = edit.view(op);
             let is_broadcast = || view.operands().len() == 1 && edit.body.ty(view.operand(0)).shape().is_empty();
             let merges = match edit.opcode(op) {
-                Opcode::Constant | Opcode::SdyConstant | Opcode::Iota => true,
+                Opcode::Constant | Opcode::SdyConstant => true,
                 Opcode::BroadcastInDim => is_broadcast(),
                 _ => false,
             };
@@ -420,6 +383,65 @@ pub(super) fn merge_constants(module: &Module, _: &Settings) -> Result<Module, D
     })
 }
 
+/// Collectives around products go: gathers of their operands, or scatters of what they give. Collective products take
+/// their place.
+pub(super) fn leave_to_products(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
+    edit_funcs(module, |edit, _| {
+        let mut gone = vec![];
+        for op in edit.post_order() {
+            if !matches!(edit.opcode(op), Opcode::DotGeneral | Opcode::Dot) {
+                continue;
+            }
+            let has_one_use = |v: Value| edit.uses(v).count() == 1;
+            let operands = edit.body[op].operands.iter().filter_map(|&v| edit.def_op(v).filter(|_| has_one_use(v)));
+            let gathers: Vec<Op> = operands.filter(|&def| edit.opcode(def) == Opcode::SdyAllGather).collect();
+            if !gathers.is_empty() {
+                gone.extend(gathers);
+                continue;
+            }
+            let result = edit.body[op].results[0];
+            let user = edit.uses(result).next().map(|(user, _)| user).filter(|_| has_one_use(result));
+            let is_whole = edit.body.sharding(result).is_none_or(|s| s.unreduced.is_empty());
+            if let Some(scatter) = user.filter(|&u| is_whole && edit.opcode(u) == Opcode::SdyReduceScatter) {
+                let to = edit.body.sharding(edit.body[scatter].results[0]).cloned();
+                edit.body.value_mut(result).sharding = to;
+                gone.push(scatter);
+            }
+        }
+        for op in gone.into_iter().filter(|&op| !edit.is_erased(op)).collect::<Vec<_>>() {
+            edit.replace_uses(edit.body[op].results[0], edit.operand(op, 0), None);
+            edit.erase(op);
+        }
+        Ok(())
+    })
+}
+
+/// Attributes of Shardy's that tell where a sharding comes from.
+const NOTES: [&str; 6] = [
+    "sdy.propagation_edges",
+    "sdy.block_arg_propagation_edges",
+    "sdy.result_propagation_edges",
+    "sdy.sharding_origins",
+    "sdy.block_arg_sharding_origins",
+    "sdy.result_sharding_origins",
+];
+
+/// Forgets the notes of where shardings come from.
+pub(super) fn drop_notes(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
+    let mut out = module.clone();
+    for func in &mut out.funcs {
+        for name in NOTES {
+            func.arg_attrs.iter_mut().chain(&mut func.result_attrs).for_each(|attrs| {
+                attrs.remove(name);
+            });
+            for op in func.body.walk() {
+                func.body.op_mut(op).attrs.remove(name);
+            }
+        }
+    }
+    Ok(out)
+}
+
 // Functions.
 
 /// Calls without shardings get those of their functions' results.
@@ -428,15 +450,12 @@ pub(super) fn results_to_calls(module: &Module, _: &Settings) -> Result<Module, 
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
         for op in source.body.walk() {
             let view = module.view(&source.body, op);
-            let callee = (Opcode::of_view(&view) == Opcode::Call).then(|| view.attrs().str("callee")).flatten();
-            let Some(callee) = callee.and_then(|name| module.func(name)) else { continue };
+            let Some(callee) = callee(&view).and_then(|name| module.func(name)) else { continue };
             if view.results().iter().any(|&v| source.body.sharding(v).is_some()) {
                 continue;
             }
-            let Some(mesh) = callee.result_shardings.iter().flatten().map(|s| s.mesh.clone()).next() else { continue };
-            for (&v, declared) in view.results().iter().zip(&callee.result_shardings) {
-                let open = || Sharding::open(&mesh, source.body.ty(v).shape().len());
-                func.body.value_mut(v).sharding = Some(declared.clone().unwrap_or_else(open));
+            for (&v, declared) in view.results().iter().zip(result_shardings(callee).into_iter().flatten()) {
+                func.body.value_mut(v).sharding = Some(declared);
             }
         }
     }

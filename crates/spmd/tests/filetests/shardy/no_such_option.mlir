@@ -4,4 +4,4 @@ func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
 }
 // ---- expected
 error[pass-option]: `sdy-basic-propagate` has no option `speed`
-   = help: its options are keep-sharding-rules, conservative-propagation, propagation-strategy, debug-sharding-origins, debug-propagation-edge-sharding
+   = help: its options are keep-sharding-rules, conservative-propagation, debug-sharding-origins, debug-propagation-edge-sharding

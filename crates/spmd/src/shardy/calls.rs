@@ -1,0 +1,179 @@
+//! Functions and their calls, as Shardy takes them apart and puts them together again.
+//!
+//! Before propagation each call gets a function of its own (`sdy-flatten-call-graph`), which takes the call's place as a
+//! named computation; after it each named computation is a function again, and of functions that were one and are still
+//! sharded alike one is kept (`sdy-unflatten-call-graph`). Functions remember in an attribute what they were copied from.
+
+use super::collectives::equivalent;
+use super::edit::Place;
+use super::settings::Settings;
+use super::tidy::edit_funcs;
+use crate::propagate::{self, MAX_DEPTH, MAX_OPS, Names, ORIGINAL_NAME, original_name};
+use crate::rewrite::code;
+use shardwise_base::{Diagnostics, Loc, Sharding};
+use shardwise_ir::{Attr, Attrs, Body, Func, FuncId, Module, Op, OpView, Type, Value};
+use shardwise_ops::Opcode;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+/// The name of the attribute that keeps functions apart that are manual over other axes.
+const MANUAL_AXES: &str = "sdy.func_manual_axes";
+
+/// What a call calls.
+pub(super) fn callee<'a>(view: &OpView<'a>) -> Option<&'a str> {
+    view.attrs().str("callee").filter(|_| Opcode::of_view(view) == Opcode::Call)
+}
+
+/// The calls of a function, in program order.
+fn calls(module: &Module, func: &Func) -> Vec<(Op, Arc<str>)> {
+    let name = |op: Op| Some((op, callee(&module.view(&func.body, op))?.into()));
+    func.body.walk().into_iter().filter_map(name).collect()
+}
+
+fn set_callee(body: &mut Body, op: Op, name: &Arc<str>) {
+    body.op_mut(op).attrs.set("callee", Attr::Symbol(name.clone()));
+}
+
+/// Gives each call but the first of a function a copy of it.
+pub(super) fn flatten(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
+    propagate::refuse_recursion(module)?;
+    let mut copies =
+        Copies { names: Names::new(module.funcs.iter().map(|f| f.name.clone())), op_count: 0, module: module.clone() };
+    let mut seen = HashSet::new();
+    let all = (0..module.funcs.len()).map(FuncId::new).collect();
+    for id in propagate::callees_first(module, all) {
+        for (op, name) in calls(module, &module[id]) {
+            if !seen.insert(name.clone()) {
+                let copy = copies.copy(&name, &module[id].body[op].loc, 0)?;
+                set_callee(&mut copies.module.funcs[id.index()].body, op, &copy);
+            }
+        }
+    }
+    Ok(copies.module)
+}
+
+struct Copies {
+    module: Module,
+    names: Names,
+    op_count: usize,
+}
+
+impl Copies {
+    /// A copy of a function, which calls copies as well; its name.
+    fn copy(&mut self, name: &str, loc: &Loc, depth: usize) -> Result<Arc<str>, Diagnostics> {
+        if depth > MAX_DEPTH {
+            return Err(propagate::too_deep(loc).into());
+        }
+        let Some(func) = self.module.func(name) else { return Ok(name.into()) };
+        let mut copy = func.clone();
+        self.op_count += copy.body.op_count();
+        if self.op_count > MAX_OPS {
+            return Err(propagate::too_large(loc).into());
+        }
+        copy.attrs.set(ORIGINAL_NAME, Attr::Str(original_name(&copy)));
+        for (op, name) in calls(&self.module, &copy) {
+            let inner = self.copy(&name, loc, depth + 1)?;
+            set_callee(&mut copy.body, op, &inner);
+        }
+        copy.name = self.names.add(&copy.name);
+        let name = copy.name.clone();
+        self.module.funcs.push(copy);
+        Ok(name)
+    }
+}
+
+/// Calls as named computations.
+pub(super) fn import(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
+    propagate::inline_calls(module, settings.is_on_by_default("add-data-flow-edges-on-named-computations"))
+}
+
+/// Of functions that were one and whose arguments and results lie alike, keeps one. `dedup-functions-fully` keeps one in
+/// any case: that with most calls.
+pub(super) fn unflatten(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
+    let fully = settings.is_on("dedup-functions-fully");
+    let mut kept: BTreeMap<String, &Func> = BTreeMap::new();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let called = || module.funcs.iter().flat_map(|f| calls(module, f)).filter_map(|(_, name)| module.func(&name));
+    for func in called() {
+        kept.entry(key(func, !fully)).or_insert(func);
+    }
+    for func in called().filter(|_| fully) {
+        let count = counts.entry(key(func, true)).or_default();
+        *count += 1;
+        let count = *count;
+        let best = kept.get_mut(&key(func, false)).expect("entered above");
+        if count > counts.get(&key(best, true)).copied().unwrap_or(0) {
+            *best = func;
+        }
+    }
+    let mut out = module.clone();
+    for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
+        for (op, name) in calls(module, source) {
+            if let Some(one) = module.func(&name).and_then(|f| kept.get(&key(f, !fully))) {
+                set_callee(&mut func.body, op, &one.name);
+            }
+        }
+        func.attrs.remove(ORIGINAL_NAME);
+        func.attrs.remove(MANUAL_AXES);
+    }
+    Ok(out)
+}
+
+/// What two functions have in common of which one is enough.
+fn key(func: &Func, with_shardings: bool) -> String {
+    let mut key = format!("{} {:?}", original_name(func), func.attrs.get(MANUAL_AXES));
+    if with_shardings {
+        for list in [arg_shardings(func), result_shardings(func)] {
+            key.push_str(&format!(" {:?}", list.map(|l| l.iter().map(Sharding::to_string).collect::<Vec<_>>())));
+        }
+    }
+    key
+}
+
+/// The shardings of a function's arguments, open where nothing is said; `None` if nothing is said at all.
+pub(super) fn arg_shardings(func: &Func) -> Option<Vec<Sharding>> {
+    let args = func.body.args();
+    declared(args.iter().map(|&v| func.body.sharding(v)), args.iter().map(|&v| func.body.ty(v)))
+}
+
+/// The same for its results.
+pub(super) fn result_shardings(func: &Func) -> Option<Vec<Sharding>> {
+    declared(func.result_shardings.iter().map(Option::as_ref), func.result_types.iter())
+}
+
+fn declared<'a>(
+    shardings: impl Iterator<Item = Option<&'a Sharding>> + Clone,
+    types: impl Iterator<Item = &'a Type>,
+) -> Option<Vec<Sharding>> {
+    let mesh = shardings.clone().flatten().map(|s| &s.mesh).find(|m| !m.is_maximal())?;
+    let open = |ty: &Type| Sharding::open(mesh, ty.shape().len());
+    Some(shardings.zip(types).map(|(s, ty)| s.cloned().unwrap_or_else(|| open(ty))).collect())
+}
+
+/// Calls give what their functions give; where the program wants something else, a reshard follows.
+pub(super) fn insert_reshards(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
+    edit_funcs(module, |edit, func| {
+        for (op, name) in calls(module, func) {
+            let Some(callee) = module.func(&name) else { continue };
+            let results = edit.body[op].results.clone();
+            let own: Vec<Option<Sharding>> = results.iter().map(|&v| edit.body.sharding(v).cloned()).collect();
+            let closed = |s: &Sharding| Sharding::replicated(&s.mesh, s.rank());
+            let given = result_shardings(callee).or_else(|| {
+                let some = own.iter().flatten().next()?;
+                let rank = |&v: &Value| edit.body.ty(v).shape().len();
+                Some(results.iter().map(|v| Sharding::replicated(&some.mesh, rank(v))).collect())
+            });
+            let Some(given) = given else { continue };
+            for ((&v, given), own) in results.iter().zip(given).zip(own) {
+                if !equivalent(Some(&given), own.as_ref()) {
+                    let to = own.unwrap_or_else(|| closed(&given));
+                    let moved = edit.insert(Place::After(op), code("sdy.reshard"), v, Attrs::new(), to);
+                    let made = edit.def_op(moved);
+                    edit.replace_uses(v, moved, made);
+                }
+                edit.body.value_mut(v).sharding = Some(given);
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,476 @@
+//! `canonicalize`, as Shardy's tests and its export use it: collectives that do nothing go, neighbours become one, ops that
+//! nobody uses go.
+//!
+//! It is run to its fixpoint, and always ends: each step leaves fewer of the ops that it looks at.
+
+use super::collectives::equivalent;
+use super::edit::{Edit, Place};
+use super::settings::Settings;
+use super::tidy::edit_funcs;
+use crate::rewrite::{Rewrite, code, rewrite_func, rewrite_ops};
+use crate::sdy;
+use shardwise_base::{AxisRef, Diagnostics, DimSharding, Mesh, Sharding};
+use shardwise_ir::{Attr, Attrs, Builder, Cloner, Module, Op, OpView, Type, Value};
+use shardwise_ops::{Effects, Opcode};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Which steps are taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Steps {
+    All,
+    Reshards,
+    Collectives,
+}
+
+pub(super) fn all(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
+    let mut out = run(module, Steps::All)?;
+    // What is freed inside of a manual computation frees its arguments, and so on outwards.
+    loop {
+        let next = manual_computations(&out);
+        if next.funcs == out.funcs {
+            return Ok(out);
+        }
+        out = run(&next, Steps::All)?;
+    }
+}
+
+/// What Shardy's export does before it makes collectives of reshards.
+pub(super) fn reshards(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
+    run(module, Steps::Reshards)
+}
+
+/// What Shardy's export does after it.
+pub(super) fn collectives(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
+    run(module, Steps::Collectives)
+}
+
+fn run(module: &Module, steps: Steps) -> Result<Module, Diagnostics> {
+    edit_funcs(module, |edit, _| {
+        let mut canon = Canon { edit, steps };
+        loop {
+            canon.drop_unused();
+            let ops = canon.edit.post_order();
+            if !ops.into_iter().fold(false, |changed, op| canon.step(op) || changed) {
+                return Ok(());
+            }
+        }
+    })
+}
+
+struct Canon<'a, 'm> {
+    edit: &'a mut Edit<'m>,
+    steps: Steps,
+}
+
+impl Canon<'_, '_> {
+    fn drop_unused(&mut self) {
+        for op in self.edit.post_order().into_iter().rev() {
+            let is_pure = self.edit.opcode(op).facts().effects(&self.edit.view(op)) == Effects::Pure;
+            let is_used = self.edit.body[op].results.iter().any(|&v| self.edit.uses(v).next().is_some());
+            let is_kept = self.edit.is_terminator(op) || !is_pure || self.is_kept(op);
+            if !is_used && !is_kept {
+                self.edit.erase(op);
+            }
+        }
+    }
+
+    /// Whether Shardy keeps the op though nobody uses it: of collectives only exchanges go.
+    fn is_kept(&self, op: Op) -> bool {
+        match self.edit.opcode(op) {
+            Opcode::SdyAllToAll => self.steps == Steps::Reshards,
+            Opcode::ShardingConstraint
+            | Opcode::SdyAllGather
+            | Opcode::SdyAllSlice
+            | Opcode::SdyCollectivePermute
+            | Opcode::SdyAllReduce
+            | Opcode::SdyReduceScatter
+            | Opcode::ReplicatedToUnreduced
+            | Opcode::ShardedToUnreduced => true,
+            _ => false,
+        }
+    }
+
+    /// Takes a step at the op; whether there was one.
+    fn step(&mut self, op: Op) -> bool {
+        if self.edit.is_erased(op) {
+            return false;
+        }
+        let (own, on_reshards) = (self.steps != Steps::Reshards, self.steps != Steps::Collectives);
+        match self.edit.opcode(op) {
+            Opcode::Reshard => {
+                (on_reshards && self.reshard_of_reshard(op)) || (self.steps == Steps::All && self.same_reshard(op))
+            }
+            _ if !own => false,
+            Opcode::SdyAllGather => self.forward_if(op, |c| c.is_empty(op, "gathering_axes")),
+            Opcode::SdyAllSlice => {
+                self.forward_if(op, |c| c.is_empty(op, "slicing_axes")) || self.slice_of_gather(op) || self.scatter(op)
+            }
+            Opcode::SdyReduceScatter => self.forward_if(op, |c| c.is_empty(op, "reduce_scatter_axes")),
+            Opcode::SdyCollectivePermute => self.forward_if(op, |c| c.keeps_layout(op)),
+            Opcode::SdyAllReduce => {
+                self.forward_if(op, |c| c.is_empty(op, "reduction_axes")) || self.sum_of_unreduced(op)
+            }
+            Opcode::SdyAllToAll => self.exchange_of_exchange(op),
+            _ => false,
+        }
+    }
+
+    fn attr(&self, op: Op, name: &str) -> Option<&Attr> {
+        self.edit.body[op].attrs.get(name)
+    }
+
+    /// The op that makes the operand, if it is of this kind.
+    fn operand_op(&self, op: Op, kind: Opcode) -> Option<Op> {
+        self.edit.def_op(self.edit.operand(op, 0)).filter(|&def| self.edit.opcode(def) == kind)
+    }
+
+    fn has_one_use(&self, op: Op) -> bool {
+        self.edit.uses(self.edit.body[op].results[0]).count() == 1
+    }
+
+    /// Lets everybody use `v` instead of what the op makes.
+    fn replace(&mut self, op: Op, v: Value) -> bool {
+        self.edit.replace_uses(self.edit.body[op].results[0], v, None);
+        self.edit.erase(op);
+        true
+    }
+
+    fn forward_if(&mut self, op: Op, does_nothing: impl Fn(&Canon<'_, '_>) -> bool) -> bool {
+        does_nothing(self) && self.replace(op, self.edit.operand(op, 0))
+    }
+
+    fn is_empty(&self, op: Op, name: &str) -> bool {
+        match self.attr(op, name) {
+            Some(Attr::Axes { axes, .. }) => axes.is_empty(),
+            Some(Attr::AxesPerDim { dims, .. }) => dims.iter().all(Vec::is_empty),
+            _ => false,
+        }
+    }
+
+    fn keeps_layout(&self, op: Op) -> bool {
+        let from = self.edit.body.sharding(self.edit.operand(op, 0));
+        from.is_some() && equivalent(from, self.edit.body.sharding(self.edit.body[op].results[0]))
+    }
+
+    fn reshard_of_reshard(&mut self, op: Op) -> bool {
+        let Some(inner) = self.operand_op(op, Opcode::Reshard).filter(|&inner| self.has_one_use(inner)) else {
+            return false;
+        };
+        self.edit.set_operand(op, 0, self.edit.operand(inner, 0));
+        self.edit.erase(inner);
+        true
+    }
+
+    /// A slice along the axes that were just gathered.
+    fn slice_of_gather(&mut self, op: Op) -> bool {
+        let Some(gather) = self.operand_op(op, Opcode::SdyAllGather) else { return false };
+        self.attr(gather, "gathering_axes") == self.attr(op, "slicing_axes")
+            && self.replace(op, self.edit.operand(gather, 0))
+    }
+
+    /// A sum over axes that were just made unreduced.
+    fn sum_of_unreduced(&mut self, op: Op) -> bool {
+        let Some(Attr::Axes { mesh, axes: summed }) = self.attr(op, "reduction_axes").cloned() else { return false };
+        if let Some(def) = self.operand_op(op, Opcode::ReplicatedToUnreduced) {
+            let same = matches!(self.attr(def, "axes"), Some(Attr::Axes { axes, .. }) if *axes == summed);
+            return same && self.replace(op, self.edit.operand(def, 0));
+        }
+        let Some(def) = self.operand_op(op, Opcode::ShardedToUnreduced) else { return false };
+        let Some(Attr::AxesPerDim { dims, .. }) = self.attr(def, "axes").cloned() else { return false };
+        let mut axes: Vec<AxisRef> = dims.iter().flatten().copied().collect();
+        AxisRef::sort_and_merge(&mut axes, &mesh);
+        let Some(to) = self.edit.body.sharding(self.edit.body[op].results[0]).cloned() else { return false };
+        if axes != summed {
+            return false;
+        }
+        let attrs = Attrs::new().with("gathering_axes", sdy::per_dim(&mesh, &dims));
+        let gathered =
+            self.edit.insert(Place::Before(op), code("sdy.all_gather"), self.edit.operand(def, 0), attrs, to);
+        self.replace(op, gathered)
+    }
+
+    /// Two exchanges between other dimensions are one.
+    fn exchange_of_exchange(&mut self, op: Op) -> bool {
+        let Some(inner) = self.operand_op(op, Opcode::SdyAllToAll).filter(|&inner| self.has_one_use(inner)) else {
+            return false;
+        };
+        let (Some(Attr::Array(first)), Some(Attr::Array(then))) = (self.attr(inner, "params"), self.attr(op, "params"))
+        else {
+            return false;
+        };
+        let dim = |param: &Attr, name: &str| param.as_record().and_then(|fields| fields.int(name)).unwrap_or(0);
+        let mut all: Vec<Attr> = first.iter().chain(then).cloned().collect();
+        let mut dims: Vec<i64> = all.iter().flat_map(|p| [dim(p, "src_dim"), dim(p, "tgt_dim")]).collect();
+        let count = dims.len();
+        dims.sort_unstable();
+        dims.dedup();
+        if dims.len() < count {
+            return false;
+        }
+        all.sort_by_key(|p| dim(p, "src_dim"));
+        self.edit.body.op_mut(op).attrs.set("params", Attr::Array(all));
+        self.edit.set_operand(op, 0, self.edit.operand(inner, 0));
+        self.edit.erase(inner);
+        true
+    }
+
+    /// A sum of which everybody takes the same slice: where the slice begins with all axes that are summed over, each
+    /// device sums its part alone.
+    fn scatter(&mut self, op: Op) -> bool {
+        let Some(sum) = self.operand_op(op, Opcode::SdyAllReduce) else { return false };
+        let users: Vec<Op> = self.edit.uses(self.edit.body[sum].results[0]).map(|(user, _)| user).collect();
+        let slicing = self.attr(op, "slicing_axes").cloned();
+        let is_same = |&user: &Op| {
+            self.edit.opcode(user) == Opcode::SdyAllSlice && self.attr(user, "slicing_axes") == slicing.as_ref()
+        };
+        let (Some(Attr::AxesPerDim { mesh, dims }), true) = (&slicing, users.iter().all(is_same)) else { return false };
+        let Some(Attr::Axes { axes: summed, .. }) = self.attr(sum, "reduction_axes") else { return false };
+        let mut left = summed.clone();
+        let (mut scattered, mut sliced) = (vec![], vec![]);
+        for axes in dims {
+            let count = axes.iter().take_while(|axis| take(&mut left, axis)).count();
+            scattered.push(axes[..count].to_vec());
+            sliced.push(axes[count..].to_vec());
+        }
+        let (input, result) = (self.edit.operand(sum, 0), self.edit.body[op].results[0]);
+        let Some(to) = self.edit.body.sharding(result).cloned().filter(|_| left.is_empty()) else { return false };
+        let part = scattered_sharding(self.edit.body.sharding(input), &scattered, mesh, &to);
+        let mut attrs = Attrs::new().with("reduce_scatter_axes", sdy::per_dim(mesh, &scattered));
+        if let Some(kind) = self.attr(sum, "reduction_op") {
+            attrs.set("reduction_op", kind.clone());
+        }
+        let rest = Attrs::new().with("slicing_axes", sdy::per_dim(mesh, &sliced));
+        let mut v = self.edit.insert(Place::Before(sum), code("sdy.reduce_scatter"), input, attrs, part);
+        if sliced.iter().any(|axes| !axes.is_empty()) {
+            v = self.edit.insert(Place::Before(op), code("sdy.all_slice"), v, rest, to);
+        }
+        users.into_iter().for_each(|user| {
+            self.replace(user, v);
+        });
+        self.edit.erase(sum);
+        true
+    }
+
+    /// A reshard of the same data to the same layout as one before it: the data may have been reshaped or transposed on
+    /// the way here, and reshaped on the way there.
+    fn same_reshard(&mut self, op: Op) -> bool {
+        let mut path = vec![];
+        let mut root = self.edit.operand(op, 0);
+        while let Some(def) = self.edit.def_op(root).filter(|&def| is_move(self.edit.opcode(def))) {
+            path.push(def);
+            root = self.edit.operand(def, 0);
+        }
+        let result = self.edit.body[op].results[0];
+        let Some(target) = self.edit.body.sharding(result).map(|s| self.before(&path, s.clone())) else { return false };
+        let Some(found) = self.reshard_of(root, &target, op) else { return false };
+        let mut v = found;
+        let root_type = self.edit.body.ty(root).clone();
+        if *self.edit.body.ty(v) != root_type {
+            v = self.edit.insert_typed(self.edit.behind(v), Opcode::Reshape.into(), v, Attrs::new(), root_type, None);
+        }
+        for &step in path.iter().rev() {
+            let data = &self.edit.body[step];
+            let (code, attrs, made) = (data.code, data.attrs.clone(), data.results[0]);
+            let (ty, sharding) = (self.edit.body.ty(made).clone(), self.edit.body.sharding(made).cloned());
+            v = self.edit.insert_typed(self.edit.behind(v), code, v, attrs, ty, sharding);
+        }
+        self.replace(op, v)
+    }
+
+    /// The sharding that a value had before it was transposed to be laid out so.
+    fn before(&self, path: &[Op], mut sharding: Sharding) -> Sharding {
+        for &step in path {
+            match self.edit.body[step].attrs.sizes("permutation") {
+                Some(order) => {
+                    let mut dims = sharding.dims.clone();
+                    for (to, &from) in order.iter().enumerate() {
+                        dims[from] = sharding.dims[to].clone();
+                    }
+                    sharding.dims = dims;
+                }
+                None => {
+                    let rank = |v: Value| self.edit.body.ty(v).shape().len();
+                    if rank(self.edit.operand(step, 0)) != rank(self.edit.body[step].results[0]) {
+                        break;
+                    }
+                }
+            }
+        }
+        sharding
+    }
+
+    /// What a reshard in front of `op` makes of `root`, or of a reshape of it, if it lies as `target` says.
+    fn reshard_of(&self, root: Value, target: &Sharding, op: Op) -> Option<Value> {
+        let ty = self.edit.body.ty(self.edit.body[op].results[0]);
+        let mut pending = vec![root];
+        let mut seen = HashSet::new();
+        while let Some(v) = pending.pop() {
+            if !seen.insert(v) {
+                continue;
+            }
+            for (user, _) in self.edit.uses(v).filter(|&(user, _)| user != op) {
+                let made = self.edit.body[user].results.first().copied();
+                match (self.edit.opcode(user), made) {
+                    (Opcode::Reshard, Some(made)) => {
+                        let own = self.edit.body.sharding(made);
+                        let is_same = own.is_some_and(|own| lies_alike(own, self.edit.body.ty(made), target, ty));
+                        if is_same && self.edit.stands_before(user, op) {
+                            return Some(made);
+                        }
+                    }
+                    (Opcode::Reshape, Some(made)) => pending.push(made),
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Ops that change the view of data and nothing else.
+fn is_move(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::Reshape | Opcode::Transpose)
+}
+
+/// Takes an axis out of a list; whether it was there.
+fn take(axes: &mut Vec<AxisRef>, axis: &AxisRef) -> bool {
+    let found = axes.iter().position(|a| a == axis);
+    found.map(|i| axes.remove(i)).is_some()
+}
+
+/// The layout after a sum that leaves each device its part.
+fn scattered_sharding(
+    from: Option<&Sharding>,
+    scattered: &[Vec<AxisRef>],
+    mesh: &Arc<Mesh>,
+    to: &Sharding,
+) -> Sharding {
+    let own = |dim: usize| from.map_or(vec![], |s| s.dims[dim].axes.clone());
+    let dims = scattered.iter().enumerate().map(|(dim, axes)| {
+        let mut all = own(dim);
+        axes.iter().for_each(|&axis| AxisRef::push_or_merge(&mut all, axis, mesh));
+        DimSharding::closed(all)
+    });
+    to.clone().with_dims(dims.collect())
+}
+
+/// Whether two layouts put the same elements, in their linear order, on the same devices.
+fn lies_alike(a: &Sharding, a_type: &Type, b: &Sharding, b_type: &Type) -> bool {
+    if a == b && a_type == b_type {
+        return true;
+    }
+    a.mesh.name == b.mesh.name && a.replicated == b.replicated && strides(a, a_type) == strides(b, b_type)
+}
+
+/// The axes of a layout with the distance, in elements, between what neighbours along them hold: minor ones first,
+/// adjacent parts of an axis as one.
+fn strides(sharding: &Sharding, ty: &Type) -> Vec<(usize, AxisRef)> {
+    let (mesh, mut inner, mut out) = (&sharding.mesh, 1, vec![]);
+    for (dim, &size) in sharding.dims.iter().zip(ty.shape()).rev() {
+        let mut stride = inner * size.div_ceil(dim.shard_count(mesh));
+        for &axis in dim.axes.iter().rev() {
+            out.push((stride, axis));
+            stride *= axis.size(mesh);
+        }
+        inner *= size;
+    }
+    out.sort_by_key(|&(stride, _)| stride);
+    let mut merged: Vec<(usize, AxisRef)> = vec![];
+    for (stride, axis) in out {
+        if let Some((first, minor)) = merged.last_mut() {
+            let continues = axis.axis == minor.axis && axis.pre_size() * axis.size(mesh) == minor.pre_size();
+            if continues && stride == *first * minor.size(mesh) {
+                *minor = AxisRef::sub(mesh, axis.axis, axis.pre_size(), axis.size(mesh) * minor.size(mesh));
+                continue;
+            }
+        }
+        merged.push((stride, axis));
+    }
+    merged
+}
+
+// Manual computations.
+
+/// Arguments that nobody uses go, and so do regions over axes of size 1 and regions that do nothing.
+fn manual_computations(module: &Module) -> Module {
+    let mut out = module.without_funcs();
+    out.funcs = module.funcs.iter().map(|f| rewrite_func(module, f, &mut Inliner { module })).collect();
+    out
+}
+
+struct Inliner<'m> {
+    module: &'m Module,
+}
+
+impl<'m> Rewrite<'m> for Inliner<'m> {
+    fn rewrite(&mut self, view: &OpView<'m>, cloner: &mut Cloner<'m>, b: &mut Builder<'_>) -> bool {
+        let (Opcode::ManualComputation, Some(Attr::Axes { mesh, axes })) =
+            (Opcode::of_view(view), view.attr("manual_axes"))
+        else {
+            return false;
+        };
+        let body = view.regions()[0];
+        let is_empty = view.operands().is_empty() && view.results().is_empty();
+        if is_empty && view.body[body].ops.len() == 1 {
+            return true;
+        }
+        if is_empty || axes.iter().map(|a| a.size(mesh)).product::<usize>() == 1 {
+            self.inline(view, cloner, b);
+            return true;
+        }
+        self.drop_arguments(view, cloner, b)
+    }
+}
+
+impl<'m> Inliner<'m> {
+    fn inline(&mut self, view: &OpView<'m>, cloner: &mut Cloner<'m>, b: &mut Builder<'_>) {
+        let body = view.regions()[0];
+        for (&arg, &operand) in view.body[body].args.iter().zip(view.operands()) {
+            cloner.set(arg, cloner.get(operand));
+        }
+        let holder = b.body.add_region();
+        let mut inner = Builder::at(b.body, holder, b.loc.clone());
+        rewrite_ops(self.module, body, self, cloner, &mut inner);
+        let mut ops = std::mem::take(&mut b.body.region_mut(holder).ops);
+        ops.pop();
+        let region = b.region;
+        b.body.region_mut(region).ops.append(&mut ops);
+        for (&result, &given) in view.results().iter().zip(view.body.region_results(body)) {
+            cloner.set(result, cloner.get(given));
+        }
+    }
+
+    /// Leaves out the arguments without uses; whether there were any.
+    fn drop_arguments(&mut self, view: &OpView<'m>, cloner: &mut Cloner<'m>, b: &mut Builder<'_>) -> bool {
+        let region = view.regions()[0];
+        let mut inside = vec![];
+        view.body.walk_region(region, &mut inside);
+        let args = &view.body[region].args;
+        let is_used = |v: &Value| inside.iter().any(|&op| view.body[op].operands.contains(v));
+        let used: Vec<bool> = args.iter().map(is_used).collect();
+        let Some(Attr::Shardings(ins)) = view.attr("in_shardings") else { return false };
+        if used.iter().all(|&u| u) {
+            return false;
+        }
+        let kept = |i: &usize| used[*i];
+        let new = b.body.add_region();
+        let mut inner = Builder::at(b.body, new, b.loc.clone());
+        for i in (0..args.len()).filter(kept) {
+            let arg = inner.arg(view.body.ty(args[i]).clone());
+            cloner.carry(args[i], arg, &mut inner);
+        }
+        rewrite_ops(self.module, region, self, cloner, &mut inner);
+        let operands: Vec<Value> = (0..args.len()).filter(kept).map(|i| cloner.get(view.operand(i))).collect();
+        let shardings = (0..args.len()).filter(kept).map(|i| ins[i].clone()).collect();
+        let mut attrs = view.attrs().clone();
+        attrs.set("in_shardings", Attr::Shardings(shardings));
+        let types: Vec<Type> = view.results().iter().map(|&v| view.body.ty(v).clone()).collect();
+        let op = b.op_with_regions(view.data().code, operands, attrs, [new], types);
+        for (i, &v) in view.results().iter().enumerate() {
+            let made = b.body[op].results[i];
+            cloner.carry(v, made, b);
+        }
+        true
+    }
+}

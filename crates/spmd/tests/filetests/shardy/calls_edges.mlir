@@ -1,0 +1,17 @@
+// run: sdy-add-func-data-flow-edges,sdy-basic-propagate,sdy-sink-func-data-flow-edges
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}) -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) {
+  %0 = call @f(%a) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = call @f(%b) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %2 = call @f(%0) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0, %1, %2 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>
+}
+func.func private @f(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = call @g(%a) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+func.func private @g(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = stablehlo.exponential %a : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+// ---- expected

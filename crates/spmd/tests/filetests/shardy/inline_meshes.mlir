@@ -1,0 +1,7 @@
+// run: sdy-inline-meshes
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+  %0 = sdy.reshard %a <@mesh, [{}]> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+// ---- expected

@@ -1,0 +1,5 @@
+// run: sdy-basic-propagate{conservative-propagation=maybe}
+func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  return %a : tensor<8xf32>
+}
+// ---- expected
