@@ -1,6 +1,7 @@
 //! `sdy-explicit-gather-scatter-batching`: where an index of a gather or scatter only counts along a dimension, the
 //! dimension is a batch.
 
+use super::canonical;
 use super::settings::Settings;
 use crate::rewrite::{Rewrite, rewrite_func};
 use shardwise_base::Diagnostics;
@@ -10,7 +11,7 @@ use shardwise_ops::Opcode;
 pub(super) fn run(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.without_funcs();
     out.funcs = module.funcs.iter().map(|f| rewrite_func(module, f, &mut Batching)).collect();
-    Ok(out)
+    canonical::drop_unused(&out)
 }
 
 struct Batching;
@@ -77,15 +78,18 @@ fn explicit(view: &OpView<'_>, names: &Names, indices: usize) -> Option<(Attrs, 
     if !counts(view, view.operand(indices), dim, index) || !list(names.collapsed).contains(&0) {
         return None;
     }
-    let less = |dims: Vec<usize>| Attr::sizes(&dims.into_iter().filter(|&d| d != 0).collect::<Vec<_>>());
+    let less = |dims: Vec<usize>| dims.into_iter().filter(|&d| d != 0).collect::<Vec<_>>();
     let mut fields = fields.clone();
-    for (name, attr) in [
+    for (name, dims) in [
         (names.map, less(list(names.map))),
         (names.collapsed, less(list(names.collapsed))),
-        (names.batching, Attr::sizes(&[0])),
-        (names.index_batching, Attr::sizes(&[0])),
+        (names.batching, vec![0]),
+        (names.index_batching, vec![0]),
     ] {
-        fields.set(name, like(view.attr(names.record)?.as_record()?, attr, name));
+        match dims.is_empty() {
+            true => fields.remove(name),
+            false => fields.set(name, like(view.attr(names.record)?.as_record()?, Attr::sizes(&dims), name)),
+        };
     }
     let record = match view.attr(names.record)? {
         Attr::Record { name, .. } => Attr::Record { name: name.clone(), fields },

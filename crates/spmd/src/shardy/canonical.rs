@@ -26,13 +26,10 @@ enum Steps {
 pub(super) fn all(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = run(module, Steps::All)?;
     // What is freed inside of a manual computation frees its arguments, and so on outwards.
-    loop {
-        let next = manual_computations(&out);
-        if next.funcs == out.funcs {
-            return Ok(out);
-        }
+    while let Some(next) = manual_computations(&out) {
         out = run(&next, Steps::All)?;
     }
+    Ok(out)
 }
 
 /// What Shardy's export does before it makes collectives of reshards.
@@ -45,13 +42,24 @@ pub(super) fn collectives(module: &Module, _: &Settings) -> Result<Module, Diagn
     run(module, Steps::Collectives)
 }
 
+/// Takes out the ops that nobody uses.
+pub(super) fn drop_unused(module: &Module) -> Result<Module, Diagnostics> {
+    edit_funcs(module, |edit, _| {
+        Canon { edit, steps: Steps::Reshards }.drop_unused();
+        Ok(())
+    })
+}
+
 fn run(module: &Module, steps: Steps) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, _| {
         let mut canon = Canon { edit, steps };
         loop {
             canon.drop_unused();
-            let ops = canon.edit.post_order();
-            if !ops.into_iter().fold(false, |changed, op| canon.step(op) || changed) {
+            let mut is_done = true;
+            for op in canon.edit.post_order() {
+                is_done &= !canon.step(op);
+            }
+            if is_done {
                 return Ok(());
             }
         }
@@ -392,55 +400,34 @@ fn strides(sharding: &Sharding, ty: &Type) -> Vec<(usize, AxisRef)> {
 
 // Manual computations.
 
-/// Arguments that nobody uses go, and so do regions over axes of size 1 and regions that do nothing.
-fn manual_computations(module: &Module) -> Module {
+/// Arguments that nobody uses go, and so do regions that do nothing; `None` if there are none.
+fn manual_computations(module: &Module) -> Option<Module> {
     let mut out = module.without_funcs();
-    out.funcs = module.funcs.iter().map(|f| rewrite_func(module, f, &mut Inliner { module })).collect();
-    out
+    let mut manual = Manual { module, has_changed: false };
+    out.funcs = module.funcs.iter().map(|f| rewrite_func(module, f, &mut manual)).collect();
+    manual.has_changed.then_some(out)
 }
 
-struct Inliner<'m> {
+struct Manual<'m> {
     module: &'m Module,
+    has_changed: bool,
 }
 
-impl<'m> Rewrite<'m> for Inliner<'m> {
+impl<'m> Rewrite<'m> for Manual<'m> {
     fn rewrite(&mut self, view: &OpView<'m>, cloner: &mut Cloner<'m>, b: &mut Builder<'_>) -> bool {
-        let (Opcode::ManualComputation, Some(Attr::Axes { mesh, axes })) =
-            (Opcode::of_view(view), view.attr("manual_axes"))
-        else {
+        if Opcode::of_view(view) != Opcode::ManualComputation {
             return false;
-        };
+        }
         let body = view.regions()[0];
         let is_empty = view.operands().is_empty() && view.results().is_empty();
-        if is_empty && view.body[body].ops.len() == 1 {
-            return true;
-        }
-        if is_empty || axes.iter().map(|a| a.size(mesh)).product::<usize>() == 1 {
-            self.inline(view, cloner, b);
-            return true;
-        }
-        self.drop_arguments(view, cloner, b)
+        let is_gone = is_empty && view.body[body].ops.len() == 1;
+        let is_handled = is_gone || self.drop_arguments(view, cloner, b);
+        self.has_changed |= is_handled;
+        is_handled
     }
 }
 
-impl<'m> Inliner<'m> {
-    fn inline(&mut self, view: &OpView<'m>, cloner: &mut Cloner<'m>, b: &mut Builder<'_>) {
-        let body = view.regions()[0];
-        for (&arg, &operand) in view.body[body].args.iter().zip(view.operands()) {
-            cloner.set(arg, cloner.get(operand));
-        }
-        let holder = b.body.add_region();
-        let mut inner = Builder::at(b.body, holder, b.loc.clone());
-        rewrite_ops(self.module, body, self, cloner, &mut inner);
-        let mut ops = std::mem::take(&mut b.body.region_mut(holder).ops);
-        ops.pop();
-        let region = b.region;
-        b.body.region_mut(region).ops.append(&mut ops);
-        for (&result, &given) in view.results().iter().zip(view.body.region_results(body)) {
-            cloner.set(result, cloner.get(given));
-        }
-    }
-
+impl<'m> Manual<'m> {
     /// Leaves out the arguments without uses; whether there were any.
     fn drop_arguments(&mut self, view: &OpView<'m>, cloner: &mut Cloner<'m>, b: &mut Builder<'_>) -> bool {
         let region = view.regions()[0];

@@ -6,3 +6,9 @@ func.func @main(%a: tensor<4x8xf32>, %b: tensor<4x1xi32>) -> tensor<4x1xf32> {
   return %2 : tensor<4x1xf32>
 }
 // ---- expected
+module {
+  func.func @main(%arg0: tensor<4x8xf32>, %arg1: tensor<4x1xi32>) -> tensor<4x1xf32> {
+    %0 = "stablehlo.gather"(%arg0, %arg1) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<4x8xf32>, tensor<4x1xi32>) -> tensor<4x1xf32>
+    return %0 : tensor<4x1xf32>
+  }
+}

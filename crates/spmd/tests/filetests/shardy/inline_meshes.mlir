@@ -5,3 +5,9 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
   return %0 : tensor<8xf32>
 }
 // ---- expected
+module {
+  func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<mesh<["x"=2]>, [{"x"}]>}) -> tensor<8xf32> {
+    %0 = sdy.reshard %arg0 <mesh<["x"=2]>, [{}]> : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
