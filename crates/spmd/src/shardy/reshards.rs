@@ -93,7 +93,7 @@ impl Inserter<'_, '_> {
         let axes = if is_full {
             self.agree(&ruled, &mut projection)
         } else {
-            if self.edit.opcode(op) == Opcode::DotGeneral {
+            if matches!(self.edit.opcode(op), Opcode::DotGeneral | Opcode::Dot) {
                 self.reshard_product(&ruled, &mut projection);
             }
             FactorAxes::new()
@@ -169,6 +169,14 @@ impl Inserter<'_, '_> {
         let result = self.edit.body[ruled.op].results[index];
         let asked = self.sharding_or_replicated(result, &ruled.mesh);
         self.replace(behind, result, code("sdy.reshard"), Attrs::new(), asked);
+        // One result of which something is said makes the others open.
+        for other in self.edit.body[ruled.op].results.clone() {
+            if self.edit.body.ty(other).as_tensor().is_none() {
+                continue;
+            }
+            let open = Sharding::open(&to.mesh, self.edit.body.ty(other).shape().len());
+            self.edit.body.value_mut(other).sharding.get_or_insert(open);
+        }
         self.edit.body.value_mut(result).sharding = Some(to);
     }
 
@@ -324,7 +332,10 @@ impl Inserter<'_, '_> {
         self.make_unreduced(op, index, target, here(self.edit));
         let v = self.edit.operand(op, index);
         let own = self.edit.body.sharding(v).cloned();
-        if is_full && !equivalent(own.as_ref(), target) {
+        // A value of which nothing is said lies as one that is still to be summed.
+        let is_whole = |s: &Sharding| s.dims.iter().all(|d| d.axes.is_empty());
+        let lies_so = own.is_none() && target.is_none_or(is_whole);
+        if is_full && !lies_so && !equivalent(own.as_ref(), target) {
             let to = match (target, &own) {
                 (Some(target), _) => target.clone(),
                 (None, Some(own)) => Sharding::replicated(&own.mesh, own.rank()),
