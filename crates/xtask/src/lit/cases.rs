@@ -44,7 +44,7 @@ fn translate(command: &str) -> Option<Run> {
     for word in words.iter().skip(1).filter(|w| !["%s", "2>&1"].contains(&w.as_str())) {
         match word.trim_start_matches('-') {
             "split-input-file" => out.splits = true,
-            "verify-diagnostics" | "allow-unregistered-dialect" => {}
+            "verify-diagnostics" | "allow-unregistered-dialect" | "" => {}
             pass => out.passes.push(match pass.split_once('=') {
                 Some((name, options)) => format!("{name}{{{options}}}"),
                 None => pass.to_string(),
