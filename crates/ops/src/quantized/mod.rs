@@ -16,7 +16,7 @@ use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::{OPS, Opcode, make};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, Quantized};
-use shardwise_ir::{Body, Builder, Module, OpView, Region, TensorType, Type, Value};
+use shardwise_ir::{Body, Builder, Module, OpView, Region, Type, Value};
 
 /// Whether an operand or a result is quantized.
 pub fn is_quantized(op: &OpView<'_>) -> bool {
