@@ -101,7 +101,7 @@ fn quantized_and_back() {
     let q = answer(&[Literal::new([2], &[4.0f32, 15.0])], "%a: tensor<2xf32>", &body, by_axis);
     assert_eq!(q, Literal::new([2], &[10i8, 10]));
     let body = format!("%r = stablehlo.uniform_dequantize %a : ({by_axis}) -> tensor<2xf32>");
-    let back = answer(&[q.clone()], &format!("%a: {by_axis}"), &body, "tensor<2xf32>");
+    let back = answer(std::slice::from_ref(&q), &format!("%a: {by_axis}"), &body, "tensor<2xf32>");
     assert_eq!(back, Literal::new([2], &[4.0f32, 15.0]));
     let other = "tensor<2xQ<i8:f32:0, {0.1:-20, 0.2:-30}>>";
     let body = format!("%r = stablehlo.uniform_quantize %a : ({by_axis}) -> {other}");

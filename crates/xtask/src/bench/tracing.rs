@@ -21,7 +21,8 @@ pub fn measure() -> Result<(String, bool)> {
     let found = trace_all().map_err(|e| anyhow::Error::msg(e.to_string()))?;
     let mut table = Table::new(["types", "median", "of Auto mode", "<="]);
     let [auto, explicit, warned] = found;
-    for (name, us, most) in [("none", auto, None), ("Explicit", explicit, Some(MOST)), ("Explicit, Warn", warned, None)] {
+    for (name, us, most) in [("none", auto, None), ("Explicit", explicit, Some(MOST)), ("Explicit, Warn", warned, None)]
+    {
         let most = most.map_or(String::new(), |m| m.to_string());
         table.row([name.to_string(), format!("{us:.0} us"), format!("{:.2}", us / auto), most]);
     }
