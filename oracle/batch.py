@@ -8,6 +8,7 @@ A question is a line of JSON; each is answered by a forked child, because jaxlib
     {"id": 2, "kind": "verify", "file": DENSE.mlir}
     {"id": 4, "kind": "lit", "file": TEST.mlir, "passes": "sdy-x,sdy-y", "prefixes": ["CHECK"], "output": OUT.mlir or null}
     {"id": 5, "kind": "passes", "passes": "sdy-x,sdy-y", "files": [[X.mlir, OURS.mlir or null], ...]}
+    {"id": 6, "kind": "evaluate", "system": "interpreter" or "jax", "programs": [{"text": .., "inputs": [..]}, ...]}
     {"id": 3, "kind": "interpret", "file": DENSE.mlir, "layout": LOCAL.mlir, "inputs": IN.npz, "expected": OUT.npz}
 An answer is a line too, in the order in which they are found: {"id": 0, "ok": false, "reason": "out1: ..."}; those to
 "shardings" also have the counts that were compared. `interpret` takes and expects global arrays; how they lie on the
@@ -36,6 +37,7 @@ import filecheck.options
 import numpy as np
 
 import compare
+import evaluate
 import shards
 import shardy
 import values
@@ -149,7 +151,14 @@ def same_after(passes: str, file: Path, ours: str | None) -> str:
     return f"ours {different[0].strip()}, Shardy's {different[1].strip()}" if different else "equal"
 
 
+def answer_evaluate(question: dict) -> dict:
+    """What another system gives for each program; `evaluate.py` says how programs and results are written."""
+    found = [evaluate.evaluate(program, question["system"]) for program in question["programs"]]
+    return {"ok": True, "reason": "", "values": found}
+
+
 ANSWERS = {
+    "evaluate": answer_evaluate,
     "passes": answer_passes,
     "lit": answer_lit,
     "values": answer_values,
@@ -266,6 +275,8 @@ def main() -> None:
     arguments = parse_arguments()
     shardy.ensure_threads(PROCESSES)
     questions = [json.loads(line) for line in sys.stdin if line.strip()]
+    if any(question.get("system") == "jax" for question in questions):
+        evaluate.load_jax()  # once, before the children are forked
     for found in run_all(questions, arguments.children, arguments.limit):
         print(json.dumps(found), flush=True)
 

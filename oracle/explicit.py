@@ -7,23 +7,16 @@ Types are `f32[8@X,16@(X,Y)]{U:Y}`; the mesh is X=4, Y=2.
 """
 
 import itertools
-import os
 import re
 import sys
-from pathlib import Path
 
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
-os.environ["JAX_PLATFORMS"] = "cpu"
-
+import tables  # before jax: it asks for eight devices
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
-
-TABLE = Path(__file__).parent.parent / "testdata/explicit/cases.txt"
-DTYPES = {"f32": jnp.float32, "i32": jnp.int32, "bool": jnp.bool_}
-SHORT = {"float32": "f32", "int32": "i32", "bool": "bool"}
+from tables import DTYPES, SHORT
 
 MATRIX = ["-,-", "X,-", "Y,-", "-,X", "-,Y", "X,Y", "Y,X", "XY,-", "-,XY"]
 VECTOR = ["-", "X", "Y", "XY"]
@@ -136,7 +129,7 @@ def answer(mesh, op, types):
         return out
 
     args = []
-    for text in types:
+    for text in types.split():
         dtype, shape, spec = parse(text)
         args.append(jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(mesh, spec)))
     try:
@@ -202,32 +195,7 @@ def evenly(items, count, start):
     return [items[(start + i * len(items) // count) % len(items)] for i in range(count)]
 
 
-def read():
-    for line in TABLE.read_text().splitlines():
-        if line and not line.startswith("#"):
-            op, types, expected = (part.strip() for part in line.split("|"))
-            yield op, types.split(), expected
-
-
-def main():
-    mesh = jax.make_mesh((4, 2), ("X", "Y"), axis_types=(AxisType.Explicit,) * 2)
-    jax.set_mesh(mesh)
-    if "--write" in sys.argv:
-        lines = [f"{op} | {' '.join(types)} | {answer(mesh, op, types)}" for op, types in cases()]
-        head = "# What JAX's Explicit mode makes of each op: made by `oracle/explicit.py --write`; X=4, Y=2.\n"
-        TABLE.write_text(head + "\n".join(lines) + "\n")
-        print(f"{len(lines)} cases")
-        return 0
-    wrong = count = 0
-    for op, types, expected in read():
-        count += 1
-        found = answer(mesh, op, types)
-        if found != expected:
-            wrong += 1
-            print(f"{op} {' '.join(types)}: the table says {expected}, JAX {found}")
-    print(f"{count} cases, {wrong} differ")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    title = "What JAX's Explicit mode makes of each op"
+    table = ((op, " ".join(types)) for op, types in cases())
+    sys.exit(tables.main("explicit/cases.txt", title, AxisType.Explicit, table, answer))

@@ -9,23 +9,16 @@ lines name.
 """
 
 import itertools
-import os
 import re
 import sys
-from pathlib import Path
 
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
-os.environ["JAX_PLATFORMS"] = "cpu"
-
+import tables  # before jax: it asks for eight devices
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
-
-TABLE = Path(__file__).parent.parent / "testdata/manual/cases.txt"
-DTYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "i32": jnp.int32, "bool": jnp.bool_}
-SHORT = {"float32": "f32", "bfloat16": "bf16", "int32": "i32", "bool": "bool"}
+from tables import DTYPES, SHORT
 
 SPECS = ["X,-", "-,Y", "X,Y", "XY,-", "YX,-", "-,-"]
 AXES = ["X", "Y", "XY", "YX"]
@@ -202,33 +195,6 @@ def cases():
     yield "psum X", whole, "X,Y", "X"
 
 
-def read():
-    for line in TABLE.read_text().splitlines():
-        if line and not line.startswith("#"):
-            *case, expected = (part.strip() for part in line.split("|"))
-            yield case, expected
-
-
-def main():
-    mesh = jax.make_mesh((4, 2), ("X", "Y"), axis_types=(AxisType.Auto,) * 2)
-    jax.set_mesh(mesh)
-    if "--write" in sys.argv:
-        lines = [f"{' | '.join(case)} | {answer(mesh, *case)}" for case in dict.fromkeys(cases())]
-        head = "# What JAX makes of each collective: made by `oracle/manual.py --write`; X=4, Y=2.\n"
-        TABLE.parent.mkdir(exist_ok=True)
-        TABLE.write_text(head + "\n".join(lines) + "\n")
-        print(f"{len(lines)} cases")
-        return 0
-    wrong = count = 0
-    for case, expected in read():
-        count += 1
-        found = answer(mesh, *case)
-        if found != expected:
-            wrong += 1
-            print(f"{' | '.join(case)}: the table says {expected}, JAX {found}")
-    print(f"{count} cases, {wrong} differ")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    title = "What JAX makes of each collective"
+    sys.exit(tables.main("manual/cases.txt", title, AxisType.Auto, cases(), answer))

@@ -19,6 +19,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import ml_dtypes
@@ -207,8 +208,8 @@ def with_parallel_main(
 ) -> str:
     """The module's text with `@main` renamed and a new `@main` that runs it on all processes.
 
-    Python can neither pass complex numbers to the interpreter nor read them or bf16 back, so the new main takes and
-    gives complex values as real and imaginary parts and gives bf16 as ui16.
+    Python can neither pass complex numbers and small types to the interpreter nor read them back, so the new main takes
+    and gives complex values as real and imaginary parts, and the others in what CARRIED says.
     """
     find_main(module).attributes["sym_name"] = ir.StringAttr.get("per_device")
     function = TextFunction()
@@ -231,25 +232,77 @@ def with_parallel_main(
 
 def unpack(function: TextFunction, params: list[str], kind: ir.RankedTensorType) -> str:
     """Declares the parameters that carry a value of this type, and returns the value's name."""
-    names = [f"%a{len(params) + i}" for i in range(len(carriers(kind)))]
-    params += [f"{name}: {carrier}" for name, carrier in zip(names, carriers(kind))]
-    return function.emit(f"stablehlo.complex {', '.join(names)} : {kind}") if is_complex(kind) else names[0]
+    types = carriers(kind)
+    names = [f"%a{len(params) + i}" for i in range(len(types))]
+    params += [f"{name}: {carrier}" for name, carrier in zip(names, types)]
+    if is_complex(kind):
+        return function.emit(f"stablehlo.complex {', '.join(names)} : {kind}")
+    if element_name(kind) in CARRIED:
+        return function.emit(f"stablehlo.{CARRIED[element_name(kind)].op} {names[0]} : ({types[0]}) -> {kind}")
+    return names[0]
 
 
 def pack(function: TextFunction, value: str, kind: ir.RankedTensorType) -> list[tuple[str, str]]:
     """The values (with their types) that carry `value` out of the wrapper."""
+    types = carriers(kind)
     if is_complex(kind):
-        part = carriers(kind)[0]
-        return [(function.emit(f"stablehlo.{op} {value} : ({kind}) -> {part}"), part) for op in ("real", "imag")]
-    if isinstance(kind.element_type, ir.BF16Type):
-        bits = str(kind).replace("bf16", "ui16")
-        return [(function.emit(f"stablehlo.bitcast_convert {value} : ({kind}) -> {bits}"), bits)]
+        return [(function.emit(f"stablehlo.{op} {value} : ({kind}) -> {t}"), t) for op, t in zip(("real", "imag"), types)]
+    if element_name(kind) in CARRIED:
+        op = CARRIED[element_name(kind)].op
+        return [(function.emit(f"stablehlo.{op} {value} : ({kind}) -> {types[0]}"), types[0])]
     return [(value, str(kind))]
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """What carries elements that Python cannot hand over: the op that turns one into the other, and all their types."""
+
+    op: str
+    type: str
+    stored: type
+    python: type
+
+
+def carriers_by_name() -> dict[str, Carrier]:
+    """bf16 and small floats go as their bits, integers below a byte as bytes."""
+    found = {"bf16": Carrier("bitcast_convert", "ui16", np.uint16, ml_dtypes.bfloat16)}
+    for bits in (2, 4):
+        found[f"i{bits}"] = Carrier("convert", "i8", np.int8, getattr(ml_dtypes, f"int{bits}"))
+        found[f"ui{bits}"] = Carrier("convert", "ui8", np.uint8, getattr(ml_dtypes, f"uint{bits}"))
+    for name in ("E3M4", "E4M3", "E4M3FN", "E4M3FNUZ", "E4M3B11FNUZ", "E5M2", "E5M2FNUZ"):
+        python = getattr(ml_dtypes, f"float8_{name.lower()}")
+        found[f"f8{name}"] = Carrier("bitcast_convert", "ui8", np.uint8, python)
+    return found
+
+
+CARRIED = carriers_by_name()
+# The types of StableHLO that numpy has itself.
+NUMPY = {
+    "i1": np.bool_,
+    **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"ui{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
+    **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)},
+    "complex<f32>": np.complex64,
+    "complex<f64>": np.complex128,
+}
+
+
+def storage(name: str) -> np.dtype:
+    """What the elements of a type lie in outside."""
+    return np.dtype(CARRIED[name].stored if name in CARRIED else NUMPY[name])
 
 
 def carriers(kind: ir.RankedTensorType) -> list[str]:
     """The types of the parameters that carry a value of type `kind` into the wrapper."""
-    return [re.sub(r"complex<(\w+)>", r"\1", str(kind))] * 2 if is_complex(kind) else [str(kind)]
+    if is_complex(kind):
+        return [re.sub(r"complex<(\w+)>", r"\1", str(kind))] * 2
+    carrier = CARRIED.get(element_name(kind))
+    return [str(ir.RankedTensorType.get(kind.shape, ir.Type.parse(carrier.type)))] if carrier else [str(kind)]
+
+
+def element_name(kind: ir.RankedTensorType) -> str:
+    """The element type's name."""
+    return str(kind.element_type)
 
 
 def is_complex(kind: ir.RankedTensorType) -> bool:
@@ -257,18 +310,35 @@ def is_complex(kind: ir.RankedTensorType) -> bool:
     return isinstance(kind.element_type, ir.ComplexType)
 
 
+def from_storage(array: np.ndarray, name: str) -> np.ndarray:
+    """The array with the type that Python has for these elements."""
+    if name not in CARRIED:
+        return array
+    carrier = CARRIED[name]
+    return array.astype(carrier.python) if carrier.op == "convert" else array.view(carrier.python)
+
+
+def to_storage(array: np.ndarray) -> np.ndarray:
+    """The array as it is handed over; `V2` arrays are bf16."""
+    if array.dtype == np.dtype("V2"):
+        return array.view(np.uint16)
+    for carrier in CARRIED.values():
+        if array.dtype == carrier.python:
+            return array.astype(carrier.stored) if carrier.op == "convert" else array.view(carrier.stored)
+    return array
+
+
 def encode(array: np.ndarray, kind: ir.RankedTensorType, name: str) -> list[ir.Attribute]:
-    """The attributes that carry one input; `V2` arrays are bf16."""
+    """The attributes that carry one input."""
     if list(array.shape) != list(kind.shape):
         raise ValueError(f"{name} has shape {list(array.shape)}, the program takes {kind}")
     if is_complex(kind):
-        return [
-            dense(np.ascontiguousarray(part), ir.ComplexType(kind.element_type).element_type)
-            for part in (array.real, array.imag)
-        ]
-    if array.dtype.kind == "V" or array.dtype == ml_dtypes.bfloat16:
-        array = array.view(np.uint16)
-    return [dense(array.view(np.uint8) if array.dtype == np.bool_ else array, kind.element_type)]
+        part = ir.ComplexType(kind.element_type).element_type
+        return [dense(np.ascontiguousarray(x), part) for x in (array.real, array.imag)]
+    carrier = CARRIED.get(element_name(kind))
+    element = ir.Type.parse(carrier.type) if carrier else kind.element_type
+    stored = to_storage(array)
+    return [dense(stored.view(np.uint8) if stored.dtype == np.bool_ else stored, element)]
 
 
 def dense(array: np.ndarray, element: ir.Type) -> ir.Attribute:
@@ -280,8 +350,10 @@ def decode(flat: Iterator[np.ndarray], kind: ir.RankedTensorType) -> np.ndarray:
     """Takes the arrays that carry one output."""
     array = next(flat).reshape(kind.shape)
     if is_complex(kind):
-        return array + 1j * next(flat).reshape(kind.shape)
-    return array.view(ml_dtypes.bfloat16) if isinstance(kind.element_type, ir.BF16Type) else array
+        whole = np.empty(array.shape, NUMPY[element_name(kind)])
+        whole.real, whole.imag = array, next(flat).reshape(kind.shape)
+        return whole
+    return from_storage(array, element_name(kind))
 
 
 def ensure_threads(process_count: int) -> None:

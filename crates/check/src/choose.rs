@@ -9,6 +9,11 @@ impl Chooser {
         Chooser(Stream::new(seed, 0))
     }
 
+    /// Any 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        u64::from(self.0.next_u32()) << 32 | u64::from(self.0.next_u32())
+    }
+
     /// Below `n`, which is not 0.
     pub fn below(&mut self, n: usize) -> usize {
         self.0.below(n)
@@ -21,6 +26,11 @@ impl Chooser {
 
     pub fn of<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
+    }
+
+    /// From `low` to `high`, both included.
+    pub fn between(&mut self, low: i64, high: i64) -> i64 {
+        low + self.below((high - low + 1) as usize) as i64
     }
 
     /// In any order.

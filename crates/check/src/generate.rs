@@ -159,7 +159,7 @@ impl Generator {
     fn op(&mut self, b: &mut Builder<'_>) {
         let x = self.any();
         let ty = b.body.ty(x.value).as_tensor().expect("only tensors are made").clone();
-        match self.choose.below(18) {
+        match self.choose.below(19) {
             0 | 1 => self.binary(b, x, &ty),
             2 | 17 => self.unary(b, x),
             3 => self.dot(b, x, &ty),
@@ -173,6 +173,7 @@ impl Generator {
             13 => self.reverse(b, x, &ty),
             14 => self.select(b, x, &ty),
             15 => self.dynamic_slice(b, x, &ty),
+            18 => self.scattered_sum(b, x, &ty),
             _ => self.constraint(b, x, &ty),
         }
     }
@@ -247,6 +248,34 @@ impl Generator {
         }
         let value = make::reduce(b, kind, x.value, &dims);
         self.push(value, bound);
+    }
+
+    /// A sum over a dimension that several axes split, of which each device keeps its part: a reduce-scatter, with its
+    /// axes in any order.
+    fn scattered_sum(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
+        let mut axes = self.axes();
+        let mut dims: Vec<usize> = (0..ty.rank()).filter(|&d| ty.shape[d] > 1).collect();
+        self.choose.shuffle(&mut dims);
+        let &[summed, kept, ..] = &dims[..] else { return };
+        let bound = x.bound * ty.shape[summed] as u64;
+        if axes.len() < 2 || bound > MAX_BOUND {
+            return;
+        }
+        let split = self.split(b, x.value, summed, &axes);
+        let sum = make::reduce(b, ReduceKind::Add, split, &[summed]);
+        self.choose.shuffle(&mut axes);
+        let value = self.split(b, sum, if kept > summed { kept - 1 } else { kept }, &axes);
+        self.push(value, bound);
+    }
+
+    /// The value with one dimension split over these axes.
+    fn split(&self, b: &mut Builder<'_>, x: Value, dim: usize, axes: &[AxisRef]) -> Value {
+        let ty = make::type_of(b, x);
+        let mut sharding = Sharding::replicated(&self.mesh, ty.rank());
+        axes.iter().for_each(|&a| AxisRef::push_or_merge(&mut sharding.dims[dim].axes, a, &self.mesh));
+        let value = b.value(Opcode::ShardingConstraint, [x], Attrs::new(), Type::Tensor(ty));
+        b.set_sharding(value, Some(sharding));
+        value
     }
 
     fn broadcast(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {

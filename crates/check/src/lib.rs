@@ -1,5 +1,8 @@
-//! What tests share: a generator of programs, and mutants of partitioned programs.
+//! What tests and tools share: generated programs, how they are run and compared, and mutants of partitioned programs.
 
 pub mod choose;
+pub mod coverage;
 pub mod generate;
 pub mod mutate;
+pub mod run;
+pub mod single;

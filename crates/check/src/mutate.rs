@@ -33,6 +33,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant { name: "all_reduce counts the own part twice", change: all_reduce_own_twice },
     Mutant { name: "all_reduce is forgotten on all but the last axis", change: all_reduce_last_axis },
     Mutant { name: "reduce_scatter gives all the first piece", change: reduce_scatter_first },
+    Mutant { name: "reduce_scatter takes its axes in another order", change: reduce_scatter_swapped },
     Mutant { name: "all_to_all takes its axes in another order", change: all_to_all_swapped },
     Mutant { name: "all_to_all joins where it should split", change: all_to_all_turned },
     Mutant { name: "collective_permute forgets its last pair", change: permute_short },
@@ -206,6 +207,12 @@ fn reduce_scatter_first(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Op
     let (dim, kind, mesh, axes) = scattered(op)?;
     let sum = make_collective::all_reduce(b, x[0], kind, mesh, axes);
     Some(vec![make::slice_dim(b, sum, dim, 0, op.result_shape(0)[dim])])
+}
+
+fn reduce_scatter_swapped(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let (dim, kind, mesh, axes) = scattered(op).filter(|s| s.3.len() > 1)?;
+    let swapped: Vec<AxisRef> = axes.iter().rev().copied().collect();
+    Some(vec![make_collective::reduce_scatter(b, x[0], dim, kind, mesh, &swapped)])
 }
 
 fn all_to_all_swapped(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {

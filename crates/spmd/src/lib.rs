@@ -35,4 +35,5 @@ pub mod warnings;
 
 pub use explain::{Communication, Row, communication};
 pub use pipeline::{DumpHook, Options, PASSES, Partitioned, Pass, partition, run_passes, run_until};
+pub use strategy::{Way, ways};
 pub use unshard::unsharded;

@@ -2,7 +2,7 @@
 
 use shardwise_base::{AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{Attrs, OpCode, OpView, TensorType, Type, Value};
-use shardwise_ops::{Combine, Facts, Opcode};
+use shardwise_ops::{Combine, Facts, Opcode, ReduceKind};
 use shardwise_sharding::{Assignment, Factor, FactorKind, Parties, Rule, assign};
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -170,16 +170,15 @@ impl Task {
 
     /// Marks factors that cannot be split as such.
     fn restrict(&mut self, view: &OpView<'_>, facts: &dyn Facts) {
-        let can_reduce = matches!(facts.combine(view), Combine::With(_));
         // Random bits depend on their position in the whole, padding included.
         let needs_even = matches!(Opcode::of_view(view), Opcode::RngBitGenerator | Opcode::Rng);
-        // A reshape makes no part of its result out of nothing.
-        let needs_all = Opcode::of_view(view) == Opcode::Reshape;
         for factor in self.rule.all_factors() {
-            let is_reduction = self.rule.kind(factor) == FactorKind::Reduction;
-            let fits = !is_reduction || can_reduce && self.can_pad(view, facts, factor);
-            let fits = fits && self.is_same_size_everywhere(factor) && !(needs_even && self.is_uneven(factor));
-            if !fits || needs_all && !self.rule.mappings().all(|m| m.contains(factor)) {
+            let fits = match way(view, facts, &self.rule, factor) {
+                Way::Whole(_) => false,
+                Way::Combined(_) => self.can_pad(view, facts, factor),
+                Way::Parts => !(needs_even && self.is_uneven(factor)),
+            };
+            if !fits && self.rule.kind(factor) != FactorKind::Permutation {
                 self.rule.factors[factor.index()].kind = FactorKind::NeedReplication;
             }
         }
@@ -200,14 +199,45 @@ impl Task {
         };
         (0..self.types.len()).any(is_uneven)
     }
+}
 
-    /// Whether each dimension that is this factor alone has its size: blocks are equal in all tensors.
-    fn is_same_size_everywhere(&self, factor: Factor) -> bool {
-        let size = self.rule.size(factor);
-        (0..self.types.len()).all(|i| {
-            let Some(ty) = &self.types[i] else { return true };
-            let mut dims = self.rule.mapping(i).dims.iter().enumerate();
-            dims.all(|(d, factors)| factors[..] != [factor] || ty.shape[d] == size)
-        })
+/// How an op runs whose operands are split along a factor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// On the parts.
+    Parts,
+    /// On the parts, whose results are then combined.
+    Combined(ReduceKind),
+    /// On what was brought together first, because ….
+    Whole(&'static str),
+}
+
+/// How an op runs whose operands are split along each factor of its rule; on uneven parts some need more.
+pub fn ways(view: &OpView<'_>, rule: &Rule) -> Vec<(Factor, Way)> {
+    let facts = Opcode::of_view(view).facts();
+    rule.all_factors().map(|f| (f, way(view, facts, rule, f))).collect()
+}
+
+fn way(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor: Factor) -> Way {
+    // A reshape makes no part of its result out of nothing.
+    let needs_all = Opcode::of_view(view) == Opcode::Reshape;
+    match (rule.kind(factor), facts.combine(view)) {
+        (FactorKind::NeedReplication, _) => Way::Whole("each element needs all of it"),
+        (FactorKind::Permutation, _) => Way::Whole("elements move along it"),
+        _ if !is_same_size_everywhere(view, rule, factor) => Way::Whole("its blocks differ between tensors"),
+        _ if needs_all && !rule.mappings().all(|m| m.contains(factor)) => Way::Whole("one side lacks it"),
+        (FactorKind::Reduction, Combine::With(kind)) => Way::Combined(kind),
+        (FactorKind::Reduction, Combine::No(why)) => Way::Whole(why),
+        (FactorKind::PassThrough, _) => Way::Parts,
     }
+}
+
+/// Whether each dimension that is this factor alone has its size: blocks are equal in all tensors.
+fn is_same_size_everywhere(view: &OpView<'_>, rule: &Rule, factor: Factor) -> bool {
+    let size = rule.size(factor);
+    view.operands().iter().chain(view.results()).enumerate().all(|(i, &v)| {
+        let Some(ty) = view.body.ty(v).as_tensor() else { return true };
+        let mut dims = rule.mapping(i).dims.iter().enumerate();
+        dims.all(|(d, factors)| factors[..] != [factor] || ty.shape[d] == size)
+    })
 }

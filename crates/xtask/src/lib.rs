@@ -1,15 +1,19 @@
 //! Automation of this repository, run as `cargo xtask …`. Nothing here is shipped.
 //!
 //! - [`oracle`]: our command against JAX, Shardy and jaxlib's interpreter, over the corpus.
+//! - [`check`]: thousands of generated programs, partitioned and not.
 //! - [`bench`]: JAX and ours on the same inputs in one go; ratios, not times.
 //! - [`lit`]: test files of MLIR's kind (Shardy's) through our command and through jaxlib.
 //! - [`stablehlo`]: StableHLO's own interpreter tests, through our command.
 //! - [`docs`]: the generated pages under `docs/generated`.
+//! - [`engines`]: which ops the host engine has kernels for, on which element types.
 //! - [`ratchet`]: rules of the source tree that hold today and may only get stricter.
 
 pub mod bench;
+pub mod check;
 pub mod command;
 pub mod docs;
+pub mod engines;
 pub mod lit;
 pub mod oracle;
 pub mod program;

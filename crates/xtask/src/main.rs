@@ -4,7 +4,7 @@
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{bench, docs, lit, oracle, stablehlo};
+use xtask::{bench, check, docs, lit, oracle, stablehlo};
 
 /// Automation of the shardwise repository.
 #[derive(Parser)]
@@ -17,6 +17,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Task {
     Oracle(oracle::Options),
+    Check(check::Options),
     Bench(bench::Options),
     Docs(docs::Options),
     Lit(lit::Options),
@@ -26,6 +27,7 @@ enum Task {
 fn main() -> anyhow::Result<ExitCode> {
     let (report, is_good) = match Arguments::parse().task {
         Task::Oracle(options) => oracle::run(&options)?,
+        Task::Check(options) => check::run(&options)?,
         Task::Bench(options) => bench::run(&options)?,
         Task::Docs(options) => docs::run(&options)?,
         Task::Lit(options) => lit::run(&options)?,

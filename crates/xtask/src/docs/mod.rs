@@ -2,11 +2,13 @@
 
 mod codes;
 mod command;
+mod coverage;
 mod ops;
 mod passes;
 
 use crate::repo;
 use anyhow::{Context, Result};
+use shardwise_base::DType;
 use std::path::PathBuf;
 
 const MADE: &str = "<!-- Made by `cargo xtask docs`; do not edit. -->";
@@ -69,8 +71,45 @@ pub fn stale_files() -> Result<Vec<String>> {
 }
 
 fn pages() -> Result<Vec<Page>> {
-    Ok(vec![ops::page()?, passes::page(), passes::shardy_page(), codes::page()?, command::page()?])
+    Ok(vec![ops::page()?, coverage::page()?, passes::page(), passes::shardy_page(), codes::page()?, command::page()?])
 }
+
+/// Names of element types, those that always go together as one word.
+pub fn dtypes_in_order(names: &[&str]) -> String {
+    let mut rest: Vec<&str> = DType::ALL.iter().map(|d| d.short()).filter(|name| names.contains(name)).collect();
+    let mut out = vec![];
+    for (word, members) in GROUPS {
+        if members.iter().all(|m| rest.contains(m)) {
+            out.push(*word);
+            rest.retain(|name| !members.contains(name));
+        }
+    }
+    out.extend(rest);
+    out.join(", ")
+}
+
+const GROUPS: &[(&str, &[&str])] = &[
+    ("integers", &["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]),
+    ("small integers", &["i2", "i4", "u2", "u4"]),
+    ("floats", &["bf16", "f16", "f32", "f64"]),
+    (
+        "small floats",
+        &[
+            "f4e2m1fn",
+            "f6e2m3fn",
+            "f6e3m2fn",
+            "f8e3m4",
+            "f8e4m3",
+            "f8e4m3fn",
+            "f8e4m3fnuz",
+            "f8e4m3b11fnuz",
+            "f8e5m2",
+            "f8e5m2fnuz",
+            "f8e8m0fnu",
+        ],
+    ),
+    ("complex", &["c64", "c128"]),
+];
 
 /// A table of Markdown.
 pub struct Markdown {

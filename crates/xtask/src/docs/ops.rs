@@ -1,25 +1,41 @@
-//! `ops.md`: the op table with its facts, as each op's example shows them.
+//! `ops.md`: the op table with its facts, as each op's example shows them, and how the ops run.
 
 use super::{Markdown, Page};
+use crate::engines::{self, Runs};
 use crate::program;
 use anyhow::{Context, Result};
 use shardwise_ir::OpView;
 use shardwise_ops::{Combine, Effects, ExplicitPolicy, Facts, Linear, Opcode, RuleFact, Semantics};
+use shardwise_spmd::{Way, ways};
 
 pub fn page() -> Result<Page> {
-    let head = ["op", "rule of its example", "rounds", "reduction", "meaning", "effects", "linear in", "Explicit mode"];
+    let head = [
+        "op",
+        "dtypes",
+        "rule of its example",
+        "strategies",
+        "engines",
+        "rounds",
+        "reduction",
+        "effects",
+        "linear in",
+        "Explicit mode",
+    ];
     let mut table = Markdown::new(head);
-    for &op in Opcode::ALL {
-        table.row(cells(op).with_context(|| op.name())?);
+    for (op, runs) in engines::all() {
+        table.row(cells(*op, runs).with_context(|| op.name())?);
     }
     let about = "Every op that the library knows. The facts may depend on types and attributes; here they are those of the \
-                 op's example, which is a test too. *Rounds* is when the op takes part in propagation; *meaning* says who \
-                 runs it: its reference evaluation, the engine, or nobody.";
+                 op's example, which is a test too. *Dtypes* are those that the example may have in place of its own; \
+                 *strategies* say how the op runs where operands are split along each factor of the rule; *engines* who \
+                 runs it on the host engine: a kernel, or the op's reference evaluation (which is also what the \
+                 interpreter runs) for want of one. *Rounds* is when the op takes part in propagation. How each op ran \
+                 split stands in [coverage.md](coverage.md).";
     Ok(Page::of_table("ops.md", "Ops", about, &table))
 }
 
 /// The row of an op.
-fn cells(op: Opcode) -> Result<[String; 8]> {
+fn cells(op: Opcode, runs: &Runs) -> Result<[String; 10]> {
     let module = program::parse(op.name(), op.facts().example(op))?;
     let func = module.main().context("the example has no @main")?;
     let is_it = |view: &OpView<'_>| Opcode::of_view(view) == op;
@@ -28,14 +44,57 @@ fn cells(op: Opcode) -> Result<[String; 8]> {
     let facts: &dyn Facts = op.facts();
     Ok([
         format!("`{}`", op.name()),
+        dtypes(runs),
         rule(facts.rule(&view)),
+        strategies(&view),
+        engines_of(facts.semantics(&view), runs),
         format!("{:?}", facts.propagation_class(&view)),
         combine(facts.combine(&view)),
-        meaning(facts.semantics(&view)).to_string(),
         effects(facts.effects(&view)).to_string(),
         linear(facts.linear(&view), view.operands().len()),
         explicit(facts.explicit(&view)),
     ])
+}
+
+fn dtypes(runs: &Runs) -> String {
+    let all: Vec<&str> = runs.kernels.iter().chain(&runs.evaluated).chain(&runs.others).map(|d| d.short()).collect();
+    super::dtypes_in_order(&all)
+}
+
+/// What is done with each factor.
+fn strategies(view: &OpView<'_>) -> String {
+    let RuleFact::Rule(rule) = Opcode::of_view(view).facts().rule(view) else { return String::new() };
+    if Opcode::of_view(view).facts().semantics(view) != Semantics::Pure {
+        return String::new();
+    }
+    let told = |way: Way| match way {
+        Way::Parts => "in parts".to_string(),
+        Way::Combined(kind) => format!("in parts, then all-reduce ({})", format!("{kind:?}").to_lowercase()),
+        Way::Whole(why) => format!("whole: {why}"),
+    };
+    let ways = ways(view, &rule);
+    let mut groups: Vec<(String, Vec<String>)> = vec![];
+    for (factor, way) in ways {
+        let text = told(way);
+        match groups.iter_mut().find(|g| g.0 == text) {
+            Some(group) => group.1.push(factor.to_string()),
+            None => groups.push((text, vec![factor.to_string()])),
+        }
+    }
+    groups.iter().map(|(text, factors)| format!("{}: {text}", factors.join(", "))).collect::<Vec<_>>().join("; ")
+}
+
+fn engines_of(semantics: Semantics, runs: &Runs) -> String {
+    let short =
+        |list: &[shardwise_base::DType]| super::dtypes_in_order(&list.iter().map(|d| d.short()).collect::<Vec<_>>());
+    match semantics {
+        Semantics::Control => "the engine itself".into(),
+        Semantics::Collective => "the engine itself: devices exchange values".into(),
+        Semantics::Identity => "nobody: a mark".into(),
+        Semantics::Pure if runs.kernels.is_empty() => "evaluation".into(),
+        Semantics::Pure if runs.evaluated.is_empty() => "kernel".into(),
+        Semantics::Pure => format!("kernel; evaluation of {}", short(&runs.evaluated)),
+    }
 }
 
 fn rule(fact: RuleFact) -> String {
@@ -49,15 +108,6 @@ fn combine(fact: Combine) -> String {
     match fact {
         Combine::With(kind) => format!("{kind:?}").to_lowercase(),
         Combine::No(why) => format!("no: {why}"),
-    }
-}
-
-fn meaning(fact: Semantics) -> &'static str {
-    match fact {
-        Semantics::Pure => "evaluation",
-        Semantics::Control => "engine (control)",
-        Semantics::Collective => "engine (collective)",
-        Semantics::Identity => "a mark",
     }
 }
 

@@ -25,8 +25,33 @@ pub enum Question {
     Interpret { file: PathBuf, layout: PathBuf, inputs: PathBuf, expected: PathBuf },
     /// For pairs of a module and what we made of it: do jaxlib's passes make the same?
     Passes { passes: String, files: Vec<(PathBuf, Option<PathBuf>)> },
+    /// What do these programs of one device give in a system: `interpreter` (which may die of them) or `jax`?
+    Evaluate { system: &'static str, programs: Vec<Evaluation> },
     /// Do the CHECK lines of `file` hold of `output`, or of what jaxlib's passes make of the file?
     Lit { file: PathBuf, passes: String, prefixes: Vec<String>, output: Option<PathBuf> },
+}
+
+/// A program to run, with its inputs.
+#[derive(Serialize, Clone)]
+pub struct Evaluation {
+    pub text: String,
+    pub inputs: Vec<Elements>,
+}
+
+/// An array: the bytes of its elements.
+#[derive(Serialize, Clone)]
+pub struct Elements {
+    pub dtype: &'static str,
+    pub shape: Vec<usize>,
+    pub hex: String,
+}
+
+/// What a program gave, or why it could not run.
+#[derive(Deserialize)]
+pub struct Evaluated {
+    /// The bytes of each result.
+    pub results: Option<Vec<String>>,
+    pub reason: String,
 }
 
 /// A question about a program, and the check that it belongs to.
@@ -52,6 +77,9 @@ pub struct Answer {
     /// For a question about many files: `equal`, `unknown` or what differs.
     #[serde(default)]
     pub verdicts: Vec<String>,
+    /// For programs that were run.
+    #[serde(default)]
+    pub values: Vec<Evaluated>,
     #[serde(default)]
     shardings: Option<Shardings>,
 }
@@ -59,7 +87,7 @@ pub struct Answer {
 impl Answer {
     /// An answer that needed no judge.
     pub fn failed(reason: String) -> Answer {
-        Answer { id: 0, ok: false, reason, verdicts: vec![], shardings: None }
+        Answer { id: 0, ok: false, reason, verdicts: vec![], values: vec![], shardings: None }
     }
 }
 
@@ -139,6 +167,29 @@ pub fn tables(python: &Path) -> Result<(String, bool)> {
         report += &format!("{name}: {}{why}\n", outcome.stdout);
     }
     Ok((report, is_right))
+}
+
+/// Asks about many things, `chunk` of them in one question, whose answer has a part for each. Where jaxlib dies of a chunk,
+/// each half is asked about by itself, and in the end each thing: `None` for those that it dies of.
+pub fn ask_about<T, R>(
+    python: &Path,
+    things: &[T],
+    chunk: usize,
+    question: &dyn Fn(&[T]) -> Question,
+    parts: &dyn Fn(Answer) -> Vec<R>,
+) -> Result<Vec<Option<R>>> {
+    let questions: Vec<Question> = things.chunks(chunk).map(question).collect();
+    let answers = ask(python, &questions, &["--limit", "600"])?;
+    let mut out = vec![];
+    for (chunk, answer) in things.chunks(chunk).zip(answers) {
+        let found = parts(answer);
+        match chunk.len() {
+            n if n == found.len() => out.extend(found.into_iter().map(Some)),
+            1 => out.push(None),
+            n => out.extend(ask_about(python, chunk, n.div_ceil(2), question, parts)?),
+        }
+    }
+    Ok(out)
 }
 
 /// Runs one batch; answers in the order of the questions.

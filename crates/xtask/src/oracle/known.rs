@@ -20,20 +20,38 @@ pub struct Known {
     pub by_chance: bool,
 }
 
+/// An op whose values the interpreter gives otherwise than JAX and we.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OtherValues {
+    pub op: String,
+    pub reason: String,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
     known: Vec<Known>,
+    #[serde(default)]
+    values: Vec<OtherValues>,
 }
 
-/// The list.
+/// The checks that do not pass.
 pub fn read() -> Result<Vec<Known>> {
-    parse(&repo::read("oracle/known.toml".as_ref())?).context("oracle/known.toml")
+    checked(file()?.known)
 }
 
-fn parse(text: &str) -> Result<Vec<Known>> {
-    let known = toml::from_str::<File>(text)?.known;
+/// The values that differ.
+pub fn values() -> Result<Vec<OtherValues>> {
+    Ok(file()?.values)
+}
+
+fn file() -> Result<File> {
+    toml::from_str(&repo::read("oracle/known.toml".as_ref())?).context("oracle/known.toml")
+}
+
+fn checked(known: Vec<Known>) -> Result<Vec<Known>> {
     for (i, entry) in known.iter().enumerate() {
         let is_same = |k: &Known| k.program == entry.program && k.check == entry.check;
         ensure!(!known[..i].iter().any(is_same), "{} {} is listed twice", entry.program, entry.check.name());
@@ -48,6 +66,10 @@ mod tests {
     use super::*;
 
     const ENTRY: &str = "[[known]]\nprogram = \"a/b\"\ncheck = \"host\"\nclass = \"c\"\nreason = \"r\"\n";
+
+    fn parse(text: &str) -> Result<Vec<Known>> {
+        checked(toml::from_str::<File>(text)?.known)
+    }
 
     #[test]
     fn reads() {

@@ -12,6 +12,7 @@ mod ours;
 mod passes;
 mod programs;
 mod report;
+mod values;
 
 use crate::{repo, venv};
 use anyhow::{Result, ensure};
@@ -41,8 +42,11 @@ pub struct Options {
     /// Compare Shardy's passes on this many generated modules, and nothing else
     #[arg(long, value_name = "COUNT")]
     modules: Option<u64>,
-    /// The first seed of generated modules
-    #[arg(long, default_value_t = 0, requires = "modules")]
+    /// Compare the values of this many generated programs of one device, most of them of one op, and nothing else
+    #[arg(long, value_name = "COUNT", conflicts_with = "modules")]
+    values: Option<u64>,
+    /// The first seed of generated modules and programs
+    #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Compare the chapter's examples with their twins in JAX, and nothing else
     #[arg(long)]
@@ -52,10 +56,16 @@ pub struct Options {
     command: Option<PathBuf>,
 }
 
+/// Generated programs whose values are compared beside the corpus.
+const VALUES_IN_SAMPLE: u64 = 300;
+
 /// Runs the checks; gives the report and whether everything is as it should be.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     if let Some(count) = options.modules {
         return passes::run(count, options.seed);
+    }
+    if let Some(count) = options.values {
+        return values::run(count, options.seed);
     }
     let python = venv::ensure()?;
     if options.examples {
@@ -84,8 +94,9 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     if is_whole {
         let (tables, are_right) = judge::tables(&python)?;
         let (examples, are_equal) = examples::run(&python, &examples::QUICK)?;
-        text += &(tables + &examples);
-        is_right &= are_right && are_equal;
+        let (values, are_same) = values::run(VALUES_IN_SAMPLE, options.seed)?;
+        text += &(tables + &examples + &values);
+        is_right &= are_right && are_equal && are_same;
     }
     Ok((text, is_right))
 }

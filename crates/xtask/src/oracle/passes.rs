@@ -50,13 +50,11 @@ pub fn run(count: u64, seed: u64) -> Result<(String, bool)> {
     let (mut differences, mut is_good) = (String::new(), true);
     for (subject, (name, passes)) in SUBJECTS.iter().enumerate() {
         let mut counts = Counts::default();
-        for chunk in made.chunks(CHUNK) {
-            let pairs: Vec<&Made> = chunk.iter().map(|m| &m[subject]).collect();
-            for (made, verdict) in pairs.iter().zip(ask(&python, &pairs, passes)?) {
-                counts.add(&verdict);
-                if let Verdict::Different(reason) = verdict {
-                    differences.push_str(&format!("{name}, seed {}: {reason}\n", made.seed));
-                }
+        let pairs: Vec<&Made> = made.iter().map(|m| &m[subject]).collect();
+        for (made, verdict) in pairs.iter().zip(ask(&python, &pairs, passes)?) {
+            counts.add(&verdict);
+            if let Verdict::Different(reason) = verdict {
+                differences.push_str(&format!("{name}, seed {}: {reason}\n", made.seed));
             }
         }
         is_good &= counts.different == 0;
@@ -153,25 +151,15 @@ enum Verdict {
     Different(String),
 }
 
-/// The verdicts on a chunk; where jaxlib dies of a chunk, each module is asked about alone.
-fn ask(python: &Path, chunk: &[&Made], passes: &str) -> Result<Vec<Verdict>> {
+/// The verdicts on all modules.
+fn ask(python: &Path, made: &[&Made], passes: &str) -> Result<Vec<Verdict>> {
     let question = |chunk: &[&Made]| Question::Passes {
         passes: passes.to_string(),
         files: chunk.iter().map(|m| (m.input.clone(), m.output.as_ref().ok().cloned())).collect(),
     };
-    let answers = judge::ask(python, &[question(chunk)], &[])?;
-    let [answer] = &answers[..] else { anyhow::bail!("one answer to one question") };
-    if answer.verdicts.len() == chunk.len() {
-        let pairs = chunk.iter().zip(&answer.verdicts);
-        return Ok(pairs.map(|(made, told)| verdict(made, told)).collect());
-    }
-    if chunk.len() == 1 {
-        return Ok(vec![Verdict::Unknown]);
-    }
-    let halves = chunk.split_at(chunk.len() / 2);
-    let mut out = ask(python, halves.0, passes)?;
-    out.extend(ask(python, halves.1, passes)?);
-    Ok(out)
+    let told = judge::ask_about(python, made, CHUNK, &question, &|answer| answer.verdicts)?;
+    let pairs = made.iter().zip(told);
+    Ok(pairs.map(|(made, told)| told.map_or(Verdict::Unknown, |told| verdict(made, &told))).collect())
 }
 
 fn verdict(made: &Made, told: &str) -> Verdict {

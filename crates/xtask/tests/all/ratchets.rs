@@ -19,6 +19,16 @@ fn no_new_long_files() {
 }
 
 #[test]
+fn no_more_ops_without_a_kernel() {
+    assert_none(ratchet::evaluated(&Exceptions::read().unwrap()));
+}
+
+#[test]
+fn no_fewer_cells_of_the_coverage() {
+    assert_none(ratchet::covered(&Exceptions::read().unwrap()));
+}
+
+#[test]
 fn nothing_is_ignored_or_left_to_do() {
     assert_none(ratchet::unfinished());
 }

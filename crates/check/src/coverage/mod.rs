@@ -1,0 +1,329 @@
+//! Every op of the table, split along every factor of its rule, evenly and unevenly, and where the factor has no element
+//! or one: the partitioned program gives what the whole one gives, bit for bit, on both engines.
+//!
+//! The programs are the ops' examples, the same with a factor of another size, and those of `programs`. A cell of the table
+//! says how the op ran: on the parts of its operands, or whole after they were brought together (always where a factor
+//! would have more shards than elements). A kind that an op's rules
+//! have and that some sizes leave empty needs a reason, and a reason that nothing needs is an error.
+
+mod programs;
+
+use crate::run;
+use programs::{Reason, reasons};
+use shardwise_base::{AxisIndex, AxisRef, Literal, Mesh, Sharding};
+use shardwise_engine::Engine;
+use shardwise_host::HostEngine;
+use shardwise_interp::InterpEngine;
+use shardwise_ir::{Module, OpView, Type, text, verify};
+use shardwise_ops::{OPS, Opcode, RuleFact, Semantics};
+use shardwise_sharding::{Factor, FactorKind, Mapping, Rule};
+use shardwise_spmd::{Options, run_until};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// How a factor meets the axis that splits it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Fit {
+    Even,
+    Uneven,
+    /// A factor of size 0: no device has anything.
+    Empty,
+    /// A factor of size 1: one device has it all.
+    One,
+}
+
+impl Fit {
+    pub const ALL: [Fit; 4] = [Fit::Even, Fit::Uneven, Fit::Empty, Fit::One];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Fit::Even => "even",
+            Fit::Uneven => "uneven",
+            Fit::Empty => "0",
+            Fit::One => "1",
+        }
+    }
+}
+
+/// A kind of factor, in the order of the table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    PassThrough,
+    Reduction,
+    NeedReplication,
+    Permutation,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 4] = [Kind::PassThrough, Kind::Reduction, Kind::NeedReplication, Kind::Permutation];
+
+    fn of(kind: FactorKind) -> Kind {
+        match kind {
+            FactorKind::PassThrough => Kind::PassThrough,
+            FactorKind::Reduction => Kind::Reduction,
+            FactorKind::NeedReplication => Kind::NeedReplication,
+            FactorKind::Permutation => Kind::Permutation,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::PassThrough => "pass-through",
+            Kind::Reduction => "reduction",
+            Kind::NeedReplication => "need replication",
+            Kind::Permutation => "permutation",
+        }
+    }
+}
+
+/// How an op ran whose operands or results are split along a factor.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Ran {
+    /// On each device's part.
+    InParts,
+    /// On what was brought together first.
+    Whole,
+}
+
+/// What was run of an op.
+pub struct Row {
+    pub op: Opcode,
+    /// Why nothing was: the op has no factors, or never stands in a program that is partitioned.
+    pub none: Option<String>,
+    pub cells: BTreeMap<(Kind, Fit), Ran>,
+    /// Of empty cells, and of those that ran whole though the kind could run in parts.
+    pub reasons: Vec<&'static Reason>,
+}
+
+impl Row {
+    /// The kinds of factors that the op's rules have.
+    pub fn kinds(&self) -> BTreeSet<Kind> {
+        self.cells.keys().map(|k| k.0).collect()
+    }
+}
+
+/// Runs everything; an error names the programs that gave something else, and the cells without a reason.
+pub fn coverage() -> Result<Vec<Row>, String> {
+    let (mut rows, mut wrong) = (vec![], vec![]);
+    for &op in Opcode::ALL {
+        match row(op) {
+            Ok(row) => rows.push(row),
+            Err(found) => wrong.push(found),
+        }
+    }
+    if wrong.is_empty() { Ok(rows) } else { Err(wrong.join("\n")) }
+}
+
+fn row(op: Opcode) -> Result<Row, String> {
+    let mut row = Row { op, none: None, cells: BTreeMap::new(), reasons: vec![] };
+    let example = text::parse(op.name(), op.facts().example(op), &OPS).map_err(|e| e.to_string())?;
+    let example = Subject::new(op, example).expect("an example holds its op");
+    row.none = example.why_not();
+    if row.none.is_some() {
+        return Ok(row);
+    }
+    example.check(&mut row.cells)?;
+    for subject in example.resized() {
+        subject.check(&mut row.cells)?;
+    }
+    for text in programs::of(op) {
+        let module = text::parse(op.name(), &text, &OPS).and_then(|m| verify(&m).or(m));
+        let module = module.map_err(|e| format!("{e}\nin\n{text}"))?;
+        Subject::new(op, module).expect("a program of the op").check(&mut row.cells)?;
+    }
+    row.reasons = explained(&row)?;
+    Ok(row)
+}
+
+/// The reasons of a row, each needed, none missing.
+fn explained(row: &Row) -> Result<Vec<&'static Reason>, String> {
+    let given: Vec<&Reason> = reasons(row.op).collect();
+    let mut wrong = vec![];
+    for (kind, fit) in row.kinds().into_iter().flat_map(|k| Fit::ALL.map(|f| (k, f))) {
+        let cell = row.cells.get(&(kind, fit));
+        // A factor never has more shards than elements.
+        let can_split = matches!(kind, Kind::PassThrough | Kind::Reduction) && matches!(fit, Fit::Even | Fit::Uneven);
+        let needs = cell.is_none() || cell == Some(&Ran::Whole) && can_split;
+        let has = given.iter().any(|r| r.kind == kind && r.fits.contains(&fit));
+        if needs != has {
+            let what = if has { "needs no reason" } else { "needs a reason" };
+            wrong.push(format!("{}, {}, {}: {cell:?} {what}", row.op.name(), kind.name(), fit.name()));
+        }
+    }
+    if wrong.is_empty() { Ok(given) } else { Err(wrong.join("\n")) }
+}
+
+/// Axis sizes for a factor of this size.
+fn fits(size: usize) -> Vec<(Fit, usize)> {
+    match size {
+        0 => vec![(Fit::Empty, 2)],
+        1 => vec![(Fit::One, 2)],
+        n => {
+            let even = (2..=n).find(|d| n.is_multiple_of(*d)).map(|d| (Fit::Even, d));
+            let uneven = (2..).find(|d| !n.is_multiple_of(*d)).map(|d| (Fit::Uneven, d));
+            even.into_iter().chain(uneven).collect()
+        }
+    }
+}
+
+/// A program with one op that matters.
+struct Subject {
+    op: Opcode,
+    module: Module,
+}
+
+/// The sizes that the factors of an example are given as well.
+const SIZES: [usize; 3] = [0, 1, 4];
+
+impl Subject {
+    fn new(op: Opcode, module: Module) -> Option<Subject> {
+        let subject = Subject { op, module };
+        subject.find(&subject.module)?;
+        Some(subject)
+    }
+
+    fn find<'m>(&self, module: &'m Module) -> Option<OpView<'m>> {
+        let body = &module.main()?.body;
+        body.walk().into_iter().map(|op| module.view(body, op)).find(|v| Opcode::of_view(v) == self.op)
+    }
+
+    fn view(&self) -> OpView<'_> {
+        self.find(&self.module).expect("looked at when made")
+    }
+
+    /// Why the op is not run sharded at all.
+    fn why_not(&self) -> Option<String> {
+        let (view, facts) = (self.view(), self.op.facts());
+        match (facts.semantics(&view), facts.rule(&view)) {
+            (_, RuleFact::None(why)) => Some(why.into()),
+            (Semantics::Pure, _) => None,
+            (Semantics::Control, _) => Some("the engine runs it".into()),
+            (Semantics::Collective, _) => Some("it stands in programs that are partitioned already".into()),
+            (Semantics::Identity, _) => Some("a mark: nothing runs".into()),
+        }
+    }
+
+    fn rule(&self) -> Option<Rule> {
+        self.op.facts().rule(&self.view()).rule().cloned()
+    }
+
+    /// The program with each factor in other sizes, where it stays well-formed.
+    fn resized(&self) -> Vec<Subject> {
+        let rule = self.rule().expect("looked at before");
+        let pairs = rule.all_factors().flat_map(|f| SIZES.map(|n| (f, n)));
+        pairs.filter(|&(f, n)| rule.size(f) != n).filter_map(|(f, n)| self.with_size(&rule, f, n)).collect()
+    }
+
+    fn with_size(&self, rule: &Rule, factor: Factor, size: usize) -> Option<Subject> {
+        let view = self.view();
+        let size_of = |f: Factor, n: usize| if f == factor { n } else { rule.size(f) };
+        let product = |dim: &[Factor], n: usize| dim.iter().map(|&f| size_of(f, n)).product::<usize>();
+        let mut module = self.module.clone();
+        let index = module.funcs.iter().position(|f| &*f.name == "main")?;
+        for (i, &v) in view.operands().iter().chain(view.results()).enumerate() {
+            let Some(mut t) = view.body.ty(v).as_tensor().cloned() else { continue };
+            for (n, dim) in t.shape.iter_mut().zip(&rule.mapping(i).dims) {
+                if *n == product(dim, rule.size(factor)) {
+                    *n = product(dim, size);
+                }
+            }
+            module.funcs[index].body.value_mut(v).ty = Type::Tensor(t);
+        }
+        let func = &mut module.funcs[index];
+        let last = *func.body[func.body.entry()].ops.last()?;
+        func.result_types = func.body[last].operands.iter().map(|&v| func.body.ty(v).clone()).collect();
+        (!verify(&module).has_errors()).then_some(Subject { op: self.op, module })
+    }
+
+    /// Splits the program along every factor whose cell is still empty, or ran whole.
+    fn check(&self, cells: &mut BTreeMap<(Kind, Fit), Ran>) -> Result<(), String> {
+        let Some(rule) = self.rule() else { return Ok(()) };
+        let inputs = self.inputs();
+        let want = run::whole(&self.module, &inputs).map_err(|e| format!("{}: {e}", self.op.name()))?;
+        for factor in rule.all_factors() {
+            for (fit, size) in fits(rule.size(factor)) {
+                let cell = (Kind::of(rule.kind(factor)), fit);
+                if cells.get(&cell) != Some(&Ran::InParts) {
+                    let ran = self.run_split(&rule, factor, size, &inputs, &want)?;
+                    cells.entry(cell).and_modify(|old| *old = ran.min(*old)).or_insert(ran);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the program split along a factor with the whole one.
+    fn run_split(
+        &self,
+        rule: &Rule,
+        factor: Factor,
+        size: usize,
+        inputs: &[Literal],
+        want: &[Literal],
+    ) -> Result<Ran, String> {
+        let module = self.split(rule, factor, size);
+        let place = format!("{} {rule} split along {factor} by {size}", self.op.name());
+        let at = |e: shardwise_base::Diagnostics| format!("{place}: {e}");
+        let local = run::partitioned(&module).map_err(at)?.module;
+        for engine in [&InterpEngine as &dyn Engine, &HostEngine::default()] {
+            let got = run::on(engine, &local, inputs).map_err(at)?;
+            if got != want {
+                return Err(format!("{place}, {}:\n got {got:?}\nwant {want:?}", engine.name()));
+            }
+        }
+        let resharded = run_until("reshard", &module, &mut Options::default()).map_err(at)?;
+        Ok(self.how_it_ran(&resharded, rule, factor))
+    }
+
+    /// The program with what holds the factor split over an axis of this size.
+    fn split(&self, rule: &Rule, factor: Factor, size: usize) -> Module {
+        let mesh = Arc::new(Mesh::new("mesh", [("x", size)]).expect("a mesh"));
+        let x = AxisRef::full(AxisIndex::new(0));
+        let sharding = |m: &Mapping| {
+            let dims = m.dims.iter().map(|d| if d.first() == Some(&factor) { vec![x] } else { vec![] });
+            Sharding::closed(&mesh, dims.collect())
+        };
+        let view = self.view();
+        let values = view.operands().iter().chain(view.results()).enumerate();
+        let shardings: Vec<_> = values.map(|(i, &v)| (v, sharding(rule.mapping(i)))).collect();
+        let mut module = self.module.clone();
+        let index = module.funcs.iter().position(|f| &*f.name == "main").expect("a main");
+        for (v, sharding) in shardings {
+            if module.funcs[index].body.ty(v).as_tensor().is_some() {
+                module.funcs[index].body.value_mut(v).sharding = Some(sharding);
+            }
+        }
+        module.meshes.push(mesh);
+        module
+    }
+
+    /// In parts, if every tensor that holds the factor lies split along it where the op stands.
+    fn how_it_ran(&self, resharded: &Module, rule: &Rule, factor: Factor) -> Ran {
+        let Some(view) = self.find(resharded) else { return Ran::Whole };
+        let holds = |i: usize| rule.mapping(i).dims.iter().position(|d| d.first() == Some(&factor));
+        let is_split = |v: &shardwise_ir::Value, dim: usize| {
+            view.body.sharding(*v).is_some_and(|s| s.dims.get(dim).is_some_and(|d| !d.axes.is_empty()))
+        };
+        let values = view.operands().iter().chain(view.results()).enumerate();
+        let mut holders = values.filter_map(|(i, v)| Some(is_split(v, holds(i)?))).peekable();
+        if holders.peek().is_some() && holders.all(|split| split) { Ran::InParts } else { Ran::Whole }
+    }
+
+    fn inputs(&self) -> Vec<Literal> {
+        let body = &self.module.main().expect("a main").body;
+        let types = body.args().iter().map(|&v| body.ty(v).as_tensor().expect("pure ops take arrays"));
+        types.enumerate().map(|(i, t)| programs::sample(t, i)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitioned_ops_equal_whole_ones_in_every_cell() {
+        let rows = coverage().unwrap_or_else(|e| panic!("{e}"));
+        let count = |ran: Ran| rows.iter().flat_map(|r| r.cells.values()).filter(|r| **r == ran).count();
+        assert!(count(Ran::InParts) > 300 && count(Ran::Whole) > 50, "{} {}", count(Ran::InParts), count(Ran::Whole));
+    }
+}

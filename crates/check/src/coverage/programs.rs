@@ -1,0 +1,304 @@
+//! Programs beside the examples, for factors whose size stands in several types or in attributes; their inputs; and why
+//! some cells stay empty.
+
+use super::Fit::{self, Empty, One, Uneven};
+use super::Kind;
+use shardwise_base::{Complex32, Complex64, DType, Literal, bf16, f16};
+use shardwise_ir::TensorType;
+use shardwise_ops::Opcode;
+
+/// Sizes that the programs are made in.
+const SIZES: [usize; 4] = [0, 1, 2, 6];
+
+/// The programs of an op, in every size that makes one.
+pub(super) fn of(op: Opcode) -> Vec<String> {
+    let Some((_, make)) = PROGRAMS.iter().find(|row| row.0 == op) else { return vec![] };
+    SIZES.iter().flat_map(|&n| make(n)).collect()
+}
+
+/// A function of arguments of these types, whose only op this is.
+fn main(args: &[&str], op: &str, result: &str) -> String {
+    let params: Vec<String> = args.iter().enumerate().map(|(i, t)| format!("%arg{i}: tensor<{t}>")).collect();
+    format!(
+        "func.func @main({}) -> tensor<{result}> {{\n  %0 = {op}\n  return %0 : tensor<{result}>\n}}",
+        params.join(", ")
+    )
+}
+
+type Programs = fn(usize) -> Vec<String>;
+
+const PROGRAMS: &[(Opcode, Programs)] = &[
+    (Opcode::Slice, |n| {
+        let cut = n / 2;
+        let whole = format!("stablehlo.slice %arg0 [0:{n}, 1:3] : (tensor<{n}x4xf32>) -> tensor<{n}x2xf32>");
+        let part = format!("stablehlo.slice %arg0 [0:3, 0:{cut}] : (tensor<3x{n}xf32>) -> tensor<3x{cut}xf32>");
+        vec![
+            main(&[&format!("{n}x4xf32")], &whole, &format!("{n}x2xf32")),
+            main(&[&format!("3x{n}xf32")], &part, &format!("3x{cut}xf32")),
+        ]
+    }),
+    (Opcode::DynamicSlice, |n| {
+        let of = |x: &str, y: &str, sizes: &str| {
+            let op = format!(
+                "stablehlo.dynamic_slice %arg0, %arg1, %arg1, sizes = [{sizes}] : \
+                 (tensor<{x}>, tensor<i32>, tensor<i32>) -> tensor<{y}>"
+            );
+            main(&[x, "i32"], &op, y)
+        };
+        let cut = n / 2;
+        vec![
+            of(&format!("{n}x4xf32"), &format!("{n}x2xf32"), &format!("{n}, 2")),
+            of(&format!("3x{n}xf32"), &format!("3x{cut}xf32"), &format!("3, {cut}")),
+        ]
+    }),
+    (Opcode::DynamicUpdateSlice, |n| {
+        let of = |x: String, y: String| {
+            let op = format!(
+                "stablehlo.dynamic_update_slice %arg0, %arg1, %arg2, %arg2 : \
+                 (tensor<{x}>, tensor<{y}>, tensor<i32>, tensor<i32>) -> tensor<{x}>"
+            );
+            main(&[&x, &y, "i32"], &op, &x)
+        };
+        vec![of(format!("3x{n}xf32"), format!("3x{}xf32", n / 2)), of("3x8xf32".into(), format!("3x{n}xf32"))]
+    }),
+    (Opcode::Concatenate, |n| {
+        let (a, b) = (format!("3x{}xf32", n - n / 2), format!("3x{}xf32", n / 2));
+        let op =
+            format!("stablehlo.concatenate %arg0, %arg1, dim = 1 : (tensor<{a}>, tensor<{b}>) -> tensor<3x{n}xf32>");
+        vec![main(&[&a, &b], &op, &format!("3x{n}xf32"))]
+    }),
+    (Opcode::Pad, |n| {
+        let op = format!(
+            "stablehlo.pad %arg0, %arg1, low = [0, 1], high = [0, 1], interior = [0, 0] : \
+             (tensor<3x{n}xf32>, tensor<f32>) -> tensor<3x{}xf32>",
+            n + 2
+        );
+        vec![main(&[&format!("3x{n}xf32"), "f32"], &op, &format!("3x{}xf32", n + 2))]
+    }),
+    (Opcode::BitcastConvert, |n| {
+        let op = format!("stablehlo.bitcast_convert %arg0 : (tensor<{n}x4xi8>) -> tensor<{n}xi32>");
+        vec![main(&[&format!("{n}x4xi8")], &op, &format!("{n}xi32"))]
+    }),
+    (Opcode::ReduceWindow, |n| {
+        let (x, y) = (format!("3x{}xf32", 2 * n), format!("3x{n}xf32"));
+        let op = format!(
+            r#""stablehlo.reduce_window"(%arg0, %arg1) <{{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }}) : (tensor<{x}>, tensor<f32>) -> tensor<{y}>"#
+        );
+        vec![main(&[&x, "f32"], &op, &y)]
+    }),
+    (Opcode::SelectAndScatter, |n| {
+        let (x, y) = (format!("3x{n}xf32"), format!("3x{}xf32", n / 2));
+        let op = format!(
+            r#""stablehlo.select_and_scatter"(%arg0, %arg1, %arg2) <{{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }}, {{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }}) : (tensor<{x}>, tensor<{y}>, tensor<f32>) -> tensor<{x}>"#
+        );
+        vec![main(&[&x, &y, "f32"], &op, &x)]
+    }),
+    (Opcode::Convolution, |n| {
+        let of = |b: usize, space: usize, i: usize, window: usize, o: usize, pad: usize, groups: usize| {
+            let out = (space + 2 * pad + 1).saturating_sub(window);
+            let (x, k) = (format!("{b}x{space}x{i}xf32"), format!("{window}x{}x{o}xf32", i / groups));
+            let y = format!("{b}x{out}x{o}xf32");
+            let op = format!(
+                "stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], \
+                 window = {{pad = [[{pad}, {pad}]]}} \
+                 {{batch_group_count = 1 : i64, feature_group_count = {groups} : i64}} : \
+                 (tensor<{x}>, tensor<{k}>) -> tensor<{y}>"
+            );
+            main(&[&x, &k], &op, &y)
+        };
+        let mut all = vec![of(n, 4, 2, 3, 2, 1, 1), of(2, n, 2, 3, 2, 1, 1)];
+        if n > 0 {
+            all.extend([of(2, 4, n, 3, 2, 1, 1), of(2, n, 2, n, 2, 0, 1), of(2, 4, 2 * n, 1, 2 * n, 0, n)]);
+        }
+        all
+    }),
+    (Opcode::Fft, |n| {
+        let t = format!("3x{n}xcomplex<f32>");
+        let op = format!("stablehlo.fft %arg0, type = FFT, length = [{n}] : (tensor<{t}>) -> tensor<{t}>");
+        if n == 0 { vec![] } else { vec![main(&[&t], &op, &t)] }
+    }),
+    (Opcode::Cholesky, |n| {
+        let t = format!("3x{n}x{n}xf32");
+        vec![main(&[&t], &format!("stablehlo.cholesky %arg0, lower = true : tensor<{t}>"), &t)]
+    }),
+    (Opcode::TriangularSolve, |n| {
+        let (a, b) = (format!("3x{n}x{n}xf32"), format!("3x{n}x2xf32"));
+        let op = format!(
+            r#""stablehlo.triangular_solve"(%arg0, %arg1) <{{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}}> : (tensor<{a}>, tensor<{b}>) -> tensor<{b}>"#
+        );
+        vec![main(&[&a, &b], &op, &b)]
+    }),
+    (Opcode::Scan, |n| {
+        let t = format!("{n}xf32");
+        vec![format!(
+            "func.func @main(%arg0: tensor<{t}>, %arg1: tensor<f32>) -> tensor<{t}> {{
+  %0:2 = chlo.scan(%arg0) inits(%arg1) dimension=0 {{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1, %1 : tensor<f32>, tensor<f32>
+  }} : (tensor<{t}>, tensor<f32>) -> (tensor<{t}>, tensor<f32>)
+  return %0#0 : tensor<{t}>
+}}"
+        )]
+    }),
+    (Opcode::Gather, |n| {
+        let of = |x: &str, i: &str, y: &str, numbers: &str, sizes: &str| {
+            let op = format!(
+                r#""stablehlo.gather"(%arg0, %arg1) <{{dimension_numbers = #stablehlo.gather<{numbers}, index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: {sizes}>}}> : (tensor<{x}>, tensor<{i}>) -> tensor<{y}>"#
+            );
+            main(&[x, i], &op, y)
+        };
+        let rows = "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0]";
+        let cut = n / 2;
+        let mut all = vec![
+            of(&format!("5x{n}xf32"), "3x1xi32", &format!("3x{n}xf32"), rows, &format!("1, {n}")),
+            of(&format!("5x{n}xf32"), "3x1xi32", &format!("3x{cut}xf32"), rows, &format!("1, {cut}")),
+        ];
+        if n > 0 {
+            all.push(of(&format!("{n}x4xf32"), "3x1xi32", "3x4xf32", rows, "1, 4"));
+        }
+        if n <= 2 {
+            let map = ["", "0", "0, 1"][n];
+            let numbers = format!("offset_dims = [1, 2], start_index_map = [{map}]");
+            all.push(of("4x4xf32", &format!("3x{n}xi32"), "3x2x2xf32", &numbers, "2, 2"));
+        }
+        all
+    }),
+    (Opcode::Scatter, |n| {
+        let map = match n {
+            0 => "",
+            1 => "0",
+            2 => "0, 1",
+            _ => return vec![],
+        };
+        let op = format!(
+            r#""stablehlo.scatter"(%arg0, %arg1, %arg2) <{{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1, 2], scatter_dims_to_operand_dims = [{map}], index_vector_dim = 1>, unique_indices = false}}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }}) : (tensor<4x4xf32>, tensor<3x{n}xi32>, tensor<3x2x2xf32>) -> tensor<4x4xf32>"#
+        );
+        vec![main(&["4x4xf32", &format!("3x{n}xi32"), "3x2x2xf32"], &op, "4x4xf32")]
+    }),
+    (Opcode::TopK, |n| {
+        let k = n / 2;
+        vec![format!(
+            "func.func @main(%arg0: tensor<3x{n}xf32>) -> tensor<3x{k}xf32> {{
+  %0:2 = chlo.top_k(%arg0, k = {k}) : tensor<3x{n}xf32> -> (tensor<3x{k}xf32>, tensor<3x{k}xi32>)
+  return %0#0 : tensor<3x{k}xf32>
+}}"
+        )]
+    }),
+];
+
+/// Small integers of any type, so that every sum of them is exact.
+pub(super) fn sample(t: &TensorType, seed: usize) -> Literal {
+    let values: Vec<i32> = (0..t.size()).map(|i| ((i * 7 + seed * 3 + i * i) % 5) as i32 - 1).collect();
+    macro_rules! of {
+        ($f:expr) => {
+            Literal::new(t.shape.clone(), &values.iter().map(|&v| $f(v)).collect::<Vec<_>>())
+        };
+    }
+    match t.dtype {
+        DType::F32 => of!(|v| v as f32),
+        DType::F64 => of!(f64::from),
+        DType::BF16 => of!(|v| bf16::from_f32(v as f32)),
+        DType::F16 => of!(|v| f16::from_f32(v as f32)),
+        DType::I8 => of!(|v| v as i8),
+        DType::I16 => of!(|v| v as i16),
+        DType::I32 => of!(|v| v),
+        DType::I64 => of!(i64::from),
+        DType::U8 => of!(|v: i32| v.unsigned_abs() as u8),
+        DType::U16 => of!(|v: i32| v.unsigned_abs() as u16),
+        DType::U32 => of!(|v: i32| v.unsigned_abs()),
+        DType::U64 => of!(|v: i32| u64::from(v.unsigned_abs())),
+        DType::I1 => of!(|v| shardwise_base::Bool8::from(v > 0)),
+        DType::C64 => of!(|v| Complex32::new(v as f32, 1.0)),
+        DType::C128 => of!(|v| Complex64::new(f64::from(v), 1.0)),
+        other => unreachable!("no example has {other}"),
+    }
+}
+
+/// Why cells stay empty, or ran whole.
+pub struct Reason {
+    pub ops: &'static [Opcode],
+    pub kind: Kind,
+    pub fits: &'static [Fit],
+    pub text: &'static str,
+}
+
+pub(super) fn reasons(op: Opcode) -> impl Iterator<Item = &'static Reason> {
+    REASONS.iter().filter(move |r| r.ops.contains(&op))
+}
+
+const REASONS: &[Reason] = &[
+    Reason {
+        ops: &[Opcode::BitcastConvert],
+        kind: Kind::NeedReplication,
+        fits: &[Empty, One],
+        text: "the extra dimension is the ratio of the widths, at least 2",
+    },
+    Reason {
+        ops: &[Opcode::Reshape],
+        kind: Kind::PassThrough,
+        fits: &[Empty],
+        text: "a reshape of nothing has no factors",
+    },
+    Reason { ops: &[Opcode::Slice], kind: Kind::Permutation, fits: &[Empty], text: "nothing can only be taken whole" },
+    Reason {
+        ops: &[Opcode::DynamicSlice, Opcode::TopK],
+        kind: Kind::NeedReplication,
+        fits: &[Empty],
+        text: "nothing can only be taken whole",
+    },
+    Reason {
+        ops: &[Opcode::Gather],
+        kind: Kind::Reduction,
+        fits: &[Uneven],
+        text: "indices are clamped to the size of the dimension, which padding would change",
+    },
+    Reason { ops: &[Opcode::Gather], kind: Kind::Reduction, fits: &[Empty], text: "a slice of one element needs one" },
+    Reason {
+        ops: &[Opcode::Gather],
+        kind: Kind::Reduction,
+        fits: &[One],
+        text: "a collapsed dimension of one element needs replication",
+    },
+    Reason {
+        ops: &[Opcode::Convolution],
+        kind: Kind::NeedReplication,
+        fits: &[Empty, One],
+        text: "a window of one place has no factor",
+    },
+    Reason {
+        ops: &[Opcode::Convolution],
+        kind: Kind::Permutation,
+        fits: &[Empty, One],
+        text: "a spatial dimension with one place or none has no factor",
+    },
+    Reason { ops: &[Opcode::Fft], kind: Kind::NeedReplication, fits: &[Empty], text: "a transform has a length" },
+    Reason {
+        ops: &[Opcode::RngBitGenerator],
+        kind: Kind::PassThrough,
+        fits: &[Uneven],
+        text: "bits depend on their position in the whole, padding included",
+    },
+    Reason {
+        ops: &[Opcode::RngBitGenerator],
+        kind: Kind::NeedReplication,
+        fits: &[Empty, One],
+        text: "a state has two or three words",
+    },
+];

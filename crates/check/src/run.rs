@@ -1,0 +1,56 @@
+//! Runs programs whole, by shards and on the engines, and compares.
+
+use crate::generate::Case;
+use shardwise_base::{Diagnostics, Literal};
+use shardwise_engine::{Argument, Engine, Limits};
+use shardwise_host::HostEngine;
+use shardwise_interp::{InterpEngine, run_by_shards};
+use shardwise_ir::Module;
+use shardwise_spmd::{Options, Partitioned, partition, run_until};
+
+pub fn limits() -> Limits {
+    Limits { max_steps: Some(1_000_000), max_bytes: None }
+}
+
+/// The program as it stands, in the interpreter.
+pub fn whole(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
+    shardwise_interp::run(module, inputs, limits())
+}
+
+pub fn partitioned(module: &Module) -> Result<Partitioned, Diagnostics> {
+    partition(module, &mut Options { verify: true, ..Options::default() })
+}
+
+/// A localized module on an engine.
+pub fn on(engine: &dyn Engine, module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
+    let program = engine.compile(module, limits())?;
+    let types = &program.signature().inputs;
+    let args = inputs.iter().zip(types).map(|(x, ty)| Ok(Argument::Lent(engine.put(x, ty)?)));
+    let args = args.collect::<Result<Vec<_>, Diagnostics>>()?;
+    Ok(program.execute(args)?.iter().map(|r| r.to_literal()).collect())
+}
+
+/// Whether a program means the same at every stage and on every engine, bit for bit; else what differs, with the seed.
+pub fn check(case: &Case) -> Result<(), String> {
+    let at = |stage: &str, found: Diagnostics| format!("seed {}, {stage}:\n{found}", case.seed);
+    let want = whole(&case.module, &case.inputs).map_err(|e| at("whole", e))?;
+    for pass in ["reshard", "collectives"] {
+        let module = run_until(pass, &case.module, &mut Options { verify: true, ..Options::default() });
+        let got = module.and_then(|m| run_by_shards(&m, &case.inputs, limits())).map_err(|e| at(pass, e))?;
+        expect_equal(case.seed, pass, &got, &want)?;
+    }
+    let module = partitioned(&case.module).map_err(|e| at("partition", e))?.module;
+    for engine in [&InterpEngine as &dyn Engine, &HostEngine::default()] {
+        let got = on(engine, &module, &case.inputs).map_err(|e| at(engine.name(), e))?;
+        expect_equal(case.seed, engine.name(), &got, &want)?;
+    }
+    Ok(())
+}
+
+fn expect_equal(seed: u64, stage: &str, got: &[Literal], want: &[Literal]) -> Result<(), String> {
+    let differs = got.iter().zip(want).enumerate().find(|(_, (g, w))| g != w);
+    match differs {
+        Some((i, (got, want))) => Err(format!("seed {seed}, result {i}, {stage}:\n got {got:?}\nwant {want:?}")),
+        None => Ok(()),
+    }
+}

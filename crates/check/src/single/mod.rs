@@ -1,0 +1,210 @@
+//! Programs of one op from a seed: over the op table, element types, shapes and attributes, for comparing values with other
+//! systems.
+//!
+//! What an op needs of its operands (indices near their range, divisors that are not 0) is a [`Fill`]; the rest is drawn
+//! from numbers that matter: small integers, both zeros, infinities, NaN, the ends of the range.
+
+mod fill;
+mod ops;
+
+pub use fill::Fill;
+
+use crate::choose::Chooser;
+use shardwise_base::{DType, Literal};
+use shardwise_ir::{Module, TensorType, text, verify};
+use shardwise_ops::{OPS, Opcode};
+use std::fmt::Write;
+
+/// A program whose `@main` is one op on its arguments, and inputs for it.
+pub struct Single {
+    pub seed: u64,
+    pub op: Opcode,
+    pub text: String,
+    pub module: Module,
+    pub inputs: Vec<Literal>,
+}
+
+/// An op to be written down.
+struct Draft {
+    op: Opcode,
+    operands: Vec<(TensorType, Fill)>,
+    /// Between `<{` and `}>`.
+    attrs: String,
+    /// Each with its braces.
+    regions: Vec<String>,
+    results: Vec<TensorType>,
+}
+
+/// How often other types and attributes are tried where the op refuses the first ones.
+const TRIES: usize = 40;
+
+/// The program of a seed. Panics if nothing can be made of the op that it drew: its row is wrong then.
+pub fn single(seed: u64) -> Single {
+    let mut choose = Chooser::new(seed);
+    let (op, row) = ops::draw(&mut choose);
+    let mut refusal = String::new();
+    for _ in 0..TRIES {
+        let dtype = *choose.of(row.dtypes);
+        let Some(draft) = (row.make)(&mut choose, op, dtype) else { continue };
+        let text = draft.text();
+        match text::parse(&format!("single_{seed}"), &text, &OPS).and_then(|m| verify(&m).or(m)) {
+            Ok(module) => {
+                let inputs = draft.operands.iter().map(|(ty, fill)| fill.literal(&mut choose, ty)).collect();
+                return Single { seed, op, text, module, inputs };
+            }
+            Err(found) => refusal = format!("{found}\n{text}"),
+        }
+    }
+    panic!("seed {seed}: no `{}` is well-formed:\n{refusal}", op.name())
+}
+
+/// Every op that is drawn.
+pub fn drawn() -> impl Iterator<Item = Opcode> {
+    ops::TABLE.iter().flat_map(|row| row.ops.iter().copied())
+}
+
+impl Draft {
+    fn text(&self) -> String {
+        let list = |types: &mut dyn Iterator<Item = String>| types.collect::<Vec<_>>().join(", ");
+        let operands = list(&mut self.operands.iter().map(|(t, _)| t.to_string()));
+        let results = list(&mut self.results.iter().map(TensorType::to_string));
+        let args = list(&mut self.operands.iter().enumerate().map(|(i, (t, _))| format!("%arg{i}: {t}")));
+        let names = list(&mut (0..self.operands.len()).map(|i| format!("%arg{i}")));
+        let n = self.results.len();
+        let returned = list(&mut (0..n).map(|i| if n == 1 { "%0".to_string() } else { format!("%0#{i}") }));
+        let mut op =
+            format!("%0{} = \"{}\"({names})", if n == 1 { String::new() } else { format!(":{n}") }, self.op.name());
+        if !self.attrs.is_empty() {
+            let _ = write!(op, " <{{{}}}>", self.attrs);
+        }
+        if !self.regions.is_empty() {
+            let _ = write!(op, " ({})", self.regions.join(", "));
+        }
+        format!(
+            "func.func public @main({args}) -> ({results}) {{\n  {op} : ({operands}) -> ({results})\n  \
+             return {returned} : {results}\n}}\n"
+        )
+    }
+}
+
+/// How far results may be from those of others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tolerance {
+    /// Bit for bit; NaNs are equal.
+    Exact,
+    /// So many representable numbers.
+    Ulps(u64),
+    /// So many units in the last place of the result's largest element: sums whose order is free.
+    OfLargest(u64),
+}
+
+/// What is asked of an op on elements of this type: numbers that formulas approximate differ from one library to another.
+pub fn tolerance(op: Opcode, dtype: DType) -> Tolerance {
+    use Opcode::*;
+    let is_narrow = matches!(dtype.real(), DType::BF16 | DType::F16);
+    if !dtype.is_float() && !dtype.is_complex() {
+        return Tolerance::Exact;
+    }
+    match op {
+        Fft | Convolution | BatchNormTraining | BatchNormGrad | TriangularSolve | Cholesky => Tolerance::OfLargest(16),
+        BatchNormInference => Tolerance::OfLargest(4),
+        _ if is_narrow && ops::is_formula(op) => Tolerance::Ulps(1),
+        _ if dtype.is_complex() && ops::is_formula(op) => Tolerance::OfLargest(16),
+        ChloLgamma | ChloDigamma | ChloPolygamma | ChloZeta | ChloBesselI1e => Tolerance::Ulps(64),
+        _ if ops::is_formula(op) => Tolerance::Ulps(4),
+        _ => Tolerance::Exact,
+    }
+}
+
+/// How far two results of the same type are apart: the worst element, in the tolerance's units; `None`: further than can
+/// be counted.
+pub fn distance(tolerance: Tolerance, ours: &Literal, theirs: &Literal) -> Option<u64> {
+    let dtype = ours.dtype();
+    if !dtype.is_float() && !dtype.is_complex() {
+        return (ours == theirs).then_some(0);
+    }
+    let parts = |x: &Literal| -> Vec<f64> {
+        let both = |i| [x.get_f64(i), x.imaginary_f64(i)];
+        if dtype.is_complex() {
+            (0..x.size()).flat_map(both).collect()
+        } else {
+            (0..x.size()).map(|i| x.get_f64(i)).collect()
+        }
+    };
+    let (ours, theirs) = (parts(ours), parts(theirs));
+    let largest = theirs.iter().filter(|x| x.is_finite()).fold(0.0f64, |a, b| a.max(b.abs()));
+    let mut worst = 0;
+    for (&a, &b) in ours.iter().zip(&theirs) {
+        let apart = match tolerance {
+            Tolerance::Exact => same_bits(a, b).then_some(0)?,
+            Tolerance::Ulps(_) => ulps(dtype.real(), a, b)?,
+            Tolerance::OfLargest(_) => of_largest(dtype.real(), a, b, largest)?,
+        };
+        worst = apart.max(worst);
+    }
+    Some(worst)
+}
+
+fn same_bits(a: f64, b: f64) -> bool {
+    a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
+}
+
+/// Numbers of the type between two of its numbers; zeros of both signs are one.
+fn ulps(dtype: DType, a: f64, b: f64) -> Option<u64> {
+    if a == b || a.is_nan() && b.is_nan() {
+        return Some(0);
+    }
+    if a.is_nan() || b.is_nan() || a.is_infinite() != b.is_infinite() || a.is_infinite() {
+        return None;
+    }
+    Some(place(dtype, a).abs_diff(place(dtype, b)))
+}
+
+/// The position of a number among those of the type.
+fn place(dtype: DType, x: f64) -> i64 {
+    let magnitude = match dtype {
+        DType::F64 => x.abs().to_bits() as i64,
+        DType::F32 => i64::from((x.abs() as f32).to_bits()),
+        DType::F16 => i64::from(shardwise_base::f16::from_f64(x.abs()).to_bits()),
+        _ => i64::from(shardwise_base::bf16::from_f64(x.abs()).to_bits()),
+    };
+    if x < 0.0 { -magnitude } else { magnitude }
+}
+
+fn of_largest(dtype: DType, a: f64, b: f64, largest: f64) -> Option<u64> {
+    if !a.is_finite() || !b.is_finite() {
+        return (a.is_nan() && b.is_nan() || a == b).then_some(0);
+    }
+    let epsilon = match dtype {
+        DType::F64 => f64::EPSILON,
+        DType::F32 => f64::from(f32::EPSILON),
+        DType::F16 => 2f64.powi(-10),
+        _ => 2f64.powi(-7),
+    };
+    if a == b { Some(0) } else { Some(((a - b).abs() / (largest * epsilon)).ceil() as u64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_op_of_the_table_is_made() {
+        let made: BTreeSet<Opcode> = (0..4000).map(|seed| single(seed).op).collect();
+        let missing: Vec<&str> = drawn().filter(|op| !made.contains(op)).map(Opcode::name).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn distances() {
+        let x = |v: f32| Literal::scalar(v);
+        let next = f32::from_bits(1f32.to_bits() + 1);
+        assert_eq!(distance(Tolerance::Ulps(1), &x(1.0), &x(next)), Some(1));
+        assert_eq!(distance(Tolerance::Ulps(1), &x(0.0), &x(-0.0)), Some(0));
+        assert_eq!(distance(Tolerance::Exact, &x(0.0), &x(-0.0)), None);
+        assert_eq!(distance(Tolerance::Exact, &x(f32::NAN), &x(-f32::NAN)), Some(0));
+        assert_eq!(distance(Tolerance::Ulps(1), &x(f32::INFINITY), &x(f32::MAX)), None);
+        assert_eq!(distance(Tolerance::OfLargest(1), &x(1.0), &x(next)), Some(1));
+    }
+}

@@ -1,0 +1,30 @@
+//! `cargo xtask check`: more generated programs than the tests run. Each difference names the seed that makes it again.
+
+use crate::command::in_parallel;
+use anyhow::Result;
+use shardwise_check::{generate, run};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Compares partitioned programs with unpartitioned ones, at every stage and on both engines.
+#[derive(clap::Args)]
+pub struct Options {
+    /// How many generated programs
+    #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
+    programs: u64,
+    /// The seed of the first
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+pub fn run(options: &Options) -> Result<(String, bool)> {
+    let seeds: Vec<u64> = (options.seed..options.seed + options.programs).collect();
+    let wrong: Vec<String> = in_parallel(&seeds, |&seed| check(seed).err()).into_iter().flatten().collect();
+    let report = format!("{} programs, {} differ\n{}", seeds.len(), wrong.len(), wrong.join("\n"));
+    Ok((report, wrong.is_empty()))
+}
+
+/// A pass that panics has a bug as well.
+fn check(seed: u64) -> Result<(), String> {
+    let found = catch_unwind(AssertUnwindSafe(|| run::check(&generate::case(seed))));
+    found.unwrap_or_else(|_| Err(format!("seed {seed}: a panic, shown above")))
+}

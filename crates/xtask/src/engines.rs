@@ -1,0 +1,133 @@
+//! Which ops the host engine runs by a kernel and which by their reference evaluation, element type by element type.
+
+use shardwise_base::{DType, Kind, Literal};
+use shardwise_engine::{Argument, Engine, Limits, Signature};
+use shardwise_host::HostEngine;
+use shardwise_ir::{Attr, Attrs, Module, OpView, Type, Value, verify};
+use shardwise_ops::{Opcode, Semantics};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// What an op's example may have in place of its own element type, by who runs it then.
+#[derive(Default)]
+pub struct Runs {
+    pub kernels: Vec<DType>,
+    pub evaluated: Vec<DType>,
+    /// Well-formed, but not run by itself: control flow, collectives, marks; or no reference evaluation.
+    pub others: Vec<DType>,
+}
+
+/// An op's example with all element types.
+fn runs(op: Opcode, example: &Module) -> Runs {
+    let view = find(op, example).expect("an example holds its op");
+    let Some(own) = own_dtype(&view) else { return Runs::default() };
+    let engine = HostEngine::default();
+    let is_pure = op.facts().semantics(&view) == Semantics::Pure;
+    let mut runs = Runs::default();
+    for &dtype in DType::ALL {
+        let Some(module) = with_dtype(op, example, own, dtype) else { continue };
+        let list = match is_pure.then(|| is_evaluated(op, &module, &engine)).flatten() {
+            Some(true) => &mut runs.evaluated,
+            Some(false) => &mut runs.kernels,
+            None => &mut runs.others,
+        };
+        list.push(dtype);
+    }
+    runs
+}
+
+/// Of every op, tried once.
+pub fn all() -> &'static [(Opcode, Runs)] {
+    static ALL: LazyLock<Vec<(Opcode, Runs)>> = LazyLock::new(|| {
+        let example =
+            |op: Opcode| crate::program::parse(op.name(), op.facts().example(op)).expect("an example is a program");
+        Opcode::ALL.iter().map(|&op| (op, runs(op, &example(op)))).collect()
+    });
+    &ALL
+}
+
+/// The element types that are evaluated, of those that kernels compute on, by op, as the ratchet lists them: `f32 i32`.
+pub fn evaluated() -> BTreeMap<String, String> {
+    let names = |runs: &Runs| {
+        runs.evaluated.iter().filter(|d| d.is_computed()).map(|d| d.short()).collect::<Vec<_>>().join(" ")
+    };
+    let lines = all().iter().map(|(op, runs)| (op.name().to_string(), names(runs)));
+    lines.filter(|(_, names)| !names.is_empty()).collect()
+}
+
+fn find(op: Opcode, module: &Module) -> Option<OpView<'_>> {
+    let body = &module.main()?.body;
+    body.walk().into_iter().map(|o| OpView::new(module, body, o)).find(|v| Opcode::of_view(v) == op)
+}
+
+/// The element type that an op is about: of its first operand, or of its first result.
+fn own_dtype(view: &OpView<'_>) -> Option<DType> {
+    let mut values = view.operands().iter().chain(view.results());
+    values.find_map(|&v| view.body.ty(v).as_tensor()).map(|t| t.dtype)
+}
+
+/// The program with one element type in place of another, in all types and constants; `None`: the op refuses it.
+fn with_dtype(op: Opcode, module: &Module, own: DType, dtype: DType) -> Option<Module> {
+    let mut out = module.clone();
+    let change = |ty: &mut Type| {
+        if let Type::Tensor(t) = ty {
+            t.dtype = in_place_of(t.dtype, own, dtype);
+        }
+    };
+    for func in &mut out.funcs {
+        (0..func.body.value_count()).for_each(|i| change(&mut func.body.value_mut(Value::new(i)).ty));
+        for op in func.body.walk() {
+            change_attrs(&mut func.body.op_mut(op).attrs, own, dtype);
+        }
+    }
+    let inferred = find(op, &out).and_then(|view| Some((view.results().to_vec(), op.facts().infer(&view).ok()?)));
+    let (results, types) = inferred?;
+    for func in &mut out.funcs {
+        if func.name == module.main()?.name {
+            results.iter().zip(&types).for_each(|(&v, ty)| func.body.value_mut(v).ty = ty.clone());
+        }
+        let last = *func.body[func.body.entry()].ops.last()?;
+        func.result_types = func.body[last].operands.iter().map(|&v| func.body.ty(v).clone()).collect();
+    }
+    (!verify(&out).has_errors()).then_some(out)
+}
+
+/// Constants become zeros of the new type, comparisons those of its kind.
+fn change_attrs(attrs: &mut Attrs, own: DType, dtype: DType) {
+    if let Some(Attr::Dense(x)) = attrs.get("value") {
+        let zeros = Literal::zeros(in_place_of(x.dtype(), own, dtype), x.shape());
+        if zeros.dtype() != x.dtype() {
+            attrs.set("value", Attr::Dense(zeros));
+        }
+    }
+    if attrs.contains("compare_type") {
+        let kind = match dtype.kind() {
+            Kind::Float | Kind::Complex => "FLOAT",
+            Kind::Signed => "SIGNED",
+            Kind::Unsigned | Kind::Bool => "UNSIGNED",
+        };
+        attrs.set("compare_type", Attr::stablehlo_enum("comparison_type", kind));
+    }
+}
+
+/// The types of parts go with those of the whole.
+fn in_place_of(found: DType, own: DType, dtype: DType) -> DType {
+    match found {
+        _ if found == own => dtype,
+        _ if own.is_complex() && found == own.real() && dtype.is_complex() => dtype.real(),
+        DType::C64 if own == DType::F32 && dtype == DType::F64 => DType::C128,
+        _ => found,
+    }
+}
+
+/// Whether the host engine evaluates the op for want of a kernel; `None`: it cannot run.
+fn is_evaluated(op: Opcode, module: &Module, engine: &HostEngine) -> Option<bool> {
+    let program = engine.compile(module, Limits::default()).ok()?;
+    let inputs = Signature::of(module.main()?).inputs;
+    let zeros = |ty: &shardwise_engine::ShardedType| {
+        engine.put(&Literal::zeros(ty.ty.dtype, ty.ty.shape.clone()), ty).map(Argument::Lent)
+    };
+    let args = inputs.iter().map(zeros).collect::<Result<Vec<_>, _>>().ok()?;
+    let (_, steps) = program.profile(args).ok()?;
+    Some(steps.iter().any(|s| s.is_fallback && s.name == op.name()))
+}

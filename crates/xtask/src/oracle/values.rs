@@ -1,0 +1,258 @@
+//! Generated programs of one device, for values: ours, in the interpreter and on the host engine, against StableHLO's
+//! reference interpreter, or XLA on the CPU where that refuses. Most are of one op; the others are small programs.
+
+use super::judge::{self, Elements, Evaluated, Evaluation, Question};
+use super::known::{self, OtherValues};
+use crate::table::Table;
+use crate::{command, repo, venv};
+use anyhow::{Context, Result};
+use shardwise_base::{DType, Literal};
+use shardwise_check::single::{Tolerance, distance, single, tolerance};
+use shardwise_check::{generate, run};
+use shardwise_host::HostEngine;
+use shardwise_ir::text::{PrintOptions, print};
+use shardwise_ir::{Module, Type};
+use shardwise_ops::Opcode;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Programs in one question to JAX.
+const CHUNK: usize = 100;
+/// One program in so many has several ops.
+const SEVERAL: u64 = 8;
+/// A run of so many programs has all that is known to differ in it.
+const WHOLE: u64 = 10_000;
+
+/// A program and what we make of it.
+struct Subject {
+    seed: u64,
+    /// `None`: a program of several.
+    op: Option<Opcode>,
+    text: String,
+    inputs: Vec<Literal>,
+    types: Vec<Type>,
+    /// Why we cannot, or what of ours does not agree.
+    ours: Result<Vec<Literal>, String>,
+}
+
+impl Subject {
+    fn new(seed: u64) -> Subject {
+        let (op, text, module, inputs) = if seed % SEVERAL == SEVERAL - 1 {
+            let case = generate::case(seed);
+            let module = shardwise_spmd::unsharded(&case.module);
+            (None, print(&module, &PrintOptions::MLIR), module, case.inputs)
+        } else {
+            let made = single(seed);
+            (Some(made.op), made.text, made.module, made.inputs)
+        };
+        let types = module.main().expect("made with a main").result_types.clone();
+        Subject { seed, op, ours: ours(&module, &inputs), text, inputs, types }
+    }
+
+    fn name(&self) -> &'static str {
+        self.op.map_or("several ops", Opcode::name)
+    }
+
+    fn tolerance(&self, dtype: DType) -> Tolerance {
+        self.op.map_or(Tolerance::Exact, |op| tolerance(op, dtype))
+    }
+
+    fn evaluation(&self) -> Evaluation {
+        let elements = |x: &Literal| Elements {
+            dtype: x.dtype().name(),
+            shape: x.shape().to_vec(),
+            hex: x.to_dense().raw_bytes().iter().map(|b| format!("{b:02x}")).collect(),
+        };
+        Evaluation { text: self.text.clone(), inputs: self.inputs.iter().map(elements).collect() }
+    }
+}
+
+/// The values of both engines, which must be the same.
+fn ours(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
+    let shown = |e: shardwise_base::Diagnostics| e.to_string();
+    let interpreted = run::whole(module, inputs).map_err(shown)?;
+    let local = run::partitioned(module).map_err(shown)?.module;
+    let hosted = run::on(&HostEngine::default(), &local, inputs).map_err(shown)?;
+    let same = |(a, b): (&Literal, &Literal)| distance(Tolerance::Exact, a, b).is_some();
+    match interpreted.iter().zip(&hosted).find(|pair| !same(*pair)) {
+        Some((a, b)) => Err(format!("the interpreter gives {a:?}, the host engine {b:?}")),
+        None => Ok(interpreted),
+    }
+}
+
+/// Compares `count` programs from `seed` on; gives the report, and whether all is as it should be.
+pub fn run(count: u64, seed: u64) -> Result<(String, bool)> {
+    let python = venv::ensure()?;
+    let seeds: Vec<u64> = (seed..seed + count).collect();
+    let subjects = command::in_parallel(&seeds, |&seed| Subject::new(seed));
+    let theirs = evaluate(&python, &subjects)?;
+    let differ = |i: &usize| theirs[*i].is_of("interpreter") && compare(&subjects[*i], &theirs[*i], None).is_err();
+    let doubtful: Vec<usize> = (0..subjects.len()).filter(differ).collect();
+    let seconds = ask(&python, &doubtful.iter().map(|&i| &subjects[i]).collect::<Vec<_>>(), "jax", CHUNK)?;
+    let seconds: BTreeMap<usize, Theirs> = doubtful.into_iter().zip(seconds).collect();
+    let mut report = Report { known: known::values()?, ..Report::default() };
+    for (i, (subject, theirs)) in subjects.iter().zip(&theirs).enumerate() {
+        report.add(subject, theirs, seconds.get(&i));
+    }
+    report.write(count >= WHOLE, count > 1000)
+}
+
+/// What another system gives.
+enum Theirs {
+    Values {
+        by: &'static str,
+        results: Vec<String>,
+    },
+    /// No system runs it, because ….
+    None(String),
+}
+
+impl Theirs {
+    fn is_of(&self, system: &str) -> bool {
+        matches!(self, Theirs::Values { by, .. } if *by == system)
+    }
+}
+
+/// What the interpreter gives, and for what it refuses or dies of, JAX.
+fn evaluate(python: &Path, subjects: &[Subject]) -> Result<Vec<Theirs>> {
+    let all: Vec<&Subject> = subjects.iter().collect();
+    // One by one, so that it dies of one alone.
+    let mut found = ask(python, &all, "interpreter", 1)?;
+    let refused: Vec<usize> = (0..all.len()).filter(|&i| matches!(found[i], Theirs::None(_))).collect();
+    let again = ask(python, &refused.iter().map(|&i| all[i]).collect::<Vec<_>>(), "jax", CHUNK)?;
+    refused.into_iter().zip(again).for_each(|(i, answer)| found[i] = answer);
+    Ok(found)
+}
+
+fn ask(python: &Path, subjects: &[&Subject], system: &'static str, chunk: usize) -> Result<Vec<Theirs>> {
+    let question =
+        |chunk: &[&Subject]| Question::Evaluate { system, programs: chunk.iter().map(|s| s.evaluation()).collect() };
+    let answers = judge::ask_about(python, subjects, chunk, &question, &|answer| answer.values)?;
+    let theirs = |answer: Option<Evaluated>| match answer {
+        Some(Evaluated { results: Some(results), .. }) => Theirs::Values { by: system, results },
+        Some(Evaluated { reason, .. }) => Theirs::None(reason),
+        None => Theirs::None("it dies".into()),
+    };
+    Ok(answers.into_iter().map(theirs).collect())
+}
+
+/// What happened to the programs of an op.
+#[derive(Default)]
+struct Row {
+    programs: usize,
+    interpreted: usize,
+    compiled: usize,
+    different: usize,
+    /// The worst distance, in the tolerance's units, where there is one.
+    worst: u64,
+    tolerance: Option<Tolerance>,
+}
+
+#[derive(Default)]
+struct Report {
+    known: Vec<OtherValues>,
+    rows: BTreeMap<&'static str, Row>,
+    /// Differences that are listed, by the entry's index.
+    met: BTreeMap<usize, usize>,
+    wrong: Vec<String>,
+    unknown: Vec<String>,
+}
+
+impl Report {
+    /// `second` is JAX's opinion of what the interpreter gives otherwise than we.
+    fn add(&mut self, subject: &Subject, theirs: &Theirs, second: Option<&Theirs>) {
+        let row = self.rows.entry(subject.name()).or_default();
+        row.programs += 1;
+        row.interpreted += usize::from(theirs.is_of("interpreter"));
+        row.compiled += usize::from(theirs.is_of("jax"));
+        if let Theirs::None(reason) = theirs {
+            self.unknown.push(format!("seed {}, `{}`: {reason}", subject.seed, subject.name()));
+        }
+        let Err(reason) = compare(subject, theirs, Some(&mut *row)) else { return };
+        let agrees = second.is_some_and(|s| s.is_of("jax") && compare(subject, s, None).is_ok());
+        let entry = self.known.iter().position(|k| k.op == subject.name());
+        match entry.filter(|_| agrees) {
+            Some(i) => *self.met.entry(i).or_default() += 1,
+            None => {
+                row.different += 1;
+                let who = match theirs {
+                    Theirs::Values { by, .. } if agrees => format!("{by}; JAX agrees with us"),
+                    Theirs::Values { by, .. } => by.to_string(),
+                    Theirs::None(_) => "by ourselves".into(),
+                };
+                let place = format!("seed {}, `{}` ({who})", subject.seed, subject.name());
+                self.wrong.push(format!("{place}: {}", reason.lines().next().unwrap_or("")));
+            }
+        }
+    }
+
+    fn write(self, is_whole: bool, shows_rows: bool) -> Result<(String, bool)> {
+        let mut table = Table::new(["", "programs", "interpreter", "jax", "different", "worst", "allowed"]);
+        let mut all = Row::default();
+        for (name, row) in &self.rows {
+            all.programs += row.programs;
+            all.interpreted += row.interpreted;
+            all.compiled += row.compiled;
+            all.different += row.different;
+            if shows_rows {
+                table.row(row.cells(name));
+            }
+        }
+        table.row(all.cells("all"));
+        let mut text = format!("values of generated programs\n\n{table}\n");
+        for (i, count) in &self.met {
+            text += &format!("known: `{}`, {count} times: {}\n", self.known[*i].op, self.known[*i].reason);
+        }
+        let stale = (0..self.known.len()).filter(|i| is_whole && !self.met.contains_key(i));
+        let stale =
+            stale.map(|i| format!("`{}`: no difference any more; remove it from oracle/known.toml", self.known[i].op));
+        let wrong: Vec<String> = self.wrong.into_iter().chain(stale).collect();
+        wrong.iter().for_each(|line| text += &format!("{line}\n"));
+        let file = repo::target_dir("oracle")?.join("values_unknown.txt");
+        std::fs::write(&file, self.unknown.join("\n")).context("cannot write what nobody runs")?;
+        text += &format!("{} programs run nowhere else ({})\n", self.unknown.len(), repo::shown(&file));
+        Ok((text, wrong.is_empty()))
+    }
+}
+
+impl Row {
+    fn cells(&self, name: &str) -> [String; 7] {
+        let counts = [self.programs, self.interpreted, self.compiled, self.different].map(|n| n.to_string());
+        let [programs, interpreted, compiled, different] = counts;
+        let (worst, allowed) = match self.tolerance {
+            Some(Tolerance::Ulps(n)) => (self.worst.to_string(), format!("{n} ulps")),
+            Some(Tolerance::OfLargest(n)) => (self.worst.to_string(), format!("{n} ulps of the largest")),
+            _ => (String::new(), String::new()),
+        };
+        [name.to_string(), programs, interpreted, compiled, different, worst, allowed]
+    }
+}
+
+/// Whether ours are theirs, if they have any; the row notes how far apart they are.
+fn compare(subject: &Subject, theirs: &Theirs, mut row: Option<&mut Row>) -> Result<(), String> {
+    let ours = subject.ours.as_ref().map_err(String::clone)?;
+    let Theirs::Values { results, .. } = theirs else { return Ok(()) };
+    for ((ours, hex), ty) in ours.iter().zip(results).zip(&subject.types) {
+        let t = ty.as_tensor().expect("results are arrays");
+        let theirs = Literal::from_bytes(t.dtype, &t.shape, &bytes(hex)).map_err(|e| e.to_string())?;
+        let allowed = subject.tolerance(t.dtype);
+        let apart = distance(allowed, ours, &theirs);
+        let limit = match allowed {
+            Tolerance::Exact => 0,
+            Tolerance::Ulps(n) | Tolerance::OfLargest(n) => n,
+        };
+        if let Some(row) = row.as_mut().filter(|_| limit > 0) {
+            row.tolerance = Some(allowed);
+            row.worst = row.worst.max(apart.unwrap_or(0));
+        }
+        if apart.is_none_or(|n| n > limit) {
+            let inputs = &subject.inputs;
+            return Err(format!("{apart:?} apart, ours {ours:?}, theirs {theirs:?}, of {inputs:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap_or(0)).collect()
+}
