@@ -192,6 +192,26 @@ const PROGRAMS: &[(Opcode, Programs)] = &[
         );
         vec![main(&["4x4xf32", &format!("3x{n}xi32"), "3x2x2xf32"], &op, "4x4xf32")]
     }),
+    (Opcode::Rng, |n| {
+        let of = |shape: &[usize]| {
+            let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+            let y = sizes.iter().map(|n| format!("{n}x")).collect::<String>() + "f32";
+            let (rank, list) = (shape.len(), sizes.join(", "));
+            let list = if rank == 0 { String::new() } else { format!("[{list}]") };
+            format!(
+                "func.func @main(%arg0: tensor<f32>, %arg1: tensor<f32>) -> tensor<{y}> {{
+  %c = stablehlo.constant dense<{list}> : tensor<{rank}xi64>
+  %0 = stablehlo.rng %arg0, %arg1, %c, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<{rank}xi64>) -> tensor<{y}>
+  return %0 : tensor<{y}>
+}}"
+            )
+        };
+        let mut all = vec![of(&[n, 2])];
+        if n < 2 {
+            all.push(of(&[6, 2][..n]));
+        }
+        all
+    }),
     (Opcode::TopK, |n| {
         let k = n / 2;
         vec![format!(
@@ -290,7 +310,7 @@ const REASONS: &[Reason] = &[
     },
     Reason { ops: &[Opcode::Fft], kind: Kind::NeedReplication, fits: &[Empty], text: "a transform has a length" },
     Reason {
-        ops: &[Opcode::RngBitGenerator],
+        ops: &[Opcode::RngBitGenerator, Opcode::Rng],
         kind: Kind::PassThrough,
         fits: &[Uneven],
         text: "bits depend on their position in the whole, padding included",
