@@ -1,7 +1,7 @@
 //! Programs beside the examples, for factors whose size stands in several types or in attributes; their inputs; and why
 //! some cells stay empty.
 
-use super::Fit::{self, Empty, One, Uneven};
+use super::Fit::{self, Empty, Even, One, Uneven};
 use super::Kind;
 use shardwise_base::{Complex32, Complex64, DType, Literal, bf16, f16};
 use shardwise_ir::TensorType;
@@ -225,6 +225,10 @@ const PROGRAMS: &[(Opcode, Programs)] = &[
 
 /// Small integers of any type, so that every sum of them is exact.
 pub(super) fn sample(t: &TensorType, seed: usize) -> Literal {
+    if let Some(quantized) = t.dtype.quantized() {
+        let stored = sample(&TensorType::new(quantized.storage, t.shape.clone()), seed);
+        return Literal::from_bytes(t.dtype, &t.shape, stored.raw_bytes()).expect("as many bytes");
+    }
     let values: Vec<i32> = (0..t.size()).map(|i| ((i * 7 + seed * 3 + i * i) % 5) as i32 - 1).collect();
     macro_rules! of {
         ($f:expr) => {
@@ -264,6 +268,12 @@ pub(super) fn reasons(op: Opcode) -> impl Iterator<Item = &'static Reason> {
 }
 
 const REASONS: &[Reason] = &[
+    Reason {
+        ops: &[Opcode::UniformQuantize, Opcode::UniformDequantize],
+        kind: Kind::PassThrough,
+        fits: &[Even, Uneven],
+        text: "the partitioner puts float arithmetic in its place first, which runs in parts",
+    },
     Reason {
         ops: &[Opcode::BitcastConvert],
         kind: Kind::NeedReplication,
