@@ -73,12 +73,14 @@ const OWN_OF_TWO: &[(&str, [&str; 2], Text)] = &[
 /// The program that is compiled, and the name of that measurement.
 const COMPILED: (&str, &str) = ("transformer_forward", "transformer_compile");
 
+/// Gives its report, and whether its targets are reached.
+type Measure = fn() -> Result<(String, bool)>;
+
 /// Measures; gives the report and whether all targets are reached.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     ensure!(!cfg!(debug_assertions), "measure a release build: `cargo xtask bench`");
     let (mut speed, mut is_fast) = (String::new(), true);
-    let alone: [(&str, fn() -> Result<(String, bool)>); 2] =
-        [(passes::NAME, passes::measure), (tracing::NAME, tracing::measure)];
+    let alone: [(&str, Measure); 2] = [(passes::NAME, passes::measure), (tracing::NAME, tracing::measure)];
     for (name, measure) in alone {
         if name.contains(&options.only) {
             let (text, is_good) = measure()?;
