@@ -47,7 +47,6 @@ fn the_corpus_has_shardys_shardings() {
 fn facts(module: &Module) -> Vec<String> {
     let main = module.main().unwrap();
     let mut out = vec![];
-    let show = |s: Option<&Sharding>| s.map_or("-".to_string(), |s| s.to_string());
     for (i, &arg) in main.body.args().iter().enumerate() {
         out.push(format!("argument {i} {}", show(main.body.sharding(arg))));
     }
@@ -58,6 +57,14 @@ fn facts(module: &Module) -> Vec<String> {
     region_facts(module, &main.body, main.body.entry(), &edges, &mut out);
     out.retain(|line| !line.ends_with(" scalar"));
     out
+}
+
+/// `-` where nothing is said: what has no sharding beside others that have one is open once edges are gone.
+fn show(sharding: Option<&Sharding>) -> String {
+    let says = |s: &&Sharding| {
+        !(s.replicated.is_empty() && s.unreduced.is_empty()) || s.dims.iter().any(|d| !d.is_open || !d.axes.is_empty())
+    };
+    sharding.filter(says).map_or("-".to_string(), |s| s.to_string())
 }
 
 /// The sharding that a data-flow edge keeps for its owner.
@@ -92,7 +99,7 @@ fn op_facts(module: &Module, body: &Body, op: Op, edges: &HashMap<Value, Shardin
         let sharding = edges.get(&v).or(body.sharding(v));
         let lies = match body.ty(v).shape() {
             [] => "scalar".to_string(),
-            _ => sharding.map_or("-".to_string(), |s| s.to_string()),
+            _ => show(sharding),
         };
         out.push(format!("{name} {} {lies}", body.ty(v)));
     }

@@ -20,7 +20,7 @@ module {
   sdy.mesh @mesh = <["x"=2, "y"=2]>
   func.func public @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", ?}, {"y", ?}]>}, %arg1: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{?}, {"y", ?}]>}) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", ?}, {"y", ?}]>}) {
     %0 = stablehlo.constant dense<0> : tensor<i32>
-    %1:3 = stablehlo.while(%arg2 = %0, %arg3 = %arg0, %arg4 = %arg1) : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{"x", ?}, {"y", ?}]>, <@mesh, [{?}, {"y", ?}]>]>, shardwise.no_sharding = array<i64: 0>}
+    %1:3 = stablehlo.while(%arg2 = %0, %arg3 = %arg0, %arg4 = %arg1) : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{"x", ?}, {"y", ?}]>, <@mesh, [{?}, {"y", ?}]>]>}
     cond {
       %2 = stablehlo.constant dense<3> : tensor<i32>
       %3 = stablehlo.compare LT, %arg2, %2, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
