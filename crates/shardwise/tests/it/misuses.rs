@@ -216,8 +216,8 @@ fn what_has_one_meaning() {
         assert_eq!(placed(&x()).unwrap().ty().to_string(), "f32[8@Y,6]");
         assert_eq!(placed(&zeros([8, 6], F32)).unwrap().ty().to_string(), "f32[8@Y,6]");
         // An array of a sum yet to be taken has a value: the sum.
-        let open = x().t().matmul(&x()).shard(P!().unreduced("X"));
-        assert_eq!(open.to_vec::<f32>().unwrap(), x().t().matmul(&x()).shard(P!()).to_vec::<f32>().unwrap());
+        let open = x().t().matmul(x()).shard(P!().unreduced("X"));
+        assert_eq!(open.to_vec::<f32>().unwrap(), x().t().matmul(x()).shard(P!()).to_vec::<f32>().unwrap());
         // `_` is what is there.
         assert_eq!(x().shard(P!(_, "Y")).ty().to_string(), "f32[8@X,6@Y]");
         // `P('x', None) != P('x')`, but they lay an array out alike.
