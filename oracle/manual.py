@@ -4,8 +4,9 @@
 argument the answers are worked out anew and compared; `--write` makes the table anew.
 
 A program is a chain of steps, such as `pcast X unreduced; psum X`; `out SPEC` at its end asks for that out spec. Specs are
-`X,-` and `XY,-`; the mesh is X=4, Y=2, of Auto axes. An error is its class, and the axes, numbers and types that its first
-lines name.
+`X,-`, `XY,-` and `X,-{R:Y}`; the mesh is X=4, Y=2, of Auto axes. An in spec of the form `LAYOUT as SPEC` is one on a mesh of
+Explicit axes, of an operand that lies so, and `LAYOUT as typed` has no in spec; the type of the whole result follows then, if
+there is an out spec. An error is its class, and the axes, numbers and types that its first lines name.
 """
 
 import itertools
@@ -31,8 +32,10 @@ def axes_of(word):
 
 
 def spec_of(text):
-    entries = [None if e == "-" else axes_of(e) for e in text.split(",")] if text != "()" else []
-    return P(*entries)
+    dims, state, axes = re.fullmatch(r"([^{]+)(?:\{([UR]):(\w+)\})?", text).groups()
+    entries = [None if e == "-" else axes_of(e) for e in dims.split(",")] if dims != "()" else []
+    named = {"U": "unreduced", "R": "reduced"}
+    return P(*entries, **({named[state]: set(axes)} if state else {}))
 
 
 def permutation(word, count):
@@ -50,6 +53,8 @@ def count_of(axes):
 
 
 def step(x, words):
+    if words == ["add_number"]:
+        return x + 1
     op, axes = words[0], words[1]
     over = axes_of(axes)
     if op in ("psum", "pmean", "pmax", "pmin"):
@@ -76,7 +81,7 @@ def step(x, words):
 def facts(error):
     """The axes, numbers and types that a message names, before its advice."""
     text = NOISE.sub("", str(error).split("Check the")[0])
-    types = re.findall(r"(?:float32|bfloat16|int32|bool)\[[^\]]*\](?:\{[^}]*\})?", text)
+    types = re.findall(r"(?:float32|f32|bfloat16|int32|bool)\[[^\]]*\](?:\{[^}]*\})?", text)
     for name in types:
         text = text.replace(name, " ")
     axes = sorted(set(re.findall(r"\b[XYZ]\b", text)))
@@ -86,30 +91,49 @@ def facts(error):
     return " ".join([f"error {type(error).__name__}", *axes, *map(str, numbers), *sorted(set(types))])
 
 
+def shown(ty):
+    """A type, as the tables write it."""
+    name, rest = ty.lstrip("~").split("[", 1)
+    return f"{SHORT[name]}[{rest.split('(')[0] if '({' in rest else rest}"
+
+
 def answer(mesh, program, operand, in_spec, manual):
+    layout, _, in_spec = in_spec.rpartition(" as ")
+    if layout:
+        explicit = jax.make_mesh((4, 2), ("X", "Y"), axis_types=(AxisType.Explicit,) * 2)
+        with jax.set_mesh(explicit):
+            return ask(program, operand, layout, in_spec, manual)
+    return ask(program, operand, layout, in_spec, manual)
+
+
+def ask(program, operand, layout, in_spec, manual):
     dtype, sizes = operand[:-1].split("[")
     shape = tuple(int(n) for n in sizes.split(",") if n)
-    steps = [s.split() for s in program.split(";")]
-    out_spec = P()
-    if steps[-1][0] == "out":
-        out_spec = spec_of(steps.pop()[1])
-    else:
-        out_spec = None
+    *steps, last = [s.split() for s in program.split(";")]
+    has_out = last[0] == "out"
+    steps += [] if has_out else [last]
     found = []
 
     def body(x):
         for words in steps:
             x = step(x, words)
-        found.append(str(jax.typeof(x)))
-        return x if out_spec is not None else jnp.zeros(())
+        found.append(shown(str(jax.typeof(x))))
+        return x if has_out else jnp.zeros(())
 
-    f = jax.shard_map(body, in_specs=spec_of(in_spec), out_specs=out_spec or P(), axis_names=set(manual))
+    def whole(x):
+        specs = {} if in_spec == "typed" else {"in_specs": spec_of(in_spec)}
+        out_specs = spec_of(last[1]) if has_out else P()
+        x = jax.sharding.reshard(x, spec_of(layout)) if layout else x
+        y = jax.shard_map(body, out_specs=out_specs, axis_names=set(manual), **specs)(x)
+        if layout and has_out:
+            found[-1] += " -> " + shown(str(jax.typeof(y)))
+        return y
+
     try:
-        jax.jit(f).lower(jax.ShapeDtypeStruct(shape, DTYPES[dtype]))
+        jax.jit(whole).lower(jax.ShapeDtypeStruct(shape, DTYPES[dtype]))
     except Exception as e:  # every class of error is an answer
         return facts(e)
-    name, rest = found[-1].lstrip("~").split("[", 1)
-    return f"{SHORT[name]}[{rest.split('(')[0] if '({' in rest else rest}"
+    return found[-1]
 
 
 def cases():
@@ -193,6 +217,42 @@ def cases():
     for program in ["psum X", "psum Y", "all_gather X 0 tiled", "axis_index XY", "psum_scatter X 1 tiled", "out X,-", "out Y,-"]:
         yield program, whole, "X,-", "X"
     yield "psum X", whole, "X,Y", "X"
+    for case in explicit_cases():
+        yield case[0], whole, *case[1:]
+
+
+def explicit_cases():
+    """(program, in spec, manual axes), on Explicit axes."""
+    layouts = ["X,-", "X,Y", "X,-{R:Y}", "-,-{R:X}", "-,-{R:XY}", "X,-{U:Y}"]
+    for layout, spec in itertools.product(layouts, [*layouts, "typed"]):
+        yield "axis_index X", f"{layout} as {spec}", "XY"
+    for layout, out in itertools.product(layouts, [*layouts, "()", "-,-{U:Y}"]):
+        yield f"out {out}", f"{layout} as typed", "XY"
+    over_y = ["psum Y", "psum XY", "pmax Y", "ppermute Y shift1", "add_index Y", "add_index X", "add_number"]
+    over_y += [f"pcast Y {to}" for to in ("varying", "reduced", "unreduced")]
+    over_y += ["all_gather Y 0 tiled", "all_gather_equal Y 0 tiled", "psum_scatter Y 1 tiled", "all_to_all Y 0 1 tiled"]
+    for layout, program in itertools.product(layouts[2:], over_y):
+        yield program, f"{layout} as typed", "XY"
+    for program in [
+        "all_gather_reduced X 0 tiled; out -,-{R:X}",
+        "all_gather_reduced X 0 tiled; out ()",
+        "all_gather_reduced X 0 tiled; out -,-{R:XY}",
+        "pcast Y reduced; out X,-{R:Y}",
+        "pcast Y reduced; pcast Y varying; out X,Y",
+        "psum X; pcast XY reduced; out -,-{R:XY}",
+        "pcast Y varying; pcast Y unreduced; out X,-{U:Y}",
+        "pcast Y varying; out X,-{U:Y}",
+        "out X,-{R:Z}",
+        "out X,-{R:X}",
+    ]:
+        yield program, "X,- as X,-", "XY"
+    for spec in ["X,-{R:Z}", "X,-{R:X}"]:
+        yield "axis_index X", f"X,- as {spec}", "XY"
+    for spec, manual in [("X,-", "X"), ("X,-{R:Y}", "X"), ("typed", "X"), ("-,-{R:Y}", "Y"), ("typed", "Y")]:
+        yield "axis_index " + manual, f"X,-{{R:Y}} as {spec}", manual
+        yield "out " + spec.replace("typed", "X,-"), f"X,-{{R:Y}} as {spec}", manual
+    for program, spec in [("out X,-{R:Y}", "X,-{R:Y}"), ("pcast Y reduced; out X,-{R:Y}", "X,-"), ("out X,-", "X,-{R:Y}")]:
+        yield program, spec, "XY"
 
 
 if __name__ == "__main__":

@@ -53,10 +53,15 @@ impl Scope {
             let axes = d.axes.iter().copied().chain(own.iter().copied().filter(is_explicit)).collect();
             DimSharding { axes, is_open: self.has_auto(), priority: None }
         });
-        let own = inner.map_or(&[][..], |s| &s.unreduced).iter().copied().filter(is_explicit);
-        let mut unreduced: Vec<AxisRef> = cut.unreduced.iter().copied().chain(own).collect();
-        unreduced.sort_by(|a, b| a.cmp_in_mesh(*b));
-        cut.clone().with_dims(dims.collect()).with_unreduced(unreduced).with_reduced(vec![])
+        let both = |cut: &[AxisRef], own: &dyn Fn(&Sharding) -> Vec<AxisRef>| {
+            let own = inner.map_or(vec![], own).into_iter().filter(is_explicit);
+            let mut axes: Vec<AxisRef> = cut.iter().copied().chain(own).collect();
+            axes.sort_by(|a, b| a.cmp_in_mesh(*b));
+            axes
+        };
+        let unreduced = both(&cut.unreduced, &|s| s.unreduced.clone());
+        let reduced = both(&cut.reduced, &|s| s.reduced.clone());
+        cut.clone().with_dims(dims.collect()).with_unreduced(unreduced).with_reduced(reduced)
     }
 
     /// What is left of a layout in here, where the manual axes do not exist.
@@ -193,12 +198,17 @@ impl ManualType {
 }
 
 impl Array {
-    /// Its states along the manual axes of `scope`; of what comes from outside: equal along them.
+    /// Its states along the manual axes of `scope`; of what comes from outside: equal along them, and reduced where its
+    /// type says so.
     pub(crate) fn manual_in(&self, scope: &Arc<Scope>) -> ManualType {
-        match &self.node().manual {
+        let own = match &self.node().manual {
+            Some(own) if own.scope.axes == scope.axes => return ManualType { scope: scope.clone(), ..own.clone() },
             Some(own) => ManualType { scope: scope.clone(), ..own.clone() },
             None => ManualType::uniform(scope),
-        }
+        };
+        let said = self.node().ty.as_ref().and_then(|ty| ty.sharding.as_ref()).map_or(&[][..], |s| &s.reduced);
+        let reduced = said.iter().copied().filter(|a| scope.axes.contains(&a.axis));
+        own.with_reduced(&AxisSet::new(&scope.mesh, reduced))
     }
 }
 

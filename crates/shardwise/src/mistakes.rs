@@ -414,10 +414,17 @@ pub(crate) fn future_elsewhere(what: &str, at: &Location<'_>, loc: &Loc) -> Diag
         .help("finish it where it was started, and use the result here")
 }
 
-pub(crate) fn spec_reduced_manual(spec: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("spec-reduced", loc, "the specs of a shard_map cannot leave a gradient to be summed")
-        .facts(spec)
-        .help("drop `.reduced(..)` from the spec")
+pub(crate) fn result_reduced(ty: &str, spec: &str, axes: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("out-spec-reduced", loc, format!("the result is reduced over {axes}, and its spec does not say so"))
+        .facts(format!("{ty} as {spec}"))
+        .help("say it with `.reduced(..)` of Explicit axes; or make the result equal: `.all_gather_equal(..)`, or no `.pcast(..)`")
+}
+
+pub(crate) fn result_not_reduced(ty: &str, spec: &str, axes: &str, loc: &Loc) -> Diagnostic {
+    let message = format!("the spec claims a result that is reduced over {axes}, and it is not");
+    Diagnostic::error("out-spec-reduced", loc, message)
+        .facts(format!("{ty} as {spec}"))
+        .help(format!("drop {axes} from `.reduced(..)`, or cast the result: `.pcast(.., Pcast::Reduced)`"))
 }
 
 pub(crate) fn result_no_summand(ty: &str, spec: &str, axes: &str, loc: &Loc) -> Diagnostic {

@@ -62,8 +62,8 @@ struct Shared<'f, T, R: Returns> {
 /// with `out_specs` how the parts of each result are put together.
 ///
 /// Errors, at the call: `no-mesh`, `in-specs`; `spec-rank`, `spec-unknown-axis`, `spec-axis-twice`, `spec-form`, `spec-uneven`,
-/// `spec-not-manual`, for each argument or result that has one; `in-spec-layout`, `out-spec-varying`, `out-spec-unreduced`; all
-/// mistakes of the function.
+/// `spec-not-manual`, for each argument or result that has one; `in-spec-layout`, `out-spec-varying`, `out-spec-unreduced`,
+/// `out-spec-reduced`; all mistakes of the function.
 #[track_caller]
 pub fn shard_map<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     f: F,
@@ -154,6 +154,8 @@ struct Cut {
     axes: AxisSet,
     /// Those over which it is a sum still to be taken.
     unreduced: AxisSet,
+    /// Those over which its gradient is one.
+    reduced: AxisSet,
     /// A part's shape, of an argument; the whole's, of a result.
     shape: Vec<usize>,
 }
@@ -186,8 +188,8 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
             .map(|(a, cut)| TensorType::new(a.tensor().dtype, cut.shape.clone()))
             .collect();
         let inner = trace::with(|t| t.open_manual(&types, scope.clone(), &loc));
-        let state = |(a, c): (&Array, &Cut)| a.manual_in(&scope).with_varying(&c.axes).with_unreduced(&c.unreduced);
-        let states: Vec<ManualType> = tree::leaves(args).into_iter().zip(&cuts).map(state).collect();
+        let states: Vec<ManualType> =
+            tree::leaves(args).into_iter().zip(&cuts).map(|(a, cut)| cut.state(a.manual_in(&scope))).collect();
         trace::with(|t| {
             for (&inner, a) in inner.iter().zip(tree::leaves(args)) {
                 if let Some(sharding) = a.sharded().sharding.as_ref().filter(|_| t.explicit.is_on()) {
@@ -291,10 +293,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
             return Err(mistakes::layout_mesh(&mesh, other, loc));
         }
         let sharding = spec.spec.names_on(&mesh, shown, ty.rank(), loc)?;
-        if !sharding.reduced.is_empty() {
-            return Err(mistakes::spec_reduced_manual(&spec.spec.to_string(), loc));
-        }
-        let free = sharding.split_axes().chain(sharding.unreduced.iter().copied()).find(|a| !manual.contains(a));
+        let free = named_axes(&sharding).find(|a| !manual.contains(a));
         if let Some(free) = free {
             return Err(mistakes::spec_not_manual(&spec.spec.to_string(), scope.name(free.axis), &scope.kinds(), loc));
         }
@@ -353,7 +352,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         let given_in = tree::leaves(args).into_iter().zip(cuts).map(|(a, c)| (a, c.sharding.clone()));
         let whole = captured.iter().map(|a| (a, base::Sharding::replicated(&scope.mesh, a.tensor().rank())));
         let ins = given_in.chain(whole).map(|(a, cut)| scope.outer_sharding(&cut, a.sharded().sharding.as_ref()));
-        let ins: Vec<base::Sharding> = ins.collect();
+        let ins: Vec<base::Sharding> = ins.map(|s| s.with_reduced(vec![])).collect();
         let operands: Vec<&Array> = tree::leaves(args).into_iter().chain(&captured).collect();
         let attrs = Attrs::new()
             .with("in_shardings", Attr::Shardings(ins))
@@ -374,8 +373,14 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
 impl Cut {
     fn new(sharding: base::Sharding, shape: Vec<usize>) -> Cut {
         let set = |axes: &mut dyn Iterator<Item = AxisRef>| AxisSet::new(&sharding.mesh, axes);
-        let (axes, unreduced) = (set(&mut sharding.split_axes()), set(&mut sharding.unreduced.iter().copied()));
-        Cut { sharding, axes, unreduced, shape }
+        let [unreduced, reduced] = [&sharding.unreduced, &sharding.reduced].map(|axes| set(&mut axes.iter().copied()));
+        let axes = set(&mut sharding.split_axes());
+        Cut { axes, unreduced, reduced, sharding, shape }
+    }
+
+    /// A part's states, of an array in this state outside.
+    fn state(&self, outside: ManualType) -> ManualType {
+        outside.with_varying(&self.axes).with_unreduced(&self.unreduced).with_reduced(&self.reduced)
     }
 }
 
@@ -400,6 +405,15 @@ fn check_result(
     let differs = state.varying.and(manual, mesh).minus(&cut.axes.union(&cut.unreduced, mesh), mesh);
     if !differs.is_empty() {
         return Err(mistakes::not_replicated(&ty, &spec.to_string(), &differs.show(mesh), loc));
+    }
+    let reduced = state.reduced.and(manual, mesh);
+    let claimed = cut.reduced.minus(&reduced, mesh);
+    if !claimed.is_empty() {
+        return Err(mistakes::result_not_reduced(&ty, &spec.to_string(), &claimed.show(mesh), loc));
+    }
+    let unsaid = reduced.minus(&cut.reduced, mesh);
+    if !unsaid.is_empty() {
+        return Err(mistakes::result_reduced(&ty, &spec.to_string(), &unsaid.show(mesh), loc));
     }
     Ok(())
 }
@@ -435,7 +449,12 @@ fn over(a: &Array, scope: &Scope, manual: &[AxisRef]) -> base::Sharding {
     let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| manual.contains(a)).collect::<Vec<_>>();
     let Some(own) = own else { return base::Sharding::replicated(&scope.mesh, a.rank()) };
     let dims = own.dims.iter().map(|d| keep(&d.axes)).collect();
-    base::Sharding::closed(&scope.mesh, dims).with_unreduced(keep(&own.unreduced))
+    base::Sharding::closed(&scope.mesh, dims).with_unreduced(keep(&own.unreduced)).with_reduced(keep(&own.reduced))
+}
+
+/// All axes that a spec names.
+fn named_axes(sharding: &base::Sharding) -> impl Iterator<Item = AxisRef> + '_ {
+    sharding.split_axes().chain(sharding.unreduced.iter().chain(&sharding.reduced).copied())
 }
 
 /// Over explicit axes a spec is a check: nothing is moved unasked.
@@ -452,6 +471,6 @@ fn check_explicit(
     let own = over(a, scope, &explicit);
     let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| explicit.contains(a)).collect::<Vec<_>>();
     let fits = own.dims.iter().zip(&cut.dims).all(|(own, cut)| own.axes == keep(&cut.axes));
-    let fits = fits && own.unreduced == cut.unreduced;
+    let fits = fits && own.unreduced == cut.unreduced && own.reduced == cut.reduced;
     if fits { Ok(()) } else { Err(mistakes::in_spec_differs(&a.short_type(), &spec.to_string(), loc)) }
 }

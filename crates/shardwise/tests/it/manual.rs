@@ -329,3 +329,46 @@ fn summands_enter_and_leave() {
     let meant: Vec<&[i32]> = meant.iter().map(|l| l.as_slice::<i32>()).collect();
     assert_eq!(meant, [&twice[..], &twice, &expected]);
 }
+
+#[test]
+fn what_is_reduced_enters_and_leaves() {
+    set_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap());
+    let x = arange(0..64, I32).reshape([8, 8]).shard(P!("X").reduced("Y"));
+    let seen = |x: &Array, ty: &str| assert_eq!(x.ty().to_string(), ty);
+    let f = jit(|x: &Array| {
+        seen(x, "i32[8@X,8]{R:Y}");
+        let double = |x: &Array| {
+            seen(x, "i32[2,8]{V:X, R:Y}");
+            x * 2
+        };
+        let spec = || P!("X").reduced("Y");
+        let known = shard_map(double).out_specs(spec())(x);
+        let said = shard_map(double).in_specs(spec()).out_specs(spec())(x);
+        seen(&known, "i32[8@X,8]{R:Y}");
+        // From inside: a captured one is what it is outside, and a gathered one can leave so.
+        let w = ones([8, 8], I32).shard(P!().reduced(("X", "Y")));
+        let captures = |x: &Array| {
+            seen(&(x + w.i(..2)), "i32[2,8]{V:X, R:Y}");
+            x.all_gather_reduced("X", 0) + &w
+        };
+        let gathered = shard_map(captures).out_specs(P!().reduced(("X", "Y")))(x);
+        seen(&gathered, "i32[8,8]{R:(X,Y)}");
+        // Over X only, Y stays a type, inside as outside.
+        let partly = shard_map(|x: &Array| {
+            seen(x, "i32[2,8]{V:X, R:Y}");
+            x + 1
+        });
+        let partly = partly.axes("X").in_specs(P!("X")).out_specs(P!("X"))(x);
+        seen(&partly, "i32[8@X,8]{R:Y}");
+        (known, said, gathered, partly)
+    });
+    let (known, said, gathered, partly) = f(&x).unwrap();
+    seen(&known, "i32[8@X,8]{R:Y}");
+    let times = |k: i32, plus: i32| (0..64).map(|i| k * i + plus).collect::<Vec<_>>();
+    let [twice, next] = [times(2, 0), times(1, 1)];
+    assert_eq!([&known, &said, &gathered, &partly].map(flat), [twice.clone(), twice, next.clone(), next]);
+    let text = f.lower(&x).unwrap().as_text();
+    assert!(!text.contains("reduced={"), "types say it, and devices hold what is equal:\n{text}");
+    assert!(text.contains(r#"{shardwise.manual = ["{V:X, R:Y}"]}"#), "{text}");
+    f.lower(&x).unwrap().communication().assert_only(["all-gather X"]);
+}

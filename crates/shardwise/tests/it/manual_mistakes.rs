@@ -408,6 +408,55 @@ fn summands() {
            = help: move it: `.shard(P!("X").unreduced("Y"))`
            = note: `args` in in_specs of the shard_map of a closure in `summands`"#]],
     );
+    explicit(
+        None,
+        P!("X"),
+        |x| x.psum("Y").pcast("Y", Pcast::Reduced),
+        expect![[r#"
+            error[out-spec-reduced]: the result is reduced over Y, and its spec does not say so
+              --> here
+               | i32[2,4]{V:X, R:Y} as P!("X")
+               = help: say it with `.reduced(..)` of Explicit axes; or make the result equal: `.all_gather_equal(..)`, or no `.pcast(..)`
+               = mesh: X=4, Y=2
+               = note: `result` in out_specs of the shard_map of a closure in `summands`"#]],
+    );
+    explicit(
+        None,
+        P!("X").reduced("Y"),
+        |x| x.psum("Y"),
+        expect![[r#"
+            error[out-spec-reduced]: the spec claims a result that is reduced over Y, and it is not
+              --> here
+               | i32[2,4]{V:X} as P!("X").reduced("Y")
+               = help: drop Y from `.reduced(..)`, or cast the result: `.pcast(.., Pcast::Reduced)`
+               = mesh: X=4, Y=2
+               = note: `result` in out_specs of the shard_map of a closure in `summands`"#]],
+    );
+    explicit(
+        Some(P!("X", "Y").reduced("Y")),
+        P!("X"),
+        |x| x.clone(),
+        expect![[r#"
+            error[spec-axis-twice]: the layout uses axis "Y" twice
+              --> here
+               | i32[8@X,8@Y] as P!("X", "Y").reduced("Y")
+               = mesh: X=4, Y=2
+               = help: an axis splits at most one dimension
+               = note: `args` in in_specs of the shard_map of a closure in `summands`"#]],
+    );
+    check_call(
+        |x| {
+            let f = shard_map(|x: &Array| x.all_gather_reduced("X", 0)).in_specs(P!("X")).out_specs(P!());
+            jit(f)(x).map(|_| ())
+        },
+        expect![[r#"
+            error[out-spec-reduced]: the result is reduced over X, and its spec does not say so
+              --> here
+               | i32[8,8]{R:X} as P!()
+               = help: say it with `.reduced(..)` of Explicit axes; or make the result equal: `.all_gather_equal(..)`, or no `.pcast(..)`
+               = mesh: X=4, Y=2
+               = note: `result` in out_specs of the shard_map of a closure in `summands`"#]],
+    );
     check_call(
         |x| {
             jit(shard_map(|x: &Array| x.sum(1)).in_specs(P!("X", "Y")).out_specs(P!("X").unreduced("Y")))(x).map(|_| ())
