@@ -55,6 +55,45 @@ def slice_rows(x: Array, start: Array, size: int) -> Array:
 # ── the chapter's code
 
 
+def laid_out(x: Array, on: jax.sharding.Mesh, *axes: str | None) -> Array:
+    return jax.device_put(x, jax.NamedSharding(on, P(*axes)))
+
+
+@twin
+def c01_auto_matmul() -> Values:
+    on = mesh(X=4, Y=2)
+    x = laid_out(jnp.zeros((8, 2048), jnp.bfloat16), on, "X", "Y")
+    w = laid_out(jnp.zeros((2048, 8192), jnp.bfloat16), on, "Y", None)
+    matmul_square = lambda x, w: jnp.einsum("bd,df->bf", jnp.square(x), w)
+    yield jax.jit(matmul_square, out_shardings=jax.NamedSharding(on, P("X", None)))(x, w)
+
+
+@twin
+def c02_constraint() -> Values:
+    with jax.set_mesh(mesh(X=4, Y=2)):
+
+        def mlp(x: Array, w_in: Array, w_out: Array) -> Array:
+            hidden = lax.with_sharding_constraint(jnp.einsum("bd,df->bf", x, w_in), P("X", "Y"))
+            return jnp.einsum("bf,df->bd", hidden, w_out)
+
+        w = jnp.ones((2048, 8192), jnp.bfloat16)
+        yield jax.jit(mlp)(jnp.ones((8, 2048), jnp.bfloat16), w, w)
+
+
+@twin
+def c03_explicit_types() -> Values:
+    with jax.set_mesh(mesh(X=4, Y=2, explicit=["X", "Y"])):
+        yield jax.jit(lambda x: x * 2)(jax.reshard(jnp.arange(64).reshape(8, 8), P("X", "Y")))
+
+
+@twin
+def c04_explicit_einsum() -> Values:
+    with jax.set_mesh(mesh(X=4, Y=2, explicit=["X", "Y"])):
+        x = jnp.zeros((8, 2048), jnp.bfloat16, out_sharding=P("X", "Y"))
+        w = jnp.zeros((2048, 8192), jnp.bfloat16, out_sharding=P("Y", None))
+        yield jax.jit(lambda x, w: jnp.einsum("bd,df->bf", jnp.square(x), w, out_sharding=P("X", "Y")))(x, w)
+
+
 @twin
 def c05_slice_and_average() -> Values:
     with jax.set_mesh(mesh(x=4, y=2)):

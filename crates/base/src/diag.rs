@@ -71,8 +71,14 @@ impl Diagnostic {
     }
 
     pub fn mesh(self, mesh: &crate::Mesh) -> Diagnostic {
-        let sizes = mesh.to_string();
-        self.with(NoteKind::Mesh, sizes)
+        self.mesh_text(mesh.to_string())
+    }
+
+    /// The mesh in other words: `X=4 Manual, Y=2 Auto`. It stands before the way out, whoever adds it.
+    pub fn mesh_text(mut self, text: impl Into<String>) -> Diagnostic {
+        let place = self.notes.iter().position(|n| n.kind == NoteKind::Help).unwrap_or(self.notes.len());
+        self.notes.insert(place, Note { kind: NoteKind::Mesh, text: text.into() });
+        self
     }
 
     pub fn note(self, text: impl Into<String>) -> Diagnostic {

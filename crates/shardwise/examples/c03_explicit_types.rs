@@ -3,16 +3,25 @@
 
 use shardwise::prelude::*;
 
-fn main() -> Result<()> {
-    set_mesh(Mesh::explicit([("X", 2), ("Y", 2)])?);
-    let x = arange(0..16, I32).reshape([8, 2]).shard(P!("X", "Y"));
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
+mod chapter;
 
-    let f = jit(|x: &Array| {
-        println!("{}", x.ty()); // i32[8@X,2@Y]
+fn main() -> Result<()> {
+    let [x, y] = chapter::grid();
+    set_mesh(Mesh::explicit([("X", x), ("Y", y)])?);
+    let x = arange(0..64, I32).reshape([8, 8]).shard(P!("X", "Y"));
+
+    let double = jit(|x: &Array| {
+        println!("{}", x.ty()); // i32[8@X,8@Y]
         let out = x * 2;
-        println!("{}", out.ty()); // i32[8@X,2@Y]
+        println!("{}", out.ty()); // i32[8@X,8@Y]
         out
     });
-    println!("{}", f(&x)?);
+    let double = double.lower(&x)?.compile()?;
+    println!("{}\n", double(&x)?);
+
+    let mut table = chapter::Table::default();
+    table.add("double", &double, || double(&x))?;
+    println!("{table}");
     Ok(())
 }

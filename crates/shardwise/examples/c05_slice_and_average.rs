@@ -26,5 +26,8 @@ fn main() -> Result<()> {
     println!("{out}\n");
 
     let compiled = jit(slice_and_average).lower(&data)?.compile()?;
-    chapter::report("slice_and_average", &compiled.communication(), || compiled(&data))
+    let mut table = chapter::Table::default();
+    table.add("slice_and_average", &compiled, || compiled(&data))?;
+    println!("{table}");
+    Ok(())
 }

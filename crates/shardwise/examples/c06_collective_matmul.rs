@@ -53,7 +53,8 @@ fn compare(dtype: DType, [b, d, f]: [usize; 3]) -> Result<()> {
     let auto = jit(|a: &Array, w: &Array| a.matmul(w)).out_shardings(P!("X", "Y")).lower((&a, &w))?.compile()?;
     let expected = auto(&a, &w)?;
     println!("{} · {} -> {}\n", a.ty(), w.ty(), expected.ty());
-    chapter::report("by the compiler", &auto.communication(), || auto(&a, &w))?;
+    let mut table = chapter::Table::default();
+    table.add("by the compiler", &auto, || auto(&a, &w))?;
 
     let specs = (P!("X", "Y"), P!(None, "Y"));
     let variants: [(&str, Matmul); 3] = [
@@ -68,14 +69,16 @@ fn compare(dtype: DType, [b, d, f]: [usize; 3]) -> Result<()> {
             I32 => assert_equal(&map(&a, &w)?, &expected),
             _ => assert_close(&map(&a, &w)?, &expected),
         }
-        chapter::report(name, &map.communication(), || map(&a, &w))?;
+        table.add(name, &map, || map(&a, &w))?;
     }
 
     // Nothing to gather where the contraction is not sharded: what the matmul alone takes.
     let a = whole([b, d]).shard(P!("X", None));
     let alone = jit(|a: &Array, w: &Array| a.matmul(w)).out_shardings(P!("X", "Y")).lower((&a, &w))?.compile()?;
     alone.communication().assert_none();
-    chapter::report("unsharded contraction", &alone.communication(), || alone(&a, &w))
+    table.add("unsharded contraction", &alone, || alone(&a, &w))?;
+    println!("{table}");
+    Ok(())
 }
 
 fn main() -> Result<()> {

@@ -29,6 +29,9 @@ fn main() -> Result<()> {
     let by_compiler = average_jit.lower(&a)?.compile()?;
     by_hand.communication().assert_none();
     by_compiler.communication().assert_none();
-    chapter::report("by hand", &by_hand.communication(), || by_hand(&a))?;
-    chapter::report("by the compiler", &by_compiler.communication(), || by_compiler(&a))
+    let mut table = chapter::Table::default();
+    table.add("by hand", &by_hand, || by_hand(&a))?;
+    table.add("by the compiler", &by_compiler, || by_compiler(&a))?;
+    println!("{table}");
+    Ok(())
 }

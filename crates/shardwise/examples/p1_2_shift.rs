@@ -38,7 +38,10 @@ fn main() -> Result<()> {
     for c in [known.communication(), any.communication(), auto.communication()] {
         c.assert_none();
     }
-    chapter::report("by hand, known when tracing", &known.communication(), || known(&a))?;
-    chapter::report("by hand, known when running", &any.communication(), || any(&a, &scalar(5, I32)))?;
-    chapter::report("by the compiler", &auto.communication(), || auto(&a, Static(5)))
+    let mut table = chapter::Table::default();
+    table.add("by hand, known when tracing", &known, || known(&a))?;
+    table.add("by hand, known when running", &any, || any(&a, &scalar(5, I32)))?;
+    table.add("by the compiler", &auto, || auto(&a, Static(5)))?;
+    println!("{table}");
+    Ok(())
 }

@@ -5,8 +5,6 @@ use shardwise::prelude::*;
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 mod chapter;
-#[path = "chapter/table.rs"]
-mod table;
 
 /// `out[i] = a[i] · w[b[i]]`, for w: f32[E, D, F], a: f32[S, D], b: i32[S].
 fn moe_local(w: &Array, a: &Array, b: &Array) -> Array {
@@ -57,7 +55,7 @@ fn main() -> Result<()> {
 
     let variants: [(&str, Moe); 3] =
         [("a scan with masks", moe_local), ("sorted into [E, S, D]", moe_sorted), ("ragged_dot", moe_ragged_dot)];
-    let mut table = table::Table::default();
+    let mut table = chapter::Table::default();
     for (name, moe) in variants {
         let moe = jit(move |w: &Array, a: &Array, b: &Array| moe(w, a, b)).out_shardings(P!("X"));
         let moe = moe.lower((&w, &a, b))?.compile()?;
@@ -66,7 +64,7 @@ fn main() -> Result<()> {
             assert_close(&moe(&w, &a, b)?, &dense(&w, &a, b));
         }
         // 2.2: what did the compiler decide to move, why, and how long does it take?
-        table.add(name, (&moe.communication(), moe.memory()), || moe(&w, &a, b))?;
+        table.add(name, &moe, || moe(&w, &a, b))?;
     }
     println!("{table}");
     Ok(())

@@ -7,8 +7,6 @@ use shardwise::prelude::*;
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 mod chapter;
-#[path = "chapter/table.rs"]
-mod table;
 
 /// Every expert looks at every token and keeps its own; a token of no expert here gets zeros.
 fn moe_local(w: &Array, a: &Array, b: &Array) -> Array {
@@ -142,7 +140,7 @@ fn compare([x, y]: [usize; 2]) -> Result<()> {
     let specs = (P!("X", None, "Y"), P!("X", "Y"), P!("X"));
     println!("════ X={x}, Y={y}: {}, {}\n", w.ty(), a.ty());
 
-    let mut table = table::Table::default();
+    let mut table = chapter::Table::default();
     for (name, moe) in VARIANTS {
         let b = routes[0].i((.., 0)).shard(P!("X"));
         let one = jit(shard_map(over_y(moe)).in_specs(specs.clone()).out_specs(P!("X", "Y")));
@@ -154,9 +152,9 @@ fn compare([x, y]: [usize; 2]) -> Result<()> {
             assert_close(&one(&w, &a, &first)?, &dense(&w, &a, &first));
             assert_close(&many(&w, &a, b)?, &top_k(dense)(&w, &a, b));
         }
-        table.add(name, (&one.communication(), one.memory()), || one(&w, &a, &b))?;
+        table.add(name, &one, || one(&w, &a, &b))?;
         let many = many.lower((&w, &a, &routes[0]))?.compile()?;
-        table.add(&format!("{name}, k = {k}"), (&many.communication(), many.memory()), || many(&w, &a, &routes[0]))?;
+        table.add(&format!("{name}, k = {k}"), &many, || many(&w, &a, &routes[0]))?;
     }
     println!("{table}");
     Ok(())

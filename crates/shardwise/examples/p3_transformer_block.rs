@@ -5,8 +5,6 @@ use shardwise::prelude::*;
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 mod chapter;
-#[path = "chapter/table.rs"]
-mod table;
 
 /// 3.1 `A[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]`: each tile's all-reduce runs under the next tile's matmul.
 fn allreduce_matmul(a: &Array, w: &Array) -> Array {
@@ -59,15 +57,15 @@ fn matmul(title: &str, out: P, f: fn(&Array, &Array) -> Array, library: Library)
     let auto = jit(|a: &Array, w: &Array| a.matmul(w)).out_shardings(out.clone()).lower((&a, &w))?.compile()?;
     let expected = auto(&a, &w)?;
     println!("{} · {} -> {}\n", a.ty(), w.ty(), expected.ty());
-    let mut table = table::Table::default();
-    table.add("by the compiler", (&auto.communication(), auto.memory()), || auto(&a, &w))?;
+    let mut table = chapter::Table::default();
+    table.add("by the compiler", &auto, || auto(&a, &w))?;
 
     let by_hand = ("by hand, as the chapter asks".to_string(), None);
     for (name, way) in std::iter::once(by_hand).chain(Way::ALL.map(|way| (format!("library, {way:?}"), Some(way)))) {
         let map = shard_map(|a: &Array, w: &Array| way.map_or_else(|| f(a, w), |way| library(a, w, way)));
         let map = jit(map.in_specs((P!("X", "Y"), P!("Y", None))).out_specs(out.clone())).lower((&a, &w))?.compile()?;
         assert_close(&map(&a, &w)?, &expected);
-        table.add(&name, (&map.communication(), map.memory()), || map(&a, &w))?;
+        table.add(&name, &map, || map(&a, &w))?;
     }
     println!("{table}");
     Ok(())
@@ -88,8 +86,8 @@ fn whole_block() -> Result<()> {
     let auto = auto.out_shardings(P!("X", "Y")).lower((&x, &w_in, &w_out))?.compile()?;
     let expected = auto(&x, &w_in, &w_out)?;
     println!("{}, {}, {} -> {}\n", x.ty(), w_in.ty(), w_out.ty(), expected.ty());
-    let mut table = table::Table::default();
-    table.add("by the compiler", (&auto.communication(), auto.memory()), || auto(&x, &w_in, &w_out))?;
+    let mut table = chapter::Table::default();
+    table.add("by the compiler", &auto, || auto(&x, &w_in, &w_out))?;
 
     let by_hand = ("by hand, fused".to_string(), None);
     for (name, way) in std::iter::once(by_hand).chain(Way::ALL.map(|way| (format!("library, {way:?}"), Some(way)))) {
@@ -100,7 +98,7 @@ fn whole_block() -> Result<()> {
         let specs = (P!("X", "Y"), P!(None, "Y"), P!("Y", None));
         let map = jit(map.in_specs(specs).out_specs(P!("X", "Y"))).lower((&x, &w_in, &w_out))?.compile()?;
         assert_close(&map(&x, &w_in, &w_out)?, &expected);
-        table.add(&name, (&map.communication(), map.memory()), || map(&x, &w_in, &w_out))?;
+        table.add(&name, &map, || map(&x, &w_in, &w_out))?;
     }
     println!("{table}");
     Ok(())

@@ -5,8 +5,6 @@ use shardwise::prelude::*;
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 mod chapter;
-#[path = "chapter/table.rs"]
-mod table;
 
 /// `Tmp[B_X, F_Y] · W[F_Y, D] -> Out[B_X, D_Y]`: half of each sum travels up the ring, half down.
 fn reduce_scatter_matmul(tmp: &Array, w: &Array) -> Array {
@@ -40,14 +38,14 @@ fn compare(title: &str, out: P, variants: Vec<(&str, Matmul)>) -> Result<()> {
     let auto = jit(|a: &Array, w: &Array| a.matmul(w)).out_shardings(out.clone()).lower((&a, &w))?.compile()?;
     let expected = auto(&a, &w)?;
     println!("{} · {} -> {}\n", a.ty(), w.ty(), expected.ty());
-    let mut table = table::Table::default();
+    let mut table = chapter::Table::default();
     for (name, f) in variants {
         let map = shard_map(move |a: &Array, w: &Array| f(a, w));
         let map = jit(map.in_specs((P!("X", "Y"), P!("Y", None))).out_specs(out.clone())).lower((&a, &w))?.compile()?;
         assert_close(&map(&a, &w)?, &expected);
-        table.add(name, (&map.communication(), map.memory()), || map(&a, &w))?;
+        table.add(name, &map, || map(&a, &w))?;
     }
-    table.add("by the compiler", (&auto.communication(), auto.memory()), || auto(&a, &w))?;
+    table.add("by the compiler", &auto, || auto(&a, &w))?;
     println!("{table}");
     Ok(())
 }

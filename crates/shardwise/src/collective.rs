@@ -156,26 +156,19 @@ impl Site<'_> {
         };
         let mut list: Vec<AxisRef> = vec![];
         for name in axes.names() {
-            let wrong = |why: &str, near: Option<&str>| {
-                self.fail(
-                    ty.clone(),
-                    mistakes::manual_axis(
-                        &format!("`{}`", self.name),
-                        name.name(),
-                        why,
-                        &scope.kinds(),
-                        near,
-                        &self.loc,
-                    ),
-                )
+            let wrong = |why: &str, help: Option<&str>| {
+                let what = format!("`{}`", self.name);
+                let d = mistakes::manual_axis(&what, name.name(), why, &scope.kinds(), help, &self.loc);
+                self.fail(ty.clone(), d)
             };
             let known = scope.mesh.axes.iter().map(|a| &*a.name);
             let Some(i) = known.clone().position(|n| n == name.name()) else {
-                return wrong("which the mesh does not have", did_you_mean(name.name(), known));
+                let near = did_you_mean(name.name(), known).map(|near| format!("did you mean \"{near}\"?"));
+                return wrong("which the mesh does not have", near.as_deref());
             };
             let axis = AxisIndex::new(i);
             if !scope.axes.contains(&axis) {
-                return wrong("which is not manual here", None);
+                return wrong("which is not manual here", Some("name it in `.axes(..)` of the `shard_map` too"));
             }
             let parts = match &name {
                 AxisName::Whole(_) => vec![AxisRef::full(axis)],
@@ -794,9 +787,8 @@ fn shuffle(s: &Site<'_>, x: &Array, axes: &impl Axes, from: &[usize]) -> Checked
     let ty = Some(x.tensor().clone());
     let over = s.over(axes, ty.clone())?;
     if from.len() != over.count() {
-        let wrong = format!("{} positions are given", from.len());
-        let shown = format!("{from:?}");
-        return s.fail(ty, mistakes::permutation(s.name, &wrong, &shown, &over.show(), over.count(), &s.loc));
+        let d = mistakes::shuffle(s.name, from.len(), &format!("{from:?}"), &over.show(), over.count(), &s.loc);
+        return s.fail(ty, d);
     }
     let pairs: Vec<(usize, usize)> = from.iter().copied().enumerate().map(|(to, from)| (from, to)).collect();
     permute(s, x, axes, &pairs)
@@ -807,8 +799,7 @@ fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checke
     let ty = Some(x.tensor().clone());
     let over = s.over(axes, ty.clone())?;
     if source >= over.count() {
-        let (wrong, shown) = (format!("there is no position {source}"), format!("{source}"));
-        return s.fail(ty, mistakes::permutation(s.name, &wrong, &shown, &over.show(), over.count(), &s.loc));
+        return s.fail(ty, mistakes::no_position(s.name, source, &over.show(), over.count(), &s.loc));
     }
     let state = s.varying(x, &over, ty)?;
     let own = over.clone();

@@ -163,7 +163,7 @@ pub(crate) fn no_mesh_for(name: &str, loc: &Loc) -> Diagnostic {
 
 pub(crate) fn axis_mode(name: &str, axis: &str, kind: AxisKind, kinds: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("axis-mode", loc, format!("`{name}` of \"{axis}\", which is no {kind:?} axis here"))
-        .facts(format!("mesh: {kinds}"))
+        .mesh_text(kinds)
 }
 
 pub(crate) fn unconstrained(spec: &P, ty: &str, loc: &Loc) -> Diagnostic {
@@ -232,13 +232,9 @@ pub(crate) fn not_manual(what: &str, loc: &Loc) -> Diagnostic {
 }
 
 /// An axis that a function of manual code names and cannot: `why` says which way.
-pub(crate) fn manual_axis(what: &str, axis: &str, why: &str, kinds: &str, near: Option<&str>, loc: &Loc) -> Diagnostic {
-    let d = Diagnostic::error("manual-axis", loc, format!("{what} over axis \"{axis}\", {why}"))
-        .facts(format!("mesh: {kinds}"));
-    match near {
-        Some(near) => d.help(format!("did you mean \"{near}\"?")),
-        None => d,
-    }
+pub(crate) fn manual_axis(what: &str, axis: &str, why: &str, kinds: &str, help: Option<&str>, loc: &Loc) -> Diagnostic {
+    let d = Diagnostic::error("manual-axis", loc, format!("{what} over axis \"{axis}\", {why}")).mesh_text(kinds);
+    help.into_iter().fold(d, Diagnostic::help)
 }
 
 pub(crate) fn axis_groups(what: &str, axis: &str, size: usize, groups: &str, loc: &Loc) -> Diagnostic {
@@ -269,7 +265,7 @@ pub(crate) fn divergent(what: &str, axes: &str, p: &Predicate, shared: &str, kin
             p.name,
             context::show(p.at)
         ))
-        .note(format!("mesh: {kinds}"))
+        .mesh_text(kinds)
         .help("take it out of there, or decide on what is equal on these devices: `.pmax(..)` of what varies")
 }
 
@@ -322,25 +318,43 @@ pub(crate) fn spec_uneven(spec: &P, split: &Split<'_>, mesh: &base::Mesh, loc: &
 }
 
 pub(crate) fn permutation(what: &str, wrong: &str, pairs: &str, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
+    let expected = format!("each position from 0 to {} at most once as a source, and once as a target", count - 1);
+    positions(what, wrong, pairs, axes, count, loc).expected(expected)
+}
+
+pub(crate) fn shuffle(what: &str, given: usize, from: &str, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
+    positions(what, &format!("{given} positions are given"), from, axes, count, loc)
+        .expected(format!("{count} positions: for each device the one that it takes the value of"))
+}
+
+pub(crate) fn no_position(what: &str, position: usize, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
+    let (wrong, shown) = (format!("there is no position {position}"), position.to_string());
+    positions(what, &wrong, &shown, axes, count, loc).expected(format!("a position from 0 to {}", count - 1))
+}
+
+fn positions(what: &str, wrong: &str, given: &str, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
     Diagnostic::error("permutation", loc, format!("`{what}`: {wrong}"))
-        .facts(format!("{pairs} over {axes}, which has {count} positions"))
-        .expected("each position at most once as a source, and once as a target")
+        .facts(format!("{given} over {axes}, which has {count} positions"))
 }
 
 /// A leaf that does not fit its spec: `what` is `in_specs` or `out_specs`.
 pub(crate) fn in_shard_map(d: Diagnostic, name: &str, what: &str, leaf: &str) -> Diagnostic {
-    d.note(format!("`{leaf}` in {what} of the shard_map of {name}"))
+    let message = format!("shard_map of {name}, {what} of `{leaf}`: {}", d.message);
+    Diagnostic { message, ..d }
 }
 
+/// `spec`: with the array's type.
 pub(crate) fn spec_not_manual(spec: &str, axis: &str, kinds: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("spec-not-manual", loc, format!("the spec names axis \"{axis}\", which is not manual here"))
-        .facts(format!("{spec} on {kinds}"))
+        .facts(spec)
+        .mesh_text(kinds)
         .help("add it with `.axes(..)`, or leave it out of the spec: the others lie as they do outside")
 }
 
 pub(crate) fn layout_manual(axis: &str, ty: &str, kinds: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("layout-manual", loc, format!("a layout over axis \"{axis}\", which is manual here"))
-        .facts(format!("{ty} on {kinds}"))
+        .facts(ty)
+        .mesh_text(kinds)
         .help("in `shard_map` a value is one device's own; use the collectives")
 }
 
@@ -368,14 +382,13 @@ pub(crate) fn result_unreduced(ty: &str, axes: &str, loc: &Loc) -> Diagnostic {
         .help("sum it: `.psum(..)`, `.psum_scatter(..)`")
 }
 
-pub(crate) fn in_spec_differs(ty: &str, spec: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error(
-        "in-spec-layout",
-        loc,
-        "the argument is laid out otherwise than its spec, and nothing is moved unasked over explicit axes",
-    )
-    .facts(format!("{ty} as {spec}"))
-    .help(format!("move it: `.shard({spec})`"))
+pub(crate) fn in_spec_differs(ty: &str, spec: &P, loc: &Loc) -> Diagnostic {
+    let message = "the argument is laid out otherwise than its spec, and nothing is moved unasked over explicit axes";
+    let d = Diagnostic::error("in-spec-layout", loc, message).facts(format!("{ty} as {spec}"));
+    match spec.unreduced_axes() {
+        [] => d.help(format!("move it: `.shard({spec})`; or leave `.in_specs(..)` out: the arguments' types say it")),
+        _ => d.help("a sum that has been taken cannot be opened again: take `.unreduced(..)` from the spec"),
+    }
 }
 
 pub(crate) fn stacked_once(what: &str, ty: &str, loc: &Loc) -> Diagnostic {

@@ -227,13 +227,15 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
 
     fn axis(&self, name: &AxisName, mesh: &Mesh, taken: &BTreeSet<AxisIndex>, loc: &Loc) -> Result<AxisIndex> {
         let what = format!("the shard_map of {}", shown(self.name));
-        let wrong = |why: &str, near: Option<&str>| {
-            Error::one(mistakes::manual_axis(&what, name.name(), why, &mesh.to_string(), near, loc))
+        let wrong = |why: &str, help: Option<&str>| {
+            Error::one(mistakes::manual_axis(&what, name.name(), why, &mesh.to_string(), help, loc))
         };
         let AxisName::Whole(axis) = name else { return Err(wrong("of which it can take the whole only", None)) };
         match mesh.0.axes.iter().position(|a| *a.name == **axis).map(AxisIndex::new) {
             None => {
-                Err(wrong("which the mesh does not have", did_you_mean(axis, mesh.0.axes.iter().map(|a| &*a.name))))
+                let near = did_you_mean(axis, mesh.0.axes.iter().map(|a| &*a.name));
+                let near = near.map(|near| format!("did you mean \"{near}\"?"));
+                Err(wrong("which the mesh does not have", near.as_deref()))
             }
             Some(i) if taken.contains(&i) => Err(wrong("which a shard_map around it has made manual", None)),
             Some(i) => Ok(i),
@@ -273,7 +275,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         let leaves = tree::leaves(args);
         if !manual.iter().all(|a| scope.mesh.axes[a.axis.index()].kind == AxisKind::Explicit) {
             let types: Vec<String> = leaves.iter().map(|a| a.short_type()).collect();
-            return Err(Error::one(mistakes::no_in_specs(&shown(self.name), &types.join(", "), loc)));
+            return Err(Error::one(mistakes::no_in_specs(&shown(self.name), &types.join(", "), loc).mesh(&scope.mesh)));
         }
         Ok(leaves.iter().map(|a| LeafSpec { mesh: None, spec: P::of(&over(a, scope, manual)) }).collect())
     }
@@ -295,7 +297,8 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         let sharding = spec.spec.names_on(&mesh, shown, ty.rank(), loc)?;
         let free = named_axes(&sharding).find(|a| !manual.contains(a));
         if let Some(free) = free {
-            return Err(mistakes::spec_not_manual(&spec.spec.to_string(), scope.name(free.axis), &scope.kinds(), loc));
+            let facts = format!("{shown} as {}", spec.spec);
+            return Err(mistakes::spec_not_manual(&facts, scope.name(free.axis), &scope.kinds(), loc));
         }
         let counts = sharding.dims.iter().map(|d| AxisRef::total_size(&scope.mesh, &d.axes)).collect();
         Ok((sharding, counts))
@@ -472,5 +475,5 @@ fn check_explicit(
     let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| explicit.contains(a)).collect::<Vec<_>>();
     let fits = own.dims.iter().zip(&cut.dims).all(|(own, cut)| own.axes == keep(&cut.axes));
     let fits = fits && own.unreduced == cut.unreduced && own.reduced == cut.reduced;
-    if fits { Ok(()) } else { Err(mistakes::in_spec_differs(&a.short_type(), &spec.to_string(), loc)) }
+    if fits { Ok(()) } else { Err(mistakes::in_spec_differs(&a.short_type(), spec, loc).mesh(&scope.mesh)) }
 }

@@ -106,7 +106,7 @@ impl P {
     /// The same, whatever the sizes of the array.
     pub(crate) fn names_on(&self, mesh: &Mesh, ty: &str, rank: usize, loc: &Loc) -> Result<base::Sharding, Diagnostic> {
         if self.dims.len() > rank {
-            return Err(spec_rank(self, ty, rank, loc));
+            return Err(spec_rank(self, mesh, ty, rank, loc));
         }
         let mut used = vec![];
         let mut dims = Vec::with_capacity(rank);
@@ -173,9 +173,14 @@ pub(crate) fn shown_axes(mesh: &base::Mesh, axes: &[AxisRef]) -> String {
     if let [one] = &names[..] { one.clone() } else { format!("({})", names.join(", ")) }
 }
 
-fn spec_rank(spec: &P, ty: &str, rank: usize, loc: &Loc) -> Diagnostic {
-    let message = format!("the layout has {} entries for an array of {rank} dimensions", spec.dims.len());
-    Diagnostic::error("spec-rank", loc, message).facts(format!("{ty} as {spec}"))
+fn spec_rank(spec: &P, mesh: &Mesh, ty: &str, rank: usize, loc: &Loc) -> Diagnostic {
+    let of = |n: usize, one: &str, many: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {many}") };
+    let (entries, dims) = (of(spec.dims.len(), "entry", "entries"), of(rank, "dimension", "dimensions"));
+    let shorter = P { dims: spec.dims[..rank].to_vec(), ..spec.clone() };
+    Diagnostic::error("spec-rank", loc, format!("the layout has {entries} for an array of {dims}"))
+        .facts(format!("{ty} as {spec}"))
+        .mesh(&mesh.0)
+        .help(format!("give at most one entry for each dimension: {shorter}"))
 }
 
 fn unknown_axis(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
@@ -198,7 +203,10 @@ fn axis_twice(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnos
 /// `what`: `unreduced`, `reduced`.
 fn not_explicit(spec: &P, what: &str, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
     let message = format!("an array is {what} over Explicit axes only, \"{name}\" is none");
-    Diagnostic::error("spec-unreduced", loc, message).facts(format!("{ty} as {spec}")).mesh(&mesh.0)
+    Diagnostic::error("spec-unreduced", loc, message)
+        .facts(format!("{ty} as {spec}"))
+        .mesh(&mesh.0)
+        .help(format!("leave `.{what}(..)` out, or make the axis Explicit where the mesh is made"))
 }
 
 /// `P!("X", None, ("Y", "Z"))`, ready to paste.
@@ -414,12 +422,18 @@ impl Specs {
         if specs.len() != of.len() {
             let at = self.path.to_string();
             let at = if at.is_empty() { at } else { format!("`{at}`: ") };
-            self.wrong.push(format!("{at}{} specs for {} arrays", specs.len(), of.len()));
+            self.wrong.push(format!("{at}{}", counts(specs.len(), of.len())));
         }
         for (i, (s, t)) in specs.iter().zip(of).enumerate() {
             self.part(|path, f| path.index(i, f), s, t);
         }
     }
+}
+
+/// `2 specs for 1 array`.
+fn counts(specs: usize, arrays: usize) -> String {
+    let s = |n: usize| if n == 1 { "" } else { "s" };
+    format!("{specs} spec{} for {arrays} array{}", s(specs), s(arrays))
 }
 
 /// The specs for the leaves of `of`, one for each.
@@ -428,7 +442,7 @@ pub(crate) fn collect<T: Tree>(spec: &impl SpecFor<T>, of: &T) -> Result<Vec<Lea
     spec.specs(of, &mut out);
     let leaves = tree::leaves(of).len();
     if out.wrong.is_empty() && out.leaves.len() != leaves {
-        out.wrong.push(format!("{} specs for {leaves} arrays", out.leaves.len()));
+        out.wrong.push(counts(out.leaves.len(), leaves));
     }
     if out.wrong.is_empty() { Ok(out.leaves) } else { Err(out.wrong) }
 }
@@ -511,7 +525,8 @@ pub(crate) fn any<T: Tree>(spec: impl SpecFor<T>) -> AnySpec<T> {
 /// The diagnostic for specs of another form than the arrays.
 pub(crate) fn misfit(what: &str, wrong: &[String], loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error("spec-form", loc, format!("the specs in `{what}` have another form than the arrays"));
-    wrong.iter().fold(d, |d, w| d.facts(w.clone()))
+    let d = wrong.iter().fold(d, |d, w| d.facts(w.clone()));
+    d.help("give one layout for all arrays, or one for each in the form of the arrays: a tuple for a tuple, a `Vec` for a `Vec`")
 }
 
 /// Lays out every leaf of a tree.

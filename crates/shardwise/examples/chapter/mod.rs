@@ -1,11 +1,13 @@
-//! What the chapter's examples share: the mesh that `--devices N` asks for, and what they print of a variant; with
-//! `--dump FOLDER` they also write its results, to be compared with those of their twins in Python (`oracle/chapter.py`).
+//! What the chapter's examples share: the mesh that `--devices N` asks for, and the table that they end with. With
+//! `--dump FOLDER` they also write the results of their variants, to be compared with those of their twins in Python
+//! (`oracle/chapter.py`).
 
-use shardwise::Instruction;
 use shardwise::prelude::*;
+use shardwise::{Args, Instruction};
+use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What stands after `name` on the command line.
 fn option(name: &str) -> Option<String> {
@@ -26,9 +28,32 @@ pub fn grid() -> [usize; 2] {
     }
 }
 
-/// A variant: what it moves, and where its time goes. `run` runs what was compiled.
-pub fn report<R: Tree>(name: &str, communication: &Communication, run: impl Fn() -> Result<R>) -> Result<()> {
-    let profile = profile(&run)?;
+/// A row for each variant: its time, what each device receives, and the largest value that a device holds.
+#[derive(Default)]
+pub struct Table(Vec<(String, Duration, u64, usize)>);
+
+impl Table {
+    /// Prints what a variant moves and where its time goes, and adds it with the shortest of five times. `run` calls it.
+    pub fn add<A: Args, R: Tree>(
+        &mut self,
+        name: &str,
+        variant: &Compiled<A, R>,
+        run: impl Fn() -> Result<R>,
+    ) -> Result<()> {
+        let communication = variant.communication();
+        report(name, &communication, &run)?;
+        let times: Vec<Duration> = (0..5).map(|_| timed(&run)).collect::<Result<_>>()?;
+        let time = times.into_iter().min().unwrap_or_default();
+        self.0.push((name.into(), time, communication.bytes_received(), variant.memory().largest_bytes));
+        match option("--dump") {
+            Some(folder) => tree::leaves(&run()?).into_iter().try_for_each(|x| dump(x, &folder)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn report<R: Tree>(name: &str, communication: &Communication, run: &impl Fn() -> Result<R>) -> Result<()> {
+    let profile = profile(run)?;
     let moving = |r: &&Instruction| r.is_collective;
     let moved: Duration = profile.into_iter().filter(moving).map(|r| r.total).sum();
     println!("── {name}: {} bytes received by each device", communication.bytes_received());
@@ -36,9 +61,28 @@ pub fn report<R: Tree>(name: &str, communication: &Communication, run: impl Fn()
         println!("{communication}");
     }
     println!("{profile}, {moved:.1?} of it communication\n");
-    match option("--dump") {
-        Some(folder) => tree::leaves(&run()?).into_iter().try_for_each(|x| dump(x, &folder)),
-        None => Ok(()),
+    Ok(())
+}
+
+fn timed<R: Tree>(run: &impl Fn() -> Result<R>) -> Result<Duration> {
+    let start = Instant::now();
+    let out = run()?;
+    tree::leaves(&out).into_iter().try_for_each(|a| a.ready().map(|_| ()))?;
+    Ok(start.elapsed())
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:>10}  {:>12}  {:>12}  variant", "time", "received", "largest")?;
+        for (name, time, received, largest) in &self.0 {
+            writeln!(f, "{:>10}  {received:>10} B  {largest:>10} B  {name}", format!("{time:.1?}"))?;
+        }
+        for (name, time, ..) in self.0.iter().skip(1) {
+            let (first, first_time, ..) = &self.0[0];
+            let faster = first_time.as_secs_f64() / time.as_secs_f64();
+            writeln!(f, "{name}: {faster:.2} times as fast as {first}")?;
+        }
+        Ok(())
     }
 }
 

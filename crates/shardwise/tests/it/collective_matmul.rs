@@ -213,7 +213,7 @@ fn mistakes_in_words() {
     .assert_eq(&mistake(|a, b| collective_matmul::all_gather("bd,df->bf", a, &b.i(..7), 'd', "Y", Way::OneWay)));
     expect![[r#"
         error[manual-axis]: `collective_matmul::all_reduce` over axis "y", which the mesh does not have
-           | mesh: Y=4 Manual
+           = mesh: Y=4 Manual
            = help: did you mean "Y"?"#]]
     .assert_eq(&mistake(|a, b| collective_matmul::all_reduce("bd,df->bf", a, &b.i(..2), 'f', "y", Way::OneWay)));
 }

@@ -10,7 +10,11 @@ fn check(f: impl Fn(&Array) -> Array + Send + Sync, expected: Expect) {
 }
 
 fn check_call(call: impl FnOnce(&Array) -> Result<()>, expected: Expect) {
-    set_mesh(Mesh::auto([("X", 4), ("Y", 2)]).unwrap());
+    check_on(Mesh::auto([("X", 4), ("Y", 2)]), call, expected);
+}
+
+fn check_on(mesh: Result<Mesh>, call: impl FnOnce(&Array) -> Result<()>, expected: Expect) {
+    set_mesh(mesh.unwrap());
     let text = call(&zeros([8, 8], I32)).expect_err("a mistake").to_string();
     let in_file = |l: &str| match l.find("crates/") {
         Some(i) => format!("{}here{}", &l[..i], l.find(", which").map_or("", |rest| &l[rest..])),
@@ -24,24 +28,24 @@ fn axes() {
     check(
         |x| x.psum("x"),
         expect![[r#"
-        error[manual-axis]: `psum` over axis "x", which the mesh does not have
-          --> here
-           | mesh: X=4 Manual, Y=2 Manual
-           = help: did you mean "X"?"#]],
+            error[manual-axis]: `psum` over axis "x", which the mesh does not have
+              --> here
+               = mesh: X=4 Manual, Y=2 Manual
+               = help: did you mean "X"?"#]],
     );
     check(
         |x| x.psum("data"),
         expect![[r#"
-        error[manual-axis]: `psum` over axis "data", which the mesh does not have
-          --> here
-           | mesh: X=4 Manual, Y=2 Manual"#]],
+            error[manual-axis]: `psum` over axis "data", which the mesh does not have
+              --> here
+               = mesh: X=4 Manual, Y=2 Manual"#]],
     );
     check(
         |x| x.psum(("X", "X")),
         expect![[r#"
-        error[manual-axis]: `psum` over axis "X", which stands twice
-          --> here
-           | mesh: X=4 Manual, Y=2 Manual"#]],
+            error[manual-axis]: `psum` over axis "X", which stands twice
+              --> here
+               = mesh: X=4 Manual, Y=2 Manual"#]],
     );
     check(
         |x| x.psum(groups("X", [[0, 3], [1, 2]])),
@@ -66,14 +70,15 @@ fn axes() {
         expect![[r#"
             error[manual-axis]: `axis_index` over axis "Y", which is not manual here
               --> here
-               | mesh: X=4 Manual, Y=2 Auto"#]],
+               = mesh: X=4 Manual, Y=2 Auto
+               = help: name it in `.axes(..)` of the `shard_map` too"#]],
     );
     check_call(
         |x| jit(shard_map(|x: &Array| x.clone()).axes("Z").in_specs(P!()).out_specs(P!()))(x).map(|_| ()),
         expect![[r#"
             error[manual-axis]: the shard_map of a closure in `axes` over axis "Z", which the mesh does not have
               --> here
-               | mesh: X=4, Y=2
+               = mesh: X=4, Y=2
                = help: did you mean "X"?"#]],
     );
 }
@@ -114,34 +119,34 @@ fn dimensions_and_permutations() {
     check(
         |x| x.ppermute("X", [(0, 1), (1, 1)]),
         expect![[r#"
-        error[permutation]: `ppermute`: position 1 is a target twice
-          --> here
-           | [(0, 1), (1, 1)] over "X", which has 4 positions
-           = expected: each position at most once as a source, and once as a target"#]],
+            error[permutation]: `ppermute`: position 1 is a target twice
+              --> here
+               | [(0, 1), (1, 1)] over "X", which has 4 positions
+               = expected: each position from 0 to 3 at most once as a source, and once as a target"#]],
     );
     check(
         |x| x.ppermute("X", [(0, 4)]),
         expect![[r#"
-        error[permutation]: `ppermute`: there is no position 4
-          --> here
-           | [(0, 4)] over "X", which has 4 positions
-           = expected: each position at most once as a source, and once as a target"#]],
+            error[permutation]: `ppermute`: there is no position 4
+              --> here
+               | [(0, 4)] over "X", which has 4 positions
+               = expected: each position from 0 to 3 at most once as a source, and once as a target"#]],
     );
     check(
         |x| x.pshuffle("X", [0, 1, 2]),
         expect![[r#"
-        error[permutation]: `pshuffle`: 3 positions are given
-          --> here
-           | [0, 1, 2] over "X", which has 4 positions
-           = expected: each position at most once as a source, and once as a target"#]],
+            error[permutation]: `pshuffle`: 3 positions are given
+              --> here
+               | [0, 1, 2] over "X", which has 4 positions
+               = expected: 4 positions: for each device the one that it takes the value of"#]],
     );
     check(
         |x| x.pbroadcast("X", 9),
         expect![[r#"
-        error[permutation]: `pbroadcast`: there is no position 9
-          --> here
-           | 9 over "X", which has 4 positions
-           = expected: each position at most once as a source, and once as a target"#]],
+            error[permutation]: `pbroadcast`: there is no position 9
+              --> here
+               | 9 over "X", which has 4 positions
+               = expected: a position from 0 to 3"#]],
     );
 }
 
@@ -183,12 +188,11 @@ fn states() {
     check(
         |x| x.pcast("X", Pcast::Unreduced),
         expect![[r#"
-            error[out-spec-unreduced]: the result is still to be summed over X
+            error[out-spec-unreduced]: shard_map of `check`, out_specs of `result`: the result is still to be summed over X
               --> here
                | i32[2,4]{V:Y, U:X}
-               = help: sum it: `.psum(..)`, `.psum_scatter(..)`
                = mesh: X=4, Y=2
-               = note: `result` in out_specs of the shard_map of `check`"#]],
+               = help: sum it: `.psum(..)`, `.psum_scatter(..)`"#]],
     );
     check(
         |x| fori_loop(0..3, x.clone(), |_, x| x.pcast("X", Pcast::Unreduced)),
@@ -201,10 +205,11 @@ fn states() {
     check(
         |x| x.shard(P!("X")),
         expect![[r#"
-        error[layout-manual]: a layout over axis "X", which is manual here
-          --> here
-           | i32[2,4]{V:(X,Y)} on X=4 Manual, Y=2 Manual
-           = help: in `shard_map` a value is one device's own; use the collectives"#]],
+            error[layout-manual]: a layout over axis "X", which is manual here
+              --> here
+               | i32[2,4]{V:(X,Y)}
+               = mesh: X=4 Manual, Y=2 Manual
+               = help: in `shard_map` a value is one device's own; use the collectives"#]],
     );
 }
 
@@ -213,11 +218,11 @@ fn where_not_all_come() {
     check(
         |x| cond(axis_index("X").lt(2), || x.psum("X"), || x.clone()),
         expect![[r#"
-        error[divergent-collective]: `psum` over "X" where the devices along X do not all come: it could not complete
-          --> here
-           | it stands in `cond` at here, which decides on what varies over X
-           = note: mesh: X=4 Manual, Y=2 Manual
-           = help: take it out of there, or decide on what is equal on these devices: `.pmax(..)` of what varies"#]],
+            error[divergent-collective]: `psum` over "X" where the devices along X do not all come: it could not complete
+              --> here
+               | it stands in `cond` at here, which decides on what varies over X
+               = mesh: X=4 Manual, Y=2 Manual
+               = help: take it out of there, or decide on what is equal on these devices: `.pmax(..)` of what varies"#]],
     );
     check(
         |x| fori_loop(scalar(0, I32)..axis_index("Y"), x.clone(), |_, x| x.ppermute(("X", "Y"), shift(1))),
@@ -225,17 +230,17 @@ fn where_not_all_come() {
             error[divergent-collective]: `ppermute` over ("X", "Y") where the devices along Y do not all come: it could not complete
               --> here
                | it stands in `fori_loop` at here, which decides on what varies over Y
-               = note: mesh: X=4 Manual, Y=2 Manual
+               = mesh: X=4 Manual, Y=2 Manual
                = help: take it out of there, or decide on what is equal on these devices: `.pmax(..)` of what varies"#]],
     );
     check(
         |x| while_loop(x.clone(), |x| (x.sum(..).psum("X") + axis_index("X")).lt(10), |x| x + 1),
         expect![[r#"
-        error[divergent-collective]: `psum` over "X" where the devices along X do not all come: it could not complete
-          --> here
-           | it stands in `while_loop` at here, which decides on what varies over X
-           = note: mesh: X=4 Manual, Y=2 Manual
-           = help: take it out of there, or decide on what is equal on these devices: `.pmax(..)` of what varies"#]],
+            error[divergent-collective]: `psum` over "X" where the devices along X do not all come: it could not complete
+              --> here
+               | it stands in `while_loop` at here, which decides on what varies over X
+               = mesh: X=4 Manual, Y=2 Manual
+               = help: take it out of there, or decide on what is equal on these devices: `.pmax(..)` of what varies"#]],
     );
 }
 
@@ -248,32 +253,30 @@ fn specs() {
             jit(f)(&zeros([6, 8], I32), &zeros([8, 8], I32)).map(|_| ())
         },
         expect![[r#"
-            error[spec-uneven]: dimension 0 cannot be split as the layout asks
+            error[spec-uneven]: shard_map of a closure in `specs`, in_specs of `args.0`: dimension 0 cannot be split as the layout asks
               --> here
                | i32[6,8] as P!("X"): dim 0 has size 6, there are 4 devices along "X"
                = mesh: X=4, Y=2
                = help: make dim 0 a multiple of 4 (8 with padding), or leave "X" out of the layout
-               = note: `args.0` in in_specs of the shard_map of a closure in `specs`
-            error[spec-rank]: the layout has 3 entries for an array of 2 dimensions
+            error[spec-rank]: shard_map of a closure in `specs`, in_specs of `args.1`: the layout has 3 entries for an array of 2 dimensions
               --> here
                | i32[8,8] as P!("X", None, "Y")
-               = note: `args.1` in in_specs of the shard_map of a closure in `specs`"#]],
+               = mesh: X=4, Y=2
+               = help: give at most one entry for each dimension: P!("X", None)"#]],
     );
     check_call(
         |x| jit(shard_map(two).in_specs(P!("X")).out_specs((P!(), P!("Y"))))(x, x).map(|_| ()),
         expect![[r#"
-            error[out-spec-varying]: the spec claims a result that is equal along X, and it varies over X
+            error[out-spec-varying]: shard_map of a closure in `specs`, out_specs of `result.0`: the spec claims a result that is equal along X, and it varies over X
               --> here
                | i32[2,8]{V:X} as P!()
-               = help: make it equal with `.psum(..)`, `.pmax(..)` or `.all_gather_equal(..)`, or put X into the spec
                = mesh: X=4, Y=2
-               = note: `result.0` in out_specs of the shard_map of a closure in `specs`
-            error[out-spec-varying]: the spec claims a result that is equal along X, and it varies over X
+               = help: make it equal with `.psum(..)`, `.pmax(..)` or `.all_gather_equal(..)`, or put X into the spec
+            error[out-spec-varying]: shard_map of a closure in `specs`, out_specs of `result.1`: the spec claims a result that is equal along X, and it varies over X
               --> here
                | i32[2,8]{V:X} as P!("Y")
-               = help: make it equal with `.psum(..)`, `.pmax(..)` or `.all_gather_equal(..)`, or put X into the spec
                = mesh: X=4, Y=2
-               = note: `result.1` in out_specs of the shard_map of a closure in `specs`"#]],
+               = help: make it equal with `.psum(..)`, `.pmax(..)` or `.all_gather_equal(..)`, or put X into the spec"#]],
     );
     check_call(
         |x| jit(shard_map(two).out_specs(P!()))(x, x).map(|_| ()),
@@ -281,21 +284,22 @@ fn specs() {
             error[in-specs]: the shard_map of a closure in `specs` does not say how its arguments are split
               --> here
                | i32[8,8], i32[8,8]
+               = mesh: X=4, Y=2
                = help: add `.in_specs(..)`: one `P!(..)` for all, or one for each in a tuple"#]],
     );
     check_call(
         |x| jit(shard_map(two).axes("X").in_specs(P!("Y")).out_specs(P!("X")))(x, x).map(|_| ()),
         expect![[r#"
-            error[spec-not-manual]: the spec names axis "Y", which is not manual here
+            error[spec-not-manual]: shard_map of a closure in `specs`, in_specs of `args.0`: the spec names axis "Y", which is not manual here
               --> here
-               | P!("Y") on X=4 Manual, Y=2 Auto
+               | i32[8,8] as P!("Y")
+               = mesh: X=4 Manual, Y=2 Auto
                = help: add it with `.axes(..)`, or leave it out of the spec: the others lie as they do outside
-               = note: `args.0` in in_specs of the shard_map of a closure in `specs`
-            error[spec-not-manual]: the spec names axis "Y", which is not manual here
+            error[spec-not-manual]: shard_map of a closure in `specs`, in_specs of `args.1`: the spec names axis "Y", which is not manual here
               --> here
-               | P!("Y") on X=4 Manual, Y=2 Auto
-               = help: add it with `.axes(..)`, or leave it out of the spec: the others lie as they do outside
-               = note: `args.1` in in_specs of the shard_map of a closure in `specs`"#]],
+               | i32[8,8] as P!("Y")
+               = mesh: X=4 Manual, Y=2 Auto
+               = help: add it with `.axes(..)`, or leave it out of the spec: the others lie as they do outside"#]],
     );
     check_call(
         |x| {
@@ -305,7 +309,8 @@ fn specs() {
         expect![[r#"
             error[spec-form]: the specs in `in_specs` have another form than the arrays
               --> here
-               | 2 specs for 1 arrays"#]],
+               | 2 specs for 1 array
+               = help: give one layout for all arrays, or one for each in the form of the arrays: a tuple for a tuple, a `Vec` for a `Vec`"#]],
     );
     check_call(
         |x| {
@@ -313,10 +318,54 @@ fn specs() {
             jit(scalar)(x).map(|_| ())
         },
         expect![[r#"
-            error[spec-rank]: the layout has 1 entries for an array of 0 dimensions
+            error[spec-rank]: shard_map of a closure in `specs`, out_specs of `result`: the layout has 1 entry for an array of 0 dimensions
               --> here
                | i32[]{V:X} as P!("X")
-               = note: `result` in out_specs of the shard_map of a closure in `specs`"#]],
+               = mesh: X=4, Y=2
+               = help: give at most one entry for each dimension: P!()"#]],
+    );
+}
+
+#[test]
+fn axes_of_specs() {
+    let mesh = || Mesh::auto([("data", 4), ("model", 2)]);
+    // Every leaf that is wrong is told; a misspelt axis has the near one beside it.
+    let step = |x: &(Array, Array), w: &Array| x.0.matmul(w) + &x.1;
+    check_on(
+        mesh(),
+        |x| {
+            let specs = ((P!("date"), P!("data")), P!(None, "modle"));
+            let f = shard_map(step).in_specs(specs).out_specs(P!("data", "model"));
+            jit(f)(&(x.clone(), x.clone()), x).map(|_| ())
+        },
+        expect![[r#"
+            error[spec-unknown-axis]: shard_map of a closure in `axes_of_specs`, in_specs of `args.0.0`: the mesh has no axis "date"
+              --> here
+               | i32[8,8] as P!("date")
+               = mesh: data=4, model=2
+               = help: did you mean "data"?
+            error[spec-unknown-axis]: shard_map of a closure in `axes_of_specs`, in_specs of `args.1`: the mesh has no axis "modle"
+              --> here
+               | i32[8,8] as P!(None, "modle")
+               = mesh: data=4, model=2
+               = help: did you mean "model"?"#]],
+    );
+    check_on(
+        mesh(),
+        |x| {
+            let two = shard_map(|x: &Array| (x.clone(), x.clone())).in_specs(P!("data"));
+            jit(two.out_specs((P!("data", "expert"), P!("Data"))))(x).map(|_| ())
+        },
+        expect![[r#"
+            error[spec-unknown-axis]: shard_map of a closure in `axes_of_specs`, out_specs of `result.0`: the mesh has no axis "expert"
+              --> here
+               | i32[2,8]{V:data} as P!("data", "expert")
+               = mesh: data=4, model=2
+            error[spec-unknown-axis]: shard_map of a closure in `axes_of_specs`, out_specs of `result.1`: the mesh has no axis "Data"
+              --> here
+               | i32[2,8]{V:data} as P!("Data")
+               = mesh: data=4, model=2
+               = help: did you mean "data"?"#]],
     );
 }
 
@@ -378,71 +427,66 @@ fn summands() {
         unreduced(),
         |x| x.psum("Y"),
         expect![[r#"
-        error[out-spec-unreduced]: the spec leaves the result to be summed over Y, and it is equal along Y
-          --> here
-           | i32[2,4]{V:X} as P!("X").unreduced("Y")
-           = help: drop Y from the spec; or let it count once for each device: `.pcast(.., Pcast::Varying)`
-           = mesh: X=4, Y=2
-           = note: `result` in out_specs of the shard_map of a closure in `summands`"#]],
+            error[out-spec-unreduced]: shard_map of a closure in `summands`, out_specs of `result`: the spec leaves the result to be summed over Y, and it is equal along Y
+              --> here
+               | i32[2,4]{V:X} as P!("X").unreduced("Y")
+               = mesh: X=4, Y=2
+               = help: drop Y from the spec; or let it count once for each device: `.pcast(.., Pcast::Varying)`"#]],
     );
     explicit(
         None,
         P!("X"),
         |x| x.pcast("Y", Pcast::Unreduced),
         expect![[r#"
-        error[out-spec-unreduced]: the result is still to be summed over Y
-          --> here
-           | i32[2,4]{V:X, U:Y}
-           = help: sum it: `.psum(..)`, `.psum_scatter(..)`
-           = mesh: X=4, Y=2
-           = note: `result` in out_specs of the shard_map of a closure in `summands`"#]],
+            error[out-spec-unreduced]: shard_map of a closure in `summands`, out_specs of `result`: the result is still to be summed over Y
+              --> here
+               | i32[2,4]{V:X, U:Y}
+               = mesh: X=4, Y=2
+               = help: sum it: `.psum(..)`, `.psum_scatter(..)`"#]],
     );
     explicit(
         Some(unreduced()),
         P!("X"),
         |x| x.psum("Y"),
         expect![[r#"
-        error[in-spec-layout]: the argument is laid out otherwise than its spec, and nothing is moved unasked over explicit axes
-          --> here
-           | i32[8@X,8@Y] as P!("X").unreduced("Y")
-           = help: move it: `.shard(P!("X").unreduced("Y"))`
-           = note: `args` in in_specs of the shard_map of a closure in `summands`"#]],
+            error[in-spec-layout]: shard_map of a closure in `summands`, in_specs of `args`: the argument is laid out otherwise than its spec, and nothing is moved unasked over explicit axes
+              --> here
+               | i32[8@X,8@Y] as P!("X").unreduced("Y")
+               = mesh: X=4, Y=2
+               = help: a sum that has been taken cannot be opened again: take `.unreduced(..)` from the spec"#]],
     );
     explicit(
         None,
         P!("X"),
         |x| x.psum("Y").pcast("Y", Pcast::Reduced),
         expect![[r#"
-            error[out-spec-reduced]: the result is reduced over Y, and its spec does not say so
+            error[out-spec-reduced]: shard_map of a closure in `summands`, out_specs of `result`: the result is reduced over Y, and its spec does not say so
               --> here
                | i32[2,4]{V:X, R:Y} as P!("X")
-               = help: say it with `.reduced(..)` of Explicit axes; or make the result equal: `.all_gather_equal(..)`, or no `.pcast(..)`
                = mesh: X=4, Y=2
-               = note: `result` in out_specs of the shard_map of a closure in `summands`"#]],
+               = help: say it with `.reduced(..)` of Explicit axes; or make the result equal: `.all_gather_equal(..)`, or no `.pcast(..)`"#]],
     );
     explicit(
         None,
         P!("X").reduced("Y"),
         |x| x.psum("Y"),
         expect![[r#"
-            error[out-spec-reduced]: the spec claims a result that is reduced over Y, and it is not
+            error[out-spec-reduced]: shard_map of a closure in `summands`, out_specs of `result`: the spec claims a result that is reduced over Y, and it is not
               --> here
                | i32[2,4]{V:X} as P!("X").reduced("Y")
-               = help: drop Y from `.reduced(..)`, or cast the result: `.pcast(.., Pcast::Reduced)`
                = mesh: X=4, Y=2
-               = note: `result` in out_specs of the shard_map of a closure in `summands`"#]],
+               = help: drop Y from `.reduced(..)`, or cast the result: `.pcast(.., Pcast::Reduced)`"#]],
     );
     explicit(
         Some(P!("X", "Y").reduced("Y")),
         P!("X"),
         |x| x.clone(),
         expect![[r#"
-            error[spec-axis-twice]: the layout uses axis "Y" twice
+            error[spec-axis-twice]: shard_map of a closure in `summands`, in_specs of `args`: the layout uses axis "Y" twice
               --> here
                | i32[8@X,8@Y] as P!("X", "Y").reduced("Y")
                = mesh: X=4, Y=2
-               = help: an axis splits at most one dimension
-               = note: `args` in in_specs of the shard_map of a closure in `summands`"#]],
+               = help: an axis splits at most one dimension"#]],
     );
     check_call(
         |x| {
@@ -450,22 +494,21 @@ fn summands() {
             jit(f)(x).map(|_| ())
         },
         expect![[r#"
-            error[out-spec-reduced]: the result is reduced over X, and its spec does not say so
+            error[out-spec-reduced]: shard_map of a closure in `summands`, out_specs of `result`: the result is reduced over X, and its spec does not say so
               --> here
                | i32[8,8]{R:X} as P!()
-               = help: say it with `.reduced(..)` of Explicit axes; or make the result equal: `.all_gather_equal(..)`, or no `.pcast(..)`
                = mesh: X=4, Y=2
-               = note: `result` in out_specs of the shard_map of a closure in `summands`"#]],
+               = help: say it with `.reduced(..)` of Explicit axes; or make the result equal: `.all_gather_equal(..)`, or no `.pcast(..)`"#]],
     );
     check_call(
         |x| {
             jit(shard_map(|x: &Array| x.sum(1)).in_specs(P!("X", "Y")).out_specs(P!("X").unreduced("Y")))(x).map(|_| ())
         },
         expect![[r#"
-            error[spec-unreduced]: an array is unreduced over Explicit axes only, "Y" is none
+            error[spec-unreduced]: shard_map of a closure in `summands`, out_specs of `result`: an array is unreduced over Explicit axes only, "Y" is none
               --> here
                | i32[2]{V:(X,Y)} as P!("X").unreduced("Y")
                = mesh: X=4, Y=2
-               = note: `result` in out_specs of the shard_map of a closure in `summands`"#]],
+               = help: leave `.unreduced(..)` out, or make the axis Explicit where the mesh is made"#]],
     );
 }

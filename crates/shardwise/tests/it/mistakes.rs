@@ -125,9 +125,11 @@ fn words() {
     check(
         x.shard(mesh.sharding(P!(None, None, "X"))),
         expect![[r#"
-        error[spec-rank]: the layout has 3 entries for an array of 2 dimensions
-          --> here
-           | f32[8,16] as P!(None, None, "X")"#]],
+            error[spec-rank]: the layout has 3 entries for an array of 2 dimensions
+              --> here
+               | f32[8,16] as P!(None, None, "X")
+               = mesh: X=4, model=2
+               = help: give at most one entry for each dimension: P!(None, None)"#]],
     );
     check(
         std::thread::Builder::new().name("worker".into()).spawn(move || x.shard(P!("X"))).unwrap().join().unwrap(),
