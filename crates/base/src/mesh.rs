@@ -89,8 +89,12 @@ impl Mesh {
     /// The mesh with these devices at the positions of its grid; the identity is dropped.
     pub fn with_device_ids(mut self, ids: Vec<usize>) -> Result<Mesh, MeshError> {
         let is_identity = ids.iter().enumerate().all(|(i, &d)| i == d);
-        self.device_ids = (!is_identity || self.axes.is_empty()).then_some(ids);
-        self.checked()
+        self.device_ids = Some(ids);
+        let mut mesh = self.checked()?;
+        if is_identity && !mesh.axes.is_empty() {
+            mesh.device_ids = None;
+        }
+        Ok(mesh)
     }
 
     /// The mesh itself, if its parts agree with each other.
@@ -236,3 +240,18 @@ impl fmt::Display for MeshError {
 }
 
 impl std::error::Error for MeshError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_is_a_permutation_too() {
+        let mesh = || Mesh::new("mesh", [("x", 2), ("y", 2)]).unwrap();
+        assert_eq!(mesh().with_device_ids(vec![0, 1, 2, 3]), Ok(mesh()));
+        for found in [0, 1, 3, 5] {
+            let ids = (0..found).collect();
+            assert_eq!(mesh().with_device_ids(ids), Err(MeshError::DeviceIds { expected: 4, found }));
+        }
+    }
+}

@@ -71,12 +71,7 @@ impl Mesh {
     #[track_caller]
     pub fn on(self, devices: impl IntoIterator<Item = Device>) -> Result<Mesh> {
         let ids: Vec<usize> = devices.into_iter().map(|d| d.id).collect();
-        let (expected, found) = (self.0.size(), ids.len());
-        let mesh = match expected == found {
-            true => base::Mesh::clone(&self.0).with_device_ids(ids),
-            false => Err(MeshError::DeviceIds { expected, found }),
-        };
-        checked(mesh, Location::caller())
+        checked(base::Mesh::clone(&self.0).with_device_ids(ids), Location::caller())
     }
 
     /// The same mesh, on devices that are wired like this.
