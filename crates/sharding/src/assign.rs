@@ -28,6 +28,9 @@ pub struct Parties<'a> {
     /// What running the op unsplit costs, in bytes that could be moved in that time; it is divided by the number of
     /// shards. With 0 the op may as well run on every device.
     pub work: u64,
+    /// Reduction factors that stay split as the operands are that have them, whatever it takes: the program places their
+    /// sums.
+    pub summed: &'a [Factor],
 }
 
 /// One axis list for each factor.
@@ -130,7 +133,11 @@ impl<'a> Search<'a> {
         };
         search.candidates = rule
             .all_factors()
-            .map(|f| if can_split(f) { search.candidates(f) } else { vec![AxisList::new()] })
+            .map(|f| match can_split(f) {
+                true if parties.summed.contains(&f) => search.as_it_lies(f),
+                true => search.candidates(f),
+                false => vec![AxisList::new()],
+            })
             .collect();
         search
     }
@@ -152,6 +159,15 @@ impl<'a> Search<'a> {
             }
         }
         found
+    }
+
+    /// What the first operand that has the factor says, if that can be.
+    fn as_it_lies(&self, factor: Factor) -> Vec<AxisList> {
+        let own = self.projection.tensors.iter().find_map(|t| t.get(factor)).map(|own| own.axes.clone());
+        match own.filter(|axes| self.fits(factor, axes)) {
+            Some(axes) => vec![axes],
+            None => self.candidates(factor),
+        }
     }
 
     /// A factor has no more shards than elements, and even ones where it shares a dimension.

@@ -1,6 +1,6 @@
 //! Along which factors an op runs sharded: the op as [`assign`] wants to see it.
 
-use shardwise_base::{AxisRef, Loc, Mesh, Reason, Sharding};
+use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{Attrs, OpCode, OpView, TensorType, Type, Value};
 use shardwise_ops::{Combine, Facts, Opcode, ReduceKind};
 use shardwise_sharding::{Assignment, Factor, FactorKind, Parties, Rule, assign};
@@ -147,9 +147,35 @@ impl Task {
     fn assign(&self) -> Assignment {
         let bytes: Vec<u64> = self.types.iter().map(|t| t.as_ref().map_or(0, |t| t.bytes())).collect();
         let shardings: Vec<Option<&Sharding>> = self.shardings.iter().map(Option::as_ref).collect();
-        let parties =
-            Parties { rule: &self.rule, mesh: &self.mesh, shardings: &shardings, bytes: &bytes, work: self.work };
-        assign(parties, |_| false)
+        let (rule, mesh, summed) = (&self.rule, &self.mesh, &self.asked_sums()[..]);
+        assign(Parties { rule, mesh, shardings: &shardings, bytes: &bytes, work: self.work, summed }, |_| false)
+    }
+
+    /// Reduction factors that all operands split alike which have them, over axes that are in types: what is left of the
+    /// sum over devices is placed by the program, and is not avoided by gathering operands.
+    fn asked_sums(&self) -> Vec<Factor> {
+        let (mut asked, mut used) = (vec![], vec![]);
+        for factor in self.rule.all_factors().filter(|&f| self.rule.kind(f) == FactorKind::Reduction) {
+            let Some(axes) = self.split_alike(factor) else { continue };
+            let is_typed = |a: &AxisRef| self.mesh.axes[a.axis.index()].kind == AxisKind::Explicit;
+            let is_free = |a: &AxisRef| used.iter().all(|u: &AxisRef| u.overlap(*a).is_none());
+            if !axes.is_empty() && axes.iter().all(|a| is_typed(a) && is_free(a)) {
+                used.extend_from_slice(axes);
+                asked.push(factor);
+            }
+        }
+        asked
+    }
+
+    /// The axes of the dimensions that are this factor, if those of all operands are equal.
+    fn split_alike(&self, factor: Factor) -> Option<&[AxisRef]> {
+        let holders = (0..self.operand_count).filter(|&i| self.rule.operands[i].contains(factor));
+        let mut found = holders.map(|i| {
+            let dim = self.rule.operands[i].dims.iter().position(|d| d[..] == [factor])?;
+            Some(&self.shardings[i].as_ref()?.dims[dim].axes[..])
+        });
+        let first = found.next()??;
+        found.all(|axes| axes == Some(first)).then_some(first)
     }
 
     /// How tensor `index` lies under an assignment; `None` if it takes no part.
