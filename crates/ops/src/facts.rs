@@ -17,7 +17,7 @@
 
 use crate::{Opcode, quantized};
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Sharding};
-use shardwise_ir::{Attrs, Builder, Op, OpView, Region, Type, Value};
+use shardwise_ir::{Attr, Attrs, Builder, Op, OpView, Region, Type, Value};
 use shardwise_sharding::{Rule, RuleBuilder};
 
 /// The op as an einsum over factors.
@@ -91,6 +91,16 @@ pub enum Linear {
     Each,
     /// In these only, jointly (a bit for each operand): `select` in its branches, `divide` in its numerator.
     In(u32),
+}
+
+/// Whether an operand is a constant zero of one element: a part of every sum.
+pub fn is_zero(op: &OpView<'_>, operand: usize) -> bool {
+    let Some(def) = op.operand_def(operand) else { return false };
+    let Some(Attr::Dense(value)) = def.attr("value") else { return false };
+    Opcode::of_view(&def) == Opcode::Constant
+        && !value.dtype().is_complex()
+        && value.size() == 1
+        && value.get_f64(0) == 0.0
 }
 
 /// How Explicit mode types the op.

@@ -45,6 +45,6 @@ pub mod window;
 pub use build::{build, build_as, infer};
 pub use facts::{
     Combine, Cost, DataFlow, DataFlowEdge, Effects, EvalError, ExplicitPolicy, Facts, Linear, LocalizeCx,
-    PropagationClass, PureFacts, ReduceKind, RegionEval, RuleFact, Semantics,
+    PropagationClass, PureFacts, ReduceKind, RegionEval, RuleFact, Semantics, is_zero,
 };
 pub use table::{OPS, Opcode};

@@ -15,7 +15,7 @@ use crate::sdy;
 use crate::strategy::{Cause, Decision, Decisions, Shardings};
 use shardwise_base::{AxisRef, Diagnostics, Mesh, Reason, Sharding};
 use shardwise_ir::{Attr, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
-use shardwise_ops::{Combine, Effects, Linear, Opcode, ReduceKind, RuleFact, Semantics};
+use shardwise_ops::{Combine, Effects, Linear, Opcode, ReduceKind, RuleFact, Semantics, is_zero};
 use shardwise_sharding::Rule;
 use std::sync::Arc;
 
@@ -306,7 +306,10 @@ impl Resharder<'_, '_, '_> {
         let partial = &decided.partial;
         let unreduced = AxisRef::union(self.mesh, partial.iter().chain(kept).copied());
         b.set_sharding(new, Some(own.clone().with_unreduced(unreduced)));
-        let summed: Vec<AxisRef> = partial.iter().flat_map(|a| a.minus(self.mesh, &wanted.unreduced)).collect();
+        // Partial maxima are no summands.
+        let is_sum = matches!(facts(view).combine(view), Combine::With(ReduceKind::Add));
+        let open = if is_sum { &wanted.unreduced[..] } else { &[] };
+        let summed: Vec<AxisRef> = partial.iter().flat_map(|a| a.minus(self.mesh, open)).collect();
         let mut value = new;
         if !summed.is_empty() {
             let Combine::With(kind) = facts(view).combine(view) else { unreachable!("no reduction factor is split") };
@@ -338,12 +341,14 @@ impl Resharder<'_, '_, '_> {
         let linear = facts(view).linear(view);
         let asked =
             |a: &AxisRef| view.results().iter().all(|&r| self.wanted(r).is_some_and(|s| s.unreduced.contains(a)));
-        let holders = |a: &AxisRef| (0..given.len()).filter(|&i| given[i].contains(a)).collect::<Vec<_>>();
+        let holds = |i: usize, a: &AxisRef| given[i].contains(a);
+        // A constant zero is a part of every sum.
+        let is_part = |i: usize, a: &AxisRef| holds(i, a) || is_zero(view, i);
         let allowed = |a: &AxisRef| match linear {
             Linear::No => false,
-            Linear::Jointly => holders(a).len() == given.len(),
-            Linear::Each => holders(a).len() == 1,
-            Linear::In(mask) => holders(a) == (0..given.len()).filter(|i| mask >> i & 1 == 1).collect::<Vec<_>>(),
+            Linear::Jointly => (0..given.len()).all(|i| is_part(i, a)),
+            Linear::Each => (0..given.len()).filter(|&i| holds(i, a)).count() == 1,
+            Linear::In(mask) => (0..given.len()).all(|i| if mask >> i & 1 == 1 { is_part(i, a) } else { !holds(i, a) }),
         };
         let all = AxisRef::union(self.mesh, given.iter().flatten().copied());
         all.into_iter().filter(|a| asked(a) && allowed(a)).collect()
