@@ -75,18 +75,22 @@ impl<'a> OpView<'a> {
         self.result_type(i).as_tensor().expect("a tensor result")
     }
 
+    #[inline]
     pub fn operand_shape(&self, i: usize) -> &'a [usize] {
         self.operand_type(i).shape()
     }
 
+    #[inline]
     pub fn result_shape(&self, i: usize) -> &'a [usize] {
         self.result_type(i).shape()
     }
 
+    #[inline]
     pub fn operand_sharding(&self, i: usize) -> Option<&'a Sharding> {
         self.body.sharding(self.operand(i))
     }
 
+    #[inline]
     pub fn result_sharding(&self, i: usize) -> Option<&'a Sharding> {
         self.body.sharding(self.result(i))
     }

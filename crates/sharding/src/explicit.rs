@@ -268,7 +268,7 @@ impl<'a> Held<'a> {
         let mut dims = rule.results.iter().zip(way).flat_map(|(m, layout)| m.dims.iter().zip(layout));
         dims.all(|(factors, axes)| {
             !factors.contains(&factor) || split.is_none_or(|s| s.iter().all(|a| axes.iter().any(|b| b.contains(*a))))
-        }) && (self.is_in_results(factor) || rule.size(factor) == 1)
+        }) && (self.is_in_results(factor) || split.is_none_or(|s| AxisRef::total_size(self.q.mesh, s) == 1))
     }
 
     /// The way with the partial axes put on the first dimension of the first result that they divide.

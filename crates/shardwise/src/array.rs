@@ -38,6 +38,8 @@ pub(crate) enum State {
     Mistake(Vec<Arc<Mistake>>),
     /// The result of a function whose layout is not clear: made when `.shard` says how it lies.
     Undecided(Undecided),
+    /// A sum over devices: taken when it is used, unless `.shard` leaves it open.
+    Sum(Sum),
 }
 
 /// Makes a result, laid out so.
@@ -55,6 +57,15 @@ pub(crate) struct Undecided {
     pub make: Decide,
     /// What any other use is.
     pub question: Vec<Arc<Mistake>>,
+}
+
+/// A function's result that is a sum over devices.
+pub(crate) struct Sum {
+    /// Makes it as is usual.
+    pub take: Box<dyn Fn() -> Result<ArrayHandle> + Send + Sync>,
+    pub taken: OnceLock<Result<ArrayHandle>>,
+    /// Makes it, laid out so.
+    pub make: Decide,
 }
 
 /// What an array is does not change but as a whole: an unwinding program leaves none half made.
@@ -228,6 +239,10 @@ impl Array {
         Array::new(Some(ty), State::Undecided(undecided), at)
     }
 
+    pub(crate) fn waiting_sum(ty: ShardedType, sum: Sum, at: &'static Location<'static>) -> Array {
+        Array::new(Some(ty), State::Sum(sum), at)
+    }
+
     /// The same step of the trace, with what is known of its type by now.
     pub(crate) fn with_current_type(self) -> Array {
         match self.traced() {
@@ -297,7 +312,7 @@ impl Array {
         let ty = TensorType::new(T::DTYPE.base(), shape.into_shape().0);
         let sharding = sharding.spec.on(&sharding.mesh, &ty, &loc).map_err(Error::one)?;
         let undecided = crate::layout::nothing_decides(&sharding, None, &ty.short(), &loc);
-        let wrong = undecided.or_else(|| explicit::misplaced_sum(None, &sharding, &ty.short(), &loc));
+        let wrong = undecided.or_else(|| explicit::misplaced_sum(None, &sharding, || ty.short(), &loc));
         if let Some(d) = wrong {
             return Err(Error::one(d));
         }
@@ -458,6 +473,7 @@ impl Array {
                 let sharding = self.0.ty.as_ref().and_then(|ty| ty.sharding.as_ref());
                 d.made.get_or_init(|| (d.make)(sharding)).clone()
             }
+            State::Sum(s) => s.taken.get_or_init(|| (s.take)()).clone(),
             State::Traced(_) => Err(Error::one(mistakes::traced_value(&self.short_type(), &context::loc(at)))),
             State::TypeOnly => Err(Error::one(mistakes::no_value(&self.short_type(), &context::loc(at)))),
             State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => {
@@ -488,6 +504,10 @@ impl Array {
             State::Value(handle) => match handle.into_inner().unwrap_or_else(PoisonError::into_inner) {
                 Some(handle) => Ok(handle),
                 None => Err(Array::new(node.ty, State::Value(Mutex::new(None)), node.at)),
+            },
+            State::Sum(sum) => match sum.taken.into_inner().unwrap_or_else(|| (sum.take)()) {
+                Ok(handle) => Ok(handle),
+                Err(e) => Err(Array::new(node.ty, State::Mistake(e.into_diagnostics()), node.at)),
             },
             state => Err(Array::new(node.ty, state, node.at)),
         }
@@ -607,7 +627,7 @@ impl fmt::Display for Array {
             State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => {
                 Error::new(wrong.clone()).fmt(f)
             }
-            State::Value(_) | State::Deferred(_) => match self.literal() {
+            State::Value(_) | State::Deferred(_) | State::Sum(_) => match self.literal() {
                 Ok(literal) => f.write_str(&crate::display::literal(&literal)),
                 Err(e) => e.fmt(f),
             },

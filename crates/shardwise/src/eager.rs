@@ -3,7 +3,7 @@
 //! [`call`] is the one way in. Outside of a trace the function is traced over its operands' types, compiled through the
 //! same pipeline as everything else, and cached by its name, constants, types and layouts.
 
-use crate::array::{Made, Undecided};
+use crate::array::{Made, Sum, Undecided};
 use crate::error::Diagnostic as Mistake;
 use crate::explicit::{Callee, Warned, maker};
 use crate::runtime::{self, Compiled};
@@ -15,7 +15,7 @@ use shardwise_ir::Module;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::Location;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, OnceLock, PoisonError, RwLock};
 
 /// Where the function stands in the source of the program that calls it.
 type At = &'static Location<'static>;
@@ -185,14 +185,18 @@ fn run(callee: Callee, constants: u64, operands: &[&Array], at: At, f: Body<'_>)
             undecided = Some((finished.module, results));
             return Err(Error::new([]));
         }
-        Prepared::new(finished, runtime::compile)
+        let sum = results.is_sum.then(|| finished.module.clone());
+        Ok(Prepared { sum, ..Prepared::new(finished, runtime::compile)? })
     });
     match (prepared, undecided) {
         (_, Some((module, results))) => Ok(wait(module, results, operands, at)),
         (prepared, None) => {
             let prepared = prepared?;
             prepared.report(Some(&loc));
-            prepared.execute(prepared.lend(operands, at)?, at)
+            match &prepared.sum {
+                Some(_) => Ok(vec![sum(prepared, operands, at)?]),
+                None => prepared.execute(prepared.lend(operands, at)?, at),
+            }
         }
     }
 }
@@ -204,13 +208,15 @@ pub(crate) struct Prepared {
     reduced: Vec<Vec<base::AxisRef>>,
     /// There if it has warnings, with the program that they are of.
     warned: Option<(Warned, Module)>,
+    /// There if its one result is a sum over devices: the program.
+    sum: Option<Module>,
 }
 
 impl Prepared {
     pub fn new(finished: Finished, how: fn(&Module) -> Result<Arc<Compiled>>) -> Result<Prepared> {
         let compiled = how(&finished.module)?;
         let warned = (!finished.warnings.is_empty()).then(|| (Warned::new(finished.warnings), finished.module));
-        Ok(Prepared { compiled, reduced: finished.reduced, warned })
+        Ok(Prepared { compiled, reduced: finished.reduced, warned, sum: None })
     }
 
     /// That it runs, to whoever collects warnings; of a function of the library: where it is called.
@@ -256,11 +262,38 @@ fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Arr
     results.types.iter().cloned().enumerate().map(array).collect()
 }
 
+/// A result that is taken when it is used, of the operands as they are now; with `.shard` it may stay open.
+fn sum(prepared: Arc<Prepared>, operands: &[&Array], at: At) -> Result<Array> {
+    let signature = prepared.compiled.signature();
+    let inputs = operands.iter().zip(&signature.inputs);
+    let lent: Vec<ArrayHandle> =
+        inputs.map(|(a, input)| a.handle_as(input.sharding.as_ref(), at)).collect::<Result<_>>()?;
+    let mut ty = signature.outputs[0].clone();
+    if let Some(sharding) = &mut ty.sharding {
+        sharding.reduced.clone_from(&prepared.reduced[0]);
+    }
+    let lend = |lent: &[ArrayHandle]| lent.iter().cloned().map(Argument::Lent).collect();
+    let first = |made: Vec<ArrayHandle>| made.into_iter().next().expect("one result");
+    let (program, args) = (prepared.clone(), lent.clone());
+    let take = move || program.compiled.execute(lend(&args)).map(first);
+    let make = move |sharding: &base::Sharding| -> Result<Made> {
+        let mut module = prepared.sum.clone().expect("it is a sum");
+        let main = module.funcs.first_mut().expect("a traced function");
+        let result = main.body.results()[0];
+        main.body.value_mut(result).sharding = None;
+        main.result_shardings[0] = Some(sharding.canonical());
+        runtime::compile(&module)?.execute(lend(&lent)).map(first).map(Made::Value)
+    };
+    Ok(Array::waiting_sum(ty, Sum { take: Box::new(take), taken: OnceLock::new(), make: Arc::new(make) }, at))
+}
+
 /// What a function gave, traced as a program of its own.
 struct Traced {
     types: Vec<ShardedType>,
     /// Why some result's layout is not clear.
     questions: Vec<Arc<Mistake>>,
+    /// The one result is a sum over devices, which goes without asking.
+    is_sum: bool,
 }
 
 /// Traces a function of arguments of these types into a program of its own; results are laid out as `out` says.
@@ -291,13 +324,14 @@ fn module(
             None => explicit::undecided(&trace, v).map(|d| Arc::new(Mistake(d))),
         })
         .collect();
+    let is_sum = out.is_none() && matches!(&results[..], [a] if explicit::is_sum(&trace, a));
     if !questions.is_empty() {
         results.iter().filter_map(Array::traced).for_each(|v| explicit::forget(&mut trace, v));
     }
     let values = results.iter().map(|a| trace.operand(a, &loc)).collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
     let types = results.iter().map(|a| a.sharded().clone()).collect();
     let shardings = vec![out.cloned(); values.len()];
-    Ok((trace.finish(&values, shardings, &loc), Traced { types, questions }))
+    Ok((trace.finish(&values, shardings, &loc), Traced { types, questions, is_sum }))
 }
 
 /// A new argument of the trace under way, as an array.

@@ -11,6 +11,7 @@ mod axes;
 mod memo;
 #[cfg(test)]
 mod tests;
+mod typing;
 mod warnings;
 mod words;
 
@@ -24,14 +25,16 @@ use crate::{Mesh, P, mesh, mistakes};
 use shardwise_base::{
     AxisIndex, AxisKind, AxisRef, Communicate, Diagnostic, DimSharding, Loc, Sharding, ShardingParts,
 };
-use shardwise_ir::{Body, Func, Op, OpView, Value};
-use shardwise_ops::{DataFlow, ExplicitPolicy, Facts, Linear, Opcode, PropagationClass};
-use shardwise_sharding::explicit::{Answer, Layout, Move, Question, Verdict, infer, infer_reshape};
-use shardwise_sharding::{AxisList, Rule};
+use shardwise_ir::{Body, Func, Op, Value};
+use shardwise_ops::Opcode;
+use shardwise_sharding::AxisList;
+use shardwise_sharding::explicit::{Layout, Move, Verdict};
 use smallvec::SmallVec;
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
+use typing::{Typed, Ways, type_op};
 
 /// The part of a trace that Explicit mode keeps.
 #[derive(Default)]
@@ -44,7 +47,6 @@ pub(crate) struct State {
     modes: axes::Modes,
     function: Option<Function>,
     pending: Vec<Pending>,
-    memo: RefCell<memo::Memo>,
     pub warnings: Warnings,
 }
 
@@ -95,18 +97,24 @@ pub(crate) fn maker(name: &'static str) -> Callee {
 struct Pending {
     frame: u64,
     value: Value,
-    /// How it may lie, by preference.
-    ways: Vec<Sharding>,
-    why: Why,
-    /// The op that is not clear.
-    op: Op,
+    /// How it may lie, by preference; if the first goes without asking, that alone.
+    ways: SmallVec<[Sharding; 1]>,
+    cause: Rc<Cause>,
     /// The function that gives it, and the function's first op.
     name: &'static str,
     first_op: usize,
     loc: Loc,
-    level: Communicate,
     /// The function that makes it has not come to its end.
     is_inside: bool,
+}
+
+/// What a value waits for, and all that is made of it.
+#[derive(Clone)]
+struct Cause {
+    why: Why,
+    /// The op that is not clear.
+    op: Op,
+    level: Communicate,
 }
 
 /// Axes over which a value is not split, and of which its type says more than that it is equal.
@@ -123,7 +131,11 @@ enum Why {
     Verdict(Verdict),
 }
 
-impl Pending {
+impl Cause {
+    fn is_ambiguous(&self) -> bool {
+        matches!(self.why, Why::Verdict(Verdict::Ambiguous(_)))
+    }
+
     /// Whether the first way goes without asking.
     fn has_default(&self) -> bool {
         match &self.why {
@@ -182,7 +194,6 @@ impl State {
             _ => self.modes.explicit.contains(&a.axis),
         };
         self.axes = mesh.all_axes().filter(|a| is_typed(a) && !is_manual(a.axis)).collect();
-        self.memo.get_mut().clear();
         self.is_mixed = mesh.all_axes().any(|a| !is_manual(a.axis) && !self.axes.contains(&a));
     }
 
@@ -284,49 +295,52 @@ pub(crate) fn function(callee: Callee, f: impl FnOnce() -> Vec<Array>) -> Vec<Ar
         is_outermost
     });
     let out = f();
-    if is_outermost {
-        crate::trace::with(|t| leave(t, &out));
+    if is_outermost && crate::trace::with(|t| leave(t, &out)) {
         return out.into_iter().map(Array::with_current_type).collect();
     }
     out
 }
 
-fn leave(t: &mut Trace, results: &[Array]) {
-    let Some(function) = t.explicit.function.take() else { return };
-    let Callee { name, role } = function.callee;
-    if role == Role::Makes {
-        for traced in results.iter().filter_map(Array::traced) {
-            let (frame, value) = traced.key();
-            let Some((loc, op)) = t.def(traced) else { continue };
-            let whole = t.explicit.whole(t.value_type(traced).ty.rank());
-            t.explicit.pending.push(Pending {
-                frame,
-                value,
-                ways: vec![whole],
-                why: Why::Made,
-                op,
-                name,
-                first_op: function.first_op,
-                loc,
-                level: Communicate::Allow,
-                is_inside: false,
-            });
+/// Whether types of results have changed.
+fn leave(t: &mut Trace, results: &[Array]) -> bool {
+    let Some(function) = t.explicit.function.take() else { return false };
+    match function.callee.role {
+        Role::Makes => results.iter().filter_map(Array::traced).for_each(|traced| made(t, &function, traced)),
+        _ if t.explicit.pending.len() == function.pending_before => return false,
+        role => hand_over(&mut t.explicit, &function, role, results),
+    }
+    true
+}
+
+/// A value made out of nothing waits for whoever uses it.
+fn made(t: &mut Trace, function: &Function, traced: Traced) {
+    let Some((loc, op)) = t.def(traced) else { return };
+    let (frame, value) = traced.key();
+    let whole = t.explicit.whole(t.value_type(traced).ty.rank());
+    t.explicit.pending.push(Pending {
+        frame,
+        value,
+        ways: SmallVec::from_elem(whole, 1),
+        cause: Rc::new(Cause { why: Why::Made, op, level: Communicate::Allow }),
+        name: function.callee.name,
+        first_op: function.first_op,
+        loc,
+        is_inside: false,
+    });
+}
+
+/// What is pending of a function's results is its own; of what only it sees, nothing is.
+fn hand_over(state: &mut State, function: &Function, role: Role, results: &[Array]) {
+    let keys: SmallVec<[(u64, Value); 2]> = results.iter().filter_map(Array::traced).map(Traced::key).collect();
+    let mut inside = state.pending.split_off(function.pending_before);
+    inside.retain_mut(|p| {
+        (p.is_inside, p.name, p.first_op) = (false, function.callee.name, function.first_op);
+        if let (Why::Verdict(Verdict::Ambiguous(a)), Role::Decides) = (&p.cause.why, role) {
+            p.cause = Rc::new(Cause { why: Why::Verdict(words::as_move(a)), ..Cause::clone(&p.cause) });
         }
-        return;
-    }
-    if t.explicit.pending.len() == function.pending_before {
-        return;
-    }
-    let keys: Vec<(u64, Value)> = results.iter().filter_map(Array::traced).map(Traced::key).collect();
-    let inside = t.explicit.pending.split_off(function.pending_before);
-    let own = inside.into_iter().filter(|p| keys.contains(&(p.frame, p.value)));
-    t.explicit.pending.extend(own.map(|p| {
-        let why = match p.why {
-            Why::Verdict(Verdict::Ambiguous(a)) if role == Role::Decides => Why::Verdict(words::as_move(&a)),
-            why => why,
-        };
-        Pending { is_inside: false, name, first_op: function.first_op, why, ..p }
-    }));
+        keys.contains(&(p.frame, p.value))
+    });
+    state.pending.append(&mut inside);
 }
 
 /// A function with a rule of its own: its result lies as `x` does, and elements move along `dim` if that is split.
@@ -348,13 +362,11 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
         t.explicit.pending.push(Pending {
             frame,
             value,
-            ways: vec![own],
-            why,
-            op,
+            ways: SmallVec::from_elem(own, 1),
+            cause: Rc::new(Cause { why, op, level }),
             name,
             first_op,
             loc,
-            level,
             is_inside,
         });
     });
@@ -370,20 +382,22 @@ pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let frame = t.frame_id();
-    let unknown = t.view(op).operands().iter().position(|&v| axes::is_unknown(t, frame, v));
-    if let Some(i) = unknown.filter(|_| Opcode::of_view(&t.view(op)) != Opcode::ShardingConstraint) {
-        return Err(words::unknown(&t.view(op), i));
+    let view = t.view(op);
+    let unknown = view.operands().iter().position(|&v| axes::is_unknown(t, frame, v));
+    if let Some(i) = unknown.filter(|_| Opcode::of_view(&view) != Opcode::ShardingConstraint) {
+        return Err(words::unknown(&view, i));
     }
-    let typed = type_op(&t.explicit, frame, &t.view(op))?;
-    let results = t.view(op).results().to_vec();
+    let typed = type_op(&t.explicit, frame, &view)?;
+    let results: SmallVec<[Value; 1]> = SmallVec::from_slice(view.results());
     match typed {
         Typed::Free => {}
-        Typed::Clear(shardings) => {
-            for (v, s) in results.into_iter().zip(shardings) {
-                t.body().value_mut(v).sharding = Some(s);
+        Typed::Clear(Ways::Alike(layout)) => t.body().value_mut(results[0]).sharding = Some(layout),
+        Typed::Clear(ways) => {
+            for (i, v) in results.into_iter().enumerate() {
+                t.body().value_mut(v).sharding = Some(ways.first(i).clone());
             }
         }
-        Typed::Pending { ways, why, op, level } => {
+        Typed::Pending(ways, cause) => {
             let loc = t.view(op).loc().clone();
             let (name, first_op) = match &t.explicit.function {
                 Some(f) => (f.callee.name, f.first_op),
@@ -391,230 +405,13 @@ pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
             };
             let is_inside = t.explicit.function.is_some();
             for (i, value) in results.into_iter().enumerate() {
-                let ways = ways.iter().map(|w| w[i].clone()).collect();
-                let (why, loc) = (why.clone(), loc.clone());
-                t.explicit.pending.push(Pending { frame, value, ways, why, op, name, first_op, loc, level, is_inside });
+                let ways = ways.of(i, cause.has_default());
+                let (cause, loc) = (cause.clone(), loc.clone());
+                t.explicit.pending.push(Pending { frame, value, ways, cause, name, first_op, loc, is_inside });
             }
         }
     }
     Ok(())
-}
-
-enum Typed {
-    /// A constant: it lies as its users ask.
-    Free,
-    Clear(Vec<Sharding>),
-    /// Ways for all results.
-    Pending {
-        ways: Vec<Vec<Sharding>>,
-        why: Why,
-        op: Op,
-        level: Communicate,
-    },
-}
-
-fn type_op(state: &State, frame: u64, view: &OpView<'_>) -> Result<Typed, Diagnostic> {
-    let facts = Opcode::of_view(view).facts();
-    let policy = facts.explicit(view);
-    if view.results().is_empty() || matches!(policy, ExplicitPolicy::Not(_)) {
-        return Ok(Typed::Free);
-    }
-    let pending: Vec<Option<&Pending>> = match state.pending.is_empty() {
-        true => vec![],
-        false => view.operands().iter().map(|&v| state.find(frame, v).map(|i| &state.pending[i])).collect(),
-    };
-    let waits = pending.iter().flatten().copied().min_by_key(|p| !matches!(p.why, Why::Verdict(Verdict::Ambiguous(_))));
-    let is_elementwise = facts.propagation_class(view) == PropagationClass::Elementwise && view.results().len() == 1;
-    let typer = Typer { state, facts, policy, view };
-    let count = pending.iter().flatten().map(|p| p.ways.len()).max().unwrap_or(1);
-    let (mut ways, mut verdict) = (vec![], Verdict::Clear);
-    for i in 0..count {
-        let of = |k: usize, &v: &Value| match pending.get(k).copied().flatten() {
-            Some(p) => Some(Cow::Borrowed(&p.ways[i.min(p.ways.len() - 1)])),
-            None => view.body.sharding(v).map(|s| state.typed(s)),
-        };
-        let operands: SmallVec<[Option<Cow<'_, Sharding>>; 3]> =
-            view.operands().iter().enumerate().map(|(k, v)| of(k, v)).collect();
-        if operands.iter().all(Option::is_none) {
-            return Ok(typer.without_layouts());
-        }
-        let operands: SmallVec<[Option<&Sharding>; 3]> = operands.iter().map(Option::as_deref).collect();
-        let (found, why) = match alike(&operands, view).filter(|_| is_elementwise) {
-            Some(layout) => (vec![vec![layout.clone()]], Verdict::Clear),
-            None => typer.answered(&operands)?,
-        };
-        if i == 0 {
-            verdict = why;
-        }
-        for way in found {
-            if !ways.contains(&way) {
-                ways.push(way);
-            }
-        }
-    }
-    Ok(match (waits, verdict) {
-        (None, Verdict::Clear) => Typed::Clear(ways.swap_remove(0)),
-        (Some(p), Verdict::Clear | Verdict::Moves(_)) => {
-            Typed::Pending { ways, why: p.why.clone(), op: p.op, level: p.level }
-        }
-        (_, verdict) => Typed::Pending { ways, why: Why::Verdict(verdict), op: view.op, level: state.level() },
-    })
-}
-
-fn is_plain(s: &Sharding) -> bool {
-    s.unreduced.is_empty() && s.reduced.is_empty()
-}
-
-/// The layout that all operands have which have one, and the result's rank: the most of a program.
-fn alike<'a>(operands: &[Option<&'a Sharding>], view: &OpView<'_>) -> Option<&'a Sharding> {
-    let mut layouts = operands.iter().flatten();
-    let first = *layouts.next()?;
-    let fits = is_plain(first) && first.dims.len() == view.result_shape(0).len();
-    (fits && layouts.all(|s| s.dims == first.dims && is_plain(s))).then_some(first)
-}
-
-/// A split dimension that the rule says nothing of: the op needs it whole.
-fn without_factor(rule: &Rule, operands: &[Option<&Sharding>]) -> Option<Move> {
-    rule.operands.iter().zip(operands).enumerate().find_map(|(operand, (mapping, s))| {
-        let dims = mapping.dims.iter().zip(&(*s)?.dims).enumerate();
-        let mut split = dims.filter(|(_, (factors, d))| factors.is_empty() && !d.axes.is_empty());
-        split.next().map(|(dim, (_, d))| Move::Whole { operand, dim, axes: AxisList::from_slice(&d.axes) })
-    })
-}
-
-struct Typer<'a> {
-    state: &'a State,
-    facts: &'a dyn Facts,
-    policy: ExplicitPolicy,
-    view: &'a OpView<'a>,
-}
-
-impl Typer<'_> {
-    /// The results of constants: they lie as their users ask, where the op passes that on.
-    fn without_layouts(&self) -> Typed {
-        let (state, view) = (self.state, self.view);
-        let moves = matches!(Opcode::of_view(view), Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);
-        match moves || self.facts.propagation_class(view) == PropagationClass::Elementwise {
-            true => Typed::Free,
-            false => Typed::Clear(view.results().iter().map(|&v| state.whole(view.body.ty(v).shape().len())).collect()),
-        }
-    }
-
-    /// The ways of the results, by preference, and why there are several.
-    fn answered(&self, operands: &[Option<&Sharding>]) -> Result<memo::Answered, Diagnostic> {
-        let is_plain = operands.iter().flatten().all(|s| is_plain(s));
-        if let Some(found) = self.state.memo.borrow().get(self.view, operands).filter(|_| is_plain) {
-            return Ok(found.clone());
-        }
-        let (answer, sums) = self.answer(operands)?;
-        let way = |way: &Vec<Layout>| way.iter().map(|l| self.state.sharding(l, sums.clone())).collect();
-        let answered = (answer.ways.iter().map(way).collect(), answer.verdict);
-        if is_plain {
-            self.state.memo.borrow_mut().add(self.view, operands, &answered);
-        }
-        Ok(answered)
-    }
-
-    /// How the results may lie, and what else their types say.
-    fn answer(&self, operands: &[Option<&Sharding>]) -> Result<(Answer, Sums), Diagnostic> {
-        let view = self.view;
-        let unreduced = self.unreduced(operands)?;
-        let sums = Sums { reduced: self.reduced(operands, &unreduced)?, unreduced };
-        let mesh = self.state.mesh.as_ref().expect("types are over the axes of a mesh");
-        let results: Vec<&[usize]> = view.results().iter().map(|&v| view.body.ty(v).shape()).collect();
-        if self.policy == ExplicitPolicy::Regroup {
-            let layout: Layout = operands[0].map_or_else(
-                || vec![AxisList::new(); view.operand_shape(0).len()],
-                |s| s.dims.iter().map(|d| AxisList::from_slice(&d.axes)).collect(),
-            );
-            return Ok((infer_reshape(view.operand_shape(0), &layout, results[0], mesh), sums));
-        }
-        let rule = self.facts.rule(view);
-        let Some(rule) = rule.rule() else { return Ok((self.without_rule(operands, &results), sums)) };
-        let asks_sums = matches!(self.policy, ExplicitPolicy::AskSums(_));
-        let leader = asks_sums.then_some(0);
-        let question = Question { rule, mesh, operands, results: &results, asks_sums, leader };
-        let mut answer = infer(question);
-        if let (Verdict::Clear, Some(moved)) = (&answer.verdict, without_factor(rule, operands)) {
-            answer.verdict = Verdict::Moves(moved);
-        }
-        Ok((answer, sums))
-    }
-
-    /// Of an op without factors: a result lies as what flows into it, or everything is whole.
-    fn without_rule(&self, operands: &[Option<&Sharding>], results: &[&[usize]]) -> Answer {
-        let axes = |s: &Sharding| s.dims.iter().map(|d| AxisList::from_slice(&d.axes)).collect::<Layout>();
-        if let DataFlow::Edges(edges) = self.facts.data_flow(self.view) {
-            let source = |r: &Value| edges.iter().find(|e| e.owner == *r).and_then(|e| e.sources.first().copied());
-            let place = |v: Value| self.view.operands().iter().position(|&o| o == v);
-            let layout = |(r, shape): (&Value, &&[usize])| {
-                let own = source(r).and_then(place).and_then(|i| operands[i]);
-                own.map_or_else(|| vec![AxisList::new(); shape.len()], axes)
-            };
-            let way = self.view.results().iter().zip(results).map(layout).collect();
-            return Answer { ways: vec![way], verdict: Verdict::Clear };
-        }
-        let split = |(operand, s): (usize, &Option<&Sharding>)| {
-            let layout = axes((*s)?);
-            let dim = layout.iter().position(|axes| !axes.is_empty())?;
-            Some(Move::Whole { operand, dim, axes: layout[dim].clone() })
-        };
-        let moved = operands.iter().enumerate().find_map(split);
-        let whole = results.iter().map(|shape| vec![AxisList::new(); shape.len()]).collect();
-        Answer { ways: vec![whole], verdict: moved.map_or(Verdict::Clear, Verdict::Moves) }
-    }
-
-    /// The axes over which results are sums still to be taken, as operands are: where the op is linear.
-    fn unreduced(&self, operands: &[Option<&Sharding>]) -> Result<Vec<AxisRef>, Diagnostic> {
-        let of = |i: usize| operands[i].map_or(&[][..], |s| &s.unreduced[..]);
-        let Some(first) = (0..operands.len()).find(|&i| !of(i).is_empty()) else { return Ok(vec![]) };
-        let axes = of(first).to_vec();
-        let holders: Vec<usize> = (0..operands.len()).filter(|&i| of(i) == &axes[..]).collect();
-        let others: Vec<usize> = (0..operands.len()).filter(|i| !holders.contains(i)).collect();
-        let is_plain = |i: &usize| of(*i).is_empty();
-        let is_split = |i: &usize| {
-            operands[*i].is_some_and(|s| s.split_axes().any(|a| axes.iter().any(|b| b.overlap(a).is_some())))
-        };
-        let is_zero = |i: &usize| words::is_zero(self.view, *i);
-        let is_linear = match self.facts.linear(self.view) {
-            Linear::No => false,
-            Linear::Jointly => others.iter().all(is_zero),
-            Linear::Each => holders.len() == 1 && others.iter().all(|i| is_plain(i) && !is_split(i)),
-            Linear::In(mask) => {
-                let is_in = |i: &usize| mask >> i & 1 == 1;
-                holders.iter().all(is_in)
-                    && others.iter().all(|i| !is_in(i) && is_plain(i) && !is_split(i) || is_zero(i))
-            }
-        };
-        if is_linear { Ok(axes) } else { Err(words::unreduced(self.view, operands, first, self.function_name())) }
-    }
-
-    /// The axes over which results are reduced, as operands are. What meets a reduced value is reduced too, or has no
-    /// gradient: anything else would be summed when the gradient is taken. A product ends it: its gradient is where the
-    /// sum over devices is left.
-    fn reduced(&self, operands: &[Option<&Sharding>], unreduced: &[AxisRef]) -> Result<Vec<AxisRef>, Diagnostic> {
-        let of = |i: usize| operands[i].map_or(&[][..], |s| &s.reduced[..]);
-        let Some(first) = (0..operands.len()).find(|&i| !of(i).is_empty()) else { return Ok(vec![]) };
-        if matches!(self.policy, ExplicitPolicy::AskSums(_)) {
-            return Ok(vec![]);
-        }
-        let axes = of(first);
-        let fits = |i: &usize| {
-            let Some(own) = operands[*i] else { return true };
-            let dtype = self.view.operand_type(*i).as_tensor().map(|t| t.dtype);
-            let has_gradient = dtype.is_some_and(|d| d.is_float() || d.is_complex());
-            let is_split = own.split_axes().any(|a| axes.iter().any(|b| b.overlap(a).is_some()));
-            own.reduced == axes || own.reduced.is_empty() && !is_split && (!has_gradient || own.unreduced == axes)
-        };
-        match (0..operands.len()).find(|i| !fits(i)) {
-            Some(other) => Err(words::reduced(self.view, operands, [first, other], self.function_name())),
-            None => Ok(axes.iter().copied().filter(|a| !unreduced.contains(a)).collect()),
-        }
-    }
-
-    fn function_name(&self) -> &'static str {
-        self.state.function.as_ref().map_or(words::short(self.view.name()), |f| f.callee.name)
-    }
 }
 
 // ── control flow
@@ -685,11 +482,14 @@ pub(crate) fn settle(t: &mut Trace, traced: Traced) -> Result<(), Diagnostic> {
     if t.explicit.pending[i].is_inside {
         return Ok(());
     }
-    if !t.explicit.pending[i].has_default() {
+    if !t.explicit.pending[i].cause.has_default() {
         return Err(words::question(t, &t.explicit.pending[i]));
     }
     let p = t.explicit.pending.remove(i);
-    if p.level == Communicate::Warn && !matches!(p.why, Why::Made) && t.explicit.warnings.is_news(&p.loc, p.name) {
+    if p.cause.level == Communicate::Warn
+        && !matches!(p.cause.why, Why::Made)
+        && t.explicit.warnings.is_news(&p.loc, p.name)
+    {
         let (facts, help) = words::warning(t, &p);
         t.explicit.warnings.add(&p.loc, p.name, facts, help);
     }
@@ -707,10 +507,15 @@ pub(crate) fn decide(t: &mut Trace, traced: Traced, sharding: &Sharding) -> bool
 }
 
 /// A layout can ask for a sum to be taken, not for one to be opened.
-pub(crate) fn misplaced_sum(own: Option<&Sharding>, to: &Sharding, ty: &str, loc: &Loc) -> Option<Diagnostic> {
+pub(crate) fn misplaced_sum(
+    own: Option<&Sharding>,
+    to: &Sharding,
+    ty: impl FnOnce() -> String,
+    loc: &Loc,
+) -> Option<Diagnostic> {
     let is_open = |a: &AxisRef| own.is_some_and(|s| s.unreduced.contains(a));
     let axis = to.unreduced.iter().find(|a| !is_open(a))?;
-    Some(mistakes::new_sum(ty, &axis.display(&to.mesh).to_string(), loc))
+    Some(mistakes::new_sum(&ty(), &axis.display(&to.mesh).to_string(), loc))
 }
 
 /// What is left of types in a finished program: a reduced value lies as one that is equal.
@@ -727,7 +532,16 @@ pub(crate) fn forget_reduced(func: &mut Func) {
 pub(crate) fn undecided(t: &Trace, traced: Traced) -> Option<Diagnostic> {
     let (frame, value) = traced.key();
     let p = &t.explicit.pending[t.explicit.find(frame, value)?];
-    (!p.has_default()).then(|| words::question(t, p))
+    (!p.cause.has_default()).then(|| words::question(t, p))
+}
+
+/// Whether it waits for nothing but a sum over devices, which is taken unless something else is said.
+pub(crate) fn is_sum(t: &Trace, x: &Array) -> bool {
+    let place = x.traced().and_then(|v| t.explicit.find(v.key().0, v.key().1));
+    place.is_some_and(|i| {
+        let cause = &t.explicit.pending[i].cause;
+        cause.has_default() && matches!(cause.why, Why::Verdict(Verdict::Moves(Move::Sum { .. })))
+    })
 }
 
 /// The value is left to the partitioner.
@@ -765,7 +579,7 @@ pub(crate) fn is_pending(t: &Trace, traced: Traced) -> bool {
 pub(crate) fn expected(t: &Trace, traced: Traced) -> Option<Sharding> {
     let (frame, value) = traced.key();
     let p = &t.explicit.pending[t.explicit.find(frame, value)?];
-    p.has_default().then(|| p.ways[0].clone())
+    p.cause.has_default().then(|| p.ways[0].clone())
 }
 
 /// The sharding of an argument without one, if types are over shardings.

@@ -57,11 +57,16 @@ fn resolve(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked<Sharding> {
 fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
     let sharding = resolve(s, x, spec)?;
     let ty = ShardedType { ty: x.tensor().clone(), sharding: Some(sharding.clone()) };
-    if let State::Undecided(u) = &x.node().state {
+    let make = match &x.node().state {
+        State::Undecided(u) => Some(&u.make),
+        State::Sum(sum) if sum.taken.get().is_none() && !sharding.unreduced.is_empty() => Some(&sum.make),
+        _ => None,
+    };
+    if let Some(make) = make {
         if let Some(d) = nothing_decides(&sharding, None, &x.short_type(), &s.loc) {
             return Err(Array::mistake(Arc::new(crate::error::Diagnostic(d)), Some(ty), s.at));
         }
-        return (u.make)(&sharding)
+        return make(&sharding)
             .map(|made| match made {
                 Made::Value(handle) => Array::reduced_value(handle, &sharding.reduced, s.at),
                 Made::Type(ty) => Array::type_only(ty, s.at),
@@ -90,7 +95,7 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
         return s.fail(Some(ty.ty), d);
     }
     let sharding = settle(&sharding, own);
-    if let Some(d) = explicit::misplaced_sum(own, &sharding, &x.short_type(), &s.loc) {
+    if let Some(d) = explicit::misplaced_sum(own, &sharding, || x.short_type(), &s.loc) {
         return s.fail(Some(ty.ty), d);
     }
     let ty = ShardedType { ty: ty.ty, sharding: Some(sharding.clone()) };
@@ -124,7 +129,7 @@ fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checke
     match trace::with(|t| explicit::decide(t, traced, &sharding)) {
         true => Ok(Array::of_traced(traced, s.at)),
         false => {
-            if let Some(d) = explicit::misplaced_sum(own.as_ref(), &sharding, &x.short_type(), &s.loc) {
+            if let Some(d) = explicit::misplaced_sum(own.as_ref(), &sharding, || x.short_type(), &s.loc) {
                 return s.fail(Some(x.tensor().clone()), d);
             }
             Ok(hlo::constrain(x, &sharding))
@@ -134,14 +139,14 @@ fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checke
 
 /// The mistake of a layout whose axes, as far as they are types here, do not divide their dimensions.
 fn uneven(sharding: &Sharding, spec: &P, x: &Array, loc: &Loc) -> Option<Diagnostic> {
-    let ty = x.short_type();
-    sharding.dims.iter().enumerate().find_map(|(dim, d)| {
+    let split = |(dim, d): (usize, &DimSharding)| {
         let over = trace::with(|t| t.explicit.typed_axes(&d.axes));
         let (size, count) = (x.tensor().shape[dim], AxisRef::total_size(&sharding.mesh, &over));
-        let (ty, axes) = (&ty[..], &shown_axes(&sharding.mesh, &over)[..]);
-        let split = Split { ty, dim, size, axes, count };
-        (!size.is_multiple_of(count)).then(|| mistakes::spec_uneven(spec, &split, &sharding.mesh, loc))
-    })
+        (!size.is_multiple_of(count)).then_some((dim, size, over, count))
+    };
+    let (dim, size, over, count) = sharding.dims.iter().enumerate().find_map(split)?;
+    let (ty, axes) = (&x.short_type()[..], &shown_axes(&sharding.mesh, &over)[..]);
+    Some(mistakes::spec_uneven(spec, &Split { ty, dim, size, axes, count }, &sharding.mesh, loc))
 }
 
 /// The mistake of a layout that is open where an array has no layout of its own.
@@ -152,6 +157,9 @@ pub(crate) fn nothing_decides(wanted: &Sharding, own: Option<&Sharding>, ty: &st
 
 /// A layout without open dimensions: they stay as they are in `own`, where its axes are free.
 pub(crate) fn settle(wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
+    if wanted.dims.iter().all(|d| !d.is_open) {
+        return wanted.canonical().with_reduced(wanted.reduced.clone());
+    }
     let own = own.filter(|own| own.mesh.same_devices(&wanted.mesh));
     let mut used: Vec<_> = wanted.split_axes().collect();
     let dims = wanted.dims.iter().enumerate().map(|(i, d)| {

@@ -3,15 +3,26 @@
 //! What an op's facts may read is compared: attributes, types, layouts, constant operands, what its regions do. An operand
 //! that has no layout and is no constant of one element could be anything, and is never remembered.
 
-use shardwise_base::Sharding;
+use super::State;
+use shardwise_base::{AxisRef, Mesh, Sharding};
 use shardwise_ir::{Attrs, OpCode, OpView, Region, Type};
 use shardwise_ops::Opcode;
 use shardwise_sharding::explicit::Verdict;
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
 
-/// Answers by op.
+/// Answers of this thread, for types over some axes of a mesh.
 #[derive(Default)]
-pub(super) struct Memo(HashMap<OpCode, Vec<Known>>);
+pub(super) struct Memo {
+    mesh: Option<Arc<Mesh>>,
+    axes: Vec<AxisRef>,
+    is_mixed: bool,
+    /// By op: a program has few kinds of ops.
+    known: Vec<(OpCode, Vec<Known>)>,
+}
+
+thread_local!(static MEMO: RefCell<Memo> = RefCell::default());
 
 /// As many are kept of one op; a program with more kinds of one pays for them.
 const MOST: usize = 16;
@@ -21,11 +32,14 @@ struct Known {
     operands: Vec<Operand>,
     results: Vec<Type>,
     regions: Vec<OpCode>,
-    answer: Answered,
+    answer: Rc<Answered>,
 }
 
-/// Ways for all results, and why.
-pub(super) type Answered = (Vec<Vec<Sharding>>, Verdict);
+/// Ways for all results, and why there are several.
+pub(super) struct Answered {
+    pub ways: Vec<Vec<Sharding>>,
+    pub verdict: Verdict,
+}
 
 struct Operand {
     ty: Type,
@@ -39,28 +53,46 @@ enum What {
 }
 
 impl Memo {
-    pub fn clear(&mut self) {
-        self.0.clear();
+    /// Calls `f` with the answers for types as they are now.
+    pub fn with<R>(state: &State, f: impl FnOnce(&mut Memo) -> R) -> R {
+        MEMO.with_borrow_mut(|memo| {
+            if !memo.is_of(state) {
+                let State { mesh, axes, is_mixed, .. } = state;
+                *memo = Memo { mesh: mesh.clone(), axes: axes.clone(), is_mixed: *is_mixed, known: vec![] };
+            }
+            f(memo)
+        })
     }
 
-    pub fn get(&self, view: &OpView<'_>, layouts: &[Option<&Sharding>]) -> Option<&Answered> {
-        let known = self.0.get(&view.data().code)?;
-        known.iter().find(|k| k.is_of(view, layouts)).map(|k| &k.answer)
+    fn is_of(&self, state: &State) -> bool {
+        self.mesh == state.mesh && self.axes == state.axes && self.is_mixed == state.is_mixed
     }
 
-    pub fn add(&mut self, view: &OpView<'_>, layouts: &[Option<&Sharding>], answer: &Answered) {
+    pub fn get(&self, view: &OpView<'_>, layouts: &[Option<&Sharding>]) -> Option<Rc<Answered>> {
+        let (_, known) = self.known.iter().find(|(code, _)| *code == view.data().code)?;
+        known.iter().find(|k| k.is_of(view, layouts)).map(|k| k.answer.clone())
+    }
+
+    pub fn add(&mut self, view: &OpView<'_>, layouts: &[Option<&Sharding>], answer: &Rc<Answered>) {
         let operands: Option<Vec<Operand>> =
             layouts.iter().enumerate().map(|(i, l)| Operand::of(view, i, *l)).collect();
         let Some(operands) = operands else { return };
-        let known = self.0.entry(view.data().code).or_default();
+        let code = view.data().code;
+        let place = self.known.iter().position(|(c, _)| *c == code).unwrap_or_else(|| {
+            self.known.push((code, vec![]));
+            self.known.len() - 1
+        });
+        let known = &mut self.known[place].1;
         if known.len() == MOST {
             known.remove(0);
         }
+        let mut regions = vec![];
+        for_each_code(view, view.regions(), &mut |code| regions.push(code));
         known.push(Known {
             attrs: view.attrs().clone(),
             operands,
             results: view.results().iter().map(|&v| view.body.ty(v).clone()).collect(),
-            regions: codes(view),
+            regions,
             answer: answer.clone(),
         });
     }
@@ -74,7 +106,13 @@ impl Known {
             && self.operands.len() == layouts.len()
             && self.operands.iter().zip(layouts).enumerate().all(|(i, (o, l))| o.is_operand(view, i, *l))
             && self.attrs == *view.attrs()
-            && (view.data().regions.is_empty() && self.regions.is_empty() || self.regions == codes(view))
+            && self.has_regions_of(view)
+    }
+
+    fn has_regions_of(&self, view: &OpView<'_>) -> bool {
+        let (mut own, mut is_same) = (self.regions.iter(), true);
+        for_each_code(view, view.regions(), &mut |code| is_same &= own.next() == Some(&code));
+        is_same && own.next().is_none()
     }
 }
 
@@ -104,14 +142,10 @@ fn constant<'a>(view: &OpView<'a>, i: usize) -> Option<&'a Attrs> {
 }
 
 /// The ops of its regions, in order.
-fn codes(view: &OpView<'_>) -> Vec<OpCode> {
-    fn collect(view: &OpView<'_>, region: Region, out: &mut Vec<OpCode>) {
-        for &op in &view.body.region(region).ops {
-            out.push(view.body.op(op).code);
-            view.body.op(op).regions.iter().for_each(|&r| collect(view, r, out));
-        }
+fn for_each_code(view: &OpView<'_>, regions: &[Region], f: &mut impl FnMut(OpCode)) {
+    for &op in regions.iter().flat_map(|&r| &view.body.region(r).ops) {
+        let op = view.body.op(op);
+        f(op.code);
+        for_each_code(view, &op.regions, f);
     }
-    let mut out = vec![];
-    view.data().regions.iter().for_each(|&r| collect(view, r, &mut out));
-    out
 }

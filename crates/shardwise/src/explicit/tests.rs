@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::runtime;
-use shardwise_ir::Module;
-use shardwise_ops::OPS;
+use shardwise_ir::{Module, OpView};
+use shardwise_ops::{ExplicitPolicy, OPS};
 use shardwise_sharding::Factor;
 
 /// Its op in `@main`, if the table's example has it there.
@@ -60,8 +60,8 @@ fn what_is_clear_moves_nothing() {
         let view = module.view(&main.body, op);
         let facts = opcode.facts();
         let is_placed = view.operands().iter().all(|&v| main.body.def_op(v).is_none());
-        // One reads the operand's type alone; the other's kernel is gathered unasked, and array functions have none.
-        let is_known = matches!(opcode, Opcode::GetDimensionSize | Opcode::Convolution);
+        // It reads the operand's type alone, and array functions have none.
+        let is_known = opcode == Opcode::GetDimensionSize;
         if matches!(facts.explicit(&view), ExplicitPolicy::Not(_))
             || is_known
             || !is_placed
@@ -78,9 +78,12 @@ fn what_is_clear_moves_nothing() {
             }
             let main = module.func("main").expect("seen above").clone();
             let (ways, verdict) = match type_op(&state, 0, &module.view(&main.body, op)) {
-                Ok(Typed::Clear(way)) => (vec![way], Verdict::Clear),
-                Ok(Typed::Pending { ways, why: Why::Verdict(verdict), .. }) => (ways, verdict),
-                _ => continue,
+                Ok(Typed::Clear(ways)) => (ways.all(), Verdict::Clear),
+                Ok(Typed::Pending(ways, cause)) => match &cause.why {
+                    Why::Verdict(verdict) => (ways.all(), verdict.clone()),
+                    Why::Made => continue,
+                },
+                Ok(Typed::Free) | Err(_) => continue,
             };
             let shown = || format!("{}: {layouts:?}, {verdict:?}", opcode.name());
             for (i, way) in ways.iter().enumerate() {

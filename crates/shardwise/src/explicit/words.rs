@@ -7,8 +7,7 @@ use crate::trace::Trace;
 use crate::{mistakes, runtime};
 use shardwise_base::{Diagnostic, Mesh, Sharding};
 use shardwise_engine::ShardedType;
-use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Value};
-use shardwise_ops::Opcode;
+use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Value};
 use shardwise_sharding::AxisList;
 use shardwise_sharding::explicit::{Ambiguity, Move, Verdict};
 use std::collections::BTreeSet;
@@ -30,16 +29,6 @@ pub(super) fn as_move(a: &Ambiguity) -> Verdict {
         Ambiguity::Sum { axes, .. } => Move::Sum { axes: axes.clone() },
         Ambiguity::Regroup { dim, axes } => Move::Whole { operand: 0, dim: *dim, axes: axes.clone() },
     })
-}
-
-/// Whether an operand is a constant zero: of every sum a part.
-pub(super) fn is_zero(view: &OpView<'_>, operand: usize) -> bool {
-    let Some(def) = view.operand_def(operand) else { return false };
-    let Some(Attr::Dense(value)) = def.attr("value") else { return false };
-    Opcode::of_view(&def) == Opcode::Constant
-        && !value.dtype().is_complex()
-        && value.size() == 1
-        && value.get_f64(0) == 0.0
 }
 
 fn operand_type(view: &OpView<'_>, i: usize, sharding: Option<&Sharding>) -> String {
@@ -101,7 +90,7 @@ fn reason(view: &OpView<'_>, verdict: &Verdict, mesh: &Mesh) -> String {
 }
 
 fn verdict(p: &Pending) -> &Verdict {
-    if let Why::Verdict(v) = &p.why { v } else { &Verdict::Clear }
+    if let Why::Verdict(v) = &p.cause.why { v } else { &Verdict::Clear }
 }
 
 /// The error for a value that is used before its layout is decided.
@@ -113,7 +102,7 @@ pub(super) fn question(t: &Trace, p: &Pending) -> Diagnostic {
             format!("`{}`: the result's layout is not decided", p.name),
         );
     };
-    let view = module.view(body, p.op);
+    let view = module.view(body, p.cause.op);
     let mesh = &p.ways[0].mesh;
     let (code, message) = match verdict(p) {
         Verdict::Ambiguous(_) => {
@@ -130,7 +119,7 @@ pub(super) fn question(t: &Trace, p: &Pending) -> Diagnostic {
 /// Why data moves for a value that is laid out as is obvious, and how to ask for it.
 pub(super) fn warning(t: &Trace, p: &Pending) -> (String, String) {
     let facts = t.home(p.frame).map_or(String::new(), |(module, body)| {
-        let view = module.view(body, p.op);
+        let view = module.view(body, p.cause.op);
         format!("{}: {}", operand_types(&view), reason(&view, verdict(p), &p.ways[0].mesh))
     });
     (facts, format!("ask for it: `.shard({})`", P::of(&p.ways[0])))

@@ -174,6 +174,29 @@ fn gradients_left_as_sums() {
 }
 
 #[test]
+fn a_sum_waits_for_shard() {
+    let mesh = mesh();
+    let x = like(&mesh, &[8, 16], P!("X", "Y"));
+    let open = || mesh.sharding(P!("X").unreduced("Y"));
+    let whole = arange(0..128, F32).reshape([8, 16]);
+    let sum = x.sum(1);
+    assert_eq!(sum.ty().to_string(), "f32[8@X]");
+    assert_eq!(sum.shard(open()).check().unwrap().ty().to_string(), "f32[8@X]{U:Y}");
+    assert_equal(&sum.shard(open()), &whole.sum(1));
+    assert_equal(&sum, &whole.sum(1));
+    // It has been taken.
+    assert_eq!(codes(&sum.shard(open()).check().unwrap_err()), "spec-unreduced");
+    // Partial maxima are no summands.
+    let traced = jit(|x: &Array| x.max(1).shard(P!("X").unreduced("Y")));
+    assert_equal(&with_mesh(&mesh, || traced(&x)).unwrap(), &whole.max(1));
+    assert_equal(&x.max(1).shard(open()), &whole.max(1));
+    // What is summed later is what it was then.
+    let later = x.sum(0);
+    x.delete();
+    assert_equal(&later, &whole.sum(0));
+}
+
+#[test]
 fn modes_compose() {
     let mesh = mesh();
     let x = like(&mesh, &[8, 16], P!("X", "Y"));

@@ -5,6 +5,7 @@ mod collective_matmul;
 mod explicit;
 mod explicit_cases;
 mod explicit_denied;
+mod explicit_functions;
 mod explicit_mistakes;
 mod manual;
 mod manual_cases;

@@ -1,0 +1,327 @@
+//! The layouts of one op's results, by those of its operands.
+
+use super::memo::{Answered, Memo};
+use super::{Cause, Pending, State, Sums, Why, words};
+use shardwise_base::{AxisRef, Diagnostic, Sharding};
+use shardwise_ir::{OpView, Value};
+use shardwise_ops::{DataFlow, ExplicitPolicy, Facts, Linear, Opcode, PropagationClass, is_zero};
+use shardwise_sharding::explicit::{Answer, Layout, Move, Question, Verdict, infer, infer_reshape};
+use shardwise_sharding::{AxisList, Rule};
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// By operand; `None`: it has no layout.
+type Layouts<'a> = [Option<&'a Sharding>];
+
+pub(super) enum Typed {
+    /// A constant: it lies as its users ask.
+    Free,
+    Clear(Ways),
+    Pending(Ways, Rc<Cause>),
+}
+
+/// How results may lie.
+pub(super) enum Ways {
+    /// The only result, as the operands do.
+    Alike(Sharding),
+    Answered(Rc<Answered>),
+}
+
+impl Ways {
+    /// The one preferred for result `i`.
+    pub fn first(&self, i: usize) -> &Sharding {
+        match self {
+            Ways::Alike(layout) => layout,
+            Ways::Answered(a) => &a.ways[0][i],
+        }
+    }
+
+    /// Those of result `i`, by preference, or only the first.
+    pub fn of(&self, i: usize, is_decided: bool) -> SmallVec<[Sharding; 1]> {
+        match self {
+            Ways::Answered(a) if !is_decided => a.ways.iter().map(|way| way[i].clone()).collect(),
+            _ => SmallVec::from_buf([self.first(i).clone()]),
+        }
+    }
+
+    /// Why there are several.
+    fn verdict(&self) -> &Verdict {
+        match self {
+            Ways::Alike(_) => &Verdict::Clear,
+            Ways::Answered(a) => &a.verdict,
+        }
+    }
+
+    pub fn all(&self) -> Vec<Vec<Sharding>> {
+        match self {
+            Ways::Alike(layout) => vec![vec![layout.clone()]],
+            Ways::Answered(a) => a.ways.clone(),
+        }
+    }
+
+    /// These, and others after them.
+    fn and(self, others: Ways) -> Ways {
+        let mut ways = self.all();
+        for way in others.all() {
+            if !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+        Ways::Answered(Rc::new(Answered { ways, verdict: self.verdict().clone() }))
+    }
+}
+
+pub(super) fn type_op(state: &State, frame: u64, view: &OpView<'_>) -> Result<Typed, Diagnostic> {
+    let facts = Opcode::of_view(view).facts();
+    let policy = facts.explicit(view);
+    if view.results().is_empty() || matches!(policy, ExplicitPolicy::Not(_)) {
+        return Ok(Typed::Free);
+    }
+    let is_elementwise = facts.propagation_class(view) == PropagationClass::Elementwise && view.results().len() == 1;
+    if is_elementwise && !state.is_mixed && state.pending.is_empty() {
+        let layouts = view.operands().iter().filter_map(|&v| view.body.sharding(v));
+        if let Some(layout) = alike(layouts, view.result_shape(0).len()) {
+            return Ok(Typed::Clear(Ways::Alike(layout.clone())));
+        }
+    }
+    let typer = Typer { state, facts, policy, is_elementwise, view };
+    let operands = Operands::new(state, frame, view);
+    if operands.pending.is_some() {
+        return typer.of_pending(&operands);
+    }
+    if operands.layouts(0).all(|s| s.is_none()) {
+        return Ok(typer.without_layouts());
+    }
+    let ways = typer.ways(&operands, 0)?;
+    Ok(match ways.verdict() {
+        Verdict::Clear => Typed::Clear(ways),
+        verdict => {
+            let cause = typer.cause(verdict);
+            Typed::Pending(ways, cause)
+        }
+    })
+}
+
+/// What types say of an op's operands.
+struct Operands<'a> {
+    view: &'a OpView<'a>,
+    /// There if one of them is.
+    pending: Option<SmallVec<[Option<&'a Pending>; 3]>>,
+    /// There if types are not over all axes.
+    typed: Option<SmallVec<[Option<Sharding>; 3]>>,
+}
+
+impl<'a> Operands<'a> {
+    fn new(state: &'a State, frame: u64, view: &'a OpView<'a>) -> Operands<'a> {
+        let values = view.operands().iter();
+        let find = |&v: &Value| state.find(frame, v).map(|i| &state.pending[i]);
+        let pending = (!state.pending.is_empty()).then(|| values.clone().map(find).collect::<SmallVec<[_; 3]>>());
+        let typed = |&v: &Value| view.body.sharding(v).map(|s| state.typed(s).into_owned());
+        let typed = state.is_mixed.then(|| values.map(typed).collect());
+        Operands { view, pending: pending.filter(|p| p.iter().any(Option::is_some)), typed }
+    }
+
+    /// The layout of operand `k`, if what is pending takes its `way`th.
+    fn layout(&self, k: usize, way: usize) -> Option<&Sharding> {
+        match (self.pending.as_ref().and_then(|p| p[k]), &self.typed) {
+            (Some(p), _) => Some(&p.ways[way.min(p.ways.len() - 1)]),
+            (None, Some(typed)) => typed[k].as_ref(),
+            (None, None) => self.view.operand_sharding(k),
+        }
+    }
+
+    fn layouts(&self, way: usize) -> impl Iterator<Item = Option<&Sharding>> {
+        (0..self.view.operands().len()).map(move |k| self.layout(k, way))
+    }
+}
+
+fn is_plain(s: &Sharding) -> bool {
+    s.unreduced.is_empty() && s.reduced.is_empty()
+}
+
+/// The layout that all operands have which have one, and the result's rank: the most of a program.
+fn alike<'a>(mut layouts: impl Iterator<Item = &'a Sharding>, rank: usize) -> Option<&'a Sharding> {
+    let first = layouts.next()?;
+    let fits = is_plain(first) && first.rank() == rank;
+    let is_same = |s: &Sharding| std::ptr::eq(&**s, &**first) || s.dims == first.dims && is_plain(s);
+    (fits && layouts.all(is_same)).then_some(first)
+}
+
+/// A split dimension that the rule says nothing of: the op needs it whole.
+fn without_factor(rule: &Rule, operands: &Layouts<'_>) -> Option<Move> {
+    rule.operands.iter().zip(operands).enumerate().find_map(|(operand, (mapping, s))| {
+        let dims = mapping.dims.iter().zip(&(*s)?.dims).enumerate();
+        let mut split = dims.filter(|(_, (factors, d))| factors.is_empty() && !d.axes.is_empty());
+        split.next().map(|(dim, (_, d))| Move::Whole { operand, dim, axes: AxisList::from_slice(&d.axes) })
+    })
+}
+
+struct Typer<'a> {
+    state: &'a State,
+    facts: &'a dyn Facts,
+    policy: ExplicitPolicy,
+    /// One result, whose elements are functions of those beside them.
+    is_elementwise: bool,
+    view: &'a OpView<'a>,
+}
+
+impl Typer<'_> {
+    /// An op of what is not decided waits with it.
+    fn of_pending(&self, operands: &Operands<'_>) -> Result<Typed, Diagnostic> {
+        let pending = || operands.pending.iter().flatten().flatten();
+        let mut ways = self.ways(operands, 0)?;
+        for i in 1..pending().map(|p| p.ways.len()).max().unwrap_or(1) {
+            ways = ways.and(self.ways(operands, i)?);
+        }
+        let waits = pending().min_by_key(|p| !p.cause.is_ambiguous());
+        let cause = match (waits, ways.verdict()) {
+            (Some(p), Verdict::Clear | Verdict::Moves(_)) => p.cause.clone(),
+            (_, verdict) => self.cause(verdict),
+        };
+        Ok(Typed::Pending(ways, cause))
+    }
+
+    /// How the results may lie if what is pending takes its `i`th way.
+    fn ways(&self, operands: &Operands<'_>, i: usize) -> Result<Ways, Diagnostic> {
+        if self.is_elementwise
+            && let Some(layout) = alike(operands.layouts(i).flatten(), self.view.result_shape(0).len())
+        {
+            return Ok(Ways::Alike(layout.clone()));
+        }
+        self.answered(&operands.layouts(i).collect::<SmallVec<[_; 3]>>()).map(Ways::Answered)
+    }
+
+    fn cause(&self, verdict: &Verdict) -> Rc<Cause> {
+        Rc::new(Cause { why: Why::Verdict(verdict.clone()), op: self.view.op, level: self.state.level() })
+    }
+
+    /// The results of constants: they lie as their users ask, where the op passes that on.
+    fn without_layouts(&self) -> Typed {
+        let (state, view) = (self.state, self.view);
+        let moves = matches!(Opcode::of_view(view), Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);
+        match moves || self.facts.propagation_class(view) == PropagationClass::Elementwise {
+            true => Typed::Free,
+            false => {
+                let whole = view.results().iter().map(|&v| state.whole(view.body.ty(v).shape().len())).collect();
+                Typed::Clear(Ways::Answered(Rc::new(Answered { ways: vec![whole], verdict: Verdict::Clear })))
+            }
+        }
+    }
+
+    /// The ways of the results, by preference, and why there are several.
+    fn answered(&self, operands: &Layouts<'_>) -> Result<Rc<Answered>, Diagnostic> {
+        let is_plain = operands.iter().flatten().all(|s| is_plain(s));
+        if is_plain && let Some(found) = Memo::with(self.state, |memo| memo.get(self.view, operands)) {
+            return Ok(found);
+        }
+        let (answer, sums) = self.answer(operands)?;
+        let way = |way: &Vec<Layout>| way.iter().map(|l| self.state.sharding(l, sums.clone())).collect();
+        let ways = answer.ways.iter().map(way).collect();
+        let answered = Rc::new(Answered { ways, verdict: answer.verdict });
+        if is_plain {
+            Memo::with(self.state, |memo| memo.add(self.view, operands, &answered));
+        }
+        Ok(answered)
+    }
+
+    /// How the results may lie, and what else their types say.
+    fn answer(&self, operands: &Layouts<'_>) -> Result<(Answer, Sums), Diagnostic> {
+        let view = self.view;
+        let unreduced = self.unreduced(operands)?;
+        let sums = Sums { reduced: self.reduced(operands, &unreduced)?, unreduced };
+        let mesh = self.state.mesh.as_ref().expect("types are over the axes of a mesh");
+        let results: Vec<&[usize]> = view.results().iter().map(|&v| view.body.ty(v).shape()).collect();
+        if self.policy == ExplicitPolicy::Regroup {
+            let layout: Layout = operands[0].map_or_else(
+                || vec![AxisList::new(); view.operand_shape(0).len()],
+                |s| s.dims.iter().map(|d| AxisList::from_slice(&d.axes)).collect(),
+            );
+            return Ok((infer_reshape(view.operand_shape(0), &layout, results[0], mesh), sums));
+        }
+        let rule = self.facts.rule(view);
+        let Some(rule) = rule.rule() else { return Ok((self.without_rule(operands, &results), sums)) };
+        let asks_sums = matches!(self.policy, ExplicitPolicy::AskSums(_));
+        let leader = asks_sums.then_some(0);
+        let question = Question { rule, mesh, operands, results: &results, asks_sums, leader };
+        let mut answer = infer(question);
+        if let (Verdict::Clear, Some(moved)) = (&answer.verdict, without_factor(rule, operands)) {
+            answer.verdict = Verdict::Moves(moved);
+        }
+        Ok((answer, sums))
+    }
+
+    /// Of an op without factors: a result lies as what flows into it, or everything is whole.
+    fn without_rule(&self, operands: &Layouts<'_>, results: &[&[usize]]) -> Answer {
+        let axes = |s: &Sharding| s.dims.iter().map(|d| AxisList::from_slice(&d.axes)).collect::<Layout>();
+        if let DataFlow::Edges(edges) = self.facts.data_flow(self.view) {
+            let source = |r: &Value| edges.iter().find(|e| e.owner == *r).and_then(|e| e.sources.first().copied());
+            let place = |v: Value| self.view.operands().iter().position(|&o| o == v);
+            let layout = |(r, shape): (&Value, &&[usize])| {
+                let own = source(r).and_then(place).and_then(|i| operands[i]);
+                own.map_or_else(|| vec![AxisList::new(); shape.len()], axes)
+            };
+            let way = self.view.results().iter().zip(results).map(layout).collect();
+            return Answer { ways: vec![way], verdict: Verdict::Clear };
+        }
+        let split = |(operand, s): (usize, &Option<&Sharding>)| {
+            let layout = axes((*s)?);
+            let dim = layout.iter().position(|axes| !axes.is_empty())?;
+            Some(Move::Whole { operand, dim, axes: layout[dim].clone() })
+        };
+        let moved = operands.iter().enumerate().find_map(split);
+        let whole = results.iter().map(|shape| vec![AxisList::new(); shape.len()]).collect();
+        Answer { ways: vec![whole], verdict: moved.map_or(Verdict::Clear, Verdict::Moves) }
+    }
+
+    /// The axes over which results are sums still to be taken, as operands are: where the op is linear.
+    fn unreduced(&self, operands: &Layouts<'_>) -> Result<Vec<AxisRef>, Diagnostic> {
+        let of = |i: usize| operands[i].map_or(&[][..], |s| &s.unreduced[..]);
+        let Some(first) = (0..operands.len()).find(|&i| !of(i).is_empty()) else { return Ok(vec![]) };
+        let axes = of(first).to_vec();
+        let holders: Vec<usize> = (0..operands.len()).filter(|&i| of(i) == &axes[..]).collect();
+        let others: Vec<usize> = (0..operands.len()).filter(|i| !holders.contains(i)).collect();
+        let is_plain = |i: &usize| of(*i).is_empty();
+        let is_split = |i: &usize| {
+            operands[*i].is_some_and(|s| s.split_axes().any(|a| axes.iter().any(|b| b.overlap(a).is_some())))
+        };
+        let is_zero = |i: &usize| is_zero(self.view, *i);
+        let is_linear = match self.facts.linear(self.view) {
+            Linear::No => false,
+            Linear::Jointly => others.iter().all(is_zero),
+            Linear::Each => holders.len() == 1 && others.iter().all(|i| is_plain(i) && !is_split(i)),
+            Linear::In(mask) => {
+                let is_in = |i: &usize| mask >> i & 1 == 1;
+                holders.iter().all(is_in)
+                    && others.iter().all(|i| !is_in(i) && is_plain(i) && !is_split(i) || is_zero(i))
+            }
+        };
+        if is_linear { Ok(axes) } else { Err(words::unreduced(self.view, operands, first, self.function_name())) }
+    }
+
+    /// The axes over which results are reduced, as operands are. What meets a reduced value is reduced too, or has no
+    /// gradient: anything else would be summed when the gradient is taken. A product ends it: its gradient is where the
+    /// sum over devices is left.
+    fn reduced(&self, operands: &Layouts<'_>, unreduced: &[AxisRef]) -> Result<Vec<AxisRef>, Diagnostic> {
+        let of = |i: usize| operands[i].map_or(&[][..], |s| &s.reduced[..]);
+        let Some(first) = (0..operands.len()).find(|&i| !of(i).is_empty()) else { return Ok(vec![]) };
+        if matches!(self.policy, ExplicitPolicy::AskSums(_)) {
+            return Ok(vec![]);
+        }
+        let axes = of(first);
+        let fits = |i: &usize| {
+            let Some(own) = operands[*i] else { return true };
+            let dtype = self.view.operand_type(*i).as_tensor().map(|t| t.dtype);
+            let has_gradient = dtype.is_some_and(|d| d.is_float() || d.is_complex());
+            let is_split = own.split_axes().any(|a| axes.iter().any(|b| b.overlap(a).is_some()));
+            own.reduced == axes || own.reduced.is_empty() && !is_split && (!has_gradient || own.unreduced == axes)
+        };
+        match (0..operands.len()).find(|i| !fits(i)) {
+            Some(other) => Err(words::reduced(self.view, operands, [first, other], self.function_name())),
+            None => Ok(axes.iter().copied().filter(|a| !unreduced.contains(a)).collect()),
+        }
+    }
+
+    fn function_name(&self) -> &'static str {
+        self.state.function.as_ref().map_or(words::short(self.view.name()), |f| f.callee.name)
+    }
+}

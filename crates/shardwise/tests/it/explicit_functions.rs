@@ -1,0 +1,162 @@
+//! Explicit mode, function by function: no array function of the front end is without a case here.
+//!
+//! The names are read off the sources. Each case runs on a matrix split in several ways: its value is the unsharded one's, under
+//! `Deny` it communicates nothing or is refused, and what is refused is so in words of Explicit mode.
+
+use shardwise::bits;
+use shardwise::prelude::*;
+use std::collections::BTreeSet;
+
+const SOURCES: [&str; 8] = [
+    include_str!("../../src/control.rs"),
+    include_str!("../../src/create.rs"),
+    include_str!("../../src/einsum.rs"),
+    include_str!("../../src/index.rs"),
+    include_str!("../../src/ops.rs"),
+    include_str!("../../src/random.rs"),
+    include_str!("../../src/reduce.rs"),
+    include_str!("../../src/shape.rs"),
+];
+
+/// The public functions that give arrays: `pub fn f(..) -> Array`, and rows of tables (`exp Floats |x| ..`).
+fn names() -> BTreeSet<String> {
+    SOURCES.iter().flat_map(|source| source.lines().filter_map(name)).collect()
+}
+
+fn name(line: &str) -> Option<String> {
+    let is_name =
+        |s: &&str| !s.is_empty() && s.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if let Some(function) = line.trim_start().strip_prefix("pub fn ") {
+        let name = function.split(['(', '<']).next().filter(is_name)?;
+        let result = function.rsplit_once("-> ").map_or("", |(_, ty)| ty);
+        let gives_arrays = ["Array", "(Array", "C ", "(C,", "R "].iter().any(|ty| result.starts_with(ty));
+        return gives_arrays.then(|| name.to_string());
+    }
+    let mut words = line.strip_prefix("    ")?.split(' ');
+    let (name, kinds) = (words.next().filter(is_name)?, words.next()?);
+    let place = kinds.strip_prefix("\"at.").map(|_| format!("at_{name}"));
+    let is_row = ["Numbers", "Floats", "Ordered", "Any", "Bits"].contains(&kinds);
+    place.or_else(|| is_row.then(|| name.to_string()))
+}
+
+/// Functions that are no ops of operands with layouts, and where they are seen to.
+const ELSEWHERE: [(&str, &str); 3] = [
+    ("contract", "the inside of `einsum`"),
+    ("data", "a key's words: `random`"),
+    ("einsum_refs", "`einsum` of a slice"),
+];
+
+type Case = (&'static str, fn(&Array) -> Array);
+
+fn ints(x: &Array) -> Array {
+    (x * 40.0).astype(I32)
+}
+
+fn key() -> Key {
+    Key::new(7)
+}
+
+/// Of f32[8,16], elements between 0 and 1.
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    ("square", |x| x.square()), ("sqrt", |x| x.sqrt()), ("cbrt", |x| x.cbrt()), ("rsqrt", |x| x.rsqrt()),
+    ("exp", |x| x.exp()), ("exp_m1", |x| x.exp_m1()), ("ln", |x| x.ln()), ("ln_1p", |x| x.ln_1p()),
+    ("sin", |x| x.sin()), ("cos", |x| x.cos()), ("tan", |x| x.tan()), ("tanh", |x| x.tanh()), ("abs", |x| x.abs()),
+    ("sign", |x| x.sign()), ("floor", |x| x.floor()), ("ceil", |x| x.ceil()), ("round", |x| x.round()),
+    ("round_ties_even", |x| x.round_ties_even()), ("recip", |x| x.recip()), ("relu", |x| x.relu()),
+    ("sigmoid", |x| x.sigmoid()), ("silu", |x| x.silu()), ("gelu", |x| x.gelu()), ("softplus", |x| x.softplus()),
+    ("erf", |x| x.erf()), ("erf_inv", |x| x.erf_inv()), ("is_nan", |x| x.is_nan()), ("is_finite", |x| x.is_finite()),
+    ("eq", |x| x.eq(x)), ("ne", |x| x.ne(0.5)), ("lt", |x| x.lt(0.5)), ("le", |x| x.le(x)), ("gt", |x| x.gt(0.5)),
+    ("ge", |x| x.ge(x)), ("maximum", |x| x.maximum(0.5)), ("minimum", |x| x.minimum(x)),
+    ("rem_euclid", |x| x.rem_euclid(0.25)), ("pow", |x| x.pow(2.0)), ("atan2", |x| x.atan2(x)),
+    ("shl", |x| ints(x).shl(2)), ("shr", |x| ints(x).shr(1)), ("astype", |x| x.astype(I32)),
+    ("select", |x| select(&x.gt(0.5), x, 0.0)), ("clamp", |x| x.clamp(0.25, 0.75)),
+    ("sum", |x| x.sum(0)), ("prod", |x| x.prod(1)), ("mean", |x| x.mean(0)), ("var", |x| x.var(1)), ("std", |x| x.std(0)),
+    ("max", |x| x.max(0)), ("min", |x| x.min(1)), ("all", |x| x.gt(0.1).all(0)), ("any", |x| x.gt(0.9).any(1)),
+    ("logsumexp", |x| x.logsumexp(0)), ("argmax", |x| x.argmax(0)), ("argmin", |x| x.argmin(1)),
+    ("cumsum", |x| x.cumsum(0)), ("cumprod", |x| x.cumprod(1)), ("cummax", |x| x.cummax(0)), ("cummin", |x| x.cummin(1)),
+    ("softmax", |x| x.softmax(1)), ("log_softmax", |x| x.log_softmax(0)), ("sort", |x| x.sort(0)),
+    ("argsort", |x| x.argsort(1)), ("flip", |x| x.flip(0)), ("top_k", |x| x.top_k(3).0),
+    ("reshape", |x| x.reshape([4, 2, 16])), ("transpose", |x| x.transpose([1, 0])), ("t", |x| x.t()),
+    ("broadcast_to", |x| x.broadcast_to([2, 8, 16])), ("squeeze", |x| x.expand_dims(1).squeeze(1)),
+    ("expand_dims", |x| x.expand_dims(0)), ("repeat", |x| x.repeat(2, 0)), ("roll", |x| x.roll(1, 1)),
+    ("pad", |x| x.pad([(0, 0), (2, 2)], 0.0)), ("bincount", |x| (ints(x) % 8).reshape([128]).bincount(8)),
+    ("one_hot", |x| (ints(x) % 8).one_hot(8, F32)), ("concatenate", |x| concatenate([x, x], 1)),
+    ("stack", |x| stack([x, x], 0)), ("matmul", |x| x.matmul(full([16, 4], 2, F32))),
+    ("einsum", |x| einsum!("ij,jk->ik", x, full([16, 4], 2, F32))),
+    ("ragged_dot", |x| ragged_dot(x, full([2, 16, 4], 1.0, F32), array(&[3, 5]))),
+    ("i", |x| x.i((.., ..4))), ("take_along", |x| x.take_along(ints(x) % 8, 0)),
+    ("at_set", |x| x.at(0).set(1.0)), ("at_add", |x| x.at(0).add(1.0)), ("at_mul", |x| x.at(0).mul(2.0)),
+    ("at_max", |x| x.at(0).max(0.5)), ("at_min", |x| x.at(0).min(0.5)),
+    ("zeros", |x| x + zeros([8, 16], F32)), ("ones", |x| x + ones([8, 16], F32)), ("full", |x| x + full([8, 16], 2, F32)),
+    ("zeros_like", |x| x + zeros_like(x)), ("ones_like", |x| x + ones_like(x)), ("scalar", |x| x + scalar(2, F32)),
+    ("arange", |x| x + arange(0..16, F32)), ("array", |x| x + array(&[2.0f32; 16])),
+    ("bits", |x| x + (bits(key(), [8, 16]) % 8).astype(F32)), ("uniform", |x| x + uniform(key(), [8, 16], F32)),
+    ("normal", |x| x + normal(key(), [8, 16], F32)), ("bernoulli", |x| x + bernoulli(key(), 0.5, [8, 16]).astype(F32)),
+    ("permutation", |x| x + permutation(key(), 16).astype(F32)), ("categorical", |x| categorical(key(), x, 1)),
+    ("randint", |x| x + randint(key(), [8, 16], 0..9, I32).astype(F32)),
+    ("fori_loop", |x| fori_loop(0..3, x.clone(), |_, x| x * 2.0)),
+    ("while_loop", |x| while_loop((x.clone(), scalar(0, I32)), |c| c.1.lt(3), |(x, i)| (x * 2.0, i + 1)).0),
+    ("scan", |x| scan(zeros_like(&x.i(0)), x.clone(), |c, r| (&c + r, c)).0),
+    ("cond", |x| cond(scalar(1, I32).eq(1), || x * 2.0, || x.clone())),
+    ("switch", |x| switch(scalar(1, I32), 2, |i| x * (i as f64 + 1.0))),
+];
+
+fn value() -> Array {
+    ((arange(0..128, I32) * 37 % 41).astype(F32) * (1.0 / 43.0) + 0.01).reshape([8, 16])
+}
+
+fn float(x: Array) -> Array {
+    if x.dtype() == F32 { x } else { x.astype(F32) }
+}
+
+/// `Err`: the codes of its mistakes.
+fn run(f: fn(&Array) -> Array, spec: &P, level: Communicate) -> Result<(Array, Communication), String> {
+    let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(level);
+    let codes = |e: Error| e.diagnostics().map(|d| d.code().to_string()).collect::<Vec<_>>().join(" ");
+    let x = value().shard(mesh.sharding(spec.clone()));
+    let program = jit(|x: &Array| f(x));
+    let communication = with_mesh(&mesh, || program.lower(&x)).map_err(codes)?.communication();
+    Ok((with_mesh(&mesh, || program(&x)).map_err(codes)?, communication))
+}
+
+#[test]
+fn every_function_has_a_case() {
+    let covered: BTreeSet<String> = CASES.iter().map(|c| c.0).chain(ELSEWHERE.map(|e| e.0)).map(String::from).collect();
+    let names = names();
+    assert!(names.len() > 90, "{names:?}");
+    let missing: Vec<_> = names.difference(&covered).collect();
+    let gone: Vec<_> = covered.difference(&names).collect();
+    assert!(missing.is_empty() && gone.is_empty(), "without a case: {missing:?}; cases of nothing: {gone:?}");
+}
+
+#[test]
+fn every_function() {
+    let mut wrong = vec![];
+    for (name, f) in CASES {
+        let expected = float(f(&value()));
+        let mut accepted = 0;
+        for spec in [P!("X"), P!(None, "Y"), P!("Y", "X"), P!(("X", "Y"))] {
+            let allowed = run(*f, &spec, Communicate::Allow);
+            match (&allowed, run(*f, &spec, Communicate::Deny)) {
+                (_, Ok((_, c))) if !c.is_empty() => wrong.push(format!("{name} of {spec}: under Deny it has\n{c}")),
+                (Ok((_, c)), Err(e)) if c.is_empty() || e != "communication-denied" => {
+                    wrong.push(format!("{name} of {spec}: refused ({e}), and has\n{c}"));
+                }
+                _ => {}
+            }
+            match allowed {
+                Ok((out, _)) => {
+                    assert_close(&float(out), &expected);
+                    accepted += 1;
+                }
+                Err(e) if e == "layout-ambiguous" => {}
+                Err(e) => wrong.push(format!("{name} of {spec}: {e}")),
+            }
+        }
+        if accepted == 0 {
+            wrong.push(format!("{name} is never accepted"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
+}
