@@ -21,6 +21,7 @@ import io
 import itertools
 import json
 import os
+import re
 import selectors
 import signal
 import sys
@@ -32,8 +33,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+import filecheck.finput
 import filecheck.matcher
 import filecheck.options
+import filecheck.parser
 import numpy as np
 
 import compare
@@ -111,6 +114,38 @@ def answer_interpret(question: dict) -> dict:
         return judged(values.compare_files(file, Path(question["expected"])))
 
 
+SKIPPED = r"\n?[^\n]*"
+"""What PyPI's filecheck puts in front of the pattern of a CHECK-NEXT."""
+
+
+class Input(filecheck.finput.FInput):
+    """Finds a CHECK-NEXT at its first place on the line, as LLVM's FileCheck; PyPI's takes the last one."""
+
+    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        if pattern.pattern.startswith(SKIPPED):
+            pattern = re.compile(SKIPPED + "?" + pattern.pattern.removeprefix(SKIPPED), pattern.flags)
+        return super().match(pattern)
+
+
+class Matcher(filecheck.matcher.Matcher):
+    """Looks for a CHECK-NOT in front of the next match, as LLVM's FileCheck; PyPI's looks into that match as well."""
+
+    @classmethod
+    def of(cls, options: filecheck.options.Options) -> "Matcher":
+        given = Input(options.input_file, Path(options.input_file).read_text())
+        return cls(options, given, filecheck.parser.Parser.from_opts(options))
+
+    def capture_results(self, match, captures, op):
+        start = self.ctx.negative_matches_start
+        if start is not None and op.name in ("CHECK", "COUNT", "NEXT", "SAME"):
+            bare = re.compile(match.re.pattern.removeprefix(SKIPPED + "?"), match.re.flags)
+            here = bare.search(match.string, match.start(0)).start(0)
+            for check in self.ctx.negative_matches_stack:
+                self.check_not(check, filecheck.finput.InputRange(start, here))
+            self.ctx.negative_matches_start, self.ctx.negative_matches_stack = None, []
+        super().capture_results(match, captures, op)
+
+
 def answer_lit(question: dict) -> dict:
     """Do the CHECK lines of a file hold of the given output, or of what the passes make of the file?"""
     file, output = question["file"], question["output"]
@@ -121,7 +156,7 @@ def answer_lit(question: dict) -> dict:
         told = io.StringIO()
         options = filecheck.options.Options(file, output, question["prefixes"])
         with contextlib.redirect_stderr(told):
-            ok = filecheck.matcher.Matcher.from_opts(options).run() == 0
+            ok = Matcher.of(options).run() == 0
     return {"ok": ok, "reason": "" if ok else " ".join(told.getvalue().split())[:400]}
 
 

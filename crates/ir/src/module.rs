@@ -125,7 +125,7 @@ impl Module {
 
     /// The mesh of a module that has one; of several, the first that is not maximal.
     pub fn main_mesh(&self) -> Option<&Arc<Mesh>> {
-        self.meshes.iter().find(|m| !m.is_maximal()).or(self.meshes.first())
+        self.meshes.iter().find(|m| !m.axes.is_empty()).or(self.meshes.first())
     }
 
     pub fn view<'a>(&'a self, body: &'a Body, op: Op) -> OpView<'a> {

@@ -3,6 +3,8 @@
 
 use crate::check::{self, Check, counted_tensors};
 use crate::facts::*;
+use crate::index::IndexDims;
+use crate::window::ConvDims;
 use crate::{OPS, Opcode, build, quantized};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Module, OpView, Type, Value};
@@ -100,7 +102,16 @@ impl Dynamic {
         b.loc = op.loc().clone();
         let args: Vec<Value> = op.operands()[..form.kept].iter().map(|&v| b.arg(op.body.ty(v).clone())).collect();
         let declared = [op.result_type(0).clone()];
-        build::build_as(&module, &mut b, form.to, args, form.attrs(op, &[]), [], declared).map(|_| ())
+        let mut attrs = form.attrs(op, &[]);
+        let found = match form.to {
+            Opcode::Gather => slice_sizes(op).map(|sizes| ("slice_sizes", sizes)),
+            Opcode::Convolution => padding(op).map(|padding| ("padding", padding)),
+            _ => None,
+        };
+        if let Some((name, sizes)) = found {
+            attrs.set(name, sizes);
+        }
+        build::build_as(&module, &mut b, form.to, args, attrs, [], declared).map(|_| ())
     }
 }
 
@@ -118,6 +129,73 @@ fn check_known_dims(op: &OpView<'_>, check: &mut Check<'_, '_>, rank: usize) {
         .that("dynamic_broadcast_in_dim_c10", check::are_dims(&other, rank), "other dimensions are the operand's");
 }
 
+/// The constraints that `dynamic_conv` shares with `convolution`, by the same numbers.
+const DYNAMIC_CONV: &[&str] = &[
+    "dynamic_conv_c1",
+    "dynamic_conv_c2",
+    "dynamic_conv_c3",
+    "dynamic_conv_c5",
+    "dynamic_conv_c6",
+    "dynamic_conv_c7",
+    "dynamic_conv_c8",
+    "dynamic_conv_c9",
+    "dynamic_conv_c10",
+    "dynamic_conv_c11",
+    "dynamic_conv_c12",
+    "dynamic_conv_c13",
+    "dynamic_conv_c14",
+    "dynamic_conv_c15",
+    "dynamic_conv_c16",
+    "dynamic_conv_c17",
+    "dynamic_conv_c18",
+    "dynamic_conv_c19",
+    "dynamic_conv_c20",
+    "dynamic_conv_c21",
+    "dynamic_conv_c22",
+    "dynamic_conv_c23",
+    "dynamic_conv_c24",
+    "dynamic_conv_c25",
+    "dynamic_conv_c27",
+    "dynamic_conv_c28",
+    "dynamic_conv_c29",
+    "dynamic_conv_c30",
+    "dynamic_conv_c31",
+    "dynamic_conv_c32",
+    "dynamic_conv_c33",
+    "dynamic_conv_c34",
+];
+
+/// The sizes of slices with which a gather gives the result's shape; 1 (0 of an empty dimension) where it says nothing.
+fn slice_sizes(op: &OpView<'_>) -> Option<Attr> {
+    let dims = IndexDims::of_gather(op)?;
+    let (operand, result) = (op.operand_shape(0), op.result_shape(0));
+    let kept = dims.window_operand_dims(operand.len());
+    let mut sizes: Vec<usize> = operand.iter().map(|&n| n.min(1)).collect();
+    for (&d, w) in kept.iter().zip(&dims.window).filter(|_| kept.len() == dims.window.len()) {
+        sizes[d] = result.get(*w).copied().unwrap_or(sizes[d]);
+    }
+    Some(Attr::sizes(&sizes))
+}
+
+/// A padding with which a convolution has as many windows as the result's shape says.
+fn padding(op: &OpView<'_>) -> Option<Attr> {
+    let dims = ConvDims::of(op)?;
+    let size = |shape: &[usize], dim: Option<&usize>| dim.and_then(|&d| shape.get(d)).map_or(1, |&n| n as i64);
+    let step = |name: &str, i: usize| op.sizes(name).get(i).map_or(1, |&n| n as i64);
+    let spread = |n: i64, by: i64| if n == 0 { 0 } else { (n - 1).saturating_mul(by).saturating_add(1) };
+    let high = |i: usize| {
+        let input = spread(size(op.operand_shape(0), dims.input_spatial.get(i)), step("lhs_dilation", i));
+        let window = spread(size(op.operand_shape(1), dims.kernel_spatial.get(i)), step("rhs_dilation", i));
+        let places = size(op.result_shape(0), dims.output_spatial.get(i));
+        let steps = (places - 1).saturating_mul(step("window_strides", i));
+        let padded = if places == 0 { 0 } else { window.saturating_add(steps).max(1) };
+        padded.saturating_sub(input)
+    };
+    let count = op.operand_shape(0).len().saturating_sub(2);
+    let rows: Vec<i64> = (0..count).flat_map(|i| [0, high(i)]).collect();
+    Some(Attr::Dense(Literal::new(&[count, 2], &rows)))
+}
+
 /// The constraints of a static form as those of the dynamic one, which has them too.
 fn relabelled(found: Diagnostics) -> Diagnostics {
     let label = |code: &'static str| match code {
@@ -129,7 +207,25 @@ fn relabelled(found: Diagnostics) -> Diagnostics {
         "reshape_c1" => "dynamic_reshape_c1",
         "reshape_c2" => "dynamic_reshape_c2",
         "iota_c1" => "dynamic_iota_c1",
-        other => other,
+        "gather_i2" => "dynamic_gather_i2",
+        "gather_c1" => "dynamic_gather_c1",
+        "gather_c2" => "dynamic_gather_c2",
+        "gather_c3" => "dynamic_gather_c3",
+        "gather_c4" => "dynamic_gather_c4",
+        "gather_c5" => "dynamic_gather_c5",
+        "gather_c6" | "gather_c7" => "dynamic_gather_c6",
+        "gather_c8" => "dynamic_gather_c7",
+        "gather_c9" => "dynamic_gather_c8",
+        "gather_c18" => "dynamic_gather_c9",
+        "gather_c19" => "dynamic_gather_c10",
+        "gather_c21" => "dynamic_gather_c12",
+        "gather_c22" => "dynamic_gather_c13",
+        "gather_c23" => "dynamic_gather_c14",
+        other => {
+            let number = other.strip_prefix("convolution");
+            let same = DYNAMIC_CONV.iter().find(|l| number.is_some() && l.strip_prefix("dynamic_conv") == number);
+            same.copied().unwrap_or(other)
+        }
     };
     Diagnostics(found.0.into_iter().map(|d| Diagnostic { code: label(d.code), ..d }).collect())
 }
@@ -163,9 +259,19 @@ impl PureFacts for Dynamic {
             let each = types[form.kept..].iter().all(|t| t.shape == [x.rank()]);
             check.that("dynamic_pad_c2", each, "there must be a padding for each dimension");
         }
-        check_known_dims(op, &mut check, types.first().map_or(0, |t| t.rank()));
+        let rank = types.first().map_or(0, |t| t.rank());
+        if opcode == Opcode::DynamicGather {
+            let each = types[2].shape == [rank];
+            check.that("dynamic_gather_c11", each, "there must be a slice's size for each dimension");
+        }
+        if opcode == Opcode::DynamicConv {
+            let each = types[2].shape == [rank.saturating_sub(2), 2];
+            check.that("dynamic_conv_c4", each, "there must be two paddings for each spatial dimension");
+            check.that("dynamic_conv_c26", to.rank() == rank, "the result must have the operands' rank");
+        }
+        check_known_dims(op, &mut check, rank);
         check.so_far()?;
-        if form.sizes.iter().all(|size| matches!(size, Size::ResultShape)) {
+        if !matches!(opcode, Opcode::DynamicPad | Opcode::RealDynamicSlice) {
             self.as_static(op, &form).map_err(relabelled)?;
         }
         check.give([to.clone().into()])

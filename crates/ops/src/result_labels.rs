@@ -101,7 +101,7 @@ fn labels(op: Opcode) -> (&'static str, &'static str) {
         AllGather => both("all_gather_c6"),
         AllReduce => ("all_reduce_c6", "all_reduce_c7"),
         AllToAll => both("all_to_all_c9"),
-        CollectiveBroadcast => both("collective_broadcast_c4"),
+        CollectiveBroadcast => both("collective_broadcast_c3"),
         CollectivePermute => both("collective_permute_c5"),
         ReduceScatter => ("reduce_scatter_c8", "reduce_scatter_c9"),
 

@@ -2,10 +2,10 @@
 
 use crate::Opcode;
 use crate::check::{self, Check, MANY, counts, types_of};
-use crate::collective::pairs_of;
+use crate::collective::{pairs_of, process_count};
 use crate::facts::*;
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, Type, Value};
+use shardwise_ir::{Attr, OpView, Type, Value};
 
 /// `after_all`, `create_token`.
 pub struct Token;
@@ -67,11 +67,15 @@ impl Facts for Host {
         let mut check = Check::new(op);
         check.that(labels(op).0, is_token(token), "the last operand must be a token");
         check_pairs(op, &mut check);
+        check_channel(op, &mut check);
+        check_fed(op, &mut check);
         check.that(labels(op).1, !values.iter().any(is_token), "the other operands must be tensors");
         if sends {
             return check.give([Type::Token]);
         }
-        check.that(labels(op).1, op.results().last().is_some_and(is_token), "the last result must be a token");
+        // Of no result at all `infeed_c1` speaks.
+        let ends = op.results().last().map_or(Opcode::of_view(op) == Opcode::Infeed, is_token);
+        check.that(labels(op).1, ends, "the last result must be a token");
         check.give(types_of(op, op.results()))
     }
     answer!(rule = none("the host has no sharding"));
@@ -118,22 +122,54 @@ impl Facts for Host {
 /// Of `send` and `recv`: who sends to whom.
 fn check_pairs(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     let Some(attr) = op.attr("source_target_pairs") else { return };
-    let [rows, sources, targets] = match Opcode::of_view(op) {
-        Opcode::Send => ["send_c1", "send_c2", "send_c3"],
-        _ => ["recv_c1", "recv_c2", "recv_c3"],
+    let [rows, sources, targets, range] = match Opcode::of_view(op) {
+        Opcode::Send => ["send_c1", "send_c2", "send_c3", "send_c4"],
+        _ => ["recv_c1", "recv_c2", "recv_c3", "recv_c4"],
     };
     let pairs = pairs_of(attr);
     check.that(rows, pairs.is_some(), "`source_target_pairs` must be rows of two process ids");
     let (from, to): (Vec<usize>, Vec<usize>) = pairs.unwrap_or_default().into_iter().unzip();
+    let all_below = |n: usize| from.iter().chain(&to).all(|&id| id < n);
+    if let Some(n) = process_count(op) {
+        check.that(range, all_below(n), &format!("`source_target_pairs` must name processes below {n}"));
+    }
     check.that(sources, check::is_unique(&from), "a process is the source of two pairs");
     check.that(targets, check::is_unique(&to), "a process is the target of two pairs");
+}
+
+/// Of `send` and `recv`: which way the channel goes. (From the host for `recv`: the specification writes "to the host"
+/// there too, its verifier does not.)
+fn check_channel(op: &OpView<'_>, check: &mut Check<'_, '_>) {
+    let handle = op.attr("channel_handle").and_then(Attr::as_record);
+    let Some(kind) = handle.and_then(|fields| fields.int("type")) else { return };
+    let is_host = op.attrs().flag("is_host_transfer");
+    let (label, wanted, way) = match (Opcode::of_view(op), is_host) {
+        (Opcode::Send, true) => ("send_c5", 2, "from device to host, type 2"),
+        (Opcode::Recv, true) => ("recv_c5", 3, "from host to device, type 3"),
+        (Opcode::Send, false) => ("send_c5", 1, "from device to device, type 1"),
+        (Opcode::Recv, false) => ("recv_c5", 1, "from device to device, type 1"),
+        _ => return,
+    };
+    check.that(label, kind == wanted, &format!("the channel must go {way}"));
+}
+
+/// Of `infeed`: what it gives before the token.
+fn check_fed(op: &OpView<'_>, check: &mut Check<'_, '_>) {
+    if Opcode::of_view(op) != Opcode::Infeed {
+        return;
+    }
+    let results = types_of(op, op.results());
+    check.that("infeed_c1", !results.is_empty(), "there must be a result");
+    let fed = results.split_last().map_or(&[][..], |(_, fed)| fed);
+    let rule = "the results before the token must be tensors";
+    check.that("infeed_c2", fed.iter().all(|t| t.as_tensor().is_some()), rule);
 }
 
 /// The constraints on the token and on the other values.
 fn labels(op: &OpView<'_>) -> (&'static str, &'static str) {
     match Opcode::of_view(op) {
         Opcode::Send => ("send_i2", "send_i1"),
-        Opcode::Recv => ("recv_i1", "recv_c4"),
+        Opcode::Recv => ("recv_i1", "recv_o1"),
         Opcode::Infeed => ("infeed_i1", "infeed_c3"),
         _ => ("outfeed_i2", "outfeed_i1"),
     }

@@ -179,7 +179,7 @@ impl<'t> Parser<'t> {
 
     /// The mesh that varying axes belong to.
     pub(super) fn main_mesh(&self) -> Option<Arc<Mesh>> {
-        self.meshes.iter().find(|m| !m.is_maximal()).or(self.meshes.first()).cloned()
+        self.meshes.iter().find(|m| !m.axes.is_empty()).or(self.meshes.first()).cloned()
     }
 
     fn reason(&mut self, attr: &Attr) -> Option<Reason> {

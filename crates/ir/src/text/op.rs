@@ -351,15 +351,16 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// The mesh of an op: that of its shardings, else the module's.
+    /// The mesh of an op: that of its shardings, one with axes if there is any, else the module's.
     pub(super) fn mesh_of(&self, parts: &OpParts, results: Option<&[Option<Sharding>]>) -> Option<Arc<Mesh>> {
-        let of_results = results.into_iter().flatten().flatten().map(|s| &s.mesh).next();
-        let of_operands = parts.attrs.iter().find_map(|(_, attr)| match attr {
-            Attr::Shardings(list) => list.first().map(|s| &s.mesh),
-            Attr::Sharding(s) => Some(&s.mesh),
-            _ => None,
+        let of_results = results.into_iter().flatten().flatten();
+        let of_operands = parts.attrs.iter().flat_map(|(_, attr)| match attr {
+            Attr::Shardings(list) => &list[..],
+            Attr::Sharding(s) => std::slice::from_ref(s),
+            _ => &[],
         });
-        of_results.or(of_operands).cloned().or_else(|| self.main_mesh())
+        let meshes = of_operands.chain(of_results).map(|s| &s.mesh);
+        meshes.min_by_key(|m| m.axes.is_empty()).cloned().or_else(|| self.main_mesh())
     }
 
     /// The mesh of an op that has been read so far.

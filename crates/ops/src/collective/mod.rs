@@ -14,7 +14,7 @@ pub use groups::{
 };
 pub use ops::{
     AllGather, AllReduce, AllToAll, Async, AxisIndexOp, CollectiveBroadcast, CollectivePermute, CollectiveReduce,
-    ProcessId, ReduceScatter, data_operands,
+    ProcessId, ReduceScatter, data_operands, process_count,
 };
 pub use ragged::{RAGGED_ALL_TO_ALL, RaggedAllToAll, RaggedMember, RowMove, row_moves};
 pub(crate) use ragged::{is_ragged, ragged_attrs};

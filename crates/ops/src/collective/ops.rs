@@ -3,6 +3,7 @@
 use super::{Groups, PERMUTE_AXES, groups_of, pairs_of};
 use crate::check::{self, Check, MANY, counted_tensors, counts, types_of};
 use crate::facts::*;
+use crate::shapes::constant_operand;
 use crate::{Opcode, reducer};
 use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
@@ -70,6 +71,23 @@ pub(super) fn checked_groups(
         Groups::All => {}
     }
     groups
+}
+
+/// Checks that the groups have every process, or every one of those that the module counts by this name; where nobody
+/// says how many there are, any number is right.
+fn check_all_named(
+    op: &OpView<'_>,
+    groups: Option<&Groups>,
+    check: &mut Check<'_, '_>,
+    label: &'static str,
+    is_flat: bool,
+    counted: &str,
+) {
+    let Some(Groups::Dense(rows)) = groups else { return };
+    let count = if is_flat { process_count(op) } else { op.module.attrs.size(counted) };
+    let named: usize = rows.iter().map(Vec::len).sum();
+    let rule = format!("`replica_groups` must have all {} processes, not {named}", count.unwrap_or(named));
+    check.that(label, count.is_none_or(|n| n == named), &rule);
 }
 
 /// The number of members of each group, if all have as many; of one group of all, what the module says.
@@ -183,7 +201,9 @@ impl Facts for AllReduce {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let mut check = Check::new(op);
-        checked_groups(op, op.attr("replica_groups"), &mut check, ["all_reduce_c1", "all_reduce_c3"]);
+        let groups = checked_groups(op, op.attr("replica_groups"), &mut check, ["all_reduce_c1", "all_reduce_c3"]);
+        let is_flat = op.attrs().flag("use_global_device_ids");
+        check_all_named(op, groups.as_ref(), &mut check, "all_reduce_c2", is_flat, "mhlo.num_replicas");
         check_global_ids(op, &mut check, "all_reduce_c4");
         let element = reducer_element(op, &mut check, "all_reduce_c5");
         check.give(types.iter().map(|t| Type::tensor(element.unwrap_or(t.dtype), t.shape.to_vec())))
@@ -263,6 +283,11 @@ impl Facts for AllToAll {
         let (split, concat) = (check::size(op, "split_dimension")?, check::size(op, "concat_dimension")?);
         let mut check = Check::new(op);
         let groups = checked_groups(op, op.attr("replica_groups"), &mut check, ["all_to_all_c5", "all_to_all_c7"]);
+        let (is_flat, counted) = match super::channel_of(op) > 0 {
+            true => (op.module.attrs.size("mhlo.num_replicas").is_none(), "mhlo.num_partitions"),
+            false => (false, "mhlo.num_replicas"),
+        };
+        check_all_named(op, groups.as_ref(), &mut check, "all_to_all_c6", is_flat, counted);
         let n = group_size(op, &mut check, "all_to_all_c8", groups);
         let count = op.attrs().int("split_count").unwrap_or(n as i64);
         check.that("all_to_all_c4", count > 0, "`split_count` must be positive");
@@ -336,13 +361,12 @@ impl Facts for CollectiveBroadcast {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 0)?;
         let mut check = Check::new(op);
-        checked_groups(
-            op,
-            op.attr("replica_groups"),
-            &mut check,
-            ["collective_broadcast_c1", "collective_broadcast_c2"],
-        );
-        check_root(&types, op, &mut check, "collective_broadcast_c3");
+        let labels = ["collective_broadcast_c1", "collective_broadcast_c2"];
+        let groups = checked_groups(op, op.attr("replica_groups"), &mut check, labels);
+        check_root(&types, op, &mut check, "collective_broadcast_c4");
+        check_constant_root(op, groups.as_ref(), &mut check, "collective_broadcast_c6");
+        let (made, sent) = (op.results().len(), data_operands(op).len());
+        check.that("collective_broadcast_c5", made == 0 || made == sent, "there must be a result for each operand");
         check.give(types_of(op, data_operands(op)))
     }
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
@@ -374,6 +398,19 @@ fn check_root(types: &[&TensorType], op: &OpView<'_>, check: &mut Check<'_, '_>,
     let root = types.last().filter(|_| has_root(op));
     let fits = root.is_none_or(|t| t.dtype == DType::I32 && t.shape == [types.len() - 1]);
     check.that(label, fits, "the roots must be a tensor<i32> with one for each of the other operands");
+}
+
+/// Roots that are constants are known before the program runs.
+fn check_constant_root(op: &OpView<'_>, groups: Option<&Groups>, check: &mut Check<'_, '_>, label: &'static str) {
+    let count = groups.and_then(Groups::group_size);
+    let (Some(count), true) = (count, has_root(op)) else { return };
+    let roots = constant_operand(op, op.operands().len() - 1).map(|roots| roots.to_dense().to_i64s());
+    let fits = |&root: &i64| usize::try_from(root).is_ok_and(|root| root < count);
+    check.that(
+        label,
+        roots.iter().flatten().all(fits),
+        &format!("a root must be a member of its group, below {count}"),
+    );
 }
 
 impl Facts for CollectiveReduce {

@@ -8,7 +8,7 @@ use crate::Opcode;
 use crate::check::{Check, bad_attribute, counted_tensors};
 use crate::facts::*;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, Literal, Mesh, Sharding};
-use shardwise_ir::{Attr, OpView, Type, Value};
+use shardwise_ir::{Attr, OpView, Type, Value, ValueDef};
 use std::sync::Arc;
 
 /// `{"b"}: 0->2`: the minor axes of one dimension go to the minor end of another.
@@ -274,6 +274,13 @@ fn check_step(op: &OpView<'_>, step: &ShardyCollective, out: &Sharding, check: &
     let rank = op.operand_shape(0).len();
     for fault in sharding_faults(out, rank) {
         check.that("sdy-sharding", false, &fault);
+    }
+    // How an argument of a loop lies stands at the loop.
+    if let ValueDef::Argument { region, .. } = op.body[op.operand(0)].def
+        && region != op.body.entry()
+        && op.body.sharding(op.operand(0)).is_none()
+    {
+        return;
     }
     let input = sharding_or_whole(op, op.operand(0), &out.mesh);
     if out.rank() != rank || input.rank() != rank {

@@ -27,7 +27,8 @@ pub struct ManualComputation;
 pub(crate) fn sharding_faults(sharding: &Sharding, rank: usize) -> Vec<String> {
     let mesh = &sharding.mesh;
     let mut faults = vec![];
-    if sharding.rank() != rank {
+    // On one device there is nothing to say of dimensions.
+    if sharding.rank() != rank && !(mesh.is_maximal() && sharding.rank() == 0) {
         faults.push(format!("the sharding {sharding} has {} dimensions, the tensor has {rank}", sharding.rank()));
     }
     let all = sharding.split_axes().chain(sharding.replicated.iter().copied());

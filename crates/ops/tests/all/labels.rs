@@ -5,7 +5,14 @@ use shardwise_ops::OPS;
 
 /// The codes of all mistakes of a program whose `@main` takes `%a: tensor<2x3xf32>`, and holds this line.
 fn codes(line: &str) -> Vec<String> {
-    let text = format!("func.func @main(%a: tensor<2x3xf32>, %b: tensor<3x2xf32>) {{\n{line}\nreturn\n}}\n");
+    codes_in("", line)
+}
+
+/// The same of a module with attributes.
+fn codes_in(attributes: &str, line: &str) -> Vec<String> {
+    let text = format!(
+        "module {attributes} {{\nfunc.func @main(%a: tensor<2x3xf32>, %b: tensor<3x2xf32>) {{\n{line}\nreturn\n}}\n}}\n"
+    );
     let found = match parse("t.mlir", &text, &OPS) {
         Ok(module) => shardwise_ir::verify(&module),
         Err(found) => found,
@@ -84,4 +91,136 @@ fn groups_name_processes_that_there_are() {
     };
     assert_eq!(gather("[[1, 0]]"), [""; 0]);
     assert_eq!(gather("[[0, 2]]"), ["all_gather_c4"]);
+}
+
+#[test]
+fn groups_have_all_processes_that_a_module_counts() {
+    let of = |counts: &str, line: &str| codes_in(&format!("attributes {{{counts}}}"), line);
+    let reduce = |groups: &str, flags: &str| {
+        format!(
+            "%0 = \"stablehlo.all_reduce\"(%a) <{{replica_groups = dense<{groups}> : tensor<1x2xi64>{flags}}}> ({{\n\
+             ^bb0(%x: tensor<f32>, %y: tensor<f32>):\n\
+             %s = stablehlo.add %x, %y : tensor<f32>\n\
+             stablehlo.return %s : tensor<f32>\n\
+             }}) : (tensor<2x3xf32>) -> tensor<2x3xf32>"
+        )
+    };
+    let flat = ", channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids";
+    let counts = "mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 2 : i32";
+    assert_eq!(of(counts, &reduce("[[0, 1]]", "")), [""; 0]);
+    assert_eq!(of(counts, &reduce("[[0, 1]]", flat)), ["all_reduce_c2"]);
+    assert_eq!(of("", &reduce("[[0, 1]]", flat)), [""; 0]);
+    let exchange = |channel: i64| {
+        format!(
+            "%0 = \"stablehlo.all_to_all\"(%a) <{{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, \
+             replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = {channel}, type = 1>}}> \
+             : (tensor<2x3xf32>) -> tensor<1x6xf32>"
+        )
+    };
+    let counts = "mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 2 : i32";
+    assert_eq!(of(counts, &exchange(1)), [""; 0]);
+    assert_eq!(of(counts, &exchange(0)), ["all_to_all_c6"]);
+}
+
+#[test]
+fn broadcasts_from_roots() {
+    let of = |root: i32, results: &str| {
+        codes(&format!(
+            "%r = stablehlo.constant dense<{root}> : tensor<1xi32>\n\
+             {} = \"stablehlo.collective_broadcast\"(%a, %r) <{{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, has_dynamic_root}}> \
+             : (tensor<2x3xf32>, tensor<1xi32>) -> {results}",
+            if results.starts_with('(') { "%0:2" } else { "%0" }
+        ))
+    };
+    assert_eq!(of(1, "tensor<2x3xf32>"), [""; 0]);
+    assert_eq!(of(2, "tensor<2x3xf32>"), ["collective_broadcast_c6"]);
+    assert_eq!(of(0, "(tensor<2x3xf32>, tensor<2x3xf32>)"), ["collective_broadcast_c5"]);
+}
+
+#[test]
+fn channels_to_the_host_and_from_it() {
+    let send = |kind: i64, is_host: bool, more: &str| {
+        codes(&format!(
+            "%t = stablehlo.create_token : !stablehlo.token\n\
+             %0 = \"stablehlo.send\"(%a, %t) <{{channel_handle = #stablehlo.channel_handle<handle = 1, type = {kind}>, is_host_transfer = {is_host}{more}}}> \
+             : (tensor<2x3xf32>, !stablehlo.token) -> !stablehlo.token"
+        ))
+    };
+    assert_eq!(send(2, true, ""), [""; 0]);
+    assert_eq!(send(1, true, ""), ["send_c5"]);
+    assert_eq!(send(2, false, ""), ["send_c5"]);
+    let recv = |kind: i64, module: &str| {
+        codes_in(
+            module,
+            &format!(
+                "%t = stablehlo.create_token : !stablehlo.token\n\
+                 %0:2 = \"stablehlo.recv\"(%t) <{{channel_handle = #stablehlo.channel_handle<handle = 1, type = {kind}>, is_host_transfer = false, \
+                 source_target_pairs = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>}}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)"
+            ),
+        )
+    };
+    assert_eq!(recv(1, ""), [""; 0]);
+    assert_eq!(recv(3, ""), ["recv_c5"]);
+    assert_eq!(recv(1, "attributes {mhlo.num_replicas = 2 : i32}"), ["recv_c4"]);
+}
+
+#[test]
+fn what_is_fed() {
+    let of = |results: &str, count: usize| {
+        let names = if count > 0 { format!("%0:{count} = ") } else { String::new() };
+        codes(&format!(
+            "%t = stablehlo.create_token : !stablehlo.token\n\
+             {names}\"stablehlo.infeed\"(%t) <{{infeed_config = \"\"}}> : (!stablehlo.token) -> ({results})"
+        ))
+    };
+    assert_eq!(of("tensor<2xf32>, !stablehlo.token", 2), [""; 0]);
+    assert_eq!(of("", 0), ["infeed_c1"]);
+    assert_eq!(of("!stablehlo.token, !stablehlo.token", 2), ["infeed_c2"]);
+    assert_eq!(of("tensor<2xf32>", 1), ["infeed_c3"]);
+}
+
+#[test]
+fn dynamic_gathers() {
+    let of = |numbers: &str, sizes: usize, result: &str| {
+        codes(&format!(
+            "%i = stablehlo.constant dense<0> : tensor<4x1xi32>\n\
+             %s = stablehlo.constant dense<1> : tensor<{sizes}xi32>\n\
+             %0 = \"stablehlo.dynamic_gather\"(%a, %i, %s) <{{dimension_numbers = #stablehlo.gather<{numbers}>}}> \
+             : (tensor<2x3xf32>, tensor<4x1xi32>, tensor<{sizes}xi32>) -> tensor<{result}>"
+        ))
+    };
+    let rows = "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1";
+    assert_eq!(of(rows, 2, "4x3xf32"), [""; 0]);
+    assert_eq!(of(rows, 1, "4x3xf32"), ["dynamic_gather_c11"]);
+    assert_eq!(of(rows, 2, "4x5xf32"), ["dynamic_gather_c12"]);
+    assert_eq!(of(rows, 2, "5x3xf32"), ["dynamic_gather_c13"]);
+    assert_eq!(of(rows, 2, "4x3xf64"), ["dynamic_gather_c14"]);
+    let with = |from: &str, to: &str| of(&rows.replace(from, to), 2, "4x3xf32")[0].clone();
+    assert_eq!(with("collapsed_slice_dims = [0], ", ""), "dynamic_gather_c1");
+    assert_eq!(with("index_vector_dim = 1", "index_vector_dim = 3"), "dynamic_gather_c2");
+    assert_eq!(with("start_index_map = [0]", "start_index_map = [0, 1]"), "dynamic_gather_c3");
+    assert_eq!(with("offset_dims = [1]", "offset_dims = [2]"), "dynamic_gather_c5");
+    assert_eq!(with("collapsed_slice_dims = [0]", "collapsed_slice_dims = [2]"), "dynamic_gather_c7");
+    assert_eq!(with("start_index_map = [0]", "start_index_map = [2]"), "dynamic_gather_c10");
+}
+
+#[test]
+fn dynamic_convolutions() {
+    let of = |more: &str, padding: &str, result: &str| {
+        codes(&format!(
+            "%x = stablehlo.constant dense<1.0> : tensor<2x8x8x3xf32>\n\
+             %k = stablehlo.constant dense<1.0> : tensor<3x3x3x4xf32>\n\
+             %p = stablehlo.constant dense<1> : tensor<{padding}xi32>\n\
+             %0 = \"stablehlo.dynamic_conv\"(%x, %k, %p) <{{batch_group_count = 1 : i64, \
+             dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64{more}}}> \
+             : (tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>, tensor<{padding}xi32>) -> tensor<{result}>"
+        ))
+    };
+    assert_eq!(of("", "2x2", "2x8x8x4xf32"), [""; 0]);
+    assert_eq!(of("", "2x2", "2x5x0x4xf32"), [""; 0]);
+    assert_eq!(of("", "2x1", "2x8x8x4xf32"), ["dynamic_conv_c4"]);
+    assert_eq!(of("", "2x2", "2x8x8x5xf32"), ["dynamic_conv_c25"]);
+    assert_eq!(of("", "2x2", "2x8x4xf32"), ["dynamic_conv_c26"]);
+    assert_eq!(of(", window_strides = array<i64: 1>", "2x2", "2x8x8x4xf32"), ["dynamic_conv_c2"]);
+    assert_eq!(of(", rhs_dilation = array<i64: 0, 1>", "2x2", "2x8x8x4xf32"), ["dynamic_conv_c8"]);
 }

@@ -41,8 +41,7 @@ fn apply(draft: &mut Draft<'_>, op: OpId, input: ValueId, sharding: &Sharding) {
     if !should_apply(draft, input, sharding) {
         return;
     }
-    let is_at_edge = draft.value(input).edge.is_some() || draft.def_op(input).is_some_and(|def| draft.is_edge(def));
-    if !is_at_edge {
+    if !is_at_edge(draft, input) {
         set_sharding(draft, input, sharding);
         return;
     }
@@ -56,6 +55,11 @@ fn apply(draft: &mut Draft<'_>, op: OpId, input: ValueId, sharding: &Sharding) {
         current.unreduced.clone_from(&sharding.unreduced);
         draft.value_mut(holder).sharding = Some(current);
     }
+}
+
+fn is_at_edge(draft: &Draft<'_>, v: ValueId) -> bool {
+    let is_edge = |def| draft.is_edge(def) || draft.opcode(def) == Some(Opcode::DataFlowEdgeOp);
+    draft.value(v).edge.is_some() || draft.def_op(v).is_some_and(is_edge)
 }
 
 fn should_apply(draft: &Draft<'_>, input: ValueId, sharding: &Sharding) -> bool {

@@ -249,7 +249,7 @@ fn add_edge(draft: &mut Draft<'_>, op: OpId, owner: ValueId, edge: Edge) {
 /// An edge behind its owner, of which it takes over the uses.
 fn put_edge(draft: &mut Draft<'_>, frame: FrameId, kind: Kind, owner: ValueId, sharding: Option<Sharding>) -> ValueId {
     // Nothing spreads from a mesh of one device.
-    let sharding = sharding.filter(|s| !s.mesh.is_maximal());
+    let sharding = sharding.filter(|s| draft.is_as_written || !s.mesh.is_maximal());
     let (ty, loc) = (draft.value(owner).ty, draft.value(owner).loc);
     let parent = match draft.value(owner).def {
         Def::Argument(block) => block,

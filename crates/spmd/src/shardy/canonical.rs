@@ -157,8 +157,8 @@ impl Canon<'_, '_> {
     }
 
     fn keeps_layout(&self, op: Op) -> bool {
-        let from = self.edit.body.sharding(self.edit.operand(op, 0));
-        from.is_some() && equivalent(from, self.edit.body.sharding(self.edit.body[op].results[0]))
+        let from = self.edit.sharding(self.edit.operand(op, 0));
+        from.is_some() && equivalent(from.as_ref(), self.edit.body.sharding(self.edit.body[op].results[0]))
     }
 
     fn reshard_of_reshard(&mut self, op: Op) -> bool {

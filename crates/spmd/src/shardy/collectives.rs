@@ -35,7 +35,7 @@ fn reshard(edit: &mut Edit, op: Op, keeps_redundant: bool) {
     let input = bypassing_barriers(edit, edit.operand(op, 0));
     let result = edit.body[op].results[0];
     let Some(mut target) = edit.body.sharding(result).cloned() else { return };
-    let source = edit.body.sharding(input).cloned();
+    let source = edit.sharding(input);
     if keeps_redundant && equivalent(source.as_ref(), Some(&target)) {
         return;
     }

@@ -3,9 +3,11 @@
 //! Passes of the pipeline build new bodies from front to back. Shardy's passes insert ops behind values that were made
 //! long ago, so they work on a copy of the body whose ops are linked lists, and the lists become a body again at the end.
 
+use super::reshards::without_axes;
+use crate::sdy;
 use shardwise_base::{Loc, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Module, Op, OpCode, OpView, Region, Type, Value, ValueDef};
-use shardwise_ops::Opcode;
+use shardwise_ops::{DataFlow, Opcode};
 
 pub(super) struct Edit<'m> {
     pub module: &'m Module,
@@ -13,6 +15,8 @@ pub(super) struct Edit<'m> {
     links: Vec<Link>,
     /// First op of each region.
     first: Vec<Option<Op>>,
+    /// The op that each region belongs to.
+    parents: Vec<Option<Op>>,
     /// By value; entries go stale when the operand is set to something else.
     uses: Vec<Vec<(Op, usize)>>,
 }
@@ -42,6 +46,7 @@ impl<'m> Edit<'m> {
             module,
             links: vec![none; body.op_count()],
             first: vec![None; body.region_count()],
+            parents: vec![None; body.region_count()],
             uses: vec![vec![]; body.value_count()],
             body,
         };
@@ -63,6 +68,7 @@ impl<'m> Edit<'m> {
             let next = ops.get(i + 1).copied();
             self.links[op.index()] = Link { region, previous, next, is_erased: false };
             for inner in self.body[op].regions.clone() {
+                self.parents[inner.index()] = Some(op);
                 self.link(inner);
             }
         }
@@ -115,6 +121,24 @@ impl<'m> Edit<'m> {
         let is_current =
             move |&(op, index): &(Op, usize)| !self.is_erased(op) && self.body[op].operands.get(index) == Some(&v);
         self.uses[v.index()].iter().copied().filter(is_current)
+    }
+
+    /// How a value lies. An argument of a loop's region lies as the loop's result, one of a manual computation as what
+    /// comes in, less the manual axes.
+    pub fn sharding(&self, v: Value) -> Option<Sharding> {
+        let own = self.body.sharding(v).cloned();
+        let ValueDef::Argument { region, index } = self.body[v].def else { return own };
+        own.or_else(|| self.argument_sharding(self.parents[region.index()]?, v, index as usize))
+    }
+
+    fn argument_sharding(&self, parent: Op, v: Value, index: usize) -> Option<Sharding> {
+        let view = self.view(parent);
+        if let Some(outside) = sdy::in_shardings(&view).get(index) {
+            return Some(without_axes(outside, &sdy::manual_axes(&view)));
+        }
+        let DataFlow::Edges(edges) = Opcode::of_view(&view).facts().data_flow(&view) else { return None };
+        let owner = edges.iter().find(|e| e.targets.contains(&v))?.owner;
+        self.body.sharding(owner).cloned()
     }
 
     pub fn set_operand(&mut self, op: Op, index: usize, v: Value) {

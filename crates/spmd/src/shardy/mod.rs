@@ -45,7 +45,8 @@ const AGGRESSIVE: [&str; 5] = [BASIC[0], BASIC[1], "propagation-strategy", NOTES
 
 const PRIORITIES: [&str; 6] = [BASIC[0], BASIC[1], AGGRESSIVE[2], "run-op-priority-propagation", NOTES[0], NOTES[1]];
 
-const EXPORT: [&str; 2] = ["enable-insert-explicit-collectives", "remove-all-gather-reduce-scatter-for-cmv1"];
+const EXPORT: [&str; 3] =
+    ["enable-insert-explicit-collectives", "remove-all-gather-reduce-scatter-for-cmv1", "inline-meshes"];
 
 /// All of them: import, propagation, export.
 pub const SHARDY_PASSES: &[ShardyPass] = passes! {
@@ -91,7 +92,7 @@ pub const SHARDY_PASSES: &[ShardyPass] = passes! {
     "canonicalize" [] canonical::all, "collectives and regions that do nothing go, neighbours are one";
     "sdy-drop-sharding-rules" [] tidy::drop_rules, "rules that are not the user's go";
     "sdy-import-pipeline" ["dedup-functions-fully"] import, "all that comes before propagation";
-    "sdy-export-pipeline" EXPORT export, "all that comes after propagation";
+    "sdy-export-pipeline" EXPORT export_inline, "all that comes after propagation";
     "sdy-propagation-pipeline" ["dedup-functions-fully"] pipeline, "import, propagation, export";
     "sdy-drop-sharding-and-mesh" [] tidy::drop_shardings, "shardings and meshes go";
 };
@@ -199,6 +200,15 @@ fn pipeline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics>
         false => propagate::propagate_flat,
     };
     chain(&propagate(&tidied, &Options::default())?, after, &Settings::default())
+}
+
+/// The export pipeline by itself writes meshes out in the end; as a part of the propagation pipeline it does not.
+fn export_inline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
+    let out = export(module, settings)?;
+    match settings.is_on_by_default("inline-meshes") {
+        true => meshes::inline(&out, settings),
+        false => Ok(out),
+    }
 }
 
 fn export(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {

@@ -106,8 +106,8 @@ impl Inserter<'_, '_> {
             || match self.edit.opcode(op) {
                 Opcode::Call => true,
                 Opcode::Concatenate => {
-                    let wanted = self.edit.body.sharding(self.edit.body[op].results[0]);
-                    self.edit.body[op].operands.iter().any(|&v| self.edit.body.sharding(v) != wanted)
+                    let wanted = self.edit.sharding(self.edit.body[op].results[0]);
+                    self.edit.body[op].operands.iter().any(|&v| self.edit.sharding(v) != wanted)
                 }
                 _ => self.edit.view(op).name() == "chlo.ragged_dot",
             }
@@ -118,7 +118,7 @@ impl Inserter<'_, '_> {
         let data = &self.edit.body[op];
         let values = data.operands.iter().chain(&data.results);
         let shardings: Vec<Option<Sharding>> =
-            values.map(|&v| self.edit.body.sharding(bypassing_barriers(self.edit, v)).cloned()).collect();
+            values.map(|&v| self.edit.sharding(bypassing_barriers(self.edit, v))).collect();
         let mesh = op_mesh(&shardings)?;
         let fits = rule.operands.len() == data.operands.len() && rule.results.len() == data.results.len();
         fits.then_some(Ruled { op, rule, mesh, shardings })
@@ -241,7 +241,7 @@ impl Inserter<'_, '_> {
     /// Sums one operand over what it has unreduced and `wanted` has not.
     fn reduce_operand(&mut self, op: Op, index: usize, wanted: Option<&Sharding>, place: Place) {
         let v = self.edit.operand(op, index);
-        let Some(sharding) = self.edit.body.sharding(v).filter(|s| !s.unreduced.is_empty()).cloned() else { return };
+        let Some(sharding) = self.edit.sharding(v).filter(|s| !s.unreduced.is_empty()) else { return };
         let (mesh, kept) = (&sharding.mesh, wanted.map_or(&[][..], |s| &s.unreduced));
         let sums: Vec<AxisRef> = sharding.unreduced.iter().flat_map(|a| a.minus(mesh, kept)).collect();
         if sums.is_empty() {
@@ -271,7 +271,7 @@ impl Inserter<'_, '_> {
     /// a dimension stay where they are, others are taken as replicated. Says whether there were any.
     fn make_unreduced(&mut self, op: Op, index: usize, target: Option<&Sharding>, place: Place) -> bool {
         let input = self.edit.operand(op, index);
-        let (Some(source), Some(target)) = (self.edit.body.sharding(input).cloned(), target) else { return false };
+        let (Some(source), Some(target)) = (self.edit.sharding(input), target) else { return false };
         let mesh = &source.mesh.clone();
         let wanted: Vec<AxisRef> = target.unreduced.iter().flat_map(|a| a.minus(mesh, &source.unreduced)).collect();
         if wanted.is_empty() || !same_axes(mesh, &target.mesh) {
@@ -331,7 +331,7 @@ impl Inserter<'_, '_> {
         self.reduce_operand(op, index, target, here(self.edit));
         self.make_unreduced(op, index, target, here(self.edit));
         let v = self.edit.operand(op, index);
-        let own = self.edit.body.sharding(v).cloned();
+        let own = self.edit.sharding(v);
         // A value of which nothing is said lies as one that is still to be summed.
         let is_whole = |s: &Sharding| s.dims.iter().all(|d| d.axes.is_empty());
         let lies_so = own.is_none() && target.is_none_or(is_whole);
@@ -359,7 +359,7 @@ impl Inserter<'_, '_> {
         let callee = callee(&view).and_then(|name| self.edit.module.func(name));
         let Some(callee) = callee else { return };
         let operands = self.edit.body[op].operands.clone();
-        let mut of_operands = operands.iter().filter_map(|&v| self.edit.body.sharding(v)).map(|s| s.mesh.clone());
+        let mut of_operands = operands.iter().filter_map(|&v| self.edit.sharding(v)).map(|s| s.mesh.clone());
         let targets = arg_shardings(callee).or_else(|| {
             let mesh = of_operands.find(|m| !m.is_maximal())?;
             let rank = |&v: &Value| self.edit.body.ty(v).shape().len();
@@ -470,7 +470,7 @@ fn rest_of(axes: &[AxisRef], prefix: &[AxisRef], mesh: &Mesh) -> Vec<AxisRef> {
 }
 
 /// The sharding inside of a manual computation.
-fn without_axes(sharding: &Sharding, manual: &[AxisRef]) -> Sharding {
+pub(super) fn without_axes(sharding: &Sharding, manual: &[AxisRef]) -> Sharding {
     let free = |axes: &mut Vec<AxisRef>| axes.retain(|a| !manual.iter().any(|m| m.contains(*a)));
     let mut out = sharding.clone();
     out.dims.iter_mut().for_each(|d| free(&mut d.axes));

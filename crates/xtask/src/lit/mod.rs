@@ -2,16 +2,18 @@
 //!
 //! `cargo xtask lit DIR` reads every `.mlir` file of a folder (a copy of Shardy's tests, say), translates its RUN lines
 //! (`sdy_opt` becomes `shardwise opt`) and checks the output with PyPI's `filecheck`. A file counts by its functions: one
-//! passes if its file passes, or if it does alone. jaxlib, which has an older Shardy, gets the same question; where
-//! it passes we must pass too.
+//! passes if its file passes, or if it does alone. One that does not must stand in `known.toml` with its reason, and
+//! what stands there must not pass. jaxlib, which has an older Shardy, gets the same questions, to compare.
 
 mod cases;
+mod known;
+mod report;
 
 use crate::oracle::judge::{self, Question};
-use crate::table::Table;
 use crate::{command, oracle, repo, venv};
 use anyhow::{Context, Result, ensure};
 use cases::{Run, cases, runs};
+use report::report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -29,7 +31,7 @@ pub struct Options {
     /// The command to test, instead of building it
     #[arg(long)]
     command: Option<PathBuf>,
-    /// List each function that passes in jaxlib and not here, with the reason
+    /// List the known failures too, with their reasons
     #[arg(long)]
     failures: bool,
 }
@@ -37,7 +39,7 @@ pub struct Options {
 /// Time for one call of our command.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Runs the files; gives the report, and whether we pass where jaxlib does.
+/// Runs the files; gives the report, and whether the failures are those that are known.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     let command = options.command.clone().map_or_else(oracle::build_command, Ok)?;
@@ -55,7 +57,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
         skipped += others;
         for run in runs {
             let name = file.strip_prefix(&options.dir).unwrap_or(file).display().to_string();
-            asked.push(Asked::new(asked.len(), name, &text, run, &work)?);
+            asked.push(Asked::new(asked.len(), (name, file.clone()), &text, run, &work)?);
         }
     }
     let texts: Vec<(&Run, &PathBuf)> = asked.iter().flat_map(|a| a.texts.iter().map(|t| (&a.run, t))).collect();
@@ -91,7 +93,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
         verdicts.push(Both { ours, theirs: theirs.answers[&key] });
     }
     theirs.write(&work)?;
-    Ok(report(&asked, verdicts, skipped, options.failures))
+    Ok(report(&asked, verdicts, &known::read()?, skipped, options.failures))
 }
 
 fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
@@ -108,28 +110,33 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 
 /// One RUN line of one file: the texts that are asked about are its programs, then its cases.
 struct Asked {
-    file: String,
+    /// Relative to the folder that was asked for.
+    name: String,
+    file: PathBuf,
     run: Run,
-    program_count: usize,
-    /// For each case its name, and the texts of which one must pass.
+    /// For each case its name, numbered where it is not the file's first of that name, and the texts of which one must pass.
     cases: Vec<(String, Vec<usize>)>,
     texts: Vec<PathBuf>,
 }
 
 impl Asked {
-    fn new(number: usize, file: String, text: &str, run: Run, work: &Path) -> Result<Asked> {
+    fn new(number: usize, (name, file): (String, PathBuf), text: &str, run: Run, work: &Path) -> Result<Asked> {
         let (programs, found) = cases(text, run.splits);
-        let mut asked = Asked { file, run, program_count: programs.len(), cases: vec![], texts: vec![] };
+        let mut asked = Asked { name, file, run, cases: vec![], texts: vec![] };
         for program in &programs {
             asked.add(number, program, work)?;
         }
+        let mut seen = BTreeMap::<String, usize>::new();
         for case in found {
             let mut any = vec![case.program];
             if !case.is_whole {
                 any.push(asked.texts.len());
                 asked.add(number, &case.text, work)?;
             }
-            asked.cases.push((case.name, any));
+            let count = seen.entry(case.name.clone()).or_default();
+            *count += 1;
+            let name = if *count == 1 { case.name } else { format!("{}#{count}", case.name) };
+            asked.cases.push((name, any));
         }
         Ok(asked)
     }
@@ -190,56 +197,4 @@ fn key(run: &Run, text: &Path) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     (std::fs::read_to_string(text)?, &run.passes, &run.prefixes).hash(&mut hasher);
     Ok(format!("{:016x}", hasher.finish()))
-}
-
-#[derive(Default)]
-struct Counts {
-    functions: usize,
-    ours: usize,
-    theirs: usize,
-    both: usize,
-}
-
-impl Counts {
-    fn add(&mut self, other: &Counts) {
-        self.functions += other.functions;
-        self.ours += other.ours;
-        self.theirs += other.theirs;
-        self.both += other.both;
-    }
-
-    fn row(&self, name: &str) -> [String; 5] {
-        [name.into(), self.functions.to_string(), self.theirs.to_string(), self.ours.to_string(), self.both.to_string()]
-    }
-}
-
-fn report(asked: &[Asked], verdicts: Vec<Both>, skipped: usize, lists_failures: bool) -> (String, bool) {
-    let mut table = Table::new(["file", "functions", "jaxlib passes", "we pass", "both"]);
-    let (mut total, mut failures) = (Counts::default(), String::new());
-    let mut verdicts = verdicts.into_iter();
-    for one in asked {
-        let about: Vec<Both> = verdicts.by_ref().take(one.texts.len()).collect();
-        debug_assert!(one.program_count <= about.len());
-        let mut counts = Counts { functions: one.cases.len(), ..Counts::default() };
-        for (name, texts) in &one.cases {
-            let ours = texts.iter().any(|&t| about[t].ours.ok);
-            let theirs = texts.iter().any(|&t| about[t].theirs);
-            counts.ours += usize::from(ours);
-            counts.theirs += usize::from(theirs);
-            counts.both += usize::from(ours && theirs);
-            if theirs && !ours {
-                let last = texts[texts.len() - 1];
-                let (text, reason) = (repo::shown(&one.texts[last]), &about[last].ours.reason);
-                failures.push_str(&format!("{} @{name} ({text}): {reason}\n", one.file));
-            }
-        }
-        table.row(counts.row(&one.file));
-        total.add(&counts);
-    }
-    table.row(total.row("all"));
-    let mut out = format!("{table}\n{skipped} RUN lines that check no output were left out\n");
-    if lists_failures && !failures.is_empty() {
-        out.push_str(&format!("\nwhere jaxlib passes and we do not:\n{failures}"));
-    }
-    (out, total.both == total.theirs)
 }
