@@ -1,12 +1,13 @@
 //! Matrix products.
 //!
 //! A [`Gemm`] is a shape with strides; a [`Product`] is where one such product's operands are. All products of a run are of
-//! one shape: a batch, or the instances of one instruction. Large ones are cut along their longer side into pieces by their
-//! shape, and a left operand that several pieces share is packed once.
+//! one shape: a batch, or the instances of one instruction. What they share is found: a [`Group`] is a matrix with all the
+//! rows that are multiplied by it.
 //!
 //! Floats narrower than `f32` accumulate in `f32` and are rounded once, or not at all where `c` is `f32`. Integers wrap.
 //!
-//! [`rows`] has the kernel for few rows against one large matrix, in place.
+//! [`packed`] has the kernel for all types that are summed in 32 bits; [`rows`] the one for few rows against one large matrix,
+//! in place. `f64` and complex numbers are gemmkit's.
 //!
 //! ```
 //! use shardwise_host::elem::Elem;
@@ -21,19 +22,19 @@
 //! assert_eq!(c, [19.0, 22.0, 43.0, 50.0]);
 //! ```
 
-mod integer;
+mod packed;
 pub mod rows;
-mod wide;
+mod tile;
 
 use crate::block::Pointer;
 use crate::elem::Elem;
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::Level;
-use gemmkit::{ComplexScalar, GemmScalar, PackedLhs, Parallelism};
-use half::{bf16, f16};
+use gemmkit::scalar::Scalar;
+use gemmkit::{ComplexScalar, Parallelism};
 use num_complex::Complex;
 use std::collections::HashMap;
-use wide::Narrow;
+use tile::Tile;
 
 /// The shape of a product `c = a b`, with `a: [m, k]`, `b: [k, n]`, `c: [m, n]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +70,24 @@ pub struct Product {
     pub c: Pointer,
 }
 
+/// A row, and where its product goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The left row.
+    pub a: Pointer,
+    /// The result.
+    pub c: Pointer,
+}
+
+/// A matrix and the rows that are multiplied by it.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The matrix.
+    pub matrix: Pointer,
+    /// All of one length.
+    pub rows: Vec<Row>,
+}
+
 /// Pieces of a lone product.
 const PIECES: usize = 8;
 /// A piece has at least this many operations.
@@ -94,29 +113,100 @@ impl Gemm {
     /// # Safety
     /// The operands must be valid for their shapes and strides, and results overlap nothing else.
     pub unsafe fn run(&self, workers: &Workers, products: &[Product]) {
-        assert!(self.is_supported(), "no kernel for {:?} to {:?}", self.elem, self.out);
-        let job = Job { gemm: self, products, workers };
-        macro_rules! run {
-            ($method:ident, $type:ty) => {
-                // SAFETY: as the caller says.
-                unsafe { job.$method::<$type>() }
-            };
+        // SAFETY: as the caller says.
+        unsafe { self.run_at(Level::best(), workers, products) }
+    }
+
+    /// Computes products that have rows of their own number, not `m`.
+    ///
+    /// # Safety
+    /// As [`Gemm::run`].
+    pub unsafe fn run_ragged(&self, workers: &Workers, products: &[(usize, Product)]) {
+        let rows = products.iter().map(|(m, _)| m).sum();
+        // SAFETY: as the caller says.
+        unsafe {
+            match Tile::of(Level::best(), self.elem, self.out) {
+                Some(tile) if self.k > 0 && self.is_row_major() => {
+                    let groups = self.groups(products.iter().copied());
+                    packed::run(self, &tile, workers, &groups, Gemm { m: rows, ..*self }.effort(1));
+                }
+                _ => products.iter().for_each(|&(m, product)| Gemm { m, ..*self }.run(workers, &[product])),
+            }
         }
-        match (self.elem, self.out) {
-            (Elem::F32, _) => run!(floats, f32),
-            (Elem::F64, _) => run!(floats, f64),
-            (Elem::BF16, Elem::F32) => run!(wide, bf16),
-            (Elem::F16, Elem::F32) => run!(wide, f16),
-            (Elem::BF16, _) => run!(floats, bf16),
-            (Elem::F16, _) => run!(floats, f16),
-            (Elem::C64, _) => run!(complex, f32),
-            (Elem::C128, _) => run!(complex, f64),
-            (Elem::I8, Elem::I32) => job.bytes(),
-            (Elem::I32 | Elem::U32, _) => job.words(),
-            (Elem::I8 | Elem::U8, _) => run!(plain, u8),
-            (Elem::I16 | Elem::U16, _) => run!(plain, u16),
-            (Elem::I64 | Elem::U64, _) => run!(plain, u64),
-            (Elem::Bool, _) => run!(plain, Truth),
+    }
+
+    /// # Safety
+    /// As [`Gemm::run`]; the machine must have the level.
+    unsafe fn run_at(&self, level: Level, workers: &Workers, products: &[Product]) {
+        assert!(self.is_supported(), "no kernel for {:?} to {:?}", self.elem, self.out);
+        // SAFETY: as the caller says.
+        unsafe {
+            if self.k == 0 {
+                return products.iter().for_each(|p| self.clear(p));
+            }
+            if !self.is_row_major() {
+                let flipped: Vec<Product> = products.iter().map(|p| Product { a: p.b, b: p.a, c: p.c }).collect();
+                return self.transposed().run_at(level, workers, &flipped);
+            }
+            if let Some(tile) = Tile::of(level, self.elem, self.out) {
+                let groups = self.groups(products.iter().map(|&p| (self.m, p)));
+                return packed::run(self, &tile, workers, &groups, self.effort(products.len()));
+            }
+            let job = Job { gemm: self, products, workers };
+            match self.elem {
+                Elem::F64 => job.doubles(),
+                Elem::C64 => job.complex::<f32>(),
+                Elem::C128 => job.complex::<f64>(),
+                Elem::Bool => job.plain::<Truth>(),
+                _ => job.plain::<u64>(),
+            }
+        }
+    }
+
+    fn is_row_major(&self) -> bool {
+        self.c[1].abs() <= self.c[0].abs()
+    }
+
+    /// `c` as the transpose of a product of transposes, with the operands exchanged.
+    fn transposed(&self) -> Gemm {
+        let flip = |[row, column]: [isize; 2]| [column, row];
+        Gemm { m: self.n, n: self.m, a: flip(self.b), b: flip(self.a), c: flip(self.c), ..*self }
+    }
+
+    /// The rows of products, each of so many, by their right operands.
+    fn groups(&self, products: impl Iterator<Item = (usize, Product)>) -> Vec<Group> {
+        let mut groups: Vec<Group> = vec![];
+        let mut known: HashMap<*mut u8, usize> = HashMap::new();
+        let (a, c) = (self.a[0] * self.elem.size() as isize, self.c[0] * self.out.size() as isize);
+        for (m, p) in products {
+            let group = *known.entry(p.b.0).or_insert_with(|| {
+                groups.push(Group { matrix: p.b, rows: vec![] });
+                groups.len() - 1
+            });
+            groups[group].rows.extend((0..m as isize).map(|i| Row { a: p.a.offset(i * a), c: p.c.offset(i * c) }));
+        }
+        groups
+    }
+
+    fn effort(&self, products: usize) -> Effort {
+        match self.operations().saturating_mul(products) < SMALL_OPERATIONS {
+            true => Effort::Small,
+            false => Effort::Large,
+        }
+    }
+
+    /// The result of a product that sums nothing.
+    ///
+    /// # Safety
+    /// As [`Gemm::run`].
+    unsafe fn clear(&self, product: &Product) {
+        let size = self.out.size() as isize;
+        for i in (0..self.m as isize).filter(|_| !self.accumulate) {
+            for j in 0..self.n as isize {
+                let at = product.c.offset((i * self.c[0] + j * self.c[1]) * size);
+                // SAFETY: as the caller says.
+                unsafe { at.0.write_bytes(0, self.out.size()) };
+            }
         }
     }
 
@@ -150,27 +240,12 @@ struct Job<'a> {
     workers: &'a Workers,
 }
 
-/// Two pointers of different provenance are compared as numbers.
-fn shared_left(products: &[Product]) -> Vec<Pointer> {
-    let mut counts: HashMap<usize, usize> = HashMap::new();
-    let mut order = Vec::new();
-    for p in products {
-        let count = counts.entry(p.a.0 as usize).or_default();
-        *count += 1;
-        if *count == 1 {
-            order.push(p.a);
-        }
-    }
-    order
-}
-
 impl Job<'_> {
     /// Calls `run` with the shape and the pointers of each piece.
     fn pieces<A, C>(&self, run: impl Fn(&Gemm, *const A, *const A, *mut C) + Sync) {
         let gemm = self.gemm;
         let pieces = gemm.pieces(self.products.len());
-        let operations = gemm.operations().saturating_mul(self.products.len());
-        let effort = if operations < SMALL_OPERATIONS { Effort::Small } else { Effort::Large };
+        let effort = gemm.effort(self.products.len());
         self.workers.run(self.products.len() * pieces, effort, |part| {
             let product = self.products[part / pieces];
             let (shape, [a, b, c]) = gemm.piece(pieces, part % pieces);
@@ -182,67 +257,14 @@ impl Job<'_> {
     }
 
     /// # Safety
-    /// As `Gemm::run`; the elements are `T`.
-    unsafe fn floats<T: Number + GemmScalar>(&self) {
-        if self.gemm.k == 0 {
-            // SAFETY: as the caller says.
-            return unsafe { self.plain::<T>() };
-        }
-        if self.packs_left() {
-            // SAFETY: as the caller says.
-            return unsafe { self.packed_floats::<T>() };
-        }
-        self.pieces(|g, a: *const T, b, c| {
-            let beta = if g.accumulate { T::UNIT } else { T::NIL };
+    /// As `Gemm::run`; the elements are `f64`.
+    unsafe fn doubles(&self) {
+        self.pieces(|g, a: *const f64, b, c| {
+            let beta = f64::from(g.accumulate);
             let [[ra, ca], [rb, cb], [rc, cc]] = [g.a, g.b, g.c];
             let serial = Parallelism::Serial;
             // SAFETY: as the caller says.
-            unsafe { gemmkit::gemm_unchecked(g.m, g.k, g.n, T::UNIT, a, ra, ca, b, rb, cb, beta, c, rc, cc, serial) }
-        });
-    }
-
-    /// Whether a left operand is used by several pieces that are large enough for packing to count.
-    fn packs_left(&self) -> bool {
-        let g = self.gemm;
-        let uses = self.products.len() * g.pieces(self.products.len()) / shared_left(self.products).len().max(1);
-        let row_major = g.c[1].abs() <= g.c[0].abs();
-        row_major && g.n >= g.m && uses > 1 && g.m >= 64 && g.k >= 64 && g.operations() >= PIECE_OPERATIONS
-    }
-
-    /// # Safety
-    /// As `Gemm::run`; the elements are `T`.
-    unsafe fn packed_floats<T: GemmScalar + Number>(&self) {
-        let lefts = shared_left(self.products);
-        let slots: Vec<std::sync::OnceLock<PackedLhs<T>>> = lefts.iter().map(|_| Default::default()).collect();
-        self.workers.run(lefts.len(), Effort::Large, |i| {
-            let ([rows, columns], g) = (self.gemm.a, self.gemm);
-            // SAFETY: as the caller says.
-            let packed = unsafe { gemmkit::prepack_lhs_unchecked(lefts[i].0.cast::<T>(), rows, columns, g.m, g.k) };
-            let _ = slots[i].set(packed);
-        });
-        let packed: HashMap<usize, &PackedLhs<T>> =
-            lefts.iter().zip(&slots).filter_map(|(p, s)| Some((p.0 as usize, s.get()?))).collect();
-        self.pieces(|g, a: *const T, b, c| {
-            let beta = if g.accumulate { T::UNIT } else { T::NIL };
-            let left = packed[&(a as usize)];
-            let serial = Parallelism::Serial;
-            let [[rb, cb], [rc, cc]] = [g.b, g.c];
-            // SAFETY: as the caller says.
-            unsafe { gemmkit::gemm_packed_a_unchecked(T::UNIT, left, g.n, b, rb, cb, beta, c, rc, cc, serial) }
-        });
-    }
-
-    /// # Safety
-    /// As `Gemm::run`; the operands' elements are `T`.
-    unsafe fn wide<T: Narrow>(&self) {
-        if self.gemm.k == 0 {
-            // SAFETY: nothing of the operands is read, and the result is of `f32`.
-            return unsafe { self.plain::<f32>() };
-        }
-        let level = Level::best();
-        self.pieces(|g, a: *const T, b, c| {
-            // SAFETY: as the caller says.
-            unsafe { T::multiply(level, g, a, b, c) }
+            unsafe { gemmkit::gemm_unchecked(g.m, g.k, g.n, 1.0, a, ra, ca, b, rb, cb, beta, c, rc, cc, serial) }
         });
     }
 
@@ -250,13 +272,9 @@ impl Job<'_> {
     /// As `Gemm::run`; the elements are pairs of `T`.
     unsafe fn complex<T>(&self)
     where
-        Complex<T>: ComplexScalar + Number,
+        Complex<T>: ComplexScalar,
     {
-        if self.gemm.k == 0 {
-            // SAFETY: as the caller says.
-            return unsafe { self.plain::<Complex<T>>() };
-        }
-        let (zero, one) = (<Complex<T> as Number>::NIL, <Complex<T> as Number>::UNIT);
+        let (zero, one) = (<Complex<T> as Scalar>::ZERO, <Complex<T> as Scalar>::ONE);
         self.pieces(|g, a: *const Complex<T>, b, c| {
             let beta = if g.accumulate { one } else { zero };
             let [[ra, ca], [rb, cb], [rc, cc]] = [g.a, g.b, g.c];
@@ -267,23 +285,6 @@ impl Job<'_> {
                     g.m, g.k, g.n, one, a, ra, ca, false, b, rb, cb, false, beta, c, rc, cc, serial,
                 )
             }
-        });
-    }
-
-    /// Bytes summed in 32 bits.
-    fn bytes(&self) {
-        self.pieces(|g, a: *const i8, b, c| {
-            let [[ra, ca], [rb, cb], [rc, cc]] = [g.a, g.b, g.c];
-            let (beta, serial) = (i32::from(g.accumulate), Parallelism::Serial);
-            // SAFETY: as the caller of `run` says.
-            unsafe { gemmkit::gemm_i8_unchecked(g.m, g.k, g.n, 1, a, ra, ca, b, rb, cb, beta, c, rc, cc, serial) }
-        });
-    }
-
-    fn words(&self) {
-        self.pieces(|g, a: *const u32, b, c| {
-            // SAFETY: as the caller of `run` says.
-            unsafe { integer::multiply(g, a, b, c) }
         });
     }
 
@@ -324,16 +325,14 @@ unsafe fn multiply_rows<T: Number>(g: &Gemm, a: *const T, b: *const T, c: *mut T
 /// What the plain loop needs.
 trait Number: Copy + Send + Sync {
     const NIL: Self;
-    const UNIT: Self;
     fn plus(self, o: Self) -> Self;
     fn times(self, o: Self) -> Self;
 }
 
 macro_rules! numbers {
-    ($($type:ty: $zero:expr, $one:expr, $plus:expr, $times:expr;)*) => {$(
+    ($($type:ty: $zero:expr, $plus:expr, $times:expr;)*) => {$(
         impl Number for $type {
             const NIL: Self = $zero;
-            const UNIT: Self = $one;
             fn plus(self, o: Self) -> Self {
                 let f: fn(Self, Self) -> Self = $plus;
                 f(self, o)
@@ -351,22 +350,15 @@ macro_rules! numbers {
 struct Truth(u8);
 
 numbers! {
-    u8: 0, 1, u8::wrapping_add, u8::wrapping_mul;
-    u16: 0, 1, u16::wrapping_add, u16::wrapping_mul;
-    u64: 0, 1, u64::wrapping_add, u64::wrapping_mul;
-    Truth: Truth(0), Truth(1), |a, b| Truth(a.0 | b.0), |a, b| Truth(a.0 & b.0);
-    f32: 0.0, 1.0, |a, b| a + b, |a, b| a * b;
-    f64: 0.0, 1.0, |a, b| a + b, |a, b| a * b;
-    bf16: bf16::ZERO, bf16::ONE, |a, b| a + b, |a, b| a * b;
-    f16: f16::ZERO, f16::ONE, |a, b| a + b, |a, b| a * b;
-    Complex<f32>: Complex::new(0.0, 0.0), Complex::new(1.0, 0.0), |a, b| a + b, |a, b| a * b;
-    Complex<f64>: Complex::new(0.0, 0.0), Complex::new(1.0, 0.0), |a, b| a + b, |a, b| a * b;
+    u64: 0, u64::wrapping_add, u64::wrapping_mul;
+    Truth: Truth(0), |a, b| Truth(a.0 | b.0), |a, b| Truth(a.0 & b.0);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::block::tests::Random;
+    use half::{bf16, f16};
 
     type Check<'a, T> = (&'a dyn Fn(f64) -> T, &'a dyn Fn(T) -> f64);
 
@@ -398,9 +390,10 @@ mod tests {
         }
         let at = |p: *const T| Pointer(p.cast_mut().cast());
         let product = Product { a: at(a.as_ptr()), b: at(b.as_ptr()), c: Pointer(c.as_mut_ptr().cast()) };
-        for (accumulate, times) in [(false, 1.0), (true, 2.0)] {
+        let runs = Level::available().into_iter().flat_map(|level| [(level, false, 1.0), (level, true, 2.0)]);
+        for (level, accumulate, times) in runs {
             // SAFETY: the operands have these shapes.
-            unsafe { Gemm { accumulate, ..gemm }.run(&Workers::new(2), &[product]) };
+            unsafe { Gemm { accumulate, ..gemm }.run_at(level, &Workers::new(2), &[product]) };
             for i in 0..m {
                 for j in 0..n {
                     let index = |s: [isize; 2], i: usize, j: usize| i * s[0] as usize + j * s[1] as usize;
@@ -408,7 +401,7 @@ mod tests {
                     assert_eq!(
                         read(c[index(gemm.c, i, j)]),
                         times * sum,
-                        "{elem:?} {sizes:?} layout {layout} at {i}, {j}"
+                        "{elem:?} {level:?} {sizes:?} layout {layout} at {i}, {j}"
                     );
                 }
             }
@@ -449,8 +442,8 @@ mod tests {
     }
 
     #[test]
-    fn large_products_are_cut_and_share_their_left_operand() {
-        for sizes in [[200, 700, 400], [900, 150, 300]] {
+    fn large_products_are_cut_into_parts_and_blocks() {
+        for sizes in [[200, 700, 400], [900, 150, 300], [150, 40, 2100], [3, 20, 2100]] {
             check::<f32, f32>(Elem::F32, Elem::F32, sizes, 0, (&|x| x as f32, &f64::from), &f64::from, 9.0);
             check::<i32, i32>(Elem::I32, Elem::I32, sizes, 0, (&|x| x as i32, &f64::from), &f64::from, 9);
             check(Elem::BF16, Elem::F32, sizes, 0, (&bf16::from_f64, &bf16::to_f64), &f64::from, 9.0f32);
@@ -466,8 +459,14 @@ mod tests {
         let gemm = Gemm { out: Elem::F32, ..Gemm::row_major(Elem::BF16, m, n, k) };
         for level in Level::available() {
             let mut c = vec![0.0f32; m * n];
+            let at = |p: *const u8| Pointer(p.cast_mut());
+            let product = Product {
+                a: at(a.as_ptr().cast()),
+                b: at(b.as_ptr().cast()),
+                c: at(c.as_mut_ptr().cast_const().cast()),
+            };
             // SAFETY: the operands have these shapes.
-            unsafe { bf16::multiply(level, &gemm, a.as_ptr(), b.as_ptr(), c.as_mut_ptr()) };
+            unsafe { gemm.run_at(level, &Workers::new(1), &[product]) };
             for (at, &got) in c.iter().enumerate() {
                 let sum: f64 = (0..k).map(|p| a[at / n * k + p].to_f64() * b[p * n + at % n].to_f64()).sum();
                 assert_eq!(f64::from(got), sum, "{level:?} at {at}");

@@ -9,10 +9,10 @@ use crate::block::Pointer;
 use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
-use crate::kernels::fuse::{elem, row_major};
-use crate::kernels::fuse::{is_computed, is_view};
-use crate::matmul::rows::{Group, MAX_ROWS, Row, RowsGemm};
-use crate::matmul::{Gemm, Product};
+use crate::kernels::fuse::{elem, is_computed, is_view, row_major};
+use crate::kernels::moves::own_or_copy;
+use crate::matmul::rows::{MAX_ROWS, RowsGemm};
+use crate::matmul::{Gemm, Group, Product, Row};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::pool::Workers;
 use shardwise_ir::{Op, OpView, Uses, Value};
@@ -202,12 +202,7 @@ impl DotKernel {
         if !self.gemm.accumulate || self.output_bytes == 0 {
             return cx.memory.allocate(self.output_bytes);
         }
-        if let Some(own) = cx.own_input(ACC, i, self.output_bytes) {
-            return Ok(own);
-        }
-        let mut copy = cx.memory.allocate(self.output_bytes)?;
-        copy.try_unique().expect("it is new").copy_from_slice(cx.input(ACC, i).bytes());
-        Ok(copy)
+        own_or_copy(cx, ACC, self.output_bytes, i)
     }
 
     fn products<'a>(&'a self, cx: &'a KernelCx<'_>, i: usize) -> impl Iterator<Item = Product> + 'a {

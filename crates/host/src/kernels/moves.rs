@@ -5,7 +5,7 @@ use crate::gang::lower::Lowering;
 use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, row_major, view_strides};
 use crate::memory::{Buffer, OutOfMemory};
-use crate::movement::{Move, fill};
+use crate::movement::{Move, copy, fill};
 use crate::pool::Workers;
 use shardwise_base::DType;
 use shardwise_ir::{OpView, Value};
@@ -200,7 +200,6 @@ impl Kernel for SliceKernel {
 }
 
 struct UpdateKernel {
-    whole: Move,
     block: Move,
     start: Start,
     output_bytes: usize,
@@ -209,35 +208,30 @@ struct UpdateKernel {
 fn update(view: &OpView<'_>) -> Option<UpdateKernel> {
     let (size, shape, block) = (size_of(view)?, view.operand_shape(0), view.operand_shape(1));
     let start = Start::new(view, 2, shape, block, size)?;
-    let whole = Move::new(size, shape, &row_major(shape), &row_major(shape));
     let block = Move::new(size, block, &row_major(block), &row_major(shape));
-    Some(UpdateKernel { whole, block, start, output_bytes: output_bytes(view) })
+    Some(UpdateKernel { block, start, output_bytes: output_bytes(view) })
 }
 
-/// Input `index` to be written over: its own buffer if nobody else holds it, else a copy by `whole`.
+/// Input `index` to be written over: its own buffer if nobody else holds it, else a copy.
 pub(super) fn own_or_copy(
     cx: &mut KernelCx<'_>,
     index: usize,
-    whole: &Move,
     bytes: usize,
     instance: usize,
 ) -> Result<Buffer, OutOfMemory> {
-    let map = &cx.step.inputs[index].map;
-    let at = map[instance] as usize;
-    let is_own = map.iter().filter(|&&m| m as usize == at).count() == 1;
-    if is_own && cx.inputs[index][at].try_unique().is_some() {
-        return Ok(cx.inputs[index][at].clone());
+    if let Some(own) = cx.own_input(index, instance, bytes) {
+        return Ok(own);
     }
-    let copy = cx.memory.allocate(bytes)?;
+    let new = cx.memory.allocate(bytes)?;
     // SAFETY: both have the input's bytes, and the copy is new.
-    unsafe { whole.run(Workers::global(), &[(input(cx, index, instance), Pointer(copy.as_ptr()))]) };
-    Ok(copy)
+    unsafe { copy(Workers::global(), input(cx, index, instance), Pointer(new.as_ptr()), bytes) };
+    Ok(new)
 }
 
 impl Kernel for UpdateKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         for i in cx.instances.clone() {
-            let target = own_or_copy(cx, 0, &self.whole, self.output_bytes, i)?;
+            let target = own_or_copy(cx, 0, self.output_bytes, i)?;
             cx.outputs[0][i] = Some(target);
         }
         let pair = |&i: &usize| (input(cx, 1, i), output(cx, i).offset(self.start.offset(cx, i)));

@@ -8,7 +8,7 @@ use crate::kernels::moves::{allocate, input, output, read_index};
 use crate::matmul::{Gemm, Product};
 use crate::memory::OutOfMemory;
 use crate::movement::fill;
-use crate::pool::{Effort, Workers};
+use crate::pool::Workers;
 use shardwise_base::DType;
 use shardwise_ir::OpView;
 use shardwise_ops::ragged::RowGroups;
@@ -66,14 +66,15 @@ impl Kernel for RaggedDot {
             // SAFETY: these are the rows behind `end`.
             unsafe { fill(Workers::global(), rest, &[0], (self.gemm.m - end) * row_bytes) };
         }
-        multiply(Workers::global(), products);
+        // SAFETY: rows and matrices lie within the operands, by the types; each row of a result is in one product.
+        unsafe { self.gemm.run_ragged(Workers::global(), &products) };
         Ok(())
     }
 }
 
 impl RaggedDot {
     /// The products of an instance; the first row that is in no group.
-    fn add_products(&self, cx: &KernelCx<'_>, instance: usize, products: &mut Vec<(Gemm, Product)>) -> usize {
+    fn add_products(&self, cx: &KernelCx<'_>, instance: usize, products: &mut Vec<(usize, Product)>) -> usize {
         let [a, b] = [0, 1].map(|i| input(cx, i, instance));
         let c = output(cx, instance);
         let (size, out) = (self.gemm.elem.size() as isize, self.gemm.out.size() as isize);
@@ -88,21 +89,10 @@ impl RaggedDot {
                     b: b.offset(group as isize * self.group_stride * size),
                     c: c.offset(row * self.gemm.c[0] * out),
                 };
-                products.push((Gemm { m, ..self.gemm }, product));
+                products.push((m, product));
             }
             start += m;
         }
         start
-    }
-}
-
-/// All products, largest first: side by side if there are enough for all workers, else one after the other by all.
-fn multiply(workers: &Workers, mut products: Vec<(Gemm, Product)>) {
-    products.sort_by_key(|(gemm, _)| std::cmp::Reverse(gemm.m));
-    // SAFETY: rows and matrices lie within the operands, by the types; each row of a result is in one product.
-    let run = |i: usize| unsafe { products[i].0.run(workers, &[products[i].1]) };
-    match products.len() >= 4 * workers.count() {
-        true => workers.run(products.len(), Effort::Large, run),
-        false => (0..products.len()).for_each(run),
     }
 }

@@ -5,10 +5,10 @@ use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::exchange::dense_groups;
-use crate::kernels::fuse::{elem, row_major};
+use crate::kernels::fuse::elem;
 use crate::kernels::moves::{input, output, own_or_copy, read_index};
 use crate::memory::OutOfMemory;
-use crate::movement::{Move, move_rows};
+use crate::movement::move_rows;
 use crate::pool::Workers;
 use shardwise_base::{DType, Diagnostic, Loc};
 use shardwise_ir::OpView;
@@ -19,7 +19,6 @@ struct RaggedExchange {
     groups: Vec<Vec<u32>>,
     /// For messages, a device that holds each instance.
     devices: Vec<usize>,
-    whole: Move,
     row_bytes: usize,
     rows_in: usize,
     rows_out: usize,
@@ -41,11 +40,9 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
     };
     let (operand, result) = (view.operand_tensor(0), view.result_tensor(0));
     let size = elem(result.dtype)?.size();
-    let strides = row_major(&result.shape);
     let kernel = RaggedExchange {
         groups: each_once(groups),
         devices: (0..points.count()).map(|i| device(&points, i)).collect(),
-        whole: Move::new(size, &result.shape, &strides, &strides),
         row_bytes: result.shape[1..].iter().product::<usize>() * size,
         rows_in: operand.shape[0],
         rows_out: result.shape[0],
@@ -91,7 +88,7 @@ impl Kernel for RaggedExchange {
 
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         for i in cx.instances.clone() {
-            cx.outputs[0][i] = Some(own_or_copy(cx, 1, &self.whole, self.rows_out * self.row_bytes, i)?);
+            cx.outputs[0][i] = Some(own_or_copy(cx, 1, self.rows_out * self.row_bytes, i)?);
         }
         let cx = &*cx;
         let at = |p: Pointer, row: usize| p.offset((row * self.row_bytes) as isize);

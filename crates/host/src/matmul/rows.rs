@@ -10,7 +10,7 @@
 //! The inner loops have no closures over arrays: where the optimiser leaves `array::map` out of line, its body lacks the
 //! level's features, and each instruction becomes a call.
 
-use crate::block::Pointer;
+use super::Group;
 use crate::elem::Elem;
 use crate::pool::{Effort, Workers, piece};
 #[cfg(target_arch = "x86_64")]
@@ -38,24 +38,6 @@ pub struct RowsGemm {
     pub n: usize,
     /// Elements from one row of the matrix to the next.
     pub row_stride: usize,
-}
-
-/// A row, and where its product goes: `k` and `n` elements that follow each other.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// The left row.
-    pub a: Pointer,
-    /// The result.
-    pub c: Pointer,
-}
-
-/// A matrix and the rows that are multiplied by it.
-#[derive(Clone, Debug)]
-pub struct Group {
-    /// The matrix.
-    pub matrix: Pointer,
-    /// At most [`MAX_ROWS`].
-    pub rows: Vec<Row>,
 }
 
 impl RowsGemm {
@@ -226,7 +208,7 @@ impl<V: Vector<Word = u32>> Kind for Widened<V> {
     unsafe fn load(rows: [*const u8; 2]) -> [[V; 2]; 2] {
         // SAFETY: as the caller says.
         unsafe {
-            let [even, odd] = [rows[0], rows[1]];
+            let [even, odd] = rows;
             [
                 [V::load_bf16(even), V::load_bf16(even.add(V::LANES * 2))],
                 [V::load_bf16(odd), V::load_bf16(odd.add(V::LANES * 2))],
@@ -315,13 +297,12 @@ unsafe fn strip<K: Kind, const M: usize>(shape: &RowsGemm, group: &Group, start:
     let mut state =
         State { left: pack_left::<K>(shape, group, rows), sums: vec![0; rows * len.next_multiple_of(width)], rows };
     let matrix = group.matrix.0.wrapping_add(start * K::SIZE).cast_const();
-    let edge = Edge::<K>::new(len % width, shape.row_stride);
     // Few rows have little work for a line, and shorter bands lose fewer of them from the first cache.
     let height = if rows <= 4 { BAND / 2 } else { BAND };
     for band in (0..shape.k).step_by(height) {
         let rows = (shape.k - band).min(height);
         // SAFETY: as the caller says.
-        unsafe { run_band::<K, M>(&mut state, matrix, shape.row_stride * K::SIZE, band, rows, len, &edge) };
+        unsafe { run_band::<K, M>(&mut state, matrix, shape.row_stride * K::SIZE, band, rows, len) };
     }
     // SAFETY: as the caller says.
     unsafe { finish::<K>(&state, group, start, len) }
@@ -335,18 +316,6 @@ fn pack_left<K: Kind>(shape: &RowsGemm, group: &Group, rows: usize) -> Vec<u32> 
         }
     }
     left
-}
-
-/// The last columns, fewer than two vectors, are copied here band by band.
-struct Edge<K> {
-    columns: usize,
-    kind: std::marker::PhantomData<K>,
-}
-
-impl<K: Kind> Edge<K> {
-    fn new(columns: usize, _row_stride: usize) -> Self {
-        Edge { columns, kind: std::marker::PhantomData }
-    }
 }
 
 /// A band of the matrix, or of a copy of its edge.
@@ -383,7 +352,6 @@ unsafe fn run_band<K: Kind, const M: usize>(
     band: usize,
     rows: usize,
     len: usize,
-    edge: &Edge<K>,
 ) {
     let width = 2 * K::V::LANES;
     let left = state.left.as_ptr().wrapping_add(band / K::STEP * state.rows * 2);
@@ -394,13 +362,15 @@ unsafe fn run_band<K: Kind, const M: usize>(
         // SAFETY: as the caller says.
         unsafe { tiles::<K, M>(here, left, sums, state.rows) };
     }
-    if edge.columns > 0 {
-        let done = len - edge.columns;
+    // The last columns, fewer than two vectors, are copied band by band.
+    let edge = len % width;
+    if edge > 0 {
+        let done = len - edge;
         let mut copy = [[0u8; 128]; BAND];
         for (r, line) in copy.iter_mut().enumerate().take(rows) {
             let from = at.start.wrapping_add(r * stride + done * K::SIZE);
             // SAFETY: the columns of this row, as the caller says.
-            unsafe { std::ptr::copy_nonoverlapping(from, line.as_mut_ptr(), edge.columns * K::SIZE) };
+            unsafe { std::ptr::copy_nonoverlapping(from, line.as_mut_ptr(), edge * K::SIZE) };
         }
         let here = Band { start: copy.as_ptr().cast(), stride: 128, rows };
         let sums = state.sums.as_mut_ptr().wrapping_add(done * state.rows);
@@ -505,7 +475,9 @@ unsafe fn store_columns<K: Kind>(sum: [K::V; 2], to: *mut u8, count: usize) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Row;
     use super::*;
+    use crate::block::Pointer;
     use crate::block::tests::Random;
     use half::bf16;
 

@@ -7,7 +7,7 @@ use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, row_major};
 use crate::kernels::moves::{allocate, clamp, input, output, output_bytes, own_or_copy, read_index, size_of};
 use crate::memory::{Buffer, OutOfMemory};
-use crate::movement::{Move, move_rows};
+use crate::movement::move_rows;
 use crate::pool::{Effort, Workers, piece};
 use shardwise_base::{DType, bf16, f16};
 use shardwise_ir::OpView;
@@ -298,7 +298,6 @@ struct ScatterKernel {
     size: usize,
     /// `None`: updates replace elements.
     combine: Option<Combine>,
-    whole: Move,
     output_bytes: usize,
     update_bytes: usize,
 }
@@ -324,16 +323,14 @@ fn scatter(view: &OpView<'_>) -> Option<ScatterKernel> {
             Some(combine(elem(operand.dtype)?, kind)?)
         }
     };
-    let strides = row_major(&operand.shape);
-    let whole = Move::new(size_of(view)?, &operand.shape, &strides, &strides);
     let (output_bytes, update_bytes) = (output_bytes(view), updates.bytes() as usize);
-    Some(ScatterKernel { windows, size: size_of(view)?, combine, whole, output_bytes, update_bytes })
+    Some(ScatterKernel { windows, size: size_of(view)?, combine, output_bytes, update_bytes })
 }
 
 impl Kernel for ScatterKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         for i in cx.instances.clone() {
-            let target = own_or_copy(cx, 0, &self.whole, self.output_bytes, i)?;
+            let target = own_or_copy(cx, 0, self.output_bytes, i)?;
             cx.outputs[0][i] = Some(target);
         }
         if self.update_bytes == 0 || self.output_bytes == 0 {

@@ -1,0 +1,305 @@
+//! Products of packed operands, for any number of rows.
+//!
+//! A part has some columns of one matrix and some rows that are multiplied by it. It packs those columns once for all its
+//! rows, which may come from several instances, and keeps all its sums until they are whole; so results are written once.
+//! Rows that several parts need are packed before, once for all of them.
+
+use super::tile::{Adjacent, Block, Lines, MAX_LINES, Tile, Written, panel_rows};
+use super::{Gemm, Group, Row};
+use crate::pool::{Effort, Workers, piece};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Words of a line in a block: what is packed for one is in the second cache.
+const DEPTH: usize = 256;
+/// Blocks for which columns are packed at a time, for rows of several blocks.
+const DEPTHS: usize = 8;
+/// Rows of a block: a multiple of every tile's.
+const ROWS: usize = 144;
+/// Right panels of a part at most.
+const PANELS: usize = 8;
+/// Rows of a part at most.
+const PART_ROWS: usize = 16 * ROWS;
+/// Rows that take more memory than this are packed by each part that needs them, not once before.
+const SHARED_BYTES: usize = 1 << 26;
+/// Parts for each worker that are enough to keep all of them busy to the end.
+const PARTS: usize = 4;
+
+thread_local! {
+    static SPACE: RefCell<Space> = const { RefCell::new(Space { left: Words(vec![]), right: Words(vec![]), sums: Words(vec![]) }) };
+    static SHARED: RefCell<Words> = const { RefCell::new(Words(vec![])) };
+}
+
+/// What a part packs and sums.
+struct Space {
+    left: Words,
+    right: Words,
+    sums: Words,
+}
+
+/// Memory that is not cleared.
+struct Words(Vec<u32>);
+
+impl Words {
+    /// Room for `count` words, at the start of a cache line.
+    fn at_least(&mut self, count: usize) -> *mut u32 {
+        self.0.reserve(count + 16);
+        let start = self.0.as_mut_ptr();
+        start.wrapping_add(start.align_offset(64).min(16))
+    }
+}
+
+struct Job<'a> {
+    gemm: &'a Gemm,
+    tile: &'a Tile,
+    groups: &'a [Group],
+    /// Columns of a part.
+    columns: usize,
+    /// Rows of a part.
+    rows: usize,
+    /// For each group, where its rows are packed, if that was done before.
+    packed: Vec<Option<Panels>>,
+}
+
+/// Packed rows: for each block of the depth, all panels.
+#[derive(Clone, Copy)]
+struct Panels {
+    start: *mut u32,
+    /// Rows, padded to whole tiles.
+    rows: usize,
+}
+
+// SAFETY: a pointer is a number; those that follow it say what they need.
+unsafe impl Send for Panels {}
+// SAFETY: as above.
+unsafe impl Sync for Panels {}
+
+/// # Safety
+/// The rows and matrices must be valid for the shape; results overlap nothing else.
+pub(super) unsafe fn run(gemm: &Gemm, tile: &Tile, workers: &Workers, groups: &[Group], effort: Effort) {
+    let mut job = Job { gemm, tile, groups, columns: 0, rows: 0, packed: vec![None; groups.len()] };
+    job.cut(workers.count());
+    SHARED.with_borrow_mut(|space| {
+        // SAFETY: as the caller says.
+        unsafe { job.share(space, workers, effort) };
+        let parts = job.parts();
+        workers.run(parts.len(), effort, |i| {
+            // SAFETY: as the caller says.
+            SPACE.with_borrow_mut(|space| unsafe { job.run(space, &parts[i]) });
+        });
+    });
+}
+
+/// Some rows of a group and some columns of its matrix.
+struct Part {
+    group: usize,
+    rows: Range<usize>,
+    columns: Range<usize>,
+}
+
+impl Job<'_> {
+    /// Chooses the size of parts. Sums do not depend on it.
+    fn cut(&mut self, workers: usize) {
+        (self.columns, self.rows) = (PANELS * self.tile.columns, PART_ROWS);
+        while self.count() < PARTS * workers && self.rows > ROWS {
+            self.rows /= 2;
+        }
+        while self.count() < PARTS * workers && self.columns > self.tile.columns {
+            self.columns /= 2;
+        }
+    }
+
+    fn count(&self) -> usize {
+        let rows: usize = self.groups.iter().map(|g| g.rows.len().div_ceil(self.rows)).sum();
+        rows * self.gemm.n.div_ceil(self.columns)
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let mut parts = Vec::with_capacity(self.count());
+        for (group, g) in self.groups.iter().enumerate() {
+            for c in 0..self.gemm.n.div_ceil(self.columns) {
+                for r in 0..g.rows.len().div_ceil(self.rows) {
+                    let (rows, columns) = (piece(g.rows.len(), self.rows, r), piece(self.gemm.n, self.columns, c));
+                    parts.push(Part { group, rows, columns });
+                }
+            }
+        }
+        parts
+    }
+
+    /// Packs the rows that several parts need.
+    ///
+    /// # Safety
+    /// As [`run`].
+    unsafe fn share(&mut self, space: &mut Words, workers: &Workers, effort: Effort) {
+        let chunks = self.gemm.n.div_ceil(self.columns);
+        // Each list of rows that is used more than once, with the groups that have it.
+        let mut lists: Vec<Vec<usize>> = vec![];
+        let mut known: HashMap<*mut u8, usize> = HashMap::new();
+        for (i, group) in self.groups.iter().enumerate() {
+            let Some(first) = group.rows.first() else { continue };
+            let list = *known.entry(first.a.0).or_insert(lists.len());
+            let is_same = |other: &Group| {
+                other.rows.len() == group.rows.len() && other.rows.iter().zip(&group.rows).all(|(x, y)| x.a.0 == y.a.0)
+            };
+            match lists.get_mut(list) {
+                Some(users) if is_same(&self.groups[users[0]]) => users.push(i),
+                _ => lists.push(vec![i]),
+            }
+        }
+        lists.retain(|users| users.len() * chunks > 1);
+        let padded = |list: &Vec<usize>| self.groups[list[0]].rows.len().next_multiple_of(self.tile.rows);
+        let steps = self.gemm.k.div_ceil(self.tile.step);
+        let words: usize = lists.iter().map(|l| padded(l) * steps).sum();
+        if words.saturating_mul(4) > SHARED_BYTES {
+            return;
+        }
+        let mut start = space.at_least(words);
+        for list in &lists {
+            let rows = padded(list);
+            for &group in list {
+                self.packed[group] = Some(Panels { start, rows });
+            }
+            start = start.wrapping_add(rows * steps);
+        }
+        let blocks: Vec<(usize, Range<usize>)> = lists
+            .iter()
+            .map(|list| (list[0], self.groups[list[0]].rows.len()))
+            .flat_map(|(group, len)| (0..len.div_ceil(ROWS)).map(move |b| (group, piece(len, ROWS, b))))
+            .collect();
+        workers.run(blocks.len(), effort, |i| {
+            let (group, rows) = &blocks[i];
+            for depth in self.depths(0..self.gemm.k) {
+                let to = self.packed[*group].expect("it is shared").at(self, rows.start, &depth);
+                // SAFETY: as the caller says; there is room for these rows.
+                unsafe { self.pack_rows(&self.groups[*group].rows[rows.clone()], &depth, to) };
+            }
+        });
+    }
+
+    /// The blocks of some of the depth.
+    fn depths(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+        let depth = DEPTH * self.tile.step;
+        range.clone().step_by(depth).map(move |start| start..range.end.min(start + depth))
+    }
+
+    /// Words of a line for so many elements.
+    fn steps(&self, depth: usize) -> usize {
+        depth.div_ceil(self.tile.step)
+    }
+
+    /// # Safety
+    /// As [`run`]; `to` has room.
+    unsafe fn pack_rows(&self, rows: &[Row], depth: &Range<usize>, mut to: *mut u32) {
+        let stride = self.gemm.a[1] * self.gemm.elem.size() as isize;
+        let mut starts = [std::ptr::null(); MAX_LINES];
+        for panel in rows.chunks(self.tile.rows) {
+            for (start, row) in starts.iter_mut().zip(panel) {
+                *start = row.a.0.wrapping_offset(depth.start as isize * stride).cast_const();
+            }
+            let width = panel_rows(panel.len(), self.tile.rows);
+            let lines = Lines { starts: &starts[..panel.len()], width, stride, depth: depth.len() };
+            // SAFETY: as the caller says.
+            unsafe { (self.tile.pack_lines)(&lines, to) };
+            to = to.wrapping_add(self.tile.rows * self.steps(depth.len()));
+        }
+    }
+
+    /// # Safety
+    /// As [`run`]; `to` has room.
+    unsafe fn pack_columns(&self, group: &Group, columns: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
+        let size = self.gemm.elem.size() as isize;
+        let [stride, column] = self.gemm.b.map(|s| s * size);
+        let start = group.matrix.0.wrapping_offset(depth.start as isize * stride).cast_const();
+        let line = |c: usize| start.wrapping_offset(c as isize * column);
+        if column == size {
+            let lines = Adjacent { start: line(columns.start), count: columns.len(), stride, depth: depth.len() };
+            // SAFETY: as the caller says.
+            return unsafe { (self.tile.pack_adjacent)(&lines, to) };
+        }
+        let mut starts = [std::ptr::null(); MAX_LINES];
+        let width = self.tile.columns;
+        for (panel, first) in columns.clone().step_by(width).enumerate() {
+            let count = width.min(columns.end - first);
+            starts.iter_mut().enumerate().take(count).for_each(|(i, start)| *start = line(first + i));
+            let lines = Lines { starts: &starts[..count], width, stride, depth: depth.len() };
+            // SAFETY: as the caller says.
+            unsafe { (self.tile.pack_lines)(&lines, to.wrapping_add(panel * width * self.steps(depth.len()))) };
+        }
+    }
+
+    /// # Safety
+    /// As [`run`].
+    unsafe fn run(&self, space: &mut Space, part: &Part) {
+        let (group, shape) = (&self.groups[part.group], &self.gemm);
+        let panels = part.columns.len().div_ceil(self.tile.columns);
+        let width = panels * self.tile.columns;
+        // What few rows need once stays in the second cache.
+        let depths = if part.rows.len() <= ROWS { 1 } else { DEPTHS };
+        let right = space.right.at_least(width * DEPTH * depths);
+        let sums = space.sums.at_least(part.rows.len().next_multiple_of(self.tile.rows) * width);
+        let span = depths * DEPTH * self.tile.step;
+        for span in (0..shape.k).step_by(span).map(|start| start..shape.k.min(start + span)) {
+            let column_block = |d: &Range<usize>| right.wrapping_add(self.steps(d.start - span.start) * width);
+            for depth in self.depths(span.clone()) {
+                // SAFETY: as the caller says; there is room for the columns.
+                unsafe { self.pack_columns(group, &part.columns, &depth, column_block(&depth)) };
+            }
+            for rows in part.rows.clone().step_by(ROWS).map(|start| start..part.rows.end.min(start + ROWS)) {
+                let sums = sums.wrapping_add((rows.start - part.rows.start) * width);
+                for depth in self.depths(span.clone()) {
+                    let left = match self.packed[part.group] {
+                        Some(panels) => panels.at(self, rows.start, &depth),
+                        None => {
+                            let to = space.left.at_least(ROWS * DEPTH);
+                            // SAFETY: as the caller says; there is room for the rows.
+                            unsafe { self.pack_rows(&group.rows[rows.clone()], &depth, to) };
+                            to
+                        }
+                    };
+                    let block = Block {
+                        left,
+                        right: column_block(&depth),
+                        sums,
+                        rows: rows.len(),
+                        panels,
+                        depth: self.steps(depth.len()),
+                        is_first: depth.start == 0,
+                    };
+                    // SAFETY: the panels were packed, and there is room for the sums.
+                    unsafe { (self.tile.multiply)(&block) };
+                }
+                if span.end == shape.k {
+                    // SAFETY: as the caller says; the sums are there.
+                    unsafe { self.write(&group.rows[rows], &part.columns, sums) };
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`run`]; the sums are those of a block with these rows and columns.
+    unsafe fn write(&self, rows: &[Row], columns: &Range<usize>, sums: *const u32) {
+        let stride = self.gemm.c[1] * self.gemm.out.size() as isize;
+        for (r, row) in rows.iter().enumerate() {
+            let written = Written {
+                sums: sums.wrapping_add(r * self.tile.columns),
+                tile_stride: rows.len().next_multiple_of(self.tile.rows) * self.tile.columns,
+                to: row.c.0.wrapping_offset(columns.start as isize * stride),
+                columns: columns.len(),
+                stride,
+                accumulate: self.gemm.accumulate,
+            };
+            // SAFETY: as the caller says.
+            unsafe { (self.tile.write)(&written) };
+        }
+    }
+}
+
+impl Panels {
+    /// The panels from a row on, in a block of the depth.
+    fn at(self, job: &Job<'_>, row: usize, depth: &Range<usize>) -> *mut u32 {
+        self.start.wrapping_add(self.rows * job.steps(depth.start) + row * job.steps(depth.len()))
+    }
+}

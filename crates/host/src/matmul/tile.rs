@@ -1,0 +1,494 @@
+//! The inner loops of packed products, for each level.
+//!
+//! Elements are packed as words of 32 bits, which hold a float, an integer or two `bf16`. A **panel** has the words of a few
+//! lines side by side, depth by depth: the rows of the left operand that a tile has, or two vectors of columns of the right
+//! one. A tile's sums stay in registers while it goes down two panels.
+//!
+//! An element's sum takes its products in increasing order, whatever the blocks are: `fma` for floats, pairs of products as
+//! in [`super::rows`] for `bf16` with AVX512-BF16.
+//!
+//! The inner loops have no closures over arrays, for the reason that [`super::rows`] gives.
+
+use crate::elem::Elem;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Avx2, Avx512};
+use crate::simd::{Level, Portable, Vector, Word};
+use std::marker::PhantomData;
+
+/// Lines of a panel at most.
+pub const MAX_LINES: usize = 32;
+
+/// The inner loops for some element types at some level.
+pub struct Tile {
+    /// Rows of a tile: lines of a left panel, but for the last one.
+    pub rows: usize,
+    /// Columns of a tile: lines of a right panel.
+    pub columns: usize,
+    /// Elements of the summed dimension in one word.
+    pub step: usize,
+    /// Packs one panel of lines that lie anywhere.
+    pub pack_lines: unsafe fn(&Lines<'_>, to: *mut u32),
+    /// Packs panels of lines whose elements are adjacent.
+    pub pack_adjacent: unsafe fn(&Adjacent, to: *mut u32),
+    /// Adds the products of a block of panels to its sums.
+    pub multiply: unsafe fn(&Block),
+    /// Writes one row of a block's sums.
+    pub write: unsafe fn(&Written),
+}
+
+/// Lines to be packed into one panel.
+pub struct Lines<'a> {
+    /// Where each line starts; at most `width`, the others are zero.
+    pub starts: &'a [*const u8],
+    /// Lines of the panel.
+    pub width: usize,
+    /// Bytes from an element of a line to the next.
+    pub stride: isize,
+    /// Elements of a line.
+    pub depth: usize,
+}
+
+/// Lines to be packed whose elements of one depth follow each other.
+pub struct Adjacent {
+    /// The first element of the first line.
+    pub start: *const u8,
+    /// Lines; the last panel is filled with zeros.
+    pub count: usize,
+    /// Bytes from an element of a line to the next.
+    pub stride: isize,
+    /// Elements of a line.
+    pub depth: usize,
+}
+
+/// Some left panels times some right ones.
+pub struct Block {
+    /// Panels of [`Tile::rows`] rows, the last of [`panel_rows`].
+    pub left: *const u32,
+    /// Panels of two vectors.
+    pub right: *const u32,
+    /// For each right panel, for each left one, a tile of sums.
+    pub sums: *mut u32,
+    /// Rows.
+    pub rows: usize,
+    /// Right panels.
+    pub panels: usize,
+    /// Words of a line.
+    pub depth: usize,
+    /// Whether sums start at zero.
+    pub is_first: bool,
+}
+
+/// One row of sums, to be written to the result.
+pub struct Written {
+    /// The row's sums in its first tile.
+    pub sums: *const u32,
+    /// Words from tile to tile.
+    pub tile_stride: usize,
+    /// The row of the result.
+    pub to: *mut u8,
+    /// Columns.
+    pub columns: usize,
+    /// Bytes from column to column of the result.
+    pub stride: isize,
+    /// Whether the sums are added to what is there.
+    pub accumulate: bool,
+}
+
+/// The lines of a left panel that has `rows` left to take, at most `tile`: few are padded to a tile that there is.
+pub fn panel_rows(rows: usize, tile: usize) -> usize {
+    match rows {
+        0..=2 => rows,
+        3..=4 => 4,
+        _ => tile,
+    }
+}
+
+impl Tile {
+    /// The inner loops for products of `elem` whose results are `out`, if there are any.
+    pub fn of(level: Level, elem: Elem, out: Elem) -> Option<Tile> {
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 if elem == Elem::BF16 && is_x86_feature_detected!("avx512bf16") => match out {
+                Elem::BF16 => Some(WithAvx512Bf16::tile::<Pairs, Half, Bf16>()),
+                Elem::F32 => Some(WithAvx512Bf16::tile::<Pairs, Half, Whole>()),
+                _ => None,
+            },
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => tile::<WithAvx512>(elem, out),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => tile::<WithAvx2>(elem, out),
+            _ => tile::<WithArrays>(elem, out),
+        }
+    }
+}
+
+fn tile<L: Compiled>(elem: Elem, out: Elem) -> Option<Tile> {
+    Some(match (elem, out) {
+        (Elem::F32, Elem::F32) => L::tile::<Floats<L::V>, Whole, Whole>(),
+        (Elem::BF16, Elem::BF16) => L::tile::<Floats<L::V>, Bf16, Bf16>(),
+        (Elem::BF16, Elem::F32) => L::tile::<Floats<L::V>, Bf16, Whole>(),
+        (Elem::F16, Elem::F16) => L::tile::<Floats<L::V>, F16, F16>(),
+        (Elem::F16, Elem::F32) => L::tile::<Floats<L::V>, F16, Whole>(),
+        (Elem::I32, Elem::I32) | (Elem::U32, Elem::U32) => L::tile::<Integers<L::V>, Whole, Whole>(),
+        (Elem::I16, Elem::I16) | (Elem::U16, Elem::U16) => L::tile::<Integers<L::V>, Half, Half>(),
+        (Elem::I8, Elem::I8) | (Elem::U8, Elem::U8) => L::tile::<Integers<L::V>, Byte, Byte>(),
+        (Elem::I8, Elem::I32) => L::tile::<Integers<L::V>, Byte, Whole>(),
+        _ => return None,
+    })
+}
+
+/// A level's instructions, that the inner loops are compiled with.
+trait Compiled {
+    type V: Vector<Word = u32>;
+    fn tile<A: Arithmetic<V = Self::V>, E: Element, R: Element>() -> Tile;
+}
+
+macro_rules! compiled {
+    ($name:ident: $v:ty, $rows:literal rows $(, #[$with:meta])?) => {
+        struct $name;
+
+        impl Compiled for $name {
+            type V = $v;
+
+            fn tile<A: Arithmetic<V = $v>, E: Element, R: Element>() -> Tile {
+                $(#[$with])?
+                unsafe fn lines<A: Arithmetic, E: Element>(lines: &Lines<'_>, to: *mut u32) {
+                    // SAFETY: as the caller says.
+                    unsafe { pack_lines::<A, E>(lines, to) }
+                }
+                $(#[$with])?
+                unsafe fn adjacent<A: Arithmetic, E: Element>(lines: &Adjacent, to: *mut u32) {
+                    // SAFETY: as the caller says.
+                    unsafe { pack_adjacent::<A, E>(lines, to) }
+                }
+                $(#[$with])?
+                unsafe fn block<A: Arithmetic>(block: &Block) {
+                    // SAFETY: as the caller says.
+                    unsafe { multiply::<A, $rows>(block) }
+                }
+                $(#[$with])?
+                unsafe fn row<A: Arithmetic, R: Element>(row: &Written) {
+                    // SAFETY: as the caller says.
+                    unsafe { write::<A, R>(row) }
+                }
+                Tile {
+                    rows: $rows,
+                    columns: 2 * <$v>::LANES,
+                    step: A::STEP,
+                    pack_lines: lines::<A, E>,
+                    pack_adjacent: adjacent::<A, E>,
+                    multiply: block::<A>,
+                    write: row::<A, R>,
+                }
+            }
+        }
+    };
+}
+
+compiled!(WithArrays: Portable<u32>, 4 rows);
+#[cfg(target_arch = "x86_64")]
+compiled!(WithAvx2: Avx2, 6 rows, #[target_feature(enable = "avx2,fma,f16c")]);
+#[cfg(target_arch = "x86_64")]
+compiled!(WithAvx512: Avx512, 12 rows, #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]);
+#[cfg(target_arch = "x86_64")]
+compiled!(
+    WithAvx512Bf16: Avx512, 12 rows,
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512bf16")]
+);
+
+/// How words are multiplied and summed.
+trait Arithmetic {
+    type V: Vector<Word = u32>;
+    /// Elements of the summed dimension in a word.
+    const STEP: usize = 1;
+    /// The sum and a word's products.
+    fn step(sum: Self::V, a: Self::V, b: Self::V) -> Self::V;
+    fn add(a: Self::V, b: Self::V) -> Self::V;
+}
+
+struct Floats<V>(PhantomData<V>);
+
+impl<V: Vector<Word = u32>> Arithmetic for Floats<V> {
+    type V = V;
+    #[inline(always)]
+    fn step(sum: V, a: V, b: V) -> V {
+        a.fused(b, sum)
+    }
+    #[inline(always)]
+    fn add(a: V, b: V) -> V {
+        a.fadd(b)
+    }
+}
+
+/// Integers, which wrap: narrow ones are the low bits.
+struct Integers<V>(PhantomData<V>);
+
+impl<V: Vector<Word = u32>> Arithmetic for Integers<V> {
+    type V = V;
+    #[inline(always)]
+    fn step(sum: V, a: V, b: V) -> V {
+        sum.iadd(a.imul(b))
+    }
+    #[inline(always)]
+    fn add(a: V, b: V) -> V {
+        a.iadd(b)
+    }
+}
+
+/// Two `bf16` in a word, the first in its low half.
+#[cfg(target_arch = "x86_64")]
+struct Pairs;
+
+#[cfg(target_arch = "x86_64")]
+impl Arithmetic for Pairs {
+    type V = Avx512;
+    const STEP: usize = 2;
+    #[inline(always)]
+    fn step(sum: Avx512, a: Avx512, b: Avx512) -> Avx512 {
+        sum.dot_bf16(a, b)
+    }
+    #[inline(always)]
+    fn add(a: Avx512, b: Avx512) -> Avx512 {
+        a.fadd(b)
+    }
+}
+
+/// How an element in memory becomes a word, and a word an element.
+///
+/// # Safety
+/// The elements must be readable or writable.
+trait Element {
+    const SIZE: isize;
+    unsafe fn read<V: Vector<Word = u32>>(p: *const u8) -> V;
+    unsafe fn read_one(p: *const u8) -> u32;
+    unsafe fn write<V: Vector<Word = u32>>(words: V, p: *mut u8);
+    unsafe fn write_one(word: u32, p: *mut u8);
+}
+
+macro_rules! elements {
+    ($($name:ident: $size:literal, $read:ident, $write:ident $(after $round:ident)?;)*) => {$(
+        struct $name;
+
+        impl Element for $name {
+            const SIZE: isize = $size;
+            #[inline(always)]
+            unsafe fn read<V: Vector<Word = u32>>(p: *const u8) -> V {
+                // SAFETY: as the caller says.
+                unsafe { V::$read(p) }
+            }
+            #[inline(always)]
+            unsafe fn read_one(p: *const u8) -> u32 {
+                // SAFETY: as the caller says.
+                unsafe { <u32 as Word>::$read(p) }
+            }
+            #[inline(always)]
+            unsafe fn write<V: Vector<Word = u32>>(words: V, p: *mut u8) {
+                // SAFETY: as the caller says.
+                unsafe { words$(.$round())?.$write(p) }
+            }
+            #[inline(always)]
+            unsafe fn write_one(word: u32, p: *mut u8) {
+                // SAFETY: as the caller says.
+                unsafe { Word::$write(word$(.$round())?, p) }
+            }
+        }
+    )*};
+}
+
+elements! {
+    Whole: 4, load, store;
+    Bf16: 2, load_bf16, store_bf16 after round_bf16;
+    F16: 2, load_f16, store_f16;
+    Half: 2, load_u16, store_low16;
+    Byte: 1, load_i8, store_low8;
+}
+
+/// A word of the line that goes on at `p`: of one element, or of two, of which the second may be missing.
+///
+/// # Safety
+/// The elements must be readable.
+#[inline(always)]
+unsafe fn word<A: Arithmetic, E: Element>(p: *const u8, stride: isize, has_second: bool) -> u32 {
+    // SAFETY: as the caller says.
+    unsafe {
+        match A::STEP {
+            2 if has_second => E::read_one(p) | E::read_one(p.offset(stride)) << 16,
+            _ => E::read_one(p),
+        }
+    }
+}
+
+/// # Safety
+/// The lines must be readable, `to` writable for the panel; as the level's features.
+#[inline(always)]
+unsafe fn pack_lines<A: Arithmetic, E: Element>(lines: &Lines<'_>, to: *mut u32) {
+    let Lines { starts, width, stride, depth } = *lines;
+    let steps = depth.div_ceil(A::STEP);
+    for (l, &start) in starts.iter().enumerate() {
+        for step in 0..steps {
+            let at = start.wrapping_offset((step * A::STEP) as isize * stride);
+            let has_second = (step + 1) * A::STEP <= depth;
+            // SAFETY: as the caller says.
+            unsafe { to.add(step * width + l).write(word::<A, E>(at, stride, has_second)) };
+        }
+    }
+    for l in starts.len()..width {
+        for step in 0..steps {
+            // SAFETY: as the caller says.
+            unsafe { to.add(step * width + l).write(0) };
+        }
+    }
+}
+
+/// # Safety
+/// The lines must be readable, `to` writable for the panels; as the level's features.
+#[inline(always)]
+unsafe fn pack_adjacent<A: Arithmetic, E: Element>(lines: &Adjacent, to: *mut u32) {
+    let (lanes, width) = (A::V::LANES, 2 * A::V::LANES);
+    let steps = lines.depth.div_ceil(A::STEP);
+    for step in 0..steps {
+        let from = lines.start.wrapping_offset((step * A::STEP) as isize * lines.stride);
+        let has_second = (step + 1) * A::STEP <= lines.depth;
+        for first in (0..lines.count).step_by(lanes) {
+            let from = from.wrapping_offset(first as isize * E::SIZE);
+            let to = to.wrapping_add(first / width * width * steps + step * width + first % width);
+            // SAFETY: as the caller says.
+            unsafe {
+                if lines.count - first >= lanes {
+                    words::<A, E>(from, lines.stride, has_second).store(to.cast());
+                } else {
+                    for l in 0..lines.count - first {
+                        to.add(l).write(word::<A, E>(from.offset(l as isize * E::SIZE), lines.stride, has_second));
+                    }
+                }
+            }
+        }
+        // What is missing of the last panel.
+        for l in lines.count..lines.count.next_multiple_of(width) {
+            // SAFETY: as the caller says.
+            unsafe { to.add(l / width * width * steps + step * width + l % width).write(0) };
+        }
+    }
+}
+
+/// A vector of words of adjacent lines.
+///
+/// # Safety
+/// As [`word`].
+#[inline(always)]
+unsafe fn words<A: Arithmetic, E: Element>(p: *const u8, stride: isize, has_second: bool) -> A::V {
+    // SAFETY: as the caller says.
+    unsafe {
+        let first = E::read::<A::V>(p);
+        match A::STEP {
+            2 if has_second => first.or(E::read::<A::V>(p.offset(stride)).shl(A::V::splat(16))),
+            _ => first,
+        }
+    }
+}
+
+/// # Safety
+/// Panels and sums must be there as `block` says; as the level's features.
+#[inline(always)]
+unsafe fn multiply<A: Arithmetic, const M: usize>(block: &Block) {
+    let width = 2 * A::V::LANES;
+    let mut sums = block.sums;
+    for panel in 0..block.panels {
+        let right = block.right.wrapping_add(panel * width * block.depth);
+        for row in (0..block.rows).step_by(M) {
+            let left = block.left.wrapping_add(row * block.depth);
+            // SAFETY: as the caller says.
+            unsafe {
+                match panel_rows(block.rows - row, M) {
+                    1 => go_down::<A, 1>(left, right, sums, block),
+                    2 => go_down::<A, 2>(left, right, sums, block),
+                    4 => go_down::<A, 4>(left, right, sums, block),
+                    _ => go_down::<A, M>(left, right, sums, block),
+                }
+            }
+            sums = sums.wrapping_add(M * width);
+        }
+    }
+}
+
+/// One tile: `M` rows by two vectors of columns.
+///
+/// # Safety
+/// As [`multiply`].
+#[inline(always)]
+unsafe fn go_down<A: Arithmetic, const M: usize>(left: *const u32, right: *const u32, tile: *mut u32, block: &Block) {
+    let lanes = A::V::LANES;
+    let at = |r: usize, v: usize| tile.wrapping_add((2 * r + v) * lanes);
+    let mut sums = [[A::V::splat(0); 2]; M];
+    if !block.is_first {
+        for (r, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: the sums were written by the first block.
+            *sum = unsafe { [A::V::load(at(r, 0).cast()), A::V::load(at(r, 1).cast())] };
+        }
+    }
+    for d in 0..block.depth {
+        // SAFETY: as the caller says.
+        let b =
+            unsafe { [A::V::load(right.add(2 * d * lanes).cast()), A::V::load(right.add((2 * d + 1) * lanes).cast())] };
+        for (r, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: as the caller says.
+            let a = A::V::splat(unsafe { *left.add(d * M + r) });
+            *sum = [A::step(sum[0], a, b[0]), A::step(sum[1], a, b[1])];
+        }
+    }
+    for (r, sum) in sums.into_iter().enumerate() {
+        // SAFETY: as the caller says.
+        unsafe {
+            sum[0].store(at(r, 0).cast());
+            sum[1].store(at(r, 1).cast());
+        }
+    }
+}
+
+/// # Safety
+/// The sums must be there and the columns writable; as the level's features.
+#[inline(always)]
+unsafe fn write<A: Arithmetic, R: Element>(row: &Written) {
+    let (lanes, width) = (A::V::LANES, 2 * A::V::LANES);
+    for first in (0..row.columns).step_by(lanes) {
+        let sums = row.sums.wrapping_add(first / width * row.tile_stride + first % width);
+        let to = row.to.wrapping_offset(first as isize * row.stride);
+        let count = lanes.min(row.columns - first);
+        // SAFETY: as the caller says.
+        unsafe {
+            let mut sums = A::V::load(sums.cast());
+            if count == lanes && row.stride == R::SIZE {
+                if row.accumulate {
+                    sums = A::add(R::read(to), sums);
+                }
+                R::write(sums, to);
+            } else {
+                write_some::<A, R>(sums, to, count, row);
+            }
+        }
+    }
+}
+
+/// As [`write`], for columns that are too few for a vector or lie apart.
+///
+/// # Safety
+/// `count` columns must be writable.
+#[inline(always)]
+unsafe fn write_some<A: Arithmetic, R: Element>(sums: A::V, to: *mut u8, count: usize, row: &Written) {
+    let mut words = [0u32; MAX_LINES];
+    let at = |l: usize| to.wrapping_offset(l as isize * row.stride);
+    // SAFETY: as the caller says; a vector has at most 16 words.
+    unsafe {
+        let mut sums = sums;
+        if row.accumulate {
+            for (l, word) in words.iter_mut().enumerate().take(count) {
+                *word = R::read_one(at(l));
+            }
+            sums = A::add(A::V::load(words.as_ptr().cast()), sums);
+        }
+        sums.store(words.as_mut_ptr().cast());
+        for (l, &word) in words.iter().enumerate().take(count) {
+            R::write_one(word, at(l));
+        }
+    }
+}
