@@ -513,7 +513,7 @@ impl<'a, W: Word> Bound<'a, W> {
             self.partials(i).fill(W::from_bits64(r.identity));
         }
         self.run_lanes(phase, lanes.start, lanes.start, lanes.len(), false);
-        reductions.iter().enumerate().map(|(i, r)| fold(self.partials(i), r.op)).collect()
+        reductions.iter().enumerate().map(|(i, r)| r.op.fold(self.partials(i))).collect()
     }
 
     fn partials(&mut self, i: usize) -> &mut [W] {
@@ -774,17 +774,6 @@ fn offset(sizes: &[usize], strides: &[isize], mut row: usize) -> isize {
         row /= size.max(1);
     }
     sum
-}
-
-/// Folds the upper half of the partial results into the lower until one is left.
-fn fold<W: Word>(partials: &mut [W], op: Op) -> W {
-    let mut live = partials.len();
-    while live > 1 {
-        live /= 2;
-        let (low, high) = partials.split_at_mut(live);
-        low.iter_mut().zip(high).for_each(|(a, b)| *a = op.combine(*a, *b));
-    }
-    partials[0]
 }
 
 /// Makes streaming stores visible to those who read after the pool has joined.

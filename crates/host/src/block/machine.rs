@@ -122,6 +122,14 @@ macro_rules! machine {
                 }
             }
 
+            /// Folds the upper half of partial results into the lower until one is left.
+            pub(crate) fn fold<W: Word>(self, partials: &mut [W]) -> W {
+                match self {
+                    $(Op::$reduce => fold_halves(partials, |a, b| a.$reduce_fn(b)),)*
+                    _ => unreachable!("{self:?} is no reduction"),
+                }
+            }
+
             #[cfg(test)]
             pub(crate) const TESTED: &[Op] = &[
                 $(Op::$unary,)* $(Op::$heavy,)* $(Op::$binary, Op::$binary_imm,)* $(Op::$heavy2,)*
@@ -159,7 +167,7 @@ macro_rules! machine {
                                 let s = imm();
                                 eight!(V, eight, i, a[i] = a[i].$binary_fn(s))
                             })*
-                            $(Op::$reduce => reduce(&a, p, eight, V::$reduce_fn),)*
+                            $(Op::$reduce => fold!(V, a, p, eight, $reduce_fn),)*
                             Op::FRsub => eight!(V, eight, i, a[i] = V::load(word_at::<V>(p, i)).fsub(a[i])),
                             Op::FRsubImm => eight!(V, eight, i, a[i] = imm().fsub(a[i])),
                             Op::IRsub => eight!(V, eight, i, a[i] = V::load(word_at::<V>(p, i)).isub(a[i])),
@@ -233,6 +241,25 @@ macro_rules! eight {
     }};
 }
 
+/// Folds the block into the partial results at `$p`, which has [`PARTIALS`] bytes, as `shardwise_mathfn::order` says.
+///
+/// No function with the operation as an argument: a call that is left out of line lacks the level's instructions.
+macro_rules! fold {
+    ($v:ident, $a:ident, $p:ident, $eight:ident, $f:ident) => {{
+        let count = PARTIALS / ($v::LANES * $v::Word::SIZE);
+        eight!($v, $eight, i, {
+            if i < count {
+                let q = word_at::<$v>($p, i);
+                let mut sum = $v::load(q).$f($a[i]);
+                if count == 4 {
+                    sum = sum.$f($a[(i + 4) % 8]);
+                }
+                sum.store(q);
+            }
+        });
+    }};
+}
+
 machine! {
     load {
         LoadBf16 = load_bf16 2, LoadF16 = load_f16 2, LoadI8 = load_i8 1, LoadU8 = load_u8 1, LoadI16 = load_i16 2,
@@ -275,6 +302,17 @@ machine! {
 }
 
 #[inline(always)]
+fn fold_halves<W: Copy>(partials: &mut [W], f: impl Fn(W, W) -> W) -> W {
+    let mut live = partials.len();
+    while live > 1 {
+        live /= 2;
+        let (low, high) = partials.split_at_mut(live);
+        low.iter_mut().zip(high).for_each(|(a, b)| *a = f(*a, *b));
+    }
+    partials[0]
+}
+
+#[inline(always)]
 fn word_at<V: Vector>(p: *mut u8, i: usize) -> *mut u8 {
     p.wrapping_add(i * V::LANES * V::Word::SIZE)
 }
@@ -292,25 +330,6 @@ fn each<V: Vector>(a: &mut [V; 8], eight: usize, f: impl Fn(usize, V) -> V) {
 fn ramp<V: Vector>(i: usize) -> V {
     let first = V::splat(V::Word::from_bits64((i * V::LANES) as u64));
     V::from_fn(|lane| V::Word::from_bits64(lane as u64)).iadd(first)
-}
-
-/// Folds the block into the partial results at `p`, as `shardwise_mathfn::order` says.
-///
-/// # Safety
-/// `p` must be valid for [`PARTIALS`] bytes.
-#[inline(always)]
-unsafe fn reduce<V: Vector>(a: &[V; 8], p: *mut u8, eight: usize, f: impl Fn(V, V) -> V) {
-    let count = PARTIALS / (V::LANES * V::Word::SIZE);
-    eight!(V, eight, i, {
-        if i < count {
-            let q = word_at::<V>(p, i);
-            // SAFETY: `i` is below the number of vectors in the partial results.
-            let sum = f(unsafe { V::load(q) }, a[i]);
-            let sum = if count == 4 { f(sum, a[(i + 4) % 8]) } else { sum };
-            // SAFETY: as above.
-            unsafe { sum.store(q) };
-        }
-    });
 }
 
 /// Copies the elements of a block to the temporary.
