@@ -322,22 +322,91 @@ unsafe fn word<A: Arithmetic, E: Element>(p: *const u8, stride: isize, has_secon
 /// The lines must be readable, `to` writable for the panel; as the level's features.
 #[inline(always)]
 unsafe fn pack_lines<A: Arithmetic, E: Element>(lines: &Lines<'_>, to: *mut u32) {
+    let (width, used) = (lines.width, lines.starts.len());
+    // SAFETY: as the caller says.
+    unsafe {
+        for first in (0..used).step_by(4) {
+            match used - first {
+                1 => pack_some::<A, E, 1>(lines, first, to),
+                2 => pack_some::<A, E, 2>(lines, first, to),
+                3 => pack_some::<A, E, 3>(lines, first, to),
+                _ => pack_some::<A, E, 4>(lines, first, to),
+            }
+        }
+        for step in (0..lines.depth.div_ceil(A::STEP)).filter(|_| used < width) {
+            to.add(step * width + used).write_bytes(0, width - used);
+        }
+    }
+}
+
+/// Packs `N` lines from `first` on, at most four, by squares of four steps.
+///
+/// # Safety
+/// As [`pack_lines`].
+#[inline(always)]
+unsafe fn pack_some<A: Arithmetic, E: Element, const N: usize>(lines: &Lines<'_>, first: usize, to: *mut u32) {
     let Lines { starts, width, stride, depth } = *lines;
-    let steps = depth.div_ceil(A::STEP);
-    for (l, &start) in starts.iter().enumerate() {
-        for step in 0..steps {
-            let at = start.wrapping_offset((step * A::STEP) as isize * stride);
-            let has_second = (step + 1) * A::STEP <= depth;
+    let (starts, to) = (&starts[first..][..N], to.wrapping_add(first));
+    let (steps, whole) = (depth.div_ceil(A::STEP), depth / A::STEP);
+    let at = |start: *const u8, step: usize| start.wrapping_offset((step * A::STEP) as isize * stride);
+    let squares = whole / 4 * 4;
+    for step in (0..squares).step_by(4) {
+        let mut square = [[0u32; 4]; 4];
+        for (words, &start) in square.iter_mut().zip(starts) {
             // SAFETY: as the caller says.
-            unsafe { to.add(step * width + l).write(word::<A, E>(at, stride, has_second)) };
+            *words = unsafe { four::<A, E>(at(start, step), stride) };
+        }
+        for (s, words) in transposed(square).iter().enumerate() {
+            // SAFETY: as the caller says.
+            unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), to.add((step + s) * width), N) };
         }
     }
-    for l in starts.len()..width {
-        for step in 0..steps {
+    for step in squares..steps {
+        for (l, &start) in starts.iter().enumerate() {
             // SAFETY: as the caller says.
-            unsafe { to.add(step * width + l).write(0) };
+            unsafe { to.add(step * width + l).write(word::<A, E>(at(start, step), stride, step < whole)) };
         }
     }
+}
+
+/// Four words of a line that goes on at `p`.
+///
+/// # Safety
+/// The elements must be readable.
+#[inline(always)]
+unsafe fn four<A: Arithmetic, E: Element>(p: *const u8, stride: isize) -> [u32; 4] {
+    let mut words = [0; 4];
+    // SAFETY: as the caller says.
+    unsafe {
+        if A::STEP == 1 && E::SIZE == 4 && stride == 4 {
+            return p.cast::<[u32; 4]>().read_unaligned();
+        }
+        for (i, word) in words.iter_mut().enumerate() {
+            *word = self::word::<A, E>(p.wrapping_offset((i * A::STEP) as isize * stride), stride, true);
+        }
+    }
+    words
+}
+
+/// Rows as columns.
+#[inline(always)]
+fn transposed(square: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 has these instructions, and arrays of four words are their registers.
+    unsafe {
+        use std::arch::x86_64::*;
+        let [a, b, c, d]: [__m128i; 4] = std::mem::transmute(square);
+        let (ab, cd) = (_mm_unpacklo_epi32(a, b), _mm_unpacklo_epi32(c, d));
+        let (ab_high, cd_high) = (_mm_unpackhi_epi32(a, b), _mm_unpackhi_epi32(c, d));
+        std::mem::transmute([
+            _mm_unpacklo_epi64(ab, cd),
+            _mm_unpackhi_epi64(ab, cd),
+            _mm_unpacklo_epi64(ab_high, cd_high),
+            _mm_unpackhi_epi64(ab_high, cd_high),
+        ])
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    [0, 1, 2, 3].map(|i| square.map(|row| row[i]))
 }
 
 /// # Safety
