@@ -9,7 +9,7 @@ pub use collective::{AllToAllParam, Collective, ShardyCollective, axes_to_fill};
 pub use localize::permutation;
 
 use crate::Opcode;
-use crate::check::{Check, MANY, counted_tensors, counts, types_of};
+use crate::check::{Check, MANY, constraint, counted_tensors, counts, types_of};
 use crate::control::region_edges;
 use crate::facts::*;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Mesh, Sharding};
@@ -174,7 +174,9 @@ impl Facts for ManualComputation {
             manual.check(op, &mut check, &format!("operand {i}"), sharding, op.operand(i), args[i]);
         }
         let types = manual.results(op, &mut check, gives);
-        check.give(types)
+        check.so_far()?;
+        let bound = Diagnostics(manual.bound_again(op));
+        bound.or(types)
     }
     answer!(rule = none("shardings flow along its edges"));
     fn data_flow(&self, op: &OpView<'_>) -> DataFlow {
@@ -249,6 +251,22 @@ impl Manual<'_> {
         sharding.dims.iter().all(|d| d.axes.is_sorted_by_key(|a| !is_manual(a)))
     }
 
+    /// What speaks of a manual axis in the body, where there is no such axis any more.
+    fn bound_again(&self, op: &OpView<'_>) -> Vec<Diagnostic> {
+        let mut inner = vec![];
+        op.body.walk_region(op.regions()[0], &mut inner);
+        let said = |view: OpView<'_>| {
+            let again = axes_said(&view).into_iter().find(|(mesh, a)| self.has(mesh, *a))?;
+            let rule = format!("axis {} is manual around it already", again.1.display(self.mesh));
+            Some(constraint(&view, "sdy-manual-bound", &rule))
+        };
+        inner.into_iter().filter_map(|o| said(op.at(o))).collect()
+    }
+
+    fn has(&self, mesh: &Mesh, axis: AxisRef) -> bool {
+        mesh.name == self.mesh.name && self.axes.iter().any(|m| m.overlap(axis).is_some())
+    }
+
     /// The result types: those that the op has where it has some, checked; else nothing can be said of them.
     fn results(&self, op: &OpView<'_>, check: &mut Check<'_, '_>, gives: &[Value]) -> Vec<Type> {
         let same = op.results().len() == gives.len();
@@ -266,4 +284,19 @@ impl Manual<'_> {
         }
         types_of(op, op.results())
     }
+}
+
+/// The axes over which an op splits or sums: in the shardings of its operands and results, and those it makes manual.
+fn axes_said<'a>(op: &OpView<'a>) -> Vec<(&'a Mesh, AxisRef)> {
+    let ins = match op.attr("in_shardings") {
+        Some(Attr::Shardings(ins)) => &ins[..],
+        _ => &[],
+    };
+    let shardings = op.results().iter().filter_map(|&v| op.body.sharding(v)).chain(ins);
+    let over = |s: &'a Sharding| s.split_axes().chain(s.unreduced.iter().copied()).map(|a| (&*s.mesh, a));
+    let mut all: Vec<(&Mesh, AxisRef)> = shardings.flat_map(over).collect();
+    if let Some(Attr::Axes { mesh, axes }) = op.attr("manual_axes") {
+        all.extend(axes.iter().map(|&a| (&**mesh, a)));
+    }
+    all
 }

@@ -99,6 +99,42 @@ fn manual_regions_have_the_local_types() {
 }
 
 #[test]
+fn manual_axes_are_no_axes_within() {
+    let within = |op: &str| {
+        let body = format!(
+            "%0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{{\"x\"}}]>] out_shardings=[<@mesh, [{{\"x\"}}]>] manual_axes={{\"x\"}} (%y: tensor<4xf32>) {{\n\
+             {op}\nsdy.return %1 : tensor<4xf32>\n}} : (tensor<8xf32>) -> tensor<8xf32>\nreturn %0 : tensor<8xf32>"
+        );
+        found("%x: tensor<8xf32>", "tensor<8xf32>", &body)
+    };
+    let nested = |axes: &str, sharding: &str| {
+        format!(
+            "%1 = sdy.manual_computation(%y) in_shardings=[<@mesh, {sharding}>] out_shardings=[<@mesh, {sharding}>] manual_axes={{{axes}}} (%z: tensor<4xf32>) {{\n\
+             sdy.return %z : tensor<4xf32>\n}} : (tensor<4xf32>) -> tensor<4xf32>"
+        )
+    };
+    let constraint = |axis: &str| format!("%1 = sdy.sharding_constraint %y <@mesh, [{{\"{axis}\"}}]> : tensor<4xf32>");
+    assert_eq!(within(&constraint("y")), "");
+    assert_eq!(within(&nested(r#""y""#, "[{}]")), "");
+    for op in [constraint("x"), nested(r#""x""#, "[{}]"), nested(r#""y""#, r#"[{"x"}]"#)] {
+        let text = within(&op);
+        assert!(
+            text.starts_with("error[sdy-manual-bound]") && text.contains("axis \"x\" is manual around it"),
+            "{text}"
+        );
+    }
+    check(
+        &within(
+            "%1 = stablehlo.negate %y {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{\"x\"}]>]>} : tensor<4xf32>",
+        ),
+        expect![[r#"
+            error[sdy-manual-bound]: `stablehlo.negate`: axis "x" is manual around it already
+              --> x.mlir:4:1
+               | (tensor<4xf32>) -> (tensor<4xf32>)"#]],
+    );
+}
+
+#[test]
 fn loops_carry_what_they_take() {
     let body = |gives: &str| {
         format!(
