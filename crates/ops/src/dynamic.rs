@@ -193,7 +193,7 @@ fn padding(op: &OpView<'_>) -> Option<Attr> {
     };
     let count = op.operand_shape(0).len().saturating_sub(2);
     let rows: Vec<i64> = (0..count).flat_map(|i| [0, high(i)]).collect();
-    Some(Attr::Dense(Literal::new(&[count, 2], &rows)))
+    Some(Attr::Dense(Literal::new([count, 2], &rows)))
 }
 
 /// The constraints of a static form as those of the dynamic one, which has them too.
