@@ -13,7 +13,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Answers of this thread, for types over some axes of a mesh.
-#[derive(Default)]
 pub(super) struct Memo {
     mesh: Option<Arc<Mesh>>,
     axes: Vec<AxisRef>,
@@ -22,7 +21,11 @@ pub(super) struct Memo {
     known: Vec<(OpCode, Vec<Known>)>,
 }
 
-thread_local!(static MEMO: RefCell<Memo> = RefCell::default());
+// The last one is the one that was asked last.
+thread_local!(static MEMOS: RefCell<Vec<Memo>> = const { RefCell::new(vec![]) });
+
+/// Meshes, and what axes of them are typed, whose answers are kept.
+const MOST_MEMOS: usize = 4;
 
 /// As many are kept of one op; a program with more kinds of one pays for them.
 const MOST: usize = 16;
@@ -55,12 +58,18 @@ enum What {
 impl Memo {
     /// Calls `f` with the answers for types as they are now.
     pub fn with<R>(state: &State, f: impl FnOnce(&mut Memo) -> R) -> R {
-        MEMO.with_borrow_mut(|memo| {
-            if !memo.is_of(state) {
-                let State { mesh, axes, is_mixed, .. } = state;
-                *memo = Memo { mesh: mesh.clone(), axes: axes.clone(), is_mixed: *is_mixed, known: vec![] };
+        MEMOS.with_borrow_mut(|memos| {
+            match memos.iter().rposition(|m| m.is_of(state)) {
+                Some(i) => memos[i..].rotate_left(1),
+                None => {
+                    if memos.len() == MOST_MEMOS {
+                        memos.remove(0);
+                    }
+                    let State { mesh, axes, is_mixed, .. } = state;
+                    memos.push(Memo { mesh: mesh.clone(), axes: axes.clone(), is_mixed: *is_mixed, known: vec![] });
+                }
             }
-            f(memo)
+            f(memos.last_mut().expect("it was put there"))
         })
     }
 
