@@ -230,8 +230,6 @@ pub const IMAG: Unary = Unary {
 
 pub const SQUARE: Unary = Unary {
     float: Some((|x| x * x, |x| x * x)),
-    signed: Some(|a, _| a.wrapping_mul(a)),
-    unsigned: Some(|a, _| a.wrapping_mul(a)),
     complex: OfComplex::Complex(|z| z * z),
     ..row!(chlo "square")
 };

@@ -159,7 +159,11 @@ pub(crate) fn read_numbers(x: &Literal) -> Box<dyn Fn(usize) -> Number + '_> {
 
 /// A literal whose element `i` is `get(i)`.
 pub(crate) fn fill(dtype: DType, shape: &[usize], get: impl Fn(usize) -> Number) -> Literal {
-    let get: &dyn Fn(usize) -> Number = &get;
+    fill_with(dtype, shape, &get)
+}
+
+/// Not generic: it is compiled once, for all element types, and not for each caller.
+fn fill_with(dtype: DType, shape: &[usize], get: &dyn Fn(usize) -> Number) -> Literal {
     let count: usize = shape.iter().product();
     with_element!(dtype, T => {
         let out: Vec<T> = (0..count).map(|i| T::from_number(get(i))).collect();
