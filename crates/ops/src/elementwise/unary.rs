@@ -228,11 +228,8 @@ pub const IMAG: Unary = Unary {
     ..row!("imag")
 };
 
-pub const SQUARE: Unary = Unary {
-    float: Some((|x| x * x, |x| x * x)),
-    complex: OfComplex::Complex(|z| z * z),
-    ..row!(chlo "square")
-};
+pub const SQUARE: Unary =
+    Unary { float: Some((|x| x * x, |x| x * x)), complex: OfComplex::Complex(|z| z * z), ..row!(chlo "square") };
 
 pub const CONJ: Unary =
     Unary { float: Some((|x| x, |x| x)), complex: OfComplex::Complex(|z| z.conj()), ..row!(chlo "conj") };
