@@ -1,6 +1,6 @@
 //! Standard output, and warnings on standard error. A reader that goes away (`| head`) ends the command quietly.
 
-use shardwise_base::Diagnostics;
+use shardwise_base::Diagnostic;
 use std::fmt::Arguments;
 use std::io::{ErrorKind, Write, stdout};
 
@@ -12,8 +12,8 @@ pub fn write(text: Arguments<'_>) {
 }
 
 /// Says what is doubtful in the program, and does not stop it.
-pub fn warn(found: &Diagnostics) {
-    for warning in found.iter() {
+pub fn warn<'a>(found: impl IntoIterator<Item = &'a Diagnostic>) {
+    for warning in found {
         eprintln!("{warning}");
     }
 }

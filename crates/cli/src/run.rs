@@ -112,7 +112,7 @@ fn written(text: &str, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics
 fn compile(engine: &dyn Engine, module: &Module, args: &RunArgs) -> Result<Arc<dyn Executable>, Diagnostics> {
     let mut dump = args.source.dumper();
     let partitioned = partition(module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
-    out::warn(&partitioned.warnings);
+    out::warn(partitioned.warnings.iter());
     engine.compile(&partitioned.module, limits(args))
 }
 

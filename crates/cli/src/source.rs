@@ -1,6 +1,6 @@
 //! Reading programs and writing stages.
 
-use crate::Source;
+use crate::{Source, out};
 use shardwise_base::{Diagnostic, Diagnostics, Loc};
 use shardwise_ir::{Module, text, verify};
 use shardwise_ops::OPS;
@@ -24,9 +24,7 @@ impl Source {
     pub fn read(&self) -> Result<Module, Diagnostics> {
         let (name, text) = self.named_text()?;
         let module = parse(&name, &text)?;
-        for warning in warnings::read(&module) {
-            eprintln!("{warning}");
-        }
+        out::warn(&warnings::read(&module));
         Ok(module)
     }
 

@@ -18,7 +18,7 @@ pub fn partition(args: &PartitionArgs) -> Result<(), Diagnostics> {
     let module = args.source.read()?;
     let mut dump = args.source.dumper();
     let partitioned = spmd::partition(&module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
-    out::warn(&partitioned.warnings);
+    out::warn(partitioned.warnings.iter());
     if args.communication {
         say!("{}", partitioned.communication);
     } else if args.hlo {
@@ -41,7 +41,7 @@ pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
     for (i, module) in args.source.read_all(args.split_input_file)?.iter().enumerate() {
         let mut run = Options { dump: Some(&mut dump), ..Options::default() };
         let module = run_passes(&names, module, &mut run)?;
-        out::warn(&run.warnings);
+        out::warn(run.warnings.iter());
         if i > 0 {
             show!("{}", SPLIT);
         }

@@ -155,12 +155,12 @@ impl fmt::Display for Communication {
                 write_why(f, row)?;
             }
         }
-        writeln!(
-            f,
-            "in all: {} received by the worst device, {} over the mesh",
-            size(self.bytes_received()),
-            size(self.bytes_total())
-        )
+        let once = match self.rows.iter().any(|r| r.count.is_none()) {
+            true => "; `?` is counted once: the data decides how often",
+            false => "",
+        };
+        let (received, total) = (size(self.bytes_received()), size(self.bytes_total()));
+        writeln!(f, "in all: {received} received by the worst device, {total} over the mesh{once}")
     }
 }
 

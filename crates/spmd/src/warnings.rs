@@ -26,17 +26,18 @@ pub fn read(module: &Module) -> Vec<Diagnostic> {
 
 /// The warning, with what the partitioned program moves for its line.
 pub fn with_bytes(warning: &Diagnostic, communication: &Communication) -> Diagnostic {
-    let mut kinds: Vec<(&Row, u64, u64)> = vec![];
+    let mut kinds: Vec<(&Row, u64, Option<u64>)> = vec![];
     for row in communication.rows.iter().filter(|r| is_same_line(&r.loc, &warning.loc)) {
         let bytes = row.bytes_received_in_all();
         match kinds.iter_mut().find(|(r, ..)| (r.kind, &r.axes) == (row.kind, &row.axes)) {
-            Some((_, all, times)) => (*all, *times) = (*all + bytes, *times + row.count.unwrap_or(1)),
-            None => kinds.push((row, bytes, row.count.unwrap_or(1))),
+            Some((_, all, times)) => (*all, *times) = (*all + bytes, times.zip(row.count).map(|(a, b)| a + b)),
+            None => kinds.push((row, bytes, row.count)),
         }
     }
-    let moved = |(row, bytes, times): &(&Row, u64, u64)| match times {
-        1 => format!("{} over {}, {}", row.kind, row.axes, size(*bytes)),
-        n => format!("{} over {}, {n} times, {} in all", row.kind, row.axes, size(*bytes)),
+    let moved = |(row, bytes, times): &(&Row, u64, Option<u64>)| match times {
+        Some(1) => format!("{} over {}, {}", row.kind, row.axes, size(*bytes)),
+        Some(n) => format!("{} over {}, {n} times, {} in all", row.kind, row.axes, size(*bytes)),
+        None => format!("{} over {}, {} each time", row.kind, row.axes, size(*bytes)),
     };
     let moved: Vec<String> = kinds.iter().map(moved).collect();
     let mut warning = warning.clone();
@@ -82,7 +83,8 @@ fn of_attr(fields: &Attrs) -> Option<Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardwise_ir::text;
+    use shardwise_base::DType;
+    use shardwise_ir::{TensorType, text};
 
     #[test]
     fn warnings_are_kept_by_text() {
@@ -94,5 +96,31 @@ mod tests {
         let read_back = text::parse("m", &text::print(&module, &Default::default()), &shardwise_ops::OPS).unwrap();
         assert_eq!(read(&read_back), [warning]);
         assert!(read(&Module::new("m", &shardwise_ops::OPS)).is_empty());
+    }
+
+    #[test]
+    fn a_loop_that_does_not_say_how_often_is_no_number() {
+        let loc = Loc::file("a.rs", 3, 9);
+        let ty = TensorType::new(DType::F32, [4]);
+        let row = |count| Row {
+            kind: "all-reduce",
+            axes: "X".into(),
+            operand_type: ty.clone(),
+            result_type: ty.clone(),
+            bytes_received: 16,
+            is_bound: false,
+            bytes_total: 32,
+            count,
+            op: "stablehlo.reduce".into(),
+            loc: loc.clone(),
+            reason: None,
+        };
+        let warning = Diagnostic::warning("communication", &loc, "`sum` communicates");
+        let of = |rows: Vec<Row>| with_bytes(&warning, &Communication { rows }).notes[0].text.to_string();
+        assert_eq!(of(vec![row(Some(1))]), "all-reduce over X, 16 B");
+        assert_eq!(of(vec![row(Some(2)), row(Some(1))]), "all-reduce over X, 3 times, 48 B in all");
+        assert_eq!(of(vec![row(None)]), "all-reduce over X, 16 B each time");
+        let unknown = Communication { rows: vec![row(None)] }.to_string();
+        assert!(unknown.ends_with("over the mesh; `?` is counted once: the data decides how often\n"), "{unknown}");
     }
 }

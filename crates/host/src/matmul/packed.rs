@@ -303,3 +303,39 @@ impl Panels {
         self.start.wrapping_add(self.rows * job.steps(depth.start) + row * job.steps(depth.len()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::Pointer;
+    use crate::block::tests::Random;
+    use crate::elem::Elem;
+    use crate::matmul::tile;
+    use half::bf16;
+
+    /// Two elements in a word, as on machines that multiply pairs of `bf16`.
+    #[test]
+    fn pairs_are_packed_side_by_side() {
+        for (layout, [m, n, k]) in [[1, 1, 1], [7, 33, 9], [5, 40, 700], [150, 20, 4200]].into_iter().enumerate() {
+            let mut random = Random(k as u64);
+            let mut draw = |len: usize| (0..len).map(|_| bf16::from_f32(random.dyadic())).collect::<Vec<_>>();
+            let (a, b, mut c) = (draw(m * k), draw(k * n), vec![0.0f32; m * n]);
+            let mut gemm = Gemm { out: Elem::F32, ..Gemm::row_major(Elem::BF16, m, n, k) };
+            if layout % 2 == 1 {
+                gemm.b = [1, k as isize];
+            }
+            let rows = (0..m).map(|i| Row {
+                a: Pointer(a[i * k..].as_ptr().cast_mut().cast()),
+                c: Pointer(c.as_mut_ptr().wrapping_add(i * n).cast()),
+            });
+            let group = Group { matrix: Pointer(b.as_ptr().cast_mut().cast()), rows: rows.collect() };
+            // SAFETY: the operands have these shapes.
+            unsafe { run(&gemm, &tile::tests::pairs(), &Workers::new(2), &[group], Effort::Large) };
+            for (at, &got) in c.iter().enumerate() {
+                let right = |p: usize| b[p * gemm.b[0] as usize + at % n * gemm.b[1] as usize].to_f64();
+                let sum: f64 = (0..k).map(|p| a[at / n * k + p].to_f64() * right(p)).sum();
+                assert_eq!(f64::from(got), sum, "{m} {n} {k} at {at}");
+            }
+        }
+    }
+}

@@ -561,3 +561,27 @@ unsafe fn write_some<A: Arithmetic, R: Element>(sums: A::V, to: *mut u8, count: 
         }
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    struct PairsOfArrays;
+
+    impl Arithmetic for PairsOfArrays {
+        type V = Portable<u32>;
+        const STEP: usize = 2;
+        fn step(sum: Self::V, a: Self::V, b: Self::V) -> Self::V {
+            let (low, high) = (Self::V::splat(16), Self::V::splat(0xffff_0000));
+            a.shl(low).fused(b.shl(low), a.and(high).fused(b.and(high), sum))
+        }
+        fn add(a: Self::V, b: Self::V) -> Self::V {
+            a.fadd(b)
+        }
+    }
+
+    /// The products of pairs, without their instruction.
+    pub fn pairs() -> Tile {
+        WithArrays::tile::<PairsOfArrays, Half, Whole>()
+    }
+}
