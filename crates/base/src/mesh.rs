@@ -1,6 +1,6 @@
 //! A mesh: devices in a grid with named axes.
 
-use crate::{AxisIndex, AxisRef};
+use crate::{AxisIndex, AxisRef, did_you_mean};
 use std::fmt;
 use std::sync::Arc;
 
@@ -147,6 +147,11 @@ impl Mesh {
 
     pub fn axis(&self, name: &str) -> Option<AxisIndex> {
         self.axes.iter().position(|a| &*a.name == name).map(AxisIndex::new)
+    }
+
+    /// The help for a name that no axis has: the axis that may be meant.
+    pub fn near_axis(&self, name: &str) -> Option<String> {
+        did_you_mean(name, self.axes.iter().map(|a| &*a.name)).map(|near| format!("did you mean \"{near}\"?"))
     }
 
     pub fn axis_name(&self, axis: AxisIndex) -> &str {

@@ -174,7 +174,7 @@ impl Gemm {
     }
 
     /// The rows of products, each of so many, by their right operands.
-    fn groups(&self, products: impl Iterator<Item = (usize, Product)>) -> Vec<Group> {
+    pub(crate) fn groups(&self, products: impl Iterator<Item = (usize, Product)>) -> Vec<Group> {
         let mut groups: Vec<Group> = vec![];
         let mut known: HashMap<*mut u8, usize> = HashMap::new();
         let (a, c) = (self.a[0] * self.elem.size() as isize, self.c[0] * self.out.size() as isize);

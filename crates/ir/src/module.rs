@@ -123,14 +123,19 @@ impl Module {
         self.meshes.iter().find(|m| &*m.name == name)
     }
 
-    /// The mesh of a module that has one; of several, the first that is not maximal.
+    /// The mesh that the module's program runs on: see [`main_mesh`].
     pub fn main_mesh(&self) -> Option<&Arc<Mesh>> {
-        self.meshes.iter().find(|m| !m.axes.is_empty()).or(self.meshes.first())
+        main_mesh(&self.meshes)
     }
 
     pub fn view<'a>(&'a self, body: &'a Body, op: Op) -> OpView<'a> {
         OpView::new(self, body, op)
     }
+}
+
+/// Of a module's meshes the first that has axes; one without names a single device.
+pub(crate) fn main_mesh(meshes: &[Arc<Mesh>]) -> Option<&Arc<Mesh>> {
+    meshes.iter().find(|m| !m.axes.is_empty()).or(meshes.first())
 }
 
 impl Index<FuncId> for Module {

@@ -17,7 +17,7 @@ use crate::spec::shown_axes;
 use crate::trace::Traced;
 use crate::tree::{self, Tree};
 use crate::{context, hlo, mistakes, trace};
-use shardwise_base::{AxisIndex, AxisRef, DType, Mesh, did_you_mean};
+use shardwise_base::{AxisIndex, AxisRef, DType, Mesh};
 use shardwise_ir::{Builder, TensorType, Value};
 use shardwise_ops::collective::axes_of_groups;
 use shardwise_ops::{ReduceKind, make, make_collective};
@@ -161,12 +161,9 @@ impl Site<'_> {
                 let d = mistakes::manual_axis(&what, name.name(), why, &scope.kinds(), help, &self.loc);
                 self.fail(ty.clone(), d)
             };
-            let known = scope.mesh.axes.iter().map(|a| &*a.name);
-            let Some(i) = known.clone().position(|n| n == name.name()) else {
-                let near = did_you_mean(name.name(), known).map(|near| format!("did you mean \"{near}\"?"));
-                return wrong("which the mesh does not have", near.as_deref());
+            let Some(axis) = scope.mesh.axis(name.name()) else {
+                return wrong("which the mesh does not have", scope.mesh.near_axis(name.name()).as_deref());
             };
-            let axis = AxisIndex::new(i);
             if !scope.axes.contains(&axis) {
                 return wrong("which is not manual here", Some("name it in `.axes(..)` of the `shard_map` too"));
             }

@@ -24,7 +24,7 @@ use crate::mistakes::Split;
 use crate::spec::{self, AnySpec, LeafSpec, SpecFor, shown_axes};
 use crate::tree::{self, Tree};
 use crate::{Args, Callable, Error, Function, Mesh, P, Result, Returns, context, control, hlo, mesh, mistakes, trace};
-use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, Loc, did_you_mean};
+use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, Loc};
 use shardwise_ir::{Attr, Attrs, TensorType};
 use shardwise_ops::Opcode;
 use std::collections::BTreeSet;
@@ -231,12 +231,8 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
             Error::one(mistakes::manual_axis(&what, name.name(), why, &mesh.to_string(), help, loc))
         };
         let AxisName::Whole(axis) = name else { return Err(wrong("of which it can take the whole only", None)) };
-        match mesh.0.axes.iter().position(|a| *a.name == **axis).map(AxisIndex::new) {
-            None => {
-                let near = did_you_mean(axis, mesh.0.axes.iter().map(|a| &*a.name));
-                let near = near.map(|near| format!("did you mean \"{near}\"?"));
-                Err(wrong("which the mesh does not have", near.as_deref()))
-            }
+        match mesh.0.axis(axis) {
+            None => Err(wrong("which the mesh does not have", mesh.0.near_axis(axis).as_deref())),
             Some(i) if taken.contains(&i) => Err(wrong("which a shard_map around it has made manual", None)),
             Some(i) => Ok(i),
         }

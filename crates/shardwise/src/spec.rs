@@ -4,7 +4,7 @@ use crate::collective::Axes;
 use crate::error::Diagnostic as Mistake;
 use crate::mistakes::{self, Split};
 use crate::{Array, ArrayType, Mesh, Path, Tree, tree};
-use shardwise_base::{self as base, AxisKind, AxisRef, Diagnostic, DimSharding, Loc, did_you_mean};
+use shardwise_base::{self as base, AxisKind, AxisRef, Diagnostic, DimSharding, Loc};
 use std::fmt;
 use std::sync::Arc;
 
@@ -187,10 +187,7 @@ fn unknown_axis(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagn
     let d = Diagnostic::error("spec-unknown-axis", loc, format!("the mesh has no axis \"{name}\""))
         .facts(format!("{ty} as {spec}"))
         .mesh(&mesh.0);
-    match did_you_mean(name, mesh.0.axes.iter().map(|a| &*a.name)) {
-        Some(near) => d.help(format!("did you mean \"{near}\"?")),
-        None => d,
-    }
+    mesh.0.near_axis(name).into_iter().fold(d, Diagnostic::help)
 }
 
 fn axis_twice(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {

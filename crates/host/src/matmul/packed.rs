@@ -4,7 +4,7 @@
 //! rows, which may come from several instances, and keeps all its sums until they are whole; so results are written once.
 //! Rows that several parts need are packed before, once for all of them.
 
-use super::tile::{Adjacent, Block, Lines, MAX_LINES, Tile, Written, panel_rows};
+use super::tile::{Adjacent, Block, Lines, Tile, Written, panel_rows};
 use super::{Gemm, Group, Row};
 use crate::pool::{Effort, Workers, piece};
 use std::cell::RefCell;
@@ -134,23 +134,10 @@ impl Job<'_> {
     /// As [`run`].
     unsafe fn share(&mut self, space: &mut Words, workers: &Workers, effort: Effort) {
         let chunks = self.gemm.n.div_ceil(self.columns);
-        // Each list of rows that is used more than once, with the groups that have it.
-        let mut lists: Vec<Vec<usize>> = vec![];
-        let mut known: HashMap<*mut u8, usize> = HashMap::new();
-        for (i, group) in self.groups.iter().enumerate() {
-            let Some(first) = group.rows.first() else { continue };
-            let list = *known.entry(first.a.0).or_insert(lists.len());
-            let is_same = |other: &Group| {
-                other.rows.len() == group.rows.len() && other.rows.iter().zip(&group.rows).all(|(x, y)| x.a.0 == y.a.0)
-            };
-            match lists.get_mut(list) {
-                Some(users) if is_same(&self.groups[users[0]]) => users.push(i),
-                _ => lists.push(vec![i]),
-            }
-        }
+        let mut lists = self.lists();
         lists.retain(|users| users.len() * chunks > 1);
         let padded = |list: &Vec<usize>| self.groups[list[0]].rows.len().next_multiple_of(self.tile.rows);
-        let steps = self.gemm.k.div_ceil(self.tile.step);
+        let steps = self.steps(self.gemm.k);
         let words: usize = lists.iter().map(|l| padded(l) * steps).sum();
         if words.saturating_mul(4) > SHARED_BYTES {
             return;
@@ -178,6 +165,24 @@ impl Job<'_> {
         });
     }
 
+    /// The groups that have one and the same list of rows, for each list.
+    fn lists(&self) -> Vec<Vec<usize>> {
+        let mut lists: Vec<Vec<usize>> = vec![];
+        let mut known: HashMap<*mut u8, usize> = HashMap::new();
+        for (i, group) in self.groups.iter().enumerate() {
+            let Some(first) = group.rows.first() else { continue };
+            let list = *known.entry(first.a.0).or_insert(lists.len());
+            let is_same = |other: &Group| {
+                other.rows.len() == group.rows.len() && other.rows.iter().zip(&group.rows).all(|(x, y)| x.a.0 == y.a.0)
+            };
+            match lists.get_mut(list) {
+                Some(users) if is_same(&self.groups[users[0]]) => users.push(i),
+                _ => lists.push(vec![i]),
+            }
+        }
+        lists
+    }
+
     /// The blocks of some of the depth.
     fn depths(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
         let depth = DEPTH * self.tile.step;
@@ -193,13 +198,11 @@ impl Job<'_> {
     /// As [`run`]; `to` has room.
     unsafe fn pack_rows(&self, rows: &[Row], depth: &Range<usize>, mut to: *mut u32) {
         let stride = self.gemm.a[1] * self.gemm.elem.size() as isize;
-        let mut starts = [std::ptr::null(); MAX_LINES];
         for panel in rows.chunks(self.tile.rows) {
-            for (start, row) in starts.iter_mut().zip(panel) {
-                *start = row.a.0.wrapping_offset(depth.start as isize * stride).cast_const();
-            }
+            let line = |row: &Row| row.a.0.wrapping_offset(depth.start as isize * stride).cast_const();
+            let starts: Vec<_> = panel.iter().map(line).collect();
             let width = panel_rows(panel.len(), self.tile.rows);
-            let lines = Lines { starts: &starts[..panel.len()], width, stride, depth: depth.len() };
+            let lines = Lines { starts: &starts, width, stride, depth: depth.len() };
             // SAFETY: as the caller says.
             unsafe { (self.tile.pack_lines)(&lines, to) };
             to = to.wrapping_add(self.tile.rows * self.steps(depth.len()));
@@ -208,7 +211,7 @@ impl Job<'_> {
 
     /// # Safety
     /// As [`run`]; `to` has room.
-    unsafe fn pack_columns(&self, group: &Group, columns: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
+    unsafe fn pack_columns(&self, group: &Group, columns: &Range<usize>, depth: &Range<usize>, mut to: *mut u32) {
         let size = self.gemm.elem.size() as isize;
         let [stride, column] = self.gemm.b.map(|s| s * size);
         let start = group.matrix.0.wrapping_offset(depth.start as isize * stride).cast_const();
@@ -218,14 +221,13 @@ impl Job<'_> {
             // SAFETY: as the caller says.
             return unsafe { (self.tile.pack_adjacent)(&lines, to) };
         }
-        let mut starts = [std::ptr::null(); MAX_LINES];
         let width = self.tile.columns;
-        for (panel, first) in columns.clone().step_by(width).enumerate() {
-            let count = width.min(columns.end - first);
-            starts.iter_mut().enumerate().take(count).for_each(|(i, start)| *start = line(first + i));
-            let lines = Lines { starts: &starts[..count], width, stride, depth: depth.len() };
+        for first in columns.clone().step_by(width) {
+            let starts: Vec<_> = (first..columns.end.min(first + width)).map(line).collect();
+            let lines = Lines { starts: &starts, width, stride, depth: depth.len() };
             // SAFETY: as the caller says.
-            unsafe { (self.tile.pack_lines)(&lines, to.wrapping_add(panel * width * self.steps(depth.len()))) };
+            unsafe { (self.tile.pack_lines)(&lines, to) };
+            to = to.wrapping_add(width * self.steps(depth.len()));
         }
     }
 
@@ -249,15 +251,8 @@ impl Job<'_> {
             for rows in part.rows.clone().step_by(ROWS).map(|start| start..part.rows.end.min(start + ROWS)) {
                 let sums = sums.wrapping_add((rows.start - part.rows.start) * width);
                 for depth in self.depths(span.clone()) {
-                    let left = match self.packed[part.group] {
-                        Some(panels) => panels.at(self, rows.start, &depth),
-                        None => {
-                            let to = space.left.at_least(ROWS * DEPTH);
-                            // SAFETY: as the caller says; there is room for the rows.
-                            unsafe { self.pack_rows(&group.rows[rows.clone()], &depth, to) };
-                            to
-                        }
-                    };
+                    // SAFETY: as the caller says.
+                    let left = unsafe { self.left(&mut space.left, part.group, &rows, &depth) };
                     let block = Block {
                         left,
                         right: column_block(&depth),
@@ -276,6 +271,20 @@ impl Job<'_> {
                 }
             }
         }
+    }
+
+    /// The packed rows of a block.
+    ///
+    /// # Safety
+    /// As [`run`].
+    unsafe fn left(&self, space: &mut Words, group: usize, rows: &Range<usize>, depth: &Range<usize>) -> *const u32 {
+        if let Some(panels) = self.packed[group] {
+            return panels.at(self, rows.start, depth);
+        }
+        let to = space.at_least(ROWS * DEPTH);
+        // SAFETY: as the caller says; there is room for the rows.
+        unsafe { self.pack_rows(&self.groups[group].rows[rows.clone()], depth, to) };
+        to
     }
 
     /// # Safety

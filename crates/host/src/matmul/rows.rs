@@ -49,7 +49,8 @@ impl RowsGemm {
     /// Computes all products.
     ///
     /// # Safety
-    /// The rows and matrices must be valid for the shape; results overlap nothing else.
+    /// The rows and matrices must be valid for the shape; results overlap nothing else. A row's elements are adjacent, those
+    /// of its result too, and no group has more than [`MAX_ROWS`].
     pub unsafe fn run(&self, workers: &Workers, groups: &[Group]) {
         // SAFETY: as the caller says.
         unsafe { self.run_at(Level::best(), workers, groups) }

@@ -16,7 +16,7 @@ use crate::simd::{Level, Portable, Vector, Word};
 use std::marker::PhantomData;
 
 /// Lines of a panel at most.
-pub const MAX_LINES: usize = 32;
+const MAX_LINES: usize = 32;
 
 /// The inner loops for some element types at some level.
 pub struct Tile {

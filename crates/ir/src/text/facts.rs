@@ -15,6 +15,7 @@ use super::lexer::is_plain_word;
 use super::locs;
 use super::parser::{At, Parsed, Parser};
 use super::print::PrintOptions;
+use crate::module::main_mesh;
 use crate::{Attr, Attrs, Body, ManualAxes, Module, Op, OpData, Value, ValueData};
 use shardwise_base::{Alternative, AxisIndex, AxisRef, DType, Mesh, Reason, ReasonCause, Sharding, SubAxis, Varying};
 use std::sync::Arc;
@@ -179,7 +180,7 @@ impl<'t> Parser<'t> {
 
     /// The mesh that varying axes belong to.
     pub(super) fn main_mesh(&self) -> Option<Arc<Mesh>> {
-        self.meshes.iter().find(|m| !m.axes.is_empty()).or(self.meshes.first()).cloned()
+        main_mesh(&self.meshes).cloned()
     }
 
     fn reason(&mut self, attr: &Attr) -> Option<Reason> {

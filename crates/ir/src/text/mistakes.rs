@@ -56,13 +56,9 @@ pub(super) fn unknown_mesh(loc: &Loc, name: &str, known: &[&str]) -> Diagnostic 
 }
 
 pub(super) fn unknown_axis(loc: &Loc, name: &str, mesh: &Mesh) -> Diagnostic {
-    let known: Vec<&str> = mesh.axes.iter().map(|a| &*a.name).collect();
     let title = if mesh.name.is_empty() { "the mesh".to_string() } else { format!("mesh `@{}`", mesh.name) };
     let d = Diagnostic::error("sharding-axis", loc, format!("{title} has no axis \"{name}\"")).mesh(mesh);
-    match did_you_mean(name, known.iter().copied()) {
-        Some(near) => d.help(format!("did you mean \"{near}\"?")),
-        None => d,
-    }
+    mesh.near_axis(name).into_iter().fold(d, Diagnostic::help)
 }
 
 pub(super) fn sub_axis(loc: &Loc, axis: &str, pre_size: usize, size: usize, mesh: &Mesh) -> Diagnostic {

@@ -19,8 +19,9 @@ pub fn page() -> Result<Page> {
     let mut made = BTreeSet::new();
     let mut labels = BTreeSet::new();
     for (file, source) in repo::rust_sources()?.into_iter().filter(|(file, _)| is_shipped(file)) {
-        made.extend(diagnostics(&file, &source));
-        labels.extend(literals(&source).into_iter().filter(|text| is_label(text)));
+        let source = without_tests(&source);
+        made.extend(diagnostics(&file, source));
+        labels.extend(literals(source).into_iter().filter(|text| is_label(text)));
     }
     let mut table = Markdown::new(["code", "", "message", "made in"]);
     for m in made {
@@ -37,6 +38,11 @@ pub fn page() -> Result<Page> {
 /// True for sources that users run.
 fn is_shipped(file: &str) -> bool {
     !file.starts_with("crates/xtask/") && !file.starts_with("crates/testing/") && !file.contains("/tests/")
+}
+
+/// A source up to its test module, which is its end.
+fn without_tests(source: &str) -> &str {
+    source.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default()
 }
 
 /// The diagnostics that a source makes.
@@ -118,6 +124,12 @@ mod tests {
         let found = diagnostics("f.rs", source);
         let told: Vec<_> = found.iter().map(|m| (m.code.as_str(), m.severity, m.message.as_str())).collect();
         assert_eq!(told, [("a-b", "error", "é `{x}` (so)"), ("w", "warning", "")]);
+    }
+
+    #[test]
+    fn tests_are_no_part_of_a_source() {
+        assert_eq!(without_tests("fn f() {}\n#[cfg(test)]\nmod tests {\n}\n"), "fn f() {}");
+        assert_eq!(without_tests("fn f() {}\n"), "fn f() {}\n");
     }
 
     #[test]
