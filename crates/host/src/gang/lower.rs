@@ -8,8 +8,8 @@ use super::plan::*;
 use super::points::Points;
 use crate::kernels;
 use crate::memory::{Buffer, Memory};
-use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Mesh, Varying};
-use shardwise_ir::{Attr, Body, Func, Module, Op, OpView, Region, Uses, Value};
+use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Mesh, Varying};
+use shardwise_ir::{Attr, Body, Func, Module, Op, OpView, Region, TensorType, Uses, Value};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, with_index_in};
 use shardwise_ops::{Opcode, Semantics};
 use std::collections::HashSet;
@@ -27,6 +27,7 @@ pub fn lower(module: &Module, func: &Func, memory: &Memory) -> Result<Plan, Diag
         slot_of: vec![None; func.body.value_count()],
         constants: vec![],
         step_count: 0,
+        before: vec![],
     };
     let code = lowering.block(func.body.entry())?;
     let Lowering { slots, constants, step_count, .. } = lowering;
@@ -44,6 +45,8 @@ pub struct Lowering<'m> {
     slot_of: Vec<Option<Slot>>,
     constants: Vec<(Slot, Vec<Buffer>)>,
     step_count: usize,
+    /// Steps that the one that is being made needs before it.
+    before: Vec<Step>,
 }
 
 impl<'m> Lowering<'m> {
@@ -63,11 +66,21 @@ impl<'m> Lowering<'m> {
             return slot;
         }
         let ty = self.body.ty(v).as_tensor().cloned();
-        let ty = ty.unwrap_or_else(|| shardwise_ir::TensorType::new(shardwise_base::DType::I1, vec![0]));
-        let slot = Slot(self.slots.len() as u32);
-        self.slots.push(SlotInfo { ty, points: self.points(v) });
+        let ty = ty.unwrap_or_else(|| TensorType::new(DType::I1, vec![0]));
+        let slot = self.temporary(ty, self.points(v));
         self.slot_of[v.index()] = Some(slot);
         slot
+    }
+
+    /// A slot for what is no value of the program.
+    pub fn temporary(&mut self, ty: TensorType, points: Points) -> Slot {
+        self.slots.push(SlotInfo { ty, points });
+        Slot(self.slots.len() as u32 - 1)
+    }
+
+    /// A step that the one that is being made needs before it.
+    pub fn before(&mut self, step: Step) {
+        self.before.push(step);
     }
 
     /// An input that the instances of `points` read from `v`.
@@ -97,13 +110,17 @@ impl<'m> Lowering<'m> {
         let (mut groups, mut sums) = (groups.into_iter().peekable(), sums.into_iter().peekable());
         let mut steps = vec![];
         for &op in ops {
-            if let Some(sum) = sums.next_if(|s| s.add == op) {
-                steps.push(kernels::sum_step(self, &sum));
+            let step = if let Some(sum) = sums.next_if(|s| s.add == op) {
+                Some(kernels::sum_step(self, &sum))
             } else if let Some(group) = groups.next_if(|g| g.ops.last() == Some(&op)) {
-                steps.push(kernels::fused_step(self, group));
-            } else if !claimed.contains(&op) {
-                steps.extend(self.op(op)?);
-            }
+                Some(kernels::fused_step(self, group))
+            } else if claimed.contains(&op) {
+                None
+            } else {
+                self.op(op)?
+            };
+            steps.append(&mut self.before);
+            steps.extend(step);
         }
         Ok(steps)
     }
@@ -187,7 +204,7 @@ impl<'m> Lowering<'m> {
             }
             Opcode::ReplicaId => Box::new(|_| Literal::scalar(0u32)),
             // Order is kept by the plan: a token holds nothing.
-            Opcode::AfterAll | Opcode::CreateToken => Box::new(|_| Literal::zeros(shardwise_base::DType::I1, vec![0])),
+            Opcode::AfterAll | Opcode::CreateToken => Box::new(|_| Literal::zeros(DType::I1, vec![0])),
             _ => return Ok(false),
         };
         let mut buffers = vec![];

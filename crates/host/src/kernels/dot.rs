@@ -1,29 +1,34 @@
 //! Matrix products: batches of one shape, and rows of several instances against the matrix that they share.
 //!
-//! Operands are read in place through strides, whatever order their dimensions have, if batch, free and contracted
-//! dimensions are each contiguous enough to be one; transposes in front of a product are looked through.
+//! Operands are read in place through strides, whatever order their dimensions have, and transposes in front of a product
+//! are looked through. Free dimensions that do not lie one within the other are loops around the product; an operand whose
+//! contracted ones do not is copied first.
 //!
 //! A sum of a product and of what another op has just made ([`sums`]) is one step, which adds to that in place.
 
 use crate::block::Pointer;
 use crate::elem::Elem;
 use crate::gang::lower::Lowering;
+use crate::gang::points::Points;
 use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, is_computed, is_view, row_major};
-use crate::kernels::moves::own_or_copy;
+use crate::kernels::moves::{Moves, own_or_copy};
 use crate::matmul::rows::{MAX_ROWS, RowsGemm};
-use crate::matmul::{Gemm, Group, Product, Row};
+use crate::matmul::{Gemm, Group, Product};
 use crate::memory::{Buffer, OutOfMemory};
+use crate::movement::Move;
 use crate::pool::Workers;
 use shardwise_ir::{Op, OpView, Uses, Value};
 use shardwise_ops::Opcode;
 use shardwise_ops::dot::DotDims;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 /// An operand of a product: the value that is read, and its strides, in elements, for each dimension of the operand.
 struct Source {
     value: Value,
     strides: Vec<isize>,
+    /// The copy of the value that has these strides, where it has not.
+    copy: Option<Move>,
 }
 
 /// The input that is added to, where there is one.
@@ -38,16 +43,27 @@ struct DotKernel {
     rows: Option<RowsGemm>,
 }
 
-/// The step of a product, if there is a kernel for its types and layout.
-pub fn step(lowering: &mut Lowering<'_>, view: &OpView<'_>) -> Option<Step> {
-    let dims = DotDims::of(view)?;
-    let sources = [0, 1].map(|i| source(lowering, view.operand(i)));
-    let kernel = plan(view, &dims, &sources)?;
+/// The step of a product, if there is a kernel for its types.
+pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+    let (kernel, sources) = plan(lowering, view)?;
     let points = lowering.points(view.result(0));
-    let inputs: Vec<Input> = sources.iter().map(|s| lowering.input(s.value, &points)).collect();
+    let inputs = sources.into_iter().map(|s| read(lowering, view, s, &points)).collect();
     let output = lowering.slot(view.result(0));
-    let op = lowering.view(view.op);
-    Some(lowering.step_with(&op, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points))
+    Some(lowering.step_with(view, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points))
+}
+
+/// The input that a product reads; the copy, if it needs one, is a step before.
+fn read<'m>(lowering: &mut Lowering<'m>, dot: &OpView<'m>, source: Source, points: &Points) -> Input {
+    let Some(elements) = source.copy else { return lowering.input(source.value, points) };
+    let from = lowering.points(source.value);
+    let ty = lowering.body.ty(source.value).as_tensor().expect("verified: a tensor");
+    let kernel = Moves::layout(elements, ty.bytes() as usize);
+    let copied = lowering.temporary(ty.clone(), from.clone());
+    let inputs = vec![lowering.input(source.value, &from)];
+    let mut step = lowering.step_with(dot, StepKind::Kernel(Box::new(kernel)), inputs, vec![copied], from.clone());
+    step.name = format!("{} (layout of an operand)", dot.name());
+    lowering.before(step);
+    Input { slot: copied, map: points.map_to(&from) }
 }
 
 /// An addition, and the product that it adds to its other operand.
@@ -95,84 +111,131 @@ fn is_constant(view: &OpView<'_>) -> bool {
 /// Whether the product has a kernel that adds, in a type in which sums are not rounded on the way.
 fn has_sum_kernel(lowering: &Lowering<'_>, op: Op) -> bool {
     let view = lowering.view(op);
-    let dims = matches!(Opcode::of_view(&view), Opcode::DotGeneral | Opcode::Dot).then(|| DotDims::of(&view)).flatten();
-    let kernel = dims.and_then(|dims| plan(&view, &dims, &[0, 1].map(|i| source(lowering, view.operand(i)))));
-    kernel.is_some_and(|k| k.rows.is_none() && !matches!(k.gemm.out, Elem::BF16 | Elem::F16))
+    let is_dot = matches!(Opcode::of_view(&view), Opcode::DotGeneral | Opcode::Dot);
+    let planned = is_dot.then(|| plan(lowering, &view)).flatten();
+    planned.is_some_and(|(k, _)| k.rows.is_none() && !matches!(k.gemm.out, Elem::BF16 | Elem::F16))
 }
 
 /// The step of a sum, at the place of the addition.
 pub fn sum_step(lowering: &mut Lowering<'_>, sum: &Sum) -> Step {
     let (add, dot) = (lowering.view(sum.add), lowering.view(sum.dot));
-    let dims = DotDims::of(&dot).expect("it is a product");
-    let sources = [0, 1].map(|i| source(lowering, dot.operand(i)));
-    let mut kernel = plan(&dot, &dims, &sources).expect("it has a kernel");
+    let (mut kernel, sources) = plan(lowering, &dot).expect("it has a kernel");
     kernel.gemm.accumulate = true;
     let points = lowering.points(add.result(0));
-    let values = [sources[0].value, sources[1].value, sum.acc];
-    let inputs: Vec<Input> = values.iter().map(|&v| lowering.input(v, &points)).collect();
+    let mut inputs: Vec<Input> = sources.into_iter().map(|s| read(lowering, &dot, s, &points)).collect();
+    inputs.push(lowering.input(sum.acc, &points));
     let output = lowering.slot(add.result(0));
     let mut step = lowering.step_with(&dot, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points);
     step.name = format!("fused({}, add)", dot.name().split_once('.').map_or(dot.name(), |(_, op)| op));
     step
 }
 
-/// The operand, or what it is a transpose of.
-fn source(lowering: &Lowering<'_>, v: Value) -> Source {
-    let shape = lowering.body.ty(v).shape();
-    let def = lowering.body.def_op(v).map(|op| lowering.view(op));
-    if let Some(view) = def.filter(|view| Opcode::of_view(view) == Opcode::Transpose) {
-        let inner = row_major(view.operand_shape(0));
-        let strides = view.sizes("permutation").iter().map(|&d| inner[d]).collect();
-        return Source { value: view.operand(0), strides };
-    }
-    Source { value: v, strides: row_major(shape) }
+/// The dimensions of one operand: each a list in the order of the attributes, or of the result.
+struct Roles {
+    batch: Vec<usize>,
+    free: Vec<usize>,
+    contract: Vec<usize>,
 }
 
-fn plan(view: &OpView<'_>, dims: &DotDims, [lhs, rhs]: &[Source; 2]) -> Option<DotKernel> {
-    let (a, b) = (view.operand_tensor(0), view.operand_tensor(1));
-    let (elem, out) = (elem(a.dtype)?, elem(view.result_tensor(0).dtype)?);
+/// How an operand is read: through the transpose that made it, as it is, or as a copy with the roles in order; the first
+/// in which the contracted dimensions lie one within the other, and the innermost free ones make `free` elements.
+fn source(lowering: &Lowering<'_>, v: Value, roles: &Roles, free: usize) -> Option<Source> {
+    let shape = lowering.body.ty(v).shape();
+    let pick = |dims: &[usize], strides: &[isize]| dims.iter().map(|&d| (shape[d], strides[d])).collect::<Vec<_>>();
+    let suits = |s: &Source| {
+        let ((inner, _), outside) = innermost(&pick(&roles.free, &s.strides));
+        innermost(&pick(&roles.contract, &s.strides)).1 == 0 && (outside == 0 || inner >= free)
+    };
+    let strides = row_major(shape);
+    let in_place = Source { value: v, strides: strides.clone(), copy: None };
+    if let Some(found) = transposed(lowering, v).into_iter().chain([in_place]).find(suits) {
+        return Some(found);
+    }
+    let order: Vec<usize> = [&roles.batch, &roles.free, &roles.contract].into_iter().flatten().copied().collect();
+    let sizes: Vec<usize> = order.iter().map(|&d| shape[d]).collect();
+    let mut copied = vec![0; shape.len()];
+    order.iter().zip(row_major(&sizes)).for_each(|(&d, stride)| copied[d] = stride);
+    let size = elem(lowering.body.ty(v).as_tensor()?.dtype)?.size();
+    let copy = Some(Move::new(size, shape, &strides, &copied));
+    Some(Source { value: v, strides: copied, copy })
+}
+
+/// What an operand is a transpose of.
+fn transposed(lowering: &Lowering<'_>, v: Value) -> Option<Source> {
+    let view = lowering.view(lowering.body.def_op(v)?);
+    if Opcode::of_view(&view) != Opcode::Transpose {
+        return None;
+    }
+    let inner = row_major(view.operand_shape(0));
+    let strides = view.sizes("permutation").iter().map(|&d| inner[d]).collect();
+    Some(Source { value: view.operand(0), strides, copy: None })
+}
+
+/// The innermost of some dimensions (sizes and strides, major to minor) that lie one within the other, as one, and how
+/// many dimensions are outside of it.
+fn innermost(dims: &[(usize, isize)]) -> ((usize, isize), usize) {
+    let mut whole: Option<(usize, isize)> = None;
+    for (i, &(size, stride)) in dims.iter().enumerate().rev().filter(|(_, dim)| dim.0 != 1) {
+        whole = match whole {
+            None => Some((size, stride)),
+            Some((n, inner)) if stride == inner * n as isize => Some((n * size, inner)),
+            Some(inner) => return (inner, i + 1),
+        };
+    }
+    (whole.unwrap_or((1, 1)), 0)
+}
+
+/// Columns that make it worth to leave the right operand as it lies, with a product for each such piece.
+const COLUMNS: usize = 64;
+
+/// The kernel of a product, and how it reads its operands.
+fn plan(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<(DotKernel, [Source; 2])> {
+    let dims = DotDims::of(view)?;
+    let (a, b, c) = (view.operand_tensor(0), view.operand_tensor(1), view.result_tensor(0));
+    let (elem, out) = (elem(a.dtype)?, elem(c.dtype)?);
     if a.dtype != b.dtype || elem == Elem::Bool {
         return None;
     }
-    let free = (dims.lhs_free(a.rank()), dims.rhs_free(b.rank()));
-    let merge = |s: &Source, shape: &[usize], dims: &[usize]| merged(dims.iter().map(|&d| (shape[d], s.strides[d])));
-    let (m, row) = merge(lhs, &a.shape, &free.0)?;
-    let (k, a_k) = merge(lhs, &a.shape, &dims.lhs_contract)?;
-    let (_, b_k) = merge(rhs, &b.shape, &dims.rhs_contract)?;
-    let (n, column) = merge(rhs, &b.shape, &free.1)?;
-    let gemm = Gemm { elem, out, m, n, k, a: [row, a_k], b: [b_k, column], c: [n as isize, 1], accumulate: false };
+    let (left, right) = (dims.lhs_free(a.rank()), dims.rhs_free(b.rank()));
+    let left = Roles { batch: dims.lhs_batch, free: left, contract: dims.lhs_contract };
+    let right = Roles { batch: dims.rhs_batch, free: right, contract: dims.rhs_contract };
+    // Rows may lie anywhere.
+    let lhs = source(lowering, view.operand(0), &left, 1)?;
+    let rhs = source(lowering, view.operand(1), &right, COLUMNS)?;
+    let pick = |dims: &[usize], shape: &[usize], s: &Source| -> Vec<_> {
+        dims.iter().map(|&d| (shape[d], s.strides[d])).collect()
+    };
+    let ((m, row), rows_outside) = innermost(&pick(&left.free, &a.shape, &lhs));
+    let ((n, column), columns_outside) = innermost(&pick(&right.free, &b.shape, &rhs));
+    let ((k, a_k), _) = innermost(&pick(&left.contract, &a.shape, &lhs));
+    let ((_, b_k), _) = innermost(&pick(&right.contract, &b.shape, &rhs));
+    let columns: usize = right.free.iter().map(|&d| b.shape[d]).product();
+    let gemm =
+        Gemm { elem, out, m, n, k, a: [row, a_k], b: [b_k, column], c: [columns as isize, 1], accumulate: false };
     if !gemm.is_supported() || k == 0 {
         return None;
     }
-    let batch = batch(&a.shape, dims, lhs, rhs, elem.size(), m * n * out.size());
-    let is_in_place = a_k == 1 && column == 1 && out == elem;
-    let rows = is_in_place.then_some(RowsGemm { elem, k, n, row_stride: b_k as usize });
-    let rows = rows.filter(|_| b_k > 0 && m <= MAX_ROWS && batch.len() == 1);
-    Some(DotKernel { gemm, batch, output_bytes: view.result_tensor(0).bytes() as usize, rows })
-}
-
-/// Dimensions, major to minor, as one: its size and stride; `None` if they do not lie one within the other.
-fn merged(dims: impl Iterator<Item = (usize, isize)>) -> Option<(usize, isize)> {
-    let mut whole: Option<(usize, isize)> = None;
-    for (size, stride) in dims.filter(|d| d.0 != 1) {
-        whole = match whole {
-            None => Some((size, stride)),
-            Some((n, outer)) if outer == stride * size as isize => Some((n * size, stride)),
-            Some(_) => return None,
-        };
+    // The loops around the product: sizes, and steps in the operands; those in the result are the types'.
+    let batch = left.batch.iter().zip(&right.batch).map(|(&l, &r)| (a.shape[l], [lhs.strides[l], rhs.strides[r]]));
+    let rows = left.free.iter().enumerate().map(|(i, &d)| match i < rows_outside {
+        true => (a.shape[d], [lhs.strides[d], 0]),
+        false => (1, [0, 0]),
+    });
+    let columns = right.free.iter().enumerate().map(|(i, &d)| match i < columns_outside {
+        true => (b.shape[d], [0, rhs.strides[d]]),
+        false => (1, [0, 0]),
+    });
+    let loops = batch.chain(rows).chain(columns).zip(row_major(&c.shape));
+    let mut batch = vec![[0usize; 3]];
+    for ((count, [l, r]), to) in loops {
+        let step = [l as usize * elem.size(), r as usize * elem.size(), to as usize * out.size()];
+        let at = |o: &[usize; 3], i: usize| [0, 1, 2].map(|x| o[x] + i * step[x]);
+        batch = batch.iter().flat_map(|o| (0..count).map(move |i| at(o, i))).collect();
     }
-    Some(whole.unwrap_or((1, 1)))
-}
-
-/// Where each product of the batch starts, in bytes.
-fn batch(shape: &[usize], dims: &DotDims, lhs: &Source, rhs: &Source, size: usize, result: usize) -> Vec<[usize; 3]> {
-    let mut offsets = vec![[0usize; 2]];
-    for (&l, &r) in dims.lhs_batch.iter().zip(&dims.rhs_batch) {
-        let (left, right) = (lhs.strides[l] as usize * size, rhs.strides[r] as usize * size);
-        offsets =
-            offsets.iter().flat_map(|o| (0..shape[l]).map(move |i| [o[0] + i * left, o[1] + i * right])).collect();
-    }
-    offsets.into_iter().enumerate().map(|(i, [a, b])| [a, b, i * result]).collect()
+    let is_in_place = a_k == 1 && column == 1 && out == elem && b_k > 0;
+    let shares_matrix = batch.iter().all(|o| o[1] == 0) && m * batch.len() <= MAX_ROWS;
+    let rows = (is_in_place && shares_matrix).then_some(RowsGemm { elem, k, n, row_stride: b_k as usize });
+    Some((DotKernel { gemm, batch, output_bytes: c.bytes() as usize, rows }, [lhs, rhs]))
 }
 
 impl Kernel for DotKernel {
@@ -218,18 +281,8 @@ impl DotKernel {
     /// The instances that share a right operand, as the rows of one product with it; `None` if the rows are many.
     fn groups(&self, cx: &KernelCx<'_>) -> Option<(RowsGemm, Vec<Group>)> {
         let rows = self.rows?;
-        let mut by_matrix: BTreeMap<usize, Group> = BTreeMap::new();
-        for &i in &cx.instances {
-            let matrix = Pointer(cx.input(1, i).as_ptr());
-            let group = by_matrix.entry(matrix.0 as usize).or_insert_with(|| Group { matrix, rows: vec![] });
-            let (a, c) = (cx.input(0, i).as_ptr(), cx.outputs[0][i].as_ref().expect("allocated").as_ptr());
-            let size = rows.elem.size() as isize;
-            group.rows.extend((0..self.gemm.m as isize).map(|r| Row {
-                a: Pointer(a).offset(r * self.gemm.a[0] * size),
-                c: Pointer(c).offset(r * rows.n as isize * size),
-            }));
-        }
-        let groups: Vec<Group> = by_matrix.into_values().collect();
+        let products = cx.instances.iter().flat_map(|&i| self.products(cx, i));
+        let groups = self.gemm.groups(products.map(|product| (self.gemm.m, product)));
         let suits = |g: &Group| RowsGemm::suits(rows.elem, g.rows.len(), rows.k, rows.n);
         groups.iter().all(suits).then_some((rows, groups))
     }
@@ -238,14 +291,15 @@ impl DotKernel {
 #[cfg(test)]
 mod tests {
     use crate::HostEngine;
+    use crate::block::tests::Random;
     use shardwise_base::Literal;
     use shardwise_engine::{Argument, Engine, Limits};
     use shardwise_ir::{text, verify};
     use shardwise_ops::OPS;
 
     /// Small integers.
-    fn ramp(shape: [usize; 2]) -> Literal {
-        let values: Vec<f32> = (0..shape[0] * shape[1]).map(|i| (i * 7 % 9) as f32 - 4.0).collect();
+    fn ramp(shape: &[usize]) -> Literal {
+        let values: Vec<f32> = (0..shape.iter().product::<usize>()).map(|i| (i * 7 % 9) as f32 - 4.0).collect();
         Literal::new(shape, &values)
     }
 
@@ -276,30 +330,101 @@ mod tests {
         )
     }
 
-    /// The names of the steps; results must be the interpreter's.
-    fn steps(t: &str, u: &str) -> Vec<String> {
-        let (source, args) = (program(t, u), [ramp([40, 6]), ramp([6, 70])]);
-        let module = text::parse("x.mlir", &source, &OPS).unwrap_or_else(|e| panic!("{e}"));
+    /// The names of the steps; all must have kernels, and results be the interpreter's.
+    fn steps(source: &str, args: &[Literal]) -> Vec<String> {
+        let module = text::parse("x.mlir", source, &OPS).unwrap_or_else(|e| panic!("{e}"));
         let module = verify(&module).or(module).unwrap_or_else(|e| panic!("{e}"));
-        let expected = shardwise_interp::run(&module, &args, Limits::default()).expect("it runs");
+        let expected = shardwise_interp::run(&module, args, Limits::default()).expect("it runs");
         let engine = HostEngine::default();
         let program = engine.compile(&module, Limits::default()).expect("it is planned");
         let types = &program.signature().inputs;
         let args = args.iter().zip(types).map(|(x, ty)| Argument::Lent(engine.put(x, ty).expect("it fits"))).collect();
         let (results, times) = program.profile(args).expect("it runs");
-        assert!(times.iter().all(|t| !t.is_fallback), "{t} to {u}");
+        assert!(times.iter().all(|t| !t.is_fallback), "{source}");
         for (got, expected) in results.iter().zip(&expected) {
-            assert_eq!(got.to_literal(), *expected, "{t} to {u}");
+            assert_eq!(got.to_literal(), *expected, "{source}");
         }
         times.into_iter().map(|t| t.name).collect()
     }
 
     #[test]
     fn sums_of_products_are_taken_in_place_where_that_rounds_nothing() {
-        let sums = |t, u| steps(t, u).into_iter().filter(|n| n == "fused(dot_general, add)").count();
+        let args = [ramp(&[40, 6]), ramp(&[6, 70])];
+        let sums = |t, u| steps(&program(t, u), &args).into_iter().filter(|n| n == "fused(dot_general, add)").count();
         for [t, u] in [["bf16", "f32"], ["f16", "f32"], ["f32", "f32"], ["f64", "f64"], ["i32", "i32"], ["i8", "i32"]] {
             assert_eq!(sums(t, u), 2, "{t} to {u}");
         }
         assert_eq!(sums("bf16", "bf16"), 0);
+    }
+
+    /// One dimension of an operand: its role, its number within that, and its size.
+    type Dim = (char, usize, usize);
+
+    /// The text of an operand with these dimensions in this order: the argument, or its transpose.
+    fn operand(random: &mut Random, name: &str, dims: &[Dim]) -> (String, String, Literal) {
+        let sizes: Vec<usize> = dims.iter().map(|d| d.2).collect();
+        let ty = |shape: &[usize]| format!("tensor<{}f32>", shape.iter().map(|n| format!("{n}x")).collect::<String>());
+        if random.next().is_multiple_of(2) {
+            return (String::new(), ty(&sizes), ramp(&sizes));
+        }
+        let mut from: Vec<usize> = (0..dims.len()).collect();
+        shuffle(random, &mut from);
+        let mut inner = vec![0; dims.len()];
+        from.iter().enumerate().for_each(|(d, &f)| inner[f] = sizes[d]);
+        let (inner_ty, outer_ty) = (ty(&inner), ty(&sizes));
+        let line = format!("  %{name}t = stablehlo.transpose %{name}, dims = {from:?} : ({inner_ty}) -> {outer_ty}\n");
+        (line, outer_ty, ramp(&inner))
+    }
+
+    fn shuffle<T>(random: &mut Random, list: &mut [T]) {
+        (1..list.len()).for_each(|i| list.swap(i, random.next() as usize % (i + 1)));
+    }
+
+    /// A product whose operands have up to two dimensions of each role, in any order.
+    fn any_layout(seed: u64) -> (String, [Literal; 2]) {
+        let mut random = Random(seed);
+        let mut draw =
+            |role: char| (0..random.next() % 3).map(|i| (role, i as usize, 1 + random.next() as usize % 4)).collect();
+        let [batch, contract, left, right]: [Vec<Dim>; 4] = ['b', 'c', 'l', 'r'].map(&mut draw);
+        let mut sides = [&left, &right].map(|free| [&batch[..], &contract, free].concat());
+        sides.iter_mut().for_each(|dims| shuffle(&mut random, dims));
+        let positions = |dims: &[Dim], role: char| -> Vec<usize> {
+            let count = dims.iter().filter(|d| d.0 == role).count();
+            (0..count).filter_map(|i| dims.iter().position(|d| d.0 == role && d.1 == i)).collect()
+        };
+        let [b, c] =
+            ['b', 'c'].map(|role| format!("{:?} x {:?}", positions(&sides[0], role), positions(&sides[1], role)));
+        let free = |dims: &[Dim]| dims.iter().filter(|d| matches!(d.0, 'l' | 'r')).map(|d| d.2).collect::<Vec<_>>();
+        let sizes = [batch.iter().map(|d| d.2).collect(), free(&sides[0]), free(&sides[1])].concat();
+        let shape: String = sizes.iter().map(|n: &usize| format!("{n}x")).collect();
+        let [x, y] = [("x", 0), ("y", 1)].map(|(name, i)| operand(&mut random, name, &sides[i]));
+        let name = |name: &str, line: &str| if line.is_empty() { name.to_string() } else { format!("{name}t") };
+        let given = |literal: &Literal| {
+            format!("tensor<{}f32>", literal.shape().iter().map(|n| format!("{n}x")).collect::<String>())
+        };
+        let text = format!(
+            "func.func @main(%x: {}, %y: {}) -> tensor<{shape}f32> {{\n{}{}  \
+             %0 = stablehlo.dot_general %{}, %{}, batching_dims = {b}, contracting_dims = {c} : ({}, {}) -> tensor<{shape}f32>\n  \
+             return %0 : tensor<{shape}f32>\n}}",
+            given(&x.2),
+            given(&y.2),
+            x.0,
+            y.0,
+            name("x", &x.0),
+            name("y", &y.0),
+            x.1,
+            y.1
+        );
+        (text, [x.2, y.2])
+    }
+
+    #[test]
+    fn operands_may_have_any_layout() {
+        let mut copies = 0;
+        for seed in 0..300 {
+            let (text, args) = any_layout(seed);
+            copies += steps(&text, &args).iter().filter(|n| n.ends_with("(layout of an operand)")).count();
+        }
+        assert!((10..200).contains(&copies), "{copies}");
     }
 }

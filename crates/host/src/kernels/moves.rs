@@ -52,12 +52,19 @@ pub(super) fn output(cx: &KernelCx<'_>, instance: usize) -> Pointer {
 }
 
 /// One move from each of several inputs to each output.
-struct Moves {
+pub(super) struct Moves {
     /// Input, where its elements start, where they go, in bytes.
     moves: Vec<(usize, isize, isize, Move)>,
     /// Bytes of an element that fills the output first, if an input has it.
     filler: Option<(usize, usize)>,
     output_bytes: usize,
+}
+
+impl Moves {
+    /// The output is the whole of one input in another layout.
+    pub(super) fn layout(elements: Move, output_bytes: usize) -> Moves {
+        Moves { moves: vec![(0, 0, 0, elements)], filler: None, output_bytes }
+    }
 }
 
 impl Kernel for Moves {
