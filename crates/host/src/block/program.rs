@@ -275,12 +275,26 @@ impl Program {
         Some(Value { node: self.fit(of.elem, node), elem: of.elem })
     }
 
+    /// `a` and `b` combined, as in a reduction of one element.
+    pub fn combine(&mut self, reducer: Reducer, a: Value, b: Value) -> Option<Value> {
+        let (_, combine, _) = reduction(reducer, a.elem, self.wide)?;
+        let node = self.node(Node::Binary(combine, a.node, b.node));
+        Some(Value { node: self.fit(a.elem, node), elem: a.elem })
+    }
+
     /// `a` as another type: integers wrap, floats round to nearest, floats to integers truncate and saturate, and NaN is 0.
     pub fn convert(&mut self, a: Value, to: Elem) -> Option<Value> {
         if a.elem.is_complex() || to.is_complex() || (to.is_wide() && !self.wide) {
             return None;
         }
         Some(Value { node: self.convert_node(a, to), elem: to })
+    }
+
+    /// The bits of `a` as another type, if both fill a lane.
+    pub fn reinterpret(&mut self, a: Value, to: Elem) -> Option<Value> {
+        let lane = if self.wide { 8 } else { 4 };
+        let fills = |e: Elem| e.size() == lane && !e.is_complex();
+        (fills(a.elem) && fills(to)).then_some(Value { node: a.node, elem: to })
     }
 
     fn operand(&mut self, elem: Elem, strides: &[isize], role: Role) -> usize {

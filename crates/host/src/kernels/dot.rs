@@ -290,12 +290,9 @@ impl DotKernel {
 
 #[cfg(test)]
 mod tests {
-    use crate::HostEngine;
     use crate::block::tests::Random;
+    use crate::kernels::testing::{run_by_kernels, tensor};
     use shardwise_base::Literal;
-    use shardwise_engine::{Argument, Engine, Limits};
-    use shardwise_ir::{text, verify};
-    use shardwise_ops::OPS;
 
     /// Small integers.
     fn ramp(shape: &[usize]) -> Literal {
@@ -330,27 +327,11 @@ mod tests {
         )
     }
 
-    /// The names of the steps; all must have kernels, and results be the interpreter's.
-    fn steps(source: &str, args: &[Literal]) -> Vec<String> {
-        let module = text::parse("x.mlir", source, &OPS).unwrap_or_else(|e| panic!("{e}"));
-        let module = verify(&module).or(module).unwrap_or_else(|e| panic!("{e}"));
-        let expected = shardwise_interp::run(&module, args, Limits::default()).expect("it runs");
-        let engine = HostEngine::default();
-        let program = engine.compile(&module, Limits::default()).expect("it is planned");
-        let types = &program.signature().inputs;
-        let args = args.iter().zip(types).map(|(x, ty)| Argument::Lent(engine.put(x, ty).expect("it fits"))).collect();
-        let (results, times) = program.profile(args).expect("it runs");
-        assert!(times.iter().all(|t| !t.is_fallback), "{source}");
-        for (got, expected) in results.iter().zip(&expected) {
-            assert_eq!(got.to_literal(), *expected, "{source}");
-        }
-        times.into_iter().map(|t| t.name).collect()
-    }
-
     #[test]
     fn sums_of_products_are_taken_in_place_where_that_rounds_nothing() {
         let args = [ramp(&[40, 6]), ramp(&[6, 70])];
-        let sums = |t, u| steps(&program(t, u), &args).into_iter().filter(|n| n == "fused(dot_general, add)").count();
+        let sums =
+            |t, u| run_by_kernels(&program(t, u), &args).into_iter().filter(|n| n == "fused(dot_general, add)").count();
         for [t, u] in [["bf16", "f32"], ["f16", "f32"], ["f32", "f32"], ["f64", "f64"], ["i32", "i32"], ["i8", "i32"]] {
             assert_eq!(sums(t, u), 2, "{t} to {u}");
         }
@@ -360,20 +341,28 @@ mod tests {
     /// One dimension of an operand: its role, its number within that, and its size.
     type Dim = (char, usize, usize);
 
-    /// The text of an operand with these dimensions in this order: the argument, or its transpose.
-    fn operand(random: &mut Random, name: &str, dims: &[Dim]) -> (String, String, Literal) {
+    /// An operand: an argument, or its transpose.
+    struct Operand {
+        argument: Literal,
+        /// The line that makes it from the argument, if there is one.
+        line: String,
+        name: String,
+        ty: String,
+    }
+
+    fn operand(random: &mut Random, name: &str, dims: &[Dim]) -> Operand {
         let sizes: Vec<usize> = dims.iter().map(|d| d.2).collect();
-        let ty = |shape: &[usize]| format!("tensor<{}f32>", shape.iter().map(|n| format!("{n}x")).collect::<String>());
+        let ty = tensor(&sizes, "f32");
         if random.next().is_multiple_of(2) {
-            return (String::new(), ty(&sizes), ramp(&sizes));
+            return Operand { argument: ramp(&sizes), line: String::new(), name: name.to_string(), ty };
         }
         let mut from: Vec<usize> = (0..dims.len()).collect();
         shuffle(random, &mut from);
         let mut inner = vec![0; dims.len()];
         from.iter().enumerate().for_each(|(d, &f)| inner[f] = sizes[d]);
-        let (inner_ty, outer_ty) = (ty(&inner), ty(&sizes));
-        let line = format!("  %{name}t = stablehlo.transpose %{name}, dims = {from:?} : ({inner_ty}) -> {outer_ty}\n");
-        (line, outer_ty, ramp(&inner))
+        let given = tensor(&inner, "f32");
+        let line = format!("  %{name}t = stablehlo.transpose %{name}, dims = {from:?} : ({given}) -> {ty}\n");
+        Operand { argument: ramp(&inner), line, name: format!("{name}t"), ty }
     }
 
     fn shuffle<T>(random: &mut Random, list: &mut [T]) {
@@ -395,27 +384,16 @@ mod tests {
         let [b, c] =
             ['b', 'c'].map(|role| format!("{:?} x {:?}", positions(&sides[0], role), positions(&sides[1], role)));
         let free = |dims: &[Dim]| dims.iter().filter(|d| matches!(d.0, 'l' | 'r')).map(|d| d.2).collect::<Vec<_>>();
-        let sizes = [batch.iter().map(|d| d.2).collect(), free(&sides[0]), free(&sides[1])].concat();
-        let shape: String = sizes.iter().map(|n: &usize| format!("{n}x")).collect();
+        let sizes: Vec<usize> = [batch.iter().map(|d| d.2).collect(), free(&sides[0]), free(&sides[1])].concat();
+        let result = tensor(&sizes, "f32");
         let [x, y] = [("x", 0), ("y", 1)].map(|(name, i)| operand(&mut random, name, &sides[i]));
-        let name = |name: &str, line: &str| if line.is_empty() { name.to_string() } else { format!("{name}t") };
-        let given = |literal: &Literal| {
-            format!("tensor<{}f32>", literal.shape().iter().map(|n| format!("{n}x")).collect::<String>())
-        };
+        let [given_x, given_y] = [&x, &y].map(|o| tensor(o.argument.shape(), "f32"));
         let text = format!(
-            "func.func @main(%x: {}, %y: {}) -> tensor<{shape}f32> {{\n{}{}  \
-             %0 = stablehlo.dot_general %{}, %{}, batching_dims = {b}, contracting_dims = {c} : ({}, {}) -> tensor<{shape}f32>\n  \
-             return %0 : tensor<{shape}f32>\n}}",
-            given(&x.2),
-            given(&y.2),
-            x.0,
-            y.0,
-            name("x", &x.0),
-            name("y", &y.0),
-            x.1,
-            y.1
+            "func.func @main(%x: {given_x}, %y: {given_y}) -> {result} {{\n{}{}  %0 = stablehlo.dot_general %{}, %{}, \
+             batching_dims = {b}, contracting_dims = {c} : ({}, {}) -> {result}\n  return %0 : {result}\n}}",
+            x.line, y.line, x.name, y.name, x.ty, y.ty
         );
-        (text, [x.2, y.2])
+        (text, [x.argument, y.argument])
     }
 
     #[test]
@@ -423,7 +401,7 @@ mod tests {
         let mut copies = 0;
         for seed in 0..300 {
             let (text, args) = any_layout(seed);
-            copies += steps(&text, &args).iter().filter(|n| n.ends_with("(layout of an operand)")).count();
+            copies += run_by_kernels(&text, &args).iter().filter(|n| n.ends_with("(layout of an operand)")).count();
         }
         assert!((10..200).contains(&copies), "{copies}");
     }

@@ -115,15 +115,15 @@ fn joins(lowering: &Lowering<'_>, view: &OpView<'_>, points: &Points) -> bool {
 /// The space of a group, and what is worth computing in it.
 struct Shape {
     space: Vec<usize>,
-    /// The dimensions that the root reduces, if it does.
-    reduced: Option<Vec<usize>>,
+    /// Whether the root folds elements.
+    reduces: bool,
 }
 
 impl Shape {
     fn of(root: &OpView<'_>) -> Shape {
         match Opcode::of_view(root) {
-            Opcode::Reduce => Shape { space: root.operand_shape(0).to_vec(), reduced: Some(root.sizes("dimensions")) },
-            _ => Shape { space: root.result_shape(0).to_vec(), reduced: None },
+            Opcode::Reduce => Shape { space: root.operand_shape(0).to_vec(), reduces: !folded(root).is_empty() },
+            _ => Shape { space: root.result_shape(0).to_vec(), reduces: false },
         }
     }
 
@@ -134,13 +134,18 @@ impl Shape {
         let own = view.result_tensor(0).size();
         match Opcode::of_view(view) {
             Opcode::Reduce => {
-                self.reduced.is_none()
-                    && view.operand_shape(0) == self.space
-                    && is_trailing(&view.sizes("dimensions"), &self.space)
+                !self.reduces && view.operand_shape(0) == self.space && is_trailing(&folded(view), &self.space)
             }
-            _ => own == size || (own <= size / row && self.reduced.is_none()) || own <= 1,
+            _ => own == size || (own <= size / row && !self.reduces) || own <= 1,
         }
     }
+}
+
+/// The dimensions along which a `reduce` folds elements: those of size 1 only leave the shape.
+pub fn folded(reduce: &OpView<'_>) -> Vec<usize> {
+    let mut dims = reduce.sizes("dimensions");
+    dims.retain(|&d| reduce.operand_shape(0)[d] != 1);
+    dims
 }
 
 /// Whether the dimensions are the last ones, but for dimensions of size 1.
@@ -174,9 +179,8 @@ fn trivial_reshape(from: &[usize], to: &[usize]) -> Option<Vec<Option<usize>>> {
 /// Ops that a block program computes.
 pub fn is_computed(view: &OpView<'_>) -> bool {
     let is_known = match Opcode::of_view(view) {
-        Opcode::Reduce => {
-            view.results().len() == 1 && !view.sizes("dimensions").is_empty() && reduce_kind_of_op(view).is_some()
-        }
+        Opcode::Reduce => view.results().len() == 1 && reduce_kind_of_op(view).is_some(),
+        Opcode::BitcastConvert => view.operand_shape(0) == view.result_shape(0),
         Opcode::Select | Opcode::Clamp | Opcode::Compare | Opcode::Convert | Opcode::ChloSquare | Opcode::Iota => true,
         op => unary(op).is_some() || binary(op).is_some(),
     };
@@ -325,7 +329,8 @@ struct Emitter<'a, 'm> {
     program: Program,
     space: Vec<usize>,
     /// Dimensions of the space that reductions fold.
-    reduced: Vec<usize>,
+    /// The dimensions of the space that reductions fold.
+    folded: Vec<usize>,
     reads: Vec<(Value, usize)>,
     known: HashMap<(Value, Access), block::Value>,
 }
@@ -334,15 +339,12 @@ impl<'a, 'm> Emitter<'a, 'm> {
     fn new(lowering: &'a Lowering<'m>, ops: &[Op], wide: bool) -> Option<Emitter<'a, 'm>> {
         let root = *ops.last()?;
         let space = Shape::of(&lowering.view(root)).space;
-        let reduced = ops
-            .iter()
-            .map(|&op| lowering.view(op))
-            .find(|v| Opcode::of_view(v) == Opcode::Reduce)
-            .map_or(vec![], |v| v.sizes("dimensions"));
-        let program = Program::new(&space).reducing(&reduced);
+        let reductions = ops.iter().map(|&op| lowering.view(op)).filter(|v| Opcode::of_view(v) == Opcode::Reduce);
+        let folded = reductions.map(|v| folded(&v)).find(|dims| !dims.is_empty()).unwrap_or_default();
+        let program = Program::new(&space).reducing(&folded);
         let program = if wide { program.wide() } else { program };
         let members = ops.iter().copied().collect();
-        Some(Emitter { lowering, members, root, program, space, reduced, reads: vec![], known: HashMap::new() })
+        Some(Emitter { lowering, members, root, program, space, folded, reads: vec![], known: HashMap::new() })
     }
 
     /// The region of `op` over a space: its scalar arguments are operands with these strides, its results outputs.
@@ -358,7 +360,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
             root: op,
             program,
             space: space.to_vec(),
-            reduced: vec![],
+            folded: vec![],
             reads: vec![],
             known: HashMap::new(),
         };
@@ -377,11 +379,11 @@ impl<'a, 'm> Emitter<'a, 'm> {
     fn compile(mut self) -> Option<Fused> {
         let view = self.lowering.view(self.root);
         let is_reduce = Opcode::of_view(&view) == Opcode::Reduce;
-        let kept: Vec<usize> = (0..self.space.len()).filter(|d| !is_reduce || !self.reduced.contains(d)).collect();
-        let access: Access = kept.iter().map(|&d| Axis::along(d)).collect();
+        let dropped = if is_reduce { view.sizes("dimensions") } else { vec![] };
+        let access: Access = (0..self.space.len()).filter(|d| !dropped.contains(d)).map(Axis::along).collect();
         let value = self.emit(view.result(0), &access)?;
         let strides = strides_of(view.result_shape(0), &access, self.space.len()).0;
-        if is_reduce && is_trailing(&self.reduced, &self.space) {
+        if is_reduce && !self.folded.is_empty() && is_trailing(&self.folded, &self.space) {
             self.program.row_output(value, &strides);
         } else {
             self.program.output(value, &strides);
@@ -464,6 +466,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
             (0..view.operands().len()).map(|i| self.emit(view.operand(i), &of(view.operand_shape(i).len()))).collect();
         match (opcode, &operands?[..]) {
             (Opcode::ChloSquare, &[a]) => self.program.binary(Binary::Mul, a, a),
+            (Opcode::BitcastConvert, &[a]) => self.program.reinterpret(a, elem(view.result_tensor(0).dtype)?),
             (Opcode::Convert, &[a]) => self.program.convert(a, elem(view.result_tensor(0).dtype)?),
             (Opcode::Compare, &[a, b]) => self.program.binary(Binary::Compare(comparison(view)?), a, b),
             (Opcode::Select, &[p, a, b]) => Some(self.program.select(p, a, b)),
@@ -475,18 +478,25 @@ impl<'a, 'm> Emitter<'a, 'm> {
     }
 
     fn reduce(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
-        let dims = view.sizes("dimensions");
-        let follows_reduced = |a: &Axis| a.dim.is_some_and(|d| self.reduced.contains(&d));
-        if dims.len() != self.reduced.len() || access.iter().any(follows_reduced) {
+        let (dims, folded) = (view.sizes("dimensions"), folded(view));
+        let follows_folded = |a: &Axis| a.dim.is_some_and(|d| folded.contains(&d));
+        if !(folded.is_empty() || folded == self.folded)
+            || view.operand_shape(0) != self.space
+            || access.iter().any(follows_folded)
+        {
             return None;
         }
-        let (mut kept, mut folded) = (access.iter(), self.reduced.iter());
-        let inner: Option<Access> = (0..view.operand_shape(0).len())
-            .map(|d| if dims.contains(&d) { folded.next().map(|&s| Axis::along(s)) } else { kept.next().copied() })
+        let mut kept = access.iter();
+        let inner: Option<Access> = (0..self.space.len())
+            .map(|d| if dims.contains(&d) { Some(Axis::along(d)) } else { kept.next().copied() })
             .collect();
         let of = self.emit(view.operand(0), &inner?)?;
         let init = self.emit(view.operand(1), &vec![])?;
-        self.program.reduce(reducer(reduce_kind_of_op(view)?), of, init)
+        let reducer = reducer(reduce_kind_of_op(view)?);
+        match folded.is_empty() {
+            true => self.program.combine(reducer, of, init),
+            false => self.program.reduce(reducer, of, init),
+        }
     }
 }
 

@@ -12,6 +12,9 @@ mod index;
 mod moves;
 mod ragged_dot;
 mod ragged_exchange;
+mod reduce;
+#[cfg(test)]
+mod testing;
 
 pub use dot::{sum_step, sums};
 pub use fuse::groups;
@@ -26,7 +29,7 @@ use shardwise_ops::Opcode;
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     match Opcode::of_view(view) {
         Opcode::DotGeneral | Opcode::Dot => dot::step(lowering, view),
-        Opcode::Reduce => fold::step(lowering, view),
+        Opcode::Reduce => reduce::step(lowering, view).or_else(|| fold::step(lowering, view)),
         Opcode::Gather | Opcode::Scatter => index::step(lowering, view),
         Opcode::RaggedDot => ragged_dot::step(lowering, view),
         Opcode::CustomCall => ragged_exchange::step(lowering, view),

@@ -1,6 +1,7 @@
 //! Data movement: views that somebody needs as arrays, joins, padding, and slices at positions known only when running.
 
 use crate::block::Pointer;
+use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, row_major, view_strides};
@@ -8,13 +9,14 @@ use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::{Move, copy, fill};
 use crate::pool::Workers;
 use shardwise_base::DType;
-use shardwise_ir::{OpView, Value};
+use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::Opcode;
 
 /// The step of an op that moves elements, if there is a kernel for it.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     let kind: Box<dyn Kernel> = match Opcode::of_view(view) {
         Opcode::Reshape => return Some(lowering.step(view, StepKind::Alias)),
+        Opcode::BitcastConvert => return keeps_bytes(view).then(|| lowering.step(view, StepKind::Alias)),
         Opcode::Transpose | Opcode::Slice | Opcode::Reverse | Opcode::BroadcastInDim => {
             return view_step(lowering, view);
         }
@@ -25,6 +27,12 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
         _ => return None,
     };
     Some(lowering.step(view, StepKind::Kernel(kind)))
+}
+
+/// Whether a `bitcast_convert` leaves all bytes where they are: the dimension that comes or goes has them in order.
+fn keeps_bytes(view: &OpView<'_>) -> bool {
+    let has_bytes = |t: &TensorType| elem(t.dtype).is_some_and(|e| e != Elem::Bool);
+    has_bytes(view.operand_tensor(0)) && has_bytes(view.result_tensor(0))
 }
 
 pub(super) fn output_bytes(view: &OpView<'_>) -> usize {
@@ -246,5 +254,40 @@ impl Kernel for UpdateKernel {
         // SAFETY: the start is clamped so that the block lies within the target, which is nobody else's.
         unsafe { self.block.run(Workers::global(), &pairs) };
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernels::testing::{run_by_kernels, tensor};
+    use shardwise_base::Literal;
+
+    /// The instructions for the bits of some numbers as `from`, then as `to`.
+    fn bitcast(from: (&[usize], &str), to: (&[usize], &str)) -> Vec<String> {
+        let [given, x, y] = [tensor(from.0, "f32"), tensor(from.0, from.1), tensor(to.0, to.1)];
+        let source = format!(
+            "func.func @main(%x: {given}) -> {y} {{
+  %0 = stablehlo.convert %x : ({given}) -> {x}
+  %1 = stablehlo.bitcast_convert %0 : ({x}) -> {y}
+  return %1 : {y}
+}}"
+        );
+        let values: Vec<f32> = (0..from.0.iter().product()).map(|i: usize| i as f32 * 1.5 - 9.0).collect();
+        run_by_kernels(&source, &[Literal::new(from.0, &values)])
+    }
+
+    #[test]
+    fn bits_are_seen_as_other_types() {
+        assert_eq!(bitcast((&[4, 3], "i32"), (&[4, 3], "f32")), ["fused(convert, bitcast_convert)"]);
+        assert_eq!(bitcast((&[5], "f64"), (&[5], "ui64")).len(), 1);
+        for (from, to) in [
+            ((&[4, 3][..], "bf16"), (&[4, 3][..], "i16")),
+            ((&[5], "f64"), (&[5, 2], "ui32")),
+            ((&[3, 2], "f32"), (&[3, 2, 4], "i8")),
+            ((&[3, 4], "i8"), (&[3], "ui32")),
+            ((&[3, 2], "f16"), (&[3], "f32")),
+        ] {
+            bitcast(from, to);
+        }
     }
 }

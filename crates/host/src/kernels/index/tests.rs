@@ -1,10 +1,8 @@
 //! Gathers and scatters of every form, against the interpreter.
 
-use crate::HostEngine;
+use crate::kernels::testing::{parse, run};
 use shardwise_base::{DType, Literal};
-use shardwise_engine::{Argument, Engine, Limits, Signature};
-use shardwise_ir::{Module, text, verify};
-use shardwise_ops::OPS;
+use shardwise_ir::Module;
 
 /// Numbers below `n`, the same for each seed.
 struct Random(u64);
@@ -104,11 +102,6 @@ stablehlo.return {given} : tensor<{dtype}>
     }
 }
 
-fn parse(source: &str) -> Module {
-    let module = text::parse("case", source, &OPS).unwrap_or_else(|e| panic!("{e}\n{source}"));
-    verify(&module).or(module).unwrap_or_else(|e| panic!("{e}\n{source}"))
-}
-
 /// Numbers with fractions, and indices of which some are outside.
 fn inputs(module: &Module, r: &mut Random) -> Vec<Literal> {
     let body = &module.main().unwrap().body;
@@ -130,23 +123,10 @@ fn inputs(module: &Module, r: &mut Random) -> Vec<Literal> {
     types.map(&mut made).collect()
 }
 
-fn on_host(module: &Module, inputs: &[Literal]) -> (Vec<Literal>, bool) {
-    let engine = HostEngine::default();
-    let program = engine.compile(module, Limits::default()).unwrap();
-    let put = |(x, ty)| Argument::Lent(engine.put(x, ty).unwrap());
-    let types = Signature::of(module.main().unwrap()).unwrap().inputs;
-    let (results, times) = program.profile(inputs.iter().zip(&types).map(put).collect()).unwrap();
-    (results.iter().map(|r| r.to_literal()).collect(), times.iter().any(|t| t.is_fallback))
-}
-
 /// Whether the kernel ran.
 fn check(source: &str, r: &mut Random) -> bool {
-    let module = parse(source);
-    let inputs = inputs(&module, r);
-    let (got, fell_back) = on_host(&module, &inputs);
-    let want = shardwise_interp::run(&module, &inputs, Limits::default()).unwrap();
-    assert_eq!(got, want, "{source}");
-    !fell_back
+    let inputs = inputs(&parse(source), r);
+    run(source, &inputs).iter().all(|t| !t.is_fallback)
 }
 
 #[test]

@@ -1,0 +1,124 @@
+//! Reductions that fold the innermost dimensions and others too, with a kept one between them: the rows first, then the
+//! rows' results, which is the order that `shardwise_mathfn::order` defines.
+
+use crate::block::{self, Pointer, Program};
+use crate::elem::Elem;
+use crate::gang::lower::Lowering;
+use crate::gang::{Kernel, KernelCx, Step, StepKind};
+use crate::kernels::fuse::{elem, folded, reducer, row_major};
+use crate::kernels::moves::{allocate, input, output, output_bytes};
+use crate::memory::OutOfMemory;
+use crate::pool::Workers;
+use shardwise_base::DType;
+use shardwise_ir::OpView;
+use shardwise_ops::reducer::reduce_kind_of_op;
+
+struct ReduceKernel {
+    /// From the operand to the rows' results.
+    rows: block::Kernel,
+    /// From those and the initial value to the result.
+    whole: block::Kernel,
+    between_bytes: usize,
+    output_bytes: usize,
+}
+
+/// The step of a `reduce` by a named reducer.
+pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+    let kind = reduce_kind_of_op(view).filter(|_| view.results().len() == 1)?;
+    let (shape, dims) = (view.operand_shape(0), folded(view));
+    let inner = (0..shape.len()).rev().take_while(|d| dims.contains(d) || shape[*d] == 1).last()?;
+    let (row, rest): (Vec<usize>, Vec<usize>) = dims.into_iter().partition(|&d| d >= inner);
+    if row.is_empty() || rest.is_empty() || shape.contains(&0) {
+        return None;
+    }
+    let dtype = view.operand_tensor(0).dtype;
+    let sum_dtype = if matches!(dtype, DType::BF16 | DType::F16) { DType::F32 } else { dtype };
+    let (elem, sum, reducer) = (elem(dtype)?, elem(sum_dtype)?, reducer(kind));
+
+    let mut rows = program(shape, sum).reducing(&row);
+    let x = rows.input(elem, &row_major(shape));
+    let x = rows.convert(x, sum)?;
+    let identity = rows.constant(sum, kind.identity(sum_dtype).raw_bytes());
+    let totals = rows.reduce(reducer, x, identity)?;
+    let mut to = row_major(&shape[..inner]);
+    let between = to.clone();
+    to.resize(shape.len(), 0);
+    rows.row_output(totals, &to);
+
+    let mut whole = program(&shape[..inner], sum).reducing(&rest);
+    let x = whole.input(sum, &between);
+    let init = whole.input(elem, &vec![0; inner]);
+    let init = whole.convert(init, sum)?;
+    let total = whole.reduce(reducer, x, init)?;
+    let total = whole.convert(total, elem)?;
+    let mut kept = row_major(view.result_shape(0)).into_iter();
+    let dropped = view.sizes("dimensions");
+    let to = (0..inner).map(|d| if dropped.contains(&d) { 0 } else { kept.next().unwrap_or(0) });
+    whole.output(total, &to.collect::<Vec<_>>());
+
+    let between_bytes = shape[..inner].iter().product::<usize>() * sum.size();
+    let (rows, whole) = (rows.compile().ok()?, whole.compile().ok()?);
+    let kernel = ReduceKernel { rows, whole, between_bytes, output_bytes: output_bytes(view) };
+    Some(lowering.step(view, StepKind::Kernel(Box::new(kernel))))
+}
+
+fn program(space: &[usize], elem: Elem) -> Program {
+    let program = Program::new(space);
+    if elem.is_wide() { program.wide() } else { program }
+}
+
+impl Kernel for ReduceKernel {
+    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        allocate(cx, self.output_bytes)?;
+        let between: Vec<_> =
+            cx.instances.iter().map(|_| cx.memory.allocate(self.between_bytes)).collect::<Result<_, _>>()?;
+        let totals = || between.iter().map(|b| Pointer(b.as_ptr()));
+        let rows = cx.instances.iter().zip(totals()).flat_map(|(&i, totals)| [input(cx, 0, i), totals]);
+        let whole = cx.instances.iter().zip(totals()).flat_map(|(&i, totals)| [totals, input(cx, 1, i), output(cx, i)]);
+        // SAFETY: strides were made from the operands' and the result's types; outputs and rows' results are new.
+        unsafe {
+            self.rows.run(Workers::global(), &rows.collect::<Vec<_>>(), false);
+            self.whole.run(Workers::global(), &whole.collect::<Vec<_>>(), false);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernels::testing::{run_by_kernels, tensor};
+    use shardwise_base::Literal;
+
+    /// The reduction over `dims`, of elements made from small numbers: a kernel runs it, with the interpreter's bits.
+    fn check(shape: &[usize], dims: &[usize], elem: &str, reducer: &str) {
+        let kept: Vec<usize> = (0..shape.len()).filter(|d| !dims.contains(d)).map(|d| shape[d]).collect();
+        let (given, x, result) = (tensor(shape, "f32"), tensor(shape, elem), tensor(&kept, elem));
+        let source = format!(
+            "func.func @main(%x: {given}, %i: tensor<f32>) -> {result} {{
+  %0 = stablehlo.convert %x : ({given}) -> {x}
+  %1 = stablehlo.convert %i : (tensor<f32>) -> tensor<{elem}>
+  %2 = stablehlo.reduce(%0 init: %1) applies stablehlo.{reducer} across dimensions = {dims:?} : ({x}, tensor<{elem}>) -> {result}
+  return %2 : {result}
+}}"
+        );
+        let values = (0..shape.iter().product()).map(|i: usize| (i * 37 % 101) as f32 / 7.0 - 6.0);
+        let inputs = [Literal::new(shape, &values.collect::<Vec<_>>()), Literal::scalar(2.5f32)];
+        run_by_kernels(&source, &inputs);
+    }
+
+    #[test]
+    fn over_any_dimensions() {
+        let shapes: [&[usize]; 5] = [&[6, 5, 7], &[3, 1, 4, 1], &[2, 600, 3, 20], &[2, 3, 2, 3, 70], &[4, 1, 5, 1]];
+        for shape in shapes {
+            for set in 0..1 << shape.len() {
+                let dims: Vec<usize> = (0..shape.len()).filter(|d| set >> d & 1 == 1).collect();
+                for elem in ["f32", "bf16", "i8", "i64", "f64"] {
+                    check(shape, &dims, elem, "add");
+                }
+                check(shape, &dims, "f16", "maximum");
+                check(shape, &dims, "i32", "minimum");
+                check(shape, &dims, "i1", "and");
+            }
+        }
+    }
+}

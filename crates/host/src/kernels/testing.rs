@@ -1,0 +1,41 @@
+//! What the tests of kernels share: a program runs here and in the interpreter.
+
+use crate::HostEngine;
+use shardwise_base::Literal;
+use shardwise_engine::{Argument, Engine, InstructionTime, Limits, Signature};
+use shardwise_ir::{Module, text, verify};
+use shardwise_ops::OPS;
+
+pub fn parse(source: &str) -> Module {
+    let module = text::parse("test.mlir", source, &OPS).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    verify(&module).or(module).unwrap_or_else(|e| panic!("{e}\n{source}"))
+}
+
+/// The instructions that ran; their results have the bits of the interpreter's.
+pub fn run(source: &str, inputs: &[Literal]) -> Vec<InstructionTime> {
+    let module = parse(source);
+    let engine = HostEngine::default();
+    let program = engine.compile(&module, Limits::default()).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let types = Signature::of(module.main().expect("it has a main function")).expect("arrays only").inputs;
+    let put = |(x, ty)| Argument::Lent(engine.put(x, ty).expect("it fits"));
+    let (got, times) = program.profile(inputs.iter().zip(&types).map(put).collect()).expect("it runs");
+    let want = shardwise_interp::run(&module, inputs, Limits::default()).expect("it runs");
+    assert_eq!(got.len(), want.len());
+    for (got, want) in got.iter().map(|r| r.to_literal()).zip(&want) {
+        assert_eq!(got.to_dense().raw_bytes(), want.to_dense().raw_bytes(), "{got:?} is not {want:?}\n{source}");
+    }
+    times
+}
+
+/// As [`run`]; the names of the instructions, of which all have kernels.
+pub fn run_by_kernels(source: &str, inputs: &[Literal]) -> Vec<String> {
+    let times = run(source, inputs);
+    let evaluated: Vec<&str> = times.iter().filter(|t| t.is_fallback).map(|t| t.name.as_str()).collect();
+    assert!(evaluated.is_empty(), "no kernel for {evaluated:?}\n{source}");
+    times.into_iter().map(|t| t.name).collect()
+}
+
+/// `tensor<2x3xf32>`.
+pub fn tensor(shape: &[usize], elem: &str) -> String {
+    format!("tensor<{}{elem}>", shape.iter().map(|n| format!("{n}x")).collect::<String>())
+}
