@@ -22,6 +22,8 @@
 //! assert_eq!(c, [19.0, 22.0, 43.0, 50.0]);
 //! ```
 
+#[cfg(test)]
+mod edges;
 mod packed;
 pub mod rows;
 mod tile;

@@ -1,0 +1,154 @@
+//! Tests of products whose sizes and strides are not those of tiles, for each type at each level.
+//!
+//! The result's whole memory is compared, so that a write beside an element is seen.
+
+use super::*;
+use crate::block::tests::Random;
+use half::{bf16, f16};
+
+/// What is summed, and where to.
+const TYPES: [(Elem, Elem); 12] = [
+    (Elem::F32, Elem::F32),
+    (Elem::BF16, Elem::BF16),
+    (Elem::BF16, Elem::F32),
+    (Elem::F16, Elem::F16),
+    (Elem::F16, Elem::F32),
+    (Elem::I32, Elem::I32),
+    (Elem::U32, Elem::U32),
+    (Elem::I16, Elem::I16),
+    (Elem::U16, Elem::U16),
+    (Elem::I8, Elem::I8),
+    (Elem::U8, Elem::U8),
+    (Elem::I8, Elem::I32),
+];
+
+/// A matrix in memory that has more than its elements.
+struct Matrix {
+    elem: Elem,
+    bytes: Vec<u8>,
+    start: isize,
+    strides: [isize; 2],
+}
+
+impl Matrix {
+    /// Layout 0 has rows with a gap, 1 is its transpose; 2 and 3 go backwards, and 4 has gaps between elements.
+    fn draw(random: &mut Random, elem: Elem, [rows, columns]: [usize; 2], layout: usize) -> Matrix {
+        let (rows, columns) = (rows as isize, columns as isize);
+        let strides = match layout {
+            0 => [columns + 3, 1],
+            1 => [1, rows + 3],
+            2 => [-(columns + 3), 1],
+            3 => [columns + 3, -1],
+            _ => [2 * columns + 3, 2],
+        };
+        let extent = [(rows - 1) * strides[0], (columns - 1) * strides[1]];
+        let start = -extent.iter().filter(|&&e| e < 0).sum::<isize>();
+        let len = extent.iter().map(|e| e.unsigned_abs()).sum::<usize>() + 1;
+        let bytes = (0..len).flat_map(|_| bytes_of(elem, random_word(random, elem))).collect();
+        Matrix { elem, bytes, start, strides }
+    }
+
+    fn place(&self, i: usize, j: usize) -> usize {
+        (self.start + i as isize * self.strides[0] + j as isize * self.strides[1]) as usize * self.elem.size()
+    }
+
+    fn get(&self, i: usize, j: usize) -> u32 {
+        let mut word = [0; 4];
+        let (place, size) = (self.place(i, j), self.elem.size());
+        word[..size].copy_from_slice(&self.bytes[place..][..size]);
+        match self.elem {
+            Elem::BF16 => u32::from_le_bytes(word) << 16,
+            Elem::F16 => f16::from_le_bytes([word[0], word[1]]).to_f32().to_bits(),
+            Elem::I8 => i32::from(word[0] as i8) as u32,
+            _ => u32::from_le_bytes(word),
+        }
+    }
+
+    fn set(&mut self, i: usize, j: usize, word: u32) {
+        let (place, bytes) = (self.place(i, j), bytes_of(self.elem, word));
+        self.bytes[place..][..bytes.len()].copy_from_slice(&bytes);
+    }
+
+    fn pointer(&mut self) -> Pointer {
+        let place = self.place(0, 0);
+        Pointer(self.bytes.as_mut_ptr().wrapping_add(place))
+    }
+}
+
+/// A number that is not rounded to few bits; an integer that wraps when it is multiplied.
+fn random_word(random: &mut Random, elem: Elem) -> u32 {
+    let word = random.next() as u32;
+    if elem.is_float() { (word as i32 as f32 / 2f32.powi(31)).to_bits() } else { word }
+}
+
+/// An element that holds a word of 32 bits, a float or the low bits.
+fn bytes_of(elem: Elem, word: u32) -> Vec<u8> {
+    match elem {
+        Elem::BF16 => bf16::from_f32(f32::from_bits(word)).to_le_bytes().to_vec(),
+        Elem::F16 => f16::from_f32(f32::from_bits(word)).to_le_bytes().to_vec(),
+        _ => word.to_le_bytes()[..elem.size()].to_vec(),
+    }
+}
+
+/// The sum and a product, which a float rounds once.
+fn fused(elem: Elem, a: u32, b: u32, sum: u32) -> u32 {
+    let float = f32::from_bits;
+    if elem.is_float() { float(a).mul_add(float(b), float(sum)).to_bits() } else { a.wrapping_mul(b).wrapping_add(sum) }
+}
+
+/// An element of the product, whose sum takes `step` elements at a time, the last of them first.
+fn expected(a: &Matrix, b: &Matrix, [i, j, k]: [usize; 3], step: usize) -> u32 {
+    (0..k)
+        .step_by(step)
+        .flat_map(|first| (first..k.min(first + step)).rev())
+        .fold(0, |sum, p| fused(a.elem, a.get(i, p), b.get(p, j), sum))
+}
+
+fn check(random: &mut Random, (elem, out): (Elem, Elem), [m, n, k]: [usize; 3], layouts: [usize; 3], accumulate: bool) {
+    let mut a = Matrix::draw(random, elem, [m, k], layouts[0]);
+    let mut b = Matrix::draw(random, elem, [k, n], layouts[1]);
+    let before = Matrix::draw(random, out, [m, n], layouts[2]);
+    let gemm = Gemm { elem, out, m, n, k, a: a.strides, b: b.strides, c: before.strides, accumulate };
+    for level in Level::available() {
+        let step = Tile::of(level, elem, out).expect("all these types have tiles").step;
+        let mut want = Matrix { bytes: before.bytes.clone(), ..before };
+        for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
+            let sum = expected(&a, &b, [i, j, k], step);
+            let one = if elem.is_float() { 1f32.to_bits() } else { 1 };
+            want.set(i, j, if accumulate { fused(elem, one, before.get(i, j), sum) } else { sum });
+        }
+        let mut got = Matrix { bytes: before.bytes.clone(), ..before };
+        let product = Product { a: a.pointer(), b: b.pointer(), c: got.pointer() };
+        // SAFETY: the operands have these shapes and strides.
+        unsafe { gemm.run_at(level, &Workers::new(1), &[product]) };
+        assert!(got.bytes == want.bytes, "{level:?} {gemm:?}");
+    }
+}
+
+/// Fewer rows than a tile's and one more than a tile's, columns around one and two vectors, odd numbers of summed elements.
+#[test]
+fn tiles_have_edges_of_every_size_and_stride() {
+    let mut random = Random(3);
+    let depths = [1, 2, 3, 4, 5, 8, 9, 15];
+    for types in TYPES {
+        for (case, m) in (1..=17).chain([25]).enumerate() {
+            for (column, n) in [1, 7, 15, 16, 17, 31, 32, 33].into_iter().enumerate() {
+                let case = 8 * case + column;
+                let layouts = [case % 5, case / 5 % 5, case / 25 % 5];
+                let k = depths[(case / 3 + column) % depths.len()];
+                check(&mut random, types, [m, n, k], layouts, case % 2 == 1);
+            }
+        }
+    }
+}
+
+/// Sums that go on from one block of the depth to the next, and end in half a word.
+#[test]
+fn sums_go_on_from_block_to_block() {
+    let mut random = Random(4);
+    for (case, types) in TYPES.into_iter().enumerate() {
+        for (m, n, k) in [(1, 9, 257), (3, 3, 513), (13, 2, 515)] {
+            check(&mut random, types, [m, n, k], [case % 5, case / 2 % 5, case / 3 % 5], case % 2 == 0);
+        }
+    }
+}
