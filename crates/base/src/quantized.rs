@@ -61,6 +61,16 @@ pub fn storage_range(storage: DType) -> (i64, i64) {
     if storage.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
 }
 
+/// The smallest positive number of a type.
+fn smallest(expressed: DType) -> f64 {
+    match expressed {
+        DType::F16 => 2f64.powi(-24),
+        DType::BF16 => 2f64.powi(-133),
+        DType::F32 => f32::from_bits(1).into(),
+        _ => f64::from_bits(1),
+    }
+}
+
 impl Quantized {
     /// The element type, if the spec's constraints hold.
     pub fn intern(self) -> Result<DType, BrokenConstraint> {
@@ -89,8 +99,10 @@ impl Quantized {
         if self.scales.iter().any(|&s| s <= 0.0 || s.is_nan()) {
             return broken("quantized_type_c5", "scales must be greater than zero".into());
         }
-        if self.scales.iter().any(|s| s.is_infinite()) {
-            return broken("quantized_type_c6", "scales must be finite".into());
+        let smallest = smallest(self.expressed);
+        if self.scales.iter().any(|&s| s.is_infinite() || s < smallest) {
+            let rule = format!("scales must be finite, and no smaller than the numbers of type {}", self.expressed);
+            return broken("quantized_type_c6", rule);
         }
         let is_number = |s: f64| s > 0.0 && s.is_finite();
         if self.scales.iter().any(|&s| !is_number(rounded(s, self.expressed))) {
@@ -183,6 +195,7 @@ mod tests {
         assert_eq!(label(per_tensor(DType::I8, (-128, 127), 1e300, 0)), "quantized_type_c4");
         assert_eq!(label(per_tensor(DType::I8, (-128, 127), 0.0, 0)), "quantized_type_c5");
         assert_eq!(label(per_tensor(DType::I8, (-128, 127), f64::INFINITY, 0)), "quantized_type_c6");
+        assert_eq!(label(per_tensor(DType::I8, (-128, 127), 1e-46, 0)), "quantized_type_c6");
         assert_eq!(label(per_tensor(DType::I8, (-8, 7), 1.0, 8)), "quantized_type_c7");
         let two = Quantized { scales: vec![1.0; 2], zero_points: vec![0; 2], ..per_tensor(DType::I4, (-8, 7), 1.0, 0) };
         assert_eq!(label(two.clone()), "quantized_type_c10");

@@ -13,12 +13,15 @@
 //! assert_eq!(tanh_f32(-40.0), -1.0);
 //! ```
 
+mod double;
 pub mod formula;
+mod gamma;
 pub mod lanes;
 pub mod order;
 mod scalar;
 mod special;
 
+pub use gamma::*;
 pub use lanes::Lanes;
 pub use scalar::*;
 pub use special::*;

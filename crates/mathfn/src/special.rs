@@ -1,6 +1,7 @@
 //! Special functions that programs seldom use: plain series, in `f64`.
 
-use crate::{digamma_f64, lgamma_f64};
+use crate::digamma_f64;
+use crate::double::{self, Double};
 use std::f64::consts::PI;
 
 /// `e^-|x|` times the modified Bessel function of the first kind of order one.
@@ -10,19 +11,20 @@ pub fn bessel_i1e_f64(x: f64) -> f64 {
         return if x.is_nan() { x } else { 0f64.copysign(x) };
     }
     // All terms of the power series are positive; beyond 30 the asymptotic series reaches full precision.
-    if z <= 30.0 { power_series(z).copysign(x) * libm::exp(-z) } else { asymptotic_series(z).copysign(x) }
+    let y = if z <= 30.0 { power_series(z) } else { asymptotic_series(z) };
+    y.copysign(x)
 }
 
-/// `sum of (x/2)^(2k+1) / (k! (k+1)!)`
+/// `e^-x` times the sum of `(x/2)^(2k+1) / (k! (k+1)!)`.
 fn power_series(x: f64) -> f64 {
-    let quarter = x * x / 4.0;
-    let (mut term, mut sum, mut k) = (x / 2.0, x / 2.0, 1.0);
-    while term > sum * f64::EPSILON / 4.0 {
-        term *= quarter / (k * (k + 1.0));
-        sum += term;
+    let half = Double::from(x / 2.0);
+    let (square, mut term, mut sum, mut k) = (half * half, half, half, 1.0);
+    while term.hi > sum.hi * f64::EPSILON / 16.0 {
+        term = term * square / (k * (k + 1.0)).into();
+        sum = sum + term;
         k += 1.0;
     }
-    sum
+    (sum * double::exp((-x).into())).value()
 }
 
 /// `1 / sqrt(2 pi x) * (1 - 3/(8x) + (3)(-5)/(2! (8x)^2) - ..)`
@@ -79,13 +81,16 @@ pub fn zeta_f64(x: f64, q: f64) -> f64 {
 
 /// The first terms one by one, the rest by an integral and its corrections.
 fn euler_maclaurin(x: f64, q: f64) -> f64 {
-    const FIRST: f64 = 12.0;
+    // The corrections become smaller as long as `x` is less than `2 pi a`.
+    let first = 12.0 + x / 2.0;
     let (mut sum, mut a) = (0.0, q);
-    while a < FIRST {
+    while a < first {
         let term = libm::pow(a, -x);
         sum += term;
         a += 1.0;
-        if !term.is_finite() {
+        // All that follows is less than `a / (x - 1)` such terms.
+        let rest = term.abs() * a / (x - 1.0);
+        if !term.is_finite() || (a > 1.0 && rest < sum.abs() * f64::EPSILON / 16.0) {
             return sum;
         }
     }
@@ -114,7 +119,13 @@ pub fn polygamma_f64(n: f64, x: f64) -> f64 {
         return digamma_f64(x);
     }
     let sign = if n % 2.0 == 0.0 { -1.0 } else { 1.0 };
-    sign * libm::exp(lgamma_f64(n + 1.0)) * zeta_f64(n + 1.0, x)
+    sign * factorial(n) * zeta_f64(n + 1.0, x)
+}
+
+/// `n!`, rounded once; infinite from 171 on.
+fn factorial(n: f64) -> f64 {
+    let factors = (2..=n.min(171.0) as u32).map(|k| Double::from(f64::from(k)));
+    factors.fold(Double::from(1.0), |product, k| product * k).hi
 }
 
 #[cfg(test)]
@@ -130,7 +141,7 @@ mod tests {
         near(bessel_i1e_f64(1.0), 0.207_910_415_349_708_45);
         near(bessel_i1e_f64(-2.0), -0.215_269_289_248_937_66);
         // Both series at the place where they meet.
-        near(power_series(30.0) * libm::exp(-30.0), asymptotic_series(30.0));
+        near(power_series(30.0), asymptotic_series(30.0));
         assert_eq!(bessel_i1e_f64(0.0), 0.0);
         assert!(bessel_i1e_f64(f64::NAN).is_nan());
     }

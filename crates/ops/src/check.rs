@@ -2,7 +2,8 @@
 //!
 //! Nothing here panics on what text can say: an op may have any operands and attributes until `infer` has looked.
 
-use shardwise_base::{DType, Diagnostic, Diagnostics};
+use crate::{Opcode, inputs};
+use shardwise_base::{DType, Diagnostic, Diagnostics, Kind};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
 
 /// Collects the constraints that an op breaks.
@@ -106,6 +107,19 @@ pub(crate) fn precision_fits(op: &OpView<'_>) -> bool {
     }
 }
 
+/// Whether a computation on elements of type `to` may be given those of type `from`: of the same kind, and no wider. (The
+/// specification's `is_promotable`.)
+pub(crate) fn is_promotable(from: DType, to: DType) -> bool {
+    match (from.quantized(), to.quantized()) {
+        (Some(a), Some(b)) => a.expressed == b.expressed && a.storage.bits() <= b.storage.bits(),
+        (None, None) => {
+            let are_integers = [from, to].iter().all(|d| matches!(d.kind(), Kind::Signed | Kind::Unsigned));
+            (from.kind() == to.kind() || are_integers) && from.bits() <= to.bits()
+        }
+        _ => false,
+    }
+}
+
 /// Whether no number stands twice.
 pub(crate) fn is_unique(list: &[usize]) -> bool {
     list.iter().enumerate().all(|(i, d)| !list[..i].contains(d))
@@ -134,12 +148,18 @@ fn signature(op: &OpView<'_>) -> String {
 }
 
 pub(crate) fn operand_count(op: &OpView<'_>, found: usize, expected: &str) -> Diagnostic {
-    Diagnostic::error("op-operand-count", op.loc(), format!("`{}` has {found} operands", op.name()))
+    let label = match Opcode::of_view(op) {
+        Opcode::Map if found == 0 => "map_c2",
+        Opcode::Sort if found == 0 => "sort_c1",
+        _ => "op-operand-count",
+    };
+    Diagnostic::error(label, op.loc(), format!("`{}` has {found} operands", op.name()))
         .expected(format!("{expected} operands"))
 }
 
 fn operand_not_tensor(op: &OpView<'_>, index: usize) -> Diagnostic {
-    Diagnostic::error("op-operand-type", op.loc(), format!("operand {index} of `{}` is not a tensor", op.name()))
+    let label = inputs::operand_label(Opcode::of_view(op), index);
+    Diagnostic::error(label, op.loc(), format!("operand {index} of `{}` is not a tensor", op.name()))
         .facts(signature(op))
         .expected("a tensor")
 }
@@ -151,11 +171,11 @@ pub(crate) fn needs_result_type(op: &OpView<'_>) -> Diagnostic {
 }
 
 pub(crate) fn bad_attribute(op: &OpView<'_>, name: &str, expected: &str) -> Diagnostic {
-    let message = match op.attr(name) {
-        Some(_) => format!("attribute `{name}` of `{}` is not of the right kind", op.name()),
-        None => format!("`{}` lacks the attribute `{name}`", op.name()),
-    };
-    Diagnostic::error("op-attribute", op.loc(), message).expected(expected)
+    let label = inputs::label(Opcode::of_view(op), name).unwrap_or("op-attribute");
+    if op.attr(name).is_some() {
+        return inputs::wrong_kind(op, label, name, expected);
+    }
+    Diagnostic::error(label, op.loc(), format!("`{}` lacks the attribute `{name}`", op.name())).expected(expected)
 }
 
 /// Reference evaluation does not compute with this element type.

@@ -178,12 +178,23 @@ fn declared_results(op: &OpView<'_>, callee: Option<&str>) -> Vec<Type> {
     }
 }
 
+/// Whether a name is of the form `[a-zA-Z][a-zA-Z0-9_]*([.][a-zA-Z0-9_$]+)+`.
+fn is_namespaced(name: &str) -> bool {
+    let is_word = |part: &str, more: char| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == more)
+    };
+    let (first, rest) = name.split_once('.').unwrap_or((name, ""));
+    first.starts_with(|c: char| c.is_ascii_alphabetic())
+        && is_word(first, '_')
+        && rest.split('.').all(|p| is_word(p, '$'))
+}
+
 impl Facts for Composite {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let callee = op.attrs().str("decomposition");
         let name = op.attrs().str("name");
         let mut check = Check::new(op);
-        check.that("composite_c1", name.is_some_and(|n| n.contains('.')), "`name` must be a namespaced name");
+        check.that("composite_c1", name.is_some_and(is_namespaced), "`name` must be a namespaced name");
         let func = callee.and_then(|c| op.module.func(c));
         check.that("composite_c2", func.is_some(), "`decomposition` must name a function of the module");
         if let Some(f) = func {

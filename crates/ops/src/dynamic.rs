@@ -198,7 +198,12 @@ fn padding(op: &OpView<'_>) -> Option<Attr> {
 
 /// The constraints of a static form as those of the dynamic one, which has them too.
 fn relabelled(found: Diagnostics) -> Diagnostics {
-    let label = |code: &'static str| match code {
+    Diagnostics(found.0.into_iter().map(|d| Diagnostic { code: label(d.code), ..d }).collect())
+}
+
+/// The label of a constraint of a static form in the dynamic one; any other code as it is.
+fn label(code: &'static str) -> &'static str {
+    match code {
         "broadcast_in_dim_c1" => "dynamic_broadcast_in_dim_c1",
         "broadcast_in_dim_c2" => "dynamic_broadcast_in_dim_c2",
         "broadcast_in_dim_c3" => "dynamic_broadcast_in_dim_c3",
@@ -206,6 +211,8 @@ fn relabelled(found: Diagnostics) -> Diagnostics {
         "broadcast_in_dim_c5" => "dynamic_broadcast_in_dim_c5",
         "reshape_c1" => "dynamic_reshape_c1",
         "reshape_c2" => "dynamic_reshape_c2",
+        "pad_c3" => "dynamic_pad_c3",
+        "pad_c4" => "dynamic_pad_c4",
         "iota_c1" => "dynamic_iota_c1",
         "gather_i2" => "dynamic_gather_i2",
         "gather_c1" => "dynamic_gather_c1",
@@ -226,8 +233,7 @@ fn relabelled(found: Diagnostics) -> Diagnostics {
             let same = DYNAMIC_CONV.iter().find(|l| number.is_some() && l.strip_prefix("dynamic_conv") == number);
             same.copied().unwrap_or(other)
         }
-    };
-    Diagnostics(found.0.into_iter().map(|d| Diagnostic { code: label(d.code), ..d }).collect())
+    }
 }
 
 impl PureFacts for Dynamic {
@@ -373,6 +379,7 @@ pub(crate) fn other_shape(op: &OpView<'_>, asked: &[i64]) -> Diagnostic {
 /// With these sizes it cannot give the result that its type says.
 fn unfit(op: &OpView<'_>, found: Diagnostics) -> Diagnostic {
     let message = format!("`{}` cannot have this result with the sizes that its operands have", op.name());
-    let d = Diagnostic::error("dynamic-shape", op.loc(), message);
+    let first = found.iter().map(|d| label(d.code)).find(|code| code.starts_with("dynamic_"));
+    let d = Diagnostic::error(first.unwrap_or("dynamic-shape"), op.loc(), message);
     found.iter().fold(d, |d, inner| d.note(inner.message.clone()))
 }

@@ -11,6 +11,7 @@ pub(crate) mod check;
 pub(crate) mod eval;
 pub mod expect;
 mod facts;
+mod inputs;
 pub mod reducer;
 mod result_labels;
 #[cfg(test)]

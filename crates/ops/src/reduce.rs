@@ -48,10 +48,12 @@ impl PureFacts for Reduce {
             .that("reduce_i2", inits.iter().all(|init| init.rank() == 0), "the initial values must be scalars")
             .that("reduce_c4", check::are_dims(&dims, shape.len()), "`dimensions` must be dimensions of the inputs")
             .that("reduce_c5", check::is_unique(&dims), "`dimensions` must not name a dimension twice")
-            .that("reduce_c6", dtypes.is_some(), "the region must combine two scalars for each input into one")
-            .so_far()?;
+            .that("reduce_c6", dtypes.is_some(), "the region must combine two scalars for each input into one");
+        let dtypes = dtypes.unwrap_or_default();
+        let takes = inputs.iter().zip(&dtypes).all(|(x, &to)| check::is_promotable(x.dtype, to));
+        c.that("reduce_c6", takes, "the region's elements must be of the inputs' kinds, and no narrower").so_far()?;
         let kept = kept_shape(shape, &dims);
-        c.give(dtypes.unwrap_or_default().into_iter().map(|dtype| Type::tensor(dtype, kept.clone())))
+        c.give(dtypes.into_iter().map(|dtype| Type::tensor(dtype, kept.clone())))
     }
 
     /// Kept dimensions pass through in all inputs and results, reduced ones are reductions.

@@ -19,6 +19,19 @@ macro_rules! ops {
             /// With its dialect: `stablehlo.add`.
             pub const fn name(self) -> &'static str { match self { $(Opcode::$variant => $name),* } }
 
+            /// The label of each of its first operands: `dot_general_i1`.
+            pub(crate) const fn operand_labels(self) -> &'static [&'static str; 5] {
+                match self {
+                    $(Opcode::$variant => &[
+                        concat!($name, "_i1"),
+                        concat!($name, "_i2"),
+                        concat!($name, "_i3"),
+                        concat!($name, "_i4"),
+                        concat!($name, "_i5"),
+                    ]),*
+                }
+            }
+
             pub fn facts(self) -> &'static dyn Facts { match self { $(Opcode::$variant => &$facts),* } }
         }
     };
@@ -270,6 +283,9 @@ impl OpDef for Opcode {
 
     /// The op's own checks, and that its results have the types that these give.
     fn verify(&self, op: &OpView<'_>) -> Diagnostics {
+        if let Err(found) = inputs::wrong_kinds(op).or(()).and_then(|()| inputs::per_axis_operands(op).or(())) {
+            return found;
+        }
         let expected = match self.facts().infer(op) {
             Ok(types) => types,
             Err(found) => return found,

@@ -4,8 +4,11 @@
 //! grids of tiles cut the list of devices into factors, and each factor is an axis. A grid that the others do not fit,
 //! or whose devices are in no order that a grid could have, gets a mesh of its own.
 //!
-//! `custom_call @Sharding` becomes `sdy.sharding_constraint`.
+//! `custom_call @Sharding` becomes `sdy.sharding_constraint`, and per-device regions manual computations ([`manual`]).
 
+mod manual;
+
+use manual::Role;
 use shardwise_base::gspmd::{HloSharding, HloShardingError, Rest, Run, Tiling};
 use shardwise_base::{AxisIndex, AxisRef, Diagnostic, Diagnostics, DimSharding, Loc, Mesh, Sharding};
 use shardwise_ir::{Attrs, Module, Op, Value};
@@ -39,6 +42,7 @@ pub fn import(module: &Module) -> Result<Option<Module>, Diagnostics> {
             Place::Op(f, op) => import_op(module, &mut out, &mut meshes, f, op, &sharding)?,
         }
     }
+    manual::close(&mut out, || meshes.main())?;
     out.meshes.extend(meshes.made);
     Ok(Some(out))
 }
@@ -59,10 +63,10 @@ fn import_op(
         HloSharding::Tuple(_) => return Err(wrong_count(view.loc(), results.len()).into()),
         one => vec![one; results.len()],
     };
-    let target = view.attrs().str("call_target_name").unwrap_or("");
-    let is_constraint = Opcode::of_view(&view) == Opcode::CustomCall && target == "Sharding";
-    if target.starts_with("SPMD") {
-        return Err(manual(view.loc()).into());
+    let role = manual::role(&view);
+    if matches!(sharding, HloSharding::Manual) && matches!(role, Role::Enters | Role::Marks) {
+        out.funcs[f].body.op_mut(op).attrs.remove(ATTR);
+        return Ok(());
     }
     let open = unspecified_dims(view.attrs());
     for (&v, sharding) in results.iter().zip(each) {
@@ -76,7 +80,7 @@ fn import_op(
     }
     let data = out.funcs[f].body.op_mut(op);
     data.attrs.remove(ATTR);
-    if is_constraint {
+    if role == Role::Marks {
         data.code = Opcode::ShardingConstraint.into();
         data.attrs = Attrs::new();
     }
@@ -161,7 +165,7 @@ impl Meshes {
                 let mesh = self.named(mesh);
                 Ok(Some(Sharding::replicated(&mesh, shape.len())))
             }
-            HloSharding::Manual => Err(manual(loc)),
+            HloSharding::Manual => Err(partly_manual(loc)),
             HloSharding::Tuple(items) if items.is_empty() => Ok(None),
             HloSharding::Tuple(_) => Err(wrong_count(loc, 1)),
             HloSharding::Tiled(tiling) => self.tiled(tiling, shape, loc).map(Some),
@@ -170,7 +174,7 @@ impl Meshes {
 
     fn tiled(&mut self, tiling: &Tiling, shape: &[usize], loc: &Loc) -> Result<Sharding, Diagnostic> {
         if tiling.rest.iter().any(|(rest, _)| *rest == Rest::Manual) {
-            return Err(manual(loc));
+            return Err(partly_manual(loc));
         }
         if tiling.tiles.len() != shape.len() {
             return Err(wrong_rank(loc, tiling.tiles.len(), shape.len()));
@@ -255,7 +259,12 @@ fn wrong_count(loc: &Loc, results: usize) -> Diagnostic {
         .help("give one sharding for each result")
 }
 
-fn manual(loc: &Loc) -> Diagnostic {
-    Diagnostic::error("gspmd-manual", loc, "per-device regions in XLA's older notation are not supported")
-        .help("export the program with Shardy's: `jax.config.update(\"jax_use_shardy_partitioner\", True)`")
+/// `{manual}` where no region begins or ends, or over some of the axes.
+fn partly_manual(loc: &Loc) -> Diagnostic {
+    Diagnostic::error(
+        "gspmd-manual",
+        loc,
+        "a sharding in XLA's older notation is manual here, and no per-device region is",
+    )
+    .help("export the program with Shardy's: `jax.config.update(\"jax_use_shardy_partitioner\", True)`")
 }

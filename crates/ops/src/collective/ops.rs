@@ -145,6 +145,9 @@ fn reducer_element(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static s
     let fits = args.len() == 2 && args[0] == args[1] && results.len() == 1 && results[0] == args[0];
     let rule = "the computation must be of type (tensor<E>, tensor<E>) -> tensor<E>";
     check.that(label, element.is_some() && fits, rule);
+    let mut data = data_operands(op).iter().filter_map(|&v| op.body.ty(v).as_tensor());
+    let takes = element.is_none_or(|to| data.all(|t| check::is_promotable(t.dtype, to)));
+    check.that(label, takes, "the computation's elements must be of the operands' kind, and no narrower");
     element.filter(|_| fits)
 }
 
@@ -417,11 +420,10 @@ impl Facts for CollectiveReduce {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let mut check = Check::new(op);
+        check_global_ids(op, &mut check, "collective_reduce_i3");
         checked_groups(op, op.attr("replica_groups"), &mut check, ["collective_reduce_c1", "collective_reduce_c2"]);
         check_root(&types, op, &mut check, "collective_reduce_c3");
-        let element = reducer_element(op, &mut check, "collective_reduce_c4");
-        let fits = types[..data_operands(op).len()].iter().all(|t| element.is_none_or(|e| e.kind() == t.dtype.kind()));
-        check.that("collective_reduce_c4", fits, "the computation must take the operands' elements");
+        reducer_element(op, &mut check, "collective_reduce_c4");
         check.give(types_of(op, data_operands(op)))
     }
     answer!(rule = none("only one device of each group gets the result"));

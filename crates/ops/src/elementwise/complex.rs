@@ -126,13 +126,18 @@ pub fn tan(z: Complex64) -> Complex64 {
 // Inverse functions, after W. Kahan, "Branch cuts for complex elementary functions" (1987): square roots of both
 // factors keep the signs on the cuts.
 
+/// The roots of `1 - z` and `1 + z`; of the former the zero's sign is that of `-z`, which `1.0 - z` does not keep.
+fn roots(z: Complex64) -> (Complex64, Complex64) {
+    (sqrt(Complex64::new(1.0 - z.re, -z.im)), sqrt(Complex64::new(1.0 + z.re, z.im)))
+}
+
 pub fn asin(z: Complex64) -> Complex64 {
-    let (a, b) = (sqrt(1.0 - z), sqrt(1.0 + z));
+    let (a, b) = roots(z);
     Complex64::new(fns::atan2_f64(z.re, (a * b).re), fns::asinh_f64((a.conj() * b).im))
 }
 
 pub fn acos(z: Complex64) -> Complex64 {
-    let (a, b) = (sqrt(1.0 - z), sqrt(1.0 + z));
+    let (a, b) = roots(z);
     Complex64::new(2.0 * fns::atan2_f64(a.re, b.re), fns::asinh_f64((b.conj() * a).im))
 }
 

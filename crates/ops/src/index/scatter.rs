@@ -185,8 +185,11 @@ fn check_computation(op: &OpView<'_>, check: &mut Check<'_, '_>, n: usize) -> Ve
     let scalars = args.iter().all(|t| t.as_tensor().is_some_and(|t| t.rank() == 0));
     let fits = scalars && args.len() == 2 * n && args[..n] == args[n..] && gives == args[..n];
     check.that("scatter_c23", fits, "the computation must take two scalars for each input and give one");
-    let dtypes = gives.iter().filter_map(|t| t.as_tensor()).map(|t| t.dtype);
-    if fits { dtypes.collect() } else { vec![] }
+    let dtypes: Vec<_> = gives.iter().filter_map(|t| t.as_tensor()).map(|t| t.dtype).collect();
+    let inputs = op.operands().iter().filter_map(|&v| op.body.ty(v).as_tensor());
+    let takes = inputs.zip(&dtypes).take(n).all(|(x, &to)| check::is_promotable(x.dtype, to));
+    check.that("scatter_c23", takes, "the computation's elements must be of the inputs' kinds, and no narrower");
+    if fits { dtypes } else { vec![] }
 }
 
 /// How an update changes an element.

@@ -184,9 +184,11 @@ fn moved_axis(op: &OpView<'_>, label: &'static str) -> Result<(), Diagnostics> {
     let mut check = Check::new(op);
     let opcode = Opcode::of_view(op);
     let labels = match opcode {
-        Opcode::Reshape | Opcode::DynamicReshape => ("reshape_c1", "reshape_c3"),
+        Opcode::Reshape => ("reshape_c1", "reshape_c3"),
+        Opcode::DynamicReshape => ("dynamic_reshape_c1", "dynamic_reshape_c3"),
         Opcode::Transpose => ("transpose_c1", "transpose_c4"),
-        Opcode::BroadcastInDim | Opcode::DynamicBroadcastInDim => ("broadcast_in_dim_c1", "broadcast_in_dim_c6"),
+        Opcode::BroadcastInDim => ("broadcast_in_dim_c1", "broadcast_in_dim_c6"),
+        Opcode::DynamicBroadcastInDim => ("dynamic_broadcast_in_dim_c1", "dynamic_broadcast_in_dim_c6"),
         _ => {
             check.that(label, false, "values may be quantized per tensor only");
             return check.so_far();

@@ -76,7 +76,9 @@ fn read_window(
 ) -> Vec<WindowDim> {
     let mut list = |name: &str, [count, positive]: [&'static str; 2], given: Option<Vec<usize>>| {
         let given = given.map(|l| l.iter().map(|&n| n as i64).collect());
-        let read: Option<Vec<i64>> = given.or_else(|| op.attr(name).map_or(Some(vec![1; rank]), Attr::to_ints));
+        // What is absent is 1 in each dimension; the window's own size must be there.
+        let absent = || (name != names[0] || rank == 0).then(|| vec![1; rank]);
+        let read: Option<Vec<i64>> = given.or_else(|| op.attr(name).map_or_else(absent, Attr::to_ints));
         let good = read.filter(|l| l.len() == rank);
         check.that(count, good.is_some(), &format!("`{name}` must have one number for each dimension"));
         let good = good.unwrap_or_else(|| vec![1; rank]);
@@ -106,7 +108,8 @@ fn read_window(
 fn read_padding(op: &OpView<'_>, rank: usize) -> Option<Vec<(i64, i64)>> {
     let Some(attr) = op.attr("padding") else { return Some(vec![(0, 0); rank]) };
     let flat = attr.to_ints()?;
-    (flat.len() == 2 * rank).then(|| flat.chunks(2).map(|p| (p[0], p[1])).collect())
+    let is_table = attr.as_dense().is_none_or(|x| x.shape() == [rank, 2]);
+    (is_table && flat.len() == 2 * rank).then(|| flat.chunks(2).map(|p| (p[0], p[1])).collect())
 }
 
 /// A window that the verifier has seen: `read_window` without reports.

@@ -4,7 +4,7 @@
 //! once.
 
 use super::{WindowDim, WindowLabels, for_each_element, places, read_window, verified_window};
-use crate::check::{Check, MANY, counted_tensors, types_of};
+use crate::check::{Check, MANY, counted_tensors, is_promotable, types_of};
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::{Opcode, index, reducer};
@@ -50,7 +50,10 @@ impl PureFacts for ReduceWindow {
         let gives = types_of(op, op.body.region_results(region));
         let elements: Vec<&TensorType> = gives.iter().filter_map(Type::as_tensor).filter(|t| t.rank() == 0).collect();
         let fits = args.len() == 2 * n && args[..n] == args[n..] && gives == args[..n] && elements.len() == n;
-        check.that("reduce_window_c13", fits, "the body must take two scalars for each input and give one").so_far()?;
+        check.that("reduce_window_c13", fits, "the body must take two scalars for each input and give one");
+        let takes = inputs.iter().zip(&elements).all(|(x, to)| is_promotable(x.dtype, to.dtype));
+        let rule = "the body's elements must be of the inputs' kinds, and no narrower";
+        check.that("reduce_window_c13", takes, rule).so_far()?;
         let result = places(&window, shape);
         check.that("reduce_window_c15", result.is_some(), "the result is too large").so_far()?;
         check.give(elements.iter().map(|t| Type::tensor(t.dtype, result.clone().unwrap_or_default())))

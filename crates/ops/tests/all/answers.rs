@@ -176,6 +176,23 @@ fn complex_numbers() {
     assert!((l - Complex32::new(1.609438, -0.9272952)).norm() < 1e-6, "{l}");
 }
 
+/// On a cut, the zero's sign says the side.
+#[test]
+fn inverse_functions_of_complex_numbers_on_their_cuts() {
+    let of = |opcode, re: f32, im: f32| {
+        let z = list(&[Complex32::new(re, im)]);
+        let f = eval(&[z], |b, x| make::unary(b, opcode, x[0])).get::<Complex32>(0);
+        (f.re, f.im)
+    };
+    let (half_turn, far) = (std::f32::consts::FRAC_PI_2, 1.316_958);
+    assert_eq!(of(Opcode::ChloAsin, 2.0, 0.0), (half_turn, far));
+    assert_eq!(of(Opcode::ChloAsin, 2.0, -0.0), (half_turn, -far));
+    assert_eq!(of(Opcode::ChloAcos, 2.0, 0.0), (0.0, -far));
+    assert_eq!(of(Opcode::ChloAcos, 2.0, -0.0), (0.0, far));
+    assert_eq!(of(Opcode::ChloAsinh, 0.0, -2.0), (far, -half_turn));
+    assert_eq!(of(Opcode::ChloAsinh, -0.0, 2.0), (-far, half_turn));
+}
+
 #[test]
 fn next_after_steps_by_one_bit() {
     let next = |b: &mut Builder<'_>, x: &[Value]| make::binary(b, Opcode::ChloNextAfter, x[0], x[1]);

@@ -36,6 +36,121 @@ fn results_of_other_types() {
 }
 
 #[test]
+fn results_that_differ_from_each_other() {
+    let norm = |mean: u8, variance: u8| {
+        codes(&format!(
+            "%s = stablehlo.constant dense<1.0> : tensor<3xf32>\n%0:3 = \"stablehlo.batch_norm_training\"(%a, %s, %s) \
+             {{epsilon = 0.0 : f32, feature_index = 1 : i64}} : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> \
+             (tensor<2x3xf32>, tensor<{mean}xf32>, tensor<{variance}xf32>)"
+        ))
+    };
+    assert_eq!(norm(2, 3), ["batch_norm_training_c5"]);
+    assert_eq!(norm(3, 4), ["batch_norm_training_c6"]);
+    let windows = codes(
+        "%i = stablehlo.constant dense<1.0> : tensor<f32>\n%0:2 = \"stablehlo.reduce_window\"(%a, %a, %i, %i) ({\n\
+         ^bb0(%x: tensor<f32>, %y: tensor<f32>, %z: tensor<f32>, %w: tensor<f32>):\n\
+         stablehlo.return %x, %y : tensor<f32>, tensor<f32>\n}) {window_dimensions = array<i64: 1, 1>} : \
+         (tensor<2x3xf32>, tensor<2x3xf32>, tensor<f32>, tensor<f32>) -> (tensor<2x3xf32>, tensor<2x2xf32>)",
+    );
+    assert_eq!(windows, ["reduce_window_c14"]);
+}
+
+#[test]
+fn no_operands_where_there_must_be_some() {
+    assert_eq!(codes("\"stablehlo.sort\"() ({\n^bb0:\nstablehlo.return\n}) : () -> ()"), ["sort_c1"]);
+    let map = "%0 = \"stablehlo.map\"() ({\n^bb0:\nstablehlo.return\n}) {dimensions = array<i64>} : () -> tensor<f32>";
+    assert_eq!(codes(map), ["map_c2"]);
+}
+
+#[test]
+fn inputs_of_another_kind() {
+    let of = |op: &str, attrs: &str| {
+        codes(&format!("%0 = \"stablehlo.{op}\"(%a) {{{attrs}}} : (tensor<2x3xf32>) -> tensor<2x3xf32>"))
+    };
+    assert_eq!(of("transpose", "permutation = dense<0.5> : tensor<2xf32>"), ["transpose_i2"]);
+    assert_eq!(of("transpose", ""), ["transpose_i2"]);
+    assert_eq!(of("reverse", "dimensions = \"x\""), ["reverse_i2"]);
+    assert_eq!(of("cholesky", "lower = 3 : i64"), ["cholesky_i2"]);
+    assert_eq!(
+        of("reduce_precision", "exponent_bits = true, mantissa_bits = \"x\""),
+        ["reduce_precision_i2", "reduce_precision_i3"]
+    );
+    assert_eq!(of("all_gather", "all_gather_dim = 0 : i64, channel_handle = 3 : i64"), ["all_gather_i4"]);
+    let token = "%t = stablehlo.create_token : !stablehlo.token\n";
+    let abs = "%0 = \"stablehlo.abs\"(%t) : (!stablehlo.token) -> tensor<2x3xf32>";
+    assert_eq!(codes(&format!("{token}{abs}")), ["abs_i1"]);
+    let dot = "%0 = \"stablehlo.dot_general\"(%a, %b) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], \
+               rhs_contracting_dimensions = [0]>, precision_config = 3 : i64} : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>";
+    assert_eq!(codes(dot), ["dot_general_i7"]);
+}
+
+#[test]
+fn computations_on_narrower_elements() {
+    let region =
+        |e: &str| format!("({{\n^bb0(%x: tensor<{e}>, %y: tensor<{e}>):\nstablehlo.return %x : tensor<{e}>\n}})");
+    let reduce = |e: &str| {
+        let (init, dims) = ("%i = stablehlo.constant dense<1.0> : tensor<f32>", "dimensions = array<i64: 0, 1>");
+        codes(&format!(
+            "{init}\n%0 = \"stablehlo.reduce\"(%a, %i) {} {{{dims}}} : (tensor<2x3xf32>, tensor<f32>) -> tensor<{e}>",
+            region(e)
+        ))
+    };
+    assert_eq!(reduce("bf16"), ["reduce_c6"]);
+    assert_eq!(reduce("i32"), ["reduce_c6"]);
+    assert_eq!(reduce("f64"), [] as [&str; 0]);
+    let all_reduce = |e: &str| {
+        let groups = "replica_groups = dense<0> : tensor<1x1xi64>";
+        codes(&format!(
+            "%0 = \"stablehlo.all_reduce\"(%a) {} {{{groups}}} : (tensor<2x3xf32>) -> tensor<2x3x{e}>",
+            region(e)
+        ))
+    };
+    assert_eq!(all_reduce("f16"), ["all_reduce_c5"]);
+    assert_eq!(all_reduce("f64"), [] as [&str; 0]);
+}
+
+#[test]
+fn names_of_composites() {
+    let of = |name: &str| {
+        let text = format!(
+            "func.func @main() {{\nstablehlo.composite \"{name}\" {{decomposition = @f}} : () -> ()\nreturn\n}}\n\
+             func.func private @f() {{\nreturn\n}}\n"
+        );
+        let found = parse("t.mlir", &text, &OPS).and_then(|m| shardwise_ir::verify(&m).or(m)).err();
+        found.map_or(vec![], |found| found.iter().map(|d| d.code).collect::<Vec<_>>())
+    };
+    for name in ["a", ".", "a.", ".a", "1.a", "a.b..c", "a.b-c"] {
+        assert_eq!(of(name), ["composite_c1"], "{name}");
+    }
+    assert_eq!(of("my_lib.top_k.v1$2"), [] as [&str; 0]);
+}
+
+#[test]
+fn operands_quantized_along_a_dimension() {
+    let ty = "tensor<2x3x!quant.uniform<i8:f32:0, {1.0, 2.0}>>";
+    let of = |op: &str| {
+        let text = format!("func.func @main(%a: {ty}) {{\n%0 = \"stablehlo.{op} : ({ty}) -> {ty}\nreturn\n}}\n");
+        let found = parse("t.mlir", &text, &OPS).and_then(|m| shardwise_ir::verify(&m).or(m)).err();
+        found.map_or(vec![], |found| found.iter().map(|d| d.code).collect::<Vec<_>>())
+    };
+    assert_eq!(of("optimization_barrier\"(%a)"), ["optimization_barrier_i1"]);
+    let pairs = "{source_target_pairs = dense<0> : tensor<1x2xi64>}";
+    assert_eq!(of(&format!("collective_permute\"(%a) {pairs}")), ["collective_permute_i1"]);
+}
+
+#[test]
+fn dynamic_ops_have_labels_of_their_own() {
+    let scales = |n: &str| format!("!quant.uniform<i8:f32:0, {{{n}}}>");
+    let (two, three) = (scales("1.0, 2.0"), scales("1.0, 2.0, 3.0"));
+    let text = format!(
+        "func.func @main(%a: tensor<2x3x{two}>, %s: tensor<2xi64>) {{\n%0 = stablehlo.dynamic_reshape %a, %s : \
+         (tensor<2x3x{two}>, tensor<2xi64>) -> tensor<3x2x{three}>\nreturn\n}}\n"
+    );
+    let found = parse("t.mlir", &text, &OPS).and_then(|m| shardwise_ir::verify(&m).or(m)).err().expect("a mistake");
+    assert!(found.iter().all(|d| d.code == "dynamic_reshape_c1"), "{found}");
+}
+
+#[test]
 fn attributes_of_products_and_windows() {
     let dot = |more: &str| {
         codes(&format!(

@@ -87,7 +87,7 @@ fn messages_say_what_is_wrong_and_where() {
         &[],
         "",
         expect![[r#"
-            error[op-attribute]: `stablehlo.transpose` lacks the attribute `permutation`
+            error[transpose_i2]: `stablehlo.transpose` lacks the attribute `permutation`
               --> x.mlir:3:5
                = expected: a list of sizes that are not negative"#]],
     );

@@ -105,10 +105,10 @@ fn next_blanked(source: &str, clean: &str, at: usize) -> Option<usize> {
     (at..source.len()).find(differs)
 }
 
-/// True for the labels of the specification's constraints: `dot_general_c12`.
+/// True for the labels of the specification's constraints and inputs: `dot_general_c12`, `transpose_i2`.
 fn is_label(text: &str) -> bool {
-    let Some((op, number)) = text.rsplit_once("_c") else { return false };
-    let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+    let Some((op, number)) = text.rsplit_once("_c").or_else(|| text.rsplit_once("_i")) else { return false };
+    let is_name = |c: char| c.is_ascii_lowercase() || c == '_' || c == '2';
     let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
     is_number && !op.is_empty() && op.chars().all(is_name)
 }
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn labels() {
-        assert!(is_label("dot_general_c12") && is_label("add_c1"));
+        assert!(is_label("dot_general_c12") && is_label("atan2_c1") && is_label("transpose_i2"));
         assert!(!is_label("add_c") && !is_label("call-types") && !is_label("x_c1a"));
     }
 }

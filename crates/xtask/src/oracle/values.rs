@@ -7,7 +7,7 @@ use crate::table::Table;
 use crate::{command, repo, venv};
 use anyhow::{Context, Result};
 use shardwise_base::{DType, Literal};
-use shardwise_check::single::{Tolerance, distance, single, tolerance};
+use shardwise_check::single::{Tolerance, distance, farthest, single, tolerance};
 use shardwise_check::{generate, run};
 use shardwise_host::HostEngine;
 use shardwise_ir::text::{PrintOptions, print};
@@ -246,11 +246,25 @@ fn compare(subject: &Subject, theirs: &Theirs, mut row: Option<&mut Row>) -> Res
             row.worst = row.worst.max(apart.unwrap_or(0));
         }
         if apart.is_none_or(|n| n > limit) {
-            let inputs = &subject.inputs;
-            return Err(format!("{apart:?} apart, ours {ours:?}, theirs {theirs:?}, of {inputs:?}"));
+            return Err(shown_apart(subject, apart, ours, &theirs, farthest(allowed, ours, &theirs)));
         }
     }
     Ok(())
+}
+
+/// Where two results are the furthest apart, and of what.
+fn shown_apart(subject: &Subject, apart: Option<u64>, ours: &Literal, theirs: &Literal, at: usize) -> String {
+    let element = |x: &Literal| match x.dtype().is_complex() {
+        true => format!("({:e}, {:e})", x.get_f64(at), x.imaginary_f64(at)),
+        false => format!("{:e}", x.get_f64(at)),
+    };
+    let inputs = subject.inputs.iter().map(|x| match x.shape() == ours.shape() {
+        true => element(x),
+        false => format!("{x:?}"),
+    });
+    let apart = apart.map_or("too far".into(), |n| n.to_string());
+    let (inputs, dtype) = (inputs.collect::<Vec<_>>().join(", "), ours.dtype());
+    format!("{apart} apart, ours {dtype} {}, theirs {}, of {inputs}", element(ours), element(theirs))
 }
 
 fn bytes(hex: &str) -> Vec<u8> {

@@ -1,0 +1,207 @@
+//! Per-device regions in the older notation: the ops between `SPMDFullToShardShape` and `SPMDShardToFullShape`, which nothing
+//! but data flow holds together, become a manual computation over all axes.
+
+use shardwise_base::{AxisIndex, AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
+use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Region, Value};
+use shardwise_ops::Opcode;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const ENTER: &str = "SPMDFullToShardShape";
+const LEAVE: &str = "SPMDShardToFullShape";
+
+/// What an op is to a region.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Enters,
+    Leaves,
+    /// `@Sharding`: of a value within a region it says `{manual}`, which its place says as well.
+    Marks,
+    None,
+}
+
+pub(super) fn role(op: &OpView<'_>) -> Role {
+    let target = op.attrs().str("call_target_name").filter(|_| Opcode::of_view(op) == Opcode::CustomCall);
+    match target {
+        Some(ENTER) => Role::Enters,
+        Some(LEAVE) => Role::Leaves,
+        Some("Sharding") => Role::Marks,
+        _ => Role::None,
+    }
+}
+
+/// Gives every region a manual computation, over the axes of `mesh`. Shardings are Shardy's already.
+pub(super) fn close(module: &mut Module, mut mesh: impl FnMut() -> Arc<Mesh>) -> Result<(), Diagnostics> {
+    for f in 0..module.funcs.len() {
+        let parts = Parts::of(module, &module.funcs[f].body)?;
+        if !parts.of_op.is_empty() {
+            module.funcs[f] = Closing { module, parts: &parts, mesh: &mesh() }.func(&module.funcs[f])?;
+        }
+    }
+    Ok(())
+}
+
+/// Which ops and values are within regions; a region goes by a number.
+#[derive(Default)]
+struct Parts {
+    of_op: BTreeMap<Op, usize>,
+    of_value: BTreeMap<Value, usize>,
+}
+
+impl Parts {
+    fn of(module: &Module, body: &Body) -> Result<Parts, Diagnostics> {
+        let mut parts = Parts::default();
+        let top = &body[body.entry()].ops;
+        let nested = body.walk().into_iter().filter(|op| !top.contains(op));
+        for op in nested.map(|op| module.view(body, op)) {
+            if matches!(role(&op), Role::Enters | Role::Leaves) {
+                return Err(refused(op.loc(), "stands within another region").into());
+            }
+        }
+        for (number, &op) in top.iter().enumerate() {
+            parts.add(&module.view(body, op), number)?;
+        }
+        Ok(parts)
+    }
+
+    fn add(&mut self, op: &OpView<'_>, number: usize) -> Result<(), Diagnostics> {
+        let role = role(op);
+        let met: Vec<usize> = used(op).iter().filter_map(|v| self.of_value.get(v).copied()).collect();
+        let Some(&part) = met.first().or((role == Role::Enters).then_some(&number)) else {
+            return if role == Role::Leaves {
+                Err(refused(op.loc(), "ends here and begins nowhere").into())
+            } else {
+                Ok(())
+            };
+        };
+        if role == Role::Enters && !met.is_empty() {
+            return Err(refused(op.loc(), "begins within another").into());
+        }
+        if op.body[op.body.entry()].ops.last() == Some(&op.op) {
+            return Err(refused(op.loc(), "does not end before its function does").into());
+        }
+        let all = self.of_op.values_mut().chain(self.of_value.values_mut());
+        all.filter(|p| met.contains(p)).for_each(|p| *p = part);
+        self.of_op.insert(op.op, part);
+        if role != Role::Leaves {
+            self.of_value.extend(op.results().iter().map(|&v| (v, part)));
+        }
+        Ok(())
+    }
+}
+
+/// The values that an op uses, and all within it.
+fn used(op: &OpView<'_>) -> Vec<Value> {
+    let mut within = vec![op.op];
+    op.regions().iter().for_each(|&r| op.body.walk_region(r, &mut within));
+    within.iter().flat_map(|&op_within| op.body[op_within].operands.iter().copied()).collect()
+}
+
+struct Closing<'a> {
+    module: &'a Module,
+    parts: &'a Parts,
+    mesh: &'a Arc<Mesh>,
+}
+
+impl Closing<'_> {
+    fn func(&self, func: &Func) -> Result<Func, Diagnostics> {
+        let mut out = func.without_body();
+        let mut cloner = Cloner::new(&func.body);
+        let mut b = Builder::new(&mut out.body);
+        let entry = func.body.entry();
+        cloner.args(entry, &mut b);
+        let mut closed = vec![];
+        for &op in &func.body[entry].ops {
+            let Some(&part) = self.parts.of_op.get(&op) else {
+                cloner.op(op, &mut b);
+                continue;
+            };
+            let view = self.module.view(&func.body, op);
+            if role(&view) == Role::Leaves && !closed.contains(&part) {
+                closed.push(part);
+                self.close(part, view.loc(), &mut cloner, &mut b)?;
+            }
+        }
+        Ok(out)
+    }
+
+    /// The manual computation of a region, where its first result is.
+    fn close(&self, part: usize, loc: &Loc, cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let body = cloner.source;
+        let ops: Vec<OpView<'_>> = body[body.entry()]
+            .ops
+            .iter()
+            .copied()
+            .filter(|op| self.parts.of_op.get(op) == Some(&part))
+            .map(|op| self.module.view(body, op))
+            .collect();
+        let with = |wanted: Role| ops.iter().filter(move |op| role(op) == wanted);
+        if let Some(late) = with(Role::Enters).find(|op| !cloner.is_set(op.operand(0))) {
+            return Err(refused(late.loc(), "takes a value that is made behind its first result").into());
+        }
+        b.loc = loc.clone();
+        let operands: Vec<Value> = with(Role::Enters).map(|op| cloner.get(op.operand(0))).collect();
+        let ins = with(Role::Enters).map(|op| self.sharding(body, op.operand(0))).collect();
+        let axes = (0..self.mesh.axes.len()).map(|i| AxisRef::full(AxisIndex::new(i))).collect();
+        let attrs = Attrs::new()
+            .with("in_shardings", Attr::Shardings(ins))
+            .with("manual_axes", Attr::Axes { mesh: self.mesh.clone(), axes });
+        let region = self.region(body, &ops, b)?;
+        let types: Vec<_> = with(Role::Leaves).map(|op| op.result_type(0).clone()).collect();
+        let made = b.op_with_regions(Opcode::ManualComputation, operands, attrs, [region], types);
+        for (op, to) in with(Role::Leaves).zip(b.body[made].results.clone()) {
+            cloner.carry(op.result(0), to, b);
+            b.set_sharding(to, Some(self.sharding(body, op.result(0))));
+        }
+        Ok(())
+    }
+
+    fn sharding(&self, body: &Body, v: Value) -> Sharding {
+        let whole = || Sharding::replicated(self.mesh, body.ty(v).shape().len());
+        body.value(v).sharding.clone().unwrap_or_else(whole)
+    }
+
+    fn region(&self, body: &Body, ops: &[OpView<'_>], b: &mut Builder<'_>) -> Result<Region, Diagnostics> {
+        let region = b.body.add_region();
+        let mut inner = Builder::at(b.body, region, b.loc.clone());
+        let mut cloner = Cloner::new(body);
+        for op in ops.iter().filter(|op| role(op) == Role::Enters) {
+            let arg = inner.arg(op.result_type(0).clone());
+            cloner.set(op.result(0), arg);
+        }
+        let mut given = vec![];
+        for op in ops {
+            match role(op) {
+                Role::Enters => {}
+                Role::Marks => cloner.set(op.result(0), cloner.get(op.operand(0))),
+                Role::Leaves => given.push(cloner.get(op.operand(0))),
+                Role::None => {
+                    self.bring_in(op, &mut cloner, &mut inner)?;
+                    cloner.op(op.op, &mut inner);
+                }
+            }
+        }
+        inner.op(Opcode::SdyReturn, given, Attrs::new(), []);
+        Ok(region)
+    }
+
+    /// What an op uses of outside and needs no device to be made is made within.
+    fn bring_in(&self, op: &OpView<'_>, cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let top = &op.body[op.body.entry()].ops;
+        for v in used(op) {
+            let maker = top.iter().find(|&&maker| op.body[maker].results.contains(&v));
+            let Some(&maker) = maker.filter(|_| !cloner.is_set(v)) else { continue };
+            let data = &op.body[maker];
+            if !data.operands.is_empty() || !data.regions.is_empty() {
+                return Err(refused(op.loc(), "uses a value of outside that does not enter it").into());
+            }
+            cloner.op(maker, b);
+        }
+        Ok(())
+    }
+}
+
+fn refused(loc: &Loc, what: &str) -> Diagnostic {
+    Diagnostic::error("gspmd-manual", loc, format!("a per-device region in XLA's older notation {what}"))
+        .help("export the program with Shardy's: `jax.config.update(\"jax_use_shardy_partitioner\", True)`")
+}
