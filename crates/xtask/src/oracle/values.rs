@@ -221,6 +221,7 @@ impl Row {
         let [programs, interpreted, compiled, different] = counts;
         let (worst, allowed) = match self.tolerance {
             Some(Tolerance::Ulps(n)) => (self.worst.to_string(), format!("{n} ulps")),
+            Some(Tolerance::OfLargestOrOne(n)) => (self.worst.to_string(), format!("{n} ulps of the largest or 1")),
             Some(Tolerance::OfLargest(n)) => (self.worst.to_string(), format!("{n} ulps of the largest")),
             _ => (String::new(), String::new()),
         };
@@ -239,7 +240,7 @@ fn compare(subject: &Subject, theirs: &Theirs, mut row: Option<&mut Row>) -> Res
         let apart = distance(allowed, ours, &theirs);
         let limit = match allowed {
             Tolerance::Exact => 0,
-            Tolerance::Ulps(n) | Tolerance::OfLargest(n) => n,
+            Tolerance::Ulps(n) | Tolerance::OfLargest(n) | Tolerance::OfLargestOrOne(n) => n,
         };
         if let Some(row) = row.as_mut().filter(|_| limit > 0) {
             row.tolerance = Some(allowed);
