@@ -4,6 +4,7 @@ use crate::Opcode;
 use crate::check::constraint;
 use shardwise_base::{DType, Diagnostic, Diagnostics};
 use shardwise_ir::{Attr, OpView};
+use std::sync::LazyLock;
 
 /// What an attribute has to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,158 +161,233 @@ pub(crate) fn label(op: Opcode, name: &str) -> Option<&'static str> {
     numbered(op).iter().find(|input| input.1 == name).map(|input| input.0)
 }
 
-fn numbered(op: Opcode) -> &'static [(&'static str, &'static str, Kind)] {
+/// The attributes of an op.
+fn numbered(op: Opcode) -> &'static [Input] {
+    static OF_OPS: LazyLock<Vec<&[Input]>> = LazyLock::new(|| {
+        let of = |op: &Opcode| INPUTS.iter().find(|row| row.0 == *op).map_or(&[][..], |row| row.1);
+        Opcode::ALL.iter().map(of).collect()
+    });
+    OF_OPS[op as usize]
+}
+
+/// Label, name and kind.
+type Input = (&'static str, &'static str, Kind);
+
+static INPUTS: &[(Opcode, &[Input])] = {
     use Kind::*;
     use Opcode as O;
-    match op {
-        O::AllGather => &[
-            ("all_gather_i2", "all_gather_dim", Int),
-            ("all_gather_i4", "channel_handle", Record),
-            ("all_gather_i5", "use_global_device_ids", Flag),
-        ],
-        O::AllReduce => {
-            &[("all_reduce_i3", "channel_handle", Record), ("all_reduce_i4", "use_global_device_ids", Flag)]
-        }
-        O::AllToAll => &[
-            ("all_to_all_i2", "split_dimension", Int),
-            ("all_to_all_i3", "concat_dimension", Int),
-            ("all_to_all_i4", "split_count", Int),
-            ("all_to_all_i6", "channel_handle", Record),
-        ],
-        O::BatchNormGrad => &[("batch_norm_grad_i6", "epsilon", Own), ("batch_norm_grad_i7", "feature_index", Int)],
-        O::BatchNormInference => {
-            &[("batch_norm_inference_i6", "epsilon", Own), ("batch_norm_inference_i7", "feature_index", Int)]
-        }
-        O::BatchNormTraining => {
-            &[("batch_norm_training_i4", "epsilon", Own), ("batch_norm_training_i5", "feature_index", Int)]
-        }
-        O::BroadcastInDim => &[("broadcast_in_dim_i2", "broadcast_dimensions", Ints)],
-        O::Cholesky => &[("cholesky_i2", "lower", Flag)],
-        O::CollectiveBroadcast => &[
-            ("collective_broadcast_i3", "channel_handle", Record),
-            ("collective_broadcast_i4", "has_dynamic_root", Flag),
-        ],
-        O::CollectivePermute => &[
-            ("collective_permute_i2", "source_target_pairs", Pairs),
-            ("collective_permute_i3", "channel_handle", Record),
-        ],
-        O::CollectiveReduce => {
-            &[("collective_reduce_i3", "channel_handle", Record), ("collective_reduce_i4", "has_dynamic_root", Flag)]
-        }
-        O::Compare => &[("compare_i3", "comparison_direction", Own), ("compare_i4", "compare_type", Enums)],
-        O::Composite => &[
-            ("composite_i2", "name", Word),
-            ("composite_i4", "decomposition", Symbol),
-            ("composite_i5", "version", Int),
-        ],
-        O::Concatenate => &[("concatenate_i2", "dimension", Int)],
-        O::Constant => &[("constant_i1", "value", Own)],
-        O::Convolution => &[
-            ("convolution_i3", "window_strides", Ints),
-            ("convolution_i4", "padding", Pairs),
-            ("convolution_i5", "lhs_dilation", Ints),
-            ("convolution_i6", "rhs_dilation", Ints),
-            ("convolution_i7", "window_reversal", Flags),
-            ("convolution_i8", "dimension_numbers", Own),
-            ("convolution_i17", "feature_group_count", Int),
-            ("convolution_i18", "batch_group_count", Int),
-            ("convolution_i19", "precision_config", Enums),
-        ],
-        O::CustomCall => &[
-            ("custom_call_i3", "has_side_effect", Flag),
-            ("custom_call_i5", "api_version", Int),
-            ("custom_call_i6", "called_computations", List),
-            ("custom_call_i7", "output_operand_aliases", List),
-        ],
-        O::DotGeneral => &[
-            ("dot_general_i3", "dot_dimension_numbers", Own),
-            ("dot_general_i7", "precision_config", Enums),
-            ("dot_general_i8", "algorithm", Record),
-        ],
-        O::DynamicBroadcastInDim => &[
-            ("dynamic_broadcast_in_dim_i3", "broadcast_dimensions", Ints),
-            ("dynamic_broadcast_in_dim_i4", "known_expanding_dimensions", Ints),
-            ("dynamic_broadcast_in_dim_i5", "known_nonexpanding_dimensions", Ints),
-        ],
-        O::DynamicConv => &[
-            ("dynamic_conv_i4", "window_strides", Ints),
-            ("dynamic_conv_i5", "lhs_dilation", Ints),
-            ("dynamic_conv_i6", "rhs_dilation", Ints),
-            ("dynamic_conv_i7", "window_reversal", Flags),
-            ("dynamic_conv_i8", "dimension_numbers", Own),
-            ("dynamic_conv_i17", "feature_group_count", Int),
-            ("dynamic_conv_i18", "batch_group_count", Int),
-            ("dynamic_conv_i19", "precision_config", Enums),
-        ],
-        O::DynamicGather => {
-            &[("dynamic_gather_i4", "dimension_numbers", Own), ("dynamic_gather_i8", "indices_are_sorted", Flag)]
-        }
-        O::DynamicIota => &[("dynamic_iota_i2", "iota_dimension", Int)],
-        O::DynamicSlice => &[("dynamic_slice_i3", "slice_sizes", Ints)],
-        O::Fft => &[("fft_i2", "fft_type", Own), ("fft_i3", "fft_length", Ints)],
-        O::Gather => &[
-            ("gather_i3", "dimension_numbers", Own),
-            ("gather_i9", "slice_sizes", Ints),
-            ("gather_i10", "indices_are_sorted", Flag),
-        ],
-        O::GetDimensionSize => &[("get_dimension_size_i2", "dimension", Int)],
-        O::GetTupleElement => &[("get_tuple_element_i2", "index", Int)],
-        O::Infeed => &[("infeed_i2", "infeed_config", Word)],
-        O::Iota => &[("iota_i1", "iota_dimension", Int)],
-        O::Map => &[("map_i2", "dimensions", Ints)],
-        O::Outfeed => &[("outfeed_i3", "outfeed_config", Word)],
-        O::Pad => &[
-            ("pad_i3", "edge_padding_low", Ints),
-            ("pad_i4", "edge_padding_high", Ints),
-            ("pad_i5", "interior_padding", Ints),
-        ],
-        O::Recv => &[
-            ("recv_i2", "channel_handle", Record),
-            ("recv_i4", "is_host_transfer", Flag),
-            ("recv_i5", "source_target_pairs", Pairs),
-        ],
-        O::Reduce => &[("reduce_i3", "dimensions", Ints)],
-        O::ReducePrecision => {
-            &[("reduce_precision_i2", "exponent_bits", Int), ("reduce_precision_i3", "mantissa_bits", Int)]
-        }
-        O::ReduceScatter => &[
-            ("reduce_scatter_i2", "scatter_dimension", Int),
-            ("reduce_scatter_i4", "channel_handle", Record),
-            ("reduce_scatter_i5", "use_global_device_ids", Flag),
-        ],
-        O::ReduceWindow => &[
-            ("reduce_window_i3", "window_dimensions", Ints),
-            ("reduce_window_i4", "window_strides", Ints),
-            ("reduce_window_i5", "base_dilations", Ints),
-            ("reduce_window_i6", "window_dilations", Ints),
-            ("reduce_window_i7", "padding", Pairs),
-        ],
-        O::Reverse => &[("reverse_i2", "dimensions", Ints)],
-        O::Scatter => &[
-            ("scatter_i4", "scatter_dimension_numbers", Own),
-            ("scatter_i10", "indices_are_sorted", Flag),
-            ("scatter_i11", "unique_indices", Flag),
-        ],
-        O::SelectAndScatter => &[
-            ("select_and_scatter_i4", "window_dimensions", Ints),
-            ("select_and_scatter_i5", "window_strides", Ints),
-            ("select_and_scatter_i6", "padding", Pairs),
-        ],
-        O::Send => &[
-            ("send_i3", "channel_handle", Record),
-            ("send_i5", "is_host_transfer", Flag),
-            ("send_i6", "source_target_pairs", Pairs),
-        ],
-        O::Slice => {
-            &[("slice_i2", "start_indices", Ints), ("slice_i3", "limit_indices", Ints), ("slice_i4", "strides", Ints)]
-        }
-        O::Sort => &[("sort_i2", "dimension", Int), ("sort_i3", "is_stable", Flag)],
-        O::Transpose => &[("transpose_i2", "permutation", Ints)],
-        O::TriangularSolve => &[
-            ("triangular_solve_i3", "left_side", Flag),
-            ("triangular_solve_i4", "lower", Flag),
-            ("triangular_solve_i5", "unit_diagonal", Flag),
-        ],
-        _ => &[],
-    }
-}
+    &[
+        (
+            O::AllGather,
+            &[
+                ("all_gather_i2", "all_gather_dim", Int),
+                ("all_gather_i4", "channel_handle", Record),
+                ("all_gather_i5", "use_global_device_ids", Flag),
+            ],
+        ),
+        (
+            O::AllReduce,
+            &[("all_reduce_i3", "channel_handle", Record), ("all_reduce_i4", "use_global_device_ids", Flag)],
+        ),
+        (
+            O::AllToAll,
+            &[
+                ("all_to_all_i2", "split_dimension", Int),
+                ("all_to_all_i3", "concat_dimension", Int),
+                ("all_to_all_i4", "split_count", Int),
+                ("all_to_all_i6", "channel_handle", Record),
+            ],
+        ),
+        (O::BatchNormGrad, &[("batch_norm_grad_i6", "epsilon", Own), ("batch_norm_grad_i7", "feature_index", Int)]),
+        (
+            O::BatchNormInference,
+            &[("batch_norm_inference_i6", "epsilon", Own), ("batch_norm_inference_i7", "feature_index", Int)],
+        ),
+        (
+            O::BatchNormTraining,
+            &[("batch_norm_training_i4", "epsilon", Own), ("batch_norm_training_i5", "feature_index", Int)],
+        ),
+        (O::BroadcastInDim, &[("broadcast_in_dim_i2", "broadcast_dimensions", Ints)]),
+        (O::Cholesky, &[("cholesky_i2", "lower", Flag)]),
+        (
+            O::CollectiveBroadcast,
+            &[
+                ("collective_broadcast_i3", "channel_handle", Record),
+                ("collective_broadcast_i4", "has_dynamic_root", Flag),
+            ],
+        ),
+        (
+            O::CollectivePermute,
+            &[
+                ("collective_permute_i2", "source_target_pairs", Pairs),
+                ("collective_permute_i3", "channel_handle", Record),
+            ],
+        ),
+        (
+            O::CollectiveReduce,
+            &[("collective_reduce_i3", "channel_handle", Record), ("collective_reduce_i4", "has_dynamic_root", Flag)],
+        ),
+        (O::Compare, &[("compare_i3", "comparison_direction", Own), ("compare_i4", "compare_type", Enums)]),
+        (
+            O::Composite,
+            &[
+                ("composite_i2", "name", Word),
+                ("composite_i4", "decomposition", Symbol),
+                ("composite_i5", "version", Int),
+            ],
+        ),
+        (O::Concatenate, &[("concatenate_i2", "dimension", Int)]),
+        (O::Constant, &[("constant_i1", "value", Own)]),
+        (
+            O::Convolution,
+            &[
+                ("convolution_i3", "window_strides", Ints),
+                ("convolution_i4", "padding", Pairs),
+                ("convolution_i5", "lhs_dilation", Ints),
+                ("convolution_i6", "rhs_dilation", Ints),
+                ("convolution_i7", "window_reversal", Flags),
+                ("convolution_i8", "dimension_numbers", Own),
+                ("convolution_i17", "feature_group_count", Int),
+                ("convolution_i18", "batch_group_count", Int),
+                ("convolution_i19", "precision_config", Enums),
+            ],
+        ),
+        (
+            O::CustomCall,
+            &[
+                ("custom_call_i3", "has_side_effect", Flag),
+                ("custom_call_i5", "api_version", Int),
+                ("custom_call_i6", "called_computations", List),
+                ("custom_call_i7", "output_operand_aliases", List),
+            ],
+        ),
+        (
+            O::DotGeneral,
+            &[
+                ("dot_general_i3", "dot_dimension_numbers", Own),
+                ("dot_general_i7", "precision_config", Enums),
+                ("dot_general_i8", "algorithm", Record),
+            ],
+        ),
+        (
+            O::DynamicBroadcastInDim,
+            &[
+                ("dynamic_broadcast_in_dim_i3", "broadcast_dimensions", Ints),
+                ("dynamic_broadcast_in_dim_i4", "known_expanding_dimensions", Ints),
+                ("dynamic_broadcast_in_dim_i5", "known_nonexpanding_dimensions", Ints),
+            ],
+        ),
+        (
+            O::DynamicConv,
+            &[
+                ("dynamic_conv_i4", "window_strides", Ints),
+                ("dynamic_conv_i5", "lhs_dilation", Ints),
+                ("dynamic_conv_i6", "rhs_dilation", Ints),
+                ("dynamic_conv_i7", "window_reversal", Flags),
+                ("dynamic_conv_i8", "dimension_numbers", Own),
+                ("dynamic_conv_i17", "feature_group_count", Int),
+                ("dynamic_conv_i18", "batch_group_count", Int),
+                ("dynamic_conv_i19", "precision_config", Enums),
+            ],
+        ),
+        (
+            O::DynamicGather,
+            &[("dynamic_gather_i4", "dimension_numbers", Own), ("dynamic_gather_i8", "indices_are_sorted", Flag)],
+        ),
+        (O::DynamicIota, &[("dynamic_iota_i2", "iota_dimension", Int)]),
+        (O::DynamicSlice, &[("dynamic_slice_i3", "slice_sizes", Ints)]),
+        (O::Fft, &[("fft_i2", "fft_type", Own), ("fft_i3", "fft_length", Ints)]),
+        (
+            O::Gather,
+            &[
+                ("gather_i3", "dimension_numbers", Own),
+                ("gather_i9", "slice_sizes", Ints),
+                ("gather_i10", "indices_are_sorted", Flag),
+            ],
+        ),
+        (O::GetDimensionSize, &[("get_dimension_size_i2", "dimension", Int)]),
+        (O::GetTupleElement, &[("get_tuple_element_i2", "index", Int)]),
+        (O::Infeed, &[("infeed_i2", "infeed_config", Word)]),
+        (O::Iota, &[("iota_i1", "iota_dimension", Int)]),
+        (O::Map, &[("map_i2", "dimensions", Ints)]),
+        (O::Outfeed, &[("outfeed_i3", "outfeed_config", Word)]),
+        (
+            O::Pad,
+            &[
+                ("pad_i3", "edge_padding_low", Ints),
+                ("pad_i4", "edge_padding_high", Ints),
+                ("pad_i5", "interior_padding", Ints),
+            ],
+        ),
+        (
+            O::Recv,
+            &[
+                ("recv_i2", "channel_handle", Record),
+                ("recv_i4", "is_host_transfer", Flag),
+                ("recv_i5", "source_target_pairs", Pairs),
+            ],
+        ),
+        (O::Reduce, &[("reduce_i3", "dimensions", Ints)]),
+        (
+            O::ReducePrecision,
+            &[("reduce_precision_i2", "exponent_bits", Int), ("reduce_precision_i3", "mantissa_bits", Int)],
+        ),
+        (
+            O::ReduceScatter,
+            &[
+                ("reduce_scatter_i2", "scatter_dimension", Int),
+                ("reduce_scatter_i4", "channel_handle", Record),
+                ("reduce_scatter_i5", "use_global_device_ids", Flag),
+            ],
+        ),
+        (
+            O::ReduceWindow,
+            &[
+                ("reduce_window_i3", "window_dimensions", Ints),
+                ("reduce_window_i4", "window_strides", Ints),
+                ("reduce_window_i5", "base_dilations", Ints),
+                ("reduce_window_i6", "window_dilations", Ints),
+                ("reduce_window_i7", "padding", Pairs),
+            ],
+        ),
+        (O::Reverse, &[("reverse_i2", "dimensions", Ints)]),
+        (
+            O::Scatter,
+            &[
+                ("scatter_i4", "scatter_dimension_numbers", Own),
+                ("scatter_i10", "indices_are_sorted", Flag),
+                ("scatter_i11", "unique_indices", Flag),
+            ],
+        ),
+        (
+            O::SelectAndScatter,
+            &[
+                ("select_and_scatter_i4", "window_dimensions", Ints),
+                ("select_and_scatter_i5", "window_strides", Ints),
+                ("select_and_scatter_i6", "padding", Pairs),
+            ],
+        ),
+        (
+            O::Send,
+            &[
+                ("send_i3", "channel_handle", Record),
+                ("send_i5", "is_host_transfer", Flag),
+                ("send_i6", "source_target_pairs", Pairs),
+            ],
+        ),
+        (
+            O::Slice,
+            &[("slice_i2", "start_indices", Ints), ("slice_i3", "limit_indices", Ints), ("slice_i4", "strides", Ints)],
+        ),
+        (O::Sort, &[("sort_i2", "dimension", Int), ("sort_i3", "is_stable", Flag)]),
+        (O::Transpose, &[("transpose_i2", "permutation", Ints)]),
+        (
+            O::TriangularSolve,
+            &[
+                ("triangular_solve_i3", "left_side", Flag),
+                ("triangular_solve_i4", "lower", Flag),
+                ("triangular_solve_i5", "unit_diagonal", Flag),
+            ],
+        ),
+    ]
+};
