@@ -16,6 +16,9 @@ pub fn check(
     with: CheckWith,
     limits: Limits,
 ) -> Result<(), Diagnostics> {
+    // The interpreter knows Shardy's notation alone.
+    let imported = shardwise_spmd::gspmd::import(module)?;
+    let module = imported.as_ref().unwrap_or(module);
     let (name, expected) = match with {
         CheckWith::Single if !has_manual_regions(module) => ("one device", on_one_device(module, inputs, limits)?),
         _ => ("the interpreter", shardwise_interp::run(module, inputs, limits)?),

@@ -302,7 +302,8 @@ fn target<'a>(op: &OpView<'a>) -> &'a str {
 }
 
 fn is_identity_target(op: &OpView<'_>) -> bool {
-    IDENTITY_TARGETS.contains(&target(op)) && op.operands().len() >= op.results().len()
+    let same = |(i, &v): (usize, &Value)| op.operands().get(i).is_some_and(|&x| op.body.ty(x) == op.body.ty(v));
+    IDENTITY_TARGETS.contains(&target(op)) && op.results().iter().enumerate().all(same)
 }
 
 /// The facts of a custom call whose target means something to engines.

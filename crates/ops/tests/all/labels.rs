@@ -109,6 +109,21 @@ fn computations_on_narrower_elements() {
     assert_eq!(all_reduce("f64"), [] as [&str; 0]);
 }
 
+/// A custom call whose target gives its operands back is one only if the types say so.
+#[test]
+fn a_mark_of_another_type_is_no_mark() {
+    let is_mark = |ty: &str| {
+        let text = format!(
+            "func.func @main(%a: tensor<2xf32>) {{\n%0 = stablehlo.custom_call @Sharding(%a) : (tensor<2xf32>) -> tensor<{ty}>\n\
+             return\n}}\n"
+        );
+        let module = parse("t.mlir", &text, &OPS).expect("it is well-formed");
+        let op = module.view(&module.main().expect("a main").body, shardwise_ir::Op::new(0));
+        matches!(shardwise_ops::Opcode::of_view(&op).facts().semantics(&op), shardwise_ops::Semantics::Identity)
+    };
+    assert!(is_mark("2xf32") && !is_mark("4xf32") && !is_mark("2xf64"));
+}
+
 #[test]
 fn names_of_composites() {
     let of = |name: &str| {
