@@ -23,6 +23,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from harness import Arg, P, Program, below, export_program, mesh, normal
@@ -138,6 +139,7 @@ def programs() -> list[Program]:
         matmul_program("f32"),
         matmul_program("bf16"),
         transformer_program(),
+        training_program(),
         Program("", "call_overhead", add_one, mesh(X=8), (Arg((8, 128), "f32", P("X", None)),)),
         moe_program(moe_scan),
         moe_program(moe_ragged),
@@ -150,6 +152,12 @@ def programs() -> list[Program]:
 def transformer_program() -> Program:
     """The bench case of the transformer."""
     return transformer.program(transformer.CASES["bench"], "transformer_forward")
+
+
+def training_program() -> Program:
+    """A step of its training, whose arguments stay valid for the next call."""
+    step = transformer.program(transformer.CASES["bench"], "transformer_train", train=True)
+    return replace(step, donate=())
 
 
 def timed(call: Callable, seconds: float, least: int, most: int) -> Iterator[float]:

@@ -90,6 +90,8 @@ pub const LINES: &[Line] = &[
     scaling("matmul bf16: 8 devices / 1", "matmul_bf16", Target::None),
     faster("transformer forward: JAX / ours", "transformer_forward", Target::None),
     scaling("transformer forward: 8 devices / 1", "transformer_forward", Target::AtMost(1.15)),
+    faster("transformer training step: JAX / ours", "transformer_train", Target::None),
+    scaling("transformer training step: 8 devices / 1", "transformer_train", Target::None),
     faster("transformer lower and compile: JAX / ours", "transformer_compile", Target::AtLeast(10.0)),
     faster("call of x + 1: JAX / ours", "call_overhead", Target::None),
     Line {

@@ -44,7 +44,8 @@ const FULL: Effort = Effort { rounds: 5, seconds: 1.0, compilations: 3 };
 const QUICK: Effort = Effort { rounds: 2, seconds: 0.2, compilations: 1 };
 
 /// The programs whose calls are timed, as `oracle/bench_jax.py` names them.
-const CALLS: &[&str] = &["chapter", "matmul_f32", "matmul_bf16", "transformer_forward", "call_overhead"];
+const CALLS: &[&str] =
+    &["chapter", "matmul_f32", "matmul_bf16", "transformer_forward", "transformer_train", "call_overhead"];
 /// Programs for each device, whose calls are timed on all devices only.
 const MANUAL_CALLS: &[&str] = &[
     "all_gather_4k",
