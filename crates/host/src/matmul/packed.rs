@@ -4,7 +4,7 @@
 //! rows, which may come from several instances, and keeps all its sums until they are whole; so results are written once.
 //! Rows that several parts need are packed before, once for all of them.
 
-use super::tile::{Adjacent, Block, Lines, Tile, Written, panel_rows};
+use super::tile::{Adjacent, Block, Lines, Results, Tile, panel_rows};
 use super::{Gemm, Group, Row};
 use crate::pool::{Effort, Workers, piece};
 use std::cell::RefCell;
@@ -261,13 +261,10 @@ impl Job<'_> {
                         panels,
                         depth: self.steps(depth.len()),
                         is_first: depth.start == 0,
+                        results: (depth.end == shape.k).then(|| self.results(&group.rows[rows.clone()], &part.columns)),
                     };
-                    // SAFETY: the panels were packed, and there is room for the sums.
+                    // SAFETY: the panels were packed, there is room for the sums, and results are as the caller says.
                     unsafe { (self.tile.multiply)(&block) };
-                }
-                if span.end == shape.k {
-                    // SAFETY: as the caller says; the sums are there.
-                    unsafe { self.write(&group.rows[rows], &part.columns, sums) };
                 }
             }
         }
@@ -287,22 +284,11 @@ impl Job<'_> {
         to
     }
 
-    /// # Safety
-    /// As [`run`]; the sums are those of a block with these rows and columns.
-    unsafe fn write(&self, rows: &[Row], columns: &Range<usize>, sums: *const u32) {
+    /// Where the results of some rows and columns go.
+    fn results<'a>(&self, rows: &'a [Row], columns: &Range<usize>) -> Results<'a> {
         let stride = self.gemm.c[1] * self.gemm.out.size() as isize;
-        for (r, row) in rows.iter().enumerate() {
-            let written = Written {
-                sums: sums.wrapping_add(r * self.tile.columns),
-                tile_stride: rows.len().next_multiple_of(self.tile.rows) * self.tile.columns,
-                to: row.c.0.wrapping_offset(columns.start as isize * stride),
-                columns: columns.len(),
-                stride,
-                accumulate: self.gemm.accumulate,
-            };
-            // SAFETY: as the caller says.
-            unsafe { (self.tile.write)(&written) };
-        }
+        let start = columns.start as isize * stride;
+        Results { rows, start, columns: columns.len(), stride, accumulate: self.gemm.accumulate }
     }
 }
 

@@ -9,14 +9,12 @@
 //!
 //! The inner loops have no closures over arrays, for the reason that [`super::rows`] gives.
 
+use super::Row;
 use crate::elem::Elem;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
 use crate::simd::{Level, Portable, Vector, Word};
 use std::marker::PhantomData;
-
-/// Lines of a panel at most.
-const MAX_LINES: usize = 32;
 
 /// The inner loops for some element types at some level.
 pub struct Tile {
@@ -30,10 +28,8 @@ pub struct Tile {
     pub pack_lines: unsafe fn(&Lines<'_>, to: *mut u32),
     /// Packs panels of lines whose elements are adjacent.
     pub pack_adjacent: unsafe fn(&Adjacent, to: *mut u32),
-    /// Adds the products of a block of panels to its sums.
-    pub multiply: unsafe fn(&Block),
-    /// Writes one row of a block's sums.
-    pub write: unsafe fn(&Written),
+    /// Adds the products of a block of panels to its sums, and writes those that are whole.
+    pub multiply: unsafe fn(&Block<'_>),
 }
 
 /// Lines to be packed into one panel.
@@ -61,12 +57,12 @@ pub struct Adjacent {
 }
 
 /// Some left panels times some right ones.
-pub struct Block {
+pub struct Block<'a> {
     /// Panels of [`Tile::rows`] rows, the last of [`panel_rows`].
     pub left: *const u32,
     /// Panels of two vectors.
     pub right: *const u32,
-    /// For each right panel, for each left one, a tile of sums.
+    /// For each right panel, for each left one, a tile of sums, between the first block and the last.
     pub sums: *mut u32,
     /// Rows.
     pub rows: usize,
@@ -76,17 +72,17 @@ pub struct Block {
     pub depth: usize,
     /// Whether sums start at zero.
     pub is_first: bool,
+    /// Where sums go that are whole after this block.
+    pub results: Option<Results<'a>>,
 }
 
-/// One row of sums, to be written to the result.
-pub struct Written {
-    /// The row's sums in its first tile.
-    pub sums: *const u32,
-    /// Words from tile to tile.
-    pub tile_stride: usize,
-    /// The row of the result.
-    pub to: *mut u8,
-    /// Columns.
+/// Where a block's results are written.
+pub struct Results<'a> {
+    /// The block's rows.
+    pub rows: &'a [Row],
+    /// Bytes from the start of a row to the block's first column.
+    pub start: isize,
+    /// Columns of the block.
     pub columns: usize,
     /// Bytes from column to column of the result.
     pub stride: isize,
@@ -162,14 +158,9 @@ macro_rules! compiled {
                     unsafe { pack_adjacent::<A, E>(lines, to) }
                 }
                 $(#[$with])?
-                unsafe fn block<A: Arithmetic>(block: &Block) {
+                unsafe fn block<A: Arithmetic, R: Element>(block: &Block<'_>) {
                     // SAFETY: as the caller says.
-                    unsafe { multiply::<A, $rows>(block) }
-                }
-                $(#[$with])?
-                unsafe fn row<A: Arithmetic, R: Element>(row: &Written) {
-                    // SAFETY: as the caller says.
-                    unsafe { write::<A, R>(row) }
+                    unsafe { multiply::<A, R, $rows>(block) }
                 }
                 Tile {
                     rows: $rows,
@@ -177,8 +168,7 @@ macro_rules! compiled {
                     step: A::STEP,
                     pack_lines: lines::<A, E>,
                     pack_adjacent: adjacent::<A, E>,
-                    multiply: block::<A>,
-                    write: row::<A, R>,
+                    multiply: block::<A, R>,
                 }
             }
         }
@@ -457,27 +447,39 @@ unsafe fn words<A: Arithmetic, E: Element>(p: *const u8, stride: isize, has_seco
 }
 
 /// # Safety
-/// Panels and sums must be there as `block` says; as the level's features.
+/// Panels, sums and results must be there as `block` says; as the level's features.
 #[inline(always)]
-unsafe fn multiply<A: Arithmetic, const M: usize>(block: &Block) {
+unsafe fn multiply<A: Arithmetic, R: Element, const M: usize>(block: &Block<'_>) {
     let width = 2 * A::V::LANES;
     let mut sums = block.sums;
+    // Sums that are whole at once need a place for one tile only, which stays in the first cache.
+    let step = if block.is_first && block.results.is_some() { 0 } else { M * width };
     for panel in 0..block.panels {
         let right = block.right.wrapping_add(panel * width * block.depth);
         for row in (0..block.rows).step_by(M) {
             let left = block.left.wrapping_add(row * block.depth);
+            let tile = At { row, column: panel * width, left, right, sums };
             // SAFETY: as the caller says.
             unsafe {
                 match panel_rows(block.rows - row, M) {
-                    1 => go_down::<A, 1>(left, right, sums, block),
-                    2 => go_down::<A, 2>(left, right, sums, block),
-                    4 => go_down::<A, 4>(left, right, sums, block),
-                    _ => go_down::<A, M>(left, right, sums, block),
+                    1 => go_down::<A, R, 1>(&tile, block),
+                    2 => go_down::<A, R, 2>(&tile, block),
+                    4 => go_down::<A, R, 4>(&tile, block),
+                    _ => go_down::<A, R, M>(&tile, block),
                 }
             }
-            sums = sums.wrapping_add(M * width);
+            sums = sums.wrapping_add(step);
         }
     }
+}
+
+/// The place of a tile in its block, and its panels and sums.
+struct At {
+    row: usize,
+    column: usize,
+    left: *const u32,
+    right: *const u32,
+    sums: *mut u32,
 }
 
 /// One tile: `M` rows by two vectors of columns.
@@ -485,9 +487,9 @@ unsafe fn multiply<A: Arithmetic, const M: usize>(block: &Block) {
 /// # Safety
 /// As [`multiply`].
 #[inline(always)]
-unsafe fn go_down<A: Arithmetic, const M: usize>(left: *const u32, right: *const u32, tile: *mut u32, block: &Block) {
+unsafe fn go_down<A: Arithmetic, R: Element, const M: usize>(tile: &At, block: &Block<'_>) {
     let lanes = A::V::LANES;
-    let at = |r: usize, v: usize| tile.wrapping_add((2 * r + v) * lanes);
+    let at = |r: usize, v: usize| tile.sums.wrapping_add((2 * r + v) * lanes);
     let mut sums = [[A::V::splat(0); 2]; M];
     if !block.is_first {
         for (r, sum) in sums.iter_mut().enumerate() {
@@ -496,12 +498,12 @@ unsafe fn go_down<A: Arithmetic, const M: usize>(left: *const u32, right: *const
         }
     }
     for d in 0..block.depth {
+        let right = tile.right.wrapping_add(2 * d * lanes);
         // SAFETY: as the caller says.
-        let b =
-            unsafe { [A::V::load(right.add(2 * d * lanes).cast()), A::V::load(right.add((2 * d + 1) * lanes).cast())] };
+        let b = unsafe { [A::V::load(right.cast()), A::V::load(right.add(lanes).cast())] };
         for (r, sum) in sums.iter_mut().enumerate() {
             // SAFETY: as the caller says.
-            let a = A::V::splat(unsafe { *left.add(d * M + r) });
+            let a = A::V::splat(unsafe { *tile.left.add(d * M + r) });
             *sum = [A::step(sum[0], a, b[0]), A::step(sum[1], a, b[1])];
         }
     }
@@ -512,44 +514,34 @@ unsafe fn go_down<A: Arithmetic, const M: usize>(left: *const u32, right: *const
             sum[1].store(at(r, 1).cast());
         }
     }
-}
-
-/// # Safety
-/// The sums must be there and the columns writable; as the level's features.
-#[inline(always)]
-unsafe fn write<A: Arithmetic, R: Element>(row: &Written) {
-    let (lanes, width) = (A::V::LANES, 2 * A::V::LANES);
-    for first in (0..row.columns).step_by(lanes) {
-        let sums = row.sums.wrapping_add(first / width * row.tile_stride + first % width);
-        let to = row.to.wrapping_offset(first as isize * row.stride);
-        let count = lanes.min(row.columns - first);
-        // SAFETY: as the caller says.
-        unsafe {
-            let mut sums = A::V::load(sums.cast());
-            if count == lanes && row.stride == R::SIZE {
-                if row.accumulate {
-                    sums = A::add(R::read(to), sums);
-                }
-                R::write(sums, to);
-            } else {
-                write_some::<A, R>(sums, to, count, row);
-            }
+    let Some(results) = &block.results else { return };
+    for (r, row) in results.rows[tile.row..].iter().enumerate().take(M) {
+        for v in 0..2 {
+            // SAFETY: the sums were written just now; else as the caller says.
+            unsafe { write::<A, R>(A::V::load(at(r, v).cast()), row, tile.column + v * lanes, results) };
         }
     }
 }
 
-/// As [`write`], for columns that are too few for a vector or lie apart.
+/// Writes the sums of a vector of columns, as many of them as there are.
 ///
 /// # Safety
-/// `count` columns must be writable.
+/// The columns must be writable; as the level's features.
 #[inline(always)]
-unsafe fn write_some<A: Arithmetic, R: Element>(sums: A::V, to: *mut u8, count: usize, row: &Written) {
-    let mut words = [0u32; MAX_LINES];
-    let at = |l: usize| to.wrapping_offset(l as isize * row.stride);
-    // SAFETY: as the caller says; a vector has at most 16 words.
+unsafe fn write<A: Arithmetic, R: Element>(sums: A::V, row: &Row, column: usize, results: &Results<'_>) {
+    let count = A::V::LANES.min(results.columns.saturating_sub(column));
+    let to = row.c.0.wrapping_offset(results.start + column as isize * results.stride);
+    // SAFETY: as the caller says.
     unsafe {
+        if count == A::V::LANES && results.stride == R::SIZE {
+            let sums = if results.accumulate { A::add(R::read(to), sums) } else { sums };
+            return R::write(sums, to);
+        }
+        // One by one: they are too few for a vector, or lie apart. A vector has at most 16 words.
+        let at = |l: usize| to.wrapping_offset(l as isize * results.stride);
+        let mut words = [0u32; 16];
         let mut sums = sums;
-        if row.accumulate {
+        if results.accumulate {
             for (l, word) in words.iter_mut().enumerate().take(count) {
                 *word = R::read_one(at(l));
             }
