@@ -1,6 +1,6 @@
 //! Modules and functions.
 
-use crate::{Attrs, Body, FuncId, Op, OpTable, OpView, Type};
+use crate::{Attrs, Body, FuncId, Funcs, Op, OpTable, OpView, Type};
 use shardwise_base::{Loc, Mesh, Sharding};
 use std::ops::Index;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ pub struct Module {
     pub meshes: Vec<Arc<Mesh>>,
     /// What else stands on the definition of a mesh, by the mesh's name: dictionaries that nobody here reads.
     pub mesh_attrs: Attrs,
-    pub funcs: Vec<Func>,
+    pub funcs: Funcs,
     pub loc: Loc,
     pub table: &'static dyn OpTable,
 }
@@ -85,7 +85,7 @@ impl Module {
             attrs: Attrs::new(),
             meshes: vec![],
             mesh_attrs: Attrs::new(),
-            funcs: vec![],
+            funcs: Funcs::default(),
             loc: Loc::UNKNOWN,
             table,
         }
@@ -98,18 +98,18 @@ impl Module {
             attrs: self.attrs.clone(),
             meshes: self.meshes.clone(),
             mesh_attrs: self.mesh_attrs.clone(),
-            funcs: vec![],
+            funcs: Funcs::default(),
             loc: self.loc.clone(),
             table: self.table,
         }
     }
 
     pub fn func_id(&self, name: &str) -> Option<FuncId> {
-        self.funcs.iter().position(|f| &*f.name == name).map(FuncId::new)
+        self.funcs.id(name)
     }
 
     pub fn func(&self, name: &str) -> Option<&Func> {
-        self.funcs.iter().find(|f| &*f.name == name)
+        self.func_id(name).map(|id| &self[id])
     }
 
     /// The function that runs: `main`, else the first public one, else the first.

@@ -248,7 +248,7 @@ fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Arr
         let (module, operands) = (module.clone(), operands.clone());
         let make = move |sharding: &base::Sharding| {
             let mut module = Module::clone(&module);
-            let main = module.funcs.first_mut().expect("a traced function");
+            let main = module.funcs.iter_mut().next().expect("a traced function");
             main.result_shardings[index] = Some(sharding.canonical());
             let reduced = vec![vec![]; results_count];
             let finished = Finished { module, captured: vec![], reduced, warnings: vec![] };
@@ -278,7 +278,7 @@ fn sum(prepared: Arc<Prepared>, operands: &[&Array], at: At) -> Result<Array> {
     let take = move || program.compiled.execute(lend(&args)).map(first);
     let make = move |sharding: &base::Sharding| -> Result<Made> {
         let mut module = prepared.sum.clone().expect("it is a sum");
-        let main = module.funcs.first_mut().expect("a traced function");
+        let main = module.funcs.iter_mut().next().expect("a traced function");
         let result = main.body.results()[0];
         main.body.value_mut(result).sharding = None;
         main.result_shardings[0] = Some(sharding.canonical());

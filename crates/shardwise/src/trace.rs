@@ -488,7 +488,8 @@ impl Trace {
         assert!(self.frames.is_empty(), "every function but the first has been closed");
         let shardings = self.explicit.bind_ends(&mut main.func.body, results, shardings);
         let reduced = shardings.iter().map(|s| s.as_ref().map_or(vec![], |s| s.reduced.clone())).collect();
-        self.module.funcs.insert(0, main.finish(results, shardings, loc));
+        let others = std::mem::take(&mut self.module.funcs);
+        self.module.funcs = std::iter::once(main.finish(results, shardings, loc)).chain(others).collect();
         self.module.funcs.iter_mut().for_each(explicit::forget_reduced);
         self.module.meshes.extend(self.mesh.map(|m| m.0));
         debug_verify(&self.module);

@@ -4,12 +4,13 @@
 //! numbers are positions along mesh axes, they become these axes; what is not recognised stays as it is.
 
 use shardwise_base::{AxisRef, DType, Mesh};
-use shardwise_ir::{Attr, Attrs, Builder, OpView, Value};
+use shardwise_ir::{Attr, Attrs, Builder, OpView, Uses, Value};
 use shardwise_ops::collective::{
     CollectiveKind, CollectiveView, Groups, IdSpace, PERMUTE_AXES, attrs_with_channel, attrs_with_groups,
     axes_of_groups, pairs_attr, permutation_of_pairs,
 };
 use shardwise_ops::{Opcode, make_collective};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// Meshes with more devices are not searched for what a division by a constant means.
@@ -41,8 +42,8 @@ fn axes_attr(mesh: &Arc<Mesh>, axes: Vec<AxisRef>) -> Attr {
     Attr::Axes { mesh: mesh.clone(), axes }
 }
 
-/// The axes along which `partition_id / stride % size` is the position of a device.
-pub(crate) fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh) -> Option<Vec<AxisRef>> {
+/// The axes along which `partition_id / stride % size` is the position of a device. `uses` are those of the op's body.
+pub(crate) fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh, uses: &OnceCell<Uses>) -> Option<Vec<AxisRef>> {
     if mesh.size() > MAX_DEVICES || view.results().len() != 1 || !view.result_shape(0).is_empty() {
         return None;
     }
@@ -50,7 +51,8 @@ pub(crate) fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh) -> Option<Vec<A
         "stablehlo.remainder" => (stride_of(&view.operand_def(0)?)?, scalar(view, 1)?),
         // A division alone gives a position along the axes up to the major-most.
         "stablehlo.divide" => {
-            let stride = stride_of(view).filter(|_| !is_only_divided_on(view))?;
+            let stride =
+                stride_of(view).filter(|_| !is_only_divided_on(view, uses.get_or_init(|| Uses::compute(view.body))))?;
             (stride, mesh.size().checked_div(stride)?)
         }
         _ => return None,
@@ -62,10 +64,8 @@ pub(crate) fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh) -> Option<Vec<A
 }
 
 /// Whether a division is there for the remainder that follows, which will be recognised as a whole.
-fn is_only_divided_on(view: &OpView<'_>) -> bool {
-    let uses = |op: &shardwise_ir::Op| view.body[*op].operands.contains(&view.result(0));
-    let users: Vec<_> = view.body.walk().into_iter().filter(uses).collect();
-    users.iter().all(|&op| view.at(op).name() == "stablehlo.remainder")
+fn is_only_divided_on(view: &OpView<'_>, uses: &Uses) -> bool {
+    uses.of(view.result(0)).iter().all(|user| view.at(user.op).name() == "stablehlo.remainder")
 }
 
 /// `stride` of `partition_id / stride`; 1 of `partition_id` itself.

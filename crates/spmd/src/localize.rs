@@ -14,8 +14,9 @@ use crate::rewrite::{
 use crate::{imported, sdy, uniform};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
-use shardwise_ir::{Attr, Attrs, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
+use shardwise_ir::{Attr, Attrs, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Uses, Value};
 use shardwise_ops::{LocalizeCx, Semantics};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// The program of one device.
@@ -36,7 +37,8 @@ fn localize_func(
     let mut cloner = Cloner::new(&func.body);
     let mut found = Diagnostics::default();
     let mut b = Builder::new(&mut out.body);
-    let mut pass = Localizer { module, mesh, cloner: &mut cloner, found: &mut found, claims: vec![] };
+    let mut pass =
+        Localizer { module, mesh, cloner: &mut cloner, found: &mut found, claims: vec![], uses: OnceCell::new() };
     for (i, &old) in func.body.args().iter().enumerate() {
         let new = b.body.add_arg(b.region, pass.local_type(old), func.body[old].loc.clone());
         pass.cloner.carry(old, new, &mut b);
@@ -99,6 +101,7 @@ struct Localizer<'a, 'c, 's> {
     cloner: &'c mut Cloner<'s>,
     found: &'c mut Diagnostics,
     claims: Vec<Claim>,
+    uses: OnceCell<Uses>,
 }
 
 impl<'s> Localizer<'_, '_, 's> {
@@ -139,7 +142,7 @@ impl<'s> Localizer<'_, '_, 's> {
         } else if has_program_regions(&view) {
             let regions = view.regions().iter().map(|&r| self.region(r, b)).collect();
             self.copy(&view, regions, b)
-        } else if let Some(axes) = imported::axes_of_arithmetic(&view, self.mesh) {
+        } else if let Some(axes) = imported::axes_of_arithmetic(&view, self.mesh, &self.uses) {
             vec![imported::axis_index(&view, self.mesh, &axes, b)]
         } else if let Some(attrs) = imported::axis_attrs(&view, self.mesh) {
             let regions = view.regions().iter().map(|&r| self.scalar_region(r, b)).collect();

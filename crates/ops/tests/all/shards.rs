@@ -135,7 +135,7 @@ fn combine_kind(op: OpView<'_>) -> ReduceKind {
 
 /// Whether a module is one function that the harness can run.
 pub fn is_pure(module: &Module) -> bool {
-    let [func] = &module.funcs[..] else { return false };
+    let [func] = &*module.funcs else { return false };
     let tensors = func.body.args().iter().all(|&v| func.body.ty(v).as_tensor().is_some_and(|t| t.dtype.is_computed()));
     tensors && ops(module).into_iter().all(|op| is_pure_op(OpView::new(module, &func.body, op)))
 }

@@ -81,7 +81,8 @@ pub(crate) fn without_unused_funcs(module: &Module) -> Module {
     let mut out = module.without_funcs();
     out.funcs = module.funcs.iter().filter(|f| f.visibility == Visibility::Public).cloned().collect();
     keep_referenced(module, &mut out);
-    out.funcs.sort_by_key(|f| module.func_id(&f.name).map(|id| id.index()));
+    let is_kept = |f: &&Func| out.func(&f.name).is_some();
+    out.funcs = module.funcs.iter().filter(is_kept).cloned().collect();
     out
 }
 

@@ -157,6 +157,6 @@ fn change(module: &Module, shape: Shape, step: impl Fn(&mut Draft<'_>)) -> Resul
 
 fn exported(draft: &Draft<'_>, problem: &Problem, shape: Shape) -> Module {
     let mut out = draft.module.without_funcs();
-    out.funcs = export(draft, problem, shape);
+    out.funcs = export(draft, problem, shape).into_iter().collect();
     out
 }

@@ -8,6 +8,7 @@ use crate::sdy;
 use shardwise_base::{Loc, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Module, Op, OpCode, OpView, Region, Type, Value, ValueDef};
 use shardwise_ops::{DataFlow, Opcode};
+use std::collections::HashMap;
 
 pub(super) struct Edit<'m> {
     pub module: &'m Module,
@@ -17,6 +18,8 @@ pub(super) struct Edit<'m> {
     first: Vec<Option<Op>>,
     /// The op that each region belongs to.
     parents: Vec<Option<Op>>,
+    /// For an argument of a loop's region, the loop's result.
+    owners: HashMap<Value, Value>,
     /// By value; entries go stale when the operand is set to something else.
     uses: Vec<Vec<(Op, usize)>>,
 }
@@ -47,6 +50,7 @@ impl<'m> Edit<'m> {
             links: vec![none; body.op_count()],
             first: vec![None; body.region_count()],
             parents: vec![None; body.region_count()],
+            owners: HashMap::new(),
             uses: vec![vec![]; body.value_count()],
             body,
         };
@@ -66,6 +70,10 @@ impl<'m> Edit<'m> {
         for (i, &op) in ops.iter().enumerate() {
             let previous = i.checked_sub(1).map(|i| ops[i]);
             let next = ops.get(i + 1).copied();
+            let view = self.module.view(&self.body, op);
+            if let DataFlow::Edges(edges) = Opcode::of_view(&view).facts().data_flow(&view) {
+                self.owners.extend(edges.iter().flat_map(|e| e.targets.iter().map(|&v| (v, e.owner))));
+            }
             self.links[op.index()] = Link { region, previous, next, is_erased: false };
             for inner in self.body[op].regions.clone() {
                 self.parents[inner.index()] = Some(op);
@@ -136,9 +144,7 @@ impl<'m> Edit<'m> {
         if let Some(outside) = sdy::in_shardings(&view).get(index) {
             return Some(without_axes(outside, &sdy::manual_axes(&view)));
         }
-        let DataFlow::Edges(edges) = Opcode::of_view(&view).facts().data_flow(&view) else { return None };
-        let owner = edges.iter().find(|e| e.targets.contains(&v))?.owner;
-        self.body.sharding(owner).cloned()
+        self.body.sharding(*self.owners.get(&v)?).cloned()
     }
 
     pub fn set_operand(&mut self, op: Op, index: usize, v: Value) {

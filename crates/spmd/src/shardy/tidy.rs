@@ -348,7 +348,7 @@ fn manual_around(module: &Module, func: &Func, op: Op) -> Option<Op> {
 /// One literal, and one broadcast of a scalar, in the place of several equal ones of a region.
 pub(super) fn merge_constants(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, _| {
-        let mut kept: HashMap<String, Vec<Op>> = HashMap::new();
+        let mut kept: HashMap<_, Vec<Op>> = HashMap::new();
         for op in edit.post_order() {
             let view = edit.view(op);
             let is_broadcast = || view.operands().len() == 1 && edit.body.ty(view.operand(0)).shape().is_empty();
@@ -361,13 +361,11 @@ pub(super) fn merge_constants(module: &Module, _: &Settings) -> Result<Module, D
                 continue;
             }
             let region = edit.region(op);
-            let key = format!("{:?} {:?}", edit.body[op].code, view.result_type(0));
+            let data = &edit.body[op];
+            let key = (region, data.code, data.operands.clone(), view.result_type(0).clone());
             let is_same = |&other: &Op| {
                 let (a, b) = (&edit.body[op], &edit.body[other]);
-                edit.region(other) == region
-                    && a.attrs == b.attrs
-                    && a.operands == b.operands
-                    && edit.body.sharding(a.results[0]) == edit.body.sharding(b.results[0])
+                a.attrs == b.attrs && edit.body.sharding(a.results[0]) == edit.body.sharding(b.results[0])
             };
             let same = kept.get(&key).and_then(|ops| ops.iter().copied().find(is_same));
             match same {
