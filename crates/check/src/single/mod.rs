@@ -118,8 +118,10 @@ pub fn tolerance(op: Opcode, dtype: DType) -> Tolerance {
         // `erf_inv` from the logarithm of `1 - x^2`, rounded as well; `sinh` and `cosh` as the exponential of `x + log(1/2)`.
         ChloErfc | ChloErfInv => Tolerance::Ulps(64),
         ChloSinh | ChloCosh => Tolerance::Ulps(32),
+        // Of the smallest normal numbers theirs is off by 22, ours by less than 1.
+        ChloErf => Tolerance::Ulps(32),
         ChloZeta | ChloBesselI1e => Tolerance::Ulps(16),
-        ChloErf | ChloAsinh | ChloAcosh | ChloAtanh => Tolerance::Ulps(8),
+        ChloAsinh | ChloAcosh | ChloAtanh => Tolerance::Ulps(8),
         _ if ops::is_formula(op) => Tolerance::Ulps(4),
         _ => Tolerance::Exact,
     }
