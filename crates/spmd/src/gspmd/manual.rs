@@ -4,7 +4,7 @@
 use shardwise_base::{AxisIndex, AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Region, Value};
 use shardwise_ops::Opcode;
-use std::collections::BTreeMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 const ENTER: &str = "SPMDFullToShardShape";
@@ -34,39 +34,61 @@ pub(super) fn role(op: &OpView<'_>) -> Role {
 pub(super) fn close(module: &mut Module, mut mesh: impl FnMut() -> Arc<Mesh>) -> Result<(), Diagnostics> {
     for f in 0..module.funcs.len() {
         let parts = Parts::of(module, &module.funcs[f].body)?;
-        if !parts.of_op.is_empty() {
+        if !parts.ops.is_empty() {
             module.funcs[f] = Closing { module, parts: &parts, mesh: &mesh() }.func(&module.funcs[f])?;
         }
     }
     Ok(())
 }
 
-/// Which ops and values are within regions; a region goes by a number.
+/// Which ops and values are within regions; a region goes by a number, or by several that are joined.
 #[derive(Default)]
 struct Parts {
-    of_op: BTreeMap<Op, usize>,
-    of_value: BTreeMap<Value, usize>,
+    of_op: HashMap<Op, usize>,
+    of_value: HashMap<Value, usize>,
+    /// The number that another was joined with, if it was.
+    joined: HashMap<usize, usize>,
+    /// The ops of each region in program order.
+    ops: HashMap<usize, Vec<Op>>,
 }
 
 impl Parts {
     fn of(module: &Module, body: &Body) -> Result<Parts, Diagnostics> {
         let mut parts = Parts::default();
-        let top = &body[body.entry()].ops;
+        let ops = &body[body.entry()].ops;
+        let top: HashSet<Op> = ops.iter().copied().collect();
         let nested = body.walk().into_iter().filter(|op| !top.contains(op));
         for op in nested.map(|op| module.view(body, op)) {
             if matches!(role(&op), Role::Enters | Role::Leaves) {
                 return Err(refused(op.loc(), "stands within another region").into());
             }
         }
-        for (number, &op) in top.iter().enumerate() {
+        for (number, &op) in ops.iter().enumerate() {
             parts.add(&module.view(body, op), number)?;
+        }
+        for &op in ops {
+            if let Some(part) = parts.part_of(op) {
+                parts.ops.entry(part).or_default().push(op);
+            }
         }
         Ok(parts)
     }
 
+    /// The region that an op is within.
+    fn part_of(&self, op: Op) -> Option<usize> {
+        self.of_op.get(&op).map(|&part| self.last(part))
+    }
+
+    fn last(&self, mut part: usize) -> usize {
+        while let Some(&next) = self.joined.get(&part) {
+            part = next;
+        }
+        part
+    }
+
     fn add(&mut self, op: &OpView<'_>, number: usize) -> Result<(), Diagnostics> {
         let role = role(op);
-        let met: Vec<usize> = used(op).iter().filter_map(|v| self.of_value.get(v).copied()).collect();
+        let met: Vec<usize> = used(op).iter().filter_map(|v| self.of_value.get(v)).map(|&p| self.last(p)).collect();
         let Some(&part) = met.first().or((role == Role::Enters).then_some(&number)) else {
             return if role == Role::Leaves {
                 Err(refused(op.loc(), "ends here and begins nowhere").into())
@@ -80,8 +102,7 @@ impl Parts {
         if op.body[op.body.entry()].ops.last() == Some(&op.op) {
             return Err(refused(op.loc(), "does not end before its function does").into());
         }
-        let all = self.of_op.values_mut().chain(self.of_value.values_mut());
-        all.filter(|p| met.contains(p)).for_each(|p| *p = part);
+        self.joined.extend(met.into_iter().filter(|&other| other != part).map(|other| (other, part)));
         self.of_op.insert(op.op, part);
         if role != Role::Leaves {
             self.of_value.extend(op.results().iter().map(|&v| (v, part)));
@@ -90,11 +111,13 @@ impl Parts {
     }
 }
 
-/// The values that an op uses, and all within it.
+/// The values made outside of an op that it uses, or something within it.
 fn used(op: &OpView<'_>) -> Vec<Value> {
-    let mut within = vec![op.op];
-    op.regions().iter().for_each(|&r| op.body.walk_region(r, &mut within));
-    within.iter().flat_map(|&op_within| op.body[op_within].operands.iter().copied()).collect()
+    let mut ops = vec![op.op];
+    op.regions().iter().for_each(|&r| op.body.walk_region(r, &mut ops));
+    let within: HashSet<Op> = ops.iter().copied().collect();
+    let values = ops.iter().flat_map(|&inner| op.body[inner].operands.iter().copied());
+    values.filter(|&v| op.body.def_op(v).is_none_or(|maker| !within.contains(&maker))).collect()
 }
 
 struct Closing<'a> {
@@ -112,7 +135,7 @@ impl Closing<'_> {
         cloner.args(entry, &mut b);
         let mut closed = vec![];
         for &op in &func.body[entry].ops {
-            let Some(&part) = self.parts.of_op.get(&op) else {
+            let Some(part) = self.parts.part_of(op) else {
                 cloner.op(op, &mut b);
                 continue;
             };
@@ -128,13 +151,7 @@ impl Closing<'_> {
     /// The manual computation of a region, where its first result is.
     fn close(&self, part: usize, loc: &Loc, cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let body = cloner.source;
-        let ops: Vec<OpView<'_>> = body[body.entry()]
-            .ops
-            .iter()
-            .copied()
-            .filter(|op| self.parts.of_op.get(op) == Some(&part))
-            .map(|op| self.module.view(body, op))
-            .collect();
+        let ops: Vec<OpView<'_>> = self.parts.ops[&part].iter().map(|&op| self.module.view(body, op)).collect();
         let with = |wanted: Role| ops.iter().filter(move |op| role(op) == wanted);
         if let Some(late) = with(Role::Enters).find(|op| !cloner.is_set(op.operand(0))) {
             return Err(refused(late.loc(), "takes a value that is made behind its first result").into());
@@ -187,10 +204,8 @@ impl Closing<'_> {
 
     /// What an op uses of outside and needs no device to be made is made within.
     fn bring_in(&self, op: &OpView<'_>, cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
-        let top = &op.body[op.body.entry()].ops;
         for v in used(op) {
-            let maker = top.iter().find(|&&maker| op.body[maker].results.contains(&v));
-            let Some(&maker) = maker.filter(|_| !cloner.is_set(v)) else { continue };
+            let Some(maker) = op.body.def_op(v).filter(|_| !cloner.is_set(v)) else { continue };
             let data = &op.body[maker];
             if !data.operands.is_empty() || !data.regions.is_empty() {
                 return Err(refused(op.loc(), "uses a value of outside that does not enter it").into());
