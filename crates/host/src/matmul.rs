@@ -30,6 +30,7 @@ mod tile;
 
 use crate::block::Pointer;
 use crate::elem::Elem;
+use crate::movement::move_rows;
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::Level;
 use gemmkit::scalar::Scalar;
@@ -90,10 +91,21 @@ pub struct Group {
     pub rows: Vec<Row>,
 }
 
+/// Rows that are not in one piece: windows of an array.
+#[derive(Clone, Debug)]
+pub struct Pieces {
+    /// Where each piece starts, in bytes from the row.
+    pub starts: Vec<isize>,
+    /// Elements of a piece; even for `bf16`, if there are several.
+    pub len: usize,
+}
+
 /// Pieces of a lone product.
 const PIECES: usize = 8;
 /// A piece has at least this many operations.
 const PIECE_OPERATIONS: usize = 40_000_000;
+/// Bytes of rows that are put together at a time.
+const GATHERED_BYTES: usize = 1 << 21;
 /// Below this many operations in all, nobody is woken.
 const SMALL_OPERATIONS: usize = 4_000_000;
 
@@ -130,11 +142,66 @@ impl Gemm {
             match Tile::of(Level::best(), self.elem, self.out) {
                 Some(tile) if self.k > 0 && self.is_row_major() => {
                     let groups = self.groups(products.iter().copied());
-                    packed::run(self, &tile, workers, &groups, Gemm { m: rows, ..*self }.effort(1));
+                    packed::run(self, &tile, workers, &groups, None, Gemm { m: rows, ..*self }.effort(1));
                 }
                 _ => products.iter().for_each(|&(m, product)| Gemm { m, ..*self }.run(workers, &[product])),
             }
         }
+    }
+
+    /// Computes products of rows whose summed dimension is in pieces of adjacent elements, and that lie anywhere, as their
+    /// results do.
+    ///
+    /// # Safety
+    /// As [`Gemm::run`].
+    pub unsafe fn run_pieces(&self, workers: &Workers, groups: &[Group], pieces: &Pieces) {
+        assert!(self.a[1] == 1 && self.k == pieces.len * pieces.starts.len() && self.k > 0, "rows are their pieces");
+        let rows = groups.iter().map(|g| g.rows.len()).sum();
+        let effort = Gemm { m: rows, ..*self }.effort(1);
+        // SAFETY: as the caller says.
+        unsafe {
+            match Tile::of(Level::best(), self.elem, self.out) {
+                Some(tile) => packed::run(self, &tile, workers, groups, Some(pieces), effort),
+                None => groups.iter().for_each(|group| self.run_gathered(workers, group, pieces)),
+            }
+        }
+    }
+
+    /// As [`Gemm::run_pieces`], for types without packed kernels: some rows at a time are put together, and multiplied.
+    ///
+    /// # Safety
+    /// As [`Gemm::run`].
+    unsafe fn run_gathered(&self, workers: &Workers, group: &Group, pieces: &Pieces) {
+        let (size, count) = (self.elem.size(), pieces.starts.len());
+        let row_bytes = self.k * size;
+        let at_a_time = (GATHERED_BYTES / row_bytes).max(1);
+        let mut space = vec![0u128; (at_a_time.min(group.rows.len()) * row_bytes).div_ceil(16)];
+        let space = Pointer(space.as_mut_ptr().cast());
+        for rows in group.rows.chunks(at_a_time) {
+            let from = |i: usize| rows[i / count].a.offset(pieces.starts[i % count]);
+            let to = |i: usize| space.offset((i * pieces.len * size) as isize);
+            // SAFETY: as the caller says; there is room for these rows.
+            unsafe { move_rows(workers, rows.len() * count, pieces.len * size, from, to) };
+            for (start, end, stride) in self.regular(rows) {
+                let gemm = Gemm { m: end - start, a: [self.k as isize, 1], c: [stride, self.c[1]], ..*self };
+                let a = space.offset((start * row_bytes) as isize);
+                // SAFETY: as the caller says.
+                unsafe { gemm.run(workers, &[Product { a, b: group.matrix, c: rows[start].c }]) };
+            }
+        }
+    }
+
+    /// Rows whose results lie at equal distances: the first, the end, and the distance in elements.
+    fn regular(&self, rows: &[Row]) -> Vec<(usize, usize, isize)> {
+        let distance = |i: usize| (rows[i].c.0 as isize - rows[i - 1].c.0 as isize) / self.out.size() as isize;
+        let (mut runs, mut start) = (vec![], 0);
+        while start < rows.len() {
+            let stride = if start + 1 < rows.len() { distance(start + 1) } else { self.n as isize };
+            let end = (start + 1..rows.len()).find(|&i| distance(i) != stride).unwrap_or(rows.len());
+            runs.push((start, end, stride));
+            start = end;
+        }
+        runs
     }
 
     /// # Safety
@@ -152,7 +219,7 @@ impl Gemm {
             }
             if let Some(tile) = Tile::of(level, self.elem, self.out) {
                 let groups = self.groups(products.iter().map(|&p| (self.m, p)));
-                return packed::run(self, &tile, workers, &groups, self.effort(products.len()));
+                return packed::run(self, &tile, workers, &groups, None, self.effort(products.len()));
             }
             let job = Job { gemm: self, products, workers };
             match self.elem {

@@ -18,7 +18,7 @@ pub struct Sort;
 pub struct TopK;
 
 /// The dimension that is sorted; the last if absent.
-fn dimension(op: &OpView<'_>) -> Option<usize> {
+pub fn dimension(op: &OpView<'_>) -> Option<usize> {
     let rank = op.operand_shape(0).len();
     let dim = op.attr("dimension").map_or(Some(-1), Attr::as_int)?;
     let dim = if dim < 0 { dim + rank as i64 } else { dim };
@@ -170,7 +170,7 @@ impl Keys {
             let key = found.key(op, &element, regions)?.to_dense();
             parts.push(read_numbers(&key)(0));
         }
-        Ok(Some(Keys { keys: parts, accepts: found.accepts, is_total: found.is_total }))
+        Ok(Some(Keys { keys: parts, accepts: found.direction.accepts(), is_total: found.is_total }))
     }
 
     fn is_less(&self, a: usize, b: usize) -> bool {
@@ -188,39 +188,93 @@ impl Keys {
     }
 }
 
-/// Where in the comparator the keys are computed.
-struct KeyPattern {
+/// Which keys a comparator accepts as the first of two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Direction {
+    fn parse(name: &str) -> Option<Direction> {
+        match name {
+            "LT" => Some(Direction::Less),
+            "LE" => Some(Direction::LessOrEqual),
+            "GT" => Some(Direction::Greater),
+            "GE" => Some(Direction::GreaterOrEqual),
+            _ => None,
+        }
+    }
+
+    fn accepts(self) -> fn(Ordering) -> bool {
+        match self {
+            Direction::Less => Ordering::is_lt,
+            Direction::LessOrEqual => Ordering::is_le,
+            Direction::Greater => Ordering::is_gt,
+            Direction::GreaterOrEqual => Ordering::is_ge,
+        }
+    }
+}
+
+/// Where in the comparator keys are computed, and how they are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyPattern {
     /// The input whose elements are the keys' only argument.
-    input: usize,
-    argument: Value,
-    key: Value,
-    accepts: fn(Ordering) -> bool,
-    is_total: bool,
+    pub input: usize,
+    /// That argument in the comparator, of the element that may come first.
+    pub argument: Value,
+    /// Its key.
+    pub key: Value,
+    pub direction: Direction,
+    /// Whether floats are compared in their total order.
+    pub is_total: bool,
 }
 
 impl KeyPattern {
+    /// Of a comparator that compares one key.
     fn of(op: &OpView<'_>) -> Option<KeyPattern> {
-        let region = op.regions()[0];
-        let result = op.body.region_results(region)[0];
+        KeyPattern::compared(op, op.body.region_results(op.regions()[0])[0])
+    }
+
+    /// Of a comparator that compares one key, and where that is equal the next one: `or(a < b, and(a = b, ..))`.
+    pub fn lexicographic(op: &OpView<'_>) -> Option<Vec<KeyPattern>> {
+        let mut keys = vec![];
+        let mut result = op.body.region_results(op.regions()[0])[0];
+        loop {
+            let last = op.at(op.body.def_op(result)?);
+            if last.name() != "stablehlo.or" {
+                keys.push(KeyPattern::compared(op, result)?);
+                return Some(keys);
+            }
+            keys.push(KeyPattern::compared(op, last.operand(0))?);
+            let less = op.at(op.body.def_op(last.operand(0))?);
+            let tied = op.at(op.body.def_op(last.operand(1))?);
+            let equal = op.at(op.body.def_op(tied.operands().first().copied()?)?);
+            let is_tie = tied.name() == "stablehlo.and"
+                && equal.name() == "stablehlo.compare"
+                && equal.attrs().str("comparison_direction") == Some("EQ")
+                && equal.attrs().str("compare_type") == less.attrs().str("compare_type")
+                && equal.operands() == less.operands();
+            result = if is_tie { tied.operand(1) } else { return None };
+        }
+    }
+
+    fn compared(op: &OpView<'_>, result: Value) -> Option<KeyPattern> {
         let compare = op.at(op.body.def_op(result)?);
         if compare.name() != "stablehlo.compare" || compare.operand_tensor(0).dtype.is_complex() {
             return None;
         }
-        let accepts: fn(Ordering) -> bool = match compare.attrs().str("comparison_direction")? {
-            "LT" => Ordering::is_lt,
-            "GT" => Ordering::is_gt,
-            "LE" => Ordering::is_le,
-            "GE" => Ordering::is_ge,
-            _ => return None,
-        };
-        let args = &op.body[region].args;
+        let direction = Direction::parse(compare.attrs().str("comparison_direction")?)?;
+        let args = &op.body[op.regions()[0]].args;
         let input = (0..args.len() / 2)
             .find(|&k| same_function(op, compare.operand(0), compare.operand(1), args[2 * k], args[2 * k + 1]))?;
         Some(KeyPattern {
             input,
             argument: args[2 * input],
             key: compare.operand(0),
-            accepts,
+            direction,
             is_total: compare.attrs().str("compare_type") == Some("TOTALORDER"),
         })
     }

@@ -12,7 +12,7 @@ use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
 use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, is_computed, is_view, row_major};
-use crate::kernels::moves::{Moves, own_or_copy};
+use crate::kernels::moves::{Moves, own_or_copy, prepared};
 use crate::matmul::rows::{MAX_ROWS, RowsGemm};
 use crate::matmul::{Gemm, Group, Product};
 use crate::memory::{Buffer, OutOfMemory};
@@ -55,15 +55,9 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
 /// The input that a product reads; the copy, if it needs one, is a step before.
 fn read<'m>(lowering: &mut Lowering<'m>, dot: &OpView<'m>, source: Source, points: &Points) -> Input {
     let Some(elements) = source.copy else { return lowering.input(source.value, points) };
-    let from = lowering.points(source.value);
-    let ty = lowering.body.ty(source.value).as_tensor().expect("verified: a tensor");
+    let ty = lowering.body.ty(source.value).as_tensor().expect("verified: a tensor").clone();
     let kernel = Moves::layout(elements, ty.bytes() as usize);
-    let copied = lowering.temporary(ty.clone(), from.clone());
-    let inputs = vec![lowering.input(source.value, &from)];
-    let mut step = lowering.step_with(dot, StepKind::Kernel(Box::new(kernel)), inputs, vec![copied], from.clone());
-    step.name = format!("{} (layout of an operand)", dot.name());
-    lowering.before(step);
-    Input { slot: copied, map: points.map_to(&from) }
+    prepared(lowering, dot, &[source.value], kernel, ty, points)
 }
 
 /// An addition, and the product that it adds to its other operand.
@@ -173,7 +167,7 @@ fn transposed(lowering: &Lowering<'_>, v: Value) -> Option<Source> {
 
 /// The innermost of some dimensions (sizes and strides, major to minor) that lie one within the other, as one, and how
 /// many dimensions are outside of it.
-fn innermost(dims: &[(usize, isize)]) -> ((usize, isize), usize) {
+pub(super) fn innermost(dims: &[(usize, isize)]) -> ((usize, isize), usize) {
     let mut whole: Option<(usize, isize)> = None;
     for (i, &(size, stride)) in dims.iter().enumerate().rev().filter(|(_, dim)| dim.0 != 1) {
         whole = match whole {

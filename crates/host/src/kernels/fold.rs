@@ -12,17 +12,17 @@ use shardwise_ir::OpView;
 use shardwise_ops::reducer::reduce_kind_of_op;
 
 /// Reductions of more elements into each result are left to the reference evaluation.
-const MAX_FOLDED: usize = 1 << 20;
+pub(super) const MAX_FOLDED: usize = 1 << 20;
 
-struct FoldKernel {
+pub(super) struct FoldKernel {
     /// Takes the results so far and an element of each array, gives the next results.
-    kernel: block::Kernel,
+    pub kernel: block::Kernel,
     /// Where each element that is folded in lies, from the result's first.
-    offsets: Vec<usize>,
+    pub offsets: Vec<usize>,
     /// Bytes of an element of each array.
-    sizes: Vec<usize>,
+    pub sizes: Vec<usize>,
     /// Elements of a result.
-    count: usize,
+    pub count: usize,
 }
 
 /// The step of a `reduce` by a region of elementwise ops.

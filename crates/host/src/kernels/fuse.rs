@@ -288,8 +288,21 @@ pub fn scalar_region(
         let view = lowering.view(op);
         Opcode::of_view(&view) == Opcode::Constant || (is_computed(&view) && Opcode::of_view(&view) != Opcode::Reduce)
     };
+    let args = &lowering.body[region].args;
+    let args: Vec<_> = args.iter().copied().zip(strides.iter().cloned()).collect();
     let is_computed = computed.iter().all(is_known);
-    is_computed.then(|| Emitter::region(lowering, op, space, strides)).flatten()
+    is_computed.then(|| Emitter::region(lowering, op, space, &args, lowering.body.region_results(region))).flatten()
+}
+
+/// A value in the region of `op`, computed from one of its arguments, as a program over a list of so many elements.
+pub fn region_value(
+    lowering: &Lowering<'_>,
+    op: Op,
+    value: Value,
+    argument: Value,
+    count: usize,
+) -> Option<block::Kernel> {
+    Emitter::region(lowering, op, &[count], &[(argument, vec![1])], &[value])
 }
 
 /// Whether some value needs lanes of 64 bits.
@@ -347,11 +360,16 @@ impl<'a, 'm> Emitter<'a, 'm> {
         Some(Emitter { lowering, members, root, program, space, folded, reads: vec![], known: HashMap::new() })
     }
 
-    /// The region of `op` over a space: its scalar arguments are operands with these strides, its results outputs.
-    /// `None` if something else is read.
-    fn region(lowering: &'a Lowering<'m>, op: Op, space: &[usize], strides: &[Vec<isize>]) -> Option<block::Kernel> {
-        let region = lowering.body[op].regions[0];
-        let (args, ops) = (&lowering.body[region].args, &lowering.body[region].ops);
+    /// Some results of the region of `op` over a space: its scalar arguments are operands with these strides, the results
+    /// outputs. `None` if something else is read.
+    fn region(
+        lowering: &'a Lowering<'m>,
+        op: Op,
+        space: &[usize],
+        args: &[(Value, Vec<isize>)],
+        results: &[Value],
+    ) -> Option<block::Kernel> {
+        let ops = &lowering.body[lowering.body[op].regions[0]].ops;
         let program = Program::new(space);
         let program = if needs_wide(lowering.body, ops) { program.wide() } else { program };
         let mut emitter = Emitter {
@@ -364,11 +382,10 @@ impl<'a, 'm> Emitter<'a, 'm> {
             reads: vec![],
             known: HashMap::new(),
         };
-        for (&arg, strides) in args.iter().zip(strides) {
-            let input = emitter.program.input(elem(lowering.body.ty(arg).as_tensor()?.dtype)?, strides);
-            emitter.known.insert((arg, vec![]), input);
+        for (arg, strides) in args {
+            let input = emitter.program.input(elem(lowering.body.ty(*arg).as_tensor()?.dtype)?, strides);
+            emitter.known.insert((*arg, vec![]), input);
         }
-        let results = lowering.body.region_results(region).to_vec();
         let values: Option<Vec<block::Value>> = results.iter().map(|&v| emitter.emit(v, &vec![])).collect();
         for value in values? {
             emitter.program.output(value, &row_major(space));

@@ -3,6 +3,7 @@
 //! One file for each kind of kernel; each looks at an op and answers with a [`Kernel`](crate::gang::Kernel), or with none,
 //! so that the op's reference evaluation runs.
 
+mod convolution;
 mod dot;
 mod exchange;
 mod fold;
@@ -13,8 +14,11 @@ mod moves;
 mod ragged_dot;
 mod ragged_exchange;
 mod reduce;
+mod reduce_window;
+mod sort;
 #[cfg(test)]
 mod testing;
+mod window;
 
 pub use dot::{sum_step, sums};
 pub use fuse::groups;
@@ -29,7 +33,11 @@ use shardwise_ops::Opcode;
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     match Opcode::of_view(view) {
         Opcode::DotGeneral | Opcode::Dot => dot::step(lowering, view),
+        Opcode::Convolution => convolution::step(lowering, view),
         Opcode::Reduce => reduce::step(lowering, view).or_else(|| fold::step(lowering, view)),
+        Opcode::Sort => sort::step(lowering, view),
+        Opcode::TopK => sort::top_k(lowering, view),
+        Opcode::ReduceWindow => reduce_window::step(lowering, view),
         Opcode::Gather | Opcode::Scatter => index::step(lowering, view),
         Opcode::RaggedDot => ragged_dot::step(lowering, view),
         Opcode::CustomCall => ragged_exchange::step(lowering, view),

@@ -3,6 +3,7 @@
 use crate::block::Pointer;
 use crate::elem::Elem;
 use crate::gang::lower::Lowering;
+use crate::gang::points::Points;
 use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, row_major, view_strides};
 use crate::memory::{Buffer, OutOfMemory};
@@ -63,16 +64,73 @@ pub(super) fn output(cx: &KernelCx<'_>, instance: usize) -> Pointer {
 pub(super) struct Moves {
     /// Input, where its elements start, where they go, in bytes.
     moves: Vec<(usize, isize, isize, Move)>,
-    /// Bytes of an element that fills the output first, if an input has it.
-    filler: Option<(usize, usize)>,
+    /// What fills the output first, if anything does.
+    filler: Option<Filler>,
     output_bytes: usize,
+}
+
+enum Filler {
+    Zeros,
+    /// The element that an input has, of so many bytes.
+    Input(usize, usize),
 }
 
 impl Moves {
     /// The output is the whole of one input in another layout.
     pub(super) fn layout(elements: Move, output_bytes: usize) -> Moves {
-        Moves { moves: vec![(0, 0, 0, elements)], filler: None, output_bytes }
+        Moves::whole(elements, 0, output_bytes)
     }
+
+    /// The output is all of some elements of the one input, from an offset in bytes on.
+    pub(super) fn whole(elements: Move, from: isize, output_bytes: usize) -> Moves {
+        Moves { moves: vec![(0, from, 0, elements)], filler: None, output_bytes }
+    }
+}
+
+impl Moves {
+    /// Some elements of the one input, from an offset in bytes to another, and zeros around them.
+    pub(super) fn among_zeros(elements: Move, [from, to]: [isize; 2], output_bytes: usize) -> Moves {
+        Moves { moves: vec![(0, from, to, elements)], filler: Some(Filler::Zeros), output_bytes }
+    }
+
+    /// Some elements of the first input, and the one element of the second around them.
+    pub(super) fn among(elements: Move, [from, to]: [isize; 2], size: usize, output_bytes: usize) -> Moves {
+        Moves { moves: vec![(0, from, to, elements)], filler: Some(Filler::Input(1, size)), output_bytes }
+    }
+
+    fn fill(&self, cx: &KernelCx<'_>) {
+        for &i in &cx.instances {
+            let (element, size) = match self.filler {
+                None => return,
+                Some(Filler::Zeros) => (&[0][..], 1),
+                Some(Filler::Input(index, size)) => (cx.input(index, i).bytes(), size),
+            };
+            // SAFETY: the output has this many elements.
+            unsafe { fill(Workers::global(), output(cx, i), element, self.output_bytes / size) };
+        }
+    }
+}
+
+/// A step before the one that is being made, which gives its operand, the first of `from`, as an array of another layout;
+/// the input that the instances of `points` read then.
+pub(super) fn prepared<'m>(
+    lowering: &mut Lowering<'m>,
+    view: &OpView<'m>,
+    from: &[Value],
+    kernel: Moves,
+    ty: TensorType,
+    points: &Points,
+) -> Input {
+    let own = match from {
+        [from] => lowering.points(*from),
+        _ => points.clone(),
+    };
+    let slot = lowering.temporary(ty, own.clone());
+    let inputs = from.iter().map(|&v| lowering.input(v, &own)).collect();
+    let mut step = lowering.step_with(view, StepKind::Kernel(Box::new(kernel)), inputs, vec![slot], own.clone());
+    step.name = format!("{} (layout of an operand)", view.name());
+    lowering.before(step);
+    Input { slot, map: points.map_to(&own) }
 }
 
 impl Kernel for Moves {
@@ -81,12 +139,7 @@ impl Kernel for Moves {
         if self.output_bytes == 0 {
             return Ok(());
         }
-        if let Some((index, size)) = self.filler {
-            for &i in &cx.instances {
-                // SAFETY: the output has this many elements.
-                unsafe { fill(Workers::global(), output(cx, i), cx.input(index, i).bytes(), self.output_bytes / size) };
-            }
-        }
+        self.fill(cx);
         for (index, from, to, elements) in &self.moves {
             let pair = |&i: &usize| (input(cx, *index, i).offset(*from), output(cx, i).offset(*to));
             let pairs: Vec<(Pointer, Pointer)> = cx.instances.iter().map(pair).collect();
@@ -139,7 +192,7 @@ fn pad(view: &OpView<'_>) -> Option<Moves> {
     let to: Vec<isize> =
         strides.iter().enumerate().map(|(d, s)| s * (1 + interior.get(d).copied().unwrap_or(0) as isize)).collect();
     let moves = vec![(0, 0, start * size as isize, Move::new(size, shape, &row_major(shape), &to))];
-    Some(Moves { moves, filler: Some((1, size)), output_bytes: output_bytes(view) })
+    Some(Moves { moves, filler: Some(Filler::Input(1, size)), output_bytes: output_bytes(view) })
 }
 
 /// Where a block starts, read from scalar inputs and kept inside.

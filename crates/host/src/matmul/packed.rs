@@ -5,7 +5,7 @@
 //! Rows that several parts need are packed before, once for all of them.
 
 use super::tile::{Adjacent, Block, Lines, Results, Tile, panel_rows};
-use super::{Gemm, Group, Row};
+use super::{Gemm, Group, Pieces, Row};
 use crate::pool::{Effort, Workers, piece};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -54,6 +54,8 @@ struct Job<'a> {
     gemm: &'a Gemm,
     tile: &'a Tile,
     groups: &'a [Group],
+    /// Of what each row consists, if it is not in one piece.
+    pieces: Option<&'a Pieces>,
     /// Columns of a part.
     columns: usize,
     /// Rows of a part.
@@ -77,8 +79,15 @@ unsafe impl Sync for Panels {}
 
 /// # Safety
 /// The rows and matrices must be valid for the shape; results overlap nothing else.
-pub(super) unsafe fn run(gemm: &Gemm, tile: &Tile, workers: &Workers, groups: &[Group], effort: Effort) {
-    let mut job = Job { gemm, tile, groups, columns: 0, rows: 0, packed: vec![None; groups.len()] };
+pub(super) unsafe fn run(
+    gemm: &Gemm,
+    tile: &Tile,
+    workers: &Workers,
+    groups: &[Group],
+    pieces: Option<&Pieces>,
+    effort: Effort,
+) {
+    let mut job = Job { gemm, tile, groups, pieces, columns: 0, rows: 0, packed: vec![None; groups.len()] };
     job.cut(workers.count());
     SHARED.with_borrow_mut(|space| {
         // SAFETY: as the caller says.
@@ -198,15 +207,34 @@ impl Job<'_> {
     /// As [`run`]; `to` has room.
     unsafe fn pack_rows(&self, rows: &[Row], depth: &Range<usize>, mut to: *mut u32) {
         let stride = self.gemm.a[1] * self.gemm.elem.size() as isize;
+        let runs = self.runs(depth, stride);
+        let mut starts = Vec::with_capacity(self.tile.rows);
         for panel in rows.chunks(self.tile.rows) {
-            let line = |row: &Row| row.a.0.wrapping_offset(depth.start as isize * stride).cast_const();
-            let starts: Vec<_> = panel.iter().map(line).collect();
             let width = panel_rows(panel.len(), self.tile.rows);
-            let lines = Lines { starts: &starts, width, stride, depth: depth.len() };
-            // SAFETY: as the caller says.
-            unsafe { (self.tile.pack_lines)(&lines, to) };
+            let mut run_to = to;
+            for &(from, depth) in &runs {
+                starts.clear();
+                starts.extend(panel.iter().map(|row| row.a.0.wrapping_offset(from).cast_const()));
+                let lines = Lines { starts: &starts, width, stride, depth };
+                // SAFETY: as the caller says.
+                unsafe { (self.tile.pack_lines)(&lines, run_to) };
+                run_to = run_to.wrapping_add(width * self.steps(depth));
+            }
             to = to.wrapping_add(self.tile.rows * self.steps(depth.len()));
         }
+    }
+
+    /// The pieces of some of the depth of a row: where they start, in bytes, and their elements.
+    fn runs(&self, depth: &Range<usize>, stride: isize) -> Vec<(isize, usize)> {
+        let Some(pieces) = self.pieces else { return vec![(depth.start as isize * stride, depth.len())] };
+        let (mut runs, mut at) = (vec![], depth.start);
+        while at < depth.end {
+            let (piece, within) = (at / pieces.len, at % pieces.len);
+            let len = (pieces.len - within).min(depth.end - at);
+            runs.push((pieces.starts[piece] + within as isize * stride, len));
+            at += len;
+        }
+        runs
     }
 
     /// # Safety
@@ -325,7 +353,7 @@ mod tests {
             });
             let group = Group { matrix: Pointer(b.as_ptr().cast_mut().cast()), rows: rows.collect() };
             // SAFETY: the operands have these shapes.
-            unsafe { run(&gemm, &tile::tests::pairs(), &Workers::new(2), &[group], Effort::Large) };
+            unsafe { run(&gemm, &tile::tests::pairs(), &Workers::new(2), &[group], None, Effort::Large) };
             for (at, &got) in c.iter().enumerate() {
                 let right = |p: usize| b[p * gemm.b[0] as usize + at % n * gemm.b[1] as usize].to_f64();
                 let sum: f64 = (0..k).map(|p| a[at / n * k + p].to_f64() * right(p)).sum();

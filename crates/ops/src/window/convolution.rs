@@ -1,7 +1,8 @@
 //! `convolution`: products of windows with a kernel, summed.
 //!
 //! Sums run over kernel places, row-major, then input features, from zero, in `f32` for results of 32 bits or fewer and
-//! `f64` for wider ones; integers wrap. Then they are rounded once.
+//! `f64` for wider ones; integers wrap. Then they are rounded once. Padding and holes are zeros, so an infinite element of
+//! the kernel gives NaN there.
 
 use super::{WindowDim, WindowLabels, places, read_window, verified_window};
 use crate::check::{self, Check, bad_attribute, counted_tensors};
@@ -55,6 +56,19 @@ impl ConvDims {
         })
     }
 
+    /// How the kernel slides along each spatial dimension.
+    pub fn window(&self, op: &OpView<'_>) -> Vec<WindowDim> {
+        verified_window(op, NAMES, Some(kernel_sizes(op, self)), self.kernel_spatial.len())
+    }
+
+    /// Along which spatial dimensions the kernel is read backwards.
+    pub fn reversed(&self, op: &OpView<'_>) -> Vec<bool> {
+        match op.attr("window_reversal") {
+            Some(Attr::Bools(flags)) => flags.clone(),
+            _ => vec![false; self.kernel_spatial.len()],
+        }
+    }
+
     fn input(&self) -> Vec<usize> {
         [&[self.input_batch][..], &self.input_spatial, &[self.input_feature]].concat()
     }
@@ -69,7 +83,7 @@ impl ConvDims {
 }
 
 /// `feature_group_count` or `batch_group_count`; absent, 1.
-fn group_count(op: &OpView<'_>, name: &str) -> usize {
+pub fn group_count(op: &OpView<'_>, name: &str) -> usize {
     op.attrs().size(name).unwrap_or(1)
 }
 
@@ -336,31 +350,27 @@ struct Conv<'a> {
 impl<'a> Conv<'a> {
     fn new(op: &'a OpView<'a>) -> Conv<'a> {
         let dims = ConvDims::of(op).expect("verified");
-        let rank = dims.input_spatial.len();
-        let reversed = match op.attr("window_reversal") {
-            Some(Attr::Bools(flags)) => flags.clone(),
-            _ => vec![false; rank],
-        };
         Conv {
             op,
-            window: verified_window(op, NAMES, Some(kernel_sizes(op, &dims)), rank),
-            reversed,
+            window: dims.window(op),
+            reversed: dims.reversed(op),
             spatial: pick(op.operand_shape(0), &dims.input_spatial),
             strides: [eval::row_major(op.operand_shape(0)), eval::row_major(op.operand_shape(1))],
             dims,
         }
     }
 
-    /// For each kernel place whose element of the window is no padding: the offsets in input and kernel.
-    fn taps(&self, place: &[usize]) -> Vec<(isize, isize)> {
+    /// For each kernel place, the offsets in input and kernel; none in the input where the window has padding or a hole.
+    fn taps(&self, place: &[usize]) -> Vec<(Option<isize>, isize)> {
         let sizes: Vec<usize> = self.window.iter().map(|w| w.size).collect();
         let mut taps = vec![];
         index::for_each_index(&sizes, |k| {
-            let mut at = (0, 0);
+            let mut at = (Some(0), 0);
             for d in 0..k.len() {
                 let from = if self.reversed[d] { sizes[d] - 1 - k[d] } else { k[d] };
-                let Some(i) = self.window[d].element(place[d], from, self.spatial[d]) else { return };
-                at.0 += i as isize * self.strides[0][self.dims.input_spatial[d]];
+                let element = self.window[d].element(place[d], from, self.spatial[d]);
+                let along = element.map(|i| i as isize * self.strides[0][self.dims.input_spatial[d]]);
+                at.0 = at.0.zip(along).map(|(at, along)| at + along);
                 at.1 += k[d] as isize * self.strides[1][self.dims.kernel_spatial[d]];
             }
             taps.push(at);
@@ -387,7 +397,7 @@ impl<'a> Conv<'a> {
     }
 
     /// One element: batch `b`, output feature `f`.
-    fn sum<T: Sum>(&self, x: &[T], y: &[T], taps: &[(isize, isize)], b: usize, f: usize) -> T {
+    fn sum<T: Sum>(&self, x: &[T], y: &[T], taps: &[(Option<isize>, isize)], b: usize, f: usize) -> T {
         let (dims, lhs, rhs) = (&self.dims, self.op.operand_shape(0), self.op.operand_shape(1));
         let (features, batches) =
             (group_count(self.op, "feature_group_count"), group_count(self.op, "batch_group_count"));
@@ -401,7 +411,8 @@ impl<'a> Conv<'a> {
         let mut sum = T::zero();
         for &(tx, ty) in taps {
             for c in 0..per_group as isize {
-                sum = sum.add_product(x[(x0 + tx + c * sx) as usize], y[(y0 + ty + c * sy) as usize]);
+                let element = tx.map_or(T::zero(), |tx| x[(x0 + tx + c * sx) as usize]);
+                sum = sum.add_product(element, y[(y0 + ty + c * sy) as usize]);
             }
         }
         sum

@@ -6,8 +6,8 @@ mod select_and_scatter;
 #[cfg(test)]
 mod tests;
 
-pub use convolution::{ConvDims, Convolution};
-pub use reduce_window::ReduceWindow;
+pub use convolution::{ConvDims, Convolution, group_count};
+pub use reduce_window::{ReduceWindow, window as reduced_window};
 pub use select_and_scatter::SelectAndScatter;
 
 use crate::check::Check;

@@ -24,7 +24,8 @@ const LABELS: WindowLabels = WindowLabels {
     padding: "reduce_window_c12",
 };
 
-fn window(op: &OpView<'_>) -> Vec<WindowDim> {
+/// How the window slides along each dimension.
+pub fn window(op: &OpView<'_>) -> Vec<WindowDim> {
     verified_window(op, NAMES, None, op.operand_shape(0).len())
 }
 

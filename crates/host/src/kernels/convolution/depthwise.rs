@@ -1,0 +1,82 @@
+//! Convolutions whose groups have one input feature each: elementwise products, summed over kernel places by the block
+//! machine. Sums of more places than `shardwise_mathfn::order::CHUNK` are taken in chunks.
+
+use super::{Array, Conv};
+use crate::block::{self, Binary, Pointer, Program, Reducer};
+use crate::elem::Elem;
+use crate::gang::{Kernel, KernelCx};
+use crate::kernels::fuse::row_major;
+use crate::kernels::moves::{allocate, input, output, output_bytes};
+use crate::memory::OutOfMemory;
+use crate::pool::Workers;
+use shardwise_ir::OpView;
+
+pub struct Depthwise {
+    kernel: block::Kernel,
+    /// Where the first window's element of the first kernel place lies, in bytes.
+    start: isize,
+    output_bytes: usize,
+}
+
+pub fn kernel(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<Depthwise> {
+    let (dims, kernel, out) = (&conv.dims, view.operand_shape(1), view.result_shape(0));
+    let groups = conv.feature_groups;
+    let has_kinds = conv.elem == conv.out || matches!((conv.elem, conv.out), (Elem::BF16 | Elem::F16, Elem::F32));
+    let places: usize = conv.window.iter().map(|w| w.size).product();
+    if groups == 1 || kernel[dims.kernel_input_feature] != 1 || places == 1 || conv.elem.is_complex() || !has_kinds {
+        return None;
+    }
+    let (ks, os, xs) = (row_major(kernel), row_major(out), &source.strides);
+    let per_group = out[dims.output_feature] / groups;
+    let rank = conv.window.len();
+    // The space: batch, output places, kernel places, groups, output features of a group.
+    let (mut space, mut x, mut y, mut to) =
+        (vec![out[dims.output_batch]], vec![xs[0]], vec![0], vec![os[dims.output_batch]]);
+    let mut start = 0;
+    for (d, w) in conv.window.iter().enumerate() {
+        space.push(out[dims.output_spatial[d]]);
+        x.push(xs[1 + d] * w.stride as isize);
+        y.push(0);
+        to.push(os[dims.output_spatial[d]]);
+    }
+    for (d, w) in conv.window.iter().enumerate() {
+        let step = xs[1 + d] * w.dilation as isize;
+        space.push(w.size);
+        x.push(if conv.reversed[d] { -step } else { step });
+        y.push(ks[dims.kernel_spatial[d]]);
+        to.push(0);
+        start += if conv.reversed[d] { (w.size as isize - 1) * step } else { 0 };
+    }
+    let padded = conv.padded_features(1) as isize;
+    let (column, feature) = (ks[dims.kernel_output_feature], os[dims.output_feature]);
+    space.extend([groups, per_group]);
+    x.extend([padded, 0]);
+    y.extend([column * per_group as isize, column]);
+    to.extend([feature * per_group as isize, feature]);
+
+    let sum = if matches!(conv.elem, Elem::BF16 | Elem::F16) { Elem::F32 } else { conv.elem };
+    let program = Program::new(&space);
+    let program = if sum.is_wide() { program.wide() } else { program };
+    let mut program = program.reducing(&(1 + rank..1 + 2 * rank).collect::<Vec<_>>());
+    let [x, y] = [x, y].map(|strides| program.input(conv.elem, &strides));
+    let (x, y) = (program.convert(x, sum)?, program.convert(y, sum)?);
+    let (multiply, reducer) = if sum == Elem::Bool { (Binary::And, Reducer::Or) } else { (Binary::Mul, Reducer::Sum) };
+    let product = program.binary(multiply, x, y)?;
+    let zero = program.constant(sum, &vec![0; sum.size()]);
+    let total = program.reduce(reducer, product, zero)?;
+    let total = program.convert(total, conv.out)?;
+    program.output(total, &to);
+    let start = start * conv.elem.size() as isize;
+    Some(Depthwise { kernel: program.compile().ok()?, start, output_bytes: output_bytes(view) })
+}
+
+impl Kernel for Depthwise {
+    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        allocate(cx, self.output_bytes)?;
+        let of = |&i: &usize| [input(cx, 0, i).offset(self.start), input(cx, 1, i), output(cx, i)];
+        let pointers: Vec<Pointer> = cx.instances.iter().flat_map(of).collect();
+        // SAFETY: windows lie within the input by the types; outputs are new.
+        unsafe { self.kernel.run(Workers::global(), &pointers, false) };
+        Ok(())
+    }
+}

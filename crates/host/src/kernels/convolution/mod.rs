@@ -1,0 +1,294 @@
+//! Convolutions: products of windows with the kernel as a matrix.
+//!
+//! The input is an array in which features are innermost and padding and holes are zeros, a copy where it is none. A row is
+//! then a window: its pieces lie equally far from its start whichever window it is ([`Pieces`]), so nothing is gathered but
+//! by the product itself. Each group is a product of its own, unless a group has one input feature ([`depthwise`]).
+//!
+//! A product sums in the reference's order (kernel places, then features); `fma` and pairs of `bf16` round as in
+//! `dot_general`.
+
+mod depthwise;
+#[cfg(test)]
+mod tests;
+
+use crate::elem::Elem;
+use crate::gang::lower::Lowering;
+use crate::gang::points::Points;
+use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
+use crate::kernels::dot::innermost;
+use crate::kernels::fuse::{elem, row_major};
+use crate::kernels::moves::{Moves, allocate, input, output, output_bytes, prepared};
+use crate::kernels::window::Seen;
+use crate::matmul::{Gemm, Group, Pieces, Row};
+use crate::memory::OutOfMemory;
+use crate::movement::Move;
+use crate::pool::Workers;
+use shardwise_ir::{OpView, TensorType, Value};
+use shardwise_ops::window::{ConvDims, WindowDim, group_count};
+
+/// An input whose copy would have this many times the bytes of all arrays is left to the reference evaluation.
+const MAX_SPREAD: usize = 16;
+/// Rows of one call.
+const MAX_ROWS: usize = 1 << 18;
+
+/// The step of a convolution, if there is a kernel for it.
+pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+    let conv = Conv::new(view)?;
+    let source = conv.input(view)?;
+    let (kernel, matrix): (Box<dyn Kernel>, Option<Array>) = match depthwise::kernel(&conv, &source, view) {
+        Some(kernel) => (Box::new(kernel), None),
+        None => {
+            let (kernel, matrix) = products(&conv, &source, view)?;
+            (Box::new(kernel), Some(matrix))
+        }
+    };
+    let points = lowering.points(view.result(0));
+    let inputs = vec![
+        read(lowering, view, view.operand(0), Some(source), &points),
+        read(lowering, view, view.operand(1), matrix, &points),
+    ];
+    let output = lowering.slot(view.result(0));
+    Some(lowering.step_with(view, StepKind::Kernel(kernel), inputs, vec![output], points))
+}
+
+fn read<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>, v: Value, array: Option<Array>, points: &Points) -> Input {
+    match array.and_then(|a| a.copy) {
+        Some((kernel, ty)) => prepared(lowering, view, &[v], kernel, ty, points),
+        None => lowering.input(v, points),
+    }
+}
+
+/// What a convolution is, all sizes at least one.
+struct Conv {
+    dims: ConvDims,
+    window: Vec<WindowDim>,
+    reversed: Vec<bool>,
+    feature_groups: usize,
+    batch_groups: usize,
+    elem: Elem,
+    out: Elem,
+}
+
+/// An operand as it is read: its strides, of its dimensions in the order that its maker says.
+struct Array {
+    strides: Vec<isize>,
+    /// The copy that has them, where the operand has not.
+    copy: Option<(Moves, TensorType)>,
+}
+
+impl Conv {
+    fn new(view: &OpView<'_>) -> Option<Conv> {
+        let dims = ConvDims::of(view)?;
+        let (a, b, c) = (view.operand_tensor(0), view.operand_tensor(1), view.result_tensor(0));
+        let is_empty = [a, b, c].iter().any(|t| t.shape.contains(&0));
+        (!is_empty && a.dtype == b.dtype).then_some(())?;
+        Some(Conv {
+            window: dims.window(view),
+            reversed: dims.reversed(view),
+            dims,
+            feature_groups: group_count(view, "feature_group_count"),
+            batch_groups: group_count(view, "batch_group_count"),
+            elem: elem(a.dtype)?,
+            out: elem(c.dtype)?,
+        })
+    }
+
+    /// Features of a group as they lie: pieces of windows are of whole pairs.
+    fn padded_features(&self, features: usize) -> usize {
+        let places: usize = self.window.iter().map(|w| w.size).product();
+        if self.elem == Elem::BF16 && places > 1 { features.next_multiple_of(2) } else { features }
+    }
+
+    /// The input with strides of batch, spatial dimensions and features, which are adjacent.
+    fn input(&self, view: &OpView<'_>) -> Option<Array> {
+        let (ty, out, dims) = (view.operand_tensor(0), view.result_shape(0), &self.dims);
+        let spatial = dims.input_spatial.iter().zip(&dims.output_spatial).zip(&self.window);
+        let seen = spatial.map(|((&i, &o), w)| Seen::new(w, ty.shape[i], out[o])).collect::<Option<Vec<_>>>()?;
+        let (batch, features) = (ty.shape[dims.input_batch], ty.shape[dims.input_feature]);
+        let per_group = features / self.feature_groups;
+        let padded = self.padded_features(per_group);
+        let strides = row_major(&ty.shape);
+        let order = |s: &[isize]| -> Vec<isize> {
+            let spatial = dims.input_spatial.iter().map(|&d| s[d]);
+            std::iter::once(s[dims.input_batch]).chain(spatial).chain([s[dims.input_feature]]).collect()
+        };
+        let fits = seen.iter().all(Seen::is_plain);
+        if fits && padded == per_group && (features == 1 || strides[dims.input_feature] == 1) {
+            let mut strides = order(&strides);
+            *strides.last_mut().expect("features") = 1;
+            return Some(Array { strides, copy: None });
+        }
+        let extents = seen.iter().map(|s| s.extent);
+        let sizes: Vec<usize> = [batch].into_iter().chain(extents).chain([self.feature_groups * padded]).collect();
+        let elements = sizes.iter().try_fold(1usize, |n, &s| n.checked_mul(s))?;
+        let bytes = elements.checked_mul(self.elem.size())?;
+        let known: u64 = [ty, view.operand_tensor(1), view.result_tensor(0)].iter().map(|t| t.bytes()).sum();
+        if bytes / MAX_SPREAD > known as usize {
+            return None;
+        }
+        let to = row_major(&sizes);
+        let from = order(&strides);
+        let (mut shape, mut start, mut at) = (vec![batch], 0, 0);
+        let (mut read, mut write) = (vec![from[0]], vec![to[0]]);
+        for (d, s) in seen.iter().enumerate() {
+            shape.push(s.count);
+            read.push(from[d + 1]);
+            write.push(to[d + 1] * s.step as isize);
+            start += s.first as isize * from[d + 1];
+            at += s.at as isize * to[d + 1];
+        }
+        shape.extend([self.feature_groups, per_group]);
+        let feature = from[from.len() - 1];
+        read.extend([feature * per_group as isize, feature]);
+        write.extend([padded as isize, 1]);
+        let size = self.elem.size();
+        let elements = Move::new(size, &shape, &read, &write);
+        let is_full = shape.iter().product::<usize>() * size == bytes;
+        let offsets = [start, at].map(|o| o * size as isize);
+        let moves = if is_full {
+            Moves::whole(elements, offsets[0], bytes)
+        } else {
+            Moves::among_zeros(elements, offsets, bytes)
+        };
+        Some(Array { strides: to, copy: Some((moves, TensorType::new(ty.dtype, sizes))) })
+    }
+
+    /// The kernel as a matrix: the strides of its rows (kernel places, then features) and of its columns.
+    fn matrix(&self, view: &OpView<'_>) -> Array {
+        let (ty, dims) = (view.operand_tensor(1), &self.dims);
+        let strides = row_major(&ty.shape);
+        let order = [&dims.kernel_spatial[..], &[dims.kernel_input_feature, dims.kernel_output_feature]].concat();
+        let from: Vec<isize> = order.iter().map(|&d| strides[d]).collect();
+        let shape: Vec<usize> = order.iter().map(|&d| ty.shape[d]).collect();
+        let rows = order.len() - 1;
+        let padded = self.padded_features(shape[rows - 1]);
+        let summed: Vec<(usize, isize)> = shape[..rows].iter().copied().zip(from[..rows].iter().copied()).collect();
+        if let (((_, row), 0), true) = (innermost(&summed), padded == shape[rows - 1]) {
+            return Array { strides: vec![row, from[rows]], copy: None };
+        }
+        let mut sizes = shape.clone();
+        sizes[rows - 1] = padded;
+        let (to, size) = (row_major(&sizes), self.elem.size());
+        let elements = Move::new(size, &shape, &from, &to);
+        let bytes = sizes.iter().product::<usize>() * size;
+        let moves =
+            if sizes == shape { Moves::whole(elements, 0, bytes) } else { Moves::among_zeros(elements, [0, 0], bytes) };
+        Array { strides: vec![shape[rows] as isize, 1], copy: Some((moves, TensorType::new(ty.dtype, sizes))) }
+    }
+
+    /// Where the element of a window lies at each kernel place, row-major, from the window's start, in elements.
+    fn places(&self, spatial: &[isize]) -> Vec<isize> {
+        let mut places = vec![0];
+        for (d, w) in self.window.iter().enumerate() {
+            let along = |k: usize| if self.reversed[d] { w.size - 1 - k } else { k };
+            let step = spatial[d] * w.dilation as isize;
+            places = places.iter().flat_map(|&p| (0..w.size).map(move |k| p + along(k) as isize * step)).collect();
+        }
+        places
+    }
+}
+
+struct Products {
+    gemm: Gemm,
+    pieces: Pieces,
+    /// Products side by side, and the bytes from one to the next in the operands and the result.
+    groups: usize,
+    group_step: [usize; 3],
+    /// Offsets of windows in the input and of results, in bytes: those of rows of windows, and the windows of a row.
+    rows: Vec<[isize; 2]>,
+    row: Vec<[isize; 2]>,
+    output_bytes: usize,
+}
+
+fn products(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<(Products, Array)> {
+    let (dims, out) = (&conv.dims, view.result_shape(0));
+    let matrix = conv.matrix(view);
+    let (size, out_size) = (conv.elem.size(), conv.out.size());
+    let per_group = conv.padded_features(view.operand_shape(1)[dims.kernel_input_feature]);
+    let last = source.strides.len() - 1;
+    let places = conv.places(&source.strides[1..last]);
+    let groups = conv.feature_groups.max(conv.batch_groups);
+    let columns = out[dims.output_feature] / groups;
+    let to = row_major(out);
+    let gemm = Gemm {
+        elem: conv.elem,
+        out: conv.out,
+        m: out.iter().product::<usize>() / out[dims.output_feature],
+        n: columns,
+        k: places.len() * per_group,
+        a: [0, 1],
+        b: [matrix.strides[0], matrix.strides[1]],
+        c: [0, to[dims.output_feature]],
+        accumulate: false,
+    };
+    gemm.is_supported().then_some(())?;
+    let batch = out[dims.output_batch];
+    let input_step = if conv.batch_groups > 1 { source.strides[0] as usize * batch } else { per_group };
+    let column = |stride: isize| columns * stride as usize;
+    let group_step = [input_step * size, column(matrix.strides[1]) * size, column(to[dims.output_feature]) * out_size];
+    let spatial = dims.output_spatial.iter().enumerate();
+    let spatial = spatial.map(|(i, &d)| (out[d], [source.strides[1 + i] * conv.window[i].stride as isize, to[d]]));
+    let mut walked = vec![(batch, [source.strides[0], to[dims.output_batch]])];
+    walked.extend(spatial);
+    let inner = walked.pop()?;
+    let bytes = [size as isize, out_size as isize];
+    let kernel = Products {
+        gemm,
+        pieces: in_pieces(&places, per_group, size),
+        groups,
+        group_step,
+        rows: walked.iter().fold(vec![[0, 0]], |from, dim| walk(&from, dim, bytes)),
+        row: walk(&[[0, 0]], &inner, bytes),
+        output_bytes: output_bytes(view),
+    };
+    Some((kernel, matrix))
+}
+
+/// Offsets along one more dimension.
+fn walk(from: &[[isize; 2]], &(count, step): &(usize, [isize; 2]), bytes: [isize; 2]) -> Vec<[isize; 2]> {
+    let at = |o: &[isize; 2], i: isize| [0, 1].map(|x| o[x] + i * step[x] * bytes[x]);
+    from.iter().flat_map(|o| (0..count as isize).map(move |i| at(o, i))).collect()
+}
+
+/// The pieces of a window: places whose features follow each other are one.
+fn in_pieces(places: &[isize], features: usize, size: usize) -> Pieces {
+    let follows = |w: &[isize]| w[1] - w[0] == features as isize;
+    let run = places.windows(2).position(|w| !follows(w)).map_or(places.len(), |i| i + 1);
+    let is_even = places.len().is_multiple_of(run) && places.chunks(run).all(|c| c.windows(2).all(follows));
+    let run = if is_even { run } else { 1 };
+    Pieces { starts: places.iter().step_by(run).map(|p| p * size as isize).collect(), len: run * features }
+}
+
+impl Kernel for Products {
+    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        allocate(cx, self.output_bytes)?;
+        let at_a_time = (MAX_ROWS / (self.row.len() * self.groups * cx.instances.len())).max(1);
+        for rows in self.rows.chunks(at_a_time) {
+            let groups = self.groups(cx, rows);
+            // SAFETY: windows lie within the input, and places within the output, by the types; outputs are new.
+            unsafe { self.gemm.run_pieces(Workers::global(), &groups, &self.pieces) };
+        }
+        Ok(())
+    }
+}
+
+impl Products {
+    /// The matrices, each with the windows of all instances that use it.
+    fn groups(&self, cx: &KernelCx<'_>, rows: &[[isize; 2]]) -> Vec<Group> {
+        let mut groups: Vec<Group> = vec![];
+        for &i in &cx.instances {
+            let (a, b, c) = (input(cx, 0, i), input(cx, 1, i), output(cx, i));
+            let known = groups.iter().position(|g| g.matrix.0 == b.0).unwrap_or(groups.len());
+            for g in 0..self.groups {
+                let [a, b, c] = [(a, 0), (b, 1), (c, 2)].map(|(p, o)| p.offset((g * self.group_step[o]) as isize));
+                let places = rows.iter().flat_map(|r| self.row.iter().map(|w| [r[0] + w[0], r[1] + w[1]]));
+                let windows = places.map(|[from, to]| Row { a: a.offset(from), c: c.offset(to) });
+                match groups.get_mut(known + g) {
+                    Some(group) => group.rows.extend(windows),
+                    None => groups.push(Group { matrix: b, rows: windows.collect() }),
+                }
+            }
+        }
+        groups
+    }
+}

@@ -1,0 +1,193 @@
+//! Windows that are combined: pooling, sums so far, any region.
+//!
+//! By a named reducer, a window is one chain in the block machine, from the initial value through its elements in order, as
+//! the reference has it. Where a window reaches over the edge, other places of the chain are the initial value: so the
+//! result is cut into [`Part`]s, in each of which the same places are inside. A window from the start of a dimension on has
+//! its own kernel ([`running`]). All else is folded as reductions are, one pass over all results for each place of the
+//! window.
+
+mod running;
+#[cfg(test)]
+mod tests;
+
+use crate::block::{self, Pointer, Program};
+use crate::elem::Elem;
+use crate::gang::lower::Lowering;
+use crate::gang::points::Points;
+use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
+use crate::kernels::fold::{FoldKernel, MAX_FOLDED};
+use crate::kernels::fuse::{elem, reducer, row_major, scalar_region};
+use crate::kernels::moves::{Moves, allocate, input, output, output_bytes, prepared};
+use crate::kernels::window::{Part, Seen, parts};
+use crate::memory::OutOfMemory;
+use crate::movement::Move;
+use crate::pool::Workers;
+use shardwise_ir::{OpView, TensorType};
+use shardwise_ops::reducer::reduce_kind_of_op;
+use shardwise_ops::window::{WindowDim, reduced_window};
+
+/// Windows of more elements are folded pass by pass.
+const MAX_CHAIN: usize = 128;
+
+/// The step of a `reduce_window`, if there is a kernel for it.
+pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+    let window = reduced_window(view);
+    if view.operand_shape(0).contains(&0) || view.result_shape(0).contains(&0) {
+        return None;
+    }
+    if let Some(kernel) = running::kernel(lowering, view, &window) {
+        return Some(lowering.step(view, StepKind::Kernel(Box::new(kernel))));
+    }
+    if let Some(kernel) = chain(view, &window, view.operand_shape(0)) {
+        return Some(lowering.step(view, StepKind::Kernel(Box::new(kernel))));
+    }
+    let source = Source::new(view, window)?;
+    let kernel: Box<dyn Kernel> = match chain(view, &source.window, &source.sizes) {
+        Some(kernel) => Box::new(kernel),
+        None => Box::new(fold(lowering, view, &source)?),
+    };
+    let points = lowering.points(view.result(0));
+    let n = view.results().len();
+    let mut inputs: Vec<Input> = vec![];
+    for i in 0..n {
+        inputs.push(source.read(lowering, view, i, &points)?);
+    }
+    inputs.extend((n..2 * n).map(|i| lowering.input(view.operand(i), &points)).collect::<Vec<_>>());
+    let outputs = view.results().iter().map(|&v| lowering.slot(v)).collect();
+    Some(lowering.step_with(view, StepKind::Kernel(kernel), inputs, outputs, points))
+}
+
+/// Operands as arrays in which padding and holes are initial values: copies, where they have any.
+struct Source {
+    sizes: Vec<usize>,
+    /// How the window slides on those.
+    window: Vec<WindowDim>,
+    /// What the copies hold of the operands.
+    seen: Option<Vec<Seen>>,
+}
+
+/// An operand whose copy would have this many times the elements of operand and result is left to the reference evaluation.
+const MAX_SPREAD: usize = 16;
+
+impl Source {
+    fn new(view: &OpView<'_>, window: Vec<WindowDim>) -> Option<Source> {
+        let (shape, out) = (view.operand_shape(0), view.result_shape(0));
+        let seen = (0..shape.len()).map(|d| Seen::new(&window[d], shape[d], out[d])).collect::<Option<Vec<_>>>()?;
+        let window = window.into_iter().map(|w| WindowDim { low: 0, high: 0, base_dilation: 1, ..w }).collect();
+        if seen.iter().all(Seen::is_plain) {
+            return Some(Source { sizes: shape.to_vec(), window, seen: None });
+        }
+        let sizes: Vec<usize> = seen.iter().map(|s| s.extent).collect();
+        let count = sizes.iter().try_fold(1usize, |n, &s| n.checked_mul(s))?;
+        let known: usize = [shape, out].iter().map(|s| s.iter().product::<usize>()).sum();
+        (count / MAX_SPREAD <= known).then_some(Source { sizes, window, seen: Some(seen) })
+    }
+
+    fn read<'m>(&self, lowering: &mut Lowering<'m>, view: &OpView<'m>, i: usize, points: &Points) -> Option<Input> {
+        let (from, init) = (view.operand(i), view.operand(view.results().len() + i));
+        let Some(seen) = &self.seen else { return Some(lowering.input(from, points)) };
+        let ty = TensorType::new(view.operand_tensor(i).dtype, self.sizes.clone());
+        let moves = spread(seen, view.operand_shape(0), &self.sizes, elem(ty.dtype)?.size());
+        Some(prepared(lowering, view, &[from, init], moves, ty, points))
+    }
+}
+
+/// The elements that windows see, among initial values.
+fn spread(seen: &[Seen], shape: &[usize], sizes: &[usize], size: usize) -> Moves {
+    let (from, to) = (row_major(shape), row_major(sizes));
+    let counts: Vec<usize> = seen.iter().map(|s| s.count).collect();
+    let steps: Vec<isize> = seen.iter().zip(&to).map(|(s, t)| s.step as isize * t).collect();
+    let start: isize = seen.iter().zip(&from).map(|(s, f)| s.first as isize * f).sum();
+    let at: isize = seen.iter().zip(&to).map(|(s, t)| s.at as isize * t).sum();
+    let offsets = [start, at].map(|o| o * size as isize);
+    let bytes = sizes.iter().product::<usize>() * size;
+    Moves::among(Move::new(size, &counts, &from, &steps), offsets, size, bytes)
+}
+
+/// The type that elements are combined in.
+fn summed(elem: Elem) -> Elem {
+    if matches!(elem, Elem::BF16 | Elem::F16) { Elem::F32 } else { elem }
+}
+
+struct Chain {
+    /// For each part of the result, its kernel, where its elements lie in the operand, and where it starts.
+    parts: Vec<(block::Kernel, Vec<isize>, isize)>,
+    output_bytes: usize,
+}
+
+/// By a named reducer, of an operand that has this shape.
+fn chain(view: &OpView<'_>, window: &[WindowDim], shape: &[usize]) -> Option<Chain> {
+    let kind = reduce_kind_of_op(view).filter(|_| view.results().len() == 1)?;
+    let (x, out) = (view.operand_tensor(0), view.result_tensor(0));
+    let size: usize = window.iter().try_fold(1usize, |n, w| n.checked_mul(w.size))?;
+    if x.dtype != out.dtype || size > MAX_CHAIN {
+        return None;
+    }
+    let (elem, reducer) = (elem(x.dtype)?, reducer(kind));
+    let (from, to) = (row_major(shape), row_major(&out.shape));
+    let compiled = |part: Part| {
+        let sum = summed(elem);
+        let mut program = if sum.is_wide() { Program::new(&part.sizes).wide() } else { Program::new(&part.sizes) };
+        let init = program.input(elem, &vec![0; from.len()]);
+        let init = program.convert(init, sum)?;
+        let mut total = init;
+        let mut offsets = vec![];
+        for place in &part.places {
+            let element = match place {
+                Some(offset) => {
+                    offsets.push(offset * elem.size() as isize);
+                    let x = program.input(elem, &part.strides);
+                    program.convert(x, sum)?
+                }
+                None => init,
+            };
+            total = program.combine(reducer, total, element)?;
+        }
+        let total = program.convert(total, elem)?;
+        program.output(total, &to);
+        Some((program.compile().ok()?, offsets, part.start * elem.size() as isize))
+    };
+    let parts = parts(window, shape, &out.shape)?.into_iter().map(compiled).collect::<Option<_>>()?;
+    Some(Chain { parts, output_bytes: output_bytes(view) })
+}
+
+impl Kernel for Chain {
+    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        allocate(cx, self.output_bytes)?;
+        for (kernel, offsets, start) in &self.parts {
+            let of = |&i: &usize| {
+                let (x, init) = (input(cx, 0, i), input(cx, 1, i));
+                let elements = offsets.iter().map(|&o| x.offset(o)).collect();
+                [vec![init], elements, vec![output(cx, i).offset(*start)]].concat()
+            };
+            let pointers: Vec<Pointer> = cx.instances.iter().flat_map(of).collect();
+            // SAFETY: the elements of a part's windows are inside, and parts cover the output, which is new.
+            unsafe { kernel.run(Workers::global(), &pointers, false) };
+        }
+        Ok(())
+    }
+}
+
+/// By any region of elementwise ops: for each place of the window, one pass over all results.
+fn fold(lowering: &Lowering<'_>, view: &OpView<'_>, source: &Source) -> Option<FoldKernel> {
+    let (n, out) = (view.results().len(), view.result_shape(0));
+    let elems = (0..n).map(|i| elem(view.operand_tensor(i).dtype)).collect::<Option<Vec<_>>>()?;
+    let is_same = (0..n).all(|i| view.operand_tensor(i).dtype == view.result_tensor(i).dtype);
+    let is_named = reduce_kind_of_op(view).is_some() && n == 1;
+    let size = source.window.iter().try_fold(1usize, |n, w| n.checked_mul(w.size)).filter(|&n| n <= MAX_FOLDED)?;
+    // Named reducers round once, a region each time.
+    if !is_same || (is_named && elems[0] != summed(elems[0])) {
+        return None;
+    }
+    let strides = row_major(&source.sizes);
+    let element: Vec<isize> = strides.iter().zip(&source.window).map(|(s, w)| s * w.stride as isize).collect();
+    let kernel = scalar_region(lowering, view.op, out, &[vec![row_major(out); n], vec![element; n]].concat())?;
+    let mut offsets = Vec::with_capacity(size);
+    offsets.push(0);
+    for (w, s) in source.window.iter().zip(&strides) {
+        let step = w.dilation * *s as usize;
+        offsets = offsets.iter().flat_map(|&o| (0..w.size).map(move |k| o + k * step)).collect();
+    }
+    let sizes = elems.iter().map(|e| e.size()).collect();
+    Some(FoldKernel { kernel, offsets, sizes, count: out.iter().product() })
+}

@@ -1,0 +1,132 @@
+//! Every order of every type, with ties, NaNs and both zeros.
+
+use crate::block::tests::Random;
+use crate::kernels::testing::{run, run_by_kernels, tensor};
+use shardwise_base::Literal;
+
+fn values(shape: &[usize], random: &mut Random) -> Literal {
+    let special = [0.0, -0.0, f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.5, -1.5];
+    let mut draw = |_: usize| match random.next() % 3 {
+        0 => special[random.next() as usize % special.len()],
+        _ => (random.next() % 9) as f32 - 4.0,
+    };
+    Literal::new(shape, &(0..shape.iter().product()).map(&mut draw).collect::<Vec<_>>())
+}
+
+/// Sorts elements and their places by `compare`, which says of `%a` and `%b` whether they are in order, as `%c`.
+fn program(shape: &[usize], dim: usize, elem: &str, compare: &str) -> String {
+    let (given, x, i) = (tensor(shape, "f32"), tensor(shape, elem), tensor(shape, "i32"));
+    format!(
+        "func.func @main(%x: {given}) -> ({x}, {i}) {{
+  %0 = stablehlo.convert %x : ({given}) -> {x}
+  %1 = stablehlo.iota dim = {dim} : {i}
+  %2:2 = \"stablehlo.sort\"(%0, %1) <{{dimension = {dim} : i64, is_stable = true}}> ({{
+  ^bb0(%a: tensor<{elem}>, %b: tensor<{elem}>, %i: tensor<i32>, %j: tensor<i32>):
+{compare}
+    stablehlo.return %c : tensor<i1>
+  }}) : ({x}, {i}) -> ({x}, {i})
+  return %2#0, %2#1 : {x}, {i}
+}}"
+    )
+}
+
+fn compare(name: &str, direction: &str, kind: &str, [a, b]: [&str; 2], elem: &str) -> String {
+    format!(
+        "    %{name} = stablehlo.compare {direction}, {a}, {b}, {kind} : (tensor<{elem}>, tensor<{elem}>) -> tensor<i1>\n"
+    )
+}
+
+const SHAPES: [(&[usize], usize); 7] =
+    [(&[7], 0), (&[1], 0), (&[3, 1], 1), (&[5, 9], 1), (&[9, 5], 0), (&[2, 33, 3], 1), (&[2, 1, 300], 2)];
+
+#[test]
+fn elements_of_any_type_in_any_order() {
+    for (elem, kind) in [
+        ("f32", "FLOAT"),
+        ("f32", "TOTALORDER"),
+        ("f64", "FLOAT"),
+        ("f64", "TOTALORDER"),
+        ("bf16", "FLOAT"),
+        ("bf16", "TOTALORDER"),
+        ("f16", "FLOAT"),
+        ("i8", "SIGNED"),
+        ("i32", "SIGNED"),
+        ("i64", "SIGNED"),
+        ("ui8", "UNSIGNED"),
+        ("ui32", "UNSIGNED"),
+        ("ui64", "UNSIGNED"),
+        ("i1", "UNSIGNED"),
+    ] {
+        for direction in ["LT", "GT"] {
+            for (shape, dim) in SHAPES {
+                let text = program(shape, dim, elem, &compare("c", direction, kind, ["%a", "%b"], elem));
+                run_by_kernels(&text, &[values(shape, &mut Random(shape.len() as u64 + 11))]);
+            }
+        }
+    }
+}
+
+/// As JAX compares floats: zeros are equal, and NaNs, which are last.
+#[test]
+fn keys_are_computed() {
+    let key = |x: &str| {
+        format!(
+            "    %z{x} = stablehlo.constant dense<0.0> : tensor<f32>
+    %q{x} = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+{}    %s{x} = stablehlo.select %e{x}, %z{x}, %{x} : tensor<i1>, tensor<f32>
+{}    %k{x} = stablehlo.select %n{x}, %q{x}, %s{x} : tensor<i1>, tensor<f32>\n",
+            compare(&format!("e{x}"), "EQ", "FLOAT", [&format!("%{x}"), &format!("%z{x}")], "f32"),
+            compare(&format!("n{x}"), "NE", "FLOAT", [&format!("%{x}"), &format!("%{x}")], "f32")
+        )
+    };
+    for (shape, dim) in SHAPES {
+        let by_key = [key("a"), key("b"), compare("c", "LT", "TOTALORDER", ["%ka", "%kb"], "f32")].concat();
+        let names = run_by_kernels(&program(shape, dim, "f32", &by_key), &[values(shape, &mut Random(5))]);
+        assert!(names.contains(&"stablehlo.sort".to_string()), "{names:?}");
+        let by_two = [
+            key("a"),
+            key("b"),
+            compare("l", "LT", "TOTALORDER", ["%ka", "%kb"], "f32"),
+            compare("t", "EQ", "TOTALORDER", ["%ka", "%kb"], "f32"),
+            compare("m", "GT", "SIGNED", ["%i", "%j"], "i32"),
+            "    %u = stablehlo.and %t, %m : tensor<i1>\n    %c = stablehlo.or %l, %u : tensor<i1>".to_string(),
+        ]
+        .concat();
+        run_by_kernels(&program(shape, dim, "f32", &by_two), &[values(shape, &mut Random(6))]);
+    }
+}
+
+#[test]
+fn other_comparators_are_evaluated() {
+    for comparator in [
+        compare("c", "LE", "FLOAT", ["%a", "%b"], "f32"),
+        compare("c", "LT", "FLOAT", ["%b", "%a"], "f32"),
+        format!(
+            "    %d = stablehlo.subtract %a, %b : tensor<f32>\n    %z = stablehlo.constant dense<0.0> : tensor<f32>\n{}",
+            compare("c", "LT", "FLOAT", ["%d", "%z"], "f32")
+        ),
+    ] {
+        let times = run(&program(&[4, 6], 1, "f32", &comparator), &[values(&[4, 6], &mut Random(8))]);
+        assert!(times.iter().any(|t| t.is_fallback && t.name == "stablehlo.sort"), "{comparator}");
+    }
+}
+
+#[test]
+fn the_first_of_each_line() {
+    for elem in ["f32", "bf16", "f64", "i8", "ui32", "i64", "i1"] {
+        for (shape, k) in [(&[5, 9][..], 3), (&[5, 9], 9), (&[1], 1), (&[2, 3, 70], 8)] {
+            let (given, x) = (tensor(shape, "f32"), tensor(shape, elem));
+            let mut out = shape.to_vec();
+            *out.last_mut().expect("a dimension") = k;
+            let (y, i) = (tensor(&out, elem), tensor(&out, "i32"));
+            let source = format!(
+                "func.func @main(%x: {given}) -> ({y}, {i}) {{
+  %0 = stablehlo.convert %x : ({given}) -> {x}
+  %1:2 = chlo.top_k(%0, k = {k}) : {x} -> ({y}, {i})
+  return %1#0, %1#1 : {y}, {i}
+}}"
+            );
+            run_by_kernels(&source, &[values(shape, &mut Random(4))]);
+        }
+    }
+}
