@@ -15,6 +15,7 @@ mod ragged_dot;
 mod ragged_exchange;
 mod reduce;
 mod reduce_window;
+mod select_and_scatter;
 mod sort;
 #[cfg(test)]
 mod testing;
@@ -35,6 +36,7 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
         Opcode::DotGeneral | Opcode::Dot => dot::step(lowering, view),
         Opcode::Convolution => convolution::step(lowering, view),
         Opcode::Reduce => reduce::step(lowering, view).or_else(|| fold::step(lowering, view)),
+        Opcode::SelectAndScatter => select_and_scatter::step(lowering, view),
         Opcode::Sort => sort::step(lowering, view),
         Opcode::TopK => sort::top_k(lowering, view),
         Opcode::ReduceWindow => reduce_window::step(lowering, view),

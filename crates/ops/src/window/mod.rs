@@ -8,7 +8,7 @@ mod tests;
 
 pub use convolution::{ConvDims, Convolution, group_count};
 pub use reduce_window::{ReduceWindow, window as reduced_window};
-pub use select_and_scatter::SelectAndScatter;
+pub use select_and_scatter::{SelectAndScatter, window as selecting_window};
 
 use crate::check::Check;
 use shardwise_ir::{Attr, OpView};

@@ -25,7 +25,8 @@ const LABELS: WindowLabels = WindowLabels {
     padding: "select_and_scatter_c8",
 };
 
-fn window(op: &OpView<'_>) -> Vec<WindowDim> {
+/// How the window slides along each dimension.
+pub fn window(op: &OpView<'_>) -> Vec<WindowDim> {
     verified_window(op, NAMES, None, op.operand_shape(0).len())
 }
 

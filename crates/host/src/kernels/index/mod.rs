@@ -291,7 +291,7 @@ fn effort(bytes: usize) -> Effort {
 }
 
 /// Combines `n` updates into as many elements: `to[i] = to[i] ∘ from[i]`, rounded.
-type Combine = unsafe fn(to: *mut u8, from: *const u8, n: usize);
+pub(super) type Combine = unsafe fn(to: *mut u8, from: *const u8, n: usize);
 
 struct ScatterKernel {
     windows: Windows,
@@ -391,7 +391,7 @@ impl ScatterKernel {
 }
 
 /// How a kind of reduction combines elements of this type, as the reference does: each result rounded.
-fn combine(elem: Elem, kind: ReduceKind) -> Option<Combine> {
+pub(super) fn combine(elem: Elem, kind: ReduceKind) -> Option<Combine> {
     use ReduceKind::*;
     macro_rules! with {
         ($T:ty, $f:expr) => {{

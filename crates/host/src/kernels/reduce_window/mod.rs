@@ -105,7 +105,7 @@ fn spread(seen: &[Seen], shape: &[usize], sizes: &[usize], size: usize) -> Moves
 }
 
 /// The type that elements are combined in.
-fn summed(elem: Elem) -> Elem {
+pub(super) fn summed(elem: Elem) -> Elem {
     if matches!(elem, Elem::BF16 | Elem::F16) { Elem::F32 } else { elem }
 }
 

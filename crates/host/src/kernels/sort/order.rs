@@ -114,13 +114,11 @@ impl Numbers {
     /// The first `k` of [`Numbers::sorted`].
     pub fn first(self, k: usize) -> Vec<u32> {
         match self {
-            Numbers::Short(mut list) => {
-                if k < list.len() {
-                    list.select_nth_unstable(k);
-                    list.truncate(k);
-                }
-                list.sort_unstable();
-                places(&list)
+            Numbers::Short(list) => {
+                let mut first = least(&list, k);
+                first.sort_unstable();
+                first.truncate(k);
+                places(&first)
             }
             other => {
                 let mut all = other.sorted();
@@ -144,6 +142,23 @@ impl Numbers {
             Numbers::Partial(list) => list.len(),
         }
     }
+}
+
+/// The `k` least of different numbers, at least one, and perhaps others.
+fn least(list: &[u64], k: usize) -> Vec<u64> {
+    let (mut kept, mut limit) = (Vec::with_capacity(2 * k), u64::MAX);
+    for &x in list {
+        // Most of a long list is seen when the limit is low already.
+        if x > limit {
+            continue;
+        }
+        kept.push(x);
+        if kept.len() == 2 * k {
+            limit = *kept.select_nth_unstable(k - 1).1;
+            kept.truncate(k);
+        }
+    }
+    kept
 }
 
 fn places(list: &[u64]) -> Vec<u32> {
