@@ -57,4 +57,12 @@ impl Elem {
     pub const fn is_wide(self) -> bool {
         matches!(self, Elem::I64 | Elem::U64 | Elem::F64)
     }
+
+    /// The type that sums of this one are taken in.
+    pub const fn summed(self) -> Elem {
+        match self {
+            Elem::BF16 | Elem::F16 => Elem::F32,
+            _ => self,
+        }
+    }
 }

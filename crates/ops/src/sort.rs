@@ -109,7 +109,7 @@ fn order_by(
         for inner in 0..step {
             let base = outer * n * step + inner;
             let line: Vec<usize> = (0..n).map(|i| base + i * step).collect();
-            for (i, from) in merge_sort(line, is_less)?.into_iter().enumerate() {
+            for (i, from) in merge_sort(line, &mut *is_less)?.into_iter().enumerate() {
                 order[base + i * step] = from;
             }
         }
@@ -117,11 +117,8 @@ fn order_by(
     Ok(order)
 }
 
-/// Stable; makes no demands on the comparator, which may be no order at all.
-fn merge_sort(
-    mut line: Vec<usize>,
-    is_less: &mut dyn FnMut(usize, usize) -> Result<bool, EvalError>,
-) -> Result<Vec<usize>, EvalError> {
+/// Sorts places; stable, and makes no demands on the comparator, which may be no order at all.
+pub fn merge_sort<T: Copy, E>(mut line: Vec<T>, mut is_less: impl FnMut(T, T) -> Result<bool, E>) -> Result<Vec<T>, E> {
     let mut width = 1;
     while width < line.len() {
         let mut merged = Vec::with_capacity(line.len());

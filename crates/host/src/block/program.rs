@@ -172,6 +172,12 @@ impl Program {
         }
     }
 
+    /// An elementwise program over `space`, in the lanes that `elem` needs.
+    pub fn of(elem: Elem, space: &[usize]) -> Program {
+        let program = Program::new(space);
+        if elem.is_wide() { program.wide() } else { program }
+    }
+
     /// With 64-bit lanes, which `i64`, `u64` and `f64` need. Transcendental functions of narrower floats then have no kernel.
     pub fn wide(mut self) -> Program {
         self.wide = true;

@@ -3,6 +3,7 @@
 //! One file for each kind of kernel; each looks at an op and answers with a [`Kernel`](crate::gang::Kernel), or with none,
 //! so that the op's reference evaluation runs.
 
+mod by_reducer;
 mod convolution;
 mod dot;
 mod exchange;

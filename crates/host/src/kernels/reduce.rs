@@ -2,7 +2,6 @@
 //! rows' results, which is the order that `shardwise_mathfn::order` defines.
 
 use crate::block::{self, Pointer, Program};
-use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, folded, reducer, row_major};
@@ -35,7 +34,7 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
     let sum_dtype = if matches!(dtype, DType::BF16 | DType::F16) { DType::F32 } else { dtype };
     let (elem, sum, reducer) = (elem(dtype)?, elem(sum_dtype)?, reducer(kind));
 
-    let mut rows = program(shape, sum).reducing(&row);
+    let mut rows = Program::of(sum, shape).reducing(&row);
     let x = rows.input(elem, &row_major(shape));
     let x = rows.convert(x, sum)?;
     let identity = rows.constant(sum, kind.identity(sum_dtype).raw_bytes());
@@ -45,7 +44,7 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
     to.resize(shape.len(), 0);
     rows.row_output(totals, &to);
 
-    let mut whole = program(&shape[..inner], sum).reducing(&rest);
+    let mut whole = Program::of(sum, &shape[..inner]).reducing(&rest);
     let x = whole.input(sum, &between);
     let init = whole.input(elem, &vec![0; inner]);
     let init = whole.convert(init, sum)?;
@@ -60,11 +59,6 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
     let (rows, whole) = (rows.compile().ok()?, whole.compile().ok()?);
     let kernel = ReduceKernel { rows, whole, between_bytes, output_bytes: output_bytes(view) };
     Some(lowering.step(view, StepKind::Kernel(Box::new(kernel))))
-}
-
-fn program(space: &[usize], elem: Elem) -> Program {
-    let program = Program::new(space);
-    if elem.is_wide() { program.wide() } else { program }
 }
 
 impl Kernel for ReduceKernel {

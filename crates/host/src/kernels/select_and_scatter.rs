@@ -11,7 +11,6 @@ use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, row_major};
 use crate::kernels::index::{Combine, combine};
 use crate::kernels::moves::input;
-use crate::kernels::reduce_window::summed;
 use crate::kernels::window::{Part, parts};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::pool::{Effort, Workers};
@@ -54,7 +53,7 @@ fn kernel(view: &OpView<'_>) -> Option<SelectAndScatter> {
         return None;
     }
     let (elem, keeps) = (elem(x.dtype)?, comparison(view)?);
-    let sum = summed(elem);
+    let sum = elem.summed();
     let to = row_major(&source.shape);
     let selections = parts(&window, &x.shape, &source.shape)?.into_iter();
     let selections = selections.map(|part| selection(&part, elem, keeps, &to)).collect::<Option<_>>()?;
@@ -90,8 +89,7 @@ fn comparison(view: &OpView<'_>) -> Option<Comparison> {
 
 /// For each window of a part, the place in the operand that it selects; -1: there is only padding.
 fn selection(part: &Part, elem: Elem, keeps: Comparison, to: &[isize]) -> Option<(block::Kernel, Vec<isize>, isize)> {
-    let program = Program::new(&part.sizes);
-    let mut program = if elem.is_wide() { program.wide() } else { program };
+    let mut program = Program::of(elem, &part.sizes);
     let mut best = None;
     for &offset in part.places.iter().flatten() {
         let x = program.input(elem, &part.strides);
@@ -121,8 +119,7 @@ fn selection(part: &Part, elem: Elem, keeps: Comparison, to: &[isize]) -> Option
 
 /// Elements as another type; the first for all where the stride is 0.
 fn conversion(from: Elem, to: Elem, count: usize, stride: isize) -> Option<block::Kernel> {
-    let program = Program::new(&[count]);
-    let mut program = if from.is_wide() { program.wide() } else { program };
+    let mut program = Program::of(from, &[count]);
     let x = program.input(from, &[stride]);
     let x = program.convert(x, to)?;
     program.output(x, &[1]);

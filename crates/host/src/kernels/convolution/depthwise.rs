@@ -54,10 +54,8 @@ pub fn kernel(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<Depthwis
     y.extend([column * per_group as isize, column]);
     to.extend([feature * per_group as isize, feature]);
 
-    let sum = if matches!(conv.elem, Elem::BF16 | Elem::F16) { Elem::F32 } else { conv.elem };
-    let program = Program::new(&space);
-    let program = if sum.is_wide() { program.wide() } else { program };
-    let mut program = program.reducing(&(1 + rank..1 + 2 * rank).collect::<Vec<_>>());
+    let sum = conv.elem.summed();
+    let mut program = Program::of(sum, &space).reducing(&(1 + rank..1 + 2 * rank).collect::<Vec<_>>());
     let [x, y] = [x, y].map(|strides| program.input(conv.elem, &strides));
     let (x, y) = (program.convert(x, sum)?, program.convert(y, sum)?);
     let (multiply, reducer) = if sum == Elem::Bool { (Binary::And, Reducer::Or) } else { (Binary::Mul, Reducer::Sum) };

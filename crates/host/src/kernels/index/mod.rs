@@ -4,14 +4,14 @@ use crate::block::Pointer;
 use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
+use crate::kernels::by_reducer::by_reducer;
 use crate::kernels::fuse::{elem, row_major};
 use crate::kernels::moves::{allocate, clamp, input, output, output_bytes, own_or_copy, read_index, size_of};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::move_rows;
 use crate::pool::{Effort, Workers, piece};
-use shardwise_base::{DType, bf16, f16};
+use shardwise_base::DType;
 use shardwise_ir::OpView;
-use shardwise_mathfn as fns;
 use shardwise_ops::index::IndexDims;
 use shardwise_ops::{Opcode, ReduceKind, reducer};
 use std::ops::Range;
@@ -392,63 +392,35 @@ impl ScatterKernel {
 
 /// How a kind of reduction combines elements of this type, as the reference does: each result rounded.
 pub(super) fn combine(elem: Elem, kind: ReduceKind) -> Option<Combine> {
-    use ReduceKind::*;
     macro_rules! with {
-        ($T:ty, $f:expr) => {{
+        ($T:ty, $widen:expr, $op:expr, $narrow:expr) => {{
             unsafe fn each(to: *mut u8, from: *const u8, n: usize) {
-                let f: fn($T, $T) -> $T = $f;
-                for i in 0..n {
-                    // SAFETY: `n` elements are at each, aligned as buffers and whole elements are.
-                    unsafe {
-                        let to = to.cast::<$T>().add(i);
-                        to.write(f(to.read(), from.cast::<$T>().add(i).read()));
-                    }
-                }
+                // SAFETY: as the caller says.
+                unsafe { combine_each::<$T, _>(to, from, n, $widen, $op, $narrow) }
             }
             Some(each as Combine)
         }};
     }
-    macro_rules! integer {
-        ($T:ty) => {
-            match kind {
-                Add => with!($T, |a, b| a.wrapping_add(b)),
-                Mul => with!($T, |a, b| a.wrapping_mul(b)),
-                Max => with!($T, |a, b| a.max(b)),
-                Min => with!($T, |a, b| a.min(b)),
-                And => with!($T, |a, b| a & b),
-                Or => with!($T, |a, b| a | b),
-            }
-        };
-    }
-    macro_rules! float {
-        ($T:ty, $max:path, $min:path, $in:expr, $out:expr) => {
-            match kind {
-                Add => with!($T, |a, b| $out($in(a) + $in(b))),
-                Mul => with!($T, |a, b| $out($in(a) * $in(b))),
-                Max => with!($T, |a, b| $out($max($in(a), $in(b)))),
-                Min => with!($T, |a, b| $out($min($in(a), $in(b)))),
-                And | Or => None,
-            }
-        };
-    }
-    match elem {
-        Elem::Bool => match kind {
-            Add | Or | Max => with!(u8, |a, b| a | b),
-            Mul | And | Min => with!(u8, |a, b| a & b),
-        },
-        Elem::I8 => integer!(i8),
-        Elem::I16 => integer!(i16),
-        Elem::I32 => integer!(i32),
-        Elem::I64 => integer!(i64),
-        Elem::U8 => integer!(u8),
-        Elem::U16 => integer!(u16),
-        Elem::U32 => integer!(u32),
-        Elem::U64 => integer!(u64),
-        Elem::F16 => float!(f16, fns::max_f32, fns::min_f32, f16::to_f32, f16::from_f32),
-        Elem::BF16 => float!(bf16, fns::max_f32, fns::min_f32, bf16::to_f32, bf16::from_f32),
-        Elem::F32 => float!(f32, fns::max_f32, fns::min_f32, std::convert::identity, std::convert::identity),
-        Elem::F64 => float!(f64, fns::max_f64, fns::min_f64, std::convert::identity, std::convert::identity),
-        Elem::C64 | Elem::C128 => None,
+    by_reducer!(elem, kind, with)
+}
+
+/// # Safety
+/// `n` elements `T` must be at each, aligned as buffers and whole elements are.
+#[inline(always)]
+unsafe fn combine_each<T: Copy, A>(
+    to: *mut u8,
+    from: *const u8,
+    n: usize,
+    widen: impl Fn(T) -> A,
+    op: impl Fn(A, A) -> A,
+    narrow: impl Fn(A) -> T,
+) {
+    for i in 0..n {
+        // SAFETY: as the caller says.
+        unsafe {
+            let to = to.cast::<T>().add(i);
+            to.write(narrow(op(widen(to.read()), widen(from.cast::<T>().add(i).read()))));
+        }
     }
 }
 

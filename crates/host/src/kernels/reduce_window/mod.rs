@@ -11,7 +11,6 @@ mod running;
 mod tests;
 
 use crate::block::{self, Pointer, Program};
-use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
 use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
@@ -104,11 +103,6 @@ fn spread(seen: &[Seen], shape: &[usize], sizes: &[usize], size: usize) -> Moves
     Moves::among(Move::new(size, &counts, &from, &steps), offsets, size, bytes)
 }
 
-/// The type that elements are combined in.
-pub(super) fn summed(elem: Elem) -> Elem {
-    if matches!(elem, Elem::BF16 | Elem::F16) { Elem::F32 } else { elem }
-}
-
 struct Chain {
     /// For each part of the result, its kernel, where its elements lie in the operand, and where it starts.
     parts: Vec<(block::Kernel, Vec<isize>, isize)>,
@@ -126,8 +120,8 @@ fn chain(view: &OpView<'_>, window: &[WindowDim], shape: &[usize]) -> Option<Cha
     let (elem, reducer) = (elem(x.dtype)?, reducer(kind));
     let (from, to) = (row_major(shape), row_major(&out.shape));
     let compiled = |part: Part| {
-        let sum = summed(elem);
-        let mut program = if sum.is_wide() { Program::new(&part.sizes).wide() } else { Program::new(&part.sizes) };
+        let sum = elem.summed();
+        let mut program = Program::of(sum, &part.sizes);
         let init = program.input(elem, &vec![0; from.len()]);
         let init = program.convert(init, sum)?;
         let mut total = init;
@@ -176,7 +170,7 @@ fn fold(lowering: &Lowering<'_>, view: &OpView<'_>, source: &Source) -> Option<F
     let is_named = reduce_kind_of_op(view).is_some() && n == 1;
     let size = source.window.iter().try_fold(1usize, |n, w| n.checked_mul(w.size)).filter(|&n| n <= MAX_FOLDED)?;
     // Named reducers round once, a region each time.
-    if !is_same || (is_named && elems[0] != summed(elems[0])) {
+    if !is_same || (is_named && elems[0] != elems[0].summed()) {
         return None;
     }
     let strides = row_major(&source.sizes);

@@ -2,18 +2,16 @@
 //!
 //! The reference starts each window with its initial value and those in the padding, which must change nothing.
 
-use super::summed;
 use crate::block::Pointer;
 use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::{Kernel, KernelCx};
+use crate::kernels::by_reducer::by_reducer;
 use crate::kernels::fuse::elem;
 use crate::kernels::moves::{allocate, input, output};
 use crate::memory::OutOfMemory;
 use crate::pool::{Effort, Workers, piece};
-use shardwise_base::{bf16, f16};
 use shardwise_ir::{Attr, OpView, Value};
-use shardwise_mathfn as fns;
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::window::WindowDim;
 use shardwise_ops::{Opcode, ReduceKind};
@@ -139,7 +137,6 @@ unsafe fn walk_lines<T: Copy, A: Copy>(
 }
 
 fn walk(elem: Elem, kind: ReduceKind) -> Option<Walk> {
-    use ReduceKind::*;
     macro_rules! with {
         ($T:ty, $widen:expr, $op:expr, $narrow:expr) => {{
             unsafe fn lines(lines: Lines) {
@@ -149,47 +146,5 @@ fn walk(elem: Elem, kind: ReduceKind) -> Option<Walk> {
             Some(lines as Walk)
         }};
     }
-    macro_rules! integer {
-        ($T:ty) => {
-            match kind {
-                Add => with!($T, |x| x, |a: $T, b| a.wrapping_add(b), |x| x),
-                Mul => with!($T, |x| x, |a: $T, b| a.wrapping_mul(b), |x| x),
-                Max => with!($T, |x| x, |a: $T, b| a.max(b), |x| x),
-                Min => with!($T, |x| x, |a: $T, b| a.min(b), |x| x),
-                And => with!($T, |x| x, |a: $T, b| a & b, |x| x),
-                Or => with!($T, |x| x, |a: $T, b| a | b, |x| x),
-            }
-        };
-    }
-    macro_rules! float {
-        ($T:ty, $widen:expr, $narrow:expr, $max:expr, $min:expr) => {
-            match kind {
-                Add => with!($T, $widen, |a, b| a + b, $narrow),
-                Mul => with!($T, $widen, |a, b| a * b, $narrow),
-                Max => with!($T, $widen, $max, $narrow),
-                Min => with!($T, $widen, $min, $narrow),
-                And | Or => None,
-            }
-        };
-    }
-    debug_assert!(summed(elem) == elem || elem.size() == 2, "those of 16 bits are widened");
-    match elem {
-        Elem::I8 => integer!(i8),
-        Elem::I16 => integer!(i16),
-        Elem::I32 => integer!(i32),
-        Elem::I64 => integer!(i64),
-        Elem::U8 => integer!(u8),
-        Elem::U16 => integer!(u16),
-        Elem::U32 => integer!(u32),
-        Elem::U64 => integer!(u64),
-        Elem::Bool => match kind {
-            Add | Or | Max => with!(u8, |x| x, |a: u8, b| a | b, |x| x),
-            Mul | And | Min => with!(u8, |x| x, |a: u8, b| a & b, |x| x),
-        },
-        Elem::F32 => float!(f32, |x| x, |x: f32| x, fns::max_f32, fns::min_f32),
-        Elem::F64 => float!(f64, |x| x, |x: f64| x, fns::max_f64, fns::min_f64),
-        Elem::BF16 => float!(bf16, bf16::to_f32, bf16::from_f32, fns::max_f32, fns::min_f32),
-        Elem::F16 => float!(f16, f16::to_f32, f16::from_f32, fns::max_f32, fns::min_f32),
-        Elem::C64 | Elem::C128 => None,
-    }
+    by_reducer!(elem, kind, with)
 }

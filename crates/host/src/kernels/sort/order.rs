@@ -1,6 +1,8 @@
 //! Orders as those of unsigned numbers.
 
 use crate::elem::Elem;
+use shardwise_ops::sort::merge_sort;
+use std::convert::Infallible;
 
 /// How elements of a type are ordered.
 #[derive(Clone, Copy, Debug)]
@@ -181,32 +183,12 @@ pub fn sorted_by_all(keys: &[Numbers]) -> Vec<u32> {
     order
 }
 
-/// By a comparison that is no order: runs of 1, 2, 4, … places are merged, the left one first unless the right one's number
-/// is less.
+/// By a comparison that is no order, as the reference goes about it.
 fn merged(list: &[Option<u64>]) -> Vec<u32> {
     let is_less = |a: u32, b: u32| match (list[a as usize], list[b as usize]) {
-        (Some(a), Some(b)) => a < b,
-        _ => false,
+        (Some(a), Some(b)) => Ok(a < b),
+        _ => Ok(false),
     };
-    let mut line: Vec<u32> = (0..list.len() as u32).collect();
-    let mut width = 1;
-    while width < line.len() {
-        let mut next = Vec::with_capacity(line.len());
-        for run in line.chunks(2 * width) {
-            let (mut left, mut right) = run.split_at(width.min(run.len()));
-            while let ([a, a_rest @ ..], [b, b_rest @ ..]) = (left, right) {
-                if is_less(*b, *a) {
-                    next.push(*b);
-                    right = b_rest;
-                } else {
-                    next.push(*a);
-                    left = a_rest;
-                }
-            }
-            next.extend(left.iter().chain(right));
-        }
-        line = next;
-        width *= 2;
-    }
-    line
+    let sorted: Result<_, Infallible> = merge_sort((0..list.len() as u32).collect(), is_less);
+    sorted.unwrap_or_else(|never| match never {})
 }
