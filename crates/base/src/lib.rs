@@ -8,6 +8,7 @@
 //! never lists of device numbers, are what all the other types speak.
 
 mod axis;
+pub mod budget;
 mod diag;
 mod dtype;
 pub mod gspmd;
@@ -25,6 +26,7 @@ pub mod threefry;
 mod varying;
 
 pub use axis::{AxisIndex, AxisRef, SubAxis};
+pub use budget::{Account, Budget, CancelToken, OutOfMemory, Reservation, Stop};
 pub use diag::{Diagnostic, Diagnostics, Note, NoteKind, Severity};
 pub use dtype::{DType, Kind};
 pub use literal::{Bool8, Element, Literal, LiteralError};

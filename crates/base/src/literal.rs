@@ -1,5 +1,6 @@
 //! Values: dense arrays of elements, row-major, or one element repeated.
 
+use crate::budget::{Account, Reservation, Stop};
 use crate::{DType, bf16, f16};
 use num_complex::{Complex32, Complex64};
 use std::fmt;
@@ -68,9 +69,48 @@ impl std::error::Error for LiteralError {}
 pub struct Literal {
     dtype: DType,
     shape: Vec<usize>,
-    /// 8-aligned storage; the last word may be partly used.
-    words: Arc<Vec<u64>>,
+    words: Arc<Words>,
     is_splat: bool,
+}
+
+/// 8-aligned storage, which counts as data of the account it was made under; the last word may be partly used.
+struct Words {
+    words: Box<[u64]>,
+    _reserved: Option<Reservation>,
+}
+
+/// Storage of at most this size is no larger than what describes it, and is not counted.
+const UNCOUNTED_BYTES: usize = 64;
+
+impl Words {
+    /// Zeros for `bytes` bytes. Stops the computation if there is no memory.
+    fn zeroed(bytes: usize) -> Words {
+        let reserve = || Account::current().reserve(bytes).unwrap_or_else(|e| Stop::Memory(e).raise());
+        let reserved = (bytes > UNCOUNTED_BYTES).then(reserve);
+        let words = bytemuck::allocation::try_zeroed_slice_box(bytes.div_ceil(8))
+            .unwrap_or_else(|()| Stop::Memory(Account::current().refused(bytes)).raise());
+        Words { words, _reserved: reserved }
+    }
+
+    fn of(bytes: &[u8]) -> Words {
+        let mut words = Words::zeroed(bytes.len());
+        words.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+        words
+    }
+
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.words)
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(&mut self.words)
+    }
+}
+
+impl Clone for Words {
+    fn clone(&self) -> Words {
+        Words::of(self.bytes())
+    }
 }
 
 /// Number of elements of a shape, if it fits.
@@ -79,6 +119,10 @@ fn checked_count(shape: &[usize]) -> Option<usize> {
         return Some(0);
     }
     shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= isize::MAX as usize / 16)
+}
+
+fn byte_count(dtype: DType, shape: &[usize]) -> Result<usize, LiteralError> {
+    checked_count(shape).and_then(|n| n.checked_mul(dtype.storage_bytes())).ok_or(LiteralError::TooLarge)
 }
 
 impl Literal {
@@ -95,7 +139,7 @@ impl Literal {
     /// One element repeated.
     pub fn splat(dtype: DType, shape: impl Into<Vec<usize>>, element: &[u8]) -> Literal {
         assert_eq!(element.len(), dtype.storage_bytes(), "one element");
-        Literal { dtype: dtype.storage(), shape: shape.into(), words: Arc::new(words_of(element)), is_splat: true }
+        Literal { dtype: dtype.storage(), shape: shape.into(), words: Arc::new(Words::of(element)), is_splat: true }
     }
 
     /// All elements zero (false).
@@ -103,14 +147,39 @@ impl Literal {
         Literal::splat(dtype, shape, &vec![0; dtype.storage_bytes()])
     }
 
+    /// All elements zero, and every one stored.
+    ///
+    /// # Errors
+    /// [`LiteralError::TooLarge`] if the number of bytes overflows.
+    pub fn dense_zeros(dtype: DType, shape: &[usize]) -> Result<Literal, LiteralError> {
+        let bytes = byte_count(dtype, shape)?;
+        Ok(Literal {
+            dtype: dtype.storage(),
+            shape: shape.to_vec(),
+            words: Arc::new(Words::zeroed(bytes)),
+            is_splat: false,
+        })
+    }
+
+    /// The literal whose element `i`, row-major, is `element(i)`. Panics if the number of elements overflows.
+    pub fn from_fn<T: Element>(shape: impl Into<Vec<usize>>, mut element: impl FnMut(usize) -> T) -> Literal {
+        let mut out = Literal::dense_zeros(T::DTYPE, &shape.into()).expect("the caller has checked the shape");
+        out.as_mut_slice::<T>().iter_mut().enumerate().for_each(|(i, place)| *place = element(i));
+        out
+    }
+
     /// From the bytes of all elements, little-endian.
     pub fn from_bytes(dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<Literal, LiteralError> {
-        let expected =
-            checked_count(shape).and_then(|n| n.checked_mul(dtype.storage_bytes())).ok_or(LiteralError::TooLarge)?;
+        let expected = byte_count(dtype, shape)?;
         if bytes.len() != expected {
             return Err(LiteralError::Length { expected, found: bytes.len() });
         }
-        Ok(Literal { dtype: dtype.storage(), shape: shape.to_vec(), words: Arc::new(words_of(bytes)), is_splat: false })
+        Ok(Literal {
+            dtype: dtype.storage(),
+            shape: shape.to_vec(),
+            words: Arc::new(Words::of(bytes)),
+            is_splat: false,
+        })
     }
 
     pub fn dtype(&self) -> DType {
@@ -137,7 +206,7 @@ impl Literal {
     /// The stored bytes: of one element for a splat, else of all.
     pub fn raw_bytes(&self) -> &[u8] {
         let count = if self.is_splat { 1 } else { self.size() };
-        &bytemuck::cast_slice(&self.words)[..count * self.dtype.storage_bytes()]
+        &self.words.bytes()[..count * self.dtype.storage_bytes()]
     }
 
     /// The bytes of element `index`, row-major.
@@ -152,8 +221,12 @@ impl Literal {
         if !self.is_splat {
             return self.clone();
         }
-        let bytes = self.raw_bytes().repeat(self.size());
-        Literal::from_bytes(self.dtype, &self.shape, &bytes).expect("the shape was checked when made")
+        let mut dense = Literal::dense_zeros(self.dtype, &self.shape).expect("the shape was checked when made");
+        let element = self.raw_bytes();
+        if element.iter().any(|&b| b != 0) {
+            dense.bytes_mut().chunks_exact_mut(element.len()).for_each(|out| out.copy_from_slice(element));
+        }
+        dense
     }
 
     /// The elements; of a splat, only after [`Literal::to_dense`]. Panics on another element type.
@@ -175,8 +248,7 @@ impl Literal {
             *self = self.to_dense();
         }
         let bytes = self.size() * self.dtype.storage_bytes();
-        let words = Arc::make_mut(&mut self.words);
-        &mut bytemuck::cast_slice_mut::<u64, u8>(words)[..bytes]
+        &mut Arc::make_mut(&mut self.words).bytes_mut()[..bytes]
     }
 
     /// Element `index`, row-major. Panics on another element type.
@@ -255,13 +327,6 @@ impl Literal {
     pub fn is_uniform(&self) -> bool {
         self.is_splat || (1..self.size()).all(|i| self.element_bytes(i) == self.element_bytes(0))
     }
-}
-
-/// 8-aligned words that hold `bytes`.
-fn words_of(bytes: &[u8]) -> Vec<u64> {
-    let mut words = vec![0u64; bytes.len().div_ceil(8)];
-    bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
-    words
 }
 
 /// Bitwise: equal shapes, types and bytes, whether splat or not.
