@@ -12,7 +12,7 @@ use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Mesh, Var
 use shardwise_ir::{Attr, Body, Func, Module, Op, OpView, Region, TensorType, Uses, Value};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, with_index_in};
 use shardwise_ops::{Opcode, Semantics};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// Plans `func`.
@@ -96,7 +96,8 @@ impl<'m> Lowering<'m> {
         let mut steps = self.block_steps(ops)?;
         let results: Vec<Slot> = self.body[last].operands.iter().map(|&v| self.slot(v)).collect();
         drop_dead(&mut steps, &results);
-        let mut code = Code { params, steps, results };
+        let own_results = own_results(&steps, &results);
+        let mut code = Code { params, steps, results, own_results };
         mark_drops(&mut code);
         Ok(code)
     }
@@ -351,12 +352,19 @@ fn drop_dead(steps: &mut Vec<Step>, results: &[Slot]) {
     *steps = kept;
 }
 
+/// Returns those of `results` that are outputs of `steps`, each once.
+fn own_results(steps: &[Step], results: &[Slot]) -> Vec<Slot> {
+    let outputs: BTreeSet<Slot> = steps.iter().flat_map(|s| s.outputs.iter().copied()).collect();
+    let own: BTreeSet<Slot> = results.iter().copied().filter(|slot| outputs.contains(slot)).collect();
+    own.into_iter().collect()
+}
+
 /// Notes, at each step, the slots of this block that no later step and no result reads.
 fn mark_drops(code: &mut Code) {
     let mut seen: Vec<Slot> = code.results.clone();
-    let own: std::collections::BTreeSet<Slot> =
+    let own: BTreeSet<Slot> =
         code.params.iter().copied().chain(code.steps.iter().flat_map(|s| s.outputs.iter().copied())).collect();
-    let mut live: std::collections::BTreeSet<Slot> = seen.drain(..).collect();
+    let mut live: BTreeSet<Slot> = seen.drain(..).collect();
     for step in code.steps.iter_mut().rev() {
         let mut used: Vec<Slot> = vec![];
         slots_read(step, &mut used);

@@ -34,12 +34,15 @@ pub struct Plan {
     pub step_count: usize,
 }
 
-/// A block: steps in order, and the slots that it gives.
+/// A block: steps in order, and the slots of its results.
 #[derive(Default)]
 pub struct Code {
     pub params: Vec<Slot>,
     pub steps: Vec<Step>,
+    /// May contain a slot twice, and slots of parameters, of constants and of enclosing blocks.
     pub results: Vec<Slot>,
+    /// The results that steps of this block define, each once. Only these may be cleared once the results are handed over.
+    pub own_results: Vec<Slot>,
 }
 
 /// One instruction for all devices.

@@ -56,11 +56,13 @@ impl Points {
             .collect()
     }
 
-    /// Whether instance `i` lies at point `point` of `axes`, or does not say.
-    pub fn is_at(&self, i: usize, axes: &[AxisRef], point: usize) -> bool {
+    /// Whether a device that holds instance `i` is at point `point` of `other`.
+    pub fn is_at(&self, i: usize, other: &Points, point: usize) -> bool {
         let Some(mesh) = &self.mesh else { return true };
-        let covered = axes.iter().all(|a| a.minus(mesh, &self.axes).is_empty());
-        !covered || AxisRef::index_in(mesh, axes, &self.coordinates(i)) == point
+        let shared = self.axes.iter().flat_map(|a| other.axes.iter().filter_map(|b| a.overlap(*b)));
+        let shared: Vec<AxisRef> = shared.collect();
+        let at = |coordinates: &[usize]| AxisRef::index_in(mesh, &shared, coordinates);
+        at(&self.coordinates(i)) == at(&other.coordinates(point))
     }
 
     /// Every device that holds instance `i`, as positions of the mesh.
@@ -88,6 +90,20 @@ mod tests {
         assert_eq!(over_x.groups(&all, &[y]), [vec![0, 1], vec![2, 3], vec![4, 5], vec![6, 7]]);
         assert_eq!(all.map_to(&over_x), [0, 0, 1, 1, 2, 2, 3, 3]);
         assert_eq!(over_x.devices(2), [4, 5]);
+    }
+
+    #[test]
+    fn instances_are_compared_with_points_of_overlapping_axes() {
+        let mesh = mesh();
+        let (x, y) = (AxisRef::full(AxisIndex::new(0)), AxisRef::full(AxisIndex::new(1)));
+        let all = Points::over(Some(&mesh), [x, y]);
+        for axes in [vec![], vec![x], vec![y], vec![x, y], vec![AxisRef::sub(&mesh, AxisIndex::new(0), 2, 2), y]] {
+            let points = Points::over(Some(&mesh), axes);
+            for (i, point) in (0..points.count()).flat_map(|i| (0..all.count()).map(move |p| (i, p))) {
+                let is_held = points.devices(i).contains(&all.devices(point)[0]);
+                assert_eq!((points.is_at(i, &all, point), all.is_at(point, &points, i)), (is_held, is_held));
+            }
+        }
     }
 
     #[test]

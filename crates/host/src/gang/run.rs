@@ -142,10 +142,7 @@ impl<'a> Run<'a> {
 
     fn alias(&mut self, step: Step<'a>) {
         for (input, &output) in step.inputs.iter().zip(&step.outputs) {
-            let points = &self.plan.slots[output.index()].points;
-            let from = &self.values[input.slot.index()];
-            let map = |i: usize| from[input.map.get(i).copied().unwrap_or(0) as usize].clone();
-            self.values[output.index()] = (0..points.count()).map(map).collect();
+            self.values[output.index()] = self.moved(input.slot, output);
         }
     }
 
@@ -229,9 +226,10 @@ impl<'a> Run<'a> {
                 break;
             }
             self.steps(body, selected)?;
-            self.swap(&body.results, &body.params, selected);
+            self.hand_over(body, &body.params, selected);
         }
         self.bind(&body.params, &step.outputs, selected);
+        body.params.iter().chain(&cond.params).for_each(|s| self.values[s.index()] = vec![]);
         Ok(())
     }
 
@@ -259,13 +257,11 @@ impl<'a> Run<'a> {
         self.assign(to, values, selected);
     }
 
-    /// The same at a loop's back edge, all at once: results become the next round's parameters.
-    fn swap(&mut self, from: &[Slot], to: &[Slot], selected: &[Selection<'a>]) {
-        self.bind(from, to, selected);
-        if selected.is_empty() {
-            // The results' own references go, so that the next round may write in place.
-            from.iter().filter(|f| !to.contains(f)).for_each(|f| self.values[f.index()] = vec![]);
-        }
+    /// Gives slots the results of a block that has run, for those selected.
+    fn hand_over(&mut self, code: &'a Code, to: &[Slot], selected: &[Selection<'a>]) {
+        self.bind(&code.results, to, selected);
+        // The block's own references go, so that whoever uses the values next may write in place.
+        code.own_results.iter().for_each(|s| self.values[s.index()] = vec![]);
     }
 
     fn assign(&mut self, to: &[Slot], values: Vec<Vec<Option<Buffer>>>, selected: &[Selection<'a>]) {
@@ -320,14 +316,14 @@ impl<'a> Run<'a> {
         let last = branches.len() - 1;
         let branch = &branches[usize::try_from(index).map_or(last, |i| i.min(last))];
         self.steps(branch, selected)?;
-        self.bind(&branch.results, &step.outputs, selected);
+        self.hand_over(branch, &step.outputs, selected);
         Ok(())
     }
 }
 
 /// Whether instance `i` of these points is among those selected.
 fn takes_part(points: &Points, i: usize, selected: &[Selection<'_>]) -> bool {
-    selected.iter().all(|s| points.is_at(i, &s.points.axes, s.point))
+    selected.iter().all(|s| points.is_at(i, s.points, s.point))
 }
 
 /// The selections that a region runs for, one after the other: each point of what its predicate varies over, or all at once.
