@@ -1,20 +1,21 @@
 //! Runs programs whole, by shards and on the engines, and compares.
 
 use crate::generate::Case;
-use shardwise_base::{Diagnostics, Literal};
-use shardwise_engine::{Argument, Engine, Limits};
+use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Literal, Loc};
+use shardwise_engine::{Argument, Engine};
 use shardwise_host::HostEngine;
 use shardwise_interp::{InterpEngine, run_by_shards};
 use shardwise_ir::Module;
 use shardwise_spmd::{Options, Partitioned, partition, run_until};
 
-pub fn limits() -> Limits {
-    Limits { max_steps: Some(1_000_000), max_bytes: None }
+/// A million steps, and the memory of the process.
+pub fn budget() -> Budget {
+    Budget::new(Account::of_process().clone(), Some(1_000_000), CancelToken::default())
 }
 
 /// The program as it stands, in the interpreter.
 pub fn whole(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
-    shardwise_interp::run(module, inputs, limits())
+    shardwise_interp::run(module, inputs)
 }
 
 pub fn partitioned(module: &Module) -> Result<Partitioned, Diagnostics> {
@@ -23,7 +24,7 @@ pub fn partitioned(module: &Module) -> Result<Partitioned, Diagnostics> {
 
 /// A localized module on an engine.
 pub fn on(engine: &dyn Engine, module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
-    let program = engine.compile(module, limits())?;
+    let program = engine.compile(module)?;
     let types = &program.signature().inputs;
     let args = inputs.iter().zip(types).map(|(x, ty)| Ok(Argument::Lent(engine.put(x, ty)?)));
     let args = args.collect::<Result<Vec<_>, Diagnostics>>()?;
@@ -32,11 +33,15 @@ pub fn on(engine: &dyn Engine, module: &Module, inputs: &[Literal]) -> Result<Ve
 
 /// Whether a program means the same at every stage and on every engine, bit for bit; else what differs, with the seed.
 pub fn check(case: &Case) -> Result<(), String> {
+    budget().run(|| check_all(case)).unwrap_or_else(|stop| Err(stop.diagnostic(&Loc::UNKNOWN).to_string()))
+}
+
+fn check_all(case: &Case) -> Result<(), String> {
     let at = |stage: &str, found: Diagnostics| format!("seed {}, {stage}:\n{found}", case.seed);
     let want = whole(&case.module, &case.inputs).map_err(|e| at("whole", e))?;
     for pass in ["reshard", "collectives"] {
         let module = run_until(pass, &case.module, &mut Options { verify: true, ..Options::default() });
-        let got = module.and_then(|m| run_by_shards(&m, &case.inputs, limits())).map_err(|e| at(pass, e))?;
+        let got = module.and_then(|m| run_by_shards(&m, &case.inputs)).map_err(|e| at(pass, e))?;
         expect_equal(case.seed, pass, &got, &want)?;
     }
     let module = partitioned(&case.module).map_err(|e| at("partition", e))?.module;

@@ -2,7 +2,7 @@
 //! both engines, unless it runs a grid of its own.
 
 use shardwise_base::Diagnostics;
-use shardwise_engine::{Engine, Limits};
+use shardwise_engine::Engine;
 use shardwise_host::HostEngine;
 use shardwise_interp::InterpEngine;
 use shardwise_ir::{Module, text, verify};
@@ -17,12 +17,12 @@ fn read(name: &str, part: &str) -> Result<Module, Diagnostics> {
 
 fn partitioned(module: &Module, engine: &dyn Engine) -> Result<(), Diagnostics> {
     let local = partition(module, &mut Options { verify: true, ..Options::default() })?;
-    engine.compile(&local.module, Limits::default())?.execute(vec![]).map(|_| ())
+    engine.compile(&local.module)?.execute(vec![]).map(|_| ())
 }
 
 fn run(name: &str, part: &str) -> Result<(), Diagnostics> {
     let module = read(name, part)?;
-    shardwise_interp::run(&module, &[], Limits::default())?;
+    shardwise_interp::run(&module, &[])?;
     if !part.contains("interpreter.") {
         partitioned(&module, &InterpEngine)?;
         partitioned(&module, &HostEngine::default())?;

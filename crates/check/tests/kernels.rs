@@ -1,7 +1,7 @@
 //! Kernels of users: sharded as their rules say, they give what they give whole.
 
 use shardwise_base::Literal;
-use shardwise_engine::{Argument, Engine, Limits};
+use shardwise_engine::{Argument, Engine};
 use shardwise_host::HostEngine;
 use shardwise_interp::InterpEngine;
 use shardwise_ir::{Module, text, verify};
@@ -66,7 +66,7 @@ fn partitioned(text: &str) -> Partitioned {
 }
 
 fn on(engine: &dyn Engine, module: &Module) -> Literal {
-    let program = engine.compile(module, Limits::default()).unwrap_or_else(|e| panic!("{e}"));
+    let program = engine.compile(module).unwrap_or_else(|e| panic!("{e}"));
     let types = &program.signature().inputs;
     let args = inputs().iter().zip(types).map(|(x, t)| Argument::Lent(engine.put(x, t).expect("it fits"))).collect();
     program.execute(args).unwrap_or_else(|e| panic!("{e}"))[0].to_literal()
@@ -75,8 +75,7 @@ fn on(engine: &dyn Engine, module: &Module) -> Literal {
 #[test]
 fn a_kernel_gives_the_same_however_it_is_split() {
     setup();
-    let whole =
-        shardwise_interp::run(&read(&program(["[{}, {}]"; 2], "")).expect("a program"), &inputs(), Limits::default());
+    let whole = shardwise_interp::run(&read(&program(["[{}, {}]"; 2], "")).expect("a program"), &inputs());
     let whole = whole.expect("it runs").remove(0);
     for sharding in [
         [r#"[{"x"}, {}]"#, r#"[{}, {"y"}]"#],

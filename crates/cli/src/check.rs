@@ -1,27 +1,22 @@
 //! `--check`: the partitioned program's results against the unpartitioned program's.
 
+use crate::CheckWith;
 use crate::placed::Placed;
-use crate::{CheckWith, run};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, Loc, Sharding};
 use shardwise_engine::layout::{self, Disagreement};
-use shardwise_engine::{ArrayHandle, Engine, Limits};
+use shardwise_engine::{ArrayHandle, Engine};
+use shardwise_host::HostEngine;
 use shardwise_ir::Module;
 use shardwise_spmd::Options;
 
 /// Prints how near the results are; an error if they are further apart than rounding explains.
-pub fn check(
-    module: &Module,
-    inputs: &[Literal],
-    results: &[Literal],
-    with: CheckWith,
-    limits: Limits,
-) -> Result<(), Diagnostics> {
+pub fn check(module: &Module, inputs: &[Literal], results: &[Literal], with: CheckWith) -> Result<(), Diagnostics> {
     // The interpreter knows Shardy's notation alone.
     let imported = shardwise_spmd::gspmd::import(module)?;
     let module = imported.as_ref().unwrap_or(module);
     let (name, expected) = match with {
-        CheckWith::Single if !has_manual_regions(module) => ("one device", on_one_device(module, inputs, limits)?),
-        _ => ("the interpreter", shardwise_interp::run(module, inputs, limits)?),
+        CheckWith::Single if !has_manual_regions(module) => ("one device", on_one_device(module, inputs)?),
+        _ => ("the interpreter", shardwise_interp::run(module, inputs)?),
     };
     let mut found = Diagnostics::default();
     for (i, (got, want)) in results.iter().zip(&expected).enumerate() {
@@ -53,11 +48,11 @@ fn has_manual_regions(module: &Module) -> bool {
     module.funcs.iter().any(|f| f.body.walk().into_iter().any(|op| is_manual(module.view(&f.body, op).name())))
 }
 
-fn on_one_device(module: &Module, inputs: &[Literal], limits: Limits) -> Result<Vec<Literal>, Diagnostics> {
+fn on_one_device(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     let single = shardwise_spmd::unsharded(module);
     let partitioned = shardwise_spmd::partition(&single, &mut Options::default())?;
-    let engine = run::host(limits.max_bytes);
-    let program = engine.compile(&partitioned.module, limits)?;
+    let engine = HostEngine::default();
+    let program = engine.compile(&partitioned.module)?;
     Placed::new(&engine, program, inputs)?.run()
 }
 

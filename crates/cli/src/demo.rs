@@ -7,7 +7,7 @@ use clap::Args;
 use shardwise::DimSpec;
 use shardwise::prelude::*;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, bf16};
-use shardwise_engine::{Engine, Limits};
+use shardwise_engine::Engine;
 use shardwise_host::HostEngine;
 use shardwise_ir::text::{self, PrintOptions};
 use shardwise_ir::{Module, verify};
@@ -132,7 +132,7 @@ fn show_shardings(module: &Module) -> Result<(), Diagnostics> {
 /// The program on the embedded engine, its inputs in place.
 fn placed(module: &Module, inputs: &[Literal]) -> Result<Placed, Diagnostics> {
     let engine = HostEngine::default();
-    let program = engine.compile(&partition(module, &mut Options::default())?.module, Limits::default())?;
+    let program = engine.compile(&partition(module, &mut Options::default())?.module)?;
     Placed::new(&engine, program, inputs)
 }
 

@@ -3,8 +3,9 @@
 use crate::placed::Placed;
 use crate::{EngineName, RunArgs, check, npz, out, parts, random};
 use comfy_table::{CellAlignment, Table, presets};
-use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
-use shardwise_engine::{Engine, Executable, InstructionTime, Limits, Signature};
+use shardwise_base::budget::default_max_bytes;
+use shardwise_base::{Account, Budget, CancelToken, Diagnostic, Diagnostics, Literal, Loc};
+use shardwise_engine::{Engine, Executable, InstructionTime, Signature};
 use shardwise_host::HostEngine;
 use shardwise_interp::InterpEngine;
 use shardwise_ir::{Attr, Module, TensorType, text};
@@ -12,7 +13,14 @@ use shardwise_ops::OPS;
 use shardwise_spmd::{Options, partition};
 use std::sync::Arc;
 
+/// Runs within the limits that the command names, parsing and printing included.
 pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
+    let max_bytes = args.max_bytes.map_or_else(default_max_bytes, |n| usize::try_from(n).unwrap_or(usize::MAX));
+    let budget = Budget::new(Account::with_limit(max_bytes), Some(args.max_steps), CancelToken::default());
+    budget.run(|| run_all(args)).unwrap_or_else(|stop| Err(stop.diagnostic(&Loc::UNKNOWN).into()))
+}
+
+fn run_all(args: &RunArgs) -> Result<(), Diagnostics> {
     if args.split_input_file {
         return parts::run(args);
     }
@@ -34,7 +42,7 @@ pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
     }
     if let Some(with) = args.check {
         check::replicas(&inputs.arrays)?;
-        check::check(&module, &literals, &results, with, limits(args))?;
+        check::check(&module, &literals, &results, with)?;
     }
     if let Some(n) = args.repeat {
         say!("median of {n} runs: {:?}", inputs.median(n)?);
@@ -52,7 +60,7 @@ pub fn results(args: &RunArgs, module: &Module) -> Result<Vec<Literal>, Diagnost
         let engine = engine(args);
         return Placed::new(&*engine, compile(&*engine, module, args)?, &inputs)?.run();
     }
-    let outcome = shardwise_interp::run_printing(module, &inputs, limits(args));
+    let outcome = shardwise_interp::run_printing(module, &inputs);
     show!("{}", outcome.printed);
     outcome.results
 }
@@ -63,20 +71,11 @@ fn runs_as_it_stands(module: &Module) -> bool {
     module.funcs.iter().any(|f| f.body.walk().into_iter().any(|op| is_interpreter(module.view(&f.body, op).name())))
 }
 
-pub fn limits(args: &RunArgs) -> Limits {
-    Limits { max_steps: Some(args.max_steps), max_bytes: args.max_bytes }
-}
-
 fn engine(args: &RunArgs) -> Box<dyn Engine> {
     match args.engine {
-        EngineName::Host => Box::new(host(args.max_bytes)),
+        EngineName::Host => Box::new(HostEngine::default()),
         EngineName::Interp => Box::new(InterpEngine),
     }
-}
-
-/// The embedded engine, with at most this much memory.
-pub fn host(max_bytes: Option<u64>) -> HostEngine {
-    max_bytes.map_or_else(HostEngine::default, |n| HostEngine::new(usize::try_from(n).unwrap_or(usize::MAX)))
 }
 
 /// The types of the program's arguments; each must be an array.
@@ -113,7 +112,7 @@ fn compile(engine: &dyn Engine, module: &Module, args: &RunArgs) -> Result<Arc<d
     let mut dump = args.source.dumper();
     let partitioned = partition(module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
     out::warn(partitioned.warnings.iter());
-    engine.compile(&partitioned.module, limits(args))
+    engine.compile(&partitioned.module)
 }
 
 /// The time of each instruction, as a table.

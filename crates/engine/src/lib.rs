@@ -114,16 +114,10 @@ pub trait Executable: Send + Sync {
     fn profile(&self, args: Vec<Argument>) -> Result<(Vec<ArrayHandle>, Vec<InstructionTime>), Diagnostics>;
 }
 
-/// Limits set before a program runs.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Limits {
-    /// Steps of loops and calls before the run is stopped; `None`: no limit.
-    pub max_steps: Option<u64>,
-    /// Bytes of arrays and temporaries; `None`: what the machine has.
-    pub max_bytes: Option<u64>,
-}
-
 /// Something that runs programs.
+///
+/// An engine sets no limits of its own. It charges the [`Budget`](shardwise_base::Budget) under which it is called, and
+/// returns what stopped it as a diagnostic at the op that was running.
 pub trait Engine: Send + Sync {
     fn name(&self) -> &'static str;
 
@@ -138,5 +132,5 @@ pub trait Engine: Send + Sync {
     ) -> Result<ArrayHandle, Diagnostics>;
 
     /// Plans a localized module.
-    fn compile(&self, module: &Module, limits: Limits) -> Result<Arc<dyn Executable>, Diagnostics>;
+    fn compile(&self, module: &Module) -> Result<Arc<dyn Executable>, Diagnostics>;
 }

@@ -6,7 +6,7 @@ use crate::gang::{Plan, StepKind, lower};
 use crate::memory::{Buffer, Memory};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_engine::{
-    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, Limits, ShardedType, Signature, layout,
+    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, ShardedType, Signature, layout,
 };
 use shardwise_ir::{Func, Module};
 use std::any::Any;
@@ -145,12 +145,12 @@ impl Engine for HostEngine {
         self.array(ty, |part| shard(&part.offset, &part.shape))
     }
 
-    fn compile(&self, module: &Module, limits: Limits) -> Result<Arc<dyn Executable>, Diagnostics> {
+    fn compile(&self, module: &Module) -> Result<Arc<dyn Executable>, Diagnostics> {
         let main = module.main().ok_or_else(|| no_function(&module.loc))?;
         let plan = lower(module, main, &self.memory)?;
         let index = module.funcs.iter().position(|f| std::ptr::eq(f, main)).expect("a function of the module");
         let signature = Signature::of(main)?;
-        Ok(Arc::new(Program { engine: self.clone(), module: module.clone(), main: index, plan, signature, limits }))
+        Ok(Arc::new(Program { engine: self.clone(), module: module.clone(), main: index, plan, signature }))
     }
 }
 
@@ -163,7 +163,6 @@ struct Program {
     main: usize,
     plan: Plan,
     signature: Signature,
-    limits: Limits,
 }
 
 impl Program {
@@ -187,7 +186,7 @@ impl Program {
 
     fn run(&self, args: Vec<Argument>, profile: bool) -> Result<(Vec<ArrayHandle>, StepTimes), Diagnostics> {
         let buffers = args.into_iter().enumerate().map(|(i, a)| self.bind(a, i)).collect::<Result<Vec<_>, _>>()?;
-        let mut run = Run::new(&self.plan, &self.module, self.func(), &self.engine.memory, self.limits);
+        let mut run = Run::new(&self.plan, &self.module, self.func(), &self.engine.memory);
         if profile {
             run = run.with_profile();
         }

@@ -16,6 +16,8 @@
 //! # Ok::<(), shardwise_host::memory::OutOfMemory>(())
 //! ```
 
+pub use shardwise_base::OutOfMemory;
+use shardwise_base::{Account, Reservation};
 use std::collections::HashMap;
 use std::fmt;
 use std::ptr::NonNull;
@@ -74,27 +76,8 @@ struct Owned {
     block: Option<Block>,
     len: usize,
     memory: Memory,
+    _reserved: Reservation,
 }
-
-/// A buffer would exceed the memory limit, or the system gave no memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutOfMemory {
-    /// The bytes asked for.
-    pub requested: usize,
-    /// The limit, in bytes.
-    pub limit: usize,
-    /// The bytes that live buffers hold.
-    pub in_use: usize,
-}
-
-impl fmt::Display for OutOfMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let OutOfMemory { requested, limit, in_use } = self;
-        write!(f, "out of memory: {requested} bytes requested, {in_use} of {limit} bytes in use")
-    }
-}
-
-impl std::error::Error for OutOfMemory {}
 
 impl Memory {
     /// An allocator whose live buffers hold at most `limit` bytes.
@@ -121,6 +104,7 @@ impl Memory {
     pub fn allocate(&self, len: usize) -> Result<Buffer, OutOfMemory> {
         let mut state = self.state();
         self.check_state(&state, len)?;
+        let reserved = Account::current().reserve(padded(len))?;
         let class = size_class(len);
         let block = match state.take_free(class) {
             Some(block) => block,
@@ -131,7 +115,7 @@ impl Memory {
         };
         state.in_use += padded(len);
         state.small_live += usize::from(class < LARGE);
-        Ok(Buffer(Arc::new(Owned { block: Some(block), len, memory: self.clone() })))
+        Ok(Buffer(Arc::new(Owned { block: Some(block), len, memory: self.clone(), _reserved: reserved })))
     }
 
     /// A buffer of zeros.

@@ -2,7 +2,7 @@
 
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_engine::{
-    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, Limits, ShardedType, Signature, layout,
+    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, ShardedType, Signature, layout,
 };
 use shardwise_ir::Module;
 use std::any::Any;
@@ -65,16 +65,15 @@ impl Engine for InterpEngine {
         self.put(&out.finish(), ty)
     }
 
-    fn compile(&self, module: &Module, limits: Limits) -> Result<Arc<dyn Executable>, Diagnostics> {
+    fn compile(&self, module: &Module) -> Result<Arc<dyn Executable>, Diagnostics> {
         let signature = Signature::of(crate::main_func(module)?)?;
-        Ok(Arc::new(Program { module: module.clone(), signature, limits }))
+        Ok(Arc::new(Program { module: module.clone(), signature }))
     }
 }
 
 struct Program {
     module: Module,
     signature: Signature,
-    limits: Limits,
 }
 
 impl Program {
@@ -111,7 +110,7 @@ impl Executable for Program {
 
     fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics> {
         let args = args.iter().zip(&self.signature.inputs).map(|(a, ty)| self.spread(a, ty)).collect();
-        let results = crate::run_grid(&self.module, self.process_count(), args, self.limits)?;
+        let results = crate::run_grid(&self.module, self.process_count(), args)?;
         let results = results.into_iter().zip(&self.signature.outputs).enumerate();
         results.map(|(i, (shards, ty))| self.gather(i, shards, ty)).collect()
     }

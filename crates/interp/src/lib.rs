@@ -25,12 +25,11 @@ pub use engine::InterpEngine;
 pub use machine::RegionRunner;
 
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
-use shardwise_engine::Limits;
 use shardwise_ir::{Func, Module};
 
 /// Runs a module in global view: what the program means, on one device.
-pub fn run(module: &Module, args: &[Literal], limits: Limits) -> Result<Vec<Literal>, Diagnostics> {
-    run_printing(module, args, limits).results
+pub fn run(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
+    run_printing(module, args).results
 }
 
 /// What a run gave, and what it printed on the way.
@@ -40,14 +39,14 @@ pub struct Outcome {
 }
 
 /// The same as [`run`]; ops of the `interpreter` dialect may print.
-pub fn run_printing(module: &Module, args: &[Literal], limits: Limits) -> Outcome {
+pub fn run_printing(module: &Module, args: &[Literal]) -> Outcome {
     let failed = |e| Outcome { results: Err(e), printed: String::new() };
     let func = match main_func(module).and_then(|f| check_args(f, args).map(|()| f)) {
         Ok(func) => func,
         Err(e) => return failed(e),
     };
     let args = args.iter().map(|a| vec![a.clone()]).collect();
-    let mut machine = machine::Machine::new(module, limits);
+    let mut machine = machine::Machine::new(module);
     let results = machine.run_main(func, frame::Frame::single(), args);
     let first = |r: Vec<Vec<Literal>>| r.into_iter().map(|mut per_process| per_process.remove(0)).collect();
     Outcome { results: results.map(first), printed: machine.bench.printed }
@@ -58,16 +57,15 @@ pub fn run_grid(
     module: &Module,
     process_count: usize,
     args: Vec<Vec<Literal>>,
-    limits: Limits,
 ) -> Result<Vec<Vec<Literal>>, Diagnostics> {
     let func = main_func(module)?;
     let frame = frame::Frame::grid(module.main_mesh().cloned(), process_count);
-    machine::Machine::new(module, limits).run_main(func, frame, args)
+    machine::Machine::new(module).run_main(func, frame, args)
 }
 
 /// Runs a module whose values all have shardings and whose ops agree with them (after `reshard`, before `localize`).
-pub fn run_by_shards(module: &Module, args: &[Literal], limits: Limits) -> Result<Vec<Literal>, Diagnostics> {
-    shards::run(module, main_func(module)?, args, limits)
+pub fn run_by_shards(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
+    shards::run(module, main_func(module)?, args)
 }
 
 fn main_func(module: &Module) -> Result<&Func, Diagnostics> {

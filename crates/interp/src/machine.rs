@@ -3,8 +3,7 @@
 use crate::datum::Datum;
 use crate::frame::{Active, Frame};
 use crate::testing::Bench;
-use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Loc};
-use shardwise_engine::Limits;
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Loc, Stop, budget};
 use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Value};
 use shardwise_ops::{EvalError, Opcode, RegionEval, Semantics};
 use std::sync::Arc;
@@ -21,8 +20,8 @@ const MAX_DEPTH: usize = 400;
 /// Runs one module.
 pub struct Machine<'m> {
     pub module: &'m Module,
-    limits: Limits,
-    steps: u64,
+    /// The op that is running.
+    running: Option<(&'m Body, Op)>,
     depth: usize,
     /// The function being run, for messages.
     main: Option<&'m Func>,
@@ -70,11 +69,10 @@ impl<'m> Env<'m> {
 }
 
 impl<'m> Machine<'m> {
-    pub fn new(module: &'m Module, limits: Limits) -> Machine<'m> {
+    pub fn new(module: &'m Module) -> Machine<'m> {
         Machine {
             module,
-            limits,
-            steps: 0,
+            running: None,
             depth: 0,
             main: None,
             is_by_shards: false,
@@ -97,9 +95,14 @@ impl<'m> Machine<'m> {
     ) -> Result<Vec<Vec<Literal>>, Diagnostics> {
         self.main = Some(func);
         let args = args.into_iter().map(|a| a.into_iter().map(|l| Some(Datum::Tensor(l))).collect()).collect();
-        let results = self.call(func, &frame, args, &frame.all_active())?;
+        let results = self.run(func, &frame, args)?;
         let tensor = |d: Option<Datum>| d.expect("every process ran").tensor().clone();
         Ok(results.into_iter().map(|r| r.into_iter().map(tensor).collect()).collect())
+    }
+
+    /// Runs a function with all processes.
+    pub fn run(&mut self, func: &'m Func, frame: &Frame, args: Vec<PerProcess>) -> Results {
+        self.stoppable(|machine| machine.call(func, frame, args, &frame.all_active()))
     }
 
     /// Runs a function.
@@ -139,7 +142,7 @@ impl<'m> Machine<'m> {
     /// Runs one op for the active processes.
     pub fn op(&mut self, env: &mut Env<'m>, frame: &Frame, op: Op, active: &Active) -> Results {
         let view = OpView::new(self.module, env.body, op);
-        self.step(&view)?;
+        self.step(&view);
         if self.is_by_shards {
             return self.op_by_shards(env, frame, &view, active);
         }
@@ -151,11 +154,23 @@ impl<'m> Machine<'m> {
         }
     }
 
-    fn step(&mut self, view: &OpView<'_>) -> Result<(), Diagnostic> {
-        self.steps += 1;
-        match self.limits.max_steps {
-            Some(max) if self.steps > max => Err(out_of_steps(view, max)),
-            _ => Ok(()),
+    fn step(&mut self, view: &OpView<'m>) {
+        self.running = Some((view.body, view.op));
+        budget::take_steps(1);
+    }
+
+    /// Runs `f`. What stops it is an error at the op that was running.
+    fn stoppable<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, Diagnostic>) -> Result<T, Diagnostic> {
+        Stop::catch(|| f(self)).unwrap_or_else(|stop| Err(self.stopped(&stop)))
+    }
+
+    fn stopped(&self, stop: &Stop) -> Diagnostic {
+        match self.running {
+            Some((body, op)) => {
+                let view = OpView::new(self.module, body, op);
+                stop.diagnostic(view.loc()).facts(format!("stopped at `{}`", view.name()))
+            }
+            None => stop.diagnostic(&self.main.map_or(Loc::UNKNOWN, |f| f.loc.clone())),
         }
     }
 
@@ -237,7 +252,7 @@ impl<'m> Machine<'m> {
         let mut carry = env.all(view.operands());
         let mut running = active.clone();
         loop {
-            self.step(view)?;
+            self.step(view);
             let go = self.region(env, frame, cond, carry.clone(), &running)?.remove(0);
             for (p, running) in running.iter_mut().enumerate() {
                 *running = *running && go[p].as_ref().is_some_and(Datum::is_true);
@@ -339,12 +354,6 @@ fn too_deep(loc: &Loc) -> Diagnostic {
         .help("turn deep chains of calls into loops")
 }
 
-fn out_of_steps(view: &OpView<'_>, max: u64) -> Diagnostic {
-    Diagnostic::error("run-steps", view.loc(), format!("the program did not end within {max} steps"))
-        .facts(format!("stopped at `{}`", view.name()))
-        .help("raise --max-steps, or look for a loop whose condition never becomes false")
-}
-
 /// Shared by the collectives: the op's location and the process numbers, as text.
 pub fn processes(list: impl IntoIterator<Item = usize>) -> Arc<str> {
     let names: Vec<String> = list.into_iter().map(|p| p.to_string()).collect();
@@ -359,7 +368,7 @@ pub struct RegionRunner<'m> {
 
 impl<'m> RegionRunner<'m> {
     pub fn new(module: &'m Module, body: &'m Body) -> RegionRunner<'m> {
-        RegionRunner { machine: Machine::new(module, Limits::default()), env: Env::new(body) }
+        RegionRunner { machine: Machine::new(module), env: Env::new(body) }
     }
 
     /// Makes a value of the surrounding program known, for regions that capture it.

@@ -10,7 +10,6 @@ use crate::datum::Datum;
 use crate::frame::{Active, Frame};
 use crate::machine::{Env, Machine, PerProcess, Results, cannot_run};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Sharding};
-use shardwise_engine::Limits;
 use shardwise_engine::layout::{Dense, ShardBox, cut, shard_box};
 use shardwise_ir::{Func, Module, OpView, Value};
 use shardwise_ops::shardy::ShardyCollective;
@@ -18,14 +17,14 @@ use shardwise_ops::{Combine, Opcode, ReduceKind, Semantics};
 use shardwise_sharding::{FactorKind, Rule};
 
 /// Runs `func` on one process for each device of the module's mesh.
-pub fn run(module: &Module, func: &Func, args: &[Literal], limits: Limits) -> Result<Vec<Literal>, Diagnostics> {
+pub fn run(module: &Module, func: &Func, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     crate::check_args(func, args)?;
-    let Some(mesh) = module.main_mesh() else { return crate::run(module, args, limits) };
+    let Some(mesh) = module.main_mesh() else { return crate::run(module, args) };
     let frame = Frame::grid(Some(mesh.clone()), mesh.size());
-    let mut machine = Machine::new(module, limits).by_shards();
+    let mut machine = Machine::new(module).by_shards();
     let spread = |v: &Value, arg: &Literal| -> PerProcess { scatter(arg, func.body.sharding(*v), &frame) };
     let args = func.body.args().iter().zip(args).map(|(v, a)| spread(v, a)).collect();
-    let results = machine.call(func, &frame, args, &frame.all_active())?;
+    let results = machine.run(func, &frame, args)?;
     let gather = |(i, value): (usize, PerProcess)| {
         let sharding = func.result_shardings[i].as_ref().or_else(|| func.body.sharding(func.body.results()[i]));
         let all: Vec<usize> = (0..frame.process_count).collect();

@@ -4,7 +4,7 @@ use crate::function::Memory;
 use crate::program::Communication;
 use crate::{Error, Result, profile};
 use shardwise_base::{self as base, Literal};
-use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, Limits, ShardedType, Signature};
+use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, ShardedType, Signature};
 use shardwise_host::HostEngine;
 use shardwise_ir::text::PrintOptions;
 use shardwise_ir::{Body, Module, TensorType};
@@ -113,7 +113,7 @@ fn planned(module: &Module) -> Option<Arc<Compiled>> {
 }
 
 fn plan(module: &Module, partitioned: Partitioned) -> Result<Arc<Compiled>> {
-    let executable = engine().compile(&partitioned.module, Limits::default())?;
+    let executable = engine().compile(&partitioned.module)?;
     let compiled = Arc::new(Compiled { source: module.clone(), executable, partitioned });
     let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
     if programs.len() >= CACHE_LIMIT {

@@ -1,7 +1,7 @@
 //! Which ops the host engine runs by a kernel and which by their reference evaluation, element type by element type.
 
 use shardwise_base::{DType, Kind, Literal};
-use shardwise_engine::{Argument, Engine, Limits, Signature};
+use shardwise_engine::{Argument, Engine, Signature};
 use shardwise_host::HostEngine;
 use shardwise_ir::{Attr, Attrs, Module, OpView, Type, Value, verify};
 use shardwise_ops::{Opcode, Semantics};
@@ -122,7 +122,7 @@ fn in_place_of(found: DType, own: DType, dtype: DType) -> DType {
 
 /// Whether the host engine evaluates the op for want of a kernel; `None`: it cannot run.
 fn is_evaluated(op: Opcode, module: &Module, engine: &HostEngine) -> Option<bool> {
-    let program = engine.compile(module, Limits::default()).ok()?;
+    let program = engine.compile(module).ok()?;
     let inputs = Signature::of(module.main()?).ok()?.inputs;
     let zeros = |ty: &shardwise_engine::ShardedType| {
         engine.put(&Literal::zeros(ty.ty.dtype, ty.ty.shape.clone()), ty).map(Argument::Lent)

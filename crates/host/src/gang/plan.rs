@@ -2,7 +2,7 @@
 
 use super::Points;
 use crate::memory::{Buffer, Memory, OutOfMemory};
-use shardwise_base::{Diagnostic, Loc};
+use shardwise_base::{Diagnostic, Loc, Stop};
 use shardwise_ir::{Op, TensorType, Value};
 
 /// A value of the plan: one buffer for each instance.
@@ -152,13 +152,19 @@ impl KernelCx<'_> {
 
 /// Why a run stopped.
 pub enum RunError {
-    Memory(OutOfMemory),
+    Stopped(Stop),
     Diagnostic(Diagnostic),
+}
+
+impl From<Stop> for RunError {
+    fn from(stop: Stop) -> RunError {
+        RunError::Stopped(stop)
+    }
 }
 
 impl From<OutOfMemory> for RunError {
     fn from(e: OutOfMemory) -> RunError {
-        RunError::Memory(e)
+        RunError::Stopped(Stop::Memory(e))
     }
 }
 

@@ -7,8 +7,7 @@ use super::fallback;
 use super::plan::*;
 use super::points::Points;
 use crate::memory::{Buffer, Memory};
-use shardwise_base::{Diagnostic, Diagnostics, Loc};
-use shardwise_engine::Limits;
+use shardwise_base::{Diagnostic, Diagnostics, Loc, Stop, budget};
 use shardwise_ir::{Func, Module};
 use std::time::{Duration, Instant};
 
@@ -18,9 +17,8 @@ pub struct Run<'a> {
     pub module: &'a Module,
     pub func: &'a Func,
     pub memory: &'a Memory,
-    pub limits: Limits,
     values: Vec<Vec<Option<Buffer>>>,
-    steps: u64,
+    running: Option<Step<'a>>,
     /// Time of each step, if wanted.
     pub profile: Option<Vec<(u64, Duration)>>,
 }
@@ -35,9 +33,9 @@ struct Selection<'a> {
 type Step<'a> = &'a super::plan::Step;
 
 impl<'a> Run<'a> {
-    pub fn new(plan: &'a Plan, module: &'a Module, func: &'a Func, memory: &'a Memory, limits: Limits) -> Run<'a> {
+    pub fn new(plan: &'a Plan, module: &'a Module, func: &'a Func, memory: &'a Memory) -> Run<'a> {
         let values = plan.slots.iter().map(|_| vec![]).collect();
-        Run { plan, module, func, memory, limits, values, steps: 0, profile: None }
+        Run { plan, module, func, memory, values, running: None, profile: None }
     }
 
     pub fn with_profile(mut self) -> Run<'a> {
@@ -53,7 +51,8 @@ impl<'a> Run<'a> {
         for (slot, buffers) in self.plan.params.iter().zip(args) {
             self.values[slot.index()] = buffers.into_iter().map(Some).collect();
         }
-        self.steps(&self.plan.code, &[]).map_err(|e| self.report(e))?;
+        let stopped = Stop::catch(|| self.steps(&self.plan.code, &[])).unwrap_or_else(|stop| Err(stop.into()));
+        stopped.map_err(|e| self.report(e))?;
         let results = self.plan.code.results.iter().map(|s| self.values[s.index()].clone());
         Ok(results.map(|r| r.into_iter().map(|b| b.expect("every instance was computed")).collect()).collect())
     }
@@ -61,15 +60,16 @@ impl<'a> Run<'a> {
     fn report(&self, error: RunError) -> Diagnostics {
         match error {
             RunError::Diagnostic(d) => d.into(),
-            RunError::Memory(e) => Diagnostic::error("run-memory", &self.func.loc, e.to_string())
-                .help("raise the memory limit, or split the arrays over more axes")
-                .into(),
+            RunError::Stopped(stop) => {
+                let d = stop.diagnostic(self.running.map_or(&self.func.loc, |step| &step.loc));
+                self.running.into_iter().fold(d, |d, step| d.facts(format!("stopped at `{}`", step.name))).into()
+            }
         }
     }
 
     fn steps(&mut self, code: &'a Code, selected: &[Selection<'a>]) -> Result<(), RunError> {
         for step in &code.steps {
-            self.fuel(step)?;
+            self.fuel(step);
             let start = self.profile.is_some().then(Instant::now);
             self.step(step, selected)?;
             for slot in &step.drops {
@@ -83,12 +83,9 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn fuel(&mut self, step: Step<'a>) -> Result<(), RunError> {
-        self.steps += 1;
-        match self.limits.max_steps {
-            Some(max) if self.steps > max => Err(out_of_steps(step, max).into()),
-            _ => Ok(()),
-        }
+    fn fuel(&mut self, step: Step<'a>) {
+        self.running = Some(step);
+        budget::take_steps(1);
     }
 
     fn step(&mut self, step: Step<'a>, selected: &[Selection<'a>]) -> Result<(), RunError> {
@@ -219,7 +216,7 @@ impl<'a> Run<'a> {
         let sources: Vec<Slot> = step.inputs.iter().map(|i| i.slot).collect();
         self.bind(&sources, &body.params, selected);
         loop {
-            self.fuel(step)?;
+            self.fuel(step);
             self.bind(&body.params, &cond.params, selected);
             self.steps(cond, selected)?;
             if self.agreed(cond.results[0], divergence, selected, step)? == 0 {
@@ -342,12 +339,6 @@ fn covered(points: &Points, selected: &[Selection<'_>]) -> bool {
     let Some(mesh) = &points.mesh else { return true };
     let fixed: Vec<_> = selected.iter().flat_map(|s| s.points.axes.iter().copied()).collect();
     points.axes.iter().all(|a| a.minus(mesh, &fixed).is_empty())
-}
-
-fn out_of_steps(step: Step<'_>, max: u64) -> Diagnostic {
-    Diagnostic::error("run-steps", &step.loc, format!("the program did not end within {max} steps"))
-        .facts(format!("stopped at `{}`", step.name))
-        .help("raise --max-steps, or look for a loop whose condition never becomes false")
 }
 
 /// Who goes which way, at the predicate of a loop or branch that holds a collective.

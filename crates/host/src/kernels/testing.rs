@@ -2,7 +2,7 @@
 
 use crate::HostEngine;
 use shardwise_base::Literal;
-use shardwise_engine::{Argument, Engine, InstructionTime, Limits, Signature};
+use shardwise_engine::{Argument, Engine, InstructionTime, Signature};
 use shardwise_ir::{Module, text, verify};
 use shardwise_ops::OPS;
 
@@ -15,11 +15,11 @@ pub fn parse(source: &str) -> Module {
 pub fn run(source: &str, inputs: &[Literal]) -> Vec<InstructionTime> {
     let module = parse(source);
     let engine = HostEngine::default();
-    let program = engine.compile(&module, Limits::default()).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let program = engine.compile(&module).unwrap_or_else(|e| panic!("{e}\n{source}"));
     let types = Signature::of(module.main().expect("it has a main function")).expect("arrays only").inputs;
     let put = |(x, ty)| Argument::Lent(engine.put(x, ty).expect("it fits"));
     let (got, times) = program.profile(inputs.iter().zip(&types).map(put).collect()).expect("it runs");
-    let want = shardwise_interp::run(&module, inputs, Limits::default()).expect("it runs");
+    let want = shardwise_interp::run(&module, inputs).expect("it runs");
     assert_eq!(got.len(), want.len());
     for (got, want) in got.iter().map(|r| r.to_literal()).zip(&want) {
         assert_eq!(got.to_dense().raw_bytes(), want.to_dense().raw_bytes(), "{got:?} is not {want:?}\n{source}");

@@ -325,7 +325,7 @@ fn summands_enter_and_leave() {
     let text = f.lower(&x).unwrap().as_text();
     let module = shardwise_ir::text::parse("program", &text, &shardwise_ops::OPS).unwrap();
     let args = [shardwise_base::Literal::new([8, 8], &(0..64).collect::<Vec<i32>>())];
-    let meant = shardwise_interp::run(&module, &args, Default::default()).unwrap();
+    let meant = shardwise_interp::run(&module, &args).unwrap();
     let meant: Vec<&[i32]> = meant.iter().map(|l| l.as_slice::<i32>()).collect();
     assert_eq!(meant, [&twice[..], &twice, &expected]);
 }

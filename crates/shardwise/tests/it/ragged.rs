@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use shardwise::prelude::*;
 use shardwise_base::Literal;
-use shardwise_engine::{Argument, Engine, Limits, ShardedType};
+use shardwise_engine::{Argument, Engine, ShardedType};
 use shardwise_interp::InterpEngine;
 
 /// A seeded draw below `n`.
@@ -19,10 +19,10 @@ impl Draw {
 /// That the program means these values, in global view and on a grid of devices, to the reference interpreter.
 fn check_reference(text: &str, args: &[Literal], expected: &[i32]) {
     let module = shardwise_ir::text::parse("program", text, &shardwise_ops::OPS).unwrap();
-    let meant = shardwise_interp::run(&module, args, Limits::default()).unwrap();
+    let meant = shardwise_interp::run(&module, args).unwrap();
     assert_eq!(meant[0].as_slice::<i32>(), expected);
     let local = shardwise_spmd::partition(&module, &mut Default::default()).unwrap().module;
-    let program = InterpEngine.compile(&local, Limits::default()).unwrap();
+    let program = InterpEngine.compile(&local).unwrap();
     let put = |(a, ty): (&Literal, &ShardedType)| Argument::Lent(InterpEngine.put(a, ty).unwrap());
     let args = args.iter().zip(&program.signature().inputs).map(put).collect();
     assert_eq!(program.execute(args).unwrap()[0].to_literal().as_slice::<i32>(), expected);

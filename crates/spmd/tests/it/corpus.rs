@@ -2,7 +2,7 @@
 
 use crate::generate::Chooser;
 use shardwise_base::{DType, Kind, Literal, bf16};
-use shardwise_engine::{Argument, Engine, Limits};
+use shardwise_engine::{Argument, Engine};
 use shardwise_interp::{InterpEngine, run};
 use shardwise_ir::text::parse;
 use shardwise_ir::{Module, TensorType};
@@ -33,7 +33,7 @@ fn literal(c: &mut Chooser, ty: &TensorType) -> Literal {
 
 pub fn per_device(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, String> {
     let partitioned = partition(module, &mut Options::default()).map_err(|e| e.to_string())?;
-    let executable = InterpEngine.compile(&partitioned.module, Limits::default()).map_err(|e| e.to_string())?;
+    let executable = InterpEngine.compile(&partitioned.module).map_err(|e| e.to_string())?;
     let put = |(arg, ty)| Argument::Lent(InterpEngine.put(arg, ty).unwrap());
     let args = args.iter().zip(&partitioned.signature.inputs).map(put).collect();
     let results = executable.execute(args).map_err(|e| e.to_string())?;
@@ -66,7 +66,7 @@ fn check(text: &str) -> Result<(), String> {
     let mut c = Chooser::new(7);
     let args: Vec<Literal> =
         main.body.args().iter().map(|&v| literal(&mut c, main.body.ty(v).as_tensor().unwrap())).collect();
-    let whole = run(&module, &args, Limits::default()).map_err(|e| format!("whole: {e}"))?;
+    let whole = run(&module, &args).map_err(|e| format!("whole: {e}"))?;
     let parts = per_device(&module, &args).map_err(|e| format!("partitioned: {e}"))?;
     let wrong = whole.iter().zip(&parts).enumerate().find_map(|(i, (a, b))| Some((i, differ(a, b)?)));
     wrong.map_or(Ok(()), |(i, what)| Err(format!("result {i}, {what}")))

@@ -2,7 +2,6 @@
 
 use crate::corpus::per_device;
 use shardwise_base::Literal;
-use shardwise_engine::Limits;
 use shardwise_interp::run;
 use shardwise_ir::text::parse;
 use shardwise_ops::OPS;
@@ -11,7 +10,7 @@ fn check(text: &str, args: &[Literal]) {
     let module = parse("t.mlir", text, &OPS).unwrap_or_else(|e| panic!("{e}"));
     let found = shardwise_ir::verify(&module);
     assert!(found.is_empty(), "{found}");
-    let whole = run(&module, args, Limits::default()).unwrap_or_else(|e| panic!("{e}"));
+    let whole = run(&module, args).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(per_device(&module, args).unwrap_or_else(|e| panic!("{e}")), whole);
 }
 

@@ -3,19 +3,19 @@
 use crate::generate::{Program, program, sketch};
 use crate::uniformity::parts;
 use shardwise_base::Literal;
-use shardwise_engine::{Argument, Engine, Limits};
+use shardwise_engine::{Argument, Engine};
 use shardwise_interp::{InterpEngine, run, run_by_shards, run_grid};
 use shardwise_ir::Module;
 use shardwise_spmd::{Options, Partitioned, dense, partition, run_until};
 
 fn by_shards(program: &Program, stage: &str) -> Vec<Literal> {
     let module = run_until(stage, &program.module, &mut Options::default()).unwrap_or_else(|e| panic!("{stage}: {e}"));
-    run_by_shards(&module, &program.args, Limits::default()).unwrap_or_else(|e| panic!("{stage}: {e}"))
+    run_by_shards(&module, &program.args).unwrap_or_else(|e| panic!("{stage}: {e}"))
 }
 
 fn per_device(partitioned: &Partitioned, args: &[Literal]) -> Vec<Literal> {
     let engine = InterpEngine;
-    let executable = engine.compile(&partitioned.module, Limits::default()).unwrap_or_else(|e| panic!("{e}"));
+    let executable = engine.compile(&partitioned.module).unwrap_or_else(|e| panic!("{e}"));
     let put = |(arg, ty)| Argument::Lent(engine.put(arg, ty).unwrap());
     let args = args.iter().zip(&partitioned.signature.inputs).map(put).collect();
     let results = executable.execute(args).unwrap_or_else(|e| panic!("{e}"));
@@ -29,7 +29,7 @@ fn numbers(literals: &[Literal]) -> Vec<Vec<f64>> {
 
 fn check(seed: u64, length: usize) {
     let program = program(seed, length);
-    let whole = numbers(&run(&program.module, &program.args, Limits::default()).unwrap_or_else(|e| panic!("{e}")));
+    let whole = numbers(&run(&program.module, &program.args).unwrap_or_else(|e| panic!("{e}")));
     for stage in ["reshard", "collectives"] {
         assert_eq!(numbers(&by_shards(&program, stage)), whole, "seed {seed}, length {length}: after {stage}");
     }
@@ -44,7 +44,7 @@ fn check_dense(partitioned: &Partitioned, args: &[Literal]) {
     let dense = dense::dense(&partitioned.module).unwrap();
     let found = shardwise_ir::verify(&dense);
     assert!(!found.has_errors(), "{found}");
-    let run = |module| run_grid(module, devices, parts(&partitioned.module, args), Limits::default());
+    let run = |module| run_grid(module, devices, parts(&partitioned.module, args));
     assert_eq!(run(&dense).unwrap_or_else(|e| panic!("{e}")), run(&partitioned.module).unwrap());
 }
 

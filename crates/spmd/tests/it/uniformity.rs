@@ -2,7 +2,7 @@
 
 use crate::generate::{Program, program};
 use shardwise_base::Literal;
-use shardwise_engine::{Limits, Signature, layout};
+use shardwise_engine::{Signature, layout};
 use shardwise_interp::run_grid;
 use shardwise_ir::{Func, Module, Op, Value};
 use shardwise_spmd::{Options, partition, uniform};
@@ -44,7 +44,7 @@ fn check(seed: u64, length: usize) {
     let local = partition(&module, &mut Options::default()).unwrap().module;
     let mesh = local.main_mesh().unwrap().clone();
     let all = giving_all(&local);
-    let held = run_grid(&all, mesh.size(), parts(&local, &args), Limits::default()).unwrap();
+    let held = run_grid(&all, mesh.size(), parts(&local, &args)).unwrap();
     let varying = uniform::infer(&local, local.main().unwrap());
     for (v, held) in top_level_values(local.main().unwrap()).into_iter().zip(held) {
         let varying = &varying[v.index()];

@@ -4,7 +4,7 @@ use super::lines::median;
 use crate::{program, repo};
 use anyhow::{Context, Result, ensure};
 use shardwise_base::Literal;
-use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, Limits, ShardedType};
+use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, ShardedType};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -86,7 +86,7 @@ fn engine() -> Box<dyn Engine> {
 fn compile(engine: &dyn Engine, text: &str) -> Result<Arc<dyn Executable>> {
     let module = program::parse("program", text)?;
     let local = shardwise_spmd::partition(&module, &mut Default::default()).map_err(program::mistake)?;
-    engine.compile(&local.module, Limits::default()).map_err(program::mistake)
+    engine.compile(&local.module).map_err(program::mistake)
 }
 
 /// The median time of parsing, partitioning and planning, in microseconds.

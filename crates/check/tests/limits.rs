@@ -1,0 +1,69 @@
+//! Both engines keep to the budget under which they are called, and say where they stopped.
+
+use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Literal};
+use shardwise_check::run::{on, partitioned, whole};
+use shardwise_engine::Engine;
+use shardwise_host::HostEngine;
+use shardwise_interp::InterpEngine;
+use shardwise_ir::{Module, text};
+use shardwise_ops::OPS;
+
+const ENDLESS: &str = "func.func @main() -> tensor<i32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.while(%i = %c) : tensor<i32>
+    cond {
+      %t = stablehlo.constant dense<true> : tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %1 = stablehlo.add %i, %i : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+    }
+  return %0 : tensor<i32>
+}";
+
+const LARGE: &str = "func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<1000x1000xf32>
+  %1 = stablehlo.iota dim = 0 : tensor<1000x1000xf32>
+  %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<1000x1000xf32>, tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
+  %3 = stablehlo.slice %2 [0:1, 0:1] : (tensor<1000x1000xf32>) -> tensor<1x1xf32>
+  %4 = stablehlo.reshape %3 : (tensor<1x1xf32>) -> tensor<f32>
+  return %4 : tensor<f32>
+}";
+
+fn module(source: &str) -> Module {
+    text::parse("limits.mlir", source, &OPS).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The error of running a program whole in the interpreter, and on each engine, each under a budget of its own.
+fn errors(source: &str, inputs: &[Literal], max_bytes: usize, max_steps: u64) -> Vec<Diagnostics> {
+    let source = module(source);
+    let local = partitioned(&source).unwrap_or_else(|e| panic!("{e}")).module;
+    let (interp, host): (&dyn Engine, &dyn Engine) = (&InterpEngine, &HostEngine::default());
+    let runs: [&dyn Fn() -> Result<Vec<Literal>, Diagnostics>; 3] =
+        [&|| whole(&source, inputs), &|| on(interp, &local, inputs), &|| on(host, &local, inputs)];
+    let under = |run: &dyn Fn() -> Result<Vec<Literal>, Diagnostics>| {
+        let budget = Budget::new(Account::with_limit(max_bytes), Some(max_steps), CancelToken::default());
+        let stopped = budget.run(run).expect("engines return what stops them").unwrap_err();
+        assert_eq!(budget.account().in_use(), 0, "nothing of the run is left");
+        stopped
+    };
+    runs.into_iter().map(under).collect()
+}
+
+#[test]
+fn endless_loops_stop_at_their_line() {
+    for found in errors(ENDLESS, &[], 1 << 20, 10_000) {
+        let text = found.to_string();
+        assert!(text.contains("error[run-steps]: the program did not end within 10000 steps"), "{text}");
+        assert!(text.contains("limits.mlir:") && text.contains("stopped at `"), "{text}");
+    }
+}
+
+#[test]
+fn arrays_beyond_the_memory_limit_are_refused_at_their_line() {
+    for found in errors(LARGE, &[Literal::scalar(1f32)], 5 << 20, 1_000_000) {
+        let text = found.to_string();
+        assert!(text.contains("error[run-memory]: out of memory: 4000"), "{text}");
+        assert!(text.contains("limits.mlir:"), "{text}");
+    }
+}
