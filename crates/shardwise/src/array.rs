@@ -1,10 +1,10 @@
 //! The array: a handle of a value on a mesh, of a step of a traced program, of a type without a value, or of a mistake.
 
-use crate::error::Diagnostic as Mistake;
+use crate::error::Mistakes;
 use crate::manual::{AxisSet, ManualType};
 use crate::trace::{self, Traced};
 use crate::{DType, Element, Error, Mesh, P, Result, Sharding, context, explicit, mistakes, runtime};
-use shardwise_base::{self as base, AxisRef};
+use shardwise_base::{self as base, AxisRef, Diagnostic};
 use shardwise_engine::{ArrayHandle, ShardedType};
 use shardwise_ir::TensorType;
 use std::fmt;
@@ -35,7 +35,7 @@ pub(crate) enum State {
     Deferred(Deferred),
     Traced(Traced),
     TypeOnly,
-    Mistake(Vec<Arc<Mistake>>),
+    Mistake(Mistakes),
     /// The result of a function whose layout is not clear: made when `.shard` says how it lies.
     Undecided(Undecided),
     /// A sum over devices: taken when it is used, unless `.shard` leaves it open.
@@ -56,7 +56,7 @@ pub(crate) struct Undecided {
     /// Makes it, laid out so.
     pub make: Decide,
     /// What any other use is.
-    pub question: Vec<Arc<Mistake>>,
+    pub question: Mistakes,
 }
 
 /// A function's result that is a sum over devices.
@@ -280,11 +280,11 @@ impl Array {
     }
 
     /// A new mistake, noted in the trace under way; `ty`: what the array would have been.
-    pub(crate) fn mistake(mistake: Arc<Mistake>, ty: Option<ShardedType>, at: &'static Location<'static>) -> Array {
-        Array::poisoned(vec![mistake], ty, at)
+    pub(crate) fn mistake(mistake: Diagnostic, ty: Option<ShardedType>, at: &'static Location<'static>) -> Array {
+        Array::poisoned(Mistakes::one(mistake), ty, at)
     }
 
-    pub(crate) fn poisoned(wrong: Vec<Arc<Mistake>>, ty: Option<ShardedType>, at: &'static Location<'static>) -> Array {
+    pub(crate) fn poisoned(wrong: Mistakes, ty: Option<ShardedType>, at: &'static Location<'static>) -> Array {
         trace::record(&wrong);
         Array::new(ty, State::Mistake(wrong), at)
     }
@@ -353,11 +353,16 @@ impl Array {
         }
     }
 
-    pub(crate) fn mistakes(&self) -> &[Arc<Mistake>] {
+    /// What keeps the array from being used, if anything does.
+    pub(crate) fn mistakes(&self) -> Option<&Mistakes> {
         match &self.0.state {
-            State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => wrong,
-            _ => &[],
+            State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => Some(wrong),
+            _ => None,
         }
+    }
+
+    pub(crate) fn is_wrong(&self) -> bool {
+        self.mistakes().is_some()
     }
 
     pub(crate) fn is_type_only(&self) -> bool {
@@ -390,7 +395,7 @@ impl Array {
         match &self.0.ty {
             Some(ty) => ty,
             None if trace::is_tracing() => trace::end(),
-            None => panic!("this array has no type\n{}", Error::new(self.mistakes().to_vec())),
+            None => panic!("this array has no type\n{}", self.check().expect_err("only a mistake has no type")),
         }
     }
 
@@ -432,7 +437,7 @@ impl Array {
         let at = Location::caller();
         let ty = self.tensor();
         <[usize; N]>::try_from(&ty.shape[..]).unwrap_or_else(|_| {
-            let mistake = Arc::new(Mistake(mistakes::rank(N, &self.short_type(), &context::loc(at))));
+            let mistake = mistakes::rank(N, &self.short_type(), &context::loc(at));
             let bad = Array::mistake(mistake, None, at);
             bad.tensor();
             unreachable!("an unknown type ends the trace or panics")
@@ -446,7 +451,7 @@ impl Array {
         let Some(i) = i.of(ty.rank()) else {
             let at = Location::caller();
             let mistake = mistakes::dimension(&i.to_string(), &self.short_type(), &context::loc(at));
-            let bad = Array::mistake(Arc::new(Mistake(mistake)), None, at);
+            let bad = Array::mistake(mistake, None, at);
             bad.tensor();
             unreachable!("an unknown type ends the trace or panics")
         };
@@ -476,9 +481,7 @@ impl Array {
             State::Sum(s) => s.taken.get_or_init(|| (s.take)()).clone(),
             State::Traced(_) => Err(Error::one(mistakes::traced_value(&self.short_type(), &context::loc(at)))),
             State::TypeOnly => Err(Error::one(mistakes::no_value(&self.short_type(), &context::loc(at)))),
-            State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => {
-                Err(Error::new(wrong.clone()))
-            }
+            State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => Err(wrong.error()),
         }
     }
 
@@ -507,7 +510,7 @@ impl Array {
             },
             State::Sum(sum) => match sum.taken.into_inner().unwrap_or_else(|| (sum.take)()) {
                 Ok(handle) => Ok(handle),
-                Err(e) => Err(Array::new(node.ty, State::Mistake(e.into_diagnostics()), node.at)),
+                Err(e) => Err(Array::new(node.ty, State::Mistake(e.into_mistakes()), node.at)),
             },
             state => Err(Array::new(node.ty, state, node.at)),
         }
@@ -522,7 +525,7 @@ impl Array {
 
     /// `Err` with the diagnostics if this array is a mistake.
     pub fn check(&self) -> Result<&Array> {
-        if self.mistakes().is_empty() { Ok(self) } else { Err(Error::new(self.mistakes().to_vec())) }
+        self.mistakes().map_or(Ok(self), |wrong| Err(wrong.error()))
     }
 
     /// Waits until the value is there.
@@ -624,9 +627,7 @@ impl fmt::Display for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.state {
             State::Traced(_) | State::TypeOnly => f.write_str(&self.short_type()),
-            State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => {
-                Error::new(wrong.clone()).fmt(f)
-            }
+            State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => wrong.error().fmt(f),
             State::Value(_) | State::Deferred(_) | State::Sum(_) => match self.literal() {
                 Ok(literal) => f.write_str(&crate::display::literal(&literal)),
                 Err(e) => e.fmt(f),
@@ -638,9 +639,9 @@ impl fmt::Display for Array {
 /// The type; never runs anything.
 impl fmt::Debug for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.mistakes().first() {
-            Some(m) => write!(f, "Array(mistake: {})", m.message()),
-            None => write!(f, "Array({})", self.short_type()),
+        match self.check() {
+            Err(e) => write!(f, "Array(mistake: {})", e.diagnostics().next().map_or("?", |d| d.message())),
+            Ok(_) => write!(f, "Array({})", self.short_type()),
         }
     }
 }

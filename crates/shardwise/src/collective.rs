@@ -10,7 +10,7 @@ mod ragged;
 pub use ragged::{Ragged, ragged_all_to_all, ragged_all_to_all_start};
 
 use crate::array::Array;
-use crate::error::Diagnostic as Mistake;
+use crate::error::Mistakes;
 use crate::manual::{AxisSet, ManualType, Scope};
 use crate::ops::{Checked, Dim, Site, site};
 use crate::spec::shown_axes;
@@ -656,7 +656,7 @@ impl Drop for Future {
     fn drop(&mut self) {
         if matches!(self.state, Some(Ok(_))) && trace::is_tracing() && !std::thread::panicking() {
             let d = mistakes::future_unfinished(self.name, &context::loc_of(self.at));
-            trace::record(&[Arc::new(Mistake(d))]);
+            trace::record(&Mistakes::one(d));
         }
     }
 }

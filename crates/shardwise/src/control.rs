@@ -4,7 +4,7 @@
 //! what is known of a scan is kept until it is lowered. Outside of a trace, a loop is a program of its own.
 
 use crate::array::Array;
-use crate::error::Diagnostic as Mistake;
+use crate::error::Mistakes;
 use crate::manual::{Carried, Predicate};
 use crate::ops::{EitherKind, Operand, element};
 use crate::tree::{self, Tree};
@@ -14,7 +14,6 @@ use shardwise_ir::{Attr, Attrs, TensorType};
 use shardwise_ops::Opcode;
 use std::ops::Range;
 use std::panic::Location;
-use std::sync::Arc;
 
 type At = &'static Location<'static>;
 
@@ -100,7 +99,7 @@ pub(crate) fn as_program<R: Tree>(name: &str, at: At, f: impl FnOnce() -> Result
     match (done, kept) {
         (Ok(results), Some(out)) => Ok(tree::with_leaves(&out, results)),
         (Err(e), Some(out)) => {
-            let wrong = e.into_diagnostics();
+            let wrong = e.into_mistakes();
             Ok(out.rebuild(&mut |a| Array::poisoned(wrong.clone(), a.known_type(), at)))
         }
         (Err(e), None) => Err(e),
@@ -110,7 +109,7 @@ pub(crate) fn as_program<R: Tree>(name: &str, at: At, f: impl FnOnce() -> Result
 
 /// Notes a mistake of a control function, and ends the trace: there is nothing to go on with.
 pub(crate) fn give_up(d: Diagnostic, at: At) -> ! {
-    let bad = Array::mistake(Arc::new(Mistake(d)), None, at);
+    let bad = Array::mistake(d, None, at);
     bad.tensor();
     unreachable!("an unknown type ends the trace")
 }
@@ -263,14 +262,14 @@ fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
         give_up(mistakes::form(name, "the body gives the carry another form", &loc), at);
     }
     for ((path, a), b) in tree::paths(before).into_iter().zip(tree::leaves(after)) {
-        if a.tensor() != b.tensor() && a.mistakes().is_empty() && b.mistakes().is_empty() {
+        if a.tensor() != b.tensor() && !a.is_wrong() && !b.is_wrong() {
             let path = if path.to_string().is_empty() { "carry".into() } else { path.to_string() };
             let d = mistakes::carry(name, &path, &a.tensor().short(), &b.tensor().short(), &loc);
-            trace::record(&[Arc::new(Mistake(d))]);
+            trace::record(&Mistakes::one(d));
         } else if let Some((before, after)) = explicit::differ(a, b) {
             let path = if path.to_string().is_empty() { "carry".into() } else { path.to_string() };
             let d = mistakes::carry_layout(name, &path, [&a.short_type(), &b.short_type()], [&before, &after], &loc);
-            trace::record(&[Arc::new(Mistake(d))]);
+            trace::record(&Mistakes::one(d));
         }
     }
 }
@@ -523,7 +522,7 @@ fn case<R: Tree>(
                             let path = format!("{}", tree::paths(&out)[leaf].0);
                             let found = [before, leaves[leaf].short_type()];
                             let d = mistakes::branches_unreduced(name, &path, &found, &context::loc(at));
-                            trace::record(&[Arc::new(Mistake(d))]);
+                            trace::record(&Mistakes::one(d));
                         }
                     }
                 }
@@ -542,10 +541,10 @@ fn check_branch<R: Tree>(name: &str, first: &R, types: &[TensorType], out: &R, w
         give_up(mistakes::form(name, "the branches give results of different forms", &loc), at);
     }
     for ((path, a), ty) in tree::paths(out).into_iter().zip(types) {
-        if a.tensor() != ty && a.mistakes().is_empty() {
+        if a.tensor() != ty && !a.is_wrong() {
             let path = if path.to_string().is_empty() { "result".into() } else { path.to_string() };
             let d = mistakes::branches(name, &path, &ty.short(), &a.tensor().short(), &which, &loc);
-            trace::record(&[Arc::new(Mistake(d))]);
+            trace::record(&Mistakes::one(d));
         }
     }
     for ((path, a), b) in tree::paths(first).into_iter().zip(tree::leaves(out)) {
@@ -553,7 +552,7 @@ fn check_branch<R: Tree>(name: &str, first: &R, types: &[TensorType], out: &R, w
             let path = if path.to_string().is_empty() { "result".into() } else { path.to_string() };
             let found = [&*a.short_type(), &*b.short_type()];
             let d = mistakes::branch_layouts(name, &path, found, [&own, &other], &which, &loc);
-            trace::record(&[Arc::new(Mistake(d))]);
+            trace::record(&Mistakes::one(d));
         }
     }
 }

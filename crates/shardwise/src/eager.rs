@@ -4,7 +4,7 @@
 //! same pipeline as everything else, and cached by its name, constants, types and layouts.
 
 use crate::array::{Made, Sum, Undecided};
-use crate::error::Diagnostic as Mistake;
+use crate::error::Mistakes;
 use crate::explicit::{Callee, Warned, maker};
 use crate::runtime::{self, Compiled};
 use crate::trace::{self, Finished, Trace};
@@ -52,35 +52,38 @@ pub(crate) fn call_many(
 }
 
 fn dispatch(callee: Callee, constants: u64, operands: &[&Array], results: usize, at: At, f: Body<'_>) -> Vec<Array> {
-    let wrong: Vec<Arc<Mistake>> = operands.iter().flat_map(|a| a.mistakes().iter().cloned()).collect();
-    if !wrong.is_empty() {
+    if let Some(wrong) = Mistakes::join(operands.iter().filter_map(|a| a.mistakes())) {
         return poison(wrong, infer(operands, at, f), results, at);
     }
     if trace::is_tracing() {
         let owned: Vec<Array> = operands.iter().map(|&a| a.clone()).collect();
-        if !trace::with(|t| settle_all(t, &owned)) {
-            let wrong = trace::operands(operands, at).err().unwrap_or_default();
+        if let Err(wrong) =
+            trace::with(|t| settle_all(t, &owned)).or_else(|()| trace::operands(operands, at).map(|_| ()))
+        {
             return poison(wrong, None, results, at);
         }
         return explicit::function(callee, || f(&owned));
     }
     if let Some(ended) = operands.iter().find(|a| a.traced().is_some()) {
-        let wrong = Arc::new(Mistake(mistakes::escaped(ended, &context::loc(at))));
-        return poison(vec![wrong], None, results, at);
+        let wrong = Mistakes::one(mistakes::escaped(ended, &context::loc(at)));
+        return poison(wrong, None, results, at);
     }
     if operands.iter().any(|a| a.is_type_only()) {
         return types_of(callee, operands, results, at, f);
     }
-    run(callee, constants, operands, at, f).unwrap_or_else(|e| poison(e.into_diagnostics(), None, results, at))
+    run(callee, constants, operands, at, f).unwrap_or_else(|e| poison(e.into_mistakes(), None, results, at))
 }
 
-/// Settles what is pending among the operands; `false` if something cannot be.
-fn settle_all(t: &mut Trace, operands: &[Array]) -> bool {
-    !t.explicit.is_on() || operands.iter().filter_map(Array::traced).all(|v| explicit::settle(t, v).is_ok())
+/// Settles what is pending among the operands; `Err` if something cannot be.
+fn settle_all(t: &mut Trace, operands: &[Array]) -> Result<(), ()> {
+    if !t.explicit.is_on() {
+        return Ok(());
+    }
+    operands.iter().filter_map(Array::traced).try_for_each(|v| explicit::settle(t, v).map_err(|_| ()))
 }
 
 /// Arrays that carry mistakes, with the types that they would have had.
-fn poison(wrong: Vec<Arc<Mistake>>, types: Option<Vec<Array>>, results: usize, at: At) -> Vec<Array> {
+fn poison(wrong: Mistakes, types: Option<Vec<Array>>, results: usize, at: At) -> Vec<Array> {
     let types = types.map_or(vec![None; results], |arrays| arrays.iter().map(Array::known_type).collect());
     types.into_iter().map(|ty| Array::poisoned(wrong.clone(), ty, at)).collect()
 }
@@ -116,7 +119,7 @@ fn types_of(callee: Callee, operands: &[&Array], results: usize, at: At, f: Body
         })
     });
     match typed {
-        Err(e) => poison(e.into_diagnostics(), None, results, at),
+        Err(e) => poison(e.into_mistakes(), None, results, at),
         Ok((trace, out)) => out.into_iter().map(|a| type_of(a, &trace, at)).collect(),
     }
 }
@@ -132,7 +135,7 @@ fn type_of(a: Array, trace: &Trace, at: At) -> Array {
         let ty = ShardedType { sharding: Some(sharding.clone()), ..undecided.clone() };
         Ok(Made::Type(ty))
     };
-    Array::undecided(ty, Undecided { make: Arc::new(make), question: vec![Arc::new(Mistake(question))] }, at)
+    Array::undecided(ty, Undecided { make: Arc::new(make), question: Mistakes::one(question) }, at)
 }
 
 /// What an eager program is cached by.
@@ -181,7 +184,7 @@ fn run(callee: Callee, constants: u64, operands: &[&Array], at: At, f: Body<'_>)
     let prepared = Key::new(callee.name, constants, &types).program(|| {
         let mesh = common_mesh(types.iter().copied(), &loc)?;
         let (finished, results) = module(callee, &types, mesh, at, f, None)?;
-        if !results.questions.is_empty() {
+        if results.question.is_some() {
             undecided = Some((finished.module, results));
             return Err(Error::new([]));
         }
@@ -241,6 +244,7 @@ impl Prepared {
 
 /// Results that are made when `.shard` says how they lie: the program runs again for each.
 fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Array> {
+    let question = results.question.expect("only what is asked waits");
     let results_count = results.types.len();
     let module = Arc::new(module);
     let operands: Vec<Array> = operands.iter().map(|&a| a.clone()).collect();
@@ -256,8 +260,7 @@ fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Arr
             let made = prepared.execute(prepared.lend(&operands.iter().collect::<Vec<_>>(), at)?, at)?;
             made.into_iter().nth(index).expect("as many as were traced").handle(at).map(Made::Value)
         };
-        let question = results.questions.clone();
-        Array::undecided(ty, Undecided { make: Arc::new(make), question }, at)
+        Array::undecided(ty, Undecided { make: Arc::new(make), question: question.clone() }, at)
     };
     results.types.iter().cloned().enumerate().map(array).collect()
 }
@@ -291,7 +294,7 @@ fn sum(prepared: Arc<Prepared>, operands: &[&Array], at: At) -> Result<Array> {
 struct Traced {
     types: Vec<ShardedType>,
     /// Why some result's layout is not clear.
-    questions: Vec<Arc<Mistake>>,
+    question: Option<Mistakes>,
     /// The one result is a sum over devices, which goes without asking.
     is_sum: bool,
 }
@@ -309,29 +312,28 @@ fn module(
     let (mut trace, results) = trace::run(callee.name, mesh, loc.clone(), || {
         let args: Vec<Array> = types.iter().map(|ty| number_or_argument(ty, &loc, at)).collect();
         let out = explicit::function(callee, || f(&args));
-        match out.iter().find(|a| !a.mistakes().is_empty()) {
-            Some(bad) => Err(Error::new(bad.mistakes().to_vec())),
-            None => Ok(out),
-        }
+        out.iter().try_for_each(|a| a.check().map(|_| ()))?;
+        Ok(out)
     })?;
     let traced = results.iter().filter_map(Array::traced);
-    let questions: Vec<Arc<Mistake>> = traced
+    let questions: Vec<Mistakes> = traced
         .filter_map(|v| match out {
             Some(out) => {
                 explicit::decide(&mut trace, v, out);
                 None
             }
-            None => explicit::undecided(&trace, v).map(|d| Arc::new(Mistake(d))),
+            None => explicit::undecided(&trace, v).map(Mistakes::one),
         })
         .collect();
     let is_sum = out.is_none() && matches!(&results[..], [a] if explicit::is_sum(&trace, a));
-    if !questions.is_empty() {
+    let question = Mistakes::join(&questions);
+    if question.is_some() {
         results.iter().filter_map(Array::traced).for_each(|v| explicit::forget(&mut trace, v));
     }
     let values = results.iter().map(|a| trace.operand(a, &loc)).collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
     let types = results.iter().map(|a| a.sharded().clone()).collect();
     let shardings = vec![out.cloned(); values.len()];
-    Ok((trace.finish(&values, shardings, &loc), Traced { types, questions, is_sum }))
+    Ok((trace.finish(&values, shardings, &loc), Traced { types, question, is_sum }))
 }
 
 /// A new argument of the trace under way, as an array.
@@ -392,7 +394,7 @@ pub(crate) fn create_from<const N: usize>(
     f: impl Fn(&[Array; N]) -> Array + Send + Sync + 'static,
 ) -> Array {
     let at = context::caller(Location::caller());
-    let plain = operands.iter().all(|a| a.mistakes().is_empty() && !a.is_type_only());
+    let plain = operands.iter().all(|a| !a.is_wrong() && !a.is_type_only());
     if trace::is_tracing() || !plain {
         if trace::is_tracing() && plain && trace::with(|t| t.explicit.is_on()) {
             let owned = operands.map(Clone::clone);

@@ -1,6 +1,8 @@
 //! Mistakes: what the program did wrong, each once, each at the line that made it.
 
 use shardwise_base::{self as base, Loc};
+use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
 use std::panic::Location;
 use std::{fmt, sync::Arc};
 
@@ -46,21 +48,34 @@ impl Error {
 
     /// Each diagnostic once, in the order given.
     pub(crate) fn new(diagnostics: impl IntoIterator<Item = Arc<Diagnostic>>) -> Error {
-        let mut once: Vec<Arc<Diagnostic>> = vec![];
-        for d in diagnostics {
-            if !once.iter().any(|o| Arc::ptr_eq(o, &d) || **o == *d) {
-                once.push(d);
-            }
-        }
-        Error(once)
+        let mut found = Found::default();
+        diagnostics.into_iter().for_each(|d| found.add(&d));
+        found.into_error()
     }
 
     pub(crate) fn one(diagnostic: base::Diagnostic) -> Error {
         Error(vec![Arc::new(Diagnostic(diagnostic))])
     }
 
-    pub(crate) fn into_diagnostics(self) -> Vec<Arc<Diagnostic>> {
-        self.0
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The diagnostics of both.
+    pub(crate) fn and(self, other: Error) -> Error {
+        Error::new(self.0.into_iter().chain(other.0))
+    }
+
+    /// The same, for arrays to carry.
+    pub(crate) fn into_mistakes(self) -> Mistakes {
+        Mistakes(Arc::new(Carried::Made(self.0)))
+    }
+}
+
+/// Equal diagnostics have equal codes, messages and places; what else they say is not hashed.
+impl Hash for Diagnostic {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.0.code, &self.0.message, &self.0.loc).hash(state);
     }
 }
 
@@ -117,5 +132,112 @@ impl From<std::io::Error> for Error {
     #[track_caller]
     fn from(e: std::io::Error) -> Error {
         Error::one(base::Diagnostic::error("io", &Loc::caller(Location::caller()), e.to_string()))
+    }
+}
+
+// ── what arrays carry
+/// The mistakes that an array carries; never empty.
+///
+/// A handle: all that follows from one mistake shares it, and an op of several wrong arrays refers to their handles. So an
+/// op costs the same however much went wrong before it.
+#[derive(Clone)]
+pub(crate) struct Mistakes(Arc<Carried>);
+
+enum Carried {
+    Made(Vec<Arc<Diagnostic>>),
+    /// Those of several arrays.
+    Joined(Vec<Mistakes>),
+}
+
+impl Mistakes {
+    pub fn one(diagnostic: base::Diagnostic) -> Mistakes {
+        Error::one(diagnostic).into_mistakes()
+    }
+
+    /// All of `parts`; `None` if there are none.
+    pub fn join<'a>(parts: impl IntoIterator<Item = &'a Mistakes>) -> Option<Mistakes> {
+        let mut seen = HashSet::new();
+        let mut parts: Vec<&Mistakes> = parts.into_iter().filter(|m| seen.insert(m.address())).collect();
+        match parts.len() {
+            0 | 1 => parts.pop().cloned(),
+            _ => Some(Mistakes(Arc::new(Carried::Joined(parts.into_iter().cloned().collect())))),
+        }
+    }
+
+    /// Each mistake once.
+    pub fn error(&self) -> Error {
+        let mut found = Found::default();
+        found.add_all(self);
+        found.into_error()
+    }
+
+    fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+}
+
+impl Carried {
+    fn take_parts(&mut self) -> Vec<Mistakes> {
+        match self {
+            Carried::Made(_) => vec![],
+            Carried::Joined(parts) => std::mem::take(parts),
+        }
+    }
+}
+
+/// Drops a long chain of handles one by one, in constant stack.
+impl Drop for Carried {
+    fn drop(&mut self) {
+        let mut rest = self.take_parts();
+        while let Some(Mistakes(part)) = rest.pop() {
+            if let Some(mut last) = Arc::into_inner(part) {
+                rest.append(&mut last.take_parts());
+            }
+        }
+    }
+}
+
+/// Mistakes as they are found, each once.
+#[derive(Default)]
+pub(crate) struct Found {
+    list: Vec<Arc<Diagnostic>>,
+    known: HashSet<Arc<Diagnostic>>,
+    /// What has been added, by its address; held, so that no other handle takes the address.
+    added: HashMap<usize, Mistakes>,
+}
+
+impl Found {
+    fn add(&mut self, diagnostic: &Arc<Diagnostic>) {
+        if self.known.insert(diagnostic.clone()) {
+            self.list.push(diagnostic.clone());
+        }
+    }
+
+    /// Adds what is new; in all, each handle is looked into once.
+    pub fn add_all(&mut self, mistakes: &Mistakes) {
+        let mut rest = vec![mistakes.clone()];
+        while let Some(next) = rest.pop() {
+            if self.added.insert(next.address(), next.clone()).is_some() {
+                continue;
+            }
+            match &*next.0 {
+                Carried::Made(made) => made.iter().for_each(|d| self.add(d)),
+                Carried::Joined(parts) => rest.extend(parts.iter().rev().cloned()),
+            }
+        }
+    }
+
+    /// Adds what `other` has found.
+    pub fn append(&mut self, other: &Found) {
+        other.list.iter().for_each(|d| self.add(d));
+        self.added.extend(other.added.iter().map(|(&k, m)| (k, m.clone())));
+    }
+
+    pub fn error(&self) -> Error {
+        Error(self.list.clone())
+    }
+
+    pub fn into_error(self) -> Error {
+        Error(self.list)
     }
 }

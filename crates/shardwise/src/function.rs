@@ -2,6 +2,7 @@
 
 use crate::array::Array;
 use crate::eager::Prepared;
+use crate::error::Mistakes;
 use crate::explicit::Warned;
 use crate::program::Communication;
 use crate::runtime::{self, Compiled as Executable};
@@ -108,7 +109,7 @@ impl<T: Tree> Returns for T {
             if !trace::is_tracing() {
                 panic!("the call has no result\n{e}");
             }
-            trace::record(&e.into_diagnostics());
+            trace::record(&e.into_mistakes());
             trace::end()
         })
     }
@@ -327,9 +328,8 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
     /// The arguments' types, with the layouts that they are to have.
     fn types(&self, args: &T, at: At) -> Result<Vec<ShardedType>> {
         let leaves = tree::leaves(args);
-        let wrong: Vec<_> = leaves.iter().flat_map(|a| a.mistakes().iter().cloned()).collect();
-        if !wrong.is_empty() {
-            return Err(Error::new(wrong));
+        if let Some(wrong) = Mistakes::join(leaves.iter().filter_map(|a| a.mistakes())) {
+            return Err(wrong.error());
         }
         let mut types: Vec<ShardedType> = leaves.iter().map(|a| a.sharded().clone()).collect();
         let Some(specs) = &self.in_specs else { return Ok(types) };
@@ -576,8 +576,8 @@ impl<A: Args, R: Tree> Lowered<A, R> {
 fn check_types<T: Tree>(args: &T, form: u64, types: &[ShardedType], at: At) -> Result<()> {
     let loc = context::loc(at);
     let leaves = tree::paths(args);
-    if let Some((_, bad)) = leaves.iter().find(|(_, a)| !a.mistakes().is_empty()) {
-        return Err(Error::new(bad.mistakes().to_vec()));
+    if let Some(wrong) = Mistakes::join(leaves.iter().filter_map(|(_, a)| a.mistakes())) {
+        return Err(wrong.error());
     }
     if tree::form(args) != form || leaves.len() != types.len() {
         return Err(Error::one(mistakes::form("call", "the arguments have another form than was compiled for", &loc)));

@@ -3,7 +3,7 @@
 //! Each function appends one op to the trace under way; types are computed here, once. Callers have checked what a
 //! program can do wrong: nothing here makes diagnostics.
 
-use crate::error::Diagnostic as Mistake;
+use crate::error::Mistakes;
 use crate::manual::{self, ManualType};
 use crate::trace::Traced;
 use crate::{Array, context, explicit, trace};
@@ -12,7 +12,6 @@ use shardwise_engine::ShardedType;
 use shardwise_ir::{Attr, Attrs, Builder, Region, TensorType, Type, Value};
 use shardwise_ops::Opcode;
 use std::panic::Location;
-use std::sync::Arc;
 
 fn here() -> &'static Location<'static> {
     context::caller(Location::caller())
@@ -42,9 +41,9 @@ pub(crate) fn op_with(
     match made {
         Ok((made, state)) => made.into_iter().map(|t| Array::of_traced(t, at).made_in(state.clone())).collect(),
         Err(d) => {
-            let mistake = Arc::new(Mistake(d));
+            let wrong = Mistakes::one(d);
             let types = results.iter().map(|ty| ShardedType { ty: ty.clone(), sharding: None });
-            types.map(|ty| Array::mistake(mistake.clone(), Some(ty), at)).collect()
+            types.map(|ty| Array::poisoned(wrong.clone(), Some(ty), at)).collect()
         }
     }
 }

@@ -8,7 +8,6 @@ use crate::{ArrayType, Mesh, P, context, explicit, hlo, mistakes, runtime, trace
 use shardwise_base::{AxisRef, Diagnostic, DimSharding, Loc, Sharding};
 use shardwise_engine::ShardedType;
 use std::panic::Location;
-use std::sync::Arc;
 
 impl Array {
     /// The same array, laid out as `spec`. One verb, one meaning: a value is moved (or made there, if it has yet to be made),
@@ -64,17 +63,17 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
     };
     if let Some(make) = make {
         if let Some(d) = nothing_decides(&sharding, None, &x.short_type(), &s.loc) {
-            return Err(Array::mistake(Arc::new(crate::error::Diagnostic(d)), Some(ty), s.at));
+            return Err(Array::mistake(d, Some(ty), s.at));
         }
         return make(&sharding)
             .map(|made| match made {
                 Made::Value(handle) => Array::reduced_value(handle, &sharding.reduced, s.at),
                 Made::Type(ty) => Array::type_only(ty, s.at),
             })
-            .map_err(|e| Array::poisoned(e.into_diagnostics(), Some(ty), s.at));
+            .map_err(|e| Array::poisoned(e.into_mistakes(), Some(ty), s.at));
     }
-    if !x.mistakes().is_empty() {
-        return Ok(Array::poisoned(x.mistakes().to_vec(), Some(ty), s.at));
+    if let Some(wrong) = x.mistakes() {
+        return Ok(Array::poisoned(wrong.clone(), Some(ty), s.at));
     }
     if trace::is_tracing() {
         if let Some(scope) = trace::with(|t| t.scope())
@@ -108,7 +107,7 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
     let moved = x.handle(s.at).and_then(|h| runtime::lay_out(h, Some(&sharding)));
     moved
         .map(|h| Array::reduced_value(h, &sharding.reduced, s.at))
-        .map_err(|e| Array::poisoned(e.into_diagnostics(), Some(ty), s.at))
+        .map_err(|e| Array::poisoned(e.into_mistakes(), Some(ty), s.at))
 }
 
 /// A traced array, laid out so: computed so, if its layout has yet to be decided.

@@ -3,7 +3,7 @@
 use crate::array::{Array, State};
 use crate::dtype::{Misfit, Number};
 use crate::eager::call;
-use crate::error::Diagnostic as Mistake;
+use crate::error::Mistakes;
 use crate::{DType, context, hlo, mistakes, runtime, trace};
 use shardwise_base::{self as base, Diagnostic, Kind, Literal, Loc};
 use shardwise_engine::ShardedType;
@@ -159,30 +159,26 @@ pub(crate) struct Site<'a> {
 pub(crate) fn site(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site<'_>) -> Checked) -> Array {
     let at = context::caller(Location::caller());
     if operands.iter().any(|a| a.node().ty.is_none()) {
-        return Array::poisoned(wrong(operands), None, at);
+        return Array::poisoned(wrong(operands).expect("only a mistake has no type"), None, at);
     }
     let site = Site { name, at, loc: context::loc(at), operands };
     context::within(at, || f(&site)).unwrap_or_else(|bad| bad)
 }
 
 /// What is wrong with operands; one whose layout is not decided is not wrong in itself.
-fn wrong(operands: &[&Array]) -> Vec<Arc<Mistake>> {
-    let of = |a: &&Array| match &a.node().state {
-        State::Mistake(wrong) => wrong.clone(),
-        _ => vec![],
-    };
-    operands.iter().flat_map(of).collect()
+fn wrong(operands: &[&Array]) -> Option<Mistakes> {
+    Mistakes::join(operands.iter().filter_map(|a| match &a.node().state {
+        State::Mistake(wrong) => Some(wrong),
+        _ => None,
+    }))
 }
 
 impl Site<'_> {
     /// The mistake, as an array that would have had this type. What follows from an operand's mistake is none.
     pub fn fail<T>(&self, ty: Option<TensorType>, mistake: Diagnostic) -> Checked<T> {
         let ty = ty.map(|ty| ShardedType { ty, sharding: None });
-        let wrong = wrong(self.operands);
-        Err(match wrong.is_empty() {
-            true => Array::mistake(Arc::new(Mistake(mistake)), ty, self.at),
-            false => Array::poisoned(wrong, ty, self.at),
-        })
+        let wrong = wrong(self.operands).unwrap_or_else(|| Mistakes::one(mistake));
+        Err(Array::poisoned(wrong, ty, self.at))
     }
 
     pub fn dim(&self, x: &Array, dim: impl Dim) -> Checked<usize> {

@@ -17,7 +17,7 @@
 
 use crate::array::Array;
 use crate::collective::{Axes, AxisName};
-use crate::error::Diagnostic as Mistake;
+use crate::error::Mistakes;
 use crate::function::{At, Wrapped, called_at, set_called_at};
 use crate::manual::{AxisSet, ManualType, Scope};
 use crate::mistakes::Split;
@@ -166,9 +166,8 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         if trace::is_tracing() {
             return R::deliver(trace::or_rewind(|| context::within(at, || self.trace(args, at))));
         }
-        let wrong: Vec<_> = tree::leaves(args).iter().flat_map(|a| a.mistakes().iter().cloned()).collect();
-        if !wrong.is_empty() {
-            return R::deliver(Err(Error::new(wrong)));
+        if let Some(wrong) = Mistakes::join(tree::leaves(args).iter().filter_map(|a| a.mistakes())) {
+            return R::deliver(Err(wrong.error()));
         }
         R::deliver(control::as_program("shard_map", at, || self.trace(args, at)))
     }
@@ -429,7 +428,7 @@ fn shown(path: &str) -> String {
 }
 
 fn collected(cuts: Vec<Cut>, wrong: Vec<Diagnostic>) -> Result<Vec<Cut>> {
-    if wrong.is_empty() { Ok(cuts) } else { Err(Error::new(wrong.into_iter().map(|d| Arc::new(Mistake(d))))) }
+    if wrong.is_empty() { Ok(cuts) } else { Err(base::Diagnostics(wrong).into()) }
 }
 
 /// Over explicit axes a captured array must be whole: nothing is gathered unasked.
@@ -438,7 +437,7 @@ fn check_captured(a: &Array, scope: &Scope, manual: &[AxisRef], at: At) {
     let explicit: Vec<AxisRef> = manual.iter().copied().filter(is_explicit).collect();
     if !over(a, scope, &explicit).is_replicated() {
         let d = mistakes::captured_split(&a.short_type(), &context::loc(at));
-        trace::record(&[Arc::new(Mistake(d))]);
+        trace::record(&Mistakes::one(d));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Layouts: `P!("X", None)`, what they mean on a mesh, and trees of them.
 
 use crate::collective::Axes;
-use crate::error::Diagnostic as Mistake;
+use crate::error::Mistakes;
 use crate::mistakes::{self, Split};
 use crate::{Array, ArrayType, Mesh, Path, Tree, tree};
 use shardwise_base::{self as base, AxisKind, AxisRef, Diagnostic, DimSharding, Loc};
@@ -536,8 +536,8 @@ pub fn shard<T: Tree>(tree: T, specs: impl SpecFor<T>) -> T {
             tree.rebuild(&mut |a| a.shard_at(specs.next().expect("one for each leaf"), at))
         }
         Err(wrong) => {
-            let d = Arc::new(Mistake(misfit("shard", &wrong, &crate::context::loc(at))));
-            tree.rebuild(&mut |a| Array::mistake(d.clone(), a.known_type(), at))
+            let wrong = Mistakes::one(misfit("shard", &wrong, &crate::context::loc(at)));
+            tree.rebuild(&mut |a| Array::poisoned(wrong.clone(), a.known_type(), at))
         }
     }
 }

@@ -4,7 +4,7 @@
 //! may be a function of its own), each a stack of open regions. What an inner function uses of an outer one becomes
 //! an argument of it ([`Trace::import`]); an array with a value becomes a hidden argument of the whole program.
 
-use crate::error::Diagnostic as Mistake;
+use crate::error::{Found, Mistakes};
 use crate::manual::{ManualType, Predicate, Scope};
 use crate::{Array, Error, Mesh, Result, context, explicit, mistakes};
 use shardwise_base::{self as base, Diagnostic, Loc};
@@ -78,7 +78,7 @@ pub(crate) struct Trace {
     frames: Vec<Frame>,
     /// Arrays with values that the program uses, and the arguments that stand for them.
     captured: Vec<(Array, Traced)>,
-    wrong: Vec<Arc<Mistake>>,
+    wrong: Found,
     pub mesh: Option<Mesh>,
     pub explicit: explicit::State,
 }
@@ -112,16 +112,13 @@ pub(crate) fn with<R>(f: impl FnOnce(&mut Trace) -> R) -> R {
 }
 
 /// Notes a mistake in the trace under way, if there is one.
-pub(crate) fn record(mistakes: &[Arc<Mistake>]) {
+pub(crate) fn record(mistakes: &Mistakes) {
     if QUIET.get() > 0 {
         return;
     }
     STACK.with_borrow_mut(|s| {
-        let Some(trace) = s.last_mut() else { return };
-        for m in mistakes {
-            if !trace.wrong.iter().any(|o| Arc::ptr_eq(o, m) || **o == **m) {
-                trace.wrong.push(m.clone());
-            }
+        if let Some(trace) = s.last_mut() {
+            trace.wrong.add_all(mistakes);
         }
     });
 }
@@ -154,7 +151,7 @@ pub(crate) fn run<R>(name: &str, mesh: Option<Mesh>, at: Loc, f: impl FnOnce() -
     let mut trace = STACK.with_borrow_mut(|s| s.pop()).expect("pushed above");
     QUIET.set(quiet);
     let wrong = std::mem::take(&mut trace.wrong);
-    settle(out, wrong).map(|out| (trace, out))
+    settle(out, wrong.into_error()).map(|out| (trace, out))
 }
 
 /// Runs `f`; where it fails, the regions that it opened are dropped.
@@ -169,19 +166,20 @@ pub(crate) fn run_inline<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
     let out = catch_unwind(AssertUnwindSafe(f));
     let wrong = with(|t| {
         t.rewind(depth);
-        let wrong = t.wrong.clone();
-        t.wrong.splice(0..0, before);
+        let wrong = t.wrong.error();
+        let found = std::mem::replace(&mut t.wrong, before);
+        t.wrong.append(&found);
         wrong
     });
     settle(out, wrong)
 }
 
-fn settle<R>(out: std::thread::Result<Result<R>>, wrong: Vec<Arc<Mistake>>) -> Result<R> {
+fn settle<R>(out: std::thread::Result<Result<R>>, wrong: Error) -> Result<R> {
     match out {
         Err(panic) if wrong.is_empty() && !panic.is::<EndTrace>() => resume_unwind(panic),
         Ok(out) if wrong.is_empty() => out,
-        Ok(Err(e)) => Err(Error::new(wrong.into_iter().chain(e.into_diagnostics()))),
-        _ => Err(Error::new(wrong)),
+        Ok(Err(e)) => Err(wrong.and(e)),
+        _ => Err(wrong),
     }
 }
 
@@ -201,7 +199,7 @@ impl Trace {
             module,
             frames: vec![Frame::new("main", at)],
             captured: vec![],
-            wrong: vec![],
+            wrong: Found::default(),
             explicit: explicit::State::new(mesh.as_ref()),
             mesh,
         }
@@ -573,15 +571,14 @@ impl Frame {
 }
 
 /// Adds to the trace under way the arrays as values, or the mistake that they cannot be.
-pub(crate) fn operands(arrays: &[&Array], at: &'static Location<'static>) -> Result<Vec<Value>, Vec<Arc<Mistake>>> {
+pub(crate) fn operands(arrays: &[&Array], at: &'static Location<'static>) -> Result<Vec<Value>, Mistakes> {
     let loc = context::loc(at);
-    let wrong: Vec<_> = arrays.iter().flat_map(|a| a.mistakes().iter().cloned()).collect();
-    if !wrong.is_empty() {
+    if let Some(wrong) = Mistakes::join(arrays.iter().filter_map(|a| a.mistakes())) {
         return Err(wrong);
     }
     let used: Result<Vec<Value>, Diagnostic> = with(|t| arrays.iter().map(|a| t.operand(a, &loc)).collect());
     used.map_err(|d| {
-        let wrong = vec![Arc::new(Mistake(d))];
+        let wrong = Mistakes::one(d);
         record(&wrong);
         wrong
     })

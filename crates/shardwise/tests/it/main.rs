@@ -10,6 +10,7 @@ mod explicit_mistakes;
 mod manual;
 mod manual_cases;
 mod manual_mistakes;
+mod many_mistakes;
 mod mistakes;
 mod misuses;
 mod ragged;
