@@ -287,6 +287,28 @@ pub fn poll() {
     take_steps(0);
 }
 
+/// Counts the operations of a loop whose rounds are short, and takes their steps.
+///
+/// ```
+/// let mut meter = shardwise_base::budget::Meter::default();
+/// for _ in 0..1_000_000 {
+///     meter.add(10); // takes a step about every 6,500 rounds
+/// }
+/// ```
+#[derive(Default)]
+pub struct Meter(u64);
+
+impl Meter {
+    /// Counts `operations` element operations or multiply-adds.
+    pub fn add(&mut self, operations: u64) {
+        self.0 += operations;
+        if self.0 >= OPERATIONS_PER_STEP {
+            take_steps(self.0 / OPERATIONS_PER_STEP);
+            self.0 %= OPERATIONS_PER_STEP;
+        }
+    }
+}
+
 impl Stop {
     /// Unwinds to the enclosing [`Budget::run`] or [`Stop::catch`]. Without one this is an ordinary panic.
     pub fn raise(self) -> ! {

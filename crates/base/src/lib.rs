@@ -9,6 +9,7 @@
 
 mod axis;
 pub mod budget;
+mod data;
 mod diag;
 mod dtype;
 pub mod gspmd;
@@ -27,9 +28,10 @@ mod varying;
 
 pub use axis::{AxisIndex, AxisRef, SubAxis};
 pub use budget::{Account, Budget, CancelToken, OutOfMemory, Reservation, Stop};
+pub use data::Data;
 pub use diag::{Diagnostic, Diagnostics, Note, NoteKind, Severity};
 pub use dtype::{DType, Kind};
-pub use literal::{Bool8, Element, Literal, LiteralError};
+pub use literal::{Bool8, Element, Literal, LiteralError, LiteralWriter};
 pub use loc::{FilePos, Loc, LocKind};
 pub use mesh::{AxisKind, Communicate, Mesh, MeshAxis, MeshError, Topology};
 pub use quantized::{BrokenConstraint, Quantized, QuantizedId, storage_range};

@@ -1,7 +1,7 @@
 //! Values: dense arrays of elements, row-major, or one element repeated.
 
-use crate::budget::{Account, Reservation, Stop};
-use crate::{DType, bf16, f16};
+use crate::budget::{OPERATIONS_PER_STEP, take_steps};
+use crate::{DType, Data, bf16, f16};
 use num_complex::{Complex32, Complex64};
 use std::fmt;
 use std::sync::Arc;
@@ -69,48 +69,8 @@ impl std::error::Error for LiteralError {}
 pub struct Literal {
     dtype: DType,
     shape: Vec<usize>,
-    words: Arc<Words>,
+    words: Arc<Data<u64>>,
     is_splat: bool,
-}
-
-/// 8-aligned storage, which counts as data of the account it was made under; the last word may be partly used.
-struct Words {
-    words: Box<[u64]>,
-    _reserved: Option<Reservation>,
-}
-
-/// Storage of at most this size is no larger than what describes it, and is not counted.
-const UNCOUNTED_BYTES: usize = 64;
-
-impl Words {
-    /// Zeros for `bytes` bytes. Stops the computation if there is no memory.
-    fn zeroed(bytes: usize) -> Words {
-        let reserve = || Account::current().reserve(bytes).unwrap_or_else(|e| Stop::Memory(e).raise());
-        let reserved = (bytes > UNCOUNTED_BYTES).then(reserve);
-        let words = bytemuck::allocation::try_zeroed_slice_box(bytes.div_ceil(8))
-            .unwrap_or_else(|()| Stop::Memory(Account::current().refused(bytes)).raise());
-        Words { words, _reserved: reserved }
-    }
-
-    fn of(bytes: &[u8]) -> Words {
-        let mut words = Words::zeroed(bytes.len());
-        words.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
-        words
-    }
-
-    fn bytes(&self) -> &[u8] {
-        bytemuck::cast_slice(&self.words)
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        bytemuck::cast_slice_mut(&mut self.words)
-    }
-}
-
-impl Clone for Words {
-    fn clone(&self) -> Words {
-        Words::of(self.bytes())
-    }
 }
 
 /// Number of elements of a shape, if it fits.
@@ -139,7 +99,7 @@ impl Literal {
     /// One element repeated.
     pub fn splat(dtype: DType, shape: impl Into<Vec<usize>>, element: &[u8]) -> Literal {
         assert_eq!(element.len(), dtype.storage_bytes(), "one element");
-        Literal { dtype: dtype.storage(), shape: shape.into(), words: Arc::new(Words::of(element)), is_splat: true }
+        Literal { dtype: dtype.storage(), shape: shape.into(), words: words_of(element), is_splat: true }
     }
 
     /// All elements zero (false).
@@ -156,15 +116,24 @@ impl Literal {
         Ok(Literal {
             dtype: dtype.storage(),
             shape: shape.to_vec(),
-            words: Arc::new(Words::zeroed(bytes)),
+            words: Arc::new(Data::zeroed(bytes.div_ceil(8))),
             is_splat: false,
         })
     }
 
-    /// The literal whose element `i`, row-major, is `element(i)`. Panics if the number of elements overflows.
+    /// The literal whose element `i`, row-major, is `element(i)`. Takes a step for each 2^16 elements.
+    ///
+    /// Panics if the number of elements overflows.
     pub fn from_fn<T: Element>(shape: impl Into<Vec<usize>>, mut element: impl FnMut(usize) -> T) -> Literal {
         let mut out = Literal::dense_zeros(T::DTYPE, &shape.into()).expect("the caller has checked the shape");
-        out.as_mut_slice::<T>().iter_mut().enumerate().for_each(|(i, place)| *place = element(i));
+        let mut index = 0;
+        for part in out.as_mut_slice::<T>().chunks_mut(OPERATIONS_PER_STEP as usize) {
+            for place in &mut *part {
+                *place = element(index);
+                index += 1;
+            }
+            take_steps(u64::from(part.len() as u64 == OPERATIONS_PER_STEP));
+        }
         out
     }
 
@@ -174,12 +143,7 @@ impl Literal {
         if bytes.len() != expected {
             return Err(LiteralError::Length { expected, found: bytes.len() });
         }
-        Ok(Literal {
-            dtype: dtype.storage(),
-            shape: shape.to_vec(),
-            words: Arc::new(Words::of(bytes)),
-            is_splat: false,
-        })
+        Ok(Literal { dtype: dtype.storage(), shape: shape.to_vec(), words: words_of(bytes), is_splat: false })
     }
 
     pub fn dtype(&self) -> DType {
@@ -206,7 +170,7 @@ impl Literal {
     /// The stored bytes: of one element for a splat, else of all.
     pub fn raw_bytes(&self) -> &[u8] {
         let count = if self.is_splat { 1 } else { self.size() };
-        &self.words.bytes()[..count * self.dtype.storage_bytes()]
+        &bytemuck::cast_slice(&self.words)[..count * self.dtype.storage_bytes()]
     }
 
     /// The bytes of element `index`, row-major.
@@ -248,7 +212,8 @@ impl Literal {
             *self = self.to_dense();
         }
         let bytes = self.size() * self.dtype.storage_bytes();
-        &mut Arc::make_mut(&mut self.words).bytes_mut()[..bytes]
+        let words: &mut Data<u64> = Arc::make_mut(&mut self.words);
+        &mut bytemuck::cast_slice_mut(words)[..bytes]
     }
 
     /// Element `index`, row-major. Panics on another element type.
@@ -326,6 +291,52 @@ impl Literal {
     /// Whether every element has the same bytes as the first.
     pub fn is_uniform(&self) -> bool {
         self.is_splat || (1..self.size()).all(|i| self.element_bytes(i) == self.element_bytes(0))
+    }
+}
+
+/// 8-aligned words that hold `bytes`.
+fn words_of(bytes: &[u8]) -> Arc<Data<u64>> {
+    let mut words = Data::zeroed(bytes.len().div_ceil(8));
+    bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
+    Arc::new(words)
+}
+
+/// A literal that is written element by element, row-major. Takes a step for each 2^16 elements.
+///
+/// ```
+/// use shardwise_base::{DType, Literal, LiteralWriter};
+/// let mut writer = LiteralWriter::new(DType::I16, &[2]);
+/// writer.push(&7i16.to_le_bytes());
+/// writer.push(&8i16.to_le_bytes());
+/// assert_eq!(writer.finish(), Literal::new([2], &[7i16, 8]));
+/// ```
+pub struct LiteralWriter {
+    literal: Literal,
+    /// The element that is written next.
+    at: usize,
+}
+
+impl LiteralWriter {
+    /// Starts a literal. Panics if the number of its elements overflows.
+    pub fn new(dtype: DType, shape: &[usize]) -> LiteralWriter {
+        let literal = Literal::dense_zeros(dtype, shape).expect("the caller has checked the shape");
+        LiteralWriter { literal, at: 0 }
+    }
+
+    /// Writes the next element. Panics if it has another size, or all elements are written.
+    pub fn push(&mut self, element: &[u8]) {
+        let width = self.literal.dtype.storage_bytes();
+        self.literal.bytes_mut()[self.at * width..][..width].copy_from_slice(element);
+        self.at += 1;
+        if (self.at as u64).is_multiple_of(OPERATIONS_PER_STEP) {
+            take_steps(1);
+        }
+    }
+
+    /// The literal. Panics if elements are missing.
+    pub fn finish(self) -> Literal {
+        assert_eq!(self.at, self.literal.size(), "every element is written");
+        self.literal
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::datum::Datum;
 use crate::frame::{Active, Frame};
 use crate::testing::Bench;
-use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Loc, Stop, budget};
+use shardwise_base::{Account, AxisRef, Data, Diagnostic, Diagnostics, Literal, Loc, Reservation, Stop, budget};
 use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Value};
 use shardwise_ops::{EvalError, Opcode, RegionEval, Semantics};
 use std::sync::Arc;
@@ -36,12 +36,14 @@ pub struct Machine<'m> {
 /// The values of one function's run.
 pub struct Env<'m> {
     pub body: &'m Body,
-    values: Vec<Option<PerProcess>>,
+    values: Data<Option<PerProcess>>,
+    /// The memory of the lists in `values`.
+    reserved: Vec<Reservation>,
 }
 
 impl<'m> Env<'m> {
     pub fn new(body: &'m Body) -> Env<'m> {
-        Env { body, values: vec![None; body.value_count()] }
+        Env { body, values: Data::from_fn(body.value_count(), |_| None), reserved: vec![] }
     }
 
     /// Sets a value for the active processes; the others keep what they had.
@@ -55,7 +57,12 @@ impl<'m> Env<'m> {
                     }
                 }
             }
-            _ => *slot = Some(new),
+            Some(_) => *slot = Some(new),
+            None => {
+                let bytes = size_of_val(&new[..]);
+                self.reserved.push(Account::current().reserve(bytes).unwrap_or_else(|e| Stop::Memory(e).raise()));
+                *slot = Some(new);
+            }
         }
     }
 
@@ -184,6 +191,7 @@ impl<'m> Machine<'m> {
             match same {
                 Some(q) => results.iter_mut().for_each(|r| r[p] = r[q].clone()),
                 None => {
+                    budget::poll();
                     let values = self.pure_once(env, view, &operands, p)?;
                     results.iter_mut().zip(values).for_each(|(r, v)| r[p] = Some(v));
                     last = Some(p);

@@ -5,6 +5,7 @@
 
 use crate::facts::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout, eval::Numeric};
+use shardwise_base::budget::Meter;
 use shardwise_base::{Bool8, Complex64, DType, Diagnostic, Diagnostics, Kind, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -312,28 +313,32 @@ fn dot_in<A: Summed>(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) 
     let size = |shape, dims: &[usize]| sizes(shape, dims).iter().product::<usize>();
     let (batch, m) = (size(x.shape(), &dims.lhs_batch), size(x.shape(), &lhs_free));
     let (k, n) = (size(x.shape(), &dims.lhs_contract), size(y.shape(), &rhs_free));
-    let mut out = vec![A::zeroed(); batch * m * n];
+    let (a, b) = (a.as_slice::<A>(), b.as_slice::<A>());
+    let mut product = Literal::dense_zeros(A::DTYPE, &to.shape).expect("the type was checked");
+    let out = product.as_mut_slice::<A>();
+    let mut meter = Meter::default();
     for row in 0..if n == 0 { 0 } else { batch * m } {
         let b = &b[row / m * k * n..][..k * n];
-        multiply_row(&a[row * k..][..k], b, &mut out[row * n..][..n]);
+        multiply_row(&a[row * k..][..k], b, &mut out[row * n..][..n], &mut meter);
     }
-    eval::convert(&Literal::new(to.shape.clone(), &out), to.dtype)
+    eval::convert(&product, to.dtype)
 }
 
 /// Adds the products of a row `[k]` and a matrix `[k, n]` to `out: [n]`.
-fn multiply_row<A: Summed>(row: &[A], matrix: &[A], out: &mut [A]) {
+fn multiply_row<A: Summed>(row: &[A], matrix: &[A], out: &mut [A], meter: &mut Meter) {
     for (&a, b) in row.iter().zip(matrix.chunks_exact(out.len())) {
         for (sum, &b) in out.iter_mut().zip(b) {
             *sum = sum.plus_product(a, b);
         }
+        meter.add(b.len() as u64);
     }
 }
 
 /// The elements with dimensions in this order, in the type that sums are computed in.
-fn arranged<A: Summed>(x: &Literal, order: &[&[usize]; 3]) -> Vec<A> {
+fn arranged<A: Summed>(x: &Literal, order: &[&[usize]; 3]) -> Literal {
     let order: Vec<usize> = order.concat();
     let own = eval::row_major(x.shape());
     let strides = order.iter().map(|&d| own[d]).collect();
     let moved = eval::gather(x, &Layout { base: 0, strides }, &sizes(x.shape(), &order)).to_dense();
-    eval::convert(&moved, A::DTYPE).as_slice::<A>().to_vec()
+    eval::convert(&moved, A::DTYPE)
 }

@@ -5,7 +5,8 @@ use crate::Opcode;
 use crate::check::{self, Check, counted_tensors};
 use crate::eval::{self, Number};
 use crate::facts::*;
-use shardwise_base::{Complex64, DType, Diagnostic, Diagnostics, Literal};
+use shardwise_base::budget::Meter;
+use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_mathfn as fns;
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -102,7 +103,7 @@ fn transform(op: &OpView<'_>, x: &Literal) -> Literal {
     let kind = op.attrs().str("fft_type").unwrap_or("");
     let (lengths, t) = (op.sizes("fft_length"), op.result_tensor(0));
     let get = eval::read_numbers(x);
-    let mut data: Vec<Complex64> = (0..x.size()).map(|i| complex(get(i))).collect();
+    let mut data = Data::from_fn(x.size(), |i| complex(get(i)));
     let mut shape = x.shape().to_vec();
     let (rank, is_inverse) = (shape.len(), kind.starts_with('I'));
     let dims: Vec<usize> = (rank - lengths.len()..rank).collect();
@@ -115,7 +116,8 @@ fn transform(op: &OpView<'_>, x: &Literal) -> Literal {
         }
         along(&mut data, &shape, d, is_inverse);
         if kind == "RFFT" && d == rank - 1 {
-            data = data.chunks(shape[d].max(1)).flat_map(|line| line[..t.shape[d]].to_vec()).collect();
+            let lines = data.chunks(shape[d].max(1));
+            data = Data::collect(t.size(), lines.flat_map(|line| line[..t.shape[d]].iter().copied()));
             shape[d] = t.shape[d];
         }
     }
@@ -133,11 +135,10 @@ fn complex(n: Number) -> Complex64 {
 }
 
 /// Lines of `half` elements continued to `n` by the symmetry that transforms of real lines have.
-fn mirrored(data: &[Complex64], half: usize, n: usize) -> Vec<Complex64> {
-    let line = |line: &[Complex64]| -> Vec<Complex64> {
-        (0..n).map(|i| if i < half { line[i] } else { line[n - i].conj() }).collect()
-    };
-    data.chunks(half.max(1)).flat_map(line).collect()
+fn mirrored(data: &[Complex64], half: usize, n: usize) -> Data<Complex64> {
+    let element = |line: &[Complex64], i: usize| if i < half { line[i] } else { line[n - i].conj() };
+    let lines = data.chunks(half.max(1));
+    Data::collect(lines.len() * n, lines.flat_map(|line| (0..n).map(move |i| element(line, i))))
 }
 
 /// Transforms each line along dimension `d`.
@@ -147,12 +148,13 @@ fn along(data: &mut [Complex64], shape: &[usize], d: usize, is_inverse: bool) {
         return;
     }
     let roots = roots(n, is_inverse);
+    let mut meter = Meter::default();
     let scale = if is_inverse { 1.0 / n as f64 } else { 1.0 };
     for base in 0..data.len() / (n * step) {
         for inner in 0..step {
             let at = |i: usize| base * n * step + i * step + inner;
-            let line: Vec<Complex64> = (0..n).map(|i| data[at(i)]).collect();
-            for (i, z) in dft(&line, &roots).into_iter().enumerate() {
+            let line = Data::from_fn(n, |i| data[at(i)]);
+            for (i, z) in dft(&line, &roots, &mut meter).iter().enumerate() {
                 data[at(i)] = z * scale;
             }
         }
@@ -160,7 +162,7 @@ fn along(data: &mut [Complex64], shape: &[usize], d: usize, is_inverse: bool) {
 }
 
 /// `exp(-2 pi i k / n)` for each `k`; conjugated for the inverse.
-fn roots(n: usize, is_inverse: bool) -> Vec<Complex64> {
+fn roots(n: usize, is_inverse: bool) -> Data<Complex64> {
     let sign = if is_inverse { 1.0 } else { -1.0 };
     let root = |k: usize| {
         // The nearest quarter, exactly, and an angle of at most an eighth from there.
@@ -170,19 +172,22 @@ fn roots(n: usize, is_inverse: bool) -> Vec<Complex64> {
         let (re, im) = [(cos, sin), (-sin, cos), (-cos, -sin), (sin, -cos)][quarter % 4];
         Complex64::new(re, sign * im)
     };
-    (0..n).map(root).collect()
+    Data::from_fn(n, root)
 }
 
 /// Halves even lengths; `roots` are those of a multiple of the length.
-fn dft(x: &[Complex64], roots: &[Complex64]) -> Vec<Complex64> {
+fn dft(x: &[Complex64], roots: &[Complex64], meter: &mut Meter) -> Data<Complex64> {
     let n = x.len();
     let stride = roots.len() / n;
     if n > 1 && n.is_multiple_of(2) {
-        let part = |odd: usize| dft(&x.iter().skip(odd).step_by(2).copied().collect::<Vec<_>>(), roots);
+        let mut part = |odd: usize| dft(&Data::from_fn(n / 2, |i| x[2 * i + odd]), roots, meter);
         let (even, odd) = (part(0), part(1));
-        return (0..n).map(|k| even[k % (n / 2)] + roots[k * stride] * odd[k % (n / 2)]).collect();
+        return Data::from_fn(n, |k| even[k % (n / 2)] + roots[k * stride] * odd[k % (n / 2)]);
     }
-    (0..n).map(|k| (0..n).map(|j| x[j] * roots[j * k % n * stride]).sum()).collect()
+    Data::from_fn(n, |k| {
+        meter.add(n as u64);
+        (0..n).map(|j| x[j] * roots[j * k % n * stride]).sum()
+    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use crate::Opcode;
 use crate::check::{Check, counted_tensors};
 use crate::eval::{self, Number};
 use crate::facts::*;
-use shardwise_base::{Complex64, Diagnostic, Diagnostics, Literal};
+use shardwise_base::budget::Meter;
+use shardwise_base::{Complex64, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -85,10 +86,10 @@ macro_rules! in_field {
     };
 }
 
-fn read<F: Field>(x: &Literal) -> Vec<F> {
+fn read<F: Field>(x: &Literal) -> Data<F> {
     let x = x.to_dense();
     let get = eval::read_numbers(&x);
-    (0..x.size()).map(|i| F::of(get(i))).collect()
+    Data::from_fn(x.size(), |i| F::of(get(i)))
 }
 
 fn is_field(t: &TensorType) -> bool {
@@ -138,8 +139,9 @@ impl PureFacts for Cholesky {
 /// The other triangle is zero.
 fn cholesky<F: Field>(x: &Literal, is_lower: bool) -> Literal {
     let n = x.shape()[x.rank() - 1];
-    let a: Vec<F> = read(x);
-    let mut out = vec![F::zero(); a.len()];
+    let a: Data<F> = read(x);
+    let mut out = Data::from_fn(a.len(), |_| F::zero());
+    let mut meter = Meter::default();
     let size = (n * n).max(1);
     for (a, out) in a.chunks(size).zip(out.chunks_mut(size)) {
         // Of the lower triangle L, element (i, j); the upper one is its conjugate transpose.
@@ -147,6 +149,7 @@ fn cholesky<F: Field>(x: &Literal, is_lower: bool) -> Literal {
         let given = |i, j| if is_lower { a[at(i, j)] } else { a[at(i, j)].conj() };
         for j in 0..n {
             for i in j..n {
+                meter.add(j as u64);
                 let get = |out: &[F], i, j| if is_lower { out[at(i, j)] } else { out[at(i, j)].conj() };
                 let rest = (0..j).fold(given(i, j), |s, k| s.minus_product(get(out, i, k), get(out, j, k).conj()));
                 let value = if i == j { rest.sqrt() } else { rest.over(get(out, j, j)) };
@@ -250,7 +253,8 @@ fn solve<F: Field>(system: System, a: &Literal, b: &Literal) -> Literal {
     let n = a.shape()[a.rank() - 1];
     let [rows, columns] = [2, 1].map(|back| b.shape()[b.rank() - back]);
     let count = if system.is_left { columns } else { rows };
-    let (coefficients, mut x): (Vec<F>, Vec<F>) = (read(a), read(b));
+    let (coefficients, mut x): (Data<F>, Data<F>) = (read(a), read(b));
+    let mut meter = Meter::default();
     for (a, x) in coefficients.chunks((n * n).max(1)).zip(x.chunks_mut((rows * columns).max(1))) {
         // Element (i, j) of op(a); a system on the right side is the transposed one on the left.
         let swaps = system.is_transposed == system.is_left;
@@ -262,6 +266,7 @@ fn solve<F: Field>(system: System, a: &Literal, b: &Literal) -> Literal {
         for line in 0..count {
             let at = |i: usize| if system.is_left { i * columns + line } else { line * columns + i };
             for step in 0..n {
+                meter.add(step as u64);
                 let i = if is_forward { step } else { n - 1 - step };
                 let known = if is_forward { 0..i } else { i + 1..n };
                 let rest = known.fold(x[at(i)], |s, j| s.minus_product(get(i, j), x[at(j)]));

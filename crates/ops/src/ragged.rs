@@ -13,7 +13,7 @@ use crate::dot::{self, DotDims};
 use crate::eval::{self, Layout};
 use crate::facts::*;
 use crate::{Opcode, index};
-use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_base::{Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -257,8 +257,11 @@ impl Groups<'_> {
             let y = self.masked(y, &self.dims.dot.rhs_batch, self.dims.dot.rhs_contract[right], g);
             dot::dot(&x, &y, &dims, &t).to_dense()
         });
-        let bytes: Vec<u8> = sums.flat_map(|sum| sum.raw_bytes().to_vec()).collect();
-        Literal::from_bytes(self.result.dtype, &self.result.shape, &bytes).expect("a sum for each group")
+        let mut out = LiteralWriter::new(self.result.dtype, &self.result.shape);
+        for sum in sums {
+            (0..sum.size()).for_each(|i| out.push(sum.element_bytes(i)));
+        }
+        out.finish()
     }
 
     /// The row-major number of the batch of an element of the result.
@@ -279,24 +282,26 @@ impl Groups<'_> {
     /// Each element from the part that `pick` names; zero where it names none.
     fn kept(&self, parts: &[Literal], pick: impl Fn(&[usize]) -> Option<usize>) -> Literal {
         let zero = vec![0u8; self.result.dtype.storage_bytes()];
-        let (mut bytes, mut i) = (vec![], 0);
+        let mut out = LiteralWriter::new(self.result.dtype, &self.result.shape);
+        let mut i = 0;
         index::for_each_index(&self.result.shape, |index| {
-            bytes.extend_from_slice(pick(index).map_or(&zero[..], |p| parts[p].element_bytes(i)));
+            out.push(pick(index).map_or(&zero[..], |p| parts[p].element_bytes(i)));
             i += 1;
         });
-        Literal::from_bytes(self.result.dtype, &self.result.shape, &bytes).expect("one for each element")
+        out.finish()
     }
 
     /// The operand with zeros outside one group along `dim`.
     fn masked(&self, x: &Literal, batch: &[usize], dim: usize, group: usize) -> Literal {
         let zero = vec![0u8; x.dtype().storage_bytes()];
-        let (mut bytes, mut i) = (vec![], 0);
+        let mut out = LiteralWriter::new(x.dtype(), x.shape());
+        let mut i = 0;
         index::for_each_index(x.shape(), |index| {
             let number = batch.iter().fold(0, |n, &d| n * x.shape()[d] + index[d]);
             let is_kept = self.group_at(number, index[dim]) == Some(group);
-            bytes.extend_from_slice(if is_kept { x.element_bytes(i) } else { &zero });
+            out.push(if is_kept { x.element_bytes(i) } else { &zero });
             i += 1;
         });
-        Literal::from_bytes(x.dtype(), x.shape(), &bytes).expect("one for each element")
+        out.finish()
     }
 }

@@ -12,7 +12,7 @@ use crate::make_collective as make;
 use crate::{Opcode, index, shapes};
 use shardwise_base::philox::philox4x32;
 use shardwise_base::threefry::threefry2x32;
-use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
+use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_ir::{FuncId, Module, Op, OpView, TensorType, Type, Value};
 use shardwise_mathfn as fns;
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -79,7 +79,7 @@ impl PureFacts for RngBitGenerator {
         let state = Literal::new([2], &[key, counter.wrapping_add(count as u64)]);
         let words = |i: usize| threefry2x32(split(key), split(counter.wrapping_add(i as u64)));
         let output = if wide {
-            let bits: Vec<u64> = (0..count).map(|i| join(words(i))).collect();
+            let bits = Data::from_fn(count, |i| join(words(i)));
             Literal::from_bytes(t.dtype, &t.shape, bytemuck::cast_slice(&bits)).expect("one for each element")
         } else {
             halves.output(t.dtype, words)
@@ -114,14 +114,15 @@ fn philox_bits(state: &Literal, t: &TensorType) -> Vec<Literal> {
         let x = counter.wrapping_add(i as u128);
         philox4x32(key, [0, 32, 64, 96].map(|shift| (x >> shift) as u32))
     };
-    let words: Vec<u32> = (0..blocks).flat_map(block).collect();
+    let words = Data::collect(blocks * 4, (0..blocks).flat_map(block));
     let width = t.dtype.storage_bytes();
-    let element = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).take(width).collect::<Vec<u8>>();
-    let bytes: Vec<u8> = words.chunks(words_of_element).take(t.size()).flat_map(element).collect();
+    let mut output = LiteralWriter::new(t.dtype, &t.shape);
+    for element in words.chunks(words_of_element).take(t.size()) {
+        output.push(&bytemuck::cast_slice(element)[..width]);
+    }
     let next = counter.wrapping_add(blocks as u128);
     let next = [state_words[0], next as u64, (next >> 64) as u64];
-    let output = Literal::from_bytes(t.dtype, &t.shape, &bytes).expect("one for each element");
-    vec![Literal::new([state.size()], &next[..state.size()]), output]
+    vec![Literal::new([state.size()], &next[..state.size()]), output.finish()]
 }
 
 /// `stablehlo.rng`: numbers of a distribution. How they come about is left to the implementation, and here it is this.
@@ -285,17 +286,17 @@ impl Halves<'_> {
 
     /// The low bits of each element's word.
     fn output(&self, dtype: DType, words: impl Fn(usize) -> [u32; 2]) -> Literal {
-        let pairs: Vec<[u32; 2]> = (0..self.pair_count()).map(words).collect();
+        let pairs = Data::from_fn(self.pair_count(), words);
         let strides = eval::row_major(&self.pairs);
         let width = dtype.storage_bytes();
-        let mut bytes = vec![];
+        let mut out = LiteralWriter::new(dtype, self.shape);
         index::for_each_index(self.shape, |place| {
             let half = |d: usize, i: usize| if Some(d) == self.dim { i / 2 } else { i };
             let at: isize = place.iter().enumerate().map(|(d, &i)| half(d, i) as isize * strides[d]).sum();
             let word = pairs[at as usize][self.dim.map_or(0, |d| place[d] % 2)];
-            bytes.extend_from_slice(&word.to_le_bytes()[..width]);
+            out.push(&word.to_le_bytes()[..width]);
         });
-        Literal::from_bytes(dtype, self.shape, &bytes).expect("one for each element")
+        out.finish()
     }
 }
 

@@ -4,7 +4,7 @@ use crate::Opcode;
 use crate::check::{self, Check, MANY, counted_tensors, types_of};
 use crate::facts::*;
 use crate::make;
-use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_ir::{OpView, Type, Value};
 
 pub struct Map;
@@ -33,13 +33,13 @@ impl PureFacts for Map {
     }
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let t = op.result_tensor(0);
-        let mut bytes = Vec::new();
+        let mut out = LiteralWriter::new(t.dtype, &t.shape);
         for i in 0..t.size() {
             let element = |x: &Literal| Literal::splat(x.dtype(), vec![], x.element_bytes(i));
             let result = regions.region(op.regions()[0], x.iter().map(element).collect())?;
-            bytes.extend_from_slice(result[0].element_bytes(0));
+            out.push(result[0].element_bytes(0));
         }
-        Ok(vec![Literal::from_bytes(t.dtype, &t.shape, &bytes).expect("one for each element")])
+        Ok(vec![out.finish()])
     }
     answer!(rule = pointwise);
     answer!(class = Elementwise);

@@ -9,7 +9,8 @@ use crate::check::{self, Check, MANY, counted_tensors, types_of};
 use crate::control::top_k_rule;
 use crate::eval::{self, Layout, Number, read_numbers};
 use crate::facts::*;
-use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
+use shardwise_base::budget::Meter;
+use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_ir::{Attr, Op, OpView, Region, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 use std::cmp::Ordering;
@@ -101,15 +102,16 @@ fn order_by(
     shape: &[usize],
     dim: usize,
     is_less: &mut dyn FnMut(usize, usize) -> Result<bool, EvalError>,
-) -> Result<Vec<usize>, EvalError> {
+) -> Result<Data<usize>, EvalError> {
     let step: usize = shape[dim + 1..].iter().product();
     let n = shape[dim];
-    let mut order: Vec<usize> = (0..shape.iter().product()).collect();
+    let mut order = Data::from_fn(shape.iter().product(), |i| i);
     for outer in 0..shape[..dim].iter().product() {
         for inner in 0..step {
             let base = outer * n * step + inner;
-            let line: Vec<usize> = (0..n).map(|i| base + i * step).collect();
-            for (i, from) in merge_sort(line, &mut *is_less)?.into_iter().enumerate() {
+            let mut line = Data::from_fn(n, |i| base + i * step);
+            merge_sort(&mut line, &mut *is_less)?;
+            for (i, &from) in line.iter().enumerate() {
                 order[base + i * step] = from;
             }
         }
@@ -118,40 +120,50 @@ fn order_by(
 }
 
 /// Sorts places; stable, and makes no demands on the comparator, which may be no order at all.
-pub fn merge_sort<T: Copy, E>(mut line: Vec<T>, mut is_less: impl FnMut(T, T) -> Result<bool, E>) -> Result<Vec<T>, E> {
-    let mut width = 1;
+pub fn merge_sort<T: Copy, E>(line: &mut [T], mut is_less: impl FnMut(T, T) -> Result<bool, E>) -> Result<(), E> {
+    let mut merged = Data::collect(line.len(), line.iter().copied());
+    let (mut width, mut meter) = (1, Meter::default());
     while width < line.len() {
-        let mut merged = Vec::with_capacity(line.len());
-        for run in line.chunks(2 * width) {
-            let (mut left, mut right) = run.split_at(width.min(run.len()));
-            while let ([a, a_rest @ ..], [b, b_rest @ ..]) = (left, right) {
-                if is_less(*b, *a)? {
-                    merged.push(*b);
-                    right = b_rest;
-                } else {
-                    merged.push(*a);
-                    left = a_rest;
-                }
-            }
-            merged.extend(left.iter().chain(right));
+        for (run, out) in line.chunks(2 * width).zip(merged.chunks_mut(2 * width)) {
+            let (left, right) = run.split_at(width.min(run.len()));
+            merge(left, right, out, &mut is_less)?;
+            meter.add(run.len() as u64);
         }
-        line = merged;
+        line.copy_from_slice(&merged);
         width *= 2;
     }
-    Ok(line)
+    Ok(())
+}
+
+/// Merges two sorted runs; of equal elements those on the left come first.
+fn merge<'a, T: Copy, E>(
+    mut left: &'a [T],
+    mut right: &'a [T],
+    out: &mut [T],
+    is_less: &mut impl FnMut(T, T) -> Result<bool, E>,
+) -> Result<(), E> {
+    for place in out {
+        let from = match (left.first(), right.first()) {
+            (Some(&a), Some(&b)) if !is_less(b, a)? => &mut left,
+            (Some(_), None) => &mut left,
+            _ => &mut right,
+        };
+        let (first, rest) = from.split_first().expect("both runs together are as long as `out`");
+        (*place, *from) = (*first, rest);
+    }
+    Ok(())
 }
 
 /// The elements at these places, as an array of this shape.
 fn pick(x: &Literal, shape: &[usize], from: &[usize]) -> Literal {
-    let width = x.dtype().storage_bytes();
-    let mut bytes = Vec::with_capacity(from.len() * width);
-    from.iter().for_each(|&i| bytes.extend_from_slice(x.element_bytes(i)));
-    Literal::from_bytes(x.dtype(), shape, &bytes).expect("as many elements as the shape has")
+    let mut out = LiteralWriter::new(x.dtype(), shape);
+    from.iter().for_each(|&i| out.push(x.element_bytes(i)));
+    out.finish()
 }
 
 /// A comparator that is `key(a) < key(b)` or the like: the keys of all elements.
 struct Keys {
-    keys: Vec<Number>,
+    keys: Data<Number>,
     /// What of (less, equal, greater) the comparator accepts; unordered never.
     accepts: fn(Ordering) -> bool,
     is_total: bool,
@@ -161,13 +173,13 @@ impl Keys {
     fn of(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Option<Keys>, EvalError> {
         let Some(found) = KeyPattern::of(op) else { return Ok(None) };
         let input = &x[found.input];
-        let mut parts = Vec::with_capacity(input.size());
-        for i in 0..input.size() {
+        let mut keys = Data::from_fn(input.size(), |_| Number::Bool(false));
+        for (i, place) in keys.iter_mut().enumerate() {
             let element = Literal::splat(input.dtype(), vec![], input.element_bytes(i));
             let key = found.key(op, &element, regions)?.to_dense();
-            parts.push(read_numbers(&key)(0));
+            *place = read_numbers(&key)(0);
         }
-        Ok(Some(Keys { keys: parts, accepts: found.direction.accepts(), is_total: found.is_total }))
+        Ok(Some(Keys { keys, accepts: found.direction.accepts(), is_total: found.is_total }))
     }
 
     fn is_less(&self, a: usize, b: usize) -> bool {
@@ -347,13 +359,12 @@ impl PureFacts for TopK {
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let x = x[0].to_dense();
         let (dim, k) = (x.rank() - 1, op.attrs().size("k").expect("verified"));
-        let keys: Vec<Number> = (0..x.size()).map(read_numbers(&x)).collect();
+        let keys = Data::from_fn(x.size(), read_numbers(&x));
         let keys = Keys { keys, accepts: Ordering::is_gt, is_total: true };
         let order = order_by(x.shape(), dim, &mut |a, b| Ok(keys.is_less(a, b)))?;
         let sorted = pick(&x, x.shape(), &order);
         let n = x.shape()[dim];
-        let indices: Vec<i32> = order.iter().map(|&i| (i % n.max(1)) as i32).collect();
-        let indices = Literal::new(x.shape(), &indices);
+        let indices = Literal::from_fn(x.shape(), |i| (order[i] % n.max(1)) as i32);
         let first = |x: &Literal| eval::gather(x, &Layout::whole(x.shape()), &with_last(x.shape(), k));
         Ok(vec![first(&sorted), first(&indices)])
     }

@@ -4,7 +4,7 @@ use crate::Opcode;
 use crate::eval;
 use crate::facts::*;
 use crate::{check, check::Check};
-use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, bf16, f16};
+use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal, LiteralWriter, bf16, f16};
 use shardwise_ir::{OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -64,36 +64,36 @@ fn bitcast_shape(x: &TensorType, to: DType) -> Option<Vec<usize>> {
 fn bitcast(x: &Literal, to: &TensorType) -> Literal {
     let x = x.to_dense();
     let is_whole = |d: DType| d.bits() == 8 * d.storage_bytes();
-    let bytes = if is_whole(x.dtype()) && is_whole(to.dtype) {
-        x.raw_bytes().to_vec()
-    } else {
-        unpack(&pack(&x), to.dtype, to.size())
-    };
-    Literal::from_bytes(to.dtype, &to.shape, &bytes).expect("as many bits")
+    if is_whole(x.dtype()) && is_whole(to.dtype) {
+        return Literal::from_bytes(to.dtype, &to.shape, x.raw_bytes()).expect("as many bits");
+    }
+    unpack(&pack(&x), to)
 }
 
 /// The bits of all elements without gaps.
-fn pack(x: &Literal) -> Vec<bool> {
+fn pack(x: &Literal) -> Data<bool> {
     let bits = x.dtype().bits();
     let of = |i: usize| {
         let bytes = x.element_bytes(i);
         (0..bits).map(move |b| bytes[b / 8] >> (b % 8) & 1 == 1)
     };
-    (0..x.size()).flat_map(of).collect()
+    Data::collect(x.size() * bits, (0..x.size()).flat_map(of))
 }
 
-/// The bytes in memory of `count` elements with these bits; the bits above a signed integer's are its sign.
-fn unpack(bits: &[bool], dtype: DType, count: usize) -> Vec<u8> {
-    let mut bytes = vec![0u8; count * dtype.storage_bytes()];
-    for (i, bits) in bits.chunks(dtype.bits()).take(count).enumerate() {
-        let element = &mut bytes[i * dtype.storage_bytes()..][..dtype.storage_bytes()];
-        let is_negative = dtype.is_signed() && bits.last() == Some(&true);
-        for b in 0..8 * element.len() {
+/// The elements with these bits; the bits above a signed integer's are its sign.
+fn unpack(bits: &[bool], to: &TensorType) -> Literal {
+    let (width, is_signed) = (to.dtype.storage_bytes(), to.dtype.is_signed());
+    let mut out = LiteralWriter::new(to.dtype, &to.shape);
+    for bits in bits.chunks(to.dtype.bits()) {
+        let mut element = [0u8; 16];
+        let is_negative = is_signed && bits.last() == Some(&true);
+        for b in 0..8 * width {
             let bit = bits.get(b).copied().unwrap_or(is_negative);
             element[b / 8] |= u8::from(bit) << (b % 8);
         }
+        out.push(&element[..width]);
     }
-    bytes
+    out.finish()
 }
 
 impl PureFacts for BitcastConvert {

@@ -24,8 +24,8 @@ pub(crate) fn map<A: Element, R: Element>(x: &Literal, f: impl Fn(A) -> R) -> Li
         if x.is_splat() {
             return splat(x.shape(), f(x.get(0)));
         }
-        let out: Vec<R> = x.as_slice::<A>().iter().map(|&a| f(a)).collect();
-        Literal::new(x.shape(), &out)
+        let x_elements = x.as_slice::<A>();
+        Literal::from_fn(x.shape(), |i| f(x_elements[i]))
     }
     each(x, &f)
 }
@@ -41,8 +41,8 @@ pub(crate) fn zip<A: Element, B: Element, R: Element>(x: &Literal, y: &Literal, 
             let a = x.get(0);
             return map(y, |b| f(a, b));
         }
-        let out: Vec<R> = x.as_slice::<A>().iter().zip(y.as_slice::<B>()).map(|(&a, &b)| f(a, b)).collect();
-        Literal::new(x.shape(), &out)
+        let (x_elements, y_elements) = (x.as_slice::<A>(), y.as_slice::<B>());
+        Literal::from_fn(x.shape(), |i| f(x_elements[i], y_elements[i]))
     }
     each(x, y, &f)
 }

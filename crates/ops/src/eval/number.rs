@@ -164,11 +164,7 @@ pub(crate) fn fill(dtype: DType, shape: &[usize], get: impl Fn(usize) -> Number)
 
 /// Not generic: it is compiled once, for all element types, and not for each caller.
 fn fill_with(dtype: DType, shape: &[usize], get: &dyn Fn(usize) -> Number) -> Literal {
-    let count: usize = shape.iter().product();
-    with_element!(dtype, T => {
-        let out: Vec<T> = (0..count).map(|i| T::from_number(get(i))).collect();
-        Literal::new(shape, &out)
-    })
+    with_element!(dtype, T => Literal::from_fn(shape, |i| T::from_number(get(i))))
 }
 
 /// The same numbers as elements of another type.

@@ -1,6 +1,7 @@
 //! Moving elements whatever their type: every op that only moves is a strided copy.
 
 use shardwise_base::Literal;
+use shardwise_base::budget::Meter;
 
 /// Where the elements of a block lie in a buffer: the first at `base`, the next along dimension `d` `strides[d]` on.
 #[derive(Clone, Debug)]
@@ -67,7 +68,7 @@ fn copy_as<T: bytemuck::Pod>(source: &[u8], from: &Layout, target: &mut [u8], to
         return;
     };
     let (s, t) = (from.strides[outer.len()], to.strides[outer.len()]);
-    for_each_row(outer, from, to, |a, b| copy_row(source, a, s, target, b, t, row));
+    for_each_row(outer, row, from, to, |a, b| copy_row(source, a, s, target, b, t, row));
 }
 
 fn copy_row<T: Copy>(source: &[T], a: isize, s: isize, target: &mut [T], b: isize, t: isize, row: usize) {
@@ -82,12 +83,14 @@ fn copy_row<T: Copy>(source: &[T], a: isize, s: isize, target: &mut [T], b: isiz
     }
 }
 
-/// Calls `f` with the two offsets of each row, in row-major order of the outer dimensions.
-fn for_each_row(outer: &[usize], from: &Layout, to: &Layout, mut f: impl FnMut(isize, isize)) {
+/// Calls `f` with the two offsets of each row of `row` elements, in row-major order of the outer dimensions.
+fn for_each_row(outer: &[usize], row: usize, from: &Layout, to: &Layout, mut f: impl FnMut(isize, isize)) {
     let mut index = vec![0; outer.len()];
     let (mut a, mut b) = (from.base, to.base);
+    let mut meter = Meter::default();
     loop {
         f(a, b);
+        meter.add(row as u64);
         let Some(d) = (0..outer.len()).rev().find(|&d| index[d] + 1 < outer[d]) else { return };
         for (later, i) in index.iter_mut().enumerate().skip(d + 1) {
             a -= from.strides[later] * *i as isize;

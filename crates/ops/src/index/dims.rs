@@ -5,6 +5,7 @@
 //! which slice it is and is a dimension of the indices too.
 
 use crate::check::{self, Check, bad_attribute, is_increasing, is_unique};
+use shardwise_base::budget::Meter;
 use shardwise_base::{Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView};
 use shardwise_sharding::FactorSpec;
@@ -253,15 +254,17 @@ impl<'a> Starts<'a> {
     }
 }
 
-/// Every index of a shape, row-major.
+/// Calls `f` with every index of a shape, row-major. Takes a step for each 2^16 of them.
 pub(crate) fn for_each_index(shape: &[usize], mut f: impl FnMut(&[usize])) {
     let f: &mut dyn FnMut(&[usize]) = &mut f;
     if shape.contains(&0) {
         return;
     }
     let mut index = vec![0; shape.len()];
+    let mut meter = Meter::default();
     loop {
         f(&index);
+        meter.add(1);
         let Some(d) = (0..shape.len()).rev().find(|&d| index[d] + 1 < shape[d]) else { return };
         index[d] += 1;
         index[d + 1..].fill(0);

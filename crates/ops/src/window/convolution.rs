@@ -9,7 +9,8 @@ use crate::check::{self, Check, bad_attribute, counted_tensors};
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::{Opcode, index};
-use shardwise_base::{Complex64, DType, Diagnostic, Diagnostics, Kind, Literal};
+use shardwise_base::budget::Meter;
+use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Kind, Literal};
 use shardwise_ir::{Attr, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -337,6 +338,9 @@ fn convolve(op: &OpView<'_>, lhs: &Literal, rhs: &Literal) -> Literal {
     }
 }
 
+/// The offsets of a kernel place in input and kernel; none in the input where the window has padding or a hole.
+type Tap = (Option<isize>, isize);
+
 /// A convolution by sizes and strides.
 struct Conv<'a> {
     op: &'a OpView<'a>,
@@ -360,8 +364,8 @@ impl<'a> Conv<'a> {
         }
     }
 
-    /// For each kernel place, the offsets in input and kernel; none in the input where the window has padding or a hole.
-    fn taps(&self, place: &[usize]) -> Vec<(Option<isize>, isize)> {
+    /// The taps of all kernel places.
+    fn taps(&self, place: &[usize]) -> Vec<Tap> {
         let sizes: Vec<usize> = self.window.iter().map(|w| w.size).collect();
         let mut taps = vec![];
         index::for_each_index(&sizes, |k| {
@@ -381,7 +385,8 @@ impl<'a> Conv<'a> {
     fn run<T: Sum>(&self, x: &[T], y: &[T]) -> Literal {
         let (t, dims) = (self.op.result_tensor(0), &self.dims);
         let out_strides = eval::row_major(&t.shape);
-        let mut sums = vec![T::zero(); t.size()];
+        let mut sums = Data::from_fn(t.size(), |_| T::zero());
+        let mut meter = Meter::default();
         index::for_each_index(&pick(&t.shape, &dims.output_spatial), |place| {
             let taps = self.taps(place);
             let base: isize = place.iter().zip(&dims.output_spatial).map(|(&i, &d)| i as isize * out_strides[d]).sum();
@@ -389,7 +394,7 @@ impl<'a> Conv<'a> {
                 for f in 0..t.shape[dims.output_feature] {
                     let at =
                         b as isize * out_strides[dims.output_batch] + f as isize * out_strides[dims.output_feature];
-                    sums[(base + at) as usize] = self.sum(x, y, &taps, b, f);
+                    sums[(base + at) as usize] = self.sum(x, y, &taps, b, f, &mut meter);
                 }
             }
         });
@@ -397,7 +402,7 @@ impl<'a> Conv<'a> {
     }
 
     /// One element: batch `b`, output feature `f`.
-    fn sum<T: Sum>(&self, x: &[T], y: &[T], taps: &[(Option<isize>, isize)], b: usize, f: usize) -> T {
+    fn sum<T: Sum>(&self, x: &[T], y: &[T], taps: &[Tap], b: usize, f: usize, meter: &mut Meter) -> T {
         let (dims, lhs, rhs) = (&self.dims, self.op.operand_shape(0), self.op.operand_shape(1));
         let (features, batches) =
             (group_count(self.op, "feature_group_count"), group_count(self.op, "batch_group_count"));
@@ -410,6 +415,7 @@ impl<'a> Conv<'a> {
         let y0 = f as isize * self.strides[1][dims.kernel_output_feature];
         let mut sum = T::zero();
         for &(tx, ty) in taps {
+            meter.add(per_group as u64);
             for c in 0..per_group as isize {
                 let element = tx.map_or(T::zero(), |tx| x[(x0 + tx + c * sx) as usize]);
                 sum = sum.add_product(element, y[(y0 + ty + c * sy) as usize]);

@@ -189,6 +189,7 @@ fn merged(list: &[Option<u64>]) -> Vec<u32> {
         (Some(a), Some(b)) => Ok(a < b),
         _ => Ok(false),
     };
-    let sorted: Result<_, Infallible> = merge_sort((0..list.len() as u32).collect(), is_less);
-    sorted.unwrap_or_else(|never| match never {})
+    let mut sorted: Vec<u32> = (0..list.len() as u32).collect();
+    let Ok(()) = merge_sort::<_, Infallible>(&mut sorted, is_less);
+    sorted
 }
