@@ -2,17 +2,48 @@
 //!
 //! Quantized values become their integers, and ops on them the arithmetic that they stand for
 //! ([`shardwise_ops::quantized::decompose`]). Every `rng` is told its number, which says what it draws, so that no pass changes it.
+//!
+//! Shardy's collectives on global values, as Shardy's own partitioner prints them, become the reshards that they state
+//! ([`reshards`]).
 
 use shardwise_base::Diagnostics;
-use shardwise_ir::{Attr, Body, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
+use shardwise_ir::{Attr, Body, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
+use shardwise_ops::Opcode;
 use shardwise_ops::quantized::{decompose, is_quantized, stored};
 use shardwise_ops::random::{STREAM, streams};
+use shardwise_ops::shardy::ShardyCollective;
 
 /// The module so; `None` if it is already.
 pub fn prepare(module: &Module) -> Result<Option<Module>, Diagnostics> {
     let imported = crate::gspmd::import(module)?;
     let numbered = numbered(imported.as_ref().unwrap_or(module)).or(imported);
-    Ok(without_quantized(numbered.as_ref().unwrap_or(module)).or(numbered))
+    let resharded = reshards(numbered.as_ref().unwrap_or(module)).or(numbered);
+    Ok(without_quantized(resharded.as_ref().unwrap_or(module)).or(resharded))
+}
+
+/// Returns the module with each of Shardy's collectives replaced by a reshard to the sharding of its result, or `None`
+/// if it has none.
+///
+/// On global values such an op is the identity: an unreduced value already means the sum of what its devices hold. The
+/// pipeline finds the collectives again from the two shardings.
+///
+/// ```text
+/// %0 = sdy.all_gather [{"y"}, {}] %x out_sharding=<@mesh, [{"x"}, {}]>
+/// -> %0 = sdy.reshard %x <@mesh, [{"x"}, {}]>
+/// ```
+fn reshards(module: &Module) -> Option<Module> {
+    let mut out: Option<Module> = None;
+    for (f, func) in module.funcs.iter().enumerate() {
+        let is_step = |&op: &Op| ShardyCollective::of(&module.view(&func.body, op)).is_some();
+        for op in func.body.walk().into_iter().filter(is_step) {
+            let data = out.get_or_insert_with(|| module.clone()).funcs[f].body.op_mut(op);
+            data.code = Opcode::Reshard.into();
+            for name in ShardyCollective::ATTRIBUTES {
+                data.attrs.remove(name);
+            }
+        }
+    }
+    out
 }
 
 /// Every `rng` with the number of its stream.

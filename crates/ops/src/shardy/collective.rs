@@ -76,6 +76,17 @@ fn reduction(op: &OpView<'_>) -> Option<ReduceKind> {
 }
 
 impl ShardyCollective {
+    /// The names of the attributes that say what a step does.
+    pub const ATTRIBUTES: [&str; 7] = [
+        "gathering_axes",
+        "slicing_axes",
+        "params",
+        "reduce_scatter_axes",
+        "reduction_axes",
+        "reduction_op",
+        "axes",
+    ];
+
     /// `None` for an op that is none, or whose attributes are broken (which the verifier reports).
     pub fn of(op: &OpView<'_>) -> Option<ShardyCollective> {
         Some(match Opcode::of_view(op) {

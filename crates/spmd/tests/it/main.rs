@@ -9,3 +9,4 @@ mod quantized;
 mod random_programs;
 mod shardy;
 mod uniformity;
+mod written_layouts;

@@ -13,7 +13,7 @@ fn by_shards(program: &Program, stage: &str) -> Vec<Literal> {
     run_by_shards(&module, &program.args).unwrap_or_else(|e| panic!("{stage}: {e}"))
 }
 
-fn per_device(partitioned: &Partitioned, args: &[Literal]) -> Vec<Literal> {
+pub fn per_device(partitioned: &Partitioned, args: &[Literal]) -> Vec<Literal> {
     let engine = InterpEngine;
     let executable = engine.compile(&partitioned.module).unwrap_or_else(|e| panic!("{e}"));
     let put = |(arg, ty)| Argument::Lent(engine.put(arg, ty).unwrap());
@@ -23,7 +23,7 @@ fn per_device(partitioned: &Partitioned, args: &[Literal]) -> Vec<Literal> {
 }
 
 /// -0 and 0 are one number: which of the two a sum gives depends on its order.
-fn numbers(literals: &[Literal]) -> Vec<Vec<f64>> {
+pub fn numbers(literals: &[Literal]) -> Vec<Vec<f64>> {
     literals.iter().map(|l| (0..l.size()).map(|i| l.get_f64(i) + 0.0).collect()).collect()
 }
 

@@ -1,0 +1,169 @@
+//! Programs whose text says how values are laid out in every way that Shardy has: they compute what they mean on whole
+//! values.
+
+use crate::random_programs::{numbers, per_device};
+use shardwise_base::{DType, Literal};
+use shardwise_engine::Limits;
+use shardwise_interp::{run, run_by_shards};
+use shardwise_ir::text::parse;
+use shardwise_ir::{Module, verify};
+use shardwise_ops::OPS;
+use shardwise_spmd::{Options, partition, run_until, unsharded};
+
+fn module(text: &str) -> Module {
+    let module = parse("test.mlir", text, &OPS).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let found = verify(&module);
+    assert!(!found.has_errors(), "{found}\n{text}");
+    module
+}
+
+/// Different small numbers in each place of each argument.
+fn arguments(module: &Module) -> Vec<Literal> {
+    let body = &module.main().unwrap().body;
+    let of = |(i, &v): (usize, &shardwise_ir::Value)| {
+        let ty = body.ty(v).as_tensor().unwrap();
+        let count = ty.shape.iter().product::<usize>();
+        let value = |n: usize| ((n * 7 + i * 3) % 31) as i32 - 9;
+        match ty.dtype {
+            DType::F32 => Literal::new(&*ty.shape, &(0..count).map(|n| value(n) as f32).collect::<Vec<_>>()),
+            DType::I32 => Literal::new(&*ty.shape, &(0..count).map(value).collect::<Vec<_>>()),
+            other => panic!("no arguments of {other}"),
+        }
+    };
+    body.args().iter().enumerate().map(of).collect()
+}
+
+/// Checks that the program computes the same on whole values, by shards, on each device, and on one device.
+fn check(text: &str) {
+    let module = module(text);
+    let args = arguments(&module);
+    let whole = numbers(&run(&module, &args, Limits::default()).unwrap_or_else(|e| panic!("{e}\n{text}")));
+    for stage in ["reshard", "collectives"] {
+        let staged = run_until(stage, &module, &mut Options::default()).unwrap_or_else(|e| panic!("{stage}: {e}"));
+        let found = run_by_shards(&staged, &args, Limits::default()).unwrap_or_else(|e| panic!("{stage}: {e}\n{text}"));
+        assert_eq!(numbers(&found), whole, "after {stage}:\n{text}");
+    }
+    let on_devices = |module: &Module| {
+        let partitioned = partition(module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        numbers(&per_device(&partitioned, &args))
+    };
+    assert_eq!(on_devices(&module), whole, "on its devices:\n{text}");
+    if !text.contains("manual_computation") {
+        assert_eq!(on_devices(&unsharded(&module)), whole, "on one device:\n{text}");
+    }
+}
+
+/// A program of one step over a mesh of `x=2, y=2`, for several sizes of `NxM`.
+fn check_step(operand: &str, step: &str) {
+    for shape in ["8x4", "4x4", "31x31", "5x3", "1x7", "0x4"] {
+        check(&format!(
+            r#"
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<{shape}xf32> {{sdy.sharding = #sdy.sharding<@mesh, {operand}>}}) -> tensor<{shape}xf32> {{
+  %0 = sdy.{step} : tensor<{shape}xf32>
+  %1 = stablehlo.add %0, %arg0 : tensor<{shape}xf32>
+  return %1 : tensor<{shape}xf32>
+}}"#
+        ));
+    }
+}
+
+#[test]
+fn collectives_of_the_text_are_what_they_are_on_whole_values() {
+    for (operand, step) in [
+        (r#"[{"x", "y"}, {}]"#, r#"all_gather [{"y"}, {}] %arg0 out_sharding=<@mesh, [{"x"}, {}]>"#),
+        (r#"[{"x"}, {}]"#, r#"all_slice [{}, {"y"}] %arg0 out_sharding=<@mesh, [{"x"}, {"y"}]>"#),
+        (r#"[{"x", "y"}, {}]"#, r#"all_to_all [{"y"}: 0->1] %arg0 out_sharding=<@mesh, [{"x"}, {"y"}]>"#),
+        (r#"[{"x", "y"}, {}]"#, r#"collective_permute %arg0 out_sharding=<@mesh, [{"y", "x"}, {}]>"#),
+        (r#"[{"x"}, {}], unreduced={"y"}"#, r#"all_reduce {"y"} %arg0 out_sharding=<@mesh, [{"x"}, {}]>"#),
+        (
+            r#"[{"x"}, {}], unreduced={"y"}"#,
+            r#"reduce_scatter [{}, {"y"}] %arg0 out_sharding=<@mesh, [{"x"}, {"y"}]>"#,
+        ),
+        (
+            r#"[{"x"}, {}]"#,
+            r#"replicated_to_unreduced {"y"} %arg0 out_sharding=<@mesh, [{"x"}, {}], unreduced={"y"}>"#,
+        ),
+        (
+            r#"[{"x", "y"}, {}]"#,
+            r#"sharded_to_unreduced [{"y"}, {}] %arg0 out_sharding=<@mesh, [{"x"}, {}], unreduced={"y"}>"#,
+        ),
+        (r#"[{"x"}, {}]"#, r#"reshard %arg0 <@mesh, [{}, {"x"}]>"#),
+    ] {
+        check_step(operand, step);
+    }
+}
+
+#[test]
+fn collectives_over_parts_of_axes_in_loops_and_without_users() {
+    check(
+        r#"
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(%arg0: tensor<9x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> (tensor<9x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2}, {"y", "x":(2)2}]>}) {
+  %dead = sdy.all_gather [{"x"}, {"y"}] %arg0 out_sharding=<@mesh, [{}, {}]> : tensor<9x8xf32>
+  %0 = sdy.all_to_all [{"x":(2)2}: 0->1] %arg0 out_sharding=<@mesh, [{"x":(1)2}, {"y", "x":(2)2}]> : tensor<9x8xf32>
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %1:2 = stablehlo.while(%iterArg = %0, %i = %c) : tensor<9x8xf32>, tensor<i32>
+  cond {
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %5 = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %5 : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %5 = sdy.collective_permute %iterArg out_sharding=<@mesh, [{"y"}, {"x"}]> : tensor<9x8xf32>
+    %6 = stablehlo.add %5, %5 : tensor<9x8xf32>
+    %7 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %6, %7 : tensor<9x8xf32>, tensor<i32>
+  }
+  return %1#0 : tensor<9x8xf32>
+}"#,
+    );
+}
+
+#[test]
+fn collectives_after_partial_products_count_them_once() {
+    check(
+        r#"
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<6x5xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %arg1: tensor<5x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>}) -> (tensor<6x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, tensor<6x4xf32>) {
+  %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<6x5xf32>, tensor<5x4xf32>) -> tensor<6x4xf32>
+  %1 = sdy.reduce_scatter [{}, {"y"}] %0 out_sharding=<@mesh, [{"x"}, {"y"}]> : tensor<6x4xf32>
+  %2 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}], unreduced={"y"}>]>} : (tensor<6x5xf32>, tensor<5x4xf32>) -> tensor<6x4xf32>
+  %3 = sdy.all_reduce {"y"} %2 out_sharding=<@mesh, [{"x"}, {}]> : tensor<6x4xf32>
+  return %1, %3 : tensor<6x4xf32>, tensor<6x4xf32>
+}"#,
+    );
+}
+
+#[test]
+fn collectives_over_free_axes_of_manual_computations() {
+    check(
+        r#"
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x4xf32> {
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}, {"y"}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%arg1: tensor<4x4xf32>) {
+    %1 = stablehlo.add %arg1, %arg1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"y"}]>]>} : tensor<4x4xf32>
+    %2 = sdy.all_to_all [{"y"}: 1->0] %1 out_sharding=<@mesh, [{"y"}, {}]> : tensor<4x4xf32>
+    %3 = sdy.all_gather [{"y"}, {}] %2 out_sharding=<@mesh, [{}, {}]> : tensor<4x4xf32>
+    sdy.return %3 : tensor<4x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}"#,
+    );
+}
+
+#[test]
+fn named_computations_run_on_one_device() {
+    check(
+        r#"
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = sdy.named_computation<"f">(%arg0) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"y"}, {}]>] (%arg1: tensor<8x4xf32>) {
+    %1 = sdy.propagation_barrier %arg1 allowed_direction=BACKWARD : tensor<8x4xf32>
+    sdy.sharding_group %1 group_id=0 : tensor<8x4xf32>
+    sdy.return %1 : tensor<8x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}"#,
+    );
+}
