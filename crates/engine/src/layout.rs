@@ -1,6 +1,12 @@
 //! Cutting a global array into shards and putting shards together: the meaning of a sharding, on values.
+//!
+//! An array that is unreduced over some axes is the sum, over these axes, of what its devices hold. When a global array is
+//! given such a sharding, the devices at coordinate 0 along the unreduced axes hold its shards, and all others hold zeros
+//! ([`shard`]). When the global array is read, the summands are added ([`join`]).
 
-use shardwise_base::{Literal, Sharding};
+use shardwise_base::{AxisRef, Literal, Sharding};
+use shardwise_ops::ReduceKind;
+use std::collections::BTreeMap;
 
 /// A box of a global array: where it starts, and its size along each dimension.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -109,11 +115,42 @@ fn for_each_row(shape: &[usize], part: &ShardBox, element: usize, mut f: impl Fn
     }
 }
 
+/// Returns the position along the unreduced axes of the device at `coordinates`: which summand of the array it holds.
+/// Only summand 0 of a global array is not zero.
+pub fn summand_index(sharding: &Sharding, coordinates: &[usize]) -> usize {
+    AxisRef::index_in(&sharding.mesh, &sharding.unreduced, coordinates)
+}
+
+/// Returns what the device at `coordinates` holds of a global array, without padding.
+pub fn shard(global: &Literal, sharding: &Sharding, coordinates: &[usize]) -> Literal {
+    let part = shard_box(global.shape(), sharding, coordinates);
+    match summand_index(sharding, coordinates) {
+        0 => cut(global, &part),
+        _ => Literal::zeros(global.dtype(), part.shape),
+    }
+}
+
 /// The shard of every position of the mesh, in order; unpadded.
 pub fn split(global: &Literal, sharding: &Sharding) -> Vec<Literal> {
     let mesh = &sharding.mesh;
-    let cut_at = |position| cut(global, &shard_box(global.shape(), sharding, &mesh.coordinates(position)));
-    (0..mesh.size()).map(cut_at).collect()
+    (0..mesh.size()).map(|position| shard(global, sharding, &mesh.coordinates(position))).collect()
+}
+
+/// Returns the global array whose parts have these offsets. Parts with equal offsets are summands, and are added in their
+/// order.
+pub fn join(like: &Literal, global: &[usize], parts: impl IntoIterator<Item = (Vec<usize>, Literal)>) -> Literal {
+    let mut summands: BTreeMap<Vec<usize>, Vec<Literal>> = BTreeMap::new();
+    for (offset, part) in parts {
+        summands.entry(offset).or_default().push(part);
+    }
+    let mut out = Dense::zeros(like, global);
+    for (offset, parts) in summands {
+        match &parts[..] {
+            [only] => out.paste(only, &offset),
+            all => out.paste(&ReduceKind::Add.apply_all(all).expect("all element types can be added"), &offset),
+        }
+    }
+    out.finish()
 }
 
 /// Two devices that should hold equal shards, and do not.
@@ -127,23 +164,26 @@ pub struct Disagreement {
 /// the parts. Devices that hold the same part must hold equal bytes.
 pub fn assemble(shards: &[Literal], sharding: &Sharding, global: &[usize]) -> Result<Literal, Disagreement> {
     let mesh = &sharding.mesh;
-    let mut out = Dense::zeros(&shards[0], global);
-    let mut seen: Vec<(ShardBox, usize)> = vec![];
+    let mut seen: Vec<Part> = vec![];
     for (position, shard) in shards.iter().enumerate() {
-        let part = shard_box(global, sharding, &mesh.coordinates(position));
-        let own = cut(shard, &ShardBox { offset: vec![0; global.len()], shape: part.shape.clone() });
-        match seen.iter().find(|(p, _)| *p == part) {
-            Some(&(_, first)) => {
-                let other = cut(&shards[first], &ShardBox { offset: vec![0; global.len()], shape: part.shape });
-                if other != own {
-                    return Err(Disagreement { first, second: position });
-                }
-            }
-            None => {
-                out.paste(&own, &part.offset);
-                seen.push((part, position));
-            }
+        let coordinates = mesh.coordinates(position);
+        let ShardBox { offset, shape } = shard_box(global, sharding, &coordinates);
+        let value = cut(shard, &ShardBox { offset: vec![0; global.len()], shape });
+        let summand = summand_index(sharding, &coordinates);
+        match seen.iter().find(|p| p.summand == summand && p.offset == offset) {
+            Some(p) if p.value != value => return Err(Disagreement { first: p.position, second: position }),
+            Some(_) => {}
+            None => seen.push(Part { summand, offset, value, position }),
         }
     }
-    Ok(out.finish())
+    seen.sort_by_key(|p| p.summand);
+    Ok(join(&shards[0], global, seen.into_iter().map(|p| (p.offset, p.value))))
+}
+
+/// What the first of the devices that hold a part holds.
+struct Part {
+    summand: usize,
+    offset: Vec<usize>,
+    value: Literal,
+    position: usize,
 }

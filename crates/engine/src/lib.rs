@@ -71,10 +71,10 @@ fn not_an_array(func: &Func, what: &str, index: usize, ty: &Type) -> Diagnostic 
 pub trait EngineArray: Send + Sync {
     fn sharded_type(&self) -> &ShardedType;
 
-    /// All elements of the whole array.
+    /// All elements of the whole array; of an array that is unreduced over some axes, the sum over these axes.
     fn to_literal(&self) -> Literal;
 
-    /// What the device at `position` of the mesh's grid holds; without padding.
+    /// What the device at `position` of the mesh's grid holds; without padding. Of an unreduced array it is a summand.
     fn shard(&self, position: usize) -> Literal;
 
     /// For the engine that made it.
@@ -121,10 +121,12 @@ pub trait Executable: Send + Sync {
 pub trait Engine: Send + Sync {
     fn name(&self) -> &'static str;
 
-    /// Lays an array out.
+    /// Lays an array out. Of an unreduced layout the first devices along the unreduced axes hold the shards, and the others
+    /// zeros ([`layout::shard`]).
     fn put(&self, value: &Literal, ty: &ShardedType) -> Result<ArrayHandle, Diagnostics>;
 
-    /// Lays an array out from a function of (offset, shape) of each distinct shard; no full copy is made.
+    /// Lays an array out from a function of (offset, shape) of each distinct shard; no full copy is made. Unreduced layouts as
+    /// in [`Engine::put`].
     fn put_shards(
         &self,
         ty: &ShardedType,

@@ -45,8 +45,13 @@ impl HostEngine {
         let local = local_shape(ty);
         let mut instances = vec![];
         for i in 0..points.count() {
-            let part = part_of(ty, &points.coordinates(i));
-            instances.push(self.buffer(&layout::pad_to(&shard(&part), &local))?);
+            let coordinates = points.coordinates(i);
+            let part = part_of(ty, &coordinates);
+            let own = match is_value(ty, &coordinates) {
+                true => shard(&part),
+                false => Literal::zeros(ty.ty.dtype, part.shape),
+            };
+            instances.push(self.buffer(&layout::pad_to(&own, &local))?);
         }
         Ok(Arc::new(HostArray { ty: ty.clone(), points, instances }))
     }
@@ -94,6 +99,15 @@ fn part_of(ty: &ShardedType, coordinates: &[usize]) -> layout::ShardBox {
     }
 }
 
+/// Whether the device at these coordinates holds its part of a global array; if not, it holds zeros.
+fn is_value(ty: &ShardedType, coordinates: &[usize]) -> bool {
+    ty.sharding.as_ref().is_none_or(|s| layout::summand_index(s, coordinates) == 0)
+}
+
+fn is_unreduced(ty: &ShardedType) -> bool {
+    ty.sharding.as_ref().is_some_and(|s| !s.unreduced.is_empty())
+}
+
 impl HostArray {
     /// The instance's part without padding.
     fn instance(&self, i: usize, part: &layout::ShardBox) -> Literal {
@@ -110,11 +124,16 @@ impl EngineArray for HostArray {
 
     fn to_literal(&self) -> Literal {
         let like = Literal::zeros(self.ty.ty.dtype, vec![]);
-        let mut out = layout::Dense::zeros(&like, &self.ty.ty.shape);
-        for i in 0..self.instances.len() {
+        let parts = (0..self.instances.len()).map(|i| {
             let part = part_of(&self.ty, &self.points.coordinates(i));
-            out.paste(&self.instance(i, &part), &part.offset);
+            let own = self.instance(i, &part);
+            (part.offset, own)
+        });
+        if is_unreduced(&self.ty) {
+            return layout::join(&like, &self.ty.ty.shape, parts);
         }
+        let mut out = layout::Dense::zeros(&like, &self.ty.ty.shape);
+        parts.for_each(|(offset, own)| out.paste(&own, &offset));
         out.finish()
     }
 

@@ -29,9 +29,7 @@ impl EngineArray for InterpArray {
 
     fn shard(&self, position: usize) -> Literal {
         match &self.ty.sharding {
-            Some(s) => {
-                layout::cut(&self.value, &layout::shard_box(&self.ty.ty.shape, s, &s.mesh.coordinates(position)))
-            }
+            Some(s) => layout::shard(&self.value, s, &s.mesh.coordinates(position)),
             None => self.value.clone(),
         }
     }
@@ -59,7 +57,11 @@ impl Engine for InterpEngine {
         let Some(sharding) = &ty.sharding else { return self.put(&shard(&vec![0; shape.len()], shape), ty) };
         let mut out = layout::Dense::zeros(&Literal::zeros(ty.ty.dtype, vec![]), shape);
         for position in 0..sharding.mesh.size() {
-            let part = layout::shard_box(shape, sharding, &sharding.mesh.coordinates(position));
+            let coordinates = sharding.mesh.coordinates(position);
+            if layout::summand_index(sharding, &coordinates) != 0 {
+                continue;
+            }
+            let part = layout::shard_box(shape, sharding, &coordinates);
             out.paste(&shard(&part.offset, &part.shape), &part.offset);
         }
         self.put(&out.finish(), ty)

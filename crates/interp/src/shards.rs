@@ -28,6 +28,12 @@ pub fn run(module: &Module, func: &Func, args: &[Literal]) -> Result<Vec<Literal
     let gather = |(i, value): (usize, PerProcess)| {
         let sharding = func.result_shardings[i].as_ref().or_else(|| func.body.sharding(func.body.results()[i]));
         let all: Vec<usize> = (0..frame.process_count).collect();
+        let value = match sharding {
+            Some(s) if !s.unreduced.is_empty() => {
+                combined(&value, &s.unreduced, ReduceKind::Add, &frame).expect("all element types can be added")
+            }
+            _ => value,
+        };
         let whole = join(&value, &all, sharding, func.result_types[i].shape(), &frame);
         whole.map_err(|d| Diagnostics::from(disagree(&func.loc, "the function's result", d)))
     };
@@ -36,7 +42,11 @@ pub fn run(module: &Module, func: &Func, args: &[Literal]) -> Result<Vec<Literal
 
 /// Each device's part.
 fn scatter(whole: &Literal, sharding: Option<&Sharding>, frame: &Frame) -> PerProcess {
-    (0..frame.process_count).map(|p| Some(Datum::Tensor(part(whole, sharding, frame, p)))).collect()
+    let parts = (0..frame.process_count).map(|p| Some(Datum::Tensor(part(whole, sharding, frame, p)))).collect();
+    match sharding {
+        Some(s) if !s.unreduced.is_empty() => on_first(&parts, &s.unreduced, frame),
+        _ => parts,
+    }
 }
 
 fn part(whole: &Literal, sharding: Option<&Sharding>, frame: &Frame, p: usize) -> Literal {
@@ -293,7 +303,7 @@ pub(crate) fn on_first(value: &PerProcess, axes: &[AxisRef], frame: &Frame) -> P
     value.iter().enumerate().map(own).collect()
 }
 
-/// Each device's value combined with those of its group; of a group that does not run, nothing.
+/// As [`combined`]; an error if the reducer does not exist on the values' type.
 pub(crate) fn sum(
     view: &OpView<'_>,
     value: &PerProcess,
@@ -301,14 +311,20 @@ pub(crate) fn sum(
     kind: ReduceKind,
     frame: &Frame,
 ) -> Result<PerProcess, Diagnostic> {
+    combined(value, axes, kind, frame).ok_or_else(|| cannot_run(view))
+}
+
+/// Each device's value combined with those of its group; of a group that does not run, nothing. `None` if the reducer
+/// does not exist on the values' type.
+fn combined(value: &PerProcess, axes: &[AxisRef], kind: ReduceKind, frame: &Frame) -> Option<PerProcess> {
     let mut out = vec![None; frame.process_count];
     for group in groups_over(axes, frame) {
         let parts: Option<Vec<Literal>> = group.iter().map(|&p| Some(value[p].as_ref()?.tensor().clone())).collect();
         let Some(parts) = parts else { continue };
-        let total = kind.apply_all(&parts).ok_or_else(|| cannot_run(view))?;
+        let total = kind.apply_all(&parts)?;
         group.iter().for_each(|&p| out[p] = Some(Datum::Tensor(total.clone())));
     }
-    Ok(out)
+    Some(out)
 }
 
 fn disagree(loc: &shardwise_base::Loc, what: &str, (a, b): (usize, usize)) -> Diagnostic {

@@ -77,15 +77,8 @@ fn reduction(op: &OpView<'_>) -> Option<ReduceKind> {
 
 impl ShardyCollective {
     /// The names of the attributes that say what a step does.
-    pub const ATTRIBUTES: [&str; 7] = [
-        "gathering_axes",
-        "slicing_axes",
-        "params",
-        "reduce_scatter_axes",
-        "reduction_axes",
-        "reduction_op",
-        "axes",
-    ];
+    pub const ATTRIBUTES: [&str; 7] =
+        ["gathering_axes", "slicing_axes", "params", "reduce_scatter_axes", "reduction_axes", "reduction_op", "axes"];
 
     /// `None` for an op that is none, or whose attributes are broken (which the verifier reports).
     pub fn of(op: &OpView<'_>) -> Option<ShardyCollective> {

@@ -3,7 +3,6 @@
 
 use crate::random_programs::{numbers, per_device};
 use shardwise_base::{DType, Literal};
-use shardwise_engine::Limits;
 use shardwise_interp::{run, run_by_shards};
 use shardwise_ir::text::parse;
 use shardwise_ir::{Module, verify};
@@ -37,10 +36,10 @@ fn arguments(module: &Module) -> Vec<Literal> {
 fn check(text: &str) {
     let module = module(text);
     let args = arguments(&module);
-    let whole = numbers(&run(&module, &args, Limits::default()).unwrap_or_else(|e| panic!("{e}\n{text}")));
+    let whole = numbers(&run(&module, &args).unwrap_or_else(|e| panic!("{e}\n{text}")));
     for stage in ["reshard", "collectives"] {
         let staged = run_until(stage, &module, &mut Options::default()).unwrap_or_else(|e| panic!("{stage}: {e}"));
-        let found = run_by_shards(&staged, &args, Limits::default()).unwrap_or_else(|e| panic!("{stage}: {e}\n{text}"));
+        let found = run_by_shards(&staged, &args).unwrap_or_else(|e| panic!("{stage}: {e}\n{text}"));
         assert_eq!(numbers(&found), whole, "after {stage}:\n{text}");
     }
     let on_devices = |module: &Module| {
@@ -76,14 +75,8 @@ fn collectives_of_the_text_are_what_they_are_on_whole_values() {
         (r#"[{"x", "y"}, {}]"#, r#"all_to_all [{"y"}: 0->1] %arg0 out_sharding=<@mesh, [{"x"}, {"y"}]>"#),
         (r#"[{"x", "y"}, {}]"#, r#"collective_permute %arg0 out_sharding=<@mesh, [{"y", "x"}, {}]>"#),
         (r#"[{"x"}, {}], unreduced={"y"}"#, r#"all_reduce {"y"} %arg0 out_sharding=<@mesh, [{"x"}, {}]>"#),
-        (
-            r#"[{"x"}, {}], unreduced={"y"}"#,
-            r#"reduce_scatter [{}, {"y"}] %arg0 out_sharding=<@mesh, [{"x"}, {"y"}]>"#,
-        ),
-        (
-            r#"[{"x"}, {}]"#,
-            r#"replicated_to_unreduced {"y"} %arg0 out_sharding=<@mesh, [{"x"}, {}], unreduced={"y"}>"#,
-        ),
+        (r#"[{"x"}, {}], unreduced={"y"}"#, r#"reduce_scatter [{}, {"y"}] %arg0 out_sharding=<@mesh, [{"x"}, {"y"}]>"#),
+        (r#"[{"x"}, {}]"#, r#"replicated_to_unreduced {"y"} %arg0 out_sharding=<@mesh, [{"x"}, {}], unreduced={"y"}>"#),
         (
             r#"[{"x", "y"}, {}]"#,
             r#"sharded_to_unreduced [{"y"}, {}] %arg0 out_sharding=<@mesh, [{"x"}, {}], unreduced={"y"}>"#,
@@ -91,6 +84,27 @@ fn collectives_of_the_text_are_what_they_are_on_whole_values() {
         (r#"[{"x"}, {}]"#, r#"reshard %arg0 <@mesh, [{}, {"x"}]>"#),
     ] {
         check_step(operand, step);
+    }
+}
+
+#[test]
+fn unreduced_arguments_count_once_and_unreduced_results_are_sums() {
+    for (argument, result) in [
+        (r#"[{}, {}], unreduced={"x"}"#, r#"[{}, {}]"#),
+        (r#"[{}, {"x"}], unreduced={"y"}"#, r#"[{}, {"x"}], unreduced={"y"}"#),
+        (r#"[{"y"}, {}]"#, r#"[{}, {}], unreduced={"x", "y"}"#),
+        (r#"[{}, {}], unreduced={"y", "x"}"#, r#"[{"x"}, {"y"}]"#),
+    ] {
+        for (ty, op) in [("7x6xf32", "add"), ("4x4xi32", "multiply"), ("7x6xf32", "maximum")] {
+            check(&format!(
+                r#"
+sdy.mesh @mesh = <["x"=2, "y"=3]>
+func.func @main(%arg0: tensor<{ty}> {{sdy.sharding = #sdy.sharding<@mesh, {argument}>}}, %arg1: tensor<{ty}>) -> (tensor<{ty}> {{sdy.sharding = #sdy.sharding<@mesh, {result}>}}, tensor<{ty}>) {{
+  %0 = stablehlo.{op} %arg0, %arg1 : tensor<{ty}>
+  return %0, %arg0 : tensor<{ty}>, tensor<{ty}>
+}}"#
+            ));
+        }
     }
 }
 
