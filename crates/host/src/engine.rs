@@ -2,34 +2,29 @@
 
 use crate::gang::points::Points;
 use crate::gang::run::Run;
-use crate::gang::{Plan, StepKind, lower};
+use crate::gang::{Plan, StepKind, check, lower};
 use crate::memory::{Buffer, Memory};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_engine::{
     Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, ShardedType, Signature, layout,
 };
-use shardwise_ir::{Func, Module};
+use shardwise_ir::{Func, Module, TensorType, verify};
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Virtual devices on this machine's cores.
-#[derive(Clone)]
+///
+/// Arrays and temporaries are charged to the account of the budget that the caller has entered, else to that of the process.
+#[derive(Clone, Default)]
 pub struct HostEngine {
     memory: Memory,
 }
 
-/// With the memory that the machine has.
-impl Default for HostEngine {
-    fn default() -> HostEngine {
-        HostEngine::new(machine_bytes())
-    }
-}
-
 impl HostEngine {
-    /// Arrays and temporaries together take at most `max_bytes`.
-    pub fn new(max_bytes: usize) -> HostEngine {
-        HostEngine { memory: Memory::with_limit(max_bytes) }
+    /// An engine whose buffers are guarded and filled with `fill` when they are made: for tests, see [`Memory::guarded`].
+    pub fn guarded(fill: u8) -> HostEngine {
+        HostEngine { memory: Memory::guarded(fill) }
     }
 
     fn buffer(&self, literal: &Literal) -> Result<Buffer, Diagnostics> {
@@ -49,25 +44,15 @@ impl HostEngine {
             let part = part_of(ty, &coordinates);
             let own = match is_value(ty, &coordinates) {
                 true => shard(&part),
-                false => Literal::zeros(ty.ty.dtype, part.shape),
+                false => Literal::zeros(ty.ty.dtype, part.shape.clone()),
             };
+            if own.shape() != part.shape || own.dtype() != ty.ty.dtype.storage() {
+                return Err(wrong_shard(&ty.ty, &part, &own).into());
+            }
             instances.push(self.buffer(&layout::pad_to(&own, &local))?);
         }
         Ok(Arc::new(HostArray { ty: ty.clone(), points, instances }))
     }
-}
-
-/// Bytes of memory that the machine has; half the address space where it does not say.
-fn machine_bytes() -> usize {
-    #[cfg(unix)]
-    {
-        // SAFETY: `sysconf` reads numbers of the system.
-        let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-        if let (Ok(pages), Ok(size)) = (usize::try_from(pages), usize::try_from(size)) {
-            return pages.saturating_mul(size);
-        }
-    }
-    usize::MAX / 2
 }
 
 /// One buffer for each distinct shard, padded to the common shape.
@@ -166,7 +151,9 @@ impl Engine for HostEngine {
 
     fn compile(&self, module: &Module) -> Result<Arc<dyn Executable>, Diagnostics> {
         let main = module.main().ok_or_else(|| no_function(&module.loc))?;
+        verify(module).or(())?;
         let plan = lower(module, main, &self.memory)?;
+        check(&plan)?;
         let index = module.funcs.iter().position(|f| std::ptr::eq(f, main)).expect("a function of the module");
         let signature = Signature::of(main)?;
         Ok(Arc::new(Program { engine: self.clone(), module: module.clone(), main: index, plan, signature }))
@@ -199,8 +186,10 @@ impl Program {
             _ => self.engine.put(&array.to_literal(), wanted)?,
         };
         let own = array.as_any().downcast_ref::<HostArray>().expect("made by this engine");
-        let points = &self.plan.slots[self.plan.params[index].index()].points;
-        Ok(points.map_to(&own.points).into_iter().map(|i| own.instances[i as usize].clone()).collect())
+        let slot = &self.plan.slots[self.plan.params[index].index()];
+        let has_size = |b: &Buffer| b.len() == slot.bytes;
+        assert!(own.instances.iter().all(has_size), "argument {index} has the bytes of {}", slot.ty.short());
+        Ok(slot.points.map_to(&own.points).into_iter().map(|i| own.instances[i as usize].clone()).collect())
     }
 
     fn run(&self, args: Vec<Argument>, profile: bool) -> Result<(Vec<ArrayHandle>, StepTimes), Diagnostics> {
@@ -263,17 +252,23 @@ fn collect_rows(code: &crate::gang::Code, times: &[(u64, Duration)], rows: &mut 
             is_collective,
             is_fallback,
         });
-        match &step.kind {
-            StepKind::While { cond, body, .. } => [cond, body].iter().for_each(|c| collect_rows(c, times, rows)),
-            StepKind::Case { branches, .. } => branches.iter().for_each(|c| collect_rows(c, times, rows)),
-            _ => {}
-        }
+        step.kind.blocks().into_iter().for_each(|c| collect_rows(c, times, rows));
     }
 }
 
 fn no_function(loc: &Loc) -> Diagnostic {
     Diagnostic::error("run-no-function", loc, "the module has no function to run")
         .help("add a `func.func public @main`")
+}
+
+/// What was given for the part of an array of type `ty` that a device holds.
+fn wrong_shard(ty: &TensorType, part: &layout::ShardBox, given: &Literal) -> Diagnostic {
+    let given = TensorType::new(given.dtype(), given.shape().to_vec()).short();
+    let expected = TensorType::new(ty.dtype, part.shape.clone()).short();
+    Diagnostic::error("run-wrong-shard", &Loc::UNKNOWN, format!("a shard of {} was given as {given}", ty.short()))
+        .facts(format!("the shard starts at {:?}", part.offset))
+        .expected(expected)
+        .help("give each shard with the shape that was asked for")
 }
 
 fn out_of_memory(message: &str) -> Diagnostics {

@@ -1,31 +1,44 @@
 //! Buffers from a pool of huge pages.
 //!
+//! Every buffer is charged to the [`Account`] that is current where it is allocated; the accounts' limits are the only ones.
 //! A fresh page costs more than most kernels that fill it, so memory that a buffer leaves behind is kept, by size, for the
-//! next one, over all calls, until [`Memory::trim`]. Buffers start at 64-byte boundaries, and those of a mebibyte or more
-//! start at different offsets within their pages, so that eight of them read together do not fall on the same cache sets.
+//! next one, over all calls, until [`Memory::trim`]. What is kept is bounded: written pages never exceed the most bytes that
+//! buffers held at one time by more than 32 MiB, whatever sizes come later. Buffers start at 64-byte boundaries, and those of
+//! a mebibyte or more start at different offsets within their pages, so that eight of them read together do not fall on the
+//! same cache sets.
+//!
+//! **Guarded memory** ([`Memory::guarded`], or the variable `SHARDWISE_GUARD` for [`Memory::default`]) is for tests: each
+//! buffer has its own mapping, is filled with a given byte when it is made, ends at an inaccessible page, and is unmapped
+//! when it is freed. A read or write behind the end, or after the end of a buffer's life, ends the process; bytes that were
+//! changed before the start are found when the buffer is freed; results that depend on what is not written differ between
+//! two fills.
 //!
 //! ```
+//! use shardwise_base::{Account, Budget, CancelToken};
 //! use shardwise_host::memory::Memory;
-//! let memory = Memory::with_limit(1 << 20);
+//! let memory = Memory::default();
 //! let mut buffer = memory.allocate(100)?;
 //! buffer.try_unique().unwrap()[0] = 7;
 //! let shared = buffer.clone();
 //! assert!(buffer.try_unique().is_none(), "two owners: copy before writing");
 //! assert_eq!(shared.bytes()[0], 7);
-//! assert!(memory.allocate(2 << 20).is_err());
+//! let budget = Budget::new(Account::with_limit(1 << 20), None, CancelToken::default());
+//! assert!(budget.run(|| memory.allocate(2 << 20)).unwrap().is_err());
 //! # Ok::<(), shardwise_host::memory::OutOfMemory>(())
 //! ```
 
 pub use shardwise_base::OutOfMemory;
-use shardwise_base::{Account, Reservation};
-use std::collections::HashMap;
+use shardwise_base::{Account, Reservation, Stop};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Every buffer starts at a multiple of this.
+/// Every buffer starts at a multiple of this, but for guarded ones, which start where their end demands.
 pub const ALIGNMENT: usize = 64;
 const GRAIN: usize = 512;
+const PAGE: usize = 4096;
 const HUGE_PAGE: usize = 2 << 20;
 /// Buffers of this size and more have a mapping of their own.
 const LARGE: usize = 1 << 20;
@@ -34,33 +47,62 @@ const ARENA: usize = 8 << 20;
 /// Large buffers start at one of this many offsets, this far apart.
 const COLOURS: usize = 13;
 const COLOUR_STEP: usize = 9 * 64;
+/// Kept blocks of this size and more give their pages back where other sizes need room; in smaller ones few pages are whole.
+const DISCARDED: usize = 64 << 10;
+/// Written pages exceed the peak of live buffers by at most this.
+const SLACK: usize = 32 << 20;
 
-/// An allocator with a limit; clones share it.
+/// An allocator; clones share it.
 #[derive(Clone)]
 pub struct Memory(Arc<Shared>);
 
+#[derive(Default)]
 struct Shared {
-    limit: usize,
+    /// What fills a guarded buffer.
+    guard: Option<u8>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
+    /// Bytes that live buffers hold.
     in_use: usize,
-    mapped: usize,
-    small_live: usize,
+    /// The most that `in_use` was.
+    peak: usize,
+    /// Bytes of blocks, live or kept, that may have been written.
+    written: usize,
     colour: usize,
-    arenas: Vec<Mapping>,
-    arena_used: usize,
-    free: HashMap<usize, Vec<Block>>,
+    arenas: Vec<Option<Arena>>,
+    /// The arena that blocks are cut from.
+    open: usize,
+    free: BTreeMap<usize, Vec<Block>>,
+}
+
+/// Memory that small blocks are cut from.
+struct Arena {
+    mapping: Mapping,
+    used: usize,
+    /// Blocks in buffers.
+    live: usize,
 }
 
 /// A piece of memory, in a buffer or on a free list.
 struct Block {
     start: NonNull<u8>,
     class: usize,
-    /// Of large blocks only; unmapped with the block.
-    _mapping: Option<Mapping>,
+    /// Bytes that may have been written.
+    written: usize,
+    home: Home,
+}
+
+/// Where a block's memory comes from.
+enum Home {
+    /// A mapping of its own, unmapped with the block.
+    Own(#[expect(dead_code, reason = "it is dropped with the block")] Mapping),
+    /// The arena of this number.
+    Arena(usize),
+    /// A mapping of its own, with this fill in front of the block.
+    Guarded(Mapping, u8),
 }
 
 // SAFETY: a block is plain memory that one owner at a time holds.
@@ -79,43 +121,56 @@ struct Owned {
     _reserved: Reservation,
 }
 
+/// The memory of the process, which all engines share. It is guarded if `SHARDWISE_GUARD` is set: to the byte that fills
+/// buffers, in hexadecimal (`5a`), or to `1` for `a5`.
+impl Default for Memory {
+    fn default() -> Memory {
+        memory_of_process().clone()
+    }
+}
+
+fn memory_of_process() -> &'static Memory {
+    static PROCESS: OnceLock<Memory> = OnceLock::new();
+    PROCESS.get_or_init(|| guard_of_process().map_or_else(Memory::new, Memory::guarded))
+}
+
+fn guard_of_process() -> Option<u8> {
+    let text = std::env::var("SHARDWISE_GUARD").ok()?;
+    let text = text.trim().trim_start_matches("0x");
+    if text == "1" { Some(0xa5) } else { u8::from_str_radix(text, 16).ok().filter(|&fill| fill != 0) }
+}
+
 impl Memory {
-    /// An allocator whose live buffers hold at most `limit` bytes.
-    pub fn with_limit(limit: usize) -> Memory {
-        Memory(Arc::new(Shared { limit, state: Mutex::default() }))
+    /// Memory that shares nothing with that of the process.
+    pub fn new() -> Memory {
+        Memory(Arc::default())
     }
 
-    /// The limit, in bytes.
-    pub fn limit(&self) -> usize {
-        self.0.limit
+    /// Guarded memory, whose buffers are filled with `fill` when they are made.
+    pub fn guarded(fill: u8) -> Memory {
+        Memory(Arc::new(Shared { guard: Some(fill), state: Mutex::default() }))
     }
 
-    /// The bytes that live buffers hold.
+    /// The bytes that live buffers hold, scratch memory of kernels included.
     pub fn in_use(&self) -> usize {
         self.state().in_use
     }
 
-    /// Fails as `allocate` would, without allocating: for plans that know their peak.
-    pub fn check(&self, requested: usize) -> Result<(), OutOfMemory> {
-        self.check_state(&self.state(), requested)
+    /// The most bytes that live buffers held at one time.
+    pub fn peak_bytes(&self) -> usize {
+        self.state().peak
     }
 
-    /// A buffer of `len` bytes whose contents are arbitrary.
+    /// Returns a buffer of `len` bytes whose contents are arbitrary.
     pub fn allocate(&self, len: usize) -> Result<Buffer, OutOfMemory> {
-        let mut state = self.state();
-        self.check_state(&state, len)?;
-        let reserved = Account::current().reserve(padded(len))?;
-        let class = size_class(len);
-        let block = match state.take_free(class) {
-            Some(block) => block,
-            None => {
-                self.trim_before(&mut state, class);
-                state.new_block(class).ok_or_else(|| self.error(&state, len))?
-            }
+        let account = Account::current();
+        let _reserved = account.reserve(padded(len))?;
+        let block = match self.0.guard {
+            Some(fill) => self.state().guarded(len, fill),
+            None => self.state().block(len, account.limit()),
         };
-        state.in_use += padded(len);
-        state.small_live += usize::from(class < LARGE);
-        Ok(Buffer(Arc::new(Owned { block: Some(block), len, memory: self.clone(), _reserved: reserved })))
+        let block = Some(block.ok_or_else(|| account.refused(len))?);
+        Ok(Buffer(Arc::new(Owned { block, len, memory: self.clone(), _reserved })))
     }
 
     /// A buffer of zeros.
@@ -127,34 +182,11 @@ impl Memory {
 
     /// Gives free memory back to the system.
     pub fn trim(&self) {
-        self.state().trim();
+        self.state().evict(0);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn check_state(&self, state: &State, requested: usize) -> Result<(), OutOfMemory> {
-        let room = self.0.limit.saturating_sub(state.in_use);
-        if requested > room { Err(self.error(state, requested)) } else { Ok(()) }
-    }
-
-    fn error(&self, state: &State, requested: usize) -> OutOfMemory {
-        OutOfMemory { requested, limit: self.0.limit, in_use: state.in_use }
-    }
-
-    /// Memory kept for other sizes counts against the limit too.
-    fn trim_before(&self, state: &mut State, class: usize) {
-        if state.mapped.saturating_add(class) > self.0.limit {
-            state.trim();
-        }
-    }
-
-    fn release(&self, block: Block, len: usize) {
-        let mut state = self.state();
-        state.in_use -= padded(len);
-        state.small_live -= usize::from(block.class < LARGE);
-        state.free.entry(block.class).or_default().push(block);
     }
 }
 
@@ -165,13 +197,57 @@ fn padded(len: usize) -> usize {
 /// The size of the block that a buffer of `len` bytes gets: four classes for each doubling.
 fn size_class(len: usize) -> usize {
     let padded = padded(len);
-    let step = (padded.next_power_of_two() / 8).max(GRAIN);
+    let step = (padded.checked_next_power_of_two().unwrap_or(1 << 63) / 8).max(GRAIN);
     padded.div_ceil(step).saturating_mul(step)
 }
 
 impl State {
-    fn take_free(&mut self, class: usize) -> Option<Block> {
-        self.free.get_mut(&class)?.pop()
+    /// A block for `len` bytes; kept blocks of other sizes make room for it.
+    fn block(&mut self, len: usize, limit: usize) -> Option<Block> {
+        let (bytes, class) = (padded(len), size_class(len));
+        let bound = self.peak.max(self.in_use + bytes).min(limit).saturating_add(SLACK);
+        let mut block = match self.free.get_mut(&class).and_then(Vec::pop) {
+            Some(block) => block,
+            None => {
+                self.evict(bound.saturating_sub(bytes));
+                self.new_block(class).or_else(|| {
+                    self.evict(0);
+                    self.new_block(class)
+                })?
+            }
+        };
+        self.write(&mut block, bytes, bound);
+        self.count(bytes);
+        if let Home::Arena(i) = block.home {
+            self.arena(i).live += 1;
+        }
+        Some(block)
+    }
+
+    fn guarded(&mut self, len: usize, fill: u8) -> Option<Block> {
+        let block = Block::guarded(len, fill)?;
+        self.count(padded(len));
+        Some(block)
+    }
+
+    fn count(&mut self, bytes: usize) {
+        self.in_use += bytes;
+        self.peak = self.peak.max(self.in_use);
+    }
+
+    /// Notes that the first `bytes` of a block will be written; where that is too much in all, what was written behind them
+    /// is given back.
+    fn write(&mut self, block: &mut Block, bytes: usize, bound: usize) {
+        if block.written > bytes && self.written > bound {
+            self.written -= block.give_back(bytes);
+        }
+        let more = bytes.saturating_sub(block.written);
+        block.written += more;
+        self.written += more;
+    }
+
+    fn arena(&mut self, i: usize) -> &mut Arena {
+        self.arenas[i].as_mut().expect("an arena outlives its blocks")
     }
 
     fn new_block(&mut self, class: usize) -> Option<Block> {
@@ -182,34 +258,109 @@ impl State {
         self.colour = (self.colour + 1) % COLOURS;
         let offset = self.colour * COLOUR_STEP;
         let mapping = Mapping::new(class.checked_add(offset)?)?;
-        self.mapped += mapping.len;
         // SAFETY: the mapping is longer than `offset`.
         let start = unsafe { mapping.start.add(offset) };
-        Some(Block { start, class, _mapping: Some(mapping) })
+        Some(Block { start, class, written: 0, home: Home::Own(mapping) })
     }
 
     fn new_small(&mut self, class: usize) -> Option<Block> {
-        if self.arenas.is_empty() || self.arena_used + class > ARENA {
-            let arena = Mapping::new(ARENA)?;
-            self.mapped += arena.len;
-            self.arenas.push(arena);
-            self.arena_used = 0;
+        let has_room = |a: &Option<Arena>| a.as_ref().is_some_and(|a| a.used + class <= ARENA);
+        if !self.arenas.get(self.open).is_some_and(has_room) {
+            self.open = self.arenas.iter().position(Option::is_none).unwrap_or(self.arenas.len());
+            let arena = Some(Arena { mapping: Mapping::new(ARENA)?, used: 0, live: 0 });
+            match self.arenas.get_mut(self.open) {
+                Some(gap) => *gap = arena,
+                None => self.arenas.push(arena),
+            }
         }
-        let arena = self.arenas.last()?;
-        // SAFETY: `arena_used + class` is within the arena.
-        let start = unsafe { arena.start.add(self.arena_used) };
-        self.arena_used += class;
-        Some(Block { start, class, _mapping: None })
+        let home = Home::Arena(self.open);
+        let arena = self.arena(self.open);
+        // SAFETY: `used + class` is within the arena.
+        let start = unsafe { arena.mapping.start.add(arena.used) };
+        arena.used += class;
+        Some(Block { start, class, written: 0, home })
     }
 
-    fn trim(&mut self) {
-        let keep_small = self.small_live > 0;
-        self.free.retain(|&class, _| class < LARGE && keep_small);
-        if !keep_small {
-            self.arenas.clear();
+    /// Takes a block back from a buffer of `len` bytes.
+    fn release(&mut self, block: Block, len: usize) {
+        self.in_use -= padded(len);
+        match block.home {
+            Home::Guarded(..) => return block.check_guard(len),
+            Home::Arena(i) => self.arena(i).live -= 1,
+            Home::Own(_) => {}
         }
-        // Live large blocks are still mapped; they are what is neither free nor an arena.
-        self.mapped = self.in_use.max(self.arenas.len() * ARENA);
+        self.free.entry(block.class).or_default().push(block);
+    }
+
+    /// Gives kept blocks back to the system, the largest first, until at most `bytes` of all blocks are written.
+    fn evict(&mut self, bytes: usize) {
+        while self.written > bytes
+            && let Some(mut class) = self.free.last_entry().filter(|c| *c.key() >= LARGE)
+        {
+            self.written -= class.get_mut().pop().map_or(0, |block| block.written);
+            if class.get().is_empty() {
+                class.remove();
+            }
+        }
+        if self.written > bytes {
+            self.evict_small();
+        }
+    }
+
+    /// Gives back arenas that no buffer is in, and the pages of kept blocks in the others.
+    fn evict_small(&mut self) {
+        let (arenas, written) = (&mut self.arenas, &mut self.written);
+        let is_idle = |arenas: &[Option<Arena>], i: usize| arenas[i].as_ref().is_some_and(|a| a.live == 0);
+        self.free.retain(|_, blocks| {
+            blocks.retain_mut(|block| {
+                let Home::Arena(i) = block.home else { return true };
+                let stays = !is_idle(arenas, i);
+                *written -= if stays { block.give_back(0) } else { block.written };
+                stays
+            });
+            !blocks.is_empty()
+        });
+        for i in 0..arenas.len() {
+            if is_idle(arenas, i) {
+                arenas[i] = None;
+            }
+        }
+    }
+}
+
+impl Block {
+    /// Gives back the pages behind the first `keep` bytes, and returns the number of bytes that were written there.
+    fn give_back(&mut self, keep: usize) -> usize {
+        let address = self.start.as_ptr() as usize;
+        let from = (address + keep).next_multiple_of(PAGE);
+        let to = (address + self.written) / PAGE * PAGE;
+        if from >= to || self.class < DISCARDED {
+            return 0;
+        }
+        discard_pages(self.start.as_ptr().wrapping_add(from - address), to - from);
+        let given = self.written - (from - address);
+        self.written -= given;
+        given
+    }
+
+    /// A block of its own, whose end is followed by an inaccessible page.
+    fn guarded(len: usize, fill: u8) -> Option<Block> {
+        let mapping = Mapping::guarded(len)?;
+        let room = mapping.len - PAGE;
+        // SAFETY: the mapping starts with `room` bytes that may be written, at least `len`.
+        let start = unsafe {
+            mapping.start.write_bytes(fill, room);
+            mapping.start.add(room - len)
+        };
+        Some(Block { start, class: len, written: 0, home: Home::Guarded(mapping, fill) })
+    }
+
+    /// Ends the process if bytes in front of a guarded block were changed.
+    fn check_guard(&self, len: usize) {
+        let Home::Guarded(mapping, fill) = &self.home else { return };
+        // SAFETY: these are the bytes of the mapping in front of the block; nobody else uses them.
+        let front = unsafe { std::slice::from_raw_parts(mapping.start.as_ptr(), mapping.len - PAGE - len) };
+        assert!(front.iter().all(|b| b == fill), "bytes were written in front of a buffer of {len} bytes");
     }
 }
 
@@ -263,12 +414,70 @@ impl fmt::Debug for Buffer {
 impl Drop for Owned {
     fn drop(&mut self) {
         if let Some(block) = self.block.take() {
-            self.memory.release(block, self.len);
+            self.memory.state().release(block, self.len);
         }
     }
 }
 
-/// Zeroed memory from the system, aligned to huge pages.
+/// Small frames of kernels take blocks of this size, which threads keep. They are bookkeeping and are not charged.
+const FRAME: usize = 128 << 10;
+/// Frames that a thread keeps.
+const FRAMES: usize = 4;
+
+thread_local! {
+    static KEPT: RefCell<Vec<Box<[Line]>>> = const { RefCell::new(Vec::new()) };
+}
+
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line(#[expect(dead_code, reason = "memory that is only pointed into")] [u8; ALIGNMENT]);
+
+/// Memory that a part of a kernel works in; its contents are arbitrary.
+///
+/// It is charged to the current account, but for small frames.
+pub struct Scratch(Frame);
+
+enum Frame {
+    Kept(Box<[Line]>),
+    Charged(Buffer),
+}
+
+impl Scratch {
+    /// At least `len` bytes at a 64-byte boundary. Stops the computation if there is no memory.
+    pub fn new(len: usize) -> Scratch {
+        let memory = memory_of_process();
+        if len <= FRAME && memory.0.guard.is_none() {
+            let kept = KEPT.with_borrow_mut(Vec::pop);
+            let new = || vec![Line([0; ALIGNMENT]); FRAME / ALIGNMENT].into_boxed_slice();
+            return Scratch(Frame::Kept(kept.unwrap_or_else(new)));
+        }
+        let len = len.next_multiple_of(ALIGNMENT);
+        Scratch(Frame::Charged(memory.allocate(len).unwrap_or_else(|e| Stop::Memory(e).raise())))
+    }
+
+    /// Where the bytes start. They may be written by whoever holds `self`.
+    pub fn start(&mut self) -> *mut u8 {
+        match &mut self.0 {
+            Frame::Kept(lines) => lines.as_mut_ptr().cast(),
+            Frame::Charged(buffer) => buffer.as_ptr(),
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Frame::Kept(lines) = &mut self.0 {
+            let lines = std::mem::take(lines);
+            KEPT.with_borrow_mut(|kept| {
+                if kept.len() < FRAMES {
+                    kept.push(lines)
+                }
+            });
+        }
+    }
+}
+
+/// Zeroed memory from the system.
 struct Mapping {
     start: NonNull<u8>,
     len: usize,
@@ -281,15 +490,26 @@ unsafe impl Sync for Mapping {}
 
 #[cfg(unix)]
 impl Mapping {
+    /// Starts at a huge page, and has huge pages where they are full.
     fn new(len: usize) -> Option<Mapping> {
-        let len = len.checked_next_multiple_of(HUGE_PAGE)?;
+        let len = len.checked_next_multiple_of(PAGE)?;
         let whole = len.checked_add(HUGE_PAGE)?;
         let raw = map_pages(whole)?;
         let skip = raw.align_offset(HUGE_PAGE);
         unmap_pages(raw, skip);
         let start = raw.wrapping_add(skip);
         unmap_pages(start.wrapping_add(len), HUGE_PAGE - skip);
-        advise_huge(start, len);
+        advise_huge(start, len / HUGE_PAGE * HUGE_PAGE);
+        Some(Mapping { start: NonNull::new(start)?, len })
+    }
+
+    /// Whole pages for `len` bytes, followed by an inaccessible one.
+    fn guarded(len: usize) -> Option<Mapping> {
+        let len = len.checked_next_multiple_of(PAGE)?.checked_add(PAGE)?;
+        let start = map_pages(len)?;
+        // SAFETY: the last page of a mapping that we own and have not used.
+        let protected = unsafe { libc::mprotect(start.wrapping_add(len - PAGE).cast(), PAGE, libc::PROT_NONE) };
+        assert_eq!(protected, 0, "the last page of a mapping can be made inaccessible");
         Some(Mapping { start: NonNull::new(start)?, len })
     }
 }
@@ -310,6 +530,16 @@ fn unmap_pages(start: *mut u8, len: usize) {
     }
 }
 
+/// Gives pages back to the system; they are zero when they are used again.
+#[cfg(target_os = "linux")]
+fn discard_pages(start: *mut u8, len: usize) {
+    // SAFETY: callers pass whole pages of blocks that no buffer holds.
+    unsafe { libc::madvise(start.cast(), len, libc::MADV_DONTNEED) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn discard_pages(_start: *mut u8, _len: usize) {}
+
 #[cfg(target_os = "linux")]
 fn advise_huge(start: *mut u8, len: usize) {
     // SAFETY: advice about a mapping that we own; failure is harmless.
@@ -329,7 +559,7 @@ impl Drop for Mapping {
 #[cfg(not(unix))]
 impl Mapping {
     fn layout(len: usize) -> Option<std::alloc::Layout> {
-        std::alloc::Layout::from_size_align(len, 4096).ok()
+        std::alloc::Layout::from_size_align(len, PAGE).ok()
     }
 
     fn new(len: usize) -> Option<Mapping> {
@@ -337,6 +567,11 @@ impl Mapping {
         // SAFETY: the layout is not empty.
         let start = unsafe { std::alloc::alloc_zeroed(layout) };
         Some(Mapping { start: NonNull::new(start)?, len })
+    }
+
+    /// Pages are accessible everywhere here.
+    fn guarded(len: usize) -> Option<Mapping> {
+        Mapping::new(len.checked_next_multiple_of(PAGE)?.checked_add(PAGE)?)
     }
 }
 
@@ -352,57 +587,114 @@ impl Drop for Mapping {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardwise_base::{Budget, CancelToken};
+
+    fn kept(memory: &Memory) -> usize {
+        memory.state().free.values().map(Vec::len).sum()
+    }
 
     #[test]
     fn buffers_are_aligned_and_padded_to_classes() {
-        let memory = Memory::with_limit(1 << 30);
+        let memory = Memory::new();
         for len in [0, 1, 511, 512, 513, 4097, 1 << 20, (3 << 20) + 1] {
             let buffer = memory.allocate(len).unwrap();
             assert_eq!(buffer.as_ptr() as usize % ALIGNMENT, 0);
             assert_eq!(buffer.len(), len);
             assert!(size_class(len) >= len && size_class(len) <= len + len / 4 + GRAIN);
         }
-        assert_eq!(memory.in_use(), 0);
+        assert_eq!((memory.in_use(), memory.peak_bytes()), (0, (3 << 20) + GRAIN));
     }
 
     #[test]
     fn freed_memory_is_used_again() {
-        let memory = Memory::with_limit(1 << 30);
+        let memory = Memory::new();
         for len in [100, 5 << 20] {
             let first = memory.allocate(len).unwrap().as_ptr();
             assert_eq!(memory.allocate(len).unwrap().as_ptr(), first);
         }
         memory.trim();
-        assert!(memory.state().free.is_empty() && memory.state().arenas.is_empty());
+        let state = memory.state();
+        assert!(state.free.is_empty() && state.arenas.iter().all(Option::is_none));
+        assert_eq!(state.written, 0);
     }
 
     #[test]
     fn trimming_keeps_what_is_live() {
-        let memory = Memory::with_limit(1 << 30);
-        let mut kept = memory.allocate_zeroed(1000).unwrap();
-        drop(memory.allocate(2000).unwrap());
+        let memory = Memory::new();
+        let mut live = memory.allocate_zeroed(1000).unwrap();
+        let large = memory.allocate_zeroed(3 << 20).unwrap();
+        drop(memory.allocate_zeroed(200_000).unwrap());
         memory.trim();
-        kept.try_unique().unwrap()[999] = 1;
-        assert_eq!(kept.bytes()[999], 1);
+        assert_eq!((kept(&memory), large.bytes()[(3 << 20) - 1]), (1, 0));
+        let written = memory.state().written;
+        assert!(written <= memory.in_use() + 2 * PAGE, "{written} bytes for {}", memory.in_use());
+        live.try_unique().unwrap()[999] = 1;
+        assert_eq!(live.bytes()[999], 1);
+        assert!(memory.allocate_zeroed(200_000).unwrap().bytes().iter().all(|&b| b == 0));
     }
 
     #[test]
-    fn the_limit_is_an_error_with_its_numbers() {
-        let memory = Memory::with_limit(4096);
-        let held = memory.allocate(4000).unwrap();
-        let error = memory.allocate(1000).unwrap_err();
-        assert_eq!(error, OutOfMemory { requested: 1000, limit: 4096, in_use: 4096 });
-        assert_eq!(memory.check(1000), Err(error));
+    fn the_limit_of_the_current_account_holds() {
+        let (memory, account) = (Memory::new(), Account::with_limit(4096));
+        let budget = Budget::new(account.clone(), None, CancelToken::default());
+        let held = budget.run(|| memory.allocate(4000).unwrap()).unwrap();
+        let error = budget.run(|| memory.allocate(1000)).unwrap().unwrap_err();
+        assert_eq!(error, OutOfMemory { requested: 1024, limit: 4096, in_use: 4096 });
         drop(held);
-        assert!(memory.allocate(1000).is_ok());
-        assert!(memory.allocate(usize::MAX).is_err());
+        assert_eq!(account.in_use(), 0);
+        assert!(budget.run(|| memory.allocate(1000)).unwrap().is_ok());
+        assert!(memory.allocate(usize::MAX).is_err() && memory.allocate(isize::MAX as usize / 2).is_err());
+        assert_eq!(memory.in_use(), 0);
+    }
+
+    /// Sizes of large, small and mixed buffers, one after the other: what is written and kept stays within the bound.
+    #[test]
+    fn kept_memory_gives_way_to_other_sizes() {
+        let memory = Memory::new();
+        let peak = 24 << 20;
+        for round in 0..60usize {
+            let len = [1 << 16, 3 << 20, 12 << 20, 700_001, 5_000_001, 40_000][round % 6] + round * 1000;
+            let held: Vec<_> = (0..peak / padded(len)).map(|_| memory.allocate(len).unwrap()).collect();
+            let state = memory.state();
+            let room = state.peak + SLACK + PAGE * held.len();
+            assert!(state.written <= room, "round {round}: {} of {room}", state.written);
+        }
+        assert!(memory.peak_bytes() <= peak && memory.in_use() == 0);
     }
 
     #[test]
-    fn kept_memory_gives_way_to_new_sizes() {
-        let memory = Memory::with_limit(16 << 20);
-        drop(memory.allocate(12 << 20).unwrap());
-        drop(memory.allocate(9 << 20).unwrap());
-        assert!(memory.state().mapped <= 16 << 20);
+    fn guarded_buffers_end_at_a_page() {
+        let memory = Memory::guarded(0xa5);
+        for len in [0, 1, 4, 4095, 4096, 10_000] {
+            let mut buffer = memory.allocate(len).unwrap();
+            assert_eq!((buffer.as_ptr() as usize + len) % PAGE, 0);
+            assert!(buffer.bytes().iter().all(|&b| b == 0xa5));
+            buffer.try_unique().unwrap().fill(1);
+        }
+        assert_eq!((memory.in_use(), kept(&memory)), (0, 0));
+    }
+
+    #[test]
+    fn writes_in_front_of_a_guarded_buffer_are_found() {
+        let buffer = Memory::guarded(0xa5).allocate(100).unwrap();
+        // SAFETY: the byte in front of the buffer belongs to its mapping.
+        unsafe { buffer.as_ptr().sub(1).write(0) };
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(buffer))).is_err());
+    }
+
+    #[test]
+    fn scratch_is_charged_unless_it_is_small() {
+        let account = Account::with_limit(4 << 20);
+        let budget = Budget::new(account.clone(), None, CancelToken::default());
+        let stopped = budget.run(|| {
+            let mut frames: Vec<Scratch> = (0..6).map(|_| Scratch::new(FRAME)).collect();
+            assert_eq!((account.in_use(), frames[5].start() as usize % ALIGNMENT), (0, 0));
+            let mut large = Scratch::new(1 << 20);
+            assert_eq!((account.in_use(), large.start() as usize % ALIGNMENT), (1 << 20, 0));
+            Scratch::new(4 << 20);
+        });
+        assert!(matches!(stopped, Err(Stop::Memory(e)) if e.requested == 4 << 20));
+        assert_eq!(account.in_use(), 0);
+        assert!(KEPT.with_borrow(Vec::len) <= FRAMES);
     }
 }

@@ -6,10 +6,10 @@
 use super::emit::{Base, Code, Phase, Reduction, Template, Unfusable, When, emit};
 use super::machine::{AHEAD, Ins, Machine, Op, PARTIALS, Strided, TEMP};
 use super::program::{Node, Program, Role, read_word, write_word};
+use crate::memory::Scratch;
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::{Level, Word};
 use shardwise_mathfn::order::{CHUNK, SEGMENT};
-use std::cell::Cell;
 
 /// The lanes of a part.
 const PART: usize = 32_768;
@@ -304,19 +304,13 @@ impl<W: Word> Results<W> {
     }
 }
 
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Line(#[expect(dead_code, reason = "memory that is only pointed into")] [u8; 64]);
-
-thread_local! {
-    static FRAME: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
-}
-
 /// Code with addresses, and the memory that it works in.
 struct Bound<'a, W> {
     job: &'a Job<'a, W>,
     instance: usize,
-    frame: Vec<Line>,
+    _frame: Scratch,
+    /// Where the frame starts.
+    start: usize,
     layout: Frame,
     /// The address of each operand in the current row.
     bases: Vec<usize>,
@@ -377,14 +371,12 @@ impl<'a, W: Word> Bound<'a, W> {
     fn new(job: &'a Job<'a, W>) -> Self {
         let code = &job.kernel.code;
         let layout = Frame::new(code, code.wide);
-        let mut frame = FRAME.take();
-        if frame.len() * 64 < layout.total {
-            frame.resize(layout.total.div_ceil(64), Line([0; 64]));
-        }
+        let mut frame = Scratch::new(layout.total);
         let mut bound = Bound {
             job,
             instance: 0,
-            frame,
+            start: frame.start() as usize,
+            _frame: frame,
             layout,
             bases: vec![0; code.walks.len()],
             codes: code.phases.iter().map(|_| [const { None }; 4]).collect(),
@@ -400,7 +392,7 @@ impl<'a, W: Word> Bound<'a, W> {
     }
 
     fn address(&self, offset: usize) -> usize {
-        self.frame.as_ptr() as usize + offset
+        self.start + offset
     }
 
     fn scalar_code(&self, phase: &Phase) -> Vec<Ins> {
@@ -750,12 +742,6 @@ impl<'a, W: Word> Bound<'a, W> {
     fn execute(&self, code: &[Ins], blocks: usize) {
         // SAFETY: the addresses are those of operands, for which the caller of `run` vouches, and of the frame.
         unsafe { (self.job.machine.run)(code, blocks, self.address(0) as *mut u8, 8) }
-    }
-}
-
-impl<W> Drop for Bound<'_, W> {
-    fn drop(&mut self) {
-        FRAME.set(std::mem::take(&mut self.frame));
     }
 }
 

@@ -74,7 +74,7 @@ impl<'m> Lowering<'m> {
 
     /// A slot for what is no value of the program.
     pub fn temporary(&mut self, ty: TensorType, points: Points) -> Slot {
-        self.slots.push(SlotInfo { ty, points });
+        self.slots.push(SlotInfo::new(ty, points));
         Slot(self.slots.len() as u32 - 1)
     }
 
@@ -382,18 +382,11 @@ fn mark_drops(code: &mut Code) {
 /// Every slot that a step reads, in its blocks too.
 fn slots_read(step: &Step, out: &mut Vec<Slot>) {
     out.extend(step.inputs.iter().map(|i| i.slot));
-    let mut block = |code: &Code| {
+    let block = |code: &Code| {
         out.extend(&code.results);
         code.steps.iter().for_each(|s| slots_read(s, out));
     };
-    match &step.kind {
-        StepKind::While { cond, body, .. } => {
-            block(cond);
-            block(body);
-        }
-        StepKind::Case { branches, .. } => branches.iter().for_each(block),
-        _ => {}
-    }
+    step.kind.blocks().into_iter().for_each(block);
 }
 
 fn unsupported(view: &OpView<'_>) -> Diagnostic {

@@ -5,14 +5,17 @@
 //! held once; a collective is a step that reads several instances and writes each result once; a permutation moves
 //! pointers. There are no device threads, so nothing can block or wait.
 //!
-//! [`plan`] has the types, [`lower`] makes a plan, [`run`] executes it, [`points`] is the arithmetic of instances.
+//! [`plan`] has the types, [`lower`] makes a plan, [`check`] checks it, [`run`] executes it, [`points`] is the arithmetic of
+//! instances.
 
+mod check;
 mod fallback;
 pub mod lower;
 pub mod plan;
 pub mod points;
 pub mod run;
 
+pub use check::check;
 pub use lower::lower;
 pub use plan::{Code, Input, Kernel, KernelCx, Plan, Step, StepKind};
 pub use points::Points;

@@ -21,6 +21,23 @@ pub struct SlotInfo {
     /// Per device.
     pub ty: TensorType,
     pub points: Points,
+    /// The number of instances.
+    pub count: usize,
+    /// The size of each instance's buffer.
+    pub bytes: usize,
+}
+
+impl SlotInfo {
+    pub fn new(ty: TensorType, points: Points) -> SlotInfo {
+        // Nothing can be allocated for a type whose size overflows.
+        let bytes = ty.checked_bytes().unwrap_or(usize::MAX);
+        SlotInfo { count: points.count(), bytes, ty, points }
+    }
+
+    /// Whether a value of one slot is one of the other's type.
+    pub fn has_type_of(&self, other: &SlotInfo) -> bool {
+        self.ty.shape == other.ty.shape && self.ty.dtype.storage() == other.ty.dtype.storage()
+    }
 }
 
 /// A whole program.
@@ -95,6 +112,17 @@ pub enum StepKind {
     },
 }
 
+impl StepKind {
+    /// The blocks of a loop or branch.
+    pub fn blocks(&self) -> Vec<&Code> {
+        match self {
+            StepKind::While { cond, body, .. } => vec![cond, body],
+            StepKind::Case { branches, .. } => branches.iter().collect(),
+            _ => vec![],
+        }
+    }
+}
+
 /// What to do where a predicate differs between devices.
 #[derive(Clone, Debug)]
 pub enum Divergence {
@@ -124,9 +152,9 @@ pub trait Kernel: Send + Sync {
 /// What a kernel sees: the buffers of all instances of its inputs, and its outputs, to be filled.
 pub struct KernelCx<'a> {
     pub step: &'a Step,
-    /// For each input, the buffers of all instances of its slot. Where this is the slot's last use and nobody else holds
-    /// a buffer, it is the only owner and may be overwritten.
-    pub inputs: Vec<Vec<Buffer>>,
+    /// For each input, the buffers of all instances of its slot that were computed. Where this is the slot's last use and
+    /// nobody else holds a buffer, it is the only owner and may be overwritten.
+    pub inputs: Vec<Vec<Option<Buffer>>>,
     /// For each output, a buffer for each instance; empty until the kernel sets it.
     pub outputs: Vec<Vec<Option<Buffer>>>,
     /// Instances to compute.
@@ -137,15 +165,20 @@ pub struct KernelCx<'a> {
 impl KernelCx<'_> {
     /// The buffer of input `i` that instance `instance` of the step reads.
     pub fn input(&self, i: usize, instance: usize) -> &Buffer {
-        &self.inputs[i][self.step.inputs[i].map[instance] as usize]
+        self.instance(i, self.step.inputs[i].map[instance])
     }
 
-    /// The same to write into, if it has this length and nobody else reads it, now or later.
+    /// The buffer of instance `at` of input `i`'s slot. It has the bytes of the slot's type.
+    pub fn instance(&self, i: usize, at: u32) -> &Buffer {
+        self.inputs[i][at as usize].as_ref().expect("an instance is computed before it is read")
+    }
+
+    /// The same as `input` to write into, if it has this length and nobody else reads it, now or later.
     pub fn own_input(&mut self, i: usize, instance: usize, bytes: usize) -> Option<Buffer> {
         let map = &self.step.inputs[i].map;
         let at = map[instance];
         let is_own = map.iter().filter(|&&m| m == at).count() == 1;
-        let buffer = &mut self.inputs[i][at as usize];
+        let buffer = self.inputs[i][at as usize].as_mut()?;
         (is_own && buffer.len() == bytes && buffer.try_unique().is_some()).then(|| buffer.clone())
     }
 }

@@ -120,7 +120,7 @@ impl<'a> Run<'a> {
             let results = fallback::evaluate(&view, &operands, captured)?;
             for (slot, literal) in step.outputs.iter().zip(results) {
                 let buffer = super::lower::fill(self.memory, &literal)?;
-                self.set(*slot, i, buffer);
+                self.set(step, *slot, i, buffer);
             }
         }
         Ok(())
@@ -130,10 +130,16 @@ impl<'a> Run<'a> {
         self.values[input.slot.index()][input.map[instance] as usize].as_ref().expect("computed before it is used")
     }
 
-    fn set(&mut self, slot: Slot, instance: usize, buffer: Buffer) {
-        let count = self.plan.slots[slot.index()].points.count();
+    /// Puts the result of a step into a slot. Whoever reads the slot relies on the number of its bytes.
+    fn set(&mut self, step: Step<'a>, slot: Slot, instance: usize, buffer: Buffer) {
+        let info = &self.plan.slots[slot.index()];
+        assert_eq!(buffer.len(), info.bytes, "`{}` at {} yields bytes of {}", step.name, step.loc, info.ty.short());
+        self.place(slot, instance, buffer);
+    }
+
+    fn place(&mut self, slot: Slot, instance: usize, buffer: Buffer) {
         let value = &mut self.values[slot.index()];
-        value.resize(count, None);
+        value.resize(self.plan.slots[slot.index()].count, None);
         value[instance] = Some(buffer);
     }
 
@@ -145,24 +151,23 @@ impl<'a> Run<'a> {
 
     fn permute(&mut self, step: Step<'a>, sources: &[Option<u32>]) -> Result<(), RunError> {
         let slot = step.inputs[0].slot;
-        let ty = &self.plan.slots[slot.index()].ty;
+        let bytes = self.plan.slots[slot.index()].bytes;
         for (i, source) in sources.iter().enumerate() {
             let buffer = match source {
                 Some(s) => self.values[slot.index()][*s as usize].clone().expect("computed"),
-                None => self.memory.allocate_zeroed(ty.bytes() as usize)?,
+                None => self.memory.allocate_zeroed(bytes)?,
             };
-            self.set(step.outputs[0], i, buffer);
+            self.set(step, step.outputs[0], i, buffer);
         }
         Ok(())
     }
 
     fn kernel(&mut self, step: Step<'a>, kernel: &dyn Kernel, selected: &[Selection<'a>]) -> Result<(), RunError> {
-        let take = |values: &mut Vec<Vec<Option<Buffer>>>, input: &Input| -> Vec<Buffer> {
+        let take = |values: &mut Vec<Vec<Option<Buffer>>>, input: &Input| {
             let is_last = step.drops.contains(&input.slot)
                 && step.inputs.iter().filter(|other| other.slot == input.slot).count() == 1;
             let value = &mut values[input.slot.index()];
-            let value = if is_last { std::mem::take(value) } else { value.clone() };
-            value.into_iter().map(|b| b.unwrap_or_else(|| self.memory.allocate(0).expect("no bytes"))).collect()
+            if is_last { std::mem::take(value) } else { value.clone() }
         };
         let inputs = step.inputs.iter().map(|input| take(&mut self.values, input)).collect();
         let outputs = step.outputs.iter().map(|_| vec![None; step.points.count()]).collect();
@@ -174,7 +179,7 @@ impl<'a> Run<'a> {
         for (&slot, mut output) in step.outputs.iter().zip(outputs) {
             for &i in &instances {
                 let buffer = output[i].take().expect("a kernel sets every instance that it is asked for");
-                self.set(slot, i, buffer);
+                self.set(step, slot, i, buffer);
             }
         }
         Ok(())
@@ -241,7 +246,7 @@ impl<'a> Run<'a> {
         let own = &self.plan.slots[slot.index()].points;
         let values = self.predicate(slot);
         let chosen: Vec<usize> = (0..values.len()).filter(|&i| takes_part(own, i, selected)).collect();
-        let first = values[chosen[0]];
+        let first = values[*chosen.first().expect("a region runs for devices that hold its predicate")];
         match chosen.iter().find(|&&i| values[i] != first) {
             None => Ok(first),
             Some(_) => Err(disagree(own, &values, step, divergence).into()),
@@ -270,7 +275,7 @@ impl<'a> Run<'a> {
             let points = &self.plan.slots[t.index()].points;
             for (i, buffer) in value.into_iter().enumerate() {
                 if let (true, Some(buffer)) = (takes_part(points, i, selected), buffer) {
-                    self.set(t, i, buffer);
+                    self.place(t, i, buffer);
                 }
             }
         }

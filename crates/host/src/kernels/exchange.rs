@@ -124,7 +124,7 @@ impl Kernel for ExchangeKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         if let Exchange::HandOver = self.exchange {
             for i in cx.instances.clone() {
-                cx.outputs[0][i] = Some(cx.inputs[0][self.groups[i][0] as usize].clone());
+                cx.outputs[0][i] = Some(cx.instance(0, self.groups[i][0]).clone());
             }
             return Ok(());
         }
@@ -145,7 +145,7 @@ impl Kernel for ExchangeKernel {
 impl ExchangeKernel {
     fn fill(&self, cx: &KernelCx<'_>) {
         let output = |i: usize| Pointer(cx.outputs[0][i].as_ref().expect("allocated").as_ptr());
-        let source = |member: u32, bytes: usize| Pointer(cx.inputs[0][member as usize].as_ptr()).offset(bytes as isize);
+        let source = |member: u32, bytes: usize| Pointer(cx.instance(0, member).as_ptr()).offset(bytes as isize);
         match &self.exchange {
             Exchange::Combine { kernel, scatter_bytes, to_first } => {
                 let (first, others): (Vec<usize>, Vec<usize>) =

@@ -19,7 +19,7 @@ mod reduce_window;
 mod select_and_scatter;
 mod sort;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod window;
 
 pub use dot::{sum_step, sums};

@@ -6,8 +6,8 @@
 
 use super::tile::{Adjacent, Block, Lines, Results, Tile, panel_rows};
 use super::{Gemm, Group, Pieces, Row};
+use crate::memory::Scratch;
 use crate::pool::{Effort, Workers, piece};
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -25,30 +25,6 @@ const PART_ROWS: usize = 16 * ROWS;
 const SHARED_BYTES: usize = 1 << 26;
 /// Parts for each worker that are enough to keep all of them busy to the end.
 const PARTS: usize = 4;
-
-thread_local! {
-    static SPACE: RefCell<Space> = const { RefCell::new(Space { left: Words(vec![]), right: Words(vec![]), sums: Words(vec![]) }) };
-    static SHARED: RefCell<Words> = const { RefCell::new(Words(vec![])) };
-}
-
-/// What a part packs and sums.
-struct Space {
-    left: Words,
-    right: Words,
-    sums: Words,
-}
-
-/// Memory that is not cleared.
-struct Words(Vec<u32>);
-
-impl Words {
-    /// Room for `count` words, at the start of a cache line.
-    fn at_least(&mut self, count: usize) -> *mut u32 {
-        self.0.reserve(count + 16);
-        let start = self.0.as_mut_ptr();
-        start.wrapping_add(start.align_offset(64).min(16))
-    }
-}
 
 struct Job<'a> {
     gemm: &'a Gemm,
@@ -89,15 +65,11 @@ pub(super) unsafe fn run(
 ) {
     let mut job = Job { gemm, tile, groups, pieces, columns: 0, rows: 0, packed: vec![None; groups.len()] };
     job.cut(workers.count());
-    SHARED.with_borrow_mut(|space| {
-        // SAFETY: as the caller says.
-        unsafe { job.share(space, workers, effort) };
-        let parts = job.parts();
-        workers.run(parts.len(), effort, |i| {
-            // SAFETY: as the caller says.
-            SPACE.with_borrow_mut(|space| unsafe { job.run(space, &parts[i]) });
-        });
-    });
+    // SAFETY: as the caller says.
+    let _shared = unsafe { job.share(workers, effort) };
+    let parts = job.parts();
+    // SAFETY: as the caller says.
+    workers.run(parts.len(), effort, |i| unsafe { job.run(&parts[i]) });
 }
 
 /// Some rows of a group and some columns of its matrix.
@@ -137,21 +109,22 @@ impl Job<'_> {
         parts
     }
 
-    /// Packs the rows that several parts need.
+    /// Packs the rows that several parts need; returns the memory that they are in.
     ///
     /// # Safety
     /// As [`run`].
-    unsafe fn share(&mut self, space: &mut Words, workers: &Workers, effort: Effort) {
+    unsafe fn share(&mut self, workers: &Workers, effort: Effort) -> Option<Scratch> {
         let chunks = self.gemm.n.div_ceil(self.columns);
         let mut lists = self.lists();
         lists.retain(|users| users.len() * chunks > 1);
         let padded = |list: &Vec<usize>| self.groups[list[0]].rows.len().next_multiple_of(self.tile.rows);
         let steps = self.steps(self.gemm.k);
         let words: usize = lists.iter().map(|l| padded(l) * steps).sum();
-        if words.saturating_mul(4) > SHARED_BYTES {
-            return;
+        if words == 0 || words.saturating_mul(4) > SHARED_BYTES {
+            return None;
         }
-        let mut start = space.at_least(words);
+        let mut space = Scratch::new(words * 4);
+        let mut start = space.start().cast::<u32>();
         for list in &lists {
             let rows = padded(list);
             for &group in list {
@@ -172,6 +145,7 @@ impl Job<'_> {
                 unsafe { self.pack_rows(&self.groups[*group].rows[rows.clone()], &depth, to) };
             }
         });
+        Some(space)
     }
 
     /// The groups that have one and the same list of rows, for each list.
@@ -261,14 +235,20 @@ impl Job<'_> {
 
     /// # Safety
     /// As [`run`].
-    unsafe fn run(&self, space: &mut Space, part: &Part) {
+    unsafe fn run(&self, part: &Part) {
         let (group, shape) = (&self.groups[part.group], &self.gemm);
         let panels = part.columns.len().div_ceil(self.tile.columns);
         let width = panels * self.tile.columns;
         // What few rows need once stays in the second cache.
         let depths = if part.rows.len() <= ROWS { 1 } else { DEPTHS };
-        let right = space.right.at_least(width * DEPTH * depths);
-        let sums = space.sums.at_least(part.rows.len().next_multiple_of(self.tile.rows) * width);
+        let depth = self.steps(shape.k).min(DEPTH * depths);
+        let sums = part.rows.len().next_multiple_of(self.tile.rows) * width;
+        let left = match self.packed[part.group] {
+            Some(_) => 0,
+            None => part.rows.len().next_multiple_of(self.tile.rows).min(ROWS) * depth.min(DEPTH),
+        };
+        let [mut right, mut sums, mut left] = [width * depth, sums, left].map(|words| Scratch::new(4 * words));
+        let [right, sums, left] = [&mut right, &mut sums, &mut left].map(|s| s.start().cast::<u32>());
         let span = depths * DEPTH * self.tile.step;
         for span in (0..shape.k).step_by(span).map(|start| start..shape.k.min(start + span)) {
             let column_block = |d: &Range<usize>| right.wrapping_add(self.steps(d.start - span.start) * width);
@@ -280,7 +260,7 @@ impl Job<'_> {
                 let sums = sums.wrapping_add((rows.start - part.rows.start) * width);
                 for depth in self.depths(span.clone()) {
                     // SAFETY: as the caller says.
-                    let left = unsafe { self.left(&mut space.left, part.group, &rows, &depth) };
+                    let left = unsafe { self.left(left, part.group, &rows, &depth) };
                     let block = Block {
                         left,
                         right: column_block(&depth),
@@ -298,15 +278,14 @@ impl Job<'_> {
         }
     }
 
-    /// The packed rows of a block.
+    /// The packed rows of a block: from before, or packed to `to`.
     ///
     /// # Safety
-    /// As [`run`].
-    unsafe fn left(&self, space: &mut Words, group: usize, rows: &Range<usize>, depth: &Range<usize>) -> *const u32 {
+    /// As [`run`]; `to` has room.
+    unsafe fn left(&self, to: *mut u32, group: usize, rows: &Range<usize>, depth: &Range<usize>) -> *const u32 {
         if let Some(panels) = self.packed[group] {
             return panels.at(self, rows.start, depth);
         }
-        let to = space.at_least(ROWS * DEPTH);
         // SAFETY: as the caller says; there is room for the rows.
         unsafe { self.pack_rows(&self.groups[group].rows[rows.clone()], depth, to) };
         to

@@ -1,0 +1,166 @@
+//! Checks a plan before it runs: what every step reads and writes has the sizes that the step relies on.
+//!
+//! Each buffer that enters a slot is compared with the slot's type when it enters ([`Run`](super::run::Run)). Where a step
+//! hands buffers from slot to slot, both types are compared here, once.
+
+use super::plan::*;
+use shardwise_base::{DType, Diagnostic};
+
+/// Returns the first inconsistency of a plan, which is a bug of the planner or a module that is not valid.
+pub fn check(plan: &Plan) -> Result<(), Diagnostic> {
+    for (slot, buffers) in &plan.constants {
+        let info = &plan.slots[slot.index()];
+        assert_eq!(buffers.len(), info.count, "a constant has a buffer for each instance");
+        assert!(buffers.iter().all(|b| b.len() == info.bytes), "a constant has the bytes of its type");
+    }
+    code(plan, &plan.code)
+}
+
+fn code(plan: &Plan, block: &Code) -> Result<(), Diagnostic> {
+    block.steps.iter().try_for_each(|s| {
+        let found = inputs(plan, s).and_then(|()| kind(plan, s));
+        found.map_err(|what| inconsistent(s, &what))?;
+        s.kind.blocks().into_iter().try_for_each(|inner| code(plan, inner))
+    })
+}
+
+/// Instance maps are in range.
+fn inputs(plan: &Plan, step: &Step) -> Result<(), String> {
+    let count = step.points.count();
+    for (i, input) in step.inputs.iter().enumerate() {
+        let held = plan.slots[input.slot.index()].count;
+        if input.map.len() != count || input.map.iter().any(|&at| at as usize >= held) {
+            return Err(format!("maps its {count} instances to {:?} of the {held} of operand {i}", input.map));
+        }
+    }
+    Ok(())
+}
+
+fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
+    let read: Vec<Slot> = step.inputs.iter().map(|i| i.slot).collect();
+    match &step.kind {
+        StepKind::Evaluate { .. } | StepKind::Kernel(_) => computed(plan, step),
+        StepKind::Alias => equal(plan, "result", &read, &step.outputs, |a, b| a.bytes == b.bytes),
+        StepKind::Permute(sources) => {
+            let held = plan.slots[read[0].index()].count;
+            if sources.iter().flatten().any(|&s| s as usize >= held) {
+                return Err(format!("receives from {sources:?} of {held} instances"));
+            }
+            computed(plan, step)?;
+            equal(plan, "result", &read, &step.outputs, SlotInfo::has_type_of)
+        }
+        StepKind::While { cond, body, .. } => {
+            equal(plan, "parameter", &read, &body.params, SlotInfo::has_type_of)?;
+            equal(plan, "parameter of the condition", &body.params, &cond.params, SlotInfo::has_type_of)?;
+            equal(plan, "value that the body returns", &body.results, &body.params, SlotInfo::has_type_of)?;
+            equal(plan, "result", &body.params, &step.outputs, SlotInfo::has_type_of)?;
+            decides(plan, &cond.results, &[DType::I1])
+        }
+        StepKind::Case { branches, is_if, .. } => {
+            decides(plan, &read, if *is_if { &[DType::I1] } else { &[DType::I32] })?;
+            if branches.is_empty() || *is_if && branches.len() != 2 {
+                return Err(format!("has {} branches", branches.len()));
+            }
+            branches.iter().try_for_each(|b| equal(plan, "result", &b.results, &step.outputs, SlotInfo::has_type_of))
+        }
+    }
+}
+
+/// Every output has the instances that the step computes.
+fn computed(plan: &Plan, step: &Step) -> Result<(), String> {
+    let differs = |slot: &&Slot| plan.slots[slot.index()].points != step.points;
+    match step.outputs.iter().find(differs) {
+        None => Ok(()),
+        Some(slot) => {
+            let axes = &plan.slots[slot.index()].points.axes;
+            Err(format!("computes instances over {:?} for a result over {axes:?}", step.points.axes))
+        }
+    }
+}
+
+/// What is handed from slot to slot has the same type in both.
+fn equal(
+    plan: &Plan,
+    what: &str,
+    from: &[Slot],
+    to: &[Slot],
+    fits: impl Fn(&SlotInfo, &SlotInfo) -> bool,
+) -> Result<(), String> {
+    if from.len() != to.len() {
+        return Err(format!("hands over {} values, one for each {what}, of which there are {}", from.len(), to.len()));
+    }
+    let mut pairs = from.iter().zip(to).map(|(f, t)| (&plan.slots[f.index()], &plan.slots[t.index()]));
+    match pairs.position(|(f, t)| !fits(f, t)) {
+        None => Ok(()),
+        Some(i) => {
+            let [from, to] = [from[i], to[i]].map(|s| plan.slots[s.index()].ty.short());
+            Err(format!("hands {from} over to {what} {i} of type {to}"))
+        }
+    }
+}
+
+/// The first of the slots is a scalar of one of these types.
+fn decides(plan: &Plan, slots: &[Slot], dtypes: &[DType]) -> Result<(), String> {
+    let Some(slot) = slots.first() else { return Err("has no value that decides what runs".to_string()) };
+    let ty = &plan.slots[slot.index()].ty;
+    if ty.shape.is_empty() && dtypes.contains(&ty.dtype) {
+        return Ok(());
+    }
+    Err(format!("decides by a value of type {}", ty.short()))
+}
+
+fn inconsistent(step: &Step, what: &str) -> Diagnostic {
+    Diagnostic::error("run-inconsistent", &step.loc, format!("the plan of `{}` is inconsistent: it {what}", step.name))
+        .help("this is a bug of the planner, or a module that is not valid was given to the engine: please report it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gang::{Input, Points, lower};
+    use crate::kernels::testing::parse;
+    use crate::memory::Memory;
+
+    const PROGRAM: &str = "func.func @main(%x: tensor<4xf32>, %n: tensor<i32>, %p: tensor<i1>) -> tensor<4xf32> {
+  %0:2 = stablehlo.while(%i = %n, %y = %x) : tensor<i32>, tensor<4xf32> cond {
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %2 = stablehlo.tanh %y : tensor<4xf32>
+    stablehlo.return %i, %2 : tensor<i32>, tensor<4xf32>
+  }
+  %1 = \"stablehlo.if\"(%p) ({ stablehlo.return %x : tensor<4xf32> }, { stablehlo.return %0#1 : tensor<4xf32> }) : (tensor<i1>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}";
+
+    fn found(change: impl FnOnce(&mut Plan)) -> String {
+        let module = parse(PROGRAM);
+        let mut plan = lower(&module, module.main().unwrap(), &Memory::default()).unwrap();
+        change(&mut plan);
+        check(&plan).map_or_else(|d| d.message, |()| "nothing".to_string())
+    }
+
+    fn loop_body(plan: &mut Plan) -> &mut Code {
+        match &mut plan.code.steps[0].kind {
+            StepKind::While { body, .. } => body,
+            _ => panic!("a loop"),
+        }
+    }
+
+    #[test]
+    fn inconsistent_plans_are_refused() {
+        assert_eq!(found(|_| ()), "nothing");
+        let text = found(|plan| plan.code.steps[1].inputs[0].map = vec![7]);
+        assert!(text.contains("maps its 1 instances to [7] of the 1 of operand 0"), "{text}");
+        let text = found(|plan| loop_body(plan).results.swap(0, 1));
+        assert!(text.contains("hands f32[4] over to value that the body returns 0 of type i32[]"), "{text}");
+        let text = found(|plan| loop_body(plan).results.truncate(1));
+        assert!(text.contains("hands over 1 values"), "{text}");
+        let slot = |plan: &Plan| Input { slot: plan.params[0], map: vec![0] };
+        let text = found(|plan| plan.code.steps[1].inputs[0] = slot(plan));
+        assert!(text.contains("decides by a value of type f32[4]"), "{text}");
+        let mesh = shardwise_base::Mesh::new("mesh", [("x", 2)]).map(std::sync::Arc::new).unwrap();
+        let all = Points::over(Some(&mesh), mesh.all_axes());
+        let text = found(|plan| loop_body(plan).steps[0].points = all);
+        assert!(text.contains("maps its 2 instances to [0]"), "{text}");
+    }
+}
