@@ -2,6 +2,7 @@
 
 pub mod choose;
 pub mod coverage;
+pub mod fuzz;
 pub mod generate;
 pub mod mutate;
 pub mod run;

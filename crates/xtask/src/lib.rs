@@ -3,6 +3,7 @@
 //! - [`oracle`]: our command against JAX, Shardy and jaxlib's interpreter, over the corpus.
 //! - [`check`]: thousands of generated programs, partitioned and not.
 //! - [`bench`]: JAX and ours on the same inputs in one go; ratios, not times.
+//! - [`fuzz`]: programs from seeds, run to the end by worker processes; for as long as one likes.
 //! - [`lit`]: test files of MLIR's kind (Shardy's) through our command and through jaxlib.
 //! - [`stablehlo`]: StableHLO's own interpreter tests, through our command.
 //! - [`docs`]: the generated pages under `docs/generated`.
@@ -14,6 +15,7 @@ pub mod check;
 pub mod command;
 pub mod docs;
 pub mod engines;
+pub mod fuzz;
 pub mod lit;
 pub mod oracle;
 pub mod program;

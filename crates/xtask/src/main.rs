@@ -4,7 +4,7 @@
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{bench, check, docs, lit, oracle, stablehlo};
+use xtask::{bench, check, docs, fuzz, lit, oracle, stablehlo};
 
 /// Automation of the shardwise repository.
 #[derive(Parser)]
@@ -20,6 +20,7 @@ enum Task {
     Check(check::Options),
     Bench(bench::Options),
     Docs(docs::Options),
+    Fuzz(fuzz::Options),
     Lit(lit::Options),
     Stablehlo(stablehlo::Options),
 }
@@ -30,6 +31,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Check(options) => check::run(&options)?,
         Task::Bench(options) => bench::run(&options)?,
         Task::Docs(options) => docs::run(&options)?,
+        Task::Fuzz(options) => fuzz::run(&options)?,
         Task::Lit(options) => lit::run(&options)?,
         Task::Stablehlo(options) => stablehlo::run(&options)?,
     };

@@ -1,0 +1,252 @@
+//! A text run to the end: read, verified, partitioned, run whole, by shards and on both engines, and compared.
+
+use super::{Found, MAX_BYTES, MAX_STEPS, Outcome, Reached, equal};
+use crate::choose::Chooser;
+use crate::run;
+use crate::single::Fill;
+use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Literal, Loc};
+use shardwise_engine::{Engine, Signature};
+use shardwise_host::HostEngine;
+use shardwise_interp::{InterpEngine, run_by_shards};
+use shardwise_ir::text::{PrintOptions, parse, print};
+use shardwise_ir::{Module, TensorType, difference, verify};
+use shardwise_ops::{OPS, Opcode};
+use shardwise_spmd::prepare::prepare;
+use shardwise_spmd::{Options, partition};
+
+/// What is known of a program before it runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Input {
+    /// It is valid, and all its sums are exact: its results are equal bit for bit.
+    Exact,
+    /// Nothing. Results that differ by the order of sums are no finding.
+    Any,
+}
+
+/// Runs the program of a text with inputs from the seed.
+pub fn execute(text: &str, input: Input, seed: u64) -> Outcome {
+    let mut outcome = Outcome::default();
+    outcome.found = Case { input, seed, outcome: &mut outcome }.run(text).err().and_then(|end| match end {
+        End::Wrong(found) => Some(found),
+        End::Here => None,
+    });
+    outcome
+}
+
+/// Why a case goes no further.
+enum End {
+    /// Diagnostics or a limit ended it, as they may.
+    Here,
+    Wrong(Found),
+}
+
+struct Case<'a> {
+    input: Input,
+    seed: u64,
+    outcome: &'a mut Outcome,
+}
+
+/// What one stage makes: its result, diagnostics, or `None` if it came to a limit.
+type Staged<T> = Option<Result<T, Diagnostics>>;
+
+/// Runs a stage under a budget of its own.
+fn limited<T>(stage: impl FnOnce() -> Result<T, Diagnostics>) -> Staged<T> {
+    let budget = Budget::new(Account::with_limit(MAX_BYTES), Some(MAX_STEPS), CancelToken::default());
+    let is_limit = |found: &Diagnostics| found.iter().any(|d| ["run-steps", "run-memory"].contains(&d.code));
+    budget.run(stage).ok().filter(|made| !made.as_ref().is_err_and(is_limit))
+}
+
+impl Case<'_> {
+    fn run(&mut self, text: &str) -> Result<(), End> {
+        let module = self.read(text)?;
+        self.expect_read_back("input", &module)?;
+        let prepared = self.stage("prepare", Reached::Verified, || prepare(&module))?;
+        let module = prepared.unwrap_or(module);
+        let types = self.argument_types(&module)?;
+        let inputs = inputs(self.seed, &types, Fill::Small);
+        let want = self.whole(&module, &inputs)?;
+        let stages = self.partition(&module)?;
+        self.by_shards(&stages, &inputs, want.as_deref())?;
+        self.engines(&module, &stages, &inputs, want.as_deref())
+    }
+
+    /// The module, if it is well-formed.
+    fn read(&mut self, text: &str) -> Result<Module, End> {
+        let module = self.stage("read", Reached::Nothing, || parse("fuzz.mlir", text, &OPS))?;
+        self.outcome.reached = Reached::Read;
+        self.stage("verify", Reached::Read, || verify(&module).or(()))?;
+        self.outcome.reached = Reached::Verified;
+        let views = module.funcs.iter().flat_map(|f| f.body.walk().into_iter().map(|op| module.view(&f.body, op)));
+        self.outcome.ops = views.map(|view| Opcode::of_view(&view)).collect();
+        Ok(module)
+    }
+
+    /// What a stage makes. Its diagnostics are a finding if the program is known to be valid.
+    fn stage<T>(
+        &mut self,
+        name: &str,
+        reached: Reached,
+        stage: impl FnOnce() -> Result<T, Diagnostics>,
+    ) -> Result<T, End> {
+        self.outcome.reached = reached;
+        match limited(stage) {
+            Some(Ok(made)) => Ok(made),
+            Some(Err(found)) => Err(self.refused(name, &found)),
+            None => {
+                self.outcome.reached = Reached::Limit;
+                Err(End::Here)
+            }
+        }
+    }
+
+    fn refused(&self, stage: &str, found: &Diagnostics) -> End {
+        match self.input {
+            Input::Exact => {
+                let code = found.iter().next().map_or("", |d| d.code);
+                End::Wrong(Found::new(format!("{stage} refuses a valid program: {code}"), found.to_string()))
+            }
+            Input::Any => End::Here,
+        }
+    }
+
+    /// Every form of a module's text reads back as the same module.
+    fn expect_read_back(&self, stage: &str, module: &Module) -> Result<(), End> {
+        let generic = PrintOptions::default().as_generic();
+        for (form, options) in [("plain", PrintOptions::EXACT), ("generic", generic)] {
+            let text = print(module, &options);
+            let wrong = match parse("fuzz.mlir", &text, &OPS) {
+                Ok(back) => difference(module, &back, options.locations),
+                Err(found) => Some(found.to_string()),
+            };
+            if let Some(wrong) = wrong {
+                let what = format!("{form} text after {stage} does not read back: {}", head(&wrong));
+                return Err(End::Wrong(Found::new(what, format!("{wrong}\n{text}"))));
+            }
+        }
+        Ok(())
+    }
+
+    fn argument_types(&mut self, module: &Module) -> Result<Vec<TensorType>, End> {
+        let types = self.stage("signature", Reached::Verified, || {
+            let main = module
+                .main()
+                .ok_or_else(|| shardwise_base::Diagnostic::error("module-main", &Loc::UNKNOWN, "no main"))?;
+            Ok(Signature::of(main)?.inputs.into_iter().map(|i| i.ty).collect::<Vec<TensorType>>())
+        })?;
+        let bytes = types.iter().try_fold(0u64, |sum, ty| sum.checked_add(ty.bytes()));
+        if bytes.is_none_or(|b| b > MAX_BYTES as u64 / 4) {
+            self.outcome.reached = Reached::Limit;
+            return Err(End::Here);
+        }
+        Ok(types)
+    }
+
+    /// What the program means; `None` if the interpreter refuses it.
+    fn whole(&mut self, module: &Module, inputs: &[Literal]) -> Result<Option<Vec<Literal>>, End> {
+        match limited(|| run::whole(module, inputs)) {
+            Some(Ok(results)) => Ok(Some(results)),
+            Some(Err(found)) if self.input == Input::Exact => Err(self.refused("the interpreter", &found)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The module after every pass, the last one last.
+    fn partition(&mut self, module: &Module) -> Result<Vec<(String, Module)>, End> {
+        let mut stages: Vec<(String, Module)> = vec![];
+        self.stage("partition", Reached::Verified, || {
+            let mut dump = |_: usize, name: &str, module: &Module| stages.push((name.to_string(), module.clone()));
+            partition(module, &mut Options { dump: Some(&mut dump), verify: true, ..Options::default() }).map(|_| ())
+        })?;
+        self.outcome.reached = Reached::Partitioned;
+        stages.iter().try_for_each(|(name, module)| self.expect_read_back(name, module))?;
+        Ok(stages)
+    }
+
+    fn by_shards(
+        &mut self,
+        stages: &[(String, Module)],
+        inputs: &[Literal],
+        want: Option<&[Literal]>,
+    ) -> Result<(), End> {
+        let Some(want) = want.filter(|_| self.input == Input::Exact) else { return Ok(()) };
+        for (name, module) in stages.iter().filter(|(name, _)| ["reshard", "collectives"].contains(&name.as_str())) {
+            let got = self.stage(name, Reached::Partitioned, || run_by_shards(module, inputs))?;
+            self.expect_equal(&format!("by shards after {name}"), &got, want)?;
+        }
+        Ok(())
+    }
+
+    fn expect_equal(&self, stage: &str, got: &[Literal], want: &[Literal]) -> Result<(), End> {
+        match equal::difference(got, want) {
+            Some(wrong) => Err(End::Wrong(Found::new(format!("{stage} differs from the whole"), wrong))),
+            None => Ok(()),
+        }
+    }
+
+    fn engines(
+        &mut self,
+        module: &Module,
+        stages: &[(String, Module)],
+        inputs: &[Literal],
+        want: Option<&[Literal]>,
+    ) -> Result<(), End> {
+        let local = &stages.last().expect("there are passes").1;
+        let interp = self.on(&InterpEngine, local, inputs)?;
+        let host = self.on(&HostEngine::default(), local, inputs)?;
+        self.outcome.reached = Reached::Ran;
+        let Some(want) = want else {
+            return self.expect_equal_unless_rounded(module, local, &[&host, &interp]);
+        };
+        match self.input {
+            Input::Exact => {
+                self.expect_equal("interp", &interp, want)?;
+                self.expect_equal("host", &host, want)
+            }
+            Input::Any => self.expect_equal_unless_rounded(module, local, &[&host, &interp, want]),
+        }
+    }
+
+    fn on(&mut self, engine: &dyn Engine, local: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, End> {
+        self.stage(engine.name(), Reached::Partitioned, || run::on(engine, local, inputs))
+    }
+
+    /// Results that differ are a finding if they also do on inputs of zeros and ones, by more than rounding explains.
+    fn expect_equal_unless_rounded(
+        &mut self,
+        module: &Module,
+        local: &Module,
+        results: &[&[Literal]],
+    ) -> Result<(), End> {
+        let [first, others @ ..] = results else { return Ok(()) };
+        if others.iter().all(|other| equal::difference(first, other).is_none()) {
+            return Ok(());
+        }
+        let types = self.argument_types(module)?;
+        let inputs = inputs(self.seed, &types, Fill::Ints(0, 1));
+        let host = self.on(&HostEngine::default(), local, &inputs)?;
+        let interp = self.on(&InterpEngine, local, &inputs)?;
+        let whole = self.whole(module, &inputs)?;
+        self.outcome.reached = Reached::Ran;
+        expect_near("host differs from the interpreter on the partitioned program", &host, &interp)?;
+        let Some(whole) = whole else { return Ok(()) };
+        expect_near("the partitioned program differs from the whole", &interp, &whole)
+    }
+}
+
+fn expect_near(what: &str, got: &[Literal], want: &[Literal]) -> Result<(), End> {
+    match equal::difference_beyond_rounding(got, want) {
+        Some(wrong) => Err(End::Wrong(Found::new(what, wrong))),
+        None => Ok(()),
+    }
+}
+
+/// Arrays of these types from a seed.
+fn inputs(seed: u64, types: &[TensorType], fill: Fill) -> Vec<Literal> {
+    let mut choose = Chooser::new(seed ^ 0x1234_5678);
+    types.iter().map(|ty| fill.literal(&mut choose, ty)).collect()
+}
+
+/// The start of a message's first line.
+fn head(message: &str) -> String {
+    message.lines().next().unwrap_or("").chars().take(60).collect()
+}

@@ -1,0 +1,143 @@
+//! Fuzzing that executes: a program from a seed, run to the end at every stage and on every engine.
+//!
+//! A case is a [`Kind`] and a seed. [`run`] makes the case's program, runs it under limits, and returns how far it came and
+//! what is wrong. `cargo xtask fuzz` calls it in child processes, so that a crash or a hang is a finding as well.
+//!
+//! ```
+//! use shardwise_check::fuzz::{Kind, run};
+//! let outcome = run(Kind::Valid, 1);
+//! assert!(outcome.found.is_none(), "{:?}", outcome.found);
+//! ```
+
+mod corpus;
+mod equal;
+mod execute;
+mod mutants;
+mod panics;
+mod worker;
+
+pub use execute::{Input, execute};
+pub use worker::{Report, work};
+
+use shardwise_ops::Opcode;
+use std::str::FromStr;
+
+/// Steps that each stage of a case may take.
+pub const MAX_STEPS: u64 = 100_000;
+/// Bytes that each stage of a case may hold.
+pub const MAX_BYTES: usize = 64 << 20;
+
+/// Where a case's program comes from, and how it is run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// A generated program, whose results are equal bit for bit everywhere.
+    Valid,
+    /// A program of the corpus, changed in a few places.
+    Mutants,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 2] = [Kind::Valid, Kind::Mutants];
+
+    /// The word for it on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Valid => "valid",
+            Kind::Mutants => "mutants",
+        }
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Kind, String> {
+        let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+        found.ok_or_else(|| format!("there is no kind `{name}`"))
+    }
+}
+
+/// The last stage that a program passed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Reached {
+    /// The text could not be read.
+    #[default]
+    Nothing,
+    /// The text was read; the module does not verify.
+    Read,
+    /// The module verifies; the partitioner or the interpreter refused it.
+    Verified,
+    /// The module was partitioned; an engine refused it.
+    Partitioned,
+    /// A run on an engine came to a limit.
+    Limit,
+    /// Both engines ran the program to the end.
+    Ran,
+}
+
+impl Reached {
+    /// In the order of the funnel.
+    pub const ALL: [Reached; 6] =
+        [Reached::Nothing, Reached::Read, Reached::Verified, Reached::Partitioned, Reached::Limit, Reached::Ran];
+
+    /// A short description for the funnel.
+    pub fn describes(self) -> &'static str {
+        match self {
+            Reached::Nothing => "not read",
+            Reached::Read => "not well-formed",
+            Reached::Verified => "refused by the partitioner or the interpreter",
+            Reached::Partitioned => "refused by an engine",
+            Reached::Limit => "ended at a limit",
+            Reached::Ran => "ran to the end on both engines",
+        }
+    }
+}
+
+/// What became of a case.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// How far the program came.
+    pub reached: Reached,
+    /// Each op of the program, once for each place where it stands.
+    pub ops: Vec<Opcode>,
+    /// Names of what the program contains.
+    pub features: Vec<&'static str>,
+    /// What is wrong, if anything is.
+    pub found: Option<Found>,
+}
+
+/// Something that must not happen.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// One line that is equal for findings of one cause: where a panic was, which stage differs.
+    pub what: String,
+    /// The details, on any number of lines.
+    pub details: String,
+}
+
+impl Found {
+    pub(crate) fn new(what: impl Into<String>, details: impl Into<String>) -> Found {
+        Found { what: what.into(), details: details.into() }
+    }
+}
+
+/// The program of a case.
+pub fn text(kind: Kind, seed: u64) -> String {
+    match kind {
+        Kind::Valid => {
+            let case = crate::generate::case(seed);
+            shardwise_ir::text::print(&case.module, &shardwise_ir::text::PrintOptions::default())
+        }
+        Kind::Mutants => mutants::mutant(seed),
+    }
+}
+
+/// Runs a case. A panic is a finding; a signal ends the process.
+pub fn run(kind: Kind, seed: u64) -> Outcome {
+    panics::catch(|| {
+        let text = text(kind, seed);
+        let input = if kind == Kind::Valid { Input::Exact } else { Input::Any };
+        execute(&text, input, seed)
+    })
+}

@@ -1,0 +1,69 @@
+//! Programs of the corpus with a few changes, most of which leave a program well-formed: a type, a size or a name is changed
+//! everywhere alike, ops are exchanged for others of their signature, operands for others of their type.
+
+mod change;
+mod words;
+
+use super::corpus::programs;
+use crate::choose::Chooser;
+use crate::generate;
+use change::CHANGES;
+use shardwise_ir::text::{PrintOptions, parse, print};
+use shardwise_ir::verify;
+use shardwise_ops::OPS;
+use std::panic::catch_unwind;
+
+/// Attempts at a change that leaves the program well-formed.
+const TRIES: usize = 6;
+
+/// The mutant of a seed.
+pub(super) fn mutant(seed: u64) -> String {
+    let mut choose = Chooser::new(seed);
+    let mut text = origin(&mut choose);
+    for _ in 0..*choose.of(&[1, 1, 2, 2, 3, 5]) {
+        text = changed(&mut choose, text);
+    }
+    text
+}
+
+/// The text with one change: one after which it is well-formed, if that is found soon; now and then any.
+fn changed(choose: &mut Chooser, text: String) -> String {
+    let is_any = choose.one_in(8);
+    for _ in 0..TRIES {
+        let change = choose.of(CHANGES);
+        match change(choose, &text) {
+            Some(changed) if is_any || may_run(&changed) => return changed,
+            _ => {}
+        }
+    }
+    text
+}
+
+/// Whether a text is worth running: it is well-formed, or reading it panics.
+fn may_run(text: &str) -> bool {
+    let read = || {
+        let module = parse("fuzz.mlir", text, &OPS).ok()?;
+        (!verify(&module).has_errors()).then_some(())
+    };
+    catch_unwind(read).map_or(true, |read| read.is_some())
+}
+
+/// A program of the corpus, or a generated one.
+fn origin(choose: &mut Chooser) -> String {
+    if choose.one_in(5) {
+        let case = generate::case(choose.bits());
+        return print(&case.module, &PrintOptions::default());
+    }
+    choose.of(programs()).clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_always_makes_the_same_mutant() {
+        assert!((0..200).all(|seed| mutant(seed) == mutant(seed)));
+        assert!((0..200).filter(|&seed| mutant(seed) == mutant(seed + 1)).count() < 5);
+    }
+}

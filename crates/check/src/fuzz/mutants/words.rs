@@ -1,0 +1,79 @@
+//! A text as words with their places.
+
+use std::ops::Range;
+
+/// What a word is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// `stablehlo.add`, `dims`, `tensor`.
+    Name,
+    /// `%0`, `%arg1`.
+    Value,
+    /// A number without its sign.
+    Number,
+    /// Text between quotes, with them.
+    Quoted,
+    /// Any other character.
+    Sign,
+}
+
+/// A word of a text.
+#[derive(Clone, Debug)]
+pub(super) struct Word {
+    pub kind: Kind,
+    pub at: Range<usize>,
+}
+
+impl Word {
+    pub fn of<'t>(&self, text: &'t str) -> &'t str {
+        &text[self.at.clone()]
+    }
+}
+
+/// The words of a text; comments and spaces are left out. `4x8xf32` is the numbers 4 and 8 and the name `f32`.
+pub(super) fn words(text: &str) -> Vec<Word> {
+    let mut words: Vec<Word> = vec![];
+    let mut at = 0;
+    while let Some(first) = text[at..].chars().next() {
+        let rest = &text[at..];
+        let (kind, length) = match first {
+            '/' if rest.starts_with("//") => (None, until(rest, |c| c == '\n')),
+            c if c.is_whitespace() => (None, c.len_utf8()),
+            '"' => (Some(Kind::Quoted), rest[1..].find('"').map_or(rest.len(), |end| end + 2)),
+            '%' => (Some(Kind::Value), 1 + until(&rest[1..], |c| !is_of_name(c))),
+            // The `x` between sizes.
+            'x' if is_after_size(text, at) => (Some(Kind::Sign), 1),
+            c if c.is_ascii_digit() => (Some(Kind::Number), until(rest, |c| !c.is_ascii_digit())),
+            c if is_of_name(c) => (Some(Kind::Name), until(rest, |c| !is_of_name(c) && c != '.')),
+            c => (Some(Kind::Sign), c.len_utf8()),
+        };
+        words.extend(kind.map(|kind| Word { kind, at: at..at + length }));
+        at += length;
+    }
+    words
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+fn until(text: &str, ends: impl Fn(char) -> bool) -> usize {
+    text.find(ends).unwrap_or(text.len())
+}
+
+fn is_after_size(text: &str, at: usize) -> bool {
+    text[..at].ends_with(|c: char| c.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_in_words() {
+        let line = "%0:2 = stablehlo.add %arg0 {k = \"a b\"} : tensor<4x8xf32> // why";
+        let found: Vec<&str> = words(line).iter().map(|w| w.of(line)).collect();
+        let expected = "%0 : 2 = stablehlo.add %arg0 { k = \"a b\" } : tensor < 4 x 8 x f32 >";
+        assert_eq!(found.join(" "), expected);
+    }
+}

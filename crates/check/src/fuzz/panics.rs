@@ -1,0 +1,36 @@
+//! Panics as findings.
+
+use super::{Found, Outcome};
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook};
+use std::sync::{Mutex, Once};
+
+/// The first panic since the last case began; panics of other threads arrive at the case as a second one.
+static FIRST: Mutex<Option<Found>> = Mutex::new(None);
+
+/// Runs a case; a panic in it is what was found.
+pub(super) fn catch(case: impl FnOnce() -> Outcome) -> Outcome {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| set_hook(Box::new(note)));
+    take();
+    let run = catch_unwind(AssertUnwindSafe(case));
+    let noted = take();
+    run.unwrap_or_else(|_| {
+        let found = noted.unwrap_or_else(|| Found::new("a panic without a message", ""));
+        Outcome { found: Some(found), ..Outcome::default() }
+    })
+}
+
+fn take() -> Option<Found> {
+    FIRST.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
+}
+
+fn note(info: &PanicHookInfo<'_>) {
+    let place = info.location().map_or_else(String::new, |l| format!("{}:{}", l.file(), l.line()));
+    let payload = info.payload();
+    let words = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
+    let message = words.unwrap_or("a value that is no text");
+    let start: String = message.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(160).collect();
+    let backtrace = std::backtrace::Backtrace::force_capture();
+    let found = Found::new(format!("panic at {place}: {start}"), format!("{message}\n{backtrace}"));
+    FIRST.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(found);
+}

@@ -1,0 +1,86 @@
+//! What a worker process writes while it runs cases, and how the lines are read.
+
+use super::{Kind, Outcome, Reached, run};
+use std::io::{Result, Write};
+use std::ops::Range;
+
+/// In place of the ends of lines in a report's texts.
+const LINE_END: char = '\u{1}';
+
+/// A line of a worker.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Report {
+    /// The case of this seed begins.
+    Begins(u64),
+    /// The case ended. Ops are numbers of the table.
+    Ended { reached: Reached, ops: Vec<u16>, features: Vec<String>, found: Option<(String, String)> },
+}
+
+/// Runs the cases of the seeds, and writes two lines for each.
+pub fn work(kind: Kind, seeds: Range<u64>, out: &mut dyn Write) -> Result<()> {
+    for seed in seeds {
+        writeln!(out, "begins\t{seed}")?;
+        out.flush()?;
+        writeln!(out, "{}", line(&run(kind, seed)))?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn line(outcome: &Outcome) -> String {
+    let ops: Vec<String> = outcome.ops.iter().map(|&op| (op as u16).to_string()).collect();
+    let (what, details) = outcome.found.as_ref().map_or(("", ""), |f| (&f.what, &f.details));
+    let texts = [what, details].map(|text| text.replace('\n', &LINE_END.to_string()).replace('\t', " "));
+    let reached = outcome.reached as usize;
+    format!("ended\t{reached}\t{}\t{}\t{}\t{}", ops.join(","), outcome.features.join(","), texts[0], texts[1])
+}
+
+impl Report {
+    /// Reads a line; `None` if it is none of a worker's.
+    pub fn parse(line: &str) -> Option<Report> {
+        let parts: Vec<&str> = line.split('\t').collect();
+        match parts[..] {
+            ["begins", seed] => Some(Report::Begins(seed.parse().ok()?)),
+            ["ended", reached, ops, features, what, details] => {
+                let text = |text: &str| text.replace(LINE_END, "\n");
+                Some(Report::Ended {
+                    reached: *Reached::ALL.get(reached.parse::<usize>().ok()?)?,
+                    ops: list(ops).map(|op| op.parse().ok()).collect::<Option<_>>()?,
+                    features: list(features).map(str::to_string).collect(),
+                    found: (!what.is_empty()).then(|| (text(what), text(details))),
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn list(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').filter(|part| !part.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fuzz::Found;
+    use shardwise_ops::Opcode;
+
+    #[test]
+    fn reports_read_back() {
+        let outcome = Outcome {
+            reached: Reached::Ran,
+            ops: vec![Opcode::Return, Opcode::Abs],
+            features: vec!["size 0", "dead code"],
+            found: Some(Found::new("a\tb", "c\nd")),
+        };
+        let expected = Report::Ended {
+            reached: Reached::Ran,
+            ops: vec![Opcode::Return as u16, Opcode::Abs as u16],
+            features: vec!["size 0".into(), "dead code".into()],
+            found: Some(("a b".into(), "c\nd".into())),
+        };
+        assert_eq!(Report::parse(&line(&outcome)), Some(expected));
+        assert_eq!(Report::parse("begins\t7"), Some(Report::Begins(7)));
+        assert_eq!(Report::parse("anything else"), None);
+    }
+}

@@ -1,0 +1,326 @@
+//! `cargo xtask fuzz`: programs from seeds, run to the end on every engine by worker processes.
+//!
+//! A worker that dies or hangs is a finding of the case that it was at; another one goes on with the next case. Every
+//! finding is printed with its seed, and its program is kept under `target/fuzz`.
+
+use crate::command::run_shown;
+use crate::repo;
+use crate::table::Table;
+use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use shardwise_check::fuzz::{self, Kind, Reached, Report};
+use shardwise_ops::Opcode;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+/// Runs generated programs and mutants on all engines, and compares their results.
+#[derive(Args)]
+pub struct Options {
+    /// How long to run; without it `--count` cases of each kind
+    #[arg(long)]
+    minutes: Option<f64>,
+    /// The first seed of each kind
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Which cases: `valid`, `mutants`, or `all`
+    #[arg(long, default_value = "all")]
+    kind: String,
+    /// At most so many cases of each kind
+    #[arg(long)]
+    count: Option<u64>,
+    /// Worker processes
+    #[arg(long, default_value_t = 2)]
+    workers: usize,
+    /// Seconds after which a case counts as hanging
+    #[arg(long, default_value_t = 10)]
+    wall_seconds: u64,
+    /// Build the workers with the address sanitizer, which needs a nightly toolchain
+    #[arg(long)]
+    sanitize: bool,
+    /// A worker that was built before
+    #[arg(long, value_name = "PATH", conflicts_with = "sanitize")]
+    worker: Option<PathBuf>,
+}
+
+/// Cases that a worker process is started for.
+const CHUNK: u64 = 500;
+/// Cases of each kind if neither a time nor a count is given.
+const DEFAULT_COUNT: u64 = 1_000;
+/// Virtual memory of a worker, in KiB, so that what bypasses the account of its 64 MB is a finding.
+const MAX_VIRTUAL_KIB: u64 = 2 << 20;
+
+pub fn run(options: &Options) -> Result<(String, bool)> {
+    let kinds = kinds(&options.kind)?;
+    let worker = options.worker.clone().map_or_else(|| build(options.sanitize), Ok)?;
+    let campaign = Campaign {
+        options,
+        worker,
+        begin: Instant::now(),
+        next: Mutex::new(kinds.into_iter().map(|kind| (kind, 0)).collect()),
+        tally: Mutex::new(Tally::default()),
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..options.workers.max(1)).map(|_| scope.spawn(|| campaign.work())).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| anyhow!("a thread has panicked"))?)
+    })?;
+    let tally = campaign.tally.into_inner().map_err(|_| anyhow!("a thread has panicked"))?;
+    Ok((tally.report(options, campaign.begin.elapsed()), tally.found.is_empty()))
+}
+
+fn kinds(name: &str) -> Result<Vec<Kind>> {
+    if name == "all" {
+        return Ok(Kind::ALL.to_vec());
+    }
+    Ok(vec![name.parse().map_err(|e: String| anyhow!(e))?])
+}
+
+/// Builds the worker, and returns its path.
+fn build(sanitize: bool) -> Result<PathBuf> {
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(repo::root());
+    let own = std::env::var_os("CARGO_TARGET_DIR").map_or(repo::root().join("target"), PathBuf::from);
+    let mut folder = own.join("release");
+    if sanitize {
+        folder = own.join("asan").join(TARGET).join("release");
+        cargo.arg("+nightly").env("RUSTFLAGS", "-Zsanitizer=address").env("CARGO_TARGET_DIR", own.join("asan"));
+    }
+    cargo.args(["build", "--release", "--quiet", "-p", "shardwise-check", "--bin", "fuzz-worker"]);
+    if sanitize {
+        cargo.args(["--target", TARGET]);
+    }
+    run_shown(cargo)?;
+    Ok(folder.join("fuzz-worker"))
+}
+
+/// One call of the command.
+struct Campaign<'a> {
+    options: &'a Options,
+    worker: PathBuf,
+    begin: Instant,
+    /// How many cases of each kind were given out.
+    next: Mutex<Vec<(Kind, u64)>>,
+    tally: Mutex<Tally>,
+}
+
+impl Campaign<'_> {
+    fn is_over(&self) -> bool {
+        self.options.minutes.is_some_and(|minutes| self.begin.elapsed().as_secs_f64() > minutes * 60.0)
+    }
+
+    fn count(&self) -> u64 {
+        self.options.count.unwrap_or(if self.options.minutes.is_some() { u64::MAX } else { DEFAULT_COUNT })
+    }
+
+    /// The next cases: of the kind of which the fewest were given out.
+    fn take(&self) -> Option<(Kind, std::ops::Range<u64>)> {
+        let mut next = self.next.lock().expect("no thread has panicked");
+        let (kind, given) = next.iter_mut().min_by_key(|(_, given)| *given)?;
+        let count = CHUNK.min(self.count().saturating_sub(*given));
+        let first = self.options.seed + *given;
+        *given += count;
+        (count > 0 && !self.is_over()).then_some((*kind, first..first + count))
+    }
+
+    fn work(&self) -> Result<()> {
+        while let Some((kind, mut seeds)) = self.take() {
+            while !seeds.is_empty() && !self.is_over() {
+                seeds.start = self.run_worker(kind, seeds.clone())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a worker to its end, to its death or to the end of the campaign. Returns the seed to go on with.
+    fn run_worker(&self, kind: Kind, seeds: std::ops::Range<u64>) -> Result<u64> {
+        let mut child = self.spawn(kind, &seeds)?;
+        let reports = reports(&mut child);
+        let mut next = seeds.start;
+        let mut running = None;
+        let limit = Duration::from_secs(self.options.wall_seconds);
+        loop {
+            match reports.recv_timeout(limit) {
+                Ok(Report::Begins(seed)) => running = Some((seed, Instant::now())),
+                Ok(Report::Ended { reached, ops, features, found }) => {
+                    let (seed, began) = running.take().context("a worker ended a case that it never began")?;
+                    self.note(Case { kind, seed, reached, ops, features, took: began.elapsed() }, found)?;
+                    next = seed + 1;
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    child.kill()?;
+                    child.wait()?;
+                    return self.lost(kind, running.map(|r| r.0), next, format!("a case ran for over {limit:?}"));
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    let status = child.wait()?;
+                    return match running {
+                        None if status.success() => Ok(next),
+                        _ => self.lost(kind, running.map(|r| r.0), next, format!("the process died: {status}")),
+                    };
+                }
+            }
+            if self.is_over() {
+                child.kill()?;
+                child.wait()?;
+                return Ok(seeds.end);
+            }
+        }
+    }
+
+    fn spawn(&self, kind: Kind, seeds: &std::ops::Range<u64>) -> Result<Child> {
+        let limit = if self.options.sanitize { "unlimited".to_string() } else { MAX_VIRTUAL_KIB.to_string() };
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -v {limit}; ulimit -c 0; exec \"$0\" \"$@\"")]).arg(&self.worker);
+        command.args([kind.name().to_string(), seeds.start.to_string(), (seeds.end - seeds.start).to_string()]);
+        let errors = std::fs::OpenOptions::new().create(true).append(true).open(folder()?.join("stderr.txt"))?;
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).spawn().context("cannot start a worker")
+    }
+
+    /// A worker died in this case, or before it began one.
+    fn lost(&self, kind: Kind, seed: Option<u64>, next: u64, what: String) -> Result<u64> {
+        let seed = seed.unwrap_or(next);
+        let case = Case { kind, seed, reached: Reached::Nothing, ops: vec![], features: vec![], took: Duration::ZERO };
+        self.note(case, Some((what, "see target/fuzz/stderr.txt".into())))?;
+        Ok(seed + 1)
+    }
+
+    fn note(&self, case: Case, found: Option<(String, String)>) -> Result<()> {
+        if let Some((what, details)) = &found {
+            keep(&case, what, details)?;
+        }
+        self.tally.lock().map_err(|_| anyhow!("a thread has panicked"))?.add(case, found.map(|f| f.0));
+        Ok(())
+    }
+}
+
+fn folder() -> Result<PathBuf> {
+    repo::target_dir("fuzz")
+}
+
+/// Writes the program of a finding to a file.
+fn keep(case: &Case, what: &str, details: &str) -> Result<()> {
+    let (kind, seed) = (case.kind, case.seed);
+    let text = std::panic::catch_unwind(|| fuzz::text(kind, seed)).unwrap_or_default();
+    let comment: String = format!("{what}\n{details}").lines().map(|line| format!("// {line}\n")).collect();
+    let path = folder()?.join(format!("{}-{seed}.mlir", kind.name()));
+    std::fs::write(&path, format!("{text}\n{comment}")).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The reports of a worker, read by a thread.
+fn reports(child: &mut Child) -> mpsc::Receiver<Report> {
+    let (send, reports) = mpsc::channel();
+    let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    std::thread::spawn(move || {
+        for report in lines.map_while(|line| Report::parse(&line.ok()?)) {
+            if send.send(report).is_err() {
+                break;
+            }
+        }
+    });
+    reports
+}
+
+/// A case that ended.
+struct Case {
+    kind: Kind,
+    seed: u64,
+    reached: Reached,
+    ops: Vec<u16>,
+    features: Vec<String>,
+    took: Duration,
+}
+
+/// What all cases together came to.
+#[derive(Default)]
+struct Tally {
+    funnel: BTreeMap<(Kind, Reached), u64>,
+    /// Programs that contain an op, of those that ran.
+    ops: BTreeMap<(Kind, u16), u64>,
+    features: BTreeMap<(Kind, String), u64>,
+    slowest: BTreeMap<Kind, (Duration, u64)>,
+    /// Seeds by what was found.
+    found: BTreeMap<(Kind, String), Vec<u64>>,
+}
+
+impl Tally {
+    fn add(&mut self, mut case: Case, found: Option<String>) {
+        *self.funnel.entry((case.kind, case.reached)).or_default() += 1;
+        let slowest = self.slowest.entry(case.kind).or_default();
+        *slowest = (*slowest).max((case.took, case.seed));
+        case.ops.sort_unstable();
+        case.ops.dedup();
+        if case.reached == Reached::Ran {
+            case.ops.iter().for_each(|&op| *self.ops.entry((case.kind, op)).or_default() += 1);
+            case.features.into_iter().for_each(|f| *self.features.entry((case.kind, f)).or_default() += 1);
+        }
+        if let Some(what) = found {
+            self.found.entry((case.kind, what)).or_default().push(case.seed);
+        }
+    }
+
+    fn report(&self, options: &Options, took: Duration) -> String {
+        let mut out = format!("first seed {}, {:.0} s\n\n{}", options.seed, took.as_secs_f64(), self.funnel());
+        for kind in Kind::ALL {
+            let _ = write!(out, "{}{}", self.op_counts(kind), self.feature_counts(kind));
+        }
+        for ((kind, what), seeds) in &self.found {
+            let shown: Vec<String> = seeds.iter().take(5).map(u64::to_string).collect();
+            let _ = writeln!(out, "{} times, {}, seeds {}: {what}", seeds.len(), kind.name(), shown.join(" "));
+        }
+        let count: usize = self.found.values().map(Vec::len).sum();
+        let _ = writeln!(out, "{count} findings of {} causes; programs are in {}", self.found.len(), shown_folder());
+        out
+    }
+
+    fn funnel(&self) -> String {
+        let mut out = String::new();
+        for kind in Kind::ALL {
+            let count = |reached| self.funnel.get(&(kind, reached)).copied().unwrap_or(0);
+            let all: u64 = Reached::ALL.into_iter().map(count).sum();
+            if all == 0 {
+                continue;
+            }
+            let mut table = Table::new([kind.name(), "programs", "%"]);
+            let mut row = |name: &str, n: u64| {
+                table.row([name.to_string(), n.to_string(), format!("{:.1}", 100.0 * n as f64 / all as f64)]);
+            };
+            row("all", all);
+            Reached::ALL.into_iter().for_each(|reached| row(reached.describes(), count(reached)));
+            let (slowest, seed) = self.slowest.get(&kind).copied().unwrap_or_default();
+            let _ = writeln!(out, "{table}slowest: {:.2} s, seed {seed}\n", slowest.as_secs_f64());
+        }
+        out
+    }
+
+    fn op_counts(&self, kind: Kind) -> String {
+        let mut counts: Vec<(&str, u64)> =
+            Opcode::ALL.iter().map(|&op| (op.name(), self.ops.get(&(kind, op as u16)).copied().unwrap_or(0))).collect();
+        counts.sort_by_key(|&(_, n)| n);
+        counted(&format!("{}: programs that ran, by op", kind.name()), &counts)
+    }
+
+    fn feature_counts(&self, kind: Kind) -> String {
+        let of_kind = self.features.iter().filter(|((k, _), _)| *k == kind);
+        let counts: Vec<(&str, u64)> = of_kind.map(|((_, name), &n)| (name.as_str(), n)).collect();
+        counted(&format!("{}: programs that ran, by feature", kind.name()), &counts)
+    }
+}
+
+fn shown_folder() -> String {
+    repo::shown(Path::new(&repo::root().join("target/fuzz")))
+}
+
+/// Names and counts, a few to a line; nothing if all counts are 0.
+fn counted(title: &str, counts: &[(&str, u64)]) -> String {
+    if counts.iter().all(|(_, n)| *n == 0) {
+        return String::new();
+    }
+    let cells: Vec<String> = counts.iter().map(|(name, n)| format!("{name} {n}")).collect();
+    let lines: Vec<String> = cells.chunks(6).map(|line| format!("  {}", line.join(" · "))).collect();
+    format!("{title}\n{}\n\n", lines.join("\n"))
+}
