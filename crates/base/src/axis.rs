@@ -73,6 +73,12 @@ impl AxisRef {
         }
     }
 
+    /// By how many positions of the mesh's grid two devices differ that are neighbours along this (sub-)axis.
+    pub fn stride(self, mesh: &Mesh) -> usize {
+        let minor_axes: usize = mesh.axes[self.axis.index() + 1..].iter().map(|a| a.size).product();
+        minor_axes * (mesh.axis_size(self.axis) / self.next_pre_size(mesh))
+    }
+
     /// How it prints: `"x"` or `"x":(2)4`.
     pub fn display(self, mesh: &Mesh) -> impl fmt::Display + '_ {
         fmt::from_fn(move |f| {

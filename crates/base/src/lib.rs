@@ -33,7 +33,7 @@ pub use diag::{Diagnostic, Diagnostics, Note, NoteKind, Severity};
 pub use dtype::{DType, Kind};
 pub use literal::{Bool8, Element, Literal, LiteralError, LiteralWriter};
 pub use loc::{FilePos, Loc, LocKind};
-pub use mesh::{AxisKind, Communicate, Mesh, MeshAxis, MeshError, Topology};
+pub use mesh::{AxisKind, Communicate, Mesh, MeshAxis, MeshError, Positions, Topology};
 pub use quantized::{BrokenConstraint, Quantized, QuantizedId, storage_range};
 pub use reason::{Alternative, Reason, ReasonCause};
 pub use sharding::{DimSharding, Sharding, ShardingParts};

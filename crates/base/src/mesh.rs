@@ -56,6 +56,24 @@ pub struct Mesh {
     pub communicate: Communicate,
 }
 
+/// The positions of a mesh's devices: the inverse of [`Mesh::device`].
+#[derive(Clone, Debug)]
+pub struct Positions {
+    size: usize,
+    /// Device and position, sorted; `None` where each device stands at the position of its own number.
+    by_device: Option<Vec<(usize, usize)>>,
+}
+
+impl Positions {
+    /// The position in the grid of `device`; `None` if the mesh does not have it.
+    pub fn of(&self, device: usize) -> Option<usize> {
+        match &self.by_device {
+            None => (device < self.size).then_some(device),
+            Some(list) => list.binary_search_by_key(&device, |e| e.0).ok().map(|i| list[i].1),
+        }
+    }
+}
+
 /// Why a mesh cannot be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MeshError {
@@ -194,6 +212,17 @@ impl Mesh {
         self.device_ids.as_ref().map_or(position, |ids| ids[position])
     }
 
+    /// Returns where in the grid each device is, made in one pass over the device ids.
+    pub fn positions(&self) -> Positions {
+        let ids = self.device_ids.as_ref();
+        let by_device = ids.map(|ids| {
+            let mut by_device: Vec<(usize, usize)> = ids.iter().enumerate().map(|(p, &device)| (device, p)).collect();
+            by_device.sort_unstable();
+            by_device
+        });
+        Positions { size: self.size(), by_device }
+    }
+
     /// The axes that shardings in types are over.
     pub fn explicit_axes(&self) -> impl Iterator<Item = AxisRef> + '_ {
         self.all_axes().filter(|a| self.axes[a.axis.index()].kind == AxisKind::Explicit)
@@ -249,6 +278,18 @@ impl std::error::Error for MeshError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn positions_are_the_inverse_of_devices() {
+        let mesh = Mesh::new("mesh", [("x", 2), ("y", 2)]).unwrap();
+        for mesh in [mesh.clone().with_device_ids(vec![3, 1, 0, 2]).unwrap(), mesh] {
+            let positions = mesh.positions();
+            assert!((0..4).all(|p| positions.of(mesh.device(p)) == Some(p)));
+            assert_eq!(positions.of(4), None);
+        }
+        let maximal = Mesh { device_ids: Some(vec![7]), ..Mesh::of_axes("one", vec![]) };
+        assert_eq!((maximal.positions().of(7), maximal.positions().of(0)), (Some(0), None));
+    }
 
     #[test]
     fn an_identity_is_a_permutation_too() {

@@ -2,6 +2,7 @@
 
 use shardwise_base::{AxisRef, Literal};
 use shardwise_ir::{Attr, Body, Builder, Cloner, Module, Op, OpView, Value};
+use shardwise_ops::collective::{AxisList, CollectiveKind, CollectiveView, Groups, Permutation};
 use shardwise_ops::{Opcode, ReduceKind, make, make_collective};
 
 /// One way to be wrong, applied to localized modules.
@@ -121,11 +122,17 @@ fn all_to_all_local(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option
     Some(vec![make::concatenate(b, &pieces, concat)])
 }
 
+/// The axes of a `collective_permute`, and its pairs of positions along them.
+fn permuted(op: &OpView<'_>) -> Option<(AxisList, Vec<(usize, usize)>)> {
+    let CollectiveKind::CollectivePermute { permutation } = CollectiveView::of(op)?.kind else { return None };
+    let Groups::Axes { mesh, axes } = permutation.groups() else { return None };
+    Some((AxisList { mesh, axes }, permutation.to_pairs()))
+}
+
 fn permute_backwards(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
-    let (mesh, axes) = op.attr("shardwise.axes").filter(|_| only(op, Opcode::CollectivePermute))?.as_axes()?;
-    let pairs = op.ints("source_target_pairs");
-    let back: Vec<(usize, usize)> = pairs.chunks(2).map(|p| (p[1] as usize, p[0] as usize)).collect();
-    Some(vec![make_collective::collective_permute(b, x[0], mesh, axes, &back)])
+    let (axes, pairs) = permuted(op)?;
+    let back = Permutation::of_pairs(axes, pairs.into_iter().map(|(s, t)| (t, s)).collect());
+    Some(vec![make_collective::collective_permute(b, x[0], &back)])
 }
 
 fn reduce_scatter_own(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
@@ -236,11 +243,9 @@ fn all_to_all_turned(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Optio
 }
 
 fn permute_short(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
-    let (mesh, axes) = op.attr("shardwise.axes").filter(|_| only(op, Opcode::CollectivePermute))?.as_axes()?;
-    let pairs = op.ints("source_target_pairs");
-    let pairs: Vec<(usize, usize)> = pairs.chunks(2).map(|p| (p[0] as usize, p[1] as usize)).collect();
-    let (_, short) = pairs.split_last()?;
-    Some(vec![make_collective::collective_permute(b, x[0], mesh, axes, short)])
+    let (axes, mut pairs) = permuted(op)?;
+    pairs.pop()?;
+    Some(vec![make_collective::collective_permute(b, x[0], &Permutation::of_pairs(axes, pairs))])
 }
 
 fn mask_turned(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {

@@ -35,8 +35,7 @@ pub fn replicas(arguments: &[ArrayHandle]) -> Result<(), Diagnostics> {
     for (i, array) in arguments.iter().enumerate() {
         let ty = array.sharded_type();
         let Some(sharding) = &ty.sharding else { continue };
-        let shards: Vec<Literal> = (0..sharding.mesh.size()).map(|p| array.shard(p)).collect();
-        if let Err(Disagreement { first, second }) = layout::assemble(&shards, sharding, &ty.ty.shape) {
+        if let Err(Disagreement { first, second }) = layout::assemble(|p| array.shard(p), sharding, &ty.ty.shape) {
             found.push(unequal_replicas(i, sharding, first, second));
         }
     }

@@ -7,6 +7,7 @@
 use shardwise_base::{AxisRef, Literal, Sharding};
 use shardwise_ops::ReduceKind;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// A box of a global array: where it starts, and its size along each dimension.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,14 +19,14 @@ pub struct ShardBox {
 /// The box that the device at `coordinates` of the mesh holds; ceil-division blocks, so that the last ones may be
 /// shorter or empty.
 pub fn shard_box(global: &[usize], sharding: &Sharding, coordinates: &[usize]) -> ShardBox {
+    box_at(global, sharding, &sharding.shard_index(coordinates))
+}
+
+/// The box of the shard with this index along each dimension.
+fn box_at(global: &[usize], sharding: &Sharding, index: &[usize]) -> ShardBox {
     let block = sharding.local_shape(global);
-    let offset: Vec<usize> = sharding
-        .shard_index(coordinates)
-        .iter()
-        .zip(&block)
-        .zip(global)
-        .map(|((&i, &b), &n)| i.saturating_mul(b).min(n))
-        .collect();
+    let offset: Vec<usize> =
+        index.iter().zip(&block).zip(global).map(|((&i, &b), &n)| i.saturating_mul(b).min(n)).collect();
     let shape = offset.iter().zip(&block).zip(global).map(|((&o, &b), &n)| b.min(n - o)).collect();
     ShardBox { offset, shape }
 }
@@ -130,10 +131,41 @@ pub fn shard(global: &Literal, sharding: &Sharding, coordinates: &[usize]) -> Li
     }
 }
 
-/// The shard of every position of the mesh, in order; unpadded.
+/// The box of each distinct shard, row-major by the shard's index: entry [`shard_number`] is that of a device.
+pub fn shard_boxes(global: &[usize], sharding: &Sharding) -> Vec<ShardBox> {
+    let counts = sharding.shard_counts();
+    let mut index = vec![0; counts.len()];
+    let mut boxes = vec![];
+    for _ in 0..counts.iter().product() {
+        boxes.push(box_at(global, sharding, &index));
+        for (i, n) in index.iter_mut().zip(&counts).rev() {
+            *i = (*i + 1) % n;
+            if *i > 0 {
+                break;
+            }
+        }
+    }
+    boxes
+}
+
+/// The number, among the distinct shards, of the one that the device at `coordinates` of the mesh holds.
+pub fn shard_number(sharding: &Sharding, coordinates: &[usize]) -> usize {
+    let counts = sharding.shard_counts();
+    sharding.shard_index(coordinates).iter().zip(counts).fold(0, |number, (i, n)| number * n + i)
+}
+
+/// The shard of every position of the mesh, in order; unpadded. Each distinct shard is cut once.
 pub fn split(global: &Literal, sharding: &Sharding) -> Vec<Literal> {
     let mesh = &sharding.mesh;
-    (0..mesh.size()).map(|position| shard(global, sharding, &mesh.coordinates(position))).collect()
+    let parts: Vec<Literal> = shard_boxes(global.shape(), sharding).iter().map(|part| cut(global, part)).collect();
+    let shard = |coordinates: &[usize]| {
+        let part = &parts[shard_number(sharding, coordinates)];
+        match summand_index(sharding, coordinates) {
+            0 => part.clone(),
+            _ => Literal::zeros(global.dtype(), part.shape()),
+        }
+    };
+    (0..mesh.size()).map(|position| shard(&mesh.coordinates(position))).collect()
 }
 
 /// Returns the global array whose parts have these offsets. Parts with equal offsets are summands, and are added in their
@@ -160,30 +192,84 @@ pub struct Disagreement {
     pub second: usize,
 }
 
-/// The global array of which `shards` (one for each position of the mesh; padding beyond the global size is cut off) are
-/// the parts. Devices that hold the same part must hold equal bytes.
-pub fn assemble(shards: &[Literal], sharding: &Sharding, global: &[usize]) -> Result<Literal, Disagreement> {
+/// The global array whose parts `shard` returns for each position of the mesh; padding beyond the global size is cut off.
+/// Devices that hold the same part must hold equal bytes. One literal is kept for each distinct shard.
+pub fn assemble(
+    mut shard: impl FnMut(usize) -> Literal,
+    sharding: &Sharding,
+    global: &[usize],
+) -> Result<Literal, Disagreement> {
     let mesh = &sharding.mesh;
-    let mut seen: Vec<Part> = vec![];
-    for (position, shard) in shards.iter().enumerate() {
+    let boxes = shard_boxes(global, sharding);
+    let mut firsts: BTreeMap<(usize, usize), (usize, Literal)> = BTreeMap::new();
+    for position in 0..mesh.size() {
         let coordinates = mesh.coordinates(position);
-        let ShardBox { offset, shape } = shard_box(global, sharding, &coordinates);
-        let value = cut(shard, &ShardBox { offset: vec![0; global.len()], shape });
-        let summand = summand_index(sharding, &coordinates);
-        match seen.iter().find(|p| p.summand == summand && p.offset == offset) {
-            Some(p) if p.value != value => return Err(Disagreement { first: p.position, second: position }),
-            Some(_) => {}
-            None => seen.push(Part { summand, offset, value, position }),
+        let number = shard_number(sharding, &coordinates);
+        let part = ShardBox { offset: vec![0; global.len()], shape: boxes[number].shape.clone() };
+        let own = cut(&shard(position), &part);
+        match firsts.entry((summand_index(sharding, &coordinates), number)) {
+            Entry::Occupied(e) if e.get().1 != own => return Err(Disagreement { first: e.get().0, second: position }),
+            Entry::Occupied(_) => {}
+            Entry::Vacant(first) => _ = first.insert((position, own)),
         }
     }
-    seen.sort_by_key(|p| p.summand);
-    Ok(join(&shards[0], global, seen.into_iter().map(|p| (p.offset, p.value))))
+    let like = firsts.values().next().expect("a mesh has a device").1.clone();
+    let parts = firsts.into_iter().map(|((_, number), (_, own))| (boxes[number].offset.clone(), own));
+    Ok(join(&like, global, parts))
 }
 
-/// What the first of the devices that hold a part holds.
-struct Part {
-    summand: usize,
-    offset: Vec<usize>,
-    value: Literal,
-    position: usize,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_base::{AxisIndex, AxisRef, Mesh};
+    use std::sync::Arc;
+
+    /// `x=2, y=3`: dimension 0 over `y`, dimension 1 over `x`, or over nothing.
+    fn shardings() -> Vec<Sharding> {
+        let mesh = Arc::new(Mesh::new("mesh", [("x", 2), ("y", 3)]).unwrap());
+        let [x, y] = [0, 1].map(|i| AxisRef::full(AxisIndex::new(i)));
+        vec![
+            Sharding::closed(&mesh, vec![vec![y], vec![x]]),
+            Sharding::closed(&mesh, vec![vec![y], vec![]]),
+            Sharding::closed(&mesh, vec![vec![], vec![]]),
+            Sharding::closed(&mesh, vec![vec![x, y], vec![]]),
+        ]
+    }
+
+    #[test]
+    fn what_is_split_is_put_together_again() {
+        for shape in [[6, 4], [7, 3], [2, 1], [0, 2]] {
+            let values: Vec<i32> = (0..shape.iter().product::<usize>() as i32).collect();
+            let whole = Literal::new(shape.to_vec(), &values);
+            for sharding in shardings() {
+                let shards = split(&whole, &sharding);
+                for (p, shard) in shards.iter().enumerate() {
+                    let part = shard_box(&shape, &sharding, &sharding.mesh.coordinates(p));
+                    assert_eq!(*shard, cut(&whole, &part));
+                }
+                assert_eq!(assemble(|p| shards[p].clone(), &sharding, &shape), Ok(whole.clone()), "{sharding}");
+            }
+        }
+    }
+
+    #[test]
+    fn devices_that_disagree_are_named() {
+        let whole = Literal::new(vec![6, 4], &(0..24).collect::<Vec<i32>>());
+        let sharding = &shardings()[1];
+        let mut shards = split(&whole, sharding);
+        shards[4] = shards[0].clone();
+        let found = assemble(|p| shards[p].clone(), sharding, &[6, 4]);
+        assert_eq!(found, Err(Disagreement { first: 1, second: 4 }));
+    }
+
+    #[test]
+    fn a_million_devices_with_few_shards_are_a_short_list() {
+        let mesh = Arc::new(Mesh::new("mesh", [("x", 1 << 10), ("y", 1 << 10)]).unwrap());
+        let sharding = Sharding::closed(&mesh, vec![vec![AxisRef::sub(&mesh, AxisIndex::new(0), 1, 4)]]);
+        assert_eq!(shard_boxes(&[8], &sharding).len(), 4);
+        let whole = Literal::new(vec![8], &(0..8).collect::<Vec<i32>>());
+        let shards = split(&whole, &sharding);
+        assert_eq!((shards.len(), &shards[1 << 19]), (1 << 20, &Literal::new(vec![2], &[4, 5])));
+        assert_eq!(assemble(|p| shards[p].clone(), &sharding, &[8]), Ok(whole));
+    }
 }

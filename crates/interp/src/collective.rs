@@ -6,9 +6,9 @@ use crate::machine::{Env, Machine, PerProcess, Results, cannot_run, processes};
 use shardwise_base::{AxisRef, Diagnostic, Literal};
 use shardwise_engine::layout::{self, ShardBox};
 use shardwise_ir::{Attr, OpView, Region};
-use shardwise_ops::collective::{self as ops, CollectiveKind, CollectiveView, IdSpace, RaggedMember};
+use shardwise_ops::collective::{self as ops, CollectiveKind, CollectiveView, IdSpace, Permutation, RaggedMember};
 use shardwise_ops::{Opcode, ReduceKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Processes that exchange values, in the order of their positions.
 type Groups = Vec<Vec<usize>>;
@@ -34,8 +34,8 @@ impl<'m> Machine<'m> {
             return Ok(env.all(view.operands()));
         }
         let collective = CollectiveView::of(view).ok_or_else(|| cannot_run(view))?;
-        if let CollectiveKind::CollectivePermute { pairs } = &collective.kind {
-            return permute(env, frame, view, &moves(pairs, &collective, frame), active);
+        if let CollectiveKind::CollectivePermute { permutation } = &collective.kind {
+            return permute(env, frame, view, &moves(permutation, collective.ids, frame), active);
         }
         let groups = groups(&collective, frame);
         complete(view, frame, &groups, active)?;
@@ -266,18 +266,15 @@ pub(crate) fn groups_over(axes: &[AxisRef], frame: &Frame) -> Groups {
 
 /// Groups given by the numbers of an id space; devices that one process stands for count once.
 fn dense_groups(rows: &[Vec<usize>], ids: IdSpace, frame: &Frame) -> Groups {
+    let mut seen: HashSet<Vec<usize>> = HashSet::new();
     let mut groups: Groups = vec![];
-    for row in rows {
-        for each in repetitions(ids, frame) {
-            let mut group: Vec<usize> = vec![];
-            for p in each.iter().flat_map(|&other| row.iter().filter_map(move |&id| process(ids, id, other, frame))) {
-                if !group.contains(&p) {
-                    group.push(p);
-                }
-            }
-            if !group.is_empty() && !groups.contains(&group) {
-                groups.push(group);
-            }
+    for each in rows.iter().flat_map(|row| repetitions(ids, frame).into_iter().map(move |each| (row, each))) {
+        let (row, others) = each;
+        let members = others.iter().flat_map(|&other| row.iter().filter_map(move |&id| process(ids, id, other, frame)));
+        let mut own = HashSet::new();
+        let group: Vec<usize> = members.filter(|&p| own.insert(p)).collect();
+        if !group.is_empty() && seen.insert(group.clone()) {
+            groups.push(group);
         }
     }
     groups
@@ -310,21 +307,23 @@ fn process(ids: IdSpace, id: usize, other: usize, frame: &Frame) -> Option<usize
 }
 
 /// Who sends to whom, as processes.
-fn moves(pairs: &[(usize, usize)], collective: &CollectiveView, frame: &Frame) -> Vec<(usize, usize)> {
-    let mut moves: Vec<(usize, usize)> = match &collective.groups {
-        ops::Groups::Axes { axes, .. } => {
-            let groups = groups_over(axes, frame);
-            pairs.iter().flat_map(|&(s, t)| groups.iter().map(move |g| (g[s], g[t]))).collect()
-        }
+fn moves(permutation: &Permutation, ids: IdSpace, frame: &Frame) -> Vec<(usize, usize)> {
+    let mut moves: Vec<(usize, usize)> = match (permutation, &frame.mesh) {
         // Imported programs leave out the channel: their numbers are devices then.
-        _ if frame.mesh.is_some() => {
+        (Permutation::Processes(pairs), Some(_)) => {
             pairs.iter().map(|&(s, t)| (frame.process_of_device(s), frame.process_of_device(t))).collect()
         }
-        _ => {
-            let each = repetitions(collective.ids, frame).concat();
-            let at = |id: usize, other: usize| process(collective.ids, id, other, frame);
+        (Permutation::Processes(pairs), None) => {
+            let each = repetitions(ids, frame).concat();
+            let at = |id: usize, other: usize| process(ids, id, other, frame);
             each.iter().flat_map(|&o| pairs.iter().filter_map(move |&(s, t)| Some((at(s, o)?, at(t, o)?)))).collect()
         }
+        (_, Some(mesh)) => {
+            let senders = ops::Senders::new(permutation, mesh);
+            let source = |p: usize| senders.sender(&frame.coordinates(p)).map(|c| frame.process(&c));
+            (0..frame.process_count).filter_map(|p| Some((source(p)?, p))).collect()
+        }
+        (_, None) => vec![],
     };
     moves.sort_unstable();
     moves.dedup();

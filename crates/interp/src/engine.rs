@@ -56,12 +56,7 @@ impl Engine for InterpEngine {
         let shape = &ty.ty.shape;
         let Some(sharding) = &ty.sharding else { return self.put(&shard(&vec![0; shape.len()], shape), ty) };
         let mut out = layout::Dense::zeros(&Literal::zeros(ty.ty.dtype, vec![]), shape);
-        for position in 0..sharding.mesh.size() {
-            let coordinates = sharding.mesh.coordinates(position);
-            if layout::summand_index(sharding, &coordinates) != 0 {
-                continue;
-            }
-            let part = layout::shard_box(shape, sharding, &coordinates);
+        for part in layout::shard_boxes(shape, sharding) {
             out.paste(&shard(&part.offset, &part.shape), &part.offset);
         }
         self.put(&out.finish(), ty)
@@ -98,7 +93,9 @@ impl Program {
 
     fn gather(&self, index: usize, shards: Vec<Literal>, ty: &ShardedType) -> Result<ArrayHandle, Diagnostics> {
         let value = match &ty.sharding {
-            Some(s) => layout::assemble(&shards, s, &ty.ty.shape).map_err(|d| disagreement(index, ty, d))?,
+            Some(s) => {
+                layout::assemble(|p| shards[p].clone(), s, &ty.ty.shape).map_err(|d| disagreement(index, ty, d))?
+            }
             None => shards[0].clone(),
         };
         Ok(Arc::new(InterpArray { ty: ty.clone(), value }))

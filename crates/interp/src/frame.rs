@@ -1,7 +1,7 @@
 //! The grid of processes that a piece of program runs on.
 
-use shardwise_base::{AxisRef, Mesh};
-use std::sync::Arc;
+use shardwise_base::{AxisRef, Mesh, Positions};
+use std::sync::{Arc, OnceLock};
 
 /// Processes as points of some axes of a mesh.
 #[derive(Clone, Debug)]
@@ -13,26 +13,32 @@ pub struct Frame {
     pub process_count: usize,
     /// Processes of one replica; process `r * partition_count + p` is partition `p` of replica `r`.
     pub partition_count: usize,
+    /// The positions of the mesh's devices, once somebody asks.
+    positions: OnceLock<Arc<Positions>>,
 }
 
 /// Which processes take part.
 pub type Active = Vec<bool>;
 
 impl Frame {
+    fn new(mesh: Option<Arc<Mesh>>, axes: Vec<AxisRef>, process_count: usize, partition_count: usize) -> Frame {
+        Frame { mesh, axes, process_count, partition_count, positions: OnceLock::new() }
+    }
+
     /// One process that stands for all devices.
     pub fn single() -> Frame {
-        Frame { mesh: None, axes: vec![], process_count: 1, partition_count: 1 }
+        Frame::new(None, vec![], 1, 1)
     }
 
     /// A process for every device.
     pub fn grid(mesh: Option<Arc<Mesh>>, process_count: usize) -> Frame {
         let axes = mesh.as_ref().map_or(vec![], |m| m.all_axes().collect());
-        Frame { mesh, axes, process_count, partition_count: process_count }
+        Frame::new(mesh, axes, process_count, process_count)
     }
 
     /// Replicas of a program for several partitions, without a mesh.
     pub fn replicas(replica_count: usize, partition_count: usize) -> Frame {
-        Frame { mesh: None, axes: vec![], process_count: replica_count * partition_count, partition_count }
+        Frame::new(None, vec![], replica_count * partition_count, partition_count)
     }
 
     /// The processes of a manual computation over `axes`, within this grid.
@@ -40,7 +46,7 @@ impl Frame {
         let mut all = self.axes.clone();
         all.extend(axes);
         let process_count = self.process_count * axes.iter().map(|a| a.size(mesh)).product::<usize>();
-        Frame { mesh: Some(mesh.clone()), axes: all, process_count, partition_count: process_count }
+        Frame::new(Some(mesh.clone()), all, process_count, process_count)
     }
 
     pub fn all_active(&self) -> Active {
@@ -92,7 +98,8 @@ impl Frame {
     pub fn process_of_device(&self, device: usize) -> usize {
         match &self.mesh {
             Some(mesh) => {
-                let position = (0..mesh.size()).find(|&i| mesh.device(i) == device).unwrap_or(device);
+                let positions = self.positions.get_or_init(|| Arc::new(mesh.positions()));
+                let position = positions.of(device).unwrap_or(device);
                 self.process(&mesh.coordinates(position))
             }
             None => device,

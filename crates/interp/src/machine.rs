@@ -333,7 +333,7 @@ impl RegionEval for Regions<'_, '_> {
     /// As the one active process of the surrounding grid, whose values it may capture.
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
         let count = self.process_count;
-        let frame = Frame { mesh: None, axes: vec![], process_count: count, partition_count: count };
+        let frame = Frame::grid(None, count);
         let mut active = vec![false; count];
         active[self.process] = true;
         let spread = |l: Literal| {

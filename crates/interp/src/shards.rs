@@ -10,11 +10,13 @@ use crate::datum::Datum;
 use crate::frame::{Active, Frame};
 use crate::machine::{Env, Machine, PerProcess, Results, cannot_run};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Sharding};
-use shardwise_engine::layout::{Dense, ShardBox, cut, shard_box};
+use shardwise_engine::layout::{Dense, ShardBox, cut, shard_box, shard_number};
 use shardwise_ir::{Func, Module, OpView, Value};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Combine, Opcode, ReduceKind, Semantics};
 use shardwise_sharding::{FactorKind, Rule};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Runs `func` on one process for each device of the module's mesh.
 pub fn run(module: &Module, func: &Func, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
@@ -67,15 +69,15 @@ fn join(
         return differing.map_or_else(|| Ok(own(devices[0]).clone()), |&p| Err((devices[0], p)));
     };
     let mut out = Dense::zeros(own(devices[0]), shape);
-    let mut seen: Vec<(ShardBox, usize)> = vec![];
+    let mut first_of: HashMap<usize, usize> = HashMap::new();
     for &p in devices {
-        let place = shard_box(shape, sharding, &frame.coordinates(p));
-        match seen.iter().find(|(other, _)| *other == place) {
-            Some(&(_, q)) if own(q) != own(p) => return Err((q, p)),
-            Some(_) => {}
-            None => {
-                out.paste(own(p), &place.offset);
-                seen.push((place, p));
+        let coordinates = frame.coordinates(p);
+        match first_of.entry(shard_number(sharding, &coordinates)) {
+            Entry::Occupied(first) if own(*first.get()) != own(p) => return Err((*first.get(), p)),
+            Entry::Occupied(_) => {}
+            Entry::Vacant(first) => {
+                out.paste(own(p), &shard_box(shape, sharding, &coordinates).offset);
+                first.insert(p);
             }
         }
     }
@@ -175,14 +177,12 @@ impl<'m> Machine<'m> {
             let whole = (0..operands.len())
                 .map(|i| self.whole(&operands[i], &devices, view, i, frame))
                 .collect::<Result<Vec<_>, _>>()?;
-            let mut known: Vec<(usize, Vec<Literal>)> = vec![];
+            let mut known: HashMap<usize, Vec<Literal>> = HashMap::new();
             for &p in &devices {
-                let index = partial.index(frame, p);
-                if !known.iter().any(|(i, _)| *i == index) {
-                    let values = self.evaluate_partial(env, view, &partial, &whole, frame, p)?;
-                    known.push((index, values));
-                }
-                let values = &known.iter().find(|(i, _)| *i == index).expect("just made").1;
+                let values = match known.entry(partial.index(frame, p)) {
+                    Entry::Occupied(values) => values.into_mut(),
+                    Entry::Vacant(none) => none.insert(self.evaluate_partial(env, view, &partial, &whole, frame, p)?),
+                };
                 for (i, result) in results.iter_mut().enumerate() {
                     result[p] = Some(Datum::Tensor(part(&values[i], view.result_sharding(i), frame, p)));
                 }

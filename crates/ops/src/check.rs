@@ -122,7 +122,9 @@ pub(crate) fn is_promotable(from: DType, to: DType) -> bool {
 
 /// Whether no number stands twice.
 pub(crate) fn is_unique(list: &[usize]) -> bool {
-    list.iter().enumerate().all(|(i, d)| !list[..i].contains(d))
+    let mut sorted = list.to_vec();
+    sorted.sort_unstable();
+    sorted.is_sorted_by(|a, b| a < b)
 }
 
 /// Whether every dimension is one of a tensor of this rank.

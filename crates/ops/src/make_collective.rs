@@ -1,6 +1,6 @@
 //! Short ways to make collectives over mesh axes, positions along them, and what goes with them.
 
-use crate::collective::{PERMUTE_AXES, pairs_attr, ragged_attrs};
+use crate::collective::{Permutation, ragged_attrs};
 use crate::reducer::reduction_region;
 use crate::{Opcode, ReduceKind, make};
 use shardwise_base::{AxisRef, DType, Literal, Mesh};
@@ -79,16 +79,11 @@ pub fn all_to_all(
     b.value(Opcode::AllToAll, [x], attrs, t.into())
 }
 
-/// Sends along pairs of positions on the axis list; who is no target gets zeros.
-pub fn collective_permute(
-    b: &mut Builder<'_>,
-    x: Value,
-    mesh: &Arc<Mesh>,
-    axes: &[AxisRef],
-    pairs: &[(usize, usize)],
-) -> Value {
+/// Sends each device's value where the permutation says; who is no target gets zeros.
+pub fn collective_permute(b: &mut Builder<'_>, x: Value, permutation: &Permutation) -> Value {
     let ty = b.body.ty(x).clone();
-    let attrs = Attrs::new().with("source_target_pairs", pairs_attr(pairs)).with(PERMUTE_AXES, axes_attr(mesh, axes));
+    let mut attrs = Attrs::new();
+    permutation.write(&mut attrs);
     b.value(Opcode::CollectivePermute, [x], attrs, ty)
 }
 

@@ -19,7 +19,7 @@ use crate::tree::{self, Tree};
 use crate::{context, hlo, mistakes, trace};
 use shardwise_base::{AxisIndex, AxisRef, DType, Mesh};
 use shardwise_ir::{Builder, TensorType, Value};
-use shardwise_ops::collective::axes_of_groups;
+use shardwise_ops::collective::{self, AxisList, axes_of_groups};
 use shardwise_ops::{ReduceKind, make, make_collective};
 use std::fmt;
 use std::panic::Location;
@@ -287,9 +287,16 @@ impl<D: Dim> GatherDim for Stacked<D> {
     label = "expected `shift(k)`, or pairs of source and target"
 )]
 pub trait Permutation {
-    /// Among so many positions.
     #[doc(hidden)]
-    fn pairs(&self, count: usize) -> Vec<(usize, usize)>;
+    fn moves(&self) -> Moves;
+}
+
+/// What a [`Permutation`] says.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub enum Moves {
+    Shift(isize),
+    Pairs(Vec<(usize, usize)>),
 }
 
 /// See [`shift`].
@@ -302,30 +309,32 @@ pub fn shift(by: isize) -> Shift {
 }
 
 impl Permutation for Shift {
-    fn pairs(&self, count: usize) -> Vec<(usize, usize)> {
-        let target = |i: usize| (i as isize + self.0).rem_euclid(count as isize) as usize;
-        (0..count).map(|i| (i, target(i))).collect()
+    fn moves(&self) -> Moves {
+        Moves::Shift(self.0)
     }
 }
 impl Permutation for &[(usize, usize)] {
-    fn pairs(&self, _: usize) -> Vec<(usize, usize)> {
-        self.to_vec()
+    fn moves(&self) -> Moves {
+        Moves::Pairs(self.to_vec())
     }
 }
 impl Permutation for Vec<(usize, usize)> {
-    fn pairs(&self, _: usize) -> Vec<(usize, usize)> {
-        self.clone()
+    fn moves(&self) -> Moves {
+        Moves::Pairs(self.clone())
     }
 }
 impl<const N: usize> Permutation for [(usize, usize); N] {
-    fn pairs(&self, _: usize) -> Vec<(usize, usize)> {
-        self.to_vec()
+    fn moves(&self) -> Moves {
+        Moves::Pairs(self.to_vec())
     }
 }
 
 /// What is wrong with a permutation of `count` positions.
 fn permutation_fault(pairs: &[(usize, usize)], count: usize) -> Option<String> {
-    let twice = |ids: Vec<usize>| (0..ids.len()).find(|&i| ids[..i].contains(&ids[i])).map(|i| ids[i]);
+    let twice = |mut ids: Vec<usize>| {
+        ids.sort_unstable();
+        ids.windows(2).find(|w| w[0] == w[1]).map(|w| w[0])
+    };
     if let Some(i) = pairs.iter().flat_map(|&(s, t)| [s, t]).find(|&i| i >= count) {
         return Some(format!("there is no position {i}"));
     }
@@ -768,15 +777,20 @@ fn exchange(
 fn permute(s: &Site<'_>, x: &Array, axes: &impl Axes, permutation: &impl Permutation) -> Checked<Exchange> {
     let ty = Some(x.tensor().clone());
     let over = s.over(axes, ty.clone())?;
-    let count = over.count();
-    let pairs = permutation.pairs(count);
-    if let Some(wrong) = permutation_fault(&pairs, count) {
-        return s.fail(ty, mistakes::permutation(s.name, &wrong, &format!("{pairs:?}"), &over.show(), count, &s.loc));
-    }
-    let state = s.varying(x, &over, ty)?;
-    let op = move |b: &mut Builder<'_>, x: &[Value]| {
-        make_collective::collective_permute(b, x[0], over.mesh(), &over.list, &pairs)
+    let along = AxisList::new(over.mesh(), over.list.clone());
+    let permutation = match permutation.moves() {
+        Moves::Shift(by) => collective::Permutation::ring(along, by),
+        Moves::Pairs(pairs) => {
+            let count = over.count();
+            if let Some(wrong) = permutation_fault(&pairs, count) {
+                let (pairs, axes) = (format!("{pairs:?}"), over.show());
+                return s.fail(ty, mistakes::permutation(s.name, &wrong, &pairs, &axes, count, &s.loc));
+            }
+            collective::Permutation::of_pairs(along, pairs)
+        }
     };
+    let state = s.varying(x, &over, ty)?;
+    let op = move |b: &mut Builder<'_>, x: &[Value]| make_collective::collective_permute(b, x[0], &permutation);
     Ok(Exchange::new(&[x], state, op))
 }
 

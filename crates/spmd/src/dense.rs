@@ -8,8 +8,8 @@ use crate::rewrite::{Rewrite, map_main, rewrite_func};
 use shardwise_base::{AxisRef, DType, Diagnostics, Literal, Mesh};
 use shardwise_ir::{Attr, Attrs, Builder, Cloner, Func, Module, OpView, Type, Value};
 use shardwise_ops::collective::{
-    AxisPermutation, CollectiveKind, CollectiveView, Groups, PERMUTE_AXES, attrs_with_channel, attrs_with_groups,
-    groups_attr, groups_of_axes, pairs_attr, pairs_of_permutation,
+    CollectiveKind, CollectiveView, Groups, Permutation, attrs_with_channel, attrs_with_groups, groups_attr,
+    groups_of_axes,
 };
 use shardwise_ops::{Opcode, make};
 
@@ -66,11 +66,9 @@ impl Dense {
     fn attrs(&mut self, view: &OpView<'_>, collective: &CollectiveView) -> Option<Attrs> {
         let Groups::Axes { mesh, axes } = &collective.groups else { return None };
         let channel = Some(self.channel());
-        if let CollectiveKind::CollectivePermute { pairs } = &collective.kind {
+        if let CollectiveKind::CollectivePermute { permutation } = &collective.kind {
             let mut attrs = attrs_with_channel(view.attrs().clone(), channel);
-            let permutation = AxisPermutation { axes: axes.clone(), pairs: pairs.clone() };
-            attrs.set("source_target_pairs", pairs_attr(&pairs_of_permutation(mesh, &permutation)));
-            attrs.remove(PERMUTE_AXES);
+            Permutation::Processes(permutation.to_device_pairs(mesh)).write(&mut attrs);
             return Some(attrs);
         }
         Some(attrs_with_groups(view, groups_attr(&groups_of_axes(mesh, axes)), channel))
@@ -94,9 +92,7 @@ fn axis_index(mesh: &Mesh, axes: &[AxisRef], b: &mut Builder<'_>) -> Value {
 fn computed(mesh: &Mesh, axes: &[AxisRef], id: Value, b: &mut Builder<'_>) -> Value {
     let mut index = make::number(b, DType::U32, 0);
     for &axis in axes {
-        let minor_axes: usize = mesh.axes[axis.axis.index() + 1..].iter().map(|a| a.size).product();
-        let stride = minor_axes * (mesh.axis_size(axis.axis) / axis.next_pre_size(mesh));
-        let [stride, size] = [stride, axis.size(mesh)].map(|n| make::number(b, DType::U32, n as i64));
+        let [stride, size] = [axis.stride(mesh), axis.size(mesh)].map(|n| make::number(b, DType::U32, n as i64));
         let quotient = make::binary(b, Opcode::Divide, id, stride);
         let own = make::binary(b, Opcode::Remainder, quotient, size);
         let scaled = make::multiply(b, index, size);

@@ -97,8 +97,8 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
         CollectiveKind::ReduceScatter { .. } | CollectiveKind::AllToAll { .. } => {
             (share(taken), share(taken) * devices)
         }
-        CollectiveKind::CollectivePermute { pairs } => {
-            let moved = pairs.iter().filter(|(s, t)| s != t).count() as u64;
+        CollectiveKind::CollectivePermute { permutation } => {
+            let moved = permutation.moved_count() as u64;
             let copies = if matches!(collective.groups, Groups::Axes { .. }) { devices / n.max(1) } else { 1 };
             (if moved > 0 { taken } else { 0 }, moved * copies * taken)
         }

@@ -286,8 +286,8 @@ fn collective_attributes(collective: &CollectiveView) -> Vec<String> {
         CollectiveKind::AllToAll { split_dim, concat_dim } => {
             Some(format!("split_dimension={split_dim}, concat_dimension={concat_dim}"))
         }
-        CollectiveKind::CollectivePermute { pairs } => {
-            let pairs: Vec<String> = pairs.iter().map(|(s, t)| format!("{{{s},{t}}}")).collect();
+        CollectiveKind::CollectivePermute { permutation } => {
+            let pairs: Vec<String> = permutation.to_pairs().iter().map(|(s, t)| format!("{{{s},{t}}}")).collect();
             Some(format!("source_target_pairs={}", braces(&pairs)))
         }
         CollectiveKind::AllReduce { .. }

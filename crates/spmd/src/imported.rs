@@ -6,8 +6,8 @@
 use shardwise_base::{AxisRef, DType, Mesh};
 use shardwise_ir::{Attr, Attrs, Builder, OpView, Uses, Value};
 use shardwise_ops::collective::{
-    CollectiveKind, CollectiveView, Groups, IdSpace, PERMUTE_AXES, attrs_with_channel, attrs_with_groups,
-    axes_of_groups, pairs_attr, permutation_of_pairs,
+    CollectiveKind, CollectiveView, Groups, IdSpace, Permutation, attrs_with_channel, attrs_with_groups,
+    axes_of_groups, permutation_of_pairs,
 };
 use shardwise_ops::{Opcode, make_collective};
 use std::cell::OnceCell;
@@ -27,11 +27,9 @@ pub(crate) fn axis_attrs(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Attrs> {
     if !is_over_partitions {
         return None;
     }
-    if let CollectiveKind::CollectivePermute { pairs } = &collective.kind {
+    if let CollectiveKind::CollectivePermute { permutation: Permutation::Processes(pairs) } = &collective.kind {
         let mut attrs = attrs_with_channel(view.attrs().clone(), None);
-        let permutation = permutation_of_pairs(mesh, pairs)?;
-        attrs.set("source_target_pairs", pairs_attr(&permutation.pairs));
-        attrs.set(PERMUTE_AXES, axes_attr(mesh, permutation.axes));
+        permutation_of_pairs(mesh, pairs)?.write(&mut attrs);
         return Some(attrs);
     }
     let Groups::Axes { mesh, axes } = collective.groups.to_axes(mesh)? else { return None };

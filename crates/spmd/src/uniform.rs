@@ -5,7 +5,7 @@
 //! its predicate varies over; loops are followed to a fixpoint.
 
 use crate::rewrite::facts;
-use shardwise_base::{AxisRef, Diagnostics, Mesh, Varying};
+use shardwise_base::{Diagnostics, Mesh, Varying};
 use shardwise_ir::{Body, Func, Module, OpView, Region, Value};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
 use shardwise_ops::{Effects, Opcode};
@@ -202,11 +202,9 @@ impl Uniformity<'_> {
             | CollectiveKind::AllToAll { .. }
             | CollectiveKind::CollectiveReduce { .. }
             | CollectiveKind::RaggedAllToAll => rest.union(&along, self.mesh),
-            CollectiveKind::CollectivePermute { pairs } => {
-                // Who receives nothing holds zeros: only a total permutation of equal values gives equal values.
-                let is_total = pairs.len() == AxisRef::total_size(self.mesh, axes);
-                let is_uniform = rest == *operand;
-                if is_total && is_uniform { rest } else { rest.union(&along, self.mesh) }
+            CollectiveKind::CollectivePermute { permutation } => {
+                let moved = permutation.varying(&operand.axes(self.mesh));
+                rest.union(&Varying::over(self.mesh, moved), self.mesh)
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::kernels;
 use crate::memory::{Buffer, Memory};
 use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Mesh, Varying};
 use shardwise_ir::{Attr, Body, Func, Module, Op, OpView, Region, TensorType, Uses, Value};
-use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, with_index_in};
+use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, Senders};
 use shardwise_ops::{Opcode, Semantics};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -221,23 +221,14 @@ impl<'m> Lowering<'m> {
     fn permute(&mut self, view: &OpView<'m>) -> Result<Step, Diagnostics> {
         let points = self.step_points(view);
         let source_points = self.points(view.operand(0));
-        let Some(CollectiveView { kind: CollectiveKind::CollectivePermute { pairs }, groups, .. }) =
+        let Some(CollectiveView { kind: CollectiveKind::CollectivePermute { permutation }, .. }) =
             CollectiveView::of(view)
         else {
             return Err(unsupported(view).into());
         };
+        let senders = self.mesh.as_ref().map(|mesh| Senders::new(&permutation, mesh));
         let from = |i: usize| -> Option<u32> {
-            let (at, mesh) = (points.coordinates(i), self.mesh.as_ref()?);
-            let source_of = |own: usize| pairs.iter().find(|p| p.1 == own).map(|p| p.0);
-            let source = match &groups {
-                Groups::Axes { axes, .. } => {
-                    with_index_in(mesh, axes, &at, source_of(AxisRef::index_in(mesh, axes, &at))?)
-                }
-                _ => {
-                    let source = source_of(mesh.device(mesh.position(&at)))?;
-                    mesh.coordinates((0..mesh.size()).find(|&p| mesh.device(p) == source)?)
-                }
-            };
+            let source = senders.as_ref()?.sender(&points.coordinates(i))?;
             Some(source_points.instance(&source) as u32)
         };
         let sources = (0..points.count()).map(from).collect();

@@ -40,6 +40,9 @@ impl Points {
 
     /// For each instance of `self`, the instance of `other` that the same device holds.
     pub fn map_to(&self, other: &Points) -> Vec<u32> {
+        if self.axes == other.axes {
+            return (0..self.count() as u32).collect();
+        }
         (0..self.count()).map(|i| other.instance(&self.coordinates(i)) as u32).collect()
     }
 
@@ -68,7 +71,9 @@ impl Points {
     /// Every device that holds instance `i`, as positions of the mesh.
     pub fn devices(&self, i: usize) -> Vec<usize> {
         let Some(mesh) = &self.mesh else { return vec![0] };
-        (0..mesh.size()).filter(|&p| self.instance(&mesh.coordinates(p)) == i).collect()
+        let first = self.coordinates(i);
+        let rest: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, &self.axes)).collect();
+        (0..AxisRef::total_size(mesh, &rest)).map(|k| mesh.position(&with_index_in(mesh, &rest, &first, k))).collect()
     }
 }
 

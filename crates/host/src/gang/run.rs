@@ -346,6 +346,9 @@ fn covered(points: &Points, selected: &[Selection<'_>]) -> bool {
     points.axes.iter().all(|a| a.minus(mesh, &fixed).is_empty())
 }
 
+/// Devices that a message lists at most.
+const MAX_SHOWN: usize = 32;
+
 /// Who goes which way, at the predicate of a loop or branch that holds a collective.
 fn disagree(points: &Points, values: &[i64], step: Step<'_>, divergence: &Divergence) -> Diagnostic {
     let collective = match divergence {
@@ -365,8 +368,10 @@ fn disagree(points: &Points, values: &[i64], step: Step<'_>, divergence: &Diverg
         .facts(format!("the collective is at {collective}"));
     for (value, mut devices) in sides {
         devices.sort_unstable();
-        let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
-        d = d.facts(format!("predicate {value} on devices {}", names.join(", ")));
+        let shown: Vec<String> = devices.iter().take(MAX_SHOWN).map(ToString::to_string).collect();
+        let more = devices.len() - shown.len();
+        let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
+        d = d.facts(format!("predicate {value} on devices {}{rest}", shown.join(", ")));
     }
     if let Some(mesh) = &points.mesh {
         d = d.mesh(mesh);

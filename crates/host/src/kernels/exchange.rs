@@ -13,6 +13,7 @@ use shardwise_base::AxisRef;
 use shardwise_ir::OpView;
 use shardwise_ops::ReduceKind;
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
+use std::collections::HashMap;
 
 /// How members' parts become a result.
 enum Exchange {
@@ -60,14 +61,15 @@ pub(super) fn dense_groups(
     result: &Points,
 ) -> Option<(Vec<Vec<u32>>, Vec<usize>)> {
     let mesh = result.mesh.as_ref()?;
-    let position_of = |device: usize| (0..mesh.size()).find(|&p| mesh.device(p) == device);
-    let rows: Vec<Vec<usize>> = rows.iter().map(|row| row.iter().filter_map(|&d| position_of(d)).collect()).collect();
+    let devices = mesh.positions();
+    let rows: Vec<Vec<usize>> = rows.iter().map(|row| row.iter().filter_map(|&d| devices.of(d)).collect()).collect();
+    let numbered = rows.iter().flat_map(|row| row.iter().enumerate().map(move |(k, &p)| (p, (row, k))));
+    let place_of: HashMap<usize, (&Vec<usize>, usize)> = numbered.collect();
     let (mut groups, mut positions) = (vec![], vec![]);
     for i in 0..result.count() {
-        let own = mesh.position(&result.coordinates(i));
-        let row = rows.iter().find(|row| row.contains(&own))?;
+        let (row, position) = place_of.get(&mesh.position(&result.coordinates(i)))?;
         groups.push(row.iter().map(|&p| operand.instance(&mesh.coordinates(p)) as u32).collect());
-        positions.push(row.iter().position(|&p| p == own)?);
+        positions.push(*position);
     }
     Some((groups, positions))
 }

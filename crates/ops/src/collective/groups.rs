@@ -1,4 +1,4 @@
-//! Who talks to whom: groups and permutations over mesh axes, and their dense form over device ids.
+//! Who takes part in a collective together: groups over mesh axes, and their dense form over device ids.
 //!
 //! Group members are ordered by position along the axis list, major to minor; the order of the groups themselves
 //! means nothing.
@@ -73,26 +73,14 @@ pub fn groups_of_axes(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Vec<usize>> {
 
 /// The axis list that makes these groups of device ids, sub-axes included; `None` if there is none.
 pub fn axes_of_groups(mesh: &Mesh, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>> {
-    let positions = positions_by_device(mesh);
-    let first: Vec<usize> =
-        groups.first()?.iter().map(|&device| positions.get(device).copied().flatten()).collect::<Option<_>>()?;
+    let positions = mesh.positions();
+    let first: Vec<usize> = groups.first()?.iter().map(|&device| positions.of(device)).collect::<Option<_>>()?;
     let axes = axes_of_offsets(mesh, &first)?;
     let mut expected = groups_of_axes(mesh, &axes);
     let mut given = groups.to_vec();
     expected.sort_unstable();
     given.sort_unstable();
     (expected == given).then_some(axes)
-}
-
-/// The position in the grid of each device id.
-fn positions_by_device(mesh: &Mesh) -> Vec<Option<usize>> {
-    let mut positions = vec![None; mesh.size()];
-    for p in 0..mesh.size() {
-        if let Some(slot) = positions.get_mut(mesh.device(p)) {
-            *slot = Some(p);
-        }
-    }
-    positions
 }
 
 /// Reads the positions of a group as digits of mixed radix: a run of `size` steps of `stride` is one or more axes.
@@ -142,80 +130,9 @@ fn push_axes_of_stride(mesh: &Mesh, mut stride: usize, mut size: usize, out: &mu
     (size == 1).then_some(())
 }
 
-/// A permutation along an axis list, the same at each point of the other axes.
-#[derive(Clone, PartialEq, Debug)]
-pub struct AxisPermutation {
-    pub axes: Vec<AxisRef>,
-    /// Source and target, as positions along the list; sorted by source.
-    pub pairs: Vec<(usize, usize)>,
-}
-
-/// The shortest list of axes along which these pairs of device ids are one permutation.
-///
-/// There always is one: at worst all axes. `None` if a device is not of the mesh.
-pub fn permutation_of_pairs(mesh: &Mesh, pairs: &[(usize, usize)]) -> Option<AxisPermutation> {
-    let positions = positions_by_device(mesh);
-    let at = |device: usize| positions.get(device).copied().flatten().map(|p| mesh.coordinates(p));
-    let pairs: Vec<(Vec<usize>, Vec<usize>)> =
-        pairs.iter().map(|&(s, t)| Some((at(s)?, at(t)?))).collect::<Option<_>>()?;
-    let mut target = vec![None; mesh.size()];
-    for (s, t) in &pairs {
-        target[mesh.position(s)] = Some(mesh.position(t));
-    }
-    let mut axes = vec![];
-    for part in prime_parts(mesh) {
-        if !is_same_along(mesh, part, &pairs, &target) {
-            AxisRef::push_or_merge(&mut axes, part, mesh);
-        }
-    }
-    let index = |c: &[usize]| AxisRef::index_in(mesh, &axes, c);
-    let mut pairs: Vec<_> = pairs.iter().map(|(s, t)| (index(s), index(t))).collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    Some(AxisPermutation { axes, pairs })
-}
-
-/// Whether the permutation keeps the coordinate along `part`, and is the same at each value of it.
-fn is_same_along(mesh: &Mesh, part: AxisRef, pairs: &[(Vec<usize>, Vec<usize>)], target: &[Option<usize>]) -> bool {
-    let coordinate = |c: &[usize]| AxisRef::index_in(mesh, &[part], c);
-    let moved = |c: &[usize], i: usize| mesh.position(&with_index_in(mesh, &[part], c, i));
-    pairs.iter().all(|(s, t)| {
-        coordinate(s) == coordinate(t) && (0..part.size(mesh)).all(|i| target[moved(s, i)] == Some(moved(t, i)))
-    })
-}
-
-/// Every axis as sub-axes of prime size, major to minor.
-fn prime_parts(mesh: &Mesh) -> Vec<AxisRef> {
-    let mut parts = vec![];
-    for a in mesh.all_axes() {
-        let (mut pre, mut rest) = (1, a.size(mesh));
-        while rest > 1 {
-            let p = (2..=rest).find(|p| rest.is_multiple_of(*p)).expect("a number above 1 has a prime factor");
-            parts.push(AxisRef::sub(mesh, a.axis, pre, p));
-            pre *= p;
-            rest /= p;
-        }
-    }
-    parts
-}
-
-/// The pairs of device ids that a permutation along an axis list makes, sorted by source.
-pub fn pairs_of_permutation(mesh: &Mesh, permutation: &AxisPermutation) -> Vec<(usize, usize)> {
-    let axes = &permutation.axes;
-    let mut pairs: Vec<(usize, usize)> = vec![];
-    for p in 0..mesh.size() {
-        let c = mesh.coordinates(p);
-        let index = AxisRef::index_in(mesh, axes, &c);
-        for &(_, t) in permutation.pairs.iter().filter(|(s, _)| *s == index) {
-            pairs.push((mesh.device(p), mesh.device(mesh.position(&with_index_in(mesh, axes, &c, t)))));
-        }
-    }
-    pairs.sort_unstable();
-    pairs
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::permutation::prime_parts;
     use super::*;
 
     fn mesh(axes: &[(&str, usize)]) -> Mesh {
@@ -287,32 +204,6 @@ mod tests {
             vec![vec![1, 0], vec![3, 2], vec![5, 4], vec![7, 6]],
         ] {
             assert_eq!(axes_of_groups(&mesh, &groups), None, "{groups:?}");
-        }
-    }
-
-    #[test]
-    fn a_ring_along_one_axis_is_a_permutation_of_that_axis() {
-        let mesh = mesh(&[("x", 4), ("y", 2)]);
-        let x = AxisRef::full(AxisIndex::new(0));
-        let ring: Vec<(usize, usize)> = (0..4).map(|i| (i, (i + 3) % 4)).collect();
-        let permutation = AxisPermutation { axes: vec![x], pairs: ring };
-        let dense = pairs_of_permutation(&mesh, &permutation);
-        assert_eq!(dense[0], (0, 6));
-        assert_eq!(permutation_of_pairs(&mesh, &dense), Some(permutation));
-    }
-
-    #[test]
-    fn every_permutation_of_a_small_mesh_survives() {
-        let mesh = mesh(&[("x", 2), ("y", 2)]).with_device_ids(vec![3, 1, 0, 2]).unwrap();
-        // Each device sends to one of four or to nobody; targets distinct.
-        for code in 0..5usize.pow(4) {
-            let pairs: Vec<(usize, usize)> =
-                (0..4).map(|s| (s, code / 5usize.pow(s as u32) % 5)).filter(|&(_, t)| t < 4).collect();
-            let targets: Vec<usize> = pairs.iter().map(|p| p.1).collect();
-            if crate::check::is_unique(&targets) {
-                let found = permutation_of_pairs(&mesh, &pairs).unwrap();
-                assert_eq!(pairs_of_permutation(&mesh, &found), pairs);
-            }
         }
     }
 }

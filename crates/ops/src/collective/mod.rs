@@ -7,15 +7,15 @@
 
 mod groups;
 mod ops;
+mod permutation;
 mod ragged;
 
-pub use groups::{
-    AxisPermutation, Groups, axes_of_groups, groups_of_axes, pairs_of_permutation, permutation_of_pairs, with_index_in,
-};
+pub use groups::{Groups, axes_of_groups, groups_of_axes, with_index_in};
 pub use ops::{
     AllGather, AllReduce, AllToAll, Async, AxisIndexOp, CollectiveBroadcast, CollectivePermute, CollectiveReduce,
     ProcessId, ReduceScatter, data_operands, process_count,
 };
+pub use permutation::{AxisList, Permutation, Senders, permutation_of_pairs};
 pub use ragged::{RAGGED_ALL_TO_ALL, RaggedAllToAll, RaggedMember, RowMove, row_moves};
 pub(crate) use ragged::{is_ragged, ragged_attrs};
 
@@ -41,9 +41,8 @@ pub enum CollectiveKind {
         split_dim: usize,
         concat_dim: usize,
     },
-    /// Pairs of source and target: positions along the groups' axis list, or process ids where there is none.
     CollectivePermute {
-        pairs: Vec<(usize, usize)>,
+        permutation: Permutation,
     },
     CollectiveBroadcast,
     /// To the first of the group.
@@ -106,9 +105,7 @@ impl CollectiveView {
                 split_dim: op.attrs().size("split_dimension")?,
                 concat_dim: op.attrs().size("concat_dimension")?,
             },
-            Opcode::CollectivePermute => {
-                CollectiveKind::CollectivePermute { pairs: pairs_of(op.attr("source_target_pairs")?)? }
-            }
+            Opcode::CollectivePermute => CollectiveKind::CollectivePermute { permutation: Permutation::of(op)? },
             Opcode::CollectiveBroadcast => CollectiveKind::CollectiveBroadcast,
             Opcode::CollectiveReduce => CollectiveKind::CollectiveReduce { reduce: reducer::reduce_kind_of_op(op) },
             Opcode::CustomCall if is_ragged(op) => CollectiveKind::RaggedAllToAll,
@@ -123,7 +120,7 @@ impl CollectiveView {
             _ => IdSpace::CrossPartition,
         };
         let groups = match opcode {
-            Opcode::CollectivePermute => permute_groups(op),
+            _ if let CollectiveKind::CollectivePermute { permutation } = &kind => permutation.groups(),
             Opcode::CustomCall => groups_of(ragged::config(op)?.get("replica_groups")?)?,
             _ => groups_of(op.attr("replica_groups")?)?,
         };
@@ -154,16 +151,6 @@ pub fn attrs_with_channel(mut attrs: Attrs, channel: Option<i64>) -> Attrs {
         attrs.set("channel_handle", Attr::Record { name: "stablehlo.channel_handle".into(), fields });
     }
     attrs
-}
-
-/// The attribute of `stablehlo.collective_permute` that says along which axes its pairs count.
-pub const PERMUTE_AXES: &str = "shardwise.axes";
-
-fn permute_groups(op: &OpView<'_>) -> Groups {
-    match op.attr(PERMUTE_AXES) {
-        Some(Attr::Axes { mesh, axes }) => Groups::Axes { mesh: mesh.clone(), axes: axes.clone() },
-        _ => Groups::All,
-    }
 }
 
 fn channel_of(op: &OpView<'_>) -> i64 {

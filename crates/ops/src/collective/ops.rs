@@ -1,11 +1,11 @@
 //! Facts of the collectives.
 
-use super::{Groups, PERMUTE_AXES, groups_of, pairs_of};
+use super::{Groups, Permutation, groups_of};
 use crate::check::{self, Check, MANY, counted_tensors, counts, types_of};
 use crate::facts::*;
 use crate::shapes::constant_operand;
 use crate::{Opcode, reducer};
-use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal};
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -332,20 +332,8 @@ impl Facts for AllToAll {
 impl Facts for CollectivePermute {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counted_tensors(op, 1..=1, 0)?;
-        let pairs = op.attr("source_target_pairs").and_then(pairs_of);
         let mut check = Check::new(op);
-        check.that("collective_permute_c1", pairs.is_some(), "`source_target_pairs` must be rows of two process ids");
-        let (mut sources, mut targets): (Vec<usize>, Vec<usize>) = pairs.unwrap_or_default().into_iter().unzip();
-        sources.sort_unstable();
-        targets.sort_unstable();
-        let is_unique = |ids: &[usize]| ids.is_sorted_by(|a, b| a < b);
-        check.that("collective_permute_c2", is_unique(&sources), "a process is the source of two pairs");
-        check.that("collective_permute_c3", is_unique(&targets), "a process is the target of two pairs");
-        if let Some(Attr::Axes { mesh, axes }) = op.attr(PERMUTE_AXES) {
-            let n = AxisRef::total_size(mesh, axes);
-            let in_range = sources.iter().chain(&targets).all(|&p| p < n);
-            check.that("collective_permute_c4", in_range, &format!("positions along `{PERMUTE_AXES}` are below {n}"));
-        }
+        Permutation::check(op, &mut check);
         check.give([op.operand_type(0).clone()])
     }
     answer!(rule = pointwise);

@@ -1,13 +1,12 @@
 //! Shardy's collectives on per-device values.
 
 use super::{AllToAllParam, ShardyCollective, axes_to_fill};
-use crate::collective::with_index_in;
+use crate::collective::{AxisList, Permutation};
 use crate::facts::*;
 use crate::make::constant;
 use crate::make_collective as make;
-use shardwise_base::{AxisRef, Diagnostic, Literal, Mesh, Sharding};
+use shardwise_base::{AxisRef, Diagnostic, Literal, Sharding};
 use shardwise_ir::{Op, Value};
-use std::sync::Arc;
 
 /// Makes the per-device ops of a step. Every sharded dimension divides evenly by now.
 pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
@@ -36,8 +35,7 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
             }
         }
         CollectivePermute => {
-            let (axes, pairs) = permutation(&from, &to);
-            x = make::collective_permute(b, x, &mesh, &axes, &pairs);
+            x = make::collective_permute(b, x, &permutation(&from, &to));
         }
         AllReduce { axes, reduce } => x = make::all_reduce(b, x, *reduce, &mesh, axes),
         ReduceScatter { dims, reduce } => {
@@ -57,42 +55,31 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
     Ok(vec![x])
 }
 
-/// Who sends to whom so that shards laid out as `from` come to lie as `to`: pairs of positions along an axis list.
+/// Returns who sends to whom so that shards that have the layout `from` come to have the layout `to`.
 ///
-/// Both layouts have as many shards. The shard's place is written in digits of both; what axes a layout lacks of the
-/// other it lists after its own, so that copies of a shard go one to each place that wants one.
-pub fn permutation(from: &Sharding, to: &Sharding) -> (Vec<AxisRef>, Vec<(usize, usize)>) {
-    let mesh: &Arc<Mesh> = &from.mesh;
+/// Both layouts have as many shards. The axes that a layout lacks of the other are listed after its own, so that copies of
+/// a shard go one to each device that needs one. Where the meshes have their devices in different orders, all axes are
+/// listed.
+pub fn permutation(from: &Sharding, to: &Sharding) -> Permutation {
     let own = |s: &Sharding| s.split_axes().collect::<Vec<AxisRef>>();
-    let fill = |own: &[AxisRef], others: &[AxisRef]| [own, &axes_to_fill(mesh, own, others)].concat();
-    let same_order = from.mesh.device_ids == to.mesh.device_ids;
     let mut shared = [own(from), own(to)].concat();
-    if !same_order {
-        shared.extend(mesh.all_axes());
+    if from.mesh.device_ids != to.mesh.device_ids {
+        shared.extend(from.mesh.all_axes());
     }
-    let axes = AxisRef::union(mesh, shared);
-    let (source, target) = (fill(&own(from), &axes), fill(&own(to), &axes));
-    let origin = vec![0; mesh.axes.len()];
-    let coordinates = |list: &[AxisRef], i: usize| with_index_in(mesh, list, &origin, i);
-    let place = |c: &[usize]| AxisRef::index_in(mesh, &axes, c);
-    let moved = |c: Vec<usize>| if same_order { c } else { same_device(&to.mesh, mesh, &c) };
-    let count = AxisRef::total_size(mesh, &axes);
-    let mut pairs: Vec<(usize, usize)> =
-        (0..count).map(|i| (place(&coordinates(&source, i)), place(&moved(coordinates(&target, i))))).collect();
-    pairs.sort_unstable();
-    (axes, pairs)
-}
-
-/// Where in the grid of `other` the device stands that is at `coordinates` of `mesh`.
-fn same_device(mesh: &Mesh, other: &Mesh, coordinates: &[usize]) -> Vec<usize> {
-    let device = mesh.device(mesh.position(coordinates));
-    let position = (0..other.size()).find(|&p| other.device(p) == device);
-    other.coordinates(position.expect("both meshes have the same devices"))
+    let axes = AxisRef::union(&from.mesh, shared);
+    let list = |s: &Sharding| {
+        let own = own(s);
+        let rest = axes_to_fill(&s.mesh, &own, &axes);
+        AxisList::new(&s.mesh, [own, rest].concat())
+    };
+    Permutation::reorder(list(from), list(to))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardwise_base::Mesh;
+    use std::sync::Arc;
 
     /// All lists of distinct axes.
     fn lists(mesh: &Mesh) -> Vec<Vec<AxisRef>> {
@@ -118,16 +105,16 @@ mod tests {
     }
 
     fn check(from: &Sharding, to: &Sharding) {
-        let (axes, pairs) = permutation(from, to);
-        let (mesh, into) = (&from.mesh, &to.mesh);
+        let permutation = permutation(from, to);
         let position = |mesh: &Mesh, device: usize| (0..mesh.size()).find(|&p| mesh.device(p) == device).unwrap();
-        for device in 0..mesh.size() {
-            let receiver = mesh.coordinates(position(mesh, device));
-            let index = AxisRef::index_in(mesh, &axes, &receiver);
-            let (source, _) = pairs.iter().find(|(_, t)| *t == index).expect("every device is a target");
-            let sender = with_index_in(mesh, &axes, &receiver, *source);
-            let wanted = to.shard_index(&into.coordinates(position(into, device)));
-            assert_eq!(from.shard_index(&sender), wanted, "{from} to {to}: {pairs:?}");
+        for mesh in [&from.mesh, &to.mesh] {
+            let pairs = permutation.to_device_pairs(mesh);
+            assert_eq!(pairs.len(), mesh.size(), "every device is a target");
+            for (sender, receiver) in pairs {
+                let held = from.shard_index(&from.mesh.coordinates(position(&from.mesh, sender)));
+                let wanted = to.shard_index(&to.mesh.coordinates(position(&to.mesh, receiver)));
+                assert_eq!(held, wanted, "{from} to {to}: {permutation:?}");
+            }
         }
     }
 

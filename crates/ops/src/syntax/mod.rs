@@ -46,7 +46,7 @@
 //! | `reduce_scatter` | scatter_dimension `Int` i64, and the collectives' own |
 //! | `all_to_all` | split_dimension, concat_dimension, split_count `Int` i64, replica_groups, channel_handle? |
 //! | `collective_broadcast` | replica_groups, channel_handle? |
-//! | `collective_permute` | source_target_pairs `Dense` i64 [n, 2], channel_handle?, shardwise.axes? `Axes` |
+//! | `collective_permute` | channel_handle?, and one of these: source_target_pairs `Dense` i64 [n, 2], shardwise.axes? `Axes`; shardwise.axes `Axes`, shardwise.shift `Int` i64, shardwise.wraps? `Unit`; shardwise.from, shardwise.to `Axes` |
 //! | `send`, `recv` | channel_handle `Record`, is_host_transfer? `Bool`, source_target_pairs? `Dense` |
 //! | `infeed`, `outfeed` | infeed_config? or outfeed_config? `Str`, layout? `Array` |
 //! | `shardwise.axis_index` | axes `Axes` |

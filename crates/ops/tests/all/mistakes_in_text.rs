@@ -174,6 +174,50 @@ fn groups_and_pairs_name_a_process_once() {
     check(&permute("[[0, 1], [2, 1]]"), &["collective_permute_c3"]);
 }
 
+/// The attribute of these axes: `x`, or `y(1)2` for a part of one.
+fn mesh_axes(axes: &[&str]) -> String {
+    let axis = |a: &&str| match a.split_at(1) {
+        (name, "") => format!("#stablehlo.axis_ref<name = \"{name}\">"),
+        (name, part) => format!("#stablehlo.axis_ref<name = \"{name}\", sub_axis_info = {part}>"),
+    };
+    let axes: Vec<String> = axes.iter().map(axis).collect();
+    format!("#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [{}]>", axes.join(", "))
+}
+
+#[test]
+fn permutes_over_axes_name_axes_that_fit() {
+    let check = |attrs: &str, expected: &[&str]| {
+        let body = format!(
+            "%0 = \"stablehlo.collective_permute\"(%x) {{{attrs}}} : (tensor<2xf32>) -> tensor<2xf32>\nreturn %0 : tensor<2xf32>"
+        );
+        codes("%x: tensor<2xf32>", "tensor<2xf32>", &body, expected);
+    };
+    let shift = |axes: &[&str], by: &str| format!("shardwise.axes = {}, shardwise.shift = {by}", mesh_axes(axes));
+    let reorder =
+        |from: &[&str], to: &[&str]| format!("shardwise.from = {}, shardwise.to = {}", mesh_axes(from), mesh_axes(to));
+    check(&shift(&["y"], "3, shardwise.wraps"), &[]);
+    check(&shift(&["x", "y"], "-7"), &[]);
+    check(&reorder(&["x", "y"], &["y", "x"]), &[]);
+    check(&reorder(&["x", "y(2)2", "y(1)2"], &["y", "x"]), &[]);
+    let (unread, misfit) = (&["collective_permute_c1"], &["collective_permute_c4"]);
+    check("", unread);
+    check(&shift(&["y"], "\"one\""), unread);
+    check("shardwise.shift = 1", unread);
+    check("shardwise.axes = 1, shardwise.shift = 1", unread);
+    check(&format!("shardwise.from = {}", mesh_axes(&["x"])), unread);
+    check(&format!("{}, {}", shift(&["y"], "1"), reorder(&["x"], &["x"])), unread);
+    check(&format!("{}, source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>", shift(&["y"], "1")), unread);
+    for by in ["4", "-4, shardwise.wraps", "-9223372036854775808"] {
+        check(&shift(&["y"], by), misfit);
+    }
+    check(&shift(&["y(1)2", "y(1)2"], "1"), misfit);
+    for (from, to) in [(["x"].as_slice(), ["y"].as_slice()), (&["x"], &["x", "y"]), (&["x"], &["y(1)2"])] {
+        check(&reorder(from, to), misfit);
+    }
+    let outside = "source_target_pairs = dense<[[0, 4]]> : tensor<1x2xi64>";
+    check(&format!("shardwise.axes = {}, {outside}", mesh_axes(&["y"])), misfit);
+}
+
 #[test]
 fn gather_has_consistent_dimension_numbers() {
     let gather = |dims: &str, sizes: &str| {

@@ -2,7 +2,7 @@
 
 use super::*;
 use shardwise_base::{AxisIndex, Mesh};
-use shardwise_ops::collective::with_index_in;
+use shardwise_ops::collective::{Senders, with_index_in};
 use shardwise_ops::shardy::permutation;
 use std::sync::Arc;
 
@@ -91,14 +91,11 @@ fn run(step: &Step, from: &Sharding, shape: &[usize], shards: Shards) -> Shards 
 }
 
 fn permute(from: &Sharding, to: &Sharding, shards: Shards) -> Shards {
-    let (axes, pairs) = permutation(from, to);
-    let received = |device: usize| {
-        let coordinates = from.mesh.coordinates(device);
-        let position = AxisRef::index_in(&from.mesh, &axes, &coordinates);
-        let (source, _) = *pairs.iter().find(|(_, t)| *t == position).unwrap();
-        shards[with_position(&from.mesh, &axes, &coordinates, source)].clone()
-    };
-    (0..shards.len()).map(received).collect()
+    let mesh = &from.mesh;
+    let permutation = permutation(from, to);
+    let senders = Senders::new(&permutation, mesh);
+    let sender = |device: usize| mesh.position(&senders.sender(&mesh.coordinates(device)).unwrap());
+    (0..shards.len()).map(|device| shards[sender(device)].clone()).collect()
 }
 
 /// The device at another position along `axes`.

@@ -2,9 +2,7 @@
 
 use shardwise_base::{AxisRef, DType, Literal, Loc, Mesh, Sharding};
 use shardwise_ir::{Attr, Attrs, Builder, Func, Module, TensorType, Type, Value};
-use shardwise_ops::collective::{
-    AxisPermutation, PERMUTE_AXES, groups_attr, groups_of_axes, pairs_attr, pairs_of_permutation,
-};
+use shardwise_ops::collective::{AxisList, Permutation, groups_attr, groups_of_axes};
 use shardwise_ops::dot::DotDims;
 use shardwise_ops::reducer::reduction_region;
 use shardwise_ops::{OPS, Opcode, ReduceKind, make};
@@ -212,16 +210,14 @@ fn per_device(
             make::add(b, v, index)
         }
         3 => {
-            let n = axis.size(mesh);
-            let ring = AxisPermutation { axes: vec![axis], pairs: (0..n).map(|i| (i, (i + 1) % n)).collect() };
-            let attrs = match by_number {
-                true => Attrs::new()
-                    .with("source_target_pairs", pairs_attr(&pairs_of_permutation(mesh, &ring)))
-                    .with("channel_handle", channel()),
-                false => Attrs::new()
-                    .with("source_target_pairs", pairs_attr(&ring.pairs))
-                    .with(PERMUTE_AXES, Attr::Axes { mesh: mesh.clone(), axes: vec![axis] }),
-            };
+            let ring = Permutation::ring(AxisList::new(mesh, [axis]), 1);
+            let mut attrs = Attrs::new();
+            if by_number {
+                attrs.set("channel_handle", channel());
+                Permutation::Processes(ring.to_device_pairs(mesh)).write(&mut attrs);
+            } else {
+                ring.write(&mut attrs);
+            }
             b.value(Opcode::CollectivePermute, [v], attrs, t.into())
         }
         _ => {
