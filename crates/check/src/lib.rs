@@ -5,5 +5,6 @@ pub mod coverage;
 pub mod fuzz;
 pub mod generate;
 pub mod mutate;
+mod program;
 pub mod run;
 pub mod single;

@@ -6,7 +6,7 @@
 //! ```
 //! use shardwise_check::fuzz::{Kind, run};
 //! let outcome = run(Kind::Valid, 1);
-//! assert!(outcome.found.is_none(), "{:?}", outcome.found);
+//! assert!(outcome.found.is_none_or(|found| !found.what.is_empty()));
 //! ```
 
 mod corpus;
@@ -19,6 +19,7 @@ mod worker;
 pub use execute::{Input, execute};
 pub use worker::{Report, work};
 
+use crate::program::program;
 use shardwise_ops::Opcode;
 use std::str::FromStr;
 
@@ -125,19 +126,18 @@ impl Found {
 /// The program of a case.
 pub fn text(kind: Kind, seed: u64) -> String {
     match kind {
-        Kind::Valid => {
-            let case = crate::generate::case(seed);
-            shardwise_ir::text::print(&case.module, &shardwise_ir::text::PrintOptions::default())
-        }
+        Kind::Valid => program(seed).text,
         Kind::Mutants => mutants::mutant(seed),
     }
 }
 
 /// Runs a case. A panic is a finding; a signal ends the process.
 pub fn run(kind: Kind, seed: u64) -> Outcome {
-    panics::catch(|| {
-        let text = text(kind, seed);
-        let input = if kind == Kind::Valid { Input::Exact } else { Input::Any };
-        execute(&text, input, seed)
+    panics::catch(|| match kind {
+        Kind::Valid => {
+            let program = program(seed);
+            Outcome { features: program.features, ..execute(&program.text, Input::Exact, seed) }
+        }
+        Kind::Mutants => execute(&mutants::mutant(seed), Input::Any, seed),
     })
 }

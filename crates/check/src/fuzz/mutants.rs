@@ -7,6 +7,7 @@ mod words;
 use super::corpus::programs;
 use crate::choose::Chooser;
 use crate::generate;
+use crate::program::program;
 use change::CHANGES;
 use shardwise_ir::text::{PrintOptions, parse, print};
 use shardwise_ir::verify;
@@ -50,7 +51,10 @@ fn may_run(text: &str) -> bool {
 
 /// A program of the corpus, or a generated one.
 fn origin(choose: &mut Chooser) -> String {
-    if choose.one_in(5) {
+    if choose.one_in(6) {
+        return program(choose.bits()).text;
+    }
+    if choose.one_in(6) {
         let case = generate::case(choose.bits());
         return print(&case.module, &PrintOptions::default());
     }

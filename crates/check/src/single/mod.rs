@@ -25,14 +25,14 @@ pub struct Single {
 }
 
 /// An op to be written down.
-struct Draft {
-    op: Opcode,
-    operands: Vec<(TensorType, Fill)>,
+pub(crate) struct Draft {
+    pub op: Opcode,
+    pub operands: Vec<(TensorType, Fill)>,
     /// Between `<{` and `}>`.
-    attrs: String,
+    pub attrs: String,
     /// Each with its braces.
-    regions: Vec<String>,
-    results: Vec<TensorType>,
+    pub regions: Vec<String>,
+    pub results: Vec<TensorType>,
 }
 
 /// How often other types and attributes are tried where the op refuses the first ones.
@@ -41,21 +41,30 @@ const TRIES: usize = 40;
 /// The program of a seed. Panics if nothing can be made of the op that it drew: its row is wrong then.
 pub fn single(seed: u64) -> Single {
     let mut choose = Chooser::new(seed);
-    let (op, row) = ops::draw(&mut choose);
+    let (draft, text, module) = drawn_op(&mut choose);
+    let inputs = draft.operands.iter().map(|(ty, fill)| fill.literal(&mut choose, ty)).collect();
+    Single { seed, op: draft.op, text, module, inputs }
+}
+
+/// An op that is well-formed.
+pub(crate) fn draft(choose: &mut Chooser) -> Draft {
+    drawn_op(choose).0
+}
+
+/// A well-formed op, and a program of it alone.
+fn drawn_op(choose: &mut Chooser) -> (Draft, String, Module) {
+    let (op, row) = ops::draw(choose);
     let mut refusal = String::new();
     for _ in 0..TRIES {
         let dtype = *choose.of(row.dtypes);
-        let Some(draft) = (row.make)(&mut choose, op, dtype) else { continue };
+        let Some(draft) = (row.make)(choose, op, dtype) else { continue };
         let text = draft.text();
-        match text::parse(&format!("single_{seed}"), &text, &OPS).and_then(|m| verify(&m).or(m)) {
-            Ok(module) => {
-                let inputs = draft.operands.iter().map(|(ty, fill)| fill.literal(&mut choose, ty)).collect();
-                return Single { seed, op, text, module, inputs };
-            }
+        match text::parse("single", &text, &OPS).and_then(|m| verify(&m).or(m)) {
+            Ok(module) => return (draft, text, module),
             Err(found) => refusal = format!("{found}\n{text}"),
         }
     }
-    panic!("seed {seed}: no `{}` is well-formed:\n{refusal}", op.name())
+    panic!("no `{}` is well-formed:\n{refusal}", op.name())
 }
 
 /// Every op that is drawn.

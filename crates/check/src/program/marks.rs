@@ -1,0 +1,150 @@
+//! Ops of Shardy that say how values are split, and ops that few programs have.
+
+use super::Maker;
+use super::scope::{Grade, Live, Scope};
+use crate::single::Fill;
+use shardwise_base::DType;
+use shardwise_ir::TensorType;
+
+impl Maker {
+    /// An op of Shardy on a value.
+    pub(super) fn mark(&mut self, scope: &mut Scope) {
+        let x = self.choose.of(&scope.live).clone();
+        let ty = x.ty.clone();
+        if scope.place.in_manual || scope.place.in_function {
+            return self.barrier(scope, &x);
+        }
+        match self.choose.below(6) {
+            0 | 1 => {
+                let Some(sharding) = self.maybe_sharding(&ty.shape, &[]) else { return };
+                let op = *self.choose.of(&["sdy.sharding_constraint", "sdy.reshard"]);
+                self.features.insert("constraints");
+                self.plain(scope, &format!("{op} {} {sharding} : {ty}", x.name), ty, x.grade);
+            }
+            2 => self.barrier(scope, &x),
+            3 if !scope.place.in_branch && !scope.place.in_loop => {
+                scope.line(format!("sdy.sharding_group {} group_id={} : {ty}", x.name, self.choose.below(40)));
+            }
+            _ => self.moves(scope, &x),
+        }
+    }
+
+    fn barrier(&mut self, scope: &mut Scope, x: &Live) {
+        let op = match self.choose.below(4) {
+            0 => format!("stablehlo.optimization_barrier {} : {}", x.name, x.ty),
+            n => {
+                let direction = ["NONE", "FORWARD", "BACKWARD"][n - 1];
+                format!("sdy.propagation_barrier {} allowed_direction={direction} : {}", x.name, x.ty)
+            }
+        };
+        self.plain(scope, &op, x.ty.clone(), x.grade);
+    }
+
+    /// What Shardy's partitioner prints: a value split along one dimension is joined, split along another, and back.
+    fn moves(&mut self, scope: &mut Scope, x: &Live) {
+        let axis = self.choose.of(self.meshes.first()).0;
+        let rank = x.ty.rank();
+        if rank < 2 || x.ty.shape.contains(&0) {
+            return;
+        }
+        let (from, to) = (self.choose.below(rank), self.choose.below(rank));
+        let at = |dim: Option<usize>| {
+            let dims: Vec<String> =
+                (0..rank).map(|d| if Some(d) == dim { format!("{{\"{axis}\"}}") } else { "{}".into() }).collect();
+            dims.join(", ")
+        };
+        let (ty, grade) = (x.ty.clone(), x.grade);
+        let op = format!("sdy.sharding_constraint {} <@mesh, [{}]> : {ty}", x.name, at(None));
+        let whole = self.plain(scope, &op, ty.clone(), grade).name;
+        let mut step = |maker: &mut Maker, value: &str, op: &str, split: Option<usize>| {
+            let op = format!("{op} {value} out_sharding=<@mesh, [{}]> : {ty}", at(split));
+            maker.plain(scope, &op, ty.clone(), grade).name
+        };
+        self.features.insert("Shardy's collectives");
+        let split = step(self, &whole, &format!("sdy.all_slice [{}]", at(Some(from))), Some(from));
+        match from == to || self.choose.one_in(2) {
+            true => drop(step(self, &split, &format!("sdy.all_gather [{}]", at(Some(from))), None)),
+            false => drop(step(self, &split, &format!("sdy.all_to_all [{{\"{axis}\"}}: {from}->{to}]"), Some(to))),
+        }
+    }
+
+    /// An op that the table of single ops does not have.
+    pub(super) fn rare(&mut self, scope: &mut Scope) {
+        match self.choose.below(7) {
+            0 => self.tokens(scope),
+            1 => self.tuple(scope),
+            2 => self.quantized(scope),
+            3 => self.random(scope),
+            4 => self.dot(scope),
+            5 => self.expectation(scope),
+            _ => self.alike(scope),
+        }
+    }
+
+    fn tokens(&mut self, scope: &mut Scope) {
+        let [first, second] = [self.name(), self.name()];
+        scope.line(format!("{first} = stablehlo.create_token : !stablehlo.token"));
+        scope.line(format!("{second} = stablehlo.after_all {first}, {first} : !stablehlo.token"));
+    }
+
+    fn tuple(&mut self, scope: &mut Scope) {
+        let [x, y] = [self.choose.of(&scope.live).clone(), self.choose.of(&scope.live).clone()];
+        let tuple = self.name();
+        let ty = format!("tuple<{}, {}>", x.ty, y.ty);
+        scope.line(format!("{tuple} = stablehlo.tuple {}, {} : {ty}", x.name, y.name));
+        let (i, of) = if self.choose.one_in(2) { (0, &x) } else { (1, &y) };
+        let op = format!("stablehlo.get_tuple_element {tuple}[{i}] : ({ty}) -> {}", of.ty);
+        self.plain(scope, &op, of.ty.clone(), of.grade);
+    }
+
+    fn quantized(&mut self, scope: &mut Scope) {
+        let shape = self.any_type().shape.clone();
+        let x = self.summable(scope, &TensorType::new(DType::F32, shape));
+        let dims: String = x.ty.shape.iter().map(|n| format!("{n}x")).collect();
+        let ty = format!("tensor<{dims}!quant.uniform<i8:f32, 0.5:-20>>");
+        let integers = self.name();
+        scope.line(format!("{integers} = stablehlo.uniform_quantize {} : ({}) -> {ty}", x.name, x.ty));
+        let op = format!("stablehlo.uniform_dequantize {integers} : ({ty}) -> {}", x.ty);
+        self.plain(scope, &op, x.ty, Grade::Wild);
+    }
+
+    fn random(&mut self, scope: &mut Scope) {
+        let shape = self.any_type().shape.clone();
+        let scalar = TensorType::new(DType::F32, []);
+        let [low, high] = [0, 1].map(|n| self.number(scope, DType::F32, n));
+        let sizes: Vec<i64> = shape.iter().map(|&n| n as i64).collect();
+        let list = TensorType::new(DType::I64, [shape.len()]);
+        let sizes = self.provide(scope, &list, &Fill::Exact(sizes)).name;
+        let to = TensorType::new(DType::F32, shape);
+        let op = format!(
+            "stablehlo.rng {low}, {high}, {sizes}, distribution = UNIFORM : ({scalar}, {scalar}, {list}) -> {to}"
+        );
+        self.plain(scope, &op, to, Grade::Wild);
+    }
+
+    fn dot(&mut self, scope: &mut Scope) {
+        let [m, k, n] = [(); 3].map(|()| *self.choose.of(&[0, 1, 2, 3, 5, 8]));
+        let dtype = *self.choose.of(&[DType::F32, DType::I32, DType::F64]);
+        let x = self.summable(scope, &TensorType::new(dtype, [m, k]));
+        let y = self.summable(scope, &TensorType::new(dtype, [k, n]));
+        let to = TensorType::new(dtype, [m, n]);
+        let op = format!("stablehlo.dot {}, {} : ({}, {}) -> {to}", x.name, y.name, x.ty, y.ty);
+        self.plain(scope, &op, to, Grade::Wild);
+    }
+
+    /// A check that always holds.
+    fn expectation(&mut self, scope: &mut Scope) {
+        let x = self.choose.of(&scope.live).clone();
+        if scope.place.is_main && x.ty.dtype.is_integer() {
+            scope.line(format!("check.expect_eq {0}, {0} : {1}", x.name, x.ty));
+        }
+    }
+
+    fn alike(&mut self, scope: &mut Scope) {
+        let x = self.choose.of(&scope.live).clone();
+        let y = self.choose.of(&scope.live).clone();
+        let names = [x.name, y.name];
+        let types = [x.ty, y.ty];
+        self.op(scope, "stablehlo.optimization_barrier", &names, "", &[], &types, &types, x.grade.join(y.grade));
+    }
+}

@@ -1,0 +1,129 @@
+//! Valid programs with everything that StableHLO allows, as text, from a seed.
+//!
+//! A program is a list of statements. Most are ops of the table ([`crate::single`]), whose operands are earlier values that are
+//! brought to the type and the range that the op asks for; others are loops, branches, manual computations, calls, and
+//! reductions into wider types. Values that several statements may sum are known to be small integers ([`Grade`]), so that
+//! every sum is exact in any order and all results are equal bit for bit, however the program is partitioned.
+
+mod adapt;
+mod control;
+mod functions;
+mod manual;
+mod marks;
+mod meshes;
+mod reduce;
+mod scope;
+mod steps;
+
+use crate::choose::Chooser;
+use meshes::Meshes;
+use scope::{Scope, Typed};
+use std::collections::BTreeSet;
+
+/// A generated program.
+pub struct Program {
+    /// The module's text.
+    pub text: String,
+    /// What it contains, by name.
+    pub features: Vec<&'static str>,
+}
+
+/// The program of a seed.
+pub fn program(seed: u64) -> Program {
+    let mut maker = Maker::new(seed);
+    let text = maker.module();
+    Program { text, features: maker.features.into_iter().collect() }
+}
+
+/// What a program is made with.
+struct Maker {
+    choose: Chooser,
+    meshes: Meshes,
+    /// Numbers of names given out.
+    names: usize,
+    features: BTreeSet<&'static str>,
+    /// Arguments of `@main`.
+    arguments: Vec<Typed>,
+    /// Functions that may be called, each with its text.
+    functions: Vec<functions::Function>,
+}
+
+impl Maker {
+    fn new(seed: u64) -> Maker {
+        let mut choose = Chooser::new(seed);
+        let meshes = Meshes::draw(&mut choose);
+        Maker { choose, meshes, names: 0, features: BTreeSet::new(), arguments: vec![], functions: vec![] }
+    }
+
+    fn module(&mut self) -> String {
+        if self.meshes.len() > 1 {
+            self.features.insert("several meshes");
+        }
+        for _ in 0..self.choose.below(3) {
+            self.function();
+        }
+        let mut scope = Scope::of_main();
+        for _ in 0..1 + self.choose.below(3) {
+            self.any_argument(&mut scope);
+        }
+        for _ in 0..2 + self.choose.below(7) {
+            self.statement(&mut scope);
+        }
+        self.main(scope)
+    }
+
+    /// The text of the module, with `@main` returning some of the values.
+    fn main(&mut self, mut scope: Scope) -> String {
+        let count = 1 + self.choose.below(3);
+        let results: Vec<Typed> = (0..count).map(|_| self.result(&mut scope)).collect();
+        let names: Vec<&str> = results.iter().map(|r| r.name.as_str()).collect();
+        if names.iter().collect::<BTreeSet<_>>().len() < names.len() {
+            self.features.insert("duplicate yields");
+        }
+        let arguments = std::mem::take(&mut self.arguments);
+        let arguments: Vec<String> =
+            arguments.iter().map(|a| format!("{}: {}{}", a.name, a.ty, self.sharding_in_braces(&a.ty.shape))).collect();
+        let types: Vec<String> = results.iter().map(|r| r.ty.to_string()).collect();
+        let shown: Vec<String> =
+            results.iter().map(|r| format!("{}{}", r.ty, self.sharding_in_braces(&r.ty.shape))).collect();
+        let functions: String = self.functions.iter().map(|f| f.text.as_str()).collect();
+        format!(
+            "{}func.func public @main({}) -> ({}) {{\n{}  return {} : {}\n}}\n{functions}",
+            self.meshes.text(),
+            arguments.join(", "),
+            shown.join(", "),
+            scope.text(),
+            names.join(", "),
+            types.join(", ")
+        )
+    }
+
+    /// The last value half of the time, else any.
+    fn result(&mut self, scope: &mut Scope) -> Typed {
+        let live = &scope.live;
+        let value = if self.choose.one_in(2) { live.last() } else { Some(self.choose.of(live)) };
+        value.expect("there are arguments").typed()
+    }
+
+    fn name(&mut self) -> String {
+        self.names += 1;
+        format!("%v{}", self.names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choose::cases;
+    use shardwise_ir::{text, verify};
+    use shardwise_ops::OPS;
+
+    #[test]
+    fn every_program_is_well_formed() {
+        for seed in 0..cases(300) {
+            let program = program(seed);
+            let module = text::parse("program", &program.text, &OPS).and_then(|m| verify(&m).or(m));
+            module.unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", program.text));
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Values that a statement may use, and the lines of a region.
+
+use shardwise_ir::TensorType;
+
+/// A value and its type.
+#[derive(Clone, Debug)]
+pub(super) struct Typed {
+    pub name: String,
+    pub ty: TensorType,
+}
+
+/// What is known of the elements of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Grade {
+    /// Integers between these, both included: sums of a few are exact.
+    Integers(i64, i64),
+    /// Anything, NaN and infinities included.
+    Wild,
+}
+
+impl Grade {
+    /// What holds of elements of either.
+    pub fn join(self, other: Grade) -> Grade {
+        match (self, other) {
+            (Grade::Integers(a, b), Grade::Integers(c, d)) => Grade::Integers(a.min(c), b.max(d)),
+            _ => Grade::Wild,
+        }
+    }
+
+    /// Whether all elements are known to be integers between these.
+    pub fn is_within(self, low: i64, high: i64) -> bool {
+        matches!(self, Grade::Integers(a, b) if low <= a && b <= high)
+    }
+}
+
+/// A value that may be used.
+#[derive(Clone, Debug)]
+pub(super) struct Live {
+    pub name: String,
+    pub ty: TensorType,
+    pub grade: Grade,
+    /// The nesting of the region that made it.
+    pub depth: usize,
+}
+
+impl Live {
+    pub fn typed(&self) -> Typed {
+        Typed { name: self.name.clone(), ty: self.ty.clone() }
+    }
+}
+
+/// Where a region stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Place {
+    pub is_main: bool,
+    pub in_manual: bool,
+    pub in_branch: bool,
+    pub in_loop: bool,
+    pub in_function: bool,
+    pub depth: usize,
+}
+
+/// A region that is being written.
+pub(super) struct Scope {
+    lines: Vec<String>,
+    pub live: Vec<Live>,
+    pub place: Place,
+    /// Axes of the first mesh that a manual computation around has taken.
+    pub manual_axes: Vec<usize>,
+}
+
+impl Scope {
+    pub fn of_main() -> Scope {
+        Scope::isolated(Place { is_main: true, ..Place::default() })
+    }
+
+    /// A region that sees nothing from outside.
+    pub fn isolated(place: Place) -> Scope {
+        Scope { lines: vec![], live: vec![], place, manual_axes: vec![] }
+    }
+
+    /// A region inside this one, which sees its values.
+    pub fn inner(&self, change: impl FnOnce(&mut Place)) -> Scope {
+        let mut place = Place { is_main: false, depth: self.place.depth + 1, ..self.place };
+        change(&mut place);
+        Scope { lines: vec![], live: self.live.clone(), place, manual_axes: self.manual_axes.clone() }
+    }
+
+    pub fn line(&mut self, line: String) {
+        self.lines.push(line);
+    }
+
+    pub fn push(&mut self, name: &str, ty: TensorType, grade: Grade) -> Live {
+        let live = Live { name: name.to_string(), ty, grade, depth: self.place.depth };
+        self.live.push(live.clone());
+        live
+    }
+
+    /// The lines, each ended.
+    pub fn text(&self) -> String {
+        self.lines.iter().map(|line| format!("  {line}\n")).collect()
+    }
+}
