@@ -10,7 +10,7 @@ use shardwise_ir::TensorType;
 use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An n-dimensional array: a value on a mesh, a step of a traced program, a type without a value, or a mistake.
 /// A handle: cloning costs a reference count.
@@ -29,21 +29,26 @@ pub(crate) struct Node {
 }
 
 pub(crate) enum State {
-    /// `None`: deleted.
-    Value(Mutex<Option<ArrayHandle>>),
-    /// Made when it is needed, where it is needed.
-    Deferred(Deferred),
+    Value(Mutex<Held>),
     Traced(Traced),
     TypeOnly,
     Mistake(Mistakes),
     /// The result of a function whose layout is not clear: made when `.shard` says how it lies.
     Undecided(Undecided),
+}
+
+/// What an array with a value holds.
+pub(crate) enum Held {
+    Made(ArrayHandle),
+    /// How it is made, when and where it is needed: `zeros(..).shard(..)` never holds all of it in one place.
+    New(Make),
     /// A sum over devices: taken when it is used, unless `.shard` leaves it open.
     Sum(Sum),
+    Deleted,
 }
 
 /// Makes a result, laid out so.
-type Decide = Arc<dyn Fn(&base::Sharding) -> Result<Made> + Send + Sync>;
+pub(crate) type Decide = Arc<dyn Fn(&base::Sharding) -> Result<Made> + Send + Sync>;
 
 /// What has been decided: a value, or its type where there are no values.
 pub(crate) enum Made {
@@ -53,8 +58,8 @@ pub(crate) enum Made {
 
 /// A function's result that waits for its layout.
 pub(crate) struct Undecided {
-    /// Makes it, laid out so.
-    pub make: Decide,
+    /// Makes it, laid out so; `None`: deleted.
+    pub make: Mutex<Option<Decide>>,
     /// What any other use is.
     pub question: Mistakes,
 }
@@ -63,7 +68,6 @@ pub(crate) struct Undecided {
 pub(crate) struct Sum {
     /// Makes it as is usual.
     pub take: Box<dyn Fn() -> Result<ArrayHandle> + Send + Sync>,
-    pub taken: OnceLock<Result<ArrayHandle>>,
     /// Makes it, laid out so.
     pub make: Decide,
 }
@@ -75,10 +79,9 @@ impl std::panic::RefUnwindSafe for Array {}
 /// Makes an array laid out in a given way.
 type Make = Arc<dyn Fn(Option<&base::Sharding>) -> Result<ArrayHandle> + Send + Sync>;
 
-/// An array that has not been made yet: `zeros(..).shard(..)` never holds all of it in one place.
-pub(crate) struct Deferred {
-    make: Make,
-    made: OnceLock<Result<ArrayHandle>>,
+/// What an array holds, whether or not another thread has panicked while it looked.
+fn look<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The type of an array, printed as `bf16[8@X,2048@Y]`; with `{:#}`, mesh and axis kinds as well. In `shard_map`, as
@@ -215,7 +218,7 @@ impl Array {
     }
 
     pub(crate) fn value(handle: ArrayHandle, at: &'static Location<'static>) -> Array {
-        Array::new(Some(handle.sharded_type().clone()), State::Value(Mutex::new(Some(handle))), at)
+        Array::held(handle.sharded_type().clone(), Held::Made(handle), at)
     }
 
     /// The same, reduced over these axes: what lies on devices does not say.
@@ -224,7 +227,7 @@ impl Array {
         if let Some(sharding) = &mut ty.sharding {
             sharding.reduced = over.to_vec();
         }
-        Array::new(Some(ty), State::Value(Mutex::new(Some(handle))), at)
+        Array::held(ty, Held::Made(handle), at)
     }
 
     pub(crate) fn type_only(ty: ShardedType, at: &'static Location<'static>) -> Array {
@@ -232,15 +235,25 @@ impl Array {
     }
 
     pub(crate) fn deferred(ty: ShardedType, make: Make, at: &'static Location<'static>) -> Array {
-        Array::new(Some(ty), State::Deferred(Deferred { make, made: OnceLock::new() }), at)
+        Array::held(ty, Held::New(make), at)
     }
 
-    pub(crate) fn undecided(ty: ShardedType, undecided: Undecided, at: &'static Location<'static>) -> Array {
-        Array::new(Some(ty), State::Undecided(undecided), at)
+    pub(crate) fn undecided(
+        ty: ShardedType,
+        make: Decide,
+        question: Mistakes,
+        at: &'static Location<'static>,
+    ) -> Array {
+        let make = Mutex::new(Some(make));
+        Array::new(Some(ty), State::Undecided(Undecided { make, question }), at)
     }
 
     pub(crate) fn waiting_sum(ty: ShardedType, sum: Sum, at: &'static Location<'static>) -> Array {
-        Array::new(Some(ty), State::Sum(sum), at)
+        Array::held(ty, Held::Sum(sum), at)
+    }
+
+    fn held(ty: ShardedType, held: Held, at: &'static Location<'static>) -> Array {
+        Array::new(Some(ty), State::Value(Mutex::new(held)), at)
     }
 
     /// The same step of the trace, with what is known of its type by now.
@@ -256,7 +269,12 @@ impl Array {
     pub(crate) fn of_traced(traced: Traced, at: &'static Location<'static>) -> Array {
         let (ty, scope) = trace::with(|t| (t.value_type(traced), t.scope()));
         let manual = scope.map(|s| ManualType::uniform(&s));
-        Array(Arc::new(Node { ty: Some(ty), manual, state: State::Traced(traced), at }))
+        Array(Arc::new(Node {
+            ty: Some(ty.expect("it was made in this trace")),
+            manual,
+            state: State::Traced(traced),
+            at,
+        }))
     }
 
     /// A value that has just been made, in these states along the manual axes, which the program notes.
@@ -470,15 +488,18 @@ impl Array {
     /// The value. `Err`: why there is none.
     pub(crate) fn handle(&self, at: &'static Location<'static>) -> Result<ArrayHandle> {
         match &self.0.state {
-            State::Value(handle) => {
-                let handle = handle.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                handle.ok_or_else(|| Error::one(mistakes::deleted(&self.short_type(), &context::loc(at))))
+            State::Value(held) => {
+                let mut held = look(held);
+                let made = match &*held {
+                    Held::Made(handle) => return Ok(handle.clone()),
+                    Held::New(make) => make(self.0.ty.as_ref().and_then(|ty| ty.sharding.as_ref()))?,
+                    Held::Sum(sum) => (sum.take)()?,
+                    Held::Deleted => return Err(self.deleted(at)),
+                };
+                *held = Held::Made(made.clone());
+                Ok(made)
             }
-            State::Deferred(d) => {
-                let sharding = self.0.ty.as_ref().and_then(|ty| ty.sharding.as_ref());
-                d.made.get_or_init(|| (d.make)(sharding)).clone()
-            }
-            State::Sum(s) => s.taken.get_or_init(|| (s.take)()).clone(),
+            State::Traced(t) if !trace::is_open(*t) => Err(Error::one(mistakes::escaped(self, &context::loc(at)))),
             State::Traced(_) => Err(Error::one(mistakes::traced_value(&self.short_type(), &context::loc(at)))),
             State::TypeOnly => Err(Error::one(mistakes::no_value(&self.short_type(), &context::loc(at)))),
             State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => Err(wrong.error()),
@@ -491,11 +512,10 @@ impl Array {
         sharding: Option<&base::Sharding>,
         at: &'static Location<'static>,
     ) -> Result<ArrayHandle> {
-        if let (State::Deferred(d), Some(ty)) = (&self.0.state, &self.0.ty)
-            && ty.sharding.is_none()
-            && d.made.get().is_none()
+        if let Some(make) = self.unmade()
+            && self.0.ty.as_ref().is_some_and(|ty| ty.sharding.is_none())
         {
-            return (d.make)(sharding);
+            return make(sharding);
         }
         runtime::lay_out(self.handle(at)?, sharding)
     }
@@ -504,13 +524,12 @@ impl Array {
     pub(crate) fn into_handle(self) -> Result<ArrayHandle, Array> {
         let node = Arc::try_unwrap(self.0).map_err(Array)?;
         match node.state {
-            State::Value(handle) => match handle.into_inner().unwrap_or_else(PoisonError::into_inner) {
-                Some(handle) => Ok(handle),
-                None => Err(Array::new(node.ty, State::Value(Mutex::new(None)), node.at)),
-            },
-            State::Sum(sum) => match sum.taken.into_inner().unwrap_or_else(|| (sum.take)()) {
-                Ok(handle) => Ok(handle),
-                Err(e) => Err(Array::new(node.ty, State::Mistake(e.into_mistakes()), node.at)),
+            State::Value(held) => match held.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                Held::Made(handle) => Ok(handle),
+                Held::Sum(sum) => {
+                    (sum.take)().map_err(|e| Array::new(node.ty, State::Mistake(e.into_mistakes()), node.at))
+                }
+                held => Err(Array::new(node.ty, State::Value(Mutex::new(held)), node.at)),
             },
             state => Err(Array::new(node.ty, state, node.at)),
         }
@@ -518,9 +537,34 @@ impl Array {
 
     /// The same array in another layout that has yet to be made, if it has itself yet to be made.
     pub(crate) fn deferred_as(&self, sharding: &base::Sharding, at: &'static Location<'static>) -> Option<Array> {
-        let (State::Deferred(d), Some(ty)) = (&self.0.state, &self.0.ty) else { return None };
-        let ty = ShardedType { ty: ty.ty.clone(), sharding: Some(sharding.clone()) };
-        d.made.get().is_none().then(|| Array::deferred(ty, d.make.clone(), at))
+        let ty = ShardedType { ty: self.0.ty.as_ref()?.ty.clone(), sharding: Some(sharding.clone()) };
+        Some(Array::deferred(ty, self.unmade()?, at))
+    }
+
+    /// How the array is made, if that has yet to happen.
+    fn unmade(&self) -> Option<Make> {
+        let State::Value(held) = &self.0.state else { return None };
+        match &*look(held) {
+            Held::New(make) => Some(make.clone()),
+            _ => None,
+        }
+    }
+
+    /// How the array is made where `.shard` decides its layout: one whose layout is not clear, or a sum that it leaves
+    /// open.
+    pub(crate) fn decide(&self, sharding: &base::Sharding, at: &'static Location<'static>) -> Result<Option<Decide>> {
+        match &self.0.state {
+            State::Undecided(u) => look(&u.make).clone().ok_or_else(|| self.deleted(at)).map(Some),
+            State::Value(held) if !sharding.unreduced.is_empty() => match &*look(held) {
+                Held::Sum(sum) => Ok(Some(sum.make.clone())),
+                _ => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    fn deleted(&self, at: &'static Location<'static>) -> Error {
+        Error::one(mistakes::deleted(&self.short_type(), &context::loc(at)))
     }
 
     /// `Err` with the diagnostics if this array is a mistake.
@@ -598,10 +642,13 @@ impl Array {
             .collect()
     }
 
-    /// Frees the buffers now, whoever else holds the handle: what uses the array afterwards is a mistake.
+    /// Frees the buffers now, whoever else holds the handle, or what they would be made of: what uses the array afterwards
+    /// is a mistake (`deleted`). A traced array, a type and a mistake hold nothing, and stay what they are.
     pub fn delete(self) {
-        if let State::Value(handle) = &self.0.state {
-            handle.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match &self.0.state {
+            State::Value(held) => *look(held) = Held::Deleted,
+            State::Undecided(u) => *look(&u.make) = None,
+            State::Traced(_) | State::TypeOnly | State::Mistake(_) => {}
         }
     }
 }
@@ -628,7 +675,7 @@ impl fmt::Display for Array {
         match &self.0.state {
             State::Traced(_) | State::TypeOnly => f.write_str(&self.short_type()),
             State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => wrong.error().fmt(f),
-            State::Value(_) | State::Deferred(_) | State::Sum(_) => match self.literal() {
+            State::Value(_) => match self.literal() {
                 Ok(literal) => f.write_str(&crate::display::literal(&literal)),
                 Err(e) => e.fmt(f),
             },

@@ -1,12 +1,16 @@
 //! Where the program is while it makes ops: the line that called the library, and the name scopes around it.
 
+use crate::{control, mistakes};
 use shardwise_base::Loc;
+use shardwise_ir::MAX_REGION_DEPTH;
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
 
 thread_local! {
     /// The program's line, while a function of the library runs that is made of other ones.
     static CALLER: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+    /// How many functions of the user's own run within each other.
+    static NESTING: Cell<usize> = const { Cell::new(0) };
     static SCOPES: RefCell<Vec<String>> = const { RefCell::new(vec![]) };
 }
 
@@ -38,14 +42,26 @@ pub(crate) fn within<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -
     f()
 }
 
-/// Runs a function of the user's own from within the library: its lines are its own again.
-pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
+/// Functions of the user's own that the library runs within each other, at most. Each takes a few kilobytes of stack, of
+/// which a thread has two megabytes; and each may be a region, which programs nest at most [`MAX_REGION_DEPTH`] deep.
+pub(crate) const MAX_NESTING: usize = 100;
+const _: () = assert!(MAX_NESTING < MAX_REGION_DEPTH);
+
+/// Runs a function of the user's own from within a trace: its lines are its own again. `at`: the call that runs it.
+///
+/// Ends the trace where such functions nest too deep: one that calls itself would use up the stack.
+pub(crate) fn outside<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
     struct Restore(Option<&'static Location<'static>>);
     impl Drop for Restore {
         fn drop(&mut self) {
             CALLER.set(self.0);
+            NESTING.set(NESTING.get() - 1);
         }
     }
+    if NESTING.get() == MAX_NESTING {
+        control::give_up(mistakes::nesting(MAX_NESTING, &loc(at)), at);
+    }
+    NESTING.set(NESTING.get() + 1);
     let _restore = Restore(CALLER.replace(None));
     f()
 }

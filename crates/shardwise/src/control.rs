@@ -139,7 +139,7 @@ fn known_loop<C: Tree>(name: &'static str, range: Range<usize>, init: C, at: At,
     traced(name, at, || {
         let (carry, ()) = scan_of(name, range.len(), init, (), at, |i, carry, ()| {
             let i = if range.start == 0 { i } else { i + range.start };
-            (context::outside(|| body(i, carry)), ())
+            (context::outside(at, || body(i, carry)), ())
         });
         carry
     })
@@ -176,7 +176,7 @@ fn array_loop<C: Tree>(range: Range<Array>, init: C, at: At, body: &impl Fn(Arra
         (from, init),
         at,
         |(i, _)| i.lt(&to),
-        |(i, carry)| (&i + 1, context::outside(|| body(i, carry))),
+        |(i, carry)| (&i + 1, context::outside(at, || body(i, carry))),
     );
     carry
 }
@@ -188,7 +188,13 @@ fn array_loop<C: Tree>(range: Range<Array>, init: C, at: At, body: &impl Fn(Arra
 pub fn while_loop<C: Tree>(init: C, condition: impl Fn(&C) -> Array, body: impl Fn(C) -> C) -> C {
     let at = context::caller(Location::caller());
     traced("while_loop", at, || {
-        while_of("while_loop", init, at, |c| context::outside(|| condition(c)), |c| context::outside(|| body(c)))
+        while_of(
+            "while_loop",
+            init,
+            at,
+            |c| context::outside(at, || condition(c)),
+            |c| context::outside(at, || body(c)),
+        )
     })
 }
 
@@ -282,7 +288,7 @@ pub fn scan<C: Tree, X: Tree, Y: Tree>(init: C, xs: X, body: impl Fn(C, X) -> (C
     let at = context::caller(Location::caller());
     traced("scan", at, || {
         let length = scan_length(&xs, at);
-        scan_of("scan", length, init, xs, at, |_, carry, x| context::outside(|| body(carry, x)))
+        scan_of("scan", length, init, xs, at, |_, carry, x| context::outside(at, || body(carry, x)))
     })
 }
 
@@ -502,7 +508,7 @@ fn case<R: Tree>(
         .map(|k| {
             hlo::region(&[], |_| {
                 trace::with(|t| t.set_predicate(predicate.clone()));
-                let out = context::outside(|| branch(k));
+                let out = context::outside(at, || branch(k));
                 let leaves: Vec<Array> = tree::leaves(&out).into_iter().cloned().collect();
                 match &first {
                     None => {

@@ -3,7 +3,7 @@
 //! [`call`] is the one way in. Outside of a trace the function is traced over its operands' types, compiled through the
 //! same pipeline as everything else, and cached by its name, constants, types and layouts.
 
-use crate::array::{Made, Sum, Undecided};
+use crate::array::{Made, Sum};
 use crate::error::Mistakes;
 use crate::explicit::{Callee, Warned, maker};
 use crate::runtime::{self, Compiled};
@@ -15,7 +15,7 @@ use shardwise_ir::Module;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::Location;
-use std::sync::{Arc, LazyLock, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 /// Where the function stands in the source of the program that calls it.
 type At = &'static Location<'static>;
@@ -55,6 +55,9 @@ fn dispatch(callee: Callee, constants: u64, operands: &[&Array], results: usize,
     if let Some(wrong) = Mistakes::join(operands.iter().filter_map(|a| a.mistakes())) {
         return poison(wrong, infer(operands, at, f), results, at);
     }
+    if let Some(outside) = operands.iter().find(|a| a.traced().is_some_and(|t| !trace::is_open(t))) {
+        return poison(Mistakes::one(mistakes::escaped(outside, &context::loc(at))), None, results, at);
+    }
     if trace::is_tracing() {
         let owned: Vec<Array> = operands.iter().map(|&a| a.clone()).collect();
         if let Err(wrong) =
@@ -63,10 +66,6 @@ fn dispatch(callee: Callee, constants: u64, operands: &[&Array], results: usize,
             return poison(wrong, None, results, at);
         }
         return explicit::function(callee, || f(&owned));
-    }
-    if let Some(ended) = operands.iter().find(|a| a.traced().is_some()) {
-        let wrong = Mistakes::one(mistakes::escaped(ended, &context::loc(at)));
-        return poison(wrong, None, results, at);
     }
     if operands.iter().any(|a| a.is_type_only()) {
         return types_of(callee, operands, results, at, f);
@@ -135,7 +134,7 @@ fn type_of(a: Array, trace: &Trace, at: At) -> Array {
         let ty = ShardedType { sharding: Some(sharding.clone()), ..undecided.clone() };
         Ok(Made::Type(ty))
     };
-    Array::undecided(ty, Undecided { make: Arc::new(make), question: Mistakes::one(question) }, at)
+    Array::undecided(ty, Arc::new(make), Mistakes::one(question), at)
 }
 
 /// What an eager program is cached by.
@@ -260,7 +259,7 @@ fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Arr
             let made = prepared.execute(prepared.lend(&operands.iter().collect::<Vec<_>>(), at)?, at)?;
             made.into_iter().nth(index).expect("as many as were traced").handle(at).map(Made::Value)
         };
-        Array::undecided(ty, Undecided { make: Arc::new(make), question: question.clone() }, at)
+        Array::undecided(ty, Arc::new(make), question.clone(), at)
     };
     results.types.iter().cloned().enumerate().map(array).collect()
 }
@@ -287,7 +286,7 @@ fn sum(prepared: Arc<Prepared>, operands: &[&Array], at: At) -> Result<Array> {
         main.result_shardings[0] = Some(sharding.canonical());
         runtime::compile(&module)?.execute(lend(&lent)).map(first).map(Made::Value)
     };
-    Ok(Array::waiting_sum(ty, Sum { take: Box::new(take), taken: OnceLock::new(), make: Arc::new(make) }, at))
+    Ok(Array::waiting_sum(ty, Sum { take: Box::new(take), make: Arc::new(make) }, at))
 }
 
 /// What a function gave, traced as a program of its own.

@@ -316,7 +316,8 @@ fn leave(t: &mut Trace, results: &[Array]) -> bool {
 fn made(t: &mut Trace, function: &Function, traced: Traced) {
     let Some((loc, op)) = t.def(traced) else { return };
     let (frame, value) = traced.key();
-    let whole = t.explicit.whole(t.value_type(traced).ty.rank());
+    let Some(ty) = t.value_type(traced) else { return };
+    let whole = t.explicit.whole(ty.ty.rank());
     t.explicit.pending.push(Pending {
         frame,
         value,
@@ -345,7 +346,7 @@ fn hand_over(state: &mut State, function: &Function, role: Role, results: &[Arra
 
 /// A function with a rule of its own: its result lies as `x` does, and elements move along `dim` if that is split.
 pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
-    let own = x.traced().and_then(|v| crate::trace::with(|t| t.value_type(v)).sharding);
+    let own = x.traced().and_then(|v| crate::trace::with(|t| t.value_type(v))?.sharding);
     let Some(own) = own.filter(|_| crate::trace::with(|t| t.explicit.is_on())) else { return f() };
     let waits = x.traced().is_some_and(|v| crate::trace::with(|t| t.explicit.find(v.key().0, v.key().1)).is_some());
     let out = silently(f);
@@ -425,7 +426,7 @@ pub(crate) fn layout(x: &Array) -> Option<Sharding> {
 pub(crate) fn given(x: &Array) -> Option<Sharding> {
     crate::trace::with(|t| {
         let own = match x.traced() {
-            Some(traced) => t.value_type(traced).sharding,
+            Some(traced) => t.value_type(traced)?.sharding,
             None => x.known_type()?.sharding,
         };
         own.filter(|_| t.explicit.is_on()).map(|s| t.explicit.typed(&s).into_owned())

@@ -133,7 +133,9 @@ pub trait Args {
     /// The type that makes `f(&x, &w)` work.
     type Dyn<'f, R: 'static>: ?Sized + Send + Sync;
     fn own(args: Self::Tuple<'_>) -> Self::Owned;
-    fn bind<'f, R: 'static>(f: impl Fn(Self::Owned) -> R + Send + Sync + 'f) -> Box<Self::Dyn<'f, R>>;
+    /// The function of the arguments; `f` gets them, or why they cannot be held, and where the function is called.
+    #[doc(hidden)]
+    fn bind<'f, R: 'static>(f: impl Fn(Result<Self::Owned>, Called) -> R + Send + Sync + 'f) -> Box<Self::Dyn<'f, R>>;
     /// For each leaf, whether it is given away.
     #[doc(hidden)]
     fn donated(owned: &Self::Owned) -> Vec<bool>;
@@ -170,8 +172,11 @@ macro_rules! arity {
             type Owned = $owned;
             type Dyn<'f, R: 'static> = dyn for<$($l),*> Fn($($t::Item<$l>),*) -> R + Send + Sync + 'f;
             fn own($args: Self::Tuple<'_>) -> Self::Owned { arity!(@each $($t::own($v)),*) }
-            fn bind<'f, R: 'static>(f: impl Fn(Self::Owned) -> R + Send + Sync + 'f) -> Box<Self::Dyn<'f, R>> {
-                Box::new(move |$($v: $t::Item<'_>),*| f(arity!(@each $($t::own($v)),*)))
+            fn bind<'f, R: 'static>(f: impl Fn(Result<Self::Owned>, Called) -> R + Send + Sync + 'f) -> Box<Self::Dyn<'f, R>> {
+                Box::new(move |$($v: $t::Item<'_>),*| {
+                    let called = Called(called_at());
+                    f(tree::checked(|| called.loc(), || arity!(@each $($t::own($v)),*)), called)
+                })
             }
             fn donated($args: &Self::Owned) -> Vec<bool> {
                 std::iter::empty()$(.chain(flags($v, $t::DONATED)))*.collect()
@@ -209,8 +214,22 @@ pub(crate) fn set_called_at(at: At) {
     CALLED_AT.set(Some(at));
 }
 
-pub(crate) fn called_at() -> Option<At> {
+fn called_at() -> Option<At> {
     CALLED_AT.take()
+}
+
+/// Where a function is called, if that is known.
+#[derive(Clone, Copy)]
+pub struct Called(Option<At>);
+
+impl Called {
+    pub(crate) fn or(self, made_at: At) -> At {
+        self.0.unwrap_or(made_at)
+    }
+
+    fn loc(self) -> Loc {
+        self.0.map_or(Loc::UNKNOWN, context::loc)
+    }
 }
 
 // ── jit
@@ -282,7 +301,7 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
     fn of(shared: Shared<'f, A::Owned, R>) -> Jit<'f, A, R> {
         let shared = Arc::new(shared);
         let callee = shared.clone();
-        let call = A::bind(move |args| callee.call(args, called_at().unwrap_or(callee.at)));
+        let call = A::bind(move |args, called| callee.call(args?, called.or(callee.at)));
         Jit { shared, call }
     }
 
@@ -315,7 +334,8 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
     /// Errors: all mistakes of the function, once each; those of the layouts.
     #[track_caller]
     pub fn lower(&self, args: A::Tuple<'_>) -> Result<Lowered<A, R>> {
-        let (args, at) = (A::own(args), Location::caller());
+        let at = Location::caller();
+        let args = tree::checked(|| context::loc(at), || A::own(args))?;
         let types = self.shared.types(&args, at)?;
         let donated = A::donated(&args);
         let mut traced = self.shared.trace(&args, types, at)?;
@@ -354,7 +374,7 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
             let arrays =
                 types.iter().zip(&paths).map(|(ty, path)| eager::argument(ty, &loc.clone().named(&**path), at));
             let args = tree::with_leaves(args, arrays.collect::<Vec<_>>());
-            let out = context::outside(|| (self.f)(&args))?;
+            let out = context::outside(at, || (self.f)(&args))?;
             if explicit::is_typing() {
                 let out = self.laid_out(out, at)?;
                 let shardings = vec![None; tree::leaves(&out).len()];
@@ -426,7 +446,7 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
                     args.rebuild(&mut |a| a.shard_at(specs.next().expect("one for each leaf"), at))
                 }
             };
-            self.laid_out(context::outside(|| (self.f)(&args))?, at)
+            self.laid_out(context::outside(at, || (self.f)(&args))?, at)
         })
     }
 
@@ -564,8 +584,8 @@ impl<A: Args, R: Tree> Lowered<A, R> {
         let ready = Arc::new(self.traced.compile(runtime::compile_own)?);
         let callee = ready.clone();
         let made_at = Location::caller();
-        let call = A::bind(move |args| {
-            let at = called_at().unwrap_or(made_at);
+        let call = A::bind(move |args, called| {
+            let (args, at) = (args?, called.or(made_at));
             check_types(&args, form, &types, at)?;
             callee.run(args, &donated, at)
         });

@@ -62,7 +62,8 @@ pub(crate) fn built(
                 let made = f(&mut t.builder(&loc), &values);
                 let lies = operands.first().and_then(|x| x.known_type()?.sharding);
                 let made = t.traced(made);
-                let fits = |s: &Sharding| t.explicit.is_on() && s.rank() == t.value_type(made).ty.rank();
+                let fits =
+                    |s: &Sharding| t.explicit.is_on() && t.value_type(made).is_some_and(|ty| s.rank() == ty.ty.rank());
                 if let Some(sharding) = lies.filter(fits) {
                     t.set_sharding(made, sharding);
                 }
@@ -101,6 +102,9 @@ pub(crate) fn started(
 /// The result of what was started; `None` if that was not in the region being built.
 pub(crate) fn finished(future: Traced, state: ManualType) -> Option<Array> {
     let at = here();
+    if !trace::is_open(future) {
+        return None;
+    }
     let done = trace::with(|t| {
         let value = t.own_value(future)?;
         let mut b = t.builder(&context::loc(at));

@@ -1,10 +1,10 @@
 //! `.shard`: the one verb for layouts.
 
-use crate::array::{Array, Made, State};
+use crate::array::{Array, Made};
 use crate::mistakes::Split;
 use crate::ops::{Checked, Site, site};
 use crate::spec::{Layout, LeafSpec, shown_axes};
-use crate::{ArrayType, Mesh, P, context, explicit, hlo, mistakes, runtime, trace};
+use crate::{ArrayType, Error, Mesh, P, context, explicit, hlo, mistakes, runtime, trace};
 use shardwise_base::{AxisRef, Diagnostic, DimSharding, Loc, Sharding};
 use shardwise_engine::ShardedType;
 use std::panic::Location;
@@ -56,12 +56,8 @@ fn resolve(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked<Sharding> {
 fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
     let sharding = resolve(s, x, spec)?;
     let ty = ShardedType { ty: x.tensor().clone(), sharding: Some(sharding.clone()) };
-    let make = match &x.node().state {
-        State::Undecided(u) => Some(&u.make),
-        State::Sum(sum) if sum.taken.get().is_none() && !sharding.unreduced.is_empty() => Some(&sum.make),
-        _ => None,
-    };
-    if let Some(make) = make {
+    let poisoned = |e: Error| Array::poisoned(e.into_mistakes(), Some(ty.clone()), s.at);
+    if let Some(make) = x.decide(&sharding, s.at).map_err(poisoned)? {
         if let Some(d) = nothing_decides(&sharding, None, &x.short_type(), &s.loc) {
             return Err(Array::mistake(d, Some(ty), s.at));
         }
@@ -123,7 +119,7 @@ fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checke
     if let Some(d) = uneven(sharding, spec, x, &s.loc) {
         return s.fail(Some(x.tensor().clone()), d);
     }
-    let own = trace::with(|t| t.value_type(traced)).sharding;
+    let own = trace::with(|t| t.value_type(traced)).and_then(|ty| ty.sharding);
     let sharding = trace::with(|t| t.explicit.settle_open(sharding, own.as_ref()));
     match trace::with(|t| explicit::decide(t, traced, &sharding)) {
         true => Ok(Array::of_traced(traced, s.at)),

@@ -193,10 +193,22 @@ pub(crate) fn reduced(name: &str, types: &str, axes: &str, operand: usize, both:
 }
 
 pub(crate) fn escaped(array: &Array, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("traced-escaped", loc, "an array is used after the trace that made it has ended")
+    Diagnostic::error("traced-escaped", loc, "an array is used outside of the trace, loop or branch that made it")
         .facts(array.short_type())
         .note(format!("it was made at {}", context::show(array.node().at)))
         .help("return it from the traced function, and use the result")
+}
+
+pub(crate) fn tree_depth(limit: usize, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("tree-depth", loc, format!("vectors and maps of a tree are nested more than {limit} deep"))
+        .help("keep the parts of a long chain side by side in one vector")
+}
+
+pub(crate) fn nesting(limit: usize, loc: &Loc) -> Diagnostic {
+    let message = format!("traced functions, loops and branches are nested more than {limit} deep");
+    Diagnostic::error("trace-depth", loc, message)
+        .note("a function that calls itself is traced without end: the values that would end it are not known yet")
+        .help("write `fori_loop`, `while_loop` or `scan`; or end the recursion by a `Static` argument or a Rust number")
 }
 
 // ── manual code

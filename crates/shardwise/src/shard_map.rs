@@ -18,7 +18,7 @@
 use crate::array::Array;
 use crate::collective::{Axes, AxisName};
 use crate::error::Mistakes;
-use crate::function::{At, Wrapped, called_at, set_called_at};
+use crate::function::{At, Wrapped, set_called_at};
 use crate::manual::{AxisSet, ManualType, Scope};
 use crate::mistakes::Split;
 use crate::spec::{self, AnySpec, LeafSpec, SpecFor, shown_axes};
@@ -83,7 +83,10 @@ impl<'f, A: Args, R: Returns, S> ShardMap<'f, A, R, S> {
     fn of(shared: Shared<'f, A::Owned, R>) -> ShardMap<'f, A, R, S> {
         let shared = Arc::new(shared);
         let callee = shared.clone();
-        let call = A::bind(move |args| callee.call(&args, called_at().unwrap_or(callee.at)));
+        let call = A::bind(move |args, called| match args {
+            Ok(args) => callee.call(&args, called.or(callee.at)),
+            Err(e) => R::deliver(Err(e)),
+        });
         ShardMap { shared, call, state: PhantomData }
     }
 
@@ -198,7 +201,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         });
         let inner = inner.into_iter().zip(states).map(|(t, state)| Array::of_traced(t, at).made_in(Some(state)));
         let inner = tree::with_leaves(args, inner.collect::<Vec<_>>());
-        let out = context::outside(|| (self.f)(&inner)).finish()?;
+        let out = context::outside(at, || (self.f)(&inner)).finish()?;
         let joins = self.join_results(&out, &scope, &manual, &loc)?;
         let results = self.close(args, &out, &cuts, &joins, &scope, manual, at);
         Ok(tree::with_leaves(&out, results))

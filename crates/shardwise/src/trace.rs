@@ -6,6 +6,7 @@
 
 use crate::error::{Found, Mistakes};
 use crate::manual::{ManualType, Predicate, Scope};
+use crate::tree::TooDeep;
 use crate::{Array, Error, Mesh, Result, context, explicit, mistakes};
 use shardwise_base::{self as base, Diagnostic, Loc};
 use shardwise_engine::ShardedType;
@@ -111,6 +112,11 @@ pub(crate) fn with<R>(f: impl FnOnce(&mut Trace) -> R) -> R {
     STACK.with_borrow_mut(|s| f(s.last_mut().expect("a trace is under way")))
 }
 
+/// Whether a value can be used in the trace on top: it was made there, in a function and a region that are still open.
+pub(crate) fn is_open(traced: Traced) -> bool {
+    STACK.with_borrow(|s| s.last().is_some_and(|t| t.home_of(traced).is_some()))
+}
+
 /// Notes a mistake in the trace under way, if there is one.
 pub(crate) fn record(mistakes: &Mistakes) {
     if QUIET.get() > 0 {
@@ -151,7 +157,7 @@ pub(crate) fn run<R>(name: &str, mesh: Option<Mesh>, at: Loc, f: impl FnOnce() -
     let mut trace = STACK.with_borrow_mut(|s| s.pop()).expect("pushed above");
     QUIET.set(quiet);
     let wrong = std::mem::take(&mut trace.wrong);
-    settle(out, wrong.into_error()).map(|out| (trace, out))
+    settle(out, wrong.into_error(), &trace.module.loc).map(|out| (trace, out))
 }
 
 /// Runs `f`; where it fails, the regions that it opened are dropped.
@@ -171,11 +177,12 @@ pub(crate) fn run_inline<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
         t.wrong.append(&found);
         wrong
     });
-    settle(out, wrong)
+    settle(out, wrong, &with(|t| t.module.loc.clone()))
 }
 
-fn settle<R>(out: std::thread::Result<Result<R>>, wrong: Error) -> Result<R> {
+fn settle<R>(out: std::thread::Result<Result<R>>, wrong: Error, loc: &Loc) -> Result<R> {
     match out {
+        Err(panic) if panic.is::<TooDeep>() => Err(wrong.and(TooDeep::error(loc))),
         Err(panic) if wrong.is_empty() && !panic.is::<EndTrace>() => resume_unwind(panic),
         Ok(out) if wrong.is_empty() => out,
         Ok(Err(e)) => Err(wrong.and(e)),
@@ -335,10 +342,16 @@ impl Trace {
         Err(mistakes::layout_mesh(&own, &mesh, loc).facts(array.short_type()))
     }
 
-    /// A value of this or of an outer function, in the function being built; `None` if it has gone out of scope.
-    fn import(&mut self, traced: Traced) -> Option<Value> {
+    /// The places of the function and of the open region in which a value was made, if it was made here.
+    fn home_of(&self, traced: Traced) -> Option<(usize, usize)> {
         let home = self.frames.iter().position(|f| f.id == traced.frame).filter(|_| traced.trace == self.id)?;
         let open = self.frames[home].regions.iter().position(|o| o.region == traced.region)?;
+        Some((home, open))
+    }
+
+    /// A value of this or of an outer function, in the function being built; `None` if it has gone out of scope.
+    fn import(&mut self, traced: Traced) -> Option<Value> {
+        let (home, open) = self.home_of(traced)?;
         let mut data = self.frames[home].func.body.value(traced.value).clone();
         let id = self.id;
         let mut inner = traced;
@@ -415,11 +428,12 @@ impl Trace {
         }
     }
 
-    pub fn value_type(&self, t: Traced) -> ShardedType {
-        let frame = self.frames.iter().find(|f| f.id == t.frame).expect("the function is being built");
-        let data = frame.func.body.value(t.value);
+    /// The type of a value; `None` of another trace's.
+    pub fn value_type(&self, t: Traced) -> Option<ShardedType> {
+        let (_, body) = self.home(t.frame)?;
+        let data = body.value(t.value);
         let ty = data.ty.as_tensor().expect("arrays are tensors").clone();
-        ShardedType { ty, sharding: explicit::expected(self, t).or_else(|| data.sharding.clone()) }
+        Some(ShardedType { ty, sharding: explicit::expected(self, t).or_else(|| data.sharding.clone()) })
     }
 
     /// Has a value lie as its users ask.

@@ -2,12 +2,73 @@
 //!
 //! A tree is an ordinary value made of arrays; there is no separate description of its form, an exemplar is enough.
 
-use crate::{Array, Static};
+use crate::{Array, Error, Static, mistakes, trace};
+use shardwise_base::Loc;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::hash::Hasher;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Vectors and maps of trees within each other, at most: functions of trees recurse.
+const MAX_DEPTH: usize = 256;
+
+thread_local! {
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+    /// How many [`checked`] enclose what runs.
+    static CHECKS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// What unwinds where a tree is too deep.
+pub(crate) struct TooDeep;
+
+impl TooDeep {
+    pub fn error(loc: &Loc) -> Error {
+        Error::one(mistakes::tree_depth(MAX_DEPTH, loc))
+    }
+}
+
+/// Counts up until it is dropped.
+struct Counting(&'static std::thread::LocalKey<Cell<usize>>);
+
+impl Counting {
+    fn new(count: &'static std::thread::LocalKey<Cell<usize>>) -> Counting {
+        count.set(count.get() + 1);
+        Counting(count)
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+/// Runs `f` of the parts of a vector or map.
+fn deeper<R>(f: impl FnOnce() -> R) -> R {
+    if DEPTH.get() < MAX_DEPTH {
+        let _counting = Counting::new(&DEPTH);
+        return f();
+    }
+    if CHECKS.get() == 0 && !trace::is_tracing() {
+        panic!("{}", TooDeep::error(&Loc::UNKNOWN));
+    }
+    resume_unwind(Box::new(TooDeep))
+}
+
+/// Runs `f` of a tree. Errors: `tree-depth`, at `loc`.
+pub(crate) fn checked<R>(loc: impl FnOnce() -> Loc, f: impl FnOnce() -> R) -> Result<R, Error> {
+    let _counting = Counting::new(&CHECKS);
+    catch_unwind(AssertUnwindSafe(f)).map_err(|panic| match panic.is::<TooDeep>() {
+        true => TooDeep::error(&loc()),
+        false => resume_unwind(panic),
+    })
+}
 
 /// A value made of arrays: an `Array`, or a tuple, `Vec`, `Option`, `[T; N]`, map or `#[derive(Tree)]` struct of trees.
+///
+/// Vectors and maps nest at most 256 deep. Calls of traced functions return `tree-depth` for a deeper tree; the functions of
+/// [`tree`](crate::tree) panic with it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tree of arrays",
     label = "expected `Array`, or a tuple, `Vec`, `Option` or `#[derive(Tree)]` struct of them",
@@ -128,16 +189,14 @@ impl<T: Clone + Eq + std::hash::Hash + Debug + Send + Sync + 'static> Tree for S
 
 impl<T: Tree> Tree for Vec<T> {
     fn visit<'a>(&'a self, at: &mut Path, f: &mut dyn FnMut(&Path, &'a Array)) {
-        for (i, t) in self.iter().enumerate() {
-            at.index(i, |at| t.visit(at, f));
-        }
+        deeper(|| self.iter().enumerate().for_each(|(i, t)| at.index(i, |at| t.visit(at, f))));
     }
     fn rebuild(&self, f: &mut dyn FnMut(&Array) -> Array) -> Vec<T> {
-        self.iter().map(|t| t.rebuild(f)).collect()
+        deeper(|| self.iter().map(|t| t.rebuild(f)).collect())
     }
     fn form(&self, form: &mut Form) {
         form.number(self.len());
-        self.iter().for_each(|t| t.form(form));
+        deeper(|| self.iter().for_each(|t| t.form(form)));
     }
 }
 
@@ -172,19 +231,19 @@ impl<T: Tree, const N: usize> Tree for [T; N] {
 
 impl<T: Tree> Tree for BTreeMap<String, T> {
     fn visit<'a>(&'a self, at: &mut Path, f: &mut dyn FnMut(&Path, &'a Array)) {
-        for (k, t) in self {
-            at.key(k, |at| t.visit(at, f));
-        }
+        deeper(|| self.iter().for_each(|(k, t)| at.key(k, |at| t.visit(at, f))));
     }
     fn rebuild(&self, f: &mut dyn FnMut(&Array) -> Array) -> BTreeMap<String, T> {
-        self.iter().map(|(k, t)| (k.clone(), t.rebuild(f))).collect()
+        deeper(|| self.iter().map(|(k, t)| (k.clone(), t.rebuild(f))).collect())
     }
     fn form(&self, form: &mut Form) {
         form.number(self.len());
-        for (k, t) in self {
-            form.fixed(k);
-            t.form(form);
-        }
+        deeper(|| {
+            for (k, t) in self {
+                form.fixed(k);
+                t.form(form);
+            }
+        });
     }
 }
 

@@ -382,7 +382,7 @@ fn slots_read(step: &Step, out: &mut Vec<Slot>) {
 
 fn unsupported(view: &OpView<'_>) -> Diagnostic {
     Diagnostic::error("op-unsupported", view.loc(), format!("`{}` cannot be run by the host engine", view.name()))
-        .help("run it with `--engine interp`")
+        .help("run the program's text on the reference interpreter: `shardwise run --engine interp`")
 }
 
 fn out_of_memory(view: &OpView<'_>, e: &crate::memory::OutOfMemory) -> Diagnostic {

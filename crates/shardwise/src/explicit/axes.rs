@@ -36,7 +36,7 @@ pub fn auto_axes<R: Tree>(axes: impl Axes, out: impl SpecFor<R>, f: impl FnOnce(
     let at = context::caller(Location::caller());
     traced("auto_axes", at, || {
         let axes = find("auto_axes", &axes, AxisKind::Explicit, at);
-        let result = with_modes(|m, _| m.auto.extend(axes), || context::outside(f));
+        let result = with_modes(|m, _| m.auto.extend(axes), || context::outside(at, f));
         laid_out("auto_axes", &result, &out, at)
     })
 }
@@ -73,7 +73,7 @@ pub fn explicit_axes<T: Tree, R: Tree>(
             },
             || {
                 let inputs = laid_out("explicit_axes", inputs, &ins, at);
-                context::outside(|| f(&inputs))
+                context::outside(at, || f(&inputs))
             },
         );
         trace::operands(&tree::leaves(&result), at).unwrap_or_else(|_| trace::end());

@@ -13,6 +13,7 @@ mod manual_mistakes;
 mod many_mistakes;
 mod mistakes;
 mod misuses;
+mod nesting;
 mod ragged;
 mod reference;
 mod values;

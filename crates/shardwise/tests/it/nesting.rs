@@ -1,0 +1,208 @@
+//! Functions that nest without end, and arrays that are used where they cannot be.
+
+use shardwise::prelude::*;
+use std::sync::Mutex;
+
+fn codes<T>(result: Result<T>) -> Vec<String> {
+    let Err(e) = result else { return vec![] };
+    let in_this_file = |d: &shardwise::Diagnostic| d.location().file().ends_with("nesting.rs");
+    assert!(e.diagnostics().all(in_this_file), "{e}");
+    e.diagnostics().map(|d| d.code().to_string()).collect()
+}
+
+// ── depth
+fn jitted(x: &Array) -> Result<Array> {
+    jit(jitted)(&(x + 1.0))
+}
+
+fn lowered(x: &Array) -> Result<Array> {
+    jit(lowered).lower(x)?;
+    Ok(x.clone())
+}
+
+fn mapped(x: &Array) -> Array {
+    let mesh = Mesh::auto([("X", 1)]).unwrap();
+    shard_map(|x: &Array| mapped(&auto_axes("X", P!(), || x.clone()))).mesh(&mesh).in_specs(P!()).out_specs(P!())(x)
+}
+
+fn counted(x: &Array, n: Static<usize>) -> Result<Array> {
+    if *n == 0 { Ok(x.clone()) } else { jit(counted)(&(x + 1.0), Static(*n - 1)) }
+}
+
+/// A function of control flow, nested `n` times.
+fn nested(kind: usize, n: usize, x: &Array) -> Array {
+    if n == 0 {
+        return x + 1.0;
+    }
+    let again = |x: &Array| nested(kind, n - 1, x);
+    match kind {
+        0 => cond(x.sum(..).gt(0.0), || again(x), || x.clone()),
+        1 => fori_loop(0..2, x.clone(), |_, x| again(&x)),
+        2 => while_loop(x.clone(), |x| x.sum(..).lt(0.0), |x| again(&x)),
+        3 => scan(x.clone(), x.clone(), |x, _| (again(&x), ())).0,
+        _ => switch(x.sum(..).astype(I32), 2, |k| if k == 0 { x.clone() } else { again(x) }),
+    }
+}
+
+#[test]
+fn recursion_without_end_is_a_mistake() {
+    let x = ones([2], F32);
+    assert_eq!(codes(jitted(&x)), ["trace-depth"]);
+    assert_eq!(codes(lowered(&x)), ["trace-depth"]);
+    assert_eq!(codes(jit(|x: &Array| nested(0, usize::MAX, x)).lower(&x)), ["trace-depth"]);
+    assert!(!codes(jit(|x: &Array| mapped(x)).lower(&x)).is_empty());
+    // The thread is left as it was.
+    assert_eq!((&x + 1.0).to_vec::<f32>().unwrap(), [2.0, 2.0]);
+}
+
+#[test]
+fn recursion_that_ends_runs() {
+    let x = ones([2], F32);
+    assert_eq!(jit(counted)(&x, Static(90)).unwrap().to_vec::<f32>().unwrap(), [91.0, 91.0]);
+    assert_eq!(codes(jit(counted)(&x, Static(500))), ["trace-depth"]);
+}
+
+#[test]
+fn control_flow_nests_so_deep() {
+    for kind in 0..5 {
+        let run = |n: usize| codes(jit(|x: &Array| nested(kind, n, x)).lower(&ones([2], F32)));
+        assert_eq!((run(20), run(2_000)), (vec![], vec!["trace-depth".to_string()]), "{kind}");
+    }
+    let deep = jit(|x: &Array| nested(0, 99, x))(&ones([2], F32)).unwrap();
+    assert_eq!(deep.to_vec::<f32>().unwrap(), [2.0, 2.0]);
+}
+
+/// A tree of any depth.
+#[derive(Tree)]
+struct Chain {
+    x: Array,
+    next: Vec<Chain>,
+}
+
+#[test]
+fn trees_nest_so_deep() {
+    let chain = |n: usize| {
+        let end = Chain { x: ones([1], F32), next: vec![] };
+        (0..n).fold(end, |next, _| Chain { x: ones([1], F32), next: vec![next] })
+    };
+    let sum = |c: &Chain| tree::leaves(c).into_iter().fold(scalar(0.0, F32), |sum, x| sum + x.sum(..));
+    assert_eq!(jit(sum)(&chain(100)).unwrap().item::<f32>().unwrap(), 101.0);
+    assert_eq!(codes(jit(sum)(&chain(5_000))), ["tree-depth"]);
+    assert_eq!(codes(jit(sum).lower(&chain(5_000)).map(|_| ())), ["tree-depth"]);
+    assert_eq!(codes(jit(|| chain(5_000))()), ["tree-depth"]);
+}
+
+// ── elsewhere
+/// An array of a trace, used in different places.
+const USES: [fn(&Array) -> Array; 6] = [
+    |x| x + 1.0,
+    |x| x.shard(Mesh::explicit([("X", 2)]).unwrap().sharding(P!("X"))),
+    |x| x.reshape([2, 1]).matmul(ones([1, 2], F32)).sum(..),
+    |x| concatenate([x, &ones([2], F32)], 0),
+    |x| jit(|x: &Array| x * 2.0)(x).unwrap_or_else(|e| panic!("{}", e.diagnostics().next().unwrap().code())),
+    |x| x.roll(1, 0).sort(0),
+];
+
+#[test]
+fn traced_arrays_on_another_thread() {
+    for (i, mesh) in [Mesh::auto([("X", 2)]), Mesh::explicit([("X", 2)])].into_iter().enumerate() {
+        let mesh = mesh.unwrap();
+        let arg = ones([2], F32).shard(mesh.sharding(P!("X")));
+        let f = jit(|x: &Array| {
+            let traced = x * 2.0;
+            let elsewhere = |f: &(dyn Fn(&Array) -> Result<()> + Sync)| {
+                std::thread::scope(|s| s.spawn(|| codes(f(&traced))).join().unwrap())
+            };
+            for (k, f) in USES.iter().enumerate().filter(|(k, _)| *k != 4) {
+                assert_eq!(elsewhere(&|x| f(x).check().map(|_| ())), ["traced-escaped"], "eager {i} {k}");
+                let in_trace = |x: &Array| {
+                    let (mesh, x) = (mesh.clone(), x.clone());
+                    with_mesh(mesh, || jit(move || f(&x)).lower(()).map(|_| ()))
+                };
+                assert_eq!(elsewhere(&in_trace), ["traced-escaped"], "traced {i} {k}");
+            }
+            assert_eq!(elsewhere(&|x| x.to_vec::<f32>().map(|_| ())), ["traced-escaped"]);
+            assert_eq!(elsewhere(&|x| jit(|x: &Array| x + 1.0)(x).map(|_| ())), ["traced-escaped"]);
+            let looped = |x: &Array| {
+                let x = x.clone();
+                jit(move || fori_loop(0..3, x.clone(), |_, y| y + &x)).lower(()).map(|_| ())
+            };
+            assert_eq!(elsewhere(&looped), ["traced-escaped"]);
+            let chosen = |x: &Array| {
+                let x = x.clone();
+                jit(move |p: &Array| cond(p.gt(0.0), || x.clone(), || x.clone())).lower(&scalar(1.0, F32)).map(|_| ())
+            };
+            assert_eq!(elsewhere(&chosen), ["traced-escaped"]);
+            traced + 1.0
+        });
+        assert_eq!(f(&arg).unwrap().to_vec::<f32>().unwrap(), [3.0, 3.0]);
+    }
+}
+
+#[test]
+fn traced_arrays_after_their_trace_and_in_other_traces() {
+    let kept: Mutex<Option<Array>> = Mutex::new(None);
+    let f = jit(|x: &Array| {
+        let y = x * 2.0;
+        *kept.lock().unwrap() = Some(y.clone());
+        // The inner trace is a program of its own.
+        assert_eq!(codes(jit(|x: &Array| x + &y).lower(&ones([2], F32)).map(|_| ())), ["traced-escaped"]);
+        y
+    });
+    assert_eq!(f(&ones([2], F32)).unwrap().to_vec::<f32>().unwrap(), [2.0, 2.0]);
+    drop(f);
+    let y = kept.into_inner().unwrap().unwrap();
+    for f in USES.iter().take(4).chain(&USES[5..]) {
+        assert_eq!(codes(f(&y).check().map(|_| ())), ["traced-escaped"]);
+        assert_eq!(codes(jit(|x: &Array| f(&y) + x).lower(&ones([2], F32)).map(|_| ()))[..1], ["traced-escaped"]);
+    }
+    let late = move || y.clone() + 1.0;
+    assert_eq!(codes(late().check().map(|_| ())), ["traced-escaped"]);
+    assert_eq!(codes(jit(late)()), ["traced-escaped"]);
+    std::thread::spawn(move || drop(kept_in_a_closure())).join().unwrap();
+}
+
+/// A traced array that is dropped on another thread than it was made on.
+fn kept_in_a_closure() -> impl FnOnce() -> Array + Send {
+    let kept = std::sync::Arc::new(Mutex::new(None));
+    let keeper = kept.clone();
+    jit(move |x: &Array| {
+        *keeper.lock().unwrap() = Some(x.clone());
+        x.clone()
+    })
+    .lower(&ones([2], F32))
+    .unwrap();
+    move || kept.lock().unwrap().take().unwrap()
+}
+
+#[test]
+fn loops_do_not_leak_what_they_made() {
+    let leaked: Mutex<Option<Array>> = Mutex::new(None);
+    let f = jit(|x: &Array| {
+        let out = fori_loop(0..3, x.clone(), |_, c| {
+            let inner = &c * 2.0;
+            *leaked.lock().unwrap() = Some(inner.clone());
+            inner
+        });
+        out + leaked.lock().unwrap().take().unwrap()
+    });
+    assert_eq!(codes(f(&ones([2], F32))), ["traced-escaped"]);
+}
+
+// ── deleted
+#[test]
+fn arrays_that_have_yet_to_be_made_are_deleted_too() {
+    let mesh = Mesh::explicit([("X", 4)]).unwrap();
+    let makers: [&dyn Fn() -> Array; 4] =
+        [&|| zeros([4], F32), &|| array(&[1.0f32, 2.0]), &|| normal(Key::new(1), [4], F32), &|| {
+            zeros([4], F32).shard(mesh.sharding(P!("X")))
+        }];
+    for (i, make) in makers.into_iter().enumerate() {
+        let a = make();
+        a.clone().delete();
+        assert_eq!(codes(a.to_vec::<f32>()), ["deleted"], "{i}");
+        assert_eq!(codes((&a + 1.0).check().map(|_| ())), ["deleted"], "{i}");
+        assert_eq!(codes(a.shard(mesh.sharding(P!())).to_vec::<f32>()), ["deleted"], "{i}");
+        assert_eq!(codes(jit(|a: Array| a + 1.0)(a)), ["deleted"], "{i}");
+    }
+}
