@@ -9,6 +9,7 @@
 
 mod axis;
 pub mod budget;
+pub mod compare;
 mod data;
 mod diag;
 mod dtype;

@@ -346,6 +346,7 @@ impl PartialEq for Literal {
         self.dtype == other.dtype
             && self.shape == other.shape
             && match (self.is_splat, other.is_splat) {
+                _ if self.size() == 0 => true,
                 (a, b) if a == b => self.raw_bytes() == other.raw_bytes(),
                 _ => (0..self.size()).all(|i| self.element_bytes(i) == other.element_bytes(i)),
             }

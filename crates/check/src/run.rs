@@ -1,6 +1,7 @@
 //! Runs programs whole, by shards and on the engines, and compares.
 
 use crate::generate::Case;
+use shardwise_base::compare::{Tolerance, compare};
 use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Literal, Loc};
 use shardwise_engine::{Argument, Engine};
 use shardwise_host::HostEngine;
@@ -53,9 +54,5 @@ fn check_all(case: &Case) -> Result<(), String> {
 }
 
 fn expect_equal(seed: u64, stage: &str, got: &[Literal], want: &[Literal]) -> Result<(), String> {
-    let differs = got.iter().zip(want).enumerate().find(|(_, (g, w))| g != w);
-    match differs {
-        Some((i, (got, want))) => Err(format!("seed {seed}, result {i}, {stage}:\n got {got:?}\nwant {want:?}")),
-        None => Ok(()),
-    }
+    compare(got, want, |_| Tolerance::Exact).map_err(|why| format!("seed {seed}, {stage}: {why}"))
 }

@@ -1,7 +1,15 @@
 //! `--check`: the partitioned program's results against the unpartitioned program's.
+//!
+//! Both sides do the same arithmetic, so results must be the same, bit for bit; but sums of floats may be taken in another
+//! order, in programs that have sums of floats. How far rounding may then move an element is measured: the reference runs
+//! again with every term of such a sum moved by a few last places at random ([`noise`]). An element may differ by some
+//! [`roundings`] of its own and by as many times as far as it has moved, and by no more than a [`largest_share`] of the
+//! largest element. An element that is the small difference of large terms moves far; one beside a huge element does not.
 
 use crate::CheckWith;
+use crate::noise::{self, DIRECTIONS, Direction, PLACES};
 use crate::placed::Placed;
+use shardwise_base::compare::{self, Mismatch, Tolerance, compare_one};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, Loc, Sharding};
 use shardwise_engine::layout::{self, Disagreement};
 use shardwise_engine::{ArrayHandle, Engine};
@@ -14,29 +22,108 @@ pub fn check(module: &Module, inputs: &[Literal], results: &[Literal], with: Che
     // The interpreter knows Shardy's notation alone.
     let imported = shardwise_spmd::gspmd::import(module)?;
     let module = imported.as_ref().unwrap_or(module);
-    let (name, expected) = match with {
-        CheckWith::Single if !has_manual_regions(module) => ("one device", on_one_device(module, inputs)?),
-        _ => ("the interpreter", shardwise_interp::run(module, inputs)?),
+    let is_single = matches!(with, CheckWith::Single) && !has_manual_regions(module);
+    let name = if is_single { "one device" } else { "the interpreter" };
+    let reference = |module: &Module| match is_single {
+        true => on_one_device(module, inputs),
+        false => shardwise_interp::run(module, inputs),
     };
+    let mut again = |direction| reference(&noise::with_noise(module, direction));
+    let comparison = compare_results(results, &reference(module)?, noise::longest_sum(module), &mut again)?;
     let mut found = Diagnostics::default();
-    for (i, (got, want)) in results.iter().zip(&expected).enumerate() {
-        let difference = Difference::between(got, want);
-        say!("out{i} against {name}: {difference}");
-        if !difference.is_rounding(got.dtype()) {
-            found.push(differs(i, name, &difference));
+    for (i, compared) in comparison.into_iter().enumerate() {
+        match compared {
+            Ok(how) => say!("out{i} against {name}: {how}"),
+            Err(why) => found.push(differs(name, &why)),
         }
     }
     found.or(())
 }
 
-/// Prints that devices which should hold equal parts of an argument do; an error if they do not.
-pub fn replicas(arguments: &[ArrayHandle]) -> Result<(), Diagnostics> {
+/// Runs the reference with the terms of its sums moved.
+type Again<'a> = dyn FnMut(Direction) -> Result<Vec<Literal>, Diagnostics> + 'a;
+
+/// How near each result is, or what differs. `terms`: of the longest sum of floats that the program takes; 0 for none.
+fn compare_results(
+    results: &[Literal],
+    expected: &[Literal],
+    terms: usize,
+    again: &mut Again<'_>,
+) -> Result<Vec<Result<String, Mismatch>>, Diagnostics> {
+    if results.len() != expected.len() {
+        return Ok(vec![Err(Mismatch::Count { got: results.len(), want: expected.len() })]);
+    }
+    let mut moved: Option<Vec<Vec<Literal>>> = None;
+    let mut out = vec![];
+    for (i, (got, want)) in results.iter().zip(expected).enumerate() {
+        let exact = compare_one(i, got, want, Tolerance::Exact);
+        let is_sum = terms > 0 && (want.dtype().is_float() || want.dtype().is_complex());
+        if exact.is_ok() || !is_sum || got.shape() != want.shape() || got.dtype() != want.dtype() {
+            out.push(exact.map(|()| nearness(got, want)));
+            continue;
+        }
+        if moved.is_none() {
+            moved = Some(DIRECTIONS.into_iter().map(&mut *again).collect::<Result<_, _>>()?);
+        }
+        let moved: Vec<&Literal> = moved.iter().flatten().filter_map(|results| results.get(i)).collect();
+        let bounds = bounds(want, terms, &moved);
+        out.push(compare_one(i, got, want, Tolerance::Bounds(&bounds)).map(|()| nearness(got, want)));
+    }
+    Ok(out)
+}
+
+/// How near two arrays of the same type are.
+pub fn nearness(got: &Literal, want: &Literal) -> String {
+    if got == want {
+        return "equal, bit for bit".into();
+    }
+    if compare_one(0, got, want, Tolerance::Exact).is_ok() {
+        return "equal, but for the bits of NaNs".into();
+    }
+    let apart = (0..want.size()).map(|i| compare::gap(got, want, i)).fold(0.0, f64::max);
+    let share = apart / compare::largest(want).max(f64::MIN_POSITIVE);
+    format!("largest difference {apart:.3e} ({share:.3e} of the largest element)")
+}
+
+/// How far each element may be from `want`, after sums of at most `terms` terms; `moved` are the results for terms that
+/// were moved by [`PLACES`] last places.
+fn bounds(want: &Literal, terms: usize, moved: &[&Literal]) -> Vec<f64> {
+    let most = largest_share(want.dtype()) * compare::largest(want);
+    let bound = |i: usize| {
+        let own = PLACES * compare::epsilon(want.dtype()) * compare::magnitude(want, i);
+        let moves = moved.iter().map(|m| compare::gap(m, want, i)).fold(0.0, f64::max);
+        (roundings(want.dtype(), terms) / PLACES * (own + moves)).min(most)
+    };
+    (0..want.size()).map(bound).collect()
+}
+
+/// How many last places of itself and of its terms an element may be off. The roundings of a sum are as good as random, and
+/// add up to about the root of their number; sums of narrow floats are rounded when they are done.
+fn roundings(dtype: DType, terms: usize) -> f64 {
+    match dtype.real() {
+        DType::F64 | DType::F32 => 4.0 + (terms as f64).sqrt(),
+        _ => 4.0,
+    }
+}
+
+/// The largest share of the largest element by which elements of a type may be off.
+fn largest_share(dtype: DType) -> f64 {
+    match dtype.real() {
+        DType::F64 => 1e-10,
+        DType::F32 => 1e-4,
+        DType::F16 => 4e-3,
+        _ => 2e-2,
+    }
+}
+
+/// An error if devices that should hold equal parts of an array do not. `what` the arrays are: arguments or results.
+pub fn replicas(what: &str, arrays: &[ArrayHandle]) -> Result<(), Diagnostics> {
     let mut found = Diagnostics::default();
-    for (i, array) in arguments.iter().enumerate() {
+    for (i, array) in arrays.iter().enumerate() {
         let ty = array.sharded_type();
         let Some(sharding) = &ty.sharding else { continue };
         if let Err(Disagreement { first, second }) = layout::assemble(|p| array.shard(p), sharding, &ty.ty.shape) {
-            found.push(unequal_replicas(i, sharding, first, second));
+            found.push(unequal_replicas(what, i, sharding, first, second));
         }
     }
     found.or(())
@@ -55,75 +142,16 @@ fn on_one_device(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, Di
     Placed::new(&engine, program, inputs)?.run()
 }
 
-/// How far two arrays are apart.
-pub struct Difference {
-    is_bitwise: bool,
-    max_absolute: f64,
-    /// Relative to the largest magnitude of the expected array.
-    max_relative: f64,
-    /// Row-major position of the largest difference.
-    at: usize,
-}
-
-impl Difference {
-    pub fn between(got: &Literal, want: &Literal) -> Difference {
-        let size = got.size();
-        let parts = |l: &Literal, i: usize| (l.get_f64(i), l.imaginary_f64(i));
-        let scale = (0..size).map(|i| parts(want, i).0.abs()).filter(|x| x.is_finite()).fold(0.0, f64::max);
-        let apart = |i: usize| {
-            let (a, b) = (parts(got, i), parts(want, i));
-            distance(a.0, b.0).max(distance(a.1, b.1))
-        };
-        let (at, max_absolute) =
-            (0..size).map(|i| (i, apart(i))).fold((0, 0.0), |worst, x| if x.1 > worst.1 { x } else { worst });
-        let max_relative = if max_absolute == 0.0 { 0.0 } else { max_absolute / scale.max(f64::MIN_POSITIVE) };
-        Difference { is_bitwise: got == want, max_absolute, max_relative, at }
-    }
-
-    /// Whether another order of summation may explain it.
-    pub fn is_rounding(&self, dtype: DType) -> bool {
-        let tolerance = match dtype {
-            DType::BF16 => 2e-2,
-            DType::F16 => 4e-3,
-            DType::F32 | DType::C64 => 1e-4,
-            DType::F64 | DType::C128 => 1e-10,
-            _ => 0.0,
-        };
-        self.is_bitwise || self.max_relative <= tolerance
-    }
-}
-
-/// 0 for two NaNs or equal infinities.
-fn distance(a: f64, b: f64) -> f64 {
-    match (a.is_nan(), b.is_nan()) {
-        (true, true) => 0.0,
-        (true, false) | (false, true) => f64::INFINITY,
-        _ if a == b => 0.0,
-        _ => (a - b).abs(),
-    }
-}
-
-impl std::fmt::Display for Difference {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.is_bitwise {
-            return f.write_str("equal, bit for bit");
-        }
-        write!(f, "largest difference {:.3e} ({:.3e} of the largest element)", self.max_absolute, self.max_relative)
-    }
-}
-
-fn unequal_replicas(index: usize, sharding: &Sharding, first: usize, second: usize) -> Diagnostic {
+fn unequal_replicas(what: &str, index: usize, sharding: &Sharding, first: usize, second: usize) -> Diagnostic {
     let device = |position| sharding.mesh.device(position);
-    let message =
-        format!("devices {} and {} should hold equal parts of argument {index}", device(first), device(second));
+    let message = format!("devices {} and {} should hold equal parts of {what} {index}", device(first), device(second));
     Diagnostic::error("check-replicas", &Loc::UNKNOWN, message)
         .facts(format!("it is laid out as {sharding}, and their shards differ"))
-        .help("the engine laid the argument out wrongly: report it with the program")
+        .help("the engine laid it out or computed it wrongly: report it with the program")
 }
 
-fn differs(index: usize, name: &str, difference: &Difference) -> Diagnostic {
-    Diagnostic::error("check-differs", &Loc::UNKNOWN, format!("result {index} differs from {name}"))
-        .facts(format!("{difference}, at element {} (row-major)", difference.at))
+fn differs(name: &str, why: &Mismatch) -> Diagnostic {
+    Diagnostic::error("check-differs", &Loc::UNKNOWN, format!("the results differ from those of {name}: {why}"))
         .help("run with --dump DIR to see each stage, and with --engine interp to tell the engine from the partitioner")
 }
 
@@ -167,8 +195,62 @@ mod tests {
 
     #[test]
     fn replicas_must_be_equal() {
-        assert!(replicas(&[array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [3.0, 4.0]])]).is_ok());
-        let found = replicas(&[array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [3.0, 5.0]])]).unwrap_err();
+        assert!(replicas("argument", &[array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [3.0, 4.0]])]).is_ok());
+        let found = replicas("argument", &[array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [3.0, 5.0]])]).unwrap_err();
         assert!(found.to_string().contains("devices 2 and 3 should hold equal parts of argument 0"), "{found}");
+    }
+
+    /// What is said of each result, where the reference moves each element by a last place of it.
+    fn compared(got: &[Literal], want: &[Literal], terms: usize) -> Vec<Result<String, String>> {
+        let found = compare_results(got, want, terms, &mut |_| Ok(want.to_vec())).unwrap();
+        found.into_iter().map(|r| r.map_err(|why| why.to_string())).collect()
+    }
+
+    #[test]
+    fn only_equal_bits_are_called_so() {
+        let x = |elements: [f32; 2]| [Literal::new([2], &elements)];
+        let said = |got, want, terms| compared(&x(got), &x(want), terms).remove(0);
+        let next = f32::from_bits(1f32.to_bits() + 1);
+        assert_eq!(said([1.0, 2.0], [1.0, 2.0], 9).unwrap(), "equal, bit for bit");
+        let nans = [f32::NAN, f32::from_bits(0x7fc0_0001)];
+        assert_eq!(said([nans[0], 2.0], [nans[1], 2.0], 0).unwrap(), "equal, but for the bits of NaNs");
+        assert!(said([next, 2.0], [1.0, 2.0], 0).is_err(), "no sum: the same arithmetic");
+        assert!(said([0.0, 2.0], [-0.0, 2.0], 0).is_err());
+        assert!(said([next, 2.0], [1.0, 2.0], 9).unwrap().starts_with("largest difference 1.192e-7"));
+        assert!(said([f32::NAN, 2.0], [1.0, 2.0], 9).is_err());
+        assert!(said([1.0, f32::INFINITY], [1.0, 2.0], 9).is_err());
+    }
+
+    #[test]
+    fn an_element_beside_a_huge_one_is_seen() {
+        let x = |elements: [f32; 3]| [Literal::new([3], &elements)];
+        assert!(compared(&x([1e9, 1.0, 2.001]), &x([1e9, 1.0, 2.0]), 64).remove(0).is_err());
+        assert!(compared(&x([1e9 + 64.0, 1.0, 2.0]), &x([1e9, 1.0, 2.0]), 64).remove(0).is_ok());
+    }
+
+    #[test]
+    fn the_small_difference_of_large_terms_may_be_off_as_far_as_they_round() {
+        let x = |elements: [f32; 2]| [Literal::new([2], &elements)];
+        let want = x([0.1, 1000.0]);
+        let mut again = |_| Ok(x([0.1001, 1000.0]).to_vec());
+        let mut said = |got: [f32; 2]| compare_results(&x(got), &want, 64, &mut again).unwrap().remove(0);
+        assert!(said([0.1002, 1000.0]).is_ok());
+        assert!(said([0.12, 1000.0]).is_err());
+        assert!(said([0.1, 1000.01]).is_err());
+    }
+
+    #[test]
+    fn types_and_numbers_of_results_are_compared() {
+        let x = Literal::new([2], &[1.0f32, 2.0]);
+        let y = Literal::from_bytes(DType::I32, &[2], x.raw_bytes()).unwrap();
+        let said = |got: &[Literal]| compared(got, &[x.clone(), x.clone()], 9);
+        assert_eq!(said(std::slice::from_ref(&x)), [Err("1 results, expected 2".to_string())]);
+        assert_eq!(said(&[x.clone(), y])[1], Err("result 1 is i32[2], expected f32[2]".to_string()));
+        assert_eq!(
+            said(&[x.clone(), x.reshaped([1, 2])])[1],
+            Err("result 1 is f32[1, 2], expected f32[2]".to_string())
+        );
+        let integers = |last: i64| [Literal::new([2], &[1, (1i64 << 53) + last])];
+        assert!(compared(&integers(1), &integers(0), 9).remove(0).is_err());
     }
 }

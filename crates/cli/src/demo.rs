@@ -1,6 +1,6 @@
 //! `shardwise demo`: the first example, and everything there is to see about it.
 
-use crate::check::Difference;
+use crate::check::nearness;
 use crate::placed::Placed;
 use crate::run::times_table;
 use clap::Args;
@@ -142,7 +142,7 @@ fn show_runs(module: &Module, inputs: &[Literal]) -> Result<(), Diagnostics> {
     say!("Time of each instruction, of one run:\n\n{}\n", times_table(&mesh.profile()?));
     let devices = module.main_mesh().map_or(1, |m| m.size());
     for (program, devices) in [(&mesh, devices), (&one, 1)] {
-        let difference = Difference::between(&program.run()?[0], &expected);
+        let difference = nearness(&program.run()?[0], &expected);
         let time = program.median(RUNS)?;
         say!("{devices} device{}: {time:.2?}; against float64: {difference}", plural(devices));
     }

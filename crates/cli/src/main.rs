@@ -7,6 +7,7 @@ mod out;
 
 mod check;
 mod demo;
+mod noise;
 mod npz;
 mod parts;
 mod placed;

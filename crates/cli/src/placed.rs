@@ -22,8 +22,12 @@ impl Placed {
         self.arrays.iter().cloned().map(Argument::Lent).collect()
     }
 
+    pub fn execute(&self) -> Result<Vec<ArrayHandle>, Diagnostics> {
+        self.program.execute(self.lent())
+    }
+
     pub fn run(&self) -> Result<Vec<Literal>, Diagnostics> {
-        Ok(self.program.execute(self.lent())?.iter().map(|r| r.to_literal()).collect())
+        Ok(self.execute()?.iter().map(|r| r.to_literal()).collect())
     }
 
     pub fn profile(&self) -> Result<Vec<InstructionTime>, Diagnostics> {

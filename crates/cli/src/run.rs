@@ -33,7 +33,12 @@ fn run_all(args: &RunArgs) -> Result<(), Diagnostics> {
     let engine = engine(args);
     let program = compile(&*engine, &module, args)?;
     let inputs = Placed::new(&*engine, program, &literals)?;
-    let results = inputs.run()?;
+    let outputs = inputs.execute()?;
+    if args.check.is_some() {
+        check::replicas("argument", &inputs.arrays)?;
+        check::replicas("result", &outputs)?;
+    }
+    let results: Vec<Literal> = outputs.iter().map(|r| r.to_literal()).collect();
     if let Some(path) = &args.outputs {
         npz::write_results(path, &results)?;
     }
@@ -41,7 +46,6 @@ fn run_all(args: &RunArgs) -> Result<(), Diagnostics> {
         print_results(&results);
     }
     if let Some(with) = args.check {
-        check::replicas(&inputs.arrays)?;
         check::check(&module, &literals, &results, with)?;
     }
     if let Some(n) = args.repeat {

@@ -12,7 +12,8 @@
 use crate::Opcode;
 use crate::check::{self, Check, MANY, counts, types_of};
 use crate::facts::*;
-use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Literal};
+use shardwise_base::compare::{element_text, indices, ulps};
+use shardwise_base::{Bool8, DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, Type, Value};
 
 /// `check.expect_*` of two values, or of a value and a constant.
@@ -283,56 +284,6 @@ fn is_near(nearness: Nearness, got: &Literal, expected: &Literal, i: usize) -> b
     }
 }
 
-/// How many representable values two elements are apart, the larger of both parts' of complex numbers; `None` where one
-/// is not finite and the other differs.
-fn ulps(a: &Literal, b: &Literal, i: usize) -> Option<u64> {
-    let pair = |x: &Literal| match x.dtype() {
-        DType::C64 => {
-            let z: Complex32 = x.get(i);
-            vec![(f64::from(z.re), z.re.to_bits().into(), 32), (f64::from(z.im), z.im.to_bits().into(), 32)]
-        }
-        DType::C128 => {
-            let z: Complex64 = x.get(i);
-            vec![(z.re, z.re.to_bits(), 64), (z.im, z.im.to_bits(), 64)]
-        }
-        d => {
-            let mut bits = [0; 8];
-            bits[..d.storage_bytes()].copy_from_slice(x.element_bytes(i));
-            vec![(x.get_f64(i), u64::from_le_bytes(bits), d.bits() as u32)]
-        }
-    };
-    let apart = |((x, a, width), (y, b, _)): ((f64, u64, u32), (f64, u64, u32))| {
-        if a == b || (x.is_nan() && y.is_nan()) {
-            return Some(0);
-        }
-        // Steps from zero, negative below it.
-        let sign = 1u64 << (width - 1);
-        let steps = |bits: u64| if bits & sign == 0 { bits as i128 } else { -((bits & !sign) as i128) };
-        (x.is_finite() && y.is_finite()).then(|| steps(a).abs_diff(steps(b)) as u64)
-    };
-    pair(a).into_iter().zip(pair(b)).map(apart).try_fold(0, |most, n| n.map(|n| most.max(n)))
-}
-
-/// An element as it is written.
-fn shown(x: &Literal, i: usize) -> String {
-    match x.dtype() {
-        DType::I1 => bool::from(x.get::<Bool8>(i)).to_string(),
-        d if d.is_integer() => x.get_i128(i).to_string(),
-        d if d.is_complex() => format!("({:e}, {:e})", x.get_f64(i), x.imaginary_f64(i)),
-        _ => format!("{:e}", x.get_f64(i)),
-    }
-}
-
-/// Row-major position as indices.
-fn index_of(shape: &[usize], mut i: usize) -> Vec<usize> {
-    let mut index = vec![0; shape.len()];
-    for (d, &n) in shape.iter().enumerate().rev() {
-        index[d] = i % n;
-        i /= n;
-    }
-    index
-}
-
 fn failed(
     op: &OpView<'_>,
     nearness: Nearness,
@@ -353,8 +304,8 @@ fn failed(
     };
     let message = format!("the values are not as `{}` expects: {count} of {} elements", op.name(), got.size());
     Diagnostic::error("check-failed", op.loc(), message)
-        .facts(format!("at {:?}: {}{apart}", index_of(got.shape(), i), shown(got, i)))
-        .expected(format!("{}, {wanted}", shown(expected, i)))
+        .facts(format!("at {:?}: {}{apart}", indices(got.shape(), i), element_text(got, i)))
+        .expected(format!("{}, {wanted}", element_text(expected, i)))
 }
 
 fn other_type(op: &OpView<'_>, got: &Literal, expected: &Literal) -> Diagnostic {
@@ -367,17 +318,6 @@ fn other_type(op: &OpView<'_>, got: &Literal, expected: &Literal) -> Diagnostic 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ulps_count_representable_values() {
-        let x = |v: &[f32]| Literal::new([v.len()], v);
-        let next = f32::from_bits(1f32.to_bits() + 1);
-        assert_eq!(ulps(&x(&[1.0]), &x(&[next]), 0), Some(1));
-        assert_eq!(ulps(&x(&[0.0]), &x(&[-0.0]), 0), Some(0));
-        assert_eq!(ulps(&x(&[f32::from_bits(1)]), &x(&[-f32::from_bits(1)]), 0), Some(2));
-        assert_eq!(ulps(&x(&[f32::NAN]), &x(&[-f32::NAN]), 0), Some(0));
-        assert_eq!(ulps(&x(&[f32::INFINITY]), &x(&[f32::MAX]), 0), None);
-    }
 
     #[test]
     fn nan_equals_nothing_and_is_near_itself() {

@@ -4,7 +4,8 @@ use crate::array::{Array, ArrayType};
 use crate::error::Diagnostic as Mistake;
 use crate::runtime::{self, Compiled};
 use crate::{Error, Result, context, mistakes};
-use shardwise_base::Diagnostic;
+use shardwise_base::compare::{self, Elements, Mismatch, Tolerance, compare_one};
+use shardwise_base::{DType, Diagnostic, Literal};
 use shardwise_engine::{Argument, ShardedType};
 use shardwise_ir::Module;
 use std::fmt;
@@ -255,73 +256,51 @@ impl CompiledProgram {
 }
 
 // ── comparisons
-/// Panics unless types and values are equal (NaN equals NaN), naming the first that differ and their devices.
+/// Panics unless types and values are equal (NaN equals NaN, and 0 equals -0), naming an element that differs and its
+/// devices.
 #[track_caller]
 pub fn assert_equal(a: &Array, b: &Array) {
-    compare(a, b, |x, y| x == y || (x.is_nan() && y.is_nan()));
+    let (x, y) = literals(a, b);
+    expect(a, b, compare_one(0, &x, &y, Tolerance::Numbers));
 }
 
 /// Panics unless the values are close for their dtype: within about 8 roundings, relative to the larger, or that of the
-/// largest element.
+/// largest element. Integers and booleans must be equal.
 #[track_caller]
 pub fn assert_close(a: &Array, b: &Array) {
-    let epsilon = match a.dtype() {
-        crate::DType::F64 => f64::EPSILON,
-        crate::DType::BF16 => 2f64.powi(-8),
-        crate::DType::F16 => 2f64.powi(-11),
-        _ => f64::from(f32::EPSILON),
+    let (x, y) = literals(a, b);
+    if x.shape() != y.shape() {
+        return expect(a, b, compare_one(0, &x, &y, Tolerance::Exact));
+    }
+    let epsilon = match x.dtype() {
+        DType::BF16 | DType::F16 => compare::epsilon(x.dtype()) / 2.0,
+        dtype => compare::epsilon(dtype),
     };
-    let scale = largest(a).max(largest(b));
-    compare(a, b, |x, y| {
-        x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 8.0 * epsilon * (x.abs().max(y.abs()) + scale)
-    });
-}
-
-fn largest(a: &Array) -> f64 {
-    let Ok(value) = a.literal() else { return 0.0 };
-    (0..value.size()).map(|i| value.get_f64(i).abs()).filter(|v| v.is_finite()).fold(0.0, f64::max)
+    let scale = compare::largest(&x).max(compare::largest(&y));
+    let larger = |i: usize| compare::magnitude(&x, i).max(compare::magnitude(&y, i));
+    let bounds: Vec<f64> = (0..x.size()).map(|i| 8.0 * epsilon * (larger(i) + scale)).collect();
+    expect(a, b, compare_one(0, &x, &y, Tolerance::Bounds(&bounds)));
 }
 
 #[track_caller]
-fn compare(a: &Array, b: &Array, same: impl Fn(f64, f64) -> bool) {
-    let (x, y) = match (a.literal(), b.literal()) {
+fn literals(a: &Array, b: &Array) -> (Literal, Literal) {
+    match (a.literal(), b.literal()) {
         (Ok(x), Ok(y)) => (x, y),
         (Err(e), _) | (_, Err(e)) => panic!("cannot compare\n{e}"),
-    };
-    assert!(
-        x.dtype() == y.dtype() && x.shape() == y.shape(),
-        "the types differ: {} and {}",
-        a.short_type(),
-        b.short_type()
-    );
-    let differs = |&i: &usize| !same(x.get_f64(i), y.get_f64(i));
-    let wrong: Vec<usize> = (0..x.size()).filter(differs).collect();
-    let Some(&first) = wrong.first() else { return };
-    let place = coordinates(first, x.shape());
-    panic!(
-        "{} of {} elements differ, the first at {place:?}: {} ({}) and {} ({})",
-        wrong.len(),
-        x.size(),
-        x.get_f64(first),
-        holders(a, &place),
-        y.get_f64(first),
-        holders(b, &place)
-    );
+    }
 }
 
-fn coordinates(index: usize, shape: &[usize]) -> Vec<usize> {
-    let mut rest = index;
-    let mut out: Vec<usize> = shape
-        .iter()
-        .rev()
-        .map(|&n| {
-            let i = rest % n;
-            rest /= n;
-            i
-        })
-        .collect();
-    out.reverse();
-    out
+#[track_caller]
+fn expect(a: &Array, b: &Array, compared: Result<(), Mismatch>) {
+    match compared {
+        Ok(()) => {}
+        Err(Mismatch::Elements { elements: Elements { count, size, indices, got, want, .. }, .. }) => panic!(
+            "{count} of {size} elements differ, the worst at {indices:?}: {got} ({}) and {want} ({})",
+            holders(a, &indices),
+            holders(b, &indices)
+        ),
+        Err(_) => panic!("the types differ: {} and {}", a.short_type(), b.short_type()),
+    }
 }
 
 /// The devices that hold an element.

@@ -1,59 +1,28 @@
 //! When results of two runs count as equal.
 
+use shardwise_base::compare::{Tolerance, compare};
 use shardwise_base::{DType, Literal};
 
 /// The first difference between two lists of results; NaNs of any bits are equal.
 pub(super) fn difference(got: &[Literal], want: &[Literal]) -> Option<String> {
-    if got.len() != want.len() {
-        return Some(format!("{} results instead of {}", got.len(), want.len()));
-    }
-    let differs = got.iter().zip(want).enumerate().find(|(_, (g, w))| !is_same(g, w));
-    differs.map(|(i, (got, want))| format!("result {i}\n got {got:?}\nwant {want:?}"))
-}
-
-fn is_same(got: &Literal, want: &Literal) -> bool {
-    got == want || is_alike(got, want) && has_nans(want.dtype()) && (0..want.size()).all(|i| is_same_at(got, want, i))
-}
-
-fn is_alike(got: &Literal, want: &Literal) -> bool {
-    got.dtype() == want.dtype() && got.shape() == want.shape()
-}
-
-fn has_nans(dtype: DType) -> bool {
-    dtype.is_float() || dtype.is_complex()
-}
-
-fn is_same_at(got: &Literal, want: &Literal, i: usize) -> bool {
-    got.element_bytes(i) == want.element_bytes(i)
-        || parts(got, i)
-            .into_iter()
-            .zip(parts(want, i))
-            .all(|(g, w)| g.to_bits() == w.to_bits() || g.is_nan() && w.is_nan())
-}
-
-fn parts(x: &Literal, i: usize) -> [f64; 2] {
-    [x.get_f64(i), if x.dtype().is_complex() { x.imaginary_f64(i) } else { 0.0 }]
+    compare(got, want, |_| Tolerance::Exact).err().map(|why| why.to_string())
 }
 
 /// The first difference that rounding does not explain: floats may be apart by a part of the largest element.
 pub(super) fn difference_beyond_rounding(got: &[Literal], want: &[Literal]) -> Option<String> {
-    let is_near_enough = |(g, w): (&Literal, &Literal)| is_same(g, w) || is_near(g, w);
-    let all_near = got.len() == want.len() && got.iter().zip(want).all(is_near_enough);
-    if all_near { None } else { difference(got, want) }
+    let rounding = |i: usize| want.get(i).map_or(Tolerance::Exact, |x| Tolerance::OfLargestOrOne(places(x.dtype())));
+    compare(got, want, rounding).err().map(|why| why.to_string())
 }
 
-fn is_near(got: &Literal, want: &Literal) -> bool {
-    let tolerance = match want.dtype().real() {
-        DType::F64 => 1e-8,
-        DType::F32 => 1e-3,
-        DType::F16 | DType::BF16 => 5e-2,
-        other if other.is_float() => 0.5,
-        _ => return false,
-    };
-    let finite = |x: f64| if x.is_finite() { x.abs() } else { 0.0 };
-    let largest = (0..want.size()).flat_map(|i| parts(want, i)).map(finite).fold(1.0, f64::max);
-    let is_near_part = |(g, w): (f64, f64)| g == w || g.is_nan() && w.is_nan() || (g - w).abs() <= tolerance * largest;
-    is_alike(got, want) && (0..want.size()).all(|i| parts(got, i).into_iter().zip(parts(want, i)).all(is_near_part))
+/// How many last places of the largest element rounding may explain.
+fn places(dtype: DType) -> u64 {
+    match dtype.real() {
+        DType::F64 => 1 << 25,
+        DType::F32 => 1 << 13,
+        DType::F16 => 1 << 5,
+        DType::BF16 => 6,
+        _ => 1 << 6,
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The programs that JAX exported: partitioned, they compute what they compute whole.
 
 use crate::generate::Chooser;
+use shardwise_base::compare::{Tolerance, compare};
 use shardwise_base::{DType, Kind, Literal, bf16};
 use shardwise_engine::{Argument, Engine};
 use shardwise_interp::{InterpEngine, run};
@@ -41,23 +42,11 @@ pub fn per_device(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, Str
 }
 
 /// Sums are taken in another order: equal up to a share of the largest element.
-fn differ(a: &Literal, b: &Literal) -> Option<String> {
-    if a.shape() != b.shape() || a.dtype() != b.dtype() {
-        return Some(format!("{a:?} against {b:?}"));
-    }
-    let tolerance = match a.dtype() {
-        DType::BF16 | DType::F16 => 2e-2,
-        d if d.is_float() || d.is_complex() => 1e-4,
-        _ => 0.0,
-    };
-    let numbers = |l: &Literal| (0..l.size()).map(|i| l.get_f64(i)).collect::<Vec<_>>();
-    let (a, b) = (numbers(a), numbers(b));
-    let largest = a.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
-    let is_far = |(x, y): (&f64, &f64)| {
-        x != y && !(x.is_nan() && y.is_nan()) && ((x - y).abs() > tolerance * largest || (x - y).is_nan())
-    };
-    let at = a.iter().zip(&b).position(is_far)?;
-    Some(format!("element {at}: {} against {}", a[at], b[at]))
+fn tolerance(x: &Literal) -> Tolerance<'static> {
+    Tolerance::OfLargest(match x.dtype() {
+        DType::BF16 | DType::F16 => 3,
+        _ => 800,
+    })
 }
 
 fn check(text: &str) -> Result<(), String> {
@@ -68,8 +57,7 @@ fn check(text: &str) -> Result<(), String> {
         main.body.args().iter().map(|&v| literal(&mut c, main.body.ty(v).as_tensor().unwrap())).collect();
     let whole = run(&module, &args).map_err(|e| format!("whole: {e}"))?;
     let parts = per_device(&module, &args).map_err(|e| format!("partitioned: {e}"))?;
-    let wrong = whole.iter().zip(&parts).enumerate().find_map(|(i, (a, b))| Some((i, differ(a, b)?)));
-    wrong.map_or(Ok(()), |(i, what)| Err(format!("result {i}, {what}")))
+    compare(&parts, &whole, |i| whole.get(i).map_or(Tolerance::Exact, tolerance)).map_err(|why| why.to_string())
 }
 
 #[test]

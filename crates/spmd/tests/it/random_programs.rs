@@ -3,6 +3,7 @@
 use crate::generate::{Program, program, sketch};
 use crate::uniformity::parts;
 use shardwise_base::Literal;
+use shardwise_base::compare::{Tolerance, compare};
 use shardwise_engine::{Argument, Engine};
 use shardwise_interp::{InterpEngine, run, run_by_shards, run_grid};
 use shardwise_ir::Module;
@@ -23,18 +24,19 @@ pub fn per_device(partitioned: &Partitioned, args: &[Literal]) -> Vec<Literal> {
 }
 
 /// -0 and 0 are one number: which of the two a sum gives depends on its order.
-pub fn numbers(literals: &[Literal]) -> Vec<Vec<f64>> {
-    literals.iter().map(|l| (0..l.size()).map(|i| l.get_f64(i) + 0.0).collect()).collect()
+#[track_caller]
+pub fn same(got: &[Literal], want: &[Literal], what: &str) {
+    compare(got, want, |_| Tolerance::Numbers).unwrap_or_else(|why| panic!("{what}: {why}"));
 }
 
 fn check(seed: u64, length: usize) {
     let program = program(seed, length);
-    let whole = numbers(&run(&program.module, &program.args).unwrap_or_else(|e| panic!("{e}")));
+    let whole = run(&program.module, &program.args).unwrap_or_else(|e| panic!("{e}"));
     for stage in ["reshard", "collectives"] {
-        assert_eq!(numbers(&by_shards(&program, stage)), whole, "seed {seed}, length {length}: after {stage}");
+        same(&by_shards(&program, stage), &whole, &format!("seed {seed}, length {length}: after {stage}"));
     }
     let partitioned = partition(&program.module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(numbers(&per_device(&partitioned, &program.args)), whole, "seed {seed}, length {length}: localized");
+    same(&per_device(&partitioned, &program.args), &whole, &format!("seed {seed}, length {length}: localized"));
     check_dense(&partitioned, &program.args);
 }
 

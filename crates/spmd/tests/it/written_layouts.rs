@@ -1,7 +1,7 @@
 //! Programs whose text says how values are laid out in every way that Shardy has: they compute what they mean on whole
 //! values.
 
-use crate::random_programs::{numbers, per_device};
+use crate::random_programs::{per_device, same};
 use shardwise_base::{DType, Literal};
 use shardwise_interp::{run, run_by_shards};
 use shardwise_ir::text::parse;
@@ -36,19 +36,19 @@ fn arguments(module: &Module) -> Vec<Literal> {
 fn check(text: &str) {
     let module = module(text);
     let args = arguments(&module);
-    let whole = numbers(&run(&module, &args).unwrap_or_else(|e| panic!("{e}\n{text}")));
+    let whole = run(&module, &args).unwrap_or_else(|e| panic!("{e}\n{text}"));
     for stage in ["reshard", "collectives"] {
         let staged = run_until(stage, &module, &mut Options::default()).unwrap_or_else(|e| panic!("{stage}: {e}"));
         let found = run_by_shards(&staged, &args).unwrap_or_else(|e| panic!("{stage}: {e}\n{text}"));
-        assert_eq!(numbers(&found), whole, "after {stage}:\n{text}");
+        same(&found, &whole, &format!("after {stage}:\n{text}"));
     }
     let on_devices = |module: &Module| {
         let partitioned = partition(module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        numbers(&per_device(&partitioned, &args))
+        per_device(&partitioned, &args)
     };
-    assert_eq!(on_devices(&module), whole, "on its devices:\n{text}");
+    same(&on_devices(&module), &whole, &format!("on its devices:\n{text}"));
     if !text.contains("manual_computation") {
-        assert_eq!(on_devices(&unsharded(&module)), whole, "on one device:\n{text}");
+        same(&on_devices(&unsharded(&module)), &whole, &format!("on one device:\n{text}"));
     }
 }
 

@@ -4,6 +4,7 @@ use super::lines::median;
 use crate::{program, repo};
 use anyhow::{Context, Result, ensure};
 use shardwise_base::Literal;
+use shardwise_base::compare::share_of_largest;
 use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, ShardedType};
 use std::path::Path;
 use std::sync::Arc;
@@ -69,9 +70,12 @@ impl Ours {
     /// The largest difference from JAX's outputs, relative to the largest value.
     pub fn distance(&self, folder: &Path, name: &str) -> Result<f64> {
         let mut farthest = 0f64;
-        for (i, array) in self.call()?.iter().enumerate() {
+        let results = self.call()?;
+        let beyond = folder.join(format!("{name}.out{}.bin", results.len()));
+        ensure!(!beyond.exists(), "{} results, and JAX has more", results.len());
+        for (i, array) in results.iter().enumerate() {
             let expected = read_array(&folder.join(format!("{name}.out{i}.bin")), array.sharded_type())?;
-            farthest = farthest.max(distance(&array.to_literal(), &expected)?);
+            farthest = farthest.max(share_of_largest(i, &array.to_literal(), &expected)?);
         }
         Ok(farthest)
     }
@@ -108,19 +112,6 @@ fn read_array(file: &Path, ty: &ShardedType) -> Result<Literal> {
     let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", repo::shown(file)))?;
     let read = Literal::from_bytes(ty.ty.dtype, &ty.ty.shape, &bytes);
     read.ok().with_context(|| format!("{} does not hold a {:?}", repo::shown(file), ty.ty))
-}
-
-/// The largest difference, relative to the largest value.
-fn distance(ours: &Literal, expected: &Literal) -> Result<f64> {
-    ensure!(ours.shape() == expected.shape(), "a result of shape {:?}, not {:?}", ours.shape(), expected.shape());
-    let (mut farthest, mut largest) = (0f64, f64::MIN_POSITIVE);
-    for i in 0..expected.size() {
-        let (a, b) = (ours.get_f64(i), expected.get_f64(i));
-        ensure!(a.is_finite() && b.is_finite(), "a result that is not finite");
-        farthest = farthest.max((a - b).abs());
-        largest = largest.max(b.abs());
-    }
-    Ok(farthest / largest)
 }
 
 /// The program on a mesh of one device: every axis has size one, so that no sharding splits anything.

@@ -6,8 +6,9 @@ use super::known::{self, OtherValues};
 use crate::table::Table;
 use crate::{command, repo, venv};
 use anyhow::{Context, Result};
+use shardwise_base::compare::{self, Mismatch, Tolerance, compare_one, distance, element_text, farthest};
 use shardwise_base::{DType, Literal};
-use shardwise_check::single::{Tolerance, distance, farthest, single, tolerance};
+use shardwise_check::single::{single, tolerance};
 use shardwise_check::{generate, run};
 use shardwise_host::HostEngine;
 use shardwise_ir::text::{PrintOptions, print};
@@ -53,7 +54,7 @@ impl Subject {
         self.op.map_or("several ops", Opcode::name)
     }
 
-    fn tolerance(&self, dtype: DType) -> Tolerance {
+    fn tolerance(&self, dtype: DType) -> Tolerance<'static> {
         self.op.map_or(Tolerance::Exact, |op| tolerance(op, dtype))
     }
 
@@ -73,10 +74,9 @@ fn ours(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
     let interpreted = run::whole(module, inputs).map_err(shown)?;
     let local = run::partitioned(module).map_err(shown)?.module;
     let hosted = run::on(&HostEngine::default(), &local, inputs).map_err(shown)?;
-    let same = |(a, b): (&Literal, &Literal)| distance(Tolerance::Exact, a, b).is_some();
-    match interpreted.iter().zip(&hosted).find(|pair| !same(*pair)) {
-        Some((a, b)) => Err(format!("the interpreter gives {a:?}, the host engine {b:?}")),
-        None => Ok(interpreted),
+    match compare::compare(&hosted, &interpreted, |_| Tolerance::Exact) {
+        Err(why) => Err(format!("the host engine against the interpreter: {why}")),
+        Ok(()) => Ok(interpreted),
     }
 }
 
@@ -145,7 +145,7 @@ struct Row {
     different: usize,
     /// The worst distance, in the tolerance's units, where there is one.
     worst: u64,
-    tolerance: Option<Tolerance>,
+    tolerance: Option<Tolerance<'static>>,
 }
 
 #[derive(Default)]
@@ -220,7 +220,7 @@ impl Row {
         let counts = [self.programs, self.interpreted, self.compiled, self.different].map(|n| n.to_string());
         let [programs, interpreted, compiled, different] = counts;
         let (worst, allowed) = match self.tolerance {
-            Some(Tolerance::Ulps(n)) => (self.worst.to_string(), format!("{n} ulps")),
+            Some(Tolerance::FlushedUlps(n)) => (self.worst.to_string(), format!("{n} ulps")),
             Some(Tolerance::OfLargestOrOne(n)) => (self.worst.to_string(), format!("{n} ulps of the largest or 1")),
             Some(Tolerance::OfLargest(n)) => (self.worst.to_string(), format!("{n} ulps of the largest")),
             _ => (String::new(), String::new()),
@@ -233,41 +233,39 @@ impl Row {
 fn compare(subject: &Subject, theirs: &Theirs, mut row: Option<&mut Row>) -> Result<(), String> {
     let ours = subject.ours.as_ref().map_err(String::clone)?;
     let Theirs::Values { results, .. } = theirs else { return Ok(()) };
-    for ((ours, hex), ty) in ours.iter().zip(results).zip(&subject.types) {
+    if ours.len() != results.len() || ours.len() != subject.types.len() {
+        return Err(Mismatch::Count { got: ours.len(), want: results.len() }.to_string());
+    }
+    for (i, ((ours, hex), ty)) in ours.iter().zip(results).zip(&subject.types).enumerate() {
         let t = ty.as_tensor().expect("results are arrays");
-        let theirs = Literal::from_bytes(t.dtype, &t.shape, &bytes(hex)).map_err(|e| e.to_string())?;
+        let theirs = Literal::from_bytes(t.dtype, &t.shape, &bytes(hex)?).map_err(|e| e.to_string())?;
         let allowed = subject.tolerance(t.dtype);
-        let apart = distance(allowed, ours, &theirs);
-        let limit = match allowed {
-            Tolerance::Exact => 0,
-            Tolerance::Ulps(n) | Tolerance::OfLargest(n) | Tolerance::OfLargestOrOne(n) => n,
-        };
-        if let Some(row) = row.as_mut().filter(|_| limit > 0) {
-            row.tolerance = Some(allowed);
-            row.worst = row.worst.max(apart.unwrap_or(0));
+        let why = compare_one(i, ours, &theirs, allowed).err();
+        if let Some(Mismatch::Type { .. }) = why {
+            return Err(why.expect("matched").to_string());
         }
-        if apart.is_none_or(|n| n > limit) {
-            return Err(shown_apart(subject, apart, ours, &theirs, farthest(allowed, ours, &theirs)));
+        if let Some(row) = row.as_mut().filter(|_| allowed.limit() > 0) {
+            row.tolerance = Some(allowed);
+            row.worst = row.worst.max(distance(allowed, ours, &theirs).unwrap_or(0));
+        }
+        if let Some(why) = why {
+            return Err(format!("{why}, of {}", shown_inputs(subject, ours, farthest(allowed, ours, &theirs))));
         }
     }
     Ok(())
 }
 
-/// Where two results are the furthest apart, and of what.
-fn shown_apart(subject: &Subject, apart: Option<u64>, ours: &Literal, theirs: &Literal, at: usize) -> String {
-    let element = |x: &Literal| match x.dtype().is_complex() {
-        true => format!("({:e}, {:e})", x.get_f64(at), x.imaginary_f64(at)),
-        false => format!("{:e}", x.get_f64(at)),
-    };
-    let inputs = subject.inputs.iter().map(|x| match x.shape() == ours.shape() {
-        true => element(x),
+/// The inputs, or their elements at `position` where they have the shape of the result.
+fn shown_inputs(subject: &Subject, result: &Literal, position: usize) -> String {
+    let shown = |x: &Literal| match x.shape() == result.shape() {
+        true => element_text(x, position),
         false => format!("{x:?}"),
-    });
-    let apart = apart.map_or("too far".into(), |n| n.to_string());
-    let (inputs, dtype) = (inputs.collect::<Vec<_>>().join(", "), ours.dtype());
-    format!("{apart} apart, ours {dtype} {}, theirs {}, of {inputs}", element(ours), element(theirs))
+    };
+    subject.inputs.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
-fn bytes(hex: &str) -> Vec<u8> {
-    (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap_or(0)).collect()
+fn bytes(hex: &str) -> Result<Vec<u8>, String> {
+    let byte = |i| hex.get(2 * i..2 * i + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+    let bytes: Option<Vec<u8>> = (0..hex.len().div_ceil(2)).map(byte).collect();
+    bytes.ok_or_else(|| format!("no bytes in hexadecimal: {hex:.40}"))
 }

@@ -1,0 +1,173 @@
+//! A program of which the terms of all sums are moved by a few last places: how far its results move shows how far another
+//! order of summation may move them.
+//!
+//! Before each op that sums floats, every operand is multiplied by a constant whose elements are nearly 1:
+//! ```text
+//! %r = stablehlo.reduce(%x init: %z) applies stablehlo.add ..
+//!   ->
+//! %n = stablehlo.constant dense<[1.00000048, 0.99999952, ..]>
+//! %m = stablehlo.multiply %x, %n
+//! %r = stablehlo.reduce(%m init: %z) applies stablehlo.add ..
+//! ```
+
+use shardwise_base::compare::epsilon;
+use shardwise_base::threefry::Stream;
+use shardwise_base::{Complex32, Complex64, DType, Literal, bf16, f16};
+use shardwise_ir::{Attr, Attrs, Body, Builder, Module, Op, OpView, Region, TensorType, Value};
+use shardwise_ops::reducer::reduce_kind_of_op;
+use shardwise_ops::{Combine, Opcode, ReduceKind};
+
+/// Which way each term is moved.
+#[derive(Clone, Copy)]
+pub enum Direction {
+    Up,
+    Down,
+    /// Either, at random, from this seed.
+    Random(u64),
+}
+
+/// Enough directions for almost every element to move that can: a large term beside small ones may take them all up.
+pub const DIRECTIONS: [Direction; 6] = [
+    Direction::Up,
+    Direction::Down,
+    Direction::Random(0),
+    Direction::Random(1),
+    Direction::Random(2),
+    Direction::Random(3),
+];
+
+/// The program with its terms moved.
+pub fn with_noise(module: &Module, direction: Direction) -> Module {
+    let mut out = module.without_funcs();
+    let mut stream = Stream::new(if let Direction::Random(seed) = direction { seed } else { 0 }, 0);
+    let mut is_above = || match direction {
+        Direction::Up => true,
+        Direction::Down => false,
+        Direction::Random(_) => stream.next_u32().is_multiple_of(2),
+    };
+    for func in module.funcs.iter() {
+        let mut func = func.clone();
+        for r in 0..func.body.region_count() {
+            move_terms(module, &mut func.body, Region::new(r), &mut is_above);
+        }
+        out.funcs.push(func);
+    }
+    out
+}
+
+/// Moves the terms of the sums of one region.
+fn move_terms(module: &Module, body: &mut Body, region: Region, is_above: &mut dyn FnMut() -> bool) {
+    let ops = std::mem::take(&mut body.region_mut(region).ops);
+    for op in ops {
+        if terms(&module.view(body, op)) > 0 {
+            move_operands(body, region, op, is_above);
+        }
+        body.region_mut(region).ops.push(op);
+    }
+}
+
+fn move_operands(body: &mut Body, region: Region, op: Op, is_above: &mut dyn FnMut() -> bool) {
+    for i in 0..body.op(op).operands.len() {
+        let operand = body.op(op).operands[i];
+        let Some(noise) = body.ty(operand).as_tensor().and_then(|ty| noise(ty, is_above)) else { continue };
+        let loc = body.op(op).loc.clone();
+        let mut b = Builder::at(body, region, loc);
+        let moved = multiplied(&mut b, operand, noise);
+        body.op_mut(op).operands[i] = moved;
+    }
+}
+
+fn multiplied(b: &mut Builder<'_>, x: Value, noise: Literal) -> Value {
+    let ty = b.body.ty(x).clone();
+    let noise = b.value(Opcode::Constant, [], Attrs::default().with("value", Attr::Dense(noise)), ty.clone());
+    b.value(Opcode::Multiply, [x, noise], Attrs::default(), ty)
+}
+
+/// How many last places each term is moved by: so many that the sums move after they are rounded.
+pub const PLACES: f64 = 4.0;
+
+/// Numbers near 1 of an array's type; `None` where it has none that can be computed with.
+fn noise(ty: &TensorType, is_above: &mut dyn FnMut() -> bool) -> Option<Literal> {
+    if !matches!(ty.dtype.real(), DType::F64 | DType::F32 | DType::F16 | DType::BF16) {
+        return None;
+    }
+    let (shape, step) = (ty.shape.clone(), PLACES * epsilon(ty.dtype));
+    let mut near_one = || if is_above() { 1.0 + step } else { 1.0 - step };
+    Some(match ty.dtype {
+        DType::F64 => Literal::from_fn(shape, |_| near_one()),
+        DType::F32 => Literal::from_fn(shape, |_| near_one() as f32),
+        DType::F16 => Literal::from_fn(shape, |_| f16::from_f64(near_one())),
+        DType::BF16 => Literal::from_fn(shape, |_| bf16::from_f64(near_one())),
+        DType::C64 => Literal::from_fn(shape, |_| Complex32::new(near_one() as f32, 0.0)),
+        _ => Literal::from_fn(shape, |_| Complex64::new(near_one(), 0.0)),
+    })
+}
+
+/// The number of terms of the longest sum or product of floats whose order the program leaves free, at most; 0: it has
+/// none.
+pub fn longest_sum(module: &Module) -> usize {
+    let of = |f: &shardwise_ir::Func| f.body.walk().into_iter().map(|op| terms(&module.view(&f.body, op))).max();
+    module.funcs.iter().filter_map(of).max().unwrap_or(0)
+}
+
+fn terms(op: &OpView<'_>) -> usize {
+    let is_sum = match Opcode::of_view(op).facts().combine(op) {
+        Combine::With(kind) => matches!(kind, ReduceKind::Add | ReduceKind::Mul),
+        Combine::No(_) => has_free_order(op),
+    };
+    let floats = |v: &Value| op.body.ty(*v).as_tensor().filter(|t| t.dtype.is_float() || t.dtype.is_complex());
+    if !is_sum || !op.results().iter().any(|v| floats(v).is_some()) {
+        return 0;
+    }
+    op.operands().iter().filter_map(floats).map(|t| t.size()).max().unwrap_or(1).max(1)
+}
+
+/// Whether the op sums, and not over a factor of its rule.
+fn has_free_order(op: &OpView<'_>) -> bool {
+    use Opcode::*;
+    match Opcode::of_view(op) {
+        ReduceWindow | SelectAndScatter | AllReduce | ReduceScatter | CollectiveReduce | Scatter => {
+            reduce_kind_of_op(op).is_none_or(|kind| matches!(kind, ReduceKind::Add | ReduceKind::Mul))
+        }
+        opcode => {
+            matches!(opcode, BatchNormTraining | BatchNormGrad | BatchNormInference | Fft | Cholesky)
+                || matches!(opcode, TriangularSolve | SdyAllReduce | SdyReduceScatter | Composite | CustomCall)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_sums_of_floats_have_a_free_order() {
+        let longest = |op: &str, ty: &str| {
+            let text = format!(
+                "func.func @main(%a: tensor<4x{ty}>) -> tensor<4x{ty}> {{\n{op}\nreturn %b : tensor<4x{ty}>\n}}"
+            );
+            longest_sum(&crate::source::parse("sum.mlir", &text).unwrap_or_else(|e| panic!("{e}")))
+        };
+        let cumulative = |ty: &str| {
+            format!(
+                "%z = stablehlo.constant dense<0{}> : tensor<{ty}>\n%b = \"stablehlo.reduce_window\"(%a, %z) <{{window_dimensions = array<i64: 4>, padding = dense<[[3, 0]]> : tensor<1x2xi64>}}> ({{ ^bb0(%x: tensor<{ty}>, %y: tensor<{ty}>): %s = stablehlo.add %x, %y : tensor<{ty}>\nstablehlo.return %s : tensor<{ty}> }}) : (tensor<4x{ty}>, tensor<{ty}>) -> tensor<4x{ty}>",
+                if ty == "f32" { ".0" } else { "" }
+            )
+        };
+        assert_eq!(longest("%b = stablehlo.add %a, %a : tensor<4xf32>", "f32"), 0);
+        assert_eq!(longest(&cumulative("f32"), "f32"), 4);
+        assert_eq!(longest(&cumulative("i32"), "i32"), 0);
+    }
+
+    #[test]
+    fn every_term_is_moved() {
+        let text = "func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<f32> {\n\
+            %r = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>\n\
+            return %r : tensor<f32>\n}";
+        let module = with_noise(&crate::source::parse("dot.mlir", text).unwrap(), Direction::Random(1));
+        assert!(!shardwise_ir::verify(&module).has_errors());
+        let inputs = [Literal::new([4], &[1e4f32, 1.0, -1e4, 1.0]), Literal::new([4], &[1f32; 4])];
+        let moved = shardwise_interp::run(&module, &inputs).unwrap()[0].get::<f32>(0);
+        assert!(moved != 2.0 && (moved - 2.0).abs() < 0.01, "{moved}");
+    }
+}
