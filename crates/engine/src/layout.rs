@@ -39,9 +39,9 @@ pub fn cut(global: &Literal, part: &ShardBox) -> Literal {
     if part.shape == global.shape() {
         return global.clone();
     }
-    let mut bytes = vec![0; part.shape.iter().product::<usize>() * global.dtype().storage_bytes()];
-    copy_box(global.raw_bytes(), global.shape(), part, &mut bytes, global.dtype().storage_bytes());
-    Literal::from_bytes(global.dtype(), &part.shape, &bytes).expect("the box has this many bytes")
+    let mut out = dense_zeros(global, &part.shape);
+    copy_box(global.raw_bytes(), global.shape(), part, out.bytes_mut(), global.dtype().storage_bytes());
+    out
 }
 
 /// `shard` enlarged with zeros at the end of each dimension to `shape`.
@@ -55,29 +55,29 @@ pub fn pad_to(shard: &Literal, shape: &[usize]) -> Literal {
 }
 
 /// A global array being put together from its shards.
-pub struct Dense {
-    template: Literal,
-    shape: Vec<usize>,
-    bytes: Vec<u8>,
+pub struct Dense(Literal);
+
+/// Zeros of this shape, of the element type of `like`.
+fn dense_zeros(like: &Literal, shape: &[usize]) -> Literal {
+    Literal::dense_zeros(like.dtype(), shape).expect("the shape of an array of the program, or of a part of it")
 }
 
 impl Dense {
     /// Zeros of this shape, of the element type of `like`.
     pub fn zeros(like: &Literal, shape: &[usize]) -> Dense {
-        let size = shape.iter().product::<usize>() * like.dtype().storage_bytes();
-        Dense { template: like.clone(), shape: shape.to_vec(), bytes: vec![0; size] }
+        Dense(dense_zeros(like, shape))
     }
 
     /// Writes `shard` at `offset`.
     pub fn paste(&mut self, shard: &Literal, offset: &[usize]) {
         let shard = shard.to_dense();
         let part = ShardBox { offset: offset.to_vec(), shape: shard.shape().to_vec() };
-        let bytes = shard.raw_bytes();
-        paste_box(&mut self.bytes, &self.shape, &part, bytes, self.template.dtype().storage_bytes());
+        let shape = self.0.shape().to_vec();
+        paste_box(self.0.bytes_mut(), &shape, &part, shard.raw_bytes(), shard.dtype().storage_bytes());
     }
 
     pub fn finish(self) -> Literal {
-        Literal::from_bytes(self.template.dtype(), &self.shape, &self.bytes).expect("allocated for this shape")
+        self.0
     }
 }
 

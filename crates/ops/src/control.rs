@@ -414,12 +414,15 @@ fn feeds_random_bits(op: &OpView<'_>) -> bool {
     users.iter().any(|&user| op.at(user).name() == "stablehlo.rng_bit_generator")
 }
 
-/// Batch dimensions pass through; the dimension that is cut to `k` must be whole.
+/// Batch dimensions pass through. The last dimension must be whole; where `k` is all of it, shardings propagate along it.
 pub(crate) fn top_k_rule(op: &OpView<'_>) -> shardwise_sharding::Rule {
     let rank = |v: &Value| op.body.ty(*v).shape().len();
     let mut rule = RuleBuilder::new(op.operands().iter().map(rank), op.results().iter().map(rank));
-    let mismatch = |size| FactorSpec::need_replication(size).blocked_if(true);
-    rule.add_pointwise_or(op.operand_shape(0), op.result_shape(0), mismatch).build()
+    let (shape, result) = (op.operand_shape(0), op.result_shape(0));
+    let ordered = |d, size| FactorSpec::need_replication(size).blocked_if(result[d] != size);
+    let is_last = |d| d + 1 == shape.len();
+    let factor = |d, size| if is_last(d) { ordered(d, size) } else { FactorSpec::pass_through(size) };
+    rule.add_pointwise_with(shape, factor).build()
 }
 
 fn unknown_target(op: &OpView<'_>) -> Diagnostic {

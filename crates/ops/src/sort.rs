@@ -476,13 +476,24 @@ mod tests {
         assert_eq!(run_split(&module, &x), expected);
     }
 
+    fn top_k(x: &[Literal], k: i64) -> Module {
+        module_of(x, |module, b, args| {
+            let attrs = Attrs::new().with("k", Attr::int(k));
+            crate::build(module, b, Opcode::TopK, args.iter().copied(), attrs, []).unwrap()
+        })
+    }
+
+    #[test]
+    fn a_dimension_that_is_wholly_taken_is_ordered_as_a_whole() {
+        let x = [Literal::new([2, 4], &[3f32, 9.0, 3.0, 9.0, -1.0, -2.0, 4.0, 0.0])];
+        let module = top_k(&x, 4);
+        assert_eq!(run_split(&module, &x), crate::shard_test::run(&module, &x));
+    }
+
     #[test]
     fn top_k_takes_the_first_of_equals() {
         let x = [Literal::new([2, 4], &[3f32, 9.0, 3.0, 9.0, -1.0, -2.0, f32::NAN, 0.0])];
-        let module = module_of(&x, |module, b, args| {
-            let attrs = Attrs::new().with("k", Attr::int(2));
-            crate::build(module, b, Opcode::TopK, args.iter().copied(), attrs, []).unwrap()
-        });
+        let module = top_k(&x, 2);
         // Bits are compared below, so no NaN.
         let top = crate::shard_test::run(&module, &x);
         assert_eq!(top[1], Literal::new([2, 2], &[1i32, 3, 2, 3]));

@@ -11,7 +11,7 @@ use crate::eval::{self, Numeric, with_element};
 use crate::facts::*;
 use crate::make_collective::on_first_or;
 use crate::{make, reducer};
-use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal};
+use shardwise_base::{AxisRef, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Region, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -212,11 +212,12 @@ fn way(op: &OpView<'_>, i: usize) -> Option<Way> {
 }
 
 /// For each element of the updates, in order, its place in the operand; `None`: outside.
-fn places(dims: &IndexDims, operand: &Literal, indices: &Literal, updates: &[usize]) -> Vec<Option<usize>> {
+fn places(dims: &IndexDims, operand: &Literal, indices: &Literal, updates: &[usize]) -> Data<Option<usize>> {
     let starts = Starts::new(dims, indices, operand.rank());
     let strides = eval::row_major(operand.shape());
     let (windows, batches) = (dims.window_operand_dims(operand.rank()), dims.batch_dims(updates.len()));
-    let mut out = Vec::with_capacity(updates.iter().product());
+    let mut out = Data::from_fn(updates.iter().product(), |_| None);
+    let mut next = out.iter_mut();
     for_each_index(updates, |index| {
         let batch: Vec<usize> = batches.iter().map(|&d| index[d]).collect();
         let mut at = starts.of(&batch);
@@ -224,7 +225,8 @@ fn places(dims: &IndexDims, operand: &Literal, indices: &Literal, updates: &[usi
             at[o] = at[o].saturating_add(index[d] as i64);
         }
         let inside = at.iter().zip(operand.shape()).all(|(&i, &n)| i >= 0 && (i as u64) < n as u64);
-        out.push(inside.then(|| at.iter().zip(&strides).map(|(&i, &s)| i as usize * s as usize).sum()));
+        let place = inside.then(|| at.iter().zip(&strides).map(|(&i, &s)| i as usize * s as usize).sum());
+        *next.next().expect("as many as there are updates") = place;
     });
     out
 }

@@ -8,7 +8,7 @@ use crate::check::{Check, MANY, counted_tensors, is_promotable, types_of};
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::{Opcode, index, reducer};
-use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_base::{Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -111,13 +111,13 @@ impl PureFacts for ReduceWindow {
 fn combine_windows(kind: ReduceKind, window: &[WindowDim], x: &Literal, init: &Literal, shape: &[usize]) -> Literal {
     let (x, init) = (x.to_dense(), eval::read_numbers(&init.to_dense())(0));
     let get = eval::read_numbers(&x);
-    let mut out: Vec<Number> = vec![];
+    let mut out = Data::from_fn(shape.iter().product(), |_| init);
+    let mut next = out.iter_mut();
     index::for_each_index(shape, |place| {
-        let mut sum = init;
+        let sum = next.next().expect("as many as there are places");
         for_each_element(window, x.shape(), place, |at| {
-            sum = eval::combine(kind, sum, at.map_or(init, &get));
+            *sum = eval::combine(kind, *sum, at.map_or(init, &get));
         });
-        out.push(sum);
     });
     eval::fill(x.dtype(), shape, |i| out[i])
 }
