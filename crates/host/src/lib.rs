@@ -18,5 +18,6 @@ pub mod memory;
 pub mod movement;
 pub mod pool;
 pub mod simd;
+mod sync;
 
 pub use engine::HostEngine;

@@ -5,6 +5,9 @@
 //! nothing ever waits for a part that nobody has begun. A call from within a part, or while another thread has the helpers,
 //! runs on its own thread.
 //!
+//! Helpers work under the caller's [`Budget`]. Between parts every worker looks whether the run is cancelled. Once a part
+//! has panicked or was stopped, no other part begins, and the caller unwinds with what ended that part.
+//!
 //! ```
 //! use shardwise_host::pool::{Effort, Workers};
 //! use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,12 +18,13 @@
 //! assert_eq!(sum.into_inner(), 45);
 //! ```
 
+use crate::sync::{Arc, AtomicBool, AtomicPtr, AtomicUsize, Builder, JoinHandle, Mutex, Thread, park, yield_now};
+use shardwise_base::{Budget, Stop, budget};
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread::{JoinHandle, Thread};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 const SPIN: Duration = Duration::from_micros(50);
@@ -63,7 +67,15 @@ struct Job<'a> {
     run: &'a (dyn Fn(usize) + Sync),
     parts: usize,
     next: AtomicUsize,
-    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    /// The caller's.
+    budget: Option<Budget>,
+    failure: Mutex<Option<Failure>>,
+}
+
+/// What ended a part early.
+enum Failure {
+    Stop(Stop),
+    Panic(Box<dyn Any + Send>),
 }
 
 thread_local! {
@@ -91,26 +103,32 @@ impl Workers {
 
     /// Calls `run(part)` once for each part in `0..parts`, and returns when all are done.
     ///
-    /// A panic in a part is raised here, after the others are done.
+    /// What ends a part early, a panic or a [`Stop`], is raised here after the parts that had begun are done.
     pub fn run(&self, parts: usize, effort: Effort, run: impl Fn(usize) + Sync) {
         if effort == Effort::Small || parts < 2 || self.helpers.is_empty() || INSIDE.get() {
-            return (0..parts).for_each(run);
+            return run_alone(parts, run);
         }
-        match self.turn.try_lock() {
-            Ok(_turn) => self.run_together(parts, &run),
-            Err(_) => (0..parts).for_each(run),
+        // Nothing panics while the turn is held.
+        let turn = self.turn.try_lock();
+        if turn.is_err() {
+            return run_alone(parts, run);
+        }
+        let failure = self.run_together(parts, &run);
+        drop(turn);
+        match failure {
+            None => {}
+            Some(Failure::Stop(stop)) => stop.raise(),
+            Some(Failure::Panic(payload)) => resume_unwind(payload),
         }
     }
 
-    fn run_together(&self, parts: usize, run: &(dyn Fn(usize) + Sync)) {
-        let job = Job { run, parts, next: AtomicUsize::new(0), panic: Mutex::new(None) };
+    fn run_together(&self, parts: usize, run: &(dyn Fn(usize) + Sync)) -> Option<Failure> {
+        let (next, failure) = (AtomicUsize::new(0), Mutex::new(None));
+        let job = Job { run, parts, next, budget: Budget::current(), failure };
         self.open(&job);
         job.work();
         self.close();
-        let panic = job.panic.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if let Some(panic) = panic {
-            resume_unwind(panic);
-        }
+        job.failure.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn open(&self, job: &Job<'_>) {
@@ -123,12 +141,14 @@ impl Workers {
     }
 
     /// After this no helper holds the job: one that read it is counted as a visitor until it is done, and one that is
-    /// counted later reads null.
+    /// counted later reads null. The count is read by an operation that also writes, which is before or after a helper's own.
     fn close(&self) {
         self.shared.job.store(std::ptr::null_mut(), SeqCst);
-        let start = Instant::now();
-        while self.shared.visitors.load(SeqCst) > 0 {
-            pause(start);
+        let mut spin = Spin::new();
+        while self.shared.visitors.fetch_add(0, SeqCst) > 0 {
+            while self.shared.visitors.load(SeqCst) > 0 {
+                spin.pause();
+            }
         }
     }
 }
@@ -151,24 +171,56 @@ fn default_count() -> usize {
     asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).clamp(1, 1024)
 }
 
-/// Spins at first, then lets others run.
-fn pause(start: Instant) {
-    if start.elapsed() < SPIN { std::hint::spin_loop() } else { std::thread::yield_now() }
+fn run_alone(parts: usize, run: impl Fn(usize)) {
+    for part in 0..parts {
+        if part > 0 {
+            budget::poll();
+        }
+        run(part);
+    }
+}
+
+/// Waits by spinning at first, then by letting others run.
+struct Spin {
+    start: Option<Instant>,
+}
+
+impl Spin {
+    fn new() -> Spin {
+        Spin { start: None }
+    }
+
+    fn pause(&mut self) {
+        let start = *self.start.get_or_insert_with(Instant::now);
+        if cfg!(loom) || start.elapsed() > SPIN { yield_now() } else { std::hint::spin_loop() }
+    }
 }
 
 impl Job<'_> {
+    /// Takes parts until none is left, or one ends early.
     fn work(&self) {
         INSIDE.set(true);
+        let ended = catch_unwind(AssertUnwindSafe(|| Stop::catch(|| self.take_parts())));
+        INSIDE.set(false);
+        let failure = match ended {
+            Ok(Ok(())) => return,
+            Ok(Err(stop)) => Failure::Stop(stop),
+            Err(payload) => Failure::Panic(payload),
+        };
+        // Nobody takes another part.
+        self.next.store(self.parts, SeqCst);
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+    }
+
+    fn take_parts(&self) {
         loop {
             let part = self.next.fetch_add(1, SeqCst);
             if part >= self.parts {
-                break;
+                return;
             }
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (self.run)(part))) {
-                *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
-            }
+            (self.run)(part);
+            budget::poll();
         }
-        INSIDE.set(false);
     }
 }
 
@@ -179,7 +231,9 @@ impl Shared {
         let job = self.job.load(SeqCst);
         if !job.is_null() {
             // SAFETY: `close` waits for visitors before the job ends, and we became one before reading the pointer.
-            unsafe { (*job).work() };
+            let job = unsafe { &*job };
+            let _entered = job.budget.as_ref().map(Budget::enter);
+            job.work();
         }
         self.visitors.fetch_sub(1, SeqCst);
     }
@@ -189,7 +243,7 @@ impl Helper {
     fn start(index: usize, shared: &Arc<Shared>) -> Option<Helper> {
         let asleep = Arc::new(AtomicBool::new(false));
         let (shared, mine) = (shared.clone(), asleep.clone());
-        let builder = std::thread::Builder::new().name(format!("shardwise-{index}"));
+        let builder = Builder::new().name(format!("shardwise-{index}"));
         let thread = builder.spawn(move || serve(&shared, &mine)).ok()?;
         Some(Helper { handle: thread.thread().clone(), thread: Some(thread), asleep })
     }
@@ -208,6 +262,13 @@ fn serve(shared: &Shared, asleep: &AtomicBool) {
 }
 
 /// Spins until the epoch is not `seen`; false if that takes too long.
+#[cfg(loom)]
+fn wait_for_epoch(shared: &Shared, seen: usize) -> bool {
+    shared.epoch.load(SeqCst) != seen
+}
+
+/// Spins until the epoch is not `seen`; false if that takes too long.
+#[cfg(not(loom))]
 fn wait_for_epoch(shared: &Shared, seen: usize) -> bool {
     let start = Instant::now();
     loop {
@@ -223,11 +284,12 @@ fn wait_for_epoch(shared: &Shared, seen: usize) -> bool {
     }
 }
 
-/// Sleeps until woken, unless a kernel was opened before `asleep` could be seen.
+/// Sleeps until woken, unless a kernel was opened before `asleep` could be seen: the epoch is read by an operation that also
+/// writes, so either it is before the caller's, who then sees `asleep`, or it sees the caller's.
 fn sleep(shared: &Shared, asleep: &AtomicBool, seen: usize) {
     asleep.store(true, SeqCst);
-    if shared.epoch.load(SeqCst) == seen && !shared.stop.load(SeqCst) {
-        std::thread::park();
+    if shared.epoch.fetch_add(0, SeqCst) == seen && !shared.stop.load(SeqCst) {
+        park();
     }
     asleep.store(false, SeqCst);
 }
@@ -237,9 +299,10 @@ pub(crate) fn piece(len: usize, size: usize, part: usize) -> std::ops::Range<usi
     (part * size).min(len)..((part + 1) * size).min(len)
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use shardwise_base::{Account, CancelToken};
 
     fn parts_seen(workers: &Workers, parts: usize, effort: Effort) -> Vec<usize> {
         let seen: Vec<_> = (0..parts).map(|_| AtomicUsize::new(0)).collect();
@@ -290,11 +353,106 @@ mod tests {
         assert_eq!(total.into_inner(), 96);
     }
 
+    /// Runs two parts that wait for each other; whether they met.
+    fn parts_meet(workers: &Workers) -> bool {
+        let (arrived, met) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        workers.run(2, Effort::Large, |_| {
+            arrived.fetch_add(1, SeqCst);
+            let start = Instant::now();
+            while arrived.load(SeqCst) < 2 && start.elapsed() < Duration::from_secs(10) {
+                std::thread::yield_now();
+            }
+            met.fetch_add(usize::from(arrived.load(SeqCst) == 2), SeqCst);
+        });
+        met.into_inner() == 2
+    }
+
     #[test]
-    fn a_panic_reaches_the_caller_and_the_pool_lives_on() {
+    fn a_panic_reaches_the_caller_and_the_pool_stays_parallel() {
         let workers = Workers::new(2);
-        let run = || workers.run(8, Effort::Large, |part| assert_ne!(part, 5, "part five"));
-        assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
-        assert_eq!(parts_seen(&workers, 3, Effort::Large), vec![1; 3]);
+        assert!(parts_meet(&workers));
+        for _ in 0..3 {
+            let run = || workers.run(8, Effort::Large, |part| assert_ne!(part, 5, "part five"));
+            let payload = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
+            assert!(payload.downcast_ref::<String>().is_some_and(|text| text.contains("part five")));
+            assert!(parts_meet(&workers));
+        }
+    }
+
+    #[test]
+    fn helpers_work_under_the_callers_budget_and_stop_with_it() {
+        let workers = Workers::new(3);
+        let budget = Budget::new(Account::with_limit(10), Some(10), CancelToken::default());
+        let begun = AtomicUsize::new(0);
+        let stopped = budget.run(|| {
+            workers.run(1000, Effort::Large, |_| {
+                begun.fetch_add(1, SeqCst);
+                budget::take_steps(1);
+            })
+        });
+        assert_eq!(stopped, Err(Stop::Steps(10)));
+        assert!(begun.into_inner() <= 13, "each of three workers may begin one part too many");
+        let refused = || {
+            workers.run(9, Effort::Large, |_| drop(Account::current().reserve(11).map_err(|e| Stop::Memory(e).raise())))
+        };
+        assert!(matches!(budget.run(refused), Err(Stop::Memory(_) | Stop::Steps(_))));
+        assert!(parts_meet(&workers));
+    }
+
+    #[test]
+    fn a_cancelled_run_begins_no_more_parts() {
+        for workers in [Workers::new(1), Workers::new(2)] {
+            let budget = Budget::new(Account::with_limit(0), None, CancelToken::default());
+            let begun = AtomicUsize::new(0);
+            let stopped = budget.run(|| {
+                workers.run(1000, Effort::Large, |part| {
+                    begun.fetch_add(1, SeqCst);
+                    if part == 3 {
+                        budget.cancel_token().cancel();
+                    }
+                })
+            });
+            assert_eq!(stopped, Err(Stop::Cancelled));
+            assert!(begun.into_inner() < 1000);
+        }
+    }
+}
+
+/// Schedules of the pool's core, explored by `RUSTFLAGS="--cfg loom" cargo test -p shardwise-host --lib --release loom_`
+/// (with a target folder of its own).
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+
+    /// A call's parts run once each, and no helper looks at a job that has ended: the parts and the job are on the caller's
+    /// stack, and loom reports accesses to an atomic that is gone.
+    fn explore(parts: usize, calls: usize, helpers: usize) {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(move || {
+            let workers = Workers::new(helpers + 1);
+            for _ in 0..calls {
+                let seen: Vec<AtomicUsize> = (0..parts).map(|_| AtomicUsize::new(0)).collect();
+                workers.run(parts, Effort::Large, |part| {
+                    seen[part].fetch_add(1, SeqCst);
+                });
+                assert!(seen.iter().all(|s| s.load(SeqCst) == 1));
+            }
+        });
+    }
+
+    #[test]
+    fn loom_one_helper_takes_parts() {
+        explore(2, 1, 1);
+    }
+
+    #[test]
+    fn loom_calls_follow_each_other() {
+        explore(2, 2, 1);
+    }
+
+    #[test]
+    fn loom_two_helpers_take_parts() {
+        explore(3, 1, 2);
     }
 }
