@@ -276,3 +276,106 @@ fn out_of_memory(message: &str) -> Diagnostics {
         .help("raise the memory limit, or split the arrays further")
         .into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::testing::parse;
+    use shardwise_base::{Account, Budget, CancelToken, DType, Stop};
+
+    fn compiled(engine: &HostEngine, source: &str) -> Arc<dyn Executable> {
+        engine.compile(&parse(source)).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    fn array(engine: &HostEngine, program: &dyn Executable, index: usize, value: &Literal) -> ArrayHandle {
+        engine.put(value, &program.signature().inputs[index]).unwrap()
+    }
+
+    /// Runs the program on zeros under a budget.
+    fn stopped(source: &str, max_bytes: usize, max_steps: u64) -> Diagnostic {
+        let engine = HostEngine::default();
+        let program = compiled(&engine, source);
+        let args = program.signature().inputs.iter();
+        let args = args.map(|ty| Literal::zeros(ty.ty.dtype, ty.ty.shape.clone()));
+        let args: Vec<_> = args.enumerate().map(|(i, x)| Argument::Lent(array(&engine, &*program, i, &x))).collect();
+        let budget = Budget::new(Account::with_limit(max_bytes), Some(max_steps), CancelToken::default());
+        let found = budget.run(|| program.execute(args).map(|_| ()).unwrap_err()).unwrap();
+        assert_eq!(budget.account().in_use(), 0, "what the run made is dropped");
+        found.0[0].clone()
+    }
+
+    const PRODUCT: &str = "func.func @main(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %0 = stablehlo.tanh %x : tensor<512x512xf32>
+  %1 = stablehlo.dot_general %0, %x, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %1 : tensor<512x512xf32>
+}";
+
+    #[test]
+    fn a_program_that_does_not_fit_names_its_largest_arrays() {
+        let d = stopped(PRODUCT, 3 << 19, u64::MAX);
+        assert_eq!((d.code, d.loc.to_string()), ("run-memory".into(), "test.mlir:3:3".to_string()));
+        let text = d.to_string();
+        assert!(text.contains("stopped at `stablehlo.dot_general`"), "{text}");
+        assert!(text.contains("1048576 bytes: 1 of f32[512,512] at test.mlir:2"), "{text}");
+    }
+
+    /// 512^3 multiply-adds are 2048 steps.
+    #[test]
+    fn a_product_takes_steps_by_its_size() {
+        let d = stopped(PRODUCT, usize::MAX / 2, 1500);
+        assert_eq!((d.code, d.loc.to_string()), ("run-steps".into(), "test.mlir:3:3".to_string()));
+        let engine = HostEngine::default();
+        let program = compiled(&engine, PRODUCT);
+        let x = array(&engine, &*program, 0, &Literal::zeros(DType::F32, [512, 512]));
+        let budget = Budget::new(Account::with_limit(usize::MAX / 2), None, CancelToken::default());
+        budget.run(|| program.execute(vec![Argument::Lent(x)]).map(|_| ()).unwrap()).unwrap();
+        assert!((2048..2200).contains(&budget.steps()), "{} steps", budget.steps());
+    }
+
+    #[test]
+    fn a_cancelled_run_says_where_it_was() {
+        let engine = HostEngine::default();
+        let program = compiled(&engine, PRODUCT);
+        let x = array(&engine, &*program, 0, &Literal::new([512, 512], &[0.5f32; 512 * 512]));
+        let budget = Budget::new(Account::with_limit(usize::MAX / 2), None, CancelToken::default());
+        budget.cancel_token().cancel();
+        let found = budget.run(|| program.execute(vec![Argument::Lent(x.clone())]).map(|_| ())).unwrap().unwrap_err();
+        assert_eq!(found.0[0].code, "run-cancelled");
+        assert!(found.to_string().contains("test.mlir:2:3"), "{found}");
+        assert_eq!(x.to_literal(), Literal::new([512, 512], &[0.5f32; 512 * 512]), "arguments keep their bits");
+    }
+
+    #[test]
+    fn modules_are_verified_before_they_are_planned() {
+        let mut module = parse(
+            "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.tanh %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}",
+        );
+        module.funcs[0].result_types[0] = shardwise_ir::Type::from(TensorType::new(DType::F32, vec![8]));
+        let found = HostEngine::default().compile(&module).map(|_| ()).unwrap_err();
+        assert!(found.has_errors(), "{found}");
+    }
+
+    #[test]
+    fn shards_of_another_shape_are_refused() {
+        let engine = HostEngine::default();
+        let ty = ShardedType { ty: TensorType::new(DType::F32, vec![4]), sharding: None };
+        let put = |x: Literal| engine.put_shards(&ty, &|_, _| x.clone()).map(|_| ()).map_err(|e| e.to_string());
+        assert!(put(Literal::new([4], &[1.0f32; 4])).is_ok());
+        let text = put(Literal::new([2], &[1.0f32; 2])).unwrap_err();
+        assert!(text.contains("a shard of f32[4] was given as f32[2]"), "{text}");
+        assert!(put(Literal::new([4], &[1i64; 4])).is_err());
+    }
+
+    #[test]
+    fn a_stop_in_a_kernel_reaches_whoever_entered_the_budget() {
+        let budget = Budget::new(Account::with_limit(0), None, CancelToken::default());
+        let put = budget.run(|| {
+            let ty = ShardedType { ty: TensorType::new(DType::F32, vec![1 << 20]), sharding: None };
+            HostEngine::default().put(&Literal::zeros(DType::F32, [1 << 20]), &ty).map(|_| ())
+        });
+        assert!(matches!(put, Ok(Err(_)) | Err(Stop::Memory(_))), "{put:?}");
+    }
+}

@@ -8,7 +8,7 @@ use super::plan::*;
 use super::points::Points;
 use crate::kernels;
 use crate::memory::{Buffer, Memory};
-use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Mesh, Varying};
+use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Loc, Mesh, Varying};
 use shardwise_ir::{Attr, Body, Func, Module, Op, OpView, Region, TensorType, Uses, Value};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, Senders};
 use shardwise_ops::{Opcode, Semantics};
@@ -67,19 +67,21 @@ impl<'m> Lowering<'m> {
         }
         let ty = self.body.ty(v).as_tensor().cloned();
         let ty = ty.unwrap_or_else(|| TensorType::new(DType::I1, vec![0]));
-        let slot = self.temporary(ty, self.points(v));
+        let slot = self.temporary(ty, self.points(v), self.body.value(v).loc.clone());
         self.slot_of[v.index()] = Some(slot);
         slot
     }
 
     /// A slot for what is no value of the program.
-    pub fn temporary(&mut self, ty: TensorType, points: Points) -> Slot {
-        self.slots.push(SlotInfo::new(ty, points));
+    pub fn temporary(&mut self, ty: TensorType, points: Points, loc: Loc) -> Slot {
+        self.slots.push(SlotInfo::new(ty, points, loc));
         Slot(self.slots.len() as u32 - 1)
     }
 
     /// A step that the one that is being made needs before it.
-    pub fn before(&mut self, step: Step) {
+    pub fn before(&mut self, mut step: Step) {
+        // It moves elements, whatever the op that needs it computes.
+        step.work = step.outputs.iter().map(|s| self.slots[s.index()].ty.size() as u64).sum();
         self.before.push(step);
     }
 
@@ -178,7 +180,8 @@ impl<'m> Lowering<'m> {
         let id = self.step_count;
         self.step_count += 1;
         let name = view.name().to_string();
-        Step { id, kind, inputs, outputs, points, loc: view.loc().clone(), name, drops: vec![] }
+        let work = if matches!(kind, StepKind::Kernel(_)) { operations(view) } else { 0 };
+        Step { id, kind, inputs, outputs, points, loc: view.loc().clone(), name, work, drops: vec![] }
     }
 
     fn step_points(&self, view: &OpView<'m>) -> Points {
@@ -295,6 +298,13 @@ impl<'m> Lowering<'m> {
             is_collective && !known && reaches
         })
     }
+}
+
+/// Element operations or multiply-adds of an op on one device: of a product two flops are one.
+pub fn operations(view: &OpView<'_>) -> u64 {
+    let size = |v: &Value| view.body.ty(*v).as_tensor().map_or(0, |t| t.size() as u64);
+    let largest = view.operands().iter().chain(view.results()).map(size).max().unwrap_or(0);
+    largest.max((Opcode::of_view(view).facts().cost(view).flops / 2.0) as u64)
 }
 
 /// Values that the regions of an op use and do not define.

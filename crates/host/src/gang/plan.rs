@@ -25,13 +25,20 @@ pub struct SlotInfo {
     pub count: usize,
     /// The size of each instance's buffer.
     pub bytes: usize,
+    /// Where the program makes it.
+    pub loc: Loc,
 }
 
 impl SlotInfo {
-    pub fn new(ty: TensorType, points: Points) -> SlotInfo {
+    pub fn new(ty: TensorType, points: Points, loc: Loc) -> SlotInfo {
         // Nothing can be allocated for a type whose size overflows.
         let bytes = ty.checked_bytes().unwrap_or(usize::MAX);
-        SlotInfo { count: points.count(), bytes, ty, points }
+        SlotInfo { count: points.count(), bytes, ty, points, loc }
+    }
+
+    /// Bytes of all instances.
+    pub fn all_bytes(&self) -> usize {
+        self.bytes.saturating_mul(self.count)
     }
 
     /// Whether a value of one slot is one of the other's type.
@@ -74,6 +81,8 @@ pub struct Step {
     pub loc: Loc,
     /// What runs: `stablehlo.dot_general`, `fused(multiply, add)`.
     pub name: String,
+    /// Element operations or multiply-adds of a kernel, for each instance.
+    pub work: u64,
     /// Slots whose last use this is.
     pub drops: Vec<Slot>,
 }

@@ -23,6 +23,9 @@ pub struct Run<'a> {
     pub profile: Option<Vec<(u64, Duration)>>,
 }
 
+/// Arrays that a message about memory lists.
+const SHOWN_ARRAYS: usize = 3;
+
 /// The instances that take part: those at a point of some axes.
 #[derive(Clone, Copy)]
 struct Selection<'a> {
@@ -60,11 +63,31 @@ impl<'a> Run<'a> {
     fn report(&self, error: RunError) -> Diagnostics {
         match error {
             RunError::Diagnostic(d) => d.into(),
-            RunError::Stopped(stop) => {
-                let d = stop.diagnostic(self.running.map_or(&self.func.loc, |step| &step.loc));
-                self.running.into_iter().fold(d, |d, step| d.facts(format!("stopped at `{}`", step.name))).into()
-            }
+            RunError::Stopped(stop) => self.stopped(&stop).into(),
         }
+    }
+
+    fn stopped(&self, stop: &Stop) -> Diagnostic {
+        let Some(step) = self.running else { return stop.diagnostic(&self.func.loc) };
+        let d = stop.diagnostic(&step.loc).facts(format!("stopped at `{}`", step.name));
+        match stop {
+            Stop::Memory(_) => self.largest(step).into_iter().fold(d, Diagnostic::facts),
+            _ => d,
+        }
+    }
+
+    /// The largest arrays that are alive when a step runs, and that it reads and makes.
+    fn largest(&self, step: Step<'a>) -> Vec<String> {
+        let is_alive = |slot: &Slot| self.values[slot.index()].iter().any(Option::is_some);
+        let used: Vec<Slot> = step.inputs.iter().map(|i| i.slot).chain(step.outputs.iter().copied()).collect();
+        let all = (0..self.plan.slots.len() as u32).map(Slot);
+        let mut found: Vec<Slot> = all.filter(|slot| is_alive(slot) || used.contains(slot)).collect();
+        found.sort_by_key(|slot| std::cmp::Reverse(self.plan.slots[slot.index()].all_bytes()));
+        let line = |slot: &Slot| {
+            let info = &self.plan.slots[slot.index()];
+            format!("{} bytes: {} of {} at {}", info.all_bytes(), info.count, info.ty.short(), info.loc)
+        };
+        found.iter().take(SHOWN_ARRAYS).map(line).collect()
     }
 
     fn steps(&mut self, code: &'a Code, selected: &[Selection<'a>]) -> Result<(), RunError> {
@@ -172,6 +195,7 @@ impl<'a> Run<'a> {
         let inputs = step.inputs.iter().map(|input| take(&mut self.values, input)).collect();
         let outputs = step.outputs.iter().map(|_| vec![None; step.points.count()]).collect();
         let instances = self.instances(step, selected);
+        budget::take_operations(step.work.saturating_mul(instances.len() as u64));
         let mut cx = KernelCx { step, inputs, outputs, instances, memory: self.memory };
         kernel.check(&cx)?;
         kernel.run(&mut cx)?;

@@ -2,7 +2,7 @@
 
 use super::fuse::Group;
 use crate::block::{self, Pointer};
-use crate::gang::lower::Lowering;
+use crate::gang::lower::{Lowering, operations};
 use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::streams;
@@ -35,6 +35,7 @@ pub fn step(lowering: &mut Lowering<'_>, group: Group) -> Step {
     let output = lowering.slot(root.result(0));
     let names: Vec<&str> = group.ops.iter().map(|&op| short(lowering.view(op).name())).collect();
     let mut step = lowering.step_with(&root, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points);
+    step.work = group.ops.iter().map(|&op| operations(&lowering.view(op))).sum();
     if group.ops.len() > 1 {
         step.name = format!("fused({})", names.join(", "));
     }

@@ -125,7 +125,7 @@ pub(super) fn prepared<'m>(
         [from] => lowering.points(*from),
         _ => points.clone(),
     };
-    let slot = lowering.temporary(ty, own.clone());
+    let slot = lowering.temporary(ty, own.clone(), view.loc().clone());
     let inputs = from.iter().map(|&v| lowering.input(v, &own)).collect();
     let mut step = lowering.step_with(view, StepKind::Kernel(Box::new(kernel)), inputs, vec![slot], own.clone());
     step.name = format!("{} (layout of an operand)", view.name());
