@@ -4,6 +4,7 @@
 //! [`machine`] interprets the kernel's code: its accumulator is eight vector registers, a *block* of lanes, and an instruction
 //! costs about ten cycles besides its work, so a program runs nearly as fast as if it had been compiled.
 
+mod bound;
 mod emit;
 mod kernel;
 pub(crate) mod machine;
@@ -12,5 +13,5 @@ mod program;
 pub(crate) mod tests;
 
 pub use emit::Unfusable;
-pub use kernel::{Kernel, Pointer};
+pub use kernel::{Kernel, Operand};
 pub use program::{Binary, Comparison, Program, Reducer, Unary, Value};

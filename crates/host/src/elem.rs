@@ -1,4 +1,5 @@
 //! The element types that kernels read and write.
+#![forbid(unsafe_code)]
 
 /// An element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,6 +6,7 @@
 //!
 //! The one rule: **a result never depends on timing or on the number of workers**. Every kernel is cut into parts by its
 //! shape alone, and a sum that crosses parts has an order of its own (`shardwise_mathfn::order`).
+#![deny(unsafe_code)]
 
 pub mod block;
 pub mod collective;
@@ -16,6 +17,8 @@ mod kernels;
 pub mod matmul;
 pub mod memory;
 pub mod movement;
+pub mod operand;
+pub mod parts;
 pub mod pool;
 pub mod simd;
 mod sync;

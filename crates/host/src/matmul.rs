@@ -1,41 +1,42 @@
 //! Matrix products.
 //!
 //! A [`Gemm`] is a shape with strides; a [`Product`] is where one such product's operands are. All products of a run are of
-//! one shape: a batch, or the instances of one instruction. What they share is found: a [`Group`] is a matrix with all the
-//! rows that are multiplied by it.
+//! one shape: a [`Batch`], the instances of one instruction, or both. What they share is found: a `Group` is a matrix with
+//! all the rows that are multiplied by it.
 //!
 //! Floats narrower than `f32` accumulate in `f32` and are rounded once, or not at all where `c` is `f32`. Integers wrap.
 //!
-//! [`packed`] has the kernel for all types that are summed in 32 bits; [`rows`] the one for few rows against one large matrix,
+//! Operands are held against what a product reaches before it runs; the kernels below follow pointers.
+//! `packed` has the kernel for all types that are summed in 32 bits; `rows` the one for few rows against one large matrix,
 //! in place. `f64` and complex numbers are gemmkit's.
 //!
 //! ```
 //! use shardwise_host::elem::Elem;
-//! use shardwise_host::matmul::{Gemm, Product};
-//! use shardwise_host::{block::Pointer, pool::Workers};
+//! use shardwise_host::matmul::{Batch, Gemm, Product};
+//! use shardwise_host::operand::{Source, Target};
+//! use shardwise_host::pool::Workers;
 //! let (a, b, mut c) = ([1.0f32, 2.0, 3.0, 4.0], [5.0f32, 6.0, 7.0, 8.0], [0.0f32; 4]);
-//! let gemm = Gemm::row_major(Elem::F32, 2, 2, 2);
-//! let at = |p: *const f32| Pointer(p.cast_mut().cast());
-//! let product = Product { a: at(a.as_ptr()), b: at(b.as_ptr()), c: at(c.as_mut_ptr()) };
-//! // SAFETY: three matrices of two by two.
-//! unsafe { gemm.run(Workers::global(), &[product]) };
+//! let product = Product { a: Source::of(&a), b: Source::of(&b), c: Target::of(&mut c) };
+//! Batch::new(Gemm::row_major(Elem::F32, 2, 2, 2), &[]).run(Workers::global(), &mut [product]);
 //! assert_eq!(c, [19.0, 22.0, 43.0, 50.0]);
 //! ```
+#![expect(unsafe_code, reason = "products follow addresses")]
 
 #[cfg(test)]
 mod edges;
 mod packed;
-pub mod rows;
+mod plain;
+mod rows;
 mod tile;
+mod windows;
 
-use crate::block::Pointer;
+pub use windows::Windows;
+
 use crate::elem::Elem;
-use crate::movement::move_rows;
+use crate::operand::{Pointer, Reach, Source, Target, are_apart};
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::Level;
-use gemmkit::scalar::Scalar;
-use gemmkit::{ComplexScalar, Parallelism};
-use num_complex::Complex;
+use rows::RowsGemm;
 use std::collections::HashMap;
 use tile::Tile;
 
@@ -62,52 +63,156 @@ pub struct Gemm {
     pub accumulate: bool,
 }
 
-/// Where the operands of one product are.
-#[derive(Clone, Copy, Debug)]
-pub struct Product {
+/// The operands of one product, or of one batch.
+#[derive(Debug)]
+pub struct Product<'a> {
     /// The left operand.
-    pub a: Pointer,
+    pub a: Source<'a>,
     /// The right operand.
-    pub b: Pointer,
-    /// The result, which overlaps neither.
-    pub c: Pointer,
-}
-
-/// A row, and where its product goes.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// The left row.
-    pub a: Pointer,
+    pub b: Source<'a>,
     /// The result.
-    pub c: Pointer,
+    pub c: Target<'a>,
 }
 
-/// A matrix and the rows that are multiplied by it.
+/// Products of one shape, at equal distances along some loops.
 #[derive(Clone, Debug)]
-pub struct Group {
-    /// The matrix.
-    pub matrix: Pointer,
-    /// All of one length.
-    pub rows: Vec<Row>,
+pub struct Batch {
+    gemm: Gemm,
+    /// Where the operands of each product are, from the batch's, in bytes.
+    offsets: Vec<[isize; 3]>,
+    reaches: [Reach; 3],
+    /// The kernel for few rows, where the operands are laid out as it needs them.
+    rows: Option<RowsGemm>,
+}
+
+/// Where the operands of one product are.
+#[derive(Clone, Copy)]
+struct Places {
+    a: Pointer,
+    b: Pointer,
+    c: Pointer,
+}
+
+/// Where a row is, and where its product goes.
+#[derive(Clone, Copy)]
+struct Row {
+    a: Pointer,
+    c: Pointer,
+}
+
+/// Where a matrix is, and the rows that are multiplied by it.
+struct Group {
+    matrix: Pointer,
+    rows: Vec<Row>,
 }
 
 /// Rows that are not in one piece: windows of an array.
 #[derive(Clone, Debug)]
-pub struct Pieces {
+struct Pieces {
     /// Where each piece starts, in bytes from the row.
-    pub starts: Vec<isize>,
+    starts: Vec<isize>,
     /// Elements of a piece; even for `bf16`, if there are several.
-    pub len: usize,
+    len: usize,
 }
 
 /// Pieces of a lone product.
 const PIECES: usize = 8;
 /// A piece has at least this many operations.
 const PIECE_OPERATIONS: usize = 40_000_000;
-/// Bytes of rows that are put together at a time.
-const GATHERED_BYTES: usize = 1 << 21;
 /// Below this many operations in all, nobody is woken.
 const SMALL_OPERATIONS: usize = 4_000_000;
+
+/// Which kernel runs a batch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Best,
+    #[cfg(test)]
+    Rows,
+    #[cfg(test)]
+    Panels,
+}
+
+impl Batch {
+    /// The products of a shape at all indices of some loops, given by their sizes and the elements from one product to the
+    /// next in `a`, `b` and `c`.
+    ///
+    /// # Panics
+    /// If an element of a result would be written twice, or there is no kernel for the types.
+    pub fn new(gemm: Gemm, loops: &[(usize, [isize; 3])]) -> Batch {
+        assert!(gemm.is_supported(), "no kernel for {:?} to {:?}", gemm.elem, gemm.out);
+        let sizes = gemm.sizes();
+        let mut offsets = vec![[0; 3]];
+        for (count, step) in loops {
+            let at = |o: &[isize; 3], i: usize| [0, 1, 2].map(|x| o[x] + (i * sizes[x]) as isize * step[x]);
+            offsets = offsets.iter().flat_map(|o| (0..*count).map(move |i| at(o, i))).collect();
+        }
+        let around = |x: usize| loops.iter().map(move |l| (l.0, l.1[x]));
+        let reaches = gemm.reaches([0, 1, 2].map(around));
+        let shares_matrix = offsets.iter().all(|o| o[1] == 0) && gemm.m * offsets.len() <= rows::MAX_ROWS;
+        let rows = RowsGemm::of(&gemm).filter(|_| shares_matrix);
+        Batch { gemm, offsets, reaches, rows }
+    }
+
+    /// Adds the products to what the results hold.
+    pub fn accumulating(mut self) -> Batch {
+        (self.gemm.accumulate, self.rows) = (true, None);
+        self
+    }
+
+    /// Whether the products can be added to what the results hold, with no sum rounded in between, and by this kernel.
+    pub fn accumulates(&self) -> bool {
+        self.rows.is_none() && !matches!(self.gemm.out, Elem::BF16 | Elem::F16)
+    }
+
+    /// Whether a kernel runs that takes few rows.
+    fn rows(&self, by: By, groups: &[Group]) -> Option<RowsGemm> {
+        let suits = |rows: &RowsGemm| groups.iter().all(|g| rows.suits(g.rows.len()));
+        match by {
+            By::Best => self.rows.filter(suits),
+            #[cfg(test)]
+            By::Rows => self.rows,
+            #[cfg(test)]
+            By::Panels => None,
+        }
+    }
+
+    /// Computes the products of all batches.
+    ///
+    /// # Panics
+    /// If an operand has fewer bytes than are reached.
+    pub fn run(&self, workers: &Workers, batches: &mut [Product<'_>]) {
+        self.run_at(Level::best(), By::Best, workers, batches);
+    }
+
+    fn run_at(&self, level: Level, by: By, workers: &Workers, batches: &mut [Product<'_>]) {
+        batches.iter().for_each(|batch| batch.check(&self.reaches));
+        let each = |batch: &Product<'_>, o: &[isize; 3]| batch.places(*o);
+        let places: Vec<Places> = batches.iter().flat_map(|b| self.offsets.iter().map(move |o| each(b, o))).collect();
+        if places.is_empty() || self.gemm.m == 0 || self.gemm.n == 0 {
+            return;
+        }
+        let groups = self.rows.map(|_| self.gemm.groups(places.iter().map(|&p| (self.gemm.m, p))));
+        // SAFETY: operands have what is reached; results are apart, and borrowed mutably.
+        unsafe {
+            match groups.as_deref().and_then(|groups| Some((self.rows(by, groups)?, groups))) {
+                Some((rows, groups)) => rows.run(level, workers, groups),
+                None => self.gemm.run(level, workers, &places),
+            }
+        }
+    }
+}
+
+impl Product<'_> {
+    fn check(&self, [a, b, c]: &[Reach; 3]) {
+        let has_all = self.a.has(*a) && self.b.has(*b) && self.c.has(*c);
+        assert!(has_all, "the operands of {self:?} have what is reached: {a:?}, {b:?} and {c:?}");
+    }
+
+    /// The places so many bytes on.
+    fn places(&self, [a, b, c]: [isize; 3]) -> Places {
+        Places { a: self.a.pointer().offset(a), b: self.b.pointer().offset(b), c: self.c.pointer().offset(c) }
+    }
+}
 
 impl Gemm {
     /// A product of row-major matrices of one type.
@@ -122,112 +227,80 @@ impl Gemm {
         self.elem == self.out || widened.contains(&(self.elem, self.out))
     }
 
-    /// Computes all products.
-    ///
-    /// # Safety
-    /// The operands must be valid for their shapes and strides, and results overlap nothing else.
-    pub unsafe fn run(&self, workers: &Workers, products: &[Product]) {
-        // SAFETY: as the caller says.
-        unsafe { self.run_at(Level::best(), workers, products) }
+    /// Bytes of an element of each operand.
+    fn sizes(&self) -> [usize; 3] {
+        [self.elem.size(), self.elem.size(), self.out.size()]
     }
 
-    /// Computes products that have rows of their own number, not `m`.
+    /// What is reached of the operands of all products in some loops, whose steps in each operand are given in elements.
+    fn reaches<I: Iterator<Item = (usize, isize)>>(&self, around: [I; 3]) -> [Reach; 3] {
+        let Gemm { m, n, k, a, b, c, .. } = *self;
+        let own = [[(m, a[0]), (k, a[1])], [(k, b[0]), (n, b[1])], [(m, c[0]), (n, c[1])]];
+        let mut dims = around.into_iter().zip(own).zip(self.sizes()).map(|((around, own), size)| {
+            let dims = around.chain(own).map(|(n, stride)| (n, stride.saturating_mul(size as isize)));
+            (dims.collect::<Vec<_>>(), size)
+        });
+        let reaches = [(); 3].map(|()| dims.next().expect("three operands"));
+        let (result, size) = &reaches[2];
+        assert!(are_apart(result.iter().copied(), *size), "{self:?} writes elements twice");
+        reaches.map(|(dims, size)| Reach::of(dims, size))
+    }
+
+    /// Computes the products of each batch's rows with a list of matrices, `matrix_step` elements apart: each matrix takes so
+    /// many of the rows that are left.
     ///
-    /// # Safety
-    /// As [`Gemm::run`].
-    pub unsafe fn run_ragged(&self, workers: &Workers, products: &[(usize, Product)]) {
-        let rows = products.iter().map(|(m, _)| m).sum();
-        // SAFETY: as the caller says.
+    /// # Panics
+    /// If there are fewer rows, or an operand has fewer bytes than are reached.
+    pub fn run_ragged(
+        &self,
+        workers: &Workers,
+        batches: &mut [Product<'_>],
+        counts: &[Vec<usize>],
+        matrix_step: isize,
+    ) {
+        let [size, _, out] = self.sizes().map(|s| s as isize);
+        let mut places = vec![];
+        assert_eq!(batches.len(), counts.len(), "a list of counts for each batch");
+        for (batch, counts) in batches.iter().zip(counts) {
+            let matrices = [(1, 0), (counts.len(), matrix_step), (1, 0)];
+            batch.check(&self.reaches(matrices.map(|dim| [dim].into_iter())));
+            let mut row = 0;
+            for (i, &count) in (0..).zip(counts) {
+                assert!(count <= self.m - row, "rows for each matrix");
+                let at = row as isize;
+                let offsets = [at * self.a[0] * size, i * matrix_step * size, at * self.c[0] * out];
+                places.extend((count > 0).then(|| (count, batch.places(offsets))));
+                row += count;
+            }
+        }
+        // SAFETY: operands have what is reached; rows of results are apart, and borrowed mutably.
         unsafe {
             match Tile::of(Level::best(), self.elem, self.out) {
                 Some(tile) if self.k > 0 && self.is_row_major() => {
-                    let groups = self.groups(products.iter().copied());
+                    let rows = places.iter().map(|(m, _)| m).sum();
+                    let groups = self.groups(places.iter().copied());
                     packed::run(self, &tile, workers, &groups, None, Gemm { m: rows, ..*self }.effort(1));
                 }
-                _ => products.iter().for_each(|&(m, product)| Gemm { m, ..*self }.run(workers, &[product])),
+                _ => places.iter().for_each(|&(m, place)| Gemm { m, ..*self }.run(Level::best(), workers, &[place])),
             }
         }
     }
 
-    /// Computes products of rows whose summed dimension is in pieces of adjacent elements, and that lie anywhere, as their
-    /// results do.
-    ///
     /// # Safety
-    /// As [`Gemm::run`].
-    pub unsafe fn run_pieces(&self, workers: &Workers, groups: &[Group], pieces: &Pieces) {
-        assert!(self.a[1] == 1 && self.k == pieces.len * pieces.starts.len() && self.k > 0, "rows are their pieces");
-        let rows = groups.iter().map(|g| g.rows.len()).sum();
-        let effort = Gemm { m: rows, ..*self }.effort(1);
+    /// The operands must be valid for their shapes and strides, and results overlap nothing else.
+    unsafe fn run(&self, level: Level, workers: &Workers, products: &[Places]) {
         // SAFETY: as the caller says.
         unsafe {
-            match Tile::of(Level::best(), self.elem, self.out) {
-                Some(tile) => packed::run(self, &tile, workers, groups, Some(pieces), effort),
-                None => groups.iter().for_each(|group| self.run_gathered(workers, group, pieces)),
+            if self.k > 0 && !self.is_row_major() {
+                let flipped: Vec<Places> = products.iter().map(|p| Places { a: p.b, b: p.a, c: p.c }).collect();
+                return self.transposed().run(level, workers, &flipped);
             }
-        }
-    }
-
-    /// As [`Gemm::run_pieces`], for types without packed kernels: some rows at a time are put together, and multiplied.
-    ///
-    /// # Safety
-    /// As [`Gemm::run`].
-    unsafe fn run_gathered(&self, workers: &Workers, group: &Group, pieces: &Pieces) {
-        let (size, count) = (self.elem.size(), pieces.starts.len());
-        let row_bytes = self.k * size;
-        let at_a_time = (GATHERED_BYTES / row_bytes).max(1);
-        let mut space = vec![0u128; (at_a_time.min(group.rows.len()) * row_bytes).div_ceil(16)];
-        let space = Pointer(space.as_mut_ptr().cast());
-        for rows in group.rows.chunks(at_a_time) {
-            let from = |i: usize| rows[i / count].a.offset(pieces.starts[i % count]);
-            let to = |i: usize| space.offset((i * pieces.len * size) as isize);
-            // SAFETY: as the caller says; there is room for these rows.
-            unsafe { move_rows(workers, rows.len() * count, pieces.len * size, from, to) };
-            for (start, end, stride) in self.regular(rows) {
-                let gemm = Gemm { m: end - start, a: [self.k as isize, 1], c: [stride, self.c[1]], ..*self };
-                let a = space.offset((start * row_bytes) as isize);
-                // SAFETY: as the caller says.
-                unsafe { gemm.run(workers, &[Product { a, b: group.matrix, c: rows[start].c }]) };
-            }
-        }
-    }
-
-    /// Rows whose results lie at equal distances: the first, the end, and the distance in elements.
-    fn regular(&self, rows: &[Row]) -> Vec<(usize, usize, isize)> {
-        let distance = |i: usize| (rows[i].c.0 as isize - rows[i - 1].c.0 as isize) / self.out.size() as isize;
-        let (mut runs, mut start) = (vec![], 0);
-        while start < rows.len() {
-            let stride = if start + 1 < rows.len() { distance(start + 1) } else { self.n as isize };
-            let end = (start + 1..rows.len()).find(|&i| distance(i) != stride).unwrap_or(rows.len());
-            runs.push((start, end, stride));
-            start = end;
-        }
-        runs
-    }
-
-    /// # Safety
-    /// As [`Gemm::run`]; the machine must have the level.
-    unsafe fn run_at(&self, level: Level, workers: &Workers, products: &[Product]) {
-        assert!(self.is_supported(), "no kernel for {:?} to {:?}", self.elem, self.out);
-        // SAFETY: as the caller says.
-        unsafe {
-            if self.k == 0 {
-                return products.iter().for_each(|p| self.clear(p));
-            }
-            if !self.is_row_major() {
-                let flipped: Vec<Product> = products.iter().map(|p| Product { a: p.b, b: p.a, c: p.c }).collect();
-                return self.transposed().run_at(level, workers, &flipped);
-            }
-            if let Some(tile) = Tile::of(level, self.elem, self.out) {
-                let groups = self.groups(products.iter().map(|&p| (self.m, p)));
-                return packed::run(self, &tile, workers, &groups, None, self.effort(products.len()));
-            }
-            let job = Job { gemm: self, products, workers };
-            match self.elem {
-                Elem::F64 => job.doubles(),
-                Elem::C64 => job.complex::<f32>(),
-                Elem::C128 => job.complex::<f64>(),
-                Elem::Bool => job.plain::<Truth>(),
-                _ => job.plain::<u64>(),
+            match Tile::of(level, self.elem, self.out).filter(|_| self.k > 0) {
+                Some(tile) => {
+                    let groups = self.groups(products.iter().map(|&p| (self.m, p)));
+                    packed::run(self, &tile, workers, &groups, None, self.effort(products.len()));
+                }
+                None => plain::run(self, workers, products),
             }
         }
     }
@@ -243,12 +316,12 @@ impl Gemm {
     }
 
     /// The rows of products, each of so many, by their right operands.
-    pub(crate) fn groups(&self, products: impl Iterator<Item = (usize, Product)>) -> Vec<Group> {
+    fn groups(&self, products: impl Iterator<Item = (usize, Places)>) -> Vec<Group> {
         let mut groups: Vec<Group> = vec![];
-        let mut known: HashMap<*mut u8, usize> = HashMap::new();
+        let mut known: HashMap<Pointer, usize> = HashMap::new();
         let (a, c) = (self.a[0] * self.elem.size() as isize, self.c[0] * self.out.size() as isize);
         for (m, p) in products {
-            let group = *known.entry(p.b.0).or_insert_with(|| {
+            let group = *known.entry(p.b).or_insert_with(|| {
                 groups.push(Group { matrix: p.b, rows: vec![] });
                 groups.len() - 1
             });
@@ -261,21 +334,6 @@ impl Gemm {
         match self.operations().saturating_mul(products) < SMALL_OPERATIONS {
             true => Effort::Small,
             false => Effort::Large,
-        }
-    }
-
-    /// The result of a product that sums nothing.
-    ///
-    /// # Safety
-    /// As [`Gemm::run`].
-    unsafe fn clear(&self, product: &Product) {
-        let size = self.out.size() as isize;
-        for i in (0..self.m as isize).filter(|_| !self.accumulate) {
-            for j in 0..self.n as isize {
-                let at = product.c.offset((i * self.c[0] + j * self.c[1]) * size);
-                // SAFETY: as the caller says.
-                unsafe { at.0.write_bytes(0, self.out.size()) };
-            }
         }
     }
 
@@ -303,136 +361,24 @@ impl Gemm {
     }
 }
 
-struct Job<'a> {
-    gemm: &'a Gemm,
-    products: &'a [Product],
-    workers: &'a Workers,
-}
-
-impl Job<'_> {
-    /// Calls `run` with the shape and the pointers of each piece.
-    fn pieces<A, C>(&self, run: impl Fn(&Gemm, *const A, *const A, *mut C) + Sync) {
-        let gemm = self.gemm;
-        let pieces = gemm.pieces(self.products.len());
-        let effort = gemm.effort(self.products.len());
-        self.workers.run(self.products.len() * pieces, effort, |part| {
-            let product = self.products[part / pieces];
-            let (shape, [a, b, c]) = gemm.piece(pieces, part % pieces);
-            let (pa, pb, pc) = (product.a.0.cast::<A>(), product.b.0.cast::<A>(), product.c.0.cast::<C>());
-            if shape.m > 0 && shape.n > 0 {
-                run(&shape, pa.wrapping_offset(a), pb.wrapping_offset(b), pc.wrapping_offset(c));
-            }
-        });
-    }
-
-    /// # Safety
-    /// As `Gemm::run`; the elements are `f64`.
-    unsafe fn doubles(&self) {
-        self.pieces(|g, a: *const f64, b, c| {
-            let beta = f64::from(g.accumulate);
-            let [[ra, ca], [rb, cb], [rc, cc]] = [g.a, g.b, g.c];
-            let serial = Parallelism::Serial;
-            // SAFETY: as the caller says.
-            unsafe { gemmkit::gemm_unchecked(g.m, g.k, g.n, 1.0, a, ra, ca, b, rb, cb, beta, c, rc, cc, serial) }
-        });
-    }
-
-    /// # Safety
-    /// As `Gemm::run`; the elements are pairs of `T`.
-    unsafe fn complex<T>(&self)
-    where
-        Complex<T>: ComplexScalar,
-    {
-        let (zero, one) = (<Complex<T> as Scalar>::ZERO, <Complex<T> as Scalar>::ONE);
-        self.pieces(|g, a: *const Complex<T>, b, c| {
-            let beta = if g.accumulate { one } else { zero };
-            let [[ra, ca], [rb, cb], [rc, cc]] = [g.a, g.b, g.c];
-            let serial = Parallelism::Serial;
-            // SAFETY: as the caller says.
-            unsafe {
-                gemmkit::gemm_cplx_unchecked(
-                    g.m, g.k, g.n, one, a, ra, ca, false, b, rb, cb, false, beta, c, rc, cc, serial,
-                )
-            }
-        });
-    }
-
-    /// Row by row, for types without a kernel of their own.
-    ///
-    /// # Safety
-    /// As `Gemm::run`; the elements are `T`.
-    unsafe fn plain<T: Number>(&self) {
-        self.pieces(|g, a: *const T, b, c| {
-            // SAFETY: as the caller says.
-            unsafe { multiply_rows(g, a, b, c) }
-        });
-    }
-}
-
-/// # Safety
-/// As `Gemm::run`.
-unsafe fn multiply_rows<T: Number>(g: &Gemm, a: *const T, b: *const T, c: *mut T) {
-    let mut sums = vec![T::NIL; g.n];
-    for i in 0..g.m as isize {
-        sums.fill(T::NIL);
-        for p in 0..g.k as isize {
-            // SAFETY: as the caller says.
-            let (left, row) = unsafe { (*a.offset(i * g.a[0] + p * g.a[1]), b.offset(p * g.b[0])) };
-            for (j, sum) in sums.iter_mut().enumerate() {
-                // SAFETY: as the caller says.
-                *sum = sum.plus(left.times(unsafe { *row.offset(j as isize * g.b[1]) }));
-            }
-        }
-        for (j, &sum) in sums.iter().enumerate() {
-            // SAFETY: as the caller says.
-            let at = unsafe { &mut *c.offset(i * g.c[0] + j as isize * g.c[1]) };
-            *at = if g.accumulate { at.plus(sum) } else { sum };
-        }
-    }
-}
-
-/// What the plain loop needs.
-trait Number: Copy + Send + Sync {
-    const NIL: Self;
-    fn plus(self, o: Self) -> Self;
-    fn times(self, o: Self) -> Self;
-}
-
-macro_rules! numbers {
-    ($($type:ty: $zero:expr, $plus:expr, $times:expr;)*) => {$(
-        impl Number for $type {
-            const NIL: Self = $zero;
-            fn plus(self, o: Self) -> Self {
-                let f: fn(Self, Self) -> Self = $plus;
-                f(self, o)
-            }
-            fn times(self, o: Self) -> Self {
-                let f: fn(Self, Self) -> Self = $times;
-                f(self, o)
-            }
-        }
-    )*};
-}
-
-/// A truth value in a byte: `or` of `and`s.
-#[derive(Clone, Copy)]
-struct Truth(u8);
-
-numbers! {
-    u64: 0, u64::wrapping_add, u64::wrapping_mul;
-    Truth: Truth(0), |a, b| Truth(a.0 | b.0), |a, b| Truth(a.0 & b.0);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::block::tests::Random;
+    use bytemuck::Pod;
     use half::{bf16, f16};
+    use num_complex::Complex;
+
+    /// One product, by the kernel that packs.
+    fn run(gemm: Gemm, level: Level, workers: usize, a: Source, b: Source, c: Target) {
+        let product = Product { a, b, c };
+        Batch::new(gemm, &[]).run_at(level, By::Panels, &Workers::new(workers), &mut [product]);
+    }
 
     type Check<'a, T> = (&'a dyn Fn(f64) -> T, &'a dyn Fn(T) -> f64);
 
     /// Small integers multiply exactly in every type.
-    fn check<T: Copy, C: Copy>(
+    fn check<T: Pod, C: Pod>(
         elem: Elem,
         out: Elem,
         sizes: [usize; 3],
@@ -457,12 +403,9 @@ mod tests {
         if layout & 4 == 4 {
             gemm.c = [1, m as isize];
         }
-        let at = |p: *const T| Pointer(p.cast_mut().cast());
-        let product = Product { a: at(a.as_ptr()), b: at(b.as_ptr()), c: Pointer(c.as_mut_ptr().cast()) };
         let runs = Level::available().into_iter().flat_map(|level| [(level, false, 1.0), (level, true, 2.0)]);
         for (level, accumulate, times) in runs {
-            // SAFETY: the operands have these shapes.
-            unsafe { Gemm { accumulate, ..gemm }.run_at(level, &Workers::new(2), &[product]) };
+            run(Gemm { accumulate, ..gemm }, level, 2, Source::of(&a), Source::of(&b), Target::of(&mut c));
             for i in 0..m {
                 for j in 0..n {
                     let index = |s: [isize; 2], i: usize, j: usize| i * s[0] as usize + j * s[1] as usize;
@@ -528,14 +471,7 @@ mod tests {
         let gemm = Gemm { out: Elem::F32, ..Gemm::row_major(Elem::BF16, m, n, k) };
         for level in Level::available() {
             let mut c = vec![0.0f32; m * n];
-            let at = |p: *const u8| Pointer(p.cast_mut());
-            let product = Product {
-                a: at(a.as_ptr().cast()),
-                b: at(b.as_ptr().cast()),
-                c: at(c.as_mut_ptr().cast_const().cast()),
-            };
-            // SAFETY: the operands have these shapes.
-            unsafe { gemm.run_at(level, &Workers::new(1), &[product]) };
+            run(gemm, level, 1, Source::of(&a), Source::of(&b), Target::of(&mut c));
             for (at, &got) in c.iter().enumerate() {
                 let sum: f64 = (0..k).map(|p| a[at / n * k + p].to_f64() * b[p * n + at % n].to_f64()).sum();
                 assert_eq!(f64::from(got), sum, "{level:?} at {at}");
@@ -549,10 +485,8 @@ mod tests {
         let mut random = Random(5);
         let mut draw = |len: usize| (0..len).map(|_| bf16::from_f32(random.dyadic())).collect::<Vec<_>>();
         let (a, b, mut c) = (draw(m * k), draw(k * n), vec![bf16::ZERO; m * n]);
-        let at = |p: *const bf16| Pointer(p.cast_mut().cast());
-        let product = Product { a: at(a.as_ptr()), b: at(b.as_ptr()), c: at(c.as_mut_ptr()) };
-        // SAFETY: the operands have these shapes.
-        unsafe { Gemm::row_major(Elem::BF16, m, n, k).run(&Workers::new(1), &[product]) };
+        let gemm = Gemm::row_major(Elem::BF16, m, n, k);
+        run(gemm, Level::best(), 1, Source::of(&a), Source::of(&b), Target::of(&mut c));
         for i in 0..m {
             for j in 0..n {
                 let sum: f64 = (0..k).map(|p| a[i * k + p].to_f64() * b[p * n + j].to_f64()).sum();
@@ -568,16 +502,35 @@ mod tests {
         let mut random = Random(6);
         let mut draw = |len: usize| (0..len).map(|_| random.dyadic()).collect::<Vec<_>>();
         let (a, b, mut c) = (draw(m * k), draw(3 * k * n), vec![0.0f32; 3 * m * n]);
-        let at = |p: *const f32| Pointer(p.cast_mut().cast());
-        let products: Vec<Product> = (0..3)
-            .map(|i| Product { a: at(a.as_ptr()), b: at(b[i * k * n..].as_ptr()), c: at(c[i * m * n..].as_mut_ptr()) })
-            .collect();
-        // SAFETY: the operands have these shapes.
-        unsafe { Gemm::row_major(Elem::F32, m, n, k).run(&Workers::new(2), &products) };
+        let loops = [(3, [0, (k * n) as isize, (m * n) as isize])];
+        let product = Product { a: Source::of(&a), b: Source::of(&b), c: Target::of(&mut c) };
+        Batch::new(Gemm::row_major(Elem::F32, m, n, k), &loops).run(&Workers::new(2), &mut [product]);
         for (index, &got) in c.iter().enumerate().step_by(997) {
             let (p, i, j) = (index / (m * n), index / n % m, index % n);
             let sum: f64 = (0..k).map(|q| f64::from(a[i * k + q]) * f64::from(b[p * k * n + q * n + j])).sum();
             assert_eq!(f64::from(got), sum);
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "have what is reached")]
+    fn operands_are_checked() {
+        let (a, b, mut c) = ([0f32; 6], [0f32; 11], [0f32; 8]);
+        let product = Product { a: Source::of(&a), b: Source::of(&b), c: Target::of(&mut c) };
+        Batch::new(Gemm::row_major(Elem::F32, 2, 4, 3), &[]).run(&Workers::new(1), &mut [product]);
+    }
+
+    #[test]
+    #[should_panic(expected = "writes elements twice")]
+    fn results_are_apart() {
+        Batch::new(Gemm::row_major(Elem::F32, 2, 4, 3), &[(2, [6, 12, 7])]);
+    }
+
+    #[test]
+    #[should_panic(expected = "rows for each matrix")]
+    fn ragged_rows_are_counted() {
+        let (a, b, mut c) = ([0f32; 6], [0f32; 24], [0f32; 8]);
+        let product = Product { a: Source::of(&a), b: Source::of(&b), c: Target::of(&mut c) };
+        Gemm::row_major(Elem::F32, 2, 4, 3).run_ragged(&Workers::new(1), &mut [product], &[vec![1, 2]], 12);
     }
 }

@@ -26,6 +26,7 @@
 //! assert!(budget.run(|| memory.allocate(2 << 20)).unwrap().is_err());
 //! # Ok::<(), shardwise_host::memory::OutOfMemory>(())
 //! ```
+#![expect(unsafe_code, reason = "pages come from the system")]
 
 pub use shardwise_base::OutOfMemory;
 use shardwise_base::{Account, Reservation, Stop};
@@ -425,7 +426,7 @@ const FRAME: usize = 128 << 10;
 const FRAMES: usize = 4;
 
 thread_local! {
-    static KEPT: RefCell<Vec<Box<[Line]>>> = const { RefCell::new(Vec::new()) };
+    static KEPT: RefCell<Vec<Vec<Line>>> = const { RefCell::new(Vec::new()) };
 }
 
 #[derive(Clone, Copy)]
@@ -438,7 +439,7 @@ struct Line(#[expect(dead_code, reason = "memory that is only pointed into")] [u
 pub struct Scratch(Frame);
 
 enum Frame {
-    Kept(Box<[Line]>),
+    Kept(Vec<Line>),
     Charged(Buffer),
 }
 
@@ -448,7 +449,7 @@ impl Scratch {
         let memory = memory_of_process();
         if len <= FRAME && memory.0.guard.is_none() {
             let kept = KEPT.with_borrow_mut(Vec::pop);
-            let new = || vec![Line([0; ALIGNMENT]); FRAME / ALIGNMENT].into_boxed_slice();
+            let new = || vec![Line([0; ALIGNMENT]); FRAME / ALIGNMENT];
             return Scratch(Frame::Kept(kept.unwrap_or_else(new)));
         }
         let len = len.next_multiple_of(ALIGNMENT);

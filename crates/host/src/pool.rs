@@ -17,6 +17,7 @@
 //! });
 //! assert_eq!(sum.into_inner(), 45);
 //! ```
+#![expect(unsafe_code, reason = "workers share a job")]
 
 use crate::sync::{Arc, AtomicBool, AtomicPtr, AtomicUsize, Builder, JoinHandle, Mutex, Thread, park, yield_now};
 use shardwise_base::{Budget, Stop, budget};

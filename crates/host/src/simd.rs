@@ -3,6 +3,7 @@
 //! A [`Word`] is one lane: 32 or 64 bits, read as a float, an integer or a truth value (all bits equal). Its methods say
 //! what each operation means. A [`Vector`] is several words; its default methods apply the word's, and a level overrides
 //! what its instructions do better, **with the same bits**. Levels: AVX-512, AVX2 with FMA, and portable arrays.
+#![expect(unsafe_code, reason = "instructions of the level")]
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -35,12 +36,18 @@ impl Level {
     /// The best level of this machine, or a lower one that `SHARDWISE_LEVEL` names (`portable`, `avx2`).
     pub fn best() -> Level {
         static BEST: OnceLock<Level> = OnceLock::new();
-        *BEST.get_or_init(|| Level::detect().min(Level::masked()))
+        *BEST.get_or_init(|| Level::strongest().min(Level::masked()))
+    }
+
+    /// The best level of this machine: nothing runs at a higher one.
+    pub(crate) fn strongest() -> Level {
+        static STRONGEST: OnceLock<Level> = OnceLock::new();
+        *STRONGEST.get_or_init(Level::detect)
     }
 
     /// All levels of this machine.
     pub fn available() -> Vec<Level> {
-        let best = Level::detect();
+        let best = Level::strongest();
         [Level::Portable, Level::Avx2, Level::Avx512].into_iter().filter(|&l| l <= best).collect()
     }
 
@@ -112,6 +119,15 @@ pub(crate) fn prefetch(p: *const u8) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = p;
+}
+
+/// Makes streaming stores visible to those who read after the pool has joined.
+pub(crate) fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 has this instruction.
+    unsafe {
+        std::arch::x86_64::_mm_sfence()
+    }
 }
 
 /// Several lanes. Loads and stores need `LANES` elements at `p`, at any alignment unless they say otherwise.

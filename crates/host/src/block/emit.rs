@@ -6,6 +6,7 @@
 //! phase needs is saved to a row in cache, or computed again if that is cheap.
 //!
 //! A value stays in the accumulator where its next use follows at once, and is else stored to a temporary.
+#![forbid(unsafe_code)]
 
 use super::machine::{Op, TEMP};
 use super::program::{Node, Operand, Program, Role, load_op, store_op};
@@ -21,7 +22,7 @@ pub enum Unfusable {
     Levels,
     /// A value after a reduction over leading dimensions varies along them.
     Varies,
-    /// An output varies less than its space.
+    /// Elements of an output would be written several times.
     Output,
 }
 
@@ -31,7 +32,7 @@ impl fmt::Display for Unfusable {
             Unfusable::Row => "the reduced dimensions of an operand cannot be flattened into one",
             Unfusable::Levels => "reductions over leading dimensions depend on each other",
             Unfusable::Varies => "a value varies along dimensions that were reduced before",
-            Unfusable::Output => "an output varies less than its space",
+            Unfusable::Output => "elements of an output would be written several times",
         })
     }
 }
@@ -114,8 +115,12 @@ impl Walk {
         if self.operand.role == Role::Index { 1 } else { self.operand.elem.size() }
     }
 
+    pub fn is_output(&self) -> bool {
+        matches!(self.operand.role, Role::Output(_) | Role::RowOutput(_))
+    }
+
     pub fn is_input(&self) -> bool {
-        matches!(self.operand.role, Role::Input | Role::Index)
+        !self.is_output()
     }
 }
 

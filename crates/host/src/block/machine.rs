@@ -3,7 +3,10 @@
 //! The accumulator is one block: eight vectors, which the compiler keeps in registers through the `match`. An instruction
 //! combines it with memory (an operand, or a temporary of [`TEMP`] bytes) or with an immediate. The address of block `b` is
 //! `base + b * step`, so nothing is updated between blocks.
+#![expect(unsafe_code, reason = "the machine follows addresses")]
 
+use super::program::{load_op, store_op};
+use crate::elem::Elem;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
 use crate::simd::{Level, Portable, Vector, Word, prefetch};
@@ -25,7 +28,7 @@ pub(crate) struct Ins {
     /// Bytes from one block to the next.
     pub step: isize,
     /// An address, or the bits of an immediate.
-    pub base: usize,
+    pub base: *mut u8,
 }
 
 const _: () = assert!(size_of::<Ins>() == 24);
@@ -33,13 +36,13 @@ const _: () = assert!(size_of::<Ins>() == 24);
 /// Elements at a stride, copied to or from a temporary by `Gather` and `Scatter`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strided {
-    pub address: usize,
+    pub address: *mut u8,
     /// Bytes between elements.
     pub stride: isize,
     /// Bytes of an element.
     pub size: usize,
     pub lanes: usize,
-    pub temp: usize,
+    pub temp: *mut u8,
 }
 
 /// Runs `blocks` blocks of a program; the temporaries start at `temps`. The last argument is 8.
@@ -144,8 +147,8 @@ macro_rules! machine {
             let mut a = [V::splat(V::Word::from_bits64(0)); 8];
             for block in 0..blocks {
                 for ins in code {
-                    let p = (ins.base as *mut u8).wrapping_offset(ins.step.wrapping_mul(block as isize));
-                    let imm = || V::splat(V::Word::from_bits64(ins.base as u64));
+                    let p = ins.base.wrapping_offset(ins.step.wrapping_mul(block as isize));
+                    let imm = || V::splat(V::Word::from_bits64(ins.base.addr() as u64));
                     // SAFETY: all accesses in this table are of one block at `p`, as the caller allows.
                     unsafe {
                         match ins.op {
@@ -195,22 +198,22 @@ macro_rules! machine {
         /// As `run`, for one block at `p`.
         #[inline(always)]
         unsafe fn run_long<V: Vector>(ins: &Ins, p: *mut u8, block: usize, a: &mut [V; 8], eight: usize) {
-            let imm = V::splat(V::Word::from_bits64(ins.base as u64));
+            let imm = V::splat(V::Word::from_bits64(ins.base.addr() as u64));
             // SAFETY: as in `run`.
             unsafe {
                 match ins.op {
                     $(Op::$heavy => each(a, eight, |_, x| x.$heavy_fn()),)*
                     $(Op::$heavy2 => each(a, eight, |i, x| x.$heavy2_fn(V::load(word_at::<V>(p, i)))),)*
                     Op::Iota => {
-                        let start = V::splat(V::Word::from_bits64(p as u64));
+                        let start = V::splat(V::Word::from_bits64(p.addr() as u64));
                         each(a, eight, |i, _| start.iadd(ramp::<V>(i)));
                     }
                     Op::Keep => {
                         let count = V::splat(V::Word::from_bits64(ins.extra.into()));
                         each(a, eight, |i, x| ramp::<V>(i).ult(count).choose(x, imm));
                     }
-                    Op::Gather => gather(&*(ins.base as *const Strided), block),
-                    Op::Scatter => scatter(&*(ins.base as *const Strided), block),
+                    Op::Gather => gather(&*ins.base.cast::<Strided>(), block),
+                    Op::Scatter => scatter(&*ins.base.cast::<Strided>(), block),
                     _ => unreachable!("{:?} is run in line", ins.op),
                 }
             }
@@ -338,9 +341,9 @@ fn ramp<V: Vector>(i: usize) -> V {
 /// The elements must be readable.
 #[inline(never)]
 unsafe fn gather(s: &Strided, block: usize) {
-    let start = (s.address as *mut u8).wrapping_offset(s.stride * (block * s.lanes) as isize);
+    let start = s.address.wrapping_offset(s.stride * (block * s.lanes) as isize);
     // SAFETY: as the caller says; the temporary holds a block.
-    unsafe { copy_strided(start, s.stride, s.temp as *mut u8, s.size as isize, s.size, s.lanes) }
+    unsafe { copy_strided(start, s.stride, s.temp, s.size as isize, s.size, s.lanes) }
 }
 
 /// Copies the temporary to the elements of a block.
@@ -349,9 +352,9 @@ unsafe fn gather(s: &Strided, block: usize) {
 /// The elements must be writable.
 #[inline(never)]
 unsafe fn scatter(s: &Strided, block: usize) {
-    let start = (s.address as *mut u8).wrapping_offset(s.stride * (block * s.lanes) as isize);
+    let start = s.address.wrapping_offset(s.stride * (block * s.lanes) as isize);
     // SAFETY: as the caller says; the temporary holds a block.
-    unsafe { copy_strided(s.temp as *mut u8, s.size as isize, start, s.stride, s.size, s.lanes) }
+    unsafe { copy_strided(s.temp, s.size as isize, start, s.stride, s.size, s.lanes) }
 }
 
 /// # Safety
@@ -438,7 +441,7 @@ levels! {
 impl Machine {
     /// The interpreter of a level for 32-bit lanes, or for `wide` ones of 64 bits.
     pub(crate) fn new(level: Level, wide: bool) -> Machine {
-        match (level, wide) {
+        match (level.min(Level::strongest()), wide) {
             #[cfg(target_arch = "x86_64")]
             (Level::Avx512, false) => Machine { run: run_avx512_narrow, lanes: 128 },
             #[cfg(target_arch = "x86_64")]
@@ -449,6 +452,56 @@ impl Machine {
             (Level::Avx2, true) => Machine { run: run_avx2_wide, lanes: 64 },
             (_, false) => Machine { run: run::<Portable<u32>>, lanes: 64 },
             (_, true) => Machine { run: run::<Portable<u64>>, lanes: 64 },
+        }
+    }
+}
+
+/// An element, given by its bytes, as a word.
+pub(super) fn word<W: Word>(elem: Elem, bytes: &[u8]) -> W {
+    assert_eq!(bytes.len(), elem.size(), "the bytes of one element");
+    // SAFETY: there are as many bytes as an element has.
+    unsafe { read_word(elem, bytes.as_ptr()) }
+}
+
+/// Reads one element as a word.
+///
+/// # Safety
+/// The element must be readable.
+pub(super) unsafe fn read_word<W: Word>(elem: Elem, p: *const u8) -> W {
+    // SAFETY: as the caller says.
+    unsafe {
+        match load_op(elem, W::SIZE == 8) {
+            Op::LoadBool => W::load_bool(p),
+            Op::LoadI8 => W::load_i8(p),
+            Op::LoadU8 => W::load_u8(p),
+            Op::LoadI16 => W::load_i16(p),
+            Op::LoadU16 => W::load_u16(p),
+            Op::LoadF16 => W::load_f16(p),
+            Op::LoadBf16 => W::load_bf16(p),
+            Op::LoadI32 => W::load_i32(p),
+            Op::LoadU32 => W::load_u32(p),
+            Op::LoadF32 => W::load_f32(p),
+            _ => W::load(p),
+        }
+    }
+}
+
+/// Writes one word as an element.
+///
+/// # Safety
+/// The element must be writable.
+pub(super) unsafe fn write_word<W: Word>(elem: Elem, p: *mut u8, word: W) {
+    // SAFETY: as the caller says.
+    unsafe {
+        match store_op(elem, W::SIZE == 8) {
+            Op::StoreBool => word.store_bool(p),
+            Op::StoreLow8 => word.store_low8(p),
+            Op::StoreLow16 => word.store_low16(p),
+            Op::StoreF16 => word.store_f16(p),
+            Op::StoreBf16 => word.store_bf16(p),
+            Op::StoreLow32 => word.store_low32(p),
+            Op::StoreF32 => word.store_f32(p),
+            _ => word.store(p),
         }
     }
 }

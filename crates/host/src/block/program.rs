@@ -17,10 +17,10 @@
 //! let kernel = p.compile().unwrap();
 //! # let _ = kernel;
 //! ```
+#![forbid(unsafe_code)]
 
-use super::machine::Op;
+use super::machine::{Op, word};
 use crate::elem::Elem;
-use crate::simd::Word;
 use std::collections::HashMap;
 
 /// Functions of one value.
@@ -213,15 +213,7 @@ impl Program {
 
     /// A number given by the bytes of its element.
     pub fn constant(&mut self, elem: Elem, bytes: &[u8]) -> Value {
-        assert_eq!(bytes.len(), elem.size(), "the bytes of one element");
-        // SAFETY: there are as many bytes as an element has.
-        let bits = unsafe {
-            if self.wide {
-                read_word::<u64>(elem, bytes.as_ptr())
-            } else {
-                read_word::<u32>(elem, bytes.as_ptr()).into()
-            }
-        };
+        let bits = if self.wide { word::<u64>(elem, bytes) } else { word::<u32>(elem, bytes).into() };
         self.value(elem, Node::Constant(bits))
     }
 
@@ -635,48 +627,5 @@ pub(super) fn store_op(elem: Elem, wide: bool) -> Op {
         Elem::I32 | Elem::U32 if wide => Op::StoreLow32,
         Elem::F32 if wide => Op::StoreF32,
         _ => Op::Store,
-    }
-}
-
-/// Reads one element as a word.
-///
-/// # Safety
-/// The element must be readable.
-pub(super) unsafe fn read_word<W: Word>(elem: Elem, p: *const u8) -> W {
-    // SAFETY: as the caller says.
-    unsafe {
-        match load_op(elem, W::SIZE == 8) {
-            Op::LoadBool => W::load_bool(p),
-            Op::LoadI8 => W::load_i8(p),
-            Op::LoadU8 => W::load_u8(p),
-            Op::LoadI16 => W::load_i16(p),
-            Op::LoadU16 => W::load_u16(p),
-            Op::LoadF16 => W::load_f16(p),
-            Op::LoadBf16 => W::load_bf16(p),
-            Op::LoadI32 => W::load_i32(p),
-            Op::LoadU32 => W::load_u32(p),
-            Op::LoadF32 => W::load_f32(p),
-            _ => W::load(p),
-        }
-    }
-}
-
-/// Writes one word as an element.
-///
-/// # Safety
-/// The element must be writable.
-pub(super) unsafe fn write_word<W: Word>(elem: Elem, p: *mut u8, word: W) {
-    // SAFETY: as the caller says.
-    unsafe {
-        match store_op(elem, W::SIZE == 8) {
-            Op::StoreBool => word.store_bool(p),
-            Op::StoreLow8 => word.store_low8(p),
-            Op::StoreLow16 => word.store_low16(p),
-            Op::StoreF16 => word.store_f16(p),
-            Op::StoreBf16 => word.store_bf16(p),
-            Op::StoreLow32 => word.store_low32(p),
-            Op::StoreF32 => word.store_f32(p),
-            _ => word.store(p),
-        }
     }
 }

@@ -1,8 +1,10 @@
 //! Kernels against plain loops, at every level and for several numbers of workers.
+#![expect(unsafe_code, reason = "the machine follows addresses")]
 
 use super::machine::{Ins, Machine, Op, TEMP};
 use super::*;
 use crate::elem::Elem;
+use crate::operand::{Source, Target};
 use crate::pool::Workers;
 use crate::simd::{Level, Word};
 use bytemuck::Pod;
@@ -26,24 +28,15 @@ impl Random {
     }
 }
 
-fn pointer<T>(x: &[T]) -> Pointer {
-    Pointer(x.as_ptr().cast_mut().cast())
-}
-
-fn pointer_mut<T>(x: &mut [T]) -> Pointer {
-    Pointer(x.as_mut_ptr().cast())
-}
-
 /// Runs at every level, with one worker and with three, and checks that all give the same bits.
-fn run<T: Pod + PartialEq + std::fmt::Debug>(program: &Program, inputs: &[Pointer], out: &mut [T]) {
+fn run<T: Pod + PartialEq + std::fmt::Debug>(program: &Program, inputs: &[Source<'_>], out: &mut [T]) {
     let kernel = program.compile().unwrap();
     let mut all: Vec<Vec<u8>> = Vec::new();
     for level in Level::available() {
         for workers in [Workers::new(1), Workers::new(3)] {
-            let mut pointers = inputs.to_vec();
-            pointers.push(pointer_mut(out));
-            // SAFETY: the tests give operands that their strides stay within.
-            unsafe { kernel.run_at(level, &workers, &pointers, level == Level::Avx2) };
+            let mut operands: Vec<Operand> = inputs.iter().copied().map(Operand::Read).collect();
+            operands.push(Operand::Write(Target::of(out)));
+            kernel.run_at(level, &workers, &operands, level == Level::Avx2);
             all.push(bytemuck::cast_slice(out).to_vec());
         }
     }
@@ -81,9 +74,10 @@ fn check_machine<W: Word>(level: Level) {
             if is_immediate {
                 b.0 = [b.0[0]; TEMP / 4];
             }
-            let base = if is_immediate { b.0[0].to_bits64() as usize } else { b.0.as_ptr() as usize };
+            let bits = b.0[0].to_bits64() as usize;
+            let base = if is_immediate { std::ptr::without_provenance_mut(bits) } else { b.0.as_mut_ptr().cast() };
             let ins = |op, base| Ins { op, extra: 0, step: 0, base };
-            let a_base = a.0.as_mut_ptr() as usize;
+            let a_base = a.0.as_mut_ptr().cast();
             let code = [ins(Op::Load, a_base), ins(op, base), ins(Op::Store, a_base)];
             // SAFETY: the temporaries hold a block.
             unsafe { (machine.run)(&code, 1, std::ptr::null_mut(), 8) };
@@ -119,7 +113,7 @@ fn any_length_is_computed() {
         let sum = p.binary(Binary::Sub, product, v).unwrap();
         let e = p.unary(Unary::Exp, sum).unwrap();
         p.output(e, &[1]);
-        run(&p, &[pointer(&x)], &mut y);
+        run(&p, &[Source::of(&x)], &mut y);
         assert!(x.iter().zip(&y).all(|(x, y)| shardwise_mathfn::exp_f32(x * 2.0 - x) == *y));
     }
 }
@@ -143,7 +137,8 @@ fn broadcasts_transposes_and_slices_are_strides() {
     let zero = p.constant(Elem::F32, &bytes(0.0f32));
     let masked = p.select(below, sum, zero);
     p.output(masked, &[c, 1]);
-    run(&p, &[pointer(&x[cols - 1..]), pointer(&row), pointer(&col), pointer(&x)], &mut y);
+    let reversed = Source::at(bytemuck::cast_slice(&x), 4 * (cols - 1));
+    run(&p, &[reversed, Source::of(&row), Source::of(&col), Source::of(&x)], &mut y);
     for i in 0..rows {
         for j in 0..cols {
             let expected = x[i * cols + cols - 1 - j] + row[j] + col[i] + x[j * rows + i];
@@ -175,7 +170,7 @@ fn strided_outputs_are_scattered() {
     let v = p.input(Elem::F32, &[140, 1]);
     let minus = p.unary(Unary::Neg, v).unwrap();
     p.output(minus, &[1, 13]);
-    run(&p, &[pointer(&x)], &mut y);
+    run(&p, &[Source::of(&x)], &mut y);
     assert!((0..13).all(|i| (0..140).all(|j| y[j * 13 + i] == -x[i * 140 + j])));
 }
 
@@ -197,7 +192,7 @@ fn check_add<T: Pod + PartialEq + std::fmt::Debug>(
     let (a, b) = (p.input(elem, &[1]), p.input(elem, &[1]));
     let sum = p.binary(Binary::Add, a, b).unwrap();
     p.output(sum, &[1]);
-    run(&p, &[pointer(&x), pointer(&y)], &mut z);
+    run(&p, &[Source::of(&x), Source::of(&y)], &mut z);
     for i in 0..n {
         assert_eq!(z[i], add(x[i], y[i]), "{elem:?} {:?} + {:?}", x[i], y[i]);
     }
@@ -231,7 +226,7 @@ fn converted<A: Pod, B: Pod + PartialEq + std::fmt::Debug>(from: Elem, to: Elem,
     let a = p.input(from, &[1]);
     let b = p.convert(a, to).unwrap();
     p.output(b, &[1]);
-    run(&p, &[pointer(x)], &mut y);
+    run(&p, &[Source::of(x)], &mut y);
     y
 }
 
@@ -271,7 +266,7 @@ fn narrow_integers_divide_and_shift_as_their_type() {
         let (a, b) = (p.input(Elem::I8, &[1]), p.input(Elem::I8, &[1]));
         let r = p.binary(function, a, b).unwrap();
         p.output(r, &[1]);
-        run(&p, &[pointer(&x), pointer(&y)], &mut z);
+        run(&p, &[Source::of(&x), Source::of(&y)], &mut z);
         assert_eq!(z, expected, "{function:?}");
     };
     check(Binary::Div, [-128, -1, -3, 0, -16, 9]);
@@ -292,7 +287,7 @@ fn bf16_is_rounded_after_each_operation() {
     let sum = p.binary(Binary::Add, square, v).unwrap();
     let t = p.unary(Unary::Tanh, sum).unwrap();
     p.output(t, &[1]);
-    run(&p, &[pointer(&x)], &mut y);
+    run(&p, &[Source::of(&x)], &mut y);
     let round = |x: f32| bf16::from_f32(x).to_f32();
     for i in 0..n {
         let x = x[i].to_f32();
@@ -315,7 +310,7 @@ fn rows_are_folded_in_the_documented_order() {
         if len == 1 {
             continue; // A dimension of size 1 is no row.
         }
-        run(&p, &[pointer(&x)], &mut y);
+        run(&p, &[Source::of(&x)], &mut y);
         for r in 0..rows {
             let total = order::fold_row(len, LANES_32, 0.0, |i| x[r * len + i], |a: f32, b| a + b);
             assert_eq!(y[r], 0.25 + total, "{rows} {len}");
@@ -337,7 +332,7 @@ fn leading_dimensions_are_folded_in_the_documented_order() {
             continue; // The rows are the innermost dimension then.
         }
         p.output(sum, &[0, 1]);
-        run(&p, &[pointer(&x)], &mut y);
+        run(&p, &[Source::of(&x)], &mut y);
         for c in 0..cols {
             let total = order::fold(rows, 1, LANES_64, 0.0, |i| x[i * cols + c], |a: f64, b| a + b);
             assert_eq!(y[c], 0.5 + total.unwrap_or(0.0), "{rows} {cols}");
@@ -356,7 +351,7 @@ fn dimensions_in_between_are_reduced() {
     let max = p.reduce(Reducer::Max, v, init).unwrap();
     let doubled = p.binary(Binary::Add, max, max).unwrap();
     p.output(doubled, &[c * d, 0, d, 1].map(|n| n as isize));
-    run(&p, &[pointer(&x)], &mut y);
+    run(&p, &[Source::of(&x)], &mut y);
     for i in 0..a {
         for j in 0..c * d {
             assert_eq!(y[(i * c * d + j) as usize], 2 * (i * b * c * d + (b - 1) * c * d + j));
@@ -381,7 +376,7 @@ fn softmax_has_three_phases() {
     let sum = p.reduce(Reducer::Sum, e, zero).unwrap();
     let out = p.binary(Binary::Div, e, sum).unwrap();
     p.output(out, &[c, 1]);
-    run(&p, &[pointer(&x)], &mut y);
+    run(&p, &[Source::of(&x)], &mut y);
     for r in 0..rows {
         let row = &x[r * cols..(r + 1) * cols];
         let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -413,7 +408,7 @@ fn layer_norm_uses_row_values() {
     let normal = p.binary(Binary::Mul, d, inverse).unwrap();
     let out = p.binary(Binary::Mul, normal, g).unwrap();
     p.output(out, &[c, 1]);
-    run(&p, &[pointer(&x), pointer(&gamma)], &mut y);
+    run(&p, &[Source::of(&x), Source::of(&gamma)], &mut y);
     for r in 0..rows {
         let row = &x[r * cols..(r + 1) * cols];
         let add = |a: f32, b: f32| a + b;
@@ -432,7 +427,7 @@ fn n_of(cols: usize) -> f32 {
 fn extremes_and_truth_values_reduce() {
     let x = [3.0f32, -0.0, f32::NAN, 7.0];
     let flags = [1u8, 0, 1, 1];
-    let reduce = |reducer, elem, input: Pointer, init: Vec<u8>, n: usize| {
+    let reduce = |reducer, elem, input: Source<'_>, init: Vec<u8>, n: usize| {
         let mut p = Program::new(&[1, n]).reducing(&[1]);
         let v = p.input(elem, &[n as isize, 1]);
         let init = p.constant(elem, &init);
@@ -443,12 +438,12 @@ fn extremes_and_truth_values_reduce() {
         out
     };
     let as_f32 = |b: Vec<u8>| f32::from_le_bytes(b.try_into().unwrap());
-    let max = |n| as_f32(reduce(Reducer::Max, Elem::F32, pointer(&x), bytes(f32::NEG_INFINITY), n));
+    let max = |n| as_f32(reduce(Reducer::Max, Elem::F32, Source::of(&x), bytes(f32::NEG_INFINITY), n));
     assert_eq!(max(2), 3.0);
     assert!(max(4).is_nan());
-    assert_eq!(reduce(Reducer::And, Elem::Bool, pointer(&flags), vec![1], 4), [0]);
-    assert_eq!(reduce(Reducer::Or, Elem::Bool, pointer(&flags), vec![0], 4), [1]);
-    assert_eq!(reduce(Reducer::Sum, Elem::U8, pointer(&[200u8, 100]), vec![0], 2), [44]);
+    assert_eq!(reduce(Reducer::And, Elem::Bool, Source::of(&flags), vec![1], 4), [0]);
+    assert_eq!(reduce(Reducer::Or, Elem::Bool, Source::of(&flags), vec![0], 4), [1]);
+    assert_eq!(reduce(Reducer::Sum, Elem::U8, Source::of(&[200u8, 100]), vec![0], 2), [44]);
 }
 
 #[test]
@@ -461,9 +456,7 @@ fn results_may_take_the_place_of_an_input() {
     p.output(sum, &[1]);
     let kernel = p.compile().unwrap();
     assert!(kernel.in_place(1, 0));
-    let at = pointer_mut(&mut x);
-    // SAFETY: the kernel allows the output in the place of the input.
-    unsafe { kernel.run(&Workers::new(1), &[at, at], false) };
+    kernel.run(&Workers::new(1), &[Operand::InPlace, Operand::Write(Target::of(&mut x))], false);
     assert!((0..1000).all(|i| x[i] == (i * i + i) as f32));
 }
 
@@ -476,10 +469,9 @@ fn instances_run_together() {
     let minus = p.unary(Unary::Neg, v).unwrap();
     p.output(minus, &[1]);
     let kernel = p.compile().unwrap();
-    let pointers: Vec<Pointer> =
-        (0..8).flat_map(|i| [pointer(&x[i * 100..]), pointer_mut(&mut y[i * 100..])]).collect();
-    // SAFETY: each instance has its hundred elements.
-    unsafe { kernel.run(&Workers::new(2), &pointers, true) };
+    let instances = x.chunks(100).zip(y.chunks_mut(100));
+    let operands = instances.flat_map(|(x, y)| [Operand::Read(Source::of(x)), Operand::Write(Target::of(y))]);
+    kernel.run(&Workers::new(2), &operands.collect::<Vec<_>>(), true);
     assert!((0..800).all(|i| y[i] == -x[i]));
 }
 
@@ -493,4 +485,44 @@ fn what_cannot_be_fused_says_so() {
     let total = p.reduce(Reducer::Sum, sum, zero).unwrap();
     p.row_output(total, &[1, 0, 0]);
     assert_eq!(p.compile().unwrap_err(), Unfusable::Row);
+}
+
+fn copy(n: usize, from: isize, to: isize) -> Program {
+    let mut p = Program::new(&[n, 2]);
+    let x = p.input(Elem::F32, &[from, 1]);
+    p.output(x, &[to, 1]);
+    p
+}
+
+#[test]
+fn an_element_is_written_once() {
+    assert!(copy(3, 0, 2).compile().is_ok());
+    assert_eq!(copy(3, 2, 1).compile().unwrap_err(), Unfusable::Output);
+    assert_eq!(copy(3, 2, 0).compile().unwrap_err(), Unfusable::Output);
+}
+
+fn run_copy(len: usize, start: usize, room: usize, from: isize) {
+    let (x, mut y) = (vec![0u8; len], vec![0u8; room]);
+    let operands = [Operand::Read(Source::at(&x, start)), Operand::Write(Target::of(&mut y))];
+    copy(3, from, 3).compile().unwrap().run(&Workers::new(1), &operands, false);
+}
+
+#[test]
+fn operands_have_what_is_reached() {
+    // Rows of 8 bytes, 12 apart: 32 are reached.
+    run_copy(32, 0, 32, 3);
+    run_copy(32, 24, 32, -3);
+    for (len, start, room, from) in [(31, 0, 32, 3), (32, 0, 31, 3), (32, 23, 32, -3), (32, 25, 32, -3), (0, 0, 32, 0)]
+    {
+        let run = std::panic::catch_unwind(|| run_copy(len, start, room, from));
+        assert!(run.is_err(), "{len} {start} {room} {from}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "operand 0 of a kernel")]
+fn operands_are_where_the_program_has_them() {
+    let (x, mut y) = ([0f32; 8], [0f32; 8]);
+    let operands = [Operand::Write(Target::of(&mut y)), Operand::Read(Source::of(&x))];
+    copy(3, 2, 2).compile().unwrap().run(&Workers::new(1), &operands, false);
 }

@@ -7,6 +7,7 @@
 //!
 //! [`plan`] has the types, [`lower`] makes a plan, [`check`] checks it, [`run`] executes it, [`points`] is the arithmetic of
 //! instances.
+#![forbid(unsafe_code)]
 
 mod check;
 mod fallback;

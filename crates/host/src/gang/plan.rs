@@ -182,13 +182,26 @@ impl KernelCx<'_> {
         self.inputs[i][at as usize].as_ref().expect("an instance is computed before it is read")
     }
 
-    /// The same as `input` to write into, if it has this length and nobody else reads it, now or later.
-    pub fn own_input(&mut self, i: usize, instance: usize, bytes: usize) -> Option<Buffer> {
+    /// Takes the buffer that [`KernelCx::input`] returns, to write into it, if it has this length and nobody else reads it,
+    /// now or later.
+    pub fn take_input(&mut self, i: usize, instance: usize, bytes: usize) -> Option<Buffer> {
         let map = &self.step.inputs[i].map;
         let at = map[instance];
         let is_own = map.iter().filter(|&&m| m == at).count() == 1;
-        let buffer = self.inputs[i][at as usize].as_mut()?;
-        (is_own && buffer.len() == bytes && buffer.try_unique().is_some()).then(|| buffer.clone())
+        let own = |buffer: &mut Buffer| is_own && buffer.len() == bytes && buffer.try_unique().is_some();
+        self.inputs[i][at as usize].take_if(own)
+    }
+
+    /// A new buffer for each instance.
+    pub fn allocate(&self, bytes: usize) -> Result<Vec<Buffer>, OutOfMemory> {
+        self.instances.iter().map(|_| self.memory.allocate(bytes)).collect()
+    }
+
+    /// Sets the buffers of an output, one for each instance to compute.
+    pub fn set(&mut self, output: usize, buffers: Vec<Buffer>) {
+        for (&i, buffer) in self.instances.iter().zip(buffers) {
+            self.outputs[output][i] = Some(buffer);
+        }
     }
 }
 

@@ -6,17 +6,17 @@
 //!
 //! A sum of a product and of what another op has just made ([`sums`]) is one step, which adds to that in place.
 
-use crate::block::Pointer;
+use super::written;
 use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
 use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, is_computed, is_view, row_major};
 use crate::kernels::moves::{Moves, own_or_copy, prepared};
-use crate::matmul::rows::{MAX_ROWS, RowsGemm};
-use crate::matmul::{Gemm, Group, Product};
+use crate::matmul::{Batch, Gemm, Product};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::Move;
+use crate::operand::{self, Target};
 use crate::pool::Workers;
 use shardwise_ir::{Op, OpView, Uses, Value};
 use shardwise_ops::Opcode;
@@ -35,12 +35,10 @@ struct Source {
 const ACC: usize = 2;
 
 struct DotKernel {
-    gemm: Gemm,
-    /// Offsets, in bytes, of the operands and the result of each product of the batch.
-    batch: Vec<[usize; 3]>,
+    batch: Batch,
     output_bytes: usize,
-    /// The kernel for few rows, where the operands lie as it needs them.
-    rows: Option<RowsGemm>,
+    /// Whether the product is added to what the input [`ACC`] holds.
+    accumulates: bool,
 }
 
 /// The step of a product, if there is a kernel for its types.
@@ -107,14 +105,14 @@ fn has_sum_kernel(lowering: &Lowering<'_>, op: Op) -> bool {
     let view = lowering.view(op);
     let is_dot = matches!(Opcode::of_view(&view), Opcode::DotGeneral | Opcode::Dot);
     let planned = is_dot.then(|| plan(lowering, &view)).flatten();
-    planned.is_some_and(|(k, _)| k.rows.is_none() && !matches!(k.gemm.out, Elem::BF16 | Elem::F16))
+    planned.is_some_and(|(k, _)| k.batch.accumulates())
 }
 
 /// The step of a sum, at the place of the addition.
 pub fn sum_step(lowering: &mut Lowering<'_>, sum: &Sum) -> Step {
     let (add, dot) = (lowering.view(sum.add), lowering.view(sum.dot));
-    let (mut kernel, sources) = plan(lowering, &dot).expect("it has a kernel");
-    kernel.gemm.accumulate = true;
+    let (kernel, sources) = plan(lowering, &dot).expect("it has a kernel");
+    let kernel = DotKernel { batch: kernel.batch.accumulating(), accumulates: true, ..kernel };
     let points = lowering.points(add.result(0));
     let mut inputs: Vec<Input> = sources.into_iter().map(|s| read(lowering, &dot, s, &points)).collect();
     inputs.push(lowering.input(sum.acc, &points));
@@ -220,66 +218,28 @@ fn plan(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<(DotKernel, [Sourc
         false => (1, [0, 0]),
     });
     let loops = batch.chain(rows).chain(columns).zip(row_major(&c.shape));
-    let mut batch = vec![[0usize; 3]];
-    for ((count, [l, r]), to) in loops {
-        let step = [l as usize * elem.size(), r as usize * elem.size(), to as usize * out.size()];
-        let at = |o: &[usize; 3], i: usize| [0, 1, 2].map(|x| o[x] + i * step[x]);
-        batch = batch.iter().flat_map(|o| (0..count).map(move |i| at(o, i))).collect();
-    }
-    let is_in_place = a_k == 1 && column == 1 && out == elem && b_k > 0;
-    let shares_matrix = batch.iter().all(|o| o[1] == 0) && m * batch.len() <= MAX_ROWS;
-    let rows = (is_in_place && shares_matrix).then_some(RowsGemm { elem, k, n, row_stride: b_k as usize });
-    Some((DotKernel { gemm, batch, output_bytes: c.bytes() as usize, rows }, [lhs, rhs]))
+    let loops: Vec<_> = loops.map(|((count, [l, r]), to)| (count, [l, r, to])).collect();
+    let kernel = DotKernel { batch: Batch::new(gemm, &loops), output_bytes: c.bytes() as usize, accumulates: false };
+    Some((kernel, [lhs, rhs]))
 }
 
 impl Kernel for DotKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        for i in cx.instances.clone() {
-            cx.outputs[0][i] = Some(self.output(cx, i)?);
-        }
-        if self.output_bytes == 0 {
-            return Ok(());
-        }
-        match self.groups(cx) {
-            // SAFETY: rows and matrices lie as `rows` says, by the types; nobody else holds outputs.
-            Some((rows, groups)) => unsafe { rows.run(Workers::global(), &groups) },
-            None => {
-                let products: Vec<Product> = cx.instances.iter().flat_map(|&i| self.products(cx, i)).collect();
-                // SAFETY: operands have the types' shapes and these strides; nobody else holds outputs.
-                unsafe { self.gemm.run(Workers::global(), &products) };
-            }
-        }
+        let mut outputs = match self.accumulates {
+            true => own_or_copy(cx, ACC, self.output_bytes)?,
+            false => cx.allocate(self.output_bytes)?,
+        };
+        self.batch.run(Workers::global(), &mut products_of(cx, &mut outputs));
+        cx.set(0, outputs);
         Ok(())
     }
 }
 
-impl DotKernel {
-    /// A new buffer, or the one that is added to; a copy of it if others hold it.
-    fn output(&self, cx: &mut KernelCx<'_>, i: usize) -> Result<Buffer, OutOfMemory> {
-        if !self.gemm.accumulate || self.output_bytes == 0 {
-            return cx.memory.allocate(self.output_bytes);
-        }
-        own_or_copy(cx, ACC, self.output_bytes, i)
-    }
-
-    fn products<'a>(&'a self, cx: &'a KernelCx<'_>, i: usize) -> impl Iterator<Item = Product> + 'a {
-        let (a, b) = (Pointer(cx.input(0, i).as_ptr()), Pointer(cx.input(1, i).as_ptr()));
-        let c = Pointer(cx.outputs[0][i].as_ref().expect("allocated").as_ptr());
-        self.batch.iter().map(move |o| Product {
-            a: a.offset(o[0] as isize),
-            b: b.offset(o[1] as isize),
-            c: c.offset(o[2] as isize),
-        })
-    }
-
-    /// The instances that share a right operand, as the rows of one product with it; `None` if the rows are many.
-    fn groups(&self, cx: &KernelCx<'_>) -> Option<(RowsGemm, Vec<Group>)> {
-        let rows = self.rows?;
-        let products = cx.instances.iter().flat_map(|&i| self.products(cx, i));
-        let groups = self.gemm.groups(products.map(|product| (self.gemm.m, product)));
-        let suits = |g: &Group| RowsGemm::suits(rows.elem, g.rows.len(), rows.k, rows.n);
-        groups.iter().all(suits).then_some((rows, groups))
-    }
+/// The products of the first two inputs of each instance.
+pub(super) fn products_of<'a>(cx: &'a KernelCx<'_>, outputs: &'a mut [Buffer]) -> Vec<Product<'a>> {
+    let source = |input: usize, i: usize| operand::Source::of(cx.input(input, i).bytes());
+    let product = |(&i, c)| Product { a: source(0, i), b: source(1, i), c: Target::of(written(c)) };
+    cx.instances.iter().zip(outputs).map(product).collect()
 }
 
 #[cfg(test)]

@@ -1,13 +1,16 @@
 //! Collectives: each result instance is written once, from the instances of its group.
 
-use crate::block::{self, Pointer};
+use super::moves::targets;
+use super::{write, written};
+use crate::block::{self, Operand};
 use crate::collective::reduction;
 use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
 use crate::gang::{Kernel, KernelCx, StepKind};
 use crate::kernels::fuse::{elem, reducer, row_major};
-use crate::memory::OutOfMemory;
-use crate::movement::{Move, streams};
+use crate::memory::{Buffer, OutOfMemory};
+use crate::movement::{Move, fill, streams};
+use crate::operand::Source;
 use crate::pool::Workers;
 use shardwise_base::AxisRef;
 use shardwise_ir::OpView;
@@ -21,7 +24,7 @@ enum Exchange {
     /// `to_first`: only the first of the group gets the result, the others get zeros.
     Combine { kernel: block::Kernel, scatter_bytes: usize, to_first: bool },
     /// Part `i` of the group goes to place `i` of the result; each source is read from its position's byte on.
-    Move { blocks: Move, from_bytes: usize, to_bytes: usize },
+    Move { blocks: Move, from_bytes: usize },
     /// The first member's.
     HandOver,
 }
@@ -84,11 +87,11 @@ fn exchange(view: &OpView<'_>, kind: &CollectiveKind, n: usize) -> Option<Exchan
             other => other,
         },
         CollectiveKind::ReduceScatter { dim, reduce } => combine(view, reduce?, n, to, from, Some(dim))?,
-        CollectiveKind::AllGather { dim } => blocks(view, from, None, Some(dim))?,
+        CollectiveKind::AllGather { dim } => blocks(view, from, n, None, dim)?,
         CollectiveKind::AllToAll { split_dim, concat_dim } => {
             let mut block = from.to_vec();
             block[split_dim] /= n;
-            blocks(view, &block, Some(split_dim), Some(concat_dim))?
+            blocks(view, &block, n, Some(split_dim), concat_dim)?
         }
         CollectiveKind::CollectiveBroadcast => Exchange::HandOver,
         CollectiveKind::CollectivePermute { .. } | CollectiveKind::RaggedAllToAll => return None,
@@ -113,29 +116,26 @@ fn combine(
     Some(Exchange::Combine { kernel, scatter_bytes, to_first: false })
 }
 
-/// Blocks of this shape, `split` apart in the source and `concat` apart in the result.
-fn blocks(view: &OpView<'_>, block: &[usize], split: Option<usize>, concat: Option<usize>) -> Option<Exchange> {
+/// `n` blocks of this shape, `split` apart in the source and `concat` apart in the result.
+fn blocks(view: &OpView<'_>, block: &[usize], n: usize, split: Option<usize>, concat: usize) -> Option<Exchange> {
     let size = elem(view.operand_tensor(0).dtype)?.size();
     let (from, to) = (row_major(view.operand_shape(0)), row_major(view.result_shape(0)));
-    let apart = |dim: Option<usize>, strides: &[isize]| dim.map_or(0, |d| block[d] * strides[d] as usize * size);
-    let (from_bytes, to_bytes) = (apart(split, &from), apart(concat, &to));
-    Some(Exchange::Move { blocks: Move::new(size, block, &from, &to), from_bytes, to_bytes })
+    let apart = |dim: usize, strides: &[isize]| block[dim] as isize * strides[dim];
+    let from_bytes = split.map_or(0, |d| apart(d, &from) as usize * size);
+    Some(Exchange::Move { blocks: Move::joining(size, block, &from, &to, (n, apart(concat, &to))), from_bytes })
 }
 
 impl Kernel for ExchangeKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        if let Exchange::HandOver = self.exchange {
-            for i in cx.instances.clone() {
-                cx.outputs[0][i] = Some(cx.instance(0, self.groups[i][0]).clone());
+        let outputs = match &self.exchange {
+            Exchange::HandOver => cx.instances.iter().map(|&i| cx.instance(0, self.groups[i][0]).clone()).collect(),
+            exchange => {
+                let mut outputs = cx.allocate(self.output_bytes)?;
+                self.fill(cx, exchange, &mut outputs);
+                outputs
             }
-            return Ok(());
-        }
-        for i in cx.instances.clone() {
-            cx.outputs[0][i] = Some(cx.memory.allocate(self.output_bytes)?);
-        }
-        if self.output_bytes > 0 {
-            self.fill(cx);
-        }
+        };
+        cx.set(0, outputs);
         Ok(())
     }
 
@@ -145,35 +145,28 @@ impl Kernel for ExchangeKernel {
 }
 
 impl ExchangeKernel {
-    fn fill(&self, cx: &KernelCx<'_>) {
-        let output = |i: usize| Pointer(cx.outputs[0][i].as_ref().expect("allocated").as_ptr());
-        let source = |member: u32, bytes: usize| Pointer(cx.instance(0, member).as_ptr()).offset(bytes as isize);
-        match &self.exchange {
+    fn fill(&self, cx: &KernelCx<'_>, exchange: &Exchange, outputs: &mut [Buffer]) {
+        let sources = |i: usize, bytes: usize| {
+            let start = self.positions[i] * bytes;
+            self.groups[i].iter().map(move |&member| Source::at(cx.instance(0, member).bytes(), start))
+        };
+        match exchange {
             Exchange::Combine { kernel, scatter_bytes, to_first } => {
-                let (first, others): (Vec<usize>, Vec<usize>) =
-                    cx.instances.iter().partition(|&&i| !to_first || self.positions[i] == 0);
-                for i in others {
-                    // SAFETY: the buffer is new and has so many bytes.
-                    unsafe { std::ptr::write_bytes(output(i).0, 0, self.output_bytes) };
+                let mut operands = vec![];
+                for (&i, output) in cx.instances.iter().zip(outputs) {
+                    if *to_first && self.positions[i] != 0 {
+                        fill(Workers::global(), written(output), &[0]);
+                        continue;
+                    }
+                    operands.extend(sources(i, *scatter_bytes).map(Operand::Read));
+                    operands.push(write(output));
                 }
-                let of = |i: usize| {
-                    let start = self.positions[i] * scatter_bytes;
-                    self.groups[i].iter().map(move |&m| source(m, start)).chain([output(i)])
-                };
-                let pointers: Vec<Pointer> = first.iter().flat_map(|&i| of(i)).collect();
-                let streaming = streams(self.output_bytes * first.len());
-                // SAFETY: sources and results have the types' shapes, results are new.
-                unsafe { kernel.run(Workers::global(), &pointers, streaming) };
+                let firsts = operands.len() / kernel.operand_count();
+                kernel.run(Workers::global(), &operands, streams(self.output_bytes * firsts));
             }
-            Exchange::Move { blocks, from_bytes, to_bytes } => {
-                let of = |i: usize| {
-                    let (start, to) = (self.positions[i] * from_bytes, output(i));
-                    let place = move |(k, &m): (usize, &u32)| (source(m, start), to.offset((k * to_bytes) as isize));
-                    self.groups[i].iter().enumerate().map(place)
-                };
-                let pairs: Vec<(Pointer, Pointer)> = cx.instances.iter().flat_map(|&i| of(i)).collect();
-                // SAFETY: blocks lie within the operands' and results' types; results are new, their places disjoint.
-                unsafe { blocks.run(Workers::global(), &pairs) };
+            Exchange::Move { blocks, from_bytes } => {
+                let sources: Vec<Source> = cx.instances.iter().flat_map(|&i| sources(i, *from_bytes)).collect();
+                blocks.run(Workers::global(), &sources, &mut targets(outputs, 0));
             }
             Exchange::HandOver => {}
         }

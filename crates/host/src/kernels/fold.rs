@@ -1,12 +1,14 @@
 //! Reductions whose computation has no name, and those of several arrays together (argmax): for each element that is folded
 //! in, one pass of the block machine over all results.
 
-use crate::block::{self, Pointer};
+use super::{read, write, written};
+use crate::block::{self, Operand};
 use crate::gang::lower::Lowering;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, row_major, scalar_region};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::fill;
+use crate::operand::Source;
 use crate::pool::Workers;
 use shardwise_ir::OpView;
 use shardwise_ops::reducer::reduce_kind_of_op;
@@ -57,46 +59,45 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
 
 impl Kernel for FoldKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        // Results so far and the next ones, in turn.
+        // For each result, of all instances: what it is so far and what it is next, in turn.
         let mut now = self.allocate(cx)?;
         let mut next = self.allocate(cx)?;
-        for (&i, buffers) in cx.instances.iter().zip(&now) {
-            for (k, buffer) in buffers.iter().enumerate().filter(|_| self.count > 0) {
-                let init = cx.input(self.sizes.len() + k, i).bytes();
-                // SAFETY: the buffer is new and has this many elements.
-                unsafe { fill(Workers::global(), Pointer(buffer.as_ptr()), init, self.count) };
+        for (k, buffers) in now.iter_mut().enumerate() {
+            for (&i, buffer) in cx.instances.iter().zip(buffers) {
+                fill(Workers::global(), written(buffer), cx.input(self.sizes.len() + k, i).bytes());
             }
         }
         for &offset in self.offsets.iter().filter(|_| self.count > 0) {
-            let pointers = self.pointers(cx, &now, &next, offset);
-            // SAFETY: elements lie within the operands by their types; the next results overlap nothing.
-            unsafe { self.kernel.run(Workers::global(), &pointers, false) };
+            self.kernel.run(Workers::global(), &self.operands(cx, &now, &mut next, offset), false);
             std::mem::swap(&mut now, &mut next);
         }
-        for (&i, buffers) in cx.instances.iter().zip(now) {
-            for (k, buffer) in buffers.into_iter().enumerate() {
-                cx.outputs[k][i] = Some(buffer);
-            }
-        }
+        now.into_iter().enumerate().for_each(|(k, buffers)| cx.set(k, buffers));
         Ok(())
     }
 }
 
 impl FoldKernel {
-    /// Buffers for the results of each instance.
+    /// A buffer of each instance for each result.
     fn allocate(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
-        let one = |size: &usize| cx.memory.allocate(size * self.count);
-        cx.instances.iter().map(|_| self.sizes.iter().map(one).collect()).collect()
+        self.sizes.iter().map(|size| cx.allocate(size * self.count)).collect()
     }
 
-    fn pointers(&self, cx: &KernelCx<'_>, now: &[Vec<Buffer>], next: &[Vec<Buffer>], offset: usize) -> Vec<Pointer> {
-        let of = |buffers: &[Buffer]| buffers.iter().map(|b| Pointer(b.as_ptr())).collect::<Vec<_>>();
-        let elements = |i: usize| {
-            let at = |(k, size): (usize, &usize)| Pointer(cx.input(k, i).as_ptr()).offset((offset * size) as isize);
-            self.sizes.iter().enumerate().map(at).collect::<Vec<_>>()
-        };
-        let instances = cx.instances.iter().zip(now.iter().zip(next));
-        instances.flat_map(|(&i, (now, next))| [of(now), elements(i), of(next)].concat()).collect()
+    fn operands<'a>(
+        &self,
+        cx: &'a KernelCx<'_>,
+        now: &'a [Vec<Buffer>],
+        next: &'a mut [Vec<Buffer>],
+        offset: usize,
+    ) -> Vec<Operand<'a>> {
+        let mut next: Vec<_> = next.iter_mut().map(|buffers| buffers.iter_mut()).collect();
+        let mut operands = Vec::with_capacity(3 * next.len() * cx.instances.len());
+        for (position, &i) in cx.instances.iter().enumerate() {
+            operands.extend(now.iter().map(|buffers| read(&buffers[position])));
+            let element = |(k, size): (usize, &usize)| Source::at(cx.input(k, i).bytes(), offset * size);
+            operands.extend(self.sizes.iter().enumerate().map(element).map(Operand::Read));
+            operands.extend(next.iter_mut().filter_map(|buffers| buffers.next()).map(write));
+        }
+        operands
     }
 }
 

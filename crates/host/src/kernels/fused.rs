@@ -1,11 +1,13 @@
 //! A fused group as a step: one block program over all instances.
 
 use super::fuse::Group;
-use crate::block::{self, Pointer};
+use super::write;
+use crate::block::{self, Operand};
 use crate::gang::lower::{Lowering, operations};
 use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::streams;
+use crate::operand::Source;
 use crate::pool::Workers;
 
 struct FusedKernel {
@@ -49,36 +51,37 @@ fn short(name: &'static str) -> &'static str {
 
 impl Kernel for FusedKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        let mut pointers = Vec::with_capacity(cx.instances.len() * (self.reads.len() + 1));
-        for i in cx.instances.clone() {
-            let output = self.output(cx, i)?;
-            for &(input, start) in &self.reads {
-                // SAFETY: the program's accesses stay within the operand, and `start` is one of them (or the operand is empty).
-                pointers.push(Pointer(unsafe { cx.input(input, i).as_ptr().add(start) }));
+        let outputs = cx.instances.clone().into_iter().map(|i| self.output(cx, i));
+        let (mut outputs, taken): (Vec<Buffer>, Vec<Option<usize>>) =
+            outputs.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        let mut operands = Vec::with_capacity(outputs.len() * (self.reads.len() + 1));
+        for ((&i, output), taken) in cx.instances.iter().zip(&mut outputs).zip(taken) {
+            for (operand, &(input, start)) in self.reads.iter().enumerate() {
+                operands.push(match taken == Some(operand) {
+                    true => Operand::InPlace,
+                    false => Operand::Read(Source::at(cx.input(input, i).bytes(), start)),
+                });
             }
-            pointers.push(Pointer(output.as_ptr()));
-            cx.outputs[0][i] = Some(output);
+            operands.push(write(output));
         }
-        let streaming = streams(self.output_bytes * cx.instances.len());
-        // SAFETY: operands hold what the strides reach, because strides were made from their types; each output is a new
-        // buffer, or the sole reference of an input that may be overwritten in place.
-        unsafe { self.kernel.run(Workers::global(), &pointers, streaming) };
+        self.kernel.run(Workers::global(), &operands, streams(self.output_bytes * cx.instances.len()));
+        cx.set(0, outputs);
         Ok(())
     }
 }
 
 impl FusedKernel {
-    /// A new buffer, or an input's that nobody else holds and that may be overwritten.
-    fn output(&self, cx: &mut KernelCx<'_>, instance: usize) -> Result<Buffer, OutOfMemory> {
+    /// A new buffer, or that of an operand, which is returned too, that nobody else holds and that may be overwritten.
+    fn output(&self, cx: &mut KernelCx<'_>, instance: usize) -> Result<(Buffer, Option<usize>), OutOfMemory> {
         for (operand, &(input, start)) in self.reads.iter().enumerate() {
             let is_alone = start == 0 && self.reads.iter().filter(|r| r.0 == input).count() == 1;
             if !is_alone || !self.kernel.in_place(self.reads.len(), operand) {
                 continue;
             }
-            if let Some(own) = cx.own_input(input, instance, self.output_bytes) {
-                return Ok(own);
+            if let Some(own) = cx.take_input(input, instance, self.output_bytes) {
+                return Ok((own, Some(operand)));
             }
         }
-        cx.memory.allocate(self.output_bytes)
+        Ok((cx.memory.allocate(self.output_bytes)?, None))
     }
 }

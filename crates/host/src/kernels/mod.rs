@@ -2,6 +2,7 @@
 //!
 //! One file for each kind of kernel; each looks at an op and answers with a [`Kernel`](crate::gang::Kernel), or with none,
 //! so that the op's reference evaluation runs.
+#![forbid(unsafe_code)]
 
 mod by_reducer;
 mod convolution;
@@ -26,10 +27,28 @@ pub use dot::{sum_step, sums};
 pub use fuse::groups;
 pub use fused::step as fused_step;
 
+use crate::block::Operand;
 use crate::gang::Step;
 use crate::gang::lower::Lowering;
+use crate::memory::Buffer;
+use crate::operand::{Source, Target};
 use shardwise_ir::OpView;
 use shardwise_ops::Opcode;
+
+/// The bytes of a result, which is new or nobody else's.
+fn written(buffer: &mut Buffer) -> &mut [u8] {
+    buffer.try_unique().expect("a kernel is the only owner of its results")
+}
+
+/// All of a buffer as what a block program reads.
+fn read(buffer: &Buffer) -> Operand<'_> {
+    Operand::Read(Source::of(buffer.bytes()))
+}
+
+/// All of a buffer as what a block program writes.
+fn write(buffer: &mut Buffer) -> Operand<'_> {
+    Operand::Write(Target::of(written(buffer)))
+}
 
 /// The step of an op that has a kernel; `None`: its reference evaluation runs.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {

@@ -1,6 +1,6 @@
 //! Data movement: views that somebody needs as arrays, joins, padding, and slices at positions known only when running.
 
-use crate::block::Pointer;
+use super::written;
 use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
@@ -8,6 +8,7 @@ use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, row_major, view_strides};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::{Move, copy, fill};
+use crate::operand::{Source, Target};
 use crate::pool::Workers;
 use shardwise_base::DType;
 use shardwise_ir::{OpView, TensorType, Value};
@@ -44,26 +45,10 @@ pub(super) fn size_of(view: &OpView<'_>) -> Option<usize> {
     Some(elem(view.result_tensor(0).dtype)?.size())
 }
 
-/// Allocates the output of each instance.
-pub(super) fn allocate(cx: &mut KernelCx<'_>, bytes: usize) -> Result<(), OutOfMemory> {
-    for i in cx.instances.clone() {
-        cx.outputs[0][i] = Some(cx.memory.allocate(bytes)?);
-    }
-    Ok(())
-}
-
-pub(super) fn input(cx: &KernelCx<'_>, index: usize, instance: usize) -> Pointer {
-    Pointer(cx.input(index, instance).as_ptr())
-}
-
-pub(super) fn output(cx: &KernelCx<'_>, instance: usize) -> Pointer {
-    Pointer(cx.outputs[0][instance].as_ref().expect("allocated").as_ptr())
-}
-
 /// One move from each of several inputs to each output.
 pub(super) struct Moves {
     /// Input, where its elements start, where they go, in bytes.
-    moves: Vec<(usize, isize, isize, Move)>,
+    moves: Vec<(usize, usize, usize, Move)>,
     /// What fills the output first, if anything does.
     filler: Option<Filler>,
     output_bytes: usize,
@@ -71,8 +56,8 @@ pub(super) struct Moves {
 
 enum Filler {
     Zeros,
-    /// The element that an input has, of so many bytes.
-    Input(usize, usize),
+    /// The element that an input has.
+    Input(usize),
 }
 
 impl Moves {
@@ -82,31 +67,30 @@ impl Moves {
     }
 
     /// The output is all of some elements of the one input, from an offset in bytes on.
-    pub(super) fn whole(elements: Move, from: isize, output_bytes: usize) -> Moves {
+    pub(super) fn whole(elements: Move, from: usize, output_bytes: usize) -> Moves {
         Moves { moves: vec![(0, from, 0, elements)], filler: None, output_bytes }
     }
 }
 
 impl Moves {
     /// Some elements of the one input, from an offset in bytes to another, and zeros around them.
-    pub(super) fn among_zeros(elements: Move, [from, to]: [isize; 2], output_bytes: usize) -> Moves {
+    pub(super) fn among_zeros(elements: Move, [from, to]: [usize; 2], output_bytes: usize) -> Moves {
         Moves { moves: vec![(0, from, to, elements)], filler: Some(Filler::Zeros), output_bytes }
     }
 
     /// Some elements of the first input, and the one element of the second around them.
-    pub(super) fn among(elements: Move, [from, to]: [isize; 2], size: usize, output_bytes: usize) -> Moves {
-        Moves { moves: vec![(0, from, to, elements)], filler: Some(Filler::Input(1, size)), output_bytes }
+    pub(super) fn among(elements: Move, [from, to]: [usize; 2], output_bytes: usize) -> Moves {
+        Moves { moves: vec![(0, from, to, elements)], filler: Some(Filler::Input(1)), output_bytes }
     }
 
-    fn fill(&self, cx: &KernelCx<'_>) {
-        for &i in &cx.instances {
-            let (element, size) = match self.filler {
+    fn fill(&self, cx: &KernelCx<'_>, outputs: &mut [Buffer]) {
+        for (&i, output) in cx.instances.iter().zip(outputs) {
+            let element = match self.filler {
                 None => return,
-                Some(Filler::Zeros) => (&[0][..], 1),
-                Some(Filler::Input(index, size)) => (cx.input(index, i).bytes(), size),
+                Some(Filler::Zeros) => &[0][..],
+                Some(Filler::Input(index)) => cx.input(index, i).bytes(),
             };
-            // SAFETY: the output has this many elements.
-            unsafe { fill(Workers::global(), output(cx, i), element, self.output_bytes / size) };
+            fill(Workers::global(), written(output), element);
         }
     }
 }
@@ -135,19 +119,21 @@ pub(super) fn prepared<'m>(
 
 impl Kernel for Moves {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        allocate(cx, self.output_bytes)?;
-        if self.output_bytes == 0 {
-            return Ok(());
-        }
-        self.fill(cx);
+        let mut outputs = cx.allocate(self.output_bytes)?;
+        self.fill(cx, &mut outputs);
         for (index, from, to, elements) in &self.moves {
-            let pair = |&i: &usize| (input(cx, *index, i).offset(*from), output(cx, i).offset(*to));
-            let pairs: Vec<(Pointer, Pointer)> = cx.instances.iter().map(pair).collect();
-            // SAFETY: strides and starts were made from the operands' and the result's types; outputs are new.
-            unsafe { elements.run(Workers::global(), &pairs) };
+            let source = |&i: &usize| Source::at(cx.input(*index, i).bytes(), *from);
+            let sources: Vec<Source> = cx.instances.iter().map(source).collect();
+            elements.run(Workers::global(), &sources, &mut targets(&mut outputs, *to));
         }
+        cx.set(0, outputs);
         Ok(())
     }
+}
+
+/// A place in each of some results, in bytes.
+pub(super) fn targets(outputs: &mut [Buffer], start: usize) -> Vec<Target<'_>> {
+    outputs.iter_mut().map(|output| Target::at(written(output), start)).collect()
 }
 
 /// A chain of views as one move out of what they look at.
@@ -156,7 +142,7 @@ fn view_step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step>
     let (value, strides, start): (Value, Vec<isize>, isize) = view_strides(lowering, view)?;
     let shape = view.result_shape(0);
     let elements = Move::new(size, shape, &strides, &row_major(shape));
-    let moves = vec![(0, start * size as isize, 0, elements)];
+    let moves = vec![(0, usize::try_from(start).ok()? * size, 0, elements)];
     let kernel = Moves { moves, filler: None, output_bytes: output_bytes(view) };
     let points = lowering.points(view.result(0));
     let inputs: Vec<Input> = vec![lowering.input(value, &points)];
@@ -171,8 +157,8 @@ fn join(view: &OpView<'_>) -> Option<Moves> {
     let moves = (0..view.operands().len())
         .map(|i| {
             let shape = view.operand_shape(i);
-            let place = at * to[dim] * size as isize;
-            at += shape[dim] as isize;
+            let place = at * to[dim] as usize * size;
+            at += shape[dim];
             (i, 0, place, Move::new(size, shape, &row_major(shape), &to))
         })
         .collect();
@@ -188,11 +174,11 @@ fn pad(view: &OpView<'_>) -> Option<Moves> {
         return None;
     }
     let (shape, strides) = (view.operand_shape(0), row_major(view.result_shape(0)));
-    let start: isize = strides.iter().zip(&low).map(|(s, &l)| s * l as isize).sum();
+    let start: usize = strides.iter().zip(&low).map(|(&s, &l)| s as usize * l as usize).sum();
     let to: Vec<isize> =
         strides.iter().enumerate().map(|(d, s)| s * (1 + interior.get(d).copied().unwrap_or(0) as isize)).collect();
-    let moves = vec![(0, 0, start * size as isize, Move::new(size, shape, &row_major(shape), &to))];
-    Some(Moves { moves, filler: Some(Filler::Input(1, size)), output_bytes: output_bytes(view) })
+    let moves = vec![(0, 0, start * size, Move::new(size, shape, &row_major(shape), &to))];
+    Some(Moves { moves, filler: Some(Filler::Input(1)), output_bytes: output_bytes(view) })
 }
 
 /// Where a block starts, read from scalar inputs and kept inside.
@@ -203,21 +189,21 @@ struct Start {
     /// The largest start along each dimension.
     limits: Vec<usize>,
     /// Strides in bytes.
-    strides: Vec<isize>,
+    strides: Vec<usize>,
 }
 
 impl Start {
     fn new(view: &OpView<'_>, first: usize, shape: &[usize], block: &[usize], size: usize) -> Option<Start> {
         let dtype = if shape.is_empty() { DType::I32 } else { view.operand_tensor(first).dtype };
         let limits = shape.iter().zip(block).map(|(n, b)| n - b).collect();
-        let strides = row_major(shape).iter().map(|s| s * size as isize).collect();
+        let strides = row_major(shape).iter().map(|&s| s as usize * size).collect();
         dtype.is_integer().then_some(Start { first, dtype, limits, strides })
     }
 
     /// In bytes.
-    fn offset(&self, cx: &KernelCx<'_>, instance: usize) -> isize {
+    fn offset(&self, cx: &KernelCx<'_>, instance: usize) -> usize {
         let at = |d: usize| clamp(read_index(cx.input(self.first + d, instance), 0, self.dtype), self.limits[d]);
-        (0..self.limits.len()).map(|d| at(d) as isize * self.strides[d]).sum()
+        (0..self.limits.len()).map(|d| at(d) * self.strides[d]).sum()
     }
 }
 
@@ -255,14 +241,11 @@ fn slice(view: &OpView<'_>) -> Option<SliceKernel> {
 
 impl Kernel for SliceKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        allocate(cx, self.output_bytes)?;
-        if self.output_bytes == 0 {
-            return Ok(());
-        }
-        let pair = |&i: &usize| (input(cx, 0, i).offset(self.start.offset(cx, i)), output(cx, i));
-        let pairs: Vec<(Pointer, Pointer)> = cx.instances.iter().map(pair).collect();
-        // SAFETY: the start is clamped so that the block lies within the operand; outputs are new.
-        unsafe { self.block.run(Workers::global(), &pairs) };
+        let mut outputs = cx.allocate(self.output_bytes)?;
+        let source = |&i: &usize| Source::at(cx.input(0, i).bytes(), self.start.offset(cx, i));
+        let sources: Vec<Source> = cx.instances.iter().map(source).collect();
+        self.block.run(Workers::global(), &sources, &mut targets(&mut outputs, 0));
+        cx.set(0, outputs);
         Ok(())
     }
 }
@@ -280,32 +263,29 @@ fn update(view: &OpView<'_>) -> Option<UpdateKernel> {
     Some(UpdateKernel { block, start, output_bytes: output_bytes(view) })
 }
 
-/// Input `index` to be written over: its own buffer if nobody else holds it, else a copy.
-pub(super) fn own_or_copy(
-    cx: &mut KernelCx<'_>,
-    index: usize,
-    bytes: usize,
-    instance: usize,
-) -> Result<Buffer, OutOfMemory> {
-    if let Some(own) = cx.own_input(index, instance, bytes) {
-        return Ok(own);
+/// Input `index` of each instance, to be written over: its own buffer if nobody else holds it, else a copy.
+pub(super) fn own_or_copy(cx: &mut KernelCx<'_>, index: usize, bytes: usize) -> Result<Vec<Buffer>, OutOfMemory> {
+    let mut outputs = Vec::with_capacity(cx.instances.len());
+    for i in cx.instances.clone() {
+        if let Some(own) = cx.take_input(index, i, bytes) {
+            outputs.push(own);
+            continue;
+        }
+        let mut new = cx.memory.allocate(bytes)?;
+        copy(Workers::global(), [(cx.input(index, i).bytes(), written(&mut new))]);
+        outputs.push(new);
     }
-    let new = cx.memory.allocate(bytes)?;
-    // SAFETY: both have the input's bytes, and the copy is new.
-    unsafe { copy(Workers::global(), input(cx, index, instance), Pointer(new.as_ptr()), bytes) };
-    Ok(new)
+    Ok(outputs)
 }
 
 impl Kernel for UpdateKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        for i in cx.instances.clone() {
-            let target = own_or_copy(cx, 0, self.output_bytes, i)?;
-            cx.outputs[0][i] = Some(target);
-        }
-        let pair = |&i: &usize| (input(cx, 1, i), output(cx, i).offset(self.start.offset(cx, i)));
-        let pairs: Vec<(Pointer, Pointer)> = cx.instances.iter().map(pair).collect();
-        // SAFETY: the start is clamped so that the block lies within the target, which is nobody else's.
-        unsafe { self.block.run(Workers::global(), &pairs) };
+        let mut outputs = own_or_copy(cx, 0, self.output_bytes)?;
+        let sources: Vec<Source> = cx.instances.iter().map(|&i| Source::of(cx.input(1, i).bytes())).collect();
+        let target = |(&i, output)| Target::at(written(output), self.start.offset(cx, i));
+        let mut targets: Vec<Target> = cx.instances.iter().zip(&mut outputs).map(target).collect();
+        self.block.run(Workers::global(), &sources, &mut targets);
+        cx.set(0, outputs);
         Ok(())
     }
 }

@@ -1,11 +1,13 @@
 //! Products of groups of rows, each with a matrix of its own; what lies behind the last group is zero.
 
+use super::dot::products_of;
+use super::written;
 use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, row_major};
-use crate::kernels::moves::{allocate, input, output, read_index};
-use crate::matmul::{Gemm, Product};
+use crate::kernels::moves::{clamp, read_index};
+use crate::matmul::Gemm;
 use crate::memory::OutOfMemory;
 use crate::movement::fill;
 use crate::pool::Workers;
@@ -55,44 +57,27 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
 impl Kernel for RaggedDot {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let row_bytes = self.gemm.n * self.gemm.out.size();
-        allocate(cx, self.gemm.m * row_bytes)?;
-        if self.gemm.m * row_bytes == 0 {
-            return Ok(());
+        let mut outputs = cx.allocate(self.gemm.m * row_bytes)?;
+        let counts: Vec<Vec<usize>> = cx.instances.iter().map(|&i| self.counts(cx, i)).collect();
+        for (output, counts) in outputs.iter_mut().zip(&counts) {
+            let end: usize = counts.iter().sum();
+            fill(Workers::global(), &mut written(output)[end * row_bytes..], &[0]);
         }
-        let mut products = vec![];
-        for &i in &cx.instances {
-            let end = self.add_products(cx, i, &mut products);
-            let rest = output(cx, i).offset((end * row_bytes) as isize);
-            // SAFETY: these are the rows behind `end`.
-            unsafe { fill(Workers::global(), rest, &[0], (self.gemm.m - end) * row_bytes) };
-        }
-        // SAFETY: rows and matrices lie within the operands, by the types; each row of a result is in one product.
-        unsafe { self.gemm.run_ragged(Workers::global(), &products) };
+        self.gemm.run_ragged(Workers::global(), &mut products_of(cx, &mut outputs), &counts, self.group_stride);
+        cx.set(0, outputs);
         Ok(())
     }
 }
 
 impl RaggedDot {
-    /// The products of an instance; the first row that is in no group.
-    fn add_products(&self, cx: &KernelCx<'_>, instance: usize, products: &mut Vec<(usize, Product)>) -> usize {
-        let [a, b] = [0, 1].map(|i| input(cx, i, instance));
-        let c = output(cx, instance);
-        let (size, out) = (self.gemm.elem.size() as isize, self.gemm.out.size() as isize);
-        let mut start = 0;
-        for group in 0..self.group_count {
-            let count = read_index(cx.input(2, instance), group, self.size_dtype).max(0);
-            let m = usize::try_from(count).unwrap_or(usize::MAX).min(self.gemm.m - start);
-            if m > 0 {
-                let row = start as isize;
-                let product = Product {
-                    a: a.offset(row * self.gemm.a[0] * size),
-                    b: b.offset(group as isize * self.group_stride * size),
-                    c: c.offset(row * self.gemm.c[0] * out),
-                };
-                products.push((m, product));
-            }
-            start += m;
-        }
-        start
+    /// The rows of each group of an instance, as many of them as there are.
+    fn counts(&self, cx: &KernelCx<'_>, instance: usize) -> Vec<usize> {
+        let mut left = self.gemm.m;
+        let count = |group: usize| {
+            let size = clamp(read_index(cx.input(2, instance), group, self.size_dtype), left);
+            left -= size;
+            size
+        };
+        (0..self.group_count).map(count).collect()
     }
 }

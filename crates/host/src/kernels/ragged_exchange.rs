@@ -1,14 +1,14 @@
 //! `ragged_all_to_all`: rows go straight from the members' operands to their results.
 
-use crate::block::Pointer;
+use super::written;
 use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::exchange::dense_groups;
 use crate::kernels::fuse::elem;
-use crate::kernels::moves::{input, output, own_or_copy, read_index};
+use crate::kernels::moves::{own_or_copy, read_index};
 use crate::memory::OutOfMemory;
-use crate::movement::move_rows;
+use crate::movement::copy;
 use crate::pool::Workers;
 use shardwise_base::{DType, Diagnostic, Loc};
 use shardwise_ir::OpView;
@@ -81,29 +81,39 @@ impl RaggedExchange {
     }
 }
 
+/// The pieces of an array at the places where some others go, which do not overlap.
+fn placed<'a>(array: &'a mut [u8], mut pieces: Vec<(usize, &'a [u8])>) -> Vec<(&'a [u8], &'a mut [u8])> {
+    pieces.retain(|(_, piece)| !piece.is_empty());
+    pieces.sort_unstable_by_key(|(start, _)| *start);
+    let (mut rest, mut at) = (array, 0);
+    let place = |(start, piece): (usize, &'a [u8])| {
+        let (own, behind) = std::mem::take(&mut rest)[start - at..].split_at_mut(piece.len());
+        (rest, at) = (behind, start + piece.len());
+        (piece, own)
+    };
+    pieces.into_iter().map(place).collect()
+}
+
 impl Kernel for RaggedExchange {
     fn check(&self, cx: &KernelCx<'_>) -> Result<(), Diagnostic> {
         self.present(cx).try_for_each(|group| self.moves(cx, group).map(|_| ()))
     }
 
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        for i in cx.instances.clone() {
-            cx.outputs[0][i] = Some(own_or_copy(cx, 1, self.rows_out * self.row_bytes, i)?);
+        let mut outputs = own_or_copy(cx, 1, self.rows_out * self.row_bytes)?;
+        let mut targets: Vec<Vec<(usize, &[u8])>> = outputs.iter().map(|_| vec![]).collect();
+        for group in self.present(cx) {
+            for m in self.moves(cx, group).expect("checked") {
+                let source = cx.input(0, group[m.source] as usize).bytes();
+                let rows = &source[m.from * self.row_bytes..][..m.count * self.row_bytes];
+                let target = group[m.target] as usize;
+                let position = cx.instances.iter().position(|&i| i == target).expect("all of a group take part");
+                targets[position].push((m.to * self.row_bytes, rows));
+            }
         }
-        let cx = &*cx;
-        let at = |p: Pointer, row: usize| p.offset((row * self.row_bytes) as isize);
-        let of_group = |group: &Vec<u32>| {
-            let moves = self.moves(cx, group).expect("checked");
-            let rows = |m: RowMove| {
-                let from = input(cx, 0, group[m.source] as usize);
-                let to = output(cx, group[m.target] as usize);
-                (0..m.count).map(move |k| (at(from, m.from + k), at(to, m.to + k)))
-            };
-            moves.into_iter().flat_map(rows).collect::<Vec<_>>()
-        };
-        let rows: Vec<(Pointer, Pointer)> = self.present(cx).flat_map(of_group).collect();
-        // SAFETY: rows lie within operands and results, which are new or nobody else's, and none is written twice.
-        unsafe { move_rows(Workers::global(), rows.len(), self.row_bytes, |i| rows[i].0, |i| rows[i].1) };
+        let pieces = outputs.iter_mut().zip(targets).flat_map(|(output, rows)| placed(written(output), rows));
+        copy(Workers::global(), pieces);
+        cx.set(0, outputs);
         Ok(())
     }
 

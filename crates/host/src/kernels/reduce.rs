@@ -1,11 +1,12 @@
 //! Reductions that fold the innermost dimensions and others too, with a kept one between them: the rows first, then the
 //! rows' results, which is the order that `shardwise_mathfn::order` defines.
 
-use crate::block::{self, Pointer, Program};
+use super::{read, write};
+use crate::block::{self, Operand, Program};
 use crate::gang::lower::Lowering;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, folded, reducer, row_major};
-use crate::kernels::moves::{allocate, input, output, output_bytes};
+use crate::kernels::moves::output_bytes;
 use crate::memory::OutOfMemory;
 use crate::pool::Workers;
 use shardwise_base::DType;
@@ -63,17 +64,15 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
 
 impl Kernel for ReduceKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        allocate(cx, self.output_bytes)?;
-        let between: Vec<_> =
-            cx.instances.iter().map(|_| cx.memory.allocate(self.between_bytes)).collect::<Result<_, _>>()?;
-        let totals = || between.iter().map(|b| Pointer(b.as_ptr()));
-        let rows = cx.instances.iter().zip(totals()).flat_map(|(&i, totals)| [input(cx, 0, i), totals]);
-        let whole = cx.instances.iter().zip(totals()).flat_map(|(&i, totals)| [totals, input(cx, 1, i), output(cx, i)]);
-        // SAFETY: strides were made from the operands' and the result's types; outputs and rows' results are new.
-        unsafe {
-            self.rows.run(Workers::global(), &rows.collect::<Vec<_>>(), false);
-            self.whole.run(Workers::global(), &whole.collect::<Vec<_>>(), false);
-        }
+        let mut between = cx.allocate(self.between_bytes)?;
+        let instances = cx.instances.iter().zip(&mut between);
+        let rows: Vec<Operand> = instances.flat_map(|(&i, totals)| [read(cx.input(0, i)), write(totals)]).collect();
+        self.rows.run(Workers::global(), &rows, false);
+        let mut outputs = cx.allocate(self.output_bytes)?;
+        let instances = cx.instances.iter().zip(&between).zip(&mut outputs);
+        let whole = instances.flat_map(|((&i, totals), output)| [read(totals), read(cx.input(1, i)), write(output)]);
+        self.whole.run(Workers::global(), &whole.collect::<Vec<_>>(), false);
+        cx.set(0, outputs);
         Ok(())
     }
 }

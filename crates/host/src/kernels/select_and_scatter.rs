@@ -4,15 +4,16 @@
 //! are inside. Sources then go to their places one after the other, in row-major order as the reference has it; workers
 //! share what windows keep apart, the leading dimensions along which they are single elements.
 
-use crate::block::{self, Binary, Comparison, Pointer, Program};
+use super::{read, write, written};
+use crate::block::{self, Binary, Comparison, Operand, Program};
 use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, row_major};
 use crate::kernels::index::{Combine, combine};
-use crate::kernels::moves::input;
 use crate::kernels::window::{Part, parts};
 use crate::memory::{Buffer, OutOfMemory};
+use crate::operand::{Source, Target};
 use crate::pool::{Effort, Workers};
 use shardwise_ir::OpView;
 use shardwise_ops::reducer::reduce_kind;
@@ -25,7 +26,7 @@ const SMALL: usize = 1 << 14;
 
 struct SelectAndScatter {
     /// For each part of the windows: its kernel, where its elements lie in the operand, and where it starts.
-    selections: Vec<(block::Kernel, Vec<isize>, isize)>,
+    selections: Vec<(block::Kernel, Vec<usize>, usize)>,
     /// From the initial value to all sums.
     start: block::Kernel,
     /// From the source to what is summed, and from sums to the result, where those are of another type.
@@ -88,7 +89,7 @@ fn comparison(view: &OpView<'_>) -> Option<Comparison> {
 }
 
 /// For each window of a part, the place in the operand that it selects; -1: there is only padding.
-fn selection(part: &Part, elem: Elem, keeps: Comparison, to: &[isize]) -> Option<(block::Kernel, Vec<isize>, isize)> {
+fn selection(part: &Part, elem: Elem, keeps: Comparison, to: &[isize]) -> Option<(block::Kernel, Vec<usize>, usize)> {
     let mut program = Program::of(elem, &part.sizes);
     let mut best = None;
     for &offset in part.places.iter().flatten() {
@@ -113,8 +114,9 @@ fn selection(part: &Part, elem: Elem, keeps: Comparison, to: &[isize]) -> Option
         place = program.binary(Binary::Add, place, along)?;
     }
     program.output(place, to);
-    let offsets = part.places.iter().flatten().map(|o| o * elem.size() as isize).collect();
-    Some((program.compile().ok()?, offsets, part.start * Elem::I32.size() as isize))
+    let offsets = part.places.iter().flatten().map(|&o| Some(usize::try_from(o).ok()? * elem.size()));
+    let (offsets, start) = (offsets.collect::<Option<_>>()?, usize::try_from(part.start).ok()? * Elem::I32.size());
+    Some((program.compile().ok()?, offsets, start))
 }
 
 /// Elements as another type; the first for all where the stride is 0.
@@ -128,69 +130,60 @@ fn conversion(from: Elem, to: Elem, count: usize, stride: isize) -> Option<block
 
 impl Kernel for SelectAndScatter {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        let allocate = |cx: &KernelCx<'_>, bytes: usize| -> Result<Vec<Buffer>, OutOfMemory> {
-            cx.instances.iter().map(|_| cx.memory.allocate(bytes)).collect()
-        };
-        let at = |buffers: &[Buffer]| buffers.iter().map(|b| Pointer(b.as_ptr())).collect::<Vec<_>>();
-        let inputs = |cx: &KernelCx<'_>, k: usize| cx.instances.iter().map(|&i| input(cx, k, i)).collect::<Vec<_>>();
+        let inputs = |k: usize| cx.instances.iter().map(|&i| cx.input(k, i)).collect::<Vec<&Buffer>>();
         let sum = self.elems[0].size();
-        let places = allocate(cx, self.counts[1] * Elem::I32.size())?;
-        self.select(&inputs(cx, 0), &at(&places));
-        let sums = allocate(cx, self.counts[0] * sum)?;
-        run(&self.start, &inputs(cx, 2), &at(&sums));
+        let mut places = cx.allocate(self.counts[1] * Elem::I32.size())?;
+        self.select(&inputs(0), &mut places);
+        let mut sums = cx.allocate(self.counts[0] * sum)?;
+        run(&self.start, &inputs(2), &mut sums);
         let Some([up, down]) = &self.conversions else {
-            self.scatter(&inputs(cx, 1), &at(&places), &at(&sums));
-            return give(cx, sums);
+            self.scatter(&inputs(1), &places, &mut sums);
+            cx.set(0, sums);
+            return Ok(());
         };
-        let sources = allocate(cx, self.counts[1] * sum)?;
-        run(up, &inputs(cx, 1), &at(&sources));
-        self.scatter(&at(&sources), &at(&places), &at(&sums));
-        let results = allocate(cx, self.counts[0] * self.elems[1].size())?;
-        run(down, &at(&sums), &at(&results));
-        give(cx, results)
+        let mut sources = cx.allocate(self.counts[1] * sum)?;
+        run(up, &inputs(1), &mut sources);
+        self.scatter(&sources.iter().collect::<Vec<_>>(), &places, &mut sums);
+        let mut results = cx.allocate(self.counts[0] * self.elems[1].size())?;
+        run(down, &sums.iter().collect::<Vec<_>>(), &mut results);
+        cx.set(0, results);
+        Ok(())
     }
 }
 
-fn give(cx: &mut KernelCx<'_>, results: Vec<Buffer>) -> Result<(), OutOfMemory> {
-    for (i, result) in cx.instances.clone().into_iter().zip(results) {
-        cx.outputs[0][i] = Some(result);
-    }
-    Ok(())
-}
-
-fn run(kernel: &block::Kernel, from: &[Pointer], to: &[Pointer]) {
-    let pointers: Vec<Pointer> = from.iter().zip(to).flat_map(|(&from, &to)| [from, to]).collect();
-    // SAFETY: both have the elements that the kernel was made for, and `to` is new.
-    unsafe { kernel.run(Workers::global(), &pointers, false) };
+fn run(kernel: &block::Kernel, from: &[&Buffer], to: &mut [Buffer]) {
+    let operands: Vec<Operand> = from.iter().zip(to).flat_map(|(from, to)| [read(from), write(to)]).collect();
+    kernel.run(Workers::global(), &operands, false);
 }
 
 impl SelectAndScatter {
-    fn select(&self, operands: &[Pointer], places: &[Pointer]) {
+    fn select(&self, inputs: &[&Buffer], places: &mut [Buffer]) {
         for (kernel, offsets, start) in &self.selections {
-            let of = |(x, places): (&Pointer, &Pointer)| {
-                let elements: Vec<Pointer> = offsets.iter().map(|&o| x.offset(o)).collect();
-                [elements, vec![places.offset(*start)]].concat()
-            };
-            let pointers: Vec<Pointer> = operands.iter().zip(places).flat_map(of).collect();
-            // SAFETY: the elements of a part's windows are inside, and parts have different places, which are new.
-            unsafe { kernel.run(Workers::global(), &pointers, false) };
+            let mut operands = Vec::with_capacity(inputs.len() * (offsets.len() + 1));
+            for (x, places) in inputs.iter().zip(&mut *places) {
+                operands.extend(offsets.iter().map(|&o| Operand::Read(Source::at(x.bytes(), o))));
+                operands.push(Operand::Write(Target::at(written(places), *start)));
+            }
+            kernel.run(Workers::global(), &operands, false);
         }
     }
 
-    fn scatter(&self, sources: &[Pointer], places: &[Pointer], sums: &[Pointer]) {
-        let (windows, size) = (self.counts[1] / self.pieces, self.elems[0].size() as isize);
+    /// Combines the sources into the sums at their places, each worker in a piece of its own.
+    fn scatter(&self, sources: &[&Buffer], places: &[Buffer], sums: &mut [Buffer]) {
+        let size = self.elems[0].size();
         let effort = if self.counts[1] * sums.len() < SMALL { Effort::Small } else { Effort::Large };
-        Workers::global().run(sums.len() * self.pieces, effort, |part| {
-            let (i, piece) = (part / self.pieces, part % self.pieces);
-            let places = places[i].0.cast::<i32>().cast_const();
-            for w in piece * windows..(piece + 1) * windows {
-                // SAFETY: each window has a place, which is in this piece of the sums or negative, and a source.
-                unsafe {
-                    let place = places.add(w).read() as isize;
-                    if place >= 0 {
-                        (self.combine)(sums[i].offset(place * size).0, sources[i].offset(w as isize * size).0, 1);
-                    }
-                }
+        let piece = |count: usize| count / self.pieces;
+        let mut parts = Vec::with_capacity(sums.len() * self.pieces);
+        for ((source, places), sums) in sources.iter().zip(places).zip(sums) {
+            let sources = source.bytes().chunks(piece(self.counts[1]) * size);
+            let places = places.elements::<i32>().chunks(piece(self.counts[1]));
+            let sums = written(sums).chunks_mut(piece(self.counts[0]) * size);
+            parts.extend(sources.zip(places).zip(sums).enumerate());
+        }
+        Workers::global().run_each(parts, effort, |(i, ((sources, places), sums))| {
+            let first = i * piece(self.counts[0]);
+            for (source, &place) in sources.chunks_exact(size).zip(places).filter(|(_, place)| **place >= 0) {
+                (self.combine)(&mut sums[(place as usize - first) * size..][..size], source);
             }
         });
     }

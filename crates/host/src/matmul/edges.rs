@@ -1,6 +1,7 @@
 //! Tests of products whose sizes and strides are not those of tiles, for each type at each level.
 //!
 //! The result's whole memory is compared, so that a write beside an element is seen.
+#![forbid(unsafe_code)]
 
 use super::*;
 use crate::block::tests::Random;
@@ -69,9 +70,13 @@ impl Matrix {
         self.bytes[place..][..bytes.len()].copy_from_slice(&bytes);
     }
 
-    fn pointer(&mut self) -> Pointer {
+    fn source(&self) -> Source<'_> {
+        Source::at(&self.bytes, self.place(0, 0))
+    }
+
+    fn target(&mut self) -> Target<'_> {
         let place = self.place(0, 0);
-        Pointer(self.bytes.as_mut_ptr().wrapping_add(place))
+        Target::at(&mut self.bytes, place)
     }
 }
 
@@ -105,8 +110,8 @@ fn expected(a: &Matrix, b: &Matrix, [i, j, k]: [usize; 3], step: usize) -> u32 {
 }
 
 fn check(random: &mut Random, (elem, out): (Elem, Elem), [m, n, k]: [usize; 3], layouts: [usize; 3], accumulate: bool) {
-    let mut a = Matrix::draw(random, elem, [m, k], layouts[0]);
-    let mut b = Matrix::draw(random, elem, [k, n], layouts[1]);
+    let a = Matrix::draw(random, elem, [m, k], layouts[0]);
+    let b = Matrix::draw(random, elem, [k, n], layouts[1]);
     let before = Matrix::draw(random, out, [m, n], layouts[2]);
     let gemm = Gemm { elem, out, m, n, k, a: a.strides, b: b.strides, c: before.strides, accumulate };
     for level in Level::available() {
@@ -118,9 +123,8 @@ fn check(random: &mut Random, (elem, out): (Elem, Elem), [m, n, k]: [usize; 3], 
             want.set(i, j, if accumulate { fused(elem, one, before.get(i, j), sum) } else { sum });
         }
         let mut got = Matrix { bytes: before.bytes.clone(), ..before };
-        let product = Product { a: a.pointer(), b: b.pointer(), c: got.pointer() };
-        // SAFETY: the operands have these shapes and strides.
-        unsafe { gemm.run_at(level, &Workers::new(1), &[product]) };
+        let product = Product { a: a.source(), b: b.source(), c: got.target() };
+        Batch::new(gemm, &[]).run_at(level, By::Panels, &Workers::new(1), &mut [product]);
         assert!(got.bytes == want.bytes, "{level:?} {gemm:?}");
     }
 }

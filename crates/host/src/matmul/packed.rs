@@ -3,10 +3,12 @@
 //! A part has some columns of one matrix and some rows that are multiplied by it. It packs those columns once for all its
 //! rows, which may come from several instances, and keeps all its sums until they are whole; so results are written once.
 //! Rows that several parts need are packed before, once for all of them.
+#![expect(unsafe_code, reason = "products follow addresses")]
 
 use super::tile::{Adjacent, Block, Lines, Results, Tile, panel_rows};
 use super::{Gemm, Group, Pieces, Row};
 use crate::memory::Scratch;
+use crate::operand::Pointer;
 use crate::pool::{Effort, Workers, piece};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -151,12 +153,12 @@ impl Job<'_> {
     /// The groups that have one and the same list of rows, for each list.
     fn lists(&self) -> Vec<Vec<usize>> {
         let mut lists: Vec<Vec<usize>> = vec![];
-        let mut known: HashMap<*mut u8, usize> = HashMap::new();
+        let mut known: HashMap<Pointer, usize> = HashMap::new();
         for (i, group) in self.groups.iter().enumerate() {
             let Some(first) = group.rows.first() else { continue };
-            let list = *known.entry(first.a.0).or_insert(lists.len());
+            let list = *known.entry(first.a).or_insert(lists.len());
             let is_same = |other: &Group| {
-                other.rows.len() == group.rows.len() && other.rows.iter().zip(&group.rows).all(|(x, y)| x.a.0 == y.a.0)
+                other.rows.len() == group.rows.len() && other.rows.iter().zip(&group.rows).all(|(x, y)| x.a == y.a)
             };
             match lists.get_mut(list) {
                 Some(users) if is_same(&self.groups[users[0]]) => users.push(i),
@@ -309,7 +311,6 @@ impl Panels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::Pointer;
     use crate::block::tests::Random;
     use crate::elem::Elem;
     use crate::matmul::tile;

@@ -9,8 +9,9 @@
 //!
 //! The inner loops have no closures over arrays: where the optimiser leaves `array::map` out of line, its body lacks the
 //! level's features, and each instruction becomes a call.
+#![expect(unsafe_code, reason = "products follow addresses")]
 
-use super::Group;
+use super::{Gemm, Group};
 use crate::elem::Elem;
 use crate::pool::{Effort, Workers, piece};
 #[cfg(target_arch = "x86_64")]
@@ -31,29 +32,27 @@ pub const MAX_ROWS: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowsGemm {
     /// `f32` or `bf16`.
-    pub elem: Elem,
+    elem: Elem,
     /// The summed dimension.
-    pub k: usize,
+    k: usize,
     /// Columns.
-    pub n: usize,
+    n: usize,
     /// Elements from one row of the matrix to the next.
-    pub row_stride: usize,
+    row_stride: usize,
 }
 
 impl RowsGemm {
-    /// Whether this kernel is the one to use.
-    pub fn suits(elem: Elem, rows: usize, k: usize, n: usize) -> bool {
-        matches!(elem, Elem::F32 | Elem::BF16) && (1..=MAX_ROWS / 2).contains(&rows) && n >= 64 && k >= 16
+    /// The product, if its operands are laid out as this kernel needs them.
+    pub fn of(gemm: &Gemm) -> Option<RowsGemm> {
+        let Gemm { elem, out, n, k, a, b, c, .. } = *gemm;
+        let has_kernel = matches!(elem, Elem::F32 | Elem::BF16) && out == elem && !gemm.accumulate;
+        let is_in_place = a[1] == 1 && b[1] == 1 && c[1] == 1 && b[0] > 0;
+        (has_kernel && is_in_place).then_some(RowsGemm { elem, k, n, row_stride: b[0] as usize })
     }
 
-    /// Computes all products.
-    ///
-    /// # Safety
-    /// The rows and matrices must be valid for the shape; results overlap nothing else. A row's elements are adjacent, those
-    /// of its result too, and no group has more than [`MAX_ROWS`].
-    pub unsafe fn run(&self, workers: &Workers, groups: &[Group]) {
-        // SAFETY: as the caller says.
-        unsafe { self.run_at(Level::best(), workers, groups) }
+    /// Whether this kernel is the one to use for so many rows.
+    pub fn suits(&self, rows: usize) -> bool {
+        (1..=MAX_ROWS / 2).contains(&rows) && self.n >= 64 && self.k >= 16
     }
 
     fn strip_width(&self, groups: usize, workers: usize) -> usize {
@@ -64,10 +63,13 @@ impl RowsGemm {
         width
     }
 
+    /// Computes all products.
+    ///
     /// # Safety
-    /// As `run`; the machine must have the level.
-    unsafe fn run_at(&self, level: Level, workers: &Workers, groups: &[Group]) {
-        assert!(matches!(self.elem, Elem::F32 | Elem::BF16), "no kernel for {:?}", self.elem);
+    /// The rows and matrices must be valid for the shape; results overlap nothing else. A row's elements are adjacent, those
+    /// of its result too, and no group has more than [`MAX_ROWS`].
+    pub unsafe fn run(&self, level: Level, workers: &Workers, groups: &[Group]) {
+        let level = level.min(Level::strongest());
         let width = self.strip_width(groups.len(), workers.count());
         let strips = self.n.div_ceil(width);
         let bytes = self.k * self.n * groups.len() * self.elem.size();
@@ -476,10 +478,10 @@ unsafe fn store_columns<K: Kind>(sum: [K::V; 2], to: *mut u8, count: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Row;
+    use super::super::{Batch, By, Product};
     use super::*;
-    use crate::block::Pointer;
     use crate::block::tests::Random;
+    use crate::operand::{Source, Target};
     use half::bf16;
 
     /// Products of numbers with few bits, so that sums are exact; all levels must agree on others too.
@@ -497,7 +499,7 @@ mod tests {
         };
         let (a_bytes, b_bytes) = (to_bytes(&a), to_bytes(&b));
         let elem = if narrow { Elem::BF16 } else { Elem::F32 };
-        let shape = RowsGemm { elem, k, n, row_stride: stride };
+        let gemm = Gemm { b: [stride as isize, 1], ..Gemm::row_major(elem, rows, n, k) };
         let mut expected = Vec::new();
         for i in 0..rows {
             for j in 0..n {
@@ -507,15 +509,8 @@ mod tests {
         }
         for level in Level::available() {
             let mut c = vec![1u8; rows * n * elem.size()];
-            let at = |p: *const u8| Pointer(p.cast_mut());
-            let row = |i: usize| Row {
-                a: at(a_bytes[i * k * elem.size()..].as_ptr()),
-                c: at(c[i * n * elem.size()..].as_ptr()),
-            };
-            let group = Group { matrix: at(b_bytes.as_ptr()), rows: (0..rows).map(row).collect() };
-            let _ = c.as_mut_ptr();
-            // SAFETY: the operands have these shapes.
-            unsafe { shape.run_at(level, &Workers::new(2), &[group]) };
+            let product = Product { a: Source::of(&a_bytes), b: Source::of(&b_bytes), c: Target::of(&mut c) };
+            Batch::new(gemm, &[]).run_at(level, By::Rows, &Workers::new(2), &mut [product]);
             assert!(c == to_bytes(&expected), "{level:?} {elem:?} {rows} {k} {n}");
         }
     }

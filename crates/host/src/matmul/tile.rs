@@ -8,6 +8,7 @@
 //! in [`super::rows`] for `bf16` with AVX512-BF16.
 //!
 //! The inner loops have no closures over arrays, for the reason that [`super::rows`] gives.
+#![expect(unsafe_code, reason = "products follow addresses")]
 
 use super::Row;
 use crate::elem::Elem;
@@ -102,7 +103,7 @@ pub fn panel_rows(rows: usize, tile: usize) -> usize {
 impl Tile {
     /// The inner loops for products of `elem` whose results are `out`, if there are any.
     pub fn of(level: Level, elem: Elem, out: Elem) -> Option<Tile> {
-        match level {
+        match level.min(Level::strongest()) {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 if elem == Elem::BF16 && is_x86_feature_detected!("avx512bf16") => match out {
                 Elem::BF16 => Some(WithAvx512Bf16::tile::<Pairs, Half, Bf16>()),

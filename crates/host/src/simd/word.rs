@@ -9,7 +9,6 @@ pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'stati
     /// The lane's width in bytes.
     const SIZE: usize;
     fn from_bits64(bits: u64) -> Self;
-    #[cfg(test)]
     fn to_bits64(self) -> u64;
     #[cfg(test)]
     fn from_float(x: f64) -> Self;
@@ -149,7 +148,6 @@ macro_rules! word {
             fn from_bits64(bits: u64) -> Self {
                 bits as $word
             }
-            #[cfg(test)]
             fn to_bits64(self) -> u64 {
                 u64::from(self)
             }

@@ -2,19 +2,21 @@
 //! machine. Sums of more places than `shardwise_mathfn::order::CHUNK` are taken in chunks.
 
 use super::{Array, Conv};
-use crate::block::{self, Binary, Pointer, Program, Reducer};
+use crate::block::{self, Binary, Operand, Program, Reducer};
 use crate::elem::Elem;
 use crate::gang::{Kernel, KernelCx};
 use crate::kernels::fuse::row_major;
-use crate::kernels::moves::{allocate, input, output, output_bytes};
+use crate::kernels::moves::output_bytes;
+use crate::kernels::{read, write};
 use crate::memory::OutOfMemory;
+use crate::operand::Source;
 use crate::pool::Workers;
 use shardwise_ir::OpView;
 
 pub struct Depthwise {
     kernel: block::Kernel,
     /// Where the first window's element of the first kernel place lies, in bytes.
-    start: isize,
+    start: usize,
     output_bytes: usize,
 }
 
@@ -64,17 +66,20 @@ pub fn kernel(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<Depthwis
     let total = program.reduce(reducer, product, zero)?;
     let total = program.convert(total, conv.out)?;
     program.output(total, &to);
-    let start = start * conv.elem.size() as isize;
+    let start = usize::try_from(start).ok()? * conv.elem.size();
     Some(Depthwise { kernel: program.compile().ok()?, start, output_bytes: output_bytes(view) })
 }
 
 impl Kernel for Depthwise {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        allocate(cx, self.output_bytes)?;
-        let of = |&i: &usize| [input(cx, 0, i).offset(self.start), input(cx, 1, i), output(cx, i)];
-        let pointers: Vec<Pointer> = cx.instances.iter().flat_map(of).collect();
-        // SAFETY: windows lie within the input by the types; outputs are new.
-        unsafe { self.kernel.run(Workers::global(), &pointers, false) };
+        let mut outputs = cx.allocate(self.output_bytes)?;
+        let of = |(&i, output)| {
+            let windows = Source::at(cx.input(0, i).bytes(), self.start);
+            [Operand::Read(windows), read(cx.input(1, i)), write(output)]
+        };
+        let operands: Vec<Operand> = cx.instances.iter().zip(&mut outputs).flat_map(of).collect();
+        self.kernel.run(Workers::global(), &operands, false);
+        cx.set(0, outputs);
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Convolutions: products of windows with the kernel as a matrix.
 //!
 //! The input is an array in which features are innermost and padding and holes are zeros, a copy where it is none. A row is
-//! then a window: its pieces lie equally far from its start whichever window it is ([`Pieces`]), so nothing is gathered but
+//! then a window: its pieces lie equally far from its start whichever window it is ([`Windows`]), so nothing is gathered but
 //! by the product itself. Each group is a product of its own, unless a group has one input feature ([`depthwise`]).
 //!
 //! A product sums in the reference's order (kernel places, then features); `fma` and pairs of `bf16` round as in
@@ -15,11 +15,11 @@ use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
 use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
-use crate::kernels::dot::innermost;
+use crate::kernels::dot::{innermost, products_of};
 use crate::kernels::fuse::{elem, row_major};
-use crate::kernels::moves::{Moves, allocate, input, output, output_bytes, prepared};
+use crate::kernels::moves::{Moves, output_bytes, prepared};
 use crate::kernels::window::Seen;
-use crate::matmul::{Gemm, Group, Pieces, Row};
+use crate::matmul::{Gemm, Windows};
 use crate::memory::OutOfMemory;
 use crate::movement::Move;
 use crate::pool::Workers;
@@ -28,8 +28,6 @@ use shardwise_ops::window::{ConvDims, WindowDim, group_count};
 
 /// An input whose copy would have this many times the bytes of all arrays is left to the reference evaluation.
 const MAX_SPREAD: usize = 16;
-/// Rows of one call.
-const MAX_ROWS: usize = 1 << 18;
 
 /// The step of a convolution, if there is a kernel for it.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
@@ -134,8 +132,8 @@ impl Conv {
             shape.push(s.count);
             read.push(from[d + 1]);
             write.push(to[d + 1] * s.step as isize);
-            start += s.first as isize * from[d + 1];
-            at += s.at as isize * to[d + 1];
+            start += s.first * from[d + 1] as usize;
+            at += s.at * to[d + 1] as usize;
         }
         shape.extend([self.feature_groups, per_group]);
         let feature = from[from.len() - 1];
@@ -144,7 +142,7 @@ impl Conv {
         let size = self.elem.size();
         let elements = Move::new(size, &shape, &read, &write);
         let is_full = shape.iter().product::<usize>() * size == bytes;
-        let offsets = [start, at].map(|o| o * size as isize);
+        let offsets = [start, at].map(|o| o * size);
         let moves = if is_full {
             Moves::whole(elements, offsets[0], bytes)
         } else {
@@ -189,21 +187,13 @@ impl Conv {
 }
 
 struct Products {
-    gemm: Gemm,
-    pieces: Pieces,
-    /// Products side by side, and the bytes from one to the next in the operands and the result.
-    groups: usize,
-    group_step: [usize; 3],
-    /// Offsets of windows in the input and of results, in bytes: those of rows of windows, and the windows of a row.
-    rows: Vec<[isize; 2]>,
-    row: Vec<[isize; 2]>,
+    windows: Windows,
     output_bytes: usize,
 }
 
 fn products(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<(Products, Array)> {
     let (dims, out) = (&conv.dims, view.result_shape(0));
     let matrix = conv.matrix(view);
-    let (size, out_size) = (conv.elem.size(), conv.out.size());
     let per_group = conv.padded_features(view.operand_shape(1)[dims.kernel_input_feature]);
     let last = source.strides.len() - 1;
     let places = conv.places(&source.strides[1..last]);
@@ -223,72 +213,22 @@ fn products(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<(Products,
     };
     gemm.is_supported().then_some(())?;
     let batch = out[dims.output_batch];
-    let input_step = if conv.batch_groups > 1 { source.strides[0] as usize * batch } else { per_group };
-    let column = |stride: isize| columns * stride as usize;
-    let group_step = [input_step * size, column(matrix.strides[1]) * size, column(to[dims.output_feature]) * out_size];
+    let input_step = if conv.batch_groups > 1 { source.strides[0] * batch as isize } else { per_group as isize };
+    let column = |stride: isize| columns as isize * stride;
+    let group_step = [input_step, column(matrix.strides[1]), column(to[dims.output_feature])];
     let spatial = dims.output_spatial.iter().enumerate();
     let spatial = spatial.map(|(i, &d)| (out[d], [source.strides[1 + i] * conv.window[i].stride as isize, to[d]]));
     let mut walked = vec![(batch, [source.strides[0], to[dims.output_batch]])];
     walked.extend(spatial);
-    let inner = walked.pop()?;
-    let bytes = [size as isize, out_size as isize];
-    let kernel = Products {
-        gemm,
-        pieces: in_pieces(&places, per_group, size),
-        groups,
-        group_step,
-        rows: walked.iter().fold(vec![[0, 0]], |from, dim| walk(&from, dim, bytes)),
-        row: walk(&[[0, 0]], &inner, bytes),
-        output_bytes: output_bytes(view),
-    };
-    Some((kernel, matrix))
-}
-
-/// Offsets along one more dimension.
-fn walk(from: &[[isize; 2]], &(count, step): &(usize, [isize; 2]), bytes: [isize; 2]) -> Vec<[isize; 2]> {
-    let at = |o: &[isize; 2], i: isize| [0, 1].map(|x| o[x] + i * step[x] * bytes[x]);
-    from.iter().flat_map(|o| (0..count as isize).map(move |i| at(o, i))).collect()
-}
-
-/// The pieces of a window: places whose features follow each other are one.
-fn in_pieces(places: &[isize], features: usize, size: usize) -> Pieces {
-    let follows = |w: &[isize]| w[1] - w[0] == features as isize;
-    let run = places.windows(2).position(|w| !follows(w)).map_or(places.len(), |i| i + 1);
-    let is_even = places.len().is_multiple_of(run) && places.chunks(run).all(|c| c.windows(2).all(follows));
-    let run = if is_even { run } else { 1 };
-    Pieces { starts: places.iter().step_by(run).map(|p| p * size as isize).collect(), len: run * features }
+    let windows = Windows::new(gemm, (&places, per_group), &walked, (groups, group_step));
+    Some((Products { windows, output_bytes: output_bytes(view) }, matrix))
 }
 
 impl Kernel for Products {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        allocate(cx, self.output_bytes)?;
-        let at_a_time = (MAX_ROWS / (self.row.len() * self.groups * cx.instances.len())).max(1);
-        for rows in self.rows.chunks(at_a_time) {
-            let groups = self.groups(cx, rows);
-            // SAFETY: windows lie within the input, and places within the output, by the types; outputs are new.
-            unsafe { self.gemm.run_pieces(Workers::global(), &groups, &self.pieces) };
-        }
+        let mut outputs = cx.allocate(self.output_bytes)?;
+        self.windows.run(Workers::global(), &mut products_of(cx, &mut outputs));
+        cx.set(0, outputs);
         Ok(())
-    }
-}
-
-impl Products {
-    /// The matrices, each with the windows of all instances that use it.
-    fn groups(&self, cx: &KernelCx<'_>, rows: &[[isize; 2]]) -> Vec<Group> {
-        let mut groups: Vec<Group> = vec![];
-        for &i in &cx.instances {
-            let (a, b, c) = (input(cx, 0, i), input(cx, 1, i), output(cx, i));
-            let known = groups.iter().position(|g| g.matrix.0 == b.0).unwrap_or(groups.len());
-            for g in 0..self.groups {
-                let [a, b, c] = [(a, 0), (b, 1), (c, 2)].map(|(p, o)| p.offset((g * self.group_step[o]) as isize));
-                let places = rows.iter().flat_map(|r| self.row.iter().map(|w| [r[0] + w[0], r[1] + w[1]]));
-                let windows = places.map(|[from, to]| Row { a: a.offset(from), c: c.offset(to) });
-                match groups.get_mut(known + g) {
-                    Some(group) => group.rows.extend(windows),
-                    None => groups.push(Group { matrix: b, rows: windows.collect() }),
-                }
-            }
-        }
-        groups
     }
 }

@@ -1,14 +1,15 @@
 //! Gathers and scatters: windows of an array at places that a tensor of indices names.
 
-use crate::block::Pointer;
+use super::written;
 use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::by_reducer::by_reducer;
 use crate::kernels::fuse::{elem, row_major};
-use crate::kernels::moves::{allocate, clamp, input, output, output_bytes, own_or_copy, read_index, size_of};
+use crate::kernels::moves::{clamp, output_bytes, own_or_copy, read_index, size_of};
 use crate::memory::{Buffer, OutOfMemory};
-use crate::movement::move_rows;
+use crate::movement::gather_rows;
+use crate::parts::Grid;
 use crate::pool::{Effort, Workers, piece};
 use shardwise_base::DType;
 use shardwise_ir::OpView;
@@ -79,17 +80,13 @@ impl RowsKernel {
 
 impl Kernel for RowsKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        allocate(cx, self.output_bytes)?;
-        if self.output_bytes == 0 {
-            return Ok(());
+        let mut outputs = cx.allocate(self.output_bytes)?;
+        for (&i, output) in cx.instances.iter().zip(&mut outputs) {
+            let (table, indices) = (cx.input(0, i).bytes(), cx.input(1, i));
+            let row = |r: usize| &table[self.row(indices, r) * self.row_bytes..][..self.row_bytes];
+            gather_rows(Workers::global(), self.row_bytes, written(output), row);
         }
-        for &i in &cx.instances {
-            let (table, out, indices) = (input(cx, 0, i), output(cx, i), cx.input(1, i));
-            let from = |r: usize| table.offset((self.row(indices, r) * self.row_bytes) as isize);
-            let to = |r: usize| out.offset((r * self.row_bytes) as isize);
-            // SAFETY: rows are clamped into the operand; the output has one row for each index vector.
-            unsafe { move_rows(Workers::global(), self.output_bytes / self.row_bytes, self.row_bytes, from, to) };
-        }
+        cx.set(0, outputs);
         Ok(())
     }
 }
@@ -108,6 +105,8 @@ struct Windows {
     runs: Vec<[usize; 2]>,
     /// Elements of a piece.
     run: usize,
+    /// Elements of the operand's block of which a piece is a part.
+    block: usize,
     /// The window's dimensions in the operand, and their strides in the slices.
     window: Vec<(usize, usize)>,
 }
@@ -147,10 +146,11 @@ impl Windows {
         let starts = (0..operand.len()).map(|d| start(d).unwrap_or(Start::Zero)).collect();
         let walked = dims.window_operand_dims(operand.len());
         let window: Vec<(usize, usize)> = walked.iter().zip(&dims.window).map(|(&o, &s)| (o, to[s])).collect();
-        let (mut run, mut outer) = (1, window.len());
+        let (mut run, mut block, mut outer) = (1, 1, window.len());
         while outer > 0 && from[window[outer - 1].0] == run && window[outer - 1].1 == run {
             outer -= 1;
             run *= sizes[window[outer].0];
+            block *= operand[window[outer].0];
             if sizes[window[outer].0] != operand[window[outer].0] {
                 break;
             }
@@ -168,7 +168,7 @@ impl Windows {
         }
         let dims = (0..operand.len()).map(|d| [operand[d], from[d], sizes[d]]).collect();
         let is_known = index_dtype.is_integer() && !operand.contains(&0);
-        is_known.then_some(Windows { index_dtype, batch, starts, dims, runs, run, window })
+        is_known.then_some(Windows { index_dtype, batch, starts, dims, runs, run, block, window })
     }
 
     /// Whether applying the updates window by window gives each element its updates in their row-major order: what walks
@@ -213,9 +213,8 @@ impl Windows {
         self.dims.iter().zip(at).all(|(&[n, _, window], &i)| i >= 0 && i as u64 <= (n - window) as u64)
     }
 
-    /// Calls `f` with the places, in operand and slices, of the elements of a window that lie inside, of this piece of
-    /// each run.
-    fn for_each_inside(&self, at: &[i64], piece: &Range<usize>, mut f: impl FnMut(usize, usize)) {
+    /// Calls `f` with the places, in operand and slices, of the elements of a window that are inside.
+    fn for_each_inside(&self, at: &[i64], mut f: impl FnMut(usize, usize)) {
         let mut base = 0;
         let mut walked = self.window.iter().peekable();
         for (d, (&[n, stride, _], &i)) in self.dims.iter().zip(at).enumerate() {
@@ -227,7 +226,7 @@ impl Windows {
             }
             base += i as usize * stride;
         }
-        for element in (0..self.runs.len() * self.run).filter(|e| piece.contains(&(e % self.run))) {
+        for element in 0..self.runs.len() * self.run {
             let (mut rest, mut place, mut offset, mut inside) = (element, base, 0, true);
             for &(d, to) in self.window.iter().rev() {
                 let [n, stride, size] = self.dims[d];
@@ -246,43 +245,96 @@ impl Windows {
 
 struct GatherKernel {
     windows: Windows,
+    layout: Layout,
     size: usize,
     output_bytes: usize,
 }
 
+/// The result as matrices, of which workers take columns: those of a window are its own.
+struct Layout {
+    /// Elements of a matrix, and of its rows.
+    matrix: usize,
+    columns: usize,
+    /// The columns' major dimension counts windows: so many, each so many windows.
+    along: usize,
+    windows: usize,
+    /// The window's pieces: where they start in the operand, their row, and their column.
+    runs: Vec<[usize; 3]>,
+}
+
+impl Layout {
+    fn new(windows: &Windows, result: &[usize], batch: &[usize]) -> Layout {
+        let product = |dims: &[usize]| dims.iter().product::<usize>();
+        let leading = (0..result.len()).take_while(|&d| batch.contains(&d) || result[d] == 1).count();
+        let (matrix, columns, along, later) = match batch.iter().position(|&d| d >= leading && result[d] != 1) {
+            None => (product(result), product(result), windows.count(), 1),
+            Some(i) => {
+                let later = batch[i + 1..].iter().map(|&d| result[d]).product();
+                (product(&result[leading..]), product(&result[batch[i]..]), result[batch[i]], later)
+            }
+        };
+        let place = |&[from, to]: &[usize; 2]| [from, to / columns.max(1), to % columns.max(1)];
+        Layout { matrix, columns, along, windows: later, runs: windows.runs.iter().map(place).collect() }
+    }
+}
+
 fn gather(view: &OpView<'_>) -> Option<GatherKernel> {
     let (dims, sizes) = (IndexDims::of_gather(view)?, view.sizes("slice_sizes"));
-    let (operand, indices) = (view.operand_shape(0), view.operand_tensor(1));
-    let windows = Windows::new(&dims, operand, &indices.shape, indices.dtype, view.result_shape(0), &sizes)?;
-    Some(GatherKernel { windows, size: size_of(view)?, output_bytes: output_bytes(view) })
+    let (operand, indices, result) = (view.operand_shape(0), view.operand_tensor(1), view.result_shape(0));
+    let windows = Windows::new(&dims, operand, &indices.shape, indices.dtype, result, &sizes)?;
+    let layout = Layout::new(&windows, result, &dims.batch_dims(result.len()));
+    Some(GatherKernel { windows, layout, size: size_of(view)?, output_bytes: output_bytes(view) })
+}
+
+/// The part of a gather that one worker does.
+struct GatherPart<'a> {
+    instance: usize,
+    windows: Range<usize>,
+    /// Where its first column is in the result, in elements.
+    start: usize,
+    columns: Grid<'a, u8>,
 }
 
 impl Kernel for GatherKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        allocate(cx, self.output_bytes)?;
-        if self.output_bytes == 0 {
-            return Ok(());
+        let mut outputs = cx.allocate(self.output_bytes)?;
+        if self.output_bytes > 0 {
+            let instances = cx.instances.iter().zip(&mut outputs);
+            let parts = instances.flat_map(|(&i, output)| self.parts(i, written(output))).collect();
+            let effort = effort(self.output_bytes * cx.instances.len());
+            Workers::global().run_each(parts, effort, |part| self.fill(cx, part));
         }
-        let count = self.windows.count();
-        let group = (SMALL * count / self.output_bytes).max(1);
-        let parts = count.div_ceil(group);
-        let effort = effort(self.output_bytes * cx.instances.len());
-        Workers::global().run(cx.instances.len() * parts, effort, |part| {
-            let (i, part) = (cx.instances[part / parts], part % parts);
-            let (from, to, indices) = (input(cx, 0, i), output(cx, i), cx.input(1, i));
-            let mut at = vec![0; self.windows.dims.len()];
-            for w in piece(count, group, part) {
-                let slices = self.windows.start(indices, w, &mut at);
-                let start = self.windows.clamped(&at);
-                for run in &self.windows.runs {
-                    let source = from.offset(((start + run[0]) * self.size) as isize);
-                    let target = to.offset(((slices + run[1]) * self.size) as isize);
-                    // SAFETY: the window is clamped into the operand; each window has its own place in the result.
-                    unsafe { source.0.copy_to_nonoverlapping(target.0, self.windows.run * self.size) };
-                }
-            }
-        });
+        cx.set(0, outputs);
         Ok(())
+    }
+}
+
+impl GatherKernel {
+    fn parts<'a>(&self, instance: usize, output: &'a mut [u8]) -> impl Iterator<Item = GatherPart<'a>> {
+        let Layout { matrix, columns, along, windows, .. } = self.layout;
+        let (width, size) = (columns / along, self.size);
+        let group = (SMALL / (matrix / along * size).max(1)).max(1);
+        output.chunks_mut(matrix * size).enumerate().flat_map(move |(m, bytes)| {
+            Grid::new(bytes, columns * size).columns(group * width * size).enumerate().map(move |(part, columns)| {
+                let range = piece(along, group, part);
+                let [first, end] = [range.start, range.end].map(|i| (m * along + i) * windows);
+                GatherPart { instance, windows: first..end, start: m * matrix + range.start * width, columns }
+            })
+        })
+    }
+
+    fn fill(&self, cx: &KernelCx<'_>, mut part: GatherPart<'_>) {
+        let (table, indices) = (cx.input(0, part.instance).bytes(), cx.input(1, part.instance));
+        let (size, run_bytes) = (self.size, self.windows.run * self.size);
+        let mut at = vec![0; self.windows.dims.len()];
+        for w in part.windows {
+            let place = self.windows.start(indices, w, &mut at) - part.start;
+            let start = self.windows.clamped(&at);
+            for &[from, row, column] in &self.layout.runs {
+                let to = &mut part.columns.row(row)[(place + column) * size..][..run_bytes];
+                to.copy_from_slice(&table[(start + from) * size..][..run_bytes]);
+            }
+        }
     }
 }
 
@@ -290,8 +342,8 @@ fn effort(bytes: usize) -> Effort {
     if bytes < SMALL { Effort::Small } else { Effort::Large }
 }
 
-/// Combines `n` updates into as many elements: `to[i] = to[i] ∘ from[i]`, rounded.
-pub(super) type Combine = unsafe fn(to: *mut u8, from: *const u8, n: usize);
+/// Combines updates into as many elements: `to[i] = to[i] ∘ from[i]`, rounded.
+pub(super) type Combine = fn(to: &mut [u8], from: &[u8]);
 
 struct ScatterKernel {
     windows: Windows,
@@ -329,62 +381,68 @@ fn scatter(view: &OpView<'_>) -> Option<ScatterKernel> {
 
 impl Kernel for ScatterKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        for i in cx.instances.clone() {
-            let target = own_or_copy(cx, 0, self.output_bytes, i)?;
-            cx.outputs[0][i] = Some(target);
+        let mut outputs = own_or_copy(cx, 0, self.output_bytes)?;
+        if self.update_bytes > 0 && self.output_bytes > 0 {
+            // Updates of one element are applied in order: workers share the operand's columns, never the windows.
+            let count =
+                if cx.instances.len() > 1 { 1 } else { (self.windows.run / 64).clamp(1, Workers::global().count()) };
+            let row = if count == 1 { self.output_bytes } else { self.windows.block * self.size };
+            let width = (row / self.size).div_ceil(count) * self.size;
+            let columns = |(&i, output)| {
+                let parts = Grid::new(written(output), row).columns(width).enumerate();
+                parts.map(move |(part, columns)| (i, Columns { columns, start: part * width, row }))
+            };
+            let parts = cx.instances.iter().zip(&mut outputs).flat_map(columns).collect();
+            let effort = effort(self.update_bytes * cx.instances.len());
+            Workers::global().run_each(parts, effort, |(i, mut columns): (usize, Columns<'_>)| {
+                self.apply(&mut columns, cx.input(1, i), cx.input(2, i).bytes());
+            });
         }
-        if self.update_bytes == 0 || self.output_bytes == 0 {
-            return Ok(());
-        }
-        // Updates of one element are applied in order: workers share a window's columns, never the windows.
-        let columns =
-            if cx.instances.len() > 1 { 1 } else { (self.windows.run / 64).clamp(1, Workers::global().count()) };
-        let effort = effort(self.update_bytes * cx.instances.len());
-        Workers::global().run(cx.instances.len() * columns, effort, |part| {
-            let (i, column) = (cx.instances[part / columns], part % columns);
-            let piece = piece(self.windows.run, self.windows.run.div_ceil(columns), column);
-            // SAFETY: the output is nobody else's, and parts of one instance write different columns.
-            unsafe { self.apply(output(cx, i), cx.input(1, i), input(cx, 2, i), piece) };
-        });
+        cx.set(0, outputs);
         Ok(())
     }
 }
 
+/// The columns of an operand that one worker updates, in bytes.
+struct Columns<'a> {
+    columns: Grid<'a, u8>,
+    /// The first column.
+    start: usize,
+    /// Columns of a whole row.
+    row: usize,
+}
+
+impl Columns<'_> {
+    /// What is in these columns of `len` bytes at some place of the operand, which are in one row, and where it begins in
+    /// them.
+    fn own(&mut self, place: usize, len: usize) -> Option<(&mut [u8], usize)> {
+        let (row, column) = if place < self.row { (0, place) } else { (place / self.row, place % self.row) };
+        let (first, end) = (column.max(self.start), (column + len).min(self.start + self.columns.width()));
+        (first < end).then(|| (&mut self.columns.row(row)[first - self.start..end - self.start], first - column))
+    }
+}
+
 impl ScatterKernel {
-    /// Applies the updates in this piece of each run.
-    ///
-    /// # Safety
-    /// `to` and `updates` must point at the operand's and the updates' elements, and nobody else use the piece of `to`.
-    unsafe fn apply(&self, to: Pointer, indices: &Buffer, updates: Pointer, piece: Range<usize>) {
-        let windows = &self.windows;
-        let place = |p: Pointer, element: usize| p.offset((element * self.size) as isize).0;
+    /// Applies what updates there are of some columns.
+    fn apply(&self, columns: &mut Columns<'_>, indices: &Buffer, updates: &[u8]) {
+        let (windows, size) = (&self.windows, self.size);
+        let mut update = |place: usize, from: usize, count: usize| {
+            if let Some((to, skipped)) = columns.own(place * size, count * size) {
+                let from = &updates[from * size + skipped..][..to.len()];
+                match self.combine {
+                    Some(combine) => combine(to, from),
+                    None => to.copy_from_slice(from),
+                }
+            }
+        };
         let mut at = vec![0; windows.dims.len()];
         for w in 0..windows.count() {
             let slices = windows.start(indices, w, &mut at);
             if windows.is_inside(&at) {
                 let start = windows.clamped(&at);
-                for run in &windows.runs {
-                    let (target, source) = (start + run[0] + piece.start, slices + run[1] + piece.start);
-                    // SAFETY: the window is inside the operand, and the run in the updates.
-                    unsafe { self.combine(place(to, target), place(updates, source), piece.len()) };
-                }
+                windows.runs.iter().for_each(|run| update(start + run[0], slices + run[1], windows.run));
             } else {
-                windows.for_each_inside(&at, &piece, |element, offset| {
-                    // SAFETY: the element is inside, and in this worker's piece of its run.
-                    unsafe { self.combine(place(to, element), place(updates, slices + offset), 1) };
-                });
-            }
-        }
-    }
-
-    /// # Safety
-    /// `n` elements must be readable at `from` and writable at `to`, by nobody else.
-    unsafe fn combine(&self, to: *mut u8, from: *const u8, n: usize) {
-        // SAFETY: as the caller says.
-        unsafe {
-            match self.combine {
-                Some(combine) => combine(to, from, n),
-                None => from.copy_to_nonoverlapping(to, n * self.size),
+                windows.for_each_inside(&at, |element, offset| update(element, slices + offset, 1));
             }
         }
     }
@@ -394,34 +452,16 @@ impl ScatterKernel {
 pub(super) fn combine(elem: Elem, kind: ReduceKind) -> Option<Combine> {
     macro_rules! with {
         ($T:ty, $widen:expr, $op:expr, $narrow:expr) => {{
-            unsafe fn each(to: *mut u8, from: *const u8, n: usize) {
-                // SAFETY: as the caller says.
-                unsafe { combine_each::<$T, _>(to, from, n, $widen, $op, $narrow) }
+            fn each(to: &mut [u8], from: &[u8]) {
+                let (to, from) = (bytemuck::cast_slice_mut::<u8, $T>(to), bytemuck::cast_slice::<u8, $T>(from));
+                for (to, &from) in to.iter_mut().zip(from) {
+                    *to = $narrow($op($widen(*to), $widen(from)));
+                }
             }
             Some(each as Combine)
         }};
     }
     by_reducer!(elem, kind, with)
-}
-
-/// # Safety
-/// `n` elements `T` must be at each, aligned as buffers and whole elements are.
-#[inline(always)]
-unsafe fn combine_each<T: Copy, A>(
-    to: *mut u8,
-    from: *const u8,
-    n: usize,
-    widen: impl Fn(T) -> A,
-    op: impl Fn(A, A) -> A,
-    narrow: impl Fn(A) -> T,
-) {
-    for i in 0..n {
-        // SAFETY: as the caller says.
-        unsafe {
-            let to = to.cast::<T>().add(i);
-            to.write(narrow(op(widen(to.read()), widen(from.cast::<T>().add(i).read()))));
-        }
-    }
 }
 
 #[cfg(test)]

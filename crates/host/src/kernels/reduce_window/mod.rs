@@ -10,16 +10,18 @@ mod running;
 #[cfg(test)]
 mod tests;
 
-use crate::block::{self, Pointer, Program};
+use super::{read, written};
+use crate::block::{self, Operand, Program};
 use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
 use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fold::{FoldKernel, MAX_FOLDED};
 use crate::kernels::fuse::{elem, reducer, row_major, scalar_region};
-use crate::kernels::moves::{Moves, allocate, input, output, output_bytes, prepared};
+use crate::kernels::moves::{Moves, output_bytes, prepared};
 use crate::kernels::window::{Part, Seen, parts};
 use crate::memory::OutOfMemory;
 use crate::movement::Move;
+use crate::operand::{self, Target};
 use crate::pool::Workers;
 use shardwise_ir::{OpView, TensorType};
 use shardwise_ops::reducer::reduce_kind_of_op;
@@ -96,16 +98,16 @@ fn spread(seen: &[Seen], shape: &[usize], sizes: &[usize], size: usize) -> Moves
     let (from, to) = (row_major(shape), row_major(sizes));
     let counts: Vec<usize> = seen.iter().map(|s| s.count).collect();
     let steps: Vec<isize> = seen.iter().zip(&to).map(|(s, t)| s.step as isize * t).collect();
-    let start: isize = seen.iter().zip(&from).map(|(s, f)| s.first as isize * f).sum();
-    let at: isize = seen.iter().zip(&to).map(|(s, t)| s.at as isize * t).sum();
-    let offsets = [start, at].map(|o| o * size as isize);
+    let start: usize = seen.iter().zip(&from).map(|(s, &f)| s.first * f as usize).sum();
+    let at: usize = seen.iter().zip(&to).map(|(s, &t)| s.at * t as usize).sum();
+    let offsets = [start, at].map(|o| o * size);
     let bytes = sizes.iter().product::<usize>() * size;
-    Moves::among(Move::new(size, &counts, &from, &steps), offsets, size, bytes)
+    Moves::among(Move::new(size, &counts, &from, &steps), offsets, bytes)
 }
 
 struct Chain {
     /// For each part of the result, its kernel, where its elements lie in the operand, and where it starts.
-    parts: Vec<(block::Kernel, Vec<isize>, isize)>,
+    parts: Vec<(block::Kernel, Vec<usize>, usize)>,
     output_bytes: usize,
 }
 
@@ -129,7 +131,7 @@ fn chain(view: &OpView<'_>, window: &[WindowDim], shape: &[usize]) -> Option<Cha
         for place in &part.places {
             let element = match place {
                 Some(offset) => {
-                    offsets.push(offset * elem.size() as isize);
+                    offsets.push(usize::try_from(*offset).ok()? * elem.size());
                     let x = program.input(elem, &part.strides);
                     program.convert(x, sum)?
                 }
@@ -139,7 +141,7 @@ fn chain(view: &OpView<'_>, window: &[WindowDim], shape: &[usize]) -> Option<Cha
         }
         let total = program.convert(total, elem)?;
         program.output(total, &to);
-        Some((program.compile().ok()?, offsets, part.start * elem.size() as isize))
+        Some((program.compile().ok()?, offsets, usize::try_from(part.start).ok()? * elem.size()))
     };
     let parts = parts(window, shape, &out.shape)?.into_iter().map(compiled).collect::<Option<_>>()?;
     Some(Chain { parts, output_bytes: output_bytes(view) })
@@ -147,17 +149,18 @@ fn chain(view: &OpView<'_>, window: &[WindowDim], shape: &[usize]) -> Option<Cha
 
 impl Kernel for Chain {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        allocate(cx, self.output_bytes)?;
+        let mut outputs = cx.allocate(self.output_bytes)?;
         for (kernel, offsets, start) in &self.parts {
-            let of = |&i: &usize| {
-                let (x, init) = (input(cx, 0, i), input(cx, 1, i));
-                let elements = offsets.iter().map(|&o| x.offset(o)).collect();
-                [vec![init], elements, vec![output(cx, i).offset(*start)]].concat()
-            };
-            let pointers: Vec<Pointer> = cx.instances.iter().flat_map(of).collect();
-            // SAFETY: the elements of a part's windows are inside, and parts cover the output, which is new.
-            unsafe { kernel.run(Workers::global(), &pointers, false) };
+            let mut operands = Vec::with_capacity(cx.instances.len() * (offsets.len() + 2));
+            for (&i, output) in cx.instances.iter().zip(&mut outputs) {
+                let x = cx.input(0, i).bytes();
+                operands.push(read(cx.input(1, i)));
+                operands.extend(offsets.iter().map(|&o| Operand::Read(operand::Source::at(x, o))));
+                operands.push(Operand::Write(Target::at(written(output), *start)));
+            }
+            kernel.run(Workers::global(), &operands, false);
         }
+        cx.set(0, outputs);
         Ok(())
     }
 }

@@ -2,15 +2,16 @@
 //!
 //! The reference starts each window with its initial value and those in the padding, which must change nothing.
 
-use crate::block::Pointer;
 use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::{Kernel, KernelCx};
 use crate::kernels::by_reducer::by_reducer;
 use crate::kernels::fuse::elem;
-use crate::kernels::moves::{allocate, input, output};
+use crate::kernels::written;
 use crate::memory::OutOfMemory;
-use crate::pool::{Effort, Workers, piece};
+use crate::parts::Grid;
+use crate::pool::{Effort, Workers};
+use bytemuck::Pod;
 use shardwise_ir::{Attr, OpView, Value};
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::window::WindowDim;
@@ -32,18 +33,16 @@ pub struct Running {
     size: usize,
 }
 
-/// Walks up to [`LANES`] lines of `len` elements, `step` elements from one to the next; lines start `lane` elements apart.
-type Walk = unsafe fn(Lines);
+/// Walks up to [`LANES`] lines, the columns from `first` on of the matrix `from`, or its rows, from an initial value on.
+type Walk = fn(from: &[u8], init: &[u8], to: Grid<'_, u8>, lines: Lines);
 
+/// Where some lines are in a matrix.
 #[derive(Clone, Copy)]
-struct Lines {
-    from: *const u8,
-    to: *mut u8,
-    init: *const u8,
-    len: usize,
-    step: usize,
-    lanes: usize,
-    lane: usize,
+enum Lines {
+    /// Its rows, of so many elements.
+    Rows(usize),
+    /// Its columns from this one on, which has so many.
+    Columns { first: usize, of: usize },
 }
 
 pub fn kernel(lowering: &Lowering<'_>, view: &OpView<'_>, window: &[WindowDim]) -> Option<Running> {
@@ -85,52 +84,81 @@ fn changes_nothing(lowering: &Lowering<'_>, kind: ReduceKind, init: Value) -> bo
 
 impl Kernel for Running {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        let (inner, outer) = (self.inner, self.outer);
-        let bytes = self.len * inner * outer * self.size;
-        allocate(cx, bytes)?;
-        // Lines side by side, or, where there is one in a group, those of neighbouring groups.
-        let (lines, groups, lane) = if inner > 1 { (inner, outer, 1) } else { (outer, 1, self.len) };
-        let parts = lines.div_ceil(LANES);
-        let effort = if bytes * cx.instances.len() < SMALL { Effort::Small } else { Effort::Large };
-        Workers::global().run(cx.instances.len() * groups * parts, effort, |part| {
-            let (i, rest) = (cx.instances[part / (groups * parts)], part % (groups * parts));
-            let some = piece(lines, LANES, rest % parts);
-            let start = ((rest / parts) * self.len * inner + some.start * lane) * self.size;
-            let at = |p: Pointer| p.offset(start as isize).0;
-            let init = input(cx, 1, i).0;
-            let (from, to) = (at(input(cx, 0, i)), at(output(cx, i)));
-            // SAFETY: operand and result have these lines; parts write different ones of the new output.
-            unsafe { (self.walk)(Lines { from, to, init, len: self.len, step: inner, lanes: some.len(), lane }) };
+        let mut outputs = cx.allocate(self.len * self.inner * self.outer * self.size)?;
+        let mut parts = vec![];
+        for (&i, output) in cx.instances.iter().zip(&mut outputs) {
+            parts.extend(self.parts(cx.input(0, i).bytes(), written(output)).into_iter().map(|part| (i, part)));
+        }
+        let bytes = self.len * self.inner * self.outer * self.size * cx.instances.len();
+        let effort = if bytes < SMALL { Effort::Small } else { Effort::Large };
+        Workers::global().run_each(parts, effort, |(i, (from, to, lines))| {
+            (self.walk)(from, cx.input(1, i).bytes(), to, lines);
         });
+        cx.set(0, outputs);
         Ok(())
     }
 }
 
-/// # Safety
-/// As [`Walk`]: the lines must be readable and writable, of `T`.
+impl Running {
+    /// Some lines each: side by side in a group, or, where there is one in a group, those of neighbouring groups.
+    fn parts<'a>(&self, from: &'a [u8], to: &'a mut [u8]) -> Vec<(&'a [u8], Grid<'a, u8>, Lines)> {
+        let (of, size) = (self.inner, self.size);
+        let row = if of == 1 { self.len * size } else { of * size };
+        let matrix = row * if of == 1 { LANES } else { self.len };
+        let matrices = from.chunks(matrix).zip(to.chunks_mut(matrix));
+        let parts = matrices.flat_map(|(from, to)| {
+            let columns = Grid::new(to, row).columns(if of == 1 { row } else { LANES * size }).enumerate();
+            columns.map(move |(part, to)| match of {
+                1 => (from, to, Lines::Rows(self.len)),
+                _ => (from, to, Lines::Columns { first: part * LANES, of }),
+            })
+        });
+        parts.collect()
+    }
+}
+
+/// As [`Walk`], of elements `T`.
 #[inline(always)]
-unsafe fn walk_lines<T: Copy, A: Copy>(
-    lines: Lines,
+fn walk_lines<T: Pod, A: Copy>(
+    (from, init, to, lines): (&[u8], &[u8], Grid<'_, u8>, Lines),
     widen: impl Fn(T) -> A,
     op: impl Fn(A, A) -> A,
     narrow: impl Fn(A) -> T,
 ) {
-    let (from, to) = (lines.from.cast::<T>(), lines.to.cast::<T>());
-    // SAFETY: as the caller says.
-    unsafe {
-        let mut totals = [widen(lines.init.cast::<T>().read()); LANES];
-        for i in 0..lines.len {
-            let at = i * lines.step;
-            if lines.lanes == LANES && lines.lane == 1 {
-                for (l, total) in totals.iter_mut().enumerate() {
-                    *total = op(*total, widen(from.add(at + l).read()));
-                    to.add(at + l).write(narrow(*total));
+    let (from, mut to) = (bytemuck::cast_slice::<u8, T>(from), to.cast::<T>());
+    let mut totals = [widen(bytemuck::pod_read_unaligned(init)); LANES];
+    let step = |total: &mut A, x: T| {
+        *total = op(*total, widen(x));
+        narrow(*total)
+    };
+    match lines {
+        Lines::Columns { first, of } => {
+            for (i, row) in from.chunks_exact(of).enumerate() {
+                let to = to.row(i);
+                let from = &row[first..][..to.len()];
+                if let (Ok(from), Ok(to)) = (<&[T; LANES]>::try_from(from), <&mut [T; LANES]>::try_from(&mut *to)) {
+                    (0..LANES).for_each(|l| to[l] = step(&mut totals[l], from[l]));
+                } else {
+                    to.iter_mut().zip(from).zip(&mut totals).for_each(|((to, &x), total)| *to = step(total, x));
                 }
-            } else {
-                for (l, total) in totals[..lines.lanes].iter_mut().enumerate() {
-                    *total = op(*total, widen(from.add(at + l * lines.lane).read()));
-                    to.add(at + l * lines.lane).write(narrow(*total));
+            }
+        }
+        // A square of elements at a time, so that sums of several lines are under way.
+        Lines::Rows(len) if from.len() == LANES * len => {
+            for start in (0..len).step_by(LANES) {
+                let width = LANES.min(len - start);
+                let mut square = [[T::zeroed(); LANES]; LANES];
+                let line = |l: usize| l * len + start..l * len + start + width;
+                (0..LANES).for_each(|l| square[l][..width].copy_from_slice(&from[line(l)]));
+                for i in 0..width {
+                    square.iter_mut().zip(&mut totals).for_each(|(line, total)| line[i] = step(total, line[i]));
                 }
+                (0..LANES).for_each(|l| to.row(l)[start..start + width].copy_from_slice(&square[l][..width]));
+            }
+        }
+        Lines::Rows(len) => {
+            for (l, (from, total)) in from.chunks_exact(len).zip(&mut totals).enumerate() {
+                to.row(l).iter_mut().zip(from).for_each(|(to, &x)| *to = step(total, x));
             }
         }
     }
@@ -139,9 +167,8 @@ unsafe fn walk_lines<T: Copy, A: Copy>(
 fn walk(elem: Elem, kind: ReduceKind) -> Option<Walk> {
     macro_rules! with {
         ($T:ty, $widen:expr, $op:expr, $narrow:expr) => {{
-            unsafe fn lines(lines: Lines) {
-                // SAFETY: as the caller says.
-                unsafe { walk_lines::<$T, _>(lines, $widen, $op, $narrow) }
+            fn lines(from: &[u8], init: &[u8], to: Grid<'_, u8>, lines: Lines) {
+                walk_lines::<$T, _>((from, init, to, lines), $widen, $op, $narrow);
             }
             Some(lines as Walk)
         }};

@@ -10,13 +10,15 @@ mod order;
 #[cfg(test)]
 mod tests;
 
-use crate::block;
-use crate::block::Pointer;
+use super::{read, write, written};
+use crate::block::{self, Operand};
 use crate::gang::lower::Lowering;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, region_value};
 use crate::memory::{Buffer, OutOfMemory};
-use crate::pool::{Effort, Workers, piece};
+use crate::parts::Grid;
+use crate::pool::{Effort, Workers};
+use bytemuck::Pod;
 use order::Order;
 use shardwise_ir::OpView;
 use shardwise_ops::sort::{Direction, KeyPattern, dimension};
@@ -47,17 +49,36 @@ impl Lines {
         Lines { n: shape[dim], step, count: shape[..dim].iter().product::<usize>() * step }
     }
 
-    fn start(&self, line: usize) -> usize {
-        line / self.step * self.n * self.step + line % self.step
+    /// Writes a line's elements, of which the first is the first of `source`, in the order of `from`.
+    fn put<T: Pod>(&self, source: &[u8], target: &mut Grid<'_, u8>, [group, column]: [usize; 2], from: &[u32]) {
+        let source = bytemuck::cast_slice::<u8, T>(source);
+        if self.step == 1 {
+            let row = bytemuck::cast_slice_mut::<u8, T>(target.row(group));
+            row.iter_mut().zip(from).for_each(|(to, &from)| *to = source[from as usize]);
+        } else {
+            for (i, &from) in from.iter().enumerate() {
+                let row = bytemuck::cast_slice_mut::<u8, T>(target.row(group * self.n + i));
+                row[column] = source[from as usize * self.step];
+            }
+        }
     }
 
-    /// Calls `f` with some lines at a time.
-    fn for_each_part(&self, instances: &[usize], f: impl Fn(usize, std::ops::Range<usize>) + Sync) {
+    /// Elements of a part, which are whole groups of lines side by side, or some columns of one.
+    fn part(&self) -> usize {
         let lines = (PART / self.n.max(1)).max(1);
-        let parts = self.count.div_ceil(lines);
-        let total = parts * instances.len();
-        let effort = if total < 2 { Effort::Small } else { Effort::Large };
-        Workers::global().run(total, effort, |part| f(instances[part / parts], piece(self.count, lines, part % parts)));
+        (lines / self.step).max(1) * self.n * self.step
+    }
+
+    /// The parts of an array whose elements have so many bytes: where each starts, and its lines.
+    fn parts<'a>(&self, array: &'a mut [u8], size: usize) -> Vec<(usize, Grid<'a, u8>)> {
+        let (part, row) = (self.part(), if self.step == 1 { self.n } else { self.step });
+        let columns = if self.step == 1 { row } else { (PART / self.n).clamp(1, self.step) };
+        let matrices = array.chunks_mut(part * size).map(|matrix| Grid::new(matrix, row * size));
+        let parts = matrices.enumerate().flat_map(|(i, matrix)| {
+            let parts = matrix.columns(columns * size).enumerate();
+            parts.map(move |(c, lines)| (i * part + c * columns, lines))
+        });
+        parts.collect()
     }
 }
 
@@ -99,47 +120,75 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
     Some(lowering.step(view, StepKind::Kernel(Box::new(SortKernel { keys, lines, sizes }))))
 }
 
+/// Some lines of an instance, and their places in each result.
+struct Part<'a> {
+    /// The position of the instance among those to compute.
+    position: usize,
+    /// Where the first line starts.
+    start: usize,
+    results: Vec<Grid<'a, u8>>,
+}
+
 impl Kernel for SortKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let count = self.lines.n * self.lines.count;
-        let mut keys: Vec<Vec<Buffer>> = vec![];
-        for key in &self.keys {
-            keys.push(self.compute(cx, key, count)?);
-        }
-        for (k, size) in self.sizes.iter().enumerate() {
-            for i in cx.instances.clone() {
-                cx.outputs[k][i] = Some(cx.memory.allocate(count * size)?);
-            }
-        }
-        let (cx, keys) = (&*cx, &keys);
-        let position = |i: usize| cx.instances.iter().position(|&other| other == i).expect("one of them");
-        self.lines.for_each_part(&cx.instances, |i, lines| {
-            let own: Vec<&Buffer> = keys.iter().map(|k| &k[position(i)]).collect();
-            for line in lines {
-                let start = self.lines.start(line);
-                let from = self.sorted(&own, start);
-                for (k, &size) in self.sizes.iter().enumerate() {
-                    let source = Pointer(cx.input(k, i).as_ptr());
-                    let target = Pointer(cx.outputs[k][i].as_ref().expect("allocated").as_ptr());
-                    // SAFETY: both have these lines; each is one worker's.
-                    unsafe { pick(source, target, start, self.lines.step, size, &from) };
-                }
-            }
-        });
+        let keys = self.keys.iter().map(|key| self.compute(cx, key, count)).collect::<Result<Vec<_>, _>>()?;
+        let outputs = self.sizes.iter().map(|size| cx.allocate(count * size));
+        let mut outputs = outputs.collect::<Result<Vec<_>, _>>()?;
+        let parts = self.parts(cx.instances.len(), &mut outputs);
+        let effort = if parts.len() < 2 { Effort::Small } else { Effort::Large };
+        Workers::global().run_each(parts, effort, |part| self.sort(cx, &keys, part));
+        outputs.into_iter().enumerate().for_each(|(k, buffers)| cx.set(k, buffers));
         Ok(())
     }
 }
 
 impl SortKernel {
+    fn parts<'a>(&self, instances: usize, outputs: &'a mut [Vec<Buffer>]) -> Vec<Part<'a>> {
+        let mut buffers: Vec<_> = outputs.iter_mut().map(|buffers| buffers.iter_mut()).collect();
+        let mut parts = vec![];
+        for position in 0..instances {
+            let results = buffers.iter_mut().filter_map(|b| b.next()).zip(&self.sizes);
+            let mut results: Vec<_> =
+                results.map(|(b, &size)| self.lines.parts(written(b), size).into_iter()).collect();
+            loop {
+                let next: Vec<_> = results.iter_mut().filter_map(|parts| parts.next()).collect();
+                let Some(&(start, _)) = next.first() else { break };
+                parts.push(Part { position, start, results: next.into_iter().map(|(_, lines)| lines).collect() });
+            }
+        }
+        parts
+    }
+
+    fn sort(&self, cx: &KernelCx<'_>, keys: &[Vec<Buffer>], mut part: Part<'_>) {
+        let Lines { n, step, .. } = self.lines;
+        let keys: Vec<&Buffer> = keys.iter().map(|k| &k[part.position]).collect();
+        let (rows, columns) = (part.results[0].rows(), part.results[0].width() / self.sizes[0]);
+        let (groups, columns) = if step == 1 { (rows, 1) } else { (rows / n, columns) };
+        for (group, column) in (0..groups).flat_map(|g| (0..columns).map(move |c| (g, c))) {
+            let start = part.start + group * n * step + column;
+            let from = self.sorted(&keys, start);
+            for (k, &size) in self.sizes.iter().enumerate() {
+                let source = &cx.input(k, cx.instances[part.position]).bytes()[start * size..];
+                let target = &mut part.results[k];
+                match size {
+                    1 => self.lines.put::<u8>(source, target, [group, column], &from),
+                    2 => self.lines.put::<u16>(source, target, [group, column], &from),
+                    4 => self.lines.put::<u32>(source, target, [group, column], &from),
+                    8 => self.lines.put::<u64>(source, target, [group, column], &from),
+                    _ => self.lines.put::<u128>(source, target, [group, column], &from),
+                }
+            }
+        }
+    }
+
     /// The keys of each instance's elements.
     fn compute(&self, cx: &KernelCx<'_>, key: &Key, count: usize) -> Result<Vec<Buffer>, OutOfMemory> {
         let inputs = cx.instances.iter().map(|&i| cx.input(key.input, i));
         let Some(kernel) = &key.kernel else { return Ok(inputs.cloned().collect()) };
-        let of = |_: &usize| cx.memory.allocate(count * key.order.size());
-        let buffers = cx.instances.iter().map(of).collect::<Result<Vec<_>, _>>()?;
-        let pairs = inputs.zip(&buffers).flat_map(|(x, key)| [Pointer(x.as_ptr()), Pointer(key.as_ptr())]);
-        // SAFETY: operand and keys have `count` elements; the keys' buffers are new.
-        unsafe { kernel.run(Workers::global(), &pairs.collect::<Vec<_>>(), false) };
+        let mut buffers = cx.allocate(count * key.order.size())?;
+        let operands: Vec<Operand> = inputs.zip(&mut buffers).flat_map(|(x, key)| [read(x), write(key)]).collect();
+        kernel.run(Workers::global(), &operands, false);
         Ok(buffers)
     }
 
@@ -152,30 +201,6 @@ impl SortKernel {
             [only] => std::mem::take(only).sorted(),
             several => order::sorted_by_all(several),
         }
-    }
-}
-
-/// Writes the line's elements in the order of `from`.
-///
-/// # Safety
-/// Both arrays must have the line.
-unsafe fn pick(source: Pointer, target: Pointer, start: usize, step: usize, size: usize, from: &[u32]) {
-    macro_rules! as_words {
-        ($T:ty) => {{
-            let (source, target) =
-                (source.0.cast::<$T>().wrapping_add(start), target.0.cast::<$T>().wrapping_add(start));
-            for (to, &from) in from.iter().enumerate() {
-                // SAFETY: as the caller says; buffers are aligned, and hold whole elements.
-                unsafe { target.add(to * step).write(source.add(from as usize * step).read()) };
-            }
-        }};
-    }
-    match size {
-        1 => as_words!(u8),
-        2 => as_words!(u16),
-        4 => as_words!(u32),
-        8 => as_words!(u64),
-        _ => as_words!([u64; 2]),
     }
 }
 
@@ -199,28 +224,28 @@ pub fn top_k<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step>
 
 impl Kernel for TopK {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        let (k, size) = (self.k, self.order.size());
-        for i in cx.instances.clone() {
-            cx.outputs[0][i] = Some(cx.memory.allocate(self.lines.count * k * size)?);
-            cx.outputs[1][i] = Some(cx.memory.allocate(self.lines.count * k * 4)?);
+        let (Lines { n, count, .. }, k, size) = (self.lines, self.k, self.order.size());
+        let mut values = cx.allocate(count * k * size)?;
+        let mut indices = cx.allocate(count * k * size_of::<u32>())?;
+        let lines = (PART / n).max(1);
+        let mut parts = vec![];
+        for ((&i, values), indices) in cx.instances.iter().zip(&mut values).zip(&mut indices) {
+            let lines_of = cx.input(0, i).bytes().chunks(lines * n * size);
+            let indices = bytemuck::cast_slice_mut::<u8, u32>(written(indices)).chunks_mut(lines * k);
+            parts.extend(lines_of.zip(written(values).chunks_mut(lines * k * size)).zip(indices));
         }
-        let cx = &*cx;
-        self.lines.for_each_part(&cx.instances, |i, lines| {
-            let x = cx.input(0, i);
-            let [values, indices] = [0, 1].map(|o| Pointer(cx.outputs[o][i].as_ref().expect("allocated").as_ptr()));
-            for line in lines {
-                let start = self.lines.start(line);
-                let first = self.order.read(x.bytes(), start, 1, self.lines.n).first(k);
-                let source = Pointer(x.as_ptr()).offset((start * size) as isize);
-                let target = values.offset((line * k * size) as isize);
-                let to = indices.offset((line * k * 4) as isize).0.cast::<u32>();
-                // SAFETY: the operand has the line, the results `k` elements for it, which are one worker's.
-                unsafe {
-                    pick(source, target, 0, 1, size, &first);
-                    to.copy_from_nonoverlapping(first.as_ptr(), k);
+        let effort = if parts.len() < 2 { Effort::Small } else { Effort::Large };
+        Workers::global().run_each(parts, effort, |((x, values), indices)| {
+            let results = values.chunks_exact_mut(k * size).zip(indices.chunks_exact_mut(k));
+            for (x, (values, indices)) in x.chunks_exact(n * size).zip(results) {
+                indices.copy_from_slice(&self.order.read(x, 0, 1, n).first(k));
+                for (value, &i) in values.chunks_exact_mut(size).zip(&*indices) {
+                    value.copy_from_slice(&x[i as usize * size..][..size]);
                 }
             }
         });
+        cx.set(0, values);
+        cx.set(1, indices);
         Ok(())
     }
 }

@@ -1,0 +1,484 @@
+//! A kernel's code with addresses: one worker's, for one row after the other.
+//!
+//! Addresses are those of operands, which [`Kernel::run`] has held against what the kernel reaches, and of the frame.
+//!
+//! [`Kernel::run`]: super::Kernel::run
+#![expect(unsafe_code, reason = "the machine follows addresses")]
+
+use super::emit::{Base, Code, Phase, Template, When};
+use super::kernel::{Job, Results, TILE};
+use super::machine::{AHEAD, Ins, Op, PARTIALS, Strided, TEMP, read_word, write_word};
+use super::program::Role;
+use crate::memory::Scratch;
+use crate::pool::piece;
+use crate::simd::{Word, fence};
+use shardwise_mathfn::order::SEGMENT;
+use std::ops::Range;
+
+/// Memory is asked for ahead in rows of this length.
+const AHEAD_LANES: usize = 2048;
+
+/// Code with addresses, and the memory that it works in.
+pub(super) struct Bound<'a, W> {
+    job: &'a Job<'a, W>,
+    pub(super) instance: usize,
+    _frame: Scratch,
+    /// Where the frame starts, which is reached through this alone.
+    memory: *mut u8,
+    layout: Frame,
+    /// Where each operand is in the current row; of an index, the number itself.
+    bases: Vec<*mut u8>,
+    codes: Vec<[Option<BoundCode>; 4]>,
+    scalars: Vec<Vec<Ins>>,
+}
+
+/// Offsets of the frame's areas.
+#[derive(Clone, Copy)]
+struct Frame {
+    partials: usize,
+    saved: usize,
+    saved_row: usize,
+    accumulators: usize,
+    bounces: usize,
+    total: usize,
+}
+
+/// Code for full or partial blocks of one phase.
+struct BoundCode {
+    code: Vec<Ins>,
+    patches: Vec<Patch>,
+    strided: Vec<Strided>,
+    /// Of partial blocks: operands' elements that go through a temporary.
+    copies: Vec<Bounce>,
+}
+
+/// An instruction whose address follows the row and the lane.
+#[derive(Clone, Copy)]
+struct Patch {
+    ins: usize,
+    source: Base,
+    size: isize,
+}
+
+#[derive(Clone, Copy)]
+struct Bounce {
+    operand: usize,
+    temp: *mut u8,
+    size: usize,
+}
+
+impl Frame {
+    fn new(code: &Code, wide: bool) -> Frame {
+        let word = if wide { 8 } else { 4 };
+        let reductions = code.phases.iter().map(|p| p.reductions.len()).max().unwrap_or(0);
+        let operands = code.phases.iter().map(|p| p.lanes.len()).max().unwrap_or(0);
+        let saved_row = code.row_len.next_multiple_of(128) * word;
+        let partials = code.temp_bytes;
+        let saved = partials + reductions * PARTIALS;
+        let accumulators = (saved + code.saved * saved_row).next_multiple_of(64);
+        let bounces = accumulators + if code.columns { reductions * TILE * word } else { 0 };
+        Frame { partials, saved, saved_row, accumulators, bounces, total: bounces + operands * TEMP }
+    }
+}
+
+impl<'a, W: Word> Bound<'a, W> {
+    pub(super) fn new(job: &'a Job<'a, W>) -> Self {
+        let code = job.code();
+        let layout = Frame::new(code, code.wide);
+        let mut frame = Scratch::new(layout.total);
+        let mut bound = Bound {
+            job,
+            instance: 0,
+            memory: frame.start(),
+            _frame: frame,
+            layout,
+            bases: vec![std::ptr::null_mut(); code.walks.len()],
+            codes: code.phases.iter().map(|_| [const { None }; 4]).collect(),
+            scalars: Vec::new(),
+        };
+        bound.scalars = code.phases.iter().map(|p| bound.scalar_code(p)).collect();
+        code.constants.iter().for_each(|&(temp, bits)| bound.fill(temp, W::from_bits64(bits)));
+        bound
+    }
+
+    fn code(&self) -> &'a Code {
+        self.job.code()
+    }
+
+    /// The frame from an offset on.
+    fn address(&self, offset: usize) -> *mut u8 {
+        self.memory.wrapping_add(offset)
+    }
+
+    /// Words of the frame.
+    fn words(&mut self, offset: usize, count: usize) -> &mut [W] {
+        assert!(offset.is_multiple_of(W::SIZE) && offset + count * W::SIZE <= self.layout.total, "words of the frame");
+        // SAFETY: the frame has these bytes, which are initialised, aligned and ours; `self` is borrowed with them.
+        unsafe { std::slice::from_raw_parts_mut(self.address(offset).cast(), count) }
+    }
+
+    fn scalar_code(&self, phase: &Phase) -> Vec<Ins> {
+        let bind = |t: &Template| match t.base {
+            Base::Immediate(bits) => Ins { op: t.op, extra: t.extra, step: 0, base: immediate(bits) },
+            Base::Temp(temp) => Ins { op: t.op, extra: t.extra, step: 0, base: self.address(temp as usize) },
+            other => unreachable!("{other:?} in the code of row values"),
+        };
+        phase.scalar.iter().map(bind).collect()
+    }
+
+    /// Writes a word to all lanes of a temporary.
+    fn fill(&mut self, temp: u32, w: W) {
+        self.words(temp as usize, TEMP / W::SIZE).fill(w);
+    }
+
+    /// Points the operands to a row, given by its number among the kept and then the reduced rows.
+    fn point(&mut self, row: usize, reduced_row: usize) {
+        let code = self.code();
+        for ((base, walk), place) in self.bases.iter_mut().zip(&code.walks).zip(self.job.places(self.instance)) {
+            let start = place.map_or(std::ptr::null_mut(), |p| p.0);
+            let kept = offset(&code.outer[..code.kept], &walk.outer[..code.kept], row);
+            let reduced = offset(&code.outer[code.kept..], &walk.outer[code.kept..], reduced_row);
+            *base = start.wrapping_offset(kept).wrapping_offset(reduced);
+        }
+    }
+
+    /// Computes the row values of a phase.
+    fn start_phase(&mut self, phase: usize) {
+        let p = &self.code().phases[phase];
+        for &(operand, temp) in &p.fills {
+            let w = self.read_row_operand(operand);
+            self.fill(temp, w);
+        }
+        self.execute_scalar(phase);
+        for &(operand, temp) in &p.row_outputs {
+            let (elem, w) = (self.code().walks[operand].operand.elem, self.words(temp as usize, 1)[0]);
+            // SAFETY: the output has what the kernel reaches, this row's element among it.
+            unsafe { write_word(elem, self.bases[operand], w) }
+        }
+    }
+
+    fn read_row_operand(&self, operand: usize) -> W {
+        let (o, base) = (&self.code().walks[operand].operand, self.bases[operand]);
+        if o.role == Role::Index {
+            return W::from_bits64(base.addr() as u64);
+        }
+        // SAFETY: the input has what the kernel reaches, this row's element among it.
+        unsafe { read_word(o.elem, base) }
+    }
+
+    fn execute_scalar(&self, phase: usize) {
+        if !self.scalars[phase].is_empty() {
+            self.execute(&self.scalars[phase], 1);
+        }
+    }
+
+    pub(super) fn start_row(&mut self, row: usize) {
+        self.point(row, 0);
+        self.start_phase(0);
+    }
+
+    pub(super) fn run_row(&mut self, row: usize) {
+        self.point(row, 0);
+        for phase in 0..self.code().phases.len() {
+            self.start_phase(phase);
+            self.run_phase(phase);
+        }
+    }
+
+    fn run_phase(&mut self, phase: usize) {
+        let (p, row_len) = (&self.code().phases[phase], self.code().row_len);
+        if p.reductions.is_empty() {
+            if !p.lanes.is_empty() {
+                self.run_lanes(phase, 0, 0, row_len, false);
+            }
+            return;
+        }
+        let mut totals: Vec<W> = self.reduce_segment(phase, piece(row_len, SEGMENT, 0));
+        for segment in 1..row_len.div_ceil(SEGMENT) {
+            let more = self.reduce_segment(phase, piece(row_len, SEGMENT, segment));
+            totals.iter_mut().zip(more).zip(&p.reductions).for_each(|((t, m), r)| *t = r.op.combine(*t, m));
+        }
+        self.set_totals(phase, &totals);
+    }
+
+    fn set_totals(&mut self, phase: usize, totals: &[W]) {
+        for (r, &w) in self.code().phases[phase].reductions.iter().zip(totals) {
+            self.fill(r.temp, w);
+        }
+    }
+
+    /// The phases after the first, given its results.
+    pub(super) fn finish_rows(&mut self, totals: &[W]) {
+        self.set_totals(0, totals);
+        (1..self.code().phases.len()).for_each(|phase| self.start_phase(phase));
+    }
+
+    pub(super) fn reduce_segment(&mut self, phase: usize, lanes: Range<usize>) -> Vec<W> {
+        let reductions = &self.code().phases[phase].reductions;
+        for (i, r) in reductions.iter().enumerate() {
+            self.partials(i).fill(W::from_bits64(r.identity));
+        }
+        self.run_lanes(phase, lanes.start, lanes.start, lanes.len(), false);
+        reductions.iter().enumerate().map(|(i, r)| r.op.fold(self.partials(i))).collect()
+    }
+
+    fn partials(&mut self, i: usize) -> &mut [W] {
+        self.words(self.layout.partials + i * PARTIALS, PARTIALS / W::SIZE)
+    }
+
+    /// Folds reduced rows of one kept row into the accumulators.
+    pub(super) fn accumulate(&mut self, row: usize, reduced: Range<usize>, lanes: Range<usize>) {
+        if reduced.is_empty() {
+            let code = self.code();
+            for (i, r) in code.phases[0].reductions.iter().enumerate() {
+                self.accumulator(i).fill(W::from_bits64(r.identity));
+            }
+        }
+        for r in reduced.clone() {
+            self.point(row, r);
+            self.start_phase(0);
+            self.run_lanes(0, lanes.start, lanes.start, lanes.len(), r == reduced.start);
+        }
+    }
+
+    /// What follows the reduction of leading dimensions.
+    pub(super) fn finish_columns(&mut self, row: usize, lanes: Range<usize>) {
+        self.point(row, 0);
+        self.start_phase(1);
+        self.run_lanes(1, lanes.start, lanes.start, lanes.len(), false);
+    }
+
+    fn accumulator(&mut self, i: usize) -> &mut [W] {
+        self.words(self.layout.accumulators + i * TILE * W::SIZE, TILE)
+    }
+
+    pub(super) fn save_accumulators(&mut self, results: &Results<W>, at: usize, row_len: usize, lanes: Range<usize>) {
+        for i in 0..self.code().phases[0].reductions.len() {
+            let accumulator = self.accumulator(i);
+            lanes.clone().zip(accumulator).for_each(|(lane, w)| results.set(at + i * row_len + lane, *w));
+        }
+    }
+
+    pub(super) fn join_accumulators(
+        &mut self,
+        results: &Results<W>,
+        at: usize,
+        row_len: usize,
+        lanes: Range<usize>,
+        first: bool,
+    ) {
+        let reductions = &self.code().phases[0].reductions;
+        for (i, r) in reductions.iter().enumerate() {
+            for (lane, w) in lanes.clone().zip(self.accumulator(i)) {
+                let more = results.get(at + i * row_len + lane);
+                *w = if first { more } else { r.op.combine(*w, more) };
+            }
+        }
+    }
+
+    /// Runs the lanes of a phase from lane `start`; accumulators begin at lane `origin`.
+    pub(super) fn run_lanes(&mut self, phase: usize, start: usize, origin: usize, len: usize, first: bool) {
+        let width = self.job.machine.lanes;
+        let (blocks, rest) = (len / width, len % width);
+        if blocks > 0 {
+            let bound = self.ensure_code(phase, false, first);
+            self.with_code(phase, bound, |b, code| b.run_full(code, start, start - origin, blocks));
+        }
+        if rest > 0 {
+            let bound = self.ensure_code(phase, true, first);
+            let lane = start + blocks * width;
+            self.with_code(phase, bound, |b, code| b.run_tail(code, lane, lane - origin, rest));
+        }
+        if self.job.streaming {
+            fence();
+        }
+    }
+
+    fn ensure_code(&mut self, phase: usize, tail: bool, first: bool) -> usize {
+        let variant = usize::from(tail) + 2 * usize::from(first);
+        if self.codes[phase][variant].is_none() {
+            self.codes[phase][variant] = Some(self.bind(phase, tail, first));
+        }
+        variant
+    }
+
+    fn with_code(&mut self, phase: usize, variant: usize, run: impl FnOnce(&mut Self, &mut BoundCode)) {
+        let mut code = self.codes[phase][variant].take().expect("just made");
+        run(self, &mut code);
+        self.codes[phase][variant] = Some(code);
+    }
+
+    fn bind(&self, phase: usize, tail: bool, first: bool) -> BoundCode {
+        let wanted = |t: &&Template| match t.when {
+            When::Always => true,
+            When::Tail => tail,
+            When::NotFirst => !first,
+        };
+        let mut bound = BoundCode { code: Vec::new(), patches: Vec::new(), strided: Vec::new(), copies: Vec::new() };
+        for (i, t) in self.code().phases[phase].lanes.iter().enumerate().filter(|(_, t)| wanted(t)) {
+            let ahead = if tail { None } else { self.ahead(phase, i) };
+            if ahead.is_some() && t.op != Op::Load {
+                self.bind_prefetch(&mut bound, t);
+            }
+            self.bind_one(&mut bound, t, tail);
+            if let (Some(distance), Some(ins)) = (ahead, bound.code.last_mut().filter(|ins| ins.op == Op::Load)) {
+                (ins.op, ins.extra) = (Op::LoadAhead, distance);
+            }
+        }
+        bound
+    }
+
+    /// How far ahead the memory of an instruction is asked for, if it is the first to read an operand in long rows.
+    ///
+    /// Where a later phase reads the row again, the next row is asked for then, while there is more to compute.
+    fn ahead(&self, phase: usize, index: usize) -> Option<u32> {
+        let (code, lanes) = (self.code(), &self.code().phases[phase].lanes);
+        let Base::Operand(o) = lanes[index].base else { return None };
+        let is_first = lanes[..index].iter().all(|t| t.base != lanes[index].base);
+        let is_memory = code.walks[o].operand.role == Role::Input;
+        if !is_first || !is_memory || code.row_len < AHEAD_LANES {
+            return None;
+        }
+        match phase {
+            0 => Some(AHEAD as u32),
+            1 if !code.columns => code.walks[o].outer.last().and_then(|&s| u32::try_from(s).ok()),
+            _ => None,
+        }
+    }
+
+    fn bind_prefetch(&self, bound: &mut BoundCode, t: &Template) {
+        let (lanes, ins) = (self.job.machine.lanes, bound.code.len());
+        let bytes = t.size * lanes;
+        bound.patches.push(Patch { ins, source: t.base, size: t.size as isize });
+        bound.code.push(Ins {
+            op: Op::Prefetch,
+            extra: bytes.div_ceil(64) as u32,
+            step: bytes as isize,
+            base: std::ptr::null_mut(),
+        });
+    }
+
+    fn bind_one(&self, bound: &mut BoundCode, t: &Template, tail: bool) {
+        let step = (t.size * self.job.machine.lanes) as isize;
+        let mut ins = Ins { op: t.op, extra: t.extra, step: 0, base: std::ptr::null_mut() };
+        let patch = Patch { ins: bound.code.len(), source: t.base, size: t.size as isize };
+        match t.base {
+            Base::Immediate(bits) => ins.base = immediate(bits),
+            Base::Temp(temp) => ins.base = self.address(temp as usize),
+            Base::Partials(i) => ins.base = self.address(self.layout.partials + i * PARTIALS),
+            Base::Strided(_) => {
+                let source = self.bind_strided(bound, t.base);
+                bound.patches.push(Patch { source, ..patch });
+            }
+            Base::Operand(o) if tail && self.code().walks[o].operand.role != Role::Index => {
+                ins.base = self.address(self.layout.bounces + bound.copies.len() * TEMP);
+                bound.copies.push(Bounce { operand: o, temp: ins.base, size: t.size });
+            }
+            _ => {
+                (ins.op, ins.step) = (self.streaming_op(t), step);
+                bound.patches.push(patch);
+            }
+        }
+        bound.code.push(ins);
+    }
+
+    /// The place of a strided operand in the code's list.
+    fn bind_strided(&self, bound: &mut BoundCode, base: Base) -> Base {
+        let Base::Strided(index) = base else { unreachable!("asked for strided operands only") };
+        let s = self.code().strided[index];
+        let walk = &self.code().walks[s.operand];
+        let temp = self.address(s.temp as usize);
+        bound.strided.push(Strided {
+            address: std::ptr::null_mut(),
+            stride: walk.inner,
+            size: walk.size(),
+            lanes: 0,
+            temp,
+        });
+        Base::Strided(bound.strided.len() - 1)
+    }
+
+    /// Stores go past the caches where that was asked for and all rows are aligned.
+    fn streaming_op(&self, t: &Template) -> Op {
+        let Base::Operand(o) = t.base else { return t.op };
+        let aligned = |o: usize| {
+            self.bases[o].addr().is_multiple_of(64) && self.code().walks[o].outer.iter().all(|s| s % 64 == 0)
+        };
+        if t.op == Op::Store && self.job.streaming && aligned(o) { Op::StoreStreaming } else { t.op }
+    }
+
+    /// The address of a patched instruction for the block at `lane`, `local` lanes after the accumulators' first.
+    fn target(&self, patch: &Patch, lane: usize, local: usize) -> *mut u8 {
+        let at = |base: *mut u8, lane: usize| base.wrapping_offset(patch.size * lane as isize);
+        match patch.source {
+            Base::Operand(o) => at(self.bases[o], lane),
+            Base::Saved(row) => at(self.address(self.layout.saved + row * self.layout.saved_row), lane),
+            Base::Accumulator(i) => at(self.address(self.layout.accumulators + i * TILE * W::SIZE), local),
+            other => unreachable!("{other:?} does not move"),
+        }
+    }
+
+    fn apply_patches(&self, bound: &mut BoundCode, lane: usize, local: usize, lanes: usize) {
+        for patch in &bound.patches {
+            bound.code[patch.ins].base = match patch.source {
+                Base::Strided(i) => {
+                    let s = &mut bound.strided[i];
+                    (s.address, s.lanes) = (self.strided_address(s, bound.code[patch.ins].extra as usize, lane), lanes);
+                    std::ptr::from_mut(s).cast()
+                }
+                _ => self.target(patch, lane, local),
+            };
+        }
+    }
+
+    fn strided_address(&self, s: &Strided, operand: usize, lane: usize) -> *mut u8 {
+        self.bases[operand].wrapping_offset(s.stride * lane as isize)
+    }
+
+    fn run_full(&mut self, bound: &mut BoundCode, lane: usize, local: usize, blocks: usize) {
+        self.apply_patches(bound, lane, local, self.job.machine.lanes);
+        self.execute(&bound.code, blocks);
+    }
+
+    /// Runs one block of `count` lanes; operands' elements are copied from and to temporaries.
+    fn run_tail(&mut self, bound: &mut BoundCode, lane: usize, local: usize, count: usize) {
+        self.apply_patches(bound, lane, local, count);
+        for ins in bound.code.iter_mut().filter(|ins| ins.op == Op::Keep) {
+            ins.extra = count as u32;
+        }
+        self.bounce(bound, lane, count, true);
+        self.execute(&bound.code, 1);
+        self.bounce(bound, lane, count, false);
+    }
+
+    /// Copies `count` elements of the inputs to temporaries, or of the outputs from them.
+    fn bounce(&self, bound: &BoundCode, lane: usize, count: usize, inputs: bool) {
+        let walks = &self.code().walks;
+        for copy in bound.copies.iter().filter(|c| walks[c.operand].is_input() == inputs) {
+            let operand = self.bases[copy.operand].wrapping_add(copy.size * lane);
+            let (from, to) = if inputs { (operand, copy.temp) } else { (copy.temp, operand) };
+            // SAFETY: the operand has what the kernel reaches, and a temporary holds a block.
+            unsafe { std::ptr::copy_nonoverlapping(from, to, count * copy.size) }
+        }
+    }
+
+    fn execute(&self, code: &[Ins], blocks: usize) {
+        // SAFETY: the addresses are those of the frame, and of operands, which have what the kernel reaches.
+        unsafe { (self.job.machine.run)(code, blocks, self.memory, 8) }
+    }
+}
+
+/// The bits of an immediate where instructions have addresses.
+fn immediate(bits: u64) -> *mut u8 {
+    std::ptr::without_provenance_mut(bits as usize)
+}
+
+/// The offset of row number `row` in loops of these sizes.
+fn offset(sizes: &[usize], strides: &[isize], mut row: usize) -> isize {
+    let mut sum = 0;
+    for (&size, &stride) in sizes.iter().zip(strides).rev() {
+        sum += (row % size.max(1)) as isize * stride;
+        row /= size.max(1);
+    }
+    sum
+}

@@ -1,0 +1,166 @@
+//! Products whose rows are windows of an array.
+#![expect(unsafe_code, reason = "products follow addresses")]
+
+use super::{Gemm, Group, Pieces, Places, Product, Row, Tile, packed};
+use crate::movement::gather_rows;
+use crate::operand::Reach;
+use crate::pool::Workers;
+use crate::simd::Level;
+
+/// Rows of one call.
+const MAX_ROWS: usize = 1 << 18;
+/// Bytes of rows that are put together at a time, where there is no packed kernel.
+const GATHERED_BYTES: usize = 1 << 21;
+
+/// Products of windows with matrices: a row of `a` is a window, whose elements are equally far from its start in all.
+#[derive(Clone, Debug)]
+pub struct Windows {
+    gemm: Gemm,
+    pieces: Pieces,
+    /// Products side by side, and the bytes from one to the next in the operands and the result.
+    groups: usize,
+    group_step: [isize; 3],
+    /// Offsets of windows and of their results, in bytes: those of rows of windows, and the windows of a row.
+    rows: Vec<[isize; 2]>,
+    row: Vec<[isize; 2]>,
+    reaches: [Reach; 3],
+}
+
+impl Windows {
+    /// The products of a shape, whose row strides are not used.
+    ///
+    /// A window has `features` adjacent elements at each of some `places`, which are given in elements from its start, and
+    /// make the shape's `k`. Windows are at all indices of `loops`, which have sizes and strides in `a` and `c`; `groups` are
+    /// products side by side, with what is between them in `a`, `b` and `c`. All strides are in elements.
+    ///
+    /// # Panics
+    /// If an element of a result would be written twice, or there is no kernel for the types.
+    pub fn new(
+        gemm: Gemm,
+        (places, features): (&[isize], usize),
+        loops: &[(usize, [isize; 2])],
+        groups: (usize, [isize; 3]),
+    ) -> Windows {
+        assert!(gemm.is_supported(), "no kernel for {:?} to {:?}", gemm.elem, gemm.out);
+        assert!(gemm.k == places.len() * features && gemm.k > 0, "rows are their pieces");
+        let sizes = gemm.sizes();
+        let around = |x: usize| [(groups.0, groups.1[x])].into_iter();
+        let windows = |x: usize| loops.iter().map(move |l| (l.0, l.1[x]));
+        let far = [places.iter().max(), places.iter().min()].map(|p| p.copied().unwrap_or(0));
+        let places_reach = [(2, far[0].max(0)), (2, far[1].min(0))];
+        let one = Gemm { m: 1, k: features, a: [0, 1], ..gemm };
+        let all = Gemm { b: [0, gemm.b[1]], ..one };
+        let a: Vec<_> = around(0).chain(windows(0)).chain(places_reach).collect();
+        let b: Vec<_> = around(1).chain([(gemm.k, gemm.b[0])]).collect();
+        let c: Vec<_> = around(2).chain(windows(1)).collect();
+        let reaches = all.reaches([a, b, c].map(Vec::into_iter));
+        let bytes = [sizes[0] as isize, sizes[2] as isize];
+        let (inner, outer) = loops.split_last().expect("a loop over windows");
+        Windows {
+            gemm,
+            pieces: in_pieces(places, features, sizes[0]),
+            groups: groups.0,
+            group_step: [0, 1, 2].map(|x| groups.1[x] * sizes[x] as isize),
+            rows: outer.iter().fold(vec![[0, 0]], |from, dim| walk(&from, dim, bytes)),
+            row: walk(&[[0, 0]], inner, bytes),
+            reaches,
+        }
+    }
+
+    /// Computes the products of all instances.
+    ///
+    /// # Panics
+    /// If an operand has fewer bytes than are reached.
+    pub fn run(&self, workers: &Workers, instances: &mut [Product<'_>]) {
+        instances.iter().for_each(|instance| instance.check(&self.reaches));
+        let at_a_time = (MAX_ROWS / (self.row.len() * self.groups * instances.len()).max(1)).max(1);
+        for rows in self.rows.chunks(at_a_time) {
+            let groups = self.groups(instances, rows);
+            let count = groups.iter().map(|g| g.rows.len()).sum();
+            let effort = Gemm { m: count, ..self.gemm }.effort(1);
+            // SAFETY: operands have what is reached; results are apart, and borrowed mutably.
+            unsafe {
+                match Tile::of(Level::best(), self.gemm.elem, self.gemm.out) {
+                    Some(tile) => packed::run(&self.gemm, &tile, workers, &groups, Some(&self.pieces), effort),
+                    None => groups.iter().for_each(|group| self.run_gathered(workers, group)),
+                }
+            }
+        }
+    }
+
+    /// The matrices, each with the windows of all instances that use it.
+    fn groups(&self, instances: &[Product<'_>], rows: &[[isize; 2]]) -> Vec<Group> {
+        let mut groups: Vec<Group> = vec![];
+        for instance in instances {
+            let matrix = instance.b.pointer();
+            let known = groups.iter().position(|g| g.matrix == matrix).unwrap_or(groups.len());
+            for g in 0..self.groups {
+                let Places { a, b, c } = instance.places(self.group_step.map(|step| g as isize * step));
+                let places = rows.iter().flat_map(|r| self.row.iter().map(|w| [r[0] + w[0], r[1] + w[1]]));
+                let windows = places.map(|[from, to]| Row { a: a.offset(from), c: c.offset(to) });
+                match groups.get_mut(known + g) {
+                    Some(group) => group.rows.extend(windows),
+                    None => groups.push(Group { matrix: b, rows: windows.collect() }),
+                }
+            }
+        }
+        groups
+    }
+
+    /// For types without packed kernels: some rows at a time are put together, and multiplied.
+    ///
+    /// # Safety
+    /// As [`Gemm::run`].
+    unsafe fn run_gathered(&self, workers: &Workers, group: &Group) {
+        let (gemm, pieces) = (&self.gemm, &self.pieces);
+        let (piece_bytes, count) = (pieces.len * gemm.elem.size(), pieces.starts.len());
+        let row_bytes = piece_bytes * count;
+        let at_a_time = (GATHERED_BYTES / row_bytes).max(1);
+        let mut space = vec![0u128; (at_a_time.min(group.rows.len()) * row_bytes).div_ceil(16)];
+        for rows in group.rows.chunks(at_a_time) {
+            let from = |i: usize| {
+                let start = rows[i / count].a.offset(pieces.starts[i % count]);
+                // SAFETY: the piece of a window, as the caller says.
+                unsafe { std::slice::from_raw_parts(start.0.cast_const(), piece_bytes) }
+            };
+            let space = &mut bytemuck::cast_slice_mut(&mut space)[..rows.len() * row_bytes];
+            gather_rows(workers, piece_bytes, space, from);
+            let a = crate::operand::Source::of(space).pointer();
+            for (start, end, stride) in self.regular(rows) {
+                let gemm = Gemm { m: end - start, a: [gemm.k as isize, 1], c: [stride, gemm.c[1]], ..*gemm };
+                let a = a.offset((start * row_bytes) as isize);
+                // SAFETY: as the caller says.
+                unsafe { gemm.run(Level::best(), workers, &[Places { a, b: group.matrix, c: rows[start].c }]) };
+            }
+        }
+    }
+
+    /// Rows whose results are at equal distances: the first, the end, and the distance in elements.
+    fn regular(&self, rows: &[Row]) -> Vec<(usize, usize, isize)> {
+        let address = |i: usize| rows[i].c.0.addr() as isize;
+        let distance = |i: usize| (address(i) - address(i - 1)) / self.gemm.out.size() as isize;
+        let (mut runs, mut start) = (vec![], 0);
+        while start < rows.len() {
+            let stride = if start + 1 < rows.len() { distance(start + 1) } else { self.gemm.n as isize };
+            let end = (start + 1..rows.len()).find(|&i| distance(i) != stride).unwrap_or(rows.len());
+            runs.push((start, end, stride));
+            start = end;
+        }
+        runs
+    }
+}
+
+/// Offsets along one more dimension.
+fn walk(from: &[[isize; 2]], &(count, step): &(usize, [isize; 2]), bytes: [isize; 2]) -> Vec<[isize; 2]> {
+    let at = |o: &[isize; 2], i: isize| [0, 1].map(|x| o[x] + i * step[x] * bytes[x]);
+    from.iter().flat_map(|o| (0..count as isize).map(move |i| at(o, i))).collect()
+}
+
+/// The pieces of a window: places whose features follow each other are one.
+fn in_pieces(places: &[isize], features: usize, size: usize) -> Pieces {
+    let follows = |w: &[isize]| w[1] - w[0] == features as isize;
+    let run = places.windows(2).position(|w| !follows(w)).map_or(places.len(), |i| i + 1);
+    let is_even = places.len().is_multiple_of(run) && places.chunks(run).all(|c| c.windows(2).all(follows));
+    let run = if is_even { run } else { 1 };
+    Pieces { starts: places.iter().step_by(run).map(|p| p * size as isize).collect(), len: run * features }
+}

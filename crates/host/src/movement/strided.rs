@@ -1,0 +1,364 @@
+//! Copies between arrays with strides, and the loops that do them.
+//!
+//! [`Move::run`] holds the arrays against what the strides reach, and [`Move::new`] sees that no element is written twice; the
+//! loops below it follow pointers.
+#![expect(unsafe_code, reason = "strides are followed by address")]
+
+use super::{LINE, LONG_COPY, PART, SMALL};
+use crate::operand::{Reach, Source, Target, are_apart};
+use crate::pool::{Effort, Workers, piece};
+use crate::simd::prefetch;
+use bytemuck::AnyBitPattern;
+
+/// Transposes read and write runs of this many bytes.
+const RUN: usize = 512;
+/// Bytes from line to line in a transpose's scratch: no multiple of what falls on one cache set.
+const PITCH: usize = RUN + LINE;
+
+/// Copies bytes, a long run by the string instruction.
+pub(super) fn copy_bytes(from: &[u8], to: &mut [u8]) {
+    assert_eq!(from.len(), to.len(), "as many bytes");
+    // SAFETY: both have as many bytes, and nobody else has `to`.
+    unsafe { copy_run(from.as_ptr(), to.as_mut_ptr(), to.len()) }
+}
+
+/// # Safety
+/// As `ptr::copy_nonoverlapping`.
+unsafe fn copy_run(from: *const u8, to: *mut u8, len: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if len >= LONG_COPY {
+        // SAFETY: as the caller says; the direction flag is clear.
+        unsafe {
+            std::arch::asm!("rep movsb", inout("rcx") len => _, inout("rdi") to => _, inout("rsi") from => _, options(nostack, preserves_flags));
+        }
+        return;
+    }
+    // SAFETY: as the caller says.
+    unsafe { std::ptr::copy_nonoverlapping(from, to, len) }
+}
+
+/// A copy of a block of indices between arrays with strides.
+#[derive(Clone, Debug)]
+pub struct Move {
+    /// Loops around the inner copy: size, and the strides of both sides in bytes.
+    outer: Vec<Dim>,
+    inner: Inner,
+    bytes: usize,
+    /// How many sources go to each target, and the bytes from where one goes to where the next goes.
+    joined: (usize, isize),
+    /// What is reached of a source and of a target.
+    reaches: [Reach; 2],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Dim {
+    size: usize,
+    from: isize,
+    to: isize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Inner {
+    /// Bytes that follow each other on both sides.
+    Run(usize),
+    /// Elements at a stride on one side or both.
+    Strided { dim: Dim, size: usize },
+    /// Rows follow each other on one side, columns on the other.
+    Transpose { rows: Dim, columns: Dim, size: usize },
+}
+
+impl Move {
+    /// A copy of `shape` elements of `size` bytes (1, 2, 4, 8 or 16), with strides in elements.
+    pub fn new(size: usize, shape: &[usize], from: &[isize], to: &[isize]) -> Move {
+        Move::joining(size, shape, from, to, (1, 0))
+    }
+
+    /// The same from several sources to one target, each so many elements behind the one before.
+    pub fn joining(size: usize, shape: &[usize], from: &[isize], to: &[isize], sources: (usize, isize)) -> Move {
+        assert!(shape.len() == from.len() && shape.len() == to.len(), "a stride for each dimension");
+        let unit = size as isize;
+        let dims = shape.iter().zip(from).zip(to).map(|((&n, &f), &t)| Dim { size: n, from: f * unit, to: t * unit });
+        let joined = (sources.0, sources.1 * unit);
+        let written: Vec<(usize, isize)> = dims.clone().map(|d| (d.size, d.to)).chain([joined]).collect();
+        assert!(are_apart(written.iter().copied(), size), "a move of {shape:?} to {to:?} writes elements twice");
+        let reaches = [Reach::of(dims.clone().map(|d| (d.size, d.from)), size), Reach::of(written, size)];
+        let mut outer = merge(dims.filter(|d| d.size != 1).collect());
+        let inner = take_inner(&mut outer, size);
+        Move { outer, inner, bytes: shape.iter().product::<usize>() * size, joined, reaches }
+    }
+
+    /// Copies to each target, from the sources that it joins.
+    ///
+    /// # Panics
+    /// If an array has fewer bytes than the strides reach.
+    pub fn run(&self, workers: &Workers, sources: &[Source<'_>], targets: &mut [Target<'_>]) {
+        let (count, apart) = self.joined;
+        assert_eq!(sources.len(), targets.len() * count, "{count} sources for each target");
+        if self.bytes == 0 {
+            return;
+        }
+        let [from, to] = self.reaches;
+        assert!(sources.iter().all(|s| s.has(from)), "sources of a move have what is read");
+        assert!(targets.iter().all(|t| t.has(to)), "targets of a move have what is written");
+        let targets = &*targets;
+        let effort = if self.bytes * sources.len() < SMALL { Effort::Small } else { Effort::Large };
+        let steps: usize = self.outer.iter().map(|d| d.size).product();
+        let pieces = self.inner.pieces();
+        let group = (PART / (self.bytes / steps).max(1)).clamp(1, steps);
+        let groups = steps.div_ceil(group);
+        workers.run(sources.len() * groups * pieces, effort, |part| {
+            let (source, rest) = (part / (groups * pieces), part % (groups * pieces));
+            let (target, place) = (source / count, (source % count) as isize);
+            let (from, to) = (sources[source].pointer(), targets[target].pointer().offset(place * apart));
+            for step in piece(steps, group, rest / pieces) {
+                let (f, t) = self.step(step);
+                // SAFETY: the arrays have what is reached. No two elements that are written are the same, and the targets are
+                // borrowed mutably, so nobody else reads or writes them.
+                unsafe { self.inner.run(from.offset(f).0, to.offset(t).0, rest % pieces, pieces) };
+            }
+        });
+    }
+
+    /// The offsets of a step of the outer loops.
+    fn step(&self, mut step: usize) -> (isize, isize) {
+        let (mut f, mut t) = (0, 0);
+        for d in self.outer.iter().rev() {
+            let i = (step % d.size) as isize;
+            (f, t, step) = (f + i * d.from, t + i * d.to, step / d.size);
+        }
+        (f, t)
+    }
+}
+
+/// Sorts the dimensions by the result's strides, and merges those that both sides walk as one.
+fn merge(mut dims: Vec<Dim>) -> Vec<Dim> {
+    dims.sort_by_key(|d| std::cmp::Reverse(d.to.unsigned_abs()));
+    let mut merged: Vec<Dim> = Vec::new();
+    for dim in dims {
+        let n = dim.size as isize;
+        match merged.last_mut() {
+            Some(d) if d.from == dim.from * n && d.to == dim.to * n => *d = Dim { size: d.size * dim.size, ..dim },
+            _ => merged.push(dim),
+        }
+    }
+    merged
+}
+
+fn take_inner(outer: &mut Vec<Dim>, size: usize) -> Inner {
+    let unit = size as isize;
+    let Some(last) = outer.pop() else { return Inner::Run(size) };
+    if last.to == unit && last.from == unit {
+        return Inner::Run(last.size * size);
+    }
+    let reads_runs = outer.iter().position(|d| d.from == unit);
+    match reads_runs {
+        Some(i) if last.to == unit && size <= 8 => Inner::Transpose { rows: outer.remove(i), columns: last, size },
+        _ => Inner::Strided { dim: last, size },
+    }
+}
+
+impl Inner {
+    /// Into how many parts one inner copy is cut.
+    fn pieces(self) -> usize {
+        match self {
+            Inner::Run(bytes) => bytes.div_ceil(PART).max(1),
+            Inner::Strided { dim, size } => (dim.size * size).div_ceil(PART).max(1),
+            Inner::Transpose { rows, columns, size } => (rows.size * columns.size * size).div_ceil(PART).max(1),
+        }
+    }
+
+    /// # Safety
+    /// As `Move::run`.
+    unsafe fn run(self, from: *const u8, to: *mut u8, part: usize, parts: usize) {
+        match self {
+            Inner::Run(bytes) => {
+                let range = piece(bytes, bytes.div_ceil(parts), part);
+                // SAFETY: as the caller says.
+                unsafe { copy_run(from.wrapping_add(range.start), to.wrapping_add(range.start), range.len()) }
+            }
+            Inner::Strided { dim, size } => {
+                let range = piece(dim.size, dim.size.div_ceil(parts), part);
+                let (from, to) = (at(from, range.start, dim.from), at(to, range.start, dim.to).cast_mut());
+                // SAFETY: as the caller says.
+                unsafe { copy_strided(from, to, Dim { size: range.len(), ..dim }, size) }
+            }
+            Inner::Transpose { rows, columns, size } => {
+                let side = RUN / size;
+                let blocks = rows.size.div_ceil(side);
+                for block in piece(blocks, blocks.div_ceil(parts), part) {
+                    let mut scratch = vec![0u8; side.min(columns.size) * PITCH];
+                    let (from, to) = (at(from, block * side, rows.from), at(to, block * side, rows.to).cast_mut());
+                    let rows = Dim { size: (rows.size - block * side).min(side), ..rows };
+                    // SAFETY: as the caller says.
+                    unsafe { transpose_stripe(from, to, rows, columns, size, &mut scratch) }
+                }
+            }
+        }
+    }
+}
+
+fn at(p: *const u8, i: usize, stride: isize) -> *const u8 {
+    p.wrapping_offset(i as isize * stride)
+}
+
+macro_rules! by_size {
+    ($size:expr, $type:ident => $e:expr) => {
+        match $size {
+            1 => {
+                type $type = u8;
+                $e
+            }
+            2 => {
+                type $type = u16;
+                $e
+            }
+            4 => {
+                type $type = u32;
+                $e
+            }
+            8 => {
+                type $type = u64;
+                $e
+            }
+            _ => {
+                type $type = u128;
+                $e
+            }
+        }
+    };
+}
+
+/// # Safety
+/// As `Move::run`.
+unsafe fn copy_strided(from: *const u8, to: *mut u8, dim: Dim, size: usize) {
+    by_size!(size, T => {
+        for i in 0..dim.size {
+            let (from, to) = (at(from, i, dim.from).cast::<T>(), at(to, i, dim.to).cast_mut().cast::<T>());
+            // SAFETY: as the caller says.
+            unsafe { to.write_unaligned(from.read_unaligned()) };
+        }
+    });
+}
+
+/// At most a run's width of the source's rows, all columns, by blocks that are first copied to `scratch`.
+///
+/// # Safety
+/// As `Move::run`.
+unsafe fn transpose_stripe(from: *const u8, to: *mut u8, rows: Dim, columns: Dim, size: usize, scratch: &mut [u8]) {
+    let side = RUN / size;
+    for start in (0..columns.size).step_by(side) {
+        let width = (columns.size - start).min(side);
+        for (c, line) in scratch.chunks_exact_mut(PITCH).enumerate().take(width) {
+            let source = at(from, start + c, columns.from);
+            // SAFETY: as the caller says; a line of the scratch holds a run.
+            unsafe { std::ptr::copy_nonoverlapping(source, line.as_mut_ptr(), rows.size * size) };
+            (0..RUN).step_by(LINE).for_each(|l| prefetch(at(source, side, columns.from).wrapping_add(l)));
+        }
+        let to = at(to, start, columns.to).cast_mut();
+        // SAFETY: as the caller says.
+        unsafe { write_block(scratch, to, rows, width, size) };
+    }
+}
+
+/// Writes `rows.size` lines of `width` elements, which stand in the columns of `scratch`.
+///
+/// # Safety
+/// The lines must be writable.
+unsafe fn write_block(scratch: &[u8], to: *mut u8, rows: Dim, width: usize, size: usize) {
+    by_size!(size, T => {
+        const SIDE: usize = LINE / size_of::<T>();
+        for r in (0..rows.size).step_by(SIDE) {
+            for c in (0..width).step_by(SIDE) {
+                let tile = &scratch[c * PITCH + r * size..];
+                let to = at(at(to, r, rows.to), c * size, 1).cast_mut();
+                let (height, width) = ((rows.size - r).min(SIDE), (width - c).min(SIDE));
+                // SAFETY: as the caller says; the scratch has whole tiles.
+                unsafe {
+                    if height == SIDE && width == SIDE {
+                        T::transpose_tile(tile, to, rows.to);
+                    } else {
+                        transpose_edge::<T>(tile, to.cast(), rows.to, [height, width]);
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// # Safety
+/// The lines must be writable; strides are in bytes.
+unsafe fn transpose_edge<T: AnyBitPattern>(tile: &[u8], to: *mut T, stride: isize, [height, width]: [usize; 2]) {
+    for r in 0..height {
+        for c in 0..width {
+            let from = &tile[c * PITCH + r * size_of::<T>()..][..size_of::<T>()];
+            // SAFETY: as the caller says.
+            unsafe { to.byte_offset(r as isize * stride).add(c).write_unaligned(bytemuck::pod_read_unaligned(from)) };
+        }
+    }
+}
+
+/// An element that can be transposed in tiles of a cache line's side.
+trait Tile: Copy + Default {
+    /// # Safety
+    /// All lines of the tile must be writable at `to`.
+    unsafe fn transpose_tile(tile: &[u8], to: *mut u8, stride: isize);
+}
+
+macro_rules! plain_tiles {
+    ($($type:ty)*) => {$(
+        impl Tile for $type {
+            unsafe fn transpose_tile(tile: &[u8], to: *mut u8, stride: isize) {
+                const SIDE: usize = LINE / size_of::<$type>();
+                assert!(tile.len() >= (SIDE - 1) * PITCH + LINE, "a whole tile");
+                let mut lines = [[<$type>::default(); SIDE]; SIDE];
+                for c in 0..SIDE {
+                    for (r, line) in lines.iter_mut().enumerate() {
+                        line[c] = bytemuck::pod_read_unaligned(&tile[c * PITCH + r * size_of::<$type>()..][..size_of::<$type>()]);
+                    }
+                }
+                for (r, line) in lines.iter().enumerate() {
+                    // SAFETY: as the caller says.
+                    unsafe { to.wrapping_offset(r as isize * stride).cast::<[$type; SIDE]>().write_unaligned(*line) };
+                }
+            }
+        }
+    )*};
+}
+
+plain_tiles! { u8 u16 u64 u128 }
+#[cfg(not(target_arch = "x86_64"))]
+plain_tiles! { u32 }
+
+#[cfg(target_arch = "x86_64")]
+impl Tile for u32 {
+    unsafe fn transpose_tile(tile: &[u8], to: *mut u8, stride: isize) {
+        assert!(tile.len() >= 15 * PITCH + LINE, "a whole tile");
+        for r in (0..16).step_by(4) {
+            for c in (0..16).step_by(4) {
+                // SAFETY: within the tile, as asserted; the caller vouches for the lines.
+                unsafe {
+                    let from = tile.as_ptr().add(c * PITCH + r * 4);
+                    transpose_four(from, to.wrapping_offset(r as isize * stride).wrapping_add(c * 4), stride)
+                }
+            }
+        }
+    }
+}
+
+/// Four by four words.
+///
+/// # Safety
+/// Four words must be readable and writable on each of four lines.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn transpose_four(from: *const u8, to: *mut u8, stride: isize) {
+    use std::arch::x86_64::*;
+    // SAFETY: as the caller says; every x86-64 has these instructions.
+    unsafe {
+        let [mut a, mut b, mut c, mut d] = [0, 1, 2, 3].map(|i| _mm_loadu_ps(from.add(i * PITCH).cast()));
+        _MM_TRANSPOSE4_PS(&mut a, &mut b, &mut c, &mut d);
+        for (i, line) in [a, b, c, d].into_iter().enumerate() {
+            _mm_storeu_ps(to.wrapping_offset(i as isize * stride).cast(), line);
+        }
+    }
+}

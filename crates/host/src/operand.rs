@@ -1,0 +1,184 @@
+//! Where kernels read and write: arrays with a place in them, and how far strides lead from it.
+//!
+//! A kernel holds its operands' lengths against what it reaches once, before it runs; its inner loops follow pointers.
+//! Arrays are borrowed for as long as that takes, so nobody else writes what is read, or reads what is written.
+//!
+//! ```
+//! use shardwise_host::operand::{Reach, Source};
+//! let x = [1.0f32, 2.0, 3.0];
+//! let backwards = Reach::of([(3, -4)], 4);
+//! assert!(Source::at(bytemuck::cast_slice(&x), 8).has(backwards));
+//! assert!(!Source::of(&x).has(backwards));
+//! ```
+#![expect(unsafe_code, reason = "addresses go to the workers")]
+
+use bytemuck::{NoUninit, Pod};
+use std::marker::PhantomData;
+
+/// An address that goes to the workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pointer(pub *mut u8);
+
+// SAFETY: a pointer is a number; the functions that follow it say what they need.
+unsafe impl Send for Pointer {}
+// SAFETY: as above.
+unsafe impl Sync for Pointer {}
+
+impl Pointer {
+    /// The address `bytes` further on.
+    pub(crate) fn offset(self, bytes: isize) -> Pointer {
+        Pointer(self.0.wrapping_offset(bytes))
+    }
+}
+
+/// The bytes on either side of a place in an array.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    before: usize,
+    behind: usize,
+}
+
+impl Extent {
+    fn new(len: usize, start: usize) -> Extent {
+        Extent { before: start, behind: len.checked_sub(start).expect("a place in the array") }
+    }
+
+    fn has(self, reach: Reach) -> bool {
+        reach.before <= self.before && reach.behind <= self.behind
+    }
+}
+
+/// A place in an array that is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    place: Pointer,
+    extent: Extent,
+    array: PhantomData<&'a [u8]>,
+}
+
+impl<'a> Source<'a> {
+    /// The byte `start` of an array, or its end.
+    pub fn at(array: &'a [u8], start: usize) -> Source<'a> {
+        let extent = Extent::new(array.len(), start);
+        Source { place: Pointer(array.as_ptr().cast_mut()).offset(start as isize), extent, array: PhantomData }
+    }
+
+    /// The start of an array.
+    pub fn of<T: NoUninit>(array: &'a [T]) -> Source<'a> {
+        Source::at(bytemuck::cast_slice(array), 0)
+    }
+
+    /// Whether the array has all bytes that are reached from here.
+    pub fn has(&self, reach: Reach) -> bool {
+        self.extent.has(reach)
+    }
+
+    /// Where this is; valid for reads of what [`Source::has`].
+    pub(crate) fn pointer(&self) -> Pointer {
+        self.place
+    }
+}
+
+/// A place in an array that is written, by one kernel alone.
+#[derive(Debug)]
+pub struct Target<'a> {
+    place: Pointer,
+    extent: Extent,
+    array: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a> Target<'a> {
+    /// The byte `start` of an array, or its end.
+    pub fn at(array: &'a mut [u8], start: usize) -> Target<'a> {
+        let extent = Extent::new(array.len(), start);
+        Target { place: Pointer(array.as_mut_ptr()).offset(start as isize), extent, array: PhantomData }
+    }
+
+    /// The start of an array.
+    pub fn of<T: Pod>(array: &'a mut [T]) -> Target<'a> {
+        Target::at(bytemuck::cast_slice_mut(array), 0)
+    }
+
+    /// Whether the array has all bytes that are reached from here.
+    pub fn has(&self, reach: Reach) -> bool {
+        self.extent.has(reach)
+    }
+
+    /// Where this is; valid for reads and writes of what [`Target::has`], by whoever borrows the target.
+    pub(crate) fn pointer(&self) -> Pointer {
+        self.place
+    }
+}
+
+/// How many bytes before a place, and from it on, are reached by strides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    before: usize,
+    behind: usize,
+}
+
+impl Reach {
+    /// By elements of `size` bytes at all indices of some dimensions, given by their sizes and strides in bytes.
+    pub fn of(dims: impl IntoIterator<Item = (usize, isize)>, size: usize) -> Reach {
+        let mut reach = Reach { before: 0, behind: size };
+        for (n, stride) in dims {
+            if n == 0 {
+                return Reach::default();
+            }
+            let far = stride.unsigned_abs().saturating_mul(n - 1);
+            let side = if stride < 0 { &mut reach.before } else { &mut reach.behind };
+            *side = side.saturating_add(far);
+        }
+        reach
+    }
+
+    /// By either of two walks.
+    pub fn or(self, other: Reach) -> Reach {
+        Reach { before: self.before.max(other.before), behind: self.behind.max(other.behind) }
+    }
+}
+
+/// Whether no two indices of some dimensions (sizes and strides, in bytes) lead to elements of `size` bytes that overlap.
+///
+/// Sufficient, not necessary: each stride leads over all that the smaller ones reach.
+pub fn are_apart(dims: impl IntoIterator<Item = (usize, isize)>, size: usize) -> bool {
+    let mut dims: Vec<(usize, usize)> = dims.into_iter().map(|(n, s)| (s.unsigned_abs(), n)).collect();
+    if dims.iter().any(|d| d.1 == 0) {
+        return true;
+    }
+    dims.retain(|d| d.1 > 1);
+    dims.sort_unstable();
+    let mut extent = size;
+    dims.into_iter().all(|(stride, n)| {
+        let is_apart = stride >= extent;
+        extent = extent.saturating_add(stride.saturating_mul(n - 1));
+        is_apart
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strides_reach_to_both_sides() {
+        let array = [0u8; 24];
+        let reach = Reach::of([(3, -8), (2, 4)], 4);
+        assert_eq!(reach, Reach { before: 16, behind: 8 });
+        let places: Vec<usize> = (0..=24).filter(|&start| Source::at(&array, start).has(reach)).collect();
+        assert_eq!(places, [16]);
+        assert!(Source::at(&[], 0).has(Reach::of([(3, 8), (0, 1)], 4)));
+        assert!(!Source::of(&array).has(Reach::of([(usize::MAX, isize::MAX)], 1)));
+        assert_eq!(reach.or(Reach::of([(9, 1)], 1)), Reach { before: 16, behind: 9 });
+    }
+
+    #[test]
+    fn elements_are_apart_where_each_stride_leads_over_the_smaller_ones() {
+        assert!(are_apart([(3, 8), (2, 4)], 4));
+        assert!(are_apart([(2, -4), (3, 8), (1, 0)], 4));
+        assert!(!are_apart([(3, 8), (3, 4)], 4));
+        assert!(!are_apart([(2, 0)], 1));
+        assert!(!are_apart([(5, 1)], 2));
+        assert!(are_apart([(2, 0), (0, 7)], 1));
+    }
+}

@@ -1,0 +1,135 @@
+//! Arrays that several workers write: cut into parts that have nothing in common, of which each worker takes some.
+//!
+//! ```
+//! use shardwise_host::parts::Grid;
+//! use shardwise_host::pool::{Effort, Workers};
+//! // Two columns of a matrix of three rows for each worker.
+//! let mut matrix = [0; 12];
+//! let parts: Vec<(usize, Grid<i32>)> = Grid::new(&mut matrix, 4).columns(2).enumerate().collect();
+//! Workers::global().run_each(parts, Effort::Large, |(i, mut part)| {
+//!     (0..3).for_each(|row| part.row(row).fill(10 * row as i32 + i as i32));
+//! });
+//! assert_eq!(matrix, [0, 0, 1, 1, 10, 10, 11, 11, 20, 20, 21, 21]);
+//! ```
+#![expect(unsafe_code, reason = "columns of a matrix are apart")]
+
+use crate::pool::{Effort, Workers, piece};
+use bytemuck::Pod;
+use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
+
+impl Workers {
+    /// Calls `run` once for each of some parts.
+    pub fn run_each<T: Send>(&self, parts: Vec<T>, effort: Effort, run: impl Fn(T) + Sync) {
+        let parts: Vec<Mutex<Option<T>>> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
+        self.run(parts.len(), effort, |i| {
+            let part = parts[i].lock().unwrap_or_else(PoisonError::into_inner).take();
+            run(part.expect("each part is taken once"));
+        });
+    }
+}
+
+/// Some columns of a matrix, which are not in one piece.
+pub struct Grid<'a, T> {
+    start: *mut T,
+    rows: usize,
+    /// Elements from row to row.
+    stride: usize,
+    width: usize,
+    matrix: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: a grid is the only access to its elements, as a mutable reference is.
+unsafe impl<T: Send> Send for Grid<'_, T> {}
+
+impl<'a, T> Grid<'a, T> {
+    /// All columns of a matrix of so many.
+    pub fn new(matrix: &'a mut [T], columns: usize) -> Grid<'a, T> {
+        assert!(columns > 0 && matrix.len().is_multiple_of(columns), "rows of {columns} elements");
+        let rows = matrix.len() / columns;
+        Grid { start: matrix.as_mut_ptr(), rows, stride: columns, width: columns, matrix: PhantomData }
+    }
+
+    /// The columns in parts of `size`, in order; the last one has what is left.
+    pub fn columns(self, size: usize) -> impl Iterator<Item = Grid<'a, T>> {
+        let Grid { start, rows, stride, width, matrix } = self;
+        (0..width.div_ceil(size)).map(move |part| {
+            let columns = piece(width, size, part);
+            Grid { start: start.wrapping_add(columns.start), rows, stride, width: columns.len(), matrix }
+        })
+    }
+
+    /// The elements as others, which make up the same bytes.
+    pub fn cast<U: Pod>(self) -> Grid<'a, U>
+    where
+        T: Pod,
+    {
+        let in_new = |count: usize| {
+            assert!((count * size_of::<T>()).is_multiple_of(size_of::<U>()), "rows of whole elements");
+            count * size_of::<T>() / size_of::<U>()
+        };
+        let start = self.start.cast::<U>();
+        assert!(start.is_aligned(), "aligned elements");
+        let (stride, width) = (in_new(self.stride), in_new(self.width));
+        Grid { start, rows: self.rows, stride, width, matrix: PhantomData }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of columns.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The columns' elements in a row.
+    #[inline]
+    pub fn row(&mut self, row: usize) -> &mut [T] {
+        assert!(row < self.rows, "row {row} of {}", self.rows);
+        // SAFETY: the matrix has the row, and these columns of it, which no other grid has: `columns` takes the grid that it
+        // cuts, and cuts it at different places.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(row * self.stride), self.width) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_is_in_one_part() {
+        for (rows, columns, size) in [(1, 1, 1), (3, 10, 4), (5, 7, 7), (2, 6, 9), (0, 3, 2)] {
+            let mut matrix = vec![0; rows * columns];
+            let parts: Vec<_> = Grid::new(&mut matrix, columns).columns(size).collect();
+            assert_eq!(parts.iter().map(Grid::width).sum::<usize>(), columns);
+            Workers::new(2).run_each(parts, Effort::Large, |mut part| {
+                (0..rows).for_each(|row| part.row(row).iter_mut().for_each(|x| *x += row + 1));
+            });
+            assert!((0..rows * columns).all(|i| matrix[i] == i / columns + 1));
+        }
+    }
+
+    #[test]
+    fn columns_of_a_part_may_be_cut_again() {
+        let mut matrix: Vec<usize> = (0..24).collect();
+        let mut parts: Vec<_> = Grid::new(&mut matrix, 8).columns(5).flat_map(|part| part.columns(2)).collect();
+        let second: Vec<Vec<usize>> = parts.iter_mut().map(|part| part.row(1).to_vec()).collect();
+        assert_eq!(second, [vec![8, 9], vec![10, 11], vec![12], vec![13, 14], vec![15]]);
+    }
+
+    #[test]
+    fn bytes_are_seen_as_elements() {
+        let mut matrix = [1u32, 2, 3, 4, 5, 6];
+        let mut parts = Grid::new(bytemuck::cast_slice_mut::<u32, u8>(&mut matrix), 12).columns(8);
+        assert_eq!(parts.next().unwrap().cast::<u32>().row(1), [4, 5]);
+        assert_eq!(parts.next().unwrap().cast::<u16>().row(0), [3, 0]);
+    }
+
+    #[test]
+    #[should_panic(expected = "row 2 of 2")]
+    fn rows_are_checked() {
+        Grid::new(&mut [0; 6], 3).row(2);
+    }
+}
