@@ -180,6 +180,11 @@ impl Literal {
         &self.raw_bytes()[at..at + n]
     }
 
+    /// Element `index`, row-major, as a scalar.
+    pub fn element(&self, index: usize) -> Literal {
+        Literal { shape: vec![], is_splat: false, words: Arc::new(Words::of(self.element_bytes(index))), ..*self }
+    }
+
     /// The same value with every element stored.
     pub fn to_dense(&self) -> Literal {
         if !self.is_splat {

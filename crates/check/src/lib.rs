@@ -6,5 +6,7 @@ pub mod fuzz;
 pub mod generate;
 pub mod mutate;
 mod program;
+#[cfg(test)]
+mod promoted;
 pub mod run;
 pub mod single;

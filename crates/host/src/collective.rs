@@ -12,7 +12,7 @@
 //! use shardwise_host::operand::{Source, Target};
 //! use shardwise_host::{elem::Elem, pool::Workers};
 //! let (a, b, mut sum) = ([1i32, 2, 3], [10i32, 20, 30], [0i32; 3]);
-//! let kernel = reduction(Elem::I32, Reducer::Sum, 2, &[3], &[1], &[1]).unwrap();
+//! let kernel = reduction([Elem::I32; 2], Reducer::Sum, 2, &[3], &[1], &[1]).unwrap();
 //! let read = |x| Operand::Read(Source::of(x));
 //! kernel.run(Workers::global(), &[read(&a), read(&b), Operand::Write(Target::of(&mut sum))], false);
 //! assert_eq!(sum, [11, 22, 33]);
@@ -29,35 +29,39 @@ pub const MAX_SOURCES: usize = 512;
 
 /// A kernel that combines `sources` buffers into one result: all-reduce, and reduce-scatter with the strides of a slice.
 ///
-/// Its operands are the sources in order, then the result. `None` if the type has no such operation.
+/// Elements are of the first type, and converted to the second, the result's, before they are combined. The kernel's
+/// operands are the sources in order, then the result. `None` if the type has no such operation.
 ///
 /// Shape:  sources `shape` with strides `from`, result `shape` with strides `to`, in elements
 pub fn reduction(
-    elem: Elem,
+    elems: [Elem; 2],
     reducer: Reducer,
     sources: usize,
     shape: &[usize],
     from: &[isize],
     to: &[isize],
 ) -> Option<Kernel> {
-    if elem.is_complex() {
-        return complex_sum(elem, reducer, sources, shape, from, to);
+    if elems.iter().any(|e| e.is_complex()) {
+        return complex_sum(elems, reducer, sources, shape, from, to);
     }
     if sources == 0 || sources > MAX_SOURCES {
         return None;
     }
     let mut p = Program::new(shape);
-    if elem.is_wide() {
+    if elems.iter().any(|e| e.is_wide()) {
         p = p.wide();
     }
-    let accumulator = if matches!(elem, Elem::BF16 | Elem::F16) { Elem::F32 } else { elem };
-    let inputs: Vec<Value> = (0..sources).map(|_| p.input(elem, from)).collect();
-    let mut total = p.convert(inputs[0], accumulator)?;
-    for &input in &inputs[1..] {
-        let next = p.convert(input, accumulator)?;
-        total = p.binary(function(reducer), total, next)?;
+    let [source, result] = elems;
+    let inputs: Vec<Value> = (0..sources).map(|_| p.input(source, from)).collect();
+    let mut parts = inputs.into_iter().map(|x| {
+        let x = p.convert(x, result)?;
+        p.convert(x, result.summed())
+    });
+    let mut total = parts.next()??;
+    for part in parts.collect::<Option<Vec<_>>>()? {
+        total = p.binary(function(reducer), total, part)?;
     }
-    let result = p.convert(total, elem)?;
+    let result = p.convert(total, result)?;
     p.output(result, to);
     p.compile().ok()
 }
@@ -76,20 +80,20 @@ fn function(reducer: Reducer) -> Binary {
 
 /// Sums of pairs are sums of their parts.
 fn complex_sum(
-    elem: Elem,
+    elems: [Elem; 2],
     reducer: Reducer,
     sources: usize,
     shape: &[usize],
     from: &[isize],
     to: &[isize],
 ) -> Option<Kernel> {
-    if reducer != Reducer::Sum {
+    if reducer != Reducer::Sum || !elems.iter().all(|e| e.is_complex()) {
         return None;
     }
-    let part = if elem == Elem::C64 { Elem::F32 } else { Elem::F64 };
+    let parts = elems.map(|elem| if elem == Elem::C64 { Elem::F32 } else { Elem::F64 });
     let pairs = |strides: &[isize]| strides.iter().map(|s| 2 * s).chain([1]).collect::<Vec<isize>>();
     let shape: Vec<usize> = shape.iter().copied().chain([2]).collect();
-    reduction(part, reducer, sources, &shape, &pairs(from), &pairs(to))
+    reduction(parts, reducer, sources, &shape, &pairs(from), &pairs(to))
 }
 
 #[cfg(test)]
@@ -107,7 +111,7 @@ mod tests {
         let mut random = Random(21);
         let x: Vec<bf16> = (0..sources * n).map(|_| bf16::from_f32(random.next() as i32 as f32)).collect();
         let mut y = vec![bf16::ZERO; n];
-        let kernel = reduction(Elem::BF16, Reducer::Sum, sources, &[n], &[1], &[1]).unwrap();
+        let kernel = reduction([Elem::BF16; 2], Reducer::Sum, sources, &[n], &[1], &[1]).unwrap();
         let mut operands: Vec<Operand> = x.chunks(n).map(Source::of).map(Operand::Read).collect();
         operands.push(Operand::Write(Target::of(&mut y)));
         kernel.run(&Workers::new(2), &operands, false);
@@ -121,15 +125,15 @@ mod tests {
     fn many_sources_and_all_types_reduce() {
         let x: Vec<u8> = (0..300).map(|i| i as u8).collect();
         let mut y = [0u8; 1];
-        let kernel = reduction(Elem::U8, Reducer::Sum, 300, &[1], &[1], &[1]).unwrap();
+        let kernel = reduction([Elem::U8; 2], Reducer::Sum, 300, &[1], &[1], &[1]).unwrap();
         let mut operands: Vec<Operand> = x.chunks(1).map(Source::of).map(Operand::Read).collect();
         operands.push(Operand::Write(Target::of(&mut y)));
         kernel.run(&Workers::new(1), &operands, false);
         assert_eq!(u32::from(y[0]), (0..300u32).map(|i| i % 256).sum::<u32>() % 256);
-        assert!(reduction(Elem::C64, Reducer::Sum, 2, &[5], &[1], &[1]).is_some());
-        assert!(reduction(Elem::C64, Reducer::Max, 2, &[5], &[1], &[1]).is_none());
-        assert!(reduction(Elem::I64, Reducer::Xor, 3, &[5], &[1], &[1]).is_some());
-        assert!(reduction(Elem::Bool, Reducer::Or, 3, &[5], &[1], &[1]).is_some());
+        assert!(reduction([Elem::C64; 2], Reducer::Sum, 2, &[5], &[1], &[1]).is_some());
+        assert!(reduction([Elem::C64; 2], Reducer::Max, 2, &[5], &[1], &[1]).is_none());
+        assert!(reduction([Elem::I64; 2], Reducer::Xor, 3, &[5], &[1], &[1]).is_some());
+        assert!(reduction([Elem::Bool; 2], Reducer::Or, 3, &[5], &[1], &[1]).is_some());
     }
 
     #[test]
@@ -137,7 +141,7 @@ mod tests {
         // [2, 6] over two sources; shard 1 of dimension 1 is [2, 3].
         let x: Vec<f32> = (0..24).map(|i| i as f32).collect();
         let mut y = [0.0f32; 6];
-        let kernel = reduction(Elem::F32, Reducer::Sum, 2, &[2, 3], &[6, 1], &[3, 1]).unwrap();
+        let kernel = reduction([Elem::F32; 2], Reducer::Sum, 2, &[2, 3], &[6, 1], &[3, 1]).unwrap();
         let read = |x| Operand::Read(Source::of(x));
         let operands = [read(&x[3..]), read(&x[15..]), Operand::Write(Target::of(&mut y))];
         kernel.run(&Workers::new(1), &operands, false);

@@ -2,12 +2,12 @@
 
 use crate::datum::Datum;
 use crate::frame::{Active, Frame};
-use crate::machine::{Env, Machine, PerProcess, Results, cannot_run, processes};
+use crate::machine::{Env, Machine, PerProcess, Regions, Results, cannot_run, processes};
 use shardwise_base::{AxisRef, Diagnostic, Literal};
 use shardwise_engine::layout::{self, ShardBox};
-use shardwise_ir::{Attr, OpView, Region};
+use shardwise_ir::{Attr, OpView};
 use shardwise_ops::collective::{self as ops, CollectiveKind, CollectiveView, IdSpace, Permutation, RaggedMember};
-use shardwise_ops::{Opcode, ReduceKind};
+use shardwise_ops::{Opcode, ReduceKind, RegionEval, promote};
 use std::collections::{BTreeMap, HashSet};
 
 /// Processes that exchange values, in the order of their positions.
@@ -57,81 +57,14 @@ impl<'m> Machine<'m> {
                     let roots = datum(roots, group[0]);
                     root_first(view, &mut group, &roots, i)?;
                 }
-                let parts: Vec<Literal> = group.iter().map(|&p| datum(&operands[i], p)).collect();
-                let values = self.exchange(env, view, &collective.kind, &parts)?;
+                let part = |&p: &usize| promote::operand(view, i, &datum(&operands[i], p));
+                let parts: Vec<Literal> = group.iter().map(part).collect::<Result<_, _>>()?;
+                let mut regions = Regions { machine: self, env, process: group[0], process_count: frame.process_count };
+                let values = exchange(view, &collective.kind, &parts, &mut regions)?;
                 group.iter().zip(values).for_each(|(&p, v)| result[p] = Some(Datum::Tensor(v)));
             }
         }
         Ok(results)
-    }
-
-    /// What each member of a group gets, from what all members bring.
-    fn exchange(
-        &mut self,
-        env: &mut Env<'m>,
-        view: &OpView<'m>,
-        kind: &CollectiveKind,
-        parts: &[Literal],
-    ) -> Result<Vec<Literal>, Diagnostic> {
-        let n = parts.len();
-        Ok(match *kind {
-            CollectiveKind::AllGather { dim } => vec![concatenate(parts, dim); n],
-            CollectiveKind::AllReduce { reduce } => vec![self.reduce(env, view, reduce, parts)?; n],
-            CollectiveKind::ReduceScatter { dim, reduce } => {
-                let sum = self.reduce(env, view, reduce, parts)?;
-                (0..n).map(|i| piece(&sum, dim, i, n)).collect()
-            }
-            CollectiveKind::AllToAll { split_dim, concat_dim } => {
-                let of = |i: usize| {
-                    let pieces: Vec<Literal> = parts.iter().map(|p| piece(p, split_dim, i, n)).collect();
-                    concatenate(&pieces, concat_dim)
-                };
-                (0..n).map(of).collect()
-            }
-            CollectiveKind::CollectiveBroadcast => vec![parts[0].clone(); n],
-            CollectiveKind::CollectiveReduce { reduce } => {
-                let sum = self.reduce(env, view, reduce, parts)?;
-                (0..n).map(|i| if i == 0 { sum.clone() } else { Literal::zeros(sum.dtype(), sum.shape()) }).collect()
-            }
-            CollectiveKind::CollectivePermute { .. } | CollectiveKind::RaggedAllToAll => return Err(cannot_run(view)),
-        })
-    }
-
-    /// Combines the parts in the order of the group.
-    fn reduce(
-        &mut self,
-        env: &mut Env<'m>,
-        view: &OpView<'m>,
-        kind: Option<ReduceKind>,
-        parts: &[Literal],
-    ) -> Result<Literal, Diagnostic> {
-        match kind {
-            Some(kind) => kind.apply_all(parts).ok_or_else(|| cannot_run(view)),
-            None => self.reduce_by_region(env, view.regions()[0], parts),
-        }
-    }
-
-    /// An arbitrary reducer, element by element.
-    fn reduce_by_region(
-        &mut self,
-        env: &mut Env<'m>,
-        region: Region,
-        parts: &[Literal],
-    ) -> Result<Literal, Diagnostic> {
-        let frame = Frame::single();
-        let scalar = |l: &Literal, i: usize| {
-            let bytes = Literal::from_bytes(l.dtype(), &[], l.element_bytes(i)).expect("one element");
-            vec![Some(Datum::Tensor(bytes))]
-        };
-        let mut bytes = vec![];
-        for i in 0..parts[0].size() {
-            let mut sum = scalar(&parts[0], i);
-            for part in &parts[1..] {
-                sum = self.region(env, &frame, region, vec![sum, scalar(part, i)], &vec![true])?.remove(0);
-            }
-            bytes.extend_from_slice(sum[0].as_ref().expect("it ran").tensor().element_bytes(0));
-        }
-        Ok(Literal::from_bytes(parts[0].dtype(), parts[0].shape(), &bytes).expect("one result for each element"))
     }
 
     /// The body runs at once; the future holds what it gave.
@@ -144,6 +77,59 @@ impl<'m> Machine<'m> {
         };
         Ok(vec![(0..frame.process_count).map(future).collect()])
     }
+}
+
+/// What each member of a group gets, from what all members bring.
+fn exchange(
+    view: &OpView<'_>,
+    kind: &CollectiveKind,
+    parts: &[Literal],
+    regions: &mut dyn RegionEval,
+) -> Result<Vec<Literal>, Diagnostic> {
+    let n = parts.len();
+    Ok(match *kind {
+        CollectiveKind::AllGather { dim } => vec![concatenate(parts, dim); n],
+        CollectiveKind::AllReduce { reduce } => vec![combine(view, reduce, parts, regions)?; n],
+        CollectiveKind::ReduceScatter { dim, reduce } => {
+            let sum = combine(view, reduce, parts, regions)?;
+            (0..n).map(|i| piece(&sum, dim, i, n)).collect()
+        }
+        CollectiveKind::AllToAll { split_dim, concat_dim } => {
+            let of = |i: usize| {
+                let pieces: Vec<Literal> = parts.iter().map(|p| piece(p, split_dim, i, n)).collect();
+                concatenate(&pieces, concat_dim)
+            };
+            (0..n).map(of).collect()
+        }
+        CollectiveKind::CollectiveBroadcast => vec![parts[0].clone(); n],
+        CollectiveKind::CollectiveReduce { reduce } => {
+            let sum = combine(view, reduce, parts, regions)?;
+            (0..n).map(|i| if i == 0 { sum.clone() } else { Literal::zeros(sum.dtype(), sum.shape()) }).collect()
+        }
+        CollectiveKind::CollectivePermute { .. } | CollectiveKind::RaggedAllToAll => return Err(cannot_run(view)),
+    })
+}
+
+/// Combines the parts in the order of the group; by an arbitrary reducer element by element.
+fn combine(
+    view: &OpView<'_>,
+    kind: Option<ReduceKind>,
+    parts: &[Literal],
+    regions: &mut dyn RegionEval,
+) -> Result<Literal, Diagnostic> {
+    if let Some(total) = kind.and_then(|kind| kind.apply_all(parts)) {
+        return Ok(total);
+    }
+    let (first, rest) = parts.split_first().expect("a group has members");
+    let mut bytes = vec![];
+    for i in 0..first.size() {
+        let mut sum = first.element(i);
+        for part in rest {
+            sum = regions.region(view.regions()[0], vec![sum, part.element(i)])?.remove(0);
+        }
+        bytes.extend_from_slice(sum.element_bytes(0));
+    }
+    Ok(Literal::from_bytes(first.dtype(), first.shape(), &bytes).expect("one result for each element"))
 }
 
 /// Puts the member that the last operand names for value `i` before the others.

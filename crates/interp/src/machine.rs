@@ -322,11 +322,11 @@ fn tuple_element(view: &OpView<'_>, tuples: &PerProcess) -> PerProcess {
 }
 
 /// Runs the reducers and comparators of one process's op.
-struct Regions<'a, 'm> {
-    machine: &'a mut Machine<'m>,
-    env: &'a mut Env<'m>,
-    process: usize,
-    process_count: usize,
+pub(crate) struct Regions<'a, 'm> {
+    pub machine: &'a mut Machine<'m>,
+    pub env: &'a mut Env<'m>,
+    pub process: usize,
+    pub process_count: usize,
 }
 
 impl RegionEval for Regions<'_, '_> {

@@ -15,8 +15,8 @@
 //! }
 //! ```
 
-use crate::{Opcode, quantized};
-use shardwise_base::{Diagnostic, Diagnostics, Literal, Sharding};
+use crate::{Opcode, promote, quantized};
+use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, Sharding};
 use shardwise_ir::{Attr, Attrs, Builder, Op, OpView, Region, Type, Value};
 use shardwise_sharding::{Rule, RuleBuilder};
 
@@ -164,6 +164,15 @@ pub trait RegionEval {
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError>;
 }
 
+/// Evaluates ops without regions only.
+pub struct NoRegions;
+
+impl RegionEval for NoRegions {
+    fn region(&mut self, _: Region, _: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
+        Err(Diagnostic::error("fold-region", &Loc::UNKNOWN, "regions are not folded"))
+    }
+}
+
 /// What an op sees when global shapes become per-device shapes.
 pub struct LocalizeCx<'a, 'b> {
     /// The op with global types; shardings of operands and results agree with its rule.
@@ -308,7 +317,8 @@ impl<T: PureFacts> Facts for T {
         if quantized::is_quantized(op) && quantized::is_computed(Opcode::of_view(op)) {
             return quantized::run(op, operands, regions);
         }
-        PureFacts::eval(self, op, operands, regions)
+        let promoted = promote::operands(op, operands)?;
+        PureFacts::eval(self, op, promoted.as_deref().unwrap_or(operands), regions)
     }
     fn cost(&self, op: &OpView<'_>) -> Cost {
         PureFacts::cost(self, op)

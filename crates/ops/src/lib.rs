@@ -28,6 +28,7 @@ pub mod index;
 pub mod linalg;
 pub mod make;
 pub mod make_collective;
+pub mod promote;
 pub mod quantized;
 pub mod ragged;
 pub mod random;
@@ -45,7 +46,7 @@ pub mod window;
 
 pub use build::{build, build_as, infer};
 pub use facts::{
-    Combine, Cost, DataFlow, DataFlowEdge, Effects, EvalError, ExplicitPolicy, Facts, Linear, LocalizeCx,
+    Combine, Cost, DataFlow, DataFlowEdge, Effects, EvalError, ExplicitPolicy, Facts, Linear, LocalizeCx, NoRegions,
     PropagationClass, PureFacts, ReduceKind, RegionEval, RuleFact, Semantics, is_zero,
 };
 pub use table::{OPS, Opcode};

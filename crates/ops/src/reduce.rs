@@ -1,7 +1,7 @@
 //! `stablehlo.reduce`: combines the elements along some dimensions with a region.
 
 use crate::facts::*;
-use crate::{Opcode, check, check::Check, eval, eval::Numeric, make, reducer, shapes};
+use crate::{Opcode, check, check::Check, eval, eval::Numeric, make, promote, reducer, shapes};
 use shardwise_base::{AxisRef, Bool8, Complex64, DType, Diagnostic, Diagnostics, Literal, Sharding};
 use shardwise_ir::{OpView, TensorType, Type, Value};
 use shardwise_mathfn::order;
@@ -16,6 +16,11 @@ fn kind_of(op: &OpView<'_>) -> Option<ReduceKind> {
         [region] if op.operands().len() == 2 => reducer::reduce_kind(op.module, op.body, *region),
         _ => None,
     }
+}
+
+/// The same, if results of parts of the inputs combine by it.
+fn partial_kind(op: &OpView<'_>) -> Option<ReduceKind> {
+    kind_of(op).filter(|_| !promote::is_promoted(op))
 }
 
 /// The sizes of the dimensions that stay.
@@ -75,14 +80,15 @@ impl PureFacts for Reduce {
     }
 
     fn combine(&self, op: &OpView<'_>) -> Combine {
-        match kind_of(op) {
+        match partial_kind(op) {
             Some(kind) => Combine::With(kind),
+            None if promote::is_promoted(op) => Combine::No("its operands are not yet converted to what it reduces"),
             None => Combine::No("its region is not a known reducer, so partial results cannot be combined"),
         }
     }
 
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
-        let kind = kind_of(op).filter(|_| index == 0)?;
+        let kind = partial_kind(op).filter(|_| index == 0)?;
         Some(kind.identity(op.operand_tensor(0).dtype))
     }
 
@@ -90,7 +96,7 @@ impl PureFacts for Reduce {
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let dims = cx.op.sizes("dimensions");
         let split = cx.operand_shardings[0].as_ref().map(|s| (s.mesh.clone(), axes_of(s, &dims)));
-        let (Some(kind), Some((mesh, axes))) = (kind_of(&cx.op), split) else { return Ok(cx.same_op()) };
+        let (Some(kind), Some((mesh, axes))) = (partial_kind(&cx.op), split) else { return Ok(cx.same_op()) };
         if axes.is_empty() || kind.is_idempotent() || is_identity(&cx.op, kind) {
             return Ok(cx.same_op());
         }
@@ -244,12 +250,11 @@ fn reduce_by_region(
 ) -> Result<Vec<Literal>, EvalError> {
     let (inputs, inits) = x.split_at(x.len() / 2);
     let rows = Rows::new(inputs[0].shape(), dims);
-    let element = |x: &Literal, at: usize| Literal::splat(x.dtype(), vec![], x.element_bytes(at)).to_dense();
     let mut out: Vec<Vec<u8>> = vec![vec![]; inputs.len()];
     for base in &rows.bases {
         let mut totals: Vec<Literal> = inits.iter().map(Literal::to_dense).collect();
         for at in rows.starts.iter().flat_map(|start| (0..rows.len).map(move |i| base + start + i)) {
-            totals.extend(inputs.iter().map(|x| element(x, at)));
+            totals.extend(inputs.iter().map(|x| x.element(at)));
             totals = regions.region(op.regions()[0], totals)?;
         }
         totals.iter().zip(&mut out).for_each(|(total, out)| out.extend(total.element_bytes(0)));

@@ -35,8 +35,7 @@ impl PureFacts for Map {
         let t = op.result_tensor(0);
         let mut out = LiteralWriter::new(t.dtype, &t.shape);
         for i in 0..t.size() {
-            let element = |x: &Literal| Literal::splat(x.dtype(), vec![], x.element_bytes(i));
-            let result = regions.region(op.regions()[0], x.iter().map(element).collect())?;
+            let result = regions.region(op.regions()[0], x.iter().map(|x| x.element(i)).collect())?;
             out.push(result[0].element_bytes(0));
         }
         Ok(vec![out.finish()])

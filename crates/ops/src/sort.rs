@@ -92,8 +92,7 @@ impl PureFacts for Sort {
 
 /// Asks the comparator.
 fn is_less(regions: &mut dyn RegionEval, region: Region, x: &[Literal], a: usize, b: usize) -> Result<bool, EvalError> {
-    let element = |x: &Literal, i| Literal::splat(x.dtype(), vec![], x.element_bytes(i));
-    let args = x.iter().flat_map(|x| [element(x, a), element(x, b)]).collect();
+    let args = x.iter().flat_map(|x| [x.element(a), x.element(b)]).collect();
     Ok(regions.region(region, args)?[0].element_bytes(0)[0] != 0)
 }
 
@@ -175,7 +174,7 @@ impl Keys {
         let input = &x[found.input];
         let mut keys = Data::from_fn(input.size(), |_| Number::Bool(false));
         for (i, place) in keys.iter_mut().enumerate() {
-            let element = Literal::splat(input.dtype(), vec![], input.element_bytes(i));
+            let element = input.element(i);
             let key = found.key(op, &element, regions)?.to_dense();
             *place = read_numbers(&key)(0);
         }

@@ -4,9 +4,9 @@
 //! are forwarded, and scalar arithmetic on constants is done here.
 
 use crate::rewrite::{code, facts, is_terminator};
-use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_base::{Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, Body, Module, Op, OpData, OpView, Region, Value};
-use shardwise_ops::{Effects, EvalError, Opcode, RegionEval, Semantics};
+use shardwise_ops::{Effects, NoRegions, Opcode, Semantics};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -192,13 +192,4 @@ fn fold(view: &OpView<'_>) -> Option<Literal> {
 fn scalar_constant(view: &OpView<'_>, operand: usize) -> Option<Literal> {
     let constant = view.operand_def(operand).filter(|c| c.name() == "stablehlo.constant")?;
     constant.attr("value")?.as_dense().filter(|l| l.rank() == 0).cloned()
-}
-
-/// Folded ops have no regions.
-struct NoRegions;
-
-impl RegionEval for NoRegions {
-    fn region(&mut self, _: Region, _: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
-        Err(Diagnostic::error("fold-region", &shardwise_base::Loc::UNKNOWN, "regions are not folded"))
-    }
 }

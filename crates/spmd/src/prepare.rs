@@ -1,14 +1,18 @@
-//! What a program is before anything else looks at it: shardings in one notation, no quantized types, numbered streams.
+//! What a program is before anything else looks at it: shardings in one notation, no quantized types, no reducer on wider
+//! elements than its operands have, numbered streams.
 //!
 //! Quantized values become their integers, and ops on them the arithmetic that they stand for
-//! ([`shardwise_ops::quantized::decompose`]). Every `rng` is told its number, which says what it draws, so that no pass changes it.
+//! ([`shardwise_ops::quantized::decompose`]); a reducer on wider elements than its operands have gets them converted
+//! ([`shardwise_ops::promote::decompose`]). Every `rng` is told its number, which says what it draws, so that no pass changes it.
 //!
 //! Shardy's collectives on global values, as Shardy's own partitioner prints them, become the reshards that they state
 //! ([`reshards`]).
 
+use crate::rewrite::{Rewrite, rewrite_func, rewrite_region};
 use shardwise_base::Diagnostics;
 use shardwise_ir::{Attr, Body, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::Opcode;
+use shardwise_ops::promote::{self, is_promoted};
 use shardwise_ops::quantized::{decompose, is_quantized, stored};
 use shardwise_ops::random::{STREAM, streams};
 use shardwise_ops::shardy::ShardyCollective;
@@ -18,7 +22,8 @@ pub fn prepare(module: &Module) -> Result<Option<Module>, Diagnostics> {
     let imported = crate::gspmd::import(module)?;
     let numbered = numbered(imported.as_ref().unwrap_or(module)).or(imported);
     let resharded = reshards(numbered.as_ref().unwrap_or(module)).or(numbered);
-    Ok(without_quantized(resharded.as_ref().unwrap_or(module)).or(resharded))
+    let plain = without_promoted(resharded.as_ref().unwrap_or(module)).or(resharded);
+    Ok(without_quantized(plain.as_ref().unwrap_or(module)).or(plain))
 }
 
 /// Returns the module with each of Shardy's collectives replaced by a reshard to the sharding of its result, or `None`
@@ -60,6 +65,34 @@ fn numbered(module: &Module) -> Option<Module> {
         }
         out
     })
+}
+
+/// The operands of each reducer converted to what it works on.
+fn without_promoted(module: &Module) -> Option<Module> {
+    let has_any = |f: &Func| {
+        let mut ops = (0..f.body.op_count()).map(Op::new).filter(|&op| !f.body[op].regions.is_empty());
+        ops.any(|op| is_promoted(&module.view(&f.body, op)))
+    };
+    if !module.funcs.iter().any(has_any) {
+        return None;
+    }
+    let mut out = module.without_funcs();
+    out.funcs = module.funcs.iter().map(|f| rewrite_func(module, f, &mut Conversions)).collect();
+    Some(out)
+}
+
+struct Conversions;
+
+impl<'s> Rewrite<'s> for Conversions {
+    fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool {
+        if !is_promoted(view) {
+            return false;
+        }
+        let regions = view.regions().iter().map(|&r| rewrite_region(view.module, r, self, cloner, b)).collect();
+        let results = promote::decompose(view, &cloner.values(view.operands()), regions, b);
+        view.results().iter().zip(results).for_each(|(&from, to)| cloner.carry(from, to, b));
+        true
+    }
 }
 
 fn without_quantized(module: &Module) -> Option<Module> {

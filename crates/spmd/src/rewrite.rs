@@ -108,7 +108,8 @@ pub(crate) fn rewrite_ops<'s>(
     }
 }
 
-fn rewrite_region<'s>(
+/// Copies a region, its ops seen by `pass`.
+pub(crate) fn rewrite_region<'s>(
     module: &'s Module,
     from: Region,
     pass: &mut impl Rewrite<'s>,

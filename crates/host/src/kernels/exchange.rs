@@ -106,13 +106,13 @@ fn combine(
     from: &[usize],
     scattered: Option<usize>,
 ) -> Option<Exchange> {
-    let elem = elem(view.operand_tensor(0).dtype)?;
+    let elems = [elem(view.operand_tensor(0).dtype)?, elem(view.result_tensor(0).dtype)?];
     let strides = row_major(from);
     let kernel = match scattered {
-        None => reduction(elem, reducer(kind), n, &[shape.iter().product()], &[1], &[1])?,
-        Some(_) => reduction(elem, reducer(kind), n, shape, &strides, &row_major(shape))?,
+        None => reduction(elems, reducer(kind), n, &[shape.iter().product()], &[1], &[1])?,
+        Some(_) => reduction(elems, reducer(kind), n, shape, &strides, &row_major(shape))?,
     };
-    let scatter_bytes = scattered.map_or(0, |d| shape[d] * strides[d] as usize * elem.size());
+    let scatter_bytes = scattered.map_or(0, |d| shape[d] * strides[d] as usize * elems[0].size());
     Some(Exchange::Combine { kernel, scatter_bytes, to_first: false })
 }
 

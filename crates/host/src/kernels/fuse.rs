@@ -11,6 +11,7 @@ use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
 use shardwise_base::DType;
 use shardwise_ir::{Attr, Body, Op, OpView, TensorType, Uses, Value};
+use shardwise_ops::promote::is_promoted;
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Opcode, ReduceKind};
 use std::collections::{HashMap, HashSet};
@@ -179,7 +180,7 @@ fn trivial_reshape(from: &[usize], to: &[usize]) -> Option<Vec<Option<usize>>> {
 /// Ops that a block program computes.
 pub fn is_computed(view: &OpView<'_>) -> bool {
     let is_known = match Opcode::of_view(view) {
-        Opcode::Reduce => view.results().len() == 1 && reduce_kind_of_op(view).is_some(),
+        Opcode::Reduce => view.results().len() == 1 && reduce_kind_of_op(view).is_some() && !is_promoted(view),
         Opcode::BitcastConvert => view.operand_shape(0) == view.result_shape(0),
         Opcode::Select | Opcode::Clamp | Opcode::Compare | Opcode::Convert | Opcode::ChloSquare | Opcode::Iota => true,
         op => unary(op).is_some() || binary(op).is_some(),

@@ -33,7 +33,8 @@ use crate::gang::lower::Lowering;
 use crate::memory::Buffer;
 use crate::operand::{Source, Target};
 use shardwise_ir::OpView;
-use shardwise_ops::Opcode;
+use shardwise_ops::promote::is_promoted;
+use shardwise_ops::{Opcode, Semantics};
 
 /// The bytes of a result, which is new or nobody else's.
 fn written(buffer: &mut Buffer) -> &mut [u8] {
@@ -52,6 +53,9 @@ fn write(buffer: &mut Buffer) -> Operand<'_> {
 
 /// The step of an op that has a kernel; `None`: its reference evaluation runs.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+    if is_promoted(view) && !is_collective(view) {
+        return None;
+    }
     match Opcode::of_view(view) {
         Opcode::DotGeneral | Opcode::Dot => dot::step(lowering, view),
         Opcode::Convolution => convolution::step(lowering, view),
@@ -66,4 +70,8 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
         _ => moves::step(lowering, view)
             .or_else(|| exchange::kernel(lowering, view).map(|kind| lowering.step(view, kind))),
     }
+}
+
+fn is_collective(view: &OpView<'_>) -> bool {
+    Opcode::of_view(view).facts().semantics(view) == Semantics::Collective
 }

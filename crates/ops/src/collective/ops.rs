@@ -411,8 +411,9 @@ impl Facts for CollectiveReduce {
         check_global_ids(op, &mut check, "collective_reduce_i3");
         checked_groups(op, op.attr("replica_groups"), &mut check, ["collective_reduce_c1", "collective_reduce_c2"]);
         check_root(&types, op, &mut check, "collective_reduce_c3");
-        reducer_element(op, &mut check, "collective_reduce_c4");
-        check.give(types_of(op, data_operands(op)))
+        let element = reducer_element(op, &mut check, "collective_reduce_c4");
+        let data = &types[..data_operands(op).len()];
+        check.give(data.iter().map(|t| Type::tensor(element.unwrap_or(t.dtype), t.shape.to_vec())))
     }
     answer!(rule = none("only one device of each group gets the result"));
     fn example(&self, _: Opcode) -> &'static str {

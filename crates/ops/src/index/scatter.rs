@@ -10,7 +10,7 @@ use crate::check::{self, Check, MANY, counted_tensors};
 use crate::eval::{self, Numeric, with_element};
 use crate::facts::*;
 use crate::make_collective::on_first_or;
-use crate::{make, reducer};
+use crate::{make, promote, reducer};
 use shardwise_base::{AxisRef, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Region, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -53,6 +53,9 @@ fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
         let is_bits = matches!(kind, ReduceKind::And | ReduceKind::Or);
         (!is_bits || op.operand_tensor(i).dtype.is_bool()).then_some(kind)
     };
+    if promote::is_promoted(op) {
+        return None;
+    }
     let first = kind(0)?;
     (1..arity(op)).all(|i| kind(i) == Some(first)).then_some(first)
 }
@@ -202,13 +205,11 @@ enum Way {
 /// `None`: only the region says.
 fn way(op: &OpView<'_>, i: usize) -> Option<Way> {
     let region = op.regions()[0];
-    let dtype = op.operand_tensor(i).dtype;
     if op.body.region_results(region)[i] == op.body[region].args[arity(op) + i] {
         return Some(Way::Replace);
     }
     let kind = reducer::reduce_kind_of(op.module, op.body, region, i)?;
-    let same_type = op.body.ty(op.body[region].args[i]).as_tensor().is_some_and(|t| t.dtype == dtype);
-    (same_type && eval::can_combine(kind, dtype)).then_some(Way::Combine(kind))
+    eval::can_combine(kind, op.result_tensor(i).dtype).then_some(Way::Combine(kind))
 }
 
 /// For each element of the updates, in order, its place in the operand; `None`: outside.
@@ -260,8 +261,8 @@ fn apply_region(
     let mut out: Vec<Literal> = x[..n].iter().map(Literal::to_dense).collect();
     for (i, &place) in places.iter().enumerate() {
         let Some(p) = place else { continue };
-        let old = out.iter().map(|o| element(o, p));
-        let args = old.chain(x[n + 1..].iter().map(|u| element(u, i))).collect();
+        let old = out.iter().map(|o| o.element(p));
+        let args = old.chain(x[n + 1..].iter().map(|u| u.element(i))).collect();
         for (o, new) in out.iter_mut().zip(run(regions, region, args)?) {
             let width = o.dtype().storage_bytes();
             o.bytes_mut()[p * width..][..width].copy_from_slice(new.element_bytes(0));
@@ -272,11 +273,6 @@ fn apply_region(
 
 fn run(regions: &mut dyn RegionEval, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
     regions.region(region, args)
-}
-
-/// Element `i` as a scalar.
-fn element(x: &Literal, i: usize) -> Literal {
-    Literal::splat(x.dtype(), vec![], x.element_bytes(i))
 }
 
 /// Indices count from the start of the device's part, and what is not in it is dropped as all that is outside. Where

@@ -15,8 +15,8 @@ use crate::check::{Check, declared, tensors};
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::{OPS, Opcode, make};
-use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, Quantized};
-use shardwise_ir::{Body, Builder, Module, OpView, Region, Type, Value};
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, Loc, Quantized};
+use shardwise_ir::{Attrs, Body, Builder, Module, OpView, Region, Type, Value};
 
 /// Whether an operand or a result is quantized.
 pub fn is_quantized(op: &OpView<'_>) -> bool {
@@ -135,6 +135,17 @@ pub(crate) fn run(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) 
         view.results().iter().zip(made).for_each(|(v, x)| values[v.index()] = Some(x));
     }
     Ok(results.iter().map(|&v| get(&values, v)).collect())
+}
+
+/// Quantized elements of one type as those of another.
+pub(crate) fn requantized(x: &Literal, from: DType, to: DType, loc: &Loc) -> Result<Literal, EvalError> {
+    let module = Module::new("quantized", &OPS);
+    let mut body = Body::new();
+    let mut b = Builder::new(&mut body);
+    b.loc = loc.clone();
+    let arg = b.arg(Type::tensor(from, x.shape()));
+    let op = b.op(Opcode::UniformQuantize, [arg], Attrs::new(), [Type::tensor(to, x.shape())]);
+    Ok(run(&module.view(&body, op), std::slice::from_ref(x), &mut NoRegions)?.remove(0))
 }
 
 /// `stablehlo.uniform_quantize`: floats, or values quantized otherwise, as quantized values.

@@ -78,7 +78,7 @@ impl PureFacts for ReduceWindow {
         let (window, n) = (window(op), arity(op));
         let t = op.result_tensor(0);
         let kind = reducer::reduce_kind(op.module, op.body, op.regions()[0]);
-        match kind.filter(|&k| n == 1 && t.dtype == x[0].dtype() && eval::can_combine(k, t.dtype)) {
+        match kind.filter(|&k| n == 1 && eval::can_combine(k, t.dtype)) {
             Some(kind) => Ok(vec![combine_windows(kind, &window, &x[0], &x[1], &t.shape)]),
             None => by_region(op, &window, x, regions),
         }
@@ -130,13 +130,12 @@ fn by_region(
     regions: &mut dyn RegionEval,
 ) -> Result<Vec<Literal>, EvalError> {
     let n = arity(op);
-    let element = |x: &Literal, i: usize| Literal::splat(x.dtype(), vec![], x.element_bytes(i));
     let mut bytes: Vec<Vec<u8>> = vec![vec![]; n];
     let mut failed = None;
     index::for_each_index(op.result_shape(0), |place| {
         let mut sums: Vec<Literal> = x[n..].to_vec();
         for_each_element(window, x[0].shape(), place, |at| {
-            let values = (0..n).map(|k| at.map_or_else(|| x[n + k].clone(), |i| element(&x[k], i)));
+            let values = (0..n).map(|k| at.map_or_else(|| x[n + k].clone(), |i| x[k].element(i)));
             let args = sums.iter().cloned().chain(values).collect();
             match regions.region(op.regions()[0], args) {
                 Ok(combined) if failed.is_none() => sums = combined,

@@ -4,7 +4,7 @@
 //! value; bf16 and f16 in f32, rounded once.
 
 use super::{WindowDim, WindowLabels, for_each_element, places, read_window, verified_window};
-use crate::check::{Check, counted_tensors, types_of};
+use crate::check::{Check, counted_tensors, is_promotable, types_of};
 use crate::eval::{self, Number, read_numbers};
 use crate::facts::*;
 use crate::{Opcode, index, reducer};
@@ -33,14 +33,18 @@ pub fn window(op: &OpView<'_>) -> Vec<WindowDim> {
 impl PureFacts for SelectAndScatter {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 3..=3, 2)?;
-        let (operand, source, init) = (types[0], types[1], types[2]);
+        let (operand, source) = (types[0], types[1]);
         let mut check = Check::new(op);
         let window = read_window(op, &mut check, NAMES, None, operand.rank(), &LABELS);
         let fits = places(&window, &operand.shape).is_some_and(|p| p == source.shape.to_vec());
         let scalar = Type::tensor(operand.dtype, vec![]);
-        let takes = |r: usize| types_of(op, &op.body[op.regions()[r]].args) == [scalar.clone(), scalar.clone()];
-        let gives = |r: usize| types_of(op, op.body.region_results(op.regions()[r]));
-        let selects = takes(0) && gives(0) == [Type::tensor(DType::I1, vec![])];
+        let (args, gives) = region_types(op, 0);
+        let selects = args == [scalar.clone(), scalar.clone()] && gives == [Type::tensor(DType::I1, vec![])];
+        // What quantized numbers are compared by is lost in another quantized type.
+        let promotes = |to: &DType| {
+            operand.dtype == *to || (operand.dtype.quantized().is_none() && is_promotable(operand.dtype, *to))
+        };
+        let sums = sums_in(op).filter(promotes);
         check
             .that(
                 "select_and_scatter_c1",
@@ -56,10 +60,10 @@ impl PureFacts for SelectAndScatter {
             .that("select_and_scatter_c9", selects, "`select` must take two scalars and give a tensor<i1>")
             .that(
                 "select_and_scatter_c10",
-                takes(1) && gives(1) == [scalar.clone()],
-                "`scatter` must take two scalars and give one",
+                sums.is_some(),
+                "`scatter` must take two scalars of the operand's kind, no narrower, and give one",
             );
-        check.give_tensor(init.dtype, operand.shape.to_vec())
+        check.give_tensor(sums.unwrap_or(operand.dtype), operand.shape.to_vec())
     }
 
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
@@ -81,12 +85,12 @@ impl PureFacts for SelectAndScatter {
     answer!(localize = same_op);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
-        let kind = reducer::reduce_kind(op.module, op.body, op.regions()[1]);
-        let Some(kind) = kind.filter(|&k| eval::can_combine(k, x[0].dtype())) else {
-            return Err(unnamed_scatter(op));
-        };
         let selected = select(op, &window(op), &x[0], regions)?;
-        let sum = scatter(kind, &x[1], &x[2], x[0].shape(), &selected);
+        let kind = reducer::reduce_kind(op.module, op.body, op.regions()[1]);
+        let sum = match kind.filter(|&k| eval::can_combine(k, x[1].dtype())) {
+            Some(kind) => scatter(kind, &x[1], &x[2], x[0].shape(), &selected),
+            None => scatter_by_region(op, &x[1], &x[2], &selected, regions)?,
+        };
         Ok(vec![sum])
     }
 
@@ -111,6 +115,19 @@ impl PureFacts for SelectAndScatter {
   return %0 : tensor<6x6xf32>
 }"#
     );
+}
+
+/// The types that a region takes and gives.
+fn region_types(op: &OpView<'_>, region: usize) -> (Vec<Type>, Vec<Type>) {
+    let region = op.regions()[region];
+    (types_of(op, &op.body[region].args), types_of(op, op.body.region_results(region)))
+}
+
+/// The element type that `scatter` combines, if it takes two scalars and gives one.
+fn sums_in(op: &OpView<'_>) -> Option<DType> {
+    let (args, gives) = region_types(op, 1);
+    let sum = gives.first()?.as_tensor().filter(|t| t.rank() == 0)?;
+    (gives.len() == 1 && args == [gives[0].clone(), gives[0].clone()]).then_some(sum.dtype)
 }
 
 /// What the select region compares by, if it is a comparison of its arguments.
@@ -149,12 +166,11 @@ fn select(
 ) -> Result<Vec<Option<usize>>, EvalError> {
     let x = x.to_dense();
     let native = comparison(op).map(|accepts| (accepts, read_numbers(&x)));
-    let element = |i: usize| Literal::splat(x.dtype(), vec![], x.element_bytes(i));
     let mut keeps = |best: usize, i: usize| -> Result<bool, EvalError> {
         match &native {
             Some((accepts, get)) => Ok(compare(get(best), get(i)).is_some_and(accepts)),
             None => {
-                let kept = regions.region(op.regions()[0], vec![element(best), element(i)])?;
+                let kept = regions.region(op.regions()[0], vec![x.element(best), x.element(i)])?;
                 Ok(kept[0].element_bytes(0)[0] != 0)
             }
         }
@@ -187,11 +203,22 @@ fn scatter(kind: ReduceKind, source: &Literal, init: &Literal, shape: &[usize], 
     eval::fill(source.dtype(), shape, |i| sums[i])
 }
 
-fn unnamed_scatter(op: &OpView<'_>) -> Diagnostic {
-    Diagnostic::error(
-        "select-and-scatter",
-        op.loc(),
-        "`stablehlo.select_and_scatter` combines by an unknown computation",
-    )
-    .help("combine by add, multiply, maximum or minimum")
+/// By any computation: it runs for each source.
+fn scatter_by_region(
+    op: &OpView<'_>,
+    source: &Literal,
+    init: &Literal,
+    to: &[Option<usize>],
+    regions: &mut dyn RegionEval,
+) -> Result<Literal, EvalError> {
+    let shape = op.result_shape(0);
+    let mut sums = Literal::splat(init.dtype(), shape, init.element_bytes(0)).to_dense();
+    for (i, place) in to.iter().enumerate() {
+        let Some(p) = *place else { continue };
+        let args = vec![sums.element(p), source.element(i)];
+        let sum = regions.region(op.regions()[1], args)?.remove(0);
+        let width = sum.dtype().storage_bytes();
+        sums.bytes_mut()[p * width..][..width].copy_from_slice(sum.element_bytes(0));
+    }
+    Ok(sums)
 }

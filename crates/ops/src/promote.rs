@@ -1,0 +1,150 @@
+//! Reducers on wider elements than the operands have: a sum of `i8` that is computed in, and results in, `i32`.
+//!
+//! The specification lets the region of every reducing op take a type that its operands promote to. Such an op is its
+//! operands converted, then the op on equal types. [`decompose`] writes this down once: it is what programs become before
+//! they are partitioned, and what reference evaluation computes.
+
+use crate::eval;
+use crate::facts::*;
+use crate::{Opcode, collective, make, quantized, reducer};
+use shardwise_base::{DType, Literal};
+use shardwise_ir::{Attrs, Builder, OpView, Region, Type, Value};
+
+/// The element type to which operand `index` is converted before the reducer takes it, if it has another.
+pub fn promoted(op: &OpView<'_>, index: usize) -> Option<DType> {
+    let arg = *op.body[*op.regions().get(region(op)?)?].args.get(argument(op, index)?)?;
+    let to = op.body.ty(arg).as_tensor()?.dtype;
+    (op.operand_type(index).as_tensor()?.dtype != to).then_some(to)
+}
+
+/// Whether some operand is converted.
+pub fn is_promoted(op: &OpView<'_>) -> bool {
+    region(op).is_some() && (0..op.operands().len()).any(|i| promoted(op, i).is_some())
+}
+
+/// Which region of a reducing op is the reducer.
+fn region(op: &OpView<'_>) -> Option<usize> {
+    match Opcode::of_view(op) {
+        Opcode::SelectAndScatter => Some(1),
+        Opcode::Reduce
+        | Opcode::ReduceWindow
+        | Opcode::Scatter
+        | Opcode::AllReduce
+        | Opcode::ReduceScatter
+        | Opcode::CollectiveReduce => Some(0),
+        _ => None,
+    }
+}
+
+/// The argument of the reducer that takes elements of operand `index`.
+fn argument(op: &OpView<'_>, index: usize) -> Option<usize> {
+    match Opcode::of_view(op) {
+        Opcode::Scatter => {
+            let indices = op.operands().len() / 2;
+            (index != indices).then(|| index - usize::from(index > indices))
+        }
+        // What is selected from is only compared.
+        Opcode::SelectAndScatter => (index > 0).then_some(0),
+        Opcode::Reduce | Opcode::ReduceWindow => Some(index),
+        _ => (index < collective::data_operands(op).len()).then_some(0),
+    }
+}
+
+/// The op on operands of equal types: `operands` are those of its operands, `regions` its regions, already in the body.
+///
+/// ```text
+/// reduce(%x: 8xi8, %init: i8) by a sum of i32   ->   %0 = convert %x, %1 = convert %init, reduce(%0, %1)
+/// ```
+///
+/// `select_and_scatter` compares what it does not promote: see [`select_and_scatter`].
+pub fn decompose(op: &OpView<'_>, operands: &[Value], regions: Vec<Region>, b: &mut Builder<'_>) -> Vec<Value> {
+    if Opcode::of_view(op) == Opcode::SelectAndScatter {
+        return vec![select_and_scatter(op, operands, &regions, b)];
+    }
+    let operands: Vec<Value> =
+        operands.iter().enumerate().map(|(i, &x)| promoted(op, i).map_or(x, |to| convert(b, x, to))).collect();
+    let types: Vec<Type> = op.results().iter().map(|&v| op.body.ty(v).clone()).collect();
+    let made = b.op_with_regions(op.data().code, operands, op.attrs().clone(), regions, types);
+    b.body[made].results.to_vec()
+}
+
+/// All operands in a type that has the numbers of both the operand's and the reducer's, so that the regions convert from it
+/// without loss; the result converted from it.
+fn select_and_scatter(op: &OpView<'_>, operands: &[Value], regions: &[Region], b: &mut Builder<'_>) -> Value {
+    let (from, to) = (op.operand_tensor(0).dtype, op.result_tensor(0));
+    let both = holds_both(from, to.dtype);
+    let source = make::convert(b, operands[1], to.dtype);
+    let init = make::convert(b, operands[2], to.dtype);
+    let operands = [operands[0], source, init].map(|x| make::convert(b, x, both));
+    let select = on_wider(b, regions[0], [both, from], DType::I1);
+    let scatter = match reducer::reduce_kind(op.module, op.body, op.regions()[1]) {
+        _ if both == to.dtype => regions[1],
+        // Sums of narrow floats are taken in `f32` and rounded once.
+        Some(kind) => reducer::reduction_region(b, kind, both),
+        None => on_wider(b, regions[1], [both, to.dtype], both),
+    };
+    let ty = Type::tensor(both, to.shape.clone());
+    let made = b.op_with_regions(op.data().code, operands, op.attrs().clone(), vec![select, scatter], [ty]);
+    let result = b.body[made].results[0];
+    make::convert(b, result, to.dtype)
+}
+
+/// A type in which every number of both types is another one; of types of one kind, the second no narrower.
+fn holds_both(from: DType, to: DType) -> DType {
+    match to {
+        DType::F64 => DType::F64,
+        _ if from.is_float() => DType::F32,
+        _ => to,
+    }
+}
+
+/// The region for arguments of another type: they are converted to its own, and its result to `result`.
+fn on_wider(b: &mut Builder<'_>, region: Region, [wide, own]: [DType; 2], result: DType) -> Region {
+    let args = b.body[region].args.clone();
+    let ops = std::mem::take(&mut b.body.region_mut(region).ops);
+    let last = *ops.last().expect("a region has a terminator");
+    let scalar = Type::tensor(wide, vec![]);
+    b.region(&[scalar.clone(), scalar], |b, given| {
+        let converted: Vec<Value> = given.iter().map(|&x| make::convert(b, x, own)).collect();
+        b.body.region_mut(b.region).ops.extend(&ops[..ops.len() - 1]);
+        let mut all = vec![last];
+        b.body.walk_region(b.region, &mut all);
+        for op in all {
+            for operand in &mut b.body.op_mut(op).operands {
+                if let Some(i) = args.iter().position(|a| a == operand) {
+                    *operand = converted[i];
+                }
+            }
+        }
+        let value = b.body[last].operands[0];
+        b.body.op_mut(last).operands[0] = make::convert(b, value, result);
+        b.body.region_mut(b.region).ops.push(last);
+    })
+}
+
+fn convert(b: &mut Builder<'_>, x: Value, to: DType) -> Value {
+    match to.quantized() {
+        None => make::convert(b, x, to),
+        Some(_) => {
+            let ty = make::type_of(b, x).with_dtype(to);
+            b.value(Opcode::UniformQuantize, [x], Attrs::new(), ty.into())
+        }
+    }
+}
+
+/// The operands as the reducer takes them; `None` if it takes them as they are.
+pub(crate) fn operands(op: &OpView<'_>, x: &[Literal]) -> Result<Option<Vec<Literal>>, EvalError> {
+    if !is_promoted(op) {
+        return Ok(None);
+    }
+    x.iter().enumerate().map(|(i, x)| operand(op, i, x)).collect::<Result<_, _>>().map(Some)
+}
+
+/// One operand as the reducer takes it.
+pub fn operand(op: &OpView<'_>, index: usize, x: &Literal) -> Result<Literal, EvalError> {
+    match (op.operand_type(index).as_tensor(), promoted(op, index)) {
+        (Some(from), Some(to)) if to.quantized().is_some() => quantized::requantized(x, from.dtype, to, op.loc()),
+        (_, Some(to)) => Ok(eval::convert(x, to)),
+        _ => Ok(x.clone()),
+    }
+}
