@@ -4,10 +4,8 @@
 
 use crate::run;
 use shardwise_base::{DType, Literal};
-use shardwise_engine::Engine;
 use shardwise_host::HostEngine;
-use shardwise_interp::InterpEngine;
-use shardwise_ir::{Module, text, verify};
+use shardwise_ir::text;
 use shardwise_ops::OPS;
 
 const ROWS: usize = 5;
@@ -187,7 +185,8 @@ impl Program {
         let region = self.region(n.min(1));
         let text = format!(
             "{doubled}%r:{n} = sdy.manual_computation({names}) in_shardings=[{shardings}] out_shardings=[{shardings}] manual_axes={{\"x\"}} ({locals}) {{\n\
-             %k = stablehlo.constant dense<1> : tensor<{t}>\n\
+             %one = stablehlo.constant dense<1> : tensor<i32>\n\
+             %k = stablehlo.convert %one : (tensor<i32>) -> tensor<{t}>\n\
              %g:{n} = \"stablehlo.{name}\"({inner}) <{{{attrs}{groups}channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}}> {region} : ({types_local}) -> ({results_local})\n\
              sdy.return {given} : {results_local}\n}} : ({types_global}) -> ({results_global})"
         );
@@ -244,26 +243,15 @@ impl Program {
 
     fn check(&self) -> Result<(), String> {
         let text = self.text();
-        let at = |stage: &str, e: String| format!("{self:?}, {stage}: {e}\n{text}");
-        let module = text::parse("promoted", &text, &OPS).and_then(|m| verify(&m).or(m));
-        let module: Module = module.map_err(|e| at("text", e.to_string()))?;
+        let at = |e: String| format!("{self:?}: {e}");
         let inputs = self.inputs();
-        let want = run::whole(&module, &inputs).map_err(|e| at("whole", e.to_string()))?;
-        if want.iter().any(|w| w.dtype() != self.to) {
-            return Err(at("whole", format!("{want:?} is not of type {}", self.to)));
-        }
-        let local = run::partitioned(&module).map_err(|e| at("partition", e.to_string()))?.module;
-        for engine in [&InterpEngine as &dyn Engine, &HostEngine::default()] {
-            let got = run::on(engine, &local, &inputs).map_err(|e| at(engine.name(), e.to_string()))?;
-            if got != want {
-                return Err(at(engine.name(), format!("\n got {got:?}\nwant {want:?}")));
-            }
-        }
+        let want = run::agreed(&text, &inputs).map_err(at)?;
         if !self.runs_whole() {
             return Ok(());
         }
-        let got = run::on(&HostEngine::default(), &module, &inputs).map_err(|e| at("host, whole", e.to_string()))?;
-        if got == want { Ok(()) } else { Err(at("host, whole", format!("\n got {got:?}\nwant {want:?}"))) }
+        let module = text::parse("test.mlir", &text, &OPS).map_err(|e| at(e.to_string()))?;
+        let got = run::on(&HostEngine::default(), &module, &inputs).map_err(|e| at(e.to_string()))?;
+        if got == want { Ok(()) } else { Err(at(format!("host, whole:\n got {got:?}\nwant {want:?}\n{text}"))) }
     }
 }
 
@@ -280,7 +268,8 @@ fn reducers_on_wider_elements_mean_the_same_everywhere() {
     let mut turn = 0;
     let mut wrong = vec![];
     for (from, to) in pairs() {
-        for op in ALL {
+        // Complex numbers have no order to select by.
+        for op in ALL.into_iter().filter(|op| !from.is_complex() || !matches!(op, Op::SelectAndScatter)) {
             let bodies = Body::on(to);
             let body = bodies[turn % bodies.len()];
             let one = matches!(op, Op::SelectAndScatter | Op::ReduceScatter | Op::CollectiveReduce);
@@ -291,6 +280,6 @@ fn reducers_on_wider_elements_mean_the_same_everywhere() {
         }
         turn += 1;
     }
-    assert!(wrong.is_empty(), "{} of {turn} differ\n{}", wrong.len(), wrong[..wrong.len().min(3)].join("\n\n"));
+    assert!(wrong.is_empty(), "{} of {turn} differ\n{}", wrong.len(), wrong.join("\n\n"));
     assert!(turn > 1000, "{turn}");
 }

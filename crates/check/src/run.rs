@@ -6,7 +6,8 @@ use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Literal, Loc};
 use shardwise_engine::{Argument, Engine};
 use shardwise_host::HostEngine;
 use shardwise_interp::{InterpEngine, run_by_shards};
-use shardwise_ir::Module;
+use shardwise_ir::{Module, Type, text, verify};
+use shardwise_ops::OPS;
 use shardwise_spmd::{Options, Partitioned, partition, run_until};
 
 /// A million steps, and the memory of the process.
@@ -30,6 +31,25 @@ pub fn on(engine: &dyn Engine, module: &Module, inputs: &[Literal]) -> Result<Ve
     let args = inputs.iter().zip(types).map(|(x, ty)| Ok(Argument::Lent(engine.put(x, ty)?)));
     let args = args.collect::<Result<Vec<_>, Diagnostics>>()?;
     Ok(program.execute(args)?.iter().map(|r| r.to_literal()).collect())
+}
+
+/// What a program in text gives: the whole in the interpreter, equal to what both engines give for it partitioned.
+pub fn agreed(text: &str, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
+    let at = |stage: &str, e: &dyn std::fmt::Display| format!("{stage}: {e}\n{text}");
+    let module = text::parse("test.mlir", text, &OPS).and_then(|m| verify(&m).or(m)).map_err(|e| at("text", &e))?;
+    let want = whole(&module, inputs).map_err(|e| at("whole", &e))?;
+    let types = module.main().map_or(&[][..], |f| &f.result_types);
+    if !types.iter().eq(&want.iter().map(|w| Type::tensor(w.dtype(), w.shape())).collect::<Vec<_>>()) {
+        return Err(at("whole", &format!("{want:?} is not of the types {types:?}")));
+    }
+    let local = partitioned(&module).map_err(|e| at("partition", &e))?.module;
+    for engine in [&InterpEngine as &dyn Engine, &HostEngine::default()] {
+        let got = on(engine, &local, inputs).map_err(|e| at(engine.name(), &e))?;
+        if got != want {
+            return Err(at(engine.name(), &format!("\n got {got:?}\nwant {want:?}")));
+        }
+    }
+    Ok(want)
 }
 
 /// Whether a program means the same at every stage and on every engine, bit for bit; else what differs, with the seed.

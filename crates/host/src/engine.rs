@@ -240,10 +240,10 @@ fn collect_rows(code: &crate::gang::Code, times: &[(u64, Duration)], rows: &mut 
         let (count, total) = times[step.id];
         let is_collective = match &step.kind {
             StepKind::Kernel(k) => k.is_collective(),
-            StepKind::Permute(_) => true,
+            StepKind::Permute(_) | StepKind::Exchange { .. } => true,
             _ => false,
         };
-        let is_fallback = matches!(step.kind, StepKind::Evaluate { .. });
+        let is_fallback = matches!(step.kind, StepKind::Evaluate { .. } | StepKind::Exchange { .. });
         rows.push(InstructionTime {
             name: step.name.clone(),
             loc: step.loc.clone(),

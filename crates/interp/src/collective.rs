@@ -52,15 +52,10 @@ impl<'m> Machine<'m> {
                 continue;
             }
             for (i, result) in results.iter_mut().enumerate() {
-                let mut group = group.clone();
-                if let Some(roots) = operands.get(results_count) {
-                    let roots = datum(roots, group[0]);
-                    root_first(view, &mut group, &roots, i)?;
-                }
-                let part = |&p: &usize| promote::operand(view, i, &datum(&operands[i], p));
-                let parts: Vec<Literal> = group.iter().map(part).collect::<Result<_, _>>()?;
+                let parts: Vec<Literal> = group.iter().map(|&p| datum(&operands[i], p)).collect();
+                let roots = operands.get(results_count).map(|roots| datum(roots, group[0]));
                 let mut regions = Regions { machine: self, env, process: group[0], process_count: frame.process_count };
-                let values = exchange(view, &collective.kind, &parts, &mut regions)?;
+                let values = exchange(view, i, parts, roots.as_ref(), &mut regions)?;
                 group.iter().zip(values).for_each(|(&p, v)| result[p] = Some(Datum::Tensor(v)));
             }
         }
@@ -79,8 +74,27 @@ impl<'m> Machine<'m> {
     }
 }
 
-/// What each member of a group gets, from what all members bring.
-fn exchange(
+/// What each member of a group gets of result `index` of a collective, from what all members bring as its operand.
+///
+/// `roots` is the operand that names, for each result, the member that counts as the first, if the op has one.
+pub fn exchange(
+    view: &OpView<'_>,
+    index: usize,
+    parts: Vec<Literal>,
+    roots: Option<&Literal>,
+    regions: &mut dyn RegionEval,
+) -> Result<Vec<Literal>, Diagnostic> {
+    let collective = CollectiveView::of(view).ok_or_else(|| cannot_run(view))?;
+    let root = roots.map_or(Ok(0), |roots| root_of(view, roots.get_i128(index), parts.len()))?;
+    let mut parts: Vec<Literal> = parts.iter().map(|x| promote::operand(view, index, x)).collect::<Result<_, _>>()?;
+    parts[..=root].rotate_right(1);
+    let mut values = exchanged(view, &collective.kind, &parts, regions)?;
+    values[..=root].rotate_left(1);
+    Ok(values)
+}
+
+/// The same for parts as the op combines them, the root's first.
+fn exchanged(
     view: &OpView<'_>,
     kind: &CollectiveKind,
     parts: &[Literal],
@@ -132,12 +146,9 @@ fn combine(
     Ok(Literal::from_bytes(first.dtype(), first.shape(), &bytes).expect("one result for each element"))
 }
 
-/// Puts the member that the last operand names for value `i` before the others.
-fn root_first(view: &OpView<'_>, group: &mut [usize], roots: &Literal, i: usize) -> Result<(), Diagnostic> {
-    let root = usize::try_from(roots.get_i128(i)).ok().filter(|&r| r < group.len());
-    let root = root.ok_or_else(|| no_such_root(view, roots.get_i128(i), group.len()))?;
-    group[..=root].rotate_right(1);
-    Ok(())
+/// The member of a group of `n` that a program names.
+fn root_of(view: &OpView<'_>, root: i128, n: usize) -> Result<usize, Diagnostic> {
+    usize::try_from(root).ok().filter(|&r| r < n).ok_or_else(|| no_such_root(view, root, n))
 }
 
 /// The results of the members of a group.

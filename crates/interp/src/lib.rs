@@ -20,6 +20,7 @@ mod manual;
 mod shards;
 mod testing;
 
+pub use collective::exchange;
 pub use datum::Datum;
 pub use engine::InterpEngine;
 pub use machine::RegionRunner;

@@ -61,8 +61,7 @@ pub fn decompose(op: &OpView<'_>, operands: &[Value], regions: Vec<Region>, b: &
     if Opcode::of_view(op) == Opcode::SelectAndScatter {
         return vec![select_and_scatter(op, operands, &regions, b)];
     }
-    let operands: Vec<Value> =
-        operands.iter().enumerate().map(|(i, &x)| promoted(op, i).map_or(x, |to| convert(b, x, to))).collect();
+    let operands: Vec<Value> = operands.iter().enumerate().map(|(i, &x)| converted(op, i, x, b)).collect();
     let types: Vec<Type> = op.results().iter().map(|&v| op.body.ty(v).clone()).collect();
     let made = b.op_with_regions(op.data().code, operands, op.attrs().clone(), regions, types);
     b.body[made].results.to_vec()
@@ -120,6 +119,11 @@ fn on_wider(b: &mut Builder<'_>, region: Region, [wide, own]: [DType; 2], result
         b.body.op_mut(last).operands[0] = make::convert(b, value, result);
         b.body.region_mut(b.region).ops.push(last);
     })
+}
+
+/// What the reducer takes of operand `index`, which is `x`.
+pub(crate) fn converted(op: &OpView<'_>, index: usize, x: Value, b: &mut Builder<'_>) -> Value {
+    promoted(op, index).map_or(x, |to| convert(b, x, to))
 }
 
 fn convert(b: &mut Builder<'_>, x: Value, to: DType) -> Value {

@@ -1,5 +1,5 @@
 //! What a program is before anything else looks at it: shardings in one notation, no quantized types, no reducer on wider
-//! elements than its operands have, numbered streams.
+//! elements than its operands have, collectives of one operand, numbered streams.
 //!
 //! Quantized values become their integers, and ops on them the arithmetic that they stand for
 //! ([`shardwise_ops::quantized::decompose`]); a reducer on wider elements than its operands have gets them converted
@@ -11,18 +11,18 @@
 use crate::rewrite::{Rewrite, rewrite_func, rewrite_region};
 use shardwise_base::Diagnostics;
 use shardwise_ir::{Attr, Body, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
-use shardwise_ops::Opcode;
 use shardwise_ops::promote::{self, is_promoted};
 use shardwise_ops::quantized::{decompose, is_quantized, stored};
 use shardwise_ops::random::{STREAM, streams};
 use shardwise_ops::shardy::ShardyCollective;
+use shardwise_ops::{Opcode, collective};
 
 /// The module so; `None` if it is already.
 pub fn prepare(module: &Module) -> Result<Option<Module>, Diagnostics> {
     let imported = crate::gspmd::import(module)?;
     let numbered = numbered(imported.as_ref().unwrap_or(module)).or(imported);
     let resharded = reshards(numbered.as_ref().unwrap_or(module)).or(numbered);
-    let plain = without_promoted(resharded.as_ref().unwrap_or(module)).or(resharded);
+    let plain = simplified(resharded.as_ref().unwrap_or(module)).or(resharded);
     Ok(without_quantized(plain.as_ref().unwrap_or(module)).or(plain))
 }
 
@@ -67,29 +67,49 @@ fn numbered(module: &Module) -> Option<Module> {
     })
 }
 
-/// The operands of each reducer converted to what it works on.
-fn without_promoted(module: &Module) -> Option<Module> {
+/// Collectives of one operand each, and the operands of each reducer converted to what it works on.
+fn simplified(module: &Module) -> Option<Module> {
     let has_any = |f: &Func| {
-        let mut ops = (0..f.body.op_count()).map(Op::new).filter(|&op| !f.body[op].regions.is_empty());
-        ops.any(|op| is_promoted(&module.view(&f.body, op)))
+        let started = |r: &Region| f.body[*r].parent.is_some_and(|op| is_start(&module.view(&f.body, op)));
+        let regions = (0..f.body.region_count()).map(Region::new).filter(|r| !started(r));
+        regions.flat_map(|r| &f.body[r].ops).any(|&op| is_compound(&module.view(&f.body, op)))
     };
     if !module.funcs.iter().any(has_any) {
         return None;
     }
     let mut out = module.without_funcs();
-    out.funcs = module.funcs.iter().map(|f| rewrite_func(module, f, &mut Conversions)).collect();
+    out.funcs = module.funcs.iter().map(|f| rewrite_func(module, f, &mut Simplify)).collect();
     Some(out)
 }
 
-struct Conversions;
+/// Its region holds one op, and no other than this one.
+fn is_start(view: &OpView<'_>) -> bool {
+    Opcode::of_view(view) == Opcode::AsyncStart
+}
 
-impl<'s> Rewrite<'s> for Conversions {
+fn is_compound(view: &OpView<'_>) -> bool {
+    is_promoted(view) || collective::is_variadic(view)
+}
+
+struct Simplify;
+
+impl<'s> Rewrite<'s> for Simplify {
     fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool {
-        if !is_promoted(view) {
+        if is_start(view) {
+            cloner.op(view.op, b);
+            return true;
+        }
+        if !is_compound(view) {
             return false;
         }
-        let regions = view.regions().iter().map(|&r| rewrite_region(view.module, r, self, cloner, b)).collect();
-        let results = promote::decompose(view, &cloner.values(view.operands()), regions, b);
+        let operands = cloner.values(view.operands());
+        let mut regions = |b: &mut Builder<'_>| -> Vec<Region> {
+            view.regions().iter().map(|&r| rewrite_region(view.module, r, self, cloner, b)).collect()
+        };
+        let results = match collective::is_variadic(view) {
+            true => collective::split(view, &operands, &mut regions, b),
+            false => promote::decompose(view, &operands, regions(b), b),
+        };
         view.results().iter().zip(results).for_each(|(&from, to)| cloner.carry(from, to, b));
         true
     }

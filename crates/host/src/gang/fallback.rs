@@ -8,15 +8,34 @@ use shardwise_ops::Opcode;
 
 /// Evaluates an op on one device's operands, followed by the captured values of its regions.
 pub fn evaluate(view: &OpView<'_>, inputs: &[&Buffer], captured: &[Value]) -> Result<Vec<Literal>, Diagnostic> {
-    let literal = |v: Value, buffer: &Buffer| {
-        let ty = view.body.ty(v).as_tensor().expect("buffers hold tensors");
-        Literal::from_bytes(ty.dtype, &ty.shape, buffer.bytes()).expect("buffers have their type's size")
-    };
     let (operands, outer) = inputs.split_at(view.operands().len());
-    let literals: Vec<Literal> = view.operands().iter().zip(operands).map(|(&v, b)| literal(v, b)).collect();
+    let literals: Vec<Literal> = view.operands().iter().zip(operands).map(|(&v, b)| literal(view, v, b)).collect();
+    Opcode::of_view(view).facts().eval(view, &literals, &mut regions(view, outer, captured))
+}
+
+/// Evaluates a collective on what the members of a group bring; `others` are its other operand, if it names the root, and
+/// the captured values of its region.
+pub fn exchange(
+    view: &OpView<'_>,
+    parts: &[&Buffer],
+    others: &[&Buffer],
+    captured: &[Value],
+) -> Result<Vec<Literal>, Diagnostic> {
+    let (operands, outer) = others.split_at(view.operands().len() - 1);
+    let parts = parts.iter().map(|b| literal(view, view.operand(0), b)).collect();
+    let roots = operands.first().map(|b| literal(view, view.operand(1), b));
+    shardwise_interp::exchange(view, 0, parts, roots.as_ref(), &mut regions(view, outer, captured))
+}
+
+fn regions<'m>(view: &OpView<'m>, outer: &[&Buffer], captured: &[Value]) -> RegionRunner<'m> {
     let mut regions = RegionRunner::new(view.module, view.body);
     for (&v, buffer) in captured.iter().zip(outer) {
-        regions.define(v, literal(v, buffer));
+        regions.define(v, literal(view, v, buffer));
     }
-    Opcode::of_view(view).facts().eval(view, &literals, &mut regions)
+    regions
+}
+
+fn literal(view: &OpView<'_>, v: Value, buffer: &Buffer) -> Literal {
+    let ty = view.body.ty(v).as_tensor().expect("buffers hold tensors");
+    Literal::from_bytes(ty.dtype, &ty.shape, buffer.bytes()).expect("buffers have their type's size")
 }

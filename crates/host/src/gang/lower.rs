@@ -146,16 +146,22 @@ impl<'m> Lowering<'m> {
             return Ok(Some(step));
         }
         match Opcode::of_view(&view).facts().semantics(&view) {
-            Semantics::Pure => Ok(Some(self.evaluation(&view))),
+            Semantics::Pure => Ok(Some(self.with_captured(&view, |op, captured| StepKind::Evaluate { op, captured }))),
             Semantics::Identity => Ok(Some(self.step(&view, StepKind::Alias))),
-            Semantics::Control | Semantics::Collective => Err(unsupported(&view).into()),
+            Semantics::Collective => match kernels::members(self, &view) {
+                Some(members) => {
+                    Ok(Some(self.with_captured(&view, |op, captured| StepKind::Exchange { op, captured, members })))
+                }
+                None => Err(unsupported(&view).into()),
+            },
+            Semantics::Control => Err(unsupported(&view).into()),
         }
     }
 
-    /// The reference evaluation of an op.
-    fn evaluation(&mut self, view: &OpView<'m>) -> Step {
+    /// A step by an op's reference, which is given the values that the op's regions use.
+    fn with_captured(&mut self, view: &OpView<'m>, kind: impl FnOnce(Op, Vec<Value>) -> StepKind) -> Step {
         let captured = captured(view);
-        let mut step = self.step(view, StepKind::Evaluate { op: view.op, captured: captured.clone() });
+        let mut step = self.step(view, kind(view.op, captured.clone()));
         let inputs: Vec<Input> = captured.iter().map(|&v| self.input(v, &step.points)).collect();
         step.inputs.extend(inputs);
         step

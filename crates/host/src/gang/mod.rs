@@ -18,5 +18,5 @@ pub mod run;
 
 pub use check::check;
 pub use lower::lower;
-pub use plan::{Code, Input, Kernel, KernelCx, Plan, Step, StepKind};
+pub use plan::{Code, Input, Kernel, KernelCx, Members, Plan, Step, StepKind};
 pub use points::Points;

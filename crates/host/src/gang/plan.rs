@@ -105,6 +105,12 @@ pub enum StepKind {
     /// The same bytes under another type: buffers are handed over.
     Alias,
     Kernel(Box<dyn Kernel>),
+    /// A collective by its reference, for want of a kernel. The inputs are as those of [`StepKind::Evaluate`].
+    Exchange {
+        op: Op,
+        captured: Vec<Value>,
+        members: Members,
+    },
     /// For each instance, the instance it receives, or zeros.
     Permute(Vec<Option<u32>>),
     /// Lock-step, unless the condition varies: then once for each point of what it varies over.
@@ -130,6 +136,14 @@ impl StepKind {
             _ => vec![],
         }
     }
+}
+
+/// Who exchanges values with whom in a collective.
+pub struct Members {
+    /// For each instance of the result, the instances of the operand in its group, in order.
+    pub groups: Vec<Vec<u32>>,
+    /// For each instance of the result, its position in its group.
+    pub positions: Vec<usize>,
 }
 
 /// What to do where a predicate differs between devices.

@@ -7,8 +7,9 @@ use super::fallback;
 use super::plan::*;
 use super::points::Points;
 use crate::memory::{Buffer, Memory};
-use shardwise_base::{Diagnostic, Diagnostics, Loc, Stop, budget};
+use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, Stop, budget};
 use shardwise_ir::{Func, Module};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// One run of a plan.
@@ -119,6 +120,7 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             StepKind::Kernel(kernel) => self.kernel(step, &**kernel, selected),
+            StepKind::Exchange { op, captured, members } => self.exchange(step, *op, captured, members, selected),
             StepKind::Permute(sources) => self.permute(step, sources),
             StepKind::While { cond, body, divergence } => self.while_loop(step, cond, body, divergence, selected),
             StepKind::Case { branches, is_if, divergence } => self.case(step, branches, *is_if, divergence, selected),
@@ -145,6 +147,31 @@ impl<'a> Run<'a> {
                 let buffer = super::lower::fill(self.memory, &literal)?;
                 self.set(step, *slot, i, buffer);
             }
+        }
+        Ok(())
+    }
+
+    /// Computes what the members of each group get, once for all of them.
+    fn exchange(
+        &mut self,
+        step: Step<'a>,
+        op: shardwise_ir::Op,
+        captured: &[shardwise_ir::Value],
+        members: &Members,
+        selected: &[Selection<'a>],
+    ) -> Result<(), RunError> {
+        let view = self.module.view(&self.func.body, op);
+        let mut known: HashMap<&[u32], Vec<Literal>> = HashMap::new();
+        for i in self.instances(step, selected) {
+            let group = &members.groups[i][..];
+            if !known.contains_key(group) {
+                let part = |&m: &u32| self.values[step.inputs[0].slot.index()][m as usize].as_ref();
+                let parts: Vec<&Buffer> = group.iter().map(|m| part(m).expect("computed before it is used")).collect();
+                let others: Vec<&Buffer> = step.inputs[1..].iter().map(|input| self.buffer(input, i)).collect();
+                known.insert(group, fallback::exchange(&view, &parts, &others, captured)?);
+            }
+            let buffer = super::lower::fill(self.memory, &known[group][members.positions[i]])?;
+            self.set(step.outputs[0], i, buffer);
         }
         Ok(())
     }

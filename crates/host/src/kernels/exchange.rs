@@ -6,7 +6,7 @@ use crate::block::{self, Operand};
 use crate::collective::reduction;
 use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
-use crate::gang::{Kernel, KernelCx, StepKind};
+use crate::gang::{Kernel, KernelCx, Members, StepKind};
 use crate::kernels::fuse::{elem, reducer, row_major};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::{Move, fill, streams};
@@ -41,6 +41,17 @@ struct ExchangeKernel {
 /// The kernel of a collective.
 pub fn kernel(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<StepKind> {
     let collective = CollectiveView::of(view).filter(|_| view.operands().len() == 1)?;
+    let Members { groups, positions } = members(lowering, view)?;
+    let size = groups.first().map_or(1, Vec::len);
+    let exchange = exchange(view, &collective.kind, size)?;
+    let output_bytes = view.result_tensor(0).bytes() as usize;
+    Some(StepKind::Kernel(Box::new(ExchangeKernel { exchange, output_bytes, groups, positions })))
+}
+
+/// Who exchanges values with whom, in a collective of one result whose parts are combined or moved as a whole.
+pub fn members(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<Members> {
+    let is_ragged = |c: &CollectiveView| c.kind == CollectiveKind::RaggedAllToAll;
+    let collective = CollectiveView::of(view).filter(|c| view.results().len() == 1 && !is_ragged(c))?;
     let mesh = lowering.mesh.as_ref()?;
     let (operand, result) = (lowering.points(view.operand(0)), lowering.points(view.result(0)));
     let (groups, positions) = match &collective.groups {
@@ -51,10 +62,7 @@ pub fn kernel(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<StepKind> {
         Groups::Dense(rows) => dense_groups(rows, &operand, &result)?,
         Groups::All => dense_groups(&[(0..mesh.size()).collect()], &operand, &result)?,
     };
-    let size = groups.first().map_or(1, Vec::len);
-    let exchange = exchange(view, &collective.kind, size)?;
-    let output_bytes = view.result_tensor(0).bytes() as usize;
-    Some(StepKind::Kernel(Box::new(ExchangeKernel { exchange, output_bytes, groups, positions })))
+    Some(Members { groups, positions })
 }
 
 /// The groups of imported device numbers that name no axes.
@@ -118,7 +126,7 @@ fn combine(
 
 /// `n` blocks of this shape, `split` apart in the source and `concat` apart in the result.
 fn blocks(view: &OpView<'_>, block: &[usize], n: usize, split: Option<usize>, concat: usize) -> Option<Exchange> {
-    let size = elem(view.operand_tensor(0).dtype)?.size();
+    let size = view.operand_tensor(0).dtype.storage_bytes();
     let (from, to) = (row_major(view.operand_shape(0)), row_major(view.result_shape(0)));
     let apart = |dim: usize, strides: &[isize]| block[dim] as isize * strides[dim];
     let from_bytes = split.map_or(0, |d| apart(d, &from) as usize * size);

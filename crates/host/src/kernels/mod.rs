@@ -24,6 +24,7 @@ pub(crate) mod testing;
 mod window;
 
 pub use dot::{sum_step, sums};
+pub use exchange::members;
 pub use fuse::groups;
 pub use fused::step as fused_step;
 

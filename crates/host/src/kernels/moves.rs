@@ -41,8 +41,9 @@ pub(super) fn output_bytes(view: &OpView<'_>) -> usize {
     view.result_tensor(0).bytes() as usize
 }
 
-pub(super) fn size_of(view: &OpView<'_>) -> Option<usize> {
-    Some(elem(view.result_tensor(0).dtype)?.size())
+/// Bytes of an element of the result, of any type.
+pub(super) fn size_of(view: &OpView<'_>) -> usize {
+    view.result_tensor(0).dtype.storage_bytes()
 }
 
 /// One move from each of several inputs to each output.
@@ -138,7 +139,7 @@ pub(super) fn targets(outputs: &mut [Buffer], start: usize) -> Vec<Target<'_>> {
 
 /// A chain of views as one move out of what they look at.
 fn view_step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
-    let size = size_of(view)?;
+    let size = size_of(view);
     let (value, strides, start): (Value, Vec<isize>, isize) = view_strides(lowering, view)?;
     let shape = view.result_shape(0);
     let elements = Move::new(size, shape, &strides, &row_major(shape));
@@ -151,7 +152,7 @@ fn view_step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step>
 }
 
 fn join(view: &OpView<'_>) -> Option<Moves> {
-    let (size, dim) = (size_of(view)?, view.attrs().size("dimension")?);
+    let (size, dim) = (size_of(view), view.attrs().size("dimension")?);
     let to = row_major(view.result_shape(0));
     let mut at = 0;
     let moves = (0..view.operands().len())
@@ -167,7 +168,7 @@ fn join(view: &OpView<'_>) -> Option<Moves> {
 
 /// Padding that cuts nothing off.
 fn pad(view: &OpView<'_>) -> Option<Moves> {
-    let size = size_of(view)?;
+    let size = size_of(view);
     let (low, high) = (view.ints("edge_padding_low"), view.ints("edge_padding_high"));
     let interior = view.ints("interior_padding");
     if low.iter().chain(&high).any(|&n| n < 0) {
@@ -233,7 +234,7 @@ struct SliceKernel {
 }
 
 fn slice(view: &OpView<'_>) -> Option<SliceKernel> {
-    let (size, shape, block) = (size_of(view)?, view.operand_shape(0), view.result_shape(0));
+    let (size, shape, block) = (size_of(view), view.operand_shape(0), view.result_shape(0));
     let start = Start::new(view, 1, shape, block, size)?;
     let block = Move::new(size, block, &row_major(shape), &row_major(block));
     Some(SliceKernel { block, start, output_bytes: output_bytes(view) })
@@ -257,7 +258,7 @@ struct UpdateKernel {
 }
 
 fn update(view: &OpView<'_>) -> Option<UpdateKernel> {
-    let (size, shape, block) = (size_of(view)?, view.operand_shape(0), view.operand_shape(1));
+    let (size, shape, block) = (size_of(view), view.operand_shape(0), view.operand_shape(1));
     let start = Start::new(view, 2, shape, block, size)?;
     let block = Move::new(size, block, &row_major(block), &row_major(shape));
     Some(UpdateKernel { block, start, output_bytes: output_bytes(view) })

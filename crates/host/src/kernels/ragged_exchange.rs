@@ -5,7 +5,6 @@ use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::exchange::dense_groups;
-use crate::kernels::fuse::elem;
 use crate::kernels::moves::{own_or_copy, read_index};
 use crate::memory::OutOfMemory;
 use crate::movement::copy;
@@ -39,7 +38,7 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
         Groups::All => dense_groups(&[(0..lowering.mesh.as_ref()?.size()).collect()], &points, &points)?.0,
     };
     let (operand, result) = (view.operand_tensor(0), view.result_tensor(0));
-    let size = elem(result.dtype)?.size();
+    let size = result.dtype.storage_bytes();
     let kernel = RaggedExchange {
         groups: each_once(groups),
         devices: (0..points.count()).map(|i| device(&points, i)).collect(),

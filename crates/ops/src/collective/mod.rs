@@ -19,9 +19,9 @@ pub use permutation::{AxisList, Permutation, Senders, permutation_of_pairs};
 pub use ragged::{RAGGED_ALL_TO_ALL, RaggedAllToAll, RaggedMember, RowMove, row_moves};
 pub(crate) use ragged::{is_ragged, ragged_attrs};
 
-use crate::{Opcode, ReduceKind, reducer};
+use crate::{Opcode, ReduceKind, make, promote, reducer};
 use shardwise_base::Literal;
-use shardwise_ir::{Attr, Attrs, OpView};
+use shardwise_ir::{Attr, Attrs, Builder, OpView, Region, Value};
 
 /// What a collective does with its dimensions.
 #[derive(Clone, PartialEq, Debug)]
@@ -126,6 +126,29 @@ impl CollectiveView {
         };
         Some(CollectiveView { kind, groups, channel, ids })
     }
+}
+
+/// Whether a collective moves several values, which do not meet.
+pub fn is_variadic(op: &OpView<'_>) -> bool {
+    op.results().len() > 1 && CollectiveView::of(op).is_some()
+}
+
+/// A collective for each value of one that moves several: `operands` are those of its operands, `regions` makes its regions.
+pub fn split(
+    op: &OpView<'_>,
+    operands: &[Value],
+    regions: &mut dyn FnMut(&mut Builder<'_>) -> Vec<Region>,
+    b: &mut Builder<'_>,
+) -> Vec<Value> {
+    let roots = operands.get(op.results().len()).copied();
+    let one = |(i, &result): (usize, &Value)| {
+        let x = promote::converted(op, i, operands[i], b);
+        let root = roots.map(|roots| make::slice_dim(b, roots, 0, i, i + 1));
+        let (attrs, regions, ty) = (op.attrs().clone(), regions(b), op.body.ty(result).clone());
+        let made = b.op_with_regions(op.data().code, [x].into_iter().chain(root), attrs, regions, [ty]);
+        b.body[made].results[0]
+    };
+    op.results().iter().enumerate().map(one).collect()
 }
 
 /// The attributes of a collective (no permutation) with these groups, between partitions if there is a channel.

@@ -62,7 +62,7 @@ fn rows(view: &OpView<'_>) -> Option<RowsKernel> {
     if !is_rows || map.is_empty() || shape[..map.len()].contains(&0) || !indices.dtype.is_integer() {
         return None;
     }
-    let row_bytes = shape[map.len()..].iter().product::<usize>() * size_of(view)?;
+    let row_bytes = shape[map.len()..].iter().product::<usize>() * size_of(view);
     let stride = |d: usize| shape[d + 1..map.len()].iter().product::<usize>();
     let picked = leading.iter().map(|&d| (shape[d] - 1, stride(d))).collect();
     Some(RowsKernel { row_bytes, picked, index_dtype: indices.dtype, output_bytes: output_bytes(view) })
@@ -283,7 +283,7 @@ fn gather(view: &OpView<'_>) -> Option<GatherKernel> {
     let (operand, indices, result) = (view.operand_shape(0), view.operand_tensor(1), view.result_shape(0));
     let windows = Windows::new(&dims, operand, &indices.shape, indices.dtype, result, &sizes)?;
     let layout = Layout::new(&windows, result, &dims.batch_dims(result.len()));
-    Some(GatherKernel { windows, layout, size: size_of(view)?, output_bytes: output_bytes(view) })
+    Some(GatherKernel { windows, layout, size: size_of(view), output_bytes: output_bytes(view) })
 }
 
 /// The part of a gather that one worker does.
@@ -376,7 +376,7 @@ fn scatter(view: &OpView<'_>) -> Option<ScatterKernel> {
         }
     };
     let (output_bytes, update_bytes) = (output_bytes(view), updates.bytes() as usize);
-    Some(ScatterKernel { windows, size: size_of(view)?, combine, output_bytes, update_bytes })
+    Some(ScatterKernel { windows, size: size_of(view), combine, output_bytes, update_bytes })
 }
 
 impl Kernel for ScatterKernel {
