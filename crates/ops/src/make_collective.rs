@@ -106,17 +106,20 @@ pub fn axis_index(b: &mut Builder<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Va
     b.value(Opcode::AxisIndex, [], attrs, Type::tensor(DType::I32, vec![]))
 }
 
-/// Where the device's shard starts in a dimension split over `axes` into shards of `size`: an i32 scalar.
-pub fn shard_offset(b: &mut Builder<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef], size: usize) -> Value {
-    if axes.is_empty() {
-        return make::number(b, DType::I32, 0);
-    }
-    make::block_start(b, mesh, axes, size, DType::I32)
+/// Where the shard starts in each dimension, as scalars: `axes[d]` splits dimension `d` into shards of `shape[d]`.
+pub fn shard_offsets(b: &mut Builder<'_>, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>], shape: &[usize]) -> Vec<Value> {
+    let sizes = dims.iter().zip(shape).map(|(axes, size)| size * AxisRef::total_size(mesh, axes));
+    let dtype = position_dtype(sizes.max().unwrap_or(0));
+    let offset = |(axes, &size): (&Vec<AxisRef>, &usize)| match axes.is_empty() {
+        true => make::number(b, dtype, 0),
+        false => make::block_start(b, mesh, axes, size, dtype),
+    };
+    dims.iter().zip(shape).map(offset).collect()
 }
 
-/// Where the shard starts in each dimension: `axes[d]` splits dimension `d` into shards of `shape[d]`.
-pub fn shard_offsets(b: &mut Builder<'_>, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>], shape: &[usize]) -> Vec<Value> {
-    dims.iter().zip(shape).map(|(axes, &size)| shard_offset(b, mesh, axes, size)).collect()
+/// The type for positions along a dimension of this size.
+pub(crate) fn position_dtype(size: usize) -> DType {
+    if i32::try_from(size).is_ok() { DType::I32 } else { DType::I64 }
 }
 
 /// The part of `x` that is left to the device when dimension `d` is split over `dims[d]`.

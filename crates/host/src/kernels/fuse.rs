@@ -10,7 +10,7 @@ use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
 use shardwise_base::DType;
-use shardwise_ir::{Attr, Body, Op, OpView, TensorType, Uses, Value};
+use shardwise_ir::{Attr, Op, OpView, TensorType, Uses, Value};
 use shardwise_ops::promote::is_promoted;
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Opcode, ReduceKind};
@@ -271,7 +271,7 @@ pub fn reducer(kind: ReduceKind) -> Reducer {
 fn try_compile(lowering: &Lowering<'_>, ops: Vec<Op>) -> Option<Group> {
     let wide = Emitter::new(lowering, &ops, true);
     let narrow = Emitter::new(lowering, &ops, false);
-    let emitter = if needs_wide(lowering.body, &ops) { wide } else { narrow };
+    let emitter = if needs_wide(lowering, &ops) { wide } else { narrow };
     let program = emitter?.compile()?;
     Some(Group { ops, program })
 }
@@ -306,10 +306,22 @@ pub fn region_value(
     Emitter::region(lowering, op, &[count], &[(argument, vec![1])], &[value])
 }
 
-/// Whether some value needs lanes of 64 bits.
-fn needs_wide(body: &Body, ops: &[Op]) -> bool {
-    let values = ops.iter().flat_map(|&op| body[op].operands.iter().chain(&body[op].results));
-    values.filter_map(|&v| body.ty(v).as_tensor()).filter_map(|t| elem(t.dtype)).any(Elem::is_wide)
+/// Whether some value, or the index that it is made of, needs lanes of 64 bits.
+fn needs_wide(lowering: &Lowering<'_>, ops: &[Op]) -> bool {
+    let is_wide = |&v: &Value| {
+        let ty = lowering.body.ty(v).as_tensor();
+        ty.and_then(|t| elem(t.dtype)).is_some_and(Elem::is_wide)
+    };
+    ops.iter().map(|&op| lowering.view(op)).any(|view| {
+        view.operands().iter().chain(view.results()).any(is_wide)
+            || (Opcode::of_view(&view) == Opcode::Iota && counted_in(&view) == Elem::I64)
+    })
+}
+
+/// The type of an iota's indices. In narrow types they wrap as the result does; what a float holds is rounded once.
+fn counted_in(iota: &OpView<'_>) -> Elem {
+    let size = iota.attrs().size("iota_dimension").map_or(0, |dim| iota.result_shape(0)[dim]);
+    if i32::try_from(size).is_ok() { Elem::I32 } else { Elem::I64 }
 }
 
 /// Which index of the space a dimension of a value follows: `start + step * index`; a constant where `dim` is `None`.
@@ -372,7 +384,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
     ) -> Option<block::Kernel> {
         let ops = &lowering.body[lowering.body[op].regions[0]].ops;
         let program = Program::new(space);
-        let program = if needs_wide(lowering.body, ops) { program.wide() } else { program };
+        let program = if needs_wide(lowering, ops) { program.wide() } else { program };
         let mut emitter = Emitter {
             lowering,
             members: ops.iter().copied().collect(),
@@ -454,23 +466,24 @@ impl<'a, 'm> Emitter<'a, 'm> {
     fn iota(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
         let to = elem(view.result_tensor(0).dtype)?;
         let axis = access[view.attrs().size("iota_dimension")?];
+        let counted = counted_in(view);
         let mut index = match axis.dim {
-            Some(dim) => self.program.index(Elem::I32, dim),
-            None => self.int(0),
+            Some(dim) => self.program.index(counted, dim),
+            None => self.int(counted, 0),
         };
         if axis.step != 1 {
-            let step = self.int(axis.step as i32);
+            let step = self.int(counted, axis.step);
             index = self.program.binary(Binary::Mul, index, step)?;
         }
         if axis.start != 0 {
-            let start = self.int(axis.start as i32);
+            let start = self.int(counted, axis.start);
             index = self.program.binary(Binary::Add, index, start)?;
         }
-        if to == Elem::I32 { Some(index) } else { self.program.convert(index, to) }
+        if to == counted { Some(index) } else { self.program.convert(index, to) }
     }
 
-    fn int(&mut self, value: i32) -> block::Value {
-        self.program.constant(Elem::I32, &value.to_le_bytes())
+    fn int(&mut self, elem: Elem, value: isize) -> block::Value {
+        self.program.constant(elem, &value.to_le_bytes()[..elem.size()])
     }
 
     fn compute(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {

@@ -7,6 +7,7 @@ use crate::check::{self, Check, counted_tensors};
 use crate::eval::{self, Layout};
 use crate::facts::*;
 use crate::make;
+use crate::make_collective::position_dtype;
 use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Builder, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -173,7 +174,7 @@ fn localize(cx: &mut LocalizeCx<'_, '_>) -> Value {
         return cx.same_op_with(attrs)[0];
     }
     let b = &mut *cx.builder;
-    let mut parts = IndexParts::split(b, cx.operands[1], &dims);
+    let mut parts = IndexParts::split(b, cx.operands[1], &dims, &global);
     let mut found: Option<Value> = None;
     for (d, axes) in &split {
         let Some(k) = dims.index_map.iter().position(|m| m == d) else { continue };
@@ -206,9 +207,14 @@ pub(super) struct IndexParts {
 }
 
 impl IndexParts {
-    pub fn split(b: &mut Builder<'_>, indices: Value, dims: &IndexDims) -> IndexParts {
+    /// Of indices into an operand of shape `operand`, as signed integers that are wide enough for positions in it.
+    pub fn split(b: &mut Builder<'_>, indices: Value, dims: &IndexDims, operand: &[usize]) -> IndexParts {
         let t = make::type_of(b, indices);
-        let wide = make::convert(b, indices, index_dtype(t.dtype));
+        let largest = operand.iter().copied().max().unwrap_or(0);
+        let wide = if t.dtype == DType::I32 { position_dtype(largest) } else { DType::I64 };
+        // The largest unsigned positions are not to wrap to negative ones.
+        let bounded = if t.dtype == DType::U64 { at_most(b, indices, i64::MAX) } else { indices };
+        let wide = make::convert(b, bounded, wide);
         let dim = dims.index_vector_dim;
         if dim == t.rank() {
             return IndexParts { parts: vec![wide], dim: None };
@@ -253,9 +259,11 @@ impl IndexParts {
     }
 }
 
-/// An integer type in which positions are computed with: signed and wide enough.
-fn index_dtype(dtype: DType) -> DType {
-    if dtype == DType::I32 { DType::I32 } else { DType::I64 }
+fn at_most(b: &mut Builder<'_>, x: Value, most: i64) -> Value {
+    let t = make::type_of(b, x);
+    let most = make::number(b, t.dtype, most);
+    let most = make::broadcast_scalar(b, most, &t.shape);
+    make::minimum(b, x, most)
 }
 
 /// `x` clamped to `0..=most`.

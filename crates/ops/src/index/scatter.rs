@@ -290,7 +290,7 @@ fn localize(cx: &mut LocalizeCx<'_, '_>) -> Vec<Value> {
         let axes = &input.dims[d].axes;
         let is_chosen = dims.collapsed.contains(&d);
         if is_chosen && !axes.is_empty() {
-            let parts = parts.get_or_insert_with(|| IndexParts::split(b, operands[n], &dims));
+            let parts = parts.get_or_insert_with(|| IndexParts::split(b, operands[n], &dims, cx.op.operand_shape(0)));
             parts.shift(b, k, &input.mesh, axes, local[d], None);
         }
     }

@@ -1,6 +1,7 @@
 //! `stablehlo.iota`: each element is its own index along one dimension.
 
 use crate::facts::*;
+use crate::make_collective::position_dtype;
 use crate::{Opcode, check, check::Check, eval, make};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, TensorType, Type, Value};
@@ -60,7 +61,6 @@ impl PureFacts for Iota {
 fn index_dtype(dtype: DType, size: usize) -> DType {
     match dtype {
         DType::I32 | DType::I64 | DType::U32 | DType::U64 => dtype,
-        _ if size <= i32::MAX as usize => DType::I32,
-        _ => DType::I64,
+        _ => position_dtype(size),
     }
 }
