@@ -10,3 +10,5 @@ mod program;
 mod promoted;
 pub mod run;
 pub mod single;
+#[cfg(test)]
+mod types;

@@ -10,7 +10,7 @@ use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::{Opcode, index};
 use shardwise_base::budget::Meter;
-use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Kind, Literal};
+use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Kind, Literal, Sharding};
 use shardwise_ir::{Attr, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -164,12 +164,15 @@ impl PureFacts for Convolution {
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let dims = ConvDims::of(&cx.op).expect("verified");
         let mut attrs = cx.op.attrs().clone();
-        // A device has some of the groups.
-        for (name, dim) in [("feature_group_count", dims.input_feature), ("batch_group_count", dims.input_batch)] {
-            let (global, groups) = (cx.op.operand_shape(0)[dim], group_count(&cx.op, name));
-            let local = cx.builder.body.ty(cx.operands[0]).shape()[dim];
-            if groups > 1 && local < global && is_grouped(cx, name) {
-                attrs.set(name, Attr::int((groups * local / global) as i64));
+        // A device has some of the groups: a dimension of the input is split by groups, then within them.
+        let parts = |s: &Option<Sharding>, dim: usize| s.as_ref().map_or(1, |s| s.shard_counts()[dim]);
+        let (x, kernel, out) = (&cx.operand_shardings[0], &cx.operand_shardings[1], &cx.result_shardings[0]);
+        let features = parts(x, dims.input_feature) / parts(kernel, dims.kernel_input_feature);
+        let batches = parts(x, dims.input_batch) / parts(out, dims.output_batch);
+        for (name, parts) in [("feature_group_count", features), ("batch_group_count", batches)] {
+            let groups = group_count(&cx.op, name);
+            if groups > 1 && parts > 1 {
+                attrs.set(name, Attr::int((groups / parts) as i64));
             }
         }
         Ok(cx.same_op_with(attrs))
@@ -229,16 +232,6 @@ fn check_groups(op: &OpView<'_>, check: &mut Check<'_, '_>, dims: &ConvDims) {
         output.is_multiple_of(feature),
         "output features must be a multiple of the feature groups",
     );
-}
-
-/// Whether the groups themselves are split: then the kernel's output features are too.
-fn is_grouped(cx: &LocalizeCx<'_, '_>, name: &str) -> bool {
-    let dims = ConvDims::of(&cx.op).expect("verified");
-    let axes =
-        |i: usize, d: usize| cx.operand_shardings[i].as_ref().map(|s| s.dims[d].axes.clone()).unwrap_or_default();
-    let input = if name == "feature_group_count" { dims.input_feature } else { dims.input_batch };
-    let (input, kernel) = (axes(0, input), axes(1, dims.kernel_output_feature));
-    !input.is_empty() && kernel.first() == input.first()
 }
 
 /// The factors in the order of Shardy's registry.
