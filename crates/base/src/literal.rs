@@ -182,7 +182,7 @@ impl Literal {
 
     /// Element `index`, row-major, as a scalar.
     pub fn element(&self, index: usize) -> Literal {
-        Literal { shape: vec![], is_splat: false, words: Arc::new(Words::of(self.element_bytes(index))), ..*self }
+        Literal { shape: vec![], is_splat: false, words: words_of(self.element_bytes(index)), ..*self }
     }
 
     /// The same value with every element stored.

@@ -3,7 +3,7 @@
 use crate::datum::Datum;
 use crate::frame::{Active, Frame};
 use crate::machine::{Env, Machine, PerProcess, Regions, Results, cannot_run, processes};
-use shardwise_base::{AxisRef, Diagnostic, Literal};
+use shardwise_base::{AxisRef, Diagnostic, Literal, LiteralWriter};
 use shardwise_engine::layout::{self, ShardBox};
 use shardwise_ir::{Attr, OpView};
 use shardwise_ops::collective::{self as ops, CollectiveKind, CollectiveView, IdSpace, Permutation, RaggedMember};
@@ -135,15 +135,15 @@ fn combine(
         return Ok(total);
     }
     let (first, rest) = parts.split_first().expect("a group has members");
-    let mut bytes = vec![];
+    let mut out = LiteralWriter::new(first.dtype(), first.shape());
     for i in 0..first.size() {
         let mut sum = first.element(i);
         for part in rest {
             sum = regions.region(view.regions()[0], vec![sum, part.element(i)])?.remove(0);
         }
-        bytes.extend_from_slice(sum.element_bytes(0));
+        out.push(sum.element_bytes(0));
     }
-    Ok(Literal::from_bytes(first.dtype(), first.shape(), &bytes).expect("one result for each element"))
+    Ok(out.finish())
 }
 
 /// The member of a group of `n` that a program names.

@@ -41,6 +41,10 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
     match &step.kind {
         StepKind::Evaluate { .. } | StepKind::Kernel(_) => computed(plan, step),
         StepKind::Alias => equal(plan, "result", &read, &step.outputs, |a, b| a.bytes == b.bytes),
+        StepKind::Exchange { members, .. } => {
+            exchanged(plan, step, members)?;
+            computed(plan, step)
+        }
         StepKind::Permute(sources) => {
             let held = plan.slots[read[0].index()].count;
             if sources.iter().flatten().any(|&s| s as usize >= held) {
@@ -64,6 +68,18 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
             branches.iter().try_for_each(|b| equal(plan, "result", &b.results, &step.outputs, SlotInfo::has_type_of))
         }
     }
+}
+
+/// Groups name instances of the operand, and positions members of the groups.
+fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> {
+    let held = step.inputs.first().map_or(0, |input| plan.slots[input.slot.index()].count);
+    let fits =
+        |(group, &position): (&Vec<u32>, &usize)| position < group.len() && group.iter().all(|&m| (m as usize) < held);
+    let counts = [members.groups.len(), members.positions.len()];
+    if counts != [step.points.count(); 2] || !members.groups.iter().zip(&members.positions).all(fits) {
+        return Err(format!("exchanges {held} instances in groups {:?}", members.groups));
+    }
+    Ok(())
 }
 
 /// Every output has the instances that the step computes.

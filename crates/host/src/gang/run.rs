@@ -171,7 +171,7 @@ impl<'a> Run<'a> {
                 known.insert(group, fallback::exchange(&view, &parts, &others, captured)?);
             }
             let buffer = super::lower::fill(self.memory, &known[group][members.positions[i]])?;
-            self.set(step.outputs[0], i, buffer);
+            self.set(step, step.outputs[0], i, buffer);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 
 use super::{WindowDim, WindowLabels, for_each_element, places, read_window, verified_window};
 use crate::check::{Check, MANY, counted_tensors, is_promotable, types_of};
-use crate::eval::{self, Number};
+use crate::eval;
 use crate::facts::*;
 use crate::{Opcode, index, reducer};
 use shardwise_base::{Data, Diagnostic, Diagnostics, Literal};
