@@ -67,3 +67,11 @@ fn arrays_beyond_the_memory_limit_are_refused_at_their_line() {
         assert!(text.contains("limits.mlir:"), "{text}");
     }
 }
+
+#[test]
+fn large_products_take_the_steps_of_their_operations() {
+    for found in errors(LARGE, &[Literal::scalar(1f32)], 1 << 30, 1_000) {
+        let text = found.to_string();
+        assert!(text.contains("error[run-steps]") && text.contains("stopped at `stablehlo.dot_general`"), "{text}");
+    }
+}
