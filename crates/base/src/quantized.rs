@@ -7,7 +7,7 @@
 use crate::{DType, bf16, f16};
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::sync::{LazyLock, RwLock};
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// What a quantized element type says.
 #[derive(Clone, PartialEq, Debug)]
@@ -36,13 +36,18 @@ pub type BrokenConstraint = (&'static str, String);
 struct Table {
     types: Vec<(&'static Quantized, &'static str)>,
     by_name: HashMap<&'static str, QuantizedId>,
+    /// Bytes of the types and their names.
+    bytes: usize,
 }
+
+/// The types of a process may take this many bytes in all: they are never freed, and a text may have any number of them.
+const MAX_BYTES: usize = 256 << 20;
 
 static TABLE: LazyLock<RwLock<Table>> = LazyLock::new(RwLock::default);
 
 impl QuantizedId {
     fn entry(self) -> (&'static Quantized, &'static str) {
-        TABLE.read().expect("nothing panics while it holds the table").types[self.0 as usize]
+        TABLE.read().unwrap_or_else(PoisonError::into_inner).types[self.0 as usize]
     }
 
     pub fn get(self) -> &'static Quantized {
@@ -52,6 +57,26 @@ impl QuantizedId {
     /// As MLIR writes it: `!quant.uniform<i8:f32, 2.0:15>`. Types are equal if their names are.
     pub fn name(self) -> &'static str {
         self.entry().1
+    }
+}
+
+impl Table {
+    fn intern(&mut self, ty: Quantized, name: String, max_bytes: usize) -> Result<DType, BrokenConstraint> {
+        if let Some(&id) = self.by_name.get(&*name) {
+            return Ok(DType::Quantized(id));
+        }
+        let bytes =
+            size_of::<Quantized>() + size_of_val(&ty.scales[..]) + size_of_val(&ty.zero_points[..]) + name.len();
+        if self.bytes + bytes > max_bytes {
+            let rule = format!("the quantized types of all programs of a process may take {max_bytes} bytes");
+            return Err(("quantized-types-full", rule));
+        }
+        self.bytes += bytes;
+        let id = QuantizedId(self.types.len() as u32);
+        let name: &'static str = Box::leak(name.into_boxed_str());
+        self.types.push((Box::leak(Box::new(ty)), name));
+        self.by_name.insert(name, id);
+        Ok(DType::Quantized(id))
     }
 }
 
@@ -76,15 +101,7 @@ impl Quantized {
     pub fn intern(self) -> Result<DType, BrokenConstraint> {
         self.check()?;
         let name = self.name();
-        let mut table = TABLE.write().expect("nothing panics while it holds the table");
-        if let Some(&id) = table.by_name.get(&*name) {
-            return Ok(DType::Quantized(id));
-        }
-        let id = QuantizedId(table.types.len() as u32);
-        let name: &'static str = Box::leak(name.into_boxed_str());
-        table.types.push((Box::leak(Box::new(self)), name));
-        table.by_name.insert(name, id);
-        Ok(DType::Quantized(id))
+        TABLE.write().unwrap_or_else(PoisonError::into_inner).intern(self, name, MAX_BYTES)
     }
 
     /// C1, C2 and C8 hold of all numbers that C3 and C7 accept; C9 and C11 by construction.
@@ -185,6 +202,20 @@ mod tests {
         assert_eq!((of(2.0).storage(), of(2.0).storage_bytes()), (DType::I8, 1));
         let narrow = per_tensor(DType::U8, (1, 255), 1e-7, 1).intern().unwrap();
         assert_eq!(narrow.name(), "!quant.uniform<u8<1:255>:f32, 1.0e-7:1>");
+    }
+
+    #[test]
+    fn a_table_holds_so_many_bytes() {
+        let mut table = Table::default();
+        let mut add = |zero_point: i64| {
+            let ty = per_tensor(DType::I8, (-128, 127), 2.0, zero_point);
+            let name = ty.name();
+            table.intern(ty, name, 1000)
+        };
+        let added = (0..100).take_while(|&z| add(z).is_ok()).count();
+        assert!((1..20).contains(&added), "{added} types in 1000 bytes");
+        assert!(add(0).is_ok(), "what is there stays");
+        assert_eq!(add(99).unwrap_err().0, "quantized-types-full");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The arenas of one function.
 
 use crate::{Attrs, Op, OpCode, Region, Type, Value};
-use shardwise_base::{AxisRef, Loc, Reason, Sharding, Varying};
+use shardwise_base::{AxisRef, Loc, Reason, Sharding, Varying, budget};
 use smallvec::SmallVec;
 use std::ops::Index;
 use std::sync::Arc;
@@ -199,6 +199,7 @@ impl Body {
 
     /// Every op of a region and of the regions within, in program order.
     pub fn walk_region(&self, r: Region, out: &mut Vec<Op>) {
+        budget::poll();
         for &op in &self[r].ops {
             out.push(op);
             for &inner in &self[op].regions {
@@ -233,6 +234,7 @@ impl Body {
         result_types: impl IntoIterator<Item = Type>,
         loc: Loc,
     ) -> Op {
+        budget::poll();
         let arenas = self.arenas();
         let op = Op::new(arenas.ops.len());
         let regions: SmallVec<[Region; 0]> = regions.into_iter().collect();

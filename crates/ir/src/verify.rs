@@ -9,7 +9,7 @@
 //! - every op's own constraints, from its row of the op table.
 
 use crate::{Body, Func, MAX_REGION_DEPTH, Module, Op, OpCode, OpView, Region, Type, Value};
-use shardwise_base::{Diagnostic, Diagnostics, Loc, did_you_mean};
+use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
 
 /// All violations, in program order.
 pub fn verify(module: &Module) -> Diagnostics {
@@ -92,6 +92,7 @@ impl Verifier<'_> {
     }
 
     fn op(&mut self, op: Op, depth: usize) {
+        budget::poll();
         let body = &self.func.body;
         let view = self.module.view(body, op);
         for (i, v) in view.operands().iter().enumerate() {

@@ -13,7 +13,7 @@
 //! of overflow axes (a reshape that no factor expresses) nothing is kept.
 
 use crate::{AxisList, Factor, FactorKind, IfMissing, Prefix, Projection, Rule, TensorFactors};
-use shardwise_base::{AxisRef, Mesh, Sharding};
+use shardwise_base::{AxisRef, Mesh, Sharding, budget};
 use std::sync::Arc;
 
 /// The op to agree on.
@@ -234,6 +234,7 @@ impl<'a> Search<'a> {
     }
 
     fn cost(&self, axes: &[AxisList]) -> Cost {
+        budget::poll();
         let Parties { rule, mesh, work, .. } = self.parties;
         let moved: f64 = (0..rule.tensor_count()).map(|i| self.moved(i, axes)).sum();
         let bytes_moved = (moved + self.reduced(axes)).round() as u64;

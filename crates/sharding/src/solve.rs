@@ -11,7 +11,7 @@ use crate::project::{IfMissing, Projection};
 use crate::rule::Rule;
 use crate::schedule::{self, Directions};
 use crate::user_priority;
-use shardwise_base::{AxisRef, Mesh, Sharding};
+use shardwise_base::{AxisRef, Mesh, Sharding, budget};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -137,6 +137,7 @@ impl<'a> Solver<'a> {
         self.worklist.extend((0..self.problem.nodes.len()).rev().map(NodeId::new));
         self.is_listed.fill(true);
         while let Some(node) = self.worklist.pop() {
+            budget::poll();
             self.is_listed[node.index()] = false;
             self.stats.visits += 1;
             self.visit(node, round, strategy);

@@ -4,7 +4,7 @@
 //! are forwarded, and scalar arithmetic on constants is done here.
 
 use crate::rewrite::{code, facts, is_terminator};
-use shardwise_base::{Diagnostics, Literal};
+use shardwise_base::{Diagnostics, Literal, budget};
 use shardwise_ir::{Attr, Attrs, Body, Module, Op, OpData, OpView, Region, Value};
 use shardwise_ops::{Effects, NoRegions, Opcode, Semantics};
 use smallvec::SmallVec;
@@ -42,6 +42,7 @@ fn live(module: &Module, body: &Body) -> Vec<bool> {
     let mut live = vec![false; body.op_count()];
     // Backwards: readers come before what they read.
     for op in body.walk().into_iter().rev() {
+        budget::poll();
         let view = module.view(body, op);
         let acts = is_terminator(&view) || facts(&view).effects(&view) == Effects::Ordered;
         if acts || view.results().iter().any(|v| used[v.index()]) {
@@ -83,6 +84,7 @@ impl Cleanup<'_> {
 
     /// Whether the op stays.
     fn op(&mut self, op: Op, region: Region) -> bool {
+        budget::poll();
         self.rename_operands(op);
         for inner in self.body[op].regions.clone() {
             self.region(inner);

@@ -2,7 +2,7 @@
 
 use crate::explain::{Communication, communication};
 use crate::{cleanup, collectives, localize, lower, pad, propagate, reshard, schedule, shardy, uniform};
-use shardwise_base::{Diagnostic, Diagnostics, Loc, did_you_mean};
+use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
 use shardwise_engine::Signature;
 use shardwise_ir::{Module, verify};
 
@@ -131,6 +131,7 @@ fn run_list(passes: &[AnyPass], module: &Module, options: &mut Options<'_>) -> R
     show(0, "input", module);
     let mut module = module.clone();
     for (i, pass) in passes.iter().enumerate() {
+        budget::poll();
         module = pass.run(module, &mut options.warnings)?;
         show(i + 1, pass.name(), &module);
         if options.verify || cfg!(debug_assertions) {

@@ -5,7 +5,7 @@
 //! its predicate varies over; loops are followed to a fixpoint.
 
 use crate::rewrite::facts;
-use shardwise_base::{Diagnostics, Mesh, Varying};
+use shardwise_base::{Diagnostics, Mesh, Varying, budget};
 use shardwise_ir::{Body, Func, Module, OpView, Region, Value};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
 use shardwise_ops::{Effects, Opcode};
@@ -70,6 +70,7 @@ impl Uniformity<'_> {
     fn region(&mut self, region: Region, around: &Varying) {
         let body = self.body;
         for &op in &body[region].ops {
+            budget::poll();
             let view = self.module.view(body, op);
             self.op(&view, around);
         }

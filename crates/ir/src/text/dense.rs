@@ -1,6 +1,6 @@
 //! `dense<..>`: a splat, nested lists, or the bytes as a hexadecimal string.
 
-use super::lexer::Kind;
+use super::lexer::{Kind, poll_at};
 use super::mistakes;
 use super::number::{self, Scalar};
 use super::parser::{At, Failed, Parsed, Parser};
@@ -167,7 +167,11 @@ fn decode_hex(text: &str) -> Option<Vec<u8>> {
         return None;
     }
     let digit = |b: u8| char::from(b).to_digit(16);
-    digits.chunks_exact(2).map(|pair| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8)).collect()
+    let byte = |(i, pair): (usize, &[u8])| {
+        poll_at(i);
+        Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8)
+    };
+    digits.chunks_exact(2).enumerate().map(byte).collect()
 }
 
 /// Eight booleans a byte, the first in the lowest bit.
@@ -210,7 +214,8 @@ fn write_hex(out: &mut String, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     out.reserve(2 * bytes.len() + 4);
     out.push_str("\"0x");
-    for b in bytes {
+    for (i, b) in bytes.iter().enumerate() {
+        poll_at(i);
         out.push(char::from(DIGITS[usize::from(b >> 4)]));
         out.push(char::from(DIGITS[usize::from(b & 15)]));
     }

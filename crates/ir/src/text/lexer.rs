@@ -61,15 +61,25 @@ pub(super) fn token(text: &str, from: usize) -> Token {
     Token { kind, start, end }
 }
 
+/// Stops a cancelled computation, for loops over the bytes of a text: at each 2^20th.
+#[inline]
+pub(super) fn poll_at(byte: usize) {
+    if byte & 0xf_ffff == 0xf_ffff {
+        shardwise_base::budget::poll();
+    }
+}
+
 fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
     loop {
         while bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
+            poll_at(at);
             at += 1;
         }
         if !bytes[at.min(bytes.len())..].starts_with(b"//") {
             return at;
         }
         while bytes.get(at).is_some_and(|&b| b != b'\n') {
+            poll_at(at);
             at += 1;
         }
     }
@@ -77,6 +87,7 @@ fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
 
 fn while_true(bytes: &[u8], mut at: usize, is_part: fn(u8) -> bool) -> usize {
     while bytes.get(at).is_some_and(|&b| is_part(b)) {
+        poll_at(at);
         at += 1;
     }
     at
@@ -127,6 +138,7 @@ fn number(bytes: &[u8], start: usize) -> (Kind, usize) {
 fn string(bytes: &[u8], quote: usize) -> (Kind, usize) {
     let mut at = quote + 1;
     while let Some(&b) = bytes.get(at) {
+        poll_at(at);
         match b {
             b'"' => return (Kind::Str, at + 1),
             b'\n' => break,

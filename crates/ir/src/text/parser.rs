@@ -7,7 +7,7 @@ use super::alias::Aliases;
 use super::lexer::{self, Kind, Token};
 use super::scope::Scope;
 use crate::{Body, OpTable};
-use shardwise_base::{Diagnostics, Loc, Mesh};
+use shardwise_base::{Diagnostics, Loc, Mesh, budget};
 use std::sync::Arc;
 
 /// A mistake was found and has been reported.
@@ -22,6 +22,9 @@ pub struct At(pub(super) usize);
 
 /// How deep attributes and types may nest.
 const MAX_NESTING: usize = 64;
+
+/// A cancelled computation stops after at most this many tokens.
+const TOKENS_BETWEEN_POLLS: usize = 1024;
 
 /// After this many mistakes the rest of the text is not read.
 const MAX_MISTAKES: usize = 20;
@@ -51,18 +54,23 @@ pub struct Parser<'t> {
     pub(super) func_name: Option<Arc<str>>,
     nesting: usize,
     pub(super) region_depth: usize,
+    /// Tokens read so far.
+    token_count: usize,
 }
 
 impl<'t> Parser<'t> {
     pub(super) fn new(source: &str, text: &'t str, table: &'static dyn OpTable) -> Parser<'t> {
-        let newlines = text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i + 1);
+        let newlines = text.bytes().enumerate().filter(|&(i, b)| {
+            lexer::poll_at(i);
+            b == b'\n'
+        });
         Parser {
             text,
             tok: lexer::token(text, 0),
             last_end: 0,
             table,
             source: source.into(),
-            line_starts: std::iter::once(0).chain(newlines).collect(),
+            line_starts: std::iter::once(0).chain(newlines.map(|(i, _)| i + 1)).collect(),
             last_column: Default::default(),
             found: Diagnostics::default(),
             aliases: Aliases::default(),
@@ -74,6 +82,7 @@ impl<'t> Parser<'t> {
             func_name: None,
             nesting: 0,
             region_depth: 0,
+            token_count: 0,
         }
     }
 
@@ -90,6 +99,10 @@ impl<'t> Parser<'t> {
     }
 
     pub(super) fn bump(&mut self) {
+        self.token_count += 1;
+        if self.token_count.is_multiple_of(TOKENS_BETWEEN_POLLS) {
+            budget::poll();
+        }
         self.last_end = self.tok.end;
         self.tok = lexer::token(self.text, self.tok.end);
     }

@@ -9,7 +9,7 @@ use super::names::Names;
 use super::types::{write_results, write_types};
 use super::{records, sharding};
 use crate::{Attr, Attrs, Body, Func, Module, Op, OpView, Region, Type, Value, Visibility};
-use shardwise_base::{Loc, Sharding};
+use shardwise_base::{Loc, Sharding, budget};
 use std::fmt::Write;
 
 /// What a printed module shows.
@@ -295,6 +295,7 @@ impl<'m> Printer<'m> {
     // ── ops
 
     fn op(&mut self, op: &OpView<'_>) {
+        budget::poll();
         let data = op.data();
         let def = self.module.table.def(data.code);
         let syntax = def.syntax();

@@ -1,6 +1,7 @@
 //! The facts of ops against each other and against known answers.
 
 mod answers;
+mod cancelled;
 mod fuzz;
 mod harness;
 mod labels;

@@ -1,7 +1,7 @@
 //! Uniform-cost search over layouts.
 
 use super::{Step, StepKind, is_local};
-use shardwise_base::{AxisIndex, AxisRef, DType, Mesh, Sharding};
+use shardwise_base::{AxisIndex, AxisRef, DType, Mesh, Sharding, budget};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -65,6 +65,7 @@ impl Space<'_> {
         let mut index: HashMap<Layout, usize> = HashMap::from([(start, 0)]);
         let mut queue = BinaryHeap::from([Reverse((0u64, 0usize))]);
         while let Some(Reverse((cost, at))) = queue.pop() {
+            budget::poll();
             if cost > visits[at].cost {
                 continue;
             }

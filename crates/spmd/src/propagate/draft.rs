@@ -6,7 +6,7 @@
 //! that does not change: names, attributes, types.
 
 use super::names::Names;
-use shardwise_base::{Loc, LocKind, Sharding};
+use shardwise_base::{Loc, LocKind, Sharding, budget};
 use shardwise_ir::{Func, Module, Op, OpView, Type};
 use shardwise_ops::{Facts, Opcode};
 use smallvec::SmallVec;
@@ -310,6 +310,7 @@ impl<'m> Draft<'m> {
     }
 
     fn walk_into(&self, block: BlockId, order: Order, out: &mut Vec<OpId>) {
+        budget::poll();
         for &op in &self.block(block).ops {
             if order == Order::Pre {
                 out.push(op);

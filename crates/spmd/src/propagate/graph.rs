@@ -3,6 +3,7 @@
 use super::draft::{Def, Draft, Edge, FrameId, Kind, OpId, Order, Use, ValueId};
 use super::rules;
 use super::shardings::without_unit_axes;
+use shardwise_base::budget;
 use shardwise_ir::OpView;
 use shardwise_ops::{Opcode, PropagationClass};
 use shardwise_sharding::{Direction, Node, NodeId, OpClass, Problem, Rule, TensorId};
@@ -18,6 +19,7 @@ pub(super) fn build(draft: &Draft<'_>, is_conservative: bool) -> Problem {
     let mut graph = Graph { draft, problem, is_conservative, node_of, callers, pointwise };
     let ops = draft.walk(Order::Pre);
     for &op in ops.iter().filter(|&&op| !draft.op(op).is_dead) {
+        budget::poll();
         graph.add(op);
     }
     for v in (0..draft.values.len()).map(ValueId::new) {

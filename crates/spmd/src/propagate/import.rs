@@ -6,7 +6,7 @@
 
 use super::draft::{BlockId, Def, Draft, Frame, FrameId, Kind, OpId, Order, ValueId};
 use super::shardings::without_unit_axes;
-use shardwise_base::{Diagnostic, Diagnostics, Loc, Sharding};
+use shardwise_base::{Diagnostic, Diagnostics, Loc, Sharding, budget};
 use shardwise_ir::{Func, FuncId, Module, Op, OpView, Region, Value};
 use shardwise_ops::Opcode;
 use std::collections::HashSet;
@@ -128,6 +128,7 @@ impl<'m> Import<'m> {
             self.draft.block_mut(block).args.push(v);
         }
         for &op in &body[region].ops {
+            budget::poll();
             let id = self.op(names, op, block);
             self.draft.block_mut(block).ops.push(id);
         }

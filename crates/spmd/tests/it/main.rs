@@ -1,5 +1,6 @@
 //! Integration tests of the partitioner.
 
+mod cancelled;
 mod chapter;
 mod corpus;
 mod generate;

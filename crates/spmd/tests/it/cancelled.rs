@@ -1,0 +1,42 @@
+//! Every pass, and every search that a pass relies on, stops when it is cancelled.
+
+use shardwise_base::{Account, AxisRef, Budget, CancelToken, DType, Diagnostics, Mesh, Sharding, Stop};
+use shardwise_ir::text::parse;
+use shardwise_ops::OPS;
+use shardwise_spmd::PASSES;
+use shardwise_spmd::plan::plan_reshard;
+use std::sync::Arc;
+
+const PROGRAM: &str = r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}, {}]>}) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>}) {
+  %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = stablehlo.add %0, %x : tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
+"#;
+
+fn cancelled() -> Budget {
+    let token = CancelToken::default();
+    token.cancel();
+    Budget::new(Account::with_limit(1 << 30), None, token)
+}
+
+#[test]
+fn every_pass_is_left() {
+    let mut module = parse("t.mlir", PROGRAM, &OPS).unwrap();
+    // The order of a program is kept: there is nothing to do.
+    for pass in PASSES.iter().filter(|p| p.name != "schedule") {
+        let stopped = cancelled().run(|| (pass.run)(module.clone(), &mut Diagnostics::default()).is_ok());
+        assert_eq!(stopped, Err(Stop::Cancelled), "{}", pass.name);
+        module = (pass.run)(module, &mut Diagnostics::default()).unwrap();
+    }
+}
+
+#[test]
+fn a_search_for_a_plan_is_left() {
+    let mesh = Arc::new(Mesh::new("mesh", [("x", 2), ("y", 2)]).unwrap());
+    let [x, y]: [AxisRef; 2] = mesh.all_axes().collect::<Vec<_>>().try_into().unwrap();
+    let [from, to] = [vec![vec![x], vec![y]], vec![vec![y], vec![x]]].map(|dims| Sharding::closed(&mesh, dims));
+    let stopped = cancelled().run(|| plan_reshard(&from, &to, &[8, 8], DType::F32));
+    assert_eq!(stopped, Err(Stop::Cancelled));
+}
