@@ -13,6 +13,7 @@ pub mod compare;
 mod data;
 mod diag;
 mod dtype;
+pub mod file;
 pub mod gspmd;
 mod literal;
 mod loc;

@@ -570,7 +570,7 @@ impl<A: Args, R: Tree> Lowered<A, R> {
         let dir = dir.as_ref();
         std::fs::create_dir_all(dir)?;
         for (i, (pass, text)) in runtime::stages(self.module())?.into_iter().enumerate() {
-            std::fs::write(dir.join(format!("{i:02}-{pass}.mlir")), text)?;
+            shardwise_base::file::write(&dir.join(format!("{i:02}-{pass}.mlir")), text)?;
         }
         Ok(())
     }

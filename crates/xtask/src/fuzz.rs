@@ -208,7 +208,8 @@ fn keep(case: &Case, what: &str, details: &str) -> Result<()> {
     let text = std::panic::catch_unwind(|| fuzz::text(kind, seed)).unwrap_or_default();
     let comment: String = format!("{what}\n{details}").lines().map(|line| format!("// {line}\n")).collect();
     let path = folder()?.join(format!("{}-{seed}.mlir", kind.name()));
-    std::fs::write(&path, format!("{text}\n{comment}")).with_context(|| format!("cannot write {}", path.display()))
+    shardwise_base::file::write(&path, format!("{text}\n{comment}"))
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The reports of a worker, read by a thread.

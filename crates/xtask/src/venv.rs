@@ -16,7 +16,7 @@ pub fn ensure() -> Result<PathBuf> {
     if !is_current {
         eprintln!("making {} from {REQUIREMENTS}", repo::shown(&dir));
         make(&dir, &python)?;
-        std::fs::write(&stamp, wanted).context("cannot write the environment's stamp")?;
+        shardwise_base::file::write(&stamp, wanted).context("cannot write the environment's stamp")?;
     }
     Ok(python)
 }

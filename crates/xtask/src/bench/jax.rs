@@ -71,6 +71,6 @@ pub fn export(python: &Path) -> Result<PathBuf> {
     let mut script = venv::script(python, "bench_jax.py");
     script.args(["--seconds", "0", "--compilations", "0", "--raw", "--export"]).arg(&folder);
     command::run_shown(script)?;
-    std::fs::write(&stamp, wanted)?;
+    shardwise_base::file::write(&stamp, wanted)?;
     Ok(folder)
 }

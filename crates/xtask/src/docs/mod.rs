@@ -44,7 +44,7 @@ impl Page {
     fn write(&self) -> Result<()> {
         let path = repo::root().join(self.file());
         std::fs::create_dir_all(path.parent().expect("in a folder"))?;
-        std::fs::write(&path, &self.text).with_context(|| format!("cannot write {}", repo::shown(&path)))
+        shardwise_base::file::write(&path, &self.text).with_context(|| format!("cannot write {}", repo::shown(&path)))
     }
 }
 

@@ -143,7 +143,7 @@ impl Asked {
 
     fn add(&mut self, number: usize, text: &str, work: &Path) -> Result<()> {
         let path = work.join(format!("{number}_{}.mlir", self.texts.len()));
-        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        shardwise_base::file::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         self.texts.push(path);
         Ok(())
     }
@@ -161,7 +161,7 @@ fn ours(shardwise: &Path, run: &Run, text: &Path) -> Result<PathBuf, String> {
         return Err(outcome.reason());
     }
     let output = text.with_extension("out");
-    std::fs::write(&output, outcome.stdout).map_err(|e| e.to_string())?;
+    shardwise_base::file::write(&output, outcome.stdout).map_err(|e| e.to_string())?;
     Ok(output)
 }
 
@@ -188,7 +188,7 @@ impl Remembered {
 
     fn write(&self, work: &Path) -> Result<()> {
         let text = serde_json::to_string(self)?;
-        std::fs::write(work.join(Remembered::FILE), text).context("cannot keep jaxlib's answers")
+        shardwise_base::file::write(work.join(Remembered::FILE), text).context("cannot keep jaxlib's answers")
     }
 }
 

@@ -98,7 +98,8 @@ fn finish(call: Command, printed: Option<PathBuf>, questions: Questions) -> Resu
         return Ok(Err(outcome.reason()));
     }
     if let Some(file) = printed {
-        std::fs::write(&file, outcome.stdout).with_context(|| format!("cannot write {}", repo::shown(&file)))?;
+        shardwise_base::file::write(&file, outcome.stdout)
+            .with_context(|| format!("cannot write {}", repo::shown(&file)))?;
     }
     Ok(Ok(questions))
 }

@@ -61,7 +61,8 @@ pub fn run(count: u64, seed: u64) -> Result<(String, bool)> {
         table.row(counts.row(name));
     }
     let out = repo::shown(&folder.join("differences.txt"));
-    std::fs::write(folder.join("differences.txt"), &differences).context("cannot write the differences")?;
+    shardwise_base::file::write(folder.join("differences.txt"), &differences)
+        .context("cannot write the differences")?;
     let note = if is_good { String::new() } else { format!("\nwhat differs stands in {out}\n") };
     Ok((format!("seeds {seed} to {}\n\n{table}{note}", seed + count - 1), is_good))
 }
@@ -77,7 +78,7 @@ fn write_case(seed: u64, folder: &Path) -> Result<Vec<Made>> {
     let module = with_priorities(without_dead_ops(&generate::case(seed).module), seed);
     let write = |name: String, module: &Module| -> Result<PathBuf> {
         let path = folder.join(name);
-        std::fs::write(&path, print(module, &PrintOptions::MLIR)).context("cannot write a module")?;
+        shardwise_base::file::write(&path, print(module, &PrintOptions::MLIR)).context("cannot write a module")?;
         Ok(path)
     };
     let input = write(format!("{seed}.mlir"), &module)?;

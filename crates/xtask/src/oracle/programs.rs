@@ -68,7 +68,7 @@ pub fn export(python: &Path) -> Result<PathBuf> {
     let mut corpus = venv::script(python, "corpus.py");
     corpus.arg("--out").arg(&folder);
     command::run_shown(corpus)?;
-    std::fs::write(&stamp, wanted)?;
+    shardwise_base::file::write(&stamp, wanted)?;
     Ok(folder)
 }
 

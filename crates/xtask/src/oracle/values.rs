@@ -209,7 +209,7 @@ impl Report {
         let wrong: Vec<String> = self.wrong.into_iter().chain(stale).collect();
         wrong.iter().for_each(|line| text += &format!("{line}\n"));
         let file = repo::target_dir("oracle")?.join("values_unknown.txt");
-        std::fs::write(&file, self.unknown.join("\n")).context("cannot write what nobody runs")?;
+        shardwise_base::file::write(&file, self.unknown.join("\n")).context("cannot write what nobody runs")?;
         text += &format!("{} programs run nowhere else ({})\n", self.unknown.len(), repo::shown(&file));
         Ok((text, wrong.is_empty()))
     }

@@ -1,0 +1,298 @@
+//! Files that are whole or absent.
+//!
+//! A [`NewFile`] is written under another name in the folder of its target, and takes the target's name only when all of it
+//! is on the disk. Until then, and if anything fails (a full disk, a killed process), the target stays what it was.
+//!
+//! ```
+//! let path = std::env::temp_dir().join(format!("shardwise-doc-{}.txt", std::process::id()));
+//! shardwise_base::file::write(&path, "all of it")?;
+//! assert_eq!(std::fs::read_to_string(&path)?, "all of it");
+//! # std::fs::remove_file(path)?;
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+use std::cell::Cell;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// The links from one path to another that are followed at most.
+const MAX_LINKS: usize = 40;
+
+/// Writes a whole file, or leaves the old one.
+///
+/// # Errors
+/// What the system says; the folder must exist.
+pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
+    let mut file = NewFile::create(path)?;
+    file.write_all(contents.as_ref())?;
+    file.commit()
+}
+
+/// A file being written: dropped without [`NewFile::commit`] it never was. What is no ordinary file (a terminal, a pipe,
+/// `/dev/null`) is written in place.
+pub struct NewFile {
+    /// `None` once committed.
+    writer: Option<BufWriter<Disk>>,
+    target: PathBuf,
+    /// The name until all is written; `None`: written in place.
+    temporary: Option<PathBuf>,
+}
+
+impl NewFile {
+    /// Starts the file that is to be at `path`, or where the symbolic link `path` leads.
+    ///
+    /// # Errors
+    /// The folder does not exist or cannot be written, the target is a folder, or a file that may not be written.
+    pub fn create(path: &Path) -> io::Result<NewFile> {
+        let target = followed(path)?;
+        let existing = match fs::metadata(&target) {
+            Ok(found) if found.is_dir() => return Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder")),
+            Ok(found) => Some((OpenOptions::new().write(true).open(&target)?, found)),
+            Err(e) if e.kind() == ErrorKind::NotFound => None,
+            Err(e) => return Err(e),
+        };
+        let (file, temporary) = match existing {
+            Some((file, found)) if !found.is_file() => (file, None),
+            Some((_, found)) => {
+                let (file, temporary) = temporary_beside(&target)?;
+                file.set_permissions(found.permissions())?;
+                (file, Some(temporary))
+            }
+            None => temporary_beside(&target).map(|(file, temporary)| (file, Some(temporary)))?,
+        };
+        Ok(NewFile { writer: Some(BufWriter::new(Disk(file))), target, temporary })
+    }
+
+    /// Puts the file in its place. Everything is on the disk then.
+    ///
+    /// # Errors
+    /// What the system says: the target is then what it was before.
+    pub fn commit(mut self) -> io::Result<()> {
+        let mut writer = self.writer.take().expect("a file is committed once");
+        writer.flush()?;
+        let Some(temporary) = &self.temporary else { return Ok(()) };
+        writer.get_ref().sync()?;
+        drop(writer);
+        injected()?;
+        fs::rename(temporary, &self.target)?;
+        self.temporary = None;
+        sync_folder(&self.target);
+        Ok(())
+    }
+
+    fn writer(&mut self) -> &mut BufWriter<Disk> {
+        self.writer.as_mut().expect("not committed")
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer().flush()
+    }
+}
+
+impl Seek for NewFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.writer().seek(to)
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            // What is buffered is lost on purpose.
+            self.writer.take().map(BufWriter::into_parts);
+            let _ = fs::remove_file(temporary);
+        }
+    }
+}
+
+/// The path that is no symbolic link, at the end of the links from `path`; it may not exist.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        match fs::read_link(&path) {
+            Ok(to) => path = path.parent().unwrap_or(Path::new("")).join(to),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("the symbolic links go round in circles"))
+}
+
+/// A new file in the target's folder, under a name that no other file has.
+fn temporary_beside(target: &Path) -> io::Result<(File, PathBuf)> {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    loop {
+        let name = format!(".shardwise-{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Relaxed));
+        let temporary = target.with_file_name(name);
+        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+            Ok(file) => return Ok((file, temporary)),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// Asks the system to put the new name on the disk. Where it cannot, the old file or the new one is there after a power
+/// failure: one of them whole.
+fn sync_folder(target: &Path) {
+    let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _ = File::open(folder).and_then(|f| f.sync_all());
+}
+
+/// A file whose operations can be made to fail.
+struct Disk(File);
+
+impl Disk {
+    fn sync(&self) -> io::Result<()> {
+        injected()?;
+        self.0.sync_all()
+    }
+}
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        injected()?;
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Seek for Disk {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+thread_local! {
+    /// Operations until one fails; 0: none does.
+    static FAILS_IN: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Makes the `n`th write, synchronisation or renaming of this thread from now fail, as if the disk were full; 0 disarms.
+/// For failure injection.
+pub fn fail_at(n: u64) {
+    FAILS_IN.set(n);
+}
+
+/// Fails if this is the operation that was asked to.
+fn injected() -> io::Result<()> {
+    let left = FAILS_IN.get();
+    FAILS_IN.set(left.saturating_sub(1));
+    if left == 1 { Err(io::Error::new(ErrorKind::StorageFull, "no space left on the disk (injected)")) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An empty folder that is removed in the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("shardwise-file-{}-{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir(&path).unwrap();
+            Folder(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let names = fs::read_dir(&self.0).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+            let mut names: Vec<String> = names.collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn every_failure_leaves_the_old_file_and_nothing_else() {
+        let folder = Folder::new("failures");
+        let path = folder.0.join("a.txt");
+        write(&path, "old").unwrap();
+        let new = vec![b'x'; 100_000];
+        for n in 1.. {
+            fail_at(n);
+            let written = (|| {
+                let mut file = NewFile::create(&path)?;
+                new.chunks(1000).try_for_each(|chunk| file.write_all(chunk))?;
+                file.commit()
+            })();
+            fail_at(0);
+            assert_eq!(folder.names(), ["a.txt"]);
+            if written.is_ok() {
+                assert!(n > 5, "writes, a synchronisation and a renaming have failed");
+                break;
+            }
+            assert_eq!(written.unwrap_err().kind(), ErrorKind::StorageFull);
+            assert_eq!(fs::read(&path).unwrap(), b"old");
+        }
+        assert_eq!(fs::read(&path).unwrap(), new);
+    }
+
+    #[test]
+    fn a_file_that_is_dropped_or_abandoned_never_was() {
+        let folder = Folder::new("dropped");
+        let path = folder.0.join("a.txt");
+        NewFile::create(&path).unwrap().write_all(b"half").unwrap();
+        let panicked = std::panic::catch_unwind(|| {
+            let _file = NewFile::create(&path).unwrap();
+            std::panic::resume_unwind(Box::new(()));
+        });
+        assert!(panicked.is_err() && folder.names().is_empty());
+    }
+
+    #[test]
+    fn targets_that_cannot_be_written_are_refused() {
+        let folder = Folder::new("targets");
+        let kind = |path: PathBuf| write(&path, "x").unwrap_err().kind();
+        assert_eq!(kind(folder.0.clone()), ErrorKind::IsADirectory);
+        assert_eq!(kind(folder.0.join("missing/a.txt")), ErrorKind::NotFound);
+        write(&folder.0.join("a.txt"), "x").unwrap();
+        assert_eq!(kind(folder.0.join("a.txt/b.txt")), ErrorKind::NotADirectory);
+        assert_eq!(folder.names(), ["a.txt"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_permissions_kept() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = Folder::new("links");
+        let at = |name: &str| folder.0.join(name);
+        write(&at("real.txt"), "old").unwrap();
+        fs::set_permissions(at("real.txt"), fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("real.txt", at("link.txt")).unwrap();
+        symlink("to_be.txt", at("dangling.txt")).unwrap();
+        symlink("circle.txt", at("circle.txt")).unwrap();
+        write(&at("link.txt"), "new").unwrap();
+        write(&at("dangling.txt"), "made").unwrap();
+        assert!(write(&at("circle.txt"), "x").is_err());
+        assert_eq!(fs::read_to_string(at("real.txt")).unwrap(), "new");
+        assert_eq!(fs::read_to_string(at("to_be.txt")).unwrap(), "made");
+        assert_eq!(fs::metadata(at("real.txt")).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(fs::symlink_metadata(at("link.txt")).unwrap().is_symlink());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn devices_are_written_in_place() {
+        write(Path::new("/dev/null"), "x").unwrap();
+        assert_eq!(write(Path::new("/dev/full"), "x").unwrap_err().kind(), ErrorKind::StorageFull);
+        assert!(!fs::metadata("/dev/null").unwrap().is_file() && !fs::metadata("/dev/full").unwrap().is_file());
+    }
+}
