@@ -173,6 +173,11 @@ impl CancelToken {
         self.0.store(true, Relaxed);
     }
 
+    /// The flag that is true from [`CancelToken::cancel`] on, for handlers of signals.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        self.0.clone()
+    }
+
     /// Whether [`CancelToken::cancel`] was called.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Relaxed)

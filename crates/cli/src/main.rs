@@ -1,6 +1,7 @@
 //! The `shardwise` command: StableHLO programs in, results, shardings and per-device programs out.
 //!
-//! Exit code 0: done; 1: the input is wrong, and a diagnostic on standard error says where and what to do; 2: wrong usage.
+//! Exit code 0: done; 1: the input is wrong, and a diagnostic on standard error says where and what to do; 2: wrong usage;
+//! 130: interrupted by Ctrl-C.
 
 #[macro_use]
 mod out;
@@ -13,10 +14,14 @@ mod parts;
 mod placed;
 mod random;
 mod run;
+mod signal;
 mod source;
 mod stages;
+mod text;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use shardwise_base::budget::default_max_bytes;
+use shardwise_base::{Account, Budget, CancelToken, Loc};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -28,6 +33,30 @@ use std::process::ExitCode;
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
+    #[command(flatten)]
+    limits: Limits,
+}
+
+/// What a command may use.
+#[derive(Args)]
+struct Limits {
+    /// Stop a program that takes more steps than this; 65536 element operations or multiply-adds are one more.
+    #[arg(long, value_name = "N", global = true, default_value_t = 1_000_000_000)]
+    max_steps: u64,
+    /// Stop before the data needs more bytes of memory than this; default: 80 % of what the machine or the control group
+    /// has.
+    #[arg(long, value_name = "BYTES", global = true)]
+    max_bytes: Option<u64>,
+    /// Print how much memory the data took at most, on standard error.
+    #[arg(long, global = true)]
+    memory: bool,
+}
+
+impl Limits {
+    fn budget(&self, cancel: CancelToken) -> Budget {
+        let max_bytes = self.max_bytes.map_or_else(default_max_bytes, |n| usize::try_from(n).unwrap_or(usize::MAX));
+        Budget::new(Account::with_limit(max_bytes), Some(self.max_steps), cancel)
+    }
 }
 
 #[derive(Subcommand)]
@@ -77,19 +106,13 @@ struct RunArgs {
     #[arg(long, value_name = "WITH", num_args = 0..=1, default_missing_value = "single", require_equals = true)]
     check: Option<CheckWith>,
     /// Run this often, and print the median time.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     repeat: Option<usize>,
     /// Print the time of each instruction.
     #[arg(long)]
     profile: bool,
     #[arg(long, value_enum, default_value = "host")]
     engine: EngineName,
-    /// Stop a program that takes more steps than this.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000_000)]
-    max_steps: u64,
-    /// Stop a program that needs more bytes of memory than this.
-    #[arg(long, value_name = "BYTES")]
-    max_bytes: Option<u64>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -150,20 +173,40 @@ struct OptArgs {
     split_input_file: bool,
 }
 
+/// A number of runs.
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("at least one run is needed".into()),
+        Ok(n) => Ok(n),
+        Err(e) => Err(format!("{e}")),
+    }
+}
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let result = match cli.command.unwrap_or_else(|| Command::Demo(demo::DemoArgs::default())) {
+    let budget = cli.limits.budget(signal::interruption());
+    let result = budget.run(|| command(cli.command.unwrap_or_else(|| Command::Demo(demo::DemoArgs::default()))));
+    out::flush();
+    if cli.limits.memory {
+        let account = budget.account();
+        out::message(format_args!("memory: at most {} bytes of {} in use", account.peak(), account.limit()));
+    }
+    match result.unwrap_or_else(|stop| Err(stop.diagnostic(&Loc::UNKNOWN).to_string())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(found) => {
+            out::message(found);
+            ExitCode::from(if budget.cancel_token().is_cancelled() { signal::INTERRUPTED } else { 1 })
+        }
+    }
+}
+
+/// Runs a command; an error is what standard error is to say.
+fn command(command: Command) -> Result<(), String> {
+    match command {
         Command::Demo(args) => demo::demo(&args).map_err(|e| e.to_string()),
         Command::Run(args) => run::run(&args).map_err(|e| e.to_string()),
         Command::Propagate(args) => stages::propagate(&args).map_err(|e| e.to_string()),
         Command::Partition(args) => stages::partition(&args).map_err(|e| e.to_string()),
         Command::Opt(args) => stages::opt(&args).map_err(|e| e.to_string()),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(found) => {
-            eprintln!("{found}");
-            ExitCode::from(1)
-        }
     }
 }

@@ -4,89 +4,175 @@
 //! and `uint8` f8. Everything else must match.
 
 use npyz::{NpyHeader, Order};
-use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, Loc, did_you_mean};
+use shardwise_base::budget::poll;
+use shardwise_base::compare::indices;
+use shardwise_base::file::NewFile;
+use shardwise_base::{DType, Diagnostic, Diagnostics, Kind, Literal, Loc, did_you_mean};
 use shardwise_ir::TensorType;
-use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Cursor, Read, Write};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// One array of a file: numpy's type string, shape, bytes row-major and little-endian.
-struct Entry {
-    dtype: String,
-    shape: Vec<usize>,
-    bytes: Vec<u8>,
-}
+/// Bytes that are read or written before the next look whether the run is cancelled.
+const CHUNK: usize = 1 << 20;
+/// No header of an array is longer.
+const MAX_HEADER: usize = 1 << 16;
+
+type Archive = zip::ZipArchive<BufReader<File>>;
 
 /// Reads `arg0`, `arg1`, … of these types. All mismatches are reported at once.
+///
+/// What the file says of sizes is not trusted: as much is read as the program's types need, and memory is reserved for no
+/// more than that.
 pub fn read_args(path: &Path, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics> {
     let loc = Loc::file(path.display().to_string(), 1, 1);
-    let entries = read_file(path).map_err(|e| Diagnostics::from(unreadable(&loc, &e)))?;
+    let mut archive = open(path).map_err(|e| Diagnostics::from(unreadable(&loc, &e)))?;
+    let names: Vec<String> = archive.file_names().flatten().map(|n| n.trim_end_matches(".npy").to_string()).collect();
     let mut found = Diagnostics::default();
     let mut args = vec![];
     for (i, ty) in types.iter().enumerate() {
         let name = format!("arg{i}");
-        match entries.get(&name) {
-            None => found.push(missing(&loc, &name, ty, &entries)),
-            Some(entry) => match literal(entry, ty) {
+        match names.iter().rposition(|n| *n == name) {
+            None => found.push(missing(&loc, &name, ty, &names)),
+            Some(member) => match read_member(&mut archive, member, ty) {
                 Ok(value) => args.push(value),
-                Err(why) => found.push(mismatch(&loc, &name, entry, ty, why)),
+                Err(why) => found.push(mismatch(&loc, &name, ty, why)),
             },
         }
     }
-    for name in entries.keys().filter(|n| !(0..types.len()).any(|i| **n == format!("arg{i}"))) {
+    for name in names.iter().filter(|n| !(0..types.len()).any(|i| **n == format!("arg{i}"))) {
         found.push(unknown(&loc, name, types.len()));
     }
     found.or(args)
 }
 
-/// Writes `out0`, `out1`, ….
+fn open(path: &Path) -> Result<Archive, String> {
+    let file = File::open(path).map_err(|e| e.to_string())?;
+    let is_folder = file.metadata().is_ok_and(|m| m.is_dir());
+    if is_folder { Err("it is a folder".into()) } else { Archive::new(BufReader::new(file)).map_err(|e| e.to_string()) }
+}
+
+/// Why a member of the archive is not the array that the program takes.
+enum Mismatch {
+    /// It cannot be read, because ….
+    Broken(String),
+    DType {
+        given: String,
+        shape: Vec<usize>,
+    },
+    Shape {
+        given: String,
+        shape: Vec<usize>,
+    },
+    /// It has fewer bytes than its type needs, or more.
+    Fewer(usize),
+    More,
+    /// An element is none of its type.
+    Range {
+        position: Vec<usize>,
+        byte: u8,
+    },
+}
+
+impl From<io::Error> for Mismatch {
+    fn from(e: io::Error) -> Mismatch {
+        Mismatch::Broken(e.to_string())
+    }
+}
+
+fn read_member(archive: &mut Archive, index: usize, ty: &TensorType) -> Result<Literal, Mismatch> {
+    let mut member = archive.by_index(index).map_err(|e| Mismatch::Broken(e.to_string()))?;
+    let header = read_header(&mut member)?;
+    let npyz::DType::Plain(dtype) = header.dtype() else {
+        return Err(Mismatch::Broken("it is a structured array".into()));
+    };
+    let (given, shape) = (dtype.to_string(), header.shape().iter().map(|&n| n as usize).collect::<Vec<_>>());
+    if header.order() == Order::Fortran && shape.len() > 1 {
+        return Err(Mismatch::Broken("it is in Fortran order; save it with `numpy.ascontiguousarray`".into()));
+    }
+    if !accepts(ty.dtype, &given) {
+        return Err(Mismatch::DType { given, shape });
+    }
+    if shape != ty.shape {
+        return Err(Mismatch::Shape { given, shape });
+    }
+    let value = read_elements(&mut member, ty)?;
+    in_range(&value, ty.dtype).map_or(Ok(value), Err)
+}
+
+/// The header, whose own length is not trusted either.
+fn read_header(member: &mut impl Read) -> Result<NpyHeader, Mismatch> {
+    let mut start = vec![0; 10];
+    member.read_exact(&mut start)?;
+    let mut length = usize::from(u16::from_le_bytes([start[8], start[9]]));
+    if start[6] > 1 {
+        let mut high = [0; 2];
+        member.read_exact(&mut high)?;
+        start.extend(high);
+        length |= usize::from(u16::from_le_bytes(high)) << 16;
+    }
+    if length > MAX_HEADER {
+        return Err(Mismatch::Broken(format!("its header has {length} bytes")));
+    }
+    Ok(NpyHeader::from_reader(Cursor::new(start).chain(member.take(length as u64)))?)
+}
+
+/// Reads an array to its end, where the archive's checksum is compared.
+fn read_elements(member: &mut impl Read, ty: &TensorType) -> Result<Literal, Mismatch> {
+    let mut value = Literal::dense_zeros(ty.dtype, &ty.shape).map_err(|e| Mismatch::Broken(e.to_string()))?;
+    let mut read = 0;
+    for chunk in value.bytes_mut().chunks_mut(CHUNK) {
+        poll();
+        let n = read_as_much(member, chunk)?;
+        read += n;
+        if n < chunk.len() {
+            return Err(Mismatch::Fewer(read));
+        }
+    }
+    if read_as_much(member, &mut [0])? > 0 { Err(Mismatch::More) } else { Ok(value) }
+}
+
+/// Fills as much of `out` as there is.
+fn read_as_much(reader: &mut impl Read, out: &mut [u8]) -> io::Result<usize> {
+    let mut done = 0;
+    while done < out.len() {
+        match reader.read(&mut out[done..]) {
+            Ok(0) => break,
+            Ok(n) => done += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(done)
+}
+
+/// An element whose byte is none of the type's: types of less than eight bits do not use all.
+fn in_range(x: &Literal, dtype: DType) -> Option<Mismatch> {
+    let bits = if dtype.kind() == Kind::Bool { 1 } else { dtype.bits() };
+    if bits >= 8 {
+        return None;
+    }
+    let is_valid = |byte: u8| match dtype.kind() {
+        Kind::Signed => i32::from(byte as i8) >= -(1 << (bits - 1)) && i32::from(byte as i8) < 1 << (bits - 1),
+        _ => byte >> bits == 0,
+    };
+    let wrong = x.raw_bytes().chunks(CHUNK).zip(0..).find_map(|(chunk, n)| {
+        poll();
+        chunk.iter().position(|&b| !is_valid(b)).map(|i| (n * CHUNK + i, chunk[i]))
+    });
+    wrong.map(|(i, byte)| Mismatch::Range { position: indices(x.shape(), i), byte })
+}
+
+/// An error if the results could not be written, before they are computed.
+pub fn check_writable(path: &Path) -> Result<(), Diagnostics> {
+    let loc = Loc::file(path.display().to_string(), 1, 1);
+    NewFile::create(path).map(drop).map_err(|e| unwritable(&loc, &e.to_string()).into())
+}
+
+/// Writes `out0`, `out1`, …: all of them, or the file stays what it was.
 pub fn write_results(path: &Path, results: &[Literal]) -> Result<(), Diagnostics> {
     let loc = Loc::file(path.display().to_string(), 1, 1);
-    write_file(path, "out", results).map_err(|e| unwritable(&loc, &e).into())
-}
-
-fn read_file(path: &Path) -> Result<BTreeMap<String, Entry>, String> {
-    let file = File::open(path).map_err(|e| e.to_string())?;
-    let mut archive = zip::ZipArchive::new(BufReader::new(file)).map_err(|e| e.to_string())?;
-    let mut entries = BTreeMap::new();
-    for i in 0..archive.len() {
-        let mut member = archive.by_index(i).map_err(|e| e.to_string())?;
-        let name = member.name().map_err(|e| e.to_string())?.trim_end_matches(".npy").to_string();
-        let mut bytes = vec![];
-        member.read_to_end(&mut bytes).map_err(|e| format!("`{name}`: {e}"))?;
-        entries.insert(name.clone(), read_entry(bytes).map_err(|e| format!("`{name}`: {e}"))?);
-    }
-    Ok(entries)
-}
-
-fn read_entry(file: Vec<u8>) -> Result<Entry, String> {
-    let mut cursor = Cursor::new(&file);
-    let header = NpyHeader::from_reader(&mut cursor).map_err(|e| e.to_string())?;
-    let npyz::DType::Plain(dtype) = header.dtype() else { return Err("it is a structured array".into()) };
-    let shape = header.shape().iter().map(|&n| n as usize).collect::<Vec<_>>();
-    if header.order() == Order::Fortran && shape.len() > 1 {
-        return Err("it is in Fortran order; save it with `numpy.ascontiguousarray`".into());
-    }
-    let at = usize::try_from(cursor.position()).expect("within the file");
-    Ok(Entry { dtype: dtype.to_string(), shape, bytes: file[at..].to_vec() })
-}
-
-/// Why an entry does not fit a type.
-enum Mismatch {
-    DType,
-    Shape,
-    Length,
-}
-
-fn literal(entry: &Entry, ty: &TensorType) -> Result<Literal, Mismatch> {
-    if !accepts(ty.dtype, &entry.dtype) {
-        return Err(Mismatch::DType);
-    }
-    if entry.shape != ty.shape {
-        return Err(Mismatch::Shape);
-    }
-    Literal::from_bytes(ty.dtype, &ty.shape, &entry.bytes).map_err(|_| Mismatch::Length)
+    write_file(path, "out", results).map_err(|e| unwritable(&loc, &e.to_string()).into())
 }
 
 /// Numpy's type string for an element type, without the byte order.
@@ -120,17 +206,78 @@ fn accepts(dtype: DType, given: &str) -> bool {
     given == expected || (expected == "V2" && given == "u2") || (expected == "V1" && given == "u1")
 }
 
-fn write_file(path: &Path, prefix: &str, arrays: &[Literal]) -> Result<(), String> {
-    let file = File::create(path).map_err(|e| e.to_string())?;
-    let mut archive = zip::ZipWriter::new(BufWriter::new(file));
+fn write_file(path: &Path, prefix: &str, arrays: &[Literal]) -> io::Result<()> {
+    let mut archive = zip::ZipWriter::new(UntilFailure::create(path)?);
     let stored =
         zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored).large_file(true);
     for (i, array) in arrays.iter().enumerate() {
-        archive.start_file(format!("{prefix}{i}.npy"), stored).map_err(|e| e.to_string())?;
-        archive.write_all(&npy_header(array)).map_err(|e| e.to_string())?;
-        archive.write_all(array.to_dense().raw_bytes()).map_err(|e| e.to_string())?;
+        archive.start_file(format!("{prefix}{i}.npy"), stored)?;
+        archive.write_all(&npy_header(array))?;
+        write_elements(&mut archive, array)?;
     }
-    archive.finish().map_err(|e| e.to_string())?.flush().map_err(|e| e.to_string())
+    archive.finish()?.file.commit()
+}
+
+/// The elements; those of a splat are not all made at one time.
+fn write_elements(out: &mut impl Write, array: &Literal) -> io::Result<()> {
+    let element = array.raw_bytes();
+    if !array.is_splat() {
+        return element.chunks(CHUNK).try_for_each(|chunk| {
+            poll();
+            out.write_all(chunk)
+        });
+    }
+    let most = (CHUNK / element.len()).min(array.size());
+    let chunk = element.repeat(most);
+    let mut left = array.size();
+    while left > 0 {
+        poll();
+        let count = left.min(most);
+        out.write_all(&chunk[..count * element.len()])?;
+        left -= count;
+    }
+    Ok(())
+}
+
+/// A file that takes no more after a failure, and does not say so again: the archive tries to end its directory when it is
+/// dropped. It then finds itself at the end of the file, wherever it goes.
+struct UntilFailure {
+    file: NewFile,
+    has_failed: bool,
+    /// The largest position so far.
+    end: u64,
+}
+
+impl UntilFailure {
+    fn create(path: &Path) -> io::Result<UntilFailure> {
+        Ok(UntilFailure { file: NewFile::create(path)?, has_failed: false, end: 0 })
+    }
+
+    /// `otherwise` after a failure, else what `f` does to the file.
+    fn unless_failed<T>(&mut self, otherwise: T, f: impl FnOnce(&mut NewFile) -> io::Result<T>) -> io::Result<T> {
+        if self.has_failed {
+            return Ok(otherwise);
+        }
+        f(&mut self.file).inspect_err(|_| self.has_failed = true)
+    }
+}
+
+impl Write for UntilFailure {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unless_failed(bytes.len(), |file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.unless_failed((), |file| file.flush())
+    }
+}
+
+impl Seek for UntilFailure {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = self.unless_failed(self.end, |file| file.seek(to))?;
+        self.end = self.end.max(position);
+        Ok(position)
+    }
 }
 
 /// Version 1.0 of the `.npy` format: magic, length, a Python dictionary padded to 64 bytes.
@@ -156,14 +303,13 @@ fn unwritable(loc: &Loc, why: &str) -> Diagnostic {
         .help("look at the folder's permissions and the free space")
 }
 
-fn missing(loc: &Loc, name: &str, ty: &TensorType, entries: &BTreeMap<String, Entry>) -> Diagnostic {
-    let names: Vec<&str> = entries.keys().map(String::as_str).collect();
+fn missing(loc: &Loc, name: &str, ty: &TensorType, names: &[String]) -> Diagnostic {
     let d = Diagnostic::error("npz-missing", loc, format!("the inputs have no `{name}`")).facts(format!(
         "{name}: {}; the file holds {}",
         ty.short(),
         names.join(", ")
     ));
-    match did_you_mean(name, names) {
+    match did_you_mean(name, names.iter().map(String::as_str)) {
         Some(near) => d.help(format!("did you mean `{near}`? inputs are named arg0, arg1, … in order")),
         None => d.help("inputs are named arg0, arg1, … in order"),
     }
@@ -178,22 +324,42 @@ fn unknown(loc: &Loc, name: &str, count: usize) -> Diagnostic {
     }
 }
 
-fn mismatch(loc: &Loc, name: &str, entry: &Entry, ty: &TensorType, why: Mismatch) -> Diagnostic {
-    let (code, what) = match why {
-        Mismatch::DType => ("npz-dtype", "has another element type than the program takes"),
-        Mismatch::Shape => ("npz-shape", "has another shape than the program takes"),
-        Mismatch::Length => ("npz-truncated", "has fewer bytes than its shape needs"),
+fn mismatch(loc: &Loc, name: &str, ty: &TensorType, why: Mismatch) -> Diagnostic {
+    let of_type = |code, what, given: String, shape: Vec<usize>| {
+        Diagnostic::error(code, loc, format!("input `{name}` has another {what} than the program takes"))
+            .facts(format!("{name}: {given} of shape {shape:?}"))
+            .expected(format!("{} ({}) of shape {:?}", numpy_name(ty.dtype), ty.dtype, ty.shape))
+            .help(format!("convert it before saving, as with `.astype(…)`; the program's type is {}", ty.short()))
     };
-    Diagnostic::error(code, loc, format!("input `{name}` {what}"))
-        .facts(format!("{name}: {} of shape {:?}", entry.dtype, entry.shape))
-        .expected(format!("{} ({}) of shape {:?}", numpy_name(ty.dtype), ty.dtype, ty.shape))
-        .help(format!("convert it before saving, as with `.astype(…)`; the program's type is {}", ty.short()))
+    let of_length = |what: String| {
+        Diagnostic::error("npz-length", loc, format!("input `{name}` has {what} bytes than its shape says"))
+            .expected(format!("{} bytes, for {}", ty.bytes(), ty.short()))
+            .help("the file is damaged: write it again")
+    };
+    match why {
+        Mismatch::DType { given, shape } => of_type("npz-dtype", "element type", given, shape),
+        Mismatch::Shape { given, shape } => of_type("npz-shape", "shape", given, shape),
+        Mismatch::Fewer(found) => of_length("fewer".into()).facts(format!("{found} bytes")),
+        Mismatch::More => of_length("more".into()),
+        Mismatch::Broken(why) => unreadable(loc, &format!("`{name}`: {why}")),
+        Mismatch::Range { position, byte } => not_an_element(loc, name, ty, &position, byte),
+    }
+}
+
+fn not_an_element(loc: &Loc, name: &str, ty: &TensorType, position: &[usize], byte: u8) -> Diagnostic {
+    let value = if ty.dtype.kind() == Kind::Signed { (byte as i8).to_string() } else { byte.to_string() };
+    let message = format!("element {position:?} of input `{name}` is {value}, which {} does not have", ty.dtype);
+    let help = match ty.dtype.kind() {
+        Kind::Bool => "save booleans as 0 and 1: `.astype(bool)`".to_string(),
+        _ => format!("elements of {} have {} bits, in one byte each", ty.dtype, ty.dtype.bits()),
+    };
+    Diagnostic::error("npz-range", loc, message).help(help)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardwise_base::bf16;
+    use shardwise_base::{Account, Budget, CancelToken, Stop, bf16, file};
 
     fn temp(name: &str) -> std::path::PathBuf {
         std::env::temp_dir().join(format!("shardwise-npz-{}-{name}", std::process::id()))
@@ -230,6 +396,105 @@ mod tests {
         let found = read_args(&path, &types).unwrap_err();
         let codes: Vec<&str> = found.iter().map(|d| d.code).collect();
         assert_eq!(codes, ["npz-dtype", "npz-shape", "npz-missing"]);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    /// An archive of `arg0.npy` files with these bytes.
+    fn archive(name: &str, members: &[Vec<u8>], method: zip::CompressionMethod) -> std::path::PathBuf {
+        let path = temp(name);
+        let mut archive = zip::ZipWriter::new(File::create(&path).unwrap());
+        let options = zip::write::SimpleFileOptions::default().compression_method(method);
+        for (i, member) in members.iter().enumerate() {
+            archive.start_file(format!("arg{i}.npy"), options).unwrap();
+            archive.write_all(member).unwrap();
+        }
+        archive.finish().unwrap();
+        path
+    }
+
+    /// The header for an array, and other bytes behind it.
+    fn member(array: &Literal, bytes: &[u8]) -> Vec<u8> {
+        [npy_header(array), bytes.to_vec()].concat()
+    }
+
+    fn said(path: &Path, ty: TensorType) -> String {
+        let found = read_args(path, &[ty]).unwrap_err().to_string();
+        std::fs::remove_file(path).unwrap();
+        found
+    }
+
+    #[test]
+    fn elements_that_a_type_does_not_have_are_refused() {
+        let of = |dtype: DType, bytes: [u8; 4]| {
+            let array = Literal::from_bytes(dtype, &[2, 2], &bytes).unwrap();
+            let path = archive("range.npz", &[member(&array, &bytes)], zip::CompressionMethod::Stored);
+            let read = read_args(&path, &[TensorType::new(dtype, vec![2, 2])]);
+            std::fs::remove_file(path).unwrap();
+            read.map_err(|e| e.to_string())
+        };
+        for (dtype, least, most) in [(DType::I1, 0, 1), (DType::I2, -2, 1), (DType::I4, -8, 7), (DType::U2, 0, 3)] {
+            assert!(of(dtype, [least as u8, most as u8, 0, 1]).is_ok(), "{dtype}");
+            for beyond in [least - 1, most + 1] {
+                let found = of(dtype, [0, 1, beyond as u8, 0]).unwrap_err();
+                assert!(found.contains("npz-range") && found.contains("element [1, 0]"), "{dtype}: {found}");
+            }
+        }
+        assert!(of(DType::U4, [15, 0, 0, 0]).is_ok() && of(DType::U4, [16, 0, 0, 0]).is_err());
+        assert!(of(DType::F4E2M1FN, [15, 0, 0, 0]).is_ok() && of(DType::F4E2M1FN, [16, 0, 0, 0]).is_err());
+        assert!(of(DType::I8, [128, 255, 0, 0]).is_ok());
+    }
+
+    #[test]
+    fn too_few_and_too_many_bytes_are_told_apart() {
+        let array = Literal::new([2], &[1f32, 2.0]);
+        let ty = || TensorType::new(DType::F32, vec![2]);
+        let stored = |bytes: &[u8]| archive("length.npz", &[member(&array, bytes)], zip::CompressionMethod::Stored);
+        assert!(said(&stored(&[0; 7]), ty()).contains("has fewer bytes than its shape says"));
+        assert!(said(&stored(&[0; 9]), ty()).contains("has more bytes than its shape says"));
+    }
+
+    #[test]
+    fn no_more_memory_is_reserved_than_the_program_needs() {
+        let array = Literal::new([2], &[1f32, 2.0]);
+        let bomb = member(&array, &vec![0; 50 << 20]);
+        let path = archive("bomb.npz", &[bomb], zip::CompressionMethod::Deflated);
+        assert!(std::fs::metadata(&path).unwrap().len() < 100_000);
+        let account = Account::with_limit(1 << 20);
+        let budget = Budget::new(account.clone(), None, CancelToken::default());
+        let read = budget.run(|| read_args(&path, &[TensorType::new(DType::F32, vec![2])])).unwrap();
+        assert!(read.unwrap_err().to_string().contains("has more bytes") && account.peak() < 1000);
+        let large = TensorType::new(DType::F32, vec![1 << 30]);
+        let header = npy_header(&Literal::zeros(DType::F32, [1 << 30]));
+        let path = archive("large.npz", &[header], zip::CompressionMethod::Stored);
+        assert!(matches!(budget.run(|| read_args(&path, &[large])), Err(Stop::Memory(e)) if e.requested == 4 << 30));
+        std::fs::remove_file(path).unwrap();
+        std::fs::remove_file(temp("bomb.npz")).unwrap();
+    }
+
+    #[test]
+    fn a_long_header_is_refused() {
+        let mut header = b"\x93NUMPY\x02\x00".to_vec();
+        header.extend(u32::MAX.to_le_bytes());
+        let path = archive("header.npz", &[header], zip::CompressionMethod::Stored);
+        assert!(said(&path, TensorType::scalar(DType::F32)).contains("its header has 4294967295 bytes"));
+    }
+
+    #[test]
+    fn failing_writes_leave_the_old_results() {
+        let path = saved("whole.npz", &[Literal::scalar(1f32)]);
+        let types = [TensorType::scalar(DType::F32)];
+        let new = [Literal::new([1000], &[2f32; 1000]), Literal::splat(DType::F32, [1 << 19], &1f32.to_le_bytes())];
+        for n in 1.. {
+            file::fail_at(n);
+            let written = write_file(&path, "arg", &new);
+            file::fail_at(0);
+            if written.is_ok() {
+                break;
+            }
+            assert_eq!(read_args(&path, &types).unwrap(), [Literal::scalar(1f32)]);
+        }
+        let types: Vec<TensorType> = new.iter().map(|a| TensorType::new(a.dtype(), a.shape())).collect();
+        assert_eq!(read_args(&path, &types).unwrap(), new);
         std::fs::remove_file(path).unwrap();
     }
 }

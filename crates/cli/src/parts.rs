@@ -7,7 +7,7 @@
 //! ```
 
 use crate::source::{Part, parse};
-use crate::{RunArgs, run};
+use crate::{RunArgs, out, run};
 use shardwise_base::{Diagnostic, Diagnostics, Loc};
 use shardwise_ir::Module;
 
@@ -24,7 +24,7 @@ pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
         };
         say!("{name}:{}: {what}: {outcome}, {}", part.line, counted(checks));
         if let Err(found) = result {
-            eprintln!("{found}");
+            out::message(found);
             failures += 1;
         }
     }

@@ -1,7 +1,7 @@
 //! Inputs from a seed.
 
 use shardwise_base::threefry::Stream;
-use shardwise_base::{DType, Kind, Literal, bf16, f16};
+use shardwise_base::{DType, Kind, Literal, LiteralWriter, bf16, f16};
 use shardwise_ir::TensorType;
 
 /// One array for each type: floats are multiples of 1/8 between -2 and 2, whose sums are exact in any order; integers lie
@@ -11,27 +11,35 @@ pub fn inputs(seed: u64, types: &[TensorType]) -> Vec<Literal> {
 }
 
 fn input(stream: &mut Stream, ty: &TensorType) -> Literal {
-    let mut bytes = Vec::with_capacity(ty.bytes() as usize);
+    let mut out = LiteralWriter::new(ty.dtype, &ty.shape);
     for _ in 0..ty.size() {
-        element(stream.next_u32(), ty.dtype, &mut bytes);
+        let (bytes, width) = element(stream.next_u32(), ty.dtype);
+        out.push(&bytes[..width]);
     }
-    Literal::from_bytes(ty.dtype, &ty.shape, &bytes).expect("one element for each position")
+    out.finish()
 }
 
-fn element(bits: u32, dtype: DType, out: &mut Vec<u8>) {
+/// An element: its bytes, and how many there are.
+fn element(bits: u32, dtype: DType) -> ([u8; 16], usize) {
     let eighths = |bits: u32| f64::from(bits % 33) / 8.0 - 2.0;
-    let x = eighths(bits);
+    let (re, im) = (eighths(bits), eighths(bits >> 8));
+    let mut out = [0; 16];
+    let mut put = |at: usize, bytes: &[u8]| out[at..at + bytes.len()].copy_from_slice(bytes);
     match dtype {
-        DType::BF16 => out.extend(bf16::from_f64(x).to_le_bytes()),
-        DType::F16 => out.extend(f16::from_f64(x).to_le_bytes()),
-        DType::F32 => out.extend((x as f32).to_le_bytes()),
-        DType::F64 => out.extend(x.to_le_bytes()),
-        DType::C64 => [x, eighths(bits >> 8)].iter().for_each(|&x| out.extend((x as f32).to_le_bytes())),
-        DType::C128 => [x, eighths(bits >> 8)].iter().for_each(|x| out.extend(x.to_le_bytes())),
+        DType::BF16 => put(0, &bf16::from_f64(re).to_le_bytes()),
+        DType::F16 => put(0, &f16::from_f64(re).to_le_bytes()),
+        DType::F32 | DType::C64 => {
+            put(0, &(re as f32).to_le_bytes());
+            put(4, &(im as f32).to_le_bytes());
+        }
+        DType::F64 | DType::C128 => {
+            put(0, &re.to_le_bytes());
+            put(8, &im.to_le_bytes());
+        }
         other => {
             let modulus = if other.kind() == Kind::Bool { 2 } else { 8u32.min(1 << (other.bits() - 1).min(3)) };
-            let value = u64::from(bits % modulus);
-            out.extend(&value.to_le_bytes()[..other.storage_bytes()]);
+            put(0, &u64::from(bits % modulus).to_le_bytes());
         }
     }
+    (out, dtype.storage_bytes())
 }

@@ -1,37 +1,39 @@
 //! `shardwise run`.
 
 use crate::placed::Placed;
-use crate::{EngineName, RunArgs, check, npz, out, parts, random};
+use crate::{EngineName, RunArgs, check, npz, parts, random};
 use comfy_table::{CellAlignment, Table, presets};
-use shardwise_base::budget::default_max_bytes;
-use shardwise_base::{Account, Budget, CancelToken, Diagnostic, Diagnostics, Literal, Loc};
+use shardwise_base::compare::element_text;
+use shardwise_base::{Account, Diagnostic, Diagnostics, Literal, Loc, Stop};
 use shardwise_engine::{Engine, Executable, InstructionTime, Signature};
 use shardwise_host::HostEngine;
 use shardwise_interp::InterpEngine;
-use shardwise_ir::{Attr, Module, TensorType, text};
+use shardwise_ir::{Attr, Module, TensorType, Value, text};
 use shardwise_ops::OPS;
-use shardwise_spmd::{Options, partition};
+use std::path::Path;
 use std::sync::Arc;
 
-/// Runs within the limits that the command names, parsing and printing included.
 pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
-    let max_bytes = args.max_bytes.map_or_else(default_max_bytes, |n| usize::try_from(n).unwrap_or(usize::MAX));
-    let budget = Budget::new(Account::with_limit(max_bytes), Some(args.max_steps), CancelToken::default());
-    budget.run(|| run_all(args)).unwrap_or_else(|stop| Err(stop.diagnostic(&Loc::UNKNOWN).into()))
-}
-
-fn run_all(args: &RunArgs) -> Result<(), Diagnostics> {
     if args.split_input_file {
         return parts::run(args);
     }
-    let module = args.source.read()?;
-    if runs_as_it_stands(&module) {
-        print_results(&results(args, &module)?);
-        return Ok(());
+    if let Some(path) = &args.outputs {
+        apart_from_source(path, &args.source.file)?;
+        npz::check_writable(path)?;
     }
-    let literals = inputs(args, &argument_types(&module)?)?;
+    let module = args.source.read()?;
+    let ran = Stop::catch(|| run_module(args, &module));
+    let ran = ran.unwrap_or_else(|stop| Err(stop.diagnostic(&module.loc).into()));
+    ran.map_err(|found| with_largest(found, &module))
+}
+
+fn run_module(args: &RunArgs, module: &Module) -> Result<(), Diagnostics> {
+    if runs_as_it_stands(module) {
+        return show_results(args, &results(args, module)?);
+    }
+    let literals = inputs(args, module)?;
     let engine = engine(args);
-    let program = compile(&*engine, &module, args)?;
+    let program = compile(&*engine, module, args)?;
     let inputs = Placed::new(&*engine, program, &literals)?;
     let outputs = inputs.execute()?;
     if args.check.is_some() {
@@ -39,17 +41,12 @@ fn run_all(args: &RunArgs) -> Result<(), Diagnostics> {
         check::replicas("result", &outputs)?;
     }
     let results: Vec<Literal> = outputs.iter().map(|r| r.to_literal()).collect();
-    if let Some(path) = &args.outputs {
-        npz::write_results(path, &results)?;
-    }
-    if args.outputs.is_none() && args.check.is_none() && args.repeat.is_none() && !args.profile {
-        print_results(&results);
-    }
+    show_results(args, &results)?;
     if let Some(with) = args.check {
-        check::check(&module, &literals, &results, with)?;
+        check::check(module, &literals, &results, with)?;
     }
     if let Some(n) = args.repeat {
-        say!("median of {n} runs: {:?}", inputs.median(n)?);
+        say!("median of {n} run{}: {:?}", if n == 1 { "" } else { "s" }, inputs.median(n)?);
     }
     if args.profile {
         say!("{}", times_table(&inputs.profile()?));
@@ -57,9 +54,19 @@ fn run_all(args: &RunArgs) -> Result<(), Diagnostics> {
     Ok(())
 }
 
+/// Writes the results to a file, or prints them if nothing else is asked for.
+fn show_results(args: &RunArgs, results: &[Literal]) -> Result<(), Diagnostics> {
+    if let Some(path) = &args.outputs {
+        npz::write_results(path, results)?;
+    } else if args.check.is_none() && args.repeat.is_none() && !args.profile {
+        print_results(results);
+    }
+    Ok(())
+}
+
 /// What the program gives for the inputs that the command names.
 pub fn results(args: &RunArgs, module: &Module) -> Result<Vec<Literal>, Diagnostics> {
-    let inputs = inputs(args, &argument_types(module)?)?;
+    let inputs = inputs(args, module)?;
     if !runs_as_it_stands(module) {
         let engine = engine(args);
         return Placed::new(&*engine, compile(&*engine, module, args)?, &inputs)?.run();
@@ -88,7 +95,12 @@ fn argument_types(module: &Module) -> Result<Vec<TensorType>, Diagnostics> {
     Ok(Signature::of(main)?.inputs.into_iter().map(|input| input.ty).collect())
 }
 
-fn inputs(args: &RunArgs, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics> {
+fn inputs(args: &RunArgs, module: &Module) -> Result<Vec<Literal>, Diagnostics> {
+    let types = &argument_types(module)?[..];
+    let bytes = types.iter().fold(0, |sum: u64, ty| sum.saturating_add(ty.bytes()));
+    if let Err(e) = Account::current().check(usize::try_from(bytes).unwrap_or(usize::MAX)) {
+        return Err(Stop::Memory(e).diagnostic(&module.loc).into());
+    }
     if let Some(text) = &args.args {
         return written(text, types);
     }
@@ -102,6 +114,9 @@ fn inputs(args: &RunArgs, types: &[TensorType]) -> Result<Vec<Literal>, Diagnost
 
 /// Arrays as an attribute of MLIR.
 fn written(text: &str, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics> {
+    if text.trim().is_empty() {
+        return Err(not_arrays(text).into());
+    }
     let module = text::parse("--args", &format!("module attributes {{shardwise.args =\n{text}\n}} {{}}"), &OPS)?;
     let arrays = match module.attrs.get("shardwise.args") {
         Some(Attr::Array(items)) => items.iter().map(|a| a.as_dense().cloned()).collect::<Option<Vec<Literal>>>(),
@@ -113,10 +128,7 @@ fn written(text: &str, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics
 }
 
 fn compile(engine: &dyn Engine, module: &Module, args: &RunArgs) -> Result<Arc<dyn Executable>, Diagnostics> {
-    let mut dump = args.source.dumper();
-    let partitioned = partition(module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
-    out::warn(partitioned.warnings.iter());
-    engine.compile(&partitioned.module)
+    engine.compile(&args.source.partition(module)?.module)
 }
 
 /// The time of each instruction, as a table.
@@ -135,10 +147,53 @@ pub fn times_table(times: &[InstructionTime]) -> Table {
     table
 }
 
+/// The type of each result, and its elements if there are few.
 fn print_results(results: &[Literal]) {
     for (i, r) in results.iter().enumerate() {
-        say!("out{i}: {r:?}");
+        let text = |e: usize| match r.dtype() {
+            d if d.is_float() => format!("{:?}", r.get_f64(e)),
+            _ => element_text(r, e),
+        };
+        let shown: Vec<String> = (0..r.size()).take(MAX_SHOWN + 1).map(text).collect();
+        let elements = if shown.len() > MAX_SHOWN { String::new() } else { format!(" [{}]", shown.join(", ")) };
+        say!("out{i}: {}{:?}{elements}", r.dtype(), r.shape());
     }
+}
+
+/// Results of more elements are not printed.
+const MAX_SHOWN: usize = 16;
+
+/// An error if the results would take the program's place.
+fn apart_from_source(outputs: &Path, source: &Path) -> Result<(), Diagnostics> {
+    let (Ok(a), Ok(b)) = (outputs.canonicalize(), source.canonicalize()) else { return Ok(()) };
+    if a == b && a.is_file() { Err(same_file(outputs).into()) } else { Ok(()) }
+}
+
+/// Adds the largest arrays of the program to what is said of memory.
+fn with_largest(mut found: Diagnostics, module: &Module) -> Diagnostics {
+    for d in found.0.iter_mut().filter(|d| d.code == "run-memory") {
+        let named = std::mem::replace(d, Diagnostic::error("run-memory", &Loc::UNKNOWN, ""));
+        *d = named.facts(largest_arrays(module).join("\n"));
+    }
+    found
+}
+
+/// The largest arrays of the program, and where they are made.
+fn largest_arrays(module: &Module) -> Vec<String> {
+    let arrays = module.funcs.iter().flat_map(|f| (0..f.body.value_count()).map(|v| f.body.value(Value::new(v))));
+    let mut arrays: Vec<_> = arrays.filter_map(|v| Some((v.ty.as_tensor()?, &v.loc))).collect();
+    arrays.sort_by_key(|(ty, _)| std::cmp::Reverse(ty.bytes()));
+    let shown = |(ty, loc): &(&TensorType, &Loc)| format!("{} of {} bytes at {loc}", ty.short(), ty.bytes());
+    let mut lines: Vec<String> = arrays.iter().take(64).map(shown).collect();
+    lines.dedup();
+    lines.truncate(3);
+    lines
+}
+
+fn same_file(path: &Path) -> Diagnostic {
+    let loc = Loc::file(path.display().to_string(), 1, 1);
+    Diagnostic::error("outputs-are-source", &loc, "the results would take the place of the program")
+        .help("give --outputs another file")
 }
 
 fn no_function(loc: &Loc) -> Diagnostic {

@@ -1,11 +1,12 @@
 //! Reading programs and writing stages.
 
+use crate::text::{self, Text};
 use crate::{Source, out};
+use shardwise_base::file;
 use shardwise_base::{Diagnostic, Diagnostics, Loc};
-use shardwise_ir::{Module, text, verify};
+use shardwise_ir::{Module, text as mlir, verify};
 use shardwise_ops::OPS;
-use shardwise_spmd::warnings;
-use std::io::Read;
+use shardwise_spmd::{Options, Partitioned, partition, warnings};
 use std::path::Path;
 
 /// What stands between the programs of a file.
@@ -22,8 +23,8 @@ pub struct Part {
 impl Source {
     /// The verified program; the warnings that it carries are printed.
     pub fn read(&self) -> Result<Module, Diagnostics> {
-        let (name, text) = self.named_text()?;
-        let module = parse(&name, &text)?;
+        let (name, source) = self.named_text()?;
+        let module = parse(&name, &source.text)?;
         out::warn(&warnings::read(&module));
         Ok(module)
     }
@@ -39,40 +40,57 @@ impl Source {
 
     /// What locations call the text, and the programs between lines `// -----` that are not empty.
     pub fn parts(&self) -> Result<(String, Vec<Part>), Diagnostics> {
-        let (name, text) = self.named_text()?;
-        Ok((name, split(&text)))
+        let (name, source) = self.named_text()?;
+        Ok((name, split(&source.text)))
     }
 
-    fn named_text(&self) -> Result<(String, String), Diagnostics> {
-        let name = if self.is_stdin() { "<stdin>".into() } else { self.file.display().to_string() };
-        let text = self.text().map_err(|e| unreadable(&name, &e))?;
-        Ok((name, text))
+    fn named_text(&self) -> Result<(String, Text), Diagnostics> {
+        let path = (self.file != Path::new("-")).then_some(&*self.file);
+        let name = path.map_or("<stdin>".into(), |p| p.display().to_string());
+        let source = text::read(path, &name)?;
+        Ok((name, source))
     }
 
-    fn is_stdin(&self) -> bool {
-        self.file == Path::new("-")
+    /// The program of one device; its warnings are printed, its stages written if asked for.
+    pub fn partition(&self, module: &Module) -> Result<Partitioned, Diagnostics> {
+        let mut dumper = self.dumper()?;
+        let partitioned = partition(module, &mut Options { dump: Some(&mut dumper.hook()), ..Options::default() })?;
+        dumper.finish()?;
+        out::warn(partitioned.warnings.iter());
+        Ok(partitioned)
     }
 
-    fn text(&self) -> std::io::Result<String> {
-        if !self.is_stdin() {
-            return std::fs::read_to_string(&self.file);
+    /// What writes each pass's result, if asked for. The folder is made at once, so that a mistake shows early.
+    pub fn dumper(&self) -> Result<Dumper<'_>, Diagnostics> {
+        let dir = self.dump.as_deref();
+        if let Some(dir) = dir {
+            std::fs::create_dir_all(dir).map_err(|e| Diagnostics::from(unwritable(dir, &e)))?;
         }
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text)?;
-        Ok(text)
+        Ok(Dumper { dir, found: Diagnostics::default() })
     }
+}
 
-    /// Where each pass's result goes: `DIR/03_reshard.mlir`, if asked for.
-    pub fn dumper(&self) -> impl FnMut(usize, &str, &Module) + '_ {
-        move |index, pass, module| {
-            let Some(dir) = &self.dump else { return };
+/// Writes each pass's result to `DIR/03_reshard.mlir`, and keeps what goes wrong.
+pub struct Dumper<'a> {
+    dir: Option<&'a Path>,
+    found: Diagnostics,
+}
+
+impl Dumper<'_> {
+    /// What passes call.
+    pub fn hook(&mut self) -> impl FnMut(usize, &str, &Module) + '_ {
+        |index, pass, module| {
+            let Some(dir) = self.dir.filter(|_| self.found.is_empty()) else { return };
             let path = dir.join(format!("{index:02}_{pass}.mlir"));
-            let written = std::fs::create_dir_all(dir)
-                .and_then(|()| std::fs::write(&path, text::print(module, &text::PrintOptions::default())));
-            if let Err(e) = written {
-                eprintln!("{}", unwritable(&path, &e));
+            if let Err(e) = file::write(&path, mlir::print(module, &mlir::PrintOptions::default())) {
+                self.found.push(unwritable(&path, &e));
             }
         }
+    }
+
+    /// An error if a stage could not be written.
+    pub fn finish(self) -> Result<(), Diagnostics> {
+        self.found.or(())
     }
 }
 
@@ -96,22 +114,14 @@ fn split(text: &str) -> Vec<Part> {
 
 /// A verified program of this text.
 pub fn parse(name: &str, text: &str) -> Result<Module, Diagnostics> {
-    let module = text::parse(name, text, &OPS)?;
+    let module = mlir::parse(name, text, &OPS)?;
     verify(&module).or(module)
 }
 
-fn unreadable(name: &str, e: &std::io::Error) -> Diagnostic {
-    Diagnostic::error("file-unreadable", &Loc::file(name, 1, 1), format!("cannot read the program: {e}"))
-        .help("give a file of StableHLO text, or `-` for standard input")
-}
-
 fn unwritable(path: &Path, e: &std::io::Error) -> Diagnostic {
-    Diagnostic::warning(
-        "dump-unwritable",
-        &Loc::file(path.display().to_string(), 1, 1),
-        format!("cannot write a stage: {e}"),
-    )
-    .help("give --dump a folder that can be written")
+    let loc = Loc::file(path.display().to_string(), 1, 1);
+    Diagnostic::error("dump-unwritable", &loc, format!("cannot write a stage: {e}"))
+        .help("give --dump a folder that can be written")
 }
 
 #[cfg(test)]

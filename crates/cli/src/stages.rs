@@ -8,17 +8,17 @@ use shardwise_spmd::{self as spmd, Options, run_passes};
 
 pub fn propagate(args: &PropagateArgs) -> Result<(), Diagnostics> {
     let module = args.source.read()?;
-    let mut dump = args.source.dumper();
-    let propagated = run_passes(&["propagate"], &module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
+    let mut dumper = args.source.dumper()?;
+    let propagated =
+        run_passes(&["propagate"], &module, &mut Options { dump: Some(&mut dumper.hook()), ..Options::default() })?;
+    dumper.finish()?;
     show!("{}", print(&propagated, &PrintOptions::default()));
     Ok(())
 }
 
 pub fn partition(args: &PartitionArgs) -> Result<(), Diagnostics> {
     let module = args.source.read()?;
-    let mut dump = args.source.dumper();
-    let partitioned = spmd::partition(&module, &mut Options { dump: Some(&mut dump), ..Options::default() })?;
-    out::warn(partitioned.warnings.iter());
+    let partitioned = args.source.partition(&module)?;
     if args.communication {
         say!("{}", partitioned.communication);
     } else if args.hlo {
@@ -37,9 +37,10 @@ pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
     let names: Vec<&str> = args.passes.iter().map(String::as_str).collect();
     let shows_all = names.iter().any(|name| !spmd::shardy::is_name(name));
     let options = if shows_all { PrintOptions::default() } else { PrintOptions::MLIR };
-    let mut dump = args.source.dumper();
+    let mut dumper = args.source.dumper()?;
     for (i, module) in args.source.read_all(args.split_input_file)?.iter().enumerate() {
-        let mut run = Options { dump: Some(&mut dump), ..Options::default() };
+        let mut hook = dumper.hook();
+        let mut run = Options { dump: Some(&mut hook), ..Options::default() };
         let module = run_passes(&names, module, &mut run)?;
         out::warn(run.warnings.iter());
         if i > 0 {
@@ -47,5 +48,5 @@ pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
         }
         show!("{}", print(&module, &options));
     }
-    Ok(())
+    dumper.finish()
 }
