@@ -1,33 +1,37 @@
-//! Runs fuzzing cases for `cargo xtask fuzz`: `fuzz-worker KIND FIRST_SEED COUNT`. Without a count it prints the program.
+//! Runs fuzzing cases for `cargo xtask fuzz`.
+//!
+//! - `fuzz-worker KIND FIRST_SEED COUNT` runs cases, and writes two lines for each.
+//! - `fuzz-worker KIND SEED` prints the program of a case.
+//! - `fuzz-worker KIND SEED in FILE` runs the program of a file as if it were that of the case.
 
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
-use shardwise_check::fuzz::{Kind, text, work};
+use shardwise_check::fuzz::{run_text, text, work};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some((kind, seed, count)) = parse(&arguments) else {
-        eprintln!("usage: fuzz-worker KIND SEED [COUNT]");
-        return ExitCode::FAILURE;
-    };
-    let Some(count) = count else {
-        println!("{}", text(kind, seed));
-        return ExitCode::SUCCESS;
-    };
-    match work(kind, seed..seed.saturating_add(count), &mut std::io::stdout().lock()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
+    match main_with(&arguments) {
+        Some(()) => ExitCode::SUCCESS,
+        None => {
+            eprintln!("usage: fuzz-worker KIND SEED [COUNT | in FILE]");
+            ExitCode::FAILURE
+        }
     }
 }
 
-/// The kind, the first seed and the number of cases.
-fn parse(arguments: &[String]) -> Option<(Kind, u64, Option<u64>)> {
-    let (kind, seed, count) = match arguments {
-        [kind, seed] => (kind, seed, None),
-        [kind, seed, count] => (kind, seed, Some(count)),
+/// `None` if the arguments are not understood, or the output is closed.
+fn main_with(arguments: &[String]) -> Option<()> {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (kind, seed) = (arguments.first()?.parse().ok()?, arguments.get(1)?.parse::<u64>().ok()?);
+    match arguments[2..] {
+        [] => println!("{}", text(kind, seed)),
+        ["in", file] => println!("{:#?}", run_text(kind, seed, &std::fs::read_to_string(file).ok()?)),
+        [count] => {
+            let seeds = seed..seed.saturating_add(count.parse().ok()?);
+            work(kind, seeds, &mut std::io::stdout().lock()).ok()?;
+        }
         _ => return None,
-    };
-    let count = count.map(|n| n.parse()).transpose().ok()?;
-    Some((kind.parse().ok()?, seed.parse().ok()?, count))
+    }
+    Some(())
 }

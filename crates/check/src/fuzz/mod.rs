@@ -141,3 +141,9 @@ pub fn run(kind: Kind, seed: u64) -> Outcome {
         Kind::Mutants => execute(&mutants::mutant(seed), Input::Any, seed),
     })
 }
+
+/// Runs a program as if it were that of the case.
+pub fn run_text(kind: Kind, seed: u64, text: &str) -> Outcome {
+    let input = if kind == Kind::Valid { Input::Exact } else { Input::Any };
+    panics::catch(|| execute(text, input, seed))
+}
