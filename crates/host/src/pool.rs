@@ -24,7 +24,7 @@ use shardwise_base::{Budget, Stop, budget};
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::{OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -106,6 +106,10 @@ impl Workers {
     ///
     /// What ends a part early, a panic or a [`Stop`], is raised here after the parts that had begun are done.
     pub fn run(&self, parts: usize, effort: Effort, run: impl Fn(usize) + Sync) {
+        let run = |part| {
+            panic_if_injected();
+            run(part);
+        };
         if effort == Effort::Small || parts < 2 || self.helpers.is_empty() || INSIDE.get() {
             return run_alone(parts, run);
         }
@@ -164,6 +168,25 @@ impl Drop for Workers {
                 let _ = thread.join();
             }
         }
+    }
+}
+
+/// Parts until one panics, for failure injection; 0: none does.
+static PANICS_IN: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+/// What an injected panic says.
+#[doc(hidden)]
+pub const INJECTED: &str = "an injected panic";
+
+/// Makes the `n`th part from now panic; 0 disarms. For failure injection.
+#[doc(hidden)]
+pub fn panic_at(n: u64) {
+    PANICS_IN.store(n, SeqCst);
+}
+
+fn panic_if_injected() {
+    if PANICS_IN.load(Relaxed) > 0 && PANICS_IN.fetch_sub(1, Relaxed) == 1 {
+        std::panic::panic_any(INJECTED);
     }
 }
 

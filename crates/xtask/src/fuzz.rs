@@ -27,7 +27,7 @@ pub struct Options {
     /// The first seed of each kind
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Which cases: `valid`, `mutants`, or `all`
+    /// Which cases: `valid`, `mutants`, `guard`, `inject`, or `all`
     #[arg(long, default_value = "all")]
     kind: String,
     /// At most so many cases of each kind

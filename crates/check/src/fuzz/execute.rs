@@ -4,7 +4,7 @@ use super::{Found, MAX_BYTES, MAX_STEPS, Outcome, Reached, equal};
 use crate::choose::Chooser;
 use crate::run;
 use crate::single::Fill;
-use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Literal, Loc};
+use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Literal};
 use shardwise_engine::{Engine, Signature};
 use shardwise_host::HostEngine;
 use shardwise_interp::{InterpEngine, run_by_shards};
@@ -25,8 +25,13 @@ pub enum Input {
 
 /// Runs the program of a text with inputs from the seed.
 pub fn execute(text: &str, input: Input, seed: u64) -> Outcome {
+    run_case(input, seed, |case| case.run(text))
+}
+
+/// What becomes of a case.
+pub(super) fn run_case(input: Input, seed: u64, run: impl FnOnce(&mut Case<'_>) -> Result<(), End>) -> Outcome {
     let mut outcome = Outcome::default();
-    outcome.found = Case { input, seed, outcome: &mut outcome }.run(text).err().and_then(|end| match end {
+    outcome.found = run(&mut Case { input, seed, outcome: &mut outcome }).err().and_then(|end| match end {
         End::Wrong(found) => Some(found),
         End::Here => None,
     });
@@ -34,16 +39,23 @@ pub fn execute(text: &str, input: Input, seed: u64) -> Outcome {
 }
 
 /// Why a case goes no further.
-enum End {
+pub(super) enum End {
     /// Diagnostics or a limit ended it, as they may.
     Here,
     Wrong(Found),
 }
 
-struct Case<'a> {
+/// A case on its way.
+pub(super) struct Case<'a> {
     input: Input,
-    seed: u64,
-    outcome: &'a mut Outcome,
+    pub seed: u64,
+    pub outcome: &'a mut Outcome,
+}
+
+/// A program for the devices, and its inputs.
+pub(super) struct Local {
+    pub module: Module,
+    pub inputs: Vec<Literal>,
 }
 
 /// What one stage makes: its result, diagnostics, or `None` if it came to a limit.
@@ -68,6 +80,17 @@ impl Case<'_> {
         let stages = self.partition(&module)?;
         self.by_shards(&stages, &inputs, want.as_deref())?;
         self.engines(&module, &stages, &inputs, want.as_deref())
+    }
+
+    /// The partitioned program of a text, without a look at its texts on the way.
+    pub fn local(&mut self, text: &str) -> Result<Local, End> {
+        let module = self.read(text)?;
+        let prepared = self.stage("prepare", Reached::Verified, || prepare(&module))?;
+        let module = prepared.unwrap_or(module);
+        let types = self.argument_types(&module)?;
+        let inputs = inputs(self.seed, &types, Fill::Small);
+        let local = self.stage("partition", Reached::Verified, || run::partitioned(&module))?.module;
+        Ok(Local { module: local, inputs })
     }
 
     /// The module, if it is well-formed.
@@ -127,12 +150,9 @@ impl Case<'_> {
     }
 
     fn argument_types(&mut self, module: &Module) -> Result<Vec<TensorType>, End> {
-        let types = self.stage("signature", Reached::Verified, || {
-            let main = module
-                .main()
-                .ok_or_else(|| shardwise_base::Diagnostic::error("module-main", &Loc::UNKNOWN, "no main"))?;
-            Ok(Signature::of(main)?.inputs.into_iter().map(|i| i.ty).collect::<Vec<TensorType>>())
-        })?;
+        let Some(main) = module.main() else { return Err(End::Here) };
+        let signature = self.stage("signature", Reached::Verified, || Signature::of(main))?;
+        let types: Vec<TensorType> = signature.inputs.into_iter().map(|input| input.ty).collect();
         let bytes = types.iter().try_fold(0u64, |sum, ty| sum.checked_add(ty.bytes()));
         if bytes.is_none_or(|b| b > MAX_BYTES as u64 / 4) {
             self.outcome.reached = Reached::Limit;
@@ -206,7 +226,7 @@ impl Case<'_> {
         }
     }
 
-    fn on(&mut self, engine: &dyn Engine, local: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, End> {
+    pub fn on(&mut self, engine: &dyn Engine, local: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, End> {
         self.stage(engine.name(), Reached::Partitioned, || run::on(engine, local, inputs))
     }
 

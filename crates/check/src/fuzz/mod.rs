@@ -12,6 +12,8 @@
 mod corpus;
 mod equal;
 mod execute;
+mod guard;
+mod inject;
 mod mutants;
 mod panics;
 mod worker;
@@ -19,7 +21,7 @@ mod worker;
 pub use execute::{Input, execute};
 pub use worker::{Report, work};
 
-use crate::program::program;
+use crate::program::{Program, program};
 use shardwise_ops::Opcode;
 use std::str::FromStr;
 
@@ -35,17 +37,23 @@ pub enum Kind {
     Valid,
     /// A program of the corpus, changed in a few places.
     Mutants,
+    /// One of either, on guarded memory under two fills.
+    Guard,
+    /// A generated program, with failures injected into its runs.
+    Inject,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 2] = [Kind::Valid, Kind::Mutants];
+    pub const ALL: [Kind; 4] = [Kind::Valid, Kind::Mutants, Kind::Guard, Kind::Inject];
 
     /// The word for it on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Valid => "valid",
             Kind::Mutants => "mutants",
+            Kind::Guard => "guard",
+            Kind::Inject => "inject",
         }
     }
 }
@@ -125,25 +133,36 @@ impl Found {
 
 /// The program of a case.
 pub fn text(kind: Kind, seed: u64) -> String {
+    made(kind, seed).0.text
+}
+
+/// The program of a case, and what is known of it.
+fn made(kind: Kind, seed: u64) -> (Program, Input) {
     match kind {
-        Kind::Valid => program(seed).text,
-        Kind::Mutants => mutants::mutant(seed),
+        Kind::Mutants => (mutants::mutant(seed), Input::Any),
+        Kind::Guard if seed.is_multiple_of(2) => (mutants::mutant(seed), Input::Any),
+        Kind::Valid | Kind::Guard | Kind::Inject => (program(seed), Input::Exact),
     }
 }
 
 /// Runs a case. A panic is a finding; a signal ends the process.
 pub fn run(kind: Kind, seed: u64) -> Outcome {
-    panics::catch(|| match kind {
-        Kind::Valid => {
-            let program = program(seed);
-            Outcome { features: program.features, ..execute(&program.text, Input::Exact, seed) }
-        }
-        Kind::Mutants => execute(&mutants::mutant(seed), Input::Any, seed),
+    panics::catch(|| {
+        let (program, input) = made(kind, seed);
+        Outcome { features: program.features, ..run_program(kind, seed, &program.text, input) }
     })
 }
 
 /// Runs a program as if it were that of the case.
 pub fn run_text(kind: Kind, seed: u64, text: &str) -> Outcome {
     let input = if kind == Kind::Valid { Input::Exact } else { Input::Any };
-    panics::catch(|| execute(text, input, seed))
+    panics::catch(|| run_program(kind, seed, text, input))
+}
+
+fn run_program(kind: Kind, seed: u64, text: &str, input: Input) -> Outcome {
+    match kind {
+        Kind::Valid | Kind::Mutants => execute(text, input, seed),
+        Kind::Guard => execute::run_case(input, seed, |case| guard::run(case, text)),
+        Kind::Inject => execute::run_case(input, seed, |case| inject::run(case, text)),
+    }
 }

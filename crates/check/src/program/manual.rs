@@ -102,7 +102,11 @@ impl Maker {
         let value = self.choose.of(&inner.live).clone();
         let shape = if value.ty.rank() == 0 { vec![1] } else { value.ty.shape.clone() };
         let x = self.with_shape(inner, value, &shape);
-        match self.choose.below(7) {
+        match self.choose.below(8) {
+            7 if manual.len() == self.meshes.first().len() => {
+                let ty = TensorType::new(DType::U32, []);
+                drop(self.plain(inner, &format!("stablehlo.partition_id : {ty}"), ty, Grade::Integers(0, 7)));
+            }
             0 => self.all_gather(inner, &x, &axes),
             1 => self.reduce_scatter(inner, &x, &axes),
             2 => self.all_to_all(inner, &x, &axes),
@@ -248,16 +252,15 @@ impl Maker {
         self.moved(inner, "stablehlo.all_to_all", x, &attrs, to);
     }
 
-    /// Each group's members send to the next; now and then one sends nothing.
+    /// The members of each group send to others; now and then one sends nothing. All groups do alike: devices that differ
+    /// along axes that are not manual have the same.
     fn permute(&mut self, inner: &mut Scope, x: &Live, axes: &[usize]) {
-        let mut pairs = vec![];
-        for group in self.groups(axes) {
-            let shift = 1 + self.choose.below(group.len());
-            pairs.extend((0..group.len()).map(|i| [group[i], group[(i + shift) % group.len()]]));
-        }
-        if pairs.len() > 1 && self.choose.one_in(3) {
-            pairs.pop();
-        }
+        let size = self.axes_size(axes);
+        let shift = 1 + self.choose.below(size);
+        let count = if size > 1 && self.choose.one_in(3) { size - 1 } else { size };
+        let groups = self.groups(axes);
+        let pairs = groups.iter().flat_map(|g| (0..count).map(|i| [g[i], g[(i + shift) % size]]));
+        let pairs: Vec<[usize; 2]> = pairs.collect();
         let attrs = format!("{CHANNEL}, source_target_pairs = dense<{pairs:?}> : tensor<{}x2xi64>", pairs.len());
         let grade = x.grade.join(Grade::Integers(0, 0));
         let x = Live { grade, ..x.clone() };

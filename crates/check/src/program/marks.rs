@@ -4,7 +4,8 @@ use super::Maker;
 use super::scope::{Grade, Live, Scope};
 use crate::single::Fill;
 use shardwise_base::DType;
-use shardwise_ir::TensorType;
+use shardwise_ir::{TensorType, Type};
+use shardwise_ops::{OPS, Opcode};
 
 impl Maker {
     /// An op of Shardy on a value.
@@ -70,8 +71,9 @@ impl Maker {
 
     /// An op that the table of single ops does not have.
     pub(super) fn rare(&mut self, scope: &mut Scope) {
-        match self.choose.below(7) {
+        match self.choose.below(8) {
             0 => self.tokens(scope),
+            6 => self.example(scope),
             1 => self.tuple(scope),
             2 => self.quantized(scope),
             3 => self.random(scope),
@@ -138,6 +140,28 @@ impl Maker {
         if scope.place.is_main && x.ty.dtype.is_integer() {
             scope.line(format!("check.expect_eq {0}, {0} : {1}", x.name, x.ty));
         }
+    }
+
+    /// The op table's example of an op, as a function that is called.
+    fn example(&mut self, scope: &mut Scope) {
+        if !scope.place.is_main {
+            return;
+        }
+        let op = *self.choose.of(&[Opcode::RaggedDot, Opcode::Scan, Opcode::ChloConstant]);
+        let text = op.facts().example(op);
+        let Ok(module) = shardwise_ir::text::parse("example", text, &OPS) else { return };
+        let Some(main) = module.main() else { return };
+        let tensors =
+            |types: Vec<&Type>| types.into_iter().map(|ty| ty.as_tensor().cloned()).collect::<Option<Vec<_>>>();
+        let arguments = tensors(main.body.args().iter().map(|&v| main.body.ty(v)).collect());
+        let (Some(from), Some(to)) = (arguments, tensors(main.result_types.iter().collect())) else { return };
+        let name = format!("@e{}", self.functions.len() + self.examples.len());
+        let own = text
+            .replace("func.func public @main", "func.func @main")
+            .replace("func.func @main", &format!("func.func private {name}"));
+        self.examples.push(own);
+        let names: Vec<String> = from.iter().map(|ty| self.provide(scope, ty, &Fill::Ints(0, 1)).name).collect();
+        self.op(scope, "func.call", &names, &format!("callee = {name}"), &[], &from, &to, Grade::Wild);
     }
 
     fn alike(&mut self, scope: &mut Scope) {

@@ -1,0 +1,18 @@
+//! Programs on guarded memory: a fault of memory ends the process, and results depend on no byte that nobody wrote.
+
+use super::equal;
+use super::execute::{Case, End};
+use super::{Found, Reached};
+use shardwise_host::HostEngine;
+
+/// Runs a program twice, with different bytes in all fresh memory.
+pub(super) fn run(case: &mut Case<'_>, text: &str) -> Result<(), End> {
+    let local = case.local(text)?;
+    let [first, second] = [0xa5, 0x5a].map(|fill| case.on(&HostEngine::guarded(fill), &local.module, &local.inputs));
+    let (first, second) = (first?, second?);
+    case.outcome.reached = Reached::Ran;
+    match equal::difference(&first, &second) {
+        Some(wrong) => Err(End::Wrong(Found::new("results depend on what fresh memory holds", wrong))),
+        None => Ok(()),
+    }
+}
