@@ -31,7 +31,9 @@ pub const OPERATIONS_PER_STEP: u64 = 1 << 16;
 pub struct Account(Arc<Counts>);
 
 struct Counts {
-    limit: usize,
+    limit: AtomicUsize,
+    /// What is reserved here is reserved there too.
+    outer: Option<Account>,
     in_use: AtomicUsize,
     peak: AtomicUsize,
     /// Reservations until one fails, for tests; 0: none does.
@@ -61,8 +63,18 @@ impl std::error::Error for OutOfMemory {}
 impl Account {
     /// An account whose reservations sum to at most `limit` bytes.
     pub fn with_limit(limit: usize) -> Account {
+        Account::new(limit, None)
+    }
+
+    /// An account whose reservations sum to at most `limit` bytes, and count against this one too.
+    pub fn within(&self, limit: usize) -> Account {
+        Account::new(limit, Some(self.clone()))
+    }
+
+    fn new(limit: usize, outer: Option<Account>) -> Account {
         Account(Arc::new(Counts {
-            limit,
+            limit: AtomicUsize::new(limit),
+            outer,
             in_use: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
             fails_in: AtomicU64::new(0),
@@ -85,7 +97,12 @@ impl Account {
 
     /// The limit, in bytes.
     pub fn limit(&self) -> usize {
-        self.0.limit
+        self.0.limit.load(Relaxed)
+    }
+
+    /// Changes the limit. What is reserved stays so.
+    pub fn set_limit(&self, limit: usize) {
+        self.0.limit.store(limit, Relaxed);
     }
 
     /// The bytes reserved now.
@@ -106,21 +123,23 @@ impl Account {
     /// Reserves `bytes` until the reservation is dropped.
     pub fn reserve(&self, bytes: usize) -> Result<Reservation, OutOfMemory> {
         let counts = &*self.0;
+        let outer = counts.outer.as_ref().map(|o| o.reserve(bytes)).transpose()?.map(Box::new);
+        let limit = self.limit();
         let is_injected = counts.fails_in.load(Relaxed) > 0 && counts.fails_in.fetch_sub(1, Relaxed) == 1;
-        let add = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= counts.limit && !is_injected);
+        let add = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= limit && !is_injected);
         match counts.in_use.fetch_update(Relaxed, Relaxed, add) {
             Ok(before) => {
                 counts.peak.fetch_max(before + bytes, Relaxed);
-                Ok(Reservation { account: self.clone(), bytes })
+                Ok(Reservation { account: self.clone(), bytes, _outer: outer })
             }
-            Err(in_use) => Err(OutOfMemory { requested: bytes, limit: counts.limit, in_use }),
+            Err(in_use) => Err(OutOfMemory { requested: bytes, limit, in_use }),
         }
     }
 
     /// Fails as `reserve` would, without reserving: for plans that know their peak.
     pub fn check(&self, bytes: usize) -> Result<(), OutOfMemory> {
-        let in_use = self.in_use();
-        match in_use.checked_add(bytes) {
+        self.0.outer.as_ref().map_or(Ok(()), |o| o.check(bytes))?;
+        match self.in_use().checked_add(bytes) {
             Some(sum) if sum <= self.limit() => Ok(()),
             _ => Err(self.refused(bytes)),
         }
@@ -148,6 +167,7 @@ impl fmt::Debug for Account {
 pub struct Reservation {
     account: Account,
     bytes: usize,
+    _outer: Option<Box<Reservation>>,
 }
 
 impl Reservation {
@@ -165,22 +185,31 @@ impl Drop for Reservation {
 
 /// Asks a running computation to stop; clones share the request.
 #[derive(Clone, Debug, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
+pub struct CancelToken {
+    request: Arc<AtomicBool>,
+    /// Tokens whose requests hold for this one too.
+    of: Option<Arc<[CancelToken]>>,
+}
 
 impl CancelToken {
     /// Stops every computation that runs under this token, and all that start under it later.
     pub fn cancel(&self) {
-        self.0.store(true, Relaxed);
+        self.request.store(true, Relaxed);
+    }
+
+    /// A token that is cancelled when one of `tokens` is.
+    pub fn any(tokens: impl IntoIterator<Item = CancelToken>) -> CancelToken {
+        CancelToken { request: Arc::default(), of: Some(tokens.into_iter().collect()) }
     }
 
     /// The flag that is true from [`CancelToken::cancel`] on, for handlers of signals.
     pub fn flag(&self) -> Arc<AtomicBool> {
-        self.0.clone()
+        self.request.clone()
     }
 
     /// Whether [`CancelToken::cancel`] was called.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Relaxed)
+        self.request.load(Relaxed) || self.of.iter().flat_map(|of| &**of).any(CancelToken::is_cancelled)
     }
 }
 
@@ -233,6 +262,11 @@ impl Budget {
     /// The token that cancels what runs under this budget.
     pub fn cancel_token(&self) -> &CancelToken {
         &self.0.cancel
+    }
+
+    /// The most steps that may be taken.
+    pub fn max_steps(&self) -> u64 {
+        self.0.max_steps
     }
 
     /// The steps taken so far.
@@ -417,6 +451,31 @@ mod tests {
         drop(account.reserve(40).unwrap());
         drop(held);
         assert_eq!((account.in_use(), account.peak()), (0, 100));
+    }
+
+    #[test]
+    fn an_account_within_another_counts_there_too() {
+        let outer = Account::with_limit(100);
+        let inner = outer.within(60);
+        let held = outer.reserve(50).unwrap();
+        assert_eq!(inner.reserve(61).unwrap_err().limit, 100);
+        let part = inner.reserve(40).unwrap();
+        assert_eq!((outer.in_use(), inner.in_use()), (90, 40));
+        drop(held);
+        assert_eq!(inner.reserve(21).unwrap_err(), OutOfMemory { requested: 21, limit: 60, in_use: 40 });
+        assert_eq!((inner.check(21).unwrap_err().limit, outer.in_use()), (60, 40));
+        drop(part);
+        outer.set_limit(10);
+        assert_eq!((inner.check(11).unwrap_err().limit, outer.in_use()), (10, 0));
+    }
+
+    #[test]
+    fn a_token_of_several_is_cancelled_with_one() {
+        let tokens = [CancelToken::default(), CancelToken::default()];
+        let any = CancelToken::any(tokens.clone());
+        assert!(!any.is_cancelled());
+        tokens[1].cancel();
+        assert!(any.is_cancelled() && !tokens[0].is_cancelled());
     }
 
     #[test]
