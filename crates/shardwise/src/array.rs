@@ -3,7 +3,7 @@
 use crate::error::Mistakes;
 use crate::manual::{AxisSet, ManualType};
 use crate::trace::{self, Traced};
-use crate::{DType, Element, Error, Mesh, P, Result, Sharding, context, explicit, mistakes, runtime};
+use crate::{DType, Element, Error, Mesh, P, Result, Sharding, context, explicit, limits, mistakes, runtime};
 use shardwise_base::{self as base, AxisRef, Diagnostic};
 use shardwise_engine::{ArrayHandle, ShardedType};
 use shardwise_ir::TensorType;
@@ -308,10 +308,15 @@ impl Array {
     }
 
     /// A type without a value: enough to lower a program for data, or hardware, that is not here.
+    ///
+    /// Errors: `too-large`.
     #[track_caller]
     pub fn of_type(shape: impl IntoShape, dtype: DType) -> Array {
-        let ty = TensorType::new(dtype.base(), shape.into_shape().0);
-        Array::type_only(ShardedType { ty, sharding: None }, Location::caller())
+        let (ty, at) = (TensorType::new(dtype.base(), shape.into_shape().0), Location::caller());
+        match crate::shape::fits(&ty) {
+            true => Array::type_only(ShardedType { ty, sharding: None }, at),
+            false => Array::mistake(mistakes::too_large(&ty, &context::loc(at)), None, at),
+        }
     }
 
     /// Each device's part made by itself: `part(offset, shape)` gives its elements, row-major. Devices that hold the same
@@ -328,6 +333,9 @@ impl Array {
         let at = Location::caller();
         let loc = context::loc(at);
         let ty = TensorType::new(T::DTYPE.base(), shape.into_shape().0);
+        if !crate::shape::fits(&ty) {
+            return Err(Error::one(mistakes::too_large(&ty, &loc)));
+        }
         let sharding = sharding.spec.on(&sharding.mesh, &ty, &loc).map_err(Error::one)?;
         let undecided = crate::layout::nothing_decides(&sharding, None, &ty.short(), &loc);
         let wrong = undecided.or_else(|| explicit::misplaced_sum(None, &sharding, || ty.short(), &loc));
@@ -346,7 +354,7 @@ impl Array {
             }
             T::to_literal(shape, &data)
         };
-        let handle = runtime::engine().put_shards(&ty, &make)?;
+        let handle = limits::run(at, || Ok(runtime::engine().put_shards(&ty, &make)?))?;
         match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(d) => Err(Error::one(d)),
             None => Ok(Array::reduced_value(handle, &reduced, at)),
@@ -412,7 +420,10 @@ impl Array {
     pub(crate) fn sharded(&self) -> &ShardedType {
         match &self.0.ty {
             Some(ty) => ty,
-            None if trace::is_tracing() => trace::end(),
+            None if trace::is_tracing() => {
+                self.mistakes().into_iter().for_each(trace::record);
+                trace::end()
+            }
             None => panic!("this array has no type\n{}", self.check().expect_err("only a mistake has no type")),
         }
     }
@@ -557,7 +568,8 @@ impl Array {
             State::Undecided(u) => look(&u.make).clone().ok_or_else(|| self.deleted(at)).map(Some),
             State::Value(held) if !sharding.unreduced.is_empty() => match &*look(held) {
                 Held::Sum(sum) => Ok(Some(sum.make.clone())),
-                _ => Ok(None),
+                Held::Deleted => Err(self.deleted(at)),
+                Held::Made(_) | Held::New(_) => Ok(None),
             },
             _ => Ok(None),
         }
@@ -577,12 +589,17 @@ impl Array {
     /// Errors: the diagnostics of a mistake; `no-value` for a type without a value and for a traced array.
     #[track_caller]
     pub fn ready(&self) -> Result<&Array> {
-        self.handle(Location::caller()).map(|_| self)
+        let at = Location::caller();
+        limits::run(at, || self.handle(at)).map(|_| self)
     }
 
     #[track_caller]
     pub(crate) fn literal(&self) -> Result<base::Literal> {
         let at = Location::caller();
+        limits::run(at, || self.literal_at(at))
+    }
+
+    fn literal_at(&self, at: &'static Location<'static>) -> Result<base::Literal> {
         match self.known_type().and_then(|ty| ty.sharding).filter(|s| !s.unreduced.is_empty()) {
             // The value is the sum.
             Some(s) => Ok(self.handle_as(Some(&s.with_unreduced(vec![])), at)?.to_literal()),
@@ -595,12 +612,14 @@ impl Array {
     /// Errors: as [`Array::ready`]; `element-type` if `T` is not the array's.
     #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        let literal = self.literal()?;
-        if literal.dtype() != T::DTYPE.base() {
-            let loc = context::loc(Location::caller());
-            return Err(Error::one(mistakes::element_type(T::DTYPE, &self.short_type(), &loc)));
-        }
-        Ok(T::from_literal(&literal))
+        let at = Location::caller();
+        limits::run(at, || {
+            let literal = self.literal_at(at)?;
+            if literal.dtype() != T::DTYPE.base() {
+                return Err(Error::one(mistakes::element_type(T::DTYPE, &self.short_type(), &context::loc(at))));
+            }
+            Ok(T::from_literal(&literal))
+        })
     }
 
     /// The one element of an array of size 1.
@@ -620,6 +639,10 @@ impl Array {
     #[track_caller]
     pub fn shards(&self) -> Result<Vec<Shard>> {
         let at = Location::caller();
+        limits::run(at, || self.shards_at(at))
+    }
+
+    fn shards_at(&self, at: &'static Location<'static>) -> Result<Vec<Shard>> {
         let handle = self.handle(at)?;
         let ty = handle.sharded_type();
         let Some(sharding) = &ty.sharding else {

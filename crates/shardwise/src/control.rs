@@ -8,7 +8,7 @@ use crate::error::Mistakes;
 use crate::manual::{Carried, Predicate};
 use crate::ops::{EitherKind, Operand, element};
 use crate::tree::{self, Tree};
-use crate::{Error, Result, context, eager, explicit, hlo, mistakes, runtime, trace};
+use crate::{Error, Result, context, eager, explicit, hlo, limits, mistakes, runtime, trace};
 use shardwise_base::{self as base, DType, Diagnostic};
 use shardwise_ir::{Attr, Attrs, TensorType};
 use shardwise_ops::Opcode;
@@ -86,7 +86,7 @@ pub(crate) fn as_program<R: Tree>(name: &str, at: At, f: impl FnOnce() -> Result
         let out = kept.insert(context::within(at, f)?);
         tree::leaves(out).iter().try_for_each(|a| a.check().map(|_| ()))
     });
-    let done = run.and_then(|(mut trace, ())| {
+    let execute = |(mut trace, ()): (trace::Trace, ())| {
         let out = kept.as_ref().expect("it ran to its end");
         let values = tree::leaves(out).into_iter().map(|a| trace.operand(a, &loc));
         let values = values.collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
@@ -95,7 +95,8 @@ pub(crate) fn as_program<R: Tree>(name: &str, at: At, f: impl FnOnce() -> Result
         let prepared = eager::Prepared::new(finished, runtime::compile)?;
         prepared.report(None);
         prepared.execute(prepared.lend(&captured.iter().collect::<Vec<_>>(), at)?, at)
-    });
+    };
+    let done = run.and_then(|traced| limits::run(at, || execute(traced)));
     match (done, kept) {
         (Ok(results), Some(out)) => Ok(tree::with_leaves(&out, results)),
         (Err(e), Some(out)) => {
@@ -107,7 +108,7 @@ pub(crate) fn as_program<R: Tree>(name: &str, at: At, f: impl FnOnce() -> Result
     }
 }
 
-/// Notes a mistake of a control function, and ends the trace: there is nothing to go on with.
+/// Notes a mistake of a control function, and ends the trace: there is nothing to go on with. Outside of a trace, panics.
 pub(crate) fn give_up(d: Diagnostic, at: At) -> ! {
     let bad = Array::mistake(d, None, at);
     bad.tensor();
@@ -146,6 +147,10 @@ fn known_loop<C: Tree>(name: &'static str, range: Range<usize>, init: C, at: At,
 }
 
 fn unrolled<C: Tree>(steps: Range<usize>, by: usize, init: C, at: At, body: &impl Fn(Array, C) -> C) -> C {
+    if i32::try_from(steps.len()).is_err() {
+        let d = mistakes::too_many("fori_loop", steps.len(), "the steps of the loop".into(), &context::loc(at));
+        traced("fori_loop", at, || give_up(d, at))
+    }
     let step = |i: usize, carry: C| {
         let i = context::within(at, || crate::scalar(i, crate::DType::I32));
         body(i, carry)
@@ -200,6 +205,7 @@ pub fn while_loop<C: Tree>(init: C, condition: impl Fn(&C) -> Array, body: impl 
 
 /// In manual code the loop is traced until its carries' states hold on every turn.
 fn while_of<C: Tree>(name: &'static str, init: C, at: At, condition: impl Fn(&C) -> Array, body: impl Fn(C) -> C) -> C {
+    let init = usable(&init);
     let types = types(&init);
     let layouts = layouts(&tree::leaves(&init), at);
     let mut carried = carried(&tree::leaves(&init));
@@ -232,9 +238,24 @@ fn while_of<C: Tree>(name: &'static str, init: C, at: At, condition: impl Fn(&C)
     tree::with_leaves(&init, carried.apply(&explicit::lay(&results, &layouts)))
 }
 
+/// What a loop takes. Zeros stand for mistakes, so that the body is traced and its results are known, which are the same
+/// mistakes then: the program does not run.
+fn usable<T: Tree>(tree: &T) -> T {
+    tree.rebuild(&mut |a| match a.mistakes() {
+        Some(wrong) => {
+            trace::record(wrong);
+            hlo::zeros(a.tensor())
+        }
+        None => a.clone(),
+    })
+}
+
 /// How arrays lie that a loop carries, where types say; ends the trace where that is not clear.
 fn layouts(leaves: &[&Array], at: At) -> Vec<Option<base::Sharding>> {
-    trace::operands(leaves, at).unwrap_or_else(|_| trace::end());
+    if let Err(wrong) = trace::operands(leaves, at) {
+        trace::record(&wrong);
+        trace::end();
+    }
     leaves.iter().map(|a| explicit::layout(a)).collect()
 }
 
@@ -305,16 +326,23 @@ fn scan_length<X: Tree>(xs: &X, at: At) -> usize {
     }
 }
 
-/// Element `i` of the first dimension.
+/// Element `i` of the first dimension; zeros where there is none, which no step uses.
 fn row(x: &Array, i: &Array) -> Array {
     let ty = x.tensor().clone();
+    if ty.shape[0] == 0 {
+        return hlo::zeros(&TensorType::new(ty.dtype, &ty.shape[1..]));
+    }
     let zero = here(DType::I32, 0);
     let start: Vec<Array> = (0..ty.rank()).map(|d| if d == 0 { i.clone() } else { zero.clone() }).collect();
     let sizes: Vec<usize> = std::iter::once(1).chain(ty.shape[1..].iter().copied()).collect();
     hlo::reshape(&hlo::dynamic_slice(x, &start, &sizes), &ty.shape[1..])
 }
 
+/// `xs` with `x` as element `i` of the first dimension.
 fn with_row(xs: &Array, x: &Array, i: &Array) -> Array {
+    if xs.tensor().shape[0] == 0 {
+        return xs.clone();
+    }
     let zero = here(DType::I32, 0);
     let rank = xs.tensor().rank();
     let start: Vec<Array> = (0..rank).map(|d| if d == 0 { i.clone() } else { zero.clone() }).collect();
@@ -336,6 +364,10 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
     body: impl Fn(Array, C, X) -> (C, Y),
 ) -> (C, Y) {
     let loc = context::loc(at);
+    if i32::try_from(length).is_err() {
+        give_up(mistakes::too_many(name, length, "the steps of the loop".into(), &loc), at);
+    }
+    let (init, xs) = (usable(&init), usable(&xs));
     let carry_types = types(&init);
     let outer_layouts = layouts(&tree::leaves(&init).into_iter().chain(tree::leaves(&xs)).collect::<Vec<_>>(), at);
     trace::with(|t| t.open_func("shardwise.scan", &loc));

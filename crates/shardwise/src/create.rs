@@ -4,7 +4,7 @@ use crate::array::{Array, IntoShape};
 use crate::dtype::Number;
 use crate::eager::create;
 use crate::ops::{EitherKind, Operand, site};
-use crate::{DType, Element, context, hlo, mistakes, runtime};
+use crate::{DType, Element, context, hlo, limits, mistakes, runtime};
 use shardwise_base as base;
 use shardwise_engine::ShardedType;
 use shardwise_ir::TensorType;
@@ -13,6 +13,8 @@ use std::panic::Location;
 use std::sync::Arc;
 
 /// All elements one number.
+///
+/// Errors: `too-large`.
 #[track_caller]
 fn filled(name: &'static str, shape: Vec<usize>, number: Number, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape);
@@ -21,10 +23,7 @@ fn filled(name: &'static str, shape: Vec<usize>, number: Number, dtype: DType) -
             Ok(literal) => literal,
             Err(why) => return s.fail(Some(ty.clone()), mistakes::number(name, number, &ty.short(), why, &s.loc)),
         };
-        if ty.checked_bytes().is_none() {
-            let message = format!("`{name}` of more elements than can be addressed");
-            return s.fail(None, mistakes::shape("too-large", message, ty.short(), "", &s.loc));
-        }
+        s.fits(&ty)?;
         if crate::trace::is_tracing() {
             return Ok(hlo::broadcast_in_dim(&hlo::constant(literal), &ty.shape, &[]));
         }
@@ -127,6 +126,7 @@ impl Array {
 pub fn arange(range: Range<usize>, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), [range.len()]);
     site("arange", &[], |s| {
+        s.fits(&ty)?;
         let last = Number::Int(range.end.saturating_sub(1) as i128);
         if let Err(why) = last.as_literal(ty.dtype) {
             return s.fail(Some(ty.clone()), mistakes::number("arange", last, &ty.short(), why, &s.loc));
@@ -145,15 +145,15 @@ pub trait Data {
     #[doc(hidden)]
     fn sizes(&self) -> Vec<usize>;
     #[doc(hidden)]
-    fn elements(&self) -> Vec<Self::Element>;
+    fn elements(&self) -> &[Self::Element];
 }
 impl<T: Element> Data for [T] {
     type Element = T;
     fn sizes(&self) -> Vec<usize> {
         vec![self.len()]
     }
-    fn elements(&self) -> Vec<T> {
-        self.to_vec()
+    fn elements(&self) -> &[T] {
+        self
     }
 }
 impl<T: Element> Data for Vec<T> {
@@ -161,8 +161,8 @@ impl<T: Element> Data for Vec<T> {
     fn sizes(&self) -> Vec<usize> {
         vec![self.len()]
     }
-    fn elements(&self) -> Vec<T> {
-        self.clone()
+    fn elements(&self) -> &[T] {
+        self
     }
 }
 impl<T: Element, const N: usize> Data for [T; N] {
@@ -170,8 +170,8 @@ impl<T: Element, const N: usize> Data for [T; N] {
     fn sizes(&self) -> Vec<usize> {
         vec![N]
     }
-    fn elements(&self) -> Vec<T> {
-        self.to_vec()
+    fn elements(&self) -> &[T] {
+        self
     }
 }
 impl<T: Element, const N: usize, const M: usize> Data for [[T; N]; M] {
@@ -179,8 +179,8 @@ impl<T: Element, const N: usize, const M: usize> Data for [[T; N]; M] {
     fn sizes(&self) -> Vec<usize> {
         vec![M, N]
     }
-    fn elements(&self) -> Vec<T> {
-        self.as_flattened().to_vec()
+    fn elements(&self) -> &[T] {
+        self.as_flattened()
     }
 }
 impl<T: Element, const N: usize, const M: usize, const L: usize> Data for [[[T; N]; M]; L] {
@@ -188,8 +188,8 @@ impl<T: Element, const N: usize, const M: usize, const L: usize> Data for [[[T; 
     fn sizes(&self) -> Vec<usize> {
         vec![L, M, N]
     }
-    fn elements(&self) -> Vec<T> {
-        self.as_flattened().as_flattened().to_vec()
+    fn elements(&self) -> &[T] {
+        self.as_flattened().as_flattened()
     }
 }
 
@@ -197,8 +197,14 @@ impl<T: Element, const N: usize, const M: usize, const L: usize> Data for [[[T; 
 #[track_caller]
 pub fn array<D: Data + ?Sized>(data: &D) -> Array {
     let at = context::caller(Location::caller());
-    let literal = D::Element::to_literal(&data.sizes(), &data.elements());
-    from_literal(literal, at)
+    let sizes = data.sizes();
+    match limits::run(at, || Ok(D::Element::to_literal(&sizes, data.elements()))) {
+        Ok(literal) => from_literal(literal, at),
+        Err(e) => {
+            let ty = TensorType::new(D::Element::DTYPE.base(), sizes);
+            Array::poisoned(e.into_mistakes(), Some(ShardedType { ty, sharding: None }), at)
+        }
+    }
 }
 
 /// A constant of the trace under way; outside of one a value, which becomes an argument of the programs that use it.

@@ -1,6 +1,6 @@
 //! Element types as the program names them, and the Rust types that hold them.
 
-use shardwise_base::{self as base, Bool8, Literal, bf16, f16};
+use shardwise_base::{self as base, Account, Bool8, Literal, Stop, bf16, f16};
 use std::fmt;
 
 macro_rules! dtypes {
@@ -62,7 +62,7 @@ macro_rules! elements {
         impl Element for $t {
             const DTYPE: DType = DType::$dtype;
             fn to_literal(shape: &[usize], data: &[$t]) -> Literal { Literal::new(shape, data) }
-            fn from_literal(literal: &Literal) -> Vec<$t> { literal.to_dense().as_slice::<$t>().to_vec() }
+            fn from_literal(literal: &Literal) -> Vec<$t> { collect(literal, |x: $t| x) }
         }
     )* };
 }
@@ -73,12 +73,25 @@ impl sealed::Sealed for bool {}
 impl Element for bool {
     const DTYPE: DType = DType::Bool;
     fn to_literal(shape: &[usize], data: &[bool]) -> Literal {
-        let bytes: Vec<Bool8> = data.iter().map(|&b| b.into()).collect();
-        Literal::new(shape, &bytes)
+        Literal::from_fn(shape, |i| Bool8::from(data[i]))
     }
     fn from_literal(literal: &Literal) -> Vec<bool> {
-        literal.to_dense().as_slice::<Bool8>().iter().map(|&b| b.into()).collect()
+        collect(literal, |b: Bool8| b.into())
     }
+}
+
+/// The elements, row-major. Stops the computation if there is no memory for them; afterwards they are the program's own.
+fn collect<T: base::Element, U: Clone>(literal: &Literal, f: impl Fn(T) -> U) -> Vec<U> {
+    let (count, account) = (literal.size(), Account::current());
+    let bytes = count.saturating_mul(size_of::<U>());
+    let _counted = account.reserve(bytes).unwrap_or_else(|e| Stop::Memory(e).raise());
+    let mut out = Vec::new();
+    out.try_reserve_exact(count).unwrap_or_else(|_| Stop::Memory(account.refused(bytes)).raise());
+    match literal.is_splat() {
+        true => out.resize(count, f(literal.get(0))),
+        false => out.extend(literal.as_slice::<T>().iter().map(|&x| f(x))),
+    }
+    out
 }
 
 /// A Rust number beside an array: it takes the array's dtype.
@@ -144,7 +157,7 @@ fn float_literal(x: f64, dtype: base::DType) -> Literal {
     }
 }
 
-fn integer_literal(x: i128, dtype: base::DType) -> Option<Literal> {
+pub(crate) fn integer_literal(x: i128, dtype: base::DType) -> Option<Literal> {
     let (low, high) = integer_range(dtype);
     let bytes = &x.to_le_bytes()[..dtype.storage_bytes()];
     (low..=high).contains(&x).then(|| Literal::from_bytes(dtype, &[], bytes).expect("one element"))

@@ -4,15 +4,15 @@
 //! same pipeline as everything else, and cached by its name, constants, types and layouts.
 
 use crate::array::{Made, Sum};
+use crate::cache::{Cache, program_bytes};
 use crate::error::Mistakes;
 use crate::explicit::{Callee, Warned, maker};
 use crate::runtime::{self, Compiled};
 use crate::trace::{self, Finished, Trace};
-use crate::{Array, Error, Mesh, Result, context, explicit, hlo, mistakes};
+use crate::{Array, Error, Mesh, Result, context, explicit, hlo, limits, mistakes};
 use shardwise_base as base;
 use shardwise_engine::{Argument, ArrayHandle, ShardedType};
 use shardwise_ir::Module;
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::Location;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
@@ -67,10 +67,11 @@ fn dispatch(callee: Callee, constants: u64, operands: &[&Array], results: usize,
         }
         return explicit::function(callee, || f(&owned));
     }
+    let failed = |e: Error| poison(e.into_mistakes(), None, results, at);
     if operands.iter().any(|a| a.is_type_only()) {
-        return types_of(callee, operands, results, at, f);
+        return limits::run(at, || Ok(types_of(callee, operands, results, at, f))).unwrap_or_else(failed);
     }
-    run(callee, constants, operands, at, f).unwrap_or_else(|e| poison(e.into_mistakes(), None, results, at))
+    limits::run(at, || run(callee, constants, operands, at, f)).unwrap_or_else(failed)
 }
 
 /// Settles what is pending among the operands; `Err` if something cannot be.
@@ -150,10 +151,7 @@ struct Key {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct KeyType(shardwise_ir::TensorType, Option<base::Sharding>);
 
-/// More entries than this, and the cache starts anew.
-const CACHE_LIMIT: usize = 4096;
-
-static CACHE: LazyLock<RwLock<HashMap<Key, Arc<Prepared>>>> = LazyLock::new(RwLock::default);
+static CACHE: LazyLock<RwLock<Cache<Key, Arc<Prepared>>>> = LazyLock::new(RwLock::default);
 
 impl Key {
     fn new(name: &'static str, constants: u64, types: &[&ShardedType]) -> Key {
@@ -167,11 +165,8 @@ impl Key {
             return Ok(found.clone());
         }
         let made = Arc::new(make()?);
-        let mut cache = CACHE.write().unwrap_or_else(PoisonError::into_inner);
-        if cache.len() >= CACHE_LIMIT {
-            cache.clear();
-        }
-        cache.insert(self, made.clone());
+        let gone = CACHE.write().unwrap_or_else(PoisonError::into_inner).insert(self, made.clone(), made.bytes);
+        drop(gone);
         Ok(made)
     }
 }
@@ -212,13 +207,16 @@ pub(crate) struct Prepared {
     warned: Option<(Warned, Module)>,
     /// There if its one result is a sum over devices: the program.
     sum: Option<Module>,
+    /// About what it takes.
+    pub bytes: usize,
 }
 
 impl Prepared {
     pub fn new(finished: Finished, how: fn(&Module) -> Result<Arc<Compiled>>) -> Result<Prepared> {
         let compiled = how(&finished.module)?;
+        let bytes = program_bytes(&finished.module);
         let warned = (!finished.warnings.is_empty()).then(|| (Warned::new(finished.warnings), finished.module));
-        Ok(Prepared { compiled, reduced: finished.reduced, warned, sum: None })
+        Ok(Prepared { compiled, reduced: finished.reduced, warned, sum: None, bytes })
     }
 
     /// That it runs, to whoever collects warnings; of a function of the library: where it is called.

@@ -1,6 +1,7 @@
 //! Functions of arrays: how a closure of any arity becomes something that can be traced, lowered, compiled and called.
 
 use crate::array::Array;
+use crate::cache::Cache;
 use crate::eager::Prepared;
 use crate::error::Mistakes;
 use crate::explicit::Warned;
@@ -9,12 +10,11 @@ use crate::runtime::{self, Compiled as Executable};
 use crate::spec::{self, AnySpec, SpecFor};
 use crate::trace::Finished;
 use crate::tree::{self, Tree};
-use crate::{Diagnostic, Error, Key, Mesh, Result, context, eager, explicit, mesh, mistakes, trace};
+use crate::{Diagnostic, Error, Key, Mesh, Result, context, eager, explicit, limits, mesh, mistakes, trace};
 use shardwise_base::{self as base, Loc};
 use shardwise_engine::{Argument, ShardedType};
 use shardwise_ir::{Module, TensorType};
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -253,7 +253,7 @@ struct Shared<'f, T, R: 'static> {
     out_specs: Option<AnySpec<R>>,
     name: &'static str,
     at: At,
-    cache: Mutex<HashMap<CallKey, Arc<Ready<R>>>>,
+    cache: Mutex<Cache<CallKey, Arc<Ready<R>>>>,
 }
 
 /// What a call's program depends on.
@@ -338,7 +338,7 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
         let args = tree::checked(|| context::loc(at), || A::own(args))?;
         let types = self.shared.types(&args, at)?;
         let donated = A::donated(&args);
-        let mut traced = self.shared.trace(&args, types, at)?;
+        let mut traced = limits::run(at, || self.shared.trace(&args, types, at))?;
         let warned = Warned::new(std::mem::take(&mut traced.finished.warnings));
         Ok(Lowered { traced, warned, donated, args: PhantomData })
     }
@@ -411,9 +411,14 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
     }
 
     fn call(&self, args: T, at: At) -> Result<R> {
-        if trace::is_tracing() {
-            return self.inline(&args, at);
+        match trace::is_tracing() {
+            true => self.inline(&args, at),
+            false => limits::run(at, || self.compute(args, at)),
         }
+    }
+
+    /// As a program of its own.
+    fn compute(&self, args: T, at: At) -> Result<R> {
         let types = self.types(&args, at)?;
         let key = CallKey {
             form: tree::form(&args),
@@ -426,7 +431,10 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
             Some(ready) => ready,
             None => {
                 let ready = Arc::new(self.trace(&args, types, at)?.compile(runtime::compile)?);
-                self.cache.lock().unwrap_or_else(PoisonError::into_inner).insert(key, ready.clone());
+                let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+                let gone = cache.insert(key, ready.clone(), ready.prepared.bytes);
+                drop(cache);
+                drop(gone);
                 ready
             }
         };
@@ -569,7 +577,8 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     pub fn dump(&self, dir: impl AsRef<std::path::Path>) -> Result<()> {
         let dir = dir.as_ref();
         std::fs::create_dir_all(dir)?;
-        for (i, (pass, text)) in runtime::stages(self.module())?.into_iter().enumerate() {
+        let stages = limits::run(Location::caller(), || runtime::stages(self.module()))?;
+        for (i, (pass, text)) in stages.into_iter().enumerate() {
             shardwise_base::file::write(&dir.join(format!("{i:02}-{pass}.mlir")), text)?;
         }
         Ok(())
@@ -581,13 +590,13 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     #[track_caller]
     pub fn compile(self) -> Result<Compiled<A, R>> {
         let (form, types, donated) = (self.traced.form, self.traced.types.clone(), self.donated);
-        let ready = Arc::new(self.traced.compile(runtime::compile_own)?);
-        let callee = ready.clone();
         let made_at = Location::caller();
+        let ready = Arc::new(limits::run(made_at, || self.traced.compile(runtime::compile_own))?);
+        let callee = ready.clone();
         let call = A::bind(move |args, called| {
             let (args, at) = (args?, called.or(made_at));
             check_types(&args, form, &types, at)?;
-            callee.run(args, &donated, at)
+            limits::run(at, || callee.run(args, &donated, at))
         });
         Ok(Compiled { ready, call })
     }

@@ -5,9 +5,10 @@
 
 use crate::error::Mistakes;
 use crate::manual::{self, ManualType};
+use crate::shape::fits;
 use crate::trace::Traced;
-use crate::{Array, context, explicit, trace};
-use shardwise_base::{DType, Literal, Sharding};
+use crate::{Array, context, explicit, mistakes, trace};
+use shardwise_base::{DType, Literal, Sharding, budget};
 use shardwise_engine::ShardedType;
 use shardwise_ir::{Attr, Attrs, Builder, Region, TensorType, Type, Value};
 use shardwise_ops::Opcode;
@@ -25,8 +26,13 @@ pub(crate) fn op_with(
     regions: Vec<Region>,
     results: &[TensorType],
 ) -> Vec<Array> {
+    budget::poll();
     let at = here();
     let loc = context::loc(at);
+    if let Some(ty) = results.iter().find(|ty| !fits(ty)) {
+        let wrong = Mistakes::one(mistakes::too_large(ty, &loc));
+        return results.iter().map(|_| Array::poisoned(wrong.clone(), None, at)).collect();
+    }
     let values = match trace::operands(operands, at) {
         Ok(values) => values,
         Err(wrong) => return results.iter().map(|_| Array::poisoned(wrong.clone(), None, at)).collect(),
@@ -133,6 +139,11 @@ pub(crate) fn constant(literal: Literal) -> Array {
     op(Opcode::Constant, &[], Attrs::new().with("value", Attr::Dense(literal)), ty)
 }
 
+/// An integer, as one element of a type that holds it.
+pub(crate) fn integer(n: usize, dtype: DType) -> Array {
+    constant(crate::dtype::integer_literal(n as i128, dtype).expect("the type holds it"))
+}
+
 /// One element, everywhere.
 pub(crate) fn splat(element: &Literal, shape: &[usize]) -> Array {
     constant(Literal::splat(element.dtype(), shape, element.element_bytes(0)))
@@ -230,7 +241,7 @@ pub(crate) fn reverse(x: &Array, dims: &[usize]) -> Array {
 
 pub(crate) fn concatenate(parts: &[&Array], dim: usize) -> Array {
     let mut ty = parts[0].tensor().clone();
-    ty.shape[dim] = parts.iter().map(|p| p.tensor().shape[dim]).sum();
+    ty.shape[dim] = parts.iter().fold(0usize, |sum, p| sum.saturating_add(p.tensor().shape[dim]));
     op(Opcode::Concatenate, parts, Attrs::new().with("dimension", Attr::int(dim as i64)), ty)
 }
 
@@ -243,7 +254,10 @@ pub(crate) fn pad(x: &Array, value: &Array, by: &[(usize, usize)]) -> Array {
 /// With so many `value`s before, after, and between any two elements, for each dimension.
 pub(crate) fn pad_spread(x: &Array, value: &Array, low: &[usize], high: &[usize], interior: &[usize]) -> Array {
     let ty = x.tensor();
-    let size = |d: usize| ty.shape[d] + ty.shape[d].saturating_sub(1) * interior[d] + low[d] + high[d];
+    let size = |d: usize| {
+        let between = ty.shape[d].saturating_sub(1).saturating_mul(interior[d]);
+        [between, low[d], high[d]].into_iter().fold(ty.shape[d], usize::saturating_add)
+    };
     let shape: Vec<usize> = (0..ty.rank()).map(size).collect();
     let attrs = Attrs::new()
         .with("edge_padding_low", Attr::sizes(low))

@@ -8,6 +8,7 @@ use crate::dtype::Number;
 use crate::eager::call_many;
 use crate::hlo::Windows;
 use crate::ops::{Checked, Dim, Either, EitherKind, Operand, Site, broadcast_shape, scalar_of, site};
+use crate::shape::{as_positions, position_dtype};
 use crate::{DType, hlo, mistakes};
 use shardwise_base as base;
 use shardwise_ir::TensorType;
@@ -131,7 +132,7 @@ entries! {
 impl<R: IndexItem> IndexItem for Step<R> {
     fn entry(self) -> Entry {
         match self.range.entry() {
-            Entry::Range { start, end, by } => Entry::Range { start, end, by: by * self.by },
+            Entry::Range { start, end, by } => Entry::Range { start, end, by: by.saturating_mul(self.by) },
             _ => Entry::Bad("`step` of what is not a range".into()),
         }
     }
@@ -262,6 +263,7 @@ impl Indexed {
                     let word = |i: Option<i128>| i.map_or(String::new(), |i| i.to_string());
                     return out_of(format!("range {}..{}", word(start), word(end)));
                 };
+                let by = by.min(n.max(1));
                 self.dim(Start::At(from), to.saturating_sub(from).div_ceil(by), by, Fate::Keep);
             }
             Entry::Slice { size, .. } if size > n => return out_of(format!("a slice of {size}")),
@@ -333,6 +335,10 @@ impl Indexed {
                 x,
             );
         }
+        if n == 0 && a.tensor().size() > 0 {
+            let dim = self.plan.sizes.len();
+            return index_mistake(s, "index-bounds", format!("dimension {dim} has no elements to pick"), x);
+        }
         let Some(picked) = broadcast_shape(&self.plan.picked, &a.tensor().shape) else {
             return index_mistake(s, "index-broadcast", "index arrays that do not broadcast".into(), x);
         };
@@ -361,6 +367,7 @@ fn wrap(i: i128, n: usize) -> Option<usize> {
 
 /// Negative positions count from the back.
 fn wrap_array(i: &Array, n: usize) -> Array {
+    let i = &as_positions(i, n);
     if i.tensor().dtype.is_signed() { i.lt(0).select(i + n, i) } else { i.clone() }
 }
 
@@ -375,9 +382,10 @@ impl Plan {
 
     /// Starts as scalars of one dtype.
     fn start_arrays(&self, x: &[Array]) -> Vec<Array> {
-        let dtype = base::DType::I32;
+        let shape = &x[0].tensor().shape;
+        let dtype = position_dtype(shape.iter().copied().max().unwrap_or(0));
         let start = |(d, s): (usize, &Start)| match *s {
-            Start::At(i) => hlo::constant(crate::ops::element(i as f64, dtype)),
+            Start::At(i) => hlo::integer(i, dtype),
             Start::By(k) => hlo::convert(&wrap_array(&x[k], x[0].tensor().shape[d]), dtype),
         };
         self.starts.iter().enumerate().map(start).collect()
@@ -407,7 +415,7 @@ impl Plan {
             .map(|d| if self.strides[d] == 1 { self.sizes[d] } else { x[0].tensor().shape[d] })
             .collect();
         let starts = self.start_arrays(x);
-        let zero = hlo::constant(crate::ops::element(0.0, base::DType::I32));
+        let zero = hlo::integer(0, starts.first().map_or(base::DType::I32, |s| s.tensor().dtype));
         let starts: Vec<Array> =
             starts.into_iter().enumerate().map(|(d, s)| if self.strides[d] == 1 { s } else { zero.clone() }).collect();
         let cut = hlo::dynamic_slice(&x[0], &starts, &sizes);
@@ -458,7 +466,8 @@ impl Plan {
 
     /// All index arrays, broadcast, one component after another along a new last dimension.
     fn indices(&self, x: &[Array]) -> Array {
-        let is_long = |a: &Array| a.tensor().dtype.bits() > 32;
+        let n = self.sizes.iter().copied().max().unwrap_or(0);
+        let is_long = |a: &Array| a.tensor().dtype.bits() > 32 || position_dtype(n).bits() > 32;
         let picks: Vec<(usize, usize)> = (0..self.fates.len())
             .filter_map(|d| if let Fate::Pick(k) = self.fates[d] { Some((d, k)) } else { None })
             .collect();
@@ -490,7 +499,15 @@ impl Plan {
         self.result.iter().flat_map(size).collect()
     }
 
+    /// Whether it picks from a dimension without elements: none are picked.
+    fn picks_none(&self) -> bool {
+        (0..self.sizes.len()).any(|d| self.sizes[d] == 0 && matches!(self.fates[d], Fate::Pick(_)))
+    }
+
     fn get(&self, x: &[Array]) -> Array {
+        if self.picks_none() {
+            return hlo::zeros(&TensorType::new(x[0].tensor().dtype, self.result_shape()));
+        }
         let cut = hlo::reshape(&self.cut(x), &self.undropped_shape());
         let picked = if self.picks() {
             let (windows, sizes, shape) = self.windows(self.picked.len());
@@ -503,6 +520,9 @@ impl Plan {
 
     /// `x` with `v` combined into what the index names.
     fn put(&self, x: &[Array], v: &Array, combine: Option<Opcode>) -> Array {
+        if self.picks_none() {
+            return x[0].clone();
+        }
         let v = hlo::broadcast_to(v, &self.result_shape());
         let changed = if self.picks() {
             let (windows, _, shape) = self.windows(self.picked.len());
@@ -590,6 +610,10 @@ impl Array {
                 let message = "`take_along`: the indices do not fit the array".to_string();
                 return s.fail(None, mistakes::shape("take-along", message, facts, "", &s.loc));
             }
+            if x.shape[dim] == 0 && !shape.contains(&0) {
+                let what = format!("dimension {dim} has no elements to take");
+                return index_mistake(s, "index-bounds", what, self);
+            }
             let out =
                 call_many("take_along", dim, &[self, &indices], 1, |x| vec![take_along(&x[0], &x[1], dim, &shape)]);
             Ok(out.into_iter().next().expect("one result"))
@@ -599,6 +623,9 @@ impl Array {
 
 fn take_along(x: &Array, indices: &Array, dim: usize, shape: &[usize]) -> Array {
     let rank = shape.len();
+    if shape.contains(&0) {
+        return hlo::zeros(&TensorType::new(x.tensor().dtype, shape));
+    }
     let others: Vec<usize> = (0..rank).filter(|&d| d != dim).collect();
     let indices = hlo::broadcast_to(&wrap_array(indices, x.tensor().shape[dim]), shape);
     let with_vector: Vec<usize> = shape.iter().copied().chain([1]).collect();

@@ -4,7 +4,7 @@ use crate::array::{Array, Made};
 use crate::mistakes::Split;
 use crate::ops::{Checked, Site, site};
 use crate::spec::{Layout, LeafSpec, shown_axes};
-use crate::{ArrayType, Error, Mesh, P, context, explicit, hlo, mistakes, runtime, trace};
+use crate::{ArrayType, Error, Mesh, P, context, explicit, hlo, limits, mistakes, runtime, trace};
 use shardwise_base::{AxisRef, Diagnostic, DimSharding, Loc, Sharding};
 use shardwise_engine::ShardedType;
 use std::panic::Location;
@@ -61,7 +61,7 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
         if let Some(d) = nothing_decides(&sharding, None, &x.short_type(), &s.loc) {
             return Err(Array::mistake(d, Some(ty), s.at));
         }
-        return make(&sharding)
+        return limits::run(s.at, || make(&sharding))
             .map(|made| match made {
                 Made::Value(handle) => Array::reduced_value(handle, &sharding.reduced, s.at),
                 Made::Type(ty) => Array::type_only(ty, s.at),
@@ -100,7 +100,7 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
     if let Some(deferred) = x.deferred_as(&sharding, s.at) {
         return Ok(deferred);
     }
-    let moved = x.handle(s.at).and_then(|h| runtime::lay_out(h, Some(&sharding)));
+    let moved = limits::run(s.at, || x.handle(s.at).and_then(|h| runtime::lay_out(h, Some(&sharding))));
     moved
         .map(|h| Array::reduced_value(h, &sharding.reduced, s.at))
         .map_err(|e| Array::poisoned(e.into_mistakes(), Some(ty), s.at))

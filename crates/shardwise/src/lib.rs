@@ -24,6 +24,7 @@
 //! of whatever needs a value ([`jit`]ted calls, [`Array::to_vec`]).
 
 mod array;
+mod cache;
 mod collective;
 pub mod collective_matmul;
 mod context;
@@ -39,6 +40,7 @@ mod function;
 mod hlo;
 mod index;
 mod layout;
+mod limits;
 mod manual;
 mod mesh;
 mod mistakes;
@@ -84,6 +86,7 @@ pub use error::{Diagnostic, Error, Place, Result};
 pub use explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
 pub use function::{Arg, Args, Callable, Compiled, Function, Jit, Lowered, Memory, Returns, Static, Wrapped, jit};
 pub use index::{At, Ds, Ellipsis, Entry, Index, IndexItem, NewAxis, Step, ds, step};
+pub use limits::{Limits, MemoryUse, memory, reset_peak_memory, set_limits, with_limits};
 pub use mesh::{Axis, Client, Communicate, Device, Mesh, Topology, set_mesh, with_mesh};
 pub use ops::{Dim, Dims, Either, Keep, Operand, keep, select};
 pub use profile::{Instruction, Profile, profile};
@@ -99,7 +102,7 @@ pub use spec::{
 };
 pub use tree::{MapLeaves, Path, Tree};
 
-pub use shardwise_base::{bf16, f16};
+pub use shardwise_base::{CancelToken, bf16, f16};
 
 extern crate self as shardwise;
 

@@ -5,6 +5,7 @@ use crate::manual::Predicate;
 use crate::{Array, ArrayType, DType, Mesh, P, context};
 use shardwise_base::{self as base, AxisKind, Diagnostic, Loc};
 use shardwise_engine::ShardedType;
+use shardwise_ir::TensorType;
 use std::panic::Location;
 
 pub(crate) fn part_length(offset: &[usize], shape: &[usize], found: usize, loc: &Loc) -> Diagnostic {
@@ -103,6 +104,19 @@ pub(crate) fn wrong_kind(name: &str, ty: &str, expected: &str, help: &str, loc: 
 pub(crate) fn shape(code: &'static str, message: String, facts: String, help: &str, loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error(code, loc, message).facts(facts);
     if help.is_empty() { d } else { d.help(help) }
+}
+
+pub(crate) fn too_large(ty: &TensorType, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("too-large", loc, "an array of more elements, or dimensions, than there can be")
+        .facts(ty.short())
+        .expected("at most 2^59 bytes, and 255 dimensions")
+}
+
+/// `what` counts `n` positions in 32 bits.
+pub(crate) fn too_many(what: &str, n: usize, facts: String, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("too-large", loc, format!("`{what}` counts {n} positions, and i32 holds {}", i32::MAX))
+        .facts(facts)
+        .help("split what is counted")
 }
 
 pub(crate) fn layout(wanted: &str, found: &str, loc: &Loc) -> Diagnostic {

@@ -4,7 +4,7 @@ use crate::array::{Array, State};
 use crate::dtype::{Misfit, Number};
 use crate::eager::call;
 use crate::error::Mistakes;
-use crate::{DType, context, hlo, mistakes, runtime, trace};
+use crate::{DType, context, hlo, mistakes, runtime, shape, trace};
 use shardwise_base::{self as base, Diagnostic, Kind, Literal, Loc};
 use shardwise_engine::ShardedType;
 use shardwise_ir::TensorType;
@@ -179,6 +179,19 @@ impl Site<'_> {
         let ty = ty.map(|ty| ShardedType { ty, sharding: None });
         let wrong = wrong(self.operands).unwrap_or_else(|| Mistakes::one(mistake));
         Err(Array::poisoned(wrong, ty, self.at))
+    }
+
+    /// Requires that there can be an array of this type.
+    pub fn fits(&self, ty: &TensorType) -> Checked<()> {
+        if shape::fits(ty) { Ok(()) } else { self.fail(None, mistakes::too_large(ty, &self.loc)) }
+    }
+
+    /// Requires that `i32` holds the positions below `n` of `x`.
+    pub fn counts(&self, x: &Array, n: usize) -> Checked<()> {
+        match i32::try_from(n) {
+            Ok(_) => Ok(()),
+            Err(_) => self.fail(None, mistakes::too_many(self.name, n, x.short_type(), &self.loc)),
+        }
     }
 
     pub fn dim(&self, x: &Array, dim: impl Dim) -> Checked<usize> {

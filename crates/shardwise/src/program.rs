@@ -3,7 +3,7 @@
 use crate::array::{Array, ArrayType};
 use crate::error::Diagnostic as Mistake;
 use crate::runtime::{self, Compiled};
-use crate::{Error, Result, context, mistakes};
+use crate::{Error, Result, context, limits, mistakes};
 use shardwise_base::compare::{self, Elements, Mismatch, Tolerance, compare_one};
 use shardwise_base::{DType, Diagnostic, Literal};
 use shardwise_engine::{Argument, ShardedType};
@@ -176,10 +176,13 @@ impl Program {
     /// What `jax.jit(f).lower(..).as_text()` prints, and [`Lowered::as_text`](crate::Lowered::as_text).
     ///
     /// Errors: what is wrong with the text, at its line.
+    #[track_caller]
     pub fn parse(text: &str) -> Result<Program> {
-        let module = runtime::parse(text)?;
-        let found = shardwise_ir::verify(&module);
-        found.or(Program { module }).map_err(Error::from)
+        limits::run(Location::caller(), || {
+            let module = runtime::parse(text)?;
+            let found = shardwise_ir::verify(&module);
+            found.or(Program { module }).map_err(Error::from)
+        })
     }
 
     /// `(bf16[8@X,2048@Y], bf16[2048@Y,8192]) -> bf16[8,8192]`: layouts where the program says them.
@@ -204,8 +207,10 @@ impl Program {
     }
 
     /// Errors: what cannot be partitioned or run, at its line.
+    #[track_caller]
     pub fn compile(&self) -> Result<CompiledProgram> {
-        Ok(CompiledProgram { compiled: runtime::compile_own(&self.module)? })
+        let compiled = limits::run(Location::caller(), || runtime::compile_own(&self.module))?;
+        Ok(CompiledProgram { compiled })
     }
 }
 
@@ -226,7 +231,6 @@ impl CompiledProgram {
             let message = format!("the program takes {} arguments, {} are given", inputs.len(), args.len());
             return Err(Error::one(Diagnostic::error("call-arguments", &context::loc(at), message)));
         }
-        let mut given = vec![];
         for (i, (a, input)) in args.iter().zip(inputs).enumerate() {
             a.check()?;
             if *a.tensor() != input.ty {
@@ -234,9 +238,13 @@ impl CompiledProgram {
                 let facts = format!("{}, expected {}", a.short_type(), input.ty.short());
                 return Err(Error::one(mistakes::shape("call-types", message, facts, "", &context::loc(at))));
             }
-            given.push(Argument::Lent(a.handle_as(input.sharding.as_ref(), at)?));
         }
-        Ok(self.compiled.execute(given)?.into_iter().map(|h| Array::value(h, at)).collect())
+        limits::run(at, || {
+            let lend =
+                |(a, input): (&Array, &ShardedType)| a.handle_as(input.sharding.as_ref(), at).map(Argument::Lent);
+            let given = args.iter().zip(inputs).map(lend).collect::<Result<_>>()?;
+            Ok(self.compiled.execute(given)?.into_iter().map(|h| Array::value(h, at)).collect())
+        })
     }
 
     /// Every collective, and why it is there.

@@ -35,9 +35,14 @@ impl Key {
     }
 
     /// As many keys as are wanted at run time.
+    ///
+    /// Of more than 2^24 the trace ends with `too-large`; outside of a trace this panics.
     #[track_caller]
     pub fn split_n(self, n: usize) -> Vec<Key> {
         let at = context::caller(Location::caller());
+        if n > 1 << 24 {
+            crate::control::give_up(mistakes::too_large(&TensorType::new(U32, [n, 2]), &context::loc(at)), at);
+        }
         context::within(at, || {
             let words = call("split", n, [&self.0], |[key]| {
                 let [a, b] = hash(key, &counters(&[n]));
@@ -193,7 +198,10 @@ fn bits_of(key: &Array, shape: &[usize], width: usize) -> Array {
 pub fn bits(key: Key, shape: impl IntoShape) -> Array {
     let shape = shape.into_shape().0;
     let ty = TensorType::new(U32, shape.clone());
-    create_from("bits", &ty, [&key.0], ty.clone(), move |[key]| bits_of(key, &shape, 32))
+    site("bits", &[&key.0], |s| {
+        s.fits(&ty)?;
+        Ok(create_from("bits", &ty, [&key.0], ty.clone(), move |[key]| bits_of(key, &shape, 32)))
+    })
 }
 
 /// Bits of a float's mantissa, stored ones.
@@ -244,6 +252,7 @@ fn floats(
     f: impl Fn(&Array, &TensorType) -> Array + Send + Sync + 'static,
 ) -> Array {
     site(name, &[&key.0], |s| {
+        s.fits(&ty)?;
         if !ty.dtype.is_float() || !ty.dtype.is_computed() {
             let d = mistakes::wrong_kind(name, &ty.short(), "f16, bf16, f32 or f64", "", &s.loc);
             return s.fail(Some(ty.clone()), d);
@@ -287,6 +296,7 @@ fn above_minus_one(dtype: base::DType) -> f64 {
 pub fn bernoulli(key: Key, p: f64, shape: impl IntoShape) -> Array {
     let ty = TensorType::new(base::DType::I1, shape.into_shape().0);
     site("bernoulli", &[&key.0], |s| {
+        s.fits(&ty)?;
         if !(0.0..=1.0).contains(&p) {
             let message = format!("`bernoulli` with the probability {p}");
             let help = "give a number from 0 to 1";
@@ -307,6 +317,7 @@ pub fn bernoulli(key: Key, p: f64, shape: impl IntoShape) -> Array {
 pub fn permutation(key: Key, n: usize) -> Array {
     let ty = TensorType::new(base::DType::I32, [n]);
     site("permutation", &[&key.0], |s| {
+        s.fits(&ty)?;
         let last = crate::dtype::Number::Int(n.saturating_sub(1) as i128);
         if let Err(why) = last.as_literal(ty.dtype) {
             return s.fail(Some(ty.clone()), mistakes::number("permutation", last, &ty.short(), why, &s.loc));
@@ -370,6 +381,7 @@ fn two_keys(key: &Array) -> [Array; 2] {
 pub fn randint(key: Key, shape: impl IntoShape, range: Range<usize>, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape.into_shape().0);
     site("randint", &[&key.0], |s| {
+        s.fits(&ty)?;
         if !matches!(ty.dtype, base::DType::I32 | base::DType::U32) {
             let d = mistakes::wrong_kind("randint", &ty.short(), "i32 or u32", "", &s.loc);
             return s.fail(Some(ty.clone()), d);

@@ -182,6 +182,7 @@ fn arg_of(name: &'static str, x: &Array, dims: impl Dims, direction: &'static st
             );
             return s.fail(None, d);
         }
+        s.counts(x, if is_all { x.tensor().size() } else { x.tensor().shape[places[0]] })?;
         let keep = dims.keep();
         Ok(call(decided(name), (&places, keep), [x], |[x]| {
             let shape = x.tensor().shape.clone();
@@ -197,6 +198,9 @@ fn along(name: &'static str, x: &Array, dim: impl Dim, kinds: Kinds, f: impl Fn(
     site(name, &[x], |s| {
         let dim = s.dim(x, dim)?;
         s.has(x, kinds)?;
+        if name == "argsort" {
+            s.counts(x, x.tensor().shape[dim])?;
+        }
         Ok(call(decided(name), dim, [x], |[x]| f(x, dim)))
     })
 }
@@ -296,5 +300,6 @@ fn top_k_check(s: &Site<'_>, x: &Array, k: usize) -> Checked<()> {
         let message = format!("`top_k` of {k} elements where there are not so many");
         return s.fail(None, mistakes::shape("top-k", message, x.short_type(), "", &s.loc));
     }
+    s.counts(x, ty.shape.last().copied().unwrap_or(0))?;
     s.has(x, Kinds::Ordered)
 }

@@ -1,8 +1,9 @@
 //! Between the array functions and what runs them: partitioning, the engine, and the executables' cache.
 
+use crate::cache::{Cache, constant_bytes, program_bytes};
 use crate::function::Memory;
 use crate::program::Communication;
-use crate::{Error, Result, profile};
+use crate::{Error, Result, limits, profile};
 use shardwise_base::{self as base, Literal};
 use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, ShardedType, Signature};
 use shardwise_host::HostEngine;
@@ -10,7 +11,7 @@ use shardwise_ir::text::PrintOptions;
 use shardwise_ir::{Body, Module, TensorType};
 use shardwise_spmd::Partitioned;
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 /// A program that can run, and the per-device module that it was made from.
 pub(crate) struct Compiled {
@@ -80,10 +81,39 @@ pub(crate) fn engine() -> &'static dyn Engine {
 }
 
 /// Programs by the hash of their structure, whatever lines they came from.
-static PROGRAMS: LazyLock<Mutex<HashMap<u64, Arc<Compiled>>>> = LazyLock::new(Mutex::default);
+static PROGRAMS: LazyLock<Mutex<Programs>> = LazyLock::new(Mutex::default);
 
-/// More programs than this, and the cache starts anew.
-const CACHE_LIMIT: usize = 4096;
+#[derive(Default)]
+struct Programs {
+    /// All that somebody holds.
+    held: HashMap<u64, Weak<Compiled>>,
+    held_at_last_sweep: usize,
+    /// Those that stay when nobody does: they have next to no constants, so that a dropped program gives back its data.
+    kept: Cache<u64, Arc<Compiled>>,
+}
+
+/// Bytes of constants of a program that is kept, at most.
+const KEPT_CONSTANT_BYTES: usize = 1 << 10;
+
+impl Programs {
+    fn get(&self, hash: u64) -> Option<Arc<Compiled>> {
+        self.kept.get(&hash).cloned().or_else(|| self.held.get(&hash)?.upgrade())
+    }
+
+    /// Gives what had to go.
+    #[must_use = "what is dropped may be large"]
+    fn insert(&mut self, hash: u64, program: &Arc<Compiled>) -> HashMap<u64, Arc<Compiled>> {
+        if self.held.len() >= 2 * self.held_at_last_sweep.max(1024) {
+            self.held.retain(|_, p| p.strong_count() > 0);
+            self.held_at_last_sweep = self.held.len();
+        }
+        self.held.insert(hash, Arc::downgrade(program));
+        if constant_bytes(&program.source) > KEPT_CONSTANT_BYTES {
+            return HashMap::new();
+        }
+        self.kept.insert(hash, program.clone(), program_bytes(&program.source))
+    }
+}
 
 /// Partitions and plans a program, or finds it planned.
 ///
@@ -108,18 +138,16 @@ pub(crate) fn compile_own(module: &Module) -> Result<Arc<Compiled>> {
 
 /// The plan of the same program. Another program of the same hash is none.
 fn planned(module: &Module) -> Option<Arc<Compiled>> {
-    let found = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).get(&module.structure_hash()).cloned()?;
+    let found = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).get(module.structure_hash())?;
     shardwise_ir::difference(&found.source, module, false).is_none().then_some(found)
 }
 
 fn plan(module: &Module, partitioned: Partitioned) -> Result<Arc<Compiled>> {
     let executable = engine().compile(&partitioned.module)?;
     let compiled = Arc::new(Compiled { source: module.clone(), executable, partitioned });
-    let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
-    if programs.len() >= CACHE_LIMIT {
-        programs.clear();
-    }
-    programs.insert(module.structure_hash(), compiled.clone());
+    let hash = module.structure_hash();
+    let gone = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).insert(hash, &compiled);
+    drop(gone);
     Ok(compiled)
 }
 
@@ -133,7 +161,7 @@ pub(crate) fn communication(module: &Module) -> Result<Communication> {
 }
 
 pub(crate) fn table(module: &Module) -> Result<shardwise_spmd::Communication> {
-    Ok(partition(module)?.communication)
+    limits::run_at(|| module.loc.clone(), || Ok(partition(module)?.communication))
 }
 
 /// The text after each pass, with the pass's name; first of the program itself.

@@ -13,6 +13,28 @@ use std::panic::Location;
 /// In `reshape`: the size that makes the rest fit.
 pub const INFER: usize = usize::MAX;
 
+/// The most dimensions of an array.
+const MAX_RANK: usize = 255;
+
+/// Whether there can be an array of this type: its bytes can be addressed, where a dimension of size 0 counts as one of 1, so
+/// that no product of sizes overflows.
+pub(crate) fn fits(ty: &TensorType) -> bool {
+    let bytes = ty.shape.iter().try_fold(ty.dtype.storage_bytes(), |bytes, &n| bytes.checked_mul(n.max(1)));
+    ty.rank() <= MAX_RANK && bytes.is_some_and(|bytes| bytes <= isize::MAX as usize / 16)
+}
+
+/// An integer type that holds the positions below `n`.
+pub(crate) fn position_dtype(n: usize) -> base::DType {
+    if n <= i32::MAX as usize { base::DType::I32 } else { base::DType::I64 }
+}
+
+/// The integers in a type that holds the positions below `n` too.
+pub(crate) fn as_positions(x: &Array, n: usize) -> Array {
+    let own = x.tensor().dtype;
+    let is_wide = crate::dtype::integer_range(own).1 >= n as i128;
+    if is_wide { x.clone() } else { hlo::convert(x, position_dtype(n)) }
+}
+
 /// The shape with [`INFER`] replaced; `None` if that does not work out.
 fn infer_shape(shape: &[usize], size: usize) -> Option<Vec<usize>> {
     let known = shape.iter().filter(|&&n| n != INFER).try_fold(1usize, |a, &n| a.checked_mul(n))?;
@@ -139,7 +161,7 @@ impl Array {
                 shape.insert(dim + 1, times);
                 let repeated = hlo::broadcast_in_dim(x, &shape, &dims);
                 shape.remove(dim + 1);
-                shape[dim] *= times;
+                shape[dim] = shape[dim].saturating_mul(times);
                 hlo::reshape(&repeated, &shape)
             }))
         })
@@ -211,6 +233,7 @@ impl Array {
             Ok(call(decided("one_hot"), (n, dtype), [self], |[x]| {
                 let mut shape = x.tensor().shape.clone();
                 shape.push(n);
+                let x = &as_positions(x, n);
                 let last = shape.len() - 1;
                 let classes = hlo::iota(TensorType::new(x.tensor().dtype, shape.clone()), last);
                 let x = hlo::broadcast_over(x, &shape, &[last]);
@@ -259,6 +282,7 @@ fn roll_by(x: &Array, by: &Array, dim: usize) -> Array {
         return x.clone();
     }
     let twice = hlo::concatenate(&[x, x], dim);
+    let by = &as_positions(by, n);
     let zero = hlo::zeros(by.tensor());
     let start = (n - by.rem_euclid(n)).rem_euclid(n);
     let start: Vec<Array> = (0..ty.rank()).map(|d| if d == dim { start.clone() } else { zero.clone() }).collect();

@@ -1,12 +1,14 @@
 //! What programs can do with arrays.
 
 mod behaviour;
+mod captures;
 mod collective_matmul;
 mod explicit;
 mod explicit_cases;
 mod explicit_denied;
 mod explicit_functions;
 mod explicit_mistakes;
+mod limits;
 mod manual;
 mod manual_cases;
 mod manual_mistakes;
@@ -16,4 +18,5 @@ mod misuses;
 mod nesting;
 mod ragged;
 mod reference;
+mod sizes;
 mod values;

@@ -193,16 +193,27 @@ fn loops_do_not_leak_what_they_made() {
 #[test]
 fn arrays_that_have_yet_to_be_made_are_deleted_too() {
     let mesh = Mesh::explicit([("X", 4)]).unwrap();
-    let makers: [&dyn Fn() -> Array; 4] =
-        [&|| zeros([4], F32), &|| array(&[1.0f32, 2.0]), &|| normal(Key::new(1), [4], F32), &|| {
-            zeros([4], F32).shard(mesh.sharding(P!("X")))
-        }];
+    let x = arange(0..16, F32).reshape([4, 4]).shard(mesh.sharding(P!("X", None)));
+    let open = || x.t().sum(1);
+    let makers: [&dyn Fn() -> Array; 5] = [
+        &|| zeros([4], F32),
+        &|| array(&[1.0f32, 2.0]),
+        &|| normal(Key::new(1), [4], F32),
+        &|| zeros([4], F32).shard(mesh.sharding(P!("X"))),
+        &open,
+    ];
     for (i, make) in makers.into_iter().enumerate() {
         let a = make();
         a.clone().delete();
         assert_eq!(codes(a.to_vec::<f32>()), ["deleted"], "{i}");
         assert_eq!(codes((&a + 1.0).check().map(|_| ())), ["deleted"], "{i}");
         assert_eq!(codes(a.shard(mesh.sharding(P!())).to_vec::<f32>()), ["deleted"], "{i}");
+        if i == 4 {
+            assert_eq!(codes(a.shard(mesh.sharding(P!().unreduced("X"))).check().map(|_| ())), ["deleted"]);
+        }
         assert_eq!(codes(jit(|a: Array| a + 1.0)(a)), ["deleted"], "{i}");
     }
+    let unclear = x.t().matmul(&x);
+    unclear.clone().delete();
+    assert_eq!(codes(unclear.shard(mesh.sharding(P!())).check().map(|_| ())), ["deleted"]);
 }

@@ -1,0 +1,75 @@
+//! Maps that keep what is costly to make: programs. They are bounded by number and by bytes.
+//!
+//! All caches of this crate: programs by their structure (`runtime`), functions of the library by name and types (`eager`),
+//! both of the process; and what each [`Jit`](crate::Jit) has compiled, which goes with it.
+
+use shardwise_ir::{Attr, Module};
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// More entries than this, or more bytes, and a map starts anew.
+const MOST_ENTRIES: usize = 4096;
+const MOST_BYTES: usize = 64 << 20;
+
+pub(crate) struct Cache<K, V> {
+    entries: HashMap<K, V>,
+    bytes: usize,
+}
+
+impl<K, V> Default for Cache<K, V> {
+    fn default() -> Cache<K, V> {
+        Cache { entries: HashMap::new(), bytes: 0 }
+    }
+}
+
+impl<K: Eq + Hash, V> Cache<K, V> {
+    pub fn get(&self, key: &K) -> Option<&V> {
+        self.entries.get(key)
+    }
+
+    /// Keeps a value of so many bytes; gives what had to go for it, to be dropped where no lock is held.
+    #[must_use = "what is dropped may be large"]
+    pub fn insert(&mut self, key: K, value: V, bytes: usize) -> HashMap<K, V> {
+        let is_full = self.entries.len() >= MOST_ENTRIES || self.bytes.saturating_add(bytes) > MOST_BYTES;
+        let gone = if is_full { std::mem::take(self).entries } else { HashMap::new() };
+        self.entries.insert(key, value);
+        self.bytes = self.bytes.saturating_add(bytes);
+        gone
+    }
+}
+
+/// Bytes that a program takes, about, with all that is made of it.
+pub(crate) fn program_bytes(module: &Module) -> usize {
+    const OP_BYTES: usize = 1 << 10;
+    let ops: usize = module.funcs.iter().map(|f| f.body.op_count()).sum();
+    ops * OP_BYTES + constant_bytes(module)
+}
+
+/// Bytes of the constants of a program.
+pub(crate) fn constant_bytes(module: &Module) -> usize {
+    let constants = module.funcs.iter().flat_map(|f| f.body.walk().into_iter().map(|op| &f.body.op(op).attrs));
+    let bytes = constants.filter_map(|attrs| match attrs.get("value") {
+        Some(Attr::Dense(literal)) => Some(literal.raw_bytes().len()),
+        _ => None,
+    });
+    bytes.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_anew_when_it_is_full() {
+        let mut cache = Cache::default();
+        for i in 0..10 {
+            assert_eq!(cache.insert(i, i, MOST_BYTES / 10).len(), 0);
+        }
+        assert_eq!(cache.get(&9), Some(&9));
+        assert_eq!(cache.insert(10, 10, MOST_BYTES / 2).len(), 10);
+        assert_eq!((cache.get(&9), cache.get(&10)), (None, Some(&10)));
+        // What is too large for it is alone.
+        assert_eq!(cache.insert(11, 11, usize::MAX).len(), 1);
+        assert_eq!(cache.insert(12, 12, 1).len(), 1);
+    }
+}

@@ -1,0 +1,177 @@
+//! Sizes, positions and counts of every magnitude: each function gives an array or a mistake at the caller's line.
+
+use shardwise::prelude::*;
+use shardwise::{Limits, with_limits};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+const SIZES: [usize; 11] =
+    [0, 1, 2, 3, i32::MAX as usize, 1 << 31, 1 << 32, 1 << 40, 1 << 62, usize::MAX - 1, usize::MAX];
+
+/// Says what is wrong, unless `f` gives an array, or a mistake in this file.
+fn problem(f: impl FnOnce() -> Result<()>) -> Option<String> {
+    let limits = Limits::default().max_bytes(1 << 20).max_steps(100_000);
+    match catch_unwind(AssertUnwindSafe(|| with_limits(limits, f))) {
+        Ok(Ok(())) => None,
+        Ok(Err(e)) => {
+            let is_here = |d: &shardwise::Diagnostic| d.location().file().ends_with("sizes.rs");
+            (!e.diagnostics().all(is_here)).then(|| format!("not in this file: {e}"))
+        }
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            Some(format!(
+                "panics: {}",
+                text.unwrap_or_else(|| panic.downcast_ref::<&str>().unwrap_or(&"?").to_string())
+            ))
+        }
+    }
+}
+
+#[track_caller]
+fn assert_none(problems: Vec<String>) {
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+fn x() -> Array {
+    arange(0..6, I32).reshape([2, 3])
+}
+
+fn key() -> Key {
+    Key::new(1)
+}
+
+/// A function of one size, by name.
+type Sized = (&'static str, fn(usize) -> Array);
+/// A function of one array, by name.
+type OfLarge = (&'static str, fn(&Array) -> Array);
+
+/// Functions of one size.
+#[rustfmt::skip]
+const SIZED: &[Sized] = &[
+    ("zeros", |n| zeros([n], I8)), ("zeros of none", |n| zeros([0, n], F32)), ("zeros twice", |n| zeros([n, n], F64)),
+    ("ones", |n| ones([n, 1], BF16)), ("full", |n| full([2, n], 3, I32)), ("full of an array", |n| full([n], scalar(1, I32), I32)),
+    ("many dimensions", |n| zeros(vec![1; n.min(70_000)], F32)), ("zeros_like", |n| zeros_like(&zeros([n], F32))),
+    ("of_type", |n| Array::of_type([n], F32) + 1.0), ("arange", |n| arange(0..n, F32)), ("arange of the end", |n| arange(n.saturating_sub(2)..n, I64)),
+    ("scalar", |n| scalar(n, I64)), ("normal", |n| normal(key(), [n], F32)), ("uniform", |n| uniform(key(), [n, 2], F64)),
+    ("bernoulli", |n| bernoulli(key(), 0.5, [n])), ("bits", |n| shardwise::bits(key(), [n])), ("permutation", |n| permutation(key(), n)),
+    ("randint", |n| randint(key(), [n], 0..3, I32)), ("randint range", |n| randint(key(), [2], 0..n, U32)), ("fold_in", |n| key().fold_in(n).data()),
+    ("reshape", |n| x().reshape([n])), ("reshape to two", |n| x().reshape([n, INFER])), ("reshape none", |n| zeros([0], F32).reshape([0, n])),
+    ("broadcast_to", |n| x().broadcast_to([n, 2, 3])), ("broadcast_to none", |n| zeros([1, 0], F32).broadcast_to([n, 0])),
+    ("expand_dims", |n| x().expand_dims(n)), ("squeeze", |n| x().squeeze(n)), ("repeat", |n| x().repeat(n, 0)), ("roll", |n| x().roll(n, 1)),
+    ("pad", |n| x().pad([(n, 0), (0, n)], 0)), ("pad both", |n| x().pad([(n, n), (1, 1)], 0)), ("bincount", |n| x().bincount(n)),
+    ("one_hot", |n| x().one_hot(n, F32)), ("one_hot of bytes", |n| x().astype(I8).one_hot(n, F32)),
+    ("concatenate", |n| concatenate([zeros([n, 2], F32), zeros([n, 2], F32)], 0)), ("concatenate dim", |n| concatenate([x(), x()], n)),
+    ("stack", |n| stack([zeros([n], F32), zeros([n], F32)], 0)), ("stack dim", |n| stack([x(), x()], n)),
+    ("i", |n| x().i(n)), ("i range", |n| x().i(n..)), ("i to", |n| x().i(..n)), ("i inclusive", |n| x().i(..=n)), ("i back", |n| x().i(-(n as i64))),
+    ("i step", |n| x().i(step(.., n))), ("i steps", |n| x().i(step(step(1.., n), n))), ("ds", |n| x().i(ds(n, 1))), ("ds size", |n| x().i(ds(0, n))),
+    ("ds array", |n| x().i(ds(scalar(1, I32), n))), ("ds both", |n| x().i(ds(n, n))), ("set", |n| x().at(n).set(1)), ("set step", |n| x().at((.., step(.., n))).set(1)),
+    ("sum", |n| x().sum(n)), ("argmax", |n| x().argmax(n)), ("cumsum", |n| x().cumsum(n)), ("sort", |n| x().sort(n)), ("top_k", |n| x().top_k(n).0),
+    ("take_along", |n| x().take_along(zeros([2, n], I32), 1)), ("take_along dim", |n| x().take_along(x(), n)), ("number", |n| x() + n), ("shl", |n| x().shl(n)), ("pow", |n| x().pow(n)),
+    ("select", |n| x().gt(1).select(n, 0)), ("clamp", |n| x().clamp(0, n)), ("matmul", |n| zeros([n, 2], F32).matmul(zeros([2, n], F32))),
+    ("einsum", |n| einsum!("a,b,c->abc", zeros([n], F32), zeros([n], F32), zeros([n], F32))), ("einsum none", |n| einsum!("ab,b->a", zeros([n, 0], F32), zeros([0], F32))),
+    ("einsum wrong", |n| shardwise::einsum(&"a".repeat(n.min(10_000)), [x()])), ("ragged_dot", |n| shardwise::ragged_dot(zeros([n, 2], F32), zeros([1, 2, 3], F32), zeros([1], I32))),
+    ("fori_loop", |n| jit(move || fori_loop(0..n, scalar(0, I32), |_, x| x)).lower(()).map_or_else(|e| Array::of_type([], I32).shard(no_mesh(e)), |_| scalar(0, I32))),
+    ("scan", |n| scan(zeros([], F32), zeros([n], F32), |c, x| (c + &x, x)).1), ("scan results", |n| scan(zeros([], F32), zeros([3], F32), move |c, x| (c, x.broadcast_to([n]))).1),
+    ("stepped loop", |n| fori_loop(n.saturating_sub(2)..n, scalar(0, I32), |i, x| x + i)),
+];
+
+/// Fails the test if the error is not one of sizes.
+fn no_mesh(e: Error) -> P {
+    let codes: Vec<&str> = e.diagnostics().map(|d| d.code()).collect();
+    assert_eq!(codes, ["too-large"], "{e}");
+    P!()
+}
+
+#[test]
+fn functions_of_sizes() {
+    let mut problems = vec![];
+    for (name, f) in SIZED {
+        for n in SIZES {
+            // Outside of a trace a loop over what has no type panics, as it says.
+            let eager = problem(|| {
+                if name.starts_with("scan") && n > 3 {
+                    return Ok(());
+                }
+                let a = f(n);
+                a.check()?;
+                if a.ty().to_string().is_empty() || name.starts_with("of_type") || name.starts_with("fori") {
+                    Ok(())
+                } else {
+                    a.ready().map(|_| ())
+                }
+            });
+            let traced = problem(|| jit(move || f(n)).lower(()).map(|_| ()));
+            problems.extend(eager.map(|p| format!("{name} {n}: {p}")));
+            problems.extend(traced.map(|p| format!("{name} {n}, traced: {p}")));
+        }
+    }
+    assert_none(problems);
+}
+
+/// Functions of an array of any size.
+#[rustfmt::skip]
+const OF_LARGE: &[OfLarge] = &[
+    ("add", |x| x + x), ("sum", |x| x.sum(0)), ("sum all", |x| x.sum(..)), ("mean", |x| x.mean(0)), ("argmax", |x| x.argmax(0)), ("argmin all", |x| x.argmin(..)),
+    ("sort", |x| x.sort(0)), ("argsort", |x| x.argsort(0)), ("top_k", |x| x.t().top_k(1).1), ("cumsum", |x| x.cumsum(0)), ("cummax", |x| x.cummax(0)), ("flip", |x| x.flip(0)),
+    ("first", |x| x.i(0)), ("last", |x| x.i(-1)), ("picked", |x| x.i(array(&[0i32, 2]))), ("picked by bytes", |x| x.i(array(&[0i8, -2]))), ("slice", |x| x.i(ds(scalar(1, I32), 1))),
+    ("slice by a byte", |x| x.i(ds(scalar(-1, I8), 1))), ("strided", |x| x.i((step(.., 2), scalar(0, I32)))), ("set", |x| x.at(0).set(1)), ("set last", |x| x.at(-1).set(1)), ("set picked", |x| x.at(array(&[0i32])).add(1)),
+    ("set strided", |x| x.at(step(.., 3)).set(1)), ("roll", |x| x.roll(1, 0)), ("roll by", |x| x.roll(scalar(1, I32), 0)), ("roll by a byte", |x| x.roll(scalar(1, I8), 0)),
+    ("concatenate", |x| concatenate([x, x, x, x, x], 0)), ("pad", |x| x.pad([(3, 3), (1, 1)], 0)), ("repeat", |x| x.repeat(1 << 10, 0)), ("reshape", |x| x.reshape([INFER])),
+    ("broadcast", |x| x.broadcast_to([1 << 10, x.dim(0), 2])), ("outer", |x| x.matmul(x.t())), ("gram", |x| x.t().matmul(x)), ("einsum", |x| einsum!("ab,cd->acbd", x, x)),
+    ("one_hot", |x| x.one_hot(1 << 10, F32)), ("bincount", |x| x.bincount(3)), ("softmax", |x| x.astype(F32).softmax(0)), ("convert", |x| x.astype(C128)), ("stack", |x| stack([x, x], 0)),
+    ("take_along", |x| x.take_along(zeros_like(x), 0)), ("scan", |x| scan(zeros([2], I32), x.clone(), |c, x| (c + &x, x)).1), ("scan over none", |x| scan(zeros([], I32), x.t(), |c, x| (c, x)).1),
+    ("loop", |x| fori_loop(0..3, x.clone(), |_, x| x + 1)), ("cond", |x| cond(x.sum(..).gt(0), || x.clone(), || x * 2)), ("dims", |x| x.expand_dims(-1)), ("transpose", |x| x.transpose([1, 0])),
+    ("categorical", |x| shardwise::categorical(key(), &x.astype(F32), 0)), ("noise", |x| x + randint(key(), x.shape(), 0..3, I32)), ("squares", |x| x.square().max(keep(0))), ("logsumexp", |x| x.astype(F32).logsumexp(0)),
+];
+
+#[test]
+fn functions_of_large_arrays() {
+    let mut problems = vec![];
+    for (name, f) in OF_LARGE {
+        for n in [0, 1, 3, i32::MAX as usize, 1 << 31, 1 << 32, (1 << 32) + 1, 1 << 40, 1 << 55] {
+            let traced = problem(|| jit(|x: &Array| f(x)).lower(&Array::of_type([n, 2], I32)).map(|_| ()));
+            problems.extend(traced.map(|p| format!("{name} {n}, traced: {p}")));
+            let typed = problem(|| f(&Array::of_type([n, 2], I32)).check().map(|_| ()));
+            let is_loop = ["loop", "cond", "scan", "scan over none"].contains(name);
+            problems.extend(typed.filter(|_| !is_loop).map(|p| format!("{name} {n}, of a type: {p}")));
+        }
+    }
+    assert_none(problems);
+}
+
+#[test]
+fn layouts_and_devices_of_large_arrays() {
+    let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap();
+    let mut problems = vec![];
+    for n in SIZES {
+        let on = |spec: P| mesh.sharding(spec);
+        problems.extend(problem(|| zeros([n, 2], F32).shard(on(P!("X"))).check().map(|_| ())));
+        problems.extend(problem(|| zeros([n, 2], F32).shard(on(P!("X"))).ready().map(|_| ())));
+        problems.extend(problem(|| Array::from_parts([n], on(P!("X")), |_, s| vec![0.0f32; s[0].min(4)]).map(|_| ())));
+        let gathered =
+            shard_map(|x: &Array| x.all_gather(("X", "Y"), 0)).mesh(&mesh).in_specs(P!()).out_specs(P!(("X", "Y")));
+        problems.extend(problem(|| jit(|| gathered(&zeros([n], I8))).lower(()).map(|_| ())));
+    }
+    assert_none(problems);
+}
+
+#[test]
+fn what_can_be_is_right() {
+    // Pads wrapped around to cut an element off.
+    let e = x().pad([(usize::MAX, 0), (0, 0)], 0);
+    assert_eq!(e.check().unwrap_err().diagnostics().next().unwrap().code(), "too-large");
+    assert_eq!(x().pad([(1, 0), (0, 1)], 7).to_vec::<i32>().unwrap(), [7, 7, 7, 7, 0, 1, 2, 7, 3, 4, 5, 7]);
+    // Positions of narrow types count in a wide one.
+    let many = arange(0..1000, I32);
+    assert_eq!(many.i(array(&[3i8, -1])).to_vec::<i32>().unwrap(), [3, 999]);
+    assert_eq!(many.i(ds(scalar(-2, I8), 2)).to_vec::<i32>().unwrap(), [998, 999]);
+    assert_eq!(many.roll(scalar(1, I8), 0).i(..2).to_vec::<i32>().unwrap(), [999, 0]);
+    assert_eq!(array(&[44i8]).one_hot(1000, I32).sum(..).item::<i32>().unwrap(), 1);
+    assert_eq!(x().i((.., step(.., usize::MAX))).to_vec::<i32>().unwrap(), [0, 3]);
+    let none = zeros([0, 4], F32);
+    let (carry, steps) = scan(scalar(5, F32), none.clone(), |c, x| (&c + x.sum(..), x * 2.0));
+    assert_eq!((carry.item::<f32>().unwrap(), steps.ty().to_string()), (5.0, "f32[0,4]".to_string()));
+    assert_eq!(none.i(zeros([0], I32)).ty().to_string(), "f32[0,4]");
+    assert_eq!(none.i(zeros([2], I32)).check().unwrap_err().diagnostics().next().unwrap().code(), "index-bounds");
+    assert_eq!(none.take_along(zeros([0, 2], I32), 1).ty().to_string(), "f32[0,2]");
+    assert_eq!(none.sum(0).to_vec::<f32>().unwrap(), [0.0; 4]);
+}
