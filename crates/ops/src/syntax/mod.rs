@@ -61,7 +61,7 @@
 //! | `sdy.all_gather` | gathering_axes `AxesPerDim` |
 //! | `sdy.all_slice` | slicing_axes `AxesPerDim` |
 //! | `sdy.all_to_all` | params `Array` of `Record` `sdy.all_to_all_param {axes: Axes, src_dim, tgt_dim: Int}` |
-//! | `sdy.all_reduce` | reduction_axes `Axes`, reduction_op? `Enum` (`max` `min`; absent: sum) |
+//! | `sdy.all_reduce` | reduction_axes `Axes`, reduction_op? `Enum` (`prod` `max` `min` `and` `or`; absent: sum) |
 //! | `sdy.reduce_scatter` | reduce_scatter_axes `AxesPerDim`, reduction_op? as above |
 //! | `sdy.sharded_to_unreduced` | axes `AxesPerDim` |
 //! | `sdy.replicated_to_unreduced` | axes `Axes` |

@@ -1,5 +1,6 @@
 //! `sdy`'s ops: `sdy.all_gather [{"x"}, {}] %0 out_sharding=<@mesh, [{}, {}]> : T`, and the ones with regions.
 
+use crate::ReduceKind;
 use shardwise_ir::text::{At, CustomForm, OpParts, OperandAt, Parsed, Parser, Printer, RawAxis};
 use shardwise_ir::{Attr, OpView, Type};
 
@@ -61,11 +62,10 @@ impl CustomForm for CollectiveForm {
     fn parse(&self, p: &mut Parser<'_>) -> Parsed<OpParts> {
         let mut parts = OpParts::default();
         let at = p.at();
-        for word in ["sum", "max", "min"] {
-            if self.reduces && p.eat(word) && word != "sum" {
-                let kind = "reduction_op".into();
-                parts.attrs.set("reduction_op", Attr::Enum { dialect: "sdy".into(), kind, value: word.into() });
-            }
+        let named = ReduceKind::ALL.into_iter().find(|kind| self.reduces && p.eat(kind.name()));
+        if let Some(reduce) = named.filter(|&kind| kind != ReduceKind::Add) {
+            let (dialect, kind, value) = ("sdy".into(), "reduction_op".into(), reduce.name().into());
+            parts.attrs.set("reduction_op", Attr::Enum { dialect, kind, value });
         }
         let raw = self.axes.parse(p)?;
         let operand = p.operand()?;

@@ -101,6 +101,31 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{},
 }
 
 #[test]
+fn products_and_logical_sums_of_shards_are_written_and_read() {
+    let reduced = |function: &str, ty: &str, to: &str| {
+        let text = format!(
+            r#"
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<4x{ty}> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}, %arg1: tensor<{ty}>) -> tensor<{ty}> {{
+  %0 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.{function} across dimensions = [0] : (tensor<4x{ty}>, tensor<{ty}>) -> tensor<{ty}>
+  return %0 : tensor<{ty}>
+}}"#
+        );
+        let module = parse("test.mlir", &text, &OPS).unwrap();
+        let out = run_passes(&["reshard"], &module, &mut Options::default()).unwrap();
+        let printed = print(&out, &PrintOptions::EXACT);
+        assert!(printed.contains(&format!("sdy.all_reduce {to}")), "{printed}");
+        assert_eq!(print(&parse("again.mlir", &printed, &OPS).unwrap(), &PrintOptions::EXACT), printed);
+    };
+    reduced("add", "f32", "{");
+    reduced("multiply", "f32", "prod");
+    reduced("maximum", "f32", "max");
+    reduced("minimum", "f32", "min");
+    reduced("and", "i1", "and");
+    reduced("or", "i1", "or");
+}
+
+#[test]
 fn pad_masks_what_a_reduction_would_see() {
     check(
         &["pad"],
