@@ -5,7 +5,7 @@ use crate::datum::Datum;
 use crate::frame::{Active, Frame};
 use crate::machine::{Env, Machine, PerProcess, Results, cannot_run};
 use crate::shards::{on_first, sum};
-use shardwise_base::{AxisRef, Literal, Mesh, Sharding};
+use shardwise_base::{AxisRef, Diagnostic, Literal, Mesh, Sharding};
 use shardwise_engine::layout;
 use shardwise_ir::{Attr, OpView};
 use shardwise_ops::ReduceKind;
@@ -20,6 +20,9 @@ impl<'m> Machine<'m> {
         active: &Active,
     ) -> Results {
         let Some((mesh, axes)) = manual_axes(view) else { return Err(cannot_run(view)) };
+        if frame.mesh.as_ref().is_some_and(|outer| !outer.same_devices(&mesh)) {
+            return Err(other_mesh(view, &mesh));
+        }
         let inner = frame.nested(&mesh, &axes);
         let points = inner.process_count / frame.process_count;
         let ins: Vec<Sharding> = match view.attr("in_shardings") {
@@ -54,6 +57,12 @@ impl<'m> Machine<'m> {
         };
         results.into_iter().enumerate().map(leave).collect()
     }
+}
+
+fn other_mesh(view: &OpView<'_>, mesh: &Mesh) -> Diagnostic {
+    Diagnostic::error("manual-mesh", view.loc(), "a manual computation is over another mesh than the one around it")
+        .mesh(mesh)
+        .help("use one mesh for both")
 }
 
 fn manual_axes(view: &OpView<'_>) -> Option<(Arc<Mesh>, Vec<AxisRef>)> {

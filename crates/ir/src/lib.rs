@@ -41,5 +41,8 @@ pub use uses::{Use, Uses};
 pub use verify::verify;
 pub use view::OpView;
 
+/// The most dimensions that a tensor may have: far beyond any use, and few enough that each has a factor in a rule.
+pub const MAX_RANK: usize = 1024;
+
 /// How deep regions may nest: every walk over regions is a recursion of at most this depth.
 pub const MAX_REGION_DEPTH: usize = 128;

@@ -5,10 +5,11 @@
 //! - a future is used exactly once, in the region that defines it;
 //! - function results have the types that the function declares;
 //! - calls name a function of the module whose types fit, and no function calls itself;
+//! - tensors have at most [`MAX_RANK`](crate::MAX_RANK) dimensions;
 //! - regions nest at most [`MAX_REGION_DEPTH`](crate::MAX_REGION_DEPTH) deep;
 //! - every op's own constraints, from its row of the op table.
 
-use crate::{Body, Func, MAX_REGION_DEPTH, Module, Op, OpCode, OpView, Region, Type, Value};
+use crate::{Body, Func, MAX_RANK, MAX_REGION_DEPTH, Module, Op, OpCode, OpView, Region, Type, Value};
 use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
 
 /// All violations, in program order.
@@ -84,7 +85,15 @@ impl Verifier<'_> {
     }
 
     fn define(&mut self, values: &[Value]) {
-        values.iter().for_each(|v| self.defined[v.index()] = true);
+        for &v in values {
+            self.defined[v.index()] = true;
+            let data = &self.func.body[v];
+            if let Type::Tensor(t) = &data.ty
+                && t.rank() > MAX_RANK
+            {
+                self.found.push(too_many_dimensions(&data.loc, t.rank()));
+            }
+        }
     }
 
     fn undefine(&mut self, values: &[Value]) {
@@ -184,6 +193,11 @@ fn check_recursion(module: &Module, found: &mut Diagnostics) {
 fn types(list: &[&Type]) -> String {
     let names: Vec<String> = list.iter().map(ToString::to_string).collect();
     format!("({})", names.join(", "))
+}
+
+fn too_many_dimensions(loc: &Loc, rank: usize) -> Diagnostic {
+    Diagnostic::error("tensor-rank", loc, format!("a tensor has {rank} dimensions, more than {MAX_RANK}"))
+        .help("reshape it to fewer dimensions")
 }
 
 pub(crate) fn nested_too_deep(loc: &Loc) -> Diagnostic {

@@ -218,6 +218,9 @@ impl Facts for RunParallel {
         let takes: Vec<Type> = funcs.iter().flat_map(|f| f.body.args().iter().map(|&v| f.body.ty(v).clone())).collect();
         let rule = "the operands must be what the programs take, process by process";
         check.that("run_parallel_c3", takes == types_of(op, op.operands()), rule);
+        let takes_nothing = |name: &&str| op.module.func(name).is_some_and(|f| f.body.args().is_empty());
+        let rule = "what `infeed` reads must be functions of the module without arguments";
+        check.that("run_parallel_c4", RunParallel::infeed(op).iter().all(takes_nothing), rule);
         check.give(funcs.iter().flat_map(|f| f.result_types.clone()))
     }
     answer!(rule = none("its programs are those of devices"));

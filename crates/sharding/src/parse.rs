@@ -106,6 +106,9 @@ impl Parser<'_> {
         }
         let mut count = 0;
         self.list("}", |p| {
+            if count > usize::from(u16::MAX) {
+                return Err(p.expected("at most 65536 factors"));
+            }
             let expected = Factor::new(count);
             count += 1;
             p.skip_space();

@@ -175,6 +175,30 @@ impl Rule {
         }
     }
 
+    /// Returns why the rule is none of an op with tensors of these shapes: it must have a mapping for each tensor, of its
+    /// rank, and the sizes of the factors of a dimension must multiply to the dimension's size.
+    pub fn misfit(&self, operands: &[&[usize]], results: &[&[usize]]) -> Option<String> {
+        let sides = [("operand", &self.operands, operands), ("result", &self.results, results)];
+        for (what, mappings, shapes) in sides {
+            if mappings.len() != shapes.len() {
+                return Some(format!("it has {} {what}s, the op has {}", mappings.len(), shapes.len()));
+            }
+            for (i, (mapping, shape)) in mappings.iter().zip(shapes).enumerate() {
+                if mapping.rank() != shape.len() {
+                    let (found, rank) = (mapping.rank(), shape.len());
+                    return Some(format!("{what} {i} has {found} dimensions in it and {rank} in the op"));
+                }
+                for (d, (factors, &size)) in mapping.dims.iter().zip(*shape).enumerate() {
+                    let product = factors.iter().try_fold(1usize, |n, &f| n.checked_mul(self.size(f)));
+                    if product != Some(size) {
+                        return Some(format!("dimension {d} of {what} {i} has size {size}, its factors another"));
+                    }
+                }
+            }
+        }
+        None
+    }
+
     pub fn is_pass_through(&self, factor: Factor) -> bool {
         self.kind(factor) == FactorKind::PassThrough
     }

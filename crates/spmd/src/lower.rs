@@ -14,7 +14,7 @@ const MAX_OPS: usize = 4_000_000;
 ///
 /// A module that propagation has not seen is prepared first ([`crate::prepare`]).
 pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
-    if let Some(prepared) = crate::prepare::prepare(module)? {
+    if let Some(prepared) = crate::prepare::prepare(module, &mut Diagnostics::default())? {
         return lower(&prepared);
     }
     if is_lowered(module) {

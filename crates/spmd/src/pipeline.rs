@@ -20,7 +20,11 @@ pub struct Pass {
 ///
 /// Propagation sees the program as it is written: where a value enters and leaves a function matters to its answers.
 pub const PASSES: &[Pass] = &[
-    Pass { name: "propagate", run: |m, _| propagate::propagate(&m), describes: "every tensor gets a sharding" },
+    Pass {
+        name: "propagate",
+        run: |m, w| propagate::propagate_warning(&m, &Default::default(), w),
+        describes: "every tensor gets a sharding",
+    },
     Pass {
         name: "lower",
         run: |m, _| lower::lower(&m),

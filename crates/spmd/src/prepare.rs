@@ -1,5 +1,5 @@
-//! What a program is before anything else looks at it: shardings in one notation, no quantized types, no reducer on wider
-//! elements than its operands have, collectives of one operand, numbered streams.
+//! What a program is before anything else looks at it: shardings in one notation over one mesh, no quantized types, no
+//! reducer on wider elements than its operands have, collectives of one operand, numbered streams.
 //!
 //! Quantized values become their integers, and ops on them the arithmetic that they stand for
 //! ([`shardwise_ops::quantized::decompose`]); a reducer on wider elements than its operands have gets them converted
@@ -9,7 +9,8 @@
 //! ([`reshards`]).
 
 use crate::rewrite::{Rewrite, rewrite_func, rewrite_region};
-use shardwise_base::Diagnostics;
+use shardwise_base::{Diagnostic, Diagnostics};
+use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::{Attr, Body, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::promote::{self, is_promoted};
 use shardwise_ops::quantized::{decompose, is_quantized, stored};
@@ -17,13 +18,37 @@ use shardwise_ops::random::{STREAM, streams};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, collective};
 
-/// The module so; `None` if it is already.
-pub fn prepare(module: &Module) -> Result<Option<Module>, Diagnostics> {
-    let imported = crate::gspmd::import(module)?;
-    let numbered = numbered(imported.as_ref().unwrap_or(module)).or(imported);
+/// The module so; `None` if it is already. Adds what it warns of.
+pub fn prepare(module: &Module, warnings: &mut Diagnostics) -> Result<Option<Module>, Diagnostics> {
+    refuse_local(module)?;
+    let laid_out = layouts(module, warnings)?;
+    crate::processes::check(laid_out.as_ref().unwrap_or(module))?;
+    let numbered = numbered(laid_out.as_ref().unwrap_or(module)).or(laid_out);
     let resharded = reshards(numbered.as_ref().unwrap_or(module)).or(numbered);
     let plain = simplified(resharded.as_ref().unwrap_or(module)).or(resharded);
     Ok(without_quantized(plain.as_ref().unwrap_or(module)).or(plain))
+}
+
+/// An error if the program is one of a single device already: the partitioner has written its arguments' global types.
+fn refuse_local(module: &Module) -> Result<(), Diagnostics> {
+    let Some(main) = module.main() else { return Ok(()) };
+    match main.arg_attrs.iter().chain(&main.result_attrs).any(|attrs| attrs.contains(GLOBAL_TYPE)) {
+        true => Err(already_local(main).into()),
+        false => Ok(()),
+    }
+}
+
+fn already_local(main: &Func) -> Diagnostic {
+    let message = format!("`@{}` has been partitioned: its arguments have `{GLOBAL_TYPE}`", main.name);
+    Diagnostic::error("partitioned-twice", &main.loc, message)
+        .help("give the program as it was before, or remove these attributes from a program of global values")
+}
+
+/// Returns the module with all layouts in Shardy's notation and over one mesh ([`meshes::unify`](crate::meshes::unify)), or
+/// `None` if they are already.
+pub fn layouts(module: &Module, warnings: &mut Diagnostics) -> Result<Option<Module>, Diagnostics> {
+    let imported = crate::gspmd::import(module)?;
+    Ok(crate::meshes::unify(imported.as_ref().unwrap_or(module), warnings)?.or(imported))
 }
 
 /// Returns the module with each of Shardy's collectives replaced by a reshard to the sharding of its result, or `None`

@@ -17,6 +17,7 @@ use shardwise_base::{AxisRef, Diagnostics, Mesh, Reason, Sharding};
 use shardwise_ir::{Attr, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::{Combine, Effects, Linear, Opcode, ReduceKind, RuleFact, Semantics, is_zero};
 use shardwise_sharding::Rule;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Inserts what it takes for operands and results to agree with each op's rule.
@@ -261,12 +262,14 @@ impl Resharder<'_, '_, '_> {
     }
 
     fn by_rule(&mut self, view: &OpView<'_>, rule: Arc<Rule>, b: &mut Builder<'_>) {
-        let kept = self.kept_unreduced(view, b);
+        let mut kept = self.kept_unreduced(view, b);
+        let mut decided = self.decide(view, rule.clone(), &kept, b);
+        if decided.splits_over(&kept) {
+            kept.clear();
+            decided = self.decide(view, rule, &kept, b);
+        }
         let operands: Vec<Value> =
             view.operands().iter().map(|&v| self.reduced(view, self.cloner.get(v), &kept, b)).collect();
-        let lie = operands.iter().map(|&v| sharding_or_replicated(b.body, v, self.mesh));
-        let shardings: Shardings = lie.chain(view.results().iter().map(|&v| self.wanted(v))).collect();
-        let decided = self.decisions.decide(view, facts(view), rule, self.mesh, shardings);
         let mut placed = vec![];
         for (i, &v) in operands.iter().enumerate() {
             placed.push(match &decided.layouts[i] {
@@ -285,6 +288,18 @@ impl Resharder<'_, '_, '_> {
             let value = self.result(view, &decided, i, new, &kept, b);
             self.cloner.set(view.result(i), value);
         }
+    }
+
+    /// How the op runs once its operands are sums over `kept` at most.
+    fn decide(&mut self, view: &OpView<'_>, rule: Arc<Rule>, kept: &[AxisRef], b: &Builder<'_>) -> Rc<Decision> {
+        let lie = |&v: &Value| {
+            let own = sharding_or_replicated(b.body, self.cloner.get(v), self.mesh)?;
+            let unreduced = own.unreduced.iter().flat_map(|a| kept.iter().filter_map(|k| a.overlap(*k))).collect();
+            Some(own.with_unreduced(unreduced))
+        };
+        let operands = view.operands().iter().map(lie);
+        let shardings: Shardings = operands.chain(view.results().iter().map(|&v| self.wanted(v))).collect();
+        self.decisions.decide(view, facts(view), rule, self.mesh, shardings)
     }
 
     /// Adds up what is partial, and brings the result to where it is wanted.

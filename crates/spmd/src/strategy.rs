@@ -90,6 +90,12 @@ impl Decisions {
 }
 
 impl Decision {
+    /// Whether a tensor is split over one of the axes, or partial.
+    pub fn splits_over(&self, axes: &[AxisRef]) -> bool {
+        let split = self.layouts.iter().flatten().flat_map(|s| s.split_axes()).chain(self.partial.iter().copied());
+        !axes.is_empty() && split.into_iter().any(|a| axes.iter().any(|b| a.overlap(*b).is_some()))
+    }
+
     /// The reason for `cause` at an op, made once and then placed at each op of which the same was asked.
     pub fn reason(&self, cause: Cause, at: &Loc, make: impl FnOnce() -> Reason) -> Arc<Reason> {
         let mut reasons = self.reasons.borrow_mut();

@@ -154,7 +154,11 @@ impl<'t> Parser<'t> {
 
     fn apply_shardings(&mut self, values: &[Value], attr: &Attr, at: At) -> Parsed<()> {
         let items = self.fact_items(attr, values.len(), ARG_SHARDINGS, at)?;
-        for (&v, item) in values.iter().zip(items) {
+        for (i, (&v, item)) in values.iter().zip(items).enumerate() {
+            if let Attr::Sharding(s) = &item {
+                let ty = self.body.ty(v).clone();
+                self.check_rank(at, &format!("argument {i}"), s, &ty);
+            }
             self.body.value_mut(v).sharding = match item {
                 Attr::Sharding(s) => Some(s),
                 Attr::Unit => None,

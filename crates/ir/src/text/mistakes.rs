@@ -71,7 +71,7 @@ pub(super) fn axis_twice(loc: &Loc, axis: &str, first: &str, mesh: &Mesh) -> Dia
     let message = if axis == first {
         format!("axis {axis} is used twice in one sharding")
     } else {
-        format!("axis {axis} overlaps {first} in one sharding")
+        format!("axis {axis} overlaps {first} in one sharding, or cuts the axis in another way")
     };
     Diagnostic::error("sharding-axis-twice", loc, message)
         .mesh(mesh)

@@ -79,7 +79,8 @@ impl<'t> Parser<'t> {
     /// Reports axes that are used twice in one sharding.
     fn check_disjoint(&mut self, used: &mut Vec<AxisRef>, axes: &[AxisRef], raw: &[RawAxis], mesh: &Mesh) {
         for &axis in axes {
-            if let Some(&first) = used.iter().find(|a| a.overlaps(axis, mesh)) {
+            let conflicts = |a: &&AxisRef| a.overlaps(axis, mesh) || !a.can_coexist(axis);
+            if let Some(&first) = used.iter().find(conflicts) {
                 let name = mesh.axis_name(axis.axis);
                 let at = raw.iter().rfind(|r| &*r.name == name).map_or(self.at(), |r| r.at);
                 let (axis, first) = (axis.display(mesh).to_string(), first.display(mesh).to_string());
@@ -196,7 +197,8 @@ impl<'t> Parser<'t> {
             Type::Tensor(t) => t.rank(),
             _ => 0,
         };
-        if sharding.rank() != rank && !sharding.mesh.is_maximal() {
+        // On one device there is nothing to say of dimensions.
+        if sharding.rank() != rank && !(sharding.mesh.is_maximal() && sharding.rank() == 0) {
             self.report(at, |loc| mistakes::sharding_rank(loc, what, sharding.rank(), ty));
         }
     }

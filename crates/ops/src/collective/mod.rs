@@ -126,6 +126,20 @@ impl CollectiveView {
         };
         Some(CollectiveView { kind, groups, channel, ids })
     }
+
+    /// Returns the processes that the op names by number, in groups or as sources and targets.
+    pub fn named_processes(&self) -> impl Iterator<Item = usize> {
+        let in_groups = match &self.groups {
+            Groups::Dense(rows) => rows.concat(),
+            Groups::Axes { .. } | Groups::All => vec![],
+        };
+        let in_pairs = match &self.kind {
+            CollectiveKind::CollectivePermute { permutation: Permutation::Processes(pairs) } => &pairs[..],
+            _ => &[],
+        };
+        let in_pairs: Vec<usize> = in_pairs.iter().flat_map(|&(s, t)| [s, t]).collect();
+        in_groups.into_iter().chain(in_pairs)
+    }
 }
 
 /// Whether a collective moves several values, which do not meet.

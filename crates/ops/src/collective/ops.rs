@@ -4,6 +4,7 @@ use super::{Groups, Permutation, groups_of};
 use crate::check::{self, Check, MANY, counted_tensors, counts, types_of};
 use crate::facts::*;
 use crate::shapes::constant_operand;
+use crate::shardy::repeated_axis;
 use crate::{Opcode, reducer};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
@@ -63,9 +64,8 @@ pub(super) fn checked_groups(
             check.that(range, ids.last().is_none_or(|&id| id < count), &rule);
         }
         Groups::Axes { mesh, axes } => {
-            for (i, a) in axes.iter().enumerate() {
-                let is_new = axes[..i].iter().all(|b| !a.overlaps(*b, mesh));
-                check.that(label, is_new, &format!("axis {} stands twice in `replica_groups`", a.display(mesh)));
+            if let Some(fault) = repeated_axis(mesh, axes) {
+                check.that(label, false, &format!("{fault} in `replica_groups`"));
             }
         }
         Groups::All => {}
@@ -455,8 +455,11 @@ impl Facts for ProcessId {
 impl Facts for AxisIndexOp {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=0, 0)?;
-        let is_axes = op.attr("axes").is_some_and(|a| a.as_axes().is_some());
-        Check::new(op).that("axis-index-axes", is_axes, "`axes` must be axes of a mesh").give_tensor(DType::I32, vec![])
+        let axes = op.attr("axes").and_then(Attr::as_axes);
+        let fits = axes.is_some_and(|(mesh, axes)| repeated_axis(mesh, axes).is_none());
+        Check::new(op)
+            .that("axis-index-axes", fits, "`axes` must be different axes of a mesh")
+            .give_tensor(DType::I32, vec![])
     }
     fn example(&self, _: Opcode) -> &'static str {
         r#"sdy.mesh @mesh = <["x"=2, "y"=2]>

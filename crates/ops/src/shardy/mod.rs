@@ -38,7 +38,7 @@ pub(crate) fn sharding_faults(sharding: &Sharding, rank: usize) -> Vec<String> {
 }
 
 /// The first axis that shares a part with one before it.
-fn repeated_axis(mesh: &Mesh, axes: &[AxisRef]) -> Option<String> {
+pub(crate) fn repeated_axis(mesh: &Mesh, axes: &[AxisRef]) -> Option<String> {
     let is_repeated = |i: usize| axes[..i].iter().any(|a| a.overlaps(axes[i], mesh));
     let i = (0..axes.len()).find(|&i| is_repeated(i))?;
     Some(format!("axis {} is used twice", axes[i].display(mesh)))
@@ -168,7 +168,11 @@ impl Facts for ManualComputation {
             return check.that("sdy-manual-attrs", false, "`in_shardings` and `manual_axes` must be there").give([]);
         };
         let one_each = ins.len() == op.operands().len();
-        check.that("sdy-manual-arity", one_each, "there must be one sharding for each operand").so_far()?;
+        check.that("sdy-manual-arity", one_each, "there must be one sharding for each operand");
+        if let Some(fault) = repeated_axis(mesh, axes) {
+            check.that("sdy-manual-axes", false, &fault);
+        }
+        check.so_far()?;
         let manual = Manual { mesh, axes };
         for (i, sharding) in ins.iter().enumerate() {
             manual.check(op, &mut check, &format!("operand {i}"), sharding, op.operand(i), args[i]);
@@ -231,7 +235,11 @@ impl Manual<'_> {
         for fault in sharding_faults(sharding, outer.shape().len()) {
             check.that("sdy-sharding", false, &format!("{what}: {fault}"));
         }
-        if outer.as_tensor().is_none() || sharding.rank() != outer.shape().len() {
+        let Some(whole) = outer.as_tensor() else {
+            check.that("sdy-manual-types", outer == inner, &format!("{what}: {outer} outside, {inner} in the body"));
+            return;
+        };
+        if sharding.rank() != whole.rank() {
             return;
         }
         check.that("sdy-manual-order", self.manual_first(sharding), &format!("{what}: manual axes must come first"));
@@ -240,8 +248,9 @@ impl Manual<'_> {
         let even = dims.clone().all(|(n, count)| n.is_multiple_of(*count));
         check.that("sdy-manual-divides", even, &format!("{what}: {outer} is not evenly split by {sharding}"));
         let local: Vec<usize> = dims.map(|(n, count)| n / count).collect();
-        let given = inner.as_tensor().is_some_and(|t| t.shape.to_vec() == local);
-        let rule = format!("{what}: {outer} split by {sharding} is of shape {local:?}, and the body has {inner}");
+        let expected = Type::tensor(whole.dtype, local);
+        let given = *inner == expected;
+        let rule = format!("{what}: {outer} split by {sharding} is {expected}, and the body has {inner}");
         check.that("sdy-manual-types", !even || given, &rule);
     }
 
@@ -286,15 +295,18 @@ impl Manual<'_> {
     }
 }
 
-/// The axes over which an op splits or sums: in the shardings of its operands and results, and those it makes manual.
+/// The axes over which an op splits or sums: in the shardings of its operands and results, those that a collective works
+/// on, and those it makes manual.
 fn axes_said<'a>(op: &OpView<'a>) -> Vec<(&'a Mesh, AxisRef)> {
     let ins = match op.attr("in_shardings") {
         Some(Attr::Shardings(ins)) => &ins[..],
         _ => &[],
     };
+    let step = ShardyCollective::of(op).and_then(|step| Some((&*op.result_sharding(0)?.mesh, step.axes())));
     let shardings = op.results().iter().filter_map(|&v| op.body.sharding(v)).chain(ins);
     let over = |s: &'a Sharding| s.split_axes().chain(s.unreduced.iter().copied()).map(|a| (&*s.mesh, a));
     let mut all: Vec<(&Mesh, AxisRef)> = shardings.flat_map(over).collect();
+    all.extend(step.into_iter().flat_map(|(mesh, axes)| axes.into_iter().map(move |a| (mesh, a))));
     if let Some(Attr::Axes { mesh, axes }) = op.attr("manual_axes") {
         all.extend(axes.iter().map(|&a| (&**mesh, a)));
     }

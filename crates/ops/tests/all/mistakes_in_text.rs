@@ -94,8 +94,13 @@ fn manual_regions_have_the_local_types() {
     };
     assert_eq!(manual(r#"<@mesh, [{"x"}]>"#, r#""x""#, "4"), "");
     assert_eq!(manual(r#"<@mesh, [{"x", "y"}]>"#, r#""x""#, "4"), "");
-    assert!(manual(r#"<@mesh, [{"x"}]>"#, r#""x""#, "8").contains("is of shape [4], and the body has tensor<8xf32>"));
+    assert!(manual(r#"<@mesh, [{"x"}]>"#, r#""x""#, "8").contains("is tensor<4xf32>, and the body has tensor<8xf32>"));
     assert!(manual(r#"<@mesh, [{"y", "x"}]>"#, r#""x""#, "4").contains("manual axes must come first"));
+    assert!(manual(r#"<@mesh, [{"x"}]>"#, r#""x", "x""#, "4").contains("axis \"x\" is used twice"));
+    let integers = "%0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{\"x\"}]>] out_shardings=[] manual_axes={\"x\"} (%y: tensor<4xi32>) {\n\
+                    sdy.return\n} : (tensor<8xf32>) -> ()\nreturn %x : tensor<8xf32>";
+    let text = found("%x: tensor<8xf32>", "tensor<8xf32>", integers);
+    assert!(text.contains("is tensor<4xf32>, and the body has tensor<4xi32>"), "{text}");
 }
 
 #[test]
@@ -116,7 +121,8 @@ fn manual_axes_are_no_axes_within() {
     let constraint = |axis: &str| format!("%1 = sdy.sharding_constraint %y <@mesh, [{{\"{axis}\"}}]> : tensor<4xf32>");
     assert_eq!(within(&constraint("y")), "");
     assert_eq!(within(&nested(r#""y""#, "[{}]")), "");
-    for op in [constraint("x"), nested(r#""x""#, "[{}]"), nested(r#""y""#, r#"[{"x"}]"#)] {
+    let sum = r#"%1 = sdy.all_reduce {"x"} %y out_sharding=<@mesh, [{}]> : tensor<4xf32>"#.to_string();
+    for op in [constraint("x"), nested(r#""x""#, "[{}]"), nested(r#""y""#, r#"[{"x"}]"#), sum] {
         let text = within(&op);
         assert!(
             text.starts_with("error[sdy-manual-bound]") && text.contains("axis \"x\" is manual around it"),

@@ -30,7 +30,7 @@ mod steps;
 pub(crate) use export::{ORIGINAL_NAME, original_name};
 pub(crate) use import::{MAX_DEPTH, MAX_OPS, callees_first, callers_first, refuse_recursion, too_deep, too_large};
 pub(crate) use names::Names;
-pub(crate) use rules::{Pointwise, RULE, rule_of, written_rule};
+pub(crate) use rules::{Pointwise, RULE, check_written_rule, rule_of, written_rule};
 pub(crate) use shardings::{with_all_manual_axes, without_unit_axes};
 pub(crate) use steps::{
     add_edges, add_func_edges, apply_constraints, inline_calls, outline_computations, propagate_as_written,
@@ -56,8 +56,17 @@ pub fn propagate(module: &Module) -> Result<Module, Diagnostics> {
 
 /// The same with other options of propagation.
 pub fn propagate_with(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
-    if let Some(prepared) = crate::prepare::prepare(module)? {
-        return propagate_with(&prepared, options);
+    propagate_warning(module, options, &mut Diagnostics::default())
+}
+
+/// The same; adds what it warns of.
+pub(crate) fn propagate_warning(
+    module: &Module,
+    options: &Options,
+    warnings: &mut Diagnostics,
+) -> Result<Module, Diagnostics> {
+    if let Some(prepared) = crate::prepare::prepare(module, warnings)? {
+        return propagate_warning(&prepared, options, warnings);
     }
     let Some(main) = module.main() else { return Ok(module.clone()) };
     let mut draft = import::import(module, main)?;

@@ -3,6 +3,7 @@
 //! Most are facts of the op, which partitioning goes by as well. Where Shardy propagates through more than a partitioner
 //! can split, or knows a foreign function that we cannot run, the fact says less; propagation still follows Shardy.
 
+use shardwise_base::Diagnostic;
 use shardwise_ir::{Attr, OpView, Value};
 use shardwise_ops::{Opcode, PropagationClass, RuleFact};
 use shardwise_sharding::{Factor, FactorKind, FactorSpec, Mapping, Rule, RuleBuilder};
@@ -53,10 +54,33 @@ pub(crate) fn has_written_rule(view: &OpView<'_>) -> bool {
     view.attr(RULE).is_some()
 }
 
-/// `sdy.sharding_rule` on the op itself.
+/// `sdy.sharding_rule` on the op itself, if it can be read and fits the op.
 pub(crate) fn written_rule(view: &OpView<'_>) -> Option<Rule> {
-    let Attr::Opaque(text) = view.attr(RULE)? else { return None };
-    text.trim().strip_prefix("#sdy.op_sharding_rule<")?.strip_suffix('>')?.parse().ok()
+    read_rule(view)?.ok()
+}
+
+/// The error of a rule on an op that cannot be read or does not fit the op.
+pub(crate) fn check_written_rule(view: &OpView<'_>) -> Option<Diagnostic> {
+    let fault = read_rule(view)?.err()?;
+    let message = format!("the sharding rule on `{}` is wrong: {fault}", view.name());
+    let help = "list one factor for each dimension of each tensor, as in `([i, k], [k, j])->([i, j]) {i=8, j=16, k=8}`";
+    Some(Diagnostic::error("sharding-rule", view.loc(), message).help(help))
+}
+
+/// The rule on the op, or what is wrong with it; `None` if there is none.
+fn read_rule(view: &OpView<'_>) -> Option<Result<Rule, String>> {
+    let text = match view.attr(RULE)? {
+        Attr::Opaque(text) => text.trim(),
+        _ => return Some(Err("it is no `#sdy.op_sharding_rule<..>`".to_string())),
+    };
+    let inner = text.strip_prefix("#sdy.op_sharding_rule<").and_then(|t| t.strip_suffix('>'));
+    let rule = inner.ok_or("it is no `#sdy.op_sharding_rule<..>`".to_string());
+    let rule = rule.and_then(|text| text.parse::<Rule>().map_err(|e| e.to_string()));
+    let shapes = |values: &[Value]| values.iter().map(|&v| view.body.ty(v).shape()).collect::<Vec<_>>();
+    Some(rule.and_then(|rule| match rule.misfit(&shapes(view.operands()), &shapes(view.results())) {
+        None => Ok(rule),
+        Some(fault) => Err(fault),
+    }))
 }
 
 fn fact(view: &OpView<'_>) -> Option<Rule> {

@@ -181,3 +181,159 @@ func.func @main(%arg0: tensor<8x4xf32>) -> tensor<8x4xf32> {
 }"#,
     );
 }
+
+/// A program over the main mesh `@a` of `x=2, y=4` and another mesh, with an argument and a result over the other.
+fn over_two_meshes(other: &str, argument: &str, result: &str) -> String {
+    format!(
+        r#"
+sdy.mesh @a = <["x"=2, "y"=4]>
+sdy.mesh @b = <{other}>
+func.func @main(%arg0: tensor<9x8xf32> {{sdy.sharding = #sdy.sharding<@a, [{{"x"}}, {{"y"}}]>}}, %arg1: tensor<9x8xf32> {{sdy.sharding = #sdy.sharding<@b, {argument}>}}) -> (tensor<9x8xf32> {{sdy.sharding = #sdy.sharding<@b, {result}>}}) {{
+  %0 = stablehlo.add %arg0, %arg1 : tensor<9x8xf32>
+  %1 = sdy.sharding_constraint %0 <@b, {argument}> : tensor<9x8xf32>
+  return %1 : tensor<9x8xf32>
+}}"#
+    )
+}
+
+#[test]
+fn meshes_of_the_same_devices_are_one() {
+    for (other, argument, result) in [
+        (r#"["p"=8]"#, r#"[{"p"}, {}]"#, r#"[{}, {"p"}]"#),
+        (r#"["p"=4, "q"=2]"#, r#"[{"p"}, {"q"}]"#, r#"[{"q"}, {"p"}]"#),
+        (r#"["p"=4, "q"=2], device_ids=[0, 4, 1, 5, 2, 6, 3, 7]"#, r#"[{"p"}, {"q"}]"#, r#"[{}, {}], unreduced={"q"}"#),
+        // No axes of the main mesh have the devices in this order.
+        (r#"["p"=4, "q"=2], device_ids=[7, 4, 1, 5, 2, 6, 3, 0]"#, r#"[{"p"}, {"q"}]"#, r#"[{"q"}, {}]"#),
+        (r#"["p"=1]"#, r#"[{"p"}, {}]"#, r#"[{}, {"p"}]"#),
+        (r#"[]"#, r#"[{}, {}]"#, r#"[{}, {}]"#),
+        (r#"[], device_ids=[3]"#, r#"[]"#, r#"[]"#),
+    ] {
+        check(&over_two_meshes(other, argument, result));
+    }
+}
+
+#[test]
+fn layouts_over_other_meshes_become_layouts_over_the_main_one() {
+    let text = over_two_meshes(r#"["p"=4, "q"=2]"#, r#"[{"p"}, {"q"}]"#, r#"[{"q"}, {"p"}]"#);
+    let partitioned = partition(&module(&text), &mut Options::default()).unwrap();
+    let shown = |ty: &shardwise_engine::ShardedType| ty.sharding.as_ref().unwrap().to_string();
+    assert_eq!(shown(&partitioned.signature.inputs[1]), r#"<@a, [{"x", "y":(1)2}, {"y":(2)2}]>"#);
+    assert_eq!(shown(&partitioned.signature.outputs[0]), r#"<@a, [{"y":(2)2}, {"x", "y":(1)2}]>"#);
+    assert!(partitioned.warnings.0.is_empty());
+    let text = over_two_meshes(r#"["p"=8], device_ids=[7, 4, 1, 5, 2, 6, 3, 0]"#, r#"[{"p"}, {}]"#, r#"[{}, {"p"}]"#);
+    let partitioned = partition(&module(&text), &mut Options::default()).unwrap();
+    assert_eq!(shown(&partitioned.signature.inputs[1]), "<@a, [{}, {}]>");
+    let codes: Vec<&str> = partitioned.warnings.iter().map(|d| d.code).collect();
+    assert_eq!(codes, ["mesh-order"]);
+}
+
+#[test]
+fn meshes_that_are_written_out_are_meshes() {
+    check(
+        r#"
+func.func @main(%arg0: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<mesh<["x"=2, "y"=2]>, [{"x"}, {"y"}]>}) -> tensor<4x4xf32> {
+  %0 = stablehlo.dot_general %arg0, %arg0, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}"#,
+    );
+}
+
+#[test]
+fn manual_computations_over_another_mesh_of_the_same_devices() {
+    check(
+        r#"
+sdy.mesh @a = <["x"=2, "y"=4]>
+sdy.mesh @b = <["p"=4, "q"=2]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"}, {}]>}) -> tensor<8x4xf32> {
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<@b, [{"p", "q"}, {}]>] out_shardings=[<@b, [{"p"}, {}]>] manual_axes={"p"} (%arg1: tensor<2x4xf32>) {
+    %1 = "stablehlo.all_reduce"(%arg1) <{replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @b, axes = [#stablehlo.axis_ref<name = "p">]>}> ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %8 = stablehlo.add %arg2, %arg3 : tensor<f32>
+      stablehlo.return %8 : tensor<f32>
+    }) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %2 = stablehlo.subtract %1, %arg1 : tensor<2x4xf32>
+    sdy.return %2 : tensor<2x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}"#,
+    );
+}
+
+/// The codes of the errors of partitioning.
+fn errors(text: &str) -> Vec<&'static str> {
+    let module = parse("test.mlir", text, &OPS).unwrap_or_else(|e| panic!("{e}"));
+    let found = verify(&module);
+    if found.has_errors() {
+        return found.iter().map(|d| d.code).collect();
+    }
+    let found = partition(&module, &mut Options::default()).map(|_| ()).unwrap_err();
+    found.iter().map(|d| d.code).collect()
+}
+
+#[test]
+fn meshes_of_other_numbers_of_devices_are_refused() {
+    let text = over_two_meshes(r#"["p"=4]"#, r#"[{"p"}, {}]"#, r#"[{}, {"p"}]"#);
+    assert_eq!(errors(&text), ["mesh-devices"]);
+    let found = partition(&module(&text), &mut Options::default()).map(|_| ()).unwrap_err();
+    let message = "a layout is over a mesh of 4 devices, and the program runs on a mesh of 8";
+    assert_eq!(found.0[0].message.as_str(), message);
+    // A mesh that nothing is over does no harm.
+    let unused = r#"
+sdy.mesh @unused = <["x"=3]>
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32> {
+  return %arg0 : tensor<4xf32>
+}"#;
+    check(unused);
+}
+
+#[test]
+fn processes_that_the_mesh_has_not_are_refused() {
+    let of = |op: &str| {
+        format!(
+            r#"
+module attributes {{mhlo.num_partitions = 16 : i32, mhlo.num_replicas = 1 : i32}} {{
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%arg0: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) -> tensor<8xf32> {{
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{{"x"}}]>] out_shardings=[<@mesh, [{{"x"}}]>] manual_axes={{"x"}} (%arg1: tensor<2xf32>) {{
+    %1 = {op} : (tensor<2xf32>) -> tensor<2xf32>
+    sdy.return %1 : tensor<2xf32>
+  }} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}}
+}}"#
+        )
+    };
+    let broadcast = |groups: &str| {
+        let channel = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
+        of(&format!(r#""stablehlo.collective_broadcast"(%arg1) <{{{channel}, replica_groups = dense<{groups}>}}>"#))
+    };
+    assert_eq!(errors(&broadcast("[[0, 1, 2, 7]]> : tensor<1x4xi64")), ["collective-process"]);
+    let pairs = "source_target_pairs = dense<[[0, 9], [9, 1]]> : tensor<2x2xi64>";
+    assert_eq!(errors(&of(&format!(r#""stablehlo.collective_permute"(%arg1) <{{{pairs}}}>"#))), ["collective-process"]);
+    check(&broadcast("[[0, 1], [3, -1]]> : tensor<2x2xi64"));
+}
+
+#[test]
+fn sharding_rules_that_do_not_fit_their_op_are_refused() {
+    let of = |rule: &str| {
+        format!(
+            r#"
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<4x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> tensor<4x8xf32> {{
+  %0 = stablehlo.custom_call @annotate_device_placement(%arg0) {{sdy.sharding_rule = #sdy.op_sharding_rule<{rule}>}} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}}"#
+        )
+    };
+    check(&of("([i, j])->([i, j]) {i=4, j=8}, custom"));
+    for rule in [
+        "([i])->([i]) {i=4}",
+        "([i, j], [i])->([i, j]) {i=4, j=8}",
+        "([i, j])->([i, j]) {i=4, j=9}",
+        "([i, j])->([i, k]) {i=4, j=8}",
+        "no rule",
+    ] {
+        assert_eq!(errors(&of(rule)), ["sharding-rule"], "{rule}");
+    }
+}

@@ -1,0 +1,339 @@
+//! One mesh for the whole program.
+//!
+//! A text may name several meshes, and may write meshes out where it uses them. The passes work on the axes of one mesh, the
+//! *main mesh*. What the text says over another mesh of the same devices is written here over the axes of the main mesh:
+//!
+//! ```text
+//! @a = <["x"=2, "y"=4]>, @b = <["p"=4, "q"=2]>:   <@b, [{"p"}]> -> <@a, [{"x", "y":(1)2}]>
+//! ```
+//!
+//! A layout that the axes of the main mesh cannot express (the devices are in another order) is lost with a warning: the
+//! value is replicated. A mesh of a single device says nothing of the others, and its layouts are dropped. A mesh of any
+//! other number of devices is an error.
+//!
+//! All axis lists come out in Shardy's normal form: neighbouring parts of an axis are one, and sets are in the mesh's order.
+
+use crate::propagate::callees_first;
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, Loc, Mesh, Sharding, ShardingParts};
+use shardwise_ir::{Attr, Attrs, Body, Func, FuncId, Module, Op, Value};
+use shardwise_ops::Opcode;
+use shardwise_ops::collective::{axes_of_groups, groups_of_axes};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Returns the module with all layouts of the functions that run over its main mesh, or `None` if they are already.
+///
+/// Errors: `mesh-devices`, `mesh-order`. Warnings: `mesh-order`.
+pub fn unify(module: &Module, warnings: &mut Diagnostics) -> Result<Option<Module>, Diagnostics> {
+    let funcs = functions_that_run(module);
+    let Used { meshes: used, is_irregular } = meshes_of(module, &funcs);
+    let Some(main) = main_mesh(module, &used) else { return Ok(None) };
+    let is_declared = module.main_mesh().is_some_and(|m| is_same(m, &main));
+    if !is_irregular && is_declared && used.iter().all(|u| is_same(&u.mesh, &main)) {
+        return Ok(None);
+    }
+    let main_use = used.iter().find(|u| u.mesh.same_devices(&main));
+    let others = used.iter().filter(|u| u.mesh.size() != 1 && u.mesh.size() != main.size());
+    let found: Vec<Diagnostic> = others.map(|u| other_devices(u, &main, main_use)).collect();
+    Diagnostics(found).or(())?;
+    let mut out = module.clone();
+    if !is_declared {
+        out.meshes.retain(|m| !is_same(m, &main));
+        out.meshes.insert(0, main.clone());
+    }
+    let mut rewriter = Rewriter { main: &main, known: HashMap::new(), lost: vec![], found: Diagnostics::default() };
+    for id in funcs {
+        rewriter.func(&mut out.funcs[id.index()]);
+    }
+    warnings.extend(rewriter.lost.iter().map(|u| lost_order(u, &main)));
+    rewriter.found.or(Some(out))
+}
+
+/// The main function, and those that it calls.
+pub(crate) fn functions_that_run(module: &Module) -> Vec<FuncId> {
+    let main = module.main().and_then(|f| module.func_id(&f.name));
+    callees_first(module, main.into_iter().collect())
+}
+
+/// A mesh, and the first place where a layout is over it.
+struct Use {
+    mesh: Arc<Mesh>,
+    loc: Loc,
+}
+
+/// Whether both are one grid of the same devices, by the same name.
+fn is_same(a: &Arc<Mesh>, b: &Arc<Mesh>) -> bool {
+    Arc::ptr_eq(a, b) || a.name == b.name && a.same_devices(b)
+}
+
+struct Used {
+    /// Every mesh, once.
+    meshes: Vec<Use>,
+    /// Whether an axis list is not in normal form, or a sharding has another rank than its tensor, as one over a mesh of one
+    /// device may.
+    is_irregular: bool,
+}
+
+/// Whether all axis lists of the sharding are in normal form.
+fn is_normal(s: &Sharding) -> bool {
+    let is_merged = |axes: &[AxisRef]| axes.windows(2).all(|w| !w[0].can_merge(w[1]));
+    let is_set = |axes: &[AxisRef]| axes.len() < 2 || AxisRef::union(&s.mesh, axes.iter().copied()) == axes;
+    s.dims.iter().all(|d| is_merged(&d.axes))
+        && [&s.replicated, &s.unreduced, &s.reduced].into_iter().all(|a| is_set(a))
+}
+
+/// The list with neighbouring parts of an axis as one.
+fn merged(mesh: &Mesh, axes: &[AxisRef]) -> Vec<AxisRef> {
+    let mut out = vec![];
+    axes.iter().for_each(|&a| AxisRef::push_or_merge(&mut out, a, mesh));
+    out
+}
+
+/// The meshes that something in the functions is over.
+fn meshes_of(module: &Module, funcs: &[FuncId]) -> Used {
+    let mut meshes: Vec<Use> = vec![];
+    let mut is_irregular = false;
+    let mut add = |mesh: &Arc<Mesh>, loc: &Loc| {
+        if !meshes.iter().any(|u| is_same(&u.mesh, mesh)) {
+            meshes.push(Use { mesh: mesh.clone(), loc: loc.clone() });
+        }
+    };
+    for func in funcs.iter().map(|&id| &module[id]) {
+        for v in (0..func.body.value_count()).map(Value::new) {
+            let Some(s) = func.body.sharding(v) else { continue };
+            add(&s.mesh, &func.body[v].loc);
+            is_irregular |= s.rank() != func.body.ty(v).shape().len() || !is_normal(s);
+        }
+        for s in func.result_shardings.iter().flatten() {
+            add(&s.mesh, &func.loc);
+            is_irregular |= !is_normal(s);
+        }
+        for op in func.body.walk() {
+            let data = &func.body[op];
+            let mut see = |mesh: &Arc<Mesh>, is_normal: bool| {
+                add(mesh, &data.loc);
+                is_irregular |= !is_normal;
+            };
+            data.attrs.iter().for_each(|(_, attr)| for_each_layout(attr, &mut see));
+        }
+    }
+    Used { meshes, is_irregular }
+}
+
+/// Calls `f` with the mesh of each layout in the attribute, and whether the layout is in normal form.
+fn for_each_layout(attr: &Attr, f: &mut impl FnMut(&Arc<Mesh>, bool)) {
+    let is_merged = |mesh: &Mesh, axes: &[AxisRef]| axes.len() < 2 || merged(mesh, axes) == axes;
+    match attr {
+        Attr::Sharding(s) => f(&s.mesh, is_normal(s)),
+        Attr::Shardings(list) => list.iter().for_each(|s| f(&s.mesh, is_normal(s))),
+        Attr::Axes { mesh, axes } => f(mesh, is_merged(mesh, axes)),
+        Attr::AxesPerDim { mesh, dims } => f(mesh, dims.iter().all(|axes| is_merged(mesh, axes))),
+        Attr::Array(items) => items.iter().for_each(|a| for_each_layout(a, f)),
+        Attr::Dict(fields) | Attr::Record { fields, .. } => fields.iter().for_each(|(_, a)| for_each_layout(a, f)),
+        _ => {}
+    }
+}
+
+/// The mesh that the program runs on: the declared one, if something is over it or over another of its size, else the
+/// first that something is over. Meshes of several devices come before those of one.
+fn main_mesh(module: &Module, used: &[Use]) -> Option<Arc<Mesh>> {
+    let several = || used.iter().map(|u| &u.mesh).filter(|m| m.size() > 1);
+    let declared = module.main_mesh();
+    let is_meant = |m: &&Arc<Mesh>| {
+        several().next().is_none() || several().any(|u| u.same_devices(m)) || several().all(|u| u.size() == m.size())
+    };
+    let first = || several().next().or(used.first().map(|u| &u.mesh)).map(|m| named(m, &module.meshes));
+    declared.filter(is_meant).cloned().or_else(first)
+}
+
+/// The mesh with a name; a mesh that is written out where it is used has none.
+fn named(mesh: &Arc<Mesh>, taken: &[Arc<Mesh>]) -> Arc<Mesh> {
+    if !mesh.name.is_empty() {
+        return mesh.clone();
+    }
+    let is_free = |name: &String| taken.iter().all(|m| *m.name != **name);
+    let mut names = ["mesh".to_string()].into_iter().chain((0..).map(|i| format!("mesh_{i}")));
+    let name = names.find(is_free).expect("some number is free");
+    Arc::new(Mesh { name: name.into(), ..(**mesh).clone() })
+}
+
+/// Writes axis lists of other meshes over the main one.
+struct Rewriter<'a> {
+    main: &'a Arc<Mesh>,
+    known: HashMap<(Arc<Mesh>, Vec<AxisRef>), Option<Vec<AxisRef>>>,
+    /// The meshes whose layouts could not be written.
+    lost: Vec<Use>,
+    found: Diagnostics,
+}
+
+impl Rewriter<'_> {
+    fn func(&mut self, func: &mut Func) {
+        let ops = func.body.walk();
+        let mut manual_results = HashMap::new();
+        for &op in &ops {
+            let manual = self.op(&mut func.body, op);
+            manual_results.extend(func.body[op].results.iter().map(|&v| (v, manual.clone())));
+        }
+        for v in (0..func.body.value_count()).map(Value::new) {
+            let Some(sharding) = func.body.sharding(v).cloned() else { continue };
+            let (rank, loc) = (func.body.ty(v).shape().len(), func.body[v].loc.clone());
+            let manual = manual_results.get(&v).map_or(&[][..], |m| m);
+            func.body.value_mut(v).sharding = Some(self.sharding(&sharding, rank, manual, &loc));
+        }
+        for (sharding, ty) in func.result_shardings.iter_mut().zip(&func.result_types) {
+            if let Some(s) = sharding {
+                *s = self.sharding(s, ty.shape().len(), &[], &func.loc);
+            }
+        }
+    }
+
+    /// Rewrites the attributes of an op. Returns the axes, as they were, over which it is manual.
+    fn op(&mut self, body: &mut Body, op: Op) -> Vec<AxisRef> {
+        let loc = body[op].loc.clone();
+        let manual = match body[op].attrs.get("manual_axes") {
+            Some(Attr::Axes { axes, .. }) if Opcode::of(body[op].code) == Opcode::ManualComputation => axes.clone(),
+            _ => vec![],
+        };
+        let ranks: Vec<usize> = body[op].operands.iter().map(|&v| body.ty(v).shape().len()).collect();
+        let names: Vec<String> =
+            body[op].attrs.iter().filter(|(_, a)| self.is_changed(a)).map(|(n, _)| n.into()).collect();
+        for name in names {
+            let attr = body[op].attrs.get(&name).expect("found above").clone();
+            let new = match attr {
+                Attr::Shardings(list) if name == "in_shardings" => {
+                    let pairs = list.iter().zip(&ranks);
+                    Attr::Shardings(pairs.map(|(s, &rank)| self.sharding(s, rank, &manual, &loc)).collect())
+                }
+                other => self.attr(&other, &loc),
+            };
+            body.op_mut(op).attrs.set(name, new);
+        }
+        manual
+    }
+
+    fn is_changed(&self, attr: &Attr) -> bool {
+        let mut is_changed = false;
+        for_each_layout(attr, &mut |mesh, is_normal| is_changed |= !is_normal || !is_same(mesh, self.main));
+        is_changed
+    }
+
+    fn attr(&mut self, attr: &Attr, loc: &Loc) -> Attr {
+        let fields = |fields: &Attrs, this: &mut Self| {
+            fields.iter().fold(Attrs::new(), |out, (name, a)| out.with(name, this.attr(a, loc)))
+        };
+        match attr {
+            Attr::Sharding(s) => Attr::Sharding(self.sharding(s, s.rank(), &[], loc)),
+            Attr::Shardings(list) => {
+                Attr::Shardings(list.iter().map(|s| self.sharding(s, s.rank(), &[], loc)).collect())
+            }
+            Attr::Axes { mesh, axes } => Attr::Axes { mesh: self.main.clone(), axes: self.axes(mesh, axes, loc) },
+            Attr::AxesPerDim { mesh, dims } => {
+                let dims = dims.iter().map(|axes| self.axes(mesh, axes, loc)).collect();
+                Attr::AxesPerDim { mesh: self.main.clone(), dims }
+            }
+            Attr::Array(items) => Attr::Array(items.iter().map(|a| self.attr(a, loc)).collect()),
+            Attr::Dict(inner) => Attr::Dict(fields(inner, self)),
+            Attr::Record { name, fields: inner } => Attr::Record { name: name.clone(), fields: fields(inner, self) },
+            other => other.clone(),
+        }
+    }
+
+    /// An axis list that the program needs as it is.
+    fn axes(&mut self, mesh: &Arc<Mesh>, axes: &[AxisRef], loc: &Loc) -> Vec<AxisRef> {
+        self.list(mesh, axes).unwrap_or_else(|| {
+            self.found.push(no_such_axes(mesh, axes, self.main, loc));
+            vec![]
+        })
+    }
+
+    /// The sharding of a tensor of this rank. In each dimension, axes in `manual` stay apart from those behind them.
+    fn sharding(&mut self, given: &Sharding, rank: usize, manual: &[AxisRef], loc: &Loc) -> Sharding {
+        if given.rank() != rank {
+            return Sharding::replicated(self.main, rank);
+        }
+        if given.mesh.same_devices(self.main) && is_normal(given) {
+            return given.clone().with_mesh(self.main.clone());
+        }
+        self.translated(given, manual).unwrap_or_else(|| {
+            if !manual.is_empty() {
+                self.found.push(no_such_axes(&given.mesh, manual, self.main, loc));
+            } else if !self.lost.iter().any(|u| u.mesh == given.mesh) {
+                self.lost.push(Use { mesh: given.mesh.clone(), loc: loc.clone() });
+            }
+            Sharding::replicated(self.main, rank)
+        })
+    }
+
+    fn translated(&mut self, given: &Sharding, manual: &[AxisRef]) -> Option<Sharding> {
+        let mesh = &given.mesh;
+        let mut dims = vec![];
+        for dim in &given.dims {
+            let count = dim.axes.iter().take_while(|a| manual.iter().any(|m| m.contains(**a))).count();
+            let (first, rest) = dim.axes.split_at(count);
+            let (first, mut rest) = (self.list(mesh, first)?, self.list(mesh, rest)?);
+            // Parts of one axis cannot stay apart: the manual axes bind, the others are a preference.
+            if first.last().zip(rest.first()).is_some_and(|(a, b)| a.can_merge(*b)) {
+                rest.clear();
+            }
+            let axes = [first, rest].concat();
+            dims.push(DimSharding { axes, ..dim.clone() });
+        }
+        let mut set = |axes: &[AxisRef]| Some(AxisRef::union(self.main, self.list(mesh, axes)?));
+        let [replicated, unreduced, reduced] = [set(&given.replicated)?, set(&given.unreduced)?, set(&given.reduced)?];
+        Some(ShardingParts { mesh: self.main.clone(), dims, replicated, unreduced, reduced }.into())
+    }
+
+    /// The axes of the main mesh along which every device has the position that it has along `axes` of `mesh`.
+    fn list(&mut self, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Option<Vec<AxisRef>> {
+        if mesh.same_devices(self.main) {
+            return Some(merged(self.main, axes));
+        }
+        if AxisRef::total_size(mesh, axes) == 1 {
+            return Some(vec![]);
+        }
+        let main = self.main;
+        let find = || axes_of_groups(main, &groups_of_axes(mesh, axes));
+        self.known.entry((mesh.clone(), axes.to_vec())).or_insert_with(find).clone()
+    }
+}
+
+fn shown(mesh: &Mesh) -> String {
+    let name = if mesh.name.is_empty() { "a mesh without a name".to_string() } else { format!("@{}", mesh.name) };
+    let order = match &mesh.device_ids {
+        Some(ids) if ids.len() <= 16 => format!(" in the order {ids:?}"),
+        Some(_) => " in another order".to_string(),
+        None => String::new(),
+    };
+    format!("{name}: {mesh} ({} devices{order})", mesh.size())
+}
+
+fn other_devices(other: &Use, main: &Mesh, main_use: Option<&Use>) -> Diagnostic {
+    let message = format!(
+        "a layout is over a mesh of {} devices, and the program runs on a mesh of {}",
+        other.mesh.size(),
+        main.size()
+    );
+    let main_loc = main_use.map_or(String::new(), |u| format!(", first used at {}", u.loc));
+    Diagnostic::error("mesh-devices", &other.loc, message)
+        .facts(format!("here {}", shown(&other.mesh)))
+        .facts(format!("elsewhere {}{main_loc}", shown(main)))
+        .help("give all meshes of the program the same number of devices, or split the program in two")
+}
+
+fn lost_order(other: &Use, main: &Mesh) -> Diagnostic {
+    let message = format!("the axes of @{} cannot express a layout over @{}", main.name, other.mesh.name);
+    Diagnostic::warning("mesh-order", &other.loc, message)
+        .facts(shown(&other.mesh))
+        .facts(shown(main))
+        .note("the values with such layouts are replicated")
+        .help("write the layout over the mesh that the rest of the program uses, or list its devices in the same order")
+}
+
+fn no_such_axes(mesh: &Mesh, axes: &[AxisRef], main: &Mesh, loc: &Loc) -> Diagnostic {
+    let names: Vec<String> = axes.iter().map(|a| a.display(mesh).to_string()).collect();
+    let message = format!("the axes of @{} cannot express {} of @{}", main.name, names.join(", "), mesh.name);
+    Diagnostic::error("mesh-order", loc, message)
+        .facts(shown(mesh))
+        .facts(shown(main))
+        .help("use the mesh that the rest of the program uses, or list its devices in the same order")
+}
