@@ -72,7 +72,7 @@ impl Case<'_> {
     fn run(&mut self, text: &str) -> Result<(), End> {
         let module = self.read(text)?;
         self.expect_read_back("input", &module)?;
-        let prepared = self.stage("prepare", Reached::Verified, || prepare(&module))?;
+        let prepared = self.stage("prepare", Reached::Verified, || prepare(&module, &mut Diagnostics::default()))?;
         let module = prepared.unwrap_or(module);
         let types = self.argument_types(&module)?;
         let inputs = inputs(self.seed, &types, Fill::Small);
@@ -85,7 +85,7 @@ impl Case<'_> {
     /// The partitioned program of a text, without a look at its texts on the way.
     pub fn local(&mut self, text: &str) -> Result<Local, End> {
         let module = self.read(text)?;
-        let prepared = self.stage("prepare", Reached::Verified, || prepare(&module))?;
+        let prepared = self.stage("prepare", Reached::Verified, || prepare(&module, &mut Diagnostics::default()))?;
         let module = prepared.unwrap_or(module);
         let types = self.argument_types(&module)?;
         let inputs = inputs(self.seed, &types, Fill::Small);
