@@ -188,7 +188,7 @@ impl Remembered {
 
     fn write(&self, work: &Path) -> Result<()> {
         let text = serde_json::to_string(self)?;
-        shardwise_base::file::write(work.join(Remembered::FILE), text).context("cannot keep jaxlib's answers")
+        shardwise_base::file::write(&work.join(Remembered::FILE), text).context("cannot keep jaxlib's answers")
     }
 }
 

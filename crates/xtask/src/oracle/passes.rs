@@ -61,7 +61,7 @@ pub fn run(count: u64, seed: u64) -> Result<(String, bool)> {
         table.row(counts.row(name));
     }
     let out = repo::shown(&folder.join("differences.txt"));
-    shardwise_base::file::write(folder.join("differences.txt"), &differences)
+    shardwise_base::file::write(&folder.join("differences.txt"), &differences)
         .context("cannot write the differences")?;
     let note = if is_good { String::new() } else { format!("\nwhat differs stands in {out}\n") };
     Ok((format!("seeds {seed} to {}\n\n{table}{note}", seed + count - 1), is_good))
