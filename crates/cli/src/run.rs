@@ -4,7 +4,7 @@ use crate::placed::Placed;
 use crate::{EngineName, RunArgs, check, npz, parts, random};
 use comfy_table::{CellAlignment, Table, presets};
 use shardwise_base::compare::element_text;
-use shardwise_base::{Account, Diagnostic, Diagnostics, Literal, Loc, Stop};
+use shardwise_base::{Account, Diagnostic, Diagnostics, Literal, Loc, Note, NoteKind, Stop};
 use shardwise_engine::{Engine, Executable, InstructionTime, Signature};
 use shardwise_host::HostEngine;
 use shardwise_interp::InterpEngine;
@@ -169,25 +169,23 @@ fn apart_from_source(outputs: &Path, source: &Path) -> Result<(), Diagnostics> {
     if a == b && a.is_file() { Err(same_file(outputs).into()) } else { Ok(()) }
 }
 
-/// Adds the largest arrays of the program to what is said of memory.
+/// Adds the largest arrays of the program to what is said of memory, where the engine has not named those that are alive.
 fn with_largest(mut found: Diagnostics, module: &Module) -> Diagnostics {
-    for d in found.0.iter_mut().filter(|d| d.code == "run-memory") {
-        let named = std::mem::replace(d, Diagnostic::error("run-memory", &Loc::UNKNOWN, ""));
-        *d = named.facts(largest_arrays(module).join("\n"));
+    let names_arrays = |d: &Diagnostic| d.notes.iter().any(|n| n.kind == NoteKind::Facts && n.text.contains(" bytes"));
+    for d in found.0.iter_mut().filter(|d| d.code == "run-memory" && !names_arrays(d)) {
+        d.notes.push(Note { kind: NoteKind::Facts, text: largest_arrays(module).join("\n") });
     }
     found
 }
 
 /// The largest arrays of the program, and where they are made.
 fn largest_arrays(module: &Module) -> Vec<String> {
-    let arrays = module.funcs.iter().flat_map(|f| (0..f.body.value_count()).map(|v| f.body.value(Value::new(v))));
-    let mut arrays: Vec<_> = arrays.filter_map(|v| Some((v.ty.as_tensor()?, &v.loc))).collect();
+    let values = module.funcs.iter().flat_map(|f| (0..f.body.value_count()).map(|v| f.body.value(Value::new(v))));
+    let mut arrays: Vec<_> = values.filter_map(|v| Some((v.ty.as_tensor()?, &v.loc))).collect();
     arrays.sort_by_key(|(ty, _)| std::cmp::Reverse(ty.bytes()));
-    let shown = |(ty, loc): &(&TensorType, &Loc)| format!("{} of {} bytes at {loc}", ty.short(), ty.bytes());
-    let mut lines: Vec<String> = arrays.iter().take(64).map(shown).collect();
-    lines.dedup();
-    lines.truncate(3);
-    lines
+    let least = arrays.first().map_or(0, |(ty, _)| ty.bytes() / 8);
+    let shown = |(ty, loc): &(&TensorType, &Loc)| format!("{} bytes: {} at {loc}", ty.bytes(), ty.short());
+    arrays.iter().take_while(|(ty, _)| ty.bytes() >= least).take(3).map(shown).collect()
 }
 
 fn same_file(path: &Path) -> Diagnostic {

@@ -3,8 +3,9 @@
 use crate::text::{self, Text};
 use crate::{Source, out};
 use shardwise_base::file;
-use shardwise_base::{Diagnostic, Diagnostics, Loc};
-use shardwise_ir::{Module, text as mlir, verify};
+use shardwise_base::{Account, Diagnostic, Diagnostics, Loc, Reservation, Stop};
+use shardwise_ir::text::{self as mlir, PrintOptions};
+use shardwise_ir::{Attr, Module, verify};
 use shardwise_ops::OPS;
 use shardwise_spmd::{Options, Partitioned, partition, warnings};
 use std::path::Path;
@@ -70,6 +71,33 @@ impl Source {
     }
 }
 
+/// The text of a module, and the memory that is reserved for the elements in it.
+pub struct Printed {
+    text: String,
+    _reserved: Reservation,
+}
+
+impl std::ops::Deref for Printed {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Prints a module. Stops the command if there is no memory for the text of its constants.
+pub fn printed(module: &Module, options: &PrintOptions) -> Printed {
+    let reserved = Account::current().reserve(text_bytes(module)).unwrap_or_else(|e| Stop::Memory(e).raise());
+    Printed { text: mlir::print(module, options), _reserved: reserved }
+}
+
+/// How many bytes the elements of all constants take in text: two digits for each byte.
+fn text_bytes(module: &Module) -> usize {
+    let of_attr = |attr: &Attr| attr.as_dense().map_or(0, |x| x.raw_bytes().len().saturating_mul(2));
+    let ops = module.funcs.iter().flat_map(|f| f.body.walk().into_iter().map(|op| f.body.op(op)));
+    ops.flat_map(|op| op.attrs.iter().map(|(_, attr)| of_attr(attr))).fold(0, usize::saturating_add)
+}
+
 /// Writes each pass's result to `DIR/03_reshard.mlir`, and keeps what goes wrong.
 pub struct Dumper<'a> {
     dir: Option<&'a Path>,
@@ -82,7 +110,7 @@ impl Dumper<'_> {
         |index, pass, module| {
             let Some(dir) = self.dir.filter(|_| self.found.is_empty()) else { return };
             let path = dir.join(format!("{index:02}_{pass}.mlir"));
-            if let Err(e) = file::write(&path, mlir::print(module, &mlir::PrintOptions::default())) {
+            if let Err(e) = file::write(&path, &*printed(module, &PrintOptions::default())) {
                 self.found.push(unwritable(&path, &e));
             }
         }
@@ -127,6 +155,33 @@ fn unwritable(path: &Path, e: &std::io::Error) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardwise_base::{Budget, CancelToken};
+
+    #[test]
+    fn the_text_of_constants_is_counted() {
+        let elements: Vec<String> = (0..1000).map(|i| i.to_string()).collect();
+        let constant = format!("%c = stablehlo.constant dense<[{}]> : tensor<1000xi64>", elements.join(", "));
+        let text = format!("func.func @main() -> tensor<1000xi64> {{\n{constant}\nreturn %c : tensor<1000xi64>\n}}");
+        let module = parse("constant.mlir", &text).unwrap();
+        assert_eq!(text_bytes(&module), 16_000);
+        let budget = Budget::new(Account::with_limit(15_999), None, CancelToken::default());
+        assert!(matches!(budget.run(|| printed(&module, &PrintOptions::default()).len()), Err(Stop::Memory(_))));
+    }
+
+    #[test]
+    fn a_stage_that_cannot_be_written_is_an_error() {
+        let dir = std::env::temp_dir().join(format!("shardwise-dump-{}", std::process::id()));
+        let source = Source { file: "-".into(), dump: Some(dir.clone()) };
+        let module = parse("empty.mlir", "func.func @main() {\nreturn\n}").unwrap();
+        for (n, is_good) in [(0, true), (1, false), (5, false)] {
+            file::fail_at(n);
+            assert_eq!(source.partition(&module).is_ok(), is_good, "{n}");
+            file::fail_at(0);
+        }
+        let stages = std::fs::read_dir(&dir).unwrap().map(|e| e.unwrap().path());
+        assert!(stages.inspect(|path| assert!(path.extension().is_some_and(|e| e == "mlir"))).count() > 3);
+        std::fs::remove_dir_all(dir).unwrap();
+    }
 
     #[test]
     fn parts_keep_their_lines() {

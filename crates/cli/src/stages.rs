@@ -1,9 +1,9 @@
 //! `shardwise propagate`, `partition` and `opt`: programs out of programs.
 
-use crate::source::SPLIT;
+use crate::source::{SPLIT, printed};
 use crate::{OptArgs, PartitionArgs, PropagateArgs, ReplicaGroups, out};
 use shardwise_base::Diagnostics;
-use shardwise_ir::text::{PrintOptions, print};
+use shardwise_ir::text::PrintOptions;
 use shardwise_spmd::{self as spmd, Options, run_passes};
 
 pub fn propagate(args: &PropagateArgs) -> Result<(), Diagnostics> {
@@ -12,7 +12,7 @@ pub fn propagate(args: &PropagateArgs) -> Result<(), Diagnostics> {
     let propagated =
         run_passes(&["propagate"], &module, &mut Options { dump: Some(&mut dumper.hook()), ..Options::default() })?;
     dumper.finish()?;
-    show!("{}", print(&propagated, &PrintOptions::default()));
+    show!("{}", &*printed(&propagated, &PrintOptions::default()));
     Ok(())
 }
 
@@ -28,7 +28,7 @@ pub fn partition(args: &PartitionArgs) -> Result<(), Diagnostics> {
             ReplicaGroups::Axes => partitioned.module,
             ReplicaGroups::Dense => spmd::dense::dense(&partitioned.module)?,
         };
-        show!("{}", print(&module, &PrintOptions::default().without_varying()));
+        show!("{}", &*printed(&module, &PrintOptions::default().without_varying()));
     }
     Ok(())
 }
@@ -46,7 +46,7 @@ pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
         if i > 0 {
             show!("{}", SPLIT);
         }
-        show!("{}", print(&module, &options));
+        show!("{}", &*printed(&module, &options));
     }
     dumper.finish()
 }
