@@ -6,6 +6,7 @@
 //! - [`fuzz`]: programs from seeds, run to the end by worker processes; for as long as one likes.
 //! - [`lit`]: test files of MLIR's kind (Shardy's) through our command and through jaxlib.
 //! - [`stablehlo`]: StableHLO's own interpreter tests, through our command.
+//! - [`deny`]: licences, sources and versions of the dependencies.
 //! - [`docs`]: the generated pages under `docs/generated`.
 //! - [`engines`]: which ops the host engine has kernels for, on which element types.
 //! - [`ratchet`]: rules of the source tree that hold today and may only get stricter.
@@ -13,6 +14,7 @@
 pub mod bench;
 pub mod check;
 pub mod command;
+pub mod deny;
 pub mod docs;
 pub mod engines;
 pub mod fuzz;

@@ -1,4 +1,5 @@
 //! The rules of the repository, as tests.
 
+mod deny;
 mod docs;
 mod ratchets;
