@@ -2,6 +2,8 @@
 
 pub mod choose;
 pub mod coverage;
+#[cfg(test)]
+mod flow;
 pub mod fuzz;
 pub mod generate;
 pub mod mutate;

@@ -1,8 +1,10 @@
 //! Programs whose types are unusual, sharded: the interpreter's results for the whole are those of both engines for the
 //! partitioned program, types included.
 
-use crate::run::agreed;
+use crate::run::{self, agreed};
 use shardwise_base::{DType, Literal};
+use shardwise_ir::text;
+use shardwise_ops::OPS;
 
 /// `@main` of one `tensor<8x6xi32>`, sharded so, on a mesh of four devices, `x` and `y`; `%x` is its argument.
 fn main(sharding: &str, lines: &str, given: &str, types: &str) -> String {
@@ -232,4 +234,165 @@ fn products_of_mixed_types() {
         }
     }
     expect_none(&wrong);
+}
+
+/// Reductions of nothing, and along nothing: an initial value counts once for each result.
+#[test]
+fn reductions_of_nothing_and_along_nothing() {
+    let mut wrong = vec![];
+    for (from, to) in [("i8", "i32"), ("i32", "i32"), ("bf16", "f32"), ("f32", "f32"), ("i1", "i1")] {
+        for (name, dims, kept) in
+            [("add", "", "8x6x"), ("maximum", "", "8x6x"), ("add", "1", "8x"), ("minimum", "0, 1", "")]
+        {
+            let reduce = |x: &str| {
+                format!(
+                    "%s = stablehlo.slice %v [3:4, 1:2] : (tensor<8x6x{from}>) -> tensor<1x1x{from}>\n\
+                     %i = stablehlo.reshape %s : (tensor<1x1x{from}>) -> tensor<{from}>\n\
+                     %r = \"stablehlo.reduce\"({x}, %i) <{{dimensions = array<i64{}{dims}>}}> ({{\n\
+                     ^bb0(%a: tensor<{to}>, %b: tensor<{to}>):\n%c = stablehlo.{name} %a, %b : tensor<{to}>\n\
+                     stablehlo.return %c : tensor<{to}>\n}}) : ",
+                    if dims.is_empty() { "" } else { ": " }
+                )
+            };
+            let v = format!("%v = stablehlo.convert %x : (tensor<8x6xi32>) -> tensor<8x6x{from}>\n");
+            let whole = format!("{v}{}(tensor<8x6x{from}>, tensor<{from}>) -> tensor<{kept}{to}>", reduce("%v"));
+            // Sums of few small numbers are exact.
+            wrong.extend(check("reduce", &whole, &format!("tensor<{kept}{to}>")));
+            let kept = kept.replace('6', "0");
+            let empty = format!(
+                "{v}%e = stablehlo.slice %v [0:8, 6:6] : (tensor<8x6x{from}>) -> tensor<8x0x{from}>\n\
+                 {}(tensor<8x0x{from}>, tensor<{from}>) -> tensor<{kept}{to}>",
+                reduce("%e")
+            );
+            wrong.extend(check("reduce of nothing", &empty, &format!("tensor<{kept}{to}>")));
+        }
+    }
+    expect_none(&wrong);
+}
+
+#[test]
+fn parts_of_complex_numbers() {
+    let mut wrong = vec![];
+    for (t, c) in [("f32", "complex<f32>"), ("f64", "complex<f64>")] {
+        let z = format!(
+            "%v = stablehlo.convert %x : (tensor<8x6xi32>) -> tensor<8x6x{t}>\n\
+             %w = stablehlo.reverse %v, dims = [0, 1] : tensor<8x6x{t}>\n\
+             %z = stablehlo.complex %v, %w : tensor<8x6x{c}>\n"
+        );
+        for name in ["real", "imag", "abs"] {
+            let line = format!("{z}%r = stablehlo.{name} %z : (tensor<8x6x{c}>) -> tensor<8x6x{t}>");
+            wrong.extend(check(name, &line, &format!("tensor<8x6x{t}>")));
+        }
+        // Products of so many are exact in 64 bits.
+        for name in if t == "f64" { &["add", "multiply"][..] } else { &["add"] } {
+            let line = format!(
+                "{z}%i = stablehlo.constant dense<(1.0, 2.0)> : tensor<{c}>\n\
+                 %r = stablehlo.reduce(%z init: %i) applies stablehlo.{name} across dimensions = [1] : \
+                 (tensor<8x6x{c}>, tensor<{c}>) -> tensor<8x{c}>"
+            );
+            wrong.extend(check(name, &line, &format!("tensor<8x{c}>")));
+        }
+        let line = format!(
+            "{z}%q = stablehlo.transpose %z, dims = [1, 0] : (tensor<8x6x{c}>) -> tensor<6x8x{c}>\n\
+             %e = stablehlo.reshape %q : (tensor<6x8x{c}>) -> tensor<8x6x{c}>\n\
+             %r = stablehlo.compare NE, %z, %e : (tensor<8x6x{c}>, tensor<8x6x{c}>) -> tensor<8x6xi1>"
+        );
+        wrong.extend(check("compare", &line, "tensor<8x6xi1>"));
+    }
+    expect_none(&wrong);
+}
+
+#[test]
+fn random_bits_of_any_type() {
+    let mut wrong = vec![];
+    for (algorithm, words) in [("THREE_FRY", 2), ("PHILOX", 2), ("PHILOX", 3), ("DEFAULT", 2)] {
+        for t in ["i8", "ui8", "i16", "ui16", "i32", "ui32", "i64", "ui64", "f16", "bf16", "f32", "f64"] {
+            let line = format!(
+                "%k = stablehlo.slice %x [0:1, 0:{words}] : (tensor<8x6xi32>) -> tensor<1x{words}xi32>\n\
+                 %l = stablehlo.reshape %k : (tensor<1x{words}xi32>) -> tensor<{words}xi32>\n\
+                 %s = stablehlo.convert %l : (tensor<{words}xi32>) -> tensor<{words}xui64>\n\
+                 %g:2 = stablehlo.rng_bit_generator %s, algorithm = {algorithm} : (tensor<{words}xui64>) -> (tensor<{words}xui64>, tensor<8x6x{t}>)\n\
+                 %r = stablehlo.transpose %g#1, dims = [1, 0] : (tensor<8x6x{t}>) -> tensor<6x8x{t}>"
+            );
+            wrong.extend(check("rng_bit_generator", &line, &format!("tensor<6x8x{t}>")));
+        }
+    }
+    expect_none(&wrong);
+}
+
+/// Sorts of many operands, by keys of two of them.
+#[test]
+fn sorts_of_many_operands() {
+    let types = ["i32", "i8", "f64", "i1", "bf16", "ui64", "complex<f32>", "i4"];
+    let n = types.len();
+    let list = |item: &dyn Fn(usize) -> String| (0..n).map(item).collect::<Vec<_>>().join(", ");
+    let lines: String = (0..n)
+        .map(|i| {
+            let t = types[i];
+            let turned = format!("%t{i} = stablehlo.reverse %x, dims = [{}] : tensor<8x6xi32>\n", i % 2);
+            turned + &format!("%v{i} = stablehlo.convert %t{i} : (tensor<8x6xi32>) -> tensor<8x6x{t}>\n")
+        })
+        .collect();
+    let line = format!(
+        "{lines}%o:{n} = \"stablehlo.sort\"({}) <{{dimension = 1 : i64, is_stable = true}}> ({{\n^bb0({}):\n\
+         %e = stablehlo.compare EQ, %a1, %b1 : (tensor<i8>, tensor<i8>) -> tensor<i1>\n\
+         %f = stablehlo.compare LT, %a1, %b1 : (tensor<i8>, tensor<i8>) -> tensor<i1>\n\
+         %g = stablehlo.compare GT, %a2, %b2 : (tensor<f64>, tensor<f64>) -> tensor<i1>\n\
+         %h = stablehlo.select %e, %g, %f : tensor<i1>, tensor<i1>\nstablehlo.return %h : tensor<i1>\n}}) : ({}) -> ({})\n",
+        list(&|i| format!("%v{i}")),
+        list(&|i| format!("%a{i}: tensor<{0}>, %b{i}: tensor<{0}>", types[i])),
+        list(&|i| format!("tensor<8x6x{}>", types[i])),
+        list(&|i| format!("tensor<8x6x{}>", types[i])),
+    );
+    let mut wrong = vec![];
+    for i in (0..n).step_by(2) {
+        let line = format!(
+            "{line}%r:2 = stablehlo.optimization_barrier %o#{i}, %o#{} : tensor<8x6x{}>, tensor<8x6x{}>",
+            i + 1,
+            types[i],
+            types[i + 1]
+        );
+        wrong.extend(check("sort", &line, &format!("tensor<8x6x{}>, tensor<8x6x{}>", types[i], types[i + 1])));
+    }
+    expect_none(&wrong);
+}
+
+/// A sum of quantized numbers in a wider type with another scale.
+#[test]
+fn quantized_numbers_are_rescaled_for_their_reducer() {
+    let (narrow, wide) = ("!quant.uniform<i8:f32, 0.5:-3>", "!quant.uniform<i32:f32, 0.25:1>");
+    let line = format!(
+        "%f = stablehlo.convert %x : (tensor<8x6xi32>) -> tensor<8x6xf32>\n\
+         %v = stablehlo.uniform_quantize %f : (tensor<8x6xf32>) -> tensor<8x6x{narrow}>\n\
+         %o = stablehlo.constant dense<2.5> : tensor<f32>\n\
+         %i = stablehlo.uniform_quantize %o : (tensor<f32>) -> tensor<{narrow}>\n\
+         %s = \"stablehlo.reduce\"(%v, %i) <{{dimensions = array<i64: 1>}}> ({{\n\
+         ^bb0(%a: tensor<{wide}>, %b: tensor<{wide}>):\n%c = stablehlo.add %a, %b : tensor<{wide}>\n\
+         stablehlo.return %c : tensor<{wide}>\n}}) : (tensor<8x6x{narrow}>, tensor<{narrow}>) -> tensor<8x{wide}>\n\
+         %r = stablehlo.uniform_dequantize %s : (tensor<8x{wide}>) -> tensor<8xf32>"
+    );
+    expect_none(&check("reduce", &line, "tensor<8xf32>"));
+    let sums = agreed(&main(SHARDINGS[0], &line, "%r", "tensor<8xf32>"), &[input()]).expect("it runs");
+    let row = |r: usize| (0..6).map(|c| input().get::<i32>(r * 6 + c) as f32).sum::<f32>() + 2.5;
+    assert_eq!(sums[0], Literal::from_fn([8], row));
+}
+
+/// Positions along dimensions that no 32-bit number counts. Nothing of that size is made.
+#[test]
+fn devices_count_long_dimensions_in_64_bits() {
+    let partitioned = |sharding: &str, lines: &str, ty: &str| {
+        let text = format!(
+            "sdy.mesh @mesh = <[\"x\"=2]>\nfunc.func @main() -> ({ty} {{sdy.sharding = #sdy.sharding<@mesh, {sharding}>}}) {{\n\
+             {lines}\nreturn %r : {ty}\n}}"
+        );
+        let module = text::parse("test.mlir", &text, &OPS).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let module = run::partitioned(&module).unwrap_or_else(|e| panic!("{e}\n{text}")).module;
+        text::print(&module, &text::PrintOptions::default())
+    };
+    let floats =
+        partitioned("[{\"x\"}]", "%r = stablehlo.iota dim = 0 : tensor<6000000000xf32>", "tensor<6000000000xf32>");
+    assert!(floats.contains("iota dim = 0 : tensor<3000000000xi64>"), "{floats}");
+    assert!(floats.contains("dense<3000000000> : tensor<i64>"), "{floats}");
+    let small = partitioned("[{\"x\"}]", "%r = stablehlo.iota dim = 0 : tensor<600xf32>", "tensor<600xf32>");
+    assert!(small.contains("iota dim = 0 : tensor<300xi32>"), "{small}");
 }

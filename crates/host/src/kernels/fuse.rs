@@ -590,3 +590,32 @@ fn through(view: &OpView<'_>, access: &Access) -> Option<Access> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::HostEngine;
+    use crate::kernels::testing::parse;
+    use shardwise_base::Literal;
+    use shardwise_engine::Engine;
+
+    /// The largest index, and the least as a float, where 32 bits would give negative ones.
+    #[test]
+    fn indices_beyond_31_bits_are_counted_whole() {
+        let n = (1usize << 31) + 40;
+        let module = parse(&format!(
+            "func.func @main() -> (tensor<i64>, tensor<f32>) {{
+  %0 = stablehlo.iota dim = 0 : tensor<{n}xi64>
+  %1 = stablehlo.constant dense<0> : tensor<i64>
+  %2 = stablehlo.reduce(%0 init: %1) applies stablehlo.maximum across dimensions = [0] : (tensor<{n}xi64>, tensor<i64>) -> tensor<i64>
+  %3 = stablehlo.iota dim = 0 : tensor<{n}xf32>
+  %4 = stablehlo.constant dense<0.0> : tensor<f32>
+  %5 = stablehlo.reduce(%3 init: %4) applies stablehlo.minimum across dimensions = [0] : (tensor<{n}xf32>, tensor<f32>) -> tensor<f32>
+  return %2, %5 : tensor<i64>, tensor<f32>
+}}"
+        ));
+        let program = HostEngine::default().compile(&module).expect("it compiles");
+        let results = program.execute(vec![]).expect("nothing of that size is made");
+        assert_eq!(results[0].to_literal(), Literal::scalar(n as i64 - 1));
+        assert_eq!(results[1].to_literal(), Literal::scalar(0.0f32));
+    }
+}
