@@ -73,8 +73,9 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
 /// Groups name instances of the operand, and positions members of the groups.
 fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> {
     let held = step.inputs.first().map_or(0, |input| plan.slots[input.slot.index()].count);
-    let fits =
-        |(group, &position): (&Vec<u32>, &usize)| position < group.len() && group.iter().all(|&m| (m as usize) < held);
+    let fits = |(group, &position): (&Vec<u32>, &usize)| {
+        (position < group.len() || group.is_empty()) && group.iter().all(|&m| (m as usize) < held)
+    };
     let counts = [members.groups.len(), members.positions.len()];
     if counts != [step.points.count(); 2] || !members.groups.iter().zip(&members.positions).all(fits) {
         return Err(format!("exchanges {held} instances in groups {:?}", members.groups));

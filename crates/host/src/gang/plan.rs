@@ -140,7 +140,8 @@ impl StepKind {
 
 /// Who exchanges values with whom in a collective.
 pub struct Members {
-    /// For each instance of the result, the instances of the operand in its group, in order.
+    /// For each instance of the result, the instances of the operand in its group, in order; none for a device that is in
+    /// no group, and gets zeros.
     pub groups: Vec<Vec<u32>>,
     /// For each instance of the result, its position in its group.
     pub positions: Vec<usize>,

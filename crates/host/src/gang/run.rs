@@ -164,6 +164,12 @@ impl<'a> Run<'a> {
         let mut known: HashMap<&[u32], Vec<Literal>> = HashMap::new();
         for i in self.instances(step, selected) {
             let group = &members.groups[i][..];
+            if group.is_empty() {
+                let slot = step.outputs[0];
+                let zeros = self.memory.allocate_zeroed(self.plan.slots[slot.index()].bytes)?;
+                self.set(step, slot, i, zeros);
+                continue;
+            }
             if !known.contains_key(group) {
                 let part = |&m: &u32| self.values[step.inputs[0].slot.index()][m as usize].as_ref();
                 let parts: Vec<&Buffer> = group.iter().map(|m| part(m).expect("computed before it is used")).collect();

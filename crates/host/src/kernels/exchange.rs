@@ -38,11 +38,14 @@ struct ExchangeKernel {
     positions: Vec<usize>,
 }
 
-/// The kernel of a collective.
+/// The kernel of a collective whose groups are all of one size.
 pub fn kernel(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<StepKind> {
     let collective = CollectiveView::of(view).filter(|_| view.operands().len() == 1)?;
     let Members { groups, positions } = members(lowering, view)?;
     let size = groups.first().map_or(1, Vec::len);
+    if size == 0 || groups.iter().any(|group| group.len() != size) {
+        return None;
+    }
     let exchange = exchange(view, &collective.kind, size)?;
     let output_bytes = view.result_tensor(0).bytes() as usize;
     Some(StepKind::Kernel(Box::new(ExchangeKernel { exchange, output_bytes, groups, positions })))
@@ -65,7 +68,7 @@ pub fn members(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<Members> {
     Some(Members { groups, positions })
 }
 
-/// The groups of imported device numbers that name no axes.
+/// The groups of imported device numbers that name no axes; of a device that is in none, an empty one.
 pub(super) fn dense_groups(
     rows: &[Vec<usize>],
     operand: &Points,
@@ -78,9 +81,10 @@ pub(super) fn dense_groups(
     let place_of: HashMap<usize, (&Vec<usize>, usize)> = numbered.collect();
     let (mut groups, mut positions) = (vec![], vec![]);
     for i in 0..result.count() {
-        let (row, position) = place_of.get(&mesh.position(&result.coordinates(i)))?;
+        let place = place_of.get(&mesh.position(&result.coordinates(i)));
+        let (row, position) = place.map_or((&[][..], 0), |(row, position)| (&row[..], *position));
         groups.push(row.iter().map(|&p| operand.instance(&mesh.coordinates(p)) as u32).collect());
-        positions.push(*position);
+        positions.push(position);
     }
     Some((groups, positions))
 }

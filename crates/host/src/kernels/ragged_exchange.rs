@@ -37,6 +37,9 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
         Groups::Dense(rows) => dense_groups(rows, &points, &points)?.0,
         Groups::All => dense_groups(&[(0..lowering.mesh.as_ref()?.size()).collect()], &points, &points)?.0,
     };
+    if groups.iter().any(Vec::is_empty) {
+        return None;
+    }
     let (operand, result) = (view.operand_tensor(0), view.result_tensor(0));
     let size = result.dtype.storage_bytes();
     let kernel = RaggedExchange {
