@@ -288,7 +288,7 @@ const REASONS: &[Reason] = &[
     },
     Reason { ops: &[Opcode::Slice], kind: Kind::Permutation, fits: &[Empty], text: "nothing can only be taken whole" },
     Reason {
-        ops: &[Opcode::DynamicSlice, Opcode::TopK],
+        ops: &[Opcode::DynamicSlice],
         kind: Kind::NeedReplication,
         fits: &[Empty],
         text: "nothing can only be taken whole",
