@@ -6,6 +6,7 @@
 //!
 //! The one idea: a value is a function of the mesh axes over which it varies. [`Varying`] states it, and axis lists,
 //! never lists of device numbers, are what all the other types speak.
+#![forbid(unsafe_code)]
 
 mod axis;
 pub mod budget;

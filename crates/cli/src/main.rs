@@ -2,6 +2,7 @@
 //!
 //! Exit code 0: done; 1: the input is wrong, and a diagnostic on standard error says where and what to do; 2: wrong usage;
 //! 130: interrupted by Ctrl-C.
+#![forbid(unsafe_code)]
 
 #[macro_use]
 mod out;

@@ -5,6 +5,7 @@
 //!
 //! An engine takes *localized* modules: per-device types, collectives over mesh axes. How the arguments and results of
 //! `@main` lie on the mesh stands in its signature ([`Signature::of`]).
+#![forbid(unsafe_code)]
 
 pub mod layout;
 

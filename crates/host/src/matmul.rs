@@ -34,6 +34,7 @@ pub use windows::Windows;
 
 use crate::elem::Elem;
 use crate::operand::{Pointer, Reach, Source, Target, are_apart};
+use crate::parts::hold;
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::Level;
 use rows::RowsGemm;
@@ -119,6 +120,8 @@ struct Pieces {
 const PIECES: usize = 8;
 /// A piece has at least this many operations.
 const PIECE_OPERATIONS: usize = 40_000_000;
+/// And at most about this many, which take some milliseconds.
+const LONGEST_PIECE: usize = 1 << 28;
 /// Below this many operations in all, nobody is woken.
 const SMALL_OPERATIONS: usize = 4_000_000;
 
@@ -191,6 +194,7 @@ impl Batch {
         if places.is_empty() || self.gemm.m == 0 || self.gemm.n == 0 {
             return;
         }
+        let _held = hold::<Row>(self.gemm.m.saturating_mul(places.len()));
         let groups = self.rows.map(|_| self.gemm.groups(places.iter().map(|&p| (self.gemm.m, p))));
         // SAFETY: operands have what is reached; results are apart, and borrowed mutably.
         unsafe {
@@ -341,23 +345,27 @@ impl Gemm {
         2usize.saturating_mul(self.m).saturating_mul(self.n).saturating_mul(self.k)
     }
 
-    /// How many pieces each of `count` products is cut into.
-    fn pieces(&self, count: usize) -> usize {
-        let wanted = PIECES.div_ceil(count.max(1));
-        wanted.min(self.operations() / PIECE_OPERATIONS).max(1)
+    /// Into how many pieces, along rows and columns, each of `count` products is cut.
+    fn pieces(&self, count: usize) -> [usize; 2] {
+        let wanted = PIECES.div_ceil(count.max(1)).min(self.operations() / PIECE_OPERATIONS).max(1);
+        let needed = self.operations().div_ceil(LONGEST_PIECE);
+        if needed <= wanted {
+            return if self.n >= self.m { [1, wanted] } else { [wanted, 1] };
+        }
+        let columns = (needed.saturating_mul(self.n) / self.m).isqrt().clamp(1, self.n.div_ceil(64));
+        [needed.div_ceil(columns).clamp(1, self.m.div_ceil(48)), columns]
     }
 
-    /// The rows or columns of piece `part`, as a shape and its offsets in `a`, `b` and `c`.
-    fn piece(&self, pieces: usize, part: usize) -> (Gemm, [isize; 3]) {
-        if self.n >= self.m {
-            let range = piece(self.n, self.n.div_ceil(pieces).next_multiple_of(64), part);
-            let start = range.start as isize;
-            (Gemm { n: range.len(), ..*self }, [0, start * self.b[1], start * self.c[1]])
-        } else {
-            let range = piece(self.m, self.m.div_ceil(pieces).next_multiple_of(48), part);
-            let start = range.start as isize;
-            (Gemm { m: range.len(), ..*self }, [start * self.a[0], 0, start * self.c[0]])
-        }
+    /// Piece `part` of so many, as a shape and its offsets in `a`, `b` and `c`.
+    fn piece(&self, [rows, columns]: [usize; 2], part: usize) -> (Gemm, [isize; 3]) {
+        let cut = |n: usize, pieces: usize, unit: usize, part: usize| match pieces {
+            1 => 0..n,
+            _ => piece(n, n.div_ceil(pieces).next_multiple_of(unit), part),
+        };
+        let (rows, columns) = (cut(self.m, rows, 48, part / columns), cut(self.n, columns, 64, part % columns));
+        let (i, j) = (rows.start as isize, columns.start as isize);
+        let shape = Gemm { m: rows.len(), n: columns.len(), ..*self };
+        (shape, [i * self.a[0], j * self.b[1], i * self.c[0] + j * self.c[1]])
     }
 }
 

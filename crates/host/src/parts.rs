@@ -15,6 +15,7 @@
 
 use crate::pool::{Effort, Workers, piece};
 use bytemuck::Pod;
+use shardwise_base::{Account, Reservation, Stop, budget};
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
@@ -26,6 +27,36 @@ impl Workers {
             let part = parts[i].lock().unwrap_or_else(PoisonError::into_inner).take();
             run(part.expect("each part is taken once"));
         });
+    }
+}
+
+/// Tables of fewer bytes are not worth counting.
+const UNCOUNTED: usize = 1 << 16;
+
+/// Charges a table of `count` elements `T` to the current account while it is held. Stops the computation if there is no
+/// memory.
+pub(crate) fn hold<T>(count: usize) -> Option<Reservation> {
+    let bytes = count.saturating_mul(size_of::<T>());
+    let held = || Account::current().reserve(bytes).unwrap_or_else(|e| Stop::Memory(e).raise());
+    (bytes >= UNCOUNTED).then(held)
+}
+
+/// What a loop does between two polls, in units of a nanosecond or so.
+const POLLED: usize = 1 << 20;
+
+/// Polls the budget as a long loop goes on.
+#[derive(Default)]
+pub struct Pace(usize);
+
+impl Pace {
+    /// So much was done, of which a unit takes a nanosecond or so; a loop says that in steps of less than a millisecond.
+    #[inline]
+    pub fn spend(&mut self, work: usize) {
+        self.0 += work;
+        if self.0 >= POLLED {
+            self.0 = 0;
+            budget::poll();
+        }
     }
 }
 
@@ -97,6 +128,8 @@ impl<'a, T> Grid<'a, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardwise_base::{Budget, CancelToken};
+    use std::cell::Cell;
 
     #[test]
     fn every_column_is_in_one_part() {
@@ -109,6 +142,21 @@ mod tests {
             });
             assert!((0..rows * columns).all(|i| matrix[i] == i / columns + 1));
         }
+    }
+
+    #[test]
+    fn a_long_loop_stops_when_it_is_cancelled() {
+        let budget = Budget::new(Account::with_limit(0), None, CancelToken::default());
+        let rounds = Cell::new(0);
+        let stopped = budget.run(|| {
+            let mut pace = Pace::default();
+            loop {
+                pace.spend(POLLED / 8);
+                rounds.set(rounds.get() + 1);
+                budget.cancel_token().cancel();
+            }
+        });
+        assert_eq!((stopped, rounds.get()), (Err::<(), _>(Stop::Cancelled), 7));
     }
 
     #[test]

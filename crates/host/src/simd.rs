@@ -112,18 +112,18 @@ macro_rules! lanewise {
 /// Asks for the cache line at an address, which need not be valid.
 #[inline(always)]
 pub(crate) fn prefetch(p: *const u8) {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a prefetch of any address is harmless.
     unsafe {
         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(p.cast())
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(any(not(target_arch = "x86_64"), miri))]
     let _ = p;
 }
 
 /// Makes streaming stores visible to those who read after the pool has joined.
 pub(crate) fn fence() {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: every x86-64 has this instruction.
     unsafe {
         std::arch::x86_64::_mm_sfence()
@@ -147,6 +147,20 @@ pub(crate) trait Vector: Copy {
     fn fused(self, m: Self, a: Self) -> Self;
     unsafe fn load(p: *const u8) -> Self;
     unsafe fn store(self, p: *mut u8);
+    /// The first words of a list.
+    #[inline(always)]
+    fn read(words: &[Self::Word]) -> Self {
+        let words = &words[..Self::LANES];
+        // SAFETY: there are as many words.
+        unsafe { Self::load(words.as_ptr().cast()) }
+    }
+    /// Writes the first words of a list.
+    #[inline(always)]
+    fn write(self, words: &mut [Self::Word]) {
+        let words = &mut words[..Self::LANES];
+        // SAFETY: there are as many words.
+        unsafe { self.store(words.as_mut_ptr().cast()) }
+    }
     /// Stores past the caches; `p` must be aligned to the vector.
     #[inline(always)]
     unsafe fn store_streaming(self, p: *mut u8) {

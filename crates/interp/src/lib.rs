@@ -10,6 +10,7 @@
 //! shardings say, each op acts on what each device holds, and `sdy` collectives move data for real.
 //!
 //! It depends on no pass, and its steps are counted, so that nothing runs forever.
+#![forbid(unsafe_code)]
 
 mod collective;
 mod datum;

@@ -10,6 +10,7 @@
 //!
 //! Passes are functions from module to module; they build a new body with a [`Builder`] and copy what they keep with
 //! a [`Cloner`].
+#![forbid(unsafe_code)]
 
 mod attr;
 mod body;

@@ -12,6 +12,7 @@
 //! assert_eq!(exp_f32(0.0), 1.0);
 //! assert_eq!(tanh_f32(-40.0), -1.0);
 //! ```
+#![forbid(unsafe_code)]
 
 mod double;
 pub mod formula;

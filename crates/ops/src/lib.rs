@@ -4,6 +4,7 @@
 //! all unary elementwise ops are one). Generic algorithms (propagation, partitioning, evaluation) read the facts and
 //! never match on a name. Adding an op touches its file, one line of the table in `table.rs`, its line in
 //! `syntax/mod.rs`, and a filetest.
+#![forbid(unsafe_code)]
 
 pub mod batch_norm;
 mod build;

@@ -12,6 +12,7 @@
 //! ```
 //!
 //! The semantics are Shardy's, order of work included, because the answers depend on it.
+#![forbid(unsafe_code)]
 
 mod assign;
 mod axes;

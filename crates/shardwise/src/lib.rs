@@ -22,6 +22,7 @@
 //! of a trace a function is a small program of its own, compiled through the same pipeline and cached. Functions of
 //! arrays never return `Result`: a mistake is recorded at the line that made it, travels in the array, and comes out
 //! of whatever needs a value ([`jit`]ted calls, [`Array::to_vec`]).
+#![forbid(unsafe_code)]
 
 mod array;
 mod cache;

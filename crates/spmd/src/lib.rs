@@ -6,6 +6,7 @@
 //! off the result as a table ([`Communication`]).
 //!
 //! This is the only place where global types become local.
+#![forbid(unsafe_code)]
 
 pub mod cleanup;
 pub mod collectives;

@@ -1,4 +1,5 @@
 //! What the tests of several crates share: filetests, and the programs under `testdata/`.
+#![forbid(unsafe_code)]
 
 mod corpus;
 mod filetest;

@@ -10,6 +10,7 @@
 //! - [`docs`]: the generated pages under `docs/generated`.
 //! - [`engines`]: which ops the host engine has kernels for, on which element types.
 //! - [`ratchet`]: rules of the source tree that hold today and may only get stricter.
+#![forbid(unsafe_code)]
 
 pub mod bench;
 pub mod check;

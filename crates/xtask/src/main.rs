@@ -1,5 +1,5 @@
 //! `cargo xtask …`: see [`xtask`].
-
+#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 use clap::{Parser, Subcommand};

@@ -10,6 +10,7 @@ use super::kernel::{Job, Results, TILE};
 use super::machine::{AHEAD, Ins, Op, PARTIALS, Strided, TEMP, read_word, write_word};
 use super::program::Role;
 use crate::memory::Scratch;
+use crate::parts::Pace;
 use crate::pool::piece;
 use crate::simd::{Word, fence};
 use shardwise_mathfn::order::SEGMENT;
@@ -17,6 +18,8 @@ use std::ops::Range;
 
 /// Memory is asked for ahead in rows of this length.
 const AHEAD_LANES: usize = 2048;
+/// Instructions on a lane that run between two polls; some take 30 ns.
+const POLLED: usize = 1 << 17;
 
 /// Code with addresses, and the memory that it works in.
 pub(super) struct Bound<'a, W> {
@@ -30,6 +33,7 @@ pub(super) struct Bound<'a, W> {
     bases: Vec<*mut u8>,
     codes: Vec<[Option<BoundCode>; 4]>,
     scalars: Vec<Vec<Ins>>,
+    pace: Pace,
 }
 
 /// Offsets of the frame's areas.
@@ -95,6 +99,7 @@ impl<'a, W: Word> Bound<'a, W> {
             bases: vec![std::ptr::null_mut(); code.walks.len()],
             codes: code.phases.iter().map(|_| [const { None }; 4]).collect(),
             scalars: Vec::new(),
+            pace: Pace::default(),
         };
         bound.scalars = code.phases.iter().map(|p| bound.scalar_code(p)).collect();
         code.constants.iter().for_each(|&(temp, bits)| bound.fill(temp, W::from_bits64(bits)));
@@ -282,7 +287,14 @@ impl<'a, W: Word> Bound<'a, W> {
         let (blocks, rest) = (len / width, len % width);
         if blocks > 0 {
             let bound = self.ensure_code(phase, false, first);
-            self.with_code(phase, bound, |b, code| b.run_full(code, start, start - origin, blocks));
+            self.with_code(phase, bound, |b, code| {
+                let at_a_time = (POLLED / (width * code.code.len().max(1))).max(1);
+                for done in (0..blocks).step_by(at_a_time) {
+                    let (lane, count) = (start + done * width, at_a_time.min(blocks - done));
+                    b.run_full(code, lane, lane - origin, count);
+                    b.pace.spend(count * width * code.code.len());
+                }
+            });
         }
         if rest > 0 {
             let bound = self.ensure_code(phase, true, first);

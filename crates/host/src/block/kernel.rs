@@ -9,8 +9,10 @@ use super::emit::{Base, Code, Phase, Reduction, Template, Unfusable, Walk, emit}
 use super::machine::{Machine, Op};
 use super::program::{Node, Program, Role};
 use crate::operand::{Pointer, Reach, Source, Target, are_apart};
+use crate::parts::hold;
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::{Level, Word};
+use shardwise_base::Reservation;
 use shardwise_mathfn::order::{CHUNK, SEGMENT};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -71,14 +73,12 @@ impl Code {
     /// What the phases reach of an operand.
     fn reach(&self, operand: usize) -> Reach {
         let of = |(i, phase): (usize, &Phase)| {
-            let is_own = |row: &(usize, u32)| row.0 == operand;
-            let lanes = phase.lanes.iter().any(|t| self.operand_of(t.base) == Some(operand));
-            let row = phase.fills.iter().chain(&phase.row_outputs).any(is_own);
-            let rows = if i == 0 { self.outer.len() } else { self.kept };
-            let lane_count = if lanes { self.row_len } else { 1 };
-            match lanes || row {
-                true => Reach::of(self.walked(operand, rows, lane_count), self.walks[operand].size()),
-                false => Reach::default(),
+            let (rows, size) = (self.loops(i), self.walks[operand].size());
+            let row = phase.fills.iter().chain(&phase.row_outputs).any(|r| r.0 == operand);
+            match (self.has_lanes(phase, operand), row) {
+                (true, _) => Reach::of(self.walked(operand, rows, self.row_len), size),
+                (false, true) => Reach::of(self.walked(operand, rows, 1), size),
+                (false, false) => Reach::default(),
             }
         };
         self.phases.iter().enumerate().map(of).fold(Reach::default(), Reach::or)
@@ -86,8 +86,24 @@ impl Code {
 
     /// Whether no two of a kernel's parts write the same element of an output.
     fn is_written_once(&self, operand: usize) -> bool {
-        let lanes = if matches!(self.walks[operand].operand.role, Role::Output(_)) { self.row_len } else { 1 };
-        are_apart(self.walked(operand, self.kept, lanes), self.walks[operand].size())
+        self.phases.iter().enumerate().all(|(i, phase)| {
+            let size = self.walks[operand].size();
+            let row = phase.row_outputs.iter().any(|r| r.0 == operand);
+            // Parts of a row, or tiles of it, all come to what the row has in these phases.
+            let is_shared = i == 0 || self.columns;
+            let lanes_apart = || are_apart(self.walked(operand, self.loops(i), self.row_len), size);
+            let rows_apart = || !is_shared && are_apart(self.walked(operand, self.kept, 1), size);
+            (!self.has_lanes(phase, operand) || lanes_apart()) && (!row || rows_apart())
+        })
+    }
+
+    /// How many of the outermost loops a phase runs in.
+    fn loops(&self, phase: usize) -> usize {
+        if phase == 0 { self.outer.len() } else { self.kept }
+    }
+
+    fn has_lanes(&self, phase: &Phase, operand: usize) -> bool {
+        phase.lanes.iter().any(|t| self.operand_of(t.base) == Some(operand))
     }
 
     /// The sizes and strides of the outermost loops, and of some lanes.
@@ -353,18 +369,23 @@ impl<'a, W: Word> Job<'a, W> {
 }
 
 /// Words that parts leave for later ones.
-pub(super) struct Results<W>(Vec<AtomicU64>, PhantomData<W>);
+pub(super) struct Results<W> {
+    words: Vec<AtomicU64>,
+    _held: Option<Reservation>,
+    word: PhantomData<W>,
+}
 
 impl<W: Word> Results<W> {
     fn new(len: usize) -> Self {
-        Results((0..len).map(|_| AtomicU64::new(0)).collect(), PhantomData)
+        let _held = hold::<u64>(len);
+        Results { words: (0..len).map(|_| AtomicU64::new(0)).collect(), _held, word: PhantomData }
     }
 
     pub(super) fn set(&self, i: usize, w: W) {
-        self.0[i].store(w.to_bits64(), Relaxed);
+        self.words[i].store(w.to_bits64(), Relaxed);
     }
 
     pub(super) fn get(&self, i: usize) -> W {
-        W::from_bits64(self.0[i].load(Relaxed))
+        W::from_bits64(self.words[i].load(Relaxed))
     }
 }

@@ -499,6 +499,11 @@ fn an_element_is_written_once() {
     assert!(copy(3, 0, 2).compile().is_ok());
     assert_eq!(copy(3, 2, 1).compile().unwrap_err(), Unfusable::Output);
     assert_eq!(copy(3, 2, 0).compile().unwrap_err(), Unfusable::Output);
+    // Each part of a long row would write the row's value.
+    let mut p = Program::new(&[3, 100_000]);
+    let x = p.input(Elem::F32, &[1, 0]);
+    p.row_output(x, &[1, 0]);
+    assert_eq!(p.compile().unwrap_err(), Unfusable::Output);
 }
 
 fn run_copy(len: usize, start: usize, room: usize, from: isize) {

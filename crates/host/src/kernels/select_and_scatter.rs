@@ -14,6 +14,7 @@ use crate::kernels::index::{Combine, combine};
 use crate::kernels::window::{Part, parts};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::operand::{Source, Target};
+use crate::parts::Pace;
 use crate::pool::{Effort, Workers};
 use shardwise_ir::OpView;
 use shardwise_ops::reducer::reduce_kind;
@@ -182,8 +183,10 @@ impl SelectAndScatter {
         }
         Workers::global().run_each(parts, effort, |(i, ((sources, places), sums))| {
             let first = i * piece(self.counts[0]);
+            let mut pace = Pace::default();
             for (source, &place) in sources.chunks_exact(size).zip(places).filter(|(_, place)| **place >= 0) {
                 (self.combine)(&mut sums[(place as usize - first) * size..][..size], source);
+                pace.spend(4);
             }
         });
     }

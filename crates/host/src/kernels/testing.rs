@@ -11,18 +11,22 @@ pub fn parse(source: &str) -> Module {
     verify(&module).or(module).unwrap_or_else(|e| panic!("{e}\n{source}"))
 }
 
-/// The instructions that ran; their results have the bits of the interpreter's.
+/// The instructions that ran; their results have the bits of the interpreter's, whatever new memory is filled with.
 pub fn run(source: &str, inputs: &[Literal]) -> Vec<InstructionTime> {
     let module = parse(source);
-    let engine = HostEngine::default();
-    let program = engine.compile(&module).unwrap_or_else(|e| panic!("{e}\n{source}"));
-    let types = Signature::of(module.main().expect("it has a main function")).expect("arrays only").inputs;
-    let put = |(x, ty)| Argument::Lent(engine.put(x, ty).expect("it fits"));
-    let (got, times) = program.profile(inputs.iter().zip(&types).map(put).collect()).expect("it runs");
     let want = shardwise_interp::run(&module, inputs).expect("it runs");
-    assert_eq!(got.len(), want.len());
-    for (got, want) in got.iter().map(|r| r.to_literal()).zip(&want) {
-        assert_eq!(got.to_dense().raw_bytes(), want.to_dense().raw_bytes(), "{got:?} is not {want:?}\n{source}");
+    let engines = [HostEngine::guarded(0xa5), HostEngine::guarded(0x5a), HostEngine::default()];
+    let mut times = vec![];
+    for engine in engines {
+        let program = engine.compile(&module).unwrap_or_else(|e| panic!("{e}\n{source}"));
+        let types = Signature::of(module.main().expect("it has a main function")).expect("arrays only").inputs;
+        let put = |(x, ty)| Argument::Lent(engine.put(x, ty).expect("it fits"));
+        let (got, took) = program.profile(inputs.iter().zip(&types).map(put).collect()).expect("it runs");
+        assert_eq!(got.len(), want.len());
+        for (got, want) in got.iter().map(|r| r.to_literal()).zip(&want) {
+            assert_eq!(got.to_dense().raw_bytes(), want.to_dense().raw_bytes(), "{got:?} is not {want:?}\n{source}");
+        }
+        times = took;
     }
     times
 }

@@ -9,7 +9,9 @@ use super::tile::{Adjacent, Block, Lines, Results, Tile, panel_rows};
 use super::{Gemm, Group, Pieces, Row};
 use crate::memory::Scratch;
 use crate::operand::Pointer;
+use crate::parts::Pace;
 use crate::pool::{Effort, Workers, piece};
+use shardwise_base::budget;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -145,6 +147,7 @@ impl Job<'_> {
                 let to = self.packed[*group].expect("it is shared").at(self, rows.start, &depth);
                 // SAFETY: as the caller says; there is room for these rows.
                 unsafe { self.pack_rows(&self.groups[*group].rows[rows.clone()], &depth, to) };
+                budget::poll();
             }
         });
         Some(space)
@@ -252,6 +255,7 @@ impl Job<'_> {
         let [mut right, mut sums, mut left] = [width * depth, sums, left].map(|words| Scratch::new(4 * words));
         let [right, sums, left] = [&mut right, &mut sums, &mut left].map(|s| s.start().cast::<u32>());
         let span = depths * DEPTH * self.tile.step;
+        let mut pace = Pace::default();
         for span in (0..shape.k).step_by(span).map(|start| start..shape.k.min(start + span)) {
             let column_block = |d: &Range<usize>| right.wrapping_add(self.steps(d.start - span.start) * width);
             for depth in self.depths(span.clone()) {
@@ -275,6 +279,7 @@ impl Job<'_> {
                     };
                     // SAFETY: the panels were packed, there is room for the sums, and results are as the caller says.
                     unsafe { (self.tile.multiply)(&block) };
+                    pace.spend(rows.len() * width * block.depth / 8);
                 }
             }
         }

@@ -3,10 +3,15 @@
 
 use super::{Gemm, Places};
 use crate::elem::Elem;
+use crate::parts::Pace;
 use crate::pool::Workers;
 use gemmkit::scalar::Scalar;
 use gemmkit::{ComplexScalar, Parallelism};
 use num_complex::Complex;
+use shardwise_base::budget;
+
+/// Elements that are summed between two polls.
+const DEPTH: usize = 1 << 15;
 
 /// Computes products, of row-major results.
 ///
@@ -53,13 +58,19 @@ impl Job<'_> {
     fn pieces<A, C>(&self, run: impl Fn(&Gemm, *const A, *const A, *mut C) + Sync) {
         let gemm = self.gemm;
         let pieces = gemm.pieces(self.products.len());
+        let count = pieces[0] * pieces[1];
         let effort = gemm.effort(self.products.len());
-        self.workers.run(self.products.len() * pieces, effort, |part| {
-            let product = self.products[part / pieces];
-            let (shape, [a, b, c]) = gemm.piece(pieces, part % pieces);
+        self.workers.run(self.products.len() * count, effort, |part| {
+            let product = self.products[part / count];
+            let (shape, [a, b, c]) = gemm.piece(pieces, part % count);
             let (pa, pb, pc) = (product.a.0.cast::<A>(), product.b.0.cast::<A>(), product.c.0.cast::<C>());
-            if shape.m > 0 && shape.n > 0 {
-                run(&shape, pa.wrapping_offset(a), pb.wrapping_offset(b), pc.wrapping_offset(c));
+            let (pa, pb, pc) = (pa.wrapping_offset(a), pb.wrapping_offset(b), pc.wrapping_offset(c));
+            for start in (0..shape.k).step_by(DEPTH).filter(|_| shape.m > 0 && shape.n > 0) {
+                let k = DEPTH.min(shape.k - start);
+                let shape = Gemm { k, accumulate: shape.accumulate || start > 0, ..shape };
+                let at = start as isize;
+                run(&shape, pa.wrapping_offset(at * gemm.a[1]), pb.wrapping_offset(at * gemm.b[0]), pc);
+                budget::poll();
             }
         });
     }
@@ -111,12 +122,13 @@ impl Job<'_> {
 /// # Safety
 /// As `Gemm::run`.
 unsafe fn multiply_rows<T: Number>(g: &Gemm, a: *const T, b: *const T, c: *mut T) {
-    let mut sums = vec![T::NIL; g.n];
+    let (mut sums, mut pace) = (vec![T::NIL; g.n], Pace::default());
     for i in 0..g.m as isize {
         sums.fill(T::NIL);
         for p in 0..g.k as isize {
             // SAFETY: as the caller says.
             let (left, row) = unsafe { (*a.offset(i * g.a[0] + p * g.a[1]), b.offset(p * g.b[0])) };
+            pace.spend(g.n);
             for (j, sum) in sums.iter_mut().enumerate() {
                 // SAFETY: as the caller says.
                 *sum = sum.plus(left.times(unsafe { *row.offset(j as isize * g.b[1]) }));

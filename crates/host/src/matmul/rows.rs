@@ -11,8 +11,9 @@
 //! level's features, and each instruction becomes a call.
 #![expect(unsafe_code, reason = "products follow addresses")]
 
-use super::{Gemm, Group};
+use super::{Gemm, Group, Row};
 use crate::elem::Elem;
+use crate::parts::{Pace, hold};
 use crate::pool::{Effort, Workers, piece};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
@@ -131,7 +132,7 @@ trait Kind {
     type V: Vector<Word = u32>;
     /// Rows of the matrix in one step.
     const STEP: usize;
-    /// Bytes of a matrix element.
+    /// Bytes of an element.
     const SIZE: usize;
 
     /// The two vectors of a step, from the rows of the matrix that it has.
@@ -139,25 +140,19 @@ trait Kind {
     /// # Safety
     /// Two vectors of elements must be readable at each of the `STEP` rows.
     unsafe fn load(rows: [*const u8; 2]) -> [[Self::V; 2]; 2];
-    /// `sum` and one step's products by the packed left elements at `a`.
-    ///
-    /// # Safety
-    /// `STEP` words must be readable.
-    unsafe fn step(sum: [Self::V; 2], a: *const u32, b: [[Self::V; 2]; 2]) -> [Self::V; 2];
+    /// `sum` and one step's products by a packed left element.
+    fn step(sum: [Self::V; 2], a: [u32; 2], b: [[Self::V; 2]; 2]) -> [Self::V; 2];
     /// The sums in order of their columns.
     fn ordered(sum: [Self::V; 2]) -> [Self::V; 2] {
         sum
     }
-    /// The words that a step needs of the left elements `a[i..i + STEP]`, of which the second may be missing.
-    fn pack(a: *const u8, i: usize, k: usize) -> [u32; 2];
+    /// The words that a step needs of its left elements, of which the second may be missing.
+    fn pack(elements: &[u8]) -> [u32; 2];
     /// # Safety
     /// `V::LANES` elements must be writable.
     unsafe fn store(sum: Self::V, c: *mut u8);
     /// Writes one element.
-    ///
-    /// # Safety
-    /// The element must be writable.
-    unsafe fn store_one(sum: u32, c: *mut u8);
+    fn store_one(sum: u32, c: &mut [u8]);
 }
 
 struct Words<V>(std::marker::PhantomData<V>);
@@ -174,30 +169,27 @@ impl<V: Vector<Word = u32>> Kind for Words<V> {
         [b, b]
     }
     #[inline(always)]
-    unsafe fn step(sum: [V; 2], a: *const u32, b: [[V; 2]; 2]) -> [V; 2] {
-        // SAFETY: as the caller says.
-        let a = V::splat(unsafe { *a });
+    fn step(sum: [V; 2], a: [u32; 2], b: [[V; 2]; 2]) -> [V; 2] {
+        let a = V::splat(a[0]);
         [a.fused(b[0][0], sum[0]), a.fused(b[0][1], sum[1])]
     }
-    fn pack(a: *const u8, i: usize, _k: usize) -> [u32; 2] {
-        // SAFETY: `RowsGemm::run` has the row.
-        [unsafe { a.cast::<u32>().add(i).read_unaligned() }, 0]
+    fn pack(elements: &[u8]) -> [u32; 2] {
+        [bytemuck::pod_read_unaligned(elements), 0]
     }
     #[inline(always)]
     unsafe fn store(sum: V, c: *mut u8) {
         // SAFETY: as the caller says.
         unsafe { sum.store(c) }
     }
-    unsafe fn store_one(sum: u32, c: *mut u8) {
-        // SAFETY: as the caller says.
-        unsafe { c.cast::<u32>().write_unaligned(sum) }
+    fn store_one(sum: u32, c: &mut [u8]) {
+        c.copy_from_slice(&sum.to_ne_bytes());
     }
 }
 
-/// A `bf16`'s bits, or 0 beyond the row's end.
-fn bf16_at(a: *const u8, i: usize, k: usize) -> u32 {
-    // SAFETY: `RowsGemm::run` has the row.
-    if i < k { u32::from(unsafe { a.cast::<u16>().add(i).read_unaligned() }) } else { 0 }
+/// The bits of one or two `bf16`; 0 for one that is missing.
+fn bf16_bits(elements: &[u8]) -> [u32; 2] {
+    let mut bits = elements.chunks_exact(2).map(|x| u32::from(u16::from_ne_bytes([x[0], x[1]])));
+    [0, 1].map(|_| bits.next().unwrap_or(0))
 }
 
 struct Widened<V>(std::marker::PhantomData<V>);
@@ -208,34 +200,28 @@ impl<V: Vector<Word = u32>> Kind for Widened<V> {
     const SIZE: usize = 2;
 
     #[inline(always)]
-    unsafe fn load(rows: [*const u8; 2]) -> [[V; 2]; 2] {
+    unsafe fn load([even, odd]: [*const u8; 2]) -> [[V; 2]; 2] {
+        let behind = V::LANES * 2;
         // SAFETY: as the caller says.
         unsafe {
-            let [even, odd] = rows;
-            [
-                [V::load_bf16(even), V::load_bf16(even.add(V::LANES * 2))],
-                [V::load_bf16(odd), V::load_bf16(odd.add(V::LANES * 2))],
-            ]
+            [[V::load_bf16(even), V::load_bf16(even.add(behind))], [V::load_bf16(odd), V::load_bf16(odd.add(behind))]]
         }
     }
     #[inline(always)]
-    unsafe fn step(sum: [V; 2], a: *const u32, b: [[V; 2]; 2]) -> [V; 2] {
-        // SAFETY: as the caller says.
-        let (even, odd) = unsafe { (V::splat(*a), V::splat(*a.add(1))) };
+    fn step(sum: [V; 2], a: [u32; 2], b: [[V; 2]; 2]) -> [V; 2] {
+        let (even, odd) = (V::splat(a[0]), V::splat(a[1]));
         [even.fused(b[0][0], odd.fused(b[1][0], sum[0])), even.fused(b[0][1], odd.fused(b[1][1], sum[1]))]
     }
-    fn pack(a: *const u8, i: usize, k: usize) -> [u32; 2] {
-        [bf16_at(a, i, k) << 16, bf16_at(a, i + 1, k) << 16]
+    fn pack(elements: &[u8]) -> [u32; 2] {
+        bf16_bits(elements).map(|bits| bits << 16)
     }
     #[inline(always)]
     unsafe fn store(sum: V, c: *mut u8) {
         // SAFETY: as the caller says.
         unsafe { sum.round_bf16().store_bf16(c) }
     }
-    unsafe fn store_one(sum: u32, c: *mut u8) {
-        let rounded = half::bf16::from_f32(f32::from_bits(sum));
-        // SAFETY: as the caller says.
-        unsafe { c.cast::<half::bf16>().write_unaligned(rounded) }
+    fn store_one(sum: u32, c: &mut [u8]) {
+        c.copy_from_slice(&half::bf16::from_f32(f32::from_bits(sum)).to_ne_bytes());
     }
 }
 
@@ -257,33 +243,32 @@ impl Kind for Pairs {
         [b, b]
     }
     #[inline(always)]
-    unsafe fn step(sum: [Avx512; 2], a: *const u32, b: [[Avx512; 2]; 2]) -> [Avx512; 2] {
-        // SAFETY: as the caller says.
-        let a = Avx512::splat(unsafe { *a });
+    fn step(sum: [Avx512; 2], a: [u32; 2], b: [[Avx512; 2]; 2]) -> [Avx512; 2] {
+        let a = Avx512::splat(a[0]);
         [sum[0].dot_bf16(a, b[0][0]), sum[1].dot_bf16(a, b[0][1])]
     }
     #[inline(always)]
     fn ordered(sum: [Avx512; 2]) -> [Avx512; 2] {
         Avx512::uninterleave32(sum[0], sum[1])
     }
-    fn pack(a: *const u8, i: usize, k: usize) -> [u32; 2] {
-        [bf16_at(a, i, k) | bf16_at(a, i + 1, k) << 16, 0]
+    fn pack(elements: &[u8]) -> [u32; 2] {
+        let [even, odd] = bf16_bits(elements);
+        [even | odd << 16, 0]
     }
     #[inline(always)]
     unsafe fn store(sum: Avx512, c: *mut u8) {
         // SAFETY: as the caller says.
         unsafe { Widened::<Avx512>::store(sum, c) }
     }
-    unsafe fn store_one(sum: u32, c: *mut u8) {
-        // SAFETY: as the caller says.
-        unsafe { Widened::<Avx512>::store_one(sum, c) }
+    fn store_one(sum: u32, c: &mut [u8]) {
+        Widened::<Avx512>::store_one(sum, c);
     }
 }
 
 /// A strip of columns being summed.
 struct State {
-    /// Left elements: for each step, those of all rows, two words each.
-    left: Vec<u32>,
+    /// Left elements: for each step, those of all rows.
+    left: Vec<[u32; 2]>,
     /// Sums: for each two vectors of columns, those of all rows.
     sums: Vec<u32>,
     /// Rows, padded to whole tiles.
@@ -297,26 +282,37 @@ unsafe fn strip<K: Kind, const M: usize>(shape: &RowsGemm, group: &Group, start:
     let width = 2 * K::V::LANES;
     let rows = if group.rows.len() <= 2 { group.rows.len() } else { group.rows.len().next_multiple_of(4) };
     let rows = if rows > M { rows.next_multiple_of(M) } else { rows };
-    let mut state =
-        State { left: pack_left::<K>(shape, group, rows), sums: vec![0; rows * len.next_multiple_of(width)], rows };
+    let _held = hold::<u32>(2 * rows * (shape.k + len));
+    // SAFETY: the rows of the left operand, as the caller says.
+    let left = unsafe { pack_left::<K>(shape, group, rows) };
+    let mut state = State { left, sums: vec![0; rows * len.next_multiple_of(width)], rows };
     let matrix = group.matrix.0.wrapping_add(start * K::SIZE).cast_const();
     // Few rows have little work for a line, and shorter bands lose fewer of them from the first cache.
     let height = if rows <= 4 { BAND / 2 } else { BAND };
-    for band in (0..shape.k).step_by(height) {
-        let rows = (shape.k - band).min(height);
+    let mut pace = Pace::default();
+    for first in (0..shape.k).step_by(height) {
+        let stride = shape.row_stride * K::SIZE;
+        let band = Band { start: matrix.wrapping_add(first * stride), stride, rows: (shape.k - first).min(height) };
         // SAFETY: as the caller says.
-        unsafe { run_band::<K, M>(&mut state, matrix, shape.row_stride * K::SIZE, band, rows, len) };
+        unsafe { run_band::<K, M>(&mut state, band, first, len) };
+        pace.spend(rows * len);
     }
     // SAFETY: as the caller says.
     unsafe { finish::<K>(&state, group, start, len) }
 }
 
-fn pack_left<K: Kind>(shape: &RowsGemm, group: &Group, rows: usize) -> Vec<u32> {
-    let mut left = vec![0; shape.k.div_ceil(K::STEP) * rows * 2];
-    for (step, packed) in left.chunks_exact_mut(2 * rows).enumerate() {
-        for (row, words) in group.rows.iter().zip(packed.chunks_exact_mut(2)) {
-            words.copy_from_slice(&K::pack(row.a.0, step * K::STEP, shape.k));
+/// # Safety
+/// The rows must be readable.
+unsafe fn pack_left<K: Kind>(shape: &RowsGemm, group: &Group, rows: usize) -> Vec<[u32; 2]> {
+    let (mut left, mut pace) = (vec![[0; 2]; shape.k.div_ceil(K::STEP) * rows], Pace::default());
+    // SAFETY: as the caller says.
+    let row = |row: &Row| unsafe { std::slice::from_raw_parts(row.a.0.cast_const(), shape.k * K::SIZE) };
+    let mut elements: Vec<_> = group.rows.iter().map(|r| row(r).chunks(K::STEP * K::SIZE)).collect();
+    for packed in left.chunks_exact_mut(rows) {
+        for (words, elements) in packed.iter_mut().zip(elements.iter_mut().filter_map(Iterator::next)) {
+            *words = K::pack(elements);
         }
+        pace.spend(2 * rows);
     }
     left
 }
@@ -346,53 +342,43 @@ impl Band {
 }
 
 /// # Safety
-/// As `RowsGemm::run`, with the level's features.
+/// The band has `len` columns; with the level's features.
 #[inline(always)]
-unsafe fn run_band<K: Kind, const M: usize>(
-    state: &mut State,
-    matrix: *const u8,
-    stride: usize,
-    band: usize,
-    rows: usize,
-    len: usize,
-) {
+unsafe fn run_band<K: Kind, const M: usize>(state: &mut State, band: Band, first: usize, len: usize) {
     let width = 2 * K::V::LANES;
-    let left = state.left.as_ptr().wrapping_add(band / K::STEP * state.rows * 2);
-    let at = Band { start: matrix.wrapping_add(band * stride), stride, rows };
-    for group in 0..len / width {
-        let here = Band { start: at.start.wrapping_add(group * width * K::SIZE), ..at };
-        let sums = state.sums.as_mut_ptr().wrapping_add(group * width * state.rows);
+    let left = &state.left[first / K::STEP * state.rows..];
+    let (whole, edge) = state.sums.split_at_mut(len / width * width * state.rows);
+    for (group, sums) in whole.chunks_exact_mut(width * state.rows).enumerate() {
+        let here = Band { start: band.start.wrapping_add(group * width * K::SIZE), ..band };
         // SAFETY: as the caller says.
         unsafe { tiles::<K, M>(here, left, sums, state.rows) };
     }
     // The last columns, fewer than two vectors, are copied band by band.
-    let edge = len % width;
-    if edge > 0 {
-        let done = len - edge;
+    let count = len % width * K::SIZE;
+    if count > 0 {
         let mut copy = [[0u8; 128]; BAND];
-        for (r, line) in copy.iter_mut().enumerate().take(rows) {
-            let from = at.start.wrapping_add(r * stride + done * K::SIZE);
+        for (r, line) in copy.iter_mut().enumerate().take(band.rows) {
+            let from = band.start.wrapping_add(r * band.stride + len / width * width * K::SIZE);
             // SAFETY: the columns of this row, as the caller says.
-            unsafe { std::ptr::copy_nonoverlapping(from, line.as_mut_ptr(), edge * K::SIZE) };
+            line[..count].copy_from_slice(unsafe { std::slice::from_raw_parts(from, count) });
         }
-        let here = Band { start: copy.as_ptr().cast(), stride: 128, rows };
-        let sums = state.sums.as_mut_ptr().wrapping_add(done * state.rows);
+        let here = Band { start: copy.as_ptr().cast(), stride: 128, rows: band.rows };
         // SAFETY: the copy has two vectors of columns.
-        unsafe { tiles::<K, M>(here, left, sums, state.rows) };
+        unsafe { tiles::<K, M>(here, left, edge, state.rows) };
     }
 }
 
 /// All rows by two vectors of columns.
 ///
 /// # Safety
-/// As `RowsGemm::run`, with the level's features.
+/// The band has two vectors of columns; with the level's features.
 #[inline(always)]
-unsafe fn tiles<K: Kind, const M: usize>(band: Band, left: *const u32, sums: *mut u32, rows: usize) {
+unsafe fn tiles<K: Kind, const M: usize>(band: Band, left: &[[u32; 2]], sums: &mut [u32], rows: usize) {
     let width = 2 * K::V::LANES;
     let mut row = 0;
     while row < rows {
-        let (left, sums) = (left.wrapping_add(2 * row), sums.wrapping_add(row * width));
-        // SAFETY: as the caller says; the counts add up to `rows`.
+        let (left, sums) = (&left[row..], &mut sums[row * width..]);
+        // SAFETY: as the caller says.
         unsafe {
             match rows - row {
                 1 => tile::<K, 1>(band, left, sums, rows),
@@ -406,31 +392,27 @@ unsafe fn tiles<K: Kind, const M: usize>(band: Band, left: *const u32, sums: *mu
 }
 
 /// # Safety
-/// As `RowsGemm::run`, with the level's features.
+/// As [`tiles`].
 #[inline(always)]
-unsafe fn tile<K: Kind, const M: usize>(band: Band, left: *const u32, sums: *mut u32, rows: usize) {
-    let at = |r: usize, v: usize| sums.wrapping_add((2 * r + v) * K::V::LANES);
-    // SAFETY: the sums of `M` rows are there.
-    let mut sum = unsafe { [[K::V::load(at(0, 0).cast()), K::V::load(at(0, 1).cast())]; M] };
-    for (r, s) in sum.iter_mut().enumerate().skip(1) {
-        // SAFETY: as above.
-        *s = unsafe { [K::V::load(at(r, 0).cast()), K::V::load(at(r, 1).cast())] };
+unsafe fn tile<K: Kind, const M: usize>(band: Band, left: &[[u32; 2]], sums: &mut [u32], rows: usize) {
+    let lanes = K::V::LANES;
+    let sums = &mut sums[..2 * M * lanes];
+    let mut sum = [[K::V::splat(0); 2]; M];
+    for (r, s) in sum.iter_mut().enumerate() {
+        *s = [K::V::read(&sums[2 * r * lanes..]), K::V::read(&sums[(2 * r + 1) * lanes..])];
     }
     for step in 0..band.rows.div_ceil(K::STEP) {
-        let a = left.wrapping_add(step * rows * 2);
+        let a = &left[step * rows..][..M];
         // SAFETY: as the caller says.
         let b = unsafe { K::load(band.rows_at(step * K::STEP)) };
         (0..K::STEP).for_each(|r| prefetch(band.start.wrapping_add((step * K::STEP + r) * band.stride + AHEAD)));
-        for (r, s) in sum.iter_mut().enumerate() {
-            // SAFETY: the left elements of `M` rows are there.
-            *s = unsafe { K::step(*s, a.wrapping_add(2 * r), b) };
+        for (s, &a) in sum.iter_mut().zip(a) {
+            *s = K::step(*s, a, b);
         }
     }
     for (r, s) in sum.into_iter().enumerate() {
-        for (v, s) in s.into_iter().enumerate() {
-            // SAFETY: as above.
-            unsafe { s.store(at(r, v).cast()) };
-        }
+        s[0].write(&mut sums[2 * r * lanes..]);
+        s[1].write(&mut sums[(2 * r + 1) * lanes..]);
     }
 }
 
@@ -442,38 +424,30 @@ unsafe fn tile<K: Kind, const M: usize>(band: Band, left: *const u32, sums: *mut
 unsafe fn finish<K: Kind>(state: &State, group: &Group, start: usize, len: usize) {
     let (lanes, width) = (K::V::LANES, 2 * K::V::LANES);
     for (r, row) in group.rows.iter().enumerate() {
-        for first in (0..len).step_by(width) {
-            let from = state.sums.as_ptr().wrapping_add(first * state.rows + r * width);
-            // SAFETY: the sums of this row and these columns.
-            let sum = K::ordered(unsafe { [K::V::load(from.cast()), K::V::load(from.add(lanes).cast())] });
-            let to = row.c.0.wrapping_add((start + first) * K::SIZE);
-            // SAFETY: the caller vouches for the results.
-            unsafe { store_columns::<K>(sum, to, width.min(len - first)) };
+        // SAFETY: the caller vouches for the results, which nobody else has.
+        let row = unsafe { std::slice::from_raw_parts_mut(row.c.0.wrapping_add(start * K::SIZE), len * K::SIZE) };
+        for (to, sums) in row.chunks_mut(width * K::SIZE).zip(state.sums.chunks_exact(width * state.rows)) {
+            let sums = &sums[r * width..];
+            store_columns::<K>(K::ordered([K::V::read(sums), K::V::read(&sums[lanes..])]), to);
         }
     }
 }
 
-/// # Safety
-/// `count` elements must be writable.
+/// Writes as many columns as there are.
 #[inline(always)]
-unsafe fn store_columns<K: Kind>(sum: [K::V; 2], to: *mut u8, count: usize) {
+fn store_columns<K: Kind>(sum: [K::V; 2], to: &mut [u8]) {
     let lanes = K::V::LANES;
-    if count == 2 * lanes {
-        for (v, s) in sum.into_iter().enumerate() {
-            // SAFETY: as the caller says.
-            unsafe { K::store(s, to.add(v * lanes * K::SIZE)) };
-        }
-        return;
+    if to.len() == 2 * lanes * K::SIZE {
+        // SAFETY: there is room for two vectors.
+        return unsafe {
+            K::store(sum[0], to.as_mut_ptr());
+            K::store(sum[1], to.as_mut_ptr().add(lanes * K::SIZE));
+        };
     }
     let mut words = [0u32; 32];
-    for (v, s) in sum.into_iter().enumerate() {
-        // SAFETY: two vectors have at most 32 words.
-        unsafe { s.store(words.as_mut_ptr().add(v * lanes).cast()) };
-    }
-    for (j, &w) in words.iter().enumerate().take(count) {
-        // SAFETY: as the caller says.
-        unsafe { K::store_one(w, to.add(j * K::SIZE)) };
-    }
+    sum[0].write(&mut words);
+    sum[1].write(&mut words[lanes..]);
+    to.chunks_exact_mut(K::SIZE).zip(words).for_each(|(to, word)| K::store_one(word, to));
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(super) fn copy_bytes(from: &[u8], to: &mut [u8]) {
 /// # Safety
 /// As `ptr::copy_nonoverlapping`.
 unsafe fn copy_run(from: *const u8, to: *mut u8, len: usize) {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     if len >= LONG_COPY {
         // SAFETY: as the caller says; the direction flag is clear.
         unsafe {

@@ -14,6 +14,11 @@ fn no_new_long_functions() {
 }
 
 #[test]
+fn no_new_unsafe_code() {
+    assert_none(ratchet::unsafe_code(&Exceptions::read().unwrap()));
+}
+
+#[test]
 fn no_new_long_files() {
     assert_none(ratchet::long_files(&Exceptions::read().unwrap()));
 }

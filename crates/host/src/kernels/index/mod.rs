@@ -9,7 +9,7 @@ use crate::kernels::fuse::{elem, row_major};
 use crate::kernels::moves::{clamp, output_bytes, own_or_copy, read_index, size_of};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::gather_rows;
-use crate::parts::Grid;
+use crate::parts::{Grid, Pace};
 use crate::pool::{Effort, Workers, piece};
 use shardwise_base::DType;
 use shardwise_ir::OpView;
@@ -326,13 +326,13 @@ impl GatherKernel {
     fn fill(&self, cx: &KernelCx<'_>, mut part: GatherPart<'_>) {
         let (table, indices) = (cx.input(0, part.instance).bytes(), cx.input(1, part.instance));
         let (size, run_bytes) = (self.size, self.windows.run * self.size);
-        let mut at = vec![0; self.windows.dims.len()];
+        let (mut at, mut pace) = (vec![0; self.windows.dims.len()], Pace::default());
         for w in part.windows {
             let place = self.windows.start(indices, w, &mut at) - part.start;
             let start = self.windows.clamped(&at);
             for &[from, row, column] in &self.layout.runs {
                 let to = &mut part.columns.row(row)[(place + column) * size..][..run_bytes];
-                to.copy_from_slice(&table[(start + from) * size..][..run_bytes]);
+                copy_long(&table[(start + from) * size..][..run_bytes], to, &mut pace);
             }
         }
     }
@@ -340,6 +340,14 @@ impl GatherKernel {
 
 fn effort(bytes: usize) -> Effort {
     if bytes < SMALL { Effort::Small } else { Effort::Large }
+}
+
+/// Copies a run of any length.
+fn copy_long(from: &[u8], to: &mut [u8], pace: &mut Pace) {
+    for (from, to) in from.chunks(SMALL).zip(to.chunks_mut(SMALL)) {
+        to.copy_from_slice(from);
+        pace.spend(8 + to.len() / 8);
+    }
 }
 
 /// Combines updates into as many elements: `to[i] = to[i] ∘ from[i]`, rounded.
@@ -435,8 +443,9 @@ impl ScatterKernel {
                 }
             }
         };
-        let mut at = vec![0; windows.dims.len()];
+        let (mut at, mut pace) = (vec![0; windows.dims.len()], Pace::default());
         for w in 0..windows.count() {
+            pace.spend(16 + windows.run * windows.runs.len());
             let slices = windows.start(indices, w, &mut at);
             if windows.is_inside(&at) {
                 let start = windows.clamped(&at);

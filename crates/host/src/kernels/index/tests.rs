@@ -157,3 +157,33 @@ fn workers_share_the_columns_of_long_windows() {
     assert!(check(&rows(400, 300).scatter("f32", "add"), r));
     assert!(check(&rows(400, 300).gather(), r));
 }
+
+#[test]
+fn workers_share_the_columns_of_an_operand_whose_windows_overlap() {
+    let r = &mut Random(8);
+    let shifted = Case {
+        operand: vec![2000],
+        indices: vec![400, 1],
+        slices: vec![400, 600],
+        sizes: vec![600],
+        dims: ["[1]".into(), "[]".into(), "[]".into(), "[]".into()],
+        map: "[0]".into(),
+    };
+    assert!(check(&shifted.scatter("f32", "add"), r));
+    assert!(check(&shifted.gather(), r));
+}
+
+#[test]
+fn workers_share_the_columns_of_a_result() {
+    let r = &mut Random(9);
+    let columns = |batch: Vec<usize>| Case {
+        operand: vec![300, 50],
+        indices: [&batch[..], &[1]].concat(),
+        slices: [&[300], &batch[..]].concat(),
+        sizes: vec![300, 1],
+        dims: ["[0]".into(), "[1]".into(), "[]".into(), "[]".into()],
+        map: "[1]".into(),
+    };
+    assert!(check(&columns(vec![400]).gather(), r));
+    assert!(check(&columns(vec![1, 25, 16]).gather(), r));
+}

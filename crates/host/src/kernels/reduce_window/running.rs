@@ -9,7 +9,7 @@ use crate::kernels::by_reducer::by_reducer;
 use crate::kernels::fuse::elem;
 use crate::kernels::written;
 use crate::memory::OutOfMemory;
-use crate::parts::Grid;
+use crate::parts::{Grid, Pace};
 use crate::pool::{Effort, Workers};
 use bytemuck::Pod;
 use shardwise_ir::{Attr, OpView, Value};
@@ -21,6 +21,8 @@ use shardwise_ops::{Opcode, ReduceKind};
 const LANES: usize = 16;
 /// Below this many bytes, nobody is woken.
 const SMALL: usize = 1 << 17;
+/// Elements of a line between two polls.
+const LONG: usize = 1 << 16;
 
 pub struct Running {
     walk: Walk,
@@ -126,6 +128,7 @@ fn walk_lines<T: Pod, A: Copy>(
     narrow: impl Fn(A) -> T,
 ) {
     let (from, mut to) = (bytemuck::cast_slice::<u8, T>(from), to.cast::<T>());
+    let mut pace = Pace::default();
     let mut totals = [widen(bytemuck::pod_read_unaligned(init)); LANES];
     let step = |total: &mut A, x: T| {
         *total = op(*total, widen(x));
@@ -134,6 +137,7 @@ fn walk_lines<T: Pod, A: Copy>(
     match lines {
         Lines::Columns { first, of } => {
             for (i, row) in from.chunks_exact(of).enumerate() {
+                pace.spend(LANES);
                 let to = to.row(i);
                 let from = &row[first..][..to.len()];
                 if let (Ok(from), Ok(to)) = (<&[T; LANES]>::try_from(from), <&mut [T; LANES]>::try_from(&mut *to)) {
@@ -146,6 +150,7 @@ fn walk_lines<T: Pod, A: Copy>(
         // A square of elements at a time, so that sums of several lines are under way.
         Lines::Rows(len) if from.len() == LANES * len => {
             for start in (0..len).step_by(LANES) {
+                pace.spend(LANES * LANES);
                 let width = LANES.min(len - start);
                 let mut square = [[T::zeroed(); LANES]; LANES];
                 let line = |l: usize| l * len + start..l * len + start + width;
@@ -158,7 +163,10 @@ fn walk_lines<T: Pod, A: Copy>(
         }
         Lines::Rows(len) => {
             for (l, (from, total)) in from.chunks_exact(len).zip(&mut totals).enumerate() {
-                to.row(l).iter_mut().zip(from).for_each(|(to, &x)| *to = step(total, x));
+                for (to, from) in to.row(l).chunks_mut(LONG).zip(from.chunks(LONG)) {
+                    to.iter_mut().zip(from).for_each(|(to, &x)| *to = step(total, x));
+                    pace.spend(LONG);
+                }
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::gang::lower::Lowering;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, region_value};
 use crate::memory::{Buffer, OutOfMemory};
-use crate::parts::Grid;
+use crate::parts::{Grid, hold};
 use crate::pool::{Effort, Workers};
 use bytemuck::Pod;
 use order::Order;
@@ -194,6 +194,8 @@ impl SortKernel {
 
     /// For each place of a sorted line, the place from which its element comes.
     fn sorted(&self, keys: &[&Buffer], start: usize) -> Vec<u32> {
+        // Numbers, places, and parts of both.
+        let _held = hold::<u64>((self.keys.len() + 3) * self.lines.n);
         let read =
             |(key, buffer): (&Key, &&Buffer)| key.order.read(buffer.bytes(), start, self.lines.step, self.lines.n);
         let mut keys: Vec<order::Numbers> = self.keys.iter().zip(keys).map(read).collect();
@@ -237,6 +239,7 @@ impl Kernel for TopK {
         let effort = if parts.len() < 2 { Effort::Small } else { Effort::Large };
         Workers::global().run_each(parts, effort, |((x, values), indices)| {
             let results = values.chunks_exact_mut(k * size).zip(indices.chunks_exact_mut(k));
+            let _held = hold::<u64>(2 * n);
             for (x, (values, indices)) in x.chunks_exact(n * size).zip(results) {
                 indices.copy_from_slice(&self.order.read(x, 0, 1, n).first(k));
                 for (value, &i) in values.chunks_exact_mut(size).zip(&*indices) {

@@ -1,8 +1,15 @@
 //! Orders as those of unsigned numbers.
 
 use crate::elem::Elem;
+use shardwise_base::budget;
 use shardwise_ops::sort::merge_sort;
+use std::cmp::Ordering;
 use std::convert::Infallible;
+
+/// Elements that are sorted between two polls.
+const LONG: usize = 1 << 18;
+/// Parts that a longer list is cut into, by elements of it.
+const MARKS: usize = 256;
 
 /// How elements of a type are ordered.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +61,7 @@ impl Order {
                     let at = (start + i * step) * size;
                     u64::from(<$T>::from_le_bytes(bytes[at..at + size].try_into().expect("an element")))
                 };
-                self.numbers((0..n).map(at))
+                self.numbers(n, at)
             }};
         }
         match self.elem.size() {
@@ -65,7 +72,7 @@ impl Order {
         }
     }
 
-    fn numbers(&self, bits: impl Iterator<Item = u64>) -> Numbers {
+    fn numbers(&self, n: usize, bits: impl Fn(usize) -> u64) -> Numbers {
         let width = 8 * self.elem.size() as u32;
         let (sign, all) = (1u64 << (width - 1), u64::MAX >> (64 - width));
         let flip = if self.is_descending { all } else { 0 };
@@ -88,11 +95,11 @@ impl Order {
                 m if m > infinity => None,
                 _ => Some(number(x)),
             };
-            return Numbers::Partial(bits.map(one).collect());
+            return Numbers::Partial(collected(n, |i| one(bits(i))));
         }
         match width {
-            64 => Numbers::Long(bits.map(number).collect()),
-            _ => Numbers::Short(bits.enumerate().map(|(i, x)| number(x) << 32 | i as u64).collect()),
+            64 => Numbers::Long(collected(n, |i| number(bits(i)))),
+            _ => Numbers::Short(collected(n, |i| number(bits(i)) << 32 | i as u64)),
         }
     }
 }
@@ -101,10 +108,7 @@ impl Numbers {
     /// For each place in order, the place of the number; equal ones keep their order.
     pub fn sorted(self) -> Vec<u32> {
         match self {
-            Numbers::Short(mut list) => {
-                list.sort_unstable();
-                places(&list)
-            }
+            Numbers::Short(list) => places(&sorted_in_parts(list, &u64::cmp, &|part| part.sort_unstable())),
             Numbers::Long(list) => sorted_by_key(&list),
             Numbers::Partial(list) => match list.iter().copied().collect::<Option<Vec<u64>>>() {
                 Some(list) => sorted_by_key(&list),
@@ -117,8 +121,7 @@ impl Numbers {
     pub fn first(self, k: usize) -> Vec<u32> {
         match self {
             Numbers::Short(list) => {
-                let mut first = least(&list, k);
-                first.sort_unstable();
+                let mut first = sorted_in_parts(least(&list, k), &u64::cmp, &|part| part.sort_unstable());
                 first.truncate(k);
                 places(&first)
             }
@@ -149,38 +152,90 @@ impl Numbers {
 /// The `k` least of different numbers, at least one, and perhaps others.
 fn least(list: &[u64], k: usize) -> Vec<u64> {
     let (mut kept, mut limit) = (Vec::with_capacity(2 * k), u64::MAX);
-    for &x in list {
-        // Most of a long list is seen when the limit is low already.
-        if x > limit {
-            continue;
+    for (i, part) in list.chunks(LONG).enumerate() {
+        if i > 0 {
+            budget::poll();
         }
-        kept.push(x);
-        if kept.len() == 2 * k {
-            limit = *kept.select_nth_unstable(k - 1).1;
-            kept.truncate(k);
+        for &x in part {
+            // Most of a long list is seen when the limit is low already.
+            if x > limit {
+                continue;
+            }
+            kept.push(x);
+            if kept.len() == 2 * k {
+                limit = *kept.select_nth_unstable(k - 1).1;
+                kept.truncate(k);
+            }
         }
     }
     kept
 }
 
+/// A list of any length, element by element.
+fn collected<T>(n: usize, element: impl Fn(usize) -> T) -> Vec<T> {
+    let mut list = Vec::with_capacity(n);
+    for start in (0..n).step_by(LONG) {
+        if start > 0 {
+            budget::poll();
+        }
+        list.extend((start..n.min(start + LONG)).map(&element));
+    }
+    list
+}
+
+/// Sorts different elements by `sort`, a long list in parts, between which others may cancel the run.
+fn sorted_in_parts<T: Copy>(
+    mut list: Vec<T>,
+    compare: &impl Fn(&T, &T) -> Ordering,
+    sort: &impl Fn(&mut [T]),
+) -> Vec<T> {
+    let len = list.len();
+    if len <= LONG {
+        sort(&mut list);
+        return list;
+    }
+    let mut marks: Vec<T> = list.iter().step_by(len / (16 * MARKS)).copied().collect();
+    sort(&mut marks);
+    let marks: Vec<T> = marks.into_iter().skip(8).step_by(16).collect();
+    let mut parts: Vec<Vec<T>> = vec![vec![]; marks.len() + 1];
+    for piece in list.chunks(LONG) {
+        piece.iter().for_each(|x| parts[marks.partition_point(|m| compare(m, x).is_lt())].push(*x));
+        budget::poll();
+    }
+    list.clear();
+    for mut part in parts {
+        // Marks that cut badly are not tried again.
+        if part.len() > len / 2 {
+            sort(&mut part);
+        } else {
+            part = sorted_in_parts(part, compare, sort);
+        }
+        list.extend(part);
+        budget::poll();
+    }
+    list
+}
+
 fn places(list: &[u64]) -> Vec<u32> {
-    list.iter().map(|&x| x as u32).collect()
+    collected(list.len(), |i| list[i] as u32)
+}
+
+/// The places of a list's elements in an order; equal ones keep theirs.
+fn places_by(n: usize, compare: impl Fn(u32, u32) -> Ordering) -> Vec<u32> {
+    let different = |a: &u32, b: &u32| compare(*a, *b).then(a.cmp(b));
+    sorted_in_parts(collected(n, |i| i as u32), &different, &|part| part.sort_unstable_by(different))
 }
 
 fn sorted_by_key(list: &[u64]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..list.len() as u32).collect();
-    order.sort_by_key(|&i| list[i as usize]);
-    order
+    places_by(list.len(), |a, b| list[a as usize].cmp(&list[b as usize]))
 }
 
 /// By the first key, then the second, and so on.
 pub fn sorted_by_all(keys: &[Numbers]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..keys[0].len() as u32).collect();
-    order.sort_by(|&a, &b| {
+    places_by(keys[0].len(), |a, b| {
         let compared = keys.iter().map(|k| k.get(a as usize).cmp(&k.get(b as usize)));
-        compared.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
-    });
-    order
+        compared.fold(Ordering::Equal, Ordering::then)
+    })
 }
 
 /// By a comparison that is no order, as the reference goes about it.
@@ -192,4 +247,23 @@ fn merged(list: &[Option<u64>]) -> Vec<u32> {
     let mut sorted: Vec<u32> = (0..list.len() as u32).collect();
     let Ok(()) = merge_sort::<_, Infallible>(&mut sorted, is_less);
     sorted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_are_sorted_in_parts() {
+        let n = 3 * LONG + 5;
+        let mixed = |i: usize| (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
+        let lists: [&dyn Fn(usize) -> u64; 4] =
+            [&mixed, &|i| mixed(i) % 5, &|i| (n - i) as u64, &|i| if i % 300 == 0 { i as u64 } else { 7 }];
+        for list in lists {
+            let list: Vec<u64> = (0..n).map(list).collect();
+            let mut expected: Vec<u32> = (0..n as u32).collect();
+            expected.sort_by_key(|&i| list[i as usize]);
+            assert!(Numbers::Long(list).sorted() == expected);
+        }
+    }
 }
