@@ -172,7 +172,7 @@ mod tests {
         assert!(text.contains("hands f32[4] over to value that the body returns 0 of type i32[]"), "{text}");
         let text = found(|plan| loop_body(plan).results.truncate(1));
         assert!(text.contains("hands over 1 values"), "{text}");
-        let slot = |plan: &Plan| Input { slot: plan.params[0], map: vec![0] };
+        let slot = |plan: &Plan| Input::new(plan.params[0], vec![0]);
         let text = found(|plan| plan.code.steps[1].inputs[0] = slot(plan));
         assert!(text.contains("decides by a value of type f32[4]"), "{text}");
         let mesh = shardwise_base::Mesh::new("mesh", [("x", 2)]).map(std::sync::Arc::new).unwrap();

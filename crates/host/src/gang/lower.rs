@@ -88,7 +88,7 @@ impl<'m> Lowering<'m> {
     /// An input that the instances of `points` read from `v`.
     pub fn input(&mut self, v: Value, points: &Points) -> Input {
         let map = points.map_to(&self.points(v));
-        Input { slot: self.slot(v), map }
+        Input::new(self.slot(v), map)
     }
 
     fn block(&mut self, region: Region) -> Result<Code, Diagnostics> {

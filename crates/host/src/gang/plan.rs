@@ -92,6 +92,16 @@ pub struct Input {
     pub slot: Slot,
     /// For each instance of the step, the instance of the slot that it reads.
     pub map: Vec<u32>,
+    /// Whether no instance of the slot is read by two of the step.
+    is_read_once: bool,
+}
+
+impl Input {
+    pub fn new(slot: Slot, map: Vec<u32>) -> Input {
+        let mut seen = vec![false; map.iter().max().map_or(0, |&at| at as usize + 1)];
+        let is_read_once = map.iter().all(|&at| !std::mem::replace(&mut seen[at as usize], true));
+        Input { slot, map, is_read_once }
+    }
 }
 
 /// What a step does.
@@ -181,7 +191,7 @@ pub struct KernelCx<'a> {
     pub inputs: Vec<Vec<Option<Buffer>>>,
     /// For each output, a buffer for each instance; empty until the kernel sets it.
     pub outputs: Vec<Vec<Option<Buffer>>>,
-    /// Instances to compute.
+    /// Instances to compute, ascending.
     pub instances: Vec<usize>,
     pub memory: &'a Memory,
 }
@@ -200,11 +210,9 @@ impl KernelCx<'_> {
     /// Takes the buffer that [`KernelCx::input`] returns, to write into it, if it has this length and nobody else reads it,
     /// now or later.
     pub fn take_input(&mut self, i: usize, instance: usize, bytes: usize) -> Option<Buffer> {
-        let map = &self.step.inputs[i].map;
-        let at = map[instance];
-        let is_own = map.iter().filter(|&&m| m == at).count() == 1;
-        let own = |buffer: &mut Buffer| is_own && buffer.len() == bytes && buffer.try_unique().is_some();
-        self.inputs[i][at as usize].take_if(own)
+        let input = &self.step.inputs[i];
+        let own = |buffer: &mut Buffer| input.is_read_once && buffer.len() == bytes && buffer.try_unique().is_some();
+        self.inputs[i][input.map[instance] as usize].take_if(own)
     }
 
     /// A new buffer for each instance.
@@ -241,5 +249,17 @@ impl From<OutOfMemory> for RunError {
 impl From<Diagnostic> for RunError {
     fn from(d: Diagnostic) -> RunError {
         RunError::Diagnostic(d)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_know_whether_instances_are_read_once() {
+        let is_read_once = |map: &[u32]| Input::new(Slot(0), map.to_vec()).is_read_once;
+        assert!(is_read_once(&[]) && is_read_once(&[2, 0, 1]));
+        assert!(!is_read_once(&[0, 0]) && !is_read_once(&[1, 0, 1]));
     }
 }

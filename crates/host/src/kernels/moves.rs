@@ -115,7 +115,7 @@ pub(super) fn prepared<'m>(
     let mut step = lowering.step_with(view, StepKind::Kernel(Box::new(kernel)), inputs, vec![slot], own.clone());
     step.name = format!("{} (layout of an operand)", view.name());
     lowering.before(step);
-    Input { slot, map: points.map_to(&own) }
+    Input::new(slot, points.map_to(&own))
 }
 
 impl Kernel for Moves {

@@ -68,7 +68,7 @@ fn device(points: &Points, i: usize) -> usize {
 impl RaggedExchange {
     /// The groups that take part.
     fn present<'a>(&'a self, cx: &'a KernelCx<'_>) -> impl Iterator<Item = &'a Vec<u32>> {
-        self.groups.iter().filter(|g| cx.instances.contains(&(g[0] as usize)))
+        self.groups.iter().filter(|g| cx.instances.binary_search(&(g[0] as usize)).is_ok())
     }
 
     fn moves(&self, cx: &KernelCx<'_>, group: &[u32]) -> Result<Vec<RowMove>, Diagnostic> {
@@ -109,7 +109,7 @@ impl Kernel for RaggedExchange {
                 let source = cx.input(0, group[m.source] as usize).bytes();
                 let rows = &source[m.from * self.row_bytes..][..m.count * self.row_bytes];
                 let target = group[m.target] as usize;
-                let position = cx.instances.iter().position(|&i| i == target).expect("all of a group take part");
+                let position = cx.instances.binary_search(&target).expect("all of a group take part");
                 targets[position].push((m.to * self.row_bytes, rows));
             }
         }
