@@ -3,6 +3,7 @@
 //! Functions are completed callees first, so that a call copies a body that holds no calls: nothing recurses over the
 //! call graph. What is inlined keeps its locations under the call's (`callsite(callee at caller)`).
 
+use crate::propagate::keep_referenced;
 use shardwise_base::{Diagnostic, Diagnostics, Loc, LocKind};
 use shardwise_ir::{Body, Builder, Cloner, Func, FuncId, Module, Op, OpView, Region, Value, Visibility};
 use shardwise_ops::Opcode;
@@ -10,7 +11,7 @@ use shardwise_ops::Opcode;
 /// Ops after which inlining stops: calls of calls double the program at each level.
 const MAX_OPS: usize = 4_000_000;
 
-/// Inlines everything into the public functions, and drops the private ones.
+/// Inlines everything into the public functions, and drops the private ones that no op names any more.
 ///
 /// A module that propagation has not seen is prepared first ([`crate::prepare`]).
 pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
@@ -25,8 +26,11 @@ pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
         let func = inline_into(module, &module[id], &lowered)?;
         lowered[id.index()] = Some(func);
     }
+    let mut all = module.without_funcs();
+    all.funcs = lowered.into_iter().flatten().collect();
     let mut out = module.without_funcs();
-    out.funcs = lowered.into_iter().flatten().filter(|f| is_kept(module, f)).collect();
+    out.funcs = all.funcs.iter().filter(|f| is_kept(module, f)).cloned().collect();
+    keep_referenced(&all, &mut out);
     Ok(out)
 }
 

@@ -1,7 +1,7 @@
 //! The list of passes, and how it runs.
 
 use crate::explain::{Communication, communication};
-use crate::{cleanup, collectives, localize, lower, pad, propagate, reshard, schedule, shardy, uniform};
+use crate::{cleanup, collectives, localize, lower, pad, prepare, propagate, reshard, schedule, shardy, uniform};
 use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
 use shardwise_engine::Signature;
 use shardwise_ir::{Module, verify};
@@ -70,7 +70,7 @@ pub struct Partitioned {
 
 /// Runs all passes.
 pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partitioned, Diagnostics> {
-    let module = run_list(&own(PASSES), module, options)?;
+    let module = run_list(&own(PASSES), module, options, Order::Pipeline)?;
     let signature = Signature::of(module.main().ok_or_else(|| no_main(&module.loc))?)?;
     let communication = communication(&module);
     Ok(Partitioned { module, signature, communication, warnings: std::mem::take(&mut options.warnings) })
@@ -79,7 +79,11 @@ pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partition
 /// Runs these passes alone, in this order: the pipeline's, or Shardy's by its names ([`crate::shardy`]).
 pub fn run_passes(names: &[&str], module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
     let passes: Vec<AnyPass> = names.iter().map(|name| find_any(name)).collect::<Result<_, _>>()?;
-    run_list(&passes, module, options)
+    let laid_out = match passes.iter().any(|p| matches!(p, AnyPass::Own(_))) {
+        true => prepare::layouts(module, &mut options.warnings)?,
+        false => None,
+    };
+    run_list(&passes, laid_out.as_ref().unwrap_or(module), options, Order::Any)
 }
 
 /// A pass of the pipeline, or one of Shardy's.
@@ -119,14 +123,28 @@ fn find_any(text: &str) -> Result<AnyPass, Diagnostics> {
 pub fn run_until(name: &str, module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
     find(name)?;
     let last = PASSES.iter().position(|p| p.name == name).expect("found above");
-    run_list(&own(&PASSES[..=last]), module, options)
+    run_list(&own(&PASSES[..=last]), module, options, Order::Pipeline)
 }
 
 fn find(name: &str) -> Result<Pass, Diagnostics> {
     PASSES.iter().copied().find(|p| p.name == name).ok_or_else(|| unknown_pass(name).into())
 }
 
-fn run_list(passes: &[AnyPass], module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
+/// Who chose the passes and their order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// Each pass gets what the passes before it guarantee.
+    Pipeline,
+    /// The user, who may give a pass a program that it is not made for.
+    Any,
+}
+
+fn run_list(
+    passes: &[AnyPass],
+    module: &Module,
+    options: &mut Options<'_>,
+    order: Order,
+) -> Result<Module, Diagnostics> {
     let mut show = |index: usize, name: &str, module: &Module| {
         if let Some(dump) = &mut options.dump {
             dump(index, name, module);
@@ -139,16 +157,33 @@ fn run_list(passes: &[AnyPass], module: &Module, options: &mut Options<'_>) -> R
         module = pass.run(module, &mut options.warnings)?;
         show(i + 1, pass.name(), &module);
         if options.verify || cfg!(debug_assertions) {
-            expect_valid(pass.name(), &module);
+            check_valid(pass.name(), &module, order)?;
         }
     }
     Ok(module)
 }
 
-/// A pass that makes an invalid module is a bug of the pass, not a mistake in the program.
-fn expect_valid(name: &str, module: &Module) {
+/// A pass of the pipeline that makes an invalid module is a bug of the pass, not a mistake in the program.
+fn check_valid(name: &str, module: &Module, order: Order) -> Result<(), Diagnostics> {
     let found = verify(module);
-    assert!(!found.has_errors(), "pass `{name}` made an invalid module (see its dump):\n{found}");
+    if !found.has_errors() {
+        return Ok(());
+    }
+    assert!(order == Order::Any, "pass `{name}` made an invalid module (see its dump):\n{found}");
+    Err(Diagnostics([vec![out_of_order(name)], found.0].concat()))
+}
+
+fn out_of_order(name: &str) -> Diagnostic {
+    let before: Vec<&str> = PASSES.iter().map(|p| p.name).take_while(|p| *p != name).collect();
+    let d = Diagnostic::error(
+        "pass-order",
+        &Loc::UNKNOWN,
+        format!("pass `{name}` makes an invalid module of this program"),
+    );
+    match before.len() < PASSES.len() && !before.is_empty() {
+        true => d.help(format!("run the passes before it first: {}", before.join(", "))),
+        false => d,
+    }
 }
 
 fn unknown_pass(name: &str) -> Diagnostic {

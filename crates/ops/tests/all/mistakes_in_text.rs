@@ -97,7 +97,7 @@ fn manual_regions_have_the_local_types() {
     assert!(manual(r#"<@mesh, [{"x"}]>"#, r#""x""#, "8").contains("is tensor<4xf32>, and the body has tensor<8xf32>"));
     assert!(manual(r#"<@mesh, [{"y", "x"}]>"#, r#""x""#, "4").contains("manual axes must come first"));
     assert!(manual(r#"<@mesh, [{"x"}]>"#, r#""x", "x""#, "4").contains("axis \"x\" is used twice"));
-    let integers = "%0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{\"x\"}]>] out_shardings=[] manual_axes={\"x\"} (%y: tensor<4xi32>) {\n\
+    let integers = "sdy.manual_computation(%x) in_shardings=[<@mesh, [{\"x\"}]>] out_shardings=[] manual_axes={\"x\"} (%y: tensor<4xi32>) {\n\
                     sdy.return\n} : (tensor<8xf32>) -> ()\nreturn %x : tensor<8xf32>";
     let text = found("%x: tensor<8xf32>", "tensor<8xf32>", integers);
     assert!(text.contains("is tensor<4xf32>, and the body has tensor<4xi32>"), "{text}");

@@ -151,7 +151,7 @@ fn axes_that_do_not_fit() {
     check_body(
         &constraint(r#"<@mesh, [{"data":(1)2}, {}], replicated={"data"}>"#),
         expect![[r#"
-        error[sharding-axis-twice]: axis "data" overlaps "data":(1)2 in one sharding
+        error[sharding-axis-twice]: axis "data" overlaps "data":(1)2 in one sharding, or cuts the axis in another way
           --> t.mlir:3:76
            | …ding_constraint %a <@mesh, [{"data":(1)2}, {}], replicated={"data"}> : tensor<8x4xf32>
            |                                                              ^

@@ -96,7 +96,7 @@ pub(crate) fn without_unused_funcs(module: &Module) -> Module {
 }
 
 /// Adds the functions that those in `out` still name: callees of other public functions, computations of custom calls.
-fn keep_referenced(module: &Module, out: &mut Module) {
+pub(crate) fn keep_referenced(module: &Module, out: &mut Module) {
     let mut next = 0;
     while let Some(func) = out.funcs.get(next) {
         let mut names = BTreeSet::new();

@@ -101,6 +101,40 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{},
 }
 
 #[test]
+fn lower_keeps_the_functions_that_ops_name() {
+    let text = r#"
+func.func @main(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>) -> tensor<2xf32> {
+  %0:2 = "interpreter.run_parallel"(%arg0, %arg1) <{programs = [[@f, @f]]}> : (tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+  return %0#1 : tensor<2xf32>
+}
+func.func private @f(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  return %arg0 : tensor<2xf32>
+}
+func.func private @unused(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  return %arg0 : tensor<2xf32>
+}"#;
+    let module = parse("test.mlir", text, &OPS).unwrap();
+    let out = run_passes(&["lower"], &module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let names: Vec<&str> = out.funcs.iter().map(|f| &*f.name).collect();
+    assert_eq!(names, ["main", "f"]);
+}
+
+#[test]
+fn a_pass_on_a_program_that_it_is_not_made_for_is_a_mistake() {
+    let text = r#"
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) -> tensor<8x4xf32> {
+  %0 = sdy.all_reduce {"x", "y"} %arg0 out_sharding=<@mesh, [{}, {}]> : tensor<8x4xf32>
+  %1 = sdy.reshard %0 <@mesh, [{}, {"x"}]> : tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}"#;
+    let module = parse("test.mlir", text, &OPS).unwrap();
+    let found = run_passes(&["collectives"], &module, &mut Options::default()).map(|_| ()).unwrap_err();
+    assert_eq!(found.0[0].code, "pass-order");
+    assert_eq!(found.0[0].notes[0].text.to_string(), "run the passes before it first: propagate, lower, reshard");
+}
+
+#[test]
 fn products_and_logical_sums_of_shards_are_written_and_read() {
     let reduced = |function: &str, ty: &str, to: &str| {
         let text = format!(
