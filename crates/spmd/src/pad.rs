@@ -11,7 +11,7 @@
 
 use crate::plan::padded_size;
 use crate::rewrite::{code, facts, has_program_regions, map_main, open_region, sharding_or_replicated};
-use shardwise_base::{DType, Diagnostics, Literal, Mesh, Sharding};
+use shardwise_base::{DType, Diagnostics, Literal, Mesh, Sharding, budget};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, Region, TensorType, Type, Value};
 use shardwise_ops::shardy::ShardyCollective;
@@ -26,6 +26,7 @@ pub fn pad(module: &Module) -> Result<Module, Diagnostics> {
 }
 
 fn is_even(body: &Body) -> bool {
+    budget::poll();
     (0..body.value_count()).map(Value::new).all(|v| match (body.ty(v).as_tensor(), body.sharding(v)) {
         (Some(t), Some(s)) => s.divides(&t.shape),
         _ => true,
