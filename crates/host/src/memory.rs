@@ -3,9 +3,9 @@
 //! Every buffer is charged to the [`Account`] that is current where it is allocated; the accounts' limits are the only ones.
 //! A fresh page costs more than most kernels that fill it, so memory that a buffer leaves behind is kept, by size, for the
 //! next one, over all calls, until [`Memory::trim`]. What is kept is bounded: written pages never exceed the most bytes that
-//! buffers held at one time by more than 32 MiB, whatever sizes come later. Buffers start at 64-byte boundaries, and those of
-//! a mebibyte or more start at different offsets within their pages, so that eight of them read together do not fall on the
-//! same cache sets.
+//! buffers held at one time by more than 32 MiB, whatever sizes come later. Buffers start at 64-byte boundaries, and
+//! those of 64 KiB or more start at different offsets within their pages, so that eight of them read together do not fall on
+//! the same cache sets.
 //!
 //! **Guarded memory** ([`Memory::guarded`], or the variable `SHARDWISE_GUARD` for [`Memory::default`]) is for tests: each
 //! buffer has its own mapping, is filled with a given byte when it is made, ends at an inaccessible page, and is unmapped
@@ -41,13 +41,17 @@ pub const ALIGNMENT: usize = 64;
 const GRAIN: usize = 512;
 const PAGE: usize = 4096;
 const HUGE_PAGE: usize = 2 << 20;
+/// A mapping that lacks no more than this to whole huge pages has whole ones.
+const LACKING: usize = HUGE_PAGE / 8;
 /// Buffers of this size and more have a mapping of their own.
-const LARGE: usize = 1 << 20;
+const LARGE: usize = HUGE_PAGE;
 /// Smaller ones are cut from arenas of this size.
-const ARENA: usize = 8 << 20;
+const ARENA: usize = 16 << 20;
 /// Large buffers start at one of this many offsets, this far apart.
 const COLOURS: usize = 13;
 const COLOUR_STEP: usize = 9 * 64;
+/// Blocks of this size and more are this far apart in an arena, too.
+const SPREAD: usize = 64 << 10;
 /// Kept blocks of this size and more give their pages back where other sizes need room; in smaller ones few pages are whole.
 const DISCARDED: usize = 64 << 10;
 /// Written pages exceed the peak of live buffers by at most this.
@@ -278,7 +282,7 @@ impl State {
         let arena = self.arena(self.open);
         // SAFETY: `used + class` is within the arena.
         let start = unsafe { arena.mapping.start.add(arena.used) };
-        arena.used += class;
+        arena.used += class + if class >= SPREAD { COLOUR_STEP } else { 0 };
         Some(Block { start, class, written: 0, home })
     }
 
@@ -494,13 +498,15 @@ impl Mapping {
     /// Starts at a huge page, and has huge pages where they are full.
     fn new(len: usize) -> Option<Mapping> {
         let len = len.checked_next_multiple_of(PAGE)?;
+        let huge = len.checked_add(LACKING)? / HUGE_PAGE * HUGE_PAGE;
+        let len = len.max(huge);
         let whole = len.checked_add(HUGE_PAGE)?;
         let raw = map_pages(whole)?;
         let skip = raw.align_offset(HUGE_PAGE);
         unmap_pages(raw, skip);
         let start = raw.wrapping_add(skip);
         unmap_pages(start.wrapping_add(len), HUGE_PAGE - skip);
-        advise_huge(start, len / HUGE_PAGE * HUGE_PAGE);
+        advise_huge(start, huge);
         Some(Mapping { start: NonNull::new(start)?, len })
     }
 
