@@ -370,6 +370,16 @@ mod tests {
     }
 
     #[test]
+    fn a_splat_is_held_once() {
+        let engine = HostEngine::default();
+        let ty = ShardedType { ty: TensorType::new(DType::I32, vec![3, 1 << 20]), sharding: None };
+        let budget = Budget::new(Account::with_limit(13 << 20), None, CancelToken::default());
+        let x = budget.run(|| engine.put(&Literal::splat(DType::I32, [3, 1 << 20], &7i32.to_le_bytes()), &ty).unwrap());
+        assert_eq!(budget.account().peak(), 12 << 20);
+        assert!(x.unwrap().to_literal().as_slice::<i32>().iter().all(|&e| e == 7));
+    }
+
+    #[test]
     fn a_stop_in_a_kernel_reaches_whoever_entered_the_budget() {
         let budget = Budget::new(Account::with_limit(0), None, CancelToken::default());
         let put = budget.run(|| {

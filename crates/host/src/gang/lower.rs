@@ -8,7 +8,7 @@ use super::plan::*;
 use super::points::Points;
 use crate::kernels;
 use crate::memory::{Buffer, Memory};
-use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Loc, Mesh, Varying};
+use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Loc, Mesh, Varying, budget};
 use shardwise_ir::{Attr, Body, Func, Module, Op, OpView, Region, TensorType, Uses, Value};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, Senders};
 use shardwise_ops::{Opcode, Semantics};
@@ -200,7 +200,7 @@ impl<'m> Lowering<'m> {
         let at = |i: usize| points.coordinates(i);
         let value: Box<dyn Fn(usize) -> Literal> = match Opcode::of_view(view) {
             Opcode::Constant => {
-                let literal = view.attr("value").and_then(Attr::as_dense).expect("verified").to_dense();
+                let literal = view.attr("value").and_then(Attr::as_dense).expect("verified").clone();
                 Box::new(move |_| literal.clone())
             }
             Opcode::AxisIndex => {
@@ -331,13 +331,31 @@ fn captured(view: &OpView<'_>) -> Vec<Value> {
 
 /// A buffer with the bytes of a literal.
 pub fn fill(memory: &Memory, literal: &Literal) -> Result<Buffer, crate::memory::OutOfMemory> {
-    let literal = literal.to_dense();
-    let bytes = literal.raw_bytes();
-    let mut buffer = memory.allocate(bytes.len())?;
-    if let Some(out) = buffer.try_unique() {
-        out.copy_from_slice(bytes);
+    let ty = TensorType::new(literal.dtype(), literal.shape().to_vec());
+    let mut buffer = memory.allocate(ty.checked_bytes().unwrap_or(usize::MAX))?;
+    let out = buffer.try_unique().expect("a new buffer has one owner");
+    if literal.is_splat() {
+        repeat(literal.raw_bytes(), out);
+    } else {
+        for (to, from) in out.chunks_mut(POLLED).zip(literal.raw_bytes().chunks(POLLED)) {
+            budget::poll();
+            to.copy_from_slice(from);
+        }
     }
     Ok(buffer)
+}
+
+/// Bytes that are copied between two looks whether the run is cancelled; a multiple of every element's.
+const POLLED: usize = 1 << 20;
+
+/// Fills `out` with copies of an element.
+fn repeat(element: &[u8], out: &mut [u8]) {
+    let (first, rest) = out.split_at_mut(out.len().min(POLLED));
+    first.chunks_exact_mut(element.len()).for_each(|to| to.copy_from_slice(element));
+    for to in rest.chunks_mut(POLLED) {
+        budget::poll();
+        to.copy_from_slice(&first[..to.len()]);
+    }
 }
 
 /// Removes steps whose results nothing reads: views that every user looked through.

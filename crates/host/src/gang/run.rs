@@ -246,7 +246,7 @@ impl<'a> Run<'a> {
     fn predicate(&self, slot: Slot) -> Vec<i64> {
         let ty = &self.plan.slots[slot.index()].ty;
         let read = |b: &Option<Buffer>| match (b, ty.dtype.storage_bytes()) {
-            (Some(b), 1) => i64::from(b.bytes()[0]),
+            (Some(b), 1) => i64::from(b.bytes()[0] != 0),
             (Some(b), _) => i64::from(i32::from_le_bytes(b.bytes()[..4].try_into().expect("four bytes"))),
             (None, _) => 0,
         };
