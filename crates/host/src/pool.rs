@@ -452,7 +452,7 @@ mod loom_tests {
     /// stack, and loom reports accesses to an atomic that is gone.
     fn explore(parts: usize, calls: usize, helpers: usize) {
         let mut model = loom::model::Builder::new();
-        model.preemption_bound = Some(3);
+        model.preemption_bound = Some(if helpers > 1 { 2 } else { 3 });
         model.check(move || {
             let workers = Workers::new(helpers + 1);
             for _ in 0..calls {
