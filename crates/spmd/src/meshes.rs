@@ -157,10 +157,13 @@ fn named(mesh: &Arc<Mesh>, taken: &[Arc<Mesh>]) -> Arc<Mesh> {
     Arc::new(Mesh { name: name.into(), ..(**mesh).clone() })
 }
 
+/// A mesh, and some of its axes, major to minor.
+type AxesOfMesh = (Arc<Mesh>, Vec<AxisRef>);
+
 /// Writes axis lists of other meshes over the main one.
 struct Rewriter<'a> {
     main: &'a Arc<Mesh>,
-    known: HashMap<(Arc<Mesh>, Vec<AxisRef>), Option<Vec<AxisRef>>>,
+    known: HashMap<AxesOfMesh, Option<Vec<AxisRef>>>,
     /// The meshes whose layouts could not be written.
     lost: Vec<Use>,
     found: Diagnostics,
