@@ -1,7 +1,8 @@
 //! Maps that keep what is costly to make: programs. They are bounded by number and by bytes.
 //!
 //! All caches of this crate: programs by their structure (`runtime`), functions of the library by name and types (`eager`),
-//! both of the process; and what each [`Jit`](crate::Jit) has compiled, which goes with it.
+//! both of the process; and what each [`Jit`](crate::Jit) has compiled, which goes with it. (What Explicit mode answers, a
+//! thread remembers: a fixed number of layouts of each op, and no arrays.)
 
 use shardwise_ir::{Attr, Module};
 use std::collections::HashMap;

@@ -115,6 +115,13 @@ pub(crate) fn give_up(d: Diagnostic, at: At) -> ! {
     unreachable!("an unknown type ends the trace")
 }
 
+/// Ends the trace unless an `i32` counts the steps.
+fn check_steps(name: &str, steps: usize, at: At) {
+    if i32::try_from(steps).is_err() {
+        give_up(mistakes::too_many(name, steps, "the steps of the loop".into(), &context::loc(at)), at);
+    }
+}
+
 fn types<T: Tree>(tree: &T) -> Vec<TensorType> {
     tree::leaves(tree).into_iter().map(|a| a.tensor().clone()).collect()
 }
@@ -147,10 +154,7 @@ fn known_loop<C: Tree>(name: &'static str, range: Range<usize>, init: C, at: At,
 }
 
 fn unrolled<C: Tree>(steps: Range<usize>, by: usize, init: C, at: At, body: &impl Fn(Array, C) -> C) -> C {
-    if i32::try_from(steps.len()).is_err() {
-        let d = mistakes::too_many("fori_loop", steps.len(), "the steps of the loop".into(), &context::loc(at));
-        traced("fori_loop", at, || give_up(d, at))
-    }
+    check_steps("fori_loop", steps.len(), at);
     let step = |i: usize, carry: C| {
         let i = context::within(at, || crate::scalar(i, crate::DType::I32));
         body(i, carry)
@@ -350,6 +354,13 @@ fn with_row(xs: &Array, x: &Array, i: &Array) -> Array {
     hlo::dynamic_update_slice(xs, &hlo::reshape(x, &shape), &start)
 }
 
+/// The results so far, which become an argument of the innermost region, with that of step `i`.
+fn with_result(y: &Array, i: &Array, length: usize, at: At) -> Array {
+    let ys = trace::with(|t| t.region_arg(&stacked(length, y.tensor()), &context::loc(at)));
+    let ys = explicit::lay(&[Array::of_traced(ys, at)], &[explicit::stacked(y)]);
+    with_row(&ys[0], y, i)
+}
+
 fn stacked(length: usize, ty: &TensorType) -> TensorType {
     TensorType::new(ty.dtype, std::iter::once(length).chain(ty.shape.iter().copied()).collect::<Vec<_>>())
 }
@@ -364,9 +375,7 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
     body: impl Fn(Array, C, X) -> (C, Y),
 ) -> (C, Y) {
     let loc = context::loc(at);
-    if i32::try_from(length).is_err() {
-        give_up(mistakes::too_many(name, length, "the steps of the loop".into(), &loc), at);
-    }
+    check_steps(name, length, at);
     let (init, xs) = (usable(&init), usable(&xs));
     let carry_types = types(&init);
     let outer_layouts = layouts(&tree::leaves(&init).into_iter().chain(tree::leaves(&xs)).collect::<Vec<_>>(), at);
@@ -390,11 +399,7 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
             after = tree::leaves(&out).into_iter().cloned().collect();
             let mut results = vec![&i + 1];
             results.extend(after.iter().cloned());
-            for y in tree::leaves(&y) {
-                let ys = trace::with(|t| t.region_arg(&stacked(length, y.tensor()), &loc));
-                let ys = explicit::lay(&[Array::of_traced(ys, at)], &[explicit::stacked(y)]);
-                results.push(with_row(&ys[0], y, &i));
-            }
+            results.extend(tree::leaves(&y).into_iter().map(|y| with_result(y, &i, length, at)));
             ys_layouts = tree::leaves(&y).into_iter().map(explicit::stacked).collect();
             exemplar = Some(y);
             results

@@ -18,7 +18,7 @@ use shardwise_base::{Account, Budget, CancelToken, Loc, Stop};
 use std::cell::RefCell;
 use std::fmt;
 use std::panic::Location;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// Limits of memory and of work, and a way to cancel.
 ///
@@ -60,7 +60,7 @@ struct Scope {
     cancel: CancelToken,
 }
 
-static PROCESS: RwLock<Option<Scope>> = RwLock::new(None);
+static PROCESS: LazyLock<RwLock<Scope>> = LazyLock::new(|| RwLock::new(Scope::new(Limits::default())));
 
 thread_local!(static SCOPE: RefCell<Option<Scope>> = const { RefCell::new(None) });
 
@@ -72,23 +72,24 @@ impl Scope {
             max_steps: b.max_steps(),
             cancel: b.cancel_token().clone(),
         });
-        of_call.or_else(|| SCOPE.with_borrow(Clone::clone)).unwrap_or_else(Scope::of_process)
+        let of_process = || PROCESS.read().unwrap_or_else(PoisonError::into_inner).clone();
+        of_call.or_else(|| SCOPE.with_borrow(Clone::clone)).unwrap_or_else(of_process)
     }
 
-    fn of_process() -> Scope {
-        let said = PROCESS.read().unwrap_or_else(PoisonError::into_inner).clone();
-        said.unwrap_or_else(|| Scope {
+    /// The process's, with what `limits` do not say as it is by default.
+    fn new(limits: Limits) -> Scope {
+        Scope {
             account: Account::of_process().clone(),
-            max_steps: DEFAULT_MAX_STEPS,
-            cancel: CancelToken::default(),
-        })
+            max_steps: limits.max_steps.unwrap_or(DEFAULT_MAX_STEPS),
+            cancel: limits.cancel.unwrap_or_default(),
+        }
     }
 
     /// With `limits` in addition.
     fn within(self, limits: Limits) -> Scope {
         Scope {
             account: self.account.within(limits.max_bytes.unwrap_or(usize::MAX)),
-            max_steps: limits.max_steps.unwrap_or(self.max_steps),
+            max_steps: limits.max_steps.unwrap_or(u64::MAX).min(self.max_steps),
             cancel: CancelToken::any([self.cancel].into_iter().chain(limits.cancel)),
         }
     }
@@ -101,11 +102,9 @@ impl Scope {
 /// Sets the limits of this process: of all calls, on all threads, that are not under [`with_limits`]. What is not said is
 /// the default again.
 pub fn set_limits(limits: Limits) {
-    let account = Account::of_process().clone();
-    account.set_limit(limits.max_bytes.unwrap_or_else(shardwise_base::budget::default_max_bytes));
-    let max_steps = limits.max_steps.unwrap_or(DEFAULT_MAX_STEPS);
-    let scope = Scope { account, max_steps, cancel: limits.cancel.unwrap_or_default() };
-    *PROCESS.write().unwrap_or_else(PoisonError::into_inner) = Some(scope);
+    let max_bytes = limits.max_bytes.unwrap_or_else(shardwise_base::budget::default_max_bytes);
+    Account::of_process().set_limit(max_bytes);
+    *PROCESS.write().unwrap_or_else(PoisonError::into_inner) = Scope::new(limits);
 }
 
 /// Runs `f`; what it calls on this thread is under these limits, and under those around it.
@@ -149,13 +148,13 @@ impl fmt::Display for MemoryUse {
 /// ```
 /// # use shardwise::prelude::*;
 /// use shardwise::{Limits, memory, with_limits};
-/// let x = with_limits(Limits::default(), || {
+/// with_limits(Limits::default(), || {
 ///     let x = zeros([1 << 20], F32);
-///     assert!(memory().in_use < 1 << 10, "it is made when it is needed");
+///     assert_eq!(memory().in_use, 0, "it is made when it is needed");
 ///     x.ready().unwrap();
 ///     assert!(memory().in_use >= 4 << 20);
 ///     x.delete();
-///     memory().in_use
+///     assert!(memory().in_use < 1 << 10 && memory().peak_bytes >= 4 << 20);
 /// });
 /// ```
 pub fn memory() -> MemoryUse {
