@@ -1,18 +1,27 @@
 //! Panics as findings.
 
 use super::{Found, Outcome};
-use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook};
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, Once};
 
 /// The first panic since the last case began; panics of other threads arrive at the case as a second one.
 static FIRST: Mutex<Option<Found>> = Mutex::new(None);
 
+/// Cases that run now; panics outside of them are shown as usual.
+static CASES: AtomicUsize = AtomicUsize::new(0);
+
 /// Runs a case; a panic in it is what was found.
 pub(super) fn catch(case: impl FnOnce() -> Outcome) -> Outcome {
     static HOOK: Once = Once::new();
-    HOOK.call_once(|| set_hook(Box::new(note)));
+    HOOK.call_once(|| {
+        let others = take_hook();
+        set_hook(Box::new(move |info| if CASES.load(SeqCst) > 0 { note(info) } else { others(info) }));
+    });
     take();
+    CASES.fetch_add(1, SeqCst);
     let run = catch_unwind(AssertUnwindSafe(case));
+    CASES.fetch_sub(1, SeqCst);
     let noted = take();
     run.unwrap_or_else(|_| {
         let found = noted.unwrap_or_else(|| Found::new("a panic without a message", ""));
