@@ -14,6 +14,7 @@ const CHILD: &str = "SHARDWISE_GUARDED_CHILD";
 
 /// Prints the hash of each program's results.
 #[test]
+#[expect(clippy::print_stdout, reason = "the process that started this one reads it")]
 fn programs_of_one_fill() {
     if std::env::var_os(CHILD).is_none() {
         return;

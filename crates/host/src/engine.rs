@@ -4,7 +4,7 @@ use crate::gang::points::Points;
 use crate::gang::run::Run;
 use crate::gang::{Plan, StepKind, check, lower};
 use crate::memory::{Buffer, Memory};
-use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Loc};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Loc, Stop};
 use shardwise_engine::{
     Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, ShardedType, Signature, layout,
 };
@@ -27,8 +27,9 @@ impl HostEngine {
         HostEngine { memory: Memory::guarded(fill) }
     }
 
-    fn buffer(&self, literal: &Literal) -> Result<Buffer, Diagnostics> {
-        crate::gang::lower::fill(&self.memory, literal).map_err(|e| out_of_memory(&e.to_string()))
+    /// The literal's bytes. Without memory for them the caller's computation is stopped.
+    fn buffer(&self, literal: &Literal) -> Buffer {
+        crate::gang::lower::fill(&self.memory, literal).unwrap_or_else(|e| Stop::Memory(e).raise())
     }
 
     fn array(
@@ -49,7 +50,7 @@ impl HostEngine {
             if own.shape() != part.shape || own.dtype() != ty.ty.dtype.storage() {
                 return Err(wrong_shard(&ty.ty, &part, &own).into());
             }
-            instances.push(self.buffer(&layout::pad_to(&own, &local))?);
+            instances.push(self.buffer(&layout::pad_to(&own, &local)));
         }
         Ok(Arc::new(HostArray { ty: ty.clone(), points, instances }))
     }
@@ -271,17 +272,11 @@ fn wrong_shard(ty: &TensorType, part: &layout::ShardBox, given: &Literal) -> Dia
         .help("give each shard with the shape that was asked for")
 }
 
-fn out_of_memory(message: &str) -> Diagnostics {
-    Diagnostic::error("run-memory", &Loc::UNKNOWN, message)
-        .help("raise the memory limit, or split the arrays further")
-        .into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernels::testing::parse;
-    use shardwise_base::{Account, Budget, CancelToken, DType, Stop};
+    use shardwise_base::{Account, Budget, CancelToken, DType};
 
     fn compiled(engine: &HostEngine, source: &str) -> Arc<dyn Executable> {
         engine.compile(&parse(source)).unwrap_or_else(|e| panic!("{e}"))
@@ -313,7 +308,7 @@ mod tests {
     #[test]
     fn a_program_that_does_not_fit_names_its_largest_arrays() {
         let d = stopped(PRODUCT, 3 << 19, u64::MAX);
-        assert_eq!((d.code, d.loc.to_string()), ("run-memory".into(), "test.mlir:3:3".to_string()));
+        assert_eq!((d.code, d.loc.to_string()), ("run-memory", "test.mlir:3:3".to_string()));
         let text = d.to_string();
         assert!(text.contains("stopped at `stablehlo.dot_general`"), "{text}");
         assert!(text.contains("1048576 bytes: 1 of f32[512,512] at test.mlir:2"), "{text}");
@@ -323,7 +318,7 @@ mod tests {
     #[test]
     fn a_product_takes_steps_by_its_size() {
         let d = stopped(PRODUCT, usize::MAX / 2, 1500);
-        assert_eq!((d.code, d.loc.to_string()), ("run-steps".into(), "test.mlir:3:3".to_string()));
+        assert_eq!((d.code, d.loc.to_string()), ("run-steps", "test.mlir:3:3".to_string()));
         let engine = HostEngine::default();
         let program = compiled(&engine, PRODUCT);
         let x = array(&engine, &*program, 0, &Literal::zeros(DType::F32, [512, 512]));

@@ -39,8 +39,9 @@ struct Extent {
 }
 
 impl Extent {
+    /// Of the byte `start`. A place behind the array has nothing: strides of an empty result may lead there.
     fn new(len: usize, start: usize) -> Extent {
-        Extent { before: start, behind: len.checked_sub(start).expect("a place in the array") }
+        len.checked_sub(start).map_or(Extent { before: 0, behind: 0 }, |behind| Extent { before: start, behind })
     }
 
     fn has(self, reach: Reach) -> bool {
@@ -169,6 +170,8 @@ mod tests {
         assert_eq!(places, [16]);
         assert!(Source::at(&[], 0).has(Reach::of([(3, 8), (0, 1)], 4)));
         assert!(!Source::of(&array).has(Reach::of([(usize::MAX, isize::MAX)], 1)));
+        let behind = Source::at(&array, 25);
+        assert!(behind.has(Reach::of([(0, 1)], 4)) && !behind.has(Reach::of([(1, 1)], 1)) && !behind.has(reach));
         assert_eq!(reach.or(Reach::of([(9, 1)], 1)), Reach { before: 16, behind: 9 });
     }
 

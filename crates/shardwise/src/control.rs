@@ -356,7 +356,8 @@ fn with_row(xs: &Array, x: &Array, i: &Array) -> Array {
 
 /// The results so far, which become an argument of the innermost region, with that of step `i`.
 fn with_result(y: &Array, i: &Array, length: usize, at: At) -> Array {
-    let ys = trace::with(|t| t.region_arg(&stacked(length, y.tensor()), &context::loc(at)));
+    let ty = stacked(length, y.tensor());
+    let ys = trace::with(|t| t.region_arg(&ty, &context::loc(at)));
     let ys = explicit::lay(&[Array::of_traced(ys, at)], &[explicit::stacked(y)]);
     with_row(&ys[0], y, i)
 }

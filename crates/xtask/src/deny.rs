@@ -167,46 +167,45 @@ fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut words = &words[..];
-    let value = any_of(&mut words, allowed);
-    value && words.is_empty()
+    any_of(&mut words, allowed) == Some(true) && words.is_empty()
 }
 
-fn any_of(words: &mut &[&str], allowed: &BTreeSet<String>) -> bool {
-    let mut value = all_of(words, allowed);
+/// Reads alternatives; `None` if they are malformed.
+fn any_of(words: &mut &[&str], allowed: &BTreeSet<String>) -> Option<bool> {
+    let mut value = all_of(words, allowed)?;
     while let ["OR", rest @ ..] = words {
         *words = rest;
-        value |= all_of(words, allowed);
+        value |= all_of(words, allowed)?;
     }
-    value
+    Some(value)
 }
 
-fn all_of(words: &mut &[&str], allowed: &BTreeSet<String>) -> bool {
-    let mut value = one(words, allowed);
+fn all_of(words: &mut &[&str], allowed: &BTreeSet<String>) -> Option<bool> {
+    let mut value = one(words, allowed)?;
     while let ["AND", rest @ ..] = words {
         *words = rest;
-        value &= one(words, allowed);
+        value &= one(words, allowed)?;
     }
-    value
+    Some(value)
 }
 
-fn one(words: &mut &[&str], allowed: &BTreeSet<String>) -> bool {
+fn one(words: &mut &[&str], allowed: &BTreeSet<String>) -> Option<bool> {
     match *words {
         ["(", rest @ ..] => {
             *words = rest;
-            let value = any_of(words, allowed);
-            let is_closed = words.first() == Some(&")");
-            *words = words.get(1..).unwrap_or(&[]);
-            value && is_closed
+            let value = any_of(words, allowed)?;
+            *words = words.strip_prefix(&[")"])?;
+            Some(value)
         }
         [licence, "WITH", exception, rest @ ..] => {
             *words = rest;
-            allowed.contains(&format!("{licence} WITH {exception}"))
+            Some(allowed.contains(&format!("{licence} WITH {exception}")))
         }
         [licence, rest @ ..] => {
             *words = rest;
-            allowed.contains(*licence)
+            Some(allowed.contains(*licence))
         }
-        [] => false,
+        [] => None,
     }
 }
 
