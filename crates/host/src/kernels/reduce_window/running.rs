@@ -23,6 +23,8 @@ const LANES: usize = 16;
 const SMALL: usize = 1 << 17;
 /// Elements of a line between two polls.
 const LONG: usize = 1 << 16;
+/// Rows of columns between two polls.
+const TALL: usize = LONG / LANES;
 
 pub struct Running {
     walk: Walk,
@@ -137,13 +139,17 @@ fn walk_lines<T: Pod, A: Copy>(
     match lines {
         Lines::Columns { first, of } => {
             for (i, row) in from.chunks_exact(of).enumerate() {
-                pace.spend(LANES);
                 let to = to.row(i);
-                let from = &row[first..][..to.len()];
-                if let (Ok(from), Ok(to)) = (<&[T; LANES]>::try_from(from), <&mut [T; LANES]>::try_from(&mut *to)) {
-                    (0..LANES).for_each(|l| to[l] = step(&mut totals[l], from[l]));
+                if let (Some(from), Some(to)) = (row[first..].first_chunk(), to.first_chunk_mut()) {
+                    *to = step_all(&mut totals, from, step);
                 } else {
-                    to.iter_mut().zip(from).zip(&mut totals).for_each(|((to, &x), total)| *to = step(total, x));
+                    to.iter_mut()
+                        .zip(&row[first..])
+                        .zip(&mut totals)
+                        .for_each(|((to, &x), total)| *to = step(total, x));
+                }
+                if i % TALL == TALL - 1 {
+                    pace.spend(TALL * LANES);
                 }
             }
         }
@@ -170,6 +176,16 @@ fn walk_lines<T: Pod, A: Copy>(
             }
         }
     }
+}
+
+/// A step of all lines: a loop over nothing but arrays is done by vectors.
+#[inline(always)]
+fn step_all<T: Pod, A>(totals: &mut [A; LANES], from: &[T; LANES], step: impl Fn(&mut A, T) -> T) -> [T; LANES] {
+    let mut to = [T::zeroed(); LANES];
+    for ((to, total), &from) in to.iter_mut().zip(totals).zip(from) {
+        *to = step(total, from);
+    }
+    to
 }
 
 fn walk(elem: Elem, kind: ReduceKind) -> Option<Walk> {
