@@ -11,7 +11,7 @@
 //! level's features, and each instruction becomes a call.
 #![expect(unsafe_code, reason = "products follow addresses")]
 
-use super::{Gemm, Group, Row};
+use super::{Gemm, Group};
 use crate::elem::Elem;
 use crate::parts::{Pace, hold};
 use crate::pool::{Effort, Workers, piece};
@@ -26,6 +26,8 @@ const AHEAD: usize = 1024;
 /// Columns of a strip, whose sums stay in cache; fewer where there would be fewer strips than workers.
 const STRIP: usize = 4096;
 const SHORTEST_STRIP: usize = 512;
+/// Steps of the left operand that are packed at a time.
+const PACKED: usize = 1024;
 /// More rows than this are better served by a packed product.
 pub const MAX_ROWS: usize = 32;
 
@@ -305,14 +307,15 @@ unsafe fn strip<K: Kind, const M: usize>(shape: &RowsGemm, group: &Group, start:
 /// The rows must be readable.
 unsafe fn pack_left<K: Kind>(shape: &RowsGemm, group: &Group, rows: usize) -> Vec<[u32; 2]> {
     let (mut left, mut pace) = (vec![[0; 2]; shape.k.div_ceil(K::STEP) * rows], Pace::default());
-    // SAFETY: as the caller says.
-    let row = |row: &Row| unsafe { std::slice::from_raw_parts(row.a.0.cast_const(), shape.k * K::SIZE) };
-    let mut elements: Vec<_> = group.rows.iter().map(|r| row(r).chunks(K::STEP * K::SIZE)).collect();
-    for packed in left.chunks_exact_mut(rows) {
-        for (words, elements) in packed.iter_mut().zip(elements.iter_mut().filter_map(Iterator::next)) {
-            *words = K::pack(elements);
+    let size = K::STEP * K::SIZE;
+    for (block, packed) in left.chunks_mut(PACKED * rows).enumerate() {
+        for (r, row) in group.rows.iter().enumerate() {
+            // SAFETY: as the caller says.
+            let row = unsafe { std::slice::from_raw_parts(row.a.0.cast_const(), shape.k * K::SIZE) };
+            let elements = row[block * PACKED * size..].chunks(size);
+            packed.chunks_exact_mut(rows).zip(elements).for_each(|(words, elements)| words[r] = K::pack(elements));
         }
-        pace.spend(2 * rows);
+        pace.spend(2 * packed.len());
     }
     left
 }
@@ -401,10 +404,12 @@ unsafe fn tile<K: Kind, const M: usize>(band: Band, left: &[[u32; 2]], sums: &mu
     for (r, s) in sum.iter_mut().enumerate() {
         *s = [K::V::read(&sums[2 * r * lanes..]), K::V::read(&sums[(2 * r + 1) * lanes..])];
     }
-    for step in 0..band.rows.div_ceil(K::STEP) {
-        let a = &left[step * rows..][..M];
-        // SAFETY: as the caller says.
-        let b = unsafe { K::load(band.rows_at(step * K::STEP)) };
+    let steps = band.rows.div_ceil(K::STEP);
+    assert!(steps == 0 || left[(steps - 1) * rows..].len() >= M, "left elements of each step");
+    for step in 0..steps {
+        // SAFETY: as the caller says; there are left elements of each step.
+        let (a, b) =
+            unsafe { (&*left.as_ptr().add(step * rows).cast::<[_; M]>(), K::load(band.rows_at(step * K::STEP))) };
         (0..K::STEP).for_each(|r| prefetch(band.start.wrapping_add((step * K::STEP + r) * band.stride + AHEAD)));
         for (s, &a) in sum.iter_mut().zip(a) {
             *s = K::step(*s, a, b);
@@ -492,9 +497,16 @@ mod tests {
     #[test]
     fn few_rows_multiply() {
         for narrow in [false, true] {
-            for (rows, k, n) in
-                [(1, 1, 1), (2, 5, 31), (3, 16, 64), (5, 17, 100), (8, 40, 2100), (9, 33, 65), (16, 7, 130)]
-            {
+            for (rows, k, n) in [
+                (1, 1, 1),
+                (2, 2 * PACKED + 1, 9),
+                (2, 5, 31),
+                (3, 16, 64),
+                (5, 17, 100),
+                (8, 40, 2100),
+                (9, 33, 65),
+                (16, 7, 130),
+            ] {
                 check(narrow, rows, k, n);
             }
         }
