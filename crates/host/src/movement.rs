@@ -55,6 +55,24 @@ pub fn copy<'a>(workers: &Workers, pieces: impl IntoIterator<Item = (&'a [u8], &
     workers.run_each(parts, effort(bytes), |(from, to)| copy_bytes(from, to));
 }
 
+/// Copies a short run of bytes; those of one element without a call.
+#[inline]
+pub fn copy_short(from: &[u8], to: &mut [u8]) {
+    #[inline]
+    fn copy_some<const N: usize>(from: &[u8], to: &mut [u8]) {
+        to[..N].copy_from_slice(&from[..N]);
+    }
+    assert_eq!(from.len(), to.len(), "as many bytes");
+    match to.len() {
+        1 => copy_some::<1>(from, to),
+        2 => copy_some::<2>(from, to),
+        4 => copy_some::<4>(from, to),
+        8 => copy_some::<8>(from, to),
+        16 => copy_some::<16>(from, to),
+        _ => to.copy_from_slice(from),
+    }
+}
+
 /// Fills an array with rows: row `i` is a copy of `from(i)`.
 pub fn gather_rows<'a>(workers: &Workers, row_bytes: usize, to: &mut [u8], from: impl Fn(usize) -> &'a [u8] + Sync) {
     if row_bytes > PART {
@@ -64,7 +82,8 @@ pub fn gather_rows<'a>(workers: &Workers, row_bytes: usize, to: &mut [u8], from:
     let parts = to.chunks_mut((group * row_bytes).max(1)).enumerate().collect();
     workers.run_each(parts, effort, |(part, rows): (usize, &mut [u8])| {
         for (i, row) in rows.chunks_mut(row_bytes).enumerate() {
-            copy_bytes(from(part * group + i), row);
+            let from = from(part * group + i);
+            if row_bytes < LONG_COPY { copy_short(from, row) } else { copy_bytes(from, row) }
         }
     });
 }
@@ -164,6 +183,12 @@ mod tests {
             let mut y = vec![0u8; len];
             copy(&Workers::new(2), [(&x[..], &mut y[..])]);
             assert!(x == y);
+        }
+        for len in 0..=33 {
+            let x: Vec<u8> = (1..=len).collect();
+            let mut y = vec![0u8; x.len()];
+            copy_short(&x, &mut y);
+            assert_eq!(x, y);
         }
         for count in [0, 1, 5, 300_000] {
             let mut y = vec![0u32; count];

@@ -213,17 +213,21 @@ pub(super) fn clamp(index: i64, limit: usize) -> usize {
 }
 
 /// Element `i` of an integer array; what exceeds i64 saturates.
+#[inline]
 pub(super) fn read_index(buffer: &Buffer, i: usize, dtype: DType) -> i64 {
-    let size = dtype.storage_bytes();
-    let mut word = [0u8; 8];
-    word[..size].copy_from_slice(&buffer.bytes()[i * size..(i + 1) * size]);
-    let value = i64::from_le_bytes(word);
-    match (dtype.is_signed(), size) {
-        (_, 8) if !dtype.is_signed() && value < 0 => i64::MAX,
-        (true, 1) => i64::from(value as i8),
-        (true, 2) => i64::from(value as i16),
-        (true, 4) => i64::from(value as i32),
-        _ => value,
+    #[inline]
+    fn element<const N: usize>(buffer: &Buffer, i: usize) -> [u8; N] {
+        *buffer.bytes()[i * N..].first_chunk().expect("an index")
+    }
+    match (dtype.is_signed(), dtype.storage_bytes()) {
+        (true, 1) => i8::from_le_bytes(element(buffer, i)).into(),
+        (true, 2) => i16::from_le_bytes(element(buffer, i)).into(),
+        (true, 4) => i32::from_le_bytes(element(buffer, i)).into(),
+        (true, _) => i64::from_le_bytes(element(buffer, i)),
+        (false, 1) => u8::from_le_bytes(element(buffer, i)).into(),
+        (false, 2) => u16::from_le_bytes(element(buffer, i)).into(),
+        (false, 4) => u32::from_le_bytes(element(buffer, i)).into(),
+        (false, _) => i64::try_from(u64::from_le_bytes(element(buffer, i))).unwrap_or(i64::MAX),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::kernels::by_reducer::by_reducer;
 use crate::kernels::fuse::{elem, row_major};
 use crate::kernels::moves::{clamp, output_bytes, own_or_copy, read_index, size_of};
 use crate::memory::{Buffer, OutOfMemory};
-use crate::movement::gather_rows;
+use crate::movement::{copy_short, gather_rows};
 use crate::parts::{Grid, Pace};
 use crate::pool::{Effort, Workers, piece};
 use shardwise_base::DType;
@@ -21,6 +21,8 @@ use std::ops::Range;
 const SMALL: usize = 1 << 18;
 /// Windows of more pieces than this are left to the reference evaluation.
 const MAX_RUNS: usize = 1 << 16;
+/// Runs of at most so many bytes are copied at once, and their window is paced as a whole.
+const SHORT: usize = 64;
 
 /// The step of a gather or scatter, if there is a kernel for it.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
@@ -327,13 +329,16 @@ impl GatherKernel {
         let (table, indices) = (cx.input(0, part.instance).bytes(), cx.input(1, part.instance));
         let (size, run_bytes) = (self.size, self.windows.run * self.size);
         let (mut at, mut pace) = (vec![0; self.windows.dims.len()], Pace::default());
+        let is_short = run_bytes <= SHORT;
         for w in part.windows {
             let place = self.windows.start(indices, w, &mut at) - part.start;
             let start = self.windows.clamped(&at);
             for &[from, row, column] in &self.layout.runs {
                 let to = &mut part.columns.row(row)[(place + column) * size..][..run_bytes];
-                copy_long(&table[(start + from) * size..][..run_bytes], to, &mut pace);
+                let from = &table[(start + from) * size..][..run_bytes];
+                if is_short { copy_short(from, to) } else { copy_long(from, to, &mut pace) }
             }
+            pace.spend(16 + 4 * self.layout.runs.len());
         }
     }
 }
