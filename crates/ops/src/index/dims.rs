@@ -7,7 +7,7 @@
 use crate::check::{self, Check, bad_attribute, is_increasing, is_unique};
 use shardwise_base::budget::Meter;
 use shardwise_base::{Diagnostics, Literal};
-use shardwise_ir::{Attr, OpView};
+use shardwise_ir::{Attr, Attrs, OpView};
 use shardwise_sharding::FactorSpec;
 
 /// Dimension numbers, under the names of gather (of scatter).
@@ -76,6 +76,15 @@ impl IndexDims {
     /// The dimension numbers, or a diagnostic that they cannot be read.
     pub(super) fn expect(op: &OpView<'_>, dims: Option<IndexDims>, name: &str) -> Result<IndexDims, Diagnostics> {
         dims.ok_or_else(|| bad_attribute(op, name, "dimension numbers").into())
+    }
+
+    /// The attributes with the map from components to operand dimensions that is here.
+    pub(super) fn mapped(&self, attrs: &Attrs, name: &str, map: &str) -> Attrs {
+        let Some(Attr::Record { name: kind, fields }) = attrs.get(name).filter(|_| !self.index_map.is_empty()) else {
+            return attrs.clone();
+        };
+        let fields = fields.clone().with(map, Attr::sizes(&self.index_map));
+        attrs.clone().with(name, Attr::Record { name: kind.clone(), fields })
     }
 
     /// Whether an operand dimension has no window dimension.

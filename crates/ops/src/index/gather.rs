@@ -158,7 +158,7 @@ fn split_dims<'c>(cx: &'c LocalizeCx<'_, '_>, dims: &IndexDims) -> Vec<(usize, &
 /// Slices of whole dimensions become slices of whole local ones. Where an index chooses in a split dimension, each
 /// device looks for it in its own part, and gives zeros where it is not.
 fn localize(cx: &mut LocalizeCx<'_, '_>) -> Value {
-    let dims = dims(&cx.op);
+    let mut dims = dims(&cx.op);
     let global: Vec<usize> = cx.op.operand_shape(0).to_vec();
     let mut sizes = cx.op.sizes("slice_sizes");
     let local: Vec<usize> = cx.builder.body.ty(cx.operands[0]).shape().to_vec();
@@ -177,12 +177,13 @@ fn localize(cx: &mut LocalizeCx<'_, '_>) -> Value {
     let mut parts = IndexParts::split(b, cx.operands[1], &dims, &global);
     let mut found: Option<Value> = None;
     for (d, axes) in &split {
-        let Some(k) = dims.index_map.iter().position(|m| m == d) else { continue };
+        let k = parts.component(b, &mut dims, *d);
         let within = parts.shift(b, k, &mesh, axes, local[*d], Some(global[*d] - sizes[*d]));
         let mask = is_within(b, within, local[*d] - sizes[*d]);
         found = Some(found.map_or(mask, |f| make::and(b, f, mask)));
     }
     let indices = parts.join(b);
+    let attrs = dims.mapped(&attrs, "dimension_numbers", "start_index_map");
     let code = cx.op.data().code;
     let x = b.value(code, [cx.operands[0], indices], attrs, cx.result_types[0].clone());
     match found {
@@ -202,6 +203,9 @@ fn masked(b: &mut Builder<'_>, dims: &IndexDims, mask: Value, x: Value) -> Value
 /// The components of index vectors, each a tensor over the batch dimensions.
 pub(super) struct IndexParts {
     parts: Vec<Value>,
+    /// The type of each.
+    dtype: DType,
+    batch: Vec<usize>,
     /// The dimension that the components stand along; `None`: there is one, without a dimension.
     dim: Option<usize>,
 }
@@ -211,21 +215,33 @@ impl IndexParts {
     pub fn split(b: &mut Builder<'_>, indices: Value, dims: &IndexDims, operand: &[usize]) -> IndexParts {
         let t = make::type_of(b, indices);
         let largest = operand.iter().copied().max().unwrap_or(0);
-        let wide = if t.dtype == DType::I32 { position_dtype(largest) } else { DType::I64 };
+        let dtype = if t.dtype == DType::I32 { position_dtype(largest) } else { DType::I64 };
         // The largest unsigned positions are not to wrap to negative ones.
         let bounded = if t.dtype == DType::U64 { at_most(b, indices, i64::MAX) } else { indices };
-        let wide = make::convert(b, bounded, wide);
+        let wide = make::convert(b, bounded, dtype);
         let dim = dims.index_vector_dim;
+        let mut batch = t.shape.to_vec();
         if dim == t.rank() {
-            return IndexParts { parts: vec![wide], dim: None };
+            return IndexParts { parts: vec![wide], dtype, batch, dim: None };
         }
-        let mut shape = t.shape.to_vec();
-        let count = shape.remove(dim);
+        let count = batch.remove(dim);
         let part = |i| {
             let one = make::slice_dim(b, wide, dim, i, i + 1);
-            make::reshape(b, one, &shape)
+            make::reshape(b, one, &batch)
         };
-        IndexParts { parts: (0..count).map(part).collect(), dim: Some(dim) }
+        IndexParts { parts: (0..count).map(part).collect(), dtype, batch, dim: Some(dim) }
+    }
+
+    /// The number of the component that chooses in dimension `d` of the operand. If none does, the index there is 0:
+    /// a component of zeros is added, to the dimension numbers too.
+    pub fn component(&mut self, b: &mut Builder<'_>, dims: &mut IndexDims, d: usize) -> usize {
+        dims.index_map.iter().position(|&m| m == d).unwrap_or_else(|| {
+            let zeros = make::full(b, &self.batch, &Literal::zeros(self.dtype, vec![]));
+            self.parts.push(zeros);
+            self.dim.get_or_insert(self.batch.len());
+            dims.index_map.push(d);
+            dims.index_map.len() - 1
+        })
     }
 
     /// Makes component `k` count from the start of the device's part of a dimension that `axes` split; clamps it first

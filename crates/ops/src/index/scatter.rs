@@ -60,10 +60,14 @@ fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     (1..arity(op)).all(|i| kind(i) == Some(first)).then_some(first)
 }
 
-fn window_factors(o: usize, full: usize, d: usize, size: usize) -> Vec<IndexFactor> {
+/// The factors of a window dimension. An index may move even a window of the whole dimension, in part out of it: so
+/// that elements meet those of other devices.
+fn window_factors(dims: &IndexDims, o: usize, full: usize, d: usize, size: usize) -> Vec<IndexFactor> {
     let factor = |operand, slices, spec| IndexFactor { operand, indices: None, slices, spec };
     if full == size {
-        return vec![factor(Some(o), Some(d), FactorSpec::pass_through(full))];
+        let is_moved = dims.index_map.contains(&o);
+        let spec = if is_moved { FactorSpec::need_replication(full) } else { FactorSpec::pass_through(full) };
+        return vec![factor(Some(o), Some(d), spec)];
     }
     vec![
         factor(Some(o), None, FactorSpec::need_replication(full)),
@@ -98,10 +102,12 @@ impl PureFacts for Scatter {
         let (operand, indices, slices) = (op.operand_shape(0), op.operand_shape(n), op.operand_shape(n + 1));
         let combines = common_kind(op).is_some();
         let batch = |size| if combines { FactorSpec::reduction(size) } else { FactorSpec::need_replication(size) };
-        let kinds = Kinds { window: &window_factors, batch: &batch, collapsed: &FactorSpec::pass_through };
+        let dims = dims(op);
+        let window = |o, full, d, size| window_factors(&dims, o, full, d, size);
+        let kinds = Kinds { window: &window, batch: &batch, collapsed: &FactorSpec::pass_through };
         let ranks = [vec![operand.len(); n], vec![indices.len()], vec![slices.len(); n]].concat();
         let mut rule = RuleBuilder::new(ranks, vec![operand.len(); n]);
-        for f in dims(op).factors(operand, indices, slices, &kinds) {
+        for f in dims.factors(operand, indices, slices, &kinds) {
             let operands = [vec![f.operand; n], vec![f.indices], vec![f.slices; n]].concat();
             rule.add_factor(&operands, &vec![f.operand; n], f.spec);
         }
@@ -278,7 +284,7 @@ fn run(regions: &mut dyn RegionEval, region: Region, args: Vec<Literal>) -> Resu
 /// Indices count from the start of the device's part, and what is not in it is dropped as all that is outside. Where
 /// updates are split, one device starts from the inputs and the others from what changes nothing.
 fn localize(cx: &mut LocalizeCx<'_, '_>) -> Vec<Value> {
-    let dims = dims(&cx.op);
+    let mut dims = dims(&cx.op);
     let n = arity(&cx.op);
     let layout = |i: usize| cx.operand_shardings[i].clone().expect("a tensor has a sharding");
     let (input, updates) = (layout(0), layout(n + 1));
@@ -286,11 +292,11 @@ fn localize(cx: &mut LocalizeCx<'_, '_>) -> Vec<Value> {
     let mut operands = cx.operands.to_vec();
     let b = &mut *cx.builder;
     let mut parts: Option<IndexParts> = None;
-    for (k, &d) in dims.index_map.iter().enumerate() {
+    for d in dims.collapsed.clone() {
         let axes = &input.dims[d].axes;
-        let is_chosen = dims.collapsed.contains(&d);
-        if is_chosen && !axes.is_empty() {
+        if !axes.is_empty() {
             let parts = parts.get_or_insert_with(|| IndexParts::split(b, operands[n], &dims, cx.op.operand_shape(0)));
+            let k = parts.component(b, &mut dims, d);
             parts.shift(b, k, &input.mesh, axes, local[d], None);
         }
     }
@@ -309,7 +315,8 @@ fn localize(cx: &mut LocalizeCx<'_, '_>) -> Vec<Value> {
         }
     }
     let (code, regions) = (cx.op.data().code, std::mem::take(&mut cx.regions));
-    let op = b.op_with_regions(code, operands, cx.op.attrs().clone(), regions, cx.result_types.clone());
+    let attrs = dims.mapped(cx.op.attrs(), "scatter_dimension_numbers", "scatter_dims_to_operand_dims");
+    let op = b.op_with_regions(code, operands, attrs, regions, cx.result_types.clone());
     b.body[op].results.to_vec()
 }
 
