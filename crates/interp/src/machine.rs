@@ -150,7 +150,8 @@ impl<'m> Machine<'m> {
     pub fn op(&mut self, env: &mut Env<'m>, frame: &Frame, op: Op, active: &Active) -> Results {
         let view = OpView::new(self.module, env.body, op);
         self.step(&view);
-        if self.is_by_shards {
+        // Reducers and comparators run without a mesh: their scalars are what one device has.
+        if self.is_by_shards && frame.mesh.is_some() {
             return self.op_by_shards(env, frame, &view, active);
         }
         match Opcode::of_view(&view).facts().semantics(&view) {
