@@ -153,8 +153,12 @@ fn is_repeatable(view: &OpView<'_>) -> bool {
     !is_terminator(view) && facts(view).effects(view) != Effects::Ordered
 }
 
-/// The operand that the op gives back unchanged.
+/// The value that the op gives back unchanged.
 fn forwarded(view: &OpView<'_>) -> Option<Value> {
+    if Opcode::of_view(view) == Opcode::GetTupleElement {
+        let tuple = view.operand_def(0).filter(|t| Opcode::of_view(t) == Opcode::Tuple)?;
+        return tuple.operands().get(view.attrs().size("index")?).copied();
+    }
     let first = *view.operands().first()?;
     let same_type = view.operand_type(0) == view.result_type(0);
     let is_identity = match view.name() {

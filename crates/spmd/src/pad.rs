@@ -230,7 +230,7 @@ fn resized_attrs(view: &OpView<'_>, operands: &[Value], types: &[Type], body: &B
         Attr::sizes(&resized)
     };
     let resized = match view.name() {
-        "stablehlo.constant" | "sdy.constant" => {
+        "stablehlo.constant" | "chlo.constant" | "sdy.constant" => {
             let Some(Attr::Dense(value)) = view.attr("value") else { return attrs };
             Some(("value", Attr::Dense(padded_literal(value, types[0].shape()))))
         }
