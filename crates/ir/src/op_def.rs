@@ -15,6 +15,9 @@ pub trait OpDef: Sync {
     /// Ends a region: its operands are what the region gives.
     fn is_terminator(&self) -> bool;
 
+    /// Its regions see no values from around the op.
+    fn is_isolated(&self) -> bool;
+
     /// What MLIR calls the op's values instead of numbering them.
     fn value_names(&self, op: &OpView<'_>) -> ValueNames;
 

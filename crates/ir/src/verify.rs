@@ -1,7 +1,8 @@
 //! The verifier. It checks, in this order, and returns all that it finds:
 //!
 //! - every region of a function ends in a terminator, and no other op of it is one;
-//! - every value is used after its definition, in the region that defines it or in one within;
+//! - every value is used after its definition, in the region that defines it or in one within, where no isolated op is
+//!   between;
 //! - a future is used exactly once, in the region that defines it;
 //! - function results have the types that the function declares;
 //! - calls name a function of the module whose types fit, and no function calls itself;
@@ -16,8 +17,8 @@ use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
 pub fn verify(module: &Module) -> Diagnostics {
     let mut found = Diagnostics::default();
     for func in &module.funcs {
-        Verifier { module, func, defined: vec![false; func.body.value_count()], finished: vec![], found: &mut found }
-            .run();
+        let defined = vec![false; func.body.value_count()];
+        Verifier { module, func, defined, hidden: vec![], finished: vec![], found: &mut found }.run();
     }
     check_recursion(module, &mut found);
     found
@@ -28,6 +29,8 @@ struct Verifier<'a> {
     func: &'a Func,
     /// Values in scope.
     defined: Vec<bool>,
+    /// Values in scope around the innermost isolated op, if there is one.
+    hidden: Vec<bool>,
     /// Futures that have been used.
     finished: Vec<Value>,
     found: &'a mut Diagnostics,
@@ -106,17 +109,27 @@ impl Verifier<'_> {
         let view = self.module.view(body, op);
         for (i, v) in view.operands().iter().enumerate() {
             if !self.defined[v.index()] {
-                self.found.push(use_before_definition(&view, i));
+                let is_hidden = self.hidden.get(v.index()) == Some(&true);
+                self.found.push(if is_hidden { captured(&view, i) } else { use_before_definition(&view, i) });
             }
         }
-        for &r in view.regions() {
-            self.region(r, depth + 1);
-        }
+        self.regions(&view, depth + 1);
         if view.data().code == OpCode::CALL {
             self.call(&view);
         }
         self.found.extend(self.module.table.def(view.data().code).verify(&view));
         self.define(&self.func.body[op].results);
+    }
+
+    fn regions(&mut self, view: &OpView<'_>, depth: usize) {
+        if view.regions().is_empty() || !self.module.table.def(view.data().code).is_isolated() {
+            return view.regions().iter().for_each(|&r| self.region(r, depth));
+        }
+        let none = vec![false; self.defined.len()];
+        let outer = std::mem::replace(&mut self.defined, none);
+        let hidden = std::mem::replace(&mut self.hidden, outer);
+        view.regions().iter().for_each(|&r| self.region(r, depth));
+        self.defined = std::mem::replace(&mut self.hidden, hidden);
     }
 
     fn terminator(&mut self, region: Region) {
@@ -219,6 +232,13 @@ fn use_before_definition(view: &OpView<'_>, index: usize) -> Diagnostic {
     let message = format!("operand {index} of `{}` is used before it is defined", view.name());
     Diagnostic::error("value-dominance", view.loc(), message)
         .help("a value is visible after its definition, in its own region and in those within")
+}
+
+fn captured(view: &OpView<'_>, index: usize) -> Diagnostic {
+    let message =
+        format!("operand {index} of `{}` is defined outside of a body that sees nothing from there", view.name());
+    Diagnostic::error("value-dominance", view.loc(), message)
+        .help("make it an operand of the op whose body this is, and use the body's argument")
 }
 
 fn unfinished(loc: &Loc) -> Diagnostic {

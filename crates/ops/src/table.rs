@@ -266,6 +266,10 @@ impl OpDef for Opcode {
         matches!(self, Opcode::Return | Opcode::RegionReturn | Opcode::SdyReturn)
     }
 
+    fn is_isolated(&self) -> bool {
+        *self == Opcode::ManualComputation
+    }
+
     fn value_names(&self, op: &OpView<'_>) -> ValueNames {
         let results: &'static [&'static str] = match self {
             Opcode::Constant
