@@ -11,6 +11,7 @@ use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::{copy_short, gather_rows};
 use crate::parts::{Grid, Pace};
 use crate::pool::{Effort, Workers, piece};
+use bytemuck::Pod;
 use shardwise_base::DType;
 use shardwise_ir::OpView;
 use shardwise_ops::index::IndexDims;
@@ -325,19 +326,49 @@ impl GatherKernel {
         })
     }
 
-    fn fill(&self, cx: &KernelCx<'_>, mut part: GatherPart<'_>) {
-        let (table, indices) = (cx.input(0, part.instance).bytes(), cx.input(1, part.instance));
-        let (size, run_bytes) = (self.size, self.windows.run * self.size);
-        let (mut at, mut pace) = (vec![0; self.windows.dims.len()], Pace::default());
-        let is_short = run_bytes <= SHORT;
-        for w in part.windows {
-            let place = self.windows.start(indices, w, &mut at) - part.start;
-            let start = self.windows.clamped(&at);
+    fn fill(&self, cx: &KernelCx<'_>, part: GatherPart<'_>) {
+        match (self.windows.run, self.size) {
+            (1, 1) => self.fill_elements::<u8>(cx, part),
+            (1, 2) => self.fill_elements::<u16>(cx, part),
+            (1, 4) => self.fill_elements::<u32>(cx, part),
+            (1, 8) => self.fill_elements::<u64>(cx, part),
+            (1, 16) => self.fill_elements::<u128>(cx, part),
+            _ => self.fill_runs(cx, part),
+        }
+    }
+
+    /// Copies windows whose pieces are elements.
+    fn fill_elements<T: Pod>(&self, cx: &KernelCx<'_>, part: GatherPart<'_>) {
+        let table = bytemuck::cast_slice::<u8, T>(cx.input(0, part.instance).bytes());
+        let mut columns = part.columns.cast::<T>();
+        self.for_each(cx.input(1, part.instance), part.windows, |window, place| {
+            let place = place - part.start;
+            for &[from, row, column] in &self.layout.runs {
+                columns.row(row)[place + column] = table[window + from];
+            }
+        });
+    }
+
+    fn fill_runs(&self, cx: &KernelCx<'_>, mut part: GatherPart<'_>) {
+        let (table, size, run_bytes) = (cx.input(0, part.instance).bytes(), self.size, self.windows.run * self.size);
+        let mut pace = Pace::default();
+        self.for_each(cx.input(1, part.instance), part.windows, |window, place| {
+            let place = place - part.start;
             for &[from, row, column] in &self.layout.runs {
                 let to = &mut part.columns.row(row)[(place + column) * size..][..run_bytes];
-                let from = &table[(start + from) * size..][..run_bytes];
-                if is_short { copy_short(from, to) } else { copy_long(from, to, &mut pace) }
+                let from = &table[(window + from) * size..][..run_bytes];
+                if run_bytes <= SHORT { copy_short(from, to) } else { copy_long(from, to, &mut pace) }
             }
+        });
+    }
+
+    /// Calls `copy` with where each of some windows starts in the operand and in the result.
+    #[inline]
+    fn for_each(&self, indices: &Buffer, windows: Range<usize>, mut copy: impl FnMut(usize, usize)) {
+        let (mut at, mut pace) = (vec![0; self.windows.dims.len()], Pace::default());
+        for w in windows {
+            let place = self.windows.start(indices, w, &mut at);
+            copy(self.windows.clamped(&at), place);
             pace.spend(16 + 4 * self.layout.runs.len());
         }
     }
