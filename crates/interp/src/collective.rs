@@ -224,6 +224,8 @@ fn zeros_like(like: &Option<Datum>) -> Datum {
 
 fn axis_index(view: &OpView<'_>, frame: &Frame) -> Result<PerProcess, Diagnostic> {
     let (mesh, axes) = view.attr("axes").and_then(Attr::as_axes).ok_or_else(|| cannot_run(view))?;
+    // One process that stands for all devices has no place among them.
+    frame.mesh.as_ref().ok_or_else(|| cannot_run(view))?;
     Ok(each(frame, |p| Literal::scalar(AxisRef::index_in(mesh, axes, &frame.coordinates(p)) as i32)))
 }
 
