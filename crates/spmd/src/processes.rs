@@ -5,7 +5,7 @@ use crate::meshes::functions_that_run;
 use crate::propagate::check_written_rule;
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::{Module, OpView};
-use shardwise_ops::collective::CollectiveView;
+use shardwise_ops::collective::{CollectiveView, Groups, IdSpace};
 
 /// Checks the functions that run.
 ///
@@ -17,7 +17,7 @@ pub(crate) fn check(module: &Module) -> Result<(), Diagnostics> {
         for op in func.body.walk() {
             let view = module.view(&func.body, op);
             found.extend(check_written_rule(&view));
-            found.extend(beyond_devices(&view, devices));
+            found.extend(beyond_devices(&view, devices).or_else(|| other_replicas(&view)));
         }
     }
     found.or(())
@@ -32,4 +32,15 @@ fn beyond_devices(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
         Some(mesh) => d.mesh(mesh).help(format!("name processes from 0 to {}, or enlarge the mesh", devices - 1)),
         None => d.help("declare the devices: `sdy.mesh @mesh = <[\"x\"=2]>`"),
     })
+}
+
+/// The error if a collective names replicas: a partitioned program is one.
+fn other_replicas(view: &OpView<'_>) -> Option<Diagnostic> {
+    let collective = CollectiveView::of(view).filter(|c| c.ids == IdSpace::CrossReplica)?;
+    let Groups::Dense(rows) = &collective.groups else { return None };
+    let replica = rows.concat().into_iter().find(|&id| id > 0)?;
+    let message = format!("`{}` names replica {replica}, and a partitioned program is a single replica", view.name());
+    let help = "give it a channel, so that the numbers are devices: \
+                `channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids`";
+    Some(Diagnostic::error("collective-process", view.loc(), message).help(help))
 }
