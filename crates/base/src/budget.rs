@@ -136,6 +136,11 @@ impl Account {
         }
     }
 
+    /// The same as [`Account::reserve`]; the computation is stopped if the bytes are refused.
+    pub fn reserve_or_stop(&self, bytes: usize) -> Reservation {
+        self.reserve(bytes).unwrap_or_else(|e| Stop::Memory(e).raise())
+    }
+
     /// Fails as `reserve` would, without reserving: for plans that know their peak.
     pub fn check(&self, bytes: usize) -> Result<(), OutOfMemory> {
         self.0.outer.as_ref().map_or(Ok(()), |o| o.check(bytes))?;

@@ -27,7 +27,7 @@ impl<T> Data<T> {
     /// Reserves the memory, then allocates.
     fn new(len: usize, allocate: impl FnOnce() -> Option<Vec<T>>) -> Data<T> {
         let bytes = len.saturating_mul(size_of::<T>());
-        let reserve = || Account::current().reserve(bytes).unwrap_or_else(|e| Stop::Memory(e).raise());
+        let reserve = || Account::current().reserve_or_stop(bytes);
         let reserved = (bytes > UNCOUNTED_BYTES).then(reserve);
         let elements = allocate().unwrap_or_else(|| Stop::Memory(Account::current().refused(bytes)).raise());
         Data { elements, _reserved: reserved }

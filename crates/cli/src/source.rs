@@ -3,7 +3,7 @@
 use crate::text::{self, Text};
 use crate::{Source, out};
 use shardwise_base::file;
-use shardwise_base::{Account, Diagnostic, Diagnostics, Loc, Reservation, Stop};
+use shardwise_base::{Account, Diagnostic, Diagnostics, Loc, Reservation};
 use shardwise_ir::text::{self as mlir, PrintOptions};
 use shardwise_ir::{Attr, Module, verify};
 use shardwise_ops::OPS;
@@ -87,7 +87,7 @@ impl std::ops::Deref for Printed {
 
 /// Prints a module. Stops the command if there is no memory for the text of its constants.
 pub fn printed(module: &Module, options: &PrintOptions) -> Printed {
-    let reserved = Account::current().reserve(text_bytes(module)).unwrap_or_else(|e| Stop::Memory(e).raise());
+    let reserved = Account::current().reserve_or_stop(text_bytes(module));
     Printed { text: mlir::print(module, options), _reserved: reserved }
 }
 
@@ -155,7 +155,7 @@ fn unwritable(path: &Path, e: &std::io::Error) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardwise_base::{Budget, CancelToken};
+    use shardwise_base::{Budget, CancelToken, Stop};
 
     #[test]
     fn the_text_of_constants_is_counted() {

@@ -15,7 +15,7 @@
 
 use crate::pool::{Effort, Workers, piece};
 use bytemuck::Pod;
-use shardwise_base::{Account, Reservation, Stop, budget};
+use shardwise_base::{Account, Reservation, budget};
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
@@ -37,7 +37,7 @@ const UNCOUNTED: usize = 1 << 16;
 /// memory.
 pub(crate) fn hold<T>(count: usize) -> Option<Reservation> {
     let bytes = count.saturating_mul(size_of::<T>());
-    let held = || Account::current().reserve(bytes).unwrap_or_else(|e| Stop::Memory(e).raise());
+    let held = || Account::current().reserve_or_stop(bytes);
     (bytes >= UNCOUNTED).then(held)
 }
 
@@ -128,7 +128,7 @@ impl<'a, T> Grid<'a, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardwise_base::{Budget, CancelToken};
+    use shardwise_base::{Budget, CancelToken, Stop};
     use std::cell::Cell;
 
     #[test]

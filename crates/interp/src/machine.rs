@@ -60,7 +60,7 @@ impl<'m> Env<'m> {
             Some(_) => *slot = Some(new),
             None => {
                 let bytes = size_of_val(&new[..]);
-                self.reserved.push(Account::current().reserve(bytes).unwrap_or_else(|e| Stop::Memory(e).raise()));
+                self.reserved.push(Account::current().reserve_or_stop(bytes));
                 *slot = Some(new);
             }
         }

@@ -162,20 +162,15 @@ impl Maker {
     fn all_reduce(&mut self, inner: &mut Scope, x: &Live, axes: &[usize]) -> Live {
         let x = self.provide_small(inner, x);
         let to = TensorType::new(self.widened(x.ty.dtype), x.ty.shape.clone());
-        let region = self.plain_reducer(inner, to.dtype);
         let attrs = format!("{CHANNEL}, {}, use_global_device_ids", self.groups_attr(axes));
-        let from = std::slice::from_ref(&x.ty);
-        self.op(
-            inner,
-            "stablehlo.all_reduce",
-            std::slice::from_ref(&x.name),
-            &attrs,
-            &[region],
-            from,
-            &[to],
-            Grade::Wild,
-        )
-        .remove(0)
+        self.reduced(inner, "stablehlo.all_reduce", &x, &attrs, to)
+    }
+
+    /// A collective that reduces `x` with a region.
+    fn reduced(&mut self, inner: &mut Scope, op: &str, x: &Live, attrs: &str, to: TensorType) -> Live {
+        let region = self.plain_reducer(inner, to.dtype);
+        let (name, from) = (std::slice::from_ref(&x.name), std::slice::from_ref(&x.ty));
+        self.op(inner, op, name, attrs, &[region], from, &[to], Grade::Wild).remove(0)
     }
 
     fn reduce_scatter(&mut self, inner: &mut Scope, x: &Live, axes: &[usize]) {
@@ -186,20 +181,9 @@ impl Maker {
         let x = self.provide_small(inner, x);
         let mut to = TensorType::new(self.widened(x.ty.dtype), x.ty.shape.clone());
         to.shape[dim] /= size;
-        let region = self.plain_reducer(inner, to.dtype);
         let groups = self.groups_attr(axes);
         let attrs = format!("{CHANNEL}, {groups}, scatter_dimension = {dim} : i64, use_global_device_ids");
-        let from = std::slice::from_ref(&x.ty);
-        self.op(
-            inner,
-            "stablehlo.reduce_scatter",
-            std::slice::from_ref(&x.name),
-            &attrs,
-            &[region],
-            from,
-            &[to],
-            Grade::Wild,
-        );
+        self.reduced(inner, "stablehlo.reduce_scatter", &x, &attrs, to);
     }
 
     /// Integers whose sum over all devices is exact.
