@@ -125,7 +125,7 @@ impl Account {
         let counts = &*self.0;
         let outer = counts.outer.as_ref().map(|o| o.reserve(bytes)).transpose()?.map(Box::new);
         let limit = self.limit();
-        let is_injected = counts.fails_in.load(Relaxed) > 0 && counts.fails_in.fetch_sub(1, Relaxed) == 1;
+        let is_injected = counts_down_to_0(&counts.fails_in);
         let add = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= limit && !is_injected);
         match counts.in_use.fetch_update(Relaxed, Relaxed, add) {
             Ok(before) => {
@@ -155,10 +155,16 @@ impl Account {
         OutOfMemory { requested, limit: self.limit(), in_use: self.in_use() }
     }
 
-    /// Makes the `n`th reservation from now fail, as if the limit were reached; 0 disarms. For failure injection.
-    pub fn fail_at(&self, n: u64) {
-        self.0.fails_in.store(n, Relaxed);
+    /// Makes the `n`th reservation from now fail, as if the limit were reached; 0 disarms. Returns how many were left of those
+    /// that were set before. For failure injection.
+    pub fn fail_at(&self, n: u64) -> u64 {
+        self.0.fails_in.swap(n, Relaxed)
     }
+}
+
+/// Subtracts 1 from a counter that is not 0; whether it is 0 then.
+fn counts_down_to_0(counter: &AtomicU64) -> bool {
+    counter.load(Relaxed) > 0 && counter.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1)) == Ok(1)
 }
 
 impl fmt::Debug for Account {
@@ -194,6 +200,8 @@ pub struct CancelToken {
     request: Arc<AtomicBool>,
     /// Tokens whose requests hold for this one too.
     of: Option<Arc<[CancelToken]>>,
+    /// Polls until one makes the request, for tests; after that 0.
+    cancels_in: Option<Arc<AtomicU64>>,
 }
 
 impl CancelToken {
@@ -204,7 +212,17 @@ impl CancelToken {
 
     /// A token that is cancelled when one of `tokens` is.
     pub fn any(tokens: impl IntoIterator<Item = CancelToken>) -> CancelToken {
-        CancelToken { request: Arc::default(), of: Some(tokens.into_iter().collect()) }
+        CancelToken { of: Some(tokens.into_iter().collect()), ..CancelToken::default() }
+    }
+
+    /// A token that is cancelled when it is polled for the `n`th time, as if the user did so then. For failure injection.
+    pub fn at_poll(n: u64) -> CancelToken {
+        CancelToken { cancels_in: Some(Arc::new(AtomicU64::new(n))), ..CancelToken::default() }
+    }
+
+    /// The polls that are left of those of [`CancelToken::at_poll`].
+    pub fn polls_left(&self) -> u64 {
+        self.cancels_in.as_ref().map_or(0, |n| n.load(Relaxed))
     }
 
     /// The flag that is true from [`CancelToken::cancel`] on, for handlers of signals.
@@ -214,6 +232,9 @@ impl CancelToken {
 
     /// Whether [`CancelToken::cancel`] was called.
     pub fn is_cancelled(&self) -> bool {
+        if self.cancels_in.as_ref().is_some_and(|n| counts_down_to_0(n)) {
+            self.cancel();
+        }
         self.request.load(Relaxed) || self.of.iter().flat_map(|of| &**of).any(CancelToken::is_cancelled)
     }
 }
@@ -514,6 +535,22 @@ mod tests {
             poll();
         });
         assert_eq!(stopped, Err(Stop::Cancelled));
+    }
+
+    #[test]
+    fn a_cancellation_is_injected_at_a_poll() {
+        let token = CancelToken::at_poll(3);
+        let budget = Budget::new(Account::with_limit(0), None, CancelToken::any([token.clone()]));
+        let polls = Cell::new(0);
+        let stopped = budget.run(|| {
+            loop {
+                polls.set(polls.get() + 1);
+                poll();
+            }
+        });
+        assert_eq!((stopped, polls.get()), (Err::<(), _>(Stop::Cancelled), 3));
+        assert_eq!((token.is_cancelled(), token.polls_left()), (true, 0));
+        assert_eq!(CancelToken::at_poll(3).polls_left(), 3);
     }
 
     #[test]

@@ -179,9 +179,9 @@ thread_local! {
 }
 
 /// Makes the `n`th write, synchronisation or renaming of this thread from now fail, as if the disk were full; 0 disarms.
-/// For failure injection.
-pub fn fail_at(n: u64) {
-    FAILS_IN.set(n);
+/// Returns how many were left of those that were set before. For failure injection.
+pub fn fail_at(n: u64) -> u64 {
+    FAILS_IN.replace(n)
 }
 
 /// Fails if this is the operation that was asked to.

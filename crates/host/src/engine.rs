@@ -277,6 +277,8 @@ mod tests {
     use super::*;
     use crate::kernels::testing::parse;
     use shardwise_base::{Account, Budget, CancelToken, DType};
+    use shardwise_ops::user::{Kernel, register};
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
     fn compiled(engine: &HostEngine, source: &str) -> Arc<dyn Executable> {
         engine.compile(&parse(source)).unwrap_or_else(|e| panic!("{e}"))
@@ -312,6 +314,32 @@ mod tests {
         let text = d.to_string();
         assert!(text.contains("stopped at `stablehlo.dot_general`"), "{text}");
         assert!(text.contains("1048576 bytes: 1 of f32[512,512] at test.mlir:2"), "{text}");
+    }
+
+    #[test]
+    fn a_panic_in_a_kernel_is_an_error_at_its_op_and_the_next_run_is_right() {
+        let source = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @test.panics(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}";
+        static PANICS: AtomicBool = AtomicBool::new(true);
+        let kernel = Kernel::new(
+            |operands, _| Ok(vec![operands[0].clone()]),
+            |call| {
+                assert!(!PANICS.load(Relaxed), "an injected panic");
+                Ok(vec![call.operands[0].clone()])
+            },
+        );
+        register("test.panics", kernel).unwrap();
+        let d = stopped(source, 1 << 20, u64::MAX);
+        assert_eq!((d.code, d.loc.to_string()), ("run-panicked", "test.mlir:2:3".to_string()));
+        assert_eq!(d.message, "`stablehlo.custom_call` panicked: an injected panic");
+        PANICS.store(false, Relaxed);
+        let engine = HostEngine::default();
+        let program = compiled(&engine, source);
+        let x = Literal::new([4], &[1f32, 2.0, 3.0, 4.0]);
+        let result = program.execute(vec![Argument::Lent(array(&engine, &*program, 0, &x))]).unwrap();
+        assert_eq!(result[0].to_literal(), x);
     }
 
     /// 512^3 multiply-adds are 2048 steps.

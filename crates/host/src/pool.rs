@@ -178,10 +178,26 @@ static PANICS_IN: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::n
 #[doc(hidden)]
 pub const INJECTED: &str = "an injected panic";
 
-/// Makes the `n`th part from now panic; 0 disarms. For failure injection.
+/// Makes the `n`th part from now panic; 0 disarms. Returns how many were left of those that were set before. For failure
+/// injection.
 #[doc(hidden)]
-pub fn panic_at(n: u64) {
-    PANICS_IN.store(n, SeqCst);
+pub fn panic_at(n: u64) -> u64 {
+    PANICS_IN.swap(n, SeqCst)
+}
+
+/// Runs two parts that wait up to `patience` for each other; whether they met, so that the pool has two workers. For tests.
+#[doc(hidden)]
+pub fn parts_meet(workers: &Workers, patience: Duration) -> bool {
+    let (arrived, met) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    workers.run(2, Effort::Large, |_| {
+        arrived.fetch_add(1, SeqCst);
+        let start = Instant::now();
+        while arrived.load(SeqCst) < 2 && start.elapsed() < patience {
+            yield_now();
+        }
+        met.fetch_add(usize::from(arrived.load(SeqCst) == 2), SeqCst);
+    });
+    met.load(SeqCst) == 2
 }
 
 fn panic_if_injected() {
@@ -377,18 +393,8 @@ mod tests {
         assert_eq!(total.into_inner(), 96);
     }
 
-    /// Runs two parts that wait for each other; whether they met.
     fn parts_meet(workers: &Workers) -> bool {
-        let (arrived, met) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        workers.run(2, Effort::Large, |_| {
-            arrived.fetch_add(1, SeqCst);
-            let start = Instant::now();
-            while arrived.load(SeqCst) < 2 && start.elapsed() < Duration::from_secs(10) {
-                std::thread::yield_now();
-            }
-            met.fetch_add(usize::from(arrived.load(SeqCst) == 2), SeqCst);
-        });
-        met.into_inner() == 2
+        super::parts_meet(workers, Duration::from_secs(10))
     }
 
     #[test]

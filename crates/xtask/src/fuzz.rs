@@ -146,9 +146,9 @@ impl Campaign<'_> {
         loop {
             match reports.recv_timeout(limit) {
                 Ok(Report::Begins(seed)) => running = Some((seed, Instant::now())),
-                Ok(Report::Ended { reached, ops, features, found }) => {
+                Ok(Report::Ended { reached, ops, features, injected, found }) => {
                     let (seed, began) = running.take().context("a worker ended a case that it never began")?;
-                    self.note(Case { kind, seed, reached, ops, features, took: began.elapsed() }, found)?;
+                    self.note(Case { kind, seed, reached, ops, features, injected, took: began.elapsed() }, found)?;
                     next = seed + 1;
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {
@@ -184,7 +184,15 @@ impl Campaign<'_> {
     /// A worker died in this case, or before it began one.
     fn lost(&self, kind: Kind, seed: Option<u64>, next: u64, what: String) -> Result<u64> {
         let seed = seed.unwrap_or(next);
-        let case = Case { kind, seed, reached: Reached::Nothing, ops: vec![], features: vec![], took: Duration::ZERO };
+        let case = Case {
+            kind,
+            seed,
+            reached: Reached::Nothing,
+            ops: vec![],
+            features: vec![],
+            injected: vec![],
+            took: Duration::ZERO,
+        };
         self.note(case, Some((what, "see target/fuzz/stderr.txt".into())))?;
         Ok(seed + 1)
     }
@@ -233,6 +241,7 @@ struct Case {
     reached: Reached,
     ops: Vec<u16>,
     features: Vec<String>,
+    injected: Vec<String>,
     took: Duration,
 }
 
@@ -243,6 +252,8 @@ struct Tally {
     /// Programs that contain an op, of those that ran.
     ops: BTreeMap<(Kind, u16), u64>,
     features: BTreeMap<(Kind, String), u64>,
+    /// Failures that were injected, by kind and by whether the run had ended before.
+    injected: BTreeMap<String, u64>,
     slowest: BTreeMap<Kind, (Duration, u64)>,
     /// Seeds by what was found.
     found: BTreeMap<(Kind, String), Vec<u64>>,
@@ -253,6 +264,7 @@ impl Tally {
         *self.funnel.entry((case.kind, case.reached)).or_default() += 1;
         let slowest = self.slowest.entry(case.kind).or_default();
         *slowest = (*slowest).max((case.took, case.seed));
+        case.injected.into_iter().for_each(|name| *self.injected.entry(name).or_default() += 1);
         case.ops.sort_unstable();
         case.ops.dedup();
         if case.reached == Reached::Ran {
@@ -269,6 +281,8 @@ impl Tally {
         for kind in Kind::ALL {
             let _ = write!(out, "{}{}", self.op_counts(kind), self.feature_counts(kind));
         }
+        let injected: Vec<(&str, u64)> = self.injected.iter().map(|(name, &n)| (name.as_str(), n)).collect();
+        out += &counted("failures that were injected", &injected);
         for ((kind, what), seeds) in &self.found {
             let shown: Vec<String> = seeds.iter().take(5).map(u64::to_string).collect();
             let _ = writeln!(out, "{} times, {}, seeds {}: {what}", seeds.len(), kind.name(), shown.join(" "));

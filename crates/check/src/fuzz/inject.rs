@@ -1,105 +1,265 @@
-//! Failures injected into runs: a reservation of memory that fails, steps that end early, a panic in a part of a kernel.
+//! Failures injected into runs: a reservation of memory that fails, steps that end early, a cancellation at a poll, a panic in
+//! a part of a kernel, a write to a file that fails.
 //!
-//! Each must end the run in an error, leave nothing reserved, and let the next run be right.
+//! Each must end the run in an error, leave nothing reserved, leave all arrays that were not donated and all files as they
+//! were, leave the pool parallel, and let the next run be right. A first run counts the reservations, polls and parts, so that
+//! failures are placed within the run.
 
 use super::execute::{Case, End, Local};
 use super::{Found, MAX_BYTES, MAX_STEPS, Reached, equal, panics};
 use crate::choose::Chooser;
-use crate::run::on;
-use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Literal, Stop};
+use crate::run;
+use shardwise_base::file::{self, NewFile};
+use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Literal, Loc};
+use shardwise_engine::{Argument, ArrayHandle, Engine, Signature};
 use shardwise_host::{HostEngine, pool};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use shardwise_interp::InterpEngine;
+use shardwise_ir::text::parse;
+use shardwise_ir::{Module, verify};
+use shardwise_ops::OPS;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+use std::time::Duration;
 
 /// Failures that are injected into one program, of each kind.
 const EACH: usize = 4;
-/// Reservations, steps and parts among which failures are placed, if the program has so many.
-const FIRST: usize = 40;
+/// The writes of a file.
+const PIECES: usize = 3;
+/// How long parts of the pool wait for each other, and how often: on a busy machine a helper wakes late.
+const PATIENCE: (Duration, usize) = (Duration::from_secs(1), 5);
 
-/// What is injected.
-#[derive(Clone, Copy, Debug)]
+/// What fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Failure {
-    None,
-    /// The reservation of this number fails.
-    Reservation(u64),
-    /// The run ends after so many steps.
-    Steps(u64),
-    /// The part of this number panics.
-    Part(u64),
+    /// A reservation of memory.
+    Reservation,
+    /// The steps end.
+    Steps,
+    /// The user cancels the run at a poll.
+    Poll,
+    /// A part of a kernel panics.
+    Part,
+    /// A write, synchronisation or renaming of a file.
+    Write,
 }
 
-/// How a run under a failure ended.
-enum Ended {
-    Results(Vec<Literal>),
-    /// With an error that says why.
-    Failed,
+use Failure::*;
+
+impl Failure {
+    /// The name in the table of failures.
+    fn counted_as(self, is_reported: bool) -> &'static str {
+        match (self, is_reported) {
+            (Reservation, true) => "reservation reported",
+            (Reservation, false) => "reservation not reached",
+            (Steps, true) => "end of steps reported",
+            (Steps, false) => "end of steps not reached",
+            (Poll, true) => "cancellation reported",
+            (Poll, false) => "cancellation not reached",
+            (Part, true) => "panic reported",
+            (Part, false) => "panic not reached",
+            (Write, true) => "write reported",
+            (Write, false) => "write not reached",
+        }
+    }
+
+    /// The code of the diagnostic that reports it.
+    fn code(self) -> &'static str {
+        match self {
+            Reservation => "run-memory",
+            Steps => "run-steps",
+            Poll => "run-cancelled",
+            Part => "run-panicked",
+            Write => "",
+        }
+    }
+}
+
+/// A failure, and the number of the reservation, step, poll, part or write at which it comes.
+type Injection = Option<(Failure, u64)>;
+
+/// How often each kind of failure could come in a run.
+type Counts = [(Failure, u64); 4];
+
+/// What failures are injected into.
+struct Subject<'a> {
+    /// Read and partitioned again in each run, if there is one.
+    text: Option<&'a str>,
+    local: Local,
+    engine: &'a dyn Engine,
+    /// Which arguments are donated.
+    is_donated: Vec<bool>,
+}
+
+/// A run that has ended.
+struct Run {
+    /// The results, or the code of the error.
+    ended: Result<Vec<Literal>, &'static str>,
+    counts: Counts,
+    /// What the run was charged to.
+    account: Account,
 }
 
 /// Runs a program with failures, and once more after each.
 pub(super) fn run(case: &mut Case<'_>, text: &str) -> Result<(), End> {
     let local = case.local(text)?;
-    let Ended::Results(want) = attempt(&local, Failure::None)? else { return Ok(()) };
-    case.outcome.reached = Reached::Ran;
     let mut choose = Chooser::new(case.seed);
-    for _ in 0..EACH {
-        let mut nth = || 1 + choose.below(FIRST) as u64;
-        for failure in [Failure::Reservation(nth()), Failure::Steps(nth()), Failure::Part(nth())] {
-            expect_right(failure, attempt(&local, failure)?, &want)?;
-            expect_right(failure, attempt(&local, Failure::None)?, &want)?;
-        }
+    let host = HostEngine::default();
+    let subject = Subject {
+        text: choose.one_in(4).then_some(text),
+        engine: if choose.one_in(4) { &InterpEngine } else { &host },
+        is_donated: local.inputs.iter().map(|_| choose.one_in(2)).collect(),
+        local,
+    };
+    let Run { ended: Ok(want), counts, .. } = subject.run(None)? else { return Ok(()) };
+    case.outcome.reached = Reached::Ran;
+    for (failure, count) in [counts; EACH].into_iter().flatten().filter(|(_, count)| *count > 0) {
+        let is_reported = subject.expect_recovery(failure, 1 + choose.bits() % count, &want)?;
+        case.outcome.injected.push(failure.counted_as(is_reported));
     }
+    let is_reported = expect_whole_file(case.seed, 1 + choose.below(5) as u64, &want)?;
+    case.outcome.injected.push(Write.counted_as(is_reported));
     Ok(())
 }
 
-fn wrong(what: &str, failure: Failure, details: impl Into<String>) -> End {
-    End::Wrong(Found::new(what, format!("{failure:?}\n{}", details.into())))
+fn wrong(what: &str, injection: Injection, details: impl std::fmt::Debug) -> End {
+    End::Wrong(Found::new(what, format!("{injection:?}\n{details:?}")))
 }
 
-/// Either the failure was reported, or it came after the end of the run.
-fn expect_right(failure: Failure, ended: Ended, want: &[Literal]) -> Result<(), End> {
-    let Ended::Results(got) = ended else { return Ok(()) };
-    match equal::difference(&got, want) {
-        Some(details) => Err(wrong("a failure changes the results", failure, details)),
-        None => Ok(()),
+fn expect_equal(what: &str, injection: Injection, got: &[Literal], want: &[Literal]) -> Result<(), End> {
+    equal::difference(got, want).map_or(Ok(()), |details| Err(wrong(what, injection, details)))
+}
+
+fn expect_unused(account: &Account, injection: Injection) -> Result<(), End> {
+    match account.in_use() {
+        0 => Ok(()),
+        bytes => Err(wrong("memory stays reserved after a run", injection, bytes)),
     }
 }
 
-/// A run on the host with one failure.
-fn attempt(local: &Local, failure: Failure) -> Result<Ended, End> {
-    let account = Account::with_limit(MAX_BYTES);
-    let steps = if let Failure::Steps(n) = failure { n } else { MAX_STEPS };
-    let budget = Budget::new(account.clone(), Some(steps), CancelToken::default());
-    if let Failure::Reservation(n) = failure {
-        account.fail_at(n);
-    }
-    if let Failure::Part(n) = failure {
-        pool::panic_at(n);
-    }
-    let run = || budget.run(|| on(&HostEngine::default(), &local.module, &local.inputs));
-    let ended = catch_unwind(AssertUnwindSafe(run));
-    pool::panic_at(0);
-    account.fail_at(0);
-    let ended = match ended {
-        Ok(stopped) => reported(stopped, failure)?,
-        Err(payload) if payload.downcast_ref::<&str>() == Some(&pool::INJECTED) => {
-            panics::forget();
-            Ended::Failed
+impl Subject<'_> {
+    /// Runs with a failure, and again without; whether the failure came before the end of the run.
+    fn expect_recovery(&self, failure: Failure, nth: u64, want: &[Literal]) -> Result<bool, End> {
+        let injection = Some((failure, nth));
+        let Run { ended, account, .. } = self.run(injection)?;
+        let is_reported = match ended {
+            Ok(got) => expect_equal("a failure changes the results", injection, &got, want).map(|()| false)?,
+            Err(code) if code == failure.code() => true,
+            Err(code) => return Err(wrong("a failure is reported as something else", injection, code)),
+        };
+        expect_unused(&account, injection)?;
+        if failure == Part && !is_parallel() {
+            return Err(wrong("the pool is serial after a failure", injection, ""));
         }
-        Err(payload) => std::panic::resume_unwind(payload),
-    };
-    if matches!(ended, Ended::Failed) && account.in_use() > 0 {
-        return Err(wrong("a failed run keeps memory reserved", failure, format!("{} bytes", account.in_use())));
+        match self.run(None)?.ended {
+            Ok(got) => expect_equal("the run after a failure is wrong", injection, &got, want)?,
+            Err(code) => return Err(wrong("the run after a failure fails", injection, code)),
+        }
+        Ok(is_reported)
     }
-    Ok(ended)
+
+    /// One run, after which the arguments that are not donated are what they were.
+    fn run(&self, injection: Injection) -> Result<Run, End> {
+        let account = Account::with_limit(MAX_BYTES);
+        let arguments = self.put(&account)?;
+        let arrays = arguments.iter().cloned().zip(&self.local.inputs).zip(&self.is_donated);
+        let lent: Vec<(ArrayHandle, &Literal)> =
+            arrays.filter(|(_, donated)| !**donated).map(|(lent, _)| lent).collect();
+        let run = self.run_on(arguments, injection);
+        for (array, given) in &lent {
+            let (now, before) = ([array.to_literal()], std::slice::from_ref(*given));
+            expect_equal("a run changes an array that is not donated", injection, &now, before)?;
+        }
+        drop(lent);
+        expect_unused(&account, injection)?;
+        Ok(run)
+    }
+
+    /// The arguments on the engine.
+    fn put(&self, account: &Account) -> Result<Vec<ArrayHandle>, End> {
+        let budget = Budget::new(account.clone(), None, CancelToken::default());
+        let put = || {
+            let signature = Signature::of(self.local.module.main()?).ok()?;
+            let arguments = self.local.inputs.iter().zip(&signature.inputs);
+            arguments.map(|(x, ty)| self.engine.put(x, ty).ok()).collect::<Option<Vec<_>>>()
+        };
+        budget.run(put).ok().flatten().ok_or(End::Here)
+    }
+
+    /// A run under a budget of its own.
+    fn run_on(&self, arguments: Vec<ArrayHandle>, injection: Injection) -> Run {
+        let nth = |failure| injection.filter(|(f, _)| *f == failure).map_or(u64::MAX, |(_, n)| n);
+        let (account, token) = (Account::with_limit(MAX_BYTES), CancelToken::at_poll(nth(Poll)));
+        let budget = Budget::new(account.clone(), Some(MAX_STEPS.min(nth(Steps) - 1)), token.clone());
+        account.fail_at(nth(Reservation));
+        pool::panic_at(nth(Part));
+        let ended = budget.run(|| self.results(arguments));
+        let [parts, reservations] = [pool::panic_at(0), account.fail_at(0)].map(|left| u64::MAX - left);
+        if nth(Part) < u64::MAX {
+            panics::forget();
+        }
+        let polls = u64::MAX - token.polls_left();
+        let counts = [(Reservation, reservations), (Steps, budget.steps()), (Poll, polls), (Part, parts)];
+        let code = |found: &Diagnostics| found.iter().map(|d| d.code).next().unwrap_or("");
+        let ended = match ended {
+            Ok(ended) => ended.map_err(|found| code(&found)),
+            Err(stop) => Err(stop.diagnostic(&Loc::UNKNOWN).code),
+        };
+        Run { ended, counts, account }
+    }
+
+    fn results(&self, arguments: Vec<ArrayHandle>) -> Result<Vec<Literal>, Diagnostics> {
+        let again = self.text.map(partitioned).transpose()?;
+        let program = self.engine.compile(again.as_ref().unwrap_or(&self.local.module))?;
+        let give = |(array, &donated)| if donated { Argument::Donated(array) } else { Argument::Lent(array) };
+        let arguments = arguments.into_iter().zip(&self.is_donated).map(give).collect();
+        Ok(program.execute(arguments)?.iter().map(|r| r.to_literal()).collect())
+    }
 }
 
-/// The results, or the error of the failure that was injected.
-fn reported(stopped: Result<Result<Vec<Literal>, Diagnostics>, Stop>, failure: Failure) -> Result<Ended, End> {
-    match stopped {
-        Ok(Ok(results)) => Ok(Ended::Results(results)),
-        // A program that the engine does not run.
-        Ok(Err(_)) if matches!(failure, Failure::None) => Ok(Ended::Failed),
-        Ok(Err(found)) if found.iter().all(|d| d.code.starts_with("run-")) => Ok(Ended::Failed),
-        Ok(Err(found)) => Err(wrong("a failure is reported as something else", failure, found.to_string())),
-        Err(_) => Ok(Ended::Failed),
+fn partitioned(text: &str) -> Result<Module, Diagnostics> {
+    let module = parse("fuzz.mlir", text, &OPS)?;
+    verify(&module).or(())?;
+    Ok(run::partitioned(&module)?.module)
+}
+
+/// Whether parts of the process's pool run at the same time.
+fn is_parallel() -> bool {
+    let workers = pool::Workers::global();
+    workers.count() == 1 || (0..PATIENCE.1).any(|_| pool::parts_meet(workers, PATIENCE.0))
+}
+
+/// Writes results over a file, with a failure and again without; whether the failure came before the end. The file is the
+/// old one or the new one, whole, and nothing lies beside it.
+fn expect_whole_file(seed: u64, nth: u64, results: &[Literal]) -> Result<bool, End> {
+    let injection = Some((Write, nth));
+    let folder = std::env::temp_dir().join(format!("shardwise-inject-{}-{seed}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let path = folder.join("results");
+    let new = format!("{results:?}").repeat(PIECES).into_bytes();
+    file::write(&path, "old").expect("a file in a temporary folder");
+    file::fail_at(nth);
+    let written = write(&path, &new);
+    file::fail_at(0);
+    let (now, names) = (std::fs::read(&path), std::fs::read_dir(&folder).map(Iterator::count));
+    let again = write(&path, &new).and_then(|()| std::fs::read(&path));
+    let _ = std::fs::remove_dir_all(&folder);
+    let old = if written.is_ok() { &new[..] } else { b"old" };
+    if now.ok().as_deref() != Some(old) || names.ok() != Some(1) || again.ok().as_ref() != Some(&new) {
+        return Err(wrong("a file is neither the old one nor the new one", injection, written));
     }
+    match written {
+        Err(e) if e.kind() != ErrorKind::StorageFull => {
+            Err(wrong("a failed write is reported as something else", injection, e))
+        }
+        written => Ok(written.is_err()),
+    }
+}
+
+fn write(path: &Path, contents: &[u8]) -> std::io::Result<()> {
+    let mut file = NewFile::create(path)?;
+    contents.chunks(contents.len().div_ceil(PIECES)).try_for_each(|piece| {
+        file.write_all(piece)?;
+        file.flush()
+    })?;
+    file.commit()
 }

@@ -112,6 +112,8 @@ pub struct Outcome {
     pub ops: Vec<Opcode>,
     /// Names of what the program contains.
     pub features: Vec<&'static str>,
+    /// Each failure that was injected, and whether it came before the end of the run.
+    pub injected: Vec<&'static str>,
     /// What is wrong, if anything is.
     pub found: Option<Found>,
 }
@@ -149,6 +151,8 @@ fn made(kind: Kind, seed: u64) -> (Program, Input) {
 pub fn run(kind: Kind, seed: u64) -> Outcome {
     panics::catch(|| {
         let (program, input) = made(kind, seed);
+        // Texts at which the reader panics are tried while a mutant is made; the one that is taken panics again.
+        panics::forget();
         Outcome { features: program.features, ..run_program(kind, seed, &program.text, input) }
     })
 }

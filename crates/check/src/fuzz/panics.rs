@@ -11,7 +11,7 @@ static FIRST: Mutex<Option<Found>> = Mutex::new(None);
 /// Cases that run now; panics outside of them are shown as usual.
 static CASES: AtomicUsize = AtomicUsize::new(0);
 
-/// Runs a case; a panic in it is what was found.
+/// Runs a case; the first panic in it is what was found, even if an engine made a diagnostic of it.
 pub(super) fn catch(case: impl FnOnce() -> Outcome) -> Outcome {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -23,10 +23,13 @@ pub(super) fn catch(case: impl FnOnce() -> Outcome) -> Outcome {
     let run = catch_unwind(AssertUnwindSafe(case));
     CASES.fetch_sub(1, SeqCst);
     let noted = take();
-    run.unwrap_or_else(|_| {
-        let found = noted.unwrap_or_else(|| Found::new("a panic without a message", ""));
-        Outcome { found: Some(found), ..Outcome::default() }
-    })
+    match run {
+        Ok(outcome) => Outcome { found: noted.or(outcome.found), ..outcome },
+        Err(_) => {
+            let found = noted.unwrap_or_else(|| Found::new("a panic without a message", ""));
+            Outcome { found: Some(found), ..Outcome::default() }
+        }
+    }
 }
 
 /// Forgets a panic that was meant to happen.

@@ -13,7 +13,13 @@ pub enum Report {
     /// The case of this seed begins.
     Begins(u64),
     /// The case ended. Ops are numbers of the table.
-    Ended { reached: Reached, ops: Vec<u16>, features: Vec<String>, found: Option<(String, String)> },
+    Ended {
+        reached: Reached,
+        ops: Vec<u16>,
+        features: Vec<String>,
+        injected: Vec<String>,
+        found: Option<(String, String)>,
+    },
 }
 
 /// Runs the cases of the seeds, and writes two lines for each.
@@ -32,7 +38,8 @@ fn line(outcome: &Outcome) -> String {
     let (what, details) = outcome.found.as_ref().map_or(("", ""), |f| (&f.what, &f.details));
     let texts = [what, details].map(|text| text.replace('\n', &LINE_END.to_string()).replace('\t', " "));
     let reached = outcome.reached as usize;
-    format!("ended\t{reached}\t{}\t{}\t{}\t{}", ops.join(","), outcome.features.join(","), texts[0], texts[1])
+    let [features, injected] = [&outcome.features, &outcome.injected].map(|names| names.join(","));
+    format!("ended\t{reached}\t{}\t{features}\t{injected}\t{}\t{}", ops.join(","), texts[0], texts[1])
 }
 
 impl Report {
@@ -41,12 +48,13 @@ impl Report {
         let parts: Vec<&str> = line.split('\t').collect();
         match parts[..] {
             ["begins", seed] => Some(Report::Begins(seed.parse().ok()?)),
-            ["ended", reached, ops, features, what, details] => {
+            ["ended", reached, ops, features, injected, what, details] => {
                 let text = |text: &str| text.replace(LINE_END, "\n");
                 Some(Report::Ended {
                     reached: *Reached::ALL.get(reached.parse::<usize>().ok()?)?,
                     ops: list(ops).map(|op| op.parse().ok()).collect::<Option<_>>()?,
                     features: list(features).map(str::to_string).collect(),
+                    injected: list(injected).map(str::to_string).collect(),
                     found: (!what.is_empty()).then(|| (text(what), text(details))),
                 })
             }
@@ -71,12 +79,14 @@ mod tests {
             reached: Reached::Ran,
             ops: vec![Opcode::Return, Opcode::Abs],
             features: vec!["size 0", "dead code"],
+            injected: vec!["write reported"],
             found: Some(Found::new("a\tb", "c\nd")),
         };
         let expected = Report::Ended {
             reached: Reached::Ran,
             ops: vec![Opcode::Return as u16, Opcode::Abs as u16],
             features: vec!["size 0".into(), "dead code".into()],
+            injected: vec!["write reported".into()],
             found: Some(("a b".into(), "c\nd".into())),
         };
         assert_eq!(Report::parse(&line(&outcome)), Some(expected));

@@ -232,6 +232,8 @@ impl KernelCx<'_> {
 pub enum RunError {
     Stopped(Stop),
     Diagnostic(Diagnostic),
+    /// A kernel or a reference evaluation panicked with this message.
+    Panicked(String),
 }
 
 impl From<Stop> for RunError {

@@ -9,7 +9,9 @@ use super::points::Points;
 use crate::memory::{Buffer, Memory};
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, Stop, budget};
 use shardwise_ir::{Func, Module};
+use std::any::Any;
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 /// One run of a plan.
@@ -55,8 +57,7 @@ impl<'a> Run<'a> {
         for (slot, buffers) in self.plan.params.iter().zip(args) {
             self.values[slot.index()] = buffers.into_iter().map(Some).collect();
         }
-        let stopped = Stop::catch(|| self.steps(&self.plan.code, &[])).unwrap_or_else(|stop| Err(stop.into()));
-        stopped.map_err(|e| self.report(e))?;
+        caught(|| self.steps(&self.plan.code, &[])).map_err(|e| self.report(e))?;
         let results = self.plan.code.results.iter().map(|s| self.values[s.index()].clone());
         Ok(results.map(|r| r.into_iter().map(|b| b.expect("every instance was computed")).collect()).collect())
     }
@@ -65,6 +66,10 @@ impl<'a> Run<'a> {
         match error {
             RunError::Diagnostic(d) => d.into(),
             RunError::Stopped(stop) => self.stopped(&stop).into(),
+            RunError::Panicked(message) => match self.running {
+                Some(step) => panicked(&step.loc, &step.name, &message).into(),
+                None => panicked(&self.func.loc, &self.func.name, &message).into(),
+            },
         }
     }
 
@@ -378,6 +383,24 @@ impl<'a> Run<'a> {
         self.hand_over(branch, &step.outputs, selected);
         Ok(())
     }
+}
+
+/// Runs `steps`; a stop or a panic in it is an error. Whoever calls drops what the run had computed.
+fn caught(steps: impl FnOnce() -> Result<(), RunError>) -> Result<(), RunError> {
+    match catch_unwind(AssertUnwindSafe(|| Stop::catch(steps))) {
+        Ok(ended) => ended.unwrap_or_else(|stop| Err(stop.into())),
+        Err(payload) => Err(RunError::Panicked(message_of(&*payload).to_string())),
+    }
+}
+
+fn message_of(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
+}
+
+fn panicked(loc: &Loc, name: &str, message: &str) -> Diagnostic {
+    Diagnostic::error("run-panicked", loc, format!("`{name}` panicked: {message}"))
+        .help("this is a bug of the engine or of a user's kernel: please report the program that shows it")
 }
 
 /// Whether instance `i` of these points is among those selected.
