@@ -49,6 +49,8 @@ pub struct Options {
 
 /// Cases that a worker process is started for.
 const CHUNK: u64 = 500;
+/// How many times longer a case may run with the address sanitizer.
+const SANITIZER_SLOWDOWN: u64 = 12;
 /// Cases of each kind if neither a time nor a count is given.
 const DEFAULT_COUNT: u64 = 1_000;
 /// Virtual memory of a worker, in KiB, so that what bypasses the account of its 64 MB is a finding.
@@ -142,7 +144,8 @@ impl Campaign<'_> {
         let reports = reports(&mut child);
         let mut next = seeds.start;
         let mut running = None;
-        let limit = Duration::from_secs(self.options.wall_seconds);
+        let slower = if self.options.sanitize { SANITIZER_SLOWDOWN } else { 1 };
+        let limit = Duration::from_secs(self.options.wall_seconds * slower);
         loop {
             match reports.recv_timeout(limit) {
                 Ok(Report::Begins(seed)) => running = Some((seed, Instant::now())),

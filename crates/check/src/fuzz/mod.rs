@@ -21,7 +21,7 @@ mod worker;
 pub use execute::{Input, execute};
 pub use worker::{Report, work};
 
-use crate::program::{Program, program};
+use crate::program::{Program, far_program, program};
 use shardwise_ops::Opcode;
 use std::str::FromStr;
 
@@ -29,6 +29,9 @@ use std::str::FromStr;
 pub const MAX_STEPS: u64 = 100_000;
 /// Bytes that each stage of a case may hold.
 pub const MAX_BYTES: usize = 64 << 20;
+
+/// One in this many valid programs has positions beyond 2^31.
+const FAR: u64 = 1500;
 
 /// Where a case's program comes from, and how it is run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -143,6 +146,7 @@ fn made(kind: Kind, seed: u64) -> (Program, Input) {
     match kind {
         Kind::Mutants => (mutants::mutant(seed), Input::Any),
         Kind::Guard if seed.is_multiple_of(2) => (mutants::mutant(seed), Input::Any),
+        Kind::Valid if seed % FAR == FAR / 2 => (far_program(seed), Input::Exact),
         Kind::Valid | Kind::Guard | Kind::Inject => (program(seed), Input::Exact),
     }
 }
@@ -168,5 +172,36 @@ fn run_program(kind: Kind, seed: u64, text: &str, input: Input) -> Outcome {
         Kind::Valid | Kind::Mutants => execute(text, input, seed),
         Kind::Guard => execute::run_case(input, seed, |case| guard::run(case, text)),
         Kind::Inject => execute::run_case(input, seed, |case| inject::run(case, text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_beyond_32_bits_are_right_on_the_host() {
+        let outcome = run(Kind::Valid, FAR / 2);
+        assert!(outcome.found.is_none(), "{outcome:?}");
+        assert_eq!(outcome.reached, Reached::Limit);
+    }
+
+    #[test]
+    fn what_the_interpreter_cannot_hold_is_checked_by_the_program_itself() {
+        let text = |last: usize| {
+            format!(
+                "func.func @main() -> tensor<i64> {{
+  %0 = stablehlo.iota dim = 0 : tensor<9000000xi64>
+  %1 = stablehlo.constant dense<0> : tensor<i64>
+  %2 = stablehlo.reduce(%0 init: %1) applies stablehlo.maximum across dimensions = [0] : (tensor<9000000xi64>, tensor<i64>) -> tensor<i64>
+  %3 = stablehlo.constant dense<{last}> : tensor<i64>
+  check.expect_eq %2, %3 : tensor<i64>
+  return %2 : tensor<i64>
+}}"
+            )
+        };
+        let found = |last| run_text(Kind::Valid, 0, &text(last)).found.map(|f| f.what);
+        assert_eq!(found(8_999_999), None);
+        assert!(found(9_000_000).is_some_and(|what| what.starts_with("host refuses a valid program")));
     }
 }

@@ -7,6 +7,7 @@
 
 mod adapt;
 mod control;
+mod far;
 mod functions;
 mod manual;
 mod marks;
@@ -33,6 +34,11 @@ pub fn program(seed: u64) -> Program {
     let mut maker = Maker::new(seed);
     let text = maker.module();
     Program { text, features: maker.features.into_iter().collect() }
+}
+
+/// A program of the seed with positions beyond 2^31, which runs for a second or two on the host.
+pub fn far_program(seed: u64) -> Program {
+    Program { text: Maker::new(seed).far_program(), features: vec![] }
 }
 
 /// What a program is made with.
