@@ -81,6 +81,11 @@ impl<'a, T> Grid<'a, T> {
         Grid { start: matrix.as_mut_ptr(), rows, stride: columns, width: columns, matrix: PhantomData }
     }
 
+    /// The same columns, for as long as this is borrowed.
+    pub fn borrow(&mut self) -> Grid<'_, T> {
+        Grid { start: self.start, rows: self.rows, stride: self.stride, width: self.width, matrix: PhantomData }
+    }
+
     /// The columns in parts of `size`, in order; the last one has what is left.
     pub fn columns(self, size: usize) -> impl Iterator<Item = Grid<'a, T>> {
         let Grid { start, rows, stride, width, matrix } = self;

@@ -53,12 +53,12 @@ impl Lines {
     fn put<T: Pod>(&self, source: &[u8], target: &mut Grid<'_, u8>, [group, column]: [usize; 2], from: &[u32]) {
         let source = bytemuck::cast_slice::<u8, T>(source);
         if self.step == 1 {
-            let row = bytemuck::cast_slice_mut::<u8, T>(target.row(group));
+            let (row, source) = (bytemuck::cast_slice_mut::<u8, T>(target.row(group)), &source[..self.n]);
             row.iter_mut().zip(from).for_each(|(to, &from)| *to = source[from as usize]);
         } else {
+            let mut target = target.borrow().cast::<T>();
             for (i, &from) in from.iter().enumerate() {
-                let row = bytemuck::cast_slice_mut::<u8, T>(target.row(group * self.n + i));
-                row[column] = source[from as usize * self.step];
+                target.row(group * self.n + i)[column] = source[from as usize * self.step];
             }
         }
     }
@@ -198,10 +198,9 @@ impl SortKernel {
         let _held = hold::<u64>((self.keys.len() + 3) * self.lines.n);
         let read =
             |(key, buffer): (&Key, &&Buffer)| key.order.read(buffer.bytes(), start, self.lines.step, self.lines.n);
-        let mut keys: Vec<order::Numbers> = self.keys.iter().zip(keys).map(read).collect();
-        match &mut keys[..] {
-            [only] => std::mem::take(only).sorted(),
-            several => order::sorted_by_all(several),
+        match (&self.keys[..], keys) {
+            ([key], [buffer]) => read((key, buffer)).sorted(),
+            (several, buffers) => order::sorted_by_all(&several.iter().zip(buffers).map(read).collect::<Vec<_>>()),
         }
     }
 }

@@ -30,12 +30,6 @@ pub enum Numbers {
     Partial(Vec<Option<u64>>),
 }
 
-impl Default for Numbers {
-    fn default() -> Numbers {
-        Numbers::Short(vec![])
-    }
-}
-
 impl Order {
     /// `None` for types without an order.
     pub fn new(elem: Elem, is_descending: bool, is_total: bool) -> Option<Order> {
@@ -56,12 +50,8 @@ impl Order {
     pub fn read(&self, bytes: &[u8], start: usize, step: usize, n: usize) -> Numbers {
         macro_rules! words {
             ($T:ty) => {{
-                let size = size_of::<$T>();
-                let at = |i: usize| {
-                    let at = (start + i * step) * size;
-                    u64::from(<$T>::from_le_bytes(bytes[at..at + size].try_into().expect("an element")))
-                };
-                self.numbers(n, at)
+                let elements = &bytemuck::cast_slice::<u8, $T>(bytes)[start..];
+                self.numbers(n, |i| u64::from(<$T>::from_le(elements[i * step])))
             }};
         }
         match self.elem.size() {
@@ -76,12 +66,13 @@ impl Order {
         let width = 8 * self.elem.size() as u32;
         let (sign, all) = (1u64 << (width - 1), u64::MAX >> (64 - width));
         let flip = if self.is_descending { all } else { 0 };
-        let total = |x: u64| if x & sign == 0 { x | sign } else { !x & all };
-        let number = |x: u64| match self.elem {
-            e if e.is_float() => total(x) ^ flip,
-            e if e.is_signed() => x ^ sign ^ flip,
-            _ => x ^ flip,
+        // Which bits change, of numbers without the sign and with it.
+        let [positive, negative] = match self.elem {
+            e if e.is_float() => [sign ^ flip, all ^ flip],
+            e if e.is_signed() => [sign ^ flip; 2],
+            _ => [flip; 2],
         };
+        let number = |x: u64| x ^ if x & sign == 0 { positive } else { negative };
         if self.is_partial {
             let infinity = match self.elem {
                 Elem::BF16 => 0x7F80,
@@ -173,11 +164,12 @@ fn least(list: &[u64], k: usize) -> Vec<u64> {
 
 /// A list of any length, element by element.
 fn collected<T>(n: usize, element: impl Fn(usize) -> T) -> Vec<T> {
+    if n <= LONG {
+        return (0..n).map(element).collect();
+    }
     let mut list = Vec::with_capacity(n);
     for start in (0..n).step_by(LONG) {
-        if start > 0 {
-            budget::poll();
-        }
+        budget::poll();
         list.extend((start..n.min(start + LONG)).map(&element));
     }
     list
