@@ -143,7 +143,7 @@ trait Kind {
     /// Two vectors of elements must be readable at each of the `STEP` rows.
     unsafe fn load(rows: [*const u8; 2]) -> [[Self::V; 2]; 2];
     /// `sum` and one step's products by a packed left element.
-    fn step(sum: [Self::V; 2], a: [u32; 2], b: [[Self::V; 2]; 2]) -> [Self::V; 2];
+    fn step(sum: [Self::V; 2], a: &[u32; 2], b: [[Self::V; 2]; 2]) -> [Self::V; 2];
     /// The sums in order of their columns.
     fn ordered(sum: [Self::V; 2]) -> [Self::V; 2] {
         sum
@@ -171,7 +171,7 @@ impl<V: Vector<Word = u32>> Kind for Words<V> {
         [b, b]
     }
     #[inline(always)]
-    fn step(sum: [V; 2], a: [u32; 2], b: [[V; 2]; 2]) -> [V; 2] {
+    fn step(sum: [V; 2], a: &[u32; 2], b: [[V; 2]; 2]) -> [V; 2] {
         let a = V::splat(a[0]);
         [a.fused(b[0][0], sum[0]), a.fused(b[0][1], sum[1])]
     }
@@ -210,7 +210,7 @@ impl<V: Vector<Word = u32>> Kind for Widened<V> {
         }
     }
     #[inline(always)]
-    fn step(sum: [V; 2], a: [u32; 2], b: [[V; 2]; 2]) -> [V; 2] {
+    fn step(sum: [V; 2], a: &[u32; 2], b: [[V; 2]; 2]) -> [V; 2] {
         let (even, odd) = (V::splat(a[0]), V::splat(a[1]));
         [even.fused(b[0][0], odd.fused(b[1][0], sum[0])), even.fused(b[0][1], odd.fused(b[1][1], sum[1]))]
     }
@@ -245,7 +245,7 @@ impl Kind for Pairs {
         [b, b]
     }
     #[inline(always)]
-    fn step(sum: [Avx512; 2], a: [u32; 2], b: [[Avx512; 2]; 2]) -> [Avx512; 2] {
+    fn step(sum: [Avx512; 2], a: &[u32; 2], b: [[Avx512; 2]; 2]) -> [Avx512; 2] {
         let a = Avx512::splat(a[0]);
         [sum[0].dot_bf16(a, b[0][0]), sum[1].dot_bf16(a, b[0][1])]
     }
@@ -411,7 +411,7 @@ unsafe fn tile<K: Kind, const M: usize>(band: Band, left: &[[u32; 2]], sums: &mu
         let (a, b) =
             unsafe { (&*left.as_ptr().add(step * rows).cast::<[_; M]>(), K::load(band.rows_at(step * K::STEP))) };
         (0..K::STEP).for_each(|r| prefetch(band.start.wrapping_add((step * K::STEP + r) * band.stride + AHEAD)));
-        for (s, &a) in sum.iter_mut().zip(a) {
+        for (s, a) in sum.iter_mut().zip(a) {
             *s = K::step(*s, a, b);
         }
     }
