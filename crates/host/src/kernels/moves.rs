@@ -203,31 +203,56 @@ impl Start {
 
     /// In bytes.
     fn offset(&self, cx: &KernelCx<'_>, instance: usize) -> usize {
-        let at = |d: usize| clamp(read_index(cx.input(self.first + d, instance), 0, self.dtype), self.limits[d]);
+        let at = |d: usize| clamp(Indices::new(cx.input(self.first + d, instance), self.dtype).get(0), self.limits[d]);
         (0..self.limits.len()).map(|d| at(d) * self.strides[d]).sum()
     }
 }
 
+#[inline]
 pub(super) fn clamp(index: i64, limit: usize) -> usize {
     usize::try_from(index.max(0)).unwrap_or(usize::MAX).min(limit)
 }
 
-/// Element `i` of an integer array; what exceeds i64 saturates.
-#[inline]
-pub(super) fn read_index(buffer: &Buffer, i: usize, dtype: DType) -> i64 {
-    #[inline]
-    fn element<const N: usize>(buffer: &Buffer, i: usize) -> [u8; N] {
-        *buffer.bytes()[i * N..].first_chunk().expect("an index")
+/// The elements of an integer array.
+#[derive(Clone, Copy)]
+pub(super) enum Indices<'a> {
+    I8(&'a [i8]),
+    I16(&'a [i16]),
+    I32(&'a [i32]),
+    I64(&'a [i64]),
+    U8(&'a [u8]),
+    U16(&'a [u16]),
+    U32(&'a [u32]),
+    U64(&'a [u64]),
+}
+
+impl<'a> Indices<'a> {
+    pub(super) fn new(array: &'a Buffer, dtype: DType) -> Indices<'a> {
+        match (dtype.is_signed(), dtype.storage_bytes()) {
+            (true, 1) => Indices::I8(array.elements()),
+            (true, 2) => Indices::I16(array.elements()),
+            (true, 4) => Indices::I32(array.elements()),
+            (true, _) => Indices::I64(array.elements()),
+            (false, 1) => Indices::U8(array.elements()),
+            (false, 2) => Indices::U16(array.elements()),
+            (false, 4) => Indices::U32(array.elements()),
+            (false, _) => Indices::U64(array.elements()),
+        }
     }
-    match (dtype.is_signed(), dtype.storage_bytes()) {
-        (true, 1) => i8::from_le_bytes(element(buffer, i)).into(),
-        (true, 2) => i16::from_le_bytes(element(buffer, i)).into(),
-        (true, 4) => i32::from_le_bytes(element(buffer, i)).into(),
-        (true, _) => i64::from_le_bytes(element(buffer, i)),
-        (false, 1) => u8::from_le_bytes(element(buffer, i)).into(),
-        (false, 2) => u16::from_le_bytes(element(buffer, i)).into(),
-        (false, 4) => u32::from_le_bytes(element(buffer, i)).into(),
-        (false, _) => i64::try_from(u64::from_le_bytes(element(buffer, i))).unwrap_or(i64::MAX),
+
+    /// Element `i`; what exceeds i64 saturates.
+    #[inline]
+    pub(super) fn get(self, i: usize) -> i64 {
+        match self {
+            Indices::I8(array) => array[i].into(),
+            Indices::I16(array) => array[i].into(),
+            Indices::I32(array) => array[i].into(),
+            Indices::I64(array) => array[i],
+            Indices::U8(array) => array[i].into(),
+            Indices::U16(array) => array[i].into(),
+            Indices::U32(array) => array[i].into(),
+            Indices::U64(array) => i64::try_from(array[i]).unwrap_or(i64::MAX),
+        }
     }
 }
 
@@ -271,7 +296,7 @@ fn update(view: &OpView<'_>) -> Option<UpdateKernel> {
 /// Input `index` of each instance, to be written over: its own buffer if nobody else holds it, else a copy.
 pub(super) fn own_or_copy(cx: &mut KernelCx<'_>, index: usize, bytes: usize) -> Result<Vec<Buffer>, OutOfMemory> {
     let mut outputs = Vec::with_capacity(cx.instances.len());
-    for i in cx.instances.clone() {
+    for &i in cx.instances.clone().iter() {
         if let Some(own) = cx.take_input(index, i, bytes) {
             outputs.push(own);
             continue;

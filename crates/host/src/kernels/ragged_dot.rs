@@ -6,7 +6,7 @@ use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, row_major};
-use crate::kernels::moves::{clamp, read_index};
+use crate::kernels::moves::{Indices, clamp};
 use crate::matmul::Gemm;
 use crate::memory::OutOfMemory;
 use crate::movement::fill;
@@ -72,9 +72,9 @@ impl Kernel for RaggedDot {
 impl RaggedDot {
     /// The rows of each group of an instance, as many of them as there are.
     fn counts(&self, cx: &KernelCx<'_>, instance: usize) -> Vec<usize> {
-        let mut left = self.gemm.m;
+        let (mut left, sizes) = (self.gemm.m, Indices::new(cx.input(2, instance), self.size_dtype));
         let count = |group: usize| {
-            let size = clamp(read_index(cx.input(2, instance), group, self.size_dtype), left);
+            let size = clamp(sizes.get(group), left);
             left -= size;
             size
         };

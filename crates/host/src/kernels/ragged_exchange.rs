@@ -5,7 +5,7 @@ use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::exchange::dense_groups;
-use crate::kernels::moves::{own_or_copy, read_index};
+use crate::kernels::moves::{Indices, own_or_copy};
 use crate::memory::OutOfMemory;
 use crate::movement::copy;
 use crate::pool::Workers;
@@ -73,7 +73,10 @@ impl RaggedExchange {
 
     fn moves(&self, cx: &KernelCx<'_>, group: &[u32]) -> Result<Vec<RowMove>, Diagnostic> {
         let member = |&m: &u32| {
-            let list = |i| (0..self.entries).map(|k| read_index(cx.input(i, m as usize), k, self.dtype)).collect();
+            let list = |i| {
+                let numbers = Indices::new(cx.input(i, m as usize), self.dtype);
+                (0..self.entries).map(|k| numbers.get(k)).collect()
+            };
             let [input_offsets, send_sizes, output_offsets, recv_sizes] = [2, 3, 4, 5].map(list);
             let device = self.devices[m as usize];
             RaggedMember { device, input_offsets, send_sizes, output_offsets, recv_sizes }

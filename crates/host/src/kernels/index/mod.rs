@@ -6,7 +6,7 @@ use crate::gang::lower::Lowering;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::by_reducer::by_reducer;
 use crate::kernels::fuse::{elem, row_major};
-use crate::kernels::moves::{clamp, output_bytes, own_or_copy, read_index, size_of};
+use crate::kernels::moves::{Indices, clamp, output_bytes, own_or_copy, size_of};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::{copy_short, gather_rows};
 use crate::parts::{Grid, Pace};
@@ -73,10 +73,10 @@ fn rows(view: &OpView<'_>) -> Option<RowsKernel> {
 
 impl RowsKernel {
     /// The row that index vector `r` names.
-    fn row(&self, indices: &Buffer, r: usize) -> usize {
-        let at = |(d, &(limit, stride)): (usize, &(usize, usize))| {
-            clamp(read_index(indices, r * self.picked.len() + d, self.index_dtype), limit) * stride
-        };
+    #[inline]
+    fn row(&self, indices: Indices<'_>, r: usize) -> usize {
+        let first = r * self.picked.len();
+        let at = |(d, &(limit, stride)): (usize, &(usize, usize))| clamp(indices.get(first + d), limit) * stride;
         self.picked.iter().enumerate().map(at).sum()
     }
 }
@@ -85,7 +85,7 @@ impl Kernel for RowsKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let mut outputs = cx.allocate(self.output_bytes)?;
         for (&i, output) in cx.instances.iter().zip(&mut outputs) {
-            let (table, indices) = (cx.input(0, i).bytes(), cx.input(1, i));
+            let (table, indices) = (cx.input(0, i).bytes(), Indices::new(cx.input(1, i), self.index_dtype));
             let row = |r: usize| &table[self.row(indices, r) * self.row_bytes..][..self.row_bytes];
             gather_rows(Workers::global(), self.row_bytes, written(output), row);
         }
@@ -98,10 +98,12 @@ impl Kernel for RowsKernel {
 /// scatter's updates). Strides are in elements.
 struct Windows {
     index_dtype: DType,
-    /// The dimensions that say which window: size, stride in the slices, stride in the indices.
-    batch: Vec<[usize; 3]>,
+    /// The dimensions that say which window.
+    batch: Vec<Batch>,
     /// For each operand dimension: where its start is read.
     starts: Vec<Start>,
+    /// The operand dimensions whose start is an index.
+    indexed: Vec<Indexed>,
     /// Operand dimensions: size, stride, size of the window.
     dims: Vec<[usize; 3]>,
     /// The window's pieces that lie together in both: where they start in the operand and in the slices.
@@ -112,6 +114,56 @@ struct Windows {
     block: usize,
     /// The window's dimensions in the operand, and their strides in the slices.
     window: Vec<(usize, usize)>,
+}
+
+/// A dimension along which windows are counted.
+struct Batch {
+    size: usize,
+    /// Strides in the slices, in the indices, and in the operand: 0 where no operand dimension is walked with this one.
+    strides: [usize; 3],
+}
+
+/// An operand dimension in which windows start where an index says.
+struct Indexed {
+    /// How far into the index vector.
+    component: usize,
+    /// The last start of which all of the window is inside.
+    limit: usize,
+    stride: usize,
+}
+
+/// Goes through windows in order.
+struct Cursor<'a> {
+    batch: &'a [Batch],
+    at: Vec<usize>,
+    /// Where the window is in the slices, in the indices, and in the operand but for what indices say.
+    places: [usize; 3],
+}
+
+impl<'a> Cursor<'a> {
+    fn new(batch: &'a [Batch], window: usize) -> Cursor<'a> {
+        let (mut rest, mut at, mut places) = (window, vec![0; batch.len()], [0; 3]);
+        for (b, at) in batch.iter().zip(&mut at).rev() {
+            *at = rest % b.size;
+            (0..3).for_each(|k| places[k] += *at * b.strides[k]);
+            rest /= b.size;
+        }
+        Cursor { batch, at, places }
+    }
+
+    /// Goes on to the next window; after the last one, to the first.
+    #[inline]
+    fn advance(&mut self) {
+        for (b, at) in self.batch.iter().zip(&mut self.at).rev() {
+            *at += 1;
+            (0..3).for_each(|k| self.places[k] += b.strides[k]);
+            if *at < b.size {
+                return;
+            }
+            *at = 0;
+            (0..3).for_each(|k| self.places[k] -= b.size * b.strides[k]);
+        }
+    }
 }
 
 /// Where a window starts along a dimension.
@@ -136,8 +188,6 @@ impl Windows {
         let unsigned = |shape: &[usize]| row_major(shape).into_iter().map(|s| s as usize).collect::<Vec<_>>();
         let (from, at, to) = (unsigned(operand), unsigned(indices), unsigned(slices));
         let batch_dims = dims.indices_batch_dims(indices.len());
-        let pairs = dims.batch_dims(slices.len()).into_iter().zip(&batch_dims);
-        let batch = pairs.map(|(s, &i)| [slices[s], to[s], at[i]]).collect();
         let vector = at.get(dims.index_vector_dim).copied().unwrap_or(0);
         let start = |d: usize| {
             let component = dims.index_map.iter().position(|&m| m == d).map(|k| Start::Index(k * vector));
@@ -146,7 +196,19 @@ impl Windows {
                 batch_dims.iter().position(|&b| b == dims.indices_batching[k]).map(Start::Batch)
             })
         };
-        let starts = (0..operand.len()).map(|d| start(d).unwrap_or(Start::Zero)).collect();
+        let starts: Vec<Start> = (0..operand.len()).map(|d| start(d).unwrap_or(Start::Zero)).collect();
+        let with = |k: usize| starts.iter().position(|s| matches!(s, Start::Batch(b) if *b == k));
+        let pairs = dims.batch_dims(slices.len()).into_iter().zip(&batch_dims).enumerate();
+        let batch = pairs.map(|(k, (s, &i))| {
+            let strides = [to[s], at[i], with(k).map_or(0, |d| from[d])];
+            Batch { size: slices[s], strides }
+        });
+        let batch = batch.collect();
+        let indexed = starts.iter().enumerate().filter_map(|(d, start)| match *start {
+            Start::Index(component) => Some(Indexed { component, limit: operand[d] - sizes[d], stride: from[d] }),
+            _ => None,
+        });
+        let indexed = indexed.collect();
         let walked = dims.window_operand_dims(operand.len());
         let window: Vec<(usize, usize)> = walked.iter().zip(&dims.window).map(|(&o, &s)| (o, to[s])).collect();
         let (mut run, mut block, mut outer) = (1, 1, window.len());
@@ -171,7 +233,7 @@ impl Windows {
         }
         let dims = (0..operand.len()).map(|d| [operand[d], from[d], sizes[d]]).collect();
         let is_known = index_dtype.is_integer() && !operand.contains(&0);
-        is_known.then_some(Windows { index_dtype, batch, starts, dims, runs, run, block, window })
+        is_known.then_some(Windows { index_dtype, batch, starts, indexed, dims, runs, run, block, window })
     }
 
     /// Whether applying the updates window by window gives each element its updates in their row-major order: what walks
@@ -184,36 +246,34 @@ impl Windows {
     }
 
     fn count(&self) -> usize {
-        self.batch.iter().map(|b| b[0]).product()
+        self.batch.iter().map(|b| b.size).product()
     }
 
-    /// Where window `w` starts: in each dimension of the operand (not clamped), and in the slices.
-    fn start(&self, indices: &Buffer, w: usize, at: &mut [i64]) -> usize {
-        let (mut rest, mut slices, mut index) = (w, 0, 0);
-        for &[size, to, from] in self.batch.iter().rev() {
-            slices += rest % size * to;
-            index += rest % size * from;
-            rest /= size;
+    fn indices<'a>(&self, buffer: &'a Buffer) -> Indices<'a> {
+        Indices::new(buffer, self.index_dtype)
+    }
+
+    /// The first element of the window, moved to where all of it is inside, and whether it is there without that.
+    #[inline]
+    fn clamped(&self, indices: Indices<'_>, cursor: &Cursor<'_>) -> (usize, bool) {
+        let ([_, first, mut start], mut is_inside) = (cursor.places, true);
+        for indexed in &self.indexed {
+            let index = indices.get(first + indexed.component);
+            let at = clamp(index, indexed.limit);
+            is_inside &= at as i64 == index;
+            start += at * indexed.stride;
         }
-        let position = |k: usize| w / self.batch[k + 1..].iter().map(|b| b[0]).product::<usize>() % self.batch[k][0];
-        for (start, at) in self.starts.iter().zip(at) {
-            *at = match *start {
-                Start::Zero => 0,
-                Start::Index(component) => read_index(indices, index + component, self.index_dtype),
-                Start::Batch(k) => position(k) as i64,
-            };
-        }
-        slices
+        (start, is_inside)
     }
 
-    /// The first element of the window, moved to where all of it is inside.
-    fn clamped(&self, at: &[i64]) -> usize {
-        self.dims.iter().zip(at).map(|(&[n, stride, window], &i)| clamp(i, n - window) * stride).sum()
-    }
-
-    /// Whether all of the window is inside.
-    fn is_inside(&self, at: &[i64]) -> bool {
-        self.dims.iter().zip(at).all(|(&[n, _, window], &i)| i >= 0 && i as u64 <= (n - window) as u64)
+    /// Where the window starts in each dimension of the operand, not clamped.
+    fn starts(&self, indices: Indices<'_>, cursor: &Cursor<'_>) -> Vec<i64> {
+        let at = |start: &Start| match *start {
+            Start::Zero => 0,
+            Start::Index(component) => indices.get(cursor.places[1] + component),
+            Start::Batch(k) => cursor.at[k] as i64,
+        };
+        self.starts.iter().map(at).collect()
     }
 
     /// Calls `f` with the places, in operand and slices, of the elements of a window that are inside.
@@ -341,7 +401,7 @@ impl GatherKernel {
     fn fill_elements<T: Pod>(&self, cx: &KernelCx<'_>, part: GatherPart<'_>) {
         let table = bytemuck::cast_slice::<u8, T>(cx.input(0, part.instance).bytes());
         let mut columns = part.columns.cast::<T>();
-        self.for_each(cx.input(1, part.instance), part.windows, |window, place| {
+        self.for_each(self.windows.indices(cx.input(1, part.instance)), part.windows, |window, place| {
             let place = place - part.start;
             for &[from, row, column] in &self.layout.runs {
                 columns.row(row)[place + column] = table[window + from];
@@ -352,7 +412,7 @@ impl GatherKernel {
     fn fill_runs(&self, cx: &KernelCx<'_>, mut part: GatherPart<'_>) {
         let (table, size, run_bytes) = (cx.input(0, part.instance).bytes(), self.size, self.windows.run * self.size);
         let mut pace = Pace::default();
-        self.for_each(cx.input(1, part.instance), part.windows, |window, place| {
+        self.for_each(self.windows.indices(cx.input(1, part.instance)), part.windows, |window, place| {
             let place = place - part.start;
             for &[from, row, column] in &self.layout.runs {
                 let to = &mut part.columns.row(row)[(place + column) * size..][..run_bytes];
@@ -364,11 +424,11 @@ impl GatherKernel {
 
     /// Calls `copy` with where each of some windows starts in the operand and in the result.
     #[inline]
-    fn for_each(&self, indices: &Buffer, windows: Range<usize>, mut copy: impl FnMut(usize, usize)) {
-        let (mut at, mut pace) = (vec![0; self.windows.dims.len()], Pace::default());
-        for w in windows {
-            let place = self.windows.start(indices, w, &mut at);
-            copy(self.windows.clamped(&at), place);
+    fn for_each(&self, indices: Indices<'_>, windows: Range<usize>, mut copy: impl FnMut(usize, usize)) {
+        let (mut cursor, mut pace) = (Cursor::new(&self.windows.batch, windows.start), Pace::default());
+        for _ in windows {
+            copy(self.windows.clamped(indices, &cursor).0, cursor.places[0]);
+            cursor.advance();
             pace.spend(16 + 4 * self.layout.runs.len());
         }
     }
@@ -439,7 +499,7 @@ impl Kernel for ScatterKernel {
             let parts = cx.instances.iter().zip(&mut outputs).flat_map(columns).collect();
             let effort = effort(self.update_bytes * cx.instances.len());
             Workers::global().run_each(parts, effort, |(i, mut columns): (usize, Columns<'_>)| {
-                self.apply(&mut columns, cx.input(1, i), cx.input(2, i).bytes());
+                self.apply(&mut columns, self.windows.indices(cx.input(1, i)), cx.input(2, i).bytes());
             });
         }
         cx.set(0, outputs);
@@ -468,7 +528,7 @@ impl Columns<'_> {
 
 impl ScatterKernel {
     /// Applies what updates there are of some columns.
-    fn apply(&self, columns: &mut Columns<'_>, indices: &Buffer, updates: &[u8]) {
+    fn apply(&self, columns: &mut Columns<'_>, indices: Indices<'_>, updates: &[u8]) {
         let (windows, size) = (&self.windows, self.size);
         let mut update = |place: usize, from: usize, count: usize| {
             if let Some((to, skipped)) = columns.own(place * size, count * size) {
@@ -479,16 +539,18 @@ impl ScatterKernel {
                 }
             }
         };
-        let (mut at, mut pace) = (vec![0; windows.dims.len()], Pace::default());
-        for w in 0..windows.count() {
+        let (mut cursor, mut pace) = (Cursor::new(&windows.batch, 0), Pace::default());
+        for _ in 0..windows.count() {
             pace.spend(16 + windows.run * windows.runs.len());
-            let slices = windows.start(indices, w, &mut at);
-            if windows.is_inside(&at) {
-                let start = windows.clamped(&at);
+            let slices = cursor.places[0];
+            let (start, is_inside) = windows.clamped(indices, &cursor);
+            if is_inside {
                 windows.runs.iter().for_each(|run| update(start + run[0], slices + run[1], windows.run));
             } else {
+                let at = windows.starts(indices, &cursor);
                 windows.for_each_inside(&at, |element, offset| update(element, slices + offset, 1));
             }
+            cursor.advance();
         }
     }
 }
