@@ -190,7 +190,7 @@ impl Program {
         let slot = &self.plan.slots[self.plan.params[index].index()];
         let has_size = |b: &Buffer| b.len() == slot.bytes;
         assert!(own.instances.iter().all(has_size), "argument {index} has the bytes of {}", slot.ty.short());
-        Ok(slot.points.map_to(&own.points).into_iter().map(|i| own.instances[i as usize].clone()).collect())
+        Ok(spread(&own.instances, &own.points, &slot.points))
     }
 
     fn run(&self, args: Vec<Argument>, profile: bool) -> Result<(Vec<ArrayHandle>, StepTimes), Diagnostics> {
@@ -205,11 +205,19 @@ impl Program {
         let arrays = results.into_iter().zip(&self.signature.outputs).zip(slots).map(|((buffers, ty), slot)| {
             let from = &self.plan.slots[slot.index()].points;
             let points = points_of(ty);
-            let instances = points.map_to(from).into_iter().map(|i| buffers[i as usize].clone()).collect();
+            let instances = spread(&buffers, from, &points);
             Arc::new(HostArray { ty: ty.clone(), points, instances }) as ArrayHandle
         });
         Ok((arrays.collect(), times))
     }
+}
+
+/// For each instance of `to`, the buffer of the instance of `from` that the same device holds.
+fn spread(buffers: &[Buffer], from: &Points, to: &Points) -> Vec<Buffer> {
+    if from.axes == to.axes {
+        return buffers.to_vec();
+    }
+    to.map_to(from).into_iter().map(|i| buffers[i as usize].clone()).collect()
 }
 
 fn same_layout(a: &ShardedType, b: &ShardedType) -> bool {

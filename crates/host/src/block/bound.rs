@@ -31,8 +31,7 @@ pub(super) struct Bound<'a, W> {
     layout: Frame,
     /// Where each operand is in the current row; of an index, the number itself.
     bases: Vec<*mut u8>,
-    codes: Vec<[Option<BoundCode>; 4]>,
-    scalars: Vec<Vec<Ins>>,
+    phases: Vec<BoundPhase>,
     pace: Pace,
 }
 
@@ -45,6 +44,12 @@ struct Frame {
     accumulators: usize,
     bounces: usize,
     total: usize,
+}
+
+/// The code of a phase: of its row values, and of its lanes by variant.
+struct BoundPhase {
+    scalar: Vec<Ins>,
+    lanes: [Option<BoundCode>; 4],
 }
 
 /// Code for full or partial blocks of one phase.
@@ -97,11 +102,13 @@ impl<'a, W: Word> Bound<'a, W> {
             _frame: frame,
             layout,
             bases: vec![std::ptr::null_mut(); code.walks.len()],
-            codes: code.phases.iter().map(|_| [const { None }; 4]).collect(),
-            scalars: Vec::new(),
+            phases: Vec::with_capacity(code.phases.len()),
             pace: Pace::default(),
         };
-        bound.scalars = code.phases.iter().map(|p| bound.scalar_code(p)).collect();
+        for phase in &code.phases {
+            let scalar = bound.scalar_code(phase);
+            bound.phases.push(BoundPhase { scalar, lanes: [const { None }; 4] });
+        }
         code.constants.iter().for_each(|&(temp, bits)| bound.fill(temp, W::from_bits64(bits)));
         bound
     }
@@ -172,8 +179,8 @@ impl<'a, W: Word> Bound<'a, W> {
     }
 
     fn execute_scalar(&self, phase: usize) {
-        if !self.scalars[phase].is_empty() {
-            self.execute(&self.scalars[phase], 1);
+        if !self.phases[phase].scalar.is_empty() {
+            self.execute(&self.phases[phase].scalar, 1);
         }
     }
 
@@ -308,16 +315,16 @@ impl<'a, W: Word> Bound<'a, W> {
 
     fn ensure_code(&mut self, phase: usize, tail: bool, first: bool) -> usize {
         let variant = usize::from(tail) + 2 * usize::from(first);
-        if self.codes[phase][variant].is_none() {
-            self.codes[phase][variant] = Some(self.bind(phase, tail, first));
+        if self.phases[phase].lanes[variant].is_none() {
+            self.phases[phase].lanes[variant] = Some(self.bind(phase, tail, first));
         }
         variant
     }
 
     fn with_code(&mut self, phase: usize, variant: usize, run: impl FnOnce(&mut Self, &mut BoundCode)) {
-        let mut code = self.codes[phase][variant].take().expect("just made");
+        let mut code = self.phases[phase].lanes[variant].take().expect("just made");
         run(self, &mut code);
-        self.codes[phase][variant] = Some(code);
+        self.phases[phase].lanes[variant] = Some(code);
     }
 
     fn bind(&self, phase: usize, tail: bool, first: bool) -> BoundCode {
@@ -326,7 +333,9 @@ impl<'a, W: Word> Bound<'a, W> {
             When::Tail => tail,
             When::NotFirst => !first,
         };
-        let mut bound = BoundCode { code: Vec::new(), patches: Vec::new(), strided: Vec::new(), copies: Vec::new() };
+        let len = self.code().phases[phase].lanes.len();
+        let (code, patches) = (Vec::with_capacity(len), Vec::with_capacity(len));
+        let mut bound = BoundCode { code, patches, strided: Vec::new(), copies: Vec::new() };
         for (i, t) in self.code().phases[phase].lanes.iter().enumerate().filter(|(_, t)| wanted(t)) {
             let ahead = if tail { None } else { self.ahead(phase, i) };
             if ahead.is_some() && t.op != Op::Load {

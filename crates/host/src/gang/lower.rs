@@ -187,7 +187,8 @@ impl<'m> Lowering<'m> {
         self.step_count += 1;
         let name = view.name().to_string();
         let work = if matches!(kind, StepKind::Kernel(_)) { operations(view) } else { 0 };
-        Step { id, kind, inputs, outputs, points, loc: view.loc().clone(), name, work, drops: vec![] }
+        let instances = (0..points.count()).collect();
+        Step { id, kind, inputs, outputs, points, instances, loc: view.loc().clone(), name, work, drops: vec![] }
     }
 
     fn step_points(&self, view: &OpView<'m>) -> Points {

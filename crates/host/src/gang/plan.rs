@@ -4,6 +4,7 @@ use super::Points;
 use crate::memory::{Buffer, Memory, OutOfMemory};
 use shardwise_base::{Diagnostic, Loc, Stop};
 use shardwise_ir::{Op, TensorType, Value};
+use std::borrow::Cow;
 
 /// A value of the plan: one buffer for each instance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -78,6 +79,8 @@ pub struct Step {
     pub outputs: Vec<Slot>,
     /// The instances that are computed: of every output.
     pub points: Points,
+    /// Their numbers.
+    pub instances: Vec<usize>,
     pub loc: Loc,
     /// What runs: `stablehlo.dot_general`, `fused(multiply, add)`.
     pub name: String,
@@ -192,7 +195,7 @@ pub struct KernelCx<'a> {
     /// For each output, a buffer for each instance; empty until the kernel sets it.
     pub outputs: Vec<Vec<Option<Buffer>>>,
     /// Instances to compute, ascending.
-    pub instances: Vec<usize>,
+    pub instances: Cow<'a, [usize]>,
     pub memory: &'a Memory,
 }
 
@@ -221,7 +224,7 @@ impl KernelCx<'_> {
     }
 
     /// Sets the buffers of an output, one for each instance to compute.
-    pub fn set(&mut self, output: usize, buffers: Vec<Buffer>) {
+    pub fn set(&mut self, output: usize, buffers: impl IntoIterator<Item = Buffer>) {
         for (&i, buffer) in self.instances.iter().zip(buffers) {
             self.outputs[output][i] = Some(buffer);
         }

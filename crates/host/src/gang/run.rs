@@ -10,6 +10,7 @@ use crate::memory::{Buffer, Memory};
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, Stop, budget};
 use shardwise_ir::{Func, Module};
 use std::any::Any;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -133,8 +134,11 @@ impl<'a> Run<'a> {
     }
 
     /// The instances of a step that the selection leaves.
-    fn instances(&self, step: Step<'a>, selected: &[Selection<'a>]) -> Vec<usize> {
-        (0..step.points.count()).filter(|&i| takes_part(&step.points, i, selected)).collect()
+    fn instances(step: Step<'a>, selected: &[Selection<'a>]) -> Cow<'a, [usize]> {
+        if selected.is_empty() {
+            return Cow::Borrowed(&step.instances);
+        }
+        step.instances.iter().copied().filter(|&i| takes_part(&step.points, i, selected)).collect()
     }
 
     fn evaluate(
@@ -145,7 +149,7 @@ impl<'a> Run<'a> {
         selected: &[Selection<'a>],
     ) -> Result<(), RunError> {
         let view = self.module.view(&self.func.body, op);
-        for i in self.instances(step, selected) {
+        for &i in Self::instances(step, selected).iter() {
             let operands: Vec<&Buffer> = step.inputs.iter().map(|input| self.buffer(input, i)).collect();
             let results = fallback::evaluate(&view, &operands, captured)?;
             for (slot, literal) in step.outputs.iter().zip(results) {
@@ -167,7 +171,7 @@ impl<'a> Run<'a> {
     ) -> Result<(), RunError> {
         let view = self.module.view(&self.func.body, op);
         let mut known: HashMap<&[u32], Vec<Literal>> = HashMap::new();
-        for i in self.instances(step, selected) {
+        for &i in Self::instances(step, selected).iter() {
             let group = &members.groups[i][..];
             if group.is_empty() {
                 let slot = step.outputs[0];
@@ -193,9 +197,22 @@ impl<'a> Run<'a> {
 
     /// Puts the result of a step into a slot. Whoever reads the slot relies on the number of its bytes.
     fn set(&mut self, step: Step<'a>, slot: Slot, instance: usize, buffer: Buffer) {
+        self.check(step, slot, &buffer);
+        self.place(slot, instance, buffer);
+    }
+
+    /// The same for all instances of a result.
+    fn set_all(&mut self, step: Step<'a>, slot: Slot, buffers: Vec<Option<Buffer>>) {
+        assert_eq!(buffers.len(), self.plan.slots[slot.index()].count, "a buffer for each instance");
+        for buffer in &buffers {
+            self.check(step, slot, buffer.as_ref().expect("a kernel sets every instance that it is asked for"));
+        }
+        self.values[slot.index()] = buffers;
+    }
+
+    fn check(&self, step: Step<'a>, slot: Slot, buffer: &Buffer) {
         let info = &self.plan.slots[slot.index()];
         assert_eq!(buffer.len(), info.bytes, "`{}` at {} yields bytes of {}", step.name, step.loc, info.ty.short());
-        self.place(slot, instance, buffer);
     }
 
     fn place(&mut self, slot: Slot, instance: usize, buffer: Buffer) {
@@ -231,15 +248,19 @@ impl<'a> Run<'a> {
             if is_last { std::mem::take(value) } else { value.clone() }
         };
         let inputs = step.inputs.iter().map(|input| take(&mut self.values, input)).collect();
-        let outputs = step.outputs.iter().map(|_| vec![None; step.points.count()]).collect();
-        let instances = self.instances(step, selected);
+        let outputs = step.outputs.iter().map(|_| vec![None; step.instances.len()]).collect();
+        let instances = Self::instances(step, selected);
         budget::take_operations(step.work.saturating_mul(instances.len() as u64));
         let mut cx = KernelCx { step, inputs, outputs, instances, memory: self.memory };
         kernel.check(&cx)?;
         kernel.run(&mut cx)?;
         let (instances, outputs) = (cx.instances, cx.outputs);
         for (&slot, mut output) in step.outputs.iter().zip(outputs) {
-            for &i in &instances {
+            if selected.is_empty() {
+                self.set_all(step, slot, output);
+                continue;
+            }
+            for &i in instances.iter() {
                 let buffer = output[i].take().expect("a kernel sets every instance that it is asked for");
                 self.set(step, slot, i, buffer);
             }

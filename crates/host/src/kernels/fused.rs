@@ -51,13 +51,14 @@ fn short(name: &'static str) -> &'static str {
 
 impl Kernel for FusedKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        let outputs = cx.instances.clone().into_iter().map(|i| self.output(cx, i));
-        let (mut outputs, taken): (Vec<Buffer>, Vec<Option<usize>>) =
-            outputs.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        let mut outputs = Vec::with_capacity(cx.instances.len());
+        for &i in cx.instances.clone().iter() {
+            outputs.push(self.output(cx, i)?);
+        }
         let mut operands = Vec::with_capacity(outputs.len() * (self.reads.len() + 1));
-        for ((&i, output), taken) in cx.instances.iter().zip(&mut outputs).zip(taken) {
+        for (&i, (output, taken)) in cx.instances.iter().zip(&mut outputs) {
             for (operand, &(input, start)) in self.reads.iter().enumerate() {
-                operands.push(match taken == Some(operand) {
+                operands.push(match *taken == Some(operand) {
                     true => Operand::InPlace,
                     false => Operand::Read(Source::at(cx.input(input, i).bytes(), start)),
                 });
@@ -65,7 +66,7 @@ impl Kernel for FusedKernel {
             operands.push(write(output));
         }
         self.kernel.run(Workers::global(), &operands, streams(self.output_bytes * cx.instances.len()));
-        cx.set(0, outputs);
+        cx.set(0, outputs.into_iter().map(|(buffer, _)| buffer));
         Ok(())
     }
 }
