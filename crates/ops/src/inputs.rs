@@ -30,7 +30,10 @@ impl Kind {
     fn fits(self, attr: &Attr) -> bool {
         match self {
             Kind::Int => attr.as_int().is_some(),
-            Kind::Ints | Kind::Pairs => attr.to_ints().is_some(),
+            Kind::Ints | Kind::Pairs => match attr {
+                Attr::Ints { dtype, .. } => *dtype == DType::I64,
+                _ => attr.to_ints().is_some(),
+            },
             Kind::Flag => attr.as_bool().is_some(),
             Kind::Flags => match attr {
                 Attr::Bools(_) => true,
@@ -53,7 +56,7 @@ impl Kind {
     fn in_words(self) -> &'static str {
         match self {
             Kind::Int => "an integer",
-            Kind::Ints => "a list of integers",
+            Kind::Ints => "a list of 64-bit integers",
             Kind::Pairs => "rows of two integers",
             Kind::Flag => "`true` or `false`",
             Kind::Flags => "a list of `true` and `false`",

@@ -15,7 +15,7 @@ use shardwise_base::{DType, Diagnostics, Literal, Mesh, Sharding, budget};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, Region, TensorType, Type, Value};
 use shardwise_ops::shardy::ShardyCollective;
-use shardwise_ops::{RuleFact, Semantics};
+use shardwise_ops::{Opcode, RuleFact, Semantics, make};
 use shardwise_sharding::FactorKind;
 use std::sync::Arc;
 
@@ -93,7 +93,10 @@ impl<'s> Padder<'_, '_, 's> {
         if ShardyCollective::of(view).is_some() {
             return vec![self.collective(view, b)];
         }
-        let operands = (0..view.operands().len()).map(|i| self.masked(view, i, b)).collect();
+        let mut operands: Vec<Value> = (0..view.operands().len()).map(|i| self.masked(view, i, b)).collect();
+        if Opcode::of_view(view) == Opcode::DynamicUpdateSlice {
+            bound_starts(view, &mut operands, b);
+        }
         let regions = view.regions().iter().map(|&r| self.cloner.region(r, b)).collect();
         self.copy(view, operands, regions, b)
     }
@@ -154,6 +157,25 @@ impl<'s> Padder<'_, '_, 's> {
         }
         let neutral = facts(view).neutral(view, index).expect("reshard splits no reduction that cannot be padded");
         dims.into_iter().fold(new, |v, (dim, size)| mask(v, dim, size, &neutral, b))
+    }
+}
+
+/// Clamps the start indices of an update to the true sizes of the array that it is placed in: the op itself clamps them to
+/// the sizes with padding.
+fn bound_starts(view: &OpView<'_>, operands: &mut [Value], b: &mut Builder<'_>) {
+    let (shape, update) = (view.operand_shape(0), view.operand_shape(1));
+    let padded = tensor(b.body, operands[0]).shape.clone();
+    for d in (0..shape.len()).filter(|&d| padded[d] != shape[d] && update[d] != shape[d]) {
+        let index = operands[2 + d];
+        let (dtype, most) = (tensor(b.body, index).dtype, (shape[d] - update[d]) as i64);
+        let value_bits = dtype.bits() - usize::from(dtype.is_signed());
+        if value_bits >= 63 || most < 1 << value_bits {
+            let most = make::number(b, dtype, most);
+            let bounded = make::minimum(b, index, most);
+            let sharding = b.body.sharding(index).cloned();
+            [most, bounded].into_iter().for_each(|v| b.set_sharding(v, sharding.clone()));
+            operands[2 + d] = bounded;
+        }
     }
 }
 

@@ -17,7 +17,8 @@ pub(crate) fn check(module: &Module) -> Result<(), Diagnostics> {
         for op in func.body.walk() {
             let view = module.view(&func.body, op);
             found.extend(check_written_rule(&view));
-            found.extend(beyond_devices(&view, devices).or_else(|| other_replicas(&view)));
+            let wrong = beyond_devices(&view, devices).or_else(|| other_replicas(&view));
+            found.extend(wrong.or_else(|| left_out(&view, devices)));
         }
     }
     found.or(())
@@ -32,6 +33,22 @@ fn beyond_devices(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
         Some(mesh) => d.mesh(mesh).help(format!("name processes from 0 to {}, or enlarge the mesh", devices - 1)),
         None => d.help("declare the devices: `sdy.mesh @mesh = <[\"x\"=2]>`"),
     })
+}
+
+/// The error if the groups of a collective whose result every device needs leave a device out.
+fn left_out(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
+    let collective = CollectiveView::of(view).filter(|c| c.kind.needs_every_process())?;
+    let is_of_devices = matches!(collective.ids, IdSpace::CrossPartition | IdSpace::Flattened);
+    let Groups::Dense(rows) = collective.groups else { return None };
+    if !is_of_devices {
+        return None;
+    }
+    let mut is_named = vec![false; devices];
+    rows.iter().flatten().for_each(|&id| is_named[id] = true);
+    let missing = is_named.iter().position(|named| !named)?;
+    let message =
+        format!("no group of `{}` has process {missing}, and the program runs on {devices} devices", view.name());
+    Some(Diagnostic::error("collective-process", view.loc(), message).help("put every process into a group"))
 }
 
 /// The error if a collective names replicas: a partitioned program is one.

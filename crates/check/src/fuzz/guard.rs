@@ -2,12 +2,16 @@
 
 use super::equal;
 use super::execute::{Case, End};
-use super::{Found, Reached};
+use super::{Found, MAX_STEPS, Reached};
 use shardwise_host::HostEngine;
+
+/// Guarded memory takes system calls for each buffer, so that a step takes ten times as long.
+const MAX_GUARDED_STEPS: u64 = MAX_STEPS / 10;
 
 /// Runs a program twice, with different bytes in all fresh memory.
 pub(super) fn run(case: &mut Case<'_>, text: &str) -> Result<(), End> {
     let local = case.local(text)?;
+    case.max_steps = MAX_GUARDED_STEPS;
     let [first, second] = [0xa5, 0x5a].map(|fill| case.on(&HostEngine::guarded(fill), &local.module, &local.inputs));
     let (first, second) = (first?, second?);
     case.outcome.reached = Reached::Ran;

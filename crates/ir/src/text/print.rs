@@ -52,7 +52,7 @@ impl PrintOptions {
         PrintOptions { locations: true, ..self }
     }
 
-    pub fn as_generic(self) -> PrintOptions {
+    pub const fn as_generic(self) -> PrintOptions {
         PrintOptions { generic: true, ..self }
     }
 }

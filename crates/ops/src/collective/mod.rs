@@ -66,6 +66,11 @@ impl CollectiveKind {
             CollectiveKind::RaggedAllToAll => "ragged-all-to-all",
         }
     }
+
+    /// Whether the result of a process that is in no group has no meaning. Of the other kinds it is zero.
+    pub fn needs_every_process(&self) -> bool {
+        !matches!(self, CollectiveKind::CollectivePermute { .. } | CollectiveKind::CollectiveBroadcast)
+    }
 }
 
 /// What the numbers of dense groups stand for.

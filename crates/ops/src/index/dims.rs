@@ -53,6 +53,18 @@ impl IndexDims {
         IndexDims::read(op, "dimension_numbers", names, "start_index_map")
     }
 
+    /// Returns the sizes of a gather's slices.
+    ///
+    /// A dimension that the slices do not keep contributes one element, even where the program says that its size is 0:
+    /// a start index is clamped so that this element exists.
+    pub fn slice_sizes(&self, op: &OpView<'_>) -> Vec<usize> {
+        let mut sizes = op.sizes("slice_sizes");
+        for &d in self.collapsed.iter().chain(&self.operand_batching) {
+            sizes[d] = op.operand_shape(0)[d].min(1);
+        }
+        sizes
+    }
+
     pub fn of_scatter(op: &OpView<'_>) -> Option<IndexDims> {
         let names =
             ["update_window_dims", "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims"];

@@ -105,7 +105,8 @@ impl PureFacts for Gather {
     }
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
-        Ok(vec![gather(&dims(op), &op.sizes("slice_sizes"), &x[0], &x[1], op.result_shape(0))])
+        let dims = dims(op);
+        Ok(vec![gather(&dims, &dims.slice_sizes(op), &x[0], &x[1], op.result_shape(0))])
     }
 
     fn cost(&self, op: &OpView<'_>) -> Cost {
@@ -149,7 +150,7 @@ fn gather(dims: &IndexDims, sizes: &[usize], operand: &Literal, indices: &Litera
 /// The axes that split the dimensions of the operand that indices choose in: each device finds only its own part.
 fn split_dims<'c>(cx: &'c LocalizeCx<'_, '_>, dims: &IndexDims) -> Vec<(usize, &'c [AxisRef])> {
     let sharding = cx.operand_shardings[0].as_ref().expect("a tensor has a sharding");
-    let sizes = cx.op.sizes("slice_sizes");
+    let sizes = dims.slice_sizes(&cx.op);
     let is_split = |d: usize| !sharding.dims[d].axes.is_empty() && !dims.operand_batching.contains(&d);
     let chosen = |d: usize| sizes[d] != cx.op.operand_shape(0)[d];
     (0..sizes.len()).filter(|&d| is_split(d) && chosen(d)).map(|d| (d, &sharding.dims[d].axes[..])).collect()
@@ -160,7 +161,7 @@ fn split_dims<'c>(cx: &'c LocalizeCx<'_, '_>, dims: &IndexDims) -> Vec<(usize, &
 fn localize(cx: &mut LocalizeCx<'_, '_>) -> Value {
     let mut dims = dims(&cx.op);
     let global: Vec<usize> = cx.op.operand_shape(0).to_vec();
-    let mut sizes = cx.op.sizes("slice_sizes");
+    let mut sizes = dims.slice_sizes(&cx.op);
     let local: Vec<usize> = cx.builder.body.ty(cx.operands[0]).shape().to_vec();
     for d in 0..sizes.len() {
         if sizes[d] == global[d] {

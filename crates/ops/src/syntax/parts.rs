@@ -32,12 +32,15 @@ impl Part for Ranges {
     }
 
     fn print(&self, p: &mut Printer<'_>, op: &OpView<'_>) -> Option<()> {
-        let list = |name: &str| op.attrs().ints(name);
+        let list = |name: &str| match op.attr(name)? {
+            Attr::Ints { values, dtype: DType::I64 } => Some(values),
+            _ => None,
+        };
         let (start, limit, stride) = (list("start_indices")?, list("limit_indices")?, list("strides")?);
         if start.len() != limit.len() || start.len() != stride.len() {
             return None;
         }
-        let ranges = start.iter().zip(&limit).zip(&stride).map(|((s, l), step)| match step {
+        let ranges = start.iter().zip(limit).zip(stride).map(|((s, l), step)| match step {
             1 => format!("{s}:{l}"),
             _ => format!("{s}:{l}:{step}"),
         });

@@ -2,7 +2,7 @@
 //! the reducer is written out.
 
 use crate::Opcode;
-use shardwise_base::Loc;
+use shardwise_base::{DType, Loc};
 use shardwise_ir::text::{CustomForm, Failed, OpParts, OperandAt, Parsed, Parser, Printer, RegionArg};
 use shardwise_ir::{Attr, Op, OpView, Type};
 
@@ -61,7 +61,7 @@ impl CustomForm for ReduceForm {
             p.write(&format!(" applies {}", op.at(inner).name()));
         }
         p.write(" across dimensions = ");
-        let Some(Attr::Ints { values, .. }) = op.attr("dimensions") else { return None };
+        let Some(Attr::Ints { values, dtype: DType::I64 }) = op.attr("dimensions") else { return None };
         p.ints(values);
         p.dict(|name| name != "dimensions");
         p.write(" : ");

@@ -79,7 +79,7 @@ fn flag(p: &mut Parser<'_>) -> Parsed<bool> {
 
 fn window_text(attr: &Attr) -> Option<String> {
     Some(match attr {
-        Attr::Ints { values, .. } => format!("{values:?}"),
+        Attr::Ints { values, dtype: DType::I64 } => format!("{values:?}"),
         Attr::Bools(values) => format!("{values:?}"),
         Attr::Dense(padding) if padding.dtype() == DType::I64 && padding.rank() == 2 && padding.shape()[1] == 2 => {
             let values = padding.to_i64s();

@@ -156,6 +156,9 @@ impl Closing<'_> {
         if let Some(late) = with(Role::Enters).find(|op| !cloner.is_set(op.operand(0))) {
             return Err(refused(late.loc(), "takes a value that is made behind its first result").into());
         }
+        for op in &ops {
+            self.check_types(op)?;
+        }
         b.loc = loc.clone();
         let operands: Vec<Value> = with(Role::Enters).map(|op| cloner.get(op.operand(0))).collect();
         let ins = with(Role::Enters).map(|op| self.sharding(body, op.operand(0))).collect();
@@ -171,6 +174,24 @@ impl Closing<'_> {
             b.set_sharding(to, Some(self.sharding(body, op.result(0))));
         }
         Ok(())
+    }
+
+    /// Checks that a boundary of the region has the per-device type that the sharding makes of the global one.
+    fn check_types(&self, op: &OpView<'_>) -> Result<(), Diagnostic> {
+        let (global, local) = match role(op) {
+            Role::Enters => (op.operand(0), op.result(0)),
+            Role::Leaves => (op.result(0), op.operand(0)),
+            Role::Marks | Role::None => return Ok(()),
+        };
+        let sharding = self.sharding(op.body, global);
+        let (whole, part) = (op.body.ty(global), op.body.ty(local));
+        let is_part = sharding.rank() == whole.shape().len()
+            && sharding.divides(whole.shape())
+            && sharding.local_shape(whole.shape()) == part.shape();
+        if is_part && whole.as_tensor().map(|t| t.dtype) == part.as_tensor().map(|t| t.dtype) {
+            return Ok(());
+        }
+        Err(refused(op.loc(), &format!("has {part} on each device, which is not {whole} split by {sharding}")))
     }
 
     fn sharding(&self, body: &Body, v: Value) -> Sharding {

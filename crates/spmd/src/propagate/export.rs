@@ -405,10 +405,12 @@ impl<'d> Export<'d, '_> {
         if let Some(Attr::Shardings(declared)) = attrs.get("in_shardings") {
             let args = &self.draft.block(self.draft.op(op).blocks[0]).args;
             let any = args.iter().find_map(|&arg| self.outside(arg)).map(|s| s.mesh.clone());
+            // The operand types of a manual computation follow from what it declares.
+            let may_be_open = !attrs.contains("manual_axes");
             let or_open = |(given, &arg): (&Sharding, &ValueId)| match (self.outside(arg), &any) {
                 (Some(found), _) => found,
-                (None, Some(mesh)) => Sharding::open(mesh, given.rank()),
-                (None, None) => given.clone(),
+                (None, Some(mesh)) if may_be_open => Sharding::open(mesh, given.rank()),
+                (None, _) => given.clone(),
             };
             let found = declared.iter().zip(args).map(or_open).collect();
             attrs.set("in_shardings", Attr::Shardings(found));

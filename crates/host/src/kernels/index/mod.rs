@@ -342,7 +342,8 @@ impl Layout {
 }
 
 fn gather(view: &OpView<'_>) -> Option<GatherKernel> {
-    let (dims, sizes) = (IndexDims::of_gather(view)?, view.sizes("slice_sizes"));
+    let dims = IndexDims::of_gather(view)?;
+    let sizes = dims.slice_sizes(view);
     let (operand, indices, result) = (view.operand_shape(0), view.operand_tensor(1), view.result_shape(0));
     let windows = Windows::new(&dims, operand, &indices.shape, indices.dtype, result, &sizes)?;
     let layout = Layout::new(&windows, result, &dims.batch_dims(result.len()));
