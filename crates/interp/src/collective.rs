@@ -3,7 +3,7 @@
 use crate::datum::Datum;
 use crate::frame::{Active, Frame};
 use crate::machine::{Env, Machine, PerProcess, Regions, Results, cannot_run, processes};
-use shardwise_base::{AxisRef, Diagnostic, Literal, LiteralWriter};
+use shardwise_base::{AxisRef, Diagnostic, Literal, LiteralWriter, budget};
 use shardwise_engine::layout::{self, ShardBox};
 use shardwise_ir::{Attr, OpView};
 use shardwise_ops::collective::{self as ops, CollectiveKind, CollectiveView, IdSpace, Permutation, RaggedMember};
@@ -33,6 +33,7 @@ impl<'m> Machine<'m> {
             // In global view these do not change the value.
             return Ok(env.all(view.operands()));
         }
+        budget::take_steps(frame.process_count.saturating_sub(1) as u64);
         let collective = CollectiveView::of(view).ok_or_else(|| cannot_run(view))?;
         if let CollectiveKind::CollectivePermute { permutation } = &collective.kind {
             return permute(env, frame, view, &moves(permutation, collective.ids, frame), active);

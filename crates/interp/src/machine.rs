@@ -192,7 +192,7 @@ impl<'m> Machine<'m> {
             match same {
                 Some(q) => results.iter_mut().for_each(|r| r[p] = r[q].clone()),
                 None => {
-                    budget::poll();
+                    budget::take_steps(u64::from(last.is_some()));
                     let values = self.pure_once(env, view, &operands, p)?;
                     results.iter_mut().zip(values).for_each(|(r, v)| r[p] = Some(v));
                     last = Some(p);

@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
 
     fn fuel(&mut self, step: Step<'a>) {
         self.running = Some(step);
-        budget::take_steps(1);
+        budget::take_steps(step.points.count() as u64);
     }
 
     fn step(&mut self, step: Step<'a>, selected: &[Selection<'a>]) -> Result<(), RunError> {

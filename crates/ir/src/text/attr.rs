@@ -195,7 +195,7 @@ impl<'t> Parser<'t> {
             return self.elsewhere_then_skip(start);
         }
         let items = if self.eat(":") {
-            self.list_until(">", |p| p.array_item(dtype))?
+            self.list_until(">", |p| p.int_of(dtype))?
         } else {
             self.expect(">")?;
             vec![]
@@ -206,7 +206,8 @@ impl<'t> Parser<'t> {
         Ok(Attr::Ints { values: items, dtype })
     }
 
-    fn array_item(&mut self, dtype: DType) -> Parsed<i64> {
+    /// An integer of this type, which is not written behind it.
+    pub(super) fn int_of(&mut self, dtype: DType) -> Parsed<i64> {
         let at = self.at();
         let scalar = self.scalar()?;
         match self.int_attr(at, scalar, Some(dtype))? {

@@ -252,7 +252,7 @@ impl<'t> Parser<'t> {
     fn value(&mut self, kind: Written) -> Parsed<Attr> {
         match kind {
             Written::Ints => self.int_list().map(Attr::ints),
-            Written::Int(dtype) => self.int().map(|value| Attr::Int { value, dtype: Some(dtype) }),
+            Written::Int(dtype) => self.int_of(dtype).map(|value| Attr::Int { value, dtype: Some(dtype) }),
             Written::Float(dtype) => self.bare_float(dtype),
             Written::Bool if self.eat("true") => Ok(Attr::Bool(true)),
             Written::Bool if self.eat("false") => Ok(Attr::Bool(false)),
