@@ -14,7 +14,7 @@ use shardwise_engine::layout::{Dense, ShardBox, cut, shard_box, shard_number};
 use shardwise_ir::{Func, Module, OpView, Value};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Combine, Opcode, ReduceKind, Semantics};
-use shardwise_sharding::{FactorKind, Rule};
+use shardwise_sharding::{FactorKind, IfMissing, Rule, TensorFactors};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -245,14 +245,15 @@ impl Partial {
         let dims: Vec<Vec<bool>> =
             rule.operands.iter().map(|m| m.dims.iter().map(|d| is_reduced(rule, d)).collect()).collect();
         let mut axes: Vec<AxisRef> = vec![];
-        for (i, dims) in dims.iter().enumerate() {
+        for (i, mapping) in rule.operands.iter().enumerate() {
             let Some(sharding) = view.operand_sharding(i) else { continue };
-            let split = sharding.dims.iter().zip(dims).filter(|(_, reduced)| **reduced).flat_map(|(d, _)| &d.axes);
-            split.for_each(|a| {
-                if !axes.contains(a) {
-                    axes.push(*a)
+            let factors = TensorFactors::new(mapping, rule, &sharding.mesh, Some(sharding), IfMissing::Closed);
+            let reduced = factors.iter().filter(|(factor, _)| rule.kind(*factor) == FactorKind::Reduction);
+            for &axis in reduced.flat_map(|(_, split)| &split.axes) {
+                if !axes.contains(&axis) {
+                    axes.push(axis);
                 }
-            });
+            }
         }
         let is_sliced = matches!(view.name(), "stablehlo.dot_general" | "stablehlo.dot" | "stablehlo.reduce");
         Partial { axes, dims, is_sliced, kind: Some(kind) }

@@ -267,7 +267,7 @@ impl OpDef for Opcode {
     }
 
     fn is_isolated(&self) -> bool {
-        *self == Opcode::ManualComputation
+        matches!(self, Opcode::ManualComputation | Opcode::NamedComputation)
     }
 
     fn value_names(&self, op: &OpView<'_>) -> ValueNames {

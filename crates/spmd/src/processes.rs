@@ -3,8 +3,10 @@
 
 use crate::meshes::functions_that_run;
 use crate::propagate::check_written_rule;
-use shardwise_base::{Diagnostic, Diagnostics};
+use shardwise_base::{Diagnostic, Diagnostics, Mesh};
+use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::{Module, OpView};
+use shardwise_ops::Opcode;
 use shardwise_ops::collective::{CollectiveView, Groups, IdSpace};
 
 /// Checks the functions that run.
@@ -22,6 +24,47 @@ pub(crate) fn check(module: &Module) -> Result<(), Diagnostics> {
         }
     }
     found.or(())
+}
+
+/// Checks that no collective moves data between devices outside of manual computations, where a program is written as if for
+/// one device. The calls of `main` have been inlined.
+///
+/// Errors: `collective-global`.
+pub(crate) fn check_global_view(module: &Module) -> Result<(), Diagnostics> {
+    let (Some(mesh), Some(main)) = (module.main_mesh(), module.main()) else { return Ok(()) };
+    let mut boundary = main.arg_attrs.iter().chain(&main.result_attrs);
+    if boundary.any(|attrs| attrs.contains(GLOBAL_TYPE)) {
+        return Ok(());
+    }
+    let mut found = Diagnostics::default();
+    let mut regions = vec![main.body.entry()];
+    while let Some(region) = regions.pop() {
+        for &op in &main.body[region].ops {
+            let view = module.view(&main.body, op);
+            if Opcode::of_view(&view) != Opcode::ManualComputation {
+                found.extend(in_global_view(&view, mesh));
+                regions.extend(view.regions());
+            }
+        }
+    }
+    found.or(())
+}
+
+/// The error if the op is a collective between several devices.
+fn in_global_view(view: &OpView<'_>, mesh: &Mesh) -> Option<Diagnostic> {
+    let collective = CollectiveView::of(view)?;
+    let is_between_devices = match &collective.groups {
+        Groups::Axes { axes, .. } => axes.iter().any(|a| a.size(mesh) > 1),
+        Groups::Dense(_) => collective.named_processes().any(|process| process > 0),
+        Groups::All => mesh.size() > 1 && collective.ids != IdSpace::CrossReplica,
+    };
+    is_between_devices.then(|| {
+        let message =
+            format!("`{}` moves data between devices, and stands outside of manual computations", view.name());
+        Diagnostic::error("collective-global", view.loc(), message).mesh(mesh).help(
+            "put it into the body of a `sdy.manual_computation`, or leave it out: the partitioner adds collectives",
+        )
+    })
 }
 
 /// The error if a collective names a process that the program has not.

@@ -52,12 +52,16 @@ pub(super) fn write_attr(out: &mut String, attr: &Attr) {
 }
 
 fn write_int(out: &mut String, value: i64, dtype: Option<DType>) {
+    out.push_str(&int_text(value, dtype));
     match dtype {
-        Some(DType::U64) => write!(out, "{} : ui64", value as u64),
-        Some(dtype) => write!(out, "{value} : {dtype}"),
-        None => write!(out, "{value} : index"),
+        Some(dtype) => write!(out, " : {dtype}").expect("writing to a string"),
+        None => out.push_str(" : index"),
     }
-    .expect("writing to a string");
+}
+
+/// The digits of an integer of this type.
+pub(super) fn int_text(value: i64, dtype: Option<DType>) -> String {
+    if dtype == Some(DType::U64) { (value as u64).to_string() } else { value.to_string() }
 }
 
 fn write_array(out: &mut String, items: &[Attr]) {
@@ -76,11 +80,7 @@ fn write_int_array(out: &mut String, values: &[i64], dtype: DType) {
     write!(out, "array<{dtype}").expect("writing to a string");
     for (i, v) in values.iter().enumerate() {
         out.push_str(if i > 0 { ", " } else { ": " });
-        match dtype {
-            DType::U64 => write!(out, "{}", *v as u64),
-            _ => write!(out, "{v}"),
-        }
-        .expect("writing to a string");
+        out.push_str(&int_text(*v, Some(dtype)));
     }
     out.push('>');
 }
