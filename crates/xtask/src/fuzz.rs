@@ -180,6 +180,10 @@ impl Campaign<'_> {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("ulimit -v {limit}; ulimit -c 0; exec \"$0\" \"$@\"")]).arg(&self.worker);
         command.args([kind.name().to_string(), seeds.start.to_string(), (seeds.end - seeds.start).to_string()]);
+        if self.options.sanitize {
+            // The sanitizer does not know where a buffer ends within a mapping.
+            command.env("SHARDWISE_GUARD", "a5");
+        }
         let errors = std::fs::OpenOptions::new().create(true).append(true).open(folder()?.join("stderr.txt"))?;
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).spawn().context("cannot start a worker")
     }
