@@ -110,6 +110,14 @@ impl<'a, T> Grid<'a, T> {
         Grid { start, rows: self.rows, stride, width, matrix: PhantomData }
     }
 
+    /// The columns' elements in each row, in order.
+    pub fn each_row(&mut self) -> impl Iterator<Item = &mut [T]> {
+        let (start, stride, width) = (self.start, self.stride, self.width);
+        // SAFETY: the matrix has these rows, and these columns of them, which no other grid has; each row is given once, and a
+        // row is at least as long as its columns.
+        (0..self.rows).map(move |row| unsafe { std::slice::from_raw_parts_mut(start.add(row * stride), width) })
+    }
+
     /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows
@@ -170,6 +178,8 @@ mod tests {
         let mut parts: Vec<_> = Grid::new(&mut matrix, 8).columns(5).flat_map(|part| part.columns(2)).collect();
         let second: Vec<Vec<usize>> = parts.iter_mut().map(|part| part.row(1).to_vec()).collect();
         assert_eq!(second, [vec![8, 9], vec![10, 11], vec![12], vec![13, 14], vec![15]]);
+        let last: Vec<&mut [usize]> = parts[3].each_row().collect();
+        assert_eq!(last, [[5, 6], [13, 14], [21, 22]]);
     }
 
     #[test]

@@ -295,11 +295,16 @@ impl<'a, W: Word> Bound<'a, W> {
         if blocks > 0 {
             let bound = self.ensure_code(phase, false, first);
             self.with_code(phase, bound, |b, code| {
-                let at_a_time = (POLLED / (width * code.code.len().max(1))).max(1);
+                let work = width * code.code.len();
+                if blocks * work <= POLLED {
+                    b.run_full(code, start, start - origin, blocks);
+                    return b.pace.spend(blocks * work);
+                }
+                let at_a_time = (POLLED / work).max(1);
                 for done in (0..blocks).step_by(at_a_time) {
                     let (lane, count) = (start + done * width, at_a_time.min(blocks - done));
                     b.run_full(code, lane, lane - origin, count);
-                    b.pace.spend(count * width * code.code.len());
+                    b.pace.spend(count * work);
                 }
             });
         }
@@ -322,9 +327,9 @@ impl<'a, W: Word> Bound<'a, W> {
     }
 
     fn with_code(&mut self, phase: usize, variant: usize, run: impl FnOnce(&mut Self, &mut BoundCode)) {
-        let mut code = self.phases[phase].lanes[variant].take().expect("just made");
-        run(self, &mut code);
-        self.phases[phase].lanes[variant] = Some(code);
+        let mut phases = std::mem::take(&mut self.phases);
+        run(self, phases[phase].lanes[variant].as_mut().expect("just made"));
+        self.phases = phases;
     }
 
     fn bind(&self, phase: usize, tail: bool, first: bool) -> BoundCode {

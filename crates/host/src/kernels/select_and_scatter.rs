@@ -9,14 +9,15 @@ use crate::block::{self, Binary, Comparison, Operand, Program};
 use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
+use crate::kernels::by_reducer::by_reducer;
 use crate::kernels::fuse::{elem, row_major};
-use crate::kernels::index::{Combine, combine};
 use crate::kernels::window::{Part, parts};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::operand::{Source, Target};
 use crate::parts::Pace;
 use crate::pool::{Effort, Workers};
 use shardwise_ir::OpView;
+use shardwise_ops::ReduceKind;
 use shardwise_ops::reducer::reduce_kind;
 use shardwise_ops::window::{WindowDim, selecting_window};
 
@@ -25,6 +26,12 @@ const MAX_CHAIN: usize = 128;
 /// Below this many windows, nobody is woken.
 const SMALL: usize = 1 << 14;
 
+/// Sources that are combined between two polls.
+const LONG: usize = 1 << 16;
+
+/// Combines sources into the sums at their places, counted from that of the first sum; places below 0 are none.
+type Scatter = fn(sums: &mut [u8], sources: &[u8], places: &[i32], first: usize);
+
 struct SelectAndScatter {
     /// For each part of the windows: its kernel, where its elements lie in the operand, and where it starts.
     selections: Vec<(block::Kernel, Vec<usize>, usize)>,
@@ -32,7 +39,7 @@ struct SelectAndScatter {
     start: block::Kernel,
     /// From the source to what is summed, and from sums to the result, where those are of another type.
     conversions: Option<[block::Kernel; 2]>,
-    combine: Combine,
+    scatter: Scatter,
     /// What is summed, and the result.
     elems: [Elem; 2],
     /// Elements of the result and of the source.
@@ -66,7 +73,7 @@ fn kernel(view: &OpView<'_>) -> Option<SelectAndScatter> {
         selections,
         start: conversion(elem, sum, counts[0], 0)?,
         conversions: if sum == elem { None } else { Some([up?, down?]) },
-        combine: combine(sum, kind)?,
+        scatter: scatter(sum, kind)?,
         elems: [sum, elem],
         counts,
         pieces,
@@ -184,12 +191,30 @@ impl SelectAndScatter {
         Workers::global().run_each(parts, effort, |(i, ((sources, places), sums))| {
             let first = i * piece(self.counts[0]);
             let mut pace = Pace::default();
-            for (source, &place) in sources.chunks_exact(size).zip(places).filter(|(_, place)| **place >= 0) {
-                (self.combine)(&mut sums[(place as usize - first) * size..][..size], source);
-                pace.spend(4);
+            for (sources, places) in sources.chunks(LONG * size).zip(places.chunks(LONG)) {
+                (self.scatter)(sums, sources, places, first);
+                pace.spend(4 * places.len());
             }
         });
     }
+}
+
+/// How a kind of reduction combines elements of this type, as the reference does: each result rounded.
+fn scatter(elem: Elem, kind: ReduceKind) -> Option<Scatter> {
+    macro_rules! with {
+        ($T:ty, $widen:expr, $op:expr, $narrow:expr) => {{
+            fn each(sums: &mut [u8], sources: &[u8], places: &[i32], first: usize) {
+                let (sums, sources) =
+                    (bytemuck::cast_slice_mut::<u8, $T>(sums), bytemuck::cast_slice::<u8, $T>(sources));
+                for (&source, &place) in sources.iter().zip(places).filter(|(_, place)| **place >= 0) {
+                    let sum = &mut sums[place as usize - first];
+                    *sum = $narrow($op($widen(*sum), $widen(source)));
+                }
+            }
+            Some(each as Scatter)
+        }};
+    }
+    by_reducer!(elem, kind, with)
 }
 
 #[cfg(test)]

@@ -448,7 +448,7 @@ fn copy_long(from: &[u8], to: &mut [u8], pace: &mut Pace) {
 }
 
 /// Combines updates into as many elements: `to[i] = to[i] ∘ from[i]`, rounded.
-pub(super) type Combine = fn(to: &mut [u8], from: &[u8]);
+type Combine = fn(to: &mut [u8], from: &[u8]);
 
 struct ScatterKernel {
     windows: Windows,
@@ -557,7 +557,7 @@ impl ScatterKernel {
 }
 
 /// How a kind of reduction combines elements of this type, as the reference does: each result rounded.
-pub(super) fn combine(elem: Elem, kind: ReduceKind) -> Option<Combine> {
+fn combine(elem: Elem, kind: ReduceKind) -> Option<Combine> {
     macro_rules! with {
         ($T:ty, $widen:expr, $op:expr, $narrow:expr) => {{
             fn each(to: &mut [u8], from: &[u8]) {

@@ -138,19 +138,15 @@ fn walk_lines<T: Pod, A: Copy>(
     };
     match lines {
         Lines::Columns { first, of } => {
-            for (i, row) in from.chunks_exact(of).enumerate() {
-                let to = to.row(i);
-                if let (Some(from), Some(to)) = (row[first..].first_chunk(), to.first_chunk_mut()) {
-                    *to = step_all(&mut totals, from, step);
-                } else {
-                    to.iter_mut()
-                        .zip(&row[first..])
-                        .zip(&mut totals)
-                        .for_each(|((to, &x), total)| *to = step(total, x));
+            let mut to = to.each_row();
+            for from in from[first..].chunks(TALL * of) {
+                for (from, to) in from.chunks(of).zip(to.by_ref()) {
+                    match (from.first_chunk(), to.first_chunk_mut()) {
+                        (Some(from), Some(to)) => *to = step_all(&mut totals, from, step),
+                        _ => step_some(&mut totals, from, to, step),
+                    }
                 }
-                if i % TALL == TALL - 1 {
-                    pace.spend(TALL * LANES);
-                }
+                pace.spend(TALL * LANES);
             }
         }
         // A square of elements at a time, so that sums of several lines are under way.
@@ -186,6 +182,11 @@ fn step_all<T: Pod, A>(totals: &mut [A; LANES], from: &[T; LANES], step: impl Fn
         *to = step(total, from);
     }
     to
+}
+
+/// A step of as many lines as there are.
+fn step_some<T: Pod, A>(totals: &mut [A; LANES], from: &[T], to: &mut [T], step: impl Fn(&mut A, T) -> T) {
+    to.iter_mut().zip(from).zip(totals).for_each(|((to, &x), total)| *to = step(total, x));
 }
 
 fn walk(elem: Elem, kind: ReduceKind) -> Option<Walk> {
