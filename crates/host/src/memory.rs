@@ -482,6 +482,36 @@ impl Drop for Scratch {
     }
 }
 
+/// Several areas that a part of a kernel works in, as [`Scratch`]: in one small frame where they fit into one.
+pub struct Areas<const N: usize> {
+    frames: [Option<Scratch>; N],
+    lens: [usize; N],
+}
+
+impl<const N: usize> Areas<N> {
+    /// Areas of at least so many bytes, each at a 64-byte boundary. Stops the computation if there is no memory.
+    pub fn new(lens: [usize; N]) -> Areas<N> {
+        let lens = lens.map(|len| len.next_multiple_of(ALIGNMENT));
+        let all = lens.iter().fold(0, |sum: usize, &len| sum.saturating_add(len));
+        let is_one = all <= FRAME && memory_of_process().0.guard.is_none();
+        let mut frames = [const { None }; N];
+        for (i, frame) in frames.iter_mut().enumerate().take(if is_one { 1 } else { N }) {
+            *frame = Some(Scratch::new(if is_one { all } else { lens[i] }));
+        }
+        Areas { frames, lens }
+    }
+
+    /// Where each area starts. They may be written by whoever holds `self`.
+    pub fn starts(&mut self) -> [*mut u8; N] {
+        let (mut starts, mut next) = ([std::ptr::null_mut(); N], std::ptr::null_mut());
+        for ((start, frame), len) in starts.iter_mut().zip(&mut self.frames).zip(self.lens) {
+            *start = frame.as_mut().map_or(next, Scratch::start);
+            next = start.wrapping_add(len);
+        }
+        starts
+    }
+}
+
 /// Zeroed memory from the system.
 struct Mapping {
     start: NonNull<u8>,
@@ -687,6 +717,18 @@ mod tests {
         // SAFETY: the byte in front of the buffer belongs to its mapping.
         unsafe { buffer.as_ptr().sub(1).write(0) };
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(buffer))).is_err());
+    }
+
+    #[test]
+    fn areas_are_apart() {
+        for lens in [[100, 0, 64], [FRAME, 1, 1], [0, 0, FRAME / 2]] {
+            let mut areas = Areas::new(lens);
+            let mut starts: Vec<_> = areas.starts().into_iter().map(|start| start as usize).zip(lens).collect();
+            assert!(starts.iter().all(|s| s.0.is_multiple_of(ALIGNMENT)));
+            starts.retain(|s| s.1 > 0);
+            starts.sort_unstable();
+            assert!(starts.is_sorted_by(|a, b| a.0 + a.1 <= b.0), "{starts:?}");
+        }
     }
 
     #[test]

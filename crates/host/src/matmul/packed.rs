@@ -7,7 +7,7 @@
 
 use super::tile::{Adjacent, Block, Lines, Results, Tile, panel_rows};
 use super::{Gemm, Group, Pieces, Row};
-use crate::memory::Scratch;
+use crate::memory::{Areas, Scratch};
 use crate::operand::Pointer;
 use crate::parts::Pace;
 use crate::pool::{Effort, Workers, piece};
@@ -252,8 +252,8 @@ impl Job<'_> {
             Some(_) => 0,
             None => part.rows.len().next_multiple_of(self.tile.rows).min(ROWS) * depth.min(DEPTH),
         };
-        let [mut right, mut sums, mut left] = [width * depth, sums, left].map(|words| Scratch::new(4 * words));
-        let [right, sums, left] = [&mut right, &mut sums, &mut left].map(|s| s.start().cast::<u32>());
+        let mut space = Areas::new([width * depth, sums, left].map(|words| 4 * words));
+        let [right, sums, left] = space.starts().map(|start| start.cast::<u32>());
         let span = depths * DEPTH * self.tile.step;
         let mut pace = Pace::default();
         for span in (0..shape.k).step_by(span).map(|start| start..shape.k.min(start + span)) {

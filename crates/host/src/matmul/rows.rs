@@ -312,8 +312,13 @@ unsafe fn pack_left<K: Kind>(shape: &RowsGemm, group: &Group, rows: usize) -> Ve
         for (r, row) in group.rows.iter().enumerate() {
             // SAFETY: as the caller says.
             let row = unsafe { std::slice::from_raw_parts(row.a.0.cast_const(), shape.k * K::SIZE) };
-            let elements = row[block * PACKED * size..].chunks(size);
-            packed.chunks_exact_mut(rows).zip(elements).for_each(|(words, elements)| words[r] = K::pack(elements));
+            let (elements, mut steps) =
+                (row[block * PACKED * size..].chunks_exact(size), packed.chunks_exact_mut(rows));
+            let rest = elements.remainder();
+            elements.zip(steps.by_ref()).for_each(|(elements, words)| words[r] = K::pack(elements));
+            if let Some(words) = steps.next().filter(|_| !rest.is_empty()) {
+                words[r] = K::pack(rest);
+            }
         }
         pace.spend(2 * packed.len());
     }
