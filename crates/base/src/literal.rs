@@ -1,6 +1,6 @@
 //! Values: dense arrays of elements, row-major, or one element repeated.
 
-use crate::budget::{OPERATIONS_PER_STEP, take_steps};
+use crate::budget::{Meter, OPERATIONS_PER_STEP};
 use crate::{DType, Data, bf16, f16};
 use num_complex::{Complex32, Complex64};
 use std::fmt;
@@ -126,13 +126,13 @@ impl Literal {
     /// Panics if the number of elements overflows.
     pub fn from_fn<T: Element>(shape: impl Into<Vec<usize>>, mut element: impl FnMut(usize) -> T) -> Literal {
         let mut out = Literal::dense_zeros(T::DTYPE, &shape.into()).expect("the caller has checked the shape");
-        let mut index = 0;
+        let (mut index, mut meter) = (0, Meter::default());
         for part in out.as_mut_slice::<T>().chunks_mut(OPERATIONS_PER_STEP as usize) {
             for place in &mut *part {
                 *place = element(index);
                 index += 1;
             }
-            take_steps(u64::from(part.len() as u64 == OPERATIONS_PER_STEP));
+            meter.add(part.len() as u64);
         }
         out
     }
@@ -319,13 +319,14 @@ pub struct LiteralWriter {
     literal: Literal,
     /// The element that is written next.
     at: usize,
+    meter: Meter,
 }
 
 impl LiteralWriter {
     /// Starts a literal. Panics if the number of its elements overflows.
     pub fn new(dtype: DType, shape: &[usize]) -> LiteralWriter {
         let literal = Literal::dense_zeros(dtype, shape).expect("the caller has checked the shape");
-        LiteralWriter { literal, at: 0 }
+        LiteralWriter { literal, at: 0, meter: Meter::default() }
     }
 
     /// Writes the next element. Panics if it has another size, or all elements are written.
@@ -333,9 +334,7 @@ impl LiteralWriter {
         let width = self.literal.dtype.storage_bytes();
         self.literal.bytes_mut()[self.at * width..][..width].copy_from_slice(element);
         self.at += 1;
-        if (self.at as u64).is_multiple_of(OPERATIONS_PER_STEP) {
-            take_steps(1);
-        }
+        self.meter.add(1);
     }
 
     /// The literal. Panics if elements are missing.

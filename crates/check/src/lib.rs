@@ -7,6 +7,8 @@ pub mod coverage;
 mod flow;
 pub mod fuzz;
 pub mod generate;
+#[cfg(test)]
+mod memory;
 pub mod mutate;
 mod program;
 #[cfg(test)]

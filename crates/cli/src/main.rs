@@ -9,6 +9,7 @@ mod out;
 
 mod check;
 mod demo;
+mod memory;
 mod noise;
 mod npz;
 mod parts;
@@ -48,7 +49,7 @@ struct Limits {
     /// has.
     #[arg(long, value_name = "BYTES", global = true)]
     max_bytes: Option<u64>,
-    /// Print how much memory the data took at most, on standard error.
+    /// Print how much memory the data took at most, on standard error, and of `run` how much was foretold before it began.
     #[arg(long, global = true)]
     memory: bool,
 }
@@ -189,8 +190,7 @@ fn main() -> ExitCode {
     let result = budget.run(|| command(cli.command.unwrap_or_else(|| Command::Demo(demo::DemoArgs::default()))));
     out::flush();
     if cli.limits.memory {
-        let account = budget.account();
-        out::message(format_args!("memory: at most {} bytes of {} in use", account.peak(), account.limit()));
+        out::message(memory::report(budget.account()));
     }
     match result.unwrap_or_else(|stop| Err(stop.diagnostic(&Loc::UNKNOWN).to_string())) {
         Ok(()) => ExitCode::SUCCESS,

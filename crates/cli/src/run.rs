@@ -1,7 +1,7 @@
 //! `shardwise run`.
 
 use crate::placed::Placed;
-use crate::{EngineName, RunArgs, check, npz, parts, random};
+use crate::{EngineName, RunArgs, check, memory, npz, parts, random};
 use comfy_table::{CellAlignment, Table, presets};
 use shardwise_base::compare::element_text;
 use shardwise_base::{Account, Diagnostic, Diagnostics, Literal, Loc, Note, NoteKind, Stop};
@@ -34,6 +34,7 @@ fn run_module(args: &RunArgs, module: &Module) -> Result<(), Diagnostics> {
     let literals = inputs(args, module)?;
     let engine = engine(args);
     let program = compile(&*engine, module, args)?;
+    memory::foretell(&*program, &literals);
     let inputs = Placed::new(&*engine, program, &literals)?;
     let outputs = inputs.execute()?;
     if args.check.is_some() {
@@ -41,6 +42,7 @@ fn run_module(args: &RunArgs, module: &Module) -> Result<(), Diagnostics> {
         check::replicas("result", &outputs)?;
     }
     let results: Vec<Literal> = outputs.iter().map(|r| r.to_literal()).collect();
+    memory::ran();
     show_results(args, &results)?;
     if let Some(with) = args.check {
         check::check(module, &literals, &results, with)?;

@@ -105,9 +105,24 @@ pub struct InstructionTime {
     pub is_fallback: bool,
 }
 
+/// The memory of a run of a program: bytes of all devices together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunMemory {
+    /// The arguments, as the program takes them.
+    pub argument_bytes: usize,
+    /// Constants, which the program holds from when it is planned until it is dropped.
+    pub constant_bytes: usize,
+    /// The most that is in use at one time: arguments, constants, temporaries, scratch memory and results.
+    pub peak_bytes: usize,
+}
+
 /// A compiled program.
 pub trait Executable: Send + Sync {
     fn signature(&self) -> &Signature;
+
+    /// The memory that a run needs, to which the arguments at these positions are donated; `None` if the engine does not know
+    /// before it runs the program.
+    fn memory(&self, donated: &[usize]) -> Option<RunMemory>;
 
     fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics>;
 

@@ -1,16 +1,16 @@
 //! The embedded engine behind the engine trait.
 
 use crate::gang::points::Points;
-use crate::gang::run::Run;
+use crate::gang::run::{Foretold, Given, Run};
 use crate::gang::{Plan, StepKind, check, lower};
 use crate::memory::{Buffer, Memory};
-use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Loc, Stop};
+use shardwise_base::{Account, AxisRef, Diagnostic, Diagnostics, Literal, Loc, Stop};
 use shardwise_engine::{
-    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, ShardedType, Signature, layout,
+    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, RunMemory, ShardedType, Signature, layout,
 };
 use shardwise_ir::{Func, Module, TensorType, verify};
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Virtual devices on this machine's cores.
@@ -109,6 +109,9 @@ impl EngineArray for HostArray {
     }
 
     fn to_literal(&self) -> Literal {
+        if self.instances.len() == 1 {
+            return self.instance(0, &part_of(&self.ty, &self.points.coordinates(0)));
+        }
         let like = Literal::zeros(self.ty.ty.dtype, vec![]);
         let parts = (0..self.instances.len()).map(|i| {
             let part = part_of(&self.ty, &self.points.coordinates(i));
@@ -157,7 +160,8 @@ impl Engine for HostEngine {
         check(&plan)?;
         let index = module.funcs.iter().position(|f| std::ptr::eq(f, main)).expect("a function of the module");
         let signature = Signature::of(main)?;
-        Ok(Arc::new(Program { engine: self.clone(), module: module.clone(), main: index, plan, signature }))
+        let (engine, module, foretold) = (self.clone(), module.clone(), OnceLock::new());
+        Ok(Arc::new(Program { engine, module, main: index, plan, signature, foretold }))
     }
 }
 
@@ -170,6 +174,8 @@ struct Program {
     main: usize,
     plan: Plan,
     signature: Signature,
+    /// What a run needs to which all arguments are lent.
+    foretold: OnceLock<Foretold>,
 }
 
 impl Program {
@@ -193,8 +199,39 @@ impl Program {
         Ok(spread(&own.instances, &own.points, &slot.points))
     }
 
+    /// What a run needs to which all arguments are lent.
+    fn foretold(&self) -> Foretold {
+        *self.foretold.get_or_init(|| self.foretell(&vec![false; self.signature.inputs.len()]))
+    }
+
+    /// What a run needs.
+    fn foretell(&self, is_donated: &[bool]) -> Foretold {
+        Run::foretell(&self.plan, &self.module, self.func(), &self.given(is_donated))
+    }
+
+    fn given(&self, is_donated: &[bool]) -> Vec<Given> {
+        let inputs = self.signature.inputs.iter().zip(is_donated);
+        inputs.map(|(ty, &is_donated)| Given { points: points_of(ty), is_donated }).collect()
+    }
+
+    /// Refuses a run with these arguments, before it starts, if the account has not the memory that it needs.
+    fn admit(&self, args: &[Vec<Buffer>]) -> Result<(), Diagnostic> {
+        let account = Account::current();
+        // A run that is cancelled says where it was.
+        let Ok(foretold) = Stop::catch(|| self.foretold()) else { return Ok(()) };
+        if account.check(foretold.new_bytes()).is_ok() {
+            return Ok(());
+        }
+        let is_donated: Vec<bool> = args.iter().map(|own| own.iter().all(|buffer| buffer.owners() == 1)).collect();
+        let foretold = self.foretell(&is_donated);
+        let Err(e) = account.check(foretold.new_bytes()) else { return Ok(()) };
+        let given = self.given(&is_donated);
+        Err(Run::refused(&self.plan, &self.module, self.func(), &given, &foretold, &Stop::Memory(e)))
+    }
+
     fn run(&self, args: Vec<Argument>, profile: bool) -> Result<(Vec<ArrayHandle>, StepTimes), Diagnostics> {
         let buffers = args.into_iter().enumerate().map(|(i, a)| self.bind(a, i)).collect::<Result<Vec<_>, _>>()?;
+        self.admit(&buffers)?;
         let mut run = Run::new(&self.plan, &self.module, self.func(), &self.engine.memory);
         if profile {
             run = run.with_profile();
@@ -230,6 +267,13 @@ fn same_layout(a: &ShardedType, b: &ShardedType) -> bool {
 impl Executable for Program {
     fn signature(&self) -> &Signature {
         &self.signature
+    }
+
+    fn memory(&self, donated: &[usize]) -> Option<RunMemory> {
+        let is_donated: Vec<bool> = (0..self.signature.inputs.len()).map(|i| donated.contains(&i)).collect();
+        let foretold = if donated.is_empty() { self.foretold() } else { self.foretell(&is_donated) };
+        let Foretold { argument_bytes, constant_bytes, peak_bytes, .. } = foretold;
+        Some(RunMemory { argument_bytes, constant_bytes, peak_bytes })
     }
 
     fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics> {
@@ -320,8 +364,12 @@ mod tests {
         let d = stopped(PRODUCT, 3 << 19, u64::MAX);
         assert_eq!((d.code, d.loc.to_string()), ("run-memory", "test.mlir:3:3".to_string()));
         let text = d.to_string();
-        assert!(text.contains("stopped at `stablehlo.dot_general`"), "{text}");
+        assert!(text.contains("the most memory is needed by `stablehlo.dot_general`"), "{text}");
         assert!(text.contains("1048576 bytes: 1 of f32[512,512] at test.mlir:2"), "{text}");
+        let engine = HostEngine::default();
+        let needed = compiled(&engine, PRODUCT).memory(&[]).unwrap();
+        assert_eq!((needed.argument_bytes, needed.constant_bytes), (1 << 20, 0));
+        assert!(needed.peak_bytes >= 3 << 20, "{needed:?}");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub use windows::Windows;
 
 use crate::elem::Elem;
 use crate::operand::{Pointer, Reach, Source, Target, are_apart};
-use crate::parts::hold;
+use crate::parts::{hold, table_bytes};
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::Level;
 use rows::RowsGemm;
@@ -187,14 +187,34 @@ impl Batch {
         self.run_at(Level::best(), By::Best, workers, batches);
     }
 
+    /// The bytes that [`Batch::run`] charges for products whose operands are at these addresses.
+    pub fn scratch_bytes(&self, workers: &Workers, batches: &[[usize; 3]]) -> usize {
+        let places = self.places(batches.iter().map(|&[a, b, c]| Places::at(a, b, c)));
+        if places.is_empty() || self.gemm.m == 0 || self.gemm.n == 0 {
+            return 0;
+        }
+        let level = Level::best();
+        let groups = self.rows.map(|_| self.gemm.groups(places.iter().map(|&p| (self.gemm.m, p))));
+        let by_rows = groups.as_deref().and_then(|groups| Some((self.rows(By::Best, groups)?, groups)));
+        let scratch = match by_rows {
+            Some((rows, groups)) => rows.scratch_bytes(level, workers, groups),
+            None => self.gemm.scratch_bytes(level, workers, &places),
+        };
+        scratch.saturating_add(table_bytes::<Row>(self.gemm.m.saturating_mul(places.len())))
+    }
+
+    /// Where the operands of all products are, given the places of the batches.
+    fn places(&self, batches: impl Iterator<Item = Places>) -> Vec<Places> {
+        batches.flat_map(|batch| self.offsets.iter().map(move |&o| batch.offset(o))).collect()
+    }
+
     fn run_at(&self, level: Level, by: By, workers: &Workers, batches: &mut [Product<'_>]) {
         batches.iter().for_each(|batch| batch.check(&self.reaches));
-        let each = |batch: &Product<'_>, o: &[isize; 3]| batch.places(*o);
-        let places: Vec<Places> = batches.iter().flat_map(|b| self.offsets.iter().map(move |o| each(b, o))).collect();
+        let places = self.places(batches.iter().map(|batch| batch.places([0; 3])));
         if places.is_empty() || self.gemm.m == 0 || self.gemm.n == 0 {
             return;
         }
-        let _held = hold::<Row>(self.gemm.m.saturating_mul(places.len()));
+        let _held = hold(table_bytes::<Row>(self.gemm.m.saturating_mul(places.len())));
         let groups = self.rows.map(|_| self.gemm.groups(places.iter().map(|&p| (self.gemm.m, p))));
         // SAFETY: operands have what is reached; results are apart, and borrowed mutably.
         unsafe {
@@ -213,8 +233,21 @@ impl Product<'_> {
     }
 
     /// The places so many bytes on.
-    fn places(&self, [a, b, c]: [isize; 3]) -> Places {
-        Places { a: self.a.pointer().offset(a), b: self.b.pointer().offset(b), c: self.c.pointer().offset(c) }
+    fn places(&self, offsets: [isize; 3]) -> Places {
+        Places { a: self.a.pointer(), b: self.b.pointer(), c: self.c.pointer() }.offset(offsets)
+    }
+}
+
+impl Places {
+    /// Addresses that are not followed.
+    fn at(a: usize, b: usize, c: usize) -> Places {
+        let [a, b, c] = [a, b, c].map(|at| Pointer(std::ptr::without_provenance_mut(at)));
+        Places { a, b, c }
+    }
+
+    /// The places so many bytes on.
+    fn offset(self, [a, b, c]: [isize; 3]) -> Places {
+        Places { a: self.a.offset(a), b: self.b.offset(b), c: self.c.offset(c) }
     }
 }
 
@@ -288,6 +321,28 @@ impl Gemm {
                 _ => places.iter().for_each(|&(m, place)| Gemm { m, ..*self }.run(Level::best(), workers, &[place])),
             }
         }
+    }
+
+    /// The bytes that [`Gemm::run_ragged`] charges at most, for so many batches and matrices.
+    pub fn ragged_scratch_bytes(&self, workers: &Workers, batches: usize, matrices: usize) -> usize {
+        let all = Gemm { m: self.m.saturating_mul(batches), ..*self };
+        match Tile::of(Level::best(), self.elem, self.out) {
+            Some(tile) if self.k > 0 && self.is_row_major() => {
+                packed::most_scratch_bytes(&all, &tile, workers, batches.saturating_mul(matrices), all.effort(1))
+            }
+            _ => 0,
+        }
+    }
+
+    /// The bytes that [`Gemm::run`] charges.
+    fn scratch_bytes(&self, level: Level, workers: &Workers, products: &[Places]) -> usize {
+        if self.k > 0 && !self.is_row_major() {
+            let flipped: Vec<Places> = products.iter().map(|p| Places { a: p.b, b: p.a, c: p.c }).collect();
+            return self.transposed().scratch_bytes(level, workers, &flipped);
+        }
+        let Some(tile) = Tile::of(level, self.elem, self.out).filter(|_| self.k > 0) else { return 0 };
+        let groups = self.groups(products.iter().map(|&p| (self.m, p)));
+        packed::scratch_bytes(self, &tile, workers, &groups, self.effort(products.len()))
     }
 
     /// # Safety

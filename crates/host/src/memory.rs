@@ -63,9 +63,20 @@ pub struct Memory(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    /// What fills a guarded buffer.
-    guard: Option<u8>,
+    kind: Kind,
     state: Mutex<State>,
+}
+
+/// Where buffers get their bytes from.
+#[derive(Clone, Copy, Default)]
+enum Kind {
+    /// Blocks that are kept for the next buffer.
+    #[default]
+    Kept,
+    /// Mappings of their own, filled with this byte.
+    Guarded(u8),
+    /// Nowhere.
+    Counted,
 }
 
 #[derive(Default)]
@@ -80,6 +91,8 @@ struct State {
     arenas: Vec<Option<Arena>>,
     /// The arena that blocks are cut from.
     open: usize,
+    /// The address of the next buffer that has no bytes.
+    next: usize,
     free: BTreeMap<usize, Vec<Block>>,
 }
 
@@ -120,10 +133,13 @@ unsafe impl Sync for Block {}
 pub struct Buffer(Arc<Owned>);
 
 struct Owned {
+    /// `None` of a buffer that is only counted.
     block: Option<Block>,
+    /// Where the bytes start, or would.
+    address: usize,
     len: usize,
     memory: Memory,
-    _reserved: Reservation,
+    _reserved: Option<Reservation>,
 }
 
 /// The memory of the process, which all engines share. It is guarded if `SHARDWISE_GUARD` is set: to the byte that fills
@@ -153,7 +169,13 @@ impl Memory {
 
     /// Guarded memory, whose buffers are filled with `fill` when they are made.
     pub fn guarded(fill: u8) -> Memory {
-        Memory(Arc::new(Shared { guard: Some(fill), state: Mutex::default() }))
+        Memory(Arc::new(Shared { kind: Kind::Guarded(fill), state: Mutex::default() }))
+    }
+
+    /// Memory whose buffers are charged to the account and have no bytes: [`Buffer::len`] is what was asked for, and slices
+    /// are empty. With it a plan is run for what it allocates.
+    pub fn counted() -> Memory {
+        Memory(Arc::new(Shared { kind: Kind::Counted, state: Mutex::default() }))
     }
 
     /// The bytes that live buffers hold, scratch memory of kernels included.
@@ -169,13 +191,19 @@ impl Memory {
     /// Returns a buffer of `len` bytes whose contents are arbitrary.
     pub fn allocate(&self, len: usize) -> Result<Buffer, OutOfMemory> {
         let account = Account::current();
-        let _reserved = account.reserve(padded(len))?;
-        let block = match self.0.guard {
-            Some(fill) => self.state().guarded(len, fill),
-            None => self.state().block(len, account.limit()),
+        let reserved = account.reserve(padded(len))?;
+        self.buffer(len, &account, Some(reserved))
+    }
+
+    fn buffer(&self, len: usize, account: &Account, _reserved: Option<Reservation>) -> Result<Buffer, OutOfMemory> {
+        let refused = || account.refused(len);
+        let block = match self.0.kind {
+            Kind::Kept => Some(self.state().block(len, account.limit()).ok_or_else(refused)?),
+            Kind::Guarded(fill) => Some(self.state().guarded(len, fill).ok_or_else(refused)?),
+            Kind::Counted => None,
         };
-        let block = Some(block.ok_or_else(|| account.refused(len))?);
-        Ok(Buffer(Arc::new(Owned { block, len, memory: self.clone(), _reserved })))
+        let address = block.as_ref().map_or_else(|| self.state().next_address(len), |b| b.start.as_ptr().addr());
+        Ok(Buffer(Arc::new(Owned { block, address, len, memory: self.clone(), _reserved })))
     }
 
     /// A buffer of zeros.
@@ -227,6 +255,13 @@ impl State {
             self.arena(i).live += 1;
         }
         Some(block)
+    }
+
+    /// An address that no other buffer without bytes has.
+    fn next_address(&mut self, len: usize) -> usize {
+        let address = self.next;
+        self.next = address.saturating_add(padded(len));
+        address
     }
 
     fn guarded(&mut self, len: usize, fill: u8) -> Option<Block> {
@@ -385,10 +420,17 @@ impl Buffer {
         self.0.block.as_ref().map_or(std::ptr::null_mut(), |b| b.start.as_ptr())
     }
 
-    /// The bytes.
+    /// The address at which the bytes start, or would start in a buffer of [`Memory::counted`]: no two buffers that are alive
+    /// have the same.
+    pub fn address(&self) -> usize {
+        self.0.address
+    }
+
+    /// The bytes; none of a buffer of [`Memory::counted`].
     pub fn bytes(&self) -> &[u8] {
+        let Some(block) = &self.0.block else { return &[] };
         // SAFETY: the block holds `len` bytes, zeroed when mapped, and lives as long as `self`.
-        unsafe { std::slice::from_raw_parts(self.as_ptr(), self.len()) }
+        unsafe { std::slice::from_raw_parts(block.start.as_ptr(), self.len()) }
     }
 
     /// The bytes as elements of `T`.
@@ -399,9 +441,15 @@ impl Buffer {
     /// The bytes, to be written, if this is their only owner.
     pub fn try_unique(&mut self) -> Option<&mut [u8]> {
         let owned = Arc::get_mut(&mut self.0)?;
-        let start = owned.block.as_ref()?.start.as_ptr();
+        let Some(block) = &owned.block else { return Some(&mut []) };
+        let start = block.start.as_ptr();
         // SAFETY: as in `bytes`; there is one owner, borrowed mutably.
         Some(unsafe { std::slice::from_raw_parts_mut(start, owned.len) })
+    }
+
+    /// The number of owners.
+    pub(crate) fn owners(&self) -> usize {
+        Arc::strong_count(&self.0)
     }
 
     /// Whether two buffers are the same memory.
@@ -439,32 +487,38 @@ struct Line(#[expect(dead_code, reason = "memory that is only pointed into")] [u
 
 /// Memory that a part of a kernel works in; its contents are arbitrary.
 ///
-/// It is charged to the current account, but for small frames.
+/// It is not charged: whoever runs a kernel reserves [`Scratch::charge`] for all parts that run at one time, before the first.
 pub struct Scratch(Frame);
 
 enum Frame {
     Kept(Vec<Line>),
-    Charged(Buffer),
+    Own(Buffer),
 }
 
 impl Scratch {
+    /// What is charged for so many bytes: nothing for small frames.
+    pub fn charge(len: usize) -> usize {
+        if len <= FRAME { 0 } else { len.saturating_add(ALIGNMENT) }
+    }
+
     /// At least `len` bytes at a 64-byte boundary. Stops the computation if there is no memory.
     pub fn new(len: usize) -> Scratch {
         let memory = memory_of_process();
-        if len <= FRAME && memory.0.guard.is_none() {
+        if len <= FRAME && matches!(memory.0.kind, Kind::Kept) {
             let kept = KEPT.with_borrow_mut(Vec::pop);
             let new = || vec![Line([0; ALIGNMENT]); FRAME / ALIGNMENT];
             return Scratch(Frame::Kept(kept.unwrap_or_else(new)));
         }
         let len = len.next_multiple_of(ALIGNMENT);
-        Scratch(Frame::Charged(memory.allocate(len).unwrap_or_else(|e| Stop::Memory(e).raise())))
+        let buffer = memory.buffer(len, &Account::current(), None);
+        Scratch(Frame::Own(buffer.unwrap_or_else(|e| Stop::Memory(e).raise())))
     }
 
     /// Where the bytes start. They may be written by whoever holds `self`.
     pub fn start(&mut self) -> *mut u8 {
         match &mut self.0 {
             Frame::Kept(lines) => lines.as_mut_ptr().cast(),
-            Frame::Charged(buffer) => buffer.as_ptr(),
+            Frame::Own(buffer) => buffer.as_ptr(),
         }
     }
 }
@@ -493,7 +547,7 @@ impl<const N: usize> Areas<N> {
     pub fn new(lens: [usize; N]) -> Areas<N> {
         let lens = lens.map(|len| len.next_multiple_of(ALIGNMENT));
         let all = lens.iter().fold(0, |sum: usize, &len| sum.saturating_add(len));
-        let is_one = all <= FRAME && memory_of_process().0.guard.is_none();
+        let is_one = all <= FRAME && matches!(memory_of_process().0.kind, Kind::Kept);
         let mut frames = [const { None }; N];
         for (i, frame) in frames.iter_mut().enumerate().take(if is_one { 1 } else { N }) {
             *frame = Some(Scratch::new(if is_one { all } else { lens[i] }));
@@ -732,20 +786,29 @@ mod tests {
     }
 
     #[test]
-    fn scratch_is_charged_unless_it_is_small() {
-        let account = Account::with_limit(4 << 20);
+    fn scratch_is_charged_by_whoever_runs_the_parts() {
+        let account = Account::with_limit(0);
         let budget = Budget::new(account.clone(), None, CancelToken::default());
-        let stopped = budget.run(|| {
-            let mut frames: Vec<Scratch> = (0..6).map(|_| Scratch::new(FRAME)).collect();
-            // Guarded frames are charged, whatever their size.
-            let small = if memory_of_process().0.guard.is_some() { 6 * FRAME } else { 0 };
-            assert_eq!((account.in_use(), frames[5].start() as usize % ALIGNMENT), (small, 0));
-            let mut large = Scratch::new(1 << 20);
-            assert_eq!((account.in_use(), large.start() as usize % ALIGNMENT), (small + (1 << 20), 0));
-            Scratch::new(4 << 20);
-        });
-        assert!(matches!(stopped, Err(Stop::Memory(e)) if e.requested == 4 << 20));
-        assert_eq!(account.in_use(), 0);
-        assert!(KEPT.with_borrow(Vec::len) <= FRAMES);
+        budget.run(|| [FRAME, 1 << 20].map(|len| assert_eq!(Scratch::new(len).start().addr() % ALIGNMENT, 0))).unwrap();
+        assert_eq!((account.peak(), Scratch::charge(FRAME)), (0, 0));
+        assert!(Scratch::charge(1 << 20) >= 1 << 20);
+    }
+
+    #[test]
+    fn counted_buffers_have_a_size_and_no_bytes() {
+        let account = Account::with_limit(4096);
+        Budget::new(account.clone(), None, CancelToken::default())
+            .run(|| {
+                let memory = Memory::counted();
+                let [mut a, b] = [100, 1000].map(|len| memory.allocate(len).unwrap());
+                assert_eq!((a.len(), a.bytes(), account.in_use()), (100, &[][..], padded(100) + padded(1000)));
+                assert!(a.address() != b.address() && a.try_unique().is_some_and(|bytes| bytes.is_empty()));
+                let other = a.clone();
+                assert_eq!((a.owners(), a.try_unique()), (2, None));
+                drop((a, other));
+                assert_eq!(account.in_use(), padded(1000));
+                assert!(memory.allocate_zeroed(1 << 40).is_err());
+            })
+            .unwrap();
     }
 }

@@ -33,12 +33,15 @@ impl Workers {
 /// Tables of fewer bytes are not worth counting.
 const UNCOUNTED: usize = 1 << 16;
 
-/// Charges a table of `count` elements `T` to the current account while it is held. Stops the computation if there is no
-/// memory.
-pub(crate) fn hold<T>(count: usize) -> Option<Reservation> {
+/// What is charged for a table of `count` elements `T`.
+pub(crate) fn table_bytes<T>(count: usize) -> usize {
     let bytes = count.saturating_mul(size_of::<T>());
-    let held = || Account::current().reserve_or_stop(bytes);
-    (bytes >= UNCOUNTED).then(held)
+    if bytes < UNCOUNTED { 0 } else { bytes }
+}
+
+/// Charges so many bytes to the current account while they are held. Stops the computation if there is no memory.
+pub(crate) fn hold(bytes: usize) -> Option<Reservation> {
+    (bytes > 0).then(|| Account::current().reserve_or_stop(bytes))
 }
 
 /// What a loop does between two polls, in units of a nanosecond or so.

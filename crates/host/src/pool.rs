@@ -102,6 +102,11 @@ impl Workers {
         self.helpers.len() + 1
     }
 
+    /// The most parts, of so many, that run at one time.
+    pub fn at_once(&self, parts: usize, effort: Effort) -> usize {
+        if effort == Effort::Small { parts.min(1) } else { parts.min(self.count()) }
+    }
+
     /// Calls `run(part)` once for each part in `0..parts`, and returns when all are done.
     ///
     /// What ends a part early, a panic or a [`Stop`], is raised here after the parts that had begun are done.

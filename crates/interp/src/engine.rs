@@ -2,7 +2,7 @@
 
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_engine::{
-    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, ShardedType, Signature, layout,
+    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, RunMemory, ShardedType, Signature, layout,
 };
 use shardwise_ir::Module;
 use std::any::Any;
@@ -105,6 +105,10 @@ impl Program {
 impl Executable for Program {
     fn signature(&self) -> &Signature {
         &self.signature
+    }
+
+    fn memory(&self, _: &[usize]) -> Option<RunMemory> {
+        None
     }
 
     fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics> {

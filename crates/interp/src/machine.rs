@@ -380,6 +380,11 @@ impl<'m> RegionRunner<'m> {
         RegionRunner { machine: Machine::new(module), env: Env::new(body) }
     }
 
+    /// The bytes that the runner of a body reserves for the list of its values.
+    pub fn reserved_bytes(body: &Body) -> usize {
+        body.value_count() * size_of::<Option<PerProcess>>()
+    }
+
     /// Makes a value of the surrounding program known, for regions that capture it.
     pub fn define(&mut self, v: Value, literal: Literal) {
         self.env.set(v, vec![Some(Datum::Tensor(literal))], &vec![true]);

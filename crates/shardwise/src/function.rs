@@ -591,6 +591,7 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     pub fn compile(self) -> Result<Compiled<A, R>> {
         let (form, types, donated) = (self.traced.form, self.traced.types.clone(), self.donated);
         let made_at = Location::caller();
+        let given_away = (0..donated.len()).filter(|&i| donated[i]).collect();
         let ready = Arc::new(limits::run(made_at, || self.traced.compile(runtime::compile_own))?);
         let callee = ready.clone();
         let call = A::bind(move |args, called| {
@@ -598,7 +599,7 @@ impl<A: Args, R: Tree> Lowered<A, R> {
             check_types(&args, form, &types, at)?;
             limits::run(at, || callee.run(args, &donated, at))
         });
-        Ok(Compiled { ready, call })
+        Ok(Compiled { ready, call, given_away })
     }
 }
 
@@ -626,6 +627,8 @@ fn check_types<T: Tree>(args: &T, form: u64, types: &[ShardedType], at: At) -> R
 pub struct Compiled<A: Args, R: 'static> {
     ready: Arc<Ready<R>>,
     call: Box<A::Dyn<'static, Result<R>>>,
+    /// The positions of the arguments that a call gives away.
+    given_away: Vec<usize>,
 }
 
 impl<A: Args, R: 'static> Deref for Compiled<A, R> {
@@ -653,13 +656,13 @@ impl<A: Args, R: Tree> Compiled<A, R> {
         self.ready.executable().communication()
     }
 
-    /// Bytes per device.
+    /// The memory that a call needs.
     pub fn memory(&self) -> Memory {
-        self.ready.executable().memory()
+        self.ready.executable().memory(&self.given_away)
     }
 }
 
-/// Bytes that one device holds for a program.
+/// The memory that a program needs: bytes of one device, but for the peak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Memory {
     pub argument_bytes: usize,
@@ -667,6 +670,9 @@ pub struct Memory {
     /// Of the largest value in the program, arguments and results included; some are never in memory, where what makes
     /// and what takes them run as one.
     pub largest_bytes: usize,
+    /// The most that a call has in use at one time on all devices together: arguments, constants, temporaries, scratch memory
+    /// and results. Exact, unless data decides: of branches the largest counts, and ops without a kernel need less at times.
+    pub peak_bytes: usize,
 }
 
 impl<A: Args, R: 'static> fmt::Debug for Jit<'_, A, R> {

@@ -252,6 +252,11 @@ impl CompiledProgram {
         self.compiled.communication()
     }
 
+    /// The memory that a call needs.
+    pub fn memory(&self) -> crate::Memory {
+        self.compiled.memory(&[])
+    }
+
     /// What the program claims and cannot be proved.
     pub fn warnings(&self) -> impl Iterator<Item = Mistake> + '_ {
         self.compiled.warnings().iter().cloned().map(Mistake)

@@ -51,11 +51,13 @@ impl Compiled {
         Communication::of_table(&self.partitioned.communication)
     }
 
-    pub fn memory(&self) -> Memory {
+    /// Of a run to which the arguments at these positions are given away.
+    pub fn memory(&self, donated: &[usize]) -> Memory {
         let bytes = |types: &[ShardedType]| types.iter().map(local_bytes).sum();
         Memory {
             argument_bytes: bytes(&self.signature().inputs),
             result_bytes: bytes(&self.signature().outputs),
+            peak_bytes: self.executable.memory(donated).map_or(0, |needed| needed.peak_bytes),
             largest_bytes: self.partitioned.module.funcs.iter().map(|f| largest_bytes(&f.body)).max().unwrap_or(0),
         }
     }

@@ -76,6 +76,11 @@ struct Bounce {
     size: usize,
 }
 
+/// The bytes of the memory that a worker needs.
+pub(super) fn frame_bytes(code: &Code) -> usize {
+    Frame::new(code, code.wide).total
+}
+
 impl Frame {
     fn new(code: &Code, wide: bool) -> Frame {
         let word = if wide { 8 } else { 4 };

@@ -4,12 +4,13 @@
 //! reduced, chunks of them by tiles of lanes. Before a row runs, the addresses of its operands are written into the code.
 #![forbid(unsafe_code)]
 
-use super::bound::Bound;
+use super::bound::{Bound, frame_bytes};
 use super::emit::{Base, Code, Phase, Reduction, Template, Unfusable, Walk, emit};
 use super::machine::{Machine, Op};
 use super::program::{Node, Program, Role};
+use crate::memory::Scratch;
 use crate::operand::{Pointer, Reach, Source, Target, are_apart};
-use crate::parts::hold;
+use crate::parts::{hold, table_bytes};
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::{Level, Word};
 use shardwise_base::Reservation;
@@ -197,6 +198,62 @@ impl Kernel {
         self.code.outer[self.code.kept..].iter().product()
     }
 
+    /// The bytes that a run for so many instances charges beside its operands.
+    pub fn scratch_bytes(&self, workers: &Workers, instances: usize) -> usize {
+        if self.rows() == 0 {
+            return 0;
+        }
+        let (parts, results) = self.parts();
+        let frames = self.frames_bytes(workers, parts.saturating_mul(instances), self.effort(instances));
+        frames.saturating_add(table_bytes::<u64>(results.saturating_mul(instances)))
+    }
+
+    /// What is charged for the frames of so many parts.
+    fn frames_bytes(&self, workers: &Workers, parts: usize, effort: Effort) -> usize {
+        let frame = Scratch::charge(frame_bytes(&self.code));
+        frame.saturating_mul(workers.at_once(parts, effort))
+    }
+
+    /// For one instance: its parts, in the step that has most of them, and the words that they leave for later steps.
+    fn parts(&self) -> (usize, usize) {
+        let (rows, reduced, row_len) = (self.rows(), self.reduced_rows(), self.code.row_len);
+        let count = self.code.phases[0].reductions.len();
+        match self.by() {
+            By::Columns => {
+                let (chunks, tiles) = (reduced.div_ceil(CHUNK), row_len.div_ceil(TILE));
+                let results = if chunks <= 1 { 0 } else { rows * chunks * count * row_len };
+                (rows * tiles * chunks.max(1), results)
+            }
+            By::Segments => (rows * row_len.div_ceil(SEGMENT), rows * row_len.div_ceil(SEGMENT) * count),
+            By::Rows if self.has_whole_rows() => (rows.div_ceil(self.row_group()), 0),
+            By::Rows => (rows * row_len.div_ceil(PART), 0),
+        }
+    }
+
+    /// How the work is cut into parts.
+    fn by(&self) -> By {
+        match () {
+            () if self.code.columns => By::Columns,
+            () if self.only_reduces() && self.code.row_len > LONG_ROW => By::Segments,
+            () => By::Rows,
+        }
+    }
+
+    /// Whether a part of the rows is never less than a row.
+    fn has_whole_rows(&self) -> bool {
+        self.code.phases.len() > 1 || self.code.row_len <= PART
+    }
+
+    /// The rows of a part.
+    fn row_group(&self) -> usize {
+        (PART / self.code.row_len.max(1)).max(1)
+    }
+
+    fn effort(&self, instances: usize) -> Effort {
+        let is_small = self.nanoseconds().saturating_mul(instances) < 60_000;
+        if is_small { Effort::Small } else { Effort::Large }
+    }
+
     /// Whether nothing of the rows is needed once they are reduced.
     fn only_reduces(&self) -> bool {
         let (first, rest) = self.code.phases.split_first().expect("there is a phase");
@@ -237,6 +294,16 @@ fn is_long(op: Op) -> bool {
     )
 }
 
+/// How the work of a kernel is cut into parts.
+enum By {
+    /// Tiles of columns, whose rows are reduced.
+    Columns,
+    /// Segments of long rows, which are reduced.
+    Segments,
+    /// Rows, or pieces of them.
+    Rows,
+}
+
 /// One run of a kernel.
 pub(super) struct Job<'a, W> {
     kernel: &'a Kernel,
@@ -251,9 +318,9 @@ pub(super) struct Job<'a, W> {
 impl<'a, W: Word> Job<'a, W> {
     fn new(kernel: &'a Kernel, machine: Machine, pointers: &'a [Pointer], streaming: bool) -> Self {
         let instances = pointers.len() / kernel.operand_count().max(1);
-        let small = kernel.nanoseconds().saturating_mul(instances) < 60_000;
-        let effort = if small { Effort::Small } else { Effort::Large };
-        Job { kernel, machine, pointers, instances, effort, streaming: streaming && !small, word: PhantomData }
+        let effort = kernel.effort(instances);
+        let streaming = streaming && effort == Effort::Large;
+        Job { kernel, machine, pointers, instances, effort, streaming, word: PhantomData }
     }
 
     pub fn code(&self) -> &'a Code {
@@ -271,10 +338,10 @@ impl<'a, W: Word> Job<'a, W> {
         if kernel.rows() == 0 {
             return;
         }
-        match () {
-            () if kernel.code.columns => self.run_columns(workers, self.effort),
-            () if kernel.only_reduces() && kernel.code.row_len > LONG_ROW => self.run_long_rows(workers, self.effort),
-            () => self.run_rows(workers, self.effort),
+        match kernel.by() {
+            By::Columns => self.run_columns(workers, self.effort),
+            By::Segments => self.run_long_rows(workers, self.effort),
+            By::Rows => self.run_rows(workers, self.effort),
         }
     }
 
@@ -285,6 +352,7 @@ impl<'a, W: Word> Job<'a, W> {
             run(bound, part % parts);
         };
         let all = parts * self.instances;
+        let _frames = hold(self.kernel.frames_bytes(workers, all, effort));
         if effort == Effort::Small {
             let mut bound = Bound::new(self);
             (0..all).for_each(|part| each(&mut bound, part));
@@ -296,9 +364,8 @@ impl<'a, W: Word> Job<'a, W> {
     /// Elementwise programs, and those that reduce rows.
     fn run_rows(&self, workers: &Workers, effort: Effort) {
         let (rows, row_len) = (self.kernel.rows(), self.kernel.code.row_len);
-        let whole_rows = self.kernel.code.phases.len() > 1 || row_len <= PART;
-        if whole_rows {
-            let group = (PART / row_len.max(1)).max(1);
+        if self.kernel.has_whole_rows() {
+            let group = self.kernel.row_group();
             self.parts(workers, effort, rows.div_ceil(group), |bound, part| {
                 piece(rows, group, part).for_each(|row| bound.run_row(row));
             });
@@ -377,7 +444,7 @@ pub(super) struct Results<W> {
 
 impl<W: Word> Results<W> {
     fn new(len: usize) -> Self {
-        let _held = hold::<u64>(len);
+        let _held = hold(table_bytes::<u64>(len));
         Results { words: (0..len).map(|_| AtomicU64::new(0)).collect(), _held, word: PhantomData }
     }
 

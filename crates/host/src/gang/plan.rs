@@ -2,7 +2,7 @@
 
 use super::Points;
 use crate::memory::{Buffer, Memory, OutOfMemory};
-use shardwise_base::{Diagnostic, Loc, Stop};
+use shardwise_base::{Account, Diagnostic, Loc, Stop};
 use shardwise_ir::{Op, TensorType, Value};
 use std::borrow::Cow;
 
@@ -175,6 +175,10 @@ pub enum Divergence {
 pub trait Kernel: Send + Sync {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory>;
 
+    /// Allocates what `run` allocates, as it does, and sets the outputs, but computes nothing: buffers here have no bytes
+    /// ([`Memory::counted`]). What `run` allocates must not depend on the inputs' values, or this allocates the most.
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory>;
+
     /// What the values of its inputs must fulfil: `run` relies on it.
     fn check(&self, _: &KernelCx<'_>) -> Result<(), Diagnostic> {
         Ok(())
@@ -221,6 +225,24 @@ impl KernelCx<'_> {
     /// A new buffer for each instance.
     pub fn allocate(&self, bytes: usize) -> Result<Vec<Buffer>, OutOfMemory> {
         self.instances.iter().map(|_| self.memory.allocate(bytes)).collect()
+    }
+
+    /// Allocates an output of so many bytes, while so many more are in use: what most kernels do.
+    pub fn foretell(&mut self, bytes: usize, scratch: usize) -> Result<(), OutOfMemory> {
+        let outputs = self.allocate(bytes)?;
+        self.foretell_scratch(scratch)?;
+        self.set(0, outputs);
+        Ok(())
+    }
+
+    /// Charges so many bytes for a moment.
+    pub fn foretell_scratch(&self, bytes: usize) -> Result<(), OutOfMemory> {
+        Account::current().reserve(bytes).map(drop)
+    }
+
+    /// The addresses of some inputs of an instance to compute.
+    pub fn addresses<const N: usize>(&self, inputs: [usize; N], instance: usize) -> [usize; N] {
+        inputs.map(|i| self.input(i, instance).address())
     }
 
     /// Sets the buffers of an output, one for each instance to compute.

@@ -3,6 +3,10 @@
 //! Values are lists of buffers, one for each instance. A step takes the buffers of slots that it uses last, so that a kernel
 //! that is their only owner may write into them.
 
+mod foretell;
+
+pub use foretell::{Foretold, Given};
+
 use super::fallback;
 use super::plan::*;
 use super::points::Points;
@@ -11,7 +15,7 @@ use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, Stop, budget};
 use shardwise_ir::{Func, Module};
 use std::any::Any;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -78,12 +82,13 @@ impl<'a> Run<'a> {
         let Some(step) = self.running else { return stop.diagnostic(&self.func.loc) };
         let d = stop.diagnostic(&step.loc).facts(format!("stopped at `{}`", step.name));
         match stop {
-            Stop::Memory(_) => self.largest(step).into_iter().fold(d, Diagnostic::facts),
+            Stop::Memory(_) => named(d, self.largest(step)),
             _ => d,
         }
     }
 
-    /// The largest arrays that are alive when a step runs, and that it reads and makes.
+    /// The largest arrays that are alive when a step runs, and that it reads and makes. Of slots that share their buffers one
+    /// is named.
     fn largest(&self, step: Step<'a>) -> Vec<String> {
         let is_alive = |slot: &Slot| self.values[slot.index()].iter().any(Option::is_some);
         let used: Vec<Slot> = step.inputs.iter().map(|i| i.slot).chain(step.outputs.iter().copied()).collect();
@@ -94,7 +99,12 @@ impl<'a> Run<'a> {
             let info = &self.plan.slots[slot.index()];
             format!("{} bytes: {} of {} at {}", info.all_bytes(), info.count, info.ty.short(), info.loc)
         };
-        found.iter().take(SHOWN_ARRAYS).map(line).collect()
+        let mut seen = HashSet::new();
+        let is_first = |slot: &&Slot| {
+            let first = self.values[slot.index()].iter().flatten().next();
+            first.is_none_or(|buffer| seen.insert(buffer.address()))
+        };
+        found.iter().filter(is_first).take(SHOWN_ARRAYS).map(line).collect()
     }
 
     fn steps(&mut self, code: &'a Code, selected: &[Selection<'a>]) -> Result<(), RunError> {
@@ -102,15 +112,17 @@ impl<'a> Run<'a> {
             self.fuel(step);
             let start = self.profile.is_some().then(Instant::now);
             self.step(step, selected)?;
-            for slot in &step.drops {
-                self.values[slot.index()] = vec![];
-            }
+            self.clear(&step.drops);
             if let (Some(start), Some(profile)) = (start, &mut self.profile) {
                 profile[step.id].0 += 1;
                 profile[step.id].1 += start.elapsed();
             }
         }
         Ok(())
+    }
+
+    fn clear(&mut self, slots: &[Slot]) {
+        slots.iter().for_each(|slot| self.values[slot.index()] = vec![]);
     }
 
     fn fuel(&mut self, step: Step<'a>) {
@@ -241,6 +253,16 @@ impl<'a> Run<'a> {
     }
 
     fn kernel(&mut self, step: Step<'a>, kernel: &dyn Kernel, selected: &[Selection<'a>]) -> Result<(), RunError> {
+        let mut cx = self.context(step, selected);
+        budget::take_operations(step.work.saturating_mul(cx.instances.len() as u64));
+        kernel.check(&cx)?;
+        kernel.run(&mut cx)?;
+        self.finish(cx, selected);
+        Ok(())
+    }
+
+    /// What the kernel of a step sees.
+    fn context(&mut self, step: Step<'a>, selected: &[Selection<'a>]) -> KernelCx<'a> {
         let take = |values: &mut Vec<Vec<Option<Buffer>>>, input: &Input| {
             let is_last = step.drops.contains(&input.slot)
                 && step.inputs.iter().filter(|other| other.slot == input.slot).count() == 1;
@@ -250,11 +272,12 @@ impl<'a> Run<'a> {
         let inputs = step.inputs.iter().map(|input| take(&mut self.values, input)).collect();
         let outputs = step.outputs.iter().map(|_| vec![None; step.instances.len()]).collect();
         let instances = Self::instances(step, selected);
-        budget::take_operations(step.work.saturating_mul(instances.len() as u64));
-        let mut cx = KernelCx { step, inputs, outputs, instances, memory: self.memory };
-        kernel.check(&cx)?;
-        kernel.run(&mut cx)?;
-        let (instances, outputs) = (cx.instances, cx.outputs);
+        KernelCx { step, inputs, outputs, instances, memory: self.memory }
+    }
+
+    /// Puts what a kernel has made into the slots of its outputs; the inputs that it took are released after that.
+    fn finish(&mut self, cx: KernelCx<'a>, selected: &[Selection<'a>]) {
+        let KernelCx { step, inputs: _inputs, instances, outputs, .. } = cx;
         for (&slot, mut output) in step.outputs.iter().zip(outputs) {
             if selected.is_empty() {
                 self.set_all(step, slot, output);
@@ -265,7 +288,6 @@ impl<'a> Run<'a> {
                 self.set(step, slot, i, buffer);
             }
         }
-        Ok(())
     }
 
     /// The value of a predicate or index at each of its instances.
@@ -301,8 +323,7 @@ impl<'a> Run<'a> {
         divergence: &'a Divergence,
         selected: &[Selection<'a>],
     ) -> Result<(), RunError> {
-        let sources: Vec<Slot> = step.inputs.iter().map(|i| i.slot).collect();
-        self.bind(&sources, &body.params, selected);
+        self.enter_loop(step, body, selected);
         loop {
             self.fuel(step);
             self.bind(&body.params, &cond.params, selected);
@@ -310,12 +331,23 @@ impl<'a> Run<'a> {
             if self.agreed(cond.results[0], divergence, selected, step)? == 0 {
                 break;
             }
+            self.clear(&cond.params);
             self.steps(body, selected)?;
             self.hand_over(body, &body.params, selected);
         }
-        self.bind(&body.params, &step.outputs, selected);
-        body.params.iter().chain(&cond.params).for_each(|s| self.values[s.index()] = vec![]);
+        self.clear(&cond.params);
+        self.leave_loop(step, body, selected);
         Ok(())
+    }
+
+    fn enter_loop(&mut self, step: Step<'a>, body: &'a Code, selected: &[Selection<'a>]) {
+        let sources: Vec<Slot> = step.inputs.iter().map(|i| i.slot).collect();
+        self.bind(&sources, &body.params, selected);
+    }
+
+    fn leave_loop(&mut self, step: Step<'a>, body: &'a Code, selected: &[Selection<'a>]) {
+        self.bind(&body.params, &step.outputs, selected);
+        self.clear(&body.params);
     }
 
     /// The predicate or index of those selected; they agree, or it is an error.
@@ -346,7 +378,7 @@ impl<'a> Run<'a> {
     fn hand_over(&mut self, code: &'a Code, to: &[Slot], selected: &[Selection<'a>]) {
         self.bind(&code.results, to, selected);
         // The block's own references go, so that whoever uses the values next may write in place.
-        code.own_results.iter().for_each(|s| self.values[s.index()] = vec![]);
+        self.clear(&code.own_results);
     }
 
     fn assign(&mut self, to: &[Slot], values: Vec<Vec<Option<Buffer>>>, selected: &[Selection<'a>]) {
@@ -422,6 +454,11 @@ fn message_of(payload: &(dyn Any + Send)) -> &str {
 fn panicked(loc: &Loc, name: &str, message: &str) -> Diagnostic {
     Diagnostic::error("run-panicked", loc, format!("`{name}` panicked: {message}"))
         .help("this is a bug of the engine or of a user's kernel: please report the program that shows it")
+}
+
+/// Adds arrays to a message about memory.
+fn named(d: Diagnostic, arrays: Vec<String>) -> Diagnostic {
+    arrays.into_iter().fold(d, Diagnostic::facts)
 }
 
 /// Whether instance `i` of these points is among those selected.

@@ -225,14 +225,36 @@ fn plan(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<(DotKernel, [Sourc
 
 impl Kernel for DotKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        let mut outputs = match self.accumulates {
-            true => own_or_copy(cx, ACC, self.output_bytes)?,
-            false => cx.allocate(self.output_bytes)?,
-        };
+        let mut outputs = self.outputs(cx)?;
         self.batch.run(Workers::global(), &mut products_of(cx, &mut outputs));
         cx.set(0, outputs);
         Ok(())
     }
+
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let outputs = self.outputs(cx)?;
+        cx.foretell_scratch(self.batch.scratch_bytes(Workers::global(), &addresses_of(cx, &outputs)))?;
+        cx.set(0, outputs);
+        Ok(())
+    }
+}
+
+impl DotKernel {
+    fn outputs(&self, cx: &mut KernelCx<'_>) -> Result<Vec<Buffer>, OutOfMemory> {
+        match self.accumulates {
+            true => own_or_copy(cx, ACC, self.output_bytes),
+            false => cx.allocate(self.output_bytes),
+        }
+    }
+}
+
+/// The addresses of the first two inputs and of the output of each instance.
+pub(super) fn addresses_of(cx: &KernelCx<'_>, outputs: &[Buffer]) -> Vec<[usize; 3]> {
+    let of = |(&i, c): (&usize, &Buffer)| {
+        let [a, b] = cx.addresses([0, 1], i);
+        [a, b, c.address()]
+    };
+    cx.instances.iter().zip(outputs).map(of).collect()
 }
 
 /// The products of the first two inputs of each instance.

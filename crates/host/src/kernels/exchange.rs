@@ -140,7 +140,7 @@ fn blocks(view: &OpView<'_>, block: &[usize], n: usize, split: Option<usize>, co
 impl Kernel for ExchangeKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let outputs = match &self.exchange {
-            Exchange::HandOver => cx.instances.iter().map(|&i| cx.instance(0, self.groups[i][0]).clone()).collect(),
+            Exchange::HandOver => self.first(cx),
             exchange => {
                 let mut outputs = cx.allocate(self.output_bytes)?;
                 self.fill(cx, exchange, &mut outputs);
@@ -151,12 +151,33 @@ impl Kernel for ExchangeKernel {
         Ok(())
     }
 
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let scratch = match &self.exchange {
+            Exchange::HandOver => {
+                let outputs = self.first(cx);
+                cx.set(0, outputs);
+                return Ok(());
+            }
+            Exchange::Combine { kernel, to_first, .. } => {
+                let has_result = |&&i: &&usize| !to_first || self.positions[i] == 0;
+                kernel.scratch_bytes(Workers::global(), cx.instances.iter().filter(has_result).count())
+            }
+            Exchange::Move { .. } => 0,
+        };
+        cx.foretell(self.output_bytes, scratch)
+    }
+
     fn is_collective(&self) -> bool {
         true
     }
 }
 
 impl ExchangeKernel {
+    /// What the first member of each group has.
+    fn first(&self, cx: &KernelCx<'_>) -> Vec<Buffer> {
+        cx.instances.iter().map(|&i| cx.instance(0, self.groups[i][0]).clone()).collect()
+    }
+
     fn fill(&self, cx: &KernelCx<'_>, exchange: &Exchange, outputs: &mut [Buffer]) {
         let sources = |i: usize, bytes: usize| {
             let start = self.positions[i] * bytes;

@@ -130,6 +130,10 @@ impl Kernel for Moves {
         cx.set(0, outputs);
         Ok(())
     }
+
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        cx.foretell(self.output_bytes, 0)
+    }
 }
 
 /// A place in each of some results, in bytes.
@@ -278,6 +282,10 @@ impl Kernel for SliceKernel {
         cx.set(0, outputs);
         Ok(())
     }
+
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        cx.foretell(self.output_bytes, 0)
+    }
 }
 
 struct UpdateKernel {
@@ -315,6 +323,12 @@ impl Kernel for UpdateKernel {
         let target = |(&i, output)| Target::at(written(output), self.start.offset(cx, i));
         let mut targets: Vec<Target> = cx.instances.iter().zip(&mut outputs).map(target).collect();
         self.block.run(Workers::global(), &sources, &mut targets);
+        cx.set(0, outputs);
+        Ok(())
+    }
+
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let outputs = own_or_copy(cx, 0, self.output_bytes)?;
         cx.set(0, outputs);
         Ok(())
     }

@@ -67,6 +67,11 @@ impl Kernel for RaggedDot {
         cx.set(0, outputs);
         Ok(())
     }
+
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let scratch = self.gemm.ragged_scratch_bytes(Workers::global(), cx.instances.len(), self.group_count);
+        cx.foretell(self.gemm.m * self.gemm.n * self.gemm.out.size(), scratch)
+    }
 }
 
 impl RaggedDot {

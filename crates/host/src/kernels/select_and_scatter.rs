@@ -157,6 +157,21 @@ impl Kernel for SelectAndScatter {
         cx.set(0, results);
         Ok(())
     }
+
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let (workers, count, sum) = (Workers::global(), cx.instances.len(), self.elems[0].size());
+        let _places = cx.allocate(self.counts[1] * Elem::I32.size())?;
+        cx.foretell_scratch(self.select_scratch(count))?;
+        let sums = cx.allocate(self.counts[0] * sum)?;
+        cx.foretell_scratch(self.start.scratch_bytes(workers, count))?;
+        let Some([up, down]) = &self.conversions else {
+            cx.set(0, sums);
+            return Ok(());
+        };
+        let _sources = cx.allocate(self.counts[1] * sum)?;
+        cx.foretell_scratch(up.scratch_bytes(workers, count))?;
+        cx.foretell(self.counts[0] * self.elems[1].size(), down.scratch_bytes(workers, count))
+    }
 }
 
 fn run(kernel: &block::Kernel, from: &[&Buffer], to: &mut [Buffer]) {
@@ -165,6 +180,11 @@ fn run(kernel: &block::Kernel, from: &[&Buffer], to: &mut [Buffer]) {
 }
 
 impl SelectAndScatter {
+    /// What is charged when places are selected in so many instances.
+    fn select_scratch(&self, count: usize) -> usize {
+        self.selections.iter().map(|part| part.0.scratch_bytes(Workers::global(), count)).max().unwrap_or(0)
+    }
+
     fn select(&self, inputs: &[&Buffer], places: &mut [Buffer]) {
         for (kernel, offsets, start) in &self.selections {
             let mut operands = Vec::with_capacity(inputs.len() * (offsets.len() + 1));

@@ -9,7 +9,7 @@ use super::tile::{Adjacent, Block, Lines, Results, Tile, panel_rows};
 use super::{Gemm, Group, Pieces, Row};
 use crate::memory::{Areas, Scratch};
 use crate::operand::Pointer;
-use crate::parts::Pace;
+use crate::parts::{Pace, hold};
 use crate::pool::{Effort, Workers, piece};
 use shardwise_base::budget;
 use std::collections::HashMap;
@@ -67,13 +67,27 @@ pub(super) unsafe fn run(
     pieces: Option<&Pieces>,
     effort: Effort,
 ) {
-    let mut job = Job { gemm, tile, groups, pieces, columns: 0, rows: 0, packed: vec![None; groups.len()] };
-    job.cut(workers.count());
+    let mut job = Job::new(gemm, tile, workers, groups, pieces);
+    let _held = hold(job.scratch_bytes(workers, effort));
     // SAFETY: as the caller says.
     let _shared = unsafe { job.share(workers, effort) };
     let parts = job.parts();
     // SAFETY: as the caller says.
     workers.run(parts.len(), effort, |i| unsafe { job.run(&parts[i]) });
+}
+
+/// The bytes that [`run`] charges.
+pub(super) fn scratch_bytes(gemm: &Gemm, tile: &Tile, workers: &Workers, groups: &[Group], effort: Effort) -> usize {
+    Job::new(gemm, tile, workers, groups, None).scratch_bytes(workers, effort)
+}
+
+/// The most bytes that [`run`] charges for so many rows, in groups that are not known.
+pub(super) fn most_scratch_bytes(gemm: &Gemm, tile: &Tile, workers: &Workers, groups: usize, effort: Effort) -> usize {
+    let job = Job { columns: PANELS * tile.columns, rows: PART_ROWS, ..Job::new(gemm, tile, workers, &[], None) };
+    let rows = gemm.m.saturating_add(groups.saturating_mul(tile.rows));
+    let shared = rows.saturating_mul(job.steps(gemm.k)).saturating_mul(4).min(SHARED_BYTES);
+    let part = job.part_bytes(gemm.m.min(PART_ROWS), gemm.n.min(job.columns), false);
+    Scratch::charge(shared).saturating_add(part.saturating_mul(workers.at_once(usize::MAX, effort)))
 }
 
 /// Some rows of a group and some columns of its matrix.
@@ -83,7 +97,43 @@ struct Part {
     columns: Range<usize>,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    fn new(
+        gemm: &'a Gemm,
+        tile: &'a Tile,
+        workers: &Workers,
+        groups: &'a [Group],
+        pieces: Option<&'a Pieces>,
+    ) -> Job<'a> {
+        let mut job = Job { gemm, tile, groups, pieces, columns: 0, rows: 0, packed: vec![None; groups.len()] };
+        job.cut(workers.count());
+        job
+    }
+
+    /// What is charged for the rows that are packed before, and for the parts that run at one time.
+    fn scratch_bytes(&self, workers: &Workers, effort: Effort) -> usize {
+        let (shared, parts) = (self.shared(), self.parts());
+        let mut is_shared = vec![false; self.groups.len()];
+        shared.iter().flatten().for_each(|&group| is_shared[group] = true);
+        let part = parts.iter().map(|p| self.part_bytes(p.rows.len(), p.columns.len(), is_shared[p.group]));
+        let part = part.max().unwrap_or(0);
+        Scratch::charge(4 * self.shared_words(&shared)) + part * workers.at_once(parts.len(), effort)
+    }
+
+    /// What is charged for a part.
+    fn part_bytes(&self, rows: usize, columns: usize, is_packed: bool) -> usize {
+        self.part_words(rows, columns, is_packed).into_iter().map(|words| Scratch::charge(4 * words)).sum()
+    }
+
+    /// The words of a part's packed columns, of its sums, and of its packed rows.
+    fn part_words(&self, rows: usize, columns: usize, is_packed: bool) -> [usize; 3] {
+        let width = columns.next_multiple_of(self.tile.columns);
+        let depth = self.steps(self.gemm.k).min(DEPTH * depths(rows));
+        let padded = rows.next_multiple_of(self.tile.rows);
+        let left = if is_packed { 0 } else { padded.min(ROWS) * depth.min(DEPTH) };
+        [width * depth, padded * width, left]
+    }
+
     /// Chooses the size of parts. Sums do not depend on it.
     fn cut(&mut self, workers: usize) {
         (self.columns, self.rows) = (PANELS * self.tile.columns, PART_ROWS);
@@ -118,19 +168,14 @@ impl Job<'_> {
     /// # Safety
     /// As [`run`].
     unsafe fn share(&mut self, workers: &Workers, effort: Effort) -> Option<Scratch> {
-        let chunks = self.gemm.n.div_ceil(self.columns);
-        let mut lists = self.lists();
-        lists.retain(|users| users.len() * chunks > 1);
-        let padded = |list: &Vec<usize>| self.groups[list[0]].rows.len().next_multiple_of(self.tile.rows);
-        let steps = self.steps(self.gemm.k);
-        let words: usize = lists.iter().map(|l| padded(l) * steps).sum();
-        if words == 0 || words.saturating_mul(4) > SHARED_BYTES {
+        let (lists, steps) = (self.shared(), self.steps(self.gemm.k));
+        if lists.is_empty() {
             return None;
         }
-        let mut space = Scratch::new(words * 4);
+        let mut space = Scratch::new(4 * self.shared_words(&lists));
         let mut start = space.start().cast::<u32>();
         for list in &lists {
-            let rows = padded(list);
+            let rows = self.padded_rows(list);
             for &group in list {
                 self.packed[group] = Some(Panels { start, rows });
             }
@@ -151,6 +196,24 @@ impl Job<'_> {
             }
         });
         Some(space)
+    }
+
+    /// The groups that have one and the same list of rows, for each list that is packed once, before.
+    fn shared(&self) -> Vec<Vec<usize>> {
+        let chunks = self.gemm.n.div_ceil(self.columns);
+        let mut lists = self.lists();
+        lists.retain(|users| users.len() * chunks > 1);
+        let words = self.shared_words(&lists);
+        if words == 0 || words.saturating_mul(4) > SHARED_BYTES { vec![] } else { lists }
+    }
+
+    fn shared_words(&self, lists: &[Vec<usize>]) -> usize {
+        lists.iter().map(|list| self.padded_rows(list) * self.steps(self.gemm.k)).sum()
+    }
+
+    /// The rows of a list of groups, padded to whole tiles.
+    fn padded_rows(&self, list: &[usize]) -> usize {
+        self.groups[list[0]].rows.len().next_multiple_of(self.tile.rows)
     }
 
     /// The groups that have one and the same list of rows, for each list.
@@ -244,17 +307,10 @@ impl Job<'_> {
         let (group, shape) = (&self.groups[part.group], &self.gemm);
         let panels = part.columns.len().div_ceil(self.tile.columns);
         let width = panels * self.tile.columns;
-        // What few rows need once stays in the second cache.
-        let depths = if part.rows.len() <= ROWS { 1 } else { DEPTHS };
-        let depth = self.steps(shape.k).min(DEPTH * depths);
-        let sums = part.rows.len().next_multiple_of(self.tile.rows) * width;
-        let left = match self.packed[part.group] {
-            Some(_) => 0,
-            None => part.rows.len().next_multiple_of(self.tile.rows).min(ROWS) * depth.min(DEPTH),
-        };
-        let mut space = Areas::new([width * depth, sums, left].map(|words| 4 * words));
+        let words = self.part_words(part.rows.len(), part.columns.len(), self.packed[part.group].is_some());
+        let mut space = Areas::new(words.map(|words| 4 * words));
         let [right, sums, left] = space.starts().map(|start| start.cast::<u32>());
-        let span = depths * DEPTH * self.tile.step;
+        let span = depths(part.rows.len()) * DEPTH * self.tile.step;
         let mut pace = Pace::default();
         for span in (0..shape.k).step_by(span).map(|start| start..shape.k.min(start + span)) {
             let column_block = |d: &Range<usize>| right.wrapping_add(self.steps(d.start - span.start) * width);
@@ -299,11 +355,16 @@ impl Job<'_> {
     }
 
     /// Where the results of some rows and columns go.
-    fn results<'a>(&self, rows: &'a [Row], columns: &Range<usize>) -> Results<'a> {
+    fn results<'r>(&self, rows: &'r [Row], columns: &Range<usize>) -> Results<'r> {
         let stride = self.gemm.c[1] * self.gemm.out.size() as isize;
         let start = columns.start as isize * stride;
         Results { rows, start, columns: columns.len(), stride, accumulate: self.gemm.accumulate }
     }
+}
+
+/// The blocks for which columns are packed at a time: what few rows need once stays in the second cache.
+fn depths(rows: usize) -> usize {
+    if rows <= ROWS { 1 } else { DEPTHS }
 }
 
 impl Panels {

@@ -13,7 +13,7 @@
 
 use super::{Gemm, Group};
 use crate::elem::Elem;
-use crate::parts::{Pace, hold};
+use crate::parts::{Pace, hold, table_bytes};
 use crate::pool::{Effort, Workers, piece};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
@@ -66,6 +66,20 @@ impl RowsGemm {
         width
     }
 
+    fn effort(&self, groups: usize) -> Effort {
+        let bytes = self.k * self.n * groups * self.elem.size();
+        if bytes < 1 << 19 { Effort::Small } else { Effort::Large }
+    }
+
+    /// The bytes that [`RowsGemm::run`] charges: left elements and sums of the strips that run at one time.
+    pub fn scratch_bytes(&self, level: Level, workers: &Workers, groups: &[Group]) -> usize {
+        let width = self.strip_width(groups.len(), workers.count());
+        let tile = if level.min(Level::strongest()) == Level::Avx512 { 8 } else { 4 };
+        let rows = groups.iter().map(|g| padded_rows(g.rows.len(), tile)).max().unwrap_or(0);
+        let at_once = workers.at_once(groups.len() * self.n.div_ceil(width), self.effort(groups.len()));
+        table_bytes::<u32>(2 * rows * (self.k + width.min(self.n))) * at_once
+    }
+
     /// Computes all products.
     ///
     /// # Safety
@@ -75,9 +89,9 @@ impl RowsGemm {
         let level = level.min(Level::strongest());
         let width = self.strip_width(groups.len(), workers.count());
         let strips = self.n.div_ceil(width);
-        let bytes = self.k * self.n * groups.len() * self.elem.size();
-        let effort = if bytes < 1 << 19 { Effort::Small } else { Effort::Large };
+        let effort = self.effort(groups.len());
         let strip = strip_function(level, self.elem == Elem::BF16);
+        let _held = hold(self.scratch_bytes(level, workers, groups));
         workers.run(groups.len() * strips, effort, |part| {
             let columns = piece(self.n, width, part % strips);
             // SAFETY: as the caller says.
@@ -267,6 +281,12 @@ impl Kind for Pairs {
     }
 }
 
+/// Rows, padded to whole tiles of so many.
+fn padded_rows(rows: usize, tile: usize) -> usize {
+    let rows = if rows <= 2 { rows } else { rows.next_multiple_of(4) };
+    if rows > tile { rows.next_multiple_of(tile) } else { rows }
+}
+
 /// A strip of columns being summed.
 struct State {
     /// Left elements: for each step, those of all rows.
@@ -282,9 +302,7 @@ struct State {
 #[inline(always)]
 unsafe fn strip<K: Kind, const M: usize>(shape: &RowsGemm, group: &Group, start: usize, len: usize) {
     let width = 2 * K::V::LANES;
-    let rows = if group.rows.len() <= 2 { group.rows.len() } else { group.rows.len().next_multiple_of(4) };
-    let rows = if rows > M { rows.next_multiple_of(M) } else { rows };
-    let _held = hold::<u32>(2 * rows * (shape.k + len));
+    let rows = padded_rows(group.rows.len(), M);
     // SAFETY: the rows of the left operand, as the caller says.
     let left = unsafe { pack_left::<K>(shape, group, rows) };
     let mut state = State { left, sums: vec![0; rows * len.next_multiple_of(width)], rows };

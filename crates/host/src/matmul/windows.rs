@@ -4,7 +4,8 @@
 use super::{Gemm, Group, Pieces, Places, Product, Row, Tile, packed};
 use crate::movement::gather_rows;
 use crate::operand::Reach;
-use crate::pool::Workers;
+use crate::parts::{hold, table_bytes};
+use crate::pool::{Effort, Workers};
 use crate::simd::Level;
 
 /// Rows of one call.
@@ -73,11 +74,11 @@ impl Windows {
     /// If an operand has fewer bytes than are reached.
     pub fn run(&self, workers: &Workers, instances: &mut [Product<'_>]) {
         instances.iter().for_each(|instance| instance.check(&self.reaches));
-        let at_a_time = (MAX_ROWS / (self.row.len() * self.groups * instances.len()).max(1)).max(1);
-        for rows in self.rows.chunks(at_a_time) {
-            let groups = self.groups(instances, rows);
-            let count = groups.iter().map(|g| g.rows.len()).sum();
-            let effort = Gemm { m: count, ..self.gemm }.effort(1);
+        let instances: Vec<Places> = instances.iter().map(|instance| instance.places([0; 3])).collect();
+        for rows in self.chunks(instances.len()) {
+            let _held = hold(self.tables_bytes(rows.len(), instances.len()));
+            let groups = self.groups(&instances, rows);
+            let effort = self.effort(&groups);
             // SAFETY: operands have what is reached; results are apart, and borrowed mutably.
             unsafe {
                 match Tile::of(Level::best(), self.gemm.elem, self.gemm.out) {
@@ -88,14 +89,44 @@ impl Windows {
         }
     }
 
+    /// The bytes that [`Windows::run`] charges for instances whose operands are at these addresses.
+    pub fn scratch_bytes(&self, workers: &Workers, instances: &[[usize; 3]]) -> usize {
+        let instances: Vec<Places> = instances.iter().map(|&[a, b, c]| Places::at(a, b, c)).collect();
+        let tile = Tile::of(Level::best(), self.gemm.elem, self.gemm.out);
+        let of_rows = |rows: &[[isize; 2]]| {
+            let groups = self.groups(&instances, rows);
+            let scratch = match &tile {
+                Some(tile) => packed::scratch_bytes(&self.gemm, tile, workers, &groups, self.effort(&groups)),
+                None => groups.iter().map(|g| self.gathered_bytes(g.rows.len())).max().unwrap_or(0),
+            };
+            scratch.saturating_add(self.tables_bytes(rows.len(), instances.len()))
+        };
+        self.chunks(instances.len()).map(of_rows).max().unwrap_or(0)
+    }
+
+    /// Rows of windows that are multiplied together.
+    fn chunks(&self, instances: usize) -> impl Iterator<Item = &[[isize; 2]]> {
+        let at_a_time = (MAX_ROWS / (self.row.len() * self.groups * instances).max(1)).max(1);
+        self.rows.chunks(at_a_time)
+    }
+
+    /// What is charged for the list of all windows of so many rows of windows.
+    fn tables_bytes(&self, rows: usize, instances: usize) -> usize {
+        table_bytes::<Row>(rows * self.row.len() * self.groups * instances)
+    }
+
+    fn effort(&self, groups: &[Group]) -> Effort {
+        Gemm { m: groups.iter().map(|g| g.rows.len()).sum(), ..self.gemm }.effort(1)
+    }
+
     /// The matrices, each with the windows of all instances that use it.
-    fn groups(&self, instances: &[Product<'_>], rows: &[[isize; 2]]) -> Vec<Group> {
+    fn groups(&self, instances: &[Places], rows: &[[isize; 2]]) -> Vec<Group> {
         let mut groups: Vec<Group> = vec![];
         for instance in instances {
-            let matrix = instance.b.pointer();
+            let matrix = instance.b;
             let known = groups.iter().position(|g| g.matrix == matrix).unwrap_or(groups.len());
             for g in 0..self.groups {
-                let Places { a, b, c } = instance.places(self.group_step.map(|step| g as isize * step));
+                let Places { a, b, c } = instance.offset(self.group_step.map(|step| g as isize * step));
                 let places = rows.iter().flat_map(|r| self.row.iter().map(|w| [r[0] + w[0], r[1] + w[1]]));
                 let windows = places.map(|[from, to]| Row { a: a.offset(from), c: c.offset(to) });
                 match groups.get_mut(known + g) {
@@ -107,6 +138,16 @@ impl Windows {
         groups
     }
 
+    /// Words of the rows that are put together, of so many.
+    fn gathered_words(&self, rows: usize) -> usize {
+        let row_bytes = self.pieces.len * self.gemm.elem.size() * self.pieces.starts.len();
+        ((GATHERED_BYTES / row_bytes).max(1).min(rows) * row_bytes).div_ceil(16)
+    }
+
+    fn gathered_bytes(&self, rows: usize) -> usize {
+        table_bytes::<u128>(self.gathered_words(rows))
+    }
+
     /// For types without packed kernels: some rows at a time are put together, and multiplied.
     ///
     /// # Safety
@@ -116,7 +157,8 @@ impl Windows {
         let (piece_bytes, count) = (pieces.len * gemm.elem.size(), pieces.starts.len());
         let row_bytes = piece_bytes * count;
         let at_a_time = (GATHERED_BYTES / row_bytes).max(1);
-        let mut space = vec![0u128; (at_a_time.min(group.rows.len()) * row_bytes).div_ceil(16)];
+        let _held = hold(self.gathered_bytes(group.rows.len()));
+        let mut space = vec![0u128; self.gathered_words(group.rows.len())];
         for rows in group.rows.chunks(at_a_time) {
             let from = |i: usize| {
                 let start = rows[i / count].a.offset(pieces.starts[i % count]);

@@ -82,4 +82,8 @@ impl Kernel for Depthwise {
         cx.set(0, outputs);
         Ok(())
     }
+
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        cx.foretell(self.output_bytes, self.kernel.scratch_bytes(Workers::global(), cx.instances.len()))
+    }
 }

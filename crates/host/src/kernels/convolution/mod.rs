@@ -15,7 +15,7 @@ use crate::elem::Elem;
 use crate::gang::lower::Lowering;
 use crate::gang::points::Points;
 use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
-use crate::kernels::dot::{innermost, products_of};
+use crate::kernels::dot::{addresses_of, innermost, products_of};
 use crate::kernels::fuse::{elem, row_major};
 use crate::kernels::moves::{Moves, output_bytes, prepared};
 use crate::kernels::window::Seen;
@@ -228,6 +228,14 @@ impl Kernel for Products {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let mut outputs = cx.allocate(self.output_bytes)?;
         self.windows.run(Workers::global(), &mut products_of(cx, &mut outputs));
+        cx.set(0, outputs);
+        Ok(())
+    }
+
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let outputs = cx.allocate(self.output_bytes)?;
+        let scratch = self.windows.scratch_bytes(Workers::global(), &addresses_of(cx, &outputs));
+        cx.foretell_scratch(scratch)?;
         cx.set(0, outputs);
         Ok(())
     }

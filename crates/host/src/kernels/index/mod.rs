@@ -92,6 +92,10 @@ impl Kernel for RowsKernel {
         cx.set(0, outputs);
         Ok(())
     }
+
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        cx.foretell(self.output_bytes, 0)
+    }
 }
 
 /// Where the windows of the operand lie that index vectors name, and where they lie in the slices (gather's result,
@@ -371,6 +375,10 @@ impl Kernel for GatherKernel {
         cx.set(0, outputs);
         Ok(())
     }
+
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        cx.foretell(self.output_bytes, 0)
+    }
 }
 
 impl GatherKernel {
@@ -503,6 +511,12 @@ impl Kernel for ScatterKernel {
                 self.apply(&mut columns, self.windows.indices(cx.input(1, i)), cx.input(2, i).bytes());
             });
         }
+        cx.set(0, outputs);
+        Ok(())
+    }
+
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let outputs = own_or_copy(cx, 0, self.output_bytes)?;
         cx.set(0, outputs);
         Ok(())
     }

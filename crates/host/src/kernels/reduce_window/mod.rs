@@ -163,6 +163,11 @@ impl Kernel for Chain {
         cx.set(0, outputs);
         Ok(())
     }
+
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let scratch = self.parts.iter().map(|part| part.0.scratch_bytes(Workers::global(), cx.instances.len()));
+        cx.foretell(self.output_bytes, scratch.max().unwrap_or(0))
+    }
 }
 
 /// By any region of elementwise ops: for each place of the window, one pass over all results.

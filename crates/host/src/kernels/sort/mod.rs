@@ -16,7 +16,7 @@ use crate::gang::lower::Lowering;
 use crate::gang::{Kernel, KernelCx, Step, StepKind};
 use crate::kernels::fuse::{elem, region_value};
 use crate::memory::{Buffer, OutOfMemory};
-use crate::parts::{Grid, hold};
+use crate::parts::{Grid, hold, table_bytes};
 use crate::pool::{Effort, Workers};
 use bytemuck::Pod;
 use order::Order;
@@ -69,10 +69,23 @@ impl Lines {
         (lines / self.step).max(1) * self.n * self.step
     }
 
+    /// Elements of a row of the matrices that are cut into parts, and of a part of it.
+    fn columns(&self) -> [usize; 2] {
+        match self.step {
+            1 => [self.n; 2],
+            step => [step, (PART / self.n).clamp(1, step)],
+        }
+    }
+
+    /// The number of parts of an array.
+    fn part_count(&self) -> usize {
+        let [row, columns] = self.columns();
+        (self.n * self.count).div_ceil(self.part()) * row.div_ceil(columns)
+    }
+
     /// The parts of an array whose elements have so many bytes: where each starts, and its lines.
     fn parts<'a>(&self, array: &'a mut [u8], size: usize) -> Vec<(usize, Grid<'a, u8>)> {
-        let (part, row) = (self.part(), if self.step == 1 { self.n } else { self.step });
-        let columns = if self.step == 1 { row } else { (PART / self.n).clamp(1, self.step) };
+        let (part, [row, columns]) = (self.part(), self.columns());
         let matrices = array.chunks_mut(part * size).map(|matrix| Grid::new(matrix, row * size));
         let parts = matrices.enumerate().flat_map(|(i, matrix)| {
             let parts = matrix.columns(columns * size).enumerate();
@@ -136,8 +149,23 @@ impl Kernel for SortKernel {
         let outputs = self.sizes.iter().map(|size| cx.allocate(count * size));
         let mut outputs = outputs.collect::<Result<Vec<_>, _>>()?;
         let parts = self.parts(cx.instances.len(), &mut outputs);
-        let effort = if parts.len() < 2 { Effort::Small } else { Effort::Large };
+        let effort = effort(parts.len());
+        let _held = hold(self.scratch_bytes(parts.len()));
         Workers::global().run_each(parts, effort, |part| self.sort(cx, &keys, part));
+        outputs.into_iter().enumerate().for_each(|(k, buffers)| cx.set(k, buffers));
+        Ok(())
+    }
+
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let count = self.lines.n * self.lines.count;
+        let mut _keys = vec![];
+        for key in &self.keys {
+            let Some(kernel) = &key.kernel else { continue };
+            _keys.push(cx.allocate(count * key.order.size())?);
+            cx.foretell_scratch(kernel.scratch_bytes(Workers::global(), cx.instances.len()))?;
+        }
+        let outputs = self.sizes.iter().map(|size| cx.allocate(count * size)).collect::<Result<Vec<_>, _>>()?;
+        cx.foretell_scratch(self.scratch_bytes(self.lines.part_count() * cx.instances.len()))?;
         outputs.into_iter().enumerate().for_each(|(k, buffers)| cx.set(k, buffers));
         Ok(())
     }
@@ -182,6 +210,12 @@ impl SortKernel {
         }
     }
 
+    /// What is charged for the numbers and places of lines, and for parts of both, of the parts that run at one time.
+    fn scratch_bytes(&self, parts: usize) -> usize {
+        let line = table_bytes::<u64>((self.keys.len() + 3).saturating_mul(self.lines.n));
+        line.saturating_mul(Workers::global().at_once(parts, effort(parts)))
+    }
+
     /// The keys of each instance's elements.
     fn compute(&self, cx: &KernelCx<'_>, key: &Key, count: usize) -> Result<Vec<Buffer>, OutOfMemory> {
         let inputs = cx.instances.iter().map(|&i| cx.input(key.input, i));
@@ -194,8 +228,6 @@ impl SortKernel {
 
     /// For each place of a sorted line, the place from which its element comes.
     fn sorted(&self, keys: &[&Buffer], start: usize) -> Vec<u32> {
-        // Numbers, places, and parts of both.
-        let _held = hold::<u64>((self.keys.len() + 3) * self.lines.n);
         let read =
             |(key, buffer): (&Key, &&Buffer)| key.order.read(buffer.bytes(), start, self.lines.step, self.lines.n);
         match (&self.keys[..], keys) {
@@ -203,6 +235,10 @@ impl SortKernel {
             (several, buffers) => order::sorted_by_all(&several.iter().zip(buffers).map(read).collect::<Vec<_>>()),
         }
     }
+}
+
+fn effort(parts: usize) -> Effort {
+    if parts < 2 { Effort::Small } else { Effort::Large }
 }
 
 struct TopK {
@@ -223,22 +259,35 @@ pub fn top_k<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step>
     Some(lowering.step(view, StepKind::Kernel(Box::new(TopK { order, lines, k }))))
 }
 
+impl TopK {
+    /// What is charged for the numbers of the lines that are looked at at one time.
+    fn scratch_bytes(&self, parts: usize) -> usize {
+        let line = table_bytes::<u64>(self.lines.n.saturating_mul(2));
+        line.saturating_mul(Workers::global().at_once(parts, effort(parts)))
+    }
+
+    /// Lines of a part.
+    fn part(&self) -> usize {
+        (PART / self.lines.n).max(1)
+    }
+}
+
 impl Kernel for TopK {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let (Lines { n, count, .. }, k, size) = (self.lines, self.k, self.order.size());
         let mut values = cx.allocate(count * k * size)?;
         let mut indices = cx.allocate(count * k * size_of::<u32>())?;
-        let lines = (PART / n).max(1);
+        let lines = self.part();
         let mut parts = vec![];
         for ((&i, values), indices) in cx.instances.iter().zip(&mut values).zip(&mut indices) {
             let lines_of = cx.input(0, i).bytes().chunks(lines * n * size);
             let indices = bytemuck::cast_slice_mut::<u8, u32>(written(indices)).chunks_mut(lines * k);
             parts.extend(lines_of.zip(written(values).chunks_mut(lines * k * size)).zip(indices));
         }
-        let effort = if parts.len() < 2 { Effort::Small } else { Effort::Large };
+        let effort = effort(parts.len());
+        let _held = hold(self.scratch_bytes(parts.len()));
         Workers::global().run_each(parts, effort, |((x, values), indices)| {
             let results = values.chunks_exact_mut(k * size).zip(indices.chunks_exact_mut(k));
-            let _held = hold::<u64>(2 * n);
             for (x, (values, indices)) in x.chunks_exact(n * size).zip(results) {
                 indices.copy_from_slice(&self.order.read(x, 0, 1, n).first(k));
                 for (value, &i) in values.chunks_exact_mut(size).zip(&*indices) {
@@ -249,5 +298,13 @@ impl Kernel for TopK {
         cx.set(0, values);
         cx.set(1, indices);
         Ok(())
+    }
+
+    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let (Lines { count, .. }, k) = (self.lines, self.k);
+        let indices = cx.allocate(count * k * size_of::<u32>())?;
+        cx.set(1, indices);
+        let parts = count.div_ceil(self.part()) * cx.instances.len();
+        cx.foretell(count * k * self.order.size(), self.scratch_bytes(parts))
     }
 }

@@ -1,0 +1,72 @@
+//! The memory of a run: what is foretold before it begins, and what is counted.
+
+use shardwise_base::{Account, Literal};
+use shardwise_engine::{Executable, RunMemory, ShardedType};
+use std::sync::OnceLock;
+
+static FORETOLD: OnceLock<usize> = OnceLock::new();
+static COUNTED: OnceLock<usize> = OnceLock::new();
+
+/// Notes what a run of the program will have in use at most, from the program's text to the literals of its results.
+pub fn foretell(program: &dyn Executable, inputs: &[Literal]) {
+    let account = Account::current();
+    let Some(needed) = program.memory(&[]) else { return };
+    let signature = program.signature();
+    // A shard is cut out, and padded, before it is placed.
+    let placed = signature.inputs.iter().zip(inputs).filter(|(_, x)| !x.is_splat()).map(|(ty, _)| copies(ty)).max();
+    let RunMemory { argument_bytes, constant_bytes, peak_bytes } = needed;
+    let new = peak_bytes.saturating_sub(argument_bytes).saturating_sub(constant_bytes);
+    // Results are read shard by shard while all are alive.
+    let results = signature.outputs.iter().map(|ty| shards(ty) + ty.ty.bytes() as usize).sum::<usize>();
+    let read = signature.outputs.iter().map(copies).max().unwrap_or(0);
+    let more = new.max(results.saturating_add(read)).max(placed.unwrap_or(0));
+    let foretold = account.in_use().saturating_add(argument_bytes).saturating_add(more).max(account.peak());
+    FORETOLD.get_or_init(|| foretold);
+}
+
+/// Notes that the run is over, and its results are read.
+pub fn ran() {
+    COUNTED.get_or_init(|| Account::current().peak());
+}
+
+/// What `--memory` prints.
+pub fn report(account: &Account) -> String {
+    let resident = resident_bytes().map_or(String::new(), |bytes| format!(", {bytes} resident"));
+    let all = format!("memory: at most {} bytes of {} in use{resident}", account.peak(), account.limit());
+    match (FORETOLD.get(), COUNTED.get()) {
+        (Some(foretold), Some(counted)) => format!("{all}; {counted} by the run, {foretold} foretold"),
+        (Some(foretold), None) => format!("{all}; {foretold} foretold for the run"),
+        _ => all,
+    }
+}
+
+/// The bytes of the distinct shards of an array, with their padding.
+fn shards(ty: &ShardedType) -> usize {
+    let Some(sharding) = &ty.sharding else { return ty.ty.bytes() as usize };
+    let axes = sharding.split_axes().chain(sharding.unreduced.iter().copied());
+    local_bytes(ty) * axes.map(|axis| axis.size(&sharding.mesh)).product::<usize>()
+}
+
+fn local_bytes(ty: &ShardedType) -> usize {
+    let shape = ty.sharding.as_ref().map_or_else(|| ty.ty.shape.clone(), |s| s.local_shape(&ty.ty.shape));
+    shape.iter().product::<usize>() * ty.ty.dtype.storage_bytes()
+}
+
+/// The most memory of the process that was resident, as Linux tells it.
+fn resident_bytes() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
+}
+
+/// The copies that are made of a shard on its way: one, and one more if it is padded.
+fn copies(ty: &ShardedType) -> usize {
+    let Some(sharding) = &ty.sharding else { return 0 };
+    let local = sharding.local_shape(&ty.ty.shape);
+    if local == ty.ty.shape {
+        return 0;
+    }
+    let bytes = local_bytes(ty);
+    let is_padded = local.iter().zip(&ty.ty.shape).any(|(l, n)| n % l != 0);
+    if is_padded { 2 * bytes } else { bytes }
+}

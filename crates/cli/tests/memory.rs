@@ -1,0 +1,164 @@
+//! The memory of whole runs, each in a process of its own: what is counted is at most what is foretold, and nine tenths of it at
+//! least; what is resident is at most that and 50 MB more.
+
+use std::process::Command;
+
+/// What the command printed about its memory.
+struct Report {
+    resident: usize,
+    counted: usize,
+    foretold: usize,
+}
+
+/// Runs a program on random inputs; the file is named after the program.
+fn command(name: &str, program: &str, args: &[&str]) -> (bool, String) {
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("memory-{name}.mlir"));
+    std::fs::write(&file, program).expect("the folder for tests can be written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shardwise"));
+    let output = command.arg("run").arg(&file).args(["--random", "1", "--memory"]).args(args).output();
+    let output = output.expect("the command starts");
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn report(name: &str, program: &str) -> Report {
+    let (is_success, text) = command(name, program, &[]);
+    assert!(is_success, "{name}: {text}");
+    let line = text.lines().find(|line| line.starts_with("memory:")).unwrap_or_else(|| panic!("{name}: {text}"));
+    let before = |what: &str| -> usize {
+        let number = line.split(what).next().and_then(|before| before.rsplit([' ', ',', ';']).next());
+        number.and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{name}: {what} in {line}"))
+    };
+    Report { resident: before(" resident"), counted: before(" by the run"), foretold: before(" foretold") }
+}
+
+/// The largest numbers that a line of [`PROGRAMS`] leaves room for.
+const SLACK: usize = 50_000_000;
+
+const PROGRAMS: &[(&str, &str)] = &[
+    (
+        "product",
+        "func.func @main(%x: tensor<1536x1536xf32>, %y: tensor<1536x1536xf32>) -> tensor<1536x1536xf32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<1536x1536xf32>, tensor<1536x1536xf32>) -> tensor<1536x1536xf32>
+  %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [1] : (tensor<1536x1536xf32>, tensor<1536x1536xf32>) -> tensor<1536x1536xf32>
+  return %1 : tensor<1536x1536xf32>
+}",
+    ),
+    (
+        "chain",
+        "func.func @main(%x: tensor<4000x1000xf32>, %y: tensor<4000x1000xf32>) -> tensor<4000x1000xf32> {
+  %0 = stablehlo.tanh %x : tensor<4000x1000xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<4000x1000xf32>) -> tensor<1000x4000xf32>
+  %2 = stablehlo.reshape %1 : (tensor<1000x4000xf32>) -> tensor<4000x1000xf32>
+  %3 = stablehlo.add %2, %y : tensor<4000x1000xf32>
+  return %3 : tensor<4000x1000xf32>
+}",
+    ),
+    (
+        "sort",
+        "func.func @main(%x: tensor<40x100000xf32>) -> tensor<40x100000xf32> {
+  %0 = \"stablehlo.sort\"(%x) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %s : tensor<i1>
+  }) : (tensor<40x100000xf32>) -> tensor<40x100000xf32>
+  return %0 : tensor<40x100000xf32>
+}",
+    ),
+    (
+        "convolution",
+        "func.func @main(%x: tensor<8x128x128x32xf32>, %k: tensor<3x3x32x32xf32>) -> tensor<8x128x128x32xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x128x128x32xf32>, tensor<3x3x32x32xf32>) -> tensor<8x128x128x32xf32>
+  return %0 : tensor<8x128x128x32xf32>
+}",
+    ),
+    (
+        "loop",
+        "func.func @main(%x: tensor<4000x1000xf32>, %y: tensor<4000x1000xf32>) -> tensor<4000x1000xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%v = %x, %i = %zero) : tensor<4000x1000xf32>, tensor<i32>
+    cond {
+      %n = stablehlo.constant dense<5> : tensor<i32>
+      %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %w = stablehlo.add %v, %y : tensor<4000x1000xf32>
+      stablehlo.return %w, %j : tensor<4000x1000xf32>, tensor<i32>
+    }
+  return %0#0 : tensor<4000x1000xf32>
+}",
+    ),
+    (
+        "collectives on eight devices",
+        "sdy.mesh @mesh = <[\"x\"=4, \"y\"=2]>
+func.func @main(%x: tensor<2048x2048xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {\"y\"}]>}, %w: tensor<2048x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"y\"}, {}]>}) -> (tensor<2048x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {\"x\"}]>}) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<2048x2048xf32>, tensor<2048x1024xf32>) -> tensor<2048x1024xf32>
+  %1 = stablehlo.tanh %0 : tensor<2048x1024xf32>
+  return %1 : tensor<2048x1024xf32>
+}",
+    ),
+    (
+        "attention",
+        "func.func @main(%q: tensor<2048x512xf32>, %k: tensor<2048x512xf32>, %v: tensor<2048x512xf32>) -> tensor<2048x512xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<2048x512xf32>, tensor<2048x512xf32>) -> tensor<2048x2048xf32>
+  %1 = stablehlo.reduce(%0 init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<2048x2048xf32>, tensor<f32>) -> tensor<2048xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<2048xf32>) -> tensor<2048x2048xf32>
+  %3 = stablehlo.subtract %0, %2 : tensor<2048x2048xf32>
+  %4 = stablehlo.exponential %3 : tensor<2048x2048xf32>
+  %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<2048x2048xf32>, tensor<f32>) -> tensor<2048xf32>
+  %6 = stablehlo.broadcast_in_dim %5, dims = [0] : (tensor<2048xf32>) -> tensor<2048x2048xf32>
+  %7 = stablehlo.divide %4, %6 : tensor<2048x2048xf32>
+  %8 = stablehlo.dot_general %7, %v, contracting_dims = [1] x [0] : (tensor<2048x2048xf32>, tensor<2048x512xf32>) -> tensor<2048x512xf32>
+  return %8 : tensor<2048x512xf32>
+}",
+    ),
+];
+
+#[test]
+fn runs_take_what_is_foretold() {
+    let mut table = String::new();
+    let mut is_right = true;
+    for (name, program) in PROGRAMS {
+        let Report { resident, counted, foretold } = report(name, program);
+        table += &format!("{name}: {foretold} foretold, {counted} counted, {resident} resident\n");
+        is_right &= counted <= foretold && counted >= foretold / 10 * 9 && resident <= foretold + SLACK;
+    }
+    assert!(is_right, "{table}");
+    eprint!("{table}");
+}
+
+/// What needs four gigabytes is refused under a limit of a hundred megabytes, before anything is allocated for it.
+#[test]
+fn what_does_not_fit_is_refused_at_its_line() {
+    let splat = "func.func @main() -> tensor<1073741824xf32> {
+  %0 = stablehlo.constant dense<1.0> : tensor<1073741824xf32>
+  %1 = stablehlo.tanh %0 : tensor<1073741824xf32>
+  return %1 : tensor<1073741824xf32>
+}";
+    let argument = "func.func @main(%x: tensor<1073741824xf32>) -> tensor<1073741824xf32> {
+  return %x : tensor<1073741824xf32>
+}";
+    let temporary = "func.func @main(%x: tensor<1x1048576xf32>) -> tensor<1024xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<1x1048576xf32>) -> tensor<1024x1048576xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<1024x1048576xf32>) -> tensor<1048576x1024xf32>
+  %2 = \"stablehlo.sort\"(%1) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %s : tensor<i1>
+  }) : (tensor<1048576x1024xf32>) -> tensor<1048576x1024xf32>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1048576x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+  return %3 : tensor<1024xf32>
+}";
+    for (name, program) in [("splat", splat), ("argument", argument), ("temporary", temporary)] {
+        let (is_success, text) = command(name, program, &["--max-bytes", "100000000"]);
+        assert!(!is_success && text.contains("error[run-memory]: out of memory"), "{name}: {text}");
+        assert!(text.contains(&format!("memory-{name}.mlir:")), "{name}: {text}");
+        let resident = text.split(" resident").next().and_then(|before| before.rsplit(' ').next());
+        let resident: usize = resident.and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{name}: {text}"));
+        assert!(resident < 150_000_000, "{name}: {text}");
+    }
+}

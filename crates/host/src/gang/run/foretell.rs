@@ -1,0 +1,405 @@
+//! How much memory a run of a plan needs: a run that allocates what the real one allocates, in the same order, and computes
+//! nothing.
+//!
+//! Buffers come from [`Memory::counted`], which only charges an account, so liveness, sharing and reuse in place are those of
+//! the executor: they are decided by the same code, on the same counts of owners. Three things are not known before a run:
+//!
+//! - How often a loop runs. Its rounds are repeated until the owners of what it carries are as they were in a round before.
+//! - Which branch is taken. Each is, and the results count as new arrays unless all branches return the same one.
+//! - What the reference evaluation of an op needs beside its operands and results: as much as these at most, and
+//!   [`WORKING_BYTES`] for each of their elements where it works on copies.
+//!
+//! So what is foretold is what runs without the last two need, and a bound of what the others need.
+
+use super::*;
+use crate::memory::OutOfMemory;
+use shardwise_base::{Account, Budget};
+use shardwise_interp::RegionRunner;
+use shardwise_ops::Opcode;
+
+/// An argument as a run is given it.
+pub struct Given {
+    /// The instances of the array.
+    pub points: Points,
+    /// Whether nobody else holds it.
+    pub is_donated: bool,
+}
+
+/// What a run of a plan needs, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Foretold {
+    /// The buffers of the arguments.
+    pub argument_bytes: usize,
+    /// The buffers of the plan's constants.
+    pub constant_bytes: usize,
+    /// The most that is in use at one time, arguments and constants included.
+    pub peak_bytes: usize,
+    /// The visit of a step at which that is.
+    visit: usize,
+}
+
+impl Foretold {
+    /// The most that is in use beside arguments and constants.
+    pub fn new_bytes(&self) -> usize {
+        self.peak_bytes.saturating_sub(self.argument_bytes).saturating_sub(self.constant_bytes)
+    }
+}
+
+/// Rounds of a loop after which what it carries counts as new in each.
+const MAX_ROUNDS: usize = 6;
+/// Visits of each step, on average, after which loops are looked at once.
+const MAX_VISITS: usize = 64;
+
+/// Bytes for each element of an op whose reference evaluation works on copies in wider types.
+const WORKING_BYTES: usize = 48;
+
+fn works_on_copies(op: Opcode) -> bool {
+    use Opcode::*;
+    matches!(
+        op,
+        Fft | Cholesky
+            | TriangularSolve
+            | TopK
+            | Sort
+            | Scatter
+            | Gather
+            | SelectAndScatter
+            | Dot
+            | DotGeneral
+            | RaggedDot
+            | Convolution
+            | Reduce
+            | ReduceWindow
+            | BatchNormTraining
+            | BatchNormGrad
+            | CustomCall
+    )
+}
+
+struct Foretelling<'a> {
+    run: Run<'a>,
+    account: Account,
+    visits: usize,
+    peak: usize,
+    peak_visit: usize,
+    /// The visit at which the arrays that are alive are to be named.
+    wanted: Option<usize>,
+    named: Option<(Step<'a>, Vec<String>)>,
+}
+
+impl Run<'_> {
+    /// What this run needs, given its arguments. Nothing is computed.
+    pub fn foretell(plan: &Plan, module: &Module, func: &Func, given: &[Given]) -> Foretold {
+        let memory = Memory::counted();
+        counted(|account| Foretelling::new(Run::new(plan, module, func, &memory), account, None).foretell(given))
+    }
+
+    /// The diagnostic of a run that is refused because of what it needs.
+    pub fn refused(
+        plan: &Plan,
+        module: &Module,
+        func: &Func,
+        given: &[Given],
+        foretold: &Foretold,
+        refusal: &Stop,
+    ) -> Diagnostic {
+        let memory = Memory::counted();
+        counted(|account| {
+            let run = Run::new(plan, module, func, &memory);
+            let mut foretelling = Foretelling::new(run, account, Some(foretold.visit));
+            foretelling.foretell(given);
+            match foretelling.named {
+                Some((step, largest)) => {
+                    let when = format!("the most memory is needed by `{}`, when these arrays are alive", step.name);
+                    named(refusal.diagnostic(&step.loc).facts(when), largest)
+                }
+                None => refusal.diagnostic(&func.loc),
+            }
+        })
+    }
+}
+
+/// Runs `f` under an account of its own that refuses nothing.
+fn counted<T>(f: impl FnOnce(Account) -> T) -> T {
+    let account = Account::with_limit(usize::MAX);
+    let cancel = Budget::current().map(|b| b.cancel_token().clone()).unwrap_or_default();
+    let done = Budget::new(account.clone(), None, cancel).run(|| f(account));
+    done.unwrap_or_else(|stop| stop.raise())
+}
+
+/// A result of a branch, of one instance.
+enum Made {
+    Nothing,
+    /// It was there before.
+    Old(Buffer),
+    New,
+}
+
+impl<'a> Foretelling<'a> {
+    fn new(run: Run<'a>, account: Account, wanted: Option<usize>) -> Self {
+        Foretelling { run, account, visits: 0, peak: 0, peak_visit: 0, wanted, named: None }
+    }
+
+    fn foretell(&mut self, given: &[Given]) -> Foretold {
+        let placed = self.place(given);
+        let is_possible = placed.is_ok() && self.steps(&self.run.plan.code, &[]).is_ok();
+        self.note(self.visits);
+        let (argument_bytes, constant_bytes) = placed.as_ref().map_or((0, 0), |(_, bytes)| *bytes);
+        // What cannot be allocated has a size that is no number.
+        let peak_bytes = if is_possible { self.peak } else { usize::MAX };
+        let visit = if is_possible { self.peak_visit } else { self.visits };
+        Foretold { argument_bytes, constant_bytes, peak_bytes, visit }
+    }
+
+    /// Puts constants and arguments into their slots. Returns those that are held outside, and the bytes of all arguments and
+    /// constants.
+    #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
+    fn place(&mut self, given: &[Given]) -> Result<(Vec<Buffer>, (usize, usize)), OutOfMemory> {
+        let (plan, mut held) = (self.run.plan, vec![]);
+        for (slot, buffers) in &plan.constants {
+            let own = self.buffers(buffers.len(), plan.slots[slot.index()].bytes)?;
+            held.extend(own.iter().cloned());
+            self.run.values[slot.index()] = own.into_iter().map(Some).collect();
+        }
+        let constants = self.account.in_use();
+        for (slot, given) in plan.params.iter().zip(given) {
+            let info = &plan.slots[slot.index()];
+            let own = self.buffers(given.points.count(), info.bytes)?;
+            let instances = info.points.map_to(&given.points).into_iter();
+            self.run.values[slot.index()] = instances.map(|i| Some(own[i as usize].clone())).collect();
+            held.extend(own.into_iter().filter(|_| !given.is_donated));
+        }
+        Ok((held, (self.account.in_use() - constants, constants)))
+    }
+
+    fn buffers(&self, count: usize, bytes: usize) -> Result<Vec<Buffer>, OutOfMemory> {
+        (0..count).map(|_| self.run.memory.allocate(bytes)).collect()
+    }
+
+    fn steps(&mut self, code: &'a Code, selected: &[Selection<'a>]) -> Result<(), RunError> {
+        for step in &code.steps {
+            let visit = self.visit(step);
+            self.step(step, selected)?;
+            self.note(visit);
+            self.run.clear(&step.drops);
+        }
+        Ok(())
+    }
+
+    /// Counts a visit of a step, and names what is alive if it is the one that is asked for.
+    fn visit(&mut self, step: Step<'a>) -> usize {
+        budget::poll();
+        self.visits += 1;
+        if self.wanted == Some(self.visits) {
+            self.named = Some((step, self.run.largest(step)));
+        }
+        self.visits
+    }
+
+    /// Notes the visit if the peak was reached in it.
+    fn note(&mut self, visit: usize) {
+        if self.account.peak() > self.peak {
+            (self.peak, self.peak_visit) = (self.account.peak(), visit);
+        }
+    }
+
+    fn step(&mut self, step: Step<'a>, selected: &[Selection<'a>]) -> Result<(), RunError> {
+        match &step.kind {
+            StepKind::Evaluate { op, .. } => self.evaluate(step, *op, selected)?,
+            StepKind::Alias => self.run.alias(step),
+            StepKind::Kernel(kernel) => {
+                let mut cx = self.run.context(step, selected);
+                kernel.foretell(&mut cx)?;
+                self.run.finish(cx, selected);
+            }
+            StepKind::Exchange { members, .. } => self.exchange(step, members, selected)?,
+            StepKind::Permute(sources) => self.run.permute(step, sources)?,
+            StepKind::While { cond, body, divergence } => {
+                for inner in selections(divergence, selected) {
+                    self.loop_together(step, cond, body, &inner)?;
+                }
+            }
+            StepKind::Case { branches, divergence, .. } => {
+                for inner in selections(divergence, selected) {
+                    self.case(step, branches, &inner)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What literals of some slots take.
+    fn literals(&self, slots: impl IntoIterator<Item = Slot>) -> usize {
+        let bytes = |slot: Slot| self.run.plan.slots[slot.index()].bytes.saturating_add(7) / 8 * 8;
+        slots.into_iter().map(bytes).fold(0, usize::saturating_add)
+    }
+
+    /// What the reference evaluation of an op needs beside the literals of its operands and results.
+    fn working_bytes(&self, step: Step<'a>, op: shardwise_ir::Op, literals: usize) -> usize {
+        let slots = step.inputs.iter().map(|input| input.slot).chain(step.outputs.iter().copied());
+        let elements = slots.map(|slot| self.run.plan.slots[slot.index()].ty.size()).fold(0, usize::saturating_add);
+        let copies = match works_on_copies(Opcode::of_view(&self.run.module.view(&self.run.func.body, op))) {
+            true => elements.saturating_mul(WORKING_BYTES),
+            false => 0,
+        };
+        literals.saturating_add(copies).saturating_add(RegionRunner::reserved_bytes(&self.run.func.body))
+    }
+
+    fn bytes(&self, slots: impl IntoIterator<Item = Slot>) -> usize {
+        slots.into_iter().fold(0, |sum, slot| self.run.plan.slots[slot.index()].bytes.saturating_add(sum))
+    }
+
+    /// Literals of an instance's operands and results, and what the evaluation needs, then the results' buffers.
+    fn evaluate(
+        &mut self,
+        step: Step<'a>,
+        op: shardwise_ir::Op,
+        selected: &[Selection<'a>],
+    ) -> Result<(), OutOfMemory> {
+        let results = self.literals(step.outputs.iter().copied());
+        let literals = self.literals(step.inputs.iter().map(|i| i.slot)).saturating_add(results);
+        let working = self.working_bytes(step, op, literals);
+        for i in Run::instances(step, selected).iter().copied() {
+            drop(self.account.reserve(literals.saturating_add(working))?);
+            let _results = self.account.reserve(results)?;
+            for &slot in &step.outputs {
+                let buffer = self.run.memory.allocate(self.bytes([slot]))?;
+                self.run.set(step, slot, i, buffer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Literals of a group's operands and results, and twice as much again; the results stay until all groups are done.
+    fn exchange(&mut self, step: Step<'a>, members: &Members, selected: &[Selection<'a>]) -> Result<(), OutOfMemory> {
+        let (slot, result) = (step.outputs[0], self.literals([step.outputs[0]]));
+        let [part, others] =
+            [&step.inputs[..1], &step.inputs[1..]].map(|inputs| self.literals(inputs.iter().map(|input| input.slot)));
+        let mut known: HashMap<&[u32], shardwise_base::Reservation> = HashMap::new();
+        for i in Run::instances(step, selected).iter().copied() {
+            let group = &members.groups[i][..];
+            if !group.is_empty() && !known.contains_key(group) {
+                let literals = part.saturating_add(result).saturating_mul(group.len()).saturating_add(others);
+                let working =
+                    literals.saturating_mul(2).saturating_add(RegionRunner::reserved_bytes(&self.run.func.body));
+                drop(self.account.reserve(literals.saturating_add(working))?);
+                known.insert(group, self.account.reserve(result.saturating_mul(group.len()))?);
+            }
+            let buffer = self.run.memory.allocate(self.bytes([slot]))?;
+            self.run.set(step, slot, i, buffer);
+        }
+        Ok(())
+    }
+
+    fn loop_together(
+        &mut self,
+        step: Step<'a>,
+        cond: &'a Code,
+        body: &'a Code,
+        selected: &[Selection<'a>],
+    ) -> Result<(), RunError> {
+        self.run.enter_loop(step, body, selected);
+        let (mut seen, most) = (vec![], MAX_VISITS * self.run.plan.step_count);
+        loop {
+            let owners = self.owners(body);
+            if seen.contains(&owners) {
+                break;
+            }
+            if seen.len() == MAX_ROUNDS || self.visits > most {
+                let _held = self.renew(body, selected)?;
+                self.round(cond, body, selected)?;
+                break;
+            }
+            seen.push(owners);
+            self.round(cond, body, selected)?;
+        }
+        self.run.leave_loop(step, body, selected);
+        Ok(())
+    }
+
+    fn round(&mut self, cond: &'a Code, body: &'a Code, selected: &[Selection<'a>]) -> Result<(), RunError> {
+        self.run.bind(&body.params, &cond.params, selected);
+        self.steps(cond, selected)?;
+        self.run.clear(&cond.params);
+        self.steps(body, selected)?;
+        self.run.hand_over(body, &body.params, selected);
+        Ok(())
+    }
+
+    /// Of each buffer that a loop carries, how many own it, and the first that is the same.
+    fn owners(&self, body: &Code) -> Vec<(usize, usize)> {
+        let carried: Vec<&Buffer> =
+            body.params.iter().flat_map(|slot| self.run.values[slot.index()].iter().flatten()).collect();
+        let mut first: HashMap<usize, usize> = HashMap::new();
+        let of = |(i, buffer): (usize, &&Buffer)| (buffer.owners(), *first.entry(buffer.address()).or_insert(i));
+        carried.iter().enumerate().map(of).collect()
+    }
+
+    /// Replaces what a loop carries by new buffers, which are returned, so that nothing writes into them: no round needs more
+    /// than one that starts so.
+    fn renew(&mut self, body: &Code, selected: &[Selection<'a>]) -> Result<Vec<Buffer>, OutOfMemory> {
+        let mut held = vec![];
+        for &slot in &body.params {
+            let info = &self.run.plan.slots[slot.index()];
+            let new = |i: usize| {
+                takes_part(&info.points, i, selected).then(|| self.run.memory.allocate(info.bytes)).transpose()
+            };
+            let values = (0..info.count).map(new).collect::<Result<Vec<_>, _>>()?;
+            held.extend(values.iter().flatten().cloned());
+            self.run.assign(&[slot], vec![values], selected);
+        }
+        Ok(held)
+    }
+
+    /// Takes every branch, and puts what they may return into the step's outputs.
+    fn case(&mut self, step: Step<'a>, branches: &'a [Code], selected: &[Selection<'a>]) -> Result<(), RunError> {
+        let made = branches.iter().map(|branch| self.branch(step, branch, selected));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        for (k, &slot) in step.outputs.iter().enumerate() {
+            let count = made.iter().map(|branch| branch[k].len()).max().unwrap_or(0);
+            let joined = (0..count).map(|i| self.join(slot, made.iter().filter_map(|branch| branch[k].get(i))));
+            let joined = joined.collect::<Result<Vec<_>, _>>()?;
+            self.run.assign(&[slot], vec![joined], selected);
+        }
+        Ok(())
+    }
+
+    /// What a branch returns, for each output and instance.
+    fn branch(
+        &mut self,
+        step: Step<'a>,
+        branch: &'a Code,
+        selected: &[Selection<'a>],
+    ) -> Result<Vec<Vec<Made>>, RunError> {
+        self.steps(branch, selected)?;
+        let results: Vec<Vec<Option<Buffer>>> =
+            branch.results.iter().zip(&step.outputs).map(|(&from, &to)| self.run.moved(from, to)).collect();
+        self.run.clear(&branch.own_results);
+        let mut own: HashMap<usize, usize> = HashMap::new();
+        results.iter().flatten().flatten().for_each(|buffer| *own.entry(buffer.address()).or_default() += 1);
+        let of = |buffer: &Option<Buffer>| match buffer {
+            None => Made::Nothing,
+            Some(buffer) if buffer.owners() > own[&buffer.address()] => Made::Old(buffer.clone()),
+            Some(_) => Made::New,
+        };
+        Ok(results.iter().map(|values| values.iter().map(&of).collect()).collect())
+    }
+
+    /// What one of several branches returns: a new buffer, unless all return the same one.
+    fn join<'m>(
+        &self,
+        slot: Slot,
+        made: impl Iterator<Item = &'m Made> + Clone,
+    ) -> Result<Option<Buffer>, OutOfMemory> {
+        let mut first: Option<&Buffer> = None;
+        let is_same = made.clone().all(|made| match made {
+            Made::Old(buffer) => first.get_or_insert(buffer).same_as(buffer),
+            _ => false,
+        });
+        match first {
+            Some(buffer) if is_same => Ok(Some(buffer.clone())),
+            _ if made.clone().all(|made| matches!(made, Made::Nothing)) => Ok(None),
+            _ => self.run.memory.allocate(self.bytes([slot])).map(Some),
+        }
+    }
+}
