@@ -380,9 +380,9 @@ impl<'m> RegionRunner<'m> {
         RegionRunner { machine: Machine::new(module), env: Env::new(body) }
     }
 
-    /// The bytes that the runner of a body reserves for the list of its values.
+    /// The bytes that the runner of a body reserves at most for its values: a list of values, each a list of one datum.
     pub fn reserved_bytes(body: &Body) -> usize {
-        body.value_count() * size_of::<Option<PerProcess>>()
+        body.value_count() * (size_of::<Option<PerProcess>>() + size_of::<Option<Datum>>())
     }
 
     /// Makes a value of the surrounding program known, for regions that capture it.

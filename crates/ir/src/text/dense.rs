@@ -5,7 +5,7 @@ use super::mistakes;
 use super::number::{self, Scalar};
 use super::parser::{At, Failed, Parsed, Parser};
 use crate::TensorType;
-use shardwise_base::{DType, Literal, LiteralError};
+use shardwise_base::{Account, DType, Data, Literal, LiteralError, Reservation};
 
 /// More elements than this print as their bytes, as in MLIR.
 const MAX_LISTED: usize = 100;
@@ -22,13 +22,14 @@ impl<'t> Parser<'t> {
         self.expect("<")?;
         let elements = self.at();
         self.skip_elements()?;
+        let span = self.at().0 - elements.0;
         self.expect(":")?;
         let at = self.at();
         let Some(ty) = self.ty()?.as_tensor().cloned() else {
             return Err(self.fail(at, "text-literal", "`dense` has the type of a tensor".to_string()));
         };
         let stored = ty.clone().with_dtype(ty.dtype.storage());
-        let literal = self.elsewhere(elements, |p| p.elements(&stored))?;
+        let literal = self.elsewhere(elements, |p| p.elements(&stored, span))?;
         Ok((literal, ty))
     }
 
@@ -43,13 +44,13 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// The elements, up to `>`.
-    fn elements(&mut self, ty: &TensorType) -> Parsed<Literal> {
+    /// The elements, up to `>`, in about `span` bytes of text.
+    fn elements(&mut self, ty: &TensorType, span: usize) -> Parsed<Literal> {
         let at = self.at();
         let literal = if self.is_kind(Kind::Str) {
             self.hex_elements(ty)?
         } else if self.is("[") {
-            let mut bytes = vec![];
+            let (mut bytes, _held) = room(ty, span);
             self.element_list(ty, 0, &mut bytes)?;
             self.literal_of_bytes(at, ty, &bytes)?
         } else if self.is(">") {
@@ -135,13 +136,14 @@ impl<'t> Parser<'t> {
     fn hex_elements(&mut self, ty: &TensorType) -> Parsed<Literal> {
         let at = self.at();
         let quoted = self.tok_text();
+        let _held = Account::current().reserve_or_stop(quoted.len() / 2);
         let Some(mut bytes) = decode_hex(&quoted[1..quoted.len() - 1]) else {
             return Err(self.unexpected("hexadecimal bytes, as \"0x0000803F\""));
         };
         self.bump();
         let count = ty.shape.iter().product::<usize>();
-        if ty.dtype.is_bool() && bytes.len() != count {
-            bytes = unpack_bools(&bytes, count);
+        if ty.dtype.is_bool() && bytes.len() != count && bytes.len() == count.div_ceil(8) {
+            return self.literal_of_bytes(at, ty, &unpack_bools(&bytes, count));
         }
         if matches!(ty.dtype, DType::I2 | DType::I4 | DType::U2 | DType::U4) {
             bytes.iter_mut().for_each(|b| *b = number::narrow(*b, ty.dtype));
@@ -175,11 +177,16 @@ fn decode_hex(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Eight booleans a byte, the first in the lowest bit.
-fn unpack_bools(bytes: &[u8], count: usize) -> Vec<u8> {
-    if bytes.len() != count.div_ceil(8) {
-        return bytes.to_vec();
-    }
-    (0..count).map(|i| bytes[i / 8] >> (i % 8) & 1).collect()
+fn unpack_bools(bytes: &[u8], count: usize) -> Data<u8> {
+    Data::from_fn(count, |i| bytes[i / 8] >> (i % 8) & 1)
+}
+
+/// Room for the elements of an array that are written in so many bytes, two or more for each; charged while it is held.
+fn room(ty: &TensorType, span: usize) -> (Vec<u8>, Reservation) {
+    let most = (span / 2 + 1).saturating_mul(ty.dtype.storage_bytes());
+    let len = ty.checked_bytes().map_or(most, |bytes| bytes.min(most));
+    let held = Account::current().reserve_or_stop(len);
+    (Vec::with_capacity(len), held)
 }
 
 /// `dense<..>`, without the type.
