@@ -153,7 +153,6 @@ impl<'a> Foretelling<'a> {
 
     /// Puts constants and arguments into their slots. Returns those that are held outside, and the bytes of all arguments and
     /// constants.
-    #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
     fn place(&mut self, given: &[Given]) -> Result<(Vec<Buffer>, (usize, usize)), OutOfMemory> {
         let (plan, mut held) = (self.run.plan, vec![]);
         for (slot, buffers) in &plan.constants {
