@@ -3,6 +3,7 @@
 //! - [`oracle`]: our command against JAX, Shardy and jaxlib's interpreter, over the corpus.
 //! - [`check`]: thousands of generated programs, partitioned and not.
 //! - [`bench`]: JAX and ours on the same inputs in one go; ratios, not times.
+//! - [`cost`]: instructions and times of the command against another build of it.
 //! - [`fuzz`]: programs from seeds, run to the end by worker processes; for as long as one likes.
 //! - [`lit`]: test files of MLIR's kind (Shardy's) through our command and through jaxlib.
 //! - [`stablehlo`]: StableHLO's own interpreter tests, through our command.
@@ -15,6 +16,7 @@
 pub mod bench;
 pub mod check;
 pub mod command;
+pub mod cost;
 pub mod deny;
 pub mod docs;
 pub mod engines;

@@ -15,6 +15,7 @@ mod tracing;
 use crate::{repo, venv};
 use anyhow::{Context, Result, ensure};
 use jax::Jax;
+pub(crate) use lines::median;
 use lines::{Line, Samples, Subject};
 use ours::{Devices, Ours};
 use std::path::Path;

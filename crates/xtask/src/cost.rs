@@ -1,0 +1,161 @@
+//! What the command costs against another build of it, such as that of an earlier commit: instructions, or time.
+//!
+//! Instructions are counted by valgrind's `cachegrind`, for one worker: what a run with some more calls of a program takes more than
+//! a run with one, over the number of these calls. They hardly depend on how busy the machine is. Times are the medians of rounds in
+//! which the two commands alternate.
+//!
+//! The programs are those of `testdata/cost`, whose first line says how many calls are counted, and some of the corpus.
+
+use crate::bench::median;
+use crate::table::Table;
+use crate::{command, repo};
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Compares instructions or times of the command with those of another build of it.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The other command; build it in a worktree, with optimisations
+    #[arg(long)]
+    against: PathBuf,
+    /// Only programs whose name contains this
+    #[arg(long, default_value = "")]
+    only: String,
+    /// Measure times in this many rounds instead of counting instructions
+    #[arg(long)]
+    rounds: Option<usize>,
+}
+
+/// Programs of the corpus that are measured too, and how many of their calls are counted.
+const OF_CORPUS: &[(&str, usize)] = &[
+    ("testdata/transformer/tiny.mlir", 20),
+    ("testdata/transformer/tiny_train.mlir", 10),
+    ("testdata/corpus/control/scan_rnn.mlir", 20),
+];
+/// A run of a program is stopped after this.
+const LIMIT: Duration = Duration::from_secs(600);
+/// How often a program is called in a round, for each call that is counted.
+const TIMED: usize = 5;
+
+/// A program, and how many of its calls are counted.
+struct Row {
+    file: PathBuf,
+    calls: usize,
+}
+
+/// Compares the command as it is built here with another; gives a table.
+pub fn run(options: &Options) -> Result<(String, bool)> {
+    let ours = command::build_ours(&["--release"], "release")?;
+    let commands = [&options.against, &ours];
+    let rows: Vec<Row> = rows()?.into_iter().filter(|row| row.name().contains(&options.only)).collect();
+    let measured: Vec<Result<[f64; 2]>> = match options.rounds {
+        Some(rounds) => rows.iter().map(|row| row.times(commands, rounds)).collect(),
+        None => command::in_parallel(&rows, |row| row.instructions(commands)),
+    };
+    let unit = if options.rounds.is_some() { "microseconds" } else { "instructions" };
+    let mut table = Table::new(["", "other", "ours", "ratio"]);
+    let mut logarithms = 0.0;
+    for (row, measured) in rows.iter().zip(measured) {
+        let [other, ours] = measured.with_context(|| row.name())?;
+        logarithms += (ours / other).ln();
+        table.row(vec![row.name(), format!("{other:.1}"), format!("{ours:.1}"), format!("{:.3}", ours / other)]);
+    }
+    let mean = (logarithms / rows.len().max(1) as f64).exp();
+    Ok((format!("{unit} of a call\n\n{table}\ngeometric mean of the ratios: {mean:.4}\n"), true))
+}
+
+fn rows() -> Result<Vec<Row>> {
+    let (root, folder) = (repo::root(), Path::new("testdata/cost"));
+    let own = repo::files()?.into_iter().filter(|f| f.starts_with(folder)).map(|file| {
+        let text = repo::read(&root.join(&file))?;
+        let calls = text.lines().next().and_then(|line| line.strip_prefix("// calls: ")?.trim().parse().ok());
+        Ok(Row { calls: calls.with_context(|| format!("`// calls: N` in {}", file.display()))?, file })
+    });
+    let others = OF_CORPUS.iter().map(|&(file, calls)| Ok(Row { file: file.into(), calls }));
+    own.chain(others).collect()
+}
+
+impl Row {
+    fn name(&self) -> String {
+        self.file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned())
+    }
+
+    /// The arguments that run the program once and then so often.
+    fn arguments(&self, calls: usize) -> [String; 6] {
+        let file = repo::root().join(&self.file).display().to_string();
+        ["run".into(), file, "--random".into(), "1".into(), "--repeat".into(), calls.to_string()]
+    }
+
+    /// Instructions of a call by each command.
+    fn instructions(&self, commands: [&PathBuf; 2]) -> Result<[f64; 2]> {
+        let of = |command: &Path| -> Result<f64> {
+            let [one, more] = [1, 1 + self.calls].map(|calls| self.count(command, calls));
+            Ok((more? - one?) / self.calls as f64)
+        };
+        Ok([of(commands[0])?, of(commands[1])?])
+    }
+
+    fn count(&self, command: &Path, calls: usize) -> Result<f64> {
+        let mut valgrind = Command::new("valgrind");
+        valgrind.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]);
+        valgrind.arg(command).args(self.arguments(calls)).env("SHARDWISE_WORKERS", "1");
+        let outcome = command::run(valgrind, "", LIMIT)?;
+        ensure!(outcome.is_success(), "{}", outcome.reason());
+        read_count(&outcome.stderr).context("valgrind prints no count")
+    }
+
+    /// Microseconds of a call by each command.
+    fn times(&self, commands: [&PathBuf; 2], rounds: usize) -> Result<[f64; 2]> {
+        let mut times = [vec![], vec![]];
+        for _ in 0..rounds {
+            for (command, times) in commands.into_iter().zip(&mut times) {
+                times.push(self.time(command)?);
+            }
+        }
+        Ok(times.map(|times| median(&times)))
+    }
+
+    fn time(&self, command: &Path) -> Result<f64> {
+        let mut timed = Command::new(command);
+        timed.args(self.arguments(TIMED * self.calls));
+        let outcome = command::run(timed, "", LIMIT)?;
+        ensure!(outcome.is_success(), "{}", outcome.reason());
+        let time = outcome.stdout.trim().rsplit(' ').next().and_then(read_time);
+        time.with_context(|| format!("a time in {:?}", outcome.stdout))
+    }
+}
+
+/// The instructions that `cachegrind` has counted: 1234.0 of `==7== I refs: 1,234`.
+fn read_count(text: &str) -> Option<f64> {
+    let (_, count) = text.split_once("I refs:").or_else(|| text.split_once("I   refs:"))?;
+    count.lines().next()?.trim().replace(',', "").parse().ok()
+}
+
+/// The microseconds of a duration as Rust prints it: 1500.0 of `1.5ms`.
+fn read_time(text: &str) -> Option<f64> {
+    let units = [("ns", 1e-3), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)];
+    let (number, unit) = units.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
+    Some(number.parse::<f64>().ok()? * unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_times_are_read() {
+        assert_eq!(read_count("==7== Cachegrind\n==7== I refs:        1,234,567\n==7==\n"), Some(1_234_567.0));
+        assert_eq!(
+            ["12ns", "2.5µs", "1.5ms", "2s", "2"].map(read_time),
+            [Some(0.012), Some(2.5), Some(1500.0), Some(2e6), None]
+        );
+    }
+
+    #[test]
+    fn programs_say_how_many_calls_are_counted() {
+        let rows = rows().unwrap();
+        assert!(rows.len() >= 20 && rows.iter().all(|row| row.calls > 0 && repo::root().join(&row.file).is_file()));
+    }
+}

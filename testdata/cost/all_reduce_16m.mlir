@@ -1,0 +1,15 @@
+// calls: 2
+module {
+ sdy.mesh @mesh = <["X"=8]>
+ func.func public @main(%x: tensor<33554432xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"X"}]>}) -> tensor<4194304xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"X"}]>] out_shardings=[<@mesh, [{}]>] manual_axes={"X"} (%a: tensor<4194304xf32>) {
+   %1 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+  ^bb0(%q: tensor<f32>, %v: tensor<f32>):
+   %r = stablehlo.add %q, %v : tensor<f32>
+   stablehlo.return %r : tensor<f32>
+  }) : (tensor<4194304xf32>) -> tensor<4194304xf32>
+   sdy.return %1 : tensor<4194304xf32>
+  } : (tensor<33554432xf32>) -> tensor<4194304xf32>
+  return %0 : tensor<4194304xf32>
+ }
+}
