@@ -85,6 +85,7 @@ impl<'a, T> Grid<'a, T> {
     }
 
     /// The same columns, for as long as this is borrowed.
+    #[inline]
     pub fn borrow(&mut self) -> Grid<'_, T> {
         Grid { start: self.start, rows: self.rows, stride: self.stride, width: self.width, matrix: PhantomData }
     }
@@ -115,10 +116,15 @@ impl<'a, T> Grid<'a, T> {
 
     /// The columns' elements in each row, in order.
     pub fn each_row(&mut self) -> impl Iterator<Item = &mut [T]> {
-        let (start, stride, width) = (self.start, self.stride, self.width);
-        // SAFETY: the matrix has these rows, and these columns of them, which no other grid has; each row is given once, and a
-        // row is at least as long as its columns.
-        (0..self.rows).map(move |row| unsafe { std::slice::from_raw_parts_mut(start.add(row * stride), width) })
+        let Grid { start, stride, width, .. } = *self;
+        let row = move |row: usize| Grid {
+            start: start.wrapping_add(row * stride),
+            rows: 1,
+            stride,
+            width,
+            matrix: PhantomData,
+        };
+        (0..self.rows).map(move |i| row(i).first())
     }
 
     /// The number of rows.
@@ -135,9 +141,17 @@ impl<'a, T> Grid<'a, T> {
     #[inline]
     pub fn row(&mut self, row: usize) -> &mut [T] {
         assert!(row < self.rows, "row {row} of {}", self.rows);
+        let start = self.start.wrapping_add(row * self.stride);
+        Grid { start, rows: 1, ..self.borrow() }.first()
+    }
+
+    /// The columns' elements in the first row.
+    #[inline]
+    fn first(self) -> &'a mut [T] {
+        assert!(self.rows > 0, "a row");
         // SAFETY: the matrix has the row, and these columns of it, which no other grid has: `columns` takes the grid that it
-        // cuts, and cuts it at different places.
-        unsafe { std::slice::from_raw_parts_mut(self.start.add(row * self.stride), self.width) }
+        // cuts, and cuts it at different places, and other grids of rows are made one for each row.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.width) }
     }
 }
 
