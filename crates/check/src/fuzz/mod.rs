@@ -31,7 +31,7 @@ pub const MAX_STEPS: u64 = 100_000;
 pub const MAX_BYTES: usize = 64 << 20;
 
 /// One in this many valid programs has positions beyond 2^31.
-const FAR: u64 = 1500;
+const FAR: u64 = 10_000;
 
 /// Where a case's program comes from, and how it is run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
