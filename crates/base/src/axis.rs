@@ -1,12 +1,12 @@
-//! References to mesh axes and to parts of them: the one vocabulary that shardings, groups, permutations and
-//! uniformity share.
+//! References to mesh axes and to parts of them. Shardings, device groups, permutations and uniformity all refer to
+//! axes through these types.
 
 use crate::Mesh;
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::DerefMut;
 
-/// An axis of a mesh, by position.
+/// An axis of a mesh, identified by its position.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AxisIndex(u16);
 
@@ -26,14 +26,14 @@ impl fmt::Debug for AxisIndex {
     }
 }
 
-/// The middle of an axis of size `n` read as `[pre_size, size, n / (pre_size * size)]`.
+/// The middle dimension of an axis of size `n` that is viewed as `[pre_size, size, n / (pre_size * size)]`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct SubAxis {
     pub pre_size: usize,
     pub size: usize,
 }
 
-/// An axis, or a sub-axis of it (`"x":(2)4`).
+/// A whole axis, or a sub-axis of it (`"x":(2)4`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AxisRef {
     pub axis: AxisIndex,
@@ -45,7 +45,7 @@ impl AxisRef {
         AxisRef { axis, sub: None }
     }
 
-    /// The part `(pre_size)size` of `axis`; the whole axis where that is all of it.
+    /// Returns the sub-axis `(pre_size)size` of `axis`, or the whole axis if the sub-axis covers all of it.
     pub fn sub(mesh: &Mesh, axis: AxisIndex, pre_size: usize, size: usize) -> AxisRef {
         let is_whole = pre_size == 1 && size == mesh.axis_size(axis);
         AxisRef { axis, sub: (!is_whole).then_some(SubAxis { pre_size, size }) }
@@ -55,17 +55,18 @@ impl AxisRef {
         self.sub.map_or_else(|| mesh.axis_size(self.axis), |s| s.size)
     }
 
-    /// Product of the sizes more major within the same axis.
+    /// Returns the product of the sizes of the more major sub-axes of the same axis.
     pub fn pre_size(self) -> usize {
         self.sub.map_or(1, |s| s.pre_size)
     }
 
-    /// `pre_size * size`: where the next sub-axis would start.
+    /// Returns `pre_size * size`, which is the `pre_size` of the next more minor sub-axis.
     pub fn next_pre_size(self, mesh: &Mesh) -> usize {
         self.pre_size() * self.size(mesh)
     }
 
-    /// The coordinate along this (sub-)axis, given the coordinate along its whole axis.
+    /// Returns the coordinate along this (sub-)axis of a device whose coordinate along the whole axis is
+    /// `axis_coordinate`.
     pub fn coordinate(self, mesh: &Mesh, axis_coordinate: usize) -> usize {
         match self.sub {
             None => axis_coordinate,
@@ -73,13 +74,14 @@ impl AxisRef {
         }
     }
 
-    /// By how many positions of the mesh's grid two devices differ that are neighbours along this (sub-)axis.
+    /// Returns the distance, in positions of the mesh's grid, between two devices that are neighbours along this
+    /// (sub-)axis.
     pub fn stride(self, mesh: &Mesh) -> usize {
         let minor_axes: usize = mesh.axes[self.axis.index() + 1..].iter().map(|a| a.size).product();
         minor_axes * (mesh.axis_size(self.axis) / self.next_pre_size(mesh))
     }
 
-    /// How it prints: `"x"` or `"x":(2)4`.
+    /// Returns the printed form: `"x"` or `"x":(2)4`.
     pub fn display(self, mesh: &Mesh) -> impl fmt::Display + '_ {
         fmt::from_fn(move |f| {
             write!(f, "\"{}\"", mesh.axis_name(self.axis))?;
@@ -91,11 +93,11 @@ impl AxisRef {
     }
 }
 
-/// Sets of axes: what overlaps, what is left.
+/// Operations on sets of axes: union and difference.
 impl AxisRef {
-    /// The sorted, disjoint, merged list that covers exactly what `axes` cover.
+    /// Returns the sorted, disjoint, merged list that covers exactly what `axes` cover.
     ///
-    /// Parts of one axis that cannot coexist (`(1)2` and `(1)3`) are covered by the whole axis.
+    /// Parts of one axis that cannot coexist (`(1)2` and `(1)3`) are replaced by the whole axis.
     pub fn union(mesh: &Mesh, axes: impl IntoIterator<Item = AxisRef>) -> Vec<AxisRef> {
         let mut axes = axes.into_iter();
         let Some(first) = axes.next() else { return vec![] };
@@ -129,7 +131,7 @@ impl AxisRef {
         out
     }
 
-    /// The parts of `self` that none of `axes` covers, major to minor.
+    /// Returns the parts of `self` that none of `axes` covers, major to minor.
     pub fn minus(self, mesh: &Mesh, axes: &[AxisRef]) -> Vec<AxisRef> {
         let mut spans = vec![(self.pre_size(), self.next_pre_size(mesh))];
         for a in axes.iter().filter(|a| a.axis == self.axis) {
@@ -140,19 +142,20 @@ impl AxisRef {
         spans.into_iter().map(|(l, h)| AxisRef::sub(mesh, self.axis, l, h / l)).collect()
     }
 
-    /// Whether the two share a part.
+    /// Returns whether `self` and `other` share a part.
     pub fn overlaps(self, other: AxisRef, _mesh: &Mesh) -> bool {
         self.shares_part(other)
     }
 }
 
-/// How two references to one axis relate. The semantics are Shardy's `AxisRefAttr`, example by example.
+/// Relations between two references to one axis. The semantics are those of Shardy's `AxisRefAttr`, and its examples
+/// hold here too.
 ///
-/// Two sub-axes *can coexist* when one factorisation of the axis has both as (products of) its parts: `(1)2` and
-/// `(2)2` do, `(1)2` and `(1)3` do not. Where two cannot coexist, no operation below finds anything common to them,
-/// nor anything that one leaves over of the other.
+/// Two sub-axes *can coexist* when there is a factorisation of the axis in which each of them is a product of
+/// consecutive factors: `(1)2` and `(2)2` can coexist, `(1)2` and `(1)3` cannot. For two that cannot coexist, the
+/// operations below return no overlap and no remainder.
 impl AxisRef {
-    /// Whether `other` is a part of this: `"x"` ⊇ `"x":(2)2`, `"x":(1)4` ⊇ `"x":(2)2`.
+    /// Returns whether `other` is a part of `self`: `"x"` ⊇ `"x":(2)2`, `"x":(1)4` ⊇ `"x":(2)2`.
     pub fn contains(self, other: AxisRef) -> bool {
         self.axis == other.axis
             && match (self.sub, other.sub) {
@@ -162,17 +165,17 @@ impl AxisRef {
             }
     }
 
-    /// Whether this is the major part of `other`, or all of it: `"x":(2)2` of `"x":(2)4`.
+    /// Returns whether `self` is the major part of `other`, or all of it: `"x":(2)2` of `"x":(2)4`.
     pub fn prefix_of(self, other: AxisRef) -> bool {
         other.contains(self) && self.pre_size() == other.pre_size()
     }
 
-    /// Whether this is the minor part of `other`, or all of it: `"x":(4)2` of `"x":(2)4`.
+    /// Returns whether `self` is the minor part of `other`, or all of it: `"x":(4)2` of `"x":(2)4`.
     pub fn suffix_of(self, other: AxisRef, mesh: &Mesh) -> bool {
         other.contains(self) && self.next_pre_size(mesh) == other.next_pre_size(mesh)
     }
 
-    /// Whether both may be used in one module without splitting the axis in contradictory ways.
+    /// Returns whether both may be used in one module without splitting the axis in contradictory ways.
     pub fn can_coexist(self, other: AxisRef) -> bool {
         match (self.sub, other.sub) {
             (Some(a), Some(b)) if self.axis == other.axis => a.can_coexist(b),
@@ -180,7 +183,7 @@ impl AxisRef {
         }
     }
 
-    /// The part that both have: `"x":(2)2` of `"x":(1)4` and `"x":(2)4`.
+    /// Returns the part that both have: `"x":(2)2` of `"x":(1)4` and `"x":(2)4`.
     pub fn overlap(self, other: AxisRef) -> Option<AxisRef> {
         if self.axis != other.axis {
             return None;
@@ -192,7 +195,8 @@ impl AxisRef {
         (to > from && a.can_coexist(b)).then(|| AxisRef::part(self.axis, from, to / from))
     }
 
-    /// The longest major part of this that shares nothing with `other`: `"x":(1)2` of `"x":(1)4` and `"x":(2)4`.
+    /// Returns the longest major part of `self` that shares nothing with `other`: `"x":(1)2` of `"x":(1)4` and
+    /// `"x":(2)4`.
     pub fn prefix_without_overlap(self, other: AxisRef) -> Option<AxisRef> {
         if !self.can_coexist(other) {
             return None;
@@ -204,7 +208,8 @@ impl AxisRef {
         (to > from).then(|| AxisRef::part(self.axis, from, to / from))
     }
 
-    /// The longest minor part of this that shares nothing with `other`: `"x":(4)2` of `"x":(2)4` and `"x":(1)4`.
+    /// Returns the longest minor part of `self` that shares nothing with `other`: `"x":(4)2` of `"x":(2)4` and
+    /// `"x":(1)4`.
     pub fn suffix_without_overlap(self, other: AxisRef, mesh: &Mesh) -> Option<AxisRef> {
         if !self.can_coexist(other) {
             return None;
@@ -216,12 +221,12 @@ impl AxisRef {
         (to > from).then(|| AxisRef::part(self.axis, from, to / from))
     }
 
-    /// The shorter of the two, if it is the major part of the longer.
+    /// Returns the shorter of the two if it is the major part of the longer one.
     pub fn greatest_common_prefix(self, other: AxisRef) -> Option<AxisRef> {
         if self.prefix_of(other) { Some(self) } else { other.prefix_of(self).then_some(other) }
     }
 
-    /// Whether `other` goes on exactly where this ends, so that the two in this order are one: `"x":(1)2`, `"x":(2)4`.
+    /// Returns whether `other` starts exactly where `self` ends, so that the two can be merged: `"x":(1)2`, `"x":(2)4`.
     pub fn can_merge(self, other: AxisRef) -> bool {
         match (self.sub, other.sub) {
             (Some(a), Some(b)) => self.axis == other.axis && a.next_pre_size() == b.pre_size,
@@ -229,22 +234,23 @@ impl AxisRef {
         }
     }
 
-    /// This and `other` as one; the whole axis where that is all of it.
+    /// Returns `self` and `other` merged into one, which is the whole axis if they cover all of it.
     ///
-    /// Panics unless [`can_merge`](AxisRef::can_merge).
+    /// # Panics
+    /// Panics unless [`can_merge`](AxisRef::can_merge) holds.
     pub fn merge(self, other: AxisRef, mesh: &Mesh) -> AxisRef {
         assert!(self.can_merge(other), "only consecutive sub-axes merge");
         AxisRef::sub(mesh, self.axis, self.pre_size(), self.size(mesh) * other.size(mesh))
     }
 
-    /// By the place of the axis in the mesh, then from major to minor.
+    /// Compares by the position of the axis in the mesh, then from major to minor.
     ///
-    /// Within one axis a whole axis stands after its sub-axes that start it and before all the others.
+    /// Within one axis, a whole axis is greater than the sub-axes with `pre_size` 1 and less than all other sub-axes.
     pub fn cmp_in_mesh(self, other: AxisRef) -> Ordering {
         self.axis.cmp(&other.axis).then_with(|| self.cmp_within_axis(other))
     }
 
-    /// By the name of the axis, as Shardy sorts where no mesh is at hand.
+    /// Compares by the name of the axis, which is Shardy's order where it has no mesh.
     pub fn cmp_by_name(self, other: AxisRef, mesh: &Mesh) -> Ordering {
         let names = mesh.axis_name(self.axis).cmp(mesh.axis_name(other.axis));
         names.then_with(|| self.cmp_within_axis(other))
@@ -263,7 +269,7 @@ impl AxisRef {
             }
     }
 
-    /// A part that is known not to be the whole axis.
+    /// Returns a part that is known not to be the whole axis.
     fn part(axis: AxisIndex, pre_size: usize, size: usize) -> AxisRef {
         AxisRef { axis, sub: Some(SubAxis { pre_size, size }) }
     }
@@ -288,14 +294,15 @@ fn min_max(a: usize, b: usize) -> (usize, usize) {
     (a.min(b), a.max(b))
 }
 
-/// Lists of axes, major to minor. A list is *maximal* when no two neighbours can merge; every list of a sharding is.
+/// Operations on lists of axes, major to minor. A list is *maximal* when no two neighbours can be merged. Every list of
+/// axes in a sharding is maximal.
 impl AxisRef {
-    /// Product of the sizes.
+    /// Returns the product of the sizes of `axes`.
     pub fn total_size(mesh: &Mesh, axes: &[AxisRef]) -> usize {
         axes.iter().map(|a| a.size(mesh)).product()
     }
 
-    /// Appends `axis` to a maximal list, which stays maximal.
+    /// Appends `axis` to a maximal list and keeps the list maximal.
     pub fn push_or_merge<L>(list: &mut L, axis: AxisRef, mesh: &Mesh)
     where
         L: DerefMut<Target = [AxisRef]> + Extend<AxisRef>,
@@ -306,7 +313,7 @@ impl AxisRef {
         }
     }
 
-    /// Sorts a list without overlaps by the mesh and merges what can be merged.
+    /// Sorts a list without overlaps in the order of the mesh and merges neighbours that can be merged.
     pub fn sort_and_merge(list: &mut Vec<AxisRef>, mesh: &Mesh) {
         list.sort_by(|a, b| a.cmp_in_mesh(*b));
         let mut merged = Vec::with_capacity(list.len());
@@ -316,7 +323,7 @@ impl AxisRef {
         *list = merged;
     }
 
-    /// The longest major part of this that shares nothing with any of `others`.
+    /// Returns the longest major part of `self` that shares nothing with any of `others`.
     pub fn prefix_without_overlaps(self, others: &[AxisRef]) -> Option<AxisRef> {
         others.iter().try_fold(self, |rest, &other| rest.prefix_without_overlap(other))
     }
@@ -344,7 +351,7 @@ mod tests {
         Mesh::new("mesh", [("b", SIZE), ("a", 4)]).unwrap()
     }
 
-    /// Every way to refer to (a part of) the first axis.
+    /// Returns every reference to the first axis or to a part of it.
     fn refs(mesh: &Mesh) -> Vec<AxisRef> {
         let divides = |a: usize, b: usize| b.is_multiple_of(a);
         let axis = AxisIndex::new(0);
@@ -366,7 +373,8 @@ mod tests {
         }
     }
 
-    /// Positions of a chain of divisors that a reference covers, over all chains from 1 to SIZE: the slow definition.
+    /// Returns the positions that a reference covers in each chain of divisors from 1 to SIZE. This is the slow
+    /// definition.
     fn chains() -> Vec<Vec<usize>> {
         fn go(chain: &mut Vec<usize>, out: &mut Vec<Vec<usize>>) {
             let last = chain[chain.len() - 1];

@@ -1,12 +1,13 @@
-//! What a computation may use: bytes of memory and steps of work; and how it is stopped from outside.
+//! Limits on the memory and the steps of a computation, and cancellation from outside.
 //!
-//! An [`Account`] counts the bytes of all data that is alive: the elements of literals, the buffers of engines, scratch
-//! memory, the text of files. [`Account::reserve`] is the one function through which such memory is had; it refuses what the
-//! limit does not allow *before* anything is allocated. A [`Budget`] joins an account with a number of steps and a
-//! [`CancelToken`], for one run.
+//! An [`Account`] counts the bytes of all live data: the elements of literals, the buffers of engines, scratch memory,
+//! the text of files. [`Account::reserve`] is the one function that reserves such memory. It refuses a request that
+//! exceeds the limit *before* anything is allocated. A [`Budget`] combines an account, a number of steps and a
+//! [`CancelToken`] for one run.
 //!
-//! A computation that runs out is *stopped*: [`Stop::raise`] unwinds to the [`Budget::run`] that encloses it, which returns
-//! the [`Stop`]. No code in between needs an error path; what it owned is dropped. No panic hook is called.
+//! A computation that exceeds its budget is *stopped*: [`Stop::raise`] unwinds to the enclosing [`Budget::run`], which
+//! returns the [`Stop`]. The code in between needs no error path; the values that it owns are dropped. The panic hook
+//! is not called.
 //!
 //! ```
 //! use shardwise_base::{Account, Budget, CancelToken, Literal, Stop};
@@ -23,31 +24,31 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-/// Element operations, or multiply-adds, that count as one step.
+/// Number of element operations, or of multiply-adds, that count as one step.
 pub const OPERATIONS_PER_STEP: u64 = 1 << 16;
 
-/// Counts the bytes of data that is alive, up to a limit; clones share the count.
+/// Counts the bytes of live data, up to a limit. Clones share the count.
 #[derive(Clone)]
 pub struct Account(Arc<Counts>);
 
 struct Counts {
     limit: AtomicUsize,
-    /// What is reserved here is reserved there too.
+    /// An outer account, to which every reservation is charged as well.
     outer: Option<Account>,
     in_use: AtomicUsize,
     peak: AtomicUsize,
-    /// Reservations until one fails, for tests; 0: none does.
+    /// Number of reservations until one fails, for tests; 0 if none is to fail.
     fails_in: AtomicU64,
 }
 
-/// A reservation would exceed the memory limit, or the system had no memory.
+/// The error of a reservation that would exceed the memory limit, or for which the system had no memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfMemory {
-    /// The bytes asked for.
+    /// The bytes requested.
     pub requested: usize,
     /// The limit, in bytes.
     pub limit: usize,
-    /// The bytes that were in use.
+    /// The bytes that were in use at the time of the request.
     pub in_use: usize,
 }
 
@@ -61,12 +62,12 @@ impl fmt::Display for OutOfMemory {
 impl std::error::Error for OutOfMemory {}
 
 impl Account {
-    /// An account whose reservations sum to at most `limit` bytes.
+    /// Returns an account whose reservations sum to at most `limit` bytes.
     pub fn with_limit(limit: usize) -> Account {
         Account::new(limit, None)
     }
 
-    /// An account whose reservations sum to at most `limit` bytes, and count against this one too.
+    /// Returns an account whose reservations sum to at most `limit` bytes and are charged to `self` as well.
     pub fn within(&self, limit: usize) -> Account {
         Account::new(limit, Some(self.clone()))
     }
@@ -81,46 +82,50 @@ impl Account {
         }))
     }
 
-    /// The account of the process, whose limit is [`default_max_bytes`]. Data that is made outside every
+    /// Returns the account of the process, whose limit is [`default_max_bytes`]. Data made outside every
     /// [`Budget::run`] is charged to it.
     pub fn of_process() -> &'static Account {
         static PROCESS: OnceLock<Account> = OnceLock::new();
         PROCESS.get_or_init(|| Account::with_limit(default_max_bytes()))
     }
 
-    /// The account of the budget that this thread runs under, else that of the process.
+    /// Returns the account of the budget that this thread runs under, or the account of the process if there is none.
     pub fn current() -> Account {
         CURRENT
             .with_borrow(|c| c.as_ref().map(|b| b.account().clone()))
             .unwrap_or_else(|| Account::of_process().clone())
     }
 
-    /// The limit, in bytes.
+    /// Returns the limit, in bytes.
     pub fn limit(&self) -> usize {
         self.0.limit.load(Relaxed)
     }
 
-    /// Changes the limit. What is reserved stays so.
+    /// Changes the limit. Reservations that exist already are kept.
     pub fn set_limit(&self, limit: usize) {
         self.0.limit.store(limit, Relaxed);
     }
 
-    /// The bytes reserved now.
+    /// Returns the number of bytes that are reserved now.
     pub fn in_use(&self) -> usize {
         self.0.in_use.load(Relaxed)
     }
 
-    /// The most bytes that were reserved at one time since the account was made, or since [`Account::reset_peak`].
+    /// Returns the most bytes that were reserved at one time since the account was made, or since
+    /// [`Account::reset_peak`].
     pub fn peak(&self) -> usize {
         self.0.peak.load(Relaxed)
     }
 
-    /// Starts the measurement of [`Account::peak`] anew.
+    /// Sets [`Account::peak`] to the bytes that are reserved now.
     pub fn reset_peak(&self) {
         self.0.peak.store(self.in_use(), Relaxed);
     }
 
-    /// Reserves `bytes` until the reservation is dropped.
+    /// Reserves `bytes` until the returned reservation is dropped.
+    ///
+    /// # Errors
+    /// Fails if the sum of the reservations would exceed the limit of this account or of an outer one.
     pub fn reserve(&self, bytes: usize) -> Result<Reservation, OutOfMemory> {
         let counts = &*self.0;
         let outer = counts.outer.as_ref().map(|o| o.reserve(bytes)).transpose()?.map(Box::new);
@@ -136,12 +141,12 @@ impl Account {
         }
     }
 
-    /// The same as [`Account::reserve`]; the computation is stopped if the bytes are refused.
+    /// Reserves `bytes` as [`Account::reserve`] does, and stops the computation if the reservation is refused.
     pub fn reserve_or_stop(&self, bytes: usize) -> Reservation {
         self.reserve(bytes).unwrap_or_else(|e| Stop::Memory(e).raise())
     }
 
-    /// Fails as `reserve` would, without reserving: for plans that know their peak.
+    /// Fails as [`Account::reserve`] would, but reserves nothing. Plans that know their peak use it.
     pub fn check(&self, bytes: usize) -> Result<(), OutOfMemory> {
         self.0.outer.as_ref().map_or(Ok(()), |o| o.check(bytes))?;
         match self.in_use().checked_add(bytes) {
@@ -150,19 +155,19 @@ impl Account {
         }
     }
 
-    /// The error of a request that the account or the system refuses.
+    /// Returns the error for a request that the account or the system refuses.
     pub fn refused(&self, requested: usize) -> OutOfMemory {
         OutOfMemory { requested, limit: self.limit(), in_use: self.in_use() }
     }
 
-    /// Makes the `n`th reservation from now fail, as if the limit were reached; 0 disarms. Returns how many were left of those
-    /// that were set before. For failure injection.
+    /// Makes the `n`th reservation from now fail as if the limit were reached; 0 disarms. Returns the number of
+    /// reservations that were left until an earlier injected failure. For failure injection.
     pub fn fail_at(&self, n: u64) -> u64 {
         self.0.fails_in.swap(n, Relaxed)
     }
 }
 
-/// Subtracts 1 from a counter that is not 0; whether it is 0 then.
+/// Subtracts 1 from a counter that is not 0. Returns whether this made it 0.
 fn counts_down_to_0(counter: &AtomicU64) -> bool {
     counter.load(Relaxed) > 0 && counter.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1)) == Ok(1)
 }
@@ -173,7 +178,7 @@ impl fmt::Debug for Account {
     }
 }
 
-/// Bytes that an account counts until this is dropped.
+/// Bytes that an account counts as used until this is dropped.
 #[derive(Debug)]
 pub struct Reservation {
     account: Account,
@@ -182,7 +187,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// The number of bytes.
+    /// Returns the number of reserved bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -194,13 +199,13 @@ impl Drop for Reservation {
     }
 }
 
-/// Asks a running computation to stop; clones share the request.
+/// Asks a running computation to stop. Clones share the request.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken {
     request: Arc<AtomicBool>,
-    /// Tokens whose requests hold for this one too.
+    /// Other tokens; when one of them is cancelled, this one is cancelled too.
     of: Option<Arc<[CancelToken]>>,
-    /// Polls until one makes the request, for tests; after that 0.
+    /// Number of polls until one cancels the token, for tests; 0 afterwards.
     cancels_in: Option<Arc<AtomicU64>>,
 }
 
@@ -210,27 +215,27 @@ impl CancelToken {
         self.request.store(true, Relaxed);
     }
 
-    /// A token that is cancelled when one of `tokens` is.
+    /// Returns a token that is cancelled when one of `tokens` is.
     pub fn any(tokens: impl IntoIterator<Item = CancelToken>) -> CancelToken {
         CancelToken { of: Some(tokens.into_iter().collect()), ..CancelToken::default() }
     }
 
-    /// A token that is cancelled when it is polled for the `n`th time, as if the user did so then. For failure injection.
+    /// Returns a token that is cancelled when it is polled for the `n`th time. For failure injection.
     pub fn at_poll(n: u64) -> CancelToken {
         CancelToken { cancels_in: Some(Arc::new(AtomicU64::new(n))), ..CancelToken::default() }
     }
 
-    /// The polls that are left of those of [`CancelToken::at_poll`].
+    /// Returns the number of polls that are left before a token made by [`CancelToken::at_poll`] is cancelled.
     pub fn polls_left(&self) -> u64 {
         self.cancels_in.as_ref().map_or(0, |n| n.load(Relaxed))
     }
 
-    /// The flag that is true from [`CancelToken::cancel`] on, for handlers of signals.
+    /// Returns the flag that [`CancelToken::cancel`] sets to true, for signal handlers.
     pub fn flag(&self) -> Arc<AtomicBool> {
         self.request.clone()
     }
 
-    /// Whether [`CancelToken::cancel`] was called.
+    /// Returns whether this token, or one of the tokens that it was made from, was cancelled. Counts as a poll.
     pub fn is_cancelled(&self) -> bool {
         if self.cancels_in.as_ref().is_some_and(|n| counts_down_to_0(n)) {
             self.cancel();
@@ -239,7 +244,7 @@ impl CancelToken {
     }
 }
 
-/// What one run may use; clones share what is left.
+/// Limits of one run. Clones share the steps taken and the memory in use.
 #[derive(Clone, Debug)]
 pub struct Budget(Arc<Shared>);
 
@@ -251,67 +256,74 @@ struct Shared {
     cancel: CancelToken,
 }
 
-/// Why a computation was stopped.
+/// The reason why a computation was stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Data did not fit into the account.
+    /// The data did not fit into the account.
     Memory(OutOfMemory),
-    /// More steps than this many would have been taken.
+    /// More steps would have been taken than this limit.
     Steps(u64),
-    /// Somebody called [`CancelToken::cancel`].
+    /// [`CancelToken::cancel`] was called.
     Cancelled,
 }
 
 thread_local! {
     static CURRENT: RefCell<Option<Budget>> = const { RefCell::new(None) };
-    /// How many `Budget::run` and `Stop::catch` enclose what runs.
+    /// Number of calls of `Budget::run` and `Stop::catch` that are active on this thread.
     static CATCHERS: Cell<usize> = const { Cell::new(0) };
 }
 
 impl Budget {
-    /// Bytes of `account`, `max_steps` steps (`None`: any number), until `cancel` is cancelled.
+    /// Returns a budget of the bytes of `account` and `max_steps` steps (`None`: no limit) that ends when `cancel` is
+    /// cancelled.
     pub fn new(account: Account, max_steps: Option<u64>, cancel: CancelToken) -> Budget {
         let max_steps = max_steps.unwrap_or(u64::MAX);
         Budget(Arc::new(Shared { account, max_steps, steps: AtomicU64::new(0), cancel }))
     }
 
-    /// The budget that this thread runs under.
+    /// Returns the budget that this thread runs under, or `None`.
     pub fn current() -> Option<Budget> {
         CURRENT.with_borrow(Clone::clone)
     }
 
-    /// The account that data is charged to.
+    /// Returns the account that data is charged to.
     pub fn account(&self) -> &Account {
         &self.0.account
     }
 
-    /// The token that cancels what runs under this budget.
+    /// Returns the token that cancels the computations under this budget.
     pub fn cancel_token(&self) -> &CancelToken {
         &self.0.cancel
     }
 
-    /// The most steps that may be taken.
+    /// Returns the limit of steps; `u64::MAX` if there is none.
     pub fn max_steps(&self) -> u64 {
         self.0.max_steps
     }
 
-    /// The steps taken so far.
+    /// Returns the number of steps taken so far.
     pub fn steps(&self) -> u64 {
         self.0.steps.load(Relaxed)
     }
 
-    /// Runs `f` under this budget: what stops it is returned.
+    /// Runs `f` under this budget.
+    ///
+    /// # Errors
+    /// Returns the [`Stop`] that stopped `f`.
     pub fn run<T>(&self, f: impl FnOnce() -> T) -> Result<T, Stop> {
         let _entered = self.enter();
         Stop::catch(f)
     }
 
-    /// Puts this thread under the budget until the guard is dropped, for threads that work for a run of another one.
+    /// Puts this thread under the budget until the guard is dropped. Threads that work for another thread's run use it.
     pub fn enter(&self) -> Entered {
         Entered(CURRENT.replace(Some(self.clone())))
     }
 
-    /// Takes `count` steps, or returns why not.
+    /// Takes `count` steps.
+    ///
+    /// # Errors
+    /// Fails if the run is cancelled or if more steps than the limit would be taken.
     pub fn step(&self, count: u64) -> Result<(), Stop> {
         let shared = &*self.0;
         if shared.cancel.is_cancelled() {
@@ -325,7 +337,7 @@ impl Budget {
     }
 }
 
-/// Ends a thread's stay under a [`Budget`] when dropped.
+/// A guard that returns the thread to its previous budget when it is dropped.
 #[must_use]
 pub struct Entered(Option<Budget>);
 
@@ -335,25 +347,24 @@ impl Drop for Entered {
     }
 }
 
-/// Takes `count` steps of the budget that this thread runs under; stops the computation if they are not left or it is
-/// cancelled. Long loops call this at least every 10 ms.
+/// Takes `count` steps of the budget that this thread runs under. Stops the computation if too few steps are left or
+/// the run is cancelled. Long loops call this at least every 10 ms.
 pub fn take_steps(count: u64) {
     let taken = CURRENT.with_borrow(|c| c.as_ref().map_or(Ok(()), |b| b.step(count)));
     taken.unwrap_or_else(|stop| stop.raise());
 }
 
-/// Takes the steps of `operations` element operations or multiply-adds, rounded down.
+/// Takes one step for each 2^16 of `operations` element operations or multiply-adds, rounded down.
 pub fn take_operations(operations: u64) {
     take_steps(operations / OPERATIONS_PER_STEP);
 }
 
-/// Stops the computation if it is cancelled.
+/// Stops the computation if its run is cancelled.
 pub fn poll() {
     take_steps(0);
 }
 
-/// Counts the operations of a loop whose rounds are short, and takes their steps.
-///
+/// Counts the operations of a loop with short iterations, and takes a step for each 2^16 of them.
 /// ```
 /// let mut meter = shardwise_base::budget::Meter::default();
 /// for _ in 0..1_000_000 {
@@ -375,7 +386,7 @@ impl Meter {
 }
 
 impl Stop {
-    /// Unwinds to the enclosing [`Budget::run`] or [`Stop::catch`]. Without one this is an ordinary panic.
+    /// Unwinds to the enclosing [`Budget::run`] or [`Stop::catch`]. Without one, this is an ordinary panic.
     pub fn raise(self) -> ! {
         if CATCHERS.get() == 0 {
             panic!("{self}");
@@ -383,7 +394,10 @@ impl Stop {
         resume_unwind(Box::new(self))
     }
 
-    /// Runs `f` under the budget that is entered, if any: what stops it is returned. Panics pass through.
+    /// Runs `f` under the budget of this thread, if there is one. Panics pass through.
+    ///
+    /// # Errors
+    /// Returns the [`Stop`] that stopped `f`.
     pub fn catch<T>(f: impl FnOnce() -> T) -> Result<T, Stop> {
         let _counted = Catcher::new();
         catch_unwind(AssertUnwindSafe(f)).map_err(|payload| match payload.downcast::<Stop>() {
@@ -392,7 +406,7 @@ impl Stop {
         })
     }
 
-    /// The message for whoever ran the program; `loc` is the place that was running.
+    /// Returns the message for the person who ran the program; `loc` is the place in the program that was running.
     pub fn diagnostic(&self, loc: &Loc) -> Diagnostic {
         match self {
             Stop::Memory(e) => Diagnostic::error("run-memory", loc, e.to_string())
@@ -412,7 +426,7 @@ impl fmt::Display for Stop {
     }
 }
 
-/// Counts this thread's catchers.
+/// A guard that counts as one catcher of this thread while it exists.
 struct Catcher;
 
 impl Catcher {
@@ -428,21 +442,21 @@ impl Drop for Catcher {
     }
 }
 
-/// Four fifths of the memory that this process may use: of its control group's limit, or of the machine's memory. Half
-/// the address space where the system does not say.
+/// Returns four fifths of the memory that this process may use, in bytes: of the limit of its control group or of the
+/// machine's memory, whichever is less. Returns half the address space if the system reports neither.
 pub fn default_max_bytes() -> usize {
     let bytes = [machine_bytes(), group_bytes()].into_iter().flatten().min();
     bytes.map_or(usize::MAX / 2, |b| b / 5 * 4)
 }
 
-/// The machine's memory, as Linux tells it.
+/// Returns the machine's memory in bytes, as Linux reports it.
 fn machine_bytes() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
 }
 
-/// The least limit of the control groups that this process is in.
+/// Returns the smallest memory limit, in bytes, of the control groups that this process is in.
 fn group_bytes() -> Option<usize> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let limits = groups.lines().flat_map(|line| {

@@ -1,9 +1,9 @@
-//! Comparison of arrays: whether two lists of results are the same, or as near to each other as a [`Tolerance`] allows.
+//! Comparison of arrays: whether two lists of results are equal, or as close to each other as a [`Tolerance`] allows.
 //!
-//! The number of arrays, their element types and their shapes are always compared, and elements of integer and boolean types
-//! by their bytes. A tolerance concerns floats and the parts of complex numbers only. In every tolerance a NaN differs from
-//! every number, an infinity from everything but itself, and two NaNs are equal ([`Tolerance::Bits`] alone asks for the same
-//! bits of them).
+//! The number of arrays, their element types and their shapes are always compared. Elements of integer and boolean
+//! types are always compared by their bytes. A tolerance applies to floats and to the parts of complex numbers only.
+//! Under every tolerance a NaN differs from every number, an infinity differs from everything but itself, and two NaNs
+//! are equal. The exception is [`Tolerance::Bits`], which requires that two NaNs have the same bits.
 //!
 //! ```
 //! use shardwise_base::compare::{Tolerance, compare};
@@ -17,29 +17,31 @@
 use crate::{Bool8, Complex32, Complex64, DType, Literal, bf16, f16};
 use std::fmt;
 
-/// How near floats, and the parts of complex numbers, have to be to each other.
+/// How close floats, and the parts of complex numbers, have to be to each other.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Tolerance<'a> {
-    /// The same bits: for data that is only moved.
+    /// Equal bits. For data that is only moved.
     Bits,
-    /// The same bits, but all NaNs are one: for both sides doing the same arithmetic.
+    /// Equal bits, except that all NaNs are equal. For two computations that do the same arithmetic.
     Exact,
-    /// The same numbers: zeros of both signs are one, for sums of exact terms in another order.
+    /// Equal numbers; zeros of both signs are equal. For sums of exact terms in another order.
     Numbers,
-    /// At most so many representable numbers apart; zeros of both signs are one.
+    /// At most this many representable numbers apart; zeros of both signs are equal.
     Ulps(u64),
-    /// The same, and a number too small for a normal one may be zero, as systems that flush such numbers have it.
+    /// As `Ulps`, and a subnormal number may also be zero. For systems that flush subnormal numbers.
     FlushedUlps(u64),
-    /// At most so many units in the last place of the largest expected element: sums in a free order over the whole array.
+    /// At most this many units in the last place of the largest expected element. For sums over the whole array in any
+    /// order.
     OfLargest(u64),
-    /// The same, of 1 if the largest element is smaller: functions whose error is the same beside a zero as elsewhere.
+    /// As `OfLargest`, but of 1 if the largest element is smaller. For functions whose absolute error near a zero is as
+    /// large as elsewhere.
     OfLargestOrOne(u64),
-    /// Element `i`, and of a complex number each part, at most `bounds[i]` away.
+    /// Element `i`, or each part of a complex element, is at most `bounds[i]` away.
     Bounds(&'a [f64]),
 }
 
 impl Tolerance<'_> {
-    /// The most that an element may be [apart](distance).
+    /// Returns the largest [distance](distance) that this tolerance allows for an element.
     pub fn limit(self) -> u64 {
         use Tolerance::*;
         match self {
@@ -49,32 +51,32 @@ impl Tolerance<'_> {
     }
 }
 
-/// What differs between two lists of arrays.
+/// The difference between two lists of arrays.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Mismatch {
-    /// The numbers of arrays.
+    /// The numbers of arrays differ.
     Count { got: usize, want: usize },
-    /// The element types or shapes of an array.
+    /// The element types or shapes of an array differ.
     Type { index: usize, got: String, want: String },
-    /// Elements of an array.
+    /// Elements of an array differ.
     Elements { index: usize, elements: Elements },
 }
 
-/// Elements that are too far apart.
+/// The elements of an array that are too far apart.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Elements {
-    /// How many there are.
+    /// The number of such elements.
     pub count: usize,
-    /// Among how many.
+    /// The number of elements of the array.
     pub size: usize,
-    /// Row-major position of the one that is the furthest apart.
+    /// The row-major position of the element that is furthest apart.
     pub worst: usize,
-    /// The same as indices.
+    /// The indices of that element.
     pub indices: Vec<usize>,
-    /// That element of both arrays, as it is written.
+    /// That element of both arrays, as text.
     pub got: String,
     pub want: String,
-    /// The distance in the tolerance's units; `None`: further than can be counted.
+    /// The distance of that element in the tolerance's units; `None` if it cannot be counted.
     pub apart: Option<u64>,
 }
 
@@ -101,10 +103,10 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// Compares all arrays, array `i` with `tolerance(i)`.
+/// Compares all arrays; array `i` is compared with `tolerance(i)`.
 ///
 /// # Errors
-/// The first mismatch.
+/// Returns the first mismatch.
 pub fn compare<'a>(
     got: &[Literal],
     want: &[Literal],
@@ -120,7 +122,7 @@ pub fn compare<'a>(
 /// Compares one array, which is number `index` among the results.
 ///
 /// # Errors
-/// What differs.
+/// Returns the difference, if there is one.
 pub fn compare_one(index: usize, got: &Literal, want: &Literal, tolerance: Tolerance<'_>) -> Result<(), Mismatch> {
     same_type(index, got, want)?;
     let elements = different_elements(got, want, tolerance);
@@ -135,7 +137,7 @@ fn same_type(index: usize, got: &Literal, want: &Literal) -> Result<(), Mismatch
     Err(Mismatch::Type { index, got: shown(got), want: shown(want) })
 }
 
-/// The elements of two arrays of the same type that are further apart than `tolerance` allows, if there are any.
+/// Returns the elements of two arrays of the same type that are further apart than `tolerance` allows, or `None`.
 pub fn different_elements(got: &Literal, want: &Literal, tolerance: Tolerance<'_>) -> Option<Elements> {
     if got == want {
         return None;
@@ -157,19 +159,19 @@ pub fn different_elements(got: &Literal, want: &Literal, tolerance: Tolerance<'_
     (count > 0).then_some(Elements { count, size: got.size(), worst: i, indices, got: a, want: b, apart })
 }
 
-/// How far two arrays of the same type are apart: the worst element, in the tolerance's units; `None`: further than can be
-/// counted.
+/// Returns the largest distance between elements of two arrays of the same type, in the tolerance's units, or `None` if
+/// it cannot be counted.
 pub fn distance(tolerance: Tolerance<'_>, got: &Literal, want: &Literal) -> Option<u64> {
     distances(tolerance, got, want).try_fold(0, |worst, apart| Some(apart?.max(worst)))
 }
 
-/// The element that is the furthest apart.
+/// Returns the position of the element that is furthest apart.
 pub fn farthest(tolerance: Tolerance<'_>, got: &Literal, want: &Literal) -> usize {
     let all = distances(tolerance, got, want).enumerate();
     all.max_by_key(|(_, apart)| apart.unwrap_or(u64::MAX)).map_or(0, |(i, _)| i)
 }
 
-/// The distance of each element: the larger one of both parts of complex numbers.
+/// Returns the distance of each element. For complex numbers this is the larger distance of their two parts.
 fn distances<'a>(
     tolerance: Tolerance<'a>,
     got: &'a Literal,
@@ -196,7 +198,8 @@ fn distances<'a>(
 }
 
 impl Tolerance<'_> {
-    /// How far two parts of element `i` are apart. `unit`: what is counted in, for tolerances relative to the largest.
+    /// Returns the distance between two parts of element `i`. `unit` is the unit of tolerances that are relative to the
+    /// largest element.
     fn apart(self, i: usize, unit: f64, a: Part, b: Part) -> Option<u64> {
         if a.bits == b.bits || a.value.is_nan() && b.value.is_nan() {
             return Some(0);
@@ -231,7 +234,7 @@ struct Part {
 }
 
 impl Part {
-    /// The position among the numbers of the type; zeros of both signs are at 0.
+    /// Returns the position among the numbers of the type; zeros of both signs are at 0.
     fn place(self) -> i64 {
         if self.dtype == DType::F8E8M0FNU {
             return self.bits as i64; // it has no sign
@@ -242,7 +245,7 @@ impl Part {
     }
 }
 
-/// Both parts of an element; the second one of real types is zero.
+/// Returns both parts of an element; the second part of a real type is zero.
 fn parts(x: &Literal, i: usize) -> [Part; 2] {
     let part = |value: f64, bits: u64| Part { dtype: x.dtype().real(), value, bits };
     match x.dtype() {
@@ -262,7 +265,7 @@ fn parts(x: &Literal, i: usize) -> [Part; 2] {
     }
 }
 
-/// Whether one number is zero and the other too small for a normal number.
+/// Returns whether one number is zero and the other is subnormal or zero.
 fn is_flushed(a: Part, b: Part) -> bool {
     let smallest_normal = match a.dtype {
         DType::F64 => f64::MIN_POSITIVE,
@@ -272,8 +275,8 @@ fn is_flushed(a: Part, b: Part) -> bool {
     (a.value == 0.0 || b.value == 0.0) && a.value.abs().max(b.value.abs()) < smallest_normal
 }
 
-/// The distance from 1 to the next larger number of a float type, or of the parts of a complex one. Of types that are stored
-/// and never computed with: that of `bf16`.
+/// Returns the distance from 1 to the next larger number of a float type, or of the parts of a complex type. For types
+/// that are only stored and never computed with, returns that of `bf16`.
 pub fn epsilon(dtype: DType) -> f64 {
     match dtype.real() {
         DType::F64 => f64::EPSILON,
@@ -283,21 +286,21 @@ pub fn epsilon(dtype: DType) -> f64 {
     }
 }
 
-/// The largest finite magnitude of an element, or of a part of one; 0 if there is none.
+/// Returns the largest finite magnitude of an element or of a part of one, or 0 if there is none.
 pub fn largest(x: &Literal) -> f64 {
     (0..x.size()).map(|i| magnitude(x, i)).fold(0.0, f64::max)
 }
 
-/// The magnitude of an element, the larger one of both parts of a complex number; 0 of what is not finite.
+/// Returns the magnitude of an element, for complex numbers the larger one of both parts; 0 if it is not finite.
 pub fn magnitude(x: &Literal, i: usize) -> f64 {
     let finite = |p: Part| if p.value.is_finite() { p.value.abs() } else { 0.0 };
     parts(x, i).map(finite).into_iter().fold(0.0, f64::max)
 }
 
-/// The largest difference of two arrays, relative to the largest expected element.
+/// Returns the largest difference of two arrays, relative to the largest expected element.
 ///
 /// # Errors
-/// The types differ, or one element is a NaN or an infinity and the other is not.
+/// Fails if the types differ, or if one element is a NaN or an infinity and the other is not.
 pub fn share_of_largest(index: usize, got: &Literal, want: &Literal) -> Result<f64, Mismatch> {
     let bounds = vec![f64::MAX; want.size()];
     compare_one(index, got, want, Tolerance::Bounds(&bounds))?;
@@ -305,8 +308,8 @@ pub fn share_of_largest(index: usize, got: &Literal, want: &Literal) -> Result<f
     Ok(farthest / largest(want).max(f64::MIN_POSITIVE))
 }
 
-/// How far two elements of one type are apart as numbers; 0 for two NaNs or equal infinities, infinite for a NaN against a
-/// number.
+/// Returns the absolute difference of two elements of one type. It is 0 for two NaNs or equal infinities, and infinite
+/// for a NaN and a number.
 pub fn gap(a: &Literal, b: &Literal, i: usize) -> f64 {
     let apart = |(a, b): (Part, Part)| match (a.value.is_nan(), b.value.is_nan()) {
         (true, true) => 0.0,
@@ -317,15 +320,16 @@ pub fn gap(a: &Literal, b: &Literal, i: usize) -> f64 {
     parts(a, i).into_iter().zip(parts(b, i)).map(apart).fold(0.0, f64::max)
 }
 
-/// How many representable numbers two elements of one float or complex type are apart, the larger of both parts'; `None`
-/// where one is not finite and the other differs.
+/// Returns how many representable numbers two elements of one float or complex type are apart, for complex numbers the
+/// larger distance of both parts. Returns `None` if one is not finite and the other differs.
 pub fn ulps(a: &Literal, b: &Literal, i: usize) -> Option<u64> {
     let [[a, b], [c, d]] = [parts(a, i), parts(b, i)];
     let apart = |a, b| Tolerance::Ulps(0).apart(i, 0.0, a, b);
     Some(apart(a, c)?.max(apart(b, d)?))
 }
 
-/// An element as it is written: integers in full, `true` and `false`, `(real, imaginary)`, floats as numbers.
+/// Returns an element as text: integers in full, `true` and `false`, `(real, imaginary)`, floats in scientific
+/// notation.
 pub fn element_text(x: &Literal, i: usize) -> String {
     match x.dtype() {
         _ if i >= x.size() => String::new(),
@@ -336,7 +340,7 @@ pub fn element_text(x: &Literal, i: usize) -> String {
     }
 }
 
-/// A row-major position as indices.
+/// Converts a row-major position to indices.
 pub fn indices(shape: &[usize], mut position: usize) -> Vec<usize> {
     let mut out = vec![0; shape.len()];
     for (index, &n) in out.iter_mut().zip(shape).rev() {
@@ -361,14 +365,14 @@ mod tests {
         Tolerance::Bounds(&[1e-3; 6]),
     ];
 
-    /// Tolerances that ask for the same arithmetic.
+    /// Tolerances that require the same arithmetic.
     const STRICT: [Tolerance<'_>; 2] = [Tolerance::Bits, Tolerance::Exact];
 
     fn matrix(elements: [f32; 6]) -> Literal {
         Literal::new([2, 3], &elements)
     }
 
-    /// Whether each tolerance reports the difference of two lists.
+    /// Checks which tolerances report a difference of two lists.
     #[track_caller]
     fn reported(name: &str, got: &[Literal], want: &[Literal], by: &[Tolerance<'_>]) {
         for &tolerance in by {

@@ -1,15 +1,15 @@
-//! Arrays of elements whose memory is counted.
+//! Arrays of elements whose memory is charged to an account.
 
 use crate::budget::{Account, Meter, Reservation, Stop};
 use bytemuck::Zeroable;
 use std::ops::{Deref, DerefMut};
 
-/// Data of at most this size is no larger than what describes it, and is not counted.
+/// Data of at most this many bytes is not charged, because it is no larger than its own description.
 const UNCOUNTED_BYTES: usize = 64;
 
-/// Elements of data: as many as it was made for, charged to the [`Account`] under which it was made.
+/// A fixed number of elements whose memory is charged to the [`Account`] under which it was made.
 ///
-/// Every function that makes one stops the computation ([`Stop`]) if the memory is not to be had.
+/// Every function that makes one stops the computation ([`Stop`]) if the memory is refused.
 ///
 /// ```
 /// use shardwise_base::Data;
@@ -23,7 +23,7 @@ pub struct Data<T> {
 }
 
 impl<T> Data<T> {
-    /// Reserves the memory, then allocates.
+    /// Reserves the memory, then calls `allocate`.
     fn new(len: usize, allocate: impl FnOnce() -> Option<Vec<T>>) -> Data<T> {
         let bytes = len.saturating_mul(size_of::<T>());
         let reserve = || Account::current().reserve_or_stop(bytes);
@@ -32,8 +32,9 @@ impl<T> Data<T> {
         Data { elements, _reserved: reserved }
     }
 
-    /// The elements of an iterator that has `len` of them. Takes a step for each 2^16 elements.
+    /// Collects an iterator of exactly `len` elements. Takes a step for each 2^16 elements.
     ///
+    /// # Panics
     /// Panics if the iterator has another number of elements.
     pub fn collect(len: usize, elements: impl IntoIterator<Item = T>) -> Data<T> {
         let mut data = Data::new(len, || {
@@ -50,14 +51,14 @@ impl<T> Data<T> {
         data
     }
 
-    /// `len` elements, the `i`th of which is `element(i)`. Takes a step for each 2^16 elements.
+    /// Returns `len` elements, the `i`th of which is `element(i)`. Takes a step for each 2^16 elements.
     pub fn from_fn(len: usize, element: impl FnMut(usize) -> T) -> Data<T> {
         Data::collect(len, (0..len).map(element))
     }
 }
 
 impl<T: Zeroable> Data<T> {
-    /// `len` elements of zero bytes.
+    /// Returns `len` elements whose bytes are all zero.
     pub fn zeroed(len: usize) -> Data<T> {
         Data::new(len, || bytemuck::allocation::try_zeroed_vec(len).ok())
     }

@@ -1,13 +1,5 @@
-//! Messages to the person who wrote a program: what and where, what was given, what was expected, the way out.
-//!
-//! A diagnostic prints in one shape everywhere:
-//! ```text
-//! error[spec-uneven]: argument `x` cannot be split as the spec asks
-//!   --> examples/mlp.rs:41:13
-//!    | x: f32[12,64], in_specs[0] = P!("data", None): dim 0 has size 12, axis "data" has size 8
-//!    = mesh: data=8, model=2
-//!    = help: make dim 0 a multiple of 8 (16 with padding), or drop "data" from in_specs[0]
-//! ```
+//! Messages to the person who wrote a program: what is wrong and where, what was given, what was expected and what to
+//! do.
 
 use crate::Loc;
 use std::fmt;
@@ -18,7 +10,7 @@ pub enum Severity {
     Warning,
 }
 
-/// What kind of line a [`Note`] is: facts stand behind `|`, the others behind `=` and a word.
+/// The kind of a [`Note`]. Facts are printed after `|`, the others after `=` and a label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoteKind {
     Facts,
@@ -34,12 +26,12 @@ pub struct Note {
     pub text: String,
 }
 
-/// One message; made by functions that take raw facts, never by a literal at the place that finds the mistake.
+/// One message. It is built by functions that take raw facts, never by a literal at the place that finds the mistake.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[must_use]
 pub struct Diagnostic {
     pub severity: Severity,
-    /// Kebab-case and stable: `spec-uneven`.
+    /// The code in kebab case, which is stable: `spec-uneven`.
     pub code: &'static str,
     /// One line, lower case, no full stop.
     pub message: String,
@@ -61,7 +53,7 @@ impl Diagnostic {
         self
     }
 
-    /// What was given, with types.
+    /// Adds what was given, with types.
     pub fn facts(self, text: impl Into<String>) -> Diagnostic {
         self.with(NoteKind::Facts, text)
     }
@@ -74,7 +66,7 @@ impl Diagnostic {
         self.mesh_text(mesh.to_string())
     }
 
-    /// The mesh in other words: `X=4 Manual, Y=2 Auto`. It stands before the way out, whoever adds it.
+    /// Adds a description of the mesh such as `X=4 Manual, Y=2 Auto`. It is placed before the first help note.
     pub fn mesh_text(mut self, text: impl Into<String>) -> Diagnostic {
         let place = self.notes.iter().position(|n| n.kind == NoteKind::Help).unwrap_or(self.notes.len());
         self.notes.insert(place, Note { kind: NoteKind::Mesh, text: text.into() });
@@ -85,7 +77,7 @@ impl Diagnostic {
         self.with(NoteKind::Note, text)
     }
 
-    /// The way out.
+    /// Adds what the reader can do about it.
     pub fn help(self, text: impl Into<String>) -> Diagnostic {
         self.with(NoteKind::Help, text)
     }
@@ -117,7 +109,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// All that was found wrong, in the order of the program; never empty when it is an error.
+/// All messages about a program, in the order of the program. A value returned as an error is never empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
@@ -138,7 +130,7 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// `Err(self)` if there is an error among them, else `Ok(value)`; warnings are dropped.
+    /// Returns `Err(self)` if one of the messages is an error, else `Ok(value)`. Warnings are dropped in that case.
     pub fn or<T>(self, value: T) -> Result<T, Diagnostics> {
         if self.has_errors() { Err(self) } else { Ok(value) }
     }

@@ -1,4 +1,4 @@
-//! Element types: the whole list of StableHLO, with storage widths.
+//! Element types: the whole list of StableHLO, with their widths in storage.
 
 use crate::quantized::{Quantized, QuantizedId};
 use std::fmt;
@@ -9,15 +9,15 @@ macro_rules! dtypes {
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         pub enum DType {
             $($variant,)*
-            /// Integers that stand for floats.
+            /// Integers that represent floats.
             Quantized(QuantizedId),
         }
 
         impl DType {
-            /// All but the quantized ones, which are made as programs name them.
+            /// All element types except the quantized ones, which are made when a program names them.
             pub const ALL: &'static [DType] = &[$(DType::$variant),*];
 
-            /// As StableHLO writes it: `bf16`, `ui8`, `complex<f32>`.
+            /// Returns the name that StableHLO uses: `bf16`, `ui8`, `complex<f32>`.
             pub fn name(self) -> &'static str {
                 match self {
                     $(DType::$variant => $name,)*
@@ -25,7 +25,7 @@ macro_rules! dtypes {
                 }
             }
 
-            /// As JAX's short types write it: `bf16`, `u8`, `c64`, `bool`.
+            /// Returns the name that JAX's short types use: `bf16`, `u8`, `c64`, `bool`.
             pub fn short(self) -> &'static str {
                 match self {
                     $(DType::$variant => $short,)*
@@ -33,7 +33,7 @@ macro_rules! dtypes {
                 }
             }
 
-            /// Bits that carry information.
+            /// Returns the number of bits that carry information.
             pub fn bits(self) -> usize {
                 match self {
                     $(DType::$variant => $bits,)*
@@ -41,7 +41,8 @@ macro_rules! dtypes {
                 }
             }
 
-            /// Bytes that one element takes in memory; types below a byte take a whole one.
+            /// Returns the number of bytes that one element takes in memory. A type of less than a byte takes a whole
+            /// byte.
             pub fn storage_bytes(self) -> usize {
                 match self {
                     $(DType::$variant => $storage,)*
@@ -59,7 +60,7 @@ macro_rules! dtypes {
     };
 }
 
-/// What arithmetic an element type has.
+/// The kind of arithmetic of an element type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
     Bool,
@@ -67,7 +68,7 @@ pub enum Kind {
     Unsigned,
     Float,
     Complex,
-    /// None of its own: values are computed as the floats that they stand for.
+    /// No arithmetic of its own: values are computed as the floats that they represent.
     Quantized,
 }
 
@@ -105,7 +106,7 @@ dtypes! {
 }
 
 impl DType {
-    /// The element type with this StableHLO name.
+    /// Returns the element type with this StableHLO name, or `None`. Quantized types are not found.
     pub fn parse(name: &str) -> Option<DType> {
         DType::ALL.iter().copied().find(|d| d.name() == name)
     }
@@ -118,7 +119,7 @@ impl DType {
         matches!(self.kind(), Kind::Complex)
     }
 
-    /// Signed or unsigned integer; `i1` is not one.
+    /// Returns whether this is a signed or unsigned integer type; `i1` is neither.
     pub const fn is_integer(self) -> bool {
         matches!(self.kind(), Kind::Signed | Kind::Unsigned)
     }
@@ -131,13 +132,14 @@ impl DType {
         matches!(self, DType::I1)
     }
 
-    /// Whether kernels and the Rust front end compute on it; the others are computed by conversion.
+    /// Returns whether kernels and the Rust front end compute on this type. Other types are converted before they are
+    /// computed with.
     pub const fn is_computed(self) -> bool {
         use DType::*;
         matches!(self, I1 | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | BF16 | F16 | F32 | F64 | C64 | C128)
     }
 
-    /// What a quantized type says; `None` for others.
+    /// Returns the parameters of a quantized type, or `None` for other types.
     pub fn quantized(self) -> Option<&'static Quantized> {
         match self {
             DType::Quantized(id) => Some(id.get()),
@@ -145,17 +147,18 @@ impl DType {
         }
     }
 
-    /// The type of the elements in memory: of a quantized type its integers, else itself.
+    /// Returns the type of the elements in memory: the integer type of a quantized type, else the type itself.
     pub fn storage(self) -> DType {
         self.quantized().map_or(self, |q| q.storage)
     }
 
-    /// The type of the numbers that the elements stand for: of a quantized type its floats, else itself.
+    /// Returns the type of the numbers that the elements represent: the float type of a quantized type, else the type
+    /// itself.
     pub fn expressed(self) -> DType {
         self.quantized().map_or(self, |q| q.expressed)
     }
 
-    /// The type of the real and imaginary part; of a real type, itself.
+    /// Returns the type of the real and imaginary parts of a complex type, or the type itself if it is real.
     pub const fn real(self) -> DType {
         match self {
             DType::C64 => DType::F32,
@@ -165,7 +168,7 @@ impl DType {
     }
 }
 
-/// StableHLO's name.
+/// Prints StableHLO's name of the type.
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

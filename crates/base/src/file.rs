@@ -1,7 +1,8 @@
-//! Files that are whole or absent.
+//! Files that are written completely or not at all.
 //!
-//! A [`NewFile`] is written under another name in the folder of its target, and takes the target's name only when all of it
-//! is on the disk. Until then, and if anything fails (a full disk, a killed process), the target stays what it was.
+//! A [`NewFile`] is written under a temporary name in the folder of its target. It is renamed to the target only when
+//! all of it is on the disk. Until then, and if anything fails (a full disk, a killed process), the target is not
+//! changed.
 //!
 //! ```
 //! let path = std::env::temp_dir().join(format!("shardwise-doc-{}.txt", std::process::id()));
@@ -17,34 +18,35 @@ use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The links from one path to another that are followed at most.
+/// The largest number of symbolic links that are followed.
 const MAX_LINKS: usize = 40;
 
-/// Writes a whole file, or leaves the old one.
+/// Writes a whole file, or leaves the old one unchanged.
 ///
 /// # Errors
-/// What the system says; the folder must exist.
+/// Returns the error of the system. The folder must exist.
 pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
     let mut file = NewFile::create(path)?;
     file.write_all(contents.as_ref())?;
     file.commit()
 }
 
-/// A file being written: dropped without [`NewFile::commit`] it never was. What is no ordinary file (a terminal, a pipe,
-/// `/dev/null`) is written in place.
+/// A file being written. If it is dropped without [`NewFile::commit`], the target is not changed. A target that is no
+/// ordinary file (a terminal, a pipe, `/dev/null`) is written in place.
 pub struct NewFile {
-    /// `None` once committed.
+    /// The open file; `None` once it is committed.
     writer: Option<BufWriter<Disk>>,
     target: PathBuf,
-    /// The name until all is written; `None`: written in place.
+    /// The temporary path; `None` if the target is written in place.
     temporary: Option<PathBuf>,
 }
 
 impl NewFile {
-    /// Starts the file that is to be at `path`, or where the symbolic link `path` leads.
+    /// Starts a file that will be at `path`, or at the end of the symbolic links if `path` is one.
     ///
     /// # Errors
-    /// The folder does not exist or cannot be written, the target is a folder, or a file that may not be written.
+    /// Fails if the folder does not exist or cannot be written, or if the target is a folder or a file that may not be
+    /// written.
     pub fn create(path: &Path) -> io::Result<NewFile> {
         let target = followed(path)?;
         let existing = match fs::metadata(&target) {
@@ -65,10 +67,10 @@ impl NewFile {
         Ok(NewFile { writer: Some(BufWriter::new(Disk(file))), target, temporary })
     }
 
-    /// Puts the file in its place. Everything is on the disk then.
+    /// Writes everything to the disk and moves the file to its target.
     ///
     /// # Errors
-    /// What the system says: the target is then what it was before.
+    /// Returns the error of the system. The target is then unchanged.
     pub fn commit(mut self) -> io::Result<()> {
         let mut writer = self.writer.take().expect("a file is committed once");
         writer.flush()?;
@@ -106,14 +108,14 @@ impl Seek for NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if let Some(temporary) = &self.temporary {
-            // What is buffered is lost on purpose.
+            // The buffered bytes are discarded on purpose.
             self.writer.take().map(BufWriter::into_parts);
             let _ = fs::remove_file(temporary);
         }
     }
 }
 
-/// The path that is no symbolic link, at the end of the links from `path`; it may not exist.
+/// Follows the symbolic links from `path` and returns the last path, which is no link and may not exist.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
@@ -125,7 +127,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("the symbolic links go round in circles"))
 }
 
-/// A new file in the target's folder, under a name that no other file has.
+/// Creates a file in the target's folder under a name that no other file has.
 fn temporary_beside(target: &Path) -> io::Result<(File, PathBuf)> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     loop {
@@ -139,14 +141,14 @@ fn temporary_beside(target: &Path) -> io::Result<(File, PathBuf)> {
     }
 }
 
-/// Asks the system to put the new name on the disk. Where it cannot, the old file or the new one is there after a power
-/// failure: one of them whole.
+/// Asks the system to write the new name to the disk. If this fails, either the old file or the new one is there after
+/// a power failure, and it is complete.
 fn sync_folder(target: &Path) {
     let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _ = File::open(folder).and_then(|f| f.sync_all());
 }
 
-/// A file whose operations can be made to fail.
+/// A file whose operations can be made to fail in tests.
 struct Disk(File);
 
 impl Disk {
@@ -174,17 +176,17 @@ impl Seek for Disk {
 }
 
 thread_local! {
-    /// Operations until one fails; 0: none does.
+    /// Number of operations until one fails; 0 if none is to fail.
     static FAILS_IN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Makes the `n`th write, synchronisation or renaming of this thread from now fail, as if the disk were full; 0 disarms.
-/// Returns how many were left of those that were set before. For failure injection.
+/// Makes the `n`th write, synchronisation or renaming of this thread from now fail as if the disk were full; 0 disarms.
+/// Returns the number of operations that were left until an earlier injected failure. For failure injection.
 pub fn fail_at(n: u64) -> u64 {
     FAILS_IN.replace(n)
 }
 
-/// Fails if this is the operation that was asked to.
+/// Fails if this is the operation at which a failure is to be injected.
 fn injected() -> io::Result<()> {
     let left = FAILS_IN.get();
     FAILS_IN.set(left.saturating_sub(1));
@@ -195,7 +197,7 @@ fn injected() -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// An empty folder that is removed in the end.
+    /// An empty folder that is removed when it is dropped.
     struct Folder(PathBuf);
 
     impl Folder {

@@ -1,11 +1,12 @@
 //! XLA's older notation of shardings: `{devices=[2,1,4]<=[8] last_tile_dim_replicate}`.
 //!
-//! A tensor is cut into a grid of tiles, and the grid is filled with device numbers: a list of them (the first version of the
-//! notation, `[2,2]0,2,1,3`), or the numbers from 0 on, reshaped and transposed (the second, `[2,2]<=[2,2]T(1,0)`).
-//! Trailing dimensions of the grid that are no dimensions of the tensor say over what it is replicated, or what is manual.
+//! A tensor is cut into a grid of tiles, and device numbers are assigned to the grid: as a list (the first version of
+//! the notation, `[2,2]0,2,1,3`), or as the numbers from 0 on, reshaped and transposed (the second,
+//! `[2,2]<=[2,2]T(1,0)`). Trailing dimensions of the grid that are no dimensions of the tensor are dimensions over
+//! which the tensor is replicated or manual.
 //!
-//! Here the grid's dimensions are *runs*: `size` devices that lie `stride` apart. A grid that is no product of runs has a
-//! list.
+//! Here the dimensions of the grid are described by *runs*: `size` devices with a distance of `stride`. A grid that is
+//! no product of runs is described by a list.
 
 use crate::{AxisRef, Mesh, Sharding};
 use std::fmt;
@@ -16,48 +17,49 @@ use std::str::FromStr;
 pub enum HloSharding {
     Replicated,
     Manual,
-    /// On one device, whole.
+    /// The whole tensor is on one device.
     Maximal(usize),
     Tiled(Tiling),
-    /// Of the elements of a tuple, or of an op's results.
+    /// The shardings of the elements of a tuple, or of the results of an op.
     Tuple(Vec<HloSharding>),
 }
 
 /// A grid of tiles and the devices that hold them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Tiling {
-    /// Number of tiles along each dimension of the tensor.
+    /// The number of tiles along each dimension of the tensor.
     pub tiles: Vec<usize>,
-    /// What the trailing dimensions of the grid are, with their sizes.
+    /// The kinds and sizes of the trailing dimensions of the grid.
     pub rest: Vec<(Rest, usize)>,
-    /// The device at each position of the grid, row-major.
+    /// The device at each position of the grid, in row-major order.
     pub devices: Vec<usize>,
 }
 
-/// A dimension of the grid that is none of the tensor.
+/// The kind of a dimension of the grid that is no dimension of the tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Rest {
     Replicated,
     Manual,
 }
 
-/// `size` devices that lie `stride` apart in the list of all devices.
+/// `size` devices that are `stride` apart in the list of all devices.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Run {
     pub stride: usize,
     pub size: usize,
 }
 
-/// Grids of more devices are refused.
+/// The largest number of devices of a grid; larger grids are refused.
 const MAX_DEVICES: usize = 1 << 24;
 
 impl Tiling {
-    /// The sizes of the grid: the tensor's dimensions, then the rest.
+    /// Returns the sizes of the grid: the tensor's dimensions, then the rest.
     pub fn grid(&self) -> impl Iterator<Item = usize> + '_ {
         self.tiles.iter().copied().chain(self.rest.iter().map(|&(_, size)| size))
     }
 
-    /// Each dimension of the grid as runs, major to minor; `None` if it is no product of runs that starts at device 0.
+    /// Returns each dimension of the grid as runs, major to minor, or `None` if the grid is no product of runs that
+    /// starts at device 0.
     pub fn runs(&self) -> Option<Vec<Vec<Run>>> {
         let sizes: Vec<usize> = self.grid().collect();
         let mut runs = vec![];
@@ -76,7 +78,7 @@ impl Tiling {
     }
 }
 
-/// The runs that a line of devices is a product of, major to minor.
+/// Returns the runs whose product is a line of devices, major to minor, or `None` if there are none.
 fn runs_of(line: &[usize]) -> Option<Vec<Run>> {
     if line.len() == 1 {
         return (line[0] == 0).then_some(vec![]);
@@ -95,7 +97,7 @@ fn runs_of(line: &[usize]) -> Option<Vec<Run>> {
     Some(runs)
 }
 
-/// From Shardy's form: open dimensions and explicitly replicated axes are forgotten.
+/// Converts from Shardy's form. Whether dimensions are open and which axes are explicitly replicated is lost.
 impl From<&Sharding> for HloSharding {
     fn from(sharding: &Sharding) -> HloSharding {
         let mesh = &sharding.mesh;
@@ -122,7 +124,7 @@ impl From<&Sharding> for HloSharding {
     }
 }
 
-/// How far apart in the mesh's order neighbours along an axis are.
+/// Returns the distance, in the order of the mesh, between neighbours along an axis.
 fn stride(mesh: &Mesh, axis: AxisRef) -> usize {
     let minor: usize = mesh.axes[axis.axis.index() + 1..].iter().map(|a| a.size).product();
     minor * (mesh.axis_size(axis.axis) / axis.next_pre_size(mesh))
@@ -172,7 +174,8 @@ impl Rest {
     }
 }
 
-/// `<=[8]`, or `<=[2,4]T(1,0)`: the runs by their strides, and their order. Runs that go on in each other are one.
+/// Prints `<=[8]` or `<=[2,4]T(1,0)`: the runs sorted by stride, and their order. Consecutive runs that form one run
+/// are merged.
 fn write_iota(f: &mut fmt::Formatter<'_>, runs: &[Run]) -> fmt::Result {
     let mut merged: Vec<Run> = vec![];
     for &run in runs {
@@ -199,10 +202,10 @@ fn joined(numbers: &[usize]) -> String {
     numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Why a text is no sharding, and where.
+/// The error of a text that is no sharding, with its position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HloShardingError {
-    /// Bytes from the start of the text.
+    /// The position in bytes from the start of the text.
     pub offset: usize,
     expected: &'static str,
 }
@@ -231,7 +234,7 @@ struct Parser<'a> {
     at: usize,
 }
 
-/// Tuples within tuples that are read.
+/// The largest depth of tuples within tuples that is accepted.
 const MAX_DEPTH: usize = 16;
 
 impl Parser<'_> {
@@ -302,7 +305,7 @@ impl Parser<'_> {
         if self.eat("manual") { Ok(Rest::Manual) } else { Err(self.error("`replicated` or `manual`")) }
     }
 
-    /// `[2,4]T(1,0)`: the numbers from 0 on, reshaped and transposed.
+    /// Parses `[2,4]T(1,0)`: the numbers from 0 on, reshaped and transposed.
     fn iota(&mut self) -> Result<Vec<usize>, HloShardingError> {
         self.expect("[", "`[`")?;
         let dims = self.numbers()?;

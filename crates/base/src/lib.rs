@@ -1,11 +1,11 @@
-//! The vocabulary that every shardwise crate shares: places in a source ([`Loc`]), messages about them
-//! ([`Diagnostic`]), element types and values ([`DType`], [`Literal`]), and the words for laying arrays on devices
-//! ([`Mesh`], [`AxisRef`], [`Sharding`], [`Varying`], [`Reason`]).
+//! The types that every shardwise crate shares: source locations ([`Loc`]), diagnostics ([`Diagnostic`]), element types
+//! and values ([`DType`], [`Literal`]), and the types that describe how arrays are distributed over devices ([`Mesh`],
+//! [`AxisRef`], [`Sharding`], [`Varying`], [`Reason`]).
 //!
-//! It knows no IR: nothing here mentions an operation, a value of a program or a pass.
+//! The crate does not depend on the IR: nothing here mentions an operation, a value of a program or a pass.
 //!
-//! The one idea: a value is a function of the mesh axes over which it varies. [`Varying`] states it, and axis lists,
-//! never lists of device numbers, are what all the other types speak.
+//! A value of a sharded program is a function of the mesh axes over which it varies. [`Varying`] is the set of these
+//! axes. All other types are described by lists of axes too, never by lists of device numbers.
 #![forbid(unsafe_code)]
 
 mod axis;

@@ -1,4 +1,4 @@
-//! Values: dense arrays of elements, row-major, or one element repeated.
+//! Values of arrays: dense row-major arrays of elements, or one element repeated.
 
 use crate::budget::{Meter, OPERATIONS_PER_STEP};
 use crate::{DType, Data, bf16, f16};
@@ -11,7 +11,7 @@ pub trait Element: bytemuck::Pod + PartialEq + fmt::Debug + Send + Sync {
     const DTYPE: DType;
 }
 
-/// `i1` in memory: one byte, 0 or 1.
+/// An element of type `i1` in memory: one byte, 0 or 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, bytemuck::Zeroable, bytemuck::Pod)]
 #[repr(transparent)]
 pub struct Bool8(pub u8);
@@ -40,12 +40,12 @@ macro_rules! elements {
 elements!(Bool8 => I1, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64,
     f16 => F16, bf16 => BF16, f32 => F32, f64 => F64, Complex32 => C64, Complex64 => C128);
 
-/// Why a literal cannot be made.
+/// The reason why a literal cannot be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LiteralError {
     /// The number of elements or bytes overflows.
     TooLarge,
-    /// As many bytes as the shape needs, and as many as were given.
+    /// The numbers of bytes that the shape needs and that were given.
     Length { expected: usize, found: usize },
 }
 
@@ -62,9 +62,9 @@ impl fmt::Display for LiteralError {
 
 impl std::error::Error for LiteralError {}
 
-/// A constant array; cheap to clone. Bytes are little-endian and 8-aligned, row-major.
+/// A constant array, which is cheap to clone. Its bytes are little-endian, 8-aligned and row-major.
 ///
-/// A splat stores one element whatever the shape. Of a quantized type a literal holds the integers, and has their type.
+/// A splat stores one element, whatever its shape. A literal of a quantized type holds the integers and has their type.
 #[derive(Clone)]
 pub struct Literal {
     dtype: DType,
@@ -73,7 +73,7 @@ pub struct Literal {
     is_splat: bool,
 }
 
-/// Number of elements of a shape, if it fits.
+/// Returns the number of elements of a shape, or `None` if it overflows.
 fn checked_count(shape: &[usize]) -> Option<usize> {
     if shape.contains(&0) {
         return Some(0);
@@ -86,7 +86,10 @@ fn byte_count(dtype: DType, shape: &[usize]) -> Result<usize, LiteralError> {
 }
 
 impl Literal {
-    /// From Rust elements, row-major. Panics if their number is not that of the shape.
+    /// Returns a literal of Rust elements, row-major.
+    ///
+    /// # Panics
+    /// Panics if the number of elements is not that of the shape.
     pub fn new<T: Element>(shape: impl Into<Vec<usize>>, data: &[T]) -> Literal {
         let shape = shape.into();
         Literal::from_bytes(T::DTYPE, &shape, bytemuck::cast_slice(data)).expect("as many elements as the shape has")
@@ -96,21 +99,24 @@ impl Literal {
         Literal::new(vec![], &[value])
     }
 
-    /// One element repeated.
+    /// Returns a literal whose elements all have the bytes `element`.
+    ///
+    /// # Panics
+    /// Panics if `element` has another size than an element of `dtype`.
     pub fn splat(dtype: DType, shape: impl Into<Vec<usize>>, element: &[u8]) -> Literal {
         assert_eq!(element.len(), dtype.storage_bytes(), "one element");
         Literal { dtype: dtype.storage(), shape: shape.into(), words: words_of(element), is_splat: true }
     }
 
-    /// All elements zero (false).
+    /// Returns a literal whose elements are all zero (false).
     pub fn zeros(dtype: DType, shape: impl Into<Vec<usize>>) -> Literal {
         Literal::splat(dtype, shape, &vec![0; dtype.storage_bytes()])
     }
 
-    /// All elements zero, and every one stored.
+    /// Returns a literal whose elements are all zero and are all stored.
     ///
     /// # Errors
-    /// [`LiteralError::TooLarge`] if the number of bytes overflows.
+    /// Returns [`LiteralError::TooLarge`] if the number of bytes overflows.
     pub fn dense_zeros(dtype: DType, shape: &[usize]) -> Result<Literal, LiteralError> {
         let bytes = byte_count(dtype, shape)?;
         Ok(Literal {
@@ -121,8 +127,9 @@ impl Literal {
         })
     }
 
-    /// The literal whose element `i`, row-major, is `element(i)`. Takes a step for each 2^16 elements.
+    /// Returns the literal whose element `i`, row-major, is `element(i)`. Takes a step for each 2^16 elements.
     ///
+    /// # Panics
     /// Panics if the number of elements overflows.
     pub fn from_fn<T: Element>(shape: impl Into<Vec<usize>>, mut element: impl FnMut(usize) -> T) -> Literal {
         let mut out = Literal::dense_zeros(T::DTYPE, &shape.into()).expect("the caller has checked the shape");
@@ -137,7 +144,10 @@ impl Literal {
         out
     }
 
-    /// From the bytes of all elements, little-endian.
+    /// Returns the literal with these little-endian bytes of all elements.
+    ///
+    /// # Errors
+    /// Fails if the number of bytes overflows or is not that of the shape.
     pub fn from_bytes(dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<Literal, LiteralError> {
         let expected = byte_count(dtype, shape)?;
         if bytes.len() != expected {
@@ -158,7 +168,7 @@ impl Literal {
         self.shape.len()
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn size(&self) -> usize {
         checked_count(&self.shape).expect("checked when made")
     }
@@ -167,25 +177,25 @@ impl Literal {
         self.is_splat
     }
 
-    /// The stored bytes: of one element for a splat, else of all.
+    /// Returns the stored bytes: of one element for a splat, else of all elements.
     pub fn raw_bytes(&self) -> &[u8] {
         let count = if self.is_splat { 1 } else { self.size() };
         &bytemuck::cast_slice(&self.words)[..count * self.dtype.storage_bytes()]
     }
 
-    /// The bytes of element `index`, row-major.
+    /// Returns the bytes of element `index`, row-major.
     pub fn element_bytes(&self, index: usize) -> &[u8] {
         let n = self.dtype.storage_bytes();
         let at = if self.is_splat { 0 } else { index * n };
         &self.raw_bytes()[at..at + n]
     }
 
-    /// Element `index`, row-major, as a scalar.
+    /// Returns element `index`, row-major, as a scalar.
     pub fn element(&self, index: usize) -> Literal {
         Literal { shape: vec![], is_splat: false, words: words_of(self.element_bytes(index)), ..*self }
     }
 
-    /// The same value with every element stored.
+    /// Returns the same value with every element stored.
     pub fn to_dense(&self) -> Literal {
         if !self.is_splat {
             return self.clone();
@@ -198,20 +208,26 @@ impl Literal {
         dense
     }
 
-    /// The elements; of a splat, only after [`Literal::to_dense`]. Panics on another element type.
+    /// Returns the elements. A splat has to be converted by [`Literal::to_dense`] first.
+    ///
+    /// # Panics
+    /// Panics if this is a splat or has another element type.
     pub fn as_slice<T: Element>(&self) -> &[T] {
         assert_eq!(T::DTYPE, self.dtype, "element type");
         assert!(!self.is_splat, "a splat has no slice: call to_dense first");
         bytemuck::cast_slice(self.raw_bytes())
     }
 
-    /// The elements, to be written; copies if shared or a splat.
+    /// Returns the elements for writing. Copies them if they are shared or a splat.
+    ///
+    /// # Panics
+    /// Panics if this has another element type.
     pub fn as_mut_slice<T: Element>(&mut self) -> &mut [T] {
         assert_eq!(T::DTYPE, self.dtype, "element type");
         bytemuck::cast_slice_mut(self.bytes_mut())
     }
 
-    /// The bytes of all elements, to be written; copies if shared or a splat.
+    /// Returns the bytes of all elements for writing. Copies them if they are shared or a splat.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         if self.is_splat {
             *self = self.to_dense();
@@ -221,20 +237,26 @@ impl Literal {
         &mut bytemuck::cast_slice_mut(words)[..bytes]
     }
 
-    /// Element `index`, row-major. Panics on another element type.
+    /// Returns element `index`, row-major.
+    ///
+    /// # Panics
+    /// Panics if this has another element type.
     pub fn get<T: Element>(&self, index: usize) -> T {
         assert_eq!(T::DTYPE, self.dtype, "element type");
         bytemuck::pod_read_unaligned(self.element_bytes(index))
     }
 
-    /// The same elements in another shape of the same size.
+    /// Returns the same elements in another shape of the same size.
+    ///
+    /// # Panics
+    /// Panics if the sizes differ.
     pub fn reshaped(&self, shape: impl Into<Vec<usize>>) -> Literal {
         let shape = shape.into();
         assert_eq!(checked_count(&shape), Some(self.size()), "reshape keeps the number of elements");
         Literal { shape, ..self.clone() }
     }
 
-    /// Element `index` as `f64`: of integers and booleans the number, of complex types the real part.
+    /// Returns element `index` as `f64`: the number for integers and booleans, the real part for complex types.
     pub fn get_f64(&self, index: usize) -> f64 {
         let b = self.element_bytes(index);
         macro_rules! read {
@@ -253,7 +275,7 @@ impl Literal {
         }
     }
 
-    /// The imaginary part of element `index`; 0 of real types.
+    /// Returns the imaginary part of element `index`, which is 0 for real types.
     pub fn imaginary_f64(&self, index: usize) -> f64 {
         match self.dtype {
             DType::C64 => f64::from(self.get::<Complex32>(index).im),
@@ -262,7 +284,10 @@ impl Literal {
         }
     }
 
-    /// Element `index` of an integer or boolean type. Panics on others.
+    /// Returns element `index` of an integer or boolean type.
+    ///
+    /// # Panics
+    /// Panics if this has another element type.
     pub fn get_i128(&self, index: usize) -> i128 {
         let b = self.element_bytes(index);
         macro_rules! read {
@@ -283,23 +308,27 @@ impl Literal {
         }
     }
 
-    /// The elements of an integer or boolean literal.
+    /// Returns the elements of an integer or boolean literal. Numbers beyond `i64` wrap.
+    ///
+    /// # Panics
+    /// Panics if this has another element type.
     pub fn to_i64s(&self) -> Vec<i64> {
         (0..self.size()).map(|i| self.get_i128(i) as i64).collect()
     }
 
-    /// Whether both are one and the same storage; a cheap sign of equality.
+    /// Returns whether both share the same storage, shape and element type. This is a cheap sufficient test of
+    /// equality.
     pub fn same_storage(&self, other: &Literal) -> bool {
         Arc::ptr_eq(&self.words, &other.words) && self.shape == other.shape && self.dtype == other.dtype
     }
 
-    /// Whether every element has the same bytes as the first.
+    /// Returns whether every element has the same bytes as the first.
     pub fn is_uniform(&self) -> bool {
         self.is_splat || (1..self.size()).all(|i| self.element_bytes(i) == self.element_bytes(0))
     }
 }
 
-/// 8-aligned words that hold `bytes`.
+/// Returns 8-aligned words that hold `bytes`.
 fn words_of(bytes: &[u8]) -> Arc<Data<u64>> {
     let mut words = Data::zeroed(bytes.len().div_ceil(8));
     bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
@@ -317,19 +346,25 @@ fn words_of(bytes: &[u8]) -> Arc<Data<u64>> {
 /// ```
 pub struct LiteralWriter {
     literal: Literal,
-    /// The element that is written next.
+    /// The position of the element that is written next.
     at: usize,
     meter: Meter,
 }
 
 impl LiteralWriter {
-    /// Starts a literal. Panics if the number of its elements overflows.
+    /// Starts a literal.
+    ///
+    /// # Panics
+    /// Panics if the number of its elements overflows.
     pub fn new(dtype: DType, shape: &[usize]) -> LiteralWriter {
         let literal = Literal::dense_zeros(dtype, shape).expect("the caller has checked the shape");
         LiteralWriter { literal, at: 0, meter: Meter::default() }
     }
 
-    /// Writes the next element. Panics if it has another size, or all elements are written.
+    /// Writes the next element.
+    ///
+    /// # Panics
+    /// Panics if `element` has another size than the elements, or if all elements are written already.
     pub fn push(&mut self, element: &[u8]) {
         let width = self.literal.dtype.storage_bytes();
         self.literal.bytes_mut()[self.at * width..][..width].copy_from_slice(element);
@@ -337,14 +372,17 @@ impl LiteralWriter {
         self.meter.add(1);
     }
 
-    /// The literal. Panics if elements are missing.
+    /// Returns the literal.
+    ///
+    /// # Panics
+    /// Panics if elements are missing.
     pub fn finish(self) -> Literal {
         assert_eq!(self.at, self.literal.size(), "every element is written");
         self.literal
     }
 }
 
-/// Bitwise: equal shapes, types and bytes, whether splat or not.
+/// Compares bit by bit: literals are equal if their shapes, types and bytes are, whether or not they are splats.
 impl PartialEq for Literal {
     fn eq(&self, other: &Literal) -> bool {
         self.dtype == other.dtype

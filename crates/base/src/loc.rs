@@ -1,22 +1,22 @@
-//! Where something was written: a position in a file, a name scope, a call, or what it was derived from.
+//! Source locations: a position in a file, a name scope, a call, or the locations that something was derived from.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A source location; cheap to clone, compared by content.
+/// A source location. It is cheap to clone and is compared by content.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Loc(Option<Arc<LocKind>>);
 
-/// What a [`Loc`] says. Mirrors MLIR's location attributes.
+/// The content of a [`Loc`]. It mirrors MLIR's location attributes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum LocKind {
-    /// `"file":line:column`, with an end where the text gave one.
+    /// `"file":line:column`, with an end if the text has one.
     File(FilePos),
-    /// `"name"(child)`: a name scope, an argument's name.
+    /// `"name"(child)`: a name scope, or an argument's name.
     Name { name: Arc<str>, child: Loc },
     /// `callsite(callee at caller)`.
     CallSite { callee: Loc, caller: Loc },
-    /// `fused<"pass">[a, b]`: made by a pass from these.
+    /// `fused<"pass">[a, b]`: made by a pass from what is at these locations.
     Fused { pass: Option<Arc<str>>, locs: Vec<Loc> },
 }
 
@@ -26,12 +26,12 @@ pub struct FilePos {
     pub file: Arc<str>,
     pub line: u32,
     pub column: u32,
-    /// Line and column of the end, where known.
+    /// The line and column of the end, if known.
     pub end: Option<(u32, u32)>,
 }
 
 impl Loc {
-    /// No location is known.
+    /// The unknown location.
     pub const UNKNOWN: Loc = Loc(None);
 
     pub fn file(file: impl Into<Arc<str>>, line: u32, column: u32) -> Loc {
@@ -42,17 +42,17 @@ impl Loc {
         Loc(Some(Arc::new(kind)))
     }
 
-    /// The place in the Rust program that called a `#[track_caller]` function.
+    /// Returns the place in the Rust program that called a `#[track_caller]` function.
     pub fn caller(at: &std::panic::Location<'_>) -> Loc {
         Loc::file(at.file(), at.line(), at.column())
     }
 
-    /// The same place inside a name scope (`"encoder/softmax"`) or under an argument's name.
+    /// Returns the same place inside a name scope (`"encoder/softmax"`) or under an argument's name.
     pub fn named(self, name: impl Into<Arc<str>>) -> Loc {
         Loc::new(LocKind::Name { name: name.into(), child: self })
     }
 
-    /// The location of something that `pass` made out of what stood at `self`.
+    /// Returns the location of something that `pass` made from what is at `self`.
     pub fn derived(&self, pass: &str) -> Loc {
         match self.kind() {
             Some(LocKind::Fused { pass: Some(p), .. }) if &**p == pass => self.clone(),
@@ -68,7 +68,7 @@ impl Loc {
         self.0.is_none()
     }
 
-    /// The nearest file position: what a diagnostic points at.
+    /// Returns the nearest file position, to which a diagnostic points.
     pub fn file_pos(&self) -> Option<&FilePos> {
         match self.kind()? {
             LocKind::File(pos) => Some(pos),
@@ -78,7 +78,7 @@ impl Loc {
         }
     }
 
-    /// The name scope, outermost first, joined by `/`; empty if there is none.
+    /// Returns the name scopes, outermost first, joined by `/`; empty if there are none.
     pub fn scope(&self) -> String {
         let mut names = vec![];
         self.collect_names(&mut names);
@@ -102,7 +102,7 @@ impl Loc {
     }
 }
 
-/// `file:line:column` of the nearest file position, else the scope, else `unknown`.
+/// Prints `file:line:column` of the nearest file position, else the scope, else `unknown`.
 impl fmt::Display for Loc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.file_pos(), self.scope()) {

@@ -1,30 +1,30 @@
-//! A mesh: devices in a grid with named axes.
+//! Meshes: devices in a grid with named axes.
 
 use crate::{AxisIndex, AxisRef, did_you_mean};
 use std::fmt;
 use std::sync::Arc;
 
-/// Who decides shardings over an axis.
+/// Who decides the shardings over an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum AxisKind {
-    /// The compiler propagates.
+    /// The compiler decides, by propagation.
     #[default]
     Auto,
-    /// The types say.
+    /// The types of the program state the shardings.
     Explicit,
-    /// The program is per device.
+    /// The program is written per device.
     Manual,
 }
 
-/// What a program may do over Explicit axes where it does not ask for communication.
+/// What the compiler may do over Explicit axes where communication is needed but the program does not ask for it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Communicate {
-    /// Communicate in silence.
+    /// It may communicate without a message.
     Allow,
-    /// Communicate, and note it.
+    /// It may communicate, with a warning.
     #[default]
     Warn,
-    /// Nothing: the program says where data moves.
+    /// It may not communicate; the program has to state where data moves.
     Deny,
 }
 
@@ -35,22 +35,22 @@ pub struct MeshAxis {
     pub kind: AxisKind,
 }
 
-/// What the devices are wired as, where that is known: for placement and prediction.
+/// How the devices are interconnected, if known. Placement and prediction use it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Topology {
-    /// `tpu-v5e`, `h100`, …
+    /// The kind of machine: `tpu-v5e`, `h100`, …
     pub kind: Arc<str>,
-    /// Chips along each physical dimension, major to minor.
+    /// The number of chips along each physical dimension, major to minor.
     pub grid: Vec<usize>,
 }
 
 /// Devices in a grid with named axes, row-major.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Mesh {
-    /// The symbol that text refers to it by, without `@`.
+    /// The symbol by which text refers to the mesh, without `@`.
     pub name: Arc<str>,
     pub axes: Vec<MeshAxis>,
-    /// Device at each position of the grid; `None`: 0, 1, 2, …
+    /// The device at each position of the grid; `None` means 0, 1, 2, …
     pub device_ids: Option<Vec<usize>>,
     pub topology: Option<Topology>,
     pub communicate: Communicate,
@@ -60,12 +60,12 @@ pub struct Mesh {
 #[derive(Clone, Debug)]
 pub struct Positions {
     size: usize,
-    /// Device and position, sorted; `None` where each device stands at the position of its own number.
+    /// Pairs of device and position, sorted by device; `None` if every device is at the position of its own number.
     by_device: Option<Vec<(usize, usize)>>,
 }
 
 impl Positions {
-    /// The position in the grid of `device`; `None` if the mesh does not have it.
+    /// Returns the position of `device` in the grid, or `None` if the mesh does not have the device.
     pub fn of(&self, device: usize) -> Option<usize> {
         match &self.by_device {
             None => (device < self.size).then_some(device),
@@ -74,7 +74,7 @@ impl Positions {
     }
 }
 
-/// Why a mesh cannot be made.
+/// The reason why a mesh cannot be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MeshError {
     DuplicateAxis { name: String },
@@ -86,7 +86,7 @@ pub enum MeshError {
 }
 
 impl Mesh {
-    /// At most this many devices: products of sizes stay far from overflow.
+    /// The largest number of devices of a mesh. It keeps products of sizes far from overflow.
     pub const MAX_DEVICES: usize = 1 << 24;
     pub const MAX_AXES: usize = 64;
 
@@ -99,12 +99,15 @@ impl Mesh {
         Mesh::of_axes(name, axes).checked()
     }
 
-    /// On the first devices, not yet checked.
+    /// Returns a mesh of the first devices, which is not checked yet.
     pub fn of_axes(name: impl Into<Arc<str>>, axes: Vec<MeshAxis>) -> Mesh {
         Mesh { name: name.into(), axes, device_ids: None, topology: None, communicate: Communicate::default() }
     }
 
-    /// The mesh with these devices at the positions of its grid; the identity is dropped.
+    /// Returns the mesh with these devices at the positions of its grid. The identity is stored as `None`.
+    ///
+    /// # Errors
+    /// Fails if the mesh is not valid or `ids` is no permutation of its devices.
     pub fn with_device_ids(mut self, ids: Vec<usize>) -> Result<Mesh, MeshError> {
         let is_identity = ids.iter().enumerate().all(|(i, &d)| i == d);
         self.device_ids = Some(ids);
@@ -115,7 +118,11 @@ impl Mesh {
         Ok(mesh)
     }
 
-    /// The mesh itself, if its parts agree with each other.
+    /// Returns the mesh if it is valid.
+    ///
+    /// # Errors
+    /// Fails if there are too many axes or devices, if two axes have the same name, if an axis has size 0, or if the
+    /// device ids are no permutation of the devices.
     pub fn checked(self) -> Result<Mesh, MeshError> {
         if self.axes.len() > Mesh::MAX_AXES {
             return Err(MeshError::TooManyAxes { count: self.axes.len() });
@@ -153,12 +160,12 @@ impl Mesh {
         Ok(())
     }
 
-    /// One device only: `[], device_ids=[k]`.
+    /// Returns whether the mesh has no axes and a single device: `[], device_ids=[k]`.
     pub fn is_maximal(&self) -> bool {
         self.axes.is_empty() && self.device_ids.as_ref().is_some_and(|ids| ids.len() == 1)
     }
 
-    /// Number of devices.
+    /// Returns the number of devices.
     pub fn size(&self) -> usize {
         self.axes.iter().map(|a| a.size).product()
     }
@@ -167,7 +174,7 @@ impl Mesh {
         self.axes.iter().position(|a| &*a.name == name).map(AxisIndex::new)
     }
 
-    /// The help for a name that no axis has: the axis that may be meant.
+    /// Returns the help text for a name that no axis has, which names the most similar axis if there is one.
     pub fn near_axis(&self, name: &str) -> Option<String> {
         did_you_mean(name, self.axes.iter().map(|a| &*a.name)).map(|near| format!("did you mean \"{near}\"?"))
     }
@@ -180,17 +187,17 @@ impl Mesh {
         self.axes[axis.index()].size
     }
 
-    /// Every axis, whole, in the mesh's order.
+    /// Returns every axis as a whole, in the order of the mesh.
     pub fn all_axes(&self) -> impl Iterator<Item = AxisRef> + '_ {
         (0..self.axes.len()).map(|i| AxisRef::full(AxisIndex::new(i)))
     }
 
-    /// Position in the grid (logical id) of each coordinate vector, row-major.
+    /// Returns the position in the grid (the logical id) of a coordinate vector, row-major.
     pub fn position(&self, coordinates: &[usize]) -> usize {
         self.axes.iter().zip(coordinates).fold(0, |p, (axis, c)| p * axis.size + c)
     }
 
-    /// Coordinates of the position `position` of the grid, one for each axis.
+    /// Returns the coordinates of position `position` of the grid, one for each axis.
     pub fn coordinates(&self, position: usize) -> Vec<usize> {
         let mut rest = position;
         let mut coordinates: Vec<usize> = self
@@ -207,12 +214,12 @@ impl Mesh {
         coordinates
     }
 
-    /// The device at a position of the grid.
+    /// Returns the device at a position of the grid.
     pub fn device(&self, position: usize) -> usize {
         self.device_ids.as_ref().map_or(position, |ids| ids[position])
     }
 
-    /// Returns where in the grid each device is, made in one pass over the device ids.
+    /// Returns the position in the grid of each device.
     pub fn positions(&self) -> Positions {
         let ids = self.device_ids.as_ref();
         let by_device = ids.map(|ids| {
@@ -223,12 +230,13 @@ impl Mesh {
         Positions { size: self.size(), by_device }
     }
 
-    /// The axes that shardings in types are over.
+    /// Returns the Explicit axes, over which the types of the program are sharded.
     pub fn explicit_axes(&self) -> impl Iterator<Item = AxisRef> + '_ {
         self.all_axes().filter(|a| self.axes[a.axis.index()].kind == AxisKind::Explicit)
     }
 
-    /// Whether two meshes are the same grid of the same devices, whatever their names and kinds of axes.
+    /// Returns whether two meshes have the same axes by name and size and the same devices. The names of the meshes and
+    /// the kinds of the axes may differ.
     pub fn same_devices(&self, other: &Mesh) -> bool {
         std::ptr::eq(self, other)
             || self.axes.len() == other.axes.len()
@@ -237,7 +245,7 @@ impl Mesh {
     }
 }
 
-/// `X=4, Y=2`.
+/// Prints `X=4, Y=2`.
 impl fmt::Display for Mesh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, axis) in self.axes.iter().enumerate() {

@@ -3,11 +3,11 @@
 //! Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
 
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
-/// What each round adds to the key.
+/// The numbers that each round adds to the key.
 const KEY_STEPS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 const ROUNDS: usize = 10;
 
-/// Four words of random bits for a key of two words and a counter of four.
+/// Returns four words of random bits for a key of two words and a counter of four words.
 pub fn philox4x32(mut key: [u32; 2], mut x: [u32; 4]) -> [u32; 4] {
     for _ in 0..ROUNDS {
         let product = |i: usize| u64::from(MULTIPLIERS[i]) * u64::from(x[2 * i]);
@@ -22,7 +22,7 @@ pub fn philox4x32(mut key: [u32; 2], mut x: [u32; 4]) -> [u32; 4] {
 mod tests {
     use super::*;
 
-    /// The known answers of the authors' library.
+    /// Checks the known answers of the authors' library.
     #[test]
     fn known_answers() {
         assert_eq!(philox4x32([0; 2], [0; 4]), [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);

@@ -1,46 +1,47 @@
-//! Quantized element types: integers that stand for floats, `float = (integer - zero_point) * scale`.
+//! Quantized element types: integers that represent floats, `float = (integer - zero_point) * scale`.
 //!
-//! A type of values in programs only: in memory a quantized array is an array of its storage type
-//! ([`DType::storage`]). The types are interned for the life of the process, as in MLIR, so that a [`DType`] stays a
-//! word to copy.
+//! Only values of programs have these types. In memory, a quantized array is an array of its storage type
+//! ([`DType::storage`]). The types are interned for the life of the process, as in MLIR, so that a [`DType`] is small
+//! and cheap to copy.
 
 use crate::{DType, bf16, f16};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
-/// What a quantized element type says.
+/// The parameters of a quantized element type.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Quantized {
-    /// The integers in memory, of 32 bits at most.
+    /// The type of the integers in memory, which has 32 bits at most.
     pub storage: DType,
     /// The range of the integers, inclusive.
     pub range: (i64, i64),
-    /// The floats that they stand for.
+    /// The type of the floats that the integers represent.
     pub expressed: DType,
-    /// The dimension whose slices have a scale and a zero point each; `None`: one of each for the whole tensor.
+    /// The dimension whose slices have a scale and a zero point each; `None` if there is one of each for the whole
+    /// tensor.
     pub axis: Option<usize>,
     pub scales: Vec<f64>,
-    /// As many as scales.
+    /// The zero points, one for each scale.
     pub zero_points: Vec<i64>,
 }
 
-/// A [`Quantized`] that has been interned.
+/// The number of an interned [`Quantized`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct QuantizedId(u32);
 
-/// The constraint of StableHLO's spec that a quantized type breaks, and what it asks.
+/// The label of the constraint of StableHLO's spec that a quantized type breaks, and what it requires.
 pub type BrokenConstraint = (&'static str, String);
 
 #[derive(Default)]
 struct Table {
     types: Vec<(&'static Quantized, &'static str)>,
     by_name: HashMap<&'static str, QuantizedId>,
-    /// Bytes of the types and their names.
+    /// The number of bytes of the types and their names.
     bytes: usize,
 }
 
-/// The types of a process may take this many bytes in all: they are never freed, and a text may have any number of them.
+/// The limit on the bytes of all types of a process. They are never freed, and a text may have any number of them.
 const MAX_BYTES: usize = 256 << 20;
 
 static TABLE: LazyLock<RwLock<Table>> = LazyLock::new(RwLock::default);
@@ -54,7 +55,7 @@ impl QuantizedId {
         self.entry().0
     }
 
-    /// As MLIR writes it: `!quant.uniform<i8:f32, 2.0:15>`. Types are equal if their names are.
+    /// Returns the name as MLIR writes it: `!quant.uniform<i8:f32, 2.0:15>`. Types are equal if their names are.
     pub fn name(self) -> &'static str {
         self.entry().1
     }
@@ -80,13 +81,13 @@ impl Table {
     }
 }
 
-/// The smallest and the largest integer of a storage type.
+/// Returns the smallest and the largest integer of a storage type.
 pub fn storage_range(storage: DType) -> (i64, i64) {
     let bits = storage.bits() as u32;
     if storage.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
 }
 
-/// The smallest positive number of a type.
+/// Returns the smallest positive number of a float type.
 fn smallest(expressed: DType) -> f64 {
     match expressed {
         DType::F16 => 2f64.powi(-24),
@@ -97,14 +98,18 @@ fn smallest(expressed: DType) -> f64 {
 }
 
 impl Quantized {
-    /// The element type, if the spec's constraints hold.
+    /// Returns the interned element type.
+    ///
+    /// # Errors
+    /// Fails if a constraint of the spec does not hold, or if the types of the process take too much memory.
     pub fn intern(self) -> Result<DType, BrokenConstraint> {
         self.check()?;
         let name = self.name();
         TABLE.write().unwrap_or_else(PoisonError::into_inner).intern(self, name, MAX_BYTES)
     }
 
-    /// C1, C2 and C8 hold of all numbers that C3 and C7 accept; C9 and C11 by construction.
+    /// Checks the constraints of the spec. C1, C2 and C8 hold of all numbers that C3 and C7 accept. C9 and C11 hold by
+    /// construction.
     fn check(&self) -> Result<(), BrokenConstraint> {
         let broken = |label, rule: String| Err((label, rule));
         let (low, high) = self.range;
@@ -134,7 +139,10 @@ impl Quantized {
         Ok(())
     }
 
-    /// The constraints on tensors of this element type.
+    /// Checks the constraints of the spec on tensors of this element type.
+    ///
+    /// # Errors
+    /// Returns the first constraint that does not hold.
     pub fn check_shape(&self, shape: &[usize]) -> Result<(), BrokenConstraint> {
         let Some(axis) = self.axis else { return Ok(()) };
         let Some(&size) = shape.get(axis) else {
@@ -163,9 +171,9 @@ impl Quantized {
     }
 }
 
-/// `0.1:-30`, `2.0`.
+/// Returns the text of a scale and its zero point: `0.1:-30`, or `2.0` if the zero point is 0.
 fn parameter((&scale, &zero_point): (&f64, &i64)) -> String {
-    // MLIR's numbers have a point before the exponent.
+    // MLIR writes a point before the exponent.
     let text = match format!("{scale:?}") {
         text if text.contains('.') => text,
         text => text.replace('e', ".0e"),
@@ -173,7 +181,7 @@ fn parameter((&scale, &zero_point): (&f64, &i64)) -> String {
     if zero_point == 0 { text } else { format!("{text}:{zero_point}") }
 }
 
-/// The nearest number of a float type.
+/// Returns the number of a float type that is nearest to `x`.
 fn rounded(x: f64, to: DType) -> f64 {
     match to {
         DType::F64 => x,

@@ -1,4 +1,4 @@
-//! How a tensor lies on a mesh: for each dimension the axes that split it, major to minor.
+//! The layout of a tensor on a mesh: for each dimension, the axes that split it, major to minor.
 
 use crate::{AxisRef, Mesh};
 use std::fmt;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct DimSharding {
     pub axes: Vec<AxisRef>,
-    /// Propagation may append axes.
+    /// Whether propagation may append axes.
     pub is_open: bool,
-    /// `p<N>`: the round of propagation in which this dimension takes part.
+    /// The round of propagation in which this dimension takes part: `p<N>`.
     pub priority: Option<u32>,
 }
 
@@ -24,28 +24,28 @@ impl DimSharding {
         DimSharding { axes, is_open: true, priority: None }
     }
 
-    /// Number of shards along the dimension.
+    /// Returns the number of shards along the dimension.
     pub fn shard_count(&self, mesh: &Mesh) -> usize {
         self.axes.iter().map(|a| a.size(mesh)).product()
     }
 }
 
-/// The layout of a tensor on a mesh, as `#sdy.sharding`. Copies share it until one changes.
+/// The layout of a tensor on a mesh, as `#sdy.sharding`. Clones share the parts until one of them changes.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Sharding(Arc<ShardingParts>);
 
-/// What a [`Sharding`] says.
+/// The parts of a [`Sharding`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ShardingParts {
     pub mesh: Arc<Mesh>,
-    /// One for each dimension of the tensor.
+    /// The sharding of each dimension of the tensor.
     pub dims: Vec<DimSharding>,
-    /// Axes that propagation may not use to split a dimension.
+    /// The axes that propagation may not use to split a dimension.
     pub replicated: Vec<AxisRef>,
-    /// Axes over which the value is a sum still to be taken.
+    /// The axes over which the value has not been summed yet.
     pub unreduced: Vec<AxisRef>,
-    /// Axes over which the value is equal and its gradient is a sum still to be taken. A word of Rust programs' types:
-    /// modules do not have it.
+    /// The axes over which the value is equal and its gradient has not been summed yet. Only the types of Rust programs
+    /// have them, modules do not.
     pub reduced: Vec<AxisRef>,
 }
 
@@ -75,17 +75,17 @@ impl fmt::Debug for Sharding {
 }
 
 impl Sharding {
-    /// Nothing explicitly replicated, unreduced or reduced.
+    /// Returns a sharding without explicitly replicated, unreduced or reduced axes.
     pub fn new(mesh: &Arc<Mesh>, dims: Vec<DimSharding>) -> Sharding {
         ShardingParts { mesh: mesh.clone(), dims, replicated: vec![], unreduced: vec![], reduced: vec![] }.into()
     }
 
-    /// Every dimension whole and closed: the same value on every device.
+    /// Returns a sharding whose dimensions are all unsplit and closed: every device holds the same value.
     pub fn replicated(mesh: &Arc<Mesh>, rank: usize) -> Sharding {
         Sharding::new(mesh, vec![DimSharding::closed(vec![]); rank])
     }
 
-    /// Every dimension open: nothing is decided.
+    /// Returns a sharding whose dimensions are all unsplit and open, so that propagation decides everything.
     pub fn open(mesh: &Arc<Mesh>, rank: usize) -> Sharding {
         Sharding::new(mesh, vec![DimSharding::open(vec![]); rank])
     }
@@ -94,19 +94,19 @@ impl Sharding {
         Sharding::new(mesh, dims.into_iter().map(DimSharding::closed).collect())
     }
 
-    /// The same on another mesh.
+    /// Returns the same sharding on another mesh.
     pub fn with_mesh(mut self, mesh: Arc<Mesh>) -> Sharding {
         self.mesh = mesh;
         self
     }
 
-    /// The same with these dimensions.
+    /// Returns the same sharding with these dimensions.
     pub fn with_dims(mut self, dims: Vec<DimSharding>) -> Sharding {
         self.dims = dims;
         self
     }
 
-    /// The same, but a sum still to be taken over these axes.
+    /// Returns the same sharding with these unreduced axes.
     pub fn with_unreduced(mut self, unreduced: Vec<AxisRef>) -> Sharding {
         if self.unreduced != unreduced {
             self.unreduced = unreduced;
@@ -114,7 +114,7 @@ impl Sharding {
         self
     }
 
-    /// The same, but equal over these axes, with a gradient that is a sum still to be taken.
+    /// Returns the same sharding with these reduced axes.
     pub fn with_reduced(mut self, reduced: Vec<AxisRef>) -> Sharding {
         if self.reduced != reduced {
             self.reduced = reduced;
@@ -126,38 +126,39 @@ impl Sharding {
         self.dims.len()
     }
 
-    /// Whether no dimension is split and nothing is unreduced.
+    /// Returns whether no dimension is split and no axis is unreduced.
     pub fn is_replicated(&self) -> bool {
         self.unreduced.is_empty() && self.dims.iter().all(|d| d.axes.is_empty())
     }
 
-    /// Axes of all dimensions, in order.
+    /// Returns the axes of all dimensions, in order.
     pub fn split_axes(&self) -> impl Iterator<Item = AxisRef> + '_ {
         self.dims.iter().flat_map(|d| d.axes.iter().copied())
     }
 
-    /// Number of shards along each dimension.
+    /// Returns the number of shards along each dimension.
     pub fn shard_counts(&self) -> Vec<usize> {
         self.dims.iter().map(|d| d.shard_count(&self.mesh)).collect()
     }
 
-    /// The shape of the largest shard: each dimension divided by its number of shards, rounded up.
+    /// Returns the shape of the largest shard: each dimension divided by its number of shards, rounded up.
     pub fn local_shape(&self, global: &[usize]) -> Vec<usize> {
         debug_assert_eq!(global.len(), self.dims.len());
         global.iter().zip(&self.dims).map(|(&n, d)| n.div_ceil(d.shard_count(&self.mesh))).collect()
     }
 
-    /// Whether every shard has the same shape.
+    /// Returns whether every shard has the same shape.
     pub fn divides(&self, global: &[usize]) -> bool {
         global.iter().zip(&self.dims).all(|(&n, d)| n.is_multiple_of(d.shard_count(&self.mesh)))
     }
 
-    /// The index of the shard along each dimension that the device at `coordinates` of the mesh holds.
+    /// Returns the index along each dimension of the shard that the device at `coordinates` of the mesh holds.
     pub fn shard_index(&self, coordinates: &[usize]) -> Vec<usize> {
         self.dims.iter().map(|d| list_index(&self.mesh, &d.axes, coordinates)).collect()
     }
 
-    /// Where elements lie: closed, without priorities, without axes along which the value is equal.
+    /// Returns the layout alone: dimensions are closed and have no priorities, and replicated and reduced axes are
+    /// dropped.
     pub fn canonical(&self) -> Sharding {
         let is_canonical = |d: &DimSharding| !d.is_open && d.priority.is_none();
         if self.replicated.is_empty() && self.reduced.is_empty() && self.dims.iter().all(is_canonical) {
@@ -167,7 +168,8 @@ impl Sharding {
         Sharding::new(&self.mesh, dims).with_unreduced(self.unreduced.clone())
     }
 
-    /// Whether both lay a tensor out alike, whatever is open, explicitly replicated or reduced.
+    /// Returns whether both distribute a tensor in the same way, apart from what is open, explicitly replicated or
+    /// reduced.
     pub fn same_layout(&self, other: &Sharding) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
             || self.mesh.same_devices(&other.mesh)
@@ -177,19 +179,19 @@ impl Sharding {
     }
 }
 
-/// Position along an axis list, major to minor, of the device at `coordinates`.
+/// Returns the position along a list of axes, major to minor, of the device at `coordinates`.
 fn list_index(mesh: &Mesh, axes: &[AxisRef], coordinates: &[usize]) -> usize {
     axes.iter().fold(0, |index, a| index * a.size(mesh) + a.coordinate(mesh, coordinates[a.axis.index()]))
 }
 
 impl AxisRef {
-    /// Position along an axis list, major to minor, of the device at `coordinates` of the mesh.
+    /// Returns the position along a list of axes, major to minor, of the device at `coordinates` of the mesh.
     pub fn index_in(mesh: &Mesh, axes: &[AxisRef], coordinates: &[usize]) -> usize {
         list_index(mesh, axes, coordinates)
     }
 }
 
-/// `<@mesh, [{"x"}, {?}], replicated={"y"}, unreduced={"z"}>`.
+/// Prints `<@mesh, [{"x"}, {?}], replicated={"y"}, unreduced={"z"}>`.
 impl fmt::Display for Sharding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<@{}, [", self.mesh.name)?;

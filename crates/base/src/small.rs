@@ -1,12 +1,13 @@
 //! Rust types for elements of less than a byte, and for floats of eight bits and less.
 //!
-//! They have no arithmetic of their own: values are read, computed on in a wider type, and written back. Integers wrap,
-//! floats take the nearest value, as [`DType::small_float_code`] says.
+//! They have no arithmetic of their own: values are read, converted to a wider type for computation, and written back.
+//! Integers wrap. Floats are rounded to the nearest value, as [`DType::small_float_code`] does.
 
 use crate::{DType, Element};
 use std::sync::LazyLock;
 
-/// Integers of less than a byte, in a byte whose other bits extend them.
+/// Integers of less than a byte, stored in a byte. The unused high bits are zeros, or copies of the sign bit for signed
+/// types.
 macro_rules! integers {
     ($($t:ident $inner:ty, $wide:ty, $bits:literal, $doc:literal;)*) => {$(
         #[doc = $doc]
@@ -15,7 +16,7 @@ macro_rules! integers {
         pub struct $t(pub $inner);
 
         impl $t {
-            /// The low bits of a number.
+            /// Returns the integer with the low bits of a number.
             pub fn wrap(x: $wide) -> $t {
                 const UNUSED: u32 = <$inner>::BITS - $bits;
                 $t((x as $inner) << UNUSED >> UNUSED)
@@ -40,19 +41,19 @@ integers! {
 
 macro_rules! floats {
     ($($t:ident)*) => {$(
-        /// A float of the type that StableHLO calls so: its code.
+        /// The code of a float of the StableHLO type with this name.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, bytemuck::Zeroable, bytemuck::Pod)]
         #[repr(transparent)]
         pub struct $t(pub u8);
 
         impl $t {
-            /// The value; every one is an `f32`.
+            /// Returns the value, which is always exact as an `f32`.
             pub fn to_f32(self) -> f32 {
                 static VALUES: LazyLock<Vec<f32>> = LazyLock::new(|| values(DType::$t));
                 VALUES[usize::from(self.0)]
             }
 
-            /// The nearest value, ties to the even code.
+            /// Returns the nearest value, ties to the even code.
             pub fn from_f32(x: f32) -> $t {
                 $t(DType::$t.small_float_code(x.into()).expect("a small float type"))
             }
@@ -65,7 +66,7 @@ macro_rules! floats {
 }
 floats! { F4E2M1FN F6E2M3FN F6E3M2FN F8E3M4 F8E4M3 F8E4M3FN F8E4M3FNUZ F8E4M3B11FNUZ F8E5M2 F8E5M2FNUZ F8E8M0FNU }
 
-/// Of all bytes; bits that the type does not have are ignored.
+/// Returns the values of all bytes. Bits that the type does not have are ignored.
 fn values(dtype: DType) -> Vec<f32> {
     let mask = (1u32 << dtype.bits()) - 1;
     (0..=u8::MAX).map(|b| dtype.small_float(b & mask as u8).expect("a small float type") as f32).collect()

@@ -1,19 +1,19 @@
-//! Floats of eight bits and less: their values, and the nearest of them to a value.
+//! Floats of eight bits and less: the values of their codes, and the code nearest to a value.
 //!
-//! Nothing computes on them here; text, files and [`crate::small`] read and write them.
+//! Nothing is computed in these types here. Text, files and [`crate::small`] read and write them.
 
 use crate::DType;
 
-/// What the largest codes mean.
+/// How a type encodes infinities and NaNs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Special {
-    /// Infinities and NaNs under the largest exponent.
+    /// The largest exponent encodes infinities and NaNs.
     Ieee,
-    /// NaN is all ones but for the sign; no infinity.
+    /// NaN is the code whose bits are all ones except for the sign; there is no infinity.
     NanIsOnes,
-    /// NaN is what would be minus zero; no infinity.
+    /// NaN is the code of minus zero; there is no infinity.
     NanIsMinusZero,
-    /// Neither.
+    /// There are neither infinities nor NaNs.
     Finite,
 }
 
@@ -43,7 +43,7 @@ fn format(dtype: DType) -> Option<Format> {
 }
 
 impl DType {
-    /// The value of a code of a float type of eight bits or less; `None` for other types.
+    /// Returns the value of a code of a float type of eight bits or less, or `None` for other types.
     pub fn small_float(self, code: u8) -> Option<f64> {
         if self == DType::F8E8M0FNU {
             return Some(if code == 255 { f64::NAN } else { f64::from(i32::from(code) - 127).exp2() });
@@ -51,9 +51,10 @@ impl DType {
         format(self).map(|f| f.value(u32::from(code)))
     }
 
-    /// The code of the value nearest to `x`, ties to the even code; `None` for other types.
+    /// Returns the code of the value nearest to `x`, ties to the even code, or `None` for other types.
     ///
-    /// Beyond the largest value lie infinity, else NaN, else the largest value again, whichever the type has.
+    /// Values that are too large become infinity. If the type has no infinity they become NaN, and if it has no NaN
+    /// either, the largest value.
     pub fn small_float_code(self, x: f64) -> Option<u8> {
         if self == DType::F8E8M0FNU {
             return Some(power_code(x));
@@ -62,7 +63,7 @@ impl DType {
     }
 }
 
-/// The code of the power of two nearest to `x`; of what is not positive, the least one.
+/// Returns the code of the power of two nearest to `x`. Returns the least code if `x` is not positive.
 fn power_code(x: f64) -> u8 {
     if x.is_nan() {
         return 255;
@@ -100,17 +101,18 @@ impl Format {
         if is_negative { -magnitude } else { magnitude }
     }
 
-    /// The code of the value nearest to `x`, ties to the even code.
+    /// Returns the code of the value nearest to `x`, ties to the even code.
     fn code(&self, x: f64) -> u32 {
         let magnitude_bits = self.exponent_bits + self.mantissa_bits;
         let sign = u32::from(x.is_sign_negative()) << magnitude_bits;
         if x.is_nan() {
-            // The first code that is one: where there are infinities, the next after the positive one.
+            // The first code of a NaN. If the type has infinities, it is the code after positive infinity.
             return self.beyond(0) + u32::from(self.special == Special::Ieee);
         }
         let least = 1 - self.bias;
         let exponent = (x.abs().log2().floor().max(f64::from(least)) as i32).min(least + (1 << self.exponent_bits));
-        // In units of the last place; the sum of exponent and mantissa carries where rounding reaches the next power.
+        // The number in units of the last place. Where rounding reaches the next power of two, the addition carries
+        // into the exponent.
         let places = x.abs() * f64::from(self.mantissa_bits as i32 - exponent).exp2();
         let rounded = places.min(f64::from(4u32 << self.mantissa_bits)).round_ties_even() as u32;
         let magnitude = ((exponent - least) as u32 * (1 << self.mantissa_bits)) + rounded;
@@ -122,12 +124,12 @@ impl Format {
         }
     }
 
-    /// Minus zero, where the type has none, is zero.
+    /// Adds the sign to a code. Minus zero becomes zero if the type has no minus zero.
     fn signed(&self, sign: u32, magnitude: u32) -> u32 {
         if magnitude == 0 && self.special == Special::NanIsMinusZero { 0 } else { sign | magnitude }
     }
 
-    /// The code without sign of the largest finite value.
+    /// Returns the code, without sign, of the largest finite value.
     fn largest(&self) -> u32 {
         let all = (1u32 << (self.exponent_bits + self.mantissa_bits)) - 1;
         match self.special {
@@ -137,7 +139,7 @@ impl Format {
         }
     }
 
-    /// Infinity with this sign, else NaN; 0 in types that have neither.
+    /// Returns the code of infinity with this sign, else of NaN; 0 in types that have neither.
     fn beyond(&self, sign: u32) -> u32 {
         let magnitude_bits = self.exponent_bits + self.mantissa_bits;
         match self.special {

@@ -1,6 +1,7 @@
-//! "Did you mean": the known name that is nearest to a misspelt one.
+//! "Did you mean" suggestions: the known name that is most similar to a misspelt one.
 
-/// The candidate within two edits of `name` (ignoring case costs nothing), if there is one; the nearest, then the first.
+/// Returns the candidate with the smallest edit distance to `name`, which may be two at most; the first one if there
+/// are several. Case is ignored.
 pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     candidates
@@ -11,7 +12,7 @@ pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
         .map(|(_, c)| c)
 }
 
-/// Levenshtein's distance, in characters.
+/// Returns Levenshtein's distance in characters.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

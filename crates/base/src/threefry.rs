@@ -4,7 +4,7 @@
 
 const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
 
-/// Two words of random bits for a key and a counter of two words each.
+/// Returns two words of random bits for a key and a counter of two words each.
 pub fn threefry2x32(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
     let keys = [key[0], key[1], key[0] ^ key[1] ^ 0x1BD1_1BDA];
     let mut x = [counter[0].wrapping_add(keys[0]), counter[1].wrapping_add(keys[1])];
@@ -19,7 +19,7 @@ pub fn threefry2x32(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
     x
 }
 
-/// A stream of words from a seed; streams with other numbers are independent.
+/// A stream of random words from a seed. Streams with different numbers are independent.
 #[derive(Clone, Debug)]
 pub struct Stream {
     key: [u32; 2],
@@ -38,7 +38,10 @@ impl Stream {
         a ^ b
     }
 
-    /// Below `bound`, which is not 0.
+    /// Returns a number below `bound`.
+    ///
+    /// # Panics
+    /// Panics if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         self.next_u32() as usize % bound
     }
@@ -48,7 +51,7 @@ impl Stream {
 mod tests {
     use super::*;
 
-    /// The known answers that JAX's own tests use.
+    /// Checks the known answers that JAX's own tests use.
     #[test]
     fn known_answers() {
         assert_eq!(threefry2x32([0, 0], [0, 0]), [0x6b20_0159, 0x99ba_4efe]);

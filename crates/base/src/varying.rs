@@ -1,20 +1,20 @@
-//! Over which mesh axes a value may differ from device to device: the one idea of the system, as a type.
+//! Sets of mesh axes over which a value may differ from device to device.
 
 use crate::{AxisRef, Mesh};
 use std::fmt;
 use std::sync::Arc;
 
-/// A set of mesh axes and sub-axes, or everything.
+/// A set of mesh axes and sub-axes over which a value varies, or all devices.
 ///
-/// A value that varies over `{X}` on a mesh `X=4, Y=2` is four values, each held by two devices.
+/// A value that varies over `{X}` on a mesh `X=4, Y=2` has four distinct values, each held by two devices.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Varying {
-    /// Equal on all devices.
+    /// The value is equal on all devices.
     #[default]
     Nowhere,
-    /// One value for each point of these axes; sorted, disjoint, merged.
+    /// There is one value for each coordinate along these axes. The list is sorted, disjoint and merged.
     Over(Arc<[AxisRef]>),
-    /// Nothing is known: one value for each device.
+    /// Nothing is known: each device may have a value of its own.
     Everywhere,
 }
 
@@ -28,7 +28,7 @@ impl Varying {
         *self == Varying::Nowhere
     }
 
-    /// What a value computed from both varies over.
+    /// Returns the axes over which a value computed from both varies.
     pub fn union(&self, other: &Varying, mesh: &Mesh) -> Varying {
         match (self, other) {
             (Varying::Nowhere, v) | (v, Varying::Nowhere) => v.clone(),
@@ -38,7 +38,8 @@ impl Varying {
         }
     }
 
-    /// What is left when the value no longer depends on `axes` (an all-reduce, an all-gather over them).
+    /// Returns the axes over which the value varies once it no longer depends on `axes`, as after an all-reduce or
+    /// all-gather over them.
     pub fn without(&self, axes: &[AxisRef], mesh: &Mesh) -> Varying {
         let own: Vec<AxisRef> = match self {
             Varying::Nowhere => return Varying::Nowhere,
@@ -48,7 +49,7 @@ impl Varying {
         Varying::over(mesh, own.into_iter().flat_map(|a| a.minus(mesh, axes)))
     }
 
-    /// The axes as a list; everything is all the mesh's axes.
+    /// Returns the axes as a list; `Everywhere` returns all axes of the mesh.
     pub fn axes(&self, mesh: &Mesh) -> Vec<AxisRef> {
         match self {
             Varying::Nowhere => vec![],
@@ -57,17 +58,17 @@ impl Varying {
         }
     }
 
-    /// Number of distinct values.
+    /// Returns the number of distinct values.
     pub fn instance_count(&self, mesh: &Mesh) -> usize {
         self.axes(mesh).iter().map(|a| a.size(mesh)).product()
     }
 
-    /// Which of the distinct values the device at `coordinates` holds.
+    /// Returns the number of the distinct value that the device at `coordinates` holds.
     pub fn instance(&self, mesh: &Mesh, coordinates: &[usize]) -> usize {
         AxisRef::index_in(mesh, &self.axes(mesh), coordinates)
     }
 
-    /// `{X,Y}`, `{}`, `{*}`.
+    /// Returns the printed form: `{X,Y}`, `{}` or `{*}`.
     pub fn display<'a>(&'a self, mesh: &'a Mesh) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| match self {
             Varying::Everywhere => f.write_str("{*}"),

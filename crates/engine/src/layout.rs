@@ -1,6 +1,7 @@
-//! Cutting a global array into shards and putting shards together: the meaning of a sharding, on values.
+//! Cutting a global array into shards and assembling shards: the meaning of a sharding, on values.
 //!
-//! An array that is unreduced over some axes is the sum, over these axes, of what its devices hold. When a global array is
+//! An array that is unreduced over some axes is the sum, over these axes, of what its devices hold. When a global array
+//! is
 //! given such a sharding, the devices at coordinate 0 along the unreduced axes hold its shards, and all others hold zeros
 //! ([`shard`]). When the global array is read, the summands are added ([`join`]).
 
@@ -9,20 +10,20 @@ use shardwise_ops::ReduceKind;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// A box of a global array: where it starts, and its size along each dimension.
+/// A box of a global array: its offset and its size along each dimension.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShardBox {
     pub offset: Vec<usize>,
     pub shape: Vec<usize>,
 }
 
-/// The box that the device at `coordinates` of the mesh holds; ceil-division blocks, so that the last ones may be
-/// shorter or empty.
+/// Returns the box that the device at `coordinates` of the mesh holds. Blocks have the rounded-up size, so the last
+/// ones may be shorter or empty.
 pub fn shard_box(global: &[usize], sharding: &Sharding, coordinates: &[usize]) -> ShardBox {
     box_at(global, sharding, &sharding.shard_index(coordinates))
 }
 
-/// The box of the shard with this index along each dimension.
+/// Returns the box of the shard with this index along each dimension.
 fn box_at(global: &[usize], sharding: &Sharding, index: &[usize]) -> ShardBox {
     let block = sharding.local_shape(global);
     let offset: Vec<usize> =
@@ -31,7 +32,7 @@ fn box_at(global: &[usize], sharding: &Sharding, index: &[usize]) -> ShardBox {
     ShardBox { offset, shape }
 }
 
-/// The part of `global` in a box.
+/// Returns the part of `global` that is in a box.
 pub fn cut(global: &Literal, part: &ShardBox) -> Literal {
     if global.is_splat() {
         return Literal::splat(global.dtype(), part.shape.clone(), global.raw_bytes());
@@ -44,7 +45,7 @@ pub fn cut(global: &Literal, part: &ShardBox) -> Literal {
     out
 }
 
-/// `shard` enlarged with zeros at the end of each dimension to `shape`.
+/// Returns `shard` enlarged to `shape` with zeros at the end of each dimension.
 pub fn pad_to(shard: &Literal, shape: &[usize]) -> Literal {
     if shard.shape() == shape {
         return shard.clone();
@@ -54,16 +55,16 @@ pub fn pad_to(shard: &Literal, shape: &[usize]) -> Literal {
     out.finish()
 }
 
-/// A global array being put together from its shards.
+/// A global array that is being assembled from its shards.
 pub struct Dense(Literal);
 
-/// Zeros of this shape, of the element type of `like`.
+/// Returns zeros of this shape, of the element type of `like`.
 fn dense_zeros(like: &Literal, shape: &[usize]) -> Literal {
     Literal::dense_zeros(like.dtype(), shape).expect("the shape of an array of the program, or of a part of it")
 }
 
 impl Dense {
-    /// Zeros of this shape, of the element type of `like`.
+    /// Returns zeros of this shape, of the element type of `like`.
     pub fn zeros(like: &Literal, shape: &[usize]) -> Dense {
         Dense(dense_zeros(like, shape))
     }
@@ -116,8 +117,8 @@ fn for_each_row(shape: &[usize], part: &ShardBox, element: usize, mut f: impl Fn
     }
 }
 
-/// Returns the position along the unreduced axes of the device at `coordinates`: which summand of the array it holds.
-/// Only summand 0 of a global array is not zero.
+/// Returns the position along the unreduced axes of the device at `coordinates`, which is the number of the summand
+/// that it holds. In a sharded global array, only summand 0 is not zero.
 pub fn summand_index(sharding: &Sharding, coordinates: &[usize]) -> usize {
     AxisRef::index_in(&sharding.mesh, &sharding.unreduced, coordinates)
 }
@@ -131,7 +132,8 @@ pub fn shard(global: &Literal, sharding: &Sharding, coordinates: &[usize]) -> Li
     }
 }
 
-/// The box of each distinct shard, row-major by the shard's index: entry [`shard_number`] is that of a device.
+/// Returns the box of each distinct shard, row-major by the shard's index. The box of a device is at its
+/// [`shard_number`].
 pub fn shard_boxes(global: &[usize], sharding: &Sharding) -> Vec<ShardBox> {
     let counts = sharding.shard_counts();
     let mut index = vec![0; counts.len()];
@@ -148,13 +150,13 @@ pub fn shard_boxes(global: &[usize], sharding: &Sharding) -> Vec<ShardBox> {
     boxes
 }
 
-/// The number, among the distinct shards, of the one that the device at `coordinates` of the mesh holds.
+/// Returns the number, among the distinct shards, of the shard that the device at `coordinates` of the mesh holds.
 pub fn shard_number(sharding: &Sharding, coordinates: &[usize]) -> usize {
     let counts = sharding.shard_counts();
     sharding.shard_index(coordinates).iter().zip(counts).fold(0, |number, (i, n)| number * n + i)
 }
 
-/// The shard of every position of the mesh, in order; unpadded. Each distinct shard is cut once.
+/// Returns the unpadded shard at every position of the mesh, in order. Each distinct shard is cut once.
 pub fn split(global: &Literal, sharding: &Sharding) -> Vec<Literal> {
     let mesh = &sharding.mesh;
     let parts: Vec<Literal> = shard_boxes(global.shape(), sharding).iter().map(|part| cut(global, part)).collect();
@@ -168,7 +170,7 @@ pub fn split(global: &Literal, sharding: &Sharding) -> Vec<Literal> {
     (0..mesh.size()).map(|position| shard(&mesh.coordinates(position))).collect()
 }
 
-/// Returns the global array whose parts have these offsets. Parts with equal offsets are summands, and are added in their
+/// Returns the global array whose parts have these offsets. Parts with equal offsets are summands and are added in
 /// order.
 pub fn join(like: &Literal, global: &[usize], parts: impl IntoIterator<Item = (Vec<usize>, Literal)>) -> Literal {
     let mut summands: BTreeMap<Vec<usize>, Vec<Literal>> = BTreeMap::new();
@@ -185,15 +187,18 @@ pub fn join(like: &Literal, global: &[usize], parts: impl IntoIterator<Item = (V
     out.finish()
 }
 
-/// Two devices that should hold equal shards, and do not.
+/// Two devices that should hold equal shards, but do not.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Disagreement {
     pub first: usize,
     pub second: usize,
 }
 
-/// The global array whose parts `shard` returns for each position of the mesh; padding beyond the global size is cut off.
-/// Devices that hold the same part must hold equal bytes. One literal is kept for each distinct shard.
+/// Assembles the global array from the parts that `shard` returns for each position of the mesh. Padding beyond the
+/// global size is cut off, and one literal is kept for each distinct shard.
+///
+/// # Errors
+/// Fails if two devices that hold the same part hold different bytes.
 pub fn assemble(
     mut shard: impl FnMut(usize) -> Literal,
     sharding: &Sharding,
@@ -224,7 +229,7 @@ mod tests {
     use shardwise_base::{AxisIndex, AxisRef, Mesh};
     use std::sync::Arc;
 
-    /// `x=2, y=3`: dimension 0 over `y`, dimension 1 over `x`, or over nothing.
+    /// Returns all shardings on `x=2, y=3` of dimension 0 over `y` and dimension 1 over `x`, or over nothing.
     fn shardings() -> Vec<Sharding> {
         let mesh = Arc::new(Mesh::new("mesh", [("x", 2), ("y", 3)]).unwrap());
         let [x, y] = [0, 1].map(|i| AxisRef::full(AxisIndex::new(i)));

@@ -1,10 +1,10 @@
-//! What every engine offers: arrays laid out on a mesh, and programs that map arrays to arrays.
+//! The interface of engines: arrays distributed over a mesh, and programs that map arrays to arrays.
 //!
-//! The trait is array-level, not buffer-level: an engine that holds one buffer for all devices with equal shards need
-//! never give that up. It knows no engine.
+//! The trait works on arrays, not on buffers, so that an engine may hold one buffer for all devices with equal shards.
+//! This crate depends on no engine.
 //!
-//! An engine takes *localized* modules: per-device types, collectives over mesh axes. How the arguments and results of
-//! `@main` lie on the mesh stands in its signature ([`Signature::of`]).
+//! An engine takes *localized* modules, which have per-device types and collectives over mesh axes. The signature of
+//! `@main` states how its arguments and results are sharded over the mesh ([`Signature::of`]).
 #![forbid(unsafe_code)]
 
 pub mod layout;
@@ -14,28 +14,31 @@ use shardwise_ir::{Attr, Attrs, Func, Module, TensorType, Type};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A global array type and how it lies on the mesh; `None`: on one device.
+/// A global array type and its layout on the mesh; the array is on one device if the sharding is `None`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ShardedType {
-    /// Global.
+    /// The global type.
     pub ty: TensorType,
     pub sharding: Option<Sharding>,
 }
 
-/// What `@main` of a localized module takes and gives.
+/// The types of the arguments and results of `@main` of a localized module.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Signature {
     pub inputs: Vec<ShardedType>,
     pub outputs: Vec<ShardedType>,
 }
 
-/// The attribute on an argument or result of a localized `@main` that holds its global type.
+/// The name of the attribute that holds the global type of an argument or result of a localized `@main`.
 pub const GLOBAL_TYPE: &str = "shardwise.global_type";
 
 impl Signature {
-    /// Reads the signature off a localized function: the sharding of each argument and result, and its global type
-    /// from [`GLOBAL_TYPE`] (absent: the type itself, not split). An error for each that is no array.
-    /// Quantized arrays come and go as their integers.
+    /// Returns the signature of a localized function: the sharding of each argument and result, and its global type
+    /// from [`GLOBAL_TYPE`]. Without this attribute the type is not split. Quantized arrays have the type of their
+    /// integers.
+    ///
+    /// # Errors
+    /// Returns a diagnostic for each argument or result that is no array.
     pub fn of(func: &Func) -> Result<Signature, Diagnostics> {
         let mut found = Diagnostics::default();
         let mut part = |what: &str, index: usize, ty: &Type, attrs: &Attrs, sharding: Option<&Sharding>| {
@@ -68,24 +71,27 @@ fn not_an_array(func: &Func, what: &str, index: usize, ty: &Type) -> Diagnostic 
         .help("programs take and give arrays; tokens stay inside")
 }
 
-/// An array held by an engine.
+/// An array that an engine holds.
 pub trait EngineArray: Send + Sync {
     fn sharded_type(&self) -> &ShardedType;
 
-    /// All elements of the whole array; of an array that is unreduced over some axes, the sum over these axes.
+    /// Returns all elements of the whole array. For an array that is unreduced over some axes, this is the sum over
+    /// these axes.
     fn to_literal(&self) -> Literal;
 
-    /// What the device at `position` of the mesh's grid holds; without padding. Of an unreduced array it is a summand.
+    /// Returns what the device at `position` of the mesh's grid holds, without padding. For an unreduced array this is
+    /// a summand.
     fn shard(&self, position: usize) -> Literal;
 
-    /// For the engine that made it.
+    /// Returns the array for downcasting by the engine that made it.
     fn as_any(&self) -> &(dyn std::any::Any + Send + Sync);
 }
 
-/// A handle of an array; cheap to clone.
+/// A handle of an array, which is cheap to clone.
 pub type ArrayHandle = Arc<dyn EngineArray>;
 
-/// An argument of a call: an array lent, or given away to be overwritten if nobody else holds it.
+/// An argument of a call. The array is either lent, or donated so that it may be overwritten if there is no other
+/// handle.
 pub enum Argument {
     Lent(ArrayHandle),
     Donated(ArrayHandle),
@@ -94,25 +100,25 @@ pub enum Argument {
 /// How long one instruction of a program took.
 #[derive(Clone, Debug)]
 pub struct InstructionTime {
-    /// What ran: `stablehlo.dot_general`, `fused(multiply, add)`.
+    /// The name of the op that ran: `stablehlo.dot_general`, `fused(multiply, add)`.
     pub name: String,
     pub loc: shardwise_base::Loc,
-    /// Times it ran, instances counted once each.
+    /// How often it ran; each instance is counted once.
     pub count: u64,
     pub total: Duration,
     pub is_collective: bool,
-    /// Run by the ops' reference evaluation for want of a kernel.
+    /// Whether it was run by the op's reference evaluation because there is no kernel for it.
     pub is_fallback: bool,
 }
 
-/// The memory of a run of a program: bytes of all devices together.
+/// The memory of one run of a program, in bytes of all devices together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunMemory {
-    /// The arguments, as the program takes them.
+    /// The bytes of the arguments, with the layouts that the program requires.
     pub argument_bytes: usize,
-    /// Constants, which the program holds from when it is planned until it is dropped.
+    /// The bytes of the constants, which exist from planning until the program is dropped.
     pub constant_bytes: usize,
-    /// The most that is in use at one time: arguments, constants, temporaries, scratch memory and results.
+    /// The most bytes in use at one time: arguments, constants, temporaries, scratch memory and results.
     pub peak_bytes: usize,
 }
 
@@ -120,35 +126,35 @@ pub struct RunMemory {
 pub trait Executable: Send + Sync {
     fn signature(&self) -> &Signature;
 
-    /// The memory that a run needs, to which the arguments at these positions are donated; `None` if the engine does not know
-    /// before it runs the program.
+    /// Returns the memory that a run needs if the arguments at these positions are donated, or `None` if the engine
+    /// does not know before it runs the program.
     fn memory(&self, donated: &[usize]) -> Option<RunMemory>;
 
     fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics>;
 
-    /// The same, timing each instruction.
+    /// Executes the program and measures the time of each instruction.
     fn profile(&self, args: Vec<Argument>) -> Result<(Vec<ArrayHandle>, Vec<InstructionTime>), Diagnostics>;
 }
 
-/// Something that runs programs.
+/// An engine that runs programs.
 ///
-/// An engine sets no limits of its own. It charges the [`Budget`](shardwise_base::Budget) under which it is called, and
-/// returns what stopped it as a diagnostic at the op that was running.
+/// An engine sets no limits of its own. It charges the [`Budget`](shardwise_base::Budget) under which it is called. If
+/// the run is stopped, it returns the cause as a diagnostic at the op that was running.
 pub trait Engine: Send + Sync {
     fn name(&self) -> &'static str;
 
-    /// Lays an array out. Of an unreduced layout the first devices along the unreduced axes hold the shards, and the others
-    /// zeros ([`layout::shard`]).
+    /// Distributes an array. In an unreduced layout the first devices along the unreduced axes hold the shards and the
+    /// others hold zeros ([`layout::shard`]).
     fn put(&self, value: &Literal, ty: &ShardedType) -> Result<ArrayHandle, Diagnostics>;
 
-    /// Lays an array out from a function of (offset, shape) of each distinct shard; no full copy is made. Unreduced layouts as
-    /// in [`Engine::put`].
+    /// Distributes an array that is computed by a function of the offset and shape of each distinct shard, without a
+    /// full copy. Unreduced layouts are treated as in [`Engine::put`].
     fn put_shards(
         &self,
         ty: &ShardedType,
         shard: &(dyn Fn(&[usize], &[usize]) -> Literal + Sync),
     ) -> Result<ArrayHandle, Diagnostics>;
 
-    /// Plans a localized module.
+    /// Compiles a localized module.
     fn compile(&self, module: &Module) -> Result<Arc<dyn Executable>, Diagnostics>;
 }
