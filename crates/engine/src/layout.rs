@@ -1,9 +1,8 @@
 //! Cutting a global array into shards and assembling shards: the meaning of a sharding, on values.
 //!
 //! An array that is unreduced over some axes is the sum, over these axes, of what its devices hold. When a global array
-//! is
-//! given such a sharding, the devices at coordinate 0 along the unreduced axes hold its shards, and all others hold zeros
-//! ([`shard`]). When the global array is read, the summands are added ([`join`]).
+//! is given such a sharding, the devices at coordinate 0 along the unreduced axes hold its shards, and all others hold
+//! zeros ([`shard`]). When the global array is read, the summands are added ([`join`]).
 
 use shardwise_base::{AxisRef, Literal, Sharding};
 use shardwise_ops::ReduceKind;

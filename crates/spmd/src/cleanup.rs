@@ -1,7 +1,8 @@
-//! What is dead, repeated or does nothing goes.
+//! Removes ops that are dead, repeated or without effect.
 //!
-//! Dead ops are dropped, equal ops become one (a region sees those of the regions around it), ops that change nothing
-//! are forwarded, and scalar arithmetic on constants is done here.
+//! Dead ops are removed. Equal ops are merged; an op in a region is also merged with an equal op of the function's own
+//! region. Ops that change nothing are replaced by their operand, and scalar integer arithmetic on constants is
+//! evaluated.
 
 use crate::rewrite::{code, facts, is_terminator};
 use shardwise_base::{Diagnostics, Literal, budget};
@@ -11,10 +12,11 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Rounds after which what is still dead stays: each removes what the last one freed.
+/// The largest number of rounds. Each round can remove ops that became dead or equal in the round before; what is left
+/// after the last round stays.
 const MAX_ROUNDS: usize = 4;
 
-/// Removes and merges ops, in place.
+/// Removes and merges the ops of the main function in place.
 pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     let mut body = std::mem::take(&mut module.funcs[main.index()].body);
@@ -27,7 +29,7 @@ pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
     Ok(module)
 }
 
-/// Whether it may have freed something for another round.
+/// Runs one round over the body. Returns whether it changed something, so that another round may find more.
 fn round(module: &Module, body: &mut Body) -> bool {
     let (live, renamed) = (live(module, body), vec![None; body.value_count()]);
     let entry = body.entry();
@@ -36,11 +38,11 @@ fn round(module: &Module, body: &mut Body) -> bool {
     cleanup.is_changed
 }
 
-/// For each op, whether anything needs it.
+/// Returns for each op whether anything needs it.
 fn live(module: &Module, body: &Body) -> Vec<bool> {
     let mut used = vec![false; body.value_count()];
     let mut live = vec![false; body.op_count()];
-    // Backwards: readers come before what they read.
+    // The walk is backwards, so that each op comes after the ops that read its results.
     for op in body.walk().into_iter().rev() {
         budget::poll();
         let view = module.view(body, op);
@@ -57,9 +59,9 @@ struct Cleanup<'a> {
     module: &'a Module,
     body: &'a mut Body,
     live: Vec<bool>,
-    /// What values whose ops are gone have become.
+    /// For each value whose op was removed, the value that replaces it.
     renamed: Vec<Option<Value>>,
-    /// Ops that stay, and where they stand, by [`fingerprint`].
+    /// The ops that are kept and their regions, by [`fingerprint`].
     seen: HashMap<u64, SmallVec<[(Op, Region); 1]>>,
     is_changed: bool,
 }
@@ -82,7 +84,7 @@ impl Cleanup<'_> {
         }
     }
 
-    /// Whether the op stays.
+    /// Simplifies an op. Returns whether it is kept.
     fn op(&mut self, op: Op, region: Region) -> bool {
         budget::poll();
         self.rename_operands(op);
@@ -115,9 +117,10 @@ impl Cleanup<'_> {
         }
     }
 
-    /// The result of an equal op that stands before, in this region or in one around it.
+    /// Returns the result of an equal op that comes earlier in this region, or in the function's own region.
     fn repeated(&self, view: &OpView<'_>, region: Region, print: u64) -> Option<Value> {
-        // Of the regions around this one only the function's own is looked at, and all that is there stands before.
+        // Of the surrounding regions, only the function's own region is considered. All ops seen there come before this
+        // op.
         let is_around = |r: Region| r == region || r == view.body.entry();
         let is_equal = |op: Op| {
             let (data, other) = (view.data(), &view.body[op]);
@@ -129,7 +132,7 @@ impl Cleanup<'_> {
         Some(view.body[*op].results[0])
     }
 
-    /// Puts a constant in the place of the op; gives its fingerprint.
+    /// Replaces the op by a constant, in place. Returns the fingerprint of the constant.
     fn make_constant(&mut self, op: Op, value: Literal) -> u64 {
         let data = self.body.op_mut(op);
         data.code = code("stablehlo.constant");
@@ -141,7 +144,7 @@ impl Cleanup<'_> {
     }
 }
 
-/// Equal for ops that compute the same.
+/// Returns a hash that is equal for ops that compute the same.
 fn fingerprint(view: &OpView<'_>) -> u64 {
     let mut h = DefaultHasher::new();
     (view.data().code, view.operands()).hash(&mut h);
@@ -153,7 +156,7 @@ fn is_repeatable(view: &OpView<'_>) -> bool {
     !is_terminator(view) && facts(view).effects(view) != Effects::Ordered
 }
 
-/// The value that the op gives back unchanged.
+/// Returns the operand that the op returns unchanged, or `None` if it changes its operand.
 fn forwarded(view: &OpView<'_>) -> Option<Value> {
     if Opcode::of_view(view) == Opcode::GetTupleElement {
         let tuple = view.operand_def(0).filter(|t| Opcode::of_view(t) == Opcode::Tuple)?;
@@ -174,7 +177,8 @@ fn forwarded(view: &OpView<'_>) -> Option<Value> {
     is_identity.then_some(first)
 }
 
-/// The integer that a conversion to a type of as many bits and back started from.
+/// Returns the integer value `x` of a conversion of `x` to an integer type of at least as many bits and back to the
+/// type of `x`.
 fn there_and_back(view: &OpView<'_>) -> Option<Value> {
     let is_convert = |v: &OpView<'_>| Opcode::of_view(v) == Opcode::Convert;
     let there = is_convert(view).then(|| view.operand_def(0)).flatten().filter(is_convert)?;
@@ -183,7 +187,7 @@ fn there_and_back(view: &OpView<'_>) -> Option<Value> {
     (keeps_all && from == view.result_tensor(0)).then(|| there.operand(0))
 }
 
-/// The value of scalar arithmetic on constants.
+/// Returns the value of scalar integer or boolean arithmetic whose operands are all constants.
 fn fold(view: &OpView<'_>) -> Option<Literal> {
     let facts = facts(view);
     let is_scalar =

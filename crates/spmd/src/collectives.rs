@@ -1,7 +1,7 @@
-//! Turns each `sdy.reshard` into its cheapest sequence of collectives ([`crate::plan`]).
+//! Replaces each `sdy.reshard` by its cheapest sequence of collectives ([`crate::plan`]).
 //!
-//! A sum that is only read by a reshard that splits it over the axes it was summed over becomes an
-//! `sdy.reduce_scatter`: half the bytes, or fewer.
+//! A sum whose only reader is a reshard that splits it over the summed axes becomes an `sdy.reduce_scatter`, which
+//! moves at most half the bytes.
 
 use crate::plan::{self, Step, StepKind};
 use crate::rewrite::{Rewrite, map_main, rewrite_func};
@@ -12,7 +12,7 @@ use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, ReduceKind};
 use std::sync::Arc;
 
-/// Leaves no `sdy.reshard`.
+/// Replaces all `sdy.reshard` ops of the main function by collectives.
 pub fn collectives(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
         if !has_reshards(&func.body) {
@@ -29,7 +29,7 @@ fn has_reshards(body: &Body) -> bool {
 
 struct Collectives {
     uses: Uses,
-    /// The region of each op.
+    /// The region that contains each op.
     home: Vec<Option<Region>>,
 }
 
@@ -44,7 +44,7 @@ fn homes(body: &Body) -> Vec<Option<Region>> {
 impl<'s> Rewrite<'s> for Collectives {
     fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool {
         match Opcode::of_view(view) {
-            // Made where its only reader is.
+            // The sum is made where its only reader is.
             Opcode::SdyAllReduce if self.is_scattered(view) => true,
             Opcode::Reshard => {
                 let value = self.reshard(view, cloner, b);
@@ -69,7 +69,8 @@ impl Collectives {
         run(cloner.get(source), &steps, &reason, b)
     }
 
-    /// Whether the sum is made as a reduce-scatter by its only reader; it is not moved into a loop for that.
+    /// Returns whether the sum becomes part of a reduce-scatter at its only reader. A sum outside of the reader's
+    /// region does not, because it would be moved into a loop.
     fn is_scattered(&self, sum: &OpView<'_>) -> bool {
         let [only] = self.uses.of(sum.result(0)) else { return false };
         let reader = sum.at(only.op);
@@ -97,7 +98,7 @@ fn layout<'s>(view: &OpView<'s>, v: Value) -> &'s Sharding {
     view.body.sharding(v).expect("every tensor has a sharding")
 }
 
-/// Why the program's own reshards are there, if no pass recorded it.
+/// Returns the recorded reason of a reshard, or a new one if the program contains the reshard itself.
 fn reason_of(view: &OpView<'_>) -> Arc<Reason> {
     view.data().reason.clone().unwrap_or_else(|| {
         let (from, to) = (layout(view, view.operand(0)), layout(view, view.result(0)));
@@ -105,19 +106,19 @@ fn reason_of(view: &OpView<'_>) -> Arc<Reason> {
     })
 }
 
-/// A sum over some axes of which each device keeps its part.
+/// A sum over some axes of which each device keeps only a part.
 struct Scatter {
-    /// What is summed and split at once.
+    /// For each dimension, the axes that are summed over and split in one step.
     axes: Vec<Vec<AxisRef>>,
-    /// What is split beside, and what is summed beside.
+    /// For each dimension, the axes that are only split; then the axes that are only summed over.
     sliced: Vec<Vec<AxisRef>>,
     summed: Vec<AxisRef>,
     kind: ReduceKind,
-    /// The layout at the end of the slices.
+    /// The layout after all dimensions are split.
     to: Sharding,
 }
 
-/// Over which axes, and how, an `sdy.all_reduce` combines.
+/// Returns the axes over which an `sdy.all_reduce` combines values, and how it combines them.
 fn sum_of(sum: &OpView<'_>) -> (Vec<AxisRef>, ReduceKind) {
     match ShardyCollective::of(sum) {
         Some(ShardyCollective::AllReduce { axes, reduce }) => (axes, reduce),
@@ -125,7 +126,7 @@ fn sum_of(sum: &OpView<'_>) -> (Vec<AxisRef>, ReduceKind) {
     }
 }
 
-/// How `sum` and the first step of the plan of its reader are one reduce-scatter.
+/// Returns the reduce-scatter that replaces `sum` and the first step of its reader's plan, or `None` if there is none.
 fn scatter_of(sum: &OpView<'_>, reader: &OpView<'_>, steps: &[Step]) -> Option<Scatter> {
     let first = steps.first()?;
     let StepKind::AllSlice { axes: slices } = &first.kind else { return None };
@@ -147,7 +148,7 @@ fn scatter_of(sum: &OpView<'_>, reader: &OpView<'_>, steps: &[Step]) -> Option<S
 }
 
 impl Scatter {
-    /// The layout after the reduce-scatter, before what else is sliced.
+    /// Returns the layout after the reduce-scatter and before the remaining slices.
     fn after(&self, from: &Sharding) -> Sharding {
         let mut after = from.canonical();
         for (dim, axes) in after.dims.iter_mut().zip(&self.axes) {
@@ -164,7 +165,7 @@ impl Scatter {
         let scattered = self.after(from).with_unreduced(unreduced);
         let mut value = sdy::reduce_scatter(v, &self.axes, self.kind, &scattered, &reason, b);
         if !self.sums_what_it_slices(&from.mesh) {
-            // Less is left to sum once it is sliced.
+            // Slicing first leaves fewer bytes to sum.
             value = self.slice(value, reader, b);
             return self.sum(value, &own, b);
         }
@@ -172,7 +173,7 @@ impl Scatter {
         self.slice(value, reader, b)
     }
 
-    /// Whether an axis that is summed over beside the scatter splits the value afterwards.
+    /// Returns whether the value is sliced along an axis that it is also summed over after the reduce-scatter.
     fn sums_what_it_slices(&self, mesh: &Mesh) -> bool {
         self.sliced.iter().flatten().any(|a| self.summed.iter().any(|s| s.overlaps(*a, mesh)))
     }
@@ -195,7 +196,7 @@ impl Scatter {
     }
 }
 
-/// The reason of a sum whose parts stay where they are wanted.
+/// Returns the reason of a sum of which each device needs only a part.
 fn together(sum: &Reason, reader: &Reason) -> Reason {
     let text = format!("{}; {}, so each device sums only its part", sum.text, reader.text);
     Reason { cause: ReasonCause::Reduction, text: text.into(), ..sum.clone() }

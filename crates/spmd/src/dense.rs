@@ -1,8 +1,8 @@
-//! A localized program in terms that other StableHLO tools know: devices by number.
+//! Rewrites a localized program for other StableHLO tools, with devices named by number.
 //!
-//! Axes become dense groups and pairs of device ids with channels, `shardwise.axis_index` becomes arithmetic on
-//! `partition_id`, and what only we read (meshes, shardings, `shardwise.*`) goes. The result grows with the number of
-//! devices, so this is for printing, never a stage of the pipeline.
+//! Axes become dense groups and pairs of device ids with channels, and `shardwise.axis_index` becomes arithmetic on
+//! `partition_id`. What only shardwise reads (meshes, shardings, `shardwise.*`) is removed. The size of the result
+//! grows with the number of devices. It is meant for printing and is not a stage of the pipeline.
 
 use crate::rewrite::{Rewrite, map_main, rewrite_func};
 use shardwise_base::{AxisRef, DType, Diagnostics, Literal, Mesh};
@@ -13,7 +13,7 @@ use shardwise_ops::collective::{
 };
 use shardwise_ops::{Opcode, make};
 
-/// The module with devices by number.
+/// Returns the module with devices named by number.
 pub fn dense(module: &Module) -> Result<Module, Diagnostics> {
     let devices = module.main_mesh().map_or(1, |mesh| mesh.size());
     let mut out = map_main(module, |func| {
@@ -28,7 +28,7 @@ pub fn dense(module: &Module) -> Result<Module, Diagnostics> {
     Ok(out)
 }
 
-/// Removes what only we read.
+/// Removes the shardings and attributes that only shardwise reads.
 fn strip(func: &mut Func) {
     for v in (0..func.body.value_count()).map(Value::new) {
         let data = func.body.value_mut(v);
@@ -62,7 +62,7 @@ impl<'s> Rewrite<'s> for Dense {
 }
 
 impl Dense {
-    /// The collective's attributes with device ids; `None` if they are there already.
+    /// Returns the collective's attributes with device ids, or `None` if it names devices already.
     fn attrs(&mut self, view: &OpView<'_>, collective: &CollectiveView) -> Option<Attrs> {
         let Groups::Axes { mesh, axes } = &collective.groups else { return None };
         let channel = Some(self.channel());
@@ -74,21 +74,21 @@ impl Dense {
         Some(attrs_with_groups(view, groups_attr(&groups_of_axes(mesh, axes)), channel))
     }
 
-    /// A channel of its own for each collective, between devices.
+    /// Returns a new channel between devices; each collective has a channel of its own.
     fn channel(&mut self) -> i64 {
         self.next_channel += 1;
         self.next_channel - 1
     }
 }
 
-/// The position along `axes` of the device whose number `partition_id` gives, as an i32.
+/// Returns the position along `axes` of the device whose number is `partition_id`, as an i32.
 fn axis_index(mesh: &Mesh, axes: &[AxisRef], b: &mut Builder<'_>) -> Value {
     let id = b.value(Opcode::PartitionId, [], Attrs::new(), Type::tensor(DType::U32, vec![]));
     let index = if mesh.device_ids.is_some() { looked_up(mesh, axes, id, b) } else { computed(mesh, axes, id, b) };
     make::convert(b, index, DType::I32)
 }
 
-/// `id / stride % size` for each axis, major to minor.
+/// Computes `id / stride % size` for each axis and combines the results, major to minor.
 fn computed(mesh: &Mesh, axes: &[AxisRef], id: Value, b: &mut Builder<'_>) -> Value {
     let mut index = make::number(b, DType::U32, 0);
     for &axis in axes {
@@ -101,7 +101,8 @@ fn computed(mesh: &Mesh, axes: &[AxisRef], id: Value, b: &mut Builder<'_>) -> Va
     index
 }
 
-/// From a table by device id: the devices of the mesh stand in an order of their own.
+/// Looks the position up in a table by device id. It is used for meshes whose devices are not in the order of their
+/// numbers.
 fn looked_up(mesh: &Mesh, axes: &[AxisRef], id: Value, b: &mut Builder<'_>) -> Value {
     let mut table = vec![0u32; mesh.size()];
     for position in 0..mesh.size() {

@@ -1,12 +1,13 @@
-//! What a partitioned program moves, and why: one row for each collective.
+//! The communication of a partitioned program and its reasons, with one row for each collective.
 //!
-//! | kind | bytes that the worst device receives |
+//! | kind | bytes that the device that receives most receives |
 //! |---|---|
 //! | all-reduce | 2(n-1)/n of its operand |
 //! | all-gather | (n-1)/n of its result |
 //! | reduce-scatter, all-to-all | (n-1)/n of its operand |
 //! | collective-permute, broadcast | its operand |
-//! | ragged all-to-all | at most its output, and at most the others' operands: how much is known only when it runs |
+//! | collective-reduce | n-1 times its operand |
+//! | ragged all-to-all | at most its output, and at most the operands of the others: known exactly only at run time |
 
 use crate::loops::run_counts;
 use shardwise_base::{AxisRef, Loc, Mesh, Reason};
@@ -18,41 +19,42 @@ use std::sync::Arc;
 /// One collective of a per-device program.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// `all-reduce`.
+    /// The kind of collective, such as `all-reduce`.
     pub kind: &'static str,
-    /// `{"x", "y"}`, or how many groups of how many where they are no axes.
+    /// The axes, such as `x,y`, or the number and size of the groups if they are not along axes.
     pub axes: String,
-    /// What it takes, on one device.
+    /// The type of the operand on one device.
     pub operand_type: TensorType,
     pub result_type: TensorType,
-    /// By the worst device, each time it runs.
+    /// The bytes that the device that receives most receives each time the collective runs.
     pub bytes_received: u64,
-    /// Whether the bytes are only known to be no more than these.
+    /// Whether the numbers of bytes are only upper bounds.
     pub is_bound: bool,
-    /// By all devices together, each time it runs.
+    /// The bytes that all devices together receive each time it runs.
     pub bytes_total: u64,
-    /// How often it runs; `None` if a loop around it does not say.
+    /// How often it runs; `None` if the trip count of a loop around it is not known.
     pub count: Option<u64>,
-    /// The op that needed it: `stablehlo.dot_general`; the collective itself, if the program wrote it.
+    /// The op that needed it, such as `stablehlo.dot_general`, or the collective itself if the program contains it.
     pub op: Arc<str>,
-    /// Where that op was written.
+    /// The location of that op in the source.
     pub loc: Loc,
     pub reason: Option<Arc<Reason>>,
 }
 
 impl Row {
-    /// One sentence for a person.
+    /// Returns one sentence that explains the collective.
     pub fn why(&self) -> &str {
         self.reason.as_ref().map_or("written by the program", |r| &r.text)
     }
 
-    /// Bytes that the worst device receives in all runs; one run is counted where nothing is known.
+    /// Returns the bytes that the device that receives most receives in all runs. If the number of runs is not known,
+    /// one is counted.
     pub fn bytes_received_in_all(&self) -> u64 {
         self.bytes_received.saturating_mul(self.count.unwrap_or(1))
     }
 }
 
-/// Every collective of a program, in its order.
+/// All collectives of a program, in program order.
 #[derive(Clone, Debug, Default)]
 pub struct Communication {
     pub rows: Vec<Row>,
@@ -67,13 +69,13 @@ impl Communication {
         self.rows.iter().map(|r| r.bytes_total.saturating_mul(r.count.unwrap_or(1))).sum()
     }
 
-    /// How many rows are of this kind (`all-reduce`).
+    /// Returns how many rows are of this kind (`all-reduce`).
     pub fn count_of(&self, kind: &str) -> usize {
         self.rows.iter().filter(|r| r.kind == kind).count()
     }
 }
 
-/// Reads the table off a localized module.
+/// Returns the table of the collectives of a localized module.
 pub fn communication(module: &Module) -> Communication {
     let (Some(mesh), Some(func)) = (module.main_mesh(), module.main()) else { return Communication::default() };
     let counts = run_counts(module, func);
@@ -138,7 +140,7 @@ fn list(mesh: &Mesh, axes: &[AxisRef]) -> String {
     names.join(",")
 }
 
-/// A table: one line for each collective, its reason under it, the sums at the end.
+/// Prints a table with one line for each collective, its reason below it and the sums at the end.
 impl fmt::Display for Communication {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.rows.is_empty() {
@@ -193,7 +195,7 @@ fn write_why(f: &mut fmt::Formatter<'_>, row: &Row) -> fmt::Result {
     }
 }
 
-/// `12.5 KiB`.
+/// Returns a number of bytes as text, such as `12.5 KiB`.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (bytes as f64, 0);

@@ -1,10 +1,11 @@
-//! Shardings in XLA's older notation (`mhlo.sharding = "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"`) become Shardy's.
+//! Imports shardings in XLA's older notation (`mhlo.sharding = "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"`).
 //!
-//! The older notation has device numbers and no axes. The axes of the mesh are found in it: the strides and sizes of all
-//! grids of tiles cut the list of devices into factors, and each factor is an axis. A grid that the others do not fit,
-//! or whose devices are in no order that a grid could have, gets a mesh of its own.
+//! The older notation has device numbers but no axes, so the axes of a mesh are derived: the strides and sizes of all
+//! grids of tiles cut the list of devices into factors, and each factor becomes an axis. A grid that does not fit these
+//! factors, or whose devices are in an order that no grid has, gets a mesh of its own.
 //!
-//! `custom_call @Sharding` becomes `sdy.sharding_constraint`, and per-device regions manual computations ([`manual`]).
+//! `custom_call @Sharding` becomes `sdy.sharding_constraint`. Per-device regions become manual computations
+//! ([`manual`]).
 
 mod manual;
 
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 const ATTR: &str = "mhlo.sharding";
 
-/// The module in Shardy's words; `None` if nothing in it is in the older ones.
+/// Returns the module with all shardings in Shardy's form, or `None` if it has none in the older notation.
 pub fn import(module: &Module) -> Result<Option<Module>, Diagnostics> {
     let found = find(module)?;
     if found.is_empty() {
@@ -87,7 +88,7 @@ fn import_op(
     Ok(())
 }
 
-/// `backend_config = "unspecified_dims=[0,2]"`: dimensions that the constraint leaves open.
+/// Returns the dimensions that a constraint leaves open: `backend_config = "unspecified_dims=[0,2]"`.
 fn unspecified_dims(attrs: &Attrs) -> Vec<usize> {
     let config = attrs.str("backend_config").unwrap_or("");
     let list = config.strip_prefix("unspecified_dims=[").and_then(|rest| rest.split(']').next());
@@ -106,7 +107,7 @@ struct Found {
     loc: Loc,
 }
 
-/// Every sharding of the module that is in the older notation, in its order.
+/// Returns every sharding of the module that is in the older notation, in program order.
 fn find(module: &Module) -> Result<Vec<Found>, Diagnostics> {
     let mut found = vec![];
     let mut add = |attrs: &Attrs, place: Place, loc: &Loc| -> Result<(), Diagnostics> {
@@ -130,9 +131,10 @@ fn find(module: &Module) -> Result<Vec<Found>, Diagnostics> {
     Ok(found)
 }
 
-/// The meshes that the module's grids lie on.
+/// The meshes of the module's grids.
 struct Meshes {
-    /// Strides at which axes begin and end, ascending, each dividing the next; the last is the number of devices.
+    /// The strides at which axes begin and end, ascending. Each divides the next, and the last is the number of
+    /// devices.
     cuts: Vec<usize>,
     made: Vec<Arc<Mesh>>,
     taken: BTreeSet<Arc<str>>,
@@ -156,7 +158,7 @@ impl Meshes {
         Meshes { cuts: cuts.into_iter().collect(), made: vec![], taken }
     }
 
-    /// The sharding in Shardy's words; `None` where nothing is said.
+    /// Returns the sharding in Shardy's form, or `None` if the tuple is empty and specifies nothing.
     fn sharding(&mut self, given: &HloSharding, shape: &[usize], loc: &Loc) -> Result<Option<Sharding>, Diagnostic> {
         match given {
             HloSharding::Replicated => Ok(Some(Sharding::replicated(&self.main(), shape.len()))),
@@ -185,7 +187,7 @@ impl Meshes {
         {
             return Ok(Sharding::closed(&self.main(), axes));
         }
-        // A mesh whose axes are the dimensions of the grid.
+        // A mesh is made whose axes are the dimensions of the grid.
         let sizes: Vec<usize> = tiling.grid().collect();
         let is_ordered = tiling.devices.iter().copied().eq(0..tiling.devices.len());
         let device_ids = (!is_ordered).then(|| tiling.devices.clone());
@@ -195,7 +197,7 @@ impl Meshes {
         Ok(Sharding::new(&mesh, dims))
     }
 
-    /// The axes that runs cover, major to minor.
+    /// Returns the axes that the runs cover, major to minor, or `None` if a run does not begin and end at axes.
     fn axes(&self, runs: &[Run]) -> Option<Vec<AxisRef>> {
         let mut out = vec![];
         for run in runs {
@@ -207,13 +209,13 @@ impl Meshes {
         Some(out)
     }
 
-    /// The mesh of the cuts, major axis first.
+    /// Returns the mesh whose axes are bounded by the cuts, major axis first.
     fn main(&mut self) -> Arc<Mesh> {
         let sizes: Vec<usize> = self.cuts.windows(2).rev().map(|w| w[1] / w[0]).collect();
         self.named(grid("mesh", &sizes))
     }
 
-    /// The mesh as it was made before, or by a name that is free.
+    /// Returns the equal mesh that was made before, or names and stores this one under a free name.
     fn named(&mut self, mesh: Mesh) -> Arc<Mesh> {
         let is_same = |m: &&Arc<Mesh>| m.axes == mesh.axes && m.device_ids == mesh.device_ids;
         if let Some(same) = self.made.iter().find(is_same) {
@@ -237,7 +239,7 @@ fn collect<'a>(sharding: &'a HloSharding, out: &mut Vec<&'a Tiling>) {
     }
 }
 
-/// Axes `axis_0`, `axis_1`, … of these sizes.
+/// Returns a mesh with axes `axis_0`, `axis_1`, … of these sizes.
 fn grid(name: &str, sizes: &[usize]) -> Mesh {
     let names: Vec<String> = (0..sizes.len()).map(|i| format!("axis_{i}")).collect();
     let axes = names.iter().map(String::as_str).zip(sizes.iter().copied());
@@ -259,7 +261,7 @@ fn wrong_count(loc: &Loc, results: usize) -> Diagnostic {
         .help("give one sharding for each result")
 }
 
-/// `{manual}` where no region begins or ends, or over some of the axes.
+/// The error for `{manual}` where no region begins or ends, or for a sharding that is manual over some of the axes.
 fn partly_manual(loc: &Loc) -> Diagnostic {
     Diagnostic::error(
         "gspmd-manual",

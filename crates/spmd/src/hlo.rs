@@ -1,17 +1,4 @@
-//! The program of one device as HLO text, short enough to read:
-//!
-//! ```text
-//! HloModule jit_f, num_partitions=8
-//!
-//! ENTRY main {
-//!   %param.0 = bf16[2,1024]{1,0} parameter(0), sharding={devices=[4,2]<=[8]}
-//!   %multiply.2 = bf16[2,1024]{1,0} multiply(%param.0, %param.0)
-//!   %dot.3 = bf16[2,8192]{1,0} dot(%multiply.2, %param.1), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-//!   ROOT %all-reduce.4 = bf16[2,8192]{1,0} all-reduce(%dot.3), axes={Y}, to_apply=add
-//! }
-//! ```
-//!
-//! It is for people: groups are axes, regions of loops are computations of their own, layouts are row-major.
+//! Prints the program of one device as HLO text that is short enough to read:
 
 use shardwise_base::gspmd::HloSharding;
 use shardwise_base::{AxisRef, DType, Literal, Mesh};
@@ -21,7 +8,7 @@ use shardwise_ops::dot::DotDims;
 use shardwise_ops::{Opcode, ReduceKind};
 use std::fmt::Write;
 
-/// The module as HLO text.
+/// Returns the module as HLO text.
 pub fn print(module: &Module) -> String {
     let devices = module.main_mesh().map_or(1, |mesh| mesh.size());
     let mut out = format!("HloModule {}, num_partitions={devices}\n", module.name);
@@ -43,10 +30,10 @@ pub fn print(module: &Module) -> String {
 struct Printer<'a> {
     module: &'a Module,
     func: &'a Func,
-    /// Of each value.
+    /// The name of each value.
     names: Vec<String>,
     count: usize,
-    /// Computations of regions, which stand before those that call them.
+    /// The computations of regions, which are printed before the computations that call them.
     done: String,
 }
 
@@ -106,7 +93,7 @@ impl Printer<'_> {
         format!("{name} = {types} {kind}({operands}){comma}{}", tail.join(", "))
     }
 
-    /// One name for the op, and `name#i` for its results.
+    /// Defines one name for the op, and `name#i` for its results.
     fn define_tuple(&mut self, results: &[Value], stem: &str) -> String {
         let name = format!("%{stem}.{}", self.count);
         self.count += 1;
@@ -116,7 +103,7 @@ impl Printer<'_> {
         name
     }
 
-    /// Regions as attributes: `to_apply=add`, or computations printed before.
+    /// Returns the regions as attributes: `to_apply=add`, or the names of computations printed before.
     fn regions(&mut self, view: &OpView<'_>) -> Vec<String> {
         let labels: &[&str] = match Opcode::of_view(view) {
             Opcode::While => &["condition", "body"],
@@ -144,7 +131,7 @@ impl Printer<'_> {
     }
 }
 
-/// `all-reduce`; HLO's names have dashes.
+/// Returns HLO's name of an op, such as `all-reduce`. HLO's names have dashes.
 fn kind(view: &OpView<'_>) -> String {
     match view.name() {
         "stablehlo.dot_general" => "dot".into(),
@@ -155,7 +142,7 @@ fn kind(view: &OpView<'_>) -> String {
     }
 }
 
-/// `bf16[2,8192]{1,0}`.
+/// Returns a type as HLO writes it: `bf16[2,8192]{1,0}`.
 fn ty(ty: &Type) -> String {
     match ty.as_tensor() {
         Some(t) => {
@@ -168,7 +155,7 @@ fn ty(ty: &Type) -> String {
     }
 }
 
-/// HLO's signed integers are `s32`.
+/// Returns HLO's name of an element type. Signed integers are named `s32` and so on.
 fn hlo_dtype(dtype: DType) -> &'static str {
     match dtype {
         DType::I8 => "s8",
@@ -184,7 +171,7 @@ fn constant(view: &OpView<'_>) -> Option<String> {
     Some(element(value).unwrap_or_else(|| "{...}".into()))
 }
 
-/// The one element of a scalar or of a splat.
+/// Returns the text of a literal whose elements are all equal, or `None`.
 fn element(value: &Literal) -> Option<String> {
     let is_one = value.size() > 0 && value.is_uniform();
     is_one.then(|| {
@@ -200,7 +187,7 @@ fn reducer_name(kind: ReduceKind) -> &'static str {
     crate::reason::short(kind.op_name())
 }
 
-/// What a reader of the program wants to know of an op beside its types.
+/// Returns the attributes of an op that a reader of the program needs besides its types.
 fn attributes(view: &OpView<'_>) -> Vec<String> {
     if let Some(collective) = CollectiveView::of(view) {
         return collective_attributes(&collective);
@@ -238,7 +225,7 @@ fn braces(list: &[impl ToString]) -> String {
     format!("{{{}}}", items.join(","))
 }
 
-/// `slice={[0:2], [1:9:2]}`.
+/// Returns the bounds of a slice: `slice={[0:2], [1:9:2]}`.
 fn slice_bounds(view: &OpView<'_>) -> Option<String> {
     if Opcode::of_view(view) != Opcode::Slice {
         return None;

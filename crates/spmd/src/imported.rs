@@ -1,7 +1,7 @@
-//! Per-device code that a program brought along, in our words.
+//! Rewrites imported per-device code to use mesh axes.
 //!
 //! Programs name devices by number: `replica_groups = dense<[[0, 1], [2, 3]]>`, `partition_id / 2 % 4`. Where the
-//! numbers are positions along mesh axes, they become these axes; what is not recognised stays as it is.
+//! numbers are positions along mesh axes, they are replaced by these axes. Code that is not recognised is not changed.
 
 use shardwise_base::{AxisRef, DType, Mesh};
 use shardwise_ir::{Attr, Attrs, Builder, OpView, Uses, Value};
@@ -13,10 +13,10 @@ use shardwise_ops::{Opcode, make_collective};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-/// Meshes with more devices are not searched for what a division by a constant means.
+/// The largest mesh for which the meaning of a division by a constant is searched.
 const MAX_DEVICES: usize = 1 << 16;
 
-/// The collective's attributes with axes in place of device numbers.
+/// Returns the collective's attributes with axes in place of device numbers, or `None` if there are no such axes.
 pub(crate) fn axis_attrs(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Attrs> {
     let collective = CollectiveView::of(view)?;
     if matches!(collective.groups, Groups::Axes { .. }) {
@@ -40,14 +40,15 @@ fn axes_attr(mesh: &Arc<Mesh>, axes: Vec<AxisRef>) -> Attr {
     Attr::Axes { mesh: mesh.clone(), axes }
 }
 
-/// The axes along which `partition_id / stride % size` is the position of a device. `uses` are those of the op's body.
+/// Returns the axes along which `partition_id / stride % size` is the position of a device, or `None`. `uses` holds the
+/// uses of the op's body, once they are needed.
 pub(crate) fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh, uses: &OnceCell<Uses>) -> Option<Vec<AxisRef>> {
     if mesh.size() > MAX_DEVICES || view.results().len() != 1 || !view.result_shape(0).is_empty() {
         return None;
     }
     let (stride, size) = match view.name() {
         "stablehlo.remainder" => (stride_of(&view.operand_def(0)?)?, scalar(view, 1)?),
-        // A division alone gives a position along the axes up to the major-most.
+        // A division without a remainder is the position along the axes from the most major one.
         "stablehlo.divide" => {
             let stride =
                 stride_of(view).filter(|_| !is_only_divided_on(view, uses.get_or_init(|| Uses::compute(view.body))))?;
@@ -61,12 +62,12 @@ pub(crate) fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh, uses: &OnceCell
     axes_of_groups(mesh, &groups)
 }
 
-/// Whether a division is there for the remainder that follows, which will be recognised as a whole.
+/// Returns whether a division is only read by remainders, which will be recognised together with it.
 fn is_only_divided_on(view: &OpView<'_>, uses: &Uses) -> bool {
     uses.of(view.result(0)).iter().all(|user| view.at(user.op).name() == "stablehlo.remainder")
 }
 
-/// `stride` of `partition_id / stride`; 1 of `partition_id` itself.
+/// Returns `stride` of `partition_id / stride`, and 1 for `partition_id` itself.
 fn stride_of(view: &OpView<'_>) -> Option<usize> {
     let is_id = |view: &OpView<'_>| Opcode::of_view(view) == Opcode::PartitionId;
     match view.name() {
@@ -84,7 +85,7 @@ fn scalar(view: &OpView<'_>, operand: usize) -> Option<usize> {
     is_count.then(|| usize::try_from(value.get_i128(0)).ok())?
 }
 
-/// The position along the axes, in the type of the arithmetic.
+/// Returns the position along the axes, in the type of the arithmetic.
 pub(crate) fn axis_index(view: &OpView<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef], b: &mut Builder<'_>) -> Value {
     let index = make_collective::axis_index(b, mesh, axes);
     let ty = view.result_type(0).clone();

@@ -1,11 +1,11 @@
-//! The partitioner: from a global program with shardings to the program of one device.
+//! The partitioner, which turns a global program with shardings into the program of one device.
 //!
 //! Every stage is a pass from module to module, in one list ([`PASSES`]): propagate, lower, reshard, collectives, pad,
-//! localize, cleanup, schedule. Each can be printed, parsed back, verified and run; what holds after each stands in
-//! `ARCHITECTURE.md`. Why each collective is there is recorded when it is decided ([`shardwise_base::Reason`]), and read
-//! off the result as a table ([`Communication`]).
+//! localize, cleanup, schedule, uniform. The module after each stage can be printed, parsed back, verified and run.
+//! `ARCHITECTURE.md` states what holds after each stage. The reason for each collective is recorded when the collective
+//! is decided ([`shardwise_base::Reason`]), and [`Communication`] lists the collectives with their reasons.
 //!
-//! This is the only place where global types become local.
+//! No other crate turns global types into local types.
 #![forbid(unsafe_code)]
 
 pub mod cleanup;

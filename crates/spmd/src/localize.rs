@@ -1,12 +1,12 @@
-//! Global types become the types of one device: the only place where they do.
+//! Turns global types into the types of one device. No other pass does.
 //!
-//! Each op is made local by its own row of the op table (`localize`); here are loops and branches, whose regions are
-//! walked, and manual computations, whose bodies are per device already and are spliced in. Inside them, collectives
-//! that the program wrote over lists of device numbers come to name axes, and arithmetic on `partition_id` that gives a
-//! position along axes becomes `shardwise.axis_index`.
+//! Each op is made local by the `localize` function of its row in the op table. This module handles loops and branches,
+//! whose regions it walks, and manual computations, whose bodies are per device already and replace the op. In these
+//! bodies, collectives over lists of device numbers are rewritten to name axes, and arithmetic on `partition_id` that
+//! computes a position along axes becomes `shardwise.axis_index`.
 //!
-//! What a manual computation claims of its results is held against what is inferred of them ([`uniform`]): a program
-//! that was brought as text may claim what is not so.
+//! The result shardings that a manual computation claims are compared with what is inferred of the results
+//! ([`uniform`]), because an imported program may claim what is not true.
 
 use crate::rewrite::{
     facts, has_program_regions, is_manual, is_terminator, map_main, open_region, sharding_or_replicated,
@@ -19,9 +19,9 @@ use shardwise_ops::{LocalizeCx, Semantics};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-/// The program of one device.
+/// Returns the program of one device.
 ///
-/// Warns: `claim-unproved`.
+/// Warnings: `claim-unproved`.
 pub fn localize(module: &Module, warnings: &mut Diagnostics) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| localize_func(module, func, &mesh, warnings))
@@ -57,10 +57,10 @@ fn localize_func(
     found.or(out)
 }
 
-/// That a manual computation's result is equal along some axes.
+/// The claim that a result of a manual computation is equal along some axes.
 struct Claim {
     value: Value,
-    /// Its place among the results.
+    /// The position among the results.
     index: usize,
     sharding: Sharding,
     equal: Vec<AxisRef>,
@@ -68,7 +68,7 @@ struct Claim {
 }
 
 impl Claim {
-    /// The warning, if the value may vary over axes along which it is said to be equal.
+    /// Returns the warning if the value may vary over axes along which it is claimed to be equal.
     fn doubt(&self, varying: &[AxisRef], mesh: &Mesh) -> Option<Diagnostic> {
         let without = |axes: &[AxisRef], others: &[AxisRef]| axes.iter().flat_map(|a| a.minus(mesh, others)).collect();
         let proved: Vec<AxisRef> = without(&self.equal, varying);
@@ -88,7 +88,8 @@ fn unproved(claim: &Claim, axes: &[AxisRef], mesh: &Mesh) -> Diagnostic {
         .help(format!("sum or gather it over {names}, or split a dimension of the result over {names}"))
 }
 
-/// Padding has recorded the type without padding: that one stays.
+/// Records the global type of an argument or result. If padding has recorded the type without padding, that type is
+/// kept.
 fn keep_global_type(attrs: &mut Attrs, ty: &Type) {
     if ty.as_tensor().is_some() && !attrs.contains(GLOBAL_TYPE) {
         attrs.set(GLOBAL_TYPE, Attr::Type(ty.clone()));
@@ -117,7 +118,8 @@ impl<'s> Localizer<'_, '_, 's> {
         }
     }
 
-    /// Of an op's results; those that lie as an operand does share its type.
+    /// Returns the local types of an op's results. A result with the global type and sharding of an operand shares the
+    /// operand's local type.
     fn result_types(&self, view: &OpView<'s>, b: &Builder<'_>) -> Vec<Type> {
         let seen = |v: Value| (view.body.ty(v), view.body.sharding(v));
         let like = |v: Value| view.operands().iter().find(|&&operand| seen(operand) == seen(v));
@@ -155,7 +157,7 @@ impl<'s> Localizer<'_, '_, 's> {
         }
     }
 
-    /// Names what `old` became. Local values have no sharding: it has been spent.
+    /// Records that `new` is the local value of `old`. Local values have no sharding.
     fn define(&mut self, old: Value, new: Value, b: &mut Builder<'_>) {
         self.cloner.set(old, new);
         if b.body[new].loc.is_unknown() {
@@ -163,7 +165,7 @@ impl<'s> Localizer<'_, '_, 's> {
         }
     }
 
-    /// The same op with local operands and types.
+    /// Copies the op with local operands and types.
     fn copy(&mut self, view: &OpView<'s>, regions: Vec<Region>, b: &mut Builder<'_>) -> Vec<Value> {
         self.copy_with(view, view.attrs().clone(), regions, b)
     }
@@ -187,7 +189,7 @@ impl<'s> Localizer<'_, '_, 's> {
         region
     }
 
-    /// The body in place of the op.
+    /// Inserts the body of a manual computation in place of the op.
     fn manual(&mut self, view: &OpView<'s>, b: &mut Builder<'_>) -> Vec<Value> {
         let source = self.cloner.source;
         let region = view.regions()[0];
@@ -203,7 +205,7 @@ impl<'s> Localizer<'_, '_, 's> {
         results
     }
 
-    /// Notes along which of the manual axes the results are said to be equal.
+    /// Records along which of the manual axes the results are claimed to be equal.
     fn claim(&mut self, view: &OpView<'s>, results: &[Value]) {
         let manual = sdy::manual_axes(view);
         for (index, &value) in results.iter().enumerate() {
@@ -238,7 +240,7 @@ impl<'s> Localizer<'_, '_, 's> {
         }
     }
 
-    /// A reducer or comparator, without the marks in it.
+    /// Copies a reducer or comparator. Ops that are identities, such as sharding constraints, are removed from it.
     fn scalar_region(&mut self, from: Region, b: &mut Builder<'_>) -> Region {
         let source = self.cloner.source;
         let types: Vec<Type> = source[from].args.iter().map(|&v| source.ty(v).clone()).collect();

@@ -1,9 +1,10 @@
-//! How often a loop runs, where its counter says so.
+//! Trip counts of loops whose counter determines them.
 
 use shardwise_ir::{Op, OpView, ValueDef};
 use shardwise_ops::Opcode;
 
-/// Turns of a `while` that counts a carried scalar from a constant by a constant to a constant; `None` if it does not.
+/// Returns the number of iterations of a `while` that counts a carried scalar up from a constant by a constant to a
+/// constant, or `None` if it has another form.
 pub fn trip_count(view: &OpView<'_>) -> Option<u64> {
     let [cond, body] = *view.regions() else { return None };
     let test = view.at(view.body.def_op(*view.body.region_results(cond).first()?)?);
@@ -24,7 +25,7 @@ pub fn trip_count(view: &OpView<'_>) -> Option<u64> {
     u64::try_from((distance.max(0) + step - 1) / step).ok()
 }
 
-/// Which argument of `region` operand `i` is.
+/// Returns the index of the argument of `region` that operand `i` is, or `None` if it is none.
 fn argument(op: &OpView<'_>, i: usize, of: &OpView<'_>, region: shardwise_ir::Region) -> Option<usize> {
     match of.body[*op.operands().get(i)?].def {
         ValueDef::Argument { region: r, index } if r == region => Some(index as usize),
@@ -38,7 +39,7 @@ fn constant(op: &OpView<'_>, i: usize) -> Option<i128> {
     Some(value.get_i128(0))
 }
 
-/// How often each op of a function runs; `None` where a loop around it does not say.
+/// Returns how often each op of a function runs, or `None` for ops in a loop whose trip count is not known.
 pub fn run_counts(module: &shardwise_ir::Module, func: &shardwise_ir::Func) -> Vec<Option<u64>> {
     let mut counts = vec![Some(1); func.body.op_count()];
     let entry = func.body.entry();

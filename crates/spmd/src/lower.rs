@@ -1,19 +1,20 @@
-//! One function: calls, named computations and composites give way to their bodies.
+//! Inlines calls, named computations and composites, so that one function remains.
 //!
-//! Functions are completed callees first, so that a call copies a body that holds no calls: nothing recurses over the
-//! call graph. What is inlined keeps its locations under the call's (`callsite(callee at caller)`).
+//! Callees are processed before their callers. The body that a call copies therefore contains no calls, and nothing
+//! recurses over the call graph. Inlined ops keep their locations, combined with the location of the call
+//! (`callsite(callee at caller)`).
 
 use crate::propagate::keep_referenced;
 use shardwise_base::{Diagnostic, Diagnostics, Loc, LocKind};
 use shardwise_ir::{Body, Builder, Cloner, Func, FuncId, Module, Op, OpView, Region, Value, Visibility};
 use shardwise_ops::Opcode;
 
-/// Ops after which inlining stops: calls of calls double the program at each level.
+/// The largest number of ops. Nested calls can double the size of the program at each level.
 const MAX_OPS: usize = 4_000_000;
 
-/// Inlines everything into the public functions, and drops the private ones that no op names any more.
+/// Inlines everything into the public functions and removes the private functions that no op refers to any more.
 ///
-/// A module that propagation has not seen is prepared first ([`crate::prepare`]).
+/// A module that has not been propagated is prepared first ([`crate::prepare`]).
 pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
     if let Some(prepared) = crate::prepare::prepare(module, &mut Diagnostics::default())? {
         return lower(&prepared);
@@ -40,7 +41,7 @@ fn is_kept(module: &Module, func: &Func) -> bool {
     func.visibility == Visibility::Public || module.main().is_some_and(|main| main.name == func.name)
 }
 
-/// Whether there is nothing to inline and nothing to drop.
+/// Returns whether there is nothing to inline and nothing to remove.
 fn is_lowered(module: &Module) -> bool {
     module.funcs.iter().all(|func| {
         let view = |op| module.view(&func.body, op);
@@ -49,12 +50,12 @@ fn is_lowered(module: &Module) -> bool {
     })
 }
 
-/// Every function after those that it calls.
+/// Returns all functions, each after the functions that it calls.
 fn callees_first(module: &Module) -> Vec<FuncId> {
     let mut order = vec![];
     let mut seen = vec![false; module.funcs.len()];
     for start in 0..module.funcs.len() {
-        // An explicit stack: a chain of calls may be long.
+        // An explicit stack is used because a chain of calls may be long.
         let mut stack = vec![(start, false)];
         while let Some((f, done)) = stack.pop() {
             if done {
@@ -73,7 +74,7 @@ fn callees(module: &Module, func: &Func) -> Vec<FuncId> {
     body.walk().into_iter().filter_map(|op| callee(&module.view(body, op))).collect()
 }
 
-/// The function that an op stands for.
+/// Returns the function that a call or composite refers to, or `None` for other ops.
 fn callee(view: &OpView<'_>) -> Option<FuncId> {
     let attr = match Opcode::of_view(view) {
         Opcode::Call => "callee",
@@ -158,7 +159,7 @@ impl Inliner<'_> {
     }
 }
 
-/// Copies the ops of `func` to the builder's place, and gives what it returns.
+/// Copies the ops of `func` to the builder's position and returns the values that the function returns.
 fn splice(func: &Func, args: &[Value], call: &Loc, b: &mut Builder<'_>) -> Vec<Value> {
     let body = relocated(&func.body, call);
     let mut cloner = Cloner::new(&body);
@@ -178,7 +179,7 @@ fn splice(func: &Func, args: &[Value], call: &Loc, b: &mut Builder<'_>) -> Vec<V
     results
 }
 
-/// Maps the results of an op that is gone, and keeps what was said of their layout.
+/// Maps the results of an inlined op to `by`, and moves the shardings of the results to values that have none.
 fn replace(cloner: &mut Cloner<'_>, results: &[Value], by: &[Value], b: &mut Builder<'_>) {
     for (&result, &value) in results.iter().zip(by) {
         if b.body.sharding(value).is_none() {
@@ -188,7 +189,7 @@ fn replace(cloner: &mut Cloner<'_>, results: &[Value], by: &[Value], b: &mut Bui
     }
 }
 
-/// The body with every location under that of a call.
+/// Returns the body with every location combined with that of a call.
 fn relocated(body: &Body, caller: &Loc) -> Body {
     let mut body = body.clone();
     if caller.is_unknown() {

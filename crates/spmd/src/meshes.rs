@@ -1,17 +1,19 @@
 //! One mesh for the whole program.
 //!
-//! A text may name several meshes, and may write meshes out where it uses them. The passes work on the axes of one mesh, the
-//! *main mesh*. What the text says over another mesh of the same devices is written here over the axes of the main mesh:
+//! A text may name several meshes, and may write meshes out where it uses them. The passes work on the axes of one
+//! mesh, the *main mesh*. Layouts over another mesh of the same devices are rewritten here to use the axes of the main
+//! mesh:
 //!
 //! ```text
 //! @a = <["x"=2, "y"=4]>, @b = <["p"=4, "q"=2]>:   <@b, [{"p"}]> -> <@a, [{"x", "y":(1)2}]>
 //! ```
 //!
-//! A layout that the axes of the main mesh cannot express (the devices are in another order) is lost with a warning: the
-//! value is replicated. A mesh of a single device says nothing of the others, and its layouts are dropped. A mesh of any
-//! other number of devices is an error.
+//! If the axes of the main mesh cannot express a layout, because the devices are in another order, the value is
+//! replicated with a warning. The layouts over a mesh of a single device are dropped, because they say nothing about
+//! the other devices. A mesh of any other number of devices is an error.
 //!
-//! All axis lists come out in Shardy's normal form: neighbouring parts of an axis are one, and sets are in the mesh's order.
+//! All resulting lists of axes are in Shardy's normal form: neighbouring parts of an axis are merged, and sets are in
+//! the order of the mesh.
 
 use crate::propagate::callees_first;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, Loc, Mesh, Sharding, ShardingParts};
@@ -21,7 +23,8 @@ use shardwise_ops::collective::{axes_of_groups, groups_of_axes};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Returns the module with all layouts of the functions that run over its main mesh, or `None` if they are already.
+/// Returns the module with all layouts of the functions that run rewritten over its main mesh, or `None` if they are
+/// already.
 ///
 /// Errors: `mesh-devices`, `mesh-order`. Warnings: `mesh-order`.
 pub fn unify(module: &Module, warnings: &mut Diagnostics) -> Result<Option<Module>, Diagnostics> {
@@ -49,32 +52,32 @@ pub fn unify(module: &Module, warnings: &mut Diagnostics) -> Result<Option<Modul
     rewriter.found.or(Some(out))
 }
 
-/// The main function, and those that it calls.
+/// Returns the main function and the functions that it calls.
 pub(crate) fn functions_that_run(module: &Module) -> Vec<FuncId> {
     let main = module.main().and_then(|f| module.func_id(&f.name));
     callees_first(module, main.into_iter().collect())
 }
 
-/// A mesh, and the first place where a layout is over it.
+/// A mesh and the first place where a layout uses it.
 struct Use {
     mesh: Arc<Mesh>,
     loc: Loc,
 }
 
-/// Whether both are one grid of the same devices, by the same name.
+/// Returns whether both are the same grid of the same devices, with the same name.
 fn is_same(a: &Arc<Mesh>, b: &Arc<Mesh>) -> bool {
     Arc::ptr_eq(a, b) || a.name == b.name && a.same_devices(b)
 }
 
 struct Used {
-    /// Every mesh, once.
+    /// Every mesh that is used, once.
     meshes: Vec<Use>,
-    /// Whether an axis list is not in normal form, or a sharding has another rank than its tensor, as one over a mesh of one
-    /// device may.
+    /// Whether a list of axes is not in normal form, or a sharding has another rank than its tensor. The latter is
+    /// allowed for a mesh of one device.
     is_irregular: bool,
 }
 
-/// Whether all axis lists of the sharding are in normal form.
+/// Returns whether all lists of axes in the sharding are in normal form.
 fn is_normal(s: &Sharding) -> bool {
     let is_merged = |axes: &[AxisRef]| axes.windows(2).all(|w| !w[0].can_merge(w[1]));
     let is_set = |axes: &[AxisRef]| axes.len() < 2 || AxisRef::union(&s.mesh, axes.iter().copied()) == axes;
@@ -82,14 +85,14 @@ fn is_normal(s: &Sharding) -> bool {
         && [&s.replicated, &s.unreduced, &s.reduced].into_iter().all(|a| is_set(a))
 }
 
-/// The list with neighbouring parts of an axis as one.
+/// Returns the list with neighbouring parts of an axis merged.
 fn merged(mesh: &Mesh, axes: &[AxisRef]) -> Vec<AxisRef> {
     let mut out = vec![];
     axes.iter().for_each(|&a| AxisRef::push_or_merge(&mut out, a, mesh));
     out
 }
 
-/// The meshes that something in the functions is over.
+/// Returns the meshes that layouts in the functions use.
 fn meshes_of(module: &Module, funcs: &[FuncId]) -> Used {
     let mut meshes: Vec<Use> = vec![];
     let mut is_irregular = false;
@@ -120,7 +123,7 @@ fn meshes_of(module: &Module, funcs: &[FuncId]) -> Used {
     Used { meshes, is_irregular }
 }
 
-/// Calls `f` with the mesh of each layout in the attribute, and whether the layout is in normal form.
+/// Calls `f` for each layout in the attribute, with its mesh and whether it is in normal form.
 fn for_each_layout(attr: &Attr, f: &mut impl FnMut(&Arc<Mesh>, bool)) {
     let is_merged = |mesh: &Mesh, axes: &[AxisRef]| axes.len() < 2 || merged(mesh, axes) == axes;
     match attr {
@@ -134,8 +137,9 @@ fn for_each_layout(attr: &Attr, f: &mut impl FnMut(&Arc<Mesh>, bool)) {
     }
 }
 
-/// The mesh that the program runs on: the declared one, if something is over it or over another of its size, else the
-/// first that something is over. Meshes of several devices come before those of one.
+/// Returns the mesh that the program runs on. It is the declared mesh if it has the devices of one mesh that is used,
+/// or the size of all of them. Otherwise it is the first mesh that is used. Meshes of several devices come before those
+/// of one device.
 fn main_mesh(module: &Module, used: &[Use]) -> Option<Arc<Mesh>> {
     let several = || used.iter().map(|u| &u.mesh).filter(|m| m.size() > 1);
     let declared = module.main_mesh();
@@ -146,7 +150,7 @@ fn main_mesh(module: &Module, used: &[Use]) -> Option<Arc<Mesh>> {
     declared.filter(is_meant).cloned().or_else(first)
 }
 
-/// The mesh with a name; a mesh that is written out where it is used has none.
+/// Returns the mesh with a name. A mesh that is written out where it is used gets a free name.
 fn named(mesh: &Arc<Mesh>, taken: &[Arc<Mesh>]) -> Arc<Mesh> {
     if !mesh.name.is_empty() {
         return mesh.clone();
@@ -157,14 +161,14 @@ fn named(mesh: &Arc<Mesh>, taken: &[Arc<Mesh>]) -> Arc<Mesh> {
     Arc::new(Mesh { name: name.into(), ..(**mesh).clone() })
 }
 
-/// A mesh, and some of its axes, major to minor.
+/// A mesh and some of its axes, major to minor.
 type AxesOfMesh = (Arc<Mesh>, Vec<AxisRef>);
 
-/// Writes axis lists of other meshes over the main one.
+/// Rewrites lists of axes of other meshes over the main mesh.
 struct Rewriter<'a> {
     main: &'a Arc<Mesh>,
     known: HashMap<AxesOfMesh, Option<Vec<AxisRef>>>,
-    /// The meshes whose layouts could not be written.
+    /// The meshes with layouts that could not be rewritten.
     lost: Vec<Use>,
     found: Diagnostics,
 }
@@ -190,7 +194,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Rewrites the attributes of an op. Returns the axes, as they were, over which it is manual.
+    /// Rewrites the attributes of an op. Returns the original axes over which the op is manual.
     fn op(&mut self, body: &mut Body, op: Op) -> Vec<AxisRef> {
         let loc = body[op].loc.clone();
         let manual = match body[op].attrs.get("manual_axes") {
@@ -241,7 +245,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// An axis list that the program needs as it is.
+    /// Rewrites a list of axes that the program needs exactly. Records an error if the main mesh cannot express it.
     fn axes(&mut self, mesh: &Arc<Mesh>, axes: &[AxisRef], loc: &Loc) -> Vec<AxisRef> {
         self.list(mesh, axes).unwrap_or_else(|| {
             self.found.push(no_such_axes(mesh, axes, self.main, loc));
@@ -249,7 +253,8 @@ impl Rewriter<'_> {
         })
     }
 
-    /// The sharding of a tensor of this rank. In each dimension, axes in `manual` stay apart from those behind them.
+    /// Rewrites the sharding of a tensor of this rank. In each dimension, the axes in `manual` remain separate from the
+    /// axes after them.
     fn sharding(&mut self, given: &Sharding, rank: usize, manual: &[AxisRef], loc: &Loc) -> Sharding {
         if given.rank() != rank {
             return Sharding::replicated(self.main, rank);
@@ -274,7 +279,8 @@ impl Rewriter<'_> {
             let count = dim.axes.iter().take_while(|a| manual.iter().any(|m| m.contains(**a))).count();
             let (first, rest) = dim.axes.split_at(count);
             let (first, mut rest) = (self.list(mesh, first)?, self.list(mesh, rest)?);
-            // Parts of one axis cannot stay apart: the manual axes bind, the others are a preference.
+            // Two parts of one axis cannot remain separate. The manual axes are required, and the others are only
+            // preferred.
             if first.last().zip(rest.first()).is_some_and(|(a, b)| a.can_merge(*b)) {
                 rest.clear();
             }
@@ -286,7 +292,8 @@ impl Rewriter<'_> {
         Some(ShardingParts { mesh: self.main.clone(), dims, replicated, unreduced, reduced }.into())
     }
 
-    /// The axes of the main mesh along which every device has the position that it has along `axes` of `mesh`.
+    /// Returns the axes of the main mesh along which every device has the same position as along `axes` of `mesh`, or
+    /// `None`.
     fn list(&mut self, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Option<Vec<AxisRef>> {
         if mesh.same_devices(self.main) {
             return Some(merged(self.main, axes));

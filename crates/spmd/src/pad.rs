@@ -1,13 +1,16 @@
-//! Makes every sharded dimension divide evenly.
+//! Pads every sharded dimension to a size that divides evenly.
 //!
-//! A dimension of size `n` over `k` shards grows to the next multiple of `k`; what it grows by lies at its end, in the
-//! last shards, and holds anything. So it must never be seen:
-//! - where a reduction runs along it, operands are masked with the element that adds nothing
-//!   (`select(iota < n, x, neutral)`: a product with zero would let NaN and infinity through);
-//! - where it becomes whole (a gather), it is cut; where it was whole (a slice), it is padded first;
-//! - ops that look at positions along it (reverse, concatenate, …) have it whole since `reshard`.
+//! A dimension of size `n` over `k` shards is enlarged to the next multiple of `k`. The padding is at its end, in the
+//! last shards, and its values are arbitrary. They must therefore never affect a result:
+//! - Where a reduction runs along the dimension, the padding of the operands is replaced by the neutral element:
+//!   `select(iota < n, x, neutral)`. A product with zero would keep NaN and infinity.
+//! - Where the dimension becomes whole (a gather), the padding is cut off. Where it was whole (a slice), it is padded
+//!   first.
+//! - For ops that depend on positions along the dimension (reverse, concatenate, …), `reshard` has made it whole
+//!   already.
 //!
-//! The arguments and results of the function keep their true types in `shardwise.global_type`: engines pad and cut.
+//! The attribute `shardwise.global_type` of the function's arguments and results holds their types without padding.
+//! Engines pad the arguments and cut the results.
 
 use crate::plan::padded_size;
 use crate::rewrite::{code, facts, has_program_regions, map_main, open_region, sharding_or_replicated};
@@ -19,7 +22,7 @@ use shardwise_ops::{Opcode, RuleFact, Semantics, make};
 use shardwise_sharding::FactorKind;
 use std::sync::Arc;
 
-/// Grows what does not divide.
+/// Pads the sharded dimensions of the main function that do not divide evenly.
 pub fn pad(module: &Module) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| Ok(if is_even(&func.body) { func.clone() } else { pad_func(module, func, &mesh) }))
@@ -126,7 +129,8 @@ impl<'s> Padder<'_, '_, 's> {
         region
     }
 
-    /// A step between layouts: whole dimensions that it splits are padded before, those that it joins are cut after.
+    /// Rewrites a step between layouts. Whole dimensions that it splits are padded before, and dimensions that it makes
+    /// whole are cut after.
     fn collective(&mut self, view: &OpView<'s>, b: &mut Builder<'_>) -> Value {
         let v = self.cloner.get(view.operand(0));
         let before = tensor(b.body, v);
@@ -141,7 +145,7 @@ impl<'s> Padder<'_, '_, 's> {
         cut(result, after.shape(), b)
     }
 
-    /// Operand `index`, its padding along reduction factors filled with the element that adds nothing.
+    /// Returns operand `index` with its padding along reduction factors replaced by the neutral element.
     fn masked(&mut self, view: &OpView<'s>, index: usize, b: &mut Builder<'_>) -> Value {
         let (old, new) = (view.operand(index), self.cloner.get(view.operand(index)));
         if view.body.ty(old) == b.body.ty(new) || facts(view).semantics(view) != Semantics::Pure {
@@ -160,8 +164,8 @@ impl<'s> Padder<'_, '_, 's> {
     }
 }
 
-/// Clamps the start indices of an update to the true sizes of the array that it is placed in: the op itself clamps them to
-/// the sizes with padding.
+/// Clamps the start indices of an update to the sizes without padding of the array that is updated. The op itself
+/// clamps them to the sizes with padding.
 fn bound_starts(view: &OpView<'_>, operands: &mut [Value], b: &mut Builder<'_>) {
     let (shape, update) = (view.operand_shape(0), view.operand_shape(1));
     let padded = tensor(b.body, operands[0]).shape.clone();
@@ -179,7 +183,7 @@ fn bound_starts(view: &OpView<'_>, operands: &mut [Value], b: &mut Builder<'_>) 
     }
 }
 
-/// `select(iota < size, v, neutral)` along `dim`.
+/// Returns `select(iota < size, v, neutral)` along `dim`.
 fn mask(v: Value, dim: usize, size: usize, neutral: &Literal, b: &mut Builder<'_>) -> Value {
     let ty = tensor(b.body, v);
     let sharding = b.body.sharding(v).cloned();
@@ -203,7 +207,7 @@ fn mask(v: Value, dim: usize, size: usize, neutral: &Literal, b: &mut Builder<'_
     laid_out("stablehlo.select", &[is_inside, v, neutral], Attrs::new(), shaped(ty.dtype))
 }
 
-/// The value with zeros at the ends of its dimensions.
+/// Returns the value enlarged to `shape` with zeros at the ends of its dimensions.
 fn grow(v: Value, shape: &[usize], b: &mut Builder<'_>) -> Value {
     let ty = tensor(b.body, v);
     if ty.shape == shape {
@@ -224,7 +228,7 @@ fn grow(v: Value, shape: &[usize], b: &mut Builder<'_>) -> Value {
     grown
 }
 
-/// The value without the ends of its dimensions.
+/// Returns the value cut to `shape` at the ends of its dimensions.
 fn cut(v: Value, shape: &[usize], b: &mut Builder<'_>) -> Value {
     let ty = tensor(b.body, v);
     if ty.shape == shape {
@@ -240,9 +244,9 @@ fn cut(v: Value, shape: &[usize], b: &mut Builder<'_>) -> Value {
     cut
 }
 
-/// The op's attributes for operands and results that have grown.
+/// Returns the op's attributes for operands and results that have been enlarged.
 ///
-/// The few attributes that hold sizes of whole dimensions grow with them; every other op takes its sizes from types.
+/// The few attributes that hold sizes of whole dimensions are enlarged too. All other ops take their sizes from types.
 fn resized_attrs(view: &OpView<'_>, operands: &[Value], types: &[Type], body: &Body) -> Attrs {
     let mut attrs = view.attrs().clone();
     let grown = |name: &str, full: &[usize], to: &[usize]| {
@@ -270,7 +274,8 @@ fn resized_attrs(view: &OpView<'_>, operands: &[Value], types: &[Type], body: &B
     attrs
 }
 
-/// The literal with zeros at the ends of its dimensions.
+/// Returns the literal enlarged to `shape` with zeros at the ends of its dimensions. A splat repeats its element
+/// instead.
 fn padded_literal(value: &Literal, shape: &[usize]) -> Literal {
     if value.shape() == shape {
         return value.clone();

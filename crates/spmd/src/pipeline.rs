@@ -1,4 +1,4 @@
-//! The list of passes, and how it runs.
+//! The list of passes, and functions that run them.
 
 use crate::explain::{Communication, communication};
 use crate::{cleanup, collectives, localize, lower, pad, prepare, propagate, reshard, schedule, shardy, uniform};
@@ -6,19 +6,21 @@ use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
 use shardwise_engine::Signature;
 use shardwise_ir::{Module, verify};
 
-/// A function from module to module, by name.
+/// A named function from module to module.
 #[derive(Clone, Copy)]
 pub struct Pass {
     pub name: &'static str,
-    /// Of a module that nobody else holds, what does not change is not copied. Adds what it warns of.
+    /// The function. It does not copy what it leaves unchanged if the module has no other owner. It adds its warnings
+    /// to the diagnostics.
     pub run: fn(Module, &mut Diagnostics) -> Result<Module, Diagnostics>,
-    /// One line for `--help` and for the docs.
+    /// One line of description for `--help` and for the docs.
     pub describes: &'static str,
 }
 
-/// From a program of global values to the program of one device.
+/// The passes that turn a program on global values into the program of one device.
 ///
-/// Propagation sees the program as it is written: where a value enters and leaves a function matters to its answers.
+/// Propagation comes first and sees the program as written, because its results depend on where values enter and leave
+/// functions.
 pub const PASSES: &[Pass] = &[
     Pass {
         name: "propagate",
@@ -47,20 +49,21 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "uniform", run: |m, _| uniform::uniform(m), describes: "each value says over which axes it varies" },
 ];
 
-/// Sees each stage: its number, the pass that made it, the module. Stage 0 is the input.
+/// A function that is called for each stage with its number, the name of the pass that made it, and the module. Stage 0
+/// is the input.
 pub type DumpHook<'a> = &'a mut dyn FnMut(usize, &str, &Module);
 
-/// How to partition.
+/// Options of the partitioner.
 #[derive(Default)]
 pub struct Options<'a> {
     pub dump: Option<DumpHook<'a>>,
-    /// Verify after each pass; always done in debug builds.
+    /// Whether to verify the module after each pass. Debug builds always do.
     pub verify: bool,
-    /// What the passes have warned of.
+    /// The warnings of the passes.
     pub warnings: Diagnostics,
 }
 
-/// A program for one device, and what is known of it.
+/// A program for one device, with its signature, its communication and the warnings.
 pub struct Partitioned {
     pub module: Module,
     pub signature: Signature,
@@ -69,6 +72,9 @@ pub struct Partitioned {
 }
 
 /// Runs all passes.
+///
+/// # Errors
+/// Fails if a pass does, or if the module has no main function.
 pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partitioned, Diagnostics> {
     let module = run_list(&own(PASSES), module, options, Order::Pipeline)?;
     let signature = Signature::of(module.main().ok_or_else(|| no_main(&module.loc))?)?;
@@ -76,7 +82,11 @@ pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partition
     Ok(Partitioned { module, signature, communication, warnings: std::mem::take(&mut options.warnings) })
 }
 
-/// Runs these passes alone, in this order: the pipeline's, or Shardy's by its names ([`crate::shardy`]).
+/// Runs the passes with these names, in this order. They are passes of the pipeline, or passes of Shardy by their names
+/// there ([`crate::shardy`]).
+///
+/// # Errors
+/// Fails if there is no pass of a name, or if a pass fails.
 pub fn run_passes(names: &[&str], module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
     let passes: Vec<AnyPass> = names.iter().map(|name| find_any(name)).collect::<Result<_, _>>()?;
     let laid_out = match passes.iter().any(|p| matches!(p, AnyPass::Own(_))) {
@@ -119,7 +129,10 @@ fn find_any(text: &str) -> Result<AnyPass, Diagnostics> {
     }
 }
 
-/// Runs the passes up to and including the one named so.
+/// Runs the passes up to and including the one with this name.
+///
+/// # Errors
+/// Fails if there is no such pass, or if a pass fails.
 pub fn run_until(name: &str, module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
     find(name)?;
     let last = PASSES.iter().position(|p| p.name == name).expect("found above");
@@ -133,9 +146,9 @@ fn find(name: &str) -> Result<Pass, Diagnostics> {
 /// Who chose the passes and their order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// Each pass gets what the passes before it guarantee.
+    /// The pipeline: each pass gets what the passes before it guarantee.
     Pipeline,
-    /// The user, who may give a pass a program that it is not made for.
+    /// The user, who may run a pass on a program that it is not made for.
     Any,
 }
 
@@ -163,7 +176,8 @@ fn run_list(
     Ok(module)
 }
 
-/// A pass of the pipeline that makes an invalid module is a bug of the pass, not a mistake in the program.
+/// Verifies the module that a pass made. In the pipeline an invalid module is a bug of the pass, not a mistake in the
+/// program, so this panics.
 fn check_valid(name: &str, module: &Module, order: Order) -> Result<(), Diagnostics> {
     let found = verify(module);
     if !found.has_errors() {

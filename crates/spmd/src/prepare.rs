@@ -1,12 +1,13 @@
-//! What a program is before anything else looks at it: shardings in one notation over one mesh, no quantized types, no
-//! reducer on wider elements than its operands have, collectives of one operand, numbered streams.
+//! Puts a program into the form that all other passes expect: shardings in one notation over one mesh, no quantized
+//! types, no reducer on wider elements than its operands have, collectives of one operand, numbered random streams.
 //!
-//! Quantized values become their integers, and ops on them the arithmetic that they stand for
-//! ([`shardwise_ops::quantized::decompose`]); a reducer on wider elements than its operands have gets them converted
-//! ([`shardwise_ops::promote::decompose`]). Every `rng` is told its number, which says what it draws, so that no pass changes it.
+//! Quantized values become their integers, and ops on them become the arithmetic that they represent
+//! ([`shardwise_ops::quantized::decompose`]). The operands of a reducer on wider elements are converted to these
+//! elements ([`shardwise_ops::promote::decompose`]). Every `rng` gets the number of its stream, which determines the
+//! numbers that it draws, so that no pass changes them.
 //!
-//! Shardy's collectives on global values, as Shardy's own partitioner prints them, become the reshards that they state
-//! ([`reshards`]).
+//! Shardy's collectives on global values, as Shardy's own partitioner prints them, become the reshards that they
+//! express ([`reshards`]).
 
 use crate::rewrite::{Rewrite, rewrite_func, rewrite_region};
 use shardwise_base::{Diagnostic, Diagnostics};
@@ -18,7 +19,7 @@ use shardwise_ops::random::{STREAM, streams};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, collective};
 
-/// The module so; `None` if it is already. Adds what it warns of.
+/// Returns the module in this form, or `None` if nothing had to change.
 pub fn prepare(module: &Module, warnings: &mut Diagnostics) -> Result<Option<Module>, Diagnostics> {
     refuse_local(module)?;
     let laid_out = layouts(module, warnings)?;
@@ -29,7 +30,7 @@ pub fn prepare(module: &Module, warnings: &mut Diagnostics) -> Result<Option<Mod
     Ok(without_quantized(plain.as_ref().unwrap_or(module)).or(plain))
 }
 
-/// An error if the program is one of a single device already: the partitioner has written its arguments' global types.
+/// Fails if the program has already been partitioned, which the global types of its arguments show.
 fn refuse_local(module: &Module) -> Result<(), Diagnostics> {
     let Some(main) = module.main() else { return Ok(()) };
     match main.arg_attrs.iter().chain(&main.result_attrs).any(|attrs| attrs.contains(GLOBAL_TYPE)) {
@@ -44,8 +45,8 @@ fn already_local(main: &Func) -> Diagnostic {
         .help("give the program as it was before, or remove these attributes from a program of global values")
 }
 
-/// Returns the module with all layouts in Shardy's notation and over one mesh ([`meshes::unify`](crate::meshes::unify)), or
-/// `None` if they are already.
+/// Returns the module with all layouts in Shardy's notation and over one mesh
+/// ([`meshes::unify`](crate::meshes::unify)), or `None` if nothing had to change.
 pub fn layouts(module: &Module, warnings: &mut Diagnostics) -> Result<Option<Module>, Diagnostics> {
     let imported = crate::gspmd::import(module)?;
     Ok(crate::meshes::unify(imported.as_ref().unwrap_or(module), warnings)?.or(imported))
@@ -76,7 +77,7 @@ fn reshards(module: &Module) -> Option<Module> {
     out
 }
 
-/// Every `rng` with the number of its stream.
+/// Returns the module with a stream number on every `rng`, or `None` if all have one.
 fn numbered(module: &Module) -> Option<Module> {
     let all: Vec<_> = streams(module).collect();
     let is_open = all.iter().any(|&(f, op)| !module[f].body[op].attrs.contains(STREAM));
@@ -92,7 +93,8 @@ fn numbered(module: &Module) -> Option<Module> {
     })
 }
 
-/// Collectives of one operand each, and the operands of each reducer converted to what it works on.
+/// Returns the module with collectives of one operand each and with the operands of each reducer converted to the
+/// reducer's types, or `None` if nothing had to change.
 fn simplified(module: &Module) -> Option<Module> {
     let has_any = |f: &Func| {
         let started = |r: &Region| f.body[*r].parent.is_some_and(|op| is_start(&module.view(&f.body, op)));
@@ -107,7 +109,7 @@ fn simplified(module: &Module) -> Option<Module> {
     Some(out)
 }
 
-/// Its region holds one op, and no other than this one.
+/// Returns whether the op is an `async_start`. Its region holds exactly one op, which must not be replaced by several.
 fn is_start(view: &OpView<'_>) -> bool {
     Opcode::of_view(view) == Opcode::AsyncStart
 }
@@ -166,7 +168,7 @@ fn on_integers(module: &Module, func: &Func) -> Func {
     out
 }
 
-/// Copies what a region holds to the builder's place.
+/// Copies the contents of a region to the builder's position, with quantized values replaced by their integers.
 fn region(module: &Module, cloner: &mut Cloner<'_>, from: Region, b: &mut Builder<'_>) {
     cloner.args(from, b);
     for &arg in &cloner.source[from].args {

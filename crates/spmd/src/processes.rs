@@ -1,5 +1,4 @@
-//! What a program says by hand of its processes and of propagation, held against the program: the processes that
-//! collectives name, and sharding rules.
+//! Checks of what a program states by hand: the processes that collectives name, and sharding rules.
 
 use crate::meshes::functions_that_run;
 use crate::propagate::check_written_rule;
@@ -26,8 +25,8 @@ pub(crate) fn check(module: &Module) -> Result<(), Diagnostics> {
     found.or(())
 }
 
-/// Checks that no collective moves data between devices outside of manual computations, where a program is written as if for
-/// one device. The calls of `main` have been inlined.
+/// Checks that no collective outside of manual computations moves data between devices. There, a program is written as
+/// if for one device. The calls of `main` must have been inlined.
 ///
 /// Errors: `collective-global`.
 pub(crate) fn check_global_view(module: &Module) -> Result<(), Diagnostics> {
@@ -50,7 +49,7 @@ pub(crate) fn check_global_view(module: &Module) -> Result<(), Diagnostics> {
     found.or(())
 }
 
-/// The error if the op is a collective between several devices.
+/// Returns the error if the op is a collective between several devices.
 fn in_global_view(view: &OpView<'_>, mesh: &Mesh) -> Option<Diagnostic> {
     let collective = CollectiveView::of(view)?;
     let is_between_devices = match &collective.groups {
@@ -67,7 +66,7 @@ fn in_global_view(view: &OpView<'_>, mesh: &Mesh) -> Option<Diagnostic> {
     })
 }
 
-/// The error if a collective names a process that the program has not.
+/// Returns the error if a collective names a process that does not exist.
 fn beyond_devices(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     let process = CollectiveView::of(view)?.named_processes().find(|&p| p >= devices)?;
     let message = format!("`{}` names process {process}, and the program runs on {devices} devices", view.name());
@@ -78,7 +77,7 @@ fn beyond_devices(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     })
 }
 
-/// The error if the groups of a collective whose result every device needs leave a device out.
+/// Returns the error if a collective whose result every device needs has no group for some device.
 fn left_out(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     let collective = CollectiveView::of(view).filter(|c| c.kind.needs_every_process())?;
     let is_of_devices = matches!(collective.ids, IdSpace::CrossPartition | IdSpace::Flattened);
@@ -94,7 +93,7 @@ fn left_out(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     Some(Diagnostic::error("collective-process", view.loc(), message).help("put every process into a group"))
 }
 
-/// The error if a collective names replicas: a partitioned program is one.
+/// Returns the error if a collective names other replicas: a partitioned program is a single replica.
 fn other_replicas(view: &OpView<'_>) -> Option<Diagnostic> {
     let collective = CollectiveView::of(view).filter(|c| c.ids == IdSpace::CrossReplica)?;
     let Groups::Dense(rows) = &collective.groups else { return None };

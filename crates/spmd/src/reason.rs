@@ -1,11 +1,11 @@
-//! Why a reshard or a sum is there, in facts and in one sentence.
+//! Builds the reasons of reshards and sums, with their facts and one sentence of text.
 
 use crate::strategy::{Decision, Task};
 use shardwise_base::{Alternative, AxisRef, Mesh, Reason, ReasonCause, Sharding};
 use shardwise_ir::OpView;
 use shardwise_sharding::{Assignment, Factor, FactorKind, Verdict};
 
-/// What was decided, as the pass that decides knows it.
+/// The facts of a decision, as the pass that decides knows them.
 pub(crate) struct Facts<'a> {
     pub cause: ReasonCause,
     pub consumer: &'a OpView<'a>,
@@ -33,24 +33,24 @@ impl Facts<'_> {
     }
 }
 
-/// `[{"x"}, {}]`.
+/// Returns the dimensions of a sharding as text: `[{"x"}, {}]`.
 pub(crate) fn dims(sharding: &Sharding) -> String {
     let lists: Vec<String> = sharding.dims.iter().map(|d| axes(&sharding.mesh, &d.axes)).collect();
     format!("[{}]", lists.join(", "))
 }
 
-/// `{"x", "y"}`.
+/// Returns a list of axes as text: `{"x", "y"}`.
 pub(crate) fn axes(mesh: &Mesh, list: &[AxisRef]) -> String {
     let names: Vec<String> = list.iter().map(|a| a.display(mesh).to_string()).collect();
     format!("{{{}}}", names.join(", "))
 }
 
-/// `stablehlo.dot_general` without its dialect: how a sentence calls an op.
+/// Returns an op's name without its dialect, as in `dot_general` for `stablehlo.dot_general`.
 pub(crate) fn short(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(_, op)| op)
 }
 
-/// The sentence of a reason that holds for an edge of the program: an argument, a result, a loop's carry.
+/// Returns the reason at an edge of the data flow: an argument, a result, a carried value of a loop.
 pub(crate) fn edge(consumer: &OpView<'_>, what: &str, lost: &Sharding, won: &Sharding, bytes: u64) -> Reason {
     let cause = if consumer.name().ends_with("return") { ReasonCause::Result } else { ReasonCause::Program };
     Facts {
@@ -71,7 +71,7 @@ pub(crate) fn edge(consumer: &OpView<'_>, what: &str, lost: &Sharding, won: &Sha
     .into_reason()
 }
 
-/// The other way, in words and bytes.
+/// Returns the alternative to the decision, with the bytes that it would move.
 fn alternative(task: &Task, decided: &Assignment) -> Option<Alternative> {
     let other = decided.runner_up.as_ref()?;
     let is_split = |f: &Factor| !other.axes[f.index()].is_empty() || !decided.axes[f.index()].is_empty();
@@ -84,12 +84,12 @@ fn alternative(task: &Task, decided: &Assignment) -> Option<Alternative> {
     Some(Alternative { what: what.into(), bytes_received: other.bytes_moved })
 }
 
-/// The verdict that an operand lost.
+/// Returns the verdict by which an operand's sharding was not kept.
 fn lost(decided: &Assignment, index: usize) -> Option<&Verdict> {
     decided.verdicts.iter().find(|v| v.lost.contains(&index))
 }
 
-/// Why an operand was resharded.
+/// Returns the reason why an operand is resharded.
 pub(crate) fn operand(view: &OpView<'_>, decision: &Decision, index: usize, bytes: u64) -> Reason {
     let (task, decided) = (&decision.task, &decision.assignment);
     let given = task.shardings[index].as_ref().map(dims).unwrap_or_default();
@@ -123,7 +123,7 @@ pub(crate) fn operand(view: &OpView<'_>, decision: &Decision, index: usize, byte
     .into_reason()
 }
 
-/// Why a result was resharded.
+/// Returns the reason why a result is resharded.
 pub(crate) fn result(view: &OpView<'_>, from: &Sharding, to: &Sharding, index: usize, bytes: u64) -> Reason {
     let (given, wanted) = (dims(from), dims(to));
     Facts {
@@ -139,7 +139,7 @@ pub(crate) fn result(view: &OpView<'_>, from: &Sharding, to: &Sharding, index: u
     .into_reason()
 }
 
-/// Why partial results are combined.
+/// Returns the reason why partial results are combined.
 pub(crate) fn reduction(view: &OpView<'_>, decision: &Decision, summed: &[AxisRef], bytes: u64) -> Reason {
     let (task, decided) = (&decision.task, &decision.assignment);
     let is_split = |f: &Factor| task.rule.kind(*f) == FactorKind::Reduction && !decided.axes[f.index()].is_empty();
@@ -159,7 +159,7 @@ pub(crate) fn reduction(view: &OpView<'_>, decision: &Decision, summed: &[AxisRe
     .into_reason()
 }
 
-/// Why a sum that an operand leaves open is taken.
+/// Returns the reason why the pending sum of an unreduced operand is computed.
 pub(crate) fn unreduced(view: &OpView<'_>, from: &Sharding, open: &[AxisRef], bytes: u64) -> Reason {
     let over = axes(&from.mesh, open);
     Facts {

@@ -1,9 +1,10 @@
-//! Makes every op's operands and results agree with its rule.
+//! Inserts reshards so that every op's operands and results agree with its rule.
 //!
-//! For each op, in program order: decide along which factors it runs sharded ([`crate::strategy`]), bring operands to
-//! that layout (`sdy.reshard`), add up what a sharded reduction leaves partial (`sdy.all_reduce`), and bring results to
-//! the layout that propagation gave them. Loops, branches and manual computations agree along their edges. Each op that
-//! this pass inserts carries its [`Reason`], made here, where everything is known.
+//! For each op, in program order, the pass decides along which factors the op runs sharded ([`crate::strategy`]),
+//! reshards the operands to that layout (`sdy.reshard`), combines the partial results of a sharded reduction
+//! (`sdy.all_reduce`), and reshards the results to the layout that propagation chose. The values along the edges of
+//! loops, branches and manual computations get equal layouts. Each op that this pass inserts carries its [`Reason`],
+//! which is built here because everything is known here.
 
 use crate::plan::{local_bytes, plan_reshard, total_bytes};
 use crate::propagate::Pointwise;
@@ -20,7 +21,7 @@ use shardwise_sharding::Rule;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Inserts what it takes for operands and results to agree with each op's rule.
+/// Inserts the ops that make operands and results agree with each op's rule.
 pub fn reshard(module: &Module) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| reshard_func(module, func, &mesh))
@@ -47,7 +48,7 @@ struct Resharder<'a, 'c, 's> {
     decisions: Decisions,
 }
 
-/// What is asked of a list of values; `None`: as they are.
+/// The layouts that a list of values should have; `None` keeps the layout that a value has.
 type Wanted = Vec<Option<Sharding>>;
 
 impl<'s> Resharder<'_, '_, 's> {
@@ -59,7 +60,8 @@ impl<'s> Resharder<'_, '_, 's> {
         }
     }
 
-    /// The ops of a region, and its terminator with operands as `wanted`. Gives how these lie.
+    /// Processes the ops of a region, and its terminator with operands in the layouts `wanted`. Returns the layouts of
+    /// these operands.
     fn ops(&mut self, region: Region, wanted: Wanted, b: &mut Builder<'_>) -> Wanted {
         let source = self.cloner.source;
         let (&last, ops) = source[region].ops.split_last().expect("a region ends in a terminator");
@@ -96,7 +98,7 @@ impl<'s> Resharder<'_, '_, 's> {
         }
     }
 
-    /// How a result is to lie.
+    /// Returns the layout that a result should have.
     fn wanted(&self, v: Value) -> Option<Sharding> {
         sharding_or_replicated(self.cloner.source, v, self.mesh)
     }
@@ -105,7 +107,7 @@ impl<'s> Resharder<'_, '_, 's> {
         values.iter().map(|&v| self.wanted(v)).collect()
     }
 
-    /// Copies an op with other operands and regions; results get no sharding yet.
+    /// Copies an op with other operands and regions. The results have no sharding yet.
     fn clone_with(&mut self, op: Op, operands: Vec<Value>, regions: Vec<Region>, b: &mut Builder<'_>) -> Vec<Value> {
         let data = self.cloner.source.op(op);
         let types = data.results.iter().map(|&r| self.cloner.source.ty(r).clone());
@@ -117,15 +119,15 @@ impl<'s> Resharder<'_, '_, 's> {
         b.body[new].results.to_vec()
     }
 
-    /// Scalar functions (reducers, comparators) as they are.
+    /// Copies scalar functions (reducers, comparators) without changes.
     fn scalar_regions(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) -> Vec<Region> {
         view.regions().iter().map(|&r| self.cloner.region(r, b)).collect()
     }
 }
 
-/// Values that flow along edges.
+/// Values that flow along edges: through regions, identities and terminators.
 impl Resharder<'_, '_, '_> {
-    /// The new values of `old`, brought to what is wanted of them.
+    /// Returns the new values of `old` in the layouts that they should have.
     fn edges(
         &mut self,
         consumer: &OpView<'_>,
@@ -155,7 +157,7 @@ impl Resharder<'_, '_, '_> {
         self.bring(v, to, |_| Arc::new(reason::edge(consumer, what, &from, to, bytes)), b)
     }
 
-    /// A constraint, a reshard of the program, a barrier: the operand in the layout of the result.
+    /// Processes a constraint or a reshard of the program: the operand gets the layout of the result.
     fn identity(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
         for (&result, &operand) in view.results().iter().zip(view.operands()) {
             let wanted = vec![self.wanted(result)];
@@ -164,10 +166,11 @@ impl Resharder<'_, '_, '_> {
         }
     }
 
-    /// Loops, branches, barriers: what enters, is carried and leaves lies as the results do.
+    /// Processes loops, branches and barriers: operands, region arguments and results all have the layouts of the
+    /// results.
     fn data_flow(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
         let wanted = self.all_wanted(view.results());
-        // A branch takes its index, a loop's condition gives its predicate: scalars that are not carried.
+        // The index of a branch and the predicate of a loop's condition are scalars that are not carried.
         let scalars =
             |values: &[Value]| -> Wanted { values.iter().map(|&v| self.replicated(view.body.ty(v))).collect() };
         let is_branch = matches!(Opcode::of_view(view), Opcode::Case | Opcode::If);
@@ -191,7 +194,7 @@ impl Resharder<'_, '_, '_> {
         self.finish(view, &results, &wanted, b);
     }
 
-    /// Names the arguments of a region of the new body.
+    /// Maps the arguments of a region to those of the new region, and sets their layouts.
     fn define(&mut self, region: Region, args: &[Value], lie: &Wanted, b: &mut Builder<'_>) {
         for (i, (&old, &new)) in self.cloner.source[region].args.iter().zip(args).enumerate() {
             self.cloner.carry(old, new, b);
@@ -206,7 +209,8 @@ impl Resharder<'_, '_, '_> {
         }
     }
 
-    /// Free axes that do not divide a dimension stay outside: blocks of blocks are not the blocks of the whole then.
+    /// Processes a manual computation. Free axes that do not divide a dimension evenly stay outside, because inside,
+    /// the blocks of a block would not be the blocks of the whole dimension.
     fn manual(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
         let even = |s: Option<Sharding>, v: &Value| s.map(|s| even_prefix(s, view.body.ty(*v).shape()));
         let ins = sdy::in_shardings(view).iter().map(|s| Some(s.canonical()));
@@ -237,9 +241,10 @@ impl Resharder<'_, '_, '_> {
     }
 }
 
-/// Ops with and without a rule.
+/// Ops with a rule and ops without one.
 impl Resharder<'_, '_, '_> {
-    /// Everything whole, but for ops that make their results out of nothing: these make them where they are wanted.
+    /// Processes an op without a rule. Its operands and results are replicated. A pure op without operands has the
+    /// wanted layouts as its results.
     fn without_rule(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
         let whole: Wanted = view.operands().iter().map(|&v| self.replicated(view.body.ty(v))).collect();
         let operands = self.edges(view, "operand", view.operands(), &whole, b);
@@ -290,7 +295,7 @@ impl Resharder<'_, '_, '_> {
         }
     }
 
-    /// How the op runs once its operands are sums over `kept` at most.
+    /// Decides how the op runs if its operands are unreduced over `kept` at most.
     fn decide(&mut self, view: &OpView<'_>, rule: Arc<Rule>, kept: &[AxisRef], b: &Builder<'_>) -> Rc<Decision> {
         let lie = |&v: &Value| {
             let own = sharding_or_replicated(b.body, self.cloner.get(v), self.mesh)?;
@@ -302,7 +307,7 @@ impl Resharder<'_, '_, '_> {
         self.decisions.decide(view, facts(view), rule, self.mesh, shardings)
     }
 
-    /// Adds up what is partial, and brings the result to where it is wanted.
+    /// Combines partial results, and reshards the result to the layout that it should have.
     fn result(
         &mut self,
         view: &OpView<'_>,
@@ -321,7 +326,7 @@ impl Resharder<'_, '_, '_> {
         let partial = &decided.partial;
         let unreduced = AxisRef::union(self.mesh, partial.iter().chain(kept).copied());
         b.set_sharding(new, Some(own.clone().with_unreduced(unreduced)));
-        // Partial maxima are no summands.
+        // Only partial sums can be left unreduced, partial maxima cannot.
         let is_sum = matches!(facts(view).combine(view), Combine::With(ReduceKind::Add));
         let open = if is_sum { &wanted.unreduced[..] } else { &[] };
         let summed: Vec<AxisRef> = partial.iter().flat_map(|a| a.minus(self.mesh, open)).collect();
@@ -339,13 +344,14 @@ impl Resharder<'_, '_, '_> {
     }
 }
 
-/// Values that are sums still to be taken, and layouts.
+/// Unreduced values and layouts.
 impl Resharder<'_, '_, '_> {
     fn current(&self, v: Value, b: &Builder<'_>) -> Sharding {
         sharding_or_replicated(b.body, v, self.mesh).expect("only tensors are laid out")
     }
 
-    /// Axes over which the op may work on partial sums: where it is linear, and its results ask for them.
+    /// Returns the axes over which the op may work on unreduced values: the op is linear in them, and all its results
+    /// are wanted unreduced over them.
     fn kept_unreduced(&self, view: &OpView<'_>, b: &Builder<'_>) -> Vec<AxisRef> {
         let of = |v: Value| sharding_or_replicated(b.body, v, self.mesh).map_or(vec![], |s| s.unreduced.clone());
         let is_whole = |v: Value| b.body.sharding(v).is_none_or(|s| s.unreduced.is_empty());
@@ -357,7 +363,7 @@ impl Resharder<'_, '_, '_> {
         let asked =
             |a: &AxisRef| view.results().iter().all(|&r| self.wanted(r).is_some_and(|s| s.unreduced.contains(a)));
         let holds = |i: usize, a: &AxisRef| given[i].contains(a);
-        // A constant zero is a part of every sum.
+        // A constant zero can be a summand of every sum.
         let is_part = |i: usize, a: &AxisRef| holds(i, a) || is_zero(view, i);
         let allowed = |a: &AxisRef| match linear {
             Linear::No => false,
@@ -369,7 +375,7 @@ impl Resharder<'_, '_, '_> {
         all.into_iter().filter(|a| asked(a) && allowed(a)).collect()
     }
 
-    /// The value with all sums taken but those over `kept`.
+    /// Returns the value summed over all its unreduced axes except `kept`.
     fn reduced(&mut self, view: &OpView<'_>, v: Value, kept: &[AxisRef], b: &mut Builder<'_>) -> Value {
         let Some(sharding) = sharding_or_replicated(b.body, v, self.mesh) else { return v };
         let open: Vec<AxisRef> = sharding.unreduced.iter().flat_map(|a| a.minus(self.mesh, kept)).collect();
@@ -393,7 +399,7 @@ impl Resharder<'_, '_, '_> {
         sdy::all_reduce(v, axes, kind, &from.with_unreduced(unreduced), &reason, b)
     }
 
-    /// The value laid out as `to`; `why` is asked only if something must be done.
+    /// Returns the value in the layout `to`. `why` is called only if something has to be done.
     fn bring(&mut self, v: Value, to: &Sharding, why: impl FnOnce(u64) -> Arc<Reason>, b: &mut Builder<'_>) -> Value {
         let from = self.current(v, b);
         if from.same_layout(to) {
@@ -420,17 +426,17 @@ fn region_arg_types(view: &OpView<'_>, region: Region) -> Vec<Type> {
     view.body[region].args.iter().map(|&v| view.body.ty(v).clone()).collect()
 }
 
-/// The first region of a loop gives a scalar, however many values the loop carries.
+/// Returns whether the region is the condition of a loop, which returns a scalar however many values the loop carries.
 fn is_condition(view: &OpView<'_>, region: Region) -> bool {
     Opcode::of_view(view) == Opcode::While && view.regions()[0] == region
 }
 
-/// The layout, with the sums still to be taken of a value that lies like `like`.
+/// Returns the layout with the unreduced axes of `like`.
 fn unreduced_as(layout: Sharding, like: Option<&Sharding>) -> Sharding {
     layout.with_unreduced(like.map_or(vec![], |s| s.unreduced.clone()))
 }
 
-/// In each dimension the axes up to the first that does not divide it.
+/// Returns the sharding with the axes of each dimension up to the first that does not divide it evenly.
 fn even_prefix(sharding: Sharding, shape: &[usize]) -> Sharding {
     let mesh = sharding.mesh.clone();
     let mut even = sharding;
@@ -442,7 +448,7 @@ fn even_prefix(sharding: Sharding, shape: &[usize]) -> Sharding {
     even
 }
 
-/// What is left of a layout inside a computation that is manual over `axes`.
+/// Returns the part of a layout that remains inside a computation that is manual over `axes`.
 pub(crate) fn without_axes(sharding: &Sharding, axes: &[AxisRef]) -> Sharding {
     let rest = |list: &[AxisRef]| list.iter().flat_map(|a| a.minus(&sharding.mesh, axes)).collect::<Vec<_>>();
     let dims = sharding.dims.iter().map(|d| rest(&d.axes)).collect();
@@ -454,7 +460,8 @@ fn reshard_bytes(from: &Sharding, to: &Sharding, v: Value, b: &Builder<'_>) -> u
     total_bytes(&plan_reshard(from, to, &ty.shape, ty.dtype))
 }
 
-/// Each device sends and receives its shard but for its own part, twice: to sum it, and to spread the sum.
+/// Returns the bytes that each device receives in an all-reduce: all of its shard except its own part, once to sum and
+/// once to distribute the sum.
 fn all_reduce_bytes(from: &Sharding, axes: &[AxisRef], v: Value, b: &Builder<'_>) -> u64 {
     let ty = b.body.ty(v).as_tensor().expect("only tensors are laid out");
     let n = AxisRef::total_size(&from.mesh, axes) as u64;

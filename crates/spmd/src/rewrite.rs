@@ -1,11 +1,14 @@
-//! What all passes share: a new body for each function, and a few words about ops.
+//! Functions that all passes share: rebuilding function bodies, and queries about ops.
 
 use shardwise_base::{Diagnostics, Loc, Mesh, Sharding};
 use shardwise_ir::{Body, Builder, Cloner, Func, Module, OpCode, OpTable, OpView, Region, Type, Value};
 use shardwise_ops::{DataFlow, Facts, OPS, Opcode};
 use std::sync::Arc;
 
-/// The code of the op named so. Panics if the table has none.
+/// Returns the code of the op with this name.
+///
+/// # Panics
+/// Panics if the op table has no such op.
 pub(crate) fn code(name: &str) -> OpCode {
     OPS.find(name).unwrap_or_else(|| panic!("the op table has no `{name}`"))
 }
@@ -14,12 +17,13 @@ pub(crate) fn facts(view: &OpView<'_>) -> &'static dyn Facts {
     Opcode::of_view(view).facts()
 }
 
-/// The functions that run: those that composites refer to keep their global types and are left alone.
+/// Returns whether this is the function that runs. Functions that composites refer to keep their global types and are
+/// not changed.
 pub(crate) fn runs(module: &Module, func: &Func) -> bool {
     module.main().is_some_and(|main| main.name == func.name)
 }
 
-/// The same module, with `f` applied to the function that runs.
+/// Returns the module with `f` applied to the function that runs.
 pub(crate) fn map_main(
     module: &Module,
     mut f: impl FnMut(&Func) -> Result<Func, Diagnostics>,
@@ -31,8 +35,8 @@ pub(crate) fn map_main(
     Ok(out)
 }
 
-/// Rebuilds a function: `f` gets a cloner of the old body and a builder at the entry of the new one, whose arguments
-/// are there already.
+/// Rebuilds a function. `f` gets a cloner of the old body and a builder at the entry of the new body, which has the
+/// arguments already.
 pub(crate) fn rebuild(func: &Func, f: impl FnOnce(&mut Cloner<'_>, &mut Builder<'_>)) -> Func {
     let mut out = func.without_body();
     let mut cloner = Cloner::new(&func.body);
@@ -42,7 +46,8 @@ pub(crate) fn rebuild(func: &Func, f: impl FnOnce(&mut Cloner<'_>, &mut Builder<
     out
 }
 
-/// Whether the op's regions hold parts of the program (loops, branches, manual computations), and not scalar functions.
+/// Returns whether the op's regions hold parts of the program (loops, branches, manual computations) and not scalar
+/// functions.
 pub(crate) fn has_program_regions(view: &OpView<'_>) -> bool {
     !view.regions().is_empty()
         && (matches!(facts(view).data_flow(view), DataFlow::Edges(_))
@@ -58,14 +63,15 @@ pub(crate) fn is_terminator(view: &OpView<'_>) -> bool {
     view.module.table.def(view.data().code).is_terminator()
 }
 
-/// A region of the new body with arguments of these types.
+/// Adds a region with arguments of these types to the body.
 pub(crate) fn open_region(body: &mut Body, types: &[Type], loc: &Loc) -> (Region, Vec<Value>) {
     let region = body.add_region();
     let args = types.iter().map(|ty| body.add_arg(region, ty.clone(), loc.clone())).collect();
     (region, args)
 }
 
-/// The sharding of a tensor on `mesh`; replicated where nothing is said, and on a mesh of one device.
+/// Returns the sharding of a tensor on `mesh`. A tensor without a sharding, or with one on a mesh of one device, is
+/// replicated.
 pub(crate) fn sharding_or_replicated(body: &Body, v: Value, mesh: &Arc<Mesh>) -> Option<Sharding> {
     let rank = body.ty(v).as_tensor()?.rank();
     let given = body.sharding(v).filter(|s| !s.mesh.is_maximal() && s.rank() == rank);
@@ -74,11 +80,12 @@ pub(crate) fn sharding_or_replicated(body: &Body, v: Value, mesh: &Arc<Mesh>) ->
 
 /// A pass that replaces some ops and copies the others.
 pub(crate) trait Rewrite<'s> {
-    /// Rewrites one op and names what its results became; `false`: it is to be copied, its regions rewritten.
+    /// Rewrites one op and maps its results to new values. If this returns `false`, the op is copied and its regions
+    /// are rewritten.
     fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool;
 }
 
-/// The function with every op seen by `pass`, in program order.
+/// Returns the function with every op passed to `pass`, in program order.
 pub(crate) fn rewrite_func<'s>(module: &'s Module, func: &'s Func, pass: &mut impl Rewrite<'s>) -> Func {
     let mut out = func.without_body();
     let mut cloner = Cloner::new(&func.body);
@@ -88,7 +95,7 @@ pub(crate) fn rewrite_func<'s>(module: &'s Module, func: &'s Func, pass: &mut im
     out
 }
 
-/// The ops of a region, to the builder's place.
+/// Rewrites the ops of a region to the builder's position.
 pub(crate) fn rewrite_ops<'s>(
     module: &'s Module,
     region: Region,
@@ -108,7 +115,7 @@ pub(crate) fn rewrite_ops<'s>(
     }
 }
 
-/// Copies a region, its ops seen by `pass`.
+/// Copies a region with its ops passed to `pass`.
 pub(crate) fn rewrite_region<'s>(
     module: &'s Module,
     from: Region,

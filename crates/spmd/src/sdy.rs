@@ -1,4 +1,4 @@
-//! Making and reading `sdy` ops: the one place that knows the names of their attributes.
+//! Builders and readers of `sdy` ops.
 
 use crate::plan::{Step, StepKind};
 use crate::rewrite::code;
@@ -7,7 +7,7 @@ use shardwise_ir::{Attr, Attrs, Builder, OpView, Value};
 use shardwise_ops::ReduceKind;
 use std::sync::Arc;
 
-/// An op with the type of `v` and another layout, which stands on the result alone, and a reason.
+/// Adds an op with a reason. Its result has the type of `v` and the layout `to`.
 fn moved(name: &str, v: Value, attrs: Attrs, to: &Sharding, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
     let ty = b.body.ty(v).clone();
     let op = b.op(code(name), [v], attrs, [ty]);
@@ -45,19 +45,19 @@ pub(crate) fn reduce_scatter(
     moved("sdy.reduce_scatter", v, with_kind(attrs, kind), to, reason, b)
 }
 
-/// The value as a sum over `axes` of which one summand is it, the others zero.
+/// Returns the value as a sum over `axes`: one summand is the value and the others are zero.
 pub(crate) fn unreduce(v: Value, axes: &[AxisRef], to: &Sharding, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
     moved("sdy.replicated_to_unreduced", v, Attrs::new().with("axes", axes_attr(&to.mesh, axes)), to, reason, b)
 }
 
-/// One step of a plan; sums still to be taken stay so.
+/// Adds the op of one step of a plan. Unreduced axes of the value are kept.
 pub(crate) fn step(v: Value, step: &Step, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
     let unreduced = b.body.sharding(v).map_or(vec![], |s| s.unreduced.clone());
     let (name, attrs) = step_attrs(&step.kind, &step.to.mesh);
     moved(name, v, attrs, &step.to.clone().with_unreduced(unreduced), reason, b)
 }
 
-/// The op of a step, and its attributes.
+/// Returns the name of the op of a step, and its attributes.
 pub(crate) fn step_attrs(kind: &StepKind, mesh: &Arc<Mesh>) -> (&'static str, Attrs) {
     match kind {
         StepKind::AllSlice { axes } => ("sdy.all_slice", Attrs::new().with("slicing_axes", per_dim(mesh, axes))),
@@ -95,7 +95,7 @@ fn with_kind(attrs: Attrs, kind: ReduceKind) -> Attrs {
     )
 }
 
-/// How the operands of a manual computation enter it.
+/// Returns the shardings with which operands enter a manual computation.
 pub(crate) fn in_shardings<'a>(view: &OpView<'a>) -> &'a [Sharding] {
     match view.attr("in_shardings") {
         Some(Attr::Shardings(list)) => list,
@@ -103,7 +103,7 @@ pub(crate) fn in_shardings<'a>(view: &OpView<'a>) -> &'a [Sharding] {
     }
 }
 
-/// The axes that a manual computation's body is per device over.
+/// Returns the axes over which the body of a manual computation is per device.
 pub(crate) fn manual_axes(view: &OpView<'_>) -> Vec<AxisRef> {
     view.attr("manual_axes").and_then(Attr::as_axes).map(|(_, axes)| axes.to_vec()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Along which factors an op runs sharded: the op as [`assign`] wants to see it.
+//! Decides along which factors an op runs sharded, by translating the op for [`assign`].
 
 use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{Attrs, OpCode, OpView, TensorType, Type, Value};
@@ -11,20 +11,20 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Bytes of local memory that are moved while one byte is moved between devices.
+/// Bytes of local memory traffic that take as long as moving one byte between devices.
 const MEMORY_BYTES_PER_BYTE: u64 = 24;
 
-/// Floating-point operations that are done while one byte is moved between devices.
+/// Floating-point operations that take as long as moving one byte between devices.
 const FLOPS_PER_BYTE: f64 = 2000.0;
 
-/// Of operands, then of results.
+/// The shardings of the operands, then of the results.
 pub(crate) type Shardings = SmallVec<[Option<Sharding>; 4]>;
 
-/// What has been decided, by what was asked: a program asks the same of many ops.
+/// The decisions made so far, by question. Many ops of a program ask the same question.
 #[derive(Default)]
 pub(crate) struct Decisions(HashMap<Question, Rc<Decision>>);
 
-/// All that a decision depends on. An op with regions is asked about by itself.
+/// Everything that a decision depends on. Ops with regions are not looked up here.
 #[derive(Clone, PartialEq)]
 struct Question {
     code: OpCode,
@@ -34,7 +34,7 @@ struct Question {
     shardings: Shardings,
 }
 
-/// Two attributes that are equal are equal to themselves but for NaNs, which then are asked about twice.
+/// Equality is reflexive except for attributes with NaNs, for which the question is decided again.
 impl Eq for Question {}
 
 impl Hash for Question {
@@ -46,18 +46,18 @@ impl Hash for Question {
     }
 }
 
-/// A task, and how it runs.
+/// A task, and how the op runs.
 pub(crate) struct Decision {
     pub task: Task,
     pub assignment: Assignment,
-    /// How each tensor lies while the op runs, closed; `None`: it takes no part.
+    /// The closed layout of each tensor while the op runs; `None` if the tensor takes no part.
     pub layouts: Shardings,
-    /// Axes over which results are partial.
+    /// The axes over which results are partial.
     pub partial: Vec<AxisRef>,
     reasons: RefCell<Vec<(Cause, Arc<Reason>)>>,
 }
 
-/// Which reason of a decision.
+/// Identifies a reason within a decision.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
     Tensor(usize),
@@ -65,7 +65,8 @@ pub(crate) enum Cause {
 }
 
 impl Decisions {
-    /// How an op runs: `shardings` are of operands as they lie, then of results as they are wanted.
+    /// Decides how an op runs. `shardings` are the layouts that the operands have, then the layouts that the results
+    /// should have.
     pub fn decide(
         &mut self,
         view: &OpView<'_>,
@@ -90,13 +91,14 @@ impl Decisions {
 }
 
 impl Decision {
-    /// Whether a tensor is split over one of the axes, or partial.
+    /// Returns whether a tensor is split over one of the axes, or partial over it.
     pub fn splits_over(&self, axes: &[AxisRef]) -> bool {
         let split = self.layouts.iter().flatten().flat_map(|s| s.split_axes()).chain(self.partial.iter().copied());
         !axes.is_empty() && split.into_iter().any(|a| axes.iter().any(|b| a.overlap(*b).is_some()))
     }
 
-    /// The reason for `cause` at an op, made once and then placed at each op of which the same was asked.
+    /// Returns the reason for `cause` at an op. The reason is made once and shared by all ops with the same question,
+    /// each with its own location.
     pub fn reason(&self, cause: Cause, at: &Loc, make: impl FnOnce() -> Reason) -> Arc<Reason> {
         let mut reasons = self.reasons.borrow_mut();
         match reasons.iter().find(|(c, _)| *c == cause) {
@@ -115,12 +117,13 @@ fn tensors<'v>(view: &OpView<'v>) -> impl Iterator<Item = Value> + use<'v> {
     view.operands().iter().chain(view.results()).copied()
 }
 
-/// An op that is to run sharded.
+/// An op that should run sharded.
 pub(crate) struct Task {
     pub mesh: Arc<Mesh>,
-    /// With factors that cannot be split marked so.
+    /// The rule. Factors that cannot be split are marked as needing replication.
     pub rule: Rule,
-    /// Of operands as they lie, then of results as they are wanted; `None`: takes no part.
+    /// The layouts that the operands have, then the layouts that the results should have; `None` if a tensor takes no
+    /// part.
     pub shardings: Shardings,
     pub types: SmallVec<[Option<TensorType>; 4]>,
     pub operand_count: usize,
@@ -157,8 +160,8 @@ impl Task {
         assign(Parties { rule, mesh, shardings: &shardings, bytes: &bytes, work: self.work, summed }, |_| false)
     }
 
-    /// Reduction factors that all operands split alike which have them, over axes that are in types: what is left of the
-    /// sum over devices is placed by the program, and is not avoided by gathering operands.
+    /// Returns the reduction factors that all operands with the factor split in the same way, over Explicit axes. The
+    /// program itself places the remaining sum over devices, so gathering operands does not avoid it.
     fn asked_sums(&self) -> Vec<Factor> {
         let (mut asked, mut used) = (vec![], vec![]);
         for factor in self.rule.all_factors().filter(|&f| self.rule.kind(f) == FactorKind::Reduction) {
@@ -173,7 +176,7 @@ impl Task {
         asked
     }
 
-    /// The axes of the dimensions that are this factor, if those of all operands are equal.
+    /// Returns the axes of the dimensions that consist of this factor, if they are equal in all operands that have it.
     fn split_alike(&self, factor: Factor) -> Option<&[AxisRef]> {
         let holders = (0..self.operand_count).filter(|&i| self.rule.operands[i].contains(factor));
         let mut found = holders.map(|i| {
@@ -184,15 +187,15 @@ impl Task {
         found.all(|axes| axes == Some(first)).then_some(first)
     }
 
-    /// How tensor `index` lies under an assignment; `None` if it takes no part.
+    /// Returns the layout of tensor `index` under an assignment, or `None` if the tensor takes no part.
     fn layout(&self, assignment: &Assignment, index: usize) -> Option<Sharding> {
         let own = self.shardings[index].as_ref()?;
         let layout = assignment.sharding(&self.rule, &self.mesh, index).canonical();
-        // One copy of what is the same.
+        // Equal layouts share one copy.
         Some(if layout == *own { own.clone() } else { layout })
     }
 
-    /// `operand 1`, `result 0`.
+    /// Returns the name of a tensor for messages: `operand 1`, `result 0`.
     pub fn tensor_name(&self, index: usize) -> String {
         match index.checked_sub(self.operand_count) {
             None => format!("operand {index}"),
@@ -200,9 +203,9 @@ impl Task {
         }
     }
 
-    /// Marks factors that cannot be split as such.
+    /// Marks the factors that cannot be split as needing replication.
     fn restrict(&mut self, view: &OpView<'_>, facts: &dyn Facts) {
-        // Random bits depend on their position in the whole, padding included.
+        // Random bits depend on their position in the whole array, padding included.
         let needs_even = matches!(Opcode::of_view(view), Opcode::RngBitGenerator | Opcode::Rng);
         for factor in self.rule.all_factors() {
             let fits = match way(view, facts, &self.rule, factor) {
@@ -216,13 +219,13 @@ impl Task {
         }
     }
 
-    /// Whether a split along a reduction factor is even, or can be padded with elements that add nothing.
+    /// Returns whether a split along a reduction factor is even or can be padded with neutral elements.
     fn can_pad(&self, view: &OpView<'_>, facts: &dyn Facts, factor: Factor) -> bool {
         let holds = |i: &usize| self.rule.operands[*i].contains(factor);
         !self.is_uneven(factor) || (0..self.operand_count).filter(holds).all(|i| facts.neutral(view, i).is_some())
     }
 
-    /// Whether some tensor is split unevenly along a dimension of this factor.
+    /// Returns whether some tensor is split unevenly along a dimension of this factor.
     fn is_uneven(&self, factor: Factor) -> bool {
         let is_uneven = |i: usize| {
             let (Some(sharding), Some(ty)) = (&self.shardings[i], &self.types[i]) else { return false };
@@ -233,25 +236,26 @@ impl Task {
     }
 }
 
-/// How an op runs whose operands are split along a factor.
+/// How an op runs if its operands are split along a factor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
     /// On the parts.
     Parts,
-    /// On the parts, whose results are then combined.
+    /// On the parts; the results are then combined.
     Combined(ReduceKind),
-    /// On what was brought together first, because ….
+    /// On operands that are gathered first, for this reason.
     Whole(&'static str),
 }
 
-/// How an op runs whose operands are split along each factor of its rule; on uneven parts some need more.
+/// Returns, for each factor of its rule, how an op runs if its operands are split along the factor. Uneven parts may
+/// need more than this.
 pub fn ways(view: &OpView<'_>, rule: &Rule) -> Vec<(Factor, Way)> {
     let facts = Opcode::of_view(view).facts();
     rule.all_factors().map(|f| (f, way(view, facts, rule, f))).collect()
 }
 
 fn way(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor: Factor) -> Way {
-    // A reshape makes no part of its result out of nothing.
+    // A reshape cannot make a part of its result out of nothing.
     let needs_all = Opcode::of_view(view) == Opcode::Reshape;
     match (rule.kind(factor), facts.combine(view)) {
         (FactorKind::NeedReplication, _) => Way::Whole("each element needs all of it"),
@@ -264,7 +268,8 @@ fn way(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor: Factor) -> Way
     }
 }
 
-/// Whether each dimension that is this factor alone has its size: blocks are equal in all tensors.
+/// Returns whether each dimension that consists of this factor alone has the factor's size, so that blocks are equal in
+/// all tensors.
 fn is_same_size_everywhere(view: &OpView<'_>, rule: &Rule, factor: Factor) -> bool {
     let size = rule.size(factor);
     view.operands().iter().chain(view.results()).enumerate().all(|(i, &v)| {

@@ -1,8 +1,8 @@
-//! Over which mesh axes each value of a localized program differs from device to device.
+//! Infers over which mesh axes each value of a localized program differs from device to device.
 //!
-//! Inferred from the program, never taken from claims: a replicated argument is believed, nothing else is. Scalars made
-//! of `axis_index` vary over its axes; sums and gathers over axes are equal along them; values in a region take on what
-//! its predicate varies over; loops are followed to a fixpoint.
+//! It is inferred from the program and never taken from claims, except that the shardings of arguments are trusted. The
+//! results of `axis_index` vary over its axes. Sums and gathers over axes are equal along them. Values in a region also
+//! vary over the axes of the region's predicate. Loops are iterated to a fixpoint.
 
 use crate::rewrite::facts;
 use shardwise_base::{Diagnostics, Mesh, Varying, budget};
@@ -11,7 +11,7 @@ use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
 use shardwise_ops::{Effects, Opcode};
 use std::sync::Arc;
 
-/// What each value of `func` varies over, by value index.
+/// Returns the axes over which each value of `func` varies, by value index.
 pub fn infer(module: &Module, func: &Func) -> Vec<Varying> {
     let Some(mesh) = module.main_mesh() else { return vec![Varying::Nowhere; func.body.value_count()] };
     let varying = vec![Varying::Nowhere; func.body.value_count()];
@@ -23,7 +23,7 @@ pub fn infer(module: &Module, func: &Func) -> Vec<Varying> {
     pass.varying
 }
 
-/// Writes what is inferred on each value of the function that runs.
+/// Writes the inferred axes on each value of the function that runs.
 pub fn uniform(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(index) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     let varying = infer(&module, &module[index]);
@@ -34,7 +34,7 @@ pub fn uniform(mut module: Module) -> Result<Module, Diagnostics> {
     Ok(module)
 }
 
-/// An argument differs along the axes that split it, and along those it is a partial sum over.
+/// Returns the axes over which an argument differs: those that split it, and those over which it is a partial sum.
 fn of_argument(body: &Body, arg: Value, mesh: &Mesh) -> Varying {
     match body.sharding(arg) {
         Some(s) => Varying::over(mesh, s.split_axes().chain(s.unreduced.iter().copied())),
@@ -54,7 +54,7 @@ impl Uniformity<'_> {
         &self.varying[v.index()]
     }
 
-    /// Adds to what is known; says whether that was news.
+    /// Adds axes to those of a value. Returns whether they were new.
     fn add(&mut self, v: Value, varying: &Varying) -> bool {
         let union = self.get(v).union(varying, self.mesh);
         let is_new = union != *self.get(v);
@@ -66,7 +66,7 @@ impl Uniformity<'_> {
         values.iter().fold(Varying::Nowhere, |all, &v| all.union(self.get(v), self.mesh))
     }
 
-    /// The ops of a region that runs on devices as `around` varies.
+    /// Processes the ops of a region. Whether a device runs the region varies over `around`.
     fn region(&mut self, region: Region, around: &Varying) {
         let body = self.body;
         for &op in &body[region].ops {
@@ -91,7 +91,7 @@ impl Uniformity<'_> {
         }
     }
 
-    /// A reducer: its values are computed from all that the op reads.
+    /// Processes a reducer, whose values are computed from all that the op reads.
     fn scalar_region(&mut self, region: Region, varying: &Varying) {
         let body = self.body;
         body[region].args.iter().for_each(|v| self.varying[v.index()] = varying.clone());
@@ -109,7 +109,7 @@ impl Uniformity<'_> {
                 }
             }
             self.region(cond, around);
-            // Where the loop ends differs as its predicate does, and so does all that it carries.
+            // The number of iterations varies as the predicate does, and so do all values that the loop carries.
             let predicate = self.union(body.region_results(cond)).union(around, self.mesh);
             self.region(turn, &predicate);
             let given = body.region_results(turn).to_vec();
@@ -143,7 +143,7 @@ impl Uniformity<'_> {
         }
     }
 
-    /// A future varies as what it will give.
+    /// Processes the start of an asynchronous op. A future varies as the value that it will hold.
     fn started(&mut self, view: &OpView<'_>, around: &Varying) {
         let body = self.body;
         let region = view.regions()[0];
@@ -168,7 +168,7 @@ impl Uniformity<'_> {
             Opcode::PartitionId => Varying::Everywhere,
             Opcode::ReplicaId => Varying::Nowhere,
             Opcode::AsyncDone => operands,
-            // Values that a region captures are read, too.
+            // The values that a region captures are read, too.
             _ => match facts(view).effects(view) {
                 Effects::Pure => operands.union(&self.captured(view), self.mesh),
                 Effects::Ordered if Opcode::of_view(view) == Opcode::OptimizationBarrier => operands,

@@ -1,10 +1,10 @@
-//! The same program on one device: without meshes, shardings and constraints.
+//! Rewrites a program for one device: without meshes, shardings and constraints.
 
 use shardwise_ir::{Attr, Body, Builder, Cloner, Func, Module, Op, OpView, Region};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, Semantics};
 
-/// What the program means to one device. Manual computations stay, and cannot be run so.
+/// Returns the program for one device. Manual computations remain, and such a program cannot be run.
 pub fn unsharded(module: &Module) -> Module {
     let mut out = module.without_funcs();
     out.meshes.clear();
@@ -33,7 +33,7 @@ fn region(module: &Module, from: Region, cloner: &mut Cloner<'_>, builder: &mut 
     }
 }
 
-/// Constraints, reshards and Shardy's collectives are replaced by their operand; everything else is copied.
+/// Replaces constraints, reshards and Shardy's collectives by their operands, and copies all other ops.
 fn op(view: &OpView<'_>, cloner: &mut Cloner<'_>, builder: &mut Builder<'_>) {
     if is_identity(view) {
         for (&result, &operand) in view.results().iter().zip(view.operands()) {
@@ -48,14 +48,14 @@ fn op(view: &OpView<'_>, cloner: &mut Cloner<'_>, builder: &mut Builder<'_>) {
     }
 }
 
-/// Whether the op gives its operands back, and only says how they are laid out.
+/// Returns whether the op returns its operands unchanged and only affects how they are laid out.
 fn is_identity(view: &OpView<'_>) -> bool {
     let code = Opcode::of_view(view);
     code.facts().semantics(view) == Semantics::Identity && code != Opcode::ManualComputation
         || ShardyCollective::of(view).is_some()
 }
 
-/// Removes the attributes that hold shardings, as a named computation has of its operands.
+/// Removes the attributes that hold shardings, such as the operand shardings of a named computation.
 fn forget_shardings(op: Op, builder: &mut Builder<'_>) {
     let is_sharding = |attr: &Attr| matches!(attr, Attr::Sharding(_) | Attr::Shardings(_));
     let attrs = &mut builder.body.op_mut(op).attrs;

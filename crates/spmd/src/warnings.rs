@@ -1,7 +1,7 @@
-//! Warnings of a program, as the program carries them: a module's `shardwise.warnings`, which text keeps.
+//! Stores warnings in a program: a module attribute `shardwise.warnings`, which is part of the text form.
 //!
-//! They are found where programs are traced (communication over Explicit axes that nobody asks for); whoever prints text
-//! puts them there, whoever reads it may show them. No pass looks at them.
+//! The warnings are found when a program is traced: communication over Explicit axes that the program does not ask for.
+//! Whoever prints a program stores them, and whoever reads it may show them. No pass reads them.
 
 use crate::explain::{Communication, Row, size};
 use shardwise_base::{Diagnostic, Loc, NoteKind};
@@ -9,14 +9,14 @@ use shardwise_ir::{Attr, Attrs, Module};
 
 const NAME: &str = "shardwise.warnings";
 
-/// Notes warnings on a module.
+/// Stores warnings in a module.
 pub fn write(module: &mut Module, warnings: &[Diagnostic]) {
     if !warnings.is_empty() {
         module.attrs.set(NAME, Attr::Array(warnings.iter().map(to_attr).collect()));
     }
 }
 
-/// The warnings that a module carries; what is none of ours is left out.
+/// Returns the warnings that a module holds. Entries in another form are skipped.
 pub fn read(module: &Module) -> Vec<Diagnostic> {
     match module.attrs.get(NAME) {
         Some(Attr::Array(items)) => items.iter().filter_map(|a| of_attr(a.as_record()?)).collect(),
@@ -24,7 +24,7 @@ pub fn read(module: &Module) -> Vec<Diagnostic> {
     }
 }
 
-/// The warning, with what the partitioned program moves for its line.
+/// Returns the warning with a note on what the partitioned program moves for the same source line.
 pub fn with_bytes(warning: &Diagnostic, communication: &Communication) -> Diagnostic {
     let mut kinds: Vec<(&Row, u64, Option<u64>)> = vec![];
     for row in communication.rows.iter().filter(|r| is_same_line(&r.loc, &warning.loc)) {
@@ -49,7 +49,7 @@ pub fn with_bytes(warning: &Diagnostic, communication: &Communication) -> Diagno
     warning
 }
 
-/// Whether both point at one line of one file.
+/// Returns whether both locations are in one line of one file.
 pub fn is_same_line(a: &Loc, b: &Loc) -> bool {
     let line = |l: &Loc| l.file_pos().map(|p| (p.file.clone(), p.line));
     line(a).is_some() && line(a) == line(b)
