@@ -1,5 +1,5 @@
-//! Per-device regions in the older notation: the ops between `SPMDFullToShardShape` and `SPMDShardToFullShape`, which nothing
-//! but data flow holds together, become a manual computation over all axes.
+//! Imports per-device regions in the older notation: the ops between `SPMDFullToShardShape` and `SPMDShardToFullShape`
+//! become a manual computation over all axes. Only data flow connects the ops of such a region.
 
 use shardwise_base::{AxisIndex, AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Region, Value};
@@ -10,12 +10,12 @@ use std::sync::Arc;
 const ENTER: &str = "SPMDFullToShardShape";
 const LEAVE: &str = "SPMDShardToFullShape";
 
-/// What an op is to a region.
+/// The role of an op in a per-device region.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Enters,
     Leaves,
-    /// `@Sharding`: of a value within a region it says `{manual}`, which its place says as well.
+    /// `@Sharding`. On a value within a region it only repeats `{manual}`, which follows from the value's position.
     Marks,
     None,
 }
@@ -30,7 +30,8 @@ pub(super) fn role(op: &OpView<'_>) -> Role {
     }
 }
 
-/// Gives every region a manual computation, over the axes of `mesh`. Shardings are Shardy's already.
+/// Turns every region into a manual computation over the axes of `mesh`. The shardings must be in Shardy's form
+/// already.
 pub(super) fn close(module: &mut Module, mut mesh: impl FnMut() -> Arc<Mesh>) -> Result<(), Diagnostics> {
     for f in 0..module.funcs.len() {
         let parts = Parts::of(module, &module.funcs[f].body)?;
@@ -41,12 +42,13 @@ pub(super) fn close(module: &mut Module, mut mesh: impl FnMut() -> Arc<Mesh>) ->
     Ok(())
 }
 
-/// Which ops and values are within regions; a region goes by a number, or by several that are joined.
+/// The ops and values that are within regions. A region is identified by a number. If regions turn out to be one, their
+/// numbers are joined.
 #[derive(Default)]
 struct Parts {
     of_op: HashMap<Op, usize>,
     of_value: HashMap<Value, usize>,
-    /// The number that another was joined with, if it was.
+    /// For a number that was joined with another, that other number.
     joined: HashMap<usize, usize>,
     /// The ops of each region in program order.
     ops: HashMap<usize, Vec<Op>>,
@@ -74,7 +76,7 @@ impl Parts {
         Ok(parts)
     }
 
-    /// The region that an op is within.
+    /// Returns the region that an op is within.
     fn part_of(&self, op: Op) -> Option<usize> {
         self.of_op.get(&op).map(|&part| self.last(part))
     }
@@ -111,7 +113,7 @@ impl Parts {
     }
 }
 
-/// The values made outside of an op that it uses, or something within it.
+/// Returns the values that an op, or an op within it, uses and that are defined outside of the op.
 fn used(op: &OpView<'_>) -> Vec<Value> {
     let mut ops = vec![op.op];
     op.regions().iter().for_each(|&r| op.body.walk_region(r, &mut ops));
@@ -148,7 +150,7 @@ impl Closing<'_> {
         Ok(out)
     }
 
-    /// The manual computation of a region, where its first result is.
+    /// Builds the manual computation of a region at the position of its first result.
     fn close(&self, part: usize, loc: &Loc, cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let body = cloner.source;
         let ops: Vec<OpView<'_>> = self.parts.ops[&part].iter().map(|&op| self.module.view(body, op)).collect();
@@ -176,7 +178,7 @@ impl Closing<'_> {
         Ok(())
     }
 
-    /// Checks that a boundary of the region has the per-device type that the sharding makes of the global one.
+    /// Checks that the per-device type at a boundary of the region is the global type split by the sharding.
     fn check_types(&self, op: &OpView<'_>) -> Result<(), Diagnostic> {
         let (global, local) = match role(op) {
             Role::Enters => (op.operand(0), op.result(0)),
@@ -223,7 +225,8 @@ impl Closing<'_> {
         Ok(region)
     }
 
-    /// What an op uses of outside and needs no device to be made is made within.
+    /// Copies the ops outside of the region that define values used by `op` into the region. They may have neither
+    /// operands nor regions.
     fn bring_in(&self, op: &OpView<'_>, cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         for v in used(op) {
             let Some(maker) = op.body.def_op(v).filter(|_| !cloner.is_set(v)) else { continue };

@@ -1,7 +1,10 @@
-//! From one layout to another by the cheapest sequence of collectives.
+//! Finds the cheapest sequence of collectives that turns one layout into another.
 //!
-//! The one idea: a layout is, for each dimension, a list of *pieces* (parts of mesh axes that both ends of the journey
-//! can be written in), and every collective is an edge between layouts with a known price. The plan is a shortest
+//! A layout is, for each dimension, a list of *pieces*: parts of mesh axes in which both the source and the target
+//! layout can be written. Every collective is an edge between layouts with a known cost. The plan is a shortest path,
+//! found by uniform-cost search ([`search`]). This module does not depend on the IR.
+//!
+//!  step | effect on the lists | bytes that the device that receives most receives |
 //! path, found by uniform-cost search ([`search`]); nothing here knows the IR.
 //!
 //! | step | what it does to the lists | bytes that the worst device receives |
@@ -11,9 +14,9 @@
 //! | `all_to_all` | moves a suffix to the end of another list | (g-1)/g of the shard |
 //! | `collective_permute` | any lists with the same counts | the shard |
 //!
-//! Uneven dimensions: `n` elements over `k` shards lie in blocks of `ceil(n/k)`. A step that goes from `k` to another
-//! count is local only where both counts pad `n` to the same size, or where one of them is 1 (then the whole dimension
-//! is on the device, to be padded or cut there). Steps that are not are no edges.
+//! In an uneven dimension, `n` elements over `k` shards are in blocks of `ceil(n/k)`. A step from `k` shards to another
+//! number of shards is local only if both numbers pad `n` to the same size, or if one of them is 1: then the whole
+//! dimension is on the device and is padded or cut there. Only local steps are edges.
 
 mod search;
 #[cfg(test)]
@@ -21,13 +24,13 @@ mod tests;
 
 use shardwise_base::{AxisRef, DType, Sharding};
 
-/// One collective of a plan, and where it leads.
+/// One collective of a plan and the layout after it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Step {
     pub kind: StepKind,
-    /// The layout after the step; the last step's is the target itself.
+    /// The layout after the step. For the last step this is the target itself.
     pub to: Sharding,
-    /// Bytes that the worst device receives.
+    /// The bytes that the device that receives most receives.
     pub bytes_received: u64,
 }
 
@@ -35,17 +38,18 @@ pub struct Step {
 pub enum StepKind {
     /// Appends these axes to each dimension's list.
     AllSlice { axes: Vec<Vec<AxisRef>> },
-    /// Drops these axes, suffixes of each dimension's list.
+    /// Drops these axes, which are suffixes of each dimension's list.
     AllGather { axes: Vec<Vec<AxisRef>> },
-    /// Moves `axes`, the end of the list of dimension `source`, to the end of the list of dimension `target`.
+    /// Moves `axes` from the end of the list of dimension `source` to the end of the list of dimension `target`.
     AllToAll { axes: Vec<AxisRef>, source: usize, target: usize },
-    /// Each device receives the shard of one other.
+    /// Each device receives the shard of one other device.
     CollectivePermute,
 }
 
-/// The cheapest sequence of steps that turns a value laid out as `from` into one laid out as `to`.
+/// Returns the cheapest sequence of steps that turns a value laid out as `from` into one laid out as `to`.
 ///
-/// Empty if both lay it out alike. Unreduced axes are not looked at: they are summed before a value is resharded.
+/// The sequence is empty if both layouts are the same. Unreduced axes are ignored: they are summed before a value is
+/// resharded.
 pub fn plan_reshard(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Vec<Step> {
     let (from, to) = (&layout_only(from), &layout_only(to));
     if from.same_layout(to) {
@@ -59,7 +63,8 @@ pub fn plan_reshard(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DTyp
         .unwrap_or_else(|| through_replicated(from, to, shape, dtype))
 }
 
-/// To a mesh of other axes or another order of devices: the same layout there first, if it can be, then on.
+/// Plans a reshard to a mesh with other axes or another order of devices. If the sizes of the axes are equal, the first
+/// step goes to the same layout on the target mesh.
 fn between_meshes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Vec<Step> {
     let sizes = |s: &Sharding| s.mesh.axes.iter().map(|a| a.size).collect::<Vec<_>>();
     if sizes(from) != sizes(to) || from.split_axes().next().is_none() {
@@ -72,12 +77,13 @@ fn between_meshes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType)
     steps
 }
 
-/// Bytes that the worst device receives in all steps.
+/// Returns the sum over all steps of the bytes that the device that receives most receives.
 pub fn total_bytes(steps: &[Step]) -> u64 {
     steps.iter().map(|s| s.bytes_received).sum()
 }
 
-/// Gather everything, then slice: never wrong, seldom cheap. Also the alternative that explanations quote.
+/// Returns the plan that gathers everything and then slices. It is always valid and seldom cheap, and reasons name it
+/// as the alternative.
 pub fn through_replicated(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Vec<Step> {
     let whole = Sharding::replicated(&from.mesh, from.rank());
     let lists = |s: &Sharding| s.dims.iter().map(|d| d.axes.clone()).collect();
@@ -95,19 +101,19 @@ pub fn through_replicated(from: &Sharding, to: &Sharding, shape: &[usize], dtype
     steps
 }
 
-/// Bytes of the largest shard.
+/// Returns the number of bytes of the largest shard.
 pub fn local_bytes(sharding: &Sharding, shape: &[usize], dtype: DType) -> u64 {
     let elements: usize = sharding.local_shape(shape).iter().product();
     elements as u64 * dtype.storage_bytes() as u64
 }
 
-/// Without what does not say where elements lie: unreduced axes, and axes of size 1.
+/// Returns the sharding without what does not affect the position of elements: unreduced axes and axes of size 1.
 fn layout_only(sharding: &Sharding) -> Sharding {
     let layout = sharding.canonical().with_unreduced(vec![]);
     crate::propagate::without_unit_axes(&layout)
 }
 
-/// Only gathers or only slices: the optimum without a search.
+/// Returns the plan if it consists of gathers only or of slices only, which needs no search.
 fn direct(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
     if let Some(axes) = suffixes(to, from, shape) {
         return Some(vec![Step { kind: StepKind::AllSlice { axes }, to: to.clone(), bytes_received: 0 }]);
@@ -117,7 +123,8 @@ fn direct(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Opti
     Some(vec![Step { kind: StepKind::AllGather { axes }, to: to.clone(), bytes_received }])
 }
 
-/// What each list of `long` has beyond the list of `short`, if that begins it and the steps between are local.
+/// Returns what each list of `long` has beyond the list of `short`, or `None` if a list of `short` is no prefix or a
+/// step between them is not local.
 fn suffixes(long: &Sharding, short: &Sharding, shape: &[usize]) -> Option<Vec<Vec<AxisRef>>> {
     let mesh = &long.mesh;
     let dims = long.dims.iter().zip(&short.dims).zip(shape);
@@ -128,22 +135,23 @@ fn suffixes(long: &Sharding, short: &Sharding, shape: &[usize]) -> Option<Vec<Ve
     .collect()
 }
 
-/// `list` without `prefix`; a whole axis is not split here.
+/// Returns `list` without `prefix`, or `None` if `list` does not start with it. Whole axes are not split here.
 fn suffix_after(list: &[AxisRef], prefix: &[AxisRef]) -> Option<Vec<AxisRef>> {
     list.strip_prefix(prefix).map(<[AxisRef]>::to_vec)
 }
 
-/// `n` rounded up to a multiple of `shard_count`.
+/// Returns `n` rounded up to a multiple of `shard_count`.
 pub fn padded_size(n: usize, shard_count: usize) -> usize {
     n.next_multiple_of(shard_count)
 }
 
-/// Whether blocks of a dimension of size `n` over `a` shards are cut from, or joined to, blocks over `b` shards.
+/// Returns whether the blocks of a dimension of size `n` over `a` shards can be cut from, or joined to, the blocks over
+/// `b` shards.
 fn is_local(n: usize, a: usize, b: usize) -> bool {
     a == 1 || b == 1 || padded_size(n, a) == padded_size(n, b)
 }
 
-/// Whether a step between the two layouts moves whole blocks in every dimension.
+/// Returns whether a step between the two layouts moves whole blocks in every dimension.
 pub(crate) fn is_local_between(a: &Sharding, b: &Sharding, shape: &[usize]) -> bool {
     let counts = a.shard_counts().into_iter().zip(b.shard_counts());
     counts.zip(shape).all(|((a, b), &n)| is_local(n, a, b))

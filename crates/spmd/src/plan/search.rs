@@ -7,19 +7,19 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
-/// What starting one collective costs, in bytes: breaks ties towards fewer steps.
+/// The cost of starting one collective, in bytes. It favours plans with fewer steps.
 const STEP_BYTES: u64 = 64;
 
-/// Layouts that the search looks at before it gives up.
+/// The number of layouts after which the search gives up.
 const MAX_LAYOUTS: usize = 20_000;
 
-/// Beyond this many pieces permutations are only tried towards the target.
+/// With more pieces than this, a permutation is only tried if it reaches the target.
 const MAX_PIECES_PERMUTED: usize = 5;
 
-/// An indivisible part of an axis, by position in [`Space::pieces`].
+/// An indivisible part of an axis, identified by its position in [`Space::pieces`].
 type Piece = u8;
 
-/// For each dimension its pieces, major to minor.
+/// The pieces of each dimension, major to minor.
 type Layout = SmallVec<[SmallVec<[Piece; 4]>; 4]>;
 
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ enum Move {
     Permute,
 }
 
-/// All that an edge's price and legality depend on.
+/// Everything that the cost and the legality of an edge depend on.
 struct Space<'a> {
     mesh: &'a Arc<Mesh>,
     shape: &'a [usize],
@@ -39,7 +39,7 @@ struct Space<'a> {
     target: Layout,
 }
 
-/// A shortest path from `from` to `to`; `None` if the search gives up.
+/// Returns a shortest path from `from` to `to`, or `None` if the search gives up.
 pub(super) fn shortest(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
     let pieces = common_pieces(from, to);
     if pieces.len() > usize::from(Piece::MAX) {
@@ -147,7 +147,8 @@ impl Space<'_> {
         next
     }
 
-    /// All but its own part of what a device holds, padded where a dimension is split unevenly.
+    /// Returns the bytes of a device's shard except for its own part. The shard is padded if a dimension is split
+    /// unevenly.
     fn all_to_all_bytes(&self, layout: &Layout, next: &Layout, source: usize, count: usize) -> u64 {
         let at = layout[source].len() - count;
         let group: u64 = layout[source][at..].iter().map(|&p| self.size(p) as u64).product();
@@ -167,7 +168,7 @@ impl Space<'_> {
         edges.extend(found.into_iter().filter(|next| next != layout).map(|next| (Move::Permute, next, price)));
     }
 
-    /// Every layout whose dimensions from `dim` on have these counts.
+    /// Finds every layout with these numbers of shards in the dimensions from `dim` on.
     fn fill(&self, counts: &[usize], partial: &mut Layout, dim: usize, found: &mut Vec<Layout>) {
         if dim == counts.len() {
             return found.push(partial.clone());
@@ -185,7 +186,7 @@ impl Space<'_> {
         }
     }
 
-    /// Pieces that share nothing with those in use.
+    /// Returns the pieces that do not overlap the pieces in use.
     fn free_pieces(&self, layout: &Layout) -> Vec<Piece> {
         let used = |p: AxisRef| layout.iter().flatten().any(|&q| self.conflict(p, self.pieces[usize::from(q)]));
         (0..self.pieces.len() as Piece).filter(|&p| !used(self.pieces[usize::from(p)])).collect()
@@ -213,12 +214,12 @@ impl Space<'_> {
     }
 }
 
-/// From and to shardings.
+/// Conversion from and to shardings.
 impl Space<'_> {
     fn layout(&self, sharding: &Sharding) -> Layout {
         let pieces_of = |a: AxisRef| {
             let within = |i: &usize| a.contains(self.pieces[*i]);
-            // Where the axis is cut in two ways, `a` is a piece itself.
+            // If the two layouts cut the axis in contradictory ways, `a` itself is a piece.
             let whole = self.pieces.iter().position(|&p| p == a);
             let parts: Vec<usize> = whole.map_or_else(|| (0..self.pieces.len()).filter(within).collect(), |i| vec![i]);
             parts.into_iter().map(|i| i as Piece)
@@ -274,7 +275,7 @@ impl Space<'_> {
     }
 }
 
-/// Adds `next` to `last` if one step can do both.
+/// Adds `next` to `last` if one step can do both. Returns whether it did.
 fn join(last: &mut Step, next: &Step, mesh: &Mesh) -> bool {
     match (&mut last.kind, &next.kind) {
         (StepKind::AllSlice { axes }, StepKind::AllSlice { axes: more }) => {
@@ -306,9 +307,9 @@ fn path(visits: &[Visit], mut at: usize) -> Vec<(Move, Layout)> {
     moves
 }
 
-/// The parts of axes in which both layouts can be written.
+/// Returns the parts of axes in which both layouts can be written.
 ///
-/// Where the two cut an axis in ways that contradict each other, each keeps its own parts.
+/// If the two layouts cut an axis in contradictory ways, the parts of both are returned.
 fn common_pieces(from: &Sharding, to: &Sharding) -> Vec<AxisRef> {
     let mesh = &from.mesh;
     let of_axis = |s: &Sharding, axis: AxisIndex| s.split_axes().filter(|a| a.axis == axis).collect::<Vec<_>>();
@@ -323,7 +324,7 @@ fn common_pieces(from: &Sharding, to: &Sharding) -> Vec<AxisRef> {
     pieces
 }
 
-/// The parts between all ends of `axes`, if each end divides the next.
+/// Returns the parts between all ends of `axes`, or `None` if an end does not divide the next one.
 fn cut<'a>(mesh: &Mesh, axis: AxisIndex, axes: impl Iterator<Item = &'a AxisRef> + Clone) -> Option<Vec<AxisRef>> {
     let mut ends: Vec<usize> = axes.clone().flat_map(|a| [a.pre_size(), a.next_pre_size(mesh)]).collect();
     ends.sort_unstable();

@@ -1,4 +1,4 @@
-//! Every pair of layouts of small meshes, replayed on real shards.
+//! Plans for every pair of layouts on small meshes, executed on real shards.
 
 use super::*;
 use shardwise_base::{AxisIndex, Mesh};
@@ -6,7 +6,7 @@ use shardwise_ops::collective::{Senders, with_index_in};
 use shardwise_ops::shardy::permutation;
 use std::sync::Arc;
 
-/// What each device holds: the padded block of each, row-major; `None` is padding.
+/// The padded block of each device, row-major; `None` is padding.
 type Shards = Vec<Vec<Option<usize>>>;
 
 fn mesh(sizes: &[usize]) -> Arc<Mesh> {
@@ -14,7 +14,7 @@ fn mesh(sizes: &[usize]) -> Arc<Mesh> {
     Arc::new(Mesh::new("mesh", names.into_iter().zip(sizes.iter().copied())).unwrap())
 }
 
-/// Every list of pieces for each of `rank` dimensions in which no piece overlaps another.
+/// Returns every assignment of lists of pieces to `rank` dimensions in which no two pieces overlap.
 fn layouts(mesh: &Arc<Mesh>, pieces: &[AxisRef], rank: usize) -> Vec<Sharding> {
     fn go(mesh: &Arc<Mesh>, pieces: &[AxisRef], dims: &mut Vec<Vec<AxisRef>>, dim: usize, out: &mut Vec<Sharding>) {
         if dim == dims.len() {
@@ -44,7 +44,7 @@ fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
     (0..shape.iter().product()).map(|i| (0..shape.len()).map(|d| i / strides[d] % shape[d]).collect()).collect()
 }
 
-/// What the definition of a sharding says.
+/// Returns the shards that the definition of a sharding requires.
 fn shards(sharding: &Sharding, shape: &[usize]) -> Shards {
     let local = sharding.local_shape(shape);
     let strides = strides(shape);
@@ -71,7 +71,7 @@ fn resize(shards: Shards, from: &[usize], to: &[usize]) -> Shards {
     shards.iter().map(|block| indices(to).iter().map(|i| get(block, i)).collect()).collect()
 }
 
-/// The step as devices run it: from blocks and other devices' blocks only.
+/// Executes a step as devices do, using only the blocks of the device and of other devices.
 fn run(step: &Step, from: &Sharding, shape: &[usize], shards: Shards) -> Shards {
     let (mesh, to) = (&from.mesh, &step.to);
     let ends = |d: usize| [from, to].map(|s| s.dims[d].shard_count(mesh));
@@ -98,7 +98,7 @@ fn permute(from: &Sharding, to: &Sharding, shards: Shards) -> Shards {
     (0..shards.len()).map(|device| shards[sender(device)].clone()).collect()
 }
 
-/// The device at another position along `axes`.
+/// Returns the device that differs from `coordinates` in its position along `axes`.
 fn with_position(mesh: &Mesh, axes: &[AxisRef], coordinates: &[usize], position: usize) -> usize {
     mesh.position(&with_index_in(mesh, axes, coordinates, position))
 }
@@ -134,7 +134,8 @@ fn gather(mesh: &Mesh, axes: &[AxisRef], dim: usize, from: Vec<usize>, shards: S
     (to, gathered)
 }
 
-/// By its definition: gather the source dimension, keep the own part of the target dimension.
+/// Executes an all-to-all by its definition: gather the source dimension, then keep the own part of the target
+/// dimension.
 fn all_to_all(mesh: &Mesh, axes: &[AxisRef], source: usize, target: usize, from: &[usize], shards: Shards) -> Shards {
     let (whole, gathered) = gather(mesh, axes, source, from.to_vec(), shards);
     let mut to = whole.clone();
@@ -156,7 +157,7 @@ fn check(from: &Sharding, to: &Sharding, shape: &[usize]) -> u64 {
     };
     assert!(at.same_layout(to), "{from} -> {to}: ends at {at}");
     assert_eq!(valid(&held), shards(to, shape), "{from} -> {to} of {shape:?}: {steps:#?}");
-    // Starting a step costs something too, so a step less may be worth a few bytes more.
+    // Starting a step has a cost too, so a plan with fewer steps may move a few bytes more.
     let plain = total_bytes(&through_replicated(from, to, shape, DType::F32));
     assert!(total_bytes(&steps) <= plain + 256, "{from} -> {to}: {steps:#?}");
     total_bytes(&steps)
@@ -217,7 +218,7 @@ fn known_prices() {
     let (x, y) = (axes[0], axes[1]);
     let layout = |a: &[AxisRef], b: &[AxisRef]| Sharding::closed(&mesh, vec![a.to_vec(), b.to_vec()]);
     let tensor = 16 * 16 * 4;
-    // Two all-to-alls where a permutation and an all-to-all would move nearly twice as much.
+    // Two all-to-alls are cheaper than a permutation and an all-to-all, which would move nearly twice as many bytes.
     assert_eq!(check(&layout(&[x, y], &[]), &layout(&[], &[y, x]), &[16, 16]), tensor / 4);
     assert_eq!(check(&layout(&[x], &[]), &layout(&[], &[]), &[16, 16]), tensor / 2);
     assert_eq!(check(&layout(&[], &[]), &layout(&[x], &[y]), &[16, 16]), 0);

@@ -1,8 +1,9 @@
-//! Constraints say how their input lies, too: a closed constraint is copied to an input of which nothing is known.
+//! Copies a closed constraint to its input if nothing is known about the input's sharding.
 //!
-//! `y = constraint(x)` is written to say how `x` is to be computed, and other users of `x` should profit. Where `x` is
-//! at a data-flow edge, its sharding would bind everything else at the edge as well; then the other uses of `x` are made
-//! to use the constraint instead. The operands of a manual computation are constrained by its `in_shardings`.
+//! `y = constraint(x)` is written to determine how `x` is computed, and other users of `x` should profit from it. If
+//! `x` is at a data-flow edge, its sharding would also constrain everything else at the edge. In that case the other
+//! uses of `x` are changed to use the constraint's result. The operands of a manual computation are constrained by its
+//! `in_shardings`.
 
 use super::draft::{Def, Draft, Kind, OpId, Order, Use, ValueId};
 use super::edges::Manual;
@@ -36,7 +37,7 @@ fn constraint_sharding<'d>(draft: &'d Draft<'_>, op: OpId) -> Option<&'d Shardin
     draft.value(draft.op(op).results[0]).sharding.as_ref()
 }
 
-/// Gives `input` the sharding that `op` wants of it, if nothing speaks against it.
+/// Sets the sharding of `input` to the one that `op` requires, if [`should_apply`] allows it.
 fn apply(draft: &mut Draft<'_>, op: OpId, input: ValueId, sharding: &Sharding) {
     if !should_apply(draft, input, sharding) {
         return;
@@ -69,7 +70,7 @@ fn should_apply(draft: &Draft<'_>, input: ValueId, sharding: &Sharding) -> bool 
         && draft.uses(input).all(|u| wanted_by(draft, u).is_none_or(|other| other == *sharding))
 }
 
-/// What a use by a constraint or a manual computation wants.
+/// Returns the sharding that a use by a constraint or a manual computation requires.
 fn wanted_by(draft: &Draft<'_>, at: Use) -> Option<Sharding> {
     if is_constraint(draft, at.op) {
         return constraint_sharding(draft, at.op).cloned();
@@ -77,7 +78,7 @@ fn wanted_by(draft: &Draft<'_>, at: Use) -> Option<Sharding> {
     Some(Manual::of(draft, at.op)?.in_shardings[at.index].clone())
 }
 
-/// Arguments of reducers and the like have no place for a sharding.
+/// Returns whether a value can have a sharding. Arguments of reducers and the like cannot.
 fn can_hold(draft: &Draft<'_>, v: ValueId) -> bool {
     match draft.value(v).def {
         Def::Argument(block) => draft.block(block).parent.is_none() || draft.value(v).edge.is_some(),
@@ -85,7 +86,7 @@ fn can_hold(draft: &Draft<'_>, v: ValueId) -> bool {
     }
 }
 
-/// Of an op with several results that had no shardings, the others become open.
+/// Sets the sharding of a value. The other results of its op that have no sharding become open.
 fn set_sharding(draft: &mut Draft<'_>, v: ValueId, sharding: &Sharding) {
     if let Some(op) = draft.def_op(v) {
         for other in draft.op(op).results.clone() {
@@ -96,7 +97,7 @@ fn set_sharding(draft: &mut Draft<'_>, v: ValueId, sharding: &Sharding) {
     draft.value_mut(v).sharding = Some(sharding.clone());
 }
 
-/// The constraint itself, moved directly behind its input; for a manual computation a new one.
+/// Returns a constraint directly after `input`: `op` itself, moved there, or a new one if `op` is a manual computation.
 fn constraint_after(draft: &mut Draft<'_>, op: OpId, input: ValueId, sharding: &Sharding) -> OpId {
     if is_constraint(draft, op) {
         draft.unlink(op);
@@ -113,7 +114,8 @@ fn constraint_after(draft: &mut Draft<'_>, op: OpId, input: ValueId, sharding: &
     new
 }
 
-/// Of a chain of constraints the last one counts: later uses of what goes into the chain use what comes out.
+/// In a chain of constraints the last one counts: later uses of the chain's input are changed to use the chain's
+/// result.
 fn reroute_chain(draft: &mut Draft<'_>, head: OpId) {
     let Some(tail) = tail_of_chain(draft, head) else { return };
     let (input, result) = (draft.op(head).operands[0], draft.op(tail).results[0]);
@@ -131,8 +133,8 @@ fn reroute_chain(draft: &mut Draft<'_>, head: OpId) {
     draft.replace_uses(input, result, |_, u| later.contains(&u.op));
 }
 
-/// The end of a chain of at least two constraints, each the only use of the one before, on an input of which nothing
-/// else is known or wanted.
+/// Returns the last op of a chain of at least two constraints, each the only use of the one before, if nothing else is
+/// known or required of the chain's input.
 fn tail_of_chain(draft: &Draft<'_>, head: OpId) -> Option<OpId> {
     let input = draft.op(head).operands[0];
     let starts_here = draft.def_op(input).is_none_or(|def| !is_constraint(draft, def));

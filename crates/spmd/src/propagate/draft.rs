@@ -1,9 +1,9 @@
-//! A copy of the program that can be changed in place, with the order of uses that MLIR would have.
+//! A copy of the program that can be changed in place, with uses in the order in which MLIR lists them.
 //!
-//! Shardy's answers depend on its order of work, and that depends on the order in which MLIR lists the uses of a value:
-//! newest first, where moving all uses of one value to another reverses them. So the import steps work on this draft,
-//! which keeps these lists; [`super::export`] makes a body of it again. A draft refers to the ops of the source for all
-//! that does not change: names, attributes, types.
+//! Shardy's results depend on its order of work, which depends on the order in which MLIR lists the uses of a value:
+//! newest first, and reversed when all uses of one value are moved to another. The import steps therefore work on this
+//! draft, which keeps these lists. [`super::export`] turns it into function bodies again. For everything that does not
+//! change (names, attributes, types), a draft refers to the ops of the source.
 
 use super::names::Names;
 use shardwise_base::{Loc, LocKind, Sharding, budget};
@@ -42,16 +42,17 @@ id!(ValueId, "v");
 id!(BlockId, "b");
 id!(FrameId, "frame");
 
-/// A function's body: the function itself, or in the place of one call of it.
+/// The body of a function, either of the function itself or of one call that it replaces.
 #[derive(Clone, Debug)]
 pub(super) struct Frame<'m> {
     pub func: &'m Func,
-    /// Of a copy of the function, its own name.
+    /// The name of the function if it is a copy.
     pub copy_name: Option<Arc<str>>,
     pub block: BlockId,
-    /// Of the call; unknown for a function that stays one.
+    /// The location of the call; unknown for a function that remains a function.
     pub caller: Loc,
-    /// The first call of the function takes its body; all others are clones, whose lists of uses are fresh.
+    /// Whether the body is a clone. The first call of a function takes its body. All other calls get clones, whose
+    /// lists of uses are built anew.
     pub is_clone: bool,
 }
 
@@ -65,31 +66,33 @@ impl Frame<'_> {
 pub(super) enum Kind {
     /// An op of the frame's function.
     Source(Op),
-    /// A call, its callee's body in its only block.
+    /// A call, whose only block holds the body of the callee.
     Call {
         callee: FrameId,
         source: Op,
     },
     Edge(Edge),
-    /// An edge at an argument or a call of a function that stays one: of its operand it knows nothing but the uses.
+    /// An edge at an argument or at a call of a function that remains a function. The owner keeps a sharding of its own,
+    /// and the sources are found from the calls later.
     FuncEdge(Edge),
     /// A constraint that import inserted for an op of the frame's function.
     Constraint(Op),
 }
 
-/// A place that an op's operand stands in.
+/// An operand of an op.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Use {
     pub op: OpId,
     pub index: usize,
 }
 
-/// A data-flow edge: an op with the owner as operand, and as result the tensor that owner and targets share.
+/// A data-flow edge. It is an op whose operand is the owner and whose result is the tensor that the owner and the
+/// targets share.
 #[derive(Clone, Debug)]
 pub(super) struct Edge {
-    /// Operands of the op that has the edge, and of its regions' terminators.
+    /// The operands of the op that has the edge, and of the terminators of its regions.
     pub sources: SmallVec<[Use; 2]>,
-    /// Block arguments other than the owner.
+    /// The block arguments and results other than the owner.
     pub targets: SmallVec<[ValueId; 2]>,
     pub manual: Option<Box<shardwise_sharding::ManualEdge>>,
 }
@@ -102,9 +105,9 @@ pub(super) struct OpNode {
     pub results: SmallVec<[ValueId; 1]>,
     pub blocks: SmallVec<[BlockId; 2]>,
     pub parent: BlockId,
-    /// It is in no block any more.
+    /// Whether the op was removed from its block.
     pub is_erased: bool,
-    /// Nobody needs it: it takes no part.
+    /// Whether nothing needs the op. A dead op takes no part in propagation.
     pub is_dead: bool,
 }
 
@@ -120,9 +123,9 @@ pub(super) struct ValueNode<'m> {
     pub loc: &'m Loc,
     pub def: Def,
     pub sharding: Option<Sharding>,
-    /// Oldest first; entries go stale when the operand is set to something else.
+    /// The uses, oldest first. An entry is stale if the operand has been set to another value.
     uses: Vec<Use>,
-    /// The result of the edge that holds the sharding instead.
+    /// The result of the edge that holds the sharding of this value.
     pub edge: Option<ValueId>,
 }
 
@@ -135,24 +138,24 @@ pub(super) struct Block {
 
 pub(super) struct Draft<'m> {
     pub module: &'m Module,
-    /// Shardings are taken as they stand: what is to be tidied up was.
+    /// Whether shardings are taken as they are. Otherwise unit axes are dropped and manual axes added.
     pub is_as_written: bool,
-    /// The functions that stay functions, in their order.
+    /// The functions that remain functions, in their order.
     pub roots: Vec<FrameId>,
-    /// The calls that stay calls, and what they call.
+    /// The calls that remain calls, with the functions that they call.
     pub calls: BTreeMap<OpId, FrameId>,
     pub frames: Vec<Frame<'m>>,
     pub ops: Vec<OpNode>,
     pub values: Vec<ValueNode<'m>>,
     pub blocks: Vec<Block>,
-    /// Values whose shardings are one.
+    /// Sets of values that must have equal shardings.
     pub groups: Vec<Vec<ValueId>>,
-    /// Of the functions.
+    /// The names of the functions.
     pub names: Names,
 }
 
 impl<'m> Draft<'m> {
-    /// Without anything in it.
+    /// Returns a draft that is empty.
     pub fn empty(module: &'m Module, is_as_written: bool) -> Draft<'m> {
         Draft {
             module,
@@ -172,7 +175,7 @@ impl<'m> Draft<'m> {
         &self.frames[frame.index()]
     }
 
-    /// The body of a function that stays one, still empty.
+    /// Adds a function that remains a function, with an empty body.
     pub fn add_root(&mut self, func: &'m Func, copy_name: Option<Arc<str>>) -> FrameId {
         let block = self.add_block(None);
         self.frames.push(Frame { func, copy_name, block, caller: Loc::UNKNOWN, is_clone: false });
@@ -181,14 +184,14 @@ impl<'m> Draft<'m> {
         frame
     }
 
-    /// The function whose results and body speak to each other: `@main`, or the only one. Shardy lets nothing go
-    /// between those of other functions.
+    /// Returns the function between whose results and body propagation runs: `@main`, or the only function. Shardy does
+    /// not propagate between those of other functions.
     pub fn main(&self) -> Option<FrameId> {
         let named = self.roots.iter().find(|&&r| &*self.frame(r).name() == "main");
         named.or(self.roots.first().filter(|_| self.roots.len() == 1)).copied()
     }
 
-    /// For each function that stays one, the calls of it, in program order.
+    /// Returns, for each function that remains a function, its calls in program order.
     pub fn callers(&self) -> BTreeMap<FrameId, Vec<OpId>> {
         let mut callers: BTreeMap<FrameId, Vec<OpId>> = BTreeMap::new();
         if self.calls.is_empty() {
@@ -230,7 +233,7 @@ impl<'m> Draft<'m> {
         self.frame(self.op(op).frame)
     }
 
-    /// The op of the source that this op is, or stands for.
+    /// Returns the op of the source that this op was made from, or `None` for calls, edges and inserted constraints.
     pub fn source(&self, op: OpId) -> Option<OpView<'m>> {
         match self.op(op).kind {
             Kind::Source(source) => Some(self.module.view(&self.frame_of(op).func.body, source)),
@@ -261,7 +264,7 @@ impl<'m> Draft<'m> {
         *self.block(block).ops.last().expect("a block ends in a terminator")
     }
 
-    /// Where the sharding of `v` is kept: with the edge, if it is at one.
+    /// Returns the value that holds the sharding of `v`: the result of its edge, or `v` itself.
     pub fn holder(&self, v: ValueId) -> ValueId {
         self.value(v).edge.unwrap_or(v)
     }
@@ -281,7 +284,7 @@ impl<'m> Draft<'m> {
         self.value(v).ty.as_tensor().is_some_and(|t| t.rank() == 0)
     }
 
-    /// Uses, newest first.
+    /// Returns the uses of a value, newest first.
     pub fn uses(&self, v: ValueId) -> impl Iterator<Item = Use> + '_ {
         self.value(v).uses.iter().rev().copied().filter(move |u| {
             let op = self.op(u.op);
@@ -293,7 +296,8 @@ impl<'m> Draft<'m> {
         self.uses(v).take(2).count() == 1
     }
 
-    /// All ops, in the order of the functions: before each op those in its blocks, or after them.
+    /// Returns all ops in the order of the functions. `order` states whether an op comes before or after the ops in its
+    /// blocks.
     pub fn walk(&self, order: Order) -> Vec<OpId> {
         let mut out = vec![];
         for &root in &self.roots {
@@ -302,7 +306,7 @@ impl<'m> Draft<'m> {
         out
     }
 
-    /// The ops of a block and of the blocks within.
+    /// Returns the ops of a block and of the blocks within.
     pub fn block_ops(&self, block: BlockId) -> Vec<OpId> {
         let mut out = vec![];
         self.walk_into(block, Order::Pre, &mut out);
@@ -329,7 +333,7 @@ impl<'m> Draft<'m> {
         ValueId::new(self.values.len() - 1)
     }
 
-    /// A new op, in no block's list yet, with operands but without results.
+    /// Adds an op with operands and without results. It is not in the list of any block yet.
     pub fn add_op(&mut self, frame: FrameId, kind: Kind, operands: &[ValueId], parent: BlockId) -> OpId {
         let id = OpId::new(self.ops.len());
         self.ops.push(OpNode {
@@ -346,7 +350,7 @@ impl<'m> Draft<'m> {
         id
     }
 
-    /// Enters the operands of `op` as the newest uses.
+    /// Adds the operands of `op` as the newest uses.
     pub fn add_uses(&mut self, op: OpId) {
         for (index, v) in self.ops[op.index()].operands.iter().enumerate() {
             self.values[v.index()].uses.push(Use { op, index });
@@ -358,8 +362,8 @@ impl<'m> Draft<'m> {
         BlockId::new(self.blocks.len() - 1)
     }
 
-    /// A copy of an op and of all within, in the block's list of `parent` yet to be put; `names` renames operands and
-    /// learns the results.
+    /// Copies an op and all ops within it. The copy is not in the list of `parent` yet. `names` maps operands and is
+    /// extended by the results.
     pub fn clone_op(&mut self, op: OpId, names: &mut HashMap<ValueId, ValueId>, parent: BlockId) -> OpId {
         let node = self.op(op).clone();
         let operands: Vec<ValueId> = node.operands.iter().map(|v| *names.get(v).unwrap_or(v)).collect();
@@ -397,7 +401,7 @@ impl<'m> Draft<'m> {
         new
     }
 
-    /// Forgets an op and all within; its block's list still has it.
+    /// Erases an op and all ops within it. The lists of their blocks are not changed.
     pub fn erase(&mut self, op: OpId) {
         self.op_mut(op).is_erased = true;
         for block in self.op(op).blocks.clone() {
@@ -409,13 +413,13 @@ impl<'m> Draft<'m> {
         self.opcode(op) == Some(Opcode::ShardingGroup)
     }
 
-    /// Sets one operand; the use is the newest of its new value.
+    /// Sets one operand. The use becomes the newest of its new value.
     pub fn set_operand(&mut self, at: Use, v: ValueId) {
         self.ops[at.op.index()].operands[at.index] = v;
         self.values[v.index()].uses.push(at);
     }
 
-    /// Moves those uses of `from` that `pick` takes to `to`, newest first, so that they end up oldest first.
+    /// Moves the uses of `from` for which `pick` returns true to `to`, newest first, which reverses their order.
     pub fn replace_uses(&mut self, from: ValueId, to: ValueId, pick: impl Fn(&Draft<'m>, Use) -> bool) {
         let picked: Vec<Use> = self.uses(from).filter(|&u| pick(self, u)).collect();
         for at in picked {
@@ -428,7 +432,7 @@ impl<'m> Draft<'m> {
         self.values[v.index()].uses.reverse();
     }
 
-    /// Puts an op behind the one that makes `v`, or in front of its block.
+    /// Inserts an op after the op that defines `v`, or at the start of the block if `v` is an argument.
     pub fn place_after_value(&mut self, op: OpId, v: ValueId) {
         let (block, at) = match self.value(v).def {
             Def::Argument(block) => (block, 0),
@@ -441,13 +445,13 @@ impl<'m> Draft<'m> {
         self.block_mut(block).ops.insert(at, op);
     }
 
-    /// Takes an op out of its block's list.
+    /// Removes an op from the list of its block.
     pub fn unlink(&mut self, op: OpId) {
         let parent = self.op(op).parent;
         self.block_mut(parent).ops.retain(|&o| o != op);
     }
 
-    /// `loc`, which stands in the frame's function, under the call of the frame.
+    /// Returns `loc`, a location in the frame's function, combined with the location of the frame's call.
     pub fn locate(&self, frame: FrameId, loc: &Loc) -> Loc {
         let caller = &self.frame(frame).caller;
         match (loc.is_unknown(), caller.is_unknown()) {
@@ -458,7 +462,7 @@ impl<'m> Draft<'m> {
     }
 }
 
-/// Where a walk puts an op that has blocks: before their ops, or after.
+/// Whether a walk visits an op before or after the ops in its blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Order {
     Pre,

@@ -1,7 +1,7 @@
-//! Data-flow edges: what ties the values at the boundary of a loop, a branch, a call or a manual computation.
+//! Data-flow edges, which connect the values at the boundary of a loop, a branch, a call or a manual computation.
 //!
-//! An edge is an op behind its owner (`%r = edge %owner`) that takes over all uses of the owner and holds the sharding
-//! of the owner and of all other targets. Its sources are the operands and returned values that flow into the owner.
+//! An edge is an op after its owner (`%r = edge %owner`). It takes over all uses of the owner and holds the sharding of
+//! the owner and of all other targets. Its sources are the operands and returned values that flow into the owner.
 
 use super::draft::{Def, Draft, Edge, FrameId, Kind, OpId, Order, Use, ValueId};
 use super::shardings::{with_all_manual_axes, without_unit_axes};
@@ -12,7 +12,7 @@ use shardwise_sharding::ManualEdge;
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 
-/// Adds all edges: of arguments in front of their block, of results behind their op.
+/// Adds all edges. Edges of arguments are at the start of their block, edges of results after their op.
 pub(super) fn add_edges(draft: &mut Draft<'_>) {
     for op in draft.walk(Order::Post) {
         add_edges_of(draft, op);
@@ -21,7 +21,7 @@ pub(super) fn add_edges(draft: &mut Draft<'_>) {
 
 fn add_edges_of(draft: &mut Draft<'_>, op: OpId) {
     let edges = edges_of(draft, op);
-    // The last one first: each is put directly behind its owner, or in front of the block.
+    // The edges are added in reverse, because each is inserted directly after its owner or at the start of the block.
     for (owner, edge) in edges.into_iter().rev() {
         let is_there = draft.uses(owner).any(|u| draft.opcode(u.op) == Some(Opcode::DataFlowEdgeOp));
         if !is_there {
@@ -30,7 +30,7 @@ fn add_edges_of(draft: &mut Draft<'_>, op: OpId) {
     }
 }
 
-/// Adds the edges of calls, those that import replaced and those that are named computations in the source.
+/// Adds the edges of the calls that import replaced and of the named computations in the source.
 pub(super) fn add_call_edges(draft: &mut Draft<'_>) {
     for op in draft.walk(Order::Post) {
         let is_named = draft.opcode(op) == Some(Opcode::NamedComputation);
@@ -40,7 +40,8 @@ pub(super) fn add_call_edges(draft: &mut Draft<'_>) {
     }
 }
 
-/// Adds edges at the calls that stay calls: at the arguments of all functions but the main one, and at calls' results.
+/// Adds edges at the calls that remain calls: at the arguments of all functions except the main function, and at the
+/// results of calls.
 pub(super) fn add_func_edges(draft: &mut Draft<'_>) {
     let main = draft.main();
     let funcs: Vec<FrameId> = draft.roots.iter().copied().filter(|&r| main != Some(r)).collect();
@@ -78,7 +79,8 @@ pub(super) fn tie_func_edges(draft: &mut Draft<'_>) {
     }
 }
 
-/// Of an argument of a function, the operands of all calls; of a result of a call, what the function gives.
+/// Returns the sources of an edge: for an argument of a function, the operands of all its calls; for a result of a
+/// call, the operand of the callee's terminator.
 fn func_sources(draft: &Draft<'_>, owner: ValueId, callers: &BTreeMap<FrameId, Vec<OpId>>) -> SmallVec<[Use; 2]> {
     match draft.value(owner).def {
         Def::Argument(block) => {
@@ -95,8 +97,8 @@ fn func_sources(draft: &Draft<'_>, owner: ValueId, callers: &BTreeMap<FrameId, V
     }
 }
 
-/// Lets the owners of the edges at calls have what the edges hold; what is said of an owner, and not of its edge, is
-/// forgotten.
+/// Makes the owners of the edges at calls use the shardings of their edges. If only the owner has a sharding, it is
+/// replaced by an open one.
 pub(super) fn settle_func_edges(draft: &mut Draft<'_>) {
     for op in draft.walk(Order::Pre) {
         if let Kind::FuncEdge(_) = draft.op(op).kind {
@@ -110,7 +112,7 @@ pub(super) fn settle_func_edges(draft: &mut Draft<'_>) {
     }
 }
 
-/// Of a draft as written: the edges that its ops `sdy.data_flow_edge` are.
+/// Turns the ops `sdy.data_flow_edge` of a draft as written into edges.
 pub(super) fn adopt_edges(draft: &mut Draft<'_>) {
     for op in draft.walk(Order::Post) {
         for (owner, edge) in edges_of(draft, op) {
@@ -129,7 +131,7 @@ pub(super) fn adopt_edges(draft: &mut Draft<'_>) {
     }
 }
 
-/// Where each sharding of a manual computation stands.
+/// The shardings of a manual computation.
 pub(super) struct Manual<'m> {
     pub axes: Vec<AxisRef>,
     pub in_shardings: Vec<Sharding>,
@@ -150,7 +152,7 @@ impl<'m> Manual<'m> {
         ManualEdge { manual_axes: self.axes.iter().map(|a| a.axis).collect(), outside, is_argument }
     }
 
-    /// The sharding of a result, as declared.
+    /// Returns the declared sharding of a result.
     fn out_sharding(&self, draft: &Draft<'_>, v: ValueId) -> Option<Sharding> {
         let (mesh, _) = self.view.attr("manual_axes")?.as_axes()?;
         let given = draft.value(v).sharding.as_ref();
@@ -158,7 +160,7 @@ impl<'m> Manual<'m> {
     }
 }
 
-/// An op's edges with their owners, in order: arguments', then results'.
+/// Returns an op's edges with their owners: those of arguments, then those of results.
 fn edges_of(draft: &Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
     if let Kind::Call { .. } = draft.op(op).kind {
         return call_edges(draft, op);
@@ -169,7 +171,8 @@ fn edges_of(draft: &Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
     edges.iter().map(|e| draft_edge(draft, op, &view, e, manual.as_ref())).collect()
 }
 
-/// A call's body takes the operands and gives the results.
+/// Returns the edges of a call: its operands flow to the arguments of its body, and the body's terminator to its
+/// results.
 fn call_edges(draft: &Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
     let block = draft.op(op).blocks[0];
     let simple = |op, index| Edge { sources: smallvec![Use { op, index }], targets: SmallVec::new(), manual: None };
@@ -200,7 +203,7 @@ fn draft_edge(
     (owner, edge)
 }
 
-/// The draft's value for a result of the op or an argument of its regions, and its number there.
+/// Returns the draft's value for a result of the op or an argument of one of its regions, with its index there.
 fn place_of(draft: &Draft<'_>, op: OpId, view: &OpView<'_>, v: Value) -> (ValueId, usize) {
     if let Some(i) = view.results().iter().position(|&r| r == v) {
         return (draft.op(op).results[i], i);
@@ -213,7 +216,8 @@ fn place_of(draft: &Draft<'_>, op: OpId, view: &OpView<'_>, v: Value) -> (ValueI
     unreachable!("an edge's owner and targets are results of the op and arguments of its regions")
 }
 
-/// The operands that the sources of an edge stand in: those number `index` of the op and of its terminators.
+/// Returns the operands that are the sources of an edge: operand `index` of the op and of the terminators of its
+/// regions.
 fn source_places(
     draft: &Draft<'_>,
     op: OpId,
@@ -246,9 +250,9 @@ fn add_edge(draft: &mut Draft<'_>, op: OpId, owner: ValueId, edge: Edge) {
     }
 }
 
-/// An edge behind its owner, of which it takes over the uses.
+/// Adds an edge after its owner, which takes over the uses of the owner.
 fn put_edge(draft: &mut Draft<'_>, frame: FrameId, kind: Kind, owner: ValueId, sharding: Option<Sharding>) -> ValueId {
-    // Nothing spreads from a mesh of one device.
+    // Shardings on a mesh of one device do not propagate.
     let sharding = sharding.filter(|s| draft.is_as_written || !s.mesh.is_maximal());
     let (ty, loc) = (draft.value(owner).ty, draft.value(owner).loc);
     let parent = match draft.value(owner).def {
@@ -263,7 +267,8 @@ fn put_edge(draft: &mut Draft<'_>, frame: FrameId, kind: Kind, owner: ValueId, s
     result
 }
 
-/// What the text says of the owner: of a named computation's argument, its `in_shardings`.
+/// Returns the sharding that the program declares for the owner. For an argument of a named computation, this is in its
+/// `in_shardings`.
 fn declared(draft: &Draft<'_>, op: OpId, owner: ValueId) -> Option<Sharding> {
     let given = draft.value(owner).sharding.clone();
     let (Def::Argument(block), Some(view)) = (draft.value(owner).def, draft.source(op)) else { return given };
@@ -274,8 +279,9 @@ fn declared(draft: &Draft<'_>, op: OpId, owner: ValueId) -> Option<Sharding> {
     }
 }
 
-/// Moving uses to the edge reverses their order, unless this is undone: the results of a call are moved twice (to the
-/// named computation that it becomes, and to the edge), and a clone is made with its edges.
+/// Returns whether the uses that were moved to the edge keep their order. Moving them reverses it, unless this is
+/// undone: the results of a call are moved twice (to the named computation that it becomes, and to the edge), and a
+/// clone is made with its edges.
 fn keeps_order(draft: &Draft<'_>, op: OpId, owner: ValueId) -> bool {
     let is_result = matches!(draft.value(owner).def, Def::Result(_));
     match draft.op(op).kind {

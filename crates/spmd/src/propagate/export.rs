@@ -1,7 +1,7 @@
-//! The draft as functions again, with the shardings that propagation found.
+//! Converts the draft to functions, with the shardings that propagation found.
 //!
-//! In the plain shape edges are gone: owners and targets carry the edge's sharding. Calls are gone too: their bodies
-//! stand in their place. And so are the ops that nobody needs.
+//! In the plain shape there are no edges: owners and targets have the edge's sharding. There are no calls either: the
+//! bodies of their callees replace them. Ops that nothing needs are left out.
 
 use super::draft::{BlockId, Def, Draft, FrameId, Kind, OpId, ValueId};
 use super::graph::result_tensors;
@@ -12,25 +12,25 @@ use shardwise_ops::Opcode;
 use shardwise_sharding::{Problem, TensorId};
 use std::sync::Arc;
 
-/// What becomes of the edges.
+/// How edges are exported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Edges {
-    /// Owners and targets carry the edge's sharding.
+    /// No edge is exported. Owners and targets have the edge's sharding.
     Sink,
-    /// Each is an op `sdy.data_flow_edge`.
+    /// Each edge is an op `sdy.data_flow_edge`.
     Keep,
-    /// Those of calls are gone.
+    /// As `Keep`, but the edges of calls are not exported.
     SinkFuncs,
 }
 
-/// What becomes of the calls that import replaced.
+/// How the calls that import replaced are exported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Calls {
-    /// Their bodies stand in their place.
+    /// The body of the callee replaces the call.
     Inline,
-    /// Each is an op `sdy.named_computation`.
+    /// Each call is an op `sdy.named_computation`.
     Named,
-    /// Each is a call of a function of its own, and so is each `sdy.named_computation`.
+    /// Each call, and each `sdy.named_computation`, calls a new function of its own.
     Outline,
 }
 
@@ -45,18 +45,19 @@ impl Shape {
     pub const AS_WRITTEN: Shape = Shape { edges: Edges::Keep, calls: Calls::Inline };
 }
 
-/// The name of the attribute of a function that was made of a call: what the callee was called.
+/// The name of the attribute that holds the callee's original name on a function that was made from a call.
 pub(crate) const ORIGINAL_NAME: &str = "sdy.original_func_name";
 
-/// The name of the attribute that a call and its function do not share.
+/// The name of the attribute that is moved from a call to its function.
 const THREAD: &str = "execution_thread";
 
-/// What a function was called before it was copied.
+/// Returns the name that a function had before it was copied.
 pub(crate) fn original_name(func: &Func) -> Arc<str> {
     func.attrs.str(ORIGINAL_NAME).map_or_else(|| func.name.clone(), Arc::from)
 }
 
-/// The functions that stay functions, and behind them those that are made, with a sharding on every tensor that has one.
+/// Returns the functions that remain functions, followed by the new functions. Every tensor has the sharding that was
+/// found for it.
 pub(super) fn export(draft: &Draft<'_>, problem: &Problem, shape: Shape) -> Vec<Func> {
     let names = Names::new(draft.roots.iter().map(|&r| draft.frame(r).name()));
     let values = vec![None; draft.values.len()];
@@ -85,7 +86,7 @@ struct Export<'d, 'm> {
     body: Body,
     names: Vec<Option<Value>>,
     symbols: Names,
-    /// Functions made of calls.
+    /// The functions that were made from calls.
     made: Vec<Func>,
 }
 
@@ -95,7 +96,7 @@ impl<'d> Export<'d, '_> {
         self.problem.sharding(TensorId::new(holder.index()))
     }
 
-    /// Whether a value at an edge has the sharding that is written on it, because the edge has its own.
+    /// Returns whether a value at an edge keeps its own sharding, because the edge is exported with one.
     fn keeps_own(&self, v: ValueId) -> bool {
         let Some(edge) = self.draft.value(v).edge.and_then(|result| self.draft.def_op(result)) else { return true };
         let is_of_func = matches!(self.draft.op(edge).kind, Kind::FuncEdge(_));
@@ -106,7 +107,7 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// Whether the value is an argument or a result of something that becomes a function.
+    /// Returns whether the value is an argument or a result of an op that becomes a function.
     fn is_boundary(&self, v: ValueId) -> bool {
         let op = match self.draft.value(v).def {
             Def::Result(op) => Some(op),
@@ -125,7 +126,7 @@ impl<'d> Export<'d, '_> {
         self.names[v.index()].expect("defined before it is used")
     }
 
-    /// A function's body, apart from the one at hand.
+    /// Builds the body of a function, separately from the body that is being built.
     fn body_of(&mut self, block: BlockId, frame: FrameId) -> Body {
         let outer = std::mem::take(&mut self.body);
         let entry = self.body.entry();
@@ -137,7 +138,7 @@ impl<'d> Export<'d, '_> {
         std::mem::replace(&mut self.body, outer)
     }
 
-    /// Gives the new value what is known of the old one.
+    /// Sets the sharding and the location of a new value from those of the old one.
     fn carry(&mut self, v: ValueId, new: Value, frame: FrameId) {
         let sharding = self.sharding(v).cloned();
         let loc = self.locate(frame, self.draft.value(v).loc);
@@ -147,7 +148,7 @@ impl<'d> Export<'d, '_> {
         self.names[v.index()] = Some(new);
     }
 
-    /// Where a call's body stands in its place, the call is a part of the location.
+    /// Returns the location of an op. If the body replaces a call, the location includes that of the call.
     fn locate(&self, frame: FrameId, loc: &Loc) -> Loc {
         if self.shape.calls == Calls::Inline { self.draft.locate(frame, loc) } else { loc.clone() }
     }
@@ -195,7 +196,7 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// A call of a function that is made of the op's body.
+    /// Exports an op as a call of a new function with the op's body.
     fn outline(&mut self, op: OpId, region: Region) {
         let node = self.draft.op(op);
         let (block, operands, results) = (node.blocks[0], node.operands.clone(), node.results.clone());
@@ -230,7 +231,8 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// The arguments of a made function have what the edges say, and without any what the named computation declares.
+    /// Sets the shardings of a new function's arguments: those of the edges, or those that the named computation
+    /// declares if there are none.
     fn declare(func: &mut Func, computation: Option<&OpData>) {
         let args = func.body.args().to_vec();
         let has_edges = args.iter().any(|&v| func.body.sharding(v).is_some());
@@ -247,7 +249,7 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// What a call calls, by its first name, and the attributes that do not say what is called.
+    /// Returns the original name of the function that a call calls, and the attributes that do not state the callee.
     fn call_attrs(&self, op: OpId) -> (Arc<str>, Attrs) {
         let mut attrs = self.source_data(op).attrs.clone();
         let Kind::Call { callee, .. } = self.draft.op(op).kind else {
@@ -261,7 +263,7 @@ impl<'d> Export<'d, '_> {
         (original_name(func), attrs)
     }
 
-    /// The op in the source that this op is, or was.
+    /// Returns the op in the source that this op was made from.
     fn source_data(&self, op: OpId) -> &'d OpData {
         match self.draft.op(op).kind {
             Kind::Source(source) | Kind::Call { source, .. } => self.draft.frame_of(op).func.body.op(source),
@@ -304,7 +306,8 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// `value` as it lies at the boundary of a function: where the program says how, and that differs, a constraint.
+    /// Returns `value` at the boundary of a function. If the program declares a sharding there and the value has
+    /// another layout, a constraint is added.
     fn constrained(&mut self, boundary: ValueId, value: Value, region: Region) -> Value {
         let is_declared =
             self.draft.value(boundary).sharding.as_ref().is_some_and(|s| !s.is_replicated() || is_said(s));
@@ -355,7 +358,7 @@ impl<'d> Export<'d, '_> {
         self.open_the_others(op, new);
     }
 
-    /// Of an op at whose edges something is found, results of which nothing is found are open.
+    /// If a sharding was found at an edge of the op, the results without a sharding become open.
     fn open_the_others(&mut self, op: OpId, new: Op) {
         let results = &self.draft.op(op).results;
         let found = |&v: &ValueId| self.draft.value(v).edge.and(self.sharding(v)).map(|s| s.mesh.clone());
@@ -370,7 +373,7 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// The op's code; that of a terminator fits what is around it.
+    /// Returns the op's code. For a terminator, this is the code that the surrounding op requires.
     fn code(&self, op: OpId, data: &OpData) -> OpCode {
         let Some(around) = self.draft.block(self.draft.op(op).parent).parent else { return data.code };
         if !self.draft.is_terminator(op) {
@@ -393,7 +396,7 @@ impl<'d> Export<'d, '_> {
         region
     }
 
-    /// The op's attributes; of a region that declares how its operands lie, with what was found.
+    /// Returns the op's attributes. Declared shardings of operands are replaced by those that were found.
     fn attrs(&self, op: OpId, data: &OpData) -> Attrs {
         let mut attrs = data.attrs.clone();
         if let Some(&callee) = self.draft.calls.get(&op) {
@@ -405,7 +408,7 @@ impl<'d> Export<'d, '_> {
         if let Some(Attr::Shardings(declared)) = attrs.get("in_shardings") {
             let args = &self.draft.block(self.draft.op(op).blocks[0]).args;
             let any = args.iter().find_map(|&arg| self.outside(arg)).map(|s| s.mesh.clone());
-            // The operand types of a manual computation follow from what it declares.
+            // A manual computation needs its declared shardings, because its types follow from them.
             let may_be_open = !attrs.contains("manual_axes");
             let or_open = |(given, &arg): (&Sharding, &ValueId)| match (self.outside(arg), &any) {
                 (Some(found), _) => found,
@@ -418,7 +421,7 @@ impl<'d> Export<'d, '_> {
         attrs
     }
 
-    /// An argument's sharding as the op's operand should lie.
+    /// Returns the sharding that the op's operand should have, according to the argument.
     fn outside(&self, arg: ValueId) -> Option<Sharding> {
         let edge = self.draft.def_op(self.draft.value(arg).edge?)?;
         let Kind::Edge(edge) = &self.draft.op(edge).kind else { return None };
@@ -427,7 +430,7 @@ impl<'d> Export<'d, '_> {
     }
 }
 
-/// Whether a sharding without axes still says something: a closed dimension, a replicated axis.
+/// Returns whether a sharding without axes still states something: a closed dimension or a replicated axis.
 fn is_said(sharding: &Sharding) -> bool {
     !sharding.replicated.is_empty() || sharding.dims.iter().any(|d| !d.is_open)
 }

@@ -1,4 +1,4 @@
-//! The draft as a problem on tensors and nodes, in the order in which MLIR's driver would work.
+//! Converts the draft to a propagation problem on tensors and nodes, in the order in which MLIR's driver works.
 
 use super::draft::{Def, Draft, Edge, FrameId, Kind, OpId, Order, Use, ValueId};
 use super::rules;
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The problem, and where its answers belong: tensor `i` is value `i` of the draft; the functions' results follow.
+/// Builds the problem. Tensor `i` is value `i` of the draft, and the results of the functions follow.
 pub(super) fn build(draft: &Draft<'_>, is_conservative: bool) -> Problem {
     let problem = tensors(draft);
     let node_of = vec![None; draft.ops.len()];
@@ -30,7 +30,7 @@ pub(super) fn build(draft: &Draft<'_>, is_conservative: bool) -> Problem {
     graph.problem
 }
 
-/// What is known from the start, and no nodes.
+/// Returns a problem with the shardings that are known from the start and without nodes.
 fn tensors(draft: &Draft<'_>) -> Problem {
     let mut problem = Problem::default();
     for value in &draft.values {
@@ -39,7 +39,7 @@ fn tensors(draft: &Draft<'_>) -> Problem {
     problem
 }
 
-/// The answers where nothing propagates.
+/// Returns the problem with the shardings as they are, without propagation.
 pub(super) fn unsolved(draft: &Draft<'_>) -> Problem {
     let mut problem = tensors(draft);
     for &root in &draft.roots {
@@ -50,7 +50,7 @@ pub(super) fn unsolved(draft: &Draft<'_>) -> Problem {
     problem
 }
 
-/// The tensors of the results of each function that stays one.
+/// Returns the tensors of the results of each function that remains a function.
 pub(super) fn result_tensors(draft: &Draft<'_>) -> Vec<Vec<TensorId>> {
     let mut next = draft.values.len();
     let tensors = |&root: &FrameId| {
@@ -74,14 +74,14 @@ impl Graph<'_, '_> {
     fn add(&mut self, op: OpId) {
         let node = match &self.draft.op(op).kind {
             Kind::Edge(edge) => Some(self.edge_node(op, edge)),
-            // Nobody calls the function.
+            // No call calls the function.
             Kind::FuncEdge(edge) if edge.sources.is_empty() => None,
             Kind::FuncEdge(edge) => Some(self.edge_node(op, edge)),
             Kind::Call { .. } => None,
             Kind::Constraint(_) => Some(self.constraint_node(op)),
             Kind::Source(_) => self.source_node(op),
         };
-        // Scalars cannot be split: a node that has nothing else never has anything to do.
+        // Scalars cannot be split, so a node without other tensors is left out.
         if let Some(node) = node.filter(|n| n.rule.mappings().any(|m| m.rank() > 0)) {
             self.node_of[op.index()] = Some(self.problem.add_node(node));
         }
@@ -141,7 +141,7 @@ impl Graph<'_, '_> {
         Some(node)
     }
 
-    /// See [`shardwise_sharding::Tensor::wakes`].
+    /// Returns the nodes to visit when `v` changes. See [`shardwise_sharding::Tensor::wakes`].
     fn wakes(&self, v: ValueId) -> Vec<NodeId> {
         let mut wakes = vec![];
         if self.draft.holder(v) != v {
@@ -159,7 +159,7 @@ impl Graph<'_, '_> {
         wakes
     }
 
-    /// Adds the nodes that a change of `v` concerns.
+    /// Adds the nodes to visit when `v` changes because they use it.
     fn wake_users(&self, v: ValueId, wakes: &mut Vec<NodeId>) {
         for at in self.draft.uses(v) {
             if let Some(&callee) = self.draft.calls.get(&at.op) {
@@ -167,13 +167,13 @@ impl Graph<'_, '_> {
             } else if self.draft.is_terminator(at.op) {
                 self.wake_owners(at, wakes);
             } else if !self.has_argument_edges(at.op) {
-                // An edge at an argument does not notice its operand until the next round. So it is in Shardy.
+                // As in Shardy, an edge at an argument does not notice its operand until the next round.
                 wakes.extend(self.edge_of_result(at.op, at.index).or(self.node_of[at.op.index()]));
             }
         }
     }
 
-    /// Adds the nodes that a change of what a block gives concerns.
+    /// Adds the nodes to visit when an operand of a terminator changes.
     fn wake_owners(&self, at: Use, wakes: &mut Vec<NodeId>) {
         let node = self.draft.op(at.op);
         if let Some(parent) = self.draft.block(node.parent).parent {

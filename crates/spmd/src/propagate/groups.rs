@@ -1,13 +1,13 @@
-//! Sharding groups: members start with one sharding, and keep it one.
+//! Sharding groups, whose members start with equal shardings and keep them equal.
 //!
-//! Where members come with different shardings, each is followed by an open constraint, and the constraints' results are
-//! the group's members instead: what was written holds, and what follows is alike.
+//! If the members have different shardings, each is followed by an open constraint, and the results of the constraints
+//! become the members of the group. The written shardings then still hold, and the later uses have equal shardings.
 
 use super::draft::{Def, Draft, Kind, Order, ValueId};
 use shardwise_base::Sharding;
 use std::collections::BTreeMap;
 
-/// Finds the groups of the draft, and gives the members of each their common sharding.
+/// Finds the groups of the draft and sets the members of each to their common sharding.
 pub(super) fn sync(draft: &mut Draft<'_>) {
     for mut members in groups(draft) {
         match common(draft, &members) {
@@ -22,7 +22,7 @@ pub(super) fn sync(draft: &mut Draft<'_>) {
     }
 }
 
-/// The members of each group, by the values that hold their shardings. Groups that share a value are one.
+/// Returns the members of each group, as the values that hold their shardings. Groups that share a value are merged.
 fn groups(draft: &Draft<'_>) -> Vec<Vec<ValueId>> {
     let mut members: BTreeMap<i64, Vec<ValueId>> = BTreeMap::new();
     for op in draft.walk(Order::Pre).into_iter().filter(|&op| draft.is_sharding_group(op)) {
@@ -51,7 +51,7 @@ enum Common {
     Several(Sharding),
 }
 
-/// What the members have that says anything.
+/// Returns the shardings of the members that state something.
 fn common(draft: &Draft<'_>, members: &[ValueId]) -> Common {
     let says_nothing = |s: &&Sharding| {
         s.replicated.is_empty() && s.unreduced.is_empty() && s.dims.iter().all(|d| d.axes.is_empty() && d.is_open)
@@ -68,7 +68,7 @@ fn set(draft: &mut Draft<'_>, v: ValueId, sharding: &Sharding) {
     draft.value_mut(v).sharding = Some(sharding.clone());
 }
 
-/// An open constraint behind `v` that all its other users use instead.
+/// Adds an open constraint after `v`, whose result replaces `v` in all other uses.
 fn constrain(draft: &mut Draft<'_>, v: ValueId, open: &Sharding) -> Option<ValueId> {
     let near = draft.uses(v).map(|u| u.op).find(|&op| draft.is_sharding_group(op))?;
     let Kind::Source(source) = draft.op(near).kind else { return None };

@@ -1,8 +1,8 @@
-//! The source as a draft: the main function, with every call replaced by the body of its callee, or, for a step of
-//! propagation alone, all functions.
+//! Converts the source to a draft: the main function, with every call replaced by the body of its callee. For single
+//! steps of propagation, the draft has all functions.
 //!
-//! A call that is replaced stays an op (a named computation), because shardings flow through its boundary by edges. Bodies are filled in
-//! one after the other, never recursively: a chain of calls may be long.
+//! A call that is replaced remains an op (a named computation), because shardings flow through its boundary along
+//! edges. The bodies are filled in one after the other and not recursively, because a chain of calls may be long.
 
 use super::draft::{BlockId, Def, Draft, Frame, FrameId, Kind, OpId, Order, ValueId};
 use super::shardings::without_unit_axes;
@@ -11,29 +11,30 @@ use shardwise_ir::{Func, FuncId, Module, Op, OpView, Region, Value};
 use shardwise_ops::Opcode;
 use std::collections::HashSet;
 
-/// Ops after which import stops: calls of calls double the program at each level.
+/// The largest number of ops that are imported. Nested calls can double the size of the program at each level.
 pub(crate) const MAX_OPS: usize = 4_000_000;
 
-/// How deep blocks may nest, those of calls included: all walks over a draft are recursions of at most this depth.
+/// The largest depth of blocks, including those of calls. It bounds the recursion of all walks over a draft.
 pub(crate) const MAX_DEPTH: usize = 2 * shardwise_ir::MAX_REGION_DEPTH;
 
-/// Which calls are replaced by the bodies of what they call.
+/// Which calls are replaced by the bodies of their callees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Replaced {
     None,
     /// `func.call`.
     Calls,
-    /// Composites as well.
+    /// `func.call` and composites.
     All,
 }
 
-/// The draft of all functions as they stand. Data-flow edges are ops still: see [`super::edges::adopt_edges`].
+/// Returns the draft of all functions as they are. Data-flow edges are ordinary ops in it, see
+/// [`super::edges::adopt_edges`].
 pub(super) fn import_as_written(module: &Module) -> Result<Draft<'_>, Diagnostics> {
     let draft = import_funcs(module, &module.funcs.iter().collect::<Vec<_>>(), Replaced::None)?;
     Ok(with_calls(draft))
 }
 
-/// The draft of the functions that nobody calls, with the others in the places of their calls.
+/// Returns the draft of the functions that are never called, with the bodies of the others in place of their calls.
 pub(super) fn import_flat(module: &Module) -> Result<Draft<'_>, Diagnostics> {
     let mut is_called = vec![false; module.funcs.len()];
     for func in &module.funcs {
@@ -44,7 +45,7 @@ pub(super) fn import_flat(module: &Module) -> Result<Draft<'_>, Diagnostics> {
     import_funcs(module, &roots, Replaced::Calls)
 }
 
-/// The draft of the main function.
+/// Returns the draft of the main function.
 pub(super) fn import<'m>(module: &'m Module, main: &'m Func) -> Result<Draft<'m>, Diagnostics> {
     import_funcs(module, &[main], Replaced::All)
 }
@@ -74,7 +75,7 @@ fn import_funcs<'m>(module: &'m Module, roots: &[&'m Func], replaced: Replaced) 
     Ok(import.draft)
 }
 
-/// Notes of each call what it calls.
+/// Records the callee of each call.
 fn with_calls(mut draft: Draft<'_>) -> Draft<'_> {
     for op in draft.walk(Order::Pre) {
         let callee = draft.source(op).and_then(|view| called(&view));
@@ -85,12 +86,12 @@ fn with_calls(mut draft: Draft<'_>) -> Draft<'_> {
     draft
 }
 
-/// The function that a call calls.
+/// Returns the function that a `func.call` calls.
 fn called(view: &OpView<'_>) -> Option<FuncId> {
     callee(view).filter(|_| Opcode::of_view(view) == Opcode::Call)
 }
 
-/// The function that an op runs in its place.
+/// Returns the function that a call or composite runs.
 fn callee(view: &OpView<'_>) -> Option<FuncId> {
     let attr = match Opcode::of_view(view) {
         Opcode::Call => "callee",
@@ -103,12 +104,12 @@ fn callee(view: &OpView<'_>) -> Option<FuncId> {
 struct Import<'m> {
     draft: Draft<'m>,
     replaced: Replaced,
-    /// Frames whose blocks are still empty.
+    /// The frames whose blocks are not filled yet.
     pending: Vec<(FrameId, BlockId)>,
     originals: HashSet<(FuncId, Op)>,
 }
 
-/// The values of one frame: the source's to the draft's.
+/// Maps the values of one frame's function to values of the draft.
 struct Names {
     frame: FrameId,
     values: Vec<Option<ValueId>>,
@@ -134,7 +135,7 @@ impl<'m> Import<'m> {
         }
     }
 
-    /// Number of blocks around a block.
+    /// Returns the number of blocks from the outermost one to `block`, which is included.
     fn depth(&self, block: BlockId) -> usize {
         let parent = |b: &BlockId| Some(self.draft.op(self.draft.block(*b).parent?).parent);
         std::iter::successors(Some(block), parent).count()
@@ -153,7 +154,8 @@ impl<'m> Import<'m> {
         id
     }
 
-    /// Uses are entered as a parser of text makes ops, the regions first; a clone is made the other way round.
+    /// Imports an op. Its uses are added in the order in which a text parser creates ops, with the regions first. In a
+    /// clone the order is the reverse.
     fn op(&mut self, names: &mut Names, op: Op, block: BlockId) -> OpId {
         let data = self.func(names).body.op(op);
         let view = self.draft.module.view(&self.func(names).body, op);
@@ -214,7 +216,7 @@ impl<'m> Import<'m> {
         !frame.is_clone && id.is_some_and(|id| self.originals.contains(&(id, op)))
     }
 
-    /// Where one argument has a sharding, the others are open on the same mesh.
+    /// Makes the arguments without a sharding open if another argument has a sharding.
     fn declare_arguments(&mut self, block: BlockId) {
         let args = self.draft.block(block).args.clone();
         let given: Vec<Option<Sharding>> = args.iter().map(|&v| self.draft.value(v).sharding.clone()).collect();
@@ -223,7 +225,7 @@ impl<'m> Import<'m> {
         }
     }
 
-    /// A call without shardings has those that the callee declares.
+    /// Sets the shardings of a call without shardings to those that the callee declares.
     fn declare_results(&mut self, id: OpId, callee: FrameId) {
         let declared = &self.draft.frame(callee).func.result_shardings;
         let results = self.draft.op(id).results.clone();
@@ -236,8 +238,8 @@ impl<'m> Import<'m> {
     }
 }
 
-/// Where one of several values has a sharding, the others are open on the same mesh. Of a mesh of one device nothing is
-/// said.
+/// Returns the shardings of several values. If one of them has a sharding, those without one become open on the same
+/// mesh. Shardings on a mesh of one device are ignored.
 fn open_where_missing(declared: &[Option<Sharding>], values: &[ValueId], draft: &Draft<'_>) -> Vec<Option<Sharding>> {
     let Some(mesh) = declared.iter().flatten().map(|s| &s.mesh).find(|m| !m.is_maximal()) else {
         return vec![None; declared.len()];
@@ -247,8 +249,8 @@ fn open_where_missing(declared: &[Option<Sharding>], values: &[ValueId], draft: 
     declared.iter().zip(values).map(|(s, &v)| Some(s.as_ref().map_or_else(|| open(v), tidy))).collect()
 }
 
-/// The calls that take the bodies of their callees: of each function the first call that is met when functions are
-/// visited after those that they call.
+/// Returns the calls that take the bodies of their callees: for each function, the first call in the order that visits
+/// callees before callers.
 fn first_calls(module: &Module, roots: &[&Func]) -> HashSet<(FuncId, Op)> {
     let (mut first, mut seen) = (HashSet::new(), HashSet::new());
     let roots = roots.iter().filter_map(|f| module.func_id(&f.name)).collect();
@@ -262,7 +264,7 @@ fn first_calls(module: &Module, roots: &[&Func]) -> HashSet<(FuncId, Op)> {
     first
 }
 
-/// Every function before those that it calls.
+/// Returns all functions, each before the functions that it calls.
 pub(crate) fn callers_first(module: &Module) -> Vec<FuncId> {
     let all = (0..module.funcs.len()).map(FuncId::new);
     let mut order = callees_first(module, all.collect());
@@ -270,7 +272,7 @@ pub(crate) fn callers_first(module: &Module) -> Vec<FuncId> {
     order
 }
 
-/// The roots and all that they reach, every function after those that it calls.
+/// Returns the roots and all functions that they reach, each after the functions that it calls.
 pub(crate) fn callees_first(module: &Module, roots: Vec<FuncId>) -> Vec<FuncId> {
     let mut order = vec![];
     let mut seen = vec![false; module.funcs.len()];
@@ -291,10 +293,10 @@ fn calls(module: &Module, id: FuncId) -> Vec<(Op, FuncId)> {
     body.walk().into_iter().filter_map(|op| Some((op, callee(&module.view(body, op))?))).collect()
 }
 
-/// An error if a function calls itself, directly or through others.
+/// Fails if a function calls itself, directly or through others.
 pub(crate) fn refuse_recursion(module: &Module) -> Result<(), Diagnostics> {
     let callees: Vec<Vec<(Op, FuncId)>> = (0..module.funcs.len()).map(|i| calls(module, FuncId::new(i))).collect();
-    // 0: not seen, 1: on the way, 2: done.
+    // 0: not visited, 1: being visited, 2: done.
     let mut state = vec![0u8; module.funcs.len()];
     for start in 0..module.funcs.len() {
         let mut stack = vec![(start, 0)];

@@ -1,18 +1,20 @@
-//! Gives every value a sharding, as Shardy does.
+//! Propagation: chooses a sharding for every value, as Shardy does.
 //!
-//! Shardings spread from where the program states them (arguments, results, constraints, manual computations) to all
-//! other values, through each op's rule and along data-flow edges. The answers are Shardy's, so the steps that prepare
-//! the program are Shardy's as well, in its order:
+//! Shardings propagate from where the program states them (arguments, results, constraints, manual computations) to all
+//! other values, through each op's rule and along data-flow edges. The results are equal to Shardy's. The steps that
+//! prepare the program are therefore Shardy's as well, in its order:
 //!
-//! 1. the main function becomes a [`draft`], calls replaced by their functions' bodies, axes of size 1 dropped ([`import`]);
+//! 1. the main function is converted to a [`draft`] in which calls are replaced by the bodies of their callees and axes
+//!    of size 1 are dropped ([`import`]);
 //! 2. each use of a constant gets its own copy ([`split`]);
 //! 3. loops, branches, calls and manual computations get data-flow edges ([`edges`]);
-//! 4. constraints speak for their inputs too ([`constraints`]);
+//! 4. constraints are applied to their inputs too ([`constraints`]);
 //! 5. the members of a sharding group get one sharding ([`groups`]);
-//! 6. the draft is a problem on tensors and nodes ([`graph`]), which `shardwise-sharding` solves;
-//! 7. the answers go back to the values ([`export`]).
+//! 6. the draft is converted to a problem on tensors and nodes ([`graph`]), which `shardwise-sharding` solves;
+//! 7. the solution is written to the values ([`export`]).
 //!
-//! What propagation chose is a preference; constraints, boundaries and manual computations bind.
+//! The shardings that propagation chooses are preferences. Those of constraints, boundaries and manual computations are
+//! binding.
 
 mod constraints;
 mod draft;
@@ -44,22 +46,22 @@ use shardwise_sharding::Options;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The module with a sharding on every tensor of its main function that propagation reaches.
+/// Returns the module with a sharding on every tensor of its main function that propagation reaches.
 ///
-/// Calls and composites of the main function are replaced by the bodies of what they name; private functions that
-/// nobody names any more are dropped, and so are pure ops whose results nobody uses.
+/// Calls and composites of the main function are replaced by the bodies of their callees. Private functions that are
+/// not referred to any more are removed, and so are pure ops whose results are not used.
 ///
 /// Errors: call-recursion, call-depth, call-size
 pub fn propagate(module: &Module) -> Result<Module, Diagnostics> {
     propagate_with(module, &Options::default())
 }
 
-/// The same with other options of propagation.
+/// Propagates as [`propagate`] does, with other options.
 pub fn propagate_with(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
     propagate_warning(module, options, &mut Diagnostics::default())
 }
 
-/// The same; adds what it warns of.
+/// Propagates as [`propagate_with`] does, and adds its warnings to `warnings`.
 pub(crate) fn propagate_warning(
     module: &Module,
     options: &Options,
@@ -85,7 +87,7 @@ pub(crate) fn propagate_warning(
     Ok(out)
 }
 
-/// The module without the private functions that nobody names.
+/// Returns the module without the private functions that nothing refers to.
 pub(crate) fn without_unused_funcs(module: &Module) -> Module {
     let mut out = module.without_funcs();
     out.funcs = module.funcs.iter().filter(|f| f.visibility == Visibility::Public).cloned().collect();
@@ -95,7 +97,8 @@ pub(crate) fn without_unused_funcs(module: &Module) -> Module {
     out
 }
 
-/// Adds the functions that those in `out` still name: callees of other public functions, computations of custom calls.
+/// Adds the functions that the functions in `out` still refer to: callees of other public functions, computations of
+/// custom calls.
 pub(crate) fn keep_referenced(module: &Module, out: &mut Module) {
     let mut next = 0;
     while let Some(func) = out.funcs.get(next) {

@@ -1,9 +1,9 @@
-//! Names for functions that are made, as MLIR's symbol tables make them.
+//! Names for new functions, chosen as MLIR's symbol tables do.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The names that are taken. A name that is taken gets a number, and one counter serves all names.
+/// The names that are taken. A name that is taken gets a number. All names share one counter.
 #[derive(Default)]
 pub(crate) struct Names {
     taken: HashSet<Arc<str>>,
@@ -15,7 +15,7 @@ impl Names {
         Names { taken: taken.into_iter().collect(), next: 0 }
     }
 
-    /// `name`, or `name_N` if it is taken; it is now.
+    /// Returns `name`, or `name_N` if it is taken, and takes it.
     pub fn add(&mut self, name: &Arc<str>) -> Arc<str> {
         let mut free = name.clone();
         while !self.taken.insert(free.clone()) {

@@ -1,7 +1,8 @@
-//! The rules that propagation goes by: Shardy's, op by op.
+//! The sharding rules that propagation uses, which are Shardy's for every op.
 //!
-//! Most are facts of the op, which partitioning goes by as well. Where Shardy propagates through more than a partitioner
-//! can split, or knows a foreign function that we cannot run, the fact says less; propagation still follows Shardy.
+//! Most are facts of the op, which the partitioner uses too. In some cases Shardy propagates through more than a
+//! partitioner can split, or knows a foreign function that shardwise cannot run. There the fact of the op is weaker,
+//! and propagation still follows Shardy.
 
 use shardwise_base::Diagnostic;
 use shardwise_ir::{Attr, OpView, Value};
@@ -14,8 +15,8 @@ use std::sync::Arc;
 /// The name of the attribute that holds an op's rule.
 pub(crate) const RULE: &str = "sdy.sharding_rule";
 
-/// The rule that stands on the op, or the one that it has by its kind. Conservative propagation spreads nothing along
-/// dimensions that would have to be moved.
+/// Returns the rule that is written on the op, or the rule of its kind. Conservative propagation does not propagate
+/// along dimensions whose elements would have to be moved.
 pub(crate) fn rule_of(view: &OpView<'_>, is_conservative: bool) -> Option<Rule> {
     if let Some(rule) = written_rule(view) {
         return Some(rule);
@@ -29,18 +30,18 @@ pub(crate) fn rule_of(view: &OpView<'_>, is_conservative: bool) -> Option<Rule> 
     }
 }
 
-/// Rules of ops that treat each element by itself, by the number of operands and the shape: programs have many of one.
+/// Cache of the rules of ops that treat each element separately, by the number of operands and the shape.
 #[derive(Default)]
 pub(crate) struct Pointwise(HashMap<(usize, SmallVec<[usize; 4]>), Arc<Rule>>);
 
 impl Pointwise {
-    /// The rule of an op with one result, all of whose tensors have this shape.
+    /// Returns the rule of an op with one result whose tensors all have this shape.
     pub fn rule(&mut self, operand_count: usize, shape: &[usize]) -> Arc<Rule> {
         let new = || Arc::new(Rule::pointwise(shape, operand_count, 1));
         self.0.entry((operand_count, shape.into())).or_insert_with(new).clone()
     }
 
-    /// The rule of an elementwise op on tensors of one shape, known without asking for it.
+    /// Returns the rule of an elementwise op on tensors of one shape without asking its facts, or `None` for other ops.
     pub fn rule_of(&mut self, view: &OpView<'_>) -> Option<Arc<Rule>> {
         let [result] = view.results() else { return None };
         let (shape, operands) = (view.body.ty(*result).shape(), view.operands());
@@ -54,12 +55,12 @@ pub(crate) fn has_written_rule(view: &OpView<'_>) -> bool {
     view.attr(RULE).is_some()
 }
 
-/// `sdy.sharding_rule` on the op itself, if it can be read and fits the op.
+/// Returns the `sdy.sharding_rule` on the op, if it can be read and fits the op.
 pub(crate) fn written_rule(view: &OpView<'_>) -> Option<Rule> {
     read_rule(view)?.ok()
 }
 
-/// The error of a rule on an op that cannot be read or does not fit the op.
+/// Returns the error of a written rule that cannot be read or does not fit the op.
 pub(crate) fn check_written_rule(view: &OpView<'_>) -> Option<Diagnostic> {
     let fault = read_rule(view)?.err()?;
     let message = format!("the sharding rule on `{}` is wrong: {fault}", view.name());
@@ -67,7 +68,7 @@ pub(crate) fn check_written_rule(view: &OpView<'_>) -> Option<Diagnostic> {
     Some(Diagnostic::error("sharding-rule", view.loc(), message).help(help))
 }
 
-/// The rule on the op, or what is wrong with it; `None` if there is none.
+/// Returns the rule on the op or a description of what is wrong with it; `None` if there is none.
 fn read_rule(view: &OpView<'_>) -> Option<Result<Rule, String>> {
     let text = match view.attr(RULE)? {
         Attr::Opaque(text) => text.trim(),
@@ -90,7 +91,7 @@ fn fact(view: &OpView<'_>) -> Option<Rule> {
     }
 }
 
-/// The window of a convolution is summed over, as the input features are.
+/// Returns the rule with the window dimensions of a convolution as reductions, like the input features.
 fn with_reduced_windows(mut rule: Rule) -> Rule {
     for spec in rule.factors.iter_mut().filter(|s| s.kind == FactorKind::NeedReplication) {
         spec.kind = FactorKind::Reduction;
@@ -98,8 +99,8 @@ fn with_reduced_windows(mut rule: Rule) -> Rule {
     rule
 }
 
-/// Without the factors of concatenated dimensions and of the windows of convolutions; padded, sliced and windowed
-/// dimensions are blocked.
+/// Returns the rule for conservative propagation. The factors of concatenated dimensions and of the windows of
+/// convolutions are removed. The factors of padded, sliced and windowed dimensions are blocked.
 fn conservative(view: &OpView<'_>, mut rule: Rule) -> Rule {
     match Opcode::of_view(view) {
         Opcode::Concatenate => {
@@ -118,7 +119,7 @@ fn conservative(view: &OpView<'_>, mut rule: Rule) -> Rule {
     }
 }
 
-/// The rule less some factors: their dimensions have nothing to do with each other.
+/// Returns the rule without some factors. The dimensions of such a factor become independent of each other.
 fn without(rule: &Rule, drops: impl Fn(Factor) -> bool) -> Rule {
     let ranks = |mappings: &[Mapping]| mappings.iter().map(Mapping::rank).collect::<Vec<_>>();
     let mut builder = RuleBuilder::new(ranks(&rule.operands), ranks(&rule.results));
@@ -130,7 +131,7 @@ fn without(rule: &Rule, drops: impl Fn(Factor) -> bool) -> Rule {
     builder.build()
 }
 
-/// Where an update goes to a known place, it may be split along the updated dimensions.
+/// Returns the rule of an update at a constant position, which may be split along the updated dimensions.
 fn with_split_updates(mut rule: Rule) -> Rule {
     for spec in rule.factors.iter_mut().filter(|s| s.kind == FactorKind::NeedReplication && !s.is_blocked) {
         spec.kind = FactorKind::PassThrough;
@@ -146,12 +147,12 @@ fn has_constant_starts(view: &OpView<'_>) -> bool {
     view.operands().iter().skip(2).all(is_constant)
 }
 
-/// Whether the op is a call of a foreign function that moves a tensor between a device and its host.
+/// Returns whether the op calls a foreign function that moves a tensor between a device and its host.
 pub(super) fn is_move(view: &OpView<'_>) -> bool {
     matches!(view.attrs().str("call_target_name"), Some("MoveToHost" | "MoveToDevice"))
 }
 
-/// Decompositions and selections that JAX leaves to foreign functions.
+/// Returns the rules of decompositions and selections that JAX implements by foreign functions.
 fn custom_call(view: &OpView<'_>) -> Option<Rule> {
     let shape = |v: Option<&Value>| v.map(|&v| view.body.ty(v).shape().to_vec());
     let first = shape(view.operands().first())?;
@@ -206,7 +207,7 @@ fn custom_call(view: &OpView<'_>) -> Option<Rule> {
     Some(rule.build())
 }
 
-/// Whether the result is the state that random bits are made of.
+/// Returns whether the result is the state of a random bit generator.
 fn feeds_random_bits(view: &OpView<'_>) -> bool {
     let body = view.body;
     let mut users = body.walk().into_iter().filter(|&op| body[op].operands.contains(&view.result(0)));

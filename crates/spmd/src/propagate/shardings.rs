@@ -1,8 +1,8 @@
-//! Small changes to shardings that import makes.
+//! Small changes of shardings that import makes.
 
 use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding, ShardingParts};
 
-/// Without the axes of size 1, which split nothing.
+/// Returns the sharding without axes of size 1, which split nothing.
 pub(crate) fn without_unit_axes(sharding: &Sharding) -> Sharding {
     let mesh = &sharding.mesh;
     if mesh.axes.iter().all(|a| a.size != 1) {
@@ -19,13 +19,14 @@ pub(crate) fn without_unit_axes(sharding: &Sharding) -> Sharding {
     .into()
 }
 
-/// A priority means nothing on a dimension that is closed and empty.
+/// Returns the dimension with these axes. A closed dimension without axes has no priority.
 fn with_axes(dim: &DimSharding, axes: Vec<AxisRef>) -> DimSharding {
     let is_settled = axes.is_empty() && !dim.is_open;
     DimSharding { axes, is_open: dim.is_open, priority: dim.priority.filter(|_| !is_settled) }
 }
 
-/// With the manual axes that it does not mention declared as replicated, so that nothing takes them.
+/// Returns the sharding with the manual axes that it does not mention declared as replicated, so that propagation does
+/// not use them.
 pub(crate) fn with_all_manual_axes(sharding: &Sharding, mesh: &Mesh, manual: &[AxisRef]) -> Sharding {
     let used: Vec<AxisRef> = sharding
         .split_axes()
@@ -41,7 +42,7 @@ pub(crate) fn with_all_manual_axes(sharding: &Sharding, mesh: &Mesh, manual: &[A
     out
 }
 
-/// Whether no dimension is open.
+/// Returns whether no dimension is open.
 pub(super) fn is_closed(sharding: &Sharding) -> bool {
     sharding.dims.iter().all(|d| !d.is_open)
 }

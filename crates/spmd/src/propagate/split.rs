@@ -1,8 +1,8 @@
-//! Gives each use of a constant its own copy, so that a constant does not tie its users' shardings together.
+//! Makes a copy of a constant for each of its uses, so that a constant does not connect the shardings of its users.
 //!
-//! A constant is a literal, an iota, or elementwise ops, broadcasts, reshapes and slices of constants, and calls of
-//! functions that do nothing else. A broadcast scalar is copied likewise. Scalars themselves are never split over
-//! devices and stay shared.
+//! Constants are literals, iotas, elementwise ops, broadcasts, reshapes and slices of constants, and calls of functions
+//! that contain nothing else. A broadcast scalar is copied as well. Scalars themselves cannot be split over devices and
+//! remain shared.
 
 use super::draft::{BlockId, Def, Draft, FrameId, Kind, OpId, Order, Use, ValueId};
 use super::import::callees_first;
@@ -11,7 +11,7 @@ use shardwise_ops::{Effects, Opcode, PropagationClass};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Splits in every function's body, callees first, and first in the named computations within.
+/// Splits the constants in every function's body, callees first. In each body, the named computations come first.
 pub(super) fn split_constants(draft: &mut Draft<'_>) {
     let mut impure = Impure::default();
     for frame in frames(draft) {
@@ -26,14 +26,14 @@ pub(super) fn split_constants(draft: &mut Draft<'_>) {
     }
 }
 
-/// The functions and named computations that do not make constants of constants.
+/// The functions and named computations whose results are not constants if their operands are.
 #[derive(Default)]
 struct Impure {
     funcs: HashSet<Arc<str>>,
     computations: HashSet<Arc<str>>,
 }
 
-/// All bodies of functions, callees first.
+/// Returns the bodies of all functions, callees first.
 fn frames(draft: &Draft<'_>) -> Vec<FrameId> {
     let called = draft.ops.iter().filter_map(|op| match op.kind {
         Kind::Call { callee, .. } => Some(callee),
@@ -48,8 +48,8 @@ fn frames(draft: &Draft<'_>) -> Vec<FrameId> {
     frames
 }
 
-/// The ops of a body in program order, and apart from them those of each named computation, inner ones first. Bodies in
-/// the places of calls have their own turn.
+/// Collects the ops of a body in program order and, separately, those of each named computation, inner ones first. The
+/// bodies of replaced calls are not visited, because they are frames of their own.
 fn walk(draft: &Draft<'_>, block: BlockId, out: &mut Vec<OpId>, named: &mut Vec<(OpId, Vec<OpId>)>) {
     for &op in &draft.block(block).ops {
         out.push(op);
@@ -74,7 +74,7 @@ fn is_literal(view: &OpView<'_>) -> bool {
     matches!(Opcode::of_view(view), Opcode::Constant | Opcode::SdyConstant | Opcode::Iota)
 }
 
-/// Whether results are constants if all operands are.
+/// Returns whether the results are constants if all operands are.
 fn preserves_constants(view: &OpView<'_>) -> bool {
     let (opcode, facts) = (Opcode::of_view(view), Opcode::of_view(view).facts());
     let moves = matches!(opcode, Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);
@@ -85,14 +85,14 @@ fn preserves_constants(view: &OpView<'_>) -> bool {
 struct Split<'a, 'm> {
     draft: &'a mut Draft<'m>,
     impure: &'a mut Impure,
-    /// Ops whose every use gets a copy: constants and broadcast scalars.
+    /// Ops that are copied for each use: constants and broadcast scalars.
     copied: HashSet<OpId>,
-    /// Copies to put in front of their originals.
+    /// The copies to insert before each original.
     before: HashMap<OpId, Vec<OpId>>,
 }
 
 impl Split<'_, '_> {
-    /// Splits in a list of ops of a function, or of a named computation in it.
+    /// Splits the constants in the ops of a function, or of a named computation in it.
     fn run(mut self, func: &Arc<str>, computation: Option<Arc<str>>, ops: &[OpId]) {
         let (mut constants, mut expansions) = (vec![], vec![]);
         let mut known = HashSet::new();
@@ -122,7 +122,7 @@ impl Split<'_, '_> {
         self.erase_unused(expansions.into_iter().chain(constants.into_iter().rev()));
     }
 
-    /// Whether the op is a literal, and whether its results are constants if all operands are.
+    /// Returns whether the op is a literal, and whether its results are constants if all its operands are.
     fn kind(&self, op: OpId) -> (bool, bool) {
         let callee = match self.draft.op(op).kind {
             Kind::Call { callee, .. } => Some(callee),
@@ -158,7 +158,7 @@ impl Split<'_, '_> {
         }
     }
 
-    /// Copies the op that makes `v`, and first what it is made of.
+    /// Copies the op that defines `v`, after copying the ops that define its operands.
     fn copy(&mut self, v: ValueId, copies: &mut HashMap<ValueId, ValueId>) {
         let Def::Result(op) = self.draft.value(v).def else { return };
         if self.draft.is_scalar(v) || copies.contains_key(&v) {
@@ -178,7 +178,7 @@ impl Split<'_, '_> {
         self.before.entry(op).or_default().extend([copy].into_iter().chain(groups));
     }
 
-    /// Another function with the body of `frame`, which calls others of its own.
+    /// Adds a function with a copy of the body of `frame`. The functions that it calls are copied as well.
     fn copy_func(&mut self, frame: FrameId) -> FrameId {
         let (func, block) = (self.draft.frame(frame).func, self.draft.frame(frame).block);
         let mut names = HashMap::new();
@@ -194,7 +194,7 @@ impl Split<'_, '_> {
         }
         let name = self.draft.names.add(&func.name);
         self.draft.frames[copy.index()].copy_name = Some(name);
-        // Functions that it calls were made before it, as its name was.
+        // The copy is moved behind the functions that it calls, which were made after it.
         self.draft.roots.retain(|&r| r != copy);
         self.draft.roots.push(copy);
         copy
@@ -214,7 +214,7 @@ impl Split<'_, '_> {
         }
     }
 
-    /// Erases those ops of which nobody but sharding groups uses the results, and these groups.
+    /// Erases those of `ops` whose results are used by sharding groups at most, and these groups.
     fn erase_unused(&mut self, ops: impl Iterator<Item = OpId>) {
         let mut blocks = HashSet::new();
         for op in ops {
@@ -236,8 +236,8 @@ impl Split<'_, '_> {
     }
 }
 
-/// Marks the ops that nobody needs. MLIR's driver removes each when it comes to it, so in Shardy an op that is dead may
-/// still count as a user in the first round; here it never does.
+/// Marks the ops that nothing needs as dead. MLIR's driver removes such an op only when it visits it, so in Shardy a
+/// dead op may still count as a user in the first round. Here it never does.
 pub(super) fn mark_dead(draft: &mut Draft<'_>) {
     let mut pending = draft.walk(Order::Pre);
     while let Some(op) = pending.pop() {

@@ -1,7 +1,7 @@
-//! Each step of propagation as a pass of its own, on every function as it stands.
+//! Single steps of propagation as passes that process all functions.
 //!
-//! What one step leaves is text for the next: data-flow edges are ops. The order of uses starts anew each time, as it does
-//! for Shardy where a module is written and read between two passes.
+//! The result of one step can be printed and parsed before the next, so data-flow edges are ops. The order of uses is
+//! computed anew for each step, as it is in Shardy if a module is written and read between two passes.
 
 use super::draft::Draft;
 use super::export::{Calls, Edges, Shape, export};
@@ -12,22 +12,22 @@ use shardwise_ir::{Module, Visibility};
 use shardwise_ops::Opcode;
 use shardwise_sharding::{Options, Problem, solve};
 
-/// Adds the data-flow edges, as ops.
+/// Adds the data-flow edges as ops.
 pub(crate) fn add_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::AS_WRITTEN, edges::add_edges)
 }
 
-/// Adds the edges of calls, as ops.
+/// Adds the edges of calls as ops.
 pub(crate) fn add_func_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::AS_WRITTEN, edges::add_func_edges)
 }
 
-/// Removes the data-flow edges; what they say goes to their owners.
+/// Removes the data-flow edges. Their shardings are moved to their owners and targets.
 pub(crate) fn sink_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::PLAIN, edges::adopt_edges)
 }
 
-/// Removes the edges of calls; what they say goes to their owners.
+/// Removes the edges of calls. Their shardings are moved to their owners.
 pub(crate) fn sink_func_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape { edges: Edges::SinkFuncs, ..Shape::AS_WRITTEN }, |draft| {
         edges::adopt_edges(draft);
@@ -35,12 +35,12 @@ pub(crate) fn sink_func_edges(module: &Module) -> Result<Module, Diagnostics> {
     })
 }
 
-/// Gives each use of a constant its own copy.
+/// Makes a copy of a constant for each of its uses.
 pub(crate) fn split_constants(module: &Module) -> Result<Module, Diagnostics> {
     Ok(as_sdy_constants(change(module, Shape::AS_WRITTEN, split::split_constants)?))
 }
 
-/// Lets constraints speak for their inputs.
+/// Applies constraints to their inputs.
 pub(crate) fn apply_constraints(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::AS_WRITTEN, |draft| {
         edges::adopt_edges(draft);
@@ -48,7 +48,7 @@ pub(crate) fn apply_constraints(module: &Module) -> Result<Module, Diagnostics> 
     })
 }
 
-/// Calls as named computations, with their edges if these are wanted.
+/// Replaces calls by named computations, with data-flow edges if `with_edges` is true.
 pub(crate) fn inline_calls(module: &Module, with_edges: bool) -> Result<Module, Diagnostics> {
     let mut draft = import_flat(module)?;
     if with_edges {
@@ -58,7 +58,7 @@ pub(crate) fn inline_calls(module: &Module, with_edges: bool) -> Result<Module, 
     Ok(exported(&draft, &graph::unsolved(&draft), shape))
 }
 
-/// Named computations as calls of functions, without their edges.
+/// Replaces named computations by calls of new functions, and removes their edges.
 pub(crate) fn outline_computations(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape { calls: Calls::Outline, ..Shape::AS_WRITTEN }, edges::adopt_edges)
 }
@@ -71,7 +71,8 @@ pub(crate) fn propagate_as_written(module: &Module, options: &Options) -> Result
     Ok(exported(&draft, &problem, Shape::AS_WRITTEN))
 }
 
-/// What propagation finds. Where an edge holds the sharding, its owner and targets keep what is written on them.
+/// Returns the solved problem. Values at an edge keep the shardings that are written on them, because the edge holds
+/// what was found.
 fn solved(draft: &mut Draft<'_>, options: &Options) -> Problem {
     split::mark_dead(draft);
     groups::sync(draft);
@@ -86,8 +87,8 @@ fn solved(draft: &mut Draft<'_>, options: &Options) -> Problem {
     problem
 }
 
-/// All steps in one go, each call by itself, with the edges gone in the end and the calls' bodies functions of their own:
-/// what lies between the tidying of imports and of exports.
+/// Runs all steps on a module whose imports have been simplified and whose exports have not. Each call is propagated
+/// separately. In the result there are no edges, and the body of each call is a function of its own.
 pub(crate) fn propagate_flat(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
     let mut draft = import_flat(module)?;
     split::split_constants(&mut draft);
@@ -98,7 +99,7 @@ pub(crate) fn propagate_flat(module: &Module, options: &Options) -> Result<Modul
     Ok(as_sdy_constants(exported(&draft, &problem, Shape { calls: Calls::Outline, ..Shape::PLAIN })))
 }
 
-/// The same with one sharding for all calls of a function: they stay as they are.
+/// Runs all steps as [`propagate_flat`] does, but the calls of a function remain and share one sharding.
 pub(crate) fn propagate_in_place(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
     let mut draft = import_as_written(module)?;
     split::split_constants(&mut draft);
@@ -112,17 +113,17 @@ pub(crate) fn propagate_in_place(module: &Module, options: &Options) -> Result<M
     Ok(as_sdy_constants(exported(&draft, &problem, Shape::PLAIN)))
 }
 
-/// Callers in front of those that they call.
+/// Orders the functions so that callers come before their callees.
 fn order_roots(draft: &mut Draft<'_>) {
     let order = callers_first(draft.module);
     let place = |name: &str| draft.module.func_id(name).and_then(|id| order.iter().position(|&o| o == id));
     let mut roots = draft.roots.clone();
-    // Copies stand behind their originals.
+    // The sort is stable, so copies remain behind their originals.
     roots.sort_by_key(|&r| place(&draft.frame(r).func.name));
     draft.roots = roots;
 }
 
-/// Removes the private functions that nobody calls.
+/// Removes the private functions that are not called.
 fn drop_unused(draft: &mut Draft<'_>) {
     loop {
         let called: Vec<_> = draft.callers().into_keys().collect();
@@ -136,7 +137,7 @@ fn drop_unused(draft: &mut Draft<'_>) {
     }
 }
 
-/// Literals as `sdy.constant`, which nothing takes for the same only because they are equal.
+/// Replaces literals by `sdy.constant`, so that equal literals are not merged.
 fn as_sdy_constants(mut module: Module) -> Module {
     for func in &mut module.funcs {
         for op in func.body.walk() {
@@ -148,7 +149,7 @@ fn as_sdy_constants(mut module: Module) -> Module {
     module
 }
 
-/// A step that changes the program and finds no shardings.
+/// Applies a step that changes the program without finding shardings.
 fn change(module: &Module, shape: Shape, step: impl Fn(&mut Draft<'_>)) -> Result<Module, Diagnostics> {
     let mut draft = import_as_written(module)?;
     step(&mut draft);
