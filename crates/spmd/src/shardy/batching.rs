@@ -1,5 +1,5 @@
-//! `sdy-explicit-gather-scatter-batching`: where an index of a gather or scatter only counts along a dimension, the
-//! dimension is a batch.
+//! `sdy-explicit-gather-scatter-batching`: if a component of the index of a gather or scatter only counts along a
+//! dimension, the dimension becomes a batching dimension.
 
 use super::canonical;
 use super::settings::Settings;
@@ -16,10 +16,10 @@ pub(super) fn run(module: &Module, _: &Settings) -> Result<Module, Diagnostics> 
 
 struct Batching;
 
-/// Where the parts of a gather or of a scatter stand.
+/// The names of the attributes that describe a gather or a scatter.
 struct Names {
     record: &'static str,
-    /// Dimensions of the operand that are indexed and not kept.
+    /// The dimensions of the operand that are indexed and do not appear in the result.
     collapsed: &'static str,
     batching: &'static str,
     index_batching: &'static str,
@@ -46,7 +46,7 @@ impl<'s> Rewrite<'s> for Batching {
     fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool {
         let (names, indices) = match Opcode::of_view(view) {
             Opcode::Gather => (&GATHER, 1),
-            // Inputs, indices, as many updates.
+            // The operands are the inputs, the indices and as many updates as inputs.
             Opcode::Scatter => (&SCATTER, view.operands().len() / 2),
             _ => return false,
         };
@@ -64,8 +64,9 @@ impl<'s> Rewrite<'s> for Batching {
     }
 }
 
-/// The attributes with the first dimension as a batch, the component of the index that is not needed then, and the
-/// dimension that holds the components. Only first dimensions are looked at.
+/// Returns the attributes with the first dimension as a batching dimension, the component of the index that is no
+/// longer needed, and the dimension of the indices that holds the components. Returns `None` if the first dimension
+/// cannot become one. Other dimensions are not considered.
 fn explicit(view: &OpView<'_>, names: &Names, indices: usize) -> Option<(Attrs, usize, usize)> {
     let fields = view.attr(names.record)?.as_record()?;
     let list = |name: &str| fields.sizes(name).unwrap_or_default();
@@ -98,7 +99,7 @@ fn explicit(view: &OpView<'_>, names: &Names, indices: usize) -> Option<(Attrs, 
     Some((view.attrs().clone().with(names.record, record), index, dim))
 }
 
-/// A list of dimensions in the form that the record's lists have.
+/// Returns a list of dimensions as an attribute of the same kind as the record's other lists.
 fn like(fields: &Attrs, list: Attr, name: &str) -> Attr {
     let form = fields.get(name).or_else(|| fields.iter().map(|(_, a)| a).find(|a| a.to_ints().is_some()));
     match form {
@@ -107,7 +108,8 @@ fn like(fields: &Attrs, list: Attr, name: &str) -> Attr {
     }
 }
 
-/// Whether a component of the index counts along dimension 0: an iota, maybe reshaped, broadcast or bounded.
+/// Returns whether a component of the index counts along dimension 0: it is an iota, which may be reshaped, broadcast,
+/// clamped or selected.
 fn counts(view: &OpView<'_>, indices: Value, dim: usize, index: usize) -> bool {
     let def = |v: Value| view.body.def_op(v).map(|op| view.at(op));
     let mut v = indices;
@@ -131,7 +133,7 @@ fn counts(view: &OpView<'_>, indices: Value, dim: usize, index: usize) -> bool {
     }
 }
 
-/// The indices without one component.
+/// Returns the indices without one component.
 fn without_index<'s>(
     view: &OpView<'s>,
     indices: Value,

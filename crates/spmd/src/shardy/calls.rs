@@ -1,7 +1,9 @@
-//! Functions and their calls, as Shardy takes them apart and puts them together again.
+//! Copies functions for each call before propagation and merges the copies after it, as Shardy does.
 //!
-//! Before propagation each call gets a function of its own (`sdy-flatten-call-graph`), which takes the call's place as a
-//! named computation; after it each named computation is a function again, and of functions that were one and are still
+//! Before propagation each call gets a function of its own (`sdy-flatten-call-graph`), whose body replaces the call as
+//! a named computation. After propagation each named computation becomes a function again, and functions with the same
+//! origin and equal shardings are merged (`sdy-unflatten-call-graph`). An attribute of a function holds the name of the
+//! function that it was copied from.
 //! sharded alike one is kept (`sdy-unflatten-call-graph`). Functions remember in an attribute what they were copied from.
 
 use super::collectives::equivalent;
@@ -16,15 +18,15 @@ use shardwise_ops::Opcode;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// The name of the attribute that keeps functions apart that are manual over other axes.
+/// The name of the attribute that distinguishes functions that are manual over different axes.
 const MANUAL_AXES: &str = "sdy.func_manual_axes";
 
-/// What a call calls.
+/// Returns the name of the function that a call calls, or `None` if the op is no call.
 pub(super) fn callee<'a>(view: &OpView<'a>) -> Option<&'a str> {
     view.attrs().str("callee").filter(|_| Opcode::of_view(view) == Opcode::Call)
 }
 
-/// The calls of a function, in program order.
+/// Returns the calls in a function, in program order.
 fn calls(module: &Module, func: &Func) -> Vec<(Op, Arc<str>)> {
     let name = |op: Op| Some((op, callee(&module.view(&func.body, op))?.into()));
     func.body.walk().into_iter().filter_map(name).collect()
@@ -34,7 +36,7 @@ fn set_callee(body: &mut Body, op: Op, name: &Arc<str>) {
     body.op_mut(op).attrs.set("callee", Attr::Symbol(name.clone()));
 }
 
-/// Gives each call but the first of a function a copy of it.
+/// Copies each function for every call of it except the first.
 pub(super) fn flatten(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     propagate::refuse_recursion(module)?;
     let mut copies =
@@ -59,7 +61,7 @@ struct Copies {
 }
 
 impl Copies {
-    /// A copy of a function, which calls copies as well; its name.
+    /// Adds a copy of a function whose calls call copies too. Returns the name of the copy.
     fn copy(&mut self, name: &str, loc: &Loc, depth: usize) -> Result<Arc<str>, Diagnostics> {
         if depth > MAX_DEPTH {
             return Err(propagate::too_deep(loc).into());
@@ -82,13 +84,13 @@ impl Copies {
     }
 }
 
-/// Calls as named computations.
+/// Replaces calls by named computations.
 pub(super) fn import(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     propagate::inline_calls(module, settings.is_on_by_default("add-data-flow-edges-on-named-computations"))
 }
 
-/// Of functions that were one and whose arguments and results lie alike, keeps one. `dedup-functions-fully` keeps one in
-/// any case: that with most calls.
+/// Merges functions with the same origin whose arguments and results have equal shardings. With
+/// `dedup-functions-fully`, all functions with the same origin are merged into the one that has the most calls.
 pub(super) fn unflatten(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let fully = settings.is_on("dedup-functions-fully");
     let mut kept: BTreeMap<String, &Func> = BTreeMap::new();
@@ -119,7 +121,7 @@ pub(super) fn unflatten(module: &Module, settings: &Settings) -> Result<Module, 
     Ok(out)
 }
 
-/// What two functions have in common of which one is enough.
+/// Returns a key that is equal for functions that can be merged.
 fn key(func: &Func, with_shardings: bool) -> String {
     let mut key = format!("{} {:?}", original_name(func), func.attrs.get(MANUAL_AXES));
     if with_shardings {
@@ -130,13 +132,14 @@ fn key(func: &Func, with_shardings: bool) -> String {
     key
 }
 
-/// The shardings of a function's arguments, open where nothing is said; `None` if nothing is said at all.
+/// Returns the shardings of a function's arguments; those without one are open. Returns `None` if no argument has a
+/// sharding.
 pub(super) fn arg_shardings(func: &Func) -> Option<Vec<Sharding>> {
     let args = func.body.args();
     declared(args.iter().map(|&v| func.body.sharding(v)), args.iter().map(|&v| func.body.ty(v)))
 }
 
-/// The same for its results.
+/// Returns the shardings of a function's results, as [`arg_shardings`] does for arguments.
 pub(super) fn result_shardings(func: &Func) -> Option<Vec<Sharding>> {
     declared(func.result_shardings.iter().map(Option::as_ref), func.result_types.iter())
 }
@@ -150,7 +153,8 @@ fn declared<'a>(
     Some(shardings.zip(types).map(|(s, ty)| s.cloned().unwrap_or_else(|| open(ty))).collect())
 }
 
-/// Calls give what their functions give; where the program wants something else, a reshard follows.
+/// Sets the shardings of the results of calls to those of the called functions. If the program requires another
+/// sharding, a reshard is inserted after the call.
 pub(super) fn insert_reshards(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, func| {
         for (op, name) in calls(module, func) {

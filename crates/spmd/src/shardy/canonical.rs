@@ -1,7 +1,7 @@
-//! `canonicalize`, as Shardy's tests and its export use it: collectives that do nothing go, neighbours become one, ops that
-//! nobody uses go.
+//! `canonicalize`, as Shardy's tests and its export use it: collectives without effect are removed, neighbouring
+//! collectives are merged, and unused ops are removed.
 //!
-//! It is run to its fixpoint, and always ends: each step leaves fewer of the ops that it looks at.
+//! It runs until nothing changes. It terminates because each step leaves fewer of the ops that it considers.
 
 use super::collectives::equivalent;
 use super::edit::{Edit, Place};
@@ -15,7 +15,7 @@ use shardwise_ops::{Effects, Opcode};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Which steps are taken.
+/// The steps that are taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Steps {
     All,
@@ -25,24 +25,24 @@ enum Steps {
 
 pub(super) fn all(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = run(module, Steps::All)?;
-    // What is freed inside of a manual computation frees its arguments, and so on outwards.
+    // An op that is removed from a manual computation may leave arguments unused, and so on outwards.
     while let Some(next) = manual_computations(&out) {
         out = run(&next, Steps::All)?;
     }
     Ok(out)
 }
 
-/// What Shardy's export does before it makes collectives of reshards.
+/// Runs the steps of Shardy's export before reshards are replaced by collectives.
 pub(super) fn reshards(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     run(module, Steps::Reshards)
 }
 
-/// What Shardy's export does after it.
+/// Runs the steps of Shardy's export after reshards are replaced by collectives.
 pub(super) fn collectives(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     run(module, Steps::Collectives)
 }
 
-/// Takes out the ops that nobody uses.
+/// Removes the ops whose results are not used.
 pub(super) fn drop_unused(module: &Module) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, _| {
         Canon { edit, steps: Steps::Reshards }.drop_unused();
@@ -83,7 +83,8 @@ impl Canon<'_, '_> {
         }
     }
 
-    /// Whether Shardy keeps the op though nobody uses it: of collectives only exchanges go.
+    /// Returns whether Shardy keeps the op although its result is not used. Of the collectives, it only removes
+    /// all-to-alls.
     fn is_kept(&self, op: Op) -> bool {
         match self.edit.opcode(op) {
             Opcode::SdyAllToAll => self.steps == Steps::Reshards,
@@ -99,7 +100,7 @@ impl Canon<'_, '_> {
         }
     }
 
-    /// Takes a step at the op; whether there was one.
+    /// Takes a step at the op. Returns whether there was one.
     fn step(&mut self, op: Op) -> bool {
         if self.edit.is_erased(op) {
             return false;
@@ -128,7 +129,7 @@ impl Canon<'_, '_> {
         self.edit.body[op].attrs.get(name)
     }
 
-    /// The op that makes the operand, if it is of this kind.
+    /// Returns the op that defines the operand, if it is of this kind.
     fn operand_op(&self, op: Op, kind: Opcode) -> Option<Op> {
         self.edit.def_op(self.edit.operand(op, 0)).filter(|&def| self.edit.opcode(def) == kind)
     }
@@ -137,7 +138,7 @@ impl Canon<'_, '_> {
         self.edit.uses(self.edit.body[op].results[0]).count() == 1
     }
 
-    /// Lets everybody use `v` instead of what the op makes.
+    /// Replaces the result of the op by `v` in all uses, and erases the op.
     fn replace(&mut self, op: Op, v: Value) -> bool {
         self.edit.replace_uses(self.edit.body[op].results[0], v, None);
         self.edit.erase(op);
@@ -170,14 +171,14 @@ impl Canon<'_, '_> {
         true
     }
 
-    /// A slice along the axes that were just gathered.
+    /// Removes a slice along the axes along which its operand was gathered.
     fn slice_of_gather(&mut self, op: Op) -> bool {
         let Some(gather) = self.operand_op(op, Opcode::SdyAllGather) else { return false };
         self.attr(gather, "gathering_axes") == self.attr(op, "slicing_axes")
             && self.replace(op, self.edit.operand(gather, 0))
     }
 
-    /// A sum over axes that were just made unreduced.
+    /// Simplifies a sum over axes along which its operand was just made unreduced.
     fn sum_of_unreduced(&mut self, op: Op) -> bool {
         let Some(Attr::Axes { mesh, axes: summed }) = self.attr(op, "reduction_axes").cloned() else { return false };
         if let Some(def) = self.operand_op(op, Opcode::ReplicatedToUnreduced) {
@@ -198,7 +199,7 @@ impl Canon<'_, '_> {
         self.replace(op, gathered)
     }
 
-    /// Two exchanges between other dimensions are one.
+    /// Merges two all-to-alls between different dimensions into one.
     fn exchange_of_exchange(&mut self, op: Op) -> bool {
         let Some(inner) = self.operand_op(op, Opcode::SdyAllToAll).filter(|&inner| self.has_one_use(inner)) else {
             return false;
@@ -223,8 +224,8 @@ impl Canon<'_, '_> {
         true
     }
 
-    /// A sum of which everybody takes the same slice: where the slice begins with all axes that are summed over, each
-    /// device sums its part alone.
+    /// Replaces a sum by a reduce-scatter if all its users slice it in the same way, and the slices begin with all axes
+    /// that are summed over.
     fn scatter(&mut self, op: Op) -> bool {
         let Some(sum) = self.operand_op(op, Opcode::SdyAllReduce) else { return false };
         let users: Vec<Op> = self.edit.uses(self.edit.body[sum].results[0]).map(|(user, _)| user).collect();
@@ -260,8 +261,8 @@ impl Canon<'_, '_> {
         true
     }
 
-    /// A reshard of the same data to the same layout as one before it: the data may have been reshaped or transposed on
-    /// the way here, and reshaped on the way there.
+    /// Replaces a reshard by an earlier reshard of the same data to the same layout. The data may have been reshaped or
+    /// transposed before this reshard, and reshaped before the earlier one.
     fn same_reshard(&mut self, op: Op) -> bool {
         let mut path = vec![];
         let mut root = self.edit.operand(op, 0);
@@ -286,7 +287,8 @@ impl Canon<'_, '_> {
         self.replace(op, v)
     }
 
-    /// The sharding that a value had before it was transposed to be laid out so.
+    /// Returns the sharding of the value at the start of `path` for which the value at its end has this sharding. Steps
+    /// of `path` are transposes and reshapes.
     fn before(&self, path: &[Op], mut sharding: Sharding) -> Sharding {
         for &step in path {
             match self.edit.body[step].attrs.sizes("permutation") {
@@ -308,7 +310,7 @@ impl Canon<'_, '_> {
         sharding
     }
 
-    /// What a reshard in front of `op` makes of `root`, or of a reshape of it, if it lies as `target` says.
+    /// Returns the result of a reshard before `op` of `root`, or of a reshape of it, whose layout is equal to `target`.
     fn reshard_of(&self, root: Value, target: &Sharding, op: Op) -> Option<Value> {
         let ty = self.edit.body.ty(self.edit.body[op].results[0]);
         let mut pending = vec![root];
@@ -336,18 +338,18 @@ impl Canon<'_, '_> {
     }
 }
 
-/// Ops that change the view of data and nothing else.
+/// Returns whether the op changes only the view of its data.
 fn is_move(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::Reshape | Opcode::Transpose)
 }
 
-/// Takes an axis out of a list; whether it was there.
+/// Removes an axis from a list. Returns whether the list had it.
 fn take(axes: &mut Vec<AxisRef>, axis: &AxisRef) -> bool {
     let found = axes.iter().position(|a| a == axis);
     found.map(|i| axes.remove(i)).is_some()
 }
 
-/// The layout after a sum that leaves each device its part.
+/// Returns the layout after a sum that leaves a part on each device.
 fn scattered_sharding(
     from: Option<&Sharding>,
     scattered: &[Vec<AxisRef>],
@@ -363,7 +365,7 @@ fn scattered_sharding(
     to.clone().with_dims(dims.collect())
 }
 
-/// Whether two layouts put the same elements, in their linear order, on the same devices.
+/// Returns whether two layouts put the same elements, in their linear order, on the same devices.
 fn lies_alike(a: &Sharding, a_type: &Type, b: &Sharding, b_type: &Type) -> bool {
     if a == b && a_type == b_type {
         return true;
@@ -371,8 +373,8 @@ fn lies_alike(a: &Sharding, a_type: &Type, b: &Sharding, b_type: &Type) -> bool 
     a.mesh.name == b.mesh.name && a.replicated == b.replicated && strides(a, a_type) == strides(b, b_type)
 }
 
-/// The axes of a layout with the distance, in elements, between what neighbours along them hold: minor ones first,
-/// adjacent parts of an axis as one.
+/// Returns the axes of a layout with the distance, in elements, between neighbours along them. Minor axes come first,
+/// and adjacent parts of an axis are merged.
 fn strides(sharding: &Sharding, ty: &Type) -> Vec<(usize, AxisRef)> {
     let (mesh, mut inner, mut out) = (&sharding.mesh, 1, vec![]);
     for (dim, &size) in sharding.dims.iter().zip(ty.shape()).rev() {
@@ -400,7 +402,8 @@ fn strides(sharding: &Sharding, ty: &Type) -> Vec<(usize, AxisRef)> {
 
 // Manual computations.
 
-/// Arguments that nobody uses go, and so do regions that do nothing; `None` if there are none.
+/// Removes unused arguments of manual computations and manual computations without effect. Returns `None` if there are
+/// none.
 fn manual_computations(module: &Module) -> Option<Module> {
     let mut out = module.without_funcs();
     let mut manual = Manual { module, has_changed: false };
@@ -428,7 +431,7 @@ impl<'m> Rewrite<'m> for Manual<'m> {
 }
 
 impl<'m> Manual<'m> {
-    /// Leaves out the arguments without uses; whether there were any.
+    /// Removes the arguments without uses. Returns whether there were any.
     fn drop_arguments(&mut self, view: &OpView<'m>, cloner: &mut Cloner<'m>, b: &mut Builder<'_>) -> bool {
         let region = view.regions()[0];
         let mut inside = vec![];

@@ -1,10 +1,12 @@
-//! `sdy-reshard-to-collectives`: each reshard as the collectives that Shardy would choose.
+//! `sdy-reshard-to-collectives`: replaces each reshard by the collectives that Shardy would choose.
 //!
-//! The pipeline's own pass is [`crate::collectives`], which takes the cheapest sequence; this one is Shardy's greedy order:
-//! slice what is split further, permute what stays equally split, exchange between dimensions, gather the rest.
+//! The pipeline's own pass is [`crate::collectives`], which chooses the cheapest sequence. This pass follows Shardy's
+//! greedy order: slice dimensions that are split further, permute where the number of shards remains equal, exchange
+//! axes between dimensions, and gather the rest.
 //!
-//! Axes are first cut so that two that overlap are equal; then a common prefix of source and target is left alone. What
-//! is left of the source ("in") and of the target ("out") shrinks with each collective, until both are empty.
+//! First, axes are cut so that any two that overlap are equal. Then the common prefix of source and target is dropped.
+//! The remaining axes of the source (`ins`) and of the target (`outs`) become fewer with each collective, until both
+//! are empty.
 
 use super::edit::{Edit, Place};
 use super::reshards::bypassing_barriers;
@@ -66,7 +68,7 @@ fn reshard(edit: &mut Edit, op: Op, keeps_redundant: bool) {
     edit.erase(op);
 }
 
-/// Whether both lay a tensor out alike; no sharding is the same as a replicated one.
+/// Returns whether both distribute a tensor in the same way. A value without a sharding is treated as replicated.
 pub(super) fn equivalent(a: Option<&Sharding>, b: Option<&Sharding>) -> bool {
     let is_replicated = |s: Option<&Sharding>| s.is_none_or(Sharding::is_replicated);
     match (a, b) {
@@ -76,12 +78,12 @@ pub(super) fn equivalent(a: Option<&Sharding>, b: Option<&Sharding>) -> bool {
     }
 }
 
-/// Whether two meshes differ at most in the order of devices.
+/// Returns whether the axes of two meshes are equal; the order of devices may differ.
 pub(super) fn same_axes(a: &Mesh, b: &Mesh) -> bool {
     a.axes == b.axes
 }
 
-/// The collectives that lead from one layout of a tensor of this shape to another one, each with the layout after it.
+/// Returns the collectives that turn one layout of a tensor of this shape into another, each with the layout after it.
 pub(super) fn steps(source: &Sharding, target: &Sharding, shape: &[usize]) -> Vec<(StepKind, Sharding)> {
     let mut way = Way::new(source, target, shape);
     for _ in 0..2 {
@@ -97,21 +99,21 @@ pub(super) fn steps(source: &Sharding, target: &Sharding, shape: &[usize]) -> Ve
     way.steps
 }
 
-/// Axes of each dimension.
+/// The axes of each dimension.
 type Axes = Vec<VecDeque<AxisRef>>;
 
 struct Way<'a> {
     shape: &'a [usize],
     mesh: Arc<Mesh>,
     target_mesh: Arc<Mesh>,
-    /// What the current layout has beyond its common prefix with the target.
+    /// The axes of the current layout that come after the common prefix with the target.
     ins: Axes,
     outs: Axes,
     current: Vec<Vec<AxisRef>>,
-    /// How many more shards a dimension may get in the collective at hand.
+    /// The factor by which the number of shards of each dimension may still grow in the current collective.
     room: Vec<usize>,
     held: HashSet<AxisRef>,
-    /// Dimension and position of each axis of `outs`.
+    /// The dimension and the position in it of each axis of `outs`.
     goals: HashMap<AxisRef, (usize, usize)>,
     steps: Vec<(StepKind, Sharding)>,
 }
@@ -164,7 +166,7 @@ impl<'a> Way<'a> {
         axes.into_iter().map(|a| self.size(*a)).product()
     }
 
-    /// As much of `axis` as the room of `dim` allows, and what is left of it. The room shrinks.
+    /// Returns the part of `axis` that fits into the room of `dim`, and the rest of it. Reduces the room.
     fn take_fitting(&mut self, dim: usize, axis: AxisRef) -> Option<(AxisRef, Option<AxisRef>)> {
         let (size, room) = (self.size(axis), self.room[dim]);
         if room <= 1 || !divisible(size, room) {
@@ -179,7 +181,7 @@ impl<'a> Way<'a> {
         Some((part(axis.pre_size(), room), Some(part(axis.pre_size() * room, size / room))))
     }
 
-    /// Slices dimensions that the target splits further.
+    /// Slices the dimensions that the target splits further.
     fn slice(&mut self) {
         for dim in 0..self.ins.len() {
             let (ins, outs) = (self.total(&self.ins[dim]), self.total(&self.outs[dim]));
@@ -212,7 +214,8 @@ impl<'a> Way<'a> {
         AxisRef::push_or_merge(&mut self.current[dim], axis, &self.mesh);
     }
 
-    /// Slices `dim` by axes that it needs itself; axes that it has no room for are free for other dimensions.
+    /// Slices `dim` by the axes that it needs itself. Axes that do not fit into its room are added to `free`, for other
+    /// dimensions.
     fn slice_in_place(&mut self, dim: usize, axes: &mut [Vec<AxisRef>], free: &mut VecDeque<AxisRef>) {
         let mut i = 0;
         while let Some(&axis) = self.outs[dim].get(i) {
@@ -235,7 +238,7 @@ impl<'a> Way<'a> {
                 i += 1;
             }
             if let Some(rest) = rest {
-                // It is free, and not looked at again here.
+                // The rest is free and is not considered here again.
                 self.outs[dim].insert(i, rest);
                 free.push_back(rest);
                 i += 1;
@@ -243,8 +246,8 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Axes that another dimension needs behind those that an exchange will bring it from `source`: sliced here, they
-    /// travel along, and no permutation is needed.
+    /// Returns axes that another dimension needs after the axes that an exchange will move to it from `source`. If
+    /// `source` is sliced along them, they move with the exchange and no permutation is needed.
     fn slice_ahead(&mut self, source: usize) -> Vec<AxisRef> {
         let Some(&last) = self.ins[source].back() else { return vec![] };
         let Some(&(target, _)) = self.goals.get(&last).filter(|_| self.outs[source].is_empty()) else { return vec![] };
@@ -271,7 +274,7 @@ impl<'a> Way<'a> {
         added
     }
 
-    /// Gives dimensions with room what is available; returns what went where.
+    /// Adds available axes to the dimensions with room. Returns the axes that were added, with their dimensions.
     fn fill(&mut self, at: Fill, available: &mut Available<'_>) -> Vec<(usize, AxisRef)> {
         let (mut added, mut split) = (vec![], vec![]);
         for dim in 0..self.ins.len() {
@@ -342,7 +345,7 @@ impl<'a> Way<'a> {
         matches!((surplus, missing), (Some(a), Some(b)) if divisible(self.size(a), self.size(b)))
     }
 
-    /// Other axes in the place of those that each dimension has, as many shards as before.
+    /// Replaces the axes of each dimension by others with the same number of shards.
     fn rearrange(&mut self) {
         let rank = self.ins.len();
         self.held.clear();
@@ -365,7 +368,7 @@ impl<'a> Way<'a> {
             free_outs.extend(self.outs[dim].iter().copied());
             used /= self.room[dim];
             let mut left: VecDeque<AxisRef> = self.ins[dim].drain(..).filter(|a| !self.goals.contains_key(a)).collect();
-            // Those past what was replaced stay where they are, if they can: they come first.
+            // The axes after those that were replaced remain if they fit. They come first.
             let room = std::mem::replace(&mut self.room[dim], used);
             while self.room[dim] > 1
                 && let Some(&axis) = left.front()
@@ -393,7 +396,8 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Moves axes to the dimensions that need them, first only to their right places.
+    /// Moves axes to the dimensions that need them. Without `allows_disorder`, an axis is only moved to its final
+    /// position.
     fn exchange(&mut self, allows_disorder: bool) {
         for source in 0..self.ins.len() {
             while let Some((count, target)) = self.exchangeable(source, allows_disorder) {
@@ -417,7 +421,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// How many of the last axes of `source` go to one other dimension, and to which.
+    /// Returns how many of the last axes of `source` move to one other dimension, and that dimension.
     fn exchangeable(&self, source: usize, allows_disorder: bool) -> Option<(usize, usize)> {
         let ins = &self.ins[source];
         let goal = |a: &AxisRef| self.goals.get(a).map(|&(dim, _)| dim).filter(|&dim| dim != source);
@@ -427,7 +431,7 @@ impl<'a> Way<'a> {
         (allows_disorder || is_in_place()).then_some((count, target))
     }
 
-    /// Gathers the dimensions whose last axis the target does not have.
+    /// Gathers the dimensions whose last axis is not in the target.
     fn gather(&mut self) {
         let mut axes = vec![vec![]; self.ins.len()];
         for (dim, axes) in axes.iter_mut().enumerate() {
@@ -474,7 +478,7 @@ fn goals(outs: &Axes) -> HashMap<AxisRef, (usize, usize)> {
     outs.iter().enumerate().flat_map(places).collect()
 }
 
-/// Takes these axes, which may be parts of what the list has, from its end.
+/// Removes these axes from the end of a list. They may be parts of the axes in the list.
 fn pop_back<'a>(list: &mut Vec<AxisRef>, axes: impl DoubleEndedIterator<Item = &'a AxisRef>) {
     for &axis in axes.rev() {
         let Some(last) = list.last_mut() else { return };
@@ -493,7 +497,7 @@ fn in_mesh_order<'a>(axes: impl IntoIterator<Item = &'a AxisRef>) -> Vec<AxisRef
     axes
 }
 
-/// Cuts the axes of a list where the others are cut.
+/// Cuts the axes of a list where the other axes are cut.
 fn align(list: &mut VecDeque<AxisRef>, others: &[AxisRef], mesh: &Mesh) {
     for axis in std::mem::take(list) {
         let mut rest = Some(axis);

@@ -1,7 +1,9 @@
-//! A body that can be changed in place: ops put in and taken out anywhere, uses moved from value to value.
+//! A body that can be changed in place: ops can be inserted and erased anywhere, and uses can be moved from one value
+//! to another.
 //!
-//! Passes of the pipeline build new bodies from front to back. Shardy's passes insert ops behind values that were made
-//! long ago, so they work on a copy of the body whose ops are linked lists, and the lists become a body again at the end.
+//! Passes of the pipeline build new bodies from start to end. Shardy's passes insert ops after values that were defined
+//! long before, so they work on a copy of the body whose ops are linked lists. At the end the lists are converted to a
+//! body.
 
 use super::reshards::without_axes;
 use crate::sdy;
@@ -14,13 +16,13 @@ pub(super) struct Edit<'m> {
     pub module: &'m Module,
     pub body: Body,
     links: Vec<Link>,
-    /// First op of each region.
+    /// The first op of each region.
     first: Vec<Option<Op>>,
-    /// The op that each region belongs to.
+    /// The op that contains each region.
     parents: Vec<Option<Op>>,
-    /// For an argument of a loop's region, the loop's result.
+    /// The result of a loop for each argument of its regions.
     owners: HashMap<Value, Value>,
-    /// By value; entries go stale when the operand is set to something else.
+    /// The uses of each value. An entry is stale if the operand has been set to another value.
     uses: Vec<Vec<(Op, usize)>>,
 }
 
@@ -32,7 +34,7 @@ struct Link {
     is_erased: bool,
 }
 
-/// Where a new op goes.
+/// The position of a new op.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
     Before(Op),
@@ -94,7 +96,7 @@ impl<'m> Edit<'m> {
         self.module.table.def(self.body[op].code).is_terminator()
     }
 
-    /// All ops, those of an op's regions before the op.
+    /// Returns all ops, each after the ops in its regions.
     pub fn post_order(&self) -> Vec<Op> {
         let mut out = vec![];
         self.post_order_of(self.body.entry(), &mut out);
@@ -116,7 +118,7 @@ impl<'m> Edit<'m> {
         self.links[op.index()].is_erased
     }
 
-    /// The region that the op stands in.
+    /// Returns the region that contains the op.
     pub fn region(&self, op: Op) -> Region {
         self.links[op.index()].region
     }
@@ -131,8 +133,8 @@ impl<'m> Edit<'m> {
         self.uses[v.index()].iter().copied().filter(is_current)
     }
 
-    /// How a value lies. An argument of a loop's region lies as the loop's result, one of a manual computation as what
-    /// comes in, less the manual axes.
+    /// Returns the sharding of a value. An argument of a loop's region has the sharding of the loop's result. An
+    /// argument of a manual computation has that of the operand without the manual axes.
     pub fn sharding(&self, v: Value) -> Option<Sharding> {
         let own = self.body.sharding(v).cloned();
         let ValueDef::Argument { region, index } = self.body[v].def else { return own };
@@ -160,7 +162,7 @@ impl<'m> Edit<'m> {
         }
     }
 
-    /// The place directly behind the op that makes `v`, or at the start of its region.
+    /// Returns the position after the op that defines `v`, or the start of its region if `v` is an argument.
     pub fn behind(&self, v: Value) -> Place {
         match self.body[v].def {
             ValueDef::Result { op, .. } => Place::After(op),
@@ -168,13 +170,13 @@ impl<'m> Edit<'m> {
         }
     }
 
-    /// A new op on `operand` whose result has the operand's type and this sharding.
+    /// Inserts an op on `operand` whose result has the operand's type and this sharding. Returns the result.
     pub fn insert(&mut self, place: Place, code: OpCode, operand: Value, attrs: Attrs, sharding: Sharding) -> Value {
         let ty = self.body.ty(operand).clone();
         self.insert_typed(place, code, operand, attrs, ty, Some(sharding))
     }
 
-    /// A new op on `operand` with this result.
+    /// Inserts an op on `operand` whose result has this type and sharding. Returns the result.
     pub fn insert_typed(
         &mut self,
         place: Place,
@@ -215,7 +217,7 @@ impl<'m> Edit<'m> {
         }
     }
 
-    /// Takes out an op without regions whose results nobody uses any more.
+    /// Erases an op without regions whose results are not used.
     pub fn erase(&mut self, op: Op) {
         let Link { region, previous, next, .. } = self.links[op.index()];
         match previous {
@@ -228,7 +230,7 @@ impl<'m> Edit<'m> {
         self.links[op.index()].is_erased = true;
     }
 
-    /// Whether both stand in one region, `a` in front.
+    /// Returns whether both ops are in the same region and `a` comes first.
     pub fn stands_before(&self, a: Op, b: Op) -> bool {
         let next = |op: &Op| self.links[op.index()].next;
         std::iter::successors(next(&a), next).any(|op| op == b)
@@ -238,7 +240,7 @@ impl<'m> Edit<'m> {
         self.body.def_op(v)
     }
 
-    /// The body that the lists describe.
+    /// Converts the lists to a body.
     pub fn finish(mut self) -> Body {
         for region in (0..self.body.region_count()).map(Region::new) {
             let mut ops = vec![];

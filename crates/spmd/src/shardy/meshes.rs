@@ -1,4 +1,4 @@
-//! Meshes as symbols, or written out where they are used.
+//! Passes that write meshes as symbols or inline.
 
 use super::settings::Settings;
 use super::tidy::map_shardings;
@@ -7,7 +7,7 @@ use shardwise_ir::{Attr, Attrs, Module};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Writes each mesh out where it is used; no symbol is left.
+/// Writes each mesh inline, and removes all mesh symbols.
 pub(super) fn inline(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let unnamed = |mesh: &Arc<Mesh>| Arc::new(Mesh { name: "".into(), ..(**mesh).clone() });
     let mut out = map_shardings(module, |s| s.clone().with_mesh(unnamed(&s.mesh)));
@@ -17,7 +17,7 @@ pub(super) fn inline(module: &Module, _: &Settings) -> Result<Module, Diagnostic
     Ok(out)
 }
 
-/// The attributes that name axes of a mesh.
+/// Applies `f` to the meshes of the attributes that hold axes.
 fn map_axes(module: &mut Module, f: impl Fn(&Arc<Mesh>) -> Arc<Mesh>) {
     for func in &mut module.funcs {
         for op in func.body.walk() {
@@ -31,7 +31,7 @@ fn map_axes(module: &mut Module, f: impl Fn(&Arc<Mesh>) -> Arc<Mesh>) {
     }
 }
 
-/// Each mesh once, by name: meshes written out in shardings get one, and of equal ones the first stands for all.
+/// Defines each mesh once, as a symbol. Inline meshes get a name, and equal meshes are replaced by the first of them.
 pub(super) fn lift(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut meshes: Vec<Arc<Mesh>> = vec![];
     for mesh in &module.meshes {

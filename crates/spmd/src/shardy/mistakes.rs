@@ -1,4 +1,4 @@
-//! What can be wrong with a program or a command line for one of Shardy's passes.
+//! The errors of programs and command lines for Shardy's passes.
 
 use super::ShardyPass;
 use shardwise_base::{Diagnostic, Loc};

@@ -1,8 +1,9 @@
-//! Shardy's passes under Shardy's names, each from module to module: for comparison with the real ones, pass by pass,
-//! and for running its test files.
+//! Shardy's passes under Shardy's names, each from module to module. They exist for comparison with Shardy, pass by
+//! pass, and for running its test files.
 //!
-//! The pipeline proper ([`crate::PASSES`]) shares propagation with them and has passes of its own behind it, which
-//! choose by bytes. Here every choice is Shardy's. A pass is asked for as `name{option=value other=value}`.
+//! The pipeline itself ([`crate::PASSES`]) shares propagation with them and continues with passes of its own, which
+//! choose by the number of bytes moved. Here every choice is Shardy's. A pass is requested as `name{option=value
+//! other=value}`.
 
 mod batching;
 mod calls;
@@ -22,12 +23,12 @@ use shardwise_base::Diagnostics;
 use shardwise_ir::Module;
 use shardwise_sharding::{Options, Strategy};
 
-/// One of Shardy's passes.
+/// A pass of Shardy.
 pub struct ShardyPass {
     pub name: &'static str,
     pub options: &'static [&'static str],
     run: Run,
-    /// One line for `--help` and for the docs.
+    /// One line of description for `--help` and for the docs.
     pub describes: &'static str,
 }
 
@@ -48,7 +49,7 @@ const PRIORITIES: [&str; 6] = [BASIC[0], BASIC[1], AGGRESSIVE[2], "run-op-priori
 const EXPORT: [&str; 3] =
     ["enable-insert-explicit-collectives", "remove-all-gather-reduce-scatter-for-cmv1", "inline-meshes"];
 
-/// All of them: import, propagation, export.
+/// All passes, in the order of import, propagation and export.
 pub const SHARDY_PASSES: &[ShardyPass] = passes! {
     "sdy-lift-inlined-meshes" [] meshes::lift, "each mesh once, by name";
     "sdy-inline-meshes" [] meshes::inline, "meshes written out where they are used";
@@ -97,7 +98,7 @@ pub const SHARDY_PASSES: &[ShardyPass] = passes! {
     "sdy-drop-sharding-and-mesh" [] tidy::drop_shardings, "shardings and meshes go";
 };
 
-/// Whether `text` asks for one of Shardy's passes.
+/// Returns whether `text` requests one of Shardy's passes.
 pub fn is_name(text: &str) -> bool {
     let name = text.split('{').next().unwrap_or(text).trim();
     SHARDY_PASSES.iter().any(|p| p.name == name)
@@ -110,7 +111,8 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The pass that `text` asks for; `None` if its name is none of Shardy's.
+    /// Parses a request for a pass. Returns `None` if no pass of Shardy has this name, and an error if the options are
+    /// wrong.
     pub fn parse(text: &str) -> Option<Result<Asked, Diagnostics>> {
         let (name, options) = text.split_at(text.find('{').unwrap_or(text.len()));
         let pass = SHARDY_PASSES.iter().find(|p| p.name == name.trim())?;
@@ -154,7 +156,7 @@ fn spread(module: &Module, settings: &Settings, level: Level) -> Result<Module, 
     tidy::drop_rules(&out, settings)
 }
 
-/// Runs passes one after the other, with the same settings.
+/// Runs passes one after the other with the same settings.
 fn chain(module: &Module, passes: &[Run], settings: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for pass in passes {
@@ -183,7 +185,8 @@ fn import(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     }
 }
 
-/// The steps that change the order of uses are taken in one go: the answers depend on it.
+/// Runs Shardy's propagation pipeline. The steps that change the order of uses run as one step, because the result
+/// depends on this order.
 fn pipeline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let before: &[Run] = &[
         tidy::drop_unused_funcs,
@@ -202,7 +205,7 @@ fn pipeline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics>
     chain(&propagate(&tidied, &Options::default())?, after, &Settings::default())
 }
 
-/// The export pipeline by itself writes meshes out in the end; as a part of the propagation pipeline it does not.
+/// Runs the export pipeline and then writes meshes inline, which it does not do as a part of the propagation pipeline.
 fn export_inline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let out = export(module, settings)?;
     match settings.is_on_by_default("inline-meshes") {

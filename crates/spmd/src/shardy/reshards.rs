@@ -1,8 +1,9 @@
-//! `sdy-insert-explicit-reshards`: the reshards and sums that ops need to run on shards, as Shardy chooses them.
+//! `sdy-insert-explicit-reshards`: inserts the reshards and sums that ops need to run on shards, as Shardy chooses
+//! them.
 //!
-//! The pipeline's own pass is [`crate::reshard`], which weighs bytes. The *full version* makes every op agree with its
-//! rule; without it only ops that others cannot repair later are seen to (unreduced values, calls, some concatenations,
-//! products whose result is better moved than an operand).
+//! The pipeline's own pass is [`crate::reshard`], which compares bytes. The *full version* makes every op agree with
+//! its rule. Without it, only ops that no later pass can repair are processed: unreduced values, calls, some
+//! concatenations, and products whose result is better resharded than an operand.
 
 use super::calls::{arg_shardings, callee};
 use super::collectives::{equivalent, same_axes};
@@ -41,7 +42,7 @@ fn insert(module: &Module, is_full: bool) -> Result<Module, Diagnostics> {
     })
 }
 
-/// The value behind propagation barriers.
+/// Returns the value before the propagation barriers that `v` has passed through.
 pub(super) fn bypassing_barriers(edit: &Edit<'_>, mut v: Value) -> Value {
     while let Some(op) = edit.def_op(v).filter(|&op| edit.opcode(op) == Opcode::PropagationBarrier) {
         v = edit.operand(op, 0);
@@ -54,12 +55,12 @@ struct Inserter<'a, 'm> {
     is_full: bool,
 }
 
-/// An op that has a rule, on its mesh.
+/// An op with its rule and its mesh.
 struct Ruled {
     op: Op,
     rule: Rule,
     mesh: Arc<Mesh>,
-    /// Of operands, then results.
+    /// The shardings of the operands, then of the results.
     shardings: Vec<Option<Sharding>>,
 }
 
@@ -124,7 +125,8 @@ impl Inserter<'_, '_> {
         fits.then_some(Ruled { op, rule, mesh, shardings })
     }
 
-    /// Operands and results of an op brought to one sharding of its factors.
+    /// Reshards the operands and results of an op so that all of them have the same axes for each factor. Returns these
+    /// axes.
     fn agree(&mut self, ruled: &Ruled, projection: &mut Projection) -> FactorAxes {
         let Ruled { op, rule, mesh, shardings } = ruled;
         let is_overfull = projection.tensors.iter().any(|t| t.has_overflow());
@@ -159,7 +161,8 @@ impl Inserter<'_, '_> {
         axes
     }
 
-    /// A reshard of operand (or result) `index` of the op; those of results stand in their order.
+    /// Reshards operand (or result) `index` of the op. The reshards of results are inserted in the order of the
+    /// results.
     fn move_tensor(&mut self, ruled: &Ruled, index: usize, to: Sharding, behind: &mut Place) {
         let Some(index) = index.checked_sub(ruled.operand_count()) else {
             let v = self.edit.operand(ruled.op, index);
@@ -169,7 +172,7 @@ impl Inserter<'_, '_> {
         let result = self.edit.body[ruled.op].results[index];
         let asked = self.sharding_or_replicated(result, &ruled.mesh);
         self.replace(behind, result, code("sdy.reshard"), Attrs::new(), asked);
-        // One result of which something is said makes the others open.
+        // If one result gets a sharding, the results without one become open.
         for other in self.edit.body[ruled.op].results.clone() {
             if self.edit.body.ty(other).as_tensor().is_none() {
                 continue;
@@ -180,7 +183,8 @@ impl Inserter<'_, '_> {
         self.edit.body.value_mut(result).sharding = Some(to);
     }
 
-    /// Puts an op on `v` in the place, and lets everybody else use what it gives; the place moves on.
+    /// Inserts an op on `v` at the position, whose result replaces `v` in all other uses. The position moves behind the
+    /// op.
     fn replace(&mut self, place: &mut Place, v: Value, code: OpCode, attrs: Attrs, to: Sharding) {
         let new = self.edit.insert(*place, code, v, attrs, to);
         let made = self.edit.def_op(new).expect("just made");
@@ -197,7 +201,7 @@ impl Inserter<'_, '_> {
         self.edit.body.sharding(v).cloned().unwrap_or_else(|| Sharding::replicated(mesh, rank))
     }
 
-    /// Sums over the axes of reduction factors that the result does not keep unreduced.
+    /// Sums the results over the axes of reduction factors that the results do not keep unreduced.
     fn reduce_result(&mut self, ruled: &Ruled, projection: &Projection, axes: &FactorAxes, is_full: bool) {
         let Ruled { op, rule, mesh, .. } = ruled;
         let results = self.edit.body[*op].results.clone();
@@ -229,7 +233,7 @@ impl Inserter<'_, '_> {
         self.edit.body.sharding(v).map_or(vec![], |s| s.unreduced.clone())
     }
 
-    /// Sums operands over the axes that the results do not keep unreduced.
+    /// Sums operands over the unreduced axes that the results do not keep unreduced.
     fn reduce_operands(&mut self, op: Op) {
         let Some(&first) = self.edit.body[op].results.first() else { return };
         let wanted = self.edit.body.sharding(first).cloned();
@@ -238,7 +242,7 @@ impl Inserter<'_, '_> {
         }
     }
 
-    /// Sums one operand over what it has unreduced and `wanted` has not.
+    /// Sums one operand over its unreduced axes that are not unreduced in `wanted`.
     fn reduce_operand(&mut self, op: Op, index: usize, wanted: Option<&Sharding>, place: Place) {
         let v = self.edit.operand(op, index);
         let Some(sharding) = self.edit.sharding(v).filter(|s| !s.unreduced.is_empty()) else { return };
@@ -254,7 +258,7 @@ impl Inserter<'_, '_> {
         self.edit.set_operand(op, index, sum);
     }
 
-    /// A reshard that makes axes unreduced, by the ops for that. Says whether it did.
+    /// Replaces a reshard that makes axes unreduced by the ops for this. Returns whether there were such axes.
     fn unreduced_reshard(&mut self, op: Op) -> bool {
         let result = self.edit.body[op].results[0];
         let target = self.edit.body.sharding(result).cloned();
@@ -267,8 +271,9 @@ impl Inserter<'_, '_> {
         true
     }
 
-    /// Makes the axes of an operand unreduced that the target has so and the operand has not: sharded axes at the end of
-    /// a dimension stay where they are, others are taken as replicated. Says whether there were any.
+    /// Makes the axes of an operand unreduced that are unreduced in the target but not in the operand. Sharded axes at
+    /// the end of a dimension are converted directly, other axes are made replicated first. Returns whether there were
+    /// any.
     fn make_unreduced(&mut self, op: Op, index: usize, target: Option<&Sharding>, place: Place) -> bool {
         let input = self.edit.operand(op, index);
         let (Some(source), Some(target)) = (self.edit.sharding(input), target) else { return false };
@@ -325,14 +330,14 @@ impl Inserter<'_, '_> {
         v != input
     }
 
-    /// Brings an operand to the layout that is wanted of it.
+    /// Converts an operand to the layout of its target: sums it, makes axes unreduced and reshards it, as needed.
     fn conform(&mut self, op: Op, index: usize, target: Option<&Sharding>, place: Option<Place>, is_full: bool) {
         let here = |edit: &Edit<'_>| place.unwrap_or_else(|| edit.behind(edit.operand(op, index)));
         self.reduce_operand(op, index, target, here(self.edit));
         self.make_unreduced(op, index, target, here(self.edit));
         let v = self.edit.operand(op, index);
         let own = self.edit.sharding(v);
-        // A value of which nothing is said lies as one that is still to be summed.
+        // A value without a sharding matches a target that splits no dimension, even if the target is unreduced.
         let is_whole = |s: &Sharding| s.dims.iter().all(|d| d.axes.is_empty());
         let lies_so = own.is_none() && target.is_none_or(is_whole);
         if is_full && !lies_so && !equivalent(own.as_ref(), target) {
@@ -370,7 +375,7 @@ impl Inserter<'_, '_> {
         }
     }
 
-    /// Brings the sources of each edge to the layout of its owner.
+    /// Converts the sources of each edge to the layout of its owner.
     fn data_flow(&mut self, op: Op, is_full: bool) {
         let view = self.edit.view(op);
         let DataFlow::Edges(edges) = Opcode::of_view(&view).facts().data_flow(&view) else { return };
@@ -384,7 +389,7 @@ impl Inserter<'_, '_> {
         }
     }
 
-    /// The operands that feed an owner: of the op itself, and of the terminators of its regions.
+    /// Returns the operands that flow to an owner: of the op itself, and of the terminators of its regions.
     fn source_places(&self, op: Op, owner: Value, sources: &[Value]) -> Vec<(Op, usize)> {
         let index = match self.edit.body[owner].def {
             ValueDef::Result { index, .. } | ValueDef::Argument { index, .. } => index as usize,
@@ -400,7 +405,7 @@ impl Inserter<'_, '_> {
         places.filter(is_source).collect()
     }
 
-    /// How an edge's owner lies, as its sources see it.
+    /// Returns the sharding of an edge's owner, as its sources see it.
     fn owner_sharding(&self, op: Op, owner: Value) -> Option<Sharding> {
         let view = self.edit.view(op);
         let given = self.edit.body.sharding(owner).cloned();
@@ -415,7 +420,8 @@ impl Inserter<'_, '_> {
         given.map(|s| without_axes(&s, &manual))
     }
 
-    /// A product whose result is better resharded than an operand: where its sharding is the operands' reduction axes.
+    /// Reshards the result of a product instead of an operand if the result is sharded over the operands' reduction
+    /// axes and is not larger than the operand.
     fn reshard_product(&mut self, ruled: &Ruled, projection: &mut Projection) {
         let Ruled { op, rule, mesh, shardings } = ruled;
         let [_, _, Some(asked)] = &shardings[..] else { return };
@@ -462,14 +468,14 @@ impl Inserter<'_, '_> {
     }
 }
 
-/// What `axes` have beyond their prefix.
+/// Returns the part of `axes` after `prefix`.
 fn rest_of(axes: &[AxisRef], prefix: &[AxisRef], mesh: &Mesh) -> Vec<AxisRef> {
     let Some((&last, head)) = prefix.split_last() else { return axes.to_vec() };
     let cut = axes[head.len()].suffix_without_overlap(last, mesh);
     cut.into_iter().chain(axes[prefix.len()..].iter().copied()).collect()
 }
 
-/// The sharding inside of a manual computation.
+/// Returns the sharding inside a manual computation.
 pub(super) fn without_axes(sharding: &Sharding, manual: &[AxisRef]) -> Sharding {
     let free = |axes: &mut Vec<AxisRef>| axes.retain(|a| !manual.iter().any(|m| m.contains(*a)));
     let mut out = sharding.clone();
@@ -479,7 +485,8 @@ pub(super) fn without_axes(sharding: &Sharding, manual: &[AxisRef]) -> Sharding 
     out
 }
 
-/// The mesh that an op runs on: all shardings have its axes, most of the sharded ones its order of devices.
+/// Returns the mesh that an op runs on, or `None` if the axes of its shardings differ. The order of devices is that of
+/// the most sharded tensors.
 fn op_mesh(shardings: &[Option<Sharding>]) -> Option<Arc<Mesh>> {
     let mut common: Option<Arc<Mesh>> = None;
     for mesh in shardings.iter().flatten().map(|s| &s.mesh) {

@@ -1,15 +1,15 @@
-//! A pass as it is asked for: `sdy-basic-propagate{conservative-propagation=true}`.
+//! The options of a requested pass: `sdy-basic-propagate{conservative-propagation=true}`.
 
 use super::{ShardyPass, mistakes};
 use shardwise_base::Diagnostics;
 use std::collections::BTreeMap;
 
-/// The options given to a pass.
+/// The options of a pass, by name.
 #[derive(Clone, Default, Debug)]
 pub struct Settings(BTreeMap<String, String>);
 
 impl Settings {
-    /// Reads `{name=value other='a b'}`, braces included.
+    /// Parses `{name=value other='a b'}`, including the braces.
     pub(super) fn parse(pass: &ShardyPass, text: &str) -> Result<Settings, Diagnostics> {
         let malformed = || mistakes::malformed_options(pass.name, text);
         let Some(inner) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) else {
@@ -38,7 +38,7 @@ impl Settings {
         self.get(name) == Some("true")
     }
 
-    /// Of an option that is on unless it is switched off.
+    /// Returns whether an option is on that is on by default.
     pub(super) fn is_on_by_default(&self, name: &str) -> bool {
         self.get(name) != Some("false")
     }
@@ -48,7 +48,7 @@ impl Settings {
     }
 }
 
-/// The options that ask for notes that nobody takes here.
+/// Options that ask for debug notes, which are not supported here.
 const NOTES: [&str; 4] = [
     "debug-sharding-origins",
     "debug-propagation-edge-sharding",

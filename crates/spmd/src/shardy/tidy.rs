@@ -1,4 +1,4 @@
-//! Shardy's small passes: each changes shardings, marks or the order of functions, and nothing else.
+//! Shardy's small passes, each of which changes only shardings, marks or the order of functions.
 
 use super::calls::{callee, result_shardings};
 use super::edit::Edit;
@@ -11,7 +11,7 @@ use shardwise_ops::Opcode;
 use shardwise_sharding::Rule;
 use std::collections::{BTreeMap, HashMap};
 
-/// The module with each function's body edited.
+/// Returns the module with each function's body edited by `f`.
 pub(super) fn edit_funcs(
     module: &Module,
     mut f: impl FnMut(&mut Edit<'_>, &Func) -> Result<(), Diagnostics>,
@@ -27,7 +27,7 @@ pub(super) fn edit_funcs(
     Ok(out)
 }
 
-/// Every sharding of the module as `f` makes it, in program order.
+/// Returns the module with `f` applied to every sharding, in program order.
 pub(super) fn map_shardings(module: &Module, f: impl Fn(&Sharding) -> Sharding) -> Module {
     let mut out = module.clone();
     let map = |sharding: &mut Option<Sharding>| *sharding = sharding.as_ref().map(&f);
@@ -48,7 +48,7 @@ pub(super) fn map_shardings(module: &Module, f: impl Fn(&Sharding) -> Sharding) 
     out
 }
 
-/// The main function, or the only one.
+/// Returns the index of the main function, or of the only function.
 fn main_index(module: &Module) -> Option<usize> {
     let named = module.funcs.iter().position(|f| &*f.name == "main");
     named.or((module.funcs.len() == 1).then_some(0))
@@ -56,14 +56,14 @@ fn main_index(module: &Module) -> Option<usize> {
 
 // Rules.
 
-/// The rule of an op that propagates by one: marks have rules of their own.
+/// Returns the rule of an op that propagates by one. Marks have rules too, but are left out here.
 pub(super) fn rule_of(view: &OpView<'_>, is_conservative: bool) -> Option<Rule> {
     let is_mark = [Opcode::Reshard, Opcode::PropagationBarrier, Opcode::DataFlowEdgeOp, Opcode::FuncDataFlowEdge]
         .contains(&Opcode::of_view(view));
     propagate::rule_of(view, is_conservative).filter(|_| !is_mark)
 }
 
-/// Writes each op's rule on it.
+/// Writes each op's rule as an attribute of the op.
 pub(super) fn populate_rules(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -80,7 +80,7 @@ pub(super) fn populate_rules(module: &Module, settings: &Settings) -> Result<Mod
     Ok(out)
 }
 
-/// Removes the rules that are not the user's.
+/// Removes the rules that were not written by the user.
 pub(super) fn drop_rules(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -95,7 +95,7 @@ pub(super) fn drop_rules(module: &Module, _: &Settings) -> Result<Module, Diagno
 
 // Shardings.
 
-/// Closes all dimensions, and forgets what is explicitly replicated.
+/// Closes all dimensions and removes explicitly replicated axes.
 pub(super) fn close(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     Ok(map_shardings(module, |sharding| {
         let mut closed = sharding.canonical();
@@ -111,7 +111,7 @@ pub(super) fn remove_unit_axes(module: &Module, _: &Settings) -> Result<Module, 
     Ok(map_shardings(module, propagate::without_unit_axes))
 }
 
-/// Of open dimensions of the main function's arguments and results, axes end before the first sub-axis.
+/// In open dimensions of the main function's arguments and results, removes the first sub-axis and all axes after it.
 pub(super) fn remove_sub_axes(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let whole_axes = |sharding: &mut Sharding| {
         for dim in sharding.dims.iter_mut().filter(|d| d.is_open) {
@@ -125,7 +125,7 @@ pub(super) fn remove_sub_axes(module: &Module, _: &Settings) -> Result<Module, D
     Ok(out)
 }
 
-/// The shardings of a function's arguments and results, with their shapes.
+/// Calls `f` with the sharding and the shape of each argument and result of a function.
 fn for_boundary(func: &mut Func, f: impl Fn(&mut Sharding, &[usize])) {
     for v in func.body.args().to_vec() {
         let shape = func.body.ty(v).shape().to_vec();
@@ -140,7 +140,8 @@ fn for_boundary(func: &mut Func, f: impl Fn(&mut Sharding, &[usize])) {
     }
 }
 
-/// Makes functions, calls and manual computations take and give even shards.
+/// Makes the shardings of the arguments and results of functions, calls and manual computations divide their shapes
+/// evenly.
 pub(super) fn make_divisible(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -168,7 +169,7 @@ pub(super) fn make_divisible(module: &Module, _: &Settings) -> Result<Module, Di
     Ok(out)
 }
 
-/// Cuts each dimension's axes to the longest major part that divides it.
+/// Cuts the axes of each dimension to the longest major part that divides the dimension evenly.
 fn evenly(sharding: &mut Sharding, shape: &[usize]) {
     let mesh = sharding.mesh.clone();
     for (dim, &size) in sharding.dims.iter_mut().zip(shape) {
@@ -195,7 +196,7 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Manual axes in the order of the mesh; shardings name those that they do not use as replicated.
+/// Sorts manual axes in the order of the mesh, and adds those that a sharding does not use to its replicated axes.
 pub(super) fn clean_manual_axes(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -234,7 +235,7 @@ pub(super) fn clean_manual_axes(module: &Module, _: &Settings) -> Result<Module,
     Ok(out)
 }
 
-/// Forgets meshes and shardings.
+/// Removes meshes and shardings.
 pub(super) fn drop_shardings(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for func in &mut out.funcs {
@@ -260,7 +261,7 @@ pub(super) fn remove_groups(module: &Module, _: &Settings) -> Result<Module, Dia
     })
 }
 
-/// Makes reshards of sharding constraints.
+/// Replaces sharding constraints by reshards.
 pub(super) fn constraints_to_reshards(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -273,7 +274,7 @@ pub(super) fn constraints_to_reshards(module: &Module, _: &Settings) -> Result<M
     Ok(out)
 }
 
-/// Groups that share a value are one; groups are numbered from 0, in the order of their first members.
+/// Merges sharding groups that share a value, and numbers the groups from 0 in the order of their first members.
 pub(super) fn import_groups(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut groups: BTreeMap<i64, Vec<(usize, Op, Value)>> = BTreeMap::new();
     for (f, func) in module.funcs.iter().enumerate() {
@@ -345,7 +346,7 @@ fn manual_around(module: &Module, func: &Func, op: Op) -> Option<Op> {
 
 // Constants.
 
-/// One literal, and one broadcast of a scalar, in the place of several equal ones of a region.
+/// Merges equal literals of a region, and equal broadcasts of a scalar.
 pub(super) fn merge_constants(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, _| {
         let mut kept: HashMap<_, Vec<Op>> = HashMap::new();
@@ -381,8 +382,8 @@ pub(super) fn merge_constants(module: &Module, _: &Settings) -> Result<Module, D
     })
 }
 
-/// Collectives around products go: gathers of their operands, or scatters of what they give. Collective products take
-/// their place.
+/// Removes the collectives around products, which collective products replace: gathers of their operands, or the
+/// reduce-scatter of their result.
 pub(super) fn leave_to_products(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, _| {
         let mut gone = vec![];
@@ -414,7 +415,7 @@ pub(super) fn leave_to_products(module: &Module, _: &Settings) -> Result<Module,
     })
 }
 
-/// Attributes of Shardy's that tell where a sharding comes from.
+/// The names of Shardy's attributes that record the origin of a sharding.
 const NOTES: [&str; 6] = [
     "sdy.propagation_edges",
     "sdy.block_arg_propagation_edges",
@@ -424,7 +425,7 @@ const NOTES: [&str; 6] = [
     "sdy.result_sharding_origins",
 ];
 
-/// Forgets the notes of where shardings come from.
+/// Removes the attributes that record the origin of shardings.
 pub(super) fn drop_notes(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for func in &mut out.funcs {
@@ -442,7 +443,7 @@ pub(super) fn drop_notes(module: &Module, _: &Settings) -> Result<Module, Diagno
 
 // Functions.
 
-/// Calls without shardings get those of their functions' results.
+/// Sets the shardings of calls without shardings to those of the called function's results.
 pub(super) fn results_to_calls(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -460,7 +461,7 @@ pub(super) fn results_to_calls(module: &Module, _: &Settings) -> Result<Module, 
     Ok(out)
 }
 
-/// Functions other than the main one give their results as their bodies have them.
+/// Sets the result shardings of all functions except the main function to those of the values that their bodies return.
 pub(super) fn body_to_results(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     let main = main_index(module);
@@ -471,14 +472,14 @@ pub(super) fn body_to_results(module: &Module, _: &Settings) -> Result<Module, D
     Ok(out)
 }
 
-/// Functions stand in front of those that they call.
+/// Orders functions so that callers come before their callees.
 pub(super) fn order_funcs(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.without_funcs();
     out.funcs = propagate::callers_first(module).into_iter().map(|id| module[id].clone()).collect();
     Ok(out)
 }
 
-/// Removes private functions that nobody names.
+/// Removes private functions that nothing refers to.
 pub(super) fn drop_unused_funcs(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     Ok(propagate::without_unused_funcs(module))
 }

@@ -1,6 +1,7 @@
-//! `sdy-verify-unreduced-axes`: sums that are still to be taken do not get lost.
+//! `sdy-verify-unreduced-axes`: checks that no pending sum over unreduced axes is lost.
 //!
-//! Any op may leave a sum to be taken; only reshards and sums take it. Functions, calls and regions hand on what they get.
+//! Most ops may have a result that is unreduced over more axes than their operands. Only reshards and sums may have a
+//! result that is unreduced over fewer axes. Functions, calls and regions pass values on with the same unreduced axes.
 
 use super::calls::callee;
 use super::mistakes;
@@ -47,7 +48,7 @@ fn sums(view: &OpView<'_>) -> bool {
     matches!(Opcode::of_view(view).facts().combine(view), Combine::With(ReduceKind::Add))
 }
 
-/// A value, and its sharding, in front of the barriers on its way.
+/// Returns the value before the barriers that `v` has passed through, and its sharding.
 fn behind_barriers(body: &Body, mut v: Value) -> (Value, Option<&Sharding>) {
     while let Some(op) = body.def_op(v).filter(|&op| Opcode::of(body[op].code) == Opcode::PropagationBarrier) {
         v = body[op].operands[0];
@@ -55,19 +56,20 @@ fn behind_barriers(body: &Body, mut v: Value) -> (Value, Option<&Sharding>) {
     (v, body.sharding(v))
 }
 
-/// Whether the program itself lays the value out.
+/// Returns whether the value is the result of a reshard or constraint of the program.
 fn is_moved(view: &OpView<'_>, v: Value) -> bool {
     let (v, _) = behind_barriers(view.body, v);
     let def = view.body.def_op(v).map(|op| Opcode::of_view(&view.at(op)));
     matches!(def, Some(Opcode::Reshard | Opcode::ShardingConstraint))
 }
 
-/// The shardings of the values that the program does not lay out itself.
+/// Returns the shardings of the values that are not results of reshards or constraints.
 fn unmoved<'a>(view: &OpView<'a>, values: &[Value]) -> Vec<&'a Sharding> {
     values.iter().filter(|&&v| !is_moved(view, v)).filter_map(|&v| behind_barriers(view.body, v).1).collect()
 }
 
-/// Checks that an op loses no sum of its operands, unless it takes sums, and leaves none, unless it may.
+/// Checks that an op loses no pending sum of its operands unless it computes sums (`takes`), and that its result has no
+/// other pending sum unless it may (`leaves`).
 fn transition(view: &OpView<'_>, from: Vec<&Sharding>, leaves: bool, takes: bool) -> Result<(), Diagnostic> {
     let to: Vec<&Sharding> = view.results().iter().filter_map(|&v| behind_barriers(view.body, v).1).collect();
     let mut meshes = from.iter().chain(&to).map(|s| &s.mesh);
@@ -126,7 +128,7 @@ fn check_return(func: &Func, parent: Option<&OpView<'_>>, view: &OpView<'_>) -> 
     Ok(())
 }
 
-/// A result's sharding as the region sees it.
+/// Returns a result's sharding as it is seen inside the region.
 fn inside(parent: &OpView<'_>, result: Value) -> Option<Sharding> {
     let mut sharding = parent.body.sharding(result)?.clone();
     if Opcode::of_view(parent) == Opcode::ManualComputation {
