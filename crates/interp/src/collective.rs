@@ -1,4 +1,4 @@
-//! Collectives on a grid of processes: what each group computes from its members' values.
+//! Collectives on a grid of processes: computes what each group makes of its members' values.
 
 use crate::datum::Datum;
 use crate::frame::{Active, Frame};
@@ -10,7 +10,7 @@ use shardwise_ops::collective::{self as ops, CollectiveKind, CollectiveView, IdS
 use shardwise_ops::{Opcode, ReduceKind, RegionEval, promote};
 use std::collections::{BTreeMap, HashSet};
 
-/// Processes that exchange values, in the order of their positions.
+/// Groups of processes that exchange values, each in the order of the positions in the group.
 type Groups = Vec<Vec<usize>>;
 
 impl<'m> Machine<'m> {
@@ -30,7 +30,7 @@ impl<'m> Machine<'m> {
             _ => {}
         }
         if view.name().starts_with("sdy.") {
-            // In global view these do not change the value.
+            // In the global view these ops do not change the value.
             return Ok(env.all(view.operands()));
         }
         budget::take_steps(frame.process_count.saturating_sub(1) as u64);
@@ -42,7 +42,7 @@ impl<'m> Machine<'m> {
         complete(view, frame, &groups, active)?;
         let operands = env.all(view.operands());
         let results_count = view.results().len();
-        // Who is in no group gets zeros.
+        // A process that is in no group gets zeros.
         let zeros = |i: usize, p: usize| active[p].then(|| zeros(view, i));
         let mut results: Vec<PerProcess> =
             (0..view.results().len()).map(|i| (0..frame.process_count).map(|p| zeros(i, p)).collect()).collect();
@@ -63,7 +63,7 @@ impl<'m> Machine<'m> {
         Ok(results)
     }
 
-    /// The body runs at once; the future holds what it gave.
+    /// Starts an asynchronous op. The body runs at once, and the future holds its results.
     fn async_start(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let args = env.all(view.operands());
         let values = self.region(env, frame, view.regions()[0], args, active)?;
@@ -75,9 +75,13 @@ impl<'m> Machine<'m> {
     }
 }
 
-/// What each member of a group gets of result `index` of a collective, from what all members bring as its operand.
+/// Returns what each member of a group gets as result `index` of a collective, given the matching operands of all
+/// members.
 ///
-/// `roots` is the operand that names, for each result, the member that counts as the first, if the op has one.
+/// `roots` is the operand that states, for each result, the member that counts as the first, if the op has one.
+///
+/// # Errors
+/// Fails if the op is no collective that can be run here, or if the root is no member of the group.
 pub fn exchange(
     view: &OpView<'_>,
     index: usize,
@@ -94,7 +98,7 @@ pub fn exchange(
     Ok(values)
 }
 
-/// The same for parts as the op combines them, the root's first.
+/// Does the same for converted parts, with the root's part first.
 fn exchanged(
     view: &OpView<'_>,
     kind: &CollectiveKind,
@@ -125,7 +129,7 @@ fn exchanged(
     })
 }
 
-/// Combines the parts in the order of the group; by an arbitrary reducer element by element.
+/// Combines the parts in the order of the group. An arbitrary reducer is applied element by element.
 fn combine(
     view: &OpView<'_>,
     kind: Option<ReduceKind>,
@@ -147,12 +151,12 @@ fn combine(
     Ok(out.finish())
 }
 
-/// The member of a group of `n` that a program names.
+/// Returns the member that is the root of a group of `n`. Fails if there is no such member.
 fn root_of(view: &OpView<'_>, root: i128, n: usize) -> Result<usize, Diagnostic> {
     usize::try_from(root).ok().filter(|&r| r < n).ok_or_else(|| no_such_root(view, root, n))
 }
 
-/// The results of the members of a group.
+/// Returns the results of the members of a group.
 fn ragged_all_to_all(
     view: &OpView<'_>,
     operands: &[PerProcess],
@@ -187,7 +191,7 @@ fn ragged_all_to_all(
     Ok(results.into_iter().map(layout::Dense::finish).collect())
 }
 
-/// Values move from source to target; who receives nothing gets zeros.
+/// Moves values from sources to targets. A process that receives nothing gets zeros.
 fn permute(env: &Env<'_>, frame: &Frame, view: &OpView<'_>, moves: &[(usize, usize)], active: &Active) -> Results {
     let mut results = vec![];
     for operand in &env.all(view.operands()) {
@@ -225,7 +229,7 @@ fn zeros_like(like: &Option<Datum>) -> Datum {
 
 fn axis_index(view: &OpView<'_>, frame: &Frame) -> Result<PerProcess, Diagnostic> {
     let (mesh, axes) = view.attr("axes").and_then(Attr::as_axes).ok_or_else(|| cannot_run(view))?;
-    // One process that stands for all devices has no place among them.
+    // A single process that stands for all devices has no position among them.
     frame.mesh.as_ref().ok_or_else(|| cannot_run(view))?;
     Ok(each(frame, |p| Literal::scalar(AxisRef::index_in(mesh, axes, &frame.coordinates(p)) as i32)))
 }
@@ -238,7 +242,7 @@ fn async_done(future: &PerProcess, result_count: usize) -> Vec<PerProcess> {
     (0..result_count).map(|i| future.iter().map(|f| f.as_ref().map(|d| part(d, i))).collect()).collect()
 }
 
-/// The groups of a collective, as processes of this grid.
+/// Returns the groups of a collective as processes of this grid.
 fn groups(collective: &CollectiveView, frame: &Frame) -> Groups {
     match &collective.groups {
         ops::Groups::Axes { axes, .. } => groups_over(axes, frame),
@@ -250,11 +254,12 @@ fn groups(collective: &CollectiveView, frame: &Frame) -> Groups {
     }
 }
 
-/// Processes that differ only along `axes`, major to minor.
+/// Returns the groups of processes that differ only in their position along `axes`, ordered by this position, major to
+/// minor.
 pub(crate) fn groups_over(axes: &[AxisRef], frame: &Frame) -> Groups {
     let Some(mesh) = &frame.mesh else { return (0..frame.process_count).map(|p| vec![p]).collect() };
     let rest: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, axes)).collect();
-    // By the point along the other axes, then by position along these.
+    // The outer key is the position along the other axes, the inner key the position along these.
     let mut groups: BTreeMap<usize, BTreeMap<usize, usize>> = BTreeMap::new();
     for p in 0..frame.process_count {
         let coordinates = frame.coordinates(p);
@@ -264,7 +269,7 @@ pub(crate) fn groups_over(axes: &[AxisRef], frame: &Frame) -> Groups {
     groups.into_values().map(|group| group.into_values().collect()).collect()
 }
 
-/// Groups given by the numbers of an id space; devices that one process stands for count once.
+/// Returns the groups of the rows of ids. Devices that one process stands for count once.
 fn dense_groups(rows: &[Vec<usize>], ids: IdSpace, frame: &Frame) -> Groups {
     let mut seen: HashSet<Vec<usize>> = HashSet::new();
     let mut groups: Groups = vec![];
@@ -280,7 +285,8 @@ fn dense_groups(rows: &[Vec<usize>], ids: IdSpace, frame: &Frame) -> Groups {
     groups
 }
 
-/// A row of ids is a group for each of these lists of replicas or partitions, of all those in the list together.
+/// Returns the lists of replicas or partitions for which a row of ids is repeated. Each list makes one group of the
+/// row.
 fn repetitions(ids: IdSpace, frame: &Frame) -> Vec<Vec<usize>> {
     match ids {
         IdSpace::CrossReplica => (0..frame.partition_count).map(|p| vec![p]).collect(),
@@ -290,7 +296,7 @@ fn repetitions(ids: IdSpace, frame: &Frame) -> Vec<Vec<usize>> {
     }
 }
 
-/// The process that an id stands for, with this partition (of a replica's id) or replica (of a partition's id).
+/// Returns the process of an id. `other` is the partition if the id is a replica, and the replica if it is a partition.
 fn process(ids: IdSpace, id: usize, other: usize, frame: &Frame) -> Option<usize> {
     let p = match ids {
         _ if frame.mesh.is_some() && ids != IdSpace::CrossReplica => frame.process_of_device(id),
@@ -306,10 +312,10 @@ fn process(ids: IdSpace, id: usize, other: usize, frame: &Frame) -> Option<usize
     Some(p).filter(|&p| p < frame.process_count)
 }
 
-/// Who sends to whom, as processes.
+/// Returns the pairs of source and target as processes.
 fn moves(permutation: &Permutation, ids: IdSpace, frame: &Frame) -> Vec<(usize, usize)> {
     let mut moves: Vec<(usize, usize)> = match (permutation, &frame.mesh) {
-        // Imported programs leave out the channel: their numbers are devices then.
+        // Imported programs have no channel; their numbers are devices.
         (Permutation::Processes(pairs), Some(_)) => {
             pairs.iter().map(|&(s, t)| (frame.process_of_device(s), frame.process_of_device(t))).collect()
         }
@@ -330,7 +336,7 @@ fn moves(permutation: &Permutation, ids: IdSpace, frame: &Frame) -> Vec<(usize, 
     moves
 }
 
-/// Every group is either whole or not there at all.
+/// Checks that in every group either all processes are active or none.
 fn complete(view: &OpView<'_>, frame: &Frame, groups: &Groups, active: &Active) -> Result<(), Diagnostic> {
     let broken = groups.iter().find(|g| {
         let here = g.iter().filter(|&&p| active[p]).count();
@@ -374,7 +380,7 @@ fn concatenate(parts: &[Literal], dim: usize) -> Literal {
     out.finish()
 }
 
-/// Piece `i` of `n` equal ones along `dim`.
+/// Returns piece `i` of `n` equal pieces along `dim`.
 fn piece(whole: &Literal, dim: usize, i: usize, n: usize) -> Literal {
     let mut part = ShardBox { offset: vec![0; whole.rank()], shape: whole.shape().to_vec() };
     part.shape[dim] /= n;

@@ -1,4 +1,4 @@
-//! What a value of the program is, for one process.
+//! The value of one process.
 
 use shardwise_base::Literal;
 
@@ -8,12 +8,15 @@ pub enum Datum {
     Tensor(Literal),
     Token,
     Tuple(Vec<Datum>),
-    /// What a started collective gives when it is done.
+    /// The results of a started collective, which are available when it is done.
     Future(Vec<Datum>),
 }
 
 impl Datum {
-    /// The array. Panics on another kind: the verifier has seen to it.
+    /// Returns the array.
+    ///
+    /// # Panics
+    /// Panics if this is no array. The verifier excludes this.
     pub fn tensor(&self) -> &Literal {
         match self {
             Datum::Tensor(l) => l,
@@ -21,12 +24,12 @@ impl Datum {
         }
     }
 
-    /// A boolean scalar.
+    /// Returns whether this boolean or integer scalar is not zero.
     pub fn is_true(&self) -> bool {
         self.tensor().get_i128(0) != 0
     }
 
-    /// Whether both are the same storage, so that one evaluation serves both.
+    /// Returns whether both share their storage, so that one evaluation serves both.
     pub fn same(&self, other: &Datum) -> bool {
         match (self, other) {
             (Datum::Tensor(a), Datum::Tensor(b)) => a.same_storage(b),

@@ -1,4 +1,4 @@
-//! The interpreter as an engine: every localized program on a grid of all devices.
+//! The interpreter as an engine: it runs every localized program on a grid of all devices.
 
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_engine::{
@@ -8,11 +8,11 @@ use shardwise_ir::Module;
 use std::any::Any;
 use std::sync::Arc;
 
-/// Runs localized modules one op at a time on one process for each device.
+/// Runs localized modules one op at a time, with one process for each device.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InterpEngine;
 
-/// The whole array; shards are cut when asked for.
+/// The whole array; shards are cut when they are requested.
 struct InterpArray {
     ty: ShardedType,
     value: Literal,
@@ -78,7 +78,7 @@ impl Program {
         self.module.main_mesh().map_or(1, |m| m.size())
     }
 
-    /// What each process gets of an argument: its shard, padded to the common shape.
+    /// Returns the part of an argument for each process: its shard, padded to the common shape.
     fn spread(&self, argument: &Argument, ty: &ShardedType) -> Vec<Literal> {
         let (Argument::Lent(array) | Argument::Donated(array)) = argument;
         let value = array.to_literal();

@@ -1,23 +1,23 @@
-//! The grid of processes that a piece of program runs on.
+//! The grid of processes that a part of a program runs on.
 
 use shardwise_base::{AxisRef, Mesh, Positions};
 use std::sync::{Arc, OnceLock};
 
-/// Processes as points of some axes of a mesh.
+/// A grid of processes, which are the positions along some axes of a mesh.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// The mesh whose axes span the grid; `None` for one process, or a grid without a mesh.
+    /// The mesh with the axes of the grid; `None` for one process, or for a grid without a mesh.
     pub mesh: Option<Arc<Mesh>>,
-    /// The axes that span the grid, major to minor.
+    /// The axes of the grid, major to minor.
     pub axes: Vec<AxisRef>,
     pub process_count: usize,
-    /// Processes of one replica; process `r * partition_count + p` is partition `p` of replica `r`.
+    /// The number of processes of one replica. Process `r * partition_count + p` is partition `p` of replica `r`.
     pub partition_count: usize,
-    /// The positions of the mesh's devices, once somebody asks.
+    /// The positions of the mesh's devices, computed at the first use.
     positions: OnceLock<Arc<Positions>>,
 }
 
-/// Which processes take part.
+/// For each process, whether it takes part.
 pub type Active = Vec<bool>;
 
 impl Frame {
@@ -25,23 +25,23 @@ impl Frame {
         Frame { mesh, axes, process_count, partition_count, positions: OnceLock::new() }
     }
 
-    /// One process that stands for all devices.
+    /// Returns a grid of one process that stands for all devices.
     pub fn single() -> Frame {
         Frame::new(None, vec![], 1, 1)
     }
 
-    /// A process for every device.
+    /// Returns a grid with a process for every device.
     pub fn grid(mesh: Option<Arc<Mesh>>, process_count: usize) -> Frame {
         let axes = mesh.as_ref().map_or(vec![], |m| m.all_axes().collect());
         Frame::new(mesh, axes, process_count, process_count)
     }
 
-    /// Replicas of a program for several partitions, without a mesh.
+    /// Returns a grid of replicas of a program for several partitions, without a mesh.
     pub fn replicas(replica_count: usize, partition_count: usize) -> Frame {
         Frame::new(None, vec![], replica_count * partition_count, partition_count)
     }
 
-    /// The processes of a manual computation over `axes`, within this grid.
+    /// Returns the grid of a manual computation over `axes` within this grid.
     pub fn nested(&self, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Frame {
         let mut all = self.axes.clone();
         all.extend(axes);
@@ -53,7 +53,8 @@ impl Frame {
         vec![true; self.process_count]
     }
 
-    /// Coordinates along the whole axes of the mesh of process `p`; 0 along axes that do not span the grid.
+    /// Returns the coordinates of process `p` along the whole axes of the mesh. They are 0 along axes that are not in
+    /// the grid.
     pub fn coordinates(&self, p: usize) -> Vec<usize> {
         let Some(mesh) = &self.mesh else { return vec![] };
         let mut coordinates = vec![0; mesh.axes.len()];
@@ -67,12 +68,13 @@ impl Frame {
         coordinates
     }
 
-    /// The process at these coordinates of the mesh.
+    /// Returns the process at these coordinates of the mesh.
     pub fn process(&self, coordinates: &[usize]) -> usize {
         self.mesh.as_ref().map_or(0, |mesh| AxisRef::index_in(mesh, &self.axes, coordinates))
     }
 
-    /// The device number that process `p` stands for: where axes do not span the grid, the first of its devices.
+    /// Returns the number of the device that process `p` stands for. If it stands for several, this is the first of
+    /// them.
     pub fn device(&self, p: usize) -> usize {
         match &self.mesh {
             Some(mesh) => mesh.device(mesh.position(&self.coordinates(p))),
@@ -84,17 +86,17 @@ impl Frame {
         self.process_count / self.partition_count
     }
 
-    /// What `partition_id` gives.
+    /// Returns the result of `partition_id`.
     pub fn partition(&self, p: usize) -> usize {
         if self.mesh.is_some() { self.device(p) } else { p % self.partition_count }
     }
 
-    /// What `replica_id` gives.
+    /// Returns the result of `replica_id`.
     pub fn replica(&self, p: usize) -> usize {
         p / self.partition_count
     }
 
-    /// The process that stands for a device.
+    /// Returns the process that stands for a device.
     pub fn process_of_device(&self, device: usize) -> usize {
         match &self.mesh {
             Some(mesh) => {

@@ -1,15 +1,16 @@
-//! The reference interpreter: plain and slow, and the truth that passes and kernels are checked against.
+//! The reference interpreter, which is simple and slow. Passes and kernels are checked against it.
 //!
-//! It runs a program on a *grid of processes* in lock-step: each value is a list, one datum for each process, and each op
-//! is applied to the active processes. A program in global view is a grid of one; entering a `sdy.manual_computation`
-//! multiplies the grid by the manual axes; a localized program is a grid of all devices. Where a predicate differs between
-//! processes, each side of the branch runs with those that take it; a collective whose group is not whole among the active
-//! processes can never complete, and is the error that says who waits where.
+//! It runs a program on a *grid of processes* in lock-step: each value is a list with one datum for each process, and
+//! each op is applied to the active processes. A program in the global view runs on a grid of one process. Entering a
+//! `sdy.manual_computation` multiplies the grid by the manual axes. A localized program runs on a grid of all devices.
+//! If a predicate differs between processes, each side of the branch runs with the processes that take it. A collective
+//! whose group is only partly active can never complete. It fails with an error that states which processes wait where.
 //!
-//! Between `reshard` and `localize` a program runs *by shards* ([`run_by_shards`]): values lie on the devices as their
-//! shardings say, each op acts on what each device holds, and `sdy` collectives move data for real.
+//! Between `reshard` and `localize` a program runs *by shards* ([`run_by_shards`]): values are distributed over the
+//! devices as their shardings state, each op is applied to what each device holds, and `sdy` collectives move data
+//! between devices.
 //!
-//! It depends on no pass, and its steps are counted, so that nothing runs forever.
+//! The interpreter depends on no pass. Its steps are counted, so that a limit of steps ends every run.
 #![forbid(unsafe_code)]
 
 mod collective;
@@ -29,18 +30,21 @@ pub use machine::RegionRunner;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_ir::{Func, Module};
 
-/// Runs a module in global view: what the program means, on one device.
+/// Runs a module in the global view, as if on one device. This defines what the program means.
+///
+/// # Errors
+/// Fails if the module has no main function, if the arguments do not match its parameters, or if an op fails.
 pub fn run(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     run_printing(module, args).results
 }
 
-/// What a run gave, and what it printed on the way.
+/// The results of a run, and the text that it printed.
 pub struct Outcome {
     pub results: Result<Vec<Literal>, Diagnostics>,
     pub printed: String,
 }
 
-/// The same as [`run`]; ops of the `interpreter` dialect may print.
+/// Runs a module as [`run`] does, and returns the text that ops of the `interpreter` dialect print.
 pub fn run_printing(module: &Module, args: &[Literal]) -> Outcome {
     let failed = |e| Outcome { results: Err(e), printed: String::new() };
     let func = match main_func(module).and_then(|f| check_args(f, args).map(|()| f)) {
@@ -54,7 +58,11 @@ pub fn run_printing(module: &Module, args: &[Literal]) -> Outcome {
     Outcome { results: results.map(first), printed: machine.bench.printed }
 }
 
-/// Runs a localized module on `process_count` processes: `args[i][p]` is argument `i` of process `p`, results alike.
+/// Runs a localized module on `process_count` processes. `args[i][p]` is argument `i` of process `p`, and the results
+/// have the same form.
+///
+/// # Errors
+/// Fails if the module has no main function, or if an op fails.
 pub fn run_grid(
     module: &Module,
     process_count: usize,
@@ -65,7 +73,12 @@ pub fn run_grid(
     machine::Machine::new(module).run_main(func, frame, args)
 }
 
-/// Runs a module whose values all have shardings and whose ops agree with them (after `reshard`, before `localize`).
+/// Runs a module by shards. All its values must have shardings and its ops must agree with them, as after `reshard` and
+/// before `localize`.
+///
+/// # Errors
+/// Fails if the module has no main function, if the arguments do not match its parameters, if an op fails, or if
+/// devices that should hold equal parts do not.
 pub fn run_by_shards(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     shards::run(module, main_func(module)?, args)
 }
@@ -78,7 +91,7 @@ fn main_func(module: &Module) -> Result<&Func, Diagnostics> {
     })
 }
 
-/// That there are as many arguments as the function takes, each of its type.
+/// Checks that there are as many arguments as the function has parameters, each of the parameter's type.
 fn check_args(func: &Func, args: &[Literal]) -> Result<(), Diagnostics> {
     let params = func.body.args();
     if params.len() != args.len() {

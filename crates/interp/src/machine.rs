@@ -8,13 +8,13 @@ use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Value};
 use shardwise_ops::{EvalError, Opcode, RegionEval, Semantics};
 use std::sync::Arc;
 
-/// A value: a datum for each process; `None` for processes that never made it.
+/// A value as a datum for each process; `None` for processes that have not computed it.
 pub type PerProcess = Vec<Option<Datum>>;
 
-/// What an op or a region gives.
+/// The results of an op or a region.
 pub type Results = Result<Vec<PerProcess>, Diagnostic>;
 
-/// How deep calls and regions may nest while running: each level is a few frames of the native stack.
+/// The largest depth of calls and regions at run time. Each level takes a few frames of the native stack.
 const MAX_DEPTH: usize = 400;
 
 /// Runs one module.
@@ -23,21 +23,21 @@ pub struct Machine<'m> {
     /// The op that is running.
     running: Option<(&'m Body, Op)>,
     depth: usize,
-    /// The function being run, for messages.
+    /// The function that is run, for messages.
     main: Option<&'m Func>,
-    /// Values are shards, as their shardings say.
+    /// Whether values are distributed as their shardings state.
     is_by_shards: bool,
-    /// The manual axes of the regions being run by shards.
+    /// The manual axes of the regions that are run by shards.
     pub(crate) manual: Vec<AxisRef>,
-    /// What the `interpreter` dialect works on.
+    /// The state of the `interpreter` dialect.
     pub(crate) bench: Bench<'m>,
 }
 
-/// The values of one function's run.
+/// The values of one run of a function.
 pub struct Env<'m> {
     pub body: &'m Body,
     values: Data<Option<PerProcess>>,
-    /// The memory of the lists in `values`.
+    /// The reservations for the memory of the lists in `values`.
     reserved: Vec<Reservation>,
 }
 
@@ -46,7 +46,7 @@ impl<'m> Env<'m> {
         Env { body, values: Data::from_fn(body.value_count(), |_| None), reserved: vec![] }
     }
 
-    /// Sets a value for the active processes; the others keep what they had.
+    /// Sets a value for the active processes; the values of the others are kept.
     pub fn set(&mut self, v: Value, new: PerProcess, active: &Active) {
         let slot = &mut self.values[v.index()];
         match slot {
@@ -88,12 +88,12 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// The same, running by shards.
+    /// Returns the machine, set to run by shards.
     pub fn by_shards(self) -> Machine<'m> {
         Machine { is_by_shards: true, ..self }
     }
 
-    /// Runs a function on arrays: `args[i][p]`.
+    /// Runs a function on arrays: `args[i][p]` is argument `i` of process `p`.
     pub fn run_main(
         &mut self,
         func: &'m Func,
@@ -112,13 +112,13 @@ impl<'m> Machine<'m> {
         self.stoppable(|machine| machine.call(func, frame, args, &frame.all_active()))
     }
 
-    /// Runs a function.
+    /// Runs a function with the active processes.
     pub fn call(&mut self, func: &'m Func, frame: &Frame, args: Vec<PerProcess>, active: &Active) -> Results {
         let mut env = Env::new(&func.body);
         self.region(&mut env, frame, func.body.entry(), args, active)
     }
 
-    /// Runs a region with these arguments: what its terminator gives.
+    /// Runs a region with these arguments. Returns the operands of its terminator.
     pub fn region(
         &mut self,
         env: &mut Env<'m>,
@@ -150,7 +150,7 @@ impl<'m> Machine<'m> {
     pub fn op(&mut self, env: &mut Env<'m>, frame: &Frame, op: Op, active: &Active) -> Results {
         let view = OpView::new(self.module, env.body, op);
         self.step(&view);
-        // Reducers and comparators run without a mesh: their scalars are what one device has.
+        // Reducers and comparators run without a mesh, because their scalars are those of one device.
         if self.is_by_shards && frame.mesh.is_some() {
             return self.op_by_shards(env, frame, &view, active);
         }
@@ -167,7 +167,7 @@ impl<'m> Machine<'m> {
         budget::take_steps(1);
     }
 
-    /// Runs `f`. What stops it is an error at the op that was running.
+    /// Runs `f`. If it is stopped, returns an error at the op that was running.
     fn stoppable<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, Diagnostic>) -> Result<T, Diagnostic> {
         Stop::catch(|| f(self)).unwrap_or_else(|stop| Err(self.stopped(&stop)))
     }
@@ -182,7 +182,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Evaluates a pure op for each active process; equal operands are evaluated once.
+    /// Evaluates a pure op for each active process. Neighbours with the same operands share one evaluation.
     fn pure(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let operands = env.all(view.operands());
         let mut results: Vec<PerProcess> = vec![vec![None; frame.process_count]; view.results().len()];
@@ -216,7 +216,7 @@ impl<'m> Machine<'m> {
         Ok(values.into_iter().map(Datum::Tensor).collect())
     }
 
-    /// Ops whose regions run or not, or again.
+    /// Runs an op that controls its regions, or that otherwise needs more than its operands.
     pub(crate) fn control(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         match Opcode::of_view(view) {
             Opcode::Call => self.call_op(env, frame, view, "callee", active),
@@ -255,7 +255,7 @@ impl<'m> Machine<'m> {
         results
     }
 
-    /// Runs until no process's condition holds; those that are done keep their last carry.
+    /// Runs a loop until the condition holds for no process. Processes that are done keep their last values.
     fn while_loop(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let (cond, body) = (view.regions()[0], view.regions()[1]);
         let mut carry = env.all(view.operands());
@@ -276,7 +276,8 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Runs each branch with the processes that take it. An index out of range takes the last branch, as the spec says.
+    /// Runs each branch with the processes that take it. An index out of range takes the last branch, as the spec
+    /// requires.
     fn case(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let last = view.regions().len() - 1;
         let is_if = Opcode::of_view(view) == Opcode::If;
@@ -299,7 +300,7 @@ impl<'m> Machine<'m> {
     }
 }
 
-/// Overwrites the active processes' part.
+/// Overwrites the parts of the active processes.
 fn merge(old: &mut PerProcess, new: PerProcess, active: &Active) {
     for ((old, new), active) in old.iter_mut().zip(new).zip(active) {
         if *active {
@@ -322,7 +323,7 @@ fn tuple_element(view: &OpView<'_>, tuples: &PerProcess) -> PerProcess {
     tuples.iter().map(|t| t.as_ref().map(element)).collect()
 }
 
-/// Runs the reducers and comparators of one process's op.
+/// Runs the reducers and comparators of an op for one process.
 pub(crate) struct Regions<'a, 'm> {
     pub machine: &'a mut Machine<'m>,
     pub env: &'a mut Env<'m>,
@@ -331,7 +332,8 @@ pub(crate) struct Regions<'a, 'm> {
 }
 
 impl RegionEval for Regions<'_, '_> {
-    /// As the one active process of the surrounding grid, whose values it may capture.
+    /// Runs a region with this process as the only active one of the surrounding grid, whose values the region may
+    /// capture.
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
         let count = self.process_count;
         let frame = Frame::grid(None, count);
@@ -363,7 +365,7 @@ fn too_deep(loc: &Loc) -> Diagnostic {
         .help("turn deep chains of calls into loops")
 }
 
-/// Shared by the collectives: the op's location and the process numbers, as text.
+/// Returns process numbers as text, for messages.
 pub fn processes(list: impl IntoIterator<Item = usize>) -> Arc<str> {
     let names: Vec<String> = list.into_iter().map(|p| p.to_string()).collect();
     names.join(", ").into()
@@ -380,12 +382,13 @@ impl<'m> RegionRunner<'m> {
         RegionRunner { machine: Machine::new(module), env: Env::new(body) }
     }
 
-    /// The bytes that the runner of a body reserves at most for its values: a list of values, each a list of one datum.
+    /// Returns the most bytes that the runner of a body reserves for its values: a list of values, each a list of one
+    /// datum.
     pub fn reserved_bytes(body: &Body) -> usize {
         body.value_count() * (size_of::<Option<PerProcess>>() + size_of::<Option<Datum>>())
     }
 
-    /// Makes a value of the surrounding program known, for regions that capture it.
+    /// Defines a value of the surrounding program, for regions that capture it.
     pub fn define(&mut self, v: Value, literal: Literal) {
         self.env.set(v, vec![Some(Datum::Tensor(literal))], &vec![true]);
     }

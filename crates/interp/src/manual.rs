@@ -1,5 +1,5 @@
-//! Manual computations on global values: cut the operands, run the body on the grid of the manual axes, put the results
-//! together. Of a sum still to be taken the first device gets all, and the others zeros.
+//! Manual computations on global values: cuts the operands, runs the body on the grid of the manual axes and joins the
+//! results. The first device along unreduced axes gets the whole operand and the others get zeros.
 
 use crate::datum::Datum;
 use crate::frame::{Active, Frame};
@@ -70,7 +70,7 @@ fn manual_axes(view: &OpView<'_>) -> Option<(Arc<Mesh>, Vec<AxisRef>)> {
     Some((mesh.clone(), axes.to_vec()))
 }
 
-/// The sharding reduced to the manual axes: what the body's local types are local over.
+/// Returns the sharding with manual axes only, over which the body's types are local.
 fn over(sharding: &Sharding, manual: &[AxisRef]) -> Sharding {
     let keep = |axes: &[AxisRef]| -> Vec<AxisRef> {
         axes.iter().copied().filter(|a| manual.iter().any(|m| m.axis == a.axis)).collect()
@@ -86,8 +86,8 @@ fn cut_datum(datum: &Datum, sharding: &Sharding, coordinates: &[usize]) -> Datum
     }
 }
 
-/// The whole array from the parts of the points of the manual axes. Where several points hold one part, the last one's
-/// stands: an unchecked program may claim equality that is not there.
+/// Joins the whole array from its parts at each position along the manual axes. If several positions hold the same
+/// part, the first one is used: an unchecked program may claim an equality that does not hold.
 fn join_datum(parts: &[Option<Datum>], sharding: &Sharding, shape: &[usize], frame: &Frame) -> Datum {
     let first = parts[0].as_ref().expect("the body ran");
     let Datum::Tensor(like) = first else { return first.clone() };

@@ -1,9 +1,10 @@
-//! Running by shards: values lie on the devices as their shardings say, and each op acts on what each device holds.
+//! Runs a program by shards: values are distributed over the devices as their shardings state, and each op is applied
+//! to what each device holds.
 //!
-//! A device's part of a result follows from the op's *rule*, not from how the op will be made local: factors that pass
-//! through are cut from the whole result; along a sharded reduction factor the device sees only its own slice of the
-//! operands, so that its result is partial until an `sdy.all_reduce` combines it. Devices that should hold equal parts are
-//! checked to do so at every op.
+//! A device's part of a result follows from the op's *rule*, not from how the op will be made local. Pass-through
+//! factors are cut from the whole result. Along a sharded reduction factor the device uses only its own slice of the
+//! operands, so that its result is partial until an `sdy.all_reduce` combines it. Every op checks that devices that
+//! should hold equal parts do.
 
 use crate::collective::groups_over;
 use crate::datum::Datum;
@@ -18,7 +19,7 @@ use shardwise_sharding::{FactorKind, IfMissing, Rule, TensorFactors};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// Runs `func` on one process for each device of the module's mesh.
+/// Runs `func` with one process for each device of the module's mesh.
 pub fn run(module: &Module, func: &Func, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     crate::check_args(func, args)?;
     let Some(mesh) = module.main_mesh() else { return crate::run(module, args) };
@@ -42,7 +43,7 @@ pub fn run(module: &Module, func: &Func, args: &[Literal]) -> Result<Vec<Literal
     results.into_iter().enumerate().map(gather).collect()
 }
 
-/// Each device's part.
+/// Cuts a whole value into the part of each device.
 fn scatter(whole: &Literal, sharding: Option<&Sharding>, frame: &Frame) -> PerProcess {
     let parts = (0..frame.process_count).map(|p| Some(Datum::Tensor(part(whole, sharding, frame, p)))).collect();
     match sharding {
@@ -55,7 +56,7 @@ fn part(whole: &Literal, sharding: Option<&Sharding>, frame: &Frame, p: usize) -
     sharding.map_or_else(|| whole.clone(), |s| cut(whole, &shard_box(whole.shape(), s, &frame.coordinates(p))))
 }
 
-/// The whole value from the parts of some devices, or two devices that disagree.
+/// Joins the whole value from the parts of some devices. Fails with two devices that disagree.
 fn join(
     value: &PerProcess,
     devices: &[usize],
@@ -104,7 +105,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// The body sees what each device holds: its values are local over the manual axes.
+    /// Runs a manual computation. Its body uses what each device holds: the values are local over the manual axes.
     fn manual_by_shards(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let (_, axes) = view.attr("manual_axes").and_then(|a| a.as_axes()).ok_or_else(|| cannot_run(view))?;
         let depth = self.manual.len();
@@ -115,8 +116,8 @@ impl<'m> Machine<'m> {
         results
     }
 
-    /// Sets of devices that share one view of global values: those with equal coordinates along the manual axes, and
-    /// along those over which the values are sums still to be taken.
+    /// Returns the sets of devices that hold the same global values: those with equal coordinates along the manual axes
+    /// and along the unreduced axes.
     fn views(&self, frame: &Frame, unreduced: &[AxisRef]) -> Vec<Vec<usize>> {
         let mesh = frame.mesh.as_ref().expect("by shards there is a mesh");
         let apart = [&self.manual[..], unreduced].concat();
@@ -124,7 +125,7 @@ impl<'m> Machine<'m> {
         groups_over(&free, frame)
     }
 
-    /// The same value, laid out as the result is.
+    /// Returns the same value in the layout of the result.
     fn relayout(&self, value: &PerProcess, frame: &Frame, view: &OpView<'m>) -> Result<PerProcess, Diagnostic> {
         if !matches!(value[0], Some(Datum::Tensor(_))) {
             return Ok(value.clone());
@@ -140,7 +141,7 @@ impl<'m> Machine<'m> {
         Ok(out)
     }
 
-    /// Operand `i` as the devices of one view hold it together.
+    /// Joins operand `i` from the parts that the devices of one set hold.
     fn whole(
         &self,
         value: &PerProcess,
@@ -191,7 +192,7 @@ impl<'m> Machine<'m> {
         Ok(results)
     }
 
-    /// The op on the device's slice along reduction factors, and all of everything else.
+    /// Evaluates the op on the device's slice along reduction factors and on the whole operands along all others.
     fn evaluate_partial(
         &mut self,
         env: &mut Env<'m>,
@@ -231,7 +232,8 @@ struct Partial {
     axes: Vec<AxisRef>,
     /// For each operand, whether each dimension belongs to a reduction factor.
     dims: Vec<Vec<bool>>,
-    /// Whether slicing the operands gives the partial result; else one device has all of it and the others nothing.
+    /// Whether a partial result is computed from sliced operands. Otherwise one device computes all of it and the
+    /// others use the neutral element.
     is_sliced: bool,
     kind: Option<ReduceKind>,
 }
@@ -259,12 +261,12 @@ impl Partial {
         Partial { axes, dims, is_sliced, kind: Some(kind) }
     }
 
-    /// Which of the partial results a device makes.
+    /// Returns the number of the partial result that a device computes.
     fn index(&self, frame: &Frame, p: usize) -> usize {
         frame.mesh.as_ref().map_or(0, |mesh| AxisRef::index_in(mesh, &self.axes, &frame.coordinates(p)))
     }
 
-    /// What the device at `coordinates` sees of operand `i`.
+    /// Returns the part of operand `i` that the device at `coordinates` uses.
     fn slice(&self, whole: &Literal, sharding: Option<&Sharding>, i: usize, coordinates: &[usize]) -> Literal {
         let (Some(sharding), Some(dims), true) = (sharding, self.dims.get(i), self.is_sliced) else {
             return whole.clone();
@@ -282,12 +284,12 @@ fn is_reduced(rule: &Rule, factors: &[shardwise_sharding::Factor]) -> bool {
     factors.iter().any(|&f| rule.kind(f) == FactorKind::Reduction)
 }
 
-/// Whether the operand is an initial value, which only one of the partial results may count.
+/// Returns whether the operand is an initial value, which only one of the partial results may include.
 fn counts_once(view: &OpView<'_>, operand: usize) -> bool {
     view.name() == "stablehlo.reduce" && operand >= view.operands().len() / 2
 }
 
-/// What adds nothing when combined; of idempotent kinds, the value itself.
+/// Returns the neutral element for addition. For idempotent kinds, returns the value itself.
 fn neutral(kind: ReduceKind, value: &Literal) -> Literal {
     match kind {
         ReduceKind::Add => Literal::zeros(value.dtype(), value.shape()),
@@ -295,7 +297,7 @@ fn neutral(kind: ReduceKind, value: &Literal) -> Literal {
     }
 }
 
-/// The value on the first device along `axes`, zero on the others.
+/// Returns the value on the first device along `axes` and zero on the others.
 pub(crate) fn on_first(value: &PerProcess, axes: &[AxisRef], frame: &Frame) -> PerProcess {
     let mesh = frame.mesh.as_ref().expect("by shards there is a mesh");
     let is_first = |p: usize| AxisRef::index_in(mesh, axes, &frame.coordinates(p)) == 0;
@@ -304,7 +306,7 @@ pub(crate) fn on_first(value: &PerProcess, axes: &[AxisRef], frame: &Frame) -> P
     value.iter().enumerate().map(own).collect()
 }
 
-/// As [`combined`]; an error if the reducer does not exist on the values' type.
+/// Combines values as [`combined`] does. Fails if the reducer does not exist for the values' type.
 pub(crate) fn sum(
     view: &OpView<'_>,
     value: &PerProcess,
@@ -315,8 +317,8 @@ pub(crate) fn sum(
     combined(value, axes, kind, frame).ok_or_else(|| cannot_run(view))
 }
 
-/// Each device's value combined with those of its group; of a group that does not run, nothing. `None` if the reducer
-/// does not exist on the values' type.
+/// Combines each device's value with those of its group. Groups that do not run have no value. Returns `None` if the
+/// reducer does not exist for the values' type.
 fn combined(value: &PerProcess, axes: &[AxisRef], kind: ReduceKind, frame: &Frame) -> Option<PerProcess> {
     let mut out = vec![None; frame.process_count];
     for group in groups_over(axes, frame) {

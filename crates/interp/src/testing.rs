@@ -1,4 +1,4 @@
-//! The `interpreter` dialect: grids of programs, and what looks into them.
+//! The `interpreter` dialect: grids of programs, and ops that inspect values.
 
 use crate::datum::Datum;
 use crate::frame::{Active, Frame};
@@ -8,22 +8,22 @@ use shardwise_ir::{Func, OpView};
 use shardwise_ops::expect::{self, Nearness, RunParallel};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What programs leave behind, and what they find.
+/// The state that programs share through the dialect.
 #[derive(Default)]
 pub(crate) struct Bench<'m> {
-    /// Values that probes have seen, by the probe's name, first to last.
+    /// The values that probes have recorded, by the probe's name, first to last.
     probes: BTreeMap<String, Vec<Literal>>,
-    /// What `interpreter.print` has written.
+    /// The text that `interpreter.print` has written.
     pub printed: String,
-    /// Values on their way to the host and from it, by channel.
+    /// The values that were sent and not yet received, by channel.
     channels: BTreeMap<i64, VecDeque<Vec<Datum>>>,
-    /// What gives the next value to `infeed`.
+    /// The functions that return the next values of `infeed`.
     infeed: VecDeque<&'m Func>,
 }
 
 impl<'m> Machine<'m> {
-    /// A grid of programs. Programs that differ run one after the other, in the order of their first processes, so that
-    /// what one waits for must come from those before it.
+    /// Runs a grid of programs. Different programs run one after the other, in the order of their first processes, so a
+    /// program can only receive what an earlier one has sent.
     pub(crate) fn run_parallel(&mut self, env: &Env<'m>, frame: &Frame, view: &OpView<'m>) -> Results {
         let Some((names, partitions)) = RunParallel::programs(view).filter(|_| frame.process_count == 1) else {
             return Err(nested(view));
@@ -67,7 +67,7 @@ impl<'m> Machine<'m> {
         Ok(vec![])
     }
 
-    /// `%name = tensor<..> {..}` for each process.
+    /// Prints `tensor<..> {..}` for each active process.
     pub(crate) fn print_value(&mut self, env: &Env<'m>, view: &OpView<'_>, active: &Active) -> Results {
         for (_, d) in active_values(env.get(view.operand(0)), active) {
             self.bench.printed.push_str(&written(d.tensor()));
@@ -76,7 +76,7 @@ impl<'m> Machine<'m> {
         Ok(vec![])
     }
 
-    /// To the host: the next `recv` of the channel takes it.
+    /// Sends values, which the next `recv` of the channel takes.
     pub(crate) fn send(&mut self, env: &Env<'m>, frame: &Frame, view: &OpView<'_>, active: &Active) -> Results {
         let (_, operands) = view.operands().split_last().expect("verified: a token");
         for p in (0..frame.process_count).filter(|&p| active[p]) {
@@ -124,7 +124,7 @@ impl<'m> Machine<'m> {
     }
 }
 
-/// The value of the only process.
+/// Returns the value of the only process.
 fn only(value: &PerProcess) -> &Datum {
     value[0].as_ref().expect("the only process ran")
 }
@@ -147,7 +147,7 @@ fn channel(view: &OpView<'_>) -> i64 {
     handle.and_then(|fields| fields.int("handle")).unwrap_or(0)
 }
 
-/// `tensor<2xi32> {[0, 1]}`, the elements of nested lists on lines of their own.
+/// Returns an array as text, such as `tensor<2xi32> {[0, 1]}`. The elements of nested lists are on lines of their own.
 fn written(x: &Literal) -> String {
     let ty = shardwise_ir::Type::tensor(x.dtype(), x.shape());
     match x.rank() {

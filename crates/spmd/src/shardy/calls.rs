@@ -4,7 +4,6 @@
 //! a named computation. After propagation each named computation becomes a function again, and functions with the same
 //! origin and equal shardings are merged (`sdy-unflatten-call-graph`). An attribute of a function holds the name of the
 //! function that it was copied from.
-//! sharded alike one is kept (`sdy-unflatten-call-graph`). Functions remember in an attribute what they were copied from.
 
 use super::collectives::equivalent;
 use super::edit::Place;
