@@ -1,52 +1,52 @@
-//! Agreeing on one sharding of an op's factors, so that the op can run on shards.
+//! Chooses one sharding of an op's factors, so that the op can run on shards.
 //!
-//! Propagation leaves tensors with shardings that may contradict each other: `lhs [{"x"}, {}]` times
-//! `rhs [{}, {"x"}]` cannot both stay, because `"x"` cannot split two factors of one op. [`assign`] chooses one axis
-//! list for each factor among those that some tensor has (and their major parts), such that no axis is used twice and
-//! every tensor can take its part, and of all such choices the one that moves least.
+//! Propagation leaves tensors with shardings that may contradict each other: `lhs [{"x"}, {}]` times `rhs [{}, {"x"}]`
+//! cannot both be kept, because `"x"` cannot split two factors of one op. For each factor, [`assign`] chooses one list
+//! of axes among those that some tensor has (and their major parts), such that no axis is used twice and every tensor
+//! can be split in this way. Of all such choices it takes the one that costs least.
 //!
-//! What is moved: operands on their way to the choice, results on their way from the choice to what is asked of them,
-//! and the sums over reduction factors. A tensor of `B` bytes that has to become `n` shards costs a device `B / n`
-//! bytes less what it holds of them already.
+//! The cost is the bytes moved: operands are moved to the chosen sharding, results are moved from the chosen sharding
+//! to the one that they should have, and reduction factors are summed over. A tensor of `B` bytes that has to become
+//! `n` shards costs a device `B / n` bytes minus the bytes of them that it holds already.
 //!
-//! Simpler than Shardy's search in these points: an axis that has to leave a factor is not moved to another factor, and
-//! of overflow axes (a reshape that no factor expresses) nothing is kept.
+//! This is simpler than Shardy's search in two points: an axis that has to leave a factor is not moved to another
+//! factor, and overflow axes (of a reshape that no factor expresses) are never kept.
 
 use crate::{AxisList, Factor, FactorKind, IfMissing, Prefix, Projection, Rule, TensorFactors};
 use shardwise_base::{AxisRef, Mesh, Sharding, budget};
 use std::sync::Arc;
 
-/// The op to agree on.
+/// The op to choose a sharding for.
 #[derive(Clone, Copy, Debug)]
 pub struct Parties<'a> {
     pub rule: &'a Rule,
     pub mesh: &'a Arc<Mesh>,
-    /// Of operands, then results; a tensor without one is replicated.
+    /// The shardings of the operands, then of the results. A tensor without one is replicated.
     pub shardings: &'a [Option<&'a Sharding>],
-    /// Size of each tensor as a whole, in bytes, in the same order.
+    /// The size of each whole tensor in bytes, in the same order.
     pub bytes: &'a [u64],
-    /// What running the op unsplit costs, in bytes that could be moved in that time; it is divided by the number of
-    /// shards. With 0 the op may as well run on every device.
+    /// The cost of running the op unsplit, in bytes that could be moved in that time. It is divided by the number of
+    /// shards. With 0, running the op on every device costs nothing.
     pub work: u64,
-    /// Reduction factors that stay split as the operands are that have them, whatever it takes: the program places their
-    /// sums.
+    /// Reduction factors that remain split as in the operands that have them, at any cost, because the program places
+    /// their sums.
     pub summed: &'a [Factor],
 }
 
-/// One axis list for each factor.
+/// One list of axes for each factor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Assignment {
-    /// By factor index.
+    /// The axes of each factor, by factor index.
     pub axes: Vec<AxisList>,
-    /// For each factor that the tensors did not agree on.
+    /// A verdict for each factor on which the tensors did not agree.
     pub verdicts: Vec<Verdict>,
-    /// Estimate of what the worst device receives, over all tensors.
+    /// An estimate of the bytes that the device that receives most receives, over all tensors.
     pub bytes_moved: u64,
-    /// The best choice that was not taken.
+    /// The second best choice.
     pub runner_up: Option<RunnerUp>,
 }
 
-/// Who got their way on a factor, by tensor index (operands, then results).
+/// The tensors, by index (operands, then results), whose axes for a factor were chosen (`won`) and were not (`lost`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verdict {
     pub factor: Factor,
@@ -54,7 +54,7 @@ pub struct Verdict {
     pub lost: Vec<usize>,
 }
 
-/// The road not taken.
+/// A choice that was not taken.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunnerUp {
     pub axes: Vec<AxisList>,
@@ -62,25 +62,25 @@ pub struct RunnerUp {
 }
 
 impl Assignment {
-    /// Whether every tensor has what was agreed on already.
+    /// Returns whether every tensor has the chosen axes already.
     pub fn is_unanimous(&self) -> bool {
         self.verdicts.is_empty()
     }
 
-    /// The sharding of tensor `index` (operands, then results) that the op runs with, closed.
+    /// Returns the closed sharding of tensor `index` (operands, then results) with which the op runs.
     pub fn sharding(&self, rule: &Rule, mesh: &Arc<Mesh>, index: usize) -> Sharding {
         let mapping = rule.mapping(index);
         TensorFactors::from_factor_axes(mapping, &self.axes).to_sharding(mapping, rule, mesh)
     }
 
-    /// The axes over which the op's results are partial, sorted by the mesh.
+    /// Returns the axes over which the op's results are partial, in the order of the mesh.
     pub fn reduction_axes(&self, rule: &Rule, mesh: &Mesh) -> Vec<AxisRef> {
         reduction_axes(rule, mesh, &self.axes)
     }
 }
 
-/// Chooses the axes of each factor. `may_split` says of a permutation factor whether the op has a way to run split
-/// along it (a halo); factors that need replication, and operands' own factors that no result has, stay whole.
+/// Chooses the axes of each factor. `may_split` states for a permutation factor whether the op can run split along it
+/// (with a halo). Factors that need replication are not split, and neither are factors of operands that no result has.
 pub fn assign(parties: Parties<'_>, may_split: impl Fn(Factor) -> bool) -> Assignment {
     let search = Search::new(parties, may_split);
     let (axes, cost, runner_up) = search.run();
@@ -92,7 +92,8 @@ pub fn assign(parties: Parties<'_>, may_split: impl Fn(Factor) -> bool) -> Assig
     }
 }
 
-/// Less is better: what it takes all in all, then fewer bytes, then more shards.
+/// The cost of a choice. Costs are compared by the total, then by the bytes moved, then by the number of shards, of
+/// which more are better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Cost {
     total: u64,
@@ -100,7 +101,8 @@ struct Cost {
     shards: std::cmp::Reverse<usize>,
 }
 
-/// Combinations that are looked at one by one; beyond them factors are decided one after the other.
+/// The largest number of combinations that are compared one by one. With more, the factors are decided one after the
+/// other.
 const MAX_COMBINATIONS: usize = 4096;
 
 type Choice = (Vec<AxisList>, Cost);
@@ -108,9 +110,9 @@ type Choice = (Vec<AxisList>, Cost);
 struct Search<'a> {
     parties: Parties<'a>,
     projection: Projection,
-    /// By factor: what it may be split by; the first is nothing.
+    /// For each factor, the lists of axes that may split it. The first list is empty.
     candidates: Vec<Vec<AxisList>>,
-    /// By factor: it shares a dimension with others somewhere, so its shards must be even.
+    /// For each factor, whether it shares a dimension with other factors, so that its shards must be even.
     is_in_compound: Vec<bool>,
 }
 
@@ -142,7 +144,8 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Axis lists that some tensor has for the factor, their major parts, and what other factors leave of them.
+    /// Returns the lists of axes that some tensor has for the factor, their major parts, and what other factors leave
+    /// of them.
     fn candidates(&self, factor: Factor) -> Vec<AxisList> {
         let mut found = vec![AxisList::new()];
         let mut add = |axes: &[AxisRef]| {
@@ -161,7 +164,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// What the first operand that has the factor says, if that can be.
+    /// Returns the axes that the first operand with the factor has, if they fit, else all candidates.
     fn as_it_lies(&self, factor: Factor) -> Vec<AxisList> {
         let own = self.projection.tensors.iter().find_map(|t| t.get(factor)).map(|own| own.axes.clone());
         match own.filter(|axes| self.fits(factor, axes)) {
@@ -170,7 +173,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A factor has no more shards than elements, and even ones where it shares a dimension.
+    /// Returns whether axes fit a factor: there are no more shards than elements, and the shards are even if the factor
+    /// shares a dimension.
     fn fits(&self, factor: Factor, axes: &[AxisRef]) -> bool {
         let (size, shards) = (self.parties.rule.size(factor), AxisRef::total_size(self.parties.mesh, axes));
         shards <= size && (!self.is_in_compound[factor.index()] || size.is_multiple_of(shards))
@@ -204,7 +208,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The best for each factor given those before it, for ops with very many ways.
+    /// Chooses the best axes for each factor given those before it. It is used for ops with too many combinations.
     fn try_one_by_one(&self, best: &mut Best) {
         let mut chosen = vec![AxisList::new(); self.candidates.len()];
         best.offer(&chosen, self.cost(&chosen));
@@ -222,8 +226,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether each dimension can be put together: a factor is split only if all factors before it in its dimension
-    /// are split to the last element.
+    /// Returns whether each dimension can be assembled: a factor is split only if all factors before it in its
+    /// dimension are split into single elements.
     fn is_whole(&self, axes: &[AxisList]) -> bool {
         let Parties { rule, mesh, .. } = self.parties;
         let is_full = |f: Factor| AxisRef::total_size(mesh, &axes[f.index()]) == rule.size(f);
@@ -242,7 +246,8 @@ impl<'a> Search<'a> {
         Cost { total: bytes_moved + work / shards as u64, bytes_moved, shards: std::cmp::Reverse(shards) }
     }
 
-    /// Bytes that a device receives for tensor `index` to get to (from, for a result) the chosen axes.
+    /// Returns the bytes that a device receives when tensor `index` is moved to the chosen axes (for a result, from
+    /// them).
     fn moved(&self, index: usize, axes: &[AxisList]) -> f64 {
         let is_operand = index < self.projection.operand_count;
         let (mut after, mut kept) = (1.0, 1.0);
@@ -258,8 +263,8 @@ impl<'a> Search<'a> {
         self.parties.bytes[index] as f64 * (after - kept).max(0.0)
     }
 
-    /// Bytes that a device receives to sum partial results: once if the result is to be split over the axis anyway,
-    /// twice if not, nothing if it may stay partial.
+    /// Returns the bytes that a device receives when partial results are summed: one pass if the result is split over
+    /// the axis afterwards, two if not, none if it may remain partial.
     fn reduced(&self, axes: &[AxisList]) -> f64 {
         let Parties { rule, mesh, bytes, shardings, .. } = self.parties;
         let partial = reduction_axes(rule, mesh, axes);
@@ -303,12 +308,12 @@ fn reduction_axes(rule: &Rule, mesh: &Mesh, axes: &[AxisList]) -> Vec<AxisRef> {
     all
 }
 
-/// Whether two lists share a part of an axis, or split one in contradictory ways.
+/// Returns whether two lists share a part of an axis, or split an axis in contradictory ways.
 fn overlap(a: &[AxisRef], b: &[AxisRef]) -> bool {
     a.iter().any(|a| a.prefix_without_overlaps(b) != Some(*a))
 }
 
-/// The best choice so far and the next best.
+/// The best choice so far and the second best.
 #[derive(Default)]
 struct Best {
     first: Option<Choice>,

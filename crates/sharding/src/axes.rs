@@ -1,22 +1,22 @@
-//! Comparing axis lists by their major parts.
+//! Comparison of lists of axes by their major parts.
 
 use shardwise_base::AxisRef;
 use smallvec::SmallVec;
 
-/// Axes, major to minor; most factors are split by one or two.
+/// A list of axes, major to minor. Most factors are split by one or two.
 pub type AxisList = SmallVec<[AxisRef; 2]>;
 
-/// How one axis list starts another.
+/// Whether one list of axes is a prefix of another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Prefix {
     Equal,
-    /// The second list goes on where the first one ends, be it within an axis.
+    /// The second list continues where the first one ends, possibly within an axis.
     Strict,
     Not,
 }
 
 impl Prefix {
-    /// How `first` starts `second`: `["x", "y":(1)2]` strictly starts `["x", "y", "z"]`.
+    /// Returns whether `first` is a prefix of `second`: `["x", "y":(1)2]` is a strict prefix of `["x", "y", "z"]`.
     pub fn of(first: &[AxisRef], second: &[AxisRef]) -> Prefix {
         let Some((last, head)) = first.split_last() else {
             return if second.is_empty() { Prefix::Equal } else { Prefix::Strict };

@@ -1,18 +1,10 @@
-//! Building a [`Rule`] factor by factor.
-//!
-//! ```
-//! use shardwise_sharding::{FactorSpec, RuleBuilder};
-//! let mut matmul = RuleBuilder::new([2, 2], [2]);
-//! matmul.add_factor(&[Some(0), None], &[Some(0)], FactorSpec::pass_through(8));
-//! matmul.add_factor(&[None, Some(1)], &[Some(1)], FactorSpec::pass_through(16));
-//! matmul.add_factor(&[Some(1), Some(0)], &[None], FactorSpec::reduction(8));
-//! assert_eq!(matmul.build().to_string(), "([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}");
-//! ```
+//! Builds a [`Rule`] factor by factor.
 
 use crate::{DimFactors, Factor, FactorSpec, Mapping, Rule};
 use smallvec::smallvec;
 
-/// A rule in the making: factors in the order in which they are added, dimensions mapped major factor first.
+/// A builder of a rule. Factors are numbered in the order in which they are added, and each dimension gets its factors
+/// major to minor.
 #[derive(Clone, Debug, Default)]
 pub struct RuleBuilder {
     factors: Vec<FactorSpec>,
@@ -21,7 +13,7 @@ pub struct RuleBuilder {
 }
 
 impl RuleBuilder {
-    /// Ranks of the tensors; 0 for tokens and for tensors that take no part.
+    /// Starts a rule for tensors of these ranks. The rank is 0 for tokens and for tensors that take no part.
     pub fn new(
         operand_ranks: impl IntoIterator<Item = usize>,
         result_ranks: impl IntoIterator<Item = usize>,
@@ -34,9 +26,12 @@ impl RuleBuilder {
         }
     }
 
-    /// Adds a factor, and maps to it one dimension of each operand and result; `None` leaves a tensor out.
+    /// Adds a factor, and maps one dimension of each operand and result to it; `None` leaves a tensor out.
     ///
-    /// A factor of size 1 is not added to a dimension that has factors already. Both lists are as long as the tensors'.
+    /// A factor of size 1 is not added to a dimension that has factors already.
+    ///
+    /// # Panics
+    /// Panics if a list does not have an entry for each operand or result.
     pub fn add_factor(
         &mut self,
         operand_dims: &[Option<usize>],
@@ -71,12 +66,13 @@ impl RuleBuilder {
         self
     }
 
-    /// A pass-through factor for each dimension of `shape`, in every tensor that is not a scalar.
+    /// Adds a pass-through factor for each dimension of `shape`, in every tensor that is not a scalar.
     pub fn add_pointwise(&mut self, shape: &[usize]) -> &mut RuleBuilder {
         self.add_pointwise_with(shape, |_, size| FactorSpec::pass_through(size))
     }
 
-    /// A factor for each dimension of `shape`, in every tensor that is not a scalar; `spec(dim, size)` says which.
+    /// Adds a factor for each dimension of `shape`, in every tensor that is not a scalar; `spec(dim, size)` returns its
+    /// size and kind.
     pub fn add_pointwise_with(
         &mut self,
         shape: &[usize],
@@ -88,7 +84,7 @@ impl RuleBuilder {
         self
     }
 
-    /// A pass-through factor for each dimension of `shape` that `pred` accepts.
+    /// Adds a pass-through factor for each dimension of `shape` that `pred` accepts.
     pub fn add_pointwise_if(&mut self, shape: &[usize], mut pred: impl FnMut(usize) -> bool) -> &mut RuleBuilder {
         for (dim, &size) in shape.iter().enumerate() {
             if pred(dim) {
@@ -98,8 +94,8 @@ impl RuleBuilder {
         self
     }
 
-    /// A factor for each dimension of `operand_shape`: pass-through where the result has the same size, else as
-    /// `mismatch(size)` says.
+    /// Adds a factor for each dimension of `operand_shape`: pass-through where the result has the same size, else
+    /// `mismatch(size)`.
     pub fn add_pointwise_or(
         &mut self,
         operand_shape: &[usize],
@@ -112,8 +108,8 @@ impl RuleBuilder {
         })
     }
 
-    /// The rule, which leaves the builder empty; each dimension without a factor gets one of size 1 of its own, which
-    /// nothing propagates along.
+    /// Returns the rule and leaves the builder empty. Each dimension without a factor gets a factor of size 1 of its
+    /// own, along which nothing propagates.
     pub fn build(&mut self) -> Rule {
         let RuleBuilder { mut factors, mut operands, mut results } = std::mem::take(self);
         operands.iter_mut().chain(&mut results).for_each(|m| fill(m, &mut factors));

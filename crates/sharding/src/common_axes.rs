@@ -1,8 +1,9 @@
-//! Shardy's own choice of one axis list for each factor, for parity with it.
+//! Shardy's own choice of one list of axes for each factor, for parity with Shardy.
 //!
-//! [`crate::assign`] is what the pipeline uses: it weighs the bytes that a choice moves. This one weighs elements, as
-//! Shardy's pass that inserts explicit reshards does. A factor's *candidates* are the axis lists that tensors have for it,
-//! and their prefixes. The best one is taken, what it overlaps is cut away from the others, and so on, until none is left.
+//! The pipeline uses [`crate::assign`], which compares the bytes that a choice moves. This function compares numbers of
+//! elements, as Shardy's pass that inserts explicit reshards does. A factor's *candidates* are the lists of axes that
+//! tensors have for it, and their prefixes. The best candidate is taken and what it overlaps is removed from the
+//! others, repeatedly, until no candidate is left.
 
 use crate::project::gcd;
 use crate::{AxisList, Factor, FactorKind, IfMissing, Prefix, Projection, Rule, TensorFactors};
@@ -10,12 +11,12 @@ use shardwise_base::{AxisRef, Mesh};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// By factor index.
+/// The axes of each factor, by factor index.
 pub type FactorAxes = Vec<AxisList>;
 
-/// One axis list for each factor, such that an op with these shardings can run on shards.
+/// Returns one list of axes for each factor, such that an op with these shardings can run on shards.
 ///
-/// `sizes` has the number of elements of each tensor, operands first.
+/// `sizes` holds the number of elements of each tensor, operands first.
 pub fn common_axes(rule: &Rule, mesh: &Mesh, projection: &Projection, sizes: &[u64]) -> FactorAxes {
     if let Some(axes) = agreed(rule, projection) {
         return axes;
@@ -33,7 +34,8 @@ pub fn common_axes(rule: &Rule, mesh: &Mesh, projection: &Projection, sizes: &[u
     axes
 }
 
-/// What all tensors have, if they agree on every factor, no axis stands twice, and what must be whole is.
+/// Returns the axes that all tensors have, if they agree on every factor, no axis is used twice, and factors that need
+/// replication have none.
 fn agreed(rule: &Rule, projection: &Projection) -> Option<FactorAxes> {
     let mut axes = vec![AxisList::new(); rule.factors.len()];
     let mut seen: Vec<AxisRef> = vec![];
@@ -54,15 +56,16 @@ fn agreed(rule: &Rule, projection: &Projection) -> Option<FactorAxes> {
     Some(axes)
 }
 
-/// What the tensors that have the factor agree on; outer `None`: they do not, inner: there are none.
+/// Returns the axes on which the tensors with the factor agree. The outer `None` means that they do not agree, the
+/// inner one that no tensor has the factor.
 fn agreed_axes(projection: &Projection, factor: Factor) -> Option<Option<&AxisList>> {
     let mut all = projection.tensors.iter().filter_map(|t| t.get(factor)).map(|s| &s.axes);
     let first = all.next();
     all.all(|axes| Some(axes) == first).then_some(first)
 }
 
-/// Of two tensors one conforms to the other: to the one that needs no exchange with neighbours, the larger, the more
-/// sharded, the first.
+/// Makes one of two tensors follow the other. The leader is the one without split permutation factors, then the larger,
+/// then the more sharded, then the first.
 fn follow_one(
     rule: &Rule,
     mesh: &Mesh,
@@ -93,15 +96,15 @@ fn follow_one(
     axes
 }
 
-/// Axes that a factor may get.
+/// A list of axes that a factor may get.
 #[derive(Clone, Debug)]
 struct Candidate {
     factor: Factor,
     axes: AxisList,
-    /// Elements of the tensors that have these axes, or more.
+    /// The number of elements of the tensors whose axes start with these.
     source_size: u64,
     kind: u8,
-    /// Shards that it adds to what its factor has.
+    /// The factor by which it multiplies the number of shards of its factor.
     shards: usize,
 }
 
@@ -148,7 +151,7 @@ fn candidates(rule: &Rule, mesh: &Mesh, projection: &Projection, sizes: &[u64]) 
     found
 }
 
-/// Takes the best candidate, again and again.
+/// Takes the best candidate repeatedly.
 fn best_first(rule: &Rule, mesh: &Mesh, projection: &Projection, sizes: &[u64]) -> FactorAxes {
     let mut left = candidates(rule, mesh, projection, sizes);
     let mut axes = vec![AxisList::new(); rule.factors.len()];
@@ -175,7 +178,7 @@ fn best_first(rule: &Rule, mesh: &Mesh, projection: &Projection, sizes: &[u64]) 
                 if is_cut && c.axes == *own {
                     return false;
                 }
-                // What is not cut counts as a whole again.
+                // A candidate that is not cut counts as a whole again.
                 if is_cut { AxisRef::total_size(mesh, own) } else { 1 }
             };
             c.shards = AxisRef::total_size(mesh, &c.axes) / prefix;
@@ -184,7 +187,8 @@ fn best_first(rule: &Rule, mesh: &Mesh, projection: &Projection, sizes: &[u64]) 
     }
 }
 
-/// For each factor the factors in front of it in some dimension, which must be split to the last element first.
+/// Returns for each factor the factors directly before it in some dimension, which must be split into single elements
+/// first.
 fn waiting(rule: &Rule) -> Vec<Vec<Factor>> {
     let mut waits = vec![vec![]; rule.factors.len()];
     for dim in rule.mappings().flat_map(|m| &m.dims) {
@@ -195,7 +199,7 @@ fn waiting(rule: &Rule) -> Vec<Vec<Factor>> {
     waits
 }
 
-/// Factors that must be whole give their axes to batching factors, as far as these divide.
+/// Moves the axes of factors that need replication to batching factors, as far as they divide these evenly.
 fn move_to_batching(rule: &Rule, mesh: &Mesh, axes: &mut FactorAxes) {
     for factor in rule.all_factors().filter(|&f| rule.kind(f) == FactorKind::NeedReplication) {
         let given = std::mem::take(&mut axes[factor.index()]);
@@ -224,8 +228,8 @@ fn distribute(mut given: &[AxisRef], rule: &Rule, mesh: &Mesh, axes: &mut Factor
     }
 }
 
-/// For a reshape whose axes do not fit its factors: the axes of the more sharded side, dealt anew to the factors of both
-/// sides, as far as the two agree then.
+/// Returns the axes of the factors of a reshape whose axes do not fit its factors. The axes of the more sharded side
+/// are distributed anew to the factors of both sides, and the common prefixes are returned.
 pub fn common_axes_of_reshape(rule: &Rule, mesh: &Arc<Mesh>, projection: &mut Projection) -> FactorAxes {
     let shards = |t: &TensorFactors| -> usize {
         t.iter().map(|(_, s)| AxisRef::total_size(mesh, &s.axes) * AxisRef::total_size(mesh, &s.overflow)).product()
@@ -263,7 +267,8 @@ fn greatest_common_prefix(a: &AxisList, b: &AxisList) -> AxisList {
     common
 }
 
-/// Each axis goes to the first factor that has room for it, or for a part of it.
+/// Distributes the axes to factors: each axis goes to the first factors that have room for it or for a part of it. The
+/// rest becomes overflow.
 fn deal_anew(rule: &Rule, mesh: &Mesh, index: usize, tensor: &mut TensorFactors, all: &[AxisRef]) {
     let factors: Vec<Factor> = rule.mapping(index).factors().filter(|&f| tensor.get(f).is_some()).collect();
     let mut room: Vec<usize> = factors.iter().map(|&f| rule.size(f)).collect();

@@ -1,6 +1,6 @@
-//! In which direction shardings spread through an op.
+//! The direction in which shardings propagate through an op.
 
-/// From operands to results (`Forward`), the other way, both, or not at all.
+/// From operands to results (`Forward`), from results to operands (`Backward`), both, or none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub enum Direction {
     None,
@@ -11,12 +11,12 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Every direction that one of the two allows.
+    /// Returns the direction that allows everything that one of the two allows.
     pub fn union(self, other: Direction) -> Direction {
         if self.is_opposite(other) { Direction::Both } else { self.max(other) }
     }
 
-    /// Every direction that both allow.
+    /// Returns the direction that allows only what both allow.
     pub fn intersection(self, other: Direction) -> Direction {
         if self.is_opposite(other) { Direction::None } else { self.min(other) }
     }

@@ -1,8 +1,10 @@
-//! Shardings as types: the layout of an op's results from the layouts of its operands, or why that is not clear.
+//! Shardings as types: derives the layout of an op's results from the layouts of its operands, or the reason why it is
+//! ambiguous.
 //!
-//! [`infer`] reads the op's rule: what the operands say of a factor holds for the results. Nothing is searched and nothing
-//! weighed. Where operands contradict each other, where an axis would split two dimensions, or where a sum is left over
-//! devices, there are several [`ways`](Answer::ways) to lay the results out, and the caller (or the user) chooses.
+//! [`infer`] uses the op's rule: the axes that the operands have for a factor hold for the results. There is no search
+//! and no cost. If operands contradict each other, if an axis would split two dimensions, or if a sum over devices is
+//! pending, there are several possible layouts of the results ([`ways`](Answer::ways)), and the caller (or the user)
+//! chooses.
 
 use crate::{AxisList, Factor, FactorKind, IfMissing, Rule, TensorFactors};
 use shardwise_base::{AxisRef, Mesh, Sharding};
@@ -11,64 +13,65 @@ use smallvec::SmallVec;
 /// The axes of each dimension of a tensor, major to minor.
 pub type Layout = Vec<AxisList>;
 
-/// An op, and how its operands lie.
+/// An op and the layouts of its operands.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     pub rule: &'a Rule,
     pub mesh: &'a Mesh,
-    /// By operand; `None`: not split.
+    /// The sharding of each operand; `None` if it is not split.
     pub operands: &'a [Option<&'a Sharding>],
-    /// By result.
+    /// The shape of each result.
     pub results: &'a [&'a [usize]],
-    /// Sums over devices are the caller's to place.
+    /// Whether the caller places the sums over devices.
     pub asks_sums: bool,
-    /// The operand that says how batch dimensions lie; the others follow.
+    /// The operand that determines the sharding of batch dimensions, if there is one.
     pub leader: Option<usize>,
 }
 
-/// How results may lie.
+/// The possible layouts of the results.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
-    /// Layouts of all results, by preference; never empty. The first is what an op gives that does not ask.
+    /// The layouts of all results, by preference; never empty. The first is used by ops that do not ask the user.
     pub ways: Vec<Vec<Layout>>,
     pub verdict: Verdict,
 }
 
-/// Whether the first way goes without saying.
+/// Whether the first layout can be used without asking.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Each device has what it needs.
     Clear,
-    /// There is one obvious way, and data moves for it.
+    /// There is one obvious layout, and data moves for it.
     Moves(Move),
     Ambiguous(Ambiguity),
 }
 
-/// What moves.
+/// The communication that a layout needs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Move {
     /// Partial results over these axes are combined.
     Sum { axes: AxisList },
-    /// Operand `operand` is split by `axes` along a dimension (`dim`) that the op needs whole, or beside another that is not.
+    /// Operand `operand` is split by `axes` along dimension `dim`, which the op needs whole, or which another operand
+    /// has whole.
     Whole { operand: usize, dim: usize, axes: AxisList },
     /// Elements move between neighbours along `dim` of operand `operand`.
     Shift { operand: usize, dim: usize, axes: AxisList },
 }
 
-/// What is contradictory.
+/// A contradiction between the operands' layouts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ambiguity {
-    /// Two operands split one factor by different axes: operand, dimension and axes of both.
+    /// Two operands split one factor by different axes. Holds the operand, dimension and axes of both.
     Differ { first: (usize, usize, AxisList), second: (usize, usize, AxisList) },
-    /// Two dimensions of one result would be split by one axis; dimensions of that result.
+    /// Two dimensions of one result would be split by the same axis. Holds the dimensions of that result.
     Twice { axis: AxisRef, dims: [usize; 2] },
-    /// All that hold a reduced factor are split over it; operand and dimension of each.
+    /// All operands with a reduced factor are split over it. Holds the operand and dimension of each.
     Sum { axes: AxisList, holders: Vec<(usize, usize)> },
-    /// Axes of dimension `dim` of the operand do not go over to whole dimensions of the result.
+    /// Axes of dimension `dim` of the operand do not correspond to whole dimensions of the result.
     Regroup { dim: usize, axes: AxisList },
 }
 
-/// The layout of the results.
+/// Returns the possible layouts of the results.
 pub fn infer(q: Question<'_>) -> Answer {
     let held = Held::new(q);
     let orders = held.orders();
@@ -89,17 +92,17 @@ pub fn infer(q: Question<'_>) -> Answer {
     Answer { ways, verdict }
 }
 
-/// One operand's axes for a factor.
+/// The axes of one operand for a factor.
 struct Holder {
     operand: usize,
     dim: usize,
     axes: AxisList,
 }
 
-/// What operands say of each factor.
+/// The axes of all operands for each factor.
 struct Held<'a> {
     q: Question<'a>,
-    /// By factor: every operand that has it.
+    /// For each factor, every operand that has it.
     factors: Vec<SmallVec<[Holder; 2]>>,
 }
 
@@ -127,7 +130,8 @@ impl<'a> Held<'a> {
         &self.factors[factor.index()]
     }
 
-    /// Those whose word counts: of a batch factor the leader's.
+    /// Returns the operands whose axes for the factor count. For a batch factor this is the leader only, if it has the
+    /// factor.
     fn speakers(&self, factor: Factor) -> impl Iterator<Item = &Holder> {
         let leader = self
             .q
@@ -140,7 +144,7 @@ impl<'a> Held<'a> {
         self.q.rule.results.iter().any(|r| r.contains(factor))
     }
 
-    /// Two holders of one factor with different axes. A leader does not overrule an operand that is split otherwise.
+    /// Returns two operands with different axes for one factor. A leader does not overrule an operand with other axes.
     fn differ(&self) -> Option<Ambiguity> {
         self.q.rule.all_factors().find_map(|factor| {
             let mut split = self.of(factor).iter().filter(|h| !h.axes.is_empty());
@@ -151,7 +155,8 @@ impl<'a> Held<'a> {
         })
     }
 
-    /// Orders in which operands have their say: each of them first, once.
+    /// Returns the orders in which the operands are considered. Each operand with axes is first in one of them if the
+    /// order may matter.
     fn orders(&self) -> Vec<SmallVec<[usize; 4]>> {
         let has_axes = |o: &usize| self.q.operands[*o].is_some_and(|s| s.dims.iter().any(|d| !d.axes.is_empty()));
         let speaking: SmallVec<[usize; 4]> = (0..self.q.operands.len()).filter(has_axes).collect();
@@ -162,7 +167,7 @@ impl<'a> Held<'a> {
         speaking.iter().map(first).collect()
     }
 
-    /// Whether the order of operands may matter.
+    /// Returns whether the order of the operands may matter.
     fn is_contested(&self) -> bool {
         self.differ().is_some() || {
             let mut used = AxisList::new();
@@ -175,7 +180,8 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// The axes of each factor, when the operands speak in this order; an axis goes to the factor that asks first.
+    /// Returns the axes of each factor if the operands are considered in this order. An axis goes to the first factor
+    /// that needs it.
     fn choose(&self, order: &[usize], twice: &mut Option<(AxisRef, [usize; 2])>) -> Vec<AxisList> {
         let mut chosen = vec![AxisList::new(); self.factors.len()];
         for &operand in order {
@@ -184,7 +190,7 @@ impl<'a> Held<'a> {
                 if holder.axes.is_empty() || !chosen[factor.index()].is_empty() {
                     continue;
                 }
-                // A reduced factor gives way: it is split over nothing that a result is split over.
+                // A reduced factor is not split over axes that split a result, so it is left out here.
                 if !self.is_in_results(factor) {
                     continue;
                 }
@@ -204,7 +210,7 @@ impl<'a> Held<'a> {
         self.q.rule.results.iter().find_map(in_dims).unwrap_or(0)
     }
 
-    /// Results as the chosen axes make them; where they do not divide a dimension, it is whole.
+    /// Returns the layouts of the results for the chosen axes. A dimension that they do not divide evenly is whole.
     fn results(&self, chosen: &[AxisList]) -> Vec<Layout> {
         let Question { rule, mesh, results, .. } = self.q;
         let dim = |factors: &[Factor], size: usize| -> AxisList {
@@ -225,7 +231,7 @@ impl<'a> Held<'a> {
         rule.results.iter().zip(results).map(layout).collect()
     }
 
-    /// The answer where operands agree: clear, unless something is summed or moved.
+    /// Returns the answer if the operands agree. It is clear unless something is summed or moved.
     fn sums(&self, ways: Vec<Vec<Layout>>) -> Answer {
         let rule = self.q.rule;
         let mut partial = AxisList::new();
@@ -261,7 +267,7 @@ impl<'a> Held<'a> {
         Answer { ways, verdict: Verdict::Moves(moved.unwrap_or(Move::Sum { axes: partial })) }
     }
 
-    /// Whether the results are split along a factor as the operands are.
+    /// Returns whether the results are split along a factor as the operands are.
     fn keeps(&self, factor: Factor, way: &[Layout]) -> bool {
         let rule = self.q.rule;
         let split = self.of(factor).iter().find(|h| !h.axes.is_empty()).map(|h| &h.axes);
@@ -271,7 +277,8 @@ impl<'a> Held<'a> {
         }) && (self.is_in_results(factor) || split.is_none_or(|s| AxisRef::total_size(self.q.mesh, s) == 1))
     }
 
-    /// The way with the partial axes put on the first dimension of the first result that they divide.
+    /// Returns the layout with the partial axes added to the first dimension of the first result that they divide,
+    /// where unsplit dimensions are preferred.
     fn scattered(&self, way: &[Layout], partial: &[AxisRef]) -> Option<Vec<Layout>> {
         let (mesh, shape) = (self.q.mesh, self.q.results.first()?);
         if way.iter().flatten().any(|axes| overlap(axes, partial)) {
@@ -291,8 +298,8 @@ fn overlap(a: &[AxisRef], b: &[AxisRef]) -> bool {
     a.iter().any(|a| b.iter().any(|b| a.overlap(*b).is_some()))
 }
 
-/// The layout of a reshape's result: axes go over from groups of dimensions to the groups that hold the same elements, whole
-/// axes only.
+/// Returns the layout of a reshape's result. Whole axes are carried over from groups of dimensions to the groups that
+/// hold the same elements.
 pub fn infer_reshape(from: &[usize], layout: &[AxisList], to: &[usize], mesh: &Mesh) -> Answer {
     let mut way: Layout = vec![AxisList::new(); to.len()];
     let mut verdict = Verdict::Clear;
@@ -338,7 +345,7 @@ fn regroup(dim: usize, axes: &AxisList, before: Verdict) -> Verdict {
     }
 }
 
-/// Another way: what was left out is put on the first dimension that it divides.
+/// Returns another layout, in which each axis that was left out is added to the first dimension that it divides.
 fn elsewhere(way: &Layout, used: &[AxisRef], from: &[AxisList], to: &[usize], mesh: &Mesh) -> Option<Layout> {
     let mut out = way.clone();
     let mut is_other = false;
@@ -352,7 +359,7 @@ fn elsewhere(way: &Layout, used: &[AxisRef], from: &[AxisList], to: &[usize], me
     is_other.then_some(out)
 }
 
-/// Ranges of dimensions on both sides that hold the same number of elements, as short as they can be.
+/// Returns the shortest ranges of dimensions on both sides that hold the same number of elements.
 fn groups(from: &[usize], to: &[usize]) -> Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> {
     let mut out = vec![];
     let (mut i, mut j) = (0, 0);
@@ -378,7 +385,7 @@ fn groups(from: &[usize], to: &[usize]) -> Vec<(std::ops::Range<usize>, std::ops
     out
 }
 
-/// Axes dealt to dimensions, leading ones first, whole axes only; `None` if that does not work out.
+/// Distributes whole axes to dimensions, leading ones first. Returns `None` if they do not fit.
 fn deal(axes: &[AxisRef], dims: &[usize], shape: &[usize], mesh: &Mesh) -> Option<Vec<AxisList>> {
     let mut rest = axes.iter().copied().peekable();
     let mut out = vec![];
@@ -402,7 +409,7 @@ fn spread(dealt: &[AxisList], dims: &[usize], shape: &[usize]) -> Layout {
     out
 }
 
-/// Whether each shard of these neighbouring dimensions is one run of elements.
+/// Returns whether each shard of these neighbouring dimensions is one contiguous run of elements.
 fn is_contiguous(dims: &[usize], shape: &[usize], layout: &[AxisList], mesh: &Mesh) -> bool {
     let last_split = dims.iter().rposition(|&d| !layout[d].is_empty()).unwrap_or(0);
     dims[..last_split].iter().all(|&d| AxisRef::total_size(mesh, &layout[d]) == shape[d])
@@ -418,7 +425,7 @@ mod tests {
         Arc::new(Mesh::new("mesh", [("X", 4), ("Y", 2)]).unwrap())
     }
 
-    /// `X,-` for a matrix split by "X" along dimension 0.
+    /// Parses a layout: `X,-` is a matrix split by "X" along dimension 0.
     fn layout(text: &str) -> Layout {
         let axis = |c: char| AxisRef::full(AxisIndex::new(if c == 'X' { 0 } else { 1 }));
         let dim = |d: &str| d.chars().filter(|c| *c != '-').map(axis).collect();

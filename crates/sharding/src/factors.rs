@@ -1,10 +1,10 @@
-//! Spreading the axes of factors among the tensors of one op.
+//! Propagates the axes of factors among the tensors of one op.
 //!
-//! Two strategies. [`Basic`](Strategy::Basic) is conservative: a factor's axes spread only as far as *every* tensor
-//! can take them. [`Aggressive`](Strategy::Aggressive) decides for each tensor by itself, the factor of the largest
-//! tensor first; tensors may end up with shardings that contradict each other, and data will move.
+//! There are two strategies. [`Basic`](Strategy::Basic) is conservative: a factor's axes propagate only as far as
+//! *every* tensor can take them. [`Aggressive`](Strategy::Aggressive) decides for each tensor separately, starting with
+//! the factor of the largest tensor. The resulting shardings may contradict each other, so that data has to move.
 //!
-//! Both start from the axes that the tensors agree upon for a factor, major to minor ([`compatible_major_axes`]).
+//! Both start from the axes on which the tensors agree for a factor, major to minor ([`compatible_major_axes`]).
 
 use crate::project::gcd;
 use crate::{AxisList, Direction, Factor, FactorSharding, Prefix, Projection, Rule, TensorFactors};
@@ -12,28 +12,29 @@ use shardwise_base::{AxisRef, Mesh};
 use smallvec::{SmallVec, smallvec};
 use std::cmp::Reverse;
 
-/// Which propagation through a single op.
+/// The strategy of propagation through a single op.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Strategy {
     Basic,
     Aggressive,
 }
 
-/// An op as seen by factor propagation.
+/// The op for which factors are propagated.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     pub rule: &'a Rule,
     pub mesh: &'a Mesh,
-    /// Ties are broken in favour of the factor with more shards, and operands follow the result.
+    /// Whether the op is elementwise. Then ties are broken in favour of the factor with more shards, and operands
+    /// follow the result.
     pub is_elementwise: bool,
-    /// Never split an axis.
+    /// Whether splitting an axis is forbidden.
     pub is_conservative: bool,
 }
 
-/// Which tensors (operands, then results) have new axes.
+/// For each tensor (operands, then results), whether it has new axes.
 pub type Updated = SmallVec<[bool; 8]>;
 
-/// Spreads axes along each factor in the direction that `direction` gives; blocked factors never spread.
+/// Propagates axes along each factor in the direction that `direction` returns. Blocked factors never propagate.
 pub fn propagate(
     projection: &mut Projection,
     strategy: Strategy,
@@ -86,11 +87,11 @@ fn propagate_aggressive(p: &mut Projection, cx: Context<'_>, direction: impl Fn(
     updated
 }
 
-/// Axes by factor index.
+/// The axes of each factor, by factor index.
 type FactorAxes = SmallVec<[AxisList; 4]>;
 
-/// Factors in the order in which they take axes: largest source tensor first, then (elementwise) most shards, then
-/// the first source tensor, then the first factor.
+/// Returns the factors in the order in which they take axes: by the largest source tensor, then (if elementwise) by the
+/// most shards, then by the first source tensor, then by number.
 fn factor_order(p: &Projection, cx: Context<'_>, axes: &[AxisList]) -> SmallVec<[Factor; 4]> {
     let sources = source_tensors(p, cx.rule, axes);
     let mut order: SmallVec<[Factor; 4]> = cx.rule.all_factors().collect();
@@ -102,7 +103,8 @@ fn factor_order(p: &Projection, cx: Context<'_>, axes: &[AxisList]) -> SmallVec<
     order
 }
 
-/// For each factor size and index of the largest tensor that its axes come from; `(-1, -1)` for none.
+/// Returns for each factor the size and index of the largest tensor that its axes come from, or `(-1, -1)` if there is
+/// none.
 fn source_tensors(p: &Projection, rule: &Rule, axes: &[AxisList]) -> SmallVec<[(i128, i64); 4]> {
     let mut sources: SmallVec<[(i128, i64); 4]> = smallvec![(-1, -1); axes.len()];
     for (index, tensor) in p.tensors.iter().enumerate() {
@@ -119,7 +121,7 @@ fn source_tensors(p: &Projection, rule: &Rule, axes: &[AxisList]) -> SmallVec<[(
     sources
 }
 
-/// An operand of an elementwise op takes no more axes than a result could.
+/// Limits the new axes of an elementwise op's operand to those that the results have, if these are a prefix of them.
 fn follow_results(results: &[TensorFactors], factor: Factor, new: &mut AxisList) {
     for result in results {
         if let Some(sharding) = result.get(factor).filter(|s| Prefix::is_strict(&s.axes, new)) {
@@ -129,7 +131,8 @@ fn follow_results(results: &[TensorFactors], factor: Factor, new: &mut AxisList)
 }
 
 impl Context<'_> {
-    /// What an aggressive strategy gives to `factor` of one tensor; empty for nothing new.
+    /// Returns the axes that the aggressive strategy assigns to `factor` of one tensor, or an empty list if there are
+    /// no new ones.
     fn new_axes(&self, tensor: &TensorFactors, factor: Factor, axes: &[AxisList]) -> AxisList {
         let axes = &axes[factor.index()];
         let Some(sharding) = tensor.get(factor).filter(|s| Prefix::is_strict(&s.axes, axes)) else {
@@ -144,7 +147,7 @@ impl Context<'_> {
         new
     }
 
-    /// The longest major part of `axis` that `tensor` can add to `factor` (or has there already).
+    /// Returns the longest major part of `axis` that `tensor` can add to `factor` or has there already.
     fn prefix_for_tensor(
         &self,
         axis: AxisRef,
@@ -159,8 +162,9 @@ impl Context<'_> {
         }
     }
 
-    /// As far as the factor itself allows: it is open, the axis is not reserved, and a factor that is not the
-    /// minor-most is divided evenly. `sharded_size` is the product of the axes before `axis`.
+    /// Returns the longest major part of `axis` that the factor itself allows: the factor is open, the axis is not
+    /// reserved, and a factor that is not the minor-most is divided evenly. `sharded_size` is the product of the sizes
+    /// of the axes before `axis`.
     fn prefix_within_factor(
         &self,
         axis: AxisRef,
@@ -196,7 +200,7 @@ impl Context<'_> {
         }
     }
 
-    /// Cuts the list where `prefix(axis, product of the axes before)` first gives less than the axis.
+    /// Cuts the list at the first axis for which `prefix(axis, product of the axes before)` returns less than the axis.
     fn truncate(&self, axes: &mut AxisList, prefix: impl Fn(AxisRef, usize) -> Option<AxisRef>) {
         let mut sharded_size = 1;
         for i in 0..axes.len() {
@@ -211,15 +215,15 @@ impl Context<'_> {
     }
 }
 
-/// As far as the tensor's other factors leave the axis free.
+/// Returns the longest major part of the axis that the tensor's other factors do not use.
 fn prefix_across_factors(axis: AxisRef, tensor: &TensorFactors, factor: Factor) -> Option<AxisRef> {
     tensor.iter().filter(|(f, _)| *f != factor).try_fold(axis, |axis, (_, other)| {
         axis.prefix_without_overlaps(&other.overflow)?.prefix_without_overlaps(&other.axes)
     })
 }
 
-/// The axes that the tensors agree upon for a factor, as far as they go. In one direction only, the tensors on the far
-/// side can take away but not add.
+/// Returns the axes on which the tensors agree for a factor, up to the first contradiction. If the direction is not
+/// `Both`, the tensors on the receiving side can shorten the list but not extend it.
 pub fn compatible_major_axes(p: &Projection, factor: Factor, direction: Direction) -> AxisList {
     let (near, far) = match direction {
         Direction::None => return AxisList::new(),
@@ -235,17 +239,18 @@ pub fn compatible_major_axes(p: &Projection, factor: Factor, direction: Directio
 
 struct Agreed {
     axes: AxisList,
-    /// No tensor contradicted the others yet, so that the next one may go on.
+    /// Whether no tensor has contradicted the others yet, so that the next one may extend the list.
     may_grow: bool,
 }
 
 impl Agreed {
-    /// Meets the axes of one more tensor: longer ones extend the list, contradicting ones cut it and end it.
+    /// Adds the axes of one more tensor: a longer list extends the agreed one, and a contradicting list cuts and
+    /// finishes it.
     fn meet(&mut self, new: &[AxisRef]) {
         let (old_len, new_len) = (self.axes.len(), new.len());
         for i in 0..old_len.min(new_len) {
             let (old, new) = (self.axes[i], new[i]);
-            // Behind a shorter sub-axis a further axis contradicts the longer one; if it did not, the two would have
+            // After a shorter sub-axis, a further axis contradicts the longer sub-axis. Otherwise the two would have
             // been merged.
             if old == new || (new.prefix_of(old) && i + 1 == new_len) {
                 continue;

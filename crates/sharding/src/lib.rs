@@ -1,17 +1,17 @@
-//! How shardings spread through a program: a pure library on factors and mesh axes. It knows no IR and no op names.
+//! Propagation of shardings: a library on factors and mesh axes that depends on no IR and no op names.
 //!
-//! The one idea: an op is an einsum. Its [`Rule`] names the *factors* that its tensors' dimensions are made of, and a
-//! sharding of any tensor is, seen through the rule, a list of axes for each factor. What one tensor knows about a
-//! factor is then true of every tensor that has the factor:
+//! An op is treated as an einsum. Its [`Rule`] names the *factors* that the dimensions of its tensors consist of.
+//! Through the rule, the sharding of any tensor is a list of axes for each factor, and the axes of one tensor's factor
+//! can be applied to every tensor that has the factor:
 //!
 //! ```
 //! use shardwise_sharding::Rule;
 //! let matmul: Rule = "([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}".parse().unwrap();
-//! // The left operand split over k by "x" means: the right operand's dimension 0 is split by "x" too.
+//! // If the left operand is split over k by "x", the right operand's dimension 0 is split by "x" too.
 //! assert_eq!(matmul.to_string(), "([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}");
 //! ```
 //!
-//! The semantics are Shardy's, order of work included, because the answers depend on it.
+//! The semantics are Shardy's, including the order of work, because the results depend on it.
 #![forbid(unsafe_code)]
 
 mod assign;

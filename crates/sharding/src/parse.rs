@@ -1,14 +1,14 @@
-//! Reading the text of a [`Rule`], as [`Rule`]'s `Display` and Shardy's `#sdy.op_sharding_rule<…>` write it.
+//! Parses the text of a [`Rule`], as [`Rule`]'s `Display` and Shardy's `#sdy.op_sharding_rule<…>` write it.
 
 use crate::rule::LETTER_COUNT;
 use crate::{DimFactors, Factor, FactorKind, FactorSpec, Mapping, Rule};
 use std::fmt;
 use std::str::FromStr;
 
-/// Why a text is not a rule, and where.
+/// The error of a text that is no rule, with its position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RuleError {
-    /// Bytes from the start of the text.
+    /// The position in bytes from the start of the text.
     pub offset: usize,
     kind: ErrorKind,
 }
@@ -16,7 +16,7 @@ pub struct RuleError {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum ErrorKind {
     Expected(&'static str),
-    /// Sizes must be listed in the order of the symbols.
+    /// The sizes are not listed in the order of the symbols.
     NotInOrder {
         expected: Factor,
     },
@@ -190,7 +190,7 @@ impl Parser<'_> {
         Ok(number)
     }
 
-    /// Items separated by commas, up to and including `end`.
+    /// Parses items separated by commas, up to and including `end`.
     fn list<T>(
         &mut self,
         end: &'static str,

@@ -1,13 +1,14 @@
-//! A program as the fixpoint sees it: places that hold a sharding, and nodes that connect them.
+//! A program as the propagation algorithm sees it: tensors that have a sharding, and nodes that connect them.
 //!
-//! The answers of propagation depend on the order of work, so a [`Problem`] fixes that order. To get Shardy's answers
+//! The results of propagation depend on the order of work, so a [`Problem`] fixes that order. To get Shardy's results,
 //! the caller must supply what MLIR's greedy driver would see:
 //!
-//! - **nodes** in pre-order of the program (an op before the ops in its regions), edges directly behind the values
-//!   that own them, ops without a rule left out;
-//! - for each tensor its **wakes**: the nodes to look at again when its sharding changes, in the order in which MLIR
-//!   meets them (see [`Tensor::wakes`]);
-//! - for each node whether an operand is **shared**: counting every use of the value, terminators included.
+//! - **Nodes** are in pre-order of the program (an op before the ops in its regions), with edges directly after the
+//!   values that own them. Ops without a rule are left out.
+//! - Each tensor has its **wakes**: the nodes to visit again when its sharding changes, in the order in which MLIR
+//!   reaches them (see [`Tensor::wakes`]).
+//! - Each node states whether an operand is **shared**, where every use of the value counts, including those by
+//!   terminators.
 //!
 //! The worklist is a stack, so of the nodes that a change wakes the last one runs first.
 
@@ -42,7 +43,7 @@ macro_rules! index {
 }
 
 index!(
-    /// A place that holds a sharding: a value, the targets of a data-flow edge together, or a function's result.
+    /// A tensor that has a sharding: a value, all targets of a data-flow edge together, or a function's result.
     TensorId,
     "t"
 );
@@ -52,32 +53,32 @@ index!(
     "n"
 );
 
-/// A place that holds a sharding.
+/// A tensor that has a sharding.
 #[derive(Clone, Debug, Default)]
 pub struct Tensor {
     pub sharding: Option<Sharding>,
-    /// The nodes to look at again when the sharding changes. In this order, repetitions allowed:
+    /// The nodes to visit again when the sharding changes, in this order, with repetitions allowed:
     /// 1. for the tensor of a data-flow edge: the users of each target that is not the owner, target by target;
     /// 2. the node that defines the tensor (the edge itself for the tensor of an edge);
-    /// 3. its users, newest use first. A use as a source of an edge means the edge; a use by an op without a node, or
-    ///    by a terminator that is no source, means nothing.
+    /// 3. its users, newest use first. For a use as a source of an edge this is the edge. A use by an op without a
+    ///    node, or by a terminator that is no source, is left out.
     ///
     /// In a module fresh from its text the newest use is the last one in the text, where an op's operands count as
     /// newer than everything in its regions, and a later operand as newer than an earlier one. Replacing all uses
     /// of a value by another one (as the import of edges does) reverses the list.
     pub wakes: Vec<NodeId>,
-    /// Tensors with the same number always have the same sharding.
+    /// The group of the tensor. All tensors of a group always have the same sharding.
     pub group: Option<u32>,
 }
 
-/// Where an op stands in the rounds of op-priority: see [`crate::Options::op_priorities`].
+/// The class of an op in the rounds of op-priority propagation: see [`crate::Options::op_priorities`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum OpClass {
-    /// From the first round: elementwise ops, reshapes, transposes, edges.
+    /// Takes part from the first round: elementwise ops, reshapes, transposes, edges.
     PassThrough,
-    /// From the first round, but forward only: dynamic slices and their updates.
+    /// Takes part from the first round, but forward only: dynamic slices and their updates.
     Slice,
-    /// Backward only until the last round.
+    /// Takes part backward only until the last round.
     Broadcast,
     #[default]
     Other,
@@ -90,15 +91,16 @@ pub struct Node {
     pub operands: SmallVec<[TensorId; 4]>,
     pub results: SmallVec<[TensorId; 2]>,
     pub class: OpClass,
-    /// Elementwise as propagation means it: constraints, reshards and barriers are, reshapes and edges are not.
+    /// Whether the op is elementwise for propagation: constraints, reshards and barriers are, reshapes and edges are
+    /// not.
     pub is_elementwise: bool,
-    /// Some operand that is not of rank 0 has more than one use (or none).
+    /// Whether an operand that is not of rank 0 has more than one use, or none.
     pub has_shared_operand: bool,
-    /// The same direction in every round, whatever the class (a propagation barrier).
+    /// The direction in every round, whatever the class (of a propagation barrier).
     pub fixed_direction: Option<Direction>,
-    /// In conservative propagation as well: edges and barriers do.
+    /// Whether axes are split even in conservative propagation, as edges and barriers do.
     pub splits_axes: bool,
-    /// For an edge of a manual computation, how the result's sharding looks from the sources.
+    /// For an edge of a manual computation, how the result's sharding is converted for the sources.
     pub manual: Option<ManualEdge>,
 }
 
@@ -121,7 +123,7 @@ impl Node {
         }
     }
 
-    /// Operands, then results.
+    /// Returns the operands, then the results.
     pub fn tensors(&self) -> impl Iterator<Item = TensorId> + '_ {
         self.operands.iter().chain(&self.results).copied()
     }
@@ -137,28 +139,28 @@ impl Node {
 /// An edge between the inside of a manual computation, where its manual axes do not exist, and the outside.
 ///
 /// In every dimension the manual axes come first. `outside` is the sharding that the computation declares for the
-/// argument or result; it says which manual axes they are.
+/// argument or result, and includes the manual axes.
 #[derive(Clone, Debug)]
 pub struct ManualEdge {
     pub manual_axes: Vec<AxisIndex>,
     pub outside: Sharding,
-    /// The tensor is a block argument, whose sharding is kept without manual axes; otherwise it is a result, which
-    /// keeps them, and whose source is inside.
+    /// Whether the tensor is a block argument, whose sharding is kept without manual axes. Otherwise it is a result,
+    /// whose sharding is kept with them and whose source is inside.
     pub is_argument: bool,
 }
 
 impl ManualEdge {
-    /// The tensor's sharding as its sources see it.
+    /// Converts the tensor's sharding to the one that its sources have.
     pub fn to_sources(&self, kept: &Sharding) -> Sharding {
         if self.is_argument { self.with_manual(kept) } else { self.without_manual(kept) }
     }
 
-    /// The sources' view as the tensor keeps it.
+    /// Converts the sources' sharding to the one that the tensor has.
     pub fn from_sources(&self, seen: &Sharding) -> Sharding {
         if self.is_argument { self.without_manual(seen) } else { self.with_manual(seen) }
     }
 
-    /// Without what is manual: the view from inside.
+    /// Returns the sharding without the manual axes, as it is inside.
     pub fn without_manual(&self, sharding: &Sharding) -> Sharding {
         let free = |axes: &[AxisRef]| axes.iter().copied().filter(|&a| !self.is_manual(a)).collect();
         ShardingParts {
@@ -171,7 +173,7 @@ impl ManualEdge {
         .into()
     }
 
-    /// With the declared manual axes in front: the view from outside.
+    /// Returns the sharding with the declared manual axes first, as it is outside.
     pub fn with_manual(&self, sharding: &Sharding) -> Sharding {
         let dims = self.outside.dims.iter().zip(&sharding.dims).map(|(outside, free)| {
             let manual = outside.axes.iter().copied().take_while(|&a| self.is_manual(a));
@@ -192,28 +194,28 @@ impl ManualEdge {
     }
 }
 
-/// Where an axis of a tensor came from.
+/// The origin of an axis of a tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
     pub tensor: TensorId,
     pub axis: AxisRef,
-    /// The node through which it came; `None` for a function's result.
+    /// The node through which it propagated; `None` for a function's result.
     pub node: Option<NodeId>,
-    /// The tensor of that node that had it.
+    /// The tensor of that node that had the axis.
     pub from: TensorId,
 }
 
-/// A program to propagate through; [`crate::solve`] changes the shardings of its tensors.
+/// A program to propagate through. [`crate::solve`] changes the shardings of its tensors.
 #[derive(Clone, Debug, Default)]
 pub struct Problem {
     pub tensors: Vec<Tensor>,
     pub nodes: Vec<Node>,
-    /// The main function's results, in order: identities from the value returned to the tensor of the result. They
-    /// are pushed through in both directions before and after each round, and wake nobody.
+    /// The main function's results, in order: identities from the value returned to the tensor of the result. They are
+    /// propagated in both directions before and after each round, and wake no nodes.
     pub results: Vec<Node>,
-    /// Members of each group.
+    /// The members of each group.
     pub groups: Vec<Vec<TensorId>>,
-    /// With [`crate::Options::record_origins`], in the order in which they were found.
+    /// The origins of axes, in the order in which they were found. Only filled with [`crate::Options::record_origins`].
     pub origins: Vec<Origin>,
 }
 
@@ -234,7 +236,7 @@ impl Problem {
         self.tensors[tensor.index()].sharding.as_ref()
     }
 
-    /// Puts tensors in a group of their own: from now on their shardings are one.
+    /// Puts tensors into a new group, whose members always have the same sharding.
     pub fn add_group(&mut self, members: Vec<TensorId>) {
         let group = self.groups.len() as u32;
         for t in &members {
@@ -243,7 +245,8 @@ impl Problem {
         self.groups.push(members);
     }
 
-    /// The way that `axis` of `tensor` came: each step's origin, ending at the tensor that had it from the start.
+    /// Returns how `axis` of `tensor` got there: the origin of each step, back to the tensor that had the axis from the
+    /// start.
     pub fn trace(&self, tensor: TensorId, axis: AxisRef) -> Vec<&Origin> {
         let mut path: Vec<&Origin> = vec![];
         let mut at = tensor;

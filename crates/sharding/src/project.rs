@@ -1,36 +1,36 @@
-//! Shardings of dimensions seen as shardings of factors, and back.
+//! Converts shardings of dimensions to shardings of factors and back.
 //!
 //! A dimension `[ij]` of size 8, `i=2`, `j=4`, split by `"x", "y"` on a mesh `x=4, y=2`, is split along `i` by
-//! `"x":(1)2` and along `j` by `"x":(2)2, "y"`: axes are dealt to the factors, major to minor, each factor taking
-//! what its size has room for. The minor-most factor takes all that is left, whether it divides or not. A factor
-//! whose rest has no divisor in common with the next axis keeps that axis and all further ones as *overflow*:
-//! nothing propagates through them, but they are there when the dimension is put together again.
+//! `"x":(1)2` and along `j` by `"x":(2)2, "y"`. Axes are distributed to the factors, major to minor, and each factor
+//! takes what its size has room for. The minor-most factor takes all that is left, whether or not it is divided evenly.
+//! If a factor has room left that has no divisor in common with the next axis, it keeps that axis and all further ones
+//! as *overflow*: nothing propagates through them, but they are part of the dimension when it is assembled again.
 
 use crate::{AxisList, DimFactors, Factor, Mapping, Prefix, Rule};
 use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding, ShardingParts};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// How one factor of one tensor is split.
+/// The sharding of one factor of one tensor.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FactorSharding {
     pub axes: AxisList,
-    /// Axes of the dimension that do not fit the factor, which is not the minor-most.
+    /// The axes of the dimension that do not fit this factor, which is not the minor-most.
     pub overflow: Vec<AxisRef>,
     pub is_closed: bool,
     pub is_minor_most: bool,
 }
 
-/// How the factors of one tensor are split.
+/// The shardings of the factors of one tensor.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TensorFactors {
-    /// In the order of the tensor's dimensions; factors behind one with overflow may be missing.
+    /// The factors in the order of the tensor's dimensions. Factors after one with overflow may be missing.
     factors: SmallVec<[(Factor, FactorSharding); 4]>,
     pub replicated: Vec<AxisRef>,
     pub unreduced: Vec<AxisRef>,
 }
 
-/// What to take a tensor without a sharding for.
+/// How a tensor without a sharding is treated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IfMissing {
     Open,
@@ -38,7 +38,7 @@ pub enum IfMissing {
 }
 
 impl TensorFactors {
-    /// Deals the axes of each dimension to its factors.
+    /// Distributes the axes of each dimension to its factors.
     pub fn new(
         mapping: &Mapping,
         rule: &Rule,
@@ -60,7 +60,7 @@ impl TensorFactors {
         tensor
     }
 
-    /// A tensor whose factors all have the given axes (by factor index), closed.
+    /// Returns a tensor whose factors all have the given axes (by factor index) and are closed.
     pub fn from_factor_axes(mapping: &Mapping, axes: &[AxisList]) -> TensorFactors {
         let mut tensor = TensorFactors::default();
         for factors in &mapping.dims {
@@ -94,7 +94,7 @@ impl TensorFactors {
         }
     }
 
-    /// The dimensions put together again. Stops within a dimension where the next factor would need a strided view.
+    /// Assembles the dimensions again. The axes of a dimension end where the next factor would need a strided view.
     pub fn to_sharding(&self, mapping: &Mapping, rule: &Rule, mesh: &Arc<Mesh>) -> Sharding {
         ShardingParts {
             mesh: mesh.clone(),
@@ -133,7 +133,7 @@ impl TensorFactors {
         self.factors.iter().map(|(f, s)| (*f, s))
     }
 
-    /// Sets the axes and the overflow of `factor`, if the tensor has it; says whether they are other ones.
+    /// Sets the axes and the overflow of `factor`, if the tensor has it. Returns whether they changed.
     pub fn set(&mut self, factor: Factor, axes: AxisList, overflow: Vec<AxisRef>) -> bool {
         let Some(sharding) = self.get_mut(factor) else { return false };
         let is_new = sharding.axes != axes || sharding.overflow != overflow;
@@ -141,12 +141,12 @@ impl TensorFactors {
         is_new
     }
 
-    /// Whether some axes of a dimension do not fit its factors.
+    /// Returns whether some axes of a dimension do not fit its factors.
     pub fn has_overflow(&self) -> bool {
         self.iter().any(|(_, s)| !s.overflow.is_empty())
     }
 
-    /// Sets the axes of `factor` where they go on from what is there; says whether they did.
+    /// Sets the axes of `factor` if they extend its current axes. Returns whether they did.
     pub fn expand(&mut self, factor: Factor, axes: &[AxisRef]) -> bool {
         match self.get_mut(factor) {
             Some(sharding) if Prefix::is_strict(&sharding.axes, axes) => {
@@ -158,7 +158,7 @@ impl TensorFactors {
     }
 }
 
-/// Appends to a maximal list; only at the boundary can anything merge.
+/// Appends to a maximal list. Only the axes at the boundary can merge.
 fn append(list: &mut Vec<AxisRef>, axes: &[AxisRef], mesh: &Mesh) {
     if let Some((&first, rest)) = axes.split_first() {
         AxisRef::push_or_merge(list, first, mesh);
@@ -170,7 +170,7 @@ fn append(list: &mut Vec<AxisRef>, axes: &[AxisRef], mesh: &Mesh) {
 struct Rest<'a> {
     mesh: &'a Mesh,
     axes: &'a [AxisRef],
-    /// What is left of the first of `axes`, if a part of it is taken.
+    /// The rest of the first of `axes`, if a part of it has been taken.
     taken: Option<AxisRef>,
 }
 
@@ -184,7 +184,7 @@ impl Rest<'_> {
         self.axes = &self.axes[1..];
     }
 
-    /// What a factor of `size` that is not the minor-most takes.
+    /// Takes the axes for a factor of `size` that is not the minor-most.
     fn take_fitting(&mut self, size: usize, is_closed: bool) -> FactorSharding {
         let mut sharding = FactorSharding { is_closed, ..FactorSharding::default() };
         let mut room = size;
@@ -233,7 +233,7 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// `shardings` are those of the operands, then of the results.
+    /// Converts the shardings of the operands, then of the results.
     pub fn new<'a>(
         rule: &Rule,
         mesh: &Mesh,
@@ -252,7 +252,7 @@ impl Projection {
         &self.tensors[self.operand_count..]
     }
 
-    /// The sharding of tensor `index`, operands first.
+    /// Returns the sharding of tensor `index`, operands first.
     pub fn to_sharding(&self, index: usize, rule: &Rule, mesh: &Arc<Mesh>) -> Sharding {
         self.tensors[index].to_sharding(rule.mapping(index), rule, mesh)
     }

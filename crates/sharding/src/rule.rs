@@ -1,17 +1,17 @@
-//! Sharding rules: an op as an einsum over factors.
+//! Sharding rules, which describe an op as an einsum over factors.
 //!
-//! A dimension is made of one or more factors, major to minor: a reshape of `8` to `2x4` is `([ij])->([i, j])`. Sizes
-//! and kinds belong to the factors, so a rule says all that propagation and partitioning must know of an op:
+//! A dimension consists of one or more factors, major to minor: a reshape of `8` to `2x4` is `([ij])->([i, j])`. Sizes
+//! and kinds belong to the factors, so a rule contains all that propagation and partitioning must know about an op:
 //! `([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}`.
 
 use smallvec::SmallVec;
 use std::fmt;
 
-/// A factor of a rule, by position; shows as `i`, `j`, … `z`, `z_1`, `z_2`, …
+/// A factor of a rule, identified by its position. It is printed as `i`, `j`, … `z`, `z_1`, `z_2`, …
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Factor(u16);
 
-/// Number of factors that one letter names: `i` to `z`.
+/// The number of factors that are named by one letter: `i` to `z`.
 pub(crate) const LETTER_COUNT: usize = 18;
 
 impl Factor {
@@ -39,26 +39,26 @@ impl fmt::Debug for Factor {
     }
 }
 
-/// What it takes to run an op that is split along a factor.
+/// What is needed to run an op that is split along a factor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum FactorKind {
-    /// Nothing: the op runs on each shard by itself.
+    /// Nothing: the op runs on each shard separately.
     #[default]
     PassThrough,
-    /// Each shard has a partial result; they must be summed (or combined by the op's own reducer).
+    /// Each shard has a partial result. The partial results must be summed, or combined by the op's own reducer.
     Reduction,
-    /// It cannot: the factor must be whole on each device.
+    /// The op cannot run split: the factor must be whole on each device.
     NeedReplication,
     /// Data must move between neighbours (a halo, a shift).
     Permutation,
 }
 
-/// Size and kind of a factor.
+/// The size and kind of a factor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FactorSpec {
     pub size: usize,
     pub kind: FactorKind,
-    /// Shardings do not propagate along it, in either direction.
+    /// Whether shardings do not propagate along it, in either direction.
     pub is_blocked: bool,
 }
 
@@ -83,16 +83,16 @@ impl FactorSpec {
         FactorSpec::new(size, FactorKind::Permutation)
     }
 
-    /// The same, if `is_blocked` with propagation stopped.
+    /// Returns the same specification with propagation blocked if `is_blocked`.
     pub fn blocked_if(self, is_blocked: bool) -> FactorSpec {
         FactorSpec { is_blocked, ..self }
     }
 }
 
-/// The factors of one dimension, major to minor; never empty in a rule.
+/// The factors of one dimension, major to minor. The list is never empty in a rule.
 pub type DimFactors = SmallVec<[Factor; 2]>;
 
-/// The factors of one tensor, dimension by dimension. A scalar, a token and a tensor that the rule leaves out have none.
+/// The factors of one tensor, dimension by dimension. Scalars, tokens and tensors that the rule leaves out have none.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Mapping {
     pub dims: SmallVec<[DimFactors; 4]>,
@@ -107,7 +107,7 @@ impl Mapping {
         self.dims.iter().any(|dim| dim.contains(&factor))
     }
 
-    /// Every factor of the tensor, in the order of its dimensions.
+    /// Returns every factor of the tensor, in the order of its dimensions.
     pub fn factors(&self) -> impl Iterator<Item = Factor> + '_ {
         self.dims.iter().flatten().copied()
     }
@@ -119,17 +119,19 @@ pub struct Rule {
     pub factors: Vec<FactorSpec>,
     pub operands: Vec<Mapping>,
     pub results: Vec<Mapping>,
-    /// Written by the user, not made by the op.
+    /// Whether the rule was written by the user and not made by the op.
     pub is_custom: bool,
 }
 
 impl Rule {
-    /// Operand and result have the same dimensions, each a factor of its own.
+    /// Returns the rule of an op with one operand and one result of the same shape, in which each dimension is a factor
+    /// of its own.
     pub fn identity(shape: &[usize]) -> Rule {
         Rule::pointwise(shape, 1, 1)
     }
 
-    /// All operands and results have the same dimensions, each a factor of its own.
+    /// Returns the rule of an op whose operands and results all have the same shape, in which each dimension is a
+    /// factor of its own.
     pub fn pointwise(shape: &[usize], operand_count: usize, result_count: usize) -> Rule {
         let dims = (0..shape.len()).map(|i| DimFactors::from_elem(Factor::new(i), 1)).collect();
         let mapping = Mapping { dims };
@@ -153,12 +155,12 @@ impl Rule {
         self.spec(factor).kind
     }
 
-    /// Every factor, in order.
+    /// Returns every factor, in order.
     pub fn all_factors(&self) -> impl Iterator<Item = Factor> + use<> {
         (0..self.factors.len()).map(Factor::new)
     }
 
-    /// Operands, then results.
+    /// Returns the mappings of the operands, then of the results.
     pub fn mappings(&self) -> impl Iterator<Item = &Mapping> {
         self.operands.iter().chain(&self.results)
     }
@@ -167,7 +169,7 @@ impl Rule {
         self.operands.len() + self.results.len()
     }
 
-    /// Tensor `index` of operands, then results.
+    /// Returns the mapping of tensor `index` (operands, then results).
     pub fn mapping(&self, index: usize) -> &Mapping {
         match index.checked_sub(self.operands.len()) {
             None => &self.operands[index],
@@ -175,8 +177,9 @@ impl Rule {
         }
     }
 
-    /// Returns why the rule is none of an op with tensors of these shapes: it must have a mapping for each tensor, of its
-    /// rank, and the sizes of the factors of a dimension must multiply to the dimension's size.
+    /// Returns the reason why the rule does not fit an op with tensors of these shapes, or `None` if it does. There
+    /// must be a mapping for each tensor, of its rank, and the sizes of the factors of a dimension must multiply to the
+    /// dimension's size.
     pub fn misfit(&self, operands: &[&[usize]], results: &[&[usize]]) -> Option<String> {
         let sides = [("operand", &self.operands, operands), ("result", &self.results, results)];
         for (what, mappings, shapes) in sides {
@@ -203,13 +206,13 @@ impl Rule {
         self.kind(factor) == FactorKind::PassThrough
     }
 
-    /// Whether the op is the same small op once for each index of the factor: it passes through and every tensor
-    /// that is not a scalar has it.
+    /// Returns whether the op does the same separately for each index of the factor: the factor passes through, and
+    /// every tensor that is not a scalar has it.
     pub fn is_batching(&self, factor: Factor) -> bool {
         self.is_pass_through(factor) && self.mappings().all(|m| m.rank() == 0 || m.contains(factor))
     }
 
-    /// Whether some dimension is made of more than one factor, as in reshapes.
+    /// Returns whether some dimension consists of more than one factor, as in reshapes.
     pub fn has_compound_dims(&self) -> bool {
         self.mappings().any(|m| m.dims.iter().any(|d| d.len() > 1))
     }
@@ -219,7 +222,7 @@ impl Rule {
     }
 }
 
-/// `([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}`.
+/// Prints `([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}`.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_mappings(f, &self.operands)?;

@@ -1,11 +1,11 @@
-//! Op-priority: which ops propagate in which direction in which round.
+//! Op-priority propagation: which ops propagate in which direction in which round.
 
 use crate::problem::{Node, OpClass};
 use crate::{Direction, FactorKind};
 
 pub(crate) const LAST_ROUND: usize = 4;
 
-/// Directions along the factors that pass through, and along all others.
+/// The directions along pass-through factors and along all other factors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Directions {
     pass_through: Direction,
@@ -32,7 +32,7 @@ impl Directions {
     }
 }
 
-/// What `node` does in a round: all that the rounds up to this one allow.
+/// Returns the directions in which `node` propagates in a round: all that this and the earlier rounds allow.
 pub(crate) fn directions(node: &Node, round: usize) -> Directions {
     match node.fixed_direction {
         Some(direction) => Directions::both(direction),
@@ -40,7 +40,7 @@ pub(crate) fn directions(node: &Node, round: usize) -> Directions {
     }
 }
 
-/// What round `round` adds.
+/// Returns the directions that round `round` adds.
 fn added(node: &Node, round: usize) -> Directions {
     let backward_if_broadcast = match node.class {
         OpClass::Broadcast => Direction::Backward,

@@ -1,9 +1,9 @@
-//! The fixpoint: which node is looked at when.
+//! Solves a propagation problem: the order in which nodes are visited until nothing changes.
 //!
-//! One *round* is a worklist over all nodes, in program order at first; a change of a tensor's sharding puts the
-//! nodes that it wakes on top. Op-priority makes five rounds, each with more ops and directions than the one before;
-//! user priorities make as many times five rounds as there are priorities. A node whose tensors have not changed since
-//! it last had nothing to say is skipped, which changes no answer.
+//! A *round* is a worklist over all nodes, which is in program order at first. A change of a tensor's sharding puts the
+//! nodes that it wakes on top. Op-priority propagation has five rounds, each with more ops and directions than the one
+//! before. User priorities repeat the five rounds for each priority. A node is skipped if its last visit changed
+//! nothing and its tensors have not changed since, which does not affect the result.
 
 use crate::factors::{Context, Strategy, Updated, propagate};
 use crate::problem::{Node, NodeId, Origin, Problem, TensorId};
@@ -18,19 +18,20 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// How to propagate. The default is what Shardy does by default.
+/// How to propagate. The default is Shardy's default.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Each runs to its fixpoint, in every round.
+    /// The strategies. Each runs until nothing changes, in every round.
     pub strategies: Vec<Strategy>,
-    /// Five rounds: pass-through ops whose operands have one use; pass-through ops; pass-through factors of all ops;
-    /// all factors (broadcasts backward only); everything. Otherwise one round with everything.
+    /// Whether there are five rounds: pass-through ops whose operands have one use; pass-through ops; pass-through
+    /// factors of all ops; all factors (broadcasts backward only); everything. Otherwise there is one round with
+    /// everything.
     pub op_priorities: bool,
-    /// Dimensions of priority `p1`, `p2`, … come in after all of lower number are done.
+    /// Whether dimensions of priority `p1`, `p2`, … take part only after those of lower number are done.
     pub user_priorities: bool,
-    /// Ops do not split axes.
+    /// Whether ops may not split axes.
     pub is_conservative: bool,
-    /// Fill in [`Problem::origins`].
+    /// Whether to fill in [`Problem::origins`].
     pub record_origins: bool,
 }
 
@@ -46,18 +47,18 @@ impl Default for Options {
     }
 }
 
-/// What the work came to.
+/// Counts of the work done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
-    /// Nodes taken from the worklist.
+    /// The number of nodes taken from the worklist.
     pub visits: usize,
-    /// Those that were not skipped.
+    /// The number of nodes that were not skipped.
     pub propagations: usize,
-    /// Shardings changed.
+    /// The number of shardings that were changed.
     pub updates: usize,
 }
 
-/// Propagates shardings through the whole problem, until nothing changes.
+/// Propagates shardings through the whole problem until nothing changes.
 pub fn solve(problem: &mut Problem, options: &Options) -> Stats {
     sync_groups(problem);
     let mut solver = Solver::new(problem, options);
@@ -76,8 +77,8 @@ pub fn solve(problem: &mut Problem, options: &Options) -> Stats {
     solver.stats
 }
 
-/// Gives the members of each group the sharding that one of them has. Where several have different ones the caller
-/// should have put constraints in between; the first one wins.
+/// Sets the members of each group to the sharding that one of them has. If several have different shardings, the first
+/// one is used; the caller should have inserted constraints before.
 fn sync_groups(problem: &mut Problem) {
     for members in &problem.groups {
         let is_trivial = |s: &Sharding| s.replicated.is_empty() && s.unreduced.is_empty() && all_open(s);
@@ -97,11 +98,12 @@ struct Solver<'a> {
     options: &'a Options,
     worklist: Vec<NodeId>,
     is_listed: Vec<bool>,
-    /// Number of changes so far.
+    /// The number of changes so far.
     clock: u32,
-    /// When each tensor last changed.
+    /// For each tensor, the value of the clock at its last change.
     changed: Vec<u32>,
-    /// For each node when it last had nothing to say, and for which strategy and directions.
+    /// For each node, the value of the clock when a visit last changed nothing, and the strategy and directions of that
+    /// visit.
     quiet: Vec<Option<(u32, Strategy, Directions)>>,
     answers: Answers,
     stats: Stats,
@@ -145,7 +147,8 @@ impl<'a> Solver<'a> {
         self.push_results(strategy);
     }
 
-    /// Between the main function's results and the values that it returns; no worklist is running.
+    /// Propagates between the main function's results and the values that it returns. The worklist is empty at this
+    /// time.
     fn push_results(&mut self, strategy: Strategy) {
         for i in 0..self.problem.results.len() {
             let node = &self.problem.results[i];
@@ -184,7 +187,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Sets the sharding of a tensor and of its group, and wakes everyone concerned but `by`.
+    /// Sets the sharding of a tensor and of its group, and wakes the affected nodes except `by`.
     fn update(&mut self, by: NodeId, tensor: TensorId, sharding: Sharding) {
         let group = self.problem.tensors[tensor.index()].group;
         self.set(tensor, sharding);
@@ -218,7 +221,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Notes for each new axis the first of the node's tensors that has it already.
+    /// Records for each new axis the first of the node's tensors that has it already.
     fn record_origins(&mut self, by: Option<NodeId>, tensor: TensorId, new: &Sharding) {
         if !self.options.record_origins {
             return;
@@ -244,11 +247,11 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// As a node sees them: operands, then results.
+/// The shardings of a node's tensors as the node sees them: operands, then results.
 type Shardings<'a> = SmallVec<[Option<Cow<'a, Sharding>>; 4]>;
 type Changes = SmallVec<[(TensorId, Sharding); 2]>;
 
-/// A node that is to say what it changes.
+/// A node with everything that its answer depends on.
 struct Asked<'a> {
     node: &'a Node,
     directions: Directions,
@@ -256,14 +259,14 @@ struct Asked<'a> {
     options: &'a Options,
 }
 
-/// What nodes have said, by what they saw: a program has many that see the same.
+/// The answers of nodes, by question. Many nodes of a program ask the same question.
 #[derive(Default)]
 struct Answers(HashMap<Question, Answer>);
 
 /// The updated tensors of the node, by number, and their new shardings.
 type Answer = SmallVec<[(usize, Sharding); 2]>;
 
-/// All that an answer depends on, the options of the whole propagation aside.
+/// Everything that an answer depends on, except the options of the whole propagation.
 #[derive(PartialEq, Eq)]
 struct Question {
     rule: Arc<Rule>,
@@ -286,7 +289,7 @@ impl Hash for Question {
 }
 
 impl Answers {
-    /// The new shardings of the node's tensors.
+    /// Returns the new shardings of the node's tensors.
     fn changes(&mut self, asked: &Asked<'_>, problem: &Problem) -> Changes {
         let node = asked.node;
         let seen = seen_by(node, problem);
@@ -335,7 +338,7 @@ impl Asked<'_> {
     }
 }
 
-/// The updated tensors whose sharding really differs: a part of an update may not survive the way back to dimensions.
+/// Returns the updated tensors whose shardings differ. A part of an update may be lost in the conversion to dimensions.
 fn changes(node: &Node, old: &Shardings<'_>, new: &Projection, updated: &Updated, mesh: &Arc<Mesh>) -> Answer {
     let mut changes = Answer::new();
     for (i, old_sharding) in old.iter().enumerate().filter(|(i, _)| updated[*i]) {
@@ -350,7 +353,7 @@ fn changes(node: &Node, old: &Shardings<'_>, new: &Projection, updated: &Updated
                 Some(edge) if is_target => edge.from_sources(&sharding),
                 _ => sharding,
             };
-            // One copy of what is the same.
+            // Equal shardings share one copy.
             let known = old.iter().flatten().find(|s| ***s == kept);
             changes.push((i, known.map_or(kept, |s| (**s).clone())));
         }
@@ -358,8 +361,8 @@ fn changes(node: &Node, old: &Shardings<'_>, new: &Projection, updated: &Updated
     changes
 }
 
-/// The one mesh of all shardings; empty meshes stand for any. None propagate where there are two, or where it is a
-/// single device.
+/// Returns the mesh that all shardings have. An empty mesh matches any mesh. Returns `None` if there are two different
+/// meshes or if the mesh is a single device, so that nothing propagates.
 fn common_mesh<'a>(shardings: &'a Shardings<'_>) -> Option<&'a Arc<Mesh>> {
     let mut common: Option<&Arc<Mesh>> = None;
     for sharding in shardings.iter().flatten() {

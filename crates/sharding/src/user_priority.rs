@@ -1,19 +1,19 @@
 //! User priorities: `{"x"}p1` takes part only after everything of priority 0 is done.
 //!
-//! Until then the dimension is closed and empty, and its axes are in the replicated list, so that nothing else takes
-//! them.
+//! Until then the dimension is closed and empty, and its axes are in the replicated list so that they are not used
+//! elsewhere.
 
 use crate::problem::{Tensor, TensorId};
 use shardwise_base::{AxisRef, DimSharding, Sharding, ShardingParts};
 use std::collections::BTreeMap;
 
-/// Shardings as the user wrote them that have a dimension of a certain priority.
+/// The original shardings that have a dimension of a certain priority.
 pub(crate) struct Later {
     priority: u32,
     originals: Vec<(TensorId, Sharding)>,
 }
 
-/// Holds back all dimensions whose priority is not 0. Returns the priorities to come, in order.
+/// Holds back all dimensions whose priority is not 0. Returns the later priorities, in order.
 pub(crate) fn start(tensors: &mut [Tensor]) -> Vec<Later> {
     let mut later: BTreeMap<u32, Vec<(TensorId, Sharding)>> = BTreeMap::new();
     for (i, tensor) in tensors.iter_mut().enumerate() {
@@ -45,7 +45,7 @@ fn hold_back(sharding: &mut Sharding) {
     sharding.replicated.sort_by(|a, b| a.cmp_in_mesh(*b));
 }
 
-/// Gives the dimensions of one priority back. Returns the tensors that it changed.
+/// Restores the dimensions of one priority. Returns the tensors that it changed.
 pub(crate) fn release(tensors: &mut [Tensor], later: &Later) -> Vec<TensorId> {
     for (tensor, original) in &later.originals {
         let sharding = tensors[tensor.index()].sharding.as_mut().expect("it had a sharding with a priority");

@@ -4,10 +4,7 @@
 //! layout can be written. Every collective is an edge between layouts with a known cost. The plan is a shortest path,
 //! found by uniform-cost search ([`search`]). This module does not depend on the IR.
 //!
-//!  step | effect on the lists | bytes that the device that receives most receives |
-//! path, found by uniform-cost search ([`search`]); nothing here knows the IR.
-//!
-//! | step | what it does to the lists | bytes that the worst device receives |
+//! | step | effect on the lists | bytes that the device that receives most receives |
 //! |---|---|---|
 //! | `all_slice` | appends unused pieces | 0 |
 //! | `all_gather` | drops a suffix | out - in |
