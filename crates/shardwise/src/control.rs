@@ -509,12 +509,13 @@ pub fn switch<R: Tree>(index: impl Operand, n: usize, branch: impl Fn(usize) -> 
     assert!(n > 0, "a switch has a branch");
     match index.operand().0 {
         EitherKind::Number(crate::dtype::Number::Int(i)) => branch(i.clamp(0, n as i128 - 1) as usize),
-        EitherKind::Number(i) => branch(usize::from(matches!(i, crate::dtype::Number::Bool(true))).min(n - 1)),
+        EitherKind::Number(other) => {
+            traced("switch", at, || give_up(mistakes::switch_index(other.to_string(), "as i32", &context::loc(at)), at))
+        }
         EitherKind::Array(index) => traced("switch", at, || {
             let ty = index.tensor();
             if ty.rank() != 0 || !ty.dtype.is_integer() {
-                let message = "`switch` by what is not an integer scalar".to_string();
-                give_up(mistakes::shape("condition", message, index.short_type(), "", &context::loc(at)), at);
+                give_up(mistakes::switch_index(index.short_type(), ".astype(I32)", &context::loc(at)), at);
             }
             case(
                 "switch",

@@ -106,6 +106,13 @@ pub(crate) fn shape(code: &'static str, message: String, facts: String, help: &s
     if help.is_empty() { d } else { d.help(help) }
 }
 
+/// `found`: the index, or its type; `conversion`: what makes an integer of such a value.
+pub(crate) fn switch_index(found: String, conversion: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("condition", loc, "`switch`: the index is not an integer scalar")
+        .facts(found)
+        .help(format!("convert a scalar first: `{conversion}`"))
+}
+
 pub(crate) fn too_large(ty: &TensorType, loc: &Loc) -> Diagnostic {
     Diagnostic::error("too-large", loc, "an array of more elements, or dimensions, than there can be")
         .facts(ty.short())

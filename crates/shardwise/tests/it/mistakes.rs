@@ -165,6 +165,33 @@ fn words_of_control_flow() {
     .assert_eq(&strip(f(&x).unwrap_err()));
 }
 
+#[test]
+fn a_switch_is_by_an_integer() {
+    let x = ones([2], F32);
+    let f = jit(|x: &Array| switch(2.0, 4, |k| x * k));
+    expect![[r#"
+        error[condition]: `switch`: the index is not an integer scalar
+          --> here
+           | 2.0
+           = help: convert a scalar first: `as i32`"#]]
+    .assert_eq(&strip(f(&x).unwrap_err()));
+    let f = jit(|x: &Array| switch(true, 4, |k| x * k));
+    expect![[r#"
+        error[condition]: `switch`: the index is not an integer scalar
+          --> here
+           | true
+           = help: convert a scalar first: `as i32`"#]]
+    .assert_eq(&strip(f(&x).unwrap_err()));
+    let f = jit(|x: &Array| switch(x.sum(..), 4, |k| x * k));
+    expect![[r#"
+        error[condition]: `switch`: the index is not an integer scalar
+          --> here
+           | f32[]
+           = help: convert a scalar first: `.astype(I32)`"#]]
+    .assert_eq(&strip(f(&x).unwrap_err()));
+    assert_eq!(switch(2, 4, |k| &x * k).to_vec::<f32>().unwrap(), [2.0; 2]);
+}
+
 fn strip(e: Error) -> String {
     let places = |l: &str| if l.starts_with("  --> ") { "  --> here".to_string() } else { l.to_string() };
     e.to_string().lines().map(places).collect::<Vec<_>>().join("\n")
