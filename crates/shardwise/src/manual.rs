@@ -5,6 +5,7 @@
 //! unreduced). The states are facts of the handle: a cast makes a new handle of the same value, and no op; the program
 //! notes those with which a value is made. [`of_op`] is the one place that says what an ordinary op gives; collectives and control flow say it themselves.
 
+use crate::spec::shown_axes;
 use crate::trace::Trace;
 use crate::{Array, mistakes};
 use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, DimSharding, Loc, Sharding};
@@ -118,6 +119,15 @@ impl AxisSet {
     pub fn show(&self, mesh: &base::Mesh) -> String {
         let names = self.names(mesh);
         if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(",")) }
+    }
+
+    /// The argument of a collective over these axes, in Rust: `"X"`, `("X", "Y")`; `..` where one is a part of an axis,
+    /// which `groups` names by its positions.
+    fn argument(&self, mesh: &base::Mesh) -> String {
+        match self.iter().all(|a| a.sub.is_none()) {
+            true => shown_axes(mesh, &self.0),
+            false => "..".into(),
+        }
     }
 }
 
@@ -245,7 +255,7 @@ fn of_unreduced(
     };
     if !fits {
         let types: Vec<String> = operands.iter().map(|a| a.short_type()).collect();
-        return Err(mistakes::unreduced_operand(op.name(), &types, &axes.show(mesh), loc));
+        return Err(mistakes::unreduced_operand(op.name(), &types, &axes.show(mesh), &axes.argument(mesh), loc));
     }
     let rest = types.iter().map(|t| t.without(&axes)).reduce(|a, b| a.join(&b).expect("none is unreduced"));
     Ok(rest.expect("there is an operand").with_unreduced(&axes))

@@ -233,12 +233,13 @@ pub(crate) fn nesting(limit: usize, loc: &Loc) -> Diagnostic {
 }
 
 // ── manual code
-pub(crate) fn unreduced_operand(name: &str, types: &[String], axes: &str, loc: &Loc) -> Diagnostic {
+/// `axes`: as types show them; `argument`: as Rust code names them.
+pub(crate) fn unreduced_operand(name: &str, types: &[String], axes: &str, argument: &str, loc: &Loc) -> Diagnostic {
     let op = name.rsplit('.').next().unwrap_or(name);
     Diagnostic::error("unreduced", loc, format!("`{op}` of a value that is still to be summed over {axes}"))
         .facts(types.join(" and "))
         .expected("an op that is linear in the summands, of values that are equal along these axes otherwise")
-        .help(format!("sum it first: `.psum({axes:?})`"))
+        .help(format!("sum it first: `.psum({argument})`"))
 }
 
 pub(crate) fn carry_unreduced(name: &str, path: &str, before: &str, after: &str, loc: &Loc) -> Diagnostic {

@@ -178,6 +178,24 @@ fn states() {
            = help: sum it first: `.psum("X")`"#]],
     );
     check(
+        |x| x.pcast(("X", "Y"), Pcast::Unreduced).square(),
+        expect![[r#"
+        error[unreduced]: `multiply` of a value that is still to be summed over (X,Y)
+          --> here
+           | i32[2,4]{U:(X,Y)} and i32[2,4]{U:(X,Y)}
+           = expected: an op that is linear in the summands, of values that are equal along these axes otherwise
+           = help: sum it first: `.psum(("X", "Y"))`"#]],
+    );
+    check(
+        |x| x.pcast(groups("X", [[0, 1], [2, 3]]), Pcast::Unreduced).square(),
+        expect![[r#"
+        error[unreduced]: `multiply` of a value that is still to be summed over X:(2)2
+          --> here
+           | i32[2,4]{V:(X:(1)2,Y), U:X:(2)2} and i32[2,4]{V:(X:(1)2,Y), U:X:(2)2}
+           = expected: an op that is linear in the summands, of values that are equal along these axes otherwise
+           = help: sum it first: `.psum(..)`"#]],
+    );
+    check(
         |x| x.pcast("X", Pcast::Unreduced).all_gather("X", 0),
         expect![[r#"
         error[wrong-state]: `all_gather` over "X" of a value that is unreduced along them
