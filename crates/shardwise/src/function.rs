@@ -14,7 +14,8 @@ use crate::{Diagnostic, Error, Key, Mesh, Result, context, eager, explicit, limi
 use shardwise_base::{self as base, Loc};
 use shardwise_engine::{Argument, ShardedType};
 use shardwise_ir::{Module, TensorType};
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -135,7 +136,10 @@ pub trait Args {
     fn own(args: Self::Tuple<'_>) -> Self::Owned;
     /// The function of the arguments; `f` gets them, or why they cannot be held, and where the function is called.
     #[doc(hidden)]
-    fn bind<'f, R: 'static>(f: impl Fn(Result<Self::Owned>, Called) -> R + Send + Sync + 'f) -> Box<Self::Dyn<'f, R>>;
+    fn bind<'f, R: 'static>(
+        callee: Callee,
+        f: impl Fn(Result<Self::Owned>, Called) -> R + Send + Sync + 'f,
+    ) -> Box<Self::Dyn<'f, R>>;
     /// For each leaf, whether it is given away.
     #[doc(hidden)]
     fn donated(owned: &Self::Owned) -> Vec<bool>;
@@ -172,9 +176,9 @@ macro_rules! arity {
             type Owned = $owned;
             type Dyn<'f, R: 'static> = dyn for<$($l),*> Fn($($t::Item<$l>),*) -> R + Send + Sync + 'f;
             fn own($args: Self::Tuple<'_>) -> Self::Owned { arity!(@each $($t::own($v)),*) }
-            fn bind<'f, R: 'static>(f: impl Fn(Result<Self::Owned>, Called) -> R + Send + Sync + 'f) -> Box<Self::Dyn<'f, R>> {
+            fn bind<'f, R: 'static>(callee: Callee, f: impl Fn(Result<Self::Owned>, Called) -> R + Send + Sync + 'f) -> Box<Self::Dyn<'f, R>> {
                 Box::new(move |$($v: $t::Item<'_>),*| {
-                    let called = Called(called_at());
+                    let called = callee.called();
                     f(tree::checked(|| called.loc(), || arity!(@each $($t::own($v)),*)), called)
                 })
             }
@@ -207,15 +211,43 @@ arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>, E::Item<'a>, F::Item
 arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>, E::Item<'a>, F::Item<'a>, G::Item<'a>), (A::Owned, B::Owned, C::Owned, D::Owned, E::Owned, F::Owned, G::Owned), (a, b, c, d, e, f1, g); A a 'b, B b 'c, C c 'd, D d 'e, E e 'g, F f1 'h, G g 'i);
 arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>, E::Item<'a>, F::Item<'a>, G::Item<'a>, H::Item<'a>), (A::Owned, B::Owned, C::Owned, D::Owned, E::Owned, F::Owned, G::Owned, H::Owned), (a, b, c, d, e, f1, g, h); A a 'b, B b 'c, C c 'd, D d 'e, E e 'g, F f1 'h, G g 'i, H h 'j);
 
-thread_local!(static CALLED_AT: Cell<Option<At>> = const { Cell::new(None) });
+/// The number of begun calls that a thread remembers, at most. A call whose argument fails never runs: it is forgotten once
+/// it is the oldest.
+const MAX_BEGUN: usize = 1024;
 
-/// Where the function is called that is about to run: `deref` knows, and the call does not.
-pub(crate) fn set_called_at(at: At) {
-    CALLED_AT.set(Some(at));
+thread_local! {
+    /// The functions that are about to be called, and where; the latest is the last.
+    static BEGUN: RefCell<VecDeque<(Callee, At)>> = const { RefCell::new(VecDeque::new()) };
 }
 
-fn called_at() -> Option<At> {
-    CALLED_AT.take()
+/// A function that is called, by the address of what it shares with its `call`.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Callee(usize);
+
+impl Callee {
+    pub(crate) fn of<T>(shared: &Arc<T>) -> Callee {
+        Callee(Arc::as_ptr(shared).addr())
+    }
+
+    /// Notes where a call begins: `deref` knows the place, and the call does not. In between, the arguments are computed,
+    /// and other functions called: `f(&g(&x)?)`.
+    pub(crate) fn begin(self, at: At) {
+        BEGUN.with_borrow_mut(|begun| {
+            if begun.len() == MAX_BEGUN {
+                begun.pop_front();
+            }
+            begun.push_back((self, at));
+        });
+    }
+
+    /// Where the call began that runs now: the latest of this function.
+    fn called(self) -> Called {
+        BEGUN.with_borrow_mut(|begun| {
+            let latest = begun.iter().rposition(|(callee, _)| *callee == self);
+            Called(latest.and_then(|i| begun.remove(i)).map(|(_, at)| at))
+        })
+    }
 }
 
 /// Where a function is called, if that is known.
@@ -301,7 +333,7 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
     fn of(shared: Shared<'f, A::Owned, R>) -> Jit<'f, A, R> {
         let shared = Arc::new(shared);
         let callee = shared.clone();
-        let call = A::bind(move |args, called| callee.call(args?, called.or(callee.at)));
+        let call = A::bind(Callee::of(&shared), move |args, called| callee.call(args?, called.or(callee.at)));
         Jit { shared, call }
     }
 
@@ -515,7 +547,7 @@ impl<'f, A: Args, R: 'static> Deref for Jit<'f, A, R> {
     type Target = A::Dyn<'f, Result<R>>;
     #[track_caller]
     fn deref(&self) -> &Self::Target {
-        set_called_at(Location::caller());
+        Callee::of(&self.shared).begin(Location::caller());
         &self.call
     }
 }
@@ -594,7 +626,7 @@ impl<A: Args, R: Tree> Lowered<A, R> {
         let given_away = (0..donated.len()).filter(|&i| donated[i]).collect();
         let ready = Arc::new(limits::run(made_at, || self.traced.compile(runtime::compile_own))?);
         let callee = ready.clone();
-        let call = A::bind(move |args, called| {
+        let call = A::bind(Callee::of(&ready), move |args, called| {
             let (args, at) = (args?, called.or(made_at));
             check_types(&args, form, &types, at)?;
             limits::run(at, || callee.run(args, &donated, at))
@@ -635,7 +667,7 @@ impl<A: Args, R: 'static> Deref for Compiled<A, R> {
     type Target = A::Dyn<'static, Result<R>>;
     #[track_caller]
     fn deref(&self) -> &Self::Target {
-        set_called_at(Location::caller());
+        Callee::of(&self.ready).begin(Location::caller());
         &self.call
     }
 }

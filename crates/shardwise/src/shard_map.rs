@@ -18,7 +18,7 @@
 use crate::array::Array;
 use crate::collective::{Axes, AxisName};
 use crate::error::Mistakes;
-use crate::function::{At, Wrapped, set_called_at};
+use crate::function::{At, Callee, Wrapped};
 use crate::manual::{AxisSet, ManualType, Scope};
 use crate::mistakes::Split;
 use crate::spec::{self, AnySpec, LeafSpec, SpecFor, shown_axes};
@@ -83,7 +83,7 @@ impl<'f, A: Args, R: Returns, S> ShardMap<'f, A, R, S> {
     fn of(shared: Shared<'f, A::Owned, R>) -> ShardMap<'f, A, R, S> {
         let shared = Arc::new(shared);
         let callee = shared.clone();
-        let call = A::bind(move |args, called| match args {
+        let call = A::bind(Callee::of(&shared), move |args, called| match args {
             Ok(args) => callee.call(&args, called.or(callee.at)),
             Err(e) => R::deliver(Err(e)),
         });
@@ -125,7 +125,7 @@ impl<'f, A: Args, R: Returns> Deref for ShardMap<'f, A, R, Ready> {
     type Target = A::Dyn<'f, R>;
     #[track_caller]
     fn deref(&self) -> &Self::Target {
-        set_called_at(Location::caller());
+        Callee::of(&self.shared).begin(Location::caller());
         &self.call
     }
 }

@@ -53,6 +53,31 @@ impl Helper for Array {
     }
 }
 
+#[rustfmt::skip]
+#[test]
+fn mistakes_of_nested_calls_stand_at_their_own_call() {
+    let mesh = Mesh::auto([("X", 2)]).unwrap();
+    let x = with_mesh(&mesh, || ones([8], F32).shard(P!("X")));
+    let total = jit(|x: &Array| x.sum(..)).in_shardings(P!("X"));
+    let shift = jit(|x: &Array| x + 1);
+    let map = shard_map(|x: &Array| -> Result<Array> { Ok(x.clone()) }).mesh(&mesh).in_specs(P!("X")).out_specs(P!("X"));
+    let scalar = total(&x).unwrap();
+    let nested = || total(&shift(&scalar)?); let l = line!();
+    assert_eq!(at(&nested().unwrap_err()), [format!("{l}:21")]);
+    let of_itself = || total(&total(&x)?); let l = line!();
+    assert_eq!(at(&of_itself().unwrap_err()), [format!("{l}:24")]);
+    let mapped = || map(&shift(&scalar)?); let l = line!();
+    assert_eq!(at(&mapped().unwrap_err()), [format!("{l}:21")]);
+    let compiled = total.lower(&x).unwrap().compile().unwrap();
+    let compiled = || compiled(&shift(&scalar)?); let l = line!();
+    assert_eq!(at(&compiled().unwrap_err()), [format!("{l}:23")]);
+    for _ in 0..5000 {
+        let inner_fails = || shift(&total(&scalar)?); let l = line!();
+        assert_eq!(at(&inner_fails().unwrap_err()), [format!("{l}:37")]);
+    }
+    assert_eq!(at(&nested().unwrap_err()).len(), 1);
+}
+
 #[test]
 fn poison_keeps_what_is_known() {
     let (x, w) = bad();
