@@ -596,10 +596,9 @@ impl<A: Args, R: Tree> Lowered<A, R> {
 
     /// Every collective that partitioning inserts, and why.
     ///
-    /// Panics where [`Lowered::compile`] gives an error.
-    #[track_caller]
-    pub fn communication(&self) -> Communication {
-        runtime::communication(self.module()).unwrap_or_else(|e| panic!("the program cannot be partitioned\n{e}"))
+    /// Errors: what cannot be partitioned, at its line.
+    pub fn communication(&self) -> Result<Communication> {
+        runtime::communication(self.module())
     }
 
     /// Writes every pass's result as a numbered `.mlir` file.

@@ -173,7 +173,7 @@ fn what_moves() {
         jit(f.in_specs((P!(None, "Y"), P!("Y", None))).out_specs(P!(None, "Y"))).lower((&a, &w)).unwrap()
     };
     let part = 8 * (32 / 4) * 4;
-    lowered(Way::Blocking).communication().assert_only(["reduce-scatter Y"]);
+    lowered(Way::Blocking).communication().unwrap().assert_only(["reduce-scatter Y"]);
     for (way, permutes) in [(Way::OneWay, 3), (Way::BothWays, 3)] {
         let moved = lowered(way).compile().unwrap().communication();
         assert_eq!(moved.into_iter().map(|c| c.count).sum::<u64>(), permutes, "{moved}");

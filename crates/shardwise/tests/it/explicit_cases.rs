@@ -168,7 +168,7 @@ impl Case<'_> {
                 *types.lock().expect("one thread") = out.ty().to_string();
                 out
             });
-            let communication = traced.lower(&args).map_err(codes)?.communication();
+            let communication = traced.lower(&args).and_then(|l| l.communication()).map_err(codes)?;
             let out = traced(&args).map_err(codes)?;
             let traced = types.lock().expect("one thread").clone();
             assert_eq!(traced, out.ty().to_string(), "{}: inside and outside", self.text);

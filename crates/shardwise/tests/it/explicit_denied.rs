@@ -124,7 +124,7 @@ fn collectives_are_those_that_are_asked_for() {
         let types: Vec<_> = std::mem::take(&mut *types.lock().unwrap());
         let types: Vec<Array> =
             types.into_iter().map(|(shape, dtype, s)| Array::of_type(shape, dtype).shard(s)).collect();
-        let communication = lowered.communication();
+        let communication = lowered.communication().unwrap();
         let in_step = |k: usize| communication.into_iter().filter(move |c| c.scope == format!("step{k}")).count();
         for (k, step) in steps.iter().enumerate() {
             let found = in_step(k);
@@ -137,7 +137,7 @@ fn collectives_are_those_that_are_asked_for() {
                 // What it moves has been moved for another step: alone it moves.
                 let [a, b] = [step.a, step.b].map(|v| types[v].clone());
                 let alone = jit(|a: &Array, b: &Array| asked(step.op, a, b, step.asks.as_ref().expect("it asks")));
-                let alone = with_mesh(&mesh, || alone.lower((&a, &b))).unwrap().communication();
+                let alone = with_mesh(&mesh, || alone.lower((&a, &b))).unwrap().communication().unwrap();
                 assert!(!alone.is_empty(), "seed {seed}: step {k}, {}, asks in vain\n{communication}", step.op);
             }
             collectives += found;
@@ -187,7 +187,7 @@ fn is_local(shape: &[usize], from: &[Vec<String>], to: &[Vec<String>]) -> bool {
 /// What `f` of an array laid out as `from` moves.
 fn moved(mesh: &Mesh, from: &P, f: impl Fn(&Array) -> Array + Send + Sync) -> Communication {
     let x = Array::of_type([8, 16], F32).shard(mesh.sharding(from.clone()));
-    with_mesh(mesh, || jit(|x: &Array| f(x)).lower(&x)).unwrap().communication()
+    with_mesh(mesh, || jit(|x: &Array| f(x)).lower(&x)).unwrap().communication().unwrap()
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_product_that_is_asked_for() {
             let x = Array::of_type([8, 16], F32).shard(mesh.sharding(a.clone()));
             let w = Array::of_type([16, 32], F32).shard(mesh.sharding(b.clone()));
             let product = jit(|x: &Array, w: &Array| x.matmul(w).shard(spec(&to)));
-            let found = with_mesh(&mesh, || product.lower((&x, &w))).unwrap().communication();
+            let found = with_mesh(&mesh, || product.lower((&x, &w))).unwrap().communication().unwrap();
             check_sum(&found, &inner, to != [rows.clone(), columns.clone()], &format!("{a} · {b} to {}", spec(&to)));
         }
     }

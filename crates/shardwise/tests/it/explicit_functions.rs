@@ -116,7 +116,7 @@ fn run(f: fn(&Array) -> Array, spec: &P, level: Communicate) -> Result<(Array, C
     let codes = |e: Error| e.diagnostics().map(|d| d.code().to_string()).collect::<Vec<_>>().join(" ");
     let x = value().shard(mesh.sharding(spec.clone()));
     let program = jit(|x: &Array| f(x));
-    let communication = with_mesh(&mesh, || program.lower(&x)).map_err(codes)?.communication();
+    let communication = with_mesh(&mesh, || program.lower(&x)).and_then(|l| l.communication()).map_err(codes)?;
     Ok((with_mesh(&mesh, || program(&x)).map_err(codes)?, communication))
 }
 

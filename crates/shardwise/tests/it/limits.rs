@@ -43,6 +43,16 @@ fn what_does_not_fit_is_refused_where_it_is_asked_for() {
 }
 
 #[test]
+fn what_cannot_be_partitioned_is_an_error() {
+    let lowered = jit(|x: &Array| x * 2.0).lower(&zeros([8], F32)).unwrap();
+    let token = CancelToken::default();
+    token.cancel();
+    let found = with_limits(Limits::default().cancel(&token), || lowered.communication());
+    assert_eq!(code(found), "run-cancelled");
+    lowered.communication().unwrap().assert_none();
+}
+
+#[test]
 fn what_the_machine_does_not_have_is_refused() {
     let x = zeros([1 << 37], F32);
     assert_eq!(code(x.ready()), "run-memory");

@@ -150,7 +150,7 @@ fn the_table_says_that_bytes_are_bounds() {
         ragged_all_to_all(x, zeros([5], F32), "X", sizes)
     });
     let f = jit(f.in_specs((P!("X"), P!())).out_specs(P!("X")));
-    let table = f.lower((&ones([8], F32), &zeros([4], I32))).unwrap().communication();
+    let table = f.lower((&ones([8], F32), &zeros([4], I32))).unwrap().communication().unwrap();
     table.assert_only(["ragged-all-to-all X"]);
     assert_eq!(table.bytes_received(), 5 * 4);
     assert!(table.to_string().contains("at most 20 B"), "{table}");
