@@ -9,7 +9,7 @@ use crate::program::Communication;
 use crate::runtime::{self, Compiled as Executable};
 use crate::spec::{self, AnySpec, SpecFor};
 use crate::trace::Finished;
-use crate::tree::{self, Tree};
+use crate::tree::{self, Form, Tree};
 use crate::{Diagnostic, Error, Key, Mesh, Result, context, eager, explicit, limits, mesh, mistakes, trace};
 use shardwise_base::{self as base, Loc};
 use shardwise_engine::{Argument, ShardedType};
@@ -291,7 +291,7 @@ struct Shared<'f, T, R: 'static> {
 /// What a call's program depends on.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct CallKey {
-    form: u64,
+    form: Form,
     types: Vec<(TensorType, Option<base::Sharding>)>,
     /// What a bare `P` means inside.
     mesh: Option<Arc<base::Mesh>>,
@@ -302,7 +302,7 @@ struct CallKey {
 struct TracedFunction<R> {
     finished: Finished,
     out: R,
-    form: u64,
+    form: Form,
     types: Vec<ShardedType>,
 }
 
@@ -620,27 +620,27 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     /// Errors: what cannot be partitioned or run, at its line.
     #[track_caller]
     pub fn compile(self) -> Result<Compiled<A, R>> {
-        let (form, types, donated) = (self.traced.form, self.traced.types.clone(), self.donated);
+        let (form, types, donated) = (self.traced.form.clone(), self.traced.types.clone(), self.donated);
         let made_at = Location::caller();
         let given_away = (0..donated.len()).filter(|&i| donated[i]).collect();
         let ready = Arc::new(limits::run(made_at, || self.traced.compile(runtime::compile_own))?);
         let callee = ready.clone();
         let call = A::bind(Callee::of(&ready), move |args, called| {
             let (args, at) = (args?, called.or(made_at));
-            check_types(&args, form, &types, at)?;
+            check_types(&args, &form, &types, at)?;
             limits::run(at, || callee.run(args, &donated, at))
         });
         Ok(Compiled { ready, call, given_away })
     }
 }
 
-fn check_types<T: Tree>(args: &T, form: u64, types: &[ShardedType], at: At) -> Result<()> {
+fn check_types<T: Tree>(args: &T, form: &Form, types: &[ShardedType], at: At) -> Result<()> {
     let loc = context::loc(at);
     let leaves = tree::paths(args);
     if let Some(wrong) = Mistakes::join(leaves.iter().filter_map(|(_, a)| a.mistakes())) {
         return Err(wrong.error());
     }
-    if tree::form(args) != form || leaves.len() != types.len() {
+    if tree::form(args) != *form || leaves.len() != types.len() {
         return Err(Error::one(mistakes::form("call", "the arguments have another form than was compiled for", &loc)));
     }
     let differing = leaves.iter().zip(types).find(|((_, a), ty)| *a.tensor() != ty.ty);

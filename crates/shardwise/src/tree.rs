@@ -4,11 +4,13 @@
 
 use crate::{Array, Error, Static, mistakes, trace};
 use shardwise_base::Loc;
+use std::any::Any;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 
 /// Vectors and maps of trees within each other, at most: functions of trees recurse.
 const MAX_DEPTH: usize = 256;
@@ -91,24 +93,55 @@ pub trait Tree: Sized + Send + Sync + 'static {
     }
 }
 
-/// What is not an array in a tree, as a hash.
+/// What is not an array in a tree, in order: two trees of one type with equal forms differ in their arrays only.
 #[doc(hidden)]
-#[derive(Default)]
-pub struct Form(std::collections::hash_map::DefaultHasher);
+#[derive(Default, Clone, PartialEq, Eq, Hash)]
+pub struct Form(Vec<FormPart>);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum FormPart {
+    Number(usize),
+    Fixed(Fixed),
+}
+
+/// A value of any type. Its hash alone is not enough: values that differ may have one hash.
+#[derive(Clone)]
+struct Fixed(Arc<dyn FixedValue>);
+
+trait FixedValue: Any + Send + Sync {
+    fn equals(&self, other: &dyn Any) -> bool;
+    fn hash_into(&self, state: &mut dyn Hasher);
+}
+
+impl<T: Hash + Eq + Send + Sync + 'static> FixedValue for T {
+    fn equals(&self, other: &dyn Any) -> bool {
+        other.downcast_ref() == Some(self)
+    }
+    fn hash_into(&self, mut state: &mut dyn Hasher) {
+        self.hash(&mut state);
+    }
+}
+
+impl PartialEq for Fixed {
+    fn eq(&self, other: &Fixed) -> bool {
+        self.0.equals(&*other.0)
+    }
+}
+impl Eq for Fixed {}
+impl Hash for Fixed {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash_into(state);
+    }
+}
 
 impl Form {
     pub fn number(&mut self, n: usize) {
-        self.0.write_usize(n);
+        self.0.push(FormPart::Number(n));
     }
 
-    /// A field that is no array, by what `Debug` prints: floats have no hash.
-    pub fn fixed(&mut self, value: &impl Debug) {
-        self.0.write(format!("{value:?}").as_bytes());
-        self.0.write_u8(0xff);
-    }
-
-    pub(crate) fn finish(&self) -> u64 {
-        self.0.finish()
+    /// A value that is no array: a fixed field, a key.
+    pub fn fixed<T: Clone + Hash + Eq + Send + Sync + 'static>(&mut self, value: &T) {
+        self.0.push(FormPart::Fixed(Fixed(Arc::new(value.clone()))));
     }
 }
 
@@ -177,13 +210,13 @@ impl Tree for () {
     fn form(&self, _: &mut Form) {}
 }
 
-impl<T: Clone + Eq + std::hash::Hash + Debug + Send + Sync + 'static> Tree for Static<T> {
+impl<T: Clone + Eq + Hash + Debug + Send + Sync + 'static> Tree for Static<T> {
     fn visit<'a>(&'a self, _: &mut Path, _: &mut dyn FnMut(&Path, &'a Array)) {}
     fn rebuild(&self, _: &mut dyn FnMut(&Array) -> Array) -> Static<T> {
         self.clone()
     }
     fn form(&self, form: &mut Form) {
-        self.0.hash(&mut form.0);
+        form.fixed(&self.0);
     }
 }
 
@@ -313,8 +346,8 @@ pub(crate) fn with_leaves<T: Tree>(tree: &T, leaves: impl IntoIterator<Item = Ar
     tree.rebuild(&mut |_| leaves.next().expect("as many leaves as the tree has"))
 }
 
-pub(crate) fn form<T: Tree>(tree: &T) -> u64 {
+pub(crate) fn form<T: Tree>(tree: &T) -> Form {
     let mut form = Form::default();
     tree.form(&mut form);
-    form.finish()
+    form
 }

@@ -220,6 +220,39 @@ fn trees() {
     assert_eq!(with_mesh(&mesh, || h(&w).unwrap()).ty().to_string(), "f32[2@X]");
 }
 
+/// A value that prints as any other, and has their hash.
+#[derive(Clone, PartialEq, Eq)]
+struct Factor(i32);
+impl std::fmt::Debug for Factor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Factor")
+    }
+}
+impl std::hash::Hash for Factor {
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
+}
+
+#[derive(Tree, Clone)]
+struct Scaled {
+    x: Array,
+    #[tree(fixed)]
+    by: Factor,
+}
+
+#[test]
+fn programs_are_for_one_value_of_what_is_fixed() {
+    let x = ones([1], F32);
+    let scaled = |by| Scaled { x: x.clone(), by: Factor(by) };
+    let f = jit(|s: &Scaled| &s.x * s.by.0);
+    let g = jit(|x: &Array, by: Static<Factor>| x * by.0.0);
+    for by in [2, 3, 2] {
+        let results = [f(&scaled(by)).unwrap(), g(&x, Static(Factor(by))).unwrap()];
+        assert_eq!(results.map(|y| y.item::<f32>().unwrap()), [by as f32; 2]);
+    }
+    let compiled = f.lower(&scaled(2)).unwrap().compile().unwrap();
+    assert_eq!(codes(&compiled(&scaled(3)).unwrap_err()), ["tree-form"]);
+}
+
 #[test]
 fn numbers_take_the_arrays_dtype() {
     let x = ones([2, 3], BF16);
