@@ -1,9 +1,11 @@
 //! Collectives over the buffers of instances.
 //!
-//! There are no devices that wait for each other. A reduction is one pass of the block machine over all instances' buffers
-//! that writes each result once; gathers and all-to-alls are [`Move`]s that join blocks; a permutation hands buffers over.
+//! There are no devices that wait for each other. A reduction is one pass of the block machine over the buffers of all
+//! instances that writes each result once. Gathers and all-to-alls are [`Move`]s that join blocks. A permutation passes
+//! buffers on without copying.
 //!
-//! **Order.** Buffers are combined from the left, in order of their place in the group: `((x0 + x1) + x2) + …`. `bf16` and
+//! **Order.** Buffers are combined from the left, in the order of their position in the group: `((x0 + x1) + x2) + …`.
+//! Sums
 //! `f16` sums and products are computed in `f32` and rounded once, at the end.
 //!
 //! ```
@@ -24,13 +26,14 @@
 use crate::block::{Binary, Kernel, Program, Reducer, Value};
 use crate::elem::Elem;
 
-/// The most buffers that one pass combines.
+/// The largest number of buffers that one pass combines.
 pub const MAX_SOURCES: usize = 512;
 
-/// A kernel that combines `sources` buffers into one result: all-reduce, and reduce-scatter with the strides of a slice.
+/// Returns a kernel that combines `sources` buffers into one result: an all-reduce, or a reduce-scatter with the
+/// strides of a slice. Returns `None` if the element type has no such operation or there are too many sources.
 ///
-/// Elements are of the first type, and converted to the second, the result's, before they are combined. The kernel's
-/// operands are the sources in order, then the result. `None` if the type has no such operation.
+/// The sources have the first element type, and are converted to the second, that of the result, before they are
+/// combined. The kernel's operands are the sources in order, followed by the result.
 ///
 /// Shape:  sources `shape` with strides `from`, result `shape` with strides `to`, in elements
 pub fn reduction(
@@ -78,7 +81,7 @@ fn function(reducer: Reducer) -> Binary {
     }
 }
 
-/// Sums of pairs are sums of their parts.
+/// Returns a kernel that sums complex numbers by summing their parts.
 fn complex_sum(
     elems: [Elem; 2],
     reducer: Reducer,
@@ -138,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_slice_of_the_sum_is_scattered() {
-        // [2, 6] over two sources; shard 1 of dimension 1 is [2, 3].
+        // The array is [2, 6] on each of two sources; shard 1 of dimension 1 is [2, 3].
         let x: Vec<f32> = (0..24).map(|i| i as f32).collect();
         let mut y = [0.0f32; 6];
         let kernel = reduction([Elem::F32; 2], Reducer::Sum, 2, &[2, 3], &[6, 1], &[3, 1]).unwrap();

@@ -23,7 +23,7 @@ pub enum Elem {
 }
 
 impl Elem {
-    /// Bytes of one element.
+    /// Returns the number of bytes of one element.
     pub const fn size(self) -> usize {
         match self {
             Elem::Bool | Elem::I8 | Elem::U8 => 1,
@@ -34,32 +34,32 @@ impl Elem {
         }
     }
 
-    /// Whether arithmetic rounds.
+    /// Returns whether the elements are floats, whose arithmetic rounds.
     pub const fn is_float(self) -> bool {
         matches!(self, Elem::F16 | Elem::BF16 | Elem::F32 | Elem::F64)
     }
 
-    /// Whether the elements are signed integers.
+    /// Returns whether the elements are signed integers.
     pub const fn is_signed(self) -> bool {
         matches!(self, Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64)
     }
 
-    /// Whether the elements are unsigned integers.
+    /// Returns whether the elements are unsigned integers.
     pub const fn is_unsigned(self) -> bool {
         matches!(self, Elem::U8 | Elem::U16 | Elem::U32 | Elem::U64)
     }
 
-    /// Whether the elements are pairs.
+    /// Returns whether the elements are pairs of floats.
     pub const fn is_complex(self) -> bool {
         matches!(self, Elem::C64 | Elem::C128)
     }
 
-    /// Whether lanes that compute this type have 64 bits.
+    /// Returns whether lanes that compute this type have 64 bits.
     pub const fn is_wide(self) -> bool {
         matches!(self, Elem::I64 | Elem::U64 | Elem::F64)
     }
 
-    /// The type that sums of this one are taken in.
+    /// Returns the type in which sums of this type are computed.
     pub const fn summed(self) -> Elem {
         match self {
             Elem::BF16 | Elem::F16 => Elem::F32,

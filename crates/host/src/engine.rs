@@ -1,4 +1,4 @@
-//! The embedded engine behind the engine trait.
+//! The embedded engine as an implementation of the engine trait.
 
 use crate::gang::points::Points;
 use crate::gang::run::{Foretold, Given, Run};
@@ -13,21 +13,23 @@ use std::any::Any;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Virtual devices on this machine's cores.
+/// An engine that runs virtual devices on the cores of this machine.
 ///
-/// Arrays and temporaries are charged to the account of the budget that the caller has entered, else to that of the process.
+/// Arrays and temporaries are charged to the account of the budget that the caller has entered, or to that of the
+/// process if there is none.
 #[derive(Clone, Default)]
 pub struct HostEngine {
     memory: Memory,
 }
 
 impl HostEngine {
-    /// An engine whose buffers are guarded and filled with `fill` when they are made: for tests, see [`Memory::guarded`].
+    /// Returns an engine whose buffers are guarded and filled with `fill` when they are made. For tests, see
+    /// [`Memory::guarded`].
     pub fn guarded(fill: u8) -> HostEngine {
         HostEngine { memory: Memory::guarded(fill) }
     }
 
-    /// The literal's bytes. Without memory for them the caller's computation is stopped.
+    /// Returns a buffer with the literal's bytes. Stops the caller's computation if there is no memory.
     fn buffer(&self, literal: &Literal) -> Buffer {
         crate::gang::lower::fill(&self.memory, literal).unwrap_or_else(|e| Stop::Memory(e).raise())
     }
@@ -56,14 +58,15 @@ impl HostEngine {
     }
 }
 
-/// One buffer for each distinct shard, padded to the common shape.
+/// An array as one buffer for each distinct shard, padded to the common shape.
 struct HostArray {
     ty: ShardedType,
     points: Points,
     instances: Vec<Buffer>,
 }
 
-/// Parts of a sum differ from device to device as shards do.
+/// Returns the points with distinct parts of an array. Summands of an unreduced array differ between devices as shards
+/// do.
 fn points_of(ty: &ShardedType) -> Points {
     match &ty.sharding {
         Some(s) => {
@@ -85,7 +88,7 @@ fn part_of(ty: &ShardedType, coordinates: &[usize]) -> layout::ShardBox {
     }
 }
 
-/// Whether the device at these coordinates holds its part of a global array; if not, it holds zeros.
+/// Returns whether the device at these coordinates holds its part of a global array. Otherwise it holds zeros.
 fn is_value(ty: &ShardedType, coordinates: &[usize]) -> bool {
     ty.sharding.as_ref().is_none_or(|s| layout::summand_index(s, coordinates) == 0)
 }
@@ -95,7 +98,7 @@ fn is_unreduced(ty: &ShardedType) -> bool {
 }
 
 impl HostArray {
-    /// The instance's part without padding.
+    /// Returns the instance's part without padding.
     fn instance(&self, i: usize, part: &layout::ShardBox) -> Literal {
         let local = local_shape(&self.ty);
         let whole = Literal::from_bytes(self.ty.ty.dtype, &local, self.instances[i].bytes()).expect("padded shards");
@@ -165,7 +168,7 @@ impl Engine for HostEngine {
     }
 }
 
-/// How often each step ran, and how long in all.
+/// How often each step ran, and its total time.
 type StepTimes = Vec<(u64, Duration)>;
 
 struct Program {
@@ -174,7 +177,7 @@ struct Program {
     main: usize,
     plan: Plan,
     signature: Signature,
-    /// What a run needs to which all arguments are lent.
+    /// The memory that a run needs if all arguments are lent.
     foretold: OnceLock<Foretold>,
 }
 
@@ -183,7 +186,7 @@ impl Program {
         &self.module.funcs[self.main]
     }
 
-    /// The buffers of a parameter's instances; an array of another layout or engine is laid out anew.
+    /// Returns the buffers of a parameter's instances. An array of another layout or engine is distributed anew.
     fn bind(&self, argument: Argument, index: usize) -> Result<Vec<Buffer>, Diagnostics> {
         let (Argument::Lent(array) | Argument::Donated(array)) = argument;
         let wanted = &self.signature.inputs[index];
@@ -199,12 +202,12 @@ impl Program {
         Ok(spread(&own.instances, &own.points, &slot.points))
     }
 
-    /// What a run needs to which all arguments are lent.
+    /// Returns the memory that a run needs if all arguments are lent.
     fn foretold(&self) -> Foretold {
         *self.foretold.get_or_init(|| self.foretell(&vec![false; self.signature.inputs.len()]))
     }
 
-    /// What a run needs.
+    /// Returns the memory that a run needs if these arguments are donated.
     fn foretell(&self, is_donated: &[bool]) -> Foretold {
         Run::foretell(&self.plan, &self.module, self.func(), &self.given(is_donated))
     }
@@ -214,10 +217,10 @@ impl Program {
         inputs.map(|(ty, &is_donated)| Given { points: points_of(ty), is_donated }).collect()
     }
 
-    /// Refuses a run with these arguments, before it starts, if the account has not the memory that it needs.
+    /// Fails before the run starts if the account does not have the memory that a run with these arguments needs.
     fn admit(&self, args: &[Vec<Buffer>]) -> Result<(), Diagnostic> {
         let account = Account::current();
-        // A run that is cancelled says where it was.
+        // If the computation is stopped here, the run starts and reports the op where it stops.
         let known = self.foretold.get().copied();
         let Some(foretold) = known.or_else(|| Stop::catch(|| self.foretold()).ok()) else { return Ok(()) };
         if account.check(foretold.new_bytes()).is_ok() {
@@ -250,7 +253,7 @@ impl Program {
     }
 }
 
-/// For each instance of `to`, the buffer of the instance of `from` that the same device holds.
+/// Returns, for each instance of `to`, the buffer of the instance of `from` that the same device holds.
 fn spread(buffers: &[Buffer], from: &Points, to: &Points) -> Vec<Buffer> {
     if from.axes == to.axes {
         return buffers.to_vec();
@@ -315,7 +318,7 @@ fn no_function(loc: &Loc) -> Diagnostic {
         .help("add a `func.func public @main`")
 }
 
-/// What was given for the part of an array of type `ty` that a device holds.
+/// The error for a shard of an array of type `ty` that does not have the type of the part that a device holds.
 fn wrong_shard(ty: &TensorType, part: &layout::ShardBox, given: &Literal) -> Diagnostic {
     let given = TensorType::new(given.dtype(), given.shape().to_vec()).short();
     let expected = TensorType::new(ty.dtype, part.shape.clone()).short();

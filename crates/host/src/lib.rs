@@ -1,11 +1,11 @@
-//! The embedded engine: kernels, memory and workers of this machine's cores.
+//! The embedded engine: kernels, memory and workers for the cores of this machine.
 //!
-//! [`HostEngine`] plans a localized module as one program for all devices (`gang`): ops become steps, with kernels from one
-//! table (`kernels`). Below that nothing knows the IR: [`memory`] gives buffers, [`pool`] runs the parts of a kernel, and
-//! [`block`] programs are fused elementwise operations and reductions.
+//! [`HostEngine`] compiles a localized module to one program for all devices (`gang`). Ops become steps, with kernels
+//! from one table (`kernels`). The modules below that do not depend on the IR: [`memory`] allocates buffers, [`pool`]
+//! runs the parts of a kernel, and [`block`] programs are fused elementwise operations and reductions.
 //!
-//! The one rule: **a result never depends on timing or on the number of workers**. Every kernel is cut into parts by its
-//! shape alone, and a sum that crosses parts has an order of its own (`shardwise_mathfn::order`).
+//! **A result never depends on timing or on the number of workers.** Every kernel is divided into parts by its shape
+//! alone, and a sum over several parts has a fixed order (`shardwise_mathfn::order`).
 #![deny(unsafe_code)]
 
 pub mod block;

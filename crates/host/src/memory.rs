@@ -1,17 +1,17 @@
 //! Buffers from a pool of huge pages.
 //!
-//! Every buffer is charged to the [`Account`] that is current where it is allocated; the accounts' limits are the only ones.
-//! A fresh page costs more than most kernels that fill it, so memory that a buffer leaves behind is kept, by size, for the
-//! next one, over all calls, until [`Memory::trim`]. What is kept is bounded: written pages never exceed the most bytes that
-//! buffers held at one time by more than 32 MiB, whatever sizes come later. Buffers start at 64-byte boundaries, and
-//! those of 64 KiB or more start at different offsets within their pages, so that eight of them read together do not fall on
-//! the same cache sets.
+//! Every buffer is charged to the [`Account`] that is current where it is allocated; there are no other limits. A fresh
+//! page costs more than most kernels that fill it, so memory that a buffer frees is kept, by size, for the next buffer,
+//! until [`Memory::trim`] is called. The kept memory is bounded: the written pages never exceed the most bytes that
+//! buffers held at one time by more than 32 MiB, whatever sizes come later. Buffers start at 64-byte boundaries. Those
+//! of 64 KiB or more start at different offsets within their pages, so that eight of them that are read together do not
+//! compete for the same cache sets.
 //!
-//! **Guarded memory** ([`Memory::guarded`], or the variable `SHARDWISE_GUARD` for [`Memory::default`]) is for tests: each
-//! buffer has its own mapping, is filled with a given byte when it is made, ends at an inaccessible page, and is unmapped
-//! when it is freed. A read or write behind the end, or after the end of a buffer's life, ends the process; bytes that were
-//! changed before the start are found when the buffer is freed; results that depend on what is not written differ between
-//! two fills.
+//! **Guarded memory** ([`Memory::guarded`], or the variable `SHARDWISE_GUARD` for [`Memory::default`]) is for tests.
+//! Each buffer has its own mapping, is filled with a given byte when it is made, ends at an inaccessible page, and is
+//! unmapped when it is freed. A read or write after the end, or after the buffer is freed, ends the process. Bytes that
+//! were changed before the start are detected when the buffer is freed. Results that depend on bytes that were never
+//! written differ between two fills.
 //!
 //! ```
 //! use shardwise_base::{Account, Budget, CancelToken};
@@ -36,28 +36,29 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Every buffer starts at a multiple of this, but for guarded ones, which start where their end demands.
+/// The alignment of the start of every buffer. Guarded buffers are not aligned, because their end is.
 pub const ALIGNMENT: usize = 64;
 const GRAIN: usize = 512;
 const PAGE: usize = 4096;
 const HUGE_PAGE: usize = 2 << 20;
-/// A mapping that lacks no more than this to whole huge pages has whole ones.
+/// If a mapping lacks at most this many bytes to whole huge pages, it is enlarged to whole huge pages.
 const LACKING: usize = HUGE_PAGE / 8;
-/// Buffers of this size and more have a mapping of their own.
+/// Buffers of at least this size have a mapping of their own.
 const LARGE: usize = HUGE_PAGE;
-/// Smaller ones are cut from arenas of this size.
+/// The size of the arenas from which smaller buffers are allocated.
 const ARENA: usize = 16 << 20;
-/// Large buffers start at one of this many offsets, this far apart.
+/// Large buffers start at one of this many offsets, which are a `COLOUR_STEP` apart.
 const COLOURS: usize = 13;
 const COLOUR_STEP: usize = 9 * 64;
-/// Blocks of this size and more are this far apart in an arena, too.
+/// Blocks of at least this size are a `COLOUR_STEP` apart in an arena, too.
 const SPREAD: usize = 64 << 10;
-/// Kept blocks of this size and more give their pages back where other sizes need room; in smaller ones few pages are whole.
+/// Kept blocks of at least this size return their pages to the system if other sizes need room. Smaller blocks contain
+/// few whole pages.
 const DISCARDED: usize = 64 << 10;
-/// Written pages exceed the peak of live buffers by at most this.
+/// Written pages exceed the peak of live buffers by at most this many bytes.
 const SLACK: usize = 32 << 20;
 
-/// An allocator; clones share it.
+/// An allocator. Clones share its memory.
 #[derive(Clone)]
 pub struct Memory(Arc<Shared>);
 
@@ -67,59 +68,59 @@ struct Shared {
     state: Mutex<State>,
 }
 
-/// Where buffers get their bytes from.
+/// The source of the bytes of buffers.
 #[derive(Clone, Copy, Default)]
 enum Kind {
-    /// Blocks that are kept for the next buffer.
+    /// Blocks that are kept for later buffers.
     #[default]
     Kept,
-    /// Mappings of their own, filled with this byte.
+    /// A mapping for each buffer, filled with this byte.
     Guarded(u8),
-    /// Nowhere.
+    /// None: buffers are only counted.
     Counted,
 }
 
 #[derive(Default)]
 struct State {
-    /// Bytes that live buffers hold.
+    /// The number of bytes that live buffers hold.
     in_use: usize,
-    /// The most that `in_use` was.
+    /// The largest value of `in_use` so far.
     peak: usize,
-    /// Bytes of blocks, live or kept, that may have been written.
+    /// The number of bytes of blocks, live or kept, that may have been written.
     written: usize,
     colour: usize,
     arenas: Vec<Option<Arena>>,
-    /// The arena that blocks are cut from.
+    /// The arena from which blocks are allocated.
     open: usize,
-    /// The address of the next buffer that has no bytes.
+    /// The address of the next buffer that is only counted.
     next: usize,
     free: BTreeMap<usize, Vec<Block>>,
 }
 
-/// Memory that small blocks are cut from.
+/// Memory from which small blocks are allocated.
 struct Arena {
     mapping: Mapping,
     used: usize,
-    /// Blocks in buffers.
+    /// The number of blocks that buffers hold.
     live: usize,
 }
 
-/// A piece of memory, in a buffer or on a free list.
+/// A piece of memory in a buffer or on a free list.
 struct Block {
     start: NonNull<u8>,
     class: usize,
-    /// Bytes that may have been written.
+    /// The number of bytes that may have been written.
     written: usize,
     home: Home,
 }
 
-/// Where a block's memory comes from.
+/// The origin of a block's memory.
 enum Home {
-    /// A mapping of its own, unmapped with the block.
+    /// A mapping of its own, which is unmapped with the block.
     Own(#[expect(dead_code, reason = "it is dropped with the block")] Mapping),
     /// The arena of this number.
     Arena(usize),
-    /// A mapping of its own, with this fill in front of the block.
+    /// A mapping of its own, with this fill before the block.
     Guarded(Mapping, u8),
 }
 
@@ -128,22 +129,22 @@ unsafe impl Send for Block {}
 // SAFETY: shared access to a block only reads.
 unsafe impl Sync for Block {}
 
-/// Bytes that any number of owners read, and a sole owner may write.
+/// Bytes that any number of owners may read and a sole owner may write.
 #[derive(Clone)]
 pub struct Buffer(Arc<Owned>);
 
 struct Owned {
-    /// `None` of a buffer that is only counted.
+    /// The memory; `None` if the buffer is only counted.
     block: Option<Block>,
-    /// Where the bytes start, or would.
+    /// The address where the bytes start, or would start.
     address: usize,
     len: usize,
     memory: Memory,
     _reserved: Option<Reservation>,
 }
 
-/// The memory of the process, which all engines share. It is guarded if `SHARDWISE_GUARD` is set: to the byte that fills
-/// buffers, in hexadecimal (`5a`), or to `1` for `a5`.
+/// Returns the memory of the process, which all engines share. It is guarded if `SHARDWISE_GUARD` is set to the byte
+/// that fills buffers, in hexadecimal (`5a`), or to `1`, which means `a5`.
 impl Default for Memory {
     fn default() -> Memory {
         memory_of_process().clone()
@@ -162,33 +163,36 @@ fn guard_of_process() -> Option<u8> {
 }
 
 impl Memory {
-    /// Memory that shares nothing with that of the process.
+    /// Returns memory that shares nothing with that of the process.
     pub fn new() -> Memory {
         Memory(Arc::default())
     }
 
-    /// Guarded memory, whose buffers are filled with `fill` when they are made.
+    /// Returns guarded memory, whose buffers are filled with `fill` when they are made.
     pub fn guarded(fill: u8) -> Memory {
         Memory(Arc::new(Shared { kind: Kind::Guarded(fill), state: Mutex::default() }))
     }
 
-    /// Memory whose buffers are charged to the account and have no bytes: [`Buffer::len`] is what was asked for, and slices
-    /// are empty. With it a plan is run for what it allocates.
+    /// Returns memory whose buffers are charged to the account but have no bytes: [`Buffer::len`] is the requested
+    /// length, and slices are empty. With it, a plan can be run to find what it allocates.
     pub fn counted() -> Memory {
         Memory(Arc::new(Shared { kind: Kind::Counted, state: Mutex::default() }))
     }
 
-    /// The bytes that live buffers hold, scratch memory of kernels included.
+    /// Returns the number of bytes that live buffers hold, including the scratch memory of kernels.
     pub fn in_use(&self) -> usize {
         self.state().in_use
     }
 
-    /// The most bytes that live buffers held at one time.
+    /// Returns the most bytes that live buffers held at one time.
     pub fn peak_bytes(&self) -> usize {
         self.state().peak
     }
 
     /// Returns a buffer of `len` bytes whose contents are arbitrary.
+    ///
+    /// # Errors
+    /// Fails if the account refuses the bytes or the system has no memory.
     pub fn allocate(&self, len: usize) -> Result<Buffer, OutOfMemory> {
         let account = Account::current();
         let reserved = account.reserve(padded(len))?;
@@ -206,14 +210,17 @@ impl Memory {
         Ok(Buffer(Arc::new(Owned { block, address, len, memory: self.clone(), _reserved })))
     }
 
-    /// A buffer of zeros.
+    /// Returns a buffer of `len` zeros.
+    ///
+    /// # Errors
+    /// Fails as [`Memory::allocate`] does.
     pub fn allocate_zeroed(&self, len: usize) -> Result<Buffer, OutOfMemory> {
         let mut buffer = self.allocate(len)?;
         buffer.try_unique().expect("a new buffer has one owner").fill(0);
         Ok(buffer)
     }
 
-    /// Gives free memory back to the system.
+    /// Returns all kept memory to the system.
     pub fn trim(&self) {
         self.state().evict(0);
     }
@@ -227,7 +234,7 @@ fn padded(len: usize) -> usize {
     len.max(1).saturating_add(GRAIN - 1) / GRAIN * GRAIN
 }
 
-/// The size of the block that a buffer of `len` bytes gets: four classes for each doubling.
+/// Returns the size of the block for a buffer of `len` bytes. There are four sizes for each doubling.
 fn size_class(len: usize) -> usize {
     let padded = padded(len);
     let step = (padded.checked_next_power_of_two().unwrap_or(1 << 63) / 8).max(GRAIN);
@@ -235,7 +242,7 @@ fn size_class(len: usize) -> usize {
 }
 
 impl State {
-    /// A block for `len` bytes; kept blocks of other sizes make room for it.
+    /// Returns a block for `len` bytes. Kept blocks of other sizes are freed if there is no room.
     fn block(&mut self, len: usize, limit: usize) -> Option<Block> {
         let (bytes, class) = (padded(len), size_class(len));
         let bound = self.peak.max(self.in_use + bytes).min(limit).saturating_add(SLACK);
@@ -257,7 +264,7 @@ impl State {
         Some(block)
     }
 
-    /// An address that no other buffer without bytes has.
+    /// Returns an address that no other counted buffer has.
     fn next_address(&mut self, len: usize) -> usize {
         let address = self.next;
         self.next = address.saturating_add(padded(len));
@@ -275,8 +282,8 @@ impl State {
         self.peak = self.peak.max(self.in_use);
     }
 
-    /// Notes that the first `bytes` of a block will be written; where that is too much in all, what was written behind them
-    /// is given back.
+    /// Records that the first `bytes` of a block will be written. If too many bytes are written in all, the pages after
+    /// them are returned to the system.
     fn write(&mut self, block: &mut Block, bytes: usize, bound: usize) {
         if block.written > bytes && self.written > bound {
             self.written -= block.give_back(bytes);
@@ -321,7 +328,7 @@ impl State {
         Some(Block { start, class, written: 0, home })
     }
 
-    /// Takes a block back from a buffer of `len` bytes.
+    /// Takes back the block of a buffer of `len` bytes.
     fn release(&mut self, block: Block, len: usize) {
         self.in_use -= padded(len);
         match block.home {
@@ -332,7 +339,7 @@ impl State {
         self.free.entry(block.class).or_default().push(block);
     }
 
-    /// Gives kept blocks back to the system, the largest first, until at most `bytes` of all blocks are written.
+    /// Returns kept blocks to the system, the largest first, until at most `bytes` of all blocks are written.
     fn evict(&mut self, bytes: usize) {
         while self.written > bytes
             && let Some(mut class) = self.free.last_entry().filter(|c| *c.key() >= LARGE)
@@ -347,7 +354,7 @@ impl State {
         }
     }
 
-    /// Gives back arenas that no buffer is in, and the pages of kept blocks in the others.
+    /// Returns arenas without buffers to the system, and the pages of kept blocks in the others.
     fn evict_small(&mut self) {
         let (arenas, written) = (&mut self.arenas, &mut self.written);
         let is_idle = |arenas: &[Option<Arena>], i: usize| arenas[i].as_ref().is_some_and(|a| a.live == 0);
@@ -369,7 +376,8 @@ impl State {
 }
 
 impl Block {
-    /// Gives back the pages behind the first `keep` bytes, and returns the number of bytes that were written there.
+    /// Returns the pages after the first `keep` bytes to the system. Returns the number of bytes that were written
+    /// there.
     fn give_back(&mut self, keep: usize) -> usize {
         let address = self.start.as_ptr() as usize;
         let from = (address + keep).next_multiple_of(PAGE);
@@ -383,7 +391,7 @@ impl Block {
         given
     }
 
-    /// A block of its own, whose end is followed by an inaccessible page.
+    /// Returns a block with a mapping of its own, whose end is followed by an inaccessible page.
     fn guarded(len: usize, fill: u8) -> Option<Block> {
         let mapping = Mapping::guarded(len)?;
         let room = mapping.len - PAGE;
@@ -395,7 +403,7 @@ impl Block {
         Some(Block { start, class: len, written: 0, home: Home::Guarded(mapping, fill) })
     }
 
-    /// Ends the process if bytes in front of a guarded block were changed.
+    /// Ends the process if bytes before a guarded block were changed.
     fn check_guard(&self, len: usize) {
         let Home::Guarded(mapping, fill) = &self.home else { return };
         // SAFETY: these are the bytes of the mapping in front of the block; nobody else uses them.
@@ -405,40 +413,41 @@ impl Block {
 }
 
 impl Buffer {
-    /// The number of bytes.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.0.len
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where the bytes start. Writing through this is sound only where nothing else reads or writes them.
+    /// Returns the address of the first byte. Writing through it is sound only while nothing else reads or writes the
+    /// bytes.
     pub fn as_ptr(&self) -> *mut u8 {
         self.0.block.as_ref().map_or(std::ptr::null_mut(), |b| b.start.as_ptr())
     }
 
-    /// The address at which the bytes start, or would start in a buffer of [`Memory::counted`]: no two buffers that are alive
-    /// have the same.
+    /// Returns the address at which the bytes start, or would start in a buffer of [`Memory::counted`]. No two buffers
+    /// that are alive have the same address.
     pub fn address(&self) -> usize {
         self.0.address
     }
 
-    /// The bytes; none of a buffer of [`Memory::counted`].
+    /// Returns the bytes, which are empty for a buffer of [`Memory::counted`].
     pub fn bytes(&self) -> &[u8] {
         let Some(block) = &self.0.block else { return &[] };
         // SAFETY: the block holds `len` bytes, zeroed when mapped, and lives as long as `self`.
         unsafe { std::slice::from_raw_parts(block.start.as_ptr(), self.len()) }
     }
 
-    /// The bytes as elements of `T`.
+    /// Returns the bytes as elements of `T`.
     pub fn elements<T: bytemuck::AnyBitPattern>(&self) -> &[T] {
         bytemuck::cast_slice(self.bytes())
     }
 
-    /// The bytes, to be written, if this is their only owner.
+    /// Returns the bytes for writing, or `None` if there are other owners.
     pub fn try_unique(&mut self) -> Option<&mut [u8]> {
         let owned = Arc::get_mut(&mut self.0)?;
         let Some(block) = &owned.block else { return Some(&mut []) };
@@ -447,12 +456,12 @@ impl Buffer {
         Some(unsafe { std::slice::from_raw_parts_mut(start, owned.len) })
     }
 
-    /// The number of owners.
+    /// Returns the number of owners.
     pub(crate) fn owners(&self) -> usize {
         Arc::strong_count(&self.0)
     }
 
-    /// Whether two buffers are the same memory.
+    /// Returns whether two buffers are the same memory.
     pub fn same_as(&self, other: &Buffer) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -472,9 +481,9 @@ impl Drop for Owned {
     }
 }
 
-/// Small frames of kernels take blocks of this size, which threads keep. They are bookkeeping and are not charged.
+/// The size of the blocks for small frames of kernels. Threads keep these blocks, and they are not charged.
 const FRAME: usize = 128 << 10;
-/// Frames that a thread keeps.
+/// The number of small frames that a thread keeps.
 const FRAMES: usize = 4;
 
 thread_local! {
@@ -485,9 +494,10 @@ thread_local! {
 #[repr(align(64))]
 struct Line(#[expect(dead_code, reason = "memory that is only pointed into")] [u8; ALIGNMENT]);
 
-/// Memory that a part of a kernel works in; its contents are arbitrary.
+/// Memory that a part of a kernel works in. Its contents are arbitrary.
 ///
-/// It is not charged: whoever runs a kernel reserves [`Scratch::charge`] for all parts that run at one time, before the first.
+/// It is not charged: the code that runs a kernel reserves [`Scratch::charge`] for all parts that run at one time
+/// before the first of them starts.
 pub struct Scratch(Frame);
 
 enum Frame {
@@ -496,12 +506,12 @@ enum Frame {
 }
 
 impl Scratch {
-    /// What is charged for so many bytes: nothing for small frames.
+    /// Returns the number of bytes to charge for scratch memory of `len` bytes, which is 0 for small frames.
     pub fn charge(len: usize) -> usize {
         if len <= FRAME { 0 } else { len.saturating_add(ALIGNMENT) }
     }
 
-    /// At least `len` bytes at a 64-byte boundary. Stops the computation if there is no memory.
+    /// Returns at least `len` bytes at a 64-byte boundary. Stops the computation if there is no memory.
     pub fn new(len: usize) -> Scratch {
         let memory = memory_of_process();
         if len <= FRAME && matches!(memory.0.kind, Kind::Kept) {
@@ -514,7 +524,7 @@ impl Scratch {
         Scratch(Frame::Own(buffer.unwrap_or_else(|e| Stop::Memory(e).raise())))
     }
 
-    /// Where the bytes start. They may be written by whoever holds `self`.
+    /// Returns the address of the first byte. The holder of `self` may write the bytes.
     pub fn start(&mut self) -> *mut u8 {
         match &mut self.0 {
             Frame::Kept(lines) => lines.as_mut_ptr().cast(),
@@ -536,14 +546,15 @@ impl Drop for Scratch {
     }
 }
 
-/// Several areas that a part of a kernel works in, as [`Scratch`]: in one small frame where they fit into one.
+/// Several areas that a part of a kernel works in, as [`Scratch`]. They share one small frame if they fit into it.
 pub struct Areas<const N: usize> {
     frames: [Option<Scratch>; N],
     lens: [usize; N],
 }
 
 impl<const N: usize> Areas<N> {
-    /// Areas of at least so many bytes, each at a 64-byte boundary. Stops the computation if there is no memory.
+    /// Returns areas of at least these numbers of bytes, each at a 64-byte boundary. Stops the computation if there is
+    /// no memory.
     pub fn new(lens: [usize; N]) -> Areas<N> {
         let lens = lens.map(|len| len.next_multiple_of(ALIGNMENT));
         let all = lens.iter().fold(0, |sum: usize, &len| sum.saturating_add(len));
@@ -555,7 +566,7 @@ impl<const N: usize> Areas<N> {
         Areas { frames, lens }
     }
 
-    /// Where each area starts. They may be written by whoever holds `self`.
+    /// Returns the address of each area. The holder of `self` may write the areas.
     pub fn starts(&mut self) -> [*mut u8; N] {
         let (mut starts, mut next) = ([std::ptr::null_mut(); N], std::ptr::null_mut());
         for ((start, frame), len) in starts.iter_mut().zip(&mut self.frames).zip(self.lens) {
@@ -579,7 +590,7 @@ unsafe impl Sync for Mapping {}
 
 #[cfg(unix)]
 impl Mapping {
-    /// Starts at a huge page, and has huge pages where they are full.
+    /// Maps memory that starts at a huge page. The part that consists of whole huge pages uses them.
     fn new(len: usize) -> Option<Mapping> {
         let len = len.checked_next_multiple_of(PAGE)?;
         let huge = len.checked_add(LACKING)? / HUGE_PAGE * HUGE_PAGE;
@@ -594,7 +605,7 @@ impl Mapping {
         Some(Mapping { start: NonNull::new(start)?, len })
     }
 
-    /// Whole pages for `len` bytes, followed by an inaccessible one.
+    /// Maps whole pages for `len` bytes, followed by an inaccessible page.
     fn guarded(len: usize) -> Option<Mapping> {
         let len = len.checked_next_multiple_of(PAGE)?.checked_add(PAGE)?;
         let start = map_pages(len)?;
@@ -621,7 +632,7 @@ fn unmap_pages(start: *mut u8, len: usize) {
     }
 }
 
-/// Gives pages back to the system; they are zero when they are used again.
+/// Returns pages to the system. They are zero when they are used again.
 #[cfg(target_os = "linux")]
 fn discard_pages(start: *mut u8, len: usize) {
     // SAFETY: callers pass whole pages of blocks that no buffer holds.
@@ -660,7 +671,7 @@ impl Mapping {
         Some(Mapping { start: NonNull::new(start)?, len })
     }
 
-    /// Pages are accessible everywhere here.
+    /// All pages are accessible on this system.
     fn guarded(len: usize) -> Option<Mapping> {
         Mapping::new(len.checked_next_multiple_of(PAGE)?.checked_add(PAGE)?)
     }
@@ -738,7 +749,8 @@ mod tests {
         assert_eq!(memory.in_use(), 0);
     }
 
-    /// Sizes of large, small and mixed buffers, one after the other: what is written and kept stays within the bound.
+    /// Allocates large, small and mixed buffers one after the other and checks that the written and the kept memory
+    /// stay within the bound.
     #[test]
     fn kept_memory_gives_way_to_other_sizes() {
         let memory = Memory::new();

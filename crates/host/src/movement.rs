@@ -1,8 +1,8 @@
-//! Moving elements: strided copies, transposes, fills and rows.
+//! Data movement: strided copies, transposes, fills and rows.
 //!
-//! A [`Move`] copies a block of indices from one array to another, each with its own strides, negative ones too. So a slice,
-//! a reversal, a piece of a concatenation and the inside of a pad are moves, and a permutation of dimensions is one whose
-//! innermost dimensions differ: that goes through blocks of whole cache lines.
+//! A [`Move`] copies a block of indices from one array to another, each with its own strides, which may be negative.
+//! Slices, reversals, the pieces of concatenations and the inside of pads are therefore moves. A permutation of
+//! dimensions is a move whose innermost dimensions differ, which is done in blocks of whole cache lines.
 //!
 //! ```
 //! use shardwise_host::movement::Move;
@@ -23,28 +23,29 @@ use crate::pool::{Effort, Workers};
 use std::sync::OnceLock;
 use strided::copy_bytes;
 
-/// Bytes of a part.
+/// Number of bytes of a part.
 const PART: usize = 1 << 19;
-/// Below this many bytes in all, nobody is woken.
+/// With fewer bytes than this in all, no worker is woken.
 const SMALL: usize = 1 << 18;
-/// Copies of this many bytes use the string instruction.
+/// Copies of at least this many bytes use the string instruction.
 const LONG_COPY: usize = 256 << 10;
-/// Bytes of a cache line, the side of a transposed tile.
+/// Number of bytes of a cache line, which is the side of a transposed tile.
 const LINE: usize = 64;
 
-/// Whether outputs of so many bytes, over all instances, are better stored past the caches, if they are not read soon.
+/// Returns whether stores of outputs of this many bytes, over all instances, should bypass the caches if the outputs
+/// are not read soon.
 pub fn streams(output_bytes: usize) -> bool {
     static CACHE: OnceLock<usize> = OnceLock::new();
     output_bytes > *CACHE.get_or_init(|| last_cache_bytes().unwrap_or(32 << 20))
 }
 
-/// The size of the last cache, where Linux tells it.
+/// Returns the size of the last cache in bytes, if Linux reports it.
 fn last_cache_bytes() -> Option<usize> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index3/size").ok()?;
     Some(text.trim().strip_suffix('K')?.parse::<usize>().ok()? << 10)
 }
 
-/// Copies each of some pieces to another.
+/// Copies each piece to another of the same length.
 pub fn copy<'a>(workers: &Workers, pieces: impl IntoIterator<Item = (&'a [u8], &'a mut [u8])>) {
     let mut parts = vec![];
     for (from, to) in pieces {
@@ -55,7 +56,7 @@ pub fn copy<'a>(workers: &Workers, pieces: impl IntoIterator<Item = (&'a [u8], &
     workers.run_each(parts, effort(bytes), |(from, to)| copy_bytes(from, to));
 }
 
-/// Copies a short run of bytes; those of one element without a call.
+/// Copies a short run of bytes. A run of the size of one element is copied without a call.
 #[inline]
 pub fn copy_short(from: &[u8], to: &mut [u8]) {
     #[inline]
@@ -92,7 +93,7 @@ fn effort(bytes: usize) -> Effort {
     if bytes < SMALL { Effort::Small } else { Effort::Large }
 }
 
-/// Fills an array with an element, given by its bytes.
+/// Fills an array with copies of an element, given by its bytes.
 pub fn fill(workers: &Workers, to: &mut [u8], element: &[u8]) {
     let effort = effort(to.len());
     let parts = to.chunks_mut(PART / element.len() * element.len()).collect();
@@ -120,7 +121,7 @@ mod tests {
     use crate::operand::{Source, Target};
     use bytemuck::Pod;
 
-    /// A move of `shape` against a loop over all indices; `start` is where index 0 is read.
+    /// Compares a move of `shape` with a loop over all indices; `start` is where index 0 is read.
     fn check<T: Pod + PartialEq + std::fmt::Debug>(
         make: impl Fn(usize) -> T,
         shape: &[usize],
@@ -210,14 +211,14 @@ mod tests {
     #[test]
     fn blocks_are_gathered_and_exchanged() {
         let x: Vec<u16> = (0..24).collect();
-        // Three sources [2, 4] joined along dimension 1.
+        // Three sources [2, 4] are joined along dimension 1.
         let sources: Vec<Source> = x.chunks(8).map(Source::of).collect();
         let mut all = vec![0u16; 24];
         let gather = Move::joining(2, &[2, 4], &[4, 1], &[12, 1], (3, 4));
         gather.run(&Workers::new(2), &sources, &mut [Target::of(&mut all)]);
         assert!((0..24).all(|i| all[i] == x[i % 12 / 4 * 8 + i / 12 * 4 + i % 4]));
 
-        // Two sources [2, 4]: split along dimension 1, joined along dimension 0, make two results [4, 2].
+        // Two sources [2, 4] are split along dimension 1 and joined along dimension 0, which makes two results [4, 2].
         let mut y = [0u16; 16];
         let bytes = |x| bytemuck::cast_slice::<u16, u8>(x);
         let block = |result: usize, source: usize| Source::at(bytes(&x[8 * source..][..8]), 4 * result);

@@ -1,7 +1,7 @@
-//! Where kernels read and write: arrays with a place in them, and how far strides lead from it.
+//! Operands of kernels: positions in arrays, and the bytes around them that strides reach.
 //!
-//! A kernel holds its operands' lengths against what it reaches once, before it runs; its inner loops follow pointers.
-//! Arrays are borrowed for as long as that takes, so nobody else writes what is read, or reads what is written.
+//! Before a kernel runs, it compares the lengths of its operands once with what it reaches; its inner loops use
+//! pointers. Arrays are borrowed for the whole run, so that nothing else writes what is read, or reads what is written.
 //!
 //! ```
 //! use shardwise_host::operand::{Reach, Source};
@@ -15,7 +15,7 @@
 use bytemuck::{NoUninit, Pod};
 use std::marker::PhantomData;
 
-/// An address that goes to the workers.
+/// An address that is sent to the workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Pointer(pub *mut u8);
 
@@ -25,13 +25,13 @@ unsafe impl Send for Pointer {}
 unsafe impl Sync for Pointer {}
 
 impl Pointer {
-    /// The address `bytes` further on.
+    /// Returns the address `bytes` further on.
     pub(crate) fn offset(self, bytes: isize) -> Pointer {
         Pointer(self.0.wrapping_offset(bytes))
     }
 }
 
-/// The bytes on either side of a place in an array.
+/// The number of bytes of an array on each side of a position.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
     before: usize,
@@ -39,7 +39,8 @@ struct Extent {
 }
 
 impl Extent {
-    /// Of the byte `start`. A place behind the array has nothing: strides of an empty result may lead there.
+    /// Returns the extent of the position `start`. A position beyond the array has no bytes: the strides of an empty
+    /// result may lead there.
     fn new(len: usize, start: usize) -> Extent {
         len.checked_sub(start).map_or(Extent { before: 0, behind: 0 }, |behind| Extent { before: start, behind })
     }
@@ -49,7 +50,7 @@ impl Extent {
     }
 }
 
-/// A place in an array that is read.
+/// A position in an array that is read.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     place: Pointer,
@@ -58,29 +59,29 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The byte `start` of an array, or its end.
+    /// Returns the position of byte `start` of an array, or its end.
     pub fn at(array: &'a [u8], start: usize) -> Source<'a> {
         let extent = Extent::new(array.len(), start);
         Source { place: Pointer(array.as_ptr().cast_mut()).offset(start as isize), extent, array: PhantomData }
     }
 
-    /// The start of an array.
+    /// Returns the start of an array.
     pub fn of<T: NoUninit>(array: &'a [T]) -> Source<'a> {
         Source::at(bytemuck::cast_slice(array), 0)
     }
 
-    /// Whether the array has all bytes that are reached from here.
+    /// Returns whether the array has all bytes that are reached from here.
     pub fn has(&self, reach: Reach) -> bool {
         self.extent.has(reach)
     }
 
-    /// Where this is; valid for reads of what [`Source::has`].
+    /// Returns the address, which is valid for reads of what [`Source::has`].
     pub(crate) fn pointer(&self) -> Pointer {
         self.place
     }
 }
 
-/// A place in an array that is written, by one kernel alone.
+/// A position in an array that is written, by one kernel alone.
 #[derive(Debug)]
 pub struct Target<'a> {
     place: Pointer,
@@ -89,29 +90,29 @@ pub struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// The byte `start` of an array, or its end.
+    /// Returns the position of byte `start` of an array, or its end.
     pub fn at(array: &'a mut [u8], start: usize) -> Target<'a> {
         let extent = Extent::new(array.len(), start);
         Target { place: Pointer(array.as_mut_ptr()).offset(start as isize), extent, array: PhantomData }
     }
 
-    /// The start of an array.
+    /// Returns the start of an array.
     pub fn of<T: Pod>(array: &'a mut [T]) -> Target<'a> {
         Target::at(bytemuck::cast_slice_mut(array), 0)
     }
 
-    /// Whether the array has all bytes that are reached from here.
+    /// Returns whether the array has all bytes that are reached from here.
     pub fn has(&self, reach: Reach) -> bool {
         self.extent.has(reach)
     }
 
-    /// Where this is; valid for reads and writes of what [`Target::has`], by whoever borrows the target.
+    /// Returns the address, which is valid for reads and writes of what [`Target::has`] while the target is borrowed.
     pub(crate) fn pointer(&self) -> Pointer {
         self.place
     }
 }
 
-/// How many bytes before a place, and from it on, are reached by strides.
+/// The number of bytes that strides reach before a position, and from it on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     before: usize,
@@ -119,7 +120,8 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// By elements of `size` bytes at all indices of some dimensions, given by their sizes and strides in bytes.
+    /// Returns the bytes that are reached by elements of `size` bytes at all indices of some dimensions, given by their
+    /// sizes and strides in bytes.
     pub fn of(dims: impl IntoIterator<Item = (usize, isize)>, size: usize) -> Reach {
         let mut reach = Reach { before: 0, behind: size };
         for (n, stride) in dims {
@@ -133,15 +135,16 @@ impl Reach {
         reach
     }
 
-    /// By either of two walks.
+    /// Returns the bytes that are reached by one of the two.
     pub fn or(self, other: Reach) -> Reach {
         Reach { before: self.before.max(other.before), behind: self.behind.max(other.behind) }
     }
 }
 
-/// Whether no two indices of some dimensions (sizes and strides, in bytes) lead to elements of `size` bytes that overlap.
+/// Returns whether no two indices of some dimensions (sizes and strides, in bytes) lead to elements of `size` bytes
+/// that overlap.
 ///
-/// Sufficient, not necessary: each stride leads over all that the smaller ones reach.
+/// The test is sufficient but not necessary: each stride must be at least as large as all that the smaller ones reach.
 pub fn are_apart(dims: impl IntoIterator<Item = (usize, isize)>, size: usize) -> bool {
     let mut dims: Vec<(usize, usize)> = dims.into_iter().map(|(n, s)| (s.unsigned_abs(), n)).collect();
     if dims.iter().any(|d| d.1 == 0) {

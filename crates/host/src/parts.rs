@@ -1,16 +1,4 @@
-//! Arrays that several workers write: cut into parts that have nothing in common, of which each worker takes some.
-//!
-//! ```
-//! use shardwise_host::parts::Grid;
-//! use shardwise_host::pool::{Effort, Workers};
-//! // Two columns of a matrix of three rows for each worker.
-//! let mut matrix = [0; 12];
-//! let parts: Vec<(usize, Grid<i32>)> = Grid::new(&mut matrix, 4).columns(2).enumerate().collect();
-//! Workers::global().run_each(parts, Effort::Large, |(i, mut part)| {
-//!     (0..3).for_each(|row| part.row(row).fill(10 * row as i32 + i as i32));
-//! });
-//! assert_eq!(matrix, [0, 0, 1, 1, 10, 10, 11, 11, 20, 20, 21, 21]);
-//! ```
+//! Arrays that several workers write. They are divided into disjoint parts, of which each worker takes some.
 #![expect(unsafe_code, reason = "columns of a matrix are apart")]
 
 use crate::pool::{Effort, Workers, piece};
@@ -20,7 +8,7 @@ use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
 impl Workers {
-    /// Calls `run` once for each of some parts.
+    /// Calls `run` once for each part.
     pub fn run_each<T: Send>(&self, parts: Vec<T>, effort: Effort, run: impl Fn(T) + Sync) {
         let parts: Vec<Mutex<Option<T>>> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
         self.run(parts.len(), effort, |i| {
@@ -30,29 +18,30 @@ impl Workers {
     }
 }
 
-/// Tables of fewer bytes are not worth counting.
+/// Tables of fewer bytes than this are not charged.
 const UNCOUNTED: usize = 1 << 16;
 
-/// What is charged for a table of `count` elements `T`.
+/// Returns the number of bytes that are charged for a table of `count` elements of `T`.
 pub(crate) fn table_bytes<T>(count: usize) -> usize {
     let bytes = count.saturating_mul(size_of::<T>());
     if bytes < UNCOUNTED { 0 } else { bytes }
 }
 
-/// Charges so many bytes to the current account while they are held. Stops the computation if there is no memory.
+/// Charges `bytes` to the current account until the reservation is dropped. Stops the computation if there is no
+/// memory.
 pub(crate) fn hold(bytes: usize) -> Option<Reservation> {
     (bytes > 0).then(|| Account::current().reserve_or_stop(bytes))
 }
 
-/// What a loop does between two polls, in units of a nanosecond or so.
+/// The amount of work of a loop between two polls, in units of about a nanosecond.
 const POLLED: usize = 1 << 20;
 
-/// Polls the budget as a long loop goes on.
+/// Polls the budget regularly during a long loop.
 #[derive(Default)]
 pub struct Pace(usize);
 
 impl Pace {
-    /// So much was done, of which a unit takes a nanosecond or so; a loop says that in steps of less than a millisecond.
+    /// Records an amount of work, in units of about a nanosecond. A loop calls this at least once in a millisecond.
     #[inline]
     pub fn spend(&mut self, work: usize) {
         self.0 += work;
@@ -63,11 +52,11 @@ impl Pace {
     }
 }
 
-/// Some columns of a matrix, which are not in one piece.
+/// Some columns of a matrix, which are not contiguous.
 pub struct Grid<'a, T> {
     start: *mut T,
     rows: usize,
-    /// Elements from row to row.
+    /// The number of elements from row to row.
     stride: usize,
     width: usize,
     matrix: PhantomData<&'a mut [T]>,
@@ -77,20 +66,20 @@ pub struct Grid<'a, T> {
 unsafe impl<T: Send> Send for Grid<'_, T> {}
 
 impl<'a, T> Grid<'a, T> {
-    /// All columns of a matrix of so many.
+    /// Returns all columns of a matrix that has this many.
     pub fn new(matrix: &'a mut [T], columns: usize) -> Grid<'a, T> {
         assert!(columns > 0 && matrix.len().is_multiple_of(columns), "rows of {columns} elements");
         let rows = matrix.len() / columns;
         Grid { start: matrix.as_mut_ptr(), rows, stride: columns, width: columns, matrix: PhantomData }
     }
 
-    /// The same columns, for as long as this is borrowed.
+    /// Returns the same columns, for as long as this is borrowed.
     #[inline]
     pub fn borrow(&mut self) -> Grid<'_, T> {
         Grid { start: self.start, rows: self.rows, stride: self.stride, width: self.width, matrix: PhantomData }
     }
 
-    /// The columns in parts of `size`, in order; the last one has what is left.
+    /// Returns the columns in parts of `size`, in order. The last part may be smaller.
     pub fn columns(self, size: usize) -> impl Iterator<Item = Grid<'a, T>> {
         let Grid { start, rows, stride, width, matrix } = self;
         (0..width.div_ceil(size)).map(move |part| {
@@ -99,7 +88,7 @@ impl<'a, T> Grid<'a, T> {
         })
     }
 
-    /// The elements as others, which make up the same bytes.
+    /// Returns the elements as elements of another type with the same bytes.
     pub fn cast<U: Pod>(self) -> Grid<'a, U>
     where
         T: Pod,
@@ -114,7 +103,7 @@ impl<'a, T> Grid<'a, T> {
         Grid { start, rows: self.rows, stride, width, matrix: PhantomData }
     }
 
-    /// The columns' elements in each row, in order.
+    /// Returns the elements of these columns in each row, in order.
     pub fn each_row(&mut self) -> impl Iterator<Item = &mut [T]> {
         let Grid { start, stride, width, .. } = *self;
         let row = move |row: usize| Grid {
@@ -127,17 +116,17 @@ impl<'a, T> Grid<'a, T> {
         (0..self.rows).map(move |i| row(i).first())
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The number of columns.
+    /// Returns the number of columns.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// The columns' elements in a row.
+    /// Returns the elements of these columns in a row.
     #[inline]
     pub fn row(&mut self, row: usize) -> &mut [T] {
         assert!(row < self.rows, "row {row} of {}", self.rows);
@@ -145,7 +134,7 @@ impl<'a, T> Grid<'a, T> {
         Grid { start, rows: 1, ..self.borrow() }.first()
     }
 
-    /// The columns' elements in the first row.
+    /// Returns the elements of these columns in the first row.
     #[inline]
     fn first(self) -> &'a mut [T] {
         assert!(self.rows > 0, "a row");

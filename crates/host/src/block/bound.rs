@@ -1,6 +1,7 @@
-//! A kernel's code with addresses: one worker's, for one row after the other.
+//! The code of a kernel with addresses, for one worker, which runs one row after the other.
 //!
-//! Addresses are those of operands, which [`Kernel::run`] has held against what the kernel reaches, and of the frame.
+//! The addresses are those of the frame and of the operands. [`Kernel::run`] has checked that the operands have all
+//! bytes that the kernel reaches.
 //!
 //! [`Kernel::run`]: super::Kernel::run
 #![expect(unsafe_code, reason = "the machine follows addresses")]
@@ -16,26 +17,26 @@ use crate::simd::{Word, fence};
 use shardwise_mathfn::order::SEGMENT;
 use std::ops::Range;
 
-/// Memory is asked for ahead in rows of this length.
+/// Memory is prefetched in rows of at least this length.
 const AHEAD_LANES: usize = 2048;
-/// Instructions on a lane that run between two polls; some take 30 ns.
+/// Number of instructions on a lane that run between two polls. Some take 30 ns.
 const POLLED: usize = 1 << 17;
 
-/// Code with addresses, and the memory that it works in.
+/// The code with addresses, and the memory that it works in.
 pub(super) struct Bound<'a, W> {
     job: &'a Job<'a, W>,
     pub(super) instance: usize,
     _frame: Scratch,
-    /// Where the frame starts, which is reached through this alone.
+    /// The start of the frame, which is accessed through this pointer alone.
     memory: *mut u8,
     layout: Frame,
-    /// Where each operand is in the current row; of an index, the number itself.
+    /// The address of each operand in the current row. For an index, this is the number itself.
     bases: Vec<*mut u8>,
     phases: Vec<BoundPhase>,
     pace: Pace,
 }
 
-/// Offsets of the frame's areas.
+/// The offsets of the areas of the frame.
 #[derive(Clone, Copy)]
 struct Frame {
     partials: usize,
@@ -46,22 +47,22 @@ struct Frame {
     total: usize,
 }
 
-/// The code of a phase: of its row values, and of its lanes by variant.
+/// The code of a phase: for its row values, and for its lanes in each variant.
 struct BoundPhase {
     scalar: Vec<Ins>,
     lanes: [Option<BoundCode>; 4],
 }
 
-/// Code for full or partial blocks of one phase.
+/// The code for the full or partial blocks of one phase.
 struct BoundCode {
     code: Vec<Ins>,
     patches: Vec<Patch>,
     strided: Vec<Strided>,
-    /// Of partial blocks: operands' elements that go through a temporary.
+    /// For partial blocks, the operands whose elements are copied through a temporary.
     copies: Vec<Bounce>,
 }
 
-/// An instruction whose address follows the row and the lane.
+/// An instruction whose address depends on the row and the lane.
 #[derive(Clone, Copy)]
 struct Patch {
     ins: usize,
@@ -76,7 +77,7 @@ struct Bounce {
     size: usize,
 }
 
-/// The bytes of the memory that a worker needs.
+/// Returns the number of bytes of memory that a worker needs.
 pub(super) fn frame_bytes(code: &Code) -> usize {
     Frame::new(code, code.wide).total
 }
@@ -122,12 +123,12 @@ impl<'a, W: Word> Bound<'a, W> {
         self.job.code()
     }
 
-    /// The frame from an offset on.
+    /// Returns the address of an offset in the frame.
     fn address(&self, offset: usize) -> *mut u8 {
         self.memory.wrapping_add(offset)
     }
 
-    /// Words of the frame.
+    /// Returns words of the frame.
     fn words(&mut self, offset: usize, count: usize) -> &mut [W] {
         assert!(offset.is_multiple_of(W::SIZE) && offset + count * W::SIZE <= self.layout.total, "words of the frame");
         // SAFETY: the frame has these bytes, which are initialised, aligned and ours; `self` is borrowed with them.
@@ -148,7 +149,8 @@ impl<'a, W: Word> Bound<'a, W> {
         self.words(temp as usize, TEMP / W::SIZE).fill(w);
     }
 
-    /// Points the operands to a row, given by its number among the kept and then the reduced rows.
+    /// Sets the addresses of the operands for a row, given by its number among the kept rows and then among the reduced
+    /// rows.
     fn point(&mut self, row: usize, reduced_row: usize) {
         let code = self.code();
         for ((base, walk), place) in self.bases.iter_mut().zip(&code.walks).zip(self.job.places(self.instance)) {
@@ -224,7 +226,7 @@ impl<'a, W: Word> Bound<'a, W> {
         }
     }
 
-    /// The phases after the first, given its results.
+    /// Runs the phases after the first one, given its results.
     pub(super) fn finish_rows(&mut self, totals: &[W]) {
         self.set_totals(0, totals);
         (1..self.code().phases.len()).for_each(|phase| self.start_phase(phase));
@@ -243,7 +245,7 @@ impl<'a, W: Word> Bound<'a, W> {
         self.words(self.layout.partials + i * PARTIALS, PARTIALS / W::SIZE)
     }
 
-    /// Folds reduced rows of one kept row into the accumulators.
+    /// Combines reduced rows of one kept row into the accumulators.
     pub(super) fn accumulate(&mut self, row: usize, reduced: Range<usize>, lanes: Range<usize>) {
         if reduced.is_empty() {
             let code = self.code();
@@ -258,7 +260,7 @@ impl<'a, W: Word> Bound<'a, W> {
         }
     }
 
-    /// What follows the reduction of leading dimensions.
+    /// Runs the phase after a reduction of leading dimensions.
     pub(super) fn finish_columns(&mut self, row: usize, lanes: Range<usize>) {
         self.point(row, 0);
         self.start_phase(1);
@@ -293,7 +295,7 @@ impl<'a, W: Word> Bound<'a, W> {
         }
     }
 
-    /// Runs the lanes of a phase from lane `start`; accumulators begin at lane `origin`.
+    /// Runs the lanes of a phase from lane `start`; the accumulators begin at lane `origin`.
     pub(super) fn run_lanes(&mut self, phase: usize, start: usize, origin: usize, len: usize, first: bool) {
         let width = self.job.machine.lanes;
         let (blocks, rest) = (len / width, len % width);
@@ -359,9 +361,10 @@ impl<'a, W: Word> Bound<'a, W> {
         bound
     }
 
-    /// How far ahead the memory of an instruction is asked for, if it is the first to read an operand in long rows.
+    /// Returns the distance at which an instruction prefetches memory, or `None` if it does not. It does if it is the
+    /// first to read an operand in long rows.
     ///
-    /// Where a later phase reads the row again, the next row is asked for then, while there is more to compute.
+    /// If a later phase reads the row again, it prefetches the next row while there is more to compute.
     fn ahead(&self, phase: usize, index: usize) -> Option<u32> {
         let (code, lanes) = (self.code(), &self.code().phases[phase].lanes);
         let Base::Operand(o) = lanes[index].base else { return None };
@@ -413,7 +416,7 @@ impl<'a, W: Word> Bound<'a, W> {
         bound.code.push(ins);
     }
 
-    /// The place of a strided operand in the code's list.
+    /// Returns the index of a strided operand in the code's list.
     fn bind_strided(&self, bound: &mut BoundCode, base: Base) -> Base {
         let Base::Strided(index) = base else { unreachable!("asked for strided operands only") };
         let s = self.code().strided[index];
@@ -429,7 +432,7 @@ impl<'a, W: Word> Bound<'a, W> {
         Base::Strided(bound.strided.len() - 1)
     }
 
-    /// Stores go past the caches where that was asked for and all rows are aligned.
+    /// Returns the op of a store. It bypasses the caches if this was requested and all rows are aligned.
     fn streaming_op(&self, t: &Template) -> Op {
         let Base::Operand(o) = t.base else { return t.op };
         let aligned = |o: usize| {
@@ -438,7 +441,8 @@ impl<'a, W: Word> Bound<'a, W> {
         if t.op == Op::Store && self.job.streaming && aligned(o) { Op::StoreStreaming } else { t.op }
     }
 
-    /// The address of a patched instruction for the block at `lane`, `local` lanes after the accumulators' first.
+    /// Returns the address of a patched instruction for the block at `lane`, which is `local` lanes after the first
+    /// lane of the accumulators.
     fn target(&self, patch: &Patch, lane: usize, local: usize) -> *mut u8 {
         let at = |base: *mut u8, lane: usize| base.wrapping_offset(patch.size * lane as isize);
         match patch.source {
@@ -471,7 +475,8 @@ impl<'a, W: Word> Bound<'a, W> {
         self.execute(&bound.code, blocks);
     }
 
-    /// Runs one block of `count` lanes; operands' elements are copied from and to temporaries.
+    /// Runs one block of `count` lanes. The operands' elements are copied to temporaries before and from them
+    /// afterwards.
     fn run_tail(&mut self, bound: &mut BoundCode, lane: usize, local: usize, count: usize) {
         self.apply_patches(bound, lane, local, count);
         for ins in bound.code.iter_mut().filter(|ins| ins.op == Op::Keep) {
@@ -499,12 +504,12 @@ impl<'a, W: Word> Bound<'a, W> {
     }
 }
 
-/// The bits of an immediate where instructions have addresses.
+/// Returns the bits of an immediate in the form of an address.
 fn immediate(bits: u64) -> *mut u8 {
     std::ptr::without_provenance_mut(bits as usize)
 }
 
-/// The offset of row number `row` in loops of these sizes.
+/// Returns the offset of row number `row` in loops of these sizes.
 fn offset(sizes: &[usize], strides: &[isize], mut row: usize) -> isize {
     let mut sum = 0;
     for (&size, &stride) in sizes.iter().zip(strides).rev() {

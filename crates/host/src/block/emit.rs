@@ -1,11 +1,12 @@
-//! From a [`Program`] to code for the block machine.
+//! Compiles a [`Program`] to code for the block machine.
 //!
-//! The space is flattened as far as the operands' strides allow; its innermost dimension (with row reductions: all reduced
-//! dimensions) is the *row* that blocks run along. A node is the same everywhere (a constant), the same along a row, or has
-//! lanes. Reductions cut a row's work into *phases*: phase `n + 1` uses what phase `n` reduced. A lane value that a later
-//! phase needs is saved to a row in cache, or computed again if that is cheap.
+//! The space is flattened as far as the operands' strides allow. Its innermost dimension (for row reductions, all
+//! reduced dimensions) is the *row* along which blocks run. A node is the same everywhere (a constant), the same along
+//! a row, or has lanes. Reductions divide the work on a row into *phases*: phase `n + 1` uses the results of the
+//! reductions of phase `n`. A lane value that a later phase needs is saved to a row in the cache, or computed again if
+//! that is cheap.
 //!
-//! A value stays in the accumulator where its next use follows at once, and is else stored to a temporary.
+//! A value stays in the accumulator if its next use follows immediately. Otherwise it is stored to a temporary.
 #![forbid(unsafe_code)]
 
 use super::machine::{Op, TEMP};
@@ -13,7 +14,7 @@ use super::program::{Node, Operand, Program, Role, load_op, store_op};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
-/// Why a program has no code.
+/// The reason why a program cannot be compiled to one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfusable {
     /// The reduced dimensions of an operand cannot be flattened into one.
@@ -39,7 +40,7 @@ impl fmt::Display for Unfusable {
 
 impl std::error::Error for Unfusable {}
 
-/// What an instruction's base will be.
+/// What the base of an instruction refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     Immediate(u64),
@@ -56,13 +57,13 @@ pub(super) enum Base {
     Strided(usize),
 }
 
-/// Where an instruction is left out.
+/// When an instruction is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     Always,
-    /// Only in partial blocks.
+    /// The instruction is only in the code for partial blocks.
     Tail,
-    /// Not in the first of the rows that are accumulated.
+    /// The instruction is left out for the first of the rows that are accumulated.
     NotFirst,
 }
 
@@ -76,7 +77,7 @@ pub(super) struct Template {
     pub when: When,
 }
 
-/// An operand whose lanes do not follow each other.
+/// An operand whose lanes are not contiguous.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StridedOperand {
     pub operand: usize,
@@ -87,22 +88,22 @@ pub(super) struct StridedOperand {
 pub(super) struct Reduction {
     pub op: Op,
     pub identity: u64,
-    /// Where a row reduction's result goes.
+    /// The temporary for the result of a row reduction.
     pub temp: u32,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Phase {
-    /// Operands that are the same along the row, and their temporaries.
+    /// The operands that are the same along the row, with their temporaries.
     pub fills: Vec<(usize, u32)>,
-    /// Code that computes row values, all lanes alike.
+    /// The code that computes row values, with equal lanes.
     pub scalar: Vec<Template>,
     pub row_outputs: Vec<(usize, u32)>,
     pub lanes: Vec<Template>,
     pub reductions: Vec<Reduction>,
 }
 
-/// How an operand is walked; strides are in bytes (of indices: in counts).
+/// How an operand is accessed. Strides are in bytes, and for indices in counts.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     pub operand: Operand,
@@ -124,13 +125,13 @@ impl Walk {
     }
 }
 
-/// A program's code and its loops.
+/// The code of a program and its loops.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
     pub wide: bool,
     /// The loops around rows, those over kept dimensions first.
     pub outer: Vec<usize>,
-    /// How many of them are over kept dimensions; the others are reduced.
+    /// The number of these loops that are over kept dimensions. The others are over reduced ones.
     pub kept: usize,
     pub row_len: usize,
     /// Whether leading dimensions are reduced.
@@ -149,7 +150,7 @@ pub(super) fn emit(program: &Program) -> Result<Code, Unfusable> {
     Builder::new(program, layout, classes).build()
 }
 
-/// The space after flattening.
+/// The space after it is flattened.
 struct Layout {
     outer: Vec<usize>,
     kept: usize,
@@ -195,7 +196,7 @@ impl Layout {
     }
 }
 
-/// The dimensions of size above 1, neighbours merged where all operands walk them as one.
+/// Returns the dimensions of size above 1. Neighbours are merged if all operands can access them as one dimension.
 fn flatten(program: &Program) -> Vec<Dim> {
     let mut dims: Vec<Dim> = Vec::new();
     for (d, &size) in program.space.iter().enumerate().filter(|&(_, &size)| size != 1) {
@@ -229,7 +230,7 @@ struct Class {
     kind: Kind,
     /// The phase that computes the node.
     level: usize,
-    /// Operations since the operands; what recomputing costs.
+    /// The number of operations since the operands, which is the cost of computing the node again.
     cost: usize,
 }
 
@@ -261,7 +262,7 @@ fn join(cost: usize, of: &[Class]) -> Class {
     Class { kind, level: most(|c| c.level), cost: cost + lanes }
 }
 
-/// Recomputing up to this costs less than saving and loading.
+/// The largest cost at which computing a value again is cheaper than saving and loading it.
 const CHEAP: usize = 2;
 
 fn weight(op: Op) -> usize {
@@ -287,17 +288,17 @@ struct Builder<'p> {
     strided: Vec<StridedOperand>,
 }
 
-/// What one phase computes.
+/// The values that one phase computes.
 #[derive(Default)]
 struct Targets {
     saves: BTreeSet<usize>,
     reductions: BTreeSet<usize>,
-    /// Operands and their nodes.
+    /// The output operands and the nodes that they hold.
     outputs: Vec<(usize, usize)>,
     row_outputs: Vec<(usize, usize)>,
-    /// How often each lane value is used.
+    /// The number of uses of each lane value.
     uses: HashMap<usize, usize>,
-    /// Row values that are used.
+    /// The row values that are used.
     rows: BTreeSet<usize>,
 }
 
@@ -343,7 +344,7 @@ impl<'p> Builder<'p> {
         })
     }
 
-    /// What follows a reduction over leading dimensions must not vary along them.
+    /// Checks that what follows a reduction over leading dimensions does not vary along them.
     fn check_epilogue(&self, phases: &[Phase]) -> Result<(), Unfusable> {
         let Some(phase) = phases.get(1).filter(|_| self.layout.columns) else { return Ok(()) };
         let read = phase.lanes.iter().filter_map(|t| match t.base {
@@ -361,7 +362,7 @@ impl<'p> Builder<'p> {
         self.temps - TEMP as u32
     }
 
-    /// The targets of each phase, found from the last phase to the first.
+    /// Returns the targets of each phase. They are found from the last phase to the first.
     fn targets(&mut self) -> Result<Vec<Targets>, Unfusable> {
         let mut targets = self.output_targets()?;
         for level in (0..targets.len()).rev() {
@@ -395,7 +396,7 @@ impl<'p> Builder<'p> {
     }
 
     fn level_of_output(&self, node: usize) -> usize {
-        // After a reduction over leading dimensions there is nothing else to write.
+        // After a reduction over leading dimensions, all outputs are written in the second phase.
         if self.layout.columns { 1 } else { self.classes[node].level }
     }
 
@@ -406,7 +407,8 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// Counts the uses of the lane values below `node`, and hands what earlier phases must do to them.
+    /// Counts the uses of the lane values that `node` is computed from, and adds targets to earlier phases where they
+    /// are needed.
     fn visit(&self, node: usize, level: usize, mine: &mut Targets, all: &mut [Targets]) {
         match self.classes[node].kind {
             Kind::Constant => {}
@@ -430,13 +432,13 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// Whether a phase loads what an earlier phase saved.
+    /// Returns whether a phase loads a value that an earlier phase has saved.
     fn is_loaded(&self, node: usize, level: usize) -> bool {
         let class = self.classes[node];
         class.level < level && class.cost > CHEAP && !self.layout.columns
     }
 
-    /// A row value asks for the reductions that it is made of.
+    /// Adds a row value, with the reductions that it is computed from as targets.
     fn use_row(&self, node: usize, mine: &mut Targets, all: &mut [Targets]) {
         if !mine.rows.insert(node) {
             return;
@@ -453,7 +455,7 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// Adds the row values that row values are made of.
+    /// Adds the row values that row values are computed from.
     fn close_rows(&self, rows: &mut BTreeSet<usize>) {
         let mut open: Vec<usize> = rows.iter().copied().collect();
         while let Some(node) = open.pop() {
@@ -477,7 +479,8 @@ impl<'p> Builder<'p> {
         phase
     }
 
-    /// Row operands are read once, but after a reduction over leading dimensions those that it uses are read again.
+    /// Returns the row operands that a phase reads. They are read once, but after a reduction over leading dimensions
+    /// those that are used are read again.
     fn fills(&self, level: usize, rows: &BTreeSet<usize>, targets: &Targets) -> Vec<(usize, u32)> {
         let wanted = |n: &&usize| if self.layout.columns { targets.rows.contains(n) } else { level == 0 };
         rows.iter()
@@ -512,7 +515,8 @@ impl<'p> Builder<'p> {
         Reduction { op, identity, temp: self.rows.get(&node).copied().unwrap_or(0) }
     }
 
-    /// Code for the row values of a level; in a program that reduces leading dimensions, for all that the level uses.
+    /// Returns the code for the row values of a level. In a program that reduces leading dimensions, this is the code
+    /// for all row values that the level uses.
     fn scalar_code(&mut self, level: usize, rows: &BTreeSet<usize>) -> Vec<Template> {
         let here = |n: &usize| self.layout.columns || self.classes[*n].level == level;
         let computed =
@@ -537,7 +541,7 @@ fn operands(node: Node) -> impl Iterator<Item = usize> {
     of.into_iter().flatten()
 }
 
-/// Gives the values of one phase to the accumulator and the temporaries.
+/// Assigns the values of one phase to the accumulator and the temporaries.
 struct Emitter<'b, 'p> {
     builder: &'b mut Builder<'p>,
     code: Vec<Template>,
@@ -545,7 +549,7 @@ struct Emitter<'b, 'p> {
     held: Option<usize>,
     spilled: HashMap<usize, u32>,
     free: Vec<u32>,
-    /// Uses that are still to come.
+    /// The number of remaining uses of each lane value.
     uses: HashMap<usize, usize>,
 }
 
@@ -554,7 +558,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
         Emitter { builder, code: Vec::new(), held: None, spilled: HashMap::new(), free: Vec::new(), uses }
     }
 
-    /// Saves and reductions first, and the stores of outputs last, since an output may take an input's place.
+    /// Emits saves and reductions first, and the stores of outputs last, because an output may use the memory of an
+    /// input.
     fn run(mut self, targets: &Targets) -> Vec<Template> {
         let mut pending: Vec<(usize, usize)> = targets.reductions.iter().copied().enumerate().collect();
         for &node in &targets.saves {
@@ -569,7 +574,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
     }
 
     fn save(&mut self, node: usize) {
-        // The saved row serves the other uses too.
+        // The saved row is read by the other uses too.
         let uses = self.uses.insert(node, 1).unwrap_or(1);
         self.value(node);
         self.uses.insert(node, uses);
@@ -579,7 +584,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
         self.used(node);
     }
 
-    /// Folds `node` into all pending reductions of it.
+    /// Emits all pending reductions of `node`.
     fn fold_all(&mut self, node: usize, pending: &mut Vec<(usize, usize)>) {
         let is_mine = |r: &(usize, usize)| self.builder.reduced(r.1) == node;
         let (mine, others) = pending.drain(..).partition(is_mine);
@@ -592,7 +597,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
         }
     }
 
-    /// Folds the accumulator into reduction number `index` of the phase.
+    /// Emits the reduction of the accumulator as number `index` of the phase.
     fn fold(&mut self, index: usize, node: usize) {
         let Node::Reduce { op, identity, .. } = self.builder.program.nodes[node] else {
             unreachable!("only reductions are folded")
@@ -646,7 +651,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
         (self.builder.strided.len() - 1, temp)
     }
 
-    /// A row value, to its own temporary.
+    /// Emits a row value, which is stored to its own temporary.
     fn row_value(&mut self, node: usize) {
         let temp = self.builder.rows.remove(&node).expect("row values have temporaries");
         self.compute(node);
@@ -667,7 +672,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
         self.code.push(self.template(op, base));
     }
 
-    /// Brings a value to the accumulator.
+    /// Emits code that puts a value into the accumulator.
     fn value(&mut self, node: usize) {
         if self.held == Some(node) {
             return;
@@ -683,7 +688,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
         }
     }
 
-    /// Where a value can be read as it is, as words.
+    /// Returns the base from which a value can be read directly as words, or `None`.
     fn direct(&self, node: usize) -> Option<Base> {
         let b = &*self.builder;
         if let Some(&temp) = self.spilled.get(&node).or_else(|| b.rows.get(&node)) {
@@ -713,7 +718,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
         self.push(Op::Store, Base::Temp(temp));
     }
 
-    /// One use less; after the last one the temporary is free.
+    /// Counts a use. After the last one the temporary becomes free.
     fn used(&mut self, node: usize) {
         let Some(uses) = self.uses.get_mut(&node) else { return };
         *uses = uses.saturating_sub(1);
@@ -726,7 +731,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
         match self.builder.program.nodes[node] {
             Node::Input(operand) => self.load(operand),
             Node::Index(operand) => {
-                // Its address is the count itself: one for each lane.
+                // Its address is the count itself, which grows by one for each lane.
                 let template = self.template(Op::Iota, Base::Operand(operand));
                 self.code.push(Template { size: 1, ..template });
             }
@@ -783,7 +788,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
         }
     }
 
-    /// Whether an instruction can read the value from memory as it stands.
+    /// Returns whether an instruction can read the value from memory directly.
     fn readable(&self, node: usize) -> Option<()> {
         (self.constant(node).is_some() || self.direct(node).is_some()).then_some(())
     }
@@ -813,7 +818,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
         }
     }
 
-    /// The temporary of a value, which is stored to one if it is elsewhere.
+    /// Returns the temporary of a value, which is stored to one first if it is elsewhere.
     fn in_temp(&mut self, node: usize) -> u32 {
         self.ensure_readable(node);
         if let Base::Temp(temp) = self.operand_base(node) {
@@ -827,7 +832,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
     }
 }
 
-/// The operation with its operands exchanged.
+/// Returns the operation that computes the same with its operands exchanged, or `None`.
 fn reversed(op: Op) -> Option<Op> {
     use Op::*;
     Some(match op {
@@ -854,7 +859,7 @@ fn reversed(op: Op) -> Option<Op> {
     })
 }
 
-/// The reduction's operation between whole blocks.
+/// Returns the operation of a reduction between whole blocks.
 fn elementwise(op: Op) -> Op {
     use Op::*;
     match op {

@@ -1,7 +1,8 @@
-//! Compiled programs, and the loops that run them.
+//! Compiled programs and the loops that run them.
 //!
-//! A kernel is cut into parts by its shape: pieces of a long row, groups of short rows, or, where leading dimensions are
-//! reduced, chunks of them by tiles of lanes. Before a row runs, the addresses of its operands are written into the code.
+//! A kernel is divided into parts by its shape alone: pieces of a long row, groups of short rows, or, if leading
+//! dimensions are reduced, chunks of them for each tile of lanes. Before a row runs, the addresses of its operands are
+//! written into the code.
 #![forbid(unsafe_code)]
 
 use super::bound::{Bound, frame_bytes};
@@ -18,39 +19,42 @@ use shardwise_mathfn::order::{CHUNK, SEGMENT};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The lanes of a part.
+/// Number of lanes of a part.
 const PART: usize = 32_768;
-/// Lanes of a tile whose running results stay in the first cache.
+/// Number of lanes of a tile, whose intermediate results fit into the first cache.
 pub(super) const TILE: usize = 2048;
-/// Reductions of longer rows may share a row among parts.
+/// Rows that are longer than this may be divided among several parts in a reduction.
 const LONG_ROW: usize = 4 * SEGMENT;
 
 const _: () = assert!(PART.is_multiple_of(SEGMENT) && TILE.is_multiple_of(128) && SEGMENT.is_multiple_of(128));
 
-/// An operand of a kernel, of one instance.
+/// An operand of one instance of a kernel.
 #[derive(Debug)]
 pub enum Operand<'a> {
     /// An input.
     Read(Source<'a>),
     /// An output.
     Write(Target<'a>),
-    /// An input that is where the only output is, as [`Kernel::in_place`] allows.
+    /// An input in the memory of the only output, as [`Kernel::in_place`] allows.
     InPlace,
 }
 
-/// A program, compiled for its space.
+/// A program that has been compiled for its space.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     code: Code,
-    /// The place of each of the program's operands among those of a run; indices have none.
+    /// For each of the program's operands, its index among the operands of a run; `None` for indices.
     slots: Vec<Option<usize>>,
-    /// For each operand of a run, its number in the program, and what is reached of it.
+    /// For each operand of a run, its number in the program and the bytes that are reached.
     operands: Vec<(usize, Reach)>,
     single_output: bool,
 }
 
 impl Program {
-    /// Code for the program, or why it has to be cut into several.
+    /// Compiles the program.
+    ///
+    /// # Errors
+    /// Returns the reason why the program has to be divided into several.
     pub fn compile(&self) -> Result<Kernel, Unfusable> {
         debug_assert!(self.nodes.iter().all(|n| !matches!(n, Node::Reduce { .. })) || self.reduced.contains(&true));
         let code = emit(self)?;
@@ -71,7 +75,7 @@ impl Program {
 }
 
 impl Code {
-    /// What the phases reach of an operand.
+    /// Returns the bytes of an operand that the phases reach.
     fn reach(&self, operand: usize) -> Reach {
         let of = |(i, phase): (usize, &Phase)| {
             let (rows, size) = (self.loops(i), self.walks[operand].size());
@@ -85,12 +89,12 @@ impl Code {
         self.phases.iter().enumerate().map(of).fold(Reach::default(), Reach::or)
     }
 
-    /// Whether no two of a kernel's parts write the same element of an output.
+    /// Returns whether no two parts of a kernel write the same element of an output.
     fn is_written_once(&self, operand: usize) -> bool {
         self.phases.iter().enumerate().all(|(i, phase)| {
             let size = self.walks[operand].size();
             let row = phase.row_outputs.iter().any(|r| r.0 == operand);
-            // Parts of a row, or tiles of it, all come to what the row has in these phases.
+            // In these phases, all parts of a row, or of its tiles, compute the values of the whole row.
             let is_shared = i == 0 || self.columns;
             let lanes_apart = || are_apart(self.walked(operand, self.loops(i), self.row_len), size);
             let rows_apart = || !is_shared && are_apart(self.walked(operand, self.kept, 1), size);
@@ -98,7 +102,7 @@ impl Code {
         })
     }
 
-    /// How many of the outermost loops a phase runs in.
+    /// Returns the number of outermost loops in which a phase runs.
     fn loops(&self, phase: usize) -> usize {
         if phase == 0 { self.outer.len() } else { self.kept }
     }
@@ -107,7 +111,7 @@ impl Code {
         phase.lanes.iter().any(|t| self.operand_of(t.base) == Some(operand))
     }
 
-    /// The sizes and strides of the outermost loops, and of some lanes.
+    /// Returns the sizes and strides of the outermost loops, followed by those of some lanes.
     fn walked(&self, operand: usize, loops: usize, lanes: usize) -> impl Iterator<Item = (usize, isize)> {
         let walk = &self.walks[operand];
         let rows = self.outer.iter().copied().zip(walk.outer.iter().copied()).take(loops);
@@ -124,12 +128,12 @@ impl Code {
 }
 
 impl Kernel {
-    /// The number of operands that an instance has: inputs and outputs in order of their creation.
+    /// Returns the number of operands of an instance: inputs and outputs in the order of their creation.
     pub fn operand_count(&self) -> usize {
         self.operands.len()
     }
 
-    /// Whether output `output` may be the same memory as input `input`.
+    /// Returns whether output `output` may use the same memory as input `input`.
     pub fn in_place(&self, output: usize, input: usize) -> bool {
         let (to, from) = (self.walk(output), self.walk(input));
         let same = to.outer == from.outer && to.inner == from.inner && to.size() == from.size();
@@ -143,15 +147,16 @@ impl Kernel {
 
     /// Computes the outputs of all instances, each of which has [`Kernel::operand_count`] operands.
     ///
-    /// `streaming` stores past the caches, for outputs that are larger than they and not read soon.
+    /// With `streaming`, stores bypass the caches. This is for outputs that are larger than the caches and are not read
+    /// soon.
     ///
     /// # Panics
-    /// If an operand is not what the program says, or has fewer bytes than its strides reach.
+    /// Panics if an operand does not match the program, or has fewer bytes than its strides reach.
     pub fn run(&self, workers: &Workers, operands: &[Operand<'_>], streaming: bool) {
         self.run_at(Level::best(), workers, operands, streaming);
     }
 
-    /// As `run`, at a level of the caller's choice.
+    /// Runs the kernel as [`run`](Kernel::run) does, at the given level of vector instructions.
     pub(crate) fn run_at(&self, level: Level, workers: &Workers, operands: &[Operand<'_>], streaming: bool) {
         let count = self.operand_count().max(1);
         assert_eq!(operands.len() % count, 0, "as many operands for each instance");
@@ -165,7 +170,7 @@ impl Kernel {
         }
     }
 
-    /// Adds the places of an instance's operands, which are held against what the kernel reaches of them.
+    /// Adds the addresses of an instance's operands. Checks that each operand has all bytes that the kernel reaches.
     ///
     /// A `Target` is the only access to its array while it is borrowed, so outputs overlap nothing.
     fn add_pointers(&self, operands: &[Operand<'_>], pointers: &mut Vec<Pointer>) {
@@ -185,7 +190,7 @@ impl Kernel {
         }
     }
 
-    /// How operand `slot` of a run is walked.
+    /// Returns how operand `slot` of a run is accessed.
     fn walk(&self, slot: usize) -> &Walk {
         &self.code.walks[self.operands[slot].0]
     }
@@ -198,7 +203,7 @@ impl Kernel {
         self.code.outer[self.code.kept..].iter().product()
     }
 
-    /// The bytes that a run for so many instances charges beside its operands.
+    /// Returns the number of bytes that a run of this many instances charges in addition to its operands.
     pub fn scratch_bytes(&self, workers: &Workers, instances: usize) -> usize {
         if self.rows() == 0 {
             return 0;
@@ -208,13 +213,14 @@ impl Kernel {
         frames.saturating_add(table_bytes::<u64>(results.saturating_mul(instances)))
     }
 
-    /// What is charged for the frames of so many parts.
+    /// Returns the number of bytes that are charged for the frames of this many parts.
     fn frames_bytes(&self, workers: &Workers, parts: usize, effort: Effort) -> usize {
         let frame = Scratch::charge(frame_bytes(&self.code));
         frame.saturating_mul(workers.at_once(parts, effort))
     }
 
-    /// For one instance: its parts, in the step that has most of them, and the words that they leave for later steps.
+    /// Returns, for one instance, the number of parts of the step that has most of them, and the number of words that
+    /// they save for later steps.
     fn parts(&self) -> (usize, usize) {
         let (rows, reduced, row_len) = (self.rows(), self.reduced_rows(), self.code.row_len);
         let count = self.code.phases[0].reductions.len();
@@ -230,7 +236,7 @@ impl Kernel {
         }
     }
 
-    /// How the work is cut into parts.
+    /// Returns how the work is divided into parts.
     fn by(&self) -> By {
         match () {
             () if self.code.columns => By::Columns,
@@ -239,12 +245,12 @@ impl Kernel {
         }
     }
 
-    /// Whether a part of the rows is never less than a row.
+    /// Returns whether each part consists of whole rows.
     fn has_whole_rows(&self) -> bool {
         self.code.phases.len() > 1 || self.code.row_len <= PART
     }
 
-    /// The rows of a part.
+    /// Returns the number of rows of a part.
     fn row_group(&self) -> usize {
         (PART / self.code.row_len.max(1)).max(1)
     }
@@ -254,7 +260,7 @@ impl Kernel {
         if is_small { Effort::Small } else { Effort::Large }
     }
 
-    /// Whether nothing of the rows is needed once they are reduced.
+    /// Returns whether nothing of a row is needed after its reduction.
     fn only_reduces(&self) -> bool {
         let (first, rest) = self.code.phases.split_first().expect("there is a phase");
         let stores = first.lanes.iter().any(|t| matches!(t.base, Base::Saved(_)));
@@ -262,7 +268,7 @@ impl Kernel {
         !first.reductions.is_empty() && !stores && !lane_outputs && rest.iter().all(|p| p.lanes.is_empty())
     }
 
-    /// A guess at the time of one instance, on one core.
+    /// Returns an estimate of the time of one instance on one core.
     fn nanoseconds(&self) -> usize {
         let lanes = self.code.row_len * self.rows() * self.reduced_rows();
         let work: usize =
@@ -294,7 +300,7 @@ fn is_long(op: Op) -> bool {
     )
 }
 
-/// How the work of a kernel is cut into parts.
+/// How the work of a kernel is divided into parts.
 enum By {
     /// Tiles of columns, whose rows are reduced.
     Columns,
@@ -327,7 +333,7 @@ impl<'a, W: Word> Job<'a, W> {
         &self.kernel.code
     }
 
-    /// The place of each of the program's operands in an instance.
+    /// Returns the address of each of the program's operands in an instance.
     pub fn places(&self, instance: usize) -> impl Iterator<Item = Option<Pointer>> {
         let own = &self.pointers[instance * self.kernel.operand_count()..];
         self.kernel.slots.iter().map(|slot| slot.map(|s| own[s]))
@@ -345,7 +351,7 @@ impl<'a, W: Word> Job<'a, W> {
         }
     }
 
-    /// Calls `run` for each part of each instance; small kernels are bound once for all.
+    /// Calls `run` for each part of each instance. Small kernels are bound once for all parts.
     fn parts(&self, workers: &Workers, effort: Effort, parts: usize, run: impl Fn(&mut Bound<W>, usize) + Sync) {
         let each = |bound: &mut Bound<W>, part: usize| {
             bound.instance = part / parts;
@@ -361,7 +367,7 @@ impl<'a, W: Word> Job<'a, W> {
         }
     }
 
-    /// Elementwise programs, and those that reduce rows.
+    /// Runs elementwise programs and programs that reduce rows.
     fn run_rows(&self, workers: &Workers, effort: Effort) {
         let (rows, row_len) = (self.kernel.rows(), self.kernel.code.row_len);
         if self.kernel.has_whole_rows() {
@@ -379,7 +385,7 @@ impl<'a, W: Word> Job<'a, W> {
         }
     }
 
-    /// Rows so long that their segments are parts.
+    /// Runs reductions of rows that are so long that their segments are parts.
     fn run_long_rows(&self, workers: &Workers, effort: Effort) {
         let (rows, row_len) = (self.kernel.rows(), self.kernel.code.row_len);
         let (segments, count) = (row_len.div_ceil(SEGMENT), self.kernel.code.phases[0].reductions.len());
@@ -402,7 +408,7 @@ impl<'a, W: Word> Job<'a, W> {
         });
     }
 
-    /// Programs that reduce leading dimensions.
+    /// Runs programs that reduce leading dimensions.
     fn run_columns(&self, workers: &Workers, effort: Effort) {
         let kernel = self.kernel;
         let (rows, reduced, row_len) = (kernel.rows(), kernel.reduced_rows(), kernel.code.row_len);
@@ -435,7 +441,7 @@ impl<'a, W: Word> Job<'a, W> {
     }
 }
 
-/// Words that parts leave for later ones.
+/// Words that parts save for later parts.
 pub(super) struct Results<W> {
     words: Vec<AtomicU64>,
     _held: Option<Reservation>,

@@ -1,8 +1,8 @@
 //! The interpreter of block programs.
 //!
-//! The accumulator is one block: eight vectors, which the compiler keeps in registers through the `match`. An instruction
-//! combines it with memory (an operand, or a temporary of [`TEMP`] bytes) or with an immediate. The address of block `b` is
-//! `base + b * step`, so nothing is updated between blocks.
+//! The accumulator is one block: eight vectors, which the compiler keeps in registers through the `match`. An
+//! instruction combines it with memory (an operand or a temporary of [`TEMP`] bytes) or with an immediate. The address
+//! of block `b` is `base + b * step`, so nothing is updated between blocks.
 #![expect(unsafe_code, reason = "the machine follows addresses")]
 
 use super::program::{load_op, store_op};
@@ -11,21 +11,21 @@ use crate::elem::Elem;
 use crate::simd::{Avx2, Avx512};
 use crate::simd::{Level, Portable, Vector, Word, prefetch};
 
-/// The bytes of a temporary: the largest block.
+/// Number of bytes of a temporary, which holds the largest block.
 pub(crate) const TEMP: usize = 512;
-/// How far ahead memory is asked for.
+/// Distance in bytes at which memory is prefetched.
 pub(crate) const AHEAD: usize = 4096;
-/// The bytes of the partial results of a reduction.
+/// Number of bytes of the partial results of a reduction.
 pub(crate) const PARTIALS: usize = 256;
 
-/// One instruction: 24 bytes.
+/// One instruction, of 24 bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Ins {
     pub op: Op,
     /// The offset of a second temporary, or a count.
     pub extra: u32,
-    /// Bytes from one block to the next.
+    /// The number of bytes from one block to the next.
     pub step: isize,
     /// An address, or the bits of an immediate.
     pub base: *mut u8,
@@ -33,26 +33,26 @@ pub(crate) struct Ins {
 
 const _: () = assert!(size_of::<Ins>() == 24);
 
-/// Elements at a stride, copied to or from a temporary by `Gather` and `Scatter`.
+/// Elements at a stride, which `Gather` copies to a temporary and `Scatter` from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strided {
     pub address: *mut u8,
-    /// Bytes between elements.
+    /// The number of bytes between elements.
     pub stride: isize,
-    /// Bytes of an element.
+    /// The number of bytes of an element.
     pub size: usize,
     pub lanes: usize,
     pub temp: *mut u8,
 }
 
-/// Runs `blocks` blocks of a program; the temporaries start at `temps`. The last argument is 8.
+/// Runs `blocks` blocks of a program. The temporaries start at `temps`. The last argument is 8.
 pub(crate) type Run = unsafe fn(&[Ins], usize, *mut u8, usize);
 
-/// The interpreters of one level.
+/// The interpreter of one level.
 #[derive(Clone, Copy)]
 pub(crate) struct Machine {
     pub run: Run,
-    /// Lanes of a block.
+    /// The number of lanes of a block.
     pub lanes: usize,
 }
 
@@ -66,16 +66,16 @@ macro_rules! machine {
         heavy_binary { $($heavy2:ident = $heavy2_fn:ident,)* }
         reduce { $($reduce:ident = $reduce_fn:ident,)* }
     ) => {
-        /// What an instruction does to the accumulator.
+        /// The effect of an instruction on the accumulator.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u16)]
         pub(crate) enum Op {
             $($load,)* $($store,)* $($unary,)* $($heavy,)* $($binary, $binary_imm,)* $($heavy2,)* $($reduce,)*
-            /// A whole word, and past the caches.
+            /// Loads or stores a whole word. `StoreStreaming` bypasses the caches.
             Load, Store, StoreStreaming,
-            /// As `Load`, and asks for the memory `extra` bytes ahead.
+            /// Loads as `Load` does, and prefetches the memory `extra` bytes ahead.
             LoadAhead,
-            /// Asks for the memory a fixed way ahead: `extra` cache lines.
+            /// Prefetches `extra` cache lines at a fixed distance.
             Prefetch,
             LoadImm,
             /// `memory - accumulator` and `memory / accumulator`.
@@ -91,7 +91,7 @@ macro_rules! machine {
         }
 
         impl Op {
-            /// The form of a binary operation whose second operand is an immediate.
+            /// Returns the form of a binary operation whose second operand is an immediate, or `None`.
             pub(crate) fn immediate(self) -> Option<Op> {
                 match self {
                     $(Op::$binary => Some(Op::$binary_imm),)*
@@ -102,7 +102,7 @@ macro_rules! machine {
                 }
             }
 
-            /// For tests: a word's result of a unary or binary operation.
+            /// Returns the result of a unary or binary operation on words, for tests.
             #[cfg(test)]
             pub(crate) fn evaluate<W: Word>(self, a: W, b: W) -> Option<W> {
                 match self {
@@ -192,10 +192,11 @@ macro_rules! machine {
             }
         }
 
-        /// The instructions with long formulas, out of line so that they take no registers from the others.
+        /// Runs an instruction with a long formula. It is a separate function so that it takes no registers from the
+        /// other instructions.
         ///
         /// # Safety
-        /// As `run`, for one block at `p`.
+        /// As for `run`, for one block at `p`.
         #[inline(always)]
         unsafe fn run_long<V: Vector>(ins: &Ins, p: *mut u8, block: usize, a: &mut [V; 8], eight: usize) {
             let imm = V::splat(V::Word::from_bits64(ins.base.addr() as u64));
@@ -221,7 +222,7 @@ macro_rules! machine {
     };
 }
 
-/// Runs `$e` for each of the eight vectors: one after the other where they are registers, else in a loop.
+/// Runs `$e` for each of the eight vectors, unrolled if they are registers and in a loop otherwise.
 macro_rules! eight {
     ($v:ident, $eight:ident, $i:ident, $e:expr) => {{
         if $v::IN_REGISTERS {
@@ -244,9 +245,11 @@ macro_rules! eight {
     }};
 }
 
-/// Folds the block into the partial results at `$p`, which has [`PARTIALS`] bytes, as `shardwise_mathfn::order` says.
+/// Folds the block into the partial results at `$p`, which has [`PARTIALS`] bytes, in the order of
+/// `shardwise_mathfn::order`.
 ///
-/// No function with the operation as an argument: a call that is left out of line lacks the level's instructions.
+/// This is a macro and no function with the operation as an argument, because a call that is not inlined lacks the
+/// level's instructions.
 macro_rules! fold {
     ($v:ident, $a:ident, $p:ident, $eight:ident, $f:ident) => {{
         let count = PARTIALS / ($v::LANES * $v::Word::SIZE);
@@ -320,7 +323,7 @@ fn word_at<V: Vector>(p: *mut u8, i: usize) -> *mut u8 {
     p.wrapping_add(i * V::LANES * V::Word::SIZE)
 }
 
-/// Applies a long formula to one vector after the other; `eight` is not a constant, so that the code is not unrolled.
+/// Applies a long formula to one vector after the other. `eight` is not a constant, so that the code is not unrolled.
 #[inline(always)]
 fn each<V: Vector>(a: &mut [V; 8], eight: usize, f: impl Fn(usize, V) -> V) {
     for (i, v) in a.iter_mut().enumerate().take(eight) {
@@ -328,7 +331,7 @@ fn each<V: Vector>(a: &mut [V; 8], eight: usize, f: impl Fn(usize, V) -> V) {
     }
 }
 
-/// The words from `i LANES`, counting up.
+/// Returns words that count up from `i * LANES`.
 #[inline(always)]
 fn ramp<V: Vector>(i: usize) -> V {
     let first = V::splat(V::Word::from_bits64((i * V::LANES) as u64));
@@ -380,7 +383,7 @@ unsafe fn copy_strided(from: *const u8, from_stride: isize, to: *mut u8, to_stri
 /// A vector with an out-of-line function for the long instructions.
 trait Block: Vector {
     /// # Safety
-    /// As the function `run_long`.
+    /// As for the function `run_long`.
     unsafe fn run_long(ins: &Ins, p: *mut u8, block: usize, a: &mut [Self; 8], eight: usize);
 }
 
@@ -395,7 +398,7 @@ impl<W: Word> Block for Portable<W> {
 macro_rules! levels {
     ($($narrow:ident $wide:ident $long:ident: $vector:ident, $features:literal;)*) => {$(
         /// # Safety
-        /// As `run`.
+        /// As for `run`.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
         unsafe fn $narrow(code: &[Ins], blocks: usize, temps: *mut u8, eight: usize) {
@@ -404,7 +407,7 @@ macro_rules! levels {
         }
 
         /// # Safety
-        /// As `run`.
+        /// As for `run`.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
         unsafe fn $wide(code: &[Ins], blocks: usize, temps: *mut u8, eight: usize) {
@@ -413,7 +416,7 @@ macro_rules! levels {
         }
 
         /// # Safety
-        /// As `run_long`.
+        /// As for `run_long`.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
         #[inline(never)]
@@ -439,7 +442,7 @@ levels! {
 }
 
 impl Machine {
-    /// The interpreter of a level for 32-bit lanes, or for `wide` ones of 64 bits.
+    /// Returns the interpreter of a level, for lanes of 32 bits or, if `wide`, of 64 bits.
     pub(crate) fn new(level: Level, wide: bool) -> Machine {
         match (level.min(Level::strongest()), wide) {
             #[cfg(target_arch = "x86_64")]
@@ -456,7 +459,7 @@ impl Machine {
     }
 }
 
-/// An element, given by its bytes, as a word.
+/// Returns an element, given by its bytes, as a word.
 pub(super) fn word<W: Word>(elem: Elem, bytes: &[u8]) -> W {
     assert_eq!(bytes.len(), elem.size(), "the bytes of one element");
     // SAFETY: there are as many bytes as an element has.

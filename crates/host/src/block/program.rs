@@ -1,8 +1,9 @@
-//! Programs as graphs of values, before they are given registers.
+//! Programs as graphs of values, before they are compiled.
 //!
-//! A [`Program`] runs over a space of indices. Its operands have a stride for each dimension of the space (0 where they are
-//! broadcast), so slices, transposes and broadcasts are operands like others. Values have an element type, and each
-//! operation is rounded or wrapped to it, so the bits are those of the operations done one after the other.
+//! A [`Program`] runs over a space of indices. Its operands have a stride for each dimension of the space, which is 0
+//! where they are broadcast, so slices, transposes and broadcasts are ordinary operands. Values have an element type,
+//! and each operation is rounded or wrapped to it, so that the resulting bits are those of the single operations one
+//! after the other.
 //!
 //! ```
 //! use shardwise_host::block::{Binary, Program, Unary};
@@ -76,7 +77,7 @@ pub enum Binary {
     Xor,
 }
 
-/// Which comparison; floats compare as numbers, so NaN is equal to nothing.
+/// The kind of a comparison. Floats are compared as numbers, so NaN is equal to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are StableHLO's")]
 pub enum Comparison {
@@ -88,7 +89,7 @@ pub enum Comparison {
     Ge,
 }
 
-/// What a reduction combines its elements by.
+/// The operation that combines the elements of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Reducer {
@@ -105,14 +106,14 @@ pub enum Reducer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {
     pub(super) node: usize,
-    /// Its element type.
+    /// The element type.
     pub elem: Elem,
 }
 
 /// A machine operation on nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Node {
-    /// What operand `.0` holds.
+    /// The elements of operand `.0`.
     Input(usize),
     /// The bits of a word.
     Constant(u64),
@@ -132,7 +133,7 @@ pub(super) enum Node {
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
     pub elem: Elem,
-    /// In elements.
+    /// The stride of each dimension, in elements.
     pub strides: Vec<isize>,
     pub role: Role,
 }
@@ -140,9 +141,9 @@ pub(super) struct Operand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Input,
-    /// Holds a node.
+    /// An output that holds this node.
     Output(usize),
-    /// Holds a node that is the same for all lanes of a row.
+    /// An output that holds this node, which is the same for all lanes of a row.
     RowOutput(usize),
     Index,
 }
@@ -151,7 +152,7 @@ pub(super) enum Role {
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(super) space: Vec<usize>,
-    /// The dimensions that reductions fold.
+    /// Whether each dimension is reduced.
     pub(super) reduced: Vec<bool>,
     pub(super) wide: bool,
     pub(super) nodes: Vec<Node>,
@@ -160,7 +161,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// An elementwise program over `space`, in 32-bit lanes.
+    /// Returns an elementwise program over `space` with 32-bit lanes.
     pub fn new(space: &[usize]) -> Program {
         Program {
             space: space.to_vec(),
@@ -172,23 +173,24 @@ impl Program {
         }
     }
 
-    /// An elementwise program over `space`, in the lanes that `elem` needs.
+    /// Returns an elementwise program over `space` with the lanes that `elem` needs.
     pub fn of(elem: Elem, space: &[usize]) -> Program {
         let program = Program::new(space);
         if elem.is_wide() { program.wide() } else { program }
     }
 
-    /// With 64-bit lanes, which `i64`, `u64` and `f64` need. Transcendental functions of narrower floats then have no kernel.
+    /// Returns the program with 64-bit lanes, which `i64`, `u64` and `f64` need. In such a program, transcendental
+    /// functions of narrower floats have no kernel.
     pub fn wide(mut self) -> Program {
         self.wide = true;
         self
     }
 
-    /// With reductions over `dims`.
+    /// Returns the program with reductions over `dims`.
     ///
-    /// If the innermost dimension (of size above 1) is among them, all must be the last ones: reductions then give a value
-    /// for each row, which further values of the row may use. Else there is one level of reductions, whose results have
-    /// lanes and vary over the other dimensions only.
+    /// If the innermost dimension (of size above 1) is among them, all must be the last dimensions. Each reduction then
+    /// returns one value for each row, which further values of the row may use. Otherwise there is one level of
+    /// reductions, whose results have lanes and vary over the other dimensions only.
     pub fn reducing(mut self, dims: &[usize]) -> Program {
         for &dim in dims {
             self.reduced[dim] = true;
@@ -196,13 +198,13 @@ impl Program {
         self
     }
 
-    /// What is read with these strides, in elements, one for each dimension of the space.
+    /// Adds an input that is read with these strides, in elements, one for each dimension of the space.
     pub fn input(&mut self, elem: Elem, strides: &[isize]) -> Value {
         let operand = self.operand(elem, strides, Role::Input);
         self.value(elem, Node::Input(operand))
     }
 
-    /// The index along `dim`, as an integer type.
+    /// Adds the index along `dim`, as an integer type.
     pub fn index(&mut self, elem: Elem, dim: usize) -> Value {
         let strides: Vec<isize> = (0..self.space.len()).map(|d| (d == dim) as isize).collect();
         let word = if self.wide { Elem::I64 } else { Elem::I32 };
@@ -211,23 +213,24 @@ impl Program {
         Value { node: self.wrap(elem, value.node), elem }
     }
 
-    /// A number given by the bytes of its element.
+    /// Adds a constant, given by the bytes of its element.
     pub fn constant(&mut self, elem: Elem, bytes: &[u8]) -> Value {
         let bits = if self.wide { word::<u64>(elem, bytes) } else { word::<u32>(elem, bytes).into() };
         self.value(elem, Node::Constant(bits))
     }
 
-    /// Writes `value` with these strides. Outputs are operands too, numbered with the inputs in order of their creation.
+    /// Adds an output that holds `value` with these strides. Outputs and inputs are numbered together, in the order of
+    /// their creation.
     pub fn output(&mut self, value: Value, strides: &[isize]) {
         self.operand(value.elem, strides, Role::Output(value.node));
     }
 
-    /// Writes a value that is the same over each row; strides of the reduced dimensions are 0.
+    /// Adds an output that holds a value that is the same over each row. The strides of the reduced dimensions are 0.
     pub fn row_output(&mut self, value: Value, strides: &[isize]) {
         self.operand(value.elem, strides, Role::RowOutput(value.node));
     }
 
-    /// `function(a)`, if there is a kernel for it.
+    /// Adds `function(a)`. Returns `None` if there is no kernel for it.
     pub fn unary(&mut self, function: Unary, a: Value) -> Option<Value> {
         let elem = if function == Unary::IsFinite { Elem::Bool } else { a.elem };
         let node = match a.elem {
@@ -238,7 +241,7 @@ impl Program {
         Some(Value { node, elem })
     }
 
-    /// `function(a, b)`, if there is a kernel for it.
+    /// Adds `function(a, b)`. Returns `None` if there is no kernel for it.
     pub fn binary(&mut self, function: Binary, a: Value, b: Value) -> Option<Value> {
         assert_eq!(a.elem, b.elem, "operands of one type");
         let elem = if matches!(function, Binary::Compare(_)) { Elem::Bool } else { a.elem };
@@ -251,19 +254,20 @@ impl Program {
         Some(Value { node, elem })
     }
 
-    /// `predicate ? a : b`.
+    /// Adds `predicate ? a : b`.
     pub fn select(&mut self, predicate: Value, a: Value, b: Value) -> Value {
         assert!(predicate.elem == Elem::Bool && a.elem == b.elem, "a truth value, and two operands of one type");
         self.value(a.elem, Node::Select(predicate.node, a.node, b.node))
     }
 
-    /// `min(max(x, low), high)`.
+    /// Adds `min(max(x, low), high)`. Returns `None` if there is no kernel for it.
     pub fn clamp(&mut self, low: Value, x: Value, high: Value) -> Option<Value> {
         let above = self.binary(Binary::Max, low, x)?;
         self.binary(Binary::Min, above, high)
     }
 
-    /// `init` combined with all elements of `of` along the reduced dimensions, in the order of `shardwise_mathfn::order`.
+    /// Adds the reduction of `of` along the reduced dimensions, starting with `init`, in the order of
+    /// `shardwise_mathfn::order`. Returns `None` if there is no kernel for it.
     ///
     /// Sums and products of `bf16` and `f16` are computed in `f32` and rounded once.
     pub fn reduce(&mut self, reducer: Reducer, of: Value, init: Value) -> Option<Value> {
@@ -273,14 +277,15 @@ impl Program {
         Some(Value { node: self.fit(of.elem, node), elem: of.elem })
     }
 
-    /// `a` and `b` combined, as in a reduction of one element.
+    /// Adds `a` and `b` combined as in a reduction of one element. Returns `None` if there is no kernel for it.
     pub fn combine(&mut self, reducer: Reducer, a: Value, b: Value) -> Option<Value> {
         let (_, combine, _) = reduction(reducer, a.elem, self.wide)?;
         let node = self.node(Node::Binary(combine, a.node, b.node));
         Some(Value { node: self.fit(a.elem, node), elem: a.elem })
     }
 
-    /// `a` as another type: integers wrap, floats round to nearest, floats to integers truncate and saturate, and NaN is 0.
+    /// Adds the conversion of `a` to another type. Integers wrap and floats round to nearest. Conversions from floats
+    /// to integers truncate and saturate, and NaN becomes 0. Returns `None` if there is no kernel for it.
     pub fn convert(&mut self, a: Value, to: Elem) -> Option<Value> {
         if a.elem.is_complex() || to.is_complex() || (to.is_wide() && !self.wide) {
             return None;
@@ -288,7 +293,7 @@ impl Program {
         Some(Value { node: self.convert_node(a, to), elem: to })
     }
 
-    /// The bits of `a` as another type, if both fill a lane.
+    /// Returns the bits of `a` as another type, or `None` if one of the types does not fill a lane.
     pub fn reinterpret(&mut self, a: Value, to: Elem) -> Option<Value> {
         let lane = if self.wide { 8 } else { 4 };
         let fills = |e: Elem| e.size() == lane && !e.is_complex();
@@ -332,7 +337,7 @@ impl Program {
         if self.wide { x.to_bits() } else { (x as f32).to_bits().into() }
     }
 
-    /// Rounds or wraps a computed node to its type.
+    /// Rounds or wraps a computed node to its element type.
     fn fit(&mut self, elem: Elem, node: usize) -> usize {
         match elem {
             Elem::BF16 => self.op(Op::RoundBf16, node),
@@ -459,7 +464,7 @@ impl Program {
         Some(self.wrap(elem, node))
     }
 
-    /// Shifts `x` right, read as type `how` of the size of `elem`.
+    /// Shifts `x` right after it is read as type `how`, which has the size of `elem`.
     fn shift(&mut self, op: Op, elem: Elem, how: Elem, x: usize, y: usize) -> usize {
         let x = if how == elem { x } else { self.wrap(how, x) };
         let node = self.op2(op, x, y);
@@ -497,7 +502,7 @@ impl Program {
         if widens { node } else { self.fit(to, node) }
     }
 
-    /// A float to an integer that saturates.
+    /// Converts a float to an integer with saturation.
     fn truncate(&mut self, to: Elem, node: usize) -> usize {
         let bits = 8 * to.size() as u32;
         let narrow = to.size() < self.word_size();
@@ -514,7 +519,7 @@ impl Program {
         self.op_imm(Op::SMax, node, !max as u64)
     }
 
-    /// An integer to a float; `bf16` and `f16` by way of `f32`.
+    /// Converts an integer to a float. `bf16` and `f16` are converted through `f32`.
     fn int_to_float(&mut self, from: Elem, to: Elem, node: usize) -> usize {
         let op = match (to == Elem::F64, from.is_signed()) {
             (true, true) => Op::FloatFromSigned,
@@ -573,7 +578,8 @@ fn transcendental(function: Unary) -> Option<Op> {
     })
 }
 
-/// The machine's reduction, the operation that joins it to the initial value, and the identity's word.
+/// Returns the machine's reduction, the operation that combines its result with the initial value, and the word of the
+/// neutral element.
 fn reduction(reducer: Reducer, elem: Elem, wide: bool) -> Option<(Op, Op, u64)> {
     let float = |x: f64| if wide { x.to_bits() } else { u64::from((x as f32).to_bits()) };
     let (signed, ones) = (elem.is_signed(), if wide { u64::MAX } else { u32::MAX.into() });
@@ -599,7 +605,7 @@ fn reduction(reducer: Reducer, elem: Elem, wide: bool) -> Option<(Op, Op, u64)> 
     })
 }
 
-/// The instruction that loads elements into words.
+/// Returns the instruction that loads elements as words.
 pub(super) fn load_op(elem: Elem, wide: bool) -> Op {
     match elem {
         Elem::Bool => Op::LoadBool,
@@ -616,7 +622,7 @@ pub(super) fn load_op(elem: Elem, wide: bool) -> Op {
     }
 }
 
-/// The instruction that stores words as elements.
+/// Returns the instruction that stores words as elements.
 pub(super) fn store_op(elem: Elem, wide: bool) -> Op {
     match elem {
         Elem::Bool => Op::StoreBool,
