@@ -34,6 +34,8 @@ impl PureFacts for RngBitGenerator {
         check.that("rng_bit_generator_c2", fits, "the state of PHILOX must have two or three elements");
         let output = op.results().get(1).and_then(|&v| op.body.ty(v).as_tensor());
         check.that("rng_bit_generator_o2", output.is_some(), "the output's type must be given");
+        let is_real = output.is_none_or(|t| t.dtype.is_integer() || t.dtype.is_float());
+        check.that("rng_bit_generator_o2", is_real, "the output must have integers or floats");
         check.so_far()?;
         check.give(output.map(|t| [state.clone().into(), t.clone().into()]).into_iter().flatten())
     }

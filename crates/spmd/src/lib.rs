@@ -30,6 +30,7 @@ pub mod reshard;
 mod rewrite;
 pub mod schedule;
 mod sdy;
+mod sharding_groups;
 pub mod shardy;
 mod strategy;
 pub mod uniform;

@@ -20,7 +20,7 @@ pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
         return lower(&prepared);
     }
     if is_lowered(module) {
-        crate::processes::check_global_view(module)?;
+        crate::processes::check_axes(module)?;
         return Ok(module.clone());
     }
     let mut lowered: Vec<Option<Func>> = vec![None; module.funcs.len()];
@@ -33,7 +33,7 @@ pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
     let mut out = module.without_funcs();
     out.funcs = all.funcs.iter().filter(|f| is_kept(module, f)).cloned().collect();
     keep_referenced(&all, &mut out);
-    crate::processes::check_global_view(&out)?;
+    crate::processes::check_axes(&out)?;
     Ok(out)
 }
 

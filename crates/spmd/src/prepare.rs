@@ -24,6 +24,7 @@ pub fn prepare(module: &Module, warnings: &mut Diagnostics) -> Result<Option<Mod
     refuse_local(module)?;
     let laid_out = layouts(module, warnings)?;
     crate::processes::check(laid_out.as_ref().unwrap_or(module))?;
+    crate::sharding_groups::check(laid_out.as_ref().unwrap_or(module))?;
     let numbered = numbered(laid_out.as_ref().unwrap_or(module)).or(laid_out);
     let resharded = reshards(numbered.as_ref().unwrap_or(module)).or(numbered);
     let plain = simplified(resharded.as_ref().unwrap_or(module)).or(resharded);

@@ -2,11 +2,11 @@
 
 use crate::meshes::functions_that_run;
 use crate::propagate::check_written_rule;
-use shardwise_base::{Diagnostic, Diagnostics, Mesh};
+use crate::sdy;
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Mesh};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::{Module, OpView};
-use shardwise_ops::Opcode;
-use shardwise_ops::collective::{CollectiveView, Groups, IdSpace};
+use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, IdSpace, Permutation};
 
 /// Checks the functions that run.
 ///
@@ -25,45 +25,58 @@ pub(crate) fn check(module: &Module) -> Result<(), Diagnostics> {
     found.or(())
 }
 
-/// Checks that no collective outside of manual computations moves data between devices. There, a program is written as
-/// if for one device. The calls of `main` must have been inlined.
+/// Checks that each collective moves data along the axes that are manual where it stands, and along no other: along other axes
+/// a program is written as if for one device. The calls of `main` have been inlined.
 ///
-/// Errors: `collective-global`.
-pub(crate) fn check_global_view(module: &Module) -> Result<(), Diagnostics> {
+/// Errors: `collective-axes`.
+pub(crate) fn check_axes(module: &Module) -> Result<(), Diagnostics> {
     let (Some(mesh), Some(main)) = (module.main_mesh(), module.main()) else { return Ok(()) };
     let mut boundary = main.arg_attrs.iter().chain(&main.result_attrs);
     if boundary.any(|attrs| attrs.contains(GLOBAL_TYPE)) {
         return Ok(());
     }
     let mut found = Diagnostics::default();
-    let mut regions = vec![main.body.entry()];
-    while let Some(region) = regions.pop() {
+    let mut regions = vec![(main.body.entry(), vec![])];
+    while let Some((region, manual)) = regions.pop() {
         for &op in &main.body[region].ops {
             let view = module.view(&main.body, op);
-            if Opcode::of_view(&view) != Opcode::ManualComputation {
-                found.extend(in_global_view(&view, mesh));
-                regions.extend(view.regions());
-            }
+            found.extend(leaves_manual_axes(&view, mesh, &manual));
+            let within = [&manual[..], &sdy::manual_axes(&view)].concat();
+            regions.extend(view.regions().iter().map(|&r| (r, within.clone())));
         }
     }
     found.or(())
 }
 
-/// Returns the error if the op is a collective between several devices.
-fn in_global_view(view: &OpView<'_>, mesh: &Mesh) -> Option<Diagnostic> {
-    let collective = CollectiveView::of(view)?;
-    let is_between_devices = match &collective.groups {
-        Groups::Axes { axes, .. } => axes.iter().any(|a| a.size(mesh) > 1),
-        Groups::Dense(_) => collective.named_processes().any(|process| process > 0),
-        Groups::All => mesh.size() > 1 && collective.ids != IdSpace::CrossReplica,
+/// Returns the error if the op is a collective between devices that differ along axes other than `manual`.
+fn leaves_manual_axes(view: &OpView<'_>, mesh: &Mesh, manual: &[AxisRef]) -> Option<Diagnostic> {
+    let collective = CollectiveView::of(view).filter(|c| c.ids != IdSpace::CrossReplica)?;
+    let mut free = mesh.all_axes().flat_map(|a| a.minus(mesh, manual)).filter(|a| a.size(mesh) > 1);
+    let axis = free.find(|&axis| moves_along(&collective, mesh, axis))?;
+    let message =
+        format!("`{}` moves data along {}, which is not a manual axis there", view.name(), axis.display(mesh));
+    let way_out = "add the axis to `manual_axes` of the `sdy.manual_computation`, or leave the collective out: \
+                   along axes that are not manual the partitioner inserts collectives";
+    Some(Diagnostic::error("collective-axes", view.loc(), message).mesh(mesh).help(way_out))
+}
+
+/// Returns whether the collective relates devices that differ along the axis.
+fn moves_along(collective: &CollectiveView, mesh: &Mesh, axis: AxisRef) -> bool {
+    let positions = mesh.positions();
+    let along = |&device: &usize| {
+        let coordinates = mesh.coordinates(positions.of(device).unwrap_or_default());
+        AxisRef::index_in(mesh, &[axis], &coordinates)
     };
-    is_between_devices.then(|| {
-        let message =
-            format!("`{}` moves data between devices, and stands outside of manual computations", view.name());
-        Diagnostic::error("collective-global", view.loc(), message).mesh(mesh).help(
-            "put it into the body of a `sdy.manual_computation`, or leave it out: the partitioner adds collectives",
-        )
-    })
+    let differ = |devices: &[usize]| devices.iter().map(along).any(|i| i != along(&devices[0]));
+    match (&collective.kind, &collective.groups) {
+        (CollectiveKind::CollectivePermute { permutation: Permutation::Processes(pairs) }, _) => {
+            pairs.iter().any(|&(source, target)| differ(&[source, target]))
+        }
+        (_, Groups::Axes { axes, .. }) => axes.iter().any(|a| a.overlaps(axis, mesh)),
+        (_, Groups::Dense(_)) if collective.ids == IdSpace::CrossReplicaAndPartition => true,
+        (_, Groups::Dense(rows)) => rows.iter().any(|row| differ(row)),
+        (_, Groups::All) => true,
+    }
 }
 
 /// Returns the error if a collective names a process that does not exist.

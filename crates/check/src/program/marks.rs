@@ -24,7 +24,9 @@ impl Maker {
             }
             2 => self.barrier(scope, &x),
             3 if !scope.place.in_branch && !scope.place.in_loop => {
-                scope.line(format!("sdy.sharding_group {} group_id={} : {ty}", x.name, self.choose.below(40)));
+                // Members of a group have one shape.
+                let id = ty.shape.iter().fold(ty.shape.len() + 1, |id, n| id * 100 + n) * 10 + self.choose.below(3);
+                scope.line(format!("sdy.sharding_group {} group_id={id} : {ty}", x.name));
             }
             _ => self.moves(scope, &x),
         }

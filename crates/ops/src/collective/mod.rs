@@ -69,7 +69,8 @@ impl CollectiveKind {
 
     /// Whether the result of a process that is in no group has no meaning. Of the other kinds it is zero.
     pub fn needs_every_process(&self) -> bool {
-        !matches!(self, CollectiveKind::CollectivePermute { .. } | CollectiveKind::CollectiveBroadcast)
+        use CollectiveKind::*;
+        !matches!(self, CollectivePermute { .. } | CollectiveBroadcast | CollectiveReduce { .. })
     }
 }
 

@@ -172,7 +172,7 @@ impl Closing<'_> {
         let types: Vec<_> = with(Role::Leaves).map(|op| op.result_type(0).clone()).collect();
         let made = b.op_with_regions(Opcode::ManualComputation, operands, attrs, [region], types);
         for (op, to) in with(Role::Leaves).zip(b.body[made].results.clone()) {
-            cloner.carry(op.result(0), to, b);
+            cloner.set(op.result(0), to);
             b.set_sharding(to, Some(self.sharding(body, op.result(0))));
         }
         Ok(())
@@ -229,15 +229,25 @@ impl Closing<'_> {
     /// operands nor regions.
     fn bring_in(&self, op: &OpView<'_>, cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         for v in used(op) {
-            let Some(maker) = op.body.def_op(v).filter(|_| !cloner.is_set(v)) else { continue };
+            let is_argument = op.body.args().contains(&v);
+            let Some(maker) = op.body.def_op(v).filter(|_| !cloner.is_set(v)) else {
+                if is_argument {
+                    return Err(used_without_entering(op));
+                }
+                continue;
+            };
             let data = &op.body[maker];
             if !data.operands.is_empty() || !data.regions.is_empty() {
-                return Err(refused(op.loc(), "uses a value of outside that does not enter it").into());
+                return Err(used_without_entering(op));
             }
             cloner.op(maker, b);
         }
         Ok(())
     }
+}
+
+fn used_without_entering(op: &OpView<'_>) -> Diagnostics {
+    refused(op.loc(), "uses a value of outside that does not enter it").into()
 }
 
 fn refused(loc: &Loc, what: &str) -> Diagnostic {

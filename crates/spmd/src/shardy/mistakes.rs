@@ -32,16 +32,6 @@ pub(super) fn strategy(value: &str) -> Diagnostic {
         .help("the strategies are aggressive, basic and basic-then-aggressive")
 }
 
-pub(super) fn group_shapes(loc: &Loc, id: i64) -> Diagnostic {
-    Diagnostic::error("sharding-group", loc, format!("the members of sharding group {id} have different shapes"))
-        .help("only values of one shape can be sharded alike")
-}
-
-pub(super) fn group_boundary(loc: &Loc, id: i64) -> Diagnostic {
-    let message = format!("sharding group {id} has members inside and outside of a manual computation");
-    Diagnostic::error("sharding-group", loc, message).help("give each side a group of its own")
-}
-
 pub(super) fn manual_without_values(loc: &Loc) -> Diagnostic {
     let message = "a manual computation without operands and results has manual axes and a body";
     Diagnostic::error("sdy-manual-attrs", loc, message).help("leave out its manual axes")

@@ -5,11 +5,12 @@ use super::edit::Edit;
 use super::mistakes;
 use super::settings::Settings;
 use crate::propagate::{self, RULE, written_rule};
+use crate::sharding_groups::{Member, check_group, groups, region_of};
 use shardwise_base::{AxisRef, Diagnostics, DimSharding, Sharding};
-use shardwise_ir::{Attr, Attrs, Body, Func, Module, Op, OpView, Region, Value};
+use shardwise_ir::{Attr, Attrs, Func, Module, Op, OpView, Value};
 use shardwise_ops::Opcode;
 use shardwise_sharding::Rule;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// Returns the module with each function's body edited by `f`.
 pub(super) fn edit_funcs(
@@ -276,26 +277,15 @@ pub(super) fn constraints_to_reshards(module: &Module, _: &Settings) -> Result<M
 
 /// Merges sharding groups that share a value, and numbers the groups from 0 in the order of their first members.
 pub(super) fn import_groups(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
-    let mut groups: BTreeMap<i64, Vec<(usize, Op, Value)>> = BTreeMap::new();
-    for (f, func) in module.funcs.iter().enumerate() {
-        for op in func.body.walk() {
-            let view = module.view(&func.body, op);
-            if Opcode::of_view(&view) == Opcode::ShardingGroup {
-                let id = view.attrs().int("group_id").unwrap_or(0);
-                groups.entry(id).or_default().push((f, op, view.operand(0)));
-            }
-        }
-    }
-    let mut merged: Vec<Vec<(usize, Op, Value)>> = vec![];
-    for members in groups.into_values() {
-        let shares = |other: &Vec<(usize, Op, Value)>| {
-            other.iter().any(|(f, _, v)| members.iter().any(|(g, _, w)| f == g && v == w))
-        };
+    let mut merged: Vec<Vec<Member>> = vec![];
+    for members in groups(module).into_values() {
+        let shares =
+            |other: &Vec<Member>| other.iter().any(|(f, _, v)| members.iter().any(|(g, _, w)| f == g && v == w));
         let (touching, others): (Vec<_>, Vec<_>) = merged.into_iter().partition(shares);
         merged = others;
         merged.push(touching.into_iter().flatten().chain(members).collect());
     }
-    let place = |&(f, op, _): &(usize, Op, Value)| (f, op.index());
+    let place = |&(f, op, _): &Member| (f, op.index());
     merged.iter_mut().for_each(|members| members.sort_by_key(place));
     merged.sort_by_key(|members| members.first().map(place));
     let mut out = module.clone();
@@ -312,36 +302,6 @@ pub(super) fn import_groups(module: &Module, _: &Settings) -> Result<Module, Dia
         }
     }
     Ok(out)
-}
-
-fn check_group(module: &Module, id: i64, members: &[(usize, Op, Value)]) -> Result<(), Diagnostics> {
-    let (f, op, v) = members[0];
-    let manual = |f: usize, op: Op| manual_around(module, &module.funcs[f], op);
-    let shape = module.funcs[f].body.ty(v).shape();
-    let around = manual(f, op);
-    for &(g, other, w) in members {
-        let loc = &module.funcs[g].body[other].loc;
-        if module.funcs[g].body.ty(w).shape() != shape {
-            return Err(mistakes::group_shapes(loc, id).into());
-        }
-        if manual(g, other) != around {
-            return Err(mistakes::group_boundary(loc, id).into());
-        }
-    }
-    Ok(())
-}
-
-fn region_of(body: &Body, op: Op) -> Region {
-    let mut all = (0..body.region_count()).map(Region::new);
-    all.find(|&r| body[r].ops.contains(&op)).expect("an op stands in a region")
-}
-
-fn manual_around(module: &Module, func: &Func, op: Op) -> Option<Op> {
-    let body = &func.body;
-    let parent = |op: Op| body[region_of(body, op)].parent;
-    let around = std::iter::successors(parent(op), |&op| parent(op));
-    let mut around = around.filter(|&op| Opcode::of_view(&module.view(body, op)) == Opcode::ManualComputation);
-    around.next()
 }
 
 // Constants.

@@ -189,6 +189,9 @@ impl Windows {
         slices: &[usize],
         sizes: &[usize],
     ) -> Option<Windows> {
+        if !index_dtype.is_integer() || operand.contains(&0) {
+            return None;
+        }
         let unsigned = |shape: &[usize]| row_major(shape).into_iter().map(|s| s as usize).collect::<Vec<_>>();
         let (from, at, to) = (unsigned(operand), unsigned(indices), unsigned(slices));
         let batch_dims = dims.indices_batch_dims(indices.len());
@@ -236,8 +239,7 @@ impl Windows {
                 .collect();
         }
         let dims = (0..operand.len()).map(|d| [operand[d], from[d], sizes[d]]).collect();
-        let is_known = index_dtype.is_integer() && !operand.contains(&0);
-        is_known.then_some(Windows { index_dtype, batch, starts, indexed, dims, runs, run, block, window })
+        Some(Windows { index_dtype, batch, starts, indexed, dims, runs, run, block, window })
     }
 
     /// Whether applying the updates window by window gives each element its updates in their row-major order: what walks
