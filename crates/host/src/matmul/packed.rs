@@ -68,17 +68,18 @@ pub(super) unsafe fn run(
     effort: Effort,
 ) {
     let mut job = Job::new(gemm, tile, workers, groups, pieces);
-    let _held = hold(job.scratch_bytes(workers, effort));
+    let (shared, parts) = (job.shared(), job.parts());
+    let _held = hold(job.charged_bytes(&shared, &parts, workers, effort));
     // SAFETY: as the caller says.
-    let _shared = unsafe { job.share(workers, effort) };
-    let parts = job.parts();
+    let _shared = unsafe { job.share(&shared, workers, effort) };
     // SAFETY: as the caller says.
     workers.run(parts.len(), effort, |i| unsafe { job.run(&parts[i]) });
 }
 
 /// The bytes that [`run`] charges.
 pub(super) fn scratch_bytes(gemm: &Gemm, tile: &Tile, workers: &Workers, groups: &[Group], effort: Effort) -> usize {
-    Job::new(gemm, tile, workers, groups, None).scratch_bytes(workers, effort)
+    let job = Job::new(gemm, tile, workers, groups, None);
+    job.charged_bytes(&job.shared(), &job.parts(), workers, effort)
 }
 
 /// The most bytes that [`run`] charges for so many rows, in groups that are not known.
@@ -111,13 +112,12 @@ impl<'a> Job<'a> {
     }
 
     /// What is charged for the rows that are packed before, and for the parts that run at one time.
-    fn scratch_bytes(&self, workers: &Workers, effort: Effort) -> usize {
-        let (shared, parts) = (self.shared(), self.parts());
+    fn charged_bytes(&self, shared: &[Vec<usize>], parts: &[Part], workers: &Workers, effort: Effort) -> usize {
         let mut is_shared = vec![false; self.groups.len()];
         shared.iter().flatten().for_each(|&group| is_shared[group] = true);
         let part = parts.iter().map(|p| self.part_bytes(p.rows.len(), p.columns.len(), is_shared[p.group]));
         let part = part.max().unwrap_or(0);
-        Scratch::charge(4 * self.shared_words(&shared)) + part * workers.at_once(parts.len(), effort)
+        Scratch::charge(4 * self.shared_words(shared)) + part * workers.at_once(parts.len(), effort)
     }
 
     /// What is charged for a part.
@@ -167,14 +167,14 @@ impl<'a> Job<'a> {
     ///
     /// # Safety
     /// As [`run`].
-    unsafe fn share(&mut self, workers: &Workers, effort: Effort) -> Option<Scratch> {
-        let (lists, steps) = (self.shared(), self.steps(self.gemm.k));
+    unsafe fn share(&mut self, lists: &[Vec<usize>], workers: &Workers, effort: Effort) -> Option<Scratch> {
+        let steps = self.steps(self.gemm.k);
         if lists.is_empty() {
             return None;
         }
-        let mut space = Scratch::new(4 * self.shared_words(&lists));
+        let mut space = Scratch::new(4 * self.shared_words(lists));
         let mut start = space.start().cast::<u32>();
-        for list in &lists {
+        for list in lists {
             let rows = self.padded_rows(list);
             for &group in list {
                 self.packed[group] = Some(Panels { start, rows });
