@@ -5,8 +5,7 @@
 //! buffers on without copying.
 //!
 //! **Order.** Buffers are combined from the left, in the order of their position in the group: `((x0 + x1) + x2) + …`.
-//! Sums
-//! `f16` sums and products are computed in `f32` and rounded once, at the end.
+//! Sums and products of `bf16` and `f16` are computed in `f32` and rounded once, at the end.
 //!
 //! ```
 //! use shardwise_host::block::{Operand, Reducer};

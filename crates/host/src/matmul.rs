@@ -1,14 +1,14 @@
 //! Matrix products.
 //!
-//! A [`Gemm`] is a shape with strides; a [`Product`] is where one such product's operands are. All products of a run are of
-//! one shape: a [`Batch`], the instances of one instruction, or both. What they share is found: a `Group` is a matrix with
-//! all the rows that are multiplied by it.
+//! A [`Gemm`] is a shape with strides, and a [`Product`] holds the operands of one such product. All products of a run
+//! have the same shape: they are a [`Batch`], the instances of one instruction, or both. Shared matrices are detected:
+//! a `Group` is a matrix with all the rows that are multiplied by it.
 //!
-//! Floats narrower than `f32` accumulate in `f32` and are rounded once, or not at all where `c` is `f32`. Integers wrap.
+//! Floats narrower than `f32` are accumulated in `f32` and rounded once, or not at all if `c` is `f32`. Integers wrap.
 //!
-//! Operands are held against what a product reaches before it runs; the kernels below follow pointers.
-//! `packed` has the kernel for all types that are summed in 32 bits; `rows` the one for few rows against one large matrix,
-//! in place. `f64` and complex numbers are gemmkit's.
+//! Before a product runs, its operands are compared with the bytes that it reaches. The kernels below use pointers.
+//! `packed` has the kernel for all types that are summed in 32 bits. `rows` has the kernel for few rows times one large
+//! matrix, which is read in place. `f64` and complex products use gemmkit.
 //!
 //! ```
 //! use shardwise_host::elem::Elem;
@@ -46,21 +46,21 @@ use tile::Tile;
 pub struct Gemm {
     /// The type of `a` and `b`.
     pub elem: Elem,
-    /// The type of `c`: `elem`, `i32` where that is `i8`, or `f32` where it is `bf16` or `f16`.
+    /// The type of `c`: `elem`, or `i32` if that is `i8`, or `f32` if it is `bf16` or `f16`.
     pub out: Elem,
-    /// Rows of `a` and `c`.
+    /// The number of rows of `a` and `c`.
     pub m: usize,
-    /// Columns of `b` and `c`.
+    /// The number of columns of `b` and `c`.
     pub n: usize,
-    /// The summed dimension.
+    /// The size of the summed dimension.
     pub k: usize,
-    /// Row and column strides of `a`, in elements.
+    /// The row and column strides of `a`, in elements.
     pub a: [isize; 2],
-    /// Row and column strides of `b`.
+    /// The row and column strides of `b`, in elements.
     pub b: [isize; 2],
-    /// Row and column strides of `c`.
+    /// The row and column strides of `c`, in elements.
     pub c: [isize; 2],
-    /// Whether the product is added to what `c` holds.
+    /// Whether the product is added to the values in `c`.
     pub accumulate: bool,
 }
 
@@ -79,14 +79,14 @@ pub struct Product<'a> {
 #[derive(Clone, Debug)]
 pub struct Batch {
     gemm: Gemm,
-    /// Where the operands of each product are, from the batch's, in bytes.
+    /// The offsets of each product's operands from those of the batch, in bytes.
     offsets: Vec<[isize; 3]>,
     reaches: [Reach; 3],
-    /// The kernel for few rows, where the operands are laid out as it needs them.
+    /// The kernel for few rows, if the operands have the layout that it needs.
     rows: Option<RowsGemm>,
 }
 
-/// Where the operands of one product are.
+/// The addresses of the operands of one product.
 #[derive(Clone, Copy)]
 struct Places {
     a: Pointer,
@@ -94,38 +94,38 @@ struct Places {
     c: Pointer,
 }
 
-/// Where a row is, and where its product goes.
+/// The addresses of a row and of its result.
 #[derive(Clone, Copy)]
 struct Row {
     a: Pointer,
     c: Pointer,
 }
 
-/// Where a matrix is, and the rows that are multiplied by it.
+/// The address of a matrix, and the rows that are multiplied by it.
 struct Group {
     matrix: Pointer,
     rows: Vec<Row>,
 }
 
-/// Rows that are not in one piece: windows of an array.
+/// Rows that are not contiguous: windows of an array.
 #[derive(Clone, Debug)]
 struct Pieces {
-    /// Where each piece starts, in bytes from the row.
+    /// The start of each piece, in bytes from the row.
     starts: Vec<isize>,
-    /// Elements of a piece; even for `bf16`, if there are several.
+    /// The number of elements of a piece; even for `bf16` if there are several pieces.
     len: usize,
 }
 
-/// Pieces of a lone product.
+/// The number of pieces of a single product.
 const PIECES: usize = 8;
-/// A piece has at least this many operations.
+/// The smallest number of operations of a piece.
 const PIECE_OPERATIONS: usize = 40_000_000;
-/// And at most about this many, which take some milliseconds.
+/// The largest number of operations of a piece, which take some milliseconds.
 const LONGEST_PIECE: usize = 1 << 28;
-/// Below this many operations in all, nobody is woken.
+/// With fewer operations than this in all, no worker is woken.
 const SMALL_OPERATIONS: usize = 4_000_000;
 
-/// Which kernel runs a batch.
+/// The kernel that runs a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     Best,
@@ -136,11 +136,11 @@ enum By {
 }
 
 impl Batch {
-    /// The products of a shape at all indices of some loops, given by their sizes and the elements from one product to the
-    /// next in `a`, `b` and `c`.
+    /// Returns the products of a shape at all indices of some loops. A loop is given by its size and by the number of
+    /// elements from one product to the next in `a`, `b` and `c`.
     ///
     /// # Panics
-    /// If an element of a result would be written twice, or there is no kernel for the types.
+    /// Panics if an element of a result would be written twice, or if there is no kernel for the types.
     pub fn new(gemm: Gemm, loops: &[(usize, [isize; 3])]) -> Batch {
         assert!(gemm.is_supported(), "no kernel for {:?} to {:?}", gemm.elem, gemm.out);
         let sizes = gemm.sizes();
@@ -156,18 +156,18 @@ impl Batch {
         Batch { gemm, offsets, reaches, rows }
     }
 
-    /// Adds the products to what the results hold.
+    /// Returns the batch with the products added to the values in the results.
     pub fn accumulating(mut self) -> Batch {
         (self.gemm.accumulate, self.rows) = (true, None);
         self
     }
 
-    /// Whether the products can be added to what the results hold, with no sum rounded in between, and by this kernel.
+    /// Returns whether this kernel can add the products to the values in the results without rounding a sum in between.
     pub fn accumulates(&self) -> bool {
         self.rows.is_none() && !matches!(self.gemm.out, Elem::BF16 | Elem::F16)
     }
 
-    /// Whether a kernel runs that takes few rows.
+    /// Returns the kernel for few rows, if it is the one to use.
     fn rows(&self, by: By, groups: &[Group]) -> Option<RowsGemm> {
         let suits = |rows: &RowsGemm| groups.iter().all(|g| rows.suits(g.rows.len()));
         match by {
@@ -182,12 +182,12 @@ impl Batch {
     /// Computes the products of all batches.
     ///
     /// # Panics
-    /// If an operand has fewer bytes than are reached.
+    /// Panics if an operand has fewer bytes than are reached.
     pub fn run(&self, workers: &Workers, batches: &mut [Product<'_>]) {
         self.run_at(Level::best(), By::Best, workers, batches);
     }
 
-    /// The bytes that [`Batch::run`] charges for products whose operands are at these addresses.
+    /// Returns the number of bytes that [`Batch::run`] charges for products whose operands are at these addresses.
     pub fn scratch_bytes(&self, workers: &Workers, batches: &[[usize; 3]]) -> usize {
         let places = self.places(batches.iter().map(|&[a, b, c]| Places::at(a, b, c)));
         if places.is_empty() || self.gemm.m == 0 || self.gemm.n == 0 {
@@ -203,7 +203,7 @@ impl Batch {
         scratch.saturating_add(table_bytes::<Row>(self.gemm.m.saturating_mul(places.len())))
     }
 
-    /// Where the operands of all products are, given the places of the batches.
+    /// Returns the addresses of the operands of all products, given those of the batches.
     fn places(&self, batches: impl Iterator<Item = Places>) -> Vec<Places> {
         batches.flat_map(|batch| self.offsets.iter().map(move |&o| batch.offset(o))).collect()
     }
@@ -232,44 +232,45 @@ impl Product<'_> {
         assert!(has_all, "the operands of {self:?} have what is reached: {a:?}, {b:?} and {c:?}");
     }
 
-    /// The places so many bytes on.
+    /// Returns the addresses at these offsets in bytes.
     fn places(&self, offsets: [isize; 3]) -> Places {
         Places { a: self.a.pointer(), b: self.b.pointer(), c: self.c.pointer() }.offset(offsets)
     }
 }
 
 impl Places {
-    /// Addresses that are not followed.
+    /// Returns addresses that are only compared and never accessed.
     fn at(a: usize, b: usize, c: usize) -> Places {
         let [a, b, c] = [a, b, c].map(|at| Pointer(std::ptr::without_provenance_mut(at)));
         Places { a, b, c }
     }
 
-    /// The places so many bytes on.
+    /// Returns the addresses at these offsets in bytes.
     fn offset(self, [a, b, c]: [isize; 3]) -> Places {
         Places { a: self.a.offset(a), b: self.b.offset(b), c: self.c.offset(c) }
     }
 }
 
 impl Gemm {
-    /// A product of row-major matrices of one type.
+    /// Returns the product of row-major matrices of one type.
     pub fn row_major(elem: Elem, m: usize, n: usize, k: usize) -> Gemm {
         let rows = |columns: usize| [columns as isize, 1];
         Gemm { elem, out: elem, m, n, k, a: rows(k), b: rows(n), c: rows(n), accumulate: false }
     }
 
-    /// Whether there is a kernel for these types.
+    /// Returns whether there is a kernel for these types.
     pub fn is_supported(&self) -> bool {
         let widened = [(Elem::I8, Elem::I32), (Elem::BF16, Elem::F32), (Elem::F16, Elem::F32)];
         self.elem == self.out || widened.contains(&(self.elem, self.out))
     }
 
-    /// Bytes of an element of each operand.
+    /// Returns the number of bytes of an element of each operand.
     fn sizes(&self) -> [usize; 3] {
         [self.elem.size(), self.elem.size(), self.out.size()]
     }
 
-    /// What is reached of the operands of all products in some loops, whose steps in each operand are given in elements.
+    /// Returns the bytes that are reached of the operands by all products in some loops, whose steps in each operand
+    /// are given in elements.
     fn reaches<I: Iterator<Item = (usize, isize)>>(&self, around: [I; 3]) -> [Reach; 3] {
         let Gemm { m, n, k, a, b, c, .. } = *self;
         let own = [[(m, a[0]), (k, a[1])], [(k, b[0]), (n, b[1])], [(m, c[0]), (n, c[1])]];
@@ -283,11 +284,11 @@ impl Gemm {
         reaches.map(|(dims, size)| Reach::of(dims, size))
     }
 
-    /// Computes the products of each batch's rows with a list of matrices, `matrix_step` elements apart: each matrix takes so
-    /// many of the rows that are left.
+    /// Computes the products of each batch's rows with a list of matrices, which are `matrix_step` elements apart. Each
+    /// matrix takes its count of the rows that are left.
     ///
     /// # Panics
-    /// If there are fewer rows, or an operand has fewer bytes than are reached.
+    /// Panics if there are too few rows, or if an operand has fewer bytes than are reached.
     pub fn run_ragged(
         &self,
         workers: &Workers,
@@ -323,7 +324,7 @@ impl Gemm {
         }
     }
 
-    /// The bytes that [`Gemm::run_ragged`] charges at most, for so many batches and matrices.
+    /// Returns the most bytes that [`Gemm::run_ragged`] charges for these numbers of batches and matrices.
     pub fn ragged_scratch_bytes(&self, workers: &Workers, batches: usize, matrices: usize) -> usize {
         let all = Gemm { m: self.m.saturating_mul(batches), ..*self };
         match Tile::of(Level::best(), self.elem, self.out) {
@@ -334,7 +335,7 @@ impl Gemm {
         }
     }
 
-    /// The bytes that [`Gemm::run`] charges.
+    /// Returns the number of bytes that [`Gemm::run`] charges.
     fn scratch_bytes(&self, level: Level, workers: &Workers, products: &[Places]) -> usize {
         if self.k > 0 && !self.is_row_major() {
             let flipped: Vec<Places> = products.iter().map(|p| Places { a: p.b, b: p.a, c: p.c }).collect();
@@ -346,7 +347,7 @@ impl Gemm {
     }
 
     /// # Safety
-    /// The operands must be valid for their shapes and strides, and results overlap nothing else.
+    /// The operands must be valid for their shapes and strides, and results must overlap nothing else.
     unsafe fn run(&self, level: Level, workers: &Workers, products: &[Places]) {
         // SAFETY: as the caller says.
         unsafe {
@@ -368,13 +369,13 @@ impl Gemm {
         self.c[1].abs() <= self.c[0].abs()
     }
 
-    /// `c` as the transpose of a product of transposes, with the operands exchanged.
+    /// Returns `c` as the transpose of a product of transposes, with the operands exchanged.
     fn transposed(&self) -> Gemm {
         let flip = |[row, column]: [isize; 2]| [column, row];
         Gemm { m: self.n, n: self.m, a: flip(self.b), b: flip(self.a), c: flip(self.c), ..*self }
     }
 
-    /// The rows of products, each of so many, by their right operands.
+    /// Groups the rows of products by their right operands. Each product is given with its number of rows.
     fn groups(&self, products: impl Iterator<Item = (usize, Places)>) -> Vec<Group> {
         let mut groups: Vec<Group> = vec![];
         let mut known: HashMap<Pointer, usize> = HashMap::new();
@@ -400,7 +401,7 @@ impl Gemm {
         2usize.saturating_mul(self.m).saturating_mul(self.n).saturating_mul(self.k)
     }
 
-    /// Into how many pieces, along rows and columns, each of `count` products is cut.
+    /// Returns the numbers of pieces, along rows and columns, into which each of `count` products is divided.
     fn pieces(&self, count: usize) -> [usize; 2] {
         let wanted = PIECES.div_ceil(count.max(1)).min(self.operations() / PIECE_OPERATIONS).max(1);
         let needed = self.operations().div_ceil(LONGEST_PIECE);
@@ -411,7 +412,7 @@ impl Gemm {
         [needed.div_ceil(columns).clamp(1, self.m.div_ceil(48)), columns]
     }
 
-    /// Piece `part` of so many, as a shape and its offsets in `a`, `b` and `c`.
+    /// Returns piece `part` as a shape and its offsets in `a`, `b` and `c`, in elements.
     fn piece(&self, [rows, columns]: [usize; 2], part: usize) -> (Gemm, [isize; 3]) {
         let cut = |n: usize, pieces: usize, unit: usize, part: usize| match pieces {
             1 => 0..n,
@@ -432,7 +433,7 @@ mod tests {
     use half::{bf16, f16};
     use num_complex::Complex;
 
-    /// One product, by the kernel that packs.
+    /// Computes one product with the packed kernel.
     fn run(gemm: Gemm, level: Level, workers: usize, a: Source, b: Source, c: Target) {
         let product = Product { a, b, c };
         Batch::new(gemm, &[]).run_at(level, By::Panels, &Workers::new(workers), &mut [product]);
@@ -440,7 +441,7 @@ mod tests {
 
     type Check<'a, T> = (&'a dyn Fn(f64) -> T, &'a dyn Fn(T) -> f64);
 
-    /// Small integers multiply exactly in every type.
+    /// Checks products of small integers, which are exact in every type.
     fn check<T: Pod, C: Pod>(
         elem: Elem,
         out: Elem,

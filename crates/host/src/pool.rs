@@ -1,12 +1,12 @@
-//! The workers of the process: one pool, in which the caller works too.
+//! The workers of the process: one pool of threads, in which the calling thread works too.
 //!
-//! [`Workers::run`] calls a function for each part of a kernel. The parts are the kernel's own, cut by its shape; workers
-//! only take them. Helpers spin for 50 microseconds after their last part and then sleep; there are no other threads, and
-//! nothing ever waits for a part that nobody has begun. A call from within a part, or while another thread has the helpers,
-//! runs on its own thread.
+//! [`Workers::run`] calls a function for each part of a kernel. The kernel determines the parts by its shape; workers
+//! only take them. Helpers spin for 50 microseconds after their last part and then sleep. There are no other threads,
+//! and nothing ever waits for a part that has not begun. A call from within a part, or while another thread uses the
+//! helpers, runs on its own thread.
 //!
-//! Helpers work under the caller's [`Budget`]. Between parts every worker looks whether the run is cancelled. Once a part
-//! has panicked or was stopped, no other part begins, and the caller unwinds with what ended that part.
+//! Helpers work under the caller's [`Budget`]. Between parts every worker checks whether the run is cancelled. After a
+//! part has panicked or was stopped, no other part begins, and the caller unwinds with the panic or the stop.
 //!
 //! ```
 //! use shardwise_host::pool::{Effort, Workers};
@@ -30,10 +30,10 @@ use std::time::{Duration, Instant};
 
 const SPIN: Duration = Duration::from_micros(50);
 
-/// Whether a kernel is worth waking a helper.
+/// Whether a kernel is large enough to wake a helper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// Below some 60 microseconds in all: run here and now.
+    /// Less than about 60 microseconds in all: the calling thread runs all parts.
     Small,
     /// Anything longer.
     Large,
@@ -43,7 +43,7 @@ pub enum Effort {
 pub struct Workers {
     shared: Arc<Shared>,
     helpers: Vec<Helper>,
-    /// Held by the caller whose kernel the helpers serve.
+    /// Locked by the caller whose kernel the helpers work on.
     turn: Mutex<()>,
 }
 
@@ -55,11 +55,11 @@ struct Helper {
 
 #[derive(Default)]
 struct Shared {
-    /// The kernel that is open to helpers, or null.
+    /// The kernel that helpers may work on, or null.
     job: AtomicPtr<Job<'static>>,
-    /// Helpers that may be looking at `job`.
+    /// The number of helpers that may be using `job`.
     visitors: AtomicUsize,
-    /// Rises with each kernel, so that helpers notice.
+    /// A counter that is increased for each kernel, so that helpers notice it.
     epoch: AtomicUsize,
     stop: AtomicBool,
 }
@@ -68,12 +68,12 @@ struct Job<'a> {
     run: &'a (dyn Fn(usize) + Sync),
     parts: usize,
     next: AtomicUsize,
-    /// The caller's.
+    /// The caller's budget.
     budget: Option<Budget>,
     failure: Mutex<Option<Failure>>,
 }
 
-/// What ended a part early.
+/// The reason why a part ended early.
 enum Failure {
     Stop(Stop),
     Panic(Box<dyn Any + Send>),
@@ -84,32 +84,33 @@ thread_local! {
 }
 
 impl Workers {
-    /// The pool of the process: as many workers as the machine has cores, or as `SHARDWISE_WORKERS` says.
+    /// Returns the pool of the process. It has as many workers as the machine has cores, or as `SHARDWISE_WORKERS`
+    /// states.
     pub fn global() -> &'static Workers {
         static GLOBAL: OnceLock<Workers> = OnceLock::new();
         GLOBAL.get_or_init(|| Workers::new(default_count()))
     }
 
-    /// A pool of `count` workers, the caller included.
+    /// Returns a pool of `count` workers, including the caller.
     pub fn new(count: usize) -> Workers {
         let shared = Arc::new(Shared::default());
         let helpers = (1..count).filter_map(|i| Helper::start(i, &shared)).collect();
         Workers { shared, helpers, turn: Mutex::new(()) }
     }
 
-    /// The number of workers, the caller included.
+    /// Returns the number of workers, including the caller.
     pub fn count(&self) -> usize {
         self.helpers.len() + 1
     }
 
-    /// The most parts, of so many, that run at one time.
+    /// Returns the largest number of these parts that run at one time.
     pub fn at_once(&self, parts: usize, effort: Effort) -> usize {
         if effort == Effort::Small { parts.min(1) } else { parts.min(self.count()) }
     }
 
     /// Calls `run(part)` once for each part in `0..parts`, and returns when all are done.
     ///
-    /// What ends a part early, a panic or a [`Stop`], is raised here after the parts that had begun are done.
+    /// If a part ends early by a panic or a [`Stop`], this is raised here after the parts that had begun are done.
     pub fn run(&self, parts: usize, effort: Effort, run: impl Fn(usize) + Sync) {
         let run = |part| {
             panic_if_injected();
@@ -118,7 +119,7 @@ impl Workers {
         if effort == Effort::Small || parts < 2 || self.helpers.is_empty() || INSIDE.get() {
             return run_alone(parts, run);
         }
-        // Nothing panics while the turn is held.
+        // Nothing panics while `turn` is locked.
         let turn = self.turn.try_lock();
         if turn.is_err() {
             return run_alone(parts, run);
@@ -150,8 +151,9 @@ impl Workers {
         }
     }
 
-    /// After this no helper holds the job: one that read it is counted as a visitor until it is done, and one that is
-    /// counted later reads null. The count is read by an operation that also writes, which is before or after a helper's own.
+    /// Removes the job. After this no helper uses it: a helper that has read it is counted as a visitor until it is
+    /// done, and a helper that is counted later reads null. The count is read by an operation that also writes, so this
+    /// operation is ordered before or after each of a helper's own.
     fn close(&self) {
         self.shared.job.store(std::ptr::null_mut(), SeqCst);
         let mut spin = Spin::new();
@@ -169,28 +171,29 @@ impl Drop for Workers {
         for helper in &mut self.helpers {
             helper.handle.unpark();
             if let Some(thread) = helper.thread.take() {
-                // A helper catches the panics of its parts, so it has none of its own to report.
+                // A helper catches the panics of its parts, so it has no panic of its own to report.
                 let _ = thread.join();
             }
         }
     }
 }
 
-/// Parts until one panics, for failure injection; 0: none does.
+/// Number of parts until one panics, for failure injection; 0 if none is to panic.
 static PANICS_IN: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
-/// What an injected panic says.
+/// The message of an injected panic.
 #[doc(hidden)]
 pub const INJECTED: &str = "an injected panic";
 
-/// Makes the `n`th part from now panic; 0 disarms. Returns how many were left of those that were set before. For failure
-/// injection.
+/// Makes the `n`th part from now panic; 0 disarms. Returns the number of parts that were left until an earlier injected
+/// panic. For failure injection.
 #[doc(hidden)]
 pub fn panic_at(n: u64) -> u64 {
     PANICS_IN.swap(n, SeqCst)
 }
 
-/// Runs two parts that wait up to `patience` for each other; whether they met, so that the pool has two workers. For tests.
+/// Runs two parts that wait for each other, up to `patience`. Returns whether they met, which shows that the pool runs
+/// two parts at one time. For tests.
 #[doc(hidden)]
 pub fn parts_meet(workers: &Workers, patience: Duration) -> bool {
     let (arrived, met) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -225,7 +228,7 @@ fn run_alone(parts: usize, run: impl Fn(usize)) {
     }
 }
 
-/// Waits by spinning at first, then by letting others run.
+/// Waits by spinning at first and then by yielding to other threads.
 struct Spin {
     start: Option<Instant>,
 }
@@ -242,7 +245,7 @@ impl Spin {
 }
 
 impl Job<'_> {
-    /// Takes parts until none is left, or one ends early.
+    /// Takes parts until none is left or one ends early.
     fn work(&self) {
         INSIDE.set(true);
         let ended = catch_unwind(AssertUnwindSafe(|| Stop::catch(|| self.take_parts())));
@@ -252,7 +255,7 @@ impl Job<'_> {
             Ok(Err(stop)) => Failure::Stop(stop),
             Err(payload) => Failure::Panic(payload),
         };
-        // Nobody takes another part.
+        // After this no worker takes another part.
         self.next.store(self.parts, SeqCst);
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
     }
@@ -306,13 +309,13 @@ fn serve(shared: &Shared, asleep: &AtomicBool) {
     }
 }
 
-/// Spins until the epoch is not `seen`; false if that takes too long.
+/// Spins until the epoch is not `seen`. Returns false if that takes too long.
 #[cfg(loom)]
 fn wait_for_epoch(shared: &Shared, seen: usize) -> bool {
     shared.epoch.load(SeqCst) != seen
 }
 
-/// Spins until the epoch is not `seen`; false if that takes too long.
+/// Spins until the epoch is not `seen`. Returns false if that takes too long.
 #[cfg(not(loom))]
 fn wait_for_epoch(shared: &Shared, seen: usize) -> bool {
     let start = Instant::now();
@@ -329,8 +332,9 @@ fn wait_for_epoch(shared: &Shared, seen: usize) -> bool {
     }
 }
 
-/// Sleeps until woken, unless a kernel was opened before `asleep` could be seen: the epoch is read by an operation that also
-/// writes, so either it is before the caller's, who then sees `asleep`, or it sees the caller's.
+/// Sleeps until woken, unless a kernel was opened before the opener could see `asleep`. The epoch is read by an
+/// operation that also writes. So this operation either comes before the caller's, and the caller sees `asleep`, or it
+/// sees the caller's epoch.
 fn sleep(shared: &Shared, asleep: &AtomicBool, seen: usize) {
     asleep.store(true, SeqCst);
     if shared.epoch.fetch_add(0, SeqCst) == seen && !shared.stop.load(SeqCst) {
@@ -339,7 +343,7 @@ fn sleep(shared: &Shared, asleep: &AtomicBool, seen: usize) {
     asleep.store(false, SeqCst);
 }
 
-/// Cuts `0..len` into pieces of `size` and gives the range of piece `part`.
+/// Divides `0..len` into pieces of `size` and returns the range of piece `part`.
 pub(crate) fn piece(len: usize, size: usize, part: usize) -> std::ops::Range<usize> {
     (part * size).min(len)..((part + 1) * size).min(len)
 }
@@ -453,14 +457,14 @@ mod tests {
     }
 }
 
-/// Schedules of the pool's core, explored by `RUSTFLAGS="--cfg loom" cargo test -p shardwise-host --lib --release loom_`
-/// (with a target folder of its own).
+/// Schedules of the pool's core, explored by `RUSTFLAGS="--cfg loom" cargo test -p shardwise-host --lib --release
+/// loom_` with a target folder of its own.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
 
-    /// A call's parts run once each, and no helper looks at a job that has ended: the parts and the job are on the caller's
-    /// stack, and loom reports accesses to an atomic that is gone.
+    /// Checks that each part of a call runs once and that no helper uses a job that has ended. The parts and the job
+    /// are on the caller's stack, and loom reports accesses to an atomic that no longer exists.
     fn explore(parts: usize, calls: usize, helpers: usize) {
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(if helpers > 1 { 2 } else { 3 });

@@ -1,8 +1,9 @@
-//! Vectors of lanes at the levels that this machine has.
+//! Vectors of lanes at the levels of vector instructions that this machine has.
 //!
-//! A [`Word`] is one lane: 32 or 64 bits, read as a float, an integer or a truth value (all bits equal). Its methods say
-//! what each operation means. A [`Vector`] is several words; its default methods apply the word's, and a level overrides
-//! what its instructions do better, **with the same bits**. Levels: AVX-512, AVX2 with FMA, and portable arrays.
+//! A [`Word`] is one lane: 32 or 64 bits that are read as a float, an integer or a truth value (all bits equal). Its
+//! methods define each operation. A [`Vector`] is several words. Its default methods apply the methods of the word, and
+//! a level overrides those that its instructions compute faster, **with the same bits**. The levels are AVX-512, AVX2
+//! with FMA, and portable arrays.
 #![expect(unsafe_code, reason = "instructions of the level")]
 
 #[cfg(target_arch = "x86_64")]
@@ -33,19 +34,19 @@ pub enum Level {
 }
 
 impl Level {
-    /// The best level of this machine, or a lower one that `SHARDWISE_LEVEL` names (`portable`, `avx2`).
+    /// Returns the best level of this machine, or the lower level that `SHARDWISE_LEVEL` names (`portable`, `avx2`).
     pub fn best() -> Level {
         static BEST: OnceLock<Level> = OnceLock::new();
         *BEST.get_or_init(|| Level::strongest().min(Level::masked()))
     }
 
-    /// The best level of this machine: nothing runs at a higher one.
+    /// Returns the best level of this machine. No code runs at a higher one.
     pub(crate) fn strongest() -> Level {
         static STRONGEST: OnceLock<Level> = OnceLock::new();
         *STRONGEST.get_or_init(Level::detect)
     }
 
-    /// All levels of this machine.
+    /// Returns all levels of this machine.
     pub fn available() -> Vec<Level> {
         let best = Level::strongest();
         [Level::Portable, Level::Avx2, Level::Avx512].into_iter().filter(|&l| l <= best).collect()
@@ -109,7 +110,7 @@ macro_rules! lanewise {
     };
 }
 
-/// Asks for the cache line at an address, which need not be valid.
+/// Prefetches the cache line at an address, which need not be valid.
 #[inline(always)]
 pub(crate) fn prefetch(p: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -121,7 +122,7 @@ pub(crate) fn prefetch(p: *const u8) {
     let _ = p;
 }
 
-/// Makes streaming stores visible to those who read after the pool has joined.
+/// Makes streaming stores visible to threads that read after the pool has joined.
 pub(crate) fn fence() {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: every x86-64 has this instruction.
@@ -130,24 +131,24 @@ pub(crate) fn fence() {
     }
 }
 
-/// Several lanes. Loads and stores need `LANES` elements at `p`, at any alignment unless they say otherwise.
+/// Several lanes. Loads and stores need `LANES` elements at `p`, at any alignment unless stated otherwise.
 pub(crate) trait Vector: Copy {
-    /// One lane.
+    /// The type of one lane.
     type Word: Word;
     /// The number of lanes.
     const LANES: usize;
-    /// Whether eight of them fit the registers.
+    /// Whether eight vectors fit into the registers.
     const IN_REGISTERS: bool;
 
     fn from_fn(f: impl FnMut(usize) -> Self::Word) -> Self;
     fn map(self, f: impl FnMut(Self::Word) -> Self::Word) -> Self;
     fn zip(self, o: Self, f: impl Fn(Self::Word, Self::Word) -> Self::Word) -> Self;
     fn splat(w: Self::Word) -> Self;
-    /// `self * m + a` of floats, rounded once.
+    /// Returns `self * m + a` of floats, rounded once.
     fn fused(self, m: Self, a: Self) -> Self;
     unsafe fn load(p: *const u8) -> Self;
     unsafe fn store(self, p: *mut u8);
-    /// The first words of a list.
+    /// Returns the first words of a list.
     #[inline(always)]
     fn read(words: &[Self::Word]) -> Self {
         let words = &words[..Self::LANES];
@@ -161,13 +162,13 @@ pub(crate) trait Vector: Copy {
         // SAFETY: there are as many words.
         unsafe { self.store(words.as_mut_ptr().cast()) }
     }
-    /// Stores past the caches; `p` must be aligned to the vector.
+    /// Stores the vector without going through the caches; `p` must be aligned to the vector.
     #[inline(always)]
     unsafe fn store_streaming(self, p: *mut u8) {
         // SAFETY: as the caller's.
         unsafe { self.store(p) }
     }
-    /// `mask ? a : b`, lane by lane; the mask is `self`, a truth value.
+    /// Returns `mask ? a : b` for each lane. The mask is `self`, a truth value.
     #[inline(always)]
     fn choose(self, a: Self, b: Self) -> Self {
         self.and(a).or(self.not().and(b))

@@ -1,4 +1,5 @@
-//! What the pool synchronizes with: the standard library, or `loom`'s models of it under `--cfg loom`.
+//! The synchronization primitives of the pool: those of the standard library, or `loom`'s models of them under `--cfg
+//! loom`.
 
 #[cfg(not(loom))]
 pub use std::{

@@ -1,7 +1,8 @@
-//! Checks a plan before it runs: what every step reads and writes has the sizes that the step relies on.
+//! Checks a plan before it runs: the values that every step reads and writes must have the sizes that the step relies
+//! on.
 //!
-//! Each buffer that enters a slot is compared with the slot's type when it enters ([`Run`](super::run::Run)). Where a step
-//! hands buffers from slot to slot, both types are compared here, once.
+//! Each buffer that is put into a slot is compared with the slot's type at that time ([`Run`](super::run::Run)). For
+//! steps that pass buffers from slot to slot, both types are compared here, once.
 
 use super::plan::*;
 use shardwise_base::{DType, Diagnostic};
@@ -24,7 +25,7 @@ fn code(plan: &Plan, block: &Code) -> Result<(), Diagnostic> {
     })
 }
 
-/// Instance maps are in range.
+/// Checks that the maps of instances are in range.
 fn inputs(plan: &Plan, step: &Step) -> Result<(), String> {
     let count = step.points.count();
     for (i, input) in step.inputs.iter().enumerate() {
@@ -70,7 +71,7 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
     }
 }
 
-/// Groups name instances of the operand, and positions members of the groups.
+/// Checks that groups refer to instances of the operand, and positions to members of the groups.
 fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> {
     let held = step.inputs.first().map_or(0, |input| plan.slots[input.slot.index()].count);
     let fits = |(group, &position): (&Vec<u32>, &usize)| {
@@ -83,7 +84,7 @@ fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> 
     Ok(())
 }
 
-/// Every output has the instances that the step computes.
+/// Checks that every output has the instances that the step computes.
 fn computed(plan: &Plan, step: &Step) -> Result<(), String> {
     let differs = |slot: &&Slot| plan.slots[slot.index()].points != step.points;
     match step.outputs.iter().find(differs) {
@@ -95,7 +96,7 @@ fn computed(plan: &Plan, step: &Step) -> Result<(), String> {
     }
 }
 
-/// What is handed from slot to slot has the same type in both.
+/// Checks that values that are passed from slot to slot have the same type in both.
 fn equal(
     plan: &Plan,
     what: &str,
@@ -116,7 +117,7 @@ fn equal(
     }
 }
 
-/// The first of the slots is a scalar of one of these types.
+/// Checks that the first of the slots is a scalar of one of these types.
 fn decides(plan: &Plan, slots: &[Slot], dtypes: &[DType]) -> Result<(), String> {
     let Some(slot) = slots.first() else { return Err("has no value that decides what runs".to_string()) };
     let ty = &plan.slots[slot.index()].ty;

@@ -1,4 +1,4 @@
-//! The reference evaluation of an op, on buffers: what runs where no kernel does.
+//! The reference evaluation of an op on buffers, for ops without a kernel.
 
 use crate::memory::Buffer;
 use shardwise_base::{Diagnostic, Literal};
@@ -6,15 +6,15 @@ use shardwise_interp::RegionRunner;
 use shardwise_ir::{OpView, Value};
 use shardwise_ops::Opcode;
 
-/// Evaluates an op on one device's operands, followed by the captured values of its regions.
+/// Evaluates an op on one device's operands, which are followed by the captured values of its regions.
 pub fn evaluate(view: &OpView<'_>, inputs: &[&Buffer], captured: &[Value]) -> Result<Vec<Literal>, Diagnostic> {
     let (operands, outer) = inputs.split_at(view.operands().len());
     let literals: Vec<Literal> = view.operands().iter().zip(operands).map(|(&v, b)| literal(view, v, b)).collect();
     Opcode::of_view(view).facts().eval(view, &literals, &mut regions(view, outer, captured))
 }
 
-/// Evaluates a collective on what the members of a group bring; `others` are its other operand, if it names the root, and
-/// the captured values of its region.
+/// Evaluates a collective on the operands of a group's members. `others` are its other operand, if that states the
+/// root, and the captured values of its region.
 pub fn exchange(
     view: &OpView<'_>,
     parts: &[&Buffer],

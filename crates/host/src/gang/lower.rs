@@ -1,8 +1,8 @@
-//! From a localized module to a plan.
+//! Converts a localized module to a plan.
 //!
-//! Values become slots, ops become steps. An op with a row in the kernel table gets its kernel; any other pure op runs by
-//! its reference evaluation. What a value varies over was inferred before and stands on it; a value without that varies
-//! everywhere.
+//! Values become slots, and ops become steps. An op with a row in the kernel table gets its kernel; any other pure op
+//! runs by its reference evaluation. The axes over which a value varies were inferred before and are recorded on it. A
+//! value without them is taken to vary everywhere.
 
 use super::plan::*;
 use super::points::Points;
@@ -15,7 +15,7 @@ use shardwise_ops::{Opcode, Semantics};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// Plans `func`.
+/// Converts `func` to a plan.
 pub fn lower(module: &Module, func: &Func, memory: &Memory) -> Result<Plan, Diagnostics> {
     let mut lowering = Lowering {
         module,
@@ -34,7 +34,7 @@ pub fn lower(module: &Module, func: &Func, memory: &Memory) -> Result<Plan, Diag
     Ok(Plan { slots, params: code.params.clone(), code, constants, step_count })
 }
 
-/// The state of planning one function.
+/// The state of converting one function.
 pub struct Lowering<'m> {
     pub module: &'m Module,
     pub body: &'m Body,
@@ -45,7 +45,7 @@ pub struct Lowering<'m> {
     slot_of: Vec<Option<Slot>>,
     constants: Vec<(Slot, Vec<Buffer>)>,
     step_count: usize,
-    /// Steps that the one that is being made needs before it.
+    /// The steps that must run before the step that is being built.
     before: Vec<Step>,
 }
 
@@ -54,13 +54,13 @@ impl<'m> Lowering<'m> {
         OpView::new(self.module, self.body, op)
     }
 
-    /// What a value varies over.
+    /// Returns the points over which a value varies.
     pub fn points(&self, v: Value) -> Points {
         let varying = self.body.value(v).varying.clone().unwrap_or(Varying::Everywhere);
         Points::new(self.mesh.as_ref(), &varying)
     }
 
-    /// The slot of a value, made at its first mention.
+    /// Returns the slot of a value, which is created at its first use.
     pub fn slot(&mut self, v: Value) -> Slot {
         if let Some(slot) = self.slot_of[v.index()] {
             return slot;
@@ -72,20 +72,20 @@ impl<'m> Lowering<'m> {
         slot
     }
 
-    /// A slot for what is no value of the program.
+    /// Creates a slot for a value that is not in the program.
     pub fn temporary(&mut self, ty: TensorType, points: Points, loc: Loc) -> Slot {
         self.slots.push(SlotInfo::new(ty, points, loc));
         Slot(self.slots.len() as u32 - 1)
     }
 
-    /// A step that the one that is being made needs before it.
+    /// Adds a step that must run before the step that is being built.
     pub fn before(&mut self, mut step: Step) {
-        // It moves elements, whatever the op that needs it computes.
+        // The step only moves elements, whatever the op that needs it computes.
         step.work = step.outputs.iter().map(|s| self.slots[s.index()].ty.size() as u64).sum();
         self.before.push(step);
     }
 
-    /// An input that the instances of `points` read from `v`.
+    /// Returns an input for which the instances of `points` read from `v`.
     pub fn input(&mut self, v: Value, points: &Points) -> Input {
         let map = points.map_to(&self.points(v));
         Input::new(self.slot(v), map)
@@ -104,7 +104,7 @@ impl<'m> Lowering<'m> {
         Ok(code)
     }
 
-    /// Fused groups at the places of their roots, the other ops at their own.
+    /// Builds the steps of a block, with each fused group at the position of its root.
     fn block_steps(&mut self, ops: &[Op]) -> Result<Vec<Step>, Diagnostics> {
         let sums = kernels::sums(self, ops, &self.uses);
         let summed: HashSet<Op> = sums.iter().flat_map(|s| [s.add, s.dot]).collect();
@@ -128,7 +128,7 @@ impl<'m> Lowering<'m> {
         Ok(steps)
     }
 
-    /// The step of an op; none for a constant.
+    /// Builds the step of an op. Returns `None` for a constant.
     fn op(&mut self, op: Op) -> Result<Option<Step>, Diagnostics> {
         let view = self.view(op);
         if self.constant(&view)? {
@@ -158,7 +158,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// A step by an op's reference, which is given the values that the op's regions use.
+    /// Builds a step that runs an op's reference evaluation, with the values that the op's regions use as inputs.
     fn with_captured(&mut self, view: &OpView<'m>, kind: impl FnOnce(Op, Vec<Value>) -> StepKind) -> Step {
         let captured = captured(view);
         let mut step = self.step(view, kind(view.op, captured.clone()));
@@ -167,7 +167,7 @@ impl<'m> Lowering<'m> {
         step
     }
 
-    /// A step whose instances are those of the op's results.
+    /// Builds a step whose instances are those of the op's results.
     pub fn step(&mut self, view: &OpView<'m>, kind: StepKind) -> Step {
         let points = self.step_points(view);
         let inputs = view.operands().iter().map(|&v| self.input(v, &points)).collect();
@@ -195,7 +195,8 @@ impl<'m> Lowering<'m> {
         view.results().first().map_or_else(|| Points::new(self.mesh.as_ref(), &Varying::Nowhere), |&v| self.points(v))
     }
 
-    /// Constants, and indices of devices along axes, are known now.
+    /// Evaluates constants and the indices of devices along axes, which are known now. Returns whether the op is one of
+    /// these.
     fn constant(&mut self, view: &OpView<'m>) -> Result<bool, Diagnostics> {
         let points = self.step_points(view);
         let at = |i: usize| points.coordinates(i);
@@ -214,7 +215,7 @@ impl<'m> Lowering<'m> {
                 Box::new(move |i| Literal::scalar(mesh.as_ref().map_or(0, |m| m.device(m.position(&at(i)))) as u32))
             }
             Opcode::ReplicaId => Box::new(|_| Literal::scalar(0u32)),
-            // Order is kept by the plan: a token holds nothing.
+            // The plan keeps the order, so a token holds nothing.
             Opcode::AfterAll | Opcode::CreateToken => Box::new(|_| Literal::zeros(DType::I1, vec![0])),
             _ => return Ok(false),
         };
@@ -245,7 +246,7 @@ impl<'m> Lowering<'m> {
         Ok(self.step(view, StepKind::Permute(sources)))
     }
 
-    /// There is nobody to wait for: what is started runs at once, into the future's slot.
+    /// Builds the op in an asynchronous start. It runs at once and writes into the future's slot.
     fn started(&mut self, view: &OpView<'m>) -> Result<Step, Diagnostics> {
         let region = view.regions()[0];
         for (&arg, &operand) in self.body[region].args.iter().zip(view.operands()) {
@@ -284,7 +285,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// A collective in the regions whose groups reach across the points.
+    /// Returns a collective in the regions whose groups extend over several of the points.
     fn collective_over(&self, points: &Points, regions: &[Region]) -> Option<Op> {
         let mut ops = vec![];
         regions.iter().for_each(|&r| self.body.walk_region(r, &mut ops));
@@ -307,14 +308,15 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// Element operations or multiply-adds of an op on one device: of a product two flops are one.
+/// Returns the number of element operations or multiply-adds of an op on one device. Two flops of a product count as
+/// one multiply-add.
 pub fn operations(view: &OpView<'_>) -> u64 {
     let size = |v: &Value| view.body.ty(*v).as_tensor().map_or(0, |t| t.size() as u64);
     let largest = view.operands().iter().chain(view.results()).map(size).max().unwrap_or(0);
     largest.max((Opcode::of_view(view).facts().cost(view).flops / 2.0) as u64)
 }
 
-/// Values that the regions of an op use and do not define.
+/// Returns the values that the regions of an op use but do not define.
 fn captured(view: &OpView<'_>) -> Vec<Value> {
     let mut ops = vec![];
     view.regions().iter().for_each(|&r| view.body.walk_region(r, &mut ops));
@@ -330,7 +332,7 @@ fn captured(view: &OpView<'_>) -> Vec<Value> {
     outer
 }
 
-/// A buffer with the bytes of a literal.
+/// Returns a buffer with the bytes of a literal.
 pub fn fill(memory: &Memory, literal: &Literal) -> Result<Buffer, crate::memory::OutOfMemory> {
     let ty = TensorType::new(literal.dtype(), literal.shape().to_vec());
     let mut buffer = memory.allocate(ty.checked_bytes().unwrap_or(usize::MAX))?;
@@ -346,7 +348,7 @@ pub fn fill(memory: &Memory, literal: &Literal) -> Result<Buffer, crate::memory:
     Ok(buffer)
 }
 
-/// Bytes that are copied between two looks whether the run is cancelled; a multiple of every element's.
+/// Number of bytes that are copied between two polls; a multiple of every element's size.
 const POLLED: usize = 1 << 20;
 
 /// Fills `out` with copies of an element.
@@ -359,13 +361,13 @@ fn repeat(element: &[u8], out: &mut [u8]) {
     }
 }
 
-/// Removes steps whose results nothing reads: views that every user looked through.
+/// Removes steps whose results are never read, such as views that all users bypass.
 fn drop_dead(steps: &mut Vec<Step>, results: &[Slot]) {
     let mut read: HashSet<Slot> = results.iter().copied().collect();
     let mut kept = vec![];
     while let Some(step) = steps.pop() {
         let is_plain = matches!(step.kind, StepKind::Evaluate { .. } | StepKind::Alias | StepKind::Kernel(_));
-        // What gives nothing is run for its effect.
+        // A step without results is kept for its effect.
         if is_plain && !step.outputs.is_empty() && !step.outputs.iter().any(|s| read.contains(s)) {
             continue;
         }
@@ -378,14 +380,14 @@ fn drop_dead(steps: &mut Vec<Step>, results: &[Slot]) {
     *steps = kept;
 }
 
-/// Returns those of `results` that are outputs of `steps`, each once.
+/// Returns the `results` that are outputs of `steps`, each once.
 fn own_results(steps: &[Step], results: &[Slot]) -> Vec<Slot> {
     let outputs: BTreeSet<Slot> = steps.iter().flat_map(|s| s.outputs.iter().copied()).collect();
     let own: BTreeSet<Slot> = results.iter().copied().filter(|slot| outputs.contains(slot)).collect();
     own.into_iter().collect()
 }
 
-/// Notes, at each step, the slots of this block that no later step and no result reads.
+/// Records at each step the slots of this block that no later step and no result reads.
 fn mark_drops(code: &mut Code) {
     let mut seen: Vec<Slot> = code.results.clone();
     let own: BTreeSet<Slot> =
@@ -405,7 +407,7 @@ fn mark_drops(code: &mut Code) {
     }
 }
 
-/// Every slot that a step reads, in its blocks too.
+/// Collects every slot that a step reads, including those that its blocks read.
 fn slots_read(step: &Step, out: &mut Vec<Slot>) {
     out.extend(step.inputs.iter().map(|i| i.slot));
     let block = |code: &Code| {

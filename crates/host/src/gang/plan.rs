@@ -1,4 +1,4 @@
-//! What a plan is made of.
+//! The parts of a plan.
 
 use super::Points;
 use crate::memory::{Buffer, Memory, OutOfMemory};
@@ -6,7 +6,7 @@ use shardwise_base::{Account, Diagnostic, Loc, Stop};
 use shardwise_ir::{Op, TensorType, Value};
 use std::borrow::Cow;
 
-/// A value of the plan: one buffer for each instance.
+/// A value of the plan, which has one buffer for each instance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Slot(pub u32);
 
@@ -16,33 +16,33 @@ impl Slot {
     }
 }
 
-/// What is known of a slot.
+/// The properties of a slot.
 #[derive(Clone, Debug)]
 pub struct SlotInfo {
-    /// Per device.
+    /// The type on one device.
     pub ty: TensorType,
     pub points: Points,
     /// The number of instances.
     pub count: usize,
     /// The size of each instance's buffer.
     pub bytes: usize,
-    /// Where the program makes it.
+    /// The location in the program that defines the value.
     pub loc: Loc,
 }
 
 impl SlotInfo {
     pub fn new(ty: TensorType, points: Points, loc: Loc) -> SlotInfo {
-        // Nothing can be allocated for a type whose size overflows.
+        // No buffer can be allocated for a type whose size overflows.
         let bytes = ty.checked_bytes().unwrap_or(usize::MAX);
         SlotInfo { count: points.count(), bytes, ty, points, loc }
     }
 
-    /// Bytes of all instances.
+    /// Returns the number of bytes of all instances.
     pub fn all_bytes(&self) -> usize {
         self.bytes.saturating_mul(self.count)
     }
 
-    /// Whether a value of one slot is one of the other's type.
+    /// Returns whether a value of one slot has the other's type.
     pub fn has_type_of(&self, other: &SlotInfo) -> bool {
         self.ty.shape == other.ty.shape && self.ty.dtype.storage() == other.ty.dtype.storage()
     }
@@ -53,40 +53,41 @@ pub struct Plan {
     pub slots: Vec<SlotInfo>,
     pub params: Vec<Slot>,
     pub code: Code,
-    /// Values that are known when planned: a buffer for each instance.
+    /// The values that are known at planning time, with a buffer for each instance.
     pub constants: Vec<(Slot, Vec<Buffer>)>,
-    /// Number of steps, of all blocks together: the length of a profile.
+    /// The number of steps of all blocks together, which is the length of a profile.
     pub step_count: usize,
 }
 
-/// A block: steps in order, and the slots of its results.
+/// A block: its steps in order, and the slots of its results.
 #[derive(Default)]
 pub struct Code {
     pub params: Vec<Slot>,
     pub steps: Vec<Step>,
-    /// May contain a slot twice, and slots of parameters, of constants and of enclosing blocks.
+    /// The slots of the results. They may repeat, and may be parameters, constants or slots of enclosing blocks.
     pub results: Vec<Slot>,
-    /// The results that steps of this block define, each once. Only these may be cleared once the results are handed over.
+    /// The results that steps of this block define, each once. Only these may be cleared after the results are passed
+    /// on.
     pub own_results: Vec<Slot>,
 }
 
 /// One instruction for all devices.
 pub struct Step {
-    /// Position in a profile.
+    /// The position in a profile.
     pub id: usize,
     pub kind: StepKind,
     pub inputs: Vec<Input>,
     pub outputs: Vec<Slot>,
-    /// The instances that are computed: of every output.
+    /// The instances that are computed, of every output.
     pub points: Points,
-    /// Their numbers.
+    /// The numbers of these instances.
     pub instances: Vec<usize>,
     pub loc: Loc,
-    /// What runs: `stablehlo.dot_general`, `fused(multiply, add)`.
+    /// The name of what runs: `stablehlo.dot_general`, `fused(multiply, add)`.
     pub name: String,
-    /// Element operations or multiply-adds of a kernel, for each instance.
+    /// The number of element operations or multiply-adds of a kernel, for each instance.
     pub work: u64,
-    /// Slots whose last use this is.
+    /// The slots that are used last by this step.
     pub drops: Vec<Slot>,
 }
 
@@ -95,7 +96,7 @@ pub struct Input {
     pub slot: Slot,
     /// For each instance of the step, the instance of the slot that it reads.
     pub map: Vec<u32>,
-    /// Whether no instance of the slot is read by two of the step.
+    /// Whether no instance of the slot is read by two instances of the step.
     is_read_once: bool,
 }
 
@@ -107,32 +108,33 @@ impl Input {
     }
 }
 
-/// What a step does.
+/// The action of a step.
 pub enum StepKind {
-    /// The op's reference evaluation, for want of a kernel. The inputs are its operands, then the values that its regions
-    /// use from around it.
+    /// Runs the op's reference evaluation, because there is no kernel. The inputs are its operands, followed by the
+    /// captured values of its regions.
     Evaluate {
         op: Op,
         captured: Vec<Value>,
     },
-    /// The same bytes under another type: buffers are handed over.
+    /// Passes the buffers on, possibly with another type of the same bytes.
     Alias,
     Kernel(Box<dyn Kernel>),
-    /// A collective by its reference, for want of a kernel. The inputs are as those of [`StepKind::Evaluate`].
+    /// Runs a collective by its reference, because there is no kernel. The inputs are as for [`StepKind::Evaluate`].
     Exchange {
         op: Op,
         captured: Vec<Value>,
         members: Members,
     },
-    /// For each instance, the instance it receives, or zeros.
+    /// Moves buffers between instances. Holds, for each instance, the instance from which it receives; `None` means
+    /// zeros.
     Permute(Vec<Option<u32>>),
-    /// Lock-step, unless the condition varies: then once for each point of what it varies over.
+    /// Runs a loop in lock-step. If the condition varies, the loop runs separately for each point over which it varies.
     While {
         cond: Code,
         body: Code,
         divergence: Divergence,
     },
-    /// The branch that the index names; each point of what it varies over takes its own.
+    /// Runs the branch with this index. If the index varies, each point over which it varies runs its own branch.
     Case {
         branches: Vec<Code>,
         is_if: bool,
@@ -141,7 +143,7 @@ pub enum StepKind {
 }
 
 impl StepKind {
-    /// The blocks of a loop or branch.
+    /// Returns the blocks of a loop or branch.
     pub fn blocks(&self) -> Vec<&Code> {
         match self {
             StepKind::While { cond, body, .. } => vec![cond, body],
@@ -151,23 +153,23 @@ impl StepKind {
     }
 }
 
-/// Who exchanges values with whom in a collective.
+/// The groups of a collective.
 pub struct Members {
-    /// For each instance of the result, the instances of the operand in its group, in order; none for a device that is in
-    /// no group, and gets zeros.
+    /// For each instance of the result, the instances of the operand in its group, in order. The list is empty for a
+    /// device that is in no group and gets zeros.
     pub groups: Vec<Vec<u32>>,
     /// For each instance of the result, its position in its group.
     pub positions: Vec<usize>,
 }
 
-/// What to do where a predicate differs between devices.
+/// What is done if a predicate differs between devices.
 #[derive(Clone, Debug)]
 pub enum Divergence {
-    /// It cannot: one instance.
+    /// It cannot differ, because there is one instance.
     None,
-    /// Run the region for each point of these by itself.
+    /// The region runs for each of these points separately.
     PerPoint(Points),
-    /// A collective inside needs all of them: they must agree.
+    /// The predicates must agree, because a collective in the region needs all devices.
     MustAgree { collective: Loc },
 }
 
@@ -175,59 +177,61 @@ pub enum Divergence {
 pub trait Kernel: Send + Sync {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory>;
 
-    /// Allocates what `run` allocates, as it does, and sets the outputs, but computes nothing: buffers here have no bytes
-    /// ([`Memory::counted`]). What `run` allocates must not depend on the inputs' values, or this allocates the most.
+    /// Allocates what `run` allocates in the same way and sets the outputs, but computes nothing. The buffers here have
+    /// no bytes ([`Memory::counted`]). What `run` allocates must not depend on the values of the inputs, unless this
+    /// function allocates the largest amount.
     fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory>;
 
-    /// What the values of its inputs must fulfil: `run` relies on it.
+    /// Checks the conditions on the values of its inputs on which `run` relies.
     fn check(&self, _: &KernelCx<'_>) -> Result<(), Diagnostic> {
         Ok(())
     }
 
-    /// Whether devices exchange values in it.
+    /// Returns whether devices exchange values in this kernel.
     fn is_collective(&self) -> bool {
         false
     }
 }
 
-/// What a kernel sees: the buffers of all instances of its inputs, and its outputs, to be filled.
+/// The context of a kernel: the buffers of all instances of its inputs, and its outputs, which it fills.
 pub struct KernelCx<'a> {
     pub step: &'a Step,
-    /// For each input, the buffers of all instances of its slot that were computed. Where this is the slot's last use and
-    /// nobody else holds a buffer, it is the only owner and may be overwritten.
+    /// For each input, the buffers of all instances of its slot that were computed. If this is the slot's last use and
+    /// there is no other owner of a buffer, the buffer may be overwritten.
     pub inputs: Vec<Vec<Option<Buffer>>>,
-    /// For each output, a buffer for each instance; empty until the kernel sets it.
+    /// For each output, a buffer for each instance. They are `None` until the kernel sets them.
     pub outputs: Vec<Vec<Option<Buffer>>>,
-    /// Instances to compute, ascending.
+    /// The instances to compute, ascending.
     pub instances: Cow<'a, [usize]>,
     pub memory: &'a Memory,
 }
 
 impl KernelCx<'_> {
-    /// The buffer of input `i` that instance `instance` of the step reads.
+    /// Returns the buffer of input `i` that instance `instance` of the step reads.
     pub fn input(&self, i: usize, instance: usize) -> &Buffer {
         self.instance(i, self.step.inputs[i].map[instance])
     }
 
-    /// The buffer of instance `at` of input `i`'s slot. It has the bytes of the slot's type.
+    /// Returns the buffer of instance `at` of input `i`'s slot. It has the bytes of the slot's type.
     pub fn instance(&self, i: usize, at: u32) -> &Buffer {
         self.inputs[i][at as usize].as_ref().expect("an instance is computed before it is read")
     }
 
-    /// Takes the buffer that [`KernelCx::input`] returns, to write into it, if it has this length and nobody else reads it,
-    /// now or later.
+    /// Takes the buffer that [`KernelCx::input`] returns, for writing into it. Returns `None` if it has another length,
+    /// has another owner or is read by another instance.
     pub fn take_input(&mut self, i: usize, instance: usize, bytes: usize) -> Option<Buffer> {
         let input = &self.step.inputs[i];
         let own = |buffer: &mut Buffer| input.is_read_once && buffer.len() == bytes && buffer.try_unique().is_some();
         self.inputs[i][input.map[instance] as usize].take_if(own)
     }
 
-    /// A new buffer for each instance.
+    /// Returns a new buffer for each instance.
     pub fn allocate(&self, bytes: usize) -> Result<Vec<Buffer>, OutOfMemory> {
         self.instances.iter().map(|_| self.memory.allocate(bytes)).collect()
     }
 
-    /// Allocates an output of so many bytes, while so many more are in use: what most kernels do.
+    /// Allocates output 0 with `bytes` for each instance while `scratch` bytes are in use, which is what most kernels
+    /// do.
     pub fn foretell(&mut self, bytes: usize, scratch: usize) -> Result<(), OutOfMemory> {
         let outputs = self.allocate(bytes)?;
         self.foretell_scratch(scratch)?;
@@ -235,17 +239,17 @@ impl KernelCx<'_> {
         Ok(())
     }
 
-    /// Charges so many bytes for a moment.
+    /// Charges `bytes` for a moment.
     pub fn foretell_scratch(&self, bytes: usize) -> Result<(), OutOfMemory> {
         Account::current().reserve(bytes).map(drop)
     }
 
-    /// The addresses of some inputs of an instance to compute.
+    /// Returns the addresses of some inputs of an instance that is to be computed.
     pub fn addresses<const N: usize>(&self, inputs: [usize; N], instance: usize) -> [usize; N] {
         inputs.map(|i| self.input(i, instance).address())
     }
 
-    /// Sets the buffers of an output, one for each instance to compute.
+    /// Sets the buffers of an output, one for each instance that is to be computed.
     pub fn set(&mut self, output: usize, buffers: impl IntoIterator<Item = Buffer>) {
         for (&i, buffer) in self.instances.iter().zip(buffers) {
             self.outputs[output][i] = Some(buffer);
@@ -253,7 +257,7 @@ impl KernelCx<'_> {
     }
 }
 
-/// Why a run stopped.
+/// The reason why a run ended early.
 pub enum RunError {
     Stopped(Stop),
     Diagnostic(Diagnostic),

@@ -1,10 +1,10 @@
-//! Instances: the points of the axes over which a value varies.
+//! Instances, which are the points along the axes over which a value varies.
 
 use shardwise_base::{AxisRef, Mesh, Varying};
 use shardwise_ops::collective::with_index_in;
 use std::sync::Arc;
 
-/// The axes over which a value varies, in the mesh's order; instance `i` is point `i` of them, row-major.
+/// The axes over which a value varies, in the mesh's order. Instance `i` is point `i` along them, row-major.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Points {
     pub mesh: Option<Arc<Mesh>>,
@@ -17,7 +17,7 @@ impl Points {
         Points { mesh: mesh.cloned(), axes }
     }
 
-    /// Of an array laid out over these axes.
+    /// Returns the points of an array that is distributed over these axes.
     pub fn over(mesh: Option<&Arc<Mesh>>, axes: impl IntoIterator<Item = AxisRef>) -> Points {
         let axes = mesh.map_or(vec![], |m| AxisRef::union(m, axes));
         Points { mesh: mesh.cloned(), axes }
@@ -27,18 +27,18 @@ impl Points {
         self.mesh.as_ref().map_or(1, |m| self.axes.iter().map(|a| a.size(m)).product())
     }
 
-    /// Coordinates, along the mesh's whole axes, of the first device that holds instance `i`.
+    /// Returns the coordinates, along the mesh's whole axes, of the first device that holds instance `i`.
     pub fn coordinates(&self, i: usize) -> Vec<usize> {
         let Some(mesh) = &self.mesh else { return vec![] };
         with_index_in(mesh, &self.axes, &vec![0; mesh.axes.len()], i)
     }
 
-    /// The instance that the device at these coordinates holds.
+    /// Returns the instance that the device at these coordinates holds.
     pub fn instance(&self, coordinates: &[usize]) -> usize {
         self.mesh.as_ref().map_or(0, |m| AxisRef::index_in(m, &self.axes, coordinates))
     }
 
-    /// For each instance of `self`, the instance of `other` that the same device holds.
+    /// Returns, for each instance of `self`, the instance of `other` that the same device holds.
     pub fn map_to(&self, other: &Points) -> Vec<u32> {
         if self.axes == other.axes {
             return (0..self.count() as u32).collect();
@@ -46,7 +46,7 @@ impl Points {
         (0..self.count()).map(|i| other.instance(&self.coordinates(i)) as u32).collect()
     }
 
-    /// For each instance of `self`, the instances of `other` held along `axes`, in order.
+    /// Returns, for each instance of `self`, the instances of `other` along `axes`, in order.
     pub fn groups(&self, other: &Points, axes: &[AxisRef]) -> Vec<Vec<u32>> {
         let Some(mesh) = &self.mesh else { return vec![vec![0]] };
         let size: usize = axes.iter().map(|a| a.size(mesh)).product();
@@ -59,7 +59,7 @@ impl Points {
             .collect()
     }
 
-    /// Whether a device that holds instance `i` is at point `point` of `other`.
+    /// Returns whether a device that holds instance `i` is at point `point` of `other`.
     pub fn is_at(&self, i: usize, other: &Points, point: usize) -> bool {
         let Some(mesh) = &self.mesh else { return true };
         let shared = self.axes.iter().flat_map(|a| other.axes.iter().filter_map(|b| a.overlap(*b)));
@@ -68,7 +68,7 @@ impl Points {
         at(&self.coordinates(i)) == at(&other.coordinates(point))
     }
 
-    /// Every device that holds instance `i`, as positions of the mesh.
+    /// Returns every device that holds instance `i`, as a position in the mesh.
     pub fn devices(&self, i: usize) -> Vec<usize> {
         let Some(mesh) = &self.mesh else { return vec![0] };
         let first = self.coordinates(i);

@@ -1,7 +1,7 @@
 //! Executes a plan.
 //!
-//! Values are lists of buffers, one for each instance. A step takes the buffers of slots that it uses last, so that a kernel
-//! that is their only owner may write into them.
+//! Values are lists of buffers, one for each instance. A step takes over the buffers of slots that it uses last, so
+//! that a kernel that is their only owner may write into them.
 
 mod foretell;
 
@@ -27,14 +27,14 @@ pub struct Run<'a> {
     pub memory: &'a Memory,
     values: Vec<Vec<Option<Buffer>>>,
     running: Option<Step<'a>>,
-    /// Time of each step, if wanted.
+    /// The count and the total time of each step, if they are measured.
     pub profile: Option<Vec<(u64, Duration)>>,
 }
 
-/// Arrays that a message about memory lists.
+/// The largest number of arrays that a message about memory lists.
 const SHOWN_ARRAYS: usize = 3;
 
-/// The instances that take part: those at a point of some axes.
+/// The instances that take part, which are those at one point of some axes.
 #[derive(Clone, Copy)]
 struct Selection<'a> {
     points: &'a Points,
@@ -54,7 +54,7 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Runs the program: `args[i]` has a buffer for each instance of parameter `i`.
+    /// Runs the program. `args[i]` has a buffer for each instance of parameter `i`.
     pub fn run(&mut self, args: Vec<Vec<Buffer>>) -> Result<Vec<Vec<Buffer>>, Diagnostics> {
         for (slot, buffers) in &self.plan.constants {
             self.values[slot.index()] = buffers.iter().cloned().map(Some).collect();
@@ -87,8 +87,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The largest arrays that are alive when a step runs, and that it reads and makes. Of slots that share their buffers one
-    /// is named.
+    /// Returns descriptions of the largest arrays that are alive when a step runs, or that it reads or writes. Of slots
+    /// that share their buffers, only one is listed.
     fn largest(&self, step: Step<'a>) -> Vec<String> {
         let is_alive = |slot: &Slot| self.values[slot.index()].iter().any(Option::is_some);
         let used: Vec<Slot> = step.inputs.iter().map(|i| i.slot).chain(step.outputs.iter().copied()).collect();
@@ -145,7 +145,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The instances of a step that the selection leaves.
+    /// Returns the instances of a step that are selected.
     fn instances(step: Step<'a>, selected: &[Selection<'a>]) -> Cow<'a, [usize]> {
         if selected.is_empty() {
             return Cow::Borrowed(&step.instances);
@@ -172,7 +172,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Computes what the members of each group get, once for all of them.
+    /// Computes what the members of each group get, once for all members.
     fn exchange(
         &mut self,
         step: Step<'a>,
@@ -207,13 +207,14 @@ impl<'a> Run<'a> {
         self.values[input.slot.index()][input.map[instance] as usize].as_ref().expect("computed before it is used")
     }
 
-    /// Puts the result of a step into a slot. Whoever reads the slot relies on the number of its bytes.
+    /// Puts the result of a step into a slot. Readers of the slot rely on the number of its bytes, which is checked
+    /// here.
     fn set(&mut self, step: Step<'a>, slot: Slot, instance: usize, buffer: Buffer) {
         self.check(step, slot, &buffer);
         self.place(slot, instance, buffer);
     }
 
-    /// The same for all instances of a result.
+    /// Puts all instances of a result into a slot, with the same check.
     fn set_all(&mut self, step: Step<'a>, slot: Slot, buffers: Vec<Option<Buffer>>) {
         assert_eq!(buffers.len(), self.plan.slots[slot.index()].count, "a buffer for each instance");
         for buffer in &buffers {
@@ -261,7 +262,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What the kernel of a step sees.
+    /// Returns the context for the kernel of a step.
     fn context(&mut self, step: Step<'a>, selected: &[Selection<'a>]) -> KernelCx<'a> {
         let take = |values: &mut Vec<Vec<Option<Buffer>>>, input: &Input| {
             let is_last = step.drops.contains(&input.slot)
@@ -275,7 +276,7 @@ impl<'a> Run<'a> {
         KernelCx { step, inputs, outputs, instances, memory: self.memory }
     }
 
-    /// Puts what a kernel has made into the slots of its outputs; the inputs that it took are released after that.
+    /// Puts the results of a kernel into the slots of its outputs. The inputs that it took are released after that.
     fn finish(&mut self, cx: KernelCx<'a>, selected: &[Selection<'a>]) {
         let KernelCx { step, inputs: _inputs, instances, outputs, .. } = cx;
         for (&slot, mut output) in step.outputs.iter().zip(outputs) {
@@ -290,7 +291,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The value of a predicate or index at each of its instances.
+    /// Returns the value of a predicate or index at each of its instances.
     fn predicate(&self, slot: Slot) -> Vec<i64> {
         let ty = &self.plan.slots[slot.index()].ty;
         let read = |b: &Option<Buffer>| match (b, ty.dtype.storage_bytes()) {
@@ -350,7 +351,7 @@ impl<'a> Run<'a> {
         self.clear(&body.params);
     }
 
-    /// The predicate or index of those selected; they agree, or it is an error.
+    /// Returns the predicate or index of the selected instances. Fails if it differs between them.
     fn agreed(
         &self,
         slot: Slot,
@@ -368,16 +369,16 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Gives slots the buffers of others, for those selected.
+    /// Assigns the buffers of slots to other slots, for the selected instances.
     fn bind(&mut self, from: &[Slot], to: &[Slot], selected: &[Selection<'a>]) {
         let values: Vec<_> = from.iter().zip(to).map(|(&f, &t)| self.moved(f, t)).collect();
         self.assign(to, values, selected);
     }
 
-    /// Gives slots the results of a block that has run, for those selected.
+    /// Assigns the results of a block that has run to slots, for the selected instances.
     fn hand_over(&mut self, code: &'a Code, to: &[Slot], selected: &[Selection<'a>]) {
         self.bind(&code.results, to, selected);
-        // The block's own references go, so that whoever uses the values next may write in place.
+        // The block's own references are dropped, so that the next users of the values may write in place.
         self.clear(&code.own_results);
     }
 
@@ -396,7 +397,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The buffers of `from`, spread over the instances of `to`.
+    /// Returns the buffers of `from` for the instances of `to`.
     fn moved(&self, from: Slot, to: Slot) -> Vec<Option<Buffer>> {
         let (source, target) = (&self.plan.slots[from.index()].points, &self.plan.slots[to.index()].points);
         let value = &self.values[from.index()];
@@ -438,7 +439,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Runs `steps`; a stop or a panic in it is an error. Whoever calls drops what the run had computed.
+/// Runs `steps`, and converts a stop or a panic in it to an error. The caller must drop what the run had computed.
 fn caught(steps: impl FnOnce() -> Result<(), RunError>) -> Result<(), RunError> {
     match catch_unwind(AssertUnwindSafe(|| Stop::catch(steps))) {
         Ok(ended) => ended.unwrap_or_else(|stop| Err(stop.into())),
@@ -461,12 +462,13 @@ fn named(d: Diagnostic, arrays: Vec<String>) -> Diagnostic {
     arrays.into_iter().fold(d, Diagnostic::facts)
 }
 
-/// Whether instance `i` of these points is among those selected.
+/// Returns whether instance `i` of these points is selected.
 fn takes_part(points: &Points, i: usize, selected: &[Selection<'_>]) -> bool {
     selected.iter().all(|s| points.is_at(i, s.points, s.point))
 }
 
-/// The selections that a region runs for, one after the other: each point of what its predicate varies over, or all at once.
+/// Returns the selections for which a region runs, one after the other: one for each point over which its predicate
+/// varies, or one for all.
 fn selections<'a>(divergence: &'a Divergence, selected: &[Selection<'a>]) -> Vec<Vec<Selection<'a>>> {
     let at = |points: &'a Points, point: usize| selected.iter().copied().chain([Selection { points, point }]).collect();
     match divergence {
@@ -477,17 +479,18 @@ fn selections<'a>(divergence: &'a Divergence, selected: &[Selection<'a>]) -> Vec
     }
 }
 
-/// Whether the selection already fixes a point of these axes.
+/// Returns whether the selection already fixes a point of these axes.
 fn covered(points: &Points, selected: &[Selection<'_>]) -> bool {
     let Some(mesh) = &points.mesh else { return true };
     let fixed: Vec<_> = selected.iter().flat_map(|s| s.points.axes.iter().copied()).collect();
     points.axes.iter().all(|a| a.minus(mesh, &fixed).is_empty())
 }
 
-/// Devices that a message lists at most.
+/// The largest number of devices that a message lists.
 const MAX_SHOWN: usize = 32;
 
-/// Who goes which way, at the predicate of a loop or branch that holds a collective.
+/// The error for a predicate of a loop or branch with a collective that differs between devices. Lists the devices for
+/// each value.
 fn disagree(points: &Points, values: &[i64], step: Step<'_>, divergence: &Divergence) -> Diagnostic {
     let collective = match divergence {
         Divergence::MustAgree { collective } => collective.clone(),

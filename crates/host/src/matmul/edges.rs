@@ -1,13 +1,13 @@
-//! Tests of products whose sizes and strides are not those of tiles, for each type at each level.
+//! Tests of products whose sizes and strides differ from those of tiles, for each type at each level.
 //!
-//! The result's whole memory is compared, so that a write beside an element is seen.
+//! The whole memory of the result is compared, so that writes outside of its elements are detected.
 #![forbid(unsafe_code)]
 
 use super::*;
 use crate::block::tests::Random;
 use half::{bf16, f16};
 
-/// What is summed, and where to.
+/// The types of the operands and of the result.
 const TYPES: [(Elem, Elem); 12] = [
     (Elem::F32, Elem::F32),
     (Elem::BF16, Elem::BF16),
@@ -32,7 +32,8 @@ struct Matrix {
 }
 
 impl Matrix {
-    /// Layout 0 has rows with a gap, 1 is its transpose; 2 and 3 go backwards, and 4 has gaps between elements.
+    /// Draws a matrix. Layout 0 has rows with a gap and layout 1 is its transpose. Layouts 2 and 3 have negative
+    /// strides, and layout 4 has gaps between elements.
     fn draw(random: &mut Random, elem: Elem, [rows, columns]: [usize; 2], layout: usize) -> Matrix {
         let (rows, columns) = (rows as isize, columns as isize);
         let strides = match layout {
@@ -80,13 +81,14 @@ impl Matrix {
     }
 }
 
-/// A number that is not rounded to few bits; an integer that wraps when it is multiplied.
+/// Returns a number that is not rounded to few bits, or an integer that wraps when it is multiplied.
 fn random_word(random: &mut Random, elem: Elem) -> u32 {
     let word = random.next() as u32;
     if elem.is_float() { (word as i32 as f32 / 2f32.powi(31)).to_bits() } else { word }
 }
 
-/// An element that holds a word of 32 bits, a float or the low bits.
+/// Returns the bytes of an element with the value of a 32-bit word, which is a float or holds the element in its low
+/// bits.
 fn bytes_of(elem: Elem, word: u32) -> Vec<u8> {
     match elem {
         Elem::BF16 => bf16::from_f32(f32::from_bits(word)).to_le_bytes().to_vec(),
@@ -95,13 +97,13 @@ fn bytes_of(elem: Elem, word: u32) -> Vec<u8> {
     }
 }
 
-/// The sum and a product, which a float rounds once.
+/// Returns the sum plus a product, which is rounded once for floats.
 fn fused(elem: Elem, a: u32, b: u32, sum: u32) -> u32 {
     let float = f32::from_bits;
     if elem.is_float() { float(a).mul_add(float(b), float(sum)).to_bits() } else { a.wrapping_mul(b).wrapping_add(sum) }
 }
 
-/// An element of the product, whose sum takes `step` elements at a time, the last of them first.
+/// Returns an element of the product. Its sum takes `step` elements at a time, the last of them first.
 fn expected(a: &Matrix, b: &Matrix, [i, j, k]: [usize; 3], step: usize) -> u32 {
     (0..k)
         .step_by(step)
@@ -129,7 +131,8 @@ fn check(random: &mut Random, (elem, out): (Elem, Elem), [m, n, k]: [usize; 3], 
     }
 }
 
-/// Fewer rows than a tile's and one more than a tile's, columns around one and two vectors, odd numbers of summed elements.
+/// Tests numbers of rows below, at and above a tile's, columns around one and two vectors, and odd numbers of summed
+/// elements.
 #[test]
 fn tiles_have_edges_of_every_size_and_stride() {
     let mut random = Random(3);
@@ -146,7 +149,7 @@ fn tiles_have_edges_of_every_size_and_stride() {
     }
 }
 
-/// Sums that go on from one block of the depth to the next, and end in half a word.
+/// Tests sums that continue from one block of the depth to the next, and that end in half a word.
 #[test]
 fn sums_go_on_from_block_to_block() {
     let mut random = Random(4);

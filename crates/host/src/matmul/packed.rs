@@ -1,8 +1,8 @@
 //! Products of packed operands, for any number of rows.
 //!
-//! A part has some columns of one matrix and some rows that are multiplied by it. It packs those columns once for all its
-//! rows, which may come from several instances, and keeps all its sums until they are whole; so results are written once.
-//! Rows that several parts need are packed before, once for all of them.
+//! A part has some columns of one matrix and some rows that are multiplied by it. It packs these columns once for all
+//! its rows, which may belong to several instances, and keeps all its sums until they are complete, so that results are
+//! written once. Rows that several parts need are packed once, before the parts run.
 #![expect(unsafe_code, reason = "products follow addresses")]
 
 use super::tile::{Adjacent, Block, Lines, Results, Tile, panel_rows};
@@ -15,40 +15,40 @@ use shardwise_base::budget;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Words of a line in a block: what is packed for one is in the second cache.
+/// Number of words of a line in a block. The packed data of a block fits into the second cache.
 const DEPTH: usize = 256;
-/// Blocks for which columns are packed at a time, for rows of several blocks.
+/// Number of blocks for which columns are packed at a time, for rows of several blocks.
 const DEPTHS: usize = 8;
-/// Rows of a block: a multiple of every tile's.
+/// Number of rows of a block, which is a multiple of every tile's.
 const ROWS: usize = 144;
-/// Right panels of a part at most.
+/// The largest number of right panels of a part.
 const PANELS: usize = 8;
-/// Rows of a part at most.
+/// The largest number of rows of a part.
 const PART_ROWS: usize = 16 * ROWS;
-/// Rows that take more memory than this are packed by each part that needs them, not once before.
+/// Rows that take more memory than this are not packed in advance, but by each part that needs them.
 const SHARED_BYTES: usize = 1 << 26;
-/// Parts for each worker that are enough to keep all of them busy to the end.
+/// Number of parts for each worker that keeps all workers busy to the end.
 const PARTS: usize = 4;
 
 struct Job<'a> {
     gemm: &'a Gemm,
     tile: &'a Tile,
     groups: &'a [Group],
-    /// Of what each row consists, if it is not in one piece.
+    /// The pieces of each row, if rows are not contiguous.
     pieces: Option<&'a Pieces>,
-    /// Columns of a part.
+    /// The number of columns of a part.
     columns: usize,
-    /// Rows of a part.
+    /// The number of rows of a part.
     rows: usize,
-    /// For each group, where its rows are packed, if that was done before.
+    /// For each group, its packed rows, if they were packed in advance.
     packed: Vec<Option<Panels>>,
 }
 
-/// Packed rows: for each block of the depth, all panels.
+/// Packed rows. For each block of the depth, they have all panels.
 #[derive(Clone, Copy)]
 struct Panels {
     start: *mut u32,
-    /// Rows, padded to whole tiles.
+    /// The number of rows, padded to whole tiles.
     rows: usize,
 }
 
@@ -58,7 +58,7 @@ unsafe impl Send for Panels {}
 unsafe impl Sync for Panels {}
 
 /// # Safety
-/// The rows and matrices must be valid for the shape; results overlap nothing else.
+/// The rows and matrices must be valid for the shape, and results must overlap nothing else.
 pub(super) unsafe fn run(
     gemm: &Gemm,
     tile: &Tile,
@@ -76,13 +76,13 @@ pub(super) unsafe fn run(
     workers.run(parts.len(), effort, |i| unsafe { job.run(&parts[i]) });
 }
 
-/// The bytes that [`run`] charges.
+/// Returns the number of bytes that [`run`] charges.
 pub(super) fn scratch_bytes(gemm: &Gemm, tile: &Tile, workers: &Workers, groups: &[Group], effort: Effort) -> usize {
     let job = Job::new(gemm, tile, workers, groups, None);
     job.charged_bytes(&job.shared(), &job.parts(), workers, effort)
 }
 
-/// The most bytes that [`run`] charges for so many rows, in groups that are not known.
+/// Returns the most bytes that [`run`] charges for this number of rows in groups that are not known.
 pub(super) fn most_scratch_bytes(gemm: &Gemm, tile: &Tile, workers: &Workers, groups: usize, effort: Effort) -> usize {
     let job = Job { columns: PANELS * tile.columns, rows: PART_ROWS, ..Job::new(gemm, tile, workers, &[], None) };
     let rows = gemm.m.saturating_add(groups.saturating_mul(tile.rows));
@@ -111,7 +111,8 @@ impl<'a> Job<'a> {
         job
     }
 
-    /// What is charged for the rows that are packed before, and for the parts that run at one time.
+    /// Returns the number of bytes that are charged for the rows that are packed in advance and for the parts that run
+    /// at one time.
     fn charged_bytes(&self, shared: &[Vec<usize>], parts: &[Part], workers: &Workers, effort: Effort) -> usize {
         let mut is_shared = vec![false; self.groups.len()];
         shared.iter().flatten().for_each(|&group| is_shared[group] = true);
@@ -120,12 +121,12 @@ impl<'a> Job<'a> {
         Scratch::charge(4 * self.shared_words(shared)) + part * workers.at_once(parts.len(), effort)
     }
 
-    /// What is charged for a part.
+    /// Returns the number of bytes that are charged for a part.
     fn part_bytes(&self, rows: usize, columns: usize, is_packed: bool) -> usize {
         self.part_words(rows, columns, is_packed).into_iter().map(|words| Scratch::charge(4 * words)).sum()
     }
 
-    /// The words of a part's packed columns, of its sums, and of its packed rows.
+    /// Returns the numbers of words of a part's packed columns, of its sums and of its packed rows.
     fn part_words(&self, rows: usize, columns: usize, is_packed: bool) -> [usize; 3] {
         let width = columns.next_multiple_of(self.tile.columns);
         let depth = self.steps(self.gemm.k).min(DEPTH * depths(rows));
@@ -134,7 +135,7 @@ impl<'a> Job<'a> {
         [width * depth, padded * width, left]
     }
 
-    /// Chooses the size of parts. Sums do not depend on it.
+    /// Chooses the size of parts. The sums do not depend on it.
     fn cut(&mut self, workers: usize) {
         (self.columns, self.rows) = (PANELS * self.tile.columns, PART_ROWS);
         while self.count() < PARTS * workers && self.rows > ROWS {
@@ -163,10 +164,10 @@ impl<'a> Job<'a> {
         parts
     }
 
-    /// Packs the rows that several parts need; returns the memory that they are in.
+    /// Packs the rows that several parts need. Returns the memory that holds them.
     ///
     /// # Safety
-    /// As [`run`].
+    /// As for [`run`].
     unsafe fn share(&mut self, lists: &[Vec<usize>], workers: &Workers, effort: Effort) -> Option<Scratch> {
         let steps = self.steps(self.gemm.k);
         if lists.is_empty() {
@@ -198,7 +199,7 @@ impl<'a> Job<'a> {
         Some(space)
     }
 
-    /// The groups that have one and the same list of rows, for each list that is packed once, before.
+    /// Returns the lists of rows that are packed in advance, each as the groups that have this list.
     fn shared(&self) -> Vec<Vec<usize>> {
         let chunks = self.gemm.n.div_ceil(self.columns);
         let mut lists = self.lists();
@@ -211,12 +212,12 @@ impl<'a> Job<'a> {
         lists.iter().map(|list| self.padded_rows(list) * self.steps(self.gemm.k)).sum()
     }
 
-    /// The rows of a list of groups, padded to whole tiles.
+    /// Returns the number of rows of a list of groups, padded to whole tiles.
     fn padded_rows(&self, list: &[usize]) -> usize {
         self.groups[list[0]].rows.len().next_multiple_of(self.tile.rows)
     }
 
-    /// The groups that have one and the same list of rows, for each list.
+    /// Returns the distinct lists of rows, each as the groups that have this list.
     fn lists(&self) -> Vec<Vec<usize>> {
         let mut lists: Vec<Vec<usize>> = vec![];
         let mut known: HashMap<Pointer, usize> = HashMap::new();
@@ -234,19 +235,19 @@ impl<'a> Job<'a> {
         lists
     }
 
-    /// The blocks of some of the depth.
+    /// Returns the blocks of a range of the depth.
     fn depths(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
         let depth = DEPTH * self.tile.step;
         range.clone().step_by(depth).map(move |start| start..range.end.min(start + depth))
     }
 
-    /// Words of a line for so many elements.
+    /// Returns the number of words of a line for this number of elements.
     fn steps(&self, depth: usize) -> usize {
         depth.div_ceil(self.tile.step)
     }
 
     /// # Safety
-    /// As [`run`]; `to` has room.
+    /// As for [`run`]; `to` must have room.
     unsafe fn pack_rows(&self, rows: &[Row], depth: &Range<usize>, mut to: *mut u32) {
         let stride = self.gemm.a[1] * self.gemm.elem.size() as isize;
         let runs = self.runs(depth, stride);
@@ -266,7 +267,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The pieces of some of the depth of a row: where they start, in bytes, and their elements.
+    /// Returns the pieces of a row in a range of the depth, as their starts in bytes and their numbers of elements.
     fn runs(&self, depth: &Range<usize>, stride: isize) -> Vec<(isize, usize)> {
         let Some(pieces) = self.pieces else { return vec![(depth.start as isize * stride, depth.len())] };
         let (mut runs, mut at) = (vec![], depth.start);
@@ -280,7 +281,7 @@ impl<'a> Job<'a> {
     }
 
     /// # Safety
-    /// As [`run`]; `to` has room.
+    /// As for [`run`]; `to` must have room.
     unsafe fn pack_columns(&self, group: &Group, columns: &Range<usize>, depth: &Range<usize>, mut to: *mut u32) {
         let size = self.gemm.elem.size() as isize;
         let [stride, column] = self.gemm.b.map(|s| s * size);
@@ -302,7 +303,7 @@ impl<'a> Job<'a> {
     }
 
     /// # Safety
-    /// As [`run`].
+    /// As for [`run`].
     unsafe fn run(&self, part: &Part) {
         let (group, shape) = (&self.groups[part.group], &self.gemm);
         let panels = part.columns.len().div_ceil(self.tile.columns);
@@ -341,10 +342,10 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The packed rows of a block: from before, or packed to `to`.
+    /// Returns the packed rows of a block. They were packed in advance, or are packed to `to`.
     ///
     /// # Safety
-    /// As [`run`]; `to` has room.
+    /// As for [`run`]; `to` must have room.
     unsafe fn left(&self, to: *mut u32, group: usize, rows: &Range<usize>, depth: &Range<usize>) -> *const u32 {
         if let Some(panels) = self.packed[group] {
             return panels.at(self, rows.start, depth);
@@ -354,7 +355,7 @@ impl<'a> Job<'a> {
         to
     }
 
-    /// Where the results of some rows and columns go.
+    /// Returns where the results of some rows and columns are written.
     fn results<'r>(&self, rows: &'r [Row], columns: &Range<usize>) -> Results<'r> {
         let stride = self.gemm.c[1] * self.gemm.out.size() as isize;
         let start = columns.start as isize * stride;
@@ -362,13 +363,14 @@ impl<'a> Job<'a> {
     }
 }
 
-/// The blocks for which columns are packed at a time: what few rows need once stays in the second cache.
+/// Returns the number of blocks for which columns are packed at a time. Columns that few rows need once stay in the
+/// second cache.
 fn depths(rows: usize) -> usize {
     if rows <= ROWS { 1 } else { DEPTHS }
 }
 
 impl Panels {
-    /// The panels from a row on, in a block of the depth.
+    /// Returns the panels from a row on, in a block of the depth.
     fn at(self, job: &Job<'_>, row: usize, depth: &Range<usize>) -> *mut u32 {
         self.start.wrapping_add(self.rows * job.steps(depth.start) + row * job.steps(depth.len()))
     }
@@ -382,7 +384,7 @@ mod tests {
     use crate::matmul::tile;
     use half::bf16;
 
-    /// Two elements in a word, as on machines that multiply pairs of `bf16`.
+    /// Tests words of two elements, as on machines that multiply pairs of `bf16`.
     #[test]
     fn pairs_are_packed_side_by_side() {
         for (layout, [m, n, k]) in [[1, 1, 1], [7, 33, 9], [5, 40, 700], [150, 20, 4200]].into_iter().enumerate() {

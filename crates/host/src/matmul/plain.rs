@@ -1,4 +1,4 @@
-//! Products in plain loops, and by gemmkit, for types that have no packed kernel.
+//! Products in plain loops and by gemmkit, for types that have no packed kernel.
 #![expect(unsafe_code, reason = "products follow addresses")]
 
 use super::{Gemm, Places};
@@ -10,13 +10,13 @@ use gemmkit::{ComplexScalar, Parallelism};
 use num_complex::Complex;
 use shardwise_base::budget;
 
-/// Elements that are summed between two polls.
+/// Number of elements that are summed between two polls.
 const DEPTH: usize = 1 << 15;
 
-/// Computes products, of row-major results.
+/// Computes products whose results are row-major.
 ///
 /// # Safety
-/// As [`Gemm::run`].
+/// As for [`Gemm::run`].
 pub(super) unsafe fn run(gemm: &Gemm, workers: &Workers, products: &[Places]) {
     let job = Job { gemm, products, workers };
     // SAFETY: as the caller says.
@@ -32,10 +32,10 @@ pub(super) unsafe fn run(gemm: &Gemm, workers: &Workers, products: &[Places]) {
     }
 }
 
-/// The result of a product that sums nothing.
+/// Writes the result of a product that sums nothing.
 ///
 /// # Safety
-/// As [`Gemm::run`].
+/// As for [`Gemm::run`].
 unsafe fn clear(gemm: &Gemm, product: &Places) {
     let size = gemm.out.size();
     for i in (0..gemm.m as isize).filter(|_| !gemm.accumulate) {
@@ -76,7 +76,7 @@ impl Job<'_> {
     }
 
     /// # Safety
-    /// As `Gemm::run`; the elements are `f64`.
+    /// As for `Gemm::run`; the elements must be `f64`.
     unsafe fn doubles(&self) {
         self.pieces(|g, a: *const f64, b, c| {
             let beta = f64::from(g.accumulate);
@@ -88,7 +88,7 @@ impl Job<'_> {
     }
 
     /// # Safety
-    /// As `Gemm::run`; the elements are pairs of `T`.
+    /// As for `Gemm::run`; the elements must be pairs of `T`.
     unsafe fn complex<T>(&self)
     where
         Complex<T>: ComplexScalar,
@@ -107,10 +107,10 @@ impl Job<'_> {
         });
     }
 
-    /// Row by row, for types without a kernel of their own.
+    /// Computes products row by row, for types without a kernel of their own.
     ///
     /// # Safety
-    /// As `Gemm::run`; the elements are `T`.
+    /// As for `Gemm::run`; the elements must be `T`.
     unsafe fn plain<T: Number>(&self) {
         self.pieces(|g, a: *const T, b, c| {
             // SAFETY: as the caller says.
@@ -120,7 +120,7 @@ impl Job<'_> {
 }
 
 /// # Safety
-/// As `Gemm::run`.
+/// As for `Gemm::run`.
 unsafe fn multiply_rows<T: Number>(g: &Gemm, a: *const T, b: *const T, c: *mut T) {
     let (mut sums, mut pace) = (vec![T::NIL; g.n], Pace::default());
     for i in 0..g.m as isize {
@@ -142,7 +142,7 @@ unsafe fn multiply_rows<T: Number>(g: &Gemm, a: *const T, b: *const T, c: *mut T
     }
 }
 
-/// What the plain loop needs.
+/// The operations that the plain loop needs.
 trait Number: Copy + Send + Sync {
     const NIL: Self;
     fn plus(self, o: Self) -> Self;
@@ -165,7 +165,7 @@ macro_rules! numbers {
     )*};
 }
 
-/// A truth value in a byte: `or` of `and`s.
+/// A truth value in a byte. A product is an `or` of `and`s.
 #[derive(Clone, Copy)]
 struct Truth(u8);
 

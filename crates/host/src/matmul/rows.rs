@@ -1,13 +1,13 @@
-//! Few rows against one large row-major matrix, which is read in place, once.
+//! Products of few rows with one large row-major matrix, which is read in place, once.
 //!
-//! The rows may come from several instances that share the matrix. A part has a strip of columns. It goes down the matrix in
-//! bands of 16 rows, so that memory is read in long runs, and keeps the strip's sums in cache.
+//! The rows may belong to several instances that share the matrix. A part has a strip of columns. It goes down the
+//! matrix in bands of 16 rows, so that memory is read in long runs, and keeps the strip's sums in the cache.
 //!
-//! `bf16` sums are `f32`, over pairs of products: `sum = fma(a[2i], b[2i], fma(a[2i+1], b[2i+1], sum))`. That is what the
-//! instruction of AVX512-BF16 does (which takes subnormal numbers for zeros); other levels do the same in two steps.
-//! `f32` sums are `fma` in increasing order.
+//! Sums of `bf16` are `f32`, over pairs of products: `sum = fma(a[2i], b[2i], fma(a[2i+1], b[2i+1], sum))`. The
+//! instruction of AVX512-BF16 computes this, and treats subnormal numbers as zeros. Other levels compute the same in
+//! two steps. Sums of `f32` are `fma` in increasing order.
 //!
-//! The inner loops have no closures over arrays: where the optimiser leaves `array::map` out of line, its body lacks the
+//! The inner loops have no closures over arrays: if the optimiser does not inline `array::map`, its body lacks the
 //! level's features, and each instruction becomes a call.
 #![expect(unsafe_code, reason = "products follow addresses")]
 
@@ -19,33 +19,34 @@ use crate::pool::{Effort, Workers, piece};
 use crate::simd::{Avx2, Avx512};
 use crate::simd::{Level, Portable, Vector, prefetch};
 
-/// Rows of the matrix that a strip takes at a time.
+/// Number of rows of the matrix that a strip processes at a time.
 const BAND: usize = 16;
-/// How many bytes ahead each row of a band is fetched.
+/// Distance in bytes at which each row of a band is prefetched.
 const AHEAD: usize = 1024;
-/// Columns of a strip, whose sums stay in cache; fewer where there would be fewer strips than workers.
+/// Number of columns of a strip, whose sums stay in the cache. Strips are narrower if there would be fewer strips than
+/// workers.
 const STRIP: usize = 4096;
 const SHORTEST_STRIP: usize = 512;
-/// Steps of the left operand that are packed at a time.
+/// Number of steps of the left operand that are packed at a time.
 const PACKED: usize = 1024;
-/// More rows than this are better served by a packed product.
+/// A packed product is faster for more rows than this.
 pub const MAX_ROWS: usize = 32;
 
 /// Rows of `k` elements times a matrix `[k, n]` of the same type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowsGemm {
-    /// `f32` or `bf16`.
+    /// The element type: `f32` or `bf16`.
     elem: Elem,
-    /// The summed dimension.
+    /// The size of the summed dimension.
     k: usize,
-    /// Columns.
+    /// The number of columns.
     n: usize,
-    /// Elements from one row of the matrix to the next.
+    /// The number of elements from one row of the matrix to the next.
     row_stride: usize,
 }
 
 impl RowsGemm {
-    /// The product, if its operands are laid out as this kernel needs them.
+    /// Returns the product, or `None` if its operands do not have the layout that this kernel needs.
     pub fn of(gemm: &Gemm) -> Option<RowsGemm> {
         let Gemm { elem, out, n, k, a, b, c, .. } = *gemm;
         let has_kernel = matches!(elem, Elem::F32 | Elem::BF16) && out == elem && !gemm.accumulate;
@@ -53,7 +54,7 @@ impl RowsGemm {
         (has_kernel && is_in_place).then_some(RowsGemm { elem, k, n, row_stride: b[0] as usize })
     }
 
-    /// Whether this kernel is the one to use for so many rows.
+    /// Returns whether this kernel is the one to use for this number of rows.
     pub fn suits(&self, rows: usize) -> bool {
         (1..=MAX_ROWS / 2).contains(&rows) && self.n >= 64 && self.k >= 16
     }
@@ -71,7 +72,8 @@ impl RowsGemm {
         if bytes < 1 << 19 { Effort::Small } else { Effort::Large }
     }
 
-    /// The bytes that [`RowsGemm::run`] charges: left elements and sums of the strips that run at one time.
+    /// Returns the number of bytes that [`RowsGemm::run`] charges: the left elements and the sums of the strips that
+    /// run at one time.
     pub fn scratch_bytes(&self, level: Level, workers: &Workers, groups: &[Group]) -> usize {
         let width = self.strip_width(groups.len(), workers.count());
         let tile = if level.min(Level::strongest()) == Level::Avx512 { 8 } else { 4 };
@@ -83,8 +85,8 @@ impl RowsGemm {
     /// Computes all products.
     ///
     /// # Safety
-    /// The rows and matrices must be valid for the shape; results overlap nothing else. A row's elements are adjacent, those
-    /// of its result too, and no group has more than [`MAX_ROWS`].
+    /// The rows and matrices must be valid for the shape, and results must overlap nothing else. The elements of a row
+    /// and of its result must be adjacent, and no group may have more than [`MAX_ROWS`].
     pub unsafe fn run(&self, level: Level, workers: &Workers, groups: &[Group]) {
         let level = level.min(Level::strongest());
         let width = self.strip_width(groups.len(), workers.count());
@@ -123,7 +125,7 @@ fn strip_function(level: Level, narrow: bool) -> Strip {
 macro_rules! levels {
     ($($name:ident: $kind:ty, $rows:literal, $features:literal;)*) => {$(
         /// # Safety
-        /// As `RowsGemm::run`, with the level's features.
+        /// As for `RowsGemm::run`, with the level's features.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
         unsafe fn $name(shape: &RowsGemm, group: &Group, start: usize, len: usize) {
@@ -141,28 +143,29 @@ levels! {
     f32_avx2: Words<Avx2>, 4, "avx2,fma,f16c";
 }
 
-/// How two vectors of columns are multiplied and summed.
+/// The multiplication and summation of two vectors of columns.
 ///
-/// The summed dimension is taken in steps of [`Kind::STEP`] rows of the matrix; a packed left element has as many numbers.
+/// The summed dimension is processed in steps of [`Kind::STEP`] rows of the matrix. A packed left element has as many
+/// numbers.
 trait Kind {
     type V: Vector<Word = u32>;
-    /// Rows of the matrix in one step.
+    /// The number of rows of the matrix in one step.
     const STEP: usize;
-    /// Bytes of an element.
+    /// The number of bytes of an element.
     const SIZE: usize;
 
-    /// The two vectors of a step, from the rows of the matrix that it has.
+    /// Loads the two vectors of a step, from each of its rows of the matrix.
     ///
     /// # Safety
     /// Two vectors of elements must be readable at each of the `STEP` rows.
     unsafe fn load(rows: [*const u8; 2]) -> [[Self::V; 2]; 2];
-    /// `sum` and one step's products by a packed left element.
+    /// Returns `sum` plus the products of one step with a packed left element.
     fn step(sum: [Self::V; 2], a: &[u32; 2], b: [[Self::V; 2]; 2]) -> [Self::V; 2];
-    /// The sums in order of their columns.
+    /// Returns the sums in the order of their columns.
     fn ordered(sum: [Self::V; 2]) -> [Self::V; 2] {
         sum
     }
-    /// The words that a step needs of its left elements, of which the second may be missing.
+    /// Returns the words that a step needs of its left elements, of which the second may be missing.
     fn pack(elements: &[u8]) -> [u32; 2];
     /// # Safety
     /// `V::LANES` elements must be writable.
@@ -202,7 +205,7 @@ impl<V: Vector<Word = u32>> Kind for Words<V> {
     }
 }
 
-/// The bits of one or two `bf16`; 0 for one that is missing.
+/// Returns the bits of one or two `bf16`, and 0 for a missing one.
 fn bf16_bits(elements: &[u8]) -> [u32; 2] {
     let mut bits = elements.chunks_exact(2).map(|x| u32::from(u16::from_ne_bytes([x[0], x[1]])));
     [0, 1].map(|_| bits.next().unwrap_or(0))
@@ -281,24 +284,24 @@ impl Kind for Pairs {
     }
 }
 
-/// Rows, padded to whole tiles of so many.
+/// Returns the number of rows, padded to whole tiles of `tile` rows.
 fn padded_rows(rows: usize, tile: usize) -> usize {
     let rows = if rows <= 2 { rows } else { rows.next_multiple_of(4) };
     if rows > tile { rows.next_multiple_of(tile) } else { rows }
 }
 
-/// A strip of columns being summed.
+/// The state of a strip of columns that is being summed.
 struct State {
-    /// Left elements: for each step, those of all rows.
+    /// The left elements: for each step, those of all rows.
     left: Vec<[u32; 2]>,
-    /// Sums: for each two vectors of columns, those of all rows.
+    /// The sums: for each two vectors of columns, those of all rows.
     sums: Vec<u32>,
-    /// Rows, padded to whole tiles.
+    /// The number of rows, padded to whole tiles.
     rows: usize,
 }
 
 /// # Safety
-/// As `RowsGemm::run`, with the level's features.
+/// As for `RowsGemm::run`, with the level's features.
 #[inline(always)]
 unsafe fn strip<K: Kind, const M: usize>(shape: &RowsGemm, group: &Group, start: usize, len: usize) {
     let width = 2 * K::V::LANES;
@@ -307,7 +310,7 @@ unsafe fn strip<K: Kind, const M: usize>(shape: &RowsGemm, group: &Group, start:
     let left = unsafe { pack_left::<K>(shape, group, rows) };
     let mut state = State { left, sums: vec![0; rows * len.next_multiple_of(width)], rows };
     let matrix = group.matrix.0.wrapping_add(start * K::SIZE).cast_const();
-    // Few rows have little work for a line, and shorter bands lose fewer of them from the first cache.
+    // Few rows have little work for each line, and with shorter bands fewer lines are evicted from the first cache.
     let height = if rows <= 4 { BAND / 2 } else { BAND };
     let mut pace = Pace::default();
     for first in (0..shape.k).step_by(height) {
@@ -347,9 +350,9 @@ unsafe fn pack_left<K: Kind>(shape: &RowsGemm, group: &Group, rows: usize) -> Ve
 #[derive(Clone, Copy)]
 struct Band {
     start: *const u8,
-    /// Bytes.
+    /// The number of bytes from row to row.
     stride: usize,
-    /// Rows; a step that has one row too few reads zeros.
+    /// The number of rows. A step that has one row too few reads zeros instead.
     rows: usize,
 }
 
@@ -368,7 +371,7 @@ impl Band {
 }
 
 /// # Safety
-/// The band has `len` columns; with the level's features.
+/// The band must have `len` columns, and the level's features must be enabled.
 #[inline(always)]
 unsafe fn run_band<K: Kind, const M: usize>(state: &mut State, band: Band, first: usize, len: usize) {
     let width = 2 * K::V::LANES;
@@ -379,7 +382,7 @@ unsafe fn run_band<K: Kind, const M: usize>(state: &mut State, band: Band, first
         // SAFETY: as the caller says.
         unsafe { tiles::<K, M>(here, left, sums, state.rows) };
     }
-    // The last columns, fewer than two vectors, are copied band by band.
+    // The last columns, if fewer than two vectors, are copied band by band.
     let count = len % width * K::SIZE;
     if count > 0 {
         let mut copy = [[0u8; 128]; BAND];
@@ -394,10 +397,10 @@ unsafe fn run_band<K: Kind, const M: usize>(state: &mut State, band: Band, first
     }
 }
 
-/// All rows by two vectors of columns.
+/// Processes all rows by two vectors of columns.
 ///
 /// # Safety
-/// The band has two vectors of columns; with the level's features.
+/// The band must have two vectors of columns, and the level's features must be enabled.
 #[inline(always)]
 unsafe fn tiles<K: Kind, const M: usize>(band: Band, left: &[[u32; 2]], sums: &mut [u32], rows: usize) {
     let width = 2 * K::V::LANES;
@@ -418,7 +421,7 @@ unsafe fn tiles<K: Kind, const M: usize>(band: Band, left: &[[u32; 2]], sums: &m
 }
 
 /// # Safety
-/// As [`tiles`].
+/// As for [`tiles`].
 #[inline(always)]
 unsafe fn tile<K: Kind, const M: usize>(band: Band, left: &[[u32; 2]], sums: &mut [u32], rows: usize) {
     let lanes = K::V::LANES;
@@ -447,7 +450,7 @@ unsafe fn tile<K: Kind, const M: usize>(band: Band, left: &[[u32; 2]], sums: &mu
 /// Writes the sums to the rows' results.
 ///
 /// # Safety
-/// As `RowsGemm::run`, with the level's features.
+/// As for `RowsGemm::run`, with the level's features.
 #[inline(always)]
 unsafe fn finish<K: Kind>(state: &State, group: &Group, start: usize, len: usize) {
     let (lanes, width) = (K::V::LANES, 2 * K::V::LANES);
@@ -461,7 +464,7 @@ unsafe fn finish<K: Kind>(state: &State, group: &Group, start: usize, len: usize
     }
 }
 
-/// Writes as many columns as there are.
+/// Writes as many columns as fit into `to`.
 #[inline(always)]
 fn store_columns<K: Kind>(sum: [K::V; 2], to: &mut [u8]) {
     let lanes = K::V::LANES;
@@ -486,7 +489,7 @@ mod tests {
     use crate::operand::{Source, Target};
     use half::bf16;
 
-    /// Products of numbers with few bits, so that sums are exact; all levels must agree on others too.
+    /// Checks products of numbers with few bits, so that sums are exact. All levels must agree on other numbers too.
     fn check(narrow: bool, rows: usize, k: usize, n: usize) {
         let mut random = Random((rows * 1000 + k + n) as u64 + 1);
         let stride = n + 3;

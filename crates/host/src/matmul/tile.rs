@@ -1,13 +1,13 @@
 //! The inner loops of packed products, for each level.
 //!
-//! Elements are packed as words of 32 bits, which hold a float, an integer or two `bf16`. A **panel** has the words of a few
-//! lines side by side, depth by depth: the rows of the left operand that a tile has, or two vectors of columns of the right
-//! one. A tile's sums stay in registers while it goes down two panels.
+//! Elements are packed as 32-bit words, each of which holds a float, an integer or two `bf16`. A **panel** has the
+//! words of a few lines side by side, for one depth after the other. The lines are the rows of the left operand in a
+//! tile, or two vectors of columns of the right operand. A tile's sums stay in registers while it goes down two panels.
 //!
-//! An element's sum takes its products in increasing order, whatever the blocks are: `fma` for floats, pairs of products as
-//! in [`super::rows`] for `bf16` with AVX512-BF16.
+//! The sum of an element adds its products in increasing order, whatever the blocks are: by `fma` for floats, and by
+//! pairs of products as in [`super::rows`] for `bf16` with AVX512-BF16.
 //!
-//! The inner loops have no closures over arrays, for the reason that [`super::rows`] gives.
+//! The inner loops have no closures over arrays, for the reason stated in [`super::rows`].
 #![expect(unsafe_code, reason = "products follow addresses")]
 
 use super::Row;
@@ -19,79 +19,80 @@ use std::marker::PhantomData;
 
 /// The inner loops for some element types at some level.
 pub struct Tile {
-    /// Rows of a tile: lines of a left panel, but for the last one.
+    /// The number of rows of a tile, which are the lines of a left panel except for the last one.
     pub rows: usize,
-    /// Columns of a tile: lines of a right panel.
+    /// The number of columns of a tile, which are the lines of a right panel.
     pub columns: usize,
-    /// Elements of the summed dimension in one word.
+    /// The number of elements of the summed dimension in one word.
     pub step: usize,
-    /// Packs one panel of lines that lie anywhere.
+    /// Packs one panel of lines at arbitrary addresses.
     pub pack_lines: unsafe fn(&Lines<'_>, to: *mut u32),
     /// Packs panels of lines whose elements are adjacent.
     pub pack_adjacent: unsafe fn(&Adjacent, to: *mut u32),
-    /// Adds the products of a block of panels to its sums, and writes those that are whole.
+    /// Adds the products of a block of panels to its sums, and writes the sums that are complete.
     pub multiply: unsafe fn(&Block<'_>),
 }
 
-/// Lines to be packed into one panel.
+/// Lines that are packed into one panel.
 pub struct Lines<'a> {
-    /// Where each line starts; at most `width`, the others are zero.
+    /// The start of each line. There are at most `width`; missing lines are zero.
     pub starts: &'a [*const u8],
-    /// Lines of the panel.
+    /// The number of lines of the panel.
     pub width: usize,
-    /// Bytes from an element of a line to the next.
+    /// The number of bytes from an element of a line to the next.
     pub stride: isize,
-    /// Elements of a line.
+    /// The number of elements of a line.
     pub depth: usize,
 }
 
-/// Lines to be packed whose elements of one depth follow each other.
+/// Lines to be packed whose elements of the same depth are adjacent.
 pub struct Adjacent {
     /// The first element of the first line.
     pub start: *const u8,
-    /// Lines; the last panel is filled with zeros.
+    /// The number of lines. The last panel is filled with zeros.
     pub count: usize,
-    /// Bytes from an element of a line to the next.
+    /// The number of bytes from an element of a line to the next.
     pub stride: isize,
-    /// Elements of a line.
+    /// The number of elements of a line.
     pub depth: usize,
 }
 
-/// Some left panels times some right ones.
+/// The product of some left panels and some right panels.
 pub struct Block<'a> {
-    /// Panels of [`Tile::rows`] rows, the last of [`panel_rows`].
+    /// Panels of [`Tile::rows`] rows; the last one has [`panel_rows`].
     pub left: *const u32,
     /// Panels of two vectors.
     pub right: *const u32,
-    /// For each right panel, for each left one, a tile of sums, between the first block and the last.
+    /// A tile of sums for each right panel and each left panel, kept from the first block to the last.
     pub sums: *mut u32,
-    /// Rows.
+    /// The number of rows.
     pub rows: usize,
-    /// Right panels.
+    /// The number of right panels.
     pub panels: usize,
-    /// Words of a line.
+    /// The number of words of a line.
     pub depth: usize,
     /// Whether sums start at zero.
     pub is_first: bool,
-    /// Where sums go that are whole after this block.
+    /// Where the sums are written that are complete after this block, if they are.
     pub results: Option<Results<'a>>,
 }
 
-/// Where a block's results are written.
+/// Where the results of a block are written.
 pub struct Results<'a> {
     /// The block's rows.
     pub rows: &'a [Row],
-    /// Bytes from the start of a row to the block's first column.
+    /// The number of bytes from the start of a row to the block's first column.
     pub start: isize,
-    /// Columns of the block.
+    /// The number of columns of the block.
     pub columns: usize,
-    /// Bytes from column to column of the result.
+    /// The number of bytes from column to column of the result.
     pub stride: isize,
-    /// Whether the sums are added to what is there.
+    /// Whether the sums are added to the present values.
     pub accumulate: bool,
 }
 
-/// The lines of a left panel that has `rows` left to take, at most `tile`: few are padded to a tile that there is.
+/// Returns the number of lines of a left panel if `rows` rows are left and a tile has `tile`. For four rows or fewer
+/// there are smaller tiles, of 1, 2 and 4 rows.
 pub fn panel_rows(rows: usize, tile: usize) -> usize {
     match rows {
         0..=2 => rows,
@@ -101,7 +102,7 @@ pub fn panel_rows(rows: usize, tile: usize) -> usize {
 }
 
 impl Tile {
-    /// The inner loops for products of `elem` whose results are `out`, if there are any.
+    /// Returns the inner loops for products of `elem` with results of type `out`, or `None` if there are none.
     pub fn of(level: Level, elem: Elem, out: Elem) -> Option<Tile> {
         match level.min(Level::strongest()) {
             #[cfg(target_arch = "x86_64")]
@@ -134,7 +135,7 @@ fn tile<L: Compiled>(elem: Elem, out: Elem) -> Option<Tile> {
     })
 }
 
-/// A level's instructions, that the inner loops are compiled with.
+/// The instructions of a level, with which the inner loops are compiled.
 trait Compiled {
     type V: Vector<Word = u32>;
     fn tile<A: Arithmetic<V = Self::V>, E: Element, R: Element>() -> Tile;
@@ -187,12 +188,12 @@ compiled!(
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512bf16")]
 );
 
-/// How words are multiplied and summed.
+/// The multiplication and summation of words.
 trait Arithmetic {
     type V: Vector<Word = u32>;
-    /// Elements of the summed dimension in a word.
+    /// The number of elements of the summed dimension in a word.
     const STEP: usize = 1;
-    /// The sum and a word's products.
+    /// Returns the sum plus the products of a word.
     fn step(sum: Self::V, a: Self::V, b: Self::V) -> Self::V;
     fn add(a: Self::V, b: Self::V) -> Self::V;
 }
@@ -211,7 +212,7 @@ impl<V: Vector<Word = u32>> Arithmetic for Floats<V> {
     }
 }
 
-/// Integers, which wrap: narrow ones are the low bits.
+/// Integers, which wrap. Narrow integers are in the low bits.
 struct Integers<V>(PhantomData<V>);
 
 impl<V: Vector<Word = u32>> Arithmetic for Integers<V> {
@@ -244,7 +245,7 @@ impl Arithmetic for Pairs {
     }
 }
 
-/// How an element in memory becomes a word, and a word an element.
+/// The conversion of an element in memory to a word and back.
 ///
 /// # Safety
 /// The elements must be readable or writable.
@@ -294,7 +295,7 @@ elements! {
     Byte: 1, load_i8, store_low8;
 }
 
-/// A word of the line that goes on at `p`: of one element, or of two, of which the second may be missing.
+/// Returns the word of a line at `p`: of one element, or of two, of which the second may be missing.
 ///
 /// # Safety
 /// The elements must be readable.
@@ -310,7 +311,7 @@ unsafe fn word<A: Arithmetic, E: Element>(p: *const u8, stride: isize, has_secon
 }
 
 /// # Safety
-/// The lines must be readable, `to` writable for the panel; as the level's features.
+/// The lines must be readable, and `to` must be writable for the panel. The level's features must be enabled.
 #[inline(always)]
 unsafe fn pack_lines<A: Arithmetic, E: Element>(lines: &Lines<'_>, to: *mut u32) {
     let (width, used) = (lines.width, lines.starts.len());
@@ -330,10 +331,10 @@ unsafe fn pack_lines<A: Arithmetic, E: Element>(lines: &Lines<'_>, to: *mut u32)
     }
 }
 
-/// Packs `N` lines from `first` on, at most four, by squares of four steps.
+/// Packs at most four lines from `first` on, `N` in all, in squares of four steps.
 ///
 /// # Safety
-/// As [`pack_lines`].
+/// As for [`pack_lines`].
 #[inline(always)]
 unsafe fn pack_some<A: Arithmetic, E: Element, const N: usize>(lines: &Lines<'_>, first: usize, to: *mut u32) {
     let Lines { starts, width, stride, depth } = *lines;
@@ -360,7 +361,7 @@ unsafe fn pack_some<A: Arithmetic, E: Element, const N: usize>(lines: &Lines<'_>
     }
 }
 
-/// Four words of a line that goes on at `p`.
+/// Returns four words of a line at `p`.
 ///
 /// # Safety
 /// The elements must be readable.
@@ -379,7 +380,7 @@ unsafe fn four<A: Arithmetic, E: Element>(p: *const u8, stride: isize) -> [u32; 
     words
 }
 
-/// Rows as columns.
+/// Returns the transpose of a square.
 #[inline(always)]
 fn transposed(square: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
     #[cfg(target_arch = "x86_64")]
@@ -401,7 +402,7 @@ fn transposed(square: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
 }
 
 /// # Safety
-/// The lines must be readable, `to` writable for the panels; as the level's features.
+/// The lines must be readable, and `to` must be writable for the panels. The level's features must be enabled.
 #[inline(always)]
 unsafe fn pack_adjacent<A: Arithmetic, E: Element>(lines: &Adjacent, to: *mut u32) {
     let (lanes, width) = (A::V::LANES, 2 * A::V::LANES);
@@ -423,7 +424,7 @@ unsafe fn pack_adjacent<A: Arithmetic, E: Element>(lines: &Adjacent, to: *mut u3
                 }
             }
         }
-        // What is missing of the last panel.
+        // The missing lines of the last panel are set to zero.
         for l in lines.count..lines.count.next_multiple_of(width) {
             // SAFETY: as the caller says.
             unsafe { to.add(l / width * width * steps + step * width + l % width).write(0) };
@@ -431,10 +432,10 @@ unsafe fn pack_adjacent<A: Arithmetic, E: Element>(lines: &Adjacent, to: *mut u3
     }
 }
 
-/// A vector of words of adjacent lines.
+/// Returns a vector of words of adjacent lines.
 ///
 /// # Safety
-/// As [`word`].
+/// As for [`word`].
 #[inline(always)]
 unsafe fn words<A: Arithmetic, E: Element>(p: *const u8, stride: isize, has_second: bool) -> A::V {
     // SAFETY: as the caller says.
@@ -448,12 +449,12 @@ unsafe fn words<A: Arithmetic, E: Element>(p: *const u8, stride: isize, has_seco
 }
 
 /// # Safety
-/// Panels, sums and results must be there as `block` says; as the level's features.
+/// Panels, sums and results must be valid as `block` states. The level's features must be enabled.
 #[inline(always)]
 unsafe fn multiply<A: Arithmetic, R: Element, const M: usize>(block: &Block<'_>) {
     let width = 2 * A::V::LANES;
     let mut sums = block.sums;
-    // Sums that are whole at once need a place for one tile only, which stays in the first cache.
+    // Sums that are complete at once need memory for one tile only, which stays in the first cache.
     let step = if block.is_first && block.results.is_some() { 0 } else { M * width };
     for panel in 0..block.panels {
         let right = block.right.wrapping_add(panel * width * block.depth);
@@ -474,7 +475,7 @@ unsafe fn multiply<A: Arithmetic, R: Element, const M: usize>(block: &Block<'_>)
     }
 }
 
-/// The place of a tile in its block, and its panels and sums.
+/// The position of a tile in its block, with its panels and sums.
 struct At {
     row: usize,
     column: usize,
@@ -483,10 +484,10 @@ struct At {
     sums: *mut u32,
 }
 
-/// One tile: `M` rows by two vectors of columns.
+/// Computes one tile: `M` rows by two vectors of columns.
 ///
 /// # Safety
-/// As [`multiply`].
+/// As for [`multiply`].
 #[inline(always)]
 unsafe fn go_down<A: Arithmetic, R: Element, const M: usize>(tile: &At, block: &Block<'_>) {
     let lanes = A::V::LANES;
@@ -524,10 +525,10 @@ unsafe fn go_down<A: Arithmetic, R: Element, const M: usize>(tile: &At, block: &
     }
 }
 
-/// Writes the sums of a vector of columns, as many of them as there are.
+/// Writes the sums of a vector of columns, as many of them as the result has.
 ///
 /// # Safety
-/// The columns must be writable; as the level's features.
+/// The columns must be writable, and the level's features must be enabled.
 #[inline(always)]
 unsafe fn write<A: Arithmetic, R: Element>(sums: A::V, row: &Row, column: usize, results: &Results<'_>) {
     let count = A::V::LANES.min(results.columns.saturating_sub(column));
@@ -538,7 +539,8 @@ unsafe fn write<A: Arithmetic, R: Element>(sums: A::V, row: &Row, column: usize,
             let sums = if results.accumulate { A::add(R::read(to), sums) } else { sums };
             return R::write(sums, to);
         }
-        // One by one: they are too few for a vector, or lie apart. A vector has at most 16 words.
+        // The words are written one by one, because they are too few for a vector or not adjacent. A vector has at most
+        // 16 words.
         let at = |l: usize| to.wrapping_offset(l as isize * results.stride);
         let mut words = [0u32; 16];
         let mut sums = sums;
@@ -573,7 +575,7 @@ pub(super) mod tests {
         }
     }
 
-    /// The products of pairs, without their instruction.
+    /// Returns the products of pairs, without their instruction.
     pub fn pairs() -> Tile {
         WithArrays::tile::<PairsOfArrays, Half, Whole>()
     }

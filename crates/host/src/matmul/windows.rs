@@ -8,34 +8,36 @@ use crate::parts::{hold, table_bytes};
 use crate::pool::{Effort, Workers};
 use crate::simd::Level;
 
-/// Rows of one call.
+/// The largest number of rows of one call.
 const MAX_ROWS: usize = 1 << 18;
-/// Bytes of rows that are put together at a time, where there is no packed kernel.
+/// Number of bytes of rows that are gathered at a time if there is no packed kernel.
 const GATHERED_BYTES: usize = 1 << 21;
 
-/// Products of windows with matrices: a row of `a` is a window, whose elements are equally far from its start in all.
+/// Products of windows with matrices. A row of `a` is a window. The elements of all windows have the same offsets from
+/// the window's start.
 #[derive(Clone, Debug)]
 pub struct Windows {
     gemm: Gemm,
     pieces: Pieces,
-    /// Products side by side, and the bytes from one to the next in the operands and the result.
+    /// The number of products side by side, and the bytes from one to the next in the operands and the result.
     groups: usize,
     group_step: [isize; 3],
-    /// Offsets of windows and of their results, in bytes: those of rows of windows, and the windows of a row.
+    /// The offsets of windows and of their results, in bytes: of the rows of windows, and of the windows in a row.
     rows: Vec<[isize; 2]>,
     row: Vec<[isize; 2]>,
     reaches: [Reach; 3],
 }
 
 impl Windows {
-    /// The products of a shape, whose row strides are not used.
+    /// Returns the products of a shape, whose row strides are not used.
     ///
-    /// A window has `features` adjacent elements at each of some `places`, which are given in elements from its start, and
-    /// make the shape's `k`. Windows are at all indices of `loops`, which have sizes and strides in `a` and `c`; `groups` are
-    /// products side by side, with what is between them in `a`, `b` and `c`. All strides are in elements.
+    /// A window has `features` adjacent elements at each of some `places`, which are given in elements from its start.
+    /// Together they are the shape's `k`. Windows are at all indices of `loops`, which have sizes and strides in `a`
+    /// and `c`. `groups` is the number of products side by side and the distances between them in `a`, `b` and `c`. All
+    /// strides are in elements.
     ///
     /// # Panics
-    /// If an element of a result would be written twice, or there is no kernel for the types.
+    /// Panics if an element of a result would be written twice, or if there is no kernel for the types.
     pub fn new(
         gemm: Gemm,
         (places, features): (&[isize], usize),
@@ -71,7 +73,7 @@ impl Windows {
     /// Computes the products of all instances.
     ///
     /// # Panics
-    /// If an operand has fewer bytes than are reached.
+    /// Panics if an operand has fewer bytes than are reached.
     pub fn run(&self, workers: &Workers, instances: &mut [Product<'_>]) {
         instances.iter().for_each(|instance| instance.check(&self.reaches));
         let instances: Vec<Places> = instances.iter().map(|instance| instance.places([0; 3])).collect();
@@ -89,7 +91,7 @@ impl Windows {
         }
     }
 
-    /// The bytes that [`Windows::run`] charges for instances whose operands are at these addresses.
+    /// Returns the number of bytes that [`Windows::run`] charges for instances whose operands are at these addresses.
     pub fn scratch_bytes(&self, workers: &Workers, instances: &[[usize; 3]]) -> usize {
         let instances: Vec<Places> = instances.iter().map(|&[a, b, c]| Places::at(a, b, c)).collect();
         let tile = Tile::of(Level::best(), self.gemm.elem, self.gemm.out);
@@ -104,13 +106,13 @@ impl Windows {
         self.chunks(instances.len()).map(of_rows).max().unwrap_or(0)
     }
 
-    /// Rows of windows that are multiplied together.
+    /// Returns the rows of windows that are multiplied together.
     fn chunks(&self, instances: usize) -> impl Iterator<Item = &[[isize; 2]]> {
         let at_a_time = (MAX_ROWS / (self.row.len() * self.groups * instances).max(1)).max(1);
         self.rows.chunks(at_a_time)
     }
 
-    /// What is charged for the list of all windows of so many rows of windows.
+    /// Returns the number of bytes that are charged for the list of all windows of this number of rows of windows.
     fn tables_bytes(&self, rows: usize, instances: usize) -> usize {
         table_bytes::<Row>(rows * self.row.len() * self.groups * instances)
     }
@@ -119,7 +121,7 @@ impl Windows {
         Gemm { m: groups.iter().map(|g| g.rows.len()).sum(), ..self.gemm }.effort(1)
     }
 
-    /// The matrices, each with the windows of all instances that use it.
+    /// Returns the matrices, each with the windows of all instances that use it.
     fn groups(&self, instances: &[Places], rows: &[[isize; 2]]) -> Vec<Group> {
         let mut groups: Vec<Group> = vec![];
         for instance in instances {
@@ -138,7 +140,7 @@ impl Windows {
         groups
     }
 
-    /// Words of the rows that are put together, of so many.
+    /// Returns the number of words for the rows that are gathered at a time, given the number of rows.
     fn gathered_words(&self, rows: usize) -> usize {
         let row_bytes = self.pieces.len * self.gemm.elem.size() * self.pieces.starts.len();
         ((GATHERED_BYTES / row_bytes).max(1).min(rows) * row_bytes).div_ceil(16)
@@ -148,10 +150,10 @@ impl Windows {
         table_bytes::<u128>(self.gathered_words(rows))
     }
 
-    /// For types without packed kernels: some rows at a time are put together, and multiplied.
+    /// Gathers some rows at a time and multiplies them, for types without packed kernels.
     ///
     /// # Safety
-    /// As [`Gemm::run`].
+    /// As for [`Gemm::run`].
     unsafe fn run_gathered(&self, workers: &Workers, group: &Group) {
         let (gemm, pieces) = (&self.gemm, &self.pieces);
         let (piece_bytes, count) = (pieces.len * gemm.elem.size(), pieces.starts.len());
@@ -177,7 +179,8 @@ impl Windows {
         }
     }
 
-    /// Rows whose results are at equal distances: the first, the end, and the distance in elements.
+    /// Returns runs of rows whose results are at equal distances, each as its first row, its end and the distance in
+    /// elements.
     fn regular(&self, rows: &[Row]) -> Vec<(usize, usize, isize)> {
         let address = |i: usize| rows[i].c.0.addr() as isize;
         let distance = |i: usize| (address(i) - address(i - 1)) / self.gemm.out.size() as isize;
@@ -192,13 +195,13 @@ impl Windows {
     }
 }
 
-/// Offsets along one more dimension.
+/// Returns the offsets along one more dimension.
 fn walk(from: &[[isize; 2]], &(count, step): &(usize, [isize; 2]), bytes: [isize; 2]) -> Vec<[isize; 2]> {
     let at = |o: &[isize; 2], i: isize| [0, 1].map(|x| o[x] + i * step[x] * bytes[x]);
     from.iter().flat_map(|o| (0..count as isize).map(move |i| at(o, i))).collect()
 }
 
-/// The pieces of a window: places whose features follow each other are one.
+/// Returns the pieces of a window. Places whose features are adjacent are merged.
 fn in_pieces(places: &[isize], features: usize, size: usize) -> Pieces {
     let follows = |w: &[isize]| w[1] - w[0] == features as isize;
     let run = places.windows(2).position(|w| !follows(w)).map_or(places.len(), |i| i + 1);

@@ -1,7 +1,7 @@
 //! Copies between arrays with strides, and the loops that do them.
 //!
-//! [`Move::run`] holds the arrays against what the strides reach, and [`Move::new`] sees that no element is written twice; the
-//! loops below it follow pointers.
+//! [`Move::run`] compares the arrays with the bytes that the strides reach, and [`Move::new`] checks that no element is
+//! written twice. The loops below use pointers.
 #![expect(unsafe_code, reason = "strides are followed by address")]
 
 use super::{LINE, LONG_COPY, PART, SMALL};
@@ -10,12 +10,13 @@ use crate::pool::{Effort, Workers, piece};
 use crate::simd::prefetch;
 use bytemuck::AnyBitPattern;
 
-/// Transposes read and write runs of this many bytes.
+/// Number of bytes of the runs that transposes read and write.
 const RUN: usize = 512;
-/// Bytes from line to line in a transpose's scratch: no multiple of what falls on one cache set.
+/// Number of bytes from line to line in a transpose's scratch memory. It avoids multiples that fall on the same cache
+/// set.
 const PITCH: usize = RUN + LINE;
 
-/// Copies bytes, a long run by the string instruction.
+/// Copies bytes. A long run is copied by the string instruction.
 pub(super) fn copy_bytes(from: &[u8], to: &mut [u8]) {
     assert_eq!(from.len(), to.len(), "as many bytes");
     // SAFETY: both have as many bytes, and nobody else has `to`.
@@ -23,7 +24,7 @@ pub(super) fn copy_bytes(from: &[u8], to: &mut [u8]) {
 }
 
 /// # Safety
-/// As `ptr::copy_nonoverlapping`.
+/// As for `ptr::copy_nonoverlapping`.
 unsafe fn copy_run(from: *const u8, to: *mut u8, len: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if len >= LONG_COPY {
@@ -40,13 +41,14 @@ unsafe fn copy_run(from: *const u8, to: *mut u8, len: usize) {
 /// A copy of a block of indices between arrays with strides.
 #[derive(Clone, Debug)]
 pub struct Move {
-    /// Loops around the inner copy: size, and the strides of both sides in bytes.
+    /// The loops around the inner copy, with their sizes and the strides of both sides in bytes.
     outer: Vec<Dim>,
     inner: Inner,
     bytes: usize,
-    /// How many sources go to each target, and the bytes from where one goes to where the next goes.
+    /// The number of sources for each target, and the number of bytes from the position of one in the target to the
+    /// next.
     joined: (usize, isize),
-    /// What is reached of a source and of a target.
+    /// The bytes that are reached of a source and of a target.
     reaches: [Reach; 2],
 }
 
@@ -59,21 +61,28 @@ struct Dim {
 
 #[derive(Clone, Copy, Debug)]
 enum Inner {
-    /// Bytes that follow each other on both sides.
+    /// Bytes that are contiguous on both sides.
     Run(usize),
-    /// Elements at a stride on one side or both.
+    /// Elements with a stride on one side or both.
     Strided { dim: Dim, size: usize },
-    /// Rows follow each other on one side, columns on the other.
+    /// Rows are contiguous on one side, columns on the other.
     Transpose { rows: Dim, columns: Dim, size: usize },
 }
 
 impl Move {
-    /// A copy of `shape` elements of `size` bytes (1, 2, 4, 8 or 16), with strides in elements.
+    /// Returns a copy of `shape` elements of `size` bytes (1, 2, 4, 8 or 16), with strides in elements.
+    ///
+    /// # Panics
+    /// Panics if an element would be written twice.
     pub fn new(size: usize, shape: &[usize], from: &[isize], to: &[isize]) -> Move {
         Move::joining(size, shape, from, to, (1, 0))
     }
 
-    /// The same from several sources to one target, each so many elements behind the one before.
+    /// Returns the same copy from several sources to one target. Each source is written this number of elements after
+    /// the one before.
+    ///
+    /// # Panics
+    /// Panics if an element would be written twice.
     pub fn joining(size: usize, shape: &[usize], from: &[isize], to: &[isize], sources: (usize, isize)) -> Move {
         assert!(shape.len() == from.len() && shape.len() == to.len(), "a stride for each dimension");
         let unit = size as isize;
@@ -87,10 +96,10 @@ impl Move {
         Move { outer, inner, bytes: shape.iter().product::<usize>() * size, joined, reaches }
     }
 
-    /// Copies to each target, from the sources that it joins.
+    /// Copies to each target from the sources that it joins.
     ///
     /// # Panics
-    /// If an array has fewer bytes than the strides reach.
+    /// Panics if an array has fewer bytes than the strides reach.
     pub fn run(&self, workers: &Workers, sources: &[Source<'_>], targets: &mut [Target<'_>]) {
         let (count, apart) = self.joined;
         assert_eq!(sources.len(), targets.len() * count, "{count} sources for each target");
@@ -119,7 +128,7 @@ impl Move {
         });
     }
 
-    /// The offsets of a step of the outer loops.
+    /// Returns the offsets of a step of the outer loops.
     fn step(&self, mut step: usize) -> (isize, isize) {
         let (mut f, mut t) = (0, 0);
         for d in self.outer.iter().rev() {
@@ -130,7 +139,7 @@ impl Move {
     }
 }
 
-/// Sorts the dimensions by the result's strides, and merges those that both sides walk as one.
+/// Sorts the dimensions by the result's strides, and merges those that can be accessed as one on both sides.
 fn merge(mut dims: Vec<Dim>) -> Vec<Dim> {
     dims.sort_by_key(|d| std::cmp::Reverse(d.to.unsigned_abs()));
     let mut merged: Vec<Dim> = Vec::new();
@@ -158,7 +167,7 @@ fn take_inner(outer: &mut Vec<Dim>, size: usize) -> Inner {
 }
 
 impl Inner {
-    /// Into how many parts one inner copy is cut.
+    /// Returns the number of parts into which one inner copy is divided.
     fn pieces(self) -> usize {
         match self {
             Inner::Run(bytes) => bytes.div_ceil(PART).max(1),
@@ -168,7 +177,7 @@ impl Inner {
     }
 
     /// # Safety
-    /// As `Move::run`.
+    /// As for `Move::run`.
     unsafe fn run(self, from: *const u8, to: *mut u8, part: usize, parts: usize) {
         match self {
             Inner::Run(bytes) => {
@@ -229,7 +238,7 @@ macro_rules! by_size {
 }
 
 /// # Safety
-/// As `Move::run`.
+/// As for `Move::run`.
 unsafe fn copy_strided(from: *const u8, to: *mut u8, dim: Dim, size: usize) {
     by_size!(size, T => {
         for i in 0..dim.size {
@@ -240,10 +249,11 @@ unsafe fn copy_strided(from: *const u8, to: *mut u8, dim: Dim, size: usize) {
     });
 }
 
-/// At most a run's width of the source's rows, all columns, by blocks that are first copied to `scratch`.
+/// Transposes all columns of the source's rows, which are at most a run wide, in blocks that are first copied to
+/// `scratch`.
 ///
 /// # Safety
-/// As `Move::run`.
+/// As for `Move::run`.
 unsafe fn transpose_stripe(from: *const u8, to: *mut u8, rows: Dim, columns: Dim, size: usize, scratch: &mut [u8]) {
     let side = RUN / size;
     for start in (0..columns.size).step_by(side) {
@@ -260,7 +270,7 @@ unsafe fn transpose_stripe(from: *const u8, to: *mut u8, rows: Dim, columns: Dim
     }
 }
 
-/// Writes `rows.size` lines of `width` elements, which stand in the columns of `scratch`.
+/// Writes `rows.size` lines of `width` elements, which are the columns of `scratch`.
 ///
 /// # Safety
 /// The lines must be writable.
@@ -286,7 +296,7 @@ unsafe fn write_block(scratch: &[u8], to: *mut u8, rows: Dim, width: usize, size
 }
 
 /// # Safety
-/// The lines must be writable; strides are in bytes.
+/// The lines must be writable. Strides are in bytes.
 unsafe fn transpose_edge<T: AnyBitPattern>(tile: &[u8], to: *mut T, stride: isize, [height, width]: [usize; 2]) {
     for r in 0..height {
         for c in 0..width {
@@ -345,7 +355,7 @@ impl Tile for u32 {
     }
 }
 
-/// Four by four words.
+/// Transposes four by four words.
 ///
 /// # Safety
 /// Four words must be readable and writable on each of four lines.

@@ -162,7 +162,7 @@ fn to_array(v: Avx2) -> [u32; 8] {
     lanes
 }
 
-/// The low halves of eight words.
+/// Returns the low halves of eight words.
 #[inline(always)]
 fn low_halves(v: Avx2) -> __m128i {
     let low = int(v.and(from_int(words(0xffff))));

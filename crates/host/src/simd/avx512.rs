@@ -426,9 +426,9 @@ impl Vector for Avx512 {
 
 const _: () = assert!(<Avx512 as Vector>::LANES * <u32 as Word>::SIZE == 64);
 
-/// What the products of `bf16` need besides.
+/// Operations that only the products of `bf16` need.
 impl Avx512 {
-    /// The 16-bit elements of `a` and `b` in turn: those of the lower and of the upper half of each 128 bits.
+    /// Interleaves the 16-bit elements of `a` and `b`: those of the lower and of the upper half of each 128 bits.
     #[inline(always)]
     pub(crate) fn interleave16(a: Self, b: Self) -> [Self; 2] {
         let low = from_int(intrinsic!(_mm512_unpacklo_epi16(int(a), int(b))));
@@ -436,10 +436,10 @@ impl Avx512 {
         [low, high]
     }
 
-    /// The order of columns that `interleave16` changed.
+    /// Restores the order of columns that `interleave16` changed.
     #[inline(always)]
     pub(crate) fn uninterleave32(low: Self, high: Self) -> [Self; 2] {
-        // Lane `i` of the first half; those of the second are 8 further.
+        // Lane `i` of the first half. The lanes of the second half are 8 further.
         let first = Self::from_fn(|i| (i / 8 * 4 + i % 4 + i / 4 % 2 * 16) as u32);
         let second = first.iadd(<Self as Vector>::splat(8));
         [
@@ -448,7 +448,7 @@ impl Avx512 {
         ]
     }
 
-    /// `self + a.odd * b.odd + a.even * b.even` of `bf16` pairs; needs AVX512-BF16.
+    /// Returns `self + a.odd * b.odd + a.even * b.even` of `bf16` pairs. Needs AVX512-BF16.
     #[inline(always)]
     pub(crate) fn dot_bf16(self, a: Self, b: Self) -> Self {
         // SAFETY: both are 512 bits.

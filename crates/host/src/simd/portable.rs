@@ -1,4 +1,4 @@
-//! Eight lanes in an array: the level that every machine has, and the 64-bit lanes of all levels.
+//! Eight lanes in an array. Every machine has this level, and all levels use it for 64-bit lanes.
 
 use super::{Vector, Word};
 

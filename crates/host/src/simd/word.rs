@@ -1,10 +1,10 @@
-//! One lane, and what each operation means on it.
+//! One lane, and the definition of each operation on it.
 
 use half::{bf16, f16};
 use shardwise_mathfn as mathfn;
 
-/// A lane of 32 or 64 bits. `f*` methods read it as a float, `s*` as a signed, `u*` as an unsigned integer.
-/// Loads and stores need one readable or writable element at `p`.
+/// A lane of 32 or 64 bits. `f*` methods read it as a float, `s*` methods as a signed and `u*` methods as an unsigned
+/// integer. Loads and stores need one readable or writable element at `p`.
 pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// The lane's width in bytes.
     const SIZE: usize;
@@ -30,7 +30,7 @@ pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'stati
     fn fgt(self, o: Self) -> Self;
     fn fge(self, o: Self) -> Self;
 
-    /// `self * m + a`, rounded once.
+    /// Returns `self * m + a`, rounded once.
     fn fused(self, m: Self, a: Self) -> Self;
 
     fn iadd(self, o: Self) -> Self;
@@ -40,18 +40,19 @@ pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'stati
     fn smin(self, o: Self) -> Self;
     fn umax(self, o: Self) -> Self;
     fn umin(self, o: Self) -> Self;
-    /// `x / 0` is -1, `MIN / -1` is `MIN`.
+    /// Returns the quotient; `x / 0` is -1 and `MIN / -1` is `MIN`.
     fn sdiv(self, o: Self) -> Self;
-    /// `x / 0` is all ones.
+    /// Returns the quotient; `x / 0` is all ones.
     fn udiv(self, o: Self) -> Self;
-    /// `x % 0` is `x`, `MIN % -1` is 0.
+    /// Returns the remainder; `x % 0` is `x` and `MIN % -1` is 0.
     fn srem(self, o: Self) -> Self;
-    /// `x % 0` is `x`.
+    /// Returns the remainder; `x % 0` is `x`.
     fn urem(self, o: Self) -> Self;
     fn and(self, o: Self) -> Self;
     fn or(self, o: Self) -> Self;
     fn xor(self, o: Self) -> Self;
-    /// Shifts by the width or more (the amount is unsigned) give 0; `sar` gives the sign.
+    /// Returns the shifted word. A shift by the width or more (the amount is unsigned) returns 0, and for `sar` the
+    /// sign.
     fn shl(self, o: Self) -> Self;
     fn shr(self, o: Self) -> Self;
     fn sar(self, o: Self) -> Self;
@@ -95,12 +96,12 @@ pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'stati
 
     fn float_from_signed(self) -> Self;
     fn float_from_unsigned(self) -> Self;
-    /// Saturates; NaN gives 0.
+    /// Saturates; NaN becomes 0.
     fn signed_from_float(self) -> Self;
     fn unsigned_from_float(self) -> Self;
     fn truth_from_int(self) -> Self;
     fn truth_from_float(self) -> Self;
-    /// A signed integer rounded to `f32`, as a float of this width.
+    /// Returns a signed integer rounded to `f32`, as a float of this width.
     fn f32_from_signed(self) -> Self;
     fn f32_from_unsigned(self) -> Self;
     fn round_bf16(self) -> Self;
@@ -135,7 +136,7 @@ pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'stati
     unsafe fn store_bool(self, p: *mut u8);
 }
 
-/// `bits`, those of an `f32`, rounded to the nearest `bf16`.
+/// Returns the `f32` with these bits rounded to the nearest `bf16`, as the bits of an `f32`.
 fn bf16_bits(bits: u32) -> u32 {
     u32::from(bf16::from_f32(f32::from_bits(bits)).to_bits()) << 16
 }

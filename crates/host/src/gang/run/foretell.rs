@@ -1,15 +1,18 @@
-//! How much memory a run of a plan needs: a run that allocates what the real one allocates, in the same order, and computes
-//! nothing.
+//! Computes how much memory a run of a plan needs, by a run that makes the same allocations as the real run in the same
+//! order and computes nothing.
 //!
-//! Buffers come from [`Memory::counted`], which only charges an account, so liveness, sharing and reuse in place are those of
-//! the executor: they are decided by the same code, on the same counts of owners. Three things are not known before a run:
+//! Buffers come from [`Memory::counted`], which only charges an account. Lifetimes, sharing and reuse in place are the
+//! same as in the real run, because the same code decides them from the same counts of owners. Three things are not
+//! known before a run:
 //!
-//! - How often a loop runs. Its rounds are repeated until the owners of what it carries are as they were in a round before.
-//! - Which branch is taken. Each is, and the results count as new arrays unless all branches return the same one.
-//! - What the reference evaluation of an op needs beside its operands and results: as much as these at most, and
-//!   [`WORKING_BYTES`] for each of their elements where it works on copies.
+//! - How often a loop runs. Its rounds are repeated until the carried buffers have the same owners as in an earlier
+//!   round.
+//! - Which branch is taken. Every branch runs, and its results count as new arrays unless all branches return the same
+//!   one.
+//! - What the reference evaluation of an op needs in addition to its operands and results. This is at most as much as
+//!   these, and [`WORKING_BYTES`] for each of their elements if it works on copies.
 //!
-//! So what is foretold is what runs without the last two need, and a bound of what the others need.
+//! The result is therefore exact for runs without the last two, and an upper bound for the others.
 
 use super::*;
 use crate::memory::OutOfMemory;
@@ -17,40 +20,40 @@ use shardwise_base::{Account, Budget};
 use shardwise_interp::RegionRunner;
 use shardwise_ops::Opcode;
 
-/// An argument as a run is given it.
+/// An argument of a run.
 pub struct Given {
     /// The instances of the array.
     pub points: Points,
-    /// Whether nobody else holds it.
+    /// Whether the argument has no other owner.
     pub is_donated: bool,
 }
 
-/// What a run of a plan needs, in bytes.
+/// The memory that a run of a plan needs, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Foretold {
-    /// The buffers of the arguments.
+    /// The bytes of the buffers of the arguments.
     pub argument_bytes: usize,
-    /// The buffers of the plan's constants.
+    /// The bytes of the buffers of the plan's constants.
     pub constant_bytes: usize,
-    /// The most that is in use at one time, arguments and constants included.
+    /// The most bytes in use at one time, including arguments and constants.
     pub peak_bytes: usize,
-    /// The visit of a step at which that is.
+    /// The number of the visit of a step at which the peak is reached.
     visit: usize,
 }
 
 impl Foretold {
-    /// The most that is in use beside arguments and constants.
+    /// Returns the most bytes in use besides arguments and constants.
     pub fn new_bytes(&self) -> usize {
         self.peak_bytes.saturating_sub(self.argument_bytes).saturating_sub(self.constant_bytes)
     }
 }
 
-/// Rounds of a loop after which what it carries counts as new in each.
+/// The number of rounds of a loop after which the carried buffers count as new in each round.
 const MAX_ROUNDS: usize = 6;
-/// Visits of each step, on average, after which loops are looked at once.
+/// The average number of visits of each step after which loops are run for one round only.
 const MAX_VISITS: usize = 64;
 
-/// Bytes for each element of an op whose reference evaluation works on copies in wider types.
+/// Number of bytes for each element of an op whose reference evaluation works on copies in wider types.
 const WORKING_BYTES: usize = 48;
 
 fn works_on_copies(op: Opcode) -> bool {
@@ -82,19 +85,19 @@ struct Foretelling<'a> {
     visits: usize,
     peak: usize,
     peak_visit: usize,
-    /// The visit at which the arrays that are alive are to be named.
+    /// The visit at which the arrays that are alive are to be listed.
     wanted: Option<usize>,
     named: Option<(Step<'a>, Vec<String>)>,
 }
 
 impl Run<'_> {
-    /// What this run needs, given its arguments. Nothing is computed.
+    /// Returns what this run needs, given its arguments. Nothing is computed.
     pub fn foretell(plan: &Plan, module: &Module, func: &Func, given: &[Given]) -> Foretold {
         let memory = Memory::counted();
         counted(|account| Foretelling::new(Run::new(plan, module, func, &memory), account, None).foretell(given))
     }
 
-    /// The diagnostic of a run that is refused because of what it needs.
+    /// Returns the diagnostic for a run that is refused because of the memory that it needs.
     pub fn refused(
         plan: &Plan,
         module: &Module,
@@ -127,10 +130,10 @@ fn counted<T>(f: impl FnOnce(Account) -> T) -> T {
     done.unwrap_or_else(|stop| stop.raise())
 }
 
-/// A result of a branch, of one instance.
+/// The result of a branch for one instance.
 enum Made {
     Nothing,
-    /// It was there before.
+    /// A buffer that existed before the branch.
     Old(Buffer),
     New,
 }
@@ -145,14 +148,14 @@ impl<'a> Foretelling<'a> {
         let is_possible = placed.is_ok() && self.steps(&self.run.plan.code, &[]).is_ok();
         self.note(self.visits);
         let (argument_bytes, constant_bytes) = placed.as_ref().map_or((0, 0), |(_, bytes)| *bytes);
-        // What cannot be allocated has a size that is no number.
+        // If the run cannot be allocated, its size is not a number.
         let peak_bytes = if is_possible { self.peak } else { usize::MAX };
         let visit = if is_possible { self.peak_visit } else { self.visits };
         Foretold { argument_bytes, constant_bytes, peak_bytes, visit }
     }
 
-    /// Puts constants and arguments into their slots. Returns those that are held outside, and the bytes of all arguments and
-    /// constants.
+    /// Puts constants and arguments into their slots. Returns the buffers that have owners outside, and the bytes of
+    /// all arguments and constants.
     fn place(&mut self, given: &[Given]) -> Result<(Vec<Buffer>, (usize, usize)), OutOfMemory> {
         let (plan, mut held) = (self.run.plan, vec![]);
         for (slot, buffers) in &plan.constants {
@@ -185,7 +188,7 @@ impl<'a> Foretelling<'a> {
         Ok(())
     }
 
-    /// Counts a visit of a step, and names what is alive if it is the one that is asked for.
+    /// Counts a visit of a step, and lists the arrays that are alive if the visit is the wanted one.
     fn visit(&mut self, step: Step<'a>) -> usize {
         budget::poll();
         self.visits += 1;
@@ -195,7 +198,7 @@ impl<'a> Foretelling<'a> {
         self.visits
     }
 
-    /// Notes the visit if the peak was reached in it.
+    /// Records the visit if the peak was reached in it.
     fn note(&mut self, visit: usize) {
         if self.account.peak() > self.peak {
             (self.peak, self.peak_visit) = (self.account.peak(), visit);
@@ -227,13 +230,14 @@ impl<'a> Foretelling<'a> {
         Ok(())
     }
 
-    /// What literals of some slots take.
+    /// Returns the number of bytes of literals of some slots.
     fn literals(&self, slots: impl IntoIterator<Item = Slot>) -> usize {
         let bytes = |slot: Slot| self.run.plan.slots[slot.index()].bytes.saturating_add(7) / 8 * 8;
         slots.into_iter().map(bytes).fold(0, usize::saturating_add)
     }
 
-    /// What the reference evaluation of an op needs beside the literals of its operands and results.
+    /// Returns the number of bytes that the reference evaluation of an op needs in addition to the literals of its
+    /// operands and results.
     fn working_bytes(&self, step: Step<'a>, op: shardwise_ir::Op, literals: usize) -> usize {
         let slots = step.inputs.iter().map(|input| input.slot).chain(step.outputs.iter().copied());
         let elements = slots.map(|slot| self.run.plan.slots[slot.index()].ty.size()).fold(0, usize::saturating_add);
@@ -248,7 +252,8 @@ impl<'a> Foretelling<'a> {
         slots.into_iter().fold(0, |sum, slot| self.run.plan.slots[slot.index()].bytes.saturating_add(sum))
     }
 
-    /// Literals of an instance's operands and results, and what the evaluation needs, then the results' buffers.
+    /// Charges the literals of an instance's operands and results and what the evaluation needs, and then the results'
+    /// buffers.
     fn evaluate(
         &mut self,
         step: Step<'a>,
@@ -269,7 +274,8 @@ impl<'a> Foretelling<'a> {
         Ok(())
     }
 
-    /// Literals of a group's operands and results, and twice as much again; the results stay until all groups are done.
+    /// Charges the literals of a group's operands and results, and twice as much again. The results stay charged until
+    /// all groups are done.
     fn exchange(&mut self, step: Step<'a>, members: &Members, selected: &[Selection<'a>]) -> Result<(), OutOfMemory> {
         let (slot, result) = (step.outputs[0], self.literals([step.outputs[0]]));
         let [part, others] =
@@ -325,7 +331,8 @@ impl<'a> Foretelling<'a> {
         Ok(())
     }
 
-    /// Of each buffer that a loop carries, how many own it, and the first that is the same.
+    /// Returns, for each buffer that a loop carries, the number of its owners and the first carried buffer that is the
+    /// same.
     fn owners(&self, body: &Code) -> Vec<(usize, usize)> {
         let carried: Vec<&Buffer> =
             body.params.iter().flat_map(|slot| self.run.values[slot.index()].iter().flatten()).collect();
@@ -334,8 +341,8 @@ impl<'a> Foretelling<'a> {
         carried.iter().enumerate().map(of).collect()
     }
 
-    /// Replaces what a loop carries by new buffers, which are returned, so that nothing writes into them: no round needs more
-    /// than one that starts so.
+    /// Replaces the buffers that a loop carries by new ones. They are also returned, so that they have a second owner
+    /// and no step writes into them. No round needs more than one that starts in this way.
     fn renew(&mut self, body: &Code, selected: &[Selection<'a>]) -> Result<Vec<Buffer>, OutOfMemory> {
         let mut held = vec![];
         for &slot in &body.params {
@@ -350,7 +357,7 @@ impl<'a> Foretelling<'a> {
         Ok(held)
     }
 
-    /// Takes every branch, and puts what they may return into the step's outputs.
+    /// Runs every branch, and puts what they may return into the step's outputs.
     fn case(&mut self, step: Step<'a>, branches: &'a [Code], selected: &[Selection<'a>]) -> Result<(), RunError> {
         let made = branches.iter().map(|branch| self.branch(step, branch, selected));
         let made = made.collect::<Result<Vec<_>, _>>()?;
@@ -363,7 +370,7 @@ impl<'a> Foretelling<'a> {
         Ok(())
     }
 
-    /// What a branch returns, for each output and instance.
+    /// Returns what a branch returns, for each output and instance.
     fn branch(
         &mut self,
         step: Step<'a>,
@@ -384,7 +391,7 @@ impl<'a> Foretelling<'a> {
         Ok(results.iter().map(|values| values.iter().map(&of).collect()).collect())
     }
 
-    /// What one of several branches returns: a new buffer, unless all return the same one.
+    /// Returns what one of several branches returns: a new buffer, unless all return the same one.
     fn join<'m>(
         &self,
         slot: Slot,
