@@ -1,4 +1,4 @@
-//! Kernels against plain loops, at every level and for several numbers of workers.
+//! Compares kernels with plain loops, at every level and for several numbers of workers.
 #![expect(unsafe_code, reason = "the machine follows addresses")]
 
 use super::machine::{Ins, Machine, Op, TEMP};
@@ -22,13 +22,13 @@ impl Random {
         self.0
     }
 
-    /// A small integer over 4.
+    /// Returns a small integer divided by 4.
     pub(crate) fn dyadic(&mut self) -> f32 {
         (self.next() % 257) as f32 / 4.0 - 32.0
     }
 }
 
-/// Runs at every level, with one worker and with three, and checks that all give the same bits.
+/// Runs a program at every level, with one worker and with three, and checks that all results have the same bits.
 fn run<T: Pod + PartialEq + std::fmt::Debug>(program: &Program, inputs: &[Source<'_>], out: &mut [T]) {
     let kernel = program.compile().unwrap();
     let mut all: Vec<Vec<u8>> = Vec::new();
@@ -53,7 +53,7 @@ fn specials<W: Word>(random: &mut Random) -> W {
     }
 }
 
-/// Equal bits, or NaN both.
+/// Returns whether the bits are equal or both are NaN.
 fn same<W: Word>(a: W, b: W) -> bool {
     let is_nan = |w: W| w.feq(w) == W::truth(false);
     a == b || (is_nan(a) && is_nan(b))
@@ -127,7 +127,7 @@ fn broadcasts_transposes_and_slices_are_strides() {
     let mut y = vec![0.0f32; rows * cols];
     let mut p = Program::new(&[rows, cols]);
     let c = cols as isize;
-    // x reversed along the columns; the transposed operand is x again, read as [150, 37].
+    // The first operand is x reversed along the columns. The transposed operand is x again, read as [150, 37].
     let operands = [p.input(Elem::F32, &[c, -1]), p.input(Elem::F32, &[0, 1]), p.input(Elem::F32, &[1, 0])];
     let transposed = p.input(Elem::F32, &[1, rows as isize]);
     let sum = operands.into_iter().fold(transposed, |a, b| p.binary(Binary::Add, a, b).unwrap());
@@ -174,7 +174,7 @@ fn strided_outputs_are_scattered() {
     assert!((0..13).all(|i| (0..140).all(|j| y[j * 13 + i] == -x[i * 140 + j])));
 }
 
-/// `x + y` at a type, and its round trip through memory.
+/// Checks `x + y` at a type, including its round trip through memory.
 fn check_add<T: Pod + PartialEq + std::fmt::Debug>(
     elem: Elem,
     wide: bool,
@@ -329,7 +329,7 @@ fn leading_dimensions_are_folded_in_the_documented_order() {
         let init = p.constant(Elem::F64, &bytes(0.5f64));
         let sum = p.reduce(Reducer::Sum, v, init).unwrap();
         if cols == 1 {
-            continue; // The rows are the innermost dimension then.
+            continue; // The rows are the innermost dimension in this case.
         }
         p.output(sum, &[0, 1]);
         run(&p, &[Source::of(&x)], &mut y);
@@ -514,7 +514,7 @@ fn run_copy(len: usize, start: usize, room: usize, from: isize) {
 
 #[test]
 fn operands_have_what_is_reached() {
-    // Rows of 8 bytes, 12 apart: 32 are reached.
+    // The rows have 8 bytes and are 12 bytes apart, so 32 bytes are reached.
     run_copy(32, 0, 32, 3);
     run_copy(32, 24, 32, -3);
     for (len, start, room, from) in [(31, 0, 32, 3), (32, 0, 31, 3), (32, 23, 32, -3), (32, 25, 32, -3), (0, 0, 32, 0)]

@@ -1,7 +1,7 @@
-//! The scalar functions of reducers, for loops that are compiled for each of them.
+//! The scalar functions of reducers, for loops that are compiled separately for each of them.
 
-/// `$with!(T, widen, op, narrow)` for the elements `T` and the function of a kind of reduction, which works on widened numbers;
-/// `None` if there is no such function.
+/// Expands to `$with!(T, widen, op, narrow)` for the element type `T` and the function of a kind of reduction, which
+/// works on widened numbers. Expands to `None` if there is no such function.
 macro_rules! by_reducer {
     (@integer $T:ty, $kind:expr, $with:ident) => {
         match $kind {

@@ -1,10 +1,10 @@
-//! Matrix products: batches of one shape, and rows of several instances against the matrix that they share.
+//! Matrix products: batches of one shape, and rows of several instances times the matrix that they share.
 //!
-//! Operands are read in place through strides, whatever order their dimensions have, and transposes in front of a product
-//! are looked through. Free dimensions that do not lie one within the other are loops around the product; an operand whose
-//! contracted ones do not is copied first.
+//! Operands are read in place through strides, whatever the order of their dimensions, and a transpose before a product
+//! is read through. Free dimensions that cannot be merged into one are loops around the product. An operand whose
+//! contracted dimensions cannot be merged is copied first.
 //!
-//! A sum of a product and of what another op has just made ([`sums`]) is one step, which adds to that in place.
+//! The sum of a product and of the new result of another op ([`sums`]) is one step, which adds to that result in place.
 
 use super::written;
 use crate::elem::Elem;
@@ -23,25 +23,25 @@ use shardwise_ops::Opcode;
 use shardwise_ops::dot::DotDims;
 use std::collections::HashSet;
 
-/// An operand of a product: the value that is read, and its strides, in elements, for each dimension of the operand.
+/// An operand of a product: the value that is read, and its stride in elements for each dimension of the operand.
 struct Source {
     value: Value,
     strides: Vec<isize>,
-    /// The copy of the value that has these strides, where it has not.
+    /// The copy of the value that has these strides, if the value does not have them.
     copy: Option<Move>,
 }
 
-/// The input that is added to, where there is one.
+/// The index of the input that is added to, if there is one.
 const ACC: usize = 2;
 
 struct DotKernel {
     batch: Batch,
     output_bytes: usize,
-    /// Whether the product is added to what the input [`ACC`] holds.
+    /// Whether the product is added to the values of the input [`ACC`].
     accumulates: bool,
 }
 
-/// The step of a product, if there is a kernel for its types.
+/// Returns the step of a product, or `None` if there is no kernel for its types.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     let (kernel, sources) = plan(lowering, view)?;
     let points = lowering.points(view.result(0));
@@ -50,7 +50,7 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
     Some(lowering.step_with(view, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points))
 }
 
-/// The input that a product reads; the copy, if it needs one, is a step before.
+/// Returns the input that a product reads. If it needs a copy, this is an earlier step.
 fn read<'m>(lowering: &mut Lowering<'m>, dot: &OpView<'m>, source: Source, points: &Points) -> Input {
     let Some(elements) = source.copy else { return lowering.input(source.value, points) };
     let ty = lowering.body.ty(source.value).as_tensor().expect("verified: a tensor").clone();
@@ -58,17 +58,17 @@ fn read<'m>(lowering: &mut Lowering<'m>, dot: &OpView<'m>, source: Source, point
     prepared(lowering, dot, &[source.value], kernel, ty, points)
 }
 
-/// An addition, and the product that it adds to its other operand.
+/// An addition and the product that it adds to its other operand.
 pub struct Sum {
     pub add: Op,
     pub dot: Op,
     acc: Value,
 }
 
-/// The additions of a block that are run as part of the product that they add.
+/// Returns the additions of a block that run as part of the product that they add.
 ///
-/// Only where both operands are there for the addition alone and the other one is a buffer that was just made: what an
-/// elementwise op would compute is better computed by the pass that reads the product.
+/// Both operands must be used by the addition alone, and the other operand must be a new buffer. A value that an
+/// elementwise op computes is better computed by the pass that reads the product.
 pub fn sums(lowering: &Lowering<'_>, ops: &[Op], uses: &Uses) -> Vec<Sum> {
     let block: HashSet<Op> = ops.iter().copied().collect();
     let mut found: Vec<Sum> = vec![];
@@ -100,7 +100,7 @@ fn is_constant(view: &OpView<'_>) -> bool {
     view.operands().is_empty()
 }
 
-/// Whether the product has a kernel that adds, in a type in which sums are not rounded on the way.
+/// Returns whether the product has a kernel that adds, in a type in which intermediate sums are not rounded.
 fn has_sum_kernel(lowering: &Lowering<'_>, op: Op) -> bool {
     let view = lowering.view(op);
     let is_dot = matches!(Opcode::of_view(&view), Opcode::DotGeneral | Opcode::Dot);
@@ -108,7 +108,7 @@ fn has_sum_kernel(lowering: &Lowering<'_>, op: Op) -> bool {
     planned.is_some_and(|(k, _)| k.batch.accumulates())
 }
 
-/// The step of a sum, at the place of the addition.
+/// Returns the step of a sum, at the position of the addition.
 pub fn sum_step(lowering: &mut Lowering<'_>, sum: &Sum) -> Step {
     let (add, dot) = (lowering.view(sum.add), lowering.view(sum.dot));
     let (kernel, sources) = plan(lowering, &dot).expect("it has a kernel");
@@ -122,15 +122,16 @@ pub fn sum_step(lowering: &mut Lowering<'_>, sum: &Sum) -> Step {
     step
 }
 
-/// The dimensions of one operand: each a list in the order of the attributes, or of the result.
+/// The roles of the dimensions of one operand. Each list is in the order of the attributes or of the result.
 struct Roles {
     batch: Vec<usize>,
     free: Vec<usize>,
     contract: Vec<usize>,
 }
 
-/// How an operand is read: through the transpose that made it, as it is, or as a copy with the roles in order; the first
-/// in which the contracted dimensions lie one within the other, and the innermost free ones make `free` elements.
+/// Returns how an operand is read: through the transpose that made it, as it is, or as a copy with the roles in order.
+/// The first of these is used in which the contracted dimensions can be merged and the innermost mergeable free
+/// dimensions have at least `free` elements.
 fn source(lowering: &Lowering<'_>, v: Value, roles: &Roles, free: usize) -> Option<Source> {
     let shape = lowering.body.ty(v).shape();
     let pick = |dims: &[usize], strides: &[isize]| dims.iter().map(|&d| (shape[d], strides[d])).collect::<Vec<_>>();
@@ -152,7 +153,7 @@ fn source(lowering: &Lowering<'_>, v: Value, roles: &Roles, free: usize) -> Opti
     Some(Source { value: v, strides: copied, copy })
 }
 
-/// What an operand is a transpose of.
+/// Returns the array that an operand is a transpose of, or `None` if it is none.
 fn transposed(lowering: &Lowering<'_>, v: Value) -> Option<Source> {
     let view = lowering.view(lowering.body.def_op(v)?);
     if Opcode::of_view(&view) != Opcode::Transpose {
@@ -163,8 +164,8 @@ fn transposed(lowering: &Lowering<'_>, v: Value) -> Option<Source> {
     Some(Source { value: view.operand(0), strides, copy: None })
 }
 
-/// The innermost of some dimensions (sizes and strides, major to minor) that lie one within the other, as one, and how
-/// many dimensions are outside of it.
+/// Merges the innermost of some dimensions (sizes and strides, major to minor) as far as possible. Returns the merged
+/// dimension and the number of dimensions outside of it.
 pub(super) fn innermost(dims: &[(usize, isize)]) -> ((usize, isize), usize) {
     let mut whole: Option<(usize, isize)> = None;
     for (i, &(size, stride)) in dims.iter().enumerate().rev().filter(|(_, dim)| dim.0 != 1) {
@@ -177,10 +178,10 @@ pub(super) fn innermost(dims: &[(usize, isize)]) -> ((usize, isize), usize) {
     (whole.unwrap_or((1, 1)), 0)
 }
 
-/// Columns that make it worth to leave the right operand as it lies, with a product for each such piece.
+/// Number of columns from which on the right operand is read in place, with one product for each piece.
 const COLUMNS: usize = 64;
 
-/// The kernel of a product, and how it reads its operands.
+/// Returns the kernel of a product, and how it reads its operands.
 fn plan(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<(DotKernel, [Source; 2])> {
     let dims = DotDims::of(view)?;
     let (a, b, c) = (view.operand_tensor(0), view.operand_tensor(1), view.result_tensor(0));
@@ -191,7 +192,7 @@ fn plan(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<(DotKernel, [Sourc
     let (left, right) = (dims.lhs_free(a.rank()), dims.rhs_free(b.rank()));
     let left = Roles { batch: dims.lhs_batch, free: left, contract: dims.lhs_contract };
     let right = Roles { batch: dims.rhs_batch, free: right, contract: dims.rhs_contract };
-    // Rows may lie anywhere.
+    // Rows may be at any addresses.
     let lhs = source(lowering, view.operand(0), &left, 1)?;
     let rhs = source(lowering, view.operand(1), &right, COLUMNS)?;
     let pick = |dims: &[usize], shape: &[usize], s: &Source| -> Vec<_> {
@@ -207,7 +208,7 @@ fn plan(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<(DotKernel, [Sourc
     if !gemm.is_supported() || k == 0 {
         return None;
     }
-    // The loops around the product: sizes, and steps in the operands; those in the result are the types'.
+    // The loops around the product, as sizes and steps in the operands. The steps in the result follow from the types.
     let batch = left.batch.iter().zip(&right.batch).map(|(&l, &r)| (a.shape[l], [lhs.strides[l], rhs.strides[r]]));
     let rows = left.free.iter().enumerate().map(|(i, &d)| match i < rows_outside {
         true => (a.shape[d], [lhs.strides[d], 0]),
@@ -248,7 +249,7 @@ impl DotKernel {
     }
 }
 
-/// The addresses of the first two inputs and of the output of each instance.
+/// Returns the addresses of the first two inputs and of the output of each instance.
 pub(super) fn addresses_of(cx: &KernelCx<'_>, outputs: &[Buffer]) -> Vec<[usize; 3]> {
     let of = |(&i, c): (&usize, &Buffer)| {
         let [a, b] = cx.addresses([0, 1], i);
@@ -257,7 +258,7 @@ pub(super) fn addresses_of(cx: &KernelCx<'_>, outputs: &[Buffer]) -> Vec<[usize;
     cx.instances.iter().zip(outputs).map(of).collect()
 }
 
-/// The products of the first two inputs of each instance.
+/// Returns the products of the first two inputs of each instance.
 pub(super) fn products_of<'a>(cx: &'a KernelCx<'_>, outputs: &'a mut [Buffer]) -> Vec<Product<'a>> {
     let source = |input: usize, i: usize| operand::Source::of(cx.input(input, i).bytes());
     let product = |(&i, c)| Product { a: source(0, i), b: source(1, i), c: Target::of(written(c)) };
@@ -270,13 +271,14 @@ mod tests {
     use crate::kernels::testing::{run_by_kernels, tensor};
     use shardwise_base::Literal;
 
-    /// Small integers.
+    /// Returns small integers.
     fn ramp(shape: &[usize]) -> Literal {
         let values: Vec<f32> = (0..shape.iter().product::<usize>()).map(|i| (i * 7 % 9) as f32 - 4.0).collect();
         Literal::new(shape, &values)
     }
 
-    /// Products of elements `t` summed as `u`: `ab`, `ab + ab` and `ab + (ab + ab)`, of which the last is used twice.
+    /// Returns a program with products of elements `t` that are summed as `u`: `ab`, `ab + ab` and `ab + (ab + ab)`, of
+    /// which the last is used twice.
     fn program(t: &str, u: &str) -> String {
         let dot = |name: &str, right: &str, from: usize, ty: &str| {
             format!(
@@ -314,13 +316,13 @@ mod tests {
         assert_eq!(sums("bf16", "bf16"), 0);
     }
 
-    /// One dimension of an operand: its role, its number within that, and its size.
+    /// One dimension of an operand: its role, its number within that role, and its size.
     type Dim = (char, usize, usize);
 
-    /// An operand: an argument, or its transpose.
+    /// An operand, which is an argument or its transpose.
     struct Operand {
         argument: Literal,
-        /// The line that makes it from the argument, if there is one.
+        /// The line that computes it from the argument, if there is one.
         line: String,
         name: String,
         ty: String,
@@ -345,7 +347,7 @@ mod tests {
         (1..list.len()).for_each(|i| list.swap(i, random.next() as usize % (i + 1)));
     }
 
-    /// A product whose operands have up to two dimensions of each role, in any order.
+    /// Generates a product whose operands have up to two dimensions of each role, in any order.
     fn any_layout(seed: u64) -> (String, [Literal; 2]) {
         let mut random = Random(seed);
         let mut draw =

@@ -1,4 +1,4 @@
-//! Collectives: each result instance is written once, from the instances of its group.
+//! Collectives. Each instance of the result is written once, from the instances of its group.
 
 use super::moves::targets;
 use super::{write, written};
@@ -18,14 +18,15 @@ use shardwise_ops::ReduceKind;
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
 use std::collections::HashMap;
 
-/// How members' parts become a result.
+/// How the parts of the members become a result.
 enum Exchange {
-    /// One pass over all parts; each source is read from its position's byte on (0, but for a scatter).
-    /// `to_first`: only the first of the group gets the result, the others get zeros.
+    /// One pass over all parts. Each source is read from its position times `scatter_bytes` on. With `to_first`, only
+    /// the first of the group gets the result, and the others get zeros.
     Combine { kernel: block::Kernel, scatter_bytes: usize, to_first: bool },
-    /// Part `i` of the group goes to place `i` of the result; each source is read from its position's byte on.
+    /// Part `i` of the group is moved to position `i` of the result. Each source is read from the position of the
+    /// result in its group times `from_bytes` on.
     Move { blocks: Move, from_bytes: usize },
-    /// The first member's.
+    /// The buffer of the first member is passed on.
     HandOver,
 }
 
@@ -38,7 +39,7 @@ struct ExchangeKernel {
     positions: Vec<usize>,
 }
 
-/// The kernel of a collective whose groups are all of one size.
+/// Returns the kernel of a collective whose groups all have the same size, or `None` if there is none.
 pub fn kernel(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<StepKind> {
     let collective = CollectiveView::of(view).filter(|_| view.operands().len() == 1)?;
     let Members { groups, positions } = members(lowering, view)?;
@@ -51,7 +52,8 @@ pub fn kernel(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<StepKind> {
     Some(StepKind::Kernel(Box::new(ExchangeKernel { exchange, output_bytes, groups, positions })))
 }
 
-/// Who exchanges values with whom, in a collective of one result whose parts are combined or moved as a whole.
+/// Returns the groups of a collective with one result whose parts are combined or moved as a whole, or `None` for other
+/// collectives.
 pub fn members(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<Members> {
     let is_ragged = |c: &CollectiveView| c.kind == CollectiveKind::RaggedAllToAll;
     let collective = CollectiveView::of(view).filter(|c| view.results().len() == 1 && !is_ragged(c))?;
@@ -68,7 +70,7 @@ pub fn members(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<Members> {
     Some(Members { groups, positions })
 }
 
-/// The groups of imported device numbers that name no axes; of a device that is in none, an empty one.
+/// Returns the groups of imported device numbers that are not along axes. A device that is in none has an empty group.
 pub(super) fn dense_groups(
     rows: &[Vec<usize>],
     operand: &Points,
@@ -89,7 +91,7 @@ pub(super) fn dense_groups(
     Some((groups, positions))
 }
 
-/// For groups of `n`.
+/// Returns how groups of `n` exchange values, or `None` if there is no kernel for it.
 fn exchange(view: &OpView<'_>, kind: &CollectiveKind, n: usize) -> Option<Exchange> {
     let (from, to) = (view.operand_shape(0), view.result_shape(0));
     Some(match *kind {
@@ -128,7 +130,8 @@ fn combine(
     Some(Exchange::Combine { kernel, scatter_bytes, to_first: false })
 }
 
-/// `n` blocks of this shape, `split` apart in the source and `concat` apart in the result.
+/// Returns the move of `n` blocks of this shape, which are adjacent along `split` in the source and along `concat` in
+/// the result.
 fn blocks(view: &OpView<'_>, block: &[usize], n: usize, split: Option<usize>, concat: usize) -> Option<Exchange> {
     let size = view.operand_tensor(0).dtype.storage_bytes();
     let (from, to) = (row_major(view.operand_shape(0)), row_major(view.result_shape(0)));
@@ -173,7 +176,7 @@ impl Kernel for ExchangeKernel {
 }
 
 impl ExchangeKernel {
-    /// What the first member of each group has.
+    /// Returns the buffer of the first member of each group.
     fn first(&self, cx: &KernelCx<'_>) -> Vec<Buffer> {
         cx.instances.iter().map(|&i| cx.instance(0, self.groups[i][0]).clone()).collect()
     }

@@ -1,5 +1,5 @@
-//! Reductions whose computation has no name, and those of several arrays together (argmax): for each element that is folded
-//! in, one pass of the block machine over all results.
+//! Reductions by unnamed computations, and reductions of several arrays together (argmax). Each element that is folded
+//! in is one pass of the block machine over all results.
 
 use super::{read, write, written};
 use crate::block::{self, Operand};
@@ -13,24 +13,24 @@ use crate::pool::Workers;
 use shardwise_ir::OpView;
 use shardwise_ops::reducer::reduce_kind_of_op;
 
-/// Reductions of more elements into each result are left to the reference evaluation.
+/// Reductions of more elements into each result run by the reference evaluation.
 pub(super) const MAX_FOLDED: usize = 1 << 20;
 
 pub(super) struct FoldKernel {
-    /// Takes the results so far and an element of each array, gives the next results.
+    /// Computes the next results from the results so far and an element of each array.
     pub kernel: block::Kernel,
-    /// Where each element that is folded in lies, from the result's first.
+    /// The offsets of the elements that are folded into a result, from the first of them.
     pub offsets: Vec<usize>,
-    /// Bytes of an element of each array.
+    /// The number of bytes of an element of each array.
     pub sizes: Vec<usize>,
-    /// Elements of a result.
+    /// The number of elements of a result.
     pub count: usize,
 }
 
-/// The step of a `reduce` by a region of elementwise ops.
+/// Returns the step of a `reduce` by a region of elementwise ops, or `None` if there is no kernel for it.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     if reduce_kind_of_op(view).is_some() {
-        // Its sums have an order of their own.
+        // Sums by named reducers have a defined order of their own.
         return None;
     }
     let (shape, mut reduced) = (view.operand_shape(0), view.sizes("dimensions"));
@@ -59,7 +59,7 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
 
 impl Kernel for FoldKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        // For each result, of all instances: what it is so far and what it is next, in turn.
+        // For each result of all instances: the current values and the next ones, which are swapped after each pass.
         let mut now = self.allocate(cx)?;
         let mut next = self.allocate(cx)?;
         for (k, buffers) in now.iter_mut().enumerate() {
@@ -85,7 +85,7 @@ impl Kernel for FoldKernel {
 }
 
 impl FoldKernel {
-    /// A buffer of each instance for each result.
+    /// Returns a buffer for each instance of each result.
     fn allocate(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
         self.sizes.iter().map(|size| cx.allocate(size * self.count)).collect()
     }
@@ -114,7 +114,8 @@ mod tests {
     use crate::kernels::testing::run_by_kernels;
     use shardwise_base::Literal;
 
-    /// The position of the largest element, the first of equals; a NaN is larger than all.
+    /// Returns a program for the position of the largest element, and the first of equal ones. A NaN is larger than all
+    /// numbers.
     fn argmax(dims: &str, result: &str) -> String {
         format!(
             r#"func.func @main(%x: tensor<6x5x7xf32>) -> (tensor<{result}f32>, tensor<{result}i32>) {{

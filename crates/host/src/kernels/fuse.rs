@@ -1,9 +1,10 @@
 //! Fusion: elementwise ops, and the reductions and broadcasts between them, become one block program.
 //!
-//! A group grows backwards from its root: a producer joins if all its uses are in the group. Views (broadcasts, transposes,
-//! slices, reversals, reshapes that only add or drop dimensions of size 1) are never computed: a value is emitted *at an
-//! access*, which says for each of its dimensions which index of the program's space it follows, and a view only changes the
-//! access. So a broadcast row is an operand with stride 0, and a view whose users all look through it is dead.
+//! A group grows backwards from its root: a producer joins if all its uses are in the group. Views (broadcasts,
+//! transposes, slices, reversals, reshapes that only add or drop dimensions of size 1) are never computed. A value is
+//! emitted *at an access*, which states for each of its dimensions the index of the program's space that the dimension
+//! follows, and a view only changes the access. A broadcast row is therefore an operand with stride 0, and a view is
+//! dead if all its users read through it.
 
 use crate::block::{self, Binary, Comparison, Program, Reducer, Unary};
 use crate::elem::Elem;
@@ -16,26 +17,26 @@ use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Opcode, ReduceKind};
 use std::collections::{HashMap, HashSet};
 
-/// Larger groups gain nothing: the accumulator and its temporaries are few.
+/// The largest number of ops of a group. Larger groups are not faster, because there are few temporaries.
 const MAX_OPS: usize = 48;
-/// How far back producers are looked for.
+/// The largest distance, in ops, from the root to a producer that joins.
 const WINDOW: usize = 160;
 
-/// Ops that run as one step, at the place of the last of them.
+/// Ops that run as one step, at the position of the last of them.
 pub struct Group {
-    /// In program order; the last is the root, whose result is the step's.
+    /// The ops in program order. The last one is the root, whose result is the step's.
     pub ops: Vec<Op>,
     pub program: Fused,
 }
 
-/// A compiled group: what it reads, and how.
+/// A compiled group, and how it reads its operands.
 pub struct Fused {
     pub kernel: block::Kernel,
-    /// For each operand of the kernel, the value and the byte where the operand starts in it.
+    /// For each operand of the kernel, the value and the byte in it where the operand starts.
     pub reads: Vec<(Value, usize)>,
 }
 
-/// The element type that kernels have for a dtype.
+/// Returns the kernels' element type for a dtype, or `None` if there is none.
 pub fn elem(dtype: DType) -> Option<Elem> {
     Some(match dtype {
         DType::I1 => Elem::Bool,
@@ -57,7 +58,7 @@ pub fn elem(dtype: DType) -> Option<Elem> {
     })
 }
 
-/// Strides, in elements, of a row-major array.
+/// Returns the strides of a row-major array, in elements.
 pub fn row_major(shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![1isize; shape.len()];
     for d in (1..shape.len()).rev() {
@@ -66,7 +67,7 @@ pub fn row_major(shape: &[usize]) -> Vec<isize> {
     strides
 }
 
-/// The groups of a block, in program order of their roots, of ops that are not claimed.
+/// Returns the groups of a block, in program order of their roots. Ops that are claimed are in no group.
 pub fn groups(lowering: &Lowering<'_>, ops: &[Op], uses: &Uses, mut claimed: HashSet<Op>) -> Vec<Group> {
     let mut groups = vec![];
     for root in (0..ops.len()).rev() {
@@ -84,7 +85,7 @@ pub fn groups(lowering: &Lowering<'_>, ops: &[Op], uses: &Uses, mut claimed: Has
     groups
 }
 
-/// The root and every producer that only the group uses.
+/// Returns the root and all producers that only the group uses.
 fn grow(lowering: &Lowering<'_>, ops: &[Op], root: usize, uses: &Uses, claimed: &HashSet<Op>) -> Vec<Op> {
     let root_view = lowering.view(ops[root]);
     let shape = Shape::of(&root_view);
@@ -113,7 +114,7 @@ fn joins(lowering: &Lowering<'_>, view: &OpView<'_>, points: &Points) -> bool {
     lowering.points(view.result(0)).axes == points.axes
 }
 
-/// The space of a group, and what is worth computing in it.
+/// The space of a group, which determines which ops are worth computing in it.
 struct Shape {
     space: Vec<usize>,
     /// Whether the root folds elements.
@@ -128,7 +129,8 @@ impl Shape {
         }
     }
 
-    /// Whole-space values, and what is at most one value for each row; a reduction must be over trailing dimensions.
+    /// Returns whether an op may join: its value has the whole space, or at most one value for each row. A reduction
+    /// must be over trailing dimensions.
     fn admits(&self, view: &OpView<'_>) -> bool {
         let size: usize = self.space.iter().product();
         let row = self.space.last().copied().unwrap_or(1).max(1);
@@ -142,20 +144,20 @@ impl Shape {
     }
 }
 
-/// The dimensions along which a `reduce` folds elements: those of size 1 only leave the shape.
+/// Returns the dimensions along which a `reduce` folds elements. Dimensions of size 1 are only removed from the shape.
 pub fn folded(reduce: &OpView<'_>) -> Vec<usize> {
     let mut dims = reduce.sizes("dimensions");
     dims.retain(|&d| reduce.operand_shape(0)[d] != 1);
     dims
 }
 
-/// Whether the dimensions are the last ones, but for dimensions of size 1.
+/// Returns whether the dimensions are the last ones, apart from dimensions of size 1.
 fn is_trailing(dims: &[usize], shape: &[usize]) -> bool {
     let first = dims.iter().copied().min().unwrap_or(shape.len());
     (first..shape.len()).all(|d| dims.contains(&d) || shape[d] == 1)
 }
 
-/// Ops that only say where elements are.
+/// Returns whether the op only changes where elements are.
 pub fn is_view(view: &OpView<'_>) -> bool {
     match Opcode::of_view(view) {
         Opcode::BroadcastInDim | Opcode::Transpose | Opcode::Slice | Opcode::Reverse => true,
@@ -164,7 +166,8 @@ pub fn is_view(view: &OpView<'_>) -> bool {
     }
 }
 
-/// For each dimension of the operand, the dimension of the result that it is, if only dimensions of size 1 come and go.
+/// Returns for each dimension of the operand the dimension of the result that it becomes. Returns `None` if not only
+/// dimensions of size 1 are added or removed.
 fn trivial_reshape(from: &[usize], to: &[usize]) -> Option<Vec<Option<usize>>> {
     let mut rest = to.iter().enumerate().filter(|(_, n)| **n != 1);
     let map: Option<Vec<Option<usize>>> = from
@@ -177,7 +180,7 @@ fn trivial_reshape(from: &[usize], to: &[usize]) -> Option<Vec<Option<usize>>> {
     map.filter(|_| rest.next().is_none())
 }
 
-/// Ops that a block program computes.
+/// Returns whether a block program can compute the op.
 pub fn is_computed(view: &OpView<'_>) -> bool {
     let is_known = match Opcode::of_view(view) {
         Opcode::Reduce => view.results().len() == 1 && reduce_kind_of_op(view).is_some() && !is_promoted(view),
@@ -252,11 +255,11 @@ fn comparison(view: &OpView<'_>) -> Option<Comparison> {
         "GE" => Comparison::Ge,
         _ => return None,
     })
-    // The total order tells -0 from +0 and NaNs from each other: the reference evaluation does it.
+    // The total order distinguishes -0 from +0, and NaNs from each other. The reference evaluation computes it.
     .filter(|_| view.attrs().str("compare_type") != Some("TOTALORDER"))
 }
 
-/// The block machine's word for a kind of reduction.
+/// Returns the block machine's reducer for a kind of reduction.
 pub fn reducer(kind: ReduceKind) -> Reducer {
     match kind {
         ReduceKind::Add => Reducer::Sum,
@@ -276,7 +279,8 @@ fn try_compile(lowering: &Lowering<'_>, ops: Vec<Op>) -> Option<Group> {
     Some(Group { ops, program })
 }
 
-/// The region of scalars of `op` as one program over a space; its arguments are operands with these strides.
+/// Returns the scalar region of `op` as one program over a space, with operands with these strides as its arguments.
+/// Returns `None` if an op of the region cannot be computed.
 pub fn scalar_region(
     lowering: &Lowering<'_>,
     op: Op,
@@ -295,7 +299,8 @@ pub fn scalar_region(
     is_computed.then(|| Emitter::region(lowering, op, space, &args, lowering.body.region_results(region))).flatten()
 }
 
-/// A value in the region of `op`, computed from one of its arguments, as a program over a list of so many elements.
+/// Returns a value in the region of `op`, computed from one of its arguments, as a program over a list of `count`
+/// elements.
 pub fn region_value(
     lowering: &Lowering<'_>,
     op: Op,
@@ -306,7 +311,7 @@ pub fn region_value(
     Emitter::region(lowering, op, &[count], &[(argument, vec![1])], &[value])
 }
 
-/// Whether some value, or the index that it is made of, needs lanes of 64 bits.
+/// Returns whether a value, or the index from which it is computed, needs 64-bit lanes.
 fn needs_wide(lowering: &Lowering<'_>, ops: &[Op]) -> bool {
     let is_wide = |&v: &Value| {
         let ty = lowering.body.ty(v).as_tensor();
@@ -318,13 +323,15 @@ fn needs_wide(lowering: &Lowering<'_>, ops: &[Op]) -> bool {
     })
 }
 
-/// The type of an iota's indices. In narrow types they wrap as the result does; what a float holds is rounded once.
+/// Returns the type of an iota's indices. In narrow types they wrap as the result does. The numbers that a float holds
+/// are rounded once.
 fn counted_in(iota: &OpView<'_>) -> Elem {
     let size = iota.attrs().size("iota_dimension").map_or(0, |dim| iota.result_shape(0)[dim]);
     if i32::try_from(size).is_ok() { Elem::I32 } else { Elem::I64 }
 }
 
-/// Which index of the space a dimension of a value follows: `start + step * index`; a constant where `dim` is `None`.
+/// The index of the space that a dimension of a value follows: `start + step * index`, or the constant `start` if `dim`
+/// is `None`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Axis {
     dim: Option<usize>,
@@ -339,7 +346,7 @@ impl Axis {
         Axis { dim: Some(dim), step: 1, start: 0 }
     }
 
-    /// The index `start + step * self`.
+    /// Returns the index `start + step * self`.
     fn then(self, step: isize, start: isize) -> Axis {
         Axis { dim: self.dim, step: self.step * step, start: start + step * self.start }
     }
@@ -347,14 +354,13 @@ impl Axis {
 
 type Access = Vec<Axis>;
 
-/// Writes the block program of a group.
+/// Builds the block program of a group.
 struct Emitter<'a, 'm> {
     lowering: &'a Lowering<'m>,
     members: HashSet<Op>,
     root: Op,
     program: Program,
     space: Vec<usize>,
-    /// Dimensions of the space that reductions fold.
     /// The dimensions of the space that reductions fold.
     folded: Vec<usize>,
     reads: Vec<(Value, usize)>,
@@ -373,8 +379,8 @@ impl<'a, 'm> Emitter<'a, 'm> {
         Some(Emitter { lowering, members, root, program, space, folded, reads: vec![], known: HashMap::new() })
     }
 
-    /// Some results of the region of `op` over a space: its scalar arguments are operands with these strides, the results
-    /// outputs. `None` if something else is read.
+    /// Builds a program for some results of the region of `op` over a space. Its scalar arguments are operands with
+    /// these strides, and the results are outputs. Returns `None` if anything else is read.
     fn region(
         lowering: &'a Lowering<'m>,
         op: Op,
@@ -491,7 +497,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
         if opcode == Opcode::Reduce {
             return self.reduce(view, access);
         }
-        // Scalar operands of select and clamp have no dimensions to follow.
+        // Scalar operands of select and clamp have no dimensions.
         let of = |rank: usize| if rank == 0 { vec![] } else { access.clone() };
         let operands: Option<Vec<block::Value>> =
             (0..view.operands().len()).map(|i| self.emit(view.operand(i), &of(view.operand_shape(i).len()))).collect();
@@ -531,8 +537,8 @@ impl<'a, 'm> Emitter<'a, 'm> {
     }
 }
 
-/// What a chain of views looks at in the end, the strides of the first view's dimensions in it, and where they start, in
-/// elements.
+/// Returns the value at the end of a chain of views, the strides of the first view's dimensions in it, and their start,
+/// in elements.
 pub fn view_strides(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<(Value, Vec<isize>, isize)> {
     let rank = view.result_shape(0).len();
     let mut access: Access = (0..rank).map(Axis::along).collect();
@@ -546,7 +552,8 @@ pub fn view_strides(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<(Value
     Some((value, strides, start))
 }
 
-/// The strides, in elements, of a row-major value read at an access over a space of `rank` dimensions, and its start.
+/// Returns the strides, in elements, of a row-major value that is read at an access over a space of `rank` dimensions,
+/// and its start.
 fn strides_of(shape: &[usize], access: &Access, rank: usize) -> (Vec<isize>, isize) {
     let mut strides = vec![0isize; rank];
     let (mut start, mut stride) = (0, 1isize);
@@ -560,7 +567,7 @@ fn strides_of(shape: &[usize], access: &Access, rank: usize) -> (Vec<isize>, isi
     (strides, start)
 }
 
-/// The access of a view's operand, given that of its result.
+/// Returns the access of a view's operand, given that of its result.
 fn through(view: &OpView<'_>, access: &Access) -> Option<Access> {
     let (from, to) = (view.operand_shape(0), view.result_shape(0));
     Some(match Opcode::of_view(view) {
@@ -598,7 +605,7 @@ mod tests {
     use shardwise_base::Literal;
     use shardwise_engine::Engine;
 
-    /// The largest index, and the least as a float, where 32 bits would give negative ones.
+    /// Tests the largest index, and the least index as a float, where 32 bits would make them negative.
     #[test]
     fn indices_beyond_31_bits_are_counted_whole() {
         let n = (1usize << 31) + 40;

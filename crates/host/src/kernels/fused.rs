@@ -1,4 +1,4 @@
-//! A fused group as a step: one block program over all instances.
+//! A fused group as a step, which is one block program over all instances.
 
 use super::fuse::Group;
 use super::write;
@@ -12,12 +12,12 @@ use crate::pool::Workers;
 
 struct FusedKernel {
     kernel: block::Kernel,
-    /// For each operand, the input and the byte where it starts.
+    /// For each operand, the input and the byte where the operand starts.
     reads: Vec<(usize, usize)>,
     output_bytes: usize,
 }
 
-/// The step of a group, at the place of its root.
+/// Returns the step of a group, at the position of its root.
 pub fn step(lowering: &mut Lowering<'_>, group: Group) -> Step {
     let root = lowering.view(*group.ops.last().expect("a group has a root"));
     let points = lowering.points(root.result(0));
@@ -44,7 +44,7 @@ pub fn step(lowering: &mut Lowering<'_>, group: Group) -> Step {
     step
 }
 
-/// Without the dialect.
+/// Returns an op's name without its dialect.
 fn short(name: &'static str) -> &'static str {
     name.split_once('.').map_or(name, |(_, op)| op)
 }
@@ -81,7 +81,8 @@ impl Kernel for FusedKernel {
 }
 
 impl FusedKernel {
-    /// A new buffer, or that of an operand, which is returned too, that nobody else holds and that may be overwritten.
+    /// Returns a new buffer, or the buffer of an operand that may be overwritten because it has no other owner. In the
+    /// second case, the operand is returned too.
     fn output(&self, cx: &mut KernelCx<'_>, instance: usize) -> Result<(Buffer, Option<usize>), OutOfMemory> {
         for (operand, &(input, start)) in self.reads.iter().enumerate() {
             let is_alone = start == 0 && self.reads.iter().filter(|r| r.0 == input).count() == 1;

@@ -1,7 +1,7 @@
-//! The kernel table: which ops have a kernel of their own, and how ops are fused into one.
+//! The kernel table: the ops that have a kernel of their own, and the fusion of ops into one kernel.
 //!
-//! One file for each kind of kernel; each looks at an op and answers with a [`Kernel`](crate::gang::Kernel), or with none,
-//! so that the op's reference evaluation runs.
+//! There is one file for each kind of kernel. Each returns a [`Kernel`](crate::gang::Kernel) for an op, or none, so
+//! that the op's reference evaluation runs.
 #![forbid(unsafe_code)]
 
 mod by_reducer;
@@ -37,22 +37,22 @@ use shardwise_ir::OpView;
 use shardwise_ops::promote::is_promoted;
 use shardwise_ops::{Opcode, Semantics};
 
-/// The bytes of a result, which is new or nobody else's.
+/// Returns the bytes of a result, which is new or has no other owner.
 fn written(buffer: &mut Buffer) -> &mut [u8] {
     buffer.try_unique().expect("a kernel is the only owner of its results")
 }
 
-/// All of a buffer as what a block program reads.
+/// Returns a whole buffer as an operand that a block program reads.
 fn read(buffer: &Buffer) -> Operand<'_> {
     Operand::Read(Source::of(buffer.bytes()))
 }
 
-/// All of a buffer as what a block program writes.
+/// Returns a whole buffer as an operand that a block program writes.
 fn write(buffer: &mut Buffer) -> Operand<'_> {
     Operand::Write(Target::of(written(buffer)))
 }
 
-/// The step of an op that has a kernel; `None`: its reference evaluation runs.
+/// Returns the step of an op that has a kernel, or `None` if its reference evaluation runs.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     if is_promoted(view) && !is_collective(view) {
         return None;

@@ -1,4 +1,5 @@
-//! Data movement: views that somebody needs as arrays, joins, padding, and slices at positions known only when running.
+//! Data movement: views that are needed as arrays, concatenation, padding, and slices at positions that are only known
+//! at run time.
 
 use super::written;
 use crate::elem::Elem;
@@ -14,7 +15,7 @@ use shardwise_base::DType;
 use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::Opcode;
 
-/// The step of an op that moves elements, if there is a kernel for it.
+/// Returns the step of an op that moves elements, or `None` if there is no kernel for it.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     let kind: Box<dyn Kernel> = match Opcode::of_view(view) {
         Opcode::Reshape => return Some(lowering.step(view, StepKind::Alias)),
@@ -31,7 +32,8 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
     Some(lowering.step(view, StepKind::Kernel(kind)))
 }
 
-/// Whether a `bitcast_convert` leaves all bytes where they are: the dimension that comes or goes has them in order.
+/// Returns whether a `bitcast_convert` leaves all bytes in place: the dimension that it adds or removes has them in
+/// order.
 fn keeps_bytes(view: &OpView<'_>) -> bool {
     let has_bytes = |t: &TensorType| elem(t.dtype).is_some_and(|e| e != Elem::Bool);
     has_bytes(view.operand_tensor(0)) && has_bytes(view.result_tensor(0))
@@ -41,45 +43,47 @@ pub(super) fn output_bytes(view: &OpView<'_>) -> usize {
     view.result_tensor(0).bytes() as usize
 }
 
-/// Bytes of an element of the result, of any type.
+/// Returns the number of bytes of an element of the result, of any type.
 pub(super) fn size_of(view: &OpView<'_>) -> usize {
     view.result_tensor(0).dtype.storage_bytes()
 }
 
 /// One move from each of several inputs to each output.
 pub(super) struct Moves {
-    /// Input, where its elements start, where they go, in bytes.
+    /// For each move, the input and the offsets in bytes from which elements are read and at which they are written.
     moves: Vec<(usize, usize, usize, Move)>,
-    /// What fills the output first, if anything does.
+    /// The element that fills the output first, if there is one.
     filler: Option<Filler>,
     output_bytes: usize,
 }
 
 enum Filler {
     Zeros,
-    /// The element that an input has.
+    /// The single element of an input.
     Input(usize),
 }
 
 impl Moves {
-    /// The output is the whole of one input in another layout.
+    /// Returns the kernel whose output is the whole of one input in another layout.
     pub(super) fn layout(elements: Move, output_bytes: usize) -> Moves {
         Moves::whole(elements, 0, output_bytes)
     }
 
-    /// The output is all of some elements of the one input, from an offset in bytes on.
+    /// Returns the kernel whose output consists of some elements of the one input, from an offset in bytes on.
     pub(super) fn whole(elements: Move, from: usize, output_bytes: usize) -> Moves {
         Moves { moves: vec![(0, from, 0, elements)], filler: None, output_bytes }
     }
 }
 
 impl Moves {
-    /// Some elements of the one input, from an offset in bytes to another, and zeros around them.
+    /// Returns the kernel that copies some elements of the one input from an offset in bytes to another, with zeros
+    /// around them.
     pub(super) fn among_zeros(elements: Move, [from, to]: [usize; 2], output_bytes: usize) -> Moves {
         Moves { moves: vec![(0, from, to, elements)], filler: Some(Filler::Zeros), output_bytes }
     }
 
-    /// Some elements of the first input, and the one element of the second around them.
+    /// Returns the kernel that copies some elements of the first input, with the single element of the second around
+    /// them.
     pub(super) fn among(elements: Move, [from, to]: [usize; 2], output_bytes: usize) -> Moves {
         Moves { moves: vec![(0, from, to, elements)], filler: Some(Filler::Input(1)), output_bytes }
     }
@@ -96,8 +100,8 @@ impl Moves {
     }
 }
 
-/// A step before the one that is being made, which gives its operand, the first of `from`, as an array of another layout;
-/// the input that the instances of `points` read then.
+/// Adds a step before the one that is being built. It copies its first input, the first of `from`, to an array of
+/// another layout. Returns the input from which the instances of `points` read this array.
 pub(super) fn prepared<'m>(
     lowering: &mut Lowering<'m>,
     view: &OpView<'m>,
@@ -136,12 +140,12 @@ impl Kernel for Moves {
     }
 }
 
-/// A place in each of some results, in bytes.
+/// Returns a position, in bytes, in each of some results.
 pub(super) fn targets(outputs: &mut [Buffer], start: usize) -> Vec<Target<'_>> {
     outputs.iter_mut().map(|output| Target::at(written(output), start)).collect()
 }
 
-/// A chain of views as one move out of what they look at.
+/// Builds a chain of views as one move from the array that they view.
 fn view_step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     let size = size_of(view);
     let (value, strides, start): (Value, Vec<isize>, isize) = view_strides(lowering, view)?;
@@ -170,7 +174,7 @@ fn join(view: &OpView<'_>) -> Option<Moves> {
     Some(Moves { moves, filler: None, output_bytes: output_bytes(view) })
 }
 
-/// Padding that cuts nothing off.
+/// Builds padding that does not cut elements off.
 fn pad(view: &OpView<'_>) -> Option<Moves> {
     let size = size_of(view);
     let (low, high) = (view.ints("edge_padding_low"), view.ints("edge_padding_high"));
@@ -186,14 +190,14 @@ fn pad(view: &OpView<'_>) -> Option<Moves> {
     Some(Moves { moves, filler: Some(Filler::Input(1)), output_bytes: output_bytes(view) })
 }
 
-/// Where a block starts, read from scalar inputs and kept inside.
+/// The start of a block, which is read from scalar inputs and clamped so that the block is inside.
 struct Start {
     /// The first of the scalar inputs.
     first: usize,
     dtype: DType,
     /// The largest start along each dimension.
     limits: Vec<usize>,
-    /// Strides in bytes.
+    /// The strides in bytes.
     strides: Vec<usize>,
 }
 
@@ -205,7 +209,7 @@ impl Start {
         dtype.is_integer().then_some(Start { first, dtype, limits, strides })
     }
 
-    /// In bytes.
+    /// Returns the offset of the start in bytes.
     fn offset(&self, cx: &KernelCx<'_>, instance: usize) -> usize {
         let at = |d: usize| clamp(Indices::new(cx.input(self.first + d, instance), self.dtype).get(0), self.limits[d]);
         (0..self.limits.len()).map(|d| at(d) * self.strides[d]).sum()
@@ -244,7 +248,7 @@ impl<'a> Indices<'a> {
         }
     }
 
-    /// Element `i`; what exceeds i64 saturates.
+    /// Returns element `i`. Numbers beyond i64 saturate.
     #[inline]
     pub(super) fn get(self, i: usize) -> i64 {
         match self {
@@ -301,7 +305,7 @@ fn update(view: &OpView<'_>) -> Option<UpdateKernel> {
     Some(UpdateKernel { block, start, output_bytes: output_bytes(view) })
 }
 
-/// Input `index` of each instance, to be written over: its own buffer if nobody else holds it, else a copy.
+/// Returns input `index` of each instance for overwriting: its own buffer if there is no other owner, else a copy.
 pub(super) fn own_or_copy(cx: &mut KernelCx<'_>, index: usize, bytes: usize) -> Result<Vec<Buffer>, OutOfMemory> {
     let mut outputs = Vec::with_capacity(cx.instances.len());
     for &i in cx.instances.clone().iter() {
@@ -339,7 +343,7 @@ mod tests {
     use crate::kernels::testing::{run_by_kernels, tensor};
     use shardwise_base::Literal;
 
-    /// The instructions for the bits of some numbers as `from`, then as `to`.
+    /// Returns the instructions for bits of numbers that are read as `from` and then as `to`.
     fn bitcast(from: (&[usize], &str), to: (&[usize], &str)) -> Vec<String> {
         let [given, x, y] = [tensor(from.0, "f32"), tensor(from.0, from.1), tensor(to.0, to.1)];
         let source = format!(

@@ -1,4 +1,4 @@
-//! Products of groups of rows, each with a matrix of its own; what lies behind the last group is zero.
+//! Products of groups of rows, each with a matrix of its own. The rows after the last group are zero.
 
 use super::dot::products_of;
 use super::written;
@@ -16,15 +16,15 @@ use shardwise_ir::OpView;
 use shardwise_ops::ragged::RowGroups;
 
 struct RaggedDot {
-    /// Of all rows with one matrix.
+    /// The product of all rows with one matrix.
     gemm: Gemm,
-    /// Elements from matrix to matrix.
+    /// The number of elements from matrix to matrix.
     group_stride: isize,
     group_count: usize,
     size_dtype: DType,
 }
 
-/// The step of a `ragged_dot` over rows.
+/// Returns the step of a `ragged_dot` over rows, or `None` if there is no kernel for it.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     let dims = RowGroups::of(view)?;
     let (a, b, c) = (view.operand_tensor(0), view.operand_tensor(1), view.result_tensor(0));
@@ -75,7 +75,7 @@ impl Kernel for RaggedDot {
 }
 
 impl RaggedDot {
-    /// The rows of each group of an instance, as many of them as there are.
+    /// Returns the number of rows of each group of an instance, limited to the rows that there are.
     fn counts(&self, cx: &KernelCx<'_>, instance: usize) -> Vec<usize> {
         let (mut left, sizes) = (self.gemm.m, Indices::new(cx.input(2, instance), self.size_dtype));
         let count = |group: usize| {

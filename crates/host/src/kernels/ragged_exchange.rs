@@ -1,4 +1,4 @@
-//! `ragged_all_to_all`: rows go straight from the members' operands to their results.
+//! `ragged_all_to_all`: rows are copied directly from the members' operands to their results.
 
 use super::written;
 use crate::gang::lower::Lowering;
@@ -16,21 +16,22 @@ use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, RaggedMe
 struct RaggedExchange {
     /// The instances of each group, in order.
     groups: Vec<Vec<u32>>,
-    /// For messages, a device that holds each instance.
+    /// A device that holds each instance, for messages.
     devices: Vec<usize>,
     row_bytes: usize,
     rows_in: usize,
     rows_out: usize,
-    /// Entries of each of the four lists, and their type.
+    /// The number of entries of each of the four lists, and their type.
     entries: usize,
     dtype: DType,
     loc: Loc,
 }
 
-/// The step of a `ragged_all_to_all`.
+/// Returns the step of a `ragged_all_to_all`, or `None` if there is no kernel for it.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     let collective = CollectiveView::of(view).filter(|c| c.kind == CollectiveKind::RaggedAllToAll)?;
-    // The result varies over all that an operand varies over, and over the axes: an instance is a member.
+    // The result varies over everything that an operand varies over, and over the axes of the groups. Each instance is
+    // therefore one member.
     let points = lowering.points(view.result(0));
     let groups = match &collective.groups {
         Groups::Axes { axes, .. } => points.groups(&points, axes),
@@ -66,7 +67,7 @@ fn device(points: &Points, i: usize) -> usize {
 }
 
 impl RaggedExchange {
-    /// The groups that take part.
+    /// Returns the groups that take part.
     fn present<'a>(&'a self, cx: &'a KernelCx<'_>) -> impl Iterator<Item = &'a Vec<u32>> {
         self.groups.iter().filter(|g| cx.instances.binary_search(&(g[0] as usize)).is_ok())
     }
@@ -86,7 +87,7 @@ impl RaggedExchange {
     }
 }
 
-/// The pieces of an array at the places where some others go, which do not overlap.
+/// Returns some pieces of data with the parts of `array` at their positions. The pieces must not overlap.
 fn placed<'a>(array: &'a mut [u8], mut pieces: Vec<(usize, &'a [u8])>) -> Vec<(&'a [u8], &'a mut [u8])> {
     pieces.retain(|(_, piece)| !piece.is_empty());
     pieces.sort_unstable_by_key(|(start, _)| *start);

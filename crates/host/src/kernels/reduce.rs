@@ -1,5 +1,5 @@
-//! Reductions that fold the innermost dimensions and others too, with a kept one between them: the rows first, then the
-//! rows' results, which is the order that `shardwise_mathfn::order` defines.
+//! Reductions over the innermost dimensions and others, with a kept dimension between them. The rows are reduced first
+//! and then their results, in the order that `shardwise_mathfn::order` defines.
 
 use super::{read, write};
 use crate::block::{self, Operand, Program};
@@ -14,15 +14,15 @@ use shardwise_ir::OpView;
 use shardwise_ops::reducer::reduce_kind_of_op;
 
 struct ReduceKernel {
-    /// From the operand to the rows' results.
+    /// Computes the rows' results from the operand.
     rows: block::Kernel,
-    /// From those and the initial value to the result.
+    /// Computes the result from the rows' results and the initial value.
     whole: block::Kernel,
     between_bytes: usize,
     output_bytes: usize,
 }
 
-/// The step of a `reduce` by a named reducer.
+/// Returns the step of a `reduce` by a named reducer, or `None` if there is no kernel for it.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     let kind = reduce_kind_of_op(view).filter(|_| view.results().len() == 1)?;
     let (shape, dims) = (view.operand_shape(0), folded(view));
@@ -89,7 +89,8 @@ mod tests {
     use crate::kernels::testing::{run_by_kernels, tensor};
     use shardwise_base::Literal;
 
-    /// The reduction over `dims`, of elements made from small numbers: a kernel runs it, with the interpreter's bits.
+    /// Checks that a kernel runs the reduction over `dims`, of elements made from small numbers, with the interpreter's
+    /// bits.
     fn check(shape: &[usize], dims: &[usize], elem: &str, reducer: &str) {
         let kept: Vec<usize> = (0..shape.len()).filter(|d| !dims.contains(d)).map(|d| shape[d]).collect();
         let (given, x, result) = (tensor(shape, "f32"), tensor(shape, elem), tensor(&kept, elem));

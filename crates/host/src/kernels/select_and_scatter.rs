@@ -1,8 +1,9 @@
 //! `select_and_scatter` whose selection is a comparison: the gradient of max-pooling.
 //!
-//! The block machine finds, for all windows, the place that each selects: a chain of comparisons through the elements that
-//! are inside. Sources then go to their places one after the other, in row-major order as the reference has it; workers
-//! share what windows keep apart, the leading dimensions along which they are single elements.
+//! The block machine finds, for all windows, the position that each selects, by a chain of comparisons through the
+//! elements that are inside. The sources are then combined into their positions one after the other, in the row-major
+//! order of the reference. Workers share the leading dimensions along which windows are single elements, because the
+//! windows are independent there.
 
 use super::{read, write, written};
 use crate::block::{self, Binary, Comparison, Operand, Program};
@@ -21,34 +22,35 @@ use shardwise_ops::ReduceKind;
 use shardwise_ops::reducer::reduce_kind;
 use shardwise_ops::window::{WindowDim, selecting_window};
 
-/// Windows of more elements are left to the reference evaluation.
+/// Windows of more elements run by the reference evaluation.
 const MAX_CHAIN: usize = 128;
-/// Below this many windows, nobody is woken.
+/// With fewer windows than this, no worker is woken.
 const SMALL: usize = 1 << 14;
 
-/// Sources that are combined between two polls.
+/// Number of sources that are combined between two polls.
 const LONG: usize = 1 << 16;
 
-/// Combines sources into the sums at their places, counted from that of the first sum; places below 0 are none.
+/// Combines sources into the sums at their positions, which are counted from that of the first sum. Sources with
+/// positions below 0 are skipped.
 type Scatter = fn(sums: &mut [u8], sources: &[u8], places: &[i32], first: usize);
 
 struct SelectAndScatter {
-    /// For each part of the windows: its kernel, where its elements lie in the operand, and where it starts.
+    /// For each part of the windows: its kernel, the offsets of its elements in the operand, and its start.
     selections: Vec<(block::Kernel, Vec<usize>, usize)>,
-    /// From the initial value to all sums.
+    /// Sets all sums to the initial value.
     start: block::Kernel,
-    /// From the source to what is summed, and from sums to the result, where those are of another type.
+    /// Conversions from the source to the type of the sums, and from the sums to the result, if these types differ.
     conversions: Option<[block::Kernel; 2]>,
     scatter: Scatter,
-    /// What is summed, and the result.
+    /// The types of the sums and of the result.
     elems: [Elem; 2],
-    /// Elements of the result and of the source.
+    /// The numbers of elements of the result and of the source.
     counts: [usize; 2],
-    /// Pieces of both that have nothing to do with each other.
+    /// The number of independent pieces of both.
     pieces: usize,
 }
 
-/// The step of a `select_and_scatter`, if there is a kernel for it.
+/// Returns the step of a `select_and_scatter`, or `None` if there is no kernel for it.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     let kernel = kernel(view)?;
     Some(lowering.step(view, StepKind::Kernel(Box::new(kernel))))
@@ -80,7 +82,7 @@ fn kernel(view: &OpView<'_>) -> Option<SelectAndScatter> {
     })
 }
 
-/// The comparison by which an element, the first, is kept.
+/// Returns the comparison by which the first element is kept, or `None` for another selection.
 fn comparison(view: &OpView<'_>) -> Option<Comparison> {
     let region = view.regions()[0];
     let compare = view.at(view.body.def_op(view.body.region_results(region)[0])?);
@@ -96,7 +98,8 @@ fn comparison(view: &OpView<'_>) -> Option<Comparison> {
     }
 }
 
-/// For each window of a part, the place in the operand that it selects; -1: there is only padding.
+/// Returns the kernel that finds, for each window of a part, the position in the operand that it selects. The position
+/// is -1 if there is only padding.
 fn selection(part: &Part, elem: Elem, keeps: Comparison, to: &[isize]) -> Option<(block::Kernel, Vec<usize>, usize)> {
     let mut program = Program::of(elem, &part.sizes);
     let mut best = None;
@@ -127,7 +130,7 @@ fn selection(part: &Part, elem: Elem, keeps: Comparison, to: &[isize]) -> Option
     Some((program.compile().ok()?, offsets, start))
 }
 
-/// Elements as another type; the first for all where the stride is 0.
+/// Returns the kernel that converts elements to another type. With stride 0, the first element is used for all.
 fn conversion(from: Elem, to: Elem, count: usize, stride: isize) -> Option<block::Kernel> {
     let mut program = Program::of(from, &[count]);
     let x = program.input(from, &[stride]);
@@ -180,7 +183,7 @@ fn run(kernel: &block::Kernel, from: &[&Buffer], to: &mut [Buffer]) {
 }
 
 impl SelectAndScatter {
-    /// What is charged when places are selected in so many instances.
+    /// Returns the number of bytes that are charged when positions are selected in this number of instances.
     fn select_scratch(&self, count: usize) -> usize {
         self.selections.iter().map(|part| part.0.scratch_bytes(Workers::global(), count)).max().unwrap_or(0)
     }
@@ -196,7 +199,7 @@ impl SelectAndScatter {
         }
     }
 
-    /// Combines the sources into the sums at their places, each worker in a piece of its own.
+    /// Combines the sources into the sums at their positions. Each worker has pieces of its own.
     fn scatter(&self, sources: &[&Buffer], places: &[Buffer], sums: &mut [Buffer]) {
         let size = self.elems[0].size();
         let effort = if self.counts[1] * sums.len() < SMALL { Effort::Small } else { Effort::Large };
@@ -219,7 +222,7 @@ impl SelectAndScatter {
     }
 }
 
-/// How a kind of reduction combines elements of this type, as the reference does: each result rounded.
+/// Returns the function that combines elements of this type as the reference does, which rounds each result.
 fn scatter(elem: Elem, kind: ReduceKind) -> Option<Scatter> {
     macro_rules! with {
         ($T:ty, $widen:expr, $op:expr, $narrow:expr) => {{

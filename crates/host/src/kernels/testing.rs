@@ -1,4 +1,4 @@
-//! What the tests of kernels share: a program runs here and in the interpreter.
+//! Functions for the tests of kernels, which run a program here and in the interpreter.
 
 use crate::HostEngine;
 use shardwise_base::Literal;
@@ -11,7 +11,8 @@ pub fn parse(source: &str) -> Module {
     verify(&module).or(module).unwrap_or_else(|e| panic!("{e}\n{source}"))
 }
 
-/// The instructions that ran; their results have the bits of the interpreter's, whatever new memory is filled with.
+/// Runs a program and returns the times of its instructions. Checks that the results have the bits of the
+/// interpreter's, whatever new memory is filled with.
 pub fn run(source: &str, inputs: &[Literal]) -> Vec<InstructionTime> {
     let module = parse(source);
     let want = shardwise_interp::run(&module, inputs).expect("it runs");
@@ -31,7 +32,8 @@ pub fn run(source: &str, inputs: &[Literal]) -> Vec<InstructionTime> {
     times
 }
 
-/// As [`run`]; the names of the instructions, of which all have kernels.
+/// Runs a program as [`run`] does, and checks that all instructions have kernels. Returns the names of the
+/// instructions.
 pub fn run_by_kernels(source: &str, inputs: &[Literal]) -> Vec<String> {
     let times = run(source, inputs);
     let evaluated: Vec<&str> = times.iter().filter(|t| t.is_fallback).map(|t| t.name.as_str()).collect();
@@ -39,7 +41,7 @@ pub fn run_by_kernels(source: &str, inputs: &[Literal]) -> Vec<String> {
     times.into_iter().map(|t| t.name).collect()
 }
 
-/// `tensor<2x3xf32>`.
+/// Returns the type of a tensor as text, such as `tensor<2x3xf32>`.
 pub fn tensor(shape: &[usize], elem: &str) -> String {
     format!("tensor<{}{elem}>", shape.iter().map(|n| format!("{n}x")).collect::<String>())
 }

@@ -1,25 +1,26 @@
-//! What kernels of sliding windows share: operands with padding, and holes between elements, as arrays.
+//! Functions that kernels of sliding windows share: operands with padding, and with holes between elements, as arrays.
 
 use crate::kernels::fuse::row_major;
 use shardwise_ops::window::WindowDim;
 
-/// What windows see along a dimension: so many places, some of which hold elements.
+/// The positions along a dimension that windows cover, some of which hold elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Places from the first window's first to the last one's last.
+    /// The number of positions from the first of the first window to the last of the last window.
     pub extent: usize,
-    /// The first element that is seen.
+    /// The first element that is covered.
     pub first: usize,
-    /// Elements that are seen.
+    /// The number of elements that are covered.
     pub count: usize,
-    /// The place of the first one.
+    /// The position of the first covered element.
     pub at: usize,
-    /// Places from element to element.
+    /// The number of positions from element to element.
     pub step: usize,
 }
 
 impl Seen {
-    /// Through `windows` windows, at least one, on `n` elements; `None` if it does not fit numbers.
+    /// Returns what `windows` windows cover of `n` elements. There must be at least one window. Returns `None` if a
+    /// number overflows.
     pub fn new(w: &WindowDim, n: usize, windows: usize) -> Option<Seen> {
         let last =
             (windows - 1).checked_mul(w.stride)?.checked_add((w.size.checked_sub(1)?).checked_mul(w.dilation)?)?;
@@ -37,31 +38,33 @@ impl Seen {
         })
     }
 
-    /// Whether places are elements, of the same number from the start on.
+    /// Returns whether all positions hold elements, with the same numbers as the positions.
     pub fn is_plain(&self) -> bool {
         self.at == 0 && self.first == 0 && self.count == self.extent && (self.step == 1 || self.count == 1)
     }
 }
 
-/// A block of windows with the same places inside.
+/// A block of windows in which the same positions are inside of the operand.
 pub struct Part {
-    /// Windows along each dimension.
+    /// The number of windows along each dimension.
     pub sizes: Vec<usize>,
-    /// Elements of the operand from window to window.
+    /// The number of elements of the operand from window to window.
     pub strides: Vec<isize>,
-    /// The first window, in elements of the result.
+    /// The offset of the first window, in elements of the result.
     pub start: isize,
-    /// For each place of the window, row-major, where its element lies for the first window; none outside of the operand.
+    /// For each position of the window, row-major, the offset of its element for the first window; `None` outside of
+    /// the operand.
     pub places: Vec<Option<isize>>,
 }
 
-/// More parts than this are not worth it.
+/// Windows that need more parts than this have no kernel of this kind.
 const MAX_PARTS: usize = 64;
 
-/// Windows along one dimension: the first, how many, and for each place the index of the first one's element.
+/// Windows along one dimension: the first of them, their number, and for each position the index of its element in the
+/// first.
 type Range = (usize, usize, Vec<Option<usize>>);
 
-/// The parts of all windows; `None` if they are too many.
+/// Returns the parts of all windows, or `None` if there are too many.
 pub fn parts(window: &[WindowDim], shape: &[usize], windows: &[usize]) -> Option<Vec<Part>> {
     let (from, to) = (row_major(shape), row_major(windows));
     let whole = Part { sizes: vec![], strides: vec![], start: 0, places: vec![Some(0)] };
@@ -87,7 +90,8 @@ pub fn parts(window: &[WindowDim], shape: &[usize], windows: &[usize]) -> Option
     Some(all)
 }
 
-/// Windows that follow each other and have the same places inside; `None` if those are too many or lie unevenly.
+/// Returns runs of consecutive windows in which the same positions are inside. Returns `None` if there are too many, or
+/// if their elements are not at equal distances.
 fn ranges(w: &WindowDim, n: usize, windows: usize) -> Option<Vec<Range>> {
     let inside = |i: usize| (0..w.size).map(|k| w.element(i, k, n)).collect::<Vec<_>>();
     if windows > 1 && !w.stride.is_multiple_of(w.base_dilation) {

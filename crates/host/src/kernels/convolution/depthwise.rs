@@ -1,5 +1,5 @@
-//! Convolutions whose groups have one input feature each: elementwise products, summed over kernel places by the block
-//! machine. Sums of more places than `shardwise_mathfn::order::CHUNK` are taken in chunks.
+//! Convolutions whose groups have one input feature each. They are elementwise products that the block machine sums
+//! over the kernel's positions. Sums over more positions than `shardwise_mathfn::order::CHUNK` are computed in chunks.
 
 use super::{Array, Conv};
 use crate::block::{self, Binary, Operand, Program, Reducer};
@@ -15,7 +15,7 @@ use shardwise_ir::OpView;
 
 pub struct Depthwise {
     kernel: block::Kernel,
-    /// Where the first window's element of the first kernel place lies, in bytes.
+    /// The offset of the first window's element at the first position of the kernel, in bytes.
     start: usize,
     output_bytes: usize,
 }
@@ -31,7 +31,7 @@ pub fn kernel(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<Depthwis
     let (ks, os, xs) = (row_major(kernel), row_major(out), &source.strides);
     let per_group = out[dims.output_feature] / groups;
     let rank = conv.window.len();
-    // The space: batch, output places, kernel places, groups, output features of a group.
+    // The space has the dimensions batch, output positions, kernel positions, groups, output features of a group.
     let (mut space, mut x, mut y, mut to) =
         (vec![out[dims.output_batch]], vec![xs[0]], vec![0], vec![os[dims.output_batch]]);
     let mut start = 0;

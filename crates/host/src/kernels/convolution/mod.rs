@@ -1,10 +1,11 @@
 //! Convolutions: products of windows with the kernel as a matrix.
 //!
-//! The input is an array in which features are innermost and padding and holes are zeros, a copy where it is none. A row is
-//! then a window: its pieces lie equally far from its start whichever window it is ([`Windows`]), so nothing is gathered but
-//! by the product itself. Each group is a product of its own, unless a group has one input feature ([`depthwise`]).
+//! The input is an array in which features are innermost and padding and holes are zeros. If the operand is not such an
+//! array, it is copied to one. A row of the product is then a window: its pieces have the same offsets from its start
+//! in every window ([`Windows`]), so no step gathers windows before the product. Each group is a product of its own,
+//! unless a group has one input feature ([`depthwise`]).
 //!
-//! A product sums in the reference's order (kernel places, then features); `fma` and pairs of `bf16` round as in
+//! A product sums in the reference's order (kernel positions, then features). `fma` and pairs of `bf16` round as in
 //! `dot_general`.
 
 mod depthwise;
@@ -26,10 +27,10 @@ use crate::pool::Workers;
 use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::window::{ConvDims, WindowDim, group_count};
 
-/// An input whose copy would have this many times the bytes of all arrays is left to the reference evaluation.
+/// If the copy of an input would have this many times the bytes of all arrays, the reference evaluation runs instead.
 const MAX_SPREAD: usize = 16;
 
-/// The step of a convolution, if there is a kernel for it.
+/// Returns the step of a convolution, or `None` if there is no kernel for it.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     let conv = Conv::new(view)?;
     let source = conv.input(view)?;
@@ -56,7 +57,7 @@ fn read<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>, v: Value, array: Opt
     }
 }
 
-/// What a convolution is, all sizes at least one.
+/// The parameters of a convolution, in which all sizes are at least one.
 struct Conv {
     dims: ConvDims,
     window: Vec<WindowDim>,
@@ -67,10 +68,10 @@ struct Conv {
     out: Elem,
 }
 
-/// An operand as it is read: its strides, of its dimensions in the order that its maker says.
+/// An operand in the layout in which it is read: the strides of its dimensions, in the order stated where it is made.
 struct Array {
     strides: Vec<isize>,
-    /// The copy that has them, where the operand has not.
+    /// The copy that has these strides, if the operand does not have them.
     copy: Option<(Moves, TensorType)>,
 }
 
@@ -91,13 +92,13 @@ impl Conv {
         })
     }
 
-    /// Features of a group as they lie: pieces of windows are of whole pairs.
+    /// Returns the number of features of a group in memory. Pieces of windows consist of whole pairs.
     fn padded_features(&self, features: usize) -> usize {
         let places: usize = self.window.iter().map(|w| w.size).product();
         if self.elem == Elem::BF16 && places > 1 { features.next_multiple_of(2) } else { features }
     }
 
-    /// The input with strides of batch, spatial dimensions and features, which are adjacent.
+    /// Returns the input with the strides of batch, spatial dimensions and features, which are adjacent.
     fn input(&self, view: &OpView<'_>) -> Option<Array> {
         let (ty, out, dims) = (view.operand_tensor(0), view.result_shape(0), &self.dims);
         let spatial = dims.input_spatial.iter().zip(&dims.output_spatial).zip(&self.window);
@@ -151,7 +152,8 @@ impl Conv {
         Some(Array { strides: to, copy: Some((moves, TensorType::new(ty.dtype, sizes))) })
     }
 
-    /// The kernel as a matrix: the strides of its rows (kernel places, then features) and of its columns.
+    /// Returns the kernel as a matrix, with the strides of its rows (kernel positions, then features) and of its
+    /// columns.
     fn matrix(&self, view: &OpView<'_>) -> Array {
         let (ty, dims) = (view.operand_tensor(1), &self.dims);
         let strides = row_major(&ty.shape);
@@ -174,7 +176,8 @@ impl Conv {
         Array { strides: vec![shape[rows] as isize, 1], copy: Some((moves, TensorType::new(ty.dtype, sizes))) }
     }
 
-    /// Where the element of a window lies at each kernel place, row-major, from the window's start, in elements.
+    /// Returns the offset of a window's element from the window's start at each position of the kernel, row-major, in
+    /// elements.
     fn places(&self, spatial: &[isize]) -> Vec<isize> {
         let mut places = vec![0];
         for (d, w) in self.window.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Generated convolutions. Elements are small integers, whose sums are exact in every order.
+//! Generated convolutions. Elements are small integers, whose sums are exact in any order.
 
 use crate::block::tests::Random;
 use crate::kernels::testing::{run, run_by_kernels, tensor};
@@ -9,7 +9,7 @@ fn small(shape: &[usize], random: &mut Random) -> Literal {
     Literal::new(shape, &values)
 }
 
-/// As it is, or any permutation.
+/// Returns the identity or any other permutation.
 fn order(below: &mut impl FnMut(usize) -> usize, n: usize) -> Vec<usize> {
     let mut list: Vec<usize> = (0..n).collect();
     if below(2) == 1 {
@@ -18,7 +18,7 @@ fn order(below: &mut impl FnMut(usize) -> usize, n: usize) -> Vec<usize> {
     list
 }
 
-/// `sizes` at the positions that `order` gives, and the names of the dimensions there.
+/// Returns `sizes` at the positions that `order` states, and the names of the dimensions there.
 fn arrange(order: &[usize], sizes: &[usize], names: &[String]) -> (Vec<usize>, String) {
     let at = |d: usize| order.iter().position(|&o| o == d).expect("a permutation");
     let shape = (0..order.len()).map(|d| sizes[at(d)]).collect();
@@ -26,7 +26,8 @@ fn arrange(order: &[usize], sizes: &[usize], names: &[String]) -> (Vec<usize>, S
     (shape, format!("[{}]", names.join(", ")))
 }
 
-/// A convolution with up to three spatial dimensions and everything else that can be said.
+/// Generates a convolution with up to three spatial dimensions and any other attributes. Returns `None` if the sizes do
+/// not fit.
 fn generated(seed: u64) -> Option<(String, [Literal; 2])> {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     (0..4).for_each(|_| _ = random.next());

@@ -1,4 +1,4 @@
-//! Gathers and scatters: windows of an array at places that a tensor of indices names.
+//! Gathers and scatters: windows of an array at positions that a tensor of indices states.
 
 use super::written;
 use crate::elem::Elem;
@@ -18,14 +18,14 @@ use shardwise_ops::index::IndexDims;
 use shardwise_ops::{Opcode, ReduceKind, reducer};
 use std::ops::Range;
 
-/// Below this many bytes, nobody is woken.
+/// With fewer bytes than this, no worker is woken.
 const SMALL: usize = 1 << 18;
-/// Windows of more pieces than this are left to the reference evaluation.
+/// Windows of more pieces than this run by the reference evaluation.
 const MAX_RUNS: usize = 1 << 16;
-/// Runs of at most so many bytes are copied at once, and their window is paced as a whole.
+/// Runs of at most this many bytes are copied at once, and polls are paced by whole windows.
 const SHORT: usize = 64;
 
-/// The step of a gather or scatter, if there is a kernel for it.
+/// Returns the step of a gather or scatter, or `None` if there is no kernel for it.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     let kernel: Box<dyn Kernel> = match Opcode::of_view(view) {
         Opcode::Gather => match rows(view) {
@@ -41,7 +41,7 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
 /// A gather whose slices are whole rows of the operand's trailing dimensions.
 struct RowsKernel {
     row_bytes: usize,
-    /// Of the leading dimensions that the indices pick in: the largest index and the stride in rows.
+    /// For each leading dimension that is indexed, the largest index and the stride in rows.
     picked: Vec<(usize, usize)>,
     index_dtype: DType,
     output_bytes: usize,
@@ -72,7 +72,7 @@ fn rows(view: &OpView<'_>) -> Option<RowsKernel> {
 }
 
 impl RowsKernel {
-    /// The row that index vector `r` names.
+    /// Returns the row that index vector `r` selects.
     #[inline]
     fn row(&self, indices: Indices<'_>, r: usize) -> usize {
         let first = r * self.picked.len();
@@ -98,49 +98,50 @@ impl Kernel for RowsKernel {
     }
 }
 
-/// Where the windows of the operand lie that index vectors name, and where they lie in the slices (gather's result,
-/// scatter's updates). Strides are in elements.
+/// The positions of windows in the operand, which index vectors state, and in the slices (gather's result, scatter's
+/// updates). Strides are in elements.
 struct Windows {
     index_dtype: DType,
-    /// The dimensions that say which window.
+    /// The dimensions that number the windows.
     batch: Vec<Batch>,
-    /// For each operand dimension: where its start is read.
+    /// For each operand dimension, how the start of a window is found.
     starts: Vec<Start>,
     /// The operand dimensions whose start is an index.
     indexed: Vec<Indexed>,
-    /// Operand dimensions: size, stride, size of the window.
+    /// For each operand dimension, its size, its stride and the size of the window.
     dims: Vec<[usize; 3]>,
-    /// The window's pieces that lie together in both: where they start in the operand and in the slices.
+    /// The window's pieces that are contiguous in both, as their offsets in the operand and in the slices.
     runs: Vec<[usize; 2]>,
-    /// Elements of a piece.
+    /// The number of elements of a piece.
     run: usize,
-    /// Elements of the operand's block of which a piece is a part.
+    /// The number of elements of the operand's block of which a piece is a part.
     block: usize,
-    /// The window's dimensions in the operand, and their strides in the slices.
+    /// The window's dimensions in the operand, with their strides in the slices.
     window: Vec<(usize, usize)>,
 }
 
-/// A dimension along which windows are counted.
+/// A dimension that numbers windows.
 struct Batch {
     size: usize,
-    /// Strides in the slices, in the indices, and in the operand: 0 where no operand dimension is walked with this one.
+    /// The strides in the slices, in the indices and in the operand. The last is 0 if no operand dimension goes with
+    /// this one.
     strides: [usize; 3],
 }
 
-/// An operand dimension in which windows start where an index says.
+/// An operand dimension in which an index states the start of windows.
 struct Indexed {
-    /// How far into the index vector.
+    /// The position in the index vector.
     component: usize,
-    /// The last start of which all of the window is inside.
+    /// The largest start for which the whole window is inside.
     limit: usize,
     stride: usize,
 }
 
-/// Goes through windows in order.
+/// Iterates over windows in order.
 struct Cursor<'a> {
     batch: &'a [Batch],
     at: Vec<usize>,
-    /// Where the window is in the slices, in the indices, and in the operand but for what indices say.
+    /// The positions of the window in the slices, in the indices, and in the operand without the indices.
     places: [usize; 3],
 }
 
@@ -155,7 +156,7 @@ impl<'a> Cursor<'a> {
         Cursor { batch, at, places }
     }
 
-    /// Goes on to the next window; after the last one, to the first.
+    /// Advances to the next window, or from the last window to the first.
     #[inline]
     fn advance(&mut self) {
         for (b, at) in self.batch.iter().zip(&mut self.at).rev() {
@@ -170,13 +171,13 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Where a window starts along a dimension.
+/// The start of a window along a dimension.
 #[derive(Clone, Copy)]
 enum Start {
     Zero,
-    /// This far into the index vector.
+    /// The number at this position of the index vector.
     Index(usize),
-    /// At the position along this batch dimension.
+    /// The position along this batch dimension.
     Batch(usize),
 }
 
@@ -242,8 +243,8 @@ impl Windows {
         Some(Windows { index_dtype, batch, starts, indexed, dims, runs, run, block, window })
     }
 
-    /// Whether applying the updates window by window gives each element its updates in their row-major order: what walks
-    /// outside the batch dimensions must never lead two windows to one element.
+    /// Returns whether applying the updates window by window applies the updates of each element in row-major order.
+    /// For this, dimensions outside of the batch dimensions must never lead two windows to one element.
     fn keeps_order(&self, dims: &IndexDims) -> bool {
         let batch_ends =
             (0..self.batch.len() + dims.window.len()).rev().find(|d| !dims.window.contains(d)).unwrap_or(0);
@@ -259,7 +260,8 @@ impl Windows {
         Indices::new(buffer, self.index_dtype)
     }
 
-    /// The first element of the window, moved to where all of it is inside, and whether it is there without that.
+    /// Returns the first element of the window after it is moved to where all of it is inside, and whether it did not
+    /// have to be moved.
     #[inline]
     fn clamped(&self, indices: Indices<'_>, cursor: &Cursor<'_>) -> (usize, bool) {
         let ([_, first, mut start], mut is_inside) = (cursor.places, true);
@@ -272,7 +274,7 @@ impl Windows {
         (start, is_inside)
     }
 
-    /// Where the window starts in each dimension of the operand, not clamped.
+    /// Returns the start of the window in each dimension of the operand, without clamping.
     fn starts(&self, indices: Indices<'_>, cursor: &Cursor<'_>) -> Vec<i64> {
         let at = |start: &Start| match *start {
             Start::Zero => 0,
@@ -282,7 +284,7 @@ impl Windows {
         self.starts.iter().map(at).collect()
     }
 
-    /// Calls `f` with the places, in operand and slices, of the elements of a window that are inside.
+    /// Calls `f` with the positions, in operand and slices, of the elements of a window that are inside.
     fn for_each_inside(&self, at: &[i64], mut f: impl FnMut(usize, usize)) {
         let mut base = 0;
         let mut walked = self.window.iter().peekable();
@@ -319,15 +321,15 @@ struct GatherKernel {
     output_bytes: usize,
 }
 
-/// The result as matrices, of which workers take columns: those of a window are its own.
+/// The result as matrices, of which workers take columns. The columns of a window belong to it alone.
 struct Layout {
-    /// Elements of a matrix, and of its rows.
+    /// The number of elements of a matrix, and of its rows.
     matrix: usize,
     columns: usize,
-    /// The columns' major dimension counts windows: so many, each so many windows.
+    /// The major dimension of the columns numbers windows: its size, and the number of windows for each index.
     along: usize,
     windows: usize,
-    /// The window's pieces: where they start in the operand, their row, and their column.
+    /// The window's pieces, as their offset in the operand, their row and their column.
     runs: Vec<[usize; 3]>,
 }
 
@@ -356,11 +358,11 @@ fn gather(view: &OpView<'_>) -> Option<GatherKernel> {
     Some(GatherKernel { windows, layout, size: size_of(view), output_bytes: output_bytes(view) })
 }
 
-/// The part of a gather that one worker does.
+/// The part of a gather that one worker computes.
 struct GatherPart<'a> {
     instance: usize,
     windows: Range<usize>,
-    /// Where its first column is in the result, in elements.
+    /// The offset of its first column in the result, in elements.
     start: usize,
     columns: Grid<'a, u8>,
 }
@@ -408,7 +410,7 @@ impl GatherKernel {
         }
     }
 
-    /// Copies windows whose pieces are elements.
+    /// Copies windows whose pieces are single elements.
     fn fill_elements<T: Pod>(&self, cx: &KernelCx<'_>, part: GatherPart<'_>) {
         let table = bytemuck::cast_slice::<u8, T>(cx.input(0, part.instance).bytes());
         let mut columns = part.columns.cast::<T>();
@@ -433,7 +435,7 @@ impl GatherKernel {
         });
     }
 
-    /// Calls `copy` with where each of some windows starts in the operand and in the result.
+    /// Calls `copy` with the start of each of some windows in the operand and in the result.
     #[inline]
     fn for_each(&self, indices: Indices<'_>, windows: Range<usize>, mut copy: impl FnMut(usize, usize)) {
         let (mut cursor, mut pace) = (Cursor::new(&self.windows.batch, windows.start), Pace::default());
@@ -457,19 +459,19 @@ fn copy_long(from: &[u8], to: &mut [u8], pace: &mut Pace) {
     }
 }
 
-/// Combines updates into as many elements: `to[i] = to[i] ∘ from[i]`, rounded.
+/// Combines updates into the same number of elements: `to[i] = to[i] ∘ from[i]`, rounded.
 type Combine = fn(to: &mut [u8], from: &[u8]);
 
 struct ScatterKernel {
     windows: Windows,
     size: usize,
-    /// `None`: updates replace elements.
+    /// The combination; `None` if updates replace elements.
     combine: Option<Combine>,
     output_bytes: usize,
     update_bytes: usize,
 }
 
-/// Of one input, by a computation that has a name.
+/// Returns the kernel of a scatter of one input by a named computation, or `None` if there is none.
 fn scatter(view: &OpView<'_>) -> Option<ScatterKernel> {
     let [_, _, _] = view.operands() else { return None };
     let dims = IndexDims::of_scatter(view)?;
@@ -498,7 +500,8 @@ impl Kernel for ScatterKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let mut outputs = own_or_copy(cx, 0, self.output_bytes)?;
         if self.update_bytes > 0 && self.output_bytes > 0 {
-            // Updates of one element are applied in order: workers share the operand's columns, never the windows.
+            // The updates of one element are applied in order. Workers therefore share the operand's columns and never
+            // the windows.
             let count =
                 if cx.instances.len() > 1 { 1 } else { (self.windows.run / 64).clamp(1, Workers::global().count()) };
             let row = if count == 1 { self.output_bytes } else { self.windows.block * self.size };
@@ -529,13 +532,13 @@ struct Columns<'a> {
     columns: Grid<'a, u8>,
     /// The first column.
     start: usize,
-    /// Columns of a whole row.
+    /// The number of columns of a whole row.
     row: usize,
 }
 
 impl Columns<'_> {
-    /// What is in these columns of `len` bytes at some place of the operand, which are in one row, and where it begins in
-    /// them.
+    /// Returns the part of `len` bytes at a position of the operand that is in these columns, and its offset in the
+    /// `len` bytes. Returns `None` if there is none. The bytes must be in one row.
     fn own(&mut self, place: usize, len: usize) -> Option<(&mut [u8], usize)> {
         let (row, column) = if place < self.row { (0, place) } else { (place / self.row, place % self.row) };
         let (first, end) = (column.max(self.start), (column + len).min(self.start + self.columns.width()));
@@ -544,7 +547,7 @@ impl Columns<'_> {
 }
 
 impl ScatterKernel {
-    /// Applies what updates there are of some columns.
+    /// Applies the updates of some columns.
     fn apply(&self, columns: &mut Columns<'_>, indices: Indices<'_>, updates: &[u8]) {
         let (windows, size) = (&self.windows, self.size);
         let mut update = |place: usize, from: usize, count: usize| {
@@ -572,7 +575,7 @@ impl ScatterKernel {
     }
 }
 
-/// How a kind of reduction combines elements of this type, as the reference does: each result rounded.
+/// Returns the function that combines elements of this type as the reference does, which rounds each result.
 fn combine(elem: Elem, kind: ReduceKind) -> Option<Combine> {
     macro_rules! with {
         ($T:ty, $widen:expr, $op:expr, $narrow:expr) => {{

@@ -1,10 +1,10 @@
-//! Gathers and scatters of every form, against the interpreter.
+//! Compares gathers and scatters of every form with the interpreter.
 
 use crate::kernels::testing::{parse, run};
 use shardwise_base::{DType, Literal};
 use shardwise_ir::Module;
 
-/// Numbers below `n`, the same for each seed.
+/// Numbers below `n`, which are the same for each seed.
 struct Random(u64);
 
 impl Random {
@@ -18,7 +18,7 @@ impl Random {
     }
 }
 
-/// Everything about a gather or scatter: which slices dimension walks along which operand dimension, and so on.
+/// A gather or scatter with all its dimension numbers.
 struct Case {
     operand: Vec<usize>,
     indices: Vec<usize>,
@@ -102,7 +102,7 @@ stablehlo.return {given} : tensor<{dtype}>
     }
 }
 
-/// Numbers with fractions, and indices of which some are outside.
+/// Returns numbers with fractions, and indices some of which are outside.
 fn inputs(module: &Module, r: &mut Random) -> Vec<Literal> {
     let body = &module.main().unwrap().body;
     let types = body.args().iter().map(|&v| body.ty(v).as_tensor().unwrap());
@@ -123,7 +123,7 @@ fn inputs(module: &Module, r: &mut Random) -> Vec<Literal> {
     types.map(&mut made).collect()
 }
 
-/// Whether the kernel ran.
+/// Returns whether a kernel ran.
 fn check(source: &str, r: &mut Random) -> bool {
     let inputs = inputs(&parse(source), r);
     run(source, &inputs).iter().all(|t| !t.is_fallback)

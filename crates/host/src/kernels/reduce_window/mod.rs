@@ -1,10 +1,10 @@
-//! Windows that are combined: pooling, sums so far, any region.
+//! Windows that are combined: pooling, cumulative sums, and windows with any region.
 //!
-//! By a named reducer, a window is one chain in the block machine, from the initial value through its elements in order, as
-//! the reference has it. Where a window reaches over the edge, other places of the chain are the initial value: so the
-//! result is cut into [`Part`]s, in each of which the same places are inside. A window from the start of a dimension on has
-//! its own kernel ([`running`]). All else is folded as reductions are, one pass over all results for each place of the
-//! window.
+//! With a named reducer, a window is one chain in the block machine, from the initial value through its elements in
+//! order, as in the reference. Positions of a window that are outside of the operand have the initial value. The result
+//! is therefore divided into [`Part`]s in each of which the same positions are inside. Windows from the start of a
+//! dimension on have their own kernel ([`running`]). All other windows are folded as reductions are, with one pass over
+//! all results for each position of the window.
 
 mod running;
 #[cfg(test)]
@@ -30,7 +30,7 @@ use shardwise_ops::window::{WindowDim, reduced_window};
 /// Windows of more elements are folded pass by pass.
 const MAX_CHAIN: usize = 128;
 
-/// The step of a `reduce_window`, if there is a kernel for it.
+/// Returns the step of a `reduce_window`, or `None` if there is no kernel for it.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     let window = reduced_window(view);
     if view.operand_shape(0).contains(&0) || view.result_shape(0).contains(&0) {
@@ -58,16 +58,17 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
     Some(lowering.step_with(view, StepKind::Kernel(kernel), inputs, outputs, points))
 }
 
-/// Operands as arrays in which padding and holes are initial values: copies, where they have any.
+/// The operands as arrays in which padding and holes are initial values. Operands with padding or holes are copied.
 struct Source {
     sizes: Vec<usize>,
-    /// How the window slides on those.
+    /// The windows on these arrays.
     window: Vec<WindowDim>,
-    /// What the copies hold of the operands.
+    /// The elements of the operands that the copies hold.
     seen: Option<Vec<Seen>>,
 }
 
-/// An operand whose copy would have this many times the elements of operand and result is left to the reference evaluation.
+/// If the copy of an operand would have this many times the elements of operand and result, the reference evaluation
+/// runs instead.
 const MAX_SPREAD: usize = 16;
 
 impl Source {
@@ -93,7 +94,7 @@ impl Source {
     }
 }
 
-/// The elements that windows see, among initial values.
+/// Returns the kernel that copies the elements that windows contain, among initial values.
 fn spread(seen: &[Seen], shape: &[usize], sizes: &[usize], size: usize) -> Moves {
     let (from, to) = (row_major(shape), row_major(sizes));
     let counts: Vec<usize> = seen.iter().map(|s| s.count).collect();
@@ -106,12 +107,12 @@ fn spread(seen: &[Seen], shape: &[usize], sizes: &[usize], size: usize) -> Moves
 }
 
 struct Chain {
-    /// For each part of the result, its kernel, where its elements lie in the operand, and where it starts.
+    /// For each part of the result: its kernel, the offsets of its elements in the operand, and its start.
     parts: Vec<(block::Kernel, Vec<usize>, usize)>,
     output_bytes: usize,
 }
 
-/// By a named reducer, of an operand that has this shape.
+/// Returns the kernel for a named reducer of an operand with this shape, or `None` if there is none.
 fn chain(view: &OpView<'_>, window: &[WindowDim], shape: &[usize]) -> Option<Chain> {
     let kind = reduce_kind_of_op(view).filter(|_| view.results().len() == 1)?;
     let (x, out) = (view.operand_tensor(0), view.result_tensor(0));
@@ -170,14 +171,14 @@ impl Kernel for Chain {
     }
 }
 
-/// By any region of elementwise ops: for each place of the window, one pass over all results.
+/// Returns the kernel for any region of elementwise ops: for each position of the window, one pass over all results.
 fn fold(lowering: &Lowering<'_>, view: &OpView<'_>, source: &Source) -> Option<FoldKernel> {
     let (n, out) = (view.results().len(), view.result_shape(0));
     let elems = (0..n).map(|i| elem(view.operand_tensor(i).dtype)).collect::<Option<Vec<_>>>()?;
     let is_same = (0..n).all(|i| view.operand_tensor(i).dtype == view.result_tensor(i).dtype);
     let is_named = reduce_kind_of_op(view).is_some() && n == 1;
     let size = source.window.iter().try_fold(1usize, |n, w| n.checked_mul(w.size)).filter(|&n| n <= MAX_FOLDED)?;
-    // Named reducers round once, a region each time.
+    // Named reducers round once, regions round each time.
     if !is_same || (is_named && elems[0] != elems[0].summed()) {
         return None;
     }

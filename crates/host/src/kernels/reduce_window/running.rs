@@ -1,6 +1,6 @@
-//! Results so far: windows from the start of a dimension on, each combined from the one before.
+//! Cumulative results: windows from the start of a dimension on, each computed from the one before.
 //!
-//! The reference starts each window with its initial value and those in the padding, which must change nothing.
+//! The reference starts each window with its initial value and those in the padding. They must not change the result.
 
 use crate::elem::Elem;
 use crate::gang::lower::Lowering;
@@ -17,35 +17,36 @@ use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::window::WindowDim;
 use shardwise_ops::{Opcode, ReduceKind};
 
-/// Lines that are walked together.
+/// Number of lines that are processed together.
 const LANES: usize = 16;
-/// Below this many bytes, nobody is woken.
+/// With fewer bytes than this, no worker is woken.
 const SMALL: usize = 1 << 17;
-/// Elements of a line between two polls.
+/// Number of elements of a line between two polls.
 const LONG: usize = 1 << 16;
-/// Rows of columns between two polls.
+/// Number of rows of columns between two polls.
 const TALL: usize = LONG / LANES;
 
 pub struct Running {
     walk: Walk,
-    /// Elements of a line.
+    /// The number of elements of a line.
     len: usize,
-    /// Lines whose elements lie side by side.
+    /// The number of lines that are side by side.
     inner: usize,
-    /// Groups of those.
+    /// The number of groups of such lines.
     outer: usize,
     size: usize,
 }
 
-/// Walks up to [`LANES`] lines, the columns from `first` on of the matrix `from`, or its rows, from an initial value on.
+/// Processes up to [`LANES`] lines from an initial value on. The lines are rows of the matrix `from`, or its columns
+/// from `first` on.
 type Walk = fn(from: &[u8], init: &[u8], to: Grid<'_, u8>, lines: Lines);
 
-/// Where some lines are in a matrix.
+/// The position of some lines in a matrix.
 #[derive(Clone, Copy)]
 enum Lines {
-    /// Its rows, of so many elements.
+    /// The rows of the matrix, which have this number of elements.
     Rows(usize),
-    /// Its columns from this one on, which has so many.
+    /// The columns of the matrix from `first` on; the matrix has `of` columns.
     Columns { first: usize, of: usize },
 }
 
@@ -75,7 +76,7 @@ pub fn kernel(lowering: &Lowering<'_>, view: &OpView<'_>, window: &[WindowDim]) 
     })
 }
 
-/// Whether combining an initial value with itself gives it again.
+/// Returns whether combining an initial value with itself returns the same value.
 fn changes_nothing(lowering: &Lowering<'_>, kind: ReduceKind, init: Value) -> bool {
     if kind.is_idempotent() {
         return true;
@@ -108,7 +109,8 @@ impl Kernel for Running {
 }
 
 impl Running {
-    /// Some lines each: side by side in a group, or, where there is one in a group, those of neighbouring groups.
+    /// Returns parts of some lines each: lines side by side in a group, or, if a group has one line, those of
+    /// neighbouring groups.
     fn parts<'a>(&self, from: &'a [u8], to: &'a mut [u8]) -> Vec<(&'a [u8], Grid<'a, u8>, Lines)> {
         let (of, size) = (self.inner, self.size);
         let row = if of == 1 { self.len * size } else { of * size };
@@ -125,7 +127,7 @@ impl Running {
     }
 }
 
-/// As [`Walk`], of elements `T`.
+/// Processes lines as [`Walk`] does, with elements `T`.
 #[inline(always)]
 fn walk_lines<T: Pod, A: Copy>(
     (from, init, to, lines): (&[u8], &[u8], Grid<'_, u8>, Lines),
@@ -153,7 +155,8 @@ fn walk_lines<T: Pod, A: Copy>(
                 pace.spend(TALL * LANES);
             }
         }
-        // A square of elements at a time, so that sums of several lines are under way.
+        // One square of elements is processed at a time, so that the sums of several lines are computed at the same
+        // time.
         Lines::Rows(len) if from.len() == LANES * len => {
             for start in (0..len).step_by(LANES) {
                 pace.spend(LANES * LANES);
@@ -178,7 +181,7 @@ fn walk_lines<T: Pod, A: Copy>(
     }
 }
 
-/// A step of all lines: a loop over nothing but arrays is done by vectors.
+/// Takes a step for all lines. A loop over arrays alone is vectorised.
 #[inline(always)]
 fn step_all<T: Pod, A>(totals: &mut [A; LANES], from: &[T; LANES], step: impl Fn(&mut A, T) -> T) -> [T; LANES] {
     let mut to = [T::zeroed(); LANES];
@@ -188,7 +191,7 @@ fn step_all<T: Pod, A>(totals: &mut [A; LANES], from: &[T; LANES], step: impl Fn
     to
 }
 
-/// A step of as many lines as there are.
+/// Takes a step for as many lines as there are.
 fn step_some<T: Pod, A>(totals: &mut [A; LANES], from: &[T], to: &mut [T], step: impl Fn(&mut A, T) -> T) {
     to.iter_mut().zip(from).zip(totals).for_each(|((to, &x), total)| *to = step(total, x));
 }

@@ -1,4 +1,4 @@
-//! Generated windows: results have the reference's bits, rounding and order included.
+//! Generated windows. Results must have the reference's bits, including rounding and order.
 
 use crate::block::tests::Random;
 use crate::kernels::testing::{run, run_by_kernels, tensor};
@@ -9,7 +9,7 @@ fn values(shape: &[usize], random: &mut Random) -> Literal {
     Literal::new(shape, &(0..shape.iter().product()).map(draw).collect::<Vec<_>>())
 }
 
-/// `0: x, 1: init` as elements.
+/// Returns a program with `%0` as the operand and `%1` as the initial value, both converted to `elem`.
 fn program(shape: &[usize], out: &[usize], elem: &str, window: &str, init: &str, body: &str) -> String {
     let (given, x, z) = (tensor(shape, "f32"), tensor(shape, elem), tensor(out, elem));
     format!(
@@ -85,7 +85,7 @@ fn any_window_and_any_region_run_on_a_kernel() {
     assert!(cases > 150, "{cases}");
 }
 
-/// Windows as long as the dimension, from its start on and to its end.
+/// Tests windows as long as the dimension, both from its start and to its end.
 #[test]
 fn results_so_far() {
     for (shape, dim) in [(vec![5, 300], 1), (vec![37, 40], 0), (vec![3, 9, 33], 1), (vec![1], 0), (vec![40, 1], 0)] {

@@ -1,10 +1,12 @@
-//! Sorting by keys that a comparator computes from one element each and compares, one or several, and `chlo.top_k`.
+//! Sorting by one or several keys, each of which the comparator computes from one element of each side and compares,
+//! and `chlo.top_k`.
 //!
 //! The block machine computes the keys of all elements. A line is then sorted by unsigned numbers in the keys' order
-//! ([`Order`]), with the place in the line as the last one, so equal elements keep theirs. Floats that are compared as
-//! numbers have no such order if one of them is NaN: such lines are merged as the reference does, comparison by comparison.
+//! ([`Order`]), with the position in the line as the last key, so that equal elements keep their order. Floats that are
+//! compared as numbers have no such order if one of them is NaN. Such lines are sorted by the merge sort of the
+//! reference, comparison by comparison.
 //!
-//! Comparators of another form are left to the reference evaluation.
+//! Comparators of another form run by the reference evaluation.
 
 mod order;
 #[cfg(test)]
@@ -23,21 +25,21 @@ use order::Order;
 use shardwise_ir::OpView;
 use shardwise_ops::sort::{Direction, KeyPattern, dimension};
 
-/// Elements of a part, at least.
+/// The smallest number of elements of a part.
 const PART: usize = 1 << 13;
 
 struct Key {
-    /// The operand that it is a function of.
+    /// The operand from which the key is computed.
     input: usize,
-    /// The function; none if the elements are keys.
+    /// The function that computes the key; `None` if the elements are the keys.
     kernel: Option<block::Kernel>,
     order: Order,
 }
 
-/// Arrays of lines: element `i` of line `l` is at `l / step * n * step + l % step + i * step`.
+/// An array of lines. Element `i` of line `l` is at `l / step * n * step + l % step + i * step`.
 #[derive(Clone, Copy)]
 struct Lines {
-    /// Elements of a line.
+    /// The number of elements of a line.
     n: usize,
     step: usize,
     count: usize,
@@ -49,7 +51,7 @@ impl Lines {
         Lines { n: shape[dim], step, count: shape[..dim].iter().product::<usize>() * step }
     }
 
-    /// Writes a line's elements, of which the first is the first of `source`, in the order of `from`.
+    /// Writes the elements of a line in the order of `from`. The first element of the line is the first of `source`.
     fn put<T: Pod>(&self, source: &[u8], target: &mut Grid<'_, u8>, [group, column]: [usize; 2], from: &[u32]) {
         let source = bytemuck::cast_slice::<u8, T>(source);
         if self.step == 1 {
@@ -63,13 +65,14 @@ impl Lines {
         }
     }
 
-    /// Elements of a part, which are whole groups of lines side by side, or some columns of one.
+    /// Returns the number of elements of a part, which is whole groups of lines side by side or some columns of one
+    /// group.
     fn part(&self) -> usize {
         let lines = (PART / self.n.max(1)).max(1);
         (lines / self.step).max(1) * self.n * self.step
     }
 
-    /// Elements of a row of the matrices that are cut into parts, and of a part of it.
+    /// Returns the numbers of elements of a row of the matrices that are divided into parts, and of a row of a part.
     fn columns(&self) -> [usize; 2] {
         match self.step {
             1 => [self.n; 2],
@@ -77,13 +80,13 @@ impl Lines {
         }
     }
 
-    /// The number of parts of an array.
+    /// Returns the number of parts of an array.
     fn part_count(&self) -> usize {
         let [row, columns] = self.columns();
         (self.n * self.count).div_ceil(self.part()) * row.div_ceil(columns)
     }
 
-    /// The parts of an array whose elements have so many bytes: where each starts, and its lines.
+    /// Returns the parts of an array whose elements have this number of bytes, each as its start and its lines.
     fn parts<'a>(&self, array: &'a mut [u8], size: usize) -> Vec<(usize, Grid<'a, u8>)> {
         let (part, [row, columns]) = (self.part(), self.columns());
         let matrices = array.chunks_mut(part * size).map(|matrix| Grid::new(matrix, row * size));
@@ -98,11 +101,11 @@ impl Lines {
 struct SortKernel {
     keys: Vec<Key>,
     lines: Lines,
-    /// Bytes of an element of each operand.
+    /// The number of bytes of an element of each operand.
     sizes: Vec<usize>,
 }
 
-/// The step of a `sort` by keys.
+/// Returns the step of a `sort` by keys, or `None` if there is no kernel for it.
 pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     let shape = view.operand_shape(0);
     let count: usize = shape.iter().product();
@@ -133,11 +136,11 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
     Some(lowering.step(view, StepKind::Kernel(Box::new(SortKernel { keys, lines, sizes }))))
 }
 
-/// Some lines of an instance, and their places in each result.
+/// Some lines of an instance, with their parts of each result.
 struct Part<'a> {
     /// The position of the instance among those to compute.
     position: usize,
-    /// Where the first line starts.
+    /// The start of the first line.
     start: usize,
     results: Vec<Grid<'a, u8>>,
 }
@@ -210,13 +213,14 @@ impl SortKernel {
         }
     }
 
-    /// What is charged for the numbers and places of lines, and for parts of both, of the parts that run at one time.
+    /// Returns the number of bytes that are charged for the numbers and positions of lines in the parts that run at one
+    /// time.
     fn scratch_bytes(&self, parts: usize) -> usize {
         let line = table_bytes::<u64>((self.keys.len() + 3).saturating_mul(self.lines.n));
         line.saturating_mul(Workers::global().at_once(parts, effort(parts)))
     }
 
-    /// The keys of each instance's elements.
+    /// Computes the keys of each instance's elements.
     fn compute(&self, cx: &KernelCx<'_>, key: &Key, count: usize) -> Result<Vec<Buffer>, OutOfMemory> {
         let inputs = cx.instances.iter().map(|&i| cx.input(key.input, i));
         let Some(kernel) = &key.kernel else { return Ok(inputs.cloned().collect()) };
@@ -226,7 +230,7 @@ impl SortKernel {
         Ok(buffers)
     }
 
-    /// For each place of a sorted line, the place from which its element comes.
+    /// Returns for each position of a sorted line the position from which its element comes.
     fn sorted(&self, keys: &[&Buffer], start: usize) -> Vec<u32> {
         let read =
             |(key, buffer): (&Key, &&Buffer)| key.order.read(buffer.bytes(), start, self.lines.step, self.lines.n);
@@ -247,7 +251,7 @@ struct TopK {
     k: usize,
 }
 
-/// The step of a `top_k`.
+/// Returns the step of a `top_k`, or `None` if there is no kernel for it.
 pub fn top_k<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
     let shape = view.operand_shape(0);
     let lines = Lines::along(shape, shape.len().checked_sub(1)?);
@@ -260,13 +264,13 @@ pub fn top_k<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step>
 }
 
 impl TopK {
-    /// What is charged for the numbers of the lines that are looked at at one time.
+    /// Returns the number of bytes that are charged for the numbers of the lines that are processed at one time.
     fn scratch_bytes(&self, parts: usize) -> usize {
         let line = table_bytes::<u64>(self.lines.n.saturating_mul(2));
         line.saturating_mul(Workers::global().at_once(parts, effort(parts)))
     }
 
-    /// Lines of a part.
+    /// Returns the number of lines of a part.
     fn part(&self) -> usize {
         (PART / self.lines.n).max(1)
     }

@@ -1,4 +1,4 @@
-//! Orders as those of unsigned numbers.
+//! Orders of elements as orders of unsigned numbers.
 
 use crate::elem::Elem;
 use shardwise_base::budget;
@@ -6,32 +6,32 @@ use shardwise_ops::sort::merge_sort;
 use std::cmp::Ordering;
 use std::convert::Infallible;
 
-/// Elements that are sorted between two polls.
+/// Number of elements that are sorted between two polls.
 const LONG: usize = 1 << 18;
-/// Parts that a longer list is cut into, by elements of it.
+/// Number of parts into which a longer list is divided, by elements of it.
 const MARKS: usize = 256;
 
-/// How elements of a type are ordered.
+/// The order of the elements of a type.
 #[derive(Clone, Copy, Debug)]
 pub struct Order {
     elem: Elem,
     is_descending: bool,
-    /// Floats are compared as numbers: NaN with nothing, zeros are equal.
+    /// Whether floats are compared as numbers: NaN compares with nothing, and zeros are equal.
     is_partial: bool,
 }
 
-/// The keys of a line as numbers that are in order where the keys are.
+/// The keys of a line as numbers in the same order.
 #[derive(Clone, Debug)]
 pub enum Numbers {
-    /// Of 32 bits or fewer, each with its place in the low half.
+    /// Keys of 32 bits or fewer, each with its position in the low half.
     Short(Vec<u64>),
     Long(Vec<u64>),
-    /// None: NaN.
+    /// Keys in which `None` is NaN.
     Partial(Vec<Option<u64>>),
 }
 
 impl Order {
-    /// `None` for types without an order.
+    /// Returns the order, or `None` for types without an order.
     pub fn new(elem: Elem, is_descending: bool, is_total: bool) -> Option<Order> {
         let order = Order { elem, is_descending, is_partial: elem.is_float() && !is_total };
         (!elem.is_complex()).then_some(order)
@@ -41,12 +41,12 @@ impl Order {
         self.is_partial
     }
 
-    /// Bytes of an element.
+    /// Returns the number of bytes of an element.
     pub fn size(&self) -> usize {
         self.elem.size()
     }
 
-    /// The numbers of the elements from `start` on, `step` elements apart.
+    /// Returns the numbers of the elements from `start` on, `step` elements apart.
     pub fn read(&self, bytes: &[u8], start: usize, step: usize, n: usize) -> Numbers {
         macro_rules! words {
             ($T:ty) => {{
@@ -66,7 +66,7 @@ impl Order {
         let width = 8 * self.elem.size() as u32;
         let (sign, all) = (1u64 << (width - 1), u64::MAX >> (64 - width));
         let flip = if self.is_descending { all } else { 0 };
-        // Which bits change, of numbers without the sign and with it.
+        // The bits that change, for numbers without the sign bit and with it.
         let [positive, negative] = match self.elem {
             e if e.is_float() => [sign ^ flip, all ^ flip],
             e if e.is_signed() => [sign ^ flip; 2],
@@ -96,7 +96,8 @@ impl Order {
 }
 
 impl Numbers {
-    /// For each place in order, the place of the number; equal ones keep their order.
+    /// Returns for each position in the sorted line the position of its number in the line. Equal numbers keep their
+    /// order.
     pub fn sorted(self) -> Vec<u32> {
         match self {
             Numbers::Short(list) => places(&sorted_in_parts(list, &u64::cmp, &|part| part.sort_unstable())),
@@ -108,7 +109,7 @@ impl Numbers {
         }
     }
 
-    /// The first `k` of [`Numbers::sorted`].
+    /// Returns the first `k` of [`Numbers::sorted`].
     pub fn first(self, k: usize) -> Vec<u32> {
         match self {
             Numbers::Short(list) => {
@@ -140,7 +141,7 @@ impl Numbers {
     }
 }
 
-/// The `k` least of different numbers, at least one, and perhaps others.
+/// Returns the `k` least of distinct numbers, and possibly others; `k` is at least one.
 fn least(list: &[u64], k: usize) -> Vec<u64> {
     let (mut kept, mut limit) = (Vec::with_capacity(2 * k), u64::MAX);
     for (i, part) in list.chunks(LONG).enumerate() {
@@ -148,7 +149,7 @@ fn least(list: &[u64], k: usize) -> Vec<u64> {
             budget::poll();
         }
         for &x in part {
-            // Most of a long list is seen when the limit is low already.
+            // Most of a long list is processed when the limit is low already.
             if x > limit {
                 continue;
             }
@@ -162,7 +163,7 @@ fn least(list: &[u64], k: usize) -> Vec<u64> {
     kept
 }
 
-/// A list of any length, element by element.
+/// Collects a list of any length, element by element.
 fn collected<T>(n: usize, element: impl Fn(usize) -> T) -> Vec<T> {
     if n <= LONG {
         return (0..n).map(element).collect();
@@ -175,7 +176,7 @@ fn collected<T>(n: usize, element: impl Fn(usize) -> T) -> Vec<T> {
     list
 }
 
-/// Sorts different elements by `sort`, a long list in parts, between which others may cancel the run.
+/// Sorts distinct elements by `sort`. A long list is sorted in parts, between which the run can be cancelled.
 fn sorted_in_parts<T: Copy>(
     mut list: Vec<T>,
     compare: &impl Fn(&T, &T) -> Ordering,
@@ -196,7 +197,7 @@ fn sorted_in_parts<T: Copy>(
     }
     list.clear();
     for mut part in parts {
-        // Marks that cut badly are not tried again.
+        // A part that is still too large is not divided again.
         if part.len() > len / 2 {
             sort(&mut part);
         } else {
@@ -212,7 +213,7 @@ fn places(list: &[u64]) -> Vec<u32> {
     collected(list.len(), |i| list[i] as u32)
 }
 
-/// The places of a list's elements in an order; equal ones keep theirs.
+/// Returns the positions of a list's elements in an order. Equal elements keep their order.
 fn places_by(n: usize, compare: impl Fn(u32, u32) -> Ordering) -> Vec<u32> {
     let different = |a: &u32, b: &u32| compare(*a, *b).then(a.cmp(b));
     sorted_in_parts(collected(n, |i| i as u32), &different, &|part| part.sort_unstable_by(different))
@@ -222,7 +223,7 @@ fn sorted_by_key(list: &[u64]) -> Vec<u32> {
     places_by(list.len(), |a, b| list[a as usize].cmp(&list[b as usize]))
 }
 
-/// By the first key, then the second, and so on.
+/// Sorts by the first key, then by the second, and so on.
 pub fn sorted_by_all(keys: &[Numbers]) -> Vec<u32> {
     places_by(keys[0].len(), |a, b| {
         let compared = keys.iter().map(|k| k.get(a as usize).cmp(&k.get(b as usize)));
@@ -230,7 +231,7 @@ pub fn sorted_by_all(keys: &[Numbers]) -> Vec<u32> {
     })
 }
 
-/// By a comparison that is no order, as the reference goes about it.
+/// Sorts by a comparison that is no order, with the reference's algorithm.
 fn merged(list: &[Option<u64>]) -> Vec<u32> {
     let is_less = |a: u32, b: u32| match (list[a as usize], list[b as usize]) {
         (Some(a), Some(b)) => Ok(a < b),

@@ -1,4 +1,4 @@
-//! Every order of every type, with ties, NaNs and both zeros.
+//! Tests every order of every type, with ties, NaNs and both zeros.
 
 use crate::block::tests::Random;
 use crate::kernels::testing::{run, run_by_kernels, tensor};
@@ -13,7 +13,8 @@ fn values(shape: &[usize], random: &mut Random) -> Literal {
     Literal::new(shape, &(0..shape.iter().product()).map(&mut draw).collect::<Vec<_>>())
 }
 
-/// Sorts elements and their places by `compare`, which says of `%a` and `%b` whether they are in order, as `%c`.
+/// Returns a program that sorts elements and their positions by `compare`, which computes `%c`: whether `%a` and `%b`
+/// are in order.
 fn program(shape: &[usize], dim: usize, elem: &str, compare: &str) -> String {
     let (given, x, i) = (tensor(shape, "f32"), tensor(shape, elem), tensor(shape, "i32"));
     format!(
@@ -66,7 +67,7 @@ fn elements_of_any_type_in_any_order() {
     }
 }
 
-/// As JAX compares floats: zeros are equal, and NaNs, which are last.
+/// Tests the comparison of floats in JAX: zeros are equal, and NaNs are equal and last.
 #[test]
 fn keys_are_computed() {
     let key = |x: &str| {
