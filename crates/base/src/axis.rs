@@ -11,10 +11,15 @@ use std::ops::DerefMut;
 pub struct AxisIndex(u16);
 
 impl AxisIndex {
+    /// Returns the axis at position `index` of the mesh.
+    ///
+    /// # Panics
+    /// Panics if `index` is larger than 65535.
     pub fn new(index: usize) -> AxisIndex {
         AxisIndex(u16::try_from(index).expect("a mesh has at most Mesh::MAX_AXES axes"))
     }
 
+    /// Returns the position of the axis in the mesh.
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
@@ -41,6 +46,7 @@ pub struct AxisRef {
 }
 
 impl AxisRef {
+    /// Returns a reference to the whole axis.
     pub fn full(axis: AxisIndex) -> AxisRef {
         AxisRef { axis, sub: None }
     }
@@ -51,6 +57,7 @@ impl AxisRef {
         AxisRef { axis, sub: (!is_whole).then_some(SubAxis { pre_size, size }) }
     }
 
+    /// Returns the size of the axis or sub-axis.
     pub fn size(self, mesh: &Mesh) -> usize {
         self.sub.map_or_else(|| mesh.axis_size(self.axis), |s| s.size)
     }

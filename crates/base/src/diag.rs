@@ -40,10 +40,12 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// Returns an error without notes.
     pub fn error(code: &'static str, loc: &Loc, message: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Error, code, message: message.into(), loc: loc.clone(), notes: vec![] }
     }
 
+    /// Returns a warning without notes.
     pub fn warning(code: &'static str, loc: &Loc, message: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, loc, message) }
     }
@@ -58,10 +60,12 @@ impl Diagnostic {
         self.with(NoteKind::Facts, text)
     }
 
+    /// Adds what was expected.
     pub fn expected(self, text: impl Into<String>) -> Diagnostic {
         self.with(NoteKind::Expected, text)
     }
 
+    /// Adds a description of the mesh, placed as by [`Diagnostic::mesh_text`].
     pub fn mesh(self, mesh: &crate::Mesh) -> Diagnostic {
         self.mesh_text(mesh.to_string())
     }
@@ -73,6 +77,7 @@ impl Diagnostic {
         self
     }
 
+    /// Adds a note.
     pub fn note(self, text: impl Into<String>) -> Diagnostic {
         self.with(NoteKind::Note, text)
     }
@@ -114,18 +119,22 @@ impl fmt::Display for Diagnostic {
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl Diagnostics {
+    /// Appends a message.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.0.push(diagnostic);
     }
 
+    /// Returns whether there are no messages.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Returns whether one of the messages is an error.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|d| d.severity == Severity::Error)
     }
 
+    /// Returns an iterator over the messages.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()
     }

@@ -95,6 +95,7 @@ impl Literal {
         Literal::from_bytes(T::DTYPE, &shape, bytemuck::cast_slice(data)).expect("as many elements as the shape has")
     }
 
+    /// Returns a literal of rank 0.
     pub fn scalar<T: Element>(value: T) -> Literal {
         Literal::new(vec![], &[value])
     }
@@ -156,14 +157,17 @@ impl Literal {
         Ok(Literal { dtype: dtype.storage(), shape: shape.to_vec(), words: words_of(bytes), is_splat: false })
     }
 
+    /// Returns the element type. For a literal of a quantized type, this is its storage type.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
+    /// Returns the size of each dimension.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
+    /// Returns the number of dimensions.
     pub fn rank(&self) -> usize {
         self.shape.len()
     }
@@ -173,6 +177,7 @@ impl Literal {
         checked_count(&self.shape).expect("checked when made")
     }
 
+    /// Returns whether only one element is stored, which all positions have.
     pub fn is_splat(&self) -> bool {
         self.is_splat
     }

@@ -34,10 +34,12 @@ impl Loc {
     /// The unknown location.
     pub const UNKNOWN: Loc = Loc(None);
 
+    /// Returns the location of a position in a file. Line and column count from 1.
     pub fn file(file: impl Into<Arc<str>>, line: u32, column: u32) -> Loc {
         Loc::new(LocKind::File(FilePos { file: file.into(), line, column, end: None }))
     }
 
+    /// Returns the location of this kind.
     pub fn new(kind: LocKind) -> Loc {
         Loc(Some(Arc::new(kind)))
     }
@@ -60,10 +62,12 @@ impl Loc {
         }
     }
 
+    /// Returns the content of the location, or `None` if it is unknown.
     pub fn kind(&self) -> Option<&LocKind> {
         self.0.as_deref()
     }
 
+    /// Returns whether this is [`Loc::UNKNOWN`].
     pub fn is_unknown(&self) -> bool {
         self.0.is_none()
     }

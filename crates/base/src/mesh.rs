@@ -90,6 +90,10 @@ impl Mesh {
     pub const MAX_DEVICES: usize = 1 << 24;
     pub const MAX_AXES: usize = 64;
 
+    /// Returns a mesh of the first devices, with axes given by their names and sizes. The axes are [`AxisKind::Auto`].
+    ///
+    /// # Errors
+    /// Fails if the mesh is not valid, see [`Mesh::checked`].
     pub fn new<'a>(
         name: impl Into<Arc<str>>,
         axes: impl IntoIterator<Item = (&'a str, usize)>,
@@ -170,6 +174,7 @@ impl Mesh {
         self.axes.iter().map(|a| a.size).product()
     }
 
+    /// Returns the axis with this name, or `None`.
     pub fn axis(&self, name: &str) -> Option<AxisIndex> {
         self.axes.iter().position(|a| &*a.name == name).map(AxisIndex::new)
     }
@@ -179,10 +184,12 @@ impl Mesh {
         did_you_mean(name, self.axes.iter().map(|a| &*a.name)).map(|near| format!("did you mean \"{near}\"?"))
     }
 
+    /// Returns the name of an axis.
     pub fn axis_name(&self, axis: AxisIndex) -> &str {
         &self.axes[axis.index()].name
     }
 
+    /// Returns the size of an axis.
     pub fn axis_size(&self, axis: AxisIndex) -> usize {
         self.axes[axis.index()].size
     }

@@ -51,6 +51,7 @@ impl QuantizedId {
         TABLE.read().unwrap_or_else(PoisonError::into_inner).types[self.0 as usize]
     }
 
+    /// Returns the parameters of the type.
     pub fn get(self) -> &'static Quantized {
         self.entry().0
     }

@@ -16,10 +16,12 @@ pub struct DimSharding {
 }
 
 impl DimSharding {
+    /// Returns a closed dimension that is split over `axes`, without a priority.
     pub fn closed(axes: Vec<AxisRef>) -> DimSharding {
         DimSharding { axes, is_open: false, priority: None }
     }
 
+    /// Returns an open dimension that is split over `axes`, without a priority.
     pub fn open(axes: Vec<AxisRef>) -> DimSharding {
         DimSharding { axes, is_open: true, priority: None }
     }
@@ -90,6 +92,7 @@ impl Sharding {
         Sharding::new(mesh, vec![DimSharding::open(vec![]); rank])
     }
 
+    /// Returns a sharding with closed dimensions that are split over these axes.
     pub fn closed(mesh: &Arc<Mesh>, dims: Vec<Vec<AxisRef>>) -> Sharding {
         Sharding::new(mesh, dims.into_iter().map(DimSharding::closed).collect())
     }
@@ -122,6 +125,7 @@ impl Sharding {
         self
     }
 
+    /// Returns the number of dimensions.
     pub fn rank(&self) -> usize {
         self.dims.len()
     }

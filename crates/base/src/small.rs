@@ -22,6 +22,7 @@ macro_rules! integers {
                 $t((x as $inner) << UNUSED >> UNUSED)
             }
 
+            /// Returns the number.
             pub fn get(self) -> $wide {
                 self.0.into()
             }

@@ -27,11 +27,13 @@ pub struct Stream {
 }
 
 impl Stream {
+    /// Returns stream number `number` of a seed.
     pub fn new(seed: u64, number: u64) -> Stream {
         let seed = [(seed >> 32) as u32, seed as u32];
         Stream { key: threefry2x32(seed, [(number >> 32) as u32, number as u32]), counter: 0 }
     }
 
+    /// Returns the next random word.
     pub fn next_u32(&mut self) -> u32 {
         let [a, b] = threefry2x32(self.key, [(self.counter >> 32) as u32, self.counter as u32]);
         self.counter += 1;

@@ -76,6 +76,7 @@ impl Dense {
         paste_box(self.0.bytes_mut(), &shape, &part, shard.raw_bytes(), shard.dtype().storage_bytes());
     }
 
+    /// Returns the assembled array.
     pub fn finish(self) -> Literal {
         self.0
     }

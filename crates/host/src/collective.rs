@@ -29,7 +29,8 @@ use crate::elem::Elem;
 pub const MAX_SOURCES: usize = 512;
 
 /// Returns a kernel that combines `sources` buffers into one result: an all-reduce, or a reduce-scatter with the
-/// strides of a slice. Returns `None` if the element type has no such operation or there are too many sources.
+/// strides of a slice. Returns `None` if the element type has no such operation, or if there is no source or more than
+/// [`MAX_SOURCES`].
 ///
 /// The sources have the first element type, and are converted to the second, that of the result, before they are
 /// combined. The kernel's operands are the sources in order, followed by the result.

@@ -318,7 +318,7 @@ fn no_function(loc: &Loc) -> Diagnostic {
         .help("add a `func.func public @main`")
 }
 
-/// The error for a shard of an array of type `ty` that does not have the type of the part that a device holds.
+/// Returns the error for a shard of an array of type `ty` that does not have the type of the part that a device holds.
 fn wrong_shard(ty: &TensorType, part: &layout::ShardBox, given: &Literal) -> Diagnostic {
     let given = TensorType::new(given.dtype(), given.shape().to_vec()).short();
     let expected = TensorType::new(ty.dtype, part.shape.clone()).short();
@@ -402,7 +402,7 @@ mod tests {
         assert_eq!(result[0].to_literal(), x);
     }
 
-    /// 512^3 multiply-adds are 2048 steps.
+    /// Checks that a product takes steps by its size: 512^3 multiply-adds are 2048 steps.
     #[test]
     fn a_product_takes_steps_by_its_size() {
         let d = stopped(PRODUCT, usize::MAX / 2, 1500);

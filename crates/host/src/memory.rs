@@ -671,7 +671,7 @@ impl Mapping {
         Some(Mapping { start: NonNull::new(start)?, len })
     }
 
-    /// All pages are accessible on this system.
+    /// Maps whole pages for `len` bytes and one more. All pages are accessible on this system.
     fn guarded(len: usize) -> Option<Mapping> {
         Mapping::new(len.checked_next_multiple_of(PAGE)?.checked_add(PAGE)?)
     }

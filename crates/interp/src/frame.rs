@@ -49,6 +49,7 @@ impl Frame {
         Frame::new(Some(mesh.clone()), all, process_count, process_count)
     }
 
+    /// Returns a list in which all processes take part.
     pub fn all_active(&self) -> Active {
         vec![true; self.process_count]
     }
@@ -82,6 +83,7 @@ impl Frame {
         }
     }
 
+    /// Returns the number of replicas.
     pub fn replica_count(&self) -> usize {
         self.process_count / self.partition_count
     }

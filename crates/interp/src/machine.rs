@@ -42,6 +42,7 @@ pub struct Env<'m> {
 }
 
 impl<'m> Env<'m> {
+    /// Returns an environment without values.
     pub fn new(body: &'m Body) -> Env<'m> {
         Env { body, values: Data::from_fn(body.value_count(), |_| None), reserved: vec![] }
     }
@@ -66,16 +67,22 @@ impl<'m> Env<'m> {
         }
     }
 
+    /// Returns a value.
+    ///
+    /// # Panics
+    /// Panics if the value is not set. The verifier excludes this.
     pub fn get(&self, v: Value) -> &PerProcess {
         self.values[v.index()].as_ref().expect("the verifier has checked that values are defined before use")
     }
 
+    /// Returns copies of several values.
     pub fn all(&self, values: &[Value]) -> Vec<PerProcess> {
         values.iter().map(|&v| self.get(v).clone()).collect()
     }
 }
 
 impl<'m> Machine<'m> {
+    /// Returns a machine that runs functions of the module.
     pub fn new(module: &'m Module) -> Machine<'m> {
         Machine {
             module,
@@ -351,6 +358,7 @@ impl RegionEval for Regions<'_, '_> {
     }
 }
 
+/// Returns the error for an op that the interpreter cannot run.
 pub fn cannot_run(view: &OpView<'_>) -> Diagnostic {
     let what = match view.attrs().str("call_target_name") {
         Some(target) => format!("`{}` @{target}", view.name()),
@@ -378,6 +386,7 @@ pub struct RegionRunner<'m> {
 }
 
 impl<'m> RegionRunner<'m> {
+    /// Returns a runner of the regions of ops in `body`.
     pub fn new(module: &'m Module, body: &'m Body) -> RegionRunner<'m> {
         RegionRunner { machine: Machine::new(module), env: Env::new(body) }
     }

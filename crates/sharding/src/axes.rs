@@ -34,6 +34,7 @@ impl Prefix {
         }
     }
 
+    /// Returns whether `first` is a strict prefix of `second`.
     pub fn is_strict(first: &[AxisRef], second: &[AxisRef]) -> bool {
         Prefix::of(first, second) == Prefix::Strict
     }

@@ -25,10 +25,12 @@ macro_rules! index {
         pub struct $name(u32);
 
         impl $name {
+            /// Returns the entity with this index.
             pub fn new(index: usize) -> $name {
                 $name(u32::try_from(index).expect("a program has fewer than 2^32 of each"))
             }
 
+            /// Returns the index of the entity.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -105,6 +107,7 @@ pub struct Node {
 }
 
 impl Node {
+    /// Returns a node of class [`OpClass::Other`] whose other properties are off.
     pub fn new(
         rule: Arc<Rule>,
         operands: impl IntoIterator<Item = TensorId>,
@@ -220,11 +223,13 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// Adds a tensor with this sharding, and returns its index.
     pub fn add_tensor(&mut self, sharding: Option<Sharding>) -> TensorId {
         self.tensors.push(Tensor { sharding, ..Tensor::default() });
         TensorId::new(self.tensors.len() - 1)
     }
 
+    /// Adds a node, and returns its index.
     pub fn add_node(&mut self, node: Node) -> NodeId {
         debug_assert_eq!(node.operands.len(), node.rule.operands.len());
         debug_assert_eq!(node.results.len(), node.rule.results.len());
@@ -232,6 +237,7 @@ impl Problem {
         NodeId::new(self.nodes.len() - 1)
     }
 
+    /// Returns the sharding of a tensor, or `None`.
     pub fn sharding(&self, tensor: TensorId) -> Option<&Sharding> {
         self.tensors[tensor.index()].sharding.as_ref()
     }

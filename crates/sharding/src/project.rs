@@ -121,14 +121,17 @@ impl TensorFactors {
         dim
     }
 
+    /// Returns the sharding of a factor, or `None` if the tensor does not have it.
     pub fn get(&self, factor: Factor) -> Option<&FactorSharding> {
         self.factors.iter().find(|(f, _)| *f == factor).map(|(_, s)| s)
     }
 
+    /// Returns the sharding of a factor for changes, or `None` if the tensor does not have it.
     pub fn get_mut(&mut self, factor: Factor) -> Option<&mut FactorSharding> {
         self.factors.iter_mut().find(|(f, _)| *f == factor).map(|(_, s)| s)
     }
 
+    /// Returns an iterator over the factors and their shardings, in the order of the tensor's dimensions.
     pub fn iter(&self) -> impl Iterator<Item = (Factor, &FactorSharding)> {
         self.factors.iter().map(|(f, s)| (*f, s))
     }
@@ -244,10 +247,12 @@ impl Projection {
         Projection { tensors: tensors.collect(), operand_count: rule.operands.len() }
     }
 
+    /// Returns the operands.
     pub fn operands(&self) -> &[TensorFactors] {
         &self.tensors[..self.operand_count]
     }
 
+    /// Returns the results.
     pub fn results(&self) -> &[TensorFactors] {
         &self.tensors[self.operand_count..]
     }

@@ -15,10 +15,15 @@ pub struct Factor(u16);
 pub(crate) const LETTER_COUNT: usize = 18;
 
 impl Factor {
+    /// Returns the factor at position `index` of the rule.
+    ///
+    /// # Panics
+    /// Panics if `index` is larger than 65535.
     pub fn new(index: usize) -> Factor {
         Factor(u16::try_from(index).expect("a rule has at most 65536 factors"))
     }
 
+    /// Returns the position of the factor in the rule.
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
@@ -63,22 +68,27 @@ pub struct FactorSpec {
 }
 
 impl FactorSpec {
+    /// Returns a factor that is not blocked.
     pub fn new(size: usize, kind: FactorKind) -> FactorSpec {
         FactorSpec { size, kind, is_blocked: false }
     }
 
+    /// Returns a pass-through factor that is not blocked.
     pub fn pass_through(size: usize) -> FactorSpec {
         FactorSpec::new(size, FactorKind::PassThrough)
     }
 
+    /// Returns a reduction factor that is not blocked.
     pub fn reduction(size: usize) -> FactorSpec {
         FactorSpec::new(size, FactorKind::Reduction)
     }
 
+    /// Returns a factor that needs replication and is not blocked.
     pub fn need_replication(size: usize) -> FactorSpec {
         FactorSpec::new(size, FactorKind::NeedReplication)
     }
 
+    /// Returns a permutation factor that is not blocked.
     pub fn permutation(size: usize) -> FactorSpec {
         FactorSpec::new(size, FactorKind::Permutation)
     }
@@ -99,10 +109,12 @@ pub struct Mapping {
 }
 
 impl Mapping {
+    /// Returns the number of dimensions.
     pub fn rank(&self) -> usize {
         self.dims.len()
     }
 
+    /// Returns whether a dimension of the tensor has the factor.
     pub fn contains(&self, factor: Factor) -> bool {
         self.dims.iter().any(|dim| dim.contains(&factor))
     }
@@ -143,14 +155,17 @@ impl Rule {
         }
     }
 
+    /// Returns the size and kind of a factor.
     pub fn spec(&self, factor: Factor) -> &FactorSpec {
         &self.factors[factor.index()]
     }
 
+    /// Returns the size of a factor.
     pub fn size(&self, factor: Factor) -> usize {
         self.spec(factor).size
     }
 
+    /// Returns the kind of a factor.
     pub fn kind(&self, factor: Factor) -> FactorKind {
         self.spec(factor).kind
     }
@@ -165,6 +180,7 @@ impl Rule {
         self.operands.iter().chain(&self.results)
     }
 
+    /// Returns the number of operands and results.
     pub fn tensor_count(&self) -> usize {
         self.operands.len() + self.results.len()
     }
@@ -202,6 +218,7 @@ impl Rule {
         None
     }
 
+    /// Returns whether an op that is split along the factor runs on each shard separately.
     pub fn is_pass_through(&self, factor: Factor) -> bool {
         self.kind(factor) == FactorKind::PassThrough
     }

@@ -19,10 +19,12 @@ impl Directions {
         Directions { pass_through: direction, other: direction }
     }
 
+    /// Returns the direction along factors of a kind.
     pub fn of(self, kind: FactorKind) -> Direction {
         if kind == FactorKind::PassThrough { self.pass_through } else { self.other }
     }
 
+    /// Returns whether nothing propagates.
     pub fn is_none(self) -> bool {
         self == Directions::both(Direction::None)
     }

@@ -61,10 +61,13 @@ pub struct Communication {
 }
 
 impl Communication {
+    /// Returns the sum over all rows of [`Row::bytes_received_in_all`].
     pub fn bytes_received(&self) -> u64 {
         self.rows.iter().map(Row::bytes_received_in_all).sum()
     }
 
+    /// Returns the bytes that all devices together receive in all runs. If a number of runs is not known, one is
+    /// counted.
     pub fn bytes_total(&self) -> u64 {
         self.rows.iter().map(|r| r.bytes_total.saturating_mul(r.count.unwrap_or(1))).sum()
     }

@@ -261,7 +261,8 @@ fn wrong_count(loc: &Loc, results: usize) -> Diagnostic {
         .help("give one sharding for each result")
 }
 
-/// The error for `{manual}` where no region begins or ends, or for a sharding that is manual over some of the axes.
+/// Returns the error for `{manual}` where no region begins or ends, or for a sharding that is manual over some of the
+/// axes.
 fn partly_manual(loc: &Loc) -> Diagnostic {
     Diagnostic::error(
         "gspmd-manual",

@@ -137,9 +137,9 @@ fn for_each_layout(attr: &Attr, f: &mut impl FnMut(&Arc<Mesh>, bool)) {
     }
 }
 
-/// Returns the mesh that the program runs on. It is the declared mesh if it has the devices of one mesh that is used,
-/// or the size of all of them. Otherwise it is the first mesh that is used. Meshes of several devices come before those
-/// of one device.
+/// Returns the mesh that the program runs on. It is the declared mesh if it has the devices of one of the used meshes
+/// of several devices, or the size of all of them, or if there are none of these. Otherwise it is the first mesh that
+/// is used. Meshes of several devices come before those of one device.
 fn main_mesh(module: &Module, used: &[Use]) -> Option<Arc<Mesh>> {
     let several = || used.iter().map(|u| &u.mesh).filter(|m| m.size() > 1);
     let declared = module.main_mesh();

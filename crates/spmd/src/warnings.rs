@@ -1,7 +1,7 @@
-//! Stores warnings in a program: a module attribute `shardwise.warnings`, which is part of the text form.
+//! Stores warnings in a program, in a module attribute `shardwise.warnings` that is part of the text form.
 //!
 //! The warnings are found when a program is traced: communication over Explicit axes that the program does not ask for.
-//! Whoever prints a program stores them, and whoever reads it may show them. No pass reads them.
+//! Tools that print a program store them, and tools that read it may show them. No pass reads them.
 
 use crate::explain::{Communication, Row, size};
 use shardwise_base::{Diagnostic, Loc, NoteKind};

@@ -50,6 +50,7 @@ pub struct Lowering<'m> {
 }
 
 impl<'m> Lowering<'m> {
+    /// Returns a view of an op of the function.
     pub fn view(&self, op: Op) -> OpView<'m> {
         OpView::new(self.module, self.body, op)
     }
@@ -175,6 +176,7 @@ impl<'m> Lowering<'m> {
         self.step_with(view, kind, inputs, outputs, points)
     }
 
+    /// Builds a step with these inputs, outputs and instances.
     pub fn step_with(
         &mut self,
         view: &OpView<'m>,

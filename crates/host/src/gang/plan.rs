@@ -11,6 +11,7 @@ use std::borrow::Cow;
 pub struct Slot(pub u32);
 
 impl Slot {
+    /// Returns the position of the slot in the plan.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -31,6 +32,7 @@ pub struct SlotInfo {
 }
 
 impl SlotInfo {
+    /// Returns the properties of a slot with a value of this type at these points.
     pub fn new(ty: TensorType, points: Points, loc: Loc) -> SlotInfo {
         // No buffer can be allocated for a type whose size overflows.
         let bytes = ty.checked_bytes().unwrap_or(usize::MAX);
@@ -101,6 +103,7 @@ pub struct Input {
 }
 
 impl Input {
+    /// Returns an input that reads `slot` with this map of instances.
     pub fn new(slot: Slot, map: Vec<u32>) -> Input {
         let mut seen = vec![false; map.iter().max().map_or(0, |&at| at as usize + 1)];
         let is_read_once = map.iter().all(|&at| !std::mem::replace(&mut seen[at as usize], true));

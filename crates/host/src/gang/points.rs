@@ -12,6 +12,7 @@ pub struct Points {
 }
 
 impl Points {
+    /// Returns the points along the axes of `varying`.
     pub fn new(mesh: Option<&Arc<Mesh>>, varying: &Varying) -> Points {
         let axes = mesh.map_or(vec![], |m| varying.axes(m));
         Points { mesh: mesh.cloned(), axes }
@@ -23,6 +24,7 @@ impl Points {
         Points { mesh: mesh.cloned(), axes }
     }
 
+    /// Returns the number of points, which is the number of instances.
     pub fn count(&self) -> usize {
         self.mesh.as_ref().map_or(1, |m| self.axes.iter().map(|a| a.size(m)).product())
     }

@@ -44,11 +44,13 @@ struct Selection<'a> {
 type Step<'a> = &'a super::plan::Step;
 
 impl<'a> Run<'a> {
+    /// Returns a run of the plan that has not started.
     pub fn new(plan: &'a Plan, module: &'a Module, func: &'a Func, memory: &'a Memory) -> Run<'a> {
         let values = plan.slots.iter().map(|_| vec![]).collect();
         Run { plan, module, func, memory, values, running: None, profile: None }
     }
 
+    /// Returns the run, set to measure the time of each step.
     pub fn with_profile(mut self) -> Run<'a> {
         self.profile = Some(vec![(0, Duration::ZERO); self.plan.step_count]);
         self
@@ -489,8 +491,8 @@ fn covered(points: &Points, selected: &[Selection<'_>]) -> bool {
 /// The largest number of devices that a message lists.
 const MAX_SHOWN: usize = 32;
 
-/// The error for a predicate of a loop or branch with a collective that differs between devices. Lists the devices for
-/// each value.
+/// Returns the error for a predicate of a loop or branch with a collective that differs between devices. It lists the
+/// devices for each value.
 fn disagree(points: &Points, values: &[i64], step: Step<'_>, divergence: &Divergence) -> Diagnostic {
     let collective = match divergence {
         Divergence::MustAgree { collective } => collective.clone(),

@@ -20,8 +20,8 @@ use std::collections::HashMap;
 
 /// How the parts of the members become a result.
 enum Exchange {
-    /// One pass over all parts. Each source is read from its position times `scatter_bytes` on. With `to_first`, only
-    /// the first of the group gets the result, and the others get zeros.
+    /// One pass over all parts. Each source is read from the position of the result in its group times `scatter_bytes`
+    /// on. With `to_first`, only the first of the group gets the result, and the others get zeros.
     Combine { kernel: block::Kernel, scatter_bytes: usize, to_first: bool },
     /// Part `i` of the group is moved to position `i` of the result. Each source is read from the position of the
     /// result in its group times `from_bytes` on.

@@ -96,7 +96,7 @@ pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'stati
 
     fn float_from_signed(self) -> Self;
     fn float_from_unsigned(self) -> Self;
-    /// Saturates; NaN becomes 0.
+    /// Converts a float to a signed integer with saturation. NaN becomes 0.
     fn signed_from_float(self) -> Self;
     fn unsigned_from_float(self) -> Self;
     fn truth_from_int(self) -> Self;
@@ -126,7 +126,7 @@ pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'stati
     unsafe fn load_i32(p: *const u8) -> Self;
     unsafe fn load_u32(p: *const u8) -> Self;
     unsafe fn store(self, p: *mut u8);
-    /// The float must be a `bf16` already.
+    /// Stores a float, which must be a `bf16` already, as a `bf16`.
     unsafe fn store_bf16(self, p: *mut u8);
     unsafe fn store_f16(self, p: *mut u8);
     unsafe fn store_low8(self, p: *mut u8);

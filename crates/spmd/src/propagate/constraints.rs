@@ -114,8 +114,8 @@ fn constraint_after(draft: &mut Draft<'_>, op: OpId, input: ValueId, sharding: &
     new
 }
 
-/// In a chain of constraints the last one counts: later uses of the chain's input are changed to use the chain's
-/// result.
+/// Changes the uses after a chain of constraints from the chain's input to its result, because the last constraint of a
+/// chain counts.
 fn reroute_chain(draft: &mut Draft<'_>, head: OpId) {
     let Some(tail) = tail_of_chain(draft, head) else { return };
     let (input, result) = (draft.op(head).operands[0], draft.op(tail).results[0]);

@@ -358,7 +358,7 @@ impl<'d> Export<'d, '_> {
         self.open_the_others(op, new);
     }
 
-    /// If a sharding was found at an edge of the op, the results without a sharding become open.
+    /// Opens the results without a sharding if a sharding was found at an edge of the op.
     fn open_the_others(&mut self, op: OpId, new: Op) {
         let results = &self.draft.op(op).results;
         let found = |&v: &ValueId| self.draft.value(v).edge.and(self.sharding(v)).map(|s| s.mesh.clone());

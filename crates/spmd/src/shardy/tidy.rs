@@ -112,7 +112,7 @@ pub(super) fn remove_unit_axes(module: &Module, _: &Settings) -> Result<Module, 
     Ok(map_shardings(module, propagate::without_unit_axes))
 }
 
-/// In open dimensions of the main function's arguments and results, removes the first sub-axis and all axes after it.
+/// Removes the first sub-axis and all axes after it from open dimensions of the main function's arguments and results.
 pub(super) fn remove_sub_axes(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let whole_axes = |sharding: &mut Sharding| {
         for dim in sharding.dims.iter_mut().filter(|d| d.is_open) {
