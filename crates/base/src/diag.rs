@@ -4,6 +4,7 @@
 use crate::Loc;
 use std::fmt;
 
+/// How serious a message is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
     Error,
@@ -20,6 +21,7 @@ pub enum NoteKind {
     Help,
 }
 
+/// A line of a message after the first one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Note {
     pub kind: NoteKind,

@@ -50,6 +50,7 @@ macro_rules! dtypes {
                 }
             }
 
+            /// Returns the kind of arithmetic of this type.
             pub const fn kind(self) -> Kind {
                 match self {
                     $(DType::$variant => Kind::$kind,)*
@@ -111,10 +112,12 @@ impl DType {
         DType::ALL.iter().copied().find(|d| d.name() == name)
     }
 
+    /// Returns whether this is a float type. Complex and quantized types are none.
     pub const fn is_float(self) -> bool {
         matches!(self.kind(), Kind::Float)
     }
 
+    /// Returns whether this is a complex type.
     pub const fn is_complex(self) -> bool {
         matches!(self.kind(), Kind::Complex)
     }
@@ -124,10 +127,12 @@ impl DType {
         matches!(self.kind(), Kind::Signed | Kind::Unsigned)
     }
 
+    /// Returns whether this is a signed integer type.
     pub const fn is_signed(self) -> bool {
         matches!(self.kind(), Kind::Signed)
     }
 
+    /// Returns whether this is the type of truth values, `i1`.
     pub const fn is_bool(self) -> bool {
         matches!(self, DType::I1)
     }

@@ -28,6 +28,7 @@ pub enum Communicate {
     Deny,
 }
 
+/// An axis of a mesh.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MeshAxis {
     pub name: Arc<str>,
@@ -88,6 +89,7 @@ pub enum MeshError {
 impl Mesh {
     /// The largest number of devices of a mesh. It keeps products of sizes far from overflow.
     pub const MAX_DEVICES: usize = 1 << 24;
+    /// The largest number of axes of a mesh.
     pub const MAX_AXES: usize = 64;
 
     /// Returns a mesh of the first devices, with axes given by their names and sizes. The axes are [`AxisKind::Auto`].

@@ -73,6 +73,7 @@ fn not_an_array(func: &Func, what: &str, index: usize, ty: &Type) -> Diagnostic 
 
 /// An array that an engine holds.
 pub trait EngineArray: Send + Sync {
+    /// Returns the global type of the array and its layout.
     fn sharded_type(&self) -> &ShardedType;
 
     /// Returns all elements of the whole array. For an array that is unreduced over some axes, this is the sum over
@@ -124,12 +125,17 @@ pub struct RunMemory {
 
 /// A compiled program.
 pub trait Executable: Send + Sync {
+    /// Returns the types of the program's arguments and results.
     fn signature(&self) -> &Signature;
 
     /// Returns the memory that a run needs if the arguments at these positions are donated, or `None` if the engine
     /// does not know before it runs the program.
     fn memory(&self, donated: &[usize]) -> Option<RunMemory>;
 
+    /// Executes the program on one argument for each input of the signature, and returns its results.
+    ///
+    /// # Errors
+    /// Fails if an argument cannot be used, if the run is stopped, or if an op fails.
     fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics>;
 
     /// Executes the program and measures the time of each instruction.
@@ -141,6 +147,7 @@ pub trait Executable: Send + Sync {
 /// An engine sets no limits of its own. It charges the [`Budget`](shardwise_base::Budget) under which it is called. If
 /// the run is stopped, it returns the cause as a diagnostic at the op that was running.
 pub trait Engine: Send + Sync {
+    /// Returns the name by which users select the engine.
     fn name(&self) -> &'static str;
 
     /// Distributes an array. In an unreduced layout the first devices along the unreduced axes hold the shards and the

@@ -13,6 +13,7 @@ pub(crate) struct Directions {
 }
 
 impl Directions {
+    /// Both directions along all factors.
     pub const ALL: Directions = Directions::both(Direction::Both);
 
     const fn both(direction: Direction) -> Directions {

@@ -31,6 +31,7 @@ pub struct Step {
     pub bytes_received: u64,
 }
 
+/// The kind of a collective.
 #[derive(Clone, PartialEq, Debug)]
 pub enum StepKind {
     /// Appends these axes to each dimension's list.

@@ -41,7 +41,9 @@ pub(super) struct Shape {
 }
 
 impl Shape {
+    /// The shape without edges and calls.
     pub const PLAIN: Shape = Shape { edges: Edges::Sink, calls: Calls::Inline };
+    /// The shape with all edges as ops.
     pub const AS_WRITTEN: Shape = Shape { edges: Edges::Keep, calls: Calls::Inline };
 }
 

@@ -13,6 +13,7 @@ use crate::operand::Source;
 use crate::pool::Workers;
 use shardwise_ir::OpView;
 
+/// The kernel of a convolution whose groups have one input feature each.
 pub struct Depthwise {
     kernel: block::Kernel,
     /// The offset of the first window's element at the first position of the kernel, in bytes.

@@ -26,6 +26,7 @@ const LONG: usize = 1 << 16;
 /// Number of rows of columns between two polls.
 const TALL: usize = LONG / LANES;
 
+/// The kernel of cumulative results.
 pub struct Running {
     walk: Walk,
     /// The number of elements of a line.
