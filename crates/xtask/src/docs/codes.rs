@@ -1,30 +1,17 @@
 //! `diagnostics.md`: the codes of all diagnostics, found in the sources where they are made.
 
+use super::made::{self, Made};
 use super::{Markdown, Page};
 use crate::{ratchet, repo};
 use anyhow::Result;
 use std::collections::BTreeSet;
 
-/// A place where a diagnostic is made.
-#[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Made {
-    code: String,
-    severity: &'static str,
-    /// As in the source, with `{..}` for what is filled in; empty if it is put together elsewhere.
-    message: String,
-    file: String,
-}
-
 pub fn page() -> Result<Page> {
-    let mut made = BTreeSet::new();
-    let mut labels = BTreeSet::new();
-    for (file, source) in repo::rust_sources()?.into_iter().filter(|(file, _)| is_shipped(file)) {
-        let source = without_tests(&source);
-        made.extend(diagnostics(&file, source));
-        labels.extend(literals(source).into_iter().filter(|text| is_label(text)));
-    }
+    let sources = sources()?;
+    let literals = sources.iter().flat_map(|(_, source)| literals(without_tests(source)));
+    let labels: BTreeSet<String> = literals.filter(|text| is_label(text)).collect();
     let mut table = Markdown::new(["code", "", "message", "made in"]);
-    for m in made {
+    for m in codes(&sources)? {
         table.row([format!("`{}`", m.code), m.severity.into(), m.message.replace('<', "\\<"), format!("`{}`", m.file)]);
     }
     let about = "The codes are stable. A check of an op that the StableHLO specification numbers has the label of the \
@@ -35,6 +22,16 @@ pub fn page() -> Result<Page> {
     Ok(page)
 }
 
+/// The sources that users run: their names and their texts.
+fn sources() -> Result<Vec<(String, String)>> {
+    Ok(repo::rust_sources()?.into_iter().filter(|(file, _)| is_shipped(file)).collect())
+}
+
+/// The diagnostics whose codes are our own, not labels of the specification.
+fn codes(sources: &[(String, String)]) -> Result<Vec<Made>> {
+    Ok(made::diagnostics(sources)?.into_iter().filter(|m| !is_label(&m.code)).collect())
+}
+
 /// True for sources that users run.
 fn is_shipped(file: &str) -> bool {
     !file.starts_with("crates/xtask/") && !file.starts_with("crates/testing/") && !file.contains("/tests/")
@@ -43,44 +40,6 @@ fn is_shipped(file: &str) -> bool {
 /// A source up to its test module, which is its end.
 fn without_tests(source: &str) -> &str {
     source.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default()
-}
-
-/// The diagnostics that a source makes.
-fn diagnostics(file: &str, source: &str) -> Vec<Made> {
-    let clean = ratchet::without_literals(source);
-    let mut found = vec![];
-    for severity in ["error", "warning"] {
-        let call = format!("Diagnostic::{severity}(");
-        for (at, _) in clean.match_indices(&call) {
-            let from = at + call.len();
-            let arguments = &source[from..from + arguments_length(&clean[from..])];
-            found.extend(made(file, severity, arguments));
-        }
-    }
-    found
-}
-
-/// The length of what stands before the closing parenthesis.
-fn arguments_length(clean: &str) -> usize {
-    let mut depth = 0;
-    for (at, c) in clean.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' if depth == 0 => return at,
-            ')' => depth -= 1,
-            _ => {}
-        }
-    }
-    clean.len()
-}
-
-/// A diagnostic from its arguments; none if the code is not a literal.
-fn made(file: &str, severity: &'static str, arguments: &str) -> Option<Made> {
-    let mut texts = literals(arguments).into_iter();
-    let is_literal = arguments.trim_start().starts_with('"');
-    let code = texts.next().filter(|_| is_literal)?;
-    let message = texts.next().unwrap_or_default();
-    Some(Made { code, severity, message, file: file.to_string() })
 }
 
 /// The string literals of a source, without escapes resolved.
@@ -118,12 +77,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_codes_and_messages() {
-        let source = "// Diagnostic::error(\"not\")\nfn f() { Diagnostic::error(\"a-b\", loc, format!(\"é `{x}` (so)\"))\
-                      .help(\"h\"); Diagnostic::warning(\n  \"w\",\n  l,\n  message) }\nDiagnostic::error(code, l, \"m\")";
-        let found = diagnostics("f.rs", source);
-        let told: Vec<_> = found.iter().map(|m| (m.code.as_str(), m.severity, m.message.as_str())).collect();
-        assert_eq!(told, [("a-b", "error", "é `{x}` (so)"), ("w", "warning", "")]);
+    fn every_message_has_words() {
+        let has_words = |m: &Made| {
+            let said = m.message.split('{').map(|part| part.rsplit('}').next().unwrap_or_default());
+            said.flat_map(str::chars).any(char::is_alphabetic) && !m.message.ends_with('\\')
+        };
+        let wrong: Vec<Made> = codes(&sources().unwrap()).unwrap().into_iter().filter(|m| !has_words(m)).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
     #[test]

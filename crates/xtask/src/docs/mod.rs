@@ -3,6 +3,7 @@
 mod codes;
 mod command;
 mod coverage;
+mod made;
 mod ops;
 mod passes;
 

@@ -1,0 +1,556 @@
+//! Where diagnostics are made: codes and messages, read from the syntax of the sources.
+//!
+//! A message is followed to its text: through `let`, `if` and `match`, and from the function that makes a diagnostic of a
+//! code or message that it is given to the places that call it.
+
+use anyhow::{Context, Result};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use syn::punctuated::Punctuated;
+use syn::visit::{self, Visit};
+use syn::{Attribute, Block, Expr, Lit, Pat, Signature, Stmt, Token};
+
+/// A place where a diagnostic is made.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Made {
+    pub code: String,
+    pub severity: &'static str,
+    /// As in the source, with `{..}` for what is filled in.
+    pub message: String,
+    pub file: String,
+}
+
+/// The message of a diagnostic that only repeats an error of another kind.
+const OF_CAUSE: &str = "(the message of the cause)";
+
+/// Calls from one function that is given a code or message to the next, at most.
+const MAX_CALLS: usize = 4;
+
+/// The diagnostics that these sources make: pairs of a file's name and its text.
+pub fn diagnostics(sources: &[(String, String)]) -> Result<BTreeSet<Made>> {
+    let mut found = Found::default();
+    for (name, text) in sources {
+        let syntax = syn::parse_file(text).with_context(|| format!("cannot parse {name}"))?;
+        Finder { found: &mut found, scope: Scope::of_file(name.as_str().into()) }.visit_file(&syntax);
+    }
+    let mut made = BTreeSet::new();
+    for (severity, call) in &found.diagnostics {
+        let [code, _, message] = &call.arguments[..] else { continue };
+        let pairs = pairs(&found.texts(code, &[], &call.scope), &found.texts(message, &[], &call.scope));
+        pairs.into_iter().for_each(|pair| found.follow(severity, pair, &call.scope.file, 0, &mut made));
+    }
+    Ok(made)
+}
+
+// ── what is found
+#[derive(Default)]
+struct Found {
+    functions: Vec<Function>,
+    calls: Vec<Call>,
+    /// Calls of `Diagnostic::error` and `Diagnostic::warning`.
+    diagnostics: Vec<(&'static str, Call)>,
+}
+
+/// A function, or a closure with the name that it is bound to.
+struct Function {
+    name: String,
+    file: Rc<str>,
+    is_closure: bool,
+    parameters: usize,
+    /// The texts in its body that are words.
+    says: Vec<String>,
+}
+
+#[derive(Clone)]
+struct Call {
+    callee: String,
+    /// The module before the name: `mistakes` of `mistakes::shape(..)`.
+    module: Option<String>,
+    arguments: Vec<Expr>,
+    scope: Scope,
+}
+
+/// The names that can be seen at a place of a file; the last of a name counts.
+#[derive(Clone)]
+struct Scope {
+    file: Rc<str>,
+    names: Rc<Vec<(String, Bound)>>,
+}
+
+#[derive(Clone)]
+enum Bound {
+    Parameter(Parameter),
+    /// A part of a value: of a tuple in a tuple, the indices.
+    Part(Rc<Expr>, Vec<usize>, Scope),
+}
+
+/// A parameter of a function, by the indices of both.
+#[derive(Clone, Copy, PartialEq)]
+struct Parameter {
+    function: usize,
+    index: usize,
+}
+
+#[derive(Clone)]
+enum Text {
+    Said(String),
+    Given(Parameter),
+    /// A text whose only words are given, in place of `{name}`.
+    Around {
+        text: String,
+        name: String,
+        given: Parameter,
+    },
+    Unknown,
+}
+
+impl Text {
+    fn given(&self) -> Option<Parameter> {
+        match self {
+            Text::Given(given) | Text::Around { given, .. } => Some(*given),
+            _ => None,
+        }
+    }
+}
+
+/// Puts what is inside into a text, in place of `{name}`.
+fn around(text: &str, name: &str, inside: Text) -> Text {
+    match inside {
+        Text::Said(inside) => Text::Said(text.replace(&format!("{{{name}}}"), &inside)),
+        Text::Given(given) => Text::Around { text: text.into(), name: name.into(), given },
+        _ => Text::Said(text.into()),
+    }
+}
+
+/// The last name in a text that has no words beside what is filled in: `rule` of `{}: {rule}`.
+fn only_name(text: &str) -> Option<&str> {
+    let has_words = |part: &str| part.rsplit('}').next().is_some_and(|t| t.contains(char::is_alphabetic));
+    let name = text.rsplit_once('{')?.1.split_once('}')?.0;
+    (!name.is_empty() && !text.split('{').any(has_words)).then_some(name)
+}
+
+impl Scope {
+    fn of_file(file: Rc<str>) -> Scope {
+        Scope { file, names: Rc::default() }
+    }
+
+    fn with(&self, names: impl IntoIterator<Item = (String, Bound)>) -> Scope {
+        Scope { file: self.file.clone(), names: Rc::new(self.names.iter().cloned().chain(names).collect()) }
+    }
+
+    /// With the names of `let pattern = value`.
+    fn with_pattern(&self, pattern: &Pat, value: &Rc<Expr>) -> Scope {
+        let part = |(name, path)| (name, Bound::Part(value.clone(), path, self.clone()));
+        self.with(names(pattern, vec![]).into_iter().map(part))
+    }
+}
+
+/// The names of a pattern, each with its place in the tuples around it.
+fn names(pattern: &Pat, path: Vec<usize>) -> Vec<(String, Vec<usize>)> {
+    match pattern {
+        Pat::Ident(p) => vec![(p.ident.to_string(), path)],
+        Pat::Type(p) => names(&p.pat, path),
+        Pat::Reference(p) => names(&p.pat, path),
+        Pat::TupleStruct(p) => p.elems.iter().flat_map(|part| names(part, path.clone())).collect(),
+        Pat::Tuple(p) => {
+            let parts = p.elems.iter().enumerate();
+            parts.flat_map(|(i, part)| names(part, path.iter().copied().chain([i]).collect())).collect()
+        }
+        _ => vec![],
+    }
+}
+
+// ── reading
+struct Finder<'a> {
+    found: &'a mut Found,
+    scope: Scope,
+}
+
+impl Finder<'_> {
+    /// Reads a function's body, with its parameters in scope.
+    fn function(&mut self, name: String, parameters: Vec<&Pat>, is_closure: bool, body: Expr) {
+        let function = self.found.functions.len();
+        let given = parameters.iter().enumerate().flat_map(|(index, p)| {
+            let parameter = Bound::Parameter(Parameter { function, index });
+            names(p, vec![]).into_iter().map(move |(name, _)| (name, parameter.clone()))
+        });
+        let outer = if is_closure { self.scope.clone() } else { Scope::of_file(self.scope.file.clone()) };
+        let scope = outer.with(given);
+        let parameters = parameters.len();
+        let says = words_of(&body);
+        self.found.functions.push(Function { name, file: scope.file.clone(), is_closure, parameters, says });
+        let outer = std::mem::replace(&mut self.scope, scope);
+        self.visit_expr(&body);
+        self.scope = outer;
+    }
+
+    fn item(&mut self, attrs: &[Attribute], sig: &Signature, block: &Block) {
+        if is_test(attrs) {
+            return;
+        }
+        let typed = sig.inputs.iter().filter_map(|input| match input {
+            syn::FnArg::Typed(p) => Some(&*p.pat),
+            syn::FnArg::Receiver(_) => None,
+        });
+        let body = Expr::Block(syn::ExprBlock { attrs: vec![], label: None, block: block.clone() });
+        self.function(sig.ident.to_string(), typed.collect(), false, body);
+    }
+}
+
+impl Call {
+    fn new<'e>(names: &[String], arguments: impl IntoIterator<Item = &'e Expr>, scope: &Scope) -> Call {
+        let (callee, before) = names.split_last().expect("a path has a part");
+        let is_module =
+            |name: &&String| name.starts_with(char::is_lowercase) && !["self", "super", "crate"].contains(&&***name);
+        Call {
+            callee: callee.clone(),
+            module: before.last().filter(is_module).cloned(),
+            arguments: arguments.into_iter().cloned().collect(),
+            scope: scope.clone(),
+        }
+    }
+
+    fn fits(&self, function: &Function) -> bool {
+        self.callee == function.name && self.arguments.len() == function.parameters
+    }
+}
+
+/// The texts in an expression that are words, not names: they have a space.
+fn words_of(e: &Expr) -> Vec<String> {
+    struct Words(Vec<String>);
+    impl<'ast> Visit<'ast> for Words {
+        fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
+            if text.value().trim().contains(' ') {
+                self.0.push(text.value());
+            }
+        }
+        fn visit_macro(&mut self, m: &'ast syn::Macro) {
+            let arguments = m.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated);
+            arguments.into_iter().flatten().for_each(|e| self.visit_expr(&e));
+        }
+    }
+    let mut words = Words(vec![]);
+    words.visit_expr(e);
+    words.0
+}
+
+fn is_test(attrs: &[Attribute]) -> bool {
+    attrs.iter().any(|a| a.path().is_ident("cfg") && a.parse_args::<syn::Path>().is_ok_and(|p| p.is_ident("test")))
+}
+
+/// True for methods that make the same text of another type.
+fn is_conversion(method: &syn::Ident) -> bool {
+    ["to_string", "into", "to_owned", "into_owned", "clone", "as_str", "as_ref"].iter().any(|name| method == name)
+}
+
+fn path_names(path: &syn::Path) -> Vec<String> {
+    path.segments.iter().map(|s| s.ident.to_string()).collect()
+}
+
+impl<'ast> Visit<'ast> for Finder<'_> {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if !is_test(&item.attrs) {
+            visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_fn(&mut self, f: &'ast syn::ItemFn) {
+        self.item(&f.attrs, &f.sig, &f.block);
+    }
+
+    fn visit_impl_item_fn(&mut self, f: &'ast syn::ImplItemFn) {
+        self.item(&f.attrs, &f.sig, &f.block);
+    }
+
+    fn visit_trait_item_fn(&mut self, f: &'ast syn::TraitItemFn) {
+        if let Some(block) = &f.default {
+            self.item(&f.attrs, &f.sig, block);
+        }
+    }
+
+    fn visit_block(&mut self, block: &'ast Block) {
+        let outer = self.scope.clone();
+        visit::visit_block(self, block);
+        self.scope = outer;
+    }
+
+    fn visit_local(&mut self, local: &'ast syn::Local) {
+        let Some(init) = &local.init else { return };
+        match (&*init.expr, &local.pat) {
+            (Expr::Closure(c), Pat::Ident(p)) => {
+                self.function(p.ident.to_string(), c.inputs.iter().collect(), true, (*c.body).clone());
+            }
+            _ => self.visit_expr(&init.expr),
+        }
+        init.diverge.iter().for_each(|(_, expr)| self.visit_expr(expr));
+        self.scope = self.scope.with_pattern(&local.pat, &Rc::new((*init.expr).clone()));
+    }
+
+    fn visit_expr_for_loop(&mut self, e: &'ast syn::ExprForLoop) {
+        let inside = self.scope.with_pattern(&e.pat, &Rc::new((*e.expr).clone()));
+        self.visit_expr(&e.expr);
+        let outer = std::mem::replace(&mut self.scope, inside);
+        self.visit_block(&e.body);
+        self.scope = outer;
+    }
+
+    fn visit_expr_if(&mut self, e: &'ast syn::ExprIf) {
+        let outer = self.scope.clone();
+        visit::visit_expr_if(self, e);
+        self.scope = outer;
+    }
+
+    fn visit_expr_let(&mut self, e: &'ast syn::ExprLet) {
+        self.visit_expr(&e.expr);
+        self.scope = self.scope.with_pattern(&e.pat, &Rc::new((*e.expr).clone()));
+    }
+
+    fn visit_expr_match(&mut self, e: &'ast syn::ExprMatch) {
+        self.visit_expr(&e.expr);
+        let (value, outer) = (Rc::new((*e.expr).clone()), self.scope.clone());
+        for arm in &e.arms {
+            self.scope = outer.with_pattern(&arm.pat, &value);
+            visit::visit_arm(self, arm);
+        }
+        self.scope = outer;
+    }
+
+    fn visit_expr_closure(&mut self, c: &'ast syn::ExprClosure) {
+        self.function(String::new(), c.inputs.iter().collect(), true, (*c.body).clone());
+    }
+
+    fn visit_expr_call(&mut self, e: &'ast syn::ExprCall) {
+        if let Expr::Path(p) = &*e.func {
+            let names = path_names(&p.path);
+            let call = Call::new(&names, &e.args, &self.scope);
+            let of_diagnostic = names.len() > 1 && names[names.len() - 2] == "Diagnostic";
+            match call.callee.as_str() {
+                "error" if of_diagnostic => self.found.diagnostics.push(("error", call)),
+                "warning" if of_diagnostic => self.found.diagnostics.push(("warning", call)),
+                _ => self.found.calls.push(call),
+            }
+        }
+        visit::visit_expr_call(self, e);
+    }
+
+    fn visit_expr_method_call(&mut self, e: &'ast syn::ExprMethodCall) {
+        let call = Call::new(&[e.method.to_string()], &e.args, &self.scope);
+        self.found.calls.push(call);
+        visit::visit_expr_method_call(self, e);
+    }
+
+    fn visit_macro(&mut self, m: &'ast syn::Macro) {
+        let arguments = m.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated);
+        arguments.into_iter().flatten().for_each(|e| self.visit_expr(&e));
+    }
+}
+
+// ── following
+/// Each code with its message. Of as many codes as messages, the first belong together, and so on.
+fn pairs(codes: &[Text], messages: &[Text]) -> Vec<[Text; 2]> {
+    if codes.len() == messages.len() {
+        return codes.iter().zip(messages).map(|(c, m)| [c.clone(), m.clone()]).collect();
+    }
+    codes.iter().flat_map(|c| messages.iter().map(|m| [c.clone(), m.clone()])).collect()
+}
+
+impl Found {
+    /// Adds a diagnostic of this code and message, or those of all calls that give one of them.
+    fn follow(&self, severity: &'static str, pair: [Text; 2], file: &str, calls: usize, made: &mut BTreeSet<Made>) {
+        let function = pair.iter().find_map(Text::given).map(|given| given.function);
+        let callers: Vec<&Call> = match function {
+            Some(function) if calls < MAX_CALLS => self.calls_of(&self.functions[function]).collect(),
+            _ => vec![],
+        };
+        for call in &callers {
+            let [codes, messages] = pair.clone().map(|text| self.texts_at(call, function, text));
+            for next in pairs(&codes, &messages) {
+                // A call that adds nothing to read is not where it is made.
+                let is_told = pair[0].given().is_some() || !matches!(next[1], Text::Unknown);
+                self.follow(severity, next, if is_told { &call.scope.file } else { file }, calls + 1, made);
+            }
+        }
+        if let ([Text::Said(code), message], true) = (&pair, callers.is_empty()) {
+            let message = match message {
+                Text::Said(text) | Text::Around { text, .. } => text.clone(),
+                Text::Given(_) | Text::Unknown => OF_CAUSE.to_string(),
+            };
+            made.insert(Made { code: code.clone(), severity, message, file: file.to_string() });
+        }
+    }
+
+    /// What a text is at a call of a function that may be given it.
+    fn texts_at(&self, call: &Call, function: Option<usize>, text: Text) -> Vec<Text> {
+        let Some(given) = text.given().filter(|given| Some(given.function) == function) else { return vec![text] };
+        let inside = self.texts(&call.arguments[given.index], &[], &call.scope);
+        match text {
+            Text::Around { text, name, .. } => inside.into_iter().map(|i| around(&text, &name, i)).collect(),
+            _ => inside,
+        }
+    }
+
+    fn calls_of<'a>(&'a self, function: &'a Function) -> impl Iterator<Item = &'a Call> {
+        self.calls.iter().filter(move |call| call.fits(function) && self.can_call(call, function))
+    }
+
+    /// Whether a call by this name is one of this function, by where both are.
+    fn can_call(&self, call: &Call, function: &Function) -> bool {
+        let is_in = |module: &String| function.file.split(['/', '.']).any(|part| part == module);
+        if call.scope.file == function.file || function.is_closure {
+            return call.scope.file == function.file && call.module.as_ref().is_none_or(is_in);
+        }
+        let is_hidden = || self.functions.iter().any(|f| f.file == call.scope.file && f.name == call.callee);
+        let crate_of = |file: &str| file.split('/').nth(1).map(str::to_string);
+        crate_of(&call.scope.file) == crate_of(&function.file)
+            && call.module.as_ref().map_or_else(|| !is_hidden(), is_in)
+    }
+
+    /// The texts that a part of this expression can have.
+    fn texts(&self, e: &Expr, part: &[usize], scope: &Scope) -> Vec<Text> {
+        match e {
+            Expr::Lit(e) => match &e.lit {
+                Lit::Str(text) => vec![Text::Said(text.value())],
+                _ => vec![Text::Unknown],
+            },
+            Expr::Macro(e) if e.mac.path.is_ident("format") => self.texts_of_format(&e.mac, scope),
+            Expr::Unary(e) => self.texts(&e.expr, part, scope),
+            Expr::Tuple(e) => match part.split_first() {
+                Some((&i, rest)) if i < e.elems.len() => self.texts(&e.elems[i], rest, scope),
+                _ => vec![Text::Unknown],
+            },
+            Expr::Reference(e) => self.texts(&e.expr, part, scope),
+            Expr::Paren(e) => self.texts(&e.expr, part, scope),
+            Expr::MethodCall(e) if is_conversion(&e.method) => self.texts(&e.receiver, part, scope),
+            Expr::Block(e) => self.texts_of_block(&e.block, part, scope),
+            Expr::If(e) => {
+                let other = e.else_branch.iter().flat_map(|(_, e)| self.texts(e, part, scope));
+                self.texts_of_block(&e.then_branch, part, scope).into_iter().chain(other).collect()
+            }
+            Expr::Match(e) => e.arms.iter().flat_map(|arm| self.texts(&arm.body, part, scope)).collect(),
+            Expr::Path(e) => self.texts_of_name(&path_names(&e.path), part, scope),
+            Expr::MethodCall(e) => self.texts_of_call(&[e.method.to_string()], &e.args, scope),
+            Expr::Call(e) => match &*e.func {
+                Expr::Path(function) => self.texts_of_call(&path_names(&function.path), &e.args, scope),
+                _ => vec![Text::Unknown],
+            },
+            _ => vec![Text::Unknown],
+        }
+    }
+
+    fn texts_of_format(&self, m: &syn::Macro, scope: &Scope) -> Vec<Text> {
+        let arguments = m.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated).unwrap_or_default();
+        let texts = arguments.first().map(|text| self.texts(text, &[], scope)).unwrap_or_default();
+        let filled = |text: Text| match &text {
+            Text::Said(said) => match only_name(said) {
+                Some(name) => {
+                    let inside = self.texts_of_name(&[name.to_string()], &[], scope);
+                    inside.into_iter().map(|inside| around(said, name, inside)).collect()
+                }
+                None => vec![text],
+            },
+            _ => vec![text],
+        };
+        texts.into_iter().flat_map(filled).collect()
+    }
+
+    fn texts_of_block(&self, block: &Block, part: &[usize], scope: &Scope) -> Vec<Text> {
+        let scope = block.stmts.iter().fold(scope.clone(), |scope, stmt| match stmt {
+            Stmt::Local(syn::Local { pat, init: Some(init), .. }) => {
+                scope.with_pattern(pat, &Rc::new((*init.expr).clone()))
+            }
+            _ => scope,
+        });
+        match block.stmts.last() {
+            Some(Stmt::Expr(e, None)) => self.texts(e, part, &scope),
+            Some(Stmt::Macro(m)) => {
+                self.texts(&Expr::Macro(syn::ExprMacro { attrs: vec![], mac: m.mac.clone() }), part, &scope)
+            }
+            _ => vec![],
+        }
+    }
+
+    fn texts_of_name(&self, names: &[String], part: &[usize], scope: &Scope) -> Vec<Text> {
+        let [name] = names else { return vec![Text::Unknown] };
+        match scope.names.iter().rev().find(|(bound, _)| bound == name) {
+            Some((_, Bound::Parameter(p))) => vec![Text::Given(*p)],
+            Some((_, Bound::Part(e, of, scope))) => {
+                let path: Vec<usize> = of.iter().chain(part).copied().collect();
+                self.texts(e, &path, scope)
+            }
+            None => vec![Text::Unknown],
+        }
+    }
+
+    /// What `Some(..)` and `String::from(..)` are given; of a function, all words in it.
+    fn texts_of_call(&self, names: &[String], arguments: &Punctuated<Expr, Token![,]>, scope: &Scope) -> Vec<Text> {
+        if let (Some("from" | "Some"), Some(first)) = (names.last().map(String::as_str), arguments.first()) {
+            return self.texts(first, &[], scope);
+        }
+        let call = Call::new(names, arguments, scope);
+        let functions = self.functions.iter().filter(|function| call.fits(function) && self.can_call(&call, function));
+        let said: Vec<Text> = functions.flat_map(|f| f.says.iter().cloned().map(Text::Said)).collect();
+        if said.is_empty() { vec![Text::Unknown] } else { said }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `code severity message` of what a source makes.
+    fn told(source: &str) -> Vec<String> {
+        let sources = [("crates/a/src/mistakes.rs".to_string(), source.to_string())];
+        let made = diagnostics(&sources).unwrap().into_iter();
+        made.map(|m| format!("{} {}: {}", m.code, m.severity, m.message)).collect()
+    }
+
+    #[test]
+    fn messages_are_found_where_they_are_made() {
+        let source = r#"
+            // Diagnostic::error("not", loc, "a comment")
+            fn f() { Diagnostic::error("a-b", loc, format!("é `{x}` \"(so)\" a\
+                                       b")).help("h"); }
+            fn g() { let (code, message) = match x { 1 => ("c", "one"), _ => ("d", "two".to_string()) };
+                     let message = message; vec![base::Diagnostic::warning(code, l, &*message)] }
+            fn h() { let message = if x { "yes" } else { let y = "no"; y }; Diagnostic::error("e", l, message) }
+            fn i() { Diagnostic::error("f", l, e.to_string()) }
+            #[cfg(test)]
+            mod tests { fn t() { Diagnostic::error("t", l, "in a test") } }
+        "#;
+        let expected = [
+            "a-b error: é `{x}` \"(so)\" ab",
+            "c warning: one",
+            "d warning: two",
+            "e error: no",
+            "e error: yes",
+            "f error: (the message of the cause)",
+        ];
+        assert_eq!(told(source), expected);
+    }
+
+    #[test]
+    fn what_is_given_is_found_at_the_calls() {
+        let source = r#"
+            fn shape(code: &'static str, message: String, loc: &Loc) -> Diagnostic { Diagnostic::error(code, loc, message) }
+            fn one() { shape("a", format!("first"), l); self.shape("b", "second".into(), l); other::shape("x", "y", l) }
+            fn between(message: &str) { mistakes::shape("c", message.to_string(), l) }
+            fn that(code: &'static str, rule: &str) { Diagnostic::error(code, l, format!("`{}`: {rule}", op.name())) }
+            fn three() { self.that("g", "the rule"); for fault in faults(x) { self.that("h", &fault) } }
+            fn faults(x: &str) -> Vec<String> { vec![format!("one {x}"), "the other".to_string(), name("x")] }
+            fn two() { between("third"); let wrong = |m: &str| shape("d", m.into(), l); wrong("fourth"); between("fifth") }
+        "#;
+        assert_eq!(
+            told(source),
+            [
+                "a error: first",
+                "b error: second",
+                "c error: fifth",
+                "c error: third",
+                "d error: fourth",
+                "g error: `{}`: the rule",
+                "h error: `{}`: one {x}",
+                "h error: `{}`: the other"
+            ]
+        );
+    }
+}
