@@ -59,6 +59,8 @@ pub enum CollectiveKind {
     AllToAll,
     Permute,
     Broadcast,
+    /// The sum, or another reduction, on one device of each group.
+    Reduce,
     RaggedAllToAll,
 }
 
@@ -69,9 +71,11 @@ impl CollectiveKind {
             "all-gather" => CollectiveKind::AllGather,
             "reduce-scatter" => CollectiveKind::ReduceScatter,
             "all-to-all" => CollectiveKind::AllToAll,
+            "collective-permute" => CollectiveKind::Permute,
             "collective-broadcast" => CollectiveKind::Broadcast,
+            "collective-reduce" => CollectiveKind::Reduce,
             "ragged-all-to-all" => CollectiveKind::RaggedAllToAll,
-            _ => CollectiveKind::Permute,
+            other => unreachable!("a collective of the name `{other}`"),
         }
     }
 }
@@ -86,6 +90,7 @@ impl fmt::Display for CollectiveKind {
             CollectiveKind::AllToAll => "all-to-all",
             CollectiveKind::Permute => "collective-permute",
             CollectiveKind::Broadcast => "collective-broadcast",
+            CollectiveKind::Reduce => "collective-reduce",
             CollectiveKind::RaggedAllToAll => "ragged-all-to-all",
         })
     }

@@ -456,6 +456,43 @@ fn programs_leave_and_arrive_as_text() -> Result<()> {
 }
 
 #[test]
+fn each_kind_of_collective_has_its_own_name() {
+    let channel = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
+    let add = "({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          %s = stablehlo.add %a, %b : tensor<f32>
+          stablehlo.return %s : tensor<f32>
+      })";
+    let groups = "replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>";
+    let collectives = [
+        (format!("collective_reduce\"(%l) <{{{channel}, {groups}}}> {add}"), "collective-reduce"),
+        (format!("all_reduce\"(%l) <{{{channel}, {groups}, use_global_device_ids}}> {add}"), "all-reduce"),
+        (format!("collective_broadcast\"(%l) <{{{channel}, {groups}}}>"), "collective-broadcast"),
+        (
+            format!(
+                "collective_permute\"(%l) <{{{channel}, source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}}>"
+            ),
+            "collective-permute",
+        ),
+    ];
+    for (collective, name) in collectives {
+        let text = format!(
+            r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
+  %r = sdy.manual_computation(%x) in_shardings=[<@mesh, [{{"x"}}]>] out_shardings=[<@mesh, [{{"x"}}]>] manual_axes={{"x"}} (%l: tensor<2xf32>) {{
+    %0 = "stablehlo.{collective} : (tensor<2xf32>) -> tensor<2xf32>
+    sdy.return %0 : tensor<2xf32>
+  }} : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}}"#
+        );
+        let communication = Program::parse(&text).unwrap().compile().unwrap().communication();
+        let kinds: Vec<String> = communication.into_iter().map(|c| c.kind.to_string()).collect();
+        assert_eq!(kinds, [name]);
+    }
+}
+
+#[test]
 fn explanations_name_the_lines_of_their_own_program() -> Result<()> {
     let mesh = Mesh::auto([("X", 4)])?;
     let x = Array::of_type([8, 16], F32).shard(mesh.sharding(P!(None, "X")));
