@@ -521,7 +521,7 @@ fn async_done(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
 fn can_start(op: &OpView<'_>) -> bool {
     use Opcode::*;
     let code = Opcode::of_view(op);
-    matches!(code, AllGather | AllReduce | ReduceScatter | AllToAll | CollectivePermute | CollectiveBroadcast)
-        || super::is_ragged(op)
-        || code.name().ends_with("slice")
+    let is_collective =
+        matches!(code, AllGather | AllReduce | ReduceScatter | AllToAll | CollectivePermute | CollectiveBroadcast);
+    is_collective || super::is_ragged(op) || matches!(code, Slice | DynamicSlice | DynamicUpdateSlice)
 }

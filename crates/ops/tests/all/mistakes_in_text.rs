@@ -305,3 +305,25 @@ fn a_future_is_used_exactly_once() {
                = help: use the future once, in the same region: `stablehlo.async_done`"#]],
     );
 }
+
+#[test]
+fn a_collective_or_a_slice_can_be_started() {
+    let start = |op: &str| {
+        let body = format!(
+            "%f = \"stablehlo.async_start\"(%x) ({{
+^bb0(%a: tensor<8x8xf32>):
+  %p = {op}
+  stablehlo.return %p : tensor<8x8xf32>
+}}) : (tensor<8x8xf32>) -> !stablehlo.future<tensor<8x8xf32>>
+%0 = \"stablehlo.async_done\"(%f) : (!stablehlo.future<tensor<8x8xf32>>) -> tensor<8x8xf32>
+return %0 : tensor<8x8xf32>"
+        );
+        let sharded = "%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}";
+        found(sharded, "tensor<8x8xf32>", &body)
+    };
+    assert_eq!(start("stablehlo.slice %a [0:8, 0:8] : (tensor<8x8xf32>) -> tensor<8x8xf32>"), "");
+    let text = start(r#"sdy.all_slice [{"x"}, {}] %a out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>"#);
+    assert!(text.contains("error[async_start_c2]"), "{text}");
+    let text = start("stablehlo.negate %a : tensor<8x8xf32>");
+    assert!(text.contains("error[async_start_c2]"), "{text}");
+}
