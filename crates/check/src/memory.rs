@@ -1,4 +1,4 @@
-//! What the host engine foretells of a run's memory, and what is counted while it runs.
+//! What the host engine predicts of a run's memory, and what is counted while it runs.
 
 use crate::choose::Chooser;
 use crate::generate::case;
@@ -13,7 +13,7 @@ use shardwise_ops::OPS;
 
 /// One run of a program.
 struct Measured {
-    foretold: RunMemory,
+    predicted: RunMemory,
     /// The peak that was counted.
     counted: usize,
     rows: Vec<InstructionTime>,
@@ -29,14 +29,14 @@ impl Measured {
         !self.rows.iter().any(depends)
     }
 
-    /// What is wrong with what was foretold.
+    /// What is wrong with what was predicted.
     fn wrong(&self, what: &str) -> Option<String> {
-        let Measured { foretold: RunMemory { peak_bytes, .. }, counted, rows } = self;
+        let Measured { predicted: RunMemory { peak_bytes, .. }, counted, rows } = self;
         let name = |r: &InstructionTime| format!("{}{}", r.name, if r.is_fallback { " (reference)" } else { "" });
         let is_right = if self.is_known() { counted == peak_bytes } else { counted <= peak_bytes };
         let shown = || {
             format!(
-                "{what}: {counted} bytes were counted, {peak_bytes} foretold: {:?}",
+                "{what}: {counted} bytes were counted, {peak_bytes} predicted: {:?}",
                 rows.iter().map(name).collect::<Vec<_>>()
             )
         };
@@ -73,18 +73,18 @@ fn measured(local: &Module, inputs: &[Literal], donated: &[usize]) -> Result<Mea
                 Argument::Donated(_) => None,
             })
             .collect();
-        let foretold = program.memory(donated).expect("the host engine plans");
-        assert_eq!(account.in_use(), foretold.argument_bytes + foretold.constant_bytes, "what is there before");
+        let predicted = program.memory(donated).expect("the host engine plans");
+        assert_eq!(account.in_use(), predicted.argument_bytes + predicted.constant_bytes, "what is there before");
         account.reset_peak();
         let (_results, rows) = program.profile(args)?;
         drop(lent);
-        Ok(Measured { foretold, counted: account.peak(), rows })
+        Ok(Measured { predicted, counted: account.peak(), rows })
     };
     budget.run(measure).unwrap_or_else(|stop| Err(stop.diagnostic(&shardwise_base::Loc::UNKNOWN).into()))
 }
 
 #[test]
-fn generated_programs_need_what_is_foretold() {
+fn generated_programs_need_what_is_predicted() {
     let (mut known, mut wrong) = (0, vec![]);
     for seed in 0..400 {
         let case = case(seed);
@@ -101,7 +101,7 @@ fn generated_programs_need_what_is_foretold() {
 }
 
 #[test]
-fn programs_of_one_op_need_what_is_foretold() {
+fn programs_of_one_op_need_what_is_predicted() {
     let mut wrong = vec![];
     for seed in 0..4000 {
         let single = single(seed);
@@ -113,7 +113,7 @@ fn programs_of_one_op_need_what_is_foretold() {
 }
 
 #[test]
-fn programs_with_loops_and_branches_need_at_most_what_is_foretold() {
+fn programs_with_loops_and_branches_need_at_most_what_is_predicted() {
     let (mut ran, mut wrong) = (0, vec![]);
     for seed in 0..600 {
         let program = program(seed);

@@ -49,7 +49,7 @@ struct Limits {
     /// has.
     #[arg(long, value_name = "BYTES", global = true)]
     max_bytes: Option<u64>,
-    /// Print how much memory the data took at most, and what was foretold, on standard error.
+    /// Print how much memory the data took at most, and what was predicted, on standard error.
     #[arg(long, global = true)]
     memory: bool,
 }

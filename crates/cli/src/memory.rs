@@ -1,14 +1,14 @@
-//! The memory of a run: what is foretold before it begins, and what is counted.
+//! The memory of a run: what is predicted before it begins, and what is counted.
 
 use shardwise_base::{Account, Literal};
 use shardwise_engine::{Executable, RunMemory, ShardedType};
 use std::sync::OnceLock;
 
-static FORETOLD: OnceLock<usize> = OnceLock::new();
+static PREDICTED: OnceLock<usize> = OnceLock::new();
 static COUNTED: OnceLock<usize> = OnceLock::new();
 
 /// Notes what a run of the program will have in use at most, from the program's text to the literals of its results.
-pub fn foretell(program: &dyn Executable, inputs: &[Literal]) {
+pub fn predict(program: &dyn Executable, inputs: &[Literal]) {
     let account = Account::current();
     let Some(needed) = program.memory(&[]) else { return };
     let signature = program.signature();
@@ -20,8 +20,8 @@ pub fn foretell(program: &dyn Executable, inputs: &[Literal]) {
     let results = signature.outputs.iter().map(|ty| shards(ty) + ty.ty.bytes() as usize).sum::<usize>();
     let read = signature.outputs.iter().map(copies).max().unwrap_or(0);
     let more = new.max(results.saturating_add(read)).max(placed.unwrap_or(0));
-    let foretold = account.in_use().saturating_add(argument_bytes).saturating_add(more).max(account.peak());
-    FORETOLD.get_or_init(|| foretold);
+    let predicted = account.in_use().saturating_add(argument_bytes).saturating_add(more).max(account.peak());
+    PREDICTED.get_or_init(|| predicted);
 }
 
 /// Notes that the run is over, and its results are read.
@@ -33,9 +33,9 @@ pub fn ran() {
 pub fn report(account: &Account) -> String {
     let resident = resident_bytes().map_or(String::new(), |bytes| format!(", {bytes} resident"));
     let all = format!("memory: at most {} bytes of {} in use{resident}", account.peak(), account.limit());
-    match (FORETOLD.get(), COUNTED.get()) {
-        (Some(foretold), Some(counted)) => format!("{all}; {counted} by the run, {foretold} foretold"),
-        (Some(foretold), None) => format!("{all}; {foretold} foretold for the run"),
+    match (PREDICTED.get(), COUNTED.get()) {
+        (Some(predicted), Some(counted)) => format!("{all}; {counted} by the run, {predicted} predicted"),
+        (Some(predicted), None) => format!("{all}; {predicted} predicted for the run"),
         _ => all,
     }
 }

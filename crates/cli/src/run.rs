@@ -34,7 +34,7 @@ fn run_module(args: &RunArgs, module: &Module) -> Result<(), Diagnostics> {
     let literals = inputs(args, module)?;
     let engine = engine(args);
     let program = compile(&*engine, module, args)?;
-    memory::foretell(&*program, &literals);
+    memory::predict(&*program, &literals);
     let inputs = Placed::new(&*engine, program, &literals)?;
     let outputs = inputs.execute()?;
     if args.check.is_some() {

@@ -1,4 +1,4 @@
-//! The memory of whole runs, each in a process of its own: what is counted is at most what is foretold, and nine tenths of it at
+//! The memory of whole runs, each in a process of its own: what is counted is at most what is predicted, and nine tenths of it at
 //! least; what is resident is at most that and 50 MB more.
 
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::process::Command;
 struct Report {
     resident: usize,
     counted: usize,
-    foretold: usize,
+    predicted: usize,
 }
 
 /// Runs a program on random inputs; the file is named after the program.
@@ -28,7 +28,7 @@ fn report(name: &str, program: &str) -> Report {
         let number = line.split(what).next().and_then(|before| before.rsplit([' ', ',', ';']).next());
         number.and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{name}: {what} in {line}"))
     };
-    Report { resident: before(" resident"), counted: before(" by the run"), foretold: before(" foretold") }
+    Report { resident: before(" resident"), counted: before(" by the run"), predicted: before(" predicted") }
 }
 
 /// The largest numbers that a line of [`PROGRAMS`] leaves room for.
@@ -118,13 +118,13 @@ func.func @main(%x: tensor<2048x2048xf32> {sdy.sharding = #sdy.sharding<@mesh, [
 ];
 
 #[test]
-fn runs_take_what_is_foretold() {
+fn runs_take_what_is_predicted() {
     let mut table = String::new();
     let mut is_right = true;
     for (name, program) in PROGRAMS {
-        let Report { resident, counted, foretold } = report(name, program);
-        table += &format!("{name}: {foretold} foretold, {counted} counted, {resident} resident\n");
-        is_right &= counted <= foretold && counted >= foretold / 10 * 9 && resident <= foretold + SLACK;
+        let Report { resident, counted, predicted } = report(name, program);
+        table += &format!("{name}: {predicted} predicted, {counted} counted, {resident} resident\n");
+        is_right &= counted <= predicted && counted >= predicted / 10 * 9 && resident <= predicted + SLACK;
     }
     assert!(is_right, "{table}");
     eprint!("{table}");

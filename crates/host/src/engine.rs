@@ -1,7 +1,7 @@
 //! The embedded engine as an implementation of the engine trait.
 
 use crate::gang::points::Points;
-use crate::gang::run::{Foretold, Given, Run};
+use crate::gang::run::{Given, Predicted, Run};
 use crate::gang::{Plan, StepKind, check, lower};
 use crate::memory::{Buffer, Memory};
 use shardwise_base::{Account, AxisRef, Diagnostic, Diagnostics, Literal, Loc, Stop};
@@ -163,8 +163,8 @@ impl Engine for HostEngine {
         check(&plan)?;
         let index = module.funcs.iter().position(|f| std::ptr::eq(f, main)).expect("a function of the module");
         let signature = Signature::of(main)?;
-        let (engine, module, foretold) = (self.clone(), module.clone(), OnceLock::new());
-        Ok(Arc::new(Program { engine, module, main: index, plan, signature, foretold }))
+        let (engine, module, predicted) = (self.clone(), module.clone(), OnceLock::new());
+        Ok(Arc::new(Program { engine, module, main: index, plan, signature, predicted }))
     }
 }
 
@@ -178,7 +178,7 @@ struct Program {
     plan: Plan,
     signature: Signature,
     /// The memory that a run needs if all arguments are lent.
-    foretold: OnceLock<Foretold>,
+    predicted: OnceLock<Predicted>,
 }
 
 impl Program {
@@ -203,13 +203,13 @@ impl Program {
     }
 
     /// Returns the memory that a run needs if all arguments are lent.
-    fn foretold(&self) -> Foretold {
-        *self.foretold.get_or_init(|| self.foretell(&vec![false; self.signature.inputs.len()]))
+    fn predicted(&self) -> Predicted {
+        *self.predicted.get_or_init(|| self.predict(&vec![false; self.signature.inputs.len()]))
     }
 
     /// Returns the memory that a run needs if these arguments are donated.
-    fn foretell(&self, is_donated: &[bool]) -> Foretold {
-        Run::foretell(&self.plan, &self.module, self.func(), &self.given(is_donated))
+    fn predict(&self, is_donated: &[bool]) -> Predicted {
+        Run::predict(&self.plan, &self.module, self.func(), &self.given(is_donated))
     }
 
     fn given(&self, is_donated: &[bool]) -> Vec<Given> {
@@ -221,16 +221,16 @@ impl Program {
     fn admit(&self, args: &[Vec<Buffer>]) -> Result<(), Diagnostic> {
         let account = Account::current();
         // If the computation is stopped here, the run starts and reports the op where it stops.
-        let known = self.foretold.get().copied();
-        let Some(foretold) = known.or_else(|| Stop::catch(|| self.foretold()).ok()) else { return Ok(()) };
-        if account.check(foretold.new_bytes()).is_ok() {
+        let known = self.predicted.get().copied();
+        let Some(predicted) = known.or_else(|| Stop::catch(|| self.predicted()).ok()) else { return Ok(()) };
+        if account.check(predicted.new_bytes()).is_ok() {
             return Ok(());
         }
         let is_donated: Vec<bool> = args.iter().map(|own| own.iter().all(|buffer| buffer.owners() == 1)).collect();
-        let foretold = self.foretell(&is_donated);
-        let Err(e) = account.check(foretold.new_bytes()) else { return Ok(()) };
+        let predicted = self.predict(&is_donated);
+        let Err(e) = account.check(predicted.new_bytes()) else { return Ok(()) };
         let given = self.given(&is_donated);
-        Err(Run::refused(&self.plan, &self.module, self.func(), &given, &foretold, &Stop::Memory(e)))
+        Err(Run::refused(&self.plan, &self.module, self.func(), &given, &predicted, &Stop::Memory(e)))
     }
 
     fn run(&self, args: Vec<Argument>, profile: bool) -> Result<(Vec<ArrayHandle>, StepTimes), Diagnostics> {
@@ -275,8 +275,8 @@ impl Executable for Program {
 
     fn memory(&self, donated: &[usize]) -> Option<RunMemory> {
         let is_donated: Vec<bool> = (0..self.signature.inputs.len()).map(|i| donated.contains(&i)).collect();
-        let foretold = if donated.is_empty() { self.foretold() } else { self.foretell(&is_donated) };
-        let Foretold { argument_bytes, constant_bytes, peak_bytes, .. } = foretold;
+        let predicted = if donated.is_empty() { self.predicted() } else { self.predict(&is_donated) };
+        let Predicted { argument_bytes, constant_bytes, peak_bytes, .. } = predicted;
         Some(RunMemory { argument_bytes, constant_bytes, peak_bytes })
     }
 

@@ -183,7 +183,7 @@ pub trait Kernel: Send + Sync {
     /// Allocates what `run` allocates in the same way and sets the outputs, but computes nothing. The buffers here have
     /// no bytes ([`Memory::counted`]). What `run` allocates must not depend on the values of the inputs, unless this
     /// function allocates the largest amount.
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory>;
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory>;
 
     /// Checks the conditions on the values of its inputs on which `run` relies.
     fn check(&self, _: &KernelCx<'_>) -> Result<(), Diagnostic> {
@@ -235,15 +235,15 @@ impl KernelCx<'_> {
 
     /// Allocates output 0 with `bytes` for each instance while `scratch` bytes are in use, which is what most kernels
     /// do.
-    pub fn foretell(&mut self, bytes: usize, scratch: usize) -> Result<(), OutOfMemory> {
+    pub fn predict(&mut self, bytes: usize, scratch: usize) -> Result<(), OutOfMemory> {
         let outputs = self.allocate(bytes)?;
-        self.foretell_scratch(scratch)?;
+        self.predict_scratch(scratch)?;
         self.set(0, outputs);
         Ok(())
     }
 
     /// Charges `bytes` for a moment.
-    pub fn foretell_scratch(&self, bytes: usize) -> Result<(), OutOfMemory> {
+    pub fn predict_scratch(&self, bytes: usize) -> Result<(), OutOfMemory> {
         Account::current().reserve(bytes).map(drop)
     }
 

@@ -3,9 +3,9 @@
 //! Values are lists of buffers, one for each instance. A step takes over the buffers of slots that it uses last, so
 //! that a kernel that is their only owner may write into them.
 
-mod foretell;
+mod predict;
 
-pub use foretell::{Foretold, Given};
+pub use predict::{Given, Predicted};
 
 use super::fallback;
 use super::plan::*;

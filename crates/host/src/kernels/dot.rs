@@ -232,9 +232,9 @@ impl Kernel for DotKernel {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let outputs = self.outputs(cx)?;
-        cx.foretell_scratch(self.batch.scratch_bytes(Workers::global(), &addresses_of(cx, &outputs)))?;
+        cx.predict_scratch(self.batch.scratch_bytes(Workers::global(), &addresses_of(cx, &outputs)))?;
         cx.set(0, outputs);
         Ok(())
     }

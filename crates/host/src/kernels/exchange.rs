@@ -154,7 +154,7 @@ impl Kernel for ExchangeKernel {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let scratch = match &self.exchange {
             Exchange::HandOver => {
                 let outputs = self.first(cx);
@@ -167,7 +167,7 @@ impl Kernel for ExchangeKernel {
             }
             Exchange::Move { .. } => 0,
         };
-        cx.foretell(self.output_bytes, scratch)
+        cx.predict(self.output_bytes, scratch)
     }
 
     fn is_collective(&self) -> bool {

@@ -75,10 +75,10 @@ impl Kernel for FoldKernel {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let now = self.allocate(cx)?;
         let _next = self.allocate(cx)?;
-        cx.foretell_scratch(self.kernel.scratch_bytes(Workers::global(), cx.instances.len()))?;
+        cx.predict_scratch(self.kernel.scratch_bytes(Workers::global(), cx.instances.len()))?;
         now.into_iter().enumerate().for_each(|(k, buffers)| cx.set(k, buffers));
         Ok(())
     }

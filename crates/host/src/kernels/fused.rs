@@ -70,11 +70,11 @@ impl Kernel for FusedKernel {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let instances = cx.instances.clone();
         let outputs = instances.iter().map(|&i| Ok(self.output(cx, i)?.0));
         let outputs = outputs.collect::<Result<Vec<_>, OutOfMemory>>()?;
-        cx.foretell_scratch(self.kernel.scratch_bytes(Workers::global(), cx.instances.len()))?;
+        cx.predict_scratch(self.kernel.scratch_bytes(Workers::global(), cx.instances.len()))?;
         cx.set(0, outputs);
         Ok(())
     }

@@ -135,8 +135,8 @@ impl Kernel for Moves {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        cx.foretell(self.output_bytes, 0)
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        cx.predict(self.output_bytes, 0)
     }
 }
 
@@ -287,8 +287,8 @@ impl Kernel for SliceKernel {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        cx.foretell(self.output_bytes, 0)
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        cx.predict(self.output_bytes, 0)
     }
 }
 
@@ -331,7 +331,7 @@ impl Kernel for UpdateKernel {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let outputs = own_or_copy(cx, 0, self.output_bytes)?;
         cx.set(0, outputs);
         Ok(())

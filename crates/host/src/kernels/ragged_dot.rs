@@ -68,9 +68,9 @@ impl Kernel for RaggedDot {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let scratch = self.gemm.ragged_scratch_bytes(Workers::global(), cx.instances.len(), self.group_count);
-        cx.foretell(self.gemm.m * self.gemm.n * self.gemm.out.size(), scratch)
+        cx.predict(self.gemm.m * self.gemm.n * self.gemm.out.size(), scratch)
     }
 }
 

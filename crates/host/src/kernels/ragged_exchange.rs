@@ -123,7 +123,7 @@ impl Kernel for RaggedExchange {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let outputs = own_or_copy(cx, 1, self.rows_out * self.row_bytes)?;
         cx.set(0, outputs);
         Ok(())

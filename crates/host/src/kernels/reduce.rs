@@ -76,11 +76,11 @@ impl Kernel for ReduceKernel {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let (workers, count) = (Workers::global(), cx.instances.len());
         let _between = cx.allocate(self.between_bytes)?;
-        cx.foretell_scratch(self.rows.scratch_bytes(workers, count))?;
-        cx.foretell(self.output_bytes, self.whole.scratch_bytes(workers, count))
+        cx.predict_scratch(self.rows.scratch_bytes(workers, count))?;
+        cx.predict(self.output_bytes, self.whole.scratch_bytes(workers, count))
     }
 }
 

@@ -161,19 +161,19 @@ impl Kernel for SelectAndScatter {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let (workers, count, sum) = (Workers::global(), cx.instances.len(), self.elems[0].size());
         let _places = cx.allocate(self.counts[1] * Elem::I32.size())?;
-        cx.foretell_scratch(self.select_scratch(count))?;
+        cx.predict_scratch(self.select_scratch(count))?;
         let sums = cx.allocate(self.counts[0] * sum)?;
-        cx.foretell_scratch(self.start.scratch_bytes(workers, count))?;
+        cx.predict_scratch(self.start.scratch_bytes(workers, count))?;
         let Some([up, down]) = &self.conversions else {
             cx.set(0, sums);
             return Ok(());
         };
         let _sources = cx.allocate(self.counts[1] * sum)?;
-        cx.foretell_scratch(up.scratch_bytes(workers, count))?;
-        cx.foretell(self.counts[0] * self.elems[1].size(), down.scratch_bytes(workers, count))
+        cx.predict_scratch(up.scratch_bytes(workers, count))?;
+        cx.predict(self.counts[0] * self.elems[1].size(), down.scratch_bytes(workers, count))
     }
 }
 

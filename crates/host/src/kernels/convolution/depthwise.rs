@@ -84,7 +84,7 @@ impl Kernel for Depthwise {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        cx.foretell(self.output_bytes, self.kernel.scratch_bytes(Workers::global(), cx.instances.len()))
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        cx.predict(self.output_bytes, self.kernel.scratch_bytes(Workers::global(), cx.instances.len()))
     }
 }

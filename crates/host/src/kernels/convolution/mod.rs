@@ -235,10 +235,10 @@ impl Kernel for Products {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let outputs = cx.allocate(self.output_bytes)?;
         let scratch = self.windows.scratch_bytes(Workers::global(), &addresses_of(cx, &outputs));
-        cx.foretell_scratch(scratch)?;
+        cx.predict_scratch(scratch)?;
         cx.set(0, outputs);
         Ok(())
     }

@@ -93,8 +93,8 @@ impl Kernel for RowsKernel {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        cx.foretell(self.output_bytes, 0)
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        cx.predict(self.output_bytes, 0)
     }
 }
 
@@ -380,8 +380,8 @@ impl Kernel for GatherKernel {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        cx.foretell(self.output_bytes, 0)
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        cx.predict(self.output_bytes, 0)
     }
 }
 
@@ -520,7 +520,7 @@ impl Kernel for ScatterKernel {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let outputs = own_or_copy(cx, 0, self.output_bytes)?;
         cx.set(0, outputs);
         Ok(())

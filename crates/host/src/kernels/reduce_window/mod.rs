@@ -165,9 +165,9 @@ impl Kernel for Chain {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let scratch = self.parts.iter().map(|part| part.0.scratch_bytes(Workers::global(), cx.instances.len()));
-        cx.foretell(self.output_bytes, scratch.max().unwrap_or(0))
+        cx.predict(self.output_bytes, scratch.max().unwrap_or(0))
     }
 }
 

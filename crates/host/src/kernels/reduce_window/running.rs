@@ -104,8 +104,8 @@ impl Kernel for Running {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        cx.foretell(self.len * self.inner * self.outer * self.size, 0)
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        cx.predict(self.len * self.inner * self.outer * self.size, 0)
     }
 }
 

@@ -159,16 +159,16 @@ impl Kernel for SortKernel {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let count = self.lines.n * self.lines.count;
         let mut _keys = vec![];
         for key in &self.keys {
             let Some(kernel) = &key.kernel else { continue };
             _keys.push(cx.allocate(count * key.order.size())?);
-            cx.foretell_scratch(kernel.scratch_bytes(Workers::global(), cx.instances.len()))?;
+            cx.predict_scratch(kernel.scratch_bytes(Workers::global(), cx.instances.len()))?;
         }
         let outputs = self.sizes.iter().map(|size| cx.allocate(count * size)).collect::<Result<Vec<_>, _>>()?;
-        cx.foretell_scratch(self.scratch_bytes(self.lines.part_count() * cx.instances.len()))?;
+        cx.predict_scratch(self.scratch_bytes(self.lines.part_count() * cx.instances.len()))?;
         outputs.into_iter().enumerate().for_each(|(k, buffers)| cx.set(k, buffers));
         Ok(())
     }
@@ -304,11 +304,11 @@ impl Kernel for TopK {
         Ok(())
     }
 
-    fn foretell(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let (Lines { count, .. }, k) = (self.lines, self.k);
         let indices = cx.allocate(count * k * size_of::<u32>())?;
         cx.set(1, indices);
         let parts = count.div_ceil(self.part()) * cx.instances.len();
-        cx.foretell(count * k * self.order.size(), self.scratch_bytes(parts))
+        cx.predict(count * k * self.order.size(), self.scratch_bytes(parts))
     }
 }

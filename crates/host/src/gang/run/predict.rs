@@ -30,7 +30,7 @@ pub struct Given {
 
 /// The memory that a run of a plan needs, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Foretold {
+pub struct Predicted {
     /// The bytes of the buffers of the arguments.
     pub argument_bytes: usize,
     /// The bytes of the buffers of the plan's constants.
@@ -41,7 +41,7 @@ pub struct Foretold {
     visit: usize,
 }
 
-impl Foretold {
+impl Predicted {
     /// Returns the most bytes in use besides arguments and constants.
     pub fn new_bytes(&self) -> usize {
         self.peak_bytes.saturating_sub(self.argument_bytes).saturating_sub(self.constant_bytes)
@@ -79,7 +79,7 @@ fn works_on_copies(op: Opcode) -> bool {
     )
 }
 
-struct Foretelling<'a> {
+struct Predicting<'a> {
     run: Run<'a>,
     account: Account,
     visits: usize,
@@ -92,9 +92,9 @@ struct Foretelling<'a> {
 
 impl Run<'_> {
     /// Returns what this run needs, given its arguments. Nothing is computed.
-    pub fn foretell(plan: &Plan, module: &Module, func: &Func, given: &[Given]) -> Foretold {
+    pub fn predict(plan: &Plan, module: &Module, func: &Func, given: &[Given]) -> Predicted {
         let memory = Memory::counted();
-        counted(|account| Foretelling::new(Run::new(plan, module, func, &memory), account, None).foretell(given))
+        counted(|account| Predicting::new(Run::new(plan, module, func, &memory), account, None).predict(given))
     }
 
     /// Returns the diagnostic for a run that is refused because of the memory that it needs.
@@ -103,15 +103,15 @@ impl Run<'_> {
         module: &Module,
         func: &Func,
         given: &[Given],
-        foretold: &Foretold,
+        predicted: &Predicted,
         refusal: &Stop,
     ) -> Diagnostic {
         let memory = Memory::counted();
         counted(|account| {
             let run = Run::new(plan, module, func, &memory);
-            let mut foretelling = Foretelling::new(run, account, Some(foretold.visit));
-            foretelling.foretell(given);
-            match foretelling.named {
+            let mut predicting = Predicting::new(run, account, Some(predicted.visit));
+            predicting.predict(given);
+            match predicting.named {
                 Some((step, largest)) => {
                     let when = format!("the most memory is needed by `{}`, when these arrays are alive", step.name);
                     named(refusal.diagnostic(&step.loc).facts(when), largest)
@@ -138,12 +138,12 @@ enum Made {
     New,
 }
 
-impl<'a> Foretelling<'a> {
+impl<'a> Predicting<'a> {
     fn new(run: Run<'a>, account: Account, wanted: Option<usize>) -> Self {
-        Foretelling { run, account, visits: 0, peak: 0, peak_visit: 0, wanted, named: None }
+        Predicting { run, account, visits: 0, peak: 0, peak_visit: 0, wanted, named: None }
     }
 
-    fn foretell(&mut self, given: &[Given]) -> Foretold {
+    fn predict(&mut self, given: &[Given]) -> Predicted {
         let placed = self.place(given);
         let is_possible = placed.is_ok() && self.steps(&self.run.plan.code, &[]).is_ok();
         self.note(self.visits);
@@ -151,7 +151,7 @@ impl<'a> Foretelling<'a> {
         // If the run cannot be allocated, its size is not a number.
         let peak_bytes = if is_possible { self.peak } else { usize::MAX };
         let visit = if is_possible { self.peak_visit } else { self.visits };
-        Foretold { argument_bytes, constant_bytes, peak_bytes, visit }
+        Predicted { argument_bytes, constant_bytes, peak_bytes, visit }
     }
 
     /// Puts constants and arguments into their slots. Returns the buffers that have owners outside, and the bytes of
@@ -211,7 +211,7 @@ impl<'a> Foretelling<'a> {
             StepKind::Alias => self.run.alias(step),
             StepKind::Kernel(kernel) => {
                 let mut cx = self.run.context(step, selected);
-                kernel.foretell(&mut cx)?;
+                kernel.predict(&mut cx)?;
                 self.run.finish(cx, selected);
             }
             StepKind::Exchange { members, .. } => self.exchange(step, members, selected)?,
