@@ -308,18 +308,17 @@ pub fn map<T: Tree>(tree: &T, mut f: impl FnMut(&Array) -> Array) -> T {
 /// `f` of every pair of leaves of two trees of one form. Panics if the forms differ.
 #[track_caller]
 pub fn map2<T: Tree>(a: &T, b: &T, mut f: impl FnMut(&Array, &Array) -> Array) -> T {
-    let rest = leaves(b);
-    assert_eq!(leaves(a).len(), rest.len(), "two trees of one form");
-    let mut rest = rest.into_iter();
+    assert!(form(a) == form(b), "two trees of one form");
+    let mut rest = leaves(b).into_iter();
     a.rebuild(&mut |a| f(a, rest.next().expect("counted")))
 }
 
 /// `f` of every triple of leaves of three trees of one form. Panics if the forms differ.
 #[track_caller]
 pub fn map3<T: Tree>(a: &T, b: &T, c: &T, mut f: impl FnMut(&Array, &Array, &Array) -> Array) -> T {
-    let (second, third) = (leaves(b), leaves(c));
-    assert!(leaves(a).len() == second.len() && second.len() == third.len(), "three trees of one form");
-    let mut rest = second.into_iter().zip(third);
+    let first = form(a);
+    assert!(first == form(b) && first == form(c), "three trees of one form");
+    let mut rest = leaves(b).into_iter().zip(leaves(c));
     a.rebuild(&mut |a| {
         let (b, c) = rest.next().expect("counted");
         f(a, b, c)

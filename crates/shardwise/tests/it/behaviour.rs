@@ -254,6 +254,19 @@ fn programs_are_for_one_value_of_what_is_fixed() {
 }
 
 #[test]
+fn trees_of_other_forms_are_not_paired() {
+    let x = ones([1], F32);
+    let tree = |name: &str| std::collections::BTreeMap::from([(name.to_string(), x.clone())]);
+    let (a, b) = (tree("a"), tree("b"));
+    let sum = tree::map3(&a, &a, &a, |a, b, c| a + b + c);
+    assert_eq!(tree::map2(&sum, &a, |sum, a| sum + a)["a"].item::<f32>().unwrap(), 4.0);
+    let is_refused = |f: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).is_err();
+    assert!(is_refused(&|| drop(tree::map2(&a, &b, |a, _| a.clone()))));
+    assert!(is_refused(&|| drop(tree::map3(&a, &a, &b, |a, _, _| a.clone()))));
+    assert!(is_refused(&|| drop(tree::map2(&[Some(x.clone()), None], &[None, Some(x.clone())], |a, _| a.clone()))));
+}
+
+#[test]
 fn numbers_take_the_arrays_dtype() {
     let x = ones([2, 3], BF16);
     let y = (&x + 1e-6).rsqrt() * 2 - 1.0f32 / 1.0 + 3usize;
