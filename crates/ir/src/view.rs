@@ -119,7 +119,7 @@ impl<'a> OpView<'a> {
         self.body.def_op(self.operand(i)).map(|op| OpView { op, ..*self })
     }
 
-    /// The op that holds the region that this op stands in.
+    /// Returns the view of another op of the same body.
     pub fn at(&self, op: Op) -> OpView<'a> {
         OpView { op, ..*self }
     }
