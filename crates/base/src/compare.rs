@@ -41,7 +41,7 @@ pub enum Tolerance<'a> {
 }
 
 impl Tolerance<'_> {
-    /// Returns the largest [distance](distance) that this tolerance allows for an element.
+    /// Returns the largest [distance] that this tolerance allows for an element.
     pub fn limit(self) -> u64 {
         use Tolerance::*;
         match self {

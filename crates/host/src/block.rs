@@ -1,7 +1,7 @@
 //! The block machine: fused elementwise operations and reductions in one pass over memory.
 //!
 //! A [`Program`] states what to compute over a space of indices, and [`Program::compile`] returns a [`Kernel`] for that
-//! space. [`machine`] interprets the kernel's code. Its accumulator is eight vector registers, a *block* of lanes. An
+//! space. `machine` interprets the kernel's code. Its accumulator is eight vector registers, a *block* of lanes. An
 //! instruction costs about ten cycles besides its work, so a program runs nearly as fast as compiled code.
 
 mod bound;

@@ -1,7 +1,7 @@
 //! Vectors of lanes at the levels of vector instructions that this machine has.
 //!
-//! A [`Word`] is one lane: 32 or 64 bits that are read as a float, an integer or a truth value (all bits equal). Its
-//! methods define each operation. A [`Vector`] is several words. Its default methods apply the methods of the word, and
+//! A `Word` is one lane: 32 or 64 bits that are read as a float, an integer or a truth value (all bits equal). Its
+//! methods define each operation. A `Vector` is several words. Its default methods apply the methods of the word, and
 //! a level overrides those that its instructions compute faster, **with the same bits**. The levels are AVX-512, AVX2
 //! with FMA, and portable arrays.
 #![expect(unsafe_code, reason = "instructions of the level")]
@@ -81,7 +81,7 @@ impl Level {
     }
 }
 
-/// Declares the methods of [`Vector`] that apply a method of [`Word`] to each lane.
+/// Declares the methods of `Vector` that apply a method of `Word` to each lane.
 macro_rules! lanewise {
     (unary: $($unary:ident)*; binary: $($binary:ident)*; load: $($load:ident $width:literal)*; store: $($store:ident $swidth:literal)*;) => {
         $(#[inline(always)]

@@ -2,7 +2,7 @@
 //!
 //! - [`oracle`]: our command against JAX, Shardy and jaxlib's interpreter, over the corpus.
 //! - [`check`]: thousands of generated programs, partitioned and not.
-//! - [`bench`]: JAX and ours on the same inputs in one go; ratios, not times.
+//! - [`mod@bench`]: JAX and ours on the same inputs in one go; ratios, not times.
 //! - [`cost`]: instructions and times of the command against another build of it.
 //! - [`fuzz`]: programs from seeds, run to the end by worker processes; for as long as one likes.
 //! - [`lit`]: test files of MLIR's kind (Shardy's) through our command and through jaxlib.

@@ -30,7 +30,7 @@ impl Modes {
 /// Runs `f` with some Explicit axes as Auto ones: the compiler decides over them what lies how, and nothing asks. `out`
 /// says how the results lie.
 ///
-/// Errors: `axis-mode` unless the axes are Explicit ones of the mesh; `no-mesh`; `spec-form` and those of [`Array::shard`].
+/// Errors: `axis-mode` unless the axes are Explicit ones of the mesh; `no-mesh`; `spec-form` and those of [`crate::Array::shard`].
 #[track_caller]
 pub fn auto_axes<R: Tree>(axes: impl Axes, out: impl SpecFor<R>, f: impl FnOnce() -> R) -> R {
     let at = context::caller(Location::caller());
@@ -55,7 +55,7 @@ fn laid_out<T: Tree>(name: &'static str, tree: &T, specs: &impl SpecFor<T>, at: 
 /// lie there; what else was computed before lies as the compiler decides, and needs a `.shard` where it is used first.
 ///
 /// Errors: `axis-mode` unless the axes are Auto ones of the mesh; `no-mesh`; `layout-unknown`; `spec-form` and those of
-/// [`Array::shard`].
+/// [`crate::Array::shard`].
 #[track_caller]
 pub fn explicit_axes<T: Tree, R: Tree>(
     axes: impl Axes,
