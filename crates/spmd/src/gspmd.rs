@@ -65,6 +65,7 @@ fn import_op(
         one => vec![one; results.len()],
     };
     let role = manual::role(&view);
+    manual::check_values(&view, role)?;
     if matches!(sharding, HloSharding::Manual) && matches!(role, Role::Enters | Role::Marks) {
         out.funcs[f].body.op_mut(op).attrs.remove(ATTR);
         return Ok(());

@@ -30,6 +30,24 @@ pub(super) fn role(op: &OpView<'_>) -> Role {
     }
 }
 
+/// Checks that a marker has one operand and one result, and that `@Sharding` keeps the type.
+///
+/// Errors: `gspmd-marker`.
+pub(super) fn check_values(op: &OpView<'_>, role: Role) -> Result<(), Diagnostic> {
+    let is_pair = op.operands().len() == 1 && op.results().len() == 1;
+    let (fits, expected) = match role {
+        Role::None => (true, ""),
+        Role::Enters | Role::Leaves => (is_pair, "one operand and one result"),
+        Role::Marks => (is_pair && op.operand_type(0) == op.result_type(0), "one operand, and one result of its type"),
+    };
+    if fits {
+        return Ok(());
+    }
+    let target = op.attrs().str("call_target_name").unwrap_or_default();
+    let message = format!("the operands and results of the custom call `@{target}` do not fit");
+    Err(Diagnostic::error("gspmd-marker", op.loc(), message).expected(expected))
+}
+
 /// Turns every region into a manual computation over the axes of `mesh`. The shardings must be in Shardy's form
 /// already.
 pub(super) fn close(module: &mut Module, mut mesh: impl FnMut() -> Arc<Mesh>) -> Result<(), Diagnostics> {
@@ -90,6 +108,7 @@ impl Parts {
 
     fn add(&mut self, op: &OpView<'_>, number: usize) -> Result<(), Diagnostics> {
         let role = role(op);
+        check_values(op, role)?;
         let met: Vec<usize> = used(op).iter().filter_map(|v| self.of_value.get(v)).map(|&p| self.last(p)).collect();
         let Some(&part) = met.first().or((role == Role::Enters).then_some(&number)) else {
             return if role == Role::Leaves {
