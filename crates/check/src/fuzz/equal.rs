@@ -21,8 +21,8 @@ fn places(dtype: DType) -> u64 {
         DType::F32 => 1 << 13,
         DType::F16 => 1 << 5,
         DType::BF16 => 6,
-        // Powers of two alone: each sum is rounded by up to a third, so that sums in other orders have little in common.
-        DType::F8E8M0FNU => 1 << 20,
+        // Powers of two alone, or numbers up to 6 or 28: rounded and saturated sums in other orders have little in common.
+        DType::F8E8M0FNU | DType::F4E2M1FN | DType::F6E2M3FN | DType::F6E3M2FN => 1 << 20,
         _ => 1 << 6,
     }
 }

@@ -141,7 +141,7 @@ impl<'a> Run<'a> {
             }
             StepKind::Kernel(kernel) => self.kernel(step, &**kernel, selected),
             StepKind::Exchange { op, captured, members } => self.exchange(step, *op, captured, members, selected),
-            StepKind::Permute(sources) => self.permute(step, sources),
+            StepKind::Permute(sources) => self.permute(step, sources, selected),
             StepKind::While { cond, body, divergence } => self.while_loop(step, cond, body, divergence, selected),
             StepKind::Case { branches, is_if, divergence } => self.case(step, branches, *is_if, divergence, selected),
         }
@@ -242,12 +242,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn permute(&mut self, step: Step<'a>, sources: &[Option<u32>]) -> Result<(), RunError> {
+    fn permute(&mut self, step: Step<'a>, sources: &[Option<u32>], selected: &[Selection<'a>]) -> Result<(), RunError> {
         let slot = step.inputs[0].slot;
         let bytes = self.plan.slots[slot.index()].bytes;
-        for (i, source) in sources.iter().enumerate() {
-            let buffer = match source {
-                Some(s) => self.values[slot.index()][*s as usize].clone().expect("computed"),
+        for &i in &*Self::instances(step, selected) {
+            let buffer = match sources[i] {
+                Some(s) => self.values[slot.index()][s as usize].clone().expect("computed"),
                 None => self.memory.allocate_zeroed(bytes)?,
             };
             self.set(step, step.outputs[0], i, buffer);
@@ -469,13 +469,13 @@ fn takes_part(points: &Points, i: usize, selected: &[Selection<'_>]) -> bool {
     selected.iter().all(|s| points.is_at(i, s.points, s.point))
 }
 
-/// Returns the selections for which a region runs, one after the other: one for each point over which its predicate
-/// varies, or one for all.
+/// Returns the selections for which a region runs, one after the other: one for each selected point over which its
+/// predicate varies, or one for all.
 fn selections<'a>(divergence: &'a Divergence, selected: &[Selection<'a>]) -> Vec<Vec<Selection<'a>>> {
     let at = |points: &'a Points, point: usize| selected.iter().copied().chain([Selection { points, point }]).collect();
     match divergence {
         Divergence::PerPoint(points) if !covered(points, selected) => {
-            (0..points.count()).map(|p| at(points, p)).collect()
+            (0..points.count()).filter(|&p| takes_part(points, p, selected)).map(|p| at(points, p)).collect()
         }
         _ => vec![selected.to_vec()],
     }

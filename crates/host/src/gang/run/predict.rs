@@ -215,7 +215,7 @@ impl<'a> Predicting<'a> {
                 self.run.finish(cx, selected);
             }
             StepKind::Exchange { members, .. } => self.exchange(step, members, selected)?,
-            StepKind::Permute(sources) => self.run.permute(step, sources)?,
+            StepKind::Permute(sources) => self.run.permute(step, sources, selected)?,
             StepKind::While { cond, body, divergence } => {
                 for inner in selections(divergence, selected) {
                     self.loop_together(step, cond, body, &inner)?;
