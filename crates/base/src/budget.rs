@@ -168,7 +168,7 @@ impl Account {
 }
 
 /// Subtracts 1 from a counter that is not 0. Returns whether this made it 0.
-fn counts_down_to_0(counter: &AtomicU64) -> bool {
+pub fn counts_down_to_0(counter: &AtomicU64) -> bool {
     counter.load(Relaxed) > 0 && counter.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1)) == Ok(1)
 }
 
@@ -451,8 +451,18 @@ pub fn default_max_bytes() -> usize {
 
 /// Returns the machine's memory in bytes, as Linux reports it.
 fn machine_bytes() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
+    reported_bytes("/proc/meminfo", "MemTotal:")
+}
+
+/// Returns the largest resident memory that this process has had, in bytes, as Linux reports it.
+pub fn peak_resident_bytes() -> Option<usize> {
+    reported_bytes("/proc/self/status", "VmHWM:")
+}
+
+/// Returns the bytes that a file of Linux reports behind a label, which are given in kB.
+fn reported_bytes(path: &str, label: &str) -> Option<usize> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix(label))?;
     line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
 }
 

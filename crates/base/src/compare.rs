@@ -28,13 +28,14 @@ pub enum Tolerance<'a> {
     Numbers,
     /// At most this many representable numbers apart; zeros of both signs are equal.
     Ulps(u64),
-    /// As `Ulps`, and a subnormal number may also be zero. For systems that flush subnormal numbers.
+    /// Allows what `Ulps` allows, and also zero in place of a subnormal number. It is for systems that flush subnormal
+    /// numbers.
     FlushedUlps(u64),
     /// At most this many units in the last place of the largest expected element. For sums over the whole array in any
     /// order.
     OfLargest(u64),
-    /// As `OfLargest`, but of 1 if the largest element is smaller. For functions whose absolute error near a zero is as
-    /// large as elsewhere.
+    /// Allows what `OfLargest` allows, or as many units of 1 if the largest element is smaller than 1. It is for functions
+    /// whose absolute error near a zero is as large as elsewhere.
     OfLargestOrOne(u64),
     /// Element `i`, or each part of a complex element, is at most `bounds[i]` away.
     Bounds(&'a [f64]),
@@ -73,7 +74,7 @@ pub struct Elements {
     pub worst: usize,
     /// The indices of that element.
     pub indices: Vec<usize>,
-    /// That element of both arrays, as text.
+    /// The values of the two arrays at that element, as text.
     pub got: String,
     pub want: String,
     /// The distance of that element in the tolerance's units; `None` if it cannot be counted.

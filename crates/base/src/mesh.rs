@@ -16,7 +16,7 @@ pub enum AxisKind {
     Manual,
 }
 
-/// What the compiler may do over Explicit axes where communication is needed but the program does not ask for it.
+/// Says what the compiler does over Explicit axes if communication is needed that the program does not ask for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Communicate {
     /// It may communicate without a message.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct DimSharding {
     pub axes: Vec<AxisRef>,
-    /// Whether propagation may append axes.
+    /// States whether propagation may append axes to the dimension.
     pub is_open: bool,
     /// The round of propagation in which this dimension takes part: `p<N>`.
     pub priority: Option<u32>,

@@ -1,4 +1,4 @@
-//! What the host engine predicts of a run's memory, and what is counted while it runs.
+//! Compares the memory that the host engine predicts for a run with the memory that is counted during the run.
 
 use crate::choose::Chooser;
 use crate::generate::case;
@@ -20,7 +20,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// Whether all that the run needs is known before it starts.
+    /// Returns whether the run's memory is known exactly before it starts.
     fn is_known(&self) -> bool {
         let depends = |row: &InstructionTime| {
             let is_control = ["stablehlo.if", "stablehlo.case", "stablehlo.while"].contains(&row.name.as_str());
@@ -29,7 +29,7 @@ impl Measured {
         !self.rows.iter().any(depends)
     }
 
-    /// What is wrong with what was predicted.
+    /// Returns a description of how the prediction is wrong, or `None` if it is right.
     fn wrong(&self, what: &str) -> Option<String> {
         let Measured { predicted: RunMemory { peak_bytes, .. }, counted, rows } = self;
         let name = |r: &InstructionTime| format!("{}{}", r.name, if r.is_fallback { " (reference)" } else { "" });

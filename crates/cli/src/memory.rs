@@ -1,7 +1,8 @@
 //! The memory of a run: what is predicted before it begins, and what is counted.
 
+use shardwise_base::budget::peak_resident_bytes;
 use shardwise_base::{Account, Literal};
-use shardwise_engine::{Executable, RunMemory, ShardedType};
+use shardwise_engine::{Executable, ShardedType};
 use std::sync::OnceLock;
 
 static PREDICTED: OnceLock<usize> = OnceLock::new();
@@ -14,13 +15,11 @@ pub fn predict(program: &dyn Executable, inputs: &[Literal]) {
     let signature = program.signature();
     // A shard is cut out, and padded, before it is placed.
     let placed = signature.inputs.iter().zip(inputs).filter(|(_, x)| !x.is_splat()).map(|(ty, _)| copies(ty)).max();
-    let RunMemory { argument_bytes, constant_bytes, peak_bytes } = needed;
-    let new = peak_bytes.saturating_sub(argument_bytes).saturating_sub(constant_bytes);
     // Results are read shard by shard while all are alive.
     let results = signature.outputs.iter().map(|ty| shards(ty) + ty.ty.bytes() as usize).sum::<usize>();
     let read = signature.outputs.iter().map(copies).max().unwrap_or(0);
-    let more = new.max(results.saturating_add(read)).max(placed.unwrap_or(0));
-    let predicted = account.in_use().saturating_add(argument_bytes).saturating_add(more).max(account.peak());
+    let more = needed.new_bytes().max(results.saturating_add(read)).max(placed.unwrap_or(0));
+    let predicted = account.in_use().saturating_add(needed.argument_bytes).saturating_add(more).max(account.peak());
     PREDICTED.get_or_init(|| predicted);
 }
 
@@ -29,9 +28,9 @@ pub fn ran() {
     COUNTED.get_or_init(|| Account::current().peak());
 }
 
-/// What `--memory` prints.
+/// Returns the line that `--memory` prints.
 pub fn report(account: &Account) -> String {
-    let resident = resident_bytes().map_or(String::new(), |bytes| format!(", {bytes} resident"));
+    let resident = peak_resident_bytes().map_or(String::new(), |bytes| format!(", {bytes} resident"));
     let all = format!("memory: at most {} bytes of {} in use{resident}", account.peak(), account.limit());
     match (PREDICTED.get(), COUNTED.get()) {
         (Some(predicted), Some(counted)) => format!("{all}; {counted} by the run, {predicted} predicted"),
@@ -40,7 +39,7 @@ pub fn report(account: &Account) -> String {
     }
 }
 
-/// The bytes of the distinct shards of an array, with their padding.
+/// Returns the bytes of the distinct shards of an array, including their padding.
 fn shards(ty: &ShardedType) -> usize {
     let Some(sharding) = &ty.sharding else { return ty.ty.bytes() as usize };
     let axes = sharding.split_axes().chain(sharding.unreduced.iter().copied());
@@ -52,14 +51,7 @@ fn local_bytes(ty: &ShardedType) -> usize {
     shape.iter().product::<usize>() * ty.ty.dtype.storage_bytes()
 }
 
-/// The most memory of the process that was resident, as Linux tells it.
-fn resident_bytes() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
-}
-
-/// The copies that are made of a shard on its way: one, and one more if it is padded.
+/// Returns the bytes of the copies that are made of a shard before it is placed: one copy, and one more if it is padded.
 fn copies(ty: &ShardedType) -> usize {
     let Some(sharding) = &ty.sharding else { return 0 };
     let local = sharding.local_shape(&ty.ty.shape);

@@ -1,4 +1,4 @@
-//! Signals to the command while it writes results: the file is the old one or the new one, whole.
+//! Sends signals to the command while it writes results. The file must then be the complete old one or the complete new one.
 #![cfg(unix)]
 
 use shardwise_check::choose::{Chooser, cases};

@@ -123,6 +123,13 @@ pub struct RunMemory {
     pub peak_bytes: usize,
 }
 
+impl RunMemory {
+    /// Returns the most bytes in use at one time besides arguments and constants.
+    pub fn new_bytes(&self) -> usize {
+        self.peak_bytes.saturating_sub(self.argument_bytes).saturating_sub(self.constant_bytes)
+    }
+}
+
 /// A compiled program.
 pub trait Executable: Send + Sync {
     /// Returns the types of the program's arguments and results.

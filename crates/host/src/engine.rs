@@ -223,12 +223,12 @@ impl Program {
         // If the computation is stopped here, the run starts and reports the op where it stops.
         let known = self.predicted.get().copied();
         let Some(predicted) = known.or_else(|| Stop::catch(|| self.predicted()).ok()) else { return Ok(()) };
-        if account.check(predicted.new_bytes()).is_ok() {
+        if account.check(predicted.memory.new_bytes()).is_ok() {
             return Ok(());
         }
         let is_donated: Vec<bool> = args.iter().map(|own| own.iter().all(|buffer| buffer.owners() == 1)).collect();
         let predicted = self.predict(&is_donated);
-        let Err(e) = account.check(predicted.new_bytes()) else { return Ok(()) };
+        let Err(e) = account.check(predicted.memory.new_bytes()) else { return Ok(()) };
         let given = self.given(&is_donated);
         Err(Run::refused(&self.plan, &self.module, self.func(), &given, &predicted, &Stop::Memory(e)))
     }
@@ -276,8 +276,7 @@ impl Executable for Program {
     fn memory(&self, donated: &[usize]) -> Option<RunMemory> {
         let is_donated: Vec<bool> = (0..self.signature.inputs.len()).map(|i| donated.contains(&i)).collect();
         let predicted = if donated.is_empty() { self.predicted() } else { self.predict(&is_donated) };
-        let Predicted { argument_bytes, constant_bytes, peak_bytes, .. } = predicted;
-        Some(RunMemory { argument_bytes, constant_bytes, peak_bytes })
+        Some(predicted.memory)
     }
 
     fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics> {

@@ -20,11 +20,12 @@
 #![expect(unsafe_code, reason = "workers share a job")]
 
 use crate::sync::{Arc, AtomicBool, AtomicPtr, AtomicUsize, Builder, JoinHandle, Mutex, Thread, park, yield_now};
+use shardwise_base::budget::counts_down_to_0;
 use shardwise_base::{Budget, Stop, budget};
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -209,7 +210,7 @@ pub fn parts_meet(workers: &Workers, patience: Duration) -> bool {
 }
 
 fn panic_if_injected() {
-    if PANICS_IN.load(Relaxed) > 0 && PANICS_IN.fetch_sub(1, Relaxed) == 1 {
+    if counts_down_to_0(&PANICS_IN) {
         std::panic::panic_any(INJECTED);
     }
 }

@@ -342,6 +342,8 @@ impl RegionEval for Regions<'_, '_> {
     /// Runs a region with this process as the only active one of the surrounding grid, whose values the region may
     /// capture.
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
+        // A region may have no op that takes steps.
+        budget::take_steps(1);
         let count = self.process_count;
         let frame = Frame::grid(None, count);
         let mut active = vec![false; count];

@@ -41,8 +41,10 @@ pub(crate) fn check_axes(module: &Module) -> Result<(), Diagnostics> {
         for &op in &main.body[region].ops {
             let view = module.view(&main.body, op);
             found.extend(leaves_manual_axes(&view, mesh, &manual));
-            let within = [&manual[..], &sdy::manual_axes(&view)].concat();
-            regions.extend(view.regions().iter().map(|&r| (r, within.clone())));
+            if !view.regions().is_empty() {
+                let within = [&manual[..], &sdy::manual_axes(&view)].concat();
+                regions.extend(view.regions().iter().map(|&r| (r, within.clone())));
+            }
         }
     }
     found.or(())
@@ -51,8 +53,8 @@ pub(crate) fn check_axes(module: &Module) -> Result<(), Diagnostics> {
 /// Returns the error if the op is a collective between devices that differ along axes other than `manual`.
 fn leaves_manual_axes(view: &OpView<'_>, mesh: &Mesh, manual: &[AxisRef]) -> Option<Diagnostic> {
     let collective = CollectiveView::of(view).filter(|c| c.ids != IdSpace::CrossReplica)?;
-    let mut free = mesh.all_axes().flat_map(|a| a.minus(mesh, manual)).filter(|a| a.size(mesh) > 1);
-    let axis = free.find(|&axis| moves_along(&collective, mesh, axis))?;
+    let free = mesh.all_axes().flat_map(|a| a.minus(mesh, manual)).filter(|a| a.size(mesh) > 1);
+    let axis = moved_along(&collective, mesh, &free.collect::<Vec<_>>())?;
     let message =
         format!("`{}` moves data along {}, which is not a manual axis there", view.name(), axis.display(mesh));
     let way_out = "add the axis to `manual_axes` of the `sdy.manual_computation`, or leave the collective out: \
@@ -60,22 +62,27 @@ fn leaves_manual_axes(view: &OpView<'_>, mesh: &Mesh, manual: &[AxisRef]) -> Opt
     Some(Diagnostic::error("collective-axes", view.loc(), message).mesh(mesh).help(way_out))
 }
 
-/// Returns whether the collective relates devices that differ along the axis.
-fn moves_along(collective: &CollectiveView, mesh: &Mesh, axis: AxisRef) -> bool {
+/// Returns one of the axes along which devices differ that the collective relates.
+fn moved_along(collective: &CollectiveView, mesh: &Mesh, axes: &[AxisRef]) -> Option<AxisRef> {
     let positions = mesh.positions();
-    let along = |&device: &usize| {
-        let coordinates = mesh.coordinates(positions.of(device).unwrap_or_default());
-        AxisRef::index_in(mesh, &[axis], &coordinates)
+    let coordinates = |&device: &usize| mesh.coordinates(positions.of(device).unwrap_or_default());
+    let differing = |devices: &[usize]| {
+        let (first, others) = devices.split_first()?;
+        let first = coordinates(first);
+        let along = |axis: AxisRef, coordinates: &[usize]| AxisRef::index_in(mesh, &[axis], coordinates);
+        let differs = |other: &[usize]| axes.iter().copied().find(|&a| along(a, &first) != along(a, other));
+        others.iter().find_map(|device| differs(&coordinates(device)))
     };
-    let differ = |devices: &[usize]| devices.iter().map(along).any(|i| i != along(&devices[0]));
     match (&collective.kind, &collective.groups) {
+        _ if axes.is_empty() => None,
         (CollectiveKind::CollectivePermute { permutation: Permutation::Processes(pairs) }, _) => {
-            pairs.iter().any(|&(source, target)| differ(&[source, target]))
+            pairs.iter().find_map(|&(source, target)| differing(&[source, target]))
         }
-        (_, Groups::Axes { axes, .. }) => axes.iter().any(|a| a.overlaps(axis, mesh)),
-        (_, Groups::Dense(_)) if collective.ids == IdSpace::CrossReplicaAndPartition => true,
-        (_, Groups::Dense(rows)) => rows.iter().any(|row| differ(row)),
-        (_, Groups::All) => true,
+        (_, Groups::Axes { axes: own, .. }) => axes.iter().copied().find(|a| own.iter().any(|b| b.overlaps(*a, mesh))),
+        (_, Groups::Dense(rows)) if collective.ids != IdSpace::CrossReplicaAndPartition => {
+            rows.iter().find_map(|row| differing(row))
+        }
+        (_, Groups::Dense(_) | Groups::All) => axes.first().copied(),
     }
 }
 

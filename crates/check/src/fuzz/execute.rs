@@ -277,7 +277,7 @@ impl Case<'_> {
     }
 }
 
-/// Whether the program asks for an array that is unreduced.
+/// Returns whether the program gives an array an unreduced layout.
 fn has_unreduced(module: &Module) -> bool {
     let is_unreduced = |body: &Body, v: Value| body.sharding(v).is_some_and(|s| !s.unreduced.is_empty());
     module.funcs.iter().any(|f| (0..f.body.value_count()).any(|i| is_unreduced(&f.body, Value::new(i))))

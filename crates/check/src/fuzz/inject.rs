@@ -28,7 +28,7 @@ const PIECES: usize = 3;
 /// How long parts of the pool wait for each other, and how often: on a busy machine a helper wakes late.
 const PATIENCE: (Duration, usize) = (Duration::from_secs(1), 5);
 
-/// What fails.
+/// A kind of failure that is injected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Failure {
     /// A reservation of memory.
@@ -80,7 +80,7 @@ type Injection = Option<(Failure, u64)>;
 /// How often each kind of failure could come in a run.
 type Counts = [(Failure, u64); 4];
 
-/// What failures are injected into.
+/// The program that failures are injected into, and how it is run.
 struct Subject<'a> {
     /// Read and partitioned again in each run, if there is one.
     text: Option<&'a str>,
@@ -95,7 +95,7 @@ struct Run {
     /// The results, or the code of the error.
     ended: Result<Vec<Literal>, &'static str>,
     counts: Counts,
-    /// What the run was charged to.
+    /// The account that the run was charged to.
     account: Account,
 }
 
@@ -222,14 +222,14 @@ fn partitioned(text: &str) -> Result<Module, Diagnostics> {
     Ok(run::partitioned(&module)?.module)
 }
 
-/// Whether parts of the process's pool run at the same time.
+/// Returns whether the pool of the process runs parts at the same time.
 fn is_parallel() -> bool {
     let workers = pool::Workers::global();
     workers.count() == 1 || (0..PATIENCE.1).any(|_| pool::parts_meet(workers, PATIENCE.0))
 }
 
-/// Writes results over a file, with a failure and again without; whether the failure came before the end. The file is the
-/// old one or the new one, whole, and nothing lies beside it.
+/// Writes results over a file, first with a failure and then without. Checks that the file is the complete old one or the
+/// complete new one after the failure, and that no other file is left beside it. Returns whether the failure was reported.
 fn expect_whole_file(seed: u64, nth: u64, results: &[Literal]) -> Result<bool, End> {
     let injection = Some((Write, nth));
     let folder = std::env::temp_dir().join(format!("shardwise-inject-{}-{seed}", std::process::id()));

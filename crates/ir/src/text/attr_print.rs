@@ -52,16 +52,17 @@ pub(super) fn write_attr(out: &mut String, attr: &Attr) {
 }
 
 fn write_int(out: &mut String, value: i64, dtype: Option<DType>) {
-    out.push_str(&int_text(value, dtype));
+    let number = number_of(value, dtype);
     match dtype {
-        Some(dtype) => write!(out, " : {dtype}").expect("writing to a string"),
-        None => out.push_str(" : index"),
+        Some(dtype) => write!(out, "{number} : {dtype}"),
+        None => write!(out, "{number} : index"),
     }
+    .expect("writing to a string");
 }
 
-/// The digits of an integer of this type.
-pub(super) fn int_text(value: i64, dtype: Option<DType>) -> String {
-    if dtype == Some(DType::U64) { (value as u64).to_string() } else { value.to_string() }
+/// Returns the number that an attribute of this type holds. One of 64 bits without a sign is kept as its bits.
+pub(super) fn number_of(value: i64, dtype: Option<DType>) -> i128 {
+    if dtype == Some(DType::U64) { i128::from(value as u64) } else { i128::from(value) }
 }
 
 fn write_array(out: &mut String, items: &[Attr]) {
@@ -80,7 +81,7 @@ fn write_int_array(out: &mut String, values: &[i64], dtype: DType) {
     write!(out, "array<{dtype}").expect("writing to a string");
     for (i, v) in values.iter().enumerate() {
         out.push_str(if i > 0 { ", " } else { ": " });
-        out.push_str(&int_text(*v, Some(dtype)));
+        write!(out, "{}", number_of(*v, Some(dtype))).expect("writing to a string");
     }
     out.push('>');
 }

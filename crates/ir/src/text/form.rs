@@ -3,7 +3,7 @@
 //! A form is a list of pieces and a way to write types, as in MLIR's assembly formats; it is read and printed from the
 //! same list, so the two cannot disagree. What the pieces do not mention stands in the attribute dictionary.
 
-use super::attr_print::int_text;
+use super::attr_print::number_of;
 use super::parser::{At, Parsed, Parser};
 use super::print::Printer;
 use super::records;
@@ -447,7 +447,9 @@ impl Printer<'_> {
     fn print_value(&mut self, attr: &Attr, kind: Written) -> Option<()> {
         match (kind, attr) {
             (Written::Ints, Attr::Ints { values, dtype: DType::I64 }) => self.ints(values),
-            (Written::Int(d), Attr::Int { value, dtype }) if *dtype == Some(d) => self.write(&int_text(*value, *dtype)),
+            (Written::Int(d), Attr::Int { value, dtype }) if *dtype == Some(d) => {
+                self.write(&number_of(*value, *dtype).to_string())
+            }
             (Written::Float(d), Attr::Float { value, dtype }) if d == *dtype => self.float(*value, d),
             (Written::Bool, Attr::Bool(b)) => self.write(if *b { "true" } else { "false" }),
             (Written::Str, Attr::Str(_)) | (Written::Any, _) => self.attr(attr),

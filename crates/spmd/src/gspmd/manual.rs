@@ -247,26 +247,22 @@ impl Closing<'_> {
     /// Copies the ops outside of the region that define values used by `op` into the region. They may have neither
     /// operands nor regions.
     fn bring_in(&self, op: &OpView<'_>, cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let needs_nothing = |maker: Op| op.body[maker].operands.is_empty() && op.body[maker].regions.is_empty();
         for v in used(op) {
-            let is_argument = op.body.args().contains(&v);
-            let Some(maker) = op.body.def_op(v).filter(|_| !cloner.is_set(v)) else {
-                if is_argument {
-                    return Err(used_without_entering(op));
-                }
+            if cloner.is_set(v) {
                 continue;
-            };
-            let data = &op.body[maker];
-            if !data.operands.is_empty() || !data.regions.is_empty() {
-                return Err(used_without_entering(op));
             }
-            cloner.op(maker, b);
+            match op.body.def_op(v) {
+                Some(maker) if needs_nothing(maker) => {
+                    cloner.op(maker, b);
+                }
+                // An argument of a region within the op.
+                None if !op.body.args().contains(&v) => {}
+                _ => return Err(refused(op.loc(), "uses a value of outside that does not enter it").into()),
+            }
         }
         Ok(())
     }
-}
-
-fn used_without_entering(op: &OpView<'_>) -> Diagnostics {
-    refused(op.loc(), "uses a value of outside that does not enter it").into()
 }
 
 fn refused(loc: &Loc, what: &str) -> Diagnostic {

@@ -5,7 +5,7 @@ use super::edit::Edit;
 use super::mistakes;
 use super::settings::Settings;
 use crate::propagate::{self, RULE, written_rule};
-use crate::sharding_groups::{Member, check_group, groups, region_of};
+use crate::sharding_groups::{Member, check_group, groups};
 use shardwise_base::{AxisRef, Diagnostics, DimSharding, Sharding};
 use shardwise_ir::{Attr, Attrs, Func, Module, Op, OpView, Value};
 use shardwise_ops::Opcode;
@@ -277,28 +277,28 @@ pub(super) fn constraints_to_reshards(module: &Module, _: &Settings) -> Result<M
 
 /// Merges sharding groups that share a value, and numbers the groups from 0 in the order of their first members.
 pub(super) fn import_groups(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
+    let value = |m: &Member| (m.func, m.value);
     let mut merged: Vec<Vec<Member>> = vec![];
     for members in groups(module).into_values() {
-        let shares =
-            |other: &Vec<Member>| other.iter().any(|(f, _, v)| members.iter().any(|(g, _, w)| f == g && v == w));
+        let shares = |other: &Vec<Member>| other.iter().any(|m| members.iter().any(|n| value(m) == value(n)));
         let (touching, others): (Vec<_>, Vec<_>) = merged.into_iter().partition(shares);
         merged = others;
         merged.push(touching.into_iter().flatten().chain(members).collect());
     }
-    let place = |&(f, op, _): &Member| (f, op.index());
+    let place = |m: &Member| (m.func, m.op.index());
     merged.iter_mut().for_each(|members| members.sort_by_key(place));
     merged.sort_by_key(|members| members.first().map(place));
     let mut out = module.clone();
     for (id, members) in merged.iter().enumerate() {
         check_group(module, id as i64, members)?;
         let mut seen = vec![];
-        for &(f, op, v) in members {
-            out.funcs[f].body.op_mut(op).attrs.set("group_id", Attr::int(id as i64));
-            if seen.contains(&(f, v)) {
-                let region = region_of(&out.funcs[f].body, op);
-                out.funcs[f].body.region_mut(region).ops.retain(|o| *o != op);
+        for member in members {
+            let body = &mut out.funcs[member.func].body;
+            body.op_mut(member.op).attrs.set("group_id", Attr::int(id as i64));
+            if seen.contains(&value(member)) {
+                body.region_mut(member.region).ops.retain(|o| *o != member.op);
             }
-            seen.push((f, v));
+            seen.push(value(member));
         }
     }
     Ok(out)

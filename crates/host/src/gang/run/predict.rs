@@ -17,6 +17,7 @@
 use super::*;
 use crate::memory::OutOfMemory;
 use shardwise_base::{Account, Budget};
+use shardwise_engine::RunMemory;
 use shardwise_interp::RegionRunner;
 use shardwise_ops::Opcode;
 
@@ -28,24 +29,12 @@ pub struct Given {
     pub is_donated: bool,
 }
 
-/// The memory that a run of a plan needs, in bytes.
+/// The memory that a run of a plan needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Predicted {
-    /// The bytes of the buffers of the arguments.
-    pub argument_bytes: usize,
-    /// The bytes of the buffers of the plan's constants.
-    pub constant_bytes: usize,
-    /// The most bytes in use at one time, including arguments and constants.
-    pub peak_bytes: usize,
+    pub memory: RunMemory,
     /// The number of the visit of a step at which the peak is reached.
     visit: usize,
-}
-
-impl Predicted {
-    /// Returns the most bytes in use besides arguments and constants.
-    pub fn new_bytes(&self) -> usize {
-        self.peak_bytes.saturating_sub(self.argument_bytes).saturating_sub(self.constant_bytes)
-    }
 }
 
 /// The number of rounds of a loop after which the carried buffers count as new in each round.
@@ -151,7 +140,7 @@ impl<'a> Predicting<'a> {
         // If the run cannot be allocated, its size is not a number.
         let peak_bytes = if is_possible { self.peak } else { usize::MAX };
         let visit = if is_possible { self.peak_visit } else { self.visits };
-        Predicted { argument_bytes, constant_bytes, peak_bytes, visit }
+        Predicted { memory: RunMemory { argument_bytes, constant_bytes, peak_bytes }, visit }
     }
 
     /// Puts constants and arguments into their slots. Returns the buffers that have owners outside, and the bytes of
