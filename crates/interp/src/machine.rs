@@ -219,7 +219,7 @@ impl<'m> Machine<'m> {
         let literals: Vec<Literal> = operands.iter().map(|o| o[p].as_ref().expect("active").tensor().clone()).collect();
         let mut regions =
             Regions { machine: self, env, process: p, process_count: operands.first().map_or(1, Vec::len) };
-        let values = Opcode::of_view(view).facts().eval(view, &literals, &mut regions)?;
+        let values = shardwise_ops::evaluate(view, &literals, &mut regions)?;
         Ok(values.into_iter().map(Datum::Tensor).collect())
     }
 

@@ -83,7 +83,7 @@ fn epsilon(op: &OpView<'_>) -> Option<f64> {
     }
 }
 
-impl PureFacts for BatchNorm {
+impl Facts for BatchNorm {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let form = form(op);
         let types = counted_tensors(op, form.operands.len()..=form.operands.len(), 0)?;
@@ -126,6 +126,7 @@ impl PureFacts for BatchNorm {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
     answer!(localize = same_op);

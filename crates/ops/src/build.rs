@@ -1,13 +1,13 @@
 //! Making checked ops: the result types come from the op's own facts.
 
-use crate::Opcode;
+use crate::{Opcode, infer_op};
 use shardwise_base::Diagnostics;
 use shardwise_ir::{Attrs, Body, Builder, Module, Op, OpDef, Region, Type, Value};
 
 /// The result types of an op that stands in `body` (its own results are not looked at).
 pub fn infer(module: &Module, body: &Body, op: Op) -> Result<Vec<Type>, Diagnostics> {
     let view = module.view(body, op);
-    Opcode::of_view(&view).facts().infer(&view)
+    infer_op(&view)
 }
 
 /// Appends an op whose result types its facts infer; nothing is appended if they refuse.

@@ -237,13 +237,14 @@ macro_rules! dot_facts {
                 "a contracted dimension that is sharded alike on both sides leaves a sum to be taken",
             )
         }
+        answer!(pure);
         answer!(class = Other);
         answer!(localize = same_op);
         answer!(linear = Each);
     };
 }
 
-impl PureFacts for DotGeneral {
+impl Facts for DotGeneral {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         infer_general(op)
     }
@@ -254,7 +255,7 @@ impl PureFacts for DotGeneral {
 }");
 }
 
-impl PureFacts for Dot {
+impl Facts for Dot {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         infer_matrix(op)
     }

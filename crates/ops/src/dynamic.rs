@@ -236,7 +236,7 @@ fn label(code: &'static str) -> &'static str {
     }
 }
 
-impl PureFacts for Dynamic {
+impl Facts for Dynamic {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let opcode = Opcode::of_view(op);
         let form = form(opcode);
@@ -283,6 +283,7 @@ impl PureFacts for Dynamic {
         check.give([to.clone().into()])
     }
 
+    answer!(pure);
     answer!(rule = none("its sizes are known only when it runs"));
     answer!(class = Other);
     answer!(combine = none);
@@ -306,7 +307,7 @@ impl PureFacts for Dynamic {
         let declared = [quantized::stored(op.result_type(0))];
         let made = build::build_as(&module, &mut builder, form.to, args, form.attrs(op, sizes), [], declared);
         let made = made.map_err(|found| unfit(op, found))?;
-        form.to.facts().eval(&module.view(&body, made), kept, regions)
+        crate::evaluate(&module.view(&body, made), kept, regions)
     }
 
     answer!(cost = streams(1.0));

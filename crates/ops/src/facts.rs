@@ -1,12 +1,13 @@
-//! What is asked of every op. Each fact is required; "none" is a value with its reason.
+//! The facts that every op has.
 //!
-//! Two traits, one list of facts: an op that is a function of its operands implements [`PureFacts`] and gets
-//! [`Facts`] from it, with `data_flow`, `semantics` and `effects` answered once for all; every other op implements
-//! [`Facts`] itself. Nothing else has a default. Answers that many ops share are written with the macro `answer!`, so
-//! that each implementation still shows all of its facts:
+//! Each fact is required; "none" is a value with its reason. Answers that many ops share are written with the macro
+//! `answer!`, so that each implementation still shows all of its facts. Some answers stand for a group:
+//! `answer!(pure)` for an op that is a function of its operands, `answer!(elementwise)` for one that computes each
+//! element of its results from the elements at the same place of its operands.
 //!
 //! ```text
-//! impl PureFacts for Transpose {
+//! impl Facts for Transpose {
+//!     answer!(pure);
 //!     answer!(class = PassThrough);
 //!     answer!(combine = none);
 //!     answer!(localize = same_op);
@@ -14,8 +15,15 @@
 //!     fn rule(&self, op: &OpView<'_>) -> RuleFact { ... }
 //! }
 //! ```
+//!
+//! A new fact is a method of [`Facts`], an arm of `answer!` for the answer that most ops have, and that answer in the
+//! groups whose ops all have it. The compiler lists the implementations that lack it.
+//!
+//! The facts are about plain values. An op on quantized values, or one whose reducer has a wider element type than its
+//! operands, is inferred by [`infer_op`](crate::infer_op) and evaluated by [`evaluate`](crate::evaluate), which call the
+//! facts.
 
-use crate::{Opcode, promote, quantized};
+use crate::Opcode;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, Sharding};
 use shardwise_ir::{Attr, Attrs, Builder, Op, OpView, Region, Type, Value};
 use shardwise_sharding::{Rule, RuleBuilder};
@@ -208,7 +216,9 @@ impl LocalizeCx<'_, '_> {
 
 /// The facts of one op or of a family that answers for its members (told apart by `view.data().code`).
 pub trait Facts: Sync {
-    /// Checks operands, attributes and regions, and gives the result types. Labels are the spec's (`add_c1`).
+    /// Checks operands, attributes and regions, and returns the result types. Labels are the specification's (`add_c1`).
+    ///
+    /// Operands and results are plain values; [`infer_op`](crate::infer_op) handles quantized ones.
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
     /// The op's factors, from its types and attributes.
@@ -228,7 +238,9 @@ pub trait Facts: Sync {
 
     fn semantics(&self, op: &OpView<'_>) -> Semantics;
 
-    /// The reference: plain and slow. Called only where [`Semantics::Pure`].
+    /// Computes the results from the operands: the reference, plain and slow. Called only where [`Semantics::Pure`].
+    ///
+    /// Operands are plain values of the types that the op's reducer takes; [`evaluate`](crate::evaluate) handles others.
     fn eval(
         &self,
         op: &OpView<'_>,
@@ -248,97 +260,23 @@ pub trait Facts: Sync {
     fn example(&self, op: Opcode) -> &'static str;
 }
 
-/// The facts of an op that is a function of its operands: no effects, no state, its meaning is `eval`.
-///
-/// See [`Facts`] for what each says.
-pub trait PureFacts: Sync {
-    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
-
-    fn rule(&self, op: &OpView<'_>) -> RuleFact;
-
-    fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass;
-
-    fn combine(&self, op: &OpView<'_>) -> Combine;
-
-    fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal>;
-
-    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic>;
-
-    fn eval(
-        &self,
-        op: &OpView<'_>,
-        operands: &[Literal],
-        regions: &mut dyn RegionEval,
-    ) -> Result<Vec<Literal>, EvalError>;
-
-    fn cost(&self, op: &OpView<'_>) -> Cost;
-
-    fn linear(&self, op: &OpView<'_>) -> Linear;
-
-    fn explicit(&self, op: &OpView<'_>) -> ExplicitPolicy;
-
-    fn example(&self, op: Opcode) -> &'static str;
-}
-
-impl<T: PureFacts> Facts for T {
-    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        if quantized::is_quantized(op) {
-            return quantized::infer(op, &|op| PureFacts::infer(self, op));
-        }
-        PureFacts::infer(self, op)
-    }
-    fn rule(&self, op: &OpView<'_>) -> RuleFact {
-        PureFacts::rule(self, op)
-    }
-    fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass {
-        PureFacts::propagation_class(self, op)
-    }
-    fn data_flow(&self, _: &OpView<'_>) -> DataFlow {
-        DataFlow::None
-    }
-    fn combine(&self, op: &OpView<'_>) -> Combine {
-        PureFacts::combine(self, op)
-    }
-    fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
-        PureFacts::neutral(self, op, index)
-    }
-    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
-        PureFacts::localize(self, cx)
-    }
-    fn semantics(&self, _: &OpView<'_>) -> Semantics {
-        Semantics::Pure
-    }
-    fn eval(
-        &self,
-        op: &OpView<'_>,
-        operands: &[Literal],
-        regions: &mut dyn RegionEval,
-    ) -> Result<Vec<Literal>, EvalError> {
-        if quantized::is_quantized(op) && quantized::is_computed(Opcode::of_view(op)) {
-            return quantized::run(op, operands, regions);
-        }
-        let promoted = promote::operands(op, operands)?;
-        PureFacts::eval(self, op, promoted.as_deref().unwrap_or(operands), regions)
-    }
-    fn cost(&self, op: &OpView<'_>) -> Cost {
-        PureFacts::cost(self, op)
-    }
-    fn effects(&self, _: &OpView<'_>) -> Effects {
-        Effects::Pure
-    }
-    fn linear(&self, op: &OpView<'_>) -> Linear {
-        PureFacts::linear(self, op)
-    }
-    fn explicit(&self, op: &OpView<'_>) -> ExplicitPolicy {
-        PureFacts::explicit(self, op)
-    }
-    fn example(&self, op: Opcode) -> &'static str {
-        PureFacts::example(self, op)
-    }
-}
-
-/// Writes a fact that many ops answer alike, in the implementation of [`Facts`] or [`PureFacts`].
+/// Writes a fact that many ops answer alike, in the implementation of [`Facts`].
 macro_rules! answer {
+    // A function of its operands: its meaning is `eval`, and it has no effects.
+    (pure) => {
+        answer!(data_flow = none);
+        answer!(semantics = Pure);
+        answer!(effects = Pure);
+    };
+    // A function of the elements at the same place of all operands.
+    (elementwise) => {
+        answer!(pure);
+        answer!(rule = pointwise);
+        answer!(class = Elementwise);
+        answer!(combine = none);
+        answer!(localize = same_op);
+        answer!(explicit = by_rule);
+    };
     (class = $class:ident) => {
         fn propagation_class(&self, _: &OpView<'_>) -> PropagationClass {
             PropagationClass::$class

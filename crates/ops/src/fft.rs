@@ -24,7 +24,7 @@ fn other_dtype(dtype: DType) -> Option<DType> {
     }
 }
 
-impl PureFacts for Fft {
+impl Facts for Fft {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 0)?[0];
         let (kind, lengths) = (check::word(op, "fft_type")?, check::sizes(op, "fft_length")?);
@@ -75,6 +75,7 @@ impl PureFacts for Fft {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
     answer!(localize = same_op);

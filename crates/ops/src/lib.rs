@@ -10,6 +10,7 @@ pub mod batch_norm;
 mod build;
 pub(crate) mod check;
 pub(crate) mod eval;
+mod evaluate;
 pub mod expect;
 mod facts;
 mod inputs;
@@ -46,8 +47,9 @@ pub mod user;
 pub mod window;
 
 pub use build::{build, build_as, infer};
+pub use evaluate::{evaluate, infer_op};
 pub use facts::{
     Combine, Cost, DataFlow, DataFlowEdge, Effects, EvalError, ExplicitPolicy, Facts, Linear, LocalizeCx, NoRegions,
-    PropagationClass, PureFacts, ReduceKind, RegionEval, RuleFact, Semantics, is_zero,
+    PropagationClass, ReduceKind, RegionEval, RuleFact, Semantics, is_zero,
 };
 pub use table::{OPS, Opcode};

@@ -96,7 +96,7 @@ fn is_field(t: &TensorType) -> bool {
     t.dtype.is_float() || t.dtype.is_complex()
 }
 
-impl PureFacts for Cholesky {
+impl Facts for Cholesky {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 0)?[0];
         let n = t.rank();
@@ -123,6 +123,7 @@ impl PureFacts for Cholesky {
         let n = op.operand_shape(0).last().copied().unwrap_or(1);
         Cost::streams(op, n as f64 / 3.0)
     }
+    answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
     answer!(localize = same_op);
@@ -183,7 +184,7 @@ impl System {
     }
 }
 
-impl PureFacts for TriangularSolve {
+impl Facts for TriangularSolve {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 2..=2, 0)?;
         let (a, b) = (types[0], types[1]);
@@ -236,6 +237,7 @@ impl PureFacts for TriangularSolve {
         let n = op.operand_shape(0).last().copied().unwrap_or(1);
         Cost::streams(op, n as f64)
     }
+    answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
     answer!(localize = same_op);

@@ -110,7 +110,7 @@ impl RowGroups {
     }
 }
 
-impl PureFacts for RaggedDot {
+impl Facts for RaggedDot {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, y, sizes] = check::tensors(op)?;
         let dims = Dims::of(op).ok_or_else(|| {
@@ -197,6 +197,7 @@ impl PureFacts for RaggedDot {
         Cost::streams(op, 2.0 * contracted as f64)
     }
 
+    answer!(pure);
     answer!(class = Other);
     answer!(localize = same_op);
     answer!(linear = In(0b11));

@@ -19,7 +19,7 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct RngBitGenerator;
 
-impl PureFacts for RngBitGenerator {
+impl Facts for RngBitGenerator {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let state = counted_tensors(op, 1..=1, 0)?[0];
         let algorithm = check::word(op, "rng_algorithm")?;
@@ -53,6 +53,7 @@ impl PureFacts for RngBitGenerator {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
 
@@ -152,7 +153,7 @@ fn stream_of(op: &OpView<'_>) -> u64 {
     written.map_or_else(|| streams(op.module).position(|s| is_this(&s)).unwrap_or(0) as u64, |n| n as u64)
 }
 
-impl PureFacts for Rng {
+impl Facts for Rng {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([a, b, shape], to) = (check::tensors(op)?, check::declared(op)?);
         let distribution = check::word(op, "rng_distribution")?;
@@ -220,6 +221,7 @@ impl PureFacts for Rng {
         Cost::streams(op, 50.0)
     }
 
+    answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
     answer!(linear = No);

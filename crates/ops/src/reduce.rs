@@ -38,7 +38,7 @@ fn body_dtypes(op: &OpView<'_>, n: usize) -> Option<Vec<DType>> {
     (args.len() == 2 * n && results.len() == n && args[..n] == results && args[n..] == results).then_some(results)
 }
 
-impl PureFacts for Reduce {
+impl Facts for Reduce {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let (operands, dims) = (check::all_tensors(op)?, check::sizes(op, "dimensions")?);
         let mut c = Check::new(op);
@@ -131,6 +131,7 @@ impl PureFacts for Reduce {
         if kind_of(op) == Some(ReduceKind::Add) { Linear::Jointly } else { Linear::No }
     }
 
+    answer!(pure);
     answer!(class = Other);
     answer!(explicit = by_rule);
     answer!(example = "func.func @main(%arg0: tensor<2x3xf32>, %arg1: tensor<f32>) -> tensor<2xf32> {

@@ -10,7 +10,7 @@ use shardwise_ir::{OpView, Type, Value};
 pub struct Map;
 pub struct GetDimensionSize;
 
-impl PureFacts for Map {
+impl Facts for Map {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let region = op.regions()[0];
@@ -40,13 +40,9 @@ impl PureFacts for Map {
         }
         Ok(vec![out.finish()])
     }
-    answer!(rule = pointwise);
-    answer!(class = Elementwise);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(elementwise);
     answer!(cost = streams(1.0));
     answer!(linear = No);
-    answer!(explicit = by_rule);
     answer!(
         example = r#"func.func @main(%arg0: tensor<6xf32>) -> tensor<6xf32> {
   %0 = "stablehlo.map"(%arg0) <{dimensions = array<i64: 0>}> ({
@@ -64,7 +60,7 @@ fn dimension_size(op: &OpView<'_>) -> usize {
     op.operand_shape(0)[op.attrs().size("dimension").expect("verified")]
 }
 
-impl PureFacts for GetDimensionSize {
+impl Facts for GetDimensionSize {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 0)?[0];
         let dim = check::size(op, "dimension")?;
@@ -79,6 +75,7 @@ impl PureFacts for GetDimensionSize {
     fn eval(&self, op: &OpView<'_>, _: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         Ok(vec![Literal::scalar(dimension_size(op) as i32)])
     }
+    answer!(pure);
     answer!(rule = none("its result is a constant"));
     answer!(class = Other);
     answer!(combine = none);

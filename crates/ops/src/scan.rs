@@ -31,7 +31,7 @@ fn with(t: &TensorType, dim: usize, size: usize) -> Type {
     Type::tensor(t.dtype, shape)
 }
 
-impl PureFacts for Scan {
+impl Facts for Scan {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let dim = check::size(op, "dimension")?;
@@ -74,6 +74,7 @@ impl PureFacts for Scan {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
     answer!(localize = same_op);

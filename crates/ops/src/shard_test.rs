@@ -47,7 +47,7 @@ impl Machine<'_> {
             let (mesh, axes) = view.attr("axes").and_then(Attr::as_axes).unwrap();
             vec![Literal::scalar(AxisRef::index_in(mesh, axes, &self.coordinates) as i32)]
         } else {
-            opcode.facts().eval(&view, &x, self).unwrap_or_else(|e| panic!("{e}"))
+            crate::evaluate(&view, &x, self).unwrap_or_else(|e| panic!("{e}"))
         };
         for (v, x) in view.results().iter().zip(results) {
             assert_eq!(*view.body.ty(*v), type_of(&x), "{}", view.name());

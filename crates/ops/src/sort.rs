@@ -26,7 +26,7 @@ pub fn dimension(op: &OpView<'_>) -> Option<usize> {
     usize::try_from(dim).ok().filter(|&d| d < rank)
 }
 
-impl PureFacts for Sort {
+impl Facts for Sort {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let region = op.regions()[0];
@@ -57,6 +57,7 @@ impl PureFacts for Sort {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
     answer!(localize = same_op);
@@ -306,7 +307,7 @@ fn compute(
     }
     let inner = op.at(op.body.def_op(v).expect("checked by `same_function`"));
     let x = inner.operands().iter().map(|&w| compute(op, w, known, regions)).collect::<Result<Vec<_>, _>>()?;
-    let result = Opcode::of_view(&inner).facts().eval(&inner, &x, regions)?.swap_remove(0);
+    let result = crate::evaluate(&inner, &x, regions)?.swap_remove(0);
     known.push((v, result.clone()));
     Ok(result)
 }
@@ -331,7 +332,7 @@ fn same_function(op: &OpView<'_>, x: Value, y: Value, a: Value, b: Value) -> boo
         && f_data.operands.iter().zip(&g_data.operands).all(|(&x, &y)| same_function(op, x, y, a, b))
 }
 
-impl PureFacts for TopK {
+impl Facts for TopK {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 0)?[0];
         let k = check::size(op, "k")?;
@@ -350,6 +351,7 @@ impl PureFacts for TopK {
         RuleFact::Rule(top_k_rule(op))
     }
 
+    answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
     answer!(localize = same_op);

@@ -290,7 +290,7 @@ impl OpDef for Opcode {
         if let Err(found) = inputs::wrong_kinds(op).or(()).and_then(|()| inputs::per_axis_operands(op).or(())) {
             return found;
         }
-        let expected = match self.facts().infer(op) {
+        let expected = match infer_op(op) {
             Ok(types) => types,
             Err(found) => return found,
         };

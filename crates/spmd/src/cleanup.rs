@@ -196,7 +196,7 @@ fn fold(view: &OpView<'_>) -> Option<Literal> {
         return None;
     }
     let operands: Vec<Literal> = (0..view.operands().len()).map(|i| scalar_constant(view, i)).collect::<Option<_>>()?;
-    facts.eval(view, &operands, &mut NoRegions).ok()?.into_iter().next()
+    shardwise_ops::evaluate(view, &operands, &mut NoRegions).ok()?.into_iter().next()
 }
 
 fn scalar_constant(view: &OpView<'_>, operand: usize) -> Option<Literal> {

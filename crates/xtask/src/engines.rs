@@ -80,7 +80,8 @@ fn with_dtype(op: Opcode, module: &Module, own: DType, dtype: DType) -> Option<M
             change_attrs(&mut func.body.op_mut(op).attrs, own, dtype);
         }
     }
-    let inferred = find(op, &out).and_then(|view| Some((view.results().to_vec(), op.facts().infer(&view).ok()?)));
+    let inferred =
+        find(op, &out).and_then(|view| Some((view.results().to_vec(), shardwise_ops::infer_op(&view).ok()?)));
     let (results, types) = inferred?;
     for func in &mut out.funcs {
         if func.name == module.main()?.name {

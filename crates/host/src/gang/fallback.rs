@@ -4,13 +4,12 @@ use crate::memory::Buffer;
 use shardwise_base::{Diagnostic, Literal};
 use shardwise_interp::RegionRunner;
 use shardwise_ir::{OpView, Value};
-use shardwise_ops::Opcode;
 
 /// Evaluates an op on one device's operands, which are followed by the captured values of its regions.
 pub fn evaluate(view: &OpView<'_>, inputs: &[&Buffer], captured: &[Value]) -> Result<Vec<Literal>, Diagnostic> {
     let (operands, outer) = inputs.split_at(view.operands().len());
     let literals: Vec<Literal> = view.operands().iter().zip(operands).map(|(&v, b)| literal(view, v, b)).collect();
-    Opcode::of_view(view).facts().eval(view, &literals, &mut regions(view, outer, captured))
+    shardwise_ops::evaluate(view, &literals, &mut regions(view, outer, captured))
 }
 
 /// Evaluates a collective on the operands of a group's members. `others` are its other operand, if that states the

@@ -101,7 +101,7 @@ fn apply_complex(x: &Literal, y: &Literal, f: fn(Complex64, Complex64) -> Comple
     })
 }
 
-impl PureFacts for Binary {
+impl Facts for Binary {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, y] = check::tensors(op)?;
         Check::new(op)
@@ -127,11 +127,7 @@ impl PureFacts for Binary {
         self.example
     }
 
-    answer!(rule = pointwise);
-    answer!(class = Elementwise);
-    answer!(combine = none);
-    answer!(localize = same_op);
-    answer!(explicit = by_rule);
+    answer!(elementwise);
 }
 
 /// A row's name, labels and example.

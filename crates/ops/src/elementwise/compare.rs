@@ -94,7 +94,7 @@ fn kind<'v>(op: &OpView<'v>) -> Option<&'v str> {
     op.attrs().str("compare_type").filter(|&kind| kind != "NOTYPE")
 }
 
-impl PureFacts for Compare {
+impl Facts for Compare {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, y] = check::tensors(op)?;
         let direction = check::word(op, "comparison_direction")?;
@@ -123,13 +123,9 @@ impl PureFacts for Compare {
         })])
     }
 
-    answer!(rule = pointwise);
-    answer!(class = Elementwise);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(elementwise);
     answer!(cost = streams(1.0));
     answer!(linear = No);
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>) -> tensor<2xi1> {
   %0 = stablehlo.compare LT, %arg0, %arg1, FLOAT : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>

@@ -13,7 +13,7 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 /// Floats to integers saturate, NaN gives 0; integers wrap; to `f16` and `bf16` everything goes through `f32`.
 pub struct Convert;
 
-impl PureFacts for Convert {
+impl Facts for Convert {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([x], to) = (check::tensors(op)?, check::declared(op)?);
         Check::new(op)
@@ -31,12 +31,8 @@ impl PureFacts for Convert {
         if is_smooth(op.operand_tensor(0)) && is_smooth(op.result_tensor(0)) { Linear::Jointly } else { Linear::No }
     }
 
-    answer!(rule = pointwise);
-    answer!(class = Elementwise);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(elementwise);
     answer!(cost = streams(1.0));
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xbf16> {
   %0 = stablehlo.convert %arg0 : (tensor<2xf32>) -> tensor<2xbf16>
@@ -96,7 +92,7 @@ fn unpack(bits: &[bool], to: &TensorType) -> Literal {
     out.finish()
 }
 
-impl PureFacts for BitcastConvert {
+impl Facts for BitcastConvert {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([x], to) = (check::tensors(op)?, check::declared(op)?);
         let fits = bitcast_shape(x, to.dtype).is_some_and(|shape| shape == to.shape);
@@ -139,6 +135,7 @@ impl PureFacts for BitcastConvert {
         Ok(vec![bitcast(&x[0], &to.clone().with_dtype(to.dtype.storage()))])
     }
 
+    answer!(pure);
     answer!(combine = none);
     answer!(localize = same_op);
     answer!(cost = streams(0.0));
@@ -189,7 +186,7 @@ fn reduce_bits(bits: u64, own: Format, target: Format) -> u64 {
     sign | magnitude
 }
 
-impl PureFacts for ReducePrecision {
+impl Facts for ReducePrecision {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x] = check::tensors(op)?;
         let (exponent, mantissa) = (op.attrs().int("exponent_bits"), op.attrs().int("mantissa_bits"));
@@ -218,13 +215,9 @@ impl PureFacts for ReducePrecision {
         }])
     }
 
-    answer!(rule = pointwise);
-    answer!(class = Elementwise);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(elementwise);
     answer!(cost = streams(1.0));
     answer!(linear = Jointly);
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.reduce_precision %arg0, format = e8m7 : tensor<2xf32>

@@ -14,7 +14,7 @@ pub struct Select;
 /// Keeps each element between two bounds.
 pub struct Clamp;
 
-impl PureFacts for Select {
+impl Facts for Select {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [pred, on_true, on_false] = check::tensors(op)?;
         let fits = pred.rank() == 0 || pred.shape == on_true.shape;
@@ -40,13 +40,9 @@ impl PureFacts for Select {
         Ok(vec![chosen])
     }
 
-    answer!(rule = pointwise);
-    answer!(class = Elementwise);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(elementwise);
     answer!(cost = streams(1.0));
     answer!(linear = In(0b110));
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<2xi1>, %arg1: tensor<2xf32>, %arg2: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.select %arg0, %arg1, %arg2 : tensor<2xi1>, tensor<2xf32>
@@ -55,7 +51,7 @@ impl PureFacts for Select {
     );
 }
 
-impl PureFacts for Clamp {
+impl Facts for Clamp {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [min, x, max] = check::tensors(op)?;
         let fits = |bound: &shardwise_ir::TensorType| bound.rank() == 0 || bound.shape == x.shape;
@@ -74,13 +70,9 @@ impl PureFacts for Clamp {
         Ok(vec![clamped.ok_or_else(|| check::not_computed(op, x[1].dtype()))?])
     }
 
-    answer!(rule = pointwise);
-    answer!(class = Elementwise);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(elementwise);
     answer!(cost = streams(2.0));
     answer!(linear = No);
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<f32>, %arg1: tensor<2xf32>, %arg2: tensor<f32>) -> tensor<2xf32> {
   %0 = stablehlo.clamp %arg0, %arg1, %arg2 : (tensor<f32>, tensor<2xf32>, tensor<f32>) -> tensor<2xf32>

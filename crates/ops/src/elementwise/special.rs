@@ -37,7 +37,7 @@ pub const IS_INF: Predicate = predicate!("chlo.is_inf" "is_inf" "" "" f64::is_in
 pub const IS_POS_INF: Predicate = predicate!("chlo.is_pos_inf" "is_pos_inf" "" "" |x| x == f64::INFINITY);
 pub const IS_NEG_INF: Predicate = predicate!("chlo.is_neg_inf" "is_neg_inf" "" "" |x| x == f64::NEG_INFINITY);
 
-impl PureFacts for Predicate {
+impl Facts for Predicate {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x] = check::tensors(op)?;
         Check::new(op)
@@ -60,13 +60,9 @@ impl PureFacts for Predicate {
         self.example
     }
 
-    answer!(rule = pointwise);
-    answer!(class = Elementwise);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(elementwise);
     answer!(cost = streams(1.0));
     answer!(linear = No);
-    answer!(explicit = by_rule);
 }
 
 /// `stablehlo.complex`: a complex number from its two parts.
@@ -74,7 +70,7 @@ pub struct MakeComplex;
 
 pub const COMPLEX: MakeComplex = MakeComplex;
 
-impl PureFacts for MakeComplex {
+impl Facts for MakeComplex {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [re, im] = check::tensors(op)?;
         let dtype = if re.dtype == DType::F64 { DType::C128 } else { DType::C64 };
@@ -91,13 +87,9 @@ impl PureFacts for MakeComplex {
         }])
     }
 
-    answer!(rule = pointwise);
-    answer!(class = Elementwise);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(elementwise);
     answer!(cost = streams(0.0));
     answer!(linear = Jointly);
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>) -> tensor<2xcomplex<f32>> {
   %0 = stablehlo.complex %arg0, %arg1 : tensor<2xcomplex<f32>>
@@ -131,7 +123,7 @@ macro_rules! next_after {
     };
 }
 
-impl PureFacts for NextAfter {
+impl Facts for NextAfter {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, y] = check::tensors(op)?;
         Check::new(op)
@@ -151,13 +143,9 @@ impl PureFacts for NextAfter {
         }])
     }
 
-    answer!(rule = pointwise);
-    answer!(class = Elementwise);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(elementwise);
     answer!(cost = streams(2.0));
     answer!(linear = No);
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>) -> tensor<2xf32> {
   %0 = chlo.next_after %arg0, %arg1 : tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>

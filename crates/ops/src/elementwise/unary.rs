@@ -110,7 +110,7 @@ impl Unary {
     }
 }
 
-impl PureFacts for Unary {
+impl Facts for Unary {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x] = check::tensors(op)?;
         Check::new(op)
@@ -135,11 +135,7 @@ impl PureFacts for Unary {
         self.example
     }
 
-    answer!(rule = pointwise);
-    answer!(class = Elementwise);
-    answer!(combine = none);
-    answer!(localize = same_op);
-    answer!(explicit = by_rule);
+    answer!(elementwise);
 }
 
 /// A row's name, label and example.

@@ -55,7 +55,7 @@ fn window_factors(o: usize, full: usize, d: usize, size: usize) -> Vec<IndexFact
     }
 }
 
-impl PureFacts for Gather {
+impl Facts for Gather {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 2..=2, 0)?;
         let (operand, indices) = (types[0], types[1]);
@@ -87,6 +87,7 @@ impl PureFacts for Gather {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(pure);
     answer!(class = Other);
 
     /// Each element comes from one device; all others give zero.

@@ -75,7 +75,7 @@ fn window_factors(dims: &IndexDims, o: usize, full: usize, d: usize, size: usize
     ]
 }
 
-impl PureFacts for Scatter {
+impl Facts for Scatter {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 3..=MANY, 1)?;
         let n = arity(op);
@@ -114,6 +114,7 @@ impl PureFacts for Scatter {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(pure);
     answer!(class = Other);
 
     fn combine(&self, op: &OpView<'_>) -> Combine {

@@ -131,7 +131,7 @@ pub(crate) fn run(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) 
     for &inner in &body[body.entry()].ops {
         let view = module.view(&body, inner);
         let operands: Vec<Literal> = view.operands().iter().map(|&v| get(&values, v)).collect();
-        let made = Opcode::of_view(&view).facts().eval(&view, &operands, regions)?;
+        let made = crate::evaluate(&view, &operands, regions)?;
         view.results().iter().zip(made).for_each(|(v, x)| values[v.index()] = Some(x));
     }
     Ok(results.iter().map(|&v| get(&values, v)).collect())
@@ -151,7 +151,7 @@ pub(crate) fn requantized(x: &Literal, from: DType, to: DType, loc: &Loc) -> Res
 /// `stablehlo.uniform_quantize`: floats, or values quantized otherwise, as quantized values.
 pub struct UniformQuantize;
 
-impl PureFacts for UniformQuantize {
+impl Facts for UniformQuantize {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([x], to) = (tensors(op)?, declared(op)?);
         let mut check = Check::new(op);
@@ -168,13 +168,9 @@ impl PureFacts for UniformQuantize {
         run(op, x, regions)
     }
 
-    answer!(rule = pointwise);
-    answer!(class = Elementwise);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(elementwise);
     answer!(cost = streams(4.0));
     answer!(linear = No);
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32, 0.5:-20>> {
   %0 = stablehlo.uniform_quantize %arg0 : (tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32, 0.5:-20>>
@@ -186,7 +182,7 @@ impl PureFacts for UniformQuantize {
 /// `stablehlo.uniform_dequantize`: the floats that quantized values stand for.
 pub struct UniformDequantize;
 
-impl PureFacts for UniformDequantize {
+impl Facts for UniformDequantize {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x] = tensors(op)?;
         Check::new(op)
@@ -198,13 +194,9 @@ impl PureFacts for UniformDequantize {
         run(op, x, regions)
     }
 
-    answer!(rule = pointwise);
-    answer!(class = Elementwise);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(elementwise);
     answer!(cost = streams(3.0));
     answer!(linear = No);
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<2x!quant.uniform<i8:f32, 0.5:-20>>) -> tensor<2xf32> {
   %0 = stablehlo.uniform_dequantize %arg0 : (tensor<2x!quant.uniform<i8:f32, 0.5:-20>>) -> tensor<2xf32>

@@ -99,6 +99,61 @@ pub(super) fn takes(op: Opcode) -> Takes {
 
         BitcastConvert | Constant | SdyConstant | ChloConstant | GetDimensionSize | Map | Reduce | ReduceWindow
         | Scatter | SelectAndScatter | Sort => Takes::AsAny,
+        Return
+        | Call
+        | While
+        | Case
+        | If
+        | OptimizationBarrier
+        | Composite
+        | CustomCall
+        | NamedComputation
+        | AfterAll
+        | CreateToken
+        | Send
+        | Recv
+        | Infeed
+        | Outfeed
+        | Tuple
+        | GetTupleElement
+        | AllGather
+        | AllReduce
+        | ReduceScatter
+        | AllToAll
+        | CollectivePermute
+        | CollectiveBroadcast
+        | CollectiveReduce
+        | PartitionId
+        | ReplicaId
+        | AxisIndex
+        | AsyncStart
+        | AsyncDone
+        | ShardingConstraint
+        | Reshard
+        | DataFlowEdgeOp
+        | FuncDataFlowEdge
+        | PropagationBarrier
+        | ShardingGroup
+        | ManualComputation
+        | SdyAllGather
+        | SdyAllSlice
+        | SdyAllToAll
+        | SdyCollectivePermute
+        | SdyAllReduce
+        | SdyReduceScatter
+        | ReplicatedToUnreduced
+        | ShardedToUnreduced
+        | ExpectEq
+        | ExpectEqConst
+        | ExpectAlmostEq
+        | ExpectAlmostEqConst
+        | ExpectClose
+        | ExpectSerializedEq
+        | Probe
+        | PrintValue
+        | RunParallel
+        | RegionReturn
+        | SdyReturn => Takes::AsAny,
 
         _ => Takes::Not,
     }

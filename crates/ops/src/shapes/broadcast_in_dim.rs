@@ -8,7 +8,7 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct BroadcastInDim;
 
-impl PureFacts for BroadcastInDim {
+impl Facts for BroadcastInDim {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([x], to) = (check::tensors(op)?, check::declared(op)?);
         let dims = check::sizes(op, "broadcast_dimensions")?;
@@ -71,6 +71,7 @@ impl PureFacts for BroadcastInDim {
         Ok(vec![eval::gather(&x[0], &Layout { base: 0, strides }, to)])
     }
 
+    answer!(pure);
     answer!(class = Broadcast);
     answer!(combine = none);
     answer!(localize = same_op);

@@ -8,7 +8,7 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Concatenate;
 
-impl PureFacts for Concatenate {
+impl Facts for Concatenate {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let (inputs, dim) = (check::all_tensors(op)?, check::size(op, "dimension")?);
         let mut c = Check::new(op);
@@ -49,6 +49,7 @@ impl PureFacts for Concatenate {
         Ok(vec![out])
     }
 
+    answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
     answer!(localize = same_op);

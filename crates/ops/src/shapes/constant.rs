@@ -29,7 +29,7 @@ pub fn constant_value<'v>(op: &OpView<'v>) -> Option<&'v Literal> {
     op.attr("value").and_then(Attr::as_dense)
 }
 
-impl PureFacts for Constant {
+impl Facts for Constant {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [] = check::tensors(op)?;
         let value = constant_value(op).ok_or_else(|| check::bad_attribute(op, "value", "a dense array"))?;
@@ -55,6 +55,7 @@ impl PureFacts for Constant {
         Ok(vec![make::block_of(cx.builder, whole, sharding.as_ref(), &local)])
     }
 
+    answer!(pure);
     answer!(rule = none("a constant has no operands"));
     answer!(class = Other);
     answer!(combine = none);

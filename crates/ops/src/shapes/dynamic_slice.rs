@@ -30,7 +30,7 @@ pub(super) fn clamped_starts(indices: &[Literal], shape: &[usize], sizes: &[usiz
     indices.iter().enumerate().map(clamp).collect()
 }
 
-impl PureFacts for DynamicSlice {
+impl Facts for DynamicSlice {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         check::at_least(op, 1)?;
         let operands = check::all_tensors(op)?;
@@ -70,6 +70,7 @@ impl PureFacts for DynamicSlice {
         Cost { flops: 0.0, bytes_read: bytes, bytes_written: bytes }
     }
 
+    answer!(pure);
     answer!(class = DynamicSlice);
     answer!(combine = none);
     answer!(linear = In(1));

@@ -9,7 +9,7 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct DynamicUpdateSlice;
 
-impl PureFacts for DynamicUpdateSlice {
+impl Facts for DynamicUpdateSlice {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         check::at_least(op, 2)?;
         let operands = check::all_tensors(op)?;
@@ -75,6 +75,7 @@ impl PureFacts for DynamicUpdateSlice {
         Cost { flops: 0.0, bytes_read: bytes, bytes_written: bytes }
     }
 
+    answer!(pure);
     answer!(class = DynamicSlice);
     answer!(combine = none);
     answer!(linear = In(0b11));

@@ -8,7 +8,7 @@ use shardwise_ir::{OpView, TensorType, Type, Value};
 
 pub struct Iota;
 
-impl PureFacts for Iota {
+impl Facts for Iota {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [] = check::tensors(op)?;
         let (to, dim) = (check::declared(op)?, check::size(op, "iota_dimension")?);
@@ -43,6 +43,7 @@ impl PureFacts for Iota {
         Ok(vec![make::convert(b, shifted, local.dtype)])
     }
 
+    answer!(pure);
     answer!(rule = none("an iota has no operands"));
     answer!(class = Other);
     answer!(combine = none);

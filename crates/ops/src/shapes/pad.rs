@@ -53,7 +53,7 @@ fn paddings(op: &OpView<'_>) -> Vec<DimPadding> {
     low.into_iter().zip(high).zip(interior).map(|((low, high), interior)| DimPadding { low, high, interior }).collect()
 }
 
-impl PureFacts for Pad {
+impl Facts for Pad {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, value] = check::tensors(op)?;
         let mut c = Check::new(op);
@@ -102,6 +102,7 @@ impl PureFacts for Pad {
         Ok(vec![out])
     }
 
+    answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
     answer!(localize = same_op);

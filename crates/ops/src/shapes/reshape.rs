@@ -8,7 +8,7 @@ use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 
 pub struct Reshape;
 
-impl PureFacts for Reshape {
+impl Facts for Reshape {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([x], to) = (check::tensors(op)?, check::declared(op)?);
         Check::new(op)
@@ -32,6 +32,7 @@ impl PureFacts for Reshape {
         ExplicitPolicy::Regroup
     }
 
+    answer!(pure);
     answer!(class = PassThrough);
     answer!(combine = none);
     answer!(localize = same_op);

@@ -8,7 +8,7 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Reverse;
 
-impl PureFacts for Reverse {
+impl Facts for Reverse {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([x], dims) = (check::tensors(op)?, check::sizes(op, "dimensions")?);
         Check::new(op)
@@ -38,6 +38,7 @@ impl PureFacts for Reverse {
         Ok(vec![eval::gather(&x[0], &from, shape)])
     }
 
+    answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
     answer!(localize = same_op);

@@ -8,7 +8,7 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Slice;
 
-impl PureFacts for Slice {
+impl Facts for Slice {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x] = check::tensors(op)?;
         let (start, limit, strides) =
@@ -47,6 +47,7 @@ impl PureFacts for Slice {
         Ok(cx.same_op_with(cx.op.attrs().clone().with("limit_indices", Attr::sizes(&limit))))
     }
 
+    answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
     answer!(cost = streams(0.0));

@@ -8,7 +8,7 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Transpose;
 
-impl PureFacts for Transpose {
+impl Facts for Transpose {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x] = check::tensors(op)?;
         let permutation = check::sizes(op, "permutation")?;
@@ -35,6 +35,7 @@ impl PureFacts for Transpose {
         Ok(vec![eval::gather(&x[0], &Layout { base: 0, strides }, op.result_shape(0))])
     }
 
+    answer!(pure);
     answer!(class = PassThrough);
     answer!(combine = none);
     answer!(localize = same_op);

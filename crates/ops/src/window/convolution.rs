@@ -92,7 +92,7 @@ fn pick(shape: &[usize], dims: &[usize]) -> Vec<usize> {
     dims.iter().map(|&d| shape[d]).collect()
 }
 
-impl PureFacts for Convolution {
+impl Facts for Convolution {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 2..=2, 0)?;
         let (lhs, rhs) = (types[0], types[1]);
@@ -151,6 +151,7 @@ impl PureFacts for Convolution {
         RuleFact::Rule(rule(op))
     }
 
+    answer!(pure);
     answer!(class = Other);
 
     fn combine(&self, _: &OpView<'_>) -> Combine {

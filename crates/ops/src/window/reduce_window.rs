@@ -33,7 +33,7 @@ fn arity(op: &OpView<'_>) -> usize {
     op.operands().len() / 2
 }
 
-impl PureFacts for ReduceWindow {
+impl Facts for ReduceWindow {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 2..=MANY, 1)?;
         let n = arity(op);
@@ -70,6 +70,7 @@ impl PureFacts for ReduceWindow {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
     answer!(localize = same_op);

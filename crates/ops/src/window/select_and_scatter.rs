@@ -30,7 +30,7 @@ pub fn window(op: &OpView<'_>) -> Vec<WindowDim> {
     verified_window(op, NAMES, None, op.operand_shape(0).len())
 }
 
-impl PureFacts for SelectAndScatter {
+impl Facts for SelectAndScatter {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 3..=3, 2)?;
         let (operand, source) = (types[0], types[1]);
@@ -80,6 +80,7 @@ impl PureFacts for SelectAndScatter {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
     answer!(localize = same_op);
