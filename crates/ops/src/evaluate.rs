@@ -1,0 +1,37 @@
+//! Inference and evaluation of an op on values of every type: the op's own facts, and around them what is done alike for
+//! all ops with quantized values and with reducers that are wider than their operands.
+
+use crate::facts::{EvalError, RegionEval};
+use crate::{Opcode, promote, quantized};
+use shardwise_base::{Diagnostics, Literal};
+use shardwise_ir::{OpView, Type};
+
+/// Checks operands, attributes and regions of an op, and returns its result types.
+///
+/// # Errors
+/// The constraints of the specification that the op violates.
+pub fn infer_op(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+    let facts = Opcode::of_view(op).facts();
+    if quantized::is_quantized(op) {
+        return quantized::infer(op, &|op| facts.infer(op));
+    }
+    facts.infer(op)
+}
+
+/// Computes the results of an op with [`Semantics::Pure`](crate::Semantics::Pure) from its operands' values. Quantized
+/// values are given and returned as their integers.
+///
+/// # Errors
+/// The op is not computed for elements of this type, or a region that it runs stops.
+pub fn evaluate(
+    op: &OpView<'_>,
+    operands: &[Literal],
+    regions: &mut dyn RegionEval,
+) -> Result<Vec<Literal>, EvalError> {
+    let opcode = Opcode::of_view(op);
+    if quantized::is_quantized(op) && quantized::is_computed(opcode) {
+        return quantized::run(op, operands, regions);
+    }
+    let promoted = promote::operands(op, operands)?;
+    opcode.facts().eval(op, promoted.as_deref().unwrap_or(operands), regions)
+}
