@@ -26,6 +26,12 @@ impl DimSharding {
         DimSharding { axes, is_open: true, priority: None }
     }
 
+    /// Returns the dimension with these axes. A closed dimension without axes has no priority.
+    fn with_axes(&self, axes: Vec<AxisRef>) -> DimSharding {
+        let is_settled = axes.is_empty() && !self.is_open;
+        DimSharding { axes, is_open: self.is_open, priority: self.priority.filter(|_| !is_settled) }
+    }
+
     /// Returns the number of shards along the dimension.
     pub fn shard_count(&self, mesh: &Mesh) -> usize {
         self.axes.iter().map(|a| a.size(mesh)).product()
@@ -87,6 +93,37 @@ impl Sharding {
         Sharding::new(mesh, vec![DimSharding::closed(vec![]); rank])
     }
 
+    /// Returns the sharding without axes of size 1, which split nothing.
+    pub fn without_unit_axes(&self) -> Sharding {
+        let mesh = &self.mesh;
+        if mesh.axes.iter().all(|a| a.size != 1) {
+            return self.clone();
+        }
+        let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| a.size(mesh) != 1).collect();
+        ShardingParts {
+            mesh: mesh.clone(),
+            dims: self.dims.iter().map(|d| d.with_axes(keep(&d.axes))).collect(),
+            replicated: keep(&self.replicated),
+            unreduced: keep(&self.unreduced),
+            reduced: vec![],
+        }
+        .into()
+    }
+
+    /// Returns the sharding with those of these axes that it does not mention declared as replicated, so that
+    /// propagation does not use them.
+    pub fn with_rest_replicated(&self, axes: &[AxisRef]) -> Sharding {
+        let used = self.split_axes().chain(self.replicated.iter().copied()).chain(self.unreduced.iter().copied());
+        let used: Vec<AxisRef> = used.collect();
+        let unused: Vec<AxisRef> = axes.iter().flat_map(|a| a.minus(&self.mesh, &used)).collect();
+        let mut out = self.clone();
+        if !unused.is_empty() {
+            out.replicated.extend(unused);
+            AxisRef::sort_and_merge(&mut out.replicated, &self.mesh);
+        }
+        out
+    }
+
     /// Returns a sharding whose dimensions are all unsplit and open, so that propagation decides everything.
     pub fn open(mesh: &Arc<Mesh>, rank: usize) -> Sharding {
         Sharding::new(mesh, vec![DimSharding::open(vec![]); rank])
@@ -123,6 +160,11 @@ impl Sharding {
             self.reduced = reduced;
         }
         self
+    }
+
+    /// Returns whether no dimension is open.
+    pub fn is_closed(&self) -> bool {
+        self.dims.iter().all(|d| !d.is_open)
     }
 
     /// Returns the number of dimensions.

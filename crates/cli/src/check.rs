@@ -20,8 +20,7 @@ use shardwise_spmd::Options;
 /// Prints how near the results are; an error if they are further apart than rounding explains.
 pub fn check(module: &Module, inputs: &[Literal], results: &[Literal], with: CheckWith) -> Result<(), Diagnostics> {
     // The interpreter knows Shardy's notation alone, and one mesh.
-    let laid_out = shardwise_spmd::prepare::layouts(module, &mut Diagnostics::default())?;
-    let module = laid_out.as_ref().unwrap_or(module);
+    let module = &shardwise_spmd::run_until("meshes", module, &mut Options::default())?;
     let is_single = matches!(with, CheckWith::Single) && !has_manual_regions(module);
     let name = if is_single { "one device" } else { "the interpreter" };
     let reference = |module: &Module| match is_single {

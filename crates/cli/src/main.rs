@@ -166,10 +166,12 @@ enum ReplicaGroups {
 struct OptArgs {
     #[command(flatten)]
     source: Source,
-    /// Names of passes, in order; Shardy's passes go by their own names, with options as
-    /// `sdy-insert-explicit-reshards{enable-full-version=true}`.
+    /// Names of passes, in order.
     #[arg(long = "pass", value_name = "NAME", value_delimiter = ',')]
     passes: Vec<String>,
+    /// Check what each pass guarantees, and what the passes before it guarantee.
+    #[arg(long)]
+    verify: bool,
     /// The file has several programs, between lines `// -----`.
     #[arg(long)]
     split_input_file: bool,

@@ -4,13 +4,13 @@ use crate::source::{SPLIT, printed};
 use crate::{OptArgs, PartitionArgs, PropagateArgs, ReplicaGroups, out};
 use shardwise_base::Diagnostics;
 use shardwise_ir::text::PrintOptions;
-use shardwise_spmd::{self as spmd, Options, run_passes};
+use shardwise_spmd::{self as spmd, Options, Step, run_steps, run_until};
 
 pub fn propagate(args: &PropagateArgs) -> Result<(), Diagnostics> {
     let module = args.source.read()?;
     let mut dumper = args.source.dumper()?;
     let propagated =
-        run_passes(&["propagate"], &module, &mut Options { dump: Some(&mut dumper.hook()), ..Options::default() })?;
+        run_until("propagate", &module, &mut Options { dump: Some(&mut dumper.hook()), ..Options::default() })?;
     dumper.finish()?;
     show!("{}", &*printed(&propagated, &PrintOptions::default()));
     Ok(())
@@ -34,14 +34,14 @@ pub fn partition(args: &PartitionArgs) -> Result<(), Diagnostics> {
 }
 
 pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
-    let names: Vec<&str> = args.passes.iter().map(String::as_str).collect();
-    let shows_all = names.iter().any(|name| !spmd::shardy::is_name(name));
-    let options = if shows_all { PrintOptions::default() } else { PrintOptions::MLIR };
+    let options =
+        if args.passes.iter().all(|name| is_shardys(name)) { PrintOptions::MLIR } else { PrintOptions::default() };
+    let steps: Vec<Step<'_>> = args.passes.iter().map(|name| step(name)).collect::<Result<_, _>>()?;
     let mut dumper = args.source.dumper()?;
     for (i, module) in args.source.read_all(args.split_input_file)?.iter().enumerate() {
         let mut hook = dumper.hook();
-        let mut run = Options { dump: Some(&mut hook), ..Options::default() };
-        let module = run_passes(&names, module, &mut run)?;
+        let mut run = Options { dump: Some(&mut hook), verify: args.verify, ..Options::default() };
+        let module = run_steps(&steps, module, &mut run)?;
         out::warn(run.warnings.iter());
         if i > 0 {
             show!("{}", SPLIT);
@@ -49,4 +49,25 @@ pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
         show!("{}", &*printed(&module, &options));
     }
     dumper.finish()
+}
+
+/// Returns the pass with this name. In a build with the feature `shardy`, Shardy's passes are found too.
+fn step(name: &str) -> Result<Step<'_>, Diagnostics> {
+    #[cfg(feature = "shardy")]
+    if let Some(request) = shardwise_shardy::Request::parse(name) {
+        let request = request?;
+        return Ok(Step { name: request.pass.name, run: Box::new(move |module, _| request.run(&module)) });
+    }
+    spmd::find(name).map(Step::from)
+}
+
+/// Returns whether the name is that of one of Shardy's passes.
+#[cfg(feature = "shardy")]
+fn is_shardys(name: &str) -> bool {
+    shardwise_shardy::Request::parse(name).is_some()
+}
+
+#[cfg(not(feature = "shardy"))]
+fn is_shardys(_: &str) -> bool {
+    false
 }

@@ -88,6 +88,16 @@ impl Attr {
         Attr::Enum { dialect: "stablehlo".into(), kind: kind.into(), value: value.into() }
     }
 
+    /// Makes a list of axes of a mesh.
+    pub fn axes(mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Attr {
+        Attr::Axes { mesh: mesh.clone(), axes: axes.to_vec() }
+    }
+
+    /// Makes a list of axes of a mesh for each dimension.
+    pub fn axes_per_dim(mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>]) -> Attr {
+        Attr::AxesPerDim { mesh: mesh.clone(), dims: dims.to_vec() }
+    }
+
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Attr::Int { value, .. } => Some(*value),

@@ -22,6 +22,8 @@ mod funcs;
 mod hash;
 mod module;
 mod op_def;
+pub mod rewrite;
+pub mod symbols;
 pub mod text;
 mod ty;
 mod uses;

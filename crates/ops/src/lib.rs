@@ -20,6 +20,7 @@ mod result_labels;
 pub(crate) mod shard_test;
 mod table;
 
+pub mod calls;
 pub mod collective;
 pub mod control;
 pub mod dot;
@@ -30,6 +31,7 @@ pub mod index;
 pub mod linalg;
 pub mod make;
 pub mod make_collective;
+pub mod make_shardy;
 pub mod promote;
 pub mod quantized;
 pub mod ragged;

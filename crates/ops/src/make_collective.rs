@@ -7,13 +7,9 @@ use shardwise_base::{AxisRef, DType, Literal, Mesh};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Region, TensorType, Type, Value};
 use std::sync::Arc;
 
-fn axes_attr(mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Attr {
-    Attr::Axes { mesh: mesh.clone(), axes: axes.to_vec() }
-}
-
 /// What marks a collective as one over the partitions of one program.
 fn collective_attrs(mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Attrs {
-    Attrs::new().with("replica_groups", axes_attr(mesh, axes))
+    Attrs::new().with("replica_groups", Attr::axes(mesh, axes))
 }
 
 fn tensor(body: &Body, x: Value) -> TensorType {
@@ -97,12 +93,12 @@ pub fn ragged_all_to_all(
 ) -> Value {
     let ty = b.body.ty(output).clone();
     let operands = [operand, output, input_offsets, send_sizes, output_offsets, recv_sizes];
-    b.value(Opcode::CustomCall, operands, ragged_attrs(axes_attr(mesh, axes), None), ty)
+    b.value(Opcode::CustomCall, operands, ragged_attrs(Attr::axes(mesh, axes), None), ty)
 }
 
 /// The device's position along the axis list, an i32 scalar.
 pub fn axis_index(b: &mut Builder<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
-    let attrs = Attrs::new().with("axes", axes_attr(mesh, axes));
+    let attrs = Attrs::new().with("axes", Attr::axes(mesh, axes));
     b.value(Opcode::AxisIndex, [], attrs, Type::tensor(DType::I32, vec![]))
 }
 

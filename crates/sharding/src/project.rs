@@ -224,7 +224,7 @@ impl Rest<'_> {
     }
 }
 
-pub(crate) fn gcd(a: usize, b: usize) -> usize {
+pub fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 

@@ -4,7 +4,7 @@
 //! region. Ops that change nothing are replaced by their operand, and scalar integer arithmetic on constants is
 //! evaluated.
 
-use crate::rewrite::{code, facts, is_terminator};
+use crate::rewrite::{facts, is_terminator};
 use shardwise_base::{Diagnostics, Literal, budget};
 use shardwise_ir::{Attr, Attrs, Body, Module, Op, OpData, OpView, Region, Value};
 use shardwise_ops::{Effects, NoRegions, Opcode, Semantics};
@@ -36,6 +36,12 @@ fn round(module: &Module, body: &mut Body) -> bool {
     let mut cleanup = Cleanup { module, body, live, renamed, seen: HashMap::new(), is_changed: false };
     cleanup.region(entry);
     cleanup.is_changed
+}
+
+/// Returns the first op that nothing needs.
+pub(crate) fn first_dead(module: &Module, body: &Body) -> Option<Op> {
+    let live = live(module, body);
+    body.walk().into_iter().find(|op| !live[op.index()])
 }
 
 /// Returns for each op whether anything needs it.
@@ -135,7 +141,7 @@ impl Cleanup<'_> {
     /// Replaces the op by a constant, in place. Returns the fingerprint of the constant.
     fn make_constant(&mut self, op: Op, value: Literal) -> u64 {
         let data = self.body.op_mut(op);
-        data.code = code("stablehlo.constant");
+        data.code = Opcode::Constant.into();
         data.operands.clear();
         data.attrs = Attrs::new().with("value", Attr::Dense(value));
         data.reason = None;

@@ -4,12 +4,12 @@
 //! moves at most half the bytes.
 
 use crate::plan::{self, Step, StepKind};
-use crate::rewrite::{Rewrite, map_main, rewrite_func};
-use crate::sdy;
+use crate::rewrite::map_main;
 use shardwise_base::{AxisRef, Diagnostics, Mesh, Reason, ReasonCause, Sharding};
+use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Body, Builder, Cloner, Module, OpView, Region, Uses, Value};
-use shardwise_ops::shardy::ShardyCollective;
-use shardwise_ops::{Opcode, ReduceKind};
+use shardwise_ops::shardy::{AllToAllParam, ShardyCollective};
+use shardwise_ops::{Opcode, ReduceKind, make_shardy};
 use std::sync::Arc;
 
 /// Replaces all `sdy.reshard` ops of the main function by collectives.
@@ -85,7 +85,26 @@ fn is_all_reduce(view: &OpView<'_>) -> bool {
 }
 
 fn run(value: Value, steps: &[Step], reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
-    steps.iter().fold(value, |v, step| sdy::step(v, step, reason, b))
+    steps.iter().fold(value, |v, step| add(v, step, reason, b))
+}
+
+/// Adds the op of one step of a plan. Unreduced axes of the value are kept.
+fn add(v: Value, step: &Step, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
+    let unreduced = b.body.sharding(v).map_or(vec![], |s| s.unreduced.clone());
+    make_shardy::step(b, v, &collective(&step.kind), &step.to.clone().with_unreduced(unreduced), reason)
+}
+
+/// Returns the op of a step of a plan.
+fn collective(kind: &StepKind) -> ShardyCollective {
+    match kind {
+        StepKind::AllSlice { axes } => ShardyCollective::AllSlice { dims: axes.clone() },
+        StepKind::AllGather { axes } => ShardyCollective::AllGather { dims: axes.clone() },
+        StepKind::AllToAll { axes, source, target } => {
+            let param = AllToAllParam { axes: axes.clone(), src_dim: *source, tgt_dim: *target };
+            ShardyCollective::AllToAll { params: vec![param] }
+        }
+        StepKind::CollectivePermute => ShardyCollective::CollectivePermute,
+    }
 }
 
 fn plan_of(reshard: &OpView<'_>) -> Vec<Step> {
@@ -163,7 +182,8 @@ impl Scatter {
         let reason = Arc::new(together(&own, reader));
         let unreduced = AxisRef::union(&from.mesh, self.summed.iter().chain(&from.unreduced).copied());
         let scattered = self.after(from).with_unreduced(unreduced);
-        let mut value = sdy::reduce_scatter(v, &self.axes, self.kind, &scattered, &reason, b);
+        let step = ShardyCollective::ReduceScatter { dims: self.axes.clone(), reduce: self.kind };
+        let mut value = make_shardy::step(b, v, &step, &scattered, &reason);
         if !self.sums_what_it_slices(&from.mesh) {
             // Slicing first leaves fewer bytes to sum.
             value = self.slice(value, reader, b);
@@ -183,7 +203,7 @@ impl Scatter {
             return v;
         }
         let kind = StepKind::AllSlice { axes: self.sliced.clone() };
-        sdy::step(v, &Step { kind, to: self.to.clone(), bytes_received: 0 }, reason, b)
+        add(v, &Step { kind, to: self.to.clone(), bytes_received: 0 }, reason, b)
     }
 
     fn sum(&self, v: Value, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
@@ -192,7 +212,8 @@ impl Scatter {
         }
         let now = b.body.sharding(v).expect("made just now").clone();
         let unreduced = now.unreduced.iter().flat_map(|a| a.minus(&now.mesh, &self.summed)).collect();
-        sdy::all_reduce(v, &self.summed, self.kind, &now.with_unreduced(unreduced), reason, b)
+        let step = ShardyCollective::AllReduce { axes: self.summed.clone(), reduce: self.kind };
+        make_shardy::step(b, v, &step, &now.with_unreduced(unreduced), reason)
     }
 }
 

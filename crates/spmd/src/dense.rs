@@ -4,8 +4,9 @@
 //! `partition_id`. What only shardwise reads (meshes, shardings, `shardwise.*`) is removed. The size of the result
 //! grows with the number of devices. It is meant for printing and is not a stage of the pipeline.
 
-use crate::rewrite::{Rewrite, map_main, rewrite_func};
+use crate::rewrite::map_main;
 use shardwise_base::{AxisRef, DType, Diagnostics, Literal, Mesh};
+use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Attr, Attrs, Builder, Cloner, Func, Module, OpView, Type, Value};
 use shardwise_ops::collective::{
     CollectiveKind, CollectiveView, Groups, Permutation, attrs_with_channel, attrs_with_groups, groups_attr,

@@ -12,19 +12,26 @@ mod manual;
 use manual::Role;
 use shardwise_base::gspmd::{HloSharding, HloShardingError, Rest, Run, Tiling};
 use shardwise_base::{AxisIndex, AxisRef, Diagnostic, Diagnostics, DimSharding, Loc, Mesh, Sharding};
-use shardwise_ir::{Attrs, Module, Op, Value};
+use shardwise_engine::GLOBAL_TYPE;
+use shardwise_ir::{Attrs, Func, Module, Op, Value};
 use shardwise_ops::Opcode;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const ATTR: &str = "mhlo.sharding";
 
-/// Returns the module with all shardings in Shardy's form, or `None` if it has none in the older notation.
-pub fn import(module: &Module) -> Result<Option<Module>, Diagnostics> {
-    let found = find(module)?;
+/// Returns the module with all shardings in Shardy's form.
+///
+/// # Errors
+/// Fails if the program has been partitioned before (`partitioned-twice`), or if something in the older notation has no
+/// equal in Shardy's.
+pub fn import(module: Module) -> Result<Module, Diagnostics> {
+    refuse_local(&module)?;
+    let found = find(&module)?;
     if found.is_empty() {
-        return Ok(None);
+        return Ok(module);
     }
+    let module = &module;
     let mut meshes = Meshes::of(module, &found);
     let mut out = module.clone();
     for Found { place, sharding, loc } in found {
@@ -45,7 +52,22 @@ pub fn import(module: &Module) -> Result<Option<Module>, Diagnostics> {
     }
     manual::close(&mut out, || meshes.main())?;
     out.meshes.extend(meshes.made);
-    Ok(Some(out))
+    Ok(out)
+}
+
+/// Fails if the program has already been partitioned, which the global types of its arguments show.
+fn refuse_local(module: &Module) -> Result<(), Diagnostics> {
+    let Some(main) = module.main() else { return Ok(()) };
+    match main.arg_attrs.iter().chain(&main.result_attrs).any(|attrs| attrs.contains(GLOBAL_TYPE)) {
+        true => Err(already_local(main).into()),
+        false => Ok(()),
+    }
+}
+
+fn already_local(main: &Func) -> Diagnostic {
+    let message = format!("`@{}` has been partitioned: its arguments have `{GLOBAL_TYPE}`", main.name);
+    Diagnostic::error("partitioned-twice", &main.loc, message)
+        .help("give the program as it was before, or remove these attributes from a program of global values")
 }
 
 fn import_op(
@@ -130,6 +152,17 @@ fn find(module: &Module) -> Result<Vec<Found>, Diagnostics> {
         }
     }
     Ok(found)
+}
+
+/// Returns the first place with a sharding in the older notation.
+pub(crate) fn remaining(module: &Module) -> Option<(Loc, String)> {
+    let in_ops = |func: &Func| func.body.walk().into_iter().find(|&op| func.body[op].attrs.contains(ATTR));
+    module.funcs.iter().find_map(|func| {
+        if func.arg_attrs.iter().chain(&func.result_attrs).any(|attrs| attrs.contains(ATTR)) {
+            return Some((func.loc.clone(), format!("`@{}`", func.name)));
+        }
+        Some((func.body[in_ops(func)?].loc.clone(), "an op".to_string()))
+    })
 }
 
 /// The meshes of the module's grids.

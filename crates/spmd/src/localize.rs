@@ -1,22 +1,19 @@
 //! Turns global types into the types of one device. No other pass does.
 //!
 //! Each op is made local by the `localize` function of its row in the op table. This module handles loops and branches,
-//! whose regions it walks, and manual computations, whose bodies are per device already and replace the op. In these
-//! bodies, collectives over lists of device numbers are rewritten to name axes, and arithmetic on `partition_id` that
-//! computes a position along axes becomes `shardwise.axis_index`.
+//! whose regions it walks, and manual computations, whose bodies are per device already and replace the op.
 //!
 //! The result shardings that a manual computation claims are compared with what is inferred of the results
 //! ([`uniform`]), because an imported program may claim what is not true.
 
-use crate::rewrite::{
-    facts, has_program_regions, is_manual, is_terminator, map_main, open_region, sharding_or_replicated,
-};
-use crate::{imported, sdy, uniform};
+use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
+use crate::uniform;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
-use shardwise_ir::{Attr, Attrs, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Uses, Value};
+use shardwise_ir::rewrite::open_region;
+use shardwise_ir::{Attr, Attrs, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
+use shardwise_ops::shardy::manual_axes;
 use shardwise_ops::{LocalizeCx, Semantics};
-use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// Returns the program of one device.
@@ -37,8 +34,7 @@ fn localize_func(
     let mut cloner = Cloner::new(&func.body);
     let mut found = Diagnostics::default();
     let mut b = Builder::new(&mut out.body);
-    let mut pass =
-        Localizer { module, mesh, cloner: &mut cloner, found: &mut found, claims: vec![], uses: OnceCell::new() };
+    let mut pass = Localizer { module, mesh, cloner: &mut cloner, found: &mut found, claims: vec![] };
     for (i, &old) in func.body.args().iter().enumerate() {
         let new = b.body.add_arg(b.region, pass.local_type(old), func.body[old].loc.clone());
         pass.cloner.carry(old, new, &mut b);
@@ -102,7 +98,6 @@ struct Localizer<'a, 'c, 's> {
     cloner: &'c mut Cloner<'s>,
     found: &'c mut Diagnostics,
     claims: Vec<Claim>,
-    uses: OnceCell<Uses>,
 }
 
 impl<'s> Localizer<'_, '_, 's> {
@@ -144,11 +139,6 @@ impl<'s> Localizer<'_, '_, 's> {
         } else if has_program_regions(&view) {
             let regions = view.regions().iter().map(|&r| self.region(r, b)).collect();
             self.copy(&view, regions, b)
-        } else if let Some(axes) = imported::axes_of_arithmetic(&view, self.mesh, &self.uses) {
-            vec![imported::axis_index(&view, self.mesh, &axes, b)]
-        } else if let Some(attrs) = imported::axis_attrs(&view, self.mesh) {
-            let regions = view.regions().iter().map(|&r| self.scalar_region(r, b)).collect();
-            self.copy_with(&view, attrs, regions, b)
         } else {
             self.by_fact(&view, b)
         };
@@ -167,13 +157,9 @@ impl<'s> Localizer<'_, '_, 's> {
 
     /// Copies the op with local operands and types.
     fn copy(&mut self, view: &OpView<'s>, regions: Vec<Region>, b: &mut Builder<'_>) -> Vec<Value> {
-        self.copy_with(view, view.attrs().clone(), regions, b)
-    }
-
-    fn copy_with(&mut self, view: &OpView<'s>, attrs: Attrs, regions: Vec<Region>, b: &mut Builder<'_>) -> Vec<Value> {
         let types = self.result_types(view, b);
         let operands = self.cloner.values(view.operands());
-        let new = b.op_with_regions(view.data().code, operands, attrs, regions, types);
+        let new = b.op_with_regions(view.data().code, operands, view.attrs().clone(), regions, types);
         b.body.op_mut(new).reason = view.data().reason.clone();
         b.body[new].results.to_vec()
     }
@@ -207,7 +193,7 @@ impl<'s> Localizer<'_, '_, 's> {
 
     /// Records along which of the manual axes the results are claimed to be equal.
     fn claim(&mut self, view: &OpView<'s>, results: &[Value]) {
-        let manual = sdy::manual_axes(view);
+        let manual = manual_axes(view);
         for (index, &value) in results.iter().enumerate() {
             let Some(sharding) = view.result_sharding(index).cloned() else { continue };
             let told: Vec<AxisRef> = sharding.split_axes().chain(sharding.unreduced.iter().copied()).collect();
@@ -255,7 +241,10 @@ impl<'s> Localizer<'_, '_, 's> {
                 let pairs = view.results().iter().zip(view.operands());
                 pairs.for_each(|(&result, &operand)| self.cloner.set(result, self.cloner.get(operand)));
             } else {
-                self.cloner.op(op, &mut inner);
+                let new = self.cloner.op(op, &mut inner);
+                for v in inner.body[new].results.clone() {
+                    inner.body.value_mut(v).sharding = None;
+                }
             }
         }
         region

@@ -4,27 +4,23 @@
 //! recurses over the call graph. Inlined ops keep their locations, combined with the location of the call
 //! (`callsite(callee at caller)`).
 
-use crate::propagate::keep_referenced;
 use shardwise_base::{Diagnostic, Diagnostics, Loc, LocKind};
+use shardwise_ir::symbols::keep_referenced;
 use shardwise_ir::{Body, Builder, Cloner, Func, FuncId, Module, Op, OpView, Region, Value, Visibility};
 use shardwise_ops::Opcode;
+use shardwise_ops::calls::{callee, callees_first};
 
 /// The largest number of ops. Nested calls can double the size of the program at each level.
 const MAX_OPS: usize = 4_000_000;
 
 /// Inlines everything into the public functions and removes the private functions that no op refers to any more.
-///
-/// A module that has not been propagated is prepared first ([`crate::prepare`]).
 pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
-    if let Some(prepared) = crate::prepare::prepare(module, &mut Diagnostics::default())? {
-        return lower(&prepared);
-    }
     if is_lowered(module) {
         crate::processes::check_axes(module)?;
         return Ok(module.clone());
     }
     let mut lowered: Vec<Option<Func>> = vec![None; module.funcs.len()];
-    for id in callees_first(module) {
+    for id in callees_first(module, (0..module.funcs.len()).map(FuncId::new).collect()) {
         let func = inline_into(module, &module[id], &lowered)?;
         lowered[id.index()] = Some(func);
     }
@@ -48,40 +44,6 @@ fn is_lowered(module: &Module) -> bool {
         let is_plain = |op| view(op).data().code != Opcode::NamedComputation.into() && callee(&view(op)).is_none();
         is_kept(module, func) && func.body.walk().into_iter().all(is_plain)
     })
-}
-
-/// Returns all functions, each after the functions that it calls.
-fn callees_first(module: &Module) -> Vec<FuncId> {
-    let mut order = vec![];
-    let mut seen = vec![false; module.funcs.len()];
-    for start in 0..module.funcs.len() {
-        // An explicit stack is used because a chain of calls may be long.
-        let mut stack = vec![(start, false)];
-        while let Some((f, done)) = stack.pop() {
-            if done {
-                order.push(FuncId::new(f));
-            } else if !std::mem::replace(&mut seen[f], true) {
-                stack.push((f, true));
-                stack.extend(callees(module, &module.funcs[f]).into_iter().map(|c| (c.index(), false)));
-            }
-        }
-    }
-    order
-}
-
-fn callees(module: &Module, func: &Func) -> Vec<FuncId> {
-    let body = &func.body;
-    body.walk().into_iter().filter_map(|op| callee(&module.view(body, op))).collect()
-}
-
-/// Returns the function that a call or composite refers to, or `None` for other ops.
-fn callee(view: &OpView<'_>) -> Option<FuncId> {
-    let attr = match Opcode::of_view(view) {
-        Opcode::Call => "callee",
-        Opcode::Composite => "decomposition",
-        _ => return None,
-    };
-    view.module.func_id(view.attrs().str(attr)?)
 }
 
 fn inline_into(module: &Module, func: &Func, lowered: &[Option<Func>]) -> Result<Func, Diagnostics> {

@@ -15,19 +15,33 @@
 //! All resulting lists of axes are in Shardy's normal form: neighbouring parts of an axis are merged, and sets are in
 //! the order of the mesh.
 
-use crate::propagate::callees_first;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, Loc, Mesh, Sharding, ShardingParts};
 use shardwise_ir::{Attr, Attrs, Body, Func, FuncId, Module, Op, Value};
 use shardwise_ops::Opcode;
+use shardwise_ops::calls::callees_first;
 use shardwise_ops::collective::{axes_of_groups, groups_of_axes};
+use shardwise_propagate::sharding_groups;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Returns the module with all layouts of the functions that run rewritten over its main mesh, or `None` if they are
-/// already.
+/// Returns the module with all layouts of the functions that run rewritten over its main mesh.
 ///
-/// Errors: `mesh-devices`, `mesh-order`. Warnings: `mesh-order`.
-pub fn unify(module: &Module, warnings: &mut Diagnostics) -> Result<Option<Module>, Diagnostics> {
+/// Adds the warning `mesh-order` if the main mesh cannot express a layout.
+///
+/// # Errors
+/// Fails if a mesh has another number of devices than the main mesh (`mesh-devices`), if the main mesh cannot express
+/// axes that the program requires (`mesh-order`), or if what the program states of the devices cannot hold: the
+/// processes of a collective (`collective-process`), a sharding rule (`sharding-rule`), a sharding group
+/// (`sharding-group`).
+pub fn unify(module: Module, warnings: &mut Diagnostics) -> Result<Module, Diagnostics> {
+    let module = over_main_mesh(&module, warnings)?.unwrap_or(module);
+    crate::processes::check(&module)?;
+    sharding_groups::check(&module)?;
+    Ok(module)
+}
+
+/// Returns the module with all layouts over its main mesh, or `None` if they are already.
+fn over_main_mesh(module: &Module, warnings: &mut Diagnostics) -> Result<Option<Module>, Diagnostics> {
     let funcs = functions_that_run(module);
     let Used { meshes: used, is_irregular } = meshes_of(module, &funcs);
     let Some(main) = main_mesh(module, &used) else { return Ok(None) };
@@ -50,6 +64,14 @@ pub fn unify(module: &Module, warnings: &mut Diagnostics) -> Result<Option<Modul
     }
     warnings.extend(rewriter.lost.iter().map(|u| lost_order(u, &main)));
     rewriter.found.or(Some(out))
+}
+
+/// Returns the first place with a sharding over another mesh than the main mesh.
+pub(crate) fn other_mesh(module: &Module) -> Option<(Loc, String)> {
+    let main = module.main_mesh();
+    let used = meshes_of(module, &functions_that_run(module)).meshes;
+    let other = used.into_iter().find(|u| main.is_none_or(|main| !is_same(&u.mesh, main)))?;
+    Some((other.loc, shown(&other.mesh)))
 }
 
 /// Returns the main function and the functions that it calls.

@@ -13,9 +13,10 @@
 //! Engines pad the arguments and cut the results.
 
 use crate::plan::padded_size;
-use crate::rewrite::{code, facts, has_program_regions, map_main, open_region, sharding_or_replicated};
+use crate::rewrite::{facts, has_program_regions, map_main, sharding_or_replicated};
 use shardwise_base::{DType, Diagnostics, Literal, Mesh, Sharding, budget};
 use shardwise_engine::GLOBAL_TYPE;
+use shardwise_ir::rewrite::open_region;
 use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, Region, TensorType, Type, Value};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, RuleFact, Semantics, make};
@@ -186,25 +187,14 @@ fn bound_starts(view: &OpView<'_>, operands: &mut [Value], b: &mut Builder<'_>) 
 /// Returns `select(iota < size, v, neutral)` along `dim`.
 fn mask(v: Value, dim: usize, size: usize, neutral: &Literal, b: &mut Builder<'_>) -> Value {
     let ty = tensor(b.body, v);
+    let position = make::iota(b, TensorType::new(DType::I64, ty.shape.clone()), dim);
+    let size = make::full(b, &ty.shape, &Literal::scalar(size as i64));
+    let is_inside = make::compare(b, "LT", position, size);
+    let neutral = make::full(b, &ty.shape, neutral);
+    let masked = make::select(b, is_inside, v, neutral);
     let sharding = b.body.sharding(v).cloned();
-    let shaped = |dtype| Type::tensor(dtype, ty.shape.clone());
-    let mut laid_out = |name: &str, operands: &[Value], attrs: Attrs, ty: Type| {
-        let value = b.value(code(name), operands.iter().copied(), attrs, ty);
-        b.set_sharding(value, sharding.clone());
-        value
-    };
-    let splat = |dtype: DType, element: &[u8]| {
-        Attrs::new().with("value", Attr::Dense(Literal::splat(dtype, ty.shape.clone(), element)))
-    };
-    let iota = Attrs::new().with("iota_dimension", Attr::int(dim as i64));
-    let position = laid_out("stablehlo.iota", &[], iota, shaped(DType::I64));
-    let size = splat(DType::I64, &(size as i64).to_le_bytes());
-    let size = laid_out("stablehlo.constant", &[], size, shaped(DType::I64));
-    let less = Attrs::new().with("comparison_direction", Attr::stablehlo_enum("comparison_direction", "LT"));
-    let is_inside = laid_out("stablehlo.compare", &[position, size], less, shaped(DType::I1));
-    let neutral = splat(ty.dtype, neutral.element_bytes(0));
-    let neutral = laid_out("stablehlo.constant", &[], neutral, shaped(ty.dtype));
-    laid_out("stablehlo.select", &[is_inside, v, neutral], Attrs::new(), shaped(ty.dtype))
+    [position, size, is_inside, neutral, masked].into_iter().for_each(|x| b.set_sharding(x, sharding.clone()));
+    masked
 }
 
 /// Returns the value enlarged to `shape` with zeros at the ends of its dimensions.
@@ -214,32 +204,22 @@ fn grow(v: Value, shape: &[usize], b: &mut Builder<'_>) -> Value {
         return v;
     }
     let sharding = b.body.sharding(v).cloned();
-    let zero = Attrs::new().with("value", Attr::Dense(Literal::zeros(ty.dtype, vec![])));
-    let zero = b.value(code("stablehlo.constant"), [], zero, Type::tensor(ty.dtype, vec![]));
+    let zero = make::constant(b, Literal::zeros(ty.dtype, vec![]));
     b.set_sharding(zero, sharding.as_ref().map(|s| Sharding::replicated(&s.mesh, 0)));
-    let high: Vec<usize> = shape.iter().zip(&ty.shape).map(|(a, b)| a - b).collect();
+    let high: Vec<i64> = shape.iter().zip(&ty.shape).map(|(a, b)| (a - b) as i64).collect();
     let none = vec![0; shape.len()];
-    let attrs = Attrs::new()
-        .with("edge_padding_low", Attr::sizes(&none))
-        .with("edge_padding_high", Attr::sizes(&high))
-        .with("interior_padding", Attr::sizes(&none));
-    let grown = b.value(code("stablehlo.pad"), [v, zero], attrs, Type::tensor(ty.dtype, shape));
+    let grown = make::pad(b, v, zero, &none, &high, &none);
     b.set_sharding(grown, sharding);
     grown
 }
 
 /// Returns the value cut to `shape` at the ends of its dimensions.
 fn cut(v: Value, shape: &[usize], b: &mut Builder<'_>) -> Value {
-    let ty = tensor(b.body, v);
-    if ty.shape == shape {
+    if tensor(b.body, v).shape == shape {
         return v;
     }
     let sharding = b.body.sharding(v).cloned();
-    let attrs = Attrs::new()
-        .with("start_indices", Attr::sizes(&vec![0; shape.len()]))
-        .with("limit_indices", Attr::sizes(shape))
-        .with("strides", Attr::sizes(&vec![1; shape.len()]));
-    let cut = b.value(code("stablehlo.slice"), [v], attrs, Type::tensor(ty.dtype, shape));
+    let cut = make::slice(b, v, &vec![0; shape.len()], shape, &vec![1; shape.len()]);
     b.set_sharding(cut, sharding);
     cut
 }

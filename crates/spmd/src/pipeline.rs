@@ -1,10 +1,12 @@
 //! The list of passes, and functions that run them.
 
 use crate::explain::{Communication, communication};
-use crate::{cleanup, collectives, localize, lower, pad, prepare, propagate, reshard, schedule, shardy, uniform};
+use crate::stages::*;
+use crate::{axes, cleanup, collectives, dequantize, gspmd, localize, lower, meshes, pad, reshard, simplify, uniform};
 use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
 use shardwise_engine::Signature;
 use shardwise_ir::{Module, verify};
+use shardwise_propagate::propagate;
 
 /// A named function from module to module.
 #[derive(Clone, Copy)]
@@ -15,39 +17,91 @@ pub struct Pass {
     pub run: fn(Module, &mut Diagnostics) -> Result<Module, Diagnostics>,
     /// One line of description for `--help` and for the docs.
     pub describes: &'static str,
+    /// What holds of the module after this pass and did not before.
+    pub ensures: &'static [Guarantee],
 }
 
 /// The passes that turn a program on global values into the program of one device.
 ///
-/// Propagation comes first and sees the program as written, because its results depend on where values enter and leave
-/// functions.
+/// Propagation sees calls as they are written, because its results depend on where values enter and leave functions.
 pub const PASSES: &[Pass] = &[
     Pass {
+        name: "import",
+        run: |m, _| gspmd::import(m),
+        describes: "shardings in XLA's older notation become Shardy's",
+        ensures: &[ONE_NOTATION],
+    },
+    Pass { name: "meshes", run: meshes::unify, describes: "all shardings are over one mesh", ensures: &[ONE_MESH] },
+    Pass {
+        name: "simplify",
+        run: |m, _| simplify::simplify(m),
+        describes: "collectives have one operand; reducers work on their operands' types; random streams have numbers",
+        ensures: &[PLAIN_REDUCERS, SINGLE_COLLECTIVES, NUMBERED_STREAMS, NO_STEPS_YET],
+    },
+    Pass {
+        name: "dequantize",
+        run: |m, _| dequantize::dequantize(m),
+        describes: "quantized values become their integers",
+        ensures: &[PLAIN_TYPES],
+    },
+    Pass {
         name: "propagate",
-        run: |m, w| propagate::propagate_warning(&m, &Default::default(), w),
-        describes: "every tensor gets a sharding",
+        run: |m, _| propagate(&m, &Default::default()),
+        describes: "shardings propagate to all values that they reach",
+        ensures: &[NO_UNUSED],
     },
     Pass {
         name: "lower",
         run: |m, _| lower::lower(&m),
         describes: "calls, named computations and composites are inlined",
+        ensures: &[INLINED, MANUAL_COLLECTIVES],
     },
     Pass {
         name: "reshard",
         run: |m, _| reshard::reshard(&m),
         describes: "operands and results of every op agree with its rule",
+        ensures: &[LAID_OUT, AGREED, NO_MARKS],
     },
     Pass {
         name: "collectives",
         run: |m, _| collectives::collectives(&m),
         describes: "each reshard becomes its cheapest collectives",
+        ensures: &[NO_RESHARDS],
     },
-    Pass { name: "pad", run: |m, _| pad::pad(&m), describes: "sharded dimensions divide evenly; padding is masked" },
-    Pass { name: "localize", run: |m, w| localize::localize(&m, w), describes: "global types become per-device types" },
-    Pass { name: "cleanup", run: |m, _| cleanup::cleanup(m), describes: "what is dead or repeated goes" },
-    Pass { name: "schedule", run: |m, _| schedule::schedule(m), describes: "collectives start as early as they can" },
-    Pass { name: "uniform", run: |m, _| uniform::uniform(m), describes: "each value says over which axes it varies" },
+    Pass {
+        name: "pad",
+        run: |m, _| pad::pad(&m),
+        describes: "sharded dimensions divide evenly; padding is masked",
+        ensures: &[EVEN],
+    },
+    Pass {
+        name: "axes",
+        run: |m, _| axes::axes(&m),
+        describes: "device numbers become mesh axes",
+        ensures: &[NAMED_AXES],
+    },
+    Pass {
+        name: "localize",
+        run: |m, w| localize::localize(&m, w),
+        describes: "global types become per-device types",
+        ensures: &[NO_SHARDY, LOCAL_VALUES, LOCAL_TYPES],
+    },
+    Pass {
+        name: "cleanup",
+        run: |m, _| cleanup::cleanup(m),
+        describes: "dead and repeated ops are removed",
+        ensures: &[NO_DEAD_OPS],
+    },
+    Pass {
+        name: "uniform",
+        run: |m, _| uniform::uniform(m),
+        describes: "the axes over which each value varies are recorded on it",
+        ensures: &[VARYING],
+    },
 ];
+
+/// The number of passes that come before propagation. They put a program into the form that propagation expects.
+const PREPARING: usize = 4;
 
 /// A function that is called for each stage with its number, the name of the pass that made it, and the module. Stage 0
 /// is the input.
@@ -57,7 +111,7 @@ pub type DumpHook<'a> = &'a mut dyn FnMut(usize, &str, &Module);
 #[derive(Default)]
 pub struct Options<'a> {
     pub dump: Option<DumpHook<'a>>,
-    /// Whether to verify the module after each pass. Debug builds always do.
+    /// Whether to verify the module after each pass, and what the pass guarantees. Debug builds always do.
     pub verify: bool,
     /// The warnings of the passes.
     pub warnings: Diagnostics,
@@ -76,57 +130,54 @@ pub struct Partitioned {
 /// # Errors
 /// Fails if a pass does, or if the module has no main function.
 pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partitioned, Diagnostics> {
-    let module = run_list(&own(PASSES), module, options, Order::Pipeline)?;
+    let module = run_list(&steps(PASSES), module, options, Order::Pipeline)?;
     let signature = Signature::of(module.main().ok_or_else(|| no_main(&module.loc))?)?;
     let communication = communication(&module);
     Ok(Partitioned { module, signature, communication, warnings: std::mem::take(&mut options.warnings) })
 }
 
-/// Runs the passes with these names, in this order. They are passes of the pipeline, or passes of Shardy by their names
-/// there ([`crate::shardy`]).
+/// Runs the passes that come before propagation.
+///
+/// # Errors
+/// Fails if the program has been partitioned before, or if what it states of its meshes and collectives cannot hold.
+pub fn prepare(module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
+    run_list(&steps(&PASSES[..PREPARING]), module, options, Order::Pipeline)
+}
+
+/// Something that makes a module of a module under a name: a pass of the pipeline, or a pass of another list.
+pub struct Step<'a> {
+    pub name: &'a str,
+    pub run: Box<RunStep<'a>>,
+}
+
+/// A function from module to module that adds its warnings to the diagnostics.
+pub type RunStep<'a> = dyn Fn(Module, &mut Diagnostics) -> Result<Module, Diagnostics> + 'a;
+
+impl From<Pass> for Step<'_> {
+    fn from(pass: Pass) -> Self {
+        Step { name: pass.name, run: Box::new(pass.run) }
+    }
+}
+
+fn steps(passes: &[Pass]) -> Vec<Step<'static>> {
+    passes.iter().copied().map(Step::from).collect()
+}
+
+/// Runs the passes with these names, in this order.
 ///
 /// # Errors
 /// Fails if there is no pass of a name, or if a pass fails.
 pub fn run_passes(names: &[&str], module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
-    let passes: Vec<AnyPass> = names.iter().map(|name| find_any(name)).collect::<Result<_, _>>()?;
-    let laid_out = match passes.iter().any(|p| matches!(p, AnyPass::Own(_))) {
-        true => prepare::layouts(module, &mut options.warnings)?,
-        false => None,
-    };
-    run_list(&passes, laid_out.as_ref().unwrap_or(module), options, Order::Any)
+    let passes: Vec<Step<'_>> = names.iter().map(|name| find(name).map(Step::from)).collect::<Result<_, _>>()?;
+    run_steps(&passes, module, options)
 }
 
-/// A pass of the pipeline, or one of Shardy's.
-enum AnyPass {
-    Own(Pass),
-    Shardy(shardy::Asked),
-}
-
-impl AnyPass {
-    fn name(&self) -> &'static str {
-        match self {
-            AnyPass::Own(pass) => pass.name,
-            AnyPass::Shardy(asked) => asked.pass.name,
-        }
-    }
-
-    fn run(&self, module: Module, warnings: &mut Diagnostics) -> Result<Module, Diagnostics> {
-        match self {
-            AnyPass::Own(pass) => (pass.run)(module, warnings),
-            AnyPass::Shardy(asked) => asked.run(&module),
-        }
-    }
-}
-
-fn own(passes: &[Pass]) -> Vec<AnyPass> {
-    passes.iter().copied().map(AnyPass::Own).collect()
-}
-
-fn find_any(text: &str) -> Result<AnyPass, Diagnostics> {
-    match shardy::Asked::parse(text) {
-        Some(asked) => Ok(AnyPass::Shardy(asked?)),
-        None => find(text).map(AnyPass::Own),
-    }
+/// Runs these steps, in this order.
+///
+/// # Errors
+/// Fails if a step fails, or if it makes an invalid module.
+pub fn run_steps(steps: &[Step<'_>], module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
+    run_list(steps, module, options, Order::Any)
 }
 
 /// Runs the passes up to and including the one with this name.
@@ -136,10 +187,14 @@ fn find_any(text: &str) -> Result<AnyPass, Diagnostics> {
 pub fn run_until(name: &str, module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
     find(name)?;
     let last = PASSES.iter().position(|p| p.name == name).expect("found above");
-    run_list(&own(&PASSES[..=last]), module, options, Order::Pipeline)
+    run_list(&steps(&PASSES[..=last]), module, options, Order::Pipeline)
 }
 
-fn find(name: &str) -> Result<Pass, Diagnostics> {
+/// Returns the pass with this name.
+///
+/// # Errors
+/// Fails if there is none (`pass-unknown`).
+pub fn find(name: &str) -> Result<Pass, Diagnostics> {
     PASSES.iter().copied().find(|p| p.name == name).ok_or_else(|| unknown_pass(name).into())
 }
 
@@ -153,7 +208,7 @@ enum Order {
 }
 
 fn run_list(
-    passes: &[AnyPass],
+    steps: &[Step<'_>],
     module: &Module,
     options: &mut Options<'_>,
     order: Order,
@@ -163,14 +218,21 @@ fn run_list(
             dump(index, name, module);
         }
     };
+    let is_verified = options.verify || cfg!(debug_assertions);
+    if is_verified {
+        verify(module).or(())?;
+    }
     show(0, "input", module);
     let mut module = module.clone();
-    for (i, pass) in passes.iter().enumerate() {
+    for (i, step) in steps.iter().enumerate() {
         budget::poll();
-        module = pass.run(module, &mut options.warnings)?;
-        show(i + 1, pass.name(), &module);
-        if options.verify || cfg!(debug_assertions) {
-            check_valid(pass.name(), &module, order)?;
+        module = (step.run)(module, &mut options.warnings)?;
+        show(i + 1, step.name, &module);
+        if is_verified {
+            check_valid(step.name, &module, order)?;
+            if order == Order::Pipeline || options.verify {
+                check_stage(step.name, &module, order)?;
+            }
         }
     }
     Ok(module)
@@ -187,6 +249,19 @@ fn check_valid(name: &str, module: &Module, order: Order) -> Result<(), Diagnost
     Err(Diagnostics([vec![out_of_order(name)], found.0].concat()))
 }
 
+/// Checks what the passes of the pipeline up to this one guarantee. In the pipeline a guarantee that does not hold is a
+/// bug of a pass, so this panics.
+fn check_stage(name: &str, module: &Module, order: Order) -> Result<(), Diagnostics> {
+    let found = match PASSES.iter().any(|pass| pass.name == name) {
+        true => verify_stage(PASSES, name, module),
+        false => Ok(()),
+    };
+    if let (Err(found), Order::Pipeline) = (&found, order) {
+        panic!("pass `{name}` does not make what it promises (see its dump):\n{found}");
+    }
+    found
+}
+
 fn out_of_order(name: &str) -> Diagnostic {
     let before: Vec<&str> = PASSES.iter().map(|p| p.name).take_while(|p| *p != name).collect();
     let d = Diagnostic::error(
@@ -201,7 +276,7 @@ fn out_of_order(name: &str) -> Diagnostic {
 }
 
 fn unknown_pass(name: &str) -> Diagnostic {
-    let names = || PASSES.iter().map(|p| p.name).chain(shardy::SHARDY_PASSES.iter().map(|p| p.name));
+    let names = || PASSES.iter().map(|p| p.name);
     let d = Diagnostic::error("pass-unknown", &Loc::UNKNOWN, format!("there is no pass `{name}`"));
     match did_you_mean(name, names()) {
         Some(near) => d.help(format!("did you mean `{near}`?")),

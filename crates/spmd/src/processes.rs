@@ -1,12 +1,12 @@
 //! Checks of what a program states by hand: the processes that collectives name, and sharding rules.
 
 use crate::meshes::functions_that_run;
-use crate::propagate::check_written_rule;
-use crate::sdy;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Mesh};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::{Module, OpView};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, IdSpace, Permutation};
+use shardwise_ops::shardy::manual_axes;
+use shardwise_propagate::check_written_rule;
 
 /// Checks the functions that run.
 ///
@@ -42,7 +42,7 @@ pub(crate) fn check_axes(module: &Module) -> Result<(), Diagnostics> {
             let view = module.view(&main.body, op);
             found.extend(leaves_manual_axes(&view, mesh, &manual));
             if !view.regions().is_empty() {
-                let within = [&manual[..], &sdy::manual_axes(&view)].concat();
+                let within = [&manual[..], manual_axes(&view)].concat();
                 regions.extend(view.regions().iter().map(|&r| (r, within.clone())));
             }
         }

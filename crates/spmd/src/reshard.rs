@@ -7,16 +7,15 @@
 //! which is built here because everything is known here.
 
 use crate::plan::{local_bytes, plan_reshard, total_bytes};
-use crate::propagate::Pointwise;
 use crate::reason;
-use crate::rewrite::{
-    facts, has_program_regions, is_manual, is_terminator, map_main, open_region, rebuild, sharding_or_replicated,
-};
-use crate::sdy;
+use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
 use crate::strategy::{Cause, Decision, Decisions, Shardings};
 use shardwise_base::{AxisRef, Diagnostics, Mesh, Reason, Sharding};
-use shardwise_ir::{Attr, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
-use shardwise_ops::{Combine, Effects, Linear, Opcode, ReduceKind, RuleFact, Semantics, is_zero};
+use shardwise_ir::rewrite::{open_region, rebuild};
+use shardwise_ir::{Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
+use shardwise_ops::shardy::{ShardyCollective, in_shardings, manual_axes, set_in_shardings};
+use shardwise_ops::{Combine, Effects, Linear, Opcode, ReduceKind, RuleFact, Semantics, is_zero, make_shardy};
+use shardwise_propagate::Pointwise;
 use shardwise_sharding::Rule;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -213,20 +212,20 @@ impl Resharder<'_, '_, '_> {
     /// the blocks of a block would not be the blocks of the whole dimension.
     fn manual(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
         let even = |s: Option<Sharding>, v: &Value| s.map(|s| even_prefix(s, view.body.ty(*v).shape()));
-        let ins = sdy::in_shardings(view).iter().map(|s| Some(s.canonical()));
+        let ins = in_shardings(view.attrs()).iter().map(|s| Some(s.canonical()));
         let ins: Wanted = ins.zip(view.operands()).map(|(s, v)| even(s, v)).collect();
         let wanted = self.all_wanted(view.results());
         let outs: Wanted = wanted.iter().cloned().zip(view.results()).map(|(s, v)| even(s, v)).collect();
-        let manual = sdy::manual_axes(view);
+        let manual = manual_axes(view);
         let operands = self.edges(view, "operand", view.operands(), &ins, b);
         let region = view.regions()[0];
         let (new, args) = open_region(b.body, &region_arg_types(view, region), &b.loc);
-        let inside = |list: &Wanted| list.iter().map(|s| s.as_ref().map(|s| without_axes(s, &manual))).collect();
+        let inside = |list: &Wanted| list.iter().map(|s| s.as_ref().map(|s| without_axes(s, manual))).collect();
         self.define(region, &args, &inside(&ins), b);
         self.ops(region, inside(&outs), &mut Builder::at(b.body, new, b.loc.clone()));
         let results = self.clone_with(view.op, operands, vec![new], b);
         let op = *b.body[b.region].ops.last().expect("made just now");
-        b.body.op_mut(op).attrs.set("in_shardings", Attr::Shardings(ins.into_iter().flatten().collect()));
+        set_in_shardings(&mut b.body.op_mut(op).attrs, ins.into_iter().flatten().collect());
         self.finish(view, &results, &outs, b);
         for ((&old, &new), wanted) in view.results().iter().zip(&results).zip(&wanted) {
             if let Some(to) = wanted {
@@ -396,7 +395,8 @@ impl Resharder<'_, '_, '_> {
     ) -> Value {
         let from = self.current(v, b);
         let unreduced = from.unreduced.iter().flat_map(|a| a.minus(self.mesh, axes)).collect();
-        sdy::all_reduce(v, axes, kind, &from.with_unreduced(unreduced), &reason, b)
+        let step = ShardyCollective::AllReduce { axes: axes.to_vec(), reduce: kind };
+        make_shardy::step(b, v, &step, &from.with_unreduced(unreduced), &reason)
     }
 
     /// Returns the value in the layout `to`. `why` is called only if something has to be done.
@@ -415,10 +415,13 @@ impl Resharder<'_, '_, '_> {
         let kept = self.current(value, b).unreduced.clone();
         let moved = to.clone().with_unreduced(kept.clone());
         if !self.current(value, b).same_layout(&moved) {
-            value = sdy::reshard(value, &moved, &reason, b);
+            value = make_shardy::reshard(b, value, &moved, &reason);
         }
         let opened: Vec<AxisRef> = to.unreduced.iter().flat_map(|a| a.minus(self.mesh, &kept)).collect();
-        if opened.is_empty() { value } else { sdy::unreduce(value, &opened, to, &reason, b) }
+        if opened.is_empty() {
+            return value;
+        }
+        make_shardy::step(b, value, &ShardyCollective::ReplicatedToUnreduced { axes: opened }, to, &reason)
     }
 }
 

@@ -89,6 +89,11 @@ pub fn build_ours(flags: &[&str], folder: &str) -> Result<PathBuf> {
     Ok(build(&flags)?.join(folder).join("shardwise"))
 }
 
+/// Builds the `shardwise` command with Shardy's passes, and returns its path.
+pub fn build_ours_with_shardy() -> Result<PathBuf> {
+    build_ours(&["--release", "--features", "shardy"], "release")
+}
+
 /// Builds examples of the library, and gives the folder that they are in.
 pub fn build_examples(names: &[&str]) -> Result<PathBuf> {
     let names = names.iter().flat_map(|&name| ["--example", name]);

@@ -11,8 +11,7 @@ use shardwise_interp::{InterpEngine, run_by_shards};
 use shardwise_ir::text::{PrintOptions, parse, print};
 use shardwise_ir::{Body, Module, TensorType, Value, difference, verify};
 use shardwise_ops::{OPS, Opcode};
-use shardwise_spmd::prepare::prepare;
-use shardwise_spmd::{Options, partition};
+use shardwise_spmd::{Options, partition, prepare};
 
 /// What is known of a program before it runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,8 +91,7 @@ impl Case<'_> {
     fn run(&mut self, text: &str) -> Result<(), End> {
         let module = self.read(text)?;
         [PLAIN, GENERIC].iter().try_for_each(|form| expect_read_back("input", &module, form))?;
-        let prepared = self.stage("prepare", Reached::Verified, || prepare(&module, &mut Diagnostics::default()))?;
-        let module = prepared.unwrap_or(module);
+        let module = self.stage("prepare", Reached::Verified, || prepare(&module, &mut Options::default()))?;
         let types = self.argument_types(&module)?;
         let inputs = inputs(self.seed, &types, Fill::Small);
         let want = self.whole(&module, &inputs)?;
@@ -105,8 +103,7 @@ impl Case<'_> {
     /// The partitioned program of a text, without a look at its texts on the way.
     pub fn local(&mut self, text: &str) -> Result<Local, End> {
         let module = self.read(text)?;
-        let prepared = self.stage("prepare", Reached::Verified, || prepare(&module, &mut Diagnostics::default()))?;
-        let module = prepared.unwrap_or(module);
+        let module = self.stage("prepare", Reached::Verified, || prepare(&module, &mut Options::default()))?;
         let types = self.argument_types(&module)?;
         let inputs = inputs(self.seed, &types, Fill::Small);
         let local = self.stage("partition", Reached::Verified, || run::partitioned(&module))?.module;

@@ -8,7 +8,7 @@ use crate::Opcode;
 use crate::check::{Check, bad_attribute, counted_tensors};
 use crate::facts::*;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, Literal, Mesh, Sharding};
-use shardwise_ir::{Attr, OpView, Type, Value, ValueDef};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value, ValueDef};
 use std::sync::Arc;
 
 /// `{"b"}: 0->2`: the minor axes of one dimension go to the minor end of another.
@@ -51,6 +51,16 @@ pub enum ShardyCollective {
     ShardedToUnreduced {
         dims: Vec<Vec<AxisRef>>,
     },
+}
+
+impl AllToAllParam {
+    fn attr(&self, mesh: &Arc<Mesh>) -> Attr {
+        let fields = Attrs::new()
+            .with("axes", Attr::axes(mesh, &self.axes))
+            .with("src_dim", Attr::int(self.src_dim as i64))
+            .with("tgt_dim", Attr::int(self.tgt_dim as i64));
+        Attr::Record { name: "sdy.all_to_all_param".into(), fields }
+    }
 }
 
 fn axes_per_dim(op: &OpView<'_>, name: &str) -> Option<Vec<Vec<AxisRef>>> {
@@ -117,6 +127,43 @@ impl ShardyCollective {
             Opcode::SdyAllReduce => ("reduction_axes", "a list of axes"),
             Opcode::ReplicatedToUnreduced => ("axes", "a list of axes"),
             _ => ("axes", "a list of axes for each dimension"),
+        }
+    }
+
+    /// Returns the op of the step.
+    pub fn opcode(&self) -> Opcode {
+        match self {
+            ShardyCollective::AllGather { .. } => Opcode::SdyAllGather,
+            ShardyCollective::AllSlice { .. } => Opcode::SdyAllSlice,
+            ShardyCollective::AllToAll { .. } => Opcode::SdyAllToAll,
+            ShardyCollective::CollectivePermute => Opcode::SdyCollectivePermute,
+            ShardyCollective::AllReduce { .. } => Opcode::SdyAllReduce,
+            ShardyCollective::ReduceScatter { .. } => Opcode::SdyReduceScatter,
+            ShardyCollective::ReplicatedToUnreduced { .. } => Opcode::ReplicatedToUnreduced,
+            ShardyCollective::ShardedToUnreduced { .. } => Opcode::ShardedToUnreduced,
+        }
+    }
+
+    /// Returns the attributes of the step's op, from which [`ShardyCollective::of`] reads the step. The axes are those
+    /// of `mesh`.
+    pub fn attrs(&self, mesh: &Arc<Mesh>) -> Attrs {
+        use ShardyCollective::*;
+        let axes = match self {
+            AllGather { dims } | AllSlice { dims } | ReduceScatter { dims, .. } | ShardedToUnreduced { dims } => {
+                Attr::axes_per_dim(mesh, dims)
+            }
+            AllReduce { axes, .. } | ReplicatedToUnreduced { axes } => Attr::axes(mesh, axes),
+            AllToAll { params } => Attr::Array(params.iter().map(|p| p.attr(mesh)).collect()),
+            CollectivePermute => return Attrs::new(),
+        };
+        let (name, _) = ShardyCollective::attribute(self.opcode());
+        let attrs = Attrs::new().with(name, axes);
+        match self {
+            AllReduce { reduce, .. } | ReduceScatter { reduce, .. } if *reduce != ReduceKind::Add => {
+                let (dialect, kind) = ("sdy".into(), "reduction_op".into());
+                attrs.with("reduction_op", Attr::Enum { dialect, kind, value: reduce.name().into() })
+            }
+            _ => attrs,
         }
     }
 

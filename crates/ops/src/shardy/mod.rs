@@ -13,7 +13,8 @@ use crate::check::{Check, MANY, constraint, counted_tensors, counts, types_of};
 use crate::control::region_edges;
 use crate::facts::*;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Mesh, Sharding};
-use shardwise_ir::{Attr, OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
+use std::sync::Arc;
 
 /// Identities that passes read: `sharding_constraint`, `reshard`, `data_flow_edge`, `func_data_flow_edge`,
 /// `propagation_barrier`.
@@ -22,6 +23,34 @@ pub struct Mark;
 pub struct ShardingGroup;
 /// `manual_computation`: a region that is per device along its manual axes.
 pub struct ManualComputation;
+
+/// Returns the shardings with which operands enter a manual or named computation.
+pub fn in_shardings(attrs: &Attrs) -> &[Sharding] {
+    match attrs.get("in_shardings") {
+        Some(Attr::Shardings(list)) => list,
+        _ => &[],
+    }
+}
+
+/// Returns the axes over which the body of a manual computation is per device. Other ops have none.
+pub fn manual_axes<'a>(view: &OpView<'a>) -> &'a [AxisRef] {
+    manual_mesh_axes(view).map_or(&[], |(_, axes)| axes)
+}
+
+/// Returns the axes over which the body of a manual computation is per device, with their mesh.
+pub fn manual_mesh_axes<'a>(view: &OpView<'a>) -> Option<(&'a Arc<Mesh>, &'a [AxisRef])> {
+    view.attr("manual_axes")?.as_axes()
+}
+
+/// Sets the shardings with which operands enter a manual or named computation.
+pub fn set_in_shardings(attrs: &mut Attrs, shardings: Vec<Sharding>) {
+    attrs.set("in_shardings", Attr::Shardings(shardings));
+}
+
+/// Sets the axes over which the body of a manual computation is per device.
+pub fn set_manual_axes(attrs: &mut Attrs, mesh: &Arc<Mesh>, axes: &[AxisRef]) {
+    attrs.set("manual_axes", Attr::axes(mesh, axes));
+}
 
 /// What is wrong with a sharding of a tensor of this rank: axes that stand twice or not in the mesh, dimensions.
 pub(crate) fn sharding_faults(sharding: &Sharding, rank: usize) -> Vec<String> {

@@ -2,8 +2,9 @@
 //! become a manual computation over all axes. Only data flow connects the ops of such a region.
 
 use shardwise_base::{AxisIndex, AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
-use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Region, Value};
+use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Region, Value};
 use shardwise_ops::Opcode;
+use shardwise_ops::shardy::{set_in_shardings, set_manual_axes};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -183,10 +184,10 @@ impl Closing<'_> {
         b.loc = loc.clone();
         let operands: Vec<Value> = with(Role::Enters).map(|op| cloner.get(op.operand(0))).collect();
         let ins = with(Role::Enters).map(|op| self.sharding(body, op.operand(0))).collect();
-        let axes = (0..self.mesh.axes.len()).map(|i| AxisRef::full(AxisIndex::new(i))).collect();
-        let attrs = Attrs::new()
-            .with("in_shardings", Attr::Shardings(ins))
-            .with("manual_axes", Attr::Axes { mesh: self.mesh.clone(), axes });
+        let axes: Vec<AxisRef> = (0..self.mesh.axes.len()).map(|i| AxisRef::full(AxisIndex::new(i))).collect();
+        let mut attrs = Attrs::new();
+        set_in_shardings(&mut attrs, ins);
+        set_manual_axes(&mut attrs, self.mesh, &axes);
         let region = self.region(body, &ops, b)?;
         let types: Vec<_> = with(Role::Leaves).map(|op| op.result_type(0).clone()).collect();
         let made = b.op_with_regions(Opcode::ManualComputation, operands, attrs, [region], types);

@@ -107,8 +107,7 @@ pub fn local_bytes(sharding: &Sharding, shape: &[usize], dtype: DType) -> u64 {
 
 /// Returns the sharding without what does not affect the position of elements: unreduced axes and axes of size 1.
 fn layout_only(sharding: &Sharding) -> Sharding {
-    let layout = sharding.canonical().with_unreduced(vec![]);
-    crate::propagate::without_unit_axes(&layout)
+    sharding.canonical().with_unreduced(vec![]).without_unit_axes()
 }
 
 /// Returns the plan if it consists of gathers only or of slices only, which needs no search.

@@ -8,6 +8,6 @@ mod passes;
 mod propagate;
 mod quantized;
 mod random_programs;
-mod shardy;
+
 mod uniformity;
 mod written_layouts;

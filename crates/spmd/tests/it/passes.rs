@@ -18,7 +18,7 @@ fn check(passes: &[&str], text: &str, expected: Expect) {
     assert_eq!(print(&again, &PrintOptions::EXACT), print(&out, &PrintOptions::EXACT), "it reads back");
 }
 
-const TO_LOCAL: &[&str] = &["lower", "propagate", "reshard", "collectives", "pad", "localize", "cleanup"];
+const TO_LOCAL: &[&str] = &["lower", "propagate", "reshard", "collectives", "pad", "axes", "localize", "cleanup"];
 
 #[test]
 fn lower_inlines_calls_of_calls() {
@@ -131,7 +131,10 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{},
     let module = parse("test.mlir", text, &OPS).unwrap();
     let found = run_passes(&["collectives"], &module, &mut Options::default()).map(|_| ()).unwrap_err();
     assert_eq!(found.0[0].code, "pass-order");
-    assert_eq!(found.0[0].notes[0].text.to_string(), "run the passes before it first: propagate, lower, reshard");
+    assert_eq!(
+        found.0[0].notes[0].text.to_string(),
+        "run the passes before it first: import, meshes, simplify, dequantize, propagate, lower, reshard"
+    );
 }
 
 #[test]
@@ -176,7 +179,7 @@ func.func @main(%arg0: tensor<5xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}
               func.func public @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, shardwise.global_type = tensor<5xf32>}, %arg1: tensor<f32> {sdy.sharding = #sdy.sharding<@mesh, []>}) -> (tensor<f32> {sdy.sharding = #sdy.sharding<@mesh, []>}) {
                 %0 = stablehlo.iota dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<8xi64>
                 %1 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} dense<5> : tensor<8xi64>
-                %2 = stablehlo.compare LT, %0, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : (tensor<8xi64>, tensor<8xi64>) -> tensor<8xi1>
+                %2 = stablehlo.compare LT, %0, %1, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : (tensor<8xi64>, tensor<8xi64>) -> tensor<8xi1>
                 %3 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} dense<0xFF800000> : tensor<8xf32>
                 %4 = stablehlo.select %2, %arg0, %3 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<8xi1>, tensor<8xf32>
                 %5 = stablehlo.reduce(%4 init: %arg1) applies stablehlo.maximum across dimensions = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [], unreduced={"x"}>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
@@ -189,7 +192,7 @@ func.func @main(%arg0: tensor<5xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}
 }
 
 #[test]
-fn localize_names_axes_where_the_program_names_devices() {
+fn axes_are_named_where_the_program_names_devices() {
     check(
         TO_LOCAL,
         r#"

@@ -1,12 +1,17 @@
 //! Propagation: small programs, and the recorded answers of Shardy for programs that JAX exported.
 
+use shardwise_base::Diagnostics;
 use shardwise_base::Sharding;
 use shardwise_ir::text::{PrintOptions, parse, print};
 use shardwise_ir::{Body, Module, Op, Region, Value};
 use shardwise_ops::{OPS, Opcode};
-use shardwise_spmd::propagate::propagate;
+use shardwise_spmd::{Options, run_until};
 use shardwise_testing::{check_filetests, corpus};
 use std::collections::HashMap;
+
+fn propagate(module: &Module) -> Result<Module, Diagnostics> {
+    run_until("propagate", module, &mut Options::default())
+}
 
 #[test]
 fn filetests() {

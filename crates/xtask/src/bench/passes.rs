@@ -4,7 +4,7 @@ use super::lines::median;
 use crate::program;
 use crate::table::Table;
 use anyhow::Result;
-use shardwise_spmd::{Options, partition, run_passes};
+use shardwise_spmd::{Options, partition, run_until};
 use std::fmt::Write;
 use std::time::Instant;
 
@@ -30,7 +30,7 @@ pub fn measure() -> Result<(String, bool)> {
             let module = program::parse("program", &text)?;
             parse.push(us(start));
             let start = Instant::now();
-            run_passes(&["propagate"], &module, &mut Options::default()).map_err(program::mistake)?;
+            run_until("propagate", &module, &mut Options::default()).map_err(program::mistake)?;
             propagate.push(us(start));
             let start = Instant::now();
             partition(&module, &mut Options::default()).map_err(program::mistake)?;

@@ -10,7 +10,7 @@ mod known;
 mod report;
 
 use crate::oracle::judge::{self, Question};
-use crate::{command, oracle, repo, venv};
+use crate::{command, repo, venv};
 use anyhow::{Context, Result, ensure};
 use cases::{Run, cases, runs};
 use report::report;
@@ -42,7 +42,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// Runs the files; gives the report, and whether the failures are those that are known.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let python = venv::ensure()?;
-    let command = options.command.clone().map_or_else(oracle::build_command, Ok)?;
+    let command = options.command.clone().map_or_else(command::build_ours_with_shardy, Ok)?;
     let mut files = vec![];
     collect(&options.dir, &mut files)?;
     files.retain(|f| f.display().to_string().contains(&options.only));

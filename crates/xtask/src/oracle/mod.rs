@@ -17,7 +17,6 @@ mod values;
 use crate::{repo, venv};
 use anyhow::{Result, ensure};
 use check::Check;
-pub(crate) use ours::build as build_command;
 use programs::Program;
 use std::path::{Path, PathBuf};
 

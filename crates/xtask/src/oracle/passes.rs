@@ -12,7 +12,7 @@ use shardwise_check::choose::Chooser;
 use shardwise_check::generate;
 use shardwise_ir::Module;
 use shardwise_ir::text::{PrintOptions, print};
-use shardwise_spmd::{Options, run_passes};
+use shardwise_shardy::run_passes;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -84,7 +84,7 @@ fn write_case(seed: u64, folder: &Path) -> Result<Vec<Made>> {
     let input = write(format!("{seed}.mlir"), &module)?;
     let make = |(i, (_, passes)): (usize, &(&str, &str))| -> Result<Made> {
         let names: Vec<&str> = passes.split(',').collect();
-        let output = match run_passes(&names, &module, &mut Options::default()) {
+        let output = match run_passes(&names, &module) {
             Ok(out) => Ok(write(format!("{seed}.{i}.mlir"), &out)?),
             Err(found) => Err(found.to_string()),
         };

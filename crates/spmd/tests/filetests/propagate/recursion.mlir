@@ -12,6 +12,6 @@ func.func private @g(%a: tensor<8xf32>) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 // ---- expected
-error[call-recursion]: `@g` calls `@f`, which leads back to it
-  --> test.mlir:11:3
+error[call-recursion]: `@f` can reach itself through `@g`
+  --> test.mlir:10:1
    = help: write the repetition as a `stablehlo.while`

@@ -1,0 +1,42 @@
+//! The functions that the ops of other functions refer to.
+
+use crate::{Attr, Func, Module, Visibility};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Returns the module without the private functions that nothing refers to.
+pub fn without_unused_funcs(module: &Module) -> Module {
+    let mut out = module.without_funcs();
+    out.funcs = module.funcs.iter().filter(|f| f.visibility == Visibility::Public).cloned().collect();
+    keep_referenced(module, &mut out);
+    let is_kept = |f: &&Func| out.func(&f.name).is_some();
+    out.funcs = module.funcs.iter().filter(is_kept).cloned().collect();
+    out
+}
+
+/// Adds the functions that the functions in `out` still refer to: callees of other public functions, computations of
+/// custom calls.
+pub fn keep_referenced(module: &Module, out: &mut Module) {
+    let mut next = 0;
+    while let Some(func) = out.funcs.get(next) {
+        let mut names = BTreeSet::new();
+        for op in func.body.walk() {
+            func.body[op].attrs.iter().for_each(|(_, attr)| collect_symbols(attr, &mut names));
+        }
+        let missing: Vec<Func> =
+            names.iter().filter(|n| out.func(n).is_none()).filter_map(|n| module.func(n)).cloned().collect();
+        out.funcs.extend(missing);
+        next += 1;
+    }
+}
+
+fn collect_symbols(attr: &Attr, names: &mut BTreeSet<Arc<str>>) {
+    match attr {
+        Attr::Symbol(name) => {
+            names.insert(name.clone());
+        }
+        Attr::Array(items) => items.iter().for_each(|a| collect_symbols(a, names)),
+        Attr::Dict(fields) | Attr::Record { fields, .. } => fields.iter().for_each(|(_, a)| collect_symbols(a, names)),
+        _ => {}
+    }
+}

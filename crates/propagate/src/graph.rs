@@ -1,0 +1,242 @@
+//! Converts the draft to a propagation problem on tensors and nodes, in the order in which MLIR's driver works.
+
+use crate::draft::{Def, Draft, Edge, FrameId, Kind, OpId, Order, Use, ValueId};
+use crate::rules;
+use shardwise_base::budget;
+use shardwise_ir::OpView;
+use shardwise_ops::{Opcode, PropagationClass};
+use shardwise_sharding::{Direction, Node, NodeId, OpClass, Problem, Rule, TensorId};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Builds the problem. Tensor `i` is value `i` of the draft, and the results of the functions follow.
+pub(crate) fn build(draft: &Draft<'_>, is_conservative: bool) -> Problem {
+    let problem = tensors(draft);
+    let node_of = vec![None; draft.ops.len()];
+    let (callers, pointwise) = (draft.callers(), rules::Pointwise::default());
+    let mut graph = Graph { draft, problem, is_conservative, node_of, callers, pointwise };
+    let ops = draft.walk(Order::Pre);
+    for &op in ops.iter().filter(|&&op| !draft.op(op).is_dead) {
+        budget::poll();
+        graph.add(op);
+    }
+    for v in (0..draft.values.len()).map(ValueId::new) {
+        graph.problem.tensors[v.index()].wakes = graph.wakes(v);
+    }
+    graph.add_results();
+    graph.add_groups();
+    graph.problem
+}
+
+/// Returns a problem with the shardings that are known from the start and without nodes.
+fn tensors(draft: &Draft<'_>) -> Problem {
+    let mut problem = Problem::default();
+    for value in &draft.values {
+        problem.add_tensor(value.sharding.clone());
+    }
+    problem
+}
+
+/// Returns the problem with the shardings as they are, without propagation.
+pub(crate) fn unsolved(draft: &Draft<'_>) -> Problem {
+    let mut problem = tensors(draft);
+    for &root in &draft.roots {
+        for declared in &draft.frame(root).func.result_shardings {
+            problem.add_tensor(declared.clone());
+        }
+    }
+    problem
+}
+
+/// Returns the tensors of the results of each function that remains a function.
+pub(crate) fn result_tensors(draft: &Draft<'_>) -> Vec<Vec<TensorId>> {
+    let mut next = draft.values.len();
+    let tensors = |&root: &FrameId| {
+        let first = next;
+        next += draft.frame(root).func.result_shardings.len();
+        (first..next).map(TensorId::new).collect()
+    };
+    draft.roots.iter().map(tensors).collect()
+}
+
+struct Graph<'d, 'm> {
+    draft: &'d Draft<'m>,
+    problem: Problem,
+    is_conservative: bool,
+    node_of: Vec<Option<NodeId>>,
+    callers: BTreeMap<FrameId, Vec<OpId>>,
+    pointwise: rules::Pointwise,
+}
+
+impl Graph<'_, '_> {
+    fn add(&mut self, op: OpId) {
+        let node = match &self.draft.op(op).kind {
+            Kind::Edge(edge) => Some(self.edge_node(op, edge)),
+            // No call calls the function.
+            Kind::FuncEdge(edge) if edge.sources.is_empty() => None,
+            Kind::FuncEdge(edge) => Some(self.edge_node(op, edge)),
+            Kind::Call { .. } => None,
+            Kind::Constraint(_) => Some(self.constraint_node(op)),
+            Kind::Source(_) => self.source_node(op),
+        };
+        // Scalars cannot be split, so a node without other tensors is left out.
+        if let Some(node) = node.filter(|n| n.rule.mappings().any(|m| m.rank() > 0)) {
+            self.node_of[op.index()] = Some(self.problem.add_node(node));
+        }
+    }
+
+    fn tensor(&self, v: ValueId) -> TensorId {
+        TensorId::new(self.draft.holder(v).index())
+    }
+
+    fn identity(&mut self, operand_count: usize, v: ValueId) -> Arc<Rule> {
+        self.pointwise.rule(operand_count, self.draft.value(v).ty.shape())
+    }
+
+    fn edge_node(&mut self, op: OpId, edge: &Edge) -> Node {
+        let result = self.draft.op(op).results[0];
+        let sources = edge.sources.iter().map(|u| self.tensor(self.draft.op(u.op).operands[u.index]));
+        let sources: Vec<TensorId> = sources.collect();
+        let mut node = Node::new(self.identity(sources.len(), result), sources, [TensorId::new(result.index())]);
+        node.class = OpClass::PassThrough;
+        node.manual = edge.manual.as_deref().cloned();
+        node.splits_axes = true;
+        node
+    }
+
+    fn constraint_node(&mut self, op: OpId) -> Node {
+        let (input, result) = (self.draft.op(op).operands[0], self.draft.op(op).results[0]);
+        let mut node = Node::new(self.identity(1, result), [self.tensor(input)], [self.tensor(result)]);
+        node.class = OpClass::PassThrough;
+        node.is_elementwise = true;
+        node.has_shared_operand = !self.draft.is_scalar(input) && !self.draft.has_one_use(input);
+        node
+    }
+
+    fn rule(&mut self, view: &OpView<'_>) -> Option<Arc<Rule>> {
+        let pointwise = if rules::has_written_rule(view) { None } else { self.pointwise.rule_of(view) };
+        pointwise.or_else(|| rules::rule_of(view, self.is_conservative).map(Arc::new))
+    }
+
+    fn source_node(&mut self, op: OpId) -> Option<Node> {
+        let (view, facts) = self.draft.facts(op)?;
+        if Opcode::of_view(&view) == Opcode::Reshard {
+            return None;
+        }
+        let rule = self.rule(&view)?;
+        let (operands, results) = (&self.draft.op(op).operands, &self.draft.op(op).results);
+        if rule.operands.len() != operands.len() || rule.results.len() != results.len() {
+            return None;
+        }
+        let tensors = |list: &[ValueId]| list.iter().map(|&v| self.tensor(v)).collect::<SmallVec<[_; 4]>>();
+        let mut node = Node::new(rule, tensors(operands), tensors(results));
+        let class = facts.propagation_class(&view);
+        node.class = if rules::is_move(&view) { OpClass::PassThrough } else { op_class(class) };
+        node.is_elementwise = class == PropagationClass::Elementwise;
+        node.has_shared_operand = operands.iter().any(|&v| !self.draft.is_scalar(v) && !self.draft.has_one_use(v));
+        node.fixed_direction = barrier_direction(&view);
+        node.splits_axes = node.fixed_direction.is_some();
+        Some(node)
+    }
+
+    /// Returns the nodes to visit when `v` changes. See [`shardwise_sharding::Tensor::wakes`].
+    fn wakes(&self, v: ValueId) -> Vec<NodeId> {
+        let mut wakes = vec![];
+        if self.draft.holder(v) != v {
+            return wakes;
+        }
+        if let Def::Result(op) = self.draft.value(v).def {
+            if let Kind::Edge(edge) = &self.draft.op(op).kind {
+                for &target in &edge.targets {
+                    self.wake_users(target, &mut wakes);
+                }
+            }
+            wakes.extend(self.node_of[op.index()]);
+        }
+        self.wake_users(v, &mut wakes);
+        wakes
+    }
+
+    /// Adds the nodes to visit when `v` changes because they use it.
+    fn wake_users(&self, v: ValueId, wakes: &mut Vec<NodeId>) {
+        for at in self.draft.uses(v) {
+            if let Some(&callee) = self.draft.calls.get(&at.op) {
+                self.wake_users(self.draft.block(self.draft.frame(callee).block).args[at.index], wakes);
+            } else if self.draft.is_terminator(at.op) {
+                self.wake_owners(at, wakes);
+            } else if !self.has_argument_edges(at.op) {
+                // As in Shardy, an edge at an argument does not notice its operand until the next round.
+                wakes.extend(self.edge_of_result(at.op, at.index).or(self.node_of[at.op.index()]));
+            }
+        }
+    }
+
+    /// Adds the nodes to visit when an operand of a terminator changes.
+    fn wake_owners(&self, at: Use, wakes: &mut Vec<NodeId>) {
+        let node = self.draft.op(at.op);
+        if let Some(parent) = self.draft.block(node.parent).parent {
+            return wakes.extend(self.edge_of_result(parent, at.index).or(self.node_of[parent.index()]));
+        }
+        for &call in self.callers.get(&node.frame).into_iter().flatten() {
+            self.wake_users(self.draft.op(call).results[at.index], wakes);
+        }
+    }
+
+    fn has_argument_edges(&self, op: OpId) -> bool {
+        let node = self.draft.op(op);
+        matches!(node.kind, Kind::Call { .. })
+            || matches!(self.draft.opcode(op), Some(Opcode::ManualComputation | Opcode::NamedComputation))
+    }
+
+    fn edge_of_result(&self, op: OpId, index: usize) -> Option<NodeId> {
+        let result = *self.draft.op(op).results.get(index)?;
+        let edge = self.draft.value(result).edge?;
+        self.node_of[self.draft.def_op(edge)?.index()]
+    }
+
+    fn add_results(&mut self) {
+        let main = self.draft.main();
+        for &root in &self.draft.roots {
+            let (block, func) = (self.draft.frame(root).block, self.draft.frame(root).func);
+            for (i, declared) in func.result_shardings.iter().enumerate() {
+                let is_as_written = self.draft.is_as_written;
+                let declared = declared.as_ref().map(|s| if is_as_written { s.clone() } else { s.without_unit_axes() });
+                let result = self.problem.add_tensor(declared);
+                let v = self.draft.op(self.draft.terminator(block)).operands[i];
+                if main == Some(root) && self.draft.value(v).ty.as_tensor().is_some() {
+                    let mut node = Node::new(self.identity(1, v), [self.tensor(v)], [result]);
+                    node.splits_axes = true;
+                    self.problem.results.push(node);
+                }
+            }
+        }
+    }
+
+    fn add_groups(&mut self) {
+        for members in &self.draft.groups {
+            self.problem.add_group(members.iter().map(|v| TensorId::new(v.index())).collect());
+        }
+    }
+}
+
+fn op_class(class: PropagationClass) -> OpClass {
+    match class {
+        PropagationClass::Elementwise | PropagationClass::PassThrough => OpClass::PassThrough,
+        PropagationClass::DynamicSlice => OpClass::Slice,
+        PropagationClass::Broadcast => OpClass::Broadcast,
+        PropagationClass::Other => OpClass::Other,
+    }
+}
+
+fn barrier_direction(view: &OpView<'_>) -> Option<Direction> {
+    if Opcode::of_view(view) != Opcode::PropagationBarrier {
+        return None;
+    }
+    Some(match view.attrs().str("allowed_direction")? {
+        "FORWARD" => Direction::Forward,
+        "BACKWARD" => Direction::Backward,
+        "BOTH" => Direction::Both,
+        _ => Direction::None,
+    })
+}

@@ -1,0 +1,259 @@
+//! Makes a copy of a constant for each of its uses, so that a constant does not connect the shardings of its users.
+//!
+//! Constants are literals, iotas, elementwise ops, broadcasts, reshapes and slices of constants, and calls of functions
+//! that contain nothing else. A broadcast scalar is copied as well. Scalars themselves cannot be split over devices and
+//! remain shared.
+
+use crate::draft::{BlockId, Def, Draft, FrameId, Kind, OpId, Order, Use, ValueId};
+use shardwise_ir::{FuncId, OpView};
+use shardwise_ops::calls::callees_first;
+use shardwise_ops::{Effects, Opcode, PropagationClass};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Splits the constants in every function's body, callees first. In each body, the named computations come first.
+pub(crate) fn split_constants(draft: &mut Draft<'_>) {
+    let mut impure = Impure::default();
+    for frame in frames(draft) {
+        let func = draft.frame(frame).func.name.clone();
+        let block = draft.frame(frame).block;
+        let (mut named, mut ops) = (vec![], vec![]);
+        walk(draft, block, &mut ops, &mut named);
+        let inner = named.into_iter().map(|(op, ops)| (named_computation(draft, op), ops));
+        for (name, ops) in inner.collect::<Vec<_>>().into_iter().chain([(None, ops)]) {
+            Split { draft, impure: &mut impure, copied: HashSet::new(), before: HashMap::new() }.run(&func, name, &ops);
+        }
+    }
+}
+
+/// The functions and named computations whose results are not constants if their operands are.
+#[derive(Default)]
+struct Impure {
+    funcs: HashSet<Arc<str>>,
+    computations: HashSet<Arc<str>>,
+}
+
+/// Returns the bodies of all functions, callees first.
+fn frames(draft: &Draft<'_>) -> Vec<FrameId> {
+    let called = draft.ops.iter().filter_map(|op| match op.kind {
+        Kind::Call { callee, .. } => Some(callee),
+        _ => None,
+    });
+    let mut frames: Vec<FrameId> = called.collect();
+    frames.reverse();
+    let funcs = draft.roots.iter().map(|&r| draft.frame(r).func);
+    let funcs = funcs.filter_map(|f| draft.module.func_id(&f.name)).collect();
+    let root = |id: FuncId| draft.roots.iter().find(|&&r| draft.frame(r).func.name == draft.module[id].name);
+    frames.extend(callees_first(draft.module, funcs).into_iter().filter_map(|id| root(id).copied()));
+    frames
+}
+
+/// Collects the ops of a body in program order and, separately, those of each named computation, inner ones first. The
+/// bodies of replaced calls are not visited, because they are frames of their own.
+fn walk(draft: &Draft<'_>, block: BlockId, out: &mut Vec<OpId>, named: &mut Vec<(OpId, Vec<OpId>)>) {
+    for &op in &draft.block(block).ops {
+        out.push(op);
+        match draft.opcode(op) {
+            Some(Opcode::NamedComputation) => {
+                let mut inner = vec![];
+                walk(draft, draft.op(op).blocks[0], &mut inner, named);
+                named.push((op, inner));
+            }
+            _ if matches!(draft.op(op).kind, Kind::Call { .. }) => {}
+            _ => draft.op(op).blocks.iter().for_each(|&inner| walk(draft, inner, out, named)),
+        }
+    }
+}
+
+fn named_computation(draft: &Draft<'_>, op: OpId) -> Option<Arc<str>> {
+    let view = draft.source(op).filter(|v| Opcode::of_view(v) == Opcode::NamedComputation)?;
+    view.attrs().str("name").map(Arc::from)
+}
+
+fn is_literal(view: &OpView<'_>) -> bool {
+    matches!(Opcode::of_view(view), Opcode::Constant | Opcode::SdyConstant | Opcode::Iota)
+}
+
+/// Returns whether the results are constants if all operands are.
+fn preserves_constants(view: &OpView<'_>) -> bool {
+    let (opcode, facts) = (Opcode::of_view(view), Opcode::of_view(view).facts());
+    let moves = matches!(opcode, Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);
+    let is_elementwise = facts.propagation_class(view) == PropagationClass::Elementwise;
+    opcode != Opcode::ShardingConstraint && facts.effects(view) == Effects::Pure && (moves || is_elementwise)
+}
+
+struct Split<'a, 'm> {
+    draft: &'a mut Draft<'m>,
+    impure: &'a mut Impure,
+    /// Ops that are copied for each use: constants and broadcast scalars.
+    copied: HashSet<OpId>,
+    /// The copies to insert before each original.
+    before: HashMap<OpId, Vec<OpId>>,
+}
+
+impl Split<'_, '_> {
+    /// Splits the constants in the ops of a function, or of a named computation in it.
+    fn run(mut self, func: &Arc<str>, computation: Option<Arc<str>>, ops: &[OpId]) {
+        let (mut constants, mut expansions) = (vec![], vec![]);
+        let mut known = HashSet::new();
+        for &op in ops {
+            if self.draft.is_sharding_group(op) {
+                continue;
+            }
+            let (is_literal, preserves) = self.kind(op);
+            if is_literal || (preserves && self.has_operands_of(op, &known)) {
+                known.insert(op);
+                self.copied.insert(op);
+                constants.push(op);
+                continue;
+            }
+            if !preserves && !self.draft.is_terminator(op) {
+                self.impure.computations.extend(computation.clone());
+                self.impure.funcs.insert(func.clone());
+            }
+            if self.is_scalar_expansion(op) {
+                self.copied.insert(op);
+                expansions.push(op);
+            } else {
+                self.copy_operands(op);
+            }
+        }
+        self.place_copies(ops);
+        self.erase_unused(expansions.into_iter().chain(constants.into_iter().rev()));
+    }
+
+    /// Returns whether the op is a literal, and whether its results are constants if all its operands are.
+    fn kind(&self, op: OpId) -> (bool, bool) {
+        let callee = match self.draft.op(op).kind {
+            Kind::Call { callee, .. } => Some(callee),
+            _ => self.draft.calls.get(&op).copied(),
+        };
+        if let Some(callee) = callee {
+            return (false, !self.impure.funcs.contains(&self.draft.frame(callee).func.name));
+        }
+        if let Some(name) = named_computation(self.draft, op) {
+            return (false, !self.impure.computations.contains(&name));
+        }
+        self.draft.source(op).map_or((false, false), |view| (is_literal(&view), preserves_constants(&view)))
+    }
+
+    fn has_operands_of(&self, op: OpId, known: &HashSet<OpId>) -> bool {
+        self.draft.op(op).operands.iter().all(|&v| self.draft.def_op(v).is_some_and(|def| known.contains(&def)))
+    }
+
+    fn is_scalar_expansion(&self, op: OpId) -> bool {
+        let is_broadcast = self.draft.opcode(op) == Some(Opcode::BroadcastInDim);
+        is_broadcast && self.draft.is_scalar(self.draft.op(op).operands[0])
+    }
+
+    fn copy_operands(&mut self, op: OpId) {
+        for index in 0..self.draft.op(op).operands.len() {
+            let v = self.draft.op(op).operands[index];
+            let is_copied = self.draft.def_op(v).is_some_and(|def| self.copied.contains(&def));
+            if is_copied && !self.draft.is_scalar(v) {
+                let mut copies = HashMap::new();
+                self.copy(v, &mut copies);
+                self.draft.set_operand(Use { op, index }, copies[&v]);
+            }
+        }
+    }
+
+    /// Copies the op that defines `v`, after copying the ops that define its operands.
+    fn copy(&mut self, v: ValueId, copies: &mut HashMap<ValueId, ValueId>) {
+        let Def::Result(op) = self.draft.value(v).def else { return };
+        if self.draft.is_scalar(v) || copies.contains_key(&v) {
+            return;
+        }
+        for operand in self.draft.op(op).operands.clone() {
+            self.copy(operand, copies);
+        }
+        let parent = self.draft.op(op).parent;
+        let copy = self.draft.clone_op(op, copies, parent);
+        if let Some(&callee) = self.draft.calls.get(&op) {
+            let clone = self.copy_func(callee);
+            self.draft.calls.insert(copy, clone);
+        }
+        let groups: Vec<OpId> = self.draft.uses(v).map(|u| u.op).filter(|&u| self.draft.is_sharding_group(u)).collect();
+        let groups: Vec<OpId> = groups.into_iter().map(|group| self.draft.clone_op(group, copies, parent)).collect();
+        self.before.entry(op).or_default().extend([copy].into_iter().chain(groups));
+    }
+
+    /// Adds a function with a copy of the body of `frame`. The functions that it calls are copied as well.
+    fn copy_func(&mut self, frame: FrameId) -> FrameId {
+        let (func, block) = (self.draft.frame(frame).func, self.draft.frame(frame).block);
+        let mut names = HashMap::new();
+        let copy = self.draft.add_root(func, None);
+        let into = self.draft.frame(copy).block;
+        self.draft.clone_block(block, into, &mut names);
+        for op in self.draft.block_ops(into) {
+            self.draft.ops[op.index()].frame = copy;
+            if let Some(&callee) = self.draft.calls.get(&op) {
+                let inner = self.copy_func(callee);
+                self.draft.calls.insert(op, inner);
+            }
+        }
+        let name = self.draft.names.add(&func.name);
+        self.draft.frames[copy.index()].copy_name = Some(name);
+        // The copy is moved behind the functions that it calls, which were made after it.
+        self.draft.roots.retain(|&r| r != copy);
+        self.draft.roots.push(copy);
+        copy
+    }
+
+    fn place_copies(&mut self, ops: &[OpId]) {
+        let mut blocks: Vec<BlockId> = ops.iter().map(|&op| self.draft.op(op).parent).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        for block in blocks {
+            let old = std::mem::take(&mut self.draft.block_mut(block).ops);
+            let new = old.into_iter().flat_map(|op| {
+                let copies = self.before.remove(&op).unwrap_or_default();
+                copies.into_iter().chain([op])
+            });
+            self.draft.block_mut(block).ops = new.collect();
+        }
+    }
+
+    /// Erases those of `ops` whose results are used by sharding groups at most, and these groups.
+    fn erase_unused(&mut self, ops: impl Iterator<Item = OpId>) {
+        let mut blocks = HashSet::new();
+        for op in ops {
+            let results = self.draft.op(op).results.clone();
+            let users: Vec<OpId> = results.iter().flat_map(|&v| self.draft.uses(v)).map(|u| u.op).collect();
+            if users.iter().any(|&u| !self.draft.is_sharding_group(u)) {
+                continue;
+            }
+            for gone in users.into_iter().chain([op]) {
+                self.draft.erase(gone);
+                blocks.insert(self.draft.op(gone).parent);
+            }
+        }
+        for block in blocks {
+            let mut ops = std::mem::take(&mut self.draft.block_mut(block).ops);
+            ops.retain(|&op| !self.draft.op(op).is_erased);
+            self.draft.block_mut(block).ops = ops;
+        }
+    }
+}
+
+/// Marks the ops that nothing needs as dead. MLIR's driver removes such an op only when it visits it, so in Shardy a
+/// dead op may still count as a user in the first round. Here it never does.
+pub(crate) fn mark_dead(draft: &mut Draft<'_>) {
+    let mut pending = draft.walk(Order::Pre);
+    while let Some(op) = pending.pop() {
+        if draft.op(op).is_dead || !is_removable(draft, op) {
+            continue;
+        }
+        if draft.op(op).results.iter().all(|&v| draft.uses(v).next().is_none()) {
+            draft.op_mut(op).is_dead = true;
+            let operands = draft.op(op).operands.clone();
+            pending.extend(operands.iter().filter_map(|&v| draft.def_op(v)));
+        }
+    }
+}
+
+fn is_removable(draft: &Draft<'_>, op: OpId) -> bool {
+    let Some((view, facts)) = draft.facts(op) else { return false };
+    let is_mark = Opcode::of_view(&view) == Opcode::ShardingConstraint;
+    !is_mark && !draft.is_terminator(op) && facts.effects(&view) == Effects::Pure
+}

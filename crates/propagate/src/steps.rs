@@ -1,0 +1,164 @@
+//! Single steps of propagation as passes that process all functions.
+//!
+//! The result of one step can be printed and parsed before the next, so data-flow edges are ops. The order of uses is
+//! computed anew for each step, as it is in Shardy if a module is written and read between two passes.
+
+use crate::draft::Draft;
+use crate::export::{Calls, Edges, Shape, export};
+use crate::import::{import_as_written, import_flat};
+use crate::{constraints, edges, graph, groups, split};
+use shardwise_base::Diagnostics;
+use shardwise_ir::{Module, Visibility};
+use shardwise_ops::Opcode;
+use shardwise_ops::calls::callers_first;
+use shardwise_sharding::{Options, Problem, solve};
+
+/// Adds the data-flow edges as ops.
+pub fn add_edges(module: &Module) -> Result<Module, Diagnostics> {
+    change(module, Shape::AS_WRITTEN, edges::add_edges)
+}
+
+/// Adds the edges of calls as ops.
+pub fn add_func_edges(module: &Module) -> Result<Module, Diagnostics> {
+    change(module, Shape::AS_WRITTEN, edges::add_func_edges)
+}
+
+/// Removes the data-flow edges. Their shardings are moved to their owners and targets.
+pub fn sink_edges(module: &Module) -> Result<Module, Diagnostics> {
+    change(module, Shape::PLAIN, edges::adopt_edges)
+}
+
+/// Removes the edges of calls. Their shardings are moved to their owners.
+pub fn sink_func_edges(module: &Module) -> Result<Module, Diagnostics> {
+    change(module, Shape { edges: Edges::SinkFuncs, ..Shape::AS_WRITTEN }, |draft| {
+        edges::adopt_edges(draft);
+        edges::settle_func_edges(draft);
+    })
+}
+
+/// Makes a copy of a constant for each of its uses.
+pub fn split_constants(module: &Module) -> Result<Module, Diagnostics> {
+    Ok(as_sdy_constants(change(module, Shape::AS_WRITTEN, split::split_constants)?))
+}
+
+/// Applies constraints to their inputs.
+pub fn apply_constraints(module: &Module) -> Result<Module, Diagnostics> {
+    change(module, Shape::AS_WRITTEN, |draft| {
+        edges::adopt_edges(draft);
+        constraints::apply_constraints(draft);
+    })
+}
+
+/// Replaces calls by named computations, with data-flow edges if `with_edges` is true.
+pub fn inline_calls(module: &Module, with_edges: bool) -> Result<Module, Diagnostics> {
+    let mut draft = import_flat(module)?;
+    if with_edges {
+        edges::add_call_edges(&mut draft);
+    }
+    let shape = Shape { calls: Calls::Named, ..Shape::AS_WRITTEN };
+    Ok(exported(&draft, &graph::unsolved(&draft), shape))
+}
+
+/// Replaces named computations by calls of new functions, and removes their edges.
+pub fn outline_computations(module: &Module) -> Result<Module, Diagnostics> {
+    change(module, Shape { calls: Calls::Outline, ..Shape::AS_WRITTEN }, edges::adopt_edges)
+}
+
+/// Propagates in all functions.
+pub fn propagate_as_written(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
+    let mut draft = import_as_written(module)?;
+    edges::adopt_edges(&mut draft);
+    let problem = solved(&mut draft, options);
+    Ok(exported(&draft, &problem, Shape::AS_WRITTEN))
+}
+
+/// Returns the solved problem. Values at an edge keep the shardings that are written on them, because the edge holds
+/// what was found.
+fn solved(draft: &mut Draft<'_>, options: &Options) -> Problem {
+    split::mark_dead(draft);
+    groups::sync(draft);
+    edges::tie_func_edges(draft);
+    let mut problem = graph::build(draft, options.is_conservative);
+    solve(&mut problem, options);
+    for (tensor, value) in problem.tensors.iter_mut().zip(&draft.values) {
+        if value.edge.is_some() {
+            tensor.sharding.clone_from(&value.sharding);
+        }
+    }
+    problem
+}
+
+/// Runs all steps on a module whose imports have been simplified and whose exports have not. Each call is propagated
+/// separately. In the result there are no edges, and the body of each call is a function of its own.
+pub fn propagate_flat(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
+    let mut draft = import_flat(module)?;
+    split::split_constants(&mut draft);
+    edges::add_edges(&mut draft);
+    constraints::apply_constraints(&mut draft);
+    order_roots(&mut draft);
+    let problem = solved(&mut draft, options);
+    Ok(as_sdy_constants(exported(&draft, &problem, Shape { calls: Calls::Outline, ..Shape::PLAIN })))
+}
+
+/// Runs all steps as [`propagate_flat`] does, but the calls of a function remain and share one sharding.
+pub fn propagate_in_place(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
+    let mut draft = import_as_written(module)?;
+    split::split_constants(&mut draft);
+    drop_unused(&mut draft);
+    edges::add_edges(&mut draft);
+    constraints::apply_constraints(&mut draft);
+    edges::add_func_edges(&mut draft);
+    order_roots(&mut draft);
+    let problem = solved(&mut draft, options);
+    edges::settle_func_edges(&mut draft);
+    Ok(as_sdy_constants(exported(&draft, &problem, Shape::PLAIN)))
+}
+
+/// Orders the functions so that callers come before their callees.
+fn order_roots(draft: &mut Draft<'_>) {
+    let order = callers_first(draft.module);
+    let place = |name: &str| draft.module.func_id(name).and_then(|id| order.iter().position(|&o| o == id));
+    let mut roots = draft.roots.clone();
+    // The sort is stable, so copies remain behind their originals.
+    roots.sort_by_key(|&r| place(&draft.frame(r).func.name));
+    draft.roots = roots;
+}
+
+/// Removes the private functions that are not called.
+fn drop_unused(draft: &mut Draft<'_>) {
+    loop {
+        let called: Vec<_> = draft.callers().into_keys().collect();
+        let before = draft.roots.len();
+        let is_public = |draft: &Draft<'_>, r| draft.frame(r).func.visibility == Visibility::Public;
+        let kept = draft.roots.iter().copied().filter(|&r| is_public(draft, r) || called.contains(&r));
+        draft.roots = kept.collect();
+        if draft.roots.len() == before {
+            return;
+        }
+    }
+}
+
+/// Replaces literals by `sdy.constant`, so that equal literals are not merged.
+fn as_sdy_constants(mut module: Module) -> Module {
+    for func in &mut module.funcs {
+        for op in func.body.walk() {
+            if func.body[op].code == Opcode::Constant.into() {
+                func.body.op_mut(op).code = Opcode::SdyConstant.into();
+            }
+        }
+    }
+    module
+}
+
+/// Applies a step that changes the program without finding shardings.
+fn change(module: &Module, shape: Shape, step: impl Fn(&mut Draft<'_>)) -> Result<Module, Diagnostics> {
+    let mut draft = import_as_written(module)?;
+    step(&mut draft);
+    Ok(exported(&draft, &graph::unsolved(&draft), shape))
+}
+
+fn exported(draft: &Draft<'_>, problem: &Problem, shape: Shape) -> Module {
+    let mut out = draft.module.without_funcs();
+    out.funcs = export(draft, problem, shape).into_iter().collect();
+    out
+}

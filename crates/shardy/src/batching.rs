@@ -1,0 +1,186 @@
+//! `sdy-explicit-gather-scatter-batching`: if a component of the index of a gather or scatter only counts along a
+//! dimension, the dimension becomes a batching dimension.
+
+use crate::canonical;
+use crate::settings::Settings;
+use shardwise_base::Diagnostics;
+use shardwise_ir::rewrite::{Rewrite, rewrite_func};
+use shardwise_ir::{Attr, Attrs, Builder, Cloner, Module, OpView, TensorType, Type, Value};
+use shardwise_ops::Opcode;
+
+pub(crate) fn run(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
+    let mut out = module.without_funcs();
+    out.funcs = module.funcs.iter().map(|f| rewrite_func(module, f, &mut Batching)).collect();
+    canonical::drop_unused(&out)
+}
+
+struct Batching;
+
+/// The names of the attributes that describe a gather or a scatter.
+struct Names {
+    record: &'static str,
+    /// The dimensions of the operand that are indexed and do not appear in the result.
+    collapsed: &'static str,
+    batching: &'static str,
+    index_batching: &'static str,
+    map: &'static str,
+}
+
+const GATHER: Names = Names {
+    record: "dimension_numbers",
+    collapsed: "collapsed_slice_dims",
+    batching: "operand_batching_dims",
+    index_batching: "start_indices_batching_dims",
+    map: "start_index_map",
+};
+
+const SCATTER: Names = Names {
+    record: "scatter_dimension_numbers",
+    collapsed: "inserted_window_dims",
+    batching: "input_batching_dims",
+    index_batching: "scatter_indices_batching_dims",
+    map: "scatter_dims_to_operand_dims",
+};
+
+impl<'s> Rewrite<'s> for Batching {
+    fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool {
+        let (names, indices) = match Opcode::of_view(view) {
+            Opcode::Gather => (&GATHER, 1),
+            // The operands are the inputs, the indices and as many updates as inputs.
+            Opcode::Scatter => (&SCATTER, view.operands().len() / 2),
+            _ => return false,
+        };
+        let Some((attrs, index, dim)) = explicit(view, names, indices) else { return false };
+        let mut operands = cloner.values(view.operands());
+        operands[indices] = without_index(view, view.operand(indices), index, dim, cloner, b);
+        let regions: Vec<_> = view.regions().iter().map(|&r| cloner.region(r, b)).collect();
+        let types: Vec<Type> = view.results().iter().map(|&v| view.body.ty(v).clone()).collect();
+        let op = b.op_with_regions(view.data().code, operands, attrs, regions, types);
+        for (i, &v) in view.results().iter().enumerate() {
+            let made = b.body[op].results[i];
+            cloner.carry(v, made, b);
+        }
+        true
+    }
+}
+
+/// Returns the attributes with the first dimension as a batching dimension, the component of the index that is no
+/// longer needed, and the dimension of the indices that holds the components. Returns `None` if the first dimension
+/// cannot become one. Other dimensions are not considered.
+fn explicit(view: &OpView<'_>, names: &Names, indices: usize) -> Option<(Attrs, usize, usize)> {
+    let fields = view.attr(names.record)?.as_record()?;
+    let list = |name: &str| fields.sizes(name).unwrap_or_default();
+    let (operand, starts) = (view.operand_shape(0), view.operand_shape(indices));
+    let dim = fields.size("index_vector_dim").unwrap_or(0);
+    let fits = list(names.batching).is_empty()
+        && starts.get(dim).is_some_and(|&count| count > 1)
+        && operand.first().is_some_and(|size| Some(size) == starts.first());
+    let index = list(names.map).iter().position(|&d| d == 0).filter(|_| fits)?;
+    if !counts(view, view.operand(indices), dim, index) || !list(names.collapsed).contains(&0) {
+        return None;
+    }
+    let less = |dims: Vec<usize>| dims.into_iter().filter(|&d| d != 0).collect::<Vec<_>>();
+    let mut fields = fields.clone();
+    for (name, dims) in [
+        (names.map, less(list(names.map))),
+        (names.collapsed, less(list(names.collapsed))),
+        (names.batching, vec![0]),
+        (names.index_batching, vec![0]),
+    ] {
+        match dims.is_empty() {
+            true => fields.remove(name),
+            false => fields.set(name, like(view.attr(names.record)?.as_record()?, Attr::sizes(&dims), name)),
+        };
+    }
+    let record = match view.attr(names.record)? {
+        Attr::Record { name, .. } => Attr::Record { name: name.clone(), fields },
+        _ => Attr::Dict(fields),
+    };
+    Some((view.attrs().clone().with(names.record, record), index, dim))
+}
+
+/// Returns a list of dimensions as an attribute of the same kind as the record's other lists.
+fn like(fields: &Attrs, list: Attr, name: &str) -> Attr {
+    let form = fields.get(name).or_else(|| fields.iter().map(|(_, a)| a).find(|a| a.to_ints().is_some()));
+    match form {
+        Some(Attr::Array(_)) => Attr::Array(list.to_ints().unwrap_or_default().into_iter().map(Attr::int).collect()),
+        _ => list,
+    }
+}
+
+/// Returns whether a component of the index counts along dimension 0: it is an iota, which may be reshaped, broadcast,
+/// clamped or selected.
+fn counts(view: &OpView<'_>, indices: Value, dim: usize, index: usize) -> bool {
+    let def = |v: Value| view.body.def_op(v).map(|op| view.at(op));
+    let mut v = indices;
+    if let Some(concat) = def(v).filter(|d| Opcode::of_view(d) == Opcode::Concatenate) {
+        if concat.attrs().size("dimension") != Some(dim) || index >= concat.operands().len() {
+            return false;
+        }
+        v = concat.operand(index);
+    }
+    loop {
+        let Some(op) = def(v) else { return false };
+        let is_iota = |v: Value| def(v).is_some_and(|d| Opcode::of_view(&d) == Opcode::Iota);
+        v = match Opcode::of_view(&op) {
+            Opcode::Iota => return op.attrs().size("iota_dimension") == Some(0),
+            Opcode::Reshape | Opcode::BroadcastInDim => op.operand(0),
+            Opcode::Clamp => op.operand(1),
+            Opcode::Select if is_iota(op.operand(2)) => op.operand(2),
+            Opcode::Select => op.operand(1),
+            _ => return false,
+        };
+    }
+}
+
+/// Returns the indices without one component.
+fn without_index<'s>(
+    view: &OpView<'s>,
+    indices: Value,
+    index: usize,
+    dim: usize,
+    cloner: &Cloner<'s>,
+    b: &mut Builder<'_>,
+) -> Value {
+    let ty = view.body.ty(indices).as_tensor().expect("indices are a tensor");
+    let total = ty.shape[dim];
+    let concat = view.body.def_op(indices).map(|op| view.at(op)).filter(|d| {
+        Opcode::of_view(d) == Opcode::Concatenate
+            && d.attrs().size("dimension") == Some(dim)
+            && d.operands().len() == total
+    });
+    let parts: Vec<Value> = match concat {
+        Some(concat) => {
+            let others = concat.operands().iter().enumerate().filter(|(i, _)| *i != index);
+            others.map(|(_, &v)| cloner.get(v)).collect()
+        }
+        None => {
+            let v = cloner.get(indices);
+            let ranges = [(0, index), (index + 1, total)];
+            ranges.into_iter().filter(|(from, to)| from < to).map(|range| slice(v, ty, dim, range, b)).collect()
+        }
+    };
+    match parts[..] {
+        [only] => only,
+        _ => {
+            let attrs = Attrs::new().with("dimension", Attr::int(dim as i64));
+            b.value(Opcode::Concatenate, parts, attrs, Type::Tensor(resized(ty, dim, total - 1)))
+        }
+    }
+}
+
+fn slice(v: Value, ty: &TensorType, dim: usize, (from, to): (usize, usize), b: &mut Builder<'_>) -> Value {
+    let (mut starts, mut limits) = (vec![0; ty.rank()], ty.shape.to_vec());
+    (starts[dim], limits[dim]) = (from, to);
+    let attrs = Attrs::new()
+        .with("start_indices", Attr::sizes(&starts))
+        .with("limit_indices", Attr::sizes(&limits))
+        .with("strides", Attr::sizes(&vec![1; ty.rank()]));
+    b.value(Opcode::Slice, [v], attrs, Type::Tensor(resized(ty, dim, to - from)))
+}
+
+fn resized(ty: &TensorType, dim: usize, size: usize) -> TensorType {
+    let mut out = ty.clone();
+    out.shape[dim] = size;
+    out
+}

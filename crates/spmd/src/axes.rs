@@ -1,0 +1,140 @@
+//! Rewrites imported per-device code to use mesh axes.
+//!
+//! Programs name devices by number: `replica_groups = dense<[[0, 1], [2, 3]]>`, `partition_id / 2 % 4`. Where the
+//! numbers are positions along mesh axes, they are replaced by these axes. Code that is not recognised is not changed.
+
+use crate::rewrite::{has_program_regions, is_terminator, map_main};
+use shardwise_base::{AxisRef, DType, Diagnostics, Loc, Mesh, budget};
+use shardwise_ir::rewrite::{Rewrite, rewrite_func};
+use shardwise_ir::{Attr, Attrs, Builder, Cloner, Module, Op, OpView, Uses, Value};
+use shardwise_ops::collective::{
+    CollectiveKind, CollectiveView, Groups, IdSpace, Permutation, attrs_with_channel, attrs_with_groups,
+    axes_of_groups, permutation_of_pairs,
+};
+use shardwise_ops::{Opcode, make, make_collective};
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+/// The largest mesh for which the meaning of a division by a constant is searched.
+const MAX_DEVICES: usize = 1 << 16;
+
+/// Replaces device numbers by mesh axes in the main function where both say the same.
+pub fn axes(module: &Module) -> Result<Module, Diagnostics> {
+    let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
+    map_main(module, |func| {
+        budget::poll();
+        let mut pass = Axes { mesh: &mesh, uses: OnceCell::new(), is_changed: false };
+        let out = rewrite_func(module, func, &mut pass);
+        Ok(if pass.is_changed { out } else { func.clone() })
+    })
+}
+
+struct Axes<'a> {
+    mesh: &'a Arc<Mesh>,
+    /// The uses of the function's values, once they are needed.
+    uses: OnceCell<Uses>,
+    is_changed: bool,
+}
+
+impl<'s> Rewrite<'s> for Axes<'_> {
+    fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool {
+        if let Some(axes) = axes_of_arithmetic(view, self.mesh, &self.uses) {
+            let index = axis_index(view, self.mesh, &axes, b);
+            cloner.carry(view.result(0), index, b);
+        } else if let Some(attrs) = axis_attrs(view, self.mesh) {
+            let op = cloner.op(view.op, b);
+            b.body.op_mut(op).attrs = attrs;
+        } else if is_terminator(view) || has_program_regions(view) {
+            return false;
+        } else {
+            cloner.op(view.op, b);
+            return true;
+        }
+        self.is_changed = true;
+        true
+    }
+}
+
+/// Returns the first collective whose device numbers say the same as mesh axes.
+pub(crate) fn unnamed(module: &Module) -> Option<(Loc, String)> {
+    let (func, mesh) = (module.main()?, module.main_mesh()?);
+    let is_unnamed = |&op: &Op| axis_attrs(&module.view(&func.body, op), mesh).is_some();
+    let op = func.body.walk().into_iter().find(is_unnamed)?;
+    let view = module.view(&func.body, op);
+    Some((view.loc().clone(), format!("`{}`", view.name())))
+}
+
+/// Returns the collective's attributes with axes in place of device numbers, or `None` if there are no such axes.
+fn axis_attrs(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Attrs> {
+    let collective = CollectiveView::of(view)?;
+    if matches!(collective.groups, Groups::Axes { .. }) {
+        return None;
+    }
+    let is_over_partitions = matches!(collective.ids, IdSpace::Flattened | IdSpace::CrossPartition)
+        || view.module.attrs.int("mhlo.num_partitions").is_none_or(|n| n == 1);
+    if !is_over_partitions {
+        return None;
+    }
+    if let CollectiveKind::CollectivePermute { permutation: Permutation::Processes(pairs) } = &collective.kind {
+        let mut attrs = attrs_with_channel(view.attrs().clone(), None);
+        permutation_of_pairs(mesh, pairs)?.write(&mut attrs);
+        return Some(attrs);
+    }
+    let Groups::Axes { mesh, axes } = collective.groups.to_axes(mesh)? else { return None };
+    Some(attrs_with_groups(view, Attr::axes(&mesh, &axes), None))
+}
+
+/// Returns the axes along which `partition_id / stride % size` is the position of a device, or `None`. `uses` holds the
+/// uses of the op's body, once they are needed.
+fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh, uses: &OnceCell<Uses>) -> Option<Vec<AxisRef>> {
+    if mesh.size() > MAX_DEVICES || view.results().len() != 1 || !view.result_shape(0).is_empty() {
+        return None;
+    }
+    let (stride, size) = match view.name() {
+        "stablehlo.remainder" => (stride_of(&view.operand_def(0)?)?, scalar(view, 1)?),
+        // A division without a remainder is the position along the axes from the most major one.
+        "stablehlo.divide" => {
+            let stride =
+                stride_of(view).filter(|_| !is_only_divided_on(view, uses.get_or_init(|| Uses::compute(view.body))))?;
+            (stride, mesh.size().checked_div(stride)?)
+        }
+        _ => return None,
+    };
+    let period = stride.checked_mul(size).filter(|&p| p > 0 && mesh.size().is_multiple_of(p))?;
+    let firsts = (0..mesh.size()).filter(|d| d % period < stride);
+    let groups: Vec<Vec<usize>> = firsts.map(|d| (0..size).map(|i| d + i * stride).collect()).collect();
+    axes_of_groups(mesh, &groups)
+}
+
+/// Returns whether a division is only read by remainders, which will be recognised together with it.
+fn is_only_divided_on(view: &OpView<'_>, uses: &Uses) -> bool {
+    uses.of(view.result(0)).iter().all(|user| view.at(user.op).name() == "stablehlo.remainder")
+}
+
+/// Returns `stride` of `partition_id / stride`, and 1 for `partition_id` itself.
+fn stride_of(view: &OpView<'_>) -> Option<usize> {
+    let is_id = |view: &OpView<'_>| Opcode::of_view(view) == Opcode::PartitionId;
+    match view.name() {
+        _ if is_id(view) => Some(1),
+        "stablehlo.divide" if is_id(&view.operand_def(0)?) => scalar(view, 1),
+        "stablehlo.convert" => stride_of(&view.operand_def(0)?),
+        _ => None,
+    }
+}
+
+fn scalar(view: &OpView<'_>, operand: usize) -> Option<usize> {
+    let constant = view.operand_def(operand)?;
+    let value = constant.attr("value").filter(|_| constant.name() == "stablehlo.constant")?.as_dense()?;
+    let is_count = value.dtype().is_integer() && value.size() == 1;
+    is_count.then(|| usize::try_from(value.get_i128(0)).ok())?
+}
+
+/// Adds the position along the axes, in the type of the arithmetic.
+fn axis_index(view: &OpView<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef], b: &mut Builder<'_>) -> Value {
+    let index = make_collective::axis_index(b, mesh, axes);
+    b.set_sharding(index, view.result_sharding(0).cloned());
+    match view.result_tensor(0).dtype {
+        DType::I32 => index,
+        dtype => make::convert(b, index, dtype),
+    }
+}

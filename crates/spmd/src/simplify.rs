@@ -1,0 +1,110 @@
+//! Writes ops that can be written in several ways in one of them: collectives of several operands as collectives of
+//! one, reducers that work on wider elements than their operands have as reducers of converted operands, Shardy's
+//! collectives on global values as reshards.
+//!
+//! Every `rng` gets the number of its stream, which determines the numbers that it draws, so that no pass changes them.
+
+use shardwise_base::Diagnostics;
+use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_region};
+use shardwise_ir::{Attr, Builder, Cloner, Func, Module, Op, OpView, Region};
+use shardwise_ops::promote::{self, is_promoted};
+use shardwise_ops::random::{STREAM, streams};
+use shardwise_ops::shardy::ShardyCollective;
+use shardwise_ops::{Opcode, collective};
+
+/// Returns the module in this form.
+pub fn simplify(module: Module) -> Result<Module, Diagnostics> {
+    let module = numbered(&module).unwrap_or(module);
+    let module = reshards(&module).unwrap_or(module);
+    Ok(simplified(&module).unwrap_or(module))
+}
+
+/// Returns the module with each of Shardy's collectives replaced by a reshard to the sharding of its result, or `None`
+/// if it has none.
+///
+/// On global values such an op is the identity: an unreduced value already means the sum of what its devices hold. The
+/// pipeline finds the collectives again from the two shardings.
+///
+/// ```text
+/// %0 = sdy.all_gather [{"y"}, {}] %x out_sharding=<@mesh, [{"x"}, {}]>
+/// -> %0 = sdy.reshard %x <@mesh, [{"x"}, {}]>
+/// ```
+fn reshards(module: &Module) -> Option<Module> {
+    let mut out: Option<Module> = None;
+    for (f, func) in module.funcs.iter().enumerate() {
+        let is_step = |&op: &Op| ShardyCollective::of(&module.view(&func.body, op)).is_some();
+        for op in func.body.walk().into_iter().filter(is_step) {
+            let data = out.get_or_insert_with(|| module.clone()).funcs[f].body.op_mut(op);
+            data.code = Opcode::Reshard.into();
+            for name in ShardyCollective::ATTRIBUTES {
+                data.attrs.remove(name);
+            }
+        }
+    }
+    out
+}
+
+/// Returns the module with a stream number on every `rng`, or `None` if all have one.
+fn numbered(module: &Module) -> Option<Module> {
+    let all: Vec<_> = streams(module).collect();
+    let is_open = all.iter().any(|&(f, op)| !module[f].body[op].attrs.contains(STREAM));
+    is_open.then(|| {
+        let mut out = module.clone();
+        for (n, (f, op)) in all.into_iter().enumerate() {
+            let attrs = &mut out.funcs[f.index()].body.op_mut(op).attrs;
+            if !attrs.contains(STREAM) {
+                attrs.set(STREAM, Attr::int(n as i64));
+            }
+        }
+        out
+    })
+}
+
+/// Returns the module with collectives of one operand each and with the operands of each reducer converted to the
+/// reducer's types, or `None` if nothing had to change.
+fn simplified(module: &Module) -> Option<Module> {
+    let has_any = |f: &Func| {
+        let started = |r: &Region| f.body[*r].parent.is_some_and(|op| is_start(&module.view(&f.body, op)));
+        let regions = (0..f.body.region_count()).map(Region::new).filter(|r| !started(r));
+        regions.flat_map(|r| &f.body[r].ops).any(|&op| is_compound(&module.view(&f.body, op)))
+    };
+    if !module.funcs.iter().any(has_any) {
+        return None;
+    }
+    let mut out = module.without_funcs();
+    out.funcs = module.funcs.iter().map(|f| rewrite_func(module, f, &mut Simplify)).collect();
+    Some(out)
+}
+
+/// Returns whether the op is an `async_start`. Its region holds exactly one op, which must not be replaced by several.
+fn is_start(view: &OpView<'_>) -> bool {
+    Opcode::of_view(view) == Opcode::AsyncStart
+}
+
+fn is_compound(view: &OpView<'_>) -> bool {
+    is_promoted(view) || collective::is_variadic(view)
+}
+
+struct Simplify;
+
+impl<'s> Rewrite<'s> for Simplify {
+    fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool {
+        if is_start(view) {
+            cloner.op(view.op, b);
+            return true;
+        }
+        if !is_compound(view) {
+            return false;
+        }
+        let operands = cloner.values(view.operands());
+        let mut regions = |b: &mut Builder<'_>| -> Vec<Region> {
+            view.regions().iter().map(|&r| rewrite_region(view.module, r, self, cloner, b)).collect()
+        };
+        let results = match collective::is_variadic(view) {
+            true => collective::split(view, &operands, &mut regions, b),
+            false => promote::decompose(view, &operands, regions(b), b),
+        };
+        view.results().iter().zip(results).for_each(|(&from, to)| cloner.carry(from, to, b));
+        true
+    }
+}

@@ -1,0 +1,286 @@
+//! What holds of a module after each pass, as predicates that can be checked.
+//!
+//! A pass lists its guarantees in [`PASSES`](crate::PASSES). A guarantee holds from this pass on, up to the pass that
+//! it names as the last. A pass may rely on every guarantee of the passes before it that still holds. [`verify_stage`]
+//! checks them.
+
+use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, sharding_or_replicated};
+use crate::{Pass, axes, cleanup, dequantize, gspmd, meshes, processes, uniform};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding, Varying};
+use shardwise_engine::GLOBAL_TYPE;
+use shardwise_ir::symbols::without_unused_funcs;
+use shardwise_ir::{Attr, Attrs, Body, Func, Module, Op, OpView, Region, Type, Value};
+use shardwise_ops::promote::is_promoted;
+use shardwise_ops::random::{STREAM, streams};
+use shardwise_ops::shardy::ShardyCollective;
+use shardwise_ops::{Effects, Opcode, RuleFact, Semantics, calls, collective};
+use shardwise_sharding::{AxisList, FactorKind, IfMissing, Rule, TensorFactors};
+use std::sync::Arc;
+
+/// A statement about a module that holds after a pass.
+#[derive(Clone, Copy)]
+pub struct Guarantee {
+    /// The statement.
+    pub says: &'static str,
+    /// The name of the last pass after which it holds; `None` if it holds to the end.
+    pub until: Option<&'static str>,
+    /// Returns the first place where it does not hold, with what stands there.
+    broken_at: fn(&Module) -> Option<(Loc, String)>,
+}
+
+/// Checks the guarantees that hold after the pass with this name: its own and those of the passes before it.
+///
+/// # Errors
+/// Fails if one of them does not hold (`stage-guarantee`).
+///
+/// # Panics
+/// Panics if there is no pass of this name in `passes`.
+pub fn verify_stage(passes: &[Pass], name: &str, module: &Module) -> Result<(), Diagnostics> {
+    let position = |name: &str| passes.iter().position(|p| p.name == name).expect("the name of a pass");
+    let at = position(name);
+    let holds = |g: &&Guarantee| g.until.is_none_or(|until| at <= position(until));
+    let mut found = Diagnostics::default();
+    for pass in &passes[..=at] {
+        for guarantee in pass.ensures.iter().filter(holds) {
+            found.extend((guarantee.broken_at)(module).map(|(loc, what)| broken(name, pass, guarantee, &loc, &what)));
+        }
+    }
+    found.or(())
+}
+
+fn broken(after: &str, pass: &Pass, guarantee: &Guarantee, loc: &Loc, what: &str) -> Diagnostic {
+    let message = format!("after `{after}` a guarantee of `{}` does not hold: {}", pass.name, guarantee.says);
+    Diagnostic::error("stage-guarantee", loc, message).facts(what)
+}
+
+macro_rules! guarantees {
+    ($($name:ident: $says:literal, until $until:expr, $broken_at:expr;)*) => {
+        $(pub(crate) const $name: Guarantee = Guarantee { says: $says, until: $until, broken_at: $broken_at };)*
+    };
+}
+
+guarantees! {
+    ONE_NOTATION: "no sharding is in XLA's older notation", until None, gspmd::remaining;
+    ONE_MESH: "all shardings of the functions that run are over the main mesh", until None, meshes::other_mesh;
+    PLAIN_REDUCERS: "reducers work on the element types of their operands", until None,
+        |m| find_op(m, |v| is_promoted(v) && !is_started(v));
+    SINGLE_COLLECTIVES: "collectives have one operand, except asynchronous ones", until None,
+        |m| find_op(m, |v| collective::is_variadic(v) && !is_started(v));
+    NUMBERED_STREAMS: "every `rng` has the number of its stream", until None, unnumbered;
+    NO_STEPS_YET: "no collective of Shardy is in the program", until Some("lower"),
+        |m| find_op(m, |v| ShardyCollective::of(v).is_some());
+    PLAIN_TYPES: "no type is quantized", until None, |m| find_value(m, |b, v| dequantize::names_quantized(b.ty(v)));
+    NO_UNUSED: "every function is public or referred to", until None, unused;
+    LAID_OUT: "every tensor outside of reducers and comparators has a sharding", until Some("axes"), without_sharding;
+    INLINED: "no call, named computation or composite with a decomposition is left in the main function", until None,
+        |m| find_in_main(m, |v| calls::callee(v).is_some() || Opcode::of_view(v) == Opcode::NamedComputation);
+    MANUAL_COLLECTIVES: "collectives move data along manual axes alone", until Some("axes"), beyond_manual_axes;
+    AGREED: "operands and results of every op agree with its rule", until Some("axes"), disagreeing;
+    NO_MARKS: "no constraint and no other mark of propagation is left in the main function", until None,
+        |m| find_in_program(m, |v| is_mark(v) && Opcode::of_view(v) != Opcode::Reshard);
+    NO_RESHARDS: "no reshard is left in the main function", until None,
+        |m| find_in_main(m, |v| Opcode::of_view(v) == Opcode::Reshard);
+    EVEN: "every sharded dimension divides evenly", until Some("axes"), uneven;
+    NAMED_AXES: "collectives name axes where these say the same as device numbers", until None, axes::unnamed;
+    NO_SHARDY: "no op of Shardy is left in the main function", until None,
+        |m| find_in_main(m, |v| v.name().starts_with("sdy."));
+    LOCAL_VALUES: "only arguments of the main function have shardings", until None, sharded_inside;
+    LOCAL_TYPES: "arguments and results of the main function have the types of one device", until None, global_boundary;
+    NO_DEAD_OPS: "every op is needed", until None, |m| main(m).and_then(|f| at(m, f, cleanup::first_dead(m, &f.body)?));
+    VARYING: "every value records the axes over which it varies", until None, unrecorded;
+}
+
+fn main(module: &Module) -> Option<&Func> {
+    module.main()
+}
+
+fn at(module: &Module, func: &Func, op: Op) -> Option<(Loc, String)> {
+    let view = module.view(&func.body, op);
+    Some((view.loc().clone(), format!("`{}`", view.name())))
+}
+
+fn find_op(module: &Module, is_wrong: impl Fn(&OpView<'_>) -> bool) -> Option<(Loc, String)> {
+    module.funcs.iter().find_map(|f| find_in(module, f, &is_wrong))
+}
+
+fn find_in_main(module: &Module, is_wrong: impl Fn(&OpView<'_>) -> bool) -> Option<(Loc, String)> {
+    find_in(module, main(module)?, &is_wrong)
+}
+
+fn find_in(module: &Module, func: &Func, is_wrong: &impl Fn(&OpView<'_>) -> bool) -> Option<(Loc, String)> {
+    at(module, func, func.body.walk().into_iter().find(|&op| is_wrong(&module.view(&func.body, op)))?)
+}
+
+fn find_value(module: &Module, is_wrong: impl Fn(&Body, Value) -> bool) -> Option<(Loc, String)> {
+    module.funcs.iter().find_map(|f| {
+        let v = (0..f.body.value_count()).map(Value::new).find(|&v| is_wrong(&f.body, v))?;
+        Some((f.body[v].loc.clone(), format!("a value of type {}", f.body.ty(v))))
+    })
+}
+
+/// Returns the ops of the main function's program regions: those of reducers and comparators are left out.
+fn program_ops(module: &Module, func: &Func) -> Vec<Op> {
+    let mut ops = vec![];
+    let mut regions = vec![func.body.entry()];
+    while let Some(region) = regions.pop() {
+        for &op in &func.body[region].ops {
+            ops.push(op);
+            let view = module.view(&func.body, op);
+            if has_program_regions(&view) {
+                regions.extend(view.regions());
+            }
+        }
+    }
+    ops
+}
+
+fn find_in_program(module: &Module, is_wrong: impl Fn(&OpView<'_>) -> bool) -> Option<(Loc, String)> {
+    let func = main(module)?;
+    let is_wrong = |&op: &Op| is_wrong(&module.view(&func.body, op));
+    at(module, func, program_ops(module, func).into_iter().find(is_wrong)?)
+}
+
+/// Returns whether the op stands in the region of an `async_start`.
+fn is_started(view: &OpView<'_>) -> bool {
+    let holds = |r: &Region| view.body[*r].ops.contains(&view.op);
+    let region = (0..view.body.region_count()).map(Region::new).find(holds);
+    let parent = region.and_then(|r| view.body[r].parent);
+    parent.is_some_and(|op| Opcode::of_view(&view.at(op)) == Opcode::AsyncStart)
+}
+
+fn is_mark(view: &OpView<'_>) -> bool {
+    facts(view).semantics(view) == Semantics::Identity && !is_manual(view)
+}
+
+fn unnumbered(module: &Module) -> Option<(Loc, String)> {
+    let (f, op) = streams(module).find(|&(f, op)| !module[f].body[op].attrs.contains(STREAM))?;
+    at(module, &module[f], op)
+}
+
+/// Returns the first function that nothing refers to.
+fn unused(module: &Module) -> Option<(Loc, String)> {
+    let main = main(module)?;
+    let kept = without_unused_funcs(module);
+    let is_unused = |f: &&Func| f.name != main.name && kept.func(&f.name).is_none();
+    module.funcs.iter().find(is_unused).map(|f| (f.loc.clone(), format!("`@{}`", f.name)))
+}
+
+/// Returns the first tensor of the program without a sharding.
+fn without_sharding(module: &Module) -> Option<(Loc, String)> {
+    let (func, _) = (main(module)?, module.main_mesh()?);
+    let has_none = |&&v: &&Value| func.body.ty(v).as_tensor().is_some() && func.body.sharding(v).is_none();
+    let shown = |&v: &Value| (func.body[v].loc.clone(), format!("a tensor of type {}", func.body.ty(v)));
+    let results = program_ops(module, func).into_iter().find_map(|op| func.body[op].results.iter().find(has_none));
+    func.body.args().iter().find(has_none).or(results).map(shown)
+}
+
+fn beyond_manual_axes(module: &Module) -> Option<(Loc, String)> {
+    let found = processes::check_axes(module).err()?;
+    found.iter().next().map(|d| (d.loc.clone(), d.message.clone()))
+}
+
+/// Returns the first op whose operands and results do not agree with its rule.
+fn disagreeing(module: &Module) -> Option<(Loc, String)> {
+    let (func, mesh) = (main(module)?, module.main_mesh()?);
+    program_ops(module, func).into_iter().find_map(|op| {
+        let view = module.view(&func.body, op);
+        let is_exempt = is_terminator(&view) || is_mark(&view) || is_manual(&view) || has_program_regions(&view);
+        if is_exempt || ShardyCollective::of(&view).is_some() {
+            return None;
+        }
+        let what = match facts(&view).rule(&view) {
+            RuleFact::Rule(rule) => disagreement(&view, &rule, mesh),
+            RuleFact::None(_) => split_without_rule(&view, mesh),
+        }?;
+        Some((view.loc().clone(), format!("`{}`: {what}", view.name())))
+    })
+}
+
+/// Returns in words how the tensors of an op disagree about a factor, or `None` if they agree.
+fn disagreement(view: &OpView<'_>, rule: &Rule, mesh: &Arc<Mesh>) -> Option<String> {
+    let values: Vec<Value> = view.operands().iter().chain(view.results()).copied().collect();
+    let mut tensors = vec![];
+    for (i, &v) in values.iter().enumerate() {
+        let Some(sharding) = sharding_or_replicated(view.body, v, mesh) else { continue };
+        if sharding.rank() == rule.mapping(i).rank() {
+            let factors = TensorFactors::new(rule.mapping(i), rule, mesh, Some(&sharding), IfMissing::Closed);
+            tensors.push((i, factors));
+        }
+    }
+    for factor in rule.all_factors() {
+        let of = |t: &TensorFactors| t.get(factor).map(|s| s.axes.clone());
+        let mut lists = tensors.iter().filter_map(|(i, t)| Some((*i, of(t)?)));
+        let Some((first, axes)) = lists.next() else { continue };
+        if let Some((other, _)) = lists.find(|(_, list)| *list != axes) {
+            return Some(format!("tensors {first} and {other} are split differently along factor {factor} of {rule}"));
+        }
+        if rule.kind(factor) == FactorKind::Reduction && !is_left_unreduced(view, &axes, mesh) {
+            return Some(format!("the results are not unreduced over the axes of factor {factor} of {rule}"));
+        }
+    }
+    None
+}
+
+/// Returns whether all results that are tensors are unreduced over the axes.
+fn is_left_unreduced(view: &OpView<'_>, axes: &AxisList, mesh: &Mesh) -> bool {
+    let left = |&v: &Value| view.body.sharding(v).map_or(&[][..], |s| &s.unreduced);
+    let is_tensor = |v: &&Value| view.body.ty(**v).as_tensor().is_some();
+    let covers = |unreduced: &[AxisRef]| axes.iter().all(|a| a.minus(mesh, unreduced).is_empty());
+    view.results().iter().filter(is_tensor).all(|v| covers(left(v)))
+}
+
+/// Returns in words which tensor of an op without a rule is split, or `None` if all are whole. The results of an op
+/// without operands may be split.
+fn split_without_rule(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<String> {
+    let is_source = view.operands().is_empty() && facts(view).effects(view) == Effects::Pure;
+    let results = if is_source { &[][..] } else { view.results() };
+    let is_split = |&v: &Value| sharding_or_replicated(view.body, v, mesh).is_some_and(|s| !s.is_replicated());
+    let position = view.operands().iter().chain(results).position(is_split)?;
+    Some(format!("it has no rule, and tensor {position} is split"))
+}
+
+fn uneven(module: &Module) -> Option<(Loc, String)> {
+    let func = main(module)?;
+    let is_uneven = |v: &Value| match (func.body.ty(*v).as_tensor(), func.body.sharding(*v)) {
+        (Some(t), Some(s)) => !s.divides(&t.shape),
+        _ => false,
+    };
+    let v = (0..func.body.value_count()).map(Value::new).find(is_uneven)?;
+    let sharding = func.body.sharding(v).expect("it is split");
+    Some((func.body[v].loc.clone(), format!("a tensor of type {} as {sharding}", func.body.ty(v))))
+}
+
+fn sharded_inside(module: &Module) -> Option<(Loc, String)> {
+    let func = main(module)?;
+    let args = func.body.args();
+    let is_inside = |v: &Value| func.body.sharding(*v).is_some() && !args.contains(v);
+    let v = (0..func.body.value_count()).map(Value::new).find(is_inside)?;
+    Some((func.body[v].loc.clone(), format!("a value as {}", func.body.sharding(v).expect("it has one"))))
+}
+
+/// Returns the first argument or result whose type is not that of one device's part of its global type.
+fn global_boundary(module: &Module) -> Option<(Loc, String)> {
+    let (func, _) = (main(module)?, module.main_mesh()?);
+    let args = func.body.args().iter().map(|&v| (func.body.ty(v), func.body.sharding(v)));
+    let results = func.result_types.iter().zip(func.result_shardings.iter().map(Option::as_ref));
+    let attrs = func.arg_attrs.iter().chain(&func.result_attrs);
+    let mut boundary = args.chain(results).zip(attrs);
+    let ((ty, _), _) = boundary.find(|((ty, sharding), attrs)| !is_local(ty, *sharding, attrs))?;
+    Some((func.loc.clone(), format!("an argument or result of type {ty}")))
+}
+
+/// Returns whether a type is that of one device's part of the global type in the attributes.
+fn is_local(ty: &Type, sharding: Option<&Sharding>, attrs: &Attrs) -> bool {
+    match attrs.get(GLOBAL_TYPE) {
+        Some(Attr::Type(global)) => sharding.is_none_or(|s| s.local_shape(global.shape()) == ty.shape()),
+        _ => ty.as_tensor().is_none(),
+    }
+}
+
+fn unrecorded(module: &Module) -> Option<(Loc, String)> {
+    let func = main(module)?;
+    let inferred = uniform::infer(module, func);
+    let is_wrong = |(i, varying): &(usize, Varying)| func.body[Value::new(*i)].varying.as_ref() != Some(varying);
+    let (i, varying) = inferred.into_iter().enumerate().find(is_wrong)?;
+    Some((func.body[Value::new(i)].loc.clone(), format!("a value that varies over {varying:?}")))
+}
