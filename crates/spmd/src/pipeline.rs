@@ -60,7 +60,7 @@ pub const PASSES: &[Pass] = &[
         name: "reshard",
         run: |m, _| reshard::reshard(&m),
         describes: "operands and results of every op agree with its rule",
-        ensures: &[LAID_OUT, AGREED, NO_MARKS],
+        ensures: &[LAID_OUT, AGREED, AGREED_EDGES, NO_MARKS],
     },
     Pass {
         name: "collectives",

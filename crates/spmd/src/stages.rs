@@ -12,10 +12,13 @@ use shardwise_ir::symbols::without_unused_funcs;
 use shardwise_ir::{Attr, Attrs, Body, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::promote::is_promoted;
 use shardwise_ops::random::{STREAM, streams};
-use shardwise_ops::shardy::ShardyCollective;
-use shardwise_ops::{Effects, Opcode, RuleFact, Semantics, calls, collective};
+use shardwise_ops::shardy::{ShardyCollective, in_shardings};
+use shardwise_ops::{DataFlow, Effects, Opcode, RuleFact, Semantics, calls, collective};
 use shardwise_sharding::{AxisList, FactorKind, IfMissing, Rule, TensorFactors};
 use std::sync::Arc;
+
+#[cfg(test)]
+mod tests;
 
 /// A statement about a module that holds after a pass.
 #[derive(Clone, Copy)]
@@ -76,6 +79,8 @@ guarantees! {
         |m| find_in_main(m, |v| calls::callee(v).is_some() || Opcode::of_view(v) == Opcode::NamedComputation);
     MANUAL_COLLECTIVES: "collectives move data along manual axes alone", until Some("axes"), beyond_manual_axes;
     AGREED: "operands and results of every op agree with its rule", until Some("axes"), disagreeing;
+    AGREED_EDGES: "all values along an edge of a loop, a branch, a manual computation or the function have one layout",
+        until Some("axes"), disagreeing_edge;
     NO_MARKS: "no constraint and no other mark of propagation is left in the main function", until None,
         |m| find_in_program(m, |v| is_mark(v) && Opcode::of_view(v) != Opcode::Reshard);
     NO_RESHARDS: "no reshard is left in the main function", until None,
@@ -194,6 +199,30 @@ fn disagreeing(module: &Module) -> Option<(Loc, String)> {
         }?;
         Some((view.loc().clone(), format!("`{}`: {what}", view.name())))
     })
+}
+
+/// Returns the first op along whose edges values have several layouts.
+fn disagreeing_edge(module: &Module) -> Option<(Loc, String)> {
+    let (func, mesh) = (main(module)?, module.main_mesh()?);
+    let layout = |v: Value| sharding_or_replicated(&func.body, v, mesh);
+    let agrees = |a: Value, b: Value| match (layout(a), layout(b)) {
+        (Some(a), Some(b)) => a.same_layout(&b),
+        _ => true,
+    };
+    let is_as = |v: Value, wanted: &Sharding| layout(v).is_none_or(|s| s.same_layout(wanted));
+    let is_wrong = |&op: &Op| {
+        let view = module.view(&func.body, op);
+        if is_manual(&view) {
+            return !view.operands().iter().zip(in_shardings(view.attrs())).all(|(&v, wanted)| is_as(v, wanted));
+        }
+        let DataFlow::Edges(edges) = facts(&view).data_flow(&view) else { return false };
+        edges.iter().any(|e| e.sources.iter().chain(&e.targets).any(|&v| !agrees(v, e.owner)))
+    };
+    let returned = func.body.results().iter().zip(&func.result_shardings);
+    if let Some((&v, _)) = returned.into_iter().find(|(v, s)| s.as_ref().is_some_and(|s| !is_as(**v, s))) {
+        return Some((func.body[v].loc.clone(), "a result of the function".to_string()));
+    }
+    at(module, func, program_ops(module, func).into_iter().find(is_wrong)?)
 }
 
 /// Returns in words how the tensors of an op disagree about a factor, or `None` if they agree.

@@ -1,0 +1,226 @@
+//! For each guarantee, a mutant of the pass that ensures it: [`verify_stage`] must find it.
+
+use super::*;
+use crate::{Options, PASSES, run_until};
+use shardwise_base::{AxisIndex, DType};
+use shardwise_ir::Builder;
+use shardwise_ir::text::parse;
+use shardwise_ops::{OPS, make};
+
+/// What a mutant of a pass does.
+enum Mutant {
+    /// Nothing: it returns the module as the pass before it left it.
+    Skips,
+    /// What the pass does, and then this change.
+    Spoils(fn(&mut Func)),
+}
+use Mutant::{Skips, Spoils};
+
+#[track_caller]
+fn finds(pass: &str, guarantee: Guarantee, program: &str, mutant: Mutant) {
+    let module = parse("test.mlir", program, &OPS).unwrap_or_else(|e| panic!("{e}"));
+    let until = |name: &str| run_until(name, &module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let at = PASSES.iter().position(|p| p.name == pass).expect("a pass");
+    assert!(PASSES[at].ensures.iter().any(|g| g.says == guarantee.says), "`{pass}` does not ensure it");
+    let right = until(pass);
+    assert!(verify_stage(PASSES, pass, &right).is_ok());
+    let broken = match mutant {
+        Skips if at == 0 => module.clone(),
+        Skips => until(PASSES[at - 1].name),
+        Spoils(change) => {
+            let main = right.func_id("main").expect("there is a main function");
+            let mut spoilt = right;
+            change(&mut spoilt.funcs[main.index()]);
+            spoilt
+        }
+    };
+    let found = verify_stage(PASSES, pass, &broken).expect_err("the mutant must be found");
+    assert!(found.iter().any(|d| d.message.ends_with(guarantee.says)), "{found}");
+}
+
+#[test]
+fn import() {
+    let program = r#"func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}) -> tensor<8xf32> {
+  return %a : tensor<8xf32>
+}"#;
+    finds("import", ONE_NOTATION, program, Skips);
+}
+
+#[test]
+fn meshes() {
+    let program = r#"sdy.mesh @a = <["x"=2, "y"=2]>
+sdy.mesh @b = <["z"=4]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"}]>},
+    %b: tensor<8xf32> {sdy.sharding = #sdy.sharding<@b, [{"z"}]>}) -> tensor<8xf32> {
+  %0 = stablehlo.add %a, %b : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}"#;
+    finds("meshes", ONE_MESH, program, Skips);
+}
+
+#[test]
+fn simplify() {
+    let promoted = r#"func.func @main(%a: tensor<8xf16>, %i: tensor<f16>) -> tensor<f32> {
+  %0 = "stablehlo.reduce"(%a, %i) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %1 = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<8xf16>, tensor<f16>) -> tensor<f32>
+  return %0 : tensor<f32>
+}"#;
+    finds("simplify", PLAIN_REDUCERS, promoted, Skips);
+    let variadic = r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%a, %b) in_shardings=[<@mesh, [{"x"}]>, <@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%c: tensor<4xf32>, %d: tensor<4xf32>) {
+    %1:2 = "stablehlo.all_reduce"(%c, %d) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %2 = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %2 : tensor<f32>
+    }) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+    %3 = stablehlo.add %1#0, %1#1 : tensor<4xf32>
+    sdy.return %3 : tensor<4xf32>
+  } : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}"#;
+    finds("simplify", SINGLE_COLLECTIVES, variadic, Skips);
+    let random = r#"func.func @main(%a: tensor<f32>, %b: tensor<f32>) -> tensor<8xf32> {
+  %shape = stablehlo.constant dense<8> : tensor<1xi64>
+  %0 = stablehlo.rng %a, %b, %shape, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}"#;
+    finds("simplify", NUMBERED_STREAMS, random, Skips);
+    let steps = r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+  %0 = sdy.all_gather [{"x"}] %a out_sharding=<@mesh, [{}]> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}"#;
+    finds("simplify", NO_STEPS_YET, steps, Skips);
+}
+
+#[test]
+fn dequantize() {
+    let program = r#"func.func @main(%a: tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4x!quant.uniform<i8:f32, 0.5>> {
+  %0 = stablehlo.add %a, %a : tensor<4x!quant.uniform<i8:f32, 0.5>>
+  return %0 : tensor<4x!quant.uniform<i8:f32, 0.5>>
+}"#;
+    finds("dequantize", PLAIN_TYPES, program, Skips);
+}
+
+/// A product whose contracted dimension is split, of an uneven size, behind a call and with a constraint.
+const PRODUCT: &str = r#"sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<6x5xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
+    %b: tensor<5x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
+  %0 = call @product(%a, %b) : (tensor<6x5xf32>, tensor<5x8xf32>) -> tensor<6x8xf32>
+  %1 = sdy.sharding_constraint %0 <@mesh, [{}, {}]> : tensor<6x8xf32>
+  %2 = stablehlo.negate %1 : tensor<6x8xf32>
+  return %2 : tensor<6x8xf32>
+}
+func.func private @product(%a: tensor<6x5xf32>, %b: tensor<5x8xf32>) -> tensor<6x8xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<6x5xf32>, tensor<5x8xf32>) -> tensor<6x8xf32>
+  return %0 : tensor<6x8xf32>
+}
+func.func private @unused(%a: tensor<6x5xf32>) -> tensor<6x5xf32> {
+  return %a : tensor<6x5xf32>
+}"#;
+
+/// A sum over the devices by their numbers, in a manual computation.
+const MANUAL: &str = r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%c: tensor<4xf32>) {
+    %1 = "stablehlo.all_reduce"(%c) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %2 = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %2 : tensor<f32>
+    }) : (tensor<4xf32>) -> tensor<4xf32>
+    sdy.return %1 : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}"#;
+
+#[test]
+fn propagate() {
+    finds("propagate", NO_UNUSED, PRODUCT, Skips);
+}
+
+#[test]
+fn lower() {
+    let named = r#"func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = sdy.named_computation<"f">(%a) (%b: tensor<4xf32>) {
+    %1 = stablehlo.negate %b : tensor<4xf32>
+    sdy.return %1 : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"#;
+    finds("lower", INLINED, named, Skips);
+    finds("lower", MANUAL_COLLECTIVES, MANUAL, Spoils(|main| without_attr(main, "manual_axes")));
+}
+
+#[test]
+fn reshard() {
+    finds("reshard", NO_MARKS, PRODUCT, Skips);
+    finds("reshard", LAID_OUT, PRODUCT, Spoils(|main| main.body.value_mut(Value::new(0)).sharding = None));
+    finds("reshard", AGREED, PRODUCT, Spoils(|main| split(main, Opcode::DotGeneral)));
+    finds("reshard", AGREED_EDGES, PRODUCT, Spoils(|main| split(main, Opcode::Negate)));
+}
+
+#[test]
+fn collectives() {
+    finds("collectives", NO_RESHARDS, PRODUCT, Skips);
+}
+
+#[test]
+fn pad() {
+    finds("pad", EVEN, PRODUCT, Skips);
+}
+
+#[test]
+fn axes() {
+    finds("axes", NAMED_AXES, MANUAL, Skips);
+}
+
+#[test]
+fn localize() {
+    for guarantee in [NO_SHARDY, LOCAL_VALUES, LOCAL_TYPES] {
+        finds("localize", guarantee, PRODUCT, Skips);
+    }
+}
+
+#[test]
+fn cleanup() {
+    finds("cleanup", NO_DEAD_OPS, PRODUCT, Spoils(add_dead_op));
+}
+
+#[test]
+fn uniform() {
+    finds("uniform", VARYING, PRODUCT, Skips);
+    let forgets = |main: &mut Func| main.body.value_mut(Value::new(0)).varying = Some(Varying::Nowhere);
+    finds("uniform", VARYING, PRODUCT, Spoils(forgets));
+}
+
+/// Removes the attribute from the first op that has it.
+fn without_attr(func: &mut Func, name: &str) {
+    let ops = func.body.walk();
+    let is_removed = ops.into_iter().any(|op| func.body.op_mut(op).attrs.remove(name).is_some());
+    assert!(is_removed, "no op has `{name}`");
+}
+
+/// Splits the result of the first op of this kind over "x" along its first dimension.
+fn split(func: &mut Func, code: Opcode) {
+    let op = func.body.walk().into_iter().find(|&op| func.body[op].code == code.into()).expect("there is one");
+    let result = func.body[op].results[0];
+    let sharding = func.body.sharding(result).expect("it has a sharding").clone();
+    let mut dims = vec![vec![]; sharding.rank()];
+    dims[0] = vec![AxisRef::full(AxisIndex::new(0))];
+    func.body.value_mut(result).sharding = Some(Sharding::closed(&sharding.mesh, dims));
+}
+
+/// Adds a constant that nothing uses.
+fn add_dead_op(func: &mut Func) {
+    let entry = func.body.entry();
+    let zero = make::number(&mut Builder::new(&mut func.body), DType::F32, 0);
+    let op = func.body.def_op(zero).expect("made just now");
+    let ops = &mut func.body.region_mut(entry).ops;
+    ops.pop();
+    ops.insert(0, op);
+}
