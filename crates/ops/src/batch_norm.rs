@@ -5,6 +5,7 @@ use crate::Opcode;
 use crate::check::{self, Check, counted_tensors};
 use crate::eval::{self, Number};
 use crate::facts::*;
+use crate::schema::*;
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -68,6 +69,20 @@ const GRAD: Form = Form {
     results: &[false, true, true],
 };
 
+/// The label of the shape of result `index` of `batch_norm_grad`.
+fn grad_shape(index: usize, _: &[Type], _: &[Type]) -> Option<&'static str> {
+    (index == 0).then_some("batch_norm_grad_c3")
+}
+
+/// The label of the shape of result `index` of `batch_norm_training`.
+fn training_shape(index: usize, _: &[Type], _: &[Type]) -> Option<&'static str> {
+    match index {
+        1 => Some("batch_norm_training_c5"),
+        2 => Some("batch_norm_training_c6"),
+        _ => None,
+    }
+}
+
 fn form(op: &OpView<'_>) -> &'static Form {
     match Opcode::of_view(op) {
         Opcode::BatchNormInference => &INFERENCE,
@@ -81,6 +96,47 @@ fn epsilon(op: &OpView<'_>) -> Option<f64> {
         Some(Attr::Float { value, .. }) => Some(*value),
         _ => None,
     }
+}
+
+impl BatchNorm {
+    pub(crate) const BATCH_NORM_INFERENCE: Schema = Schema {
+        attributes: &[
+            required("epsilon", Some("batch_norm_inference_i6"), AttrKind::Own("a float of type f32")),
+            required("feature_index", Some("batch_norm_inference_i7"), AttrKind::Int(DType::I64)),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::both("batch_norm_inference_c7"),
+        on_quantized: OnQuantized::Computes { which: "batch_norm_inference_i1", alike: "batch_norm_inference_c2" },
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const BATCH_NORM_TRAINING: Schema = Schema {
+        attributes: &[
+            required("epsilon", Some("batch_norm_training_i4"), AttrKind::Own("a float of type f32")),
+            required("feature_index", Some("batch_norm_training_i5"), AttrKind::Int(DType::I64)),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::both("batch_norm_training_c7").with_shape_of(training_shape),
+        on_quantized: OnQuantized::Computes { which: "batch_norm_training_i1", alike: "batch_norm_training_c2" },
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const BATCH_NORM_GRAD: Schema = Schema {
+        attributes: &[
+            required("epsilon", Some("batch_norm_grad_i6"), AttrKind::Own("a float of type f32")),
+            required("feature_index", Some("batch_norm_grad_i7"), AttrKind::Int(DType::I64)),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::of("batch_norm_grad_c4", "batch_norm_grad_c2").with_shape_of(grad_shape),
+        on_quantized: OnQuantized::Computes { which: "batch_norm_grad_i1", alike: "batch_norm_grad_c2" },
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for BatchNorm {

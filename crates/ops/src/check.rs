@@ -2,7 +2,7 @@
 //!
 //! Nothing here panics on what text can say: an op may have any operands and attributes until `infer` has looked.
 
-use crate::{Opcode, inputs};
+use crate::{Opcode, schema};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Kind};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
 
@@ -160,7 +160,7 @@ pub(crate) fn operand_count(op: &OpView<'_>, found: usize, expected: &str) -> Di
 }
 
 fn operand_not_tensor(op: &OpView<'_>, index: usize) -> Diagnostic {
-    let label = inputs::operand_label(Opcode::of_view(op), index);
+    let label = Opcode::of_view(op).operand_label(index);
     Diagnostic::error(label, op.loc(), format!("operand {index} of `{}` is not a tensor", op.name()))
         .facts(signature(op))
         .expected("a tensor")
@@ -173,9 +173,9 @@ pub(crate) fn needs_result_type(op: &OpView<'_>) -> Diagnostic {
 }
 
 pub(crate) fn bad_attribute(op: &OpView<'_>, name: &str, expected: &str) -> Diagnostic {
-    let label = inputs::label(Opcode::of_view(op), name).unwrap_or("op-attribute");
+    let label = Opcode::of_view(op).attribute(name).and_then(|spec| spec.label).unwrap_or("op-attribute");
     if op.attr(name).is_some() {
-        return inputs::wrong_kind(op, label, name, expected);
+        return schema::wrong_kind(op, label, name, expected);
     }
     Diagnostic::error(label, op.loc(), format!("`{}` lacks the attribute `{name}`", op.name())).expected(expected)
 }

@@ -3,6 +3,7 @@
 
 use crate::check::{Check, MANY, counts, types_of};
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, collective, expect, user};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Region, Type, Value};
@@ -49,6 +50,18 @@ fn region_result(op: &OpView<'_>, region: Region, i: usize) -> Value {
     op.body.region_results(region)[i]
 }
 
+impl While {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::List,
+        results: ResultLabels::both("while_c3"),
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::custom(&crate::syntax::while_loop::WhileForm),
+        names: Names::RegionArgs("iterArg"),
+        role: Role::Plain,
+    };
+}
+
 impl Facts for While {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=MANY, 2)?;
@@ -91,6 +104,28 @@ impl Facts for While {
 }"#
     );
     control!();
+}
+
+impl Branch {
+    pub(crate) const CASE: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::both("case_c4"),
+        on_quantized: OnQuantized::Any,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const IF: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::both("if_c3"),
+        on_quantized: OnQuantized::Any,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Branch {
@@ -144,6 +179,18 @@ impl Facts for Branch {
     control!();
 }
 
+impl OptimizationBarrier {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::List,
+        results: ResultLabels::both("optimization_barrier_c1"),
+        on_quantized: OnQuantized::PerTensor,
+        syntax: Syntax::pieces(&[Piece::Dict, Piece::Operands], Types::Pairwise),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
+
 impl Facts for OptimizationBarrier {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=MANY, 0)?;
@@ -189,6 +236,26 @@ fn is_namespaced(name: &str) -> bool {
         && rest.split('.').all(|p| is_word(p, '$'))
 }
 
+impl Composite {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("name", Some("composite_i2"), AttrKind::Word),
+            optional("composite_attributes", None, AttrKind::Own("a dictionary"), "empty"),
+            required("decomposition", Some("composite_i4"), AttrKind::Symbol),
+            optional("version", Some("composite_i5"), AttrKind::Int(DType::I32), "0"),
+        ],
+        operands: Operands::List,
+        results: ResultLabels::both("composite_c4"),
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(
+            &[Piece::Attr("name", Written::Str), Piece::Text(" "), Piece::Operands],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
+
 impl Facts for Composite {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let callee = op.attrs().str("decomposition");
@@ -222,6 +289,21 @@ func.func private @double(%arg0: tensor<2xf32>) -> tensor<2xf32> {
 }"#
     );
     control!();
+}
+
+impl NamedComputation {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            optional("name", None, AttrKind::Own("a string"), "the region has no name"),
+            optional("in_shardings", None, AttrKind::Own("shardings"), "they are not known"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::custom(&crate::syntax::shardy::NamedForm).with_results(OUT_SHARDINGS),
+        names: Names::Numbered,
+        role: Role::Isolated,
+    };
 }
 
 impl Facts for NamedComputation {
@@ -309,6 +391,35 @@ fn is_identity_target(op: &OpView<'_>) -> bool {
 /// The facts of a custom call whose target means something to engines.
 fn known(op: &OpView<'_>) -> Option<&'static dyn Facts> {
     collective::is_ragged(op).then_some(&collective::RaggedAllToAll)
+}
+
+impl CustomCall {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("call_target_name", Some("custom_call_i2"), AttrKind::Own("a string")),
+            optional("has_side_effect", Some("custom_call_i3"), AttrKind::Flag, "`false`"),
+            optional("backend_config", None, AttrKind::Own("a string or a dictionary"), "the target needs none"),
+            optional("api_version", Some("custom_call_i5"), AttrKind::Int(DType::I32), "1"),
+            optional("called_computations", Some("custom_call_i6"), AttrKind::List, "none"),
+            optional("operand_layouts", None, AttrKind::Own("a list of layouts"), "the default layouts"),
+            optional("result_layouts", None, AttrKind::Own("a list of layouts"), "the default layouts"),
+            optional("output_operand_aliases", Some("custom_call_i7"), AttrKind::List, "none"),
+        ],
+        operands: Operands::List,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(
+            &[
+                Piece::Attr("call_target_name", Written::StrAsSymbol),
+                Piece::Text("("),
+                Piece::Operands,
+                Piece::Text(")"),
+            ],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for CustomCall {

@@ -4,11 +4,18 @@
 //! the other from zero, in `f32` for results of 32 bits or fewer and `f64` for wider ones; then they are rounded once.
 
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout, eval::Numeric};
 use shardwise_base::budget::Meter;
 use shardwise_base::{Bool8, Complex64, DType, Diagnostic, Diagnostics, Kind, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+/// The kind of `dot_dimension_numbers`.
+pub(crate) const DOT_DIMENSION_NUMBERS: AttrKind = AttrKind::Own(
+    "`stablehlo.dot {lhs_batching_dimensions?, rhs_batching_dimensions?, lhs_contracting_dimensions?, \
+     rhs_contracting_dimensions?: integers}`",
+);
 
 /// Any dimensions may be batch dimensions or contracted.
 pub struct DotGeneral;
@@ -244,6 +251,46 @@ macro_rules! dot_facts {
     };
 }
 
+impl DotGeneral {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("dot_dimension_numbers", Some("dot_general_i3"), DOT_DIMENSION_NUMBERS),
+            optional(
+                "precision_config",
+                Some("dot_general_i7"),
+                AttrKind::Enums(PRECISIONS),
+                "every entry is `DEFAULT`",
+            ),
+            optional(
+                "algorithm",
+                Some("dot_general_i8"),
+                AttrKind::Record("stablehlo.dot_algorithm"),
+                "any that is as precise as `precision_config` asks",
+            ),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::of("dot_general_c12", "dot_general_c13"),
+        on_quantized: OnQuantized::Computes { which: "dot_general_i1", alike: "dot_general_c14" },
+        syntax: Syntax::pieces(
+            &[
+                Piece::Operand,
+                COMMA,
+                Piece::Operand,
+                COMMA,
+                DOT_DIMENSIONS,
+                PRECISION,
+                Piece::Optional(&[
+                    Piece::Text(", algorithm = "),
+                    Piece::Attr("algorithm", Written::Record("stablehlo.dot_algorithm")),
+                ]),
+            ],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
+
 impl Facts for DotGeneral {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         infer_general(op)
@@ -253,6 +300,18 @@ impl Facts for DotGeneral {
   %0 = stablehlo.dot_general %arg0, %arg1, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x2x3xf32>, tensor<4x3x5xf32>) -> tensor<4x2x5xf32>
   return %0 : tensor<4x2x5xf32>
 }");
+}
+
+impl Dot {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[optional("precision_config", None, AttrKind::Enums(PRECISIONS), "every entry is `DEFAULT`")],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Refuses,
+        syntax: Syntax::pieces(&[Piece::Operand, COMMA, Piece::Operand, PRECISION], Types::Functional),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Dot {

@@ -3,8 +3,9 @@
 
 use crate::check::{self, Check, counted_tensors};
 use crate::facts::*;
-use crate::index::IndexDims;
-use crate::window::ConvDims;
+use crate::index::{GATHER_DIMENSIONS, IndexDims};
+use crate::schema::*;
+use crate::window::{CONV_DIMENSIONS, ConvDims};
 use crate::{OPS, Opcode, build, quantized};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Module, OpView, Type, Value};
@@ -234,6 +235,121 @@ fn label(code: &'static str) -> &'static str {
             same.copied().unwrap_or(other)
         }
     }
+}
+
+impl Dynamic {
+    pub(crate) const DYNAMIC_BROADCAST_IN_DIM: Schema = Schema {
+        attributes: &[
+            required("broadcast_dimensions", Some("dynamic_broadcast_in_dim_i3"), AttrKind::Ints),
+            optional(
+                "known_expanding_dimensions",
+                Some("dynamic_broadcast_in_dim_i4"),
+                AttrKind::Ints,
+                "nothing is known",
+            ),
+            optional(
+                "known_nonexpanding_dimensions",
+                Some("dynamic_broadcast_in_dim_i5"),
+                AttrKind::Ints,
+                "nothing is known",
+            ),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Moves("dynamic_broadcast_in_dim_i1"),
+        syntax: Syntax::pieces(
+            &[
+                Piece::Operand,
+                COMMA,
+                Piece::Operand,
+                Piece::Text(", dims = "),
+                Piece::Attr("broadcast_dimensions", Written::Ints),
+            ],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const DYNAMIC_CONV: Schema = Schema {
+        attributes: &[
+            optional("window_strides", Some("dynamic_conv_i4"), AttrKind::Ints, "ones"),
+            optional("lhs_dilation", Some("dynamic_conv_i5"), AttrKind::Ints, "ones"),
+            optional("rhs_dilation", Some("dynamic_conv_i6"), AttrKind::Ints, "ones"),
+            optional("window_reversal", Some("dynamic_conv_i7"), AttrKind::Flags, "`false` for each dimension"),
+            required("dimension_numbers", Some("dynamic_conv_i8"), CONV_DIMENSIONS),
+            optional("feature_group_count", Some("dynamic_conv_i17"), AttrKind::Int(DType::I64), "1"),
+            optional("batch_group_count", Some("dynamic_conv_i18"), AttrKind::Int(DType::I64), "1"),
+            optional(
+                "precision_config",
+                Some("dynamic_conv_i19"),
+                AttrKind::Enums(PRECISIONS),
+                "every entry is `DEFAULT`",
+            ),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Computes { which: "dynamic_conv_i1", alike: "dynamic_conv_c28" },
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const DYNAMIC_GATHER: Schema = Schema {
+        attributes: &[
+            required("dimension_numbers", Some("dynamic_gather_i4"), GATHER_DIMENSIONS),
+            optional("indices_are_sorted", Some("dynamic_gather_i8"), AttrKind::Flag, "`false`"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Moves("dynamic_gather_i1"),
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const DYNAMIC_IOTA: Schema = Schema {
+        attributes: &[required("iota_dimension", Some("dynamic_iota_i2"), AttrKind::Int(DType::I64))],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Computes { which: "dynamic_iota_i1", alike: "dynamic_iota_c1" },
+        syntax: Syntax::pieces(
+            &[Piece::Operand, Piece::Text(", dim = "), Piece::Attr("iota_dimension", Written::Int(DType::I64))],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const DYNAMIC_PAD: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Moves("dynamic_pad_i1"),
+        syntax: Syntax::pieces(OPERANDS, Types::Functional),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const DYNAMIC_RESHAPE: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Moves("dynamic_reshape_i1"),
+        syntax: Syntax::pieces(OPERANDS, Types::Functional),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const REAL_DYNAMIC_SLICE: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Moves("real_dynamic_slice_i1"),
+        syntax: Syntax::pieces(OPERANDS, Types::Functional),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Dynamic {

@@ -29,7 +29,7 @@ pub fn evaluate(
     regions: &mut dyn RegionEval,
 ) -> Result<Vec<Literal>, EvalError> {
     let opcode = Opcode::of_view(op);
-    if quantized::is_quantized(op) && quantized::is_computed(opcode) {
+    if quantized::is_quantized(op) && opcode.schema().on_quantized.is_computed() {
         return quantized::run(op, operands, regions);
     }
     let promoted = promote::operands(op, operands)?;

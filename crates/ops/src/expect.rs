@@ -12,6 +12,7 @@
 use crate::Opcode;
 use crate::check::{self, Check, MANY, counts, types_of};
 use crate::facts::*;
+use crate::schema::*;
 use shardwise_base::compare::{element_text, indices, ulps};
 use shardwise_base::{Bool8, DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, Type, Value};
@@ -98,6 +99,80 @@ macro_rules! test_facts {
     };
 }
 
+impl Expect {
+    pub(crate) const EXPECT_EQ: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(&[Piece::Operand, COMMA, Piece::Operand], Types::OperandsSame),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const EXPECT_EQ_CONST: Schema = Schema {
+        attributes: &[
+            required("value", None, AttrKind::Own("a dense array")),
+            optional("tolerance", None, AttrKind::Own("a float of type f64"), "it is not used"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(&[Piece::Operand, COMMA, Piece::Attr("value", Written::Any), TOLERANCE], Types::None),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const EXPECT_ALMOST_EQ: Schema = Schema {
+        attributes: &[optional("tolerance", None, AttrKind::Own("a float of type f64"), "0.0001")],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(&[Piece::Operand, COMMA, Piece::Operand, TOLERANCE], Types::OperandsSame),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const EXPECT_ALMOST_EQ_CONST: Schema = Schema {
+        attributes: &[
+            required("value", None, AttrKind::Own("a dense array")),
+            optional("tolerance", None, AttrKind::Own("a float of type f64"), "0.0001"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(&[Piece::Operand, COMMA, Piece::Attr("value", Written::Any), TOLERANCE], Types::None),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const EXPECT_CLOSE: Schema = Schema {
+        attributes: &[
+            optional("max_ulp_difference", None, AttrKind::Int(DType::U64), "3"),
+            optional("min_ulp_difference", None, AttrKind::Int(DType::U64), "0"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(
+            &[
+                Piece::Operand,
+                COMMA,
+                Piece::Operand,
+                Piece::Text(", max_ulp_difference = "),
+                Piece::Attr("max_ulp_difference", Written::Int(DType::U64)),
+                Piece::Optional(&[
+                    Piece::Text(", min_ulp_difference = "),
+                    Piece::Attr("min_ulp_difference", Written::Int(DType::U64)),
+                ]),
+            ],
+            Types::Operands,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
+
 impl Facts for Expect {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let form = form_of(op).expect("a row of the table");
@@ -139,6 +214,29 @@ impl Facts for Expect {
     test_facts!();
 }
 
+impl ExpectProbed {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("probe_id", None, AttrKind::Word),
+            optional("iteration", None, AttrKind::Int(DType::U32), "0"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(
+            &[
+                Piece::Operand,
+                PROBE,
+                PROBE_ID,
+                Piece::Optional(&[Piece::Text(", iter = "), Piece::Attr("iteration", Written::Int(DType::U32))]),
+            ],
+            Types::OperandsSame,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
+
 impl Facts for ExpectProbed {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         check::counted_tensors(op, 1..=1, 0)?;
@@ -150,6 +248,18 @@ impl Facts for ExpectProbed {
     answer!(eval = engine);
     answer!(example = example!(r#"check.expect_serialized_eq %arg0, probe_id = "x", iter = 1 : tensor<2xf32>"#));
     test_facts!();
+}
+
+impl Probe {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[required("probe_id", None, AttrKind::Word)],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(&[Piece::Operand, PROBE, PROBE_ID], Types::AlwaysSame),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Probe {
@@ -168,6 +278,18 @@ impl Facts for Probe {
 }"#
     );
     test_facts!();
+}
+
+impl Print {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(&[Piece::Operand], Types::OperandsSame),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Print {
@@ -203,6 +325,21 @@ impl RunParallel {
             _ => vec![],
         }
     }
+}
+
+impl RunParallel {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("programs", None, AttrKind::Own("rows of names of functions")),
+            optional("infeed", None, AttrKind::Own("names of functions"), "nothing is fed"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for RunParallel {

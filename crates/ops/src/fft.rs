@@ -5,6 +5,7 @@ use crate::Opcode;
 use crate::check::{self, Check, counted_tensors};
 use crate::eval::{self, Number};
 use crate::facts::*;
+use crate::schema::*;
 use shardwise_base::budget::Meter;
 use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
@@ -22,6 +23,30 @@ fn other_dtype(dtype: DType) -> Option<DType> {
         DType::C128 => Some(DType::F64),
         _ => None,
     }
+}
+
+impl Fft {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("fft_type", Some("fft_i2"), AttrKind::Own("`FFT`, `IFFT`, `RFFT` or `IRFFT`")),
+            required("fft_length", Some("fft_i3"), AttrKind::Ints),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::of("fft_c5", "fft_c2"),
+        on_quantized: OnQuantized::Refuses,
+        syntax: Syntax::pieces(
+            &[
+                Piece::Operand,
+                Piece::Text(", type = "),
+                Piece::Attr("fft_type", Written::Enum("stablehlo", "fft_type")),
+                Piece::Text(", length = "),
+                Piece::Attr("fft_length", Written::Ints),
+            ],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Fft {

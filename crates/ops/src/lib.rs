@@ -1,9 +1,9 @@
 //! The op table: what every pass and engine needs to know of each op, and no algorithm.
 //!
-//! An op is a row: a name, and a [`Facts`] implementation that answers for it (often a family that answers for many:
-//! all unary elementwise ops are one). Generic algorithms (propagation, partitioning, evaluation) read the facts and
-//! never match on a name. Adding an op touches its file, one line of the table in `table.rs`, its line in
-//! `syntax/mod.rs`, and a filetest.
+//! An op is a row of the table in `table.rs`: a name, a [`Facts`] implementation that answers for it (often a family that
+//! answers for many: all unary elementwise ops are one), and a [`Schema`]. Generic algorithms (propagation,
+//! partitioning, evaluation) read the facts and never match on a name. Facts and schema of an op stand in one file;
+//! `docs/checklists/add-an-op.md` says what else an op needs.
 #![forbid(unsafe_code)]
 
 pub mod batch_norm;
@@ -13,9 +13,8 @@ pub(crate) mod eval;
 mod evaluate;
 pub mod expect;
 mod facts;
-mod inputs;
 pub mod reducer;
-mod result_labels;
+mod schema;
 #[cfg(test)]
 pub(crate) mod shard_test;
 mod table;
@@ -54,4 +53,5 @@ pub use facts::{
     Combine, Cost, DataFlow, DataFlowEdge, Effects, EvalError, ExplicitPolicy, Facts, Linear, LocalizeCx, NoRegions,
     PropagationClass, ReduceKind, RegionEval, RuleFact, Semantics, is_zero,
 };
+pub use schema::{AttrKind, AttrSpec, Names, OnQuantized, Operands, Presence, ResultLabels, Role, Schema};
 pub use table::{OPS, Opcode};

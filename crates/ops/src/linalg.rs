@@ -4,6 +4,7 @@ use crate::Opcode;
 use crate::check::{Check, counted_tensors};
 use crate::eval::{self, Number};
 use crate::facts::*;
+use crate::schema::*;
 use shardwise_base::budget::Meter;
 use shardwise_base::{Complex64, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, TensorType, Type, Value};
@@ -96,6 +97,21 @@ fn is_field(t: &TensorType) -> bool {
     t.dtype.is_float() || t.dtype.is_complex()
 }
 
+impl Cholesky {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[optional("lower", Some("cholesky_i2"), AttrKind::Flag, "`false`")],
+        operands: Operands::Each,
+        results: ResultLabels::both("cholesky_c1"),
+        on_quantized: OnQuantized::Computes { which: "cholesky_i1", alike: "cholesky_c1" },
+        syntax: Syntax::pieces(
+            &[Piece::Operand, Piece::Optional(&[Piece::Text(", lower = "), Piece::Attr("lower", Written::Bool)])],
+            Types::Same,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
+
 impl Facts for Cholesky {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 0)?[0];
@@ -182,6 +198,23 @@ impl System {
             is_conjugated: transpose == "ADJOINT",
         })
     }
+}
+
+impl TriangularSolve {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            optional("left_side", Some("triangular_solve_i3"), AttrKind::Flag, "`false`"),
+            optional("lower", Some("triangular_solve_i4"), AttrKind::Flag, "`false`"),
+            optional("unit_diagonal", Some("triangular_solve_i5"), AttrKind::Flag, "`false`"),
+            optional("transpose_a", None, AttrKind::Own("`NO_TRANSPOSE`, `TRANSPOSE` or `ADJOINT`"), "`NO_TRANSPOSE`"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::both("triangular_solve_c4"),
+        on_quantized: OnQuantized::Computes { which: "triangular_solve_i1", alike: "triangular_solve_c1" },
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for TriangularSolve {

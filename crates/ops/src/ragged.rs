@@ -12,10 +12,17 @@ use crate::check::{self, Check};
 use crate::dot::{self, DotDims};
 use crate::eval::{self, Layout};
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, index};
 use shardwise_base::{Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+/// The kind of `ragged_dot_dimension_numbers`.
+pub(crate) const RAGGED_DIMENSION_NUMBERS: AttrKind = AttrKind::Own(
+    "`chlo.ragged_dot`, with the fields of `stablehlo.dot` and `lhs_ragged_dimensions`, \
+     `rhs_group_dimensions`",
+);
 
 pub struct RaggedDot;
 
@@ -108,6 +115,21 @@ impl RowGroups {
         let fits = dims.mode == Mode::Free && dims.dot.lhs_batch.is_empty() && ranks == [2, 3, 1];
         fits.then_some(RowGroups { lhs_contract: l, rhs_contract: r, rhs_group: dims.group? })
     }
+}
+
+impl RaggedDot {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("ragged_dot_dimension_numbers", None, RAGGED_DIMENSION_NUMBERS),
+            optional("precision_config", None, AttrKind::Enums(PRECISIONS), "every entry is `DEFAULT`"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Refuses,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for RaggedDot {

@@ -9,6 +9,7 @@ use crate::check::{self, Check, counted_tensors};
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::make_collective as make;
+use crate::schema::*;
 use crate::{Opcode, index, shapes};
 use shardwise_base::philox::philox4x32;
 use shardwise_base::threefry::threefry2x32;
@@ -18,6 +19,18 @@ use shardwise_mathfn as fns;
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct RngBitGenerator;
+
+impl RngBitGenerator {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[required("rng_algorithm", None, AttrKind::Own("`DEFAULT`, `THREE_FRY` or `PHILOX`"))],
+        operands: Operands::Each,
+        results: ResultLabels::both("rng_bit_generator_c1"),
+        on_quantized: OnQuantized::Refuses,
+        syntax: Syntax::pieces(&[Piece::Operand, Piece::Text(", algorithm = "), RNG_ALGORITHM], Types::Functional),
+        names: Names::Results(&["output_state", "output"]),
+        role: Role::Plain,
+    };
+}
 
 impl Facts for RngBitGenerator {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
@@ -151,6 +164,32 @@ fn stream_of(op: &OpView<'_>) -> u64 {
     let written = op.attrs().int(STREAM);
     let is_this = |(f, other): &(FuncId, Op)| *other == op.op && std::ptr::eq(&op.module[*f].body, op.body);
     written.map_or_else(|| streams(op.module).position(|s| is_this(&s)).unwrap_or(0) as u64, |n| n as u64)
+}
+
+impl Rng {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("rng_distribution", None, AttrKind::Own("`UNIFORM` or `NORMAL`")),
+            optional("shardwise.stream", None, AttrKind::Int(DType::I64), "the op has no number yet"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Refuses,
+        syntax: Syntax::pieces(
+            &[
+                Piece::Operand,
+                COMMA,
+                Piece::Operand,
+                COMMA,
+                Piece::Operand,
+                Piece::Text(", distribution = "),
+                RNG_DISTRIBUTION,
+            ],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Rng {

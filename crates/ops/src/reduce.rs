@@ -1,6 +1,7 @@
 //! `stablehlo.reduce`: combines the elements along some dimensions with a region.
 
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Numeric, make, promote, reducer, shapes};
 use shardwise_base::{AxisRef, Bool8, Complex64, DType, Diagnostic, Diagnostics, Literal, Sharding};
 use shardwise_ir::{OpView, TensorType, Type, Value};
@@ -36,6 +37,18 @@ fn body_dtypes(op: &OpView<'_>, n: usize) -> Option<Vec<DType>> {
     let results: Option<Vec<DType>> = op.body.region_results(*region).iter().map(scalar).collect();
     let (args, results) = (args?, results?);
     (args.len() == 2 * n && results.len() == n && args[..n] == results && args[n..] == results).then_some(results)
+}
+
+impl Reduce {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[required("dimensions", Some("reduce_i3"), AttrKind::Ints)],
+        operands: Operands::List,
+        results: ResultLabels::of("reduce_c7", "reduce_c8"),
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::custom(&crate::syntax::reduce::ReduceForm),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Reduce {

@@ -4,11 +4,24 @@ use crate::Opcode;
 use crate::check::{self, Check, MANY, counted_tensors, types_of};
 use crate::facts::*;
 use crate::make;
+use crate::schema::*;
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_ir::{OpView, Type, Value};
 
 pub struct Map;
 pub struct GetDimensionSize;
+
+impl Map {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[optional("dimensions", Some("map_i2"), AttrKind::Ints, "all dimensions")],
+        operands: Operands::List,
+        results: ResultLabels::both("map_c4"),
+        on_quantized: OnQuantized::Any,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
 
 impl Facts for Map {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
@@ -58,6 +71,21 @@ impl Facts for Map {
 /// The size as the global type has it.
 fn dimension_size(op: &OpView<'_>) -> usize {
     op.operand_shape(0)[op.attrs().size("dimension").expect("verified")]
+}
+
+impl GetDimensionSize {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[required("dimension", Some("get_dimension_size_i2"), AttrKind::Int(DType::I64))],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(
+            &[Piece::Operand, Piece::Text(", dim = "), Piece::Attr("dimension", Written::Int(DType::I64))],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for GetDimensionSize {

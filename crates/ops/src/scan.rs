@@ -4,6 +4,7 @@ use crate::Opcode;
 use crate::check::{self, Check, MANY, counted_tensors, types_of};
 use crate::eval::{self, Layout};
 use crate::facts::*;
+use crate::schema::*;
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -29,6 +30,30 @@ fn with(t: &TensorType, dim: usize, size: usize) -> Type {
     let mut shape = t.shape.clone();
     shape.insert(dim, size);
     Type::tensor(t.dtype, shape)
+}
+
+impl Scan {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("dimension", None, AttrKind::Int(DType::I64)),
+            optional("is_reverse", None, AttrKind::Flag, "`false`"),
+            optional("is_associative", None, AttrKind::Flag, "`false`"),
+            optional("scan_dim_size", None, AttrKind::Int(DType::I64), "the operands have it"),
+            required("operandSegmentSizes", None, AttrKind::Own("the numbers of inputs and of carries, as i32")),
+            optional(
+                "resultSegmentSizes",
+                None,
+                AttrKind::Own("the numbers of outputs and of carries, as i32"),
+                "as many carries as there are among the operands",
+            ),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Refuses,
+        syntax: Syntax::custom(&crate::syntax::scan::ScanForm),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Scan {

@@ -9,6 +9,7 @@ use crate::check::{self, Check, MANY, counted_tensors, types_of};
 use crate::control::top_k_rule;
 use crate::eval::{self, Layout, Number, read_numbers};
 use crate::facts::*;
+use crate::schema::*;
 use shardwise_base::budget::Meter;
 use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_ir::{Attr, Op, OpView, Region, Type, Value};
@@ -24,6 +25,21 @@ pub fn dimension(op: &OpView<'_>) -> Option<usize> {
     let dim = op.attr("dimension").map_or(Some(-1), Attr::as_int)?;
     let dim = if dim < 0 { dim + rank as i64 } else { dim };
     usize::try_from(dim).ok().filter(|&d| d < rank)
+}
+
+impl Sort {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            optional("dimension", Some("sort_i2"), AttrKind::Int(DType::I64), "-1, the last"),
+            optional("is_stable", Some("sort_i3"), AttrKind::Flag, "`false`"),
+        ],
+        operands: Operands::List,
+        results: ResultLabels::both("sort_c2"),
+        on_quantized: OnQuantized::Any,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Sort {
@@ -330,6 +346,31 @@ fn same_function(op: &OpView<'_>, x: Value, y: Value, a: Value, b: Value) -> boo
         && f_data.results.len() == 1
         && f_data.operands.len() == g_data.operands.len()
         && f_data.operands.iter().zip(&g_data.operands).all(|(&x, &y)| same_function(op, x, y, a, b))
+}
+
+impl TopK {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("k", None, AttrKind::Int(DType::I64)),
+            optional("is_stable", None, AttrKind::Flag, "`false`"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Refuses,
+        syntax: Syntax::pieces(
+            &[
+                Piece::Text("("),
+                Piece::Operand,
+                Piece::Text(", k = "),
+                Piece::Attr("k", Written::Int(DType::I64)),
+                Piece::Optional(&[Piece::Text(", is_stable = "), Piece::Attr("is_stable", Written::Bool)]),
+                Piece::Text(")"),
+            ],
+            Types::Arrow,
+        ),
+        names: Names::Results(&["values", "indices"]),
+        role: Role::Plain,
+    };
 }
 
 impl Facts for TopK {

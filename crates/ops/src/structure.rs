@@ -2,6 +2,7 @@
 
 use crate::Opcode;
 use crate::facts::*;
+use crate::schema::*;
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
 
@@ -10,6 +11,38 @@ pub struct Return;
 
 /// Calls a function of the module.
 pub struct Call;
+
+impl Return {
+    pub(crate) const RETURN: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(&[Piece::Dict, Piece::Operands], Types::Operands),
+        names: Names::Numbered,
+        role: Role::Terminator,
+    };
+
+    pub(crate) const REGION_RETURN: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(OPERANDS, Types::Operands),
+        names: Names::Numbered,
+        role: Role::Terminator,
+    };
+
+    pub(crate) const SDY_RETURN: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(&[Piece::Dict, Piece::Operands], Types::Operands),
+        names: Names::Numbered,
+        role: Role::Terminator,
+    };
+}
 
 impl Facts for Return {
     fn infer(&self, _: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
@@ -50,6 +83,21 @@ func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
     answer!(effects = Ordered);
     answer!(linear = Jointly);
     answer!(explicit = not("it passes values on"));
+}
+
+impl Call {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[required("callee", None, AttrKind::Symbol)],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(
+            &[Piece::Attr("callee", Written::Symbol), Piece::Text("("), Piece::Operands, Piece::Text(")")],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Call {

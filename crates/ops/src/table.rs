@@ -6,8 +6,18 @@ use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::text::Syntax;
 use shardwise_ir::{OpCode, OpDef, OpTable, OpView, Type, ValueNames};
 
+/// The schema of a row: of a family's member, its field.
+macro_rules! schema {
+    ($facts:expr, $schema:expr) => {
+        &$schema
+    };
+    ($facts:expr) => {
+        &$facts.schema
+    };
+}
+
 macro_rules! ops {
-    ($($variant:ident $name:literal $facts:expr;)*) => {
+    ($($variant:ident $name:literal $facts:expr $(, $schema:expr)?;)*) => {
         /// Every op. The number of a variant is its [`OpCode`].
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         #[repr(u16)]
@@ -33,14 +43,18 @@ macro_rules! ops {
             }
 
             pub fn facts(self) -> &'static dyn Facts { match self { $(Opcode::$variant => &$facts),* } }
+
+            pub fn schema(self) -> &'static Schema {
+                match self { $(Opcode::$variant => schema!($facts $(, $schema)?)),* }
+            }
         }
     };
 }
 
 ops! {
     // These two first: `shardwise-ir` knows them by number.
-    Return "func.return" structure::Return;
-    Call "func.call" structure::Call;
+    Return "func.return" structure::Return, structure::Return::RETURN;
+    Call "func.call" structure::Call, structure::Call::SCHEMA;
 
     // ── elementwise
     Abs "stablehlo.abs" elementwise::ABS;
@@ -82,14 +96,14 @@ ops! {
     ShiftRightLogical "stablehlo.shift_right_logical" elementwise::SHIFT_RIGHT_LOGICAL;
     Subtract "stablehlo.subtract" elementwise::SUBTRACT;
     Xor "stablehlo.xor" elementwise::XOR;
-    Compare "stablehlo.compare" elementwise::Compare;
-    Select "stablehlo.select" elementwise::Select;
-    Clamp "stablehlo.clamp" elementwise::Clamp;
-    Complex "stablehlo.complex" elementwise::COMPLEX;
+    Compare "stablehlo.compare" elementwise::Compare, elementwise::Compare::SCHEMA;
+    Select "stablehlo.select" elementwise::Select, elementwise::Select::SCHEMA;
+    Clamp "stablehlo.clamp" elementwise::Clamp, elementwise::Clamp::SCHEMA;
+    Complex "stablehlo.complex" elementwise::MakeComplex, elementwise::MakeComplex::SCHEMA;
     IsFinite "stablehlo.is_finite" elementwise::IS_FINITE;
-    Convert "stablehlo.convert" elementwise::Convert;
-    BitcastConvert "stablehlo.bitcast_convert" elementwise::BitcastConvert;
-    ReducePrecision "stablehlo.reduce_precision" elementwise::ReducePrecision;
+    Convert "stablehlo.convert" elementwise::Convert, elementwise::Convert::SCHEMA;
+    BitcastConvert "stablehlo.bitcast_convert" elementwise::BitcastConvert, elementwise::BitcastConvert::SCHEMA;
+    ReducePrecision "stablehlo.reduce_precision" elementwise::ReducePrecision, elementwise::ReducePrecision::SCHEMA;
     ChloSquare "chlo.square" elementwise::SQUARE;
     ChloConj "chlo.conj" elementwise::CONJ;
     ChloErf "chlo.erf" elementwise::ERF;
@@ -113,126 +127,126 @@ ops! {
     ChloPolygamma "chlo.polygamma" elementwise::POLYGAMMA;
     ChloZeta "chlo.zeta" elementwise::ZETA;
     ChloBesselI1e "chlo.bessel_i1e" elementwise::BESSEL_I1E;
-    ChloNextAfter "chlo.next_after" elementwise::NextAfter;
+    ChloNextAfter "chlo.next_after" elementwise::NextAfter, elementwise::NextAfter::SCHEMA;
 
-    UniformQuantize "stablehlo.uniform_quantize" quantized::UniformQuantize;
-    UniformDequantize "stablehlo.uniform_dequantize" quantized::UniformDequantize;
+    UniformQuantize "stablehlo.uniform_quantize" quantized::UniformQuantize, quantized::UniformQuantize::SCHEMA;
+    UniformDequantize "stablehlo.uniform_dequantize" quantized::UniformDequantize, quantized::UniformDequantize::SCHEMA;
 
     // ── shapes and movement
-    Constant "stablehlo.constant" shapes::Constant;
-    SdyConstant "sdy.constant" shapes::Constant;
-    ChloConstant "chlo.constant" shapes::Constant;
-    Iota "stablehlo.iota" shapes::Iota;
-    BroadcastInDim "stablehlo.broadcast_in_dim" shapes::BroadcastInDim;
-    Reshape "stablehlo.reshape" shapes::Reshape;
-    Transpose "stablehlo.transpose" shapes::Transpose;
-    Slice "stablehlo.slice" shapes::Slice;
-    DynamicSlice "stablehlo.dynamic_slice" shapes::DynamicSlice;
-    DynamicUpdateSlice "stablehlo.dynamic_update_slice" shapes::DynamicUpdateSlice;
-    Concatenate "stablehlo.concatenate" shapes::Concatenate;
-    Pad "stablehlo.pad" shapes::Pad;
-    Reverse "stablehlo.reverse" shapes::Reverse;
+    Constant "stablehlo.constant" shapes::Constant, shapes::Constant::CONSTANT;
+    SdyConstant "sdy.constant" shapes::Constant, shapes::Constant::SDY_CONSTANT;
+    ChloConstant "chlo.constant" shapes::Constant, shapes::Constant::CHLO_CONSTANT;
+    Iota "stablehlo.iota" shapes::Iota, shapes::Iota::SCHEMA;
+    BroadcastInDim "stablehlo.broadcast_in_dim" shapes::BroadcastInDim, shapes::BroadcastInDim::SCHEMA;
+    Reshape "stablehlo.reshape" shapes::Reshape, shapes::Reshape::SCHEMA;
+    Transpose "stablehlo.transpose" shapes::Transpose, shapes::Transpose::SCHEMA;
+    Slice "stablehlo.slice" shapes::Slice, shapes::Slice::SCHEMA;
+    DynamicSlice "stablehlo.dynamic_slice" shapes::DynamicSlice, shapes::DynamicSlice::SCHEMA;
+    DynamicUpdateSlice "stablehlo.dynamic_update_slice" shapes::DynamicUpdateSlice, shapes::DynamicUpdateSlice::SCHEMA;
+    Concatenate "stablehlo.concatenate" shapes::Concatenate, shapes::Concatenate::SCHEMA;
+    Pad "stablehlo.pad" shapes::Pad, shapes::Pad::SCHEMA;
+    Reverse "stablehlo.reverse" shapes::Reverse, shapes::Reverse::SCHEMA;
 
     // ── contractions and reductions
-    DotGeneral "stablehlo.dot_general" dot::DotGeneral;
-    Dot "stablehlo.dot" dot::Dot;
-    RaggedDot "chlo.ragged_dot" ragged::RaggedDot;
-    Reduce "stablehlo.reduce" reduce::Reduce;
-    Scan "chlo.scan" scan::Scan;
+    DotGeneral "stablehlo.dot_general" dot::DotGeneral, dot::DotGeneral::SCHEMA;
+    Dot "stablehlo.dot" dot::Dot, dot::Dot::SCHEMA;
+    RaggedDot "chlo.ragged_dot" ragged::RaggedDot, ragged::RaggedDot::SCHEMA;
+    Reduce "stablehlo.reduce" reduce::Reduce, reduce::Reduce::SCHEMA;
+    Scan "chlo.scan" scan::Scan, scan::Scan::SCHEMA;
 
     // ── indexing: gather, scatter, sort, windows
-    Gather "stablehlo.gather" index::Gather;
-    Scatter "stablehlo.scatter" index::Scatter;
-    Sort "stablehlo.sort" sort::Sort;
-    ReduceWindow "stablehlo.reduce_window" window::ReduceWindow;
-    SelectAndScatter "stablehlo.select_and_scatter" window::SelectAndScatter;
-    Convolution "stablehlo.convolution" window::Convolution;
-    Fft "stablehlo.fft" fft::Fft;
-    Cholesky "stablehlo.cholesky" linalg::Cholesky;
-    TriangularSolve "stablehlo.triangular_solve" linalg::TriangularSolve;
-    TopK "chlo.top_k" sort::TopK;
-    Map "stablehlo.map" scalar_ops::Map;
-    GetDimensionSize "stablehlo.get_dimension_size" scalar_ops::GetDimensionSize;
+    Gather "stablehlo.gather" index::Gather, index::Gather::SCHEMA;
+    Scatter "stablehlo.scatter" index::Scatter, index::Scatter::SCHEMA;
+    Sort "stablehlo.sort" sort::Sort, sort::Sort::SCHEMA;
+    ReduceWindow "stablehlo.reduce_window" window::ReduceWindow, window::ReduceWindow::SCHEMA;
+    SelectAndScatter "stablehlo.select_and_scatter" window::SelectAndScatter, window::SelectAndScatter::SCHEMA;
+    Convolution "stablehlo.convolution" window::Convolution, window::Convolution::SCHEMA;
+    Fft "stablehlo.fft" fft::Fft, fft::Fft::SCHEMA;
+    Cholesky "stablehlo.cholesky" linalg::Cholesky, linalg::Cholesky::SCHEMA;
+    TriangularSolve "stablehlo.triangular_solve" linalg::TriangularSolve, linalg::TriangularSolve::SCHEMA;
+    TopK "chlo.top_k" sort::TopK, sort::TopK::SCHEMA;
+    Map "stablehlo.map" scalar_ops::Map, scalar_ops::Map::SCHEMA;
+    GetDimensionSize "stablehlo.get_dimension_size" scalar_ops::GetDimensionSize, scalar_ops::GetDimensionSize::SCHEMA;
 
-    BatchNormInference "stablehlo.batch_norm_inference" batch_norm::BatchNorm;
-    BatchNormTraining "stablehlo.batch_norm_training" batch_norm::BatchNorm;
-    BatchNormGrad "stablehlo.batch_norm_grad" batch_norm::BatchNorm;
+    BatchNormInference "stablehlo.batch_norm_inference" batch_norm::BatchNorm, batch_norm::BatchNorm::BATCH_NORM_INFERENCE;
+    BatchNormTraining "stablehlo.batch_norm_training" batch_norm::BatchNorm, batch_norm::BatchNorm::BATCH_NORM_TRAINING;
+    BatchNormGrad "stablehlo.batch_norm_grad" batch_norm::BatchNorm, batch_norm::BatchNorm::BATCH_NORM_GRAD;
 
     // ── sizes that are operands
-    DynamicBroadcastInDim "stablehlo.dynamic_broadcast_in_dim" dynamic::Dynamic;
-    DynamicConv "stablehlo.dynamic_conv" dynamic::Dynamic;
-    DynamicGather "stablehlo.dynamic_gather" dynamic::Dynamic;
-    DynamicIota "stablehlo.dynamic_iota" dynamic::Dynamic;
-    DynamicPad "stablehlo.dynamic_pad" dynamic::Dynamic;
-    DynamicReshape "stablehlo.dynamic_reshape" dynamic::Dynamic;
-    RealDynamicSlice "stablehlo.real_dynamic_slice" dynamic::Dynamic;
+    DynamicBroadcastInDim "stablehlo.dynamic_broadcast_in_dim" dynamic::Dynamic, dynamic::Dynamic::DYNAMIC_BROADCAST_IN_DIM;
+    DynamicConv "stablehlo.dynamic_conv" dynamic::Dynamic, dynamic::Dynamic::DYNAMIC_CONV;
+    DynamicGather "stablehlo.dynamic_gather" dynamic::Dynamic, dynamic::Dynamic::DYNAMIC_GATHER;
+    DynamicIota "stablehlo.dynamic_iota" dynamic::Dynamic, dynamic::Dynamic::DYNAMIC_IOTA;
+    DynamicPad "stablehlo.dynamic_pad" dynamic::Dynamic, dynamic::Dynamic::DYNAMIC_PAD;
+    DynamicReshape "stablehlo.dynamic_reshape" dynamic::Dynamic, dynamic::Dynamic::DYNAMIC_RESHAPE;
+    RealDynamicSlice "stablehlo.real_dynamic_slice" dynamic::Dynamic, dynamic::Dynamic::REAL_DYNAMIC_SLICE;
 
     // ── random numbers
-    Rng "stablehlo.rng" random::Rng;
-    RngBitGenerator "stablehlo.rng_bit_generator" random::RngBitGenerator;
+    Rng "stablehlo.rng" random::Rng, random::Rng::SCHEMA;
+    RngBitGenerator "stablehlo.rng_bit_generator" random::RngBitGenerator, random::RngBitGenerator::SCHEMA;
 
     // ── control flow, composites and calls out
-    While "stablehlo.while" control::While;
-    Case "stablehlo.case" control::Branch;
-    If "stablehlo.if" control::Branch;
-    OptimizationBarrier "stablehlo.optimization_barrier" control::OptimizationBarrier;
-    Composite "stablehlo.composite" control::Composite;
-    CustomCall "stablehlo.custom_call" control::CustomCall;
-    NamedComputation "sdy.named_computation" control::NamedComputation;
-    AfterAll "stablehlo.after_all" token::Token;
-    CreateToken "stablehlo.create_token" token::Token;
-    Send "stablehlo.send" token::Host;
-    Recv "stablehlo.recv" token::Host;
-    Infeed "stablehlo.infeed" token::Host;
-    Outfeed "stablehlo.outfeed" token::Host;
-    Tuple "stablehlo.tuple" token::Tuple;
-    GetTupleElement "stablehlo.get_tuple_element" token::Tuple;
+    While "stablehlo.while" control::While, control::While::SCHEMA;
+    Case "stablehlo.case" control::Branch, control::Branch::CASE;
+    If "stablehlo.if" control::Branch, control::Branch::IF;
+    OptimizationBarrier "stablehlo.optimization_barrier" control::OptimizationBarrier, control::OptimizationBarrier::SCHEMA;
+    Composite "stablehlo.composite" control::Composite, control::Composite::SCHEMA;
+    CustomCall "stablehlo.custom_call" control::CustomCall, control::CustomCall::SCHEMA;
+    NamedComputation "sdy.named_computation" control::NamedComputation, control::NamedComputation::SCHEMA;
+    AfterAll "stablehlo.after_all" token::Token, token::Token::AFTER_ALL;
+    CreateToken "stablehlo.create_token" token::Token, token::Token::CREATE_TOKEN;
+    Send "stablehlo.send" token::Host, token::Host::SEND;
+    Recv "stablehlo.recv" token::Host, token::Host::RECV;
+    Infeed "stablehlo.infeed" token::Host, token::Host::INFEED;
+    Outfeed "stablehlo.outfeed" token::Host, token::Host::OUTFEED;
+    Tuple "stablehlo.tuple" token::Tuple, token::Tuple::TUPLE;
+    GetTupleElement "stablehlo.get_tuple_element" token::Tuple, token::Tuple::GET_TUPLE_ELEMENT;
 
     // ── collectives
-    AllGather "stablehlo.all_gather" collective::AllGather;
-    AllReduce "stablehlo.all_reduce" collective::AllReduce;
-    ReduceScatter "stablehlo.reduce_scatter" collective::ReduceScatter;
-    AllToAll "stablehlo.all_to_all" collective::AllToAll;
-    CollectivePermute "stablehlo.collective_permute" collective::CollectivePermute;
-    CollectiveBroadcast "stablehlo.collective_broadcast" collective::CollectiveBroadcast;
-    CollectiveReduce "stablehlo.collective_reduce" collective::CollectiveReduce;
-    PartitionId "stablehlo.partition_id" collective::ProcessId;
-    ReplicaId "stablehlo.replica_id" collective::ProcessId;
-    AxisIndex "shardwise.axis_index" collective::AxisIndexOp;
-    AsyncStart "stablehlo.async_start" collective::Async;
-    AsyncDone "stablehlo.async_done" collective::Async;
+    AllGather "stablehlo.all_gather" collective::AllGather, collective::AllGather::SCHEMA;
+    AllReduce "stablehlo.all_reduce" collective::AllReduce, collective::AllReduce::SCHEMA;
+    ReduceScatter "stablehlo.reduce_scatter" collective::ReduceScatter, collective::ReduceScatter::SCHEMA;
+    AllToAll "stablehlo.all_to_all" collective::AllToAll, collective::AllToAll::SCHEMA;
+    CollectivePermute "stablehlo.collective_permute" collective::CollectivePermute, collective::CollectivePermute::SCHEMA;
+    CollectiveBroadcast "stablehlo.collective_broadcast" collective::CollectiveBroadcast, collective::CollectiveBroadcast::SCHEMA;
+    CollectiveReduce "stablehlo.collective_reduce" collective::CollectiveReduce, collective::CollectiveReduce::SCHEMA;
+    PartitionId "stablehlo.partition_id" collective::ProcessId, collective::ProcessId::PARTITION_ID;
+    ReplicaId "stablehlo.replica_id" collective::ProcessId, collective::ProcessId::REPLICA_ID;
+    AxisIndex "shardwise.axis_index" collective::AxisIndexOp, collective::AxisIndexOp::SCHEMA;
+    AsyncStart "stablehlo.async_start" collective::Async, collective::Async::ASYNC_START;
+    AsyncDone "stablehlo.async_done" collective::Async, collective::Async::ASYNC_DONE;
 
     // ── shardings
-    ShardingConstraint "sdy.sharding_constraint" shardy::Mark;
-    Reshard "sdy.reshard" shardy::Mark;
-    DataFlowEdgeOp "sdy.data_flow_edge" shardy::Mark;
-    FuncDataFlowEdge "sdy.func_data_flow_edge" shardy::Mark;
-    PropagationBarrier "sdy.propagation_barrier" shardy::Mark;
-    ShardingGroup "sdy.sharding_group" shardy::ShardingGroup;
-    ManualComputation "sdy.manual_computation" shardy::ManualComputation;
-    SdyAllGather "sdy.all_gather" shardy::Collective;
-    SdyAllSlice "sdy.all_slice" shardy::Collective;
-    SdyAllToAll "sdy.all_to_all" shardy::Collective;
-    SdyCollectivePermute "sdy.collective_permute" shardy::Collective;
-    SdyAllReduce "sdy.all_reduce" shardy::Collective;
-    SdyReduceScatter "sdy.reduce_scatter" shardy::Collective;
-    ReplicatedToUnreduced "sdy.replicated_to_unreduced" shardy::Collective;
-    ShardedToUnreduced "sdy.sharded_to_unreduced" shardy::Collective;
+    ShardingConstraint "sdy.sharding_constraint" shardy::Mark, shardy::Mark::SHARDING_CONSTRAINT;
+    Reshard "sdy.reshard" shardy::Mark, shardy::Mark::RESHARD;
+    DataFlowEdgeOp "sdy.data_flow_edge" shardy::Mark, shardy::Mark::DATA_FLOW_EDGE_OP;
+    FuncDataFlowEdge "sdy.func_data_flow_edge" shardy::Mark, shardy::Mark::FUNC_DATA_FLOW_EDGE;
+    PropagationBarrier "sdy.propagation_barrier" shardy::Mark, shardy::Mark::PROPAGATION_BARRIER;
+    ShardingGroup "sdy.sharding_group" shardy::ShardingGroup, shardy::ShardingGroup::SCHEMA;
+    ManualComputation "sdy.manual_computation" shardy::ManualComputation, shardy::ManualComputation::SCHEMA;
+    SdyAllGather "sdy.all_gather" shardy::Collective, shardy::Collective::SDY_ALL_GATHER;
+    SdyAllSlice "sdy.all_slice" shardy::Collective, shardy::Collective::SDY_ALL_SLICE;
+    SdyAllToAll "sdy.all_to_all" shardy::Collective, shardy::Collective::SDY_ALL_TO_ALL;
+    SdyCollectivePermute "sdy.collective_permute" shardy::Collective, shardy::Collective::SDY_COLLECTIVE_PERMUTE;
+    SdyAllReduce "sdy.all_reduce" shardy::Collective, shardy::Collective::SDY_ALL_REDUCE;
+    SdyReduceScatter "sdy.reduce_scatter" shardy::Collective, shardy::Collective::SDY_REDUCE_SCATTER;
+    ReplicatedToUnreduced "sdy.replicated_to_unreduced" shardy::Collective, shardy::Collective::REPLICATED_TO_UNREDUCED;
+    ShardedToUnreduced "sdy.sharded_to_unreduced" shardy::Collective, shardy::Collective::SHARDED_TO_UNREDUCED;
 
     // ── tests
-    ExpectEq "check.expect_eq" expect::Expect;
-    ExpectEqConst "check.expect_eq_const" expect::Expect;
-    ExpectAlmostEq "check.expect_almost_eq" expect::Expect;
-    ExpectAlmostEqConst "check.expect_almost_eq_const" expect::Expect;
-    ExpectClose "check.expect_close" expect::Expect;
-    ExpectSerializedEq "check.expect_serialized_eq" expect::ExpectProbed;
-    Probe "interpreter.probe" expect::Probe;
-    PrintValue "interpreter.print" expect::Print;
-    RunParallel "interpreter.run_parallel" expect::RunParallel;
+    ExpectEq "check.expect_eq" expect::Expect, expect::Expect::EXPECT_EQ;
+    ExpectEqConst "check.expect_eq_const" expect::Expect, expect::Expect::EXPECT_EQ_CONST;
+    ExpectAlmostEq "check.expect_almost_eq" expect::Expect, expect::Expect::EXPECT_ALMOST_EQ;
+    ExpectAlmostEqConst "check.expect_almost_eq_const" expect::Expect, expect::Expect::EXPECT_ALMOST_EQ_CONST;
+    ExpectClose "check.expect_close" expect::Expect, expect::Expect::EXPECT_CLOSE;
+    ExpectSerializedEq "check.expect_serialized_eq" expect::ExpectProbed, expect::ExpectProbed::SCHEMA;
+    Probe "interpreter.probe" expect::Probe, expect::Probe::SCHEMA;
+    PrintValue "interpreter.print" expect::Print, expect::Print::SCHEMA;
+    RunParallel "interpreter.run_parallel" expect::RunParallel, expect::RunParallel::SCHEMA;
 
     // ── structure
-    RegionReturn "stablehlo.return" structure::Return;
-    SdyReturn "sdy.return" structure::Return;
+    RegionReturn "stablehlo.return" structure::Return, structure::Return::REGION_RETURN;
+    SdyReturn "sdy.return" structure::Return, structure::Return::SDY_RETURN;
 }
 
 impl Opcode {
@@ -259,35 +273,24 @@ impl OpDef for Opcode {
     }
 
     fn syntax(&self) -> Syntax {
-        syntax::of(*self)
+        self.schema().syntax
     }
 
     fn is_terminator(&self) -> bool {
-        matches!(self, Opcode::Return | Opcode::RegionReturn | Opcode::SdyReturn)
+        self.schema().role == Role::Terminator
     }
 
     fn is_isolated(&self) -> bool {
-        matches!(self, Opcode::ManualComputation | Opcode::NamedComputation)
+        self.schema().role == Role::Isolated
     }
 
     fn value_names(&self, op: &OpView<'_>) -> ValueNames {
-        let results: &'static [&'static str] = match self {
-            Opcode::Constant
-                if op.result_type(0).as_tensor().is_some_and(|t| t.dtype.is_integer() || t.dtype.is_bool()) =>
-            {
-                &["c"]
-            }
-            Opcode::Constant => &["cst"],
-            Opcode::RngBitGenerator => &["output_state", "output"],
-            Opcode::TopK => &["values", "indices"],
-            _ => &[],
-        };
-        ValueNames { results, args: (*self == Opcode::While).then_some("iterArg") }
+        self.schema().names.of(op)
     }
 
     /// The op's own checks, and that its results have the types that these give.
     fn verify(&self, op: &OpView<'_>) -> Diagnostics {
-        if let Err(found) = inputs::wrong_kinds(op).or(()).and_then(|()| inputs::per_axis_operands(op).or(())) {
+        if let Err(found) = schema::wrong_kinds(op).or(()).and_then(|()| schema::per_axis_operands(op).or(())) {
             return found;
         }
         let expected = match infer_op(op) {
@@ -300,7 +303,7 @@ impl OpDef for Opcode {
 }
 
 pub(crate) fn result_types(op: &OpView<'_>, given: &[Type], expected: &[Type]) -> Diagnostic {
-    let label = result_labels::broken(Opcode::of_view(op), given, expected);
+    let label = Opcode::of_view(op).schema().results.broken(given, expected);
     Diagnostic::error(label, op.loc(), format!("`{}` cannot have these result types", op.name()))
         .facts(format!("given: {given:?}"))
         .expected(format!("{expected:?}"))

@@ -4,6 +4,7 @@ use crate::Opcode;
 use crate::check::{self, Check, MANY, counts, types_of};
 use crate::collective::{pairs_of, process_count};
 use crate::facts::*;
+use crate::schema::*;
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, Type, Value};
 
@@ -27,6 +28,28 @@ macro_rules! no_tensor {
         answer!(cost = nothing);
         answer!(linear = Jointly);
         answer!(explicit = not("its values are no arrays"));
+    };
+}
+
+impl Token {
+    pub(crate) const AFTER_ALL: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(OPERANDS, Types::Same),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const CREATE_TOKEN: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(&[], Types::Result),
+        names: Names::Numbered,
+        role: Role::Plain,
     };
 }
 
@@ -56,6 +79,59 @@ impl Facts for Token {
         }
     }
     no_tensor!();
+}
+
+impl Host {
+    pub(crate) const SEND: Schema = Schema {
+        attributes: &[
+            optional("channel_handle", Some("send_i3"), AttrKind::Record("stablehlo.channel_handle"), "channel 0"),
+            optional("is_host_transfer", Some("send_i5"), AttrKind::Flag, "`false`"),
+            optional("source_target_pairs", Some("send_i6"), AttrKind::Pairs, "none"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const RECV: Schema = Schema {
+        attributes: &[
+            optional("channel_handle", Some("recv_i2"), AttrKind::Record("stablehlo.channel_handle"), "channel 0"),
+            optional("is_host_transfer", Some("recv_i4"), AttrKind::Flag, "`false`"),
+            optional("source_target_pairs", Some("recv_i5"), AttrKind::Pairs, "none"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const INFEED: Schema = Schema {
+        attributes: &[
+            optional("infeed_config", Some("infeed_i2"), AttrKind::Word, "empty"),
+            optional("layout", None, AttrKind::Own("a list of layouts"), "the default layouts"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const OUTFEED: Schema = Schema {
+        attributes: &[optional("outfeed_config", Some("outfeed_i3"), AttrKind::Word, "empty")],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Host {
@@ -173,6 +249,31 @@ fn labels(op: &OpView<'_>) -> (&'static str, &'static str) {
         Opcode::Infeed => ("infeed_i1", "infeed_c3"),
         _ => ("outfeed_i2", "outfeed_i1"),
     }
+}
+
+impl Tuple {
+    pub(crate) const TUPLE: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::List,
+        results: ResultLabels::both("tuple_c1"),
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(OPERANDS, Types::Tuple),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const GET_TUPLE_ELEMENT: Schema = Schema {
+        attributes: &[required("index", Some("get_tuple_element_i2"), AttrKind::Int(DType::I32))],
+        operands: Operands::Each,
+        results: ResultLabels::both("get_tuple_element_c2"),
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(
+            &[Piece::Operand, Piece::Text("["), Piece::Attr("index", Written::Int(DType::I32)), Piece::Text("]")],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Tuple {

@@ -3,6 +3,7 @@
 use super::{Groups, Permutation, groups_of};
 use crate::check::{self, Check, MANY, counted_tensors, counts, types_of};
 use crate::facts::*;
+use crate::schema::*;
 use crate::shapes::constant_operand;
 use crate::shardy::repeated_axis;
 use crate::{Opcode, reducer};
@@ -171,6 +172,28 @@ fn resized(t: &TensorType, dim: usize, size: usize) -> Type {
     Type::tensor(t.dtype, shape)
 }
 
+impl AllGather {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("all_gather_dim", Some("all_gather_i2"), AttrKind::Int(DType::I64)),
+            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
+            optional(
+                "channel_handle",
+                Some("all_gather_i4"),
+                AttrKind::Record("stablehlo.channel_handle"),
+                "the groups are of replicas, not of partitions",
+            ),
+            optional("use_global_device_ids", Some("all_gather_i5"), AttrKind::Flag, "`false`"),
+        ],
+        operands: Operands::List,
+        results: ResultLabels::both("all_gather_c6"),
+        on_quantized: OnQuantized::PerTensor,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
+
 impl Facts for AllGather {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 0)?;
@@ -198,6 +221,27 @@ impl Facts for AllGather {
     answer!(cost = streams(0.0));
     answer!(linear = Jointly);
     collective!();
+}
+
+impl AllReduce {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
+            optional(
+                "channel_handle",
+                Some("all_reduce_i3"),
+                AttrKind::Record("stablehlo.channel_handle"),
+                "the groups are of replicas, not of partitions",
+            ),
+            optional("use_global_device_ids", Some("all_reduce_i4"), AttrKind::Flag, "`false`"),
+        ],
+        operands: Operands::List,
+        results: ResultLabels::of("all_reduce_c6", "all_reduce_c7"),
+        on_quantized: OnQuantized::PerTensor,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for AllReduce {
@@ -241,6 +285,28 @@ fn linear_if_sum(op: &OpView<'_>) -> Linear {
     if reducer::reduce_kind_of_op(op) == Some(ReduceKind::Add) { Linear::Jointly } else { Linear::No }
 }
 
+impl ReduceScatter {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("scatter_dimension", Some("reduce_scatter_i2"), AttrKind::Int(DType::I64)),
+            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
+            optional(
+                "channel_handle",
+                Some("reduce_scatter_i4"),
+                AttrKind::Record("stablehlo.channel_handle"),
+                "the groups are of replicas, not of partitions",
+            ),
+            optional("use_global_device_ids", Some("reduce_scatter_i5"), AttrKind::Flag, "`false`"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::of("reduce_scatter_c8", "reduce_scatter_c9"),
+        on_quantized: OnQuantized::PerTensor,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
+
 impl Facts for ReduceScatter {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 1)?[0];
@@ -278,6 +344,29 @@ impl Facts for ReduceScatter {
     fn linear(&self, op: &OpView<'_>) -> Linear {
         linear_if_sum(op)
     }
+}
+
+impl AllToAll {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("split_dimension", Some("all_to_all_i2"), AttrKind::Int(DType::I64)),
+            required("concat_dimension", Some("all_to_all_i3"), AttrKind::Int(DType::I64)),
+            optional("split_count", Some("all_to_all_i4"), AttrKind::Int(DType::I64), "the size of the groups"),
+            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
+            optional(
+                "channel_handle",
+                Some("all_to_all_i6"),
+                AttrKind::Record("stablehlo.channel_handle"),
+                "the groups are of replicas, not of partitions",
+            ),
+        ],
+        operands: Operands::List,
+        results: ResultLabels::both("all_to_all_c9"),
+        on_quantized: OnQuantized::PerTensor,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for AllToAll {
@@ -329,6 +418,36 @@ impl Facts for AllToAll {
     collective!();
 }
 
+impl CollectivePermute {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            optional(
+                "source_target_pairs",
+                Some("collective_permute_i2"),
+                AttrKind::Pairs,
+                "`shardwise.shift`, or `shardwise.from` and `shardwise.to`",
+            ),
+            optional(
+                "channel_handle",
+                Some("collective_permute_i3"),
+                AttrKind::Record("stablehlo.channel_handle"),
+                "the groups are of replicas, not of partitions",
+            ),
+            optional("shardwise.axes", None, AttrKind::Own("axes of a mesh"), "the pairs are of processes"),
+            optional("shardwise.shift", None, AttrKind::Own("an integer of type i64"), "the op is no shift"),
+            optional("shardwise.wraps", None, AttrKind::Own("a unit"), "devices at the end send to none"),
+            optional("shardwise.from", None, AttrKind::Own("axes of a mesh"), "the axes keep their order"),
+            optional("shardwise.to", None, AttrKind::Own("axes of a mesh"), "the axes keep their order"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::both("collective_permute_c5"),
+        on_quantized: OnQuantized::PerTensor,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
+
 impl Facts for CollectivePermute {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counted_tensors(op, 1..=1, 0)?;
@@ -346,6 +465,27 @@ impl Facts for CollectivePermute {
     answer!(cost = streams(0.0));
     answer!(linear = Jointly);
     collective!();
+}
+
+impl CollectiveBroadcast {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
+            optional(
+                "channel_handle",
+                Some("collective_broadcast_i3"),
+                AttrKind::Record("stablehlo.channel_handle"),
+                "the groups are of replicas, not of partitions",
+            ),
+            optional("has_dynamic_root", Some("collective_broadcast_i4"), AttrKind::Flag, "`false`"),
+        ],
+        operands: Operands::List,
+        results: ResultLabels::both("collective_broadcast_c3"),
+        on_quantized: OnQuantized::PerTensor,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for CollectiveBroadcast {
@@ -404,6 +544,27 @@ fn check_constant_root(op: &OpView<'_>, groups: Option<&Groups>, check: &mut Che
     );
 }
 
+impl CollectiveReduce {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
+            optional(
+                "channel_handle",
+                Some("collective_reduce_i3"),
+                AttrKind::Record("stablehlo.channel_handle"),
+                "the groups are of replicas, not of partitions",
+            ),
+            optional("has_dynamic_root", Some("collective_reduce_i4"), AttrKind::Flag, "`false`"),
+        ],
+        operands: Operands::List,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::PerTensor,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
+
 impl Facts for CollectiveReduce {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
@@ -431,6 +592,28 @@ impl Facts for CollectiveReduce {
     collective!();
 }
 
+impl ProcessId {
+    pub(crate) const PARTITION_ID: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(&[], Types::Result),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const REPLICA_ID: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(&[], Types::Result),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
+
 impl Facts for ProcessId {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=0, 0)?;
@@ -450,6 +633,18 @@ impl Facts for ProcessId {
     answer!(cost = streams(0.0));
     answer!(linear = No);
     collective!();
+}
+
+impl AxisIndexOp {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[required("axes", None, AttrKind::Own("axes of a mesh"))],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(&[Piece::Attr("axes", Written::MeshAxes)], Types::Result),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for AxisIndexOp {
@@ -472,6 +667,28 @@ func.func @main() -> tensor<i32> {
     answer!(cost = streams(0.0));
     answer!(linear = No);
     collective!();
+}
+
+impl Async {
+    pub(crate) const ASYNC_START: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::List,
+        results: ResultLabels::both("async_start_c4"),
+        on_quantized: OnQuantized::PerTensor,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const ASYNC_DONE: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Async {

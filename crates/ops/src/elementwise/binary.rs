@@ -1,9 +1,10 @@
 //! Two operands of one type, a result of the same type.
 
-use super::{TRANSCENDENTAL, complex};
+use super::{CHLO, TRANSCENDENTAL, complex, stablehlo};
 use crate::Opcode;
 use crate::eval;
 use crate::facts::*;
+use crate::schema::*;
 use crate::{check, check::Check};
 use shardwise_base::small::{I2, I4, U2, U4};
 use shardwise_base::{Bool8, Complex64, DType, Diagnostic, Diagnostics, Kind, Literal, bf16, f16};
@@ -26,6 +27,7 @@ pub struct Binary {
     complex: Option<fn(Complex64, Complex64) -> Complex64>,
     flops: f64,
     linear: Linear,
+    pub(crate) schema: Schema,
     example: &'static str,
 }
 
@@ -130,10 +132,11 @@ impl Facts for Binary {
     answer!(elementwise);
 }
 
-/// A row's name, labels and example.
+/// A row's labels, schema and example; what it computes is added to it.
 macro_rules! row {
     (chlo $stem:literal of $x:literal) => {
         Binary {
+            schema: CHLO,
             example: concat!(
                 "func.func @main(%arg0: tensor<2x", $x, ">, %arg1: tensor<2x", $x, ">) -> tensor<2x", $x,
                 "> {\n  %0 = chlo.", $stem, " %arg0, %arg1 : tensor<2x", $x, ">, tensor<2x", $x, "> -> tensor<2x", $x,
@@ -152,6 +155,7 @@ macro_rules! row {
             complex: None,
             flops: 1.0,
             linear: Linear::No,
+            schema: stablehlo(ResultLabels::both(concat!($stem, "_c1")), OnQuantized::Refuses, BINARY),
             example: concat!(
                 "func.func @main(%arg0: tensor<2x", $x, ">, %arg1: tensor<2x", $x, ">) -> tensor<2x", $x,
                 "> {\n  %0 = stablehlo.", $stem, " %arg0, %arg1 : tensor<2x", $x, ">\n  return %0 : tensor<2x", $x,
@@ -159,8 +163,16 @@ macro_rules! row {
             ),
         }
     };
+    // An op on floats, which is computed on quantized values too.
     ($stem:literal) => {
-        row!($stem of "f32")
+        Binary {
+            schema: stablehlo(
+                ResultLabels::both(concat!($stem, "_c1")),
+                OnQuantized::Computes { which: concat!($stem, "_i1"), alike: concat!($stem, "_c1") },
+                BINARY,
+            ),
+            ..row!($stem of "f32")
+        }
     };
 }
 

@@ -3,6 +3,7 @@
 use crate::Opcode;
 use crate::eval::{self, with_element};
 use crate::facts::*;
+use crate::schema::*;
 use crate::{check, check::Check};
 use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Element, Literal, bf16, f16, small};
 use shardwise_ir::{OpView, Type, Value};
@@ -92,6 +93,29 @@ fn kind_fits(dtype: DType, kind: &str) -> bool {
 /// The comparison kind, if one is written. MLIR also writes `NOTYPE` for none.
 fn kind<'v>(op: &OpView<'v>) -> Option<&'v str> {
     op.attrs().str("compare_type").filter(|&kind| kind != "NOTYPE")
+}
+
+impl Compare {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("comparison_direction", Some("compare_i3"), AttrKind::Own("`EQ`, `NE`, `GE`, `GT`, `LE` or `LT`")),
+            optional(
+                "compare_type",
+                Some("compare_i4"),
+                AttrKind::Enums(&["FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED", "NOTYPE"]),
+                "the element type decides",
+            ),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::both("compare_c2"),
+        on_quantized: OnQuantized::Computes { which: "compare_i1", alike: "compare_c1" },
+        syntax: Syntax::pieces(
+            &[DIRECTION, COMMA, Piece::Operand, COMMA, Piece::Operand, Piece::Optional(&[COMMA, COMPARE_TYPE])],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Compare {

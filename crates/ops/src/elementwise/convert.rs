@@ -3,6 +3,7 @@
 use crate::Opcode;
 use crate::eval;
 use crate::facts::*;
+use crate::schema::*;
 use crate::{check, check::Check};
 use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal, LiteralWriter, bf16, f16};
 use shardwise_ir::{OpView, TensorType, Type, Value};
@@ -12,6 +13,18 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 ///
 /// Floats to integers saturate, NaN gives 0; integers wrap; to `f16` and `bf16` everything goes through `f32`.
 pub struct Convert;
+
+impl Convert {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Refuses,
+        syntax: UNARY,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
 
 impl Facts for Convert {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
@@ -90,6 +103,18 @@ fn unpack(bits: &[bool], to: &TensorType) -> Literal {
         out.push(&element[..width]);
     }
     out.finish()
+}
+
+impl BitcastConvert {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(OPERANDS, Types::Functional),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for BitcastConvert {
@@ -184,6 +209,21 @@ fn reduce_bits(bits: u64, own: Format, target: Format) -> u64 {
         }
     }
     sign | magnitude
+}
+
+impl ReducePrecision {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("exponent_bits", Some("reduce_precision_i2"), AttrKind::Int(DType::I32)),
+            required("mantissa_bits", Some("reduce_precision_i3"), AttrKind::Int(DType::I32)),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::both("reduce_precision_c1"),
+        on_quantized: OnQuantized::Computes { which: "reduce_precision_i1", alike: "reduce_precision_c1" },
+        syntax: Syntax::pieces(&[Piece::Operand, Piece::Text(", format = "), BITS], Types::Same),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for ReducePrecision {

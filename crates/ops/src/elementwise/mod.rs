@@ -18,5 +18,31 @@ pub use select::{Clamp, Select};
 pub use special::{COMPLEX, IS_FINITE, IS_INF, IS_NEG_INF, IS_POS_INF, MakeComplex, NextAfter, Predicate};
 pub use unary::*;
 
+use crate::schema::*;
+
+/// The schema of a `stablehlo` op of a family.
+const fn stablehlo(results: ResultLabels, on_quantized: OnQuantized, syntax: Syntax) -> Schema {
+    Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results,
+        on_quantized,
+        syntax,
+        names: Names::Numbered,
+        role: Role::Plain,
+    }
+}
+
+/// The schema of a `chlo` op of a family. No specification numbers its constraints.
+const CHLO: Schema = Schema {
+    attributes: NONE,
+    operands: Operands::Each,
+    results: ResultLabels::NONE,
+    on_quantized: OnQuantized::Refuses,
+    syntax: Syntax::pieces(OPERANDS, Types::Arrow),
+    names: Names::Numbered,
+    role: Role::Plain,
+};
+
 /// Flops that one transcendental function counts for.
 const TRANSCENDENTAL: f64 = 10.0;

@@ -4,6 +4,7 @@ use super::{MAXIMUM, MINIMUM};
 use crate::Opcode;
 use crate::eval::{self, with_element};
 use crate::facts::*;
+use crate::schema::*;
 use crate::{check, check::Check};
 use shardwise_base::{Bool8, DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
@@ -13,6 +14,18 @@ pub struct Select;
 
 /// Keeps each element between two bounds.
 pub struct Clamp;
+
+impl Select {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::both("select_c2"),
+        on_quantized: OnQuantized::Computes { which: "select_i1", alike: "select_c2" },
+        syntax: Syntax::pieces(TERNARY, Types::Select),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
 
 impl Facts for Select {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
@@ -49,6 +62,18 @@ impl Facts for Select {
   return %0 : tensor<2xf32>
 }"
     );
+}
+
+impl Clamp {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::both("clamp_c4"),
+        on_quantized: OnQuantized::Computes { which: "clamp_i1", alike: "clamp_c3" },
+        syntax: Syntax::pieces(TERNARY, Types::Same),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Clamp {

@@ -1,8 +1,10 @@
 //! Elementwise ops whose result type differs, or that look at bits.
 
+use super::{CHLO, stablehlo};
 use crate::Opcode;
 use crate::eval;
 use crate::facts::*;
+use crate::schema::*;
 use crate::{check, check::Check};
 use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Literal, bf16, f16};
 use shardwise_ir::{OpView, Type, Value};
@@ -11,14 +13,16 @@ use shardwise_ir::{OpView, Type, Value};
 pub struct Predicate {
     label: &'static str,
     holds: fn(f64) -> bool,
+    pub(crate) schema: Schema,
     example: &'static str,
 }
 
 macro_rules! predicate {
-    ($name:literal $stem:literal $open:literal $close:literal $holds:expr) => {
+    ($name:literal $stem:literal $open:literal $close:literal $holds:expr, $schema:expr) => {
         Predicate {
             label: concat!($stem, "_i1"),
             holds: $holds,
+            schema: $schema,
             example: concat!(
                 "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xi1> {\n  %0 = ",
                 $name,
@@ -32,10 +36,16 @@ macro_rules! predicate {
     };
 }
 
-pub const IS_FINITE: Predicate = predicate!("stablehlo.is_finite" "is_finite" "(" ")" f64::is_finite);
-pub const IS_INF: Predicate = predicate!("chlo.is_inf" "is_inf" "" "" f64::is_infinite);
-pub const IS_POS_INF: Predicate = predicate!("chlo.is_pos_inf" "is_pos_inf" "" "" |x| x == f64::INFINITY);
-pub const IS_NEG_INF: Predicate = predicate!("chlo.is_neg_inf" "is_neg_inf" "" "" |x| x == f64::NEG_INFINITY);
+const IS_FINITE_SCHEMA: Schema = stablehlo(
+    ResultLabels::both("is_finite_c1"),
+    OnQuantized::Computes { which: "is_finite_i1", alike: "is_finite_c1" },
+    Syntax::pieces(OPERANDS, Types::Functional),
+);
+
+pub const IS_FINITE: Predicate = predicate!("stablehlo.is_finite" "is_finite" "(" ")" f64::is_finite, IS_FINITE_SCHEMA);
+pub const IS_INF: Predicate = predicate!("chlo.is_inf" "is_inf" "" "" f64::is_infinite, CHLO);
+pub const IS_POS_INF: Predicate = predicate!("chlo.is_pos_inf" "is_pos_inf" "" "" |x| x == f64::INFINITY, CHLO);
+pub const IS_NEG_INF: Predicate = predicate!("chlo.is_neg_inf" "is_neg_inf" "" "" |x| x == f64::NEG_INFINITY, CHLO);
 
 impl Facts for Predicate {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
@@ -69,6 +79,18 @@ impl Facts for Predicate {
 pub struct MakeComplex;
 
 pub const COMPLEX: MakeComplex = MakeComplex;
+
+impl MakeComplex {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::of("complex_c2", "complex_c3"),
+        on_quantized: OnQuantized::Refuses,
+        syntax: Syntax::pieces(&[Piece::Operand, COMMA, Piece::Operand], Types::Complex),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
 
 impl Facts for MakeComplex {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
@@ -120,6 +142,18 @@ macro_rules! next_after {
             };
             <$float>::from_bits(next)
         })
+    };
+}
+
+impl NextAfter {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Refuses,
+        syntax: Syntax::pieces(OPERANDS, Types::Arrow),
+        names: Names::Numbered,
+        role: Role::Plain,
     };
 }
 

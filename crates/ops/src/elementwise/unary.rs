@@ -1,9 +1,10 @@
 //! One operand, a result of the same shape.
 
-use super::{TRANSCENDENTAL, complex};
+use super::{CHLO, TRANSCENDENTAL, complex, stablehlo};
 use crate::Opcode;
 use crate::eval;
 use crate::facts::*;
+use crate::schema::*;
 use crate::{check, check::Check};
 use shardwise_base::small::{I2, I4, U2, U4};
 use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Kind, Literal, bf16, f16};
@@ -34,6 +35,7 @@ pub struct Unary {
     complex: OfComplex,
     flops: f64,
     linear: Linear,
+    pub(crate) schema: Schema,
     example: &'static str,
 }
 
@@ -138,9 +140,9 @@ impl Facts for Unary {
     answer!(elementwise);
 }
 
-/// A row's name, label and example.
+/// A row's label, schema and example; what it computes is added to it.
 macro_rules! row {
-    ($dialect:literal $stem:literal $x:literal $ty:literal) => {
+    (@$dialect:literal $stem:literal $x:literal $ty:literal $schema:expr) => {
         Unary {
             label: concat!($stem, "_i1"),
             float: None,
@@ -150,6 +152,7 @@ macro_rules! row {
             complex: OfComplex::Not,
             flops: 1.0,
             linear: Linear::No,
+            schema: $schema,
             example: concat!(
                 "func.func @main(%arg0: tensor<2x", $x, ">) -> tensor<2x", $x, "> {\n  %0 = ", $dialect, ".", $stem,
                 " %arg0 : ", $ty, "\n  return %0 : tensor<2x", $x, ">\n}"
@@ -157,20 +160,44 @@ macro_rules! row {
         }
     };
     ($stem:literal) => {
-        row!("stablehlo" $stem "f32" "tensor<2xf32>")
+        row!(@"stablehlo" $stem "f32" "tensor<2xf32>" stablehlo(
+            ResultLabels::both(concat!($stem, "_c1")),
+            OnQuantized::Computes { which: concat!($stem, "_i1"), alike: concat!($stem, "_c1") },
+            UNARY,
+        ))
+    };
+    // An attribute says how exact the result must be.
+    (inexact $stem:literal) => {
+        Unary { schema: Schema { attributes: RESULT_ACCURACY, ..row!($stem).schema }, ..row!($stem) }
     };
     ($stem:literal of integers) => {
-        row!("stablehlo" $stem "i32" "tensor<2xi32>")
+        row!(@"stablehlo" $stem "i32" "tensor<2xi32>" stablehlo(
+            ResultLabels::both(concat!($stem, "_c1")),
+            OnQuantized::Refuses,
+            UNARY,
+        ))
     };
     (chlo $stem:literal) => {
-        row!("chlo" $stem "f32" "tensor<2xf32> -> tensor<2xf32>")
+        row!(@"chlo" $stem "f32" "tensor<2xf32> -> tensor<2xf32>" CHLO)
     };
 }
+
+const RESULT_ACCURACY: &[AttrSpec] = &[optional(
+    "result_accuracy",
+    None,
+    AttrKind::Record("stablehlo.result_accuracy"),
+    "as exact as the op is by default",
+)];
 
 pub const ABS: Unary = Unary {
     float: Some((f32::abs, f64::abs)),
     signed: Some(|a, _| a.wrapping_abs()),
     complex: OfComplex::Real(complex::abs),
+    schema: Schema {
+        results: ResultLabels::of("abs_c1", "abs_c2"),
+        on_quantized: OnQuantized::Computes { which: "abs_i1", alike: "abs_c2" },
+        ..row!("abs").schema
+    },
     ..row!("abs")
 };
 
@@ -214,13 +241,19 @@ pub const SIGN: Unary = Unary {
     ..row!("sign")
 };
 
-pub const REAL: Unary =
-    Unary { float: Some((|x| x, |x| x)), complex: OfComplex::Real(|z| z.re), linear: Linear::Jointly, ..row!("real") };
+pub const REAL: Unary = Unary {
+    float: Some((|x| x, |x| x)),
+    complex: OfComplex::Real(|z| z.re),
+    linear: Linear::Jointly,
+    schema: stablehlo(ResultLabels::of("real_c1", "real_c2"), OnQuantized::Refuses, UNARY),
+    ..row!("real")
+};
 
 pub const IMAG: Unary = Unary {
     float: Some((|_| 0.0, |_| 0.0)),
     complex: OfComplex::Real(|z| z.im),
     linear: Linear::Jointly,
+    schema: stablehlo(ResultLabels::of("imag_c1", "imag_c2"), OnQuantized::Refuses, UNARY),
     ..row!("imag")
 };
 
@@ -245,18 +278,18 @@ macro_rules! transcendental {
 use OfComplex::{Complex, Not};
 
 transcendental! {
-    CBRT fns::cbrt_f32, fns::cbrt_f64, Complex(complex::cbrt), ["cbrt"];
-    COSINE fns::cos_f32, fns::cos_f64, Complex(complex::cos), ["cosine"];
-    EXPONENTIAL fns::exp_f32, fns::exp_f64, Complex(complex::exp), ["exponential"];
-    EXPONENTIAL_MINUS_ONE fns::expm1_f32, fns::expm1_f64, Complex(complex::expm1), ["exponential_minus_one"];
-    LOG fns::log_f32, fns::log_f64, Complex(complex::log), ["log"];
-    LOG_PLUS_ONE fns::log1p_f32, fns::log1p_f64, Complex(complex::log1p), ["log_plus_one"];
-    LOGISTIC fns::logistic_f32, fns::logistic_f64, Complex(|z| 1.0 / (complex::exp(-z) + 1.0)), ["logistic"];
-    RSQRT fns::rsqrt_f32, fns::rsqrt_f64, Complex(|z| 1.0 / complex::sqrt(z)), ["rsqrt"];
-    SINE fns::sin_f32, fns::sin_f64, Complex(complex::sin), ["sine"];
-    SQRT f32::sqrt, f64::sqrt, Complex(complex::sqrt), ["sqrt"];
-    TAN fns::tan_f32, fns::tan_f64, Complex(complex::tan), ["tan"];
-    TANH fns::tanh_f32, fns::tanh_f64, Complex(complex::tanh), ["tanh"];
+    CBRT fns::cbrt_f32, fns::cbrt_f64, Complex(complex::cbrt), [inexact "cbrt"];
+    COSINE fns::cos_f32, fns::cos_f64, Complex(complex::cos), [inexact "cosine"];
+    EXPONENTIAL fns::exp_f32, fns::exp_f64, Complex(complex::exp), [inexact "exponential"];
+    EXPONENTIAL_MINUS_ONE fns::expm1_f32, fns::expm1_f64, Complex(complex::expm1), [inexact "exponential_minus_one"];
+    LOG fns::log_f32, fns::log_f64, Complex(complex::log), [inexact "log"];
+    LOG_PLUS_ONE fns::log1p_f32, fns::log1p_f64, Complex(complex::log1p), [inexact "log_plus_one"];
+    LOGISTIC fns::logistic_f32, fns::logistic_f64, Complex(|z| 1.0 / (complex::exp(-z) + 1.0)), [inexact "logistic"];
+    RSQRT fns::rsqrt_f32, fns::rsqrt_f64, Complex(|z| 1.0 / complex::sqrt(z)), [inexact "rsqrt"];
+    SINE fns::sin_f32, fns::sin_f64, Complex(complex::sin), [inexact "sine"];
+    SQRT f32::sqrt, f64::sqrt, Complex(complex::sqrt), [inexact "sqrt"];
+    TAN fns::tan_f32, fns::tan_f64, Complex(complex::tan), [inexact "tan"];
+    TANH fns::tanh_f32, fns::tanh_f64, Complex(complex::tanh), [inexact "tanh"];
     CHLO_TAN fns::tan_f32, fns::tan_f64, Complex(complex::tan), [chlo "tan"];
     ERF fns::erf_f32, fns::erf_f64, Not, [chlo "erf"];
     ERFC fns::erfc_f32, fns::erfc_f64, Not, [chlo "erfc"];

@@ -1,5 +1,6 @@
 //! `gather`: slices taken at places that a tensor of indices names, clamped so that each slice lies within.
 
+use super::GATHER_DIMENSIONS;
 use super::IndexDims;
 use super::dims::{IndexFactor, Kinds, Labels, Starts, for_each_index};
 use crate::Opcode;
@@ -8,6 +9,7 @@ use crate::eval::{self, Layout};
 use crate::facts::*;
 use crate::make;
 use crate::make_collective::position_dtype;
+use crate::schema::*;
 use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Builder, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -53,6 +55,22 @@ fn window_factors(o: usize, full: usize, d: usize, size: usize) -> Vec<IndexFact
     } else {
         vec![factor(Some(o), Some(d), FactorSpec::need_replication(full).blocked_if(true))]
     }
+}
+
+impl Gather {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("dimension_numbers", Some("gather_i3"), GATHER_DIMENSIONS),
+            required("slice_sizes", Some("gather_i9"), AttrKind::Ints),
+            optional("indices_are_sorted", Some("gather_i10"), AttrKind::Flag, "`false`"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::of("gather_c22", "gather_c23"),
+        on_quantized: OnQuantized::Moves("gather_i1"),
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Gather {

@@ -7,6 +7,6 @@ mod scatter;
 mod tests;
 
 pub use dims::IndexDims;
-pub(crate) use dims::for_each_index;
+pub(crate) use dims::{GATHER_DIMENSIONS, SCATTER_DIMENSIONS, for_each_index};
 pub use gather::Gather;
 pub use scatter::Scatter;

@@ -3,6 +3,7 @@
 //! Updates are applied in row-major order of their indices, each result rounded to the element type.
 
 use super::IndexDims;
+use super::SCATTER_DIMENSIONS;
 use super::dims::{IndexFactor, Kinds, Labels, Starts, for_each_index};
 use super::gather::IndexParts;
 use crate::Opcode;
@@ -10,6 +11,7 @@ use crate::check::{self, Check, MANY, counted_tensors};
 use crate::eval::{self, Numeric, with_element};
 use crate::facts::*;
 use crate::make_collective::on_first_or;
+use crate::schema::*;
 use crate::{make, promote, reducer};
 use shardwise_base::{AxisRef, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Region, Type, Value};
@@ -73,6 +75,22 @@ fn window_factors(dims: &IndexDims, o: usize, full: usize, d: usize, size: usize
         factor(Some(o), None, FactorSpec::need_replication(full)),
         factor(None, Some(d), FactorSpec::need_replication(size)),
     ]
+}
+
+impl Scatter {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("scatter_dimension_numbers", Some("scatter_i4"), SCATTER_DIMENSIONS),
+            optional("indices_are_sorted", Some("scatter_i10"), AttrKind::Flag, "`false`"),
+            optional("unique_indices", Some("scatter_i11"), AttrKind::Flag, "`false`"),
+        ],
+        operands: Operands::List,
+        results: ResultLabels::of("scatter_c24", "scatter_c25"),
+        on_quantized: OnQuantized::Any,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Scatter {

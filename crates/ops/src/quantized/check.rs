@@ -1,8 +1,9 @@
 //! The specification's constraints on quantized operands and results.
 
-use super::{Takes, of, takes};
+use super::of;
 use crate::check::{Check, constraint, needs_result_type};
 use crate::dot::DotDims;
+use crate::schema::OnQuantized;
 use crate::table::result_types;
 use crate::window::ConvDims;
 use crate::{OPS, Opcode};
@@ -14,15 +15,15 @@ type Infer<'a> = &'a dyn Fn(&OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
 /// The result types of an op with quantized operands or results.
 pub(crate) fn infer(op: &OpView<'_>, plain: Infer<'_>) -> Result<Vec<Type>, Diagnostics> {
-    match takes(Opcode::of_view(op)) {
-        Takes::Conversion | Takes::AsAny => plain(op),
-        Takes::Not => Err(not_taken(op).into()),
-        Takes::Moves(label) if is_per_axis(op) => {
+    match Opcode::of_view(op).schema().on_quantized {
+        OnQuantized::Converts | OnQuantized::Any | OnQuantized::PerTensor => plain(op),
+        OnQuantized::Refuses => Err(not_taken(op).into()),
+        OnQuantized::Moves(label) if is_per_axis(op) => {
             moved_axis(op, label)?;
             with_types(op, DType::storage, plain)
         }
-        Takes::Moves(_) => plain(op),
-        Takes::Floats { which, alike } => {
+        OnQuantized::Moves(_) => plain(op),
+        OnQuantized::Computes { which, alike } => {
             computed(op, which, alike)?;
             with_types(op, DType::expressed, plain)
         }

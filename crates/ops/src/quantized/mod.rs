@@ -5,15 +5,13 @@
 //! interpreter evaluates exactly what the partitioner puts in the op's place.
 
 mod check;
-mod takes;
 
 pub(crate) use check::infer;
-pub(crate) use takes::is_computed;
-use takes::{Takes, takes};
 
 use crate::check::{Check, declared, tensors};
 use crate::eval::{self, Number};
 use crate::facts::*;
+use crate::schema::*;
 use crate::{OPS, Opcode, make};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, Loc, Quantized};
 use shardwise_ir::{Attrs, Body, Builder, Module, OpView, Region, Type, Value};
@@ -53,12 +51,12 @@ pub fn decompose(op: &OpView<'_>, operands: &[Value], regions: Vec<Region>, b: &
     };
     let types = |of: fn(DType) -> DType| op.results().iter().map(move |&v| with_dtype(op.body.ty(v), of));
     let quantized = |b: &mut Builder<'_>, v: Value, x: Value| of(op, v).map_or(x, |q| quantize(b, x, q));
-    match takes(Opcode::of_view(op)) {
-        Takes::Conversion => {
+    match Opcode::of_view(op).schema().on_quantized {
+        OnQuantized::Converts => {
             let x = floats(b)[0];
             vec![quantized(b, op.result(0), x)]
         }
-        Takes::Floats { .. } => {
+        OnQuantized::Computes { .. } => {
             let floats = floats(b);
             let made = b.op(op.data().code, floats, op.attrs().clone(), types(DType::expressed));
             let results = b.body[made].results.to_vec();
@@ -151,6 +149,18 @@ pub(crate) fn requantized(x: &Literal, from: DType, to: DType, loc: &Loc) -> Res
 /// `stablehlo.uniform_quantize`: floats, or values quantized otherwise, as quantized values.
 pub struct UniformQuantize;
 
+impl UniformQuantize {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Converts,
+        syntax: UNARY,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
+
 impl Facts for UniformQuantize {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([x], to) = (tensors(op)?, declared(op)?);
@@ -181,6 +191,18 @@ impl Facts for UniformQuantize {
 
 /// `stablehlo.uniform_dequantize`: the floats that quantized values stand for.
 pub struct UniformDequantize;
+
+impl UniformDequantize {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::of("uniform_dequantize_c1", "uniform_dequantize_c2"),
+        on_quantized: OnQuantized::Converts,
+        syntax: UNARY,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
 
 impl Facts for UniformDequantize {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {

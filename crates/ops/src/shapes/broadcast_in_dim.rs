@@ -1,12 +1,28 @@
 //! `stablehlo.broadcast_in_dim`: repeats a tensor along new dimensions and along dimensions of size 1.
 
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct BroadcastInDim;
+
+impl BroadcastInDim {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[required("broadcast_dimensions", Some("broadcast_in_dim_i2"), AttrKind::Ints)],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Moves("broadcast_in_dim_i1"),
+        syntax: Syntax::pieces(
+            &[Piece::Operand, Piece::Text(", dims = "), Piece::Attr("broadcast_dimensions", Written::Ints)],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
 
 impl Facts for BroadcastInDim {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {

@@ -1,12 +1,28 @@
 //! `stablehlo.concatenate`: tensors one after the other along a dimension.
 
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Concatenate;
+
+impl Concatenate {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[required("dimension", Some("concatenate_i2"), AttrKind::Int(DType::I64))],
+        operands: Operands::List,
+        results: ResultLabels::of("concatenate_c6", "concatenate_c5"),
+        on_quantized: OnQuantized::Moves("concatenate_i1"),
+        syntax: Syntax::pieces(
+            &[Piece::OperandsAndComma, Piece::Text("dim = "), Piece::Attr("dimension", Written::Int(DType::I64))],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
 
 impl Facts for Concatenate {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {

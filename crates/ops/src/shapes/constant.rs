@@ -1,6 +1,7 @@
 //! `stablehlo.constant`: an array written into the program.
 
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, check, check::Check, make};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, Type, Value};
@@ -27,6 +28,44 @@ pub fn constant_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
 /// The array of a constant.
 pub fn constant_value<'v>(op: &OpView<'v>) -> Option<&'v Literal> {
     op.attr("value").and_then(Attr::as_dense)
+}
+
+/// Returns the name of the result: `c` for integers, `cst` for others.
+fn constant_name(op: &OpView<'_>) -> &'static [&'static str] {
+    let is_integer = op.result_type(0).as_tensor().is_some_and(|t| t.dtype.is_integer() || t.dtype.is_bool());
+    if is_integer { &["c"] } else { &["cst"] }
+}
+
+impl Constant {
+    pub(crate) const CONSTANT: Schema = Schema {
+        attributes: &[required("value", Some("constant_i1"), AttrKind::Own("a dense array"))],
+        operands: Operands::Each,
+        results: ResultLabels::both("constant_c1"),
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::custom(&crate::syntax::constant::ConstantForm),
+        names: Names::By(constant_name),
+        role: Role::Plain,
+    };
+
+    pub(crate) const SDY_CONSTANT: Schema = Schema {
+        attributes: &[required("value", None, AttrKind::Own("a dense array"))],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::custom(&crate::syntax::constant::ConstantForm),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const CHLO_CONSTANT: Schema = Schema {
+        attributes: &[required("value", None, AttrKind::Own("a dense array"))],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::custom(&crate::syntax::constant::ConstantForm),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Constant {

@@ -1,6 +1,7 @@
 //! `stablehlo.dynamic_slice`: a block of constant size at a computed place, moved inside the bounds.
 
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
@@ -28,6 +29,27 @@ pub(super) fn check_starts(
 pub(super) fn clamped_starts(indices: &[Literal], shape: &[usize], sizes: &[usize]) -> Vec<usize> {
     let clamp = |(d, index): (usize, &Literal)| index.get_i128(0).clamp(0, (shape[d] - sizes[d]) as i128) as usize;
     indices.iter().enumerate().map(clamp).collect()
+}
+
+impl DynamicSlice {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[required("slice_sizes", Some("dynamic_slice_i3"), AttrKind::Ints)],
+        operands: Operands::Each,
+        results: ResultLabels::of("dynamic_slice_c5", "dynamic_slice_c1"),
+        on_quantized: OnQuantized::Moves("dynamic_slice_i1"),
+        syntax: Syntax::pieces(
+            &[
+                Piece::Operand,
+                COMMA,
+                Piece::OperandsAndComma,
+                Piece::Text("sizes = "),
+                Piece::Attr("slice_sizes", Written::Ints),
+            ],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for DynamicSlice {

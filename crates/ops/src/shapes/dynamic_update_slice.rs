@@ -2,12 +2,25 @@
 
 use super::dynamic_slice::{check_starts, clamped_starts};
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
 use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Sharding};
 use shardwise_ir::{Builder, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct DynamicUpdateSlice;
+
+impl DynamicUpdateSlice {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::both("dynamic_update_slice_c1"),
+        on_quantized: OnQuantized::Moves("dynamic_update_slice_i1"),
+        syntax: Syntax::pieces(OPERANDS, Types::Functional),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
 
 impl Facts for DynamicUpdateSlice {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {

@@ -2,11 +2,27 @@
 
 use crate::facts::*;
 use crate::make_collective::position_dtype;
+use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, make};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, TensorType, Type, Value};
 
 pub struct Iota;
+
+impl Iota {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[required("iota_dimension", Some("iota_i1"), AttrKind::Int(DType::I64))],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Computes { which: "iota_i1", alike: "iota_c1" },
+        syntax: Syntax::pieces(
+            &[Piece::Text(" dim = "), Piece::Attr("iota_dimension", Written::Int(DType::I64))],
+            Types::Result,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
 
 impl Facts for Iota {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {

@@ -1,6 +1,7 @@
 //! `stablehlo.pad`: puts a value around and between the elements; negative padding cuts elements off.
 
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
@@ -51,6 +52,35 @@ fn paddings(op: &OpView<'_>) -> Vec<DimPadding> {
     let (low, high, interior) =
         (op.ints("edge_padding_low"), op.ints("edge_padding_high"), op.ints("interior_padding"));
     low.into_iter().zip(high).zip(interior).map(|((low, high), interior)| DimPadding { low, high, interior }).collect()
+}
+
+impl Pad {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("edge_padding_low", Some("pad_i3"), AttrKind::Ints),
+            required("edge_padding_high", Some("pad_i4"), AttrKind::Ints),
+            required("interior_padding", Some("pad_i5"), AttrKind::Ints),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::of("pad_c4", "pad_c1"),
+        on_quantized: OnQuantized::Moves("pad_i1"),
+        syntax: Syntax::pieces(
+            &[
+                Piece::Operand,
+                COMMA,
+                Piece::Operand,
+                Piece::Text(", low = "),
+                Piece::Attr("edge_padding_low", Written::Ints),
+                Piece::Text(", high = "),
+                Piece::Attr("edge_padding_high", Written::Ints),
+                Piece::Text(", interior = "),
+                Piece::Attr("interior_padding", Written::Ints),
+            ],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Pad {

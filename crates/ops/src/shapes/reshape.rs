@@ -1,12 +1,25 @@
 //! `stablehlo.reshape`: the same elements, in row-major order, in another shape.
 
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, check, check::Check};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 
 pub struct Reshape;
+
+impl Reshape {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Moves("reshape_i1"),
+        syntax: Syntax::pieces(OPERANDS, Types::Functional),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
 
 impl Facts for Reshape {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {

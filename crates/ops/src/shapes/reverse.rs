@@ -1,12 +1,28 @@
 //! `stablehlo.reverse`: the order of elements turned round along some dimensions.
 
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Reverse;
+
+impl Reverse {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[required("dimensions", Some("reverse_i2"), AttrKind::Ints)],
+        operands: Operands::Each,
+        results: ResultLabels::both("reverse_c1"),
+        on_quantized: OnQuantized::Moves("reverse_i1"),
+        syntax: Syntax::pieces(
+            &[Piece::Operand, Piece::Text(", dims = "), Piece::Attr("dimensions", Written::Ints)],
+            Types::Same,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
 
 impl Facts for Reverse {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {

@@ -1,12 +1,29 @@
 //! `stablehlo.slice`: each `stride`th element between two constant corners.
 
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Slice;
+
+impl Slice {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("start_indices", Some("slice_i2"), AttrKind::Ints),
+            required("limit_indices", Some("slice_i3"), AttrKind::Ints),
+            required("strides", Some("slice_i4"), AttrKind::Ints),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::of("slice_c5", "slice_c1"),
+        on_quantized: OnQuantized::Moves("slice_i1"),
+        syntax: Syntax::pieces(&[Piece::Operand, Piece::Text(" "), RANGES], Types::Functional),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
 
 impl Facts for Slice {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {

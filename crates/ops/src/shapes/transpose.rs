@@ -1,12 +1,28 @@
 //! `stablehlo.transpose`: permutes dimensions.
 
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Transpose;
+
+impl Transpose {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[required("permutation", Some("transpose_i2"), AttrKind::Ints)],
+        operands: Operands::Each,
+        results: ResultLabels::of("transpose_c3", "transpose_c1"),
+        on_quantized: OnQuantized::Moves("transpose_i1"),
+        syntax: Syntax::pieces(
+            &[Piece::Operand, Piece::Text(", dims = "), Piece::Attr("permutation", Written::Ints)],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
 
 impl Facts for Transpose {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {

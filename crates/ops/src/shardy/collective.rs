@@ -7,6 +7,7 @@ use super::{localize, repeated_axis, sharding_faults};
 use crate::Opcode;
 use crate::check::{Check, bad_attribute, counted_tensors};
 use crate::facts::*;
+use crate::schema::*;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, Literal, Mesh, Sharding};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value, ValueDef};
 use std::sync::Arc;
@@ -348,6 +349,98 @@ fn check_step(op: &OpView<'_>, step: &ShardyCollective, out: &Sharding, check: &
             check.that("sdy-collective-result", same, &rule);
         }
     }
+}
+
+impl Collective {
+    pub(crate) const SDY_ALL_GATHER: Schema = Schema {
+        attributes: &[required("gathering_axes", None, AttrKind::Own("axes for each dimension"))],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::GATHER),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const SDY_ALL_SLICE: Schema = Schema {
+        attributes: &[required("slicing_axes", None, AttrKind::Own("axes for each dimension"))],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::SLICE),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const SDY_ALL_TO_ALL: Schema = Schema {
+        attributes: &[required(
+            "params",
+            None,
+            AttrKind::Own("a list of `sdy.all_to_all_param {axes; src_dim, tgt_dim: integer}`"),
+        )],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::ALL_TO_ALL),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const SDY_COLLECTIVE_PERMUTE: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::PERMUTE),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const SDY_ALL_REDUCE: Schema = Schema {
+        attributes: &[
+            required("reduction_axes", None, AttrKind::Own("axes of a mesh")),
+            optional("reduction_op", None, AttrKind::Own("`prod`, `max`, `min`, `and` or `or`"), "sum"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::REDUCE),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const SDY_REDUCE_SCATTER: Schema = Schema {
+        attributes: &[
+            required("reduce_scatter_axes", None, AttrKind::Own("axes for each dimension")),
+            optional("reduction_op", None, AttrKind::Own("`prod`, `max`, `min`, `and` or `or`"), "sum"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::REDUCE_SCATTER),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const REPLICATED_TO_UNREDUCED: Schema = Schema {
+        attributes: &[required("axes", None, AttrKind::Own("axes of a mesh"))],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::REPLICATED_TO_UNREDUCED),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const SHARDED_TO_UNREDUCED: Schema = Schema {
+        attributes: &[required("axes", None, AttrKind::Own("axes for each dimension"))],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::SHARDED_TO_UNREDUCED),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Collective {

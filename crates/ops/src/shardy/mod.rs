@@ -12,6 +12,7 @@ use crate::Opcode;
 use crate::check::{Check, MANY, constraint, counted_tensors, counts, types_of};
 use crate::control::region_edges;
 use crate::facts::*;
+use crate::schema::*;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Mesh, Sharding};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use std::sync::Arc;
@@ -71,6 +72,70 @@ pub(crate) fn repeated_axis(mesh: &Mesh, axes: &[AxisRef]) -> Option<String> {
     let is_repeated = |i: usize| axes[..i].iter().any(|a| a.overlaps(axes[i], mesh));
     let i = (0..axes.len()).find(|&i| is_repeated(i))?;
     Some(format!("axis {} is used twice", axes[i].display(mesh)))
+}
+
+impl Mark {
+    pub(crate) const SHARDING_CONSTRAINT: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(&[Piece::Operand, Piece::Text(" "), Piece::Sharding], Types::AlwaysSame)
+            .with_results(SHARDING),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const RESHARD: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(&[Piece::Operand, Piece::Text(" "), Piece::Sharding], Types::AlwaysSame)
+            .with_results(SHARDING),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const DATA_FLOW_EDGE_OP: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::custom(&crate::syntax::shardy::EdgeForm).with_results(SHARDING),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const FUNC_DATA_FLOW_EDGE: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(&[Piece::Operand], Types::Same),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const PROPAGATION_BARRIER: Schema = Schema {
+        attributes: &[required("allowed_direction", None, AttrKind::Own("`NONE`, `FORWARD`, `BACKWARD` or `BOTH`"))],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(
+            &[
+                Piece::Operand,
+                Piece::Text(" allowed_direction="),
+                Piece::Attr(
+                    "allowed_direction",
+                    Written::NumberedEnum("sdy", "propagation_direction", &["NONE", "FORWARD", "BACKWARD", "BOTH"]),
+                ),
+            ],
+            Types::AlwaysSame,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Mark {
@@ -152,6 +217,21 @@ func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
     }
 }
 
+impl ShardingGroup {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[required("group_id", None, AttrKind::Own("an integer of type i64"))],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::pieces(
+            &[Piece::Operand, Piece::Text(" group_id="), Piece::Attr("group_id", Written::Int(DType::I64))],
+            Types::Operands,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+}
+
 impl Facts for ShardingGroup {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counted_tensors(op, 1..=1, 0)?;
@@ -179,6 +259,21 @@ impl Facts for ShardingGroup {
   return %arg0 : tensor<2xf32>
 }"
     );
+}
+
+impl ManualComputation {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("in_shardings", None, AttrKind::Own("shardings")),
+            required("manual_axes", None, AttrKind::Own("axes of a mesh")),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: Syntax::custom(&crate::syntax::shardy::ManualForm).with_results(OUT_SHARDINGS),
+        names: Names::Numbered,
+        role: Role::Isolated,
+    };
 }
 
 impl Facts for ManualComputation {

@@ -3,7 +3,7 @@
 use shardwise_ir::text::{CustomForm, OpParts, Parsed, Parser, Printer};
 use shardwise_ir::{Attr, OpView, Type};
 
-pub(super) struct ConstantForm;
+pub(crate) struct ConstantForm;
 
 impl CustomForm for ConstantForm {
     fn parse(&self, p: &mut Parser<'_>) -> Parsed<OpParts> {

@@ -5,11 +5,11 @@ use shardwise_ir::text::{Parsed, Parser, Part, Printer};
 use shardwise_ir::{Attr, Attrs, OpView};
 
 /// `[0:4, 1:9:2]`: where a slice starts and ends, and its steps.
-pub(super) struct Ranges;
+pub(crate) struct Ranges;
 /// `e5m10`: the bits that `reduce_precision` keeps.
-pub(super) struct Bits;
+pub(crate) struct Bits;
 /// `batching_dims = [0] x [0], contracting_dims = [2] x [1]`
-pub(super) struct DotDimensions;
+pub(crate) struct DotDimensions;
 
 impl Part for Ranges {
     fn attrs(&self) -> &'static [&'static str] {

@@ -6,7 +6,7 @@ use shardwise_base::{DType, Loc};
 use shardwise_ir::text::{CustomForm, Failed, OpParts, OperandAt, Parsed, Parser, Printer, RegionArg};
 use shardwise_ir::{Attr, Op, OpView, Type};
 
-pub(super) struct ReduceForm;
+pub(crate) struct ReduceForm;
 
 /// Ops that the short form may name: their operands commute.
 const COMMUTING: &[Opcode] =

@@ -5,7 +5,7 @@ use shardwise_base::DType;
 use shardwise_ir::text::{CustomForm, OpParts, Parsed, Parser, Printer};
 use shardwise_ir::{Attr, OpView};
 
-pub(super) struct ScanForm;
+pub(crate) struct ScanForm;
 
 impl CustomForm for ScanForm {
     fn parse(&self, p: &mut Parser<'_>) -> Parsed<OpParts> {

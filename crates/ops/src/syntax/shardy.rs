@@ -36,7 +36,7 @@ impl AxesShape {
 }
 
 /// A collective: its axes, their attribute, and whether another reduction than a sum can be named.
-pub(super) struct CollectiveForm {
+pub(crate) struct CollectiveForm {
     axes: AxesShape,
     attr: &'static str,
     reduces: bool,
@@ -127,7 +127,7 @@ fn check_identity(op: &OpView<'_>) -> Option<()> {
 }
 
 /// `sdy.data_flow_edge %0 sharding=<..> : T`
-pub(super) struct EdgeForm;
+pub(crate) struct EdgeForm;
 
 impl CustomForm for EdgeForm {
     fn parse(&self, p: &mut Parser<'_>) -> Parsed<OpParts> {
@@ -157,7 +157,7 @@ impl CustomForm for EdgeForm {
 }
 
 /// `sdy.manual_computation(%a) in_shardings=[..] out_shardings=[..] manual_axes={"x"} (%b: T) { .. } : (U) -> V`
-pub(super) struct ManualForm;
+pub(crate) struct ManualForm;
 
 impl CustomForm for ManualForm {
     fn parse(&self, p: &mut Parser<'_>) -> Parsed<OpParts> {
@@ -191,7 +191,7 @@ impl CustomForm for ManualForm {
 }
 
 /// `sdy.named_computation<"f">(%a) in_shardings=[..] out_shardings=[..] (%b: T) { .. } : (U) -> V`
-pub(super) struct NamedForm;
+pub(crate) struct NamedForm;
 
 impl CustomForm for NamedForm {
     fn parse(&self, p: &mut Parser<'_>) -> Parsed<OpParts> {

@@ -3,7 +3,7 @@
 use shardwise_ir::OpView;
 use shardwise_ir::text::{CustomForm, OpParts, Parsed, Parser, Printer, RegionArg};
 
-pub(super) struct WhileForm;
+pub(crate) struct WhileForm;
 
 impl CustomForm for WhileForm {
     fn parse(&self, p: &mut Parser<'_>) -> Parsed<OpParts> {

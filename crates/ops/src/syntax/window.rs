@@ -4,7 +4,7 @@ use shardwise_base::{DType, Literal};
 use shardwise_ir::text::{Parsed, Parser, Part, Printer};
 use shardwise_ir::{Attr, Attrs, OpView};
 
-pub(super) struct Window;
+pub(crate) struct Window;
 
 /// The words of a window, and the attributes that they stand for.
 const WINDOW_FIELDS: [(&str, &str); 5] = [

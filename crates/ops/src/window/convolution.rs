@@ -8,11 +8,19 @@ use super::{WindowDim, WindowLabels, places, read_window, verified_window};
 use crate::check::{self, Check, bad_attribute, counted_tensors};
 use crate::eval::{self, Number};
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, index};
 use shardwise_base::budget::Meter;
 use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Kind, Literal, Sharding};
 use shardwise_ir::{Attr, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+/// The kind of `dimension_numbers` of `convolution` and `dynamic_conv`.
+pub(crate) const CONV_DIMENSIONS: AttrKind = AttrKind::Own(
+    "`stablehlo.conv {input_batch_dimension, input_feature_dimension, kernel_input_feature_dimension, \
+     kernel_output_feature_dimension, output_batch_dimension, output_feature_dimension: integer; \
+     input_spatial_dimensions?, kernel_spatial_dimensions?, output_spatial_dimensions?: integers}`",
+);
 
 pub struct Convolution;
 
@@ -90,6 +98,48 @@ pub fn group_count(op: &OpView<'_>, name: &str) -> usize {
 
 fn pick(shape: &[usize], dims: &[usize]) -> Vec<usize> {
     dims.iter().map(|&d| shape[d]).collect()
+}
+
+/// The label of the shape of a result of another rank.
+fn result_rank(_: usize, given: &[Type], expected: &[Type]) -> Option<&'static str> {
+    (given[0].shape().len() != expected[0].shape().len()).then_some("convolution_c26")
+}
+
+impl Convolution {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            optional("window_strides", Some("convolution_i3"), AttrKind::Ints, "ones"),
+            optional("padding", Some("convolution_i4"), AttrKind::Pairs, "zeros"),
+            optional("lhs_dilation", Some("convolution_i5"), AttrKind::Ints, "ones"),
+            optional("rhs_dilation", Some("convolution_i6"), AttrKind::Ints, "ones"),
+            optional("window_reversal", Some("convolution_i7"), AttrKind::Flags, "`false` for each dimension"),
+            required("dimension_numbers", Some("convolution_i8"), CONV_DIMENSIONS),
+            optional("feature_group_count", Some("convolution_i17"), AttrKind::Int(DType::I64), "1"),
+            optional("batch_group_count", Some("convolution_i18"), AttrKind::Int(DType::I64), "1"),
+            optional(
+                "precision_config",
+                Some("convolution_i19"),
+                AttrKind::Enums(PRECISIONS),
+                "every entry is `DEFAULT`",
+            ),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::of("convolution_c25", "convolution_c27").with_shape_of(result_rank),
+        on_quantized: OnQuantized::Computes { which: "convolution_i1", alike: "convolution_c28" },
+        syntax: Syntax::pieces(
+            &[
+                Piece::Text("("),
+                Piece::Operands,
+                Piece::Text(") dim_numbers = "),
+                Piece::Attr("dimension_numbers", Written::ConvDimensions),
+                Piece::Text(", window = "),
+                WINDOW,
+            ],
+            Types::Functional,
+        ),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for Convolution {

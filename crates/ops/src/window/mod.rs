@@ -6,6 +6,7 @@ mod select_and_scatter;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use convolution::CONV_DIMENSIONS;
 pub use convolution::{ConvDims, Convolution, group_count};
 pub use reduce_window::{ReduceWindow, window as reduced_window};
 pub use select_and_scatter::{SelectAndScatter, window as selecting_window};

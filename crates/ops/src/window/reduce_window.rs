@@ -7,6 +7,7 @@ use super::{WindowDim, WindowLabels, for_each_element, places, read_window, veri
 use crate::check::{Check, MANY, counted_tensors, is_promotable, types_of};
 use crate::eval;
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, index, reducer};
 use shardwise_base::{Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, TensorType, Type, Value};
@@ -31,6 +32,29 @@ pub fn window(op: &OpView<'_>) -> Vec<WindowDim> {
 
 fn arity(op: &OpView<'_>) -> usize {
     op.operands().len() / 2
+}
+
+/// The label of the shapes of results that are not alike.
+fn unequal_results(_: usize, given: &[Type], _: &[Type]) -> Option<&'static str> {
+    given.iter().any(|t| t.shape() != given[0].shape()).then_some("reduce_window_c14")
+}
+
+impl ReduceWindow {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("window_dimensions", Some("reduce_window_i3"), AttrKind::Ints),
+            optional("window_strides", Some("reduce_window_i4"), AttrKind::Ints, "ones"),
+            optional("base_dilations", Some("reduce_window_i5"), AttrKind::Ints, "ones"),
+            optional("window_dilations", Some("reduce_window_i6"), AttrKind::Ints, "ones"),
+            optional("padding", Some("reduce_window_i7"), AttrKind::Pairs, "zeros"),
+        ],
+        operands: Operands::List,
+        results: ResultLabels::of("reduce_window_c15", "reduce_window_c16").with_shape_of(unequal_results),
+        on_quantized: OnQuantized::Any,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for ReduceWindow {

@@ -7,6 +7,7 @@ use super::{WindowDim, WindowLabels, for_each_element, places, read_window, veri
 use crate::check::{Check, counted_tensors, is_promotable, types_of};
 use crate::eval::{self, Number, read_numbers};
 use crate::facts::*;
+use crate::schema::*;
 use crate::{Opcode, index, reducer};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
@@ -28,6 +29,22 @@ const LABELS: WindowLabels = WindowLabels {
 /// How the window slides along each dimension.
 pub fn window(op: &OpView<'_>) -> Vec<WindowDim> {
     verified_window(op, NAMES, None, op.operand_shape(0).len())
+}
+
+impl SelectAndScatter {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            optional("window_dimensions", Some("select_and_scatter_i4"), AttrKind::Ints, "ones"),
+            optional("window_strides", Some("select_and_scatter_i5"), AttrKind::Ints, "ones"),
+            optional("padding", Some("select_and_scatter_i6"), AttrKind::Pairs, "zeros"),
+        ],
+        operands: Operands::Each,
+        results: ResultLabels::of("select_and_scatter_c11", "select_and_scatter_c12"),
+        on_quantized: OnQuantized::Any,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
 }
 
 impl Facts for SelectAndScatter {

@@ -9,6 +9,7 @@ mod mistakes;
 mod mistakes_in_text;
 mod quantized;
 mod rules;
+mod schema;
 mod shards;
 mod table;
 mod text;

@@ -1,5 +1,6 @@
 //! The generated pages under `docs/generated`: what the code can list, nobody writes by hand. A test compares.
 
+mod attributes;
 mod codes;
 mod command;
 mod coverage;
@@ -72,7 +73,15 @@ pub fn stale_files() -> Result<Vec<String>> {
 }
 
 fn pages() -> Result<Vec<Page>> {
-    Ok(vec![ops::page()?, coverage::page()?, passes::page(), passes::shardy_page(), codes::page()?, command::page()?])
+    Ok(vec![
+        ops::page()?,
+        attributes::page(),
+        coverage::page()?,
+        passes::page(),
+        passes::shardy_page(),
+        codes::page()?,
+        command::page()?,
+    ])
 }
 
 /// Names of element types, those that always go together as one word.

@@ -1,0 +1,323 @@
+//! What the text and the verifier must know of each op: its attributes, the specification's labels for its operands and
+//! results, what it does with quantized values, and how it is written.
+//!
+//! Each op has one [`Schema`], which stands beside its facts and is named by its row of the table. Every member is
+//! required, so that a forgotten one does not compile; an op without attributes or labels says so.
+//!
+//! ```text
+//! impl Transpose {
+//!     pub(crate) const SCHEMA: Schema = Schema {
+//!         attributes: &[required("permutation", Some("transpose_i2"), AttrKind::Ints)],
+//!         results: ResultLabels::of("transpose_c3", "transpose_c1"),
+//!         ...
+//!     };
+//! }
+//! ```
+
+// What schemas are written with.
+pub(crate) use crate::syntax::*;
+pub(crate) use shardwise_base::DType;
+pub(crate) use shardwise_ir::text::{Piece, Syntax, Types, Written};
+
+use crate::Opcode;
+use crate::check::constraint;
+use shardwise_base::{Diagnostic, Diagnostics};
+use shardwise_ir::{Attr, OpView, Type, ValueNames};
+
+/// What the text and the verifier must know of an op.
+pub struct Schema {
+    /// The op's attributes, in the specification's order. An op may have others, of dialects that the library does not
+    /// know.
+    pub attributes: &'static [AttrSpec],
+    /// How the operands are numbered in the specification.
+    pub operands: Operands,
+    /// The constraints on the types of the results.
+    pub results: ResultLabels,
+    /// What the op does with quantized values.
+    pub on_quantized: OnQuantized,
+    /// How the op is written.
+    pub syntax: Syntax,
+    /// What the text calls the op's values.
+    pub names: Names,
+    /// What the op is to the region around it.
+    pub role: Role,
+}
+
+/// An attribute of an op.
+///
+/// An attribute that the text leaves out is absent, whatever the form of the text. An empty list inside a record is left
+/// out, never stored.
+pub struct AttrSpec {
+    pub name: &'static str,
+    /// The number of the attribute among the specification's inputs of the op: `transpose_i2`. `None` if the
+    /// specification does not number it.
+    pub label: Option<&'static str>,
+    pub kind: AttrKind,
+    pub presence: Presence,
+}
+
+/// Whether an attribute may be absent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Presence {
+    Required,
+    /// It may be absent, which means the same as this.
+    Optional(&'static str),
+}
+
+/// The attributes of an op that has none.
+pub(crate) const NONE: &[AttrSpec] = &[];
+
+/// Describes an attribute that must be there.
+pub(crate) const fn required(name: &'static str, label: Option<&'static str>, kind: AttrKind) -> AttrSpec {
+    AttrSpec { name, label, kind, presence: Presence::Required }
+}
+
+/// Describes an attribute that may be absent, which means the same as `absent`.
+pub(crate) const fn optional(
+    name: &'static str,
+    label: Option<&'static str>,
+    kind: AttrKind,
+    absent: &'static str,
+) -> AttrSpec {
+    AttrSpec { name, label, kind, presence: Presence::Optional(absent) }
+}
+
+/// What the value of an attribute must be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AttrKind {
+    /// An integer; text writes it with this type.
+    Int(DType),
+    /// A list of 64-bit integers.
+    Ints,
+    /// Rows of two integers.
+    Pairs,
+    Flag,
+    Flags,
+    Word,
+    /// Entries of any kind.
+    List,
+    /// One of these words, or a list of them.
+    Enums(&'static [&'static str]),
+    /// A record of this name.
+    Record(&'static str),
+    /// The name of a function.
+    Symbol,
+    /// This; the op's own check looks at it.
+    Own(&'static str),
+}
+
+impl AttrKind {
+    /// Whether the attribute is of this kind.
+    pub fn fits(self, attr: &Attr) -> bool {
+        match self {
+            AttrKind::Int(_) => attr.as_int().is_some(),
+            AttrKind::Ints | AttrKind::Pairs => match attr {
+                Attr::Ints { dtype, .. } => *dtype == DType::I64,
+                _ => attr.to_ints().is_some(),
+            },
+            AttrKind::Flag => attr.as_bool().is_some(),
+            AttrKind::Flags => match attr {
+                Attr::Bools(_) => true,
+                Attr::Dense(x) => x.dtype() == DType::I1,
+                _ => attr.to_ints().is_some_and(|list| list.is_empty()),
+            },
+            AttrKind::Word => attr.as_str().is_some(),
+            AttrKind::List => matches!(attr, Attr::Array(_)),
+            AttrKind::Enums(words) => {
+                let is_known = |attr: &Attr| matches!(attr, Attr::Enum { value, .. } if words.contains(&&**value));
+                match attr {
+                    Attr::Array(items) => items.iter().all(is_known),
+                    _ => is_known(attr),
+                }
+            }
+            // `Opaque`: a record with fields that we do not know.
+            AttrKind::Record(_) => attr.as_record().is_some() || matches!(attr, Attr::Opaque(_)),
+            AttrKind::Symbol => matches!(attr, Attr::Symbol(_)),
+            AttrKind::Own(_) => true,
+        }
+    }
+
+    /// Describes the kind to a user.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            AttrKind::Int(_) => "an integer",
+            AttrKind::Ints => "a list of 64-bit integers",
+            AttrKind::Pairs => "rows of two integers",
+            AttrKind::Flag => "`true` or `false`",
+            AttrKind::Flags => "a list of `true` and `false`",
+            AttrKind::Word => "a string",
+            AttrKind::List => "a list",
+            AttrKind::Enums(_) => "a word of the attribute's own list, or some of them",
+            AttrKind::Record(_) => "a record",
+            AttrKind::Symbol => "the name of a function",
+            AttrKind::Own(words) => words,
+        }
+    }
+}
+
+/// The words of `precision_config`.
+pub(crate) const PRECISIONS: &[&str] = &["DEFAULT", "HIGH", "HIGHEST"];
+
+/// How the operands are numbered in the specification.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operands {
+    /// Each operand is an input: `select_i1`, `select_i2`, ….
+    Each,
+    /// The first input is a list of operands, which share its label.
+    List,
+}
+
+/// The labels of the constraints on the types of an op's results.
+#[derive(Clone, Copy)]
+pub struct ResultLabels {
+    shape: &'static str,
+    element: &'static str,
+    /// The label of the shape of one result, the first that is wrong, if it has one of its own.
+    shape_of: fn(usize, &[Type], &[Type]) -> Option<&'static str>,
+}
+
+impl ResultLabels {
+    /// The specification has no label for the types of the results.
+    pub(crate) const NONE: ResultLabels = ResultLabels::both("op-result-types");
+
+    /// The labels of the constraints on shapes and on element types.
+    pub(crate) const fn of(shape: &'static str, element: &'static str) -> ResultLabels {
+        ResultLabels { shape, element, shape_of: |_, _, _| None }
+    }
+
+    /// One label for shapes and element types.
+    pub(crate) const fn both(label: &'static str) -> ResultLabels {
+        ResultLabels::of(label, label)
+    }
+
+    /// The same, where the shapes of some results have labels of their own: `shape_of` returns the one for the result
+    /// with this index, given all types as they are and as they must be.
+    pub(crate) const fn with_shape_of(
+        self,
+        shape_of: fn(usize, &[Type], &[Type]) -> Option<&'static str>,
+    ) -> ResultLabels {
+        ResultLabels { shape_of, ..self }
+    }
+
+    /// Returns the label of the first difference: of shapes, else of element types.
+    pub(crate) fn broken(&self, given: &[Type], expected: &[Type]) -> &'static str {
+        if given.len() != expected.len() {
+            return self.shape;
+        }
+        match given.iter().zip(expected).position(|(a, b)| a.shape() != b.shape()) {
+            None => self.element,
+            Some(i) => (self.shape_of)(i, given, expected).unwrap_or(self.shape),
+        }
+    }
+}
+
+/// What an op does with quantized values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnQuantized {
+    /// It makes or unmakes them.
+    Converts,
+    /// It computes with the floats that they stand for. The labels are of the constraints on which values may be
+    /// quantized, and on how alike they must be.
+    Computes { which: &'static str, alike: &'static str },
+    /// It moves their integers. The label is of the constraint on the operand.
+    Moves(&'static str),
+    /// It takes them as it takes all other values: its regions, the engine or nobody computes with them.
+    Any,
+    /// The same, but its operands must be quantized as a whole, not along a dimension.
+    PerTensor,
+    /// It takes none.
+    Refuses,
+}
+
+impl OnQuantized {
+    /// Whether the op is computed as the ops that it decomposes into.
+    pub(crate) fn is_computed(self) -> bool {
+        matches!(self, OnQuantized::Converts | OnQuantized::Computes { .. })
+    }
+}
+
+/// What the text calls an op's values, without `%`.
+#[derive(Clone, Copy)]
+pub enum Names {
+    /// It numbers them.
+    Numbered,
+    /// A name for each result.
+    Results(&'static [&'static str]),
+    /// The name of every argument of the op's regions.
+    RegionArgs(&'static str),
+    /// The names of the results, which depend on their types.
+    By(fn(&OpView<'_>) -> &'static [&'static str]),
+}
+
+impl Names {
+    pub(crate) fn of(self, op: &OpView<'_>) -> ValueNames {
+        match self {
+            Names::Numbered => ValueNames::default(),
+            Names::Results(results) => ValueNames { results, args: None },
+            Names::RegionArgs(args) => ValueNames { results: &[], args: Some(args) },
+            Names::By(results) => ValueNames { results: results(op), args: None },
+        }
+    }
+}
+
+/// What an op is to the region around it and to its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// It stands anywhere, and its regions use values from around it.
+    Plain,
+    /// It ends a region.
+    Terminator,
+    /// Its regions use no values from around it.
+    Isolated,
+}
+
+impl Opcode {
+    /// Returns the description of the attribute with this name, if the op has one.
+    pub fn attribute(self, name: &str) -> Option<&'static AttrSpec> {
+        self.schema().attributes.iter().find(|spec| spec.name == name)
+    }
+
+    /// Returns the label of an operand. Operands in a list share one.
+    pub(crate) fn operand_label(self, index: usize) -> &'static str {
+        let labels = self.operand_labels();
+        let label = match self.schema().operands {
+            Operands::List => labels[0],
+            Operands::Each => labels[index.min(labels.len() - 1)],
+        };
+        label.split_once('.').map_or(label, |(_, label)| label)
+    }
+}
+
+/// Checks that the attributes that the specification numbers are of the right kind.
+pub(crate) fn wrong_kinds(op: &OpView<'_>) -> Diagnostics {
+    let mut found = Diagnostics::default();
+    for spec in Opcode::of_view(op).schema().attributes {
+        let Some(label) = spec.label else { continue };
+        if op.attr(spec.name).is_some_and(|attr| !spec.kind.fits(attr)) {
+            found.push(wrong_kind(op, label, spec.name, spec.kind.in_words()));
+        }
+    }
+    found
+}
+
+/// An attribute is of the wrong kind.
+pub(crate) fn wrong_kind(op: &OpView<'_>, label: &'static str, name: &str, expected: &str) -> Diagnostic {
+    let message = format!("attribute `{name}` of `{}` is not of the right kind", op.name());
+    Diagnostic::error(label, op.loc(), message).expected(expected)
+}
+
+/// Checks that no operand is quantized along a dimension, of an op that takes only those quantized as a whole. (Ops that
+/// compute with quantized values are checked in `quantized`.)
+pub(crate) fn per_axis_operands(op: &OpView<'_>) -> Diagnostics {
+    let opcode = Opcode::of_view(op);
+    if opcode.schema().on_quantized != OnQuantized::PerTensor {
+        return Diagnostics::default();
+    }
+    let is_per_axis = |i: &usize| {
+        let quantized = op.operand_type(*i).as_tensor().and_then(|t| t.dtype.quantized());
+        quantized.is_some_and(|q| q.axis.is_some())
+    };
+    let found = (0..op.operands().len()).find(is_per_axis);
+    let rule = "values may be quantized per tensor only";
+    found.map_or_else(Diagnostics::default, |i| constraint(op, opcode.operand_label(i), rule).into())
+}

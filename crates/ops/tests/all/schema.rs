@@ -1,0 +1,129 @@
+//! The schemas of the table agree with the ops' own checks and with their texts.
+
+use shardwise_base::Diagnostic;
+use shardwise_ir::text::{Form, Piece};
+use shardwise_ir::{Attr, Attrs, Module, Op, OpView};
+use shardwise_ops::{OPS, Opcode, Presence};
+
+/// The example of an op, and the op in the body of its `@main` or in one of its regions.
+fn example(op: Opcode) -> (Module, Op) {
+    let module = shardwise_ir::text::parse(op.name(), op.facts().example(op), &OPS).expect("the example is read");
+    let body = &module.main().expect("the example has a @main").body;
+    let is_it = |&o: &Op| Opcode::of_view(&module.view(body, o)) == op;
+    let found = body.walk().into_iter().find(is_it).expect("the example has the op");
+    (module, found)
+}
+
+fn view(module: &Module, op: Op) -> OpView<'_> {
+    module.view(&module.main().expect("the example has a @main").body, op)
+}
+
+fn attrs_mut(module: &mut Module, op: Op) -> &mut Attrs {
+    let main = module.funcs.iter_mut().find(|f| &*f.name == "main").expect("the example has a @main");
+    &mut main.body.op_mut(op).attrs
+}
+
+/// Attributes that any op may have belong to no schema.
+fn is_own(name: &str) -> bool {
+    !["mhlo.", "sdy.", "shardwise.rule"].iter().any(|prefix| name.starts_with(prefix))
+}
+
+#[test]
+fn attributes_of_examples_are_in_the_schema() {
+    for &op in Opcode::ALL {
+        let (module, found) = example(op);
+        for (name, attr) in view(&module, found).attrs().iter().filter(|(name, _)| is_own(name)) {
+            let spec = op.attribute(name).unwrap_or_else(|| panic!("`{name}` is not in the schema of {}", op.name()));
+            assert!(spec.kind.fits(attr), "`{name}` of {}: {attr:?} is not {:?}", op.name(), spec.kind);
+        }
+    }
+}
+
+/// Required attributes whose absence is reported as something else: a function that is not there, types that differ.
+const NOT_NAMED: [&str; 2] = ["callee", "value"];
+
+/// An example without one of its attributes is refused for its absence if the attribute is required, and only then.
+#[test]
+fn required_attributes_are_those_that_the_verifier_misses() {
+    let (mut required, mut optional) = (0, 0);
+    for &op in Opcode::ALL {
+        let (module, found) = example(op);
+        for spec in op.schema().attributes {
+            let mut changed = module.clone();
+            if attrs_mut(&mut changed, found).remove(spec.name).is_none() {
+                assert_ne!(spec.presence, Presence::Required, "the example of {} has no `{}`", op.name(), spec.name);
+                continue;
+            }
+            let errors = shardwise_ir::verify(&changed);
+            let code = spec.label.unwrap_or("op-attribute");
+            let is_named = |d: &Diagnostic| d.code == code || d.message.contains(&format!("`{}`", spec.name));
+            match spec.presence {
+                Presence::Required => {
+                    required += 1;
+                    let is_missed =
+                        errors.iter().any(is_named) || (errors.has_errors() && NOT_NAMED.contains(&spec.name));
+                    assert!(is_missed, "{} without `{}`: {errors:?}", op.name(), spec.name);
+                }
+                Presence::Optional(_) => {
+                    optional += 1;
+                    let is_missed = errors.iter().any(|d| d.code == code);
+                    assert!(!is_missed, "{} without `{}`: {errors:?}", op.name(), spec.name);
+                }
+            }
+        }
+    }
+    assert!(required > 50 && optional > 10, "only {required} and {optional} attributes");
+}
+
+/// An attribute of another kind than the schema says is reported under the attribute's number.
+#[test]
+fn numbered_attributes_of_another_kind_are_refused() {
+    for &op in Opcode::ALL {
+        let (module, found) = example(op);
+        for spec in op.schema().attributes {
+            let (Some(label), false) = (spec.label, spec.kind.fits(&Attr::Unit)) else { continue };
+            let mut changed = module.clone();
+            attrs_mut(&mut changed, found).set(spec.name, Attr::Unit);
+            let errors = shardwise_ir::verify(&changed);
+            assert!(errors.iter().any(|d| d.code == label), "{} `{}`: {errors}", op.name(), spec.name);
+        }
+    }
+}
+
+#[test]
+fn attributes_of_text_forms_are_in_the_schema() {
+    fn written(pieces: &[Piece], found: &mut Vec<&'static str>) {
+        for piece in pieces {
+            match piece {
+                Piece::Attr(name, _) => found.push(name),
+                Piece::Optional(inner) => written(inner, found),
+                Piece::Part(part) => found.extend(part.attrs()),
+                _ => {}
+            }
+        }
+    }
+    for &op in Opcode::ALL {
+        let Form::Pieces(pieces, _) = op.schema().syntax.form else { continue };
+        let mut found = vec![];
+        written(pieces, &mut found);
+        for name in found {
+            assert!(op.attribute(name).is_some(), "`{name}` is not in the schema of {}", op.name());
+        }
+    }
+}
+
+/// Labels are `add_c1`, with the op's own name.
+#[test]
+fn labels_of_attributes_name_their_op() {
+    for &op in Opcode::ALL {
+        let stem = op.name().split_once('.').expect("names have a dialect").1;
+        let mut labels: Vec<&str> = op.schema().attributes.iter().filter_map(|spec| spec.label).collect();
+        for label in &labels {
+            let number = label.strip_prefix(stem).and_then(|rest| rest.strip_prefix("_i"));
+            assert!(number.is_some_and(|n| n.parse::<u32>().is_ok()), "{}: {label}", op.name());
+        }
+        let count = labels.len();
+        labels.dedup();
+        assert_eq!(labels.len(), count, "{}", op.name());
+    }
+}
