@@ -1,7 +1,7 @@
 //! Rebuilds functions: a new body is made op by op from an old one.
 
-use crate::{Body, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
-use shardwise_base::Loc;
+use crate::{Body, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
+use shardwise_base::{Diagnostics, Loc};
 
 /// Rebuilds a function. `f` gets a cloner of the old body and a builder at the entry of the new body, which has the
 /// arguments already.
@@ -18,52 +18,115 @@ pub fn rebuild(func: &Func, f: impl FnOnce(&mut Cloner<'_>, &mut Builder<'_>)) -
 pub trait Rewrite<'s> {
     /// Rewrites one op and maps its results to new values. If this returns `false`, the op is copied and its regions
     /// are rewritten.
-    fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool;
+    fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>)
+    -> Result<bool, Diagnostics>;
+
+    /// Returns the type of the copy of a value: of an argument, or of a result of an op that is copied.
+    fn value_type(&self, source: &Body, v: Value) -> Type {
+        source.ty(v).clone()
+    }
 }
 
-/// Returns the function with every op passed to `pass`, in program order.
-pub fn rewrite_func<'s>(module: &'s Module, func: &'s Func, pass: &mut impl Rewrite<'s>) -> Func {
+/// Returns the module with every op of every function passed to `pass`, in program order.
+///
+/// # Errors
+/// Fails if the pass does.
+pub fn rewrite_funcs<'s>(module: &'s Module, pass: &mut impl Rewrite<'s>) -> Result<Module, Diagnostics> {
+    let mut out = module.without_funcs();
+    for func in &module.funcs {
+        out.funcs.push(rewrite_func(module, func, pass)?);
+    }
+    Ok(out)
+}
+
+/// Returns the function with every op passed to `pass`, in program order. Its result types are those of the values that
+/// it returns.
+///
+/// # Errors
+/// Fails if the pass does.
+pub fn rewrite_func<'s>(module: &'s Module, func: &'s Func, pass: &mut impl Rewrite<'s>) -> Result<Func, Diagnostics> {
     let mut out = func.without_body();
     let mut cloner = Cloner::new(&func.body);
     let mut builder = Builder::new(&mut out.body);
-    cloner.args(func.body.entry(), &mut builder);
-    rewrite_ops(module, func.body.entry(), pass, &mut cloner, &mut builder);
-    out
+    args(func.body.entry(), pass, &mut cloner, &mut builder);
+    rewrite_ops(module, func.body.entry(), pass, &mut cloner, &mut builder)?;
+    out.result_types = out.body.results().iter().map(|&v| out.body.ty(v).clone()).collect();
+    Ok(out)
 }
 
 /// Rewrites the ops of a region to the builder's position.
+///
+/// # Errors
+/// Fails if the pass does.
 pub fn rewrite_ops<'s>(
     module: &'s Module,
     region: Region,
     pass: &mut impl Rewrite<'s>,
     cloner: &mut Cloner<'s>,
     b: &mut Builder<'_>,
-) {
+) -> Result<(), Diagnostics> {
     let source = cloner.source;
-    for &op in &source[region].ops {
-        let view = module.view(source, op);
-        b.loc = view.loc().clone();
-        if pass.rewrite(&view, cloner, b) {
-            continue;
-        }
-        let regions = view.regions().iter().map(|&r| rewrite_region(module, r, pass, cloner, b)).collect();
-        cloner.op_with_regions(op, regions, b);
-    }
+    source[region].ops.iter().try_for_each(|&op| rewrite_op(module, op, pass, cloner, b))
 }
 
-/// Copies a region with its ops passed to `pass`.
-pub fn rewrite_region<'s>(
+/// Rewrites one op, and what is in its regions, to the builder's position.
+///
+/// # Errors
+/// Fails if the pass does.
+pub fn rewrite_op<'s>(
+    module: &'s Module,
+    op: Op,
+    pass: &mut impl Rewrite<'s>,
+    cloner: &mut Cloner<'s>,
+    b: &mut Builder<'_>,
+) -> Result<(), Diagnostics> {
+    let view = module.view(cloner.source, op);
+    b.loc = view.loc().clone();
+    if pass.rewrite(&view, cloner, b)? {
+        return Ok(());
+    }
+    let regions = rewrite_regions(&view, pass, cloner, b)?;
+    let new = cloner.op_with_regions(op, regions, b);
+    for (i, &v) in view.results().iter().enumerate() {
+        let to = b.body[new].results[i];
+        b.body.value_mut(to).ty = pass.value_type(view.body, v);
+    }
+    Ok(())
+}
+
+/// Copies the regions of an op with their ops passed to `pass`.
+///
+/// # Errors
+/// Fails if the pass does.
+pub fn rewrite_regions<'s>(
+    view: &OpView<'s>,
+    pass: &mut impl Rewrite<'s>,
+    cloner: &mut Cloner<'s>,
+    b: &mut Builder<'_>,
+) -> Result<Vec<Region>, Diagnostics> {
+    view.regions().iter().map(|&r| rewrite_region(view.module, r, pass, cloner, b)).collect()
+}
+
+fn rewrite_region<'s>(
     module: &'s Module,
     from: Region,
     pass: &mut impl Rewrite<'s>,
     cloner: &mut Cloner<'s>,
     b: &mut Builder<'_>,
-) -> Region {
+) -> Result<Region, Diagnostics> {
     let region = b.body.add_region();
     let mut inner = Builder::at(b.body, region, b.loc.clone());
-    cloner.args(from, &mut inner);
-    rewrite_ops(module, from, pass, cloner, &mut inner);
-    region
+    args(from, pass, cloner, &mut inner);
+    rewrite_ops(module, from, pass, cloner, &mut inner)?;
+    Ok(region)
+}
+
+/// Copies the arguments of a region with the types that the pass gives them.
+fn args<'s>(from: Region, pass: &impl Rewrite<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) {
+    cloner.args(from, b);
+    for &v in &cloner.source[from].args {
+        b.body.value_mut(cloner.get(v)).ty = pass.value_type(cloner.source, v);
+    }
 }
 
 /// Adds a region with arguments of these types to the body.

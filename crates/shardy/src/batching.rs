@@ -4,14 +4,12 @@
 use crate::canonical;
 use crate::settings::Settings;
 use shardwise_base::Diagnostics;
-use shardwise_ir::rewrite::{Rewrite, rewrite_func};
+use shardwise_ir::rewrite::{Rewrite, rewrite_funcs};
 use shardwise_ir::{Attr, Attrs, Builder, Cloner, Module, OpView, TensorType, Type, Value};
 use shardwise_ops::Opcode;
 
 pub(crate) fn run(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
-    let mut out = module.without_funcs();
-    out.funcs = module.funcs.iter().map(|f| rewrite_func(module, f, &mut Batching)).collect();
-    canonical::drop_unused(&out)
+    canonical::drop_unused(&rewrite_funcs(module, &mut Batching)?)
 }
 
 struct Batching;
@@ -43,14 +41,19 @@ const SCATTER: Names = Names {
 };
 
 impl<'s> Rewrite<'s> for Batching {
-    fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool {
+    fn rewrite(
+        &mut self,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
+        b: &mut Builder<'_>,
+    ) -> Result<bool, Diagnostics> {
         let (names, indices) = match Opcode::of_view(view) {
             Opcode::Gather => (&GATHER, 1),
             // The operands are the inputs, the indices and as many updates as inputs.
             Opcode::Scatter => (&SCATTER, view.operands().len() / 2),
-            _ => return false,
+            _ => return Ok(false),
         };
-        let Some((attrs, index, dim)) = explicit(view, names, indices) else { return false };
+        let Some((attrs, index, dim)) = explicit(view, names, indices) else { return Ok(false) };
         let mut operands = cloner.values(view.operands());
         operands[indices] = without_index(view, view.operand(indices), index, dim, cloner, b);
         let regions: Vec<_> = view.regions().iter().map(|&r| cloner.region(r, b)).collect();
@@ -60,7 +63,7 @@ impl<'s> Rewrite<'s> for Batching {
             let made = b.body[op].results[i];
             cloner.carry(v, made, b);
         }
-        true
+        Ok(true)
     }
 }
 

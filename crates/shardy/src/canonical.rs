@@ -8,7 +8,7 @@ use crate::edit::{Edit, Place};
 use crate::settings::Settings;
 use crate::tidy::edit_funcs;
 use shardwise_base::{AxisRef, Diagnostics, DimSharding, Mesh, Sharding};
-use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_ops};
+use shardwise_ir::rewrite::{Rewrite, rewrite_funcs, rewrite_ops};
 use shardwise_ir::{Attrs, Builder, Cloner, Module, Op, OpView, Type, Value};
 use shardwise_ops::shardy::{ShardyCollective, in_shardings, set_in_shardings};
 use shardwise_ops::{Effects, Opcode};
@@ -26,7 +26,7 @@ enum Steps {
 pub(crate) fn all(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = run(module, Steps::All)?;
     // An op that is removed from a manual computation may leave arguments unused, and so on outwards.
-    while let Some(next) = manual_computations(&out) {
+    while let Some(next) = manual_computations(&out)? {
         out = run(&next, Steps::All)?;
     }
     Ok(out)
@@ -397,35 +397,43 @@ fn strides(sharding: &Sharding, ty: &Type) -> Vec<(usize, AxisRef)> {
 
 /// Removes unused arguments of manual computations and manual computations without effect. Returns `None` if there are
 /// none.
-fn manual_computations(module: &Module) -> Option<Module> {
-    let mut out = module.without_funcs();
-    let mut manual = Manual { module, has_changed: false };
-    out.funcs = module.funcs.iter().map(|f| rewrite_func(module, f, &mut manual)).collect();
-    manual.has_changed.then_some(out)
+fn manual_computations(module: &Module) -> Result<Option<Module>, Diagnostics> {
+    let mut manual = Manual { has_changed: false };
+    let out = rewrite_funcs(module, &mut manual)?;
+    Ok(manual.has_changed.then_some(out))
 }
 
-struct Manual<'m> {
-    module: &'m Module,
+struct Manual {
     has_changed: bool,
 }
 
-impl<'m> Rewrite<'m> for Manual<'m> {
-    fn rewrite(&mut self, view: &OpView<'m>, cloner: &mut Cloner<'m>, b: &mut Builder<'_>) -> bool {
+impl<'m> Rewrite<'m> for Manual {
+    fn rewrite(
+        &mut self,
+        view: &OpView<'m>,
+        cloner: &mut Cloner<'m>,
+        b: &mut Builder<'_>,
+    ) -> Result<bool, Diagnostics> {
         if Opcode::of_view(view) != Opcode::ManualComputation {
-            return false;
+            return Ok(false);
         }
         let body = view.regions()[0];
         let is_empty = view.operands().is_empty() && view.results().is_empty();
         let is_gone = is_empty && view.body[body].ops.len() == 1;
-        let is_handled = is_gone || self.drop_arguments(view, cloner, b);
+        let is_handled = is_gone || self.drop_arguments(view, cloner, b)?;
         self.has_changed |= is_handled;
-        is_handled
+        Ok(is_handled)
     }
 }
 
-impl<'m> Manual<'m> {
+impl Manual {
     /// Removes the arguments without uses. Returns whether there were any.
-    fn drop_arguments(&mut self, view: &OpView<'m>, cloner: &mut Cloner<'m>, b: &mut Builder<'_>) -> bool {
+    fn drop_arguments<'m>(
+        &mut self,
+        view: &OpView<'m>,
+        cloner: &mut Cloner<'m>,
+        b: &mut Builder<'_>,
+    ) -> Result<bool, Diagnostics> {
         let region = view.regions()[0];
         let mut inside = vec![];
         view.body.walk_region(region, &mut inside);
@@ -434,7 +442,7 @@ impl<'m> Manual<'m> {
         let used: Vec<bool> = args.iter().map(is_used).collect();
         let ins = in_shardings(view.attrs());
         if ins.is_empty() || used.iter().all(|&u| u) {
-            return false;
+            return Ok(false);
         }
         let kept = |i: &usize| used[*i];
         let new = b.body.add_region();
@@ -443,7 +451,7 @@ impl<'m> Manual<'m> {
             let arg = inner.arg(view.body.ty(args[i]).clone());
             cloner.carry(args[i], arg, &mut inner);
         }
-        rewrite_ops(self.module, region, self, cloner, &mut inner);
+        rewrite_ops(view.module, region, self, cloner, &mut inner)?;
         let operands: Vec<Value> = (0..args.len()).filter(kept).map(|i| cloner.get(view.operand(i))).collect();
         let shardings = (0..args.len()).filter(kept).map(|i| ins[i].clone()).collect();
         let mut attrs = view.attrs().clone();
@@ -454,6 +462,6 @@ impl<'m> Manual<'m> {
             let made = b.body[op].results[i];
             cloner.carry(v, made, b);
         }
-        true
+        Ok(true)
     }
 }

@@ -24,7 +24,7 @@ pub fn axes(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
         budget::poll();
         let mut pass = Axes { mesh: &mesh, uses: OnceCell::new(), is_changed: false };
-        let out = rewrite_func(module, func, &mut pass);
+        let out = rewrite_func(module, func, &mut pass)?;
         Ok(if pass.is_changed { out } else { func.clone() })
     })
 }
@@ -37,7 +37,12 @@ struct Axes<'a> {
 }
 
 impl<'s> Rewrite<'s> for Axes<'_> {
-    fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool {
+    fn rewrite(
+        &mut self,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
+        b: &mut Builder<'_>,
+    ) -> Result<bool, Diagnostics> {
         if let Some(axes) = axes_of_arithmetic(view, self.mesh, &self.uses) {
             let index = axis_index(view, self.mesh, &axes, b);
             cloner.carry(view.result(0), index, b);
@@ -45,13 +50,13 @@ impl<'s> Rewrite<'s> for Axes<'_> {
             let op = cloner.op(view.op, b);
             b.body.op_mut(op).attrs = attrs;
         } else if is_terminator(view) || has_program_regions(view) {
-            return false;
+            return Ok(false);
         } else {
             cloner.op(view.op, b);
-            return true;
+            return Ok(true);
         }
         self.is_changed = true;
-        true
+        Ok(true)
     }
 }
 

@@ -19,7 +19,7 @@ pub fn collectives(module: &Module) -> Result<Module, Diagnostics> {
             return Ok(func.clone());
         }
         let pass = &mut Collectives { uses: Uses::compute(&func.body), home: homes(&func.body) };
-        Ok(rewrite_func(module, func, pass))
+        rewrite_func(module, func, pass)
     })
 }
 
@@ -42,17 +42,22 @@ fn homes(body: &Body) -> Vec<Option<Region>> {
 }
 
 impl<'s> Rewrite<'s> for Collectives {
-    fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool {
+    fn rewrite(
+        &mut self,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
+        b: &mut Builder<'_>,
+    ) -> Result<bool, Diagnostics> {
         match Opcode::of_view(view) {
             // The sum is made where its only reader is.
-            Opcode::SdyAllReduce if self.is_scattered(view) => true,
+            Opcode::SdyAllReduce if self.is_scattered(view) => {}
             Opcode::Reshard => {
                 let value = self.reshard(view, cloner, b);
                 cloner.set(view.result(0), value);
-                true
             }
-            _ => false,
+            _ => return Ok(false),
         }
+        Ok(true)
     }
 }
 

@@ -18,7 +18,7 @@ use shardwise_ops::{Opcode, make};
 pub fn dense(module: &Module) -> Result<Module, Diagnostics> {
     let devices = module.main_mesh().map_or(1, |mesh| mesh.size());
     let mut out = map_main(module, |func| {
-        let mut func = rewrite_func(module, func, &mut Dense { next_channel: 1 });
+        let mut func = rewrite_func(module, func, &mut Dense { next_channel: 1 })?;
         strip(&mut func);
         Ok(func)
     })?;
@@ -48,17 +48,22 @@ struct Dense {
 }
 
 impl<'s> Rewrite<'s> for Dense {
-    fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool {
+    fn rewrite(
+        &mut self,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
+        b: &mut Builder<'_>,
+    ) -> Result<bool, Diagnostics> {
         if Opcode::of_view(view) == Opcode::AxisIndex {
             let (mesh, axes) = view.attr("axes").and_then(Attr::as_axes).expect("verified");
             let index = axis_index(mesh, axes, b);
             cloner.set(view.result(0), index);
-            return true;
+            return Ok(true);
         }
-        let Some(attrs) = CollectiveView::of(view).and_then(|c| self.attrs(view, &c)) else { return false };
+        let Some(attrs) = CollectiveView::of(view).and_then(|c| self.attrs(view, &c)) else { return Ok(false) };
         let op = cloner.op(view.op, b);
         b.body.op_mut(op).attrs = attrs;
-        true
+        Ok(true)
     }
 }
 

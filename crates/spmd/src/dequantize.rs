@@ -2,7 +2,8 @@
 //! ([`shardwise_ops::quantized::decompose`]).
 
 use shardwise_base::{Diagnostics, budget};
-use shardwise_ir::{Body, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
+use shardwise_ir::rewrite::{Rewrite, rewrite_funcs, rewrite_regions};
+use shardwise_ir::{Body, Builder, Cloner, Module, OpView, Type, Value};
 use shardwise_ops::quantized::{decompose, is_quantized, stored};
 
 /// Returns the module without quantized types.
@@ -12,9 +13,7 @@ pub fn dequantize(module: Module) -> Result<Module, Diagnostics> {
     if !module.funcs.iter().any(|f| names(&f.body)) {
         return Ok(module);
     }
-    let mut out = module.without_funcs();
-    out.funcs = module.funcs.iter().map(|f| on_integers(&module, f)).collect();
-    Ok(out)
+    rewrite_funcs(&module, &mut Dequantize)
 }
 
 /// Returns whether the type, or a part of it, is quantized.
@@ -26,40 +25,26 @@ pub(crate) fn names_quantized(ty: &Type) -> bool {
     }
 }
 
-fn on_integers(module: &Module, func: &Func) -> Func {
-    let mut out = func.without_body();
-    out.result_types.iter_mut().for_each(|ty| *ty = stored(ty));
-    let mut cloner = Cloner::new(&func.body);
-    region(module, &mut cloner, func.body.entry(), &mut Builder::new(&mut out.body));
-    out
-}
+/// Replaces ops on quantized values by arithmetic on their integers.
+struct Dequantize;
 
-/// Copies the contents of a region to the builder's position, with quantized values replaced by their integers.
-fn region(module: &Module, cloner: &mut Cloner<'_>, from: Region, b: &mut Builder<'_>) {
-    cloner.args(from, b);
-    for &arg in &cloner.source[from].args {
-        let ty: Type = stored(cloner.source.ty(arg));
-        b.body.value_mut(cloner.get(arg)).ty = ty;
+impl<'s> Rewrite<'s> for Dequantize {
+    fn rewrite(
+        &mut self,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
+        b: &mut Builder<'_>,
+    ) -> Result<bool, Diagnostics> {
+        if !is_quantized(view) {
+            return Ok(false);
+        }
+        let regions = rewrite_regions(view, self, cloner, b)?;
+        let results = decompose(view, &cloner.values(view.operands()), regions, b);
+        view.results().iter().zip(results).for_each(|(&from, to)| cloner.carry(from, to, b));
+        Ok(true)
     }
-    for &op in &cloner.source[from].ops {
-        one(module, cloner, &module.view(cloner.source, op), b);
-    }
-}
 
-fn one(module: &Module, cloner: &mut Cloner<'_>, op: &OpView<'_>, b: &mut Builder<'_>) {
-    let inner = |cloner: &mut Cloner<'_>, b: &mut Builder<'_>, from: Region| {
-        let made = b.body.add_region();
-        region(module, cloner, from, &mut Builder::at(b.body, made, b.loc.clone()));
-        made
-    };
-    let regions: Vec<Region> = op.regions().iter().map(|&r| inner(cloner, b, r)).collect();
-    if !is_quantized(op) {
-        cloner.op_with_regions(op.op, regions, b);
-        return;
-    }
-    b.loc = op.loc().clone();
-    let results = decompose(op, &cloner.values(op.operands()), regions, b);
-    for (&from, to) in op.results().iter().zip(results) {
-        cloner.carry(from, to, b);
+    fn value_type(&self, source: &Body, v: Value) -> Type {
+        stored(source.ty(v))
     }
 }

@@ -10,8 +10,8 @@ use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_m
 use crate::uniform;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
-use shardwise_ir::rewrite::open_region;
-use shardwise_ir::{Attr, Attrs, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
+use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_op};
+use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
 use shardwise_ops::shardy::manual_axes;
 use shardwise_ops::{LocalizeCx, Semantics};
 use std::sync::Arc;
@@ -30,27 +30,27 @@ fn localize_func(
     mesh: &Arc<Mesh>,
     warnings: &mut Diagnostics,
 ) -> Result<Func, Diagnostics> {
-    let mut out = func.without_body();
-    let mut cloner = Cloner::new(&func.body);
-    let mut found = Diagnostics::default();
-    let mut b = Builder::new(&mut out.body);
-    let mut pass = Localizer { module, mesh, cloner: &mut cloner, found: &mut found, claims: vec![] };
-    for (i, &old) in func.body.args().iter().enumerate() {
-        let new = b.body.add_arg(b.region, pass.local_type(old), func.body[old].loc.clone());
-        pass.cloner.carry(old, new, &mut b);
-        keep_global_type(&mut out.arg_attrs[i], func.body.ty(old));
-    }
-    pass.ops(func.body.entry(), &mut b);
-    let claims = pass.claims;
-    for (i, ty) in func.result_types.iter().enumerate() {
-        keep_global_type(&mut out.result_attrs[i], ty);
-    }
-    out.result_types = out.body.results().iter().map(|&v| out.body.ty(v).clone()).collect();
+    let mut pass = Localizer { mesh, found: Diagnostics::default(), claims: vec![] };
+    let mut out = rewrite_func(module, func, &mut pass)?;
+    let args = func.body.args().iter().map(|&v| func.body.ty(v));
+    out.arg_attrs.iter_mut().zip(args).for_each(|(attrs, ty)| keep_global_type(attrs, ty));
+    out.result_attrs.iter_mut().zip(&func.result_types).for_each(|(attrs, ty)| keep_global_type(attrs, ty));
+    without_inner_shardings(&mut out.body);
+    let Localizer { found, claims, .. } = pass;
     if !found.has_errors() && !claims.is_empty() {
         let varying = uniform::infer(module, &out);
         warnings.extend(claims.iter().filter_map(|c| c.doubt(&varying[c.value.index()].axes(mesh), mesh)));
     }
     found.or(out)
+}
+
+/// Removes the shardings of all values except the function's arguments: local values have none.
+fn without_inner_shardings(body: &mut Body) {
+    let count = body.args().len();
+    debug_assert!(body.args().iter().all(|v| v.index() < count));
+    for v in (count..body.value_count()).map(Value::new) {
+        body.value_mut(v).sharding = None;
+    }
 }
 
 /// The claim that a result of a manual computation is equal along some axes.
@@ -92,107 +92,74 @@ fn keep_global_type(attrs: &mut Attrs, ty: &Type) {
     }
 }
 
-struct Localizer<'a, 'c, 's> {
-    module: &'s Module,
+struct Localizer<'a> {
     mesh: &'a Arc<Mesh>,
-    cloner: &'c mut Cloner<'s>,
-    found: &'c mut Diagnostics,
+    found: Diagnostics,
     claims: Vec<Claim>,
 }
 
-impl<'s> Localizer<'_, '_, 's> {
-    fn sharding(&self, v: Value) -> Option<Sharding> {
-        sharding_or_replicated(self.cloner.source, v, self.mesh)
+impl<'s> Rewrite<'s> for Localizer<'_> {
+    fn rewrite(
+        &mut self,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
+        b: &mut Builder<'_>,
+    ) -> Result<bool, Diagnostics> {
+        let results = if is_manual(view) {
+            self.manual(view, cloner, b)?
+        } else if is_terminator(view) || has_program_regions(view) {
+            return Ok(false);
+        } else {
+            self.by_fact(view, cloner, b)
+        };
+        for (&old, new) in view.results().iter().zip(results) {
+            cloner.set(old, new);
+            if b.body[new].loc.is_unknown() {
+                b.body.value_mut(new).loc = view.body[old].loc.clone();
+            }
+        }
+        Ok(true)
     }
 
-    fn local_type(&self, v: Value) -> Type {
-        let ty = self.cloner.source.ty(v);
-        match (ty.as_tensor(), self.sharding(v)) {
+    fn value_type(&self, source: &Body, v: Value) -> Type {
+        let ty = source.ty(v);
+        match (ty.as_tensor(), sharding_or_replicated(source, v, self.mesh)) {
             (Some(t), Some(s)) => Type::tensor(t.dtype, s.local_shape(&t.shape)),
             _ => ty.clone(),
         }
     }
+}
 
+impl Localizer<'_> {
     /// Returns the local types of an op's results. A result with the global type and sharding of an operand shares the
     /// operand's local type.
-    fn result_types(&self, view: &OpView<'s>, b: &Builder<'_>) -> Vec<Type> {
+    fn result_types(&self, view: &OpView<'_>, cloner: &Cloner<'_>, b: &Builder<'_>) -> Vec<Type> {
         let seen = |v: Value| (view.body.ty(v), view.body.sharding(v));
         let like = |v: Value| view.operands().iter().find(|&&operand| seen(operand) == seen(v));
-        let of_operand = |&operand: &Value| b.body.ty(self.cloner.get(operand)).clone();
-        view.results().iter().map(|&v| like(v).map_or_else(|| self.local_type(v), of_operand)).collect()
-    }
-
-    fn ops(&mut self, region: Region, b: &mut Builder<'_>) {
-        let source = self.cloner.source;
-        for &op in &source[region].ops {
-            self.op(op, b);
-        }
-    }
-
-    fn op(&mut self, op: Op, b: &mut Builder<'_>) {
-        let view = self.module.view(self.cloner.source, op);
-        b.loc = view.loc().clone();
-        let results = if is_terminator(&view) {
-            self.copy(&view, vec![], b)
-        } else if is_manual(&view) {
-            self.manual(&view, b)
-        } else if has_program_regions(&view) {
-            let regions = view.regions().iter().map(|&r| self.region(r, b)).collect();
-            self.copy(&view, regions, b)
-        } else {
-            self.by_fact(&view, b)
-        };
-        for (&old, new) in view.results().iter().zip(results) {
-            self.define(old, new, b);
-        }
-    }
-
-    /// Records that `new` is the local value of `old`. Local values have no sharding.
-    fn define(&mut self, old: Value, new: Value, b: &mut Builder<'_>) {
-        self.cloner.set(old, new);
-        if b.body[new].loc.is_unknown() {
-            b.body.value_mut(new).loc = self.cloner.source[old].loc.clone();
-        }
-    }
-
-    /// Copies the op with local operands and types.
-    fn copy(&mut self, view: &OpView<'s>, regions: Vec<Region>, b: &mut Builder<'_>) -> Vec<Value> {
-        let types = self.result_types(view, b);
-        let operands = self.cloner.values(view.operands());
-        let new = b.op_with_regions(view.data().code, operands, view.attrs().clone(), regions, types);
-        b.body.op_mut(new).reason = view.data().reason.clone();
-        b.body[new].results.to_vec()
-    }
-
-    fn region(&mut self, from: Region, b: &mut Builder<'_>) -> Region {
-        let args = &self.cloner.source[from].args;
-        let types: Vec<Type> = args.iter().map(|&v| self.local_type(v)).collect();
-        let (region, new) = open_region(b.body, &types, &b.loc);
-        for (&old, &new) in args.iter().zip(&new) {
-            self.define(old, new, b);
-        }
-        self.ops(from, &mut Builder::at(b.body, region, b.loc.clone()));
-        region
+        let of_operand = |&operand: &Value| b.body.ty(cloner.get(operand)).clone();
+        view.results().iter().map(|&v| like(v).map_or_else(|| self.value_type(view.body, v), of_operand)).collect()
     }
 
     /// Inserts the body of a manual computation in place of the op.
-    fn manual(&mut self, view: &OpView<'s>, b: &mut Builder<'_>) -> Vec<Value> {
-        let source = self.cloner.source;
-        let region = view.regions()[0];
+    fn manual<'s>(
+        &mut self,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
+        b: &mut Builder<'_>,
+    ) -> Result<Vec<Value>, Diagnostics> {
+        let (source, region) = (cloner.source, view.regions()[0]);
         for (&arg, &operand) in source[region].args.iter().zip(view.operands()) {
-            self.cloner.set(arg, self.cloner.get(operand));
+            cloner.set(arg, cloner.get(operand));
         }
         let (_, ops) = source[region].ops.split_last().expect("a region ends in a terminator");
-        for &op in ops {
-            self.op(op, b);
-        }
-        let results = self.cloner.values(source.region_results(region));
+        ops.iter().try_for_each(|&op| rewrite_op(view.module, op, self, cloner, b))?;
+        let results = cloner.values(source.region_results(region));
         self.claim(view, &results);
-        results
+        Ok(results)
     }
 
     /// Records along which of the manual axes the results are claimed to be equal.
-    fn claim(&mut self, view: &OpView<'s>, results: &[Value]) {
+    fn claim(&mut self, view: &OpView<'_>, results: &[Value]) {
         let manual = manual_axes(view);
         for (index, &value) in results.iter().enumerate() {
             let Some(sharding) = view.result_sharding(index).cloned() else { continue };
@@ -204,49 +171,44 @@ impl<'s> Localizer<'_, '_, 's> {
         }
     }
 
-    fn by_fact(&mut self, view: &OpView<'s>, b: &mut Builder<'_>) -> Vec<Value> {
-        let regions = view.regions().iter().map(|&r| self.scalar_region(r, b)).collect();
-        let operands = self.cloner.values(view.operands());
-        let shardings = |values: &[Value]| values.iter().map(|&v| self.sharding(v)).collect();
+    fn by_fact<'s>(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> Vec<Value> {
+        let regions = view.regions().iter().map(|&r| scalar_region(view, r, cloner, b)).collect();
+        let operands = cloner.values(view.operands());
+        let shardings =
+            |values: &[Value]| values.iter().map(|&v| sharding_or_replicated(view.body, v, self.mesh)).collect();
         let mut cx = LocalizeCx {
             op: *view,
             operands: &operands,
             regions,
             operand_shardings: shardings(view.operands()),
             result_shardings: shardings(view.results()),
-            result_types: self.result_types(view, b),
+            result_types: self.result_types(view, cloner, b),
             builder: b,
         };
         match facts(view).localize(&mut cx) {
             Ok(values) => values,
             Err(diagnostic) => {
                 self.found.push(diagnostic);
-                self.copy(view, vec![], b)
+                cx.same_op()
             }
         }
     }
+}
 
-    /// Copies a reducer or comparator. Ops that are identities, such as sharding constraints, are removed from it.
-    fn scalar_region(&mut self, from: Region, b: &mut Builder<'_>) -> Region {
-        let source = self.cloner.source;
-        let types: Vec<Type> = source[from].args.iter().map(|&v| source.ty(v).clone()).collect();
-        let (region, new) = open_region(b.body, &types, &b.loc);
-        for (&old, &new) in source[from].args.iter().zip(&new) {
-            self.cloner.set(old, new);
+/// Copies a reducer or comparator. Ops that are identities, such as sharding constraints, are removed from it.
+fn scalar_region<'s>(view: &OpView<'s>, from: Region, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> Region {
+    let source = cloner.source;
+    let region = b.body.add_region();
+    let mut inner = Builder::at(b.body, region, b.loc.clone());
+    cloner.args(from, &mut inner);
+    for &op in &source[from].ops {
+        let view = view.at(op);
+        if facts(&view).semantics(&view) == Semantics::Identity {
+            let pairs = view.results().iter().zip(view.operands());
+            pairs.for_each(|(&result, &operand)| cloner.set(result, cloner.get(operand)));
+        } else {
+            cloner.op(op, &mut inner);
         }
-        let mut inner = Builder::at(b.body, region, b.loc.clone());
-        for &op in &source[from].ops {
-            let view = self.module.view(source, op);
-            if facts(&view).semantics(&view) == Semantics::Identity {
-                let pairs = view.results().iter().zip(view.operands());
-                pairs.for_each(|(&result, &operand)| self.cloner.set(result, self.cloner.get(operand)));
-            } else {
-                let new = self.cloner.op(op, &mut inner);
-                for v in inner.body[new].results.clone() {
-                    inner.body.value_mut(v).sharding = None;
-                }
-            }
-        }
-        region
     }
+    region
 }

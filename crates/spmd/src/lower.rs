@@ -5,8 +5,9 @@
 //! (`callsite(callee at caller)`).
 
 use shardwise_base::{Diagnostic, Diagnostics, Loc, LocKind};
+use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_op};
 use shardwise_ir::symbols::keep_referenced;
-use shardwise_ir::{Body, Builder, Cloner, Func, FuncId, Module, Op, OpView, Region, Value, Visibility};
+use shardwise_ir::{Body, Builder, Cloner, Func, FuncId, Module, Op, OpView, Value, Visibility};
 use shardwise_ops::Opcode;
 use shardwise_ops::calls::{callee, callees_first};
 
@@ -21,7 +22,7 @@ pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
     }
     let mut lowered: Vec<Option<Func>> = vec![None; module.funcs.len()];
     for id in callees_first(module, (0..module.funcs.len()).map(FuncId::new).collect()) {
-        let func = inline_into(module, &module[id], &lowered)?;
+        let func = rewrite_func(module, &module[id], &mut Inliner { lowered: &lowered })?;
         lowered[id.index()] = Some(func);
     }
     let mut all = module.without_funcs();
@@ -46,78 +47,47 @@ fn is_lowered(module: &Module) -> bool {
     })
 }
 
-fn inline_into(module: &Module, func: &Func, lowered: &[Option<Func>]) -> Result<Func, Diagnostics> {
-    let mut out = func.without_body();
-    let mut cloner = Cloner::new(&func.body);
-    let mut builder = Builder::new(&mut out.body);
-    cloner.args(func.body.entry(), &mut builder);
-    let mut inliner = Inliner { module, lowered };
-    inliner.ops(&mut cloner, func.body.entry(), &mut builder)?;
-    Ok(out)
-}
-
 struct Inliner<'a> {
-    module: &'a Module,
     lowered: &'a [Option<Func>],
 }
 
-impl Inliner<'_> {
-    fn ops(&mut self, cloner: &mut Cloner<'_>, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
-        for &op in &cloner.source[region].ops {
-            self.op(cloner, op, b)?;
-        }
-        Ok(())
-    }
-
-    fn op(&mut self, cloner: &mut Cloner<'_>, op: Op, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
-        let view = self.module.view(cloner.source, op);
-        if b.body.op_count() > MAX_OPS {
-            return Err(too_large(&view).into());
-        }
-        if let Some(func) = callee(&view).and_then(|id| self.lowered[id.index()].as_ref()) {
-            let results = splice(func, &cloner.values(view.operands()), view.loc(), b);
-            replace(cloner, view.results(), &results, b);
-            return Ok(());
-        }
-        if view.name() == "sdy.named_computation" {
-            return self.named_computation(cloner, op, b);
-        }
-        let regions = self.regions(cloner, &view, b)?;
-        cloner.op_with_regions(op, regions, b);
-        Ok(())
-    }
-
-    fn regions(
+impl<'s> Rewrite<'s> for Inliner<'_> {
+    fn rewrite(
         &mut self,
-        cloner: &mut Cloner<'_>,
-        view: &OpView<'_>,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
         b: &mut Builder<'_>,
-    ) -> Result<Vec<Region>, Diagnostics> {
-        let mut regions = vec![];
-        for &from in view.regions() {
-            let region = b.body.add_region();
-            let mut inner = Builder::at(b.body, region, b.loc.clone());
-            cloner.args(from, &mut inner);
-            self.ops(cloner, from, &mut inner)?;
-            regions.push(region);
+    ) -> Result<bool, Diagnostics> {
+        if b.body.op_count() > MAX_OPS {
+            return Err(too_large(view).into());
         }
-        Ok(regions)
+        let results = if let Some(func) = callee(view).and_then(|id| self.lowered[id.index()].as_ref()) {
+            splice(func, &cloner.values(view.operands()), view.loc(), b)
+        } else if Opcode::of_view(view) == Opcode::NamedComputation {
+            self.contents(view, cloner, b)?
+        } else {
+            return Ok(false);
+        };
+        replace(cloner, view.results(), &results, b);
+        Ok(true)
     }
+}
 
-    fn named_computation(&mut self, cloner: &mut Cloner<'_>, op: Op, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
-        let source = cloner.source;
-        let data = source.op(op);
-        let region = data.regions[0];
-        for (&arg, &operand) in source[region].args.iter().zip(&data.operands) {
+impl Inliner<'_> {
+    /// Copies the contents of a named computation to the builder's position and returns the values that it returns.
+    fn contents<'s>(
+        &mut self,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
+        b: &mut Builder<'_>,
+    ) -> Result<Vec<Value>, Diagnostics> {
+        let (source, region) = (cloner.source, view.regions()[0]);
+        for (&arg, &operand) in source[region].args.iter().zip(view.operands()) {
             cloner.set(arg, cloner.get(operand));
         }
         let (_, inner) = source[region].ops.split_last().expect("a region ends in a terminator");
-        for &op in inner {
-            self.op(cloner, op, b)?;
-        }
-        let results = cloner.values(source.region_results(region));
-        replace(cloner, &data.results, &results, b);
-        Ok(())
+        inner.iter().try_for_each(|&op| rewrite_op(view.module, op, self, cloner, b))?;
+        Ok(cloner.values(source.region_results(region)))
     }
 }
 

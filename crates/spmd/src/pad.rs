@@ -13,11 +13,11 @@
 //! Engines pad the arguments and cut the results.
 
 use crate::plan::padded_size;
-use crate::rewrite::{facts, has_program_regions, map_main, sharding_or_replicated};
+use crate::rewrite::{facts, has_program_regions, is_terminator, map_main, sharding_or_replicated};
 use shardwise_base::{DType, Diagnostics, Literal, Mesh, Sharding, budget};
 use shardwise_engine::GLOBAL_TYPE;
-use shardwise_ir::rewrite::open_region;
-use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, Region, TensorType, Type, Value};
+use shardwise_ir::rewrite::{Rewrite, rewrite_func};
+use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, TensorType, Type, Value};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, RuleFact, Semantics, make};
 use shardwise_sharding::FactorKind;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// Pads the sharded dimensions of the main function that do not divide evenly.
 pub fn pad(module: &Module) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
-    map_main(module, |func| Ok(if is_even(&func.body) { func.clone() } else { pad_func(module, func, &mesh) }))
+    map_main(module, |func| if is_even(&func.body) { Ok(func.clone()) } else { pad_func(module, func, &mesh) })
 }
 
 fn is_even(body: &Body) -> bool {
@@ -37,23 +37,13 @@ fn is_even(body: &Body) -> bool {
     })
 }
 
-fn pad_func(module: &Module, func: &Func, mesh: &Arc<Mesh>) -> Func {
-    let mut out = func.without_body();
-    let mut cloner = Cloner::new(&func.body);
-    let mut b = Builder::new(&mut out.body);
-    let mut pass = Padder { module, mesh, cloner: &mut cloner };
-    for (&old, attrs) in func.body.args().iter().zip(&mut out.arg_attrs) {
-        let new = b.body.add_arg(b.region, pass.padded_type(old), func.body[old].loc.clone());
-        pass.cloner.carry(old, new, &mut b);
-        keep_type(attrs, func.body.ty(old), b.body.ty(new));
-    }
-    pass.ops(func.body.entry(), &mut b);
-    let types: Vec<Type> = out.body.results().iter().map(|&v| out.body.ty(v).clone()).collect();
-    for ((attrs, old), new) in out.result_attrs.iter_mut().zip(&func.result_types).zip(&types) {
-        keep_type(attrs, old, new);
-    }
-    out.result_types = types;
-    out
+fn pad_func(module: &Module, func: &Func, mesh: &Arc<Mesh>) -> Result<Func, Diagnostics> {
+    let mut out = rewrite_func(module, func, &mut Padder { mesh })?;
+    let args = func.body.args().iter().zip(out.body.args()).map(|(&old, &new)| (func.body.ty(old), out.body.ty(new)));
+    out.arg_attrs.iter_mut().zip(args).for_each(|(attrs, (old, new))| keep_type(attrs, old, new));
+    let results = func.result_types.iter().zip(&out.result_types);
+    out.result_attrs.iter_mut().zip(results).for_each(|(attrs, (old, new))| keep_type(attrs, old, new));
+    Ok(out)
 }
 
 fn keep_type(attrs: &mut Attrs, old: &Type, new: &Type) {
@@ -62,80 +52,57 @@ fn keep_type(attrs: &mut Attrs, old: &Type, new: &Type) {
     }
 }
 
-struct Padder<'a, 'c, 's> {
-    module: &'s Module,
+struct Padder<'a> {
     mesh: &'a Arc<Mesh>,
-    cloner: &'c mut Cloner<'s>,
 }
 
-impl<'s> Padder<'_, '_, 's> {
-    fn padded_type(&self, v: Value) -> Type {
-        let ty = self.cloner.source.ty(v);
-        match (ty.as_tensor(), sharding_or_replicated(self.cloner.source, v, self.mesh)) {
+impl<'s> Rewrite<'s> for Padder<'_> {
+    fn rewrite(
+        &mut self,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
+        b: &mut Builder<'_>,
+    ) -> Result<bool, Diagnostics> {
+        if has_program_regions(view) || is_terminator(view) {
+            return Ok(false);
+        }
+        if ShardyCollective::of(view).is_some() {
+            let result = self.collective(view, cloner, b);
+            cloner.carry(view.result(0), result, b);
+            return Ok(true);
+        }
+        let mut operands: Vec<Value> = (0..view.operands().len()).map(|i| masked(view, i, cloner, b)).collect();
+        if Opcode::of_view(view) == Opcode::DynamicUpdateSlice {
+            bound_starts(view, &mut operands, b);
+        }
+        let regions: Vec<_> = view.regions().iter().map(|&r| cloner.region(r, b)).collect();
+        let types: Vec<Type> = view.results().iter().map(|&v| self.value_type(view.body, v)).collect();
+        let attrs = resized_attrs(view, &operands, &types, b.body);
+        let new = b.op_with_regions(view.data().code, operands, attrs, regions, types);
+        b.body.op_mut(new).reason = view.data().reason.clone();
+        for (i, &old) in view.results().iter().enumerate() {
+            let result = b.body[new].results[i];
+            cloner.carry(old, result, b);
+        }
+        Ok(true)
+    }
+
+    fn value_type(&self, source: &Body, v: Value) -> Type {
+        let ty = source.ty(v);
+        match (ty.as_tensor(), sharding_or_replicated(source, v, self.mesh)) {
             (Some(t), Some(s)) => Type::tensor(t.dtype, padded_shape(&t.shape, &s)),
             _ => ty.clone(),
         }
     }
+}
 
-    fn ops(&mut self, region: Region, b: &mut Builder<'_>) {
-        let source = self.cloner.source;
-        for &op in &source[region].ops {
-            let view = self.module.view(source, op);
-            b.loc = view.loc().clone();
-            let results = self.op(&view, b);
-            for (&old, new) in view.results().iter().zip(results) {
-                self.cloner.carry(old, new, b);
-            }
-        }
-    }
-
-    fn op(&mut self, view: &OpView<'s>, b: &mut Builder<'_>) -> Vec<Value> {
-        if has_program_regions(view) {
-            let regions = view.regions().iter().map(|&r| self.region(r, b)).collect();
-            return self.copy(view, self.cloner.values(view.operands()), regions, b);
-        }
-        if ShardyCollective::of(view).is_some() {
-            return vec![self.collective(view, b)];
-        }
-        let mut operands: Vec<Value> = (0..view.operands().len()).map(|i| self.masked(view, i, b)).collect();
-        if Opcode::of_view(view) == Opcode::DynamicUpdateSlice {
-            bound_starts(view, &mut operands, b);
-        }
-        let regions = view.regions().iter().map(|&r| self.cloner.region(r, b)).collect();
-        self.copy(view, operands, regions, b)
-    }
-
-    fn copy(
-        &mut self,
-        view: &OpView<'s>,
-        operands: Vec<Value>,
-        regions: Vec<Region>,
-        b: &mut Builder<'_>,
-    ) -> Vec<Value> {
-        let types: Vec<Type> = view.results().iter().map(|&v| self.padded_type(v)).collect();
-        let attrs = resized_attrs(view, &operands, &types, b.body);
-        let new = b.op_with_regions(view.data().code, operands, attrs, regions, types);
-        b.body.op_mut(new).reason = view.data().reason.clone();
-        b.body[new].results.to_vec()
-    }
-
-    fn region(&mut self, from: Region, b: &mut Builder<'_>) -> Region {
-        let args = &self.cloner.source[from].args;
-        let types: Vec<Type> = args.iter().map(|&v| self.padded_type(v)).collect();
-        let (region, new) = open_region(b.body, &types, &b.loc);
-        for (&old, &new) in args.iter().zip(&new) {
-            self.cloner.carry(old, new, b);
-        }
-        self.ops(from, &mut Builder::at(b.body, region, b.loc.clone()));
-        region
-    }
-
+impl Padder<'_> {
     /// Rewrites a step between layouts. Whole dimensions that it splits are padded before, and dimensions that it makes
     /// whole are cut after.
-    fn collective(&mut self, view: &OpView<'s>, b: &mut Builder<'_>) -> Value {
-        let v = self.cloner.get(view.operand(0));
+    fn collective(&self, view: &OpView<'_>, cloner: &Cloner<'_>, b: &mut Builder<'_>) -> Value {
+        let v = cloner.get(view.operand(0));
         let before = tensor(b.body, v);
-        let after = self.padded_type(view.result(0));
+        let after = self.value_type(view.body, view.result(0));
         let during: Vec<usize> = before.shape.iter().zip(after.shape()).map(|(&a, &b)| a.max(b)).collect();
         let v = grow(v, &during, b);
         let ty = Type::tensor(before.dtype, during);
@@ -145,24 +112,24 @@ impl<'s> Padder<'_, '_, 's> {
         b.set_sharding(result, view.result_sharding(0).cloned());
         cut(result, after.shape(), b)
     }
+}
 
-    /// Returns operand `index` with its padding along reduction factors replaced by the neutral element.
-    fn masked(&mut self, view: &OpView<'s>, index: usize, b: &mut Builder<'_>) -> Value {
-        let (old, new) = (view.operand(index), self.cloner.get(view.operand(index)));
-        if view.body.ty(old) == b.body.ty(new) || facts(view).semantics(view) != Semantics::Pure {
-            return new;
-        }
-        let RuleFact::Rule(rule) = facts(view).rule(view) else { return new };
-        let padded = view.body.ty(old).shape().iter().zip(b.body.ty(new).shape());
-        let is_reduced = |d: usize| rule.operands[index].dims[d].iter().any(|&f| rule.kind(f) == FactorKind::Reduction);
-        let dims: Vec<(usize, usize)> =
-            padded.enumerate().filter(|(d, (n, p))| n != p && is_reduced(*d)).map(|(d, (&n, _))| (d, n)).collect();
-        if dims.is_empty() {
-            return new;
-        }
-        let neutral = facts(view).neutral(view, index).expect("reshard splits no reduction that cannot be padded");
-        dims.into_iter().fold(new, |v, (dim, size)| mask(v, dim, size, &neutral, b))
+/// Returns operand `index` with its padding along reduction factors replaced by the neutral element.
+fn masked(view: &OpView<'_>, index: usize, cloner: &Cloner<'_>, b: &mut Builder<'_>) -> Value {
+    let (old, new) = (view.operand(index), cloner.get(view.operand(index)));
+    if view.body.ty(old) == b.body.ty(new) || facts(view).semantics(view) != Semantics::Pure {
+        return new;
     }
+    let RuleFact::Rule(rule) = facts(view).rule(view) else { return new };
+    let padded = view.body.ty(old).shape().iter().zip(b.body.ty(new).shape());
+    let is_reduced = |d: usize| rule.operands[index].dims[d].iter().any(|&f| rule.kind(f) == FactorKind::Reduction);
+    let dims: Vec<(usize, usize)> =
+        padded.enumerate().filter(|(d, (n, p))| n != p && is_reduced(*d)).map(|(d, (&n, _))| (d, n)).collect();
+    if dims.is_empty() {
+        return new;
+    }
+    let neutral = facts(view).neutral(view, index).expect("reshard splits no reduction that cannot be padded");
+    dims.into_iter().fold(new, |v, (dim, size)| mask(v, dim, size, &neutral, b))
 }
 
 /// Clamps the start indices of an update to the sizes without padding of the array that is updated. The op itself

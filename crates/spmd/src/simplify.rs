@@ -5,7 +5,7 @@
 //! Every `rng` gets the number of its stream, which determines the numbers that it draws, so that no pass changes them.
 
 use shardwise_base::Diagnostics;
-use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_region};
+use shardwise_ir::rewrite::{Rewrite, rewrite_funcs, rewrite_regions};
 use shardwise_ir::{Attr, Builder, Cloner, Func, Module, Op, OpView, Region};
 use shardwise_ops::promote::{self, is_promoted};
 use shardwise_ops::random::{STREAM, streams};
@@ -16,7 +16,7 @@ use shardwise_ops::{Opcode, collective};
 pub fn simplify(module: Module) -> Result<Module, Diagnostics> {
     let module = numbered(&module).unwrap_or(module);
     let module = reshards(&module).unwrap_or(module);
-    Ok(simplified(&module).unwrap_or(module))
+    if has_compound(&module) { rewrite_funcs(&module, &mut Simplify) } else { Ok(module) }
 }
 
 /// Returns the module with each of Shardy's collectives replaced by a reshard to the sharding of its result, or `None`
@@ -60,20 +60,14 @@ fn numbered(module: &Module) -> Option<Module> {
     })
 }
 
-/// Returns the module with collectives of one operand each and with the operands of each reducer converted to the
-/// reducer's types, or `None` if nothing had to change.
-fn simplified(module: &Module) -> Option<Module> {
+/// Returns whether an op is to be replaced by several.
+fn has_compound(module: &Module) -> bool {
     let has_any = |f: &Func| {
         let started = |r: &Region| f.body[*r].parent.is_some_and(|op| is_start(&module.view(&f.body, op)));
         let regions = (0..f.body.region_count()).map(Region::new).filter(|r| !started(r));
         regions.flat_map(|r| &f.body[r].ops).any(|&op| is_compound(&module.view(&f.body, op)))
     };
-    if !module.funcs.iter().any(has_any) {
-        return None;
-    }
-    let mut out = module.without_funcs();
-    out.funcs = module.funcs.iter().map(|f| rewrite_func(module, f, &mut Simplify)).collect();
-    Some(out)
+    module.funcs.iter().any(has_any)
 }
 
 /// Returns whether the op is an `async_start`. Its region holds exactly one op, which must not be replaced by several.
@@ -88,23 +82,26 @@ fn is_compound(view: &OpView<'_>) -> bool {
 struct Simplify;
 
 impl<'s> Rewrite<'s> for Simplify {
-    fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> bool {
+    fn rewrite(
+        &mut self,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
+        b: &mut Builder<'_>,
+    ) -> Result<bool, Diagnostics> {
         if is_start(view) {
             cloner.op(view.op, b);
-            return true;
+            return Ok(true);
         }
         if !is_compound(view) {
-            return false;
+            return Ok(false);
         }
         let operands = cloner.values(view.operands());
-        let mut regions = |b: &mut Builder<'_>| -> Vec<Region> {
-            view.regions().iter().map(|&r| rewrite_region(view.module, r, self, cloner, b)).collect()
-        };
+        let mut regions = |b: &mut Builder<'_>| rewrite_regions(view, self, cloner, b).expect("it has no errors");
         let results = match collective::is_variadic(view) {
             true => collective::split(view, &operands, &mut regions, b),
             false => promote::decompose(view, &operands, regions(b), b),
         };
         view.results().iter().zip(results).for_each(|(&from, to)| cloner.carry(from, to, b));
-        true
+        Ok(true)
     }
 }

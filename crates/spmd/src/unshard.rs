@@ -1,6 +1,8 @@
 //! Rewrites a program for one device: without meshes, shardings and constraints.
 
-use shardwise_ir::{Attr, Body, Builder, Cloner, Func, Module, Op, OpView, Region};
+use shardwise_base::Diagnostics;
+use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_regions};
+use shardwise_ir::{Attr, Builder, Cloner, Func, Module, Op, OpView, Value};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, Semantics};
 
@@ -13,38 +15,34 @@ pub fn unsharded(module: &Module) -> Module {
 }
 
 fn func(module: &Module, func: &Func) -> Func {
-    let mut out = func.without_body();
+    let mut out = rewrite_func(module, func, &mut Unshard).expect("it has no errors");
     out.result_shardings.iter_mut().for_each(|s| *s = None);
-    let mut body = Body::new();
-    let mut cloner = Cloner::new(&func.body);
-    let mut builder = Builder::new(&mut body);
-    cloner.args(func.body.entry(), &mut builder);
-    region(module, func.body.entry(), &mut cloner, &mut builder);
-    for i in 0..body.value_count() {
-        body.value_mut(shardwise_ir::Value::new(i)).sharding = None;
+    for v in (0..out.body.value_count()).map(Value::new) {
+        out.body.value_mut(v).sharding = None;
     }
-    out.body = body;
     out
 }
 
-fn region(module: &Module, from: Region, cloner: &mut Cloner<'_>, builder: &mut Builder<'_>) {
-    for &inner in &cloner.source[from].ops {
-        op(&module.view(cloner.source, inner), cloner, builder);
-    }
-}
-
 /// Replaces constraints, reshards and Shardy's collectives by their operands, and copies all other ops.
-fn op(view: &OpView<'_>, cloner: &mut Cloner<'_>, builder: &mut Builder<'_>) {
-    if is_identity(view) {
-        for (&result, &operand) in view.results().iter().zip(view.operands()) {
-            cloner.set(result, cloner.get(operand));
+struct Unshard;
+
+impl<'s> Rewrite<'s> for Unshard {
+    fn rewrite(
+        &mut self,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
+        b: &mut Builder<'_>,
+    ) -> Result<bool, Diagnostics> {
+        if is_identity(view) {
+            view.results().iter().zip(view.operands()).for_each(|(&v, &from)| cloner.set(v, cloner.get(from)));
+            return Ok(true);
         }
-        return;
-    }
-    let regions = view.regions().iter().map(|&r| inner_region(view.module, r, cloner, builder)).collect();
-    let made = cloner.op_with_regions(view.op, regions, builder);
-    if Opcode::of_view(view) != Opcode::ManualComputation {
-        forget_shardings(made, builder);
+        let regions = rewrite_regions(view, self, cloner, b)?;
+        let made = cloner.op_with_regions(view.op, regions, b);
+        if Opcode::of_view(view) != Opcode::ManualComputation {
+            forget_shardings(made, b);
+        }
+        Ok(true)
     }
 }
 
@@ -63,12 +61,4 @@ fn forget_shardings(op: Op, builder: &mut Builder<'_>) {
     for name in names {
         attrs.remove(&name);
     }
-}
-
-fn inner_region(module: &Module, from: Region, cloner: &mut Cloner<'_>, builder: &mut Builder<'_>) -> Region {
-    let new = builder.body.add_region();
-    let mut inner = Builder { body: builder.body, region: new, loc: builder.loc.clone() };
-    cloner.args(from, &mut inner);
-    region(module, from, cloner, &mut inner);
-    new
 }
