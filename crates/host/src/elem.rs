@@ -1,6 +1,8 @@
 //! The element types that kernels read and write.
 #![forbid(unsafe_code)]
 
+use shardwise_base::DType;
+
 /// An element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are the types")]
@@ -23,6 +25,28 @@ pub enum Elem {
 }
 
 impl Elem {
+    /// Returns the element type for a dtype, or `None` if kernels do not compute on it.
+    pub const fn of(dtype: DType) -> Option<Elem> {
+        Some(match dtype {
+            DType::I1 => Elem::Bool,
+            DType::I8 => Elem::I8,
+            DType::I16 => Elem::I16,
+            DType::I32 => Elem::I32,
+            DType::I64 => Elem::I64,
+            DType::U8 => Elem::U8,
+            DType::U16 => Elem::U16,
+            DType::U32 => Elem::U32,
+            DType::U64 => Elem::U64,
+            DType::F16 => Elem::F16,
+            DType::BF16 => Elem::BF16,
+            DType::F32 => Elem::F32,
+            DType::F64 => Elem::F64,
+            DType::C64 => Elem::C64,
+            DType::C128 => Elem::C128,
+            _ => return None,
+        })
+    }
+
     /// Returns the number of bytes of one element.
     pub const fn size(self) -> usize {
         match self {

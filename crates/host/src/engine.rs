@@ -1,9 +1,8 @@
 //! The embedded engine as an implementation of the engine trait.
 
-use crate::gang::points::Points;
-use crate::gang::run::{Given, Predicted, Run};
-use crate::gang::{Plan, StepKind, check, lower};
+use crate::gang::{Given, Predicted, Run, check, fill, lower};
 use crate::memory::{Buffer, Memory};
+use crate::plan::{Code, Plan, Points, StepKind};
 use shardwise_base::{Account, AxisRef, Diagnostic, Diagnostics, Literal, Loc, Stop};
 use shardwise_engine::{
     Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, RunMemory, ShardedType, Signature, layout,
@@ -31,7 +30,7 @@ impl HostEngine {
 
     /// Returns a buffer with the literal's bytes. Stops the caller's computation if there is no memory.
     fn buffer(&self, literal: &Literal) -> Buffer {
-        crate::gang::lower::fill(&self.memory, literal).unwrap_or_else(|e| Stop::Memory(e).raise())
+        fill(&self.memory, literal).unwrap_or_else(|e| Stop::Memory(e).raise())
     }
 
     fn array(
@@ -291,7 +290,7 @@ impl Executable for Program {
     }
 }
 
-fn collect_rows(code: &crate::gang::Code, times: &[(u64, Duration)], rows: &mut Vec<InstructionTime>) {
+fn collect_rows(code: &Code, times: &[(u64, Duration)], rows: &mut Vec<InstructionTime>) {
     for step in &code.steps {
         let (count, total) = times[step.id];
         let is_collective = match &step.kind {

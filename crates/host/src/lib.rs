@@ -19,6 +19,7 @@ pub mod memory;
 pub mod movement;
 pub mod operand;
 pub mod parts;
+mod plan;
 pub mod pool;
 pub mod simd;
 mod sync;

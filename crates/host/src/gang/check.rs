@@ -1,10 +1,10 @@
 //! Checks a plan before it runs: the values that every step reads and writes must have the sizes that the step relies
 //! on.
 //!
-//! Each buffer that is put into a slot is compared with the slot's type at that time ([`Run`](super::run::Run)). For
+//! Each buffer that is put into a slot is compared with the slot's type at that time ([`Run`](super::Run)). For
 //! steps that pass buffers from slot to slot, both types are compared here, once.
 
-use super::plan::*;
+use crate::plan::*;
 use shardwise_base::{DType, Diagnostic};
 
 /// Returns the first inconsistency of a plan, which is a bug of the planner or a module that is not valid.
@@ -135,7 +135,7 @@ fn inconsistent(step: &Step, what: &str) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gang::{Input, Points, lower};
+    use crate::gang::lower;
     use crate::kernels::testing::parse;
     use crate::memory::Memory;
 

@@ -5,18 +5,17 @@
 //! once and stored once. A collective is a step that reads several instances and writes each result once. A permutation
 //! moves pointers. There are no device threads, so nothing can block or wait.
 //!
-//! [`plan`] has the types, [`lower`] builds a plan, [`check`] checks it, [`run`] executes it, and [`points`] has the
-//! arithmetic of instances.
+//! [`lower()`] builds a plan, [`check()`] checks it, and [`Run`] executes it. The types of plans are in `plan`.
 #![forbid(unsafe_code)]
 
 mod check;
 mod fallback;
-pub mod lower;
-pub mod plan;
-pub mod points;
-pub mod run;
+mod literal;
+mod lower;
+mod run;
 
 pub use check::check;
+pub use literal::fill;
 pub use lower::lower;
-pub use plan::{Code, Input, Kernel, KernelCx, Members, Plan, Step, StepKind};
-pub use points::Points;
+pub use run::Run;
+pub use run::predict::{Given, Predicted};

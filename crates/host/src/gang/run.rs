@@ -3,14 +3,12 @@
 //! Values are lists of buffers, one for each instance. A step takes over the buffers of slots that it uses last, so
 //! that a kernel that is their only owner may write into them.
 
-mod predict;
-
-pub use predict::{Given, Predicted};
+pub mod predict;
 
 use super::fallback;
-use super::plan::*;
-use super::points::Points;
-use crate::memory::{Buffer, Memory};
+use super::literal::fill;
+use crate::memory::{Buffer, Memory, OutOfMemory};
+use crate::plan::*;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, Stop, budget};
 use shardwise_ir::{Func, Module};
 use std::any::Any;
@@ -18,6 +16,32 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
+
+/// The reason why a run ended early.
+pub enum RunError {
+    Stopped(Stop),
+    Diagnostic(Diagnostic),
+    /// A kernel or a reference evaluation panicked with this message.
+    Panicked(String),
+}
+
+impl From<Stop> for RunError {
+    fn from(stop: Stop) -> RunError {
+        RunError::Stopped(stop)
+    }
+}
+
+impl From<OutOfMemory> for RunError {
+    fn from(e: OutOfMemory) -> RunError {
+        RunError::Stopped(Stop::Memory(e))
+    }
+}
+
+impl From<Diagnostic> for RunError {
+    fn from(d: Diagnostic) -> RunError {
+        RunError::Diagnostic(d)
+    }
+}
 
 /// One run of a plan.
 pub struct Run<'a> {
@@ -41,7 +65,7 @@ struct Selection<'a> {
     point: usize,
 }
 
-type Step<'a> = &'a super::plan::Step;
+type Step<'a> = &'a crate::plan::Step;
 
 impl<'a> Run<'a> {
     /// Returns a run of the plan that has not started.
@@ -167,7 +191,7 @@ impl<'a> Run<'a> {
             let operands: Vec<&Buffer> = step.inputs.iter().map(|input| self.buffer(input, i)).collect();
             let results = fallback::evaluate(&view, &operands, captured)?;
             for (slot, literal) in step.outputs.iter().zip(results) {
-                let buffer = super::lower::fill(self.memory, &literal)?;
+                let buffer = fill(self.memory, &literal)?;
                 self.set(step, *slot, i, buffer);
             }
         }
@@ -199,7 +223,7 @@ impl<'a> Run<'a> {
                 let others: Vec<&Buffer> = step.inputs[1..].iter().map(|input| self.buffer(input, i)).collect();
                 known.insert(group, fallback::exchange(&view, &parts, &others, captured)?);
             }
-            let buffer = super::lower::fill(self.memory, &known[group][members.positions[i]])?;
+            let buffer = fill(self.memory, &known[group][members.positions[i]])?;
             self.set(step, step.outputs[0], i, buffer);
         }
         Ok(())

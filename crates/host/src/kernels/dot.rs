@@ -6,17 +6,17 @@
 //!
 //! The sum of a product and of the new result of another op ([`sums`]) is one step, which adds to that result in place.
 
-use super::written;
 use crate::elem::Elem;
-use crate::gang::lower::Lowering;
-use crate::gang::points::Points;
-use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
-use crate::kernels::fuse::{elem, is_computed, is_view, row_major};
-use crate::kernels::moves::{Moves, own_or_copy, prepared};
-use crate::matmul::{Batch, Gemm, Product};
+use crate::kernels::buffers::own_or_copy;
+use crate::kernels::context::PlanCx;
+use crate::kernels::copies::{Moves, prepared};
+use crate::kernels::fusion::{is_computed, is_view};
+use crate::kernels::products::{addresses_of, products_of};
+use crate::kernels::strides::{innermost, row_major};
+use crate::matmul::{Batch, Gemm};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::Move;
-use crate::operand::{self, Target};
+use crate::plan::{Input, Kernel, KernelCx, Points, Step, StepKind};
 use crate::pool::Workers;
 use shardwise_ir::{Op, OpView, Uses, Value};
 use shardwise_ops::Opcode;
@@ -42,20 +42,20 @@ struct DotKernel {
 }
 
 /// Returns the step of a product, or `None` if there is no kernel for its types.
-pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
-    let (kernel, sources) = plan(lowering, view)?;
-    let points = lowering.points(view.result(0));
-    let inputs = sources.into_iter().map(|s| read(lowering, view, s, &points)).collect();
-    let output = lowering.slot(view.result(0));
-    Some(lowering.step_with(view, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points))
+pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    let (kernel, sources) = product(plan, view)?;
+    let points = plan.points(view.result(0));
+    let inputs = sources.into_iter().map(|s| read(plan, view, s, &points)).collect();
+    let output = plan.slot(view.result(0));
+    Some(plan.step_with(view, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points))
 }
 
 /// Returns the input that a product reads. If it needs a copy, this is an earlier step.
-fn read<'m>(lowering: &mut Lowering<'m>, dot: &OpView<'m>, source: Source, points: &Points) -> Input {
-    let Some(elements) = source.copy else { return lowering.input(source.value, points) };
-    let ty = lowering.body.ty(source.value).as_tensor().expect("verified: a tensor").clone();
+fn read<'m>(plan: &mut PlanCx<'m>, dot: &OpView<'m>, source: Source, points: &Points) -> Input {
+    let Some(elements) = source.copy else { return plan.input(source.value, points) };
+    let ty = plan.body.ty(source.value).as_tensor().expect("verified: a tensor").clone();
     let kernel = Moves::layout(elements, ty.bytes() as usize);
-    prepared(lowering, dot, &[source.value], kernel, ty, points)
+    prepared(plan, dot, &[source.value], kernel, ty, points)
 }
 
 /// An addition and the product that it adds to its other operand.
@@ -69,24 +69,24 @@ pub struct Sum {
 ///
 /// Both operands must be used by the addition alone, and the other operand must be a new buffer. A value that an
 /// elementwise op computes is better computed by the pass that reads the product.
-pub fn sums(lowering: &Lowering<'_>, ops: &[Op], uses: &Uses) -> Vec<Sum> {
+pub fn sums(plan: &PlanCx<'_>, ops: &[Op], uses: &Uses) -> Vec<Sum> {
     let block: HashSet<Op> = ops.iter().copied().collect();
     let mut found: Vec<Sum> = vec![];
     for &add in ops {
-        let view = lowering.view(add);
+        let view = plan.view(add);
         if Opcode::of_view(&view) != Opcode::Add {
             continue;
         }
-        let is_added = |v: Value| found.iter().any(|s| lowering.view(s.add).result(0) == v);
+        let is_added = |v: Value| found.iter().any(|s| plan.view(s.add).result(0) == v);
         let is_made = |v: Value| {
-            let def = lowering.body.def_op(v).filter(|op| block.contains(op));
-            let def = def.map(|op| lowering.view(op));
+            let def = plan.body.def_op(v).filter(|op| block.contains(op));
+            let def = def.map(|op| plan.view(op));
             uses.of(v).len() == 1
-                && lowering.points(v) == lowering.points(view.result(0))
-                && def.is_some_and(|d| is_added(v) || !(is_view(&d) || is_computed(&d) || is_constant(&d)))
+                && plan.points(v) == plan.points(view.result(0))
+                && def.is_some_and(|d| is_added(v) || !(is_view(plan, &d) || is_computed(plan, &d) || is_constant(&d)))
         };
         let operands = [view.operand(0), view.operand(1)];
-        let product = |v: Value| lowering.body.def_op(v).filter(|&op| is_made(v) && has_sum_kernel(lowering, op));
+        let product = |v: Value| plan.body.def_op(v).filter(|&op| is_made(v) && has_sum_kernel(plan, op));
         let sum = [(0, 1), (1, 0)].into_iter().find_map(|(acc, dot)| {
             let (acc, dot) = (operands[acc], product(operands[dot])?);
             is_made(acc).then_some(Sum { add, dot, acc })
@@ -101,23 +101,23 @@ fn is_constant(view: &OpView<'_>) -> bool {
 }
 
 /// Returns whether the product has a kernel that adds, in a type in which intermediate sums are not rounded.
-fn has_sum_kernel(lowering: &Lowering<'_>, op: Op) -> bool {
-    let view = lowering.view(op);
+fn has_sum_kernel(plan: &PlanCx<'_>, op: Op) -> bool {
+    let view = plan.view(op);
     let is_dot = matches!(Opcode::of_view(&view), Opcode::DotGeneral | Opcode::Dot);
-    let planned = is_dot.then(|| plan(lowering, &view)).flatten();
+    let planned = is_dot.then(|| product(plan, &view)).flatten();
     planned.is_some_and(|(k, _)| k.batch.accumulates())
 }
 
 /// Returns the step of a sum, at the position of the addition.
-pub fn sum_step(lowering: &mut Lowering<'_>, sum: &Sum) -> Step {
-    let (add, dot) = (lowering.view(sum.add), lowering.view(sum.dot));
-    let (kernel, sources) = plan(lowering, &dot).expect("it has a kernel");
+pub fn sum_step(plan: &mut PlanCx<'_>, sum: &Sum) -> Step {
+    let (add, dot) = (plan.view(sum.add), plan.view(sum.dot));
+    let (kernel, sources) = product(plan, &dot).expect("it has a kernel");
     let kernel = DotKernel { batch: kernel.batch.accumulating(), accumulates: true, ..kernel };
-    let points = lowering.points(add.result(0));
-    let mut inputs: Vec<Input> = sources.into_iter().map(|s| read(lowering, &dot, s, &points)).collect();
-    inputs.push(lowering.input(sum.acc, &points));
-    let output = lowering.slot(add.result(0));
-    let mut step = lowering.step_with(&dot, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points);
+    let points = plan.points(add.result(0));
+    let mut inputs: Vec<Input> = sources.into_iter().map(|s| read(plan, &dot, s, &points)).collect();
+    inputs.push(plan.input(sum.acc, &points));
+    let output = plan.slot(add.result(0));
+    let mut step = plan.step_with(&dot, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points);
     step.name = format!("fused({}, add)", dot.name().split_once('.').map_or(dot.name(), |(_, op)| op));
     step
 }
@@ -132,8 +132,8 @@ struct Roles {
 /// Returns how an operand is read: through the transpose that made it, as it is, or as a copy with the roles in order.
 /// The first of these is used in which the contracted dimensions can be merged and the innermost mergeable free
 /// dimensions have at least `free` elements.
-fn source(lowering: &Lowering<'_>, v: Value, roles: &Roles, free: usize) -> Option<Source> {
-    let shape = lowering.body.ty(v).shape();
+fn source(plan: &PlanCx<'_>, v: Value, roles: &Roles, free: usize) -> Option<Source> {
+    let shape = plan.body.ty(v).shape();
     let pick = |dims: &[usize], strides: &[isize]| dims.iter().map(|&d| (shape[d], strides[d])).collect::<Vec<_>>();
     let suits = |s: &Source| {
         let ((inner, _), outside) = innermost(&pick(&roles.free, &s.strides));
@@ -141,21 +141,21 @@ fn source(lowering: &Lowering<'_>, v: Value, roles: &Roles, free: usize) -> Opti
     };
     let strides = row_major(shape);
     let in_place = Source { value: v, strides: strides.clone(), copy: None };
-    if let Some(found) = transposed(lowering, v).into_iter().chain([in_place]).find(suits) {
+    if let Some(found) = transposed(plan, v).into_iter().chain([in_place]).find(suits) {
         return Some(found);
     }
     let order: Vec<usize> = [&roles.batch, &roles.free, &roles.contract].into_iter().flatten().copied().collect();
     let sizes: Vec<usize> = order.iter().map(|&d| shape[d]).collect();
     let mut copied = vec![0; shape.len()];
     order.iter().zip(row_major(&sizes)).for_each(|(&d, stride)| copied[d] = stride);
-    let size = elem(lowering.body.ty(v).as_tensor()?.dtype)?.size();
+    let size = Elem::of(plan.body.ty(v).as_tensor()?.dtype)?.size();
     let copy = Some(Move::new(size, shape, &strides, &copied));
     Some(Source { value: v, strides: copied, copy })
 }
 
 /// Returns the array that an operand is a transpose of, or `None` if it is none.
-fn transposed(lowering: &Lowering<'_>, v: Value) -> Option<Source> {
-    let view = lowering.view(lowering.body.def_op(v)?);
+fn transposed(plan: &PlanCx<'_>, v: Value) -> Option<Source> {
+    let view = plan.view(plan.body.def_op(v)?);
     if Opcode::of_view(&view) != Opcode::Transpose {
         return None;
     }
@@ -164,28 +164,14 @@ fn transposed(lowering: &Lowering<'_>, v: Value) -> Option<Source> {
     Some(Source { value: view.operand(0), strides, copy: None })
 }
 
-/// Merges the innermost of some dimensions (sizes and strides, major to minor) as far as possible. Returns the merged
-/// dimension and the number of dimensions outside of it.
-pub(super) fn innermost(dims: &[(usize, isize)]) -> ((usize, isize), usize) {
-    let mut whole: Option<(usize, isize)> = None;
-    for (i, &(size, stride)) in dims.iter().enumerate().rev().filter(|(_, dim)| dim.0 != 1) {
-        whole = match whole {
-            None => Some((size, stride)),
-            Some((n, inner)) if stride == inner * n as isize => Some((n * size, inner)),
-            Some(inner) => return (inner, i + 1),
-        };
-    }
-    (whole.unwrap_or((1, 1)), 0)
-}
-
 /// Number of columns from which on the right operand is read in place, with one product for each piece.
 const COLUMNS: usize = 64;
 
 /// Returns the kernel of a product, and how it reads its operands.
-fn plan(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<(DotKernel, [Source; 2])> {
+fn product(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<(DotKernel, [Source; 2])> {
     let dims = DotDims::of(view)?;
     let (a, b, c) = (view.operand_tensor(0), view.operand_tensor(1), view.result_tensor(0));
-    let (elem, out) = (elem(a.dtype)?, elem(c.dtype)?);
+    let (elem, out) = (Elem::of(a.dtype)?, Elem::of(c.dtype)?);
     if a.dtype != b.dtype || elem == Elem::Bool {
         return None;
     }
@@ -193,8 +179,8 @@ fn plan(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<(DotKernel, [Sourc
     let left = Roles { batch: dims.lhs_batch, free: left, contract: dims.lhs_contract };
     let right = Roles { batch: dims.rhs_batch, free: right, contract: dims.rhs_contract };
     // Rows may be at any addresses.
-    let lhs = source(lowering, view.operand(0), &left, 1)?;
-    let rhs = source(lowering, view.operand(1), &right, COLUMNS)?;
+    let lhs = source(plan, view.operand(0), &left, 1)?;
+    let rhs = source(plan, view.operand(1), &right, COLUMNS)?;
     let pick = |dims: &[usize], shape: &[usize], s: &Source| -> Vec<_> {
         dims.iter().map(|&d| (shape[d], s.strides[d])).collect()
     };
@@ -247,22 +233,6 @@ impl DotKernel {
             false => cx.allocate(self.output_bytes),
         }
     }
-}
-
-/// Returns the addresses of the first two inputs and of the output of each instance.
-pub(super) fn addresses_of(cx: &KernelCx<'_>, outputs: &[Buffer]) -> Vec<[usize; 3]> {
-    let of = |(&i, c): (&usize, &Buffer)| {
-        let [a, b] = cx.addresses([0, 1], i);
-        [a, b, c.address()]
-    };
-    cx.instances.iter().zip(outputs).map(of).collect()
-}
-
-/// Returns the products of the first two inputs of each instance.
-pub(super) fn products_of<'a>(cx: &'a KernelCx<'_>, outputs: &'a mut [Buffer]) -> Vec<Product<'a>> {
-    let source = |input: usize, i: usize| operand::Source::of(cx.input(input, i).bytes());
-    let product = |(&i, c)| Product { a: source(0, i), b: source(1, i), c: Target::of(written(c)) };
-    cx.instances.iter().zip(outputs).map(product).collect()
 }
 
 #[cfg(test)]

@@ -1,22 +1,21 @@
 //! Collectives. Each instance of the result is written once, from the instances of its group.
 
-use super::moves::targets;
-use super::{write, written};
 use crate::block::{self, Operand};
 use crate::collective::reduction;
-use crate::gang::lower::Lowering;
-use crate::gang::points::Points;
-use crate::gang::{Kernel, KernelCx, Members, StepKind};
-use crate::kernels::fuse::{elem, reducer, row_major};
+use crate::elem::Elem;
+use crate::kernels::buffers::{output_bytes, targets, write, written};
+use crate::kernels::context::PlanCx;
+use crate::kernels::members::members;
+use crate::kernels::reducers::reducer;
+use crate::kernels::strides::row_major;
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::{Move, fill, streams};
 use crate::operand::Source;
+use crate::plan::{Kernel, KernelCx, Members, Step};
 use crate::pool::Workers;
-use shardwise_base::AxisRef;
 use shardwise_ir::OpView;
 use shardwise_ops::ReduceKind;
-use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
-use std::collections::HashMap;
+use shardwise_ops::collective::{CollectiveKind, CollectiveView};
 
 /// How the parts of the members become a result.
 enum Exchange {
@@ -39,56 +38,16 @@ struct ExchangeKernel {
     positions: Vec<usize>,
 }
 
-/// Returns the kernel of a collective whose groups all have the same size, or `None` if there is none.
-pub fn kernel(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<StepKind> {
+/// Returns the step of a collective whose groups all have the same size, or `None` if there is no kernel for it.
+pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let collective = CollectiveView::of(view).filter(|_| view.operands().len() == 1)?;
-    let Members { groups, positions } = members(lowering, view)?;
+    let Members { groups, positions } = members(plan, view)?;
     let size = groups.first().map_or(1, Vec::len);
     if size == 0 || groups.iter().any(|group| group.len() != size) {
         return None;
     }
     let exchange = exchange(view, &collective.kind, size)?;
-    let output_bytes = view.result_tensor(0).bytes() as usize;
-    Some(StepKind::Kernel(Box::new(ExchangeKernel { exchange, output_bytes, groups, positions })))
-}
-
-/// Returns the groups of a collective with one result whose parts are combined or moved as a whole, or `None` for other
-/// collectives.
-pub fn members(lowering: &Lowering<'_>, view: &OpView<'_>) -> Option<Members> {
-    let is_ragged = |c: &CollectiveView| c.kind == CollectiveKind::RaggedAllToAll;
-    let collective = CollectiveView::of(view).filter(|c| view.results().len() == 1 && !is_ragged(c))?;
-    let mesh = lowering.mesh.as_ref()?;
-    let (operand, result) = (lowering.points(view.operand(0)), lowering.points(view.result(0)));
-    let (groups, positions) = match &collective.groups {
-        Groups::Axes { axes, .. } => {
-            let position = |i: usize| AxisRef::index_in(mesh, axes, &result.coordinates(i));
-            (result.groups(&operand, axes), (0..result.count()).map(position).collect())
-        }
-        Groups::Dense(rows) => dense_groups(rows, &operand, &result)?,
-        Groups::All => dense_groups(&[(0..mesh.size()).collect()], &operand, &result)?,
-    };
-    Some(Members { groups, positions })
-}
-
-/// Returns the groups of imported device numbers that are not along axes. A device that is in none has an empty group.
-pub(super) fn dense_groups(
-    rows: &[Vec<usize>],
-    operand: &Points,
-    result: &Points,
-) -> Option<(Vec<Vec<u32>>, Vec<usize>)> {
-    let mesh = result.mesh.as_ref()?;
-    let devices = mesh.positions();
-    let rows: Vec<Vec<usize>> = rows.iter().map(|row| row.iter().filter_map(|&d| devices.of(d)).collect()).collect();
-    let numbered = rows.iter().flat_map(|row| row.iter().enumerate().map(move |(k, &p)| (p, (row, k))));
-    let place_of: HashMap<usize, (&Vec<usize>, usize)> = numbered.collect();
-    let (mut groups, mut positions) = (vec![], vec![]);
-    for i in 0..result.count() {
-        let place = place_of.get(&mesh.position(&result.coordinates(i)));
-        let (row, position) = place.map_or((&[][..], 0), |(row, position)| (&row[..], *position));
-        groups.push(row.iter().map(|&p| operand.instance(&mesh.coordinates(p)) as u32).collect());
-        positions.push(position);
-    }
-    Some((groups, positions))
+    Some(plan.kernel(view, ExchangeKernel { exchange, output_bytes: output_bytes(view), groups, positions }))
 }
 
 /// Returns how groups of `n` exchange values, or `None` if there is no kernel for it.
@@ -120,7 +79,7 @@ fn combine(
     from: &[usize],
     scattered: Option<usize>,
 ) -> Option<Exchange> {
-    let elems = [elem(view.operand_tensor(0).dtype)?, elem(view.result_tensor(0).dtype)?];
+    let elems = [Elem::of(view.operand_tensor(0).dtype)?, Elem::of(view.result_tensor(0).dtype)?];
     let strides = row_major(from);
     let kernel = match scattered {
         None => reduction(elems, reducer(kind), n, &[shape.iter().product()], &[1], &[1])?,

@@ -1,14 +1,16 @@
 //! Reductions by unnamed computations, and reductions of several arrays together (argmax). Each element that is folded
 //! in is one pass of the block machine over all results.
 
-use super::{read, write, written};
 use crate::block::{self, Operand};
-use crate::gang::lower::Lowering;
-use crate::gang::{Kernel, KernelCx, Step, StepKind};
-use crate::kernels::fuse::{elem, row_major, scalar_region};
+use crate::elem::Elem;
+use crate::kernels::buffers::{read, write, written};
+use crate::kernels::context::PlanCx;
+use crate::kernels::fusion::scalar_region;
+use crate::kernels::strides::row_major;
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::fill;
 use crate::operand::Source;
+use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::Workers;
 use shardwise_ir::OpView;
 use shardwise_ops::reducer::reduce_kind_of_op;
@@ -28,7 +30,7 @@ pub(super) struct FoldKernel {
 }
 
 /// Returns the step of a `reduce` by a region of elementwise ops, or `None` if there is no kernel for it.
-pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     if reduce_kind_of_op(view).is_some() {
         // Sums by named reducers have a defined order of their own.
         return None;
@@ -45,16 +47,16 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
     let n = view.results().len();
     let element_strides: Vec<isize> = kept.iter().map(|&d| strides[d]).collect();
     let operands = [vec![row_major(&space); n], vec![element_strides; n]].concat();
-    let kernel = scalar_region(lowering, view.op, &space, &operands)?;
+    let kernel = scalar_region(plan, view.op, &space, &operands)?;
     let mut offsets = vec![0];
     for &d in &reduced {
         let step = strides[d] as usize;
         offsets = offsets.iter().flat_map(|&o| (0..shape[d]).map(move |i| o + i * step)).collect();
     }
-    let size = |i: usize| Some(elem(view.result_tensor(i).dtype)?.size());
+    let size = |i: usize| Some(Elem::of(view.result_tensor(i).dtype)?.size());
     let sizes = (0..n).map(size).collect::<Option<Vec<usize>>>()?;
     let kernel = FoldKernel { kernel, offsets, sizes, count: space.iter().product() };
-    Some(lowering.step(view, StepKind::Kernel(Box::new(kernel))))
+    Some(plan.kernel(view, kernel))
 }
 
 impl Kernel for FoldKernel {

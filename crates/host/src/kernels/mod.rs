@@ -1,76 +1,146 @@
 //! The kernel table: the ops that have a kernel of their own, and the fusion of ops into one kernel.
 //!
-//! There is one file for each kind of kernel. Each returns a [`Kernel`](crate::gang::Kernel) for an op, or none, so
-//! that the op's reference evaluation runs.
+//! [`KERNELS`] has a row for each op. There is one file for each kind of kernel; its functions build the step of an op,
+//! or return none, so that the op's reference evaluation runs. A kernel knows the planner only as its
+//! [`context`](context::PlanCx). What several kernels need has a file of its own: `buffers`, `copies`, `indices`,
+//! `members`, `products`, `reducers`, `strides`, `window`.
 #![forbid(unsafe_code)]
 
-mod by_reducer;
+mod buffers;
+mod context;
 mod convolution;
+mod copies;
 mod dot;
 mod exchange;
 mod fold;
-mod fuse;
-mod fused;
+mod fusion;
 mod index;
+mod indices;
+mod members;
 mod moves;
+mod permute;
+mod products;
 mod ragged_dot;
 mod ragged_exchange;
 mod reduce;
 mod reduce_window;
+mod reducers;
 mod select_and_scatter;
 mod sort;
+mod strides;
 #[cfg(test)]
 pub(crate) mod testing;
 mod window;
 
+pub use context::PlanCx;
 pub use dot::{sum_step, sums};
-pub use exchange::members;
-pub use fuse::groups;
-pub use fused::step as fused_step;
+pub use fusion::{groups, step as fused_step};
+pub use members::members;
 
-use crate::block::Operand;
-use crate::gang::Step;
-use crate::gang::lower::Lowering;
-use crate::memory::Buffer;
-use crate::operand::{Source, Target};
+use crate::block::{Binary, Unary};
+use crate::plan::Step;
+use context::{Fused, KernelTable, Row};
 use shardwise_ir::OpView;
 use shardwise_ops::promote::is_promoted;
 use shardwise_ops::{Opcode, Semantics};
 
-/// Returns the bytes of a result, which is new or has no other owner.
-fn written(buffer: &mut Buffer) -> &mut [u8] {
-    buffer.try_unique().expect("a kernel is the only owner of its results")
+/// The kernels of all ops. An op without a row runs by its reference evaluation.
+pub static KERNELS: KernelTable = KernelTable::new(&[
+    unary(Opcode::Abs, Unary::Abs),
+    unary(Opcode::Cbrt, Unary::Cbrt),
+    unary(Opcode::Ceil, Unary::Ceil),
+    unary(Opcode::ChloErf, Unary::Erf),
+    unary(Opcode::ChloErfInv, Unary::ErfInv),
+    unary(Opcode::Cosine, Unary::Cos),
+    unary(Opcode::CountLeadingZeros, Unary::CountLeadingZeros),
+    unary(Opcode::Exponential, Unary::Exp),
+    unary(Opcode::ExponentialMinusOne, Unary::Expm1),
+    unary(Opcode::Floor, Unary::Floor),
+    unary(Opcode::IsFinite, Unary::IsFinite),
+    unary(Opcode::Log, Unary::Log),
+    unary(Opcode::LogPlusOne, Unary::Log1p),
+    unary(Opcode::Logistic, Unary::Logistic),
+    unary(Opcode::Negate, Unary::Neg),
+    unary(Opcode::Not, Unary::Not),
+    unary(Opcode::Popcnt, Unary::Popcount),
+    unary(Opcode::RoundNearestAfz, Unary::RoundAway),
+    unary(Opcode::RoundNearestEven, Unary::RoundEven),
+    unary(Opcode::Rsqrt, Unary::Rsqrt),
+    unary(Opcode::Sign, Unary::Sign),
+    unary(Opcode::Sine, Unary::Sin),
+    unary(Opcode::Sqrt, Unary::Sqrt),
+    unary(Opcode::Tan, Unary::Tan),
+    unary(Opcode::Tanh, Unary::Tanh),
+    binary(Opcode::Add, Binary::Add),
+    binary(Opcode::And, Binary::And),
+    binary(Opcode::Atan2, Binary::Atan2),
+    binary(Opcode::Divide, Binary::Div),
+    binary(Opcode::Maximum, Binary::Max),
+    binary(Opcode::Minimum, Binary::Min),
+    binary(Opcode::Multiply, Binary::Mul),
+    binary(Opcode::Or, Binary::Or),
+    binary(Opcode::Power, Binary::Pow),
+    binary(Opcode::Remainder, Binary::Rem),
+    binary(Opcode::ShiftLeft, Binary::ShiftLeft),
+    binary(Opcode::ShiftRightArithmetic, Binary::ShiftRightArithmetic),
+    binary(Opcode::ShiftRightLogical, Binary::ShiftRightLogical),
+    binary(Opcode::Subtract, Binary::Sub),
+    binary(Opcode::Xor, Binary::Xor),
+    Row::fused(Opcode::ChloSquare, Fused::Elements(fusion::square)),
+    Row::fused(Opcode::Clamp, Fused::Elements(fusion::clamp)),
+    Row::fused(Opcode::Compare, Fused::Elements(fusion::compare)),
+    Row::fused(Opcode::Convert, Fused::Elements(fusion::convert)),
+    Row::fused(Opcode::Select, Fused::Elements(fusion::select)),
+    Row::fused(Opcode::Iota, Fused::Iota),
+    Row::fused(Opcode::BitcastConvert, Fused::Elements(fusion::bitcast))
+        .only_if(fusion::keeps_shape)
+        .or(&[moves::bitcast]),
+    Row::fused(Opcode::Reduce, Fused::Reduce).only_if(fusion::is_named_reduce).or(&[reduce::step, fold::step]),
+    Row::fused(Opcode::BroadcastInDim, Fused::View(fusion::broadcast)).or(&[moves::view]),
+    Row::fused(Opcode::Reshape, Fused::View(fusion::reshape)).only_if(fusion::is_trivial_reshape).or(&[moves::alias]),
+    Row::fused(Opcode::Reverse, Fused::View(fusion::reverse)).or(&[moves::view]),
+    Row::fused(Opcode::Slice, Fused::View(fusion::slice)).or(&[moves::view]),
+    Row::fused(Opcode::Transpose, Fused::View(fusion::transpose)).or(&[moves::view]),
+    Row::of(Opcode::AsyncDone, &[moves::alias]),
+    Row::of(Opcode::OptimizationBarrier, &[moves::alias]),
+    Row::of(Opcode::Concatenate, &[moves::concatenate]),
+    Row::of(Opcode::DynamicSlice, &[moves::dynamic_slice]),
+    Row::of(Opcode::DynamicUpdateSlice, &[moves::dynamic_update_slice]),
+    Row::of(Opcode::Pad, &[moves::pad]),
+    Row::of(Opcode::Gather, &[index::gather]),
+    Row::of(Opcode::Scatter, &[index::scatter]),
+    Row::of(Opcode::Convolution, &[convolution::step]),
+    Row::of(Opcode::Dot, &[dot::step]),
+    Row::of(Opcode::DotGeneral, &[dot::step]),
+    Row::of(Opcode::RaggedDot, &[ragged_dot::step]),
+    Row::of(Opcode::ReduceWindow, &[reduce_window::step]),
+    Row::of(Opcode::SelectAndScatter, &[select_and_scatter::step]),
+    Row::of(Opcode::Sort, &[sort::step]),
+    Row::of(Opcode::TopK, &[sort::top_k]),
+    Row::of(Opcode::AllGather, &[exchange::step]),
+    Row::of(Opcode::AllReduce, &[exchange::step]),
+    Row::of(Opcode::AllToAll, &[exchange::step]),
+    Row::of(Opcode::CollectiveBroadcast, &[exchange::step]),
+    Row::of(Opcode::CollectivePermute, &[permute::step]),
+    Row::of(Opcode::CollectiveReduce, &[exchange::step]),
+    Row::of(Opcode::ReduceScatter, &[exchange::step]),
+    Row::of(Opcode::CustomCall, &[ragged_exchange::step]),
+]);
+
+const fn unary(op: Opcode, function: Unary) -> Row {
+    Row::fused(op, Fused::Unary(function))
 }
 
-/// Returns a whole buffer as an operand that a block program reads.
-fn read(buffer: &Buffer) -> Operand<'_> {
-    Operand::Read(Source::of(buffer.bytes()))
-}
-
-/// Returns a whole buffer as an operand that a block program writes.
-fn write(buffer: &mut Buffer) -> Operand<'_> {
-    Operand::Write(Target::of(written(buffer)))
+const fn binary(op: Opcode, function: Binary) -> Row {
+    Row::fused(op, Fused::Binary(function))
 }
 
 /// Returns the step of an op that has a kernel, or `None` if its reference evaluation runs.
-pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     if is_promoted(view) && !is_collective(view) {
         return None;
     }
-    match Opcode::of_view(view) {
-        Opcode::DotGeneral | Opcode::Dot => dot::step(lowering, view),
-        Opcode::Convolution => convolution::step(lowering, view),
-        Opcode::Reduce => reduce::step(lowering, view).or_else(|| fold::step(lowering, view)),
-        Opcode::SelectAndScatter => select_and_scatter::step(lowering, view),
-        Opcode::Sort => sort::step(lowering, view),
-        Opcode::TopK => sort::top_k(lowering, view),
-        Opcode::ReduceWindow => reduce_window::step(lowering, view),
-        Opcode::Gather | Opcode::Scatter => index::step(lowering, view),
-        Opcode::RaggedDot => ragged_dot::step(lowering, view),
-        Opcode::CustomCall => ragged_exchange::step(lowering, view),
-        _ => moves::step(lowering, view)
-            .or_else(|| exchange::kernel(lowering, view).map(|kind| lowering.step(view, kind))),
-    }
+    KERNELS.row(Opcode::of_view(view))?.steps.iter().find_map(|build| build(plan, view))
 }
 
 fn is_collective(view: &OpView<'_>) -> bool {

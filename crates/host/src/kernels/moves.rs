@@ -1,166 +1,74 @@
 //! Data movement: views that are needed as arrays, concatenation, padding, and slices at positions that are only known
 //! at run time.
 
-use super::written;
 use crate::elem::Elem;
-use crate::gang::lower::Lowering;
-use crate::gang::points::Points;
-use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
-use crate::kernels::fuse::{elem, row_major, view_strides};
-use crate::memory::{Buffer, OutOfMemory};
-use crate::movement::{Move, copy, fill};
+use crate::kernels::buffers::{element_bytes, output_bytes, own_or_copy, targets, written};
+use crate::kernels::context::PlanCx;
+use crate::kernels::copies::{Filler, Moves};
+use crate::kernels::fusion::view_strides;
+use crate::kernels::indices::{Indices, clamp};
+use crate::kernels::strides::row_major;
+use crate::memory::OutOfMemory;
+use crate::movement::Move;
 use crate::operand::{Source, Target};
+use crate::plan::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::pool::Workers;
 use shardwise_base::DType;
 use shardwise_ir::{OpView, TensorType, Value};
-use shardwise_ops::Opcode;
 
-/// Returns the step of an op that moves elements, or `None` if there is no kernel for it.
-pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
-    let kind: Box<dyn Kernel> = match Opcode::of_view(view) {
-        Opcode::Reshape => return Some(lowering.step(view, StepKind::Alias)),
-        Opcode::BitcastConvert => return keeps_bytes(view).then(|| lowering.step(view, StepKind::Alias)),
-        Opcode::Transpose | Opcode::Slice | Opcode::Reverse | Opcode::BroadcastInDim => {
-            return view_step(lowering, view);
-        }
-        Opcode::Concatenate => Box::new(join(view)?),
-        Opcode::Pad => Box::new(pad(view)?),
-        Opcode::DynamicSlice => Box::new(slice(view)?),
-        Opcode::DynamicUpdateSlice => Box::new(update(view)?),
-        _ => return None,
-    };
-    Some(lowering.step(view, StepKind::Kernel(kind)))
+/// Returns the step of an op whose results are its operands, possibly with other types.
+pub fn alias<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    Some(plan.step(view, StepKind::Alias))
+}
+
+/// Returns the step of a `bitcast_convert` that leaves all bytes in place, or `None` for others.
+pub fn bitcast<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    keeps_bytes(view).then(|| plan.step(view, StepKind::Alias))
+}
+
+/// Returns the step of a `concatenate`.
+pub fn concatenate<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    Some(plan.kernel(view, join(view)?))
+}
+
+/// Returns the step of a `pad`, or `None` if it cuts elements off.
+pub fn pad<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    Some(plan.kernel(view, padding(view)?))
+}
+
+/// Returns the step of a `dynamic_slice`.
+pub fn dynamic_slice<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    Some(plan.kernel(view, slice(view)?))
+}
+
+/// Returns the step of a `dynamic_update_slice`.
+pub fn dynamic_update_slice<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    Some(plan.kernel(view, update(view)?))
 }
 
 /// Returns whether a `bitcast_convert` leaves all bytes in place: the dimension that it adds or removes has them in
 /// order.
 fn keeps_bytes(view: &OpView<'_>) -> bool {
-    let has_bytes = |t: &TensorType| elem(t.dtype).is_some_and(|e| e != Elem::Bool);
+    let has_bytes = |t: &TensorType| Elem::of(t.dtype).is_some_and(|e| e != Elem::Bool);
     has_bytes(view.operand_tensor(0)) && has_bytes(view.result_tensor(0))
 }
 
-pub(super) fn output_bytes(view: &OpView<'_>) -> usize {
-    view.result_tensor(0).bytes() as usize
-}
-
-/// Returns the number of bytes of an element of the result, of any type.
-pub(super) fn size_of(view: &OpView<'_>) -> usize {
-    view.result_tensor(0).dtype.storage_bytes()
-}
-
-/// One move from each of several inputs to each output.
-pub(super) struct Moves {
-    /// For each move, the input and the offsets in bytes from which elements are read and at which they are written.
-    moves: Vec<(usize, usize, usize, Move)>,
-    /// The element that fills the output first, if there is one.
-    filler: Option<Filler>,
-    output_bytes: usize,
-}
-
-enum Filler {
-    Zeros,
-    /// The single element of an input.
-    Input(usize),
-}
-
-impl Moves {
-    /// Returns the kernel whose output is the whole of one input in another layout.
-    pub(super) fn layout(elements: Move, output_bytes: usize) -> Moves {
-        Moves::whole(elements, 0, output_bytes)
-    }
-
-    /// Returns the kernel whose output consists of some elements of the one input, from an offset in bytes on.
-    pub(super) fn whole(elements: Move, from: usize, output_bytes: usize) -> Moves {
-        Moves { moves: vec![(0, from, 0, elements)], filler: None, output_bytes }
-    }
-}
-
-impl Moves {
-    /// Returns the kernel that copies some elements of the one input from an offset in bytes to another, with zeros
-    /// around them.
-    pub(super) fn among_zeros(elements: Move, [from, to]: [usize; 2], output_bytes: usize) -> Moves {
-        Moves { moves: vec![(0, from, to, elements)], filler: Some(Filler::Zeros), output_bytes }
-    }
-
-    /// Returns the kernel that copies some elements of the first input, with the single element of the second around
-    /// them.
-    pub(super) fn among(elements: Move, [from, to]: [usize; 2], output_bytes: usize) -> Moves {
-        Moves { moves: vec![(0, from, to, elements)], filler: Some(Filler::Input(1)), output_bytes }
-    }
-
-    fn fill(&self, cx: &KernelCx<'_>, outputs: &mut [Buffer]) {
-        for (&i, output) in cx.instances.iter().zip(outputs) {
-            let element = match self.filler {
-                None => return,
-                Some(Filler::Zeros) => &[0][..],
-                Some(Filler::Input(index)) => cx.input(index, i).bytes(),
-            };
-            fill(Workers::global(), written(output), element);
-        }
-    }
-}
-
-/// Adds a step before the one that is being built. It copies its first input, the first of `from`, to an array of
-/// another layout. Returns the input from which the instances of `points` read this array.
-pub(super) fn prepared<'m>(
-    lowering: &mut Lowering<'m>,
-    view: &OpView<'m>,
-    from: &[Value],
-    kernel: Moves,
-    ty: TensorType,
-    points: &Points,
-) -> Input {
-    let own = match from {
-        [from] => lowering.points(*from),
-        _ => points.clone(),
-    };
-    let slot = lowering.temporary(ty, own.clone(), view.loc().clone());
-    let inputs = from.iter().map(|&v| lowering.input(v, &own)).collect();
-    let mut step = lowering.step_with(view, StepKind::Kernel(Box::new(kernel)), inputs, vec![slot], own.clone());
-    step.name = format!("{} (layout of an operand)", view.name());
-    lowering.before(step);
-    Input::new(slot, points.map_to(&own))
-}
-
-impl Kernel for Moves {
-    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        let mut outputs = cx.allocate(self.output_bytes)?;
-        self.fill(cx, &mut outputs);
-        for (index, from, to, elements) in &self.moves {
-            let source = |&i: &usize| Source::at(cx.input(*index, i).bytes(), *from);
-            let sources: Vec<Source> = cx.instances.iter().map(source).collect();
-            elements.run(Workers::global(), &sources, &mut targets(&mut outputs, *to));
-        }
-        cx.set(0, outputs);
-        Ok(())
-    }
-
-    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        cx.predict(self.output_bytes, 0)
-    }
-}
-
-/// Returns a position, in bytes, in each of some results.
-pub(super) fn targets(outputs: &mut [Buffer], start: usize) -> Vec<Target<'_>> {
-    outputs.iter_mut().map(|output| Target::at(written(output), start)).collect()
-}
-
-/// Builds a chain of views as one move from the array that they view.
-fn view_step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
-    let size = size_of(view);
-    let (value, strides, start): (Value, Vec<isize>, isize) = view_strides(lowering, view)?;
+/// Returns the step of a chain of views as one move from the array that they view.
+pub fn view<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    let size = element_bytes(view);
+    let (value, strides, start): (Value, Vec<isize>, isize) = view_strides(plan, view)?;
     let shape = view.result_shape(0);
     let elements = Move::new(size, shape, &strides, &row_major(shape));
     let moves = vec![(0, usize::try_from(start).ok()? * size, 0, elements)];
     let kernel = Moves { moves, filler: None, output_bytes: output_bytes(view) };
-    let points = lowering.points(view.result(0));
-    let inputs: Vec<Input> = vec![lowering.input(value, &points)];
-    let output = lowering.slot(view.result(0));
-    Some(lowering.step_with(view, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points))
+    let points = plan.points(view.result(0));
+    let inputs: Vec<Input> = vec![plan.input(value, &points)];
+    let output = plan.slot(view.result(0));
+    Some(plan.step_with(view, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points))
 }
 
 fn join(view: &OpView<'_>) -> Option<Moves> {
-    let (size, dim) = (size_of(view), view.attrs().size("dimension")?);
+    let (size, dim) = (element_bytes(view), view.attrs().size("dimension")?);
     let to = row_major(view.result_shape(0));
     let mut at = 0;
     let moves = (0..view.operands().len())
@@ -175,8 +83,8 @@ fn join(view: &OpView<'_>) -> Option<Moves> {
 }
 
 /// Builds padding that does not cut elements off.
-fn pad(view: &OpView<'_>) -> Option<Moves> {
-    let size = size_of(view);
+fn padding(view: &OpView<'_>) -> Option<Moves> {
+    let size = element_bytes(view);
     let (low, high) = (view.ints("edge_padding_low"), view.ints("edge_padding_high"));
     let interior = view.ints("interior_padding");
     if low.iter().chain(&high).any(|&n| n < 0) {
@@ -216,54 +124,6 @@ impl Start {
     }
 }
 
-#[inline]
-pub(super) fn clamp(index: i64, limit: usize) -> usize {
-    usize::try_from(index.max(0)).unwrap_or(usize::MAX).min(limit)
-}
-
-/// The elements of an integer array.
-#[derive(Clone, Copy)]
-pub(super) enum Indices<'a> {
-    I8(&'a [i8]),
-    I16(&'a [i16]),
-    I32(&'a [i32]),
-    I64(&'a [i64]),
-    U8(&'a [u8]),
-    U16(&'a [u16]),
-    U32(&'a [u32]),
-    U64(&'a [u64]),
-}
-
-impl<'a> Indices<'a> {
-    pub(super) fn new(array: &'a Buffer, dtype: DType) -> Indices<'a> {
-        match (dtype.is_signed(), dtype.storage_bytes()) {
-            (true, 1) => Indices::I8(array.elements()),
-            (true, 2) => Indices::I16(array.elements()),
-            (true, 4) => Indices::I32(array.elements()),
-            (true, _) => Indices::I64(array.elements()),
-            (false, 1) => Indices::U8(array.elements()),
-            (false, 2) => Indices::U16(array.elements()),
-            (false, 4) => Indices::U32(array.elements()),
-            (false, _) => Indices::U64(array.elements()),
-        }
-    }
-
-    /// Returns element `i`. Numbers beyond i64 saturate.
-    #[inline]
-    pub(super) fn get(self, i: usize) -> i64 {
-        match self {
-            Indices::I8(array) => array[i].into(),
-            Indices::I16(array) => array[i].into(),
-            Indices::I32(array) => array[i].into(),
-            Indices::I64(array) => array[i],
-            Indices::U8(array) => array[i].into(),
-            Indices::U16(array) => array[i].into(),
-            Indices::U32(array) => array[i].into(),
-            Indices::U64(array) => i64::try_from(array[i]).unwrap_or(i64::MAX),
-        }
-    }
-}
-
 struct SliceKernel {
     block: Move,
     start: Start,
@@ -271,7 +131,7 @@ struct SliceKernel {
 }
 
 fn slice(view: &OpView<'_>) -> Option<SliceKernel> {
-    let (size, shape, block) = (size_of(view), view.operand_shape(0), view.result_shape(0));
+    let (size, shape, block) = (element_bytes(view), view.operand_shape(0), view.result_shape(0));
     let start = Start::new(view, 1, shape, block, size)?;
     let block = Move::new(size, block, &row_major(shape), &row_major(block));
     Some(SliceKernel { block, start, output_bytes: output_bytes(view) })
@@ -299,25 +159,10 @@ struct UpdateKernel {
 }
 
 fn update(view: &OpView<'_>) -> Option<UpdateKernel> {
-    let (size, shape, block) = (size_of(view), view.operand_shape(0), view.operand_shape(1));
+    let (size, shape, block) = (element_bytes(view), view.operand_shape(0), view.operand_shape(1));
     let start = Start::new(view, 2, shape, block, size)?;
     let block = Move::new(size, block, &row_major(block), &row_major(shape));
     Some(UpdateKernel { block, start, output_bytes: output_bytes(view) })
-}
-
-/// Returns input `index` of each instance for overwriting: its own buffer if there is no other owner, else a copy.
-pub(super) fn own_or_copy(cx: &mut KernelCx<'_>, index: usize, bytes: usize) -> Result<Vec<Buffer>, OutOfMemory> {
-    let mut outputs = Vec::with_capacity(cx.instances.len());
-    for &i in cx.instances.clone().iter() {
-        if let Some(own) = cx.take_input(index, i, bytes) {
-            outputs.push(own);
-            continue;
-        }
-        let mut new = cx.memory.allocate(bytes)?;
-        copy(Workers::global(), [(cx.input(index, i).bytes(), written(&mut new))]);
-        outputs.push(new);
-    }
-    Ok(outputs)
 }
 
 impl Kernel for UpdateKernel {

@@ -1,15 +1,15 @@
 //! Products of groups of rows, each with a matrix of its own. The rows after the last group are zero.
 
-use super::dot::products_of;
-use super::written;
 use crate::elem::Elem;
-use crate::gang::lower::Lowering;
-use crate::gang::{Kernel, KernelCx, Step, StepKind};
-use crate::kernels::fuse::{elem, row_major};
-use crate::kernels::moves::{Indices, clamp};
+use crate::kernels::buffers::written;
+use crate::kernels::context::PlanCx;
+use crate::kernels::indices::{Indices, clamp};
+use crate::kernels::products::products_of;
+use crate::kernels::strides::row_major;
 use crate::matmul::Gemm;
 use crate::memory::OutOfMemory;
 use crate::movement::fill;
+use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::Workers;
 use shardwise_base::DType;
 use shardwise_ir::OpView;
@@ -25,10 +25,10 @@ struct RaggedDot {
 }
 
 /// Returns the step of a `ragged_dot` over rows, or `None` if there is no kernel for it.
-pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let dims = RowGroups::of(view)?;
     let (a, b, c) = (view.operand_tensor(0), view.operand_tensor(1), view.result_tensor(0));
-    let (elem, out) = (elem(a.dtype)?, elem(c.dtype)?);
+    let (elem, out) = (Elem::of(a.dtype)?, Elem::of(c.dtype)?);
     let (left, right) = (row_major(&a.shape), row_major(&b.shape));
     let column = 3 - dims.rhs_contract - dims.rhs_group;
     let gemm = Gemm {
@@ -51,7 +51,7 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
         group_count: b.shape[dims.rhs_group],
         size_dtype: view.operand_tensor(2).dtype,
     };
-    Some(lowering.step(view, StepKind::Kernel(Box::new(kernel))))
+    Some(plan.kernel(view, kernel))
 }
 
 impl Kernel for RaggedDot {

@@ -1,13 +1,12 @@
 //! `ragged_all_to_all`: rows are copied directly from the members' operands to their results.
 
-use super::written;
-use crate::gang::lower::Lowering;
-use crate::gang::points::Points;
-use crate::gang::{Kernel, KernelCx, Step, StepKind};
-use crate::kernels::exchange::dense_groups;
-use crate::kernels::moves::{Indices, own_or_copy};
+use crate::kernels::buffers::{own_or_copy, written};
+use crate::kernels::context::PlanCx;
+use crate::kernels::indices::Indices;
+use crate::kernels::members::dense_groups;
 use crate::memory::OutOfMemory;
 use crate::movement::copy;
+use crate::plan::{Kernel, KernelCx, Points, Step};
 use crate::pool::Workers;
 use shardwise_base::{DType, Diagnostic, Loc};
 use shardwise_ir::OpView;
@@ -28,15 +27,15 @@ struct RaggedExchange {
 }
 
 /// Returns the step of a `ragged_all_to_all`, or `None` if there is no kernel for it.
-pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let collective = CollectiveView::of(view).filter(|c| c.kind == CollectiveKind::RaggedAllToAll)?;
     // The result varies over everything that an operand varies over, and over the axes of the groups. Each instance is
     // therefore one member.
-    let points = lowering.points(view.result(0));
+    let points = plan.points(view.result(0));
     let groups = match &collective.groups {
         Groups::Axes { axes, .. } => points.groups(&points, axes),
         Groups::Dense(rows) => dense_groups(rows, &points, &points)?.0,
-        Groups::All => dense_groups(&[(0..lowering.mesh.as_ref()?.size()).collect()], &points, &points)?.0,
+        Groups::All => dense_groups(&[(0..plan.mesh.as_ref()?.size()).collect()], &points, &points)?.0,
     };
     if groups.iter().any(Vec::is_empty) {
         return None;
@@ -53,7 +52,7 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
         dtype: view.operand_tensor(2).dtype,
         loc: view.loc().clone(),
     };
-    Some(lowering.step(view, StepKind::Kernel(Box::new(kernel))))
+    Some(plan.kernel(view, kernel))
 }
 
 fn each_once(mut groups: Vec<Vec<u32>>) -> Vec<Vec<u32>> {

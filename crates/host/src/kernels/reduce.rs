@@ -1,13 +1,15 @@
 //! Reductions over the innermost dimensions and others, with a kept dimension between them. The rows are reduced first
 //! and then their results, in the order that `shardwise_mathfn::order` defines.
 
-use super::{read, write};
 use crate::block::{self, Operand, Program};
-use crate::gang::lower::Lowering;
-use crate::gang::{Kernel, KernelCx, Step, StepKind};
-use crate::kernels::fuse::{elem, folded, reducer, row_major};
-use crate::kernels::moves::output_bytes;
+use crate::elem::Elem;
+use crate::kernels::buffers::{output_bytes, read, write};
+use crate::kernels::context::PlanCx;
+use crate::kernels::fusion::folded;
+use crate::kernels::reducers::reducer;
+use crate::kernels::strides::row_major;
 use crate::memory::OutOfMemory;
+use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::Workers;
 use shardwise_base::DType;
 use shardwise_ir::OpView;
@@ -23,7 +25,7 @@ struct ReduceKernel {
 }
 
 /// Returns the step of a `reduce` by a named reducer, or `None` if there is no kernel for it.
-pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let kind = reduce_kind_of_op(view).filter(|_| view.results().len() == 1)?;
     let (shape, dims) = (view.operand_shape(0), folded(view));
     let inner = (0..shape.len()).rev().take_while(|d| dims.contains(d) || shape[*d] == 1).last()?;
@@ -33,7 +35,7 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
     }
     let dtype = view.operand_tensor(0).dtype;
     let sum_dtype = if matches!(dtype, DType::BF16 | DType::F16) { DType::F32 } else { dtype };
-    let (elem, sum, reducer) = (elem(dtype)?, elem(sum_dtype)?, reducer(kind));
+    let (elem, sum, reducer) = (Elem::of(dtype)?, Elem::of(sum_dtype)?, reducer(kind));
 
     let mut rows = Program::of(sum, shape).reducing(&row);
     let x = rows.input(elem, &row_major(shape));
@@ -59,7 +61,7 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
     let between_bytes = shape[..inner].iter().product::<usize>() * sum.size();
     let (rows, whole) = (rows.compile().ok()?, whole.compile().ok()?);
     let kernel = ReduceKernel { rows, whole, between_bytes, output_bytes: output_bytes(view) };
-    Some(lowering.step(view, StepKind::Kernel(Box::new(kernel))))
+    Some(plan.kernel(view, kernel))
 }
 
 impl Kernel for ReduceKernel {

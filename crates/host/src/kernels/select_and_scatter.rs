@@ -5,17 +5,17 @@
 //! order of the reference. Workers share the leading dimensions along which windows are single elements, because the
 //! windows are independent there.
 
-use super::{read, write, written};
 use crate::block::{self, Binary, Comparison, Operand, Program};
 use crate::elem::Elem;
-use crate::gang::lower::Lowering;
-use crate::gang::{Kernel, KernelCx, Step, StepKind};
-use crate::kernels::by_reducer::by_reducer;
-use crate::kernels::fuse::{elem, row_major};
+use crate::kernels::buffers::{read, write, written};
+use crate::kernels::context::PlanCx;
+use crate::kernels::reducers::by_reducer;
+use crate::kernels::strides::row_major;
 use crate::kernels::window::{Part, parts};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::operand::{Source, Target};
 use crate::parts::Pace;
+use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers};
 use shardwise_ir::OpView;
 use shardwise_ops::ReduceKind;
@@ -51,9 +51,9 @@ struct SelectAndScatter {
 }
 
 /// Returns the step of a `select_and_scatter`, or `None` if there is no kernel for it.
-pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let kernel = kernel(view)?;
-    Some(lowering.step(view, StepKind::Kernel(Box::new(kernel))))
+    Some(plan.kernel(view, kernel))
 }
 
 fn kernel(view: &OpView<'_>) -> Option<SelectAndScatter> {
@@ -63,7 +63,7 @@ fn kernel(view: &OpView<'_>) -> Option<SelectAndScatter> {
     if counts.contains(&0) || i32::try_from(counts[0]).is_err() || size > MAX_CHAIN {
         return None;
     }
-    let (elem, keeps) = (elem(x.dtype)?, comparison(view)?);
+    let (elem, keeps) = (Elem::of(x.dtype)?, comparison(view)?);
     let sum = elem.summed();
     let to = row_major(&source.shape);
     let selections = parts(&window, &x.shape, &source.shape)?.into_iter();

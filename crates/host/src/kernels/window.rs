@@ -1,6 +1,6 @@
 //! Functions that kernels of sliding windows share: operands with padding, and with holes between elements, as arrays.
 
-use crate::kernels::fuse::row_major;
+use crate::kernels::strides::row_major;
 use shardwise_ops::window::WindowDim;
 
 /// The positions along a dimension that windows cover, some of which hold elements.

@@ -15,7 +15,6 @@
 //! The result is therefore exact for runs without the last two, and an upper bound for the others.
 
 use super::*;
-use crate::memory::OutOfMemory;
 use shardwise_base::{Account, Budget};
 use shardwise_engine::RunMemory;
 use shardwise_interp::RegionRunner;

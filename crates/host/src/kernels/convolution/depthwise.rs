@@ -1,15 +1,14 @@
 //! Convolutions whose groups have one input feature each. They are elementwise products that the block machine sums
 //! over the kernel's positions. Sums over more positions than `shardwise_mathfn::order::CHUNK` are computed in chunks.
 
-use super::{Array, Conv};
+use super::conv::{Array, Conv};
 use crate::block::{self, Binary, Operand, Program, Reducer};
 use crate::elem::Elem;
-use crate::gang::{Kernel, KernelCx};
-use crate::kernels::fuse::row_major;
-use crate::kernels::moves::output_bytes;
-use crate::kernels::{read, write};
+use crate::kernels::buffers::{output_bytes, read, write};
+use crate::kernels::strides::row_major;
 use crate::memory::OutOfMemory;
 use crate::operand::Source;
+use crate::plan::{Kernel, KernelCx};
 use crate::pool::Workers;
 use shardwise_ir::OpView;
 
@@ -21,6 +20,7 @@ pub struct Depthwise {
     output_bytes: usize,
 }
 
+/// Returns the kernel of a convolution, or `None` if this kind of kernel does not suit it.
 pub fn kernel(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<Depthwise> {
     let (dims, kernel, out) = (&conv.dims, view.operand_shape(1), view.result_shape(0));
     let groups = conv.feature_groups;

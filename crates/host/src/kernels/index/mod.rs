@@ -1,21 +1,21 @@
 //! Gathers and scatters: windows of an array at positions that a tensor of indices states.
 
-use super::written;
 use crate::elem::Elem;
-use crate::gang::lower::Lowering;
-use crate::gang::{Kernel, KernelCx, Step, StepKind};
-use crate::kernels::by_reducer::by_reducer;
-use crate::kernels::fuse::{elem, row_major};
-use crate::kernels::moves::{Indices, clamp, output_bytes, own_or_copy, size_of};
+use crate::kernels::buffers::{element_bytes, output_bytes, own_or_copy, written};
+use crate::kernels::context::PlanCx;
+use crate::kernels::indices::{Indices, clamp};
+use crate::kernels::reducers::by_reducer;
+use crate::kernels::strides::row_major;
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::{copy_short, gather_rows};
 use crate::parts::{Grid, Pace};
+use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers, piece};
 use bytemuck::Pod;
 use shardwise_base::DType;
 use shardwise_ir::OpView;
 use shardwise_ops::index::IndexDims;
-use shardwise_ops::{Opcode, ReduceKind, reducer};
+use shardwise_ops::{ReduceKind, reducer};
 use std::ops::Range;
 
 /// With fewer bytes than this, no worker is woken.
@@ -25,17 +25,17 @@ const MAX_RUNS: usize = 1 << 16;
 /// Runs of at most this many bytes are copied at once, and polls are paced by whole windows.
 const SHORT: usize = 64;
 
-/// Returns the step of a gather or scatter, or `None` if there is no kernel for it.
-pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
-    let kernel: Box<dyn Kernel> = match Opcode::of_view(view) {
-        Opcode::Gather => match rows(view) {
-            Some(kernel) => Box::new(kernel),
-            None => Box::new(gather(view)?),
-        },
-        Opcode::Scatter => Box::new(scatter(view)?),
-        _ => return None,
-    };
-    Some(lowering.step(view, StepKind::Kernel(kernel)))
+/// Returns the step of a `gather`, or `None` if there is no kernel for it.
+pub fn gather<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    match rows(view) {
+        Some(kernel) => Some(plan.kernel(view, kernel)),
+        None => Some(plan.kernel(view, windows(view)?)),
+    }
+}
+
+/// Returns the step of a `scatter`, or `None` if there is no kernel for it.
+pub fn scatter<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    Some(plan.kernel(view, updates(view)?))
 }
 
 /// A gather whose slices are whole rows of the operand's trailing dimensions.
@@ -65,7 +65,7 @@ fn rows(view: &OpView<'_>) -> Option<RowsKernel> {
     if !is_rows || map.is_empty() || shape[..map.len()].contains(&0) || !indices.dtype.is_integer() {
         return None;
     }
-    let row_bytes = shape[map.len()..].iter().product::<usize>() * size_of(view);
+    let row_bytes = shape[map.len()..].iter().product::<usize>() * element_bytes(view);
     let stride = |d: usize| shape[d + 1..map.len()].iter().product::<usize>();
     let picked = leading.iter().map(|&d| (shape[d] - 1, stride(d))).collect();
     Some(RowsKernel { row_bytes, picked, index_dtype: indices.dtype, output_bytes: output_bytes(view) })
@@ -349,13 +349,13 @@ impl Layout {
     }
 }
 
-fn gather(view: &OpView<'_>) -> Option<GatherKernel> {
+fn windows(view: &OpView<'_>) -> Option<GatherKernel> {
     let dims = IndexDims::of_gather(view)?;
     let sizes = dims.slice_sizes(view);
     let (operand, indices, result) = (view.operand_shape(0), view.operand_tensor(1), view.result_shape(0));
     let windows = Windows::new(&dims, operand, &indices.shape, indices.dtype, result, &sizes)?;
     let layout = Layout::new(&windows, result, &dims.batch_dims(result.len()));
-    Some(GatherKernel { windows, layout, size: size_of(view), output_bytes: output_bytes(view) })
+    Some(GatherKernel { windows, layout, size: element_bytes(view), output_bytes: output_bytes(view) })
 }
 
 /// The part of a gather that one worker computes.
@@ -472,7 +472,7 @@ struct ScatterKernel {
 }
 
 /// Returns the kernel of a scatter of one input by a named computation, or `None` if there is none.
-fn scatter(view: &OpView<'_>) -> Option<ScatterKernel> {
+fn updates(view: &OpView<'_>) -> Option<ScatterKernel> {
     let [_, _, _] = view.operands() else { return None };
     let dims = IndexDims::of_scatter(view)?;
     let (operand, indices, updates) = (view.operand_tensor(0), view.operand_tensor(1), view.operand_tensor(2));
@@ -489,11 +489,11 @@ fn scatter(view: &OpView<'_>) -> Option<ScatterKernel> {
         true => None,
         false => {
             let kind = reducer::reduce_kind_of(view.module, view.body, region, 0)?;
-            Some(combine(elem(operand.dtype)?, kind)?)
+            Some(combine(Elem::of(operand.dtype)?, kind)?)
         }
     };
     let (output_bytes, update_bytes) = (output_bytes(view), updates.bytes() as usize);
-    Some(ScatterKernel { windows, size: size_of(view), combine, output_bytes, update_bytes })
+    Some(ScatterKernel { windows, size: element_bytes(view), combine, output_bytes, update_bytes })
 }
 
 impl Kernel for ScatterKernel {

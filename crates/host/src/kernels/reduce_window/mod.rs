@@ -10,18 +10,20 @@ mod running;
 #[cfg(test)]
 mod tests;
 
-use super::{read, written};
 use crate::block::{self, Operand, Program};
-use crate::gang::lower::Lowering;
-use crate::gang::points::Points;
-use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
+use crate::elem::Elem;
+use crate::kernels::buffers::{output_bytes, read, written};
+use crate::kernels::context::PlanCx;
+use crate::kernels::copies::{Moves, prepared};
 use crate::kernels::fold::{FoldKernel, MAX_FOLDED};
-use crate::kernels::fuse::{elem, reducer, row_major, scalar_region};
-use crate::kernels::moves::{Moves, output_bytes, prepared};
+use crate::kernels::fusion::scalar_region;
+use crate::kernels::reducers::reducer;
+use crate::kernels::strides::row_major;
 use crate::kernels::window::{Part, Seen, parts};
 use crate::memory::OutOfMemory;
 use crate::movement::Move;
 use crate::operand::{self, Target};
+use crate::plan::{Input, Kernel, KernelCx, Points, Step, StepKind};
 use crate::pool::Workers;
 use shardwise_ir::{OpView, TensorType};
 use shardwise_ops::reducer::reduce_kind_of_op;
@@ -31,31 +33,31 @@ use shardwise_ops::window::{WindowDim, reduced_window};
 const MAX_CHAIN: usize = 128;
 
 /// Returns the step of a `reduce_window`, or `None` if there is no kernel for it.
-pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let window = reduced_window(view);
     if view.operand_shape(0).contains(&0) || view.result_shape(0).contains(&0) {
         return None;
     }
-    if let Some(kernel) = running::kernel(lowering, view, &window) {
-        return Some(lowering.step(view, StepKind::Kernel(Box::new(kernel))));
+    if let Some(kernel) = running::kernel(plan, view, &window) {
+        return Some(plan.kernel(view, kernel));
     }
     if let Some(kernel) = chain(view, &window, view.operand_shape(0)) {
-        return Some(lowering.step(view, StepKind::Kernel(Box::new(kernel))));
+        return Some(plan.kernel(view, kernel));
     }
     let source = Source::new(view, window)?;
     let kernel: Box<dyn Kernel> = match chain(view, &source.window, &source.sizes) {
         Some(kernel) => Box::new(kernel),
-        None => Box::new(fold(lowering, view, &source)?),
+        None => Box::new(fold(plan, view, &source)?),
     };
-    let points = lowering.points(view.result(0));
+    let points = plan.points(view.result(0));
     let n = view.results().len();
     let mut inputs: Vec<Input> = vec![];
     for i in 0..n {
-        inputs.push(source.read(lowering, view, i, &points)?);
+        inputs.push(source.read(plan, view, i, &points)?);
     }
-    inputs.extend((n..2 * n).map(|i| lowering.input(view.operand(i), &points)).collect::<Vec<_>>());
-    let outputs = view.results().iter().map(|&v| lowering.slot(v)).collect();
-    Some(lowering.step_with(view, StepKind::Kernel(kernel), inputs, outputs, points))
+    inputs.extend((n..2 * n).map(|i| plan.input(view.operand(i), &points)).collect::<Vec<_>>());
+    let outputs = view.results().iter().map(|&v| plan.slot(v)).collect();
+    Some(plan.step_with(view, StepKind::Kernel(kernel), inputs, outputs, points))
 }
 
 /// The operands as arrays in which padding and holes are initial values. Operands with padding or holes are copied.
@@ -85,12 +87,12 @@ impl Source {
         (count / MAX_SPREAD <= known).then_some(Source { sizes, window, seen: Some(seen) })
     }
 
-    fn read<'m>(&self, lowering: &mut Lowering<'m>, view: &OpView<'m>, i: usize, points: &Points) -> Option<Input> {
+    fn read<'m>(&self, plan: &mut PlanCx<'m>, view: &OpView<'m>, i: usize, points: &Points) -> Option<Input> {
         let (from, init) = (view.operand(i), view.operand(view.results().len() + i));
-        let Some(seen) = &self.seen else { return Some(lowering.input(from, points)) };
+        let Some(seen) = &self.seen else { return Some(plan.input(from, points)) };
         let ty = TensorType::new(view.operand_tensor(i).dtype, self.sizes.clone());
-        let moves = spread(seen, view.operand_shape(0), &self.sizes, elem(ty.dtype)?.size());
-        Some(prepared(lowering, view, &[from, init], moves, ty, points))
+        let moves = spread(seen, view.operand_shape(0), &self.sizes, Elem::of(ty.dtype)?.size());
+        Some(prepared(plan, view, &[from, init], moves, ty, points))
     }
 }
 
@@ -120,7 +122,7 @@ fn chain(view: &OpView<'_>, window: &[WindowDim], shape: &[usize]) -> Option<Cha
     if x.dtype != out.dtype || size > MAX_CHAIN {
         return None;
     }
-    let (elem, reducer) = (elem(x.dtype)?, reducer(kind));
+    let (elem, reducer) = (Elem::of(x.dtype)?, reducer(kind));
     let (from, to) = (row_major(shape), row_major(&out.shape));
     let compiled = |part: Part| {
         let sum = elem.summed();
@@ -172,9 +174,9 @@ impl Kernel for Chain {
 }
 
 /// Returns the kernel for any region of elementwise ops: for each position of the window, one pass over all results.
-fn fold(lowering: &Lowering<'_>, view: &OpView<'_>, source: &Source) -> Option<FoldKernel> {
+fn fold(plan: &PlanCx<'_>, view: &OpView<'_>, source: &Source) -> Option<FoldKernel> {
     let (n, out) = (view.results().len(), view.result_shape(0));
-    let elems = (0..n).map(|i| elem(view.operand_tensor(i).dtype)).collect::<Option<Vec<_>>>()?;
+    let elems = (0..n).map(|i| Elem::of(view.operand_tensor(i).dtype)).collect::<Option<Vec<_>>>()?;
     let is_same = (0..n).all(|i| view.operand_tensor(i).dtype == view.result_tensor(i).dtype);
     let is_named = reduce_kind_of_op(view).is_some() && n == 1;
     let size = source.window.iter().try_fold(1usize, |n, w| n.checked_mul(w.size)).filter(|&n| n <= MAX_FOLDED)?;
@@ -184,7 +186,7 @@ fn fold(lowering: &Lowering<'_>, view: &OpView<'_>, source: &Source) -> Option<F
     }
     let strides = row_major(&source.sizes);
     let element: Vec<isize> = strides.iter().zip(&source.window).map(|(s, w)| s * w.stride as isize).collect();
-    let kernel = scalar_region(lowering, view.op, out, &[vec![row_major(out); n], vec![element; n]].concat())?;
+    let kernel = scalar_region(plan, view.op, out, &[vec![row_major(out); n], vec![element; n]].concat())?;
     let mut offsets = Vec::with_capacity(size);
     offsets.push(0);
     for (w, s) in source.window.iter().zip(&strides) {

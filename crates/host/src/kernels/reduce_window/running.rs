@@ -3,13 +3,12 @@
 //! The reference starts each window with its initial value and those in the padding. They must not change the result.
 
 use crate::elem::Elem;
-use crate::gang::lower::Lowering;
-use crate::gang::{Kernel, KernelCx};
-use crate::kernels::by_reducer::by_reducer;
-use crate::kernels::fuse::elem;
-use crate::kernels::written;
+use crate::kernels::buffers::written;
+use crate::kernels::context::PlanCx;
+use crate::kernels::reducers::by_reducer;
 use crate::memory::OutOfMemory;
 use crate::parts::{Grid, Pace};
+use crate::plan::{Kernel, KernelCx};
 use crate::pool::{Effort, Workers};
 use bytemuck::Pod;
 use shardwise_ir::{Attr, OpView, Value};
@@ -51,7 +50,7 @@ enum Lines {
     Columns { first: usize, of: usize },
 }
 
-pub fn kernel(lowering: &Lowering<'_>, view: &OpView<'_>, window: &[WindowDim]) -> Option<Running> {
+pub fn kernel(plan: &PlanCx<'_>, view: &OpView<'_>, window: &[WindowDim]) -> Option<Running> {
     let kind = reduce_kind_of_op(view).filter(|_| view.results().len() == 1)?;
     let (x, out) = (view.operand_tensor(0), view.result_tensor(0));
     let (dim, w) = window.iter().enumerate().find(|(_, w)| !w.is_identity())?;
@@ -64,10 +63,10 @@ pub fn kernel(lowering: &Lowering<'_>, view: &OpView<'_>, window: &[WindowDim]) 
         && w.low >= 0
         && w.low as usize == w.size - 1
         && out.shape[dim] == n;
-    if !others || !is_running || x.dtype != out.dtype || !changes_nothing(lowering, kind, view.operand(1)) {
+    if !others || !is_running || x.dtype != out.dtype || !changes_nothing(plan, kind, view.operand(1)) {
         return None;
     }
-    let elem = elem(x.dtype)?;
+    let elem = Elem::of(x.dtype)?;
     Some(Running {
         walk: walk(elem, kind)?,
         len: n,
@@ -78,12 +77,12 @@ pub fn kernel(lowering: &Lowering<'_>, view: &OpView<'_>, window: &[WindowDim]) 
 }
 
 /// Returns whether combining an initial value with itself returns the same value.
-fn changes_nothing(lowering: &Lowering<'_>, kind: ReduceKind, init: Value) -> bool {
+fn changes_nothing(plan: &PlanCx<'_>, kind: ReduceKind, init: Value) -> bool {
     if kind.is_idempotent() {
         return true;
     }
-    let Some(op) = lowering.body.def_op(init) else { return false };
-    let view = lowering.view(op);
+    let Some(op) = plan.body.def_op(init) else { return false };
+    let view = plan.view(op);
     let value = view.attr("value").and_then(Attr::as_dense).filter(|_| Opcode::of_view(&view) == Opcode::Constant);
     value.is_some_and(|x| x.to_dense().raw_bytes() == kind.identity(x.dtype()).to_dense().raw_bytes())
 }

@@ -12,13 +12,14 @@ mod order;
 #[cfg(test)]
 mod tests;
 
-use super::{read, write, written};
 use crate::block::{self, Operand};
-use crate::gang::lower::Lowering;
-use crate::gang::{Kernel, KernelCx, Step, StepKind};
-use crate::kernels::fuse::{elem, region_value};
+use crate::elem::Elem;
+use crate::kernels::buffers::{read, write, written};
+use crate::kernels::context::PlanCx;
+use crate::kernels::fusion::region_value;
 use crate::memory::{Buffer, OutOfMemory};
 use crate::parts::{Grid, hold, table_bytes};
+use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers};
 use bytemuck::Pod;
 use order::Order;
@@ -106,7 +107,7 @@ struct SortKernel {
 }
 
 /// Returns the step of a `sort` by keys, or `None` if there is no kernel for it.
-pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let shape = view.operand_shape(0);
     let count: usize = shape.iter().product();
     let lines = Lines::along(shape, dimension(view)?);
@@ -119,9 +120,9 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
         let is_argument = p.key == p.argument;
         let kernel = match is_argument {
             true => None,
-            false => Some(region_value(lowering, view.op, p.key, p.argument, count)?),
+            false => Some(region_value(plan, view.op, p.key, p.argument, count)?),
         };
-        let elem = elem(lowering.body.ty(p.key).as_tensor()?.dtype)?;
+        let elem = Elem::of(plan.body.ty(p.key).as_tensor()?.dtype)?;
         let is_descending = match p.direction {
             Direction::Less => false,
             Direction::Greater => true,
@@ -131,9 +132,9 @@ pub fn step<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> 
         (is_only || !order.is_partial()).then_some(Key { input: p.input, kernel, order })
     };
     let keys = patterns.iter().map(key).collect::<Option<Vec<_>>>()?;
-    let size = |i: usize| Some(elem(view.operand_tensor(i).dtype)?.size());
+    let size = |i: usize| Some(Elem::of(view.operand_tensor(i).dtype)?.size());
     let sizes = (0..view.operands().len()).map(size).collect::<Option<_>>()?;
-    Some(lowering.step(view, StepKind::Kernel(Box::new(SortKernel { keys, lines, sizes }))))
+    Some(plan.kernel(view, SortKernel { keys, lines, sizes }))
 }
 
 /// Some lines of an instance, with their parts of each result.
@@ -252,15 +253,15 @@ struct TopK {
 }
 
 /// Returns the step of a `top_k`, or `None` if there is no kernel for it.
-pub fn top_k<'m>(lowering: &mut Lowering<'m>, view: &OpView<'m>) -> Option<Step> {
+pub fn top_k<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let shape = view.operand_shape(0);
     let lines = Lines::along(shape, shape.len().checked_sub(1)?);
-    let order = Order::new(elem(view.operand_tensor(0).dtype)?, true, true)?;
+    let order = Order::new(Elem::of(view.operand_tensor(0).dtype)?, true, true)?;
     let k = view.attrs().size("k")?;
     if lines.n == 0 || lines.count == 0 || k == 0 || i32::try_from(lines.n).is_err() {
         return None;
     }
-    Some(lowering.step(view, StepKind::Kernel(Box::new(TopK { order, lines, k }))))
+    Some(plan.kernel(view, TopK { order, lines, k }))
 }
 
 impl TopK {

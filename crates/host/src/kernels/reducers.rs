@@ -1,4 +1,20 @@
-//! The scalar functions of reducers, for loops that are compiled separately for each of them.
+//! Named reducers: those of the block machine, and their scalar functions for loops that are compiled separately for each
+//! of them.
+
+use crate::block::Reducer;
+use shardwise_ops::ReduceKind;
+
+/// Returns the block machine's reducer for a kind of reduction.
+pub fn reducer(kind: ReduceKind) -> Reducer {
+    match kind {
+        ReduceKind::Add => Reducer::Sum,
+        ReduceKind::Mul => Reducer::Product,
+        ReduceKind::Max => Reducer::Max,
+        ReduceKind::Min => Reducer::Min,
+        ReduceKind::And => Reducer::And,
+        ReduceKind::Or => Reducer::Or,
+    }
+}
 
 /// Expands to `$with!(T, widen, op, narrow)` for the element type `T` and the function of a kind of reduction, which
 /// works on widened numbers. Expands to `None` if there is no such function.

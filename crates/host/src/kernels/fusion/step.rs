@@ -1,13 +1,13 @@
 //! A fused group as a step, which is one block program over all instances.
 
-use super::fuse::Group;
-use super::write;
+use super::groups::Group;
 use crate::block::{self, Operand};
-use crate::gang::lower::{Lowering, operations};
-use crate::gang::{Input, Kernel, KernelCx, Step, StepKind};
+use crate::kernels::buffers::{output_bytes, write};
+use crate::kernels::context::{PlanCx, operations};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::streams;
 use crate::operand::Source;
+use crate::plan::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::pool::Workers;
 
 struct FusedKernel {
@@ -18,9 +18,9 @@ struct FusedKernel {
 }
 
 /// Returns the step of a group, at the position of its root.
-pub fn step(lowering: &mut Lowering<'_>, group: Group) -> Step {
-    let root = lowering.view(*group.ops.last().expect("a group has a root"));
-    let points = lowering.points(root.result(0));
+pub fn step(plan: &mut PlanCx<'_>, group: Group) -> Step {
+    let root = plan.view(*group.ops.last().expect("a group has a root"));
+    let points = plan.points(root.result(0));
     let mut values = vec![];
     let reads = group.program.reads.iter().map(|&(v, start)| {
         let known = values.iter().position(|&other| other == v);
@@ -31,13 +31,12 @@ pub fn step(lowering: &mut Lowering<'_>, group: Group) -> Step {
         (index, start)
     });
     let reads = reads.collect();
-    let inputs: Vec<Input> = values.iter().map(|&v| lowering.input(v, &points)).collect();
-    let output_bytes = root.result_tensor(0).bytes() as usize;
-    let kernel = FusedKernel { kernel: group.program.kernel, reads, output_bytes };
-    let output = lowering.slot(root.result(0));
-    let names: Vec<&str> = group.ops.iter().map(|&op| short(lowering.view(op).name())).collect();
-    let mut step = lowering.step_with(&root, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points);
-    step.work = group.ops.iter().map(|&op| operations(&lowering.view(op))).sum();
+    let inputs: Vec<Input> = values.iter().map(|&v| plan.input(v, &points)).collect();
+    let kernel = FusedKernel { kernel: group.program.kernel, reads, output_bytes: output_bytes(&root) };
+    let output = plan.slot(root.result(0));
+    let names: Vec<&str> = group.ops.iter().map(|&op| short(plan.view(op).name())).collect();
+    let mut step = plan.step_with(&root, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points);
+    step.work = group.ops.iter().map(|&op| operations(&plan.view(op))).sum();
     if group.ops.len() > 1 {
         step.name = format!("fused({})", names.join(", "));
     }

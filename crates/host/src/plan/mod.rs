@@ -1,8 +1,14 @@
-//! The parts of a plan.
+//! The parts of a plan: slots, steps, and the interface of kernels.
+//!
+//! The kernels build steps and the gang runs them. Both depend on this module, which depends on neither.
+#![forbid(unsafe_code)]
 
-use super::Points;
+mod points;
+
+pub use points::Points;
+
 use crate::memory::{Buffer, Memory, OutOfMemory};
-use shardwise_base::{Account, Diagnostic, Loc, Stop};
+use shardwise_base::{Account, Diagnostic, Loc};
 use shardwise_ir::{Op, TensorType, Value};
 use std::borrow::Cow;
 
@@ -257,32 +263,6 @@ impl KernelCx<'_> {
         for (&i, buffer) in self.instances.iter().zip(buffers) {
             self.outputs[output][i] = Some(buffer);
         }
-    }
-}
-
-/// The reason why a run ended early.
-pub enum RunError {
-    Stopped(Stop),
-    Diagnostic(Diagnostic),
-    /// A kernel or a reference evaluation panicked with this message.
-    Panicked(String),
-}
-
-impl From<Stop> for RunError {
-    fn from(stop: Stop) -> RunError {
-        RunError::Stopped(stop)
-    }
-}
-
-impl From<OutOfMemory> for RunError {
-    fn from(e: OutOfMemory) -> RunError {
-        RunError::Stopped(Stop::Memory(e))
-    }
-}
-
-impl From<Diagnostic> for RunError {
-    fn from(d: Diagnostic) -> RunError {
-        RunError::Diagnostic(d)
     }
 }
 

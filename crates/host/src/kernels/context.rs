@@ -1,0 +1,235 @@
+//! What kernels may ask of the planner, and the form of the kernel table.
+//!
+//! A kernel is built by a function that takes the [`PlanCx`] of the function that is planned, and the op. It reads other
+//! ops through the context, and adds slots and steps to the plan. The context has the kernel table, so that a kernel can
+//! find out how an operand is computed.
+
+use super::fusion::Access;
+use crate::block::{Binary, Program, Unary, Value as BlockValue};
+use crate::plan::{Input, Kernel, Points, Slot, SlotInfo, Step, StepKind};
+use shardwise_base::{DType, Loc, Mesh, Varying};
+use shardwise_ir::{Body, Func, Module, Op, OpView, TensorType, Value};
+use shardwise_ops::Opcode;
+use std::sync::Arc;
+
+/// The plan of one function while it is built.
+pub struct PlanCx<'m> {
+    pub body: &'m Body,
+    pub mesh: Option<Arc<Mesh>>,
+    module: &'m Module,
+    kernels: &'static KernelTable,
+    slots: Vec<SlotInfo>,
+    slot_of: Vec<Option<Slot>>,
+    step_count: usize,
+    /// The steps that must run before the step that is being built.
+    before: Vec<Step>,
+}
+
+impl<'m> PlanCx<'m> {
+    /// Returns the empty plan of a function.
+    pub fn new(module: &'m Module, func: &'m Func, kernels: &'static KernelTable) -> PlanCx<'m> {
+        PlanCx {
+            body: &func.body,
+            mesh: module.main_mesh().cloned(),
+            module,
+            kernels,
+            slots: vec![],
+            slot_of: vec![None; func.body.value_count()],
+            step_count: 0,
+            before: vec![],
+        }
+    }
+
+    /// Returns a view of an op of the function.
+    pub fn view(&self, op: Op) -> OpView<'m> {
+        OpView::new(self.module, self.body, op)
+    }
+
+    /// Returns how a block program computes an op, or `None` if it cannot.
+    pub fn fused(&self, view: &OpView<'_>) -> Option<Fused> {
+        let row = self.kernels.row(Opcode::of_view(view))?;
+        row.fused.filter(|_| (row.is_fusable)(view))
+    }
+
+    /// Returns the points over which a value varies.
+    pub fn points(&self, v: Value) -> Points {
+        let varying = self.body.value(v).varying.clone().unwrap_or(Varying::Everywhere);
+        Points::new(self.mesh.as_ref(), &varying)
+    }
+
+    /// Returns the points of the first result of an op. An op without results runs once.
+    pub fn result_points(&self, view: &OpView<'_>) -> Points {
+        view.results().first().map_or_else(|| Points::new(self.mesh.as_ref(), &Varying::Nowhere), |&v| self.points(v))
+    }
+
+    /// Returns the slot of a value, which is created at its first use.
+    pub fn slot(&mut self, v: Value) -> Slot {
+        if let Some(slot) = self.slot_of[v.index()] {
+            return slot;
+        }
+        let ty = self.body.ty(v).as_tensor().cloned();
+        let ty = ty.unwrap_or_else(|| TensorType::new(DType::I1, vec![0]));
+        let slot = self.temporary(ty, self.points(v), self.body.value(v).loc.clone());
+        self.slot_of[v.index()] = Some(slot);
+        slot
+    }
+
+    /// Sets the slot of a value to that of another value.
+    pub fn share_slot(&mut self, v: Value, other: Value) {
+        self.slot_of[v.index()] = Some(self.slot(other));
+    }
+
+    /// Creates a slot for a value that is not in the program.
+    pub fn temporary(&mut self, ty: TensorType, points: Points, loc: Loc) -> Slot {
+        self.slots.push(SlotInfo::new(ty, points, loc));
+        Slot(self.slots.len() as u32 - 1)
+    }
+
+    /// Returns an input for which the instances of `points` read from `v`.
+    pub fn input(&mut self, v: Value, points: &Points) -> Input {
+        let map = points.map_to(&self.points(v));
+        Input::new(self.slot(v), map)
+    }
+
+    /// Builds a step whose instances are those of the op's results.
+    pub fn step(&mut self, view: &OpView<'m>, kind: StepKind) -> Step {
+        let points = self.result_points(view);
+        let inputs = view.operands().iter().map(|&v| self.input(v, &points)).collect();
+        let outputs = view.results().iter().map(|&v| self.slot(v)).collect();
+        self.step_with(view, kind, inputs, outputs, points)
+    }
+
+    /// Builds the step of a kernel that computes the op's results from its operands.
+    pub fn kernel(&mut self, view: &OpView<'m>, kernel: impl Kernel + 'static) -> Step {
+        self.step(view, StepKind::Kernel(Box::new(kernel)))
+    }
+
+    /// Builds a step with these inputs, outputs and instances.
+    pub fn step_with(
+        &mut self,
+        view: &OpView<'m>,
+        kind: StepKind,
+        inputs: Vec<Input>,
+        outputs: Vec<Slot>,
+        points: Points,
+    ) -> Step {
+        let id = self.step_count;
+        self.step_count += 1;
+        let name = view.name().to_string();
+        let work = if matches!(kind, StepKind::Kernel(_)) { operations(view) } else { 0 };
+        let instances = (0..points.count()).collect();
+        Step { id, kind, inputs, outputs, points, instances, loc: view.loc().clone(), name, work, drops: vec![] }
+    }
+
+    /// Adds a step that must run before the step that is being built.
+    pub fn before(&mut self, mut step: Step) {
+        // The step only moves elements, whatever the op that needs it computes.
+        step.work = step.outputs.iter().map(|s| self.slots[s.index()].ty.size() as u64).sum();
+        self.before.push(step);
+    }
+
+    /// Takes the steps that must run before the step that was built last.
+    pub fn take_before(&mut self) -> Vec<Step> {
+        std::mem::take(&mut self.before)
+    }
+
+    /// Returns all slots, and the number of steps that were built.
+    pub fn finish(self) -> (Vec<SlotInfo>, usize) {
+        (self.slots, self.step_count)
+    }
+}
+
+/// Returns the number of element operations or multiply-adds of an op on one device. Two flops of a product count as
+/// one multiply-add.
+pub fn operations(view: &OpView<'_>) -> u64 {
+    let size = |v: &Value| view.body.ty(*v).as_tensor().map_or(0, |t| t.size() as u64);
+    let largest = view.operands().iter().chain(view.results()).map(size).max().unwrap_or(0);
+    largest.max((Opcode::of_view(view).facts().cost(view).flops / 2.0) as u64)
+}
+
+/// A function that builds the step of an op, or returns `None` if the kernel does not suit the op.
+pub type Build = for<'m> fn(&mut PlanCx<'m>, &OpView<'m>) -> Option<Step>;
+
+/// A function that adds an elementwise op to a block program, given the values of its operands. Returns `None` if there
+/// is no instruction for their types.
+pub type Compute = fn(&mut Program, &OpView<'_>, &[BlockValue]) -> Option<BlockValue>;
+
+/// How a block program computes an op.
+#[derive(Clone, Copy)]
+pub enum Fused {
+    Unary(Unary),
+    Binary(Binary),
+    /// Another function of single elements of the operands.
+    Elements(Compute),
+    /// Returns the indices along a dimension.
+    Iota,
+    /// Combines elements by a named reducer.
+    Reduce,
+    /// Only changes where elements are. The function returns the access of the operand for an access of the result.
+    View(fn(&OpView<'_>, &Access) -> Option<Access>),
+}
+
+/// The kernels of an op.
+#[derive(Clone, Copy)]
+pub struct Row {
+    pub op: Opcode,
+    /// How a block program computes the op, alone or with others, if it can.
+    pub fused: Option<Fused>,
+    /// The condition on an op under which a block program computes it.
+    pub is_fusable: fn(&OpView<'_>) -> bool,
+    /// The functions that build the step of an op that is in no block program. The first step is taken.
+    pub steps: &'static [Build],
+}
+
+impl Row {
+    /// Returns the row of an op with kernels of its own.
+    pub const fn of(op: Opcode, steps: &'static [Build]) -> Row {
+        Row { op, fused: None, is_fusable: |_| true, steps }
+    }
+
+    /// Returns the row of an op that block programs compute.
+    pub const fn fused(op: Opcode, fused: Fused) -> Row {
+        Row { op, fused: Some(fused), is_fusable: |_| true, steps: &[] }
+    }
+
+    /// Returns the row with a condition on the ops that block programs compute.
+    pub const fn only_if(self, is_fusable: fn(&OpView<'_>) -> bool) -> Row {
+        Row { is_fusable, ..self }
+    }
+
+    /// Returns the row with kernels for ops that are in no block program.
+    pub const fn or(self, steps: &'static [Build]) -> Row {
+        Row { steps, ..self }
+    }
+}
+
+/// The kernel table: at most one row for each op.
+pub struct KernelTable {
+    rows: &'static [Row],
+    /// The number of each op's row, by op code.
+    row_of: [Option<u8>; Opcode::ALL.len()],
+}
+
+impl KernelTable {
+    /// Returns the table of these rows.
+    ///
+    /// # Panics
+    /// Panics if an op has two rows. For the table of a `static`, this is a compile error.
+    pub const fn new(rows: &'static [Row]) -> KernelTable {
+        assert!(rows.len() <= u8::MAX as usize, "rows are numbered with one byte");
+        let mut row_of = [None; Opcode::ALL.len()];
+        let mut i = 0;
+        while i < rows.len() {
+            let op = rows[i].op as usize;
+            assert!(row_of[op].is_none(), "an op has two rows");
+            row_of[op] = Some(i as u8);
+            i += 1;
+        }
+        KernelTable { rows, row_of }
+    }
+
+    /// Returns the row of an op, or `None` if it has no kernel.
+    pub fn row(&self, op: Opcode) -> Option<&'static Row> {
+        self.row_of[op as usize].map(|row| &self.rows[usize::from(row)])
+    }
+}

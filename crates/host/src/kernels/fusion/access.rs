@@ -1,0 +1,99 @@
+//! Accesses: the elements of a value that a program reads, and how views change them.
+
+use shardwise_ir::OpView;
+
+/// The index of the space that a dimension of a value follows: `start + step * index`, or the constant `start` if `dim`
+/// is `None`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Axis {
+    pub dim: Option<usize>,
+    pub step: isize,
+    pub start: isize,
+}
+
+impl Axis {
+    /// The index 0.
+    const ZERO: Axis = Axis { dim: None, step: 0, start: 0 };
+
+    /// Returns the index of dimension `dim` of the space.
+    pub fn along(dim: usize) -> Axis {
+        Axis { dim: Some(dim), step: 1, start: 0 }
+    }
+
+    /// Returns the index `start + step * self`.
+    fn then(self, step: isize, start: isize) -> Axis {
+        Axis { dim: self.dim, step: self.step * step, start: start + step * self.start }
+    }
+}
+
+/// The index for each dimension of a value.
+pub type Access = Vec<Axis>;
+
+/// Returns the strides, in elements, of a row-major value that is read at an access over a space of `rank` dimensions,
+/// and its start.
+pub fn strides_of(shape: &[usize], access: &Access, rank: usize) -> (Vec<isize>, isize) {
+    let mut strides = vec![0isize; rank];
+    let (mut start, mut stride) = (0, 1isize);
+    for (axis, &n) in access.iter().zip(shape).rev() {
+        start += axis.start * stride;
+        if let Some(dim) = axis.dim {
+            strides[dim] += axis.step * stride;
+        }
+        stride *= n as isize;
+    }
+    (strides, start)
+}
+
+/// Returns the access of the operand of a `broadcast_in_dim`.
+pub fn broadcast(view: &OpView<'_>, access: &Access) -> Option<Access> {
+    let (dims, to) = (view.sizes("broadcast_dimensions"), view.result_shape(0));
+    let axis = |(&d, &n): (&usize, &usize)| if n == 1 && to[d] != 1 { Axis::ZERO } else { access[d] };
+    Some(dims.iter().zip(view.operand_shape(0)).map(axis).collect())
+}
+
+/// Returns the access of the operand of a `transpose`.
+pub fn transpose(view: &OpView<'_>, access: &Access) -> Option<Access> {
+    let mut inner = vec![Axis::ZERO; access.len()];
+    view.sizes("permutation").iter().zip(access).for_each(|(&d, &a)| inner[d] = a);
+    Some(inner)
+}
+
+/// Returns the access of the operand of a `slice`.
+pub fn slice(view: &OpView<'_>, access: &Access) -> Option<Access> {
+    let (starts, strides) = (view.ints("start_indices"), view.ints("strides"));
+    let step = |i: usize| strides.get(i).copied().unwrap_or(1) as isize;
+    Some(access.iter().enumerate().map(|(i, a)| a.then(step(i), starts[i] as isize)).collect())
+}
+
+/// Returns the access of the operand of a `reverse`.
+pub fn reverse(view: &OpView<'_>, access: &Access) -> Option<Access> {
+    let (dims, shape) = (view.sizes("dimensions"), view.operand_shape(0));
+    let flip = |(i, a): (usize, &Axis)| if dims.contains(&i) { a.then(-1, shape[i] as isize - 1) } else { *a };
+    Some(access.iter().enumerate().map(flip).collect())
+}
+
+/// Returns the access of the operand of a `reshape` that only adds or removes dimensions of size 1.
+pub fn reshape(view: &OpView<'_>, access: &Access) -> Option<Access> {
+    let map = trivial_reshape(view)?;
+    Some(map.into_iter().map(|d| d.map_or(Axis::ZERO, |d| access[d])).collect())
+}
+
+/// Returns whether a `reshape` only adds or removes dimensions of size 1.
+pub fn is_trivial_reshape(view: &OpView<'_>) -> bool {
+    trivial_reshape(view).is_some()
+}
+
+/// Returns for each dimension of the operand the dimension of the result that it becomes. Returns `None` if not only
+/// dimensions of size 1 are added or removed.
+fn trivial_reshape(view: &OpView<'_>) -> Option<Vec<Option<usize>>> {
+    let (from, to) = (view.operand_shape(0), view.result_shape(0));
+    let mut rest = to.iter().enumerate().filter(|(_, n)| **n != 1);
+    let map: Option<Vec<Option<usize>>> = from
+        .iter()
+        .map(|&n| match n {
+            1 => Some(None),
+            n => rest.next().filter(|(_, m)| **m == n).map(|(i, _)| Some(i)),
+        })
+        .collect();
+    map.filter(|_| rest.next().is_none())
+}

@@ -1,0 +1,278 @@
+//! Block programs of groups of ops and of regions of elementwise ops.
+
+use super::access::{Access, Axis, strides_of};
+use super::ops::{folded, is_computed, is_trailing, space_of};
+use crate::block::{self, Binary, Program};
+use crate::elem::Elem;
+use crate::kernels::context::{Fused, PlanCx};
+use crate::kernels::reducers::reducer;
+use crate::kernels::strides::row_major;
+use shardwise_ir::{Attr, Op, OpView, Value};
+use shardwise_ops::Opcode;
+use shardwise_ops::reducer::reduce_kind_of_op;
+use std::collections::{HashMap, HashSet};
+
+/// A compiled group, and how it reads its operands.
+pub struct Compiled {
+    pub kernel: block::Kernel,
+    /// For each operand of the kernel, the value and the byte in it where the operand starts.
+    pub reads: Vec<(Value, usize)>,
+}
+
+/// Returns the program of some ops, in program order, that computes the result of the last of them. Returns `None` if
+/// they are no single program.
+pub fn compile(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
+    Emitter::new(plan, ops, needs_wide(plan, ops))?.compile()
+}
+
+/// Returns the scalar region of `op` as one program over a space, with operands with these strides as its arguments.
+/// Returns `None` if an op of the region cannot be computed.
+pub fn scalar_region(plan: &PlanCx<'_>, op: Op, space: &[usize], strides: &[Vec<isize>]) -> Option<block::Kernel> {
+    let region = plan.body[op].regions[0];
+    let (_, computed) = plan.body[region].ops.split_last()?;
+    let is_known = |&op: &Op| {
+        let view = plan.view(op);
+        Opcode::of_view(&view) == Opcode::Constant
+            || (is_computed(plan, &view) && Opcode::of_view(&view) != Opcode::Reduce)
+    };
+    let args = &plan.body[region].args;
+    let args: Vec<_> = args.iter().copied().zip(strides.iter().cloned()).collect();
+    let is_computed = computed.iter().all(is_known);
+    is_computed.then(|| Emitter::region(plan, op, space, &args, plan.body.region_results(region))).flatten()
+}
+
+/// Returns a value in the region of `op`, computed from one of its arguments, as a program over a list of `count`
+/// elements.
+pub fn region_value(plan: &PlanCx<'_>, op: Op, value: Value, argument: Value, count: usize) -> Option<block::Kernel> {
+    Emitter::region(plan, op, &[count], &[(argument, vec![1])], &[value])
+}
+
+/// Returns whether a value, or the index from which it is computed, needs 64-bit lanes.
+fn needs_wide(plan: &PlanCx<'_>, ops: &[Op]) -> bool {
+    let is_wide = |&v: &Value| {
+        let ty = plan.body.ty(v).as_tensor();
+        ty.and_then(|t| Elem::of(t.dtype)).is_some_and(Elem::is_wide)
+    };
+    ops.iter().map(|&op| plan.view(op)).any(|view| {
+        view.operands().iter().chain(view.results()).any(is_wide)
+            || (Opcode::of_view(&view) == Opcode::Iota && counted_in(&view) == Elem::I64)
+    })
+}
+
+/// Returns the type of an iota's indices. In narrow types they wrap as the result does. The numbers that a float holds
+/// are rounded once.
+fn counted_in(iota: &OpView<'_>) -> Elem {
+    let size = iota.attrs().size("iota_dimension").map_or(0, |dim| iota.result_shape(0)[dim]);
+    if i32::try_from(size).is_ok() { Elem::I32 } else { Elem::I64 }
+}
+
+/// Builds the block program of a group.
+struct Emitter<'a, 'm> {
+    plan: &'a PlanCx<'m>,
+    members: HashSet<Op>,
+    root: Op,
+    program: Program,
+    space: Vec<usize>,
+    /// The dimensions of the space that reductions fold.
+    folded: Vec<usize>,
+    reads: Vec<(Value, usize)>,
+    known: HashMap<(Value, Access), block::Value>,
+}
+
+impl<'a, 'm> Emitter<'a, 'm> {
+    fn new(plan: &'a PlanCx<'m>, ops: &[Op], wide: bool) -> Option<Emitter<'a, 'm>> {
+        let root = *ops.last()?;
+        let space = space_of(&plan.view(root)).to_vec();
+        let reductions = ops.iter().map(|&op| plan.view(op)).filter(|v| Opcode::of_view(v) == Opcode::Reduce);
+        let folded = reductions.map(|v| folded(&v)).find(|dims| !dims.is_empty()).unwrap_or_default();
+        let program = Program::new(&space).reducing(&folded);
+        let program = if wide { program.wide() } else { program };
+        let members = ops.iter().copied().collect();
+        Some(Emitter { plan, members, root, program, space, folded, reads: vec![], known: HashMap::new() })
+    }
+
+    /// Builds a program for some results of the region of `op` over a space. Its scalar arguments are operands with
+    /// these strides, and the results are outputs. Returns `None` if anything else is read.
+    fn region(
+        plan: &'a PlanCx<'m>,
+        op: Op,
+        space: &[usize],
+        args: &[(Value, Vec<isize>)],
+        results: &[Value],
+    ) -> Option<block::Kernel> {
+        let ops = &plan.body[plan.body[op].regions[0]].ops;
+        let program = Program::new(space);
+        let program = if needs_wide(plan, ops) { program.wide() } else { program };
+        let mut emitter = Emitter {
+            plan,
+            members: ops.iter().copied().collect(),
+            root: op,
+            program,
+            space: space.to_vec(),
+            folded: vec![],
+            reads: vec![],
+            known: HashMap::new(),
+        };
+        for (arg, strides) in args {
+            let input = emitter.program.input(Elem::of(plan.body.ty(*arg).as_tensor()?.dtype)?, strides);
+            emitter.known.insert((*arg, vec![]), input);
+        }
+        let values: Option<Vec<block::Value>> = results.iter().map(|&v| emitter.emit(v, &vec![])).collect();
+        for value in values? {
+            emitter.program.output(value, &row_major(space));
+        }
+        emitter.program.compile().ok().filter(|_| emitter.reads.is_empty())
+    }
+
+    fn compile(mut self) -> Option<Compiled> {
+        let view = self.plan.view(self.root);
+        let is_reduce = Opcode::of_view(&view) == Opcode::Reduce;
+        let dropped = if is_reduce { view.sizes("dimensions") } else { vec![] };
+        let access: Access = (0..self.space.len()).filter(|d| !dropped.contains(d)).map(Axis::along).collect();
+        let value = self.emit(view.result(0), &access)?;
+        let strides = strides_of(view.result_shape(0), &access, self.space.len()).0;
+        if is_reduce && !self.folded.is_empty() && is_trailing(&self.folded, &self.space) {
+            self.program.row_output(value, &strides);
+        } else {
+            self.program.output(value, &strides);
+        }
+        let kernel = self.program.compile().ok()?;
+        Some(Compiled { kernel, reads: self.reads })
+    }
+
+    fn emit(&mut self, v: Value, access: &Access) -> Option<block::Value> {
+        let key = (v, access.clone());
+        if let Some(&known) = self.known.get(&key) {
+            return Some(known);
+        }
+        let value = self.emit_new(v, access)?;
+        self.known.insert(key, value);
+        Some(value)
+    }
+
+    fn emit_new(&mut self, v: Value, access: &Access) -> Option<block::Value> {
+        let Some(op) = self.plan.body.def_op(v) else { return self.read(v, access) };
+        let view = self.plan.view(op);
+        match self.plan.fused(&view) {
+            _ if Opcode::of_view(&view) == Opcode::Constant => self.constant(&view, access),
+            Some(Fused::View(through)) => {
+                let inner = through(&view, access)?;
+                self.emit(view.operand(0), &inner)
+            }
+            Some(fused) if self.members.contains(&op) => self.compute(fused, &view, access),
+            _ => self.read(v, access),
+        }
+    }
+
+    fn compute(&mut self, fused: Fused, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
+        match fused {
+            Fused::Iota => self.iota(view, access),
+            Fused::Reduce => self.reduce(view, access),
+            _ => self.elements(fused, view, access),
+        }
+    }
+
+    fn read(&mut self, v: Value, access: &Access) -> Option<block::Value> {
+        let ty = self.plan.body.ty(v).as_tensor()?;
+        let elem = Elem::of(ty.dtype)?;
+        let (strides, start) = strides_of(&ty.shape, access, self.space.len());
+        self.reads.push((v, usize::try_from(start).ok()? * elem.size()));
+        Some(self.program.input(elem, &strides))
+    }
+
+    fn constant(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
+        let literal = view.attr("value").and_then(Attr::as_dense)?;
+        if literal.size() == 0 || !literal.is_uniform() {
+            return self.read(view.result(0), access);
+        }
+        Some(self.program.constant(Elem::of(literal.dtype())?, literal.element_bytes(0)))
+    }
+
+    fn iota(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
+        let to = Elem::of(view.result_tensor(0).dtype)?;
+        let axis = access[view.attrs().size("iota_dimension")?];
+        let counted = counted_in(view);
+        let mut index = match axis.dim {
+            Some(dim) => self.program.index(counted, dim),
+            None => self.int(counted, 0),
+        };
+        if axis.step != 1 {
+            let step = self.int(counted, axis.step);
+            index = self.program.binary(Binary::Mul, index, step)?;
+        }
+        if axis.start != 0 {
+            let start = self.int(counted, axis.start);
+            index = self.program.binary(Binary::Add, index, start)?;
+        }
+        if to == counted { Some(index) } else { self.program.convert(index, to) }
+    }
+
+    fn int(&mut self, elem: Elem, value: isize) -> block::Value {
+        self.program.constant(elem, &value.to_le_bytes()[..elem.size()])
+    }
+
+    fn elements(&mut self, fused: Fused, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
+        // Scalar operands of select and clamp have no dimensions.
+        let of = |rank: usize| if rank == 0 { vec![] } else { access.clone() };
+        let operands: Option<Vec<block::Value>> =
+            (0..view.operands().len()).map(|i| self.emit(view.operand(i), &of(view.operand_shape(i).len()))).collect();
+        let operands = operands?;
+        match fused {
+            Fused::Unary(function) => self.program.unary(function, operands[0]),
+            Fused::Binary(function) => self.program.binary(function, operands[0], operands[1]),
+            Fused::Elements(compute) => compute(&mut self.program, view, &operands),
+            Fused::Iota | Fused::Reduce | Fused::View(_) => None,
+        }
+    }
+
+    fn reduce(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
+        let (dims, folded) = (view.sizes("dimensions"), folded(view));
+        let follows_folded = |a: &Axis| a.dim.is_some_and(|d| folded.contains(&d));
+        if !(folded.is_empty() || folded == self.folded)
+            || view.operand_shape(0) != self.space
+            || access.iter().any(follows_folded)
+        {
+            return None;
+        }
+        let mut kept = access.iter();
+        let inner: Option<Access> = (0..self.space.len())
+            .map(|d| if dims.contains(&d) { Some(Axis::along(d)) } else { kept.next().copied() })
+            .collect();
+        let of = self.emit(view.operand(0), &inner?)?;
+        let init = self.emit(view.operand(1), &vec![])?;
+        let reducer = reducer(reduce_kind_of_op(view)?);
+        match folded.is_empty() {
+            true => self.program.combine(reducer, of, init),
+            false => self.program.reduce(reducer, of, init),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::HostEngine;
+    use crate::kernels::testing::parse;
+    use shardwise_base::Literal;
+    use shardwise_engine::Engine;
+
+    /// Tests the largest index, and the least index as a float, where 32 bits would make them negative.
+    #[test]
+    fn indices_beyond_31_bits_are_counted_whole() {
+        let n = (1usize << 31) + 40;
+        let module = parse(&format!(
+            "func.func @main() -> (tensor<i64>, tensor<f32>) {{
+  %0 = stablehlo.iota dim = 0 : tensor<{n}xi64>
+  %1 = stablehlo.constant dense<0> : tensor<i64>
+  %2 = stablehlo.reduce(%0 init: %1) applies stablehlo.maximum across dimensions = [0] : (tensor<{n}xi64>, tensor<i64>) -> tensor<i64>
+  %3 = stablehlo.iota dim = 0 : tensor<{n}xf32>
+  %4 = stablehlo.constant dense<0.0> : tensor<f32>
+  %5 = stablehlo.reduce(%3 init: %4) applies stablehlo.minimum across dimensions = [0] : (tensor<{n}xf32>, tensor<f32>) -> tensor<f32>
+  return %2, %5 : tensor<i64>, tensor<f32>
+}}"
+        ));
+        let program = HostEngine::default().compile(&module).expect("it compiles");
+        let results = program.execute(vec![]).expect("nothing of that size is made");
+        assert_eq!(results[0].to_literal(), Literal::scalar(n as i64 - 1));
+        assert_eq!(results[1].to_literal(), Literal::scalar(0.0f32));
+    }
+}

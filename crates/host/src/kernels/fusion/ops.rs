@@ -1,0 +1,88 @@
+//! The ops that block programs compute.
+
+use crate::block::{Binary, Comparison, Program, Value};
+use crate::elem::Elem;
+use crate::kernels::context::{Fused, PlanCx};
+use shardwise_ir::{OpView, TensorType};
+use shardwise_ops::Opcode;
+use shardwise_ops::promote::is_promoted;
+use shardwise_ops::reducer::reduce_kind_of_op;
+
+/// Returns whether a block program can compute the op.
+pub fn is_computed(plan: &PlanCx<'_>, view: &OpView<'_>) -> bool {
+    let is_known = plan.fused(view).is_some_and(|fused| !matches!(fused, Fused::View(_)));
+    let fits = |ty: &TensorType| Elem::of(ty.dtype).is_some_and(|e| !e.is_complex());
+    let mut types = view.operands().iter().chain(view.results()).map(|&v| view.body.ty(v).as_tensor());
+    is_known && types.all(|t| t.is_some_and(fits))
+}
+
+/// Returns whether the op combines one array by a named reducer, on elements of the array's type.
+pub fn is_named_reduce(reduce: &OpView<'_>) -> bool {
+    reduce.results().len() == 1 && reduce_kind_of_op(reduce).is_some() && !is_promoted(reduce)
+}
+
+/// Returns whether the result of the op has the shape of its operand.
+pub fn keeps_shape(view: &OpView<'_>) -> bool {
+    view.operand_shape(0) == view.result_shape(0)
+}
+
+/// Adds the comparison of two values. Returns `None` for the total order, which distinguishes -0 from +0, and NaNs from
+/// each other. The reference evaluation computes it.
+pub fn compare(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
+    let comparison = match view.attrs().str("comparison_direction")? {
+        "EQ" => Comparison::Eq,
+        "NE" => Comparison::Ne,
+        "LT" => Comparison::Lt,
+        "LE" => Comparison::Le,
+        "GT" => Comparison::Gt,
+        "GE" => Comparison::Ge,
+        _ => return None,
+    };
+    if view.attrs().str("compare_type") == Some("TOTALORDER") {
+        return None;
+    }
+    program.binary(Binary::Compare(comparison), operands[0], operands[1])
+}
+
+/// Adds the conversion of a value to the element type of the result.
+pub fn convert(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
+    program.convert(operands[0], Elem::of(view.result_tensor(0).dtype)?)
+}
+
+/// Adds the bits of a value as the element type of the result.
+pub fn bitcast(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
+    program.reinterpret(operands[0], Elem::of(view.result_tensor(0).dtype)?)
+}
+
+/// Adds the product of a value with itself.
+pub fn square(program: &mut Program, _: &OpView<'_>, operands: &[Value]) -> Option<Value> {
+    program.binary(Binary::Mul, operands[0], operands[0])
+}
+
+/// Adds the second or third value, as the first says.
+pub fn select(program: &mut Program, _: &OpView<'_>, operands: &[Value]) -> Option<Value> {
+    Some(program.select(operands[0], operands[1], operands[2]))
+}
+
+/// Adds the second value, limited by the first and the third.
+pub fn clamp(program: &mut Program, _: &OpView<'_>, operands: &[Value]) -> Option<Value> {
+    program.clamp(operands[0], operands[1], operands[2])
+}
+
+/// Returns the space of a program with this root.
+pub fn space_of<'m>(root: &OpView<'m>) -> &'m [usize] {
+    if Opcode::of_view(root) == Opcode::Reduce { root.operand_shape(0) } else { root.result_shape(0) }
+}
+
+/// Returns the dimensions along which a `reduce` folds elements. Dimensions of size 1 are only removed from the shape.
+pub fn folded(reduce: &OpView<'_>) -> Vec<usize> {
+    let mut dims = reduce.sizes("dimensions");
+    dims.retain(|&d| reduce.operand_shape(0)[d] != 1);
+    dims
+}
+
+/// Returns whether the dimensions are the last ones, apart from dimensions of size 1.
+pub fn is_trailing(dims: &[usize], shape: &[usize]) -> bool {
+    let first = dims.iter().copied().min().unwrap_or(shape.len());
+    (first..shape.len()).all(|d| dims.contains(&d) || shape[d] == 1)
+}

@@ -1,0 +1,33 @@
+//! Chains of views, which are read through.
+
+use super::access::{Access, Axis, strides_of};
+use crate::kernels::context::{Fused, PlanCx};
+use shardwise_ir::{OpView, Value};
+
+/// Returns the access of a view's operand, given that of its result. Returns `None` if the op is no view.
+pub fn through(plan: &PlanCx<'_>, view: &OpView<'_>, access: &Access) -> Option<Access> {
+    match plan.fused(view)? {
+        Fused::View(through) => through(view, access),
+        _ => None,
+    }
+}
+
+/// Returns whether the op only changes where elements are.
+pub fn is_view(plan: &PlanCx<'_>, view: &OpView<'_>) -> bool {
+    matches!(plan.fused(view), Some(Fused::View(_)))
+}
+
+/// Returns the value at the end of a chain of views, the strides of the first view's dimensions in it, and their start,
+/// in elements.
+pub fn view_strides(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<(Value, Vec<isize>, isize)> {
+    let rank = view.result_shape(0).len();
+    let mut access: Access = (0..rank).map(Axis::along).collect();
+    let (mut current, mut value) = (Some(*view), view.result(0));
+    while let Some(view) = current.filter(|view| is_view(plan, view)) {
+        access = through(plan, &view, &access)?;
+        value = view.operand(0);
+        current = view.operand_def(0);
+    }
+    let (strides, start) = strides_of(plan.body.ty(value).shape(), &access, rank);
+    Some((value, strides, start))
+}
