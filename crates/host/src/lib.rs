@@ -12,6 +12,7 @@ pub mod block;
 pub mod collective;
 pub mod elem;
 mod engine;
+mod functions;
 mod gang;
 mod kernels;
 pub mod matmul;

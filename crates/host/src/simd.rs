@@ -20,6 +20,7 @@ pub(crate) use avx512::Avx512;
 pub(crate) use portable::Portable;
 pub(crate) use word::Word;
 
+use crate::functions::with_functions;
 use std::sync::OnceLock;
 
 /// An instruction set that kernels are compiled for.
@@ -83,6 +84,10 @@ impl Level {
 
 /// Declares the methods of `Vector` that apply a method of `Word` to each lane.
 macro_rules! lanewise {
+    (unary_functions { $($_op:ident $_name:ident $unary:ident $($_formulas:ident)*,)* }
+     binary_functions { $($_op2:ident $_name2:ident $binary:ident $($_formulas2:ident)*,)* }) => {
+        lanewise! { unary: $($unary)*; binary: $($binary)*; load:; store:; }
+    };
     (unary: $($unary:ident)*; binary: $($binary:ident)*; load: $($load:ident $width:literal)*; store: $($store:ident $swidth:literal)*;) => {
         $(#[inline(always)]
         fn $unary(self) -> Self {
@@ -176,14 +181,14 @@ pub(crate) trait Vector: Copy {
 
     lanewise! {
         unary: not sqr sqrt rsqrt floor ceil round_even round_away fsign is_finite sabs ssign popcount leading_zeros
-            exp expm1 log log1p tanh logistic erf erf_inv sin cos tan cbrt
             float_from_signed float_from_unsigned signed_from_float unsigned_from_float
             truth_from_int truth_from_float f32_from_signed f32_from_unsigned
             round_bf16 round_f16 round_f32 wrap_i8 wrap_u8 wrap_i16 wrap_u16 wrap_i32 wrap_u32;
-        binary: fadd fsub fmul fdiv fmax fmin frem pow atan2
+        binary: fadd fsub fmul fdiv fmax fmin frem
             iadd isub imul smax smin umax umin sdiv udiv srem urem and or xor shl shr sar
             feq fne flt fle fgt fge ieq ine slt sle sgt sge ult ule ugt uge;
         load: load_bf16 2 load_f16 2 load_i8 1 load_u8 1 load_i16 2 load_u16 2 load_bool 1 load_f32 4 load_i32 4 load_u32 4;
         store: store_bf16 2 store_f16 2 store_low8 1 store_low16 2 store_low32 4 store_f32 4 store_bool 1;
     }
+    with_functions! { lanewise! }
 }

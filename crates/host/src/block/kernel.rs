@@ -7,7 +7,7 @@
 
 use super::bound::{Bound, frame_bytes};
 use super::emit::{Base, Code, Phase, Reduction, Template, Unfusable, Walk, emit};
-use super::machine::{Machine, Op};
+use super::machine::Machine;
 use super::program::{Node, Program, Role};
 use crate::memory::Scratch;
 use crate::operand::{Pointer, Reach, Source, Target, are_apart};
@@ -272,32 +272,10 @@ impl Kernel {
     fn nanoseconds(&self) -> usize {
         let lanes = self.code.row_len * self.rows() * self.reduced_rows();
         let work: usize =
-            self.code.phases.iter().flat_map(|p| &p.lanes).map(|t| if is_long(t.op) { 6 } else { 1 }).sum();
+            self.code.phases.iter().flat_map(|p| &p.lanes).map(|t| if t.op.is_long() { 6 } else { 1 }).sum();
         let per_row = 8 * self.code.walks.len() + 4 * work;
         lanes.saturating_mul(work) / 48 + per_row * self.rows() * self.reduced_rows()
     }
-}
-
-fn is_long(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        Exp | Expm1
-            | Log
-            | Log1p
-            | Tanh
-            | Logistic
-            | Erf
-            | ErfInv
-            | Sin
-            | Cos
-            | Tan
-            | Cbrt
-            | Pow
-            | FDiv
-            | Gather
-            | Scatter
-    )
 }
 
 /// How the work of a kernel is divided into parts.

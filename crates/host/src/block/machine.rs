@@ -7,6 +7,7 @@
 
 use super::program::{load_op, store_op};
 use crate::elem::Elem;
+use crate::functions::with_functions;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
 use crate::simd::{Level, Portable, Vector, Word, prefetch};
@@ -65,12 +66,15 @@ macro_rules! machine {
         binary { $($binary:ident $binary_imm:ident = $binary_fn:ident,)* }
         heavy_binary { $($heavy2:ident = $heavy2_fn:ident,)* }
         reduce { $($reduce:ident = $reduce_fn:ident,)* }
+        unary_functions { $($_op:ident $function:ident $function_fn:ident $($_formulas:ident)*,)* }
+        binary_functions { $($_op2:ident $function2:ident $function2_fn:ident $($_formulas2:ident)*,)* }
     ) => {
         /// The effect of an instruction on the accumulator.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u16)]
         pub(crate) enum Op {
             $($load,)* $($store,)* $($unary,)* $($heavy,)* $($binary, $binary_imm,)* $($heavy2,)* $($reduce,)*
+            $($function,)* $($function2,)*
             /// Loads or stores a whole word. `StoreStreaming` bypasses the caches.
             Load, Store, StoreStreaming,
             /// Loads as `Load` does, and prefetches the memory `extra` bytes ahead.
@@ -102,14 +106,21 @@ macro_rules! machine {
                 }
             }
 
+            /// Returns whether the operation takes several times as long as an addition.
+            pub(crate) fn is_long(self) -> bool {
+                matches!(self, $(Op::$function |)* $(Op::$function2 |)* Op::FDiv | Op::Gather | Op::Scatter)
+            }
+
             /// Returns the result of a unary or binary operation on words, for tests.
             #[cfg(test)]
             pub(crate) fn evaluate<W: Word>(self, a: W, b: W) -> Option<W> {
                 match self {
                     $(Op::$unary => Some(a.$unary_fn()),)*
                     $(Op::$heavy => Some(a.$heavy_fn()),)*
+                    $(Op::$function => Some(a.$function_fn()),)*
                     $(Op::$binary | Op::$binary_imm => Some(a.$binary_fn(b)),)*
                     $(Op::$heavy2 => Some(a.$heavy2_fn(b)),)*
+                    $(Op::$function2 => Some(a.$function2_fn(b)),)*
                     Op::FRsub | Op::FRsubImm => Some(b.fsub(a)),
                     Op::IRsub | Op::IRsubImm => Some(b.isub(a)),
                     Op::FRdiv | Op::FRdivImm => Some(b.fdiv(a)),
@@ -136,6 +147,7 @@ macro_rules! machine {
             #[cfg(test)]
             pub(crate) const TESTED: &[Op] = &[
                 $(Op::$unary,)* $(Op::$heavy,)* $(Op::$binary, Op::$binary_imm,)* $(Op::$heavy2,)*
+                $(Op::$function,)* $(Op::$function2,)*
                 Op::FRsub, Op::FRsubImm, Op::IRsub, Op::IRsubImm, Op::FRdiv, Op::FRdivImm,
             ];
         }
@@ -204,7 +216,9 @@ macro_rules! machine {
             unsafe {
                 match ins.op {
                     $(Op::$heavy => each(a, eight, |_, x| x.$heavy_fn()),)*
+                    $(Op::$function => each(a, eight, |_, x| x.$function_fn()),)*
                     $(Op::$heavy2 => each(a, eight, |i, x| x.$heavy2_fn(V::load(word_at::<V>(p, i)))),)*
+                    $(Op::$function2 => each(a, eight, |i, x| x.$function2_fn(V::load(word_at::<V>(p, i)))),)*
                     Op::Iota => {
                         let start = V::splat(V::Word::from_bits64(p.addr() as u64));
                         each(a, eight, |i, _| start.iadd(ramp::<V>(i)));
@@ -266,7 +280,7 @@ macro_rules! fold {
     }};
 }
 
-machine! {
+with_functions! { machine!
     load {
         LoadBf16 = load_bf16 2, LoadF16 = load_f16 2, LoadI8 = load_i8 1, LoadU8 = load_u8 1, LoadI16 = load_i16 2,
         LoadU16 = load_u16 2, LoadBool = load_bool 1, LoadF32 = load_f32 4, LoadI32 = load_i32 4, LoadU32 = load_u32 4,
@@ -284,10 +298,8 @@ machine! {
         WrapI8 = wrap_i8, WrapU8 = wrap_u8, WrapI16 = wrap_i16, WrapU16 = wrap_u16, WrapI32 = wrap_i32, WrapU32 = wrap_u32,
     }
     heavy {
-        Exp = exp, Expm1 = expm1, Log = log, Log1p = log1p, Tanh = tanh, Logistic = logistic, Erf = erf, ErfInv = erf_inv,
-        Sin = sin, Cos = cos, Tan = tan, Cbrt = cbrt, RoundAway = round_away, SSign = ssign, Popcount = popcount,
-        LeadingZeros = leading_zeros, FloatFromUnsigned = float_from_unsigned, UnsignedFromFloat = unsigned_from_float,
-        F32FromSigned = f32_from_signed, F32FromUnsigned = f32_from_unsigned,
+        RoundAway = round_away, SSign = ssign, Popcount = popcount, LeadingZeros = leading_zeros,
+        FloatFromUnsigned = float_from_unsigned, UnsignedFromFloat = unsigned_from_float, F32FromSigned = f32_from_signed, F32FromUnsigned = f32_from_unsigned,
     }
     binary {
         FAdd FAddImm = fadd, FSub FSubImm = fsub, FMul FMulImm = fmul, FDiv FDivImm = fdiv, FMax FMaxImm = fmax,
@@ -299,7 +311,7 @@ machine! {
         SGt SGtImm = sgt, SGe SGeImm = sge, ULt ULtImm = ult, ULe ULeImm = ule, UGt UGtImm = ugt, UGe UGeImm = uge,
     }
     heavy_binary {
-        FRem = frem, Pow = pow, Atan2 = atan2, SDiv = sdiv, UDiv = udiv, SRem = srem, URem = urem,
+        FRem = frem, SDiv = sdiv, UDiv = udiv, SRem = srem, URem = urem,
     }
     reduce {
         SumF = fadd, ProdF = fmul, MaxF = fmax, MinF = fmin, SumI = iadd, ProdI = imul, MaxS = smax, MinS = smin,

@@ -22,60 +22,75 @@
 
 use super::machine::{Op, word};
 use crate::elem::Elem;
+use crate::functions::with_functions;
 use std::collections::HashMap;
 
-/// Functions of one value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are StableHLO's")]
-pub enum Unary {
-    Abs,
-    Cbrt,
-    Ceil,
-    CountLeadingZeros,
-    Cos,
-    Erf,
-    ErfInv,
-    Exp,
-    Expm1,
-    Floor,
-    IsFinite,
-    Log,
-    Log1p,
-    Logistic,
-    Neg,
-    Not,
-    Popcount,
-    RoundAway,
-    RoundEven,
-    Rsqrt,
-    Sign,
-    Sin,
-    Sqrt,
-    Tan,
-    Tanh,
+/// Declares the functions of block programs, those with formulas among them.
+macro_rules! declare {
+    (unary_functions { $($_op:ident $unary:ident $($_names:ident)*,)* }
+     binary_functions { $($_op2:ident $binary:ident $($_names2:ident)*,)* }) => {
+        /// Functions of one value.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[expect(missing_docs, reason = "the names are StableHLO's")]
+        pub enum Unary {
+            Abs,
+            Ceil,
+            CountLeadingZeros,
+            Floor,
+            IsFinite,
+            Neg,
+            Not,
+            Popcount,
+            RoundAway,
+            RoundEven,
+            Rsqrt,
+            Sign,
+            Sqrt,
+            $($unary,)*
+        }
+
+        /// Functions of two values of one type.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[expect(missing_docs, reason = "the names are StableHLO's")]
+        pub enum Binary {
+            Add,
+            And,
+            Compare(Comparison),
+            Div,
+            Max,
+            Min,
+            Mul,
+            Or,
+            Rem,
+            ShiftLeft,
+            ShiftRightArithmetic,
+            ShiftRightLogical,
+            Sub,
+            Xor,
+            $($binary,)*
+        }
+
+        /// Returns the machine's operation for a function of one float whose result is rounded.
+        fn unary_formula(function: Unary) -> Option<Op> {
+            match function {
+                Unary::Sqrt => Some(Op::Sqrt),
+                Unary::Rsqrt => Some(Op::Rsqrt),
+                $(Unary::$unary => Some(Op::$unary),)*
+                _ => None,
+            }
+        }
+
+        /// Returns the machine's operation for a function of two floats that has a formula.
+        fn binary_formula(function: Binary) -> Option<Op> {
+            match function {
+                $(Binary::$binary => Some(Op::$binary),)*
+                _ => None,
+            }
+        }
+    };
 }
 
-/// Functions of two values of one type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are StableHLO's")]
-pub enum Binary {
-    Add,
-    And,
-    Atan2,
-    Compare(Comparison),
-    Div,
-    Max,
-    Min,
-    Mul,
-    Or,
-    Pow,
-    Rem,
-    ShiftLeft,
-    ShiftRightArithmetic,
-    ShiftRightLogical,
-    Sub,
-    Xor,
-}
+with_functions! { declare! }
 
 /// The kind of a comparison. Floats are compared as numbers, so NaN is equal to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -377,7 +392,7 @@ impl Program {
         if self.wide && a.elem != Elem::F64 && function != Unary::Sqrt {
             return None;
         }
-        let node = self.op(transcendental(function)?, a.node);
+        let node = self.op(unary_formula(function)?, a.node);
         Some(self.fit(a.elem, node))
     }
 
@@ -417,9 +432,8 @@ impl Program {
             Binary::Mul => Op::FMul,
             Binary::Div => Op::FDiv,
             Binary::Rem => Op::FRem,
-            Binary::Pow if !self.wide || a.elem == Elem::F64 => Op::Pow,
-            Binary::Atan2 if !self.wide || a.elem == Elem::F64 => Op::Atan2,
-            _ => return None,
+            _ if self.wide && a.elem != Elem::F64 => return None,
+            _ => binary_formula(function)?,
         };
         let node = self.op2(op, x, y);
         Some(self.fit(a.elem, node))
@@ -458,7 +472,7 @@ impl Program {
             Binary::Or => Op::Or,
             Binary::Xor => Op::Xor,
             Binary::ShiftLeft => Op::Shl,
-            Binary::Pow | Binary::Atan2 => return None,
+            _ => return None,
         };
         let node = self.op2(op, x, y);
         Some(self.wrap(elem, node))
@@ -556,26 +570,6 @@ fn signed_of(elem: Elem) -> Elem {
         Elem::U64 => Elem::I64,
         other => other,
     }
-}
-
-fn transcendental(function: Unary) -> Option<Op> {
-    Some(match function {
-        Unary::Sqrt => Op::Sqrt,
-        Unary::Rsqrt => Op::Rsqrt,
-        Unary::Cbrt => Op::Cbrt,
-        Unary::Exp => Op::Exp,
-        Unary::Expm1 => Op::Expm1,
-        Unary::Log => Op::Log,
-        Unary::Log1p => Op::Log1p,
-        Unary::Tanh => Op::Tanh,
-        Unary::Logistic => Op::Logistic,
-        Unary::Erf => Op::Erf,
-        Unary::ErfInv => Op::ErfInv,
-        Unary::Sin => Op::Sin,
-        Unary::Cos => Op::Cos,
-        Unary::Tan => Op::Tan,
-        _ => return None,
-    })
 }
 
 /// Returns the machine's reduction, the operation that combines its result with the initial value, and the word of the

@@ -38,28 +38,33 @@ pub use fusion::{groups, step as fused_step};
 pub use members::members;
 
 use crate::block::{Binary, Unary};
+use crate::functions::with_functions;
 use crate::plan::Step;
 use context::{Fused, KernelTable, Row};
 use shardwise_ir::OpView;
 use shardwise_ops::promote::is_promoted;
 use shardwise_ops::{Opcode, Semantics};
 
-/// The kernels of all ops. An op without a row runs by its reference evaluation.
-pub static KERNELS: KernelTable = KernelTable::new(&[
+/// Declares the table of these rows and of the functions with formulas.
+macro_rules! kernels {
+    ([$($row:expr,)*]
+     unary_functions { $($op:ident $unary:ident $($_names:ident)*,)* }
+     binary_functions { $($op2:ident $binary:ident $($_names2:ident)*,)* }) => {
+        /// The kernels of all ops. An op without a row runs by its reference evaluation.
+        pub static KERNELS: KernelTable = KernelTable::new(&[
+            $($row,)*
+            $(unary(Opcode::$op, Unary::$unary),)*
+            $(binary(Opcode::$op2, Binary::$binary),)*
+        ]);
+    };
+}
+
+with_functions! { kernels! [
     unary(Opcode::Abs, Unary::Abs),
-    unary(Opcode::Cbrt, Unary::Cbrt),
     unary(Opcode::Ceil, Unary::Ceil),
-    unary(Opcode::ChloErf, Unary::Erf),
-    unary(Opcode::ChloErfInv, Unary::ErfInv),
-    unary(Opcode::Cosine, Unary::Cos),
     unary(Opcode::CountLeadingZeros, Unary::CountLeadingZeros),
-    unary(Opcode::Exponential, Unary::Exp),
-    unary(Opcode::ExponentialMinusOne, Unary::Expm1),
     unary(Opcode::Floor, Unary::Floor),
     unary(Opcode::IsFinite, Unary::IsFinite),
-    unary(Opcode::Log, Unary::Log),
-    unary(Opcode::LogPlusOne, Unary::Log1p),
-    unary(Opcode::Logistic, Unary::Logistic),
     unary(Opcode::Negate, Unary::Neg),
     unary(Opcode::Not, Unary::Not),
     unary(Opcode::Popcnt, Unary::Popcount),
@@ -67,19 +72,14 @@ pub static KERNELS: KernelTable = KernelTable::new(&[
     unary(Opcode::RoundNearestEven, Unary::RoundEven),
     unary(Opcode::Rsqrt, Unary::Rsqrt),
     unary(Opcode::Sign, Unary::Sign),
-    unary(Opcode::Sine, Unary::Sin),
     unary(Opcode::Sqrt, Unary::Sqrt),
-    unary(Opcode::Tan, Unary::Tan),
-    unary(Opcode::Tanh, Unary::Tanh),
     binary(Opcode::Add, Binary::Add),
     binary(Opcode::And, Binary::And),
-    binary(Opcode::Atan2, Binary::Atan2),
     binary(Opcode::Divide, Binary::Div),
     binary(Opcode::Maximum, Binary::Max),
     binary(Opcode::Minimum, Binary::Min),
     binary(Opcode::Multiply, Binary::Mul),
     binary(Opcode::Or, Binary::Or),
-    binary(Opcode::Power, Binary::Pow),
     binary(Opcode::Remainder, Binary::Rem),
     binary(Opcode::ShiftLeft, Binary::ShiftLeft),
     binary(Opcode::ShiftRightArithmetic, Binary::ShiftRightArithmetic),
@@ -125,7 +125,7 @@ pub static KERNELS: KernelTable = KernelTable::new(&[
     Row::of(Opcode::CollectiveReduce, &[exchange::step]),
     Row::of(Opcode::ReduceScatter, &[exchange::step]),
     Row::of(Opcode::CustomCall, &[ragged_exchange::step]),
-]);
+] }
 
 const fn unary(op: Opcode, function: Unary) -> Row {
     Row::fused(op, Fused::Unary(function))

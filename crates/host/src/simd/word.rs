@@ -1,7 +1,17 @@
 //! One lane, and the definition of each operation on it.
 
+use crate::functions::with_functions;
 use half::{bf16, f16};
 use shardwise_mathfn as mathfn;
+
+/// Declares the methods of `Word` that are functions with formulas.
+macro_rules! declare {
+    (unary_functions { $($_op:ident $_name:ident $unary:ident $($_formulas:ident)*,)* }
+     binary_functions { $($_op2:ident $_name2:ident $binary:ident $($_formulas2:ident)*,)* }) => {
+        $(fn $unary(self) -> Self;)*
+        $(fn $binary(self, o: Self) -> Self;)*
+    };
+}
 
 /// A lane of 32 or 64 bits. `f*` methods read it as a float, `s*` methods as a signed and `u*` methods as an unsigned
 /// integer. Loads and stores need one readable or writable element at `p`.
@@ -21,8 +31,6 @@ pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'stati
     fn fmax(self, o: Self) -> Self;
     fn fmin(self, o: Self) -> Self;
     fn frem(self, o: Self) -> Self;
-    fn pow(self, o: Self) -> Self;
-    fn atan2(self, o: Self) -> Self;
     fn feq(self, o: Self) -> Self;
     fn fne(self, o: Self) -> Self;
     fn flt(self, o: Self) -> Self;
@@ -81,18 +89,7 @@ pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'stati
     fn ssign(self) -> Self;
     fn popcount(self) -> Self;
     fn leading_zeros(self) -> Self;
-    fn exp(self) -> Self;
-    fn expm1(self) -> Self;
-    fn log(self) -> Self;
-    fn log1p(self) -> Self;
-    fn tanh(self) -> Self;
-    fn logistic(self) -> Self;
-    fn erf(self) -> Self;
-    fn erf_inv(self) -> Self;
-    fn sin(self) -> Self;
-    fn cos(self) -> Self;
-    fn tan(self) -> Self;
-    fn cbrt(self) -> Self;
+    with_functions! { declare! }
 
     fn float_from_signed(self) -> Self;
     fn float_from_unsigned(self) -> Self;
@@ -143,7 +140,7 @@ fn bf16_bits(bits: u32) -> u32 {
 
 macro_rules! word {
     ($word:ident, $float:ident, $signed:ident, $to_f32:expr, $round_bf16:expr, $round_f16:expr,
-     $max:ident $min:ident $($function:ident $of:ident)*) => {
+     $max:ident $min:ident $rsqrt:ident) => {
         impl Word for $word {
             const SIZE: usize = size_of::<$word>();
             fn from_bits64(bits: u64) -> Self {
@@ -171,9 +168,10 @@ macro_rules! word {
             fn fmin(self, o: Self) -> Self {
                 mathfn::$min($float::from_bits(self), $float::from_bits(o)).to_bits()
             }
-            $(fn $function(self) -> Self {
-                mathfn::$of($float::from_bits(self)).to_bits()
-            })*
+            fn rsqrt(self) -> Self {
+                mathfn::$rsqrt($float::from_bits(self)).to_bits()
+            }
+            with_functions! { word! @functions $float }
 
             #[inline(always)]
             fn fused(self, m: Self, a: Self) -> Self {
@@ -347,16 +345,19 @@ macro_rules! word {
         fn $name(self, o: Self) -> Self {
             ($float::from_bits(self) $op $float::from_bits(o)).to_bits()
         }
-    )*
-        fn pow(self, o: Self) -> Self {
-            word!(@call $float pow_f32 pow_f64)($float::from_bits(self), $float::from_bits(o)).to_bits()
-        }
-        fn atan2(self, o: Self) -> Self {
-            word!(@call $float atan2_f32 atan2_f64)($float::from_bits(self), $float::from_bits(o)).to_bits()
-        }
+    )*};
+    (@functions $float:ident
+     unary_functions { $($_op:ident $_name:ident $unary:ident $narrow:ident $wide:ident,)* }
+     binary_functions { $($_op2:ident $_name2:ident $binary:ident $narrow2:ident $wide2:ident,)* }) => {
+        $(fn $unary(self) -> Self {
+            word!(@formula $float $narrow $wide)($float::from_bits(self)).to_bits()
+        })*
+        $(fn $binary(self, o: Self) -> Self {
+            word!(@formula $float $narrow2 $wide2)($float::from_bits(self), $float::from_bits(o)).to_bits()
+        })*
     };
-    (@call f32 $narrow:ident $wide:ident) => { mathfn::$narrow };
-    (@call f64 $narrow:ident $wide:ident) => { mathfn::$wide };
+    (@formula f32 $narrow:ident $wide:ident) => { mathfn::$narrow };
+    (@formula f64 $narrow:ident $wide:ident) => { mathfn::$wide };
     (@float_compare $float:ident; $($name:ident $op:tt),*) => {$(
         #[inline(always)]
         fn $name(self, o: Self) -> Self {
@@ -395,10 +396,8 @@ macro_rules! word {
 }
 
 word!(u32, f32, i32, f32::from_bits, bf16_bits, |w| f16::from_f32(f32::from_bits(w)).to_f32().to_bits(),
-    max_f32 min_f32 exp exp_f32 expm1 expm1_f32 log log_f32 log1p log1p_f32 tanh tanh_f32 logistic logistic_f32 erf erf_f32
-    erf_inv erf_inv_f32 sin sin_f32 cos cos_f32 tan tan_f32 cbrt cbrt_f32 rsqrt rsqrt_f32);
+    max_f32 min_f32 rsqrt_f32);
 
 word!(u64, f64, i64, |w| f64::from_bits(w) as f32, |w| bf16::from_f64_const(f64::from_bits(w)).to_f64().to_bits(),
     |w| f16::from_f64_const(f64::from_bits(w)).to_f64().to_bits(),
-    max_f64 min_f64 exp exp_f64 expm1 expm1_f64 log log_f64 log1p log1p_f64 tanh tanh_f64 logistic logistic_f64 erf erf_f64
-    erf_inv erf_inv_f64 sin sin_f64 cos cos_f64 tan tan_f64 cbrt cbrt_f64 rsqrt rsqrt_f64);
+    max_f64 min_f64 rsqrt_f64);
