@@ -59,8 +59,8 @@ def step(x, words):
     over = axes_of(axes)
     if op in ("psum", "pmean", "pmax", "pmin"):
         return getattr(lax, op)(x, over)
-    if op in ("all_gather", "all_gather_equal", "all_gather_reduced"):
-        to = {"all_gather": "varying", "all_gather_equal": "invarying", "all_gather_reduced": "reduced"}[op]
+    if op in ("all_gather", "all_gather_replicated", "all_gather_reduced"):
+        to = {"all_gather": "varying", "all_gather_replicated": "invarying", "all_gather_reduced": "reduced"}[op]
         return lax.all_gather(x, over, axis=int(words[2]), tiled=words[3] == "tiled", to=to)
     if op == "psum_scatter":
         return lax.psum_scatter(x, over, scatter_dimension=int(words[2]), tiled=words[3] == "tiled")
@@ -145,7 +145,7 @@ def cases():
         yield f"{op} {axes}", whole, spec, "XY"
     for spec, axes, dim, how in itertools.product(SPECS[:4], AXES, [0, 1], ["tiled", "stacked"]):
         yield f"all_gather {axes} {dim} {how}", whole, spec, "XY"
-    for op, spec, axes in itertools.product(["all_gather_equal", "all_gather_reduced"], SPECS, ["X", "XY"]):
+    for op, spec, axes in itertools.product(["all_gather_replicated", "all_gather_reduced"], SPECS, ["X", "XY"]):
         yield f"{op} {axes} 0 tiled", whole, spec, "XY"
     for spec, axes, dim, how in itertools.product(SPECS, AXES, [0, 1], ["tiled", "stacked"]):
         yield f"psum_scatter {axes} {dim} {how}", whole, spec, "XY"
@@ -172,7 +172,7 @@ def cases():
         "psum X; psum X",
         "psum X; all_gather X 0 tiled",
         "all_gather X 0 tiled; psum_scatter X 0 tiled",
-        "all_gather_equal X 0 tiled; pcast X varying",
+        "all_gather_replicated X 0 tiled; pcast X varying",
         "all_gather_reduced X 0 tiled; pcast X varying",
         "psum_scatter X 1 tiled; all_to_all X 0 1 tiled",
         "pcast X unreduced; add_index Y",
@@ -208,7 +208,7 @@ def cases():
         yield program, f"{dtype}[16,16]", "X,-", "XY"
     for out, spec in itertools.product(["X,-", "-,Y", "X,Y", "XY,-", "()", "X,-,-", "Z", "X,X"], ["X,-", "X,Y", "-,-"]):
         yield f"out {out}", whole, spec, "XY"
-    for program in ["psum X; out ()", "psum X; out X", "all_gather X 0 tiled; out ()", "all_gather_equal X 0 tiled; out ()"]:
+    for program in ["psum X; out ()", "psum X; out X", "all_gather X 0 tiled; out ()", "all_gather_replicated X 0 tiled; out ()"]:
         yield program, whole, "X,-", "XY"
     yield "pcast X unreduced; out ()", whole, "X,-", "XY"
     yield "pcast Y reduced; out X", whole, "X,-", "XY"
@@ -230,7 +230,7 @@ def explicit_cases():
         yield f"out {out}", f"{layout} as typed", "XY"
     over_y = ["psum Y", "psum XY", "pmax Y", "ppermute Y shift1", "add_index Y", "add_index X", "add_number"]
     over_y += [f"pcast Y {to}" for to in ("varying", "reduced", "unreduced")]
-    over_y += ["all_gather Y 0 tiled", "all_gather_equal Y 0 tiled", "psum_scatter Y 1 tiled", "all_to_all Y 0 1 tiled"]
+    over_y += ["all_gather Y 0 tiled", "all_gather_replicated Y 0 tiled", "psum_scatter Y 1 tiled", "all_to_all Y 0 1 tiled"]
     for layout, program in itertools.product(layouts[2:], over_y):
         yield program, f"{layout} as typed", "XY"
     for program in [

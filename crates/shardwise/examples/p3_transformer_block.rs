@@ -42,9 +42,9 @@ fn block(x: &Array, w_in: &Array, w_out: &Array) -> Array {
 }
 
 /// The same, of the library's parts.
-fn block_of(x: &Array, w_in: &Array, w_out: &Array, way: Way) -> Array {
-    let tmp = collective_matmul::all_gather("bd,df->bf", x, w_in, 'd', "Y", way);
-    collective_matmul::reduce_scatter("bf,fd->bd", &tmp.gelu(), w_out, 'd', "Y", way)
+fn block_of(x: &Array, w_in: &Array, w_out: &Array, overlap: Overlap) -> Array {
+    let tmp = collective_matmul::all_gather("bd,df->bf", x, w_in, 'd', "Y", overlap);
+    collective_matmul::reduce_scatter("bf,fd->bd", &tmp.gelu(), w_out, 'd', "Y", overlap)
 }
 
 /// `A · W` over a contracting dimension that is split, and what becomes of the sum.
@@ -61,8 +61,10 @@ fn matmul(title: &str, out: P, f: fn(&Array, &Array) -> Array, library: Library)
     table.add("by the compiler", &auto, || auto(&a, &w))?;
 
     let by_hand = ("by hand, as the chapter asks".to_string(), None);
-    for (name, way) in std::iter::once(by_hand).chain(Way::ALL.map(|way| (format!("library, {way:?}"), Some(way)))) {
-        let map = shard_map(|a: &Array, w: &Array| way.map_or_else(|| f(a, w), |way| library(a, w, way)));
+    for (name, overlap) in
+        std::iter::once(by_hand).chain(Overlap::ALL.map(|overlap| (format!("library, {overlap:?}"), Some(overlap))))
+    {
+        let map = shard_map(|a: &Array, w: &Array| overlap.map_or_else(|| f(a, w), |overlap| library(a, w, overlap)));
         let map = jit(map.in_specs((P!("X", "Y"), P!("Y", None))).out_specs(out.clone())).lower((&a, &w))?.compile()?;
         assert_close(&map(&a, &w)?, &expected);
         table.add(&name, &map, || map(&a, &w))?;
@@ -72,7 +74,7 @@ fn matmul(title: &str, out: P, f: fn(&Array, &Array) -> Array, library: Library)
 }
 
 /// On one device, one way.
-type Library = fn(&Array, &Array, Way) -> Array;
+type Library = fn(&Array, &Array, Overlap) -> Array;
 
 fn whole_block() -> Result<()> {
     println!("════ 3.3 the block, with a non-linearity between\n");
@@ -90,10 +92,12 @@ fn whole_block() -> Result<()> {
     table.add("by the compiler", &auto, || auto(&x, &w_in, &w_out))?;
 
     let by_hand = ("by hand, fused".to_string(), None);
-    for (name, way) in std::iter::once(by_hand).chain(Way::ALL.map(|way| (format!("library, {way:?}"), Some(way)))) {
-        let map = shard_map(|x: &Array, w_in: &Array, w_out: &Array| match way {
+    for (name, overlap) in
+        std::iter::once(by_hand).chain(Overlap::ALL.map(|overlap| (format!("library, {overlap:?}"), Some(overlap))))
+    {
+        let map = shard_map(|x: &Array, w_in: &Array, w_out: &Array| match overlap {
             None => block(x, w_in, w_out),
-            Some(way) => block_of(x, w_in, w_out, way),
+            Some(overlap) => block_of(x, w_in, w_out, overlap),
         });
         let specs = (P!("X", "Y"), P!(None, "Y"), P!("Y", None));
         let map = jit(map.in_specs(specs).out_specs(P!("X", "Y"))).lower((&x, &w_in, &w_out))?.compile()?;
@@ -107,11 +111,11 @@ fn whole_block() -> Result<()> {
 fn main() -> Result<()> {
     let [x, y] = chapter::grid();
     set_mesh(Mesh::auto([("X", x), ("Y", y)])?);
-    matmul("3.1 all-reduce", P!("X", None), allreduce_matmul, |a, w, way| {
-        collective_matmul::all_reduce("bd,df->bf", a, w, 'f', "Y", way)
+    matmul("3.1 all-reduce", P!("X", None), allreduce_matmul, |a, w, overlap| {
+        collective_matmul::all_reduce("bd,df->bf", a, w, 'f', "Y", overlap)
     })?;
-    matmul("3.2 reduce-scatter", P!("X", "Y"), reduce_scatter_matmul, |a, w, way| {
-        collective_matmul::reduce_scatter("bd,df->bf", a, w, 'f', "Y", way)
+    matmul("3.2 reduce-scatter", P!("X", "Y"), reduce_scatter_matmul, |a, w, overlap| {
+        collective_matmul::reduce_scatter("bd,df->bf", a, w, 'f', "Y", overlap)
     })?;
     whole_block()
 }

@@ -23,7 +23,7 @@ fn reduce_scatter_matmul(tmp: &Array, w: &Array) -> Array {
 
 /// `A[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]`: the sums are gathered when all matmuls are done.
 fn allreduce_matmul(a: &Array, w: &Array) -> Array {
-    reduce_scatter_matmul(a, w).all_gather_equal("Y", 1)
+    reduce_scatter_matmul(a, w).all_gather_replicated("Y", 1)
 }
 
 /// On one device: its parts of both to its part of the product.
@@ -53,28 +53,30 @@ fn compare(title: &str, out: P, variants: Vec<(&str, Matmul)>) -> Result<()> {
 fn main() -> Result<()> {
     let [x, y] = chapter::grid();
     set_mesh(Mesh::auto([("X", x), ("Y", y)])?);
-    let scatter =
-        |way| -> Matmul { Box::new(move |a, w| collective_matmul::reduce_scatter("bd,df->bf", a, w, 'f', "Y", way)) };
-    let reduce =
-        |way| -> Matmul { Box::new(move |a, w| collective_matmul::all_reduce("bd,df->bf", a, w, 'f', "Y", way)) };
+    let scatter = |overlap| -> Matmul {
+        Box::new(move |a, w| collective_matmul::reduce_scatter("bd,df->bf", a, w, 'f', "Y", overlap))
+    };
+    let reduce = |overlap| -> Matmul {
+        Box::new(move |a, w| collective_matmul::all_reduce("bd,df->bf", a, w, 'f', "Y", overlap))
+    };
     compare(
         "reduce-scatter",
         P!("X", "Y"),
         vec![
-            ("one way", scatter(Way::OneWay)),
-            ("both ways", scatter(Way::BothWays)),
+            ("one way", scatter(Overlap::OneWay)),
+            ("both ways", scatter(Overlap::BothWays)),
             ("both ways, by hand", Box::new(reduce_scatter_matmul)),
-            ("blocking", scatter(Way::Blocking)),
+            ("blocking", scatter(Overlap::Blocking)),
         ],
     )?;
     compare(
         "all-reduce",
         P!("X", None),
         vec![
-            ("one way", reduce(Way::OneWay)),
-            ("both ways", reduce(Way::BothWays)),
+            ("one way", reduce(Overlap::OneWay)),
+            ("both ways", reduce(Overlap::BothWays)),
             ("both ways, by hand", Box::new(allreduce_matmul)),
-            ("blocking", reduce(Way::Blocking)),
+            ("blocking", reduce(Overlap::Blocking)),
         ],
     )
 }

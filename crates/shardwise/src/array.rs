@@ -1,4 +1,4 @@
-//! The array: a handle of a value on a mesh, of a step of a traced program, of a type without a value, or of a mistake.
+//! The array: a handle to a value on a mesh, a step of a traced program, a type without a value, or a mistake.
 
 use crate::error::Mistakes;
 use crate::manual::{AxisSet, ManualType};
@@ -13,18 +13,19 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An n-dimensional array: a value on a mesh, a step of a traced program, a type without a value, or a mistake.
-/// A handle: cloning costs a reference count.
+///
+/// An array is a handle: cloning it increments a reference count.
 #[derive(Clone)]
-#[must_use = "an op has no effect but its result"]
+#[must_use = "an op has no effect other than its result"]
 pub struct Array(Arc<Node>);
 
 pub(crate) struct Node {
-    /// `None`: a mistake whose type cannot be known.
+    /// `None` for a mistake whose type cannot be known.
     pub ty: Option<ShardedType>,
-    /// Its states along manual axes; `None` outside of manual code.
+    /// The states along the manual axes, or `None` outside of manual code.
     pub manual: Option<ManualType>,
     pub state: State,
-    /// The line that made it.
+    /// The line that made the array.
     pub at: &'static Location<'static>,
 }
 
@@ -33,71 +34,76 @@ pub(crate) enum State {
     Traced(Traced),
     TypeOnly,
     Mistake(Mistakes),
-    /// The result of a function whose layout is not clear: made when `.shard` says how it lies.
+    /// A function's result whose layout is ambiguous. It is made when `.shard` states the layout.
     Undecided(Undecided),
 }
 
-/// What an array with a value holds.
+/// The value of an array, or how to make it.
 pub(crate) enum Held {
     Made(ArrayHandle),
-    /// How it is made, when and where it is needed: `zeros(..).shard(..)` never holds all of it in one place.
+    /// How to make the value when it is needed. `zeros(..).shard(..)` never holds the whole array in one place.
     New(Make),
-    /// A sum over devices: taken when it is used, unless `.shard` leaves it open.
+    /// A sum over devices. It is reduced when it is used, unless `.shard` leaves it unreduced.
     Sum(Sum),
     Deleted,
 }
 
-/// Makes a result, laid out so.
+/// Makes a result with the given layout.
 pub(crate) type Decide = Arc<dyn Fn(&base::Sharding) -> Result<Made> + Send + Sync>;
 
-/// What has been decided: a value, or its type where there are no values.
+/// A result whose layout has been decided: a value, or only its type if the arguments have no values.
 pub(crate) enum Made {
     Value(ArrayHandle),
     Type(ShardedType),
 }
 
-/// A function's result that waits for its layout.
+/// A function's result whose layout has not been decided.
 pub(crate) struct Undecided {
-    /// Makes it, laid out so; `None`: deleted.
+    /// Makes the result with a given layout. `None` after the array was deleted.
     pub make: Mutex<Option<Decide>>,
-    /// What any other use is.
+    /// The mistake that any use but `.shard` is.
     pub question: Mistakes,
 }
 
 /// A function's result that is a sum over devices.
 pub(crate) struct Sum {
-    /// Makes it as is usual.
+    /// Makes the result with the sum reduced.
     pub take: Box<dyn Fn() -> Result<ArrayHandle> + Send + Sync>,
-    /// Makes it, laid out so.
+    /// Makes the result with a given layout, which may leave the sum unreduced.
     pub make: Decide,
 }
 
-/// What an array is does not change but as a whole: an unwinding program leaves none half made.
+/// An array's state is replaced as a whole, so unwinding cannot leave one half changed.
 impl std::panic::UnwindSafe for Array {}
 impl std::panic::RefUnwindSafe for Array {}
 
-/// Makes an array laid out in a given way.
+/// Makes an array with a given layout.
 type Make = Arc<dyn Fn(Option<&base::Sharding>) -> Result<ArrayHandle> + Send + Sync>;
 
-/// What an array holds, whether or not another thread has panicked while it looked.
+/// Locks the state of an array, even if another thread panicked while it held the lock.
 fn look<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The type of an array, printed as `bf16[8@X,2048@Y]`; with `{:#}`, mesh and axis kinds as well. In `shard_map`, as
-/// `bf16[2,2048]{V:X}`: `V` names the axes that the value varies over, `U` those it is unreduced over (each device holds
-/// a summand), `R` those it is reduced over (its gradient is unreduced).
+/// The type of an array. Formats as `bf16[8@X,2048@Y]`, and with `{:#}` as that and the mesh with its axis kinds.
+///
+/// Inside `shard_map` it formats as `bf16[2,2048]{V:X}`. `V` lists the axes over which the value varies, `U` those over
+/// which it is unreduced (each device holds a summand), and `R` those over which it is reduced (its gradient is
+/// unreduced).
 #[derive(Clone, PartialEq)]
 pub struct ArrayType {
+    /// The type of the elements.
     pub dtype: DType,
+    /// The sizes of the dimensions.
     pub shape: Shape,
-    /// How it is laid out, as far as this is known: in Auto mode a traced array's layout is, where it was asked for.
+    /// The layout, as far as it is known. In Auto mode, a traced array's layout is known only where the program asked
+    /// for it.
     pub sharding: P,
     mesh: Option<Mesh>,
     manual: Option<ManualType>,
 }
 
-/// The sizes of an array's dimensions; a slice of `usize`.
+/// The sizes of an array's dimensions. Dereferences to a slice of `usize`.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Shape(pub(crate) Vec<usize>);
 
@@ -118,12 +124,13 @@ impl<const N: usize> PartialEq<[usize; N]> for Shape {
     }
 }
 
-/// The sizes of an array's dimensions: `[8, 2048]`, `[]` for a scalar, `x.shape()`, a `Vec` or a slice.
+/// Types that are accepted as a shape: `[8, 2048]`, `[]` for a scalar, `x.shape()`, a `Vec` or a slice.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a shape",
     label = "expected an array of sizes, as in `[8, 2048]`"
 )]
 pub trait IntoShape {
+    /// Converts the value into a shape.
     fn into_shape(self) -> Shape;
 }
 impl<const N: usize> IntoShape for [usize; N] {
@@ -165,7 +172,7 @@ impl ArrayType {
 }
 
 impl ArrayType {
-    /// The axes in each state that the dimensions do not show: `V:X`, `U:(Y,Z)`, `R:X`.
+    /// Returns the states that the dimensions do not show, each with its axes: `V:X`, `U:(Y,Z)`, `R:X`.
     fn states(&self) -> Vec<String> {
         let mut unreduced = self.sharding.unreduced_axes().to_vec();
         let (mut varying, mut reduced) = (vec![], self.sharding.reduced_axes().to_vec());
@@ -221,7 +228,7 @@ impl Array {
         Array::held(handle.sharded_type().clone(), Held::Made(handle), at)
     }
 
-    /// The same, reduced over these axes: what lies on devices does not say.
+    /// Returns the array of `handle`, reduced over these axes. The buffers do not show this state.
     pub(crate) fn reduced_value(handle: ArrayHandle, over: &[AxisRef], at: &'static Location<'static>) -> Array {
         let mut ty = handle.sharded_type().clone();
         if let Some(sharding) = &mut ty.sharding {
@@ -256,7 +263,7 @@ impl Array {
         Array::new(Some(ty), State::Value(Mutex::new(held)), at)
     }
 
-    /// The same step of the trace, with what is known of its type by now.
+    /// Returns the same step of the trace with the type that is known by now.
     pub(crate) fn with_current_type(self) -> Array {
         match self.traced() {
             Some(traced) if trace::with(|t| t.is_current(traced, self.0.ty.as_ref())) => self,
@@ -265,10 +272,10 @@ impl Array {
         }
     }
 
-    /// A value of the trace under way, equal along the manual axes if there are any.
+    /// Returns the array of a value of the active trace, replicated along the manual axes if there are any.
     pub(crate) fn of_traced(traced: Traced, at: &'static Location<'static>) -> Array {
         let (ty, scope) = trace::with(|t| (t.value_type(traced), t.scope()));
-        let manual = scope.map(|s| ManualType::uniform(&s));
+        let manual = scope.map(|s| ManualType::replicated(&s));
         Array(Arc::new(Node {
             ty: Some(ty.expect("it was made in this trace")),
             manual,
@@ -277,7 +284,7 @@ impl Array {
         }))
     }
 
-    /// A value that has just been made, in these states along the manual axes, which the program notes.
+    /// Returns a newly made value with these states along the manual axes, and records the states in the program.
     pub(crate) fn made_in(&self, manual: Option<ManualType>) -> Array {
         if let (Some(traced), Some(manual)) = (self.traced(), &manual) {
             trace::with(|t| t.set_manual(traced, manual));
@@ -285,7 +292,7 @@ impl Array {
         self.in_state(manual)
     }
 
-    /// The same value of the trace under way, in these states along the manual axes: a cast, which costs nothing.
+    /// Returns the same value of the trace with other states along the manual axes. This cast costs nothing.
     pub(crate) fn in_state(&self, manual: Option<ManualType>) -> Array {
         match self.traced() {
             Some(_) if manual.is_none() && self.0.manual.is_none() => self.clone(),
@@ -297,7 +304,7 @@ impl Array {
         }
     }
 
-    /// A new mistake, noted in the trace under way; `ty`: what the array would have been.
+    /// Returns a new mistake, which is recorded in the active trace. `ty` is the type that the array would have had.
     pub(crate) fn mistake(mistake: Diagnostic, ty: Option<ShardedType>, at: &'static Location<'static>) -> Array {
         Array::poisoned(Mistakes::one(mistake), ty, at)
     }
@@ -307,9 +314,11 @@ impl Array {
         Array::new(ty, State::Mistake(wrong), at)
     }
 
-    /// A type without a value: enough to lower a program for data, or hardware, that is not here.
+    /// Creates a type without a value, for lowering a program without its data or its hardware.
     ///
-    /// Errors: `too-large`.
+    /// # Errors
+    ///
+    /// `too-large` if the array would have more bytes than can be addressed.
     #[track_caller]
     pub fn of_type(shape: impl IntoShape, dtype: DType) -> Array {
         let (ty, at) = (TensorType::new(dtype.base(), shape.into_shape().0), Location::caller());
@@ -319,11 +328,16 @@ impl Array {
         }
     }
 
-    /// Each device's part made by itself: `part(offset, shape)` gives its elements, row-major. Devices that hold the same
-    /// part share one; no full copy is made.
+    /// Creates an array from the parts that devices hold. `part(offset, shape)` returns the elements of one part in
+    /// row-major order.
     ///
-    /// Errors: those of the layout (`spec-rank`, …), which must not be open (`spec-unconstrained`) nor a sum yet to be taken
-    /// (`spec-unreduced`); `part-length` if a part has another number of elements.
+    /// Devices that hold the same part share one buffer, and no full copy is made.
+    ///
+    /// # Errors
+    ///
+    /// - Those of the layout (`spec-rank` and so on). The layout must be complete (`spec-unconstrained`) and must not
+    ///   be an unreduced sum (`spec-unreduced`).
+    /// - `part-length` if a part does not have as many elements as its shape.
     #[track_caller]
     pub fn from_parts<T: Element>(
         shape: impl IntoShape,
@@ -379,7 +393,7 @@ impl Array {
         }
     }
 
-    /// What keeps the array from being used, if anything does.
+    /// Returns the mistakes that keep the array from being used, if there are any.
     pub(crate) fn mistakes(&self) -> Option<&Mistakes> {
         match &self.0.state {
             State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => Some(wrong),
@@ -399,7 +413,7 @@ impl Array {
         self.0.ty.clone()
     }
 
-    /// The type, if known, else `?`: for messages.
+    /// Returns the type for messages, or `?` if it is unknown.
     pub(crate) fn short_type(&self) -> String {
         self.array_type().map_or("?".into(), |ty| ty.to_string())
     }
@@ -409,8 +423,10 @@ impl Array {
         self.0.ty.as_ref().map(|ty| ArrayType { manual, ..ArrayType::of(ty) })
     }
 
-    /// The type. Of a mistake without one: ends the trace (the call that traces returns the diagnostics); outside of
-    /// a trace, panics with them.
+    /// Returns the tensor type.
+    ///
+    /// For a mistake without a type, ends the trace, whose caller returns the diagnostics. Outside of a trace, panics
+    /// with them.
     #[track_caller]
     pub(crate) fn tensor(&self) -> &TensorType {
         &self.sharded().ty
@@ -428,10 +444,12 @@ impl Array {
         }
     }
 
-    /// Prints as `bf16[8@X,2048@Y]`.
+    /// Returns the type, which formats as `bf16[8@X,2048@Y]`.
     ///
-    /// Of a mistake whose type cannot be known, this and the functions below end the trace, whose caller returns the
-    /// diagnostics; outside of a trace they panic with them.
+    /// # Panics
+    ///
+    /// For a mistake whose type cannot be known, this method and the other getters end the trace, whose caller returns
+    /// the diagnostics. Outside of a trace, they panic with the diagnostics.
     #[track_caller]
     pub fn ty(&self) -> ArrayType {
         self.sharded();
@@ -453,14 +471,18 @@ impl Array {
         DType::of(self.tensor().dtype)
     }
 
-    /// The layout, if the array lies on a mesh.
+    /// Returns the layout, or `None` if the array is not on a mesh.
     #[track_caller]
     pub fn sharding(&self) -> Option<Sharding> {
         let sharding = self.sharded().sharding.as_ref()?;
         Some(Sharding { mesh: Mesh(sharding.mesh.clone()), spec: P::of(sharding) })
     }
 
-    /// `let [batch, width] = x.dims();` checks the rank (`rank`) and names the sizes.
+    /// Returns the sizes of all dimensions: `let [batch, width] = x.dims();`.
+    ///
+    /// # Errors
+    ///
+    /// `rank` if the array does not have `N` dimensions. See [`ty`](Array::ty) for how this is reported.
     #[track_caller]
     pub fn dims<const N: usize>(&self) -> [usize; N] {
         let at = Location::caller();
@@ -473,7 +495,7 @@ impl Array {
         })
     }
 
-    /// The size of one dimension.
+    /// Returns the size of one dimension.
     #[track_caller]
     pub fn dim(&self, i: impl crate::Dim) -> usize {
         let ty = self.tensor();
@@ -487,7 +509,7 @@ impl Array {
         ty.shape[i]
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     #[track_caller]
     pub fn size(&self) -> usize {
         self.tensor().size()
@@ -496,7 +518,7 @@ impl Array {
 
 // ── its value
 impl Array {
-    /// The value. `Err`: why there is none.
+    /// Returns the value, or the reason why there is none.
     pub(crate) fn handle(&self, at: &'static Location<'static>) -> Result<ArrayHandle> {
         match &self.0.state {
             State::Value(held) => {
@@ -517,7 +539,7 @@ impl Array {
         }
     }
 
-    /// The value, laid out so; made so if it has not been made yet.
+    /// Returns the value in the given layout. A value that has not been made yet is made in this layout.
     pub(crate) fn handle_as(
         &self,
         sharding: Option<&base::Sharding>,
@@ -531,7 +553,7 @@ impl Array {
         runtime::lay_out(self.handle(at)?, sharding)
     }
 
-    /// The value, given away if no other handle holds it.
+    /// Returns the value, moved out of the array if no other handle shares it.
     pub(crate) fn into_handle(self) -> Result<ArrayHandle, Array> {
         let node = Arc::try_unwrap(self.0).map_err(Array)?;
         match node.state {
@@ -546,13 +568,13 @@ impl Array {
         }
     }
 
-    /// The same array in another layout that has yet to be made, if it has itself yet to be made.
+    /// Returns the array in another layout, not made yet. `None` if this array has already been made.
     pub(crate) fn deferred_as(&self, sharding: &base::Sharding, at: &'static Location<'static>) -> Option<Array> {
         let ty = ShardedType { ty: self.0.ty.as_ref()?.ty.clone(), sharding: Some(sharding.clone()) };
         Some(Array::deferred(ty, self.unmade()?, at))
     }
 
-    /// How the array is made, if that has yet to happen.
+    /// Returns how to make the array, if it has not been made yet.
     fn unmade(&self) -> Option<Make> {
         let State::Value(held) = &self.0.state else { return None };
         match &*look(held) {
@@ -561,8 +583,8 @@ impl Array {
         }
     }
 
-    /// How the array is made where `.shard` decides its layout: one whose layout is not clear, or a sum that it leaves
-    /// open.
+    /// Returns how to make the array if `.shard` decides its layout: for a result whose layout is ambiguous, or a sum
+    /// that `sharding` leaves unreduced.
     pub(crate) fn decide(&self, sharding: &base::Sharding, at: &'static Location<'static>) -> Result<Option<Decide>> {
         match &self.0.state {
             State::Undecided(u) => look(&u.make).clone().ok_or_else(|| self.deleted(at)).map(Some),
@@ -579,14 +601,17 @@ impl Array {
         Error::one(mistakes::deleted(&self.short_type(), &context::loc(at)))
     }
 
-    /// `Err` with the diagnostics if this array is a mistake.
+    /// Returns the array, or the diagnostics if it is a mistake.
     pub fn check(&self) -> Result<&Array> {
         self.mistakes().map_or(Ok(self), |wrong| Err(wrong.error()))
     }
 
-    /// Waits until the value is there.
+    /// Waits until the value is computed.
     ///
-    /// Errors: the diagnostics of a mistake; `no-value` for a type without a value and for a traced array.
+    /// # Errors
+    ///
+    /// - The diagnostics of a mistake.
+    /// - `no-value` for a type without a value and for a traced array.
     #[track_caller]
     pub fn ready(&self) -> Result<&Array> {
         let at = Location::caller();
@@ -607,9 +632,11 @@ impl Array {
         }
     }
 
-    /// All elements, row-major, of the whole array.
+    /// Returns all elements of the whole array in row-major order.
     ///
-    /// Errors: as [`Array::ready`]; `element-type` if `T` is not the array's.
+    /// # Errors
+    ///
+    /// Those of [`Array::ready`], and `element-type` if `T` is not the array's element type.
     #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let at = Location::caller();
@@ -622,9 +649,11 @@ impl Array {
         })
     }
 
-    /// The one element of an array of size 1.
+    /// Returns the only element of an array of size 1.
     ///
-    /// Errors: as [`Array::to_vec`]; `not-one-element` for another size.
+    /// # Errors
+    ///
+    /// Those of [`Array::to_vec`], and `not-one-element` if the array has any other size.
     #[track_caller]
     pub fn item<T: Element>(&self) -> Result<T> {
         match self.to_vec()?[..] {
@@ -633,9 +662,11 @@ impl Array {
         }
     }
 
-    /// What each device holds, in the order of the mesh.
+    /// Returns the part that each device holds, in the order of the mesh.
     ///
-    /// Errors: as [`Array::ready`].
+    /// # Errors
+    ///
+    /// Those of [`Array::ready`].
     #[track_caller]
     pub fn shards(&self) -> Result<Vec<Shard>> {
         let at = Location::caller();
@@ -665,8 +696,9 @@ impl Array {
             .collect()
     }
 
-    /// Frees the buffers now, whoever else holds the handle, or what they would be made of: what uses the array afterwards
-    /// is a mistake (`deleted`). A traced array, a type and a mistake hold nothing, and stay what they are.
+    /// Frees the buffers now, even if other handles share them. Later uses of the array are mistakes (`deleted`).
+    ///
+    /// A traced array, a type without a value and a mistake hold no buffers, and do not change.
     pub fn delete(self) {
         match &self.0.state {
             State::Value(held) => *look(held) = Held::Deleted,
@@ -678,11 +710,13 @@ impl Array {
 
 /// The part of an array that one device holds.
 pub struct Shard {
+    /// The device's number.
     pub device: usize,
-    /// The device's place: for each axis of the mesh, its name and the coordinate.
+    /// The coordinates of the device: for each axis of the mesh, its name and the position along it.
     pub coordinates: Vec<(String, usize)>,
-    /// Where the part starts in the whole array.
+    /// The index in the whole array at which the part starts.
     pub offset: Vec<usize>,
+    /// The elements of the part.
     pub data: Array,
 }
 
@@ -692,7 +726,7 @@ impl fmt::Debug for Shard {
     }
 }
 
-/// The values, as NumPy prints them; the type for a traced array, the diagnostics for a mistake.
+/// Formats the values as NumPy prints them. A traced array is formatted as its type, and a mistake as its diagnostics.
 impl fmt::Display for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.state {
@@ -706,7 +740,7 @@ impl fmt::Display for Array {
     }
 }
 
-/// The type; never runs anything.
+/// Formats the type. Never runs anything.
 impl fmt::Debug for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.check() {
@@ -716,7 +750,7 @@ impl fmt::Debug for Array {
     }
 }
 
-/// Never implemented: these impls are here for their messages.
+/// Never implemented. Implementing `Index` for it makes the compiler print this message.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "an `Array` is indexed with `.i(…)`",
@@ -731,7 +765,7 @@ impl<I: IndexWithI> std::ops::Index<I> for Array {
 }
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "an `Array` is compared element by element, with `.eq(…)`, `.lt(…)`, …",
+    message = "an `Array` is compared element by element with `.eq(…)`, `.lt(…)`, …",
     label = "the result is an array of bools; for one bool, `.all(..).item()?`; in a test, `assert_equal(&a, &b)`"
 )]
 pub trait CompareWithMethods {}

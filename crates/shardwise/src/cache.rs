@@ -1,14 +1,14 @@
 //! Maps that keep what is costly to make: programs. They are bounded by number and by bytes.
 //!
-//! All caches of this crate: programs by their structure (`runtime`), functions of the library by name and types (`eager`),
-//! both of the process; and what each [`Jit`](crate::Jit) has compiled, which goes with it. (What Explicit mode answers, a
-//! thread remembers: a fixed number of layouts of each op, and no arrays.)
+//! All caches of this crate use them. Two belong to the process: programs by their structure (`runtime`), and library
+//! functions by name and types (`eager`). Each [`Jit`](crate::Jit) has one for what it has compiled. Explicit mode also
+//! remembers answers, in a store of its own: a fixed number of layouts for each op and thread, and no arrays.
 
 use shardwise_ir::{Attr, Module};
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// More entries than this, or more bytes, and a map starts anew.
+/// A map with more entries than this, or more bytes, is cleared.
 const MOST_ENTRIES: usize = 4096;
 const MOST_BYTES: usize = 64 << 20;
 
@@ -24,11 +24,13 @@ impl<K, V> Default for Cache<K, V> {
 }
 
 impl<K: Eq + Hash, V> Cache<K, V> {
+    /// Returns the value of a key.
     pub fn get(&self, key: &K) -> Option<&V> {
         self.entries.get(key)
     }
 
-    /// Keeps a value of so many bytes; gives what had to go for it, to be dropped where no lock is held.
+    /// Inserts a value of `bytes` bytes. Returns the entries that were removed for it, which the caller drops after it
+    /// has released its locks.
     #[must_use = "what is dropped may be large"]
     pub fn insert(&mut self, key: K, value: V, bytes: usize) -> HashMap<K, V> {
         let is_full = self.entries.len() >= MOST_ENTRIES || self.bytes.saturating_add(bytes) > MOST_BYTES;
@@ -39,14 +41,14 @@ impl<K: Eq + Hash, V> Cache<K, V> {
     }
 }
 
-/// Bytes that a program takes, about, with all that is made of it.
+/// Estimates the bytes that a program takes together with everything that is made from it.
 pub(crate) fn program_bytes(module: &Module) -> usize {
     const OP_BYTES: usize = 1 << 10;
     let ops: usize = module.funcs.iter().map(|f| f.body.op_count()).sum();
     ops * OP_BYTES + constant_bytes(module)
 }
 
-/// Bytes of the constants of a program.
+/// Returns the bytes of the constants of a program.
 pub(crate) fn constant_bytes(module: &Module) -> usize {
     let constants = module.funcs.iter().flat_map(|f| f.body.walk().into_iter().map(|op| &f.body.op(op).attrs));
     let bytes = constants.filter_map(|attrs| match attrs.get("value") {
@@ -69,7 +71,7 @@ mod tests {
         assert_eq!(cache.get(&9), Some(&9));
         assert_eq!(cache.insert(10, 10, MOST_BYTES / 2).len(), 10);
         assert_eq!((cache.get(&9), cache.get(&10)), (None, Some(&10)));
-        // What is too large for it is alone.
+        // An entry that is larger than the whole cache is kept alone.
         assert_eq!(cache.insert(11, 11, usize::MAX).len(), 1);
         assert_eq!(cache.insert(12, 12, 1).len(), 1);
     }

@@ -1,9 +1,12 @@
 //! Collectives of per-device code: functions over the devices along some axes of the mesh.
 //!
-//! Axes are a name or a tuple of names, major to minor in the order given: `"X"`, `("Y", "X")`. Dimensions are tiled (the
-//! parts lie one after the other in the dimension named); [`stacked`] asks for a dimension with one element per device.
-//! What each does to the states of a value along the axes stands with it: *varying* (V), *equal* on all, *unreduced* (U:
-//! summands), *reduced* (R). Where a value is equal and a varying one is taken, it is cast, which costs nothing.
+//! Axes are a name or a tuple of names, major to minor in the given order: `"X"`, `("Y", "X")`. Dimensions are tiled:
+//! the parts follow one another along the named dimension. [`stacked`] asks for a new dimension with one element per
+//! device.
+//!
+//! Along each axis, a value is in one of four states: *varying* (V), *replicated*, *unreduced* (U: each device holds a
+//! summand), or *reduced* (R: replicated, with an unreduced gradient). Each function documents how it changes the
+//! states. A replicated operand is cast where a varying one is needed, which costs nothing.
 
 mod ragged;
 
@@ -26,7 +29,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 // ── axes
-/// Mesh axes, major to minor: `"X"`, `("X", "Y")`, `["X", "Y"]`; [`groups`] for parts of one.
+/// Types that name mesh axes, major to minor: `"X"`, `("X", "Y")`, `["X", "Y"]`. [`groups`] names parts of one axis.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name mesh axes",
     label = "expected a name, or a tuple, array or slice of names"
@@ -90,14 +93,15 @@ impl Axes for Vec<AxisName> {
     }
 }
 
-/// Groups of positions along an axis, each a world of its own: `groups("X", [[0, 1], [2, 3]])`.
+/// Groups the positions along an axis. The devices of a group communicate only among themselves: `groups("X", [[0, 1],
+/// [2, 3]])`.
 ///
-/// They must be what a part of the axis makes: blocks (`[[0, 1], [2, 3]]`) or combs (`[[0, 2], [1, 3]]`).
+/// The groups must be those along a sub-axis: blocks (`[[0, 1], [2, 3]]`) or strides (`[[0, 2], [1, 3]]`).
 pub fn groups<const N: usize, const M: usize>(axis: &str, groups: [[usize; N]; M]) -> AxisGroups {
     AxisGroups(AxisName::Groups { axis: axis.into(), groups: groups.iter().map(|g| g.to_vec()).collect() })
 }
 
-/// See [`groups`].
+/// The result of [`groups`].
 pub struct AxisGroups(AxisName);
 
 impl Axes for AxisGroups {
@@ -106,22 +110,22 @@ impl Axes for AxisGroups {
     }
 }
 
-/// The axes of one collective, found in the mesh.
+/// The axes of a collective, resolved in the mesh.
 #[derive(Clone)]
 pub(crate) struct Over {
     pub scope: Arc<Scope>,
-    /// In the order given.
+    /// The axes in the order given.
     list: Vec<AxisRef>,
     pub set: AxisSet,
 }
 
 impl Over {
-    /// Number of devices along the axes.
+    /// Returns the number of devices along the axes.
     pub fn count(&self) -> usize {
         AxisRef::total_size(&self.scope.mesh, &self.list)
     }
 
-    /// `"X"`, `("X", "Y")`.
+    /// Formats the axes: `"X"`, `("X", "Y")`.
     fn show(&self) -> String {
         shown_axes(&self.scope.mesh, &self.list)
     }
@@ -130,7 +134,7 @@ impl Over {
         &self.scope.mesh
     }
 
-    /// None, all, or some of the axes are among `axes`.
+    /// Returns whether none, all, or some of the axes are among `axes`.
     fn share(&self, axes: &AxisSet) -> Share {
         let both = self.set.and(axes, self.mesh());
         match both.is_empty() {
@@ -149,7 +153,7 @@ enum Share {
 }
 
 impl Site<'_> {
-    /// The axes that a function names; `ty`: of the result, where it is known without them.
+    /// Resolves the axes that a function names. `ty` is the type of the result, if it is known without them.
     pub fn over(&self, axes: &impl Axes, ty: Option<TensorType>) -> Checked<Over> {
         let Some(scope) = trace::is_tracing().then(|| trace::with(|t| t.scope())).flatten() else {
             return self.fail(ty, mistakes::not_manual(self.name, &self.loc));
@@ -165,7 +169,7 @@ impl Site<'_> {
                 return wrong("which the mesh does not have", scope.mesh.near_axis(name.name()).as_deref());
             };
             if !scope.axes.contains(&axis) {
-                return wrong("which is not manual here", Some("name it in `.axes(..)` of the `shard_map` too"));
+                return wrong("which is not manual here", Some("add it to `.axes(..)` of the `shard_map`"));
             }
             let parts = match &name {
                 AxisName::Whole(_) => vec![AxisRef::full(axis)],
@@ -178,7 +182,7 @@ impl Site<'_> {
                 },
             };
             if parts.iter().any(|p| list.iter().any(|a| a.overlaps(*p, &scope.mesh))) || list.contains(&parts[0]) {
-                return wrong("which stands twice", None);
+                return wrong("which is named twice", None);
             }
             list.extend(parts);
         }
@@ -186,7 +190,7 @@ impl Site<'_> {
         Ok(Over { scope, list, set })
     }
 
-    /// That all devices along the axes come to this place.
+    /// Checks that all devices along the axes reach this collective.
     fn come(&self, over: &Over, ty: Option<TensorType>) -> Checked<()> {
         let shared = trace::with(|t| {
             let mut apart = t.predicates().map(|p| (p.clone(), p.varying.and(&over.set, over.mesh())));
@@ -197,11 +201,12 @@ impl Site<'_> {
         self.fail(ty, mistakes::divergent(self.name, &over.show(), &p, &shared, &kinds, &self.loc))
     }
 
-    /// The operand's states, varying over the axes; it must not be unreduced over any.
+    /// Returns the operand's states after a cast to varying over the axes. The operand must not be unreduced over any
+    /// of them.
     fn varying(&self, x: &Array, over: &Over, ty: Option<TensorType>) -> Checked<ManualType> {
         let state = x.manual_in(&over.scope);
         if over.share(&state.unreduced) != Share::None {
-            let help = "sum it: `.psum(..)` or `.psum_scatter(..)`";
+            let help = "reduce it first: `.psum(..)` or `.psum_scatter(..)`";
             let (ty_shown, axes) = (x.short_type(), over.show());
             return self.fail(ty, mistakes::wrong_state(self.name, &ty_shown, "unreduced", &axes, help, &self.loc));
         }
@@ -209,9 +214,10 @@ impl Site<'_> {
         Ok(state.with_varying(&over.set))
     }
 
-    /// Of what is summed over the axes: whether it is unreduced over them.
+    /// Returns true if the operand of a sum is unreduced over the axes.
     ///
-    /// A sum is of summands, of values that differ, or of equal ones; a mixture has no clear meaning.
+    /// The operand is unreduced over all of the axes, or varying over all, or replicated over all. A mixture is a
+    /// mistake.
     fn is_unreduced(&self, x: &Array, over: &Over, ty: Option<TensorType>) -> Checked<bool> {
         let state = x.manual_in(&over.scope);
         let shares = [&state.varying, &state.unreduced, &state.reduced].map(|axes| over.share(axes));
@@ -229,7 +235,7 @@ impl Site<'_> {
     }
 }
 
-/// The parts of an axis whose groups these are.
+/// Returns the sub-axes along which these groups lie.
 fn parts_of_groups(mesh: &Mesh, axis: AxisIndex, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>> {
     let size = mesh.axis_size(axis);
     let alone = Mesh::new("axis", [("axis", size)]).ok()?;
@@ -239,8 +245,8 @@ fn parts_of_groups(mesh: &Mesh, axis: AxisIndex, groups: &[Vec<usize>]) -> Optio
 }
 
 // ── dimensions
-/// A dimension that a collective cuts or joins: one that is there, in which the parts lie one after the other; or
-/// [`stacked`].
+/// Types that name the dimension that a collective splits or joins: an integer names an existing dimension, in which
+/// the parts follow one another, and [`stacked`] names a new one.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a dimension", label = "expected an integer, or `stacked(…)`")]
 pub trait GatherDim: fmt::Display {
     #[doc(hidden)]
@@ -257,10 +263,10 @@ impl<D: Dim> GatherDim for D {
     }
 }
 
-/// See [`stacked`].
+/// The result of [`stacked`].
 pub struct Stacked<D>(D);
 
-/// A dimension of its own, with one element for each device: `x.all_gather("X", stacked(0))` of `f32[4]` is `f32[n,4]`.
+/// Names a new dimension with one element for each device: `x.all_gather("X", stacked(0))` of `f32[4]` is `f32[n,4]`.
 pub fn stacked<D: Dim>(dim: D) -> Stacked<D> {
     Stacked(dim)
 }
@@ -281,7 +287,7 @@ impl<D: Dim> GatherDim for Stacked<D> {
 }
 
 // ── permutations
-/// Who sends to whom along an axis list: [`shift`], or pairs of source and target positions.
+/// Types that say which device sends to which along an axis list: [`shift`], or pairs of source and target positions.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a permutation",
     label = "expected `shift(k)`, or pairs of source and target"
@@ -291,7 +297,7 @@ pub trait Permutation {
     fn moves(&self) -> Moves;
 }
 
-/// What a [`Permutation`] says.
+/// The transfers of a [`Permutation`].
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub enum Moves {
@@ -299,11 +305,11 @@ pub enum Moves {
     Pairs(Vec<(usize, usize)>),
 }
 
-/// See [`shift`].
+/// The result of [`shift`].
 #[derive(Clone, Copy, Debug)]
 pub struct Shift(isize);
 
-/// Every device sends to the one `by` positions on, around the ring.
+/// Returns the permutation in which every device sends to the device `by` positions further around the ring.
 pub fn shift(by: isize) -> Shift {
     Shift(by)
 }
@@ -329,7 +335,7 @@ impl<const N: usize> Permutation for [(usize, usize); N] {
     }
 }
 
-/// What is wrong with a permutation of `count` positions.
+/// Returns what is wrong with a permutation of `count` positions, if anything is.
 fn permutation_fault(pairs: &[(usize, usize)], count: usize) -> Option<String> {
     let twice = |mut ids: Vec<usize>| {
         ids.sort_unstable();
@@ -338,113 +344,140 @@ fn permutation_fault(pairs: &[(usize, usize)], count: usize) -> Option<String> {
     if let Some(i) = pairs.iter().flat_map(|&(s, t)| [s, t]).find(|&i| i >= count) {
         return Some(format!("there is no position {i}"));
     }
-    let source = twice(pairs.iter().map(|p| p.0).collect()).map(|i| format!("position {i} is a source twice"));
-    source.or_else(|| twice(pairs.iter().map(|p| p.1).collect()).map(|i| format!("position {i} is a target twice")))
+    let source = twice(pairs.iter().map(|p| p.0).collect()).map(|i| format!("position {i} is the source twice"));
+    source.or_else(|| twice(pairs.iter().map(|p| p.1).collect()).map(|i| format!("position {i} is the target twice")))
 }
 
-/// What [`Array::pcast`] makes of a value.
+/// The state to which [`Array::pcast`] casts a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pcast {
-    /// Of an equal or reduced value: taken for one that differs.
+    /// Treats a replicated or reduced value as varying.
     Varying,
-    /// Of a varying value: taken for a summand.
+    /// Treats a varying value as summands: the value becomes unreduced.
     Unreduced,
-    /// Of an equal value: its gradient shall be left unreduced.
+    /// Marks a replicated value as reduced: its gradient stays unreduced.
     Reduced,
 }
 
 // ── the collectives
-/// Functions of all devices along some axes. Only in a function that [`shard_map`](crate::shard_map) maps.
+/// Functions of all devices along some axes. They can only be called in a function that [`shard_map`](crate::shard_map)
+/// maps.
 ///
-/// Errors: `not-manual` outside of one; `manual-axis`, `axis-groups`; `divergent-collective` where not all devices come;
-/// `mixed-states`, `wrong-state`; and those named.
+/// # Errors
+///
+/// - `not-manual` outside of such a function.
+/// - `manual-axis` and `axis-groups` if the axes cannot be used.
+/// - `divergent-collective` if some devices along the axes do not reach the call.
+/// - `mixed-states` and `wrong-state` if the operand's states along the axes do not fit.
+/// - Those that the function documents.
 impl Array {
-    /// The sum of the devices' values, element by element; of bools, the number of true ones.
+    /// Returns the element-wise sum of the devices' values. For bools, returns the number of true values.
     ///
-    /// V -> equal, U -> equal. An equal value counts once for each device.
+    /// A replicated value counts once for each device.
+    ///
+    /// # States
+    ///
+    /// V -> replicated, U -> replicated.
     #[track_caller]
     pub fn psum(&self, axes: impl Axes) -> Array {
         run("psum", &[self], |s| sum(s, self, &axes))
     }
 
-    /// [`psum`](Array::psum), started.
+    /// Starts [`psum`](Array::psum).
     #[track_caller]
     pub fn psum_start(&self, axes: impl Axes) -> Future {
         start("psum_start", &[self], |s| sum(s, self, &axes))
     }
 
-    /// The mean of the devices' values; integers are averaged as `f32`.
+    /// Returns the element-wise mean of the devices' values. Integers are averaged as `f32`.
     ///
-    /// V -> equal.
+    /// # States
+    ///
+    /// V -> replicated.
     #[track_caller]
     pub fn pmean(&self, axes: impl Axes) -> Array {
         run("pmean", &[self], |s| mean(s, self, &axes))
     }
 
-    /// [`pmean`](Array::pmean), started.
+    /// Starts [`pmean`](Array::pmean).
     #[track_caller]
     pub fn pmean_start(&self, axes: impl Axes) -> Future {
         start("pmean_start", &[self], |s| mean(s, self, &axes))
     }
 
-    /// The largest of the devices' values, element by element.
+    /// Returns the element-wise maximum of the devices' values.
     ///
-    /// V -> equal.
+    /// # States
+    ///
+    /// V -> replicated.
     #[track_caller]
     pub fn pmax(&self, axes: impl Axes) -> Array {
         run("pmax", &[self], |s| extreme(s, self, &axes, ReduceKind::Max))
     }
 
-    /// [`pmax`](Array::pmax), started.
+    /// Starts [`pmax`](Array::pmax).
     #[track_caller]
     pub fn pmax_start(&self, axes: impl Axes) -> Future {
         start("pmax_start", &[self], |s| extreme(s, self, &axes, ReduceKind::Max))
     }
 
-    /// The smallest of the devices' values, element by element.
+    /// Returns the element-wise minimum of the devices' values.
     ///
-    /// V -> equal.
+    /// # States
+    ///
+    /// V -> replicated.
     #[track_caller]
     pub fn pmin(&self, axes: impl Axes) -> Array {
         run("pmin", &[self], |s| extreme(s, self, &axes, ReduceKind::Min))
     }
 
-    /// [`pmin`](Array::pmin), started.
+    /// Starts [`pmin`](Array::pmin).
     #[track_caller]
     pub fn pmin_start(&self, axes: impl Axes) -> Future {
         start("pmin_start", &[self], |s| extreme(s, self, &axes, ReduceKind::Min))
     }
 
-    /// The devices' values one after the other along `dim`, on each of them.
+    /// Concatenates the devices' values along `dim`, on each device.
     ///
-    /// Shape: `[s, d] -> [s * n, d]`; with `stacked(dim)`: `[s, d] -> [n, s, d]`. V -> V, as the gradient wants it;
-    /// [`all_gather_equal`](Array::all_gather_equal) says that they are equal.
+    /// # Shapes
+    ///
+    /// `[s, d] -> [s * n, d]`, and with `stacked(dim)`: `[s, d] -> [n, s, d]`.
+    ///
+    /// # States
+    ///
+    /// V -> V. [`all_gather_replicated`](Array::all_gather_replicated) marks the result as replicated instead.
     #[track_caller]
     pub fn all_gather(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
         run("all_gather", &[self], |s| gather(s, self, &axes, &dim, varying))
     }
 
-    /// [`all_gather`](Array::all_gather), started.
+    /// Starts [`all_gather`](Array::all_gather).
     #[track_caller]
     pub fn all_gather_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
         start("all_gather_start", &[self], |s| gather(s, self, &axes, &dim, varying))
     }
 
-    /// The same, as a value that is equal on all devices along the axes, as an out spec without them asks.
+    /// Does the same as [`all_gather`](Array::all_gather), and marks the result as replicated along the axes, as an out
+    /// spec without the axes requires.
     ///
-    /// V -> equal.
+    /// # States
+    ///
+    /// V -> replicated.
     #[track_caller]
-    pub fn all_gather_equal(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
-        run("all_gather_equal", &[self], |s| gather(s, self, &axes, &dim, equal))
+    pub fn all_gather_replicated(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
+        run("all_gather_replicated", &[self], |s| gather(s, self, &axes, &dim, equal))
     }
 
-    /// [`all_gather_equal`](Array::all_gather_equal), started.
+    /// Starts [`all_gather_replicated`](Array::all_gather_replicated).
     #[track_caller]
-    pub fn all_gather_equal_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
-        start("all_gather_equal_start", &[self], |s| gather(s, self, &axes, &dim, equal))
+    pub fn all_gather_replicated_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
+        start("all_gather_replicated_start", &[self], |s| gather(s, self, &axes, &dim, equal))
     }
 
-    /// The same, as a value whose gradient is left unreduced.
+    /// Does the same as [`all_gather`](Array::all_gather), and marks the result as reduced: its gradient stays
+    /// unreduced.
+    ///
+    /// # States
     ///
     /// V -> R.
     #[track_caller]
@@ -452,86 +485,132 @@ impl Array {
         run("all_gather_reduced", &[self], |s| gather(s, self, &axes, &dim, reduced))
     }
 
-    /// [`all_gather_reduced`](Array::all_gather_reduced), started.
+    /// Starts [`all_gather_reduced`](Array::all_gather_reduced).
     #[track_caller]
     pub fn all_gather_reduced_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
         start("all_gather_reduced_start", &[self], |s| gather(s, self, &axes, &dim, reduced))
     }
 
-    /// The sum of the devices' values, of which each keeps its part along `dim`.
+    /// Sums the devices' values element by element. Each device keeps its part of the sum along `dim`.
     ///
-    /// Shape: `[s, d] -> [s / n, d]`; with `stacked(dim)`: `[n, d] -> [d]`. V -> V, U -> V. Errors: `collective-uneven`.
+    /// # Shapes
+    ///
+    /// `[s, d] -> [s / n, d]`, and with `stacked(dim)`: `[n, d] -> [d]`.
+    ///
+    /// # States
+    ///
+    /// V -> V, U -> V.
+    ///
+    /// # Errors
+    ///
+    /// `collective-uneven` if `dim` cannot be split into a part for each device.
     #[track_caller]
     pub fn psum_scatter(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
         run("psum_scatter", &[self], |s| sum_scatter(s, self, &axes, &dim))
     }
 
-    /// [`psum_scatter`](Array::psum_scatter), started.
+    /// Starts [`psum_scatter`](Array::psum_scatter).
     #[track_caller]
     pub fn psum_scatter_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
         start("psum_scatter_start", &[self], |s| sum_scatter(s, self, &axes, &dim))
     }
 
-    /// Sends the parts along `split` to the devices, one to each, and joins what comes along `concat`.
+    /// Splits the value along `split`, sends one part to each device, and concatenates the received parts along
+    /// `concat`.
     ///
-    /// Shape: `[s, d] -> [s / n, d * n]` for 0 and 1; with `stacked` ones: `[n, d] -> [d, n]`. V -> V.
-    /// Errors: `collective-uneven`; `dimension` unless both or none are stacked.
+    /// # Shapes
+    ///
+    /// `[s, d] -> [s / n, d * n]` for dimensions 0 and 1, and with two `stacked` ones: `[n, d] -> [d, n]`.
+    ///
+    /// # States
+    ///
+    /// V -> V.
+    ///
+    /// # Errors
+    ///
+    /// - `collective-uneven` if `split` cannot be split into a part for each device.
+    /// - `dimension` if only one of the dimensions is stacked.
     #[track_caller]
     pub fn all_to_all(&self, axes: impl Axes, split: impl GatherDim, concat: impl GatherDim) -> Array {
         run("all_to_all", &[self], |s| exchange(s, self, &axes, &split, &concat))
     }
 
-    /// [`all_to_all`](Array::all_to_all), started.
+    /// Starts [`all_to_all`](Array::all_to_all).
     #[track_caller]
     pub fn all_to_all_start(&self, axes: impl Axes, split: impl GatherDim, concat: impl GatherDim) -> Future {
         start("all_to_all_start", &[self], |s| exchange(s, self, &axes, &split, &concat))
     }
 
-    /// Each device's value from another one, or zeros where none sends. Positions count along `axes`, major to minor.
+    /// Sends values between devices. A device to which none is sent gets zeros. Positions count along `axes`, major to
+    /// minor.
     ///
-    /// V -> V. Errors: `permutation`.
+    /// # States
+    ///
+    /// V -> V.
+    ///
+    /// # Errors
+    ///
+    /// `permutation` if a position does not exist, or is a source or target twice.
     #[track_caller]
     pub fn ppermute(&self, axes: impl Axes, permutation: impl Permutation) -> Array {
         run("ppermute", &[self], |s| permute(s, self, &axes, &permutation))
     }
 
-    /// [`ppermute`](Array::ppermute), started.
+    /// Starts [`ppermute`](Array::ppermute).
     #[track_caller]
     pub fn ppermute_start(&self, axes: impl Axes, permutation: impl Permutation) -> Future {
         start("ppermute_start", &[self], |s| permute(s, self, &axes, &permutation))
     }
 
-    /// Device `i`'s value is that of device `from[i]`: each position must stand there once.
+    /// Gives device `i` the value of device `from[i]`. Each position must occur exactly once in `from`.
     ///
-    /// V -> V. Errors: `permutation`.
+    /// # States
+    ///
+    /// V -> V.
+    ///
+    /// # Errors
+    ///
+    /// `permutation` unless `from` is a permutation of the positions.
     #[track_caller]
     pub fn pshuffle(&self, axes: impl Axes, from: impl AsRef<[usize]>) -> Array {
         run("pshuffle", &[self], |s| shuffle(s, self, &axes, from.as_ref()))
     }
 
-    /// [`pshuffle`](Array::pshuffle), started.
+    /// Starts [`pshuffle`](Array::pshuffle).
     #[track_caller]
     pub fn pshuffle_start(&self, axes: impl Axes, from: impl AsRef<[usize]>) -> Future {
         start("pshuffle_start", &[self], |s| shuffle(s, self, &axes, from.as_ref()))
     }
 
-    /// The value of the device at position `source`, on all of them.
+    /// Copies the value of the device at position `source` to all devices along the axes.
     ///
-    /// V -> equal. Errors: `permutation` for a position that there is not.
+    /// # States
+    ///
+    /// V -> replicated.
+    ///
+    /// # Errors
+    ///
+    /// `permutation` if there is no position `source`.
     #[track_caller]
     pub fn pbroadcast(&self, axes: impl Axes, source: usize) -> Array {
         run("pbroadcast", &[self], |s| broadcast(s, self, &axes, source))
     }
 
-    /// [`pbroadcast`](Array::pbroadcast), started.
+    /// Starts [`pbroadcast`](Array::pbroadcast).
     #[track_caller]
     pub fn pbroadcast_start(&self, axes: impl Axes, source: usize) -> Future {
         start("pbroadcast_start", &[self], |s| broadcast(s, self, &axes, source))
     }
 
-    /// The same value, its state along the axes taken for another. Free: nothing is moved or computed.
+    /// Casts the value to another state along the axes. Nothing is moved or computed.
     ///
-    /// Equal -> V, equal -> R, V -> U, R -> V. Errors: `wrong-state` for any other.
+    /// # States
+    ///
+    /// Replicated -> V, replicated -> R, V -> U, R -> V.
+    ///
+    /// # Errors
+    ///
+    /// `wrong-state` for any other cast.
     #[track_caller]
     pub fn pcast(&self, axes: impl Axes, to: Pcast) -> Array {
         site("pcast", &[self], |s| {
@@ -546,8 +625,8 @@ impl Array {
                 Pcast::Unreduced if v == Share::All => state.with_unreduced(&over.set),
                 _ => {
                     let what = format!("pcast to {to:?}").to_lowercase();
-                    let found = if is_equal { "equal" } else { "in another state" };
-                    let help = "free casts: equal to varying or reduced, varying to unreduced, reduced to varying";
+                    let found = if is_equal { "replicated" } else { "in another state" };
+                    let help = "free casts: replicated to varying or reduced, varying to unreduced, reduced to varying";
                     let d = mistakes::wrong_state(&what, &self.short_type(), found, &over.show(), help, &s.loc);
                     return s.fail(ty, d);
                 }
@@ -558,7 +637,7 @@ impl Array {
 }
 
 impl Site<'_> {
-    /// That `dim` of `x` makes a part for each device.
+    /// Checks that dimension `dim` of `x` can be split into a part for each device.
     pub fn splits(&self, x: &Array, dim: usize, is_stacked: bool, over: &Over) -> Checked<()> {
         let (size, count) = (x.tensor().shape[dim], over.count());
         let (ty, axes) = (&x.short_type(), &over.show());
@@ -573,13 +652,13 @@ impl Site<'_> {
     }
 }
 
-// ── at once, or started
-/// Makes the op of its operands.
+// ── finished at once, or started
+/// Builds the op from its operands.
 type Make = Box<dyn FnOnce(&mut Builder<'_>, &[Value]) -> Value>;
-/// What is left to do on the device.
+/// The work that remains to be done on each device.
 type After = Box<dyn FnOnce(&Array) -> Array>;
 
-/// A collective that has been checked: what it takes, what it gives, how it is made.
+/// A collective that has been checked: its operands, the state of its result, and how to build it.
 struct Exchange {
     operands: Vec<Array>,
     state: ManualType,
@@ -628,14 +707,18 @@ fn start(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site<'_>) -> C
     Future { name, at, state: Some(started.ok_or(bad)) }
 }
 
-/// A collective under way: [`done`](Future::done) gives its result, once.
+/// A collective that has been started. [`done`](Future::done) returns its result.
 ///
-/// What is made in between does not wait for it. Errors: `future-unfinished` for one that is dropped.
+/// Ops between the start and `done` do not wait for it.
+///
+/// # Errors
+///
+/// `future-unfinished` if it is dropped without `done`.
 #[must_use = "a collective that is started must be finished with `.done()`"]
 pub struct Future {
     name: &'static str,
     at: &'static Location<'static>,
-    /// `None`: finished.
+    /// `None` once it is finished.
     state: Option<Result<Started, Array>>,
 }
 
@@ -646,9 +729,11 @@ struct Started {
 }
 
 impl Future {
-    /// The result.
+    /// Finishes the collective and returns its result.
     ///
-    /// Errors: `future-elsewhere` in another loop, branch or function than it was started in.
+    /// # Errors
+    ///
+    /// `future-elsewhere` if the collective was started in another loop, branch or function.
     #[track_caller]
     pub fn done(mut self) -> Array {
         match self.state.take().expect("only this takes it") {
@@ -676,8 +761,8 @@ impl fmt::Debug for Future {
     }
 }
 
-// ── what each does
-/// Bools as numbers that can be added.
+// ── the collectives' implementations
+/// Returns bools as integers, which can be added.
 fn counted(x: &Array) -> Array {
     if x.tensor().dtype.is_bool() { hlo::convert(x, DType::I32) } else { x.clone() }
 }
@@ -709,7 +794,7 @@ fn extreme(s: &Site<'_>, x: &Array, axes: &impl Axes, kind: ReduceKind) -> Check
     reduce(s, x, &over, kind)
 }
 
-/// What a gathered value is along the axes, of what it was made varying.
+/// Computes the states of a gathered value from the states of the varying operand.
 type Gathered = fn(ManualType, &Over) -> ManualType;
 
 fn varying(state: ManualType, _: &Over) -> ManualType {
@@ -805,7 +890,7 @@ fn shuffle(s: &Site<'_>, x: &Array, axes: &impl Axes, from: &[usize]) -> Checked
     permute(s, x, axes, &pairs)
 }
 
-/// The value of the device at `source`: zeros from all others, added.
+/// Returns the value of the device at `source`, as a sum with zeros from all other devices.
 fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checked<Exchange> {
     let ty = Some(x.tensor().clone());
     let over = s.over(axes, ty.clone())?;
@@ -822,7 +907,7 @@ fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checke
     Ok(Exchange::new(&[&masked], state, op))
 }
 
-/// The value on the device at `source`, and zeros on all others.
+/// Returns the value on the device at `source`, and zeros on all others.
 fn only_at(b: &mut Builder<'_>, x: Value, source: usize, over: &Over) -> Value {
     let ty = b.body.ty(x).as_tensor().expect("a collective takes tensors").clone();
     let index = make_collective::axis_index(b, over.mesh(), &over.list);
@@ -844,7 +929,7 @@ fn without_dim(x: &Array, dim: usize) -> Array {
     hlo::reshape(x, &shape)
 }
 
-/// Dimension `from` put in place `to`.
+/// Moves dimension `from` to index `to`.
 fn moved(x: &Array, from: usize, to: usize) -> Array {
     let mut order: Vec<usize> = (0..x.tensor().rank()).filter(|&d| d != from).collect();
     order.insert(to, from);
@@ -854,7 +939,7 @@ fn moved(x: &Array, from: usize, to: usize) -> Array {
 // ── functions
 macro_rules! of_trees {
     ($($f:ident),*) => { $(
-        #[doc = concat!("[`Array::", stringify!($f), "`] of every leaf.")]
+        #[doc = concat!("Applies [`Array::", stringify!($f), "`] to every leaf.")]
         #[track_caller]
         pub fn $f<T: Tree>(tree: &T, axes: impl Axes) -> T {
             let at = context::caller(Location::caller());
@@ -865,21 +950,26 @@ macro_rules! of_trees {
 }
 of_trees!(psum, pmean, pmax, pmin);
 
-/// The position of the device along the axes, major to minor: an `i32` scalar that varies over them.
+/// Returns the position of the device along the axes, major to minor, as an `i32` scalar that varies over them.
 ///
-/// Errors: `not-manual`, `manual-axis`.
+/// # Errors
+///
+/// `not-manual` outside of `shard_map`, and `manual-axis` if an axis cannot be used.
 #[track_caller]
 pub fn axis_index(axes: impl Axes) -> Array {
     site("axis_index", &[], |s| {
         let over = s.over(&axes, Some(TensorType::scalar(DType::I32)))?;
-        let state = ManualType::uniform(&over.scope).with_varying(&over.set);
+        let state = ManualType::replicated(&over.scope).with_varying(&over.set);
         Ok(hlo::built(&[], Some(state), |b, _| make_collective::axis_index(b, over.mesh(), &over.list)))
     })
 }
 
-/// The number of devices along the axes.
+/// Returns the number of devices along the axes.
 ///
-/// Errors: as [`axis_index`]; as there is no number then, they end the trace, and panic outside of one.
+/// # Errors
+///
+/// Those of [`axis_index`]. Since no number can be returned then, they end the trace. Outside of a trace, this function
+/// panics with them.
 #[track_caller]
 pub fn axis_size(axes: impl Axes) -> usize {
     let mut count = None;

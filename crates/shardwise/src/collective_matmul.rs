@@ -1,7 +1,8 @@
-//! Matmuls that hide the communication they need: while one piece is multiplied, the next one travels.
+//! Matmuls that overlap with the communication that they need: while one piece is multiplied, the next one is sent.
 //!
-//! In per-device code, with the parts that the device holds. A product is an einsum of two operands, `letter` is the
-//! dimension that lies in parts along the axes `Y`, and `·` sums over the letters that the result lacks:
+//! The functions are for per-device code and take the parts that the device holds. A product is an einsum of two
+//! operands. `letter` is the dimension that is split along the axes `Y`, and `·` sums over the letters that the result
+//! lacks:
 //!
 //! | function | contracting | free | batch |
 //! |---|---|---|---|
@@ -9,9 +10,9 @@
 //! | [`reduce_scatter`] | `A[B, D_Y] · W[D_Y, F]`, and so below | `-> Out[B, F_Y]`, `-> Out[B_Y, F]` | `-> Out[G_Y, B, F]` |
 //! | [`all_reduce`] | | `-> Out[B, F]`, tiled over `F` or `B` | `-> Out[G, B, F]`, tiled over `G` |
 //!
-//! Each has three [`Way`]s, which give equal results, for they add the same products in the dtype that sums are taken in:
-//! `f32` for `bf16` and `f16`, rounded once at the end, and the operands' own otherwise. Sums of floats that are not exact
-//! differ by the order in which they are taken.
+//! Each function takes an [`Overlap`]. All three give equal results, because they add the same products in the same
+//! dtype: `f32` for `bf16` and `f16`, rounded once at the end, and the operands' own dtype otherwise. Sums of floats
+//! that are not exact differ by the order in which they are taken.
 //!
 //! ```
 //! # use shardwise::prelude::*;
@@ -19,7 +20,7 @@
 //! set_mesh(Mesh::auto([("X", 2), ("Y", 4)])?);
 //! let (a, w) = (ones([8, 16], BF16).shard(P!("X", "Y")), ones([16, 32], BF16).shard(P!(None, "Y")));
 //! let out = shard_map(|a: &Array, w: &Array| {
-//!     collective_matmul::all_gather("bd,df->bf", a, w, 'd', "Y", Way::BothWays)
+//!     collective_matmul::all_gather("bd,df->bf", a, w, 'd', "Y", Overlap::BothWays)
 //! })
 //! .in_specs((P!("X", "Y"), P!(None, "Y")))
 //! .out_specs(P!("X", "Y"));
@@ -36,44 +37,57 @@ use crate::{hlo, mistakes, reduce};
 use shardwise_base::DType;
 use shardwise_ir::TensorType;
 
-/// How the pieces travel, around the ring of `n` devices along the axes.
+/// How the pieces are sent around the ring of the `n` devices along the axes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
-    /// Not in pieces: the plain counterpart, one collective before or after one matmul.
+pub enum Overlap {
+    /// Does not split the matmul: one collective runs before or after one matmul.
     Blocking,
-    /// To one neighbour, `n - 1` steps: one direction of each link is used.
+    /// Sends the pieces to one neighbour, in `n - 1` steps. This uses one direction of each link.
     OneWay,
-    /// To both neighbours, `n / 2` steps: half of the pieces go up the ring, half down.
+    /// Sends the pieces to both neighbours, in `n / 2` steps: half of them in each direction.
     BothWays,
 }
 
-impl Way {
-    /// All of them.
-    pub const ALL: [Way; 3] = [Way::Blocking, Way::OneWay, Way::BothWays];
+impl Overlap {
+    /// All values of this type.
+    pub const ALL: [Overlap; 3] = [Overlap::Blocking, Overlap::OneWay, Overlap::BothWays];
 
-    /// How far pieces go to come to all of `n` devices: down the ring, and up.
+    /// Returns how far pieces are sent to reach all of `n` devices: down the ring, and up.
     fn reach(self, n: usize) -> [usize; 2] {
         match self {
-            Way::BothWays => [n / 2, (n - 1) / 2],
+            Overlap::BothWays => [n / 2, (n - 1) / 2],
             _ => [n - 1, 0],
         }
     }
 }
 
-/// The direction in which the pieces of each entry of [`Way::reach`] go: down the ring, and up.
+/// The direction in which the pieces of each entry of [`Overlap::reach`] are sent: down the ring, and up.
 const DIRECTIONS: [isize; 2] = [-1, 1];
 
-/// The product of all of `a` with `b`, where each device holds a part of `a` along `letter`: `a` is gathered.
+/// Multiplies all of `a` by `b`, where each device holds a part of `a` along `letter`. The parts of `a` are gathered.
 ///
-/// Shape:  with `letter` = `d`: `[b, d/n], [d, f] -> [b, f]`; with `b`: `[b/n, d], [d, f] -> [b, f]`
-/// State:  varies over `axes`, as what [`Array::all_gather`] gives
-/// Hides:  each piece of `a` travels to the neighbour while it is multiplied: `n` matmuls, `n - 1` transfers under them.
-///         To gather the right operand, name it first.
-/// Units:  each device receives `n - 1` parts of `a`
-/// Errors: `matmul-letter` if `a` lacks `letter`; `einsum-spec`, `einsum-rank`, `einsum-size`, `dtype-mixed`, `dtype-kind`;
-///         those of a collective
+/// To gather the right operand, name it first in the spec.
+///
+/// # Shapes
+///
+/// With `letter` = `d`: `[b, d/n], [d, f] -> [b, f]`. With `letter` = `b`: `[b/n, d], [d, f] -> [b, f]`.
+///
+/// # States
+///
+/// The result varies over `axes`, as the result of [`Array::all_gather`] does.
+///
+/// # Cost
+///
+/// Each device receives `n - 1` parts of `a`. Each part is sent on while it is multiplied: there are `n` matmuls, and
+/// `n - 1` transfers that overlap with them.
+///
+/// # Errors
+///
+/// - `matmul-letter` if `a` lacks `letter`.
+/// - `einsum-spec`, `einsum-rank`, `einsum-size`, `dtype-mixed` and `dtype-kind`, as for [`einsum`](fn@crate::einsum).
+/// - Those of a collective; see [`Array::psum`].
 #[track_caller]
-pub fn all_gather(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axes, way: Way) -> Array {
+pub fn all_gather(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axes, overlap: Overlap) -> Array {
     site("collective_matmul::all_gather", &[a, b], |s| {
         let over = s.over(&axes, None)?;
         let letters = Letters::parse(s, spec, 2)?;
@@ -82,83 +96,111 @@ pub fn all_gather(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axe
         if let Some(size) = whole.get_mut(dim) {
             *size *= over.count();
         }
-        let m = Matmul::new(s, spec, letters, [a, b], &whole, (letter, over, axes.names(), way))?;
-        Ok(match way {
-            Way::Blocking => m.letters.contract(&[a.all_gather(m.axes.clone(), dim), b.clone()], m.dtype),
+        let m = Matmul::new(s, spec, letters, [a, b], &whole, (letter, over, axes.names(), overlap))?;
+        Ok(match overlap {
+            Overlap::Blocking => m.letters.contract(&[a.all_gather(m.axes.clone(), dim), b.clone()], m.dtype),
             _ => m.gathered(a, b, a.tensor().shape[dim]),
         })
     })
 }
 
-/// The sum over the devices of the product of what each holds, of which each keeps its part along `letter`.
+/// Multiplies what each device holds and sums the products over the devices. Each device keeps its part of the sum
+/// along `letter`.
 ///
-/// Shape:  with `letter` = `f`: `[b, d/n], [d/n, f] -> [b, f/n]`
-/// State:  varies over `axes`
-/// Hides:  a partial sum visits all devices and ends at its owner; while it travels, the part that it will be added to
-///         is multiplied: `n` matmuls, `n - 1` transfers under them.
-/// Units:  each device receives `n - 1` parts of the result, in the dtype that sums are taken in
-/// Errors: `matmul-letter` if the result lacks `letter`; `collective-uneven`; else as [`all_gather`]
+/// # Shapes
+///
+/// With `letter` = `f`: `[b, d/n], [d/n, f] -> [b, f/n]`.
+///
+/// # States
+///
+/// The result varies over `axes`.
+///
+/// # Cost
+///
+/// Each device receives `n - 1` parts of the result, in the dtype of the sums. A partial sum visits all devices and
+/// ends at its owner. While it is sent, the next device multiplies the part to which it will be added: there are `n`
+/// matmuls, and `n - 1` transfers that overlap with them.
+///
+/// # Errors
+///
+/// - `matmul-letter` if the result lacks `letter`.
+/// - `collective-uneven` if the size of `letter` is not a multiple of the number of devices.
+/// - Those of [`all_gather`].
 #[track_caller]
-pub fn reduce_scatter(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axes, way: Way) -> Array {
+pub fn reduce_scatter(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axes, overlap: Overlap) -> Array {
     site("collective_matmul::reduce_scatter", &[a, b], |s| {
-        let m = Matmul::of_sum(s, spec, a, b, letter, &axes, way)?;
+        let m = Matmul::of_sum(s, spec, a, b, letter, &axes, overlap)?;
         let size = m.size;
         if !size.is_multiple_of(m.n) {
             let (i, x) = if m.letters.inputs[0].contains(&letter) { (0, a) } else { (1, b) };
             let dim = m.place(i).expect("the result has its letters from the operands");
             s.splits(x, dim, false, &m.over)?;
         }
-        let sum = match way {
-            Way::Blocking => m.product(a, b).psum_scatter(m.axes.clone(), m.out_dim()),
+        let sum = match overlap {
+            Overlap::Blocking => m.product(a, b).psum_scatter(m.axes.clone(), m.out_dim()),
             _ => m.scattered(a, b, 0, size / m.n, &mut None),
         };
         Ok(m.rounded(&sum))
     })
 }
 
-/// The sum over the devices of the product of what each holds, on all of them, taken in tiles along `letter`.
+/// Multiplies what each device holds and sums the products over the devices. Each device gets the whole sum, which is
+/// computed in tiles along `letter`.
 ///
-/// Shape:  `[b, d/n], [d/n, f] -> [b, f]`; the size of `letter` need not be a multiple of anything
-/// State:  equal along `axes`
-/// Hides:  the result is made in two tiles, each scattered as by [`reduce_scatter`] under its matmuls and then gathered;
-///         the gather of the first also runs under the matmuls of the second, that of the second under nothing.
-/// Units:  each device receives `n - 1` of `n` parts of the result twice: as sums, and as results
-/// Errors: `matmul-letter` if the result lacks `letter`; else as [`all_gather`]
+/// # Shapes
+///
+/// `[b, d/n], [d/n, f] -> [b, f]`. The size of `letter` can be any number.
+///
+/// # States
+///
+/// The result is replicated along `axes`.
+///
+/// # Cost
+///
+/// Each device receives `n - 1` of `n` parts of the result twice: as partial sums and as results. The result is made in
+/// two tiles. Each tile is scattered as by [`reduce_scatter`], which overlaps with its matmuls, and then gathered. The
+/// gather of the first tile overlaps with the matmuls of the second. The gather of the second tile overlaps with
+/// nothing.
+///
+/// # Errors
+///
+/// - `matmul-letter` if the result lacks `letter`.
+/// - Those of [`all_gather`].
 #[track_caller]
-pub fn all_reduce(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axes, way: Way) -> Array {
+pub fn all_reduce(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axes, overlap: Overlap) -> Array {
     site("collective_matmul::all_reduce", &[a, b], |s| {
-        let m = Matmul::of_sum(s, spec, a, b, letter, &axes, way)?;
-        Ok(match way {
-            Way::Blocking => m.rounded(&m.product(a, b).psum(m.axes.clone())),
+        let m = Matmul::of_sum(s, spec, a, b, letter, &axes, overlap)?;
+        Ok(match overlap {
+            Overlap::Blocking => m.rounded(&m.product(a, b).psum(m.axes.clone())),
             _ => m.reduced(a, b),
         })
     })
 }
 
 impl Site<'_> {
-    /// Where `letter` stands among `labels`: once, and at most once in each operand.
+    /// Returns the index of `letter` in `labels`. It must occur there once, and at most once in each operand.
     fn letter(&self, letters: &Letters, labels: &[char], spec: &str, letter: char, expected: &str) -> Checked<usize> {
         let count = |labels: &[char]| labels.iter().filter(|&&c| c == letter).count();
         if count(labels) != 1 || letters.inputs.iter().any(|labels| count(labels) > 1) {
             return self.fail(None, mistakes::matmul_letter(self.name, letter, spec, expected, &self.loc));
         }
-        Ok(labels.iter().position(|&c| c == letter).expect("it stands there once"))
+        Ok(labels.iter().position(|&c| c == letter).expect("it occurs there once"))
     }
 }
 
-/// A checked product, and the ring that its pieces travel around.
+/// A checked product, and the ring around which its pieces are sent.
 struct Matmul {
     letters: Letters,
-    /// What lies in parts, and its whole size.
+    /// The split dimension, and its whole size.
     letter: char,
     size: usize,
     over: Over,
     axes: Vec<AxisName>,
-    /// Devices along the axes, and the position of this one.
+    /// The number of devices along the axes, and the position of this one.
     n: usize,
     me: Array,
-    way: Way,
-    /// What the result has, and what sums are taken in.
+    overlap: Overlap,
+    /// The dtypes of the result and of the sums.
     dtype: DType,
     sums: DType,
 }
@@ -170,16 +212,16 @@ impl Matmul {
         letters: Letters,
         [a, b]: [&Array; 2],
         a_shape: &[usize],
-        (letter, over, axes, way): (char, Over, Vec<AxisName>, Way),
+        (letter, over, axes, overlap): (char, Over, Vec<AxisName>, Overlap),
     ) -> Checked<Matmul> {
         s.has(a, Kinds::Numbers)?;
         let sizes = letters.check(s, spec, &[a, b], &[a_shape, &b.tensor().shape])?;
         let (n, me, dtype) = (over.count(), axis_index(axes.clone()), a.tensor().dtype);
         let sums = reduce::wide(dtype);
-        Ok(Matmul { letters, letter, size: sizes[&letter], over, axes, n, me, way, dtype, sums })
+        Ok(Matmul { letters, letter, size: sizes[&letter], over, axes, n, me, overlap, dtype, sums })
     }
 
-    /// Of a product that is summed over the devices.
+    /// Checks a product that is summed over the devices.
     fn of_sum(
         s: &Site<'_>,
         spec: &str,
@@ -187,26 +229,26 @@ impl Matmul {
         b: &Array,
         letter: char,
         axes: &impl Axes,
-        way: Way,
+        overlap: Overlap,
     ) -> Checked<Matmul> {
         let over = s.over(axes, None)?;
         let letters = Letters::parse(s, spec, 2)?;
         s.letter(&letters, &letters.output, spec, letter, "in the result, and at most once in each operand")?;
-        Matmul::new(s, spec, letters, [a, b], &a.tensor().shape, (letter, over, axes.names(), way))
+        Matmul::new(s, spec, letters, [a, b], &a.tensor().shape, (letter, over, axes.names(), overlap))
     }
 
     // ── pieces
-    /// Where the letter stands in an operand.
+    /// Returns the index of the letter in an operand.
     fn place(&self, operand: usize) -> Option<usize> {
         self.letters.inputs[operand].iter().position(|&c| c == self.letter)
     }
 
-    /// Where the letter stands in the result.
+    /// Returns the index of the letter in the result.
     fn out_dim(&self) -> usize {
         self.letters.output.iter().position(|&c| c == self.letter).expect("it was checked")
     }
 
-    /// The position of the device so many steps up the ring.
+    /// Returns the position of the device `steps` steps up the ring.
     fn device(&self, steps: isize) -> Array {
         match steps.rem_euclid(self.n as isize) {
             0 => self.me.clone(),
@@ -214,7 +256,7 @@ impl Matmul {
         }
     }
 
-    /// The product of pieces, not rounded.
+    /// Returns the product of two pieces, not rounded.
     fn product(&self, a: &Array, b: &Array) -> Array {
         self.letters.contract(&[a.clone(), b.clone()], self.sums)
     }
@@ -223,7 +265,8 @@ impl Matmul {
         hlo::convert(sum, self.dtype)
     }
 
-    /// Of an operand, the piece of `chunk` that starts at `start` along the letter; all of one without the letter.
+    /// Returns the piece of an operand that starts at `start` and has size `chunk` along the letter. An operand without
+    /// the letter is returned whole.
     fn piece(&self, operand: usize, x: &Array, start: &Array, chunk: usize) -> Array {
         let Some(dim) = self.place(operand) else { return x.clone() };
         let mut sizes = x.tensor().shape.clone();
@@ -235,7 +278,7 @@ impl Matmul {
     }
 
     // ── algorithms
-    /// All of `a`, a part of `chunk` at a time, each multiplied when it comes.
+    /// Multiplies all of `a`, in parts of size `chunk` that are multiplied when they are received.
     fn gathered(&self, a: &Array, b: &Array, chunk: usize) -> Array {
         let is_summed = !self.letters.output.contains(&self.letter);
         let mut out: Option<Array> = None;
@@ -261,7 +304,8 @@ impl Matmul {
         self.rounded(&out.expect("there is a device"))
     }
 
-    /// Writes a piece of the result into it, made with `size` along the letter if it is the first.
+    /// Writes a piece into the result. If it is the first piece, the result is made with `size` elements along the
+    /// letter.
     fn put(&self, out: Option<Array>, piece: &Array, start: &Array, size: usize) -> Array {
         let dim = self.out_dim();
         let mut shape = piece.tensor().shape.clone();
@@ -273,18 +317,19 @@ impl Matmul {
         hlo::dynamic_update_slice(&out, piece, &starts(shape.len(), dim, start))
     }
 
-    /// This device's part of the sum, not rounded: `chunk` along the letter, of the parts that start at `base`.
+    /// Returns this device's part of the sum, not rounded: `chunk` elements along the letter, of the parts that start
+    /// at `base`.
     ///
-    /// A sum for a device starts as far from it as pieces go, one from each side, and ends there. What `under` gathers
-    /// travels at the same time.
+    /// The sum for a device starts at the devices that are farthest away, one on each side, and ends at the device
+    /// itself. The pieces that `under` gathers are sent at the same time.
     fn scattered(&self, a: &Array, b: &Array, base: usize, chunk: usize, under: &mut Option<Gather<'_>>) -> Array {
         let part = |steps: isize| {
             let start = self.device(steps) * chunk;
             let start = if base == 0 { start } else { start + base };
             self.product(&self.piece(0, a, &start, chunk), &self.piece(1, b, &start, chunk))
         };
-        let reach = self.way.reach(self.n);
-        // A sum that goes up the ring is for a device further up.
+        let reach = self.overlap.reach(self.n);
+        // A sum that is sent up the ring is for a device further up.
         let still = |side: usize, steps: usize| DIRECTIONS[side] * (reach[side] - steps) as isize;
         let mut sums = [0, 1].map(|side| (reach[side] > 0).then(|| part(still(side, 0))));
         let mut own = (reach[0] == 0).then(|| part(0));
@@ -312,7 +357,7 @@ impl Matmul {
         x.ppermute_start(self.axes.clone(), shift(DIRECTIONS[side]))
     }
 
-    /// The whole sum on all devices: two tiles, each scattered and then gathered.
+    /// Returns the whole sum on all devices, made of two tiles that are each scattered and then gathered.
     fn reduced(&self, a: &Array, b: &Array) -> Array {
         let tiles = if self.size >= 2 * self.n { 2 } else { 1 };
         let chunk = self.size.div_ceil(tiles * self.n);
@@ -337,14 +382,14 @@ impl Matmul {
     }
 }
 
-/// A gather, a step at a time: the pieces that pass this device.
+/// A gather that runs step by step: the pieces that pass through this device.
 struct Gather<'a> {
     m: &'a Matmul,
-    /// The last that came from each side, to be sent on.
+    /// The last piece from each side, which is sent on next.
     passing: [Array; 2],
     flights: [Option<Future>; 2],
     steps: usize,
-    /// What has come: from how many steps up the ring.
+    /// The received pieces, each with the number of steps up the ring that it came from.
     kept: Vec<(isize, Array)>,
 }
 
@@ -354,15 +399,15 @@ impl<'a> Gather<'a> {
         Gather { m, passing, flights: [None, None], steps: 0, kept: vec![(0, own.clone())] }
     }
 
-    /// Sends on what passes, if it has further to go.
+    /// Sends the passing pieces on if they have not reached all devices.
     fn send(&mut self) {
         self.steps += 1;
-        let reach = self.m.way.reach(self.m.n);
+        let reach = self.m.overlap.reach(self.m.n);
         let passing = |side: usize| Some(self.passing[side].clone());
         self.flights = [0, 1].map(|side| (self.steps <= reach[side]).then(|| self.m.step(&passing(side), side)));
     }
 
-    /// The pieces that were sent here. What goes down the ring comes from further up.
+    /// Returns the pieces that were sent to this device. A piece that is sent down the ring comes from further up.
     fn receive(&mut self) -> Vec<(isize, Array)> {
         let mut pieces = vec![];
         for side in [0, 1] {
@@ -379,7 +424,7 @@ impl<'a> Gather<'a> {
         self.kept.extend(pieces);
     }
 
-    /// All pieces, of `chunk` along the letter of the result.
+    /// Joins all pieces along the letter of the result. Each has size `chunk`.
     fn joined(mut self, chunk: usize) -> Array {
         while self.kept.len() < self.m.n {
             self.send();
@@ -392,13 +437,13 @@ impl<'a> Gather<'a> {
     }
 }
 
-/// The start of a slice along one dimension.
+/// Returns the start indices of a slice along one dimension.
 fn starts(rank: usize, dim: usize, start: &Array) -> Vec<Array> {
     let zero = hlo::constant(element(0.0, DType::I32));
     (0..rank).map(|d| if d == dim { start.clone() } else { zero.clone() }).collect()
 }
 
-/// With zeros at the end, so that `dim` has this size.
+/// Pads `x` with zeros at the end of `dim`, up to this size.
 fn padded(x: &Array, dim: usize, size: usize) -> Array {
     let mut by = vec![(0, 0); x.tensor().rank()];
     by[dim].1 = size - x.tensor().shape[dim];

@@ -1,4 +1,4 @@
-//! Where the program is while it makes ops: the line that called the library, and the name scopes around it.
+//! The location that new ops get: the line that called the library, and the enclosing name scopes.
 
 use crate::{control, mistakes};
 use shardwise_base::Loc;
@@ -7,30 +7,30 @@ use std::cell::{Cell, RefCell};
 use std::panic::Location;
 
 thread_local! {
-    /// The program's line, while a function of the library runs that is made of other ones.
+    /// The user's line, while a library function runs that calls other library functions.
     static CALLER: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
-    /// How many functions of the user's own run within each other.
+    /// The number of user functions that are running inside each other.
     static NESTING: Cell<usize> = const { Cell::new(0) };
     static SCOPES: RefCell<Vec<String>> = const { RefCell::new(vec![]) };
 }
 
-/// The line to blame: `at`, or the line that called the library function that we are in.
+/// Returns the line to report: `at`, or the call of the outermost library function that is running.
 pub(crate) fn caller(at: &'static Location<'static>) -> &'static Location<'static> {
     CALLER.get().unwrap_or(at)
 }
 
-/// The location of what is made now.
+/// Returns the location for ops that are made now on behalf of `at`.
 pub(crate) fn loc(at: &'static Location<'static>) -> Loc {
     let loc = Loc::caller(caller(at));
     SCOPES.with_borrow(|scopes| if scopes.is_empty() { loc.clone() } else { loc.clone().named(scopes.join("/")) })
 }
 
-/// The location of what was made at `at`, wherever that was called from.
+/// Returns the location of `at` itself, whichever library function called it.
 pub(crate) fn loc_of(at: &'static Location<'static>) -> Loc {
     Loc::caller(at)
 }
 
-/// Runs a library function made of other ones: whatever they make or find wrong is put down to `at`.
+/// Runs a library function that calls other library functions. Ops and mistakes made inside get the location `at`.
 pub(crate) fn within<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
     struct Restore(Option<&'static Location<'static>>);
     impl Drop for Restore {
@@ -42,14 +42,15 @@ pub(crate) fn within<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -
     f()
 }
 
-/// Functions of the user's own that the library runs within each other, at most. Each takes a few kilobytes of stack, of
-/// which a thread has two megabytes; and each may be a region, which programs nest at most [`MAX_REGION_DEPTH`] deep.
+/// The largest number of user functions that the library runs inside each other. Each takes a few kilobytes of stack,
+/// of which a thread has two megabytes. Each may also be a region, and programs nest regions at most
+/// [`MAX_REGION_DEPTH`] deep.
 pub(crate) const MAX_NESTING: usize = 100;
 const _: () = assert!(MAX_NESTING < MAX_REGION_DEPTH);
 
-/// Runs a function of the user's own from within a trace: its lines are its own again. `at`: the call that runs it.
+/// Runs a user function from within a trace, so that its ops get its own lines. `at` is the call that runs it.
 ///
-/// Ends the trace where such functions nest too deep: one that calls itself would use up the stack.
+/// Ends the trace if such functions nest too deeply: a function that calls itself would use up the stack.
 pub(crate) fn outside<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
     struct Restore(Option<&'static Location<'static>>);
     impl Drop for Restore {
@@ -66,7 +67,8 @@ pub(crate) fn outside<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) 
     f()
 }
 
-/// Names the ops that `f` makes, in reports, traces and profiles; scopes nest as `encoder/softmax`.
+/// Adds a name to the ops that `f` makes, for reports, traces and profiles. Nested scopes are joined:
+/// `encoder/softmax`.
 pub fn named_scope<R>(name: &str, f: impl FnOnce() -> R) -> R {
     struct Leave;
     impl Drop for Leave {
@@ -79,7 +81,7 @@ pub fn named_scope<R>(name: &str, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// `file:line:column`.
+/// Formats a location as `file:line:column`.
 pub(crate) fn show(at: &Location<'_>) -> String {
     format!("{}:{}:{}", at.file(), at.line(), at.column())
 }

@@ -1,7 +1,8 @@
 //! Control flow as ops: loops and branches whose bodies are traced once.
 //!
-//! `scan`, and loops whose number of steps is known, are composites (`shardwise.scan`) over a function that is a `while`:
-//! what is known of a scan is kept until it is lowered. Outside of a trace, a loop is a program of its own.
+//! A `scan`, and a loop with a known number of steps, is a composite (`shardwise.scan`) over a function that contains a
+//! `while`. The composite keeps what is known of the scan until it is lowered. Outside of a trace, a loop is compiled
+//! as a program of its own.
 
 use crate::array::Array;
 use crate::error::Mistakes;
@@ -17,7 +18,7 @@ use std::panic::Location;
 
 type At = &'static Location<'static>;
 
-/// How often a loop runs: `0..n`, `unroll(0..n)`, or a range of scalar arrays.
+/// Types that say how often a loop runs: `0..n`, `unroll(0..n)`, or a range of scalar arrays.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a range of loop steps",
     label = "expected `0..n`, `unroll(0..n)` or a range of scalar arrays"
@@ -50,25 +51,25 @@ impl Steps for Unrolled {
     }
 }
 
-/// See [`unroll`].
+/// The result of [`unroll`].
 pub struct Unrolled {
     steps: Range<usize>,
     by: usize,
 }
 
-/// Every step in the program by itself. A plain `for` loop does the same.
+/// Unrolls a loop: every step becomes separate ops of the program, as in a plain `for` loop.
 pub fn unroll(steps: Range<usize>) -> Unrolled {
     Unrolled { by: steps.len(), steps }
 }
 
 impl Unrolled {
-    /// Only so many steps at a time.
+    /// Unrolls only `by` steps at a time, inside a loop.
     pub fn by(self, by: usize) -> Unrolled {
         Unrolled { by: by.max(1), ..self }
     }
 }
 
-/// Runs `f` in the trace under way; outside of one, as a program of its own, whose results are values.
+/// Runs `f` in the active trace. Outside of a trace, runs it as a program of its own, whose results are values.
 pub(crate) fn traced<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> R) -> R {
     if trace::is_tracing() {
         return context::within(at, f);
@@ -76,9 +77,9 @@ pub(crate) fn traced<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> R)
     as_program(name, at, || Ok(f())).unwrap_or_else(|e| panic!("`{name}` has no result\n{e}"))
 }
 
-/// Runs `f` as a program of its own, whose results are values; mistakes travel in them.
+/// Runs `f` as a program of its own, whose results are values. Mistakes become mistakes in the results.
 ///
-/// `Err`: why there are no results at all.
+/// Returns an error only if there are no results that could carry the mistakes.
 pub(crate) fn as_program<R: Tree>(name: &str, at: At, f: impl FnOnce() -> Result<R>) -> Result<R> {
     let loc = context::loc(at);
     let mut kept = None;
@@ -108,14 +109,15 @@ pub(crate) fn as_program<R: Tree>(name: &str, at: At, f: impl FnOnce() -> Result
     }
 }
 
-/// Notes a mistake of a control function, and ends the trace: there is nothing to go on with. Outside of a trace, panics.
+/// Records a mistake of a control function and ends the trace, since no result can be returned. Outside of a trace,
+/// panics.
 pub(crate) fn give_up(d: Diagnostic, at: At) -> ! {
     let bad = Array::mistake(d, None, at);
     bad.tensor();
     unreachable!("an unknown type ends the trace")
 }
 
-/// Ends the trace unless an `i32` counts the steps.
+/// Ends the trace if the number of steps does not fit an `i32`.
 fn check_steps(name: &str, steps: usize, at: At) {
     if i32::try_from(steps).is_err() {
         give_up(mistakes::too_many(name, steps, "the steps of the loop".into(), &context::loc(at)), at);
@@ -130,9 +132,14 @@ fn here(dtype: DType, n: i128) -> Array {
     hlo::constant(element(n as f64, dtype))
 }
 
-/// `for i in steps { carry = body(i, carry) }`, as one op. `i` is an `i32` scalar (of the range's dtype, for arrays).
+/// Runs `for i in steps { carry = body(i, carry) }` as one op.
 ///
-/// Errors: `carry` if a carry changes its type; `loop-steps` unless arrays are integer scalars of one dtype.
+/// `i` is an `i32` scalar, or has the dtype of the range if that consists of arrays.
+///
+/// # Errors
+///
+/// - `carry` if the body changes the type of the carry.
+/// - `loop-steps` unless a range of arrays consists of integer scalars of one dtype.
 #[track_caller]
 pub fn fori_loop<C: Tree>(steps: impl Steps, init: C, body: impl Fn(Array, C) -> C) -> C {
     let at = context::caller(Location::caller());
@@ -177,7 +184,7 @@ fn array_loop<C: Tree>(range: Range<Array>, init: C, at: At, body: &impl Fn(Arra
     let (a, b) = (from.tensor(), to.tensor());
     if a != b || a.rank() != 0 || !a.dtype.is_integer() {
         let facts = format!("{}..{}", from.short_type(), to.short_type());
-        let message = "`fori_loop` over what is not a range of integer scalars of one dtype".to_string();
+        let message = "`fori_loop`: the range must consist of integer scalars of one dtype".to_string();
         give_up(mistakes::shape("loop-steps", message, facts, "", &context::loc(at)), at);
     }
     let (_, carry) = while_of(
@@ -190,9 +197,12 @@ fn array_loop<C: Tree>(range: Range<Array>, init: C, at: At, body: &impl Fn(Arra
     carry
 }
 
-/// `while condition(&carry) { carry = body(carry) }`, as one op.
+/// Runs `while condition(&carry) { carry = body(carry) }` as one op.
 ///
-/// Errors: `condition` unless the condition is a bool scalar; `carry`.
+/// # Errors
+///
+/// - `condition` unless the condition is a bool scalar.
+/// - `carry` if the body changes the type of the carry.
 #[track_caller]
 pub fn while_loop<C: Tree>(init: C, condition: impl Fn(&C) -> Array, body: impl Fn(C) -> C) -> C {
     let at = context::caller(Location::caller());
@@ -207,7 +217,7 @@ pub fn while_loop<C: Tree>(init: C, condition: impl Fn(&C) -> Array, body: impl 
     })
 }
 
-/// In manual code the loop is traced until its carries' states hold on every turn.
+/// Builds the loop. In manual code it is traced again until the states of its carries hold for every turn.
 fn while_of<C: Tree>(name: &'static str, init: C, at: At, condition: impl Fn(&C) -> Array, body: impl Fn(C) -> C) -> C {
     let init = usable(&init);
     let types = types(&init);
@@ -242,8 +252,8 @@ fn while_of<C: Tree>(name: &'static str, init: C, at: At, condition: impl Fn(&C)
     tree::with_leaves(&init, carried.apply(&explicit::lay(&results, &layouts)))
 }
 
-/// What a loop takes. Zeros stand for mistakes, so that the body is traced and its results are known, which are the same
-/// mistakes then: the program does not run.
+/// Returns the loop's arguments with zeros in place of mistakes, which are recorded. This way the body is still traced,
+/// and the types of its results are known. The program does not run, because of the recorded mistakes.
 fn usable<T: Tree>(tree: &T) -> T {
     tree.rebuild(&mut |a| match a.mistakes() {
         Some(wrong) => {
@@ -254,7 +264,8 @@ fn usable<T: Tree>(tree: &T) -> T {
     })
 }
 
-/// How arrays lie that a loop carries, where types say; ends the trace where that is not clear.
+/// Returns the layouts of the arrays that a loop carries, where they are part of types. Ends the trace if one is
+/// ambiguous.
 fn layouts(leaves: &[&Array], at: At) -> Vec<Option<base::Sharding>> {
     if let Err(wrong) = trace::operands(leaves, at) {
         trace::record(&wrong);
@@ -267,7 +278,7 @@ fn carried(leaves: &[&Array]) -> Carried {
     Carried::new(trace::with(|t| t.scope()), leaves)
 }
 
-/// Widens the carries to what a turn gives; says whether that was news.
+/// Widens the carries' states to those after a turn. Returns true if they changed.
 fn widen<C: Tree>(carried: &mut Carried, name: &str, init: &C, after: &[Array], at: At) -> bool {
     carried.widen(&after.iter().collect::<Vec<_>>()).unwrap_or_else(|leaf| {
         let (path, before) = &tree::paths(init)[leaf];
@@ -286,11 +297,11 @@ fn check_condition(name: &str, test: &Array, at: At) {
     }
 }
 
-/// Notes where a carry leaves with another type or form than it had.
+/// Records a mistake if the body changes the type or the form of the carry.
 fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
     let loc = context::loc(at);
     if tree::form(before) != tree::form(after) {
-        give_up(mistakes::form(name, "the body gives the carry another form", &loc), at);
+        give_up(mistakes::form(name, "the body changes the form of the carry", &loc), at);
     }
     for ((path, a), b) in tree::paths(before).into_iter().zip(tree::leaves(after)) {
         if a.tensor() != b.tensor() && !a.is_wrong() && !b.is_wrong() {
@@ -305,9 +316,16 @@ fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
     }
 }
 
-/// A fold over the first dimension of `xs`, which also collects a result for each step.
+/// Folds `body` over the first dimension of `xs`, and also stacks a result of each step.
 ///
-/// Shape: `xs: f32[n, ..] -> ys: [n, ..]`. Errors: `scan-length` unless all `xs` have one length; `carry`.
+/// # Shapes
+///
+/// `xs: f32[n, ..] -> ys: [n, ..]`.
+///
+/// # Errors
+///
+/// - `scan-length` unless all `xs` have the same first dimension.
+/// - `carry` if the body changes the type of the carry.
 #[track_caller]
 pub fn scan<C: Tree, X: Tree, Y: Tree>(init: C, xs: X, body: impl Fn(C, X) -> (C, Y)) -> (C, Y) {
     let at = context::caller(Location::caller());
@@ -323,14 +341,14 @@ fn scan_length<X: Tree>(xs: &X, at: At) -> usize {
         Some(&Some(n)) if lengths.iter().all(|l| *l == Some(n)) => n,
         _ => {
             let facts: Vec<String> = tree::leaves(xs).iter().map(|a| a.short_type()).collect();
-            let message = "`scan` over arrays without a common first dimension".to_string();
-            let help = "without arrays to scan over, write `fori_loop(0..n, ..)`";
+            let message = "`scan` needs arrays with the same first dimension".to_string();
+            let help = "if there are no arrays to scan over, write `fori_loop(0..n, ..)`";
             give_up(mistakes::shape("scan-length", message, facts.join(", "), help, &context::loc(at)), at)
         }
     }
 }
 
-/// Element `i` of the first dimension; zeros where there is none, which no step uses.
+/// Returns element `i` of the first dimension, or zeros if `x` is empty (no step runs then).
 fn row(x: &Array, i: &Array) -> Array {
     let ty = x.tensor().clone();
     if ty.shape[0] == 0 {
@@ -342,7 +360,7 @@ fn row(x: &Array, i: &Array) -> Array {
     hlo::reshape(&hlo::dynamic_slice(x, &start, &sizes), &ty.shape[1..])
 }
 
-/// `xs` with `x` as element `i` of the first dimension.
+/// Returns `xs` with `x` as element `i` of the first dimension.
 fn with_row(xs: &Array, x: &Array, i: &Array) -> Array {
     if xs.tensor().shape[0] == 0 {
         return xs.clone();
@@ -354,7 +372,7 @@ fn with_row(xs: &Array, x: &Array, i: &Array) -> Array {
     hlo::dynamic_update_slice(xs, &hlo::reshape(x, &shape), &start)
 }
 
-/// The results so far, which become an argument of the innermost region, with that of step `i`.
+/// Adds the results so far as an argument of the innermost region, and returns them with the result of step `i` stored.
 fn with_result(y: &Array, i: &Array, length: usize, at: At) -> Array {
     let ty = stacked(length, y.tensor());
     let ys = trace::with(|t| t.region_arg(&ty, &context::loc(at)));
@@ -366,7 +384,7 @@ fn stacked(length: usize, ty: &TensorType) -> TensorType {
     TensorType::new(ty.dtype, std::iter::once(length).chain(ty.shape.iter().copied()).collect::<Vec<_>>())
 }
 
-/// The composite: `body` of the step's number, the carry and the step's elements.
+/// Builds the composite. `body` takes the step's number, the carry and the step's elements.
 fn scan_of<C: Tree, X: Tree, Y: Tree>(
     name: &'static str,
     length: usize,
@@ -433,7 +451,7 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
     (tree::with_leaves(&init, carried.apply(carry)), tree::with_leaves(&y, ys))
 }
 
-/// Arguments of the function being built that stand for these arrays.
+/// Adds arguments that stand for these arrays to the function that is being built.
 fn arguments(arrays: &[&Array], loc: &base::Loc, at: At) -> Vec<Array> {
     arrays.iter().map(|a| argument(a.tensor(), loc, at).made_in(a.node().manual.clone())).collect()
 }
@@ -442,7 +460,7 @@ fn argument(ty: &TensorType, loc: &base::Loc, at: At) -> Array {
     eager::argument(&shardwise_engine::ShardedType { ty: ty.clone(), sharding: None }, loc, at)
 }
 
-/// Ends the decomposition's function with `out`, and makes the composite of it.
+/// Ends the decomposition's function with the results `out`, and builds the composite that calls it.
 fn close_composite<C: Tree, X: Tree>(
     name: &str,
     out: &[Array],
@@ -474,9 +492,12 @@ fn close_composite<C: Tree, X: Tree>(
     hlo::op_with(Opcode::Composite, &operands, attrs, vec![], types)
 }
 
-/// One of two results, chosen by a bool scalar. Arrays are captured.
+/// Returns the result of one of two functions, chosen by a bool scalar. The functions capture the arrays that they use.
 ///
-/// Errors: `condition` unless the predicate is a bool scalar; `branch-types`.
+/// # Errors
+///
+/// - `condition` unless the predicate is a bool scalar.
+/// - `branch-types` if the results have different types.
 #[track_caller]
 pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn() -> R) -> R {
     let at = context::caller(Location::caller());
@@ -489,7 +510,7 @@ pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn()
             }
         }
         EitherKind::Number(n) => traced("cond", at, || {
-            let message = "`cond` by a number".to_string();
+            let message = "`cond`: the predicate is a number".to_string();
             give_up(mistakes::shape("condition", message, n.to_string(), "compare it: `n > 0`", &context::loc(at)), at)
         }),
         EitherKind::Array(predicate) => traced("cond", at, || {
@@ -500,13 +521,21 @@ pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn()
     }
 }
 
-/// One of `n` results, chosen by an integer scalar, which is clamped; `branch` is called with each number.
+/// Returns one of `n` results, chosen by an integer scalar, which is clamped to `0..n`. `branch` is called with each
+/// number.
 ///
-/// Errors: `condition` unless the index is an integer scalar; `branch-types`. Panics if `n` is 0.
+/// # Errors
+///
+/// - `condition` unless the index is an integer scalar.
+/// - `branch-types` if the results have different types.
+///
+/// # Panics
+///
+/// Panics if `n` is 0.
 #[track_caller]
 pub fn switch<R: Tree>(index: impl Operand, n: usize, branch: impl Fn(usize) -> R) -> R {
     let at = context::caller(Location::caller());
-    assert!(n > 0, "a switch has a branch");
+    assert!(n > 0, "a switch needs at least one branch");
     match index.operand().0 {
         EitherKind::Number(crate::dtype::Number::Int(i)) => branch(i.clamp(0, n as i128 - 1) as usize),
         EitherKind::Number(other) => {
@@ -529,7 +558,7 @@ pub fn switch<R: Tree>(index: impl Operand, n: usize, branch: impl Fn(usize) -> 
     }
 }
 
-/// The results of branch `index`; `names` say in messages which branch it is.
+/// Returns the results of branch `index`. `names` returns the name of a branch for messages.
 fn case<R: Tree>(
     name: &'static str,
     index: &Array,
@@ -583,7 +612,7 @@ fn case<R: Tree>(
 fn check_branch<R: Tree>(name: &str, first: &R, types: &[TensorType], out: &R, which: [String; 2], at: At) {
     let loc = context::loc(at);
     if tree::form(first) != tree::form(out) {
-        give_up(mistakes::form(name, "the branches give results of different forms", &loc), at);
+        give_up(mistakes::form(name, "the results of the branches have different forms", &loc), at);
     }
     for ((path, a), ty) in tree::paths(out).into_iter().zip(types) {
         if a.tensor() != ty && !a.is_wrong() {

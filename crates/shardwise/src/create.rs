@@ -1,4 +1,4 @@
-//! Arrays from nothing and from Rust data. What has no operands is laid out directly where `.shard` says.
+//! Arrays made from nothing or from Rust data. An array without operands is made directly in the layout of `.shard`.
 
 use crate::array::{Array, IntoShape};
 use crate::dtype::Number;
@@ -12,9 +12,9 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// All elements one number.
+/// Creates an array whose elements are all `number`.
 ///
-/// Errors: `too-large`.
+/// Errors: `too-large`, `number-dtype`.
 #[track_caller]
 fn filled(name: &'static str, shape: Vec<usize>, number: Number, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape);
@@ -37,21 +37,34 @@ fn number(n: u8, dtype: DType) -> Number {
     if dtype == DType::Bool { Number::Bool(n != 0) } else { Number::Int(n.into()) }
 }
 
-/// All elements 0 (false).
+/// Creates an array of zeros (false for bools).
+///
+/// # Errors
+///
+/// `too-large` if the array is too large to address.
 #[track_caller]
 pub fn zeros(shape: impl IntoShape, dtype: DType) -> Array {
     filled("zeros", shape.into_shape().0, number(0, dtype), dtype)
 }
 
-/// All elements 1 (true).
+/// Creates an array of ones (true for bools).
+///
+/// # Errors
+///
+/// `too-large` if the array is too large to address.
 #[track_caller]
 pub fn ones(shape: impl IntoShape, dtype: DType) -> Array {
     filled("ones", shape.into_shape().0, number(1, dtype), dtype)
 }
 
-/// All elements `value`: a number, or a scalar array of this dtype.
+/// Creates an array whose elements are all `value`: a number, or a scalar array of dtype `dtype`.
 ///
-/// Errors: `number-dtype`, `dtype-mixed`, `broadcast`.
+/// # Errors
+///
+/// - `number-dtype` if the dtype cannot represent the number.
+/// - `dtype-mixed` if an array has another dtype.
+/// - `broadcast` if an array cannot be broadcast to `shape`.
+/// - `too-large` if the array is too large to address.
 #[track_caller]
 pub fn full(shape: impl IntoShape, value: impl Operand, dtype: DType) -> Array {
     let shape = shape.into_shape();
@@ -64,13 +77,13 @@ pub fn full(shape: impl IntoShape, value: impl Operand, dtype: DType) -> Array {
     }
 }
 
-/// Zeros of the type of `x`, and laid out like it.
+/// Creates an array of zeros with the type and the layout of `x`.
 #[track_caller]
 pub fn zeros_like(x: &Array) -> Array {
     like("zeros_like", x, 0)
 }
 
-/// Ones of the type of `x`, and laid out like it.
+/// Creates an array of ones with the type and the layout of `x`.
 #[track_caller]
 pub fn ones_like(x: &Array) -> Array {
     like("ones_like", x, 1)
@@ -91,9 +104,12 @@ fn like(name: &'static str, x: &Array, n: u8) -> Array {
     })
 }
 
-/// One element.
+/// Creates an array with one element and no dimensions.
 ///
-/// Errors: `number-dtype`, `dtype-mixed`.
+/// # Errors
+///
+/// - `number-dtype` if the dtype cannot represent the number.
+/// - `dtype-mixed` if an array has another dtype.
 #[track_caller]
 pub fn scalar(value: impl Operand, dtype: DType) -> Array {
     match value.operand().0 {
@@ -106,7 +122,7 @@ pub fn scalar(value: impl Operand, dtype: DType) -> Array {
 }
 
 impl Array {
-    /// `self`, which must have this dtype.
+    /// Returns `self`, which must have this dtype.
     #[track_caller]
     fn astype_checked(&self, name: &'static str, dtype: DType) -> Array {
         site(name, &[self], |s| {
@@ -119,9 +135,16 @@ impl Array {
     }
 }
 
-/// The numbers of a range.
+/// Creates a one-dimensional array of the integers in `range`.
 ///
-/// Shape: `dtype[end - start]`. Errors: `dtype-kind` for bools; `number-dtype` where the dtype cannot hold the last.
+/// # Shapes
+///
+/// `dtype[end - start]`.
+///
+/// # Errors
+///
+/// - `dtype-kind` for bools.
+/// - `number-dtype` if the dtype cannot represent the last integer.
 #[track_caller]
 pub fn arange(range: Range<usize>, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), [range.len()]);
@@ -139,8 +162,9 @@ pub fn arange(range: Range<usize>, dtype: DType) -> Array {
     })
 }
 
-/// Nested Rust arrays and slices of elements.
+/// Rust data that can be made into an array: nested arrays and slices of elements.
 pub trait Data {
+    /// The type of one element.
     type Element: Element;
     #[doc(hidden)]
     fn sizes(&self) -> Vec<usize>;
@@ -193,7 +217,7 @@ impl<T: Element, const N: usize, const M: usize, const L: usize> Data for [[[T; 
     }
 }
 
-/// An array from Rust data: `array(&[1.0f32, 2.0])`, `array(&[[1, 2], [3, 4]])`, `array(&vec).reshape([n, m])`.
+/// Creates an array from Rust data: `array(&[1.0f32, 2.0])`, `array(&[[1, 2], [3, 4]])`, `array(&vec).reshape([n, m])`.
 #[track_caller]
 pub fn array<D: Data + ?Sized>(data: &D) -> Array {
     let at = context::caller(Location::caller());
@@ -207,7 +231,8 @@ pub fn array<D: Data + ?Sized>(data: &D) -> Array {
     }
 }
 
-/// A constant of the trace under way; outside of one a value, which becomes an argument of the programs that use it.
+/// Creates a constant of the active trace. Outside of a trace, creates a value, which becomes an argument of the
+/// programs that use it.
 pub(crate) fn from_literal(literal: base::Literal, at: &'static Location<'static>) -> Array {
     if crate::trace::is_tracing() {
         return context::within(at, || hlo::constant(literal));

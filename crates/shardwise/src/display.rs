@@ -1,14 +1,14 @@
-//! Values as NumPy prints them.
+//! Formats values as NumPy prints them.
 
 use shardwise_base::{DType, Kind, Literal};
 
-/// More elements than this are summarised.
+/// Arrays with more elements than this are summarized.
 const THRESHOLD: usize = 1000;
-/// How many stand at each end of a summarised dimension.
+/// The number of elements shown at each end of a summarized dimension.
 const EDGE: usize = 3;
 const LINE: usize = 75;
 
-/// `str(numpy_array)`.
+/// Formats an array as NumPy's `str` does.
 pub(crate) fn literal(x: &Literal) -> String {
     let is_long = x.size() > THRESHOLD;
     let shown = shown_indices(x.shape(), is_long);
@@ -27,7 +27,7 @@ pub(crate) fn literal(x: &Literal) -> String {
     out
 }
 
-/// For each dimension's index: shown, or stands the gap before it.
+/// Returns the indices that are shown for a dimension of size `n`. `None` stands for a gap.
 fn edges(n: usize, is_long: bool) -> Vec<Option<usize>> {
     if is_long && n > 2 * EDGE {
         (0..EDGE).map(Some).chain([None]).chain((n - EDGE..n).map(Some)).collect()
@@ -36,7 +36,7 @@ fn edges(n: usize, is_long: bool) -> Vec<Option<usize>> {
     }
 }
 
-/// The positions of the elements that are printed, in order.
+/// Returns the positions of the elements that are printed, in order.
 fn shown_indices(shape: &[usize], is_long: bool) -> Vec<usize> {
     shape.iter().fold(vec![0], |before, &n| {
         let here = edges(n, is_long);
@@ -87,7 +87,7 @@ fn format_elements(x: &Literal, shown: &[usize]) -> Vec<String> {
     }
 }
 
-/// The fewest digits that read back as the element.
+/// Formats an element with the fewest digits that read back as the same element.
 fn shortest(x: &Literal, i: usize) -> String {
     let v = x.get_f64(i);
     match x.dtype() {
@@ -101,7 +101,7 @@ fn shortest(x: &Literal, i: usize) -> String {
     }
 }
 
-/// All in one notation with one number of decimals, as NumPy chooses them.
+/// Formats all numbers in one notation with the same number of decimals, as NumPy chooses them.
 fn floats(values: &[(f64, String)]) -> Vec<String> {
     let finite = || values.iter().map(|v| v.0.abs()).filter(|v| v.is_finite() && *v != 0.0);
     let (max, min) = (finite().fold(0.0, f64::max), finite().fold(f64::INFINITY, f64::min));

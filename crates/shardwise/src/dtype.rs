@@ -1,11 +1,12 @@
-//! Element types as the program names them, and the Rust types that hold them.
+//! Element types as programs name them, and the Rust types that hold elements.
 
 use shardwise_base::{self as base, Account, Bool8, Literal, Stop, bf16, f16};
 use std::fmt;
 
 macro_rules! dtypes {
     ($($name:ident = $base:ident),* $(,)?) => {
-        /// The type of an array's elements, known when tracing and not before.
+        /// The type of an array's elements, which is known when the program is traced, not when it is compiled by
+        /// rustc.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[non_exhaustive]
         pub enum DType { $($name),* }
@@ -32,7 +33,7 @@ dtypes! {
     BF16 = BF16, F16 = F16, F32 = F32, F64 = F64, C64 = C64, C128 = C128,
 }
 
-/// JAX's short name: `bf16`, `u8`, `bool`.
+/// Formats the type with JAX's short name: `bf16`, `u8`, `bool`.
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.base().short())
@@ -43,12 +44,13 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A Rust type that an array can be read into or made from.
+/// Rust types that hold elements: arrays are made from them and read into them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an element type",
     label = "expected `f32`, `i32`, `bool`, `bf16`, …"
 )]
 pub trait Element: Copy + fmt::Debug + Default + PartialEq + Send + Sync + sealed::Sealed + 'static {
+    /// The element type that this Rust type holds.
     const DTYPE: DType;
     #[doc(hidden)]
     fn to_literal(shape: &[usize], data: &[Self]) -> Literal;
@@ -80,7 +82,8 @@ impl Element for bool {
     }
 }
 
-/// The elements, row-major. Stops the computation if there is no memory for them; afterwards they are the program's own.
+/// Returns the elements in row-major order. Stops the computation if there is no memory for them. The returned vector
+/// is not counted against the memory limits.
 fn collect<T: base::Element, U: Clone>(literal: &Literal, f: impl Fn(T) -> U) -> Vec<U> {
     let (count, account) = (literal.size(), Account::current());
     let bytes = count.saturating_mul(size_of::<U>());
@@ -94,7 +97,7 @@ fn collect<T: base::Element, U: Clone>(literal: &Literal, f: impl Fn(T) -> U) ->
     out
 }
 
-/// A Rust number beside an array: it takes the array's dtype.
+/// A Rust number that is combined with an array. It takes the array's dtype.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Number {
     Float(f64),
@@ -102,7 +105,7 @@ pub(crate) enum Number {
     Bool(bool),
 }
 
-/// Why a number cannot take a dtype.
+/// The reason why a number cannot take a dtype.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Misfit {
     FloatOnInteger,
@@ -122,14 +125,14 @@ impl fmt::Display for Number {
     }
 }
 
-/// The smallest and the largest value of an integer type.
+/// Returns the smallest and the largest value of an integer type.
 pub(crate) fn integer_range(dtype: base::DType) -> (i128, i128) {
     let bits = dtype.bits();
     if dtype.is_signed() { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) }
 }
 
 impl Number {
-    /// The number as one element of `dtype`.
+    /// Returns the number as one element of `dtype`.
     pub(crate) fn as_literal(self, dtype: base::DType) -> Result<Literal, Misfit> {
         match (self, dtype.kind()) {
             _ if !dtype.is_computed() => Err(Misfit::NotComputed),

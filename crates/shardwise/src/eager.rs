@@ -1,7 +1,8 @@
-//! How every array function runs: into the trace under way, or at once, as a small program of its own.
+//! How array functions run: as part of the active trace, or at once as a small program of their own.
 //!
-//! [`call`] is the one way in. Outside of a trace the function is traced over its operands' types, compiled through the
-//! same pipeline as everything else, and cached by its name, constants, types and layouts.
+//! Every array function goes through [`call`] or [`call_many`]. Outside of a trace, the function is traced for its
+//! operands' types, compiled through the same pipeline as every program, and cached by its name, constants, types and
+//! layouts.
 
 use crate::array::{Made, Sum};
 use crate::cache::{Cache, program_bytes};
@@ -17,13 +18,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::Location;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-/// Where the function stands in the source of the program that calls it.
+/// The line that calls the function.
 type At = &'static Location<'static>;
 
-/// A function of arrays, written over traced arrays.
+/// A function of arrays, written with traced arrays.
 type Body<'a> = &'a mut dyn FnMut(&[Array]) -> Vec<Array>;
 
-/// Runs a library function of `operands`, with one result. `constants` are whatever else it depends on.
+/// Runs a library function that has one result. `constants` are everything but the operands that the result depends on.
 #[track_caller]
 pub(crate) fn call<const N: usize>(
     callee: impl Into<Callee>,
@@ -35,7 +36,7 @@ pub(crate) fn call<const N: usize>(
     call_many(callee, constants, &operands, 1, body).pop().expect("one result")
 }
 
-/// Runs a library function of `operands`, with `results` results.
+/// Runs a library function that has `results` results.
 #[track_caller]
 pub(crate) fn call_many(
     callee: impl Into<Callee>,
@@ -74,7 +75,7 @@ fn dispatch(callee: Callee, constants: u64, operands: &[&Array], results: usize,
     limits::run(at, || run(callee, constants, operands, at, f)).unwrap_or_else(failed)
 }
 
-/// Settles what is pending among the operands; `Err` if something cannot be.
+/// Settles the pending layouts of the operands. Returns `Err` if one cannot be settled.
 fn settle_all(t: &mut Trace, operands: &[Array]) -> Result<(), ()> {
     if !t.explicit.is_on() {
         return Ok(());
@@ -82,13 +83,13 @@ fn settle_all(t: &mut Trace, operands: &[Array]) -> Result<(), ()> {
     operands.iter().filter_map(Array::traced).try_for_each(|v| explicit::settle(t, v).map_err(|_| ()))
 }
 
-/// Arrays that carry mistakes, with the types that they would have had.
+/// Returns arrays that carry mistakes, with the types that they would have had.
 fn poison(wrong: Mistakes, types: Option<Vec<Array>>, results: usize, at: At) -> Vec<Array> {
     let types = types.map_or(vec![None; results], |arrays| arrays.iter().map(Array::known_type).collect());
     types.into_iter().map(|ty| Array::poisoned(wrong.clone(), ty, at)).collect()
 }
 
-/// The results' types, where those of the operands are known: of the function run on stand-ins.
+/// Returns the results' types if the operands' types are known, by running the function on stand-ins.
 fn infer(operands: &[&Array], at: At, f: Body<'_>) -> Option<Vec<Array>> {
     let types: Vec<ShardedType> = operands.iter().map(|a| a.known_type()).collect::<Option<_>>()?;
     if trace::is_tracing() {
@@ -99,7 +100,7 @@ fn infer(operands: &[&Array], at: At, f: Body<'_>) -> Option<Vec<Array>> {
     scratch.ok().map(|(_, results)| results)
 }
 
-/// Operands to compute types with.
+/// Returns arrays that stand for the operands when only types are computed.
 fn stand_ins(operands: &[&Array], types: &[ShardedType]) -> Vec<Array> {
     let stand_in = |(a, ty): (&&Array, &ShardedType)| match a.traced() {
         Some(_) => (*a).clone(),
@@ -108,7 +109,7 @@ fn stand_ins(operands: &[&Array], types: &[ShardedType]) -> Vec<Array> {
     operands.iter().zip(types).map(stand_in).collect()
 }
 
-/// A function of types without values gives such types.
+/// Runs a function on types without values. The results are types, too.
 fn types_of(callee: Callee, operands: &[&Array], results: usize, at: At, f: Body<'_>) -> Vec<Array> {
     let types: Vec<ShardedType> = operands.iter().map(|a| a.sharded().clone()).collect();
     let loc = context::loc(at);
@@ -124,7 +125,7 @@ fn types_of(callee: Callee, operands: &[&Array], results: usize, at: At, f: Body
     }
 }
 
-/// A traced result, as a type.
+/// Returns a traced result as a type without a value.
 fn type_of(a: Array, trace: &Trace, at: At) -> Array {
     let Some(traced) = a.traced() else { return a };
     let sharding = a.known_type().and_then(|ty| ty.sharding).filter(|_| trace.explicit.is_on());
@@ -138,7 +139,7 @@ fn type_of(a: Array, trace: &Trace, at: At) -> Array {
     Array::undecided(ty, Arc::new(make), Mistakes::one(question), at)
 }
 
-/// What an eager program is cached by.
+/// The key of an eager program in the cache.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     name: &'static str,
@@ -159,7 +160,7 @@ impl Key {
         Key { name, constants, level, types: types.iter().map(|t| KeyType(t.ty.clone(), t.sharding.clone())).collect() }
     }
 
-    /// The program under this key, made if there is none.
+    /// Returns the program for this key. Makes it if the cache does not have it.
     fn program(self, make: impl FnOnce() -> Result<Prepared>) -> Result<Arc<Prepared>> {
         if let Some(found) = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(&self) {
             return Ok(found.clone());
@@ -198,16 +199,16 @@ fn run(callee: Callee, constants: u64, operands: &[&Array], at: At, f: Body<'_>)
     }
 }
 
-/// A traced program, compiled.
+/// A traced and compiled program.
 pub(crate) struct Prepared {
     pub compiled: Arc<Compiled>,
-    /// Over which axes each result is reduced.
+    /// For each result, the axes that it is reduced over.
     reduced: Vec<Vec<base::AxisRef>>,
-    /// There if it has warnings, with the program that they are of.
+    /// `Some` if the program has warnings: the warnings and the program that they refer to.
     warned: Option<(Warned, Module)>,
-    /// There if its one result is a sum over devices: the program.
+    /// `Some` if the only result is a sum over devices: the program before partitioning.
     sum: Option<Module>,
-    /// About what it takes.
+    /// The bytes that the program takes, estimated.
     pub bytes: usize,
 }
 
@@ -219,14 +220,15 @@ impl Prepared {
         Ok(Prepared { compiled, reduced: finished.reduced, warned, sum: None, bytes })
     }
 
-    /// That it runs, to whoever collects warnings; of a function of the library: where it is called.
+    /// Reports that a program with warnings runs, to the collector of warnings. For a library function, `called` is the
+    /// call.
     pub fn report(&self, called: Option<&base::Loc>) {
         if let Some((warned, module)) = &self.warned {
             explicit::report(warned, module, called);
         }
     }
 
-    /// Arrays, each laid out as the program wants it.
+    /// Returns the values of the operands, each in the layout that the program expects.
     pub fn lend(&self, operands: &[&Array], at: At) -> Result<Vec<Argument>> {
         let inputs = &self.compiled.signature().inputs;
         let lend = |(a, input): (&&Array, &ShardedType)| a.handle_as(input.sharding.as_ref(), at).map(Argument::Lent);
@@ -239,7 +241,7 @@ impl Prepared {
     }
 }
 
-/// Results that are made when `.shard` says how they lie: the program runs again for each.
+/// Returns results that are made when `.shard` states their layout. The program runs again for each of them.
 fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Array> {
     let question = results.question.expect("only what is asked waits");
     let results_count = results.types.len();
@@ -262,7 +264,8 @@ fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Arr
     results.types.iter().cloned().enumerate().map(array).collect()
 }
 
-/// A result that is taken when it is used, of the operands as they are now; with `.shard` it may stay open.
+/// Returns a sum over devices, which is reduced when it is used. It uses the operands as they are now. `.shard` can
+/// leave it unreduced.
 fn sum(prepared: Arc<Prepared>, operands: &[&Array], at: At) -> Result<Array> {
     let signature = prepared.compiled.signature();
     let inputs = operands.iter().zip(&signature.inputs);
@@ -287,16 +290,16 @@ fn sum(prepared: Arc<Prepared>, operands: &[&Array], at: At) -> Result<Array> {
     Ok(Array::waiting_sum(ty, Sum { take: Box::new(take), make: Arc::new(make) }, at))
 }
 
-/// What a function gave, traced as a program of its own.
+/// The results of a function that was traced as a program of its own.
 struct Traced {
     types: Vec<ShardedType>,
-    /// Why some result's layout is not clear.
+    /// The reason why a result's layout is ambiguous, if one is.
     question: Option<Mistakes>,
-    /// The one result is a sum over devices, which goes without asking.
+    /// True if the only result is a sum over devices that may be reduced without asking.
     is_sum: bool,
 }
 
-/// Traces a function of arguments of these types into a program of its own; results are laid out as `out` says.
+/// Traces a function of arguments of these types as a program of its own. The results get the layout `out`.
 fn module(
     callee: Callee,
     types: &[&ShardedType],
@@ -333,13 +336,13 @@ fn module(
     Ok((trace.finish(&values, shardings, &loc), Traced { types, question, is_sum }))
 }
 
-/// A new argument of the trace under way, as an array.
+/// Adds an argument to the active trace and returns it as an array.
 pub(crate) fn argument(ty: &ShardedType, loc: &base::Loc, at: At) -> Array {
     let traced = trace::with(|t: &mut Trace| t.arg(ty, loc.clone()));
     Array::of_traced(traced, at)
 }
 
-/// The same; a number, or another scalar that lies nowhere, lies as its users ask.
+/// Adds an argument. The layout of a scalar that is not on a mesh is left to the compiler.
 fn number_or_argument(ty: &ShardedType, loc: &base::Loc, at: At) -> Array {
     let arg = argument(ty, loc, at);
     if ty.sharding.is_none() && ty.ty.rank() == 0 {
@@ -349,9 +352,9 @@ fn number_or_argument(ty: &ShardedType, loc: &base::Loc, at: At) -> Array {
     arg
 }
 
-/// The mesh that sharded arrays lie on, if any does.
+/// Returns the mesh of the sharded types, if there is one.
 ///
-/// Errors: `mesh-mismatch`.
+/// Errors: `mesh-mismatch` if there are two.
 pub(crate) fn common_mesh<'a>(
     types: impl IntoIterator<Item = &'a ShardedType>,
     loc: &base::Loc,
@@ -370,7 +373,7 @@ pub(crate) fn common_mesh<'a>(
     Ok(common.map(|(mesh, _)| mesh))
 }
 
-/// An array without operands, made where it is needed: `f` makes it in a trace.
+/// Creates an array without operands when it is needed. `f` makes it in a trace.
 #[track_caller]
 pub(crate) fn create(
     name: &'static str,
@@ -381,7 +384,7 @@ pub(crate) fn create(
     create_from(name, constants, [], ty, move |_| f())
 }
 
-/// The same, from arrays: random numbers from a key.
+/// Creates an array from other arrays when it is needed: random numbers from a key.
 #[track_caller]
 pub(crate) fn create_from<const N: usize>(
     name: &'static str,

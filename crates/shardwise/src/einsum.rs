@@ -11,17 +11,27 @@ use std::collections::BTreeMap;
 use std::panic::Location;
 
 impl Array {
-    /// Matrix product over the last dimension of `self` and the last but one of `b`, batched over the rest, which broadcasts.
+    /// Multiplies matrices: contracts the last dimension of `self` with the last but one of `b`. The other dimensions
+    /// are batch dimensions, which are broadcast.
     ///
-    /// Shape: `f32[.., m, k], f32[.., k, n] -> f32[.., m, n]`; a vector on the left is a row, on the right a column.
-    /// Errors: `dot-contracting-size`, `matmul-rank` for a scalar, `broadcast`, `dtype-mixed`.
+    /// # Shapes
+    ///
+    /// `f32[.., m, k], f32[.., k, n] -> f32[.., m, n]`. A vector on the left is a row, a vector on the right is a
+    /// column.
+    ///
+    /// # Errors
+    ///
+    /// - `dot-contracting-size` if the contracted dimensions have different sizes.
+    /// - `matmul-rank` for a scalar.
+    /// - `broadcast` if the batch dimensions cannot be broadcast.
+    /// - `dtype-mixed` if the dtypes differ.
     #[track_caller]
     pub fn matmul(&self, b: impl Operand) -> Array {
         match b.operand().0 {
             EitherKind::Array(b) => site("matmul", &[self, &b], |s| matmul(s, self, &b)),
             EitherKind::Number(n) => site("matmul", &[self], |s| {
                 let facts = format!("{} and {n}", self.short_type());
-                let message = "`matmul` with a number".to_string();
+                let message = "`matmul` needs two arrays, and one operand is a number".to_string();
                 s.fail(
                     None,
                     mistakes::shape("matmul-rank", message, facts, "to scale an array, write `x * 2.0`", &s.loc),
@@ -35,7 +45,16 @@ fn matmul(s: &Site<'_>, a: &Array, b: &Array) -> Checked {
     let (x, y) = (a.tensor(), b.tensor());
     if x.rank() == 0 || y.rank() == 0 {
         let facts = format!("{} and {}", a.short_type(), b.short_type());
-        return s.fail(None, mistakes::shape("matmul-rank", "`matmul` of a scalar".into(), facts, "", &s.loc));
+        return s.fail(
+            None,
+            mistakes::shape(
+                "matmul-rank",
+                "`matmul` needs arrays with at least one dimension".into(),
+                facts,
+                "",
+                &s.loc,
+            ),
+        );
     }
     let (a_row, b_column) = (x.rank() == 1, y.rank() == 1);
     let (k, l) = (x.shape[x.rank() - 1], if b_column { y.shape[0] } else { y.shape[y.rank() - 2] });
@@ -62,10 +81,18 @@ fn matmul(s: &Site<'_>, a: &Array, b: &Array) -> Checked {
     Ok(call("matmul", (), [a, b], |[a, b]| matmul_op(a, b, &batch)))
 }
 
-/// The product of each group of rows with a matrix of its own: the first `group_sizes[0]` rows with the first, and so on.
-/// Rows behind the last group give zeros.
+/// Multiplies each group of rows with a matrix of its own: the first `group_sizes[0]` rows with the first matrix, and
+/// so on. Rows after the last group give zeros.
 ///
-/// Shape: `f32[m, k], f32[g, k, n], i32[g] -> f32[m, n]`. Errors: `ragged-dot`, `dtype-mixed`, `dtype-kind`.
+/// # Shapes
+///
+/// `f32[m, k], f32[g, k, n], i32[g] -> f32[m, n]`.
+///
+/// # Errors
+///
+/// - `ragged-dot` if the shapes do not fit.
+/// - `dtype-mixed` if the dtypes of the factors differ.
+/// - `dtype-kind` unless the group sizes are integers.
 #[track_caller]
 pub fn ragged_dot(lhs: impl Operand, rhs: impl Operand, group_sizes: impl Operand) -> Array {
     let given = [lhs.operand(), rhs.operand(), group_sizes.operand()].map(|x| x.0);
@@ -94,17 +121,18 @@ pub fn ragged_dot(lhs: impl Operand, rhs: impl Operand, group_sizes: impl Operan
 
 fn contracting(a: &Array, b: &Array, k: usize, l: usize, loc: &base::Loc) -> base::Diagnostic {
     let (left, right) = (a.tensor().rank() - 1, b.tensor().rank().max(2) - 2);
-    let d = base::Diagnostic::error("dot-contracting-size", loc, "`matmul` of arrays whose contracting sizes differ");
+    let d =
+        base::Diagnostic::error("dot-contracting-size", loc, "`matmul`: the sizes of the contracted dimensions differ");
     let d = d.facts(format!(
-        "{} · {}: dim {left} of the left has size {k}, dim {right} of the right has size {l}",
+        "{} · {}: dim {left} of the left operand has size {k}, and dim {right} of the right operand has size {l}",
         a.short_type(),
         b.short_type()
     ));
     let fits = b.tensor().rank() >= 2 && b.tensor().shape.last() == Some(&k);
-    if fits { d.help("the right one fits as `.t()`") } else { d }
+    if fits { d.help("the right operand fits when it is transposed: `.t()`") } else { d }
 }
 
-/// `batch`: the broadcast batch dimensions.
+/// Builds the product. `batch` are the broadcast batch dimensions.
 fn matmul_op(a: &Array, b: &Array, batch: &[usize]) -> Array {
     let (x, y) = (a.tensor().clone(), b.tensor().clone());
     // A matrix on the right has no batch to repeat: its columns are free dimensions of one product.
@@ -137,7 +165,8 @@ fn matmul_op(a: &Array, b: &Array, batch: &[usize]) -> Array {
     hlo::dot_general(&a, &b, &dot, a.tensor().dtype)
 }
 
-/// Operands of an `einsum`: an array, slice or tuple of arrays, by value or reference.
+/// Types that are accepted as the operands of an `einsum`: an array, slice or tuple of arrays, by value or by
+/// reference.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a list of arrays",
     label = "expected `[&x, &w]`, `(x, &w)` or `&[Array]`"
@@ -174,18 +203,27 @@ operands!(A 0, B 1, C 2);
 operands!(A 0, B 1, C 2, D 3);
 operands!(A 0, B 1, C 2, D 3, E 4);
 
-/// [`einsum!`](crate::einsum!) for a spec that is made at run time.
+/// Computes an einsum whose spec is known only at run time. See [`einsum!`](crate::einsum!).
 ///
-/// Errors: `einsum-spec` for a malformed one, and those of the macro.
+/// # Errors
+///
+/// `einsum-spec` for a malformed spec, and those of the macro.
 #[track_caller]
 pub fn einsum(spec: &str, operands: impl Operands) -> Array {
     let arrays = operands.arrays();
     einsum_refs(spec, &arrays.iter().collect::<Vec<_>>())
 }
 
-/// `einsum!("bd,df->bf", x, w)`: a letter for each dimension; letters that the result lacks are summed over.
+/// Computes an einsum: `einsum!("bd,df->bf", x, w)`. The spec has a letter for each dimension. Letters that the result
+/// lacks are summed over.
 ///
-/// The spec is checked by the compiler; operands are borrowed. Errors: `einsum-rank`, `einsum-size`, `dtype-mixed`.
+/// The spec is checked when the program is compiled by rustc. Operands are borrowed.
+///
+/// # Errors
+///
+/// - `einsum-rank` if an operand does not have a dimension for each of its letters.
+/// - `einsum-size` if a letter has two sizes.
+/// - `dtype-mixed` if the dtypes differ.
 #[macro_export]
 macro_rules! einsum {
     ($spec:literal $(, $x:expr)+ $(,)?) => {{
@@ -218,7 +256,7 @@ impl<T: AsArray> AsArray for &T {
     }
 }
 
-/// What is wrong with a spec and so many operands.
+/// Returns what is wrong with a spec for `operands` operands, if anything is.
 const fn spec_mistake(spec: &str, operands: usize) -> Option<&'static str> {
     let s = spec.as_bytes();
     let (mut i, mut count, mut arrow) = (0, 1, usize::MAX);
@@ -230,15 +268,15 @@ const fn spec_mistake(spec: &str, operands: usize) -> Option<&'static str> {
                 i += 1;
             }
             b'a'..=b'z' | b'A'..=b'Z' => {}
-            _ => return Some("einsum!: a spec is letters, commas and one `->`, as in \"bd,df->bf\""),
+            _ => return Some("einsum!: a spec consists of letters, commas and one `->`, as in \"bd,df->bf\""),
         }
         i += 1;
     }
     if arrow == usize::MAX {
-        return Some("einsum!: the spec has no `->`: say what the result's dimensions are");
+        return Some("einsum!: the spec has no `->`, which is followed by the result's letters");
     }
     if count != operands {
-        return Some("einsum!: the spec has another number of operands than are given");
+        return Some("einsum!: the number of operands in the spec differs from the number of arguments");
     }
     let mut o = arrow + 2;
     while o < s.len() {
@@ -250,12 +288,12 @@ const fn spec_mistake(spec: &str, operands: usize) -> Option<&'static str> {
         let mut k = arrow + 2;
         while k < o {
             if s[k] == s[o] {
-                return Some("einsum!: a letter stands twice in the result");
+                return Some("einsum!: a letter occurs twice in the result");
             }
             k += 1;
         }
         if !found {
-            return Some("einsum!: a letter of the result is in no operand");
+            return Some("einsum!: a letter of the result occurs in no operand");
         }
         o += 1;
     }
@@ -291,6 +329,8 @@ pub(crate) struct Letters {
 }
 
 impl Letters {
+    /// Parses a spec.
+    ///
     /// Errors: `einsum-spec`.
     pub fn parse(s: &Site<'_>, spec: &str, operands: usize) -> Checked<Letters> {
         if let Some(mistake) = spec_mistake(spec, operands) {
@@ -302,7 +342,7 @@ impl Letters {
         Ok(Letters { inputs, output: output.chars().collect() })
     }
 
-    /// That operands of these shapes fit; gives the size of each letter.
+    /// Checks that operands of these shapes fit the spec, and returns the size of each letter.
     ///
     /// Errors: `einsum-rank`, `einsum-size`, `dtype-mixed`.
     pub fn check(&self, s: &Site<'_>, spec: &str, x: &[&Array], shapes: &[&[usize]]) -> Checked<BTreeMap<char, usize>> {
@@ -310,7 +350,11 @@ impl Letters {
         for (labels, shape) in self.inputs.iter().zip(shapes) {
             if labels.len() != shape.len() {
                 let labels: String = labels.iter().collect();
-                let message = format!("`{}` {spec}: `{labels}` for an array of {} dimensions", s.name, shape.len());
+                let message = format!(
+                    "`{}` {spec}: the letters `{labels}` do not fit an array of {} dimensions",
+                    s.name,
+                    shape.len()
+                );
                 return s.fail(None, mistakes::shape("einsum-rank", message, types, "", &s.loc));
             }
         }
@@ -338,7 +382,7 @@ impl Letters {
         Ok(sizes)
     }
 
-    /// The einsum of traced operands that have been checked; sums are rounded to `dtype`.
+    /// Computes the einsum of traced operands that have been checked. The sums are rounded to `dtype`.
     pub fn contract(&self, operands: &[Array], dtype: base::DType) -> Array {
         let terms = self.inputs.iter().cloned().zip(operands.iter().cloned());
         contract(terms.map(|(labels, array)| Term { labels, array }).collect(), &self.output, dtype)
@@ -352,7 +396,8 @@ struct Term {
     array: Array,
 }
 
-/// From left to right, two at a time; what no later term needs is summed as early as possible.
+/// Contracts the terms from left to right, two at a time. A letter that no later term needs is summed as early as
+/// possible.
 fn contract(terms: Vec<Term>, output: &[char], dtype: base::DType) -> Array {
     let mut rest: Vec<Term> = terms.into_iter().map(diagonal).collect();
     let mut left = rest.remove(0);
@@ -379,7 +424,7 @@ fn sum_away(t: Term, is_kept: impl Fn(&char) -> bool, dtype: base::DType) -> Ter
     Term { labels, array: hlo::convert(&t.array, dtype).sum(dims) }
 }
 
-/// A letter that stands twice names the diagonal.
+/// Takes the diagonal of dimensions that have the same letter.
 fn diagonal(t: Term) -> Term {
     let twice = (0..t.labels.len()).find_map(|i| t.labels[..i].iter().position(|c| *c == t.labels[i]).map(|j| (j, i)));
     let Some((first, second)) = twice else { return t };

@@ -1,4 +1,4 @@
-//! Mistakes: what the program did wrong, each once, each at the line that made it.
+//! Mistakes in programs. Each mistake is reported once, at the line that made it.
 
 use shardwise_base::{self as base, Loc};
 use std::collections::{HashMap, HashSet};
@@ -6,47 +6,49 @@ use std::hash::{Hash, Hasher};
 use std::panic::Location;
 use std::{fmt, sync::Arc};
 
-/// Everything that went wrong, each mistake once, each at the line that made it.
+/// All mistakes that were found, each once, at the line that made it.
 #[derive(Clone)]
 pub struct Error(Vec<Arc<Diagnostic>>);
 
-/// `Result` with this crate's [`Error`], unless another is named.
+/// `Result` with this crate's [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// One mistake: its code, its place, and what to do about it.
+/// One mistake: its code, its location, and how to correct it.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Diagnostic(pub(crate) base::Diagnostic);
 
-/// Where a mistake was made: a line of a Rust program, or of a program that came as text.
+/// A source location: a line of a Rust program, or of a program in text form.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct SourceLocation {
     file: Arc<str>,
     line: u32,
     column: u32,
 }
 
-impl Place {
+impl SourceLocation {
+    /// Returns the path of the file.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// From 1; 0 if unknown.
+    /// Returns the line number, which starts at 1. It is 0 if the line is unknown.
     pub fn line(&self) -> u32 {
         self.line
     }
 
-    /// From 1; 0 if unknown.
+    /// Returns the column number, which starts at 1. It is 0 if the column is unknown.
     pub fn column(&self) -> u32 {
         self.column
     }
 }
 
 impl Error {
+    /// Returns the mistakes in the order in which they were found.
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
         self.0.iter().map(|d| &**d)
     }
 
-    /// Each diagnostic once, in the order given.
+    /// Keeps each diagnostic once, in the given order.
     pub(crate) fn new(diagnostics: impl IntoIterator<Item = Arc<Diagnostic>>) -> Error {
         let mut found = Found::default();
         diagnostics.into_iter().for_each(|d| found.add(&d));
@@ -61,18 +63,18 @@ impl Error {
         self.0.is_empty()
     }
 
-    /// The diagnostics of both.
+    /// Returns the diagnostics of both errors.
     pub(crate) fn and(self, other: Error) -> Error {
         Error::new(self.0.into_iter().chain(other.0))
     }
 
-    /// The same, for arrays to carry.
+    /// Converts the error into mistakes that arrays carry.
     pub(crate) fn into_mistakes(self) -> Mistakes {
         Mistakes(Arc::new(Carried::Made(self.0)))
     }
 }
 
-/// Equal diagnostics have equal codes, messages and places; what else they say is not hashed.
+/// Equal diagnostics have equal codes, messages and locations, so these alone are hashed.
 impl Hash for Diagnostic {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.0.code, &self.0.message, &self.0.loc).hash(state);
@@ -80,19 +82,21 @@ impl Hash for Diagnostic {
 }
 
 impl Diagnostic {
-    /// Kebab-case and stable: `dot-contracting-size`.
+    /// Returns the code: kebab-case and stable, such as `dot-contracting-size`.
     pub fn code(&self) -> &str {
         self.0.code
     }
 
+    /// Returns the message, without location and notes.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    pub fn location(&self) -> Place {
+    /// Returns the location of the mistake.
+    pub fn location(&self) -> SourceLocation {
         match self.0.loc.file_pos() {
-            Some(p) => Place { file: p.file.clone(), line: p.line, column: p.column },
-            None => Place { file: "".into(), line: 0, column: 0 },
+            Some(p) => SourceLocation { file: p.file.clone(), line: p.line, column: p.column },
+            None => SourceLocation { file: "".into(), line: 0, column: 0 },
         }
     }
 }
@@ -112,7 +116,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The rendered diagnostics: what `fn main() -> Result<()>` prints.
+/// Formats the rendered diagnostics, as `fn main() -> Result<()>` prints them.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = self.0.len();
@@ -136,16 +140,16 @@ impl From<std::io::Error> for Error {
 }
 
 // ── what arrays carry
-/// The mistakes that an array carries; never empty.
+/// The mistakes that an array carries. There is at least one.
 ///
-/// A handle: all that follows from one mistake shares it, and an op of several wrong arrays refers to their handles. So an
-/// op costs the same however much went wrong before it.
+/// This is a handle: everything that follows from a mistake shares it, and an op of several wrong arrays refers to
+/// their handles. So an op costs the same however many mistakes were made before it.
 #[derive(Clone)]
 pub(crate) struct Mistakes(Arc<Carried>);
 
 enum Carried {
     Made(Vec<Arc<Diagnostic>>),
-    /// Those of several arrays.
+    /// The mistakes of several arrays.
     Joined(Vec<Mistakes>),
 }
 
@@ -154,7 +158,7 @@ impl Mistakes {
         Error::one(diagnostic).into_mistakes()
     }
 
-    /// All of `parts`; `None` if there are none.
+    /// Joins all of `parts`. Returns `None` if there are none.
     pub fn join<'a>(parts: impl IntoIterator<Item = &'a Mistakes>) -> Option<Mistakes> {
         let mut seen = HashSet::new();
         let mut parts: Vec<&Mistakes> = parts.into_iter().filter(|m| seen.insert(m.address())).collect();
@@ -164,7 +168,7 @@ impl Mistakes {
         }
     }
 
-    /// Each mistake once.
+    /// Returns each mistake once.
     pub fn error(&self) -> Error {
         let mut found = Found::default();
         found.add_all(self);
@@ -197,12 +201,12 @@ impl Drop for Carried {
     }
 }
 
-/// Mistakes as they are found, each once.
+/// Collects mistakes, each once.
 #[derive(Default)]
 pub(crate) struct Found {
     list: Vec<Arc<Diagnostic>>,
     known: HashSet<Arc<Diagnostic>>,
-    /// What has been added, by its address; held, so that no other handle takes the address.
+    /// The handles that have been added, by address. They are kept so that no other handle gets the same address.
     added: HashMap<usize, Mistakes>,
 }
 
@@ -213,7 +217,7 @@ impl Found {
         }
     }
 
-    /// Adds what is new; in all, each handle is looked into once.
+    /// Adds the mistakes that are new. Each handle is visited only once.
     pub fn add_all(&mut self, mistakes: &Mistakes) {
         let mut rest = vec![mistakes.clone()];
         while let Some(next) = rest.pop() {
@@ -227,7 +231,7 @@ impl Found {
         }
     }
 
-    /// Adds what `other` has found.
+    /// Adds everything that `other` has collected.
     pub fn append(&mut self, other: &Found) {
         other.list.iter().for_each(|d| self.add(d));
         self.added.extend(other.added.iter().map(|(&k, m)| (k, m.clone())));

@@ -1,11 +1,13 @@
-//! Explicit mode: while a program is traced, the layout of every value over the mesh's Explicit axes is part of its type.
+//! Explicit mode: while a program is traced, the layout of every value over the mesh's Explicit axes is part of its
+//! type.
 //!
-//! [`of_op`] is called once for each op that is made, and gives its results their layouts by the op's factor rule
-//! ([`shardwise_sharding::explicit`]). Where the answer is not clear, or data would move, the value is *pending*: `.shard`
-//! decides it, in place. Any other use takes the obvious layout, if there is one and the mesh allows what it takes, and is
-//! a mistake otherwise. A function of the library is typed as a whole: what is pending inside it comes out as its result.
+//! [`of_op`] is called once for each op that is made. It gives the op's results their layouts, by the op's factor rule
+//! ([`shardwise_sharding::explicit`]). If the layout is ambiguous, or data would have to move, the value is *pending*:
+//! `.shard` decides its layout in place. Any other use takes the obvious layout if there is one and the mesh allows the
+//! communication, and is a mistake otherwise. A library function is typed as a whole: a value that is pending inside it
+//! becomes its pending result.
 //!
-//! Over Auto axes dimensions stay open, and nothing here is called for axes that are Auto or Manual.
+//! Over Auto axes, dimensions stay open. Nothing here concerns axes that are Auto or Manual.
 
 mod axes;
 mod memo;
@@ -36,13 +38,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use typing::{Typed, Ways, type_op};
 
-/// The part of a trace that Explicit mode keeps.
+/// The part of a trace that belongs to Explicit mode.
 #[derive(Default)]
 pub(crate) struct State {
     mesh: Option<Arc<shardwise_base::Mesh>>,
-    /// The axes that types are over now.
+    /// The axes that are part of types now.
     axes: Vec<AxisRef>,
-    /// Whether the mesh has others, so that dimensions stay open.
+    /// True if the mesh has other axes as well, so that dimensions stay open.
     is_mixed: bool,
     modes: axes::Modes,
     function: Option<Function>,
@@ -50,30 +52,30 @@ pub(crate) struct State {
     pub warnings: Warnings,
 }
 
-/// A function of the library while it makes its ops.
+/// A library function that is making its ops.
 struct Function {
     callee: Callee,
-    /// What was pending before it.
+    /// The number of values that were pending before it.
     pending_before: usize,
-    /// The first op that is its own.
+    /// The first op that it made.
     first_op: usize,
 }
 
-/// A function of the library, as those who call it see it.
+/// A library function as its callers see it.
 #[derive(Clone, Copy)]
 pub(crate) struct Callee {
     pub name: &'static str,
     pub role: Role,
 }
 
-/// Who says how a function's results lie.
+/// How a function's results get their layouts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Its steps; what is not clear there is its caller's to decide.
+    /// By the function's steps. Where a layout is ambiguous, the caller decides.
     Asks,
-    /// It knows how it runs, whatever it is made of: it never asks how a step of its own is laid out.
+    /// By the function itself, which knows how it runs. The layouts of its steps are never asked for.
     Decides,
-    /// It makes arrays out of nothing: they lie as their users ask.
+    /// By their users: the function makes arrays out of nothing.
     Makes,
 }
 
@@ -83,41 +85,42 @@ impl From<&'static str> for Callee {
     }
 }
 
-/// A function that knows how it runs.
+/// Returns the callee for a function that knows how it runs.
 pub(crate) fn decided(name: &'static str) -> Callee {
     Callee { name, role: Role::Decides }
 }
 
-/// A function that makes arrays.
+/// Returns the callee for a function that makes arrays.
 pub(crate) fn maker(name: &'static str) -> Callee {
     Callee { name, role: Role::Makes }
 }
 
-/// A value whose layout has yet to be decided.
+/// A value whose layout is not decided yet.
 struct Pending {
     frame: u64,
     value: Value,
-    /// How it may lie, by preference; if the first goes without asking, that alone.
+    /// The possible layouts, by preference. If the first one is taken without asking, it is the only one.
     ways: SmallVec<[Sharding; 1]>,
     cause: Rc<Cause>,
-    /// The function that gives it, and the function's first op.
+    /// The function whose result this is, and the function's first op.
     name: &'static str,
     first_op: usize,
     loc: Loc,
-    /// The function that makes it has not come to its end.
+    /// True while the function that makes the value is still running.
     is_inside: bool,
 }
 
-/// What a value waits for, and all that is made of it.
+/// The reason why a value is pending. Everything that is made of the value shares it.
 #[derive(Clone)]
 struct Cause {
+    /// Why the layout is not decided.
     why: Why,
-    /// The op that is not clear.
+    /// The op whose layout is not decided.
     op: Op,
     level: Communicate,
 }
 
-/// Axes over which a value is not split, and of which its type says more than that it is equal.
+/// The axes over which a value is not split, but which are still part of its type.
 #[derive(Clone, Default, PartialEq)]
 struct Sums {
     unreduced: Vec<AxisRef>,
@@ -136,7 +139,7 @@ impl Cause {
         matches!(self.why, Why::Verdict(Verdict::Ambiguous(_)))
     }
 
-    /// Whether the first way goes without asking.
+    /// Returns true if the preferred layout is taken without asking.
     fn has_default(&self) -> bool {
         match &self.why {
             Why::Made => true,
@@ -148,8 +151,8 @@ impl Cause {
 
 thread_local!(static LEVEL: Cell<Option<Communicate>> = const { Cell::new(None) });
 
-/// Runs `f`; in what it traces, communication over Explicit axes that is not asked for is allowed, noted or denied,
-/// whatever the mesh says.
+/// Runs `f` with another rule for communication over Explicit axes that the program does not ask for: it is allowed,
+/// allowed with a warning, or denied, whatever the mesh says.
 pub fn with_communication<R>(level: Communicate, f: impl FnOnce() -> R) -> R {
     struct Restore(Option<Communicate>);
     impl Drop for Restore {
@@ -161,12 +164,13 @@ pub fn with_communication<R>(level: Communicate, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// What [`with_communication`] says, if anything: programs depend on it.
+/// Returns the level set by [`with_communication`], if there is one. Programs depend on it, so it is part of cache
+/// keys.
 pub(crate) fn level() -> Option<Communicate> {
     LEVEL.get()
 }
 
-/// The mesh of this thread, if its shardings are types.
+/// Returns the mesh of this thread if it has Explicit axes.
 pub(crate) fn current_mesh() -> Option<Mesh> {
     mesh::current().filter(Mesh::is_explicit)
 }
@@ -180,13 +184,13 @@ impl State {
         state
     }
 
-    /// Notes the mesh of the program.
+    /// Sets the mesh of the program.
     pub fn join(&mut self, mesh: &Mesh) {
         self.mesh = Some(mesh.0.clone());
         self.narrow(|_| false);
     }
 
-    /// Types are over the Explicit axes that are not manual now.
+    /// Recomputes the axes that are part of types: the Explicit axes that are not manual.
     pub fn narrow(&mut self, is_manual: impl Fn(AxisIndex) -> bool) {
         let Some(mesh) = &self.mesh else { return };
         let is_typed = |a: &AxisRef| match mesh.axes[a.axis.index()].kind {
@@ -201,14 +205,14 @@ impl State {
         self.function.is_some()
     }
 
-    /// Forgets the function under way, which has unwound.
+    /// Drops the state of the active library function after it has unwound.
     pub fn leave_function(&mut self) {
         if let Some(function) = self.function.take() {
             self.pending.truncate(function.pending_before);
         }
     }
 
-    /// Arguments and results of the program lie as their types say; gives the results' shardings.
+    /// Gives the program's arguments the layouts of their types, and returns the shardings of the results.
     pub fn bind_ends(&self, body: &mut Body, results: &[Value], asked: Vec<Option<Sharding>>) -> Vec<Option<Sharding>> {
         if !self.is_on() {
             return asked;
@@ -228,7 +232,7 @@ impl State {
         level().unwrap_or_else(|| self.mesh.as_ref().map_or(Communicate::Allow, |m| m.communicate))
     }
 
-    /// The sharding with these axes, which says nothing of axes that types are not over.
+    /// Returns the sharding with these axes. Axes that are not part of types stay open.
     fn sharding(&self, layout: &[AxisList], sums: Sums) -> Sharding {
         let Sums { unreduced, reduced } = sums;
         let mesh = self.mesh.clone().expect("types are over the axes of a mesh");
@@ -240,7 +244,7 @@ impl State {
         ShardingParts { mesh, dims, replicated, unreduced, reduced }.into()
     }
 
-    /// What types say of a sharding: the axes that they are over.
+    /// Returns the part of a sharding that is part of types.
     fn typed<'a>(&self, sharding: &'a Sharding) -> Cow<'a, Sharding> {
         if !self.is_mixed {
             return Cow::Borrowed(sharding);
@@ -253,7 +257,7 @@ impl State {
         Cow::Owned(self.sharding(&layout, sums))
     }
 
-    /// Those of the axes that types are over.
+    /// Returns those of `axes` that are part of types.
     pub fn typed_axes(&self, axes: &[AxisRef]) -> Vec<AxisRef> {
         axes.iter().copied().filter(|a| self.axes.iter().any(|b| b.contains(*a))).collect()
     }
@@ -262,7 +266,7 @@ impl State {
         self.sharding(&vec![AxisList::new(); rank], Sums::default())
     }
 
-    /// A layout that a program asks for: where it says `_`, axes that types are over stay as they are, others are open.
+    /// Completes a layout that a program asks for. Where it says `_`, typed axes keep their place, and others are open.
     pub fn settle_open(&self, wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
         let settled = crate::layout::settle(wanted, own);
         if !self.is_mixed {
@@ -278,13 +282,13 @@ impl State {
     }
 }
 
-/// Whether what is traced now has layouts in its types.
+/// Returns true if the code that is being traced has layouts in its types.
 pub(crate) fn is_typing() -> bool {
     crate::trace::is_tracing() && crate::trace::with(|t| t.explicit.is_on())
 }
 
-// ── functions of the library
-/// Runs a function of the library in the trace under way. What comes out pending is its own: it asks.
+// ── library functions
+/// Runs a library function in the active trace. If a result is pending, the function is the one that asks for a layout.
 pub(crate) fn function(callee: Callee, f: impl FnOnce() -> Vec<Array>) -> Vec<Array> {
     let is_outermost = crate::trace::with(|t| {
         let is_outermost = t.explicit.is_on() && t.explicit.function.is_none();
@@ -301,7 +305,7 @@ pub(crate) fn function(callee: Callee, f: impl FnOnce() -> Vec<Array>) -> Vec<Ar
     out
 }
 
-/// Whether types of results have changed.
+/// Leaves the library function. Returns true if types of results have changed.
 fn leave(t: &mut Trace, results: &[Array]) -> bool {
     let Some(function) = t.explicit.function.take() else { return false };
     match function.callee.role {
@@ -312,7 +316,7 @@ fn leave(t: &mut Trace, results: &[Array]) -> bool {
     true
 }
 
-/// A value made out of nothing waits for whoever uses it.
+/// Makes a value that was made out of nothing pending, so that its users decide its layout.
 fn made(t: &mut Trace, function: &Function, traced: Traced) {
     let Some((loc, op)) = t.def(traced) else { return };
     let (frame, value) = traced.key();
@@ -330,7 +334,7 @@ fn made(t: &mut Trace, function: &Function, traced: Traced) {
     });
 }
 
-/// What is pending of a function's results is its own; of what only it sees, nothing is.
+/// Hands the function's pending results to its caller. Other pending values of the function are dropped.
 fn hand_over(state: &mut State, function: &Function, role: Role, results: &[Array]) {
     let keys: SmallVec<[(u64, Value); 2]> = results.iter().filter_map(Array::traced).map(Traced::key).collect();
     let mut inside = state.pending.split_off(function.pending_before);
@@ -344,7 +348,7 @@ fn hand_over(state: &mut State, function: &Function, role: Role, results: &[Arra
     state.pending.append(&mut inside);
 }
 
-/// A function with a rule of its own: its result lies as `x` does, and elements move along `dim` if that is split.
+/// Runs a function with a layout rule of its own: the result has the layout of `x`. If `dim` is sharded, elements move.
 pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
     let own = x.traced().and_then(|v| crate::trace::with(|t| t.value_type(v))?.sharding);
     let Some(own) = own.filter(|_| crate::trace::with(|t| t.explicit.is_on())) else { return f() };
@@ -375,9 +379,9 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
 }
 
 // ── one op
-/// Gives the results of an op that was made just now their layouts.
+/// Gives the results of the op that was made last their layouts.
 ///
-/// Errors: `unreduced`.
+/// Errors: `unreduced`, `reduced`, `layout-unknown`.
 pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
     if !t.explicit.is_on() || t.explicit.function.as_ref().is_some_and(|f| f.callee.role == Role::Makes) {
         return Ok(());
@@ -416,13 +420,13 @@ pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
 }
 
 // ── control flow
-/// How a value lies that has been used; `None` where types do not say.
+/// Returns the layout of a value that has been used, or `None` if layouts are not part of types.
 pub(crate) fn layout(x: &Array) -> Option<Sharding> {
     let rank = x.tensor().rank();
     given(x).or_else(|| crate::trace::with(|t| t.explicit.is_on().then(|| t.explicit.whole(rank))))
 }
 
-/// The same; `None` for a constant too, which lies as its users ask.
+/// Returns the layout of a value, or `None` for a constant, whose users decide its layout.
 pub(crate) fn given(x: &Array) -> Option<Sharding> {
     crate::trace::with(|t| {
         let own = match x.traced() {
@@ -433,18 +437,18 @@ pub(crate) fn given(x: &Array) -> Option<Sharding> {
     })
 }
 
-/// The layouts of two values, if types say that they lie differently.
+/// Returns the layouts of two values if they differ as types.
 pub(crate) fn differ(a: &Array, b: &Array) -> Option<(P, P)> {
     let (a, b) = (layout(a)?, given(b)?);
     (!is_same_type(&a, &b)).then(|| (P::of(&a), P::of(&b)))
 }
 
-/// Whether types with these shardings are one.
+/// Returns true if these shardings make the same type.
 pub(crate) fn is_same_type(a: &Sharding, b: &Sharding) -> bool {
     a.same_layout(b) && a.reduced == b.reduced
 }
 
-/// The layout of such values side by side, along a new first dimension.
+/// Returns the layout of values like `x` that are stacked along a new first dimension.
 pub(crate) fn stacked(x: &Array) -> Option<Sharding> {
     let own = layout(x)?;
     let layout: Layout =
@@ -453,7 +457,7 @@ pub(crate) fn stacked(x: &Array) -> Option<Sharding> {
     Some(crate::trace::with(|t| t.explicit.sharding(&layout, sums)))
 }
 
-/// The values, which lie so.
+/// Returns the values with these layouts.
 pub(crate) fn lay(values: &[Array], layouts: &[Option<Sharding>]) -> Vec<Array> {
     let mut layouts = layouts.iter();
     let lay = |x: &Array| {
@@ -465,13 +469,13 @@ pub(crate) fn lay(values: &[Array], layouts: &[Option<Sharding>]) -> Vec<Array> 
     values.iter().map(lay).collect()
 }
 
-/// A step of a library function that gives one array.
+/// Runs a step of a library function that has one result.
 pub(crate) fn one(name: &'static str, f: impl FnOnce() -> Array) -> Array {
     function(name.into(), || vec![f()]).pop().expect("one result")
 }
 
 // ── uses
-/// Before a value is used: what is pending takes the obvious layout.
+/// Prepares a value for its use: if it is pending, it takes the obvious layout.
 ///
 /// Errors: `layout-ambiguous`, `communication-denied`.
 pub(crate) fn settle(t: &mut Trace, traced: Traced) -> Result<(), Diagnostic> {
@@ -498,7 +502,7 @@ pub(crate) fn settle(t: &mut Trace, traced: Traced) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Decides a pending value, which is computed where it is wanted. `false` if it was decided before.
+/// Decides the layout of a pending value, which is then computed in this layout. Returns `false` if it was not pending.
 pub(crate) fn decide(t: &mut Trace, traced: Traced, sharding: &Sharding) -> bool {
     let (frame, value) = traced.key();
     let Some(i) = t.explicit.find(frame, value) else { return false };
@@ -507,7 +511,7 @@ pub(crate) fn decide(t: &mut Trace, traced: Traced, sharding: &Sharding) -> bool
     true
 }
 
-/// A layout can ask for a sum to be taken, not for one to be opened.
+/// Returns the mistake of a layout that is unreduced over an axis over which the value is not.
 pub(crate) fn misplaced_sum(
     own: Option<&Sharding>,
     to: &Sharding,
@@ -519,7 +523,7 @@ pub(crate) fn misplaced_sum(
     Some(mistakes::new_sum(&ty(), &axis.display(&to.mesh).to_string(), loc))
 }
 
-/// What is left of types in a finished program: a reduced value lies as one that is equal.
+/// Removes the reduced axes from a finished program, where a reduced value is the same as a replicated one.
 pub(crate) fn forget_reduced(func: &mut Func) {
     for v in (0..func.body.value_count()).map(Value::new) {
         if func.body.sharding(v).is_some_and(|s| !s.reduced.is_empty()) {
@@ -529,14 +533,14 @@ pub(crate) fn forget_reduced(func: &mut Func) {
     func.result_shardings.iter_mut().flatten().for_each(|s| s.reduced.clear());
 }
 
-/// Why a value is of no use before `.shard`, if it is not.
+/// Returns why a value cannot be used before `.shard`, if that is so.
 pub(crate) fn undecided(t: &Trace, traced: Traced) -> Option<Diagnostic> {
     let (frame, value) = traced.key();
     let p = &t.explicit.pending[t.explicit.find(frame, value)?];
     (!p.cause.has_default()).then(|| words::question(t, p))
 }
 
-/// Whether it waits for nothing but a sum over devices, which is taken unless something else is said.
+/// Returns true if the value is pending only because it is a sum over devices, which is reduced by default.
 pub(crate) fn is_sum(t: &Trace, x: &Array) -> bool {
     let place = x.traced().and_then(|v| t.explicit.find(v.key().0, v.key().1));
     place.is_some_and(|i| {
@@ -545,7 +549,7 @@ pub(crate) fn is_sum(t: &Trace, x: &Array) -> bool {
     })
 }
 
-/// The value is left to the partitioner.
+/// Leaves the layout of a value to the partitioner.
 pub(crate) fn forget(t: &mut Trace, traced: Traced) {
     let (frame, value) = traced.key();
     if let Some(i) = t.explicit.find(frame, value) {
@@ -553,7 +557,7 @@ pub(crate) fn forget(t: &mut Trace, traced: Traced) {
     }
 }
 
-/// Runs `f` without typing what it makes: stand-ins have no layouts.
+/// Runs `f` without giving layouts to what it makes: stand-ins have none.
 pub(crate) fn silently<R>(f: impl FnOnce() -> R) -> R {
     struct Restore(Vec<AxisRef>);
     impl Drop for Restore {
@@ -565,25 +569,25 @@ pub(crate) fn silently<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The same, in a trace and outside of one.
+/// Does the same as [`silently`], but can also be called outside of a trace.
 pub(crate) fn silently_if_on<R>(f: impl FnOnce() -> R) -> R {
     if crate::trace::is_tracing() { silently(f) } else { f() }
 }
 
-/// Whether the value's layout has yet to be decided.
+/// Returns true if the value's layout is not decided yet.
 pub(crate) fn is_pending(t: &Trace, traced: Traced) -> bool {
     let (frame, value) = traced.key();
     t.explicit.find(frame, value).is_some()
 }
 
-/// The layout that a pending value has if nothing else is said.
+/// Returns the layout that a pending value has by default.
 pub(crate) fn expected(t: &Trace, traced: Traced) -> Option<Sharding> {
     let (frame, value) = traced.key();
     let p = &t.explicit.pending[t.explicit.find(frame, value)?];
     p.cause.has_default().then(|| p.ways[0].clone())
 }
 
-/// The sharding of an argument without one, if types are over shardings.
+/// Returns the sharding of an argument without one, if layouts are part of types.
 pub(crate) fn of_argument(t: &Trace, rank: usize) -> Option<Sharding> {
     t.explicit.is_on().then(|| t.explicit.whole(rank))
 }

@@ -1,4 +1,4 @@
-//! Functions of arrays: how a closure of any arity becomes something that can be traced, lowered, compiled and called.
+//! Functions of arrays: how a closure of any arity is traced, lowered, compiled and called.
 
 use crate::array::Array;
 use crate::cache::Cache;
@@ -24,7 +24,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) type At = &'static Location<'static>;
 
-/// An argument of a traced function. By reference it is read; by value it is given away, and its buffers are reused.
+/// Types that can be arguments of a traced function. An argument passed by reference is only read. One passed by value
+/// is donated: its buffers are reused.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a traced function",
     label = "an argument is `&T` or `T`, for a tree of arrays `T`; or `Static<T>`",
@@ -34,10 +35,13 @@ pub(crate) type At = &'static Location<'static>;
 pub trait Arg {
     /// The argument for any lifetime: `&'a T` or `T`.
     type Item<'a>;
-    /// What the library holds: `T`.
+    /// The tree of arrays that the library keeps: `T`.
     type Owned: Tree;
+    /// True if the argument's buffers are reused.
     const DONATED: bool;
+    /// Converts the argument into the tree that the library keeps.
     fn own(item: Self::Item<'_>) -> Self::Owned;
+    /// Returns the argument that the function is called with.
     fn lend(owned: &Self::Owned) -> Self::Item<'_>;
 }
 
@@ -76,7 +80,7 @@ by_value! {
     [T: Clone + Eq + std::hash::Hash + fmt::Debug + Send + Sync + 'static] Static<T>, false;
 }
 
-/// A value that is part of the program: the function is compiled once for each.
+/// A value that is part of the program: the function is compiled once for each value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Static<T>(pub T);
 
@@ -87,15 +91,17 @@ impl<T> Deref for Static<T> {
     }
 }
 
-/// What a traced function may return: a tree, or `Result` of one.
+/// Types that a traced function can return: a tree, or a `Result` of one.
 #[diagnostic::on_unimplemented(
     message = "a traced function cannot return `{Self}`",
     label = "expected a tree of arrays, or `Result` of one"
 )]
 pub trait Returns: Sized + 'static {
+    /// The tree of the results.
     type Tree: Tree;
+    /// Converts the returned value into a `Result` of the tree.
     fn finish(self) -> Result<Self::Tree>;
-    /// What a call gives that is an expression.
+    /// Converts the result of a call into the type of the call expression.
     #[doc(hidden)]
     fn deliver(out: Result<Self::Tree>) -> Self;
 }
@@ -104,7 +110,7 @@ impl<T: Tree> Returns for T {
     fn finish(self) -> Result<T> {
         Ok(self)
     }
-    /// Of no result: ends the trace under way; outside of one, panics with the diagnostics.
+    /// Returns the tree. If there is none, ends the active trace. Outside of a trace, panics with the diagnostics.
     fn deliver(out: Result<T>) -> T {
         out.unwrap_or_else(|e| {
             if !trace::is_tracing() {
@@ -125,34 +131,37 @@ impl<T: Tree> Returns for Result<T> {
     }
 }
 
-/// The arguments of a traced function, as a tuple of `Arg`s.
+/// The arguments of a traced function, as a tuple of [`Arg`]s.
 pub trait Args {
-    /// What `lower` takes: the arguments as a tuple; one argument as itself.
+    /// The type that [`Jit::lower`] takes: the arguments as a tuple, or a single argument as itself.
     type Tuple<'a>;
-    /// What specs are matched against, in the same form.
+    /// The type that specs are matched against, in the same form.
     type Owned: Tree;
     /// The type that makes `f(&x, &w)` work.
     type Dyn<'f, R: 'static>: ?Sized + Send + Sync;
+    /// Converts the arguments into the trees that the library keeps.
     fn own(args: Self::Tuple<'_>) -> Self::Owned;
-    /// The function of the arguments; `f` gets them, or why they cannot be held, and where the function is called.
+    /// Returns the function that is called. `f` gets the arguments, or why they cannot be kept, and the call's
+    /// location.
     #[doc(hidden)]
     fn bind<'f, R: 'static>(
         callee: Callee,
         f: impl Fn(Result<Self::Owned>, Called) -> R + Send + Sync + 'f,
     ) -> Box<Self::Dyn<'f, R>>;
-    /// For each leaf, whether it is given away.
+    /// Returns for each leaf whether its argument is donated.
     #[doc(hidden)]
     fn donated(owned: &Self::Owned) -> Vec<bool>;
 }
 
-/// Something with a number of arguments; the first of three steps, so that an error names the argument and not the function.
+/// Functions with a supported number of arguments. This is the first of three traits, so that an error message names
+/// the argument and not the function.
 #[diagnostic::on_unimplemented(
     message = "expected a function of at most 8 arguments, found `{Self}`",
     label = "not a function"
 )]
 pub trait Callable<M> {}
 
-/// A function that can be traced.
+/// Functions that can be traced.
 #[diagnostic::on_unimplemented(message = "`{Self}` cannot be traced", label = "expected a function of trees of arrays")]
 pub trait Function<M>: Callable<M> {
     type Args: Args;
@@ -211,16 +220,16 @@ arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>, E::Item<'a>, F::Item
 arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>, E::Item<'a>, F::Item<'a>, G::Item<'a>), (A::Owned, B::Owned, C::Owned, D::Owned, E::Owned, F::Owned, G::Owned), (a, b, c, d, e, f1, g); A a 'b, B b 'c, C c 'd, D d 'e, E e 'g, F f1 'h, G g 'i);
 arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>, E::Item<'a>, F::Item<'a>, G::Item<'a>, H::Item<'a>), (A::Owned, B::Owned, C::Owned, D::Owned, E::Owned, F::Owned, G::Owned, H::Owned), (a, b, c, d, e, f1, g, h); A a 'b, B b 'c, C c 'd, D d 'e, E e 'g, F f1 'h, G g 'i, H h 'j);
 
-/// The number of begun calls that a thread remembers, at most. A call whose argument fails never runs: it is forgotten once
-/// it is the oldest.
+/// The number of begun calls that a thread remembers, at most. A call whose argument fails never runs. It is forgotten
+/// when it is the oldest.
 const MAX_BEGUN: usize = 1024;
 
 thread_local! {
-    /// The functions that are about to be called, and where; the latest is the last.
+    /// The functions that are about to be called, with the locations of the calls. The most recent call is the last.
     static BEGUN: RefCell<VecDeque<(Callee, At)>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// A function that is called, by the address of what it shares with its `call`.
+/// A function that is called, identified by the address of what it shares with its `call`.
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Callee(usize);
@@ -230,8 +239,8 @@ impl Callee {
         Callee(Arc::as_ptr(shared).addr())
     }
 
-    /// Notes where a call begins: `deref` knows the place, and the call does not. In between, the arguments are computed,
-    /// and other functions called: `f(&g(&x)?)`.
+    /// Records where a call begins. `deref` knows the location, and the call itself does not. In between, the arguments
+    /// are computed, which may call other functions: `f(&g(&x)?)`.
     pub(crate) fn begin(self, at: At) {
         BEGUN.with_borrow_mut(|begun| {
             if begun.len() == MAX_BEGUN {
@@ -241,7 +250,7 @@ impl Callee {
         });
     }
 
-    /// Where the call began that runs now: the latest of this function.
+    /// Returns where the current call of this function began: the most recent location recorded for it.
     fn called(self) -> Called {
         BEGUN.with_borrow_mut(|begun| {
             let latest = begun.iter().rposition(|(callee, _)| *callee == self);
@@ -250,7 +259,7 @@ impl Callee {
     }
 }
 
-/// Where a function is called, if that is known.
+/// The location of a call, if it is known.
 #[derive(Clone, Copy)]
 pub struct Called(Option<At>);
 
@@ -267,19 +276,19 @@ impl Called {
 // ── jit
 /// A function that is traced, compiled and cached when it is called: `f(&x, &w)?`.
 ///
-/// A call whose arguments have types, layouts and static values that were seen before traces and compiles nothing.
+/// A call is traced and compiled only if no earlier call had arguments with the same types, layouts and static values.
 pub struct Jit<'f, A: Args, R: 'static> {
     shared: Arc<Shared<'f, A::Owned, R>>,
     call: Box<A::Dyn<'f, Result<R>>>,
 }
 
-/// A function of the tuple of its arguments.
+/// A function that takes the tuple of its arguments.
 type Applied<'f, T, R> = Box<dyn Fn(&T) -> Result<R> + Send + Sync + 'f>;
 
-/// A function and how it is compiled; `T` is the tuple of its arguments.
+/// A function and how it is compiled. `T` is the tuple of its arguments.
 struct Shared<'f, T, R: 'static> {
     f: Applied<'f, T, R>,
-    /// For each leaf of the arguments, whether it is given away.
+    /// Returns for each leaf of the arguments whether it is donated.
     donated: fn(&T) -> Vec<bool>,
     in_specs: Option<AnySpec<T>>,
     out_specs: Option<AnySpec<R>>,
@@ -288,17 +297,17 @@ struct Shared<'f, T, R: 'static> {
     cache: Mutex<Cache<CallKey, Arc<Ready<R>>>>,
 }
 
-/// What a call's program depends on.
+/// Everything that a call's program depends on.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct CallKey {
     form: Form,
     types: Vec<(TensorType, Option<base::Sharding>)>,
-    /// What a bare `P` means inside.
+    /// The mesh to which a `P` without a mesh refers inside the function.
     mesh: Option<Arc<base::Mesh>>,
     communicate: Option<base::Communicate>,
 }
 
-/// A traced function: its program, the form of its result, the arrays with values that it uses.
+/// A traced function: its program, its result, and the form and types of its arguments.
 struct TracedFunction<R> {
     finished: Finished,
     out: R,
@@ -306,7 +315,7 @@ struct TracedFunction<R> {
     types: Vec<ShardedType>,
 }
 
-/// The same, compiled.
+/// A compiled function.
 struct Ready<R> {
     prepared: Prepared,
     out: R,
@@ -346,24 +355,27 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
         Jit::of(shared)
     }
 
-    /// How the arguments are laid out: they are moved there before each call. One `P` for all, or a tuple.
+    /// Sets the layouts of the arguments, which are moved to them before each call. `specs` is one `P` for all
+    /// arguments, or a tuple.
     pub fn in_shardings(self, specs: impl SpecFor<A::Owned>) -> Jit<'f, A, R> {
         self.with(|s| s.in_specs = Some(spec::any(specs)))
     }
 
-    /// How the results are laid out; by default as the compiler decides.
+    /// Sets the layouts of the results. By default, the compiler decides them.
     pub fn out_shardings(self, specs: impl SpecFor<R>) -> Jit<'f, A, R> {
         self.with(|s| s.out_specs = Some(spec::any(specs)))
     }
 
-    /// The name in reports and dumps; by default the function's path.
+    /// Sets the name in reports and dumps. By default, it is the function's path.
     pub fn named(self, name: &'static str) -> Jit<'f, A, R> {
         self.with(|s| s.name = name)
     }
 
-    /// Traces, for arguments that may be types without values.
+    /// Traces the function for these arguments, which may be types without values.
     ///
-    /// Errors: all mistakes of the function, once each; those of the layouts.
+    /// # Errors
+    ///
+    /// All mistakes of the function, each once, and those of the layouts.
     #[track_caller]
     pub fn lower(&self, args: A::Tuple<'_>) -> Result<Lowered<A, R>> {
         let at = Location::caller();
@@ -377,7 +389,7 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
 }
 
 impl<T: Tree, R: Tree> Shared<'_, T, R> {
-    /// The arguments' types, with the layouts that they are to have.
+    /// Returns the arguments' types with the layouts that they are to have.
     fn types(&self, args: &T, at: At) -> Result<Vec<ShardedType>> {
         let leaves = tree::leaves(args);
         if let Some(wrong) = Mistakes::join(leaves.iter().filter_map(|a| a.mistakes())) {
@@ -419,12 +431,12 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         let values =
             leaves.iter().map(|a| trace.operand(a, &loc)).collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
         let finished = trace.finish(&values, shardings, &loc);
-        // The exemplar keeps the form only: the trace's arrays have ended with it.
+        // The exemplar keeps only the form, because the trace's arrays are invalid after the trace.
         let out = out.rebuild(&mut |a| Array::type_only(a.sharded().clone(), at));
         Ok(TracedFunction { finished, out, form: tree::form(args), types })
     }
 
-    /// What is asked of each result, in the trace under way, where the compiler decides layouts.
+    /// Returns the requested sharding of each result. Called in the active trace, where the compiler decides layouts.
     fn out_shardings(&self, out: &R, loc: &Loc) -> Result<Vec<Option<base::Sharding>>> {
         let leaves = tree::leaves(out);
         let Some(specs) = &self.out_specs else { return Ok(vec![None; leaves.len()]) };
@@ -449,7 +461,7 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         }
     }
 
-    /// As a program of its own.
+    /// Runs the function as a program of its own.
     fn compute(&self, args: T, at: At) -> Result<R> {
         let types = self.types(&args, at)?;
         let key = CallKey {
@@ -474,7 +486,7 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         ready.run(args, &donated, at)
     }
 
-    /// As a part of the trace under way.
+    /// Runs the function as a part of the active trace.
     fn inline(&self, args: &T, at: At) -> Result<R> {
         trace::run_inline(|| {
             let loc = context::loc(at);
@@ -490,7 +502,7 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         })
     }
 
-    /// The results, laid out as is asked, by steps of the trace under way.
+    /// Returns the results in the requested layouts, by steps of the active trace.
     fn laid_out(&self, out: R, at: At) -> Result<R> {
         let Some(specs) = &self.out_specs else { return Ok(out) };
         let wrong = |w: Vec<String>| Error::one(spec::misfit("out_shardings", &w, &context::loc(at)));
@@ -499,7 +511,7 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
     }
 }
 
-/// `jit_step` for `my_crate::train::step` and for a closure in it.
+/// Returns the name of the program: `jit_step` for `my_crate::train::step` and for a closure in it.
 fn symbol(path: &str) -> String {
     let path = path.split('<').next().unwrap_or(path);
     let name = path.rsplit("::").find(|part| !part.starts_with('{')).unwrap_or("function");
@@ -531,7 +543,7 @@ impl<R: Tree> Ready<R> {
     }
 }
 
-/// An array as the program wants it; given away only if nobody else holds it.
+/// Returns an array in the layout that the program expects. It is donated only if no other handle shares it.
 fn argument(a: Array, donated: bool, input: &ShardedType, at: At) -> Result<Argument> {
     let sharding = input.sharding.as_ref();
     if !donated {
@@ -567,7 +579,7 @@ impl<A: Args, R: Tree> Function<Wrapped<A, Result<R>>> for Jit<'_, A, R> {
 }
 
 // ── lowered and compiled
-/// A function traced for one type of each argument: StableHLO with Shardy's attributes, before partitioning.
+/// A function that was traced for one type of each argument: StableHLO with Shardy's attributes, before partitioning.
 pub struct Lowered<A, R> {
     traced: TracedFunction<R>,
     warned: Warned,
@@ -576,8 +588,8 @@ pub struct Lowered<A, R> {
 }
 
 impl<A: Args, R: Tree> Lowered<A, R> {
-    /// StableHLO with Shardy's attributes, before partitioning: what JAX prints and reads. Warnings are a part of it, which
-    /// the command prints.
+    /// Returns StableHLO with Shardy's attributes, before partitioning: the text that JAX prints and reads. The text
+    /// includes the warnings, which the `shardwise` command prints.
     pub fn as_text(&self) -> String {
         match self.warned.is_empty() {
             true => runtime::text(self.module()),
@@ -589,21 +601,26 @@ impl<A: Args, R: Tree> Lowered<A, R> {
         &self.traced.finished.module
     }
 
-    /// Where the program communicates over Explicit axes without asking for it, and what that moves: once for each line.
+    /// Returns a warning for each line where the program communicates over Explicit axes without asking for it, with
+    /// the bytes that are moved.
     pub fn warnings(&self) -> impl Iterator<Item = &Diagnostic> {
         self.warned.of(self.module()).iter()
     }
 
-    /// Every collective that partitioning inserts, and why.
+    /// Returns every collective that partitioning inserts, with its reason.
     ///
-    /// Errors: what cannot be partitioned, at its line.
+    /// # Errors
+    ///
+    /// Those of what cannot be partitioned, each at its line.
     pub fn communication(&self) -> Result<Communication> {
         runtime::communication(self.module())
     }
 
-    /// Writes every pass's result as a numbered `.mlir` file.
+    /// Writes the result of every pass into `dir` as a numbered `.mlir` file.
     ///
-    /// Errors: `io`; those of [`Lowered::compile`].
+    /// # Errors
+    ///
+    /// `io` if a file cannot be written, and those of [`Lowered::compile`].
     #[track_caller]
     pub fn dump(&self, dir: impl AsRef<std::path::Path>) -> Result<()> {
         let dir = dir.as_ref();
@@ -615,9 +632,11 @@ impl<A: Args, R: Tree> Lowered<A, R> {
         Ok(())
     }
 
-    /// Partitions, and plans for the engine.
+    /// Partitions the program and plans it for the engine.
     ///
-    /// Errors: what cannot be partitioned or run, at its line.
+    /// # Errors
+    ///
+    /// Those of what cannot be partitioned or run, each at its line.
     #[track_caller]
     pub fn compile(self) -> Result<Compiled<A, R>> {
         let (form, types, donated) = (self.traced.form.clone(), self.traced.types.clone(), self.donated);
@@ -641,24 +660,35 @@ fn check_types<T: Tree>(args: &T, form: &Form, types: &[ShardedType], at: At) ->
         return Err(wrong.error());
     }
     if tree::form(args) != *form || leaves.len() != types.len() {
-        return Err(Error::one(mistakes::form("call", "the arguments have another form than was compiled for", &loc)));
+        return Err(Error::one(mistakes::form(
+            "call",
+            "the arguments differ in form from those that the function was compiled for",
+            &loc,
+        )));
     }
     let differing = leaves.iter().zip(types).find(|((_, a), ty)| *a.tensor() != ty.ty);
     match differing {
         None => Ok(()),
         Some(((path, a), ty)) => {
-            let message = format!("argument `arg{path}` has another type than was compiled for");
+            let message =
+                format!("argument `arg{path}` differs in type from the one that the function was compiled for");
             let facts = format!("{}, compiled for {}", a.short_type(), ty.ty.short());
-            Err(Error::one(mistakes::shape("compiled-types", message, facts, "lower again for these types", &loc)))
+            Err(Error::one(mistakes::shape(
+                "compiled-types",
+                message,
+                facts,
+                "lower the function again for these types",
+                &loc,
+            )))
         }
     }
 }
 
-/// A function compiled for one mesh and one type of each argument: `f(&x, &w)?`.
+/// A function that was compiled for one mesh and one type of each argument: `f(&x, &w)?`.
 pub struct Compiled<A: Args, R: 'static> {
     ready: Arc<Ready<R>>,
     call: Box<A::Dyn<'static, Result<R>>>,
-    /// The positions of the arguments that a call gives away.
+    /// The positions of the arguments that a call donates.
     given_away: Vec<usize>,
 }
 
@@ -672,37 +702,40 @@ impl<A: Args, R: 'static> Deref for Compiled<A, R> {
 }
 
 impl<A: Args, R: Tree> Compiled<A, R> {
-    /// The per-device program.
+    /// Returns the per-device program.
     pub fn as_text(&self) -> String {
         self.ready.executable().text()
     }
 
-    /// The per-device program as XLA writes such programs.
+    /// Returns the per-device program as XLA prints such programs.
     pub fn as_hlo(&self) -> String {
         self.ready.executable().hlo()
     }
 
-    /// Every collective, and why it is there.
+    /// Returns every collective of the program, with its reason.
     pub fn communication(&self) -> Communication {
         self.ready.executable().communication()
     }
 
-    /// The memory that a call needs.
+    /// Returns the memory that a call needs.
     pub fn memory(&self) -> Memory {
         self.ready.executable().memory(&self.given_away)
     }
 }
 
-/// The memory that a program needs: bytes of one device, but for the peak.
+/// The memory that a program needs, in bytes. All but the peak are for one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Memory {
+    /// The size of the arguments.
     pub argument_bytes: usize,
+    /// The size of the results.
     pub result_bytes: usize,
-    /// Of the largest value in the program, arguments and results included; some are never in memory, where what makes
-    /// and what takes them run as one.
+    /// The size of the largest single value, arguments and results included. A value may never be in memory if the ops
+    /// that make and use it are fused.
     pub largest_bytes: usize,
-    /// The most that a call has in use at one time on all devices together: arguments, constants, temporaries, scratch memory
-    /// and results. Exact, unless data decides: of branches the largest counts, and ops without a kernel need less at times.
+    /// The largest amount in use at one time by a call, on all devices together: arguments, constants, temporaries,
+    /// scratch memory and results. It is exact unless data decides: the largest branch counts, and ops without a kernel
+    /// may need less.
     pub peak_bytes: usize,
 }
 

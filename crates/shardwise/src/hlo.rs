@@ -1,7 +1,7 @@
-//! StableHLO, op by op, on traced arrays: what the array functions are written in.
+//! StableHLO on traced arrays, op by op: the language in which the array functions are written.
 //!
-//! Each function appends one op to the trace under way; types are computed here, once. Callers have checked what a
-//! program can do wrong: nothing here makes diagnostics.
+//! Each function appends one op to the active trace, and computes its type. Callers have checked for the mistakes that
+//! a program can make: nothing here makes diagnostics.
 
 use crate::error::Mistakes;
 use crate::manual::{self, ManualType};
@@ -18,7 +18,7 @@ fn here() -> &'static Location<'static> {
     context::caller(Location::caller())
 }
 
-/// An op with any number of results. An operand that is a mistake makes the results the same mistakes.
+/// Appends an op with any number of results. If an operand is a mistake, the results are the same mistake.
 pub(crate) fn op_with(
     opcode: Opcode,
     operands: &[&Array],
@@ -54,7 +54,7 @@ pub(crate) fn op_with(
     }
 }
 
-/// One value that `f` makes of the operands, in the state that the caller says.
+/// Appends the ops that `f` builds from the operands. The result has the states `state`.
 pub(crate) fn built(
     operands: &[&Array],
     state: Option<ManualType>,
@@ -81,7 +81,7 @@ pub(crate) fn built(
     }
 }
 
-/// Starts the op that `f` makes of the operands; the value is a future.
+/// Starts the op that `f` builds from the operands. The returned value is a future.
 pub(crate) fn started(
     operands: &[&Array],
     f: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value,
@@ -105,7 +105,7 @@ pub(crate) fn started(
     Ok(trace::with(start))
 }
 
-/// The result of what was started; `None` if that was not in the region being built.
+/// Returns the result of a started op, or `None` if it was not started in the region that is being built.
 pub(crate) fn finished(future: Traced, state: ManualType) -> Option<Array> {
     let at = here();
     if !trace::is_open(future) {
@@ -121,7 +121,7 @@ pub(crate) fn finished(future: Traced, state: ManualType) -> Option<Array> {
     Some(Array::of_traced(done?, at).made_in(Some(state)))
 }
 
-/// An op with one result.
+/// Appends an op with one result.
 pub(crate) fn op(opcode: Opcode, operands: &[&Array], attrs: Attrs, result: TensorType) -> Array {
     op_with(opcode, operands, attrs, vec![], &[result]).pop().expect("one result")
 }
@@ -139,12 +139,12 @@ pub(crate) fn constant(literal: Literal) -> Array {
     op(Opcode::Constant, &[], Attrs::new().with("value", Attr::Dense(literal)), ty)
 }
 
-/// An integer, as one element of a type that holds it.
+/// Returns an integer as one element of a type that can represent it.
 pub(crate) fn integer(n: usize, dtype: DType) -> Array {
     constant(crate::dtype::integer_literal(n as i128, dtype).expect("the type holds it"))
 }
 
-/// One element, everywhere.
+/// Returns an array whose elements are all `element`.
 pub(crate) fn splat(element: &Literal, shape: &[usize]) -> Array {
     constant(Literal::splat(element.dtype(), shape, element.element_bytes(0)))
 }
@@ -179,7 +179,7 @@ pub(crate) fn compare(direction: &str, a: &Array, b: &Array) -> Array {
     op(Opcode::Compare, &[a, b], attrs, TensorType::new(DType::I1, ty.shape.clone()))
 }
 
-/// All three have one shape.
+/// Selects between arrays of one shape.
 pub(crate) fn select(mask: &Array, a: &Array, b: &Array) -> Array {
     op(Opcode::Select, &[mask, a, b], Attrs::new(), a.tensor().clone())
 }
@@ -191,7 +191,7 @@ pub(crate) fn convert(x: &Array, dtype: DType) -> Array {
     op(Opcode::Convert, &[x], Attrs::new(), TensorType::new(dtype, x.tensor().shape.clone()))
 }
 
-/// Between types of one width.
+/// Reinterprets the bits as another type of the same width.
 pub(crate) fn bitcast(x: &Array, dtype: DType) -> Array {
     op(Opcode::BitcastConvert, &[x], Attrs::new(), TensorType::new(dtype, x.tensor().shape.clone()))
 }
@@ -204,7 +204,7 @@ pub(crate) fn reshape(x: &Array, shape: &[usize]) -> Array {
     op(Opcode::Reshape, &[x], Attrs::new(), TensorType::new(x.tensor().dtype, shape))
 }
 
-/// Dimension `i` of `x` is dimension `dims[i]` of the result.
+/// Broadcasts `x`. Dimension `i` of `x` becomes dimension `dims[i]` of the result.
 pub(crate) fn broadcast_in_dim(x: &Array, shape: &[usize], dims: &[usize]) -> Array {
     if x.tensor().shape == shape {
         return x.clone();
@@ -213,14 +213,14 @@ pub(crate) fn broadcast_in_dim(x: &Array, shape: &[usize], dims: &[usize]) -> Ar
     op(Opcode::BroadcastInDim, &[x], attrs, TensorType::new(x.tensor().dtype, shape))
 }
 
-/// NumPy's rule: dimensions are matched from the last, those of size 1 are repeated.
+/// Broadcasts by NumPy's rule: dimensions are matched from the last one, and those of size 1 are repeated.
 pub(crate) fn broadcast_to(x: &Array, shape: &[usize]) -> Array {
     let rank = x.tensor().rank();
     let dims: Vec<usize> = (shape.len() - rank..shape.len()).collect();
     broadcast_in_dim(x, shape, &dims)
 }
 
-/// Puts back dimensions that were reduced away, repeated to `shape`.
+/// Inserts dimensions that were reduced away, repeated to `shape`.
 pub(crate) fn broadcast_over(x: &Array, shape: &[usize], reduced: &[usize]) -> Array {
     let dims: Vec<usize> = (0..shape.len()).filter(|d| !reduced.contains(d)).collect();
     broadcast_in_dim(x, shape, &dims)
@@ -245,13 +245,13 @@ pub(crate) fn concatenate(parts: &[&Array], dim: usize) -> Array {
     op(Opcode::Concatenate, parts, Attrs::new().with("dimension", Attr::int(dim as i64)), ty)
 }
 
-/// `by`: before and after, for each dimension; `value` is a scalar.
+/// Pads `x` with a scalar `value`. `by` has the numbers of elements before and after, for each dimension.
 pub(crate) fn pad(x: &Array, value: &Array, by: &[(usize, usize)]) -> Array {
     let (low, high): (Vec<usize>, Vec<usize>) = by.iter().copied().unzip();
     pad_spread(x, value, &low, &high, &vec![0; by.len()])
 }
 
-/// With so many `value`s before, after, and between any two elements, for each dimension.
+/// Pads `x` with `value` before, after, and between elements, with numbers for each dimension.
 pub(crate) fn pad_spread(x: &Array, value: &Array, low: &[usize], high: &[usize], interior: &[usize]) -> Array {
     let ty = x.tensor();
     let size = |d: usize| {
@@ -281,7 +281,7 @@ pub(crate) fn slice(x: &Array, start: &[usize], limit: &[usize], strides: &[usiz
     op(Opcode::Slice, &[x], attrs, TensorType::new(ty.dtype, shape))
 }
 
-/// `start`: a scalar for each dimension.
+/// Slices `x`. `start` has a scalar for each dimension.
 pub(crate) fn dynamic_slice(x: &Array, start: &[Array], sizes: &[usize]) -> Array {
     let operands: Vec<&Array> = std::iter::once(x).chain(start).collect();
     let attrs = Attrs::new().with("slice_sizes", Attr::sizes(sizes));
@@ -294,7 +294,7 @@ pub(crate) fn dynamic_update_slice(x: &Array, update: &Array, start: &[Array]) -
 }
 
 // ── contractions and reductions
-/// Dimension numbers of a `dot_general`.
+/// The dimension numbers of a `dot_general`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dot {
     pub lhs_batch: Vec<usize>,
@@ -303,12 +303,13 @@ pub(crate) struct Dot {
     pub rhs_contract: Vec<usize>,
 }
 
-/// A record of lists of dimensions; empty ones are left out.
+/// Returns a record of lists of dimensions, without the empty ones.
 fn record(lists: &[(&str, &[usize])]) -> Attrs {
     lists.iter().filter(|(_, l)| !l.is_empty()).map(|(n, l)| (*n, Attr::sizes(l))).collect()
 }
 
-/// Batch dimensions, then what is left of the left, then of the right; the sums are rounded to `dtype`.
+/// Contracts `a` with `b`. The result has the batch dimensions, then the rest of the left operand, then that of the
+/// right one. Sums are rounded to `dtype`.
 pub(crate) fn dot_general(a: &Array, b: &Array, dot: &Dot, dtype: DType) -> Array {
     let (x, y) = (a.tensor(), b.tensor());
     let batch = dot.lhs_batch.iter().map(|&d| x.shape[d]);
@@ -328,7 +329,7 @@ pub(crate) fn dot_general(a: &Array, b: &Array, dot: &Dot, dtype: DType) -> Arra
     op(Opcode::DotGeneral, &[a, b], attrs, TensorType::new(dtype, shape))
 }
 
-/// `[m, k], [g, k, n], [g] -> [m, n]`.
+/// Multiplies groups of rows: `[m, k], [g, k, n], [g] -> [m, n]`.
 pub(crate) fn ragged_dot(a: &Array, b: &Array, sizes: &Array) -> Array {
     let dims: [(&str, &[usize]); 6] = [
         ("lhs_batching_dimensions", &[]),
@@ -344,12 +345,12 @@ pub(crate) fn ragged_dot(a: &Array, b: &Array, sizes: &Array) -> Array {
     op(Opcode::RaggedDot, &[a, b, sizes], Attrs::new().with("ragged_dot_dimension_numbers", dims), result)
 }
 
-/// Opens a region with scalar arguments, has `f` make its results, and closes it.
+/// Builds a region with scalar arguments and the result of `f`.
 fn scalar_region(dtypes: &[DType], f: impl FnOnce(&[Array]) -> Array) -> Region {
     region(&dtypes.iter().map(|&d| TensorType::scalar(d)).collect::<Vec<_>>(), |args| vec![f(args)])
 }
 
-/// A region with arguments of these types that gives what `f` makes.
+/// Builds a region with arguments of these types and the results of `f`.
 pub(crate) fn region(args: &[TensorType], f: impl FnOnce(&[Array]) -> Vec<Array>) -> Region {
     let at = here();
     let args = trace::with(|t| t.open_region(args, &context::loc(at)));
@@ -359,7 +360,7 @@ pub(crate) fn region(args: &[TensorType], f: impl FnOnce(&[Array]) -> Vec<Array>
     trace::with(|t| t.close_region())
 }
 
-/// `combine`: an elementwise binary op; `identity`: a literal of one element.
+/// Reduces `x` over `dims`. `combine` is an elementwise binary op, and `identity` a literal of one element.
 pub(crate) fn reduce(x: &Array, combine: Opcode, identity: &Literal, dims: &[usize]) -> Array {
     if dims.is_empty() {
         return x.clone();
@@ -374,7 +375,7 @@ pub(crate) fn reduce(x: &Array, combine: Opcode, identity: &Literal, dims: &[usi
         .expect("one result")
 }
 
-/// A reduction of several arrays at once: `f` of the two sides' elements gives the combined ones.
+/// Reduces several arrays at once. `f` combines the elements of the two sides.
 pub(crate) fn reduce_many(
     xs: &[&Array],
     identities: &[Literal],
@@ -396,7 +397,7 @@ pub(crate) fn reduce_many(
     op_with(Opcode::Reduce, &operands, Attrs::new().with("dimensions", Attr::sizes(dims)), vec![body], &results)
 }
 
-/// The running combination along `dim`.
+/// Computes the running combination along `dim`.
 pub(crate) fn cumulative(x: &Array, combine: Opcode, identity: &Literal, dim: usize) -> Array {
     let ty = x.tensor().clone();
     let init = splat(identity, &[]);
@@ -409,7 +410,7 @@ pub(crate) fn cumulative(x: &Array, combine: Opcode, identity: &Literal, dim: us
     op_with(Opcode::ReduceWindow, &[x, &init], attrs, vec![body], &[ty]).pop().expect("one result")
 }
 
-/// Sorts arrays of one shape together along `dim`, stably; `before` of elements `a0, b0, a1, b1, …`.
+/// Sorts arrays of one shape together along `dim`, stably. `before` compares the elements `a0, b0, a1, b1, …`.
 pub(crate) fn sort(xs: &[&Array], dim: usize, before: impl FnOnce(&[Array]) -> Array) -> Vec<Array> {
     let types: Vec<TensorType> = xs.iter().map(|x| x.tensor().clone()).collect();
     let dtypes: Vec<DType> = types.iter().flat_map(|t| [t.dtype, t.dtype]).collect();
@@ -419,16 +420,16 @@ pub(crate) fn sort(xs: &[&Array], dim: usize, before: impl FnOnce(&[Array]) -> A
 }
 
 // ── indexing by arrays
-/// Dimension numbers of a `gather`, and of the `scatter` that mirrors it.
+/// The dimension numbers of a `gather`, and of the corresponding `scatter`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Windows {
-    /// Dimensions of the result (the updates) that stand for dimensions of the operand.
+    /// Dimensions of the result (or the updates) that correspond to dimensions of the operand.
     pub offset_dims: Vec<usize>,
     /// Dimensions of the operand that a window does not have.
     pub collapsed: Vec<usize>,
     pub operand_batch: Vec<usize>,
     pub index_batch: Vec<usize>,
-    /// Dimensions of the operand that the index vector names.
+    /// Dimensions of the operand that the index vector refers to.
     pub start_map: Vec<usize>,
     pub index_vector_dim: usize,
 }
@@ -448,7 +449,7 @@ pub(crate) fn gather(x: &Array, indices: &Array, w: &Windows, sizes: &[usize], r
     op(Opcode::Gather, &[x, indices], attrs, result)
 }
 
-/// `combine`: an elementwise binary op; `None`: the update replaces.
+/// Scatters updates into `x`. `combine` is an elementwise binary op, or `None` if the update replaces the element.
 pub(crate) fn scatter(x: &Array, indices: &Array, updates: &Array, w: &Windows, combine: Option<Opcode>) -> Array {
     let ty = x.tensor().clone();
     let fields = record(&[
@@ -473,7 +474,7 @@ pub(crate) fn constrain(x: &Array, sharding: &Sharding) -> Array {
     laid_out(&op(Opcode::ShardingConstraint, &[x], Attrs::new(), x.tensor().clone()), sharding)
 }
 
-/// What an op has just made, with the layout that it has.
+/// Returns the result of an op that was just made, with this layout.
 pub(crate) fn laid_out(out: &Array, sharding: &Sharding) -> Array {
     match out.traced() {
         Some(t) => {

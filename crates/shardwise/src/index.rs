@@ -1,7 +1,7 @@
-//! One index language for slices, dynamic slices, gathers and updates.
+//! Indexing: one language for slices, dynamic slices, gathers and updates.
 //!
-//! An index works in three stages: a *box* is cut out of the array (ranges, integers, `ds`), elements of the box are picked by
-//! index arrays, and dimensions are dropped and added. An update runs the stages backwards.
+//! An index is applied in three stages. First, a *box* is cut out of the array (ranges, integers, `ds`). Second, index
+//! arrays pick elements of the box. Third, dimensions are dropped and added. An update applies the stages in reverse.
 
 use crate::array::Array;
 use crate::dtype::Number;
@@ -15,22 +15,24 @@ use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-/// A new dimension of size 1.
+/// Adds a dimension of size 1.
 #[derive(Clone, Copy, Debug)]
 pub struct NewAxis;
 
-/// All dimensions that the other entries leave.
+/// Stands for all dimensions that the other entries leave.
 #[derive(Clone, Copy, Debug)]
 pub struct Ellipsis;
 
-/// See [`ds`].
+/// The result of [`ds`].
 #[derive(Clone)]
 pub struct Ds {
     start: Entry,
     size: usize,
 }
 
-/// `size` elements from `start`, which may be an array: a dynamic slice. Out of bounds is a mistake, never a clamp, where it can be known.
+/// Selects `size` elements from `start`, which may be an array: a dynamic slice.
+///
+/// A constant `start` that is out of bounds is a mistake. A start that the program computes is clamped.
 pub fn ds(start: impl Operand, size: usize) -> Ds {
     let start = match start.operand() {
         Either(EitherKind::Array(a)) => Entry::Array(a),
@@ -40,19 +42,19 @@ pub fn ds(start: impl Operand, size: usize) -> Ds {
     Ds { start, size }
 }
 
-/// See [`step`].
+/// The result of [`step`].
 #[derive(Clone, Debug)]
 pub struct Step<R> {
     range: R,
     by: usize,
 }
 
-/// Every `by`-th element of a range: `x[::2]` is `x.i(step(.., 2))`.
+/// Selects every `by`-th element of a range: `x[::2]` is `x.i(step(.., 2))`.
 pub fn step<R: IndexItem>(range: R, by: usize) -> Step<R> {
     Step { range, by }
 }
 
-/// One entry of an index, as it was given.
+/// An entry of an index as the program wrote it.
 #[doc(hidden)]
 #[derive(Clone)]
 pub enum Entry {
@@ -65,7 +67,7 @@ pub enum Entry {
     Bad(String),
 }
 
-/// One entry of an index.
+/// Types that can be an entry of an index.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index",
     label = "expected a number, a range, `ds(start, size)`, an integer `Array`, `NewAxis` or `Ellipsis`"
@@ -75,7 +77,7 @@ pub trait IndexItem {
     fn entry(self) -> Entry;
 }
 
-/// An index: one entry, or a tuple of them.
+/// Types that can be an index: one entry, or a tuple of entries.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index",
     label = "expected a number, a range, `ds(start, size)`, an integer `Array`, `NewAxis`, `Ellipsis`, or a tuple of these"
@@ -109,7 +111,7 @@ macro_rules! ints {
 }
 ints!(usize, i32, i64, isize);
 
-/// The range to `end`, which is in it: -1 is the last.
+/// Returns the range that includes `end`; -1 is the last position.
 fn inclusive(start: Option<i128>, end: i128) -> Entry {
     Entry::Range { start, end: (end != -1).then_some(end + 1), by: 1 }
 }
@@ -133,7 +135,7 @@ impl<R: IndexItem> IndexItem for Step<R> {
     fn entry(self) -> Entry {
         match self.range.entry() {
             Entry::Range { start, end, by } => Entry::Range { start, end, by: by.saturating_mul(self.by) },
-            _ => Entry::Bad("`step` of what is not a range".into()),
+            _ => Entry::Bad("`step` of something that is not a range".into()),
         }
     }
 }
@@ -158,45 +160,45 @@ tuple!(A 0, B 1, C 2, D 3);
 tuple!(A 0, B 1, C 2, D 3, E 4);
 tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
 
-/// Where a box starts along a dimension.
+/// The start of a box along a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Start {
     At(usize),
-    /// An operand: a scalar.
+    /// A scalar operand, by its number.
     By(usize),
 }
 
-/// What becomes of a dimension of the box.
+/// What happens to a dimension of the box.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Fate {
     Keep,
     Drop,
-    /// Picked by this operand: an index array.
+    /// It is picked by an index array, by its number as an operand.
     Pick(usize),
 }
 
-/// An index, worked out for one type. Index arrays are operands, numbered from 1.
+/// An index that has been resolved for one type. Index arrays are operands, numbered from 1.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Plan {
     starts: Vec<Start>,
-    /// Number of elements of the box along each dimension.
+    /// The number of elements of the box along each dimension.
     sizes: Vec<usize>,
     strides: Vec<usize>,
     fates: Vec<Fate>,
-    /// For each dimension of the result: of the box, new, or (once) the place of the picked ones.
-    result: Vec<Place>,
-    /// The shape that index arrays broadcast to.
+    /// The origin of each dimension of the result: the box, new, or (once) the picked dimensions.
+    result: Vec<Origin>,
+    /// The shape to which index arrays broadcast.
     picked: Vec<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Place {
+enum Origin {
     Box(usize),
     New,
     Picked,
 }
 
-/// An index and what it takes: the plan, and its arrays.
+/// A resolved index and its arrays.
 struct Indexed {
     plan: Plan,
     arrays: Vec<Array>,
@@ -206,7 +208,7 @@ fn index_mistake<T>(s: &Site<'_>, code: &'static str, message: String, x: &Array
     s.fail(None, mistakes::shape(code, message, x.short_type(), "", &s.loc))
 }
 
-/// Works an index out for `x`.
+/// Resolves an index for `x`.
 fn plan(s: &Site<'_>, x: &Array, entries: Vec<Entry>) -> Checked<Indexed> {
     let rank = x.tensor().rank();
     let used = entries.iter().filter(|e| !matches!(e, Entry::NewAxis | Entry::Ellipsis)).count();
@@ -214,7 +216,7 @@ fn plan(s: &Site<'_>, x: &Array, entries: Vec<Entry>) -> Checked<Indexed> {
         return index_mistake(
             s,
             "index-rank",
-            format!("an index of {used} entries for an array of {rank} dimensions"),
+            format!("the index has {used} entries, and the array has {rank} dimensions"),
             x,
         );
     }
@@ -222,7 +224,7 @@ fn plan(s: &Site<'_>, x: &Array, entries: Vec<Entry>) -> Checked<Indexed> {
     let mut out = Indexed { plan: Plan::default(), arrays: vec![] };
     for entry in entries {
         if matches!(entry, Entry::NewAxis) {
-            out.plan.result.push(Place::New);
+            out.plan.result.push(Origin::New);
         } else {
             out.add(s, x, entry)?;
         }
@@ -231,12 +233,12 @@ fn plan(s: &Site<'_>, x: &Array, entries: Vec<Entry>) -> Checked<Indexed> {
     Ok(out)
 }
 
-/// Puts whole dimensions in the place of the ellipsis, or at the end.
+/// Replaces the ellipsis by whole dimensions, or appends them at the end.
 fn fill(s: &Site<'_>, x: &Array, entries: Vec<Entry>, missing: usize) -> Checked<Vec<Entry>> {
     let whole = Entry::Range { start: None, end: None, by: 1 };
     let places: Vec<usize> = (0..entries.len()).filter(|&i| matches!(entries[i], Entry::Ellipsis)).collect();
     if places.len() > 1 {
-        return index_mistake(s, "index-ellipsis", "an index with two `Ellipsis`".into(), x);
+        return index_mistake(s, "index-ellipsis", "the index has two `Ellipsis` entries".into(), x);
     }
     let at = places.first().copied().unwrap_or(entries.len());
     let mut entries: Vec<Entry> = entries.into_iter().filter(|e| !matches!(e, Entry::Ellipsis)).collect();
@@ -249,14 +251,21 @@ impl Indexed {
         let dim = self.plan.sizes.len();
         let n = x.tensor().shape[dim];
         let out_of = |what: String| {
-            index_mistake(s, "index-bounds", format!("{what} is out of dimension {dim}, of size {n}"), x)
+            index_mistake(
+                s,
+                "index-bounds",
+                format!("{what} is out of bounds of dimension {dim}, which has size {n}"),
+                x,
+            )
         };
         match entry {
             Entry::Int(i) => match wrap(i, n) {
                 Some(i) => self.dim(Start::At(i), 1, 1, Fate::Drop),
                 None => return out_of(format!("index {i}")),
             },
-            Entry::Range { by: 0, .. } => return index_mistake(s, "index-step", "a step of 0".into(), x),
+            Entry::Range { by: 0, .. } => {
+                return index_mistake(s, "index-step", "the step of an index cannot be 0".into(), x);
+            }
             Entry::Range { start, end, by } => {
                 let bound = |i: i128| usize::try_from(if i < 0 { i + n as i128 } else { i }).ok().filter(|&i| i <= n);
                 let (Some(from), Some(to)) = (bound(start.unwrap_or(0)), bound(end.unwrap_or(n as i128))) else {
@@ -273,13 +282,13 @@ impl Indexed {
                     None => return out_of(format!("the slice of {size} from {i}")),
                 },
                 Entry::Array(a) => self.scalar(s, x, a, size, Fate::Keep)?,
-                _ => return index_mistake(s, "index-dtype", "a slice that does not start at an integer".into(), x),
+                _ => return index_mistake(s, "index-dtype", "the start of a slice must be an integer".into(), x),
             },
             Entry::Array(a) if a.node().ty.is_none() => return Err(a),
             Entry::Array(a) if a.tensor().rank() == 0 => self.scalar(s, x, a, 1, Fate::Drop)?,
             Entry::Array(a) => self.pick(s, x, a, n)?,
             Entry::Bad(what) => {
-                return index_mistake(s, "index-dtype", format!("an index that is not an integer: {what}"), x);
+                return index_mistake(s, "index-dtype", format!("the index is not an integer: {what}"), x);
             }
             Entry::NewAxis | Entry::Ellipsis => unreachable!("handled before"),
         }
@@ -293,7 +302,7 @@ impl Indexed {
         self.plan.strides.push(stride);
         self.plan.fates.push(fate);
         if fate != Fate::Drop {
-            self.plan.result.push(Place::Box(dim));
+            self.plan.result.push(Origin::Box(dim));
         }
     }
 
@@ -302,7 +311,7 @@ impl Indexed {
         self.arrays.len()
     }
 
-    /// A part of a dimension that starts at a scalar array.
+    /// Adds an entry for a part of a dimension that starts at a scalar array.
     fn scalar(&mut self, s: &Site<'_>, x: &Array, a: Array, size: usize, fate: Fate) -> Checked<()> {
         if a.node().ty.is_none() {
             return Err(a);
@@ -311,7 +320,7 @@ impl Indexed {
             return index_mistake(
                 s,
                 "index-dtype",
-                format!("a position that is not a scalar integer: {}", a.short_type()),
+                format!("the position is not an integer scalar: {}", a.short_type()),
                 x,
             );
         }
@@ -320,18 +329,18 @@ impl Indexed {
         Ok(())
     }
 
-    /// Elements of a dimension, picked by an index array.
+    /// Adds an entry for elements of a dimension that are picked by an index array.
     fn pick(&mut self, s: &Site<'_>, x: &Array, a: Array, n: usize) -> Checked<()> {
         if !a.tensor().dtype.is_integer() {
             let hint = if a.tensor().dtype.is_bool() {
-                "; the size of a selection by bools is not known: use `select`"
+                "; the size of a selection by bools is unknown: use `select`"
             } else {
                 ""
             };
             return index_mistake(
                 s,
                 "index-dtype",
-                format!("an index array that holds no integers: {}{hint}", a.short_type()),
+                format!("the index array does not hold integers: {}{hint}", a.short_type()),
                 x,
             );
         }
@@ -340,7 +349,7 @@ impl Indexed {
             return index_mistake(s, "index-bounds", format!("dimension {dim} has no elements to pick"), x);
         }
         let Some(picked) = broadcast_shape(&self.plan.picked, &a.tensor().shape) else {
-            return index_mistake(s, "index-broadcast", "index arrays that do not broadcast".into(), x);
+            return index_mistake(s, "index-broadcast", "the index arrays cannot be broadcast together".into(), x);
         };
         self.plan.picked = picked;
         let operand = self.operand(a);
@@ -348,15 +357,15 @@ impl Indexed {
         Ok(())
     }
 
-    /// Picked dimensions stand where they were, if they are neighbours, else in front, as in NumPy.
+    /// Places the picked dimensions where they were if they are adjacent, and first otherwise, as NumPy does.
     fn place_picked(&mut self) {
         let fates = &self.plan.fates;
-        let is_picked = |p: &Place| matches!(p, Place::Box(d) if matches!(fates[*d], Fate::Pick(_)));
+        let is_picked = |p: &Origin| matches!(p, Origin::Box(d) if matches!(fates[*d], Fate::Pick(_)));
         let places: Vec<usize> = (0..self.plan.result.len()).filter(|&i| is_picked(&self.plan.result[i])).collect();
         let Some((&first, &last)) = places.first().zip(places.last()) else { return };
         let together = last - first + 1 == places.len();
-        let mut rest: Vec<Place> = self.plan.result.iter().copied().filter(|p| !is_picked(p)).collect();
-        rest.insert(if together { first } else { 0 }, Place::Picked);
+        let mut rest: Vec<Origin> = self.plan.result.iter().copied().filter(|p| !is_picked(p)).collect();
+        rest.insert(if together { first } else { 0 }, Origin::Picked);
         self.plan.result = rest;
     }
 }
@@ -365,7 +374,7 @@ fn wrap(i: i128, n: usize) -> Option<usize> {
     usize::try_from(if i < 0 { i + n as i128 } else { i }).ok().filter(|&i| i < n)
 }
 
-/// Negative positions count from the back.
+/// Makes negative positions count from the end.
 fn wrap_array(i: &Array, n: usize) -> Array {
     let i = &as_positions(i, n);
     if i.tensor().dtype.is_signed() { i.lt(0).select(i + n, i) } else { i.clone() }
@@ -380,7 +389,7 @@ impl Plan {
         self.starts.iter().all(|s| matches!(s, Start::At(_)))
     }
 
-    /// Starts as scalars of one dtype.
+    /// Returns the starts as scalars of one dtype.
     fn start_arrays(&self, x: &[Array]) -> Vec<Array> {
         let shape = &x[0].tensor().shape;
         let dtype = position_dtype(shape.iter().copied().max().unwrap_or(0));
@@ -395,7 +404,7 @@ impl Plan {
         self.starts.iter().map(|s| if let Start::At(i) = s { *i } else { 0 }).collect()
     }
 
-    /// The first stage: the box.
+    /// Cuts the box out of the array: the first stage.
     fn cut(&self, x: &[Array]) -> Array {
         if self.is_whole(&x[0].tensor().shape) {
             return x[0].clone();
@@ -410,7 +419,7 @@ impl Plan {
                     .collect();
             return hlo::slice(&x[0], &start, &limit, &self.strides);
         }
-        // Strided dimensions start at known places: they are cut after the others.
+        // Strided dimensions start at known positions, and are cut after the others.
         let sizes: Vec<usize> = (0..self.sizes.len())
             .map(|d| if self.strides[d] == 1 { self.sizes[d] } else { x[0].tensor().shape[d] })
             .collect();
@@ -428,26 +437,27 @@ impl Plan {
         rest.cut(&[cut])
     }
 
-    /// The box without the dimensions that integers drop.
+    /// Returns the dimensions of the box that integers do not drop.
     fn undropped(&self) -> Vec<usize> {
         (0..self.sizes.len()).filter(|&d| self.fates[d] != Fate::Drop).collect()
     }
 
-    /// Whether index arrays pick anything.
+    /// Returns true if there are index arrays.
     fn picks(&self) -> bool {
         self.fates.iter().any(|f| matches!(f, Fate::Pick(_)))
     }
 
-    /// How picking is done, on the box without dropped dimensions; window sizes; the shape of what is picked.
+    /// Returns the dimension numbers of the gather from the box without its dropped dimensions, the window sizes, and
+    /// the shape of the result.
     fn windows(&self, rank_of_indices: usize) -> (Windows, Vec<usize>, Vec<usize>) {
         let dims = self.undropped();
         let picked: Vec<usize> = (0..dims.len()).filter(|&i| matches!(self.fates[dims[i]], Fate::Pick(_))).collect();
         let sizes: Vec<usize> =
             (0..dims.len()).map(|i| if picked.contains(&i) { 1 } else { self.sizes[dims[i]] }).collect();
         let (mut shape, mut offset) = (vec![], vec![]);
-        for place in self.result.iter().filter(|p| **p != Place::New) {
+        for place in self.result.iter().filter(|p| **p != Origin::New) {
             match place {
-                Place::Box(d) => {
+                Origin::Box(d) => {
                     offset.push(shape.len());
                     shape.push(self.sizes[*d]);
                 }
@@ -464,7 +474,7 @@ impl Plan {
         (w, sizes, shape)
     }
 
-    /// All index arrays, broadcast, one component after another along a new last dimension.
+    /// Returns all index arrays, broadcast and stacked along a new last dimension.
     fn indices(&self, x: &[Array]) -> Array {
         let n = self.sizes.iter().copied().max().unwrap_or(0);
         let is_long = |a: &Array| a.tensor().dtype.bits() > 32 || position_dtype(n).bits() > 32;
@@ -489,17 +499,17 @@ impl Plan {
         self.undropped().iter().map(|&d| self.sizes[d]).collect()
     }
 
-    /// The shape of the result.
+    /// Returns the shape of the result.
     fn result_shape(&self) -> Vec<usize> {
-        let size = |p: &Place| match p {
-            Place::Box(d) => vec![self.sizes[*d]],
-            Place::New => vec![1],
-            Place::Picked => self.picked.clone(),
+        let size = |p: &Origin| match p {
+            Origin::Box(d) => vec![self.sizes[*d]],
+            Origin::New => vec![1],
+            Origin::Picked => self.picked.clone(),
         };
         self.result.iter().flat_map(size).collect()
     }
 
-    /// Whether it picks from a dimension without elements: none are picked.
+    /// Returns true if the index picks from a dimension without elements, so that nothing is picked.
     fn picks_none(&self) -> bool {
         (0..self.sizes.len()).any(|d| self.sizes[d] == 0 && matches!(self.fates[d], Fate::Pick(_)))
     }
@@ -518,7 +528,7 @@ impl Plan {
         hlo::reshape(&picked, &self.result_shape())
     }
 
-    /// `x` with `v` combined into what the index names.
+    /// Returns `x` with `v` combined into the elements at the index.
     fn put(&self, x: &[Array], v: &Array, combine: Option<Opcode>) -> Array {
         if self.picks_none() {
             return x[0].clone();
@@ -538,7 +548,7 @@ impl Plan {
         self.paste(x, &hlo::reshape(&changed, &self.sizes))
     }
 
-    /// The first stage backwards: `x` with another box.
+    /// Returns `x` with the box replaced: the first stage in reverse.
     fn paste(&self, x: &[Array], part: &Array) -> Array {
         let shape = &x[0].tensor().shape;
         if self.is_whole(shape) {
@@ -547,7 +557,7 @@ impl Plan {
         if self.strides.iter().all(|&s| s == 1) {
             return hlo::dynamic_update_slice(&x[0], part, &self.start_arrays(x));
         }
-        // Spread out to the array's own shape, and chosen where a spread-out mask is true.
+        // Spread out to the array's own shape, and selected where a mask that is spread out in the same way is true.
         let start = self.static_starts();
         let spread = |a: &Array, fill: f64| {
             let low = start.clone();
@@ -563,13 +573,23 @@ impl Plan {
 }
 
 impl Array {
-    /// The part of the array at `index`: NumPy's `x[..4]` is `x.i(..4)`, `x[:, i]` is `x.i((.., &i))`.
+    /// Returns the part of the array at `index`. NumPy's `x[..4]` is `x.i(..4)`, and `x[:, i]` is `x.i((.., &i))`.
     ///
-    /// Entries are integers (which drop their dimension, as scalar integer arrays do), ranges (`step(range, by)`),
-    /// `ds(start, size)`, integer arrays (which broadcast against each other; positions out of bounds are clamped),
-    /// `NewAxis` and `Ellipsis`. Negative numbers count from the back.
+    /// An entry is one of the following. Negative numbers count from the end.
     ///
-    /// Errors: `index-rank`, `index-bounds`, `index-dtype`, `index-broadcast`, `index-ellipsis`, `index-step`.
+    /// - An integer, or a scalar integer array, which drops its dimension.
+    /// - A range, or `step(range, by)`.
+    /// - `ds(start, size)`.
+    /// - An integer array. Arrays broadcast against each other, and positions out of bounds are clamped.
+    /// - `NewAxis` or `Ellipsis`.
+    ///
+    /// # Errors
+    ///
+    /// - `index-rank` if there are more entries than dimensions.
+    /// - `index-bounds` if a constant position is out of bounds.
+    /// - `index-dtype` if an entry is not an integer.
+    /// - `index-broadcast` if the index arrays do not broadcast against each other.
+    /// - `index-ellipsis` if there are two ellipses, and `index-step` for a step of 0.
     #[track_caller]
     pub fn i(&self, index: impl Index) -> Array {
         site("i", &[self], |s| {
@@ -580,14 +600,22 @@ impl Array {
         })
     }
 
-    /// The place at `index`, to be written: `x.at(i).set(v)`. Updates out of bounds are dropped.
+    /// Selects the elements at `index` for an update: `x.at(i).set(v)`. Updates out of bounds are dropped.
     pub fn at(&self, index: impl Index) -> At {
         At { array: self.clone(), index: index.entries() }
     }
 
-    /// The elements that `indices` names along `dim`, one for each position; other dimensions broadcast.
+    /// Takes the elements at the positions `indices` along `dim`, one for each index. Other dimensions broadcast.
     ///
-    /// Shape: `f32[b, n], i32[b, k] -> f32[b, k]` for `dim` 1. Errors: `dimension`, `take-along`, `dtype-kind`.
+    /// # Shapes
+    ///
+    /// `f32[b, n], i32[b, k] -> f32[b, k]` for `dim` 1.
+    ///
+    /// # Errors
+    ///
+    /// - `dimension` if there is no dimension `dim`.
+    /// - `take-along` if the shapes do not fit.
+    /// - `dtype-kind` unless the indices are integers.
     #[track_caller]
     pub fn take_along(&self, indices: impl Operand, dim: impl Dim) -> Array {
         let indices = match indices.operand().0 {
@@ -641,7 +669,7 @@ fn take_along(x: &Array, indices: &Array, dim: usize, shape: &[usize]) -> Array 
     hlo::gather(x, &indices, &windows, &vec![1; rank], TensorType::new(x.tensor().dtype, shape))
 }
 
-/// A place in an array. Every method returns the whole array, changed.
+/// Selected elements of an array. Every method returns the whole array with these elements changed.
 #[must_use = "nothing is written until `.set`, `.add`, …; the result is a new array"]
 pub struct At {
     array: Array,
@@ -650,10 +678,12 @@ pub struct At {
 
 macro_rules! updates {
     ($($(#[$doc:meta])* $f:ident $name:literal $combine:expr;)*) => {
-        /// The array with what the index names changed; `v` broadcasts to it. Where an index names an element twice, `set`
-        /// writes one of the values and the others combine all of them.
+        /// Returns the array with the selected elements changed. `v` is broadcast to them. If an index selects an
+        /// element twice, `set` writes one of the values, and the other methods combine all of them.
         ///
-        /// Errors: those of [`Array::i`]; `broadcast`, `dtype-mixed`, `number-dtype`.
+        /// # Errors
+        ///
+        /// Those of [`Array::i`], and `broadcast`, `dtype-mixed` and `number-dtype` if `v` does not fit.
         #[expect(clippy::should_implement_trait, reason = "NumPy's and JAX's names; a place is no number")]
         impl At { $(
             $(#[$doc])*

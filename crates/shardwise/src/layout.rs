@@ -1,4 +1,4 @@
-//! `.shard`: the one verb for layouts.
+//! `.shard`: the one method that sets layouts.
 
 use crate::array::{Array, Made};
 use crate::mistakes::Split;
@@ -10,11 +10,16 @@ use shardwise_engine::ShardedType;
 use std::panic::Location;
 
 impl Array {
-    /// The same array, laid out as `spec`. One verb, one meaning: a value is moved (or made there, if it has yet to be made),
-    /// a traced array is constrained. `_` leaves a dimension as it is, or to the compiler.
+    /// Returns the array in the layout `spec`. A value is moved, or made in this layout if it has not been made yet. A
+    /// traced array is constrained to the layout.
     ///
-    /// Errors: `no-mesh`, `spec-rank`, `spec-unknown-axis`, `spec-axis-twice`; `mesh-mismatch` if the program under way
-    /// runs on another mesh.
+    /// An entry `_` keeps the layout of a dimension, or leaves it to the compiler in Auto mode.
+    ///
+    /// # Errors
+    ///
+    /// - `no-mesh` if there is no current mesh.
+    /// - `spec-rank`, `spec-unknown-axis` and `spec-axis-twice` if the spec does not fit the array or the mesh.
+    /// - `mesh-mismatch` if the active program runs on another mesh.
     #[doc(alias("device_put", "with_sharding_constraint", "reshard", "out_sharding"))]
     #[track_caller]
     pub fn shard(&self, spec: impl Layout) -> Array {
@@ -25,9 +30,13 @@ impl Array {
         context::within(at, || site("shard", &[self], |s| shard(s, self, &spec)))
     }
 
-    /// The same array, and a mistake if it is not laid out as `spec`; moves nothing.
+    /// Returns the array if its layout is `spec`, and a mistake otherwise. Moves nothing.
     ///
-    /// Errors: `layout`; `layout-unknown` for a traced array of which Auto mode has yet to decide it; those of [`Array::shard`].
+    /// # Errors
+    ///
+    /// - `layout` if the layout differs.
+    /// - `layout-unknown` for a traced array whose layout Auto mode decides later.
+    /// - Those of [`Array::shard`].
     #[track_caller]
     pub fn assert_sharding(&self, spec: P) -> Array {
         site("assert_sharding", &[self], |s| {
@@ -46,7 +55,7 @@ impl Array {
     }
 }
 
-/// The sharding that a spec means for `x`, on the mesh in scope, else on the mesh of the program or of `x`.
+/// Resolves a spec for `x`: on the mesh of the spec, the active program, `x`, or the thread, in this order.
 fn resolve(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked<Sharding> {
     let of_trace = trace::is_tracing().then(|| trace::with(|t| t.mesh.clone())).flatten();
     let default = of_trace.or_else(|| x.sharding().map(|s| s.mesh));
@@ -106,7 +115,7 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
         .map_err(|e| Array::poisoned(e.into_mistakes(), Some(ty), s.at))
 }
 
-/// A traced array, laid out so: computed so, if its layout has yet to be decided.
+/// Returns a traced array in this layout. If its layout is not decided yet, the array is computed in this layout.
 fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checked {
     let Some(traced) = x.traced().filter(|_| trace::with(|t| t.explicit.is_on())) else {
         return Ok(hlo::constrain(x, sharding));
@@ -132,7 +141,7 @@ fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checke
     }
 }
 
-/// The mistake of a layout whose axes, as far as they are types here, do not divide their dimensions.
+/// Returns the mistake of a layout with typed axes that do not divide their dimensions.
 fn uneven(sharding: &Sharding, spec: &P, x: &Array, loc: &Loc) -> Option<Diagnostic> {
     let split = |(dim, d): (usize, &DimSharding)| {
         let over = trace::with(|t| t.explicit.typed_axes(&d.axes));
@@ -144,13 +153,13 @@ fn uneven(sharding: &Sharding, spec: &P, x: &Array, loc: &Loc) -> Option<Diagnos
     Some(mistakes::spec_uneven(spec, &Split { ty, dim, size, axes, count }, &sharding.mesh, loc))
 }
 
-/// The mistake of a layout that is open where an array has no layout of its own.
+/// Returns the mistake of a layout with open dimensions for an array that has no layout of its own.
 pub(crate) fn nothing_decides(wanted: &Sharding, own: Option<&Sharding>, ty: &str, loc: &Loc) -> Option<Diagnostic> {
     let is_open = own.is_none() && wanted.dims.iter().any(|d| d.is_open);
     is_open.then(|| mistakes::unconstrained(&P::of(wanted), ty, loc))
 }
 
-/// A layout without open dimensions: they stay as they are in `own`, where its axes are free.
+/// Returns the layout with its open dimensions filled from `own`, where the axes are not used elsewhere.
 pub(crate) fn settle(wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
     if wanted.dims.iter().all(|d| !d.is_open) {
         return wanted.canonical().with_reduced(wanted.reduced.clone());

@@ -1,5 +1,5 @@
-//! JAX's way of programming many devices, native in Rust: write an array program as if for one device, place its
-//! inputs on a named mesh, and run it on the whole mesh.
+//! A Rust implementation of JAX's model for programming many devices: write an array program as if for one device,
+//! place its inputs on a named mesh, and run it on the whole mesh.
 //!
 //! ```
 //! use shardwise::prelude::*;
@@ -18,10 +18,11 @@
 //! # }
 //! ```
 //!
-//! The one idea: an [`Array`] is a value, or a step of a program being traced, and every function works on both. Outside
-//! of a trace a function is a small program of its own, compiled through the same pipeline and cached. Functions of
-//! arrays never return `Result`: a mistake is recorded at the line that made it, travels in the array, and comes out
-//! of whatever needs a value ([`jit`]ted calls, [`Array::to_vec`]).
+//! An [`Array`] is either a value or a step of a program that is being traced, and every function accepts both. Outside
+//! of a trace, a function call is a small program of its own, which is compiled through the same pipeline and cached.
+//!
+//! Functions of arrays never return `Result`. A mistake is recorded with the line that made it and travels in the
+//! array. It is returned by whatever needs a value: a [`jit`]ted call or [`Array::to_vec`], for example.
 #![forbid(unsafe_code)]
 
 mod array;
@@ -57,16 +58,19 @@ mod spec;
 mod trace;
 pub mod tree;
 
-/// Kernels of one's own, which programs name as `stablehlo.custom_call @name`.
+/// User-defined kernels, which programs call as `stablehlo.custom_call @name`.
 pub mod kernel {
     pub use shardwise_base::Literal;
     pub use shardwise_ir::{Attrs, TensorType};
     pub use shardwise_ops::ReduceKind;
     pub use shardwise_ops::user::{Call, Kernel};
 
-    /// Makes custom calls of `target` known to everything in this process.
+    /// Registers `kernel` for custom calls of `target` in this process.
     ///
-    /// Errors: kernel-twice if there is one of this name, kernel-rule if its rule cannot be read
+    /// # Errors
+    ///
+    /// - `kernel-twice` if a kernel is already registered for `target`.
+    /// - `kernel-rule` if the kernel's sharding rule cannot be parsed.
     pub fn register(target: &str, kernel: Kernel) -> crate::Result<()> {
         let registered = shardwise_ops::user::register(target, kernel);
         registered.map_err(|d| shardwise_base::Diagnostics::from(d).into())
@@ -83,7 +87,7 @@ pub use control::{Steps, StepsKind, Unrolled, cond, fori_loop, scan, switch, unr
 pub use create::{Data, arange, array, full, ones, ones_like, scalar, zeros, zeros_like};
 pub use dtype::{DType, Element};
 pub use einsum::{AsArray, Operands, check_einsum, einsum, einsum_refs, ragged_dot};
-pub use error::{Diagnostic, Error, Place, Result};
+pub use error::{Diagnostic, Error, Result, SourceLocation};
 pub use explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
 pub use function::{Arg, Args, Callable, Compiled, Function, Jit, Lowered, Memory, Returns, Static, Wrapped, jit};
 pub use index::{At, Ds, Ellipsis, Entry, Index, IndexItem, NewAxis, Step, ds, step};
@@ -107,14 +111,14 @@ pub use shardwise_base::{CancelToken, bf16, f16};
 
 extern crate self as shardwise;
 
-/// What a program usually needs.
+/// The names that most programs need.
 pub mod prelude {
     pub use crate::array::{Array, ArrayType, Shape};
     pub use crate::collective::{
         Pcast, Ragged, axis_index, axis_size, groups, pmax, pmean, pmin, psum, ragged_all_to_all,
         ragged_all_to_all_start, shift, stacked,
     };
-    pub use crate::collective_matmul::{self, Way};
+    pub use crate::collective_matmul::{self, Overlap};
     pub use crate::context::named_scope;
     pub use crate::control::{cond, fori_loop, scan, switch, unroll, while_loop};
     pub use crate::create::{arange, array, full, ones, ones_like, scalar, zeros, zeros_like};

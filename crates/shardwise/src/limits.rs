@@ -1,9 +1,9 @@
-//! What programs may use: bytes of memory, steps of work; and how they are stopped from outside.
+//! Limits on what programs may use: bytes of memory and steps of work. Also the way to stop them from outside.
 //!
-//! Every call of this crate that computes runs under limits: those of [`with_limits`], else those of the process. What
-//! reaches one ends with a diagnostic (`run-memory`, `run-steps`, `run-cancelled`), in the [`Error`] that the call returns or
-//! in the array that it would have made. What was there before keeps its values, but for arrays that were given away to the
-//! call: those are gone, as they are after every call.
+//! Every call of this crate that computes runs under limits: those of [`with_limits`], or else those of the process. A
+//! call that reaches a limit ends with a diagnostic (`run-memory`, `run-steps`, `run-cancelled`). The diagnostic is in
+//! the [`Error`] that the call returns, or in the array that it would have made. Arrays that existed before keep their
+//! values, except for arrays that were donated to the call, which are consumed by every call.
 //!
 //! ```
 //! # use shardwise::prelude::*;
@@ -20,9 +20,9 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
-/// Limits of memory and of work, and a way to cancel.
+/// Limits on memory and work, and a token to cancel calls.
 ///
-/// The default leaves everything as it is around it. For the process, where nothing else is said: four fifths of the memory
+/// A limit that is not set does not change. If nothing sets a limit for the process, it is four fifths of the memory
 /// that the machine or its control group has, and 10^12 steps for each call.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
@@ -32,27 +32,28 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Bytes of data alive at one time, all devices together: arrays, constants of programs, temporaries.
+    /// Sets the limit on the bytes that are alive at one time on all devices together: arrays, constants of programs,
+    /// temporaries.
     pub fn max_bytes(self, bytes: usize) -> Limits {
         Limits { max_bytes: Some(bytes), ..self }
     }
 
-    /// Steps of one call. Each operation of a program is a step each time it runs, and so are 65,536 operations on elements,
-    /// or multiply-adds.
+    /// Sets the limit on the steps of one call. Each run of an operation is a step, and so are each 65,536 operations
+    /// on elements, or multiply-adds.
     pub fn max_steps(self, steps: u64) -> Limits {
         Limits { max_steps: Some(steps), ..self }
     }
 
-    /// Calls end once the token is cancelled, which another thread may do: those that run, and those that come after.
+    /// Stops calls once the token is cancelled, which another thread may do. This applies to active and to later calls.
     pub fn cancel(self, token: &CancelToken) -> Limits {
         Limits { cancel: Some(token.clone()), ..self }
     }
 }
 
-/// Steps of one call where nothing else is said: days of work, even of the cheapest steps.
+/// The default limit on the steps of one call: days of work, even of the cheapest steps.
 const DEFAULT_MAX_STEPS: u64 = 1_000_000_000_000;
 
-/// The limits that hold somewhere.
+/// The limits that apply at some point of the program.
 #[derive(Clone)]
 struct Scope {
     account: Account,
@@ -65,7 +66,7 @@ static PROCESS: LazyLock<RwLock<Scope>> = LazyLock::new(|| RwLock::new(Scope::ne
 thread_local!(static SCOPE: RefCell<Option<Scope>> = const { RefCell::new(None) });
 
 impl Scope {
-    /// Of this thread: a call's, if one runs; else that of `with_limits`; else the process's.
+    /// Returns the limits of this thread: those of the active call, or else of `with_limits`, or else of the process.
     fn current() -> Scope {
         let of_call = Budget::current().map(|b| Scope {
             account: b.account().clone(),
@@ -76,7 +77,7 @@ impl Scope {
         of_call.or_else(|| SCOPE.with_borrow(Clone::clone)).unwrap_or_else(of_process)
     }
 
-    /// The process's, with what `limits` do not say as it is by default.
+    /// Returns the limits of the process, with defaults for what `limits` does not set.
     fn new(limits: Limits) -> Scope {
         Scope {
             account: Account::of_process().clone(),
@@ -85,7 +86,7 @@ impl Scope {
         }
     }
 
-    /// With `limits` in addition.
+    /// Returns these limits with `limits` in addition.
     fn within(self, limits: Limits) -> Scope {
         Scope {
             account: self.account.within(limits.max_bytes.unwrap_or(usize::MAX)),
@@ -99,18 +100,18 @@ impl Scope {
     }
 }
 
-/// Sets the limits of this process: of all calls, on all threads, that are not under [`with_limits`]. What is not said is
-/// the default again.
+/// Sets the limits of this process: of all calls on all threads that are not inside [`with_limits`]. A limit that is
+/// not set gets its default value.
 pub fn set_limits(limits: Limits) {
     let max_bytes = limits.max_bytes.unwrap_or_else(shardwise_base::budget::default_max_bytes);
     Account::of_process().set_limit(max_bytes);
     *PROCESS.write().unwrap_or_else(PoisonError::into_inner) = Scope::new(limits);
 }
 
-/// Runs `f`; what it calls on this thread is under these limits, and under those around it.
+/// Runs `f` with these limits for its calls on this thread, in addition to the limits around it.
 ///
-/// Memory is counted anew: what was made before does not count against `max_bytes` here, and what is made here counts
-/// against the limits around as well, for as long as it is alive.
+/// Memory is counted anew: data that existed before does not count against `max_bytes`. Data that is made inside also
+/// counts against the limits around it, for as long as it is alive.
 pub fn with_limits<R>(limits: Limits, f: impl FnOnce() -> R) -> R {
     struct Restore(Option<Scope>);
     impl Drop for Restore {
@@ -124,18 +125,18 @@ pub fn with_limits<R>(limits: Limits, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Memory that data takes: the elements of arrays on all devices, the constants of programs, temporaries.
+/// The memory that data takes: the elements of arrays on all devices, the constants of programs, and temporaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryUse {
-    /// Bytes alive now.
+    /// The bytes that are alive now.
     pub in_use: usize,
-    /// The most bytes that were alive at one time, since [`reset_peak_memory`].
+    /// The largest number of bytes alive at one time since [`reset_peak_memory`].
     pub peak_bytes: usize,
-    /// The limit.
+    /// The limit on the bytes.
     pub max_bytes: usize,
 }
 
-/// `512 of 1048576 bytes in use, 4096 at most`.
+/// Formats the numbers: `512 of 1048576 bytes in use, 4096 at most`.
 impl fmt::Display for MemoryUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let MemoryUse { in_use, peak_bytes, max_bytes } = self;
@@ -143,7 +144,8 @@ impl fmt::Display for MemoryUse {
     }
 }
 
-/// The memory that data takes: under [`with_limits`] of what was made there, else of everything in this process.
+/// Returns the memory that data takes. Inside [`with_limits`], this is the data that was made there. Otherwise, it is
+/// all data of the process.
 ///
 /// ```
 /// # use shardwise::prelude::*;
@@ -162,17 +164,18 @@ pub fn memory() -> MemoryUse {
     MemoryUse { in_use: account.in_use(), peak_bytes: account.peak(), max_bytes: account.limit() }
 }
 
-/// Starts the measurement of [`MemoryUse::peak_bytes`] anew.
+/// Restarts the measurement of [`MemoryUse::peak_bytes`].
 pub fn reset_peak_memory() {
     Scope::current().account.reset_peak();
 }
 
-/// Runs a call under the limits of this thread, or as a part of the call under way. What stops it is an error at `at`.
+/// Runs a call under the limits of this thread, or as a part of the active call. If a limit stops it, returns an error
+/// at `at`.
 pub(crate) fn run<T>(at: &'static Location<'static>, f: impl FnOnce() -> Result<T>) -> Result<T> {
     run_at(|| context::loc(at), f)
 }
 
-/// The same, of a call whose place is found only if it is needed.
+/// Does the same as [`run`] for a call whose location is computed only if it is needed.
 pub(crate) fn run_at<T>(loc: impl FnOnce() -> Loc, f: impl FnOnce() -> Result<T>) -> Result<T> {
     let stopped = match Budget::current() {
         Some(_) => Stop::catch(f),

@@ -1,9 +1,11 @@
 //! Manual mode: the types of values in per-device code.
 //!
-//! Inside [`shard_map`](crate::shard_map) a value is in one state along each manual axis: equal on all devices of the
-//! axis, *varying* over it, *unreduced* (each device holds a summand), or *reduced* (equal, and its gradient is
-//! unreduced). The states are facts of the handle: a cast makes a new handle of the same value, and no op; the program
-//! notes those with which a value is made. [`of_op`] is the one place that says what an ordinary op gives; collectives and control flow say it themselves.
+//! Inside [`shard_map`](crate::shard_map), a value is in one of four states along each manual axis: *replicated* (equal
+//! on all devices of the axis), *varying* over it, *unreduced* (each device holds a summand), or *reduced* (replicated,
+//! with an unreduced gradient). The states belong to the handle: a cast makes a new handle of the same value, and no
+//! op. The program records the states with which a value is made.
+//!
+//! [`of_op`] computes the states of the results of ordinary ops. Collectives and control flow set them themselves.
 
 use crate::spec::shown_axes;
 use crate::trace::Trace;
@@ -15,7 +17,7 @@ use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// The code of one `shard_map`: the axes over which it is per device, those of the `shard_map`s around it included.
+/// The scope of a `shard_map`: the axes over which code is per device, including those of enclosing `shard_map`s.
 #[derive(Debug)]
 pub(crate) struct Scope {
     pub mesh: Arc<base::Mesh>,
@@ -23,11 +25,12 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
+    /// Returns the name of an axis.
     pub fn name(&self, axis: AxisIndex) -> &str {
         &self.mesh.axes[axis.index()].name
     }
 
-    /// `X=4 Manual, Y=2 Auto`.
+    /// Formats the axes with their kinds: `X=4 Manual, Y=2 Auto`.
     pub fn kinds(&self) -> String {
         let kind = |i: usize| match self.axes.contains(&AxisIndex::new(i)) {
             true => AxisKind::Manual,
@@ -39,13 +42,14 @@ impl Scope {
 }
 
 impl Scope {
-    /// Whether the compiler decides over some axes in here.
+    /// Returns true if there are axes in this scope over which the compiler decides layouts.
     pub fn has_auto(&self) -> bool {
         let axes = self.mesh.axes.iter().enumerate();
         axes.filter(|(i, _)| !self.axes.contains(&AxisIndex::new(*i))).any(|(_, a)| a.kind == AxisKind::Auto)
     }
 
-    /// A layout over manual axes, and inside each part as `inner` has it, if types say how that lies.
+    /// Returns the layout outside of an array that is split as `cut` over the manual axes, and as `inner` within each
+    /// part.
     pub fn outer_sharding(&self, cut: &Sharding, inner: Option<&Sharding>) -> Sharding {
         let is_explicit =
             |a: &AxisRef| !self.axes.contains(&a.axis) && self.mesh.axes[a.axis.index()].kind == AxisKind::Explicit;
@@ -65,7 +69,7 @@ impl Scope {
         cut.clone().with_dims(dims.collect()).with_unreduced(unreduced).with_reduced(reduced)
     }
 
-    /// What is left of a layout in here, where the manual axes do not exist.
+    /// Returns the part of a layout that remains inside, where the manual axes do not exist.
     pub fn inner_sharding(&self, outer: &Sharding) -> Sharding {
         let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| !self.axes.contains(&a.axis)).collect();
         let dims = outer.dims.iter().map(|d| DimSharding { axes: keep(&d.axes), ..d.clone() }).collect();
@@ -73,7 +77,8 @@ impl Scope {
     }
 }
 
-/// Some axes and sub-axes of a mesh, in its order. An axis of size 1 counts: programs do not depend on sizes.
+/// A set of axes and sub-axes of a mesh, in the mesh's order. Axes of size 1 count, because programs do not depend on
+/// sizes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct AxisSet(Vec<AxisRef>);
 
@@ -115,14 +120,14 @@ impl AxisSet {
         self.0.iter().map(|a| a.display(mesh).to_string().replace('"', "")).collect()
     }
 
-    /// `X`, or `(X,Y)`.
+    /// Formats the axes as types do: `X` or `(X,Y)`.
     pub fn show(&self, mesh: &base::Mesh) -> String {
         let names = self.names(mesh);
         if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(",")) }
     }
 
-    /// The argument of a collective over these axes, in Rust: `"X"`, `("X", "Y")`; `..` where one is a part of an axis,
-    /// which `groups` names by its positions.
+    /// Formats the axes as the argument of a collective in Rust: `"X"`, `("X", "Y")`. A sub-axis is formatted as `..`,
+    /// because `groups` names it by its positions.
     fn argument(&self, mesh: &base::Mesh) -> String {
         match self.iter().all(|a| a.sub.is_none()) {
             true => shown_axes(mesh, &self.0),
@@ -131,7 +136,7 @@ impl AxisSet {
     }
 }
 
-/// How a value of per-device code lies along the manual axes: the axes in each state but the plain one, disjoint.
+/// The states of a value of per-device code: the axes in each state but replicated. The sets are disjoint.
 #[derive(Clone, Debug)]
 pub(crate) struct ManualType {
     pub scope: Arc<Scope>,
@@ -147,8 +152,8 @@ impl PartialEq for ManualType {
 }
 
 impl ManualType {
-    /// Equal on all devices.
-    pub fn uniform(scope: &Arc<Scope>) -> ManualType {
+    /// Returns the type of a value that is replicated along all axes.
+    pub fn replicated(scope: &Arc<Scope>) -> ManualType {
         let none = AxisSet::default();
         ManualType { scope: scope.clone(), varying: none.clone(), unreduced: none.clone(), reduced: none }
     }
@@ -157,7 +162,7 @@ impl ManualType {
         &self.scope.mesh
     }
 
-    /// As the program notes it.
+    /// Returns the states as the program records them, or `None` if the value is replicated along all axes.
     pub fn noted(&self) -> Option<Arc<ManualAxes>> {
         let axes = [&self.varying, &self.unreduced, &self.reduced].map(|set| set.0.clone());
         let [varying, unreduced, reduced] = axes;
@@ -169,7 +174,7 @@ impl ManualType {
         self.varying == other.varying && self.unreduced == other.unreduced && self.reduced == other.reduced
     }
 
-    /// With these axes, and in no other state along them.
+    /// Returns the type with these axes varying, and in no other state.
     pub fn with_varying(&self, axes: &AxisSet) -> ManualType {
         let plain = self.without(axes);
         ManualType { varying: plain.varying.union(axes, self.mesh()), ..plain }
@@ -185,7 +190,7 @@ impl ManualType {
         ManualType { reduced: plain.reduced.union(axes, self.mesh()), ..plain }
     }
 
-    /// Equal along these axes.
+    /// Returns the type with these axes replicated.
     pub fn without(&self, axes: &AxisSet) -> ManualType {
         let rest = |own: &AxisSet| own.minus(axes, self.mesh());
         ManualType {
@@ -196,8 +201,9 @@ impl ManualType {
         }
     }
 
-    /// What holds of a value that is one or the other, after the free casts: a varying one may be equal or reduced in
-    /// some cases, a reduced one equal. `None`: one of them is unreduced where the other is not.
+    /// Returns the states of a value that is one of two, after the free casts: a value that varies in one case varies,
+    /// and one that is reduced in one case and replicated in the other is reduced. Returns `None` if only one of them
+    /// is unreduced.
     pub fn join(&self, other: &ManualType) -> Option<ManualType> {
         let mesh = self.mesh();
         let varying = self.varying.union(&other.varying, mesh);
@@ -208,13 +214,13 @@ impl ManualType {
 }
 
 impl Array {
-    /// Its states along the manual axes of `scope`; of what comes from outside: equal along them, and reduced where its
-    /// type says so.
+    /// Returns the array's states along the manual axes of `scope`. An array from outside is replicated along them, or
+    /// reduced if its type says so.
     pub(crate) fn manual_in(&self, scope: &Arc<Scope>) -> ManualType {
         let own = match &self.node().manual {
             Some(own) if own.scope.axes == scope.axes => return ManualType { scope: scope.clone(), ..own.clone() },
             Some(own) => ManualType { scope: scope.clone(), ..own.clone() },
-            None => ManualType::uniform(scope),
+            None => ManualType::replicated(scope),
         };
         let said = self.node().ty.as_ref().and_then(|ty| ty.sharding.as_ref()).map_or(&[][..], |s| &s.reduced);
         let reduced = said.iter().copied().filter(|a| scope.axes.contains(&a.axis));
@@ -222,9 +228,10 @@ impl Array {
     }
 }
 
-/// What an op other than a collective or control flow gives, of `operands`; `None` outside of manual code.
+/// Returns the states of the results of an op other than a collective or control flow. Returns `None` outside of manual
+/// code.
 ///
-/// Errors: `unreduced` where the op of a sum is not the sum of the op of the summands.
+/// Errors: `unreduced` if an operand is unreduced and the op is not linear in it.
 pub(crate) fn of_op(trace: &Trace, op: Op, operands: &[&Array], loc: &Loc) -> Result<Option<ManualType>, Diagnostic> {
     let Some(scope) = trace.scope() else { return Ok(None) };
     let types: Vec<ManualType> = operands.iter().map(|a| a.manual_in(&scope)).collect();
@@ -232,10 +239,10 @@ pub(crate) fn of_op(trace: &Trace, op: Op, operands: &[&Array], loc: &Loc) -> Re
         return of_unreduced(&trace.view(op), operands, &types, loc).map(Some);
     }
     let join = |all: ManualType, t: &ManualType| all.join(t).expect("none is unreduced");
-    Ok(Some(types.iter().fold(ManualType::uniform(&scope), join)))
+    Ok(Some(types.iter().fold(ManualType::replicated(&scope), join)))
 }
 
-/// An op with summands among its operands: it must be linear in them, and in nothing else that differs.
+/// Types an op with unreduced operands: it must be linear in them, and other operands must not vary.
 fn of_unreduced(
     op: &OpView<'_>,
     operands: &[&Array],
@@ -261,7 +268,8 @@ fn of_unreduced(
     Ok(rest.expect("there is an operand").with_unreduced(&axes))
 }
 
-/// Why some devices may run a region and others not: what its predicate varies over, and where that stands.
+/// The reason why some devices may run a region and others not: the axes that its predicate varies over, and its
+/// location.
 #[derive(Clone, Debug)]
 pub(crate) struct Predicate {
     pub varying: AxisSet,
@@ -270,14 +278,14 @@ pub(crate) struct Predicate {
 }
 
 impl Predicate {
-    /// Of a loop or branch that a value of this type decides on; `None` where all devices decide alike.
+    /// Returns the predicate of a loop or branch that depends on `decides`. Returns `None` if all devices decide alike.
     pub fn of(decides: &Array, name: &'static str, at: &'static Location<'static>) -> Option<Predicate> {
         let varying = decides.node().manual.as_ref()?.varying.clone();
         (!varying.is_empty()).then_some(Predicate { varying, name, at })
     }
 }
 
-/// What runs through a loop or out of a branch: the states of each leaf, widened until they hold every time.
+/// The values that run through a loop or come out of a branch. Their states are widened until they hold every time.
 pub(crate) struct Carried {
     scope: Option<Arc<Scope>>,
     types: Vec<ManualType>,
@@ -294,7 +302,7 @@ impl Carried {
         self.predicate.clone()
     }
 
-    /// The arrays, in the states that have been found.
+    /// Returns the arrays in the states that have been found.
     pub fn apply(&self, arrays: &[Array]) -> Vec<Array> {
         match self.scope {
             None => arrays.to_vec(),
@@ -302,7 +310,7 @@ impl Carried {
         }
     }
 
-    /// Notes what decides whether there is a next time; says whether that was news.
+    /// Records the predicate that decides whether there is another turn. Returns true if this changed the states.
     pub fn decide(&mut self, predicate: Option<Predicate>) -> bool {
         let Some(found) = predicate else { return false };
         let mesh = &self.scope.as_ref().expect("what varies is in a scope").mesh;
@@ -316,7 +324,8 @@ impl Carried {
         true
     }
 
-    /// Widens to what the next turn gives; says whether that was news. `Err`: the leaf that cannot be one type.
+    /// Widens the states to those after a turn. Returns true if they changed, or the index of a leaf that cannot have
+    /// one type.
     pub fn widen(&mut self, leaves: &[&Array]) -> Result<bool, usize> {
         let Some(scope) = &self.scope else { return Ok(false) };
         let mut is_new = false;
@@ -333,7 +342,7 @@ impl Carried {
 }
 
 impl ManualType {
-    /// Of a value that only some devices have made, as what varies over these axes decides.
+    /// Returns the states of a value that only some devices made, where the decision varies over these axes.
     fn with_decided(&self, axes: &AxisSet) -> ManualType {
         self.with_varying(&axes.minus(&self.unreduced, self.mesh()))
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with a program, in words: each function takes raw facts and gives the diagnostic.
+//! The diagnostics of programs' mistakes. Each function takes raw facts and returns a diagnostic.
 
 use crate::dtype::{Misfit, Number};
 use crate::manual::Predicate;
@@ -9,9 +9,9 @@ use shardwise_ir::TensorType;
 use std::panic::Location;
 
 pub(crate) fn part_length(offset: &[usize], shape: &[usize], found: usize, loc: &Loc) -> Diagnostic {
-    let message = "a part has another number of elements than its shape";
+    let message = "the number of elements of a part differs from its shape";
     Diagnostic::error("part-length", loc, message)
-        .facts(format!("the part at {offset:?} of shape {shape:?} got {found} elements"))
+        .facts(format!("the part at {offset:?} of shape {shape:?} has {found} elements"))
         .expected(format!("{} elements", shape.iter().product::<usize>()))
 }
 
@@ -28,75 +28,80 @@ pub(crate) fn dimension_twice(name: &str, dim: usize, ty: &str, loc: &Loc) -> Di
 }
 
 pub(crate) fn deleted(ty: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("deleted", loc, "the array has been deleted or given away").facts(ty).help("keep a clone of it")
+    Diagnostic::error("deleted", loc, "the array has been deleted or donated")
+        .facts(ty)
+        .help("keep a clone of the array")
 }
 
 pub(crate) fn traced_value(ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("no-value", loc, "a traced array has no value yet")
         .facts(ty)
-        .help("return it from the traced function, and ask the result")
+        .help("return it from the traced function, and read the result of the call")
 }
 
 pub(crate) fn no_value(ty: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("no-value", loc, "a type without a value can be lowered with, not computed with")
+    Diagnostic::error("no-value", loc, "a type without a value can only be used for lowering")
         .facts(ty)
         .help("make an array with `zeros`, `array`, `Array::from_parts`, …")
 }
 
 pub(crate) fn element_type(wanted: DType, ty: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("element-type", loc, format!("the elements are read as {wanted}"))
+    Diagnostic::error("element-type", loc, format!("the elements cannot be read as {wanted}"))
         .facts(ty)
-        .help(format!("read them as they are, or `.astype({wanted:?})` first"))
+        .help(format!("read them as their own type, or convert the array first: `.astype({wanted:?})`"))
 }
 
 pub(crate) fn not_one(ty: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("not-one-element", loc, "`item` of an array that has not exactly one element").facts(ty)
+    Diagnostic::error("not-one-element", loc, "`item` needs an array with exactly one element").facts(ty)
 }
 
 pub(crate) fn mesh_mismatch(a: &Mesh, x: &ShardedType, b: &Mesh, y: &ShardedType, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("mesh-mismatch", loc, "arrays of two meshes meet in one program")
+    Diagnostic::error("mesh-mismatch", loc, "the program uses arrays on two different meshes")
         .facts(format!("{} on {}\n{} on {}", ArrayType::of(x), a.with_kinds(), ArrayType::of(y), b.with_kinds()))
         .help("lay them out on one mesh with `.shard(mesh.sharding(P!(..)))`")
 }
 
 pub(crate) fn layout_mesh(own: &Mesh, other: &Mesh, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("mesh-mismatch", loc, "the layout refers to another mesh than the program runs on")
+    Diagnostic::error("mesh-mismatch", loc, "the layout refers to a mesh that is not the program's mesh")
         .facts(format!("the layout's: {}\nthe program's: {}", other.with_kinds(), own.with_kinds()))
-        .help("give the arguments and the layout one mesh: `set_mesh`, or `mesh.sharding(P!(..))`")
+        .help("use the same mesh for the arguments and the layout: `set_mesh`, or `mesh.sharding(P!(..))`")
 }
 
 pub(crate) fn dtypes(name: &str, x: &str, y: &str, to: DType, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("dtype-mixed", loc, format!("`{name}` of arrays of two dtypes"))
+    Diagnostic::error("dtype-mixed", loc, format!("`{name}` needs arrays of the same dtype"))
         .facts(format!("{x} and {y}"))
         .help(format!("convert one of them: `.astype({to:?})`"))
 }
 
 pub(crate) fn broadcast(name: &str, x: &str, y: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("broadcast", loc, format!("`{name}` of arrays that do not broadcast"))
+    Diagnostic::error("broadcast", loc, format!("`{name}`: the arrays cannot be broadcast together"))
         .facts(format!("{x} and {y}"))
-        .expected("from the last dimension on, sizes that are equal or 1")
+        .expected("sizes that are equal or 1, compared from the last dimension")
 }
 
 pub(crate) fn number(name: &str, number: Number, ty: &str, why: Misfit, loc: &Loc) -> Diagnostic {
-    let d =
-        Diagnostic::error("number-dtype", loc, format!("`{name}`: the number {number} cannot take the array's dtype"));
+    let d = Diagnostic::error(
+        "number-dtype",
+        loc,
+        format!("`{name}`: the array's dtype cannot represent the number {number}"),
+    );
     let d = d.facts(ty);
     match why {
         Misfit::FloatOnInteger => d.help("convert the array first: `.astype(F32)`"),
         Misfit::BoolOnNumber => d.help("write 0 or 1, or compare the array first"),
         Misfit::NumberOnBool => d.help("convert the array first: `.astype(I32)`"),
-        Misfit::OutOfRange => d.note("the number is out of its range"),
-        Misfit::NotComputed => d.note("nothing is computed in this dtype"),
+        Misfit::OutOfRange => d.note("the number is out of the range of the dtype"),
+        Misfit::NotComputed => d.note("arrays of this dtype can only be stored and converted"),
     }
 }
 
 pub(crate) fn two_numbers(name: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("no-array", loc, format!("`{name}` of two numbers: one of them must be an array"))
+    Diagnostic::error("no-array", loc, format!("`{name}` needs at least one array, and both operands are numbers"))
         .help("make one with `scalar(value, dtype)`")
 }
 
 pub(crate) fn wrong_kind(name: &str, ty: &str, expected: &str, help: &str, loc: &Loc) -> Diagnostic {
-    let d = Diagnostic::error("dtype-kind", loc, format!("`{name}` has no meaning for this dtype"));
+    let d = Diagnostic::error("dtype-kind", loc, format!("`{name}` is not defined for this dtype"));
     let d = d.facts(ty).expected(expected);
     if help.is_empty() { d } else { d.help(help) }
 }
@@ -106,48 +111,57 @@ pub(crate) fn shape(code: &'static str, message: String, facts: String, help: &s
     if help.is_empty() { d } else { d.help(help) }
 }
 
-/// `found`: the index, or its type; `conversion`: what makes an integer of such a value.
+/// Builds the error for an index that is not an integer. `found` is the index or its type, and `conversion` converts
+/// it.
 pub(crate) fn switch_index(found: String, conversion: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("condition", loc, "`switch`: the index is not an integer scalar")
         .facts(found)
-        .help(format!("convert a scalar first: `{conversion}`"))
+        .help(format!("convert the index first: `{conversion}`"))
 }
 
 pub(crate) fn too_large(ty: &TensorType, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("too-large", loc, "an array of more elements, or dimensions, than there can be")
+    Diagnostic::error("too-large", loc, "the array has too many elements or dimensions")
         .facts(ty.short())
-        .expected("at most 2^59 bytes, and 255 dimensions")
+        .expected("at most 2^59 bytes and 255 dimensions")
 }
 
-/// `what` counts `n` positions in 32 bits.
+/// Builds the error for a function that would count `n` positions in 32 bits.
 pub(crate) fn too_many(what: &str, n: usize, facts: String, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("too-large", loc, format!("`{what}` counts {n} positions, and i32 holds {}", i32::MAX))
-        .facts(facts)
-        .help("split what is counted")
+    Diagnostic::error(
+        "too-large",
+        loc,
+        format!("`{what}` counts {n} positions, and an i32 counts at most {}", i32::MAX),
+    )
+    .facts(facts)
+    .help("split the array or the loop into smaller ones")
 }
 
 pub(crate) fn layout(wanted: &str, found: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("layout", loc, "the array is laid out otherwise").facts(found).expected(wanted)
+    Diagnostic::error("layout", loc, "the array has a different layout").facts(found).expected(wanted)
 }
 
 pub(crate) fn layout_unknown(wanted: &str, ty: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("layout-unknown", loc, "the compiler decides this layout, after the function has been traced")
-        .facts(ty)
-        .expected(wanted)
-        .help("ask for it with `.shard(..)`, or check the result of the call")
+    Diagnostic::error(
+        "layout-unknown",
+        loc,
+        "this layout is unknown until the function has been traced: the compiler decides it",
+    )
+    .facts(ty)
+    .expected(wanted)
+    .help("set the layout with `.shard(..)`, or check the result of the call")
 }
 
 pub(crate) fn carry(name: &str, path: &str, before: &str, after: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("carry", loc, format!("`{name}`: the body gives the carry another type"))
+    Diagnostic::error("carry", loc, format!("`{name}`: the body changes the type of the carry"))
         .facts(format!("`{path}` enters as {before} and leaves as {after}"))
-        .help("make both one type, for instance with `.astype(..)` where the loop starts")
+        .help("give both the same type, for example with `.astype(..)` on the initial value")
 }
 
 pub(crate) fn carry_layout(name: &str, path: &str, types: [&str; 2], layouts: [&P; 2], loc: &Loc) -> Diagnostic {
-    Diagnostic::error("carry", loc, format!("`{name}`: the body gives the carry another layout"))
+    Diagnostic::error("carry", loc, format!("`{name}`: the body changes the layout of the carry"))
         .facts(format!("`{path}` enters as {} and leaves as {}", types[0], types[1]))
-        .help(format!("lay out what enters as it leaves: `.shard({})` before the loop", layouts[1]))
-        .help(format!("lay out what leaves as it entered: `.shard({})` in the body", layouts[0]))
+        .help(format!("give the initial value the layout after the body: `.shard({})` before the loop", layouts[1]))
+        .help(format!("give the result of the body the initial layout: `.shard({})` in the body", layouts[0]))
 }
 
 pub(crate) fn branch_layouts(
@@ -158,9 +172,9 @@ pub(crate) fn branch_layouts(
     which: &[String; 2],
     loc: &Loc,
 ) -> Diagnostic {
-    Diagnostic::error("branch-types", loc, format!("`{name}`: the branches give results of different layouts"))
+    Diagnostic::error("branch-types", loc, format!("`{name}`: the results of the branches have different layouts"))
         .facts(format!("`{path}` is {} {} and {} {}", types[0], which[0], types[1], which[1]))
-        .help(format!("lay out both alike: `.shard({})` or `.shard({})`", layouts[0], layouts[1]))
+        .help(format!("give both the same layout: `.shard({})` or `.shard({})`", layouts[0], layouts[1]))
 }
 
 pub(crate) fn form(name: &str, what: &str, loc: &Loc) -> Diagnostic {
@@ -168,161 +182,169 @@ pub(crate) fn form(name: &str, what: &str, loc: &Loc) -> Diagnostic {
 }
 
 pub(crate) fn branches(name: &str, path: &str, a: &str, b: &str, which: &[String; 2], loc: &Loc) -> Diagnostic {
-    Diagnostic::error("branch-types", loc, format!("`{name}`: the branches give results of different types"))
+    Diagnostic::error("branch-types", loc, format!("`{name}`: the results of the branches have different types"))
         .facts(format!("`{path}` is {a} {} and {b} {}", which[0], which[1]))
 }
 
 pub(crate) fn layout_of_auto(ty: &str, loc: &Loc) -> Diagnostic {
-    let message = "the compiler decides how this array lies over axes that are Explicit here";
-    Diagnostic::error("layout-unknown", loc, message).facts(ty).help("say it first: `.shard(P!(..))`")
+    let message = "the compiler decides the layout of this array over axes that are Explicit here";
+    Diagnostic::error("layout-unknown", loc, message).facts(ty).help("set the layout first: `.shard(P!(..))`")
 }
 
 pub(crate) fn no_mesh_for(name: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("no-mesh", loc, format!("`{name}` refers to no mesh"))
+    Diagnostic::error("no-mesh", loc, format!("`{name}` needs a mesh, and none is current"))
         .help("call `set_mesh(&mesh)`, or wrap the code in `with_mesh(&mesh, || ..)`")
 }
 
 pub(crate) fn axis_mode(name: &str, axis: &str, kind: AxisKind, kinds: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("axis-mode", loc, format!("`{name}` of \"{axis}\", which is no {kind:?} axis here"))
+    Diagnostic::error("axis-mode", loc, format!("`{name}` needs {kind:?} axes, and \"{axis}\" is not one here"))
         .mesh_text(kinds)
 }
 
 pub(crate) fn unconstrained(spec: &P, ty: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("spec-unconstrained", loc, "`_` leaves a layout open that nothing else decides")
+    Diagnostic::error("spec-unconstrained", loc, "`_` leaves part of the layout open, and nothing else decides it")
         .facts(format!("{ty} as {spec}"))
-        .help("say how each dimension lies: an axis, or `None`")
+        .help("write an axis or `None` for each dimension")
 }
 
 pub(crate) fn new_sum(ty: &str, axes: &str, loc: &Loc) -> Diagnostic {
-    let message = format!("the array is not a sum over {axes} that has yet to be taken");
+    let message = format!("the array is not an unreduced sum over {axes}");
     Diagnostic::error("spec-unreduced", loc, message)
         .facts(ty)
-        .help("`.unreduced` stands right after the product or reduction that leaves the sum")
+        .help("use `.unreduced` right after the product or reduction that makes the sum")
 }
 
 pub(crate) fn unreduced(name: &str, types: &str, axes: &str, reduced: &P, loc: &Loc) -> Diagnostic {
-    let message = format!("`{name}` of a sum over {axes} that has yet to be taken, in which it is not linear");
-    Diagnostic::error("unreduced", loc, message).facts(types).help(format!("take the sum first: `.shard({reduced})`"))
+    let message = format!("`{name}` is not linear in its operand, which is unreduced over {axes}");
+    Diagnostic::error("unreduced", loc, message).facts(types).help(format!("reduce it first: `.shard({reduced})`"))
 }
 
 pub(crate) fn reduced(name: &str, types: &str, axes: &str, operand: usize, both: &P, loc: &Loc) -> Diagnostic {
-    let message = format!("`{name}` of an array that is reduced over {axes} and one that is not");
+    let message = format!("`{name}` combines an array that is reduced over {axes} with one that is not");
     Diagnostic::error("reduced", loc, message)
         .facts(types)
-        .note("their gradients would differ by a sum over devices, which nobody asks for")
-        .help(format!("make both alike: `.shard({both})` of operand {operand}"))
+        .note("their gradients would differ by a sum over devices that the program does not ask for")
+        .help(format!("give both the same state: `.shard({both})` on operand {operand}"))
 }
 
 pub(crate) fn escaped(array: &Array, loc: &Loc) -> Diagnostic {
     Diagnostic::error("traced-escaped", loc, "an array is used outside of the trace, loop or branch that made it")
         .facts(array.short_type())
         .note(format!("it was made at {}", context::show(array.node().at)))
-        .help("return it from the traced function, and use the result")
+        .help("return it from the traced function, and use the result of the call")
 }
 
 pub(crate) fn tree_depth(limit: usize, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("tree-depth", loc, format!("vectors and maps of a tree are nested more than {limit} deep"))
-        .help("keep the parts of a long chain side by side in one vector")
+    Diagnostic::error(
+        "tree-depth",
+        loc,
+        format!("the tree has vectors and maps that are nested more than {limit} deep"),
+    )
+    .help("store the parts of a long chain in one flat vector")
 }
 
 pub(crate) fn nesting(limit: usize, loc: &Loc) -> Diagnostic {
     let message = format!("traced functions, loops and branches are nested more than {limit} deep");
     Diagnostic::error("trace-depth", loc, message)
-        .note("a function that calls itself is traced without end: the values that would end it are not known yet")
-        .help("write `fori_loop`, `while_loop` or `scan`; or end the recursion by a `Static` argument or a Rust number")
+        .note("tracing a function that calls itself does not end: the values that would stop it are not known during tracing")
+        .help("write `fori_loop`, `while_loop` or `scan`, or let a `Static` argument or a Rust number end the recursion")
 }
 
 // ── manual code
-/// `axes`: as types show them; `argument`: as Rust code names them.
+/// Builds the error for an op that is not linear in unreduced operands. `axes` is as in types, `argument` as in Rust
+/// code.
 pub(crate) fn unreduced_operand(name: &str, types: &[String], axes: &str, argument: &str, loc: &Loc) -> Diagnostic {
     let op = name.rsplit('.').next().unwrap_or(name);
-    Diagnostic::error("unreduced", loc, format!("`{op}` of a value that is still to be summed over {axes}"))
+    Diagnostic::error("unreduced", loc, format!("`{op}` cannot take a value that is unreduced over {axes}"))
         .facts(types.join(" and "))
-        .expected("an op that is linear in the summands, of values that are equal along these axes otherwise")
+        .expected("an op that is linear in the unreduced operands, with other operands replicated along these axes")
         .help(format!("sum it first: `.psum({argument})`"))
 }
 
 pub(crate) fn carry_unreduced(name: &str, path: &str, before: &str, after: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("carry", loc, format!("`{name}`: the carry is a summand on one side of the body only"))
+    Diagnostic::error("carry", loc, format!("`{name}`: the carry is unreduced on one side of the body only"))
         .facts(format!("`{path}` enters as {before} and leaves as {after}"))
-        .help("sum what is unreduced with `.psum(..)`, or start from a summand: `.pcast(.., Pcast::Unreduced)` of what varies")
+        .help("reduce the carry with `.psum(..)`, or make the other side unreduced: `.pcast(.., Pcast::Unreduced)` on a varying value")
 }
 
 pub(crate) fn branches_unreduced(name: &str, path: &str, types: &[String; 2], loc: &Loc) -> Diagnostic {
     let path = if path.is_empty() { "result" } else { path };
-    Diagnostic::error("branch-types", loc, format!("`{name}`: the result is a summand of some branches only"))
+    Diagnostic::error("branch-types", loc, format!("`{name}`: the result is unreduced in some branches only"))
         .facts(format!("`{path}` is {} or {}", types[0], types[1]))
-        .help("sum what is unreduced with `.psum(..)`")
+        .help("reduce it with `.psum(..)` in these branches")
 }
 
-/// `what`: `psum`, `axis_index`.
+/// Builds the error for a function of manual code outside of `shard_map`. `what` is its name: `psum`, `axis_index`.
 pub(crate) fn not_manual(what: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error(
-        "not-manual",
-        loc,
-        format!("`{what}` speaks of devices, and there is one program for all of them here"),
-    )
-    .help("call it in the function that `shard_map` maps")
+    Diagnostic::error("not-manual", loc, format!("`{what}` can only be called inside `shard_map`"))
+        .help("call it in the function that `shard_map` maps")
 }
 
-/// An axis that a function of manual code names and cannot: `why` says which way.
+/// Builds the error for an axis that a function of manual code cannot use. `why` is a relative clause about the axis.
 pub(crate) fn manual_axis(what: &str, axis: &str, why: &str, kinds: &str, help: Option<&str>, loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error("manual-axis", loc, format!("{what} over axis \"{axis}\", {why}")).mesh_text(kinds);
     help.into_iter().fold(d, Diagnostic::help)
 }
 
 pub(crate) fn axis_groups(what: &str, axis: &str, size: usize, groups: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("axis-groups", loc, format!("`{what}`: these groups are no part of axis \"{axis}\""))
+    Diagnostic::error("axis-groups", loc, format!("`{what}`: these groups are not the groups of a sub-axis of \"{axis}\""))
         .facts(format!("{groups}, axis \"{axis}\" has size {size}"))
-        .expected("each position once, in groups of one size that lie at equal steps, as in [[0, 1], [2, 3]] or [[0, 2], [1, 3]]")
+        .expected("each position once, in groups of equal size with equal steps between positions, as in [[0, 1], [2, 3]] or [[0, 2], [1, 3]]")
 }
 
 pub(crate) fn mixed_states(what: &str, ty: &str, axes: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("mixed-states", loc, format!("`{what}` over {axes}, along which the value is not in one state"))
-        .facts(ty)
-        .help("where it is equal and each device shall count, say so: `.pcast(.., Pcast::Varying)`")
+    Diagnostic::error(
+        "mixed-states",
+        loc,
+        format!("`{what}` over {axes} needs a value that is in the same state along all of them"),
+    )
+    .facts(ty)
+    .help("to count a replicated value once for each device, cast it: `.pcast(.., Pcast::Varying)`")
 }
 
 pub(crate) fn wrong_state(what: &str, ty: &str, state: &str, axes: &str, help: &str, loc: &Loc) -> Diagnostic {
-    let d =
-        Diagnostic::error("wrong-state", loc, format!("`{what}` over {axes} of a value that is {state} along them"));
+    let d = Diagnostic::error(
+        "wrong-state",
+        loc,
+        format!("`{what}` over {axes} cannot take a value that is {state} along them"),
+    );
     let d = d.facts(ty);
     if help.is_empty() { d } else { d.help(help) }
 }
 
 pub(crate) fn divergent(what: &str, axes: &str, p: &Predicate, shared: &str, kinds: &str, loc: &Loc) -> Diagnostic {
     let message =
-        format!("`{what}` over {axes} where the devices along {shared} do not all come: it could not complete");
+        format!("not every device along {shared} reaches this `{what}` over {axes}, so it would never complete");
     Diagnostic::error("divergent-collective", loc, message)
         .facts(format!(
-            "it stands in `{}` at {}, which decides on what varies over {shared}",
+            "it is called inside the `{}` at {}, which depends on a value that varies over {shared}",
             p.name,
             context::show(p.at)
         ))
         .mesh_text(kinds)
-        .help("take it out of there, or decide on what is equal on these devices: `.pmax(..)` of what varies")
+        .help("move it outside, or make that value equal on these devices, for example with `.pmax(..)`")
 }
 
 pub(crate) fn matmul_letter(what: &str, letter: char, spec: &str, expected: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("matmul-letter", loc, format!("`{what}`: `{letter}` cannot lie in parts in {spec:?}"))
-        .expected(format!("a letter that stands {expected}"))
+    Diagnostic::error("matmul-letter", loc, format!("`{what}`: `{letter}` cannot be the split letter of {spec:?}"))
+        .expected(format!("a letter that occurs {expected}"))
 }
 
-/// A dimension of an array, and the devices over which it is to lie in equal parts.
+/// A dimension of an array, and the devices over which it is to be split into equal parts.
 pub(crate) struct Split<'a> {
     pub ty: &'a str,
     pub dim: usize,
     pub size: usize,
-    /// `"X"`, `("X", "Y")`.
+    /// The axes as Rust code names them: `"X"`, `("X", "Y")`.
     pub axes: &'a str,
     pub count: usize,
 }
 
 impl Split<'_> {
-    /// With `ty` as the message has it.
+    /// Formats the sizes. `ty` is the type as the message shows it.
     fn facts(&self, ty: &str) -> String {
         let Split { dim, size, axes, count, .. } = self;
-        format!("{ty}: dim {dim} has size {size}, there are {count} devices along {axes}")
+        format!("{ty}: dim {dim} has size {size}, and there are {count} devices along {axes}")
     }
 
     fn help(&self) -> String {
@@ -340,11 +362,11 @@ pub(crate) fn not_stacked(what: &str, split: &Split<'_>, loc: &Loc) -> Diagnosti
     let message = format!("`{what}`: dimension {} must have one element for each device", split.dim);
     Diagnostic::error("collective-uneven", loc, message)
         .facts(split.facts(split.ty))
-        .help(format!("name the dimension as `{}` to split it in parts", split.dim))
+        .help(format!("write the dimension as `{}` to split it into parts", split.dim))
 }
 
 pub(crate) fn spec_uneven(spec: &P, split: &Split<'_>, mesh: &base::Mesh, loc: &Loc) -> Diagnostic {
-    let message = format!("dimension {} cannot be split as the layout asks", split.dim);
+    let message = format!("dimension {} cannot be split evenly over the axes of the layout", split.dim);
     Diagnostic::error("spec-uneven", loc, message)
         .facts(split.facts(&format!("{} as {spec}", split.ty)))
         .mesh(mesh)
@@ -358,7 +380,7 @@ pub(crate) fn permutation(what: &str, wrong: &str, pairs: &str, axes: &str, coun
 
 pub(crate) fn shuffle(what: &str, given: usize, from: &str, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
     positions(what, &format!("{given} positions are given"), from, axes, count, loc)
-        .expected(format!("{count} positions: for each device the one that it takes the value of"))
+        .expected(format!("{count} positions: for each device, the position whose value it gets"))
 }
 
 pub(crate) fn no_position(what: &str, position: usize, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
@@ -371,119 +393,129 @@ fn positions(what: &str, wrong: &str, given: &str, axes: &str, count: usize, loc
         .facts(format!("{given} over {axes}, which has {count} positions"))
 }
 
-/// A leaf that does not fit its spec: `what` is `in_specs` or `out_specs`.
+/// Adds the location of a leaf in a `shard_map` to a message. `what` is `in_specs` or `out_specs`.
 pub(crate) fn in_shard_map(d: Diagnostic, name: &str, what: &str, leaf: &str) -> Diagnostic {
     let message = format!("shard_map of {name}, {what} of `{leaf}`: {}", d.message);
     Diagnostic { message, ..d }
 }
 
-/// `spec`: with the array's type.
+/// Builds the error for a spec over an axis that is not manual. `spec` includes the array's type.
 pub(crate) fn spec_not_manual(spec: &str, axis: &str, kinds: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("spec-not-manual", loc, format!("the spec names axis \"{axis}\", which is not manual here"))
         .facts(spec)
         .mesh_text(kinds)
-        .help("add it with `.axes(..)`, or leave it out of the spec: the others lie as they do outside")
+        .help("add the axis with `.axes(..)`, or leave it out of the spec: layouts over other axes stay as they are outside")
 }
 
 pub(crate) fn layout_manual(axis: &str, ty: &str, kinds: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("layout-manual", loc, format!("a layout over axis \"{axis}\", which is manual here"))
+    Diagnostic::error("layout-manual", loc, format!("the layout uses axis \"{axis}\", which is manual here"))
         .facts(ty)
         .mesh_text(kinds)
-        .help("in `shard_map` a value is one device's own; use the collectives")
+        .help("inside `shard_map` each device has its own value: use collectives to move data")
 }
 
 pub(crate) fn no_in_specs(name: &str, types: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("in-specs", loc, format!("the shard_map of {name} does not say how its arguments are split"))
+    Diagnostic::error("in-specs", loc, format!("the shard_map of {name} has no in specs"))
         .facts(types)
-        .help("add `.in_specs(..)`: one `P!(..)` for all, or one for each in a tuple")
+        .help("add `.in_specs(..)`: one `P!(..)` for all arguments, or a tuple with one for each")
 }
 
 pub(crate) fn not_replicated(ty: &str, spec: &str, axes: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error(
         "out-spec-varying",
         loc,
-        format!("the spec claims a result that is equal along {axes}, and it varies over {axes}"),
+        format!("the spec requires a result that is replicated along {axes}, and it varies over {axes}"),
     )
     .facts(format!("{ty} as {spec}"))
     .help(format!(
-        "make it equal with `.psum(..)`, `.pmax(..)` or `.all_gather_equal(..)`, or put {axes} into the spec"
+        "make it replicated with `.psum(..)`, `.pmax(..)` or `.all_gather_replicated(..)`, or add {axes} to the spec"
     ))
 }
 
 pub(crate) fn result_unreduced(ty: &str, axes: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("out-spec-unreduced", loc, format!("the result is still to be summed over {axes}"))
-        .facts(ty)
-        .help("sum it: `.psum(..)`, `.psum_scatter(..)`")
+    Diagnostic::error(
+        "out-spec-unreduced",
+        loc,
+        format!("the result is unreduced over {axes}, and its spec does not say so"),
+    )
+    .facts(ty)
+    .help("reduce it with `.psum(..)` or `.psum_scatter(..)`")
 }
 
 pub(crate) fn in_spec_differs(ty: &str, spec: &P, loc: &Loc) -> Diagnostic {
-    let message = "the argument is laid out otherwise than its spec, and nothing is moved unasked over explicit axes";
+    let message =
+        "the argument's layout differs from its spec, and arrays are never moved implicitly over Explicit axes";
     let d = Diagnostic::error("in-spec-layout", loc, message).facts(format!("{ty} as {spec}"));
     match spec.unreduced_axes() {
-        [] => d.help(format!("move it: `.shard({spec})`; or leave `.in_specs(..)` out: the arguments' types say it")),
-        _ => d.help("a sum that has been taken cannot be opened again: take `.unreduced(..)` from the spec"),
+        [] => d.help(format!(
+            "move it first: `.shard({spec})`, or leave out `.in_specs(..)` to use the arguments' layouts"
+        )),
+        _ => d.help("a sum that has been reduced cannot become unreduced again: remove `.unreduced(..)` from the spec"),
     }
 }
 
 pub(crate) fn stacked_once(what: &str, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("dimension", loc, format!("`{what}`: one dimension is stacked and the other is not"))
         .facts(ty)
-        .help("make both `stacked(..)`, or none")
+        .help("make both `stacked(..)`, or neither")
 }
 
 pub(crate) fn ragged_dot(operands: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("ragged-dot", loc, "`ragged_dot` of arrays that do not fit each other")
+    Diagnostic::error("ragged-dot", loc, "the operands of `ragged_dot` do not fit each other")
         .facts(operands)
-        .expected("rows [m,k], matrices [g,k,n], and how many rows each matrix has: integers [g]")
+        .expected("rows [m,k], matrices [g,k,n], and the number of rows for each matrix: integers [g]")
 }
 
 pub(crate) fn ragged_rows(facts: String, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("ragged-rows", loc, "`ragged_all_to_all` into an array that does not hold such rows")
+    Diagnostic::error("ragged-rows", loc, "`ragged_all_to_all`: the rows do not fit the array that receives them")
         .facts(facts)
-        .expected("two arrays of one dtype, whose dimensions after the first are equal")
+        .expected("two arrays of the same dtype, with equal dimensions after the first")
 }
 
 pub(crate) fn ragged_lists(facts: Vec<String>, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error("ragged-lists", loc, "`ragged_all_to_all`: offsets and sizes do not fit the devices");
-    let expected =
-        format!("one-dimensional integer arrays of one type, with an entry for each device: {axes} has {count}");
+    let expected = format!(
+        "one-dimensional integer arrays of one type, with an entry for each device: there are {count} devices along {axes}"
+    );
     facts.into_iter().fold(d, Diagnostic::facts).expected(expected)
 }
 
 pub(crate) fn future_unfinished(what: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("future-unfinished", loc, format!("`{what}` is never finished"))
-        .help("call `.done()` on what it gives")
+    Diagnostic::error("future-unfinished", loc, format!("the future of `{what}` is dropped before it is finished"))
+        .help("call `.done()` on the future")
 }
 
 pub(crate) fn future_elsewhere(what: &str, at: &Location<'_>, loc: &Loc) -> Diagnostic {
     Diagnostic::error("future-elsewhere", loc, format!("`{what}` is finished in another loop, branch or function"))
         .note(format!("it was started at {}", context::show(at)))
-        .help("finish it where it was started, and use the result here")
+        .help("call `.done()` where it was started, and use the result here")
 }
 
 pub(crate) fn result_reduced(ty: &str, spec: &str, axes: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("out-spec-reduced", loc, format!("the result is reduced over {axes}, and its spec does not say so"))
         .facts(format!("{ty} as {spec}"))
-        .help("say it with `.reduced(..)` of Explicit axes; or make the result equal: `.all_gather_equal(..)`, or no `.pcast(..)`")
+        .help("add `.reduced(..)` to the spec for Explicit axes, or make the result replicated: use `.all_gather_replicated(..)`, or leave out `.pcast(..)`")
 }
 
 pub(crate) fn result_not_reduced(ty: &str, spec: &str, axes: &str, loc: &Loc) -> Diagnostic {
-    let message = format!("the spec claims a result that is reduced over {axes}, and it is not");
+    let message = format!("the spec requires a result that is reduced over {axes}, and it is not");
     Diagnostic::error("out-spec-reduced", loc, message)
         .facts(format!("{ty} as {spec}"))
         .help(format!("drop {axes} from `.reduced(..)`, or cast the result: `.pcast(.., Pcast::Reduced)`"))
 }
 
 pub(crate) fn result_no_summand(ty: &str, spec: &str, axes: &str, loc: &Loc) -> Diagnostic {
-    let message = format!("the spec leaves the result to be summed over {axes}, and it is equal along {axes}");
-    Diagnostic::error("out-spec-unreduced", loc, message)
-        .facts(format!("{ty} as {spec}"))
-        .help(format!("drop {axes} from the spec; or let it count once for each device: `.pcast(.., Pcast::Varying)`"))
+    let message =
+        format!("the spec requires a result that is unreduced over {axes}, and it is replicated along {axes}");
+    Diagnostic::error("out-spec-unreduced", loc, message).facts(format!("{ty} as {spec}")).help(format!(
+        "drop {axes} from the spec, or count the result once for each device: `.pcast(.., Pcast::Varying)`"
+    ))
 }
 
 pub(crate) fn captured_split(ty: &str, loc: &Loc) -> Diagnostic {
-    let message = "the function that is mapped uses an array from outside that is split, and nothing is moved unasked over explicit axes";
+    let message =
+        "the mapped function captures a split array, and arrays are never moved implicitly over Explicit axes";
     Diagnostic::error("captured-layout", loc, message)
         .facts(ty)
-        .help("pass it as an argument with a spec of its own, or gather it first: `.shard(P!())`")
+        .help("pass it as an argument with its own spec, or gather it first: `.shard(P!())`")
 }

@@ -1,4 +1,4 @@
-//! Operands and dimensions, operators, and functions element by element.
+//! Operands, dimensions, operators, and elementwise functions.
 
 use crate::array::{Array, State};
 use crate::dtype::{Misfit, Number};
@@ -15,7 +15,8 @@ use std::panic::Location;
 use std::sync::Arc;
 
 // ── operands
-/// An array, by value or reference, or a Rust number (which takes the other operand's dtype).
+/// Types that can be an operand: an array, by value or by reference, or a Rust number, which takes the other operand's
+/// dtype.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an array or a number",
     label = "expected `Array`, `&Array`, a float, an integer or a bool"
@@ -68,24 +69,24 @@ numbers!(f32 => Float f64, f64 => Float f64, i32 => Int i128, i64 => Int i128, u
     isize => Int i128, usize => Int i128);
 
 // ── dimensions
-/// A dimension: counted from the front, or from the back if negative.
+/// Types that name a dimension. Negative numbers count from the last dimension.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a dimension",
     label = "expected an integer; negative counts from the back"
 )]
 pub trait Dim: Copy + Display {
-    /// Its place in an array of this rank, if it has one.
+    /// Returns the index of the dimension in an array of this rank, or `None` if there is no such dimension.
     #[doc(hidden)]
     fn of(self, rank: usize) -> Option<usize>;
 }
 
-/// Some dimensions: one, an array of them, `..` for all; `keep(..)` leaves them in the result with size 1.
+/// Types that name dimensions: one, an array of them, or `..` for all. [`keep`] keeps them in the result with size 1.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name dimensions",
     label = "expected an integer, an array of integers, `..`, or `keep(…)` of one"
 )]
 pub trait Dims {
-    /// Their places; `Err`: the one that there is not.
+    /// Returns the indices of the dimensions, or the one that does not exist.
     #[doc(hidden)]
     fn places(&self, rank: usize) -> Result<Vec<usize>, String>;
     #[doc(hidden)]
@@ -125,7 +126,7 @@ impl Dims for Vec<usize> {
     }
 }
 
-/// See [`keep`].
+/// The result of [`keep`].
 pub struct Keep<D>(D);
 
 impl<D: Dims> Dims for Keep<D> {
@@ -137,16 +138,16 @@ impl<D: Dims> Dims for Keep<D> {
     }
 }
 
-/// Reduce over `dims`, and keep them with size 1.
+/// Names the dimensions of a reduction that keeps them with size 1: `x.sum(keep(0))`.
 pub fn keep<D: Dims>(dims: D) -> Keep<D> {
     Keep(dims)
 }
 
 // ── the call of an array function
-/// What a function gives, or the mistake that it gives instead.
+/// The result of a check or function, or an array that is a mistake.
 pub(crate) type Checked<T = Array> = std::result::Result<T, Array>;
 
-/// The call of an array function: its name and place.
+/// A call of an array function: its name and location.
 pub(crate) struct Site<'a> {
     pub name: &'static str,
     pub at: &'static Location<'static>,
@@ -154,7 +155,7 @@ pub(crate) struct Site<'a> {
     operands: &'a [&'a Array],
 }
 
-/// Runs a function of `operands`: their types are known to `f`, and mistakes are put down to the caller.
+/// Runs a function of `operands`. Inside `f`, their types are known, and mistakes get the location of the caller.
 #[track_caller]
 pub(crate) fn site(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site<'_>) -> Checked) -> Array {
     let at = context::caller(Location::caller());
@@ -165,7 +166,7 @@ pub(crate) fn site(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site
     context::within(at, || f(&site)).unwrap_or_else(|bad| bad)
 }
 
-/// What is wrong with operands; one whose layout is not decided is not wrong in itself.
+/// Returns the mistakes of the operands. An operand whose layout is not decided is not a mistake by itself.
 fn wrong(operands: &[&Array]) -> Option<Mistakes> {
     Mistakes::join(operands.iter().filter_map(|a| match &a.node().state {
         State::Mistake(wrong) => Some(wrong),
@@ -174,19 +175,20 @@ fn wrong(operands: &[&Array]) -> Option<Mistakes> {
 }
 
 impl Site<'_> {
-    /// The mistake, as an array that would have had this type. What follows from an operand's mistake is none.
+    /// Returns the mistake as an array that would have had type `ty`. If an operand is a mistake, returns that one
+    /// instead.
     pub fn fail<T>(&self, ty: Option<TensorType>, mistake: Diagnostic) -> Checked<T> {
         let ty = ty.map(|ty| ShardedType { ty, sharding: None });
         let wrong = wrong(self.operands).unwrap_or_else(|| Mistakes::one(mistake));
         Err(Array::poisoned(wrong, ty, self.at))
     }
 
-    /// Requires that there can be an array of this type.
+    /// Checks that an array can have this type.
     pub fn fits(&self, ty: &TensorType) -> Checked<()> {
         if shape::fits(ty) { Ok(()) } else { self.fail(None, mistakes::too_large(ty, &self.loc)) }
     }
 
-    /// Requires that `i32` holds the positions below `n` of `x`.
+    /// Checks that an `i32` can count the positions below `n` of `x`.
     pub fn counts(&self, x: &Array, n: usize) -> Checked<()> {
         match i32::try_from(n) {
             Ok(_) => Ok(()),
@@ -194,6 +196,7 @@ impl Site<'_> {
         }
     }
 
+    /// Returns the index of a dimension of `x`.
     pub fn dim(&self, x: &Array, dim: impl Dim) -> Checked<usize> {
         match dim.of(x.tensor().rank()) {
             Some(dim) => Ok(dim),
@@ -201,7 +204,7 @@ impl Site<'_> {
         }
     }
 
-    /// The places of dimensions, sorted.
+    /// Returns the indices of dimensions of `x`, sorted.
     pub fn dims(&self, x: &Array, dims: &impl Dims) -> Checked<Vec<usize>> {
         let mut places = match dims.places(x.tensor().rank()) {
             Ok(places) => places,
@@ -214,7 +217,7 @@ impl Site<'_> {
         }
     }
 
-    /// Requires one of some kinds of elements.
+    /// Checks that the elements of `x` are of the right kind.
     pub fn kind(&self, x: &Array, is_right: impl Fn(base::DType) -> bool, expected: &str, help: &str) -> Checked<()> {
         if is_right(x.tensor().dtype) {
             return Ok(());
@@ -223,12 +226,12 @@ impl Site<'_> {
         self.fail(Some(x.tensor().clone()), d)
     }
 
-    /// Requires a dtype that the function has a meaning for.
+    /// Checks that the function is defined for the dtype of `x`.
     pub fn has(&self, x: &Array, kinds: Kinds) -> Checked<()> {
         self.kind(x, |d| kinds.has(d), kinds.words(), kinds.help(x.tensor().dtype))
     }
 
-    /// A number, or an array of one dtype with `x`.
+    /// Returns the other operand as an array. A number takes the dtype of `x`.
     pub fn beside(&self, other: Either, x: &Array) -> Checked {
         match other.0 {
             EitherKind::Array(a) => Ok(a),
@@ -245,7 +248,7 @@ impl Site<'_> {
         }
     }
 
-    /// The shape that both broadcast to; both have one dtype.
+    /// Returns the shape to which both arrays broadcast. They must have the same dtype.
     pub fn broadcast(&self, a: &Array, b: &Array) -> Checked<Vec<usize>> {
         let (x, y) = (a.tensor(), b.tensor());
         let Some(shape) = broadcast_shape(&x.shape, &y.shape) else {
@@ -260,7 +263,7 @@ impl Site<'_> {
     }
 }
 
-/// One element, as an array: a constant of the trace under way, or a value.
+/// Returns one element as an array: a constant of the active trace, or a value.
 pub(crate) fn scalar_of(literal: Literal, at: &'static Location<'static>) -> Array {
     if trace::is_tracing() {
         return context::within(at, || hlo::constant(literal));
@@ -283,7 +286,7 @@ pub(crate) fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
         .collect()
 }
 
-/// Two operands, at least one an array, as arrays.
+/// Runs a function of two operands, at least one of which is an array.
 #[track_caller]
 fn pair(name: &'static str, a: Either, b: Either, f: impl FnOnce(&Site<'_>, &Array, &Array) -> Checked) -> Array {
     match (a.0, b.0) {
@@ -296,7 +299,7 @@ fn pair(name: &'static str, a: Either, b: Either, f: impl FnOnce(&Site<'_>, &Arr
     }
 }
 
-/// An op of two operands that broadcast.
+/// Runs an op of two operands that are broadcast.
 #[track_caller]
 pub(crate) fn binary(name: &'static str, a: Either, b: Either, kinds: Kinds, f: fn(&Array, &Array) -> Array) -> Array {
     pair(name, a, b, |s, a, b| {
@@ -306,7 +309,7 @@ pub(crate) fn binary(name: &'static str, a: Either, b: Either, kinds: Kinds, f: 
     })
 }
 
-/// What dtypes a function has a meaning for.
+/// The dtypes for which a function is defined.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kinds {
     Any,
@@ -334,7 +337,7 @@ impl Kinds {
 
     pub fn words(self) -> &'static str {
         match self {
-            Kinds::Any => "an array that can be computed with",
+            Kinds::Any => "an array of a dtype that has arithmetic",
             Kinds::Numbers => "an array of numbers",
             Kinds::Ordered => "an array of integers or floats",
             Kinds::Floats => "an array of floats",
@@ -342,11 +345,11 @@ impl Kinds {
         }
     }
 
-    /// The way out for an array of another dtype.
+    /// Returns how to convert an array of another dtype.
     pub fn help(self, found: base::DType) -> &'static str {
         match self {
-            Kinds::Floats => "convert it: `.astype(F32)`",
-            Kinds::Numbers | Kinds::Ordered if found.is_bool() => "convert it: `.astype(I32)`",
+            Kinds::Floats => "convert the array first: `.astype(F32)`",
+            Kinds::Numbers | Kinds::Ordered if found.is_bool() => "convert the array first: `.astype(I32)`",
             _ => "",
         }
     }
@@ -362,7 +365,7 @@ hlo_binary!(add Add, sub Subtract, mul Multiply, div Divide,
     maximum Maximum, minimum Minimum, pow Power, shl ShiftLeft,
     atan2 Atan2);
 
-/// One impl for every right side, so that `(x + 1e-6).rsqrt()` knows its type before the literal has one.
+/// Implements an operator for every right-hand side, so that the type of `(x + 1e-6).rsqrt()` can be inferred.
 macro_rules! operators {
     ($($op:ident $f:ident $assign:ident $g:ident $kinds:ident),* $(,)?) => { $(
         impl<B: Operand> $op<B> for Array {
@@ -386,7 +389,8 @@ operators!(Add add AddAssign add_assign Numbers, Sub sub SubAssign sub_assign Nu
     BitAnd bitand BitAndAssign bitand_assign Bits, BitOr bitor BitOrAssign bitor_assign Bits,
     BitXor bitxor BitXorAssign bitxor_assign Bits);
 
-/// On the left a literal has no other hint than these impls: one float type and one integer type.
+/// Implements operators with a number on the left. Literals get their type from these impls, so there is one float type
+/// and one integer type.
 macro_rules! left {
     ($($t:ty),*) => { $( left!($t: Add add Numbers, Sub sub Numbers, Mul mul Numbers, Div div Numbers, Rem rem Ordered); )* };
     ($t:ty: $($op:ident $f:ident $kinds:ident),*) => { $(
@@ -433,7 +437,11 @@ impl Not for &Array {
     }
 }
 impl std::iter::Sum for Array {
-    /// Panics if there is none: the sum of no arrays has no type.
+    /// Sums the arrays.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there are no arrays, because their sum has no type.
     #[track_caller]
     fn sum<I: Iterator<Item = Array>>(mut iter: I) -> Array {
         let mut sum = iter.next().expect("a sum of at least one array");
@@ -455,7 +463,11 @@ pub(crate) fn unary(name: &'static str, x: &Array, kinds: Kinds, f: fn(&Array) -
 
 macro_rules! unary {
     ($($(#[$doc:meta])* $f:ident $kinds:ident $body:expr;)*) => {
-        /// Functions of each element. Shape: as `self`. Errors: `dtype-kind`.
+        /// Elementwise functions. The result has the shape of `self`.
+        ///
+        /// # Errors
+        ///
+        /// `dtype-kind` if the function is not defined for the dtype.
         impl Array { $(
             $(#[$doc])*
             #[track_caller]
@@ -468,44 +480,44 @@ unary! {
     square Numbers |x| hlo::binary(Opcode::Multiply, x, x);
     sqrt Floats |x| hlo::unary(Opcode::Sqrt, x);
     cbrt Floats |x| hlo::unary(Opcode::Cbrt, x);
-    /// `1 / sqrt(x)`.
+    /// Returns `1 / sqrt(x)`.
     rsqrt Floats |x| hlo::unary(Opcode::Rsqrt, x);
     exp Floats |x| hlo::unary(Opcode::Exponential, x);
-    /// `exp(x) - 1`, exact near 0.
+    /// Returns `exp(x) - 1`, accurately near 0.
     exp_m1 Floats |x| hlo::unary(Opcode::ExponentialMinusOne, x);
     ln Floats |x| hlo::unary(Opcode::Log, x);
-    /// `ln(1 + x)`, exact near 0.
+    /// Returns `ln(1 + x)`, accurately near 0.
     ln_1p Floats |x| hlo::unary(Opcode::LogPlusOne, x);
     sin Floats |x| hlo::unary(Opcode::Sine, x);
     cos Floats |x| hlo::unary(Opcode::Cosine, x);
     tan Floats |x| hlo::unary(Opcode::Tan, x);
     tanh Floats |x| hlo::unary(Opcode::Tanh, x);
     abs Ordered |x| if x.tensor().dtype.kind() == Kind::Unsigned { x.clone() } else { hlo::unary(Opcode::Abs, x) };
-    /// -1, 0 or 1; NaN of NaN.
+    /// Returns -1, 0 or 1, with the sign of the element. Returns NaN for NaN.
     sign Ordered |x| if x.tensor().dtype.kind() == Kind::Unsigned { x.minimum(1) } else { hlo::unary(Opcode::Sign, x) };
     floor Floats |x| hlo::unary(Opcode::Floor, x);
     ceil Floats |x| hlo::unary(Opcode::Ceil, x);
-    /// To the nearest; halves away from zero, as Rust's `round`.
+    /// Rounds to the nearest integer, and halves away from zero, as Rust's `round` does.
     round Floats |x| hlo::unary(Opcode::RoundNearestAfz, x);
-    /// To the nearest; halves to the even one, as NumPy's `round`.
+    /// Rounds to the nearest integer, and halves to the even one, as NumPy's `round` does.
     round_ties_even Floats |x| hlo::unary(Opcode::RoundNearestEven, x);
-    /// `1 / x`.
+    /// Returns `1 / x`.
     recip Floats |x| 1.0 / x;
-    /// `max(x, 0)`.
+    /// Returns `max(x, 0)`.
     relu Ordered |x| x.maximum(0);
-    /// `1 / (1 + exp(-x))`.
+    /// Returns `1 / (1 + exp(-x))`.
     sigmoid Floats |x| hlo::unary(Opcode::Logistic, x);
-    /// `x * sigmoid(x)`.
+    /// Returns `x * sigmoid(x)`.
     silu Floats |x| x * hlo::unary(Opcode::Logistic, x);
-    /// The tanh approximation, as JAX's default.
+    /// Returns the tanh approximation of GELU, which is JAX's default.
     gelu Floats |x| {
         let inner = (x + x.square() * x * 0.044715) * (2.0 / std::f64::consts::PI).sqrt();
         x * ((inner.tanh() + 1.0) * 0.5)
     };
-    /// `ln(1 + exp(x))`.
+    /// Returns `ln(1 + exp(x))`.
     softplus Floats |x| x.maximum(0.0) + (-x.abs()).exp().ln_1p();
     erf Floats |x| hlo::unary(Opcode::ChloErf, x);
-    /// The inverse of `erf`.
+    /// Returns the inverse of `erf`.
     erf_inv Floats |x| hlo::unary(Opcode::ChloErfInv, x);
     is_nan Floats |x| hlo::compare("NE", x, x);
     is_finite Floats |x| hlo::op(Opcode::IsFinite, &[x], Default::default(), TensorType::new(base::DType::I1, x.tensor().shape.clone()));
@@ -514,7 +526,14 @@ unary! {
 // ── two operands
 macro_rules! methods {
     ($($(#[$doc:meta])* $f:ident $kinds:ident $body:expr;)*) => {
-        /// Functions of two operands that broadcast. Errors: `broadcast`, `dtype-mixed`, `number-dtype`, `dtype-kind`.
+        /// Elementwise functions of two operands, which are broadcast.
+        ///
+        /// # Errors
+        ///
+        /// - `broadcast` if the arrays cannot be broadcast together.
+        /// - `dtype-mixed` if they have different dtypes.
+        /// - `number-dtype` if the array's dtype cannot represent a number.
+        /// - `dtype-kind` if the function is not defined for the dtype.
         impl Array { $(
             $(#[$doc])*
             #[track_caller]
@@ -526,23 +545,23 @@ macro_rules! methods {
 }
 
 methods! {
-    /// Where equal: an array of bools.
+    /// Returns true where the elements are equal.
     eq Any |a, b| hlo::compare("EQ", a, b);
     ne Any |a, b| hlo::compare("NE", a, b);
     lt Ordered |a, b| hlo::compare("LT", a, b);
     le Ordered |a, b| hlo::compare("LE", a, b);
     gt Ordered |a, b| hlo::compare("GT", a, b);
     ge Ordered |a, b| hlo::compare("GE", a, b);
-    /// The larger of each pair; NaN if either is. (`max` reduces.)
+    /// Returns the larger element of each pair, or NaN if one of them is NaN. (`max` is a reduction.)
     maximum Ordered prim::maximum;
-    /// The smaller of each pair; NaN if either is. (`min` reduces.)
+    /// Returns the smaller element of each pair, or NaN if one of them is NaN. (`min` is a reduction.)
     minimum Ordered prim::minimum;
-    /// The remainder with the sign of `b`, Python's `%` for positive `b`.
+    /// Returns the remainder with the sign of `b`, as Python's `%` does for a positive `b`.
     rem_euclid Ordered rem_euclid;
     pow Numbers prim::pow;
     atan2 Floats prim::atan2;
     shl Bits prim::shl;
-    /// Arithmetic for signed integers, logical for others.
+    /// Shifts to the right: arithmetically for signed integers, and logically for others.
     shr Bits |a, b| match a.tensor().dtype.kind() {
         Kind::Signed => hlo::binary(Opcode::ShiftRightArithmetic, a, b),
         _ => hlo::binary(Opcode::ShiftRightLogical, a, b),
@@ -557,28 +576,27 @@ fn rem_euclid(a: &Array, b: &Array) -> Array {
 }
 
 impl Array {
-    /// The elements in another dtype: rounded, truncated or wrapped; bools are `x != 0`.
+    /// Converts the elements to another dtype: they are rounded, truncated or wrapped. A bool is `x != 0`.
     #[track_caller]
     pub fn astype(&self, dtype: DType) -> Array {
         site("astype", &[self], |s| {
             let computed = |d: base::DType| d.is_computed();
             if !computed(dtype.base()) {
                 let ty = TensorType::new(dtype.base(), self.tensor().shape.clone());
-                let d =
-                    mistakes::wrong_kind("astype", &dtype.to_string(), "a dtype that can be computed with", "", &s.loc);
+                let d = mistakes::wrong_kind("astype", &dtype.to_string(), "a dtype that has arithmetic", "", &s.loc);
                 return s.fail(Some(ty), d);
             }
             Ok(call("astype", dtype, [self], |[x]| hlo::convert(x, dtype.base())))
         })
     }
 
-    /// `a` where `self` is true, `b` elsewhere; all three broadcast.
+    /// Returns `a` where `self` is true, and `b` elsewhere. All three are broadcast.
     #[track_caller]
     pub fn select(&self, a: impl Operand, b: impl Operand) -> Array {
         select(self, a, b)
     }
 
-    /// `min(max(self, low), high)`.
+    /// Returns `min(max(self, low), high)`.
     #[track_caller]
     pub fn clamp(&self, low: impl Operand, high: impl Operand) -> Array {
         let at = context::caller(Location::caller());
@@ -586,9 +604,13 @@ impl Array {
     }
 }
 
-/// `a` where `mask` is true, `b` elsewhere; all three broadcast.
+/// Returns `a` where `mask` is true, and `b` elsewhere. All three are broadcast.
 ///
-/// Errors: `dtype-kind` unless the mask holds bools; `broadcast`, `dtype-mixed`, `number-dtype`; `no-array` of two numbers.
+/// # Errors
+///
+/// - `dtype-kind` unless the mask holds bools.
+/// - `broadcast`, `dtype-mixed` and `number-dtype` if the operands do not fit each other.
+/// - `no-array` if both operands are numbers.
 #[track_caller]
 pub fn select(mask: &Array, a: impl Operand, b: impl Operand) -> Array {
     pair("select", a.operand(), b.operand(), |s, a, b| {
@@ -596,7 +618,7 @@ pub fn select(mask: &Array, a: impl Operand, b: impl Operand) -> Array {
             return Err(mask.clone());
         }
         let shape = s.broadcast(a, b)?;
-        s.kind(mask, base::DType::is_bool, "a mask of bools", "compare it: `.ne(0)`")?;
+        s.kind(mask, base::DType::is_bool, "a mask of bools", "compare the array first: `.ne(0)`")?;
         let Some(shape) = broadcast_shape(&shape, &mask.tensor().shape) else {
             return s.fail(None, mistakes::broadcast("select", &mask.short_type(), &a.short_type(), &s.loc));
         };
@@ -606,7 +628,7 @@ pub fn select(mask: &Array, a: impl Operand, b: impl Operand) -> Array {
     })
 }
 
-/// The number as one element of the array's dtype, for identities that always fit.
+/// Returns the number as one element of the dtype. Used for identities, which every dtype can represent.
 pub(crate) fn element(n: f64, dtype: base::DType) -> Literal {
     let number = match dtype.kind() {
         Kind::Bool => Number::Bool(n != 0.0),

@@ -1,4 +1,4 @@
-//! Where the time goes: each instruction of the programs that a function runs.
+//! Profiles: the time of each instruction of the programs that a function runs.
 
 use crate::{Result, Returns};
 use shardwise_engine::InstructionTime;
@@ -8,9 +8,11 @@ use std::time::Duration;
 
 thread_local!(static TIMES: RefCell<Option<Vec<InstructionTime>>> = const { RefCell::new(None) });
 
-/// Runs `f` twice, first to have its programs compiled, then to time each of their instructions.
+/// Runs `f` twice: first to compile its programs, then to time each of their instructions.
 ///
-/// Errors: those of `f`, if it returns `Result`.
+/// # Errors
+///
+/// Those of `f`, if it returns `Result`.
 pub fn profile<R: Returns>(f: impl Fn() -> R) -> Result<Profile> {
     struct Stop(Option<Vec<InstructionTime>>);
     impl Drop for Stop {
@@ -24,7 +26,7 @@ pub fn profile<R: Returns>(f: impl Fn() -> R) -> Result<Profile> {
     Ok(Profile { rows: TIMES.take().unwrap_or_default().into_iter().map(Instruction::of).collect() })
 }
 
-/// Whether the programs that this thread runs are to be timed.
+/// Returns true if the programs that this thread runs are timed.
 pub(crate) fn is_on() -> bool {
     TIMES.with_borrow(Option::is_some)
 }
@@ -33,22 +35,24 @@ pub(crate) fn add(rows: Vec<InstructionTime>) {
     TIMES.with_borrow_mut(|times| times.iter_mut().for_each(|t| t.extend(rows.iter().cloned())));
 }
 
-/// The instructions that ran, in the order of the programs; printed as a table.
+/// The instructions that ran, in the order of the programs. Formats as a table.
 #[derive(Clone, Debug)]
 pub struct Profile {
     rows: Vec<Instruction>,
 }
 
-/// One instruction of a profile.
+/// An instruction of a profile.
 #[derive(Clone, Debug)]
 pub struct Instruction {
-    /// What ran: `stablehlo.dot_general`, `fused(multiply, add)`.
+    /// The ops that ran: `stablehlo.dot_general`, `fused(multiply, add)`.
     pub name: String,
-    /// The line that it came from.
+    /// The line that made the ops.
     pub source: String,
+    /// The total time of all runs.
     pub total: Duration,
-    /// How often it ran, for all devices together.
+    /// The number of runs on all devices together.
     pub count: u64,
+    /// True if the instruction communicates.
     pub is_collective: bool,
 }
 
@@ -60,7 +64,7 @@ impl Instruction {
 }
 
 impl Profile {
-    /// The time of all instructions.
+    /// Returns the total time of all instructions.
     pub fn total(&self) -> Duration {
         self.rows.iter().map(|r| r.total).sum()
     }

@@ -1,4 +1,4 @@
-//! Reports, programs that came as text, and comparisons for tests.
+//! Reports, programs in text form, and comparisons for tests.
 
 use crate::array::{Array, ArrayType};
 use crate::error::Diagnostic as Mistake;
@@ -13,54 +13,67 @@ use std::panic::Location;
 use std::sync::Arc;
 
 // ── communication
-/// Every collective of a program. Printed as a table; iterated as data; asserted in tests.
+/// Every collective of a program. Formats as a table, can be iterated, and has assertions for tests.
 #[derive(Clone, Debug, Default)]
 pub struct Communication {
     rows: Vec<Collective>,
     table: String,
 }
 
-/// One collective, and why it is there.
+/// A collective, and the reason for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collective {
+    /// What the collective does.
     pub kind: CollectiveKind,
-    /// The mesh axes that it goes over, major to minor: `X,Y`.
+    /// The mesh axes along which it communicates, major to minor: `X,Y`.
     pub axes: String,
-    /// What it takes, on one device: `f32[2,8192]`.
+    /// The type of its operand on one device: `f32[2,8192]`.
     pub ty: String,
-    /// By the worst device, over all runs of it in loops; of a ragged exchange: at most.
+    /// The bytes that the device that receives the most receives, over all runs in loops. An upper bound for a ragged
+    /// exchange.
     pub bytes_received: u64,
-    /// How often it runs; 1 where a loop around it does not say.
+    /// The number of runs. 1 if a loop around it does not have a known number of steps.
     pub count: u64,
-    /// The op that needed it.
+    /// The op that needed the collective.
     pub op: String,
     /// The line of that op.
     pub source: String,
-    /// The name scopes around it: `encoder/softmax`.
+    /// The name scopes around the op: `encoder/softmax`.
     pub scope: String,
+    /// Why the collective is needed.
     pub reason: String,
+    /// The alternative that was not chosen, if there was one.
     pub rejected: Option<Rejected>,
 }
 
-/// What would have been done instead, and what it would have moved.
+/// An alternative that was not chosen, and the bytes that it would have moved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rejected {
+    /// The collective.
     pub what: String,
+    /// The bytes that the device that receives the most would have received.
     pub bytes_received: u64,
 }
 
-/// What a collective does.
+/// The kinds of collectives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CollectiveKind {
+    /// Combines the values of all devices; all of them get the result.
     AllReduce,
+    /// Concatenates the values of all devices; all of them get the result.
     AllGather,
+    /// Combines the values of all devices; each gets a part of the result.
     ReduceScatter,
+    /// Sends a part of each device's value to each other device.
     AllToAll,
+    /// Sends values from device to device.
     Permute,
+    /// Copies one device's value to all others.
     Broadcast,
-    /// The sum, or another reduction, on one device of each group.
+    /// Combines the values of all devices; one device of each group gets the result.
     Reduce,
+    /// Sends parts of different sizes, which the program computes.
     RaggedAllToAll,
 }
 
@@ -80,7 +93,7 @@ impl CollectiveKind {
     }
 }
 
-/// `all-reduce`.
+/// Formats the kind: `all-reduce`.
 impl fmt::Display for CollectiveKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -117,30 +130,42 @@ impl Communication {
         Communication { rows: table.rows.iter().map(row).collect(), table: table.to_string() }
     }
 
+    /// Returns true if there are no collectives.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
+    /// Returns the number of collectives.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// By the worst device, over the whole program.
+    /// Returns the bytes that the whole program receives, counted for each collective on the device that receives the
+    /// most.
     pub fn bytes_received(&self) -> u64 {
         self.rows.iter().map(|c| c.bytes_received).sum()
     }
 
+    /// Returns the collectives of one kind.
     pub fn of(&self, kind: CollectiveKind) -> impl Iterator<Item = &Collective> {
         self.rows.iter().filter(move |c| c.kind == kind)
     }
 
-    /// Panics, with the table, if there is any.
+    /// Asserts that there are no collectives.
+    ///
+    /// # Panics
+    ///
+    /// Panics with the table if there are any.
     #[track_caller]
     pub fn assert_none(&self) {
         assert!(self.is_empty(), "expected no communication, found\n{self}");
     }
 
-    /// Panics, with the table, unless these and no others are there, in any order: `["all-reduce model", "all-gather data x4"]`.
+    /// Asserts that there are exactly these collectives, in any order: `["all-reduce model", "all-gather data x4"]`.
+    ///
+    /// # Panics
+    ///
+    /// Panics with the table if there are others.
     #[track_caller]
     pub fn assert_only<const N: usize>(&self, expected: [&str; N]) {
         let mut found: Vec<String> = self.rows.iter().map(short).collect();
@@ -151,7 +176,7 @@ impl Communication {
     }
 }
 
-/// `all-gather data x4`.
+/// Formats a collective as `all-gather data x4`.
 fn short(c: &Collective) -> String {
     let times = if c.count == 1 { String::new() } else { format!(" x{}", c.count) };
     format!("{} {}{times}", c.kind, c.axes)
@@ -171,16 +196,18 @@ impl<'a> IntoIterator for &'a Communication {
     }
 }
 
-// ── programs as text
-/// A program that came as text: StableHLO, with or without Shardy's attributes.
+// ── programs in text form
+/// A program in text form: StableHLO, with or without Shardy's attributes.
 pub struct Program {
     module: Module,
 }
 
 impl Program {
-    /// What `jax.jit(f).lower(..).as_text()` prints, and [`Lowered::as_text`](crate::Lowered::as_text).
+    /// Parses a program as `jax.jit(f).lower(..).as_text()` and [`Lowered::as_text`](crate::Lowered::as_text) print it.
     ///
-    /// Errors: what is wrong with the text, at its line.
+    /// # Errors
+    ///
+    /// Those of the text, each at its line.
     #[track_caller]
     pub fn parse(text: &str) -> Result<Program> {
         limits::run(Location::caller(), || {
@@ -190,7 +217,8 @@ impl Program {
         })
     }
 
-    /// `(bf16[8@X,2048@Y], bf16[2048@Y,8192]) -> bf16[8,8192]`: layouts where the program says them.
+    /// Formats the types of `@main`, with the layouts that the program states: `(bf16[8@X,2048@Y], bf16[2048@Y,8192])
+    /// -> bf16[8,8192]`.
     pub fn signature(&self) -> String {
         let Some(main) = self.module.main() else { return "() -> ()".into() };
         let show = |ty: &shardwise_ir::Type, sharding: Option<&shardwise_base::Sharding>| match ty.as_tensor() {
@@ -207,11 +235,16 @@ impl Program {
         }
     }
 
+    /// Returns the text of the program.
     pub fn as_text(&self) -> String {
         runtime::text(&self.module)
     }
 
-    /// Errors: what cannot be partitioned or run, at its line.
+    /// Partitions the program and plans it for the engine.
+    ///
+    /// # Errors
+    ///
+    /// Those of what cannot be partitioned or run, each at its line.
     #[track_caller]
     pub fn compile(&self) -> Result<CompiledProgram> {
         let compiled = limits::run(Location::caller(), || runtime::compile_own(&self.module))?;
@@ -219,27 +252,31 @@ impl Program {
     }
 }
 
-/// A compiled program whose types are known when it runs and not before.
+/// A compiled program whose argument types are checked when it is called.
 pub struct CompiledProgram {
     compiled: Arc<Compiled>,
 }
 
 impl CompiledProgram {
-    /// Runs it; arguments are laid out as the program says.
+    /// Runs the program. The arguments are moved to the layouts that the program requires.
     ///
-    /// Errors: `call-arguments` for another number of arguments, `call-types` for other types; those of the arguments.
+    /// # Errors
+    ///
+    /// - `call-arguments` if the number of arguments differs.
+    /// - `call-types` if the type of an argument differs.
+    /// - The mistakes of the arguments.
     #[track_caller]
     pub fn call(&self, args: &[Array]) -> Result<Vec<Array>> {
         let at = Location::caller();
         let inputs = &self.compiled.signature().inputs;
         if args.len() != inputs.len() {
-            let message = format!("the program takes {} arguments, {} are given", inputs.len(), args.len());
+            let message = format!("the program takes {} arguments, and {} are given", inputs.len(), args.len());
             return Err(Error::one(Diagnostic::error("call-arguments", &context::loc(at), message)));
         }
         for (i, (a, input)) in args.iter().zip(inputs).enumerate() {
             a.check()?;
             if *a.tensor() != input.ty {
-                let message = format!("argument {i} has another type than the program takes");
+                let message = format!("argument {i} differs in type from the program's");
                 let facts = format!("{}, expected {}", a.short_type(), input.ty.short());
                 return Err(Error::one(mistakes::shape("call-types", message, facts, "", &context::loc(at))));
             }
@@ -252,38 +289,45 @@ impl CompiledProgram {
         })
     }
 
-    /// Every collective, and why it is there.
+    /// Returns every collective of the program, with its reason.
     pub fn communication(&self) -> Communication {
         self.compiled.communication()
     }
 
-    /// The memory that a call needs.
+    /// Returns the memory that a call needs.
     pub fn memory(&self) -> crate::Memory {
         self.compiled.memory(&[])
     }
 
-    /// What the program claims and cannot be proved.
+    /// Returns the program's claims about its values that cannot be proved.
     pub fn warnings(&self) -> impl Iterator<Item = Mistake> + '_ {
         self.compiled.warnings().iter().cloned().map(Mistake)
     }
 
-    /// The per-device program.
+    /// Returns the per-device program.
     pub fn as_text(&self) -> String {
         self.compiled.text()
     }
 }
 
 // ── comparisons
-/// Panics unless types and values are equal (NaN equals NaN, and 0 equals -0), naming an element that differs and its
-/// devices.
+/// Asserts that the types and values are equal. NaN equals NaN, and 0 equals -0.
+///
+/// # Panics
+///
+/// Panics with an element that differs and the devices that hold it.
 #[track_caller]
 pub fn assert_equal(a: &Array, b: &Array) {
     let (x, y) = literals(a, b);
     expect(a, b, compare_one(0, &x, &y, Tolerance::Numbers));
 }
 
-/// Panics unless the values are close for their dtype: within about 8 roundings, relative to the larger, or that of the
-/// largest element. Integers and booleans must be equal.
+/// Asserts that the values are close for their dtype. The tolerance is about 8 roundings relative to the larger
+/// element, or to a rounding of the largest element of the array. Integers and bools must be equal.
+///
+/// # Panics
+///
+/// Panics with an element that differs and the devices that hold it.
 #[track_caller]
 pub fn assert_close(a: &Array, b: &Array) {
     let (x, y) = literals(a, b);
@@ -321,7 +365,7 @@ fn expect(a: &Array, b: &Array, compared: Result<(), Mismatch>) {
     }
 }
 
-/// The devices that hold an element.
+/// Returns the devices that hold an element.
 fn holders(a: &Array, place: &[usize]) -> String {
     let Some(sharding) = a.known_type().and_then(|ty| ty.sharding) else { return "one device".into() };
     let shape = a.shape();

@@ -1,6 +1,6 @@
 //! Random numbers: threefry, with the bits of `jax.random`.
 //!
-//! Every number depends on the key and its place in the array only, so it is the same however the array is laid out.
+//! Every number depends only on the key and its index in the array, so it does not depend on the layout of the array.
 
 use crate::array::{Array, IntoShape};
 use crate::eager::{call, create_from};
@@ -15,28 +15,30 @@ use std::panic::Location;
 
 const U32: base::DType = base::DType::U32;
 
-/// A seed for one use. Using it moves it: using it twice does not compile.
+/// A seed for one use. Using the key moves it, so code that uses it twice does not compile.
 #[derive(Debug)]
 pub struct Key(Array);
 
 impl Key {
-    /// As `jax.random.key`.
+    /// Creates a key from a seed, as `jax.random.key` does.
     #[track_caller]
     pub fn new(seed: u64) -> Key {
         let words = [(seed >> 32) as u32, seed as u32];
         Key(create::from_literal(Literal::new([2], &words), context::caller(Location::caller())))
     }
 
-    /// `let [a, b, c] = key.split();`, as `jax.random.split`.
+    /// Splits the key into `N` keys, as `jax.random.split` does: `let [a, b, c] = key.split();`.
     #[track_caller]
     pub fn split<const N: usize>(self) -> [Key; N] {
         let keys = self.split_n(N);
         keys.try_into().unwrap_or_else(|_| unreachable!("as many as were asked for"))
     }
 
-    /// As many keys as are wanted at run time.
+    /// Splits the key into `n` keys, a number that is known only at run time.
     ///
-    /// Of more than 2^24 the trace ends with `too-large`; outside of a trace this panics.
+    /// # Errors
+    ///
+    /// `too-large` for more than 2^24 keys. This ends the trace. Outside of a trace, the function panics.
     #[track_caller]
     pub fn split_n(self, n: usize) -> Vec<Key> {
         let at = context::caller(Location::caller());
@@ -53,7 +55,7 @@ impl Key {
         })
     }
 
-    /// A key to use now and a key for later.
+    /// Splits the key into one to use now and one for later.
     #[track_caller]
     pub fn next(self) -> (Key, Key) {
         let at = context::caller(Location::caller());
@@ -61,9 +63,13 @@ impl Key {
         (a, b)
     }
 
-    /// Another key for each number, static or traced: the step of a training loop, a device's place. As `jax.random.fold_in`.
+    /// Returns another key for each number, static or traced: the step of a training loop, or a device's position. This
+    /// is `jax.random.fold_in`.
     ///
-    /// Errors: `number-dtype` for a number out of range; `dtype-kind` unless the array is an integer scalar.
+    /// # Errors
+    ///
+    /// - `number-dtype` if the number does not fit a `u32`.
+    /// - `dtype-kind` unless an array is an integer scalar.
     #[track_caller]
     pub fn fold_in(self, n: impl Operand) -> Key {
         let at = context::caller(Location::caller());
@@ -79,7 +85,7 @@ impl Key {
             Key(site("fold_in", &[&key, &n], |s| {
                 s.kind(&n, base::DType::is_integer, "an integer scalar", "")?;
                 if n.tensor().rank() != 0 {
-                    let message = "`fold_in` of what is not a scalar".to_string();
+                    let message = "`fold_in` needs an integer scalar".to_string();
                     let d = mistakes::shape("fold-in", message, n.short_type(), "", &s.loc);
                     return s.fail(Some(key.tensor().clone()), d);
                 }
@@ -93,12 +99,12 @@ impl Key {
         })
     }
 
-    /// The same key again. The same numbers will be drawn.
+    /// Returns the same key again, with which the same numbers will be drawn.
     pub fn reuse(&self) -> Key {
         Key(self.0.clone())
     }
 
-    /// The two words, as `jax.random.key_data`: `u32[2]`.
+    /// Returns the two words of the key as `u32[2]`, as `jax.random.key_data` does.
     pub fn data(&self) -> Array {
         self.0.clone()
     }
@@ -115,7 +121,7 @@ impl Tree for Key {
 }
 
 // ── threefry, traced
-/// The number of each element, row-major, in two words.
+/// Returns the row-major position of each element, in two words.
 fn counters(shape: &[usize]) -> [Array; 2] {
     let ty = TensorType::new(U32, shape);
     let size = ty.size();
@@ -129,7 +135,7 @@ fn counters(shape: &[usize]) -> [Array; 2] {
     if u32::try_from(size).is_ok() { [hlo::zeros(&ty), low] } else { long_counters(&ty) }
 }
 
-/// The same for arrays of 2^32 elements and more.
+/// Returns the positions for arrays of 2^32 elements and more.
 fn long_counters(ty: &TensorType) -> [Array; 2] {
     let long = TensorType::new(base::DType::U64, ty.shape.clone());
     let constant = |n: u64| hlo::splat(&Literal::scalar(n), &ty.shape);
@@ -146,7 +152,7 @@ fn word(n: u32, ty: &TensorType) -> Array {
     hlo::splat(&Literal::scalar(n), &ty.shape)
 }
 
-/// Threefry-2x32 of a counter of two words.
+/// Computes Threefry-2x32 of a counter of two words.
 fn hash(key: &Array, counter: &[Array; 2]) -> [Array; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
     let ty = counter[0].tensor().clone();
@@ -172,7 +178,7 @@ fn hash(key: &Array, counter: &[Array; 2]) -> [Array; 2] {
     x
 }
 
-/// So many random bits for each element: as `jax.random.bits`.
+/// Returns `width` random bits for each element, as `jax.random.bits` does.
 fn bits_of(key: &Array, shape: &[usize], width: usize) -> Array {
     let [high, low] = hash(key, &counters(shape));
     let unsigned = |bits: usize| match bits {
@@ -191,9 +197,11 @@ fn bits_of(key: &Array, shape: &[usize], width: usize) -> Array {
     }
 }
 
-/// Random bits, as `jax.random.bits`.
+/// Draws random bits, as `jax.random.bits` does.
 ///
-/// Shape: `u32[shape]`.
+/// # Shapes
+///
+/// `u32[shape]`.
 #[track_caller]
 pub fn bits(key: Key, shape: impl IntoShape) -> Array {
     let shape = shape.into_shape().0;
@@ -204,7 +212,7 @@ pub fn bits(key: Key, shape: impl IntoShape) -> Array {
     })
 }
 
-/// Bits of a float's mantissa, stored ones.
+/// Returns the number of stored bits of a float's mantissa.
 fn mantissa_bits(dtype: base::DType) -> usize {
     match dtype {
         base::DType::F64 => 52,
@@ -214,7 +222,7 @@ fn mantissa_bits(dtype: base::DType) -> usize {
     }
 }
 
-/// Between `low` and `high`, as `jax.random.uniform`: a mantissa of random bits.
+/// Draws numbers between `low` and `high` as `jax.random.uniform` does: with a mantissa of random bits.
 fn uniform_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
     let (width, mantissa) = (ty.dtype.bits(), mantissa_bits(ty.dtype));
     let drawn = if mantissa < 8 { 8 } else { width };
@@ -243,7 +251,7 @@ fn uniform_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
     hlo::binary(Opcode::Maximum, &low_number, &scaled)
 }
 
-/// A random array of floats; a mistake for other dtypes.
+/// Creates a random array of floats. Other dtypes are a mistake.
 #[track_caller]
 fn floats(
     name: &'static str,
@@ -262,18 +270,22 @@ fn floats(
     })
 }
 
-/// Uniform in `0..1`, as `jax.random.uniform`.
+/// Draws numbers uniformly from `0..1`, as `jax.random.uniform` does.
 ///
-/// Errors: `dtype-kind` unless floats.
+/// # Errors
+///
+/// `dtype-kind` unless the dtype is a float.
 #[track_caller]
 pub fn uniform(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape.into_shape().0);
     floats("uniform", key, ty, |key, ty| uniform_of(key, ty, 0.0, 1.0))
 }
 
-/// Normally distributed, mean 0, variance 1, as `jax.random.normal`.
+/// Draws numbers from the normal distribution with mean 0 and variance 1, as `jax.random.normal` does.
 ///
-/// Errors: `dtype-kind` unless floats.
+/// # Errors
+///
+/// `dtype-kind` unless the dtype is a float.
 #[track_caller]
 pub fn normal(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape.into_shape().0);
@@ -284,22 +296,28 @@ pub fn normal(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
     })
 }
 
-/// The smallest number of a float type above -1.
+/// Returns the smallest number of a float type above -1.
 fn above_minus_one(dtype: base::DType) -> f64 {
     -1.0 + (0.5f64).powi(mantissa_bits(dtype) as i32 + 1)
 }
 
-/// True with probability `p`, as `jax.random.bernoulli`.
+/// Draws bools that are true with probability `p`, as `jax.random.bernoulli` does.
 ///
-/// Shape: `bool[shape]`. Errors: `bernoulli` unless `p` is within 0 and 1.
+/// # Shapes
+///
+/// `bool[shape]`.
+///
+/// # Errors
+///
+/// `bernoulli` unless `p` is between 0 and 1.
 #[track_caller]
 pub fn bernoulli(key: Key, p: f64, shape: impl IntoShape) -> Array {
     let ty = TensorType::new(base::DType::I1, shape.into_shape().0);
     site("bernoulli", &[&key.0], |s| {
         s.fits(&ty)?;
         if !(0.0..=1.0).contains(&p) {
-            let message = format!("`bernoulli` with the probability {p}");
-            let help = "give a number from 0 to 1";
+            let message = format!("`bernoulli`: the probability {p} is not between 0 and 1");
+            let help = "pass a number from 0 to 1";
             return s.fail(Some(ty.clone()), mistakes::shape("bernoulli", message, ty.short(), help, &s.loc));
         }
         let made = TensorType::new(base::DType::F32, ty.shape.clone());
@@ -310,9 +328,16 @@ pub fn bernoulli(key: Key, p: f64, shape: impl IntoShape) -> Array {
     })
 }
 
-/// The numbers of `0..n` in a random order, as `jax.random.permutation`: `x.i(&permutation(key, n))` shuffles `x`.
+/// Returns the numbers `0..n` in a random order, as `jax.random.permutation` does: `x.i(&permutation(key, n))` shuffles
+/// `x`.
 ///
-/// Shape: `i32[n]`. Errors: `number-dtype` for more than an `i32` counts.
+/// # Shapes
+///
+/// `i32[n]`.
+///
+/// # Errors
+///
+/// `number-dtype` if `n` does not fit an `i32`.
 #[track_caller]
 pub fn permutation(key: Key, n: usize) -> Array {
     let ty = TensorType::new(base::DType::I32, [n]);
@@ -327,7 +352,7 @@ pub fn permutation(key: Key, n: usize) -> Array {
     })
 }
 
-/// Sorts by random words, as often as makes it likely that no two elements had the same words in all rounds.
+/// Sorts by random words, in so many rounds that probably no two elements have equal words in all of them.
 fn permutation_of(key: &Array, ty: &TensorType) -> Array {
     let n = ty.shape[0];
     let rounds = (3.0 * (n.max(1) as f64).ln() / f64::from(u32::MAX).ln()).ceil() as usize;
@@ -340,16 +365,23 @@ fn permutation_of(key: &Array, ty: &TensorType) -> Array {
     })
 }
 
-/// An index along `dim` with the probabilities `softmax(logits)`, as `jax.random.categorical`.
+/// Draws an index along `dim` with the probabilities `softmax(logits)`, as `jax.random.categorical` does.
 ///
-/// Shape: `f32[b, n] -> i32[b]` for `dim` 1. Errors: `dimension`, `dtype-kind` unless floats.
+/// # Shapes
+///
+/// `f32[b, n] -> i32[b]` for `dim` 1.
+///
+/// # Errors
+///
+/// - `dimension` if there is no dimension `dim`.
+/// - `dtype-kind` unless the logits are floats.
 #[track_caller]
 pub fn categorical(key: Key, logits: &Array, dim: impl Dim) -> Array {
     site("categorical", &[&key.0, logits], |s| {
         let dim = s.dim(logits, dim)?;
         s.has(logits, Kinds::Floats)?;
         Ok(call("categorical", dim, [&key.0, logits], |[key, logits]| {
-            // The noise lies as the logits do, which it is added to.
+            // The noise gets the layout of the logits, to which it is added.
             let noise = explicit::silently_if_on(|| gumbel_of(key, logits.tensor()));
             (noise + logits).argmax(dim)
         }))
@@ -366,7 +398,7 @@ fn gumbel_of(key: &Array, ty: &TensorType) -> Array {
     minus_log(&minus_log(&uniform_of(key, ty, smallest, 1.0)))
 }
 
-/// The two keys of `split`.
+/// Splits a key into two.
 fn two_keys(key: &Array) -> [Array; 2] {
     let [a, b] = hash(key, &counters(&[2]));
     let column = |x: &Array| hlo::reshape(x, &[2, 1]);
@@ -374,9 +406,12 @@ fn two_keys(key: &Array) -> [Array; 2] {
     [0, 1].map(|i| hlo::reshape(&hlo::slice(&keys, &[i, 0], &[i + 1, 2], &[1, 1]), &[2]))
 }
 
-/// Integers of a range, as `jax.random.randint`.
+/// Draws integers from a range, as `jax.random.randint` does.
 ///
-/// Errors: `dtype-kind` unless `i32` or `u32`; `randint-range` for an empty range or one beyond the dtype.
+/// # Errors
+///
+/// - `dtype-kind` unless the dtype is `i32` or `u32`.
+/// - `randint-range` if the range is empty, or has numbers that the dtype cannot represent.
 #[track_caller]
 pub fn randint(key: Key, shape: impl IntoShape, range: Range<usize>, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape.into_shape().0);
@@ -387,7 +422,7 @@ pub fn randint(key: Key, shape: impl IntoShape, range: Range<usize>, dtype: DTyp
             return s.fail(Some(ty.clone()), d);
         }
         if range.is_empty() || crate::dtype::integer_range(ty.dtype).1 < range.end as i128 - 1 {
-            let message = format!("`randint` of the range {range:?}, which is empty or too large");
+            let message = format!("`randint`: the range {range:?} is empty or too large");
             return s.fail(Some(ty.clone()), mistakes::shape("randint-range", message, ty.short(), "", &s.loc));
         }
         let (made, range) = (ty.clone(), range.clone());

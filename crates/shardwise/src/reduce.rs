@@ -1,4 +1,4 @@
-//! Reductions, running reductions, sorting, and what is made of them.
+//! Reductions, running reductions, sorting, and functions built from them.
 
 use crate::array::Array;
 use crate::dtype::{Number, integer_range};
@@ -11,7 +11,7 @@ use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
 use std::panic::Location;
 
-/// The smallest (or largest) value of a dtype: what a maximum (minimum) starts from.
+/// Returns the smallest (or largest) value of a dtype, with which a maximum (or minimum) starts.
 fn extreme(dtype: DType, is_low: bool) -> Literal {
     match dtype.kind() {
         Kind::Bool => element(f64::from(u8::from(!is_low)), dtype),
@@ -23,7 +23,7 @@ fn extreme(dtype: DType, is_low: bool) -> Literal {
     }
 }
 
-/// Sums of narrow floats are taken in `f32` and rounded once.
+/// Returns the dtype in which sums are taken: `f32` for narrow floats, whose sums are rounded once.
 pub(crate) fn wide(dtype: DType) -> DType {
     if matches!(dtype, DType::BF16 | DType::F16) { DType::F32 } else { dtype }
 }
@@ -65,7 +65,7 @@ fn count(x: &Array, dims: &[usize]) -> f64 {
     dims.iter().map(|&d| x.tensor().shape[d] as f64).product()
 }
 
-/// Integers are averaged as `f32`.
+/// Computes the mean. Integers are averaged as `f32`.
 fn mean(x: &Array, dims: &[usize]) -> Array {
     let from = x.tensor().dtype;
     let dtype = if from.is_float() || from.is_complex() { from } else { DType::F32 };
@@ -82,7 +82,7 @@ fn var(x: &Array, dims: &[usize]) -> Array {
     hlo::convert(&mean(&(&x - center).square(), dims), dtype)
 }
 
-/// The maximum, but 0 where it is not finite, so that it can be subtracted.
+/// Returns the maximum, or 0 where it is not finite, so that it can be subtracted.
 fn shift(x: &Array, dims: &[usize]) -> Array {
     let max = hlo::reduce(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dims);
     max.is_finite().select(&max, 0.0)
@@ -96,7 +96,8 @@ fn logsumexp(x: &Array, dims: &[usize]) -> Array {
     hlo::convert(&(sum(&shifted.exp(), dims).ln() + max), dtype)
 }
 
-/// The position of the largest (smallest) element, the first of equal ones; NaN counts as such.
+/// Returns the position of the largest (or smallest) element, the first of equal ones. NaN counts as the largest
+/// (smallest).
 fn arg(x: &Array, dim: usize, direction: &str) -> Array {
     let ty = x.tensor().clone();
     let positions = hlo::iota(TensorType::new(DType::I32, ty.shape.clone()), dim);
@@ -116,7 +117,10 @@ macro_rules! reductions {
     ($($(#[$doc:meta])* $f:ident $kinds:ident $body:expr;)*) => {
         /// Reductions over dimensions: `x.sum(0)`, `x.mean([1, 3])`, `x.max(..)`, `x.mean(keep(-1))`.
         ///
-        /// Errors: `dimension`, `dimension-twice`, `dtype-kind`.
+        /// # Errors
+        ///
+        /// - `dimension` if a dimension does not exist, and `dimension-twice` if one is named twice.
+        /// - `dtype-kind` if the function is not defined for the dtype.
         impl Array { $(
             $(#[$doc])*
             #[track_caller]
@@ -132,19 +136,19 @@ reductions! {
         let to = wide(dtype);
         hlo::convert(&hlo::reduce(&hlo::convert(x, to), Opcode::Multiply, &element(1.0, to), dims), dtype)
     };
-    /// Of integers: an `f32`.
+    /// Returns the mean. Integers are averaged as `f32`.
     mean Numbers mean;
-    /// Of the population: the mean squared distance from the mean.
+    /// Returns the population variance: the mean squared distance from the mean.
     var Ordered var;
-    /// The root of `var`.
+    /// Returns the population standard deviation: the square root of `var`.
     std Ordered |x, dims| var(x, dims).sqrt();
     max Ordered |x, dims| hlo::reduce(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dims);
     min Ordered |x, dims| hlo::reduce(x, Opcode::Minimum, &extreme(x.tensor().dtype, false), dims);
-    /// Whether all are true; of bools.
+    /// Returns true if all elements are true, that is, not 0.
     all Bits |x, dims| hlo::reduce(&x.ne_zero(), Opcode::And, &element(1.0, DType::I1), dims);
-    /// Whether any is true; of bools.
+    /// Returns true if any element is true, that is, not 0.
     any Bits |x, dims| hlo::reduce(&x.ne_zero(), Opcode::Or, &element(0.0, DType::I1), dims);
-    /// `ln(sum(exp(x)))`, without overflow.
+    /// Returns `ln(sum(exp(x)))`, without overflow.
     logsumexp Floats logsumexp;
 }
 
@@ -153,13 +157,15 @@ impl Array {
         hlo::convert(self, DType::I1)
     }
 
-    /// The position of the largest element along a dimension, or of all (`..`, row-major): `i32`, the first of equal ones.
+    /// Returns the position of the largest element along a dimension, or of all elements (`..`, row-major), as `i32`.
+    /// Of equal elements, the first one counts.
     #[track_caller]
     pub fn argmax(&self, dims: impl Dims) -> Array {
         arg_of("argmax", self, dims, "GT")
     }
 
-    /// The position of the smallest element along a dimension, or of all (`..`, row-major): `i32`, the first of equal ones.
+    /// Returns the position of the smallest element along a dimension, or of all elements (`..`, row-major), as `i32`.
+    /// Of equal elements, the first one counts.
     #[track_caller]
     pub fn argmin(&self, dims: impl Dims) -> Array {
         arg_of("argmin", self, dims, "LT")
@@ -175,9 +181,9 @@ fn arg_of(name: &'static str, x: &Array, dims: impl Dims, direction: &'static st
         if places.len() != 1 && !is_all {
             let d = mistakes::shape(
                 "argmax-dims",
-                format!("`{name}` over some but not all dimensions"),
+                format!("`{name}` needs one dimension or all of them"),
                 x.short_type(),
-                "give one dimension, or `..` for the position in the flattened array",
+                "name one dimension, or `..` for the position in the flattened array",
                 &s.loc,
             );
             return s.fail(None, d);
@@ -192,7 +198,7 @@ fn arg_of(name: &'static str, x: &Array, dims: impl Dims, direction: &'static st
     })
 }
 
-/// A function along one dimension.
+/// Runs a function along one dimension.
 #[track_caller]
 fn along(name: &'static str, x: &Array, dim: impl Dim, kinds: Kinds, f: impl Fn(&Array, usize) -> Array) -> Array {
     site(name, &[x], |s| {
@@ -221,14 +227,14 @@ fn log_softmax(x: &Array, dim: usize) -> Array {
     hlo::convert(&(&shifted - over(&sum(&shifted.exp(), &[dim]).ln())), dtype)
 }
 
-/// Running sums of narrow floats are taken in `f32`.
+/// Computes running sums. Those of narrow floats are taken in `f32`.
 fn running(x: &Array, combine: Opcode, identity: f64, dim: usize) -> Array {
     let dtype = x.tensor().dtype;
     let to = wide(dtype);
     hlo::convert(&hlo::cumulative(&hlo::convert(x, to), combine, &element(identity, to), dim), dtype)
 }
 
-/// Whether `a` stands before `b`: zeros are equal, NaNs are last.
+/// Returns true if `a` is sorted before `b`. Zeros are equal, and NaNs are last.
 fn before(a: &Array, b: &Array) -> Array {
     if !a.tensor().dtype.is_float() {
         return hlo::compare("LT", a, b);
@@ -239,7 +245,12 @@ fn before(a: &Array, b: &Array) -> Array {
 
 macro_rules! alongs {
     ($($(#[$doc:meta])* $f:ident $kinds:ident $body:expr;)*) => {
-        /// Functions along one dimension. Shape: as `self`. Errors: `dimension`, `dtype-kind`.
+        /// Functions along one dimension. The result has the shape of `self`.
+        ///
+        /// # Errors
+        ///
+        /// - `dimension` if there is no such dimension.
+        /// - `dtype-kind` if the function is not defined for the dtype.
         impl Array { $(
             $(#[$doc])*
             #[track_caller]
@@ -253,25 +264,31 @@ alongs! {
     cumprod Numbers |x, dim| running(x, Opcode::Multiply, 1.0, dim);
     cummax Ordered |x, dim| hlo::cumulative(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dim);
     cummin Ordered |x, dim| hlo::cumulative(x, Opcode::Minimum, &extreme(x.tensor().dtype, false), dim);
-    /// `exp(x) / sum(exp(x))`, without overflow.
+    /// Returns `exp(x) / sum(exp(x))`, without overflow.
     softmax Floats softmax;
-    /// `ln(softmax(x))`, without overflow.
+    /// Returns `ln(softmax(x))`, without overflow.
     log_softmax Floats log_softmax;
-    /// Ascending, stable; NaNs are last.
+    /// Sorts in ascending order, stably. NaNs are last.
     sort Ordered |x, dim| hlo::sort(&[x], dim, |e| before(&e[0], &e[1])).swap_remove(0);
-    /// The order that sorts: `i32`, stable.
+    /// Returns the positions that sort the array, as `i32`. The order is stable.
     argsort Ordered |x, dim| {
         let positions = hlo::iota(TensorType::new(DType::I32, x.tensor().shape.clone()), dim);
         hlo::sort(&[x, &positions], dim, |e| before(&e[0], &e[1])).swap_remove(1)
     };
-    /// In reverse.
+    /// Reverses the order of the elements.
     flip Any |x, dim| hlo::reverse(x, &[dim]);
 }
 
 impl Array {
-    /// The `k` largest along the last dimension, in descending order, and their positions (`i32`).
+    /// Returns the `k` largest elements along the last dimension in descending order, and their positions as `i32`.
     ///
-    /// Shape: `f32[b, n] -> (f32[b, k], i32[b, k])`. Errors: `top-k` if `k` exceeds the last dimension.
+    /// # Shapes
+    ///
+    /// `f32[b, n] -> (f32[b, k], i32[b, k])`.
+    ///
+    /// # Errors
+    ///
+    /// `top-k` if `k` exceeds the size of the last dimension.
     #[track_caller]
     pub fn top_k(&self, k: usize) -> (Array, Array) {
         let at = context::caller(Location::caller());
@@ -297,7 +314,7 @@ impl Array {
 fn top_k_check(s: &Site<'_>, x: &Array, k: usize) -> Checked<()> {
     let ty = x.tensor();
     if ty.shape.last().is_none_or(|&n| k > n) {
-        let message = format!("`top_k` of {k} elements where there are not so many");
+        let message = format!("`top_k` asks for {k} elements, which is more than the last dimension has");
         return s.fail(None, mistakes::shape("top-k", message, x.short_type(), "", &s.loc));
     }
     s.counts(x, ty.shape.last().copied().unwrap_or(0))?;

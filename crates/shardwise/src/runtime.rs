@@ -1,4 +1,4 @@
-//! Between the array functions and what runs them: partitioning, the engine, and the executables' cache.
+//! Connects the array functions with the partitioner, the engine, and the cache of executables.
 
 use crate::cache::{Cache, constant_bytes, program_bytes};
 use crate::function::Memory;
@@ -13,7 +13,7 @@ use shardwise_spmd::Partitioned;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
-/// A program that can run, and the per-device module that it was made from.
+/// A program that can run, and the per-device module from which it was made.
 pub(crate) struct Compiled {
     source: Module,
     executable: Arc<dyn Executable>,
@@ -21,6 +21,7 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
+    /// Returns the types of the arguments and results.
     pub fn signature(&self) -> &Signature {
         &self.partitioned.signature
     }
@@ -42,7 +43,7 @@ impl Compiled {
         shardwise_spmd::hlo::print(&self.partitioned.module)
     }
 
-    /// What the partitioner doubts.
+    /// Returns the warnings of the partitioner.
     pub fn warnings(&self) -> &base::Diagnostics {
         &self.partitioned.warnings
     }
@@ -51,7 +52,7 @@ impl Compiled {
         Communication::of_table(&self.partitioned.communication)
     }
 
-    /// Of a run to which the arguments at these positions are given away.
+    /// Returns the memory of a run to which the arguments at the positions `donated` are donated.
     pub fn memory(&self, donated: &[usize]) -> Memory {
         let bytes = |types: &[ShardedType]| types.iter().map(local_bytes).sum();
         Memory {
@@ -63,38 +64,39 @@ impl Compiled {
     }
 }
 
-/// Bytes of one device's part.
+/// Returns the bytes of one device's part.
 fn local_bytes(ty: &ShardedType) -> usize {
     let shape = ty.sharding.as_ref().map_or_else(|| ty.ty.shape.clone(), |s| s.local_shape(&ty.ty.shape));
     shape.iter().product::<usize>() * ty.ty.dtype.storage_bytes()
 }
 
-/// Bytes of the largest value of a body.
+/// Returns the bytes of the largest value of a body.
 fn largest_bytes(body: &Body) -> usize {
     let made = body.walk().into_iter().flat_map(|op| body.op(op).results.to_vec());
     let values = body.args().iter().copied().chain(made);
     values.filter_map(|v| body.ty(v).as_tensor().map(|ty| ty.bytes() as usize)).max().unwrap_or(0)
 }
 
-/// The engine that everything runs on: the embedded one, with as many virtual devices as a mesh has.
+/// Returns the engine on which everything runs: the embedded one, with as many virtual devices as a mesh has.
 pub(crate) fn engine() -> &'static dyn Engine {
     static ENGINE: LazyLock<HostEngine> = LazyLock::new(HostEngine::default);
     &*ENGINE
 }
 
-/// Programs by the hash of their structure, whatever lines they came from.
+/// Programs by the hash of their structure, which ignores source locations.
 static PROGRAMS: LazyLock<Mutex<Programs>> = LazyLock::new(Mutex::default);
 
 #[derive(Default)]
 struct Programs {
-    /// All that somebody holds.
+    /// All programs that are in use.
     held: HashMap<u64, Weak<Compiled>>,
     held_at_last_sweep: usize,
-    /// Those that stay when nobody does: they have next to no constants, so that a dropped program gives back its data.
+    /// Programs that stay when they are no longer in use. They have few constants, so that dropping a program frees its
+    /// data.
     kept: Cache<u64, Arc<Compiled>>,
 }
 
-/// Bytes of constants of a program that is kept, at most.
+/// The largest number of bytes of constants of a program that stays in the cache.
 const KEPT_CONSTANT_BYTES: usize = 1 << 10;
 
 impl Programs {
@@ -102,7 +104,7 @@ impl Programs {
         self.kept.get(&hash).cloned().or_else(|| self.held.get(&hash)?.upgrade())
     }
 
-    /// Gives what had to go.
+    /// Inserts a program. Returns the entries that were removed for it.
     #[must_use = "what is dropped may be large"]
     fn insert(&mut self, hash: u64, program: &Arc<Compiled>) -> HashMap<u64, Arc<Compiled>> {
         if self.held.len() >= 2 * self.held_at_last_sweep.max(1024) {
@@ -117,9 +119,9 @@ impl Programs {
     }
 }
 
-/// Partitions and plans a program, or finds it planned.
+/// Partitions and plans a program, or returns the plan of an equal program.
 ///
-/// What was found may have been written at other lines: [`compile_own`] is for those who ask.
+/// The program that is found may have other source locations. Use [`compile_own`] for reports.
 pub(crate) fn compile(module: &Module) -> Result<Arc<Compiled>> {
     match planned(module) {
         Some(found) => Ok(found),
@@ -127,7 +129,7 @@ pub(crate) fn compile(module: &Module) -> Result<Arc<Compiled>> {
     }
 }
 
-/// Partitions a program, with its own lines; the plan may be shared.
+/// Partitions a program with its own source locations. The plan may be shared.
 pub(crate) fn compile_own(module: &Module) -> Result<Arc<Compiled>> {
     let partitioned = partition(module)?;
     match planned(module) {
@@ -138,7 +140,7 @@ pub(crate) fn compile_own(module: &Module) -> Result<Arc<Compiled>> {
     }
 }
 
-/// The plan of the same program. Another program of the same hash is none.
+/// Returns the plan of an equal program. A different program with the same hash is not returned.
 fn planned(module: &Module) -> Option<Arc<Compiled>> {
     let found = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).get(module.structure_hash())?;
     shardwise_ir::difference(&found.source, module, false).is_none().then_some(found)
@@ -157,7 +159,7 @@ fn partition(module: &Module) -> Result<Partitioned> {
     Ok(shardwise_spmd::partition(module, &mut Default::default())?)
 }
 
-/// What a program moves, without planning it.
+/// Returns the communication of a program, without planning it.
 pub(crate) fn communication(module: &Module) -> Result<Communication> {
     Ok(Communication::of_table(&table(module)?))
 }
@@ -166,7 +168,7 @@ pub(crate) fn table(module: &Module) -> Result<shardwise_spmd::Communication> {
     limits::run_at(|| module.loc.clone(), || Ok(partition(module)?.communication))
 }
 
-/// The text after each pass, with the pass's name; first of the program itself.
+/// Returns the text after each pass, with the name of the pass. The first is the program itself.
 pub(crate) fn stages(module: &Module) -> Result<Vec<(String, String)>> {
     let mut stages = vec![];
     let mut keep = |_: usize, pass: &str, module: &Module| stages.push((pass.to_string(), text(module)));
@@ -175,13 +177,13 @@ pub(crate) fn stages(module: &Module) -> Result<Vec<(String, String)>> {
     Ok(stages)
 }
 
-/// Lays a literal out.
+/// Places a literal on devices.
 pub(crate) fn put(value: &Literal, sharding: Option<&base::Sharding>) -> Result<ArrayHandle> {
     let ty = TensorType::new(value.dtype(), value.shape());
     Ok(engine().put(value, &ShardedType { ty, sharding: sharding.map(base::Sharding::canonical) })?)
 }
 
-/// The same array in another layout.
+/// Returns the array in another layout.
 pub(crate) fn lay_out(array: ArrayHandle, sharding: Option<&base::Sharding>) -> Result<ArrayHandle> {
     let own = array.sharded_type().sharding.as_ref();
     match (own, sharding) {
@@ -192,14 +194,14 @@ pub(crate) fn lay_out(array: ArrayHandle, sharding: Option<&base::Sharding>) -> 
     }
 }
 
-/// Moves shards between devices of one mesh, by the program that the partitioner makes of this.
+/// Moves shards between devices of one mesh, by a program that the partitioner makes for this.
 fn move_shards(array: ArrayHandle, to: &base::Sharding) -> Result<ArrayHandle> {
     let module = move_module(array.sharded_type(), to);
     let mut moved = compile(&module)?.execute(vec![Argument::Lent(array)])?;
     moved.pop().ok_or_else(|| Error::new([]))
 }
 
-/// The identity, from one layout to another.
+/// Returns the identity program from one layout to another.
 fn move_module(ty: &ShardedType, to: &base::Sharding) -> Module {
     let mut module = Module::new("shard", &shardwise_ops::OPS);
     let mut func = shardwise_ir::Func::new("main", base::Loc::UNKNOWN);
@@ -217,12 +219,12 @@ fn move_module(ty: &ShardedType, to: &base::Sharding) -> Module {
     module
 }
 
-/// The text of a module.
+/// Prints a module.
 pub(crate) fn text(module: &Module) -> String {
     shardwise_ir::text::print(module, &PrintOptions::default().without_varying())
 }
 
-/// Reads a module.
+/// Parses a module.
 pub(crate) fn parse(text: &str) -> Result<Module> {
     Ok(shardwise_ir::text::parse("program", text, &shardwise_ops::OPS)?)
 }

@@ -1,4 +1,4 @@
-//! Shapes: reshaping, moving and repeating elements.
+//! Functions that reshape, move and repeat elements.
 
 use crate::array::{Array, IntoShape};
 use crate::eager::{call, call_many};
@@ -10,32 +10,32 @@ use shardwise_ir::TensorType;
 use std::borrow::Borrow;
 use std::panic::Location;
 
-/// In `reshape`: the size that makes the rest fit.
+/// The size in a `reshape` that is computed from the others.
 pub const INFER: usize = usize::MAX;
 
-/// The most dimensions of an array.
+/// The largest number of dimensions of an array.
 const MAX_RANK: usize = 255;
 
-/// Whether there can be an array of this type: its bytes can be addressed, where a dimension of size 0 counts as one of 1, so
-/// that no product of sizes overflows.
+/// Returns true if an array can have this type: its bytes can be addressed. A dimension of size 0 counts as size 1
+/// here, so that no product of sizes overflows.
 pub(crate) fn fits(ty: &TensorType) -> bool {
     let bytes = ty.shape.iter().try_fold(ty.dtype.storage_bytes(), |bytes, &n| bytes.checked_mul(n.max(1)));
     ty.rank() <= MAX_RANK && bytes.is_some_and(|bytes| bytes <= isize::MAX as usize / 16)
 }
 
-/// An integer type that holds the positions below `n`.
+/// Returns an integer type that can represent the positions below `n`.
 pub(crate) fn position_dtype(n: usize) -> base::DType {
     if n <= i32::MAX as usize { base::DType::I32 } else { base::DType::I64 }
 }
 
-/// The integers in a type that holds the positions below `n` too.
+/// Converts integers to a type that can also represent the positions below `n`.
 pub(crate) fn as_positions(x: &Array, n: usize) -> Array {
     let own = x.tensor().dtype;
     let is_wide = crate::dtype::integer_range(own).1 >= n as i128;
     if is_wide { x.clone() } else { hlo::convert(x, position_dtype(n)) }
 }
 
-/// The shape with [`INFER`] replaced; `None` if that does not work out.
+/// Returns the shape with [`INFER`] replaced, or `None` if the sizes do not fit.
 fn infer_shape(shape: &[usize], size: usize) -> Option<Vec<usize>> {
     let known = shape.iter().filter(|&&n| n != INFER).try_fold(1usize, |a, &n| a.checked_mul(n))?;
     match shape.iter().filter(|&&n| n == INFER).count() {
@@ -53,9 +53,11 @@ fn sizes(shape: &[usize]) -> String {
 }
 
 impl Array {
-    /// Row-major, as NumPy; [`INFER`] for one size.
+    /// Returns the elements in another shape, in row-major order as in NumPy. One size may be [`INFER`].
     ///
-    /// Errors: `reshape-size` if the number of elements differs.
+    /// # Errors
+    ///
+    /// `reshape-size` if the number of elements differs.
     #[track_caller]
     pub fn reshape(&self, shape: impl IntoShape) -> Array {
         let shape = shape.into_shape().0;
@@ -64,23 +66,25 @@ impl Array {
             let Some(to) = infer_shape(&shape, x.size()) else {
                 let ty = (!shape.contains(&INFER)).then(|| TensorType::new(x.dtype, shape.clone()));
                 let facts = format!("{} to {}: {} elements", self.short_type(), sizes(&shape), x.size());
-                let message = "`reshape` to another number of elements".to_string();
+                let message = "`reshape` cannot change the number of elements".to_string();
                 return s.fail(ty, mistakes::shape("reshape-size", message, facts, "", &s.loc));
             };
             Ok(call("reshape", &to, [self], |[x]| hlo::reshape(x, &to)))
         })
     }
 
-    /// Dimension `i` of the result is dimension `order[i]` of `self`.
+    /// Permutes the dimensions. Dimension `i` of the result is dimension `order[i]` of `self`.
     ///
-    /// Errors: `transpose-order` unless `order` names each dimension once.
+    /// # Errors
+    ///
+    /// `transpose-order` unless `order` names each dimension exactly once.
     #[track_caller]
     pub fn transpose<const N: usize>(&self, order: [usize; N]) -> Array {
         site("transpose", &[self], |s| {
             let mut sorted = order;
             sorted.sort_unstable();
             if !sorted.iter().copied().eq(0..self.tensor().rank()) {
-                let message = format!("`transpose`: {order:?} does not name each dimension once");
+                let message = format!("`transpose`: {order:?} does not name each dimension exactly once");
                 return s.fail(None, mistakes::shape("transpose-order", message, self.short_type(), "", &s.loc));
             }
             Ok(call("transpose", order, [self], |[x]| hlo::transpose(x, &order)))
@@ -89,7 +93,9 @@ impl Array {
 
     /// Swaps the last two dimensions.
     ///
-    /// Errors: `dimension` for fewer than two.
+    /// # Errors
+    ///
+    /// `dimension` if there are fewer than two dimensions.
     #[track_caller]
     pub fn t(&self) -> Array {
         site("t", &[self], |s| {
@@ -101,9 +107,11 @@ impl Array {
         })
     }
 
-    /// Dimensions are matched from the last; those of size 1 are repeated.
+    /// Broadcasts the array to `shape`. Dimensions are matched from the last one, and those of size 1 are repeated.
     ///
-    /// Errors: `broadcast`.
+    /// # Errors
+    ///
+    /// `broadcast` if the shapes do not match.
     #[track_caller]
     pub fn broadcast_to(&self, shape: impl IntoShape) -> Array {
         let shape = shape.into_shape().0;
@@ -117,25 +125,29 @@ impl Array {
         })
     }
 
-    /// Drops a dimension of size 1.
+    /// Removes a dimension of size 1.
     ///
-    /// Errors: `dimension`; `squeeze` for another size.
+    /// # Errors
+    ///
+    /// `dimension` if there is no such dimension, and `squeeze` if its size is not 1.
     #[track_caller]
     pub fn squeeze(&self, dim: impl Dim) -> Array {
         site("squeeze", &[self], |s| {
             let dim = s.dim(self, dim)?;
             let mut shape = self.tensor().shape.clone();
             if shape.remove(dim) != 1 {
-                let message = format!("`squeeze` of dimension {dim}, whose size is not 1");
+                let message = format!("`squeeze` needs a dimension of size 1, and dimension {dim} has another size");
                 return s.fail(None, mistakes::shape("squeeze", message, self.short_type(), "", &s.loc));
             }
             Ok(call("squeeze", dim, [self], |[x]| hlo::reshape(x, &shape)))
         })
     }
 
-    /// A new dimension of size 1; `dim` is its place in the result.
+    /// Inserts a dimension of size 1 at index `dim` of the result.
     ///
-    /// Errors: `dimension`.
+    /// # Errors
+    ///
+    /// `dimension` if `dim` is out of range.
     #[track_caller]
     pub fn expand_dims(&self, dim: impl Dim) -> Array {
         site("expand_dims", &[self], |s| {
@@ -148,9 +160,15 @@ impl Array {
         })
     }
 
-    /// Each element `times` times in a row along `dim`.
+    /// Repeats each element `times` times along `dim`.
     ///
-    /// Shape: `f32[n, d] -> f32[n * times, d]`. Errors: `dimension`.
+    /// # Shapes
+    ///
+    /// `f32[n, d] -> f32[n * times, d]` for `dim` 0.
+    ///
+    /// # Errors
+    ///
+    /// `dimension` if there is no dimension `dim`.
     #[track_caller]
     pub fn repeat(&self, times: usize, dim: impl Dim) -> Array {
         site("repeat", &[self], |s| {
@@ -167,9 +185,12 @@ impl Array {
         })
     }
 
-    /// Shifts along `dim` towards higher positions; what leaves one end enters at the other.
+    /// Rotates the elements along `dim` by `by` positions towards higher indices.
     ///
-    /// Errors: `dimension`; `roll-shift` unless `by` is an integer or a scalar array of integers.
+    /// # Errors
+    ///
+    /// - `dimension` if there is no dimension `dim`.
+    /// - `roll-shift` unless `by` is an integer or a scalar array of integers.
     #[track_caller]
     pub fn roll(&self, by: impl Operand, dim: impl Dim) -> Array {
         match by.operand().0 {
@@ -192,16 +213,19 @@ impl Array {
         }
     }
 
-    /// `by`: for each dimension, how many elements of `value` before and after.
+    /// Pads the array with `value`. `by` has the numbers of elements before and after, for each dimension.
     ///
-    /// Errors: `pad-dims` unless there is a pair for each dimension; `number-dtype`, `dtype-mixed`.
+    /// # Errors
+    ///
+    /// - `pad-dims` unless there is a pair for each dimension.
+    /// - `number-dtype` and `dtype-mixed` if the value does not fit the array's dtype.
     #[track_caller]
     pub fn pad(&self, by: impl AsRef<[(usize, usize)]>, value: impl Operand) -> Array {
         let (by, value) = (by.as_ref(), value.operand());
         site("pad", &[self], |s| {
             let x = self.tensor();
             if by.len() != x.rank() {
-                let message = format!("`pad`: {} pairs for an array of {} dimensions", by.len(), x.rank());
+                let message = format!("`pad` has {} pairs, and the array has {} dimensions", by.len(), x.rank());
                 return s.fail(None, mistakes::shape("pad-dims", message, self.short_type(), "", &s.loc));
             }
             let value = s.beside(value, self)?;
@@ -210,9 +234,15 @@ impl Array {
         })
     }
 
-    /// How often each of `0..n` occurs; other values are not counted.
+    /// Counts how often each of `0..n` occurs. Other values are not counted.
     ///
-    /// Shape: `i32[..] -> i32[n]`. Errors: `dtype-kind` unless integers.
+    /// # Shapes
+    ///
+    /// `i32[..] -> i32[n]`.
+    ///
+    /// # Errors
+    ///
+    /// `dtype-kind` unless the elements are integers.
     #[track_caller]
     pub fn bincount(&self, n: usize) -> Array {
         site("bincount", &[self], |s| {
@@ -223,9 +253,16 @@ impl Array {
         })
     }
 
-    /// A new last dimension with 1 at the element's value and 0 elsewhere (everywhere, if it is out of range).
+    /// Appends a dimension that is 1 at the index of the element's value and 0 elsewhere. A value that is out of range
+    /// makes only zeros.
     ///
-    /// Shape: `i32[b] -> dtype[b, n]`. Errors: `dtype-kind` unless integers.
+    /// # Shapes
+    ///
+    /// `i32[b] -> dtype[b, n]`.
+    ///
+    /// # Errors
+    ///
+    /// `dtype-kind` unless the elements are integers.
     #[track_caller]
     pub fn one_hot(&self, n: usize, dtype: DType) -> Array {
         site("one_hot", &[self], |s| {
@@ -252,7 +289,7 @@ fn same_dtype(s: &Site<'_>, x: &Array, y: &Array) -> Checked<()> {
 }
 
 fn bad_shift(by: &str, loc: &base::Loc) -> base::Diagnostic {
-    let message = "`roll` by what is not one integer".to_string();
+    let message = "`roll` needs an integer or an integer scalar".to_string();
     mistakes::shape("roll-shift", message, by.to_string(), "", loc)
 }
 
@@ -274,7 +311,7 @@ fn roll_by_parts(x: &Array, by: usize, dim: usize) -> Array {
     hlo::concatenate(&[&part(n - by, n), &part(0, n - by)], dim)
 }
 
-/// A window of the array laid twice in a row.
+/// Returns a window of the array repeated twice.
 fn roll_by(x: &Array, by: &Array, dim: usize) -> Array {
     let ty = x.tensor().clone();
     let n = ty.shape[dim];
@@ -289,9 +326,18 @@ fn roll_by(x: &Array, by: &Array, dim: usize) -> Array {
     hlo::dynamic_slice(&twice, &start, &ty.shape)
 }
 
-/// One after another along `dim`.
+/// Concatenates arrays along `dim`.
 ///
-/// Shape: `f32[a, d], f32[b, d] -> f32[a + b, d]`. Errors: `no-arrays`, `dimension`, `concatenate` for other sizes that differ, `dtype-mixed`.
+/// # Shapes
+///
+/// `f32[a, d], f32[b, d] -> f32[a + b, d]` for `dim` 0.
+///
+/// # Errors
+///
+/// - `no-arrays` for an empty list.
+/// - `dimension` if there is no dimension `dim`.
+/// - `concatenate` if the arrays differ in another dimension.
+/// - `dtype-mixed` if the dtypes differ.
 #[track_caller]
 pub fn concatenate<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: impl Dim) -> Array {
     let arrays: Vec<Array> = arrays.into_iter().map(|a| a.borrow().clone()).collect();
@@ -308,7 +354,8 @@ pub fn concatenate<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: i
             same_dtype(s, first, x)?;
             if rest(x.tensor()) != rest(first.tensor()) {
                 let facts = format!("{} and {}", first.short_type(), x.short_type());
-                let message = format!("`concatenate` along dimension {dim} of arrays that differ in others");
+                let message =
+                    format!("`concatenate` along dimension {dim} needs arrays that are equal in all other dimensions");
                 return s.fail(None, mistakes::shape("concatenate", message, facts, "", &s.loc));
             }
         }
@@ -320,13 +367,19 @@ pub fn concatenate<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: i
 }
 
 fn no_arrays(s: &Site<'_>) -> Checked {
-    let message = format!("`{}` of no arrays", s.name);
+    let message = format!("`{}` needs at least one array", s.name);
     s.fail(None, mistakes::shape("no-arrays", message, "an empty list".into(), "", &s.loc))
 }
 
-/// Side by side along a new dimension.
+/// Stacks arrays along a new dimension.
 ///
-/// Shape: `f32[d], f32[d] -> f32[2, d]` for `dim` 0. Errors: as [`concatenate`].
+/// # Shapes
+///
+/// `f32[d], f32[d] -> f32[2, d]` for `dim` 0.
+///
+/// # Errors
+///
+/// The same as [`concatenate`].
 #[track_caller]
 pub fn stack<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: impl Dim) -> Array {
     let at = context::caller(Location::caller());

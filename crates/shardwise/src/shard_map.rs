@@ -11,9 +11,9 @@
 //! # }
 //! ```
 //!
-//! It becomes one `sdy.manual_computation`, whose body sees nothing around it: arrays that the function captures are
-//! arguments of it, whole on every device. Types in the body say over which axes a value varies (`crate::manual`), and a
-//! result's spec must name them all.
+//! A `shard_map` becomes one `sdy.manual_computation`. Its body is isolated: arrays that the function captures become
+//! arguments, which are whole on every device. Types in the body show over which axes a value varies (`crate::manual`),
+//! and the spec of a result must name all of these axes.
 
 use crate::array::Array;
 use crate::collective::{Axes, AxisName};
@@ -34,18 +34,18 @@ use std::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// A function that runs on each device: `f(&x)`, once it has `out_specs`.
+/// A function that runs on each device: `f(&x)`. It can be called once it has `out_specs`.
 ///
-/// `S` is [`Ready`] then, and [`NoOutSpecs`] before: without out specs it cannot be called.
+/// `S` is [`NoOutSpecs`] before `out_specs` is called, and [`Ready`] afterwards.
 pub struct ShardMap<'f, A: Args, R: Returns, S> {
     shared: Arc<Shared<'f, A::Owned, R>>,
     call: Box<A::Dyn<'f, R>>,
     state: PhantomData<S>,
 }
 
-/// See [`ShardMap`].
+/// The state of a [`ShardMap`] that can be called.
 pub struct Ready(());
-/// See [`ShardMap`].
+/// The state of a [`ShardMap`] that has no out specs yet.
 pub struct NoOutSpecs(());
 
 struct Shared<'f, T, R: Returns> {
@@ -58,12 +58,20 @@ struct Shared<'f, T, R: Returns> {
     at: At,
 }
 
-/// Runs `f` on each device of the mesh, over its part of each argument: say with `in_specs` how arguments are cut, and
-/// with `out_specs` how the parts of each result are put together.
+/// Maps `f` over the devices of the mesh: each device runs it on its part of each argument.
 ///
-/// Errors, at the call: `no-mesh`, `in-specs`; `spec-rank`, `spec-unknown-axis`, `spec-axis-twice`, `spec-form`, `spec-uneven`,
-/// `spec-not-manual`, for each argument or result that has one; `in-spec-layout`, `out-spec-varying`, `out-spec-unreduced`,
-/// `out-spec-reduced`; all mistakes of the function.
+/// `in_specs` sets how arguments are split, and `out_specs` how the parts of each result are joined.
+///
+/// # Errors
+///
+/// A call reports:
+///
+/// - `no-mesh` and `in-specs` if the mesh or the in specs are missing.
+/// - `spec-rank`, `spec-unknown-axis`, `spec-axis-twice`, `spec-form`, `spec-uneven` and `spec-not-manual` for each
+///   argument or result that does not fit its spec.
+/// - `in-spec-layout` and `captured-layout` if an array would have to be moved over Explicit axes.
+/// - `out-spec-varying`, `out-spec-unreduced` and `out-spec-reduced` if the state of a result does not fit its spec.
+/// - All mistakes of the function.
 #[track_caller]
 pub fn shard_map<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     f: F,
@@ -98,24 +106,24 @@ impl<'f, A: Args, R: Returns, S> ShardMap<'f, A, R, S> {
         ShardMap::of(shared)
     }
 
-    /// How each argument is cut: one `P` for all, or a tuple. Over explicit axes they may be left out: the arguments'
-    /// types say it.
+    /// Sets how each argument is split: one `P` for all arguments, or a tuple. Over Explicit axes the specs may be left
+    /// out, because the arguments' types contain them.
     pub fn in_specs(self, specs: impl SpecFor<A::Owned>) -> Self {
         self.with(|s| s.in_specs = Some(spec::any(specs)))
     }
 
-    /// How the parts of each result are put together. A result that is equal along an axis need not name it; one that is
-    /// `.unreduced(..)` over explicit axes is what each device holds, to be summed.
+    /// Sets how the parts of each result are joined. A result that is replicated along an axis need not name it. A
+    /// result that is `.unreduced(..)` over Explicit axes is the sum of what the devices hold.
     pub fn out_specs(self, specs: impl SpecFor<R::Tree>) -> ShardMap<'f, A, R, Ready> {
         self.with(|s| s.out_specs = Some(spec::any(specs)))
     }
 
-    /// Only over these axes of the mesh; over the others the function sees whole arrays, as outside.
+    /// Limits the map to these axes of the mesh. Over other axes, the function sees whole arrays.
     pub fn axes(self, axes: impl Axes) -> Self {
         self.with(|s| s.axes = Some(axes.names()))
     }
 
-    /// On this mesh, whichever is in scope.
+    /// Sets the mesh, in place of the current one.
     pub fn mesh(self, mesh: &Mesh) -> Self {
         self.with(|s| s.mesh = Some(mesh.clone()))
     }
@@ -149,22 +157,22 @@ impl<A: Args, R: Returns, S> fmt::Debug for ShardMap<'_, A, R, S> {
 }
 
 // ── the call
-/// What one array's spec means.
+/// The resolved spec of one array.
 struct Cut {
-    /// Over all that the spec names.
+    /// The layout over all axes that the spec names.
     sharding: base::Sharding,
     /// The axes that split the array.
     axes: AxisSet,
-    /// Those over which it is a sum still to be taken.
+    /// The axes over which the array is unreduced.
     unreduced: AxisSet,
-    /// Those over which its gradient is one.
+    /// The axes over which the array is reduced: its gradient is unreduced.
     reduced: AxisSet,
-    /// A part's shape, of an argument; the whole's, of a result.
+    /// The shape of a part for an argument, and of the whole for a result.
     shape: Vec<usize>,
 }
 
 impl<T: Tree, R: Returns> Shared<'_, T, R> {
-    /// Into the trace under way, or as a program of its own.
+    /// Calls the function in the active trace, or as a program of its own.
     fn call(&self, args: &T, at: At) -> R {
         if trace::is_tracing() {
             return R::deliver(trace::or_rewind(|| context::within(at, || self.trace(args, at))));
@@ -207,7 +215,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         Ok(tree::with_leaves(&out, results))
     }
 
-    /// The axes that are manual inside, and the mesh.
+    /// Returns the mesh and the axes that are manual inside.
     fn scope(&self, args: &T, loc: &Loc) -> Result<Arc<Scope>> {
         let of_args = || tree::leaves(args).iter().find_map(|a| a.known_type()?.sharding).map(|s| Mesh(s.mesh.clone()));
         let of_trace = trace::with(|t| t.mesh.clone());
@@ -232,10 +240,10 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         let wrong = |why: &str, help: Option<&str>| {
             Error::one(mistakes::manual_axis(&what, name.name(), why, &mesh.to_string(), help, loc))
         };
-        let AxisName::Whole(axis) = name else { return Err(wrong("of which it can take the whole only", None)) };
+        let AxisName::Whole(axis) = name else { return Err(wrong("of which it can only take the whole", None)) };
         match mesh.0.axis(axis) {
             None => Err(wrong("which the mesh does not have", mesh.0.near_axis(axis).as_deref())),
-            Some(i) if taken.contains(&i) => Err(wrong("which a shard_map around it has made manual", None)),
+            Some(i) if taken.contains(&i) => Err(wrong("which an enclosing shard_map has made manual", None)),
             Some(i) => Ok(i),
         }
     }
@@ -268,7 +276,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         collected(cuts, wrong)
     }
 
-    /// Over explicit axes the arguments' types are their specs.
+    /// Returns the arguments' types as specs, which is possible over Explicit axes.
     fn specs_of_types(&self, args: &T, scope: &Scope, manual: &[AxisRef], loc: &Loc) -> Result<Vec<LeafSpec>> {
         let leaves = tree::leaves(args);
         if !manual.iter().all(|a| scope.mesh.axes[a.axis.index()].kind == AxisKind::Explicit) {
@@ -278,7 +286,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         Ok(leaves.iter().map(|a| LeafSpec { mesh: None, spec: P::of(&over(a, scope, manual)) }).collect())
     }
 
-    /// The sharding that a spec means, and how many parts it makes of each dimension.
+    /// Returns the sharding of a spec, and the number of parts for each dimension.
     fn cut(
         &self,
         spec: &LeafSpec,
@@ -328,8 +336,8 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
     }
 
     // ── the op
-    /// Ends the body with `out`, and makes the op.
-    #[expect(clippy::too_many_arguments, reason = "all of the call")]
+    /// Ends the body with `out` and builds the op.
+    #[expect(clippy::too_many_arguments, reason = "they are all parts of the call")]
     fn close(
         &self,
         args: &T,
@@ -379,13 +387,13 @@ impl Cut {
         Cut { axes, unreduced, reduced, sharding, shape }
     }
 
-    /// A part's states, of an array in this state outside.
+    /// Returns the states of a part, from those of the array outside.
     fn state(&self, outside: ManualType) -> ManualType {
         outside.with_varying(&self.axes).with_unreduced(&self.unreduced).with_reduced(&self.reduced)
     }
 }
 
-/// That a result is along the manual axes what its spec says, after the free casts.
+/// Checks that the states of a result along the manual axes fit its spec, after the free casts.
 fn check_result(
     a: &Array,
     cut: &Cut,
@@ -419,7 +427,7 @@ fn check_result(
     Ok(())
 }
 
-/// `step` of `my_crate::train::step`; `a closure in step` of one in it.
+/// Formats the name of a function: `step` for `my_crate::train::step`, `a closure in step` for a closure.
 fn shown(path: &str) -> String {
     let path = path.split('<').next().unwrap_or(path);
     let mut parts = path.rsplit("::");
@@ -434,7 +442,7 @@ fn collected(cuts: Vec<Cut>, wrong: Vec<Diagnostic>) -> Result<Vec<Cut>> {
     if wrong.is_empty() { Ok(cuts) } else { Err(base::Diagnostics(wrong).into()) }
 }
 
-/// Over explicit axes a captured array must be whole: nothing is gathered unasked.
+/// Checks that a captured array is whole over Explicit axes: arrays are not gathered implicitly.
 fn check_captured(a: &Array, scope: &Scope, manual: &[AxisRef], at: At) {
     let is_explicit = |x: &AxisRef| scope.mesh.axes[x.axis.index()].kind == AxisKind::Explicit;
     let explicit: Vec<AxisRef> = manual.iter().copied().filter(is_explicit).collect();
@@ -444,7 +452,7 @@ fn check_captured(a: &Array, scope: &Scope, manual: &[AxisRef], at: At) {
     }
 }
 
-/// An array's layout along the manual axes.
+/// Returns an array's layout along the manual axes.
 fn over(a: &Array, scope: &Scope, manual: &[AxisRef]) -> base::Sharding {
     let own = a.known_type().and_then(|ty| ty.sharding);
     let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| manual.contains(a)).collect::<Vec<_>>();
@@ -453,12 +461,12 @@ fn over(a: &Array, scope: &Scope, manual: &[AxisRef]) -> base::Sharding {
     base::Sharding::closed(&scope.mesh, dims).with_unreduced(keep(&own.unreduced)).with_reduced(keep(&own.reduced))
 }
 
-/// All axes that a spec names.
+/// Returns all axes that a spec names.
 fn named_axes(sharding: &base::Sharding) -> impl Iterator<Item = AxisRef> + '_ {
     sharding.split_axes().chain(sharding.unreduced.iter().chain(&sharding.reduced).copied())
 }
 
-/// Over explicit axes a spec is a check: nothing is moved unasked.
+/// Checks that an argument has the layout of its spec over Explicit axes: arrays are not moved implicitly.
 fn check_explicit(
     a: &Array,
     cut: &base::Sharding,

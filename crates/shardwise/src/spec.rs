@@ -1,4 +1,4 @@
-//! Layouts: `P!("X", None)`, what they mean on a mesh, and trees of them.
+//! Layouts: `P!("X", None)`, their meaning on a mesh, and trees of them.
 
 use crate::collective::Axes;
 use crate::error::Mistakes;
@@ -8,40 +8,41 @@ use shardwise_base::{self as base, AxisKind, AxisRef, Diagnostic, DimSharding, L
 use std::fmt;
 use std::sync::Arc;
 
-/// How an array is laid out: for each dimension, the mesh axes that split it, major to minor. Written `P!("X", None)`.
+/// The layout of an array: for each dimension, the mesh axes that split it, major to minor. Written `P!("X", None)`.
 ///
-/// Dimensions beyond those given are not split.
+/// Dimensions after the given ones are not split.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct P {
     dims: Vec<DimSpec>,
-    /// Axes over which the array is a sum still to be taken.
+    /// The axes over which the array is unreduced.
     unreduced: Vec<String>,
-    /// Axes over which its gradient is one.
+    /// The axes over which the array is reduced: its gradient is unreduced.
     reduced: Vec<String>,
 }
 
-/// One dimension of a `P`.
+/// The layout of one dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DimSpec {
-    /// Split by these axes, major to minor; by none: not split.
+    /// Split over these axes, major to minor. Not split if there are none.
     Axes(Vec<String>),
-    /// The compiler decides.
+    /// Decided by the compiler.
     Unconstrained,
 }
 
 impl P {
+    /// Creates a layout from one entry for each dimension.
     pub fn new(dims: impl IntoIterator<Item = DimSpec>) -> P {
         P { dims: dims.into_iter().collect(), ..P::default() }
     }
 
-    /// The same, as a sum over these axes that has yet to be taken: each device holds its part of the sum.
+    /// Marks the array as an unreduced sum over `axes`: each device holds a summand.
     pub fn unreduced(mut self, axes: impl Axes) -> P {
         self.unreduced.extend(axes.names().iter().map(|a| a.name().to_string()));
         self
     }
 
-    /// The same, equal over these axes, and with a gradient that is left a sum over them: what meets it must be reduced
-    /// over them too, so that nothing is summed unasked.
+    /// Marks the array as replicated over `axes` with an unreduced gradient. Arrays that it is combined with must have
+    /// the same mark, so that gradients are not summed implicitly.
     pub fn reduced(mut self, axes: impl Axes) -> P {
         self.reduced.extend(axes.names().iter().map(|a| a.name().to_string()));
         self
@@ -55,11 +56,12 @@ impl P {
         &self.reduced
     }
 
+    /// Returns the entries of the dimensions.
     pub fn dims(&self) -> &[DimSpec] {
         &self.dims
     }
 
-    /// The suffix of dimension `i` in a printed type: `@X`, `@(X,Y)`, nothing.
+    /// Formats dimension `i` as a suffix in a type: `@X`, `@(X,Y)`, or nothing.
     pub(crate) fn dim_suffix(&self, i: usize) -> String {
         match self.dims.get(i) {
             Some(DimSpec::Axes(a)) if a.len() == 1 => format!("@{}", a[0]),
@@ -68,7 +70,7 @@ impl P {
         }
     }
 
-    /// What an array's sharding says, in names.
+    /// Returns the names of an array's sharding.
     pub(crate) fn of(sharding: &base::Sharding) -> P {
         let name = |a: &AxisRef| a.display(&sharding.mesh).to_string().replace('"', "");
         let dims = sharding.dims.iter().map(|d| match d.is_open && d.axes.is_empty() {
@@ -79,7 +81,7 @@ impl P {
         P { dims: dims.collect(), unreduced: names(&sharding.unreduced), reduced: names(&sharding.reduced) }
     }
 
-    /// The sharding of an array of this rank on `mesh`.
+    /// Returns the sharding of an array of this type on `mesh`.
     ///
     /// Errors: `spec-rank`, `spec-unknown-axis`, `spec-axis-twice`, `spec-uneven`, `spec-unreduced`.
     pub(crate) fn on(
@@ -103,7 +105,7 @@ impl P {
         Ok(sharding)
     }
 
-    /// The same, whatever the sizes of the array.
+    /// Does the same as [`P::on`], but ignores the sizes of the array.
     pub(crate) fn names_on(&self, mesh: &Mesh, ty: &str, rank: usize, loc: &Loc) -> Result<base::Sharding, Diagnostic> {
         if self.dims.len() > rank {
             return Err(spec_rank(self, mesh, ty, rank, loc));
@@ -122,7 +124,7 @@ impl P {
         Ok(base::Sharding::new(&mesh.0, dims).with_unreduced(unreduced).with_reduced(reduced))
     }
 
-    /// Axes that do not split: Explicit ones, in the order of the mesh.
+    /// Returns axes that do not split dimensions. They must be Explicit and are in the order of the mesh.
     fn typed_axes(
         &self,
         what: &str,
@@ -167,7 +169,7 @@ impl P {
     }
 }
 
-/// `"X"`, `("X", "Y")`.
+/// Formats axes as Rust code names them: `"X"`, `("X", "Y")`.
 pub(crate) fn shown_axes(mesh: &base::Mesh, axes: &[AxisRef]) -> String {
     let names: Vec<String> = axes.iter().map(|a| a.display(mesh).to_string()).collect();
     if let [one] = &names[..] { one.clone() } else { format!("({})", names.join(", ")) }
@@ -180,7 +182,7 @@ fn spec_rank(spec: &P, mesh: &Mesh, ty: &str, rank: usize, loc: &Loc) -> Diagnos
     Diagnostic::error("spec-rank", loc, format!("the layout has {entries} for an array of {dims}"))
         .facts(format!("{ty} as {spec}"))
         .mesh(&mesh.0)
-        .help(format!("give at most one entry for each dimension: {shorter}"))
+        .help(format!("write at most one entry for each dimension: {shorter}"))
 }
 
 fn unknown_axis(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
@@ -197,16 +199,16 @@ fn axis_twice(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnos
         .help("an axis splits at most one dimension")
 }
 
-/// `what`: `unreduced`, `reduced`.
+/// Builds the error for an axis that is not Explicit. `what` is `unreduced` or `reduced`.
 fn not_explicit(spec: &P, what: &str, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
-    let message = format!("an array is {what} over Explicit axes only, \"{name}\" is none");
+    let message = format!("arrays can only be {what} over Explicit axes, and \"{name}\" is not Explicit");
     Diagnostic::error("spec-unreduced", loc, message)
         .facts(format!("{ty} as {spec}"))
         .mesh(&mesh.0)
-        .help(format!("leave `.{what}(..)` out, or make the axis Explicit where the mesh is made"))
+        .help(format!("leave `.{what}(..)` out, or make the axis Explicit when the mesh is created"))
 }
 
-/// `P!("X", None, ("Y", "Z"))`, ready to paste.
+/// Formats the layout as Rust code: `P!("X", None, ("Y", "Z"))`.
 impl fmt::Display for P {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dim = |d: &DimSpec| match d {
@@ -230,12 +232,13 @@ impl fmt::Display for P {
     }
 }
 
-/// What may stand in `P!`: a name, a tuple or slice of names, an `Option` of one.
+/// Types that can be an entry of `P!`: a name, a tuple or slice of names, or an `Option` of a name.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an entry of `P!`",
     label = "expected an axis name, a tuple of names, `None` or `_`"
 )]
 pub trait IntoDimSpec {
+    /// Converts the value into the layout of a dimension.
     fn dim_spec(self) -> DimSpec;
 }
 
@@ -274,8 +277,10 @@ impl IntoDimSpec for DimSpec {
     }
 }
 
-/// `P!("X", None)`, `P!(("X", "Y"))`, `P!(_, "Y")`, `P!(DATA, None)`: names, tuples of names, `None` (not split), `_` (the compiler decides).
-/// Two equal literals are a compile error.
+/// Creates a layout: `P!("X", None)`, `P!(("X", "Y"))`, `P!(_, "Y")`, `P!(DATA, None)`.
+///
+/// An entry is an axis name, a tuple of names, `None` (not split), or `_` (decided by the compiler). Using the same
+/// literal twice is a compile error.
 #[macro_export]
 macro_rules! P {
     (@ [$($out:expr,)*] [$($lit:literal)*]) => {{
@@ -312,14 +317,16 @@ const fn same(a: &str, b: &str) -> bool {
     i == a.len() && i == b.len()
 }
 
-/// A mesh and a `P`: what `.shard` takes where no mesh is in scope.
+/// A mesh and a `P`: the layout for `.shard` where no mesh is current.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sharding {
+    /// The mesh.
     pub mesh: Mesh,
+    /// The layout on the mesh.
     pub spec: P,
 }
 
-/// A layout: a `P` for the mesh in scope, or a `Sharding` with a mesh of its own.
+/// Types that are accepted as a layout: a `P` for the current mesh, or a `Sharding` with its own mesh.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a layout",
     label = "expected `P!(…)`, as in `P!(\"X\", None)`, or `mesh.sharding(P!(…))`"
@@ -349,7 +356,7 @@ impl Layout for &Sharding {
     }
 }
 
-/// A spec for one array.
+/// The spec of one array.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct LeafSpec {
@@ -358,7 +365,8 @@ pub struct LeafSpec {
 }
 
 impl LeafSpec {
-    /// The sharding of an array of this type; a bare `P` refers to `default`, else to the thread's mesh.
+    /// Returns the sharding of an array of this type. A `P` without a mesh refers to `default`, or else to the current
+    /// mesh.
     pub(crate) fn resolve(
         &self,
         default: Option<&Mesh>,
@@ -374,34 +382,34 @@ impl LeafSpec {
 pub(crate) fn no_mesh(spec: &P, loc: &Loc) -> Diagnostic {
     let thread = std::thread::current();
     let name = thread.name().map_or_else(|| format!("{:?}", thread.id()), |n| format!("\"{n}\""));
-    Diagnostic::error("no-mesh", loc, "this layout refers to no mesh")
-        .facts(format!("{spec} on thread {name}, which has not called `set_mesh`"))
+    Diagnostic::error("no-mesh", loc, "this layout needs a mesh, and none is current")
+        .facts(format!("{spec} on thread {name}, which has no current mesh"))
         .help("call `set_mesh(&mesh)` on this thread, wrap the code in `with_mesh(&mesh, || ..)`, or write `mesh.sharding(P!(..))`")
 }
 
-/// Specs for a tree `T`: one `P` for all its leaves, or a tree of them of the same form.
+/// Types that are specs for a tree `T`: one `P` for all its leaves, or a tree of specs of the same form.
 #[diagnostic::on_unimplemented(
     message = "these specs do not fit the arrays",
     label = "expected specs for `{T}`, found `{Self}`",
-    note = "give one `P!(..)` for all, or one for each: a tuple for several arguments, `Struct<P>` for a `#[derive(Tree)] struct Struct<T = Array>`"
+    note = "write one `P!(..)` for all arrays, or one for each: a tuple for several arguments, `Struct<P>` for a `#[derive(Tree)] struct Struct<T = Array>`"
 )]
 pub trait SpecFor<T>: Send + Sync + 'static {
     #[doc(hidden)]
     fn specs(&self, of: &T, out: &mut Specs);
 }
 
-/// The specs of a tree's leaves, in order, as they are collected.
+/// Collects the specs of a tree's leaves in order.
 #[doc(hidden)]
 #[derive(Default)]
 pub struct Specs {
     pub(crate) leaves: Vec<LeafSpec>,
     pub(crate) path: Path,
-    /// Where specs and arrays have another form: what was found.
+    /// The places where the forms of specs and arrays differ.
     pub(crate) wrong: Vec<String>,
 }
 
 impl Specs {
-    /// Adds specs for a part, at `name`.
+    /// Adds the specs for the part at `name`.
     pub fn field<T, S: SpecFor<T>>(&mut self, name: &'static str, spec: &S, of: &T) {
         self.part(|path, f| path.field(name, f), spec, of);
     }
@@ -427,13 +435,13 @@ impl Specs {
     }
 }
 
-/// `2 specs for 1 array`.
+/// Formats two counts: `2 specs for 1 array`.
 fn counts(specs: usize, arrays: usize) -> String {
     let s = |n: usize| if n == 1 { "" } else { "s" };
     format!("{specs} spec{} for {arrays} array{}", s(specs), s(arrays))
 }
 
-/// The specs for the leaves of `of`, one for each.
+/// Returns the specs for the leaves of `of`, one for each.
 pub(crate) fn collect<T: Tree>(spec: &impl SpecFor<T>, of: &T) -> Result<Vec<LeafSpec>, Vec<String>> {
     let mut out = Specs::default();
     spec.specs(of, &mut out);
@@ -496,10 +504,10 @@ spec_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5);
 spec_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5, G SG 6);
 spec_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5, G SG 6, H SH 7);
 
-/// Specs chosen by a leaf's path and type: see [`by_path`].
+/// The result of [`by_path`].
 pub struct ByPath<F>(F);
 
-/// Specs for trees of plain structs: `by_path(|path, ty| …)`.
+/// Returns specs that are computed from a leaf's path and type, for trees of plain structs: `by_path(|path, ty| …)`.
 pub fn by_path<F: Fn(&Path, &ArrayType) -> P>(f: F) -> ByPath<F> {
     ByPath(f)
 }
@@ -512,21 +520,21 @@ impl<T: Tree, F: Fn(&Path, &ArrayType) -> P + Send + Sync + 'static> SpecFor<T> 
     }
 }
 
-/// Specs of any form for a tree `T`, kept until the tree is known.
+/// Specs of any form for a tree `T`, to be applied when the tree is known.
 pub(crate) type AnySpec<T> = Arc<dyn Fn(&T) -> Result<Vec<LeafSpec>, Vec<String>> + Send + Sync>;
 
 pub(crate) fn any<T: Tree>(spec: impl SpecFor<T>) -> AnySpec<T> {
     Arc::new(move |of| collect(&spec, of))
 }
 
-/// The diagnostic for specs of another form than the arrays.
+/// Returns the diagnostic for specs whose form differs from the arrays'.
 pub(crate) fn misfit(what: &str, wrong: &[String], loc: &Loc) -> Diagnostic {
-    let d = Diagnostic::error("spec-form", loc, format!("the specs in `{what}` have another form than the arrays"));
+    let d = Diagnostic::error("spec-form", loc, format!("the form of the specs in `{what}` differs from the arrays'"));
     let d = wrong.iter().fold(d, |d, w| d.facts(w.clone()));
-    d.help("give one layout for all arrays, or one for each in the form of the arrays: a tuple for a tuple, a `Vec` for a `Vec`")
+    d.help("write one layout for all arrays, or one for each, in the form of the arrays: a tuple for a tuple, a `Vec` for a `Vec`")
 }
 
-/// Lays out every leaf of a tree.
+/// Sets the layout of every leaf of a tree.
 #[track_caller]
 pub fn shard<T: Tree>(tree: T, specs: impl SpecFor<T>) -> T {
     let at = std::panic::Location::caller();

@@ -1,8 +1,10 @@
-//! Traces: programs in the making.
+//! Traces: programs that are being built.
 //!
-//! A thread has a stack of traces; ops go to the one on top. A trace is a stack of functions being built (a loop's body
-//! may be a function of its own), each a stack of open regions. What an inner function uses of an outer one becomes
-//! an argument of it ([`Trace::import`]); an array with a value becomes a hidden argument of the whole program.
+//! Each thread has a stack of traces, and new ops go to the topmost one. A trace is a stack of functions that are being
+//! built (the body of a loop may be a function of its own), and each function has a stack of open regions. When an
+//! inner function uses a value of an outer one, the value becomes an argument of the inner function
+//! ([`Trace::import`]). When a program uses an array that has a value, the array becomes a hidden argument of the whole
+//! program.
 
 use crate::error::{Found, Mistakes};
 use crate::manual::{ManualType, Predicate, Scope};
@@ -19,7 +21,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A value of a program in the making.
+/// A value of a program that is being traced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Traced {
     trace: u64,
@@ -28,56 +30,56 @@ pub(crate) struct Traced {
     value: Value,
 }
 
-/// A function being built.
+/// A function that is being built.
 struct Frame {
     id: u64,
     func: Func,
-    /// Open regions, the innermost last; the first is the function's own.
+    /// Open regions, innermost last. The first one is the function's own region.
     regions: Vec<Open>,
 }
 
-/// A region being built.
+/// A region that is being built.
 struct Open {
     region: Region,
-    /// There if the region sees nothing around it.
+    /// `Some` if the region is isolated: it cannot use values from outside directly.
     wall: Option<Wall>,
-    /// There if some devices may run it and others not.
+    /// `Some` if the region may run on some devices and not on others.
     predicate: Option<Predicate>,
 }
 
-/// What comes into an isolated region: a function's body, or that of a manual computation.
+/// The inputs of an isolated region: a function's body, or the body of a manual computation.
 #[derive(Default)]
 struct Wall {
-    /// Values from outside that are used inside, and the arguments that stand for them.
+    /// Values from outside that are used inside, each with the argument that stands for it.
     imports: Vec<(Traced, Traced)>,
-    /// There if the region is per device over more axes than what is around it.
+    /// `Some` if the region is per-device code over more axes than the code around it.
     scope: Option<Arc<Scope>>,
 }
 
-/// How many functions and regions are open.
+/// The numbers of open functions and regions.
 struct Depth {
     frames: usize,
     regions: usize,
     is_in_function: bool,
 }
 
-/// A program that has been traced to its end.
+/// A program whose trace is complete.
 pub(crate) struct Finished {
     pub module: Module,
-    /// The arrays that its last arguments stand for.
+    /// The arrays that are passed for its last arguments.
     pub captured: Vec<Array>,
-    /// Over which axes each result is reduced, which the module does not say.
+    /// For each result, the axes that it is reduced over. The module itself does not record them.
     pub reduced: Vec<Vec<base::AxisRef>>,
-    /// Where it communicates over Explicit axes unasked, once for each line.
+    /// Warnings about communication over Explicit axes that the program did not ask for, one for each line.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// A program in the making.
+/// A program that is being traced.
 pub(crate) struct Trace {
     id: u64,
     pub module: Module,
     frames: Vec<Frame>,
-    /// Arrays with values that the program uses, and the arguments that stand for them.
+    /// Arrays with values that the program uses, each with the argument that stands for it.
     captured: Vec<(Array, Traced)>,
     wrong: Found,
     pub mesh: Option<Mesh>,
@@ -86,7 +88,7 @@ pub(crate) struct Trace {
 
 thread_local! {
     static STACK: RefCell<Vec<Trace>> = const { RefCell::new(vec![]) };
-    /// While above 0, mistakes are not recorded: they follow from one that has been.
+    /// While this is above 0, mistakes are not recorded, since they follow from a mistake that has been recorded.
     static QUIET: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -95,10 +97,10 @@ fn next_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What unwinds to the trace when a mistake is asked for what it cannot know.
+/// The payload with which a trace unwinds when it needs to know something that a mistake leaves unknown.
 struct EndTrace;
 
-/// Ends the trace early: the call that traces returns the mistakes found so far.
+/// Ends the trace early. The call that started the trace returns the mistakes found so far.
 pub(crate) fn end() -> ! {
     resume_unwind(Box::new(EndTrace))
 }
@@ -107,17 +109,21 @@ pub(crate) fn is_tracing() -> bool {
     STACK.with_borrow(|s| !s.is_empty())
 }
 
-/// Calls `f` with the trace on top. Panics if there is none.
+/// Calls `f` with the topmost trace.
+///
+/// # Panics
+///
+/// Panics if no trace is active.
 pub(crate) fn with<R>(f: impl FnOnce(&mut Trace) -> R) -> R {
     STACK.with_borrow_mut(|s| f(s.last_mut().expect("a trace is under way")))
 }
 
-/// Whether a value can be used in the trace on top: it was made there, in a function and a region that are still open.
+/// Returns true if the topmost trace can use the value: the function and the region that made it are still open.
 pub(crate) fn is_open(traced: Traced) -> bool {
     STACK.with_borrow(|s| s.last().is_some_and(|t| t.home_of(traced).is_some()))
 }
 
-/// Notes a mistake in the trace under way, if there is one.
+/// Records a mistake in the active trace, if there is one.
 pub(crate) fn record(mistakes: &Mistakes) {
     if QUIET.get() > 0 {
         return;
@@ -129,7 +135,7 @@ pub(crate) fn record(mistakes: &Mistakes) {
     });
 }
 
-/// Runs `f` without recording mistakes; `None` if it asked for what cannot be known.
+/// Runs `f` without recording mistakes. Returns `None` if `f` needed something that a mistake leaves unknown.
 pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> Option<R> {
     QUIET.set(QUIET.get() + 1);
     let depth = STACK.with_borrow(|s| s.last().map(Trace::depth));
@@ -147,9 +153,9 @@ pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> Option<R> {
     }
 }
 
-/// Runs `f` as a new program, with this mesh.
+/// Runs `f` as a new program on the mesh `mesh`.
 ///
-/// `Err`: the mistakes found, each once. A panic of the program's own goes on, unless a mistake came before it.
+/// Returns the mistakes that were found, each once. A panic of `f` is passed on, unless a mistake was found before it.
 pub(crate) fn run<R>(name: &str, mesh: Option<Mesh>, at: Loc, f: impl FnOnce() -> Result<R>) -> Result<(Trace, R)> {
     let quiet = QUIET.replace(0);
     STACK.with_borrow_mut(|s| s.push(Trace::new(name, mesh, at)));
@@ -160,13 +166,13 @@ pub(crate) fn run<R>(name: &str, mesh: Option<Mesh>, at: Loc, f: impl FnOnce() -
     settle(out, wrong.into_error(), &trace.module.loc).map(|out| (trace, out))
 }
 
-/// Runs `f`; where it fails, the regions that it opened are dropped.
+/// Runs `f` and drops the regions that it opened if it fails.
 pub(crate) fn or_rewind<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
     let depth = with(|t| t.depth());
     f().inspect_err(|_| with(|t| t.rewind(depth)))
 }
 
-/// Runs `f` as a part of the trace under way, as [`run`] does: its mistakes are both returned and recorded.
+/// Runs `f` as a part of the active trace. Like [`run`], it returns the mistakes; it also records them in the trace.
 pub(crate) fn run_inline<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
     let (before, depth) = with(|t| (std::mem::take(&mut t.wrong), t.depth()));
     let out = catch_unwind(AssertUnwindSafe(f));
@@ -191,7 +197,7 @@ fn settle<R>(out: std::thread::Result<Result<R>>, wrong: Error, loc: &Loc) -> Re
 }
 
 impl Traced {
-    /// What tells the value from all others of its trace.
+    /// Returns a key that identifies the value within its trace.
     pub fn key(self) -> (u64, Value) {
         (self.frame, self.value)
     }
@@ -216,25 +222,25 @@ impl Trace {
         self.frame().id
     }
 
-    /// The module, and the body of a function that is being built.
+    /// Returns the module, and the body of a function that is being built.
     pub fn home(&self, frame: u64) -> Option<(&Module, &Body)> {
         let frame = self.frames.iter().find(|f| f.id == frame)?;
         Some((&self.module, &frame.func.body))
     }
 
-    /// The op that makes a value, and where it stands.
+    /// Returns the op that makes a value, and the op's location.
     pub fn def(&self, t: Traced) -> Option<(Loc, Op)> {
         let (_, body) = self.home(t.frame)?;
         let op = body.def_op(t.value)?;
         Some((body.op(op).loc.clone(), op))
     }
 
-    /// An op of the function being built.
+    /// Returns a view of an op of the function that is being built.
     pub fn view(&self, op: Op) -> OpView<'_> {
         self.module.view(&self.frame().func.body, op)
     }
 
-    /// Where the trace is, to come back to when something unwinds.
+    /// Returns the current nesting depth, for [`Trace::rewind`].
     fn depth(&self) -> Depth {
         Depth {
             frames: self.frames.len(),
@@ -255,7 +261,7 @@ impl Trace {
         &mut self.frame_mut().func.body
     }
 
-    /// Drops functions and regions that were left open when something unwound.
+    /// Drops functions and regions that were left open by unwinding.
     fn rewind(&mut self, to: Depth) {
         self.frames.truncate(to.frames);
         self.frame_mut().regions.truncate(to.regions);
@@ -265,14 +271,14 @@ impl Trace {
         }
     }
 
-    /// A new argument of the function being built.
+    /// Adds an argument to the function that is being built.
     pub fn arg(&mut self, ty: &ShardedType, loc: Loc) -> Traced {
         let trace = self.id;
         let sharding = ty.sharding.clone().or_else(|| explicit::of_argument(self, ty.ty.rank()));
         self.frame_mut().arg(trace, Type::Tensor(ty.ty.clone()), sharding, loc)
     }
 
-    /// The array as a value of the function being built. `Err`: why it cannot be used here.
+    /// Returns the array as a value of the function that is being built, or the reason why it cannot be used here.
     pub fn operand(&mut self, array: &Array, loc: &Loc) -> Result<Value, Diagnostic> {
         match array.traced() {
             Some(t) => {
@@ -286,7 +292,7 @@ impl Trace {
         }
     }
 
-    /// The manual code under way, if any.
+    /// Returns the scope of the innermost manual computation, if there is one.
     pub fn scope(&self) -> Option<Arc<Scope>> {
         let walls = self.opens().filter_map(|o| o.wall.as_ref());
         walls.filter_map(|w| w.scope.as_ref()).next_back().cloned()
@@ -296,17 +302,17 @@ impl Trace {
         self.frames.iter().flat_map(|f| &f.regions)
     }
 
-    /// Says of the innermost region that not all devices may run it.
+    /// Sets why some devices may not run the innermost region.
     pub fn set_predicate(&mut self, predicate: Option<Predicate>) {
         self.frame_mut().regions.last_mut().expect("a function has a region").predicate = predicate;
     }
 
-    /// Why not all devices may run what is made now, outermost first.
+    /// Returns the reasons why some devices may not run the code that is being traced, outermost first.
     pub fn predicates(&self) -> impl Iterator<Item = &Predicate> {
         self.opens().filter_map(|o| o.predicate.as_ref())
     }
 
-    /// Opens the body of a manual computation, with arguments of these types.
+    /// Opens the body of a manual computation with arguments of these types.
     pub fn open_manual(&mut self, args: &[TensorType], scope: Arc<Scope>, loc: &Loc) -> Vec<Traced> {
         let args = self.open_region(args, loc);
         let open = self.frame_mut().regions.last_mut().expect("opened above");
@@ -315,14 +321,14 @@ impl Trace {
         args
     }
 
-    /// Over manual axes layouts are no types.
+    /// Removes the manual axes from the axes over which layouts are part of types.
     pub fn narrow_types(&mut self) {
         let scope = self.scope();
         self.explicit.narrow(|axis| scope.as_ref().is_some_and(|s| s.axes.contains(&axis)));
     }
 
-    /// Closes it; also gives what it uses of the values around it, in the order of the arguments that were added for
-    /// them.
+    /// Closes the body of a manual computation. Also returns the outer values that it uses, in the order of the
+    /// arguments that were added for them.
     pub fn close_manual(&mut self) -> (Region, Vec<Value>) {
         let open = self.frame_mut().regions.pop().expect("a region was opened");
         self.narrow_types();
@@ -342,14 +348,15 @@ impl Trace {
         Err(mistakes::layout_mesh(&own, &mesh, loc).facts(array.short_type()))
     }
 
-    /// The places of the function and of the open region in which a value was made, if it was made here.
+    /// Returns the indices of the function and the open region in which a value was made, if they belong to this trace.
     fn home_of(&self, traced: Traced) -> Option<(usize, usize)> {
         let home = self.frames.iter().position(|f| f.id == traced.frame).filter(|_| traced.trace == self.id)?;
         let open = self.frames[home].regions.iter().position(|o| o.region == traced.region)?;
         Some((home, open))
     }
 
-    /// A value of this or of an outer function, in the function being built; `None` if it has gone out of scope.
+    /// Returns a value of this or an outer function as a value of the function that is being built, or `None` if it has
+    /// gone out of scope.
     fn import(&mut self, traced: Traced) -> Option<Value> {
         let (home, open) = self.home_of(traced)?;
         let mut data = self.frames[home].func.body.value(traced.value).clone();
@@ -363,7 +370,7 @@ impl Trace {
         Some(inner.value)
     }
 
-    /// A value that was made in the innermost region.
+    /// Returns the value if it was made in the innermost region.
     pub fn own_value(&self, traced: Traced) -> Option<Value> {
         (traced == self.traced(traced.value)).then_some(traced.value)
     }
@@ -382,7 +389,7 @@ impl Trace {
         self.import(traced).expect("an argument of the outermost function is in scope")
     }
 
-    /// Appends an op.
+    /// Appends an op to the innermost region.
     pub fn op(
         &mut self,
         code: OpCode,
@@ -397,7 +404,7 @@ impl Trace {
         b.op_with_regions(code, operands.iter().copied(), attrs, regions, types)
     }
 
-    /// At the end of the innermost region.
+    /// Returns a builder that appends to the innermost region.
     pub fn builder(&mut self, loc: &Loc) -> Builder<'_> {
         let frame = self.frame_mut();
         let region = frame.region();
@@ -409,26 +416,27 @@ impl Trace {
         self.op(code, values, Attrs::new(), vec![], &[], loc);
     }
 
+    /// Returns the handle of a value that was made in the innermost region.
     pub fn traced(&self, value: Value) -> Traced {
         let frame = self.frame();
         Traced { trace: self.id, frame: frame.id, region: frame.region(), value }
     }
 
-    /// Gives a value of a function being built its layout.
+    /// Sets the layout of a value of a function that is being built.
     pub fn set_sharding(&mut self, t: Traced, sharding: base::Sharding) {
         if let Some(frame) = self.frames.iter_mut().find(|f| f.id == t.frame) {
             frame.func.body.value_mut(t.value).sharding = Some(sharding);
         }
     }
 
-    /// Notes how a value of a function being built lies along the manual axes.
+    /// Records the state along the manual axes of a value of a function that is being built.
     pub fn set_manual(&mut self, t: Traced, manual: &ManualType) {
         if let Some(frame) = self.frames.iter_mut().find(|f| f.id == t.frame) {
             frame.func.body.value_mut(t.value).manual = manual.noted();
         }
     }
 
-    /// The type of a value; `None` of another trace's.
+    /// Returns the type of a value, or `None` if it belongs to another trace.
     pub fn value_type(&self, t: Traced) -> Option<ShardedType> {
         let (_, body) = self.home(t.frame)?;
         let data = body.value(t.value);
@@ -436,7 +444,7 @@ impl Trace {
         Some(ShardedType { ty, sharding: explicit::expected(self, t).or_else(|| data.sharding.clone()) })
     }
 
-    /// Has a value lie as its users ask.
+    /// Leaves the layout of a value to the compiler.
     pub fn forget_sharding(&mut self, array: &Array) {
         if let Some(t) = array.traced()
             && let Some(frame) = self.frames.iter_mut().find(|f| f.id == t.frame)
@@ -445,21 +453,21 @@ impl Trace {
         }
     }
 
-    /// Whether this is all that is known of a value's type.
+    /// Returns true if `ty` is everything that is known about a value's type.
     pub fn is_current(&self, t: Traced, ty: Option<&ShardedType>) -> bool {
         let own = ty.and_then(|ty| ty.sharding.as_ref());
         let Some((_, body)) = self.home(t.frame) else { return true };
         !explicit::is_pending(self, t) && body.sharding(t.value) == own
     }
 
-    /// Opens a region of the function being built, with arguments of these types.
+    /// Opens a region of the function that is being built, with arguments of these types.
     pub fn open_region(&mut self, args: &[TensorType], loc: &Loc) -> Vec<Traced> {
         let region = self.body().add_region();
         self.frame_mut().regions.push(Open { region, wall: None, predicate: None });
         args.iter().map(|ty| self.region_arg(ty, loc)).collect()
     }
 
-    /// One more argument of the innermost region.
+    /// Adds an argument to the innermost region.
     pub fn region_arg(&mut self, ty: &TensorType, loc: &Loc) -> Traced {
         let region = self.frame().region();
         let value = self.body().add_arg(region, Type::Tensor(ty.clone()), loc.clone());
@@ -471,15 +479,15 @@ impl Trace {
         self.frame_mut().regions.pop().expect("a region was opened").region
     }
 
-    /// Starts a function beside the one being built.
+    /// Opens a function beside the one that is being built.
     pub fn open_func(&mut self, name: &str, loc: &Loc) {
         let taken = |name: &str| self.module.func(name).is_some() || self.frames.iter().any(|f| &*f.func.name == name);
         let fresh = (0..).map(|i| if i == 0 { name.to_string() } else { format!("{name}_{i}") }).find(|n| !taken(n));
         self.frames.push(Frame::new(&fresh.expect("one of them is free"), loc.clone()));
     }
 
-    /// Ends the function with these results; gives its name, and what it uses of the functions around it, in the
-    /// order of the arguments that were added for it.
+    /// Closes the innermost function with these results. Returns its name and the outer values that it uses, in the
+    /// order of the arguments that were added for them.
     pub fn close_func(&mut self, results: &[Value], loc: &Loc) -> (Arc<str>, Vec<Value>) {
         let frame = self.frames.pop().expect("a function was opened");
         let entry = frame.regions[0].wall.as_ref().expect("functions are isolated");
@@ -494,7 +502,7 @@ impl Trace {
         (name, outer)
     }
 
-    /// The finished program, whose results are `results`.
+    /// Finishes the program with these results.
     pub fn finish(mut self, results: &[Value], shardings: Vec<Option<base::Sharding>>, loc: &Loc) -> Finished {
         let mut main = self.frames.pop().expect("a trace has a function");
         assert!(self.frames.is_empty(), "every function but the first has been closed");
@@ -509,7 +517,7 @@ impl Trace {
         Finished { module: self.module, captured, reduced, warnings: self.explicit.warnings.finish() }
     }
 
-    /// Whether layouts over `mesh` may stand in this program; the first one decides.
+    /// Returns true if the program may use layouts over `mesh`. The first mesh becomes the program's mesh.
     pub fn join_mesh(&mut self, mesh: &Mesh) -> bool {
         match &self.mesh {
             Some(own) => own.fits(mesh),
@@ -523,7 +531,7 @@ impl Trace {
     }
 }
 
-/// What a trace makes is well formed: anything else is a bug of the library, found where it is made.
+/// Asserts in debug builds that the trace made a valid module. An invalid one is a bug of this library.
 fn debug_verify(module: &Module) {
     if cfg!(debug_assertions) {
         let found = shardwise_ir::verify(module);
@@ -542,7 +550,7 @@ impl Frame {
         self.regions.last().expect("a function has a region").region
     }
 
-    /// `outer`, as the `i`th open region sees it; `data` is what is known of it.
+    /// Returns `outer` as the `i`th open region sees it. `data` describes the value.
     fn import(&mut self, i: usize, outer: Traced, data: &mut ValueData, trace: u64) -> Traced {
         let Some(wall) = &self.regions[i].wall else { return outer };
         if let Some((_, inner)) = wall.imports.iter().find(|(o, _)| *o == outer) {
@@ -584,7 +592,8 @@ impl Frame {
     }
 }
 
-/// Adds to the trace under way the arrays as values, or the mistake that they cannot be.
+/// Returns the arrays as values of the active trace, or the mistakes that keep them from being used, which are
+/// recorded.
 pub(crate) fn operands(arrays: &[&Array], at: &'static Location<'static>) -> Result<Vec<Value>, Mistakes> {
     let loc = context::loc(at);
     if let Some(wrong) = Mistakes::join(arrays.iter().filter_map(|a| a.mistakes())) {

@@ -1,6 +1,7 @@
 //! Trees of arrays, and functions over their leaves.
 //!
-//! A tree is an ordinary value made of arrays; there is no separate description of its form, an exemplar is enough.
+//! A tree is an ordinary value that contains arrays. There is no separate description of its form: functions take an
+//! example.
 
 use crate::{Array, Error, Static, mistakes, trace};
 use shardwise_base::Loc;
@@ -12,16 +13,16 @@ use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-/// Vectors and maps of trees within each other, at most: functions of trees recurse.
+/// The largest depth of nested vectors and maps. It is limited because functions of trees recurse.
 const MAX_DEPTH: usize = 256;
 
 thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
-    /// How many [`checked`] enclose what runs.
+    /// The number of enclosing calls of [`checked`].
     static CHECKS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What unwinds where a tree is too deep.
+/// The payload that unwinds if a tree is too deep.
 pub(crate) struct TooDeep;
 
 impl TooDeep {
@@ -30,7 +31,7 @@ impl TooDeep {
     }
 }
 
-/// Counts up until it is dropped.
+/// Increments a counter until it is dropped.
 struct Counting(&'static std::thread::LocalKey<Cell<usize>>);
 
 impl Counting {
@@ -46,7 +47,7 @@ impl Drop for Counting {
     }
 }
 
-/// Runs `f` of the parts of a vector or map.
+/// Runs `f` on the parts of a vector or map.
 fn deeper<R>(f: impl FnOnce() -> R) -> R {
     if DEPTH.get() < MAX_DEPTH {
         let _counting = Counting::new(&DEPTH);
@@ -58,7 +59,9 @@ fn deeper<R>(f: impl FnOnce() -> R) -> R {
     resume_unwind(Box::new(TooDeep))
 }
 
-/// Runs `f` of a tree. Errors: `tree-depth`, at `loc`.
+/// Runs `f`, which visits a tree.
+///
+/// Errors: `tree-depth` at `loc` if the tree is too deep.
 pub(crate) fn checked<R>(loc: impl FnOnce() -> Loc, f: impl FnOnce() -> R) -> Result<R, Error> {
     let _counting = Counting::new(&CHECKS);
     catch_unwind(AssertUnwindSafe(f)).map_err(|panic| match panic.is::<TooDeep>() {
@@ -69,8 +72,8 @@ pub(crate) fn checked<R>(loc: impl FnOnce() -> Loc, f: impl FnOnce() -> R) -> Re
 
 /// A value made of arrays: an `Array`, or a tuple, `Vec`, `Option`, `[T; N]`, map or `#[derive(Tree)]` struct of trees.
 ///
-/// Vectors and maps nest at most 256 deep. Calls of traced functions return `tree-depth` for a deeper tree; the functions of
-/// [`tree`](crate::tree) panic with it.
+/// Vectors and maps nest at most 256 deep. Calls of traced functions return `tree-depth` for a deeper tree, and the
+/// functions of [`tree`](crate::tree) panic with it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tree of arrays",
     label = "expected `Array`, or a tuple, `Vec`, `Option` or `#[derive(Tree)]` struct of them",
@@ -80,10 +83,10 @@ pub trait Tree: Sized + Send + Sync + 'static {
     /// Calls `f` with each array, in order.
     fn visit<'a>(&'a self, at: &mut Path, f: &mut dyn FnMut(&Path, &'a Array));
 
-    /// A tree of the same form, with `f` of each array, in order.
+    /// Returns a tree of the same form, with the result of `f` for each array, in order.
     fn rebuild(&self, f: &mut dyn FnMut(&Array) -> Array) -> Self;
 
-    /// Adds what makes this tree's form differ from others of its type: lengths, presence, fixed fields.
+    /// Adds everything in which this tree's form can differ from others of its type: lengths, presence, fixed fields.
     #[doc(hidden)]
     fn form(&self, form: &mut Form);
 
@@ -93,7 +96,8 @@ pub trait Tree: Sized + Send + Sync + 'static {
     }
 }
 
-/// What is not an array in a tree, in order: two trees of one type with equal forms differ in their arrays only.
+/// The parts of a tree that are not arrays, in order. Two trees of one type with equal forms differ only in their
+/// arrays.
 #[doc(hidden)]
 #[derive(Default, Clone, PartialEq, Eq, Hash)]
 pub struct Form(Vec<FormPart>);
@@ -104,7 +108,7 @@ enum FormPart {
     Fixed(Fixed),
 }
 
-/// A value of any type. Its hash alone is not enough: values that differ may have one hash.
+/// A value of any type. It is compared as a value, because different values may have the same hash.
 #[derive(Clone)]
 struct Fixed(Arc<dyn FixedValue>);
 
@@ -139,7 +143,7 @@ impl Form {
         self.0.push(FormPart::Number(n));
     }
 
-    /// A value that is no array: a fixed field, a key.
+    /// Adds a value that is not an array: a fixed field, or a key.
     pub fn fixed<T: Clone + Hash + Eq + Send + Sync + 'static>(&mut self, value: &T) {
         self.0.push(FormPart::Fixed(Fixed(Arc::new(value.clone()))));
     }
@@ -152,19 +156,22 @@ enum Part {
     Index(usize),
 }
 
-/// Where a leaf is, printed as `.layers[3].wq`.
+/// The position of a leaf in a tree. Formats as `.layers[3].wq`.
 #[derive(Default, Clone, PartialEq, Eq, Debug)]
 pub struct Path(Vec<Part>);
 
 impl Path {
+    /// Runs `f` with the path extended by a field.
     pub fn field<R>(&mut self, name: &'static str, f: impl FnOnce(&mut Path) -> R) -> R {
         self.with(Part::Field(name), f)
     }
 
+    /// Runs `f` with the path extended by a key.
     pub fn key<R>(&mut self, name: &str, f: impl FnOnce(&mut Path) -> R) -> R {
         self.with(Part::Key(name.into()), f)
     }
 
+    /// Runs `f` with the path extended by an index.
     pub fn index<R>(&mut self, i: usize, f: impl FnOnce(&mut Path) -> R) -> R {
         self.with(Part::Index(i), f)
     }
@@ -187,10 +194,13 @@ impl fmt::Display for Path {
     }
 }
 
-/// A tree whose leaves can be of another type: `Params<Array>`, `Params<P>`.
+/// A tree whose leaves can have another type: `Params<Array>`, `Params<P>`.
 pub trait MapLeaves {
+    /// The type of the leaves.
     type Leaf;
+    /// The tree with leaves of another type.
     type With<U>;
+    /// Returns the tree with the result of `f` for each leaf.
     fn map_leaves<U>(&self, f: &mut dyn FnMut(&Self::Leaf) -> U) -> Self::With<U>;
 }
 
@@ -300,12 +310,16 @@ tree_tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
 tree_tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 tree_tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
-/// `f` of every leaf.
+/// Applies `f` to every leaf.
 pub fn map<T: Tree>(tree: &T, mut f: impl FnMut(&Array) -> Array) -> T {
     tree.rebuild(&mut f)
 }
 
-/// `f` of every pair of leaves of two trees of one form. Panics if the forms differ.
+/// Applies `f` to every pair of leaves of two trees of the same form.
+///
+/// # Panics
+///
+/// Panics if the forms differ.
 #[track_caller]
 pub fn map2<T: Tree>(a: &T, b: &T, mut f: impl FnMut(&Array, &Array) -> Array) -> T {
     assert!(form(a) == form(b), "two trees of one form");
@@ -313,7 +327,11 @@ pub fn map2<T: Tree>(a: &T, b: &T, mut f: impl FnMut(&Array, &Array) -> Array) -
     a.rebuild(&mut |a| f(a, rest.next().expect("counted")))
 }
 
-/// `f` of every triple of leaves of three trees of one form. Panics if the forms differ.
+/// Applies `f` to every triple of leaves of three trees of the same form.
+///
+/// # Panics
+///
+/// Panics if the forms differ.
 #[track_caller]
 pub fn map3<T: Tree>(a: &T, b: &T, c: &T, mut f: impl FnMut(&Array, &Array, &Array) -> Array) -> T {
     let first = form(a);
@@ -325,21 +343,21 @@ pub fn map3<T: Tree>(a: &T, b: &T, c: &T, mut f: impl FnMut(&Array, &Array, &Arr
     })
 }
 
-/// The leaves, in order.
+/// Returns the leaves, in order.
 pub fn leaves<T: Tree>(tree: &T) -> Vec<&Array> {
     let mut out = vec![];
     tree.visit(&mut Path::default(), &mut |_, a| out.push(a));
     out
 }
 
-/// The leaves with their paths, in order.
+/// Returns the leaves with their paths, in order.
 pub fn paths<T: Tree>(tree: &T) -> Vec<(Path, &Array)> {
     let mut out = vec![];
     tree.visit(&mut Path::default(), &mut |p, a| out.push((p.clone(), a)));
     out
 }
 
-/// The tree of the same form with these leaves.
+/// Returns the tree of the same form with these leaves.
 pub(crate) fn with_leaves<T: Tree>(tree: &T, leaves: impl IntoIterator<Item = Array>) -> T {
     let mut leaves = leaves.into_iter();
     tree.rebuild(&mut |_| leaves.next().expect("as many leaves as the tree has"))

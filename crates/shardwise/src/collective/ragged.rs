@@ -1,4 +1,4 @@
-//! The exchange whose sizes are known when the program runs.
+//! The all-to-all exchange whose sizes are computed by the program.
 
 use super::{Axes, Exchange, Future, Over, run, start};
 use crate::array::Array;
@@ -8,32 +8,44 @@ use crate::ops::{Checked, Either, Operand, Site};
 use shardwise_ir::{Builder, Value};
 use shardwise_ops::make_collective;
 
-/// Which rows go where in a [`ragged_all_to_all`]: lists of integers, whose entry `i` is about the `i`th device.
+/// The rows that a [`ragged_all_to_all`] sends to each device: lists of integers, whose entry `i` is for the `i`th
+/// device.
 #[derive(Clone, Copy, Debug)]
 pub struct Ragged<'a> {
-    /// The first row of `rows` that goes there.
+    /// The index in `rows` of the first row that is sent to the device.
     pub input_offsets: &'a Array,
-    /// How many rows go there.
+    /// The number of rows that are sent to the device.
     pub send_sizes: &'a Array,
-    /// The place of the first of them in *its* output.
+    /// The index in the *receiving* device's output at which the first of these rows is stored.
     pub output_offsets: &'a Array,
-    /// How many rows come from there.
+    /// The number of rows that are received from the device.
     pub recv_sizes: &'a Array,
 }
 
-/// Sends rows to the devices along `axes`, as many to each as `sizes` say, into places of their outputs, which start as
-/// `into`.
+/// Sends rows to the devices along `axes`. The lists in `sizes` say how many rows go to each device, and where they are
+/// stored in its output. The rest of the output is taken from `into`.
 ///
-/// Shape:  rows `[s, ..]`, into `[t, ..]`, lists `i32[n]` (or `i32[k * n]`, `k` entries for each device) -> `[t, ..]`
-/// Types:  V -> V
-/// Errors: `ragged-rows`, `ragged-lists`; when it runs: `ragged-bounds`, `ragged-sizes`, `ragged-overlap`
+/// # Shapes
+///
+/// Rows `[s, ..]`, into `[t, ..]`, lists `i32[n]` (or `i32[k * n]`, with `k` entries for each device) -> `[t, ..]`.
+///
+/// # States
+///
+/// V -> V.
+///
+/// # Errors
+///
+/// - `ragged-rows` if `rows` and `into` do not have the same element type and the same shape of a row.
+/// - `ragged-lists` if a list has the wrong type or length.
+/// - When it runs: `ragged-bounds`, `ragged-sizes` and `ragged-overlap` if the lists do not fit the arrays or each
+///   other.
 #[track_caller]
 pub fn ragged_all_to_all(rows: &Array, into: impl Operand, axes: impl Axes, sizes: Ragged<'_>) -> Array {
     let into = into.operand();
     run("ragged_all_to_all", &operands(rows, &into, sizes), |s| exchange(s, rows, &into, &axes, sizes))
 }
 
-/// [`ragged_all_to_all`], started.
+/// Starts [`ragged_all_to_all`].
 #[track_caller]
 pub fn ragged_all_to_all_start(rows: &Array, into: impl Operand, axes: impl Axes, sizes: Ragged<'_>) -> Future {
     let into = into.operand();
@@ -52,7 +64,7 @@ fn operands<'a>(rows: &'a Array, into: &'a Either, sizes: Ragged<'a>) -> Vec<&'a
 
 fn exchange(s: &Site<'_>, rows: &Array, into: &Either, axes: &impl Axes, sizes: Ragged<'_>) -> Checked<Exchange> {
     let Some(output) = into.array() else {
-        let facts = format!("rows {}, into a number", rows.short_type());
+        let facts = format!("rows {}, and a number to receive them", rows.short_type());
         return s.fail(None, mistakes::ragged_rows(facts, &s.loc));
     };
     let over = s.over(axes, Some(output.tensor().clone()))?;
@@ -84,9 +96,9 @@ fn check(s: &Site<'_>, rows: &Array, output: &Array, lists: [&Array; 4], over: &
     Ok(())
 }
 
-/// All operands vary over the axes.
+/// Returns the states of the result: all operands are cast to varying over the axes.
 fn states(s: &Site<'_>, operands: &[&Array], over: &Over) -> Checked<ManualType> {
-    let mut all = ManualType::uniform(&over.scope).with_varying(&over.set);
+    let mut all = ManualType::replicated(&over.scope).with_varying(&over.set);
     for x in operands {
         let state = s.varying(x, over, Some(operands[1].tensor().clone()))?;
         all = match all.join(&state) {
@@ -94,7 +106,7 @@ fn states(s: &Site<'_>, operands: &[&Array], over: &Over) -> Checked<ManualType>
             None => {
                 let mesh = &over.scope.mesh;
                 let (shown, axes) = (x.short_type(), state.unreduced.show(mesh));
-                let help = "sum it first: `.psum(..)` or `.psum_scatter(..)`";
+                let help = "reduce it first: `.psum(..)` or `.psum_scatter(..)`";
                 let ty = Some(operands[1].tensor().clone());
                 return s.fail(ty, mistakes::wrong_state(s.name, &shown, "unreduced", &axes, help, &s.loc));
             }

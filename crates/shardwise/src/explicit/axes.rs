@@ -1,4 +1,4 @@
-//! Parts of a program in which other axes are typed: [`auto_axes`], [`explicit_axes`].
+//! Parts of a program in which other axes are Explicit: [`auto_axes`], [`explicit_axes`].
 
 use crate::collective::Axes;
 use crate::control::{give_up, traced};
@@ -11,26 +11,31 @@ use shardwise_ir::Value;
 use shardwise_ops::Opcode;
 use std::panic::Location;
 
-/// What a part of the program says of axes: a mode that is not the mesh's.
+/// The axes whose mode differs from the mesh's in a part of the program.
 #[derive(Clone, Default)]
 pub(super) struct Modes {
     pub auto: Vec<AxisIndex>,
     pub explicit: Vec<AxisIndex>,
-    /// The function in which axes became Explicit, and its number of values then: of those the compiler chose layouts.
+    /// The function in which axes became Explicit, and its number of values then. The compiler chose the layouts of
+    /// those.
     from: Option<(u64, usize)>,
 }
 
 impl Modes {
-    /// Whether the value is older than the mode that types are in.
+    /// Returns true if the value was made before the current modes were set.
     pub fn is_older(&self, frame: u64, value: Value) -> bool {
         self.from.is_some_and(|(home, count)| frame == home && value.index() < count)
     }
 }
 
-/// Runs `f` with some Explicit axes as Auto ones: the compiler decides over them what lies how, and nothing asks. `out`
-/// says how the results lie.
+/// Runs `f` with some Explicit axes treated as Auto axes: the compiler decides layouts over them. `out` states the
+/// layouts of the results.
 ///
-/// Errors: `axis-mode` unless the axes are Explicit ones of the mesh; `no-mesh`; `spec-form` and those of [`crate::Array::shard`].
+/// # Errors
+///
+/// - `axis-mode` unless the axes are Explicit axes of the mesh.
+/// - `no-mesh` if there is no current mesh.
+/// - `spec-form` if `out` does not have the form of the result, and those of [`crate::Array::shard`].
 #[track_caller]
 pub fn auto_axes<R: Tree>(axes: impl Axes, out: impl SpecFor<R>, f: impl FnOnce() -> R) -> R {
     let at = context::caller(Location::caller());
@@ -41,7 +46,7 @@ pub fn auto_axes<R: Tree>(axes: impl Axes, out: impl SpecFor<R>, f: impl FnOnce(
     })
 }
 
-/// The tree, laid out so.
+/// Returns the tree with its leaves in these layouts.
 fn laid_out<T: Tree>(name: &'static str, tree: &T, specs: &impl SpecFor<T>, at: &'static Location<'static>) -> T {
     let specs = match spec::collect(specs, tree) {
         Ok(specs) => specs,
@@ -51,11 +56,18 @@ fn laid_out<T: Tree>(name: &'static str, tree: &T, specs: &impl SpecFor<T>, at: 
     tree::with_leaves(tree, leaves.map(|(a, spec)| a.shard_at(spec, at)).collect::<Vec<_>>())
 }
 
-/// Runs `f` of `inputs` with some Auto axes as Explicit ones: layouts over them are part of types. `ins` says how the inputs
-/// lie there; what else was computed before lies as the compiler decides, and needs a `.shard` where it is used first.
+/// Runs `f` on `inputs` with some Auto axes treated as Explicit axes: layouts over them are part of types. `ins` states
+/// the layouts of the inputs.
 ///
-/// Errors: `axis-mode` unless the axes are Auto ones of the mesh; `no-mesh`; `layout-unknown`; `spec-form` and those of
-/// [`crate::Array::shard`].
+/// For other arrays that were computed before, the compiler decides the layout. They need a `.shard` where they are
+/// first used.
+///
+/// # Errors
+///
+/// - `axis-mode` unless the axes are Auto axes of the mesh.
+/// - `no-mesh` if there is no current mesh.
+/// - `layout-unknown` if an array from outside is used without `.shard`.
+/// - `spec-form` if `ins` does not have the form of the inputs, and those of [`crate::Array::shard`].
 #[track_caller]
 pub fn explicit_axes<T: Tree, R: Tree>(
     axes: impl Axes,
@@ -81,7 +93,7 @@ pub fn explicit_axes<T: Tree, R: Tree>(
     })
 }
 
-/// The axes of these names, on the mesh of the program, all of one kind.
+/// Returns the axes with these names on the program's mesh, which must all be of one kind.
 fn find(name: &'static str, axes: &impl Axes, kind: AxisKind, at: &'static Location<'static>) -> Vec<AxisIndex> {
     let loc = context::loc(at);
     let mesh = trace::with(|t| t.mesh.clone()).or_else(mesh::current);
@@ -115,7 +127,7 @@ fn with_modes<R>(change: impl FnOnce(&mut Modes, &mut Trace), f: impl FnOnce() -
     f()
 }
 
-/// Whether the compiler chose how a value lies, so that its type is not known where its axes are Explicit.
+/// Returns true if the compiler chose the layout of a value, so that its type is unknown where its axes are Explicit.
 pub(super) fn is_unknown(t: &Trace, frame: u64, value: Value) -> bool {
     if !t.explicit.modes.is_older(frame, value) {
         return false;

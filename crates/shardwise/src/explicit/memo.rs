@@ -1,7 +1,7 @@
-//! Answers that were given before: a program of many layers asks the same of each.
+//! Remembered answers: a program of many layers asks the same question for each of them.
 //!
-//! What an op's facts may read is compared: attributes, types, layouts, constant operands, what its regions do. An operand
-//! that has no layout and is no constant of one element could be anything, and is never remembered.
+//! A question is everything that an op's facts may read: attributes, types, layouts, constant operands, and the ops of
+//! its regions. An op with an operand that has no layout and is not a constant of one element is never remembered.
 
 use super::State;
 use shardwise_base::{AxisRef, Mesh, Sharding};
@@ -12,22 +12,22 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Answers of this thread, for types over some axes of a mesh.
+/// The answers of this thread for types over some axes of a mesh.
 pub(super) struct Memo {
     mesh: Option<Arc<Mesh>>,
     axes: Vec<AxisRef>,
     is_mixed: bool,
-    /// By op: a program has few kinds of ops.
+    /// The answers by op. A program has few kinds of ops.
     known: Vec<(OpCode, Vec<Known>)>,
 }
 
-// The last one is the one that was asked last.
+// The most recently used entry is the last one.
 thread_local!(static MEMOS: RefCell<Vec<Memo>> = const { RefCell::new(vec![]) });
 
-/// Meshes, and what axes of them are typed, whose answers are kept.
+/// The number of entries that are kept: one for each mesh and set of typed axes.
 const MOST_MEMOS: usize = 4;
 
-/// As many are kept of one op; a program with more kinds of one pays for them.
+/// The number of answers that are kept for an op.
 const MOST: usize = 16;
 
 struct Known {
@@ -38,7 +38,7 @@ struct Known {
     answer: Rc<Answered>,
 }
 
-/// Ways for all results, and why there are several.
+/// The possible layouts of all results, and why there are several.
 pub(super) struct Answered {
     pub ways: Vec<Vec<Sharding>>,
     pub verdict: Verdict,
@@ -51,12 +51,12 @@ struct Operand {
 
 enum What {
     Laid(Sharding),
-    /// The attributes of a constant of one element.
+    /// The attributes of a constant with one element.
     Constant(Attrs),
 }
 
 impl Memo {
-    /// Calls `f` with the answers for types as they are now.
+    /// Calls `f` with the answers for the axes that are part of types now.
     pub fn with<R>(state: &State, f: impl FnOnce(&mut Memo) -> R) -> R {
         MEMOS.with_borrow_mut(|memos| {
             match memos.iter().rposition(|m| m.is_of(state)) {
@@ -150,7 +150,7 @@ fn constant<'a>(view: &OpView<'a>, i: usize) -> Option<&'a Attrs> {
     (def.code == OpCode::from(Opcode::Constant)).then_some(&def.attrs)
 }
 
-/// The ops of its regions, in order.
+/// Calls `f` for the op code of each op in the regions, in order.
 fn for_each_code(view: &OpView<'_>, regions: &[Region], f: &mut impl FnMut(OpCode)) {
     for &op in regions.iter().flat_map(|&r| &view.body.region(r).ops) {
         let op = view.body.op(op);

@@ -1,4 +1,4 @@
-//! Every op of the table, split every way: what is typed as clear moves nothing, what moves says so.
+//! Tests every op of the table with every layout: a clear layout moves nothing, and a moving one really moves data.
 
 use super::*;
 use crate::runtime;
@@ -6,7 +6,7 @@ use shardwise_ir::{Module, OpView};
 use shardwise_ops::{ExplicitPolicy, OPS};
 use shardwise_sharding::Factor;
 
-/// Its op in `@main`, if the table's example has it there.
+/// Returns the module and the op of the table's example, if `@main` has the op.
 fn example(opcode: Opcode) -> Option<(Module, Op)> {
     let text = opcode.facts().example(opcode);
     let module = shardwise_ir::text::parse("example", text, &OPS).expect("an example parses");
@@ -16,10 +16,10 @@ fn example(opcode: Opcode) -> Option<(Module, Op)> {
         .then_some((module, op))
 }
 
-/// For each operand the axes of its dimensions.
+/// For each operand, the axes of its dimensions.
 type Layouts = Vec<Layout>;
 
-/// One dimension of one operand split, or all that hold one factor.
+/// Returns layouts in which one dimension of one operand is split, or all dimensions of one factor.
 fn layouts(mesh: &shardwise_base::Mesh, view: &OpView<'_>) -> Vec<Layouts> {
     let shapes: Vec<&[usize]> = view.operands().iter().map(|&v| view.body.ty(v).shape()).collect();
     let whole: Layouts = shapes.iter().map(|s| vec![AxisList::new(); s.len()]).collect();
@@ -60,7 +60,7 @@ fn what_is_clear_moves_nothing() {
         let view = module.view(&main.body, op);
         let facts = opcode.facts();
         let is_placed = view.operands().iter().all(|&v| main.body.def_op(v).is_none());
-        // It reads the operand's type alone, and array functions have none.
+        // It reads only the operand's type, and array functions do not use it.
         let is_known = opcode == Opcode::GetDimensionSize;
         if matches!(facts.explicit(&view), ExplicitPolicy::Not(_))
             || is_known

@@ -1,4 +1,4 @@
-//! The layouts of one op's results, by those of its operands.
+//! Computes the layouts of an op's results from those of its operands.
 
 use super::memo::{Answered, Memo};
 use super::{Cause, Pending, State, Sums, Why, words};
@@ -10,25 +10,25 @@ use shardwise_sharding::{AxisList, Rule};
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// By operand; `None`: it has no layout.
+/// The layout of each operand, or `None` if it has none.
 type Layouts<'a> = [Option<&'a Sharding>];
 
 pub(super) enum Typed {
-    /// A constant: it lies as its users ask.
+    /// A constant: its users decide its layout.
     Free,
     Clear(Ways),
     Pending(Ways, Rc<Cause>),
 }
 
-/// How results may lie.
+/// The possible layouts of the results.
 pub(super) enum Ways {
-    /// The only result, as the operands do.
+    /// The layout of the only result, which is also the operands' layout.
     Alike(Sharding),
     Answered(Rc<Answered>),
 }
 
 impl Ways {
-    /// The one preferred for result `i`.
+    /// Returns the preferred layout of result `i`.
     pub fn first(&self, i: usize) -> &Sharding {
         match self {
             Ways::Alike(layout) => layout,
@@ -36,7 +36,7 @@ impl Ways {
         }
     }
 
-    /// Those of result `i`, by preference, or only the first.
+    /// Returns the possible layouts of result `i` by preference, or only the first one.
     pub fn of(&self, i: usize, is_decided: bool) -> SmallVec<[Sharding; 1]> {
         match self {
             Ways::Answered(a) if !is_decided => a.ways.iter().map(|way| way[i].clone()).collect(),
@@ -44,7 +44,7 @@ impl Ways {
         }
     }
 
-    /// Why there are several.
+    /// Returns why there are several layouts.
     fn verdict(&self) -> &Verdict {
         match self {
             Ways::Alike(_) => &Verdict::Clear,
@@ -59,7 +59,7 @@ impl Ways {
         }
     }
 
-    /// These, and others after them.
+    /// Appends other possible layouts.
     fn and(self, others: Ways) -> Ways {
         let mut ways = self.all();
         for way in others.all() {
@@ -102,12 +102,12 @@ pub(super) fn type_op(state: &State, frame: u64, view: &OpView<'_>) -> Result<Ty
     })
 }
 
-/// What types say of an op's operands.
+/// The operands of an op as types describe them.
 struct Operands<'a> {
     view: &'a OpView<'a>,
-    /// There if one of them is.
+    /// `Some` if one of them is pending.
     pending: Option<SmallVec<[Option<&'a Pending>; 3]>>,
-    /// There if types are not over all axes.
+    /// `Some` if not all axes are part of types.
     typed: Option<SmallVec<[Option<Sharding>; 3]>>,
 }
 
@@ -121,7 +121,7 @@ impl<'a> Operands<'a> {
         Operands { view, pending: pending.filter(|p| p.iter().any(Option::is_some)), typed }
     }
 
-    /// The layout of operand `k`, if what is pending takes its `way`th.
+    /// Returns the layout of operand `k`. A pending operand takes its layout number `way`.
     fn layout(&self, k: usize, way: usize) -> Option<&Sharding> {
         match (self.pending.as_ref().and_then(|p| p[k]), &self.typed) {
             (Some(p), _) => Some(&p.ways[way.min(p.ways.len() - 1)]),
@@ -139,7 +139,7 @@ fn is_plain(s: &Sharding) -> bool {
     s.unreduced.is_empty() && s.reduced.is_empty()
 }
 
-/// The layout that all operands have which have one, and the result's rank: the most of a program.
+/// Returns the layout that all operands with a layout share, if it has the result's rank. Most ops are of this kind.
 fn alike<'a>(mut layouts: impl Iterator<Item = &'a Sharding>, rank: usize) -> Option<&'a Sharding> {
     let first = layouts.next()?;
     let fits = is_plain(first) && first.rank() == rank;
@@ -147,7 +147,7 @@ fn alike<'a>(mut layouts: impl Iterator<Item = &'a Sharding>, rank: usize) -> Op
     (fits && layouts.all(is_same)).then_some(first)
 }
 
-/// A split dimension that the rule says nothing of: the op needs it whole.
+/// Returns a split dimension that has no factor in the rule: the op needs the whole dimension.
 fn without_factor(rule: &Rule, operands: &Layouts<'_>) -> Option<Move> {
     rule.operands.iter().zip(operands).enumerate().find_map(|(operand, (mapping, s))| {
         let dims = mapping.dims.iter().zip(&(*s)?.dims).enumerate();
@@ -160,13 +160,13 @@ struct Typer<'a> {
     state: &'a State,
     facts: &'a dyn Facts,
     policy: ExplicitPolicy,
-    /// One result, whose elements are functions of those beside them.
+    /// True for one result whose elements are functions of the operands' elements at the same position.
     is_elementwise: bool,
     view: &'a OpView<'a>,
 }
 
 impl Typer<'_> {
-    /// An op of what is not decided waits with it.
+    /// Types an op with pending operands: its results are pending, too.
     fn of_pending(&self, operands: &Operands<'_>) -> Result<Typed, Diagnostic> {
         let pending = || operands.pending.iter().flatten().flatten();
         let mut ways = self.ways(operands, 0)?;
@@ -181,7 +181,7 @@ impl Typer<'_> {
         Ok(Typed::Pending(ways, cause))
     }
 
-    /// How the results may lie if what is pending takes its `i`th way.
+    /// Returns the possible layouts of the results if pending operands take their layout number `i`.
     fn ways(&self, operands: &Operands<'_>, i: usize) -> Result<Ways, Diagnostic> {
         if self.is_elementwise
             && let Some(layout) = alike(operands.layouts(i).flatten(), self.view.result_shape(0).len())
@@ -195,7 +195,7 @@ impl Typer<'_> {
         Rc::new(Cause { why: Why::Verdict(verdict.clone()), op: self.view.op, level: self.state.level() })
     }
 
-    /// The results of constants: they lie as their users ask, where the op passes that on.
+    /// Types an op whose operands are all constants. Its users decide the layout if the op passes it on.
     fn without_layouts(&self) -> Typed {
         let (state, view) = (self.state, self.view);
         let moves = matches!(Opcode::of_view(view), Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);
@@ -208,7 +208,7 @@ impl Typer<'_> {
         }
     }
 
-    /// The ways of the results, by preference, and why there are several.
+    /// Returns the possible layouts of the results by preference, and why there are several.
     fn answered(&self, operands: &Layouts<'_>) -> Result<Rc<Answered>, Diagnostic> {
         let is_plain = operands.iter().flatten().all(|s| is_plain(s));
         if is_plain && let Some(found) = Memo::with(self.state, |memo| memo.get(self.view, operands)) {
@@ -224,7 +224,7 @@ impl Typer<'_> {
         Ok(answered)
     }
 
-    /// How the results may lie, and what else their types say.
+    /// Returns the possible layouts of the results and the other parts of their types.
     fn answer(&self, operands: &Layouts<'_>) -> Result<(Answer, Sums), Diagnostic> {
         let view = self.view;
         let unreduced = self.unreduced(operands)?;
@@ -250,7 +250,8 @@ impl Typer<'_> {
         Ok((answer, sums))
     }
 
-    /// Of an op without factors: a result lies as what flows into it, or everything is whole.
+    /// Returns the layouts of an op without factors: a result has the layout of the operand that flows into it, or is
+    /// whole.
     fn without_rule(&self, operands: &Layouts<'_>, results: &[&[usize]]) -> Answer {
         let axes = |s: &Sharding| s.dims.iter().map(|d| AxisList::from_slice(&d.axes)).collect::<Layout>();
         if let DataFlow::Edges(edges) = self.facts.data_flow(self.view) {
@@ -273,7 +274,7 @@ impl Typer<'_> {
         Answer { ways: vec![whole], verdict: moved.map_or(Verdict::Clear, Verdict::Moves) }
     }
 
-    /// The axes over which results are sums still to be taken, as operands are: where the op is linear.
+    /// Returns the axes over which the results are unreduced, as operands are. The op must be linear in them.
     fn unreduced(&self, operands: &Layouts<'_>) -> Result<Vec<AxisRef>, Diagnostic> {
         let of = |i: usize| operands[i].map_or(&[][..], |s| &s.unreduced[..]);
         let Some(first) = (0..operands.len()).find(|&i| !of(i).is_empty()) else { return Ok(vec![]) };
@@ -298,9 +299,11 @@ impl Typer<'_> {
         if is_linear { Ok(axes) } else { Err(words::unreduced(self.view, operands, first, self.function_name())) }
     }
 
-    /// The axes over which results are reduced, as operands are. What meets a reduced value is reduced too, or has no
-    /// gradient: anything else would be summed when the gradient is taken. A product ends it: its gradient is where the
-    /// sum over devices is left.
+    /// Returns the axes over which the results are reduced, as operands are.
+    ///
+    /// An operand that is combined with a reduced value must be reduced as well, or have no gradient. Otherwise its
+    /// gradient would be summed without the program asking for it. A product ends the state: the gradient of its
+    /// operand is the place where the unreduced sum arises.
     fn reduced(&self, operands: &Layouts<'_>, unreduced: &[AxisRef]) -> Result<Vec<AxisRef>, Diagnostic> {
         let of = |i: usize| operands[i].map_or(&[][..], |s| &s.reduced[..]);
         let Some(first) = (0..operands.len()).find(|&i| !of(i).is_empty()) else { return Ok(vec![]) };

@@ -1,4 +1,4 @@
-//! Where programs communicate over Explicit axes unasked: data, once for each line.
+//! Warnings about communication over Explicit axes that the program did not ask for, as data, once for each line.
 
 use crate::error::Diagnostic as Mistake;
 use crate::runtime;
@@ -8,21 +8,21 @@ use shardwise_spmd::warnings::is_same_line;
 use std::cell::RefCell;
 use std::sync::OnceLock;
 
-/// The warnings of a trace under way.
+/// The warnings of an active trace.
 #[derive(Default)]
 pub(crate) struct Warnings(Vec<Line>);
 
-/// One line that communicates.
+/// A line that communicates.
 struct Line {
     loc: Loc,
-    /// The functions on it.
+    /// The functions called on the line that communicate.
     names: Vec<&'static str>,
     facts: Vec<String>,
     help: Vec<String>,
 }
 
 impl Warnings {
-    /// Whether nothing has been said of this function on its line.
+    /// Returns true if this function has no warning yet on its line.
     pub fn is_news(&self, loc: &Loc, name: &'static str) -> bool {
         !self.0.iter().any(|line| line.names.contains(&name) && is_same_line(&line.loc, loc))
     }
@@ -53,7 +53,7 @@ impl Line {
     }
 }
 
-/// The warnings of a finished program; what it moves for each is worked out when somebody asks.
+/// The warnings of a finished program. The bytes that it moves are computed when somebody reads the warnings.
 pub(crate) struct Warned {
     found: Vec<Diagnostic>,
     shown: OnceLock<Vec<Mistake>>,
@@ -68,7 +68,7 @@ impl Warned {
         self.found.is_empty()
     }
 
-    /// With the bytes that `module`, whose they are, moves for them.
+    /// Returns the warnings, with the bytes that `module` moves for them. The warnings must belong to `module`.
     pub fn of(&self, module: &Module) -> &[Mistake] {
         self.shown.get_or_init(|| {
             let found = self.found.iter();
@@ -79,7 +79,7 @@ impl Warned {
         })
     }
 
-    /// The module, which carries them.
+    /// Returns the module with the warnings recorded in it.
     pub fn noted(&self, module: &Module) -> Module {
         let mut module = module.clone();
         let shown: Vec<Diagnostic> = self.of(&module).iter().map(|w| w.0.clone()).collect();
@@ -90,9 +90,10 @@ impl Warned {
 
 thread_local!(static COLLECTED: RefCell<Option<Vec<Mistake>>> = const { RefCell::new(None) });
 
-/// Runs `f`; also gives where the programs that it ran, eager functions among them, communicated over Explicit axes
-/// without asking for it: once for each line. [`Lowered::warnings`](crate::Lowered::warnings) says it of a program
-/// that has not run.
+/// Runs `f`. Also returns the warnings about communication over Explicit axes that programs in `f` did not ask for,
+/// once for each line. Eager functions are programs, too.
+///
+/// [`Lowered::warnings`](crate::Lowered::warnings) returns the warnings of a program that has not run.
 pub fn with_warnings<R>(f: impl FnOnce() -> R) -> (R, Vec<Mistake>) {
     struct Restore(Option<Vec<Mistake>>);
     impl Drop for Restore {
@@ -105,7 +106,7 @@ pub fn with_warnings<R>(f: impl FnOnce() -> R) -> (R, Vec<Mistake>) {
     (out, COLLECTED.take().unwrap_or_default())
 }
 
-/// Notes that a program ran which has warnings; `at`: where it was called, if that is where it stands.
+/// Records that a program with warnings ran. `at` is the call, if the warnings are to be reported there.
 pub(crate) fn report(warned: &Warned, module: &Module, at: Option<&Loc>) {
     if COLLECTED.with_borrow(Option::is_none) {
         return;

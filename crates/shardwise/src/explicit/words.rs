@@ -1,4 +1,4 @@
-//! What Explicit mode says: why a layout is not clear, the choices, and what each moves.
+//! The messages of Explicit mode: why a layout is ambiguous, which choices there are, and what each of them moves.
 
 use super::{Pending, Why};
 use crate::array::ArrayType;
@@ -12,12 +12,12 @@ use shardwise_sharding::AxisList;
 use shardwise_sharding::explicit::{Ambiguity, Move, Verdict};
 use std::collections::BTreeSet;
 
-/// `stablehlo.dot_general` without its dialect.
+/// Returns the name of an op without its dialect: `dot_general` for `stablehlo.dot_general`.
 pub(super) fn short(name: &'static str) -> &'static str {
     name.rsplit_once('.').map_or(name, |(_, op)| op)
 }
 
-/// What is done where a function decides an ambiguity by itself.
+/// Returns the communication with which a function resolves an ambiguity by itself.
 pub(super) fn as_move(a: &Ambiguity) -> Verdict {
     Verdict::Moves(match a {
         Ambiguity::Differ { second: (operand, dim, axes), .. } => {
@@ -41,7 +41,7 @@ fn operand_types(view: &OpView<'_>) -> String {
     typed_operands(view, &shardings)
 }
 
-/// What the op is, to the reader of the message.
+/// Describes why the layout is not clear.
 fn reason(view: &OpView<'_>, verdict: &Verdict, mesh: &Mesh) -> String {
     match verdict {
         Verdict::Clear => String::new(),
@@ -49,13 +49,13 @@ fn reason(view: &OpView<'_>, verdict: &Verdict, mesh: &Mesh) -> String {
             let places: Vec<String> =
                 holders.iter().map(|(operand, dim)| format!("dim {dim} of operand {operand}")).collect();
             format!(
-                "the contracting dimensions ({}) are both sharded over {}: a sum over devices is left",
+                "the contracting dimensions ({}) are both sharded over {}, which leaves a sum over devices",
                 places.join(", "),
                 axes(mesh, over)
             )
         }
         Verdict::Ambiguous(Ambiguity::Differ { first, second }) => format!(
-            "dim {} of operand {} is sharded over {}, dim {} of operand {} over {}",
+            "dim {} of operand {} is sharded over {}, and dim {} of operand {} over {}",
             first.1,
             first.0,
             axes(mesh, &first.2),
@@ -70,14 +70,14 @@ fn reason(view: &OpView<'_>, verdict: &Verdict, mesh: &Mesh) -> String {
             axes(mesh, &[*axis])
         ),
         Verdict::Ambiguous(Ambiguity::Regroup { dim, axes: over }) => format!(
-            "dim {dim} is sharded over {}, and is split or merged so that no dimension of the result has whole axes of it",
+            "dim {dim} is sharded over {}, and is split or merged so that no dimension of the result can be sharded over these axes",
             axes(mesh, over)
         ),
         Verdict::Moves(Move::Sum { axes: over }) => {
             format!("partial results over {} are combined", axes(mesh, over))
         }
         Verdict::Moves(Move::Whole { operand, dim, axes: over }) => format!(
-            "`{}` needs dim {dim} of operand {operand} whole, and it is sharded over {}",
+            "`{}` needs the whole of dim {dim} of operand {operand}, which is sharded over {}",
             short(view.name()),
             axes(mesh, over)
         ),
@@ -93,22 +93,20 @@ fn verdict(p: &Pending) -> &Verdict {
     if let Why::Verdict(v) = &p.cause.why { v } else { &Verdict::Clear }
 }
 
-/// The error for a value that is used before its layout is decided.
+/// Returns the error for a value that is used before its layout is decided.
 pub(super) fn question(t: &Trace, p: &Pending) -> Diagnostic {
     let Some((module, body)) = t.home(p.frame) else {
         return Diagnostic::error(
             "layout-ambiguous",
             &p.loc,
-            format!("`{}`: the result's layout is not decided", p.name),
+            format!("`{}`: the layout of the result is not decided", p.name),
         );
     };
     let view = module.view(body, p.cause.op);
     let mesh = &p.ways[0].mesh;
     let (code, message) = match verdict(p) {
-        Verdict::Ambiguous(_) => {
-            ("layout-ambiguous", format!("`{}`: it is ambiguous how the result is laid out", p.name))
-        }
-        _ => ("communication-denied", format!("`{}` communicates, and the program does not ask for it", p.name)),
+        Verdict::Ambiguous(_) => ("layout-ambiguous", format!("`{}`: the layout of the result is ambiguous", p.name)),
+        _ => ("communication-denied", format!("`{}` communicates without the program asking for it", p.name)),
     };
     let d = Diagnostic::error(code, &p.loc, message)
         .facts(format!("{}: {}", operand_types(&view), reason(&view, verdict(p), mesh)))
@@ -116,7 +114,7 @@ pub(super) fn question(t: &Trace, p: &Pending) -> Diagnostic {
     p.ways.iter().fold(d, |d, way| d.help(choice(module, body, p, way)))
 }
 
-/// Why data moves for a value that is laid out as is obvious, and how to ask for it.
+/// Returns why data moves for a value with the obvious layout, and how the program can ask for it.
 pub(super) fn warning(t: &Trace, p: &Pending) -> (String, String) {
     let facts = t.home(p.frame).map_or(String::new(), |(module, body)| {
         let view = module.view(body, p.cause.op);
@@ -125,17 +123,17 @@ pub(super) fn warning(t: &Trace, p: &Pending) -> (String, String) {
     (facts, format!("ask for it: `.shard({})`", P::of(&p.ways[0])))
 }
 
-/// `.shard(P!("X", "Y"))`: reduce-scatter Y, 1024 B.
+/// Describes a choice: `.shard(P!("X", "Y"))`: reduce-scatter Y, 1024 B.
 fn choice(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> String {
     let cost = match moved(module, body, p, way) {
         Some(cost) if cost.is_empty() => "moves nothing".to_string(),
         Some(cost) => cost,
-        None => "with data moved".to_string(),
+        None => "moves data".to_string(),
     };
     format!("`.shard({})`: {cost}", P::of(way))
 }
 
-/// The collectives of the function alone, if its result lies so: it is cut out and partitioned.
+/// Returns the collectives of the function if its result has this layout. The function is cut out and partitioned.
 fn moved(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<String> {
     let cut = cut_out(module, body, p, way)?;
     let communication = runtime::communication(&cut).ok()?;
@@ -146,7 +144,7 @@ fn moved(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<St
     Some(out.join("; "))
 }
 
-/// A program of what the function has made for the value.
+/// Returns a program of the ops that the function made for the value.
 fn cut_out(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<Module> {
     let mut ops = BTreeSet::new();
     let mut inputs: Vec<Value> = vec![];
@@ -183,12 +181,12 @@ fn cut_out(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<
     Some(out)
 }
 
-/// The error for an operand whose layout the compiler decides.
+/// Returns the error for an operand whose layout the compiler decides.
 pub(super) fn unknown(view: &OpView<'_>, operand: usize) -> Diagnostic {
     mistakes::layout_of_auto(&operand_type(view, operand, view.operand_sharding(operand)), view.loc())
 }
 
-/// The error for a sum still to be taken that meets what is not linear in it.
+/// Returns the error for an op that is not linear in an unreduced operand.
 pub(super) fn unreduced(
     view: &OpView<'_>,
     operands: &[Option<&Sharding>],
@@ -201,7 +199,7 @@ pub(super) fn unreduced(
     mistakes::unreduced(name, &typed_operands(view, operands), &over, &P::of(&summed), view.loc())
 }
 
-/// The error for a reduced operand that meets one that is not: `pair` are both.
+/// Returns the error for a reduced operand that is combined with one that is not reduced. `pair` are their indices.
 pub(super) fn reduced(
     view: &OpView<'_>,
     operands: &[Option<&Sharding>],
@@ -212,7 +210,7 @@ pub(super) fn reduced(
     let over = axes(&own.mesh, &own.reduced);
     let is_split = other.split_axes().any(|a| own.reduced.iter().any(|b| b.overlap(a).is_some()));
     let both = match is_split {
-        // The reduced one takes its part, as the other does.
+        // The reduced operand is split as the other one is.
         true => other.clone().with_reduced(vec![]),
         false => other.clone().with_reduced(own.reduced.clone()),
     };

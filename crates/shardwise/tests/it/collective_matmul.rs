@@ -32,19 +32,20 @@ fn parts(spec: &str) -> [&str; 3] {
 /// Runs all ways as one program.
 fn check<F>(case: Case<'_>, dtype: DType, axes: &'static [&'static str], specs: [P; 3], f: F)
 where
-    F: Fn(&Array, &Array, Way) -> Array + Send + Sync,
+    F: Fn(&Array, &Array, Overlap) -> Array + Send + Sync,
 {
     let (spec, sizes, _) = case;
     let [a, b, _] = parts(spec);
     let (a, b) = (whole(a, sizes, dtype, 1), whole(b, sizes, dtype, 2));
-    let all = move |a: &Array, b: &Array| -> Vec<Array> { Way::ALL.iter().map(|way| f(a, b, *way)).collect() };
+    let all =
+        move |a: &Array, b: &Array| -> Vec<Array> { Overlap::ALL.iter().map(|overlap| f(a, b, *overlap)).collect() };
     let [of_a, of_b, of_out] = specs;
     let map = shard_map(all).in_specs((of_a, of_b)).out_specs(vec![of_out; 3]);
     let found: Vec<Array> = jit(map)(&a, &b).unwrap();
     let expected = shardwise::einsum(spec, (&a.astype(F64), &b.astype(F64))).astype(dtype);
-    for (way, found) in Way::ALL.iter().zip(&found) {
+    for (overlap, found) in Overlap::ALL.iter().zip(&found) {
         let found = found.astype(F64).to_vec::<f64>().unwrap();
-        assert_eq!(found, expected.astype(F64).to_vec::<f64>().unwrap(), "{way:?} {case:?} {dtype} over {axes:?}");
+        assert_eq!(found, expected.astype(F64).to_vec::<f64>().unwrap(), "{overlap:?} {case:?} {dtype} over {axes:?}");
     }
 }
 
@@ -54,8 +55,8 @@ fn all_gather(case: Case<'_>, dtype: DType, axes: &'static [&'static str]) {
     let spec_of_a = split(a, letter, axes);
     let text = spec.to_string();
     // The result varies as far as types can tell: one device's is kept.
-    check(case, dtype, axes, [spec_of_a, P!(), P!()], move |a, b, way| {
-        collective_matmul::all_gather(&text, a, b, letter, axes, way).pmax(axes)
+    check(case, dtype, axes, [spec_of_a, P!(), P!()], move |a, b, overlap| {
+        collective_matmul::all_gather(&text, a, b, letter, axes, overlap).pmax(axes)
     });
 }
 
@@ -64,15 +65,17 @@ fn reduce_scatter(case: Case<'_>, dtype: DType, axes: &'static [&'static str]) {
     let [a, b, out] = parts(spec);
     let text = spec.to_string();
     let specs = [split(a, 'd', axes), split(b, 'd', axes), split(out, letter, axes)];
-    check(case, dtype, axes, specs, move |a, b, way| collective_matmul::reduce_scatter(&text, a, b, letter, axes, way));
+    check(case, dtype, axes, specs, move |a, b, overlap| {
+        collective_matmul::reduce_scatter(&text, a, b, letter, axes, overlap)
+    });
 }
 
 fn all_reduce(case: Case<'_>, dtype: DType, axes: &'static [&'static str]) {
     let (spec, _, letter) = case;
     let [a, b, _] = parts(spec);
     let text = spec.to_string();
-    check(case, dtype, axes, [split(a, 'd', axes), split(b, 'd', axes), P!()], move |a, b, way| {
-        collective_matmul::all_reduce(&text, a, b, letter, axes, way)
+    check(case, dtype, axes, [split(a, 'd', axes), split(b, 'd', axes), P!()], move |a, b, overlap| {
+        collective_matmul::all_reduce(&text, a, b, letter, axes, overlap)
     });
 }
 
@@ -153,7 +156,8 @@ fn narrow_floats_are_rounded_once() {
     let a = (arange(0..8, I32).eq(0)).select(256, ones([8], I32)).reshape([1, 8]).astype(BF16);
     let w = ones([8, 16], BF16);
     let f = shard_map(|a: &Array, w: &Array| -> Vec<Array> {
-        let sums = Way::ALL.iter().map(|way| collective_matmul::all_reduce("bd,df->bf", a, w, 'f', "Y", *way));
+        let sums =
+            Overlap::ALL.iter().map(|overlap| collective_matmul::all_reduce("bd,df->bf", a, w, 'f', "Y", *overlap));
         sums.collect()
     });
     let out = jit(f.in_specs((P!(None, "Y"), P!("Y", None))).out_specs(vec![P!(); 3]))(&a, &w).unwrap();
@@ -167,18 +171,19 @@ fn narrow_floats_are_rounded_once() {
 fn what_moves() {
     set_mesh(Mesh::auto([("Y", 4)]).unwrap());
     let (a, w) = (ones([8, 16], F32), ones([16, 32], F32));
-    let lowered = |way: Way| {
-        let f =
-            shard_map(move |a: &Array, w: &Array| collective_matmul::reduce_scatter("bd,df->bf", a, w, 'f', "Y", way));
+    let lowered = |overlap: Overlap| {
+        let f = shard_map(move |a: &Array, w: &Array| {
+            collective_matmul::reduce_scatter("bd,df->bf", a, w, 'f', "Y", overlap)
+        });
         jit(f.in_specs((P!(None, "Y"), P!("Y", None))).out_specs(P!(None, "Y"))).lower((&a, &w)).unwrap()
     };
     let part = 8 * (32 / 4) * 4;
-    lowered(Way::Blocking).communication().unwrap().assert_only(["reduce-scatter Y"]);
-    for (way, permutes) in [(Way::OneWay, 3), (Way::BothWays, 3)] {
-        let moved = lowered(way).compile().unwrap().communication();
+    lowered(Overlap::Blocking).communication().unwrap().assert_only(["reduce-scatter Y"]);
+    for (overlap, permutes) in [(Overlap::OneWay, 3), (Overlap::BothWays, 3)] {
+        let moved = lowered(overlap).compile().unwrap().communication();
         assert_eq!(moved.into_iter().map(|c| c.count).sum::<u64>(), permutes, "{moved}");
         assert_eq!(moved.bytes_received(), 3 * part, "{moved}");
-        let text = lowered(way).as_text();
+        let text = lowered(overlap).as_text();
         let started = text.find("async_start").expect("a transfer is started");
         let multiplied = started + text[started..].find("dot_general").expect("a matmul follows");
         assert!(multiplied < started + text[started..].find("async_done").expect("it is finished"), "{text}");
@@ -195,25 +200,29 @@ fn mistake(f: impl Fn(&Array, &Array) -> Array + Send + Sync) -> String {
 #[test]
 fn mistakes_in_words() {
     expect![[r#"
-        error[matmul-letter]: `collective_matmul::all_gather`: `f` cannot lie in parts in "bd,df->bf"
-           = expected: a letter that stands once in the left operand"#]]
-    .assert_eq(&mistake(|a, b| collective_matmul::all_gather("bd,df->bf", a, b, 'f', "Y", Way::OneWay)));
+        error[matmul-letter]: `collective_matmul::all_gather`: `f` cannot be the split letter of "bd,df->bf"
+           = expected: a letter that occurs once in the left operand"#]]
+    .assert_eq(&mistake(|a, b| collective_matmul::all_gather("bd,df->bf", a, b, 'f', "Y", Overlap::OneWay)));
     expect![[r#"
-        error[matmul-letter]: `collective_matmul::reduce_scatter`: `d` cannot lie in parts in "bd,df->bf"
-           = expected: a letter that stands in the result, and at most once in each operand"#]]
-    .assert_eq(&mistake(|a, b| collective_matmul::reduce_scatter("bd,df->bf", a, &b.i(..2), 'd', "Y", Way::OneWay)));
+        error[matmul-letter]: `collective_matmul::reduce_scatter`: `d` cannot be the split letter of "bd,df->bf"
+           = expected: a letter that occurs in the result, and at most once in each operand"#]]
+    .assert_eq(&mistake(|a, b| {
+        collective_matmul::reduce_scatter("bd,df->bf", a, &b.i(..2), 'd', "Y", Overlap::OneWay)
+    }));
     expect![[r#"
         error[collective-uneven]: `collective_matmul::reduce_scatter` cannot split a dimension evenly over "Y"
-           | f32[2,6]: dim 1 has size 6, there are 4 devices along "Y"
+           | f32[2,6]: dim 1 has size 6, and there are 4 devices along "Y"
            = help: make dim 1 a multiple of 4 (8 with padding)"#]]
-    .assert_eq(&mistake(|a, b| collective_matmul::reduce_scatter("bd,df->bf", a, &b.i(..2), 'f', "Y", Way::OneWay)));
+    .assert_eq(&mistake(|a, b| {
+        collective_matmul::reduce_scatter("bd,df->bf", a, &b.i(..2), 'f', "Y", Overlap::OneWay)
+    }));
     expect![[r#"
         error[einsum-size]: `collective_matmul::all_gather` bd,df->bf: `d` has two sizes, 8 and 7
            | f32[2,2]{V:Y}, f32[7,6]"#]]
-    .assert_eq(&mistake(|a, b| collective_matmul::all_gather("bd,df->bf", a, &b.i(..7), 'd', "Y", Way::OneWay)));
+    .assert_eq(&mistake(|a, b| collective_matmul::all_gather("bd,df->bf", a, &b.i(..7), 'd', "Y", Overlap::OneWay)));
     expect![[r#"
         error[manual-axis]: `collective_matmul::all_reduce` over axis "y", which the mesh does not have
            = mesh: Y=4 Manual
            = help: did you mean "Y"?"#]]
-    .assert_eq(&mistake(|a, b| collective_matmul::all_reduce("bd,df->bf", a, &b.i(..2), 'f', "y", Way::OneWay)));
+    .assert_eq(&mistake(|a, b| collective_matmul::all_reduce("bd,df->bf", a, &b.i(..2), 'f', "y", Overlap::OneWay)));
 }

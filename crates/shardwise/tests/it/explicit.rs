@@ -112,20 +112,20 @@ fn control_flow() {
     words(
         &f(&x).unwrap_err(),
         expect![[r#"
-        error[carry]: `fori_loop`: the body gives the carry another layout
-          --> here
-           | `carry` enters as f32[8,16] and leaves as f32[8@X,16@Y]
-           = help: lay out what enters as it leaves: `.shard(P!("X", "Y"))` before the loop
-           = help: lay out what leaves as it entered: `.shard(P!(None, None))` in the body"#]],
+            error[carry]: `fori_loop`: the body changes the layout of the carry
+              --> here
+               | `carry` enters as f32[8,16] and leaves as f32[8@X,16@Y]
+               = help: give the initial value the layout after the body: `.shard(P!("X", "Y"))` before the loop
+               = help: give the result of the body the initial layout: `.shard(P!(None, None))` in the body"#]],
     );
     let f = jit(|x: &Array| cond(x.sum(..).gt(0.0), || x.clone(), || x.shard(P!("Y", "X"))));
     words(
         &with_mesh(&mesh, || f(&x)).unwrap_err(),
         expect![[r#"
-        error[branch-types]: `cond`: the branches give results of different layouts
-          --> here
-           | `result` is f32[8@Y,16@X] if false and f32[8@X,16@Y] if true
-           = help: lay out both alike: `.shard(P!("Y", "X"))` or `.shard(P!("X", "Y"))`"#]],
+            error[branch-types]: `cond`: the results of the branches have different layouts
+              --> here
+               | `result` is f32[8@Y,16@X] if false and f32[8@X,16@Y] if true
+               = help: give both the same layout: `.shard(P!("Y", "X"))` or `.shard(P!("X", "Y"))`"#]],
     );
 }
 
@@ -149,9 +149,9 @@ fn the_chapters_einsum() {
     let e = ambiguous(&x, &w).unwrap_err();
     assert_eq!(e.diagnostics().map(|d| d.location().line()).collect::<Vec<_>>(), [l]);
     words(&e, expect![[r#"
-        error[layout-ambiguous]: `einsum`: it is ambiguous how the result is laid out
+        error[layout-ambiguous]: `einsum`: the layout of the result is ambiguous
           --> here
-           | f32[8@X,64@Y], f32[64@Y,128]: the contracting dimensions (dim 1 of operand 0, dim 0 of operand 1) are both sharded over "Y": a sum over devices is left
+           | f32[8@X,64@Y], f32[64@Y,128]: the contracting dimensions (dim 1 of operand 0, dim 0 of operand 1) are both sharded over "Y", which leaves a sum over devices
            = mesh: X=4, Y=2
            = help: `.shard(P!("X", "Y"))`: reduce-scatter over Y, 512 B
            = help: `.shard(P!("X", None))`: all-reduce over Y, 1024 B"#]]);
@@ -184,23 +184,23 @@ fn communication_is_visible() {
     words(
         &e,
         expect![[r#"
-        error[communication-denied]: `sum` communicates, and the program does not ask for it
-          --> here
-           | f32[8@X,16@Y]: partial results over "Y" are combined
-           = mesh: X=4, Y=2
-           = help: `.shard(P!("X"))`: all-reduce over Y, 8 B
-           = help: `.shard(P!(("X", "Y")))`: reduce-scatter over Y, 4 B"#]],
+            error[communication-denied]: `sum` communicates without the program asking for it
+              --> here
+               | f32[8@X,16@Y]: partial results over "Y" are combined
+               = mesh: X=4, Y=2
+               = help: `.shard(P!("X"))`: all-reduce over Y, 8 B
+               = help: `.shard(P!(("X", "Y")))`: reduce-scatter over Y, 4 B"#]],
     );
     let softmax = jit(|x: &Array| x.softmax(1) + 1.0);
     words(
         &softmax.lower(&x(Communicate::Deny)).err().unwrap(),
         expect![[r#"
-        error[communication-denied]: `softmax` communicates, and the program does not ask for it
-          --> here
-           | f32[8@X,16@Y]: partial results over "Y" are combined
-           = mesh: X=4, Y=2
-           = help: `.shard(P!("X", "Y"))`: all-reduce over Y, 8 B; all-reduce over Y, 8 B
-           = help: `.shard(P!(("X", "Y"), None))`: all-reduce over Y, 8 B; reduce-scatter over Y, 4 B; all-to-all over Y, 32 B"#]],
+            error[communication-denied]: `softmax` communicates without the program asking for it
+              --> here
+               | f32[8@X,16@Y]: partial results over "Y" are combined
+               = mesh: X=4, Y=2
+               = help: `.shard(P!("X", "Y"))`: all-reduce over Y, 8 B; all-reduce over Y, 8 B
+               = help: `.shard(P!(("X", "Y"), None))`: all-reduce over Y, 8 B; reduce-scatter over Y, 4 B; all-to-all over Y, 32 B"#]],
     );
     let asked = jit(|x: &Array| x.sum(1).shard(P!(("X", "Y"))).exp());
     let lowered = asked.lower(&x(Communicate::Deny)).unwrap();

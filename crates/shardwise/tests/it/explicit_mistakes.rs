@@ -151,10 +151,10 @@ fn gradients_left_as_sums() {
     let e = with_mesh(&mesh, || jit(|w: &Array, x: &Array| w + x)(&w, &x).unwrap_err());
     let text: Vec<String> = e.to_string().lines().filter(|l| !l.contains("-->")).map(String::from).collect();
     expect_test::expect![[r#"
-        error[reduced]: `add` of an array that is reduced over "Y" and one that is not
+        error[reduced]: `add` combines an array that is reduced over "Y" with one that is not
            | f32[8@X,16]{R:Y}, f32[8@X,16]
-           = note: their gradients would differ by a sum over devices, which nobody asks for
-           = help: make both alike: `.shard(P!("X", None).reduced("Y"))` of operand 1"#]]
+           = note: their gradients would differ by a sum over devices that the program does not ask for
+           = help: give both the same state: `.shard(P!("X", None).reduced("Y"))` on operand 1"#]]
     .assert_eq(&text.join("\n"));
     // Nothing moves: it lies as what is equal.
     let cast = jit(|x: &Array| (x.shard(P!("X", None).reduced("Y")) * 2.0).shard(P!("X", None)));

@@ -154,7 +154,7 @@ fn futures_are_instructions() {
     step(|x| x.pmean_start("X"), |x| x.pmean("X"));
     step(|x| x.pmax_start("X"), |x| x.pmax("X"));
     step(|x| x.pmin_start("X"), |x| x.pmin("X"));
-    step(|x| x.all_gather_equal_start("X", 0), |x| x.all_gather_equal("X", 0));
+    step(|x| x.all_gather_replicated_start("X", 0), |x| x.all_gather_replicated("X", 0));
     step(|x| x.all_gather_reduced_start("X", 0), |x| x.all_gather_reduced("X", 0));
     step(|x| x.pshuffle_start("X", [2, 0, 3, 1]), |x| x.pshuffle("X", [2, 0, 3, 1]));
     step(|x| x.pbroadcast_start("X", 2), |x| x.pbroadcast("X", 2));
@@ -218,7 +218,7 @@ fn shapes_and_states_of_collectives() {
     assert_eq!(show(|x| x.all_gather("X", 0)), "f32[16,8]{V:(X,Y)}");
     assert_eq!(show(|x| x.all_gather(("X", "Y"), 0)), "f32[32,8]{V:(X,Y)}");
     assert_eq!(show(|x| x.all_gather("X", stacked(-1))), "f32[4,8,4]{V:(X,Y)}");
-    assert_eq!(show(|x| x.all_gather_equal("X", 0)), "f32[16,8]{V:Y}");
+    assert_eq!(show(|x| x.all_gather_replicated("X", 0)), "f32[16,8]{V:Y}");
     assert_eq!(show(|x| x.all_gather_reduced("X", 0)), "f32[16,8]{V:Y, R:X}");
     assert_eq!(show(|x| x.psum_scatter("X", 0)), "f32[1,8]{V:(X,Y)}");
     assert_eq!(show(|x| x.psum_scatter("X", stacked(0))), "f32[8]{V:(X,Y)}");

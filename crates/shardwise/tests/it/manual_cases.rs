@@ -69,7 +69,7 @@ fn gathered(x: &Array, op: &str, axes: Vec<AxisName>, dim: i32, is_tiled: bool) 
     match (op, is_tiled) {
         ("all_gather", true) => x.all_gather(axes, dim),
         ("all_gather", false) => x.all_gather(axes, stacked(dim)),
-        ("all_gather_equal", _) => x.all_gather_equal(axes, dim),
+        ("all_gather_replicated", _) => x.all_gather_replicated(axes, dim),
         ("all_gather_reduced", _) => x.all_gather_reduced(axes, dim),
         (_, true) => x.psum_scatter(axes, dim),
         (_, false) => x.psum_scatter(axes, stacked(dim)),

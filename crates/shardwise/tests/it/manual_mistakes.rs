@@ -43,24 +43,24 @@ fn axes() {
     check(
         |x| x.psum(("X", "X")),
         expect![[r#"
-            error[manual-axis]: `psum` over axis "X", which stands twice
+            error[manual-axis]: `psum` over axis "X", which is named twice
               --> here
                = mesh: X=4 Manual, Y=2 Manual"#]],
     );
     check(
         |x| x.psum(groups("X", [[0, 3], [1, 2]])),
         expect![[r#"
-        error[axis-groups]: `psum`: these groups are no part of axis "X"
-          --> here
-           | [[0, 3], [1, 2]], axis "X" has size 4
-           = expected: each position once, in groups of one size that lie at equal steps, as in [[0, 1], [2, 3]] or [[0, 2], [1, 3]]"#]],
+            error[axis-groups]: `psum`: these groups are not the groups of a sub-axis of "X"
+              --> here
+               | [[0, 3], [1, 2]], axis "X" has size 4
+               = expected: each position once, in groups of equal size with equal steps between positions, as in [[0, 1], [2, 3]] or [[0, 2], [1, 3]]"#]],
     );
     check_call(
         |x| jit(|x: &Array| x.psum("X"))(x).map(|_| ()),
         expect![[r#"
-        error[not-manual]: `psum` speaks of devices, and there is one program for all of them here
-          --> here
-           = help: call it in the function that `shard_map` maps"#]],
+            error[not-manual]: `psum` can only be called inside `shard_map`
+              --> here
+               = help: call it in the function that `shard_map` maps"#]],
     );
     check_call(
         |x| {
@@ -71,7 +71,7 @@ fn axes() {
             error[manual-axis]: `axis_index` over axis "Y", which is not manual here
               --> here
                = mesh: X=4 Manual, Y=2 Auto
-               = help: name it in `.axes(..)` of the `shard_map` too"#]],
+               = help: add it to `.axes(..)` of the `shard_map`"#]],
     );
     check_call(
         |x| jit(shard_map(|x: &Array| x.clone()).axes("Z").in_specs(P!()).out_specs(P!()))(x).map(|_| ()),
@@ -88,26 +88,26 @@ fn dimensions_and_permutations() {
     check(
         |x| x.psum_scatter("X", 0),
         expect![[r#"
-        error[collective-uneven]: `psum_scatter` cannot split a dimension evenly over "X"
-          --> here
-           | i32[2,4]{V:(X,Y)}: dim 0 has size 2, there are 4 devices along "X"
-           = help: make dim 0 a multiple of 4 (4 with padding)"#]],
+            error[collective-uneven]: `psum_scatter` cannot split a dimension evenly over "X"
+              --> here
+               | i32[2,4]{V:(X,Y)}: dim 0 has size 2, and there are 4 devices along "X"
+               = help: make dim 0 a multiple of 4 (4 with padding)"#]],
     );
     check(
         |x| x.all_to_all("X", stacked(0), stacked(1)),
         expect![[r#"
-        error[collective-uneven]: `all_to_all`: dimension 0 must have one element for each device
-          --> here
-           | i32[2,4]{V:(X,Y)}: dim 0 has size 2, there are 4 devices along "X"
-           = help: name the dimension as `0` to split it in parts"#]],
+            error[collective-uneven]: `all_to_all`: dimension 0 must have one element for each device
+              --> here
+               | i32[2,4]{V:(X,Y)}: dim 0 has size 2, and there are 4 devices along "X"
+               = help: write the dimension as `0` to split it into parts"#]],
     );
     check(
         |x| x.all_to_all("Y", stacked(0), 1),
         expect![[r#"
-        error[dimension]: `all_to_all`: one dimension is stacked and the other is not
-          --> here
-           | i32[2,4]{V:(X,Y)}
-           = help: make both `stacked(..)`, or none"#]],
+            error[dimension]: `all_to_all`: one dimension is stacked and the other is not
+              --> here
+               | i32[2,4]{V:(X,Y)}
+               = help: make both `stacked(..)`, or neither"#]],
     );
     check(
         |x| x.all_gather("X", 2),
@@ -119,7 +119,7 @@ fn dimensions_and_permutations() {
     check(
         |x| x.ppermute("X", [(0, 1), (1, 1)]),
         expect![[r#"
-            error[permutation]: `ppermute`: position 1 is a target twice
+            error[permutation]: `ppermute`: position 1 is the target twice
               --> here
                | [(0, 1), (1, 1)] over "X", which has 4 positions
                = expected: each position from 0 to 3 at most once as a source, and once as a target"#]],
@@ -138,7 +138,7 @@ fn dimensions_and_permutations() {
             error[permutation]: `pshuffle`: 3 positions are given
               --> here
                | [0, 1, 2] over "X", which has 4 positions
-               = expected: 4 positions: for each device the one that it takes the value of"#]],
+               = expected: 4 positions: for each device, the position whose value it gets"#]],
     );
     check(
         |x| x.pbroadcast("X", 9),
@@ -155,79 +155,79 @@ fn states() {
     check(
         |x| x.psum("X").psum(("X", "Y")),
         expect![[r#"
-        error[mixed-states]: `psum` over ("X", "Y"), along which the value is not in one state
-          --> here
-           | i32[2,4]{V:Y}
-           = help: where it is equal and each device shall count, say so: `.pcast(.., Pcast::Varying)`"#]],
+            error[mixed-states]: `psum` over ("X", "Y") needs a value that is in the same state along all of them
+              --> here
+               | i32[2,4]{V:Y}
+               = help: to count a replicated value once for each device, cast it: `.pcast(.., Pcast::Varying)`"#]],
     );
     check(
         |x| x.pcast("X", Pcast::Varying),
         expect![[r#"
-        error[wrong-state]: `pcast to varying` over "X" of a value that is in another state along them
-          --> here
-           | i32[2,4]{V:(X,Y)}
-           = help: free casts: equal to varying or reduced, varying to unreduced, reduced to varying"#]],
+            error[wrong-state]: `pcast to varying` over "X" cannot take a value that is in another state along them
+              --> here
+               | i32[2,4]{V:(X,Y)}
+               = help: free casts: replicated to varying or reduced, varying to unreduced, reduced to varying"#]],
     );
     check(
         |x| x.pcast("X", Pcast::Unreduced).square(),
         expect![[r#"
-        error[unreduced]: `multiply` of a value that is still to be summed over X
-          --> here
-           | i32[2,4]{V:Y, U:X} and i32[2,4]{V:Y, U:X}
-           = expected: an op that is linear in the summands, of values that are equal along these axes otherwise
-           = help: sum it first: `.psum("X")`"#]],
+            error[unreduced]: `multiply` cannot take a value that is unreduced over X
+              --> here
+               | i32[2,4]{V:Y, U:X} and i32[2,4]{V:Y, U:X}
+               = expected: an op that is linear in the unreduced operands, with other operands replicated along these axes
+               = help: sum it first: `.psum("X")`"#]],
     );
     check(
         |x| x.pcast(("X", "Y"), Pcast::Unreduced).square(),
         expect![[r#"
-        error[unreduced]: `multiply` of a value that is still to be summed over (X,Y)
-          --> here
-           | i32[2,4]{U:(X,Y)} and i32[2,4]{U:(X,Y)}
-           = expected: an op that is linear in the summands, of values that are equal along these axes otherwise
-           = help: sum it first: `.psum(("X", "Y"))`"#]],
+            error[unreduced]: `multiply` cannot take a value that is unreduced over (X,Y)
+              --> here
+               | i32[2,4]{U:(X,Y)} and i32[2,4]{U:(X,Y)}
+               = expected: an op that is linear in the unreduced operands, with other operands replicated along these axes
+               = help: sum it first: `.psum(("X", "Y"))`"#]],
     );
     check(
         |x| x.pcast(groups("X", [[0, 1], [2, 3]]), Pcast::Unreduced).square(),
         expect![[r#"
-        error[unreduced]: `multiply` of a value that is still to be summed over X:(2)2
-          --> here
-           | i32[2,4]{V:(X:(1)2,Y), U:X:(2)2} and i32[2,4]{V:(X:(1)2,Y), U:X:(2)2}
-           = expected: an op that is linear in the summands, of values that are equal along these axes otherwise
-           = help: sum it first: `.psum(..)`"#]],
+            error[unreduced]: `multiply` cannot take a value that is unreduced over X:(2)2
+              --> here
+               | i32[2,4]{V:(X:(1)2,Y), U:X:(2)2} and i32[2,4]{V:(X:(1)2,Y), U:X:(2)2}
+               = expected: an op that is linear in the unreduced operands, with other operands replicated along these axes
+               = help: sum it first: `.psum(..)`"#]],
     );
     check(
         |x| x.pcast("X", Pcast::Unreduced).all_gather("X", 0),
         expect![[r#"
-        error[wrong-state]: `all_gather` over "X" of a value that is unreduced along them
-          --> here
-           | i32[2,4]{V:Y, U:X}
-           = help: sum it: `.psum(..)` or `.psum_scatter(..)`"#]],
+            error[wrong-state]: `all_gather` over "X" cannot take a value that is unreduced along them
+              --> here
+               | i32[2,4]{V:Y, U:X}
+               = help: reduce it first: `.psum(..)` or `.psum_scatter(..)`"#]],
     );
     check(
         |x| x.pcast("X", Pcast::Unreduced),
         expect![[r#"
-            error[out-spec-unreduced]: shard_map of `check`, out_specs of `result`: the result is still to be summed over X
+            error[out-spec-unreduced]: shard_map of `check`, out_specs of `result`: the result is unreduced over X, and its spec does not say so
               --> here
                | i32[2,4]{V:Y, U:X}
                = mesh: X=4, Y=2
-               = help: sum it: `.psum(..)`, `.psum_scatter(..)`"#]],
+               = help: reduce it with `.psum(..)` or `.psum_scatter(..)`"#]],
     );
     check(
         |x| fori_loop(0..3, x.clone(), |_, x| x.pcast("X", Pcast::Unreduced)),
         expect![[r#"
-        error[carry]: `fori_loop`: the carry is a summand on one side of the body only
-          --> here
-           | `carry` enters as i32[2,4]{V:(X,Y)} and leaves as i32[2,4]{V:Y, U:X}
-           = help: sum what is unreduced with `.psum(..)`, or start from a summand: `.pcast(.., Pcast::Unreduced)` of what varies"#]],
+            error[carry]: `fori_loop`: the carry is unreduced on one side of the body only
+              --> here
+               | `carry` enters as i32[2,4]{V:(X,Y)} and leaves as i32[2,4]{V:Y, U:X}
+               = help: reduce the carry with `.psum(..)`, or make the other side unreduced: `.pcast(.., Pcast::Unreduced)` on a varying value"#]],
     );
     check(
         |x| x.shard(P!("X")),
         expect![[r#"
-            error[layout-manual]: a layout over axis "X", which is manual here
+            error[layout-manual]: the layout uses axis "X", which is manual here
               --> here
                | i32[2,4]{V:(X,Y)}
                = mesh: X=4 Manual, Y=2 Manual
-               = help: in `shard_map` a value is one device's own; use the collectives"#]],
+               = help: inside `shard_map` each device has its own value: use collectives to move data"#]],
     );
 }
 
@@ -236,29 +236,29 @@ fn where_not_all_come() {
     check(
         |x| cond(axis_index("X").lt(2), || x.psum("X"), || x.clone()),
         expect![[r#"
-            error[divergent-collective]: `psum` over "X" where the devices along X do not all come: it could not complete
+            error[divergent-collective]: not every device along X reaches this `psum` over "X", so it would never complete
               --> here
-               | it stands in `cond` at here, which decides on what varies over X
+               | it is called inside the `cond` at here, which depends on a value that varies over X
                = mesh: X=4 Manual, Y=2 Manual
-               = help: take it out of there, or decide on what is equal on these devices: `.pmax(..)` of what varies"#]],
+               = help: move it outside, or make that value equal on these devices, for example with `.pmax(..)`"#]],
     );
     check(
         |x| fori_loop(scalar(0, I32)..axis_index("Y"), x.clone(), |_, x| x.ppermute(("X", "Y"), shift(1))),
         expect![[r#"
-            error[divergent-collective]: `ppermute` over ("X", "Y") where the devices along Y do not all come: it could not complete
+            error[divergent-collective]: not every device along Y reaches this `ppermute` over ("X", "Y"), so it would never complete
               --> here
-               | it stands in `fori_loop` at here, which decides on what varies over Y
+               | it is called inside the `fori_loop` at here, which depends on a value that varies over Y
                = mesh: X=4 Manual, Y=2 Manual
-               = help: take it out of there, or decide on what is equal on these devices: `.pmax(..)` of what varies"#]],
+               = help: move it outside, or make that value equal on these devices, for example with `.pmax(..)`"#]],
     );
     check(
         |x| while_loop(x.clone(), |x| (x.sum(..).psum("X") + axis_index("X")).lt(10), |x| x + 1),
         expect![[r#"
-            error[divergent-collective]: `psum` over "X" where the devices along X do not all come: it could not complete
+            error[divergent-collective]: not every device along X reaches this `psum` over "X", so it would never complete
               --> here
-               | it stands in `while_loop` at here, which decides on what varies over X
+               | it is called inside the `while_loop` at here, which depends on a value that varies over X
                = mesh: X=4 Manual, Y=2 Manual
-               = help: take it out of there, or decide on what is equal on these devices: `.pmax(..)` of what varies"#]],
+               = help: move it outside, or make that value equal on these devices, for example with `.pmax(..)`"#]],
     );
 }
 
@@ -271,39 +271,39 @@ fn specs() {
             jit(f)(&zeros([6, 8], I32), &zeros([8, 8], I32)).map(|_| ())
         },
         expect![[r#"
-            error[spec-uneven]: shard_map of a closure in `specs`, in_specs of `args.0`: dimension 0 cannot be split as the layout asks
+            error[spec-uneven]: shard_map of a closure in `specs`, in_specs of `args.0`: dimension 0 cannot be split evenly over the axes of the layout
               --> here
-               | i32[6,8] as P!("X"): dim 0 has size 6, there are 4 devices along "X"
+               | i32[6,8] as P!("X"): dim 0 has size 6, and there are 4 devices along "X"
                = mesh: X=4, Y=2
                = help: make dim 0 a multiple of 4 (8 with padding), or leave "X" out of the layout
             error[spec-rank]: shard_map of a closure in `specs`, in_specs of `args.1`: the layout has 3 entries for an array of 2 dimensions
               --> here
                | i32[8,8] as P!("X", None, "Y")
                = mesh: X=4, Y=2
-               = help: give at most one entry for each dimension: P!("X", None)"#]],
+               = help: write at most one entry for each dimension: P!("X", None)"#]],
     );
     check_call(
         |x| jit(shard_map(two).in_specs(P!("X")).out_specs((P!(), P!("Y"))))(x, x).map(|_| ()),
         expect![[r#"
-            error[out-spec-varying]: shard_map of a closure in `specs`, out_specs of `result.0`: the spec claims a result that is equal along X, and it varies over X
+            error[out-spec-varying]: shard_map of a closure in `specs`, out_specs of `result.0`: the spec requires a result that is replicated along X, and it varies over X
               --> here
                | i32[2,8]{V:X} as P!()
                = mesh: X=4, Y=2
-               = help: make it equal with `.psum(..)`, `.pmax(..)` or `.all_gather_equal(..)`, or put X into the spec
-            error[out-spec-varying]: shard_map of a closure in `specs`, out_specs of `result.1`: the spec claims a result that is equal along X, and it varies over X
+               = help: make it replicated with `.psum(..)`, `.pmax(..)` or `.all_gather_replicated(..)`, or add X to the spec
+            error[out-spec-varying]: shard_map of a closure in `specs`, out_specs of `result.1`: the spec requires a result that is replicated along X, and it varies over X
               --> here
                | i32[2,8]{V:X} as P!("Y")
                = mesh: X=4, Y=2
-               = help: make it equal with `.psum(..)`, `.pmax(..)` or `.all_gather_equal(..)`, or put X into the spec"#]],
+               = help: make it replicated with `.psum(..)`, `.pmax(..)` or `.all_gather_replicated(..)`, or add X to the spec"#]],
     );
     check_call(
         |x| jit(shard_map(two).out_specs(P!()))(x, x).map(|_| ()),
         expect![[r#"
-            error[in-specs]: the shard_map of a closure in `specs` does not say how its arguments are split
+            error[in-specs]: the shard_map of a closure in `specs` has no in specs
               --> here
                | i32[8,8], i32[8,8]
                = mesh: X=4, Y=2
-               = help: add `.in_specs(..)`: one `P!(..)` for all, or one for each in a tuple"#]],
+               = help: add `.in_specs(..)`: one `P!(..)` for all arguments, or a tuple with one for each"#]],
     );
     check_call(
         |x| jit(shard_map(two).axes("X").in_specs(P!("Y")).out_specs(P!("X")))(x, x).map(|_| ()),
@@ -312,12 +312,12 @@ fn specs() {
               --> here
                | i32[8,8] as P!("Y")
                = mesh: X=4 Manual, Y=2 Auto
-               = help: add it with `.axes(..)`, or leave it out of the spec: the others lie as they do outside
+               = help: add the axis with `.axes(..)`, or leave it out of the spec: layouts over other axes stay as they are outside
             error[spec-not-manual]: shard_map of a closure in `specs`, in_specs of `args.1`: the spec names axis "Y", which is not manual here
               --> here
                | i32[8,8] as P!("Y")
                = mesh: X=4 Manual, Y=2 Auto
-               = help: add it with `.axes(..)`, or leave it out of the spec: the others lie as they do outside"#]],
+               = help: add the axis with `.axes(..)`, or leave it out of the spec: layouts over other axes stay as they are outside"#]],
     );
     check_call(
         |x| {
@@ -325,10 +325,10 @@ fn specs() {
             jit(many)(&vec![x.clone()]).map(|_| ())
         },
         expect![[r#"
-            error[spec-form]: the specs in `in_specs` have another form than the arrays
+            error[spec-form]: the form of the specs in `in_specs` differs from the arrays'
               --> here
                | 2 specs for 1 array
-               = help: give one layout for all arrays, or one for each in the form of the arrays: a tuple for a tuple, a `Vec` for a `Vec`"#]],
+               = help: write one layout for all arrays, or one for each, in the form of the arrays: a tuple for a tuple, a `Vec` for a `Vec`"#]],
     );
     check_call(
         |x| {
@@ -340,7 +340,7 @@ fn specs() {
               --> here
                | i32[]{V:X} as P!("X")
                = mesh: X=4, Y=2
-               = help: give at most one entry for each dimension: P!()"#]],
+               = help: write at most one entry for each dimension: P!()"#]],
     );
 }
 
@@ -395,9 +395,9 @@ fn futures() {
             x.clone()
         },
         expect![[r#"
-            error[future-unfinished]: `ppermute_start` is never finished
+            error[future-unfinished]: the future of `ppermute_start` is dropped before it is finished
               --> here
-               = help: call `.done()` on what it gives"#]],
+               = help: call `.done()` on the future"#]],
     );
     check(
         |x| {
@@ -408,7 +408,7 @@ fn futures() {
             error[future-elsewhere]: `psum_start` is finished in another loop, branch or function
               --> here
                = note: it was started at here
-               = help: finish it where it was started, and use the result here"#]],
+               = help: call `.done()` where it was started, and use the result here"#]],
     );
 }
 
@@ -445,33 +445,33 @@ fn summands() {
         unreduced(),
         |x| x.psum("Y"),
         expect![[r#"
-            error[out-spec-unreduced]: shard_map of a closure in `summands`, out_specs of `result`: the spec leaves the result to be summed over Y, and it is equal along Y
+            error[out-spec-unreduced]: shard_map of a closure in `summands`, out_specs of `result`: the spec requires a result that is unreduced over Y, and it is replicated along Y
               --> here
                | i32[2,4]{V:X} as P!("X").unreduced("Y")
                = mesh: X=4, Y=2
-               = help: drop Y from the spec; or let it count once for each device: `.pcast(.., Pcast::Varying)`"#]],
+               = help: drop Y from the spec, or count the result once for each device: `.pcast(.., Pcast::Varying)`"#]],
     );
     explicit(
         None,
         P!("X"),
         |x| x.pcast("Y", Pcast::Unreduced),
         expect![[r#"
-            error[out-spec-unreduced]: shard_map of a closure in `summands`, out_specs of `result`: the result is still to be summed over Y
+            error[out-spec-unreduced]: shard_map of a closure in `summands`, out_specs of `result`: the result is unreduced over Y, and its spec does not say so
               --> here
                | i32[2,4]{V:X, U:Y}
                = mesh: X=4, Y=2
-               = help: sum it: `.psum(..)`, `.psum_scatter(..)`"#]],
+               = help: reduce it with `.psum(..)` or `.psum_scatter(..)`"#]],
     );
     explicit(
         Some(unreduced()),
         P!("X"),
         |x| x.psum("Y"),
         expect![[r#"
-            error[in-spec-layout]: shard_map of a closure in `summands`, in_specs of `args`: the argument is laid out otherwise than its spec, and nothing is moved unasked over explicit axes
+            error[in-spec-layout]: shard_map of a closure in `summands`, in_specs of `args`: the argument's layout differs from its spec, and arrays are never moved implicitly over Explicit axes
               --> here
                | i32[8@X,8@Y] as P!("X").unreduced("Y")
                = mesh: X=4, Y=2
-               = help: a sum that has been taken cannot be opened again: take `.unreduced(..)` from the spec"#]],
+               = help: a sum that has been reduced cannot become unreduced again: remove `.unreduced(..)` from the spec"#]],
     );
     explicit(
         None,
@@ -482,14 +482,14 @@ fn summands() {
               --> here
                | i32[2,4]{V:X, R:Y} as P!("X")
                = mesh: X=4, Y=2
-               = help: say it with `.reduced(..)` of Explicit axes; or make the result equal: `.all_gather_equal(..)`, or no `.pcast(..)`"#]],
+               = help: add `.reduced(..)` to the spec for Explicit axes, or make the result replicated: use `.all_gather_replicated(..)`, or leave out `.pcast(..)`"#]],
     );
     explicit(
         None,
         P!("X").reduced("Y"),
         |x| x.psum("Y"),
         expect![[r#"
-            error[out-spec-reduced]: shard_map of a closure in `summands`, out_specs of `result`: the spec claims a result that is reduced over Y, and it is not
+            error[out-spec-reduced]: shard_map of a closure in `summands`, out_specs of `result`: the spec requires a result that is reduced over Y, and it is not
               --> here
                | i32[2,4]{V:X} as P!("X").reduced("Y")
                = mesh: X=4, Y=2
@@ -516,17 +516,17 @@ fn summands() {
               --> here
                | i32[8,8]{R:X} as P!()
                = mesh: X=4, Y=2
-               = help: say it with `.reduced(..)` of Explicit axes; or make the result equal: `.all_gather_equal(..)`, or no `.pcast(..)`"#]],
+               = help: add `.reduced(..)` to the spec for Explicit axes, or make the result replicated: use `.all_gather_replicated(..)`, or leave out `.pcast(..)`"#]],
     );
     check_call(
         |x| {
             jit(shard_map(|x: &Array| x.sum(1)).in_specs(P!("X", "Y")).out_specs(P!("X").unreduced("Y")))(x).map(|_| ())
         },
         expect![[r#"
-            error[spec-unreduced]: shard_map of a closure in `summands`, out_specs of `result`: an array is unreduced over Explicit axes only, "Y" is none
+            error[spec-unreduced]: shard_map of a closure in `summands`, out_specs of `result`: arrays can only be unreduced over Explicit axes, and "Y" is not Explicit
               --> here
                | i32[2]{V:(X,Y)} as P!("X").unreduced("Y")
                = mesh: X=4, Y=2
-               = help: leave `.unreduced(..)` out, or make the axis Explicit where the mesh is made"#]],
+               = help: leave `.unreduced(..)` out, or make the axis Explicit when the mesh is created"#]],
     );
 }

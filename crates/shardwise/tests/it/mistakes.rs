@@ -18,58 +18,58 @@ fn words() {
     check(
         x.matmul(ones([12, 16], F32)),
         expect![[r#"
-        error[dot-contracting-size]: `matmul` of arrays whose contracting sizes differ
-          --> here
-           | f32[8,16] · f32[12,16]: dim 1 of the left has size 16, dim 0 of the right has size 12
-           = help: the right one fits as `.t()`"#]],
+            error[dot-contracting-size]: `matmul`: the sizes of the contracted dimensions differ
+              --> here
+               | f32[8,16] · f32[12,16]: dim 1 of the left operand has size 16, and dim 0 of the right operand has size 12
+               = help: the right operand fits when it is transposed: `.t()`"#]],
     );
     check(
         &x + ones([3], F32),
         expect![[r#"
-        error[broadcast]: `add` of arrays that do not broadcast
-          --> here
-           | f32[8,16] and f32[3]
-           = expected: from the last dimension on, sizes that are equal or 1"#]],
+            error[broadcast]: `add`: the arrays cannot be broadcast together
+              --> here
+               | f32[8,16] and f32[3]
+               = expected: sizes that are equal or 1, compared from the last dimension"#]],
     );
     check(
         &x + ones([16], BF16),
         expect![[r#"
-        error[dtype-mixed]: `add` of arrays of two dtypes
-          --> here
-           | f32[8,16] and bf16[16]
-           = help: convert one of them: `.astype(F32)`"#]],
+            error[dtype-mixed]: `add` needs arrays of the same dtype
+              --> here
+               | f32[8,16] and bf16[16]
+               = help: convert one of them: `.astype(F32)`"#]],
     );
     check(
         &n + 0.5,
         expect![[r#"
-        error[number-dtype]: `add`: the number 0.5 cannot take the array's dtype
-          --> here
-           | i32[8]
-           = help: convert the array first: `.astype(F32)`"#]],
+            error[number-dtype]: `add`: the array's dtype cannot represent the number 0.5
+              --> here
+               | i32[8]
+               = help: convert the array first: `.astype(F32)`"#]],
     );
     check(
         &n + 3_000_000_000u32,
         expect![[r#"
-        error[number-dtype]: `add`: the number 3000000000 cannot take the array's dtype
-          --> here
-           | i32[8]
-           = note: the number is out of its range"#]],
+            error[number-dtype]: `add`: the array's dtype cannot represent the number 3000000000
+              --> here
+               | i32[8]
+               = note: the number is out of the range of the dtype"#]],
     );
     check(
         n.exp(),
         expect![[r#"
-            error[dtype-kind]: `exp` has no meaning for this dtype
+            error[dtype-kind]: `exp` is not defined for this dtype
               --> here
                | i32[8]
                = expected: an array of floats
-               = help: convert it: `.astype(F32)`"#]],
+               = help: convert the array first: `.astype(F32)`"#]],
     );
     check(
         x.reshape([4, INFER, 5]),
         expect![[r#"
-        error[reshape-size]: `reshape` to another number of elements
-          --> here
-           | f32[8,16] to [4,INFER,5]: 128 elements"#]],
+            error[reshape-size]: `reshape` cannot change the number of elements
+              --> here
+               | f32[8,16] to [4,INFER,5]: 128 elements"#]],
     );
     check(
         x.sum(2),
@@ -88,23 +88,23 @@ fn words() {
     check(
         x.i((.., 16)),
         expect![[r#"
-        error[index-bounds]: index 16 is out of dimension 1, of size 16
-          --> here
-           | f32[8,16]"#]],
+            error[index-bounds]: index 16 is out of bounds of dimension 1, which has size 16
+              --> here
+               | f32[8,16]"#]],
     );
     check(
         x.i((0, 0, 0)),
         expect![[r#"
-        error[index-rank]: an index of 3 entries for an array of 2 dimensions
-          --> here
-           | f32[8,16]"#]],
+            error[index-rank]: the index has 3 entries, and the array has 2 dimensions
+              --> here
+               | f32[8,16]"#]],
     );
     check(
         x.i(x.gt(0)),
         expect![[r#"
-        error[index-dtype]: an index array that holds no integers: bool[8,16]; the size of a selection by bools is not known: use `select`
-          --> here
-           | f32[8,16]"#]],
+            error[index-dtype]: the index array does not hold integers: bool[8,16]; the size of a selection by bools is unknown: use `select`
+              --> here
+               | f32[8,16]"#]],
     );
     check(
         einsum("bd,df->bf", [&x, &ones([12, 4], F32)]),
@@ -129,14 +129,14 @@ fn words() {
               --> here
                | f32[8,16] as P!(None, None, "X")
                = mesh: X=4, model=2
-               = help: give at most one entry for each dimension: P!(None, None)"#]],
+               = help: write at most one entry for each dimension: P!(None, None)"#]],
     );
     check(
         std::thread::Builder::new().name("worker".into()).spawn(move || x.shard(P!("X"))).unwrap().join().unwrap(),
         expect![[r#"
-            error[no-mesh]: this layout refers to no mesh
+            error[no-mesh]: this layout needs a mesh, and none is current
               --> here
-               | P!("X") on thread "worker", which has not called `set_mesh`
+               | P!("X") on thread "worker", which has no current mesh
                = help: call `set_mesh(&mesh)` on this thread, wrap the code in `with_mesh(&mesh, || ..)`, or write `mesh.sharding(P!(..))`"#]],
     );
 }
@@ -146,14 +146,14 @@ fn words_of_control_flow() {
     let x = ones([2], F32);
     let f = jit(|x: &Array| fori_loop(0..3, x.clone(), |_, c| c.astype(BF16)));
     expect![[r#"
-        error[carry]: `fori_loop`: the body gives the carry another type
+        error[carry]: `fori_loop`: the body changes the type of the carry
           --> here
            | `carry` enters as f32[2] and leaves as bf16[2]
-           = help: make both one type, for instance with `.astype(..)` where the loop starts"#]]
+           = help: give both the same type, for example with `.astype(..)` on the initial value"#]]
     .assert_eq(&strip(f(&x).unwrap_err()));
     let f = jit(|x: &Array| cond(x.sum(..).gt(0), || x.clone(), || x.sum(..)));
     expect![[r#"
-        error[branch-types]: `cond`: the branches give results of different types
+        error[branch-types]: `cond`: the results of the branches have different types
           --> here
            | `result` is f32[] if false and f32[2] if true"#]]
     .assert_eq(&strip(f(&x).unwrap_err()));
@@ -173,21 +173,21 @@ fn a_switch_is_by_an_integer() {
         error[condition]: `switch`: the index is not an integer scalar
           --> here
            | 2.0
-           = help: convert a scalar first: `as i32`"#]]
+           = help: convert the index first: `as i32`"#]]
     .assert_eq(&strip(f(&x).unwrap_err()));
     let f = jit(|x: &Array| switch(true, 4, |k| x * k));
     expect![[r#"
         error[condition]: `switch`: the index is not an integer scalar
           --> here
            | true
-           = help: convert a scalar first: `as i32`"#]]
+           = help: convert the index first: `as i32`"#]]
     .assert_eq(&strip(f(&x).unwrap_err()));
     let f = jit(|x: &Array| switch(x.sum(..), 4, |k| x * k));
     expect![[r#"
         error[condition]: `switch`: the index is not an integer scalar
           --> here
            | f32[]
-           = help: convert a scalar first: `.astype(I32)`"#]]
+           = help: convert the index first: `.astype(I32)`"#]]
     .assert_eq(&strip(f(&x).unwrap_err()));
     assert_eq!(switch(2, 4, |k| &x * k).to_vec::<f32>().unwrap(), [2.0; 2]);
 }

@@ -175,10 +175,10 @@ fn arrays_that_do_not_fit() {
         |x, n| with_lists(x, zeros([5, 4], I32), n, n),
         [0; 16],
         expect![[r#"
-            error[ragged-rows]: `ragged_all_to_all` into an array that does not hold such rows
+            error[ragged-rows]: `ragged_all_to_all`: the rows do not fit the array that receives them
               --> here
                | rows i32[2,3]{V:X}, into i32[5,4]
-               = expected: two arrays of one dtype, whose dimensions after the first are equal"#]],
+               = expected: two arrays of the same dtype, with equal dimensions after the first"#]],
     );
     check_mistake(
         |x, n| with_lists(x, zeros([5, 3], I32), &n.i(..3), &n.astype(I64)),
@@ -190,7 +190,7 @@ fn arrays_that_do_not_fit() {
                | send_sizes i32[3]{V:X}
                | output_offsets i32[3]{V:X}
                | recv_sizes i64[4]{V:X}
-               = expected: one-dimensional integer arrays of one type, with an entry for each device: "X" has 4"#]],
+               = expected: one-dimensional integer arrays of one type, with an entry for each device: there are 4 devices along "X""#]],
     );
     check_mistake(
         |x, n| {
@@ -198,10 +198,10 @@ fn arrays_that_do_not_fit() {
         },
         [0; 16],
         expect![[r#"
-            error[ragged-rows]: `ragged_all_to_all` into an array that does not hold such rows
+            error[ragged-rows]: `ragged_all_to_all`: the rows do not fit the array that receives them
               --> here
-               | rows i32[2,3]{V:X}, into a number
-               = expected: two arrays of one dtype, whose dimensions after the first are equal"#]],
+               | rows i32[2,3]{V:X}, and a number to receive them
+               = expected: two arrays of the same dtype, with equal dimensions after the first"#]],
     );
 }
 

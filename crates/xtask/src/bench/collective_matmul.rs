@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use shardwise::P;
-use shardwise::prelude::{Array, BF16, Mesh, Way, collective_matmul, jit, set_mesh, shard_map, zeros};
+use shardwise::prelude::{Array, BF16, Mesh, Overlap, collective_matmul, jit, set_mesh, shard_map, zeros};
 
 /// As a program over the arguments of `oracle/bench_jax.py`.
 fn text(specs: [P; 2], out: P, f: fn(&Array, &Array) -> Array) -> Result<String> {
@@ -19,18 +19,18 @@ fn text(specs: [P; 2], out: P, f: fn(&Array, &Array) -> Array) -> Result<String>
 
 pub fn all_gather() -> Result<String> {
     text([P!("X", "Y"), P!(None, "Y")], P!("X", "Y"), |a, w| {
-        collective_matmul::all_gather("bd,df->bf", a, w, 'd', "Y", Way::OneWay)
+        collective_matmul::all_gather("bd,df->bf", a, w, 'd', "Y", Overlap::OneWay)
     })
 }
 
 pub fn reduce_scatter() -> Result<String> {
     text([P!("X", "Y"), P!("Y", None)], P!("X", "Y"), |a, w| {
-        collective_matmul::reduce_scatter("bd,df->bf", a, w, 'f', "Y", Way::OneWay)
+        collective_matmul::reduce_scatter("bd,df->bf", a, w, 'f', "Y", Overlap::OneWay)
     })
 }
 
 pub fn all_reduce() -> Result<String> {
     text([P!("X", "Y"), P!("Y", None)], P!("X", None), |a, w| {
-        collective_matmul::all_reduce("bd,df->bf", a, w, 'f', "Y", Way::OneWay)
+        collective_matmul::all_reduce("bd,df->bf", a, w, 'f', "Y", Overlap::OneWay)
     })
 }
