@@ -235,7 +235,7 @@ impl Site<'_> {
     }
 }
 
-/// Returns the sub-axes along which these groups lie.
+/// Returns the sub-axes whose groups these are.
 fn parts_of_groups(mesh: &Mesh, axis: AxisIndex, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>> {
     let size = mesh.axis_size(axis);
     let alone = Mesh::new("axis", [("axis", size)]).ok()?;
@@ -562,7 +562,7 @@ impl Array {
         start("ppermute_start", &[self], |s| permute(s, self, &axes, &permutation))
     }
 
-    /// Gives device `i` the value of device `from[i]`. Each position must occur exactly once in `from`.
+    /// Sends the value of device `from[i]` to device `i`. Each position must occur exactly once in `from`.
     ///
     /// # States
     ///

@@ -1,17 +1,19 @@
 //! The location that new ops get: the line that called the library, and the enclosing name scopes.
 
+use crate::ambient::scoped;
 use crate::{control, mistakes};
 use shardwise_base::Loc;
 use shardwise_ir::MAX_REGION_DEPTH;
-use std::cell::{Cell, RefCell};
 use std::panic::Location;
+use std::sync::Arc;
 
-thread_local! {
+scoped! {
     /// The user's line, while a library function runs that calls other library functions.
-    static CALLER: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+    static CALLER: Option<&'static Location<'static>> = None;
     /// The number of user functions that are running inside each other.
-    static NESTING: Cell<usize> = const { Cell::new(0) };
-    static SCOPES: RefCell<Vec<String>> = const { RefCell::new(vec![]) };
+    static NESTING: usize = 0;
+    /// The names of the enclosing scopes, joined: `encoder/softmax`.
+    static SCOPE: Option<Arc<str>> = None;
 }
 
 /// Returns the line to report: `at`, or the call of the outermost library function that is running.
@@ -22,7 +24,10 @@ pub(crate) fn caller(at: &'static Location<'static>) -> &'static Location<'stati
 /// Returns the location for ops that are made now on behalf of `at`.
 pub(crate) fn loc(at: &'static Location<'static>) -> Loc {
     let loc = Loc::caller(caller(at));
-    SCOPES.with_borrow(|scopes| if scopes.is_empty() { loc.clone() } else { loc.clone().named(scopes.join("/")) })
+    match SCOPE.get() {
+        Some(scope) => loc.named(scope),
+        None => loc,
+    }
 }
 
 /// Returns the location of `at` itself, whichever library function called it.
@@ -32,14 +37,7 @@ pub(crate) fn loc_of(at: &'static Location<'static>) -> Loc {
 
 /// Runs a library function that calls other library functions. Ops and mistakes made inside get the location `at`.
 pub(crate) fn within<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
-    struct Restore(Option<&'static Location<'static>>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            CALLER.set(self.0);
-        }
-    }
-    let _restore = Restore(CALLER.replace(Some(caller(at))));
-    f()
+    CALLER.with(Some(caller(at)), f)
 }
 
 /// The largest number of user functions that the library runs inside each other. Each takes a few kilobytes of stack,
@@ -52,33 +50,17 @@ const _: () = assert!(MAX_NESTING < MAX_REGION_DEPTH);
 ///
 /// Ends the trace if such functions nest too deeply: a function that calls itself would use up the stack.
 pub(crate) fn outside<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
-    struct Restore(Option<&'static Location<'static>>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            CALLER.set(self.0);
-            NESTING.set(NESTING.get() - 1);
-        }
-    }
     if NESTING.get() == MAX_NESTING {
         control::give_up(mistakes::nesting(MAX_NESTING, &loc(at)), at);
     }
-    NESTING.set(NESTING.get() + 1);
-    let _restore = Restore(CALLER.replace(None));
-    f()
+    NESTING.counted(|| CALLER.with(None, f))
 }
 
 /// Adds a name to the ops that `f` makes, for reports, traces and profiles. Nested scopes are joined:
 /// `encoder/softmax`.
 pub fn named_scope<R>(name: &str, f: impl FnOnce() -> R) -> R {
-    struct Leave;
-    impl Drop for Leave {
-        fn drop(&mut self) {
-            SCOPES.with_borrow_mut(|scopes| scopes.pop());
-        }
-    }
-    SCOPES.with_borrow_mut(|scopes| scopes.push(name.to_string()));
-    let _leave = Leave;
-    f()
+    let inner = SCOPE.read(|outer| outer.as_ref().map_or(name.into(), |outer| format!("{outer}/{name}").into()));
+    SCOPE.with(Some(inner), f)
 }
 
 /// Formats a location as `file:line:column`.

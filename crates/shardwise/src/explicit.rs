@@ -21,6 +21,7 @@ pub use axes::{auto_axes, explicit_axes};
 pub use warnings::with_warnings;
 pub(crate) use warnings::{Warned, Warnings, report};
 
+use crate::ambient::{self, scoped};
 use crate::array::Array;
 use crate::trace::{Trace, Traced};
 use crate::{Mesh, P, mesh, mistakes};
@@ -33,7 +34,6 @@ use shardwise_sharding::AxisList;
 use shardwise_sharding::explicit::{Layout, Move, Verdict};
 use smallvec::SmallVec;
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use typing::{Typed, Ways, type_op};
@@ -149,19 +149,14 @@ impl Cause {
     }
 }
 
-thread_local!(static LEVEL: Cell<Option<Communicate>> = const { Cell::new(None) });
+scoped! {
+    static LEVEL: Option<Communicate> = None;
+}
 
 /// Runs `f` with another rule for communication over Explicit axes that the program does not ask for: it is allowed,
 /// allowed with a warning, or denied, whatever the mesh says.
 pub fn with_communication<R>(level: Communicate, f: impl FnOnce() -> R) -> R {
-    struct Restore(Option<Communicate>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            LEVEL.set(self.0);
-        }
-    }
-    let _restore = Restore(LEVEL.replace(Some(level)));
-    f()
+    LEVEL.with(Some(level), f)
 }
 
 /// Returns the level set by [`with_communication`], if there is one. Programs depend on it, so it is part of cache
@@ -212,7 +207,7 @@ impl State {
         }
     }
 
-    /// Gives the program's arguments the layouts of their types, and returns the shardings of the results.
+    /// Sets the layouts of the program's arguments to those of their types, and returns the shardings of the results.
     pub fn bind_ends(&self, body: &mut Body, results: &[Value], asked: Vec<Option<Sharding>>) -> Vec<Option<Sharding>> {
         if !self.is_on() {
             return asked;
@@ -379,7 +374,7 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
 }
 
 // ── one op
-/// Gives the results of the op that was made last their layouts.
+/// Sets the layouts of the results of the op that was made last.
 ///
 /// Errors: `unreduced`, `reduced`, `layout-unknown`.
 pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
@@ -559,14 +554,8 @@ pub(crate) fn forget(t: &mut Trace, traced: Traced) {
 
 /// Runs `f` without giving layouts to what it makes: stand-ins have none.
 pub(crate) fn silently<R>(f: impl FnOnce() -> R) -> R {
-    struct Restore(Vec<AxisRef>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            crate::trace::with(|t| t.explicit.axes = std::mem::take(&mut self.0));
-        }
-    }
-    let _restore = Restore(crate::trace::with(|t| std::mem::take(&mut t.explicit.axes)));
-    f()
+    let axes = crate::trace::with(|t| std::mem::take(&mut t.explicit.axes));
+    ambient::restoring(axes, |axes| crate::trace::with(|t| t.explicit.axes = axes), f)
 }
 
 /// Does the same as [`silently`], but can also be called outside of a trace.

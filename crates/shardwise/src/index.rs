@@ -168,7 +168,7 @@ enum Start {
     By(usize),
 }
 
-/// What happens to a dimension of the box.
+/// The use of a dimension of the box.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Fate {
     Keep,

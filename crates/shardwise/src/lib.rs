@@ -25,6 +25,7 @@
 //! array. It is returned by whatever needs a value: a [`jit`]ted call or [`Array::to_vec`], for example.
 #![forbid(unsafe_code)]
 
+mod ambient;
 mod array;
 mod cache;
 mod collective;

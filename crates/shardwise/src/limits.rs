@@ -13,9 +13,9 @@
 //! assert_eq!(e.diagnostics().next().unwrap().code(), "run-memory");
 //! ```
 
+use crate::ambient::scoped;
 use crate::{Error, Result, context};
 use shardwise_base::{Account, Budget, CancelToken, Loc, Stop};
-use std::cell::RefCell;
 use std::fmt;
 use std::panic::Location;
 use std::sync::{LazyLock, PoisonError, RwLock};
@@ -63,7 +63,9 @@ struct Scope {
 
 static PROCESS: LazyLock<RwLock<Scope>> = LazyLock::new(|| RwLock::new(Scope::new(Limits::default())));
 
-thread_local!(static SCOPE: RefCell<Option<Scope>> = const { RefCell::new(None) });
+scoped! {
+    static SCOPE: Option<Scope> = None;
+}
 
 impl Scope {
     /// Returns the limits of this thread: those of the active call, or else of `with_limits`, or else of the process.
@@ -74,7 +76,7 @@ impl Scope {
             cancel: b.cancel_token().clone(),
         });
         let of_process = || PROCESS.read().unwrap_or_else(PoisonError::into_inner).clone();
-        of_call.or_else(|| SCOPE.with_borrow(Clone::clone)).unwrap_or_else(of_process)
+        of_call.or_else(|| SCOPE.get()).unwrap_or_else(of_process)
     }
 
     /// Returns the limits of the process, with defaults for what `limits` does not set.
@@ -113,16 +115,9 @@ pub fn set_limits(limits: Limits) {
 /// Memory is counted anew: data that existed before does not count against `max_bytes`. Data that is made inside also
 /// counts against the limits around it, for as long as it is alive.
 pub fn with_limits<R>(limits: Limits, f: impl FnOnce() -> R) -> R {
-    struct Restore(Option<Scope>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            SCOPE.set(self.0.take());
-        }
-    }
     let scope = Scope::current().within(limits);
     let _entered = Budget::current().map(|_| scope.budget().enter());
-    let _restore = Restore(SCOPE.replace(Some(scope)));
-    f()
+    SCOPE.with(Some(scope), f)
 }
 
 /// The memory that data takes: the elements of arrays on all devices, the constants of programs, and temporaries.

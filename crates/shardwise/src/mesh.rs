@@ -1,10 +1,10 @@
 //! Meshes: devices in a grid with named axes. One mesh per thread is current; a `P` without a mesh refers to it.
 
+use crate::ambient::scoped;
 use crate::{Error, P, Result, Sharding};
 pub use shardwise_base::Communicate;
 use shardwise_base::{self as base, AxisKind, Diagnostic, Loc, MeshAxis, MeshError};
 use std::borrow::Borrow;
-use std::cell::RefCell;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -155,7 +155,9 @@ impl fmt::Debug for Mesh {
     }
 }
 
-thread_local!(static CURRENT: RefCell<Option<Mesh>> = const { RefCell::new(None) });
+scoped! {
+    static CURRENT: Option<Mesh> = None;
+}
 
 /// Sets the current mesh of this thread, to which a `P` without a mesh refers.
 pub fn set_mesh(mesh: impl Borrow<Mesh>) {
@@ -164,19 +166,12 @@ pub fn set_mesh(mesh: impl Borrow<Mesh>) {
 
 /// Runs `f` with `mesh` as the current mesh of this thread, then restores the previous one.
 pub fn with_mesh<R>(mesh: impl Borrow<Mesh>, f: impl FnOnce() -> R) -> R {
-    struct Restore(Option<Mesh>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            CURRENT.set(self.0.take());
-        }
-    }
-    let _restore = Restore(CURRENT.replace(Some(mesh.borrow().clone())));
-    f()
+    CURRENT.with(Some(mesh.borrow().clone()), f)
 }
 
 /// Returns the current mesh of this thread.
 pub(crate) fn current() -> Option<Mesh> {
-    CURRENT.with_borrow(Clone::clone)
+    CURRENT.get()
 }
 
 /// A device of a client.

@@ -1,12 +1,14 @@
 //! Profiles: the time of each instruction of the programs that a function runs.
 
+use crate::ambient::scoped;
 use crate::{Result, Returns};
 use shardwise_engine::InstructionTime;
-use std::cell::RefCell;
 use std::fmt;
 use std::time::Duration;
 
-thread_local!(static TIMES: RefCell<Option<Vec<InstructionTime>>> = const { RefCell::new(None) });
+scoped! {
+    static TIMES: Option<Vec<InstructionTime>> = None;
+}
 
 /// Runs `f` twice: first to compile its programs, then to time each of their instructions.
 ///
@@ -14,25 +16,20 @@ thread_local!(static TIMES: RefCell<Option<Vec<InstructionTime>>> = const { RefC
 ///
 /// Those of `f`, if it returns `Result`.
 pub fn profile<R: Returns>(f: impl Fn() -> R) -> Result<Profile> {
-    struct Stop(Option<Vec<InstructionTime>>);
-    impl Drop for Stop {
-        fn drop(&mut self) {
-            TIMES.set(self.0.take());
-        }
-    }
     f().finish()?;
-    let _stop = Stop(TIMES.replace(Some(vec![])));
-    f().finish()?;
-    Ok(Profile { rows: TIMES.take().unwrap_or_default().into_iter().map(Instruction::of).collect() })
+    TIMES.with(Some(vec![]), || {
+        f().finish()?;
+        Ok(Profile { rows: TIMES.take().unwrap_or_default().into_iter().map(Instruction::of).collect() })
+    })
 }
 
 /// Returns true if the programs that this thread runs are timed.
 pub(crate) fn is_on() -> bool {
-    TIMES.with_borrow(Option::is_some)
+    TIMES.read(Option::is_some)
 }
 
 pub(crate) fn add(rows: Vec<InstructionTime>) {
-    TIMES.with_borrow_mut(|times| times.iter_mut().for_each(|t| t.extend(rows.iter().cloned())));
+    TIMES.update(|times| times.iter_mut().for_each(|t| t.extend(rows.iter().cloned())));
 }
 
 /// The instructions that ran, in the order of the programs. Formats as a table.

@@ -23,7 +23,7 @@ pub struct Communication {
 /// A collective, and the reason for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collective {
-    /// What the collective does.
+    /// The kind of the collective.
     pub kind: CollectiveKind,
     /// The mesh axes along which it communicates, major to minor: `X,Y`.
     pub axes: String,

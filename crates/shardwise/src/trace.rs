@@ -6,6 +6,7 @@
 //! ([`Trace::import`]). When a program uses an array that has a value, the array becomes a hidden argument of the whole
 //! program.
 
+use crate::ambient::scoped;
 use crate::error::{Found, Mistakes};
 use crate::manual::{ManualType, Predicate, Scope};
 use crate::tree::TooDeep;
@@ -16,7 +17,7 @@ use shardwise_ir::{
     Attrs, Body, Builder, Func, Module, Op, OpCode, OpView, Region, TensorType, Type, Value, ValueData, Visibility,
 };
 use shardwise_ops::OPS;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -88,8 +89,11 @@ pub(crate) struct Trace {
 
 thread_local! {
     static STACK: RefCell<Vec<Trace>> = const { RefCell::new(vec![]) };
-    /// While this is above 0, mistakes are not recorded, since they follow from a mistake that has been recorded.
-    static QUIET: Cell<usize> = const { Cell::new(0) };
+}
+
+scoped! {
+    /// While this is true, mistakes are not recorded, since they follow from a mistake that has been recorded.
+    static IS_QUIET: bool = false;
 }
 
 fn next_id() -> u64 {
@@ -125,7 +129,7 @@ pub(crate) fn is_open(traced: Traced) -> bool {
 
 /// Records a mistake in the active trace, if there is one.
 pub(crate) fn record(mistakes: &Mistakes) {
-    if QUIET.get() > 0 {
+    if IS_QUIET.get() {
         return;
     }
     STACK.with_borrow_mut(|s| {
@@ -137,11 +141,8 @@ pub(crate) fn record(mistakes: &Mistakes) {
 
 /// Runs `f` without recording mistakes. Returns `None` if `f` needed something that a mistake leaves unknown.
 pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> Option<R> {
-    QUIET.set(QUIET.get() + 1);
     let depth = STACK.with_borrow(|s| s.last().map(Trace::depth));
-    let out = catch_unwind(AssertUnwindSafe(f));
-    QUIET.set(QUIET.get() - 1);
-    match out {
+    match IS_QUIET.with(true, || catch_unwind(AssertUnwindSafe(f))) {
         Ok(out) => Some(out),
         Err(panic) if panic.is::<EndTrace>() => {
             if let Some(depth) = depth {
@@ -157,11 +158,9 @@ pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> Option<R> {
 ///
 /// Returns the mistakes that were found, each once. A panic of `f` is passed on, unless a mistake was found before it.
 pub(crate) fn run<R>(name: &str, mesh: Option<Mesh>, at: Loc, f: impl FnOnce() -> Result<R>) -> Result<(Trace, R)> {
-    let quiet = QUIET.replace(0);
     STACK.with_borrow_mut(|s| s.push(Trace::new(name, mesh, at)));
-    let out = catch_unwind(AssertUnwindSafe(f));
+    let out = IS_QUIET.with(false, || catch_unwind(AssertUnwindSafe(f)));
     let mut trace = STACK.with_borrow_mut(|s| s.pop()).expect("pushed above");
-    QUIET.set(quiet);
     let wrong = std::mem::take(&mut trace.wrong);
     settle(out, wrong.into_error(), &trace.module.loc).map(|out| (trace, out))
 }

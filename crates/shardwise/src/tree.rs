@@ -3,10 +3,10 @@
 //! A tree is an ordinary value that contains arrays. There is no separate description of its form: functions take an
 //! example.
 
+use crate::ambient::scoped;
 use crate::{Array, Error, Static, mistakes, trace};
 use shardwise_base::Loc;
 use std::any::Any;
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::hash::{Hash, Hasher};
@@ -16,10 +16,11 @@ use std::sync::Arc;
 /// The largest depth of nested vectors and maps. It is limited because functions of trees recurse.
 const MAX_DEPTH: usize = 256;
 
-thread_local! {
-    static DEPTH: Cell<usize> = const { Cell::new(0) };
+scoped! {
+    /// The number of vectors and maps around the tree that is being visited.
+    static DEPTH: usize = 0;
     /// The number of enclosing calls of [`checked`].
-    static CHECKS: Cell<usize> = const { Cell::new(0) };
+    static CHECKS: usize = 0;
 }
 
 /// The payload that unwinds if a tree is too deep.
@@ -31,27 +32,10 @@ impl TooDeep {
     }
 }
 
-/// Increments a counter until it is dropped.
-struct Counting(&'static std::thread::LocalKey<Cell<usize>>);
-
-impl Counting {
-    fn new(count: &'static std::thread::LocalKey<Cell<usize>>) -> Counting {
-        count.set(count.get() + 1);
-        Counting(count)
-    }
-}
-
-impl Drop for Counting {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
-}
-
 /// Runs `f` on the parts of a vector or map.
 fn deeper<R>(f: impl FnOnce() -> R) -> R {
     if DEPTH.get() < MAX_DEPTH {
-        let _counting = Counting::new(&DEPTH);
-        return f();
+        return DEPTH.counted(f);
     }
     if CHECKS.get() == 0 && !trace::is_tracing() {
         panic!("{}", TooDeep::error(&Loc::UNKNOWN));
@@ -63,8 +47,8 @@ fn deeper<R>(f: impl FnOnce() -> R) -> R {
 ///
 /// Errors: `tree-depth` at `loc` if the tree is too deep.
 pub(crate) fn checked<R>(loc: impl FnOnce() -> Loc, f: impl FnOnce() -> R) -> Result<R, Error> {
-    let _counting = Counting::new(&CHECKS);
-    catch_unwind(AssertUnwindSafe(f)).map_err(|panic| match panic.is::<TooDeep>() {
+    let run = || catch_unwind(AssertUnwindSafe(f));
+    CHECKS.counted(run).map_err(|panic| match panic.is::<TooDeep>() {
         true => TooDeep::error(&loc()),
         false => resume_unwind(panic),
     })

@@ -5,7 +5,7 @@ use crate::control::{give_up, traced};
 use crate::spec::{self, SpecFor};
 use crate::trace::{self, Trace};
 use crate::tree::{self, Tree};
-use crate::{context, mesh, mistakes};
+use crate::{ambient, context, mesh, mistakes};
 use shardwise_base::{AxisIndex, AxisKind};
 use shardwise_ir::Value;
 use shardwise_ops::Opcode;
@@ -110,12 +110,6 @@ fn find(name: &'static str, axes: &impl Axes, kind: AxisKind, at: &'static Locat
 }
 
 fn with_modes<R>(change: impl FnOnce(&mut Modes, &mut Trace), f: impl FnOnce() -> R) -> R {
-    struct Restore(Modes);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            trace::with(|t| t.set_modes(std::mem::take(&mut self.0)));
-        }
-    }
     let before = trace::with(|t| {
         let before = t.explicit.modes.clone();
         let mut modes = before.clone();
@@ -123,8 +117,7 @@ fn with_modes<R>(change: impl FnOnce(&mut Modes, &mut Trace), f: impl FnOnce() -
         t.set_modes(modes);
         before
     });
-    let _restore = Restore(before);
-    f()
+    ambient::restoring(before, |before| trace::with(|t| t.set_modes(before)), f)
 }
 
 /// Returns true if the compiler chose the layout of a value, so that its type is unknown where its axes are Explicit.

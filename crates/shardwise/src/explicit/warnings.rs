@@ -1,11 +1,11 @@
 //! Warnings about communication over Explicit axes that the program did not ask for, as data, once for each line.
 
+use crate::ambient::scoped;
 use crate::error::Diagnostic as Mistake;
 use crate::runtime;
 use shardwise_base::{Diagnostic, Loc};
 use shardwise_ir::Module;
 use shardwise_spmd::warnings::is_same_line;
-use std::cell::RefCell;
 use std::sync::OnceLock;
 
 /// The warnings of an active trace.
@@ -88,34 +88,28 @@ impl Warned {
     }
 }
 
-thread_local!(static COLLECTED: RefCell<Option<Vec<Mistake>>> = const { RefCell::new(None) });
+scoped! {
+    static COLLECTED: Option<Vec<Mistake>> = None;
+}
 
 /// Runs `f`. Also returns the warnings about communication over Explicit axes that programs in `f` did not ask for,
 /// once for each line. Eager functions are programs, too.
 ///
 /// [`Lowered::warnings`](crate::Lowered::warnings) returns the warnings of a program that has not run.
 pub fn with_warnings<R>(f: impl FnOnce() -> R) -> (R, Vec<Mistake>) {
-    struct Restore(Option<Vec<Mistake>>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            COLLECTED.set(self.0.take());
-        }
-    }
-    let _restore = Restore(COLLECTED.replace(Some(vec![])));
-    let out = f();
-    (out, COLLECTED.take().unwrap_or_default())
+    COLLECTED.with(Some(vec![]), || (f(), COLLECTED.take().unwrap_or_default()))
 }
 
 /// Records that a program with warnings ran. `at` is the call, if the warnings are to be reported there.
 pub(crate) fn report(warned: &Warned, module: &Module, at: Option<&Loc>) {
-    if COLLECTED.with_borrow(Option::is_none) {
+    if COLLECTED.read(Option::is_none) {
         return;
     }
     let found = warned.of(module).iter().map(|w| {
         let loc = at.unwrap_or(&w.0.loc).clone();
         Mistake(Diagnostic { loc, ..w.0.clone() })
     });
-    COLLECTED.with_borrow_mut(|all| {
+    COLLECTED.update(|all| {
         let all = all.get_or_insert_default();
         for w in found {
             if !all.iter().any(|o| is_same_line(&o.0.loc, &w.0.loc) && o.0.message == w.0.message) {
