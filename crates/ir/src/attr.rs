@@ -4,10 +4,10 @@ use crate::Type;
 use shardwise_base::{AxisRef, DType, Literal, Mesh, Sharding};
 use std::sync::Arc;
 
-/// A constant part of an op. What the text engine does not know is kept verbatim ([`Attr::Opaque`]), never dropped.
+/// A constant part of an op. An attribute that the text engine does not understand is kept verbatim ([`Attr::Opaque`]).
 #[derive(Clone, PartialEq, Debug)]
 pub enum Attr {
-    /// Present: `use_global_device_ids`.
+    /// An attribute that is either present or absent, such as `use_global_device_ids`.
     Unit,
     Bool(bool),
     /// `1 : i64`; `dtype` is `None` for MLIR's `index`.
@@ -60,12 +60,12 @@ pub enum Attr {
         mesh: Arc<Mesh>,
         dims: Vec<Vec<AxisRef>>,
     },
-    /// Text that was not understood, as it stood.
+    /// Text that was not understood, verbatim.
     Opaque(Arc<str>),
 }
 
 impl Attr {
-    /// A 64-bit integer.
+    /// Returns a 64-bit integer.
     pub fn int(value: i64) -> Attr {
         Attr::Int { value, dtype: Some(DType::I64) }
     }
@@ -74,7 +74,7 @@ impl Attr {
         Attr::Ints { values: values.into_iter().collect(), dtype: DType::I64 }
     }
 
-    /// Dimensions or sizes as `array<i64: ..>`.
+    /// Returns dimensions or sizes as `array<i64: ..>`.
     pub fn sizes(values: &[usize]) -> Attr {
         Attr::ints(values.iter().map(|&v| v as i64))
     }
@@ -83,7 +83,7 @@ impl Attr {
         Attr::Str(value.into())
     }
 
-    /// `#stablehlo<kind value>`.
+    /// Returns `#stablehlo<kind value>`.
     pub fn stablehlo_enum(kind: &str, value: &str) -> Attr {
         Attr::Enum { dialect: "stablehlo".into(), kind: kind.into(), value: value.into() }
     }
@@ -121,7 +121,7 @@ impl Attr {
         }
     }
 
-    /// A list of integers, however it was written: `array<i64: ..>`, `dense<..>`, `[1, 2]`.
+    /// Returns a list of integers, in any notation: `array<i64: ..>`, `dense<..>`, `[1, 2]`.
     pub fn to_ints(&self) -> Option<Vec<i64>> {
         match self {
             Attr::Ints { values, .. } => Some(values.clone()),
@@ -133,7 +133,7 @@ impl Attr {
         }
     }
 
-    /// A list of dimensions or sizes; `None` also if one is negative.
+    /// Returns a list of dimensions or sizes, or `None` if one is negative.
     pub fn to_sizes(&self) -> Option<Vec<usize>> {
         self.to_ints()?.into_iter().map(|v| usize::try_from(v).ok()).collect()
     }
@@ -160,11 +160,11 @@ impl Attr {
     }
 }
 
-/// A dictionary of attributes, sorted by name as MLIR prints it. Copies share it until one changes.
+/// A dictionary of attributes, sorted by name as MLIR prints it. Copies share the entries until one of them changes.
 #[derive(Clone, Debug, Default)]
 pub struct Attrs(Option<Arc<Entries>>);
 
-/// Shared ones are equal without a look inside.
+/// Shared entries are equal without a comparison.
 impl PartialEq for Attrs {
     fn eq(&self, other: &Attrs) -> bool {
         match (&self.0, &other.0) {
@@ -197,7 +197,7 @@ impl Attrs {
         self.get(name).is_some()
     }
 
-    /// Sets `name`, and returns what it was.
+    /// Sets `name`, and returns the previous value.
     pub fn set(&mut self, name: impl Into<Arc<str>>, attr: Attr) -> Option<Attr> {
         let name = name.into();
         let entries = self.entries_mut();
@@ -219,7 +219,7 @@ impl Attrs {
         Some(removed)
     }
 
-    /// The same attributes and one more.
+    /// Returns the attributes with one more.
     pub fn with(mut self, name: &str, attr: Attr) -> Attrs {
         self.set(name, attr);
         self
@@ -241,7 +241,7 @@ impl Attrs {
         self.get(name)?.as_int()
     }
 
-    /// A dimension or size: an integer that is not negative.
+    /// Returns a dimension or size: an integer that is not negative.
     pub fn size(&self, name: &str) -> Option<usize> {
         usize::try_from(self.int(name)?).ok()
     }
@@ -250,7 +250,7 @@ impl Attrs {
         self.get(name)?.as_str()
     }
 
-    /// A list of dimensions or sizes; `None` if absent or of another kind.
+    /// Returns a list of dimensions or sizes, or `None` if it is absent or not such a list.
     pub fn sizes(&self, name: &str) -> Option<Vec<usize>> {
         self.get(name)?.to_sizes()
     }
@@ -259,7 +259,7 @@ impl Attrs {
         self.get(name)?.to_ints()
     }
 
-    /// Whether a flag is set: a unit attribute or `true`.
+    /// Returns true if a flag is set: a unit attribute, or `true`.
     pub fn flag(&self, name: &str) -> bool {
         self.get(name).and_then(Attr::as_bool).unwrap_or(false)
     }

@@ -1,4 +1,4 @@
-//! The arenas of one function.
+//! The arenas of a function.
 
 use crate::{Attrs, Op, OpCode, Region, Type, Value};
 use shardwise_base::{AxisRef, Loc, Reason, Sharding, Varying, budget};
@@ -6,22 +6,23 @@ use smallvec::SmallVec;
 use std::ops::Index;
 use std::sync::Arc;
 
-/// Where a value comes from.
+/// The definition of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ValueDef {
     Result { op: Op, index: u32 },
     Argument { region: Region, index: u32 },
 }
 
-/// What is known of a value.
+/// The data of a value.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ValueData {
     pub ty: Type,
-    /// How it lies on the mesh; `None`: nothing is said.
+    /// The layout on the mesh, or `None` if nothing states it.
     pub sharding: Option<Sharding>,
-    /// Over which axes it is found to differ; `None` where not yet inferred.
+    /// The axes over which the value was inferred to vary, or `None` if that has not been inferred.
     pub varying: Option<Varying>,
-    /// What the program says of it along manual axes; `None`: that it is equal, or nothing.
+    /// The states along manual axes that the program records. `None` if the value is replicated, or nothing is
+    /// recorded.
     pub manual: Option<Arc<ManualAxes>>,
     pub loc: Loc,
     pub def: ValueDef,
@@ -33,8 +34,9 @@ impl ValueData {
     }
 }
 
-/// How a value of per-device code lies along the manual axes: those over which it differs, those over which each device
-/// holds a summand, those over which it is equal and its gradient is a sum still to be taken. In the mesh's order.
+/// The states of a value of per-device code along the manual axes: the axes over which it varies, those over which it
+/// is unreduced (each device holds a summand), and those over which it is reduced (replicated, with an unreduced
+/// gradient). Each list is in the mesh's order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ManualAxes {
     pub varying: Vec<AxisRef>,
@@ -42,7 +44,7 @@ pub struct ManualAxes {
     pub reduced: Vec<AxisRef>,
 }
 
-/// An operation: its code, what it uses, what it makes.
+/// An operation: its code, operands, results and attributes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OpData {
     pub code: OpCode,
@@ -51,21 +53,21 @@ pub struct OpData {
     pub attrs: Attrs,
     pub regions: SmallVec<[Region; 0]>,
     pub loc: Loc,
-    /// Why it is there, of a reshard or collective that a pass inserted.
+    /// The reason for a reshard or collective that a pass inserted.
     pub reason: Option<Arc<Reason>>,
 }
 
-/// A region: the arguments and ops of its single block, the last op a terminator.
+/// A region: the arguments and ops of its single block. The last op is a terminator.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RegionData {
     pub args: Vec<Value>,
     pub ops: Vec<Op>,
-    /// The op that holds it; `None` for the body's own.
+    /// The op that holds the region, or `None` for the body's own region.
     pub parent: Option<Op>,
 }
 
-/// Values, ops and regions of one function. Nothing is ever removed from the arenas: passes build new bodies.
-/// Copies share them until one changes.
+/// The values, ops and regions of a function. Nothing is ever removed from the arenas: passes build new bodies. Copies
+/// of a body share the arenas until one of them changes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Body(Arc<Arenas>);
 
@@ -83,25 +85,25 @@ impl Default for Body {
 }
 
 impl Body {
-    /// A body with one empty region, its entry.
+    /// Returns a body with one empty region, its entry.
     pub fn new() -> Body {
         Body::default()
     }
 
-    /// An empty body with room for as much as `like` holds.
+    /// Returns an empty body with the capacity of `like`.
     pub fn with_capacity_of(like: &Body) -> Body {
         let (values, ops) = (Vec::with_capacity(like.value_count()), Vec::with_capacity(like.op_count()));
         let entry = RegionData { ops: Vec::with_capacity(like[like.entry()].ops.len()), ..RegionData::default() };
         Body(Arc::new(Arenas { values, ops, regions: vec![entry] }))
     }
 
-    /// To change them: a copy of them if others see them too.
+    /// Returns the arenas for a change. Copies them if another body shares them.
     #[inline]
     fn arenas(&mut self) -> &mut Arenas {
         Arc::make_mut(&mut self.0)
     }
 
-    /// The function's own region: its arguments are the function's.
+    /// Returns the function's own region, whose arguments are the function's.
     #[inline]
     pub fn entry(&self) -> Region {
         Region(0)
@@ -147,7 +149,7 @@ impl Body {
         self[v].sharding.as_ref()
     }
 
-    /// Number of values in the arena: an upper bound for tables indexed by value.
+    /// Returns the number of values in the arena: an upper bound for tables indexed by value.
     pub fn value_count(&self) -> usize {
         self.0.values.len()
     }
@@ -160,28 +162,28 @@ impl Body {
         self.0.regions.len()
     }
 
-    /// The function's arguments.
+    /// Returns the function's arguments.
     pub fn args(&self) -> &[Value] {
         &self[self.entry()].args
     }
 
-    /// The last op of a region, if it has one.
+    /// Returns the last op of a region, if it has one.
     pub fn terminator(&self, r: Region) -> Option<Op> {
         self[r].ops.last().copied()
     }
 
-    /// What a region gives back: the operands of its terminator.
+    /// Returns the results of a region: the operands of its terminator.
     pub fn region_results(&self, r: Region) -> &[Value] {
         self.terminator(r).map_or(&[], |op| &self[op].operands)
     }
 
-    /// What the function gives back.
+    /// Returns the results of the function.
     #[inline]
     pub fn results(&self) -> &[Value] {
         self.region_results(self.entry())
     }
 
-    /// The op that makes `v`, if it is not an argument.
+    /// Returns the op that makes `v`, or `None` for an argument.
     #[inline]
     pub fn def_op(&self, v: Value) -> Option<Op> {
         match self[v].def {
@@ -190,14 +192,14 @@ impl Body {
         }
     }
 
-    /// Every op, regions after the op that holds them, in program order.
+    /// Returns every op in program order. Ops of a region follow the op that holds the region.
     pub fn walk(&self) -> Vec<Op> {
         let mut out = Vec::with_capacity(self.op_count());
         self.walk_region(self.entry(), &mut out);
         out
     }
 
-    /// Every op of a region and of the regions within, in program order.
+    /// Appends every op of a region and of its inner regions to `out`, in program order.
     pub fn walk_region(&self, r: Region, out: &mut Vec<Op>) {
         budget::poll();
         for &op in &self[r].ops {
@@ -208,12 +210,12 @@ impl Body {
         }
     }
 
-    /// A new region, empty, not yet held by an op.
+    /// Adds an empty region that no op holds yet.
     pub fn add_region(&mut self) -> Region {
         self.arenas().add_region()
     }
 
-    /// A new argument at the end of a region's list.
+    /// Adds an argument at the end of a region's list.
     pub fn add_arg(&mut self, region: Region, ty: Type, loc: Loc) -> Value {
         let arenas = self.arenas();
         let args = &mut arenas.regions[region.index()].args;
@@ -222,7 +224,7 @@ impl Body {
         arenas.push_value(ty, loc, def)
     }
 
-    /// A new op at the end of a region, with a new value for each result type.
+    /// Adds an op at the end of a region, with a new value for each result type.
     #[expect(clippy::too_many_arguments, reason = "an op has this many parts; `Builder` is the short way")]
     pub fn add_op(
         &mut self,
@@ -248,7 +250,7 @@ impl Body {
         op
     }
 
-    /// Gives an op that has no results yet a value for each type.
+    /// Adds a value for each type to an op that has no results yet.
     pub fn add_results(&mut self, op: Op, types: impl IntoIterator<Item = Type>) {
         debug_assert!(self[op].results.is_empty(), "the op has results");
         let loc = self[op].loc.clone();
@@ -256,7 +258,7 @@ impl Body {
         arenas.ops[op.index()].results = arenas.push_results(op, types, &loc);
     }
 
-    /// Takes back the op that was added last to `region`.
+    /// Removes the op that was added last to `region`.
     pub fn pop_op(&mut self, region: Region, op: Op) {
         let last = self.region_mut(region).ops.pop();
         assert_eq!(last, Some(op), "only the last op can be taken back");

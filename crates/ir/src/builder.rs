@@ -12,7 +12,7 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// At the end of the body's entry region.
+    /// Returns a builder at the end of the body's entry region.
     pub fn new(body: &'a mut Body) -> Builder<'a> {
         let region = body.entry();
         Builder { body, region, loc: Loc::UNKNOWN }
@@ -26,7 +26,7 @@ impl<'a> Builder<'a> {
         self.body.add_arg(self.region, ty, self.loc.clone())
     }
 
-    /// An op with any number of results.
+    /// Appends an op with any number of results.
     pub fn op(
         &mut self,
         code: impl Into<OpCode>,
@@ -48,7 +48,7 @@ impl<'a> Builder<'a> {
         self.body.add_op(self.region, code.into(), operands, attrs, regions, result_types, self.loc.clone())
     }
 
-    /// An op with one result: that result.
+    /// Appends an op with one result, and returns the result.
     pub fn value(
         &mut self,
         code: impl Into<OpCode>,
@@ -60,7 +60,7 @@ impl<'a> Builder<'a> {
         self.body[op].results[0]
     }
 
-    /// Builds a region with `f`, which gets its arguments and makes its terminator.
+    /// Builds a region with `f`, which receives its arguments and makes its terminator.
     pub fn region(&mut self, arg_types: &[Type], f: impl FnOnce(&mut Builder<'_>, &[Value])) -> Region {
         let region = self.body.add_region();
         let args: Vec<Value> =

@@ -1,8 +1,8 @@
-//! Copies ops from one body into another, renaming values.
+//! Copies ops from one body into another, and renames their values.
 
 use crate::{Body, Builder, Op, OpData, Region, Value};
 
-/// A map from the values of `source` to those of the body being built.
+/// A map from the values of `source` to those of the body that is being built.
 pub struct Cloner<'s> {
     pub source: &'s Body,
     map: Vec<Option<Value>>,
@@ -21,7 +21,11 @@ impl<'s> Cloner<'s> {
         self.map[from.index()].is_some()
     }
 
-    /// What `from` became. Panics if it has not been copied: a pass walks in program order.
+    /// Returns the copy of `from`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `from` has not been copied. A pass must copy in program order.
     pub fn get(&self, from: Value) -> Value {
         self.map[from.index()].unwrap_or_else(|| panic!("{from:?} is used before it was copied"))
     }
@@ -39,14 +43,14 @@ impl<'s> Cloner<'s> {
         }
     }
 
-    /// Copies one op as it is, regions included.
+    /// Copies an op and its regions.
     pub fn op(&mut self, op: Op, builder: &mut Builder<'_>) -> Op {
         let data = self.source.op(op);
         let regions: Vec<Region> = data.regions.iter().map(|&r| self.region(r, builder)).collect();
         self.op_with(data, regions, builder)
     }
 
-    /// Copies one op, but with these regions (of the new body).
+    /// Copies an op, with these regions of the new body in place of its own.
     pub fn op_with_regions(&mut self, op: Op, regions: Vec<Region>, builder: &mut Builder<'_>) -> Op {
         self.op_with(self.source.op(op), regions, builder)
     }
@@ -66,7 +70,7 @@ impl<'s> Cloner<'s> {
         new
     }
 
-    /// Copies a region and all within.
+    /// Copies a region with everything inside it.
     pub fn region(&mut self, from: Region, builder: &mut Builder<'_>) -> Region {
         let region = builder.body.add_region();
         let mut inner = Builder { body: builder.body, region, loc: builder.loc.clone() };
@@ -75,14 +79,14 @@ impl<'s> Cloner<'s> {
         region
     }
 
-    /// Copies the ops of a region to the builder's place, the terminator included.
+    /// Copies the ops of a region, including its terminator, to the builder's position.
     pub fn ops(&mut self, from: Region, builder: &mut Builder<'_>) {
         for &op in &self.source[from].ops {
             self.op(op, builder);
         }
     }
 
-    /// Maps `from` to `to`, and gives `to` what is known of `from` beyond its type.
+    /// Maps `from` to `to`, and copies what is known of `from` beyond its type.
     pub fn carry(&mut self, from: Value, to: Value, builder: &mut Builder<'_>) {
         let source = self.source.value(from);
         let target = builder.body.value_mut(to);

@@ -43,13 +43,13 @@ entity! {
     FuncId "fn"
 }
 
-/// Which operation an [`Op`] is: a row of the [`OpTable`](crate::OpTable).
+/// The kind of an [`Op`]: a row of the [`OpTable`](crate::OpTable).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct OpCode(pub u16);
 
 impl OpCode {
-    /// `func.return`, in every table.
+    /// The code of `func.return` in every table.
     pub const RETURN: OpCode = OpCode(0);
-    /// `func.call`, in every table.
+    /// The code of `func.call` in every table.
     pub const CALL: OpCode = OpCode(1);
 }

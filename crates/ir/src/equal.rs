@@ -1,13 +1,14 @@
-//! Structural equality of modules: the same programs, whatever the numbers of values, ops and regions in their arenas.
+//! Structural equality of modules: they are the same program, whatever the numbers of values, ops and regions in the
+//! arenas.
 //!
-//! [`difference`] says where two modules differ first: for the executables' cache, for tests, and for those who wonder why
-//! the cache missed.
+//! [`difference`] describes where two modules first differ. It is used by the executables' cache, by tests, and to find
+//! out why the cache missed.
 
 use crate::{Attr, Attrs, Body, Func, Module, Op, Region, Value};
 use shardwise_base::Loc;
 
-/// The first place where two modules differ, or `None` if they are the same program. Locations, and the modules' names,
-/// count if asked for.
+/// Returns the first place where two modules differ, or `None` if they are the same program. Locations and the modules'
+/// names are only compared if `locations` is true.
 pub fn difference(a: &Module, b: &Module, locations: bool) -> Option<String> {
     let meshes = a.meshes != b.meshes || !same_attrs(&a.mesh_attrs, &b.mesh_attrs);
     if meshes || !same_attrs(&a.attrs, &b.attrs) || (locations && (&a.name, &a.loc) != (&b.name, &b.loc)) {
@@ -37,7 +38,7 @@ fn same_signature(f: &Func, g: &Func, locations: bool) -> Result<(), &'static st
     checks.into_iter().find(|(same, _)| !same).map_or(Ok(()), |(_, what)| Err(what))
 }
 
-/// Two bodies, walked together.
+/// Two bodies that are walked together.
 struct Pair<'a> {
     a: &'a Body,
     b: &'a Body,
@@ -84,7 +85,7 @@ impl<'a> Pair<'a> {
         inner.or_else(|| self.values(&a.results, &b.results).map(|d| format!("{oa:?}: result {d}")))
     }
 
-    /// Notes that the values correspond, and compares what is known of them.
+    /// Records that the values correspond, and compares their data.
     fn values(&mut self, a: &[Value], b: &[Value]) -> Option<String> {
         for (i, (&x, &y)) in a.iter().zip(b).enumerate() {
             self.map[x.index()] = Some(y);
@@ -112,7 +113,7 @@ fn same_attrs(a: &Attrs, b: &Attrs) -> bool {
     a.len() == b.len() && a.iter().zip(b.iter()).all(|((n, x), (m, y))| n == m && same_attr(x, y))
 }
 
-/// Equality, but NaN equals itself.
+/// Compares attributes. NaN equals itself.
 fn same_attr(a: &Attr, b: &Attr) -> bool {
     match (a, b) {
         (Attr::Float { value: x, dtype: d }, Attr::Float { value: y, dtype: e }) => {

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::ops::{Deref, Index, IndexMut};
 use std::sync::Arc;
 
-/// Functions in the order of the text. A function keeps its name once it is here.
+/// Functions in the order of the text. A function cannot be renamed once it is in this list.
 #[derive(Clone, Debug, Default)]
 pub struct Funcs {
     list: Vec<Func>,
-    /// The first of each name.
+    /// The first function of each name.
     by_name: HashMap<Arc<str>, FuncId>,
 }
 
@@ -19,7 +19,7 @@ impl Funcs {
         self.list.push(func);
     }
 
-    /// To change anything but names.
+    /// Returns the functions for changes to anything but their names.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Func> {
         self.list.iter_mut()
     }

@@ -1,11 +1,11 @@
-//! The structure of a module without locations: the key under which executables are cached.
+//! Hashes the structure of a module without locations. The hash is the key under which executables are cached.
 
 use crate::{Attr, Attrs, Body, Module, Region};
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 impl Module {
-    /// Equal for modules that differ in locations and names of functions' arguments only. Stable within a process.
+    /// Returns a hash that ignores locations and the names of functions' arguments. It is stable within a process.
     pub fn structure_hash(&self) -> u64 {
         let mut h = DefaultHasher::new();
         self.meshes.hash(&mut h);
@@ -19,8 +19,8 @@ impl Module {
 }
 
 impl Attrs {
-    /// Takes little time: equal attributes hash alike, and those that differ seldom do, but for large literals, of which
-    /// a few elements count.
+    /// Hashes the attributes quickly: equal attributes have equal hashes. Different ones rarely do, except for large
+    /// literals, of which only a few elements are hashed.
     pub fn quick_hash(&self, h: &mut impl Hasher) {
         self.iter().for_each(|(_, attr)| quick_hash(attr, h));
     }

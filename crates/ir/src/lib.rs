@@ -1,15 +1,15 @@
 //! One IR for tracing, propagation, partitioning, printing and execution: StableHLO's operations with Shardy's
 //! shardings, in arenas with typed indices.
 //!
-//! It knows no operation but `func.func`, `func.return` and `func.call`: what an op means is in an [`OpTable`] that
-//! a crate above supplies (`shardwise-ops`). A [`Module`] holds functions; a [`Func`] owns one [`Body`]: the arenas of
-//! its [`Value`]s, [`Op`]s and [`Region`]s. A region is a single block: arguments and a list of ops, the last one a
-//! terminator. An op may use the values of the regions around it.
+//! This crate knows no operations but `func.func`, `func.return` and `func.call`. The meaning of an op is in an
+//! [`OpTable`] that a crate above supplies (`shardwise-ops`). A [`Module`] holds functions. A [`Func`] owns a [`Body`]:
+//! the arenas of its [`Value`]s, [`Op`]s and [`Region`]s. A region is a single block: arguments and a list of ops that
+//! ends in a terminator. An op may use the values of the regions around it.
 //!
-//! Every value carries `{type, sharding, varying axes, location}` from the day it is made.
+//! Every value has a type, a sharding, varying axes and a location.
 //!
-//! Passes are functions from module to module; they build a new body with a [`Builder`] and copy what they keep with
-//! a [`Cloner`].
+//! Passes are functions from module to module. They build a new body with a [`Builder`] and copy what they keep with a
+//! [`Cloner`].
 #![forbid(unsafe_code)]
 
 mod attr;

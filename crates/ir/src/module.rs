@@ -12,29 +12,29 @@ pub enum Visibility {
     Private,
 }
 
-/// What stands beside the type of a function's argument or result, without `sdy.sharding`:
-/// that is on the argument's value, or in [`Func::result_shardings`].
+/// The attributes of a function's argument or result, without `sdy.sharding`. The sharding of an argument is stored
+/// with the argument's value, and that of a result in [`Func::result_shardings`].
 pub type FuncArgAttrs = Attrs;
 
-/// A function: its name, its arguments' and results' attributes, its body.
+/// A function: its name, the attributes of its arguments and results, and its body.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Func {
     pub name: Arc<str>,
     pub visibility: Visibility,
     pub body: Body,
-    /// One for each argument.
+    /// The attributes of each argument.
     pub arg_attrs: Vec<FuncArgAttrs>,
     pub result_types: Vec<Type>,
-    /// What is asked of each result; `None`: nothing.
+    /// The requested sharding of each result, or `None` if there is none.
     pub result_shardings: Vec<Option<Sharding>>,
-    /// One for each result.
+    /// The attributes of each result.
     pub result_attrs: Vec<FuncArgAttrs>,
     pub attrs: Attrs,
     pub loc: Loc,
 }
 
 impl Func {
-    /// A public function without arguments, results or ops.
+    /// Returns a public function without arguments, results or ops.
     pub fn new(name: impl Into<Arc<str>>, loc: Loc) -> Func {
         Func {
             name: name.into(),
@@ -49,7 +49,7 @@ impl Func {
         }
     }
 
-    /// Everything but the body, for which there is room: the start of a pass's new version.
+    /// Returns a copy with an empty body of the same capacity, with which a pass starts its new version.
     pub fn without_body(&self) -> Func {
         Func {
             name: self.name.clone(),
@@ -65,13 +65,13 @@ impl Func {
     }
 }
 
-/// A program: meshes and functions, over a table of ops.
+/// A program: meshes and functions, with a table of ops.
 #[derive(Clone)]
 pub struct Module {
     pub name: Arc<str>,
     pub attrs: Attrs,
     pub meshes: Vec<Arc<Mesh>>,
-    /// What else stands on the definition of a mesh, by the mesh's name: dictionaries that nobody here reads.
+    /// Other attributes on the definitions of meshes, by the mesh's name. They are kept and not interpreted.
     pub mesh_attrs: Attrs,
     pub funcs: Funcs,
     pub loc: Loc,
@@ -91,7 +91,7 @@ impl Module {
         }
     }
 
-    /// The same module without functions: the start of a pass's new version.
+    /// Returns a copy without functions, with which a pass starts its new version.
     pub fn without_funcs(&self) -> Module {
         Module {
             name: self.name.clone(),
@@ -112,7 +112,7 @@ impl Module {
         self.func_id(name).map(|id| &self[id])
     }
 
-    /// The function that runs: `main`, else the first public one, else the first.
+    /// Returns the function that runs: `main`, or else the first public one, or else the first.
     pub fn main(&self) -> Option<&Func> {
         self.func("main")
             .or_else(|| self.funcs.iter().find(|f| f.visibility == Visibility::Public))
@@ -123,7 +123,7 @@ impl Module {
         self.meshes.iter().find(|m| &*m.name == name)
     }
 
-    /// The mesh that the module's program runs on: see [`main_mesh`].
+    /// Returns the mesh on which the module's program runs: see [`main_mesh`].
     pub fn main_mesh(&self) -> Option<&Arc<Mesh>> {
         main_mesh(&self.meshes)
     }
@@ -133,7 +133,7 @@ impl Module {
     }
 }
 
-/// Of a module's meshes the first that has axes; one without names a single device.
+/// Returns the first mesh that has axes, or else the first mesh. A mesh without axes names a single device.
 pub(crate) fn main_mesh(meshes: &[Arc<Mesh>]) -> Option<&Arc<Mesh>> {
     meshes.iter().find(|m| !m.axes.is_empty()).or(meshes.first())
 }

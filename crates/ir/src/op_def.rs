@@ -1,45 +1,46 @@
-//! What this crate must know of an op: its name, how it is checked, whether it ends a region.
+//! The facts about an op that this crate needs: its name, its notation, how it is verified, and whether it ends a region.
 
 use crate::text::Syntax;
 use crate::{OpCode, OpView};
 use shardwise_base::Diagnostics;
 
-/// One row of an [`OpTable`].
+/// A row of an [`OpTable`].
 pub trait OpDef: Sync {
-    /// With its dialect: `stablehlo.add`.
+    /// Returns the name with its dialect: `stablehlo.add`.
     fn name(&self) -> &'static str;
 
-    /// How the op is written.
+    /// Returns the notation of the op.
     fn syntax(&self) -> Syntax;
 
-    /// Ends a region: its operands are what the region gives.
+    /// Returns true if the op ends a region: its operands are the results of the region.
     fn is_terminator(&self) -> bool;
 
-    /// Its regions see no values from around the op.
+    /// Returns true if the op's regions cannot use values from around the op.
     fn is_isolated(&self) -> bool;
 
-    /// What MLIR calls the op's values instead of numbering them.
+    /// Returns the names that MLIR prints for the op's values instead of numbers.
     fn value_names(&self, op: &OpView<'_>) -> ValueNames;
 
-    /// Every constraint that the op violates; the operands' types are known, the regions verified.
+    /// Returns every constraint that the op violates. The operands' types are known, and its regions have been
+    /// verified.
     fn verify(&self, op: &OpView<'_>) -> Diagnostics;
 }
 
-/// Names of values, without `%`: MLIR prints them with a number behind where they are taken.
+/// Names of values, without `%`. MLIR appends a number if a name is taken.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct ValueNames {
-    /// One for each result, or none.
+    /// A name for each result, or none.
     pub results: &'static [&'static str],
-    /// Of every argument of the op's regions.
+    /// The name of every argument of the op's regions.
     pub args: Option<&'static str>,
 }
 
-/// The closed list of ops, supplied by a crate above.
+/// The closed list of ops, which a crate above supplies.
 pub trait OpTable: Sync {
     fn find(&self, name: &str) -> Option<OpCode>;
 
     fn def(&self, code: OpCode) -> &'static dyn OpDef;
 
-    /// All names, for "did you mean".
+    /// Returns all names, for "did you mean".
     fn names(&self) -> Vec<&'static str>;
 }

@@ -5,11 +5,11 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// An array type: `tensor<8x2048xbf16>`. Copies share it until one changes.
+/// An array type: `tensor<8x2048xbf16>`. Copies share the data until one of them changes.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct TensorType(Arc<TensorParts>);
 
-/// What a [`TensorType`] is made of.
+/// The parts of a [`TensorType`].
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct TensorParts {
     pub dtype: DType,
@@ -38,7 +38,7 @@ impl TensorType {
         TensorType::new(dtype, vec![])
     }
 
-    /// The same shape of other elements.
+    /// Returns a type of the same shape with elements of another type.
     pub fn with_dtype(mut self, dtype: DType) -> TensorType {
         self.dtype = dtype;
         self
@@ -48,12 +48,12 @@ impl TensorType {
         self.shape.len()
     }
 
-    /// Number of elements; the text engine and the builder refuse types for which it overflows.
+    /// Returns the number of elements. The text engine and the builder refuse types for which it overflows.
     pub fn size(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// Bytes in memory; `None` if that overflows.
+    /// Returns the number of bytes in memory, or `None` if it overflows.
     pub fn checked_bytes(&self) -> Option<usize> {
         if self.shape.contains(&0) {
             return Some(0);
@@ -66,7 +66,7 @@ impl TensorType {
         self.size() as u64 * self.dtype.storage_bytes() as u64
     }
 
-    /// JAX's short form: `bf16[8,2048]`.
+    /// Returns JAX's short form: `bf16[8,2048]`.
     pub fn short(&self) -> String {
         let dims: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
         format!("{}[{}]", self.dtype.short(), dims.join(","))
@@ -77,10 +77,10 @@ impl TensorType {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Type {
     Tensor(TensorType),
-    /// Orders effects.
+    /// A token, which orders effects.
     Token,
     Tuple(Vec<Type>),
-    /// What a started collective will give.
+    /// The result of a collective that has been started.
     Future(Vec<Type>),
 }
 
@@ -96,7 +96,7 @@ impl Type {
         }
     }
 
-    /// Sizes of the dimensions; empty for what is not a tensor.
+    /// Returns the sizes of the dimensions. They are empty if the type is not a tensor.
     pub fn shape(&self) -> &[usize] {
         self.as_tensor().map_or(&[], |t| &t.shape)
     }

@@ -1,15 +1,15 @@
-//! Who uses a value.
+//! The uses of values.
 
 use crate::{Body, Op, Value};
 
-/// One operand position that holds a value.
+/// An operand position that uses a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Use {
     pub op: Op,
     pub index: usize,
 }
 
-/// All uses of all values of a body, in program order; computed once, for a body that does not change.
+/// All uses of all values of a body, in program order. They are computed once, for a body that does not change.
 pub struct Uses(Vec<Vec<Use>>);
 
 impl Uses {

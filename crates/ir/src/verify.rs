@@ -1,19 +1,19 @@
-//! The verifier. It checks, in this order, and returns all that it finds:
+//! The verifier. It checks the following rules, and returns all violations:
 //!
-//! - every region of a function ends in a terminator, and no other op of it is one;
-//! - every value is used after its definition, in the region that defines it or in one within, where no isolated op is
-//!   between;
-//! - a future is used exactly once, in the region that defines it;
-//! - function results have the types that the function declares;
-//! - calls name a function of the module whose types fit, and no function calls itself;
-//! - tensors have at most [`MAX_RANK`](crate::MAX_RANK) dimensions;
-//! - regions nest at most [`MAX_REGION_DEPTH`](crate::MAX_REGION_DEPTH) deep;
-//! - every op's own constraints, from its row of the op table.
+//! - Every region of a function ends in a terminator, and has no other terminator.
+//! - Every value is used after its definition, in the region that defines it or in an inner region, without an isolated
+//!   op between them.
+//! - A future is used exactly once, in the region that defines it.
+//! - Function results have the types that the function declares.
+//! - Calls name a function of the module whose types fit, and no function calls itself.
+//! - Tensors have at most [`MAX_RANK`](crate::MAX_RANK) dimensions.
+//! - Regions nest at most [`MAX_REGION_DEPTH`](crate::MAX_REGION_DEPTH) deep.
+//! - Every op keeps its own constraints, from its row of the op table.
 
 use crate::{Body, Func, MAX_RANK, MAX_REGION_DEPTH, Module, Op, OpCode, OpView, Region, Type, Value};
 use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
 
-/// All violations, in program order.
+/// Returns all violations, in program order.
 pub fn verify(module: &Module) -> Diagnostics {
     let mut found = Diagnostics::default();
     for func in &module.funcs {
@@ -27,11 +27,11 @@ pub fn verify(module: &Module) -> Diagnostics {
 struct Verifier<'a> {
     module: &'a Module,
     func: &'a Func,
-    /// Values in scope.
+    /// The values that are in scope.
     defined: Vec<bool>,
-    /// Values in scope around the innermost isolated op, if there is one.
+    /// The values that are in scope around the innermost isolated op, if there is one.
     hidden: Vec<bool>,
-    /// Futures that have been used.
+    /// The futures that have been used.
     finished: Vec<Value>,
     found: &'a mut Diagnostics,
 }
@@ -63,7 +63,7 @@ impl Verifier<'_> {
         self.undefine(&data.args);
     }
 
-    /// Those of a region, which its own ops must have used, each once.
+    /// Checks the futures of a region. Its own ops must use each of them once.
     fn futures(&mut self, region: Region) {
         let body = &self.func.body;
         let is_future = |v: &Value| matches!(body.ty(*v), Type::Future(_));
@@ -168,7 +168,7 @@ impl Verifier<'_> {
     }
 }
 
-/// Names of the functions that ops of `func` refer to.
+/// Returns the names of the functions that ops of `func` refer to.
 fn callees<'a>(func: &'a Func) -> impl Iterator<Item = &'a str> + 'a {
     func.body.walk().into_iter().flat_map(|op| {
         let data = func.body.op(op);
@@ -176,9 +176,9 @@ fn callees<'a>(func: &'a Func) -> impl Iterator<Item = &'a str> + 'a {
     })
 }
 
-/// Reports each function that can reach itself by calls.
+/// Reports each function that can reach itself through calls.
 fn check_recursion(module: &Module, found: &mut Diagnostics) {
-    // 0: not seen, 1: on the path, 2: done. An explicit stack: a chain of calls may be long.
+    // 0: not visited, 1: on the path, 2: done. The stack is explicit, because a chain of calls may be long.
     let mut state = vec![0u8; module.funcs.len()];
     for start in 0..module.funcs.len() {
         let mut stack = vec![(start, false)];
@@ -224,52 +224,57 @@ fn no_terminator(loc: &Loc, func: &str) -> Diagnostic {
 }
 
 fn early_terminator(view: &OpView<'_>) -> Diagnostic {
-    Diagnostic::error("region-terminator", view.loc(), format!("`{}` stands before the end of its region", view.name()))
-        .help("remove what follows it, or the return")
+    Diagnostic::error("region-terminator", view.loc(), format!("`{}` is not at the end of its region", view.name()))
+        .help("remove the ops after it, or the return")
 }
 
 fn use_before_definition(view: &OpView<'_>, index: usize) -> Diagnostic {
     let message = format!("operand {index} of `{}` is used before it is defined", view.name());
     Diagnostic::error("value-dominance", view.loc(), message)
-        .help("a value is visible after its definition, in its own region and in those within")
+        .help("a value is visible after its definition, in its own region and in inner regions")
 }
 
 fn captured(view: &OpView<'_>, index: usize) -> Diagnostic {
-    let message =
-        format!("operand {index} of `{}` is defined outside of a body that sees nothing from there", view.name());
+    let message = format!("operand {index} of `{}` is defined outside of an isolated body", view.name());
     Diagnostic::error("value-dominance", view.loc(), message)
-        .help("make it an operand of the op whose body this is, and use the body's argument")
+        .help("make it an operand of the op that has this body, and use the body's argument")
 }
 
 fn unfinished(loc: &Loc) -> Diagnostic {
-    Diagnostic::error("future-unfinished", loc, "what is started here is never finished")
+    Diagnostic::error("future-unfinished", loc, "the operation that is started here is never finished")
         .help("use the future once, in the same region: `stablehlo.async_done`")
 }
 
 fn misused(view: &OpView<'_>, is_finished: bool, started: &Loc) -> Diagnostic {
     let d = match is_finished {
-        true => {
-            Diagnostic::error("future-twice", view.loc(), format!("`{}` of a future that has been used", view.name()))
-                .help("use what the first `stablehlo.async_done` gives")
-        }
+        true => Diagnostic::error(
+            "future-twice",
+            view.loc(),
+            format!("`{}` uses a future that has already been used", view.name()),
+        )
+        .help("use the result of the first `stablehlo.async_done`"),
         false => Diagnostic::error(
             "future-elsewhere",
             view.loc(),
-            format!("`{}` of a future from around its region", view.name()),
+            format!("`{}` uses a future from outside of its region", view.name()),
         )
-        .help("finish it where it was started, and use the result here"),
+        .help("finish the future where it was started, and use the result here"),
     };
     d.note(format!("it was started at {started}"))
 }
 
 fn result_types(func: &Func, given: &[&Type], declared: &[&Type]) -> Diagnostic {
-    Diagnostic::error("func-results", &func.loc, format!("`@{}` returns other types than it declares", func.name))
-        .facts(format!("returned: {}", types(given)))
-        .expected(types(declared))
+    Diagnostic::error(
+        "func-results",
+        &func.loc,
+        format!("the types that `@{}` returns differ from its declared types", func.name),
+    )
+    .facts(format!("returned: {}", types(given)))
+    .expected(types(declared))
 }
 
 fn unknown_callee(view: &OpView<'_>, name: &str) -> Diagnostic {
-    let d = Diagnostic::error("call-callee", view.loc(), format!("there is no function `@{name}` to call"));
+    let d = Diagnostic::error("call-callee", view.loc(), format!("there is no function `@{name}`"));
     match did_you_mean(name, view.module.funcs.iter().map(|f| &*f.name)) {
         Some(near) => d.help(format!("did you mean `@{near}`?")),
         None => d,
@@ -279,9 +284,13 @@ fn unknown_callee(view: &OpView<'_>, name: &str) -> Diagnostic {
 fn call_types(view: &OpView<'_>, callee: &Func, taken: &[&Type]) -> Diagnostic {
     let given: Vec<&Type> = view.operands().iter().map(|&v| view.body.ty(v)).collect();
     let results: Vec<&Type> = callee.result_types.iter().collect();
-    Diagnostic::error("call-types", view.loc(), format!("the call of `@{}` does not fit its types", callee.name))
-        .facts(format!("called with {}", types(&given)))
-        .expected(format!("{} -> {}", types(taken), types(&results)))
+    Diagnostic::error(
+        "call-types",
+        view.loc(),
+        format!("the call of `@{}` does not match the function's types", callee.name),
+    )
+    .facts(format!("called with {}", types(&given)))
+    .expected(format!("{} -> {}", types(taken), types(&results)))
 }
 
 fn recursive(caller: &Func, callee: &Func) -> Diagnostic {

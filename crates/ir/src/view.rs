@@ -1,9 +1,9 @@
-//! An op seen with its surroundings: what the facts of the op table are computed from.
+//! An op together with its body and module, from which the facts of the op table are computed.
 
 use crate::{Attr, Attrs, Body, Module, Op, OpData, Region, TensorType, Type, Value};
 use shardwise_base::{Loc, Sharding};
 
-/// An op in its body and module. Cheap to copy.
+/// An op in its body and module. Copying it is cheap.
 #[derive(Clone, Copy)]
 pub struct OpView<'a> {
     pub module: &'a Module,
@@ -65,12 +65,20 @@ impl<'a> OpView<'a> {
         self.body.ty(self.result(i))
     }
 
-    /// The tensor type of operand `i`. Panics on another type: `verify` has seen to it.
+    /// Returns the tensor type of operand `i`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is of another type, which `verify` rules out.
     pub fn operand_tensor(&self, i: usize) -> &'a TensorType {
         self.operand_type(i).as_tensor().expect("a tensor operand")
     }
 
-    /// The tensor type of result `i`. Panics on another type: `verify` has seen to it.
+    /// Returns the tensor type of result `i`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is of another type, which `verify` rules out.
     pub fn result_tensor(&self, i: usize) -> &'a TensorType {
         self.result_type(i).as_tensor().expect("a tensor result")
     }
@@ -105,7 +113,7 @@ impl<'a> OpView<'a> {
         self.attrs().get(name)
     }
 
-    /// A list of dimensions or sizes; empty if absent.
+    /// Returns a list of dimensions or sizes. It is empty if the attribute is absent.
     pub fn sizes(&self, name: &str) -> Vec<usize> {
         self.attrs().sizes(name).unwrap_or_default()
     }
@@ -114,7 +122,7 @@ impl<'a> OpView<'a> {
         self.attrs().ints(name).unwrap_or_default()
     }
 
-    /// The view of the op that makes operand `i`, if it is not an argument.
+    /// Returns the view of the op that makes operand `i`, or `None` if the operand is an argument.
     pub fn operand_def(&self, i: usize) -> Option<OpView<'a>> {
         self.body.def_op(self.operand(i)).map(|op| OpView { op, ..*self })
     }

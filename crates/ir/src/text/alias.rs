@@ -1,8 +1,8 @@
 //! Names for attributes, types and locations: `#loc3 = loc(..)`, `!t = tensor<2xf32>`.
 //!
-//! Definitions may follow their uses (MLIR puts locations last), so a first pass notes where each stands, and a use
-//! reads its definition there, once. Aliases of aliases could describe more than fits in memory, so what they expand
-//! to is counted.
+//! Definitions may follow their uses (MLIR puts locations last), so a first pass records the position of each
+//! definition. The first use reads the definition at that position. Aliases of aliases could expand to more than fits
+//! in memory, so the size of the expansion is limited.
 
 use super::lexer::{self, Kind};
 use super::parser::{At, Failed, Parsed, Parser};
@@ -10,25 +10,25 @@ use crate::{Attr, Type};
 use shardwise_base::{DType, Loc};
 use std::collections::HashMap;
 
-/// How many attributes all uses of aliases together may expand to.
+/// The number of attributes to which all uses of aliases together may expand.
 const MAX_EXPANDED: usize = 1 << 20;
 
 #[derive(Default)]
 pub(super) struct Aliases<'t> {
-    /// Where the value of each alias stands, by name with its sigil.
+    /// The position of each alias' value, by the alias' name with its sigil.
     places: HashMap<&'t str, At>,
     attrs: HashMap<&'t str, (Attr, usize)>,
     types: HashMap<&'t str, (Type, usize)>,
     locs: HashMap<&'t str, LocInfo>,
-    /// Locations in the order of the text, until the first is asked for: then all are read, parts before what they are
-    /// parts of.
+    /// Locations in the order of the text, until the first one is needed. Then all are read, parts before the locations
+    /// that contain them.
     unread_locs: Vec<&'t str>,
-    /// Aliases that are being read: to meet one again is a mistake.
+    /// Aliases that are being read. A use of one of them is a mistake, because it would be defined by itself.
     open: Vec<&'t str>,
     expanded: usize,
 }
 
-/// A location, and how deep and large it is: locations are trees in memory, and are walked.
+/// A location with its depth and size, which are limited because locations are trees that are walked recursively.
 #[derive(Clone)]
 pub(super) struct LocInfo {
     pub loc: Loc,
@@ -37,7 +37,7 @@ pub(super) struct LocInfo {
 }
 
 impl<'t> Aliases<'t> {
-    /// Whether the definition of an alias is being read.
+    /// Returns true if the definition of an alias is being read.
     pub fn is_reading(&self) -> bool {
         !self.open.is_empty()
     }
@@ -47,13 +47,13 @@ impl<'t> Aliases<'t> {
     }
 }
 
-/// Where things stand that others refer to before they are read.
+/// The positions of definitions that can be used before they are read.
 pub(super) struct Outline {
     pub meshes: Vec<At>,
 }
 
 impl<'t> Parser<'t> {
-    /// Notes where aliases and meshes are defined: each on a line of its own.
+    /// Records where aliases and meshes are defined: each is on a line of its own.
     pub(super) fn outline(&mut self) -> Outline {
         let mut meshes = vec![];
         let text = self.text;
@@ -84,7 +84,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Passes over the definition of an alias, whose name is the current token.
+    /// Skips the definition of an alias, whose name is the current token.
     pub(super) fn skip_alias_definition(&mut self) -> Parsed<()> {
         let is_type = self.is_kind(Kind::Bang);
         let name = self.tok_text();
@@ -101,7 +101,7 @@ impl<'t> Parser<'t> {
         self.skip_value()
     }
 
-    /// Runs `f` where the alias is defined.
+    /// Runs `f` at the definition of the alias.
     fn at_alias<T>(&mut self, name: &'t str, at: At, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let Some(&place) = self.aliases.places.get(name) else {
             return Err(self.fail(at, "text-alias", format!("`{name}` is not defined")));
@@ -115,7 +115,7 @@ impl<'t> Parser<'t> {
         result
     }
 
-    /// An element type: `!q = !quant.uniform<i8:f32, 2.0>`.
+    /// Reads an alias of an element type: `!q = !quant.uniform<i8:f32, 2.0>`.
     pub(super) fn element_alias(&mut self, name: &'t str, at: At) -> Parsed<DType> {
         self.at_alias(name, at, Self::dtype)
     }
@@ -123,7 +123,7 @@ impl<'t> Parser<'t> {
     fn expand(&mut self, at: At, size: usize) -> Parsed<()> {
         self.aliases.expanded = self.aliases.expanded.saturating_add(size);
         if self.aliases.expanded > MAX_EXPANDED {
-            return Err(self.fail(at, "text-alias", "aliases of aliases expand to too much".to_string()));
+            return Err(self.fail(at, "text-alias", "the aliases expand to too many attributes".to_string()));
         }
         Ok(())
     }
@@ -163,9 +163,9 @@ impl<'t> Parser<'t> {
         Ok(self.aliases.locs[name].clone())
     }
 
-    /// Passes over one value, whatever it is.
+    /// Skips a value of any kind.
     pub(super) fn skip_value(&mut self) -> Parsed<()> {
-        // A definition ends where a line does, outside of brackets.
+        // A definition ends at the end of a line, outside of brackets.
         let mut depth = 0usize;
         loop {
             match self.tok.kind {

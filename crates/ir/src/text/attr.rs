@@ -1,4 +1,4 @@
-//! Attributes, read. What is not understood is kept as it stands ([`Attr::Opaque`]).
+//! Reads attributes. What is not understood is kept verbatim ([`Attr::Opaque`]).
 
 use super::dense;
 use super::lexer::{self, Kind};
@@ -10,7 +10,7 @@ use crate::{Attr, Attrs};
 use shardwise_base::DType;
 use std::sync::Arc;
 
-/// The one enum that is written `#stablehlo.kind<VALUE>`, not `#stablehlo<kind VALUE>`.
+/// The only enum that is written as `#stablehlo.kind<VALUE>`, and not as `#stablehlo<kind VALUE>`.
 pub(super) const DOTTED_ENUM: &str = ".result_accuracy_mode";
 
 impl<'t> Parser<'t> {
@@ -55,11 +55,11 @@ impl<'t> Parser<'t> {
     fn string_attr(&mut self) -> Parsed<Attr> {
         let quoted = self.tok_text();
         self.bump();
-        // Bytes that are no text (a serialised configuration) stay as they are written.
+        // Bytes that are not text (a serialized configuration) are kept as they are written.
         Ok(lexer::unescape(quoted).map_or_else(|| Attr::Opaque(quoted.into()), |s| Attr::Str(s.into())))
     }
 
-    /// A string that must be text.
+    /// Reads a string, which must be UTF-8.
     pub fn string(&mut self, what: &str) -> Parsed<Arc<str>> {
         let at = self.at();
         if !self.is_kind(Kind::Str) {
@@ -67,15 +67,15 @@ impl<'t> Parser<'t> {
         }
         match self.string_attr()? {
             Attr::Str(s) => Ok(s),
-            _ => Err(self.fail(at, "text-string", "the string is no UTF-8, or has a wrong escape".to_string())),
+            _ => Err(self.fail(at, "text-string", "the string is not UTF-8, or has an invalid escape".to_string())),
         }
     }
 
-    /// `@name` or `@"name"`.
+    /// Reads `@name` or `@"name"`.
     pub fn symbol(&mut self) -> Parsed<Arc<str>> {
         let text = self.tok_text();
         if !self.is_kind(Kind::At) {
-            return Err(self.unexpected("a name behind `@`"));
+            return Err(self.unexpected("a name after `@`"));
         }
         let name = match text.strip_prefix("@\"") {
             Some(_) => lexer::unescape(&text[1..]),
@@ -83,7 +83,7 @@ impl<'t> Parser<'t> {
         };
         let at = self.at();
         self.bump();
-        let name = name.ok_or_else(|| self.fail(at, "text-string", "the name is no UTF-8".to_string()))?;
+        let name = name.ok_or_else(|| self.fail(at, "text-string", "the name is not UTF-8".to_string()))?;
         Ok(name.into())
     }
 
@@ -96,13 +96,13 @@ impl<'t> Parser<'t> {
         Ok(Attr::Symbol(name))
     }
 
-    /// Reads what starts at `start` as opaque text.
+    /// Reads the attribute that starts at `start` as opaque text.
     fn elsewhere_then_skip(&mut self, start: At) -> Parsed<Attr> {
         self.jump(start.0);
         self.opaque()
     }
 
-    /// An integer, perhaps negative, without a type.
+    /// Reads an integer without a type, which may be negative.
     pub fn int(&mut self) -> Parsed<i64> {
         let at = self.at();
         let is_negative = self.eat("-");
@@ -117,12 +117,12 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// `[1, 2]`.
+    /// Reads `[1, 2]`.
     pub fn int_list(&mut self) -> Parsed<Vec<i64>> {
         self.list("[", "]", Self::int)
     }
 
-    /// `1`, `1 : i32`, `1.5 : f32`, `0x7F800000 : f32`.
+    /// Reads `1`, `1 : i32`, `1.5 : f32`, or `0x7F800000 : f32`.
     fn number_attr(&mut self) -> Parsed<Attr> {
         let at = self.at();
         let scalar = self.scalar()?;
@@ -143,7 +143,7 @@ impl<'t> Parser<'t> {
         Ok(Attr::Float { value, dtype })
     }
 
-    /// `1.5`, of this type.
+    /// Reads `1.5`, a float of this type.
     pub(super) fn bare_float(&mut self, dtype: DType) -> Parsed<Attr> {
         let at = self.at();
         let scalar = self.scalar()?;
@@ -185,7 +185,7 @@ impl<'t> Parser<'t> {
         dims.is_some_and(|d| d.starts_with("index>"))
     }
 
-    /// `array<i64: 1, 2>`.
+    /// Reads `array<i64: 1, 2>`.
     fn array_attr(&mut self) -> Parsed<Attr> {
         let start = self.at();
         self.bump();
@@ -206,7 +206,7 @@ impl<'t> Parser<'t> {
         Ok(Attr::Ints { values: items, dtype })
     }
 
-    /// An integer of this type, which is not written behind it.
+    /// Reads an integer of this type, where the type is not written.
     pub(super) fn int_of(&mut self, dtype: DType) -> Parsed<i64> {
         let at = self.at();
         let scalar = self.scalar()?;
@@ -217,7 +217,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A location inside an attribute, its aliases written out: they are not kept.
+    /// Reads a location inside an attribute. Its aliases are expanded, because they are not kept.
     fn loc_attr(&mut self) -> Parsed<Attr> {
         let info = self.loc_info()?;
         let mut text = "loc(".to_string();
@@ -286,11 +286,11 @@ impl<'t> Parser<'t> {
         self.opaque()
     }
 
-    /// Everything up to the next `,` or closing bracket, as it stands.
+    /// Reads everything up to the next `,` or closing bracket verbatim.
     fn opaque(&mut self) -> Parsed<Attr> {
         let start = self.tok.start;
         let mut depth = 0usize;
-        // A definition ends where a line does.
+        // A definition ends at the end of its line.
         let ends_with_line = self.aliases.is_reading();
         loop {
             if ends_with_line && depth == 0 && self.tok.start > start && self.is_on_new_line() {
@@ -302,7 +302,11 @@ impl<'t> Parser<'t> {
                 Kind::Hash if self.aliases.is_defined(self.tok_text()) => {
                     let at = self.at();
                     self.report(at, |loc| {
-                        mistakes::unsupported(loc, "aliases inside unknown attributes", "write the alias out")
+                        mistakes::unsupported(
+                            loc,
+                            "aliases inside unknown attributes",
+                            "replace the alias by its definition",
+                        )
                     });
                     return Err(Failed);
                 }
@@ -323,12 +327,12 @@ impl<'t> Parser<'t> {
         Ok(Attr::Opaque(on_one_line(&self.text[start..self.last_end]).into()))
     }
 
-    /// `{name = value, flag}`.
+    /// Reads `{name = value, flag}`.
     pub fn dict(&mut self) -> Parsed<Attrs> {
         self.dict_with(|_, _| Ok(None))
     }
 
-    /// The same, but `special` reads the values it knows by the name of their attribute.
+    /// Reads a dictionary. `special` may read values by the name of their attribute.
     pub(super) fn dict_with(
         &mut self,
         mut special: impl FnMut(&mut Self, &str) -> Parsed<Option<Attr>>,
@@ -348,7 +352,7 @@ impl<'t> Parser<'t> {
                 Attr::Unit
             };
             if attrs.set(name.clone(), value).is_some() {
-                let message = format!("attribute `{}` is given twice", shorten(&name));
+                let message = format!("attribute `{}` occurs twice", shorten(&name));
                 return Err(p.fail(at, "text-attribute", message));
             }
             Ok(())
@@ -356,7 +360,7 @@ impl<'t> Parser<'t> {
         Ok(attrs)
     }
 
-    /// The value of an attribute of this name: axes without a mesh wait until the op's mesh is known.
+    /// Reads the value of the attribute `name`. Axes without a mesh are read later, when the op's mesh is known.
     fn attr_of(&mut self, name: &Arc<str>) -> Parsed<Attr> {
         let at = self.at();
         if self.is_axes_without_mesh() {
@@ -366,13 +370,13 @@ impl<'t> Parser<'t> {
         self.attr()
     }
 
-    /// `{..}`, if it stands here, else nothing.
+    /// Reads `{..}` if there is one.
     pub fn optional_dict(&mut self) -> Parsed<Attrs> {
         if self.is("{") { self.dict() } else { Ok(Attrs::new()) }
     }
 }
 
-/// Text that may hold comments and line ends, without them.
+/// Returns the text without comments and line ends.
 fn on_one_line(text: &str) -> String {
     if !text.contains('\n') && !text.contains("//") {
         return text.to_string();
@@ -392,7 +396,7 @@ fn on_one_line(text: &str) -> String {
     }
 }
 
-/// `dense<..> : tensor<..>`.
+/// Writes `dense<..> : tensor<..>`.
 pub(super) fn write_dense_attr(out: &mut String, literal: &shardwise_base::Literal) {
     dense::write_dense(out, literal);
     let ty = crate::TensorType::new(literal.dtype(), literal.shape());

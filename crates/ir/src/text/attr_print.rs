@@ -1,4 +1,4 @@
-//! Attributes, printed.
+//! Prints attributes.
 
 use super::attr::{DOTTED_ENUM, write_dense_attr};
 use super::lexer::{escape, is_plain_word};
@@ -7,7 +7,7 @@ use crate::{Attr, Attrs};
 use shardwise_base::DType;
 use std::fmt::Write;
 
-/// One attribute, as it stands behind `name = `.
+/// Writes an attribute as it appears after `name = `.
 pub(super) fn write_attr(out: &mut String, attr: &Attr) {
     match attr {
         Attr::Unit => out.push_str("unit"),
@@ -94,13 +94,13 @@ fn write_bool_array(out: &mut String, values: &[bool]) {
     out.push('>');
 }
 
-/// `@name`, in quotes if it must be.
+/// Writes `@name`, in quotes if they are needed.
 pub(super) fn write_symbol(out: &mut String, name: &str) {
     out.push('@');
     if is_plain_word(name) { out.push_str(name) } else { out.push_str(&escape(name)) }
 }
 
-/// `{a = 1, flag}`.
+/// Writes `{a = 1, flag}`.
 pub(super) fn write_dict<'a>(out: &mut String, fields: impl Iterator<Item = (&'a str, &'a Attr)>) {
     out.push('{');
     for (i, (name, value)) in fields.enumerate() {
@@ -123,12 +123,13 @@ fn write_entry(out: &mut String, name: &str, value: &Attr) {
     write_attr(out, value);
 }
 
-/// Attributes of an op that belong to its property dictionary in the generic form: those without a dialect.
+/// Returns true for attributes of an op that are in its property dictionary in the generic form: those without a
+/// dialect.
 pub(super) fn is_property(name: &str) -> bool {
     !name.contains('.')
 }
 
-/// Those entries of a dictionary for which `keep` holds.
+/// Returns the entries of a dictionary whose names `keep` accepts.
 pub(super) fn filtered<'a>(
     attrs: &'a Attrs,
     keep: impl Fn(&str) -> bool + 'a,

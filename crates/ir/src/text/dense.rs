@@ -1,4 +1,4 @@
-//! `dense<..>`: a splat, nested lists, or the bytes as a hexadecimal string.
+//! Reads and writes `dense<..>`: a splat, nested lists, or the bytes as a hexadecimal string.
 
 use super::lexer::{Kind, poll_at};
 use super::mistakes;
@@ -7,16 +7,17 @@ use super::parser::{At, Failed, Parsed, Parser};
 use crate::TensorType;
 use shardwise_base::{Account, DType, Data, Literal, LiteralError, Reservation};
 
-/// More elements than this print as their bytes, as in MLIR.
+/// Arrays with more elements than this are printed as bytes, as MLIR does.
 const MAX_LISTED: usize = 100;
 
 impl<'t> Parser<'t> {
-    /// `dense<..> : tensor<..>`. The type comes last, so the elements are read once it is known.
+    /// Reads `dense<..> : tensor<..>`. The elements are read after the type, which comes last.
     pub fn dense(&mut self) -> Parsed<Literal> {
         self.typed_dense().map(|(literal, _)| literal)
     }
 
-    /// The same, and the type that is written: quantized elements are written as their integers, which the literal holds.
+    /// Reads `dense<..>`, and also returns the written type. Quantized elements are written as integers, which the
+    /// literal holds.
     pub fn typed_dense(&mut self) -> Parsed<(Literal, TensorType)> {
         self.expect("dense")?;
         self.expect("<")?;
@@ -26,14 +27,14 @@ impl<'t> Parser<'t> {
         self.expect(":")?;
         let at = self.at();
         let Some(ty) = self.ty()?.as_tensor().cloned() else {
-            return Err(self.fail(at, "text-literal", "`dense` has the type of a tensor".to_string()));
+            return Err(self.fail(at, "text-literal", "the type of `dense` must be a tensor".to_string()));
         };
         let stored = ty.clone().with_dtype(ty.dtype.storage());
         let literal = self.elsewhere(elements, |p| p.elements(&stored, span))?;
         Ok((literal, ty))
     }
 
-    /// Passes over elements and the `>` behind them.
+    /// Skips elements and the `>` after them.
     pub(super) fn skip_elements(&mut self) -> Parsed<()> {
         while !self.eat(">") {
             match self.tok.kind {
@@ -44,7 +45,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// The elements, up to `>`, in about `span` bytes of text.
+    /// Reads the elements up to `>`, which take about `span` bytes of text.
     fn elements(&mut self, ty: &TensorType, span: usize) -> Parsed<Literal> {
         let at = self.at();
         let literal = if self.is_kind(Kind::Str) {
@@ -77,7 +78,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// `[[1, 2], [3, 4]]`, dimension `dim` and those within. A recursion as deep as the type's rank.
+    /// Reads `[[1, 2], [3, 4]]` from dimension `dim` on. The recursion is as deep as the type's rank.
     fn element_list(&mut self, ty: &TensorType, dim: usize, out: &mut Vec<u8>) -> Parsed<()> {
         let Some(&size) = ty.shape.get(dim) else {
             return self.element(ty.dtype, out);
@@ -94,7 +95,7 @@ impl<'t> Parser<'t> {
         ))
     }
 
-    /// One element's bytes.
+    /// Reads the bytes of one element.
     fn element(&mut self, dtype: DType, out: &mut Vec<u8>) -> Parsed<()> {
         if dtype.is_complex() {
             self.expect("(")?;
@@ -117,7 +118,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `true`, `-3`, `0x7F`, `1.5e+00`.
+    /// Reads `true`, `-3`, `0x7F`, or `1.5e+00`.
     pub(super) fn scalar(&mut self) -> Parsed<Scalar<'t>> {
         let is_negative = self.eat("-");
         let text = self.tok_text();
@@ -132,13 +133,13 @@ impl<'t> Parser<'t> {
         Ok(scalar)
     }
 
-    /// `"0x0000803F"`: the bytes of all elements, or of the one that all are.
+    /// Reads `"0x0000803F"`: the bytes of all elements, or of one element for a splat.
     fn hex_elements(&mut self, ty: &TensorType) -> Parsed<Literal> {
         let at = self.at();
         let quoted = self.tok_text();
         let _held = Account::current().reserve_or_stop(quoted.len() / 2);
         let Some(mut bytes) = decode_hex(&quoted[1..quoted.len() - 1]) else {
-            return Err(self.unexpected("hexadecimal bytes, as \"0x0000803F\""));
+            return Err(self.unexpected("hexadecimal bytes such as \"0x0000803F\""));
         };
         self.bump();
         let count = ty.shape.iter().product::<usize>();
@@ -176,12 +177,12 @@ fn decode_hex(text: &str) -> Option<Vec<u8>> {
     digits.chunks_exact(2).enumerate().map(byte).collect()
 }
 
-/// Eight booleans a byte, the first in the lowest bit.
+/// Unpacks eight booleans from each byte. The first one is in the lowest bit.
 fn unpack_bools(bytes: &[u8], count: usize) -> Data<u8> {
     Data::from_fn(count, |i| bytes[i / 8] >> (i % 8) & 1)
 }
 
-/// Room for the elements of an array that are written in so many bytes, two or more for each; charged while it is held.
+/// Reserves memory for the elements of an array that are written in `span` bytes. Each takes two or more of them.
 fn room(ty: &TensorType, span: usize) -> (Vec<u8>, Reservation) {
     let most = (span / 2 + 1).saturating_mul(ty.dtype.storage_bytes());
     let len = ty.checked_bytes().map_or(most, |bytes| bytes.min(most));
@@ -189,7 +190,7 @@ fn room(ty: &TensorType, span: usize) -> (Vec<u8>, Reservation) {
     (Vec::with_capacity(len), held)
 }
 
-/// `dense<..>`, without the type.
+/// Writes `dense<..>`, without the type.
 pub(super) fn write_dense(out: &mut String, literal: &Literal) {
     out.push_str("dense<");
     let dtype = literal.dtype();
@@ -204,7 +205,7 @@ pub(super) fn write_dense(out: &mut String, literal: &Literal) {
     out.push('>');
 }
 
-/// The `count` elements from `first` on: all of dimension `dim` at one place of the dimensions before it.
+/// Writes the `count` elements from `first` on: all of dimension `dim` for fixed indices of the dimensions before it.
 fn write_list(out: &mut String, literal: &Literal, dim: usize, first: usize, count: usize) {
     let Some(&size) = literal.shape().get(dim) else {
         return number::write_element(out, literal.dtype(), literal.element_bytes(first));

@@ -1,14 +1,14 @@
-//! What values and ops carry beside their attributes, as attributes: `sdy.sharding`, and our own `shardwise.*`, which
-//! MLIR keeps. They are taken out of the dictionary when an op is read, and put back when it prints.
+//! Facts of values and ops that are attributes in text: `sdy.sharding`, and our own `shardwise.*`, which MLIR keeps.
+//! They are removed from the dictionary when an op is read, and added again when it is printed.
 //!
 //! | attribute | on | holds |
 //! |---|---|---|
 //! | `sdy.sharding` | ops, arguments, results of functions | the shardings of the values |
-//! | `shardwise.no_sharding` | ops | which results have none, where others have one |
-//! | `shardwise.varying` | ops, arguments | over which axes each value is found to vary: `"{X,Y}"`, `"{*}"`, `"?"` |
-//! | `shardwise.manual` | ops, arguments | what the program says of each value along manual axes: `"{V:(X,Y), U:Z}"`, `"?"` |
-//! | `shardwise.arg_shardings`, `.arg_varying`, `.arg_manual` | ops | the same of the regions' arguments, a list for each region |
-//! | `shardwise.reason` | ops | why the op is there |
+//! | `shardwise.no_sharding` | ops | the results without a sharding, if others have one |
+//! | `shardwise.varying` | ops, arguments | the axes over which each value varies: `"{X,Y}"`, `"{*}"`, `"?"` |
+//! | `shardwise.manual` | ops, arguments | the recorded states along manual axes: `"{V:(X,Y), U:Z}"`, `"?"` |
+//! | `shardwise.arg_shardings`, `.arg_varying`, `.arg_manual` | ops | the same for regions' arguments, a list for each region |
+//! | `shardwise.reason` | ops | the reason for the op |
 
 use super::form::{ResultShardings, Syntax};
 use super::lexer::is_plain_word;
@@ -27,12 +27,12 @@ const REASON: &str = "shardwise.reason";
 const ALL: [&str; 8] =
     [SHARDING, NO_SHARDING, VARYING.name, MANUAL.name, ARG_SHARDINGS, VARYING.of_args, MANUAL.of_args, REASON];
 
-/// A fact of a value that is written as a text; `"?"` where there is none.
+/// A fact of a value that is written as a string; `"?"` if the value does not have the fact.
 pub(super) struct Word {
     name: &'static str,
-    /// The name of the same of regions' arguments.
+    /// The name of the attribute for the arguments of regions.
     of_args: &'static str,
-    /// `None`: the text says nothing.
+    /// Reads the fact. Returns `None` if the string is malformed.
     read: fn(&str, Option<&Mesh>, &mut ValueData) -> Option<()>,
     show: fn(&ValueData, Option<&Mesh>) -> Option<String>,
 }
@@ -57,7 +57,7 @@ const MANUAL: Word = Word {
 };
 const WORDS: [&Word; 2] = [&VARYING, &MANUAL];
 
-/// The facts' attributes of one op, taken out of its dictionary.
+/// The attributes of an op that hold facts, removed from its dictionary.
 pub(super) struct Taken(Attrs);
 
 impl Taken {
@@ -75,7 +75,7 @@ impl Taken {
 // ── reading
 
 impl<'t> Parser<'t> {
-    /// Gives the op and its values what its dictionary said of them.
+    /// Stores the facts from an op's dictionary in the op and its values.
     pub(super) fn apply_facts(&mut self, op: Op, taken: &Taken, at: At) -> Parsed<()> {
         let Taken(taken) = taken;
         if let Some(attr) = taken.get(SHARDING) {
@@ -108,10 +108,10 @@ impl<'t> Parser<'t> {
     }
 
     fn bad_fact(&mut self, at: At, name: &str) -> super::Failed {
-        self.fail(at, "text-attribute", format!("attribute `{name}` has not the form that it prints in"))
+        self.fail(at, "text-attribute", format!("attribute `{name}` does not have the form in which it is printed"))
     }
 
-    /// The items of an array of this length.
+    /// Returns the items of an array of this length.
     fn fact_items(&mut self, attr: &Attr, count: usize, name: &str, at: At) -> Parsed<Vec<Attr>> {
         match attr {
             Attr::Array(items) if items.len() == count => Ok(items.clone()),
@@ -126,7 +126,7 @@ impl<'t> Parser<'t> {
             _ => return Err(self.bad_fact(at, SHARDING)),
         };
         if self.body[op].results.is_empty() {
-            // On an op without results (a call out on one device) it stays what it is.
+            // On an op without results (a call on one device), the attribute is kept.
             self.body.op_mut(op).attrs.set(SHARDING, attr.clone());
             return Ok(());
         }
@@ -134,7 +134,7 @@ impl<'t> Parser<'t> {
         self.set_result_shardings(op, list, at)
     }
 
-    /// Gives each result its sharding.
+    /// Sets the sharding of each result.
     pub(super) fn set_result_shardings(&mut self, op: Op, list: Vec<Option<Sharding>>, at: At) -> Parsed<()> {
         let results = self.body[op].results.to_vec();
         if list.len() != results.len() {
@@ -182,7 +182,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// The mesh that varying axes belong to.
+    /// Returns the mesh to which varying axes belong.
     pub(super) fn main_mesh(&self) -> Option<Arc<Mesh>> {
         main_mesh(&self.meshes).cloned()
     }
@@ -222,7 +222,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// What stands beside an argument of a function.
+    /// Reads the facts of a function's argument.
     pub(super) fn apply_arg_facts(&mut self, v: Value, name: &str, attrs: &mut Attrs, at: At) -> Parsed<()> {
         if let Some(attr) = attrs.remove(SHARDING) {
             let sharding = self.one_sharding(attr, at)?;
@@ -238,7 +238,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// The sharding that stands beside a result of a function.
+    /// Reads the sharding of a function's result.
     pub(super) fn take_result_sharding(&mut self, attrs: &mut Attrs, at: At) -> Parsed<Option<Sharding>> {
         attrs.remove(SHARDING).map(|attr| self.one_sharding(attr, at)).transpose()
     }
@@ -262,7 +262,7 @@ fn cause(fields: &Attrs) -> Option<ReasonCause> {
     })
 }
 
-/// What `{X,Y:(1)2}`, `{*}` or `{}` says.
+/// Parses `{X,Y:(1)2}`, `{*}` or `{}`.
 fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
     match text {
         "{}" => return Some(Varying::Nowhere),
@@ -273,7 +273,7 @@ fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
     Some(Varying::Over(parse_axes(inner, mesh)?.into()))
 }
 
-/// What `{V:X, U:(Y,Z:(1)2)}` says.
+/// Parses `{V:X, U:(Y,Z:(1)2)}`.
 fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
     let mut manual = ManualAxes::default();
     for part in text.strip_prefix('{')?.strip_suffix('}')?.split(", ") {
@@ -294,7 +294,7 @@ fn parse_axes(list: &str, mesh: Option<&Mesh>) -> Option<Vec<AxisRef>> {
     list.split(',').map(|part| parse_axis(part, mesh)).collect()
 }
 
-/// `X`, `#1` for an axis whose name is no plain word, `X:(1)2`.
+/// Parses `X`, `X:(1)2`, or `#1` for an axis whose name is not a plain word.
 fn parse_axis(text: &str, mesh: Option<&Mesh>) -> Option<AxisRef> {
     let (name, part) = text.split_once(':').map_or((text, None), |(n, p)| (n, Some(p)));
     let axis = match name.strip_prefix('#') {
@@ -313,7 +313,7 @@ fn parse_axis(text: &str, mesh: Option<&Mesh>) -> Option<AxisRef> {
 
 // ── printing
 
-/// The attributes with the facts of the op and of its values among them.
+/// Returns the attributes of an op, with the facts of the op and its values.
 pub(super) fn with_facts(module: &Module, body: &Body, data: &OpData, syntax: Syntax, show: &PrintOptions) -> Attrs {
     let mut attrs = data.attrs.clone();
     if syntax.results == ResultShardings::Attribute {
@@ -348,7 +348,7 @@ pub(super) fn with_facts(module: &Module, body: &Body, data: &OpData, syntax: Sy
     attrs
 }
 
-/// The facts of a function's argument among its attributes.
+/// Returns the attributes of a function's argument, with its facts.
 pub(super) fn with_arg_facts(module: &Module, body: &Body, v: Value, attrs: &Attrs, show: &PrintOptions) -> Attrs {
     let mut attrs = with_sharding(attrs, body.sharding(v));
     let mesh = module.main_mesh().map(|m| &**m);
@@ -376,7 +376,7 @@ fn add_result_shardings(attrs: &mut Attrs, body: &Body, results: &[Value]) {
     let Some(some) = results.iter().find_map(|&v| body.sharding(v)) else {
         return;
     };
-    // Shardy wants one for each result: open where there is none.
+    // Shardy needs a sharding for each result: an open one where there is none.
     let list = results.iter().map(|&v| body.sharding(v).cloned().unwrap_or_else(|| open_sharding(some, body, v)));
     attrs.set(SHARDING, Attr::Shardings(list.collect()));
     let without: Vec<i64> = (0..).zip(results).filter(|(_, v)| body.sharding(**v).is_none()).map(|(i, _)| i).collect();

@@ -1,7 +1,8 @@
-//! How ops are written: the closed set of shapes from which the forms of most ops are made, and the door for the rest.
+//! The notations of ops: a closed set of pieces from which most of them are made, and a trait for the others.
 //!
-//! A form is a list of pieces and a way to write types, as in MLIR's assembly formats; it is read and printed from the
-//! same list, so the two cannot disagree. What the pieces do not mention stands in the attribute dictionary.
+//! A form is a list of pieces and a notation for types, as in MLIR's assembly formats. The same list is used for
+//! reading and printing, so the two cannot disagree. Attributes that the pieces do not mention are in the attribute
+//! dictionary.
 
 use super::attr_print::number_of;
 use super::parser::{At, Parsed, Parser};
@@ -11,28 +12,28 @@ use crate::{Attr, Attrs, OpView, Region, Type, Value};
 use shardwise_base::{DType, Loc, Sharding};
 use smallvec::SmallVec;
 
-/// How one op is written.
+/// The notation of an op.
 #[derive(Clone, Copy)]
 pub struct Syntax {
     pub form: Form,
     pub results: ResultShardings,
 }
 
-/// What stands behind an op's name.
+/// The notation of everything after an op's name.
 #[derive(Clone, Copy)]
 pub enum Form {
-    /// Only `"stablehlo.gather"(%a, %b) <{..}> : (..) -> ..`, in which every op can be written.
+    /// Only the generic form, in which every op can be written: `"stablehlo.gather"(%a, %b) <{..}> : (..) -> ..`.
     Generic,
     Pieces(&'static [Piece], Types),
     Custom(&'static dyn CustomForm),
 }
 
-/// Where the shardings of an op's results stand.
+/// The place of the shardings of an op's results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ResultShardings {
-    /// In the attribute `sdy.sharding`.
+    /// They are in the attribute `sdy.sharding`.
     Attribute,
-    /// The op has one result, and its sharding is this property of the op.
+    /// The op has one result, whose sharding is this property of the op.
     Property(&'static str),
     /// The shardings of all results are this property.
     List(&'static str),
@@ -58,30 +59,30 @@ impl Syntax {
     }
 }
 
-/// One part of a form.
+/// A part of a form.
 #[derive(Clone, Copy)]
 pub enum Piece {
-    /// Words and punctuation, printed as they stand: `, dims = `.
+    /// Words and punctuation, printed verbatim: `, dims = `.
     Text(&'static str),
     /// The next operand.
     Operand,
-    /// All operands that are left, separated by commas; there may be none.
+    /// All remaining operands, separated by commas. There may be none.
     Operands,
-    /// All operands that are left, each with a comma behind it.
+    /// All remaining operands, each followed by a comma.
     OperandsAndComma,
     /// An attribute, without its name.
     Attr(&'static str, Written),
-    /// Pieces that start with a text and mention an attribute: they stand there if the attribute does.
+    /// Pieces that start with a text and mention an attribute. They are written if the op has the attribute.
     Optional(&'static [Piece]),
     /// The sharding of the only result.
     Sharding,
-    /// The attribute dictionary; without this piece it stands before the types.
+    /// The attribute dictionary. Without this piece, it is written before the types.
     Dict,
-    /// Attributes in a form of their own.
+    /// Attributes with a notation of their own.
     Part(&'static dyn Part),
 }
 
-/// How an attribute's value is written inside a form.
+/// The notation of an attribute's value inside a form.
 #[derive(Clone, Copy)]
 pub enum Written {
     /// `[1, 2]` for `array<i64: 1, 2>`.
@@ -94,85 +95,88 @@ pub enum Written {
     Bool,
     /// `"name"`.
     Str,
-    /// `@name`, of a symbol.
+    /// `@name`, for a symbol.
     Symbol,
-    /// `@name`, of a string.
+    /// `@name`, for a string.
     StrAsSymbol,
     /// `THREE_FRY`, of an enum of this dialect and kind.
     Enum(&'static str, &'static str),
-    /// The same, but the generic form has the number of the word in this list, as an `i32`.
+    /// A word as for `Enum`, where the generic form has the index of the word in this list, as an `i32`.
     NumberedEnum(&'static str, &'static str, &'static [&'static str]),
-    /// `[DEFAULT, HIGH]`, of an array of such enums.
+    /// `[DEFAULT, HIGH]`, for an array of such enums.
     Enums(&'static str, &'static str),
-    /// `<a = 1, b = 2>`, of a record of this name.
+    /// `<a = 1, b = 2>`, for a record of this name.
     Record(&'static str),
-    /// `[b, 0, f]x[0, i, o]->[b, 0, f]`, of the record `stablehlo.conv`.
+    /// `[b, 0, f]x[0, i, o]->[b, 0, f]`, for the record `stablehlo.conv`.
     ConvDimensions,
-    /// `<@mesh, {"x", "y"}>`, of axes.
+    /// `<@mesh, {"x", "y"}>`, for axes.
     MeshAxes,
-    /// As in a dictionary.
+    /// The notation in a dictionary.
     Any,
 }
 
-/// How the types of operands and results are written, behind ` : `.
+/// The notation of the types of operands and results, after ` : `.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Types {
     /// `(T, U) -> V`
     Functional,
-    /// `T`, if all operands and the result have it; else functional.
+    /// `T`, if all operands and the result have this type, and functional otherwise.
     Same,
-    /// `T`: of all operands, which are at least one, and of the result, in every case.
+    /// `T`, the type of all operands and of the result. There is at least one operand.
     AlwaysSame,
-    /// `T`: of the result; there are no operands.
+    /// `T`, the type of the result. There are no operands.
     Result,
-    /// `T, U`: of the operands; there are no results. Nothing, and no colon, if there are no operands.
+    /// `T, U`, the types of the operands. There are no results. Without operands, nothing is written, and no colon.
     Operands,
-    /// `T`: of all operands, which are at least one; there are no results.
+    /// `T`, the type of all operands. There is at least one operand, and there are no results.
     OperandsSame,
-    /// No types and no colon; there are no results.
+    /// Nothing, and no colon. There are no results.
     None,
-    /// `T, U`: of the operands, and of the results. `()`, and no colon, if there are no operands.
+    /// `T, U`, the types of the operands, which are also those of the results. `()` without a colon if there are no
+    /// operands.
     Pairwise,
-    /// `P, T`: of the predicate, and of all the others; else functional.
+    /// `P, T`, the types of the predicate and of the other operands, or functional if these differ.
     Select,
-    /// `tuple<T, U>`: of the result, made of the operands.
+    /// `tuple<T, U>`, the type of the result, which consists of the operands.
     Tuple,
-    /// The complex type of the result, whose parts the operands are; else functional.
+    /// The complex type of the result, whose parts are the operands, and functional otherwise.
     Complex,
     /// `T, U -> V`
     Arrow,
 }
 
-/// Attributes that are written together.
+/// A notation for several attributes together.
 pub trait Part: Sync {
-    /// The attributes that it reads and prints.
+    /// Returns the attributes that it reads and prints.
     fn attrs(&self) -> &'static [&'static str];
     fn parse(&self, p: &mut Parser<'_>, attrs: &mut Attrs) -> Parsed<()>;
-    /// `None` if the attributes cannot be written so: the op prints in its generic form then.
+    /// Prints the attributes. Returns `None` if they cannot be written in this notation. The op is then printed in
+    /// generic form.
     fn print(&self, p: &mut Printer<'_>, op: &OpView<'_>) -> Option<()>;
 }
 
-/// A form that is not made of pieces.
+/// A form that does not consist of pieces.
 pub trait CustomForm: Sync {
     fn parse(&self, p: &mut Parser<'_>) -> Parsed<OpParts>;
-    /// Prints what stands behind the name. `None` if the op cannot be written so: it prints in its generic form then.
+    /// Prints everything after the name. Returns `None` if the op cannot be written in this form. It is then printed in
+    /// generic form.
     fn print(&self, p: &mut Printer<'_>, op: &OpView<'_>) -> Option<()>;
 }
 
-/// An op that has been read, but for its name, the names of its results, and a location behind it.
+/// An op that has been read, without its name, the names of its results, and a location after it.
 #[derive(Default)]
 pub struct OpParts {
     pub operands: SmallVec<[Value; 3]>,
     pub attrs: Attrs,
     pub regions: Vec<Region>,
     pub types: Vec<Type>,
-    /// Of the results, where the form has a place for them.
+    /// The shardings of the results, if the form contains them.
     pub shardings: Option<Vec<Option<Sharding>>>,
-    /// Where the form has a place for it before its end.
+    /// The location, if the form contains one before its end.
     pub loc: Option<Loc>,
 }
 
-/// An operand that has been read, and where.
+/// An operand that has been read, and its position.
 pub type OperandAt = (Value, At);
 
 // ── reading
@@ -236,7 +240,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads the attribute dictionary, if one stands here, into `attrs`.
+    /// Reads the attribute dictionary, if there is one, into `attrs`.
     pub fn merge_dict(&mut self, attrs: &mut Attrs) -> Parsed<()> {
         if !self.is("{") {
             return Ok(());
@@ -244,7 +248,7 @@ impl<'t> Parser<'t> {
         let at = self.at();
         for (name, attr) in self.dict()?.iter() {
             if attrs.set(name, attr.clone()).is_some() {
-                return Err(self.fail(at, "text-attribute", format!("attribute `{name}` is given twice")));
+                return Err(self.fail(at, "text-attribute", format!("attribute `{name}` occurs twice")));
             }
         }
         Ok(())
@@ -275,7 +279,7 @@ impl<'t> Parser<'t> {
         Ok(Attr::Enum { dialect: dialect.into(), kind: kind.into(), value })
     }
 
-    /// Reads the types; checks those of the operands, and returns those of the results.
+    /// Reads the types. Checks those of the operands, and returns those of the results.
     fn types(&mut self, types: Types, at: At, operands: &[OperandAt]) -> Parsed<Vec<Type>> {
         if operands.is_empty() && matches!(types, Types::Operands | Types::Pairwise) {
             if types == Types::Pairwise {
@@ -313,7 +317,7 @@ impl<'t> Parser<'t> {
                 let at = self.at();
                 let tuple = self.ty()?;
                 let Type::Tuple(parts) = &tuple else {
-                    return Err(self.fail(at, "text-type", format!("a tuple type is expected, not {tuple}")));
+                    return Err(self.fail(at, "text-type", format!("expected a tuple type, found {tuple}")));
                 };
                 (parts.clone(), vec![tuple])
             }
@@ -337,11 +341,11 @@ impl<'t> Parser<'t> {
                 let part = Type::tensor(t.dtype.real(), t.shape.clone());
                 Ok((vec![part.clone(), part], vec![ty]))
             }
-            _ => Err(self.fail(at, "text-type", format!("a complex tensor is expected, not {ty}"))),
+            _ => Err(self.fail(at, "text-type", format!("expected a complex tensor, found {ty}"))),
         }
     }
 
-    /// `(T, U) -> V`, behind the colon: checks the operands, and returns the results' types.
+    /// Reads `(T, U) -> V` after the colon. Checks the types of the operands, and returns those of the results.
     pub fn functional_types(&mut self, at: At, operands: &[OperandAt]) -> Parsed<Vec<Type>> {
         let ty = self.function_type()?;
         self.check_operands(at, operands, &ty.operands)?;
@@ -358,7 +362,7 @@ impl Types {
 // ── printing
 
 impl Piece {
-    /// The attributes that the piece prints.
+    /// Returns the attributes that the piece prints.
     fn attrs(&self) -> &[&'static str] {
         match self {
             Piece::Attr(name, _) => std::slice::from_ref(name),
@@ -368,7 +372,7 @@ impl Piece {
     }
 }
 
-/// Whether some piece prints this attribute.
+/// Returns true if some piece prints this attribute.
 fn prints(pieces: &[Piece], name: &str) -> bool {
     pieces.iter().any(|piece| match piece {
         Piece::Optional(inner) => prints(inner, name),
@@ -503,7 +507,7 @@ impl Printer<'_> {
     }
 }
 
-/// Attributes that the generic form has as numbers, from there or to there.
+/// Converts attributes that are numbers in the generic form, from numbers or to numbers.
 pub(super) fn convert_numbered(form: Form, attrs: &mut Attrs, to_numbers: bool) {
     let Form::Pieces(pieces, _) = form else {
         return;
@@ -543,7 +547,7 @@ fn is_complex_of_parts(op: &OpView<'_>) -> bool {
 }
 
 impl Types {
-    /// Whether the op has as many operands and results as this way to write them can tell.
+    /// Returns true if this notation can express the types of the op.
     fn fits(self, op: &OpView<'_>) -> bool {
         let (operands, results) = (op.operands().len(), op.results().len());
         let same = |ty: &Type| op.operands().iter().all(|&v| op.body.ty(v) == ty);

@@ -1,6 +1,6 @@
-//! Splits text into tokens, one at a time: the parser looks one token ahead, and goes back by position.
+//! Splits text into tokens, one at a time. The parser looks one token ahead, and can go back to a position.
 
-/// What a token is. Punctuation is told apart by its text.
+/// The kind of a token. Punctuation is distinguished by its text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// `stablehlo.add`, `tensor`, `loc`.
@@ -15,19 +15,19 @@ pub(super) enum Kind {
     Bang,
     /// `^bb0`.
     Caret,
-    /// Decimal or `0x…`.
+    /// Decimal, or hexadecimal with `0x`.
     Int,
     Float,
-    /// With its quotes and escapes.
+    /// A string with its quotes and escapes.
     Str,
     /// `(`, `->`, `::`, `{-#`, …
     Punct,
-    /// A character, or a string without end, that no token starts with.
+    /// A character that cannot start a token, or a string that does not end.
     Error,
     End,
 }
 
-/// A token: what it is and which bytes it takes.
+/// A token: its kind, and the bytes that it takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Token {
     pub kind: Kind,
@@ -35,7 +35,7 @@ pub(super) struct Token {
     pub end: usize,
 }
 
-/// The token at or after `from`; blanks and `//` comments are skipped.
+/// Returns the token at or after `from`. Skips blanks and `//` comments.
 pub(super) fn token(text: &str, from: usize) -> Token {
     let bytes = text.as_bytes();
     let start = skip_blanks(bytes, from);
@@ -61,7 +61,7 @@ pub(super) fn token(text: &str, from: usize) -> Token {
     Token { kind, start, end }
 }
 
-/// Stops a cancelled computation, for loops over the bytes of a text: at each 2^20th.
+/// Stops a cancelled computation in loops over the bytes of a text, at each 2^20th byte.
 #[inline]
 pub(super) fn poll_at(byte: usize) {
     if byte & 0xf_ffff == 0xf_ffff {
@@ -97,7 +97,7 @@ fn is_word(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.')
 }
 
-/// After `%`, `#`, `!`, `^`, `@`: digits, or a word that may also hold `-`.
+/// Reads a token after `%`, `#`, `!`, `^` or `@`: digits, or a word that may also contain `-`.
 fn sigil(bytes: &[u8], start: usize, kind: Kind) -> (Kind, usize) {
     let end = match bytes.get(start + 1) {
         Some(b'0'..=b'9') => while_true(bytes, start + 1, |b| b.is_ascii_digit()),
@@ -134,7 +134,7 @@ fn number(bytes: &[u8], start: usize) -> (Kind, usize) {
     (Kind::Float, end)
 }
 
-/// A string ends on its line: one without a closing quote is an error that takes the rest of the line.
+/// Reads a string, which ends on its line. One without a closing quote is an error that takes the rest of the line.
 fn string(bytes: &[u8], quote: usize) -> (Kind, usize) {
     let mut at = quote + 1;
     while let Some(&b) = bytes.get(at) {
@@ -161,7 +161,8 @@ fn punctuation(text: &str, start: usize) -> (Kind, usize) {
     (kind, start + first.len_utf8())
 }
 
-/// The text of a quoted string token: `\"`, `\\`, `\n`, `\t` and `\22` are escapes. `None` if the bytes are no UTF-8.
+/// Returns the text of a quoted string token with its escapes (`\"`, `\\`, `\n`, `\t`, `\22`) replaced. Returns `None`
+/// if the bytes are not UTF-8.
 pub(super) fn unescape(quoted: &str) -> Option<String> {
     let inner = &quoted[1..quoted.len() - 1];
     if !inner.contains('\\') {
@@ -190,7 +191,7 @@ pub(super) fn unescape(quoted: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// `text` in quotes, as MLIR escapes it.
+/// Returns `text` in quotes, escaped as MLIR does it.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -211,7 +212,7 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
-/// Whether a name needs no quotes after `@` or as an attribute's name.
+/// Returns true if a name needs no quotes after `@` or as an attribute's name.
 pub(super) fn is_plain_word(name: &str) -> bool {
     let bytes = name.as_bytes();
     bytes.first().is_some_and(|&b| b.is_ascii_alphabetic() || b == b'_') && bytes.iter().all(|&b| is_word(b))

@@ -1,6 +1,7 @@
-//! Locations: `loc("f.py":3:5)`, `loc("name"(#loc1))`, `loc(callsite(#a at #b))`, `loc(fused<"pass">[#a, #b])`.
+//! Reads and prints locations: `loc("f.py":3:5)`, `loc("name"(#loc1))`, `loc(callsite(#a at #b))`,
+//! `loc(fused<"pass">[#a, #b])`.
 //!
-//! Printed, every location but the unknown one is an alias that stands at the end of the text, once.
+//! Every printed location but the unknown one is an alias, which is defined once at the end of the text.
 
 use super::alias::LocInfo;
 use super::lexer::{self, Kind};
@@ -10,16 +11,16 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// How deep a location may be (everything that looks at one is a recursion), and how many parts it may have, aliases
-/// expanded. Of a larger one, the first part is kept.
+/// The largest depth of a location, which is limited because locations are walked recursively, and its largest number
+/// of parts after the expansion of aliases. A larger location is replaced by its first part.
 const MAX_DEPTH: usize = 256;
 const MAX_SIZE: usize = 1 << 12;
 
-/// How deep the text of locations may nest.
+/// The largest nesting depth of locations in text.
 pub(super) const MAX_TEXT_NESTING: usize = 200;
 
 impl<'t> Parser<'t> {
-    /// `loc(..)`, if it stands here.
+    /// Reads `loc(..)` if there is one.
     pub fn optional_loc(&mut self) -> Parsed<Option<Loc>> {
         if !self.is_all("loc(") {
             return Ok(None);
@@ -27,7 +28,7 @@ impl<'t> Parser<'t> {
         self.loc_info().map(|info| Some(info.loc))
     }
 
-    /// `loc(..)`.
+    /// Reads `loc(..)`.
     pub(super) fn loc_info(&mut self) -> Parsed<LocInfo> {
         self.expect("loc")?;
         self.expect("(")?;
@@ -55,7 +56,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A location made of others.
+    /// Returns a location made of others.
     fn loc_of_parts(kind: LocKind, parts: &[&LocInfo]) -> LocInfo {
         let depth = 1 + parts.iter().map(|p| p.depth).max().unwrap_or(0);
         let size = 1 + parts.iter().map(|p| p.size).sum::<usize>();
@@ -80,7 +81,7 @@ impl<'t> Parser<'t> {
         Ok(Self::loc_of_parts(LocKind::Name { name, child: Loc::UNKNOWN }, &[]))
     }
 
-    /// `:3:5`, `:3:5 to :9`, `:3:5 to 4:9`.
+    /// Reads `:3:5`, `:3:5 to :9`, or `:3:5 to 4:9`.
     fn file_pos(&mut self, file: Arc<str>) -> Parsed<FilePos> {
         self.expect(":")?;
         let line = self.line_number()?;
@@ -131,7 +132,7 @@ impl<'t> Parser<'t> {
         Ok(Self::loc_of_parts(kind, &parts.iter().collect::<Vec<_>>()))
     }
 
-    /// Reads a location from a text of its own: what an attribute holds.
+    /// Reads a location from a separate text: the value of an attribute.
     pub(super) fn loc_from(&mut self, text: &str) -> Parsed<Loc> {
         let mut inner = Parser::new("", text, self.table);
         match inner.loc_info() {
@@ -141,12 +142,12 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The inside of `loc(..)`, without aliases.
+/// Writes the inside of `loc(..)`, without aliases.
 pub(super) fn write_loc(out: &mut String, loc: &Loc) {
     write_kind(out, loc, &mut |out, child| write_loc(out, child));
 }
 
-/// Writes what `loc` is, and its parts by `part`.
+/// Writes a location, with its parts written by `part`.
 fn write_kind(out: &mut String, loc: &Loc, part: &mut dyn FnMut(&mut String, &Loc)) {
     match loc.kind() {
         None => out.push_str("unknown"),
@@ -190,18 +191,19 @@ fn write_file_pos(out: &mut String, pos: &FilePos) {
     }
 }
 
-/// The aliases of the locations of one text. Equal locations share one; each is looked at once, however it is shared.
+/// The aliases of the locations of a text. Equal locations share an alias. Each location is visited once, even if it is
+/// shared.
 #[derive(Default)]
 pub(super) struct LocTable {
-    /// By the address of the location's content: a short way past `by_text`.
+    /// Aliases by the address of the location's content, which is a faster lookup than `by_text`.
     by_address: HashMap<usize, usize>,
-    /// By what is printed, in which parts are aliases already.
+    /// Aliases by the printed text, in which parts are already aliases.
     by_text: HashMap<String, usize>,
     definitions: Vec<String>,
 }
 
 impl LocTable {
-    /// `#loc3`, or `unknown`.
+    /// Writes `#loc3`, or `unknown`.
     pub fn write_alias(&mut self, out: &mut String, loc: &Loc) {
         match self.alias(loc) {
             Some(n) => write!(out, "#loc{n}").expect("writing to a string"),
@@ -225,7 +227,7 @@ impl LocTable {
         Some(n)
     }
 
-    /// `#loc0 = loc(..)`, one on a line.
+    /// Writes the definitions `#loc0 = loc(..)`, one on each line.
     pub fn write_definitions(&self, out: &mut String) {
         for (n, text) in self.definitions.iter().enumerate() {
             writeln!(out, "#loc{n} = loc({text})").expect("writing to a string");

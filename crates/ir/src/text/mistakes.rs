@@ -1,4 +1,4 @@
-//! What the text engine has to say about mistakes.
+//! The diagnostics of the text engine.
 
 use crate::Type;
 use shardwise_base::{DType, Diagnostic, Loc, Mesh, did_you_mean};
@@ -7,7 +7,7 @@ pub(super) fn unexpected(loc: &Loc, message: String, expected: &str) -> Diagnost
     Diagnostic::error("text-syntax", loc, message).expected(expected)
 }
 
-/// `1 operand`, `2 operands`.
+/// Formats a count: `1 operand`, `2 operands`.
 pub(super) fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
@@ -21,11 +21,11 @@ fn with_near<'a>(d: Diagnostic, name: &str, known: impl IntoIterator<Item = &'a 
 
 pub(super) fn unknown_op(loc: &Loc, name: &str, known: &[&'static str]) -> Diagnostic {
     let d = Diagnostic::error("text-op", loc, format!("there is no op `{name}`"));
-    // Without its dialect, `stablehlo` is the likely one.
+    // A name without a dialect is most likely from `stablehlo`.
     let full = if name.contains('.') { name.to_string() } else { format!("stablehlo.{name}") };
     match did_you_mean(&full, known.iter().copied()) {
         Some(near) => d.help(format!("did you mean `{near}`?")),
-        None => d.help("it is not supported: rewrite the program without it"),
+        None => d.help("the op is not supported: rewrite the program without it"),
     }
 }
 
@@ -35,12 +35,11 @@ pub(super) fn unknown_value(loc: &Loc, name: &str, known: &[&str]) -> Diagnostic
 }
 
 pub(super) fn defined_twice(loc: &Loc, name: &str) -> Diagnostic {
-    Diagnostic::error("text-value", loc, format!("`%{name}` is defined twice in its region"))
-        .help("give one of them another name")
+    Diagnostic::error("text-value", loc, format!("`%{name}` is defined twice in its region")).help("rename one of them")
 }
 
 pub(super) fn value_type(loc: &Loc, name: &str, given: &str, expected: &str) -> Diagnostic {
-    Diagnostic::error("text-value-type", loc, format!("`%{name}` is used with another type than it has"))
+    Diagnostic::error("text-value-type", loc, format!("`%{name}` is used with a type that differs from its own"))
         .facts(format!("its type: {given}"))
         .facts(format!("used as:  {expected}"))
 }
@@ -62,16 +61,16 @@ pub(super) fn unknown_axis(loc: &Loc, name: &str, mesh: &Mesh) -> Diagnostic {
 }
 
 pub(super) fn sub_axis(loc: &Loc, axis: &str, pre_size: usize, size: usize, mesh: &Mesh) -> Diagnostic {
-    Diagnostic::error("sharding-axis", loc, format!("axis \"{axis}\" has no part ({pre_size}){size}"))
+    Diagnostic::error("sharding-axis", loc, format!("axis \"{axis}\" has no sub-axis ({pre_size}){size}"))
         .mesh(mesh)
-        .help("a part (m)k needs m >= 1, k >= 2, and m * k to divide the axis' size, of which it is not all")
+        .help("a sub-axis (m)k needs m >= 1 and k >= 2, m * k must divide the axis' size, and it must not be the whole axis")
 }
 
 pub(super) fn axis_twice(loc: &Loc, axis: &str, first: &str, mesh: &Mesh) -> Diagnostic {
     let message = if axis == first {
         format!("axis {axis} is used twice in one sharding")
     } else {
-        format!("axis {axis} overlaps {first} in one sharding, or cuts the axis in another way")
+        format!("axis {axis} overlaps {first} in one sharding, or splits the axis differently")
     };
     Diagnostic::error("sharding-axis-twice", loc, message)
         .mesh(mesh)
@@ -80,10 +79,10 @@ pub(super) fn axis_twice(loc: &Loc, axis: &str, first: &str, mesh: &Mesh) -> Dia
 
 pub(super) fn sharding_rank(loc: &Loc, what: &str, given: usize, ty: &Type) -> Diagnostic {
     let message =
-        format!("the sharding of {what} has {}, its type has {}", count(given, "dimension"), ty.shape().len());
+        format!("the sharding of {what} has {}, and its type has {}", count(given, "dimension"), ty.shape().len());
     Diagnostic::error("sharding-rank", loc, message)
         .facts(format!("its type: {ty}"))
-        .help("write one `{..}` for each dimension: `{}` where it is not split")
+        .help("write one `{..}` for each dimension, and `{}` for a dimension that is not split")
 }
 
 pub(super) fn sharding_count(loc: &Loc, given: usize, expected: usize, what: &str) -> Diagnostic {
@@ -91,13 +90,13 @@ pub(super) fn sharding_count(loc: &Loc, given: usize, expected: usize, what: &st
 }
 
 pub(super) fn no_mesh_for_axes(loc: &Loc) -> Diagnostic {
-    Diagnostic::error("text-mesh", loc, "these axes belong to no mesh")
-        .help("the op's shardings name the mesh; without any, the module must have a mesh")
+    Diagnostic::error("text-mesh", loc, "these axes do not belong to a mesh")
+        .help("the mesh is that of the op's shardings, or else the module's only mesh")
 }
 
 pub(super) fn too_large(loc: &Loc, what: &str) -> Diagnostic {
     Diagnostic::error("text-size", loc, format!("{what} is too large"))
-        .help("sizes, and the bytes of a whole tensor, must fit 63 bits")
+        .help("sizes, and the number of bytes of a tensor, must fit 63 bits")
 }
 
 pub(super) fn unsupported(loc: &Loc, what: &str, way_out: &str) -> Diagnostic {
@@ -125,7 +124,7 @@ pub(super) fn literal(loc: &Loc, message: String) -> Diagnostic {
 }
 
 pub(super) fn generic_only(loc: &Loc, name: &str) -> Diagnostic {
-    Diagnostic::error("text-syntax", loc, format!("`{name}` has no form of its own"))
+    Diagnostic::error("text-syntax", loc, format!("`{name}` has only the generic form"))
         .help(format!("write it as \"{name}\"(%a, ..) <{{..}}> : (T, ..) -> U"))
 }
 

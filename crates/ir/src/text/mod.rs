@@ -1,4 +1,4 @@
-//! Text: the MLIR that JAX exports and jaxlib reads, to a [`Module`] and back.
+//! Text: converts the MLIR that JAX exports and jaxlib reads to a [`Module`] and back.
 //!
 //! ```text
 //! module @jit_f {
@@ -9,13 +9,14 @@
 //!   }
 //! }
 //! ```
-//! It knows the frame (modules, functions, meshes, regions, values, locations), types, and the attributes of StableHLO
-//! and Shardy. How an op is written, its row of the [`OpTable`] says ([`Syntax`]): most are a list of [`Piece`]s, and
-//! every op can be written in MLIR's generic form. What is not understood is kept as text or refused, never dropped.
+//! This module reads modules, functions, meshes, regions, values, locations, types, and the attributes of StableHLO and
+//! Shardy. The notation of an op is in its row of the [`OpTable`] ([`Syntax`]): most are a list of [`Piece`]s, and
+//! every op can be written in MLIR's generic form. What is not understood is kept as text or refused, and never
+//! dropped.
 //!
 //! - `parse(print(m)) == m`, locations included if they are printed ([`PrintOptions::EXACT`]).
-//! - A mistake in the text is a diagnostic with its line; nesting, sizes and aliases are bounded before they are followed.
-//! - Without locations in the text, an op's location is its place in the text.
+//! - A mistake in the text is a diagnostic with its line. Nesting, sizes and the expansion of aliases are limited.
+//! - If the text has no locations, the location of an op is its position in the text.
 
 mod alias;
 mod attr;
@@ -47,10 +48,10 @@ pub use types::FunctionType;
 use crate::{Module, OpTable};
 use shardwise_base::Diagnostics;
 
-/// Longer texts are refused.
+/// Texts with more bytes than this are refused.
 const MAX_BYTES: usize = u32::MAX as usize;
 
-/// Reads a module. `source_name` is what diagnostics and locations call the text.
+/// Reads a module. `source_name` is the name of the text in diagnostics and locations.
 ///
 /// The result is not verified.
 pub fn parse(source_name: &str, text: &str, table: &'static dyn OpTable) -> Result<Module, Diagnostics> {

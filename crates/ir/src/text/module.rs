@@ -1,4 +1,4 @@
-//! Modules, functions and meshes, read.
+//! Reads modules, functions and meshes.
 
 use super::lexer::Kind;
 use super::mistakes;
@@ -9,21 +9,21 @@ use crate::{Attr, Attrs, Body, Func, Module, Type, Visibility};
 use shardwise_base::{AxisKind, Communicate, Mesh, Topology};
 use std::sync::Arc;
 
-/// Where the names of a function's arguments are not written, they are this.
+/// The name of a function's argument if none is written.
 const UNNAMED: &str = "";
 
-/// Attributes that the generic form of a function has, and that are no attributes here.
+/// The attributes in the generic form of a function that are stored in the function itself.
 const FUNC_PROPERTIES: &[&str] = &["arg_attrs", "function_type", "res_attrs", "sym_name", "sym_visibility"];
 
 // ── modules
 
 impl<'t> Parser<'t> {
-    /// The whole text.
+    /// Reads the whole text.
     pub(super) fn module(&mut self) -> Option<Module> {
         let outline = self.outline();
         let mut module = Module::new("", self.table);
         for at in outline.meshes {
-            // A mesh that cannot be read is reported when the text comes to it.
+            // A mesh that cannot be read is reported when the text reaches it.
             let found = self.found.clone();
             if let Ok((mesh, _)) = self.elsewhere(at, Self::mesh) {
                 self.meshes.push(Arc::new(mesh));
@@ -37,7 +37,7 @@ impl<'t> Parser<'t> {
         Some(module)
     }
 
-    /// `module @name attributes {..} { .. }`, or what would stand in it.
+    /// Reads `module @name attributes {..} { .. }`, or only the contents of a module.
     fn top(&mut self, module: &mut Module) -> Parsed<()> {
         while self.is_alias_definition() {
             self.skip_alias_definition()?;
@@ -57,7 +57,7 @@ impl<'t> Parser<'t> {
         self.end(module)
     }
 
-    /// What may stand behind a module: its location, and aliases.
+    /// Reads what may follow a module: its location, and aliases.
     fn end(&mut self, module: &mut Module) -> Parsed<()> {
         if let Some(loc) = self.optional_loc()? {
             module.loc = loc;
@@ -66,7 +66,7 @@ impl<'t> Parser<'t> {
             self.skip_alias_definition()?;
         }
         if self.is("module") {
-            return Err(self.refuse("several modules in one text", "give each module a file of its own"));
+            return Err(self.refuse("several modules in one text", "put each module into its own file"));
         }
         if self.is("{-#") {
             return Err(self.refuse("dialect resources", "print the program with its constants inline"));
@@ -74,7 +74,7 @@ impl<'t> Parser<'t> {
         if self.is_kind(Kind::End) { Ok(()) } else { Err(self.unexpected("the end of the text")) }
     }
 
-    /// Reports what the rest of the text is not worth reading after.
+    /// Reports a mistake after which the rest of the text is not read.
     fn refuse(&mut self, what: &str, way_out: &str) -> Failed {
         let at = self.at();
         self.report(at, |loc| mistakes::unsupported(loc, what, way_out));
@@ -102,7 +102,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// `"builtin.module"() <{sym_name = "m"}> ({ .. }) {..} : () -> ()`
+    /// Reads `"builtin.module"() <{sym_name = "m"}> ({ .. }) {..} : () -> ()`.
     fn generic_module(&mut self, module: &mut Module) -> Parsed<()> {
         self.bump();
         self.expect_all("()")?;
@@ -127,12 +127,12 @@ impl<'t> Parser<'t> {
     /// Reports attributes whose names the definition itself uses.
     fn check_free(&mut self, at: At, attrs: &Attrs, taken: &[&str]) -> Parsed<()> {
         match taken.iter().find(|name| attrs.contains(name)) {
-            Some(name) => Err(self.fail(at, "text-attribute", format!("attribute `{name}` cannot be given here"))),
+            Some(name) => Err(self.fail(at, "text-attribute", format!("attribute `{name}` is not allowed here"))),
             None => Ok(()),
         }
     }
 
-    /// `<{..}>`, if it stands here.
+    /// Reads `<{..}>` if there is one.
     fn properties(&mut self, special: impl FnMut(&mut Self, &str) -> Parsed<Option<Attr>>) -> Parsed<Attrs> {
         if !self.eat("<") {
             return Ok(Attrs::new());
@@ -142,7 +142,7 @@ impl<'t> Parser<'t> {
         Ok(attrs)
     }
 
-    /// Meshes and functions, up to a `}` or the end.
+    /// Reads meshes and functions up to a `}` or the end.
     fn items(&mut self, module: &mut Module) -> Parsed<()> {
         while !self.is("}") && !self.is_kind(Kind::End) {
             if self.is_alias_definition() {
@@ -176,7 +176,7 @@ impl<'t> Parser<'t> {
             return self.add_mesh(module, mesh, attrs, at);
         }
         if self.is("module") {
-            return Err(self.refuse("modules inside modules", "give each module a file of its own"));
+            return Err(self.refuse("modules inside modules", "put each module into its own file"));
         }
         if self.is("{-#") {
             return Err(self.refuse("dialect resources", "print the program with its constants inline"));
@@ -184,7 +184,7 @@ impl<'t> Parser<'t> {
         Err(self.unexpected("`func.func`, `sdy.mesh` or the end of the module"))
     }
 
-    /// After a mistake: goes to the next function or mesh.
+    /// Goes to the next function or mesh after a mistake.
     fn skip_to_item(&mut self) {
         self.body = Body::new();
         self.scope = Default::default();
@@ -197,7 +197,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// After a mistake at the top: reads the functions that can still be found.
+    /// Reads the functions that can still be found after a mistake outside of functions.
     fn recover(&mut self, module: &mut Module) {
         if self.found.is_empty() || self.has_too_many_mistakes() {
             return;
@@ -218,7 +218,7 @@ impl<'t> Parser<'t> {
 // ── meshes
 
 impl<'t> Parser<'t> {
-    /// `sdy.mesh @mesh = <["x"=4]> {..}`, or its generic form.
+    /// Reads `sdy.mesh @mesh = <["x"=4]> {..}`, or its generic form.
     fn mesh(&mut self) -> Parsed<(Mesh, Attrs)> {
         let at = self.at();
         let is_generic = self.is_kind(Kind::Str);
@@ -232,12 +232,12 @@ impl<'t> Parser<'t> {
         };
         self.optional_loc()?;
         self.check_free(at, &attrs, &["mesh", "sym_name"])?;
-        // The same mesh once more, in StableHLO's words.
+        // This attribute repeats the mesh in StableHLO's notation.
         attrs.remove("stablehlo.mesh");
         Ok((with_mesh_facts(mesh, &mut attrs), attrs))
     }
 
-    /// `() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "mesh"}> : () -> ()`
+    /// Reads `() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "mesh"}> : () -> ()`.
     fn generic_mesh(&mut self, at: At) -> Parsed<(Mesh, Attrs)> {
         self.expect_all("()")?;
         let mut mesh = None;
@@ -274,7 +274,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The mesh with what our own attributes say of it.
+/// Returns the mesh with the facts that our own attributes hold.
 fn with_mesh_facts(mut mesh: Mesh, attrs: &mut Attrs) -> Mesh {
     if let Some(Attr::Array(kinds)) = attrs.remove("shardwise.axis_kinds") {
         for (axis, kind) in mesh.axes.iter_mut().zip(&kinds) {
@@ -297,7 +297,7 @@ fn with_mesh_facts(mut mesh: Mesh, attrs: &mut Attrs) -> Mesh {
     mesh
 }
 
-/// The inverse of [`with_mesh_facts`].
+/// Returns the attributes that [`with_mesh_facts`] reads.
 pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
     let mut attrs = Attrs::new();
     if mesh.axes.iter().any(|a| a.kind != AxisKind::Auto) {
@@ -326,7 +326,7 @@ pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
 // ── functions
 
 impl<'t> Parser<'t> {
-    /// What stands behind `func.func`.
+    /// Reads everything after `func.func`.
     fn func(&mut self, at: At) -> Parsed<Func> {
         let visibility = self.visibility();
         let mut func = Func::new(self.symbol()?, self.loc_of(at));
@@ -380,7 +380,7 @@ impl<'t> Parser<'t> {
         Ok(func)
     }
 
-    /// `%arg0: T {..} loc(..)`, or only the type where the function has no body.
+    /// Reads `%arg0: T {..} loc(..)`, or only the type if the function has no body.
     fn func_arg(&mut self) -> Parsed<(RegionArg<'t>, Attrs)> {
         let at = self.at();
         let name = if self.is_operand() {
@@ -396,7 +396,7 @@ impl<'t> Parser<'t> {
         Ok((RegionArg { name, ty, loc, at }, attrs))
     }
 
-    /// `-> T`, `-> (T {..}, U)`, or nothing.
+    /// Reads `-> T` or `-> (T {..}, U)`, if there are results.
     fn func_results(&mut self, func: &mut Func) -> Parsed<()> {
         if !self.eat("->") {
             return Ok(());
@@ -447,7 +447,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// `"func.func"() <{function_type = .., sym_name = ".."}> ({ ^bb0(..): .. }) {..} : () -> ()`
+    /// Reads `"func.func"() <{function_type = .., sym_name = ".."}> ({ ^bb0(..): .. }) {..} : () -> ()`.
     fn generic_func(&mut self, at: At) -> Parsed<Func> {
         self.bump();
         self.expect_all("()")?;

@@ -1,7 +1,7 @@
-//! The names that values print under, numbered as MLIR does: a region's arguments and results first, then, starting
-//! from there, those of each region within. Sibling regions use the same numbers.
+//! The names of values in text, numbered as MLIR does: first a region's arguments and results, and from there on those
+//! of each inner region. Sibling regions use the same numbers.
 //!
-//! MLIR's own text has names for some: `%cst`, `%iterArg`, and `%cst_0` where `%cst` is taken.
+//! MLIR prints names for some values: `%cst`, `%iterArg`, and `%cst_0` if `%cst` is taken.
 
 use crate::{Body, Module, Op, Region, Value, ValueNames};
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ enum Name {
 
 pub(super) struct Names(Vec<Name>);
 
-/// Where the numbers of a region stand; regions within start from a copy.
+/// The next numbers of a region. Inner regions start with a copy.
 #[derive(Clone, Default)]
 struct Scope {
     next_arg: u32,
@@ -48,7 +48,7 @@ impl Names {
         Names::with(body, &|_| ValueNames::default())
     }
 
-    /// With the names that ops give their values.
+    /// Returns the names with which MLIR prints values, including those that ops give to their values.
     pub fn as_mlir(module: &Module, body: &Body) -> Names {
         Names::with(body, &|op| module.table.def(body[op].code).value_names(&module.view(body, op)))
     }
@@ -88,7 +88,7 @@ impl Names {
         }
     }
 
-    /// `%arg0`, `%3`, `%3#1`, `%cst`; `<v7>` for a value that no region of the body defines.
+    /// Writes `%arg0`, `%3`, `%3#1`, `%cst`, or `<v7>` for a value that no region of the body defines.
     pub fn write(&self, out: &mut String, v: Value) {
         match &self.0[v.index()] {
             Name::None => write!(out, "<{v:?}>"),
@@ -100,7 +100,7 @@ impl Names {
         .expect("writing to a string");
     }
 
-    /// `%3`, `%3:2` or `%output_state, %output`: before the `=`.
+    /// Writes the names before the `=`: `%3`, `%3:2` or `%output_state, %output`.
     pub fn write_results(&self, out: &mut String, results: &[Value]) {
         match (results.first().map(|v| &self.0[v.index()]), results.len()) {
             (Some(Name::Result { number, .. }), 1) => write!(out, "%{number}"),

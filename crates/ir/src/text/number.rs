@@ -1,12 +1,13 @@
-//! Numbers: exact when read, shortest when printed, and in MLIR's forms both ways.
+//! Reads and writes numbers in MLIR's notation: exactly when they are read, and in the shortest form when they are
+//! printed.
 //!
-//! As MLIR does, a decimal float is read as `f64` and then rounded to its type; what prints is checked to come back.
-//! NaNs, infinities and what no short decimal gives back print as the bits: `0x7FC00000`.
+//! As in MLIR, a decimal float is read as `f64` and then rounded to its type. A printed number is checked to read back
+//! as the same one. NaNs, infinities and numbers without such a decimal are printed as bits: `0x7FC00000`.
 
 use shardwise_base::{DType, bf16, f16};
 use std::fmt::Write;
 
-/// One number as it is written.
+/// A number in text.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Scalar<'t> {
     Bool(bool),
@@ -14,7 +15,7 @@ pub(super) enum Scalar<'t> {
     Float { is_negative: bool, text: &'t str },
 }
 
-/// The value of an integer's text.
+/// Returns the value of an integer's text.
 pub(super) fn integer(is_negative: bool, text: &str) -> Option<i128> {
     let magnitude = match text.strip_prefix("0x") {
         Some(hex) => i128::from_str_radix(hex, 16).ok()?,
@@ -23,25 +24,25 @@ pub(super) fn integer(is_negative: bool, text: &str) -> Option<i128> {
     Some(if is_negative { -magnitude } else { magnitude })
 }
 
-/// The bytes of a number of this type, or why it has none.
+/// Returns the bytes of a number of this type, or why the type does not have the number.
 pub(super) fn encode(scalar: Scalar<'_>, dtype: DType) -> Result<Vec<u8>, String> {
     match scalar {
         Scalar::Bool(b) if dtype.is_bool() => Ok(vec![u8::from(b)]),
-        Scalar::Bool(_) => Err(format!("a boolean is no {dtype}")),
+        Scalar::Bool(_) => Err(format!("a boolean is not {dtype}")),
         Scalar::Int { is_negative, text } if dtype.is_float() => encode_bits(is_negative, text, dtype),
         Scalar::Int { is_negative, text } => {
             let value = integer(is_negative, text).filter(|&v| fits(v, dtype));
             value.map(|v| encode_integer(v, dtype)).ok_or_else(|| format!("the number does not fit {dtype}"))
         }
-        Scalar::Float { .. } if !dtype.is_float() => Err(format!("a number with a point is no {dtype}")),
+        Scalar::Float { .. } if !dtype.is_float() => Err(format!("a number with a point is not {dtype}")),
         Scalar::Float { is_negative, text } => {
-            let x: f64 = text.parse().map_err(|_| "this is no number".to_string())?;
+            let x: f64 = text.parse().map_err(|_| "this is not a number".to_string())?;
             Ok(encode_float(if is_negative { -x } else { x }, dtype))
         }
     }
 }
 
-/// Whether an integer has a representation; types without a sign in their name take both halves.
+/// Returns true if the type can represent an integer. Signless types accept signed and unsigned integers.
 fn fits(value: i128, dtype: DType) -> bool {
     let bits = dtype.bits() as u32;
     let high = 1i128 << bits;
@@ -57,23 +58,23 @@ fn encode_integer(value: i128, dtype: DType) -> Vec<u8> {
     if dtype.bits() < 8 { vec![narrow(bytes[0], dtype)] } else { bytes }
 }
 
-/// An integer of less than a byte in its byte: sign-extended if the type has a sign.
+/// Returns an integer of less than a byte in its byte, sign-extended if the type is signed.
 pub(super) fn narrow(byte: u8, dtype: DType) -> u8 {
     let unused = 8 - dtype.bits() as u32;
     let top = byte << unused;
     if dtype.is_signed() { ((top as i8) >> unused) as u8 } else { top >> unused }
 }
 
-/// `0x7FC00000`: the bits of a float.
+/// Reads the bits of a float: `0x7FC00000`.
 fn encode_bits(is_negative: bool, text: &str, dtype: DType) -> Result<Vec<u8>, String> {
     if is_negative || !text.starts_with("0x") {
-        return Err(format!("an integer is no {dtype}: write {text}.0"));
+        return Err(format!("an integer is not {dtype}: write {text}.0"));
     }
     let bits = integer(false, text).filter(|&v| v < 1i128 << dtype.bits());
     bits.map(|v| v.to_le_bytes()[..dtype.storage_bytes()].to_vec()).ok_or_else(|| format!("more bits than {dtype} has"))
 }
 
-/// The bytes of the value of this float type that is nearest to `x`.
+/// Returns the bytes of the value of this float type that is nearest to `x`.
 pub(super) fn encode_float(x: f64, dtype: DType) -> Vec<u8> {
     match dtype {
         DType::F64 => x.to_le_bytes().to_vec(),
@@ -84,7 +85,7 @@ pub(super) fn encode_float(x: f64, dtype: DType) -> Vec<u8> {
     }
 }
 
-/// The value of a float's bytes.
+/// Returns the value of a float's bytes.
 fn decode_float(bytes: &[u8], dtype: DType) -> f64 {
     let two = || [bytes[0], bytes[1]];
     match dtype {
@@ -96,12 +97,12 @@ fn decode_float(bytes: &[u8], dtype: DType) -> f64 {
     }
 }
 
-/// The value of a float attribute: `1.0 : f32`, `0x7F800000 : f32`.
+/// Returns the value of a float attribute: `1.0 : f32`, `0x7F800000 : f32`.
 pub(super) fn float_attr(scalar: Scalar<'_>, dtype: DType) -> Result<f64, String> {
     encode(scalar, dtype).map(|bytes| decode_float(&bytes, dtype))
 }
 
-/// One element, given its bytes.
+/// Writes an element from its bytes.
 pub(super) fn write_element(out: &mut String, dtype: DType, bytes: &[u8]) {
     if dtype.is_complex() {
         let (re, im) = bytes.split_at(bytes.len() / 2);
@@ -126,7 +127,7 @@ fn decode_integer(bytes: &[u8], dtype: DType) -> i128 {
     i128::from_le_bytes(wide)
 }
 
-/// A float attribute's value.
+/// Writes the value of a float attribute.
 pub(super) fn write_float(out: &mut String, x: f64, dtype: DType) {
     write_float_bytes(out, dtype, &encode_float(x, dtype));
 }
@@ -146,7 +147,7 @@ fn write_float_bytes(out: &mut String, dtype: DType, bytes: &[u8]) {
     }
 }
 
-/// The shortest decimal that the type gives back.
+/// Returns the shortest decimal that reads back as the same number of this type.
 fn shortest(x: f64, dtype: DType) -> String {
     let text = if dtype == DType::F64 { format!("{x:e}") } else { format!("{:e}", x as f32) };
     let exponent: i32 = text.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
@@ -157,7 +158,7 @@ fn shortest(x: f64, dtype: DType) -> String {
     if plain.contains('.') { plain } else { plain + ".0" }
 }
 
-/// Rust's `1e-5` as MLIR's `1.0e-05`.
+/// Converts Rust's `1e-5` to MLIR's `1.0e-05`.
 fn scientific(text: &str) -> String {
     let (mantissa, exponent) = text.split_once('e').expect("scientific form");
     let point = if mantissa.contains('.') { "" } else { ".0" };

@@ -1,4 +1,4 @@
-//! Ops and regions, read.
+//! Reads ops and regions.
 
 use super::facts::Taken;
 use super::form::{Form, OpParts, OperandAt, ResultShardings, Syntax, convert_numbered};
@@ -15,12 +15,12 @@ use std::sync::Arc;
 pub struct RegionArg<'t> {
     pub name: &'t str,
     pub ty: Type,
-    /// `None`: the place where it stands.
+    /// The written location, or `None` if the argument's position is its location.
     pub loc: Option<Loc>,
     pub at: At,
 }
 
-/// The names that an op's results get: `%0`, or `%0:2` for two.
+/// The names for an op's results: `%0`, or `%0:2` for two.
 struct ResultNames<'t> {
     name: &'t str,
     count: Option<usize>,
@@ -34,22 +34,22 @@ impl<'t> Parser<'t> {
         self.is_kind(Kind::Percent)
     }
 
-    /// `%name`, without the sigil.
+    /// Reads `%name`, and returns the name without the sigil.
     pub fn value_name(&mut self) -> Parsed<(&'t str, At)> {
         if !self.is_operand() {
-            return Err(self.unexpected("a value, as %0"));
+            return Err(self.unexpected("a value such as %0"));
         }
         let (name, at) = (&self.tok_text()[1..], self.at());
         self.bump();
         Ok((name, at))
     }
 
-    /// `%name` or `%name#1`: a value that is in scope.
+    /// Reads `%name` or `%name#1`: a value that is in scope.
     pub fn operand(&mut self) -> Parsed<OperandAt> {
         let (name, at) = self.value_name()?;
         let mut index = 0;
         if self.is_kind(Kind::Hash) && self.tok.start == self.last_end {
-            index = self.tok_text()[1..].parse().map_err(|_| self.unexpected("a result's number, as #1"))?;
+            index = self.tok_text()[1..].parse().map_err(|_| self.unexpected("a result's number such as #1"))?;
             self.bump();
         }
         match self.scope.get(name).map(|values| values.get(index).copied()) {
@@ -63,7 +63,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `%a, %b`; there may be none.
+    /// Reads `%a, %b`. There may be no operands.
     pub fn operands(&mut self) -> Parsed<Vec<OperandAt>> {
         let mut operands = vec![];
         if !self.is_operand() {
@@ -76,12 +76,12 @@ impl<'t> Parser<'t> {
         Ok(operands)
     }
 
-    /// The type of a value.
+    /// Returns the type of a value.
     pub fn type_of(&self, v: Value) -> &Type {
         self.body.ty(v)
     }
 
-    /// Reports operands that have other types than the text says.
+    /// Reports operands whose types differ from those in the text.
     pub fn check_operands(&mut self, at: At, operands: &[OperandAt], types: &[Type]) -> Parsed<()> {
         if operands.len() != types.len() {
             let message = format!("{}, and types for {}", mistakes::count(operands.len(), "operand"), types.len());
@@ -102,7 +102,8 @@ impl<'t> Parser<'t> {
 // ── regions
 
 impl<'t> Parser<'t> {
-    /// `{ .. }` with arguments that have been read already; without them it may begin with `^bb0(%a: T):`.
+    /// Reads `{ .. }` with arguments that have been read already. Without such arguments, it may begin with `^bb0(%a:
+    /// T):`.
     pub fn region(&mut self, args: Vec<RegionArg<'t>>) -> Parsed<Region> {
         if self.region_depth >= MAX_REGION_DEPTH {
             let at = self.at();
@@ -145,7 +146,7 @@ impl<'t> Parser<'t> {
         v
     }
 
-    /// `^bb0(%a: T, %b: U):`
+    /// Reads `^bb0(%a: T, %b: U):`.
     fn block_header(&mut self) -> Parsed<Vec<RegionArg<'t>>> {
         self.bump();
         let args = if self.is("(") { self.region_args()? } else { vec![] };
@@ -153,12 +154,12 @@ impl<'t> Parser<'t> {
         Ok(args)
     }
 
-    /// `(%a: T, %b: U)`.
+    /// Reads `(%a: T, %b: U)`.
     pub fn region_args(&mut self) -> Parsed<Vec<RegionArg<'t>>> {
         self.list("(", ")", Self::region_arg)
     }
 
-    /// `%a: T`, with a location behind it if there is one.
+    /// Reads `%a: T` and the location after it, if there is one.
     pub fn region_arg(&mut self) -> Parsed<RegionArg<'t>> {
         let (name, at) = self.value_name()?;
         self.expect(":")?;
@@ -176,8 +177,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A region of `args` arguments of one type, one op that combines them, and a return of its result: the short form of
-    /// reducers.
+    /// Builds a region with two arguments of one type, an op that combines them, and a return of its result. This is
+    /// the short form of reducers.
     pub fn combining_region(&mut self, op: OpCode, ret: OpCode, ty: &Type, loc: &Loc) -> Region {
         let region = self.body.add_region();
         let args: Vec<Value> = (0..2).map(|_| self.body.add_arg(region, ty.clone(), loc.clone())).collect();
@@ -191,7 +192,7 @@ impl<'t> Parser<'t> {
         self.table.find(name)
     }
 
-    /// What the op being read gets as its location where the text says nothing else. To be asked for before regions
+    /// Returns the location of the op that is being read, if the text does not state one. Must be called before regions
     /// are read.
     pub fn op_loc(&self) -> Loc {
         self.loc_of(self.op_at)
@@ -201,7 +202,7 @@ impl<'t> Parser<'t> {
 // ── ops
 
 impl<'t> Parser<'t> {
-    /// One op, appended to `region`.
+    /// Reads an op and appends it to `region`.
     pub(super) fn op(&mut self, region: Region) -> Parsed<()> {
         let at = self.at();
         self.op_at = at;
@@ -216,7 +217,7 @@ impl<'t> Parser<'t> {
         self.name_results(op, &names, name_at)
     }
 
-    /// `%0, %1:2 = `
+    /// Reads `%0, %1:2 = `.
     fn result_names(&mut self) -> Parsed<Vec<ResultNames<'t>>> {
         let mut names = vec![];
         if !self.is_operand() {
@@ -276,13 +277,13 @@ impl<'t> Parser<'t> {
         Failed
     }
 
-    /// `"name"(%a) <{..}> ({..}) {..} : (T) -> U`
+    /// Reads `"name"(%a) <{..}> ({..}) {..} : (T) -> U`.
     fn generic_op(&mut self) -> Parsed<(OpCode, OpParts)> {
         let at = self.at();
         let name = self.string("an op's name")?;
         let code = self.table.find(&name);
         if code.is_none() {
-            // The rest of the op can still be read, and with it the rest of the function.
+            // The rest of the op can still be read, and after it the rest of the function.
             self.unknown_op(at, &name);
         }
         let mut parts = self.generic_parts()?;
@@ -292,7 +293,7 @@ impl<'t> Parser<'t> {
         Ok((code.unwrap_or(OpCode::RETURN), parts))
     }
 
-    /// What stands behind the name in the generic form.
+    /// Reads everything after the name in the generic form.
     pub fn generic_parts(&mut self) -> Parsed<OpParts> {
         let mut parts = OpParts::default();
         self.expect("(")?;
@@ -351,7 +352,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// The mesh of an op: that of its shardings, one with axes if there is any, else the module's.
+    /// Returns the mesh of an op: that of its shardings (one with axes, if possible), or else the module's.
     pub(super) fn mesh_of(&self, parts: &OpParts, results: Option<&[Option<Sharding>]>) -> Option<Arc<Mesh>> {
         let of_results = results.into_iter().flatten().flatten();
         let of_operands = parts.attrs.iter().flat_map(|(_, attr)| match attr {
@@ -363,7 +364,7 @@ impl<'t> Parser<'t> {
         meshes.min_by_key(|m| m.axes.is_empty()).cloned().or_else(|| self.main_mesh())
     }
 
-    /// The mesh of an op that has been read so far.
+    /// Returns the mesh of an op of which only a part has been read.
     pub fn mesh_of_parts(&mut self, parts: &OpParts) -> Parsed<Arc<Mesh>> {
         match self.mesh_of(parts, parts.shardings.as_deref()) {
             Some(mesh) => Ok(mesh),
@@ -376,7 +377,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The results' shardings out of the op's property.
+/// Removes the results' shardings from the op's property.
 fn take_property(parts: &mut OpParts, syntax: Syntax) -> Option<Vec<Option<Sharding>>> {
     let (ResultShardings::Property(name) | ResultShardings::List(name)) = syntax.results else {
         return None;

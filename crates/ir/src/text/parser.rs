@@ -1,7 +1,7 @@
-//! The parser's core: the current token, what is known by name, and how mistakes are reported.
+//! The core of the parser: the current token, the names that are defined, and the reporting of mistakes.
 //!
-//! A rule that fails has reported why and returns [`Failed`]; the next function is then parsed all the same, so one text
-//! gives the mistakes of several functions. Mistakes after which reading can go on (an unknown axis) are only recorded.
+//! A rule that fails has reported the mistake and returns [`Failed`]. The next function is parsed nevertheless, so the
+//! mistakes of several functions are reported together. After some mistakes (an unknown axis), reading continues.
 
 use super::alias::Aliases;
 use super::lexer::{self, Kind, Token};
@@ -10,51 +10,52 @@ use crate::{Body, OpTable};
 use shardwise_base::{Diagnostics, Loc, Mesh, budget};
 use std::sync::Arc;
 
-/// A mistake was found and has been reported.
+/// The result of a rule that found and reported a mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Failed;
 
 pub type Parsed<T> = Result<T, Failed>;
 
-/// Where a token starts: what a mistake is reported at.
+/// The position where a token starts, at which mistakes are reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct At(pub(super) usize);
 
-/// How deep attributes and types may nest.
+/// The largest nesting depth of attributes and types.
 const MAX_NESTING: usize = 64;
 
-/// A cancelled computation stops after at most this many tokens.
+/// The number of tokens that are read between two checks for cancellation.
 const TOKENS_BETWEEN_POLLS: usize = 1024;
 
-/// After this many mistakes the rest of the text is not read.
+/// The number of mistakes after which the rest of the text is not read.
 const MAX_MISTAKES: usize = 20;
 
-/// Reads one text. Ops' own forms are read through its public methods.
+/// Reads a text. The ops' own forms are read through its public methods.
 pub struct Parser<'t> {
     pub(super) text: &'t str,
     pub(super) tok: Token,
-    /// Where the token before the current one ends.
+    /// The position where the token before the current one ends.
     pub(super) last_end: usize,
     pub(super) table: &'static dyn OpTable,
     pub(super) source: Arc<str>,
     line_starts: Vec<usize>,
-    /// The last place whose column was asked for, and its column: a line may hold thousands of places.
+    /// The last position whose column was computed, with its column. A line may contain thousands of positions.
     last_column: std::cell::Cell<(usize, usize)>,
     pub(super) found: Diagnostics,
     pub(super) aliases: Aliases<'t>,
     pub(super) meshes: Vec<Arc<Mesh>>,
-    /// The function being read.
+    /// The function that is being read.
     pub(super) body: Body,
     pub(super) scope: Scope<'t>,
-    /// Attributes of the op being read whose axes belong to a mesh that is not known yet: the name, and where the value is.
+    /// Attributes of the op being read whose axes belong to a mesh that is not known yet: the name, and the value's
+    /// position.
     pub(super) deferred: Vec<(Arc<str>, At)>,
-    /// Where the op being read starts; 0 before the first of a function.
+    /// The position of the op being read, or 0 before the first op of a function.
     pub(super) op_at: At,
-    /// The name of the function being read.
+    /// The name of the function that is being read.
     pub(super) func_name: Option<Arc<str>>,
     nesting: usize,
     pub(super) region_depth: usize,
-    /// Tokens read so far.
+    /// The number of tokens read so far.
     token_count: usize,
 }
 
@@ -88,12 +89,12 @@ impl<'t> Parser<'t> {
 
     // ── tokens
 
-    /// Where the current token starts.
+    /// Returns the position of the current token.
     pub fn at(&self) -> At {
         At(self.tok.start)
     }
 
-    /// The text of the current token.
+    /// Returns the text of the current token.
     pub(super) fn tok_text(&self) -> &'t str {
         &self.text[self.tok.start..self.tok.end]
     }
@@ -107,18 +108,18 @@ impl<'t> Parser<'t> {
         self.tok = lexer::token(self.text, self.tok.end);
     }
 
-    /// Whether a line ends before the current token.
+    /// Returns true if a line ends before the current token.
     pub(super) fn is_on_new_line(&self) -> bool {
         self.text[self.last_end..self.tok.start].contains('\n')
     }
 
-    /// Goes on reading at a byte position.
+    /// Continues reading at a byte position.
     pub(super) fn jump(&mut self, to: usize) {
         self.last_end = to;
         self.tok = lexer::token(self.text, to);
     }
 
-    /// Reads with `f` from another place, and comes back.
+    /// Reads with `f` at another position, and returns to the current one.
     pub(super) fn elsewhere<T>(&mut self, place: At, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let saved = (self.tok, self.last_end);
         self.jump(place.0);
@@ -127,7 +128,7 @@ impl<'t> Parser<'t> {
         result
     }
 
-    /// Whether the current token is this word or punctuation.
+    /// Returns true if the current token is this word or punctuation.
     pub fn is(&self, text: &str) -> bool {
         matches!(self.tok.kind, Kind::Word | Kind::Punct) && self.tok_text() == text
     }
@@ -136,7 +137,7 @@ impl<'t> Parser<'t> {
         self.tok.kind == kind
     }
 
-    /// Reads this word or punctuation, if it stands here.
+    /// Reads this word or punctuation if it is the current token. Returns true if it was.
     pub fn eat(&mut self, text: &str) -> bool {
         let found = self.is(text);
         if found {
@@ -145,12 +146,12 @@ impl<'t> Parser<'t> {
         found
     }
 
-    /// Reads this word or punctuation.
+    /// Reads this word or punctuation. Anything else is a mistake.
     pub fn expect(&mut self, text: &str) -> Parsed<()> {
         if self.eat(text) { Ok(()) } else { Err(self.unexpected(&format!("`{text}`"))) }
     }
 
-    /// Reads several words and punctuation marks, as `, dims =`.
+    /// Reads several words and punctuation marks, such as `, dims =`.
     pub fn expect_all(&mut self, text: &str) -> Parsed<()> {
         let mut at = 0;
         loop {
@@ -163,7 +164,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Whether all of these words and punctuation marks stand here.
+    /// Returns true if these words and punctuation marks are the next tokens.
     pub fn is_all(&self, text: &str) -> bool {
         let (mut at, mut here) = (0, self.tok);
         loop {
@@ -189,7 +190,7 @@ impl<'t> Parser<'t> {
         Ok(text)
     }
 
-    /// Reads items up to `close`, separated by commas; the opening bracket has been read.
+    /// Reads items up to `close`, separated by commas. The opening bracket has been read.
     pub fn list_until<T>(&mut self, close: &str, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut items = vec![];
         if self.eat(close) {
@@ -212,7 +213,7 @@ impl<'t> Parser<'t> {
         self.list_until(close, item)
     }
 
-    /// Runs `f` one level deeper: what nests without end is a mistake, not a stack overflow.
+    /// Runs `f` one level deeper. Nesting that is too deep is a mistake, and not a stack overflow.
     pub(super) fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.nested_to(MAX_NESTING, f)
     }
@@ -231,7 +232,7 @@ impl<'t> Parser<'t> {
 
     // ── mistakes
 
-    /// The line and column of a place, from 1; the column counts characters.
+    /// Returns the line and column of a position, from 1. The column counts characters.
     fn line_column(&self, at: At) -> (usize, usize) {
         let line = self.line_starts.partition_point(|&start| start <= at.0);
         let (mut from, mut column) = self.last_column.get();
@@ -244,14 +245,14 @@ impl<'t> Parser<'t> {
         (line, column)
     }
 
-    /// The place as a location.
+    /// Returns the position as a location.
     pub(super) fn loc_of(&self, at: At) -> Loc {
         let (line, column) = self.line_column(at);
         let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Loc::file(self.source.clone(), small(line), small(column))
     }
 
-    /// Records a mistake at a place, with the line it stands on.
+    /// Records a mistake at a position, with an excerpt of its line.
     pub fn report(&mut self, at: At, build: impl FnOnce(&Loc) -> shardwise_base::Diagnostic) {
         let loc = self.loc_of(at);
         let mut diagnostic = build(&loc);
@@ -260,7 +261,7 @@ impl<'t> Parser<'t> {
         self.found.push(diagnostic);
     }
 
-    /// The line that holds `at`, and a caret below; of a long line, the part around it.
+    /// Returns the line that contains `at`, with a caret below. Of a long line, returns the part around `at`.
     fn excerpt(&self, at: At) -> String {
         const WIDTH: usize = 60;
         let (line, column) = self.line_column(at);
@@ -275,7 +276,7 @@ impl<'t> Parser<'t> {
         format!("{dots}{shown}{}\n{caret}^", if cut { "…" } else { "" })
     }
 
-    /// What is being read, for a message: "`stablehlo.add` in `@main`".
+    /// Describes what is being read, for a message: "`stablehlo.add` in `@main`".
     pub(super) fn subject(&self) -> String {
         let func = self.func_name.as_ref().map_or("the module".to_string(), |name| format!("`@{name}`"));
         let mut at = self.op_at.0;
@@ -293,15 +294,15 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Records a mistake of one sentence.
+    /// Records a mistake that needs only a message.
     pub fn fail(&mut self, at: At, code: &'static str, message: String) -> Failed {
         self.report(at, |loc| shardwise_base::Diagnostic::error(code, loc, message));
         Failed
     }
 
-    /// Records that something else was expected here than what stands here.
+    /// Records that the current token is not what was expected.
     pub fn unexpected(&mut self, expected: &str) -> Failed {
-        // What is missing at the end of a line is missing there, not where the next line starts.
+        // What is missing at the end of a line is reported there, and not at the start of the next line.
         let missing = expected.starts_with("`:`") || expected.starts_with("`,`");
         let at = if missing && self.is_on_new_line() { At(self.last_end) } else { self.at() };
         let message = match self.tok.kind {
@@ -318,7 +319,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// A token that may be a megabyte long, for a message.
+/// Shortens a token for a message. It may be a megabyte long.
 pub(super) fn shorten(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -1,4 +1,4 @@
-//! Modules, functions and ops, printed so that MLIR and [`super::parse`] read them back.
+//! Prints modules, functions and ops so that MLIR and [`super::parse`] can read them.
 
 use super::attr_print::{filtered, is_property, write_attr, write_dict, write_symbol};
 use super::facts;
@@ -12,38 +12,39 @@ use crate::{Attr, Attrs, Body, Func, Module, Op, OpView, Region, Type, Value, Vi
 use shardwise_base::{Loc, Sharding, budget};
 use std::fmt::Write;
 
-/// What a printed module shows.
+/// The parts of a module that are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PrintOptions {
-    /// Each op's and argument's location, as aliases at the end.
+    /// Prints the location of each op and argument, as aliases at the end.
     pub locations: bool,
-    /// Every op in the generic form.
+    /// Prints every op in the generic form.
     pub generic: bool,
-    /// `shardwise.*`: reasons, shardings of inner arguments.
+    /// Prints `shardwise.*` attributes: reasons, and shardings of inner arguments.
     pub facts: bool,
-    /// As MLIR itself prints a module that says nowhere `public`: without the word, with ops' own names for values.
+    /// Prints as MLIR does: without the word `public`, if the module does not use it, and with the ops' own names for
+    /// values.
     pub as_mlir: bool,
-    /// `shardwise.varying`, if facts are shown.
+    /// Prints `shardwise.varying`, if facts are printed.
     pub varying: bool,
 }
 
 impl Default for PrintOptions {
-    /// The whole meaning of the module, in ops' own forms, without locations.
+    /// Returns the options that print the whole meaning of the module, in the ops' own forms, without locations.
     fn default() -> PrintOptions {
         PrintOptions { locations: false, generic: false, facts: true, varying: true, as_mlir: false }
     }
 }
 
 impl PrintOptions {
-    /// With locations as well: reading it back gives an equal module.
+    /// Also prints locations. Reading the text results in an equal module.
     pub const EXACT: PrintOptions =
         PrintOptions { locations: true, generic: false, facts: true, varying: true, as_mlir: false };
 
-    /// What MLIR itself prints, and no facts that only we read.
+    /// Prints what MLIR prints, without facts that only this crate reads.
     pub const MLIR: PrintOptions =
         PrintOptions { locations: false, generic: false, facts: false, varying: false, as_mlir: true };
 
-    /// For a reader who knows what a program does and wants to see how: without varying axes.
+    /// Returns the options without varying axes, for readers who want to see how a program works.
     pub fn without_varying(self) -> PrintOptions {
         PrintOptions { varying: false, ..self }
     }
@@ -57,7 +58,7 @@ impl PrintOptions {
     }
 }
 
-/// Writes a text. Ops' own forms print through its public methods.
+/// Writes a text. The ops' own forms are printed through its public methods.
 pub struct Printer<'m> {
     out: String,
     module: &'m Module,
@@ -65,20 +66,20 @@ pub struct Printer<'m> {
     indent: usize,
     names: Names,
     locs: LocTable,
-    /// Attributes of the op being printed, with its facts.
+    /// The attributes of the op being printed, with its facts.
     attrs: Attrs,
-    /// Whether the op being printed stands in a function's own region, where `func.` is left out.
+    /// True if the op being printed is in a function's own region, where `func.` is left out.
     is_in_func: bool,
 }
 
-/// The text of a module.
+/// Returns the text of a module.
 pub fn print(module: &Module, options: &PrintOptions) -> String {
     let mut p = Printer::new(module, *options);
     p.module();
     p.out
 }
 
-/// One op and the regions within, as it would print inside its function.
+/// Returns the text of an op and its regions, as it would be printed inside its function.
 pub fn print_op(module: &Module, body: &Body, op: Op, options: &PrintOptions) -> String {
     let mut p = Printer::new(module, *options);
     p.names = p.names_of(body);
@@ -105,32 +106,32 @@ impl<'m> Printer<'m> {
         if self.options.as_mlir { Names::as_mlir(self.module, body) } else { Names::of(body) }
     }
 
-    // ── what forms are made of
+    // ── the parts of forms
 
-    /// Writes text as it stands.
+    /// Writes text verbatim.
     pub fn write(&mut self, text: &str) {
         self.out.push_str(text);
     }
 
-    /// A new line, indented.
+    /// Starts a new line with the current indentation.
     pub fn line(&mut self) {
         self.out.push('\n');
         self.out.extend(std::iter::repeat_n("  ", self.indent));
     }
 
-    /// Takes back a space at the end.
+    /// Removes a space at the end.
     pub(super) fn trim_space(&mut self) {
         if self.out.ends_with(' ') {
             self.out.pop();
         }
     }
 
-    /// `%0`, `%arg1`, `%2#1`.
+    /// Writes `%0`, `%arg1`, `%2#1`.
     pub fn operand(&mut self, v: Value) {
         self.names.write(&mut self.out, v);
     }
 
-    /// `%0, %1`.
+    /// Writes `%0, %1`.
     pub fn operands(&mut self, values: impl Iterator<Item = Value>) {
         for (i, v) in values.enumerate() {
             self.write(if i > 0 { ", " } else { "" });
@@ -142,59 +143,61 @@ impl<'m> Printer<'m> {
         write_attr(&mut self.out, attr);
     }
 
-    /// `1.5`, without its type.
+    /// Writes `1.5`, without its type.
     pub(super) fn float(&mut self, value: f64, dtype: shardwise_base::DType) {
         super::number::write_float(&mut self.out, value, dtype);
     }
 
-    /// `@name`.
+    /// Writes `@name`.
     pub fn symbol(&mut self, name: &str) {
         write_symbol(&mut self.out, name);
     }
 
-    /// `[1, 2]`.
+    /// Writes `[1, 2]`.
     pub fn ints(&mut self, values: &[i64]) {
         records::write_ints(&mut self.out, values);
     }
 
-    /// `<a = 1, b = 2>`.
+    /// Writes `<a = 1, b = 2>`.
     pub(super) fn record_body(&mut self, name: &str, fields: &Attrs) {
         records::write_record_body(&mut self.out, name, fields);
     }
 
-    /// `[b, 0, f]x[0, i, o]->[b, 0, f]`.
+    /// Writes `[b, 0, f]x[0, i, o]->[b, 0, f]`.
     pub(super) fn conv_dimensions(&mut self, fields: &Attrs) -> Option<()> {
         records::write_conv_dimensions(&mut self.out, fields).then_some(())
     }
 
-    /// `<@mesh, {"x"}>`.
+    /// Writes `<@mesh, {"x"}>`.
     pub(super) fn short_mesh_axes(&mut self, mesh: &shardwise_base::Mesh, axes: &[shardwise_base::AxisRef]) {
         sharding::write_short_mesh_axes(&mut self.out, mesh, axes);
     }
 
-    /// `dense<..>`, without its type.
+    /// Writes `dense<..>`, without its type.
     pub fn dense(&mut self, literal: &shardwise_base::Literal) {
         super::dense::write_dense(&mut self.out, literal);
     }
 
-    /// `<@mesh, [..]>`.
+    /// Writes `<@mesh, [..]>`.
     pub fn sharding(&mut self, s: &Sharding) {
         sharding::write_sharding(&mut self.out, s);
     }
 
-    /// `[<@mesh, [..]>, ..]`.
+    /// Writes `[<@mesh, [..]>, ..]`.
     pub fn shardings<'a>(&mut self, list: impl Iterator<Item = &'a Sharding>) {
         sharding::write_shardings(&mut self.out, list);
     }
 
-    /// The shardings of all results: `[<..>, ..]`, open for those that have none. `None` if none has one.
+    /// Writes the shardings of all results: `[<..>, ..]`, open for those that have none. Returns `None` if no result
+    /// has one.
     pub fn result_shardings(&mut self, op: &OpView<'_>) -> Option<()> {
         let list = result_shardings(op)?;
         self.shardings(list.iter());
         Some(())
     }
 
-    /// Axes of a mesh in braces, in brackets for each dimension, or with the dimensions they move between.
+    /// Writes axes of a mesh: in braces, in brackets for each dimension, or with the dimensions between which they
+    /// move.
     pub fn axes(&mut self, attr: &Attr) -> Option<()> {
         match attr {
             Attr::Axes { mesh, axes } => sharding::write_axes(&mut self.out, mesh, axes),
@@ -209,12 +212,12 @@ impl<'m> Printer<'m> {
         Some(())
     }
 
-    /// `T, U`.
+    /// Writes `T, U`.
     pub fn types<'a>(&mut self, types: impl IntoIterator<Item = &'a Type>) {
         write_types(&mut self.out, types);
     }
 
-    /// `(T, U) -> V`.
+    /// Writes `(T, U) -> V`.
     pub fn functional_type(&mut self, op: &OpView<'_>) {
         self.write("(");
         self.types(op.operands().iter().map(|&v| op.body.ty(v)));
@@ -222,17 +225,17 @@ impl<'m> Printer<'m> {
         self.result_types(op);
     }
 
-    /// `V`, or `(V, W)`.
+    /// Writes `V`, or `(V, W)`.
     pub fn result_types(&mut self, op: &OpView<'_>) {
         write_results(&mut self.out, op.results().iter().map(|&v| op.body.ty(v)));
     }
 
-    /// ` {..}`: the attributes that `keep` keeps and the op's facts; nothing if there are none.
+    /// Writes ` {..}`: the attributes that `keep` accepts and the op's facts. Writes nothing if there are none.
     pub fn dict(&mut self, keep: impl Fn(&str) -> bool) {
         self.dict_after(" ", keep);
     }
 
-    /// The same, behind another word than a space.
+    /// Does the same as [`Printer::dict`], with `word` in place of the space.
     pub fn dict_after(&mut self, word: &str, keep: impl Fn(&str) -> bool) {
         let attrs = std::mem::take(&mut self.attrs);
         if attrs.iter().any(|(name, _)| keep(name)) {
@@ -242,7 +245,7 @@ impl<'m> Printer<'m> {
         self.attrs = attrs;
     }
 
-    /// `%arg0: T`, with its location where these are shown.
+    /// Writes `%arg0: T`, with its location if locations are printed.
     pub fn region_arg(&mut self, body: &Body, v: Value) {
         self.operand(v);
         self.write(": ");
@@ -250,7 +253,7 @@ impl<'m> Printer<'m> {
         self.loc(&body[v].loc);
     }
 
-    /// `{ .. }`; the arguments stand in it where `with_args`, else the form has printed them.
+    /// Writes `{ .. }`. The arguments are written inside if `with_args` is true. Otherwise, the form has written them.
     pub fn region(&mut self, body: &Body, region: Region, with_args: bool) {
         let outer = (std::mem::take(&mut self.attrs), std::mem::replace(&mut self.is_in_func, false));
         self.write("{");
@@ -283,7 +286,7 @@ impl<'m> Printer<'m> {
         self.options.locations
     }
 
-    /// ` loc(#loc3)`, where locations are shown.
+    /// Writes ` loc(#loc3)`, if locations are printed.
     fn loc(&mut self, loc: &Loc) {
         if self.options.locations {
             self.write(" loc(");
@@ -326,7 +329,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    /// `(%a) <{..}> ({..}) {..} : (T) -> U`
+    /// Writes `(%a) <{..}> ({..}) {..} : (T) -> U`.
     fn generic_parts(&mut self, op: &OpView<'_>, syntax: Syntax) {
         self.write("(");
         self.operands(op.operands().iter().copied());
@@ -368,7 +371,7 @@ impl<'m> Printer<'m> {
         debug_assert!(self.out.len() > start);
         self.write(open);
         if self.options.generic && module.meshes.is_empty() && module.funcs.is_empty() {
-            // A region without ops says that it has a block all the same.
+            // A region without ops must be written with a block.
             self.line();
             self.write("^bb0:");
         }
@@ -524,7 +527,7 @@ impl<'m> Printer<'m> {
         write!(self.out, "sym_name = {name}, sym_visibility = \"{visibility}\"}}> (").expect("writing to a string");
         let entry = func.body.entry();
         if func.body[entry] == crate::RegionData::default() {
-            // Without a block it would be a declaration.
+            // Without a block, it would be a declaration.
             self.write("{^bb0:}");
         } else {
             self.region(&func.body, entry, true);
@@ -535,7 +538,7 @@ impl<'m> Printer<'m> {
         self.loc(&func.loc);
     }
 
-    /// `name = [{..}, {}], `, if one of them is not empty.
+    /// Writes `name = [{..}, {}], `, unless all of them are empty.
     fn attrs_list(&mut self, name: &str, list: &[Attrs]) {
         if list.iter().all(Attrs::is_empty) {
             return;
@@ -565,7 +568,7 @@ fn result_shardings(op: &OpView<'_>) -> Option<Vec<Sharding>> {
     }
 }
 
-/// Axes of Shardy's ops as Shardy writes them in the generic form: the mesh is that of the op.
+/// Returns the axes of Shardy's ops in Shardy's generic form, where the mesh is that of the op.
 fn with_shardys_axes(attrs: &Attrs, syntax: Syntax) -> Attrs {
     let name = match syntax.results {
         ResultShardings::Attribute => return attrs.clone(),
@@ -582,7 +585,7 @@ fn shardys_axes(attr: &Attr, name: &str) -> Option<Attr> {
     Some(Attr::Opaque(text.into()))
 }
 
-/// The property that holds the results' shardings.
+/// Adds the property that holds the results' shardings.
 fn add_property(attrs: &mut Attrs, op: &OpView<'_>, syntax: Syntax) {
     let attr = match syntax.results {
         ResultShardings::Attribute => None,

@@ -1,5 +1,5 @@
-//! Attributes that are named records: `#stablehlo.gather<offset_dims = [1], index_vector_dim = 2>`, and the one that is
-//! written otherwise, `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>`.
+//! Reads and writes attributes that are named records: `#stablehlo.gather<offset_dims = [1], index_vector_dim = 2>`,
+//! and `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>`, which has a notation of its own.
 
 use super::attr_print::write_attr;
 use super::lexer::Kind;
@@ -9,7 +9,7 @@ use crate::{Attr, Attrs};
 use shardwise_base::{DType, did_you_mean};
 use std::fmt::Write;
 
-/// The known records, and their fields in the order in which they print.
+/// The known records, with their fields in the order in which they are printed.
 const RECORDS: &[(&str, &[&str])] = &[
     (
         "stablehlo.dot",
@@ -70,24 +70,24 @@ const RECORDS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Records whose lists MLIR wants even where they are empty.
+/// Records whose lists MLIR requires even if they are empty.
 const KEEPS_EMPTY_LISTS: &[&str] = &["stablehlo.output_operand_alias"];
 
-/// The three parts of a convolution's dimension numbers: a field's prefix, and the letters of the dimensions that are
-/// not spatial, each with the rest of its field's name.
+/// The three parts of a convolution's dimension numbers: the prefix of a field, and the letters of the dimensions that
+/// are not spatial, each with the rest of its field's name.
 const CONV_PARTS: [(&str, [(&str, &str); 2]); 3] = [
     ("input", [("b", "batch_dimension"), ("f", "feature_dimension")]),
     ("kernel", [("i", "input_feature_dimension"), ("o", "output_feature_dimension")]),
     ("output", [("b", "batch_dimension"), ("f", "feature_dimension")]),
 ];
 
-/// The fields of a record, in order, if it is a known one.
+/// Returns the fields of a known record, in order.
 pub(super) fn fields(name: &str) -> Option<&'static [&'static str]> {
     RECORDS.iter().find(|(n, _)| *n == name).map(|(_, fields)| *fields)
 }
 
 impl<'t> Parser<'t> {
-    /// `<field = value, ..>`, after the name.
+    /// Reads `<field = value, ..>` after the name.
     pub(super) fn record(&mut self, name: &str, known: &'static [&'static str]) -> Parsed<Attr> {
         self.expect("<")?;
         let mut fields = Attrs::new();
@@ -110,7 +110,7 @@ impl<'t> Parser<'t> {
         Ok(Attr::Record { name: name.into(), fields })
     }
 
-    /// Fields up to `>`, separated by commas; there may be one behind the last.
+    /// Reads fields up to `>`, separated by commas. There may be a comma after the last one.
     fn fields(&mut self, mut field: impl FnMut(&mut Self) -> Parsed<()>) -> Parsed<()> {
         while !self.eat(">") {
             field(self)?;
@@ -121,10 +121,10 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// A field's value: numbers without types, lists of them, words, or an attribute.
+    /// Reads a field's value: a number without a type, a list of numbers, a word, or an attribute.
     fn field_value(&mut self) -> Parsed<Attr> {
         match (self.tok.kind, self.tok_text()) {
-            // With a type behind it, the bits of a float.
+            // If a type follows, these are the bits of a float.
             (Kind::Int, _) if self.tok_text().starts_with("0x") => self.attr(),
             (Kind::Int, _) => self.int().map(Attr::int),
             (Kind::Punct, "-") if !self.is_negative_float() => self.int().map(Attr::int),
@@ -142,7 +142,7 @@ impl<'t> Parser<'t> {
         super::lexer::token(self.text, self.tok.end).kind == Kind::Float
     }
 
-    /// `<[b, 0, f]x[0, i, o]->[b, 0, f]>`, or `<raw input_batch_dimension = 0, ..>`.
+    /// Reads `<[b, 0, f]x[0, i, o]->[b, 0, f]>`, or `<raw input_batch_dimension = 0, ..>`.
     pub(super) fn conv_record(&mut self) -> Parsed<Attr> {
         self.expect("<")?;
         if self.eat("raw") {
@@ -172,7 +172,7 @@ impl<'t> Parser<'t> {
         Ok(Attr::Record { name: "stablehlo.conv".into(), fields })
     }
 
-    /// `[b, 0, f]x[0, i, o]->[b, 0, f]`, as the record it stands for.
+    /// Reads `[b, 0, f]x[0, i, o]->[b, 0, f]`, and returns the corresponding record.
     pub fn conv_dimensions(&mut self) -> Parsed<Attr> {
         let mut fields = Attrs::new();
         for (i, (part, letters)) in CONV_PARTS.into_iter().enumerate() {
@@ -208,7 +208,7 @@ impl<'t> Parser<'t> {
         let spatial: Option<Vec<i64>> =
             (0..dims.len().saturating_sub(2)).map(|d| place(&d.to_string()).map(|i| i as i64)).collect();
         let Some(spatial) = spatial else {
-            let message = format!("the spatial dimensions of the {part} are numbered 0, 1, …, each once");
+            let message = format!("the spatial dimensions of the {part} must be numbered 0, 1, …, without repetition");
             return Err(self.fail(at, "text-convolution", message));
         };
         if !spatial.is_empty() {
@@ -238,7 +238,7 @@ fn unknown_field(
     }
 }
 
-/// `#stablehlo.gather<..>`.
+/// Writes `#stablehlo.gather<..>`.
 pub(super) fn write_record(out: &mut String, name: &str, values: &Attrs) {
     if name == "stablehlo.conv" {
         out.push_str("#stablehlo.conv<");
@@ -251,7 +251,7 @@ pub(super) fn write_record(out: &mut String, name: &str, values: &Attrs) {
     write_record_body(out, name, values);
 }
 
-/// `<offset_dims = [1]>`.
+/// Writes `<offset_dims = [1]>`.
 pub(super) fn write_record_body(out: &mut String, name: &str, values: &Attrs) {
     let order = fields(name).unwrap_or(&[]);
     let known = order.iter().filter_map(|&field| values.get(field).map(|v| (field, v)));
@@ -273,7 +273,7 @@ fn write_field(out: &mut String, value: &Attr) {
     }
 }
 
-/// `[1, 2]`.
+/// Writes `[1, 2]`.
 pub(super) fn write_ints(out: &mut String, values: &[i64]) {
     out.push('[');
     for (i, v) in values.iter().enumerate() {
@@ -282,7 +282,7 @@ pub(super) fn write_ints(out: &mut String, values: &[i64]) {
     out.push(']');
 }
 
-/// `[b, 0, f]x[0, i, o]->[b, 0, f]`; false, and nothing written, if the numbers make no sense.
+/// Writes `[b, 0, f]x[0, i, o]->[b, 0, f]`. Returns false, and writes nothing, if the numbers are inconsistent.
 pub(super) fn write_conv_dimensions(out: &mut String, values: &Attrs) -> bool {
     let parts: Option<Vec<Vec<String>>> =
         CONV_PARTS.iter().map(|(part, letters)| conv_part_names(part, letters, values)).collect();
@@ -295,7 +295,7 @@ pub(super) fn write_conv_dimensions(out: &mut String, values: &Attrs) -> bool {
     true
 }
 
-/// The name of each dimension of one part.
+/// Returns the name of each dimension of one part.
 fn conv_part_names(part: &str, letters: &[(&str, &str); 2], values: &Attrs) -> Option<Vec<String>> {
     let spatial = match values.get(&format!("{part}_spatial_dimensions")) {
         Some(list) => list.to_sizes()?,

@@ -1,17 +1,17 @@
-//! Which values names stand for, region by region.
+//! The values that names refer to, in nested regions.
 
 use crate::Value;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// What one name stands for: the results of an op, or an argument.
+/// The values of a name: the results of an op, or an argument.
 pub(super) type Named = SmallVec<[Value; 1]>;
 
-/// Names in scope. Inner regions see outer names, and may give them a new meaning until they end.
+/// The names in scope. Inner regions see outer names, and may redefine them until they end.
 #[derive(Default)]
 pub(super) struct Scope<'t> {
     names: HashMap<&'t str, (Named, usize)>,
-    /// Names that the open regions have defined, with what they meant before.
+    /// Names that the open regions have defined, with their previous values.
     undo: Vec<(&'t str, Option<(Named, usize)>)>,
     marks: Vec<usize>,
 }
@@ -32,7 +32,7 @@ impl<'t> Scope<'t> {
         }
     }
 
-    /// False if the innermost region has defined the name already.
+    /// Defines a name. Returns false if the innermost region has already defined it.
     pub fn define(&mut self, name: &'t str, values: Named) -> bool {
         let depth = self.marks.len();
         let before = self.names.insert(name, (values, depth));
@@ -45,7 +45,7 @@ impl<'t> Scope<'t> {
         self.names.get(name).map(|(values, _)| values)
     }
 
-    /// All names in scope, in alphabetical order: for "did you mean".
+    /// Returns all names in scope in alphabetical order, for "did you mean".
     pub fn names(&self) -> Vec<&'t str> {
         let mut names: Vec<&str> = self.names.keys().copied().collect();
         names.sort_unstable();

@@ -1,4 +1,4 @@
-//! Shardings, meshes and lists of axes: `<@mesh, [{"x"}, {"y":(1)2, ?}p1], replicated={"z"}>`.
+//! Reads and writes shardings, meshes and lists of axes: `<@mesh, [{"x"}, {"y":(1)2, ?}p1], replicated={"z"}>`.
 
 use super::attr_print::write_symbol;
 use super::lexer::{Kind, escape};
@@ -9,7 +9,7 @@ use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// An axis as it is written, its mesh not looked at yet.
+/// An axis in text, which has not been looked up in its mesh.
 #[derive(Clone, Debug)]
 pub struct RawAxis {
     name: Arc<str>,
@@ -18,16 +18,16 @@ pub struct RawAxis {
     at: At,
 }
 
-/// Attributes of `sdy` ops that hold axes but no mesh.
+/// Attributes of `sdy` ops that contain axes but no mesh.
 const AXES_WITHOUT_MESH: &[&str] = &["manual_axes", "axis_ref_list", "list_of_axis_ref_lists", "all_to_all_param_list"];
 
 // ── axes
 
 impl<'t> Parser<'t> {
-    /// `"x"` or `"x":(1)2`.
+    /// Reads `"x"` or `"x":(1)2`.
     fn raw_axis(&mut self) -> Parsed<RawAxis> {
         let at = self.at();
-        let name = self.string("an axis, as \"x\"")?;
+        let name = self.string("an axis such as \"x\"")?;
         let mut part = None;
         if self.eat(":") {
             self.expect("(")?;
@@ -41,20 +41,20 @@ impl<'t> Parser<'t> {
     pub(super) fn size(&mut self) -> Parsed<usize> {
         let at = self.at();
         let value = self.int()?;
-        usize::try_from(value).map_err(|_| self.fail(at, "text-syntax", "a size is not negative".to_string()))
+        usize::try_from(value).map_err(|_| self.fail(at, "text-syntax", "a size must not be negative".to_string()))
     }
 
-    /// `{"x", "y"}`.
+    /// Reads `{"x", "y"}`.
     pub fn raw_axes(&mut self) -> Parsed<Vec<RawAxis>> {
         self.list("{", "}", Self::raw_axis)
     }
 
-    /// `[{"x"}, {}]`.
+    /// Reads `[{"x"}, {}]`.
     pub fn raw_axes_per_dim(&mut self) -> Parsed<Vec<Vec<RawAxis>>> {
         self.list("[", "]", Self::raw_axes)
     }
 
-    /// The axes of `mesh` that were written; those that it has not are reported and left out.
+    /// Returns the axes of `mesh` that were written. Axes that the mesh does not have are reported and left out.
     pub fn resolve_axes(&mut self, raw: &[RawAxis], mesh: &Mesh) -> Vec<AxisRef> {
         raw.iter().filter_map(|axis| self.resolve_axis(axis, mesh)).collect()
     }
@@ -76,7 +76,7 @@ impl<'t> Parser<'t> {
         Some(AxisRef::sub(mesh, axis, pre_size, size))
     }
 
-    /// Reports axes that are used twice in one sharding.
+    /// Reports axes that are used twice in a sharding.
     fn check_disjoint(&mut self, used: &mut Vec<AxisRef>, axes: &[AxisRef], raw: &[RawAxis], mesh: &Mesh) {
         for &axis in axes {
             let conflicts = |a: &&AxisRef| a.overlaps(axis, mesh) || !a.can_coexist(axis);
@@ -100,7 +100,7 @@ struct RawDim {
 }
 
 impl<'t> Parser<'t> {
-    /// `<@mesh, [..], replicated={..}, unreduced={..}>`, with or without `#sdy.sharding` before it.
+    /// Reads `<@mesh, [..], replicated={..}, unreduced={..}>`, with or without `#sdy.sharding` before it.
     pub fn sharding(&mut self) -> Parsed<Sharding> {
         if self.is_kind(Kind::Hash) && self.tok_text() == "#sdy.sharding" {
             self.bump();
@@ -124,7 +124,7 @@ impl<'t> Parser<'t> {
         Ok(sharding)
     }
 
-    /// `replicated={..}` or `unreduced={..}`.
+    /// Reads `replicated={..}` or `unreduced={..}`.
     fn sharding_extra(&mut self, sharding: &mut Sharding, used: &mut Vec<AxisRef>) -> Parsed<()> {
         let is_replicated = self.eat("replicated");
         if !is_replicated && !self.eat("unreduced") {
@@ -134,7 +134,7 @@ impl<'t> Parser<'t> {
         if !is_replicated && !self.eat("sum") && (self.is("max") || self.is("min")) {
             let at = self.at();
             let way_out = "reduce the value before it leaves its op, or use a sum";
-            self.report(at, |loc| mistakes::unsupported(loc, "values that wait for a maximum or minimum", way_out));
+            self.report(at, |loc| mistakes::unsupported(loc, "unreduced maxima and minima", way_out));
             self.bump();
         }
         let raw = self.raw_axes()?;
@@ -145,7 +145,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// `{"x", ?}p1`.
+    /// Reads `{"x", ?}p1`.
     fn raw_dim(&mut self) -> Parsed<RawDim> {
         let mut is_open = false;
         let mut axes = vec![];
@@ -174,12 +174,12 @@ impl<'t> Parser<'t> {
         Ok(Some(priority))
     }
 
-    /// `[<..>, <..>]`.
+    /// Reads `[<..>, <..>]`.
     pub fn sharding_list(&mut self) -> Parsed<Vec<Sharding>> {
         self.list("[", "]", Self::sharding)
     }
 
-    /// Reports shardings that are not as many as the types, or do not fit them.
+    /// Reports shardings whose number or ranks do not fit the types.
     pub fn check_shardings(&mut self, at: At, what: &str, list: &[Sharding], types: &[Type]) -> Parsed<()> {
         if list.len() != types.len() {
             let (given, expected) = (list.len(), types.len());
@@ -191,13 +191,13 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reports a sharding that does not fit the type of what it stands on.
+    /// Reports a sharding that does not fit the type of its value.
     pub(super) fn check_rank(&mut self, at: At, what: &str, sharding: &Sharding, ty: &Type) {
         let rank = match ty {
             Type::Tensor(t) => t.rank(),
             _ => 0,
         };
-        // On one device there is nothing to say of dimensions.
+        // A sharding on a single device need not mention the dimensions.
         if sharding.rank() != rank && !(sharding.mesh.is_maximal() && sharding.rank() == 0) {
             self.report(at, |loc| mistakes::sharding_rank(loc, what, sharding.rank(), ty));
         }
@@ -207,7 +207,7 @@ impl<'t> Parser<'t> {
 // ── meshes
 
 impl<'t> Parser<'t> {
-    /// `@mesh`, or `mesh<["x"=2]>` written out: a mesh without a name.
+    /// Reads `@mesh`, or a mesh without a name that is written out: `mesh<["x"=2]>`.
     fn mesh_or_name(&mut self) -> Parsed<Arc<Mesh>> {
         if self.eat("mesh") {
             return self.mesh_body("".into()).map(Arc::new);
@@ -227,7 +227,7 @@ impl<'t> Parser<'t> {
         Err(Failed)
     }
 
-    /// `<["x"=4, "y"=2], device_ids=[..]>`.
+    /// Reads `<["x"=4, "y"=2], device_ids=[..]>`.
     pub(super) fn mesh_body(&mut self, name: Arc<str>) -> Parsed<Mesh> {
         let at = self.at();
         if self.is_kind(Kind::Hash) && self.tok_text() == "#sdy.mesh" {
@@ -263,7 +263,7 @@ impl<'t> Parser<'t> {
         mesh.map_err(|e| self.fail(at, "mesh", e.to_string()))
     }
 
-    /// `<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>`.
+    /// Reads `<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>`.
     pub(super) fn mesh_axes(&mut self) -> Parsed<Attr> {
         self.expect_all("<mesh =")?;
         let mesh = if self.is_kind(Kind::Hash) && self.tok_text() == "#stablehlo.mesh" {
@@ -278,7 +278,7 @@ impl<'t> Parser<'t> {
         Ok(self.axes_attr(&raw, &mesh))
     }
 
-    /// `<@mesh, {"x", "y"}>`.
+    /// Reads `<@mesh, {"x", "y"}>`.
     pub(super) fn short_mesh_axes(&mut self) -> Parsed<Attr> {
         self.expect("<")?;
         let mesh = self.mesh_or_name()?;
@@ -288,7 +288,7 @@ impl<'t> Parser<'t> {
         Ok(self.axes_attr(&raw, &mesh))
     }
 
-    /// `<axes = [#stablehlo.mesh_axis<name = "x", size = 2>], device_ids = dense<..>>`.
+    /// Reads `<axes = [#stablehlo.mesh_axis<name = "x", size = 2>], device_ids = dense<..>>`.
     fn stablehlo_mesh(&mut self) -> Parsed<Mesh> {
         let at = self.at();
         self.expect_all("<axes =")?;
@@ -306,7 +306,7 @@ impl<'t> Parser<'t> {
             self.expect_all("device_ids =")?;
             let at = self.at();
             let sizes = self.attr()?.to_sizes();
-            ids = Some(sizes.ok_or_else(|| self.fail(at, "mesh", "device ids are integers".to_string()))?);
+            ids = Some(sizes.ok_or_else(|| self.fail(at, "mesh", "device ids must be integers".to_string()))?);
         }
         self.expect(">")?;
         self.checked_mesh(at, "".into(), &axes, ids)
@@ -320,7 +320,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// `#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`.
+    /// Reads `#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`.
     fn axis_ref_record(&mut self) -> Parsed<RawAxis> {
         let at = self.at();
         self.hash_name("#stablehlo.axis_ref")?;
@@ -341,7 +341,7 @@ impl<'t> Parser<'t> {
 // ── axes whose mesh the op knows
 
 impl<'t> Parser<'t> {
-    /// Whether `#sdy<manual_axes{..}>` or the like stands here.
+    /// Returns true if the next attribute is `#sdy<manual_axes{..}>` or another one with axes but no mesh.
     pub(super) fn is_axes_without_mesh(&self) -> bool {
         if !self.is_kind(Kind::Hash) || self.tok_text() != "#sdy" {
             return false;
@@ -351,7 +351,7 @@ impl<'t> Parser<'t> {
         AXES_WITHOUT_MESH.contains(&&self.text[word.start..word.end])
     }
 
-    /// Reads what [`Self::is_axes_without_mesh`] found, now that the mesh is known.
+    /// Reads an attribute that [`Self::is_axes_without_mesh`] found, when the mesh is known.
     pub(super) fn axes_of_mesh(&mut self, mesh: &Arc<Mesh>) -> Parsed<Attr> {
         self.hash_name("#sdy")?;
         self.expect("<")?;
@@ -382,7 +382,7 @@ impl<'t> Parser<'t> {
         Attr::AxesPerDim { mesh: mesh.clone(), dims }
     }
 
-    /// `[{"x"}: 0->2, ..]`.
+    /// Reads `[{"x"}: 0->2, ..]`.
     pub fn raw_all_to_all_params(&mut self) -> Parsed<Vec<(Vec<RawAxis>, i64, i64)>> {
         self.list("[", "]", |p| {
             let axes = p.raw_axes()?;
@@ -414,7 +414,7 @@ fn write_axis(out: &mut String, mesh: &Mesh, axis: AxisRef) {
     }
 }
 
-/// `"x", "y":(1)2`.
+/// Writes `"x", "y":(1)2`.
 fn write_axis_list(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
     for (i, &axis) in axes.iter().enumerate() {
         out.push_str(if i > 0 { ", " } else { "" });
@@ -422,14 +422,14 @@ fn write_axis_list(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
     }
 }
 
-/// `{"x", "y"}`.
+/// Writes `{"x", "y"}`.
 pub(super) fn write_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
     out.push('{');
     write_axis_list(out, mesh, axes);
     out.push('}');
 }
 
-/// `[{"x"}, {}]`.
+/// Writes `[{"x"}, {}]`.
 pub(super) fn write_axes_per_dim(out: &mut String, mesh: &Mesh, dims: &[Vec<AxisRef>]) {
     out.push('[');
     for (i, axes) in dims.iter().enumerate() {
@@ -439,14 +439,14 @@ pub(super) fn write_axes_per_dim(out: &mut String, mesh: &Mesh, dims: &[Vec<Axis
     out.push(']');
 }
 
-/// `#sdy<manual_axes{"x"}>`.
+/// Writes `#sdy<manual_axes{"x"}>`.
 pub(super) fn write_named_axes(out: &mut String, name: &str, mesh: &Mesh, axes: &[AxisRef]) {
     write!(out, "#sdy<{name}").expect("writing to a string");
     write_axes(out, mesh, axes);
     out.push('>');
 }
 
-/// `<["x"=4, "y"=2], device_ids=[1, 0]>`.
+/// Writes `<["x"=4, "y"=2], device_ids=[1, 0]>`.
 pub(super) fn write_mesh_body(out: &mut String, mesh: &Mesh) {
     out.push_str("<[");
     for (i, axis) in mesh.axes.iter().enumerate() {
@@ -464,7 +464,7 @@ pub(super) fn write_mesh_body(out: &mut String, mesh: &Mesh) {
     out.push('>');
 }
 
-/// `@mesh`, or `mesh<["x"=2]>` for a mesh without a name.
+/// Writes `@mesh`, or `mesh<["x"=2]>` for a mesh without a name.
 fn write_mesh_or_name(out: &mut String, mesh: &Mesh) {
     if mesh.name.is_empty() {
         out.push_str("mesh");
@@ -474,7 +474,7 @@ fn write_mesh_or_name(out: &mut String, mesh: &Mesh) {
     }
 }
 
-/// `<@mesh, {"x", "y"}>`.
+/// Writes `<@mesh, {"x", "y"}>`.
 pub(super) fn write_short_mesh_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
     out.push('<');
     write_mesh_or_name(out, mesh);
@@ -483,7 +483,7 @@ pub(super) fn write_short_mesh_axes(out: &mut String, mesh: &Mesh, axes: &[AxisR
     out.push('>');
 }
 
-/// `<@mesh, [{"x"}, {?}]>`.
+/// Writes `<@mesh, [{"x"}, {?}]>`.
 pub(super) fn write_sharding(out: &mut String, sharding: &Sharding) {
     let mesh = &sharding.mesh;
     out.push('<');
@@ -515,7 +515,7 @@ fn write_dim(out: &mut String, mesh: &Mesh, dim: &DimSharding) {
     }
 }
 
-/// `[<..>, <..>]`.
+/// Writes `[<..>, <..>]`.
 pub(super) fn write_shardings<'a>(out: &mut String, list: impl Iterator<Item = &'a Sharding>) {
     out.push('[');
     for (i, sharding) in list.enumerate() {
@@ -525,7 +525,7 @@ pub(super) fn write_shardings<'a>(out: &mut String, list: impl Iterator<Item = &
     out.push(']');
 }
 
-/// `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [..]>`.
+/// Writes `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [..]>`.
 pub(super) fn write_mesh_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
     out.push_str("#stablehlo.replica_group_mesh_axes<mesh = ");
     if mesh.name.is_empty() {
@@ -562,7 +562,8 @@ fn write_stablehlo_mesh(out: &mut String, mesh: &Mesh) {
     out.push('>');
 }
 
-/// `#sdy<all_to_all_param_list[{"x"}: 0->2]>`; false, and nothing written, if the items are something else.
+/// Writes `#sdy<all_to_all_param_list[{"x"}: 0->2]>`. Returns false, and writes nothing, if the items are something
+/// else.
 pub(super) fn write_all_to_all_params(out: &mut String, items: &[Attr]) -> bool {
     let mut body = String::new();
     if items.is_empty() || !write_all_to_all_list(&mut body, items) {
@@ -572,7 +573,7 @@ pub(super) fn write_all_to_all_params(out: &mut String, items: &[Attr]) -> bool 
     true
 }
 
-/// `[{"x"}: 0->2, ..]`.
+/// Writes `[{"x"}: 0->2, ..]`. Returns false if an item is something else.
 pub(super) fn write_all_to_all_list(out: &mut String, items: &[Attr]) -> bool {
     out.push('[');
     for (i, item) in items.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Types, read: `tensor<8x2048xbf16>`, `tuple<..>`, `!stablehlo.token`, `(T, U) -> V`. They print by `Display`.
+//! Reads types: `tensor<8x2048xbf16>`, `tuple<..>`, `!stablehlo.token`, `(T, U) -> V`. They are printed by `Display`.
 
 use super::lexer::Kind;
 use super::mistakes;
@@ -7,7 +7,7 @@ use super::parser::{At, Parsed, Parser, shorten};
 use crate::{TensorType, Type};
 use shardwise_base::{DType, Quantized, storage_range};
 
-/// `(operands) -> results`.
+/// The type of a function: `(operands) -> results`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FunctionType {
     pub operands: Vec<Type>,
@@ -55,7 +55,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// After `tensor`. Dimensions are read by character: `0x4xf32` is no hexadecimal number here.
+    /// Reads a tensor type after `tensor`. Dimensions are read by character, because `0x4xf32` is not a hexadecimal
+    /// number here.
     fn tensor(&mut self, at: At) -> Parsed<TensorType> {
         self.expect("<")?;
         let mut shape = vec![];
@@ -112,7 +113,7 @@ impl<'t> Parser<'t> {
         Ok(ty)
     }
 
-    /// `f32`, `complex<f64>`, `!quant.uniform<i8:f32, 2.0>`.
+    /// Reads `f32`, `complex<f64>`, or `!quant.uniform<i8:f32, 2.0>`.
     pub(super) fn dtype(&mut self) -> Parsed<DType> {
         let at = self.at();
         let name = self.tok_text();
@@ -141,7 +142,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// After `!quant.uniform`: `<i8<-8:7>:f32:1, {0.1:-3, 0.5}>`.
+    /// Reads the rest of a type after `!quant.uniform`: `<i8<-8:7>:f32:1, {0.1:-3, 0.5}>`.
     fn quantized(&mut self, at: At) -> Parsed<DType> {
         self.expect("<")?;
         let storage = self.storage()?;
@@ -156,7 +157,7 @@ impl<'t> Parser<'t> {
         let expressed_at = self.at();
         let expressed = self.dtype()?;
         if !expressed.is_float() {
-            let message = format!("quantized elements stand for floats, not for {expressed}");
+            let message = format!("quantized elements represent floats, not {expressed}");
             return Err(self.fail(expressed_at, "quantized_type_c4", message));
         }
         let axis = if self.eat(":") { Some(self.axis()?) } else { None };
@@ -172,17 +173,17 @@ impl<'t> Parser<'t> {
         ty.intern().map_err(|(label, rule)| self.fail(at, label, rule))
     }
 
-    /// `i8`, `u8`, and as the spec writes them, `si8`, `ui8`.
+    /// Reads `i8`, `u8`, or the specification's names `si8`, `ui8`.
     fn storage(&mut self) -> Parsed<DType> {
         let at = self.at();
-        let name = self.word("the type of the integers, as `i8` or `u8`")?;
+        let name = self.word("the type of the integers, such as `i8` or `u8`")?;
         let plain = match name.as_bytes() {
             [b'u', b'0'..=b'9', ..] => format!("ui{}", &name[1..]),
             [b's', ..] => name[1..].to_string(),
             _ => name.to_string(),
         };
         DType::parse(&plain).filter(|d| d.is_integer() && d.bits() <= 32).ok_or_else(|| {
-            let message = format!("quantized elements are integers of 32 bits at most, not {name}");
+            let message = format!("quantized elements are integers of at most 32 bits, not {name}");
             self.fail(at, "quantized_type_c1", message)
         })
     }
@@ -193,10 +194,10 @@ impl<'t> Parser<'t> {
             Scalar::Int { is_negative, text } => integer(is_negative, text).and_then(|n| i64::try_from(n).ok()),
             _ => None,
         };
-        number.ok_or_else(|| self.fail(at, "text-literal", "an integer of the storage type is expected".to_string()))
+        number.ok_or_else(|| self.fail(at, "text-literal", "expected an integer of the storage type".to_string()))
     }
 
-    /// The dimension of per-axis quantization.
+    /// Reads the dimension of per-axis quantization.
     fn axis(&mut self) -> Parsed<usize> {
         let at = self.at();
         if self.is("{") {
@@ -209,19 +210,19 @@ impl<'t> Parser<'t> {
         usize::try_from(axis).map_err(|_| self.fail(at, "quantized_type_c11", message()))
     }
 
-    /// `0.1:-30`; without a zero point it is 0.
+    /// Reads `0.1:-30`. Without a zero point, it is 0.
     fn scale_and_zero_point(&mut self) -> Parsed<(f64, i64)> {
         let at = self.at();
         let scalar = self.scalar()?;
         let scale = match scalar {
             Scalar::Float { .. } => float_attr(scalar, DType::F64),
-            _ => Err("a scale is a number with a point".to_string()),
+            _ => Err("a scale must be a number with a point".to_string()),
         };
         let scale = scale.map_err(|message| self.fail(at, "text-literal", message))?;
         Ok((scale, if self.eat(":") { self.storage_integer()? } else { 0 }))
     }
 
-    /// `(T, U) -> V` or `(T) -> (U, V)`.
+    /// Reads `(T, U) -> V` or `(T) -> (U, V)`.
     pub fn function_type(&mut self) -> Parsed<FunctionType> {
         let operands = self.list("(", ")", Self::ty)?;
         self.expect("->")?;
@@ -229,7 +230,7 @@ impl<'t> Parser<'t> {
         Ok(FunctionType { operands, results })
     }
 
-    /// `T, U, V`: at least one.
+    /// Reads `T, U, V`: at least one type.
     pub fn type_list(&mut self) -> Parsed<Vec<Type>> {
         let mut types = vec![self.ty()?];
         while self.eat(",") {
@@ -239,7 +240,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// `T, U`.
+/// Writes `T, U`.
 pub(super) fn write_types<'a>(out: &mut String, types: impl IntoIterator<Item = &'a Type>) {
     for (i, ty) in types.into_iter().enumerate() {
         out.push_str(if i > 0 { ", " } else { "" });
@@ -247,7 +248,7 @@ pub(super) fn write_types<'a>(out: &mut String, types: impl IntoIterator<Item = 
     }
 }
 
-/// `T`, or `(T, U)` if there is not exactly one.
+/// Writes `T`, or `(T, U)` if there is not exactly one type.
 pub(super) fn write_results<'a>(out: &mut String, types: impl ExactSizeIterator<Item = &'a Type>) {
     let is_list = types.len() != 1;
     out.push_str(if is_list { "(" } else { "" });
