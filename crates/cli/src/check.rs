@@ -1,10 +1,11 @@
-//! `--check`: the partitioned program's results against the unpartitioned program's.
+//! `--check`: compares the results of the partitioned program with those of the unpartitioned program.
 //!
-//! Both sides do the same arithmetic, so results must be the same, bit for bit; but sums of floats may be taken in another
-//! order, in programs that have sums of floats. How far rounding may then move an element is measured: the reference runs
-//! again with every term of such a sum moved by a few last places at random ([`noise`]). An element may differ by some
-//! [`roundings`] of its own and by as many times as far as it has moved, and by no more than a [`largest_share`] of the
-//! largest element. An element that is the small difference of large terms moves far; one beside a huge element does not.
+//! Both programs do the same arithmetic, so their results must be equal bit for bit, unless sums of floats are taken in
+//! a different order. How far rounding may then move an element is measured: the reference runs again with every term
+//! of such a sum moved by a few units in the last place at random ([`noise`]). An element may differ by some
+//! [`roundings`] of itself and of the distance that it moved, and by at most the [`largest_share`] of the largest
+//! element. An element that is the small difference of large terms moves far. A small element beside a huge one does
+//! not.
 
 use crate::CheckWith;
 use crate::noise::{self, DIRECTIONS, Direction, PLACES};
@@ -17,9 +18,9 @@ use shardwise_host::HostEngine;
 use shardwise_ir::Module;
 use shardwise_spmd::Options;
 
-/// Prints how near the results are; an error if they are further apart than rounding explains.
+/// Prints how close the results are. Returns an error if they differ by more than rounding explains.
 pub fn check(module: &Module, inputs: &[Literal], results: &[Literal], with: CheckWith) -> Result<(), Diagnostics> {
-    // The interpreter knows Shardy's notation alone, and one mesh.
+    // The interpreter supports only Shardy's notation and a single mesh.
     let module = &shardwise_spmd::run_until("meshes", module, &mut Options::default())?;
     let is_single = matches!(with, CheckWith::Single) && !has_manual_regions(module);
     let name = if is_single { "one device" } else { "the interpreter" };
@@ -42,7 +43,8 @@ pub fn check(module: &Module, inputs: &[Literal], results: &[Literal], with: Che
 /// Runs the reference with the terms of its sums moved.
 type Again<'a> = dyn FnMut(Direction) -> Result<Vec<Literal>, Diagnostics> + 'a;
 
-/// How near each result is, or what differs. `terms`: of the longest sum of floats that the program takes; 0 for none.
+/// Returns how close each result is, or how it differs. `terms` is the number of terms of the longest sum of floats, or
+/// 0.
 fn compare_results(
     results: &[Literal],
     expected: &[Literal],
@@ -71,21 +73,21 @@ fn compare_results(
     Ok(out)
 }
 
-/// How near two arrays of the same type are.
+/// Describes how close two arrays of the same type are.
 pub fn nearness(got: &Literal, want: &Literal) -> String {
     if got == want {
         return "equal, bit for bit".into();
     }
     if compare_one(0, got, want, Tolerance::Exact).is_ok() {
-        return "equal, but for the bits of NaNs".into();
+        return "equal, except for the bits of NaNs".into();
     }
     let apart = (0..want.size()).map(|i| compare::gap(got, want, i)).fold(0.0, f64::max);
     let share = apart / compare::largest(want).max(f64::MIN_POSITIVE);
     format!("largest difference {apart:.3e} ({share:.3e} of the largest element)")
 }
 
-/// How far each element may be from `want`, after sums of at most `terms` terms; `moved` are the results for terms that
-/// were moved by [`PLACES`] last places.
+/// Returns how far each element may be from `want` after sums of at most `terms` terms. `moved` are the results for
+/// terms that were moved by [`PLACES`] units in the last place.
 fn bounds(want: &Literal, terms: usize, moved: &[&Literal]) -> Vec<f64> {
     let most = largest_share(want.dtype()) * compare::largest(want);
     let bound = |i: usize| {
@@ -96,8 +98,9 @@ fn bounds(want: &Literal, terms: usize, moved: &[&Literal]) -> Vec<f64> {
     (0..want.size()).map(bound).collect()
 }
 
-/// How many last places of itself and of its terms an element may be off. The roundings of a sum are as good as random, and
-/// add up to about the root of their number; sums of narrow floats are rounded when they are done.
+/// Returns by how many units in the last place of itself and of its terms an element may differ. The roundings of a sum
+/// are nearly random, and add up to about the square root of their number. Sums of narrow floats are rounded once at
+/// the end.
 fn roundings(dtype: DType, terms: usize) -> f64 {
     match dtype.real() {
         DType::F64 | DType::F32 => 4.0 + (terms as f64).sqrt(),
@@ -105,7 +108,7 @@ fn roundings(dtype: DType, terms: usize) -> f64 {
     }
 }
 
-/// The largest share of the largest element by which elements of a type may be off.
+/// Returns the largest difference between elements of a type, as a share of the largest element.
 fn largest_share(dtype: DType) -> f64 {
     match dtype.real() {
         DType::F64 => 1e-10,
@@ -115,7 +118,7 @@ fn largest_share(dtype: DType) -> f64 {
     }
 }
 
-/// An error if devices that should hold equal parts of an array do not. `what` the arrays are: arguments or results.
+/// Returns an error if devices that should hold equal parts of an array do not. `what` says what the arrays are.
 pub fn replicas(what: &str, arrays: &[ArrayHandle]) -> Result<(), Diagnostics> {
     let mut found = Diagnostics::default();
     for (i, array) in arrays.iter().enumerate() {
@@ -145,8 +148,8 @@ fn unequal_replicas(what: &str, index: usize, sharding: &Sharding, first: usize,
     let device = |position| sharding.mesh.device(position);
     let message = format!("devices {} and {} should hold equal parts of {what} {index}", device(first), device(second));
     Diagnostic::error("check-replicas", &Loc::UNKNOWN, message)
-        .facts(format!("it is laid out as {sharding}, and their shards differ"))
-        .help("the engine laid it out or computed it wrongly: report it with the program")
+        .facts(format!("its layout is {sharding}, and the shards of the two devices differ"))
+        .help("this is a bug in the engine: report it with the program")
 }
 
 fn differs(name: &str, why: &Mismatch) -> Diagnostic {
@@ -162,7 +165,7 @@ mod tests {
     use shardwise_ir::TensorType;
     use std::sync::Arc;
 
-    /// A vector of four split over `x`, whose part on each device of the 2x2 mesh is any.
+    /// A vector of four that is split over `x`, with independent parts on each device of the 2x2 mesh.
     struct Parts {
         ty: ShardedType,
         parts: [[f32; 2]; 4],
@@ -199,7 +202,7 @@ mod tests {
         assert!(found.to_string().contains("devices 2 and 3 should hold equal parts of argument 0"), "{found}");
     }
 
-    /// What is said of each result, where the reference moves each element by a last place of it.
+    /// Compares results where the reference moves each element by one unit in the last place.
     fn compared(got: &[Literal], want: &[Literal], terms: usize) -> Vec<Result<String, String>> {
         let found = compare_results(got, want, terms, &mut |_| Ok(want.to_vec())).unwrap();
         found.into_iter().map(|r| r.map_err(|why| why.to_string())).collect()
@@ -212,7 +215,7 @@ mod tests {
         let next = f32::from_bits(1f32.to_bits() + 1);
         assert_eq!(said([1.0, 2.0], [1.0, 2.0], 9).unwrap(), "equal, bit for bit");
         let nans = [f32::NAN, f32::from_bits(0x7fc0_0001)];
-        assert_eq!(said([nans[0], 2.0], [nans[1], 2.0], 0).unwrap(), "equal, but for the bits of NaNs");
+        assert_eq!(said([nans[0], 2.0], [nans[1], 2.0], 0).unwrap(), "equal, except for the bits of NaNs");
         assert!(said([next, 2.0], [1.0, 2.0], 0).is_err(), "no sum: the same arithmetic");
         assert!(said([0.0, 2.0], [-0.0, 2.0], 0).is_err());
         assert!(said([next, 2.0], [1.0, 2.0], 9).unwrap().starts_with("largest difference 1.192e-7"));

@@ -1,4 +1,4 @@
-//! `shardwise demo`: the first example, and everything there is to see about it.
+//! `shardwise demo`: the first example, with every report.
 
 use crate::check::nearness;
 use crate::placed::Placed;
@@ -25,7 +25,7 @@ pub struct DemoArgs {
     /// Axes of the mesh and their sizes.
     #[arg(long, default_value = "X=4,Y=2")]
     mesh: String,
-    /// Axes for the dimensions of In, bf16[8,2048]; `-`: not split, `X+Y`: split by both.
+    /// Axes for the dimensions of In, bf16[8,2048]. `-` does not split a dimension, and `X+Y` splits it over both axes.
     #[arg(long = "in", value_name = "SPEC", allow_hyphen_values = true, default_value = "X,Y")]
     input: String,
     /// Axes for the dimensions of W, bf16[2048,8192].
@@ -42,7 +42,7 @@ impl Default for DemoArgs {
     }
 }
 
-/// What failed: a mistake in the arguments, or in the program.
+/// The kind of failure: a mistake in the arguments, or in the program.
 pub enum Failure {
     Arguments(Diagnostics),
     Program(Error),
@@ -91,7 +91,7 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `X=4,Y=2`.
+/// Parses the axes of a mesh: `X=4,Y=2`.
 fn mesh_axes(text: &str) -> Result<Vec<Axis>, Diagnostics> {
     let axis = |part: &str| {
         let (name, size) = part.split_once('=')?;
@@ -100,7 +100,7 @@ fn mesh_axes(text: &str) -> Result<Vec<Axis>, Diagnostics> {
     text.split(',').map(|part| axis(part).ok_or_else(|| bad_mesh(text, part).into())).collect()
 }
 
-/// `X,-`, `X+Y,-`.
+/// Parses a layout: `X,-` or `X+Y,-`.
 fn spec(text: &str) -> P {
     let dim = |part: &str| match part.trim() {
         "-" | "" => DimSpec::Axes(vec![]),
@@ -114,7 +114,7 @@ fn literal(x: &Array) -> Result<Literal, Error> {
     Ok(Literal::new(x.shape().to_vec(), &values))
 }
 
-/// The program as anybody would read it from a file.
+/// Parses the program as a reader of its text would.
 fn reread(text: &str) -> Result<Module, Diagnostics> {
     let module = text::parse("demo", text, &OPS)?;
     verify(&module).or(module)
@@ -122,14 +122,11 @@ fn reread(text: &str) -> Result<Module, Diagnostics> {
 
 fn show_shardings(module: &Module) -> Result<(), Diagnostics> {
     let propagated = run_until("propagate", module, &mut Options::default())?;
-    say!(
-        "Every value with the sharding that propagation gave it:\n\n{}",
-        text::print(&propagated, &PrintOptions::default())
-    );
+    say!("Every value with its sharding after propagation:\n\n{}", text::print(&propagated, &PrintOptions::default()));
     Ok(())
 }
 
-/// The program on the embedded engine, its inputs in place.
+/// Compiles the program on the embedded engine and places its inputs.
 fn placed(module: &Module, inputs: &[Literal]) -> Result<Placed, Diagnostics> {
     let engine = HostEngine::default();
     let program = engine.compile(&partition(module, &mut Options::default())?.module)?;
@@ -153,7 +150,7 @@ fn plural(n: usize) -> &'static str {
     if n == 1 { "" } else { "s" }
 }
 
-/// The same sums in float64, rounded to bf16 at the end.
+/// Computes the same sums in float64, rounded to bf16 at the end.
 fn reference(x: &Literal, w: &Literal) -> Literal {
     let (x, w) = (x.as_slice::<bf16>(), w.as_slice::<bf16>());
     let mut out = vec![0f64; BATCH * FEED_FORWARD];

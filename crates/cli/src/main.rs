@@ -1,7 +1,11 @@
-//! The `shardwise` command: StableHLO programs in, results, shardings and per-device programs out.
+//! The `shardwise` command: reads StableHLO programs, and prints results, shardings and per-device programs.
 //!
-//! Exit code 0: done; 1: the input is wrong, and a diagnostic on standard error says where and what to do; 2: wrong usage;
-//! 130: interrupted by Ctrl-C.
+//! Exit codes:
+//!
+//! - 0: success.
+//! - 1: the input is wrong. A diagnostic on standard error shows the location and how to correct it.
+//! - 2: wrong usage.
+//! - 130: interrupted by Ctrl-C.
 #![forbid(unsafe_code)]
 
 #[macro_use]
@@ -27,9 +31,10 @@ use shardwise_base::{Account, Budget, CancelToken, Loc};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Programs over named meshes of devices: propagate shardings, partition, explain, run.
+/// Propagate shardings of programs over meshes of devices, partition, explain and run them.
 ///
-/// Without a command: `demo`, the first example of the README.
+/// Without a command, runs `demo`, the first example of the README. Exit codes: 0 for success, 1 for a mistake in the
+/// input, 2 for wrong usage, and 130 after Ctrl-C.
 #[derive(Parser)]
 #[command(version, max_term_width = 100)]
 struct Cli {
@@ -39,17 +44,18 @@ struct Cli {
     limits: Limits,
 }
 
-/// What a command may use.
+/// Limits on what a command may use.
 #[derive(Args)]
 struct Limits {
-    /// Stop a program that takes more steps than this; 65536 element operations or multiply-adds are one more.
+    /// Stop a program that takes more than N steps. Each run of an op is a step, and so are each 65536 element
+    /// operations or multiply-adds.
     #[arg(long, value_name = "N", global = true, default_value_t = 1_000_000_000)]
     max_steps: u64,
-    /// Stop before the data needs more bytes of memory than this; default: 80 % of what the machine or the control group
-    /// has.
+    /// Stop a command whose data needs more than BYTES bytes of memory. The default is 80 % of the memory of the
+    /// machine or its control group.
     #[arg(long, value_name = "BYTES", global = true)]
     max_bytes: Option<u64>,
-    /// Print how much memory the data took at most, and what was predicted, on standard error.
+    /// Print the largest amount of memory that the data took, and the prediction, on standard error.
     #[arg(long, global = true)]
     memory: bool,
 }
@@ -63,24 +69,24 @@ impl Limits {
 
 #[derive(Subcommand)]
 enum Command {
-    /// A sharded matmul on eight virtual devices, and everything there is to see about it.
+    /// Show a sharded matmul on eight virtual devices, with every report.
     Demo(demo::DemoArgs),
     /// Run a program on as many virtual devices as its mesh has.
     Run(RunArgs),
-    /// Print the program with the sharding that propagation gives each value.
+    /// Print the program with the sharding of each value after propagation.
     Propagate(PropagateArgs),
     /// Print the program of one device, with its collectives.
     Partition(PartitionArgs),
-    /// Run any passes by name, and print what they make.
+    /// Run passes by name, and print the result.
     Opt(OptArgs),
 }
 
-/// A program to read.
+/// The program to read.
 #[derive(Args)]
 struct Source {
-    /// StableHLO text, as `jax.jit(f).lower(*args).as_text()` prints it; `-` is standard input.
+    /// The file with StableHLO text, as `jax.jit(f).lower(*args).as_text()` prints it. `-` is standard input.
     file: PathBuf,
-    /// Write the program after each pass into this folder, as numbered .mlir files.
+    /// Write the program after each pass into DIR, as numbered .mlir files.
     #[arg(long, value_name = "DIR")]
     dump: Option<PathBuf>,
 }
@@ -89,25 +95,26 @@ struct Source {
 struct RunArgs {
     #[command(flatten)]
     source: Source,
-    /// Arrays arg0, arg1, … in numpy's .npz form; V2 or uint16 holds bf16, V1 or uint8 holds f8.
+    /// Read the inputs arg0, arg1, … from a file in numpy's .npz format. V2 or uint16 holds bf16, and V1 or uint8 holds
+    /// f8.
     #[arg(long, value_name = "NPZ", conflicts_with = "random")]
     inputs: Option<PathBuf>,
-    /// The inputs as MLIR writes them: `[dense<1> : tensor<2xi32>, dense<2.0> : tensor<f32>]`.
+    /// Take the inputs in MLIR's notation: `[dense<1> : tensor<2xi32>, dense<2.0> : tensor<f32>]`.
     #[arg(long, value_name = "ARRAYS", conflicts_with_all = ["inputs", "random"])]
     args: Option<String>,
-    /// Make the inputs: small multiples of 1/8 and small integers, from this seed.
+    /// Make inputs from a seed: small multiples of 1/8 and small integers.
     #[arg(long, value_name = "SEED")]
     random: Option<u64>,
-    /// Where to write out0, out1, ….
+    /// Write the results out0, out1, … into this file.
     #[arg(long, value_name = "NPZ")]
     outputs: Option<PathBuf>,
-    /// The file holds many programs, parted by lines `// -----`: run each, and print a line for each.
+    /// Run every program of a file in which lines `// -----` separate programs, and print a line for each.
     #[arg(long, conflicts_with_all = ["inputs", "outputs", "check", "repeat", "profile"])]
     split_input_file: bool,
     /// Compare with the unpartitioned program, on one device or in the interpreter.
     #[arg(long, value_name = "WITH", num_args = 0..=1, default_missing_value = "single", require_equals = true)]
     check: Option<CheckWith>,
-    /// Run this often, and print the median time.
+    /// Run N times and print the median time.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     repeat: Option<usize>,
     /// Print the time of each instruction.
@@ -119,9 +126,9 @@ struct RunArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum CheckWith {
-    /// The unpartitioned program on one device of the host engine.
+    /// On one device of the host engine.
     Single,
-    /// The unpartitioned program in the reference interpreter.
+    /// In the reference interpreter.
     Interp,
 }
 
@@ -129,7 +136,7 @@ enum CheckWith {
 enum EngineName {
     /// The embedded engine.
     Host,
-    /// The reference interpreter: slow.
+    /// The reference interpreter, which is slow.
     Interp,
 }
 
@@ -143,7 +150,7 @@ struct PropagateArgs {
 struct PartitionArgs {
     #[command(flatten)]
     source: Source,
-    /// How groups of devices are written.
+    /// The notation for groups of devices.
     #[arg(long, value_enum, default_value = "axes")]
     replica_groups: ReplicaGroups,
     /// Print HLO text, as XLA's tools show it, instead of StableHLO.
@@ -158,7 +165,7 @@ struct PartitionArgs {
 enum ReplicaGroups {
     /// Axes of the mesh.
     Axes,
-    /// Lists of device numbers, which jaxlib reads.
+    /// Lists of device numbers, which jaxlib can read.
     Dense,
 }
 
@@ -166,18 +173,18 @@ enum ReplicaGroups {
 struct OptArgs {
     #[command(flatten)]
     source: Source,
-    /// Names of passes, in order.
+    /// The passes to run, in order.
     #[arg(long = "pass", value_name = "NAME", value_delimiter = ',')]
     passes: Vec<String>,
     /// Check what each pass guarantees, and what the passes before it guarantee.
     #[arg(long)]
     verify: bool,
-    /// The file has several programs, between lines `// -----`.
+    /// Read a file in which lines `// -----` separate programs.
     #[arg(long)]
     split_input_file: bool,
 }
 
-/// A number of runs.
+/// Parses a number of runs, which must be at least 1.
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Err("at least one run is needed".into()),
@@ -203,7 +210,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a command; an error is what standard error is to say.
+/// Runs a command. An error is the text for standard error.
 fn command(command: Command) -> Result<(), String> {
     match command {
         Command::Demo(args) => demo::demo(&args).map_err(|e| e.to_string()),

@@ -8,14 +8,14 @@ use std::sync::OnceLock;
 static PREDICTED: OnceLock<usize> = OnceLock::new();
 static COUNTED: OnceLock<usize> = OnceLock::new();
 
-/// Notes what a run of the program will have in use at most, from the program's text to the literals of its results.
+/// Records how much memory a run of the program will use at most, including the literals of its inputs and results.
 pub fn predict(program: &dyn Executable, inputs: &[Literal]) {
     let account = Account::current();
     let Some(needed) = program.memory(&[]) else { return };
     let signature = program.signature();
-    // A shard is cut out, and padded, before it is placed.
+    // A shard is copied out, and padded, before it is placed.
     let placed = signature.inputs.iter().zip(inputs).filter(|(_, x)| !x.is_splat()).map(|(ty, _)| copies(ty)).max();
-    // Results are read shard by shard while all are alive.
+    // Results are read shard by shard while all of them are alive.
     let results = signature.outputs.iter().map(|ty| shards(ty) + ty.ty.bytes() as usize).sum::<usize>();
     let read = signature.outputs.iter().map(copies).max().unwrap_or(0);
     let more = needed.new_bytes().max(results.saturating_add(read)).max(placed.unwrap_or(0));
@@ -23,7 +23,7 @@ pub fn predict(program: &dyn Executable, inputs: &[Literal]) {
     PREDICTED.get_or_init(|| predicted);
 }
 
-/// Notes that the run is over, and its results are read.
+/// Records that the run is over and its results have been read.
 pub fn ran() {
     COUNTED.get_or_init(|| Account::current().peak());
 }

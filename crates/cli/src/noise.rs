@@ -1,5 +1,5 @@
-//! A program of which the terms of all sums are moved by a few last places: how far its results move shows how far another
-//! order of summation may move them.
+//! Moves the terms of all sums of a program by a few units in the last place. How far the results move shows how far
+//! another order of summation may move them.
 //!
 //! Before each op that sums floats, every operand is multiplied by a constant whose elements are nearly 1:
 //! ```text
@@ -17,16 +17,17 @@ use shardwise_ir::{Attr, Attrs, Body, Builder, Module, Op, OpView, Region, Tenso
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Combine, Opcode, ReduceKind};
 
-/// Which way each term is moved.
+/// The direction in which each term is moved.
 #[derive(Clone, Copy)]
 pub enum Direction {
     Up,
     Down,
-    /// Either, at random, from this seed.
+    /// A random direction for each term, from this seed.
     Random(u64),
 }
 
-/// Enough directions for almost every element to move that can: a large term beside small ones may take them all up.
+/// The directions that are tried. These are enough to move almost every element that can move: a large term beside
+/// small ones may take them all up.
 pub const DIRECTIONS: [Direction; 6] = [
     Direction::Up,
     Direction::Down,
@@ -36,7 +37,7 @@ pub const DIRECTIONS: [Direction; 6] = [
     Direction::Random(3),
 ];
 
-/// The program with its terms moved.
+/// Returns the program with its terms moved.
 pub fn with_noise(module: &Module, direction: Direction) -> Module {
     let mut out = module.without_funcs();
     let mut stream = Stream::new(if let Direction::Random(seed) = direction { seed } else { 0 }, 0);
@@ -83,10 +84,11 @@ fn multiplied(b: &mut Builder<'_>, x: Value, noise: Literal) -> Value {
     b.value(Opcode::Multiply, [x, noise], Attrs::default(), ty)
 }
 
-/// How many last places each term is moved by: so many that the sums move after they are rounded.
+/// The number of units in the last place by which each term is moved: enough for the sums to move after they are
+/// rounded.
 pub const PLACES: f64 = 4.0;
 
-/// Numbers near 1 of an array's type; `None` where it has none that can be computed with.
+/// Returns numbers near 1 of an array's type, or `None` if the type has no arithmetic.
 fn noise(ty: &TensorType, is_above: &mut dyn FnMut() -> bool) -> Option<Literal> {
     if !matches!(ty.dtype.real(), DType::F64 | DType::F32 | DType::F16 | DType::BF16) {
         return None;
@@ -103,8 +105,7 @@ fn noise(ty: &TensorType, is_above: &mut dyn FnMut() -> bool) -> Option<Literal>
     })
 }
 
-/// The number of terms of the longest sum or product of floats whose order the program leaves free, at most; 0: it has
-/// none.
+/// Returns the number of terms of the longest sum or product of floats whose order is not fixed, or 0 if there is none.
 pub fn longest_sum(module: &Module) -> usize {
     let of = |f: &shardwise_ir::Func| f.body.walk().into_iter().map(|op| terms(&module.view(&f.body, op))).max();
     module.funcs.iter().filter_map(of).max().unwrap_or(0)
@@ -122,7 +123,7 @@ fn terms(op: &OpView<'_>) -> usize {
     op.operands().iter().filter_map(floats).map(|t| t.size()).max().unwrap_or(1).max(1)
 }
 
-/// Whether the op sums, and not over a factor of its rule.
+/// Returns true if the op sums, but not over a factor of its rule.
 fn has_free_order(op: &OpView<'_>) -> bool {
     use Opcode::*;
     match Opcode::of_view(op) {

@@ -1,7 +1,7 @@
-//! Arrays in `.npz` files, as numpy writes them.
+//! Reads and writes arrays in `.npz` files, numpy's format.
 //!
-//! Element types come from the program: numpy has no name for bf16 or f8, so that `V2` and `uint16` may hold bf16, `V1`
-//! and `uint8` f8. Everything else must match.
+//! Element types come from the program: numpy has no names for bf16 and f8, so `V2` and `uint16` may hold bf16, and
+//! `V1` and `uint8` may hold f8. All other types must match.
 
 use npyz::{NpyHeader, Order};
 use shardwise_base::budget::poll;
@@ -13,17 +13,17 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Bytes that are read or written before the next look whether the run is cancelled.
+/// The number of bytes that are read or written between two checks for cancellation.
 const CHUNK: usize = 1 << 20;
-/// No header of an array is longer.
+/// The largest length of an array's header.
 const MAX_HEADER: usize = 1 << 16;
 
 type Archive = zip::ZipArchive<BufReader<File>>;
 
 /// Reads `arg0`, `arg1`, … of these types. All mismatches are reported at once.
 ///
-/// What the file says of sizes is not trusted: as much is read as the program's types need, and memory is reserved for no
-/// more than that.
+/// The sizes in the file are not trusted: the function reads as much as the program's types need, and reserves no more
+/// memory than that.
 pub fn read_args(path: &Path, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics> {
     let loc = Loc::file(path.display().to_string(), 1, 1);
     let mut archive = open(path).map_err(|e| Diagnostics::from(unreadable(&loc, &e)))?;
@@ -52,9 +52,9 @@ fn open(path: &Path) -> Result<Archive, String> {
     if is_folder { Err("it is a folder".into()) } else { Archive::new(BufReader::new(file)).map_err(|e| e.to_string()) }
 }
 
-/// Why a member of the archive is not the array that the program takes.
+/// The reason why a member of the archive is not the array that the program takes.
 enum Mismatch {
-    /// It cannot be read, because ….
+    /// It cannot be read, for this reason.
     Broken(String),
     DType {
         given: String,
@@ -64,10 +64,10 @@ enum Mismatch {
         given: String,
         shape: Vec<usize>,
     },
-    /// It has fewer bytes than its type needs, or more.
+    /// It has this many bytes, fewer than its type needs.
     Fewer(usize),
     More,
-    /// An element is none of its type.
+    /// An element is not a value of its type.
     Range {
         position: Vec<usize>,
         byte: u8,
@@ -100,7 +100,7 @@ fn read_member(archive: &mut Archive, index: usize, ty: &TensorType) -> Result<L
     in_range(&value, ty.dtype).map_or(Ok(value), Err)
 }
 
-/// The header, whose own length is not trusted either.
+/// Reads the header. Its length is not trusted either.
 fn read_header(member: &mut impl Read) -> Result<NpyHeader, Mismatch> {
     let mut start = vec![0; 10];
     member.read_exact(&mut start)?;
@@ -117,7 +117,7 @@ fn read_header(member: &mut impl Read) -> Result<NpyHeader, Mismatch> {
     Ok(NpyHeader::from_reader(Cursor::new(start).chain(member.take(length as u64)))?)
 }
 
-/// Reads an array to its end, where the archive's checksum is compared.
+/// Reads an array to its end, where the archive compares the checksum.
 fn read_elements(member: &mut impl Read, ty: &TensorType) -> Result<Literal, Mismatch> {
     let mut value = Literal::dense_zeros(ty.dtype, &ty.shape).map_err(|e| Mismatch::Broken(e.to_string()))?;
     let mut read = 0;
@@ -132,7 +132,7 @@ fn read_elements(member: &mut impl Read, ty: &TensorType) -> Result<Literal, Mis
     if read_as_much(member, &mut [0])? > 0 { Err(Mismatch::More) } else { Ok(value) }
 }
 
-/// Fills as much of `out` as there is.
+/// Fills `out` with as many bytes as the reader has.
 fn read_as_much(reader: &mut impl Read, out: &mut [u8]) -> io::Result<usize> {
     let mut done = 0;
     while done < out.len() {
@@ -146,7 +146,7 @@ fn read_as_much(reader: &mut impl Read, out: &mut [u8]) -> io::Result<usize> {
     Ok(done)
 }
 
-/// An element whose byte is none of the type's: types of less than eight bits do not use all.
+/// Returns a byte that is not a value of its type, if there is one: types of less than eight bits do not use all bits.
 fn in_range(x: &Literal, dtype: DType) -> Option<Mismatch> {
     let bits = if dtype.kind() == Kind::Bool { 1 } else { dtype.bits() };
     if bits >= 8 {
@@ -163,19 +163,19 @@ fn in_range(x: &Literal, dtype: DType) -> Option<Mismatch> {
     wrong.map(|(i, byte)| Mismatch::Range { position: indices(x.shape(), i), byte })
 }
 
-/// An error if the results could not be written, before they are computed.
+/// Returns an error if the results could not be written. Called before they are computed.
 pub fn check_writable(path: &Path) -> Result<(), Diagnostics> {
     let loc = Loc::file(path.display().to_string(), 1, 1);
     NewFile::create(path).map(drop).map_err(|e| unwritable(&loc, &e.to_string()).into())
 }
 
-/// Writes `out0`, `out1`, …: all of them, or the file stays what it was.
+/// Writes `out0`, `out1`, …. If this fails, the file is not changed.
 pub fn write_results(path: &Path, results: &[Literal]) -> Result<(), Diagnostics> {
     let loc = Loc::file(path.display().to_string(), 1, 1);
     write_file(path, "out", results).map_err(|e| unwritable(&loc, &e.to_string()).into())
 }
 
-/// Numpy's type string for an element type, without the byte order.
+/// Returns numpy's type string for an element type, without the byte order.
 fn numpy_name(dtype: DType) -> String {
     use DType::*;
     let name = match dtype {
@@ -199,7 +199,7 @@ fn numpy_name(dtype: DType) -> String {
     name.into()
 }
 
-/// Whether numpy's `given` may hold elements of `dtype`.
+/// Returns true if numpy's type `given` may hold elements of `dtype`.
 fn accepts(dtype: DType, given: &str) -> bool {
     let given = given.trim_start_matches(['<', '|', '=']);
     let expected = numpy_name(dtype);
@@ -218,7 +218,7 @@ fn write_file(path: &Path, prefix: &str, arrays: &[Literal]) -> io::Result<()> {
     archive.finish()?.file.commit()
 }
 
-/// The elements; those of a splat are not all made at one time.
+/// Writes the elements. Those of a splat are not in memory all at once.
 fn write_elements(out: &mut impl Write, array: &Literal) -> io::Result<()> {
     let element = array.raw_bytes();
     if !array.is_splat() {
@@ -239,8 +239,8 @@ fn write_elements(out: &mut impl Write, array: &Literal) -> io::Result<()> {
     Ok(())
 }
 
-/// A file that takes no more after a failure, and does not say so again: the archive tries to end its directory when it is
-/// dropped. It then finds itself at the end of the file, wherever it goes.
+/// A file that ignores everything after a failure, so that the failure is reported once. The archive writes its
+/// directory when it is dropped. It then finds itself at the end of the file, whatever position it seeks.
 struct UntilFailure {
     file: NewFile,
     has_failed: bool,
@@ -253,7 +253,7 @@ impl UntilFailure {
         Ok(UntilFailure { file: NewFile::create(path)?, has_failed: false, end: 0 })
     }
 
-    /// `otherwise` after a failure, else what `f` does to the file.
+    /// Returns `otherwise` after a failure, and otherwise the result of `f`.
     fn unless_failed<T>(&mut self, otherwise: T, f: impl FnOnce(&mut NewFile) -> io::Result<T>) -> io::Result<T> {
         if self.has_failed {
             return Ok(otherwise);
@@ -280,7 +280,7 @@ impl Seek for UntilFailure {
     }
 }
 
-/// Version 1.0 of the `.npy` format: magic, length, a Python dictionary padded to 64 bytes.
+/// Returns the header in version 1.0 of the `.npy` format: magic, length, and a Python dictionary padded to 64 bytes.
 fn npy_header(array: &Literal) -> Vec<u8> {
     let name = numpy_name(array.dtype());
     let order = if array.dtype().storage_bytes() == 1 { '|' } else { '<' };
@@ -295,12 +295,12 @@ fn npy_header(array: &Literal) -> Vec<u8> {
 
 fn unreadable(loc: &Loc, why: &str) -> Diagnostic {
     Diagnostic::error("npz-unreadable", loc, format!("cannot read the inputs: {why}"))
-        .help("write them with `numpy.savez(path, arg0=…, arg1=…)`")
+        .help("write the inputs with `numpy.savez(path, arg0=…, arg1=…)`")
 }
 
 fn unwritable(loc: &Loc, why: &str) -> Diagnostic {
     Diagnostic::error("npz-unwritable", loc, format!("cannot write the outputs: {why}"))
-        .help("look at the folder's permissions and the free space")
+        .help("check the permissions of the folder and the free space")
 }
 
 fn missing(loc: &Loc, name: &str, ty: &TensorType, names: &[String]) -> Diagnostic {
@@ -310,8 +310,8 @@ fn missing(loc: &Loc, name: &str, ty: &TensorType, names: &[String]) -> Diagnost
         names.join(", ")
     ));
     match did_you_mean(name, names.iter().map(String::as_str)) {
-        Some(near) => d.help(format!("did you mean `{near}`? inputs are named arg0, arg1, … in order")),
-        None => d.help("inputs are named arg0, arg1, … in order"),
+        Some(near) => d.help(format!("did you mean `{near}`? the inputs are named arg0, arg1, … in order")),
+        None => d.help("the inputs are named arg0, arg1, … in order"),
     }
 }
 
@@ -326,10 +326,13 @@ fn unknown(loc: &Loc, name: &str, count: usize) -> Diagnostic {
 
 fn mismatch(loc: &Loc, name: &str, ty: &TensorType, why: Mismatch) -> Diagnostic {
     let of_type = |code, what, given: String, shape: Vec<usize>| {
-        Diagnostic::error(code, loc, format!("input `{name}` has another {what} than the program takes"))
+        Diagnostic::error(code, loc, format!("the {what} of input `{name}` differs from the program's"))
             .facts(format!("{name}: {given} of shape {shape:?}"))
             .expected(format!("{} ({}) of shape {:?}", numpy_name(ty.dtype), ty.dtype, ty.shape))
-            .help(format!("convert it before saving, as with `.astype(…)`; the program's type is {}", ty.short()))
+            .help(format!(
+                "convert the array before saving it, for example with `.astype(…)`; the program's type is {}",
+                ty.short()
+            ))
     };
     let of_length = |what: String| {
         Diagnostic::error("npz-length", loc, format!("input `{name}` has {what} bytes than its shape says"))
@@ -348,7 +351,7 @@ fn mismatch(loc: &Loc, name: &str, ty: &TensorType, why: Mismatch) -> Diagnostic
 
 fn not_an_element(loc: &Loc, name: &str, ty: &TensorType, position: &[usize], byte: u8) -> Diagnostic {
     let value = if ty.dtype.kind() == Kind::Signed { (byte as i8).to_string() } else { byte.to_string() };
-    let message = format!("element {position:?} of input `{name}` is {value}, which {} does not have", ty.dtype);
+    let message = format!("element {position:?} of input `{name}` is {value}, which is not a value of {}", ty.dtype);
     let help = match ty.dtype.kind() {
         Kind::Bool => "save booleans as 0 and 1: `.astype(bool)`".to_string(),
         _ => format!("elements of {} have {} bits, in one byte each", ty.dtype, ty.dtype.bits()),
@@ -399,7 +402,7 @@ mod tests {
         std::fs::remove_file(path).unwrap();
     }
 
-    /// An archive of `arg0.npy` files with these bytes.
+    /// Writes an archive of `arg0.npy` files with these bytes.
     fn archive(name: &str, members: &[Vec<u8>], method: zip::CompressionMethod) -> std::path::PathBuf {
         let path = temp(name);
         let mut archive = zip::ZipWriter::new(File::create(&path).unwrap());
@@ -412,7 +415,7 @@ mod tests {
         path
     }
 
-    /// The header for an array, and other bytes behind it.
+    /// Returns the header for an array, followed by other bytes.
     fn member(array: &Literal, bytes: &[u8]) -> Vec<u8> {
         [npy_header(array), bytes.to_vec()].concat()
     }

@@ -1,15 +1,15 @@
-//! Standard output, and messages on standard error. A reader that goes away (`| head`) ends the command quietly.
+//! Standard output, and messages on standard error. If the reader goes away (`| head`), the command ends quietly.
 
 use shardwise_base::{Diagnostic, Loc};
 use std::fmt::{Arguments, Display};
 use std::io::{Error, ErrorKind, Write, stderr, stdout};
 
-/// Writes, or ends the process: with 0 if nobody reads any more.
+/// Writes text. If that fails, ends the process: with exit code 0 if the reader has gone away.
 pub fn write(text: Arguments<'_>) {
     stdout().lock().write_fmt(text).unwrap_or_else(|e| stop(&e));
 }
 
-/// Writes what is still buffered, or ends the process as [`write`] does.
+/// Writes buffered text. If that fails, ends the process as [`write`] does.
 pub fn flush() {
     stdout().lock().flush().unwrap_or_else(|e| stop(&e));
 }
@@ -22,12 +22,12 @@ fn stop(why: &Error) -> ! {
     std::process::exit(1);
 }
 
-/// Says something on standard error. Nobody is left to tell if that fails.
+/// Prints a message on standard error. A failure is ignored, since there is nobody to report it to.
 pub fn message(text: impl Display) {
     let _ = writeln!(stderr().lock(), "{text}");
 }
 
-/// Says what is doubtful in the program, and does not stop it.
+/// Prints warnings about the program, which do not stop it.
 pub fn warn<'a>(found: impl IntoIterator<Item = &'a Diagnostic>) {
     found.into_iter().for_each(message);
 }
@@ -36,12 +36,12 @@ fn unwritable(why: &Error) -> Diagnostic {
     Diagnostic::error("output-unwritable", &Loc::UNKNOWN, format!("cannot write to standard output: {why}"))
 }
 
-/// Like `print!`.
+/// Does the same as `print!`.
 macro_rules! show {
     ($($text:tt)*) => { crate::out::write(format_args!($($text)*)) };
 }
 
-/// Like `println!`.
+/// Does the same as `println!`.
 macro_rules! say {
     ($($text:tt)*) => { crate::out::write(format_args!("{}\n", format_args!($($text)*))) };
 }

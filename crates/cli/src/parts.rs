@@ -1,6 +1,6 @@
-//! `shardwise run --split-input-file`: many programs in one text, parted by lines `// -----`, each run by itself.
+//! `shardwise run --split-input-file`: runs each program of a text in which lines `// -----` separate programs.
 //!
-//! One line for each part: where it starts, what ran, and how it ended.
+//! Prints a line for each part: its first line, its functions, and the outcome.
 //! ```text
 //! add.mlir:3: @add_op_test: ok, 1 check
 //! add.mlir:14: @sub_op_test: check-failed, 1 check
@@ -11,7 +11,7 @@ use crate::{RunArgs, out, run};
 use shardwise_base::{Diagnostic, Diagnostics, Loc};
 use shardwise_ir::Module;
 
-/// Runs all parts; an error if one failed.
+/// Runs all parts. Returns an error if one failed.
 pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
     let (name, mut parts) = args.source.parts()?;
     parts.retain(|p| p.line > 0);
@@ -44,7 +44,7 @@ fn run_part(args: &RunArgs, name: &str, part: &Part) -> (String, usize, Result<(
     (what, checks, run::results(args, &module).map(|_| ()))
 }
 
-/// The checks in all functions.
+/// Counts the checks in all functions.
 fn check_count(module: &Module) -> usize {
     let is_check = |op: &shardwise_ir::OpView<'_>| {
         op.name().starts_with("check.") || op.attrs().str("call_target_name").is_some_and(|t| t.starts_with("check."))
@@ -54,7 +54,7 @@ fn check_count(module: &Module) -> usize {
     module.funcs.iter().map(count).sum()
 }
 
-/// The checks of a text that cannot be read.
+/// Counts the checks of a text that cannot be parsed.
 fn written_checks(text: &str) -> usize {
     let code = text.lines().map(|line| line.split("//").next().unwrap_or(""));
     code.map(|line| line.matches("check.expect").count()).sum()

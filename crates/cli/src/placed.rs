@@ -1,11 +1,11 @@
-//! Programs with their inputs in place.
+//! Compiled programs whose inputs are on the devices.
 
 use shardwise_base::{Diagnostics, Literal};
 use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, InstructionTime};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A compiled program, and its inputs where it takes them.
+/// A compiled program, and its inputs in the layouts that it takes.
 pub struct Placed {
     program: Arc<dyn Executable>,
     pub arrays: Vec<ArrayHandle>,
@@ -34,7 +34,7 @@ impl Placed {
         Ok(self.program.profile(self.lent())?.1)
     }
 
-    /// Of `n` runs after one that warms up; placing the inputs does not count.
+    /// Returns the median time of `n` runs after one that warms up. The time to place the inputs does not count.
     pub fn median(&self, n: usize) -> Result<Duration, Diagnostics> {
         self.program.execute(self.lent())?;
         let mut times = vec![];

@@ -1,4 +1,4 @@
-//! `shardwise run`.
+//! `shardwise run`: runs a program and prints or writes its results.
 
 use crate::placed::Placed;
 use crate::{EngineName, RunArgs, check, memory, npz, parts, random};
@@ -56,7 +56,7 @@ fn run_module(args: &RunArgs, module: &Module) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Writes the results to a file, or prints them if nothing else is asked for.
+/// Writes the results to a file, or prints them if no other output was requested.
 fn show_results(args: &RunArgs, results: &[Literal]) -> Result<(), Diagnostics> {
     if let Some(path) = &args.outputs {
         npz::write_results(path, results)?;
@@ -66,7 +66,7 @@ fn show_results(args: &RunArgs, results: &[Literal]) -> Result<(), Diagnostics> 
     Ok(())
 }
 
-/// What the program gives for the inputs that the command names.
+/// Returns the results of the program for the inputs that the command names.
 pub fn results(args: &RunArgs, module: &Module) -> Result<Vec<Literal>, Diagnostics> {
     let inputs = inputs(args, module)?;
     if !runs_as_it_stands(module) {
@@ -78,7 +78,8 @@ pub fn results(args: &RunArgs, module: &Module) -> Result<Vec<Literal>, Diagnost
     outcome.results
 }
 
-/// Programs that run grids of programs, or look into their own run, are the interpreter's, and are not partitioned.
+/// Returns true for programs that only the interpreter runs, without partitioning: those that run grids of programs, or
+/// inspect their own run.
 fn runs_as_it_stands(module: &Module) -> bool {
     let is_interpreter = |name: &str| name.starts_with("interpreter.") || name == "check.expect_serialized_eq";
     module.funcs.iter().any(|f| f.body.walk().into_iter().any(|op| is_interpreter(module.view(&f.body, op).name())))
@@ -91,7 +92,7 @@ fn engine(args: &RunArgs) -> Box<dyn Engine> {
     }
 }
 
-/// The types of the program's arguments; each must be an array.
+/// Returns the types of the program's arguments. Each must be an array.
 fn argument_types(module: &Module) -> Result<Vec<TensorType>, Diagnostics> {
     let main = module.main().ok_or_else(|| no_function(&module.loc))?;
     Ok(Signature::of(main)?.inputs.into_iter().map(|input| input.ty).collect())
@@ -114,7 +115,7 @@ fn inputs(args: &RunArgs, module: &Module) -> Result<Vec<Literal>, Diagnostics> 
     }
 }
 
-/// Arrays as an attribute of MLIR.
+/// Parses arrays that are written as an attribute of MLIR.
 fn written(text: &str, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics> {
     if text.trim().is_empty() {
         return Err(not_arrays(text).into());
@@ -133,7 +134,7 @@ fn compile(engine: &dyn Engine, module: &Module, args: &RunArgs) -> Result<Arc<d
     engine.compile(&args.source.partition(module)?.module)
 }
 
-/// The time of each instruction, as a table.
+/// Formats the time of each instruction as a table.
 pub fn times_table(times: &[InstructionTime]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(["time", "runs", "instruction", "source", ""]);
@@ -149,7 +150,7 @@ pub fn times_table(times: &[InstructionTime]) -> Table {
     table
 }
 
-/// The type of each result, and its elements if there are few.
+/// Prints the type of each result, and its elements if there are few.
 fn print_results(results: &[Literal]) {
     for (i, r) in results.iter().enumerate() {
         let text = |e: usize| match r.dtype() {
@@ -162,16 +163,16 @@ fn print_results(results: &[Literal]) {
     }
 }
 
-/// Results of more elements are not printed.
+/// The number of elements above which a result is not printed.
 const MAX_SHOWN: usize = 16;
 
-/// An error if the results would take the program's place.
+/// Returns an error if the results would overwrite the program.
 fn apart_from_source(outputs: &Path, source: &Path) -> Result<(), Diagnostics> {
     let (Ok(a), Ok(b)) = (outputs.canonicalize(), source.canonicalize()) else { return Ok(()) };
     if a == b && a.is_file() { Err(same_file(outputs).into()) } else { Ok(()) }
 }
 
-/// Adds the largest arrays of the program to what is said of memory, where the engine has not named those that are alive.
+/// Adds the largest arrays of the program to the errors about memory, where the engine has not named the live ones.
 fn with_largest(mut found: Diagnostics, module: &Module) -> Diagnostics {
     let names_arrays = |d: &Diagnostic| d.notes.iter().any(|n| n.kind == NoteKind::Facts && n.text.contains(" bytes"));
     for d in found.0.iter_mut().filter(|d| d.code == "run-memory" && !names_arrays(d)) {
@@ -180,7 +181,7 @@ fn with_largest(mut found: Diagnostics, module: &Module) -> Diagnostics {
     found
 }
 
-/// The largest arrays of the program, and where they are made.
+/// Describes the largest arrays of the program, and where they are made.
 fn largest_arrays(module: &Module) -> Vec<String> {
     let values = module.funcs.iter().flat_map(|f| (0..f.body.value_count()).map(|v| f.body.value(Value::new(v))));
     let mut arrays: Vec<_> = values.filter_map(|v| Some((v.ty.as_tensor()?, &v.loc))).collect();
@@ -192,8 +193,8 @@ fn largest_arrays(module: &Module) -> Vec<String> {
 
 fn same_file(path: &Path) -> Diagnostic {
     let loc = Loc::file(path.display().to_string(), 1, 1);
-    Diagnostic::error("outputs-are-source", &loc, "the results would take the place of the program")
-        .help("give --outputs another file")
+    Diagnostic::error("outputs-are-source", &loc, "the results would overwrite the program")
+        .help("choose another file for --outputs")
 }
 
 fn no_function(loc: &Loc) -> Diagnostic {
@@ -202,20 +203,20 @@ fn no_function(loc: &Loc) -> Diagnostic {
 }
 
 fn not_arrays(text: &str) -> Diagnostic {
-    Diagnostic::error("run-args", &Loc::UNKNOWN, "the inputs are no list of arrays")
+    Diagnostic::error("run-args", &Loc::UNKNOWN, "the inputs are not a list of arrays")
         .facts(text.to_string())
         .expected("[dense<1> : tensor<2xi32>, ..]")
 }
 
 fn other_arrays(given: &[TensorType], types: &[TensorType]) -> Diagnostic {
-    Diagnostic::error("run-args", &Loc::UNKNOWN, "the inputs are not what the program takes")
+    Diagnostic::error("run-args", &Loc::UNKNOWN, "the types of the inputs differ from the program's")
         .facts(format!("{given:?}"))
         .expected(format!("{types:?}"))
 }
 
 fn no_inputs(types: &[TensorType]) -> Diagnostic {
     let list: Vec<String> = types.iter().enumerate().map(|(i, t)| format!("arg{i}: {}", t.short())).collect();
-    Diagnostic::error("run-no-inputs", &Loc::UNKNOWN, "the program takes inputs, and none are given")
+    Diagnostic::error("run-no-inputs", &Loc::UNKNOWN, "the program needs inputs")
         .facts(list.join(", "))
-        .help("give --inputs FILE.npz, or --random SEED to have some made")
+        .help("pass --inputs FILE.npz, or --random SEED for generated ones")
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C.
+//! Handles Ctrl-C.
 
 use shardwise_base::CancelToken;
 use signal_hook::consts::SIGINT;
@@ -7,10 +7,11 @@ use signal_hook::flag;
 /// The exit code of a command that was interrupted.
 pub const INTERRUPTED: u8 = 130;
 
-/// A token that the first Ctrl-C cancels. The second one ends the process at once.
+/// Returns a token that the first Ctrl-C cancels. The second one ends the process at once.
 pub fn interruption() -> CancelToken {
     let token = CancelToken::default();
-    // In this order: the first signal finds the flag false and sets it. Without handlers Ctrl-C ends the process, as ever.
+    // The order matters: the first signal finds the flag false and sets it. Without handlers, Ctrl-C ends the process
+    // as usual.
     let shutdown = flag::register_conditional_shutdown(SIGINT, i32::from(INTERRUPTED), token.flag());
     let _ = shutdown.and_then(|_| flag::register(SIGINT, token.flag()));
     token

@@ -1,4 +1,4 @@
-//! Reading programs and writing stages.
+//! Reads programs and writes stages.
 
 use crate::text::{self, Text};
 use crate::{Source, out};
@@ -10,19 +10,19 @@ use shardwise_ops::OPS;
 use shardwise_spmd::{Options, Partitioned, partition, warnings};
 use std::path::Path;
 
-/// What stands between the programs of a file.
+/// The line that separates the programs of a file.
 pub const SPLIT: &str = "// -----\n";
 
-/// One program of a text.
+/// A program of a text.
 pub struct Part {
-    /// Its first line that is neither empty nor a comment, from 1; of a part without one, 0.
+    /// The first line that is neither empty nor a comment, from 1. 0 if there is none.
     pub line: usize,
-    /// Behind as many blank lines as stand before it in the whole text, so that places are those of the whole.
+    /// The text, after as many blank lines as precede it in the whole text, so that locations refer to the whole text.
     pub text: String,
 }
 
 impl Source {
-    /// The verified program; the warnings that it carries are printed.
+    /// Reads and verifies the program, and prints the warnings that it contains.
     pub fn read(&self) -> Result<Module, Diagnostics> {
         let (name, source) = self.named_text()?;
         let module = parse(&name, &source.text)?;
@@ -30,7 +30,7 @@ impl Source {
         Ok(module)
     }
 
-    /// The programs between lines `// -----`, or the only one.
+    /// Reads the programs that lines `// -----` separate, or the only one.
     pub fn read_all(&self, is_split: bool) -> Result<Vec<Module>, Diagnostics> {
         if !is_split {
             return Ok(vec![self.read()?]);
@@ -39,7 +39,7 @@ impl Source {
         parts.iter().map(|part| parse(&name, &part.text)).collect()
     }
 
-    /// What locations call the text, and the programs between lines `// -----` that are not empty.
+    /// Returns the name of the text in locations, and its parts.
     pub fn parts(&self) -> Result<(String, Vec<Part>), Diagnostics> {
         let (name, source) = self.named_text()?;
         Ok((name, split(&source.text)))
@@ -52,7 +52,7 @@ impl Source {
         Ok((name, source))
     }
 
-    /// The program of one device; its warnings are printed, its stages written if asked for.
+    /// Partitions the program, prints its warnings, and writes its stages if `--dump` asks for it.
     pub fn partition(&self, module: &Module) -> Result<Partitioned, Diagnostics> {
         let mut dumper = self.dumper()?;
         let partitioned = partition(module, &mut Options { dump: Some(&mut dumper.hook()), ..Options::default() })?;
@@ -61,7 +61,8 @@ impl Source {
         Ok(partitioned)
     }
 
-    /// What writes each pass's result, if asked for. The folder is made at once, so that a mistake shows early.
+    /// Returns the hook that writes each pass's result, if `--dump` asks for it. The folder is created at once, so that
+    /// a mistake is found early.
     pub fn dumper(&self) -> Result<Dumper<'_>, Diagnostics> {
         let dir = self.dump.as_deref();
         if let Some(dir) = dir {
@@ -71,7 +72,7 @@ impl Source {
     }
 }
 
-/// The text of a module, and the memory that is reserved for the elements in it.
+/// The text of a module, and the memory that is reserved for it.
 pub struct Printed {
     text: String,
     _reserved: Reservation,
@@ -85,27 +86,27 @@ impl std::ops::Deref for Printed {
     }
 }
 
-/// Prints a module. Stops the command if there is no memory for the text of its constants.
+/// Prints a module. Stops the command if there is not enough memory for the text of its constants.
 pub fn printed(module: &Module, options: &PrintOptions) -> Printed {
     let reserved = Account::current().reserve_or_stop(text_bytes(module));
     Printed { text: mlir::print(module, options), _reserved: reserved }
 }
 
-/// How many bytes the elements of all constants take in text: two digits for each byte.
+/// Returns the bytes that the elements of all constants take in text: two digits for each byte.
 fn text_bytes(module: &Module) -> usize {
     let of_attr = |attr: &Attr| attr.as_dense().map_or(0, |x| x.raw_bytes().len().saturating_mul(2));
     let ops = module.funcs.iter().flat_map(|f| f.body.walk().into_iter().map(|op| f.body.op(op)));
     ops.flat_map(|op| op.attrs.iter().map(|(_, attr)| of_attr(attr))).fold(0, usize::saturating_add)
 }
 
-/// Writes each pass's result to `DIR/03_reshard.mlir`, and keeps what goes wrong.
+/// Writes each pass's result to `DIR/03_reshard.mlir`, and collects errors.
 pub struct Dumper<'a> {
     dir: Option<&'a Path>,
     found: Diagnostics,
 }
 
 impl Dumper<'_> {
-    /// What passes call.
+    /// Returns the function that passes call.
     pub fn hook(&mut self) -> impl FnMut(usize, &str, &Module) + '_ {
         |index, pass, module| {
             let Some(dir) = self.dir.filter(|_| self.found.is_empty()) else { return };
@@ -116,7 +117,7 @@ impl Dumper<'_> {
         }
     }
 
-    /// An error if a stage could not be written.
+    /// Returns an error if a stage could not be written.
     pub fn finish(self) -> Result<(), Diagnostics> {
         self.found.or(())
     }
@@ -140,7 +141,7 @@ fn split(text: &str) -> Vec<Part> {
     parts
 }
 
-/// A verified program of this text.
+/// Parses and verifies a program.
 pub fn parse(name: &str, text: &str) -> Result<Module, Diagnostics> {
     let module = mlir::parse(name, text, &OPS)?;
     verify(&module).or(module)
@@ -149,7 +150,7 @@ pub fn parse(name: &str, text: &str) -> Result<Module, Diagnostics> {
 fn unwritable(path: &Path, e: &std::io::Error) -> Diagnostic {
     let loc = Loc::file(path.display().to_string(), 1, 1);
     Diagnostic::error("dump-unwritable", &loc, format!("cannot write a stage: {e}"))
-        .help("give --dump a folder that can be written")
+        .help("choose a writable folder for --dump")
 }
 
 #[cfg(test)]

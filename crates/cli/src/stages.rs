@@ -1,4 +1,4 @@
-//! `shardwise propagate`, `partition` and `opt`: programs out of programs.
+//! `shardwise propagate`, `partition` and `opt`: print transformed programs.
 
 use crate::source::{SPLIT, printed};
 use crate::{OptArgs, PartitionArgs, PropagateArgs, ReplicaGroups, out};

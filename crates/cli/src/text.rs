@@ -1,4 +1,4 @@
-//! The text of programs, whose bytes are counted while it is there.
+//! Reads the text of programs. Its bytes count as memory in use.
 
 use crate::out;
 use shardwise_base::budget::poll;
@@ -15,7 +15,7 @@ pub struct Text {
     _reserved: Vec<Reservation>,
 }
 
-/// Why there is no text.
+/// The reason why a text cannot be read.
 enum Unreadable {
     System(io::Error),
     Memory(OutOfMemory),
@@ -28,17 +28,17 @@ impl From<io::Error> for Unreadable {
     }
 }
 
-/// How often a thread that waits for its text looks whether it is cancelled.
+/// How long a thread waits for its text before it checks whether it is cancelled.
 const WAIT: Duration = Duration::from_millis(20);
-/// Bytes that are read at one time.
+/// The number of bytes that are read at one time.
 const CHUNK: usize = 1 << 16;
 
-/// Reads a file, or standard input if there is no path. `name` is what messages call it.
+/// Reads a file, or standard input if there is no path. `name` is the name for messages.
 pub fn read(path: Option<&Path>, name: &str) -> Result<Text, Diagnostic> {
     if path.is_none() && io::stdin().is_terminal() {
         out::message("reading a program from the terminal; Ctrl-D ends it");
     }
-    // Another thread reads, because a terminal or a pipe may keep a reader for ever.
+    // Another thread reads, because reading from a terminal or a pipe may block forever.
     let budget =
         Budget::current().unwrap_or_else(|| Budget::new(Account::of_process().clone(), None, CancelToken::default()));
     let (sender, receiver) = channel();
@@ -69,7 +69,7 @@ fn read_file(path: &Path) -> Result<Text, Unreadable> {
     counted(file, if found.is_file() { found.len() } else { 0 })
 }
 
-/// All that a reader has. As many bytes as are `expected` are reserved before any is read, and more as they come.
+/// Reads everything. Reserves `expected` bytes before the first read, and more as needed.
 fn counted(mut reader: impl Read, expected: u64) -> Result<Text, Unreadable> {
     let mut text = Growing { bytes: vec![], reserved: vec![] };
     text.grow(usize::try_from(expected).unwrap_or(usize::MAX))?;
@@ -92,7 +92,7 @@ fn counted(mut reader: impl Read, expected: u64) -> Result<Text, Unreadable> {
     }
 }
 
-/// Bytes within what is reserved for them.
+/// Bytes, and the memory that is reserved for them.
 struct Growing {
     bytes: Vec<u8>,
     reserved: Vec<Reservation>,
@@ -107,7 +107,7 @@ impl Growing {
         Ok(())
     }
 
-    /// Makes room for `more` bytes beyond the capacity, if they are to be had.
+    /// Reserves `more` bytes beyond the capacity.
     fn grow(&mut self, more: usize) -> Result<(), Unreadable> {
         let account = Account::current();
         self.reserved.push(account.reserve(more).map_err(Unreadable::Memory)?);
@@ -120,17 +120,17 @@ fn unreadable(name: &str, why: Unreadable) -> Diagnostic {
     match why {
         Unreadable::System(e) => {
             Diagnostic::error("file-unreadable", &Loc::file(name, 1, 1), format!("cannot read the program: {e}"))
-                .help("give a file of StableHLO text, or `-` for standard input")
+                .help("pass a file with StableHLO text, or `-` for standard input")
         }
         Unreadable::Memory(e) => {
             Diagnostic::error("file-memory", &Loc::file(name, 1, 1), format!("cannot read the program: {e}"))
-                .help("raise --max-bytes; `xxd -l 16` shows whether the file is a program at all")
+                .help("raise --max-bytes, and check with `xxd -l 16` that the file is a program")
         }
         Unreadable::NoText { bytes, valid } => no_text(name, &bytes, valid),
     }
 }
 
-/// `valid` bytes at the start are UTF-8.
+/// Builds the error for a text of which only the first `valid` bytes are UTF-8.
 fn no_text(name: &str, bytes: &[u8], valid: usize) -> Diagnostic {
     let before = &bytes[..valid];
     let line = 1 + before.iter().filter(|&&b| b == b'\n').count();
@@ -143,7 +143,7 @@ fn no_text(name: &str, bytes: &[u8], valid: usize) -> Diagnostic {
         [b'P', b'K', 3, 4, ..] => found.help("this is a zip archive: arrays go to --inputs"),
         [b'M', b'L', 0xef, b'R', ..] => found
             .help("this is MLIR's bytecode: write the program as text, as `jax.jit(f).lower(*args).as_text()` does"),
-        _ => found.help("give a file of StableHLO text"),
+        _ => found.help("pass a file with StableHLO text"),
     }
 }
 
@@ -151,7 +151,7 @@ fn no_text(name: &str, bytes: &[u8], valid: usize) -> Diagnostic {
 mod tests {
     use super::*;
 
-    /// Gives what it has by a few bytes at a time, and fails where the bytes end if it is to.
+    /// A reader that returns a few bytes at a time, and fails at the end if it is told to.
     struct Slowly<'a>(&'a [u8]);
 
     impl Read for Slowly<'_> {

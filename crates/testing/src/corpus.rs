@@ -1,16 +1,17 @@
-//! The programs under `testdata/`: what JAX exports, and what Shardy makes of it.
+//! The programs under `testdata/`: JAX's exports, and Shardy's transformations of them.
 
 use crate::filetest::files_under;
 use std::fs;
 use std::path::Path;
 
 pub struct Program {
-    /// Its path under `testdata/`, without the ending.
+    /// The path under `testdata/`, without the extension.
     pub name: String,
     pub text: String,
 }
 
-/// All programs, by name, but for those that crashed something (`testdata/crashes`), of which few are meant to run.
+/// Returns all programs by name, except those that crashed something (`testdata/crashes`), most of which are not meant
+/// to run.
 pub fn corpus() -> Vec<Program> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
     let program = |path: &Path| Program {

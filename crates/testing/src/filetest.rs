@@ -1,20 +1,24 @@
-//! Filetests: a program and what is expected of it in one file.
+//! Filetests: a program and the expected output in one file.
 //!
 //! ```text
 //! func.func @main(..) { .. }
 //! // ---- expected
 //! whatever the tested function makes of the program
 //! ```
-//! `BLESS=1 cargo test` writes what the function gives into the files.
+//! `BLESS=1 cargo test` writes the actual output into the files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const MARK: &str = "// ---- expected\n";
 
-/// Runs `run` on the program of each `.mlir` file under `dir`, and compares. Panics with every difference.
+/// Runs `run` on the program of each `.mlir` file under `dir`, and compares the output.
 ///
 /// `dir` is `concat!(env!("CARGO_MANIFEST_DIR"), "/tests/filetests/..")`.
+///
+/// # Panics
+///
+/// Panics with every difference.
 pub fn check_filetests(dir: &str, mut run: impl FnMut(&str) -> String) {
     let files = files_under(Path::new(dir));
     assert!(!files.is_empty(), "no filetests under {dir}");
@@ -40,7 +44,7 @@ fn check(path: &Path, run: &mut impl FnMut(&str) -> String) -> Option<String> {
     Some(format!("{}:\n{}", path.display(), differences(expected, &given)))
 }
 
-/// The lines around the first that differs.
+/// Returns the lines around the first difference.
 fn differences(expected: &str, given: &str) -> String {
     let same = expected.lines().zip(given.lines()).take_while(|(a, b)| a == b).count();
     let show = |text: &str, sign: char| {
@@ -50,7 +54,7 @@ fn differences(expected: &str, given: &str) -> String {
     show(expected, '-') + &show(given, '+')
 }
 
-/// All `.mlir` files under a folder, in order.
+/// Returns all `.mlir` files under a folder, in order.
 pub(crate) fn files_under(dir: &Path) -> Vec<PathBuf> {
     let mut found = vec![];
     let mut folders = vec![dir.to_path_buf()];

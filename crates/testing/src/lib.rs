@@ -1,4 +1,4 @@
-//! What the tests of several crates share: filetests, and the programs under `testdata/`.
+//! Helpers for the tests of several crates: filetests, and the programs under `testdata/`.
 #![forbid(unsafe_code)]
 
 mod corpus;

@@ -1,11 +1,11 @@
-//! Broken texts: a program with a few bytes or words changed, reproducible from a seed.
+//! Broken texts: programs with a few bytes or words changed, reproducible from a seed.
 
 /// Makes mutants of texts.
 pub struct Mutator {
     state: u64,
 }
 
-/// Pieces of text that mean something to the parser.
+/// Pieces of text that have a meaning for the parser.
 const WORDS: &[&str] = &[
     "(",
     ")",
@@ -73,16 +73,16 @@ impl Mutator {
         Mutator { state: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1 }
     }
 
-    /// A number below `n`.
+    /// Returns a number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
-        // Xorshift: any generator will do, as long as it is always the same.
+        // Xorshift. Any generator that is always the same would do.
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
         (self.state % n.max(1) as u64) as usize
     }
 
-    /// `text` with one to four changes.
+    /// Returns `text` with one to four changes.
     pub fn mutant(&mut self, text: &str) -> String {
         let mut text = text.to_string();
         for _ in 0..=self.below(4) {
@@ -94,7 +94,7 @@ impl Mutator {
     fn change(&mut self, text: &mut String) {
         let (from, to) = (self.place(text), self.place(text));
         let (from, to) = (from.min(to), from.max(to));
-        // Long pieces are rarely of use: most changes are short.
+        // Most changes are short, because long ones are rarely useful.
         let near = Self::boundary(text, from.saturating_add(self.below(24)));
         match self.below(7) {
             0 => text.replace_range(from..near, ""),
@@ -118,7 +118,7 @@ impl Mutator {
         Self::boundary(text, at)
     }
 
-    /// The start of the character at or before a byte.
+    /// Returns the start of the character at or before a byte.
     fn boundary(text: &str, at: usize) -> usize {
         text.floor_char_boundary(at.min(text.len()))
     }
