@@ -1,4 +1,4 @@
-//! A chooser: a stream of small decisions from a seed, so that every failure replays.
+//! A chooser: a stream of small decisions from a seed, so that every failure can be reproduced.
 
 use shardwise_base::threefry::Stream;
 
@@ -9,31 +9,32 @@ impl Chooser {
         Chooser(Stream::new(seed, 0))
     }
 
-    /// Any 64 bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         u64::from(self.0.next_u32()) << 32 | u64::from(self.0.next_u32())
     }
 
-    /// Below `n`, which is not 0.
+    /// Returns a number below `n`, which must not be 0.
     pub fn below(&mut self, n: usize) -> usize {
         self.0.below(n)
     }
 
-    /// True once in `n` times.
+    /// Returns true once in `n` times on average.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
+    /// Returns one of the items.
     pub fn of<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }
 
-    /// From `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, both included.
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
         low + self.below((high - low + 1) as usize) as i64
     }
 
-    /// In any order.
+    /// Shuffles the items.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));
@@ -41,7 +42,7 @@ impl Chooser {
     }
 }
 
-/// How many generated cases a test runs: `SHARDWISE_CASES`, or its own default.
+/// Returns the number of generated cases that a test runs: `SHARDWISE_CASES`, or the test's default.
 pub fn cases(default: u64) -> u64 {
     std::env::var("SHARDWISE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }

@@ -1,12 +1,12 @@
-//! Loops, branches and functions that return what is not theirs, with carries that are sharded in different ways: what the
-//! whole program gives, partitioned programs give on both engines.
+//! Tests loops, branches and functions that return values that they did not make, with carries that are sharded
+//! differently. Partitioned programs must have the results of the whole program on both engines.
 
 use crate::run::agreed;
 use shardwise_base::Literal;
 
 const SHARDINGS: [&str; 4] = ["[{}, {}]", "[{\"x\"}, {}]", "[{}, {\"y\"}]", "[{\"y\", \"x\"}, {}]"];
 
-/// Lines that make `%r0` and `%r1` of `%a` and `%b`, two arrays `Ty`, and `%p`, `%n`, scalars.
+/// Lines that make `%r0` and `%r1` from two arrays `%a` and `%b` of type `Ty`, and two scalars `%p` and `%n`.
 const PROGRAMS: &[(&str, &str)] = &[
     ("arguments", "RESULTS(%a, %a)"),
     ("swapped arguments", "RESULTS(%b, %a)"),

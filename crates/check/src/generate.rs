@@ -1,7 +1,8 @@
-//! Programs, meshes and shardings from a seed.
+//! Generates programs, meshes and shardings from a seed.
 //!
-//! Floats are small integers, and every value's magnitude is bounded, so that all sums are exact in any order: whatever the
-//! partitioner does, results are equal bit for bit. Sizes 0, 1, prime and uneven are as likely as others.
+//! Floats are small integers, and the magnitude of every value is bounded, so that all sums are exact in any order.
+//! Whatever the partitioner does, the results must be equal bit for bit. Sizes 0, 1, prime and uneven sizes are as
+//! likely as others.
 
 use crate::choose::Chooser;
 use shardwise_base::{AxisIndex, AxisRef, DType, DimSharding, Literal, Mesh, Sharding};
@@ -17,11 +18,11 @@ pub struct Case {
     pub inputs: Vec<Literal>,
 }
 
-/// Magnitudes stay below this, so that f32 holds every sum exactly.
+/// The bound on magnitudes, below which f32 holds every sum exactly.
 const MAX_BOUND: u64 = 1 << 20;
 const SIZES: [usize; 10] = [1, 2, 3, 4, 4, 5, 6, 7, 8, 8];
 
-/// The program of a seed.
+/// Returns the case of a seed.
 pub fn case(seed: u64) -> Case {
     let mut choose = Chooser::new(seed);
     let mesh = mesh(&mut choose);
@@ -58,7 +59,7 @@ fn mesh(choose: &mut Chooser) -> Arc<Mesh> {
     Arc::new(Mesh::new("mesh", choose.of(&shapes).iter().copied()).expect("a mesh"))
 }
 
-/// A value, and how large its elements may be.
+/// A value, and the bound on its elements.
 #[derive(Clone, Copy)]
 struct Live {
     value: Value,
@@ -101,7 +102,7 @@ impl Generator {
         }
     }
 
-    /// Any axes on any dimensions, sub-axes and uneven splits included; often none.
+    /// Returns any axes on any dimensions, including sub-axes and uneven splits. Often returns no sharding.
     fn maybe_sharding(&mut self, shape: &[usize]) -> Option<Sharding> {
         if self.choose.one_in(3) {
             return None;
@@ -124,7 +125,7 @@ impl Generator {
         Some(Sharding::new(&self.mesh, dims))
     }
 
-    /// Whole axes, or an axis of size 4 as its two halves.
+    /// Returns whole axes. An axis of size 4 may be returned as its two halves.
     fn axes(&mut self) -> Vec<AxisRef> {
         let mesh = self.mesh.clone();
         let halves = |i: usize| [(1, 2), (2, 2)].map(|(pre, size)| AxisRef::sub(&mesh, AxisIndex::new(i), pre, size));
@@ -144,7 +145,7 @@ impl Generator {
         self.live.push(Live { value, bound });
     }
 
-    /// The last value always, and one or two others.
+    /// Returns the last value and at most two others.
     fn results(&mut self) -> Vec<Value> {
         let mut results = vec![self.live.last().expect("there are arguments").value];
         if self.choose.one_in(2) {
@@ -178,7 +179,7 @@ impl Generator {
         }
     }
 
-    /// A live value of exactly this type; `x` again if there is no other.
+    /// Returns a live value of exactly this type, or `x` if there is no other.
     fn alike(&mut self, b: &Builder<'_>, x: Live, ty: &TensorType) -> Live {
         let same: Vec<Live> =
             self.live.iter().copied().filter(|l| b.body.ty(l.value).as_tensor() == Some(ty)).collect();
@@ -199,7 +200,7 @@ impl Generator {
         self.push(value, bound);
     }
 
-    /// Sometimes `x + 1`, after which padding is no longer zero.
+    /// Applies an op to `x`. Sometimes this is `x + 1`, after which padding is no longer zero.
     fn unary(&mut self, b: &mut Builder<'_>, x: Live) {
         if self.choose.one_in(2) && x.bound < MAX_BOUND {
             let ty = make::type_of(b, x.value);
@@ -213,7 +214,7 @@ impl Generator {
         self.push(value, x.bound.max(1));
     }
 
-    /// Contracts one dimension of `x` with an argument-like constant pattern of the same size.
+    /// Contracts one dimension of `x` with another value that has a dimension of the same size.
     fn dot(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         let Some(contracted) = (0..ty.rank()).find(|&d| ty.shape[d] as u64 * x.bound * 2 <= MAX_BOUND) else { return };
         let candidates: Vec<(Live, usize)> = self
@@ -242,7 +243,7 @@ impl Generator {
         let count: u64 = dims.iter().map(|&d| ty.shape[d] as u64).product();
         let kind = *self.choose.of(&[ReduceKind::Add, ReduceKind::Add, ReduceKind::Max, ReduceKind::Min]);
         let bound = if kind == ReduceKind::Add { x.bound * count.max(1) } else { x.bound };
-        // The maximum of nothing is minus infinity, which has no place among small integers.
+        // The maximum of no elements is minus infinity, which is not a small integer.
         if bound > MAX_BOUND || dims.is_empty() || (count == 0 && kind != ReduceKind::Add) {
             return;
         }
@@ -250,8 +251,8 @@ impl Generator {
         self.push(value, bound);
     }
 
-    /// A sum over a dimension that several axes split, of which each device keeps its part: a reduce-scatter, with its
-    /// axes in any order.
+    /// Sums over a dimension that several axes split, and splits another dimension over these axes in any order: a
+    /// reduce-scatter.
     fn scattered_sum(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         let mut axes = self.axes();
         let mut dims: Vec<usize> = (0..ty.rank()).filter(|&d| ty.shape[d] > 1).collect();
@@ -268,7 +269,7 @@ impl Generator {
         self.push(value, bound);
     }
 
-    /// The value with one dimension split over these axes.
+    /// Splits one dimension of the value over these axes.
     fn split(&self, b: &mut Builder<'_>, x: Value, dim: usize, axes: &[AxisRef]) -> Value {
         let ty = make::type_of(b, x);
         let mut sharding = Sharding::replicated(&self.mesh, ty.rank());
@@ -297,7 +298,7 @@ impl Generator {
         self.push(value, x.bound);
     }
 
-    /// Splits a dimension, or merges two.
+    /// Splits a dimension, or merges two dimensions.
     fn reshape(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         if ty.rank() == 0 {
             return;

@@ -1,4 +1,4 @@
-//! What tests and tools share: generated programs, how they are run and compared, and mutants of partitioned programs.
+//! Helpers for tests and tools: generated programs, how they are run and compared, and mutants of partitioned programs.
 #![forbid(unsafe_code)]
 
 pub mod choose;

@@ -20,7 +20,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// Returns whether the run's memory is known exactly before it starts.
+    /// Returns true if the run's memory is known exactly before it starts.
     fn is_known(&self) -> bool {
         let depends = |row: &InstructionTime| {
             let is_control = ["stablehlo.if", "stablehlo.case", "stablehlo.while"].contains(&row.name.as_str());

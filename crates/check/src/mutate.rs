@@ -1,18 +1,18 @@
-//! Mutants: what a wrong partitioner would make. A test suite is worth as much as the mutants that it kills.
+//! Mutants: the programs that a wrong partitioner would make. A good test suite kills all of them.
 
 use shardwise_base::{AxisRef, Literal};
 use shardwise_ir::{Attr, Body, Builder, Cloner, Module, Op, OpView, Value};
 use shardwise_ops::collective::{AxisList, CollectiveKind, CollectiveView, Groups, Permutation};
 use shardwise_ops::{Opcode, ReduceKind, make, make_collective};
 
-/// One way to be wrong, applied to localized modules.
+/// An error of a partitioner, applied to localized modules.
 pub struct Mutant {
     pub name: &'static str,
-    /// What the op becomes; `None`: it stays as it is.
+    /// Returns the replacement of an op, or `None` if the op stays as it is.
     change: fn(&OpView<'_>, &[Value], &mut Builder<'_>) -> Option<Vec<Value>>,
 }
 
-/// All mutants; each must be killed.
+/// All mutants. Each of them must be killed.
 pub const MUTANTS: &[Mutant] = &[
     Mutant { name: "all_reduce is forgotten", change: |op, x, _| only(op, Opcode::AllReduce).then(|| x.to_vec()) },
     Mutant { name: "all_reduce leaves out an axis", change: all_reduce_fewer_axes },
@@ -33,7 +33,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant { name: "dynamic_slice starts at 0", change: slice_at_zero },
     Mutant { name: "all_reduce counts the own part twice", change: all_reduce_own_twice },
     Mutant { name: "all_reduce is forgotten on all but the last axis", change: all_reduce_last_axis },
-    Mutant { name: "reduce_scatter gives all the first piece", change: reduce_scatter_first },
+    Mutant { name: "reduce_scatter returns the first piece on all devices", change: reduce_scatter_first },
     Mutant { name: "reduce_scatter takes its axes in another order", change: reduce_scatter_swapped },
     Mutant { name: "all_to_all takes its axes in another order", change: all_to_all_swapped },
     Mutant { name: "all_to_all joins where it should split", change: all_to_all_turned },
@@ -44,7 +44,7 @@ pub const MUTANTS: &[Mutant] = &[
 ];
 
 impl Mutant {
-    /// The module with every op of the kind changed; `None` if it has none.
+    /// Returns the module with every op of the kind changed, or `None` if there is none.
     pub fn apply(&self, module: &Module) -> Option<Module> {
         let mut out = module.clone();
         let index = module.funcs.iter().position(|f| std::ptr::eq(f, module.main().expect("a main")))?;
@@ -122,7 +122,7 @@ fn all_to_all_local(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option
     Some(vec![make::concatenate(b, &pieces, concat)])
 }
 
-/// The axes of a `collective_permute`, and its pairs of positions along them.
+/// Returns the axes of a `collective_permute`, and its pairs of positions along them.
 fn permuted(op: &OpView<'_>) -> Option<(AxisList, Vec<(usize, usize)>)> {
     let CollectiveKind::CollectivePermute { permutation } = CollectiveView::of(op)?.kind else { return None };
     let Groups::Axes { mesh, axes } = permutation.groups() else { return None };
@@ -151,7 +151,8 @@ fn axis_index_next(op: &OpView<'_>, _: &[Value], b: &mut Builder<'_>) -> Option<
     Some(vec![make::add(b, index, one)])
 }
 
-/// The comparison of a mask: of positions along a dimension with its size. The programs' own compare data.
+/// Returns true for the comparison in a mask: of positions along a dimension with its size. The programs' own
+/// comparisons compare data.
 fn is_limit(op: &OpView<'_>) -> bool {
     only(op, Opcode::Compare) && is_position(op.operand_def(0))
 }
@@ -172,7 +173,7 @@ fn mask_forgotten(op: &OpView<'_>, x: &[Value], _: &mut Builder<'_>) -> Option<V
     is_mask(op).then(|| vec![x[1]])
 }
 
-/// Less or equal becomes less: the limit's last element is masked too.
+/// Makes the mask exclude the last element that it should keep.
 fn mask_narrow(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
     is_limit(op).then(|| {
         let ty = op.operand_tensor(1).clone();
@@ -201,7 +202,7 @@ fn all_reduce_last_axis(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Op
     Some(vec![make_collective::all_reduce(b, x[0], kind(op)?, mesh, &axes[axes.len() - 1..])])
 }
 
-/// Dimension, kind, mesh and axes of a reduce_scatter.
+/// The dimension, kind, mesh and axes of a reduce_scatter.
 type Scattered<'a> = (usize, ReduceKind, &'a std::sync::Arc<shardwise_base::Mesh>, &'a [AxisRef]);
 
 fn scattered<'a>(op: &OpView<'a>) -> Option<Scattered<'a>> {
@@ -230,7 +231,7 @@ fn all_to_all_swapped(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Opti
     Some(vec![make_collective::all_to_all(b, x[0], split, concat, mesh, &swapped)])
 }
 
-/// The other way round, where the shapes let it pass.
+/// Exchanges the two dimensions, where the shapes allow it.
 fn all_to_all_turned(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
     let split = op.attrs().size("split_dimension").filter(|_| only(op, Opcode::AllToAll))?;
     let concat = op.attrs().size("concat_dimension")?;
@@ -262,7 +263,7 @@ fn mask_ones(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Va
     })
 }
 
-/// Less becomes less or equal: the first element of the padding stays.
+/// Makes the mask keep the first element of the padding.
 fn mask_wide(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
     (is_limit(op) && op.attrs().str("comparison_direction") == Some("LT"))
         .then(|| vec![make::compare(b, "LE", x[0], x[1])])

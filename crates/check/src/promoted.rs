@@ -1,6 +1,6 @@
-//! Reductions whose reducer works on wider elements than the operands have: every op that reduces, every pair of types that
-//! the verifier takes, one operand and two, whole and split over devices. What the interpreter gives for the whole program is
-//! what both engines give for the partitioned one, and the host engine for the whole.
+//! Tests reductions whose reducer works on wider elements than the operands have: every op that reduces, every pair of
+//! types that the verifier accepts, one operand and two, whole and split over devices. Both engines must return the
+//! interpreter's results for the partitioned program, and the host engine also for the whole one.
 
 use crate::run;
 use shardwise_base::{DType, Literal};
@@ -11,13 +11,13 @@ use shardwise_ops::OPS;
 const ROWS: usize = 5;
 const COLUMNS: usize = 6;
 
-/// A reducer: how elements `%a` and `%b` of a type, from operand `n`, become `%c`.
+/// A reducer: how elements `%a` and `%b` of a type, from operand `n`, are combined to `%c`.
 #[derive(Clone, Copy, Debug)]
 enum Body {
     Sum,
     Maximum,
     And,
-    /// No kind that has a name; uses a value from outside.
+    /// A reducer without a named kind, which uses a value from outside.
     Unnamed,
 }
 
@@ -34,7 +34,7 @@ impl Body {
         }
     }
 
-    /// Those that exist on a type, and whose results do not depend on where a reduction is split.
+    /// Returns the reducers that exist for a type, and whose results do not depend on where a reduction is split.
     fn on(t: DType) -> Vec<Body> {
         let is_exact = !t.is_float() || t.bits() >= 16;
         let mut all = vec![];
@@ -54,7 +54,7 @@ impl Body {
     }
 }
 
-/// The op under test.
+/// The op that is tested.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Reduce,
@@ -84,7 +84,7 @@ struct Program {
     from: DType,
     to: DType,
     body: Body,
-    /// 1 or 2; the second has the wider type already.
+    /// 1 or 2. The second one already has the wider type.
     operands: usize,
     /// The dimension of the arguments that is split.
     split: Option<usize>,
@@ -99,7 +99,7 @@ impl Program {
         if operand == 0 { self.from } else { self.to }
     }
 
-    /// `({ ^bb0(..): .. })`.
+    /// Returns the region `({ ^bb0(..): .. })`.
     fn region(&self, n: usize) -> String {
         let (t, body) = (self.to.name(), self.body);
         let args = |name: &str| list(n, |i| format!("%{name}{i}: tensor<{t}>"));
@@ -109,7 +109,8 @@ impl Program {
         format!("({{\n^bb0({a}, {b}):\n{}\nstablehlo.return {results} : {types}\n}})", lines.join("\n"))
     }
 
-    /// Of arrays `%x0`, `%x1` of two dimensions and scalars `%i0`, `%i1`: the op's lines, and the shape of its results.
+    /// Returns the op's lines and the shape of its results, for arrays `%x0`, `%x1` of two dimensions and scalars
+    /// `%i0`, `%i1`.
     fn op_text(&self) -> (String, String) {
         let (n, t) = (self.operands, self.to.name());
         let shaped = |shape: &str| list(n, |i| format!("tensor<{shape}{}>", self.elem(i).name()));
@@ -159,7 +160,7 @@ impl Program {
         }
     }
 
-    /// A collective over the two devices' halves of the columns, doubled.
+    /// Writes a collective over the two devices' halves of the columns, doubled.
     fn manual(&self, name: &str, attrs: &str, columns: usize) -> (String, String) {
         let (n, t) = (self.operands, self.to.name());
         let rows = 2 * ROWS;
@@ -214,7 +215,7 @@ impl Program {
         let converted: String = (0..n).map(converted).collect();
         let results = list(n, |_| format!("tensor<{shape}{t}>"));
         let given = list(n, |i| format!("%r#{i}"));
-        // In the doubled halves of a manual computation the reducer's constant has its own name.
+        // In the doubled halves of a manual computation, the reducer's constant has its own name.
         let constant = match self.op {
             Op::AllReduce | Op::ReduceScatter | Op::CollectiveReduce => String::new(),
             _ => format!("%k = stablehlo.convert %q0 : (tensor<i32>) -> tensor<{t}>\n"),
@@ -226,13 +227,13 @@ impl Program {
         )
     }
 
-    /// Whether no mesh is needed, so that the host engine runs the program as it is.
+    /// Returns true if no mesh is needed, so that the host engine can run the program as it is.
     fn runs_whole(&self) -> bool {
         self.split.is_none() && !matches!(self.op, Op::AllReduce | Op::ReduceScatter | Op::CollectiveReduce)
     }
 
     fn inputs(&self) -> Vec<Literal> {
-        // Integers overflow the narrow type; floats stay where all types are exact.
+        // Integers overflow the narrow type. Floats stay in a range where all types are exact.
         let value = |i: usize, k: usize| match self.to.is_integer() {
             true => ((i * 37 + k * 11) % 201) as i32 - 100,
             false => ((i * 7 + k * 3 + i * i) % 5) as i32 - 2,
@@ -255,7 +256,7 @@ impl Program {
     }
 }
 
-/// Pairs of types between which reducers promote; `f8E8M0FNU` has neither zero nor negative numbers.
+/// Returns the pairs of types between which reducers promote. `f8E8M0FNU` has neither zero nor negative numbers.
 fn pairs() -> Vec<(DType, DType)> {
     let kind = |t: DType| (t.is_float(), t.is_complex(), t.is_bool());
     let all = DType::ALL.iter().filter(|t| **t != DType::F8E8M0FNU);
@@ -268,7 +269,7 @@ fn reducers_on_wider_elements_mean_the_same_everywhere() {
     let mut turn = 0;
     let mut wrong = vec![];
     for (from, to) in pairs() {
-        // Complex numbers have no order to select by.
+        // Complex numbers have no order by which to select.
         for op in ALL.into_iter().filter(|op| !from.is_complex() || !matches!(op, Op::SelectAndScatter)) {
             let bodies = Body::on(to);
             let body = bodies[turn % bodies.len()];

@@ -1,4 +1,4 @@
-//! Runs programs whole, by shards and on the engines, and compares.
+//! Runs programs whole, by shards and on the engines, and compares the results.
 
 use crate::generate::Case;
 use shardwise_base::compare::{Tolerance, compare};
@@ -10,12 +10,12 @@ use shardwise_ir::{Module, Type, text, verify};
 use shardwise_ops::OPS;
 use shardwise_spmd::{Options, Partitioned, partition, run_until};
 
-/// A million steps, and the memory of the process.
+/// Returns a budget of a million steps and the memory of the process.
 pub fn budget() -> Budget {
     Budget::new(Account::of_process().clone(), Some(1_000_000), CancelToken::default())
 }
 
-/// The program as it stands, in the interpreter.
+/// Runs the program in the interpreter.
 pub fn whole(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     shardwise_interp::run(module, inputs)
 }
@@ -24,7 +24,7 @@ pub fn partitioned(module: &Module) -> Result<Partitioned, Diagnostics> {
     partition(module, &mut Options { verify: true, ..Options::default() })
 }
 
-/// A localized module on an engine.
+/// Runs a localized module on an engine.
 pub fn on(engine: &dyn Engine, module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     let program = engine.compile(module)?;
     let types = &program.signature().inputs;
@@ -33,7 +33,8 @@ pub fn on(engine: &dyn Engine, module: &Module, inputs: &[Literal]) -> Result<Ve
     Ok(program.execute(args)?.iter().map(|r| r.to_literal()).collect())
 }
 
-/// What a program in text gives: the whole in the interpreter, equal to what both engines give for it partitioned.
+/// Returns the results of a program in text: those of the whole program in the interpreter. Returns an error unless
+/// both engines have equal results for the partitioned program.
 pub fn agreed(text: &str, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
     let at = |stage: &str, e: &dyn std::fmt::Display| format!("{stage}: {e}\n{text}");
     let module = text::parse("test.mlir", text, &OPS).and_then(|m| verify(&m).or(m)).map_err(|e| at("text", &e))?;
@@ -52,7 +53,8 @@ pub fn agreed(text: &str, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
     Ok(want)
 }
 
-/// Whether a program means the same at every stage and on every engine, bit for bit; else what differs, with the seed.
+/// Checks that a program has the same results at every stage and on every engine, bit for bit. An error contains the
+/// seed.
 pub fn check(case: &Case) -> Result<(), String> {
     budget().run(|| check_all(case)).unwrap_or_else(|stop| Err(stop.diagnostic(&Loc::UNKNOWN).to_string()))
 }

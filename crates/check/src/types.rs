@@ -1,12 +1,13 @@
-//! Programs whose types are unusual, sharded: the interpreter's results for the whole are those of both engines for the
-//! partitioned program, types included.
+//! Tests sharded programs with unusual types: both engines must return the interpreter's results for the whole program
+//! when they run the partitioned program, with the same types.
 
 use crate::run::{self, agreed};
 use shardwise_base::{DType, Literal};
 use shardwise_ir::text;
 use shardwise_ops::OPS;
 
-/// `@main` of one `tensor<8x6xi32>`, sharded so, on a mesh of four devices, `x` and `y`; `%x` is its argument.
+/// Returns a `@main` with an argument `%x` of type `tensor<8x6xi32>` and this sharding, on a mesh of four devices, `x`
+/// and `y`.
 fn main(sharding: &str, lines: &str, given: &str, types: &str) -> String {
     format!(
         "sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>\n\
@@ -22,7 +23,7 @@ fn input() -> Literal {
     Literal::from_fn([8, 6], |i| ((i * 37 + i * i) % 23) as i32 - 11)
 }
 
-/// Runs lines that give `%r` of a type under every sharding.
+/// Runs lines that make `%r` of a type, with every sharding.
 fn check(name: &str, lines: &str, types: &str) -> Vec<String> {
     let given = if types.contains(", ") { "%r#0, %r#1" } else { "%r" };
     let run = |s: &&str| agreed(&main(s, lines, given, types), &[input()]).err();
@@ -41,7 +42,7 @@ fn integer_types() -> impl Iterator<Item = DType> {
     DType::ALL.iter().copied().filter(|t| t.is_integer())
 }
 
-/// `%v`: the argument as elements of `t`.
+/// Converts the argument to elements of type `t`, as `%v`.
 fn converted(t: DType) -> String {
     format!("%v = stablehlo.convert %x : (tensor<8x6xi32>) -> tensor<8x6x{t}>\n")
 }
@@ -118,7 +119,7 @@ fn bits_under_other_types() {
     expect_none(&wrong);
 }
 
-/// Indices of every integer type, some of them negative, some beyond the end, and the largest there is.
+/// Tests indices of every integer type. Some are negative, some are out of bounds, and one is the largest of the type.
 #[test]
 fn positions_of_any_integer_type() {
     let mut wrong = vec![];
@@ -167,7 +168,7 @@ fn positions_of_any_integer_type() {
     expect_none(&wrong);
 }
 
-/// Groups of a convolution that more devices split than there are groups.
+/// Tests a convolution whose groups are split over more devices than there are groups.
 #[test]
 fn groups_of_convolutions_split_within() {
     let mut wrong = vec![];
@@ -197,7 +198,7 @@ fn groups_of_convolutions_split_within() {
     expect_none(&wrong);
 }
 
-/// Products of operands of two types, with results of a third.
+/// Tests products of operands of two types, with results of a third.
 #[test]
 fn products_of_mixed_types() {
     let mut wrong = vec![];
@@ -236,7 +237,7 @@ fn products_of_mixed_types() {
     expect_none(&wrong);
 }
 
-/// Reductions of nothing, and along nothing: an initial value counts once for each result.
+/// Tests reductions of empty arrays, and along no dimensions: an initial value counts once for each result.
 #[test]
 fn reductions_of_nothing_and_along_nothing() {
     let mut wrong = vec![];

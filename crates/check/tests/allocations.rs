@@ -1,5 +1,5 @@
-//! Every allocation of data goes through an account: while programs run on arrays of two mebibytes, no allocation of a
-//! mebibyte or more is made anywhere else.
+//! Checks that data is only allocated through an account: while programs run on arrays of two mebibytes, no other
+//! allocation has a mebibyte or more.
 
 use shardwise_base::{DType, Literal};
 use shardwise_check::run::{on, partitioned, whole};
@@ -12,10 +12,10 @@ use std::backtrace::Backtrace;
 use std::cell::Cell;
 use std::sync::Mutex;
 
-/// Allocations of this size are data.
+/// The size from which allocations are considered data.
 const LARGE: usize = 1 << 20;
 
-/// Records where large allocations are made that no account counts.
+/// Records the locations of large allocations that no account counts.
 struct Watching;
 
 thread_local!(static IS_RECORDING: Cell<bool> = const { Cell::new(false) });
@@ -61,8 +61,8 @@ unsafe impl GlobalAlloc for Watching {
 #[global_allocator]
 static WATCHING: Watching = Watching;
 
-/// Bodies of programs from `%x` and `%y`, both `tensor<1024x512xf32>` and sharded over both dimensions, to `%z` of the
-/// type that stands before.
+/// Bodies of programs from `%x` and `%y`, both of type `tensor<1024x512xf32>` and sharded over both dimensions, to `%z`
+/// of the type in the first entry.
 const BODIES: &[(&str, &str)] = &[
     ("1024x512xf32", "%a = stablehlo.tanh %x : T\n%z = stablehlo.add %a, %y : T"),
     ("1024x512xi1", "%z = stablehlo.compare LT, %x, %y : (T, T) -> tensor<1024x512xi1>"),

@@ -1,5 +1,5 @@
-//! Programs that check themselves, with the `check` dialect: the whole program in the interpreter, and partitioned on
-//! both engines, unless it runs a grid of its own.
+//! Runs programs that check themselves with the `check` dialect: the whole program in the interpreter, and the
+//! partitioned program on both engines, unless it runs a grid of processes.
 
 use shardwise_base::Diagnostics;
 use shardwise_engine::Engine;

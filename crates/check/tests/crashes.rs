@@ -1,5 +1,5 @@
-//! Programs that once crashed something, `testdata/crashes/*.mlir`: whatever their text says, they end in results that are
-//! equal everywhere or in diagnostics. The first line may ask for one of these: `// runs` or `// refused`.
+//! Runs the programs that once crashed something, `testdata/crashes/*.mlir`. They must end in results that are equal
+//! everywhere, or in diagnostics. The first line may require one of these: `// runs` or `// refused`.
 
 use shardwise_check::fuzz::{Kind, Outcome, Reached, run_text};
 use std::path::Path;
@@ -15,7 +15,7 @@ fn programs_that_crashed_end_well() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What is wrong with a program's end, if anything is.
+/// Returns what is wrong with the outcome of a program, if anything is.
 fn wrong(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).expect("a text");
     let must_run = text.starts_with("// runs");

@@ -1,7 +1,8 @@
-//! Generated programs on guarded memory: each buffer ends at an inaccessible page and is filled when it is made.
+//! Runs generated programs on guarded memory: each buffer ends at an inaccessible page and is filled when it is
+//! allocated.
 //!
-//! The programs run in processes of their own, one for each fill, because the variable `SHARDWISE_GUARD` is read once and a
-//! read beyond a buffer ends the process.
+//! The programs run in a process for each fill, because the variable `SHARDWISE_GUARD` is read only once, and because
+//! an access beyond a buffer ends the process.
 
 use shardwise_check::{generate, run};
 use shardwise_host::HostEngine;

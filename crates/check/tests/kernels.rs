@@ -1,4 +1,4 @@
-//! Kernels of users: sharded as their rules say, they give what they give whole.
+//! Tests users' kernels: when they are sharded as their rules allow, their results are the same as for whole operands.
 
 use shardwise_base::Literal;
 use shardwise_engine::{Argument, Engine};
@@ -10,7 +10,7 @@ use shardwise_ops::user::{Kernel, register};
 use shardwise_spmd::{Options, Partitioned, partition};
 use std::sync::Once;
 
-/// `test.dot`: a matrix product.
+/// Registers `test.dot`: a matrix product.
 fn setup() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -97,7 +97,7 @@ fn a_split_sum_is_one_all_reduce() {
     assert_eq!(kinds, ["all-reduce"]);
 }
 
-/// A rule on the op wins over the kernel's: here nothing may be split.
+/// Tests that a rule on the op overrides the kernel's rule: here, nothing may be split.
 #[test]
 fn the_rule_in_the_text_wins() {
     setup();

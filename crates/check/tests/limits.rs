@@ -1,4 +1,4 @@
-//! Both engines keep to the budget under which they are called, and say where they stopped.
+//! Tests that both engines respect the budget under which they are called, and report where they stopped.
 
 use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Literal, Stop};
 use shardwise_check::run::{on, partitioned, whole};
@@ -34,7 +34,7 @@ fn module(source: &str) -> Module {
     text::parse("limits.mlir", source, &OPS).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The error of running a program whole in the interpreter, and on each engine, each under a budget of its own.
+/// Returns the errors of running a program whole in the interpreter, and on each engine, each under its own budget.
 fn errors(source: &str, inputs: &[Literal], max_bytes: usize, max_steps: u64) -> Vec<Diagnostics> {
     let source = module(source);
     let local = partitioned(&source).unwrap_or_else(|e| panic!("{e}")).module;
@@ -76,12 +76,12 @@ fn large_products_take_the_steps_of_their_operations() {
     }
 }
 
-/// A program with a constant of these elements.
+/// Returns a program with a constant of these elements.
 fn constant(elements: &str, ty: &str) -> String {
     format!("func.func @main() -> {ty} {{\n  %0 = stablehlo.constant dense<{elements}> : {ty}\n  return %0 : {ty}\n}}")
 }
 
-/// A million elements in decimal, in hexadecimal, and as bits.
+/// Returns constants of a million elements in decimal, in hexadecimal, and as bits.
 fn large_constants() -> [String; 3] {
     let list = format!("[{}]", vec!["7"; 1 << 20].join(", "));
     let hex = |bytes: usize| format!("\"0x{}\"", "a5".repeat(bytes));
@@ -104,7 +104,7 @@ fn elements_of_a_text_are_charged_while_they_are_read() {
     }
 }
 
-/// Reading a mebibyte of any text polls at least once, which takes a few milliseconds.
+/// Tests that reading polls at least once for each mebibyte of text, which takes a few milliseconds.
 #[test]
 fn reading_a_large_text_polls() {
     let ops = (0..20_000).map(|i| format!("  %{} = stablehlo.tanh %{i} : tensor<4xf32>\n", i + 1)).collect::<String>();

@@ -1,4 +1,5 @@
-//! Partitioned programs equal unpartitioned ones, bit for bit, at every stage and on every engine; and mutants die.
+//! Tests that partitioned programs equal unpartitioned ones bit for bit, at every stage and on every engine, and that
+//! mutants are killed.
 
 use shardwise_base::Literal;
 use shardwise_check::choose::cases;
@@ -16,7 +17,7 @@ fn every_stage_means_what_the_program_means() {
     }
 }
 
-/// Whether some generated program tells the mutant from the truth, by another result or an error.
+/// Returns true if some generated program has a different result or an error with the mutant.
 fn is_killed(mutant: &Mutant, programs: &[(Case, Module, Vec<Literal>)]) -> bool {
     programs.iter().any(|(case, module, want)| {
         let Some(wrong) = mutant.apply(module) else { return false };
@@ -41,7 +42,7 @@ fn mutants_die() {
     assert!(alive.is_empty(), "mutants live: {alive:?}");
 }
 
-/// Cutting and joining are inverse, and a signature says what a module takes.
+/// Tests that splitting and joining are inverse, and that a signature describes what a module takes.
 #[test]
 fn shards_come_together_again() {
     for seed in 0..cases(200) {

@@ -1,5 +1,5 @@
-//! Loops and branches whose regions return constants, arguments, captured values, parameters in another order, or one value
-//! twice: nested or not, equal on all devices or different from device to device.
+//! Tests loops and branches whose regions return constants, arguments, captured values, parameters in another order, or
+//! one value twice. They are nested or not, and run equally on all devices or differently on each device.
 
 use shardwise_base::Literal;
 use shardwise_check::generate::Case;
@@ -7,15 +7,15 @@ use shardwise_check::run;
 use shardwise_ir::{text, verify};
 use shardwise_ops::OPS;
 
-/// What a region may return: a constant, an argument and a value from around it, its parameters, one that it computes
-/// from them, and a constant of its own. `%p` and `%q` stand for its parameters.
+/// The values that a region may return: a constant, an argument and a value from around it, its parameters, one that it
+/// computes from them, and a constant of its own. `%p` and `%q` stand for its parameters.
 const RETURNED: [&str; 7] = ["%c", "%a", "%cap", "%p", "%q", "%new", "%own"];
 
-/// What a region computes before it returns.
+/// The ops of a region before it returns.
 const REGION: &str = "%new = stablehlo.add %p, %q : Ty
     %own = stablehlo.constant dense<5.0> : Ty";
 
-/// Regions around the pair that is returned, `X` and `Y`; `%n` counts turns.
+/// Nests of regions that return the pair `X` and `Y`. `%n` counts turns.
 const NESTS: [&str; 5] = [
     // A loop.
     "LOOP(%r, %a, %b){ REGION }(X, Y)",
@@ -29,7 +29,7 @@ const NESTS: [&str; 5] = [
     "LOOP(%r, %a, %b){ IF(%s){ LOOP(%t, %p, %q){ REGION }(X, Y) }(%t#2, %t#1){ REGION }(Y, X) }(%s#1, %s#0)",
 ];
 
-/// Writes a nest's loops and branches out.
+/// Replaces the abbreviations for a nest's loops and branches.
 fn region(nest: &str, x: &str, y: &str) -> String {
     let text = nest.replace("REGION", REGION).replace("X", x).replace("Y", y);
     let mut out = String::new();
@@ -68,7 +68,7 @@ fn loop_head(names: &[&str]) -> String {
     )
 }
 
-/// The end of the innermost region, which returns these names.
+/// Returns the end of the innermost region, which returns these names.
 fn end(ends: &mut Vec<&'static str>, names: &[&str]) -> String {
     let pair = names.join(", ");
     match ends.pop().expect("a region") {
@@ -84,7 +84,7 @@ fn end(ends: &mut Vec<&'static str>, names: &[&str]) -> String {
     }
 }
 
-/// Around the nest: what it captures. `turns` makes `%n`.
+/// Returns the program's body around the nest, with the captured values. `turns` makes `%n`.
 fn body(nest: &str, x: &str, y: &str, turns: &str) -> String {
     format!(
         "{turns}
@@ -99,7 +99,7 @@ fn body(nest: &str, x: &str, y: &str, turns: &str) -> String {
 }
 
 const TWO_TURNS: &str = "%n = stablehlo.constant dense<2> : tensor<i32>";
-/// A number that differs from device to device along `x`.
+/// A number of turns that differs between devices along `x`.
 const OWN_TURNS: &str = "%first = stablehlo.slice %a [0:1, 0:1] : (Ty) -> tensor<1x1xf32>
   %float = stablehlo.reshape %first : (tensor<1x1xf32>) -> tensor<f32>
   %n = stablehlo.convert %float : (tensor<f32>) -> tensor<i32>";
@@ -134,7 +134,7 @@ fn check(source: &str, inputs: &[Literal]) {
     run::check(&case).unwrap_or_else(|e| panic!("{e}\n{source}"));
 }
 
-/// Every pair of returned values, in every nest: on one device, on devices that agree, and on devices that do not.
+/// Tests every pair of returned values in every nest: on one device, on devices that agree, and on devices that do not.
 #[test]
 fn regions_return_any_values() {
     let small = [[1.0f32, 2.0, 3.0], [0.5, 0.25, 2.0]].map(|row| Literal::new([1, 3], &row));

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// `None` if the arguments are not understood, or the output is closed.
+/// Runs the command. Returns `None` if the arguments are not understood, or the output is closed.
 fn main_with(arguments: &[String]) -> Option<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (kind, seed) = (arguments.first()?.parse().ok()?, arguments.get(1)?.parse::<u64>().ok()?);

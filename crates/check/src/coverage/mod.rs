@@ -1,10 +1,11 @@
-//! Every op of the table, split along every factor of its rule, evenly and unevenly, and where the factor has no element
-//! or one: the partitioned program gives what the whole one gives, bit for bit, on both engines.
+//! Coverage: every op of the table is split along every factor of its rule, evenly and unevenly, and where the factor
+//! has no element or one element. The results of the partitioned program must equal those of the whole one bit for bit,
+//! on both engines.
 //!
-//! The programs are the ops' examples, the same with a factor of another size, and those of `programs`. A cell of the table
-//! says how the op ran: on the parts of its operands, or whole after they were brought together (always where a factor
-//! would have more shards than elements). A kind that an op's rules
-//! have and that some sizes leave empty needs a reason, and a reason that nothing needs is an error.
+//! The programs are the ops' examples, variants of them with a factor of another size, and those of `programs`. A cell
+//! of the table says how the op ran: on the parts of its operands, or on whole operands that were gathered first
+//! (always if a factor would have more shards than elements). A kind of factor that an op's rules have, and that some
+//! sizes leave empty, needs a reason. A reason that nothing needs is an error.
 
 mod programs;
 
@@ -21,14 +22,14 @@ use shardwise_spmd::{Options, run_until};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// How a factor meets the axis that splits it.
+/// How the size of a factor compares with the axis that splits it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fit {
     Even,
     Uneven,
-    /// A factor of size 0: no device has anything.
+    /// A factor of size 0: no device has an element.
     Empty,
-    /// A factor of size 1: one device has it all.
+    /// A factor of size 1: one device has the element.
     One,
 }
 
@@ -79,30 +80,30 @@ impl Kind {
 /// How an op ran whose operands or results are split along a factor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Ran {
-    /// On each device's part.
+    /// On the part of each device.
     InParts,
-    /// On what was brought together first.
+    /// On operands that were gathered first.
     Whole,
 }
 
-/// What was run of an op.
+/// The runs of an op.
 pub struct Row {
     pub op: Opcode,
-    /// Why nothing was: the op has no factors, or never stands in a program that is partitioned.
+    /// Why there are none: the op has no factors, or never occurs in a program that is partitioned.
     pub none: Option<String>,
     pub cells: BTreeMap<(Kind, Fit), Ran>,
-    /// Of empty cells, and of those that ran whole though the kind could run in parts.
+    /// The reasons for empty cells, and for cells that ran whole although the kind could run in parts.
     pub reasons: Vec<&'static Reason>,
 }
 
 impl Row {
-    /// The kinds of factors that the op's rules have.
+    /// Returns the kinds of factors that the op's rules have.
     pub fn kinds(&self) -> BTreeSet<Kind> {
         self.cells.keys().map(|k| k.0).collect()
     }
 }
 
-/// Runs everything; an error names the programs that gave something else, and the cells without a reason.
+/// Runs everything. Returns an error that names the programs with different results, and the cells without a reason.
 pub fn coverage() -> Result<Vec<Row>, String> {
     let (mut rows, mut wrong) = (vec![], vec![]);
     for &op in Opcode::ALL {
@@ -135,7 +136,7 @@ fn row(op: Opcode) -> Result<Row, String> {
     Ok(row)
 }
 
-/// The reasons of a row, each needed, none missing.
+/// Returns the reasons of a row. Each must be needed, and none may be missing.
 fn explained(row: &Row) -> Result<Vec<&'static Reason>, String> {
     let given: Vec<&Reason> = reasons(row.op).collect();
     let mut wrong = vec![];
@@ -153,7 +154,7 @@ fn explained(row: &Row) -> Result<Vec<&'static Reason>, String> {
     if wrong.is_empty() { Ok(given) } else { Err(wrong.join("\n")) }
 }
 
-/// Axis sizes for a factor of this size.
+/// Returns axis sizes for a factor of this size.
 fn fits(size: usize) -> Vec<(Fit, usize)> {
     match size {
         0 => vec![(Fit::Empty, 2)],
@@ -166,13 +167,13 @@ fn fits(size: usize) -> Vec<(Fit, usize)> {
     }
 }
 
-/// A program with one op that matters.
+/// A program with the op that is tested.
 struct Subject {
     op: Opcode,
     module: Module,
 }
 
-/// The sizes that the factors of an example are given as well.
+/// The sizes that the factors of an example also get.
 const SIZES: [usize; 3] = [0, 1, 4];
 
 impl Subject {
@@ -191,7 +192,7 @@ impl Subject {
         self.find(&self.module).expect("looked at when made")
     }
 
-    /// Why the op is not run sharded at all.
+    /// Returns why the op is not run sharded at all.
     fn why_not(&self) -> Option<String> {
         let (view, facts) = (self.view(), self.op.facts());
         match (facts.semantics(&view), facts.rule(&view)) {
@@ -207,7 +208,7 @@ impl Subject {
         self.op.facts().rule(&self.view()).rule().cloned()
     }
 
-    /// The program with each factor in other sizes, where it stays well-formed.
+    /// Returns the program with each factor in other sizes, where it stays well-formed.
     fn resized(&self) -> Vec<Subject> {
         let rule = self.rule().expect("looked at before");
         let pairs = rule.all_factors().flat_map(|f| SIZES.map(|n| (f, n)));
@@ -252,7 +253,7 @@ impl Subject {
         Ok(())
     }
 
-    /// Compares the program split along a factor with the whole one.
+    /// Compares the program that is split along a factor with the whole one.
     fn run_split(
         &self,
         rule: &Rule,
@@ -275,7 +276,7 @@ impl Subject {
         Ok(self.how_it_ran(&resharded, rule, factor))
     }
 
-    /// The program with what holds the factor split over an axis of this size.
+    /// Returns the program with the dimensions of the factor split over an axis of this size.
     fn split(&self, rule: &Rule, factor: Factor, size: usize) -> Module {
         let mesh = Arc::new(Mesh::new("mesh", [("x", size)]).expect("a mesh"));
         let x = AxisRef::full(AxisIndex::new(0));
@@ -297,7 +298,7 @@ impl Subject {
         module
     }
 
-    /// In parts, if every tensor that holds the factor lies split along it where the op stands.
+    /// Returns how the op ran: in parts, if every tensor with the factor is split along it at the op.
     fn how_it_ran(&self, resharded: &Module, rule: &Rule, factor: Factor) -> Ran {
         let Some(view) = self.find(resharded) else { return Ran::Whole };
         let holds = |i: usize| rule.mapping(i).dims.iter().position(|d| d.first() == Some(&factor));

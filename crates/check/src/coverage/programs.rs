@@ -1,5 +1,5 @@
-//! Programs beside the examples, for factors whose size stands in several types or in attributes; their inputs; and why
-//! some cells stay empty.
+//! Programs in addition to the examples, for factors whose size occurs in several types or in attributes. Also their
+//! inputs, and the reasons for empty cells.
 
 use super::Fit::{self, Empty, Even, One, Uneven};
 use super::Kind;
@@ -7,16 +7,16 @@ use shardwise_base::{Complex32, Complex64, DType, Literal, bf16, f16};
 use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
 
-/// Sizes that the programs are made in.
+/// The sizes in which the programs are made.
 const SIZES: [usize; 4] = [0, 1, 2, 6];
 
-/// The programs of an op, in every size that makes one.
+/// Returns the programs of an op, in every size for which there is one.
 pub(super) fn of(op: Opcode) -> Vec<String> {
     let Some((_, make)) = PROGRAMS.iter().find(|row| row.0 == op) else { return vec![] };
     SIZES.iter().flat_map(|&n| make(n)).collect()
 }
 
-/// A function of arguments of these types, whose only op this is.
+/// Returns a function with arguments of these types and this single op.
 fn main(args: &[&str], op: &str, result: &str) -> String {
     let params: Vec<String> = args.iter().enumerate().map(|(i, t)| format!("%arg{i}: tensor<{t}>")).collect();
     format!(
@@ -223,7 +223,7 @@ const PROGRAMS: &[(Opcode, Programs)] = &[
     }),
 ];
 
-/// Small integers of any type, so that every sum of them is exact.
+/// Returns small integers of any type, so that every sum of them is exact.
 pub(super) fn sample(t: &TensorType, seed: usize) -> Literal {
     if let Some(quantized) = t.dtype.quantized() {
         let stored = sample(&TensorType::new(quantized.storage, t.shape.clone()), seed);
@@ -255,7 +255,7 @@ pub(super) fn sample(t: &TensorType, seed: usize) -> Literal {
     }
 }
 
-/// Why cells stay empty, or ran whole.
+/// The reason why cells are empty, or ran whole.
 pub struct Reason {
     pub ops: &'static [Opcode],
     pub kind: Kind,
@@ -272,7 +272,7 @@ const REASONS: &[Reason] = &[
         ops: &[Opcode::UniformQuantize, Opcode::UniformDequantize],
         kind: Kind::PassThrough,
         fits: &[Even, Uneven],
-        text: "the partitioner puts float arithmetic in its place first, which runs in parts",
+        text: "the partitioner first replaces it by float arithmetic, which runs in parts",
     },
     Reason {
         ops: &[Opcode::BitcastConvert],
@@ -286,12 +286,12 @@ const REASONS: &[Reason] = &[
         fits: &[Empty],
         text: "a reshape of nothing has no factors",
     },
-    Reason { ops: &[Opcode::Slice], kind: Kind::Permutation, fits: &[Empty], text: "nothing can only be taken whole" },
+    Reason { ops: &[Opcode::Slice], kind: Kind::Permutation, fits: &[Empty], text: "an empty slice cannot be split" },
     Reason {
         ops: &[Opcode::DynamicSlice],
         kind: Kind::NeedReplication,
         fits: &[Empty],
-        text: "nothing can only be taken whole",
+        text: "an empty slice cannot be split",
     },
     Reason {
         ops: &[Opcode::Gather],

@@ -1,10 +1,10 @@
-//! The programs that mutants are made of.
+//! The programs from which mutants are made.
 
 use shardwise_ops::Opcode;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// Longer programs take too long to run often.
+/// The size above which a program takes too long to be run often.
 const MAX_TEXT_BYTES: usize = 6_000;
 
 /// Programs of the repository: test data, filetests, examples of ops.

@@ -1,27 +1,28 @@
-//! When results of two runs count as equal.
+//! When the results of two runs count as equal.
 
 use shardwise_base::compare::{Tolerance, compare};
 use shardwise_base::{DType, Literal};
 
-/// The first difference between two lists of results; NaNs of any bits are equal.
+/// Returns the first difference between two lists of results. NaNs are equal whatever their bits are.
 pub(super) fn difference(got: &[Literal], want: &[Literal]) -> Option<String> {
     compare(got, want, |_| Tolerance::Exact).err().map(|why| why.to_string())
 }
 
-/// The first difference that rounding does not explain: floats may be apart by a part of the largest element.
+/// Returns the first difference that rounding does not explain: floats may differ by a fraction of the largest element.
 pub(super) fn difference_beyond_rounding(got: &[Literal], want: &[Literal]) -> Option<String> {
     let rounding = |i: usize| want.get(i).map_or(Tolerance::Exact, |x| Tolerance::OfLargestOrOne(places(x.dtype())));
     compare(got, want, rounding).err().map(|why| why.to_string())
 }
 
-/// How many last places of the largest element rounding may explain.
+/// Returns how many units in the last place of the largest element rounding may explain.
 fn places(dtype: DType) -> u64 {
     match dtype.real() {
         DType::F64 => 1 << 25,
         DType::F32 => 1 << 13,
         DType::F16 => 1 << 5,
         DType::BF16 => 6,
-        // Powers of two alone, or numbers up to 6 or 28: rounded and saturated sums in other orders have little in common.
+        // These types have only powers of two, or numbers up to 6 or 28. Sums in other orders are rounded and saturated
+        // differently.
         DType::F8E8M0FNU | DType::F4E2M1FN | DType::F6E2M3FN | DType::F6E3M2FN => 1 << 20,
         _ => 1 << 6,
     }

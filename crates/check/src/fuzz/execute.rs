@@ -1,4 +1,5 @@
-//! A text run to the end: read, verified, partitioned, run whole, by shards and on both engines, and compared.
+//! Runs a text to the end: reads, verifies and partitions it, runs it whole, by shards and on both engines, and
+//! compares.
 
 use super::{Found, MAX_BYTES, MAX_STEPS, Outcome, Reached, equal};
 use crate::choose::Chooser;
@@ -13,12 +14,12 @@ use shardwise_ir::{Body, Module, TensorType, Value, difference, verify};
 use shardwise_ops::{OPS, Opcode};
 use shardwise_spmd::{Options, partition, prepare};
 
-/// What is known of a program before it runs.
+/// The knowledge about a program before it runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Input {
-    /// It is valid, and all its sums are exact: its results are equal bit for bit.
+    /// It is valid, and all its sums are exact, so its results are equal bit for bit.
     Exact,
-    /// Nothing. Results that differ by the order of sums are no finding.
+    /// Nothing is known. Results that differ by the order of sums are not a finding.
     Any,
 }
 
@@ -27,7 +28,7 @@ pub fn execute(text: &str, input: Input, seed: u64) -> Outcome {
     run_case(input, seed, |case| case.run(text))
 }
 
-/// What becomes of a case.
+/// Runs a case and returns its outcome.
 pub(super) fn run_case(input: Input, seed: u64, run: impl FnOnce(&mut Case<'_>) -> Result<(), End>) -> Outcome {
     let mut outcome = Outcome::default();
     outcome.found =
@@ -38,18 +39,18 @@ pub(super) fn run_case(input: Input, seed: u64, run: impl FnOnce(&mut Case<'_>) 
     outcome
 }
 
-/// Why a case goes no further.
+/// The reason why a case ends early.
 pub(super) enum End {
-    /// Diagnostics or a limit ended it, as they may.
+    /// It ended with diagnostics or at a limit, as it may.
     Here,
     Wrong(Found),
 }
 
-/// A case on its way.
+/// A case that is running.
 pub(super) struct Case<'a> {
     input: Input,
     pub seed: u64,
-    /// Steps that each stage may take.
+    /// The number of steps that each stage may take.
     pub max_steps: u64,
     pub outcome: &'a mut Outcome,
 }
@@ -60,22 +61,22 @@ pub(super) struct Local {
     pub inputs: Vec<Literal>,
 }
 
-/// What one stage makes: its result, diagnostics, or `None` if it came to a limit.
+/// The outcome of a stage: its result, diagnostics, or `None` if it reached a limit.
 type Staged<T> = Option<Result<T, Diagnostics>>;
 
-/// Runs a stage under a budget of its own.
+/// Runs a stage under its own budget.
 fn limited<T>(max_steps: u64, stage: impl FnOnce() -> Result<T, Diagnostics>) -> Staged<T> {
     let budget = Budget::new(Account::with_limit(MAX_BYTES), Some(max_steps), CancelToken::default());
     let is_limit = |found: &Diagnostics| found.iter().any(|d| ["run-steps", "run-memory"].contains(&d.code));
     budget.run(stage).ok().filter(|made| !made.as_ref().is_err_and(is_limit))
 }
 
-/// A form of a module's text.
+/// A notation for a module's text.
 type Form = (&'static str, PrintOptions);
 const PLAIN: Form = ("plain", PrintOptions::EXACT);
 const GENERIC: Form = ("generic", PrintOptions::EXACT.as_generic());
 
-/// The text of a module reads back as the same module.
+/// Checks that the text of a module reads back as the same module.
 fn expect_read_back(stage: &str, module: &Module, (form, options): &Form) -> Result<(), End> {
     let text = print(module, options);
     let wrong = match parse("fuzz.mlir", &text, &OPS) {
@@ -100,7 +101,7 @@ impl Case<'_> {
         self.engines(&module, &stages, &inputs, want.as_deref())
     }
 
-    /// The partitioned program of a text, without a look at its texts on the way.
+    /// Partitions the program of a text, without a check of the texts of its stages.
     pub fn local(&mut self, text: &str) -> Result<Local, End> {
         let module = self.read(text)?;
         let module = self.stage("prepare", Reached::Verified, || prepare(&module, &mut Options::default()))?;
@@ -110,7 +111,7 @@ impl Case<'_> {
         Ok(Local { module: local, inputs })
     }
 
-    /// The module, if it is well-formed.
+    /// Reads and verifies the module.
     fn read(&mut self, text: &str) -> Result<Module, End> {
         let module = self.stage("read", Reached::Nothing, || parse("fuzz.mlir", text, &OPS))?;
         self.outcome.reached = Reached::Read;
@@ -121,7 +122,7 @@ impl Case<'_> {
         Ok(module)
     }
 
-    /// What a stage makes. Its diagnostics are a finding if the program is known to be valid.
+    /// Runs a stage. Its diagnostics are a finding if the program is known to be valid.
     fn stage<T>(
         &mut self,
         name: &str,
@@ -161,7 +162,7 @@ impl Case<'_> {
         Ok(types)
     }
 
-    /// What the program means; `None` if the interpreter refuses it.
+    /// Runs the program in the interpreter. Returns `None` if the interpreter refuses it.
     fn whole(&mut self, module: &Module, inputs: &[Literal]) -> Result<Option<Vec<Literal>>, End> {
         match limited(self.max_steps, || run::whole(module, inputs)) {
             Some(Ok(results)) => Ok(Some(results)),
@@ -170,7 +171,7 @@ impl Case<'_> {
         }
     }
 
-    /// The module after every pass, the last one last.
+    /// Returns the module after every pass, in order.
     fn partition(&mut self, module: &Module) -> Result<Vec<(String, Module)>, End> {
         let mut stages: Vec<(String, Module)> = vec![];
         self.stage("partition", Reached::Verified, || {
@@ -182,7 +183,7 @@ impl Case<'_> {
         Ok(stages)
     }
 
-    /// The text of each stage that changed something reads back, in one of the forms.
+    /// Checks that the text of each stage that changed something reads back, in one of the notations.
     fn expect_stages_read_back(&self, stages: &[(String, Module)]) -> Result<(), End> {
         let forms = [PLAIN, GENERIC].into_iter().cycle().skip(self.seed as usize % 2);
         let is_new = |i: usize| i == 0 || difference(&stages[i - 1].1, &stages[i].1, true).is_some();
@@ -238,7 +239,7 @@ impl Case<'_> {
         }
     }
 
-    /// Runs what the interpreter cannot hold: the host must not crash, and the program may say itself what is right.
+    /// Runs a program on the host alone that is too large for the interpreter. The program may check its own results.
     fn host_alone(&mut self, local: &Module, inputs: &[Literal]) -> Result<(), End> {
         self.on(&HostEngine::default(), local, inputs)?;
         self.outcome.reached = Reached::Limit;
@@ -249,7 +250,8 @@ impl Case<'_> {
         self.stage(engine.name(), Reached::Partitioned, || run::on(engine, local, inputs))
     }
 
-    /// Results that differ are a finding if they also do on small inputs, by more than rounding explains.
+    /// Compares results. Different ones are a finding if they also differ on small inputs by more than rounding
+    /// explains.
     fn expect_equal_unless_rounded(
         &mut self,
         module: &Module,
@@ -261,7 +263,7 @@ impl Case<'_> {
             return Ok(());
         }
         let types = self.argument_types(module)?;
-        // A summand of an unreduced array may be zero: divided by zero, it makes the sum NaN.
+        // A summand of an unreduced array may be zero. If something is divided by it, the sum becomes NaN.
         let fill = if has_unreduced(module) { Fill::Ints(1, 2) } else { Fill::Ints(0, 1) };
         let inputs = inputs(self.seed, &types, fill);
         let host = self.on(&HostEngine::default(), local, &inputs)?;
@@ -274,7 +276,7 @@ impl Case<'_> {
     }
 }
 
-/// Returns whether the program gives an array an unreduced layout.
+/// Returns true if the program uses an unreduced layout.
 fn has_unreduced(module: &Module) -> bool {
     let is_unreduced = |body: &Body, v: Value| body.sharding(v).is_some_and(|s| !s.unreduced.is_empty());
     module.funcs.iter().any(|f| (0..f.body.value_count()).any(|i| is_unreduced(&f.body, Value::new(i))))
@@ -287,13 +289,13 @@ fn expect_near(what: &str, got: &[Literal], want: &[Literal]) -> Result<(), End>
     }
 }
 
-/// Arrays of these types from a seed.
+/// Returns arrays of these types from a seed.
 fn inputs(seed: u64, types: &[TensorType], fill: Fill) -> Vec<Literal> {
     let mut choose = Chooser::new(seed ^ 0x1234_5678);
     types.iter().map(|ty| fill.literal(&mut choose, ty)).collect()
 }
 
-/// The start of a message's first line.
+/// Returns the start of a message's first line.
 fn head(message: &str) -> String {
     message.lines().next().unwrap_or("").chars().take(60).collect()
 }

@@ -1,14 +1,15 @@
-//! Programs on guarded memory: a fault of memory ends the process, and results depend on no byte that nobody wrote.
+//! Runs programs on guarded memory: an invalid access ends the process, and results must not depend on uninitialized
+//! bytes.
 
 use super::equal;
 use super::execute::{Case, End};
 use super::{Found, MAX_STEPS, Reached};
 use shardwise_host::HostEngine;
 
-/// Guarded memory takes system calls for each buffer, so that a step takes ten times as long.
+/// Guarded memory takes system calls for each buffer, so a step takes about ten times as long.
 const MAX_GUARDED_STEPS: u64 = MAX_STEPS / 10;
 
-/// Runs a program twice, with different bytes in all fresh memory.
+/// Runs a program twice, with different bytes in newly allocated memory.
 pub(super) fn run(case: &mut Case<'_>, text: &str) -> Result<(), End> {
     let local = case.local(text)?;
     case.max_steps = MAX_GUARDED_STEPS;

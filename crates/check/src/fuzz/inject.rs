@@ -1,9 +1,9 @@
-//! Failures injected into runs: a reservation of memory that fails, steps that end early, a cancellation at a poll, a panic in
-//! a part of a kernel, a write to a file that fails.
+//! Injects failures into runs: a reservation of memory that fails, steps that end early, a cancellation at a poll, a
+//! panic in a part of a kernel, or a write to a file that fails.
 //!
-//! Each must end the run in an error, leave nothing reserved, leave all arrays that were not donated and all files as they
-//! were, leave the pool parallel, and let the next run be right. A first run counts the reservations, polls and parts, so that
-//! failures are placed within the run.
+//! Each failure must end the run in an error. Nothing may stay reserved, all arrays that were not donated and all files
+//! must be unchanged, the pool must still be parallel, and the next run must be right. A first run counts the
+//! reservations, polls and parts, so that failures are placed within the run.
 
 use super::execute::{Case, End, Local};
 use super::{Found, MAX_BYTES, MAX_STEPS, Reached, equal, panics};
@@ -21,32 +21,32 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// Failures that are injected into one program, of each kind.
+/// The number of failures of each kind that are injected into a program.
 const EACH: usize = 4;
-/// The writes of a file.
+/// The number of writes of a file.
 const PIECES: usize = 3;
-/// How long parts of the pool wait for each other, and how often: on a busy machine a helper wakes late.
+/// How long parts of the pool wait for each other, and how often. On a busy machine a helper may wake up late.
 const PATIENCE: (Duration, usize) = (Duration::from_secs(1), 5);
 
 /// A kind of failure that is injected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Failure {
-    /// A reservation of memory.
+    /// A reservation of memory fails.
     Reservation,
-    /// The steps end.
+    /// The steps end early.
     Steps,
     /// The user cancels the run at a poll.
     Poll,
     /// A part of a kernel panics.
     Part,
-    /// A write, synchronisation or renaming of a file.
+    /// A write, synchronization or renaming of a file fails.
     Write,
 }
 
 use Failure::*;
 
 impl Failure {
-    /// The name in the table of failures.
+    /// Returns the name in the table of failures.
     fn counted_as(self, is_reported: bool) -> &'static str {
         match (self, is_reported) {
             (Reservation, true) => "reservation reported",
@@ -62,7 +62,7 @@ impl Failure {
         }
     }
 
-    /// The code of the diagnostic that reports it.
+    /// Returns the code of the diagnostic that reports the failure.
     fn code(self) -> &'static str {
         match self {
             Reservation => "run-memory",
@@ -74,19 +74,19 @@ impl Failure {
     }
 }
 
-/// A failure, and the number of the reservation, step, poll, part or write at which it comes.
+/// A failure, and the number of the reservation, step, poll, part or write at which it occurs.
 type Injection = Option<(Failure, u64)>;
 
-/// How often each kind of failure could come in a run.
+/// How often each kind of failure can occur in a run.
 type Counts = [(Failure, u64); 4];
 
-/// The program that failures are injected into, and how it is run.
+/// The program into which failures are injected, and how it is run.
 struct Subject<'a> {
-    /// Read and partitioned again in each run, if there is one.
+    /// The text that is read and partitioned again in each run, if there is one.
     text: Option<&'a str>,
     local: Local,
     engine: &'a dyn Engine,
-    /// Which arguments are donated.
+    /// True for each argument that is donated.
     is_donated: Vec<bool>,
 }
 
@@ -95,11 +95,11 @@ struct Run {
     /// The results, or the code of the error.
     ended: Result<Vec<Literal>, &'static str>,
     counts: Counts,
-    /// The account that the run was charged to.
+    /// The account that was charged for the run.
     account: Account,
 }
 
-/// Runs a program with failures, and once more after each.
+/// Runs a program with failures, and once more after each of them.
 pub(super) fn run(case: &mut Case<'_>, text: &str) -> Result<(), End> {
     let local = case.local(text)?;
     let mut choose = Chooser::new(case.seed);
@@ -137,7 +137,8 @@ fn expect_unused(account: &Account, injection: Injection) -> Result<(), End> {
 }
 
 impl Subject<'_> {
-    /// Runs with a failure, and again without; whether the failure came before the end of the run.
+    /// Runs with a failure, and again without one. Returns true if the failure was reported, and false if it was not
+    /// reached.
     fn expect_recovery(&self, failure: Failure, nth: u64, want: &[Literal]) -> Result<bool, End> {
         let injection = Some((failure, nth));
         let Run { ended, account, .. } = self.run(injection)?;
@@ -157,7 +158,7 @@ impl Subject<'_> {
         Ok(is_reported)
     }
 
-    /// One run, after which the arguments that are not donated are what they were.
+    /// Runs once, and checks that the arguments that are not donated have not changed.
     fn run(&self, injection: Injection) -> Result<Run, End> {
         let account = Account::with_limit(MAX_BYTES);
         let arguments = self.put(&account)?;
@@ -174,7 +175,7 @@ impl Subject<'_> {
         Ok(run)
     }
 
-    /// The arguments on the engine.
+    /// Places the arguments on the engine.
     fn put(&self, account: &Account) -> Result<Vec<ArrayHandle>, End> {
         let budget = Budget::new(account.clone(), None, CancelToken::default());
         let put = || {
@@ -185,7 +186,7 @@ impl Subject<'_> {
         budget.run(put).ok().flatten().ok_or(End::Here)
     }
 
-    /// A run under a budget of its own.
+    /// Runs under its own budget.
     fn run_on(&self, arguments: Vec<ArrayHandle>, injection: Injection) -> Run {
         let nth = |failure| injection.filter(|(f, _)| *f == failure).map_or(u64::MAX, |(_, n)| n);
         let (account, token) = (Account::with_limit(MAX_BYTES), CancelToken::at_poll(nth(Poll)));
@@ -222,14 +223,15 @@ fn partitioned(text: &str) -> Result<Module, Diagnostics> {
     Ok(run::partitioned(&module)?.module)
 }
 
-/// Returns whether the pool of the process runs parts at the same time.
+/// Returns true if the pool of the process runs parts at the same time.
 fn is_parallel() -> bool {
     let workers = pool::Workers::global();
     workers.count() == 1 || (0..PATIENCE.1).any(|_| pool::parts_meet(workers, PATIENCE.0))
 }
 
-/// Writes results over a file, first with a failure and then without. Checks that the file is the complete old one or the
-/// complete new one after the failure, and that no other file is left beside it. Returns whether the failure was reported.
+/// Writes results over a file, first with a failure and then without. Checks that the file is the complete old one or
+/// the complete new one after the failure, and that no other file is left beside it. Returns true if the failure was
+/// reported.
 fn expect_whole_file(seed: u64, nth: u64, results: &[Literal]) -> Result<bool, End> {
     let injection = Some((Write, nth));
     let folder = std::env::temp_dir().join(format!("shardwise-inject-{}-{seed}", std::process::id()));

@@ -1,7 +1,7 @@
-//! Fuzzing that executes: a program from a seed, run to the end at every stage and on every engine.
+//! Fuzzing: generates a program from a seed and runs it to the end at every stage and on every engine.
 //!
-//! A case is a [`Kind`] and a seed. [`run`] makes the case's program, runs it under limits, and returns how far it came and
-//! what is wrong. `cargo xtask fuzz` calls it in child processes, so that a crash or a hang is a finding as well.
+//! A case is a [`Kind`] and a seed. [`run`] makes the case's program, runs it under limits, and returns how far it came
+//! and what is wrong. `cargo xtask fuzz` calls it in child processes, so that a crash or a hang is also a finding.
 //!
 //! ```
 //! use shardwise_check::fuzz::{Kind, run};
@@ -25,22 +25,22 @@ use crate::program::{Program, far_program, program};
 use shardwise_ops::Opcode;
 use std::str::FromStr;
 
-/// Steps that each stage of a case may take.
+/// The number of steps that each stage of a case may take.
 pub const MAX_STEPS: u64 = 100_000;
-/// Bytes that each stage of a case may hold.
+/// The number of bytes that each stage of a case may hold.
 pub const MAX_BYTES: usize = 64 << 20;
 
-/// One in this many valid programs has positions beyond 2^31.
+/// One of this many valid programs has positions beyond 2^31.
 const FAR: u64 = 10_000;
 
-/// Where a case's program comes from, and how it is run.
+/// The origin of a case's program, and how it is run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     /// A generated program, whose results are equal bit for bit everywhere.
     Valid,
     /// A program of the corpus, changed in a few places.
     Mutants,
-    /// One of either, on guarded memory under two fills.
+    /// A program of one of the first two kinds, on guarded memory with two fills.
     Guard,
     /// A generated program, with failures injected into its runs.
     Inject,
@@ -50,7 +50,7 @@ impl Kind {
     /// Every kind.
     pub const ALL: [Kind; 4] = [Kind::Valid, Kind::Mutants, Kind::Guard, Kind::Inject];
 
-    /// The word for it on the command line.
+    /// Returns the name of the kind on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Valid => "valid",
@@ -76,24 +76,24 @@ pub enum Reached {
     /// The text could not be read.
     #[default]
     Nothing,
-    /// The text was read; the module does not verify.
+    /// The text was read, and the module does not verify.
     Read,
-    /// The module verifies; the partitioner or the interpreter refused it.
+    /// The module verifies, and the partitioner or the interpreter refused it.
     Verified,
-    /// The module was partitioned; an engine refused it.
+    /// The module was partitioned, and an engine refused it.
     Partitioned,
-    /// A run on an engine came to a limit.
+    /// A run on an engine reached a limit.
     Limit,
     /// Both engines ran the program to the end.
     Ran,
 }
 
 impl Reached {
-    /// In the order of the funnel.
+    /// All stages, in the order of the funnel.
     pub const ALL: [Reached; 6] =
         [Reached::Nothing, Reached::Read, Reached::Verified, Reached::Partitioned, Reached::Limit, Reached::Ran];
 
-    /// A short description for the funnel.
+    /// Describes the stage for the funnel.
     pub fn describes(self) -> &'static str {
         match self {
             Reached::Nothing => "not read",
@@ -106,25 +106,25 @@ impl Reached {
     }
 }
 
-/// What became of a case.
+/// The outcome of a case.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// How far the program came.
     pub reached: Reached,
-    /// Each op of the program, once for each place where it stands.
+    /// Each op of the program, once for each place where it occurs.
     pub ops: Vec<Opcode>,
-    /// Names of what the program contains.
+    /// The names of the program's features.
     pub features: Vec<&'static str>,
-    /// Each failure that was injected, and whether it came before the end of the run.
+    /// Each injected failure, and whether it occurred before the end of the run.
     pub injected: Vec<&'static str>,
-    /// What is wrong, if anything is.
+    /// The finding, if there is one.
     pub found: Option<Found>,
 }
 
-/// Something that must not happen.
+/// A finding: something that must not happen.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// One line that is equal for findings of one cause: where a panic was, which stage differs.
+    /// A line that is equal for findings with the same cause: the location of a panic, or the stage that differs.
     pub what: String,
     /// The details, on any number of lines.
     pub details: String,
@@ -136,12 +136,12 @@ impl Found {
     }
 }
 
-/// The program of a case.
+/// Returns the program of a case.
 pub fn text(kind: Kind, seed: u64) -> String {
     made(kind, seed).0.text
 }
 
-/// The program of a case, and what is known of it.
+/// Returns the program of a case, and what is known of it.
 fn made(kind: Kind, seed: u64) -> (Program, Input) {
     match kind {
         Kind::Mutants => (mutants::mutant(seed), Input::Any),
@@ -151,17 +151,17 @@ fn made(kind: Kind, seed: u64) -> (Program, Input) {
     }
 }
 
-/// Runs a case. A panic is a finding; a signal ends the process.
+/// Runs a case. A panic is a finding, and a signal ends the process.
 pub fn run(kind: Kind, seed: u64) -> Outcome {
     panics::catch(|| {
         let (program, input) = made(kind, seed);
-        // Texts at which the reader panics are tried while a mutant is made; the one that is taken panics again.
+        // Texts at which the reader panics may be tried while a mutant is made. The text that is chosen panics again.
         panics::forget();
         Outcome { features: program.features, ..run_program(kind, seed, &program.text, input) }
     })
 }
 
-/// Runs a program as if it were that of the case.
+/// Runs a program as if it were the program of the case.
 pub fn run_text(kind: Kind, seed: u64, text: &str) -> Outcome {
     let input = if kind == Kind::Valid { Input::Exact } else { Input::Any };
     panics::catch(|| run_program(kind, seed, text, input))

@@ -1,5 +1,6 @@
-//! Programs of the corpus with a few changes, most of which leave a program well-formed: a type, a size or a name is changed
-//! everywhere alike, ops are exchanged for others of their signature, operands for others of their type.
+//! Mutants: programs of the corpus with a few changes. Most changes leave a program well-formed: a type, a size or a
+//! name is changed everywhere, ops are replaced by others of the same signature, or operands by others of the same
+//! type.
 
 mod change;
 mod words;
@@ -14,10 +15,10 @@ use shardwise_ir::verify;
 use shardwise_ops::OPS;
 use std::panic::catch_unwind;
 
-/// Attempts at a change that leaves the program well-formed.
+/// The number of attempts at a change that leaves the program well-formed.
 const TRIES: usize = 6;
 
-/// The mutant of a seed.
+/// Returns the mutant of a seed.
 pub(super) fn mutant(seed: u64) -> Program {
     let mut choose = Chooser::new(seed);
     let mut text = origin(&mut choose);
@@ -27,7 +28,8 @@ pub(super) fn mutant(seed: u64) -> Program {
     Program { text, features: vec![] }
 }
 
-/// The text with one change: one after which it is well-formed, if that is found soon; now and then any.
+/// Returns the text with one change. It is well-formed after the change if such a change is found soon. Sometimes any
+/// change is taken.
 fn changed(choose: &mut Chooser, text: String) -> String {
     let is_any = choose.one_in(8);
     for _ in 0..TRIES {
@@ -40,7 +42,7 @@ fn changed(choose: &mut Chooser, text: String) -> String {
     text
 }
 
-/// Whether a text is worth running: it is well-formed, or reading it panics.
+/// Returns true if a text is worth running: it is well-formed, or reading it panics.
 fn may_run(text: &str) -> bool {
     let read = || {
         let module = parse("fuzz.mlir", text, &OPS).ok()?;
@@ -49,7 +51,7 @@ fn may_run(text: &str) -> bool {
     catch_unwind(read).map_or(true, |read| read.is_some())
 }
 
-/// A program of the corpus, or a generated one.
+/// Returns a program of the corpus, or a generated one.
 fn origin(choose: &mut Chooser) -> String {
     if choose.one_in(6) {
         return program(choose.bits()).text;

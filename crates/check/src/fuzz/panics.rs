@@ -1,17 +1,17 @@
-//! Panics as findings.
+//! Reports panics as findings.
 
 use super::{Found, Outcome};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, Once};
 
-/// The first panic since the last case began; panics of other threads arrive at the case as a second one.
+/// The first panic since the last case began. Panics of other threads reach the case as a second panic.
 static FIRST: Mutex<Option<Found>> = Mutex::new(None);
 
-/// Cases that run now; panics outside of them are shown as usual.
+/// The number of cases that are running. Panics outside of them are printed as usual.
 static CASES: AtomicUsize = AtomicUsize::new(0);
 
-/// Runs a case; the first panic in it is what was found, even if an engine made a diagnostic of it.
+/// Runs a case. The first panic in it is the finding, even if an engine turned it into a diagnostic.
 pub(super) fn catch(case: impl FnOnce() -> Outcome) -> Outcome {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -32,7 +32,7 @@ pub(super) fn catch(case: impl FnOnce() -> Outcome) -> Outcome {
     }
 }
 
-/// Forgets a panic that was meant to happen.
+/// Forgets a panic that was expected.
 pub(super) fn forget() {
     take();
 }

@@ -1,10 +1,10 @@
-//! What a worker process writes while it runs cases, and how the lines are read.
+//! The lines that a worker process writes while it runs cases, and how they are read.
 
 use super::{Kind, Outcome, Reached, run};
 use std::io::{Result, Write};
 use std::ops::Range;
 
-/// In place of the ends of lines in a report's texts.
+/// The character that replaces line ends in the texts of a report.
 const LINE_END: char = '\u{1}';
 
 /// A line of a worker.
@@ -12,7 +12,7 @@ const LINE_END: char = '\u{1}';
 pub enum Report {
     /// The case of this seed begins.
     Begins(u64),
-    /// The case ended. Ops are numbers of the table.
+    /// The case ended. Ops are numbers in the table.
     Ended {
         reached: Reached,
         ops: Vec<u16>,
@@ -22,7 +22,7 @@ pub enum Report {
     },
 }
 
-/// Runs the cases of the seeds, and writes two lines for each.
+/// Runs the cases of the seeds, and writes two lines for each of them.
 pub fn work(kind: Kind, seeds: Range<u64>, out: &mut dyn Write) -> Result<()> {
     for seed in seeds {
         writeln!(out, "begins\t{seed}")?;
@@ -43,7 +43,7 @@ fn line(outcome: &Outcome) -> String {
 }
 
 impl Report {
-    /// Reads a line; `None` if it is none of a worker's.
+    /// Reads a line. Returns `None` if a worker did not write it.
     pub fn parse(line: &str) -> Option<Report> {
         let parts: Vec<&str> = line.split('\t').collect();
         match parts[..] {

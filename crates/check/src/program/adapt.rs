@@ -1,4 +1,4 @@
-//! Values of a wanted type, made of those that there are.
+//! Makes values of a wanted type from existing ones.
 
 use super::Maker;
 use super::scope::{Grade, Live, Scope, Typed};
@@ -6,11 +6,11 @@ use crate::single::Fill;
 use shardwise_base::{DType, Kind, Literal};
 use shardwise_ir::TensorType;
 
-/// Elements of arguments lie between these.
+/// The bounds of the elements of arguments.
 const SMALL: (i64, i64) = (-4, 4);
 
 impl Maker {
-    /// A value of the type whose elements are as the op asks for.
+    /// Returns a value of the type whose elements are as the op requires.
     pub(super) fn provide(&mut self, scope: &mut Scope, ty: &TensorType, fill: &Fill) -> Live {
         if let Fill::Exact(_) | Fill::Gram | Fill::Solvable = fill {
             let literal = fill.literal(&mut self.choose, ty);
@@ -23,7 +23,7 @@ impl Maker {
         }
     }
 
-    /// A value of the type: one that there is, a new argument, or what can be made of another value.
+    /// Returns a value of the type: an existing one, a new argument, or one made from another value.
     pub(super) fn of_type(&mut self, scope: &mut Scope, ty: &TensorType) -> Live {
         let same: Vec<Live> = scope.live.iter().filter(|l| l.ty == *ty).cloned().collect();
         if !same.is_empty() && !self.choose.one_in(4) {
@@ -56,13 +56,13 @@ impl Maker {
         self.plain(scope, &format!("{op} {} : {ty}", dense(literal)), ty, grade)
     }
 
-    /// A scalar constant.
+    /// Returns a scalar constant.
     pub(super) fn number(&mut self, scope: &mut Scope, dtype: DType, value: i64) -> String {
         let literal = Fill::Exact(vec![value]).literal(&mut self.choose, &TensorType::new(dtype, []));
         self.constant(scope, &literal, Grade::Integers(value, value)).name
     }
 
-    /// A line that makes one value.
+    /// Adds a line that makes one value.
     pub(super) fn plain(&mut self, scope: &mut Scope, op: &str, ty: TensorType, grade: Grade) -> Live {
         let name = self.name();
         scope.line(format!("{name} = {op}"));
@@ -70,7 +70,7 @@ impl Maker {
         scope.push(&name, ty, grade)
     }
 
-    /// Small integers of the value, all between these ends where the type has them.
+    /// Returns small integers made from the value, all between these bounds if the type has them.
     pub(super) fn within(&mut self, scope: &mut Scope, value: Live, low: i64, high: i64) -> Live {
         let dtype = value.ty.dtype;
         if dtype.is_bool() || !is_exact(dtype) || dtype.is_complex() && value.grade.is_within(low, high) {
@@ -93,7 +93,8 @@ impl Maker {
         self.plain(scope, &op, ty, Grade::Integers(low, high))
     }
 
-    /// The value if its elements are integers; else 1 where they are greater than 0, and 0 elsewhere.
+    /// Returns the value if its elements are integers. Otherwise, returns 1 where they are greater than 0, and 0
+    /// elsewhere.
     fn tame(&mut self, scope: &mut Scope, value: Live) -> Live {
         if value.grade != Grade::Wild || !value.ty.dtype.is_float() {
             return value;
@@ -123,7 +124,7 @@ impl Maker {
             return self.plain(scope, &format!("stablehlo.complex {0}, {0} : {ty}", part.name), ty, part.grade);
         }
         let ends = (SMALL.0.max(least(to)), SMALL.1.min(greatest(to)));
-        // What a float becomes that an integer cannot hold is not defined.
+        // The conversion of a float that is out of the integer's range is not defined.
         let is_cut = from.is_float() && !to.is_float();
         let is_kept = from.is_integer() && to.is_float();
         let value = match (is_cut, is_kept) {
@@ -144,7 +145,7 @@ impl Maker {
         self.plain(scope, &op, ty, grade)
     }
 
-    /// A reshape; where sizes differ, elements are cut off or added first.
+    /// Returns a reshape. If the sizes differ, elements are removed or added first.
     pub(super) fn with_shape(&mut self, scope: &mut Scope, value: Live, shape: &[usize]) -> Live {
         if value.ty.shape == shape {
             return value;
@@ -163,7 +164,7 @@ impl Maker {
         self.plain(scope, &op, to, value.grade)
     }
 
-    /// A vector of the value's first elements, or of all and a few more.
+    /// Returns a vector of the value's first elements, or of all of them and a few more.
     fn with_size(&mut self, scope: &mut Scope, value: Live, size: usize) -> Live {
         let from = value.ty.size();
         let flat = self.with_shape(scope, value, &[from]);
@@ -185,7 +186,7 @@ impl Maker {
     }
 }
 
-/// Whether small integers of the type are exact, and sums of some dozens of them too.
+/// Returns true if small integers of the type, and sums of some dozens of them, are exact.
 pub(super) fn is_exact(dtype: DType) -> bool {
     dtype.is_computed() || dtype.is_integer()
 }
@@ -216,7 +217,7 @@ fn greatest(dtype: DType) -> i64 {
     }
 }
 
-/// `dense<[[1, 2], [3, 4]]>`, `dense<5>` for one element many times.
+/// Formats a literal: `dense<[[1, 2], [3, 4]]>`, or `dense<5>` for equal elements.
 pub(super) fn dense(literal: &Literal) -> String {
     let size = literal.size();
     if size > 0 && (literal.rank() == 0 || literal.is_uniform()) {

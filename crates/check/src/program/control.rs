@@ -1,4 +1,4 @@
-//! Loops and branches, whose regions return anything: what they compute, constants, arguments, values from outside.
+//! Loops and branches, whose regions return anything: computed values, constants, arguments, and values from outside.
 
 use super::Maker;
 use super::scope::{Grade, Live, Scope, Typed};
@@ -11,7 +11,7 @@ impl Maker {
         if self.choose.one_in(2) { self.counted_loop(scope) } else { self.branch(scope) }
     }
 
-    /// A value for a region to return, of this type.
+    /// Returns a value of this type for a region to return.
     fn yielded(&mut self, inner: &mut Scope, ty: &TensorType, arguments: &[Typed], earlier: &[Typed]) -> Typed {
         let same = |list: &[Typed]| list.iter().filter(|v| v.ty == *ty).cloned().collect::<Vec<Typed>>();
         let depth = inner.place.depth;
@@ -48,12 +48,12 @@ impl Maker {
         out
     }
 
-    /// Types of values that there are.
+    /// Returns types of existing values.
     fn some_types(&mut self, scope: &Scope, most: usize) -> Vec<TensorType> {
         (0..1 + self.choose.below(most)).map(|_| self.choose.of(&scope.live).ty.clone()).collect()
     }
 
-    /// A loop that ends after a few rounds; its counter may be any of its values.
+    /// Writes a loop that ends after a few rounds. Its counter may be any of its values.
     fn counted_loop(&mut self, scope: &mut Scope) {
         let counter = TensorType::new(DType::I32, []);
         let mut types = self.some_types(scope, 3);
@@ -71,7 +71,7 @@ impl Maker {
         self.op(scope, "stablehlo.while", &names, "", &[condition, body], &types, &types, Grade::Wild);
     }
 
-    /// The arguments of a region of a loop.
+    /// Returns the arguments of a region of a loop.
     fn parameters(&mut self, inner: &mut Scope, types: &[TensorType]) -> (Vec<Typed>, String) {
         let names: Vec<String> = types.iter().map(|_| self.name()).collect();
         let values = types.iter().zip(&names).map(|(ty, name)| inner.push(name, ty.clone(), Grade::Wild).typed());
@@ -141,7 +141,7 @@ impl Maker {
     }
 }
 
-/// The last line of a region.
+/// Returns the last line of a region.
 pub(super) fn returned(op: &str, values: &[Typed]) -> String {
     let names: Vec<&str> = values.iter().map(|v| v.name.as_str()).collect();
     let types: Vec<String> = values.iter().map(|v| v.ty.to_string()).collect();

@@ -1,16 +1,16 @@
-//! Programs with positions that 32 bits do not hold.
+//! Programs with positions that do not fit 32 bits.
 //!
-//! The interpreter cannot hold so many elements, so the program itself says what its result is. The host computes them within
-//! the reduction.
+//! The interpreter cannot hold so many elements, so the program checks its own result. The host computes the elements
+//! within the reduction.
 
 use super::Maker;
 use shardwise_base::DType;
 
-/// The number of elements above which signed integers of 32 bits do not count them.
+/// The number of elements above which signed integers of 32 bits cannot count them.
 const BEYOND: usize = 1 << 31;
 
 impl Maker {
-    /// The largest position along a dimension of more than 2^31 elements.
+    /// Returns a program that finds the largest position along a dimension of more than 2^31 elements.
     pub(super) fn far_program(&mut self) -> String {
         let size = BEYOND + 2 + self.choose.below(1000);
         let dtype = *self.choose.of(&[DType::I64, DType::U64, DType::U32, DType::F64]);

@@ -1,4 +1,4 @@
-//! Functions, and what calls them: calls, composites, named computations.
+//! Functions and their uses: calls, composites, named computations.
 
 use super::Maker;
 use super::control::returned;
@@ -16,7 +16,7 @@ pub(super) struct Function {
 }
 
 impl Maker {
-    /// Adds a function, which may call those that are there.
+    /// Adds a function, which may call existing ones.
     pub(super) fn function(&mut self) {
         self.features.insert("several functions");
         let mut scope = Scope::isolated(Place { in_function: true, depth: 1, ..Place::default() });
@@ -38,13 +38,13 @@ impl Maker {
         self.functions.push(Function { name, text, arguments: types, results });
     }
 
-    /// A value that a region or a function is given.
+    /// Adds a parameter of a region or a function.
     pub(super) fn parameter(&mut self, scope: &mut Scope, ty: &TensorType) -> Typed {
         let name = self.name();
         scope.push(&name, ty.clone(), Grade::Wild).typed()
     }
 
-    /// A call, a composite or a named computation.
+    /// Writes a call, a composite or a named computation.
     pub(super) fn call(&mut self, scope: &mut Scope) {
         if self.choose.one_in(3) {
             return self.named_computation(scope);

@@ -1,4 +1,4 @@
-//! Manual computations and the collectives inside.
+//! Manual computations and the collectives inside them.
 
 use super::Maker;
 use super::control::returned;
@@ -11,7 +11,7 @@ use shardwise_ir::TensorType;
 const CHANNEL: &str = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
 
 impl Maker {
-    /// A manual computation over some axes of the first mesh.
+    /// Writes a manual computation over some axes of the first mesh.
     pub(super) fn manual(&mut self, scope: &mut Scope) {
         let axes: Vec<usize> = (0..self.meshes.first().len()).filter(|_| !self.choose.one_in(3)).collect();
         if axes.is_empty() {
@@ -57,7 +57,7 @@ impl Maker {
         axes.iter().map(|&i| self.meshes.first()[i].1).product()
     }
 
-    /// The type of a device's part, and how the operand is split: over axes that divide its dimensions.
+    /// Returns the type of a device's part, and how the operand is split: over axes that divide its dimensions.
     fn manual_operand(&mut self, ty: &TensorType, axes: &[usize]) -> (TensorType, String) {
         let mut local = ty.clone();
         let mut dims: Vec<Vec<String>> = ty.shape.iter().map(|_| vec![]).collect();
@@ -75,8 +75,8 @@ impl Maker {
         (local, sharding(&dims))
     }
 
-    /// What the computation returns, its type outside, and how it is split there: along its first dimension over all manual
-    /// axes, or not at all where all devices have the same.
+    /// Returns a result of the computation, its type outside, and how it is split there: along its first dimension over
+    /// all manual axes, or not at all if all devices have the same value.
     fn manual_result(&mut self, inner: &mut Scope, axes: &[usize]) -> (Typed, TensorType, String) {
         let value = self.choose.of(&inner.live).clone();
         if self.choose.one_in(4) && value.ty.dtype.is_computed() {
@@ -93,7 +93,7 @@ impl Maker {
         (value.typed(), global, sharding(&dims))
     }
 
-    /// A collective over some of the manual axes.
+    /// Writes a collective over some of the manual axes.
     fn collective(&mut self, inner: &mut Scope, manual: &[usize]) {
         let mut axes: Vec<usize> = manual.iter().copied().filter(|_| self.choose.one_in(2)).collect();
         if axes.is_empty() {
@@ -117,7 +117,7 @@ impl Maker {
         }
     }
 
-    /// Devices that differ along these axes alone, group by group, in the order of the axes.
+    /// Returns groups of the devices that differ only along these axes, in the order of the axes.
     fn groups(&self, axes: &[usize]) -> Vec<Vec<usize>> {
         let mesh = self.meshes.first();
         let coordinate = |device: usize, axis: usize| {
@@ -166,7 +166,7 @@ impl Maker {
         self.reduced(inner, "stablehlo.all_reduce", &x, &attrs, to)
     }
 
-    /// A collective that reduces `x` with a region.
+    /// Writes a collective that reduces `x` with a region.
     fn reduced(&mut self, inner: &mut Scope, op: &str, x: &Live, attrs: &str, to: TensorType) -> Live {
         let region = self.plain_reducer(inner, to.dtype);
         let (name, from) = (std::slice::from_ref(&x.name), std::slice::from_ref(&x.ty));
@@ -186,7 +186,7 @@ impl Maker {
         self.reduced(inner, "stablehlo.reduce_scatter", &x, &attrs, to);
     }
 
-    /// Integers whose sum over all devices is exact.
+    /// Returns integers whose sum over all devices is exact.
     fn provide_small(&mut self, inner: &mut Scope, x: &Live) -> Live {
         self.within(inner, x.clone(), -4, 4)
     }
@@ -204,7 +204,7 @@ impl Maker {
         }
     }
 
-    /// The type, or now and then a wider one.
+    /// Returns the type, or sometimes a wider one.
     fn widened(&mut self, dtype: DType) -> DType {
         let wider = match dtype {
             DType::F32 => DType::F64,
@@ -236,8 +236,8 @@ impl Maker {
         self.moved(inner, "stablehlo.all_to_all", x, &attrs, to);
     }
 
-    /// The members of each group send to others; now and then one sends nothing. All groups do alike: devices that differ
-    /// along axes that are not manual have the same.
+    /// Writes a permute in which the members of each group send to others. Sometimes one sends nothing. All groups do
+    /// the same: devices that differ only along axes that are not manual have the same values.
     fn permute(&mut self, inner: &mut Scope, x: &Live, axes: &[usize]) {
         let size = self.axes_size(axes);
         let shift = 1 + self.choose.below(size);
@@ -256,7 +256,7 @@ impl Maker {
         self.moved(inner, "stablehlo.collective_broadcast", x, &attrs, x.ty.clone());
     }
 
-    /// A value of the type with elements that may be summed.
+    /// Returns a value of the type whose elements may be summed.
     pub(super) fn summable(&mut self, scope: &mut Scope, ty: &TensorType) -> Live {
         self.provide(scope, ty, &Fill::Small)
     }

@@ -1,4 +1,4 @@
-//! Ops of Shardy that say how values are split, and ops that few programs have.
+//! Shardy's ops that state how values are split, and ops that few programs have.
 
 use super::Maker;
 use super::scope::{Grade, Live, Scope};
@@ -8,7 +8,7 @@ use shardwise_ir::{TensorType, Type};
 use shardwise_ops::{OPS, Opcode};
 
 impl Maker {
-    /// An op of Shardy on a value.
+    /// Writes an op of Shardy on a value.
     pub(super) fn mark(&mut self, scope: &mut Scope) {
         let x = self.choose.of(&scope.live).clone();
         let ty = x.ty.clone();
@@ -24,7 +24,7 @@ impl Maker {
             }
             2 => self.barrier(scope, &x),
             3 if !scope.place.in_branch && !scope.place.in_loop => {
-                // Members of a group have one shape.
+                // Members of a group have the same shape.
                 let id = ty.shape.iter().fold(ty.shape.len() + 1, |id, n| id * 100 + n) * 10 + self.choose.below(3);
                 scope.line(format!("sdy.sharding_group {} group_id={id} : {ty}", x.name));
             }
@@ -43,7 +43,8 @@ impl Maker {
         self.plain(scope, &op, x.ty.clone(), x.grade);
     }
 
-    /// What Shardy's partitioner prints: a value split along one dimension is joined, split along another, and back.
+    /// Writes what Shardy's partitioner prints: a value that is split along one dimension is joined, split along
+    /// another, and back.
     fn moves(&mut self, scope: &mut Scope, x: &Live) {
         let axis = self.choose.of(self.meshes.first()).0;
         let rank = x.ty.rank();
@@ -71,7 +72,7 @@ impl Maker {
         }
     }
 
-    /// An op that the table of single ops does not have.
+    /// Writes an op that is not in the table of single ops.
     pub(super) fn rare(&mut self, scope: &mut Scope) {
         match self.choose.below(8) {
             0 => self.tokens(scope),
@@ -136,7 +137,7 @@ impl Maker {
         self.plain(scope, &op, to, Grade::Wild);
     }
 
-    /// A check that always holds.
+    /// Writes a check that always holds.
     fn expectation(&mut self, scope: &mut Scope) {
         let x = self.choose.of(&scope.live).clone();
         if scope.place.is_main && x.ty.dtype.is_integer() {
@@ -144,7 +145,7 @@ impl Maker {
         }
     }
 
-    /// The op table's example of an op, as a function that is called.
+    /// Adds the op table's example of an op as a function that is called.
     fn example(&mut self, scope: &mut Scope) {
         if !scope.place.is_main {
             return;

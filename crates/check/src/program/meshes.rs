@@ -1,4 +1,4 @@
-//! Meshes of one number of devices, and shardings over them.
+//! Meshes with the same number of devices, and shardings over them.
 
 use super::Maker;
 use crate::choose::Chooser;
@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// The axes of a mesh, by name and size.
 type Axes = Vec<(&'static str, usize)>;
 
-/// The meshes of a program; the first is `@mesh`.
+/// The meshes of a program. The first one is `@mesh`.
 pub(super) struct Meshes(Vec<Axes>);
 
 const SHAPES: [&[(&str, usize)]; 9] = [
@@ -58,7 +58,7 @@ impl Meshes {
 }
 
 impl Maker {
-    /// ` {sdy.sharding = ..}` for an argument or a result; often nothing.
+    /// Returns ` {sdy.sharding = ..}` for an argument or a result, or often nothing.
     pub(super) fn sharding_in_braces(&mut self, shape: &[usize]) -> String {
         match self.maybe_sharding(shape, &[]) {
             Some(sharding) => format!(" {{sdy.sharding = #sdy.sharding{sharding}}}"),
@@ -66,7 +66,8 @@ impl Maker {
         }
     }
 
-    /// `<@mesh, [{"x"}, {?}]>`, or nothing: any axes but the taken ones, uneven splits and parts of axes included.
+    /// Returns `<@mesh, [{"x"}, {?}]>` or nothing. Uses any axes but the taken ones, with uneven splits and parts of
+    /// axes.
     pub(super) fn maybe_sharding(&mut self, shape: &[usize], taken: &[usize]) -> Option<String> {
         if self.choose.one_in(3) {
             return None;
@@ -86,7 +87,7 @@ impl Maker {
             }
             let dim = self.choose.below(shape.len());
             if shape[dim] > 0 {
-                // Two parts of an axis beside each other would be one.
+                // Two adjacent parts of an axis would be merged into one.
                 let is_beside = dims[dim].last().is_some_and(|last| last.split(':').next() == axis.split(':').next());
                 if !is_beside {
                     dims[dim].push(axis);
@@ -107,7 +108,7 @@ impl Maker {
         format!("<{}, [{}]>", Meshes::name(mesh), dims.join(", "))
     }
 
-    /// Whole axes, or an axis of size 4 as one of its halves or both.
+    /// Returns whole axes. An axis of size 4 may be returned as one or both of its halves.
     fn axis_texts(&mut self, mesh: usize, taken: &[usize]) -> Vec<(String, usize)> {
         let axes = self.meshes.0[mesh].clone();
         let mut out = vec![];

@@ -1,9 +1,10 @@
-//! Valid programs with everything that StableHLO allows, as text, from a seed.
+//! Generates valid programs as text from a seed, with everything that StableHLO allows.
 //!
-//! A program is a list of statements. Most are ops of the table ([`crate::single`]), whose operands are earlier values that are
-//! brought to the type and the range that the op asks for; others are loops, branches, manual computations, calls, and
-//! reductions into wider types. Values that several statements may sum are known to be small integers ([`Grade`]), so that
-//! every sum is exact in any order and all results are equal bit for bit, however the program is partitioned.
+//! A program is a list of statements. Most are ops of the table ([`crate::single`]), whose operands are earlier values
+//! that are converted to the type and the range that the op requires. Others are loops, branches, manual computations,
+//! calls, and reductions into wider types. Values that several statements may sum are known to be small integers
+//! ([`Grade`]), so that every sum is exact in any order, and all results are equal bit for bit, however the program is
+//! partitioned.
 
 mod adapt;
 mod control;
@@ -25,34 +26,34 @@ use std::collections::BTreeSet;
 pub struct Program {
     /// The module's text.
     pub text: String,
-    /// What it contains, by name.
+    /// The names of the program's features.
     pub features: Vec<&'static str>,
 }
 
-/// The program of a seed.
+/// Returns the program of a seed.
 pub fn program(seed: u64) -> Program {
     let mut maker = Maker::new(seed);
     let text = maker.module();
     Program { text, features: maker.features.into_iter().collect() }
 }
 
-/// A program of the seed with positions beyond 2^31, which runs for a second or two on the host.
+/// Returns a program of the seed with positions beyond 2^31, which runs for a second or two on the host.
 pub fn far_program(seed: u64) -> Program {
     Program { text: Maker::new(seed).far_program(), features: vec![] }
 }
 
-/// What a program is made with.
+/// The state of the generator.
 struct Maker {
     choose: Chooser,
     meshes: Meshes,
-    /// Numbers of names given out.
+    /// The number of names that have been used.
     names: usize,
     features: BTreeSet<&'static str>,
-    /// Arguments of `@main`.
+    /// The arguments of `@main`.
     arguments: Vec<Typed>,
-    /// Functions that may be called, each with its text.
+    /// The functions that may be called, each with its text.
     functions: Vec<functions::Function>,
-    /// Texts of functions that are called once.
+    /// The texts of functions that are called once.
     examples: Vec<String>,
 }
 
@@ -88,7 +89,7 @@ impl Maker {
         self.main(scope)
     }
 
-    /// The text of the module, with `@main` returning some of the values.
+    /// Returns the text of the module. `@main` returns some of the values.
     fn main(&mut self, mut scope: Scope) -> String {
         let count = 1 + self.choose.below(3);
         let results: Vec<Typed> = (0..count).map(|_| self.result(&mut scope)).collect();
@@ -115,7 +116,7 @@ impl Maker {
         )
     }
 
-    /// The last value half of the time, else any.
+    /// Returns the last value half of the time, and otherwise any value.
     fn result(&mut self, scope: &mut Scope) -> Typed {
         let live = &scope.live;
         let value = if self.choose.one_in(2) { live.last() } else { Some(self.choose.of(live)) };
@@ -147,14 +148,14 @@ mod tests {
         (0..cases(300)).for_each(|seed| drop(module(seed)));
     }
 
-    const HOST: &str = "it talks to the host, which an engine does not have";
-    const TESTS: &str = "tests of interpreters alone have it";
-    const PASSES: &str = "passes make it; it does not stand in a program";
+    const HOST: &str = "it communicates with the host, which an engine does not have";
+    const TESTS: &str = "only tests of interpreters use it";
+    const PASSES: &str = "only passes make it";
     const UNREDUCED: &str = "its operand or result is unreduced, which the tests of `spmd` run";
 
-    /// Ops that no program has, and why. The list may only become shorter.
+    /// The ops that no program has, with the reasons. The list may only become shorter.
     const MISSING: &[(Opcode, &str)] = &[
-        (Opcode::CustomCall, "what it does is its target's affair"),
+        (Opcode::CustomCall, "its meaning depends on its target"),
         (Opcode::Send, HOST),
         (Opcode::Recv, HOST),
         (Opcode::Infeed, HOST),
@@ -167,7 +168,7 @@ mod tests {
         (Opcode::Probe, TESTS),
         (Opcode::PrintValue, TESTS),
         (Opcode::RunParallel, TESTS),
-        (Opcode::CollectiveReduce, "StableHLO is about to have it; no partitioner prints it"),
+        (Opcode::CollectiveReduce, "it is a proposal for StableHLO, and no partitioner prints it"),
         (Opcode::ReplicaId, "it is 0 in every program of one replica"),
         (Opcode::AsyncStart, PASSES),
         (Opcode::AsyncDone, PASSES),

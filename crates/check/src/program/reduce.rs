@@ -1,4 +1,4 @@
-//! Reductions whose results are of a wider type than their operands, and reducers that use values from outside.
+//! Reductions whose results have a wider type than their operands, and reducers that use values from outside.
 
 use super::Maker;
 use super::scope::{Grade, Live, Scope};
@@ -6,7 +6,7 @@ use crate::single::Fill;
 use shardwise_base::DType;
 use shardwise_ir::TensorType;
 
-/// Element types of operands and results.
+/// The element types of operands and results.
 const PROMOTED: &[(DType, DType)] = &[
     (DType::F32, DType::F64),
     (DType::BF16, DType::F32),
@@ -22,7 +22,7 @@ const PROMOTED: &[(DType, DType)] = &[
 ];
 
 impl Maker {
-    /// A `reduce`, `reduce_window` or `scatter`.
+    /// Writes a `reduce`, `reduce_window` or `scatter`.
     pub(super) fn reduction(&mut self, scope: &mut Scope) {
         let (from, to) = *self.choose.of(PROMOTED);
         let shape: Vec<usize> =
@@ -41,14 +41,15 @@ impl Maker {
         }
     }
 
-    /// The region of a sum, a maximum or a minimum. A value from outside has a part in it that changes nothing.
+    /// Returns the region of a sum, a maximum or a minimum. A value from outside takes part without changing the
+    /// result.
     pub(super) fn reducer(&mut self, scope: &mut Scope, dtype: DType) -> String {
         let op = *self.choose.of(&["add", "maximum", "minimum"]);
         let t = TensorType::new(dtype, []);
         let [a, b, c] = [self.name(), self.name(), self.name()];
         let mut lines = format!("    {c} = stablehlo.{op} {a}, {b} : {t}\n");
         let mut last = c.clone();
-        // The maximum with the least of all elements, the minimum with the greatest, the sum with 0.
+        // The maximum with the smallest of all elements, the minimum with the largest, and the sum with 0.
         if self.choose.one_in(3) && dtype.is_signed() {
             let neutral = match op {
                 "add" => 0,
@@ -91,7 +92,7 @@ impl Maker {
         self.op(scope, "stablehlo.reduce_window", &names, &attrs, &[region], &from, &result, Grade::Wild);
     }
 
-    /// Updates of whole rows, at indices of which some lie outside.
+    /// Writes updates of whole rows. Some of the indices are out of bounds.
     fn promoted_scatter(&mut self, scope: &mut Scope, x: &Live, region: String, to: DType) {
         let count = self.choose.below(4);
         let indices = self.provide(scope, &TensorType::new(DType::I32, [count, 1]), &Fill::Ints(-1, 4));
@@ -111,7 +112,7 @@ impl Maker {
     }
 }
 
-/// `array<i64: 1, 2>`.
+/// Formats sizes: `array<i64: 1, 2>`.
 pub(super) fn sizes(values: &[usize]) -> String {
     let list: Vec<String> = values.iter().map(usize::to_string).collect();
     if list.is_empty() { "array<i64>".into() } else { format!("array<i64: {}>", list.join(", ")) }

@@ -1,4 +1,4 @@
-//! Values that a statement may use, and the lines of a region.
+//! The values that a statement may use, and the lines of a region.
 
 use shardwise_ir::TensorType;
 
@@ -9,17 +9,17 @@ pub(super) struct Typed {
     pub ty: TensorType,
 }
 
-/// What is known of the elements of a value.
+/// The knowledge about the elements of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Grade {
-    /// Integers between these, both included: sums of a few are exact.
+    /// Integers between these bounds, both included. Sums of a few of them are exact.
     Integers(i64, i64),
-    /// Anything, NaN and infinities included.
+    /// Anything, including NaN and infinities.
     Wild,
 }
 
 impl Grade {
-    /// What holds of elements of either.
+    /// Returns the grade of elements that have one of two grades.
     pub fn join(self, other: Grade) -> Grade {
         match (self, other) {
             (Grade::Integers(a, b), Grade::Integers(c, d)) => Grade::Integers(a.min(c), b.max(d)),
@@ -27,7 +27,7 @@ impl Grade {
         }
     }
 
-    /// Whether all elements are known to be integers between these.
+    /// Returns true if all elements are known to be integers between these bounds.
     pub fn is_within(self, low: i64, high: i64) -> bool {
         matches!(self, Grade::Integers(a, b) if low <= a && b <= high)
     }
@@ -49,7 +49,7 @@ impl Live {
     }
 }
 
-/// Where a region stands.
+/// The surroundings of a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Place {
     pub is_main: bool,
@@ -65,7 +65,7 @@ pub(super) struct Scope {
     lines: Vec<String>,
     pub live: Vec<Live>,
     pub place: Place,
-    /// Axes of the first mesh that a manual computation around has taken.
+    /// The axes of the first mesh that enclosing manual computations use.
     pub manual_axes: Vec<usize>,
 }
 
@@ -74,12 +74,12 @@ impl Scope {
         Scope::isolated(Place { is_main: true, ..Place::default() })
     }
 
-    /// A region that sees nothing from outside.
+    /// Returns a region that cannot use values from outside.
     pub fn isolated(place: Place) -> Scope {
         Scope { lines: vec![], live: vec![], place, manual_axes: vec![] }
     }
 
-    /// A region inside this one, which sees its values.
+    /// Returns a region inside this one, which can use its values.
     pub fn inner(&self, change: impl FnOnce(&mut Place)) -> Scope {
         let mut place = Place { is_main: false, depth: self.place.depth + 1, ..self.place };
         change(&mut place);
@@ -96,7 +96,7 @@ impl Scope {
         live
     }
 
-    /// The lines, each ended.
+    /// Returns the lines, each with a line end.
     pub fn text(&self) -> String {
         self.lines.iter().map(|line| format!("  {line}\n")).collect()
     }

@@ -1,4 +1,4 @@
-//! Statements of one op.
+//! Statements of a single op.
 
 use super::Maker;
 use super::scope::{Grade, Live, Scope};
@@ -7,11 +7,11 @@ use shardwise_base::{DType, Kind};
 use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
 
-/// The deepest that regions nest.
+/// The largest nesting depth of regions.
 const MAX_DEPTH: usize = 3;
 
 impl Maker {
-    /// A statement of any kind.
+    /// Writes a statement of any kind.
     pub(super) fn statement(&mut self, scope: &mut Scope) {
         let may_nest = scope.place.depth < MAX_DEPTH;
         match self.choose.below(24) {
@@ -27,7 +27,7 @@ impl Maker {
         }
     }
 
-    /// An argument of any type.
+    /// Adds an argument of any type.
     pub(super) fn any_argument(&mut self, scope: &mut Scope) {
         let ty = self.any_type();
         self.argument(scope, ty);
@@ -40,7 +40,7 @@ impl Maker {
         TensorType::new(dtype, shape)
     }
 
-    /// Notes what a type shows.
+    /// Records the features of a type.
     pub(super) fn note_type(&mut self, ty: &TensorType) {
         for &n in &ty.shape {
             match n {
@@ -53,7 +53,7 @@ impl Maker {
         self.features.insert(ty.dtype.name());
     }
 
-    /// An op of the table, on values that there are.
+    /// Writes an op of the table on existing values.
     fn op_of_table(&mut self, scope: &mut Scope) {
         let draft = single::draft(&mut self.choose);
         if is_summed(draft.op) && !sums_exactly(&draft) {
@@ -74,10 +74,10 @@ impl Maker {
         );
     }
 
-    /// An operand of a draft, most often none that stands there already.
+    /// Returns an operand of a draft. Most often, it is made for this op.
     fn operand(&mut self, scope: &mut Scope, draft: &Draft, i: usize) -> Live {
         let (ty, fill) = &draft.operands[i];
-        // The bits of a NaN are nobody's.
+        // The bits of a NaN are unspecified.
         let shows_bits = matches!(draft.op, Opcode::BitcastConvert | Opcode::Compare) && ty.dtype.is_float();
         let is_narrow = matches!(ty.dtype, DType::BF16 | DType::F16);
         let fill = match fill {
@@ -122,7 +122,7 @@ impl Maker {
         to.iter().enumerate().map(|(i, ty)| scope.push(&result_name(i), ty.clone(), grade)).collect()
     }
 
-    /// ` {sdy.sharding = ..}` of an op, now and then.
+    /// Returns ` {sdy.sharding = ..}` for an op in some cases.
     fn result_shardings(&mut self, scope: &Scope, to: &[TensorType]) -> String {
         if scope.place.in_function || to.is_empty() || !self.choose.one_in(4) {
             return String::new();
@@ -135,7 +135,7 @@ impl Maker {
         }
     }
 
-    /// An elementwise op on values that there are, the same one twice now and then.
+    /// Writes an elementwise op on existing values, sometimes twice on the same one.
     fn chained(&mut self, scope: &mut Scope) {
         let x = self.choose.of(&scope.live).clone();
         let same: Vec<Live> = scope.live.iter().filter(|l| l.ty == x.ty).cloned().collect();
@@ -155,7 +155,7 @@ impl Maker {
     }
 }
 
-/// Element types that most programs have.
+/// Element types that most programs use.
 const COMMON: &[DType] = &[DType::F32, DType::F32, DType::I32, DType::BF16, DType::F64, DType::I8, DType::I1];
 
 impl Draft {
@@ -164,7 +164,7 @@ impl Draft {
     }
 }
 
-/// Ops that sum their operands' elements.
+/// Returns true for ops that sum their operands' elements.
 fn is_summed(op: Opcode) -> bool {
     use Opcode::*;
     matches!(
@@ -181,14 +181,14 @@ fn is_summed(op: Opcode) -> bool {
     )
 }
 
-/// Whether no sum exceeds what the type holds exactly. A mean is no integer.
+/// Returns true if every sum is exact in its type. A mean is not an integer.
 fn sums_exactly(draft: &Draft) -> bool {
     let is_mean = matches!(draft.op, Opcode::BatchNormTraining | Opcode::BatchNormGrad);
     let is_narrow = |dtype| matches!(dtype, DType::BF16 | DType::F16);
     !is_mean && draft.operands.iter().all(|(ty, _)| !is_narrow(ty.dtype) || ty.size() <= 200)
 }
 
-/// What is known of the results of an op.
+/// Returns what is known of the results of an op.
 fn result_grade(op: Opcode, operands: &[Live]) -> Grade {
     use Opcode::*;
     let of = |i: usize| operands.get(i).map_or(Grade::Wild, |o| o.grade);
@@ -209,7 +209,7 @@ fn result_grade(op: Opcode, operands: &[Live]) -> Grade {
     }
 }
 
-/// Integers between the ends, if they are still small.
+/// Returns the grade of integers between the bounds, if they are still small.
 fn bounded(low: i64, high: i64) -> Grade {
     if low >= -64 && high <= 64 { Grade::Integers(low, high) } else { Grade::Wild }
 }

@@ -4,24 +4,24 @@ use crate::choose::Chooser;
 use shardwise_base::{DType, Kind, Literal, bf16, f16};
 use shardwise_ir::TensorType;
 
-/// What the elements of an operand are drawn from.
+/// The set from which the elements of an operand are drawn.
 #[derive(Clone, Debug)]
 pub enum Fill {
-    /// All that the type has, the ends of its range and special numbers above all.
+    /// All values of the type. The ends of its range and special numbers are more likely.
     Any,
-    /// Integers from -4 to 4; without a sign, from 0.
+    /// Integers from -4 to 4. For unsigned types, from 0.
     Small,
-    /// The same without 0.
+    /// Integers as for `Small`, without 0.
     NonZero,
-    /// Numbers between these, in eighths where the type has them.
+    /// Numbers between these bounds, in eighths if the type has them.
     Between(i64, i64),
-    /// Integers, both ends included.
+    /// Integers between these bounds, both included.
     Ints(i64, i64),
-    /// These.
+    /// These integers.
     Exact(Vec<i64>),
-    /// Matrices `L * transpose(L)` with small triangular `L`, whose roots are exact.
+    /// Matrices `L * transpose(L)` with a small triangular `L`, whose Cholesky decompositions are exact.
     Gram,
-    /// Matrices whose solutions are exact: powers of two on the diagonal, small integers beside it.
+    /// Matrices with exact solutions: powers of two on the diagonal, and small integers beside it.
     Solvable,
 }
 
@@ -37,7 +37,7 @@ impl Fill {
         Literal::from_bytes(dtype, &ty.shape, &bytes).expect("an element for each place")
     }
 
-    /// The bytes of an element.
+    /// Returns the bytes of an element.
     fn element(&self, choose: &mut Chooser, dtype: DType) -> Vec<u8> {
         if dtype.is_complex() {
             let part = |choose: &mut Chooser| self.element(choose, dtype.real());
@@ -60,7 +60,7 @@ impl Fill {
     }
 }
 
-/// An element of any value; small floats by their bits.
+/// Returns an element of any value. Small floats are drawn by their bits.
 fn any(choose: &mut Chooser, dtype: DType) -> Vec<u8> {
     let bits = dtype.bits() as u32;
     match dtype.kind() {
@@ -96,14 +96,14 @@ fn special(choose: &mut Chooser, dtype: DType) -> Vec<u8> {
     word(dtype, bits | if choose.one_in(2) { sign } else { 0 })
 }
 
-/// The low bits of a word as an element; integers below a byte have their sign extended.
+/// Returns the low bits of a word as an element. Integers of less than a byte are sign-extended.
 fn word(dtype: DType, bits: u64) -> Vec<u8> {
     let unused = 64 - dtype.bits() as u32;
     let value = if dtype.is_signed() { ((bits << unused) as i64 >> unused) as u64 } else { bits << unused >> unused };
     value.to_le_bytes()[..dtype.storage_bytes()].to_vec()
 }
 
-/// A number that the type can hold.
+/// Returns a number that the type can represent.
 fn number(dtype: DType, value: f64) -> Vec<u8> {
     match dtype {
         DType::I1 => vec![u8::from(value > 0.0)],
@@ -117,14 +117,14 @@ fn number(dtype: DType, value: f64) -> Vec<u8> {
     }
 }
 
-/// Square matrices in the last two dimensions.
+/// Returns square matrices in the last two dimensions.
 fn matrices(ty: &TensorType, mut make: impl FnMut(usize) -> Vec<i64>) -> Vec<u8> {
     let n = ty.shape[ty.rank() - 1];
     let count = ty.shape[..ty.rank() - 2].iter().product::<usize>();
     (0..count).flat_map(|_| make(n)).flat_map(|v| number(ty.dtype, v as f64)).collect()
 }
 
-/// Row-major: powers of two on the diagonal, small integers below it, or on both sides.
+/// Returns a row-major matrix: powers of two on the diagonal, and small integers below it, or on both sides.
 fn triangle(choose: &mut Chooser, n: usize, both: bool) -> Vec<i64> {
     let mut out = vec![0; n * n];
     for i in 0..n {

@@ -1,8 +1,9 @@
-//! Programs of one op from a seed: over the op table, element types, shapes and attributes, for comparing values with other
-//! systems.
+//! Generates programs of one op from a seed: over the op table, element types, shapes and attributes. They are used to
+//! compare values with other systems.
 //!
-//! What an op needs of its operands (indices near their range, divisors that are not 0) is a [`Fill`]; the rest is drawn
-//! from numbers that matter: small integers, both zeros, infinities, NaN, the ends of the range.
+//! The requirements of an op on its operands (indices near their range, divisors that are not 0) are a [`Fill`]. Other
+//! elements are drawn from numbers that are likely to matter: small integers, both zeros, infinities, NaN, and the ends
+//! of the range.
 
 mod fill;
 mod ops;
@@ -16,7 +17,7 @@ use shardwise_ir::{Module, TensorType, text, verify};
 use shardwise_ops::{OPS, Opcode};
 use std::fmt::Write;
 
-/// A program whose `@main` is one op on its arguments, and inputs for it.
+/// A program whose `@main` is one op on its arguments, with inputs.
 pub struct Single {
     pub seed: u64,
     pub op: Opcode,
@@ -25,21 +26,25 @@ pub struct Single {
     pub inputs: Vec<Literal>,
 }
 
-/// An op to be written down.
+/// An op before it is written as text.
 pub(crate) struct Draft {
     pub op: Opcode,
     pub operands: Vec<(TensorType, Fill)>,
-    /// Between `<{` and `}>`.
+    /// The attributes between `<{` and `}>`.
     pub attrs: String,
-    /// Each with its braces.
+    /// The regions, each with its braces.
     pub regions: Vec<String>,
     pub results: Vec<TensorType>,
 }
 
-/// How often other types and attributes are tried where the op refuses the first ones.
+/// The number of attempts with other types and attributes if the op refuses the first ones.
 const TRIES: usize = 40;
 
-/// The program of a seed. Panics if nothing can be made of the op that it drew: its row is wrong then.
+/// Returns the program of a seed.
+///
+/// # Panics
+///
+/// Panics if the op that was drawn cannot be made. Its row is wrong then.
 pub fn single(seed: u64) -> Single {
     let mut choose = Chooser::new(seed);
     let (draft, text, module) = drawn_op(&mut choose);
@@ -47,12 +52,12 @@ pub fn single(seed: u64) -> Single {
     Single { seed, op: draft.op, text, module, inputs }
 }
 
-/// An op that is well-formed.
+/// Returns a well-formed op.
 pub(crate) fn draft(choose: &mut Chooser) -> Draft {
     drawn_op(choose).0
 }
 
-/// A well-formed op, and a program of it alone.
+/// Returns a well-formed op, and a program of it alone.
 fn drawn_op(choose: &mut Chooser) -> (Draft, String, Module) {
     let (op, row) = ops::draw(choose);
     let mut refusal = String::new();
@@ -68,7 +73,7 @@ fn drawn_op(choose: &mut Chooser) -> (Draft, String, Module) {
     panic!("no `{}` is well-formed:\n{refusal}", op.name())
 }
 
-/// Every op that is drawn.
+/// Returns every op that can be drawn.
 pub fn drawn() -> impl Iterator<Item = Opcode> {
     ops::TABLE.iter().flat_map(|row| row.ops.iter().copied())
 }
@@ -97,8 +102,8 @@ impl Draft {
     }
 }
 
-/// What is asked of an op on elements of this type: numbers that formulas approximate differ from one library to another, and
-/// XLA flushes what is too small for a normal number.
+/// Returns the tolerance for an op on elements of this type. Numbers that are approximated by formulas differ between
+/// libraries, and XLA replaces subnormal numbers by 0.
 pub fn tolerance(op: Opcode, dtype: DType) -> Tolerance<'static> {
     use Opcode::*;
     let is_narrow = matches!(dtype.real(), DType::BF16 | DType::F16);
@@ -108,17 +113,18 @@ pub fn tolerance(op: Opcode, dtype: DType) -> Tolerance<'static> {
     match op {
         Fft | Convolution | BatchNormTraining | BatchNormGrad | TriangularSolve | Cholesky => Tolerance::OfLargest(16),
         BatchNormInference => Tolerance::OfLargest(4),
-        // Near their zeros theirs lose all digits, in every type; ours have them (oracle/accuracy.py).
+        // Near their zeros, XLA's results lose all digits in every type. Ours have them (oracle/accuracy.py).
         ChloLgamma | ChloDigamma | ChloPolygamma => Tolerance::OfLargestOrOne(if is_narrow { 1 } else { 32 }),
         // The interpreter rounds each of its steps.
         Logistic if is_narrow => Tolerance::FlushedUlps(2),
         _ if is_narrow && ops::is_formula(op) => Tolerance::FlushedUlps(1),
         _ if dtype.is_complex() && ops::is_formula(op) => Tolerance::OfLargest(16),
-        // Theirs are off by so much, ours by 4 at most. JAX computes `erfc(x)` as `exp(-x^2)` times a quotient, with `x^2` rounded;
-        // `erf_inv` from the logarithm of `1 - x^2`, rounded as well; `sinh` and `cosh` as the exponential of `x + log(1/2)`.
+        // XLA's results are wrong by this much, and ours by 4 at most. JAX computes `erfc(x)` as `exp(-x^2)` times a
+        // quotient, with `x^2` rounded; `erf_inv` from the logarithm of `1 - x^2`, which is rounded as well; and `sinh`
+        // and `cosh` as the exponential of `x + log(1/2)`.
         ChloErfc | ChloErfInv => Tolerance::FlushedUlps(64),
         ChloSinh | ChloCosh => Tolerance::FlushedUlps(32),
-        // Of the smallest normal numbers theirs is off by 22, ours by less than 1.
+        // For the smallest normal numbers, XLA's result is wrong by 22, and ours by less than 1.
         ChloErf => Tolerance::FlushedUlps(32),
         ChloZeta | ChloBesselI1e => Tolerance::FlushedUlps(16),
         ChloAsinh | ChloAcosh | ChloAtanh => Tolerance::FlushedUlps(8),

@@ -7,7 +7,7 @@ use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
 use shardwise_ops::Opcode::*;
 
-/// Ops that are drawn alike, and the element types that are tried.
+/// Ops that are drawn in the same way, and the element types that are tried.
 pub(super) struct Row {
     pub make: fn(&mut Chooser, Opcode, DType) -> Option<Draft>,
     pub dtypes: &'static [DType],
@@ -35,10 +35,10 @@ const ANY: &[DType] = &[
     DType::C64,
     DType::C128,
 ];
-/// What can be ordered and summed.
+/// Types that can be ordered and summed.
 const REAL: &[DType] =
     &[DType::F32, DType::F32, DType::BF16, DType::F64, DType::I32, DType::I64, DType::U8, DType::I16];
-/// Types below a byte, and of a byte with few bits.
+/// Types smaller than a byte, and types of a byte with few bits.
 const WITH_SMALL: &[DType] = &[
     DType::F32,
     DType::BF16,
@@ -55,7 +55,7 @@ const WITH_SMALL: &[DType] = &[
 const ROOTS: &[DType] = &[DType::F32, DType::F64];
 const F32: &[DType] = &[DType::F32];
 
-/// Ops whose values formulas approximate.
+/// Ops whose values are approximated by formulas.
 const FORMULAS: &[Opcode] = &[
     Cbrt,
     Cosine,
@@ -141,13 +141,13 @@ pub(super) const TABLE: &[Row] = &[
     Row { make: count, dtypes: F32, ops: &[While] },
 ];
 
-/// An op and its row, each op as likely as any other place of the table.
+/// Returns an op and its row. Each entry of the table is equally likely.
 pub(super) fn draw(choose: &mut Chooser) -> (Opcode, &'static Row) {
     let places: Vec<(Opcode, &Row)> = TABLE.iter().flat_map(|row| row.ops.iter().map(move |&op| (op, row))).collect();
     *choose.of(&places)
 }
 
-/// Whether its values come from a formula that others approximate otherwise.
+/// Returns true if the op's values come from a formula that other libraries approximate differently.
 pub(super) fn is_formula(op: Opcode) -> bool {
     FORMULAS.contains(&op)
         || matches!(op, Power | Atan2 | ChloPolygamma | ChloZeta | Divide | ChloSquare | Abs | Sign | Multiply)
@@ -207,7 +207,7 @@ fn exact_ints(values: &[i64]) -> (TensorType, Fill) {
     (tensor(DType::I64, &[values.len()]), Fill::Exact(values.to_vec()))
 }
 
-/// The name of an op that combines two numbers or booleans.
+/// Returns the name of an op that combines two numbers or booleans.
 fn reducer(choose: &mut Chooser, dtype: DType) -> &'static str {
     match dtype.is_bool() {
         true => choose.of::<&str>(&["or", "and"]),
@@ -222,7 +222,7 @@ fn combine(name: &str, dtype: DType) -> String {
     )
 }
 
-/// A comparator of pairs, by the first of `count`.
+/// Returns a comparator of pairs that compares only the first pair.
 fn comparator(direction: &str, dtypes: &[DType]) -> String {
     let args: Vec<String> =
         dtypes.iter().enumerate().map(|(i, d)| format!("%a{i}: tensor<{d}>, %b{i}: tensor<{d}>")).collect();
@@ -242,7 +242,7 @@ fn unary(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let fill = match op {
         ChloLgamma | ChloDigamma => Fill::Between(1, 20),
         ChloBesselI1e => Fill::Between(-20, 20),
-        // Of complex numbers only those where no formula overflows: libraries differ about the rest.
+        // Complex numbers only where no formula overflows. Libraries differ elsewhere.
         _ if dtype.is_complex() && is_formula(op) => Fill::Between(-4, 4),
         Sine | Cosine | Tan | ChloTan => Fill::Between(-100, 100),
         _ => Fill::Any,
@@ -278,7 +278,7 @@ fn binary(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     pointwise(op, &t, [fill.clone(), fill])
 }
 
-/// Integers are divided by numbers that are not 0; what else they give belongs to nobody.
+/// Divides integers by numbers that are not 0, since other results are unspecified.
 fn divide(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let t = tensor(dtype, &shape(choose, 0, 3));
     let fills = match (dtype.is_float(), dtype.is_complex()) {
@@ -344,7 +344,7 @@ fn clamp(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     draft(op, operands, String::new(), vec![t])
 }
 
-/// Floats become integers only where these hold them.
+/// Converts floats to integers only if they are in the integers' range.
 fn convert(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let to = *choose.of(ANY);
     let t = tensor(dtype, &shape(choose, 0, 3));
@@ -455,7 +455,7 @@ fn slice(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     draft(op, vec![operand], attrs, vec![tensor(dtype, &to)])
 }
 
-/// Starts that may lie outside, and are clamped.
+/// Draws starts that may be out of bounds, and are clamped.
 fn dynamic_slice(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let from = shape(choose, 0, 3);
     let sizes: Vec<usize> = from.iter().map(|&n| choose.below(n + 1)).collect();
@@ -484,7 +484,7 @@ fn concatenate(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> 
     draft(op, operands, format!("dimension = {dim} : i64"), vec![whole])
 }
 
-/// Some padding is negative, and cuts off.
+/// Draws padding, some of which is negative and removes elements.
 fn pad(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let from = shape(choose, if op == Pad { 0 } else { 1 }, 3);
     let interior: Vec<i64> = from.iter().map(|_| choose.between(0, 2)).collect();
@@ -508,7 +508,7 @@ fn pad(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
 
 // ── contractions, reductions, windows
 
-/// Small integers, so that sums are exact; the dimensions of both sides in any order.
+/// Draws small integers, so that sums are exact, and the dimensions of both sides in any order.
 fn dot(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let (batch, contract) = (shape(choose, 0, 1), shape(choose, 0, 2));
     let mut side = |free: &[usize]| {
@@ -562,7 +562,7 @@ impl Windows {
         Windows { sizes, strides, base, dilation, padding }
     }
 
-    /// The places of the window along dimension `d` of `n` elements.
+    /// Returns the number of positions of the window along dimension `d` of `n` elements.
     fn places(&self, d: usize, n: usize) -> Option<usize> {
         let dilated = if n == 0 { 0 } else { (n - 1) * self.base[d] + 1 };
         let padded = usize::try_from(dilated as i64 + self.padding[d].0 + self.padding[d].1).ok()?;
@@ -592,7 +592,7 @@ fn reduce_window(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft
 fn select_and_scatter(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let from = shape(choose, 1, 3);
     let mut w = Windows::draw(choose, from.len(), 1);
-    // A window of padding alone selects nothing.
+    // A window that contains only padding selects nothing.
     w.padding = w.sizes.iter().map(|&n| (choose.between(0, n as i64 - 1), choose.between(0, n as i64 - 1))).collect();
     let source = from.iter().enumerate().map(|(d, &n)| w.places(d, n)).collect::<Option<Vec<usize>>>()?;
     let attrs = format!(
@@ -612,7 +612,7 @@ fn select_and_scatter(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<
     Some(made)
 }
 
-/// Spatial dimensions, features, groups; the dimensions of all three in any order.
+/// Draws spatial dimensions, features and groups, with the dimensions of all three operands in any order.
 fn convolution(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let rank = choose.below(3);
     let w = Windows::draw(choose, rank, 2);
@@ -659,7 +659,7 @@ fn convolution(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> 
 
 // ── indices
 
-/// How indices, windows and the operand hang together, for gather and scatter.
+/// The relation between indices, windows and the operand, for gather and scatter.
 struct Indexing {
     operand: Vec<usize>,
     indices: Vec<usize>,
@@ -700,7 +700,7 @@ impl Indexing {
             .collect();
         let mut indices = batch;
         indices.insert(vector_dim, index_map.len());
-        // Batching dimensions of the indices are counted with the index vector's.
+        // Batching dimensions of the indices are counted with the index vector's dimension.
         let indices_batching = indices_batching.into_iter().map(|p| if p >= vector_dim { p + 1 } else { p }).collect();
         Indexing {
             operand,
@@ -716,7 +716,7 @@ impl Indexing {
         }
     }
 
-    /// Indices, some of them outside.
+    /// Returns indices, some of which are out of bounds.
     fn indices(&self, choose: &mut Chooser) -> (TensorType, Fill) {
         let dtype = *choose.of(&[DType::I32, DType::I64, DType::U8]);
         (tensor(dtype, &self.indices), Fill::Ints(-2, 5))
@@ -856,13 +856,13 @@ fn dimension_size(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draf
     draft(op, vec![(t, Fill::Any)], attrs, vec![tensor(DType::I32, &[])])
 }
 
-/// Each branch gives another operand.
+/// Draws branches that return different values.
 fn branch(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let t = tensor(dtype, &shape(choose, 0, 2));
     let count = if op == If { 2 } else { 1 + choose.below(3) };
     let index =
         if op == If { (tensor(DType::I1, &[]), Fill::Any) } else { (tensor(DType::I32, &[]), Fill::Ints(-1, 4)) };
-    // What the branches use stands outside: constants of their own.
+    // The values of the branches are constants of their own.
     let region =
         |i: usize| format!("{{\n    %b = stablehlo.constant dense<{i}.5> : {t}\n    stablehlo.return %b : {t}\n  }}");
     let mut made = draft(op, vec![index], String::new(), vec![t.clone()])?;
@@ -870,7 +870,7 @@ fn branch(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     Some(made)
 }
 
-/// Doubles until a count is reached.
+/// Draws a loop that doubles a value until a count is reached.
 fn count(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let t = tensor(dtype, &shape(choose, 0, 2));
     let limit = choose.below(6);

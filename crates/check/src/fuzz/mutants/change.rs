@@ -1,13 +1,13 @@
-//! Changes of a text.
+//! The changes of a text.
 
 use super::super::corpus::programs;
 use super::words::{Kind, Word, words};
 use crate::choose::Chooser;
 
-/// The changed text; `None` if the text has no place for the change.
+/// Returns the changed text, or `None` if the text has no place for the change.
 pub(super) type Change = fn(&mut Chooser, &str) -> Option<String>;
 
-/// Every change; some stand here twice, to be made more often.
+/// Every change. Some are listed twice, so that they are made more often.
 pub(super) const CHANGES: &[Change] = &[
     dtype_everywhere,
     dtype_everywhere,
@@ -64,7 +64,7 @@ const DTYPES: &[&str] = &[
     "complex<f64>",
 ];
 
-/// Numbers at which arithmetic on sizes and indices goes wrong.
+/// Numbers at which arithmetic on sizes and indices may go wrong.
 const NUMBERS: &[&str] = &[
     "0",
     "1",
@@ -113,7 +113,7 @@ const SIGNATURES: &[&[&str]] = &[
     &["reshard", "sharding_constraint", "all_slice", "all_gather"],
 ];
 
-/// Words of attributes that take each other's place.
+/// Words of attributes that can replace each other.
 const WORDS: &[&[&str]] = &[
     &["LT", "LE", "GT", "GE", "EQ", "NE"],
     &["FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"],
@@ -135,7 +135,7 @@ fn all_replaced(text: &str, places: &[Word], with: &str) -> String {
     out
 }
 
-/// One of the words that fit.
+/// Returns one of the words that fit.
 fn any_word(choose: &mut Chooser, text: &str, fits: impl Fn(&[Word], usize) -> bool) -> Option<Word> {
     let all = words(text);
     let places: Vec<usize> = (0..all.len()).filter(|&i| fits(&all, i)).collect();
@@ -164,7 +164,7 @@ fn dtype_at_one_place(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, choose.of::<&str>(DTYPES)))
 }
 
-/// A number before the `x` of a type.
+/// Returns true for a number before the `x` of a type.
 fn is_size(words: &[Word], text: &str, i: usize) -> bool {
     words[i].kind == Kind::Number && sign(words, text, Some(i + 1)) == 'x' && sign(words, text, i.checked_sub(1)) != '"'
 }
@@ -173,7 +173,7 @@ fn size_everywhere(choose: &mut Chooser, text: &str) -> Option<String> {
     let from = any_word(choose, text, |all, i| is_size(all, text, i))?;
     let all = words(text);
     let is_place = |i: usize| all[i].kind == Kind::Number && all[i].of(text) == from.of(text);
-    // Limits of slices and lists of sizes are such numbers too.
+    // The limits of slices and lists of sizes contain the same numbers.
     let with_others = choose.one_in(2);
     let places: Vec<Word> = (0..all.len())
         .filter(|&i| is_place(i) && (with_others || is_size(&all, text, i)))
@@ -188,7 +188,7 @@ fn size_at_one_place(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, choose.of::<&str>(sizes)))
 }
 
-/// Any number of an attribute or a constant.
+/// Changes a number of an attribute or a constant.
 fn number(choose: &mut Chooser, text: &str) -> Option<String> {
     let from = any_word(choose, text, |all, i| all[i].kind == Kind::Number && !is_size(all, text, i))?;
     let near = from.of(text).parse::<i64>().ok().and_then(|n| n.checked_add(choose.between(-1, 1)));
@@ -207,14 +207,14 @@ fn op_of_same_signature(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, &format!("{dialect}.{}", choose.of(others))))
 }
 
-/// The dialect of an op, and the ops that may take its place.
+/// Returns the dialect of an op, and the ops that can replace it.
 fn alternatives(name: &str) -> Option<(&str, &'static [&'static str])> {
     let (dialect, op) = name.split_once('.')?;
     let others = SIGNATURES.iter().find(|list| list.contains(&op))?;
     Some((dialect, others))
 }
 
-/// The words of one line each.
+/// Returns each line with its range in the text.
 fn lines(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
     let mut at = 0;
     let place = |line: &'_ str| {
@@ -226,14 +226,14 @@ fn lines(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
     ranges.into_iter().map(|range| (range.clone(), &text[range])).collect()
 }
 
-/// What a line ends with: the type of its result, where the line is an op that makes one value.
+/// Returns the name and the type of the result, if the line is an op that makes one value.
 fn defined(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.trim().split_once(" = ")?;
     let ty = rest.rsplit_once("-> ").or_else(|| rest.rsplit_once(" : "))?.1.trim();
     (name.starts_with('%') && ty.starts_with("tensor<") && ty.ends_with('>') && !ty.contains(' ')).then_some((name, ty))
 }
 
-/// Every value whose type the text tells: results at the ends of lines, arguments with a colon.
+/// Returns every value whose type the text contains: results at the ends of lines, and arguments with a colon.
 fn typed_values(text: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> =
         lines(text).iter().filter_map(|(_, line)| defined(line)).map(|(v, t)| (v.to_string(), t.to_string())).collect();
@@ -268,7 +268,7 @@ fn swapped_operands(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(&swapped, first.at.clone(), second.of(text)))
 }
 
-/// A new op on a value, in whose place it is used from there on.
+/// Inserts an op on a value. Later uses of the value use the op's result.
 fn op_between(choose: &mut Chooser, text: &str) -> Option<String> {
     let candidates: Vec<_> = lines(text).into_iter().filter_map(|(at, line)| Some((at, defined(line)?))).collect();
     if candidates.is_empty() {
@@ -307,7 +307,7 @@ fn mesh_axes(text: &str) -> Vec<(String, usize)> {
     (0..all.len()).filter_map(|i| axis(i, &all)).collect()
 }
 
-/// The axes of one dimension in a sharding, between braces.
+/// Changes the axes of one dimension in a sharding.
 fn axes_of_a_sharding(choose: &mut Chooser, text: &str) -> Option<String> {
     let axes = mesh_axes(text);
     let inside = |at: usize| text[..at].rfind("sharding").is_some_and(|from| !text[from..at].contains(['\n', '%']));
@@ -331,7 +331,7 @@ fn axes_of_a_sharding(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, at..end + 1, &format!("{{{}}}", chosen.join(", "))))
 }
 
-/// An axis, or a part of it.
+/// Returns an axis, or a part of one.
 fn axis_of_sharding(choose: &mut Chooser, axes: &[(String, usize)]) -> String {
     let (name, size) = choose.of(axes);
     match size {
@@ -353,7 +353,7 @@ fn axis_size(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, choose.of::<&str>(sizes)))
 }
 
-/// One use of an axis becomes another axis.
+/// Replaces one use of an axis by another axis.
 fn axis_name(choose: &mut Chooser, text: &str) -> Option<String> {
     let axes = mesh_axes(text);
     let is_axis = |word: &Word| word.kind == Kind::Quoted && axes.iter().any(|(name, _)| name == word.of(text));
@@ -378,7 +378,7 @@ fn line_twice(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(out)
 }
 
-/// A line is taken out; what used its value uses another of the type.
+/// Removes a line. Uses of its value use another value of the same type.
 fn line_less(choose: &mut Chooser, text: &str) -> Option<String> {
     let candidates: Vec<_> = lines(text).into_iter().filter_map(|(at, line)| Some((at, defined(line)?))).collect();
     let (at, (name, ty)) = (!candidates.is_empty()).then(|| choose.of(&candidates).clone())?;
@@ -390,7 +390,7 @@ fn line_less(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(format!("{before}{}", all_replaced(after, &places, &other)))
 }
 
-/// The functions of another program stand beside, without being called.
+/// Adds the functions of another program, which are not called.
 fn program_joined(choose: &mut Chooser, text: &str) -> Option<String> {
     let other = choose.of(programs());
     let body = other
@@ -401,7 +401,7 @@ fn program_joined(choose: &mut Chooser, text: &str) -> Option<String> {
     (is_plain && !text.contains("@joined")).then(|| format!("{text}\n{body}"))
 }
 
-/// A few characters are taken out or written twice.
+/// Removes a few characters, or writes them twice.
 fn characters(choose: &mut Chooser, text: &str) -> Option<String> {
     let all = words(text);
     let first = choose.below(all.len().max(1));

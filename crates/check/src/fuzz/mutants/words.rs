@@ -1,8 +1,8 @@
-//! A text as words with their places.
+//! Splits a text into words with their positions.
 
 use std::ops::Range;
 
-/// What a word is.
+/// The kind of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// `stablehlo.add`, `dims`, `tensor`.
@@ -11,7 +11,7 @@ pub(super) enum Kind {
     Value,
     /// A number without its sign.
     Number,
-    /// Text between quotes, with them.
+    /// A text in quotes, including the quotes.
     Quoted,
     /// Any other character.
     Sign,
@@ -30,7 +30,8 @@ impl Word {
     }
 }
 
-/// The words of a text; comments and spaces are left out. `4x8xf32` is the numbers 4 and 8 and the name `f32`.
+/// Returns the words of a text without comments and spaces. `4x8xf32` is split into the numbers 4 and 8 and the name
+/// `f32`.
 pub(super) fn words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = vec![];
     let mut at = 0;
