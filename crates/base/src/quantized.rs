@@ -116,7 +116,7 @@ impl Quantized {
         let (low, high) = self.range;
         let (least, greatest) = storage_range(self.storage);
         if !(least <= low && low < high && high <= greatest) {
-            let rule = format!("the storage range must grow and lie within {}'s, {least}:{greatest}", self.storage);
+            let rule = format!("the storage range must grow and be within {}'s, {least}:{greatest}", self.storage);
             return broken("quantized_type_c3", rule);
         }
         if self.scales.iter().any(|&s| s <= 0.0 || s.is_nan()) {
@@ -132,7 +132,7 @@ impl Quantized {
             return broken("quantized_type_c4", format!("scales must be numbers of type {}", self.expressed));
         }
         if self.zero_points.iter().any(|&z| z < low || z > high) {
-            return broken("quantized_type_c7", format!("zero points must lie in the storage range, {low}:{high}"));
+            return broken("quantized_type_c7", format!("zero points must be in the storage range, {low}:{high}"));
         }
         if self.axis.is_none() && self.scales.len() != 1 {
             return broken("quantized_type_c10", "without a dimension there must be one scale".into());

@@ -108,7 +108,7 @@ pub struct InstructionTime {
     pub count: u64,
     pub total: Duration,
     pub is_collective: bool,
-    /// Whether it was run by the op's reference evaluation because there is no kernel for it.
+    /// True if it was run by the op's reference evaluation because there is no kernel for it.
     pub is_fallback: bool,
 }
 

@@ -25,7 +25,7 @@ pub struct Machine<'m> {
     depth: usize,
     /// The function that is run, for messages.
     main: Option<&'m Func>,
-    /// Whether values are distributed as their shardings state.
+    /// True if values are distributed as their shardings state.
     is_by_shards: bool,
     /// The manual axes of the regions that are run by shards.
     pub(crate) manual: Vec<AxisRef>,

@@ -232,7 +232,7 @@ struct Partial {
     axes: Vec<AxisRef>,
     /// For each operand, whether each dimension belongs to a reduction factor.
     dims: Vec<Vec<bool>>,
-    /// Whether a partial result is computed from sliced operands. Otherwise one device computes all of it and the
+    /// True if a partial result is computed from sliced operands. Otherwise one device computes all of it and the
     /// others use the neutral element.
     is_sliced: bool,
     kind: Option<ReduceKind>,

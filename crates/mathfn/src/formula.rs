@@ -44,7 +44,7 @@ fn reduced_exp<V: Lanes>(x: V) -> (V, V) {
     (n, r.mul(r).fma(q, r))
 }
 
-/// `e^x`.
+/// Returns `e^x`.
 #[inline(always)]
 pub fn exp<V: Lanes>(x: V) -> V {
     let x = V::splat(89.0).lesser(V::splat(-104.0).greater(x));
@@ -52,7 +52,7 @@ pub fn exp<V: Lanes>(x: V) -> V {
     p.add(V::splat(1.0)).scale(n)
 }
 
-/// `e^x - 1`.
+/// Returns `e^x - 1`.
 #[inline(always)]
 pub fn expm1<V: Lanes>(x: V) -> V {
     let (n, p) = reduced_exp(V::splat(89.0).lesser(V::splat(-20.0).greater(x)));
@@ -62,7 +62,7 @@ pub fn expm1<V: Lanes>(x: V) -> V {
     V::choose(absolute(x).lt(V::splat(TINY)), x, half.add(half))
 }
 
-/// The hyperbolic tangent.
+/// Returns the hyperbolic tangent.
 #[inline(always)]
 pub fn tanh<V: Lanes>(x: V) -> V {
     let magnitude = V::splat(10.0).lesser(absolute(x));
@@ -73,7 +73,7 @@ pub fn tanh<V: Lanes>(x: V) -> V {
     with_sign_of(e.div(e.add(V::splat(2.0))), x)
 }
 
-/// `1 / (1 + e^-x)`.
+/// Returns `1 / (1 + e^-x)`.
 #[inline(always)]
 pub fn logistic<V: Lanes>(x: V) -> V {
     let e = exp(x.bit_or(V::splat_bits(SIGN)));
@@ -119,7 +119,7 @@ fn log_domain<V: Lanes>(u: V, y: V) -> V {
     V::choose(u.eq(V::splat(f32::INFINITY)), u, y)
 }
 
-/// The natural logarithm.
+/// Returns the natural logarithm.
 #[inline(always)]
 pub fn log<V: Lanes>(x: V) -> V {
     let subnormal = x.lt(V::splat(f32::MIN_POSITIVE));
@@ -130,7 +130,7 @@ pub fn log<V: Lanes>(x: V) -> V {
     log_domain(x, y)
 }
 
-/// `ln(1 + x)`.
+/// Returns `ln(1 + x)`.
 #[inline(always)]
 pub fn log1p<V: Lanes>(x: V) -> V {
     let one = V::splat(1.0);
@@ -145,7 +145,7 @@ pub fn log1p<V: Lanes>(x: V) -> V {
     V::choose(absolute(x).lt(V::splat(TINY)), x, y)
 }
 
-/// The error function.
+/// Returns the error function.
 #[inline(always)]
 pub fn erf<V: Lanes>(x: V) -> V {
     const P: [f32; 5] = [2.290_506_6e-4, 3.408_291e-3, 5.095_569_5e-2, 0.185_208_32, std::f32::consts::FRAC_2_SQRT_PI];
@@ -157,7 +157,7 @@ pub fn erf<V: Lanes>(x: V) -> V {
     x.mul(horner(square, &P)).div(horner(square, &Q))
 }
 
-/// The inverse of the error function (Giles' approximation).
+/// Returns the inverse of the error function (Giles' approximation).
 #[inline(always)]
 pub fn erf_inv<V: Lanes>(x: V) -> V {
     const CENTRE: [f32; 9] = [
@@ -224,21 +224,21 @@ fn turned_sine<V: Lanes>(x: V, quarters: u32) -> V {
     value.bit_xor(j.bit_and(V::splat_bits(2)).int_shl::<30>())
 }
 
-/// The sine.
+/// Returns the sine.
 #[inline(always)]
 pub fn sin<V: Lanes>(x: V) -> V {
     let y = V::choose(absolute(x).lt(V::splat(TINY)), x, turned_sine(x, 0));
     y.patch(V::splat(REDUCTION_LIMIT).lt(absolute(x)), x, |x| libm::sin(f64::from(x)) as f32)
 }
 
-/// The cosine.
+/// Returns the cosine.
 #[inline(always)]
 pub fn cos<V: Lanes>(x: V) -> V {
     let y = turned_sine(x, 1);
     y.patch(V::splat(REDUCTION_LIMIT).lt(absolute(x)), x, |x| libm::cos(f64::from(x)) as f32)
 }
 
-/// `1 / sqrt(x)`, both rounded.
+/// Returns `1 / sqrt(x)`, both rounded.
 #[inline(always)]
 pub fn rsqrt<V: Lanes>(x: V) -> V {
     V::splat(1.0).div(x.sqrt())

@@ -1,17 +1,17 @@
 //! The logarithm of the gamma function and its derivative.
 //!
 //! Left of zero both are differences of large numbers, which cancel where the function is zero; these differences are taken of
-//! [`Double`]s. No formula in `f64` keeps digits there: the zeros themselves lie between two numbers.
+//! [`Double`]s. No formula in `f64` keeps digits there: the zeros themselves are between two numbers.
 
 use crate::double::{self, Double};
 use std::f64::consts::PI;
 
-/// `ln |gamma(x)|`, rounded once.
+/// Returns `ln |gamma(x)|`, rounded once.
 pub fn lgamma_f32(x: f32) -> f32 {
     libm::lgamma(x.into()) as f32
 }
 
-/// `ln |gamma(x)|`; infinite at the poles.
+/// Returns `ln |gamma(x)|`; infinite at the poles.
 pub fn lgamma_f64(x: f64) -> f64 {
     // Further left what cancels is small beside what stays: no number is near enough to a zero.
     let cancels = -30.0 < x && x < -2.0 && x != x.floor();
@@ -62,14 +62,14 @@ fn stirling(z: Double) -> Double {
     (z - 0.5.into()) * double::ln(z) - z + HALF_LN_TAU + tail * inverse
 }
 
-/// The derivative of `ln gamma(x)`; NaN at its poles.
+/// Returns the derivative of `ln gamma(x)`; NaN at its poles.
 pub fn digamma_f64(x: f64) -> f64 {
     let (y, part) = digamma_and_part(x);
-    // What is subtracted from the logarithm of 10 or more is small, or digits are lost.
+    // Digits are lost unless the part that is subtracted from the logarithm of 10 or more is small.
     if y.abs() < 0.9 * part.abs() { digamma_in_full(x).value() } else { y }
 }
 
-/// The same, rounded once.
+/// Returns [`digamma_f64`], rounded once.
 pub fn digamma_f32(x: f32) -> f32 {
     digamma_and_part(x.into()).0 as f32
 }

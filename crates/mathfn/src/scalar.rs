@@ -104,28 +104,28 @@ f64_from_libm! {
     cos_f64 = cos;
 }
 
-/// The inverse of the hyperbolic cosine; NaN below 1, where `libm` gives numbers of large negative `x`.
+/// Returns the inverse of the hyperbolic cosine; NaN below 1, where `libm` gives numbers of large negative `x`.
 pub fn acosh_f64(x: f64) -> f64 {
     if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
 
-/// The same, rounded once.
+/// Returns [`acosh_f64`], rounded once.
 pub fn acosh_f32(x: f32) -> f32 {
     acosh_f64(x.into()) as f32
 }
 
-/// `1 / (1 + e^-x)`.
+/// Returns `1 / (1 + e^-x)`.
 pub fn logistic_f64(x: f64) -> f64 {
     let e = libm::exp(-x.abs());
     if x < 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) }
 }
 
-/// `1 / sqrt(x)`, both rounded.
+/// Returns `1 / sqrt(x)`, both rounded.
 pub fn rsqrt_f64(x: f64) -> f64 {
     1.0 / x.sqrt()
 }
 
-/// The inverse of the error function: a starting point refined by Halley's method.
+/// Returns the inverse of the error function: a starting point refined by Halley's method.
 pub fn erf_inv_f64(x: f64) -> f64 {
     let magnitude = x.abs();
     if magnitude.is_nan() || magnitude > 1.0 {
@@ -156,7 +156,7 @@ fn erf_inv_step(x: f64, y: f64) -> f64 {
 
 macro_rules! extremes {
     ($max:ident $min:ident $float:ty) => {
-        /// The larger number; NaN if either is NaN; `-0 < +0`.
+        /// Returns the larger number; NaN if either is NaN; `-0 < +0`.
         pub fn $max(a: $float, b: $float) -> $float {
             if a.is_nan() || b.is_nan() {
                 return <$float>::NAN;
@@ -164,7 +164,7 @@ macro_rules! extremes {
             let a_is_larger = a > b || (a == b && a.is_sign_positive());
             if a_is_larger { a } else { b }
         }
-        /// The smaller number; NaN if either is NaN; `-0 < +0`.
+        /// Returns the smaller number; NaN if either is NaN; `-0 < +0`.
         pub fn $min(a: $float, b: $float) -> $float {
             if a.is_nan() || b.is_nan() {
                 return <$float>::NAN;

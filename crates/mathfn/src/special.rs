@@ -4,7 +4,7 @@ use crate::digamma_f64;
 use crate::double::{self, Double};
 use std::f64::consts::PI;
 
-/// `e^-|x|` times the modified Bessel function of the first kind of order one.
+/// Returns `e^-|x|` times the modified Bessel function of the first kind of order one.
 pub fn bessel_i1e_f64(x: f64) -> f64 {
     let z = x.abs();
     if z.is_nan() || z == f64::INFINITY {
@@ -55,7 +55,7 @@ const BERNOULLI: [f64; 12] = [
     -236_364_091.0 / 1_693_824_136_731_743_669_452_800_000.0,
 ];
 
-/// Hurwitz' zeta function, `sum of 1 / (q + k)^x` over `k = 0, 1, ..`.
+/// Returns Hurwitz' zeta function, `sum of 1 / (q + k)^x` over `k = 0, 1, ..`.
 ///
 /// Infinite at its poles (`x = 1`; `q` zero or a negative integer, for even `x`), NaN where it is not real.
 pub fn zeta_f64(x: f64, q: f64) -> f64 {
@@ -110,7 +110,7 @@ fn euler_maclaurin(x: f64, q: f64) -> f64 {
     sum
 }
 
-/// The derivative of order `n` of the digamma function; NaN unless `n` is a natural number.
+/// Returns the derivative of order `n` of the digamma function; NaN unless `n` is a natural number.
 pub fn polygamma_f64(n: f64, x: f64) -> f64 {
     if n.is_nan() || n < 0.0 || n != n.floor() {
         return f64::NAN;

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 /// A list of axes, major to minor. Most factors are split by one or two.
 pub type AxisList = SmallVec<[AxisRef; 2]>;
 
-/// Whether one list of axes is a prefix of another.
+/// True if one list of axes is a prefix of another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Prefix {
     Equal,

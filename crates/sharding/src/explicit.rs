@@ -22,7 +22,7 @@ pub struct Question<'a> {
     pub operands: &'a [Option<&'a Sharding>],
     /// The shape of each result.
     pub results: &'a [&'a [usize]],
-    /// Whether the caller places the sums over devices.
+    /// True if the caller places the sums over devices.
     pub asks_sums: bool,
     /// The operand that determines the sharding of batch dimensions, if there is one.
     pub leader: Option<usize>,
@@ -36,7 +36,7 @@ pub struct Answer {
     pub verdict: Verdict,
 }
 
-/// Whether the first layout can be used without asking.
+/// True if the first layout can be used without asking.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Each device has what it needs.

@@ -24,10 +24,10 @@ pub enum Strategy {
 pub struct Context<'a> {
     pub rule: &'a Rule,
     pub mesh: &'a Mesh,
-    /// Whether the op is elementwise. Then ties are broken in favour of the factor with more shards, and operands
+    /// True if the op is elementwise. Then ties are broken in favour of the factor with more shards, and operands
     /// follow the result.
     pub is_elementwise: bool,
-    /// Whether splitting an axis is forbidden.
+    /// True if splitting an axis is forbidden.
     pub is_conservative: bool,
 }
 
@@ -239,7 +239,7 @@ pub fn compatible_major_axes(p: &Projection, factor: Factor, direction: Directio
 
 struct Agreed {
     axes: AxisList,
-    /// Whether no tensor has contradicted the others yet, so that the next one may extend the list.
+    /// True if no tensor has contradicted the others yet, so that the next one may extend the list.
     may_grow: bool,
 }
 

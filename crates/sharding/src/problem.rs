@@ -93,14 +93,14 @@ pub struct Node {
     pub operands: SmallVec<[TensorId; 4]>,
     pub results: SmallVec<[TensorId; 2]>,
     pub class: OpClass,
-    /// Whether the op is elementwise for propagation: constraints, reshards and barriers are, reshapes and edges are
+    /// True if the op is elementwise for propagation: constraints, reshards and barriers are, reshapes and edges are
     /// not.
     pub is_elementwise: bool,
-    /// Whether an operand that is not of rank 0 has more than one use, or none.
+    /// True if an operand that is not of rank 0 has more than one use, or none.
     pub has_shared_operand: bool,
     /// The direction in every round, whatever the class (of a propagation barrier).
     pub fixed_direction: Option<Direction>,
-    /// Whether axes are split even in conservative propagation, as edges and barriers do.
+    /// True if axes are split even in conservative propagation, as edges and barriers do.
     pub splits_axes: bool,
     /// For an edge of a manual computation, how the result's sharding is converted for the sources.
     pub manual: Option<ManualEdge>,
@@ -147,7 +147,7 @@ impl Node {
 pub struct ManualEdge {
     pub manual_axes: Vec<AxisIndex>,
     pub outside: Sharding,
-    /// Whether the tensor is a block argument, whose sharding is kept without manual axes. Otherwise it is a result,
+    /// True if the tensor is a block argument, whose sharding is kept without manual axes. Otherwise it is a result,
     /// whose sharding is kept with them and whose source is inside.
     pub is_argument: bool,
 }

@@ -44,7 +44,7 @@ impl fmt::Debug for Factor {
     }
 }
 
-/// What is needed to run an op that is split along a factor.
+/// The requirements for running an op that is split along a factor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum FactorKind {
     /// Nothing: the op runs on each shard separately.
@@ -63,7 +63,7 @@ pub enum FactorKind {
 pub struct FactorSpec {
     pub size: usize,
     pub kind: FactorKind,
-    /// Whether shardings do not propagate along it, in either direction.
+    /// True if shardings do not propagate along it, in either direction.
     pub is_blocked: bool,
 }
 
@@ -131,7 +131,7 @@ pub struct Rule {
     pub factors: Vec<FactorSpec>,
     pub operands: Vec<Mapping>,
     pub results: Vec<Mapping>,
-    /// Whether the rule was written by the user and not made by the op.
+    /// True if the rule was written by the user and not made by the op.
     pub is_custom: bool,
 }
 

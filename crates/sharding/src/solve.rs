@@ -23,15 +23,15 @@ use std::sync::Arc;
 pub struct Options {
     /// The strategies. Each runs until nothing changes, in every round.
     pub strategies: Vec<Strategy>,
-    /// Whether there are five rounds: pass-through ops whose operands have one use; pass-through ops; pass-through
+    /// True if there are five rounds: pass-through ops whose operands have one use; pass-through ops; pass-through
     /// factors of all ops; all factors (broadcasts backward only); everything. Otherwise there is one round with
     /// everything.
     pub op_priorities: bool,
-    /// Whether dimensions of priority `p1`, `p2`, … take part only after those of lower number are done.
+    /// True if dimensions of priority `p1`, `p2`, … take part only after those of lower number are done.
     pub user_priorities: bool,
-    /// Whether ops may not split axes.
+    /// True if ops may not split axes.
     pub is_conservative: bool,
-    /// Whether to fill in [`Problem::origins`].
+    /// True if [`Problem::origins`] is filled in.
     pub record_origins: bool,
 }
 

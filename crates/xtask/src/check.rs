@@ -1,17 +1,18 @@
-//! `cargo xtask check`: more generated programs than the tests run. Each difference names the seed that makes it again.
+//! `cargo xtask check`: runs more generated programs than the tests do. Each difference names the seed that reproduces
+//! it.
 
 use crate::command::in_parallel;
 use anyhow::Result;
 use shardwise_check::{generate, run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Compares partitioned programs with unpartitioned ones, at every stage and on both engines.
+/// Compare partitioned programs with unpartitioned ones, at every stage and on both engines.
 #[derive(clap::Args)]
 pub struct Options {
-    /// How many generated programs
+    /// The number of generated programs
     #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
     programs: u64,
-    /// The seed of the first
+    /// The first seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
 }
@@ -23,7 +24,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((report, wrong.is_empty()))
 }
 
-/// A pass that panics has a bug as well.
+/// Checks a seed. A pass that panics also has a bug.
 fn check(seed: u64) -> Result<(), String> {
     let found = catch_unwind(AssertUnwindSafe(|| run::check(&generate::case(seed))));
     found.unwrap_or_else(|_| Err(format!("seed {seed}: a panic, shown above")))

@@ -1,4 +1,4 @@
-//! Running other programs: output captured, with a time limit, and an outcome that says in one line what went wrong.
+//! Runs other programs: captures their output, limits their time, and describes in one line what went wrong.
 
 use crate::repo;
 use anyhow::{Context, Result, bail};
@@ -8,9 +8,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// What a finished (or stopped) program left behind.
+/// The outcome of a program that has ended or was stopped.
 pub struct Outcome {
-    /// `None`: it ran past its limit and was stopped.
+    /// `None` if it exceeded its time limit and was stopped.
     pub status: Option<ExitStatus>,
     pub stdout: String,
     pub stderr: String,
@@ -22,7 +22,7 @@ impl Outcome {
         self.status.is_some_and(|s| s.success())
     }
 
-    /// One line that says why it failed: the first line of its error, or how it died.
+    /// Returns a line about why it failed: the first line of its error, or how it ended.
     pub fn reason(&self) -> String {
         match self.status {
             None => format!("stopped after {:.0} s", self.elapsed.as_secs_f64()),
@@ -34,12 +34,12 @@ impl Outcome {
     }
 }
 
-/// True for the lines of standard error that say what happened.
+/// Returns true for the lines of standard error that describe what happened.
 fn is_telling(line: &str) -> bool {
     ["error", "thread '"].iter().any(|word| line.starts_with(word)) || line.contains("panicked at")
 }
 
-/// Runs a command to its end, or for `limit`; `input` is its standard input.
+/// Runs a command to its end, or until `limit`. `input` is its standard input.
 pub fn run(mut command: Command, input: &str, limit: Duration) -> Result<Outcome> {
     let start = Instant::now();
     let name = command.get_program().to_string_lossy().into_owned();
@@ -53,7 +53,7 @@ pub fn run(mut command: Command, input: &str, limit: Duration) -> Result<Outcome
     Ok(Outcome { status, stdout: read(stdout.1), stderr: read(stderr.1), elapsed: start.elapsed() })
 }
 
-/// Hands over the input in a thread of its own; a program may end without reading it.
+/// Writes the input in a separate thread, because a program may end without reading it.
 fn feed(child: &mut Child, input: &str) {
     let (mut stdin, input) = (child.stdin.take().expect("piped"), input.to_string());
     std::thread::spawn(move || stdin.write_all(input.as_bytes()));
@@ -61,7 +61,7 @@ fn feed(child: &mut Child, input: &str) {
 
 type Collected = (mpsc::Receiver<()>, mpsc::Receiver<String>);
 
-/// Reads a stream to its end in a thread; the first channel closes at the end, the second gives the text.
+/// Reads a stream to its end in a thread. The first channel closes at the end, and the second one receives the text.
 fn collect(mut stream: impl Read + Send + 'static) -> Collected {
     let ((end, ended), (send, text)) = (mpsc::channel(), mpsc::channel());
     std::thread::spawn(move || {
@@ -73,7 +73,7 @@ fn collect(mut stream: impl Read + Send + 'static) -> Collected {
     (ended, text)
 }
 
-/// Waits for the program to close its output, at most for `limit`; past it the program is killed.
+/// Waits for the program to close its output. After `limit`, the program is killed.
 fn wait(child: &mut Child, stdout: &Collected, limit: Duration) -> Result<Option<ExitStatus>> {
     if let Err(mpsc::RecvTimeoutError::Timeout) = stdout.0.recv_timeout(limit) {
         child.kill().context("cannot stop a program")?;
@@ -83,7 +83,8 @@ fn wait(child: &mut Child, stdout: &Collected, limit: Duration) -> Result<Option
     Ok(Some(child.wait()?))
 }
 
-/// Builds the `shardwise` command with these flags, which put it into this folder of the target, and gives its path.
+/// Builds the `shardwise` command with these flags, which determine the folder in the target folder, and returns its
+/// path.
 pub fn build_ours(flags: &[&str], folder: &str) -> Result<PathBuf> {
     let flags = [&["-p", "shardwise-cli"], flags].concat();
     Ok(build(&flags)?.join(folder).join("shardwise"))
@@ -94,14 +95,14 @@ pub fn build_ours_with_shardy() -> Result<PathBuf> {
     build_ours(&["--release", "--features", "shardy"], "release")
 }
 
-/// Builds examples of the library, and gives the folder that they are in.
+/// Builds examples of the library, and returns the folder that contains them.
 pub fn build_examples(names: &[&str]) -> Result<PathBuf> {
     let names = names.iter().flat_map(|&name| ["--example", name]);
     let flags: Vec<&str> = ["-p", "shardwise"].into_iter().chain(names).collect();
     Ok(build(&flags)?.join("debug/examples"))
 }
 
-/// Builds with these flags, and gives the folder of what is built.
+/// Builds with these flags, and returns the target folder.
 fn build(flags: &[&str]) -> Result<PathBuf> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet"]).args(flags).current_dir(repo::root());
@@ -109,7 +110,7 @@ fn build(flags: &[&str]) -> Result<PathBuf> {
     Ok(std::env::var_os("CARGO_TARGET_DIR").map_or(repo::root().join("target"), PathBuf::from))
 }
 
-/// Runs a command with its output shown; an error if it fails.
+/// Runs a command and shows its output. Returns an error if it fails.
 pub fn run_shown(mut command: Command) -> Result<()> {
     let shown = format!("{command:?}");
     let status = command.status().with_context(|| format!("cannot start {shown}"))?;
@@ -119,7 +120,7 @@ pub fn run_shown(mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// Applies `f` to all items on as many threads as there are cores; results in the order of the items.
+/// Applies `f` to all items on as many threads as there are cores. The results are in the order of the items.
 pub fn in_parallel<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let results: Vec<_> = items.iter().map(|_| std::sync::Mutex::new(None)).collect();

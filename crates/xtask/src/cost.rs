@@ -1,10 +1,12 @@
-//! What the command costs against another build of it, such as that of an earlier commit: instructions, or time.
+//! `cargo xtask cost`: compares the cost of the command with that of another build, such as one of an earlier commit,
+//! in instructions or in time.
 //!
-//! Instructions are counted by valgrind's `cachegrind`, for one worker: what a run with some more calls of a program takes more than
-//! a run with one, over the number of these calls. They hardly depend on how busy the machine is. Times are the medians of rounds in
-//! which the two commands alternate.
+//! Instructions are counted by valgrind's `cachegrind` for a single worker: the difference between a run with several
+//! calls of a program and a run with one call, divided by the number of additional calls. They hardly depend on how
+//! busy the machine is. Times are the medians of rounds in which the two commands alternate.
 //!
-//! The programs are those of `testdata/cost`, whose first line says how many calls are counted, and some of the corpus.
+//! The programs are those of `testdata/cost`, whose first line states how many calls are counted, and some of the
+//! corpus.
 
 use crate::bench::median;
 use crate::table::Table;
@@ -14,13 +16,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Compares instructions or times of the command with those of another build of it.
+/// Compare instructions or times of the command with those of another build of it.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The other command; build it in a worktree, with optimisations
+    /// The other command; build it in a worktree with optimizations
     #[arg(long)]
     against: PathBuf,
-    /// Only programs whose name contains this
+    /// Measure only programs whose names contain this
     #[arg(long, default_value = "")]
     only: String,
     /// Measure times in this many rounds instead of counting instructions
@@ -28,15 +30,15 @@ pub struct Options {
     rounds: Option<usize>,
 }
 
-/// Programs of the corpus that are measured too, and how many of their calls are counted.
+/// Programs of the corpus that are also measured, and how many of their calls are counted.
 const OF_CORPUS: &[(&str, usize)] = &[
     ("testdata/transformer/tiny.mlir", 20),
     ("testdata/transformer/tiny_train.mlir", 10),
     ("testdata/corpus/control/scan_rnn.mlir", 20),
 ];
-/// A run of a program is stopped after this.
+/// The time after which a run of a program is stopped.
 const LIMIT: Duration = Duration::from_secs(600);
-/// How often a program is called in a round, for each call that is counted.
+/// The number of calls of a program in a round, for each call that is counted.
 const TIMED: usize = 5;
 
 /// A program, and how many of its calls are counted.
@@ -45,7 +47,7 @@ struct Row {
     calls: usize,
 }
 
-/// Compares the command as it is built here with another; gives a table.
+/// Compares the command as built here with another one. Returns a table.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let ours = command::build_ours(&["--release"], "release")?;
     let commands = [&options.against, &ours];
@@ -82,13 +84,13 @@ impl Row {
         self.file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned())
     }
 
-    /// The arguments that run the program once and then so often.
+    /// Returns the arguments that run the program once and then `calls` times.
     fn arguments(&self, calls: usize) -> [String; 6] {
         let file = repo::root().join(&self.file).display().to_string();
         ["run".into(), file, "--random".into(), "1".into(), "--repeat".into(), calls.to_string()]
     }
 
-    /// Instructions of a call by each command.
+    /// Returns the instructions of a call by each command.
     fn instructions(&self, commands: [&PathBuf; 2]) -> Result<[f64; 2]> {
         let of = |command: &Path| -> Result<f64> {
             let [one, more] = [1, 1 + self.calls].map(|calls| self.count(command, calls));
@@ -106,7 +108,7 @@ impl Row {
         read_count(&outcome.stderr).context("valgrind prints no count")
     }
 
-    /// Microseconds of a call by each command.
+    /// Returns the microseconds of a call by each command.
     fn times(&self, commands: [&PathBuf; 2], rounds: usize) -> Result<[f64; 2]> {
         let mut times = [vec![], vec![]];
         for _ in 0..rounds {
@@ -127,13 +129,13 @@ impl Row {
     }
 }
 
-/// The instructions that `cachegrind` has counted: 1234.0 of `==7== I refs: 1,234`.
+/// Returns the number of instructions that `cachegrind` prints: 1234.0 for `==7== I refs: 1,234`.
 fn read_count(text: &str) -> Option<f64> {
     let (_, count) = text.split_once("I refs:").or_else(|| text.split_once("I   refs:"))?;
     count.lines().next()?.trim().replace(',', "").parse().ok()
 }
 
-/// The microseconds of a duration as Rust prints it: 1500.0 of `1.5ms`.
+/// Returns the microseconds of a duration as Rust prints it: 1500.0 for `1.5ms`.
 fn read_time(text: &str) -> Option<f64> {
     let units = [("ns", 1e-3), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)];
     let (number, unit) = units.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)))?;

@@ -1,5 +1,5 @@
-//! `cargo xtask deny`: what the dependencies are, against `deny.toml`: licences, sources, versions and bans. A part of what
-//! `cargo deny` does, without a tool to install; that one reads the same file, and knows advisories as well.
+//! `cargo xtask deny`: checks the dependencies against `deny.toml`: licences, sources, versions and bans. This is a
+//! part of `cargo deny` that needs no installation. `cargo deny` reads the same file, and also knows advisories.
 
 use crate::{command, repo};
 use anyhow::{Context, Result, ensure};
@@ -8,21 +8,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::time::Duration;
 
-/// Checks the dependencies against `deny.toml`
+/// Check the dependencies against `deny.toml`
 #[derive(clap::Args)]
 pub struct Options {}
 
-/// What breaks the policy, and whether nothing does.
+/// Returns the violations of the policy, and whether there are none.
 pub fn run(_: &Options) -> Result<(String, bool)> {
     let found = violations()?;
     let report = match &found[..] {
-        [] => "the dependencies are as deny.toml wants them\n".to_string(),
+        [] => "the dependencies comply with deny.toml\n".to_string(),
         lines => format!("{}\n", lines.join("\n")),
     };
     Ok((report, found.is_empty()))
 }
 
-/// All that breaks the policy, a line each.
+/// Returns all violations of the policy, one on each line.
 pub fn violations() -> Result<Vec<String>> {
     let policy = Policy::parse(&repo::read("deny.toml".as_ref())?)?;
     let locked = Lock::parse(&repo::read("Cargo.lock".as_ref())?)?;
@@ -77,7 +77,7 @@ struct Lock {
 struct Locked {
     name: String,
     version: String,
-    /// `None`: a crate of the workspace.
+    /// `None` for a crate of the workspace.
     source: Option<String>,
     checksum: Option<String>,
 }
@@ -89,7 +89,7 @@ struct Package {
     license: Option<String>,
 }
 
-/// The packages that are built for this machine.
+/// Returns the packages that are built for this machine.
 fn packages() -> Result<Vec<Package>> {
     #[derive(Deserialize)]
     struct Metadata {
@@ -98,7 +98,7 @@ fn packages() -> Result<Vec<Package>> {
     let mut version = Command::new("rustc");
     version.arg("-vV");
     let version = command::run(version, "", Duration::from_secs(60))?.stdout;
-    let host = version.lines().find_map(|l| l.strip_prefix("host: ")).context("rustc does not say its host")?;
+    let host = version.lines().find_map(|l| l.strip_prefix("host: ")).context("rustc does not print its host")?;
     let mut metadata = Command::new("cargo");
     metadata
         .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", host])
@@ -120,7 +120,7 @@ impl Policy {
         toml::from_str(text).context("deny.toml")
     }
 
-    /// Crates that are banned or there in two versions, and exceptions that are not needed.
+    /// Returns crates that are banned or used in two versions, and exceptions that are not needed.
     fn of_versions(&self, lock: &Lock) -> Vec<String> {
         let mut found = vec![];
         for Named { name, reason } in &self.bans.deny {
@@ -137,11 +137,11 @@ impl Policy {
         let several = versions.into_iter().filter(|(_, v)| v.len() > 1);
         found.extend(several.map(|(name, v)| format!("{name}: several versions, {}", v.join(" and "))));
         let stale = self.bans.skip.iter().filter(|s| !lock.package.iter().any(|p| s.name == id(p)));
-        found.extend(stale.map(|s| format!("{}: not there any more; remove it from deny.toml", s.name)));
+        found.extend(stale.map(|s| format!("{}: no longer in the lock file; remove it from deny.toml", s.name)));
         found
     }
 
-    /// Crates that come from elsewhere, or whose contents nothing vouches for.
+    /// Returns crates from other sources, and crates without a checksum.
     fn of_sources(&self, lock: &Lock) -> Vec<String> {
         let wrong = |p: &&Locked| match &p.source {
             None => false,
@@ -161,8 +161,8 @@ impl Policy {
     }
 }
 
-/// Whether a licence expression can be fulfilled with the licences of a list: `(MIT OR Apache-2.0) AND Zlib`. The older
-/// `MIT/Apache-2.0` is an `OR`.
+/// Returns true if a licence expression can be satisfied with the licences of a list: `(MIT OR Apache-2.0) AND Zlib`.
+/// In the older notation `MIT/Apache-2.0`, the slash is an `OR`.
 fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -170,7 +170,7 @@ fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     any_of(&mut words, allowed) == Some(true) && words.is_empty()
 }
 
-/// Reads alternatives; `None` if they are malformed.
+/// Reads alternatives. Returns `None` if they are malformed.
 fn any_of(words: &mut &[&str], allowed: &BTreeSet<String>) -> Option<bool> {
     let mut value = all_of(words, allowed)?;
     while let ["OR", rest @ ..] = words {
@@ -259,7 +259,7 @@ mod tests {
             [
                 "bad: banned, because it is bad",
                 "two: several versions, 1.0.0 and 2.0.0",
-                "old@1.0.0: not there any more; remove it from deny.toml"
+                "old@1.0.0: no longer in the lock file; remove it from deny.toml"
             ]
         );
         assert_eq!(policy.of_sources(&lock), ["far: its source is git+https://there"]);

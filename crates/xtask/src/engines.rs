@@ -1,4 +1,5 @@
-//! Which ops the host engine runs by a kernel and which by their reference evaluation, element type by element type.
+//! Determines which ops the host engine runs by a kernel, and which by their reference evaluation, for each element
+//! type.
 
 use shardwise_base::{DType, Kind, Literal};
 use shardwise_engine::{Argument, Engine, Signature};
@@ -8,16 +9,17 @@ use shardwise_ops::{Opcode, Semantics};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// What an op's example may have in place of its own element type, by who runs it then.
+/// The element types that an op's example may have in place of its own, by how the op runs then.
 #[derive(Default)]
 pub struct Runs {
     pub kernels: Vec<DType>,
     pub evaluated: Vec<DType>,
-    /// Well-formed, but not run by itself: control flow, collectives, marks; or no reference evaluation.
+    /// The program is well-formed, but the op does not run by itself: control flow, collectives, marks, or ops that
+    /// cannot run.
     pub others: Vec<DType>,
 }
 
-/// An op's example with all element types.
+/// Tries an op's example with all element types.
 fn runs(op: Opcode, example: &Module) -> Runs {
     let view = find(op, example).expect("an example holds its op");
     let Some(own) = own_dtype(&view) else { return Runs::default() };
@@ -36,7 +38,7 @@ fn runs(op: Opcode, example: &Module) -> Runs {
     runs
 }
 
-/// Of every op, tried once.
+/// Returns the runs of every op. They are tried once.
 pub fn all() -> &'static [(Opcode, Runs)] {
     static ALL: LazyLock<Vec<(Opcode, Runs)>> = LazyLock::new(|| {
         let example =
@@ -46,7 +48,7 @@ pub fn all() -> &'static [(Opcode, Runs)] {
     &ALL
 }
 
-/// The element types that are evaluated, of those that kernels compute on, by op, as the ratchet lists them: `f32 i32`.
+/// Returns the element types that are evaluated, of those that kernels compute on, by op, as in the ratchet: `f32 i32`.
 pub fn evaluated() -> BTreeMap<String, String> {
     let names = |runs: &Runs| {
         runs.evaluated.iter().filter(|d| d.is_computed()).map(|d| d.short()).collect::<Vec<_>>().join(" ")
@@ -60,13 +62,14 @@ fn find(op: Opcode, module: &Module) -> Option<OpView<'_>> {
     body.walk().into_iter().map(|o| OpView::new(module, body, o)).find(|v| Opcode::of_view(v) == op)
 }
 
-/// The element type that an op is about: of its first operand, or of its first result.
+/// Returns the main element type of an op: that of its first operand, or of its first result.
 fn own_dtype(view: &OpView<'_>) -> Option<DType> {
     let mut values = view.operands().iter().chain(view.results());
     values.find_map(|&v| view.body.ty(v).as_tensor()).map(|t| t.dtype)
 }
 
-/// The program with one element type in place of another, in all types and constants; `None`: the op refuses it.
+/// Returns the program with one element type replaced by another in all types and constants, or `None` if the op
+/// refuses it.
 fn with_dtype(op: Opcode, module: &Module, own: DType, dtype: DType) -> Option<Module> {
     let mut out = module.clone();
     let change = |ty: &mut Type| {
@@ -93,7 +96,7 @@ fn with_dtype(op: Opcode, module: &Module, own: DType, dtype: DType) -> Option<M
     (!verify(&out).has_errors()).then_some(out)
 }
 
-/// Constants become zeros of the new type, comparisons those of its kind.
+/// Replaces constants by zeros of the new type, and comparisons by those of its kind.
 fn change_attrs(attrs: &mut Attrs, own: DType, dtype: DType) {
     if let Some(Attr::Dense(x)) = attrs.get("value") {
         let zeros = Literal::zeros(in_place_of(x.dtype(), own, dtype), x.shape());
@@ -111,7 +114,7 @@ fn change_attrs(attrs: &mut Attrs, own: DType, dtype: DType) {
     }
 }
 
-/// The types of parts go with those of the whole.
+/// Replaces a type. The types of the parts of complex numbers are replaced as well.
 fn in_place_of(found: DType, own: DType, dtype: DType) -> DType {
     match found {
         _ if found == own => dtype,
@@ -121,7 +124,7 @@ fn in_place_of(found: DType, own: DType, dtype: DType) -> DType {
     }
 }
 
-/// Whether the host engine evaluates the op for want of a kernel; `None`: it cannot run.
+/// Returns true if the host engine evaluates the op because it has no kernel, or `None` if the op cannot run.
 fn is_evaluated(op: Opcode, module: &Module, engine: &HostEngine) -> Option<bool> {
     let program = engine.compile(module).ok()?;
     let inputs = Signature::of(module.main()?).ok()?.inputs;

@@ -1,6 +1,6 @@
-//! `cargo xtask fuzz`: programs from seeds, run to the end on every engine by worker processes.
+//! `cargo xtask fuzz`: generates programs from seeds, and runs them to the end on every engine in worker processes.
 //!
-//! A worker that dies or hangs is a finding of the case that it was at; another one goes on with the next case. Every
+//! A worker that dies or hangs is a finding of its current case. Another worker continues with the next case. Every
 //! finding is printed with its seed, and its program is kept under `target/fuzz`.
 
 use crate::command::run_shown;
@@ -18,42 +18,42 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-/// Runs generated programs and mutants on all engines, and compares their results.
+/// Run generated programs and mutants on all engines, and compare their results.
 #[derive(Args)]
 pub struct Options {
-    /// How long to run; without it `--count` cases of each kind
+    /// The duration; without it, run `--count` cases of each kind
     #[arg(long)]
     minutes: Option<f64>,
     /// The first seed of each kind
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Which cases: `valid`, `mutants`, `guard`, `inject`, or `all`
+    /// The kind of cases: `valid`, `mutants`, `guard`, `inject`, or `all`
     #[arg(long, default_value = "all")]
     kind: String,
-    /// At most so many cases of each kind
+    /// The largest number of cases of each kind
     #[arg(long)]
     count: Option<u64>,
-    /// Worker processes
+    /// The number of worker processes
     #[arg(long, default_value_t = 2)]
     workers: usize,
-    /// Seconds after which a case counts as hanging
+    /// The number of seconds after which a case is considered hanging
     #[arg(long, default_value_t = 10)]
     wall_seconds: u64,
     /// Build the workers with the address sanitizer, which needs a nightly toolchain
     #[arg(long)]
     sanitize: bool,
-    /// A worker that was built before
+    /// A worker that has already been built
     #[arg(long, value_name = "PATH", conflicts_with = "sanitize")]
     worker: Option<PathBuf>,
 }
 
-/// Cases that a worker process is started for.
+/// The number of cases for which a worker process is started.
 const CHUNK: u64 = 500;
-/// How many times longer a case may run with the address sanitizer.
+/// The factor by which a case may run longer with the address sanitizer.
 const SANITIZER_SLOWDOWN: u64 = 12;
-/// Cases of each kind if neither a time nor a count is given.
+/// The number of cases of each kind if neither a time nor a count is given.
 const DEFAULT_COUNT: u64 = 1_000;
-/// Virtual memory of a worker, in KiB, so that what bypasses the account of its 64 MB is a finding.
+/// The virtual memory of a worker in KiB. Memory that bypasses the account of its 64 MB is a finding.
 const MAX_VIRTUAL_KIB: u64 = 2 << 20;
 
 pub fn run(options: &Options) -> Result<(String, bool)> {
@@ -100,12 +100,12 @@ fn build(sanitize: bool) -> Result<PathBuf> {
     Ok(folder.join("fuzz-worker"))
 }
 
-/// One call of the command.
+/// One run of the command.
 struct Campaign<'a> {
     options: &'a Options,
     worker: PathBuf,
     begin: Instant,
-    /// How many cases of each kind were given out.
+    /// The number of cases of each kind that were handed out.
     next: Mutex<Vec<(Kind, u64)>>,
     tally: Mutex<Tally>,
 }
@@ -119,7 +119,7 @@ impl Campaign<'_> {
         self.options.count.unwrap_or(if self.options.minutes.is_some() { u64::MAX } else { DEFAULT_COUNT })
     }
 
-    /// The next cases: of the kind of which the fewest were given out.
+    /// Returns the next cases, of the kind of which the fewest were handed out.
     fn take(&self) -> Option<(Kind, std::ops::Range<u64>)> {
         let mut next = self.next.lock().expect("no thread has panicked");
         let (kind, given) = next.iter_mut().min_by_key(|(_, given)| *given)?;
@@ -138,7 +138,7 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    /// Runs a worker to its end, to its death or to the end of the campaign. Returns the seed to go on with.
+    /// Runs a worker until it ends or dies, or until the campaign ends. Returns the seed with which to continue.
     fn run_worker(&self, kind: Kind, seeds: std::ops::Range<u64>) -> Result<u64> {
         let mut child = self.spawn(kind, &seeds)?;
         let reports = reports(&mut child);
@@ -188,7 +188,7 @@ impl Campaign<'_> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).spawn().context("cannot start a worker")
     }
 
-    /// A worker died in this case, or before it began one.
+    /// Records that a worker died in this case, or before it began one.
     fn lost(&self, kind: Kind, seed: Option<u64>, next: u64, what: String) -> Result<u64> {
         let seed = seed.unwrap_or(next);
         let case = Case {
@@ -227,7 +227,7 @@ fn keep(case: &Case, what: &str, details: &str) -> Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The reports of a worker, read by a thread.
+/// Returns the reports of a worker, which a thread reads.
 fn reports(child: &mut Child) -> mpsc::Receiver<Report> {
     let (send, reports) = mpsc::channel();
     let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
@@ -252,17 +252,17 @@ struct Case {
     took: Duration,
 }
 
-/// What all cases together came to.
+/// The totals of all cases.
 #[derive(Default)]
 struct Tally {
     funnel: BTreeMap<(Kind, Reached), u64>,
-    /// Programs that contain an op, of those that ran.
+    /// The number of programs that contain an op, among those that ran.
     ops: BTreeMap<(Kind, u16), u64>,
     features: BTreeMap<(Kind, String), u64>,
-    /// Failures that were injected, by kind and by whether the run had ended before.
+    /// The number of injected failures, by kind and by whether the run had ended before.
     injected: BTreeMap<String, u64>,
     slowest: BTreeMap<Kind, (Duration, u64)>,
-    /// Seeds by what was found.
+    /// The seeds of each finding.
     found: BTreeMap<(Kind, String), Vec<u64>>,
 }
 
@@ -337,7 +337,7 @@ fn shown_folder() -> String {
     repo::shown(Path::new(&repo::root().join("target/fuzz")))
 }
 
-/// Names and counts, a few to a line; nothing if all counts are 0.
+/// Formats names and counts, several on a line. Returns an empty text if all counts are 0.
 fn counted(title: &str, counts: &[(&str, u64)]) -> String {
     if counts.iter().all(|(_, n)| *n == 0) {
         return String::new();

@@ -1,16 +1,16 @@
 //! Automation of this repository, run as `cargo xtask …`. Nothing here is shipped.
 //!
-//! - [`oracle`]: our command against JAX, Shardy and jaxlib's interpreter, over the corpus.
-//! - [`check`]: thousands of generated programs, partitioned and not.
-//! - [`mod@bench`]: JAX and ours on the same inputs in one go; ratios, not times.
-//! - [`cost`]: instructions and times of the command against another build of it.
-//! - [`fuzz`]: programs from seeds, run to the end by worker processes; for as long as one likes.
-//! - [`lit`]: test files of MLIR's kind (Shardy's) through our command and through jaxlib.
-//! - [`stablehlo`]: StableHLO's own interpreter tests, through our command.
-//! - [`deny`]: licences, sources and versions of the dependencies.
-//! - [`docs`]: the generated pages under `docs/generated`.
-//! - [`engines`]: which ops the host engine has kernels for, on which element types.
-//! - [`ratchet`]: rules of the source tree that hold today and may only get stricter.
+//! - [`oracle`]: compares our command with JAX, Shardy and jaxlib's interpreter on the corpus.
+//! - [`check`]: compares thousands of generated programs with their partitioned forms.
+//! - [`mod@bench`]: measures JAX and ours on the same inputs together, for ratios of times.
+//! - [`cost`]: compares instructions and times of the command with those of another build.
+//! - [`fuzz`]: runs programs from seeds to the end in worker processes, for any length of time.
+//! - [`lit`]: runs MLIR's kind of test files (Shardy's) through our command and through jaxlib.
+//! - [`stablehlo`]: runs StableHLO's own interpreter tests through our command.
+//! - [`deny`]: checks licences, sources and versions of the dependencies.
+//! - [`docs`]: writes the generated pages under `docs/generated`.
+//! - [`engines`]: determines the element types for which the host engine has kernels, by op.
+//! - [`ratchet`]: checks rules of the source tree that may only become stricter.
 #![forbid(unsafe_code)]
 
 pub mod bench;

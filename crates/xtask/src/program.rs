@@ -1,4 +1,4 @@
-//! Programs read with our own libraries.
+//! Reads programs with our own libraries.
 
 use anyhow::{Error, Result};
 use shardwise_base::Diagnostics;
@@ -9,7 +9,7 @@ pub fn parse(name: &str, text: &str) -> Result<Module> {
     shardwise_ir::text::parse(name, text, &shardwise_ops::OPS).map_err(mistake)
 }
 
-/// Diagnostics as an error of this crate.
+/// Converts diagnostics into an error of this crate.
 pub fn mistake(found: Diagnostics) -> Error {
     Error::msg(found.to_string())
 }

@@ -1,28 +1,28 @@
-//! Where things are in the repository, and its list of files.
+//! The root of the repository, and its list of files.
 
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The root of the repository. Commands run from here, and every path that is printed is relative to it.
+/// Returns the root of the repository. Commands run there, and printed paths are relative to it.
 pub fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    manifest.ancestors().nth(2).expect("this crate lies in crates/xtask").to_path_buf()
+    manifest.ancestors().nth(2).expect("this crate is in crates/xtask").to_path_buf()
 }
 
-/// A folder under `target/`, made if it is not there.
+/// Returns a folder under `target/`. Creates it if it does not exist.
 pub fn target_dir(name: &str) -> Result<PathBuf> {
     let dir = root().join("target").join(name);
     std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
     Ok(dir)
 }
 
-/// The path as it is printed: relative to the root where it lies inside.
+/// Formats a path: relative to the root if it is inside.
 pub fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
-/// The repository's files, ignored ones left out, relative to the root and sorted.
+/// Returns the repository's files without ignored ones, relative to the root and sorted.
 pub fn files() -> Result<Vec<PathBuf>> {
     let mut git = Command::new("git");
     git.args(["ls-files", "--cached", "--others", "--exclude-standard"]).current_dir(root());
@@ -35,13 +35,13 @@ pub fn files() -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The Rust files of the workspace with their contents.
+/// Returns the Rust files of the workspace with their contents.
 pub fn rust_sources() -> Result<Vec<(String, String)>> {
     let is_rust = |file: &PathBuf| file.starts_with("crates") && file.extension().is_some_and(|e| e == "rs");
     files()?.into_iter().filter(is_rust).map(|file| Ok((file.display().to_string(), read(&file)?))).collect()
 }
 
-/// The text of a file, given relative to the root.
+/// Returns the text of a file. The path is relative to the root.
 pub fn read(file: &Path) -> Result<String> {
     std::fs::read_to_string(root().join(file)).with_context(|| format!("cannot read {}", shown(file)))
 }

@@ -1,7 +1,7 @@
-//! `cargo xtask stablehlo DIR`: StableHLO's interpreter tests through `shardwise run --split-input-file`.
+//! `cargo xtask stablehlo DIR`: runs StableHLO's interpreter tests with `shardwise run --split-input-file`.
 //!
-//! The files are read from a fetched copy of the project; they are never part of this repository. Each part of a file is
-//! one program; the reason of a failure is the code of its diagnostic, and the op where there is one.
+//! The files are read from a fetched copy of the project, and are not part of this repository. Each part of a file is a
+//! program. The reason of a failure is the code of its diagnostic, and the op if there is one.
 
 use crate::command::{self, Outcome, in_parallel};
 use crate::table::Table;
@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// StableHLO's interpreter tests through our command.
+/// Run StableHLO's interpreter tests with our command.
 #[derive(Args)]
 pub struct Options {
     /// A folder of .mlir files, or one file.
     path: PathBuf,
-    /// The engine that runs them.
+    /// The engine that runs the programs.
     #[arg(long, default_value = "interp")]
     engine: String,
     /// Show each failure.
@@ -25,26 +25,26 @@ pub struct Options {
     list: bool,
 }
 
-/// One program of a file.
+/// A program of a file.
 struct Part {
     place: String,
     checks: usize,
-    /// `None`: all of its checks hold.
+    /// `None` if all of its checks hold.
     reason: Option<String>,
-    /// The reason is one of [`KNOWN`].
+    /// True if the reason is one of [`KNOWN`].
     is_known: bool,
 }
 
-/// What happened to a file.
+/// The outcome of a file.
 struct Report {
     parts: Vec<Part>,
     /// Standard error.
     errors: String,
 }
 
-/// Programs of StableHLO's testdata whose expected values are not ours, and why. For `sinh`, `cosh`, `triangular_solve`, complex
-/// functions and transforms an element was compared with a wider computation, to which ours is the nearer; the other reasons
-/// come from reading.
+/// Programs of StableHLO's testdata whose expected values differ from ours, with the reasons. For `sinh`, `cosh`,
+/// `triangular_solve`, complex functions and transforms, an element was compared with a computation in a wider type, and our
+/// value is closer. The other reasons were found by reading.
 const KNOWN: &[(&str, &str)] = &[
     ("cosh_float32_20_20_chlo", EXACT),
     ("cumprod_complex64_8_9", COMPLEX),
@@ -65,12 +65,15 @@ const KNOWN: &[(&str, &str)] = &[
     ("sinh_float32_20_20_chlo", EXACT),
     ("sort_float32_5", NAN),
     ("top_k_float32_5_chlo", NAN),
-    ("triangular_solve_float32_2_8_8_float32_2_10_8", "substitution rounds elsewhere; 3 ulps are less than its error"),
+    (
+        "triangular_solve_float32_2_8_8_float32_2_10_8",
+        "the order of rounding differs; 3 ulps are less than the error of substitution",
+    ),
 ];
 
-const EXACT: &str = "the expected value is ulps away from the exact one, which ours is";
+const EXACT: &str = "the expected value differs from the exact one by some ulps, and ours is exact";
 const COMPLEX: &str = "complex<f32> is computed in complex<f64> and rounded once, not at each step";
-const FFT: &str = "sums that cancel are more than 3 ulps apart in another order";
+const FFT: &str = "sums with cancellation differ by more than 3 ulps in another order";
 const NAN: &str = "it expects a NaN to be equal to itself (StableHLO #2497)";
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -85,7 +88,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((written(&reports, options.list), is_good))
 }
 
-/// The files of a folder and of those in it, by name.
+/// Collects the files of a folder and of its subfolders, by name.
 fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
     if path.is_file() {
         out.push(path.into());
@@ -110,7 +113,7 @@ fn run_file(command: &Path, file: &Path, engine: &str) -> Result<Report> {
     }
     let outcome = command::run(run, "", LIMIT)?;
     let mut parts: Vec<Part> = outcome.stdout.lines().filter_map(|line| part(file, line, &outcome)).collect();
-    // The command itself came to no end.
+    // The command itself failed.
     if outcome.status.is_none_or(|s| !matches!(s.code(), Some(0 | 1))) {
         parts.push(Part {
             place: file.display().to_string(),
@@ -122,7 +125,7 @@ fn run_file(command: &Path, file: &Path, engine: &str) -> Result<Report> {
     Ok(Report { parts, errors: outcome.stderr })
 }
 
-/// `FILE:LINE: @name: OUTCOME, N checks`.
+/// Parses a line `FILE:LINE: @name: OUTCOME, N checks`.
 fn part(file: &Path, line: &str, outcome: &Outcome) -> Option<Part> {
     let rest = line.strip_prefix(&format!("{}:", file.display()))?;
     let (head, count) = rest.rsplit_once(", ")?;
@@ -136,13 +139,13 @@ fn part(file: &Path, line: &str, outcome: &Outcome) -> Option<Part> {
     Some(Part { place: format!("{}:{head}", file.display()), checks, reason, is_known: known.is_some() })
 }
 
-/// What the first message with this code speaks of: the first name in it between back quotes.
+/// Returns the subject of the first message with this code: the first name between backticks.
 fn subject(code: &str, errors: &str) -> String {
     let message = errors.lines().find(|line| line.starts_with(&format!("error[{code}]"))).unwrap_or("");
     message.split('`').nth(1).map(|name| format!(" `{name}`")).unwrap_or_default()
 }
 
-/// What a file's first line gives its program: `--args="[..]"`.
+/// Returns the inputs in a file's first line: `--args="[..]"`.
 fn inputs_of(text: &str) -> Option<String> {
     let line = text.lines().next()?;
     let (_, rest) = line.split_once("--args=\"")?;

@@ -1,6 +1,6 @@
-//! Plain tables of text.
+//! Tables in plain text.
 
-/// Rows under a head, each column as wide as its widest cell; the first column to the left, the others to the right.
+/// Rows under a head. Each column is as wide as its widest cell. The first column is aligned left, the others right.
 pub struct Table {
     rows: Vec<Vec<String>>,
 }

@@ -1,4 +1,4 @@
-//! The Python environment of the oracle, under `target/`: made once, and made anew when its requirements change.
+//! The Python environment of the oracle, under `target/`. It is created once, and again when its requirements change.
 
 use crate::{command, repo};
 use anyhow::{Context, Result};
@@ -7,7 +7,8 @@ use std::process::Command;
 
 const REQUIREMENTS: &str = "oracle/requirements.txt";
 
-/// The environment's interpreter. `PYTHON` in the environment names the one that it is made with; else `python3`.
+/// Returns the environment's interpreter. The environment is created with the interpreter in the variable `PYTHON`, or with
+/// `python3`.
 pub fn ensure() -> Result<PathBuf> {
     let dir = repo::root().join("target/oracle-venv");
     let (python, stamp) = (dir.join("bin/python"), dir.join("requirements.txt"));
@@ -32,14 +33,14 @@ fn make(dir: &Path, python: &Path) -> Result<()> {
     command::run_shown(in_root(pip))
 }
 
-/// A script of `oracle/`, to be run in the root of the repository.
+/// Returns the command for a script of `oracle/`, which runs in the root of the repository.
 pub fn script(python: &Path, name: &str) -> Command {
     let mut command = Command::new(python);
     command.arg(format!("oracle/{name}"));
     in_root(command)
 }
 
-/// A module of Python's, to be run in the root of the repository.
+/// Returns the command for a Python module, which runs in the root of the repository.
 pub fn module(python: &Path, name: &str) -> Command {
     let mut command = Command::new(python);
     command.args(["-m", name]);

@@ -1,10 +1,10 @@
-//! Our collective matmuls, which answer JAX's by the compiler and by hand.
+//! Our collective matmuls, which are compared with JAX's automatic and manual ones.
 
 use anyhow::Result;
 use shardwise::P;
 use shardwise::prelude::{Array, BF16, Mesh, Overlap, collective_matmul, jit, set_mesh, shard_map, zeros};
 
-/// As a program over the arguments of `oracle/bench_jax.py`.
+/// Lowers a function as a program with the arguments of `oracle/bench_jax.py`.
 fn text(specs: [P; 2], out: P, f: fn(&Array, &Array) -> Array) -> Result<String> {
     let lower = || {
         set_mesh(Mesh::auto([("X", 2), ("Y", 4)])?);

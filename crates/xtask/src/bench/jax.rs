@@ -1,4 +1,4 @@
-//! JAX's side: `oracle/bench_jax.py --serve`, asked line by line.
+//! JAX's side of the benchmarks: `oracle/bench_jax.py --serve`, which answers requests line by line.
 
 use crate::{command, repo, venv};
 use anyhow::{Context, Result};
@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-/// A Python process that measures what it is asked for.
+/// A Python process that measures on request.
 pub struct Jax {
     process: Child,
     requests: ChildStdin,
@@ -30,12 +30,12 @@ impl Jax {
         Ok(Jax { process, requests, answers })
     }
 
-    /// The median time of a call, in microseconds.
+    /// Returns the median time of a call, in microseconds.
     pub fn time_calls(&mut self, name: &str, seconds: f64) -> Result<f64> {
         self.ask(json!({ "name": name, "seconds": seconds }))
     }
 
-    /// The median time of tracing, lowering and compiling, in microseconds.
+    /// Returns the median time of tracing, lowering and compiling, in microseconds.
     pub fn time_compilation(&mut self, name: &str, runs: usize) -> Result<f64> {
         self.ask(json!({ "name": name, "runs": runs }))
     }
@@ -51,13 +51,13 @@ impl Jax {
 
 impl Drop for Jax {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// The folder with the programs, inputs and outputs, exported anew where the scripts have changed.
+/// Returns the folder with the programs, inputs and outputs. Exports them again if the scripts have changed.
 pub fn export(python: &Path) -> Result<PathBuf> {
     let folder = repo::target_dir("oracle/bench")?;
     let scripts = ["bench_jax.py", "chapter.py", "transformer.py", "harness.py", "requirements.txt"];

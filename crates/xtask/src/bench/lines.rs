@@ -1,15 +1,15 @@
-//! What is compared with what, and the targets.
+//! The comparisons and their targets.
 
 use crate::table::Table;
 use std::collections::BTreeMap;
 
-/// Who was measured.
+/// The subject of a measurement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Subject {
     Jax,
-    /// On all devices of the program's mesh.
+    /// Our program on all devices of its mesh.
     Ours,
-    /// The same program on a mesh whose axes all have size one.
+    /// Our program on a mesh whose axes all have size one.
     OursOnOne,
 }
 
@@ -22,14 +22,14 @@ impl Samples {
         self.0.entry((name.to_string(), subject)).or_default().push(median_us);
     }
 
-    /// The median over the rounds.
+    /// Returns the median over the rounds.
     pub fn median(&self, name: &str, subject: Subject) -> Option<f64> {
         let rounds = self.0.get(&(name.to_string(), subject))?;
         Some(median(rounds))
     }
 }
 
-/// The middle value; of an even number, the mean of the two in the middle.
+/// Returns the middle value, or the mean of the two middle values if their number is even.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -37,12 +37,12 @@ pub fn median(values: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
 }
 
-/// What is asked of a number.
+/// The requirement on a number.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Target {
     AtLeast(f64),
     AtMost(f64),
-    /// Shown only.
+    /// No requirement: the number is only shown.
     None,
 }
 
@@ -68,7 +68,7 @@ impl Target {
 pub struct Line {
     title: &'static str,
     program: &'static str,
-    /// The number is the first over the second; or the first alone, in microseconds.
+    /// The number is the first median divided by the second, or the first one alone in microseconds.
     of: (Subject, Option<Subject>),
     target: Target,
 }
@@ -148,7 +148,7 @@ impl Line {
     }
 }
 
-/// Microseconds with a unit that suits them.
+/// Formats microseconds in a suitable unit.
 fn shown_time(us: f64) -> String {
     match us {
         _ if us < 1e3 => format!("{us:.1} us"),
@@ -157,7 +157,7 @@ fn shown_time(us: f64) -> String {
     }
 }
 
-/// The table of these lines.
+/// Returns the table of these lines.
 pub fn table(lines: &[&Line], samples: &Samples) -> Table {
     let mut table = Table::new(["", "JAX", "ours, 8", "ours, 1", "ratio", "target", ""]);
     for line in lines {

@@ -1,8 +1,9 @@
-//! JAX and ours on the same programs and the same seeded inputs, in one go. What counts are ratios.
+//! Benchmarks: measures JAX and our programs together on the same seeded inputs. The ratios are what counts.
 //!
-//! Rounds of JAX, ours on eight devices and ours on one alternate, so that a machine that gets slower slows all of them.
-//! Each round has warm-up calls and gives its median; the table shows the median over the rounds. JAX runs in one Python
-//! process that keeps its programs compiled; ours runs in this process, which must be built with optimisations.
+//! Rounds of JAX, of ours on eight devices and of ours on one device alternate, so that a machine that becomes slower
+//! affects all of them. Each round has warm-up calls and results in a median, and the table shows the median over the
+//! rounds. JAX runs in one Python process that keeps its programs compiled. Our programs run in this process, which
+//! must be an optimized build.
 
 mod collective_matmul;
 mod jax;
@@ -20,34 +21,34 @@ use lines::{Line, Samples, Subject};
 use ours::{Devices, Ours};
 use std::path::Path;
 
-/// Measures JAX and ours on the same programs, and prints ratios.
+/// Measure JAX and ours on the same programs, and print ratios.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Short rounds, and few: for a look, not for a report
+    /// Use few and short rounds, for a first impression
     #[arg(long)]
     quick: bool,
-    /// Only programs whose name contains this
+    /// Measure only programs whose names contain this
     #[arg(long, default_value = "")]
     only: String,
 }
 
-/// How long to measure.
+/// The duration of a measurement.
 #[derive(Clone, Copy)]
 struct Effort {
     rounds: usize,
-    /// Seconds for the calls of one program by one side in one round.
+    /// The seconds for the calls of one program by one side in one round.
     seconds: f64,
-    /// Compilations by one side in one round.
+    /// The number of compilations by one side in one round.
     compilations: usize,
 }
 
 const FULL: Effort = Effort { rounds: 5, seconds: 1.0, compilations: 3 };
 const QUICK: Effort = Effort { rounds: 2, seconds: 0.2, compilations: 1 };
 
-/// The programs whose calls are timed, as `oracle/bench_jax.py` names them.
+/// The programs whose calls are timed, with the names in `oracle/bench_jax.py`.
 const CALLS: &[&str] =
     &["chapter", "matmul_f32", "matmul_bf16", "transformer_forward", "transformer_train", "call_overhead"];
-/// Programs for each device, whose calls are timed on all devices only.
+/// Per-device programs, whose calls are timed only on all devices.
 const MANUAL_CALLS: &[&str] = &[
     "all_gather_4k",
     "all_reduce_4k",
@@ -58,11 +59,12 @@ const MANUAL_CALLS: &[&str] = &[
     "all_to_all_16m",
     "permute_16m",
 ];
-/// Gives a program's text.
+/// Returns a program's text.
 type Text = fn() -> Result<String>;
-/// Programs of our own that answer JAX's under these names, of the same arguments, on all devices only.
+/// Our own versions of JAX's programs of these names, with the same arguments. They are timed only on all devices.
 const OWN: &[(&str, Text)] = &[("moe_scan", moe::text), ("moe_ragged", moe::text)];
-/// Programs of our own that answer the faster one of two of JAX's, of the same arguments as the first.
+/// Our own versions of pairs of JAX's programs, of which the faster one counts. They have the arguments of the first
+/// one.
 const OWN_OF_TWO: &[(&str, [&str; 2], Text)] = &[
     ("all_gather_matmul", ["all_gather_matmul_auto", "all_gather_matmul_manual"], collective_matmul::all_gather),
     (
@@ -75,10 +77,10 @@ const OWN_OF_TWO: &[(&str, [&str; 2], Text)] = &[
 /// The program that is compiled, and the name of that measurement.
 const COMPILED: (&str, &str) = ("transformer_forward", "transformer_compile");
 
-/// Gives its report, and whether its targets are reached.
+/// Returns a report, and whether its targets are reached.
 type Measure = fn() -> Result<(String, bool)>;
 
-/// Measures; gives the report and whether all targets are reached.
+/// Measures everything. Returns the report, and whether all targets are reached.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     ensure!(!cfg!(debug_assertions), "measure a release build: `cargo xtask bench`");
     let (mut speed, mut is_fast) = (String::new(), true);
@@ -118,7 +120,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     ))
 }
 
-/// Times the calls of one program; gives a line on how well our results agree with JAX's.
+/// Times the calls of a program. Returns a line about how well our results agree with JAX's.
 fn time_calls(jax: &mut Jax, folder: &Path, name: &str, effort: Effort, samples: &mut Samples) -> Result<String> {
     eprintln!("measuring {name}");
     let text = OWN.iter().find(|own| own.0 == name).map(|own| own.1()).transpose()?;
@@ -139,7 +141,7 @@ fn time_calls(jax: &mut Jax, folder: &Path, name: &str, effort: Effort, samples:
     Ok(format!("{name}: largest difference from JAX, of the largest value: {}", distances.join(" and ")))
 }
 
-/// Times the calls of a program of ours and of two of JAX's, of which the faster one counts.
+/// Times the calls of our program and of two of JAX's programs, of which the faster one counts.
 fn time_against_two(
     jax: &mut Jax,
     folder: &Path,
@@ -158,7 +160,7 @@ fn time_against_two(
     Ok(format!("{name}: largest difference from JAX, of the largest value: {distance:.1e}"))
 }
 
-/// Times compilation: here parsing, partitioning and planning; in JAX tracing, lowering and compiling.
+/// Times compilation: ours is parsing, partitioning and planning, and JAX's is tracing, lowering and compiling.
 fn time_compilation(jax: &mut Jax, folder: &Path, effort: Effort, samples: &mut Samples) -> Result<()> {
     let (program, name) = COMPILED;
     eprintln!("measuring {name}");

@@ -1,17 +1,17 @@
-//! Our mixture of experts, which answers both of JAX's.
+//! Our mixture of experts, which is compared with both of JAX's.
 
 use anyhow::Result;
 use shardwise::prelude::{Array, F32, I32, Mesh, jit, ragged_dot, set_mesh};
 use shardwise::{P, zeros};
 
-/// Tokens grouped by expert, each group with its expert's matrix.
+/// Computes a mixture of experts: tokens are grouped by expert, and each group is multiplied by its expert's matrix.
 fn moe(w: &Array, a: &Array, b: &Array) -> Array {
     let by_expert = b.argsort(0);
     let out = ragged_dot(a.i(&by_expert), w, b.bincount(w.dim(0)));
     out.i(by_expert.argsort(0))
 }
 
-/// As a program over the arguments of `oracle/bench_jax.py`.
+/// Returns the program, with the arguments of `oracle/bench_jax.py`.
 pub fn text() -> Result<String> {
     let lower = || {
         set_mesh(Mesh::auto([("X", 8)])?);

@@ -1,4 +1,4 @@
-//! Our side, through the libraries: text, partitioner and embedded engine.
+//! Our side of the benchmarks: text, partitioner and embedded engine, used as libraries.
 
 use super::lines::median;
 use crate::{program, repo};
@@ -10,12 +10,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Calls before those that count.
+/// The number of calls before those that count.
 const WARM_UPS: usize = 3;
-/// Calls that are timed in any case.
+/// The smallest number of calls that are timed.
 const LEAST_CALLS: usize = 10;
 
-/// On which mesh a program runs.
+/// The mesh on which a program runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Devices {
     All,
@@ -54,7 +54,7 @@ impl Ours {
         self.executable.execute(args).map_err(program::mistake)
     }
 
-    /// The median time of a call, in microseconds.
+    /// Returns the median time of a call, in microseconds.
     pub fn time_calls(&self, seconds: f64) -> Result<f64> {
         for _ in 0..WARM_UPS {
             self.call()?;
@@ -67,7 +67,7 @@ impl Ours {
         Ok(median(&times))
     }
 
-    /// The largest difference from JAX's outputs, relative to the largest value.
+    /// Returns the largest difference from JAX's outputs, relative to the largest value.
     pub fn distance(&self, folder: &Path, name: &str) -> Result<f64> {
         let mut farthest = 0f64;
         let results = self.call()?;
@@ -81,19 +81,19 @@ impl Ours {
     }
 }
 
-/// The engine that is measured.
+/// Returns the engine that is measured.
 fn engine() -> Box<dyn Engine> {
     Box::new(shardwise_host::HostEngine::default())
 }
 
-/// From text to a plan.
+/// Compiles a text to a plan.
 fn compile(engine: &dyn Engine, text: &str) -> Result<Arc<dyn Executable>> {
     let module = program::parse("program", text)?;
     let local = shardwise_spmd::partition(&module, &mut Default::default()).map_err(program::mistake)?;
     engine.compile(&local.module).map_err(program::mistake)
 }
 
-/// The median time of parsing, partitioning and planning, in microseconds.
+/// Returns the median time of parsing, partitioning and planning, in microseconds.
 pub fn time_compilation(text: &str, runs: usize) -> Result<f64> {
     let engine = engine();
     compile(&*engine, text)?;
@@ -101,7 +101,7 @@ pub fn time_compilation(text: &str, runs: usize) -> Result<f64> {
     Ok(median(&times.collect::<Result<Vec<_>>>()?))
 }
 
-/// How long a call takes until its result has been dropped.
+/// Returns how long a call takes until its result has been dropped.
 fn microseconds<T>(call: impl FnOnce() -> Result<T>) -> Result<f64> {
     let start = Instant::now();
     drop(call()?);
@@ -114,7 +114,7 @@ fn read_array(file: &Path, ty: &ShardedType) -> Result<Literal> {
     read.ok().with_context(|| format!("{} does not hold a {:?}", repo::shown(file), ty.ty))
 }
 
-/// The program on a mesh of one device: every axis has size one, so that no sharding splits anything.
+/// Returns the program on a mesh of one device: every axis has size one, so that no sharding splits anything.
 fn on_one_device(text: &str) -> String {
     let lines = text.lines().map(|line| match line.trim_start() {
         mesh if mesh.starts_with("sdy.mesh ") => numbers_to_one(line, &["=", "size = "]),
@@ -124,7 +124,7 @@ fn on_one_device(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Replaces the numbers behind these words by one.
+/// Replaces the numbers after these words by one.
 fn numbers_to_one(line: &str, words: &[&str]) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;

@@ -1,4 +1,4 @@
-//! The partitioner's speed on a long program: microseconds for each op.
+//! Measures the speed of the partitioner on a long program: microseconds for each op.
 
 use super::lines::median;
 use crate::program;
@@ -8,16 +8,16 @@ use shardwise_spmd::{Options, partition, run_until};
 use std::fmt::Write;
 use std::time::Instant;
 
-/// Name of this measurement, as `--only` takes it.
+/// The name of this measurement for `--only`.
 pub const NAME: &str = "partitioner_speed";
 
-/// Ops of the program, and the mesh that it lies on.
+/// The number of ops of the program, and the mesh on which it is sharded.
 const SUBJECTS: [(usize, &[usize]); 3] = [(4_000, &[4, 2]), (16_000, &[4, 2]), (16_000, &[16, 16, 32])];
 const ROUNDS: usize = 5;
-/// Microseconds for each op.
+/// The largest allowed number of microseconds for each op.
 const MOST: [f64; 2] = [4.0, 15.0];
 
-/// The table, and whether all is fast enough.
+/// Returns the table, and whether everything is fast enough.
 pub fn measure() -> Result<(String, bool)> {
     let mut table = Table::new(["ops", "mesh", "parse", "propagate", "<=", "pipeline", "<="]);
     let mut is_good = true;
@@ -46,14 +46,14 @@ pub fn measure() -> Result<(String, bool)> {
     Ok((format!("partitioner, microseconds for each op of the program\n\n{table}"), is_good))
 }
 
-/// Blocks of four ops: two products, an activation, a residual.
+/// Returns a program of blocks of four ops: two products, an activation, a residual.
 fn program_text(ops: usize, mesh: &[usize]) -> String {
     let names = ["x", "y", "z"];
     let axes: Vec<String> = mesh.iter().zip(names).map(|(size, name)| format!("\"{name}\"={size}")).collect();
     let [x, w, v] = ["512x1024xf32", "1024x4096xf32", "4096x1024xf32"].map(|t| format!("tensor<{t}>"));
     let h = "tensor<512x4096xf32>";
-    let lies = |dims: &str| format!("{{sdy.sharding = #sdy.sharding<@mesh, [{dims}]>}}");
-    let [of_x, of_w, of_v] = ["{\"x\"}, {}", "{}, {\"y\"}", "{\"y\"}, {}"].map(lies);
+    let sharded = |dims: &str| format!("{{sdy.sharding = #sdy.sharding<@mesh, [{dims}]>}}");
+    let [of_x, of_w, of_v] = ["{\"x\"}, {}", "{}, {\"y\"}", "{\"y\"}, {}"].map(sharded);
     let mut text = format!(
         "sdy.mesh @mesh = <[{}]>\nfunc.func public @main(%x: {x} {of_x}, %w: {w} {of_w}, %v: {v} {of_v}) -> {x} {{\n",
         axes.join(", ")

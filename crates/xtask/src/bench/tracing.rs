@@ -1,6 +1,6 @@
-//! What types cost: tracing one program in Explicit mode, in times of Auto mode.
+//! Measures the cost of types: the time to trace a program in Explicit mode, relative to Auto mode.
 //!
-//! The modes take turns, so that what else the machine does falls on all; what counts is the ratio of the medians.
+//! The modes alternate, so that other load on the machine affects both. The ratio of the medians is what counts.
 
 use super::lines::median;
 use crate::table::Table;
@@ -9,14 +9,14 @@ use shardwise::P;
 use shardwise::prelude::{Array, Communicate, F32, Mesh, jit, keep, with_mesh};
 use std::time::Instant;
 
-/// Name of this measurement, as `--only` takes it.
+/// The name of this measurement for `--only`.
 pub const NAME: &str = "tracing_cost";
 
 const ROUNDS: usize = 101;
-/// Times of Auto mode, where nothing is noted.
+/// The largest allowed ratio to Auto mode, for a program without warnings.
 const MOST: f64 = 1.3;
 
-/// The table, and whether types are cheap enough.
+/// Returns the table, and whether types are cheap enough.
 pub fn measure() -> Result<(String, bool)> {
     let found = trace_all().map_err(|e| anyhow::Error::msg(e.to_string()))?;
     let mut table = Table::new(["types", "median", "of Auto mode", "<="]);
@@ -29,7 +29,7 @@ pub fn measure() -> Result<(String, bool)> {
     Ok((format!("tracing in Explicit mode\n\n{table}"), explicit / auto <= MOST))
 }
 
-/// Medians in microseconds.
+/// Returns the medians in microseconds.
 fn trace_all() -> shardwise::Result<[f64; 3]> {
     let axes = [("data", 4), ("model", 2)];
     let meshes = [Mesh::auto(axes)?, Mesh::explicit(axes)?.communication(Communicate::Allow), Mesh::explicit(axes)?];
@@ -43,16 +43,16 @@ fn trace_all() -> shardwise::Result<[f64; 3]> {
 }
 
 fn trace(mesh: &Mesh) -> shardwise::Result<f64> {
-    let lies = |shape: [usize; 2], spec: P| Array::of_type(shape, F32).shard(mesh.sharding(spec));
-    let x = lies([64, 128], P!("data", None));
-    let w = [lies([128, 256], P!()), lies([256, 128], P!())];
+    let sharded = |shape: [usize; 2], spec: P| Array::of_type(shape, F32).shard(mesh.sharding(spec));
+    let x = sharded([64, 128], P!("data", None));
+    let w = [sharded([128, 256], P!()), sharded([256, 128], P!())];
     let f = jit(network);
     let start = Instant::now();
     with_mesh(mesh, || f.lower((&x, &w)))?;
     Ok(start.elapsed().as_secs_f64() * 1e6)
 }
 
-/// Blocks of a network: products, norms, an activation, residuals; each product says where its sum goes.
+/// Computes blocks of a network: products, norms, an activation, residuals. Each product states where its sum goes.
 fn network(x: &Array, w: &[Array; 2]) -> Array {
     let [w_in, w_out] = w;
     (0..8).fold(x.clone(), |x, _| {

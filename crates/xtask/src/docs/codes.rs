@@ -1,4 +1,4 @@
-//! `diagnostics.md`: the codes of all diagnostics, found in the sources where they are made.
+//! `diagnostics.md`: the codes of all diagnostics, found in the sources that make them.
 
 use super::made::{self, Made};
 use super::{Markdown, Page};
@@ -22,27 +22,27 @@ pub fn page() -> Result<Page> {
     Ok(page)
 }
 
-/// The sources that users run: their names and their texts.
+/// Returns the names and texts of the sources that users run.
 fn sources() -> Result<Vec<(String, String)>> {
     Ok(repo::rust_sources()?.into_iter().filter(|(file, _)| is_shipped(file)).collect())
 }
 
-/// The diagnostics whose codes are our own, not labels of the specification.
+/// Returns the diagnostics whose codes are our own, and not labels of the specification.
 fn codes(sources: &[(String, String)]) -> Result<Vec<Made>> {
     Ok(made::diagnostics(sources)?.into_iter().filter(|m| !is_label(&m.code)).collect())
 }
 
-/// True for sources that users run.
+/// Returns true for sources that users run.
 fn is_shipped(file: &str) -> bool {
     !file.starts_with("crates/xtask/") && !file.starts_with("crates/testing/") && !file.contains("/tests/")
 }
 
-/// A source up to its test module, which is its end.
+/// Returns a source up to its test module, which is at its end.
 fn without_tests(source: &str) -> &str {
     source.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default()
 }
 
-/// The string literals of a source, without escapes resolved.
+/// Returns the string literals of a source. Escapes are not resolved.
 fn literals(source: &str) -> Vec<String> {
     let clean = ratchet::without_literals(source);
     let mut found = vec![];
@@ -58,13 +58,13 @@ fn literals(source: &str) -> Vec<String> {
     found
 }
 
-/// The first byte from `at` that was blanked out.
+/// Returns the first byte from `at` on that was blanked out.
 fn next_blanked(source: &str, clean: &str, at: usize) -> Option<usize> {
     let differs = |i: &usize| source.as_bytes()[*i] != clean.as_bytes()[*i];
     (at..source.len()).find(differs)
 }
 
-/// True for the labels of the specification's constraints and inputs: `dot_general_c12`, `transpose_i2`.
+/// Returns true for the labels of the specification's constraints and inputs: `dot_general_c12`, `transpose_i2`.
 fn is_label(text: &str) -> bool {
     let Some((op, number)) = text.rsplit_once("_c").or_else(|| text.rsplit_once("_i")) else { return false };
     let is_name = |c: char| c.is_ascii_lowercase() || c == '_' || c == '2';

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use std::process::Command;
 use std::time::Duration;
 
-/// Enough to build the command.
+/// A time that is long enough to build the command.
 const LIMIT: Duration = Duration::from_secs(900);
 
 pub fn page() -> Result<Page> {
@@ -18,7 +18,7 @@ pub fn page() -> Result<Page> {
     Ok(Page { name: "command.md", text })
 }
 
-/// What `shardwise ARGUMENTS --help` prints, built as this program is.
+/// Returns the output of `shardwise ARGUMENTS --help`, built with the same profile as this program.
 fn help(arguments: &[&str]) -> Result<String> {
     let mut cargo = Command::new("cargo");
     cargo.args(["run", "--quiet", "--package", "shardwise-cli"]).current_dir(repo::root());
@@ -31,7 +31,7 @@ fn help(arguments: &[&str]) -> Result<String> {
     Ok(outcome.stdout)
 }
 
-/// The names under `Commands:`.
+/// Returns the names under `Commands:`.
 fn subcommands(help: &str) -> Vec<&str> {
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let entries = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));

@@ -1,4 +1,4 @@
-//! `coverage.md`: how each op ran split along each kind of factor.
+//! `coverage.md`: how each op ran when it was split along each kind of factor.
 
 use super::{Markdown, Page};
 use anyhow::{Error, Result};
@@ -25,7 +25,7 @@ pub fn page() -> Result<Page> {
         "Each op by the kinds of factors that its rules have. A size that stands in a cell was run: a program of the op, its \
          operands and results split along such a factor, evenly, unevenly, and where the factor has size 0 or 1, gave what \
          the whole program gives, bit for bit, in the interpreter and on the host engine. *In parts*: the op ran on the \
-         devices' parts; *whole*: its operands were brought together first, as always where a factor would have more shards than \
+         devices' parts; *whole*: its operands were gathered first, as always if a factor would have more shards than \
          elements. An empty cell: no rule of the op has such a \
          factor. In all {} cells in parts, {} whole.",
         count(Ran::InParts),
@@ -34,7 +34,7 @@ pub fn page() -> Result<Page> {
     Ok(Page::of_table("coverage.md", "Coverage of sharded ops", &about, &table))
 }
 
-/// `in parts: even, uneven; whole: 0 (why); not 1 (why)`.
+/// Formats a cell: `in parts: even, uneven; whole: 0 (why); not 1 (why)`.
 fn cell(row: &Row, kind: Kind) -> String {
     if !row.kinds().contains(&kind) {
         return String::new();

@@ -1,7 +1,7 @@
-//! Where diagnostics are made: codes and messages, read from the syntax of the sources.
+//! Finds where diagnostics are made: reads codes and messages from the syntax of the sources.
 //!
-//! A message is followed to its text: through `let`, `if` and `match`, and from the function that makes a diagnostic of a
-//! code or message that it is given to the places that call it.
+//! A message is traced to its text: through `let`, `if` and `match`, and from a function whose parameter is a code or
+//! message to the calls of this function.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use syn::{Attribute, Block, Expr, Lit, Pat, Signature, Stmt, Token};
 pub struct Made {
     pub code: String,
     pub severity: &'static str,
-    /// As in the source, with `{..}` for what is filled in.
+    /// The message as in the source, with `{..}` for the values that are filled in.
     pub message: String,
     pub file: String,
 }
@@ -23,10 +23,10 @@ pub struct Made {
 /// The message of a diagnostic that only repeats an error of another kind.
 const OF_CAUSE: &str = "(the message of the cause)";
 
-/// Calls from one function that is given a code or message to the next, at most.
+/// The largest number of calls through which a code or message is traced.
 const MAX_CALLS: usize = 4;
 
-/// The diagnostics that these sources make: pairs of a file's name and its text.
+/// Returns the diagnostics that these sources make. A source is a file's name and its text.
 pub fn diagnostics(sources: &[(String, String)]) -> Result<BTreeSet<Made>> {
     let mut found = Found::default();
     for (name, text) in sources {
@@ -42,7 +42,7 @@ pub fn diagnostics(sources: &[(String, String)]) -> Result<BTreeSet<Made>> {
     Ok(made)
 }
 
-// ── what is found
+// ── the findings
 #[derive(Default)]
 struct Found {
     functions: Vec<Function>,
@@ -57,20 +57,20 @@ struct Function {
     file: Rc<str>,
     is_closure: bool,
     parameters: usize,
-    /// The texts in its body that are words.
+    /// The strings in its body that consist of words.
     says: Vec<String>,
 }
 
 #[derive(Clone)]
 struct Call {
     callee: String,
-    /// The module before the name: `mistakes` of `mistakes::shape(..)`.
+    /// The module before the name: `mistakes` in `mistakes::shape(..)`.
     module: Option<String>,
     arguments: Vec<Expr>,
     scope: Scope,
 }
 
-/// The names that can be seen at a place of a file; the last of a name counts.
+/// The names that are visible at a place of a file. The last of equal names counts.
 #[derive(Clone)]
 struct Scope {
     file: Rc<str>,
@@ -80,11 +80,11 @@ struct Scope {
 #[derive(Clone)]
 enum Bound {
     Parameter(Parameter),
-    /// A part of a value: of a tuple in a tuple, the indices.
+    /// A part of a value, by its indices in nested tuples.
     Part(Rc<Expr>, Vec<usize>, Scope),
 }
 
-/// A parameter of a function, by the indices of both.
+/// A parameter of a function, by the indices of the function and the parameter.
 #[derive(Clone, Copy, PartialEq)]
 struct Parameter {
     function: usize,
@@ -95,7 +95,7 @@ struct Parameter {
 enum Text {
     Said(String),
     Given(Parameter),
-    /// A text whose only words are given, in place of `{name}`.
+    /// A text whose only words are a parameter, which replaces `{name}`.
     Around {
         text: String,
         name: String,
@@ -113,7 +113,7 @@ impl Text {
     }
 }
 
-/// Puts what is inside into a text, in place of `{name}`.
+/// Inserts a text into another one in place of `{name}`.
 fn around(text: &str, name: &str, inside: Text) -> Text {
     match inside {
         Text::Said(inside) => Text::Said(text.replace(&format!("{{{name}}}"), &inside)),
@@ -122,7 +122,7 @@ fn around(text: &str, name: &str, inside: Text) -> Text {
     }
 }
 
-/// The last name in a text that has no words beside what is filled in: `rule` of `{}: {rule}`.
+/// Returns the last name in a text without other words: `rule` in `{}: {rule}`.
 fn only_name(text: &str) -> Option<&str> {
     let has_words = |part: &str| part.rsplit('}').next().is_some_and(|t| t.contains(char::is_alphabetic));
     let name = text.rsplit_once('{')?.1.split_once('}')?.0;
@@ -138,14 +138,14 @@ impl Scope {
         Scope { file: self.file.clone(), names: Rc::new(self.names.iter().cloned().chain(names).collect()) }
     }
 
-    /// With the names of `let pattern = value`.
+    /// Adds the names of `let pattern = value`.
     fn with_pattern(&self, pattern: &Pat, value: &Rc<Expr>) -> Scope {
         let part = |(name, path)| (name, Bound::Part(value.clone(), path, self.clone()));
         self.with(names(pattern, vec![]).into_iter().map(part))
     }
 }
 
-/// The names of a pattern, each with its place in the tuples around it.
+/// Returns the names of a pattern, each with its position in nested tuples.
 fn names(pattern: &Pat, path: Vec<usize>) -> Vec<(String, Vec<usize>)> {
     match pattern {
         Pat::Ident(p) => vec![(p.ident.to_string(), path)],
@@ -167,7 +167,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Reads a function's body, with its parameters in scope.
+    /// Reads a function's body with its parameters in scope.
     fn function(&mut self, name: String, parameters: Vec<&Pat>, is_closure: bool, body: Expr) {
         let function = self.found.functions.len();
         let given = parameters.iter().enumerate().flat_map(|(index, p)| {
@@ -215,7 +215,7 @@ impl Call {
     }
 }
 
-/// The texts in an expression that are words, not names: they have a space.
+/// Returns the strings in an expression that are words, and not names: those with a space.
 fn words_of(e: &Expr) -> Vec<String> {
     struct Words(Vec<String>);
     impl<'ast> Visit<'ast> for Words {
@@ -238,7 +238,7 @@ fn is_test(attrs: &[Attribute]) -> bool {
     attrs.iter().any(|a| a.path().is_ident("cfg") && a.parse_args::<syn::Path>().is_ok_and(|p| p.is_ident("test")))
 }
 
-/// True for methods that make the same text of another type.
+/// Returns true for methods that return the same text as another type.
 fn is_conversion(method: &syn::Ident) -> bool {
     ["to_string", "into", "to_owned", "into_owned", "clone", "as_str", "as_ref"].iter().any(|name| method == name)
 }
@@ -345,8 +345,8 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 }
 
-// ── following
-/// Each code with its message. Of as many codes as messages, the first belong together, and so on.
+// ── tracing
+/// Pairs each code with its message. If there are equally many of both, they are paired in order.
 fn pairs(codes: &[Text], messages: &[Text]) -> Vec<[Text; 2]> {
     if codes.len() == messages.len() {
         return codes.iter().zip(messages).map(|(c, m)| [c.clone(), m.clone()]).collect();
@@ -355,7 +355,7 @@ fn pairs(codes: &[Text], messages: &[Text]) -> Vec<[Text; 2]> {
 }
 
 impl Found {
-    /// Adds a diagnostic of this code and message, or those of all calls that give one of them.
+    /// Adds a diagnostic with this code and message, or those of all calls that pass one of them.
     fn follow(&self, severity: &'static str, pair: [Text; 2], file: &str, calls: usize, made: &mut BTreeSet<Made>) {
         let function = pair.iter().find_map(Text::given).map(|given| given.function);
         let callers: Vec<&Call> = match function {
@@ -365,7 +365,7 @@ impl Found {
         for call in &callers {
             let [codes, messages] = pair.clone().map(|text| self.texts_at(call, function, text));
             for next in pairs(&codes, &messages) {
-                // A call that adds nothing to read is not where it is made.
+                // A call that adds no text is not the place where the diagnostic is made.
                 let is_told = pair[0].given().is_some() || !matches!(next[1], Text::Unknown);
                 self.follow(severity, next, if is_told { &call.scope.file } else { file }, calls + 1, made);
             }
@@ -379,7 +379,7 @@ impl Found {
         }
     }
 
-    /// What a text is at a call of a function that may be given it.
+    /// Returns the texts that a parameter can have at a call of its function.
     fn texts_at(&self, call: &Call, function: Option<usize>, text: Text) -> Vec<Text> {
         let Some(given) = text.given().filter(|given| Some(given.function) == function) else { return vec![text] };
         let inside = self.texts(&call.arguments[given.index], &[], &call.scope);
@@ -393,7 +393,7 @@ impl Found {
         self.calls.iter().filter(move |call| call.fits(function) && self.can_call(call, function))
     }
 
-    /// Whether a call by this name is one of this function, by where both are.
+    /// Returns true if a call can be one of this function, judged by the name and the files.
     fn can_call(&self, call: &Call, function: &Function) -> bool {
         let is_in = |module: &String| function.file.split(['/', '.']).any(|part| part == module);
         if call.scope.file == function.file || function.is_closure {
@@ -405,7 +405,7 @@ impl Found {
             && call.module.as_ref().map_or_else(|| !is_hidden(), is_in)
     }
 
-    /// The texts that a part of this expression can have.
+    /// Returns the texts that a part of this expression can have.
     fn texts(&self, e: &Expr, part: &[usize], scope: &Scope) -> Vec<Text> {
         match e {
             Expr::Lit(e) => match &e.lit {
@@ -481,7 +481,7 @@ impl Found {
         }
     }
 
-    /// What `Some(..)` and `String::from(..)` are given; of a function, all words in it.
+    /// Returns the texts of the arguments of `Some(..)` and `String::from(..)`, or all words in the called function.
     fn texts_of_call(&self, names: &[String], arguments: &Punctuated<Expr, Token![,]>, scope: &Scope) -> Vec<Text> {
         if let (Some("from" | "Some"), Some(first)) = (names.last().map(String::as_str), arguments.first()) {
             return self.texts(first, &[], scope);
@@ -497,7 +497,7 @@ impl Found {
 mod tests {
     use super::*;
 
-    /// `code severity message` of what a source makes.
+    /// Returns `code severity: message` for each diagnostic of a source.
     fn told(source: &str) -> Vec<String> {
         let sources = [("crates/a/src/mistakes.rs".to_string(), source.to_string())];
         let made = diagnostics(&sources).unwrap().into_iter();

@@ -1,4 +1,4 @@
-//! The generated pages under `docs/generated`: what the code can list, nobody writes by hand. A test compares.
+//! The generated pages under `docs/generated`: everything that the code can list. A test compares them with the code.
 
 mod attributes;
 mod codes;
@@ -15,10 +15,10 @@ use std::path::PathBuf;
 
 const MADE: &str = "<!-- Made by `cargo xtask docs`; do not edit. -->";
 
-/// Writes the generated pages under docs/generated.
+/// Write the generated pages under docs/generated.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Write nothing; fail if a page is not up to date
+    /// Write nothing, and fail if a page is not up to date
     #[arg(long)]
     check: bool,
 }
@@ -30,7 +30,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// A page with a title, an introduction and a table; says how it is made.
+    /// Returns a page with a title, an introduction and a table, and a comment about how it is made.
     fn of_table(name: &'static str, title: &str, about: &str, table: &Markdown) -> Page {
         Page { name, text: format!("# {title}\n\n{MADE}\n\n{about}\n\n{table}") }
     }
@@ -50,7 +50,7 @@ impl Page {
     }
 }
 
-/// Writes or checks all pages; gives the report and whether all is as it should be.
+/// Writes or checks all pages. Returns the report, and whether all is right.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let stale = stale()?;
     let names: Vec<String> = stale.iter().map(|page| page.file().display().to_string()).collect();
@@ -62,12 +62,12 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((names.iter().map(|name| format!("wrote {name}\n")).collect(), true))
 }
 
-/// The pages that are not as they should be.
+/// Returns the pages that are not up to date.
 fn stale() -> Result<Vec<Page>> {
     Ok(pages()?.into_iter().filter(|page| !page.is_current()).collect())
 }
 
-/// The files of the pages that are not as they should be.
+/// Returns the files of the pages that are not up to date.
 pub fn stale_files() -> Result<Vec<String>> {
     Ok(stale()?.iter().map(|page| page.file().display().to_string()).collect())
 }
@@ -84,7 +84,7 @@ fn pages() -> Result<Vec<Page>> {
     ])
 }
 
-/// Names of element types, those that always go together as one word.
+/// Formats names of element types. Types that always occur together are one word.
 pub fn dtypes_in_order(names: &[&str]) -> String {
     let mut rest: Vec<&str> = DType::ALL.iter().map(|d| d.short()).filter(|name| names.contains(name)).collect();
     let mut out = vec![];
@@ -121,7 +121,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("complex", &["c64", "c128"]),
 ];
 
-/// A table of Markdown.
+/// A table in Markdown.
 pub struct Markdown {
     rows: Vec<Vec<String>>,
 }

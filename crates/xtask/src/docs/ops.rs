@@ -1,4 +1,4 @@
-//! `ops.md`: the op table with its facts, as each op's example shows them, and how the ops run.
+//! `ops.md`: the op table with its facts, as in each op's example, and how the ops run.
 
 use super::{Markdown, Page};
 use crate::engines::{self, Runs};
@@ -34,7 +34,7 @@ pub fn page() -> Result<Page> {
     Ok(Page::of_table("ops.md", "Ops", about, &table))
 }
 
-/// The row of an op.
+/// Returns the row of an op.
 fn cells(op: Opcode, runs: &Runs) -> Result<[String; 10]> {
     let module = program::parse(op.name(), op.facts().example(op))?;
     let func = module.main().context("the example has no @main")?;
@@ -61,7 +61,7 @@ fn dtypes(runs: &Runs) -> String {
     super::dtypes_in_order(&all)
 }
 
-/// What is done with each factor.
+/// Describes what the strategy can do with each factor.
 fn strategies(view: &OpView<'_>) -> String {
     let RuleFact::Rule(rule) = Opcode::of_view(view).facts().rule(view) else { return String::new() };
     if Opcode::of_view(view).facts().semantics(view) != Semantics::Pure {

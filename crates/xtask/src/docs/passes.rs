@@ -24,7 +24,7 @@ fn guarantee(guarantee: &Guarantee) -> String {
     }
 }
 
-/// `shardy_passes.md`: Shardy's passes by their names.
+/// Returns `shardy_passes.md`: Shardy's passes by their names.
 pub fn shardy_page() -> Page {
     let mut table = Markdown::new(["pass", "options", "what it does"]);
     for pass in SHARDY_PASSES {

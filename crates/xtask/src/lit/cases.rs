@@ -1,21 +1,21 @@
-//! Test files of MLIR's kind, taken apart: what their RUN lines ask for, and the programs in them.
+//! Splits MLIR's kind of test files: their RUN lines, and the programs in them.
 //!
-//! A file is one program, or with `-split-input-file` several. A program of many functions is taken apart once more, by
-//! function, so that one function that a tool cannot read does not fail the others: a *case* is a function with all
-//! that it names and with its own CHECK lines.
+//! A file is one program, or several with `-split-input-file`. A program of many functions is split further by
+//! functions, so that a function that a tool cannot read does not fail the others: a *case* is a function with
+//! everything that it refers to, and with its own CHECK lines.
 
 use std::collections::BTreeSet;
 
 /// A RUN line: `sdy_opt %s <passes> | FileCheck %s`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Run {
-    /// `sdy-basic-propagate{conservative-propagation=true}`.
+    /// The passes, such as `sdy-basic-propagate{conservative-propagation=true}`.
     pub passes: Vec<String>,
     pub splits: bool,
     pub prefixes: Vec<String>,
 }
 
-/// The RUN lines of a file that check the output of passes; how many others there are.
+/// Returns the RUN lines of a file that check the output of passes, and the number of other RUN lines.
 pub fn runs(text: &str) -> (Vec<Run>, usize) {
     let mut commands = vec![String::new()];
     for line in text.lines().filter_map(|l| l.trim_start().strip_prefix("// RUN:")) {
@@ -59,7 +59,7 @@ fn translate(command: &str) -> Option<Run> {
     Some(out)
 }
 
-/// Words between spaces; quotes group and vanish.
+/// Splits a command into words at spaces. Quotes group words and are removed.
 fn shell_words(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quote, mut is_open) = (vec![], String::new(), None, false);
     for c in text.chars() {
@@ -85,15 +85,15 @@ fn shell_words(text: &str) -> Vec<String> {
 #[derive(Debug)]
 pub struct Case {
     pub name: String,
-    /// The function with what it names.
+    /// The function with everything that it refers to.
     pub text: String,
-    /// Which of the file's programs it stands in.
+    /// The index of its program in the file.
     pub program: usize,
-    /// It is the only one there.
+    /// True if it is the only function of its program.
     pub is_whole: bool,
 }
 
-/// The programs of a file and the cases in them.
+/// Returns the programs of a file and the cases in them.
 pub fn cases(text: &str, splits: bool) -> (Vec<String>, Vec<Case>) {
     let programs: Vec<String> = match splits {
         true => split_input(text).into_iter().filter(|p| p.contains("func")).collect(),
@@ -136,7 +136,7 @@ fn first_label(text: &str) -> String {
 
 struct Function {
     name: String,
-    /// The comment lines in front of it and its own lines.
+    /// The comment lines before the function, and its own lines.
     text: String,
 }
 
@@ -150,14 +150,14 @@ impl Function {
     }
 }
 
-/// A program's functions, and what stands between them.
+/// A program's functions, and the text between them.
 struct Parts {
     frame: String,
     functions: Vec<Function>,
 }
 
 impl Parts {
-    /// `None` for programs with a `module` around them.
+    /// Splits a program. Returns `None` for programs that are inside a `module`.
     fn of(text: &str) -> Option<Parts> {
         let mut parts = Parts { frame: String::new(), functions: vec![] };
         let (mut comments, mut open): (String, Option<Function>) = (String::new(), None);
@@ -192,7 +192,7 @@ impl Parts {
         Some(parts)
     }
 
-    /// The function in a program with nothing but what it names.
+    /// Returns the function in a program with only what it refers to.
     fn alone(&self, function: &Function) -> String {
         let mut needed = BTreeSet::new();
         let mut pending = vec![function.name.as_str()];

@@ -5,16 +5,16 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::path::Path;
 
-/// Functions that fail for one reason. What is not given is not asked: an entry with a pass alone speaks of every
-/// function that the pass is tried on.
+/// Functions that fail for one reason. A condition that is not given always holds: an entry with only a pass applies to
+/// every function on which the pass is tried.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
-    /// How the file's path ends.
+    /// The end of the file's path.
     file: Option<String>,
-    /// Their names; the second function of a file with the same name is `name#2`.
+    /// The functions' names. The second function of a file with the same name is `name#2`.
     functions: Option<Vec<String>>,
-    /// How one of the passes begins, options and all.
+    /// The start of one of the passes, including its options.
     pass: Option<String>,
     pub reason: String,
 }
@@ -33,7 +33,7 @@ struct File {
     known: Vec<Known>,
 }
 
-/// The failures that we know of.
+/// Reads the known failures.
 pub fn read() -> Result<Vec<Known>> {
     parse(include_str!("known.toml"))
 }
@@ -47,7 +47,7 @@ fn parse(text: &str) -> Result<Vec<Known>> {
     Ok(known)
 }
 
-/// What is known of a function that fails.
+/// Returns the entry for a function that fails, if there is one.
 pub fn find<'a>(known: &'a [Known], file: &Path, run: &Run, function: &str) -> Option<&'a Known> {
     known.iter().find(|k| k.speaks_of(file, run, function))
 }

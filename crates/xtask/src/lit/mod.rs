@@ -1,9 +1,10 @@
-//! Test files of MLIR's kind, run through our command and through jaxlib.
+//! Runs MLIR's kind of test files through our command and through jaxlib.
 //!
-//! `cargo xtask lit DIR` reads every `.mlir` file of a folder (a copy of Shardy's tests, say), translates its RUN lines
-//! (`sdy_opt` becomes `shardwise opt`) and checks the output with PyPI's `filecheck`. A file counts by its functions: one
-//! passes if its file passes, or if it does alone. One that does not must stand in `known.toml` with its reason, and
-//! what stands there must not pass. jaxlib, which has an older Shardy, gets the same questions, to compare.
+//! `cargo xtask lit DIR` reads every `.mlir` file of a folder (for example, a copy of Shardy's tests), translates its
+//! RUN lines (`sdy_opt` becomes `shardwise opt`) and checks the output with PyPI's `filecheck`. The functions of a file
+//! are counted: a function passes if its file passes, or if it passes alone. A function that does not pass must be
+//! listed in `known.toml` with its reason, and listed functions must not pass. jaxlib, which has an older Shardy, is
+//! asked the same questions for comparison.
 
 mod cases;
 mod known;
@@ -20,26 +21,26 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Runs a folder of MLIR's kind of test files.
+/// Run a folder of MLIR's kind of test files.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The folder; files in folders within are read as well
+    /// The folder, which is read recursively
     dir: PathBuf,
-    /// Only files whose path has this in it
+    /// Run only files whose paths contain this
     #[arg(long, default_value = "")]
     only: String,
-    /// The command to test, instead of building it
+    /// The command to test, in place of a new build
     #[arg(long)]
     command: Option<PathBuf>,
-    /// List the known failures too, with their reasons
+    /// Also list the known failures with their reasons
     #[arg(long)]
     failures: bool,
 }
 
-/// Time for one call of our command.
+/// The time limit for one call of our command.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Runs the files; gives the report, and whether the failures are those that are known.
+/// Runs the files. Returns the report, and whether the failures are the known ones.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     let command = options.command.clone().map_or_else(command::build_ours_with_shardy, Ok)?;
@@ -108,13 +109,14 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// One RUN line of one file: the texts that are asked about are its programs, then its cases.
+/// A RUN line of a file. The texts to check are its programs, followed by its cases.
 struct Asked {
-    /// Relative to the folder that was asked for.
+    /// The path relative to the given folder.
     name: String,
     file: PathBuf,
     run: Run,
-    /// For each case its name, numbered where it is not the file's first of that name, and the texts of which one must pass.
+    /// The name of each case, numbered if it is not the file's first of that name, and its texts, one of which must
+    /// pass.
     cases: Vec<(String, Vec<usize>)>,
     texts: Vec<PathBuf>,
 }
@@ -149,7 +151,7 @@ impl Asked {
     }
 }
 
-/// Our output, in a file; or why there is none.
+/// Returns the file with our output, or why there is none.
 fn ours(shardwise: &Path, run: &Run, text: &Path) -> Result<PathBuf, String> {
     let mut command = Command::new(shardwise);
     command.arg("opt").arg(text);
@@ -170,7 +172,7 @@ struct Both {
     theirs: bool,
 }
 
-/// jaxlib's answers, which do not change from run to run.
+/// The answers of jaxlib, which do not change between runs.
 #[derive(Default, serde::Serialize, serde::Deserialize)]
 struct Remembered {
     answers: BTreeMap<String, bool>,
@@ -192,7 +194,7 @@ impl Remembered {
     }
 }
 
-/// What a question is remembered by: all that the answer depends on.
+/// Returns the key of a question: a hash of everything on which the answer depends.
 fn key(run: &Run, text: &Path) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     (std::fs::read_to_string(text)?, &run.passes, &run.prefixes).hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! What came out, file by file, and which failures nobody knows of.
+//! The report: the results of each file, and the failures that are not known.
 
 use super::known::{self, Known};
 use super::{Asked, Both};
@@ -6,7 +6,7 @@ use crate::repo;
 use crate::table::Table;
 use std::collections::BTreeMap;
 
-/// The report, and whether the failures are those that are known.
+/// Returns the report, and whether the failures are the known ones.
 pub fn report(asked: &[Asked], verdicts: Vec<Both>, known: &[Known], skipped: usize, lists: bool) -> (String, bool) {
     let mut table = Table::new(["file", "functions", "jaxlib passes", "we pass", "both"]);
     let (mut total, mut failures) = (Counts::default(), Failures::default());
@@ -67,10 +67,10 @@ impl Counts {
 
 #[derive(Default)]
 struct Failures<'a> {
-    /// By reason.
+    /// Known failures by reason.
     known: BTreeMap<&'a str, Vec<String>>,
     new: Vec<String>,
-    /// What is listed and passes.
+    /// Functions that are listed and pass.
     stale: Vec<String>,
 }
 

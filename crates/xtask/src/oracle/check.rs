@@ -1,20 +1,20 @@
-//! The checks that each program goes through, and how they ended.
+//! The checks of each program, and their outcomes.
 
 use std::collections::BTreeMap;
 
-/// What is compared with what.
+/// A comparison.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Check {
-    /// `shardwise run --engine host`: JAX's values
+    /// Compare the values of `shardwise run --engine host` with JAX's
     Host,
-    /// `shardwise run --engine interp`: JAX's values
+    /// Compare the values of `shardwise run --engine interp` with JAX's
     Interp,
-    /// `shardwise propagate`: Shardy's shardings
+    /// Compare the shardings of `shardwise propagate` with Shardy's
     Propagate,
-    /// `shardwise partition --replica-groups dense`: jaxlib parses and verifies it
+    /// Let jaxlib parse and verify the output of `shardwise partition --replica-groups dense`
     Verify,
-    /// The same, run in jaxlib's interpreter on one process for each device: JAX's values
+    /// Run that output in jaxlib's interpreter, on one process for each device, and compare the values with JAX's
     Interpret,
 }
 
@@ -32,13 +32,14 @@ impl Check {
     }
 }
 
-/// How a check ended.
+/// The outcome of a check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     Passed,
-    /// With one line that says why.
+    /// The check failed, for the reason in this line.
     Failed(String),
 }
 
-/// By program (its index) and check. A check without an entry could not be tried, because one before it failed.
+/// The verdicts by program (its index) and check. A check without an entry could not be tried, because an earlier one
+/// failed.
 pub type Verdicts = BTreeMap<(usize, Check), Verdict>;

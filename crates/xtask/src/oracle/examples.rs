@@ -1,4 +1,4 @@
-//! The chapter's examples beside their twins in JAX, `oracle/chapter.py`: what their variants give, on eight devices.
+//! Compares the chapter's examples on eight devices with their twins in JAX, `oracle/chapter.py`.
 
 use crate::{command, repo, venv};
 use anyhow::{Context, Result, ensure};
@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// The chapter's code and problems: each has a twin. The other examples have none: `overhead` and the `u` ones show what
-/// JAX does not have, and a block such as `transformer_block` has is compared with JAX's in `testdata/transformer`.
+/// The chapter's code and problems, each of which has a twin. The other examples have none: `overhead` and the `u` ones
+/// show features that JAX does not have, and the block of `transformer_block` is compared with JAX's in
+/// `testdata/transformer`.
 pub const ALL: [&str; 12] = [
     "c01_auto_matmul",
     "c02_constraint",
@@ -22,13 +23,13 @@ pub const ALL: [&str; 12] = [
     "p3_transformer_block",
     "p4_bidirectional",
 ];
-/// Those that cost next to nothing.
+/// The examples that run quickly.
 pub const QUICK: [&str; 1] = ["c05_slice_and_average"];
 
-/// Time for one example, and for all twins.
+/// The time limit for one example, and for all twins.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Runs the examples and has their values compared; gives a line for each, and whether all are equal.
+/// Runs the examples and compares their values. Returns a line for each, and whether all are equal.
 pub fn run(python: &Path, names: &[&str]) -> Result<(String, bool)> {
     let folder = repo::target_dir("oracle/examples")?;
     let built = command::build_examples(names)?;

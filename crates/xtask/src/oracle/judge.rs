@@ -1,4 +1,4 @@
-//! The judges: `oracle/batch.py` answers many questions in one Python process, each in a forked child.
+//! The judges: `oracle/batch.py` answers many questions in one Python process, each of them in a forked child.
 
 use super::check::{Check, Verdict, Verdicts};
 use crate::{command, venv};
@@ -8,26 +8,26 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Time for one batch.
+/// The time limit for a batch.
 const LIMIT: Duration = Duration::from_secs(1200);
 
-/// What is asked about files that our command wrote.
+/// A question about files that our command wrote.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Question {
-    /// Are the arrays of two files equal, within tolerances?
+    /// Asks whether the arrays of two files are equal, within tolerances.
     Values { ours: PathBuf, expected: PathBuf },
-    /// Are all shardings equal?
+    /// Asks whether all shardings are equal.
     Shardings { ours: PathBuf, theirs: PathBuf },
-    /// Does jaxlib parse and verify it?
+    /// Asks whether jaxlib parses and verifies the file.
     Verify { file: PathBuf },
-    /// Does it give these values in jaxlib's interpreter? `layout` is its form with shardings.
+    /// Asks whether the program has these results in jaxlib's interpreter. `layout` is its form with shardings.
     Interpret { file: PathBuf, layout: PathBuf, inputs: PathBuf, expected: PathBuf },
-    /// For pairs of a module and what we made of it: do jaxlib's passes make the same?
+    /// Asks for pairs of a module and our output whether jaxlib's passes have the same output.
     Passes { passes: String, files: Vec<(PathBuf, Option<PathBuf>)> },
-    /// What do these programs of one device give in a system: `interpreter` (which may die of them) or `jax`?
+    /// Asks for the results of programs of one device in a system: `interpreter` (which may crash) or `jax`.
     Evaluate { system: &'static str, programs: Vec<Evaluation> },
-    /// Do the CHECK lines of `file` hold of `output`, or of what jaxlib's passes make of the file?
+    /// Asks whether the CHECK lines of `file` accept `output`, or the output of jaxlib's passes for the file.
     Lit { file: PathBuf, passes: String, prefixes: Vec<String>, output: Option<PathBuf> },
 }
 
@@ -46,7 +46,7 @@ pub struct Elements {
     pub hex: String,
 }
 
-/// What a program gave, or why it could not run.
+/// The results of a program, or why it could not run.
 #[derive(Deserialize)]
 pub struct Evaluated {
     /// The bytes of each result.
@@ -54,7 +54,7 @@ pub struct Evaluated {
     pub reason: String,
 }
 
-/// A question about a program, and the check that it belongs to.
+/// A question about a program, and the check to which it belongs.
 pub struct Job {
     pub program: usize,
     pub check: Check,
@@ -68,16 +68,16 @@ struct Line<'a> {
     question: &'a Question,
 }
 
-/// One line of the batch's output.
+/// A line of the batch's output.
 #[derive(Deserialize)]
 pub struct Answer {
     id: usize,
     pub ok: bool,
     pub reason: String,
-    /// For a question about many files: `equal`, `unknown` or what differs.
+    /// For a question about many files: `equal`, `unknown` or the difference.
     #[serde(default)]
     pub verdicts: Vec<String>,
-    /// For programs that were run.
+    /// The results of programs that were run.
     #[serde(default)]
     pub values: Vec<Evaluated>,
     #[serde(default)]
@@ -85,13 +85,13 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// An answer that needed no judge.
+    /// Returns a failure that needed no judge.
     pub fn failed(reason: String) -> Answer {
         Answer { id: 0, ok: false, reason, verdicts: vec![], values: vec![], shardings: None }
     }
 }
 
-/// How many shardings were compared and equal, and the differences by op.
+/// The numbers of compared and equal shardings, and of differences by op.
 #[derive(Deserialize, Default)]
 pub struct Shardings {
     pub kinds: BTreeMap<String, Count>,
@@ -116,17 +116,17 @@ impl Shardings {
         }
     }
 
-    /// Over all kinds.
+    /// Returns the counts over all kinds.
     pub fn total(&self) -> Count {
         let sum = |f: fn(&Count) -> usize| self.kinds.values().map(f).sum();
         Count { compared: sum(|c| c.compared), equal: sum(|c| c.equal) }
     }
 }
 
-/// Has all jobs judged; gives the sum over all comparisons of shardings.
+/// Lets the judges answer all jobs. Returns the sum over all comparisons of shardings.
 ///
-/// The interpreter runs a thread for each process and fails where a collective waits for seconds, so its programs run one
-/// at a time.
+/// The interpreter runs a thread for each process, and fails if a collective waits for seconds. Therefore its programs
+/// run one at a time.
 pub fn run_all(python: &Path, jobs: Vec<Job>, verdicts: &mut Verdicts) -> Result<Shardings> {
     let (interpreted, others): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|j| j.check == Check::Interpret);
     let mut total = Shardings::default();
@@ -145,7 +145,7 @@ pub fn run_all(python: &Path, jobs: Vec<Job>, verdicts: &mut Verdicts) -> Result
     Ok(total)
 }
 
-/// The tests of the judges themselves.
+/// Runs the tests of the judges themselves.
 pub fn test_tools(python: &Path) -> Result<()> {
     let mut tests = venv::module(python, "unittest");
     tests.args(["discover", "-s", "oracle", "-p", "test_*.py"]);
@@ -154,10 +154,9 @@ pub fn test_tools(python: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Asks JAX again what the tables of `testdata` say of it: types of Explicit and manual mode, random
-/// numbers.
+/// Asks JAX again for the tables in `testdata`: types of Explicit and manual mode, and random numbers.
 ///
-/// Gives what the scripts say, and whether JAX still says so.
+/// Returns the output of the scripts, and whether JAX still has the same answers.
 pub fn tables(python: &Path) -> Result<(String, bool)> {
     let (mut report, mut is_right) = (String::new(), true);
     for name in ["explicit.py", "manual.py", "random_numbers.py"] {
@@ -169,8 +168,9 @@ pub fn tables(python: &Path) -> Result<(String, bool)> {
     Ok((report, is_right))
 }
 
-/// Asks about many things, `chunk` of them in one question, whose answer has a part for each. Where jaxlib dies of a chunk,
-/// each half is asked about by itself, and in the end each thing: `None` for those that it dies of.
+/// Asks about many things, with `chunk` of them in one question, whose answer has a part for each. If jaxlib crashes on
+/// a chunk, each half is asked separately, and finally each thing. The answer is `None` for things on which jaxlib
+/// crashes.
 pub fn ask_about<T, R>(
     python: &Path,
     things: &[T],
@@ -192,7 +192,7 @@ pub fn ask_about<T, R>(
     Ok(out)
 }
 
-/// Runs one batch; answers in the order of the questions.
+/// Runs one batch. The answers are in the order of the questions.
 pub fn ask(python: &Path, questions: &[Question], more: &[&str]) -> Result<Vec<Answer>> {
     if questions.is_empty() {
         return Ok(vec![]);

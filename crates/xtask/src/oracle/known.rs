@@ -1,4 +1,4 @@
-//! `oracle/known.toml`: the failures that we know of, each with a class and a reason. The list may only shrink.
+//! `oracle/known.toml`: the known failures, each with a class and a reason. The list may only shrink.
 
 use super::check::Check;
 use crate::repo;
@@ -9,18 +9,18 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
-    /// `family/name`.
+    /// The program, as `family/name`.
     pub program: String,
     pub check: Check,
-    /// A short name shared by failures of one cause.
+    /// A short name that failures of the same cause share.
     pub class: String,
     pub reason: String,
-    /// The outcome is arbitrary: passing does not make the entry stale.
+    /// True if the outcome is arbitrary. The entry is not stale if the check passes.
     #[serde(default)]
     pub by_chance: bool,
 }
 
-/// An op whose values the interpreter gives otherwise than JAX and we.
+/// An op for which the interpreter's values differ from JAX's and ours.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OtherValues {
@@ -37,12 +37,12 @@ struct File {
     values: Vec<OtherValues>,
 }
 
-/// The checks that do not pass.
+/// Returns the checks that do not pass.
 pub fn read() -> Result<Vec<Known>> {
     checked(file()?.known)
 }
 
-/// The values that differ.
+/// Returns the ops whose values differ.
 pub fn values() -> Result<Vec<OtherValues>> {
     Ok(file()?.values)
 }

@@ -1,7 +1,7 @@
-//! Our command against the real systems: JAX's values, Shardy's shardings, jaxlib's verifier and interpreter.
+//! Compares our command with the real systems: JAX's values, Shardy's shardings, jaxlib's verifier and interpreter.
 //!
-//! For each program of the corpus: what `shardwise` makes of it is written under `target/oracle/ours`, then the judges,
-//! which are Python scripts under `oracle/`, get all those files in two batches. What fails must be named in
+//! For each program of the corpus, the output of `shardwise` is written under `target/oracle/ours`. Then the judges,
+//! which are Python scripts under `oracle/`, check all these files in two batches. Every failure must be listed in
 //! `oracle/known.toml`, with a class and a reason.
 
 mod check;
@@ -20,45 +20,45 @@ use check::Check;
 use programs::Program;
 use std::path::{Path, PathBuf};
 
-/// Compares what our command makes of JAX's programs with the real systems.
+/// Compare the output of our command for JAX's programs with the real systems.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The checked-in programs only (the default)
+    /// Use only the programs in the repository (the default)
     #[arg(long, conflicts_with_all = ["full", "corpus"])]
     sample: bool,
-    /// The whole corpus, exported first where that has not been done
+    /// Use the whole corpus, which is exported first if needed
     #[arg(long, conflicts_with = "corpus")]
     full: bool,
-    /// A folder of programs
+    /// Use the programs in this folder
     #[arg(long)]
     corpus: Option<PathBuf>,
-    /// Only programs whose family/name starts with this
+    /// Use only programs whose family/name starts with this
     #[arg(long, default_value = "")]
     family: String,
-    /// Only these checks: host, interp, propagate, verify, interpret
+    /// Run only these checks: host, interp, propagate, verify, interpret
     #[arg(long, value_delimiter = ',')]
     checks: Vec<Check>,
-    /// Compare Shardy's passes on this many generated modules, and nothing else
+    /// Only compare Shardy's passes on this many generated modules
     #[arg(long, value_name = "COUNT")]
     modules: Option<u64>,
-    /// Compare the values of this many generated programs of one device, most of them of one op, and nothing else
+    /// Only compare the values of this many generated programs of one device, most of which have one op
     #[arg(long, value_name = "COUNT", conflicts_with = "modules")]
     values: Option<u64>,
     /// The first seed of generated modules and programs
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Compare the chapter's examples with their twins in JAX, and nothing else
+    /// Only compare the chapter's examples with their twins in JAX
     #[arg(long)]
     examples: bool,
-    /// The command to test, instead of building it
+    /// The command to test, in place of a new build
     #[arg(long)]
     command: Option<PathBuf>,
 }
 
-/// Generated programs whose values are compared beside the corpus.
+/// The number of generated programs whose values are compared in addition to the corpus.
 const VALUES_IN_SAMPLE: u64 = 300;
 
-/// Runs the checks; gives the report and whether everything is as it should be.
+/// Runs the checks. Returns the report, and whether everything is right.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     if let Some(count) = options.modules {
         return passes::run(count, options.seed);
@@ -100,7 +100,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((text, is_right))
 }
 
-/// The programs that the options ask for.
+/// Returns the programs that the options select.
 fn select(options: &Options, python: &Path) -> Result<Vec<Program>> {
     let folders = match &options.corpus {
         Some(folder) => vec![folder.clone()],

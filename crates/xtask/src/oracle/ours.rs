@@ -1,4 +1,4 @@
-//! Our side: the `shardwise` command on every program. What it cannot do is a verdict; what it did becomes a job for a
+//! Runs our side: the `shardwise` command on every program. A failure is a verdict, and an output becomes a job for a
 //! judge.
 
 use super::check::{Check, Verdict, Verdicts};
@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Time for one program and one check.
+/// The time limit for one program and one check.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Builds the command and gives its path.
+/// Builds the command and returns its path.
 pub fn build() -> Result<PathBuf> {
     command::build_ours(&["--release"], "release")
 }
@@ -43,7 +43,7 @@ struct Task {
     check: Check,
 }
 
-/// The calls that the checks need; verification and interpretation share one.
+/// Returns the calls that the checks need. Verification and interpretation share one.
 fn tasks(program_count: usize, checks: &[Check]) -> Vec<Task> {
     let mut calls: Vec<Check> = checks.to_vec();
     if calls.contains(&Check::Verify) {
@@ -54,7 +54,7 @@ fn tasks(program_count: usize, checks: &[Check]) -> Vec<Task> {
 
 type Questions = Vec<(Check, Question)>;
 
-/// Calls the command; the questions that its output raises, or why there is none.
+/// Calls the command. Returns the questions about its output, or why there is no output.
 fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<Result<Questions, String>> {
     let out = |extension: &str| program.file_in(work, extension);
     std::fs::create_dir_all(out("").parent().expect("below the work folder"))?;
@@ -91,7 +91,7 @@ fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<
     }
 }
 
-/// Runs the call, writes what it printed to `printed`, and passes the questions on if it succeeded.
+/// Runs the call and writes its output to `printed`. Returns the questions if it succeeded.
 fn finish(call: Command, printed: Option<PathBuf>, questions: Questions) -> Result<Result<Questions, String>> {
     let outcome = command::run(call, "", LIMIT)?;
     if !outcome.is_success() {

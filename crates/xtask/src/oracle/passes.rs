@@ -1,7 +1,7 @@
-//! Against real Shardy, pass by pass, on generated modules: rules, propagation, explicit reshards, collectives.
+//! Compares our passes with Shardy's on generated modules: rules, propagation, explicit reshards, collectives.
 //!
-//! Each module comes from a seed, which a difference names. Our output and jaxlib's are compared as modules, whatever
-//! their text looks like.
+//! Each module comes from a seed, which is reported with a difference. Our output and jaxlib's are compared as modules,
+//! so that differences in their texts do not matter.
 
 use super::judge::{self, Question};
 use crate::table::Table;
@@ -16,17 +16,14 @@ use shardwise_shardy::run_passes;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What is compared: a name, and passes that run one after the other.
+/// The comparisons: a name, and passes that run one after the other.
 const SUBJECTS: [(&str, &str); 8] = [
     ("rules", "sdy-populate-op-sharding-rules"),
     ("basic propagation", "sdy-basic-propagate"),
     ("aggressive propagation", "sdy-aggressive-propagate"),
     ("op-priority propagation", "sdy-op-priority-propagate"),
     ("user-priority propagation", "sdy-user-priority-propagate"),
-    (
-        "explicit reshards of what is written",
-        "sdy-close-shardings,sdy-insert-explicit-reshards{enable-full-version=true}",
-    ),
+    ("explicit reshards as written", "sdy-close-shardings,sdy-insert-explicit-reshards{enable-full-version=true}"),
     ("explicit reshards after propagation", PROPAGATED),
     ("collectives", COLLECTIVES),
 ];
@@ -36,10 +33,10 @@ const PROPAGATED: &str = "sdy-user-priority-propagate,sdy-sharding-constraint-to
 const COLLECTIVES: &str = "sdy-user-priority-propagate,sdy-sharding-constraint-to-reshard,sdy-close-shardings,\
                            sdy-insert-explicit-reshards{enable-full-version=true},sdy-reshard-to-collectives";
 
-/// Modules in one question.
+/// The number of modules in one question.
 const CHUNK: usize = 100;
 
-/// Compares on `count` modules from `seed` on; gives the report and whether all are equal.
+/// Compares `count` modules from `seed` on. Returns the report, and whether all are equal.
 pub fn run(count: u64, seed: u64) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     let folder = repo::target_dir("oracle/modules")?;
@@ -63,11 +60,11 @@ pub fn run(count: u64, seed: u64) -> Result<(String, bool)> {
     let out = repo::shown(&folder.join("differences.txt"));
     shardwise_base::file::write(&folder.join("differences.txt"), &differences)
         .context("cannot write the differences")?;
-    let note = if is_good { String::new() } else { format!("\nwhat differs stands in {out}\n") };
+    let note = if is_good { String::new() } else { format!("\nthe differences are in {out}\n") };
     Ok((format!("seeds {seed} to {}\n\n{table}{note}", seed + count - 1), is_good))
 }
 
-/// A module on disk, and what a list of passes makes of it here; an error's text in its place.
+/// A module on disk, and the output of a list of passes for it, or the text of an error.
 struct Made {
     seed: u64,
     input: PathBuf,
@@ -93,7 +90,8 @@ fn write_case(seed: u64, folder: &Path) -> Result<Vec<Made>> {
     SUBJECTS.iter().enumerate().map(make).collect()
 }
 
-/// Without ops that nobody needs: MLIR's driver lets them take part until it comes to remove them, ours never.
+/// Returns the module without unused ops. In MLIR's driver they take part until they are removed, and in ours they
+/// never do.
 fn without_dead_ops(module: &Module) -> Module {
     let mut out = module.clone();
     for func in &mut out.funcs {
@@ -119,7 +117,7 @@ fn without_dead_ops(module: &Module) -> Module {
     out
 }
 
-/// Some dimensions come later, and some axes are explicitly replicated.
+/// Returns the module with priorities on some dimensions, and some explicitly replicated axes.
 fn with_priorities(mut module: Module, seed: u64) -> Module {
     let mut choose = Chooser::new(seed ^ 0x5eed);
     if choose.one_in(2) {
@@ -147,12 +145,12 @@ fn with_priorities(mut module: Module, seed: u64) -> Module {
 
 enum Verdict {
     Equal,
-    /// jaxlib refuses the module or the passes fail there.
+    /// jaxlib refuses the module, or its passes fail.
     Unknown,
     Different(String),
 }
 
-/// The verdicts on all modules.
+/// Returns the verdicts on all modules.
 fn ask(python: &Path, made: &[&Made], passes: &str) -> Result<Vec<Verdict>> {
     let question = |chunk: &[&Made]| Question::Passes {
         passes: passes.to_string(),

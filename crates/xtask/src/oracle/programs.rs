@@ -4,9 +4,9 @@ use crate::{command, repo, venv};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
-/// One exported program; its files differ in their extensions.
+/// An exported program. Its files differ in their extensions.
 pub struct Program {
-    /// `family/name`.
+    /// The name, as `family/name`.
     pub label: String,
     stem: PathBuf,
 }
@@ -16,12 +16,12 @@ impl Program {
         self.label.split('/').next().unwrap_or(&self.label)
     }
 
-    /// The file with this extension, which begins with a dot.
+    /// Returns the file with this extension, which includes the dot.
     pub fn file(&self, extension: &str) -> PathBuf {
         with_extension(&self.stem, extension)
     }
 
-    /// A file made from this program, below `folder`.
+    /// Returns the path of a file made from this program, below `folder`.
     pub fn file_in(&self, folder: &Path, extension: &str) -> PathBuf {
         with_extension(&folder.join(&self.label), extension)
     }
@@ -33,7 +33,7 @@ fn with_extension(stem: &Path, extension: &str) -> PathBuf {
     path.into()
 }
 
-/// The programs below a folder, by name. Those that lie in the folder itself form a family with the folder's name.
+/// Returns the programs below a folder, by name. Those in the folder itself form a family with the folder's name.
 pub fn load(folder: &Path) -> Result<Vec<Program>> {
     let own = folder.file_name().map_or("", |n| n.to_str().unwrap_or("")).to_string();
     let mut found = vec![];
@@ -57,7 +57,7 @@ fn load_into(folder: &Path, family: &str, found: &mut Vec<Program>) -> Result<()
     Ok(())
 }
 
-/// The folder of the whole corpus, exported anew where the scripts have changed since it was made.
+/// Returns the folder of the whole corpus, which is exported again if the scripts have changed.
 pub fn export(python: &Path) -> Result<PathBuf> {
     let folder = repo::target_dir("oracle/corpus")?;
     let (stamp, wanted) = (folder.join("stamp"), scripts()?);
@@ -72,7 +72,7 @@ pub fn export(python: &Path) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The text of everything that the corpus depends on.
+/// Returns the text of everything on which the corpus depends.
 fn scripts() -> Result<String> {
     let files = repo::files()?.into_iter().filter(|f| {
         let is_input = f.starts_with("oracle/programs") || f.ends_with("harness.py") || f.ends_with("shardy.py");

@@ -1,4 +1,4 @@
-//! The table of families and checks, the failures, and whether all is as it should be.
+//! The report: the table of families and checks, the failures, and whether everything is right.
 
 use super::check::{Check, Verdict, Verdicts};
 use super::judge::Shardings;
@@ -8,11 +8,11 @@ use crate::table::Table;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Percent of shardings that must be equal to Shardy's.
+/// The percentage of shardings that must be equal to Shardy's.
 const LEAST_EQUAL: f64 = 95.0;
-/// Classes of differences from Shardy.
+/// The largest number of classes of differences from Shardy.
 const MOST_CLASSES: usize = 5;
-/// Programs that must run in jaxlib's interpreter.
+/// The smallest number of programs that must run in jaxlib's interpreter.
 const LEAST_INTERPRETED: usize = 20;
 
 pub struct Report<'a> {
@@ -21,14 +21,14 @@ pub struct Report<'a> {
     pub verdicts: &'a Verdicts,
     pub propagation: Shardings,
     pub known: Vec<Known>,
-    /// Not only some families: then the totals must reach their marks.
+    /// True if the families are not restricted. Only then, the totals must reach their marks.
     pub is_whole: bool,
-    /// Every program there is.
+    /// True if every program is included.
     pub is_full: bool,
 }
 
 impl Report<'_> {
-    /// The text, and whether everything is as it should be.
+    /// Returns the text, and whether everything is right.
     pub fn write(&self) -> (String, bool) {
         let (failures, known) = self.failures();
         let mut wrong = failures;
@@ -47,7 +47,7 @@ impl Report<'_> {
         (text, wrong.is_empty())
     }
 
-    /// Families by checks: how many passed of how many.
+    /// Returns the table of families and checks: how many passed of how many.
     fn table(&self) -> Table {
         let head = ["family", "programs"].into_iter().chain(self.checks.iter().map(|c| c.name()));
         let mut table = Table::new(head);
@@ -76,12 +76,12 @@ impl Report<'_> {
         matches!(self.verdicts.get(&(program, check)), Some(Verdict::Failed(_)))
     }
 
-    /// The entry for this check of this program.
+    /// Returns the entry for this check of this program.
     fn find(&self, program: usize, check: Check) -> Option<&Known> {
         self.known.iter().find(|k| k.program == self.programs[program].label && k.check == check)
     }
 
-    /// The failures that nobody expected, and those that are listed.
+    /// Returns the unexpected failures, and the listed ones.
     fn failures(&self) -> (Vec<String>, Vec<String>) {
         let (mut new, mut known) = (vec![], vec![]);
         for (&(program, check), verdict) in self.verdicts {
@@ -95,7 +95,7 @@ impl Report<'_> {
         (new, known)
     }
 
-    /// Entries whose checks pass now, or whose programs do not exist.
+    /// Returns entries whose checks pass now, or whose programs do not exist.
     fn stale(&self) -> Vec<String> {
         let found = |k: &Known| self.programs.iter().position(|p| p.label == k.program);
         let why = |k: &Known| match found(k) {
@@ -109,7 +109,7 @@ impl Report<'_> {
         self.known.iter().filter_map(|k| Some(line(k, why(k)?))).collect()
     }
 
-    /// Marks that the totals do not reach.
+    /// Returns the marks that the totals do not reach.
     fn missed(&self) -> Vec<String> {
         let mut missed = vec![];
         let classes: BTreeSet<&str> =

@@ -1,5 +1,5 @@
-//! Generated programs of one device, for values: ours, in the interpreter and on the host engine, against StableHLO's
-//! reference interpreter, or XLA on the CPU where that refuses. Most are of one op; the others are small programs.
+//! Compares the values of generated programs of one device: ours, in the interpreter and on the host engine, with those
+//! of StableHLO's reference interpreter, or with XLA on the CPU if that refuses the program. Most programs have one op.
 
 use super::judge::{self, Elements, Evaluated, Evaluation, Question};
 use super::known::{self, OtherValues};
@@ -17,22 +17,22 @@ use shardwise_ops::Opcode;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Programs in one question to JAX.
+/// The number of programs in one question to JAX.
 const CHUNK: usize = 100;
-/// One program in so many has several ops.
+/// One of this many programs has several ops.
 const SEVERAL: u64 = 8;
-/// A run of so many programs has all that is known to differ in it.
+/// The number of programs from which on a run is expected to contain all known differences.
 const WHOLE: u64 = 10_000;
 
-/// A program and what we make of it.
+/// A program and our results for it.
 struct Subject {
     seed: u64,
-    /// `None`: a program of several.
+    /// `None` for a program of several ops.
     op: Option<Opcode>,
     text: String,
     inputs: Vec<Literal>,
     types: Vec<Type>,
-    /// Why we cannot, or what of ours does not agree.
+    /// Our results, or why we have none, or how our engines disagree.
     ours: Result<Vec<Literal>, String>,
 }
 
@@ -68,7 +68,7 @@ impl Subject {
     }
 }
 
-/// The values of both engines, which must be the same.
+/// Returns the values of both engines, which must be equal.
 fn ours(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
     let shown = |e: shardwise_base::Diagnostics| e.to_string();
     let interpreted = run::whole(module, inputs).map_err(shown)?;
@@ -80,7 +80,7 @@ fn ours(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
     }
 }
 
-/// Compares `count` programs from `seed` on; gives the report, and whether all is as it should be.
+/// Compares `count` programs from `seed` on. Returns the report, and whether everything is right.
 pub fn run(count: u64, seed: u64) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     let seeds: Vec<u64> = (seed..seed + count).collect();
@@ -97,13 +97,13 @@ pub fn run(count: u64, seed: u64) -> Result<(String, bool)> {
     report.write(count >= WHOLE, count > 1000)
 }
 
-/// What another system gives.
+/// The results of another system.
 enum Theirs {
     Values {
         by: &'static str,
         results: Vec<String>,
     },
-    /// No system runs it, because ….
+    /// No system runs the program, for this reason.
     None(String),
 }
 
@@ -113,10 +113,10 @@ impl Theirs {
     }
 }
 
-/// What the interpreter gives, and for what it refuses or dies of, JAX.
+/// Returns the results of the interpreter, and of JAX for programs that the interpreter refuses or crashes on.
 fn evaluate(python: &Path, subjects: &[Subject]) -> Result<Vec<Theirs>> {
     let all: Vec<&Subject> = subjects.iter().collect();
-    // One by one, so that it dies of one alone.
+    // Each program is asked separately, so that a crash affects only one.
     let mut found = ask(python, &all, "interpreter", 1)?;
     let refused: Vec<usize> = (0..all.len()).filter(|&i| matches!(found[i], Theirs::None(_))).collect();
     let again = ask(python, &refused.iter().map(|&i| all[i]).collect::<Vec<_>>(), "jax", CHUNK)?;
@@ -136,14 +136,14 @@ fn ask(python: &Path, subjects: &[&Subject], system: &'static str, chunk: usize)
     Ok(answers.into_iter().map(theirs).collect())
 }
 
-/// What happened to the programs of an op.
+/// The outcomes of the programs of an op.
 #[derive(Default)]
 struct Row {
     programs: usize,
     interpreted: usize,
     compiled: usize,
     different: usize,
-    /// The worst distance, in the tolerance's units, where there is one.
+    /// The largest distance in the tolerance's units, if there is one.
     worst: u64,
     tolerance: Option<Tolerance<'static>>,
 }
@@ -152,14 +152,14 @@ struct Row {
 struct Report {
     known: Vec<OtherValues>,
     rows: BTreeMap<&'static str, Row>,
-    /// Differences that are listed, by the entry's index.
+    /// The number of differences for each listed entry.
     met: BTreeMap<usize, usize>,
     wrong: Vec<String>,
     unknown: Vec<String>,
 }
 
 impl Report {
-    /// `second` is JAX's opinion of what the interpreter gives otherwise than we.
+    /// Adds a program. `second` is JAX's result if the interpreter's differs from ours.
     fn add(&mut self, subject: &Subject, theirs: &Theirs, second: Option<&Theirs>) {
         let row = self.rows.entry(subject.name()).or_default();
         row.programs += 1;
@@ -209,7 +209,8 @@ impl Report {
         let wrong: Vec<String> = self.wrong.into_iter().chain(stale).collect();
         wrong.iter().for_each(|line| text += &format!("{line}\n"));
         let file = repo::target_dir("oracle")?.join("values_unknown.txt");
-        shardwise_base::file::write(&file, self.unknown.join("\n")).context("cannot write what nobody runs")?;
+        shardwise_base::file::write(&file, self.unknown.join("\n"))
+            .context("cannot write the programs that run nowhere else")?;
         text += &format!("{} programs run nowhere else ({})\n", self.unknown.len(), repo::shown(&file));
         Ok((text, wrong.is_empty()))
     }
@@ -229,7 +230,7 @@ impl Row {
     }
 }
 
-/// Whether ours are theirs, if they have any; the row notes how far apart they are.
+/// Compares our values with theirs, if there are any. The row records the distance.
 fn compare(subject: &Subject, theirs: &Theirs, mut row: Option<&mut Row>) -> Result<(), String> {
     let ours = subject.ours.as_ref().map_err(String::clone)?;
     let Theirs::Values { results, .. } = theirs else { return Ok(()) };
@@ -255,7 +256,7 @@ fn compare(subject: &Subject, theirs: &Theirs, mut row: Option<&mut Row>) -> Res
     Ok(())
 }
 
-/// The inputs, or their elements at `position` where they have the shape of the result.
+/// Formats the inputs, or their elements at `position` if they have the shape of the result.
 fn shown_inputs(subject: &Subject, result: &Literal, position: usize) -> String {
     let shown = |x: &Literal| match x.shape() == result.shape() {
         true => element_text(x, position),

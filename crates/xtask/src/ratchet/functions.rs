@@ -1,13 +1,14 @@
 //! The functions of a Rust source and their lengths, found by matching braces outside comments and literals.
 
-/// A function: its name and how many lines it takes, from `fn` to its closing brace.
+/// A function: its name, and its number of lines from `fn` to the closing brace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Function {
     pub name: String,
     pub lines: usize,
 }
 
-/// All functions with bodies, in the order of their ends. Inner functions count for the outer ones too.
+/// Returns all functions with bodies, in the order of their ends. The lines of inner functions also count for outer
+/// ones.
 pub fn functions(source: &str) -> Vec<Function> {
     let mut found = vec![];
     let mut pending: Option<(String, usize)> = None;
@@ -30,7 +31,7 @@ pub fn functions(source: &str) -> Vec<Function> {
     found
 }
 
-/// Names, and single characters for everything else; blanks are skipped.
+/// Splits a text into names, and single characters for everything else. Skips blanks.
 struct Words<'a> {
     text: &'a str,
     at: usize,
@@ -47,7 +48,7 @@ impl<'a> Words<'a> {
         Some(&self.text[start..self.at])
     }
 
-    /// The name of the function after `fn`; none for a type such as `fn(u8)`.
+    /// Returns the name of the function after `fn`, or `None` for a type such as `fn(u8)`.
     fn next_name(&mut self) -> Option<&'a str> {
         let before = self.at;
         let word = self.next()?;
@@ -59,7 +60,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The source with comments, strings and characters blanked out; every byte stays where it is.
+/// Returns the source with comments, strings and characters replaced by blanks. Every byte keeps its position.
 pub fn without_literals(source: &str) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
@@ -79,7 +80,7 @@ pub fn without_literals(source: &str) -> String {
     out
 }
 
-/// The length of the comment, string or character that `text` starts with; `before` is the character before it.
+/// Returns the length of the comment, string or character at the start of `text`. `before` is the character before it.
 fn literal_length(text: &str, before: Option<char>) -> Option<usize> {
     let in_name = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
     if text.starts_with("//") {
@@ -114,7 +115,7 @@ fn block_comment_length(text: &str) -> usize {
     }
 }
 
-/// `r"…"`, `br#"…"#`; none if this is only a name.
+/// Returns the length of `r"…"` or `br#"…"#`, or `None` if this is only a name.
 fn raw_string_length(text: &str) -> Option<usize> {
     let body = text.trim_start_matches(['b', 'c']).strip_prefix('r')?;
     let hashes = body.len() - body.trim_start_matches('#').len();
@@ -124,7 +125,7 @@ fn raw_string_length(text: &str) -> Option<usize> {
     Some(text.len() - inside.len() + inside_length)
 }
 
-/// The length of a literal with escapes, quotes included.
+/// Returns the length of a literal with escapes, including its quotes.
 fn quoted_length(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -138,7 +139,7 @@ fn quoted_length(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// `'x'` and `'\n'`; none for a lifetime.
+/// Returns the length of `'x'` or `'\n'`, or `None` for a lifetime.
 fn character_length(text: &str) -> Option<usize> {
     let mut chars = text.chars().skip(1);
     match (chars.next()?, chars.next()) {

@@ -1,6 +1,7 @@
-//! Rules of the source tree. Where the tree does not keep one yet, the exceptions are listed in `ratchets.toml`, and the
-//! list may only shrink: an entry that is no longer needed, or could be smaller, is a mistake too.
+//! Rules of the source tree. If the tree does not follow a rule yet, the exceptions are listed in `ratchets.toml`, and
+//! the list may only shrink: an entry that is no longer needed, or that could be smaller, is also a mistake.
 
+mod english;
 mod functions;
 
 pub use functions::{Function, functions, without_literals};
@@ -11,9 +12,9 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Lines of a function beyond which it needs an entry.
+/// The number of lines from which a function needs an entry.
 const LONG_FUNCTION: usize = 70;
-/// Lines of a file beyond which it needs an entry.
+/// The number of lines from which a file needs an entry.
 const LONG_FILE: usize = 1500;
 
 /// The exceptions: lines by `file::function` and by file.
@@ -22,18 +23,21 @@ const LONG_FILE: usize = 1500;
 pub struct Exceptions {
     #[serde(default)]
     pub long_functions: BTreeMap<String, usize>,
-    /// Functions that are tables: one arm or entry for each of something; they may grow.
+    /// Functions that are tables with an arm or entry for each item. They may grow.
     #[serde(default)]
     pub tables: BTreeSet<String>,
     #[serde(default)]
     pub long_files: BTreeMap<String, usize>,
-    /// How often the files that need it say `unsafe`; all others forbid it.
+    /// The number of times that `unsafe` occurs in each file that needs it. All others forbid it.
     #[serde(default)]
     pub unsafe_code: BTreeMap<String, usize>,
     /// Element types for which an op has no kernel on the host engine, by op.
     #[serde(default)]
     pub evaluated: BTreeMap<String, String>,
-    /// Cells of docs/generated/coverage.md that are filled: they may only become more.
+    /// The number of comments and messages to reword, by crate.
+    #[serde(default)]
+    pub english: BTreeMap<String, usize>,
+    /// The number of filled cells in docs/generated/coverage.md, which may only grow.
     #[serde(default)]
     pub covered: Covered,
 }
@@ -51,7 +55,7 @@ impl Exceptions {
     }
 }
 
-/// What breaks the rule on long functions. Tests under `tests/` may be long: they are mostly texts to compare with.
+/// Returns violations of the rule on long functions. Tests under `tests/` may be long: they are mostly expected texts.
 pub fn long_functions(exceptions: &Exceptions) -> Result<Vec<String>> {
     let mut found = BTreeMap::new();
     for (file, source) in repo::rust_sources()?.into_iter().filter(|(file, _)| !file.contains("/tests/")) {
@@ -66,13 +70,13 @@ pub fn long_functions(exceptions: &Exceptions) -> Result<Vec<String>> {
     Ok(missing.into_iter().chain(wrong).collect())
 }
 
-/// What breaks the rule on long files.
+/// Returns violations of the rule on long files.
 pub fn long_files(exceptions: &Exceptions) -> Result<Vec<String>> {
     let lines = repo::rust_sources()?.into_iter().map(|(file, source)| (file, source.lines().count()));
     Ok(compare(&lines.filter(|(_, n)| *n > LONG_FILE).collect(), &exceptions.long_files, LONG_FILE, "lines"))
 }
 
-/// What breaks the rule on unsafe code, which is where the list says, and becomes less.
+/// Returns violations of the rule on unsafe code: it is allowed where the list says, and may only become less.
 pub fn unsafe_code(exceptions: &Exceptions) -> Result<Vec<String>> {
     let mut found = BTreeMap::new();
     for (file, source) in repo::rust_sources()? {
@@ -84,7 +88,7 @@ pub fn unsafe_code(exceptions: &Exceptions) -> Result<Vec<String>> {
     Ok(compare(&found, &exceptions.unsafe_code, 0, "times `unsafe`"))
 }
 
-/// What breaks the rule on ops without a kernel: those that are evaluated become fewer.
+/// Returns violations of the rule on ops without a kernel: the number of evaluated ops may only become smaller.
 pub fn evaluated(exceptions: &Exceptions) -> Result<Vec<String>> {
     let pairs = |lines: &BTreeMap<String, String>| -> BTreeSet<(String, String)> {
         let of = |(op, dtypes): (&String, &String)| {
@@ -98,12 +102,12 @@ pub fn evaluated(exceptions: &Exceptions) -> Result<Vec<String>> {
     Ok(new.chain(stale).collect())
 }
 
-/// What breaks the rule on coverage. A test compares the page with what runs.
+/// Returns violations of the rule on coverage. Another test compares the page with the actual runs.
 pub fn covered(exceptions: &Exceptions) -> Result<Vec<String>> {
     let page = repo::read("docs/generated/coverage.md".as_ref())?;
     let count = |word: &str| {
         let before = page.split(word).next().and_then(|text| text.split_whitespace().last());
-        before.and_then(|n| n.parse().ok()).with_context(|| format!("coverage.md says no number of{word}"))
+        before.and_then(|n| n.parse().ok()).with_context(|| format!("coverage.md has no number of{word}"))
     };
     let found = Covered { in_parts: count(" cells in parts")?, whole: count(" whole.")? };
     let allowed = &exceptions.covered;
@@ -115,7 +119,17 @@ pub fn covered(exceptions: &Exceptions) -> Result<Vec<String>> {
     })
 }
 
-/// Differences between what is there and what is allowed, both by name.
+/// Returns what breaks the rules on English, see `english.rs`. Lists the places in crates that have more than they may.
+pub fn english(exceptions: &Exceptions) -> Result<Vec<String>> {
+    let places = english::places(&repo::rust_sources()?)?;
+    let allowed = |name: &String| exceptions.english.get(name).copied().unwrap_or(0);
+    let counts = places.iter().map(|(name, places)| (name.clone(), places.len())).collect();
+    let wrong = compare(&counts, &exceptions.english, 0, "comments or messages to reword");
+    let listed = places.iter().filter(|(name, places)| places.len() > allowed(name)).flat_map(|(_, places)| places);
+    Ok(wrong.into_iter().chain(listed.cloned()).collect())
+}
+
+/// Returns the differences between the found and the allowed numbers, by name.
 fn compare(
     found: &BTreeMap<String, usize>,
     allowed: &BTreeMap<String, usize>,
@@ -138,7 +152,7 @@ fn compare(
     wrong
 }
 
-/// Places where a test is switched off or code is missing. Text in comments and strings does not count.
+/// Returns the places where a test is switched off or code is missing. Text in comments and strings does not count.
 pub fn unfinished() -> Result<Vec<String>> {
     let words = ["#[ignore", "todo!(", "unimplemented!("];
     let mut wrong = vec![];
@@ -151,7 +165,7 @@ pub fn unfinished() -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Absolute paths of somebody's machine, and registries other than the public ones, in any file of the repository.
+/// Returns the absolute paths of a machine, and the registries other than the public ones, in any file of the repository.
 pub fn local_traces() -> Result<Vec<String>> {
     let mut wrong = vec![];
     for file in repo::files()? {
@@ -164,22 +178,22 @@ pub fn local_traces() -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// A path below somebody's home or work folder.
+/// Returns why a line contains a path below a home or work folder, if it does.
 fn local_path(line: &str) -> Option<String> {
-    // In pieces, so that this file does not break its own rule.
+    // The names are separate, so that this file does not break its own rule.
     let roots = ["root", "home", "work", "Users", "mnt"].map(|r| format!("/{r}/"));
     let starts_word = |at: usize| at == 0 || !line.as_bytes()[at - 1].is_ascii_alphanumeric();
     let is_path = |root: &String| line.match_indices(root.as_str()).any(|(at, _)| starts_word(at) && !is_url(line, at));
     roots.iter().find(|root| is_path(root)).map(|root| format!("an absolute path below {root}"))
 }
 
-/// True if the slash at `at` belongs to a relative path or to an address.
+/// Returns true if the slash at `at` belongs to a relative path or to an address.
 fn is_url(line: &str, at: usize) -> bool {
     let word = line[..at].rsplit([' ', '"', '\'', '(', '`', '=']).next().unwrap_or("");
     !word.is_empty()
 }
 
-/// A registry that others cannot reach: a lock file's source, or an index given to pip or cargo.
+/// Returns a registry that is not public: a lock file's source, or an index for pip or cargo.
 fn registry(file: &Path, line: &str) -> Option<String> {
     let public = "registry+https://github.com/rust-lang/crates.io-index";
     if file.ends_with("Cargo.lock") {

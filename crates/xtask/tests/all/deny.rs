@@ -1,4 +1,4 @@
-//! Dependencies are what `deny.toml` allows.
+//! Tests that the dependencies comply with `deny.toml`.
 
 #[test]
 fn dependencies_are_allowed() {

@@ -1,4 +1,4 @@
-//! Pages that the code can check.
+//! Tests of pages that the code can check.
 
 use std::collections::BTreeSet;
 use xtask::{docs, repo};

@@ -1,4 +1,4 @@
-//! The rules of the repository, as tests.
+//! Tests of the rules of the repository.
 
 mod deny;
 mod docs;

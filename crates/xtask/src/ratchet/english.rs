@@ -1,0 +1,195 @@
+//! The English of comments, documentation and messages, as far as simple rules can check it.
+//!
+//! - A figure of speech, such as an array that rests on a mesh: it is sharded, or has a layout.
+//! - A documentation comment that starts as a fragment: `Whether ..`, `What ..`, `That ..`, `Of ..`, `Gives ..`.
+//! - A public function whose summary does not start with a verb in the third person: `Returns ..`, `Checks ..`.
+
+use super::without_literals;
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use syn::visit::{self, Visit};
+use syn::{Attribute, Expr, ImplItemFn, ItemFn, Lit, Meta, Visibility};
+
+/// Words that are figures of speech wherever they occur. They are in two pieces so that this file keeps its own rule.
+const FIGURES: [&str; 2] = [concat!("l", "ie"), concat!("l", "ies")];
+
+/// The starts of documentation comments that are fragments.
+const FRAGMENTS: [&str; 6] = ["Gives ", "What ", "Whether ", "That ", "Of ", "The same"];
+
+/// Words that end in `s` and are not verbs.
+const NOT_VERBS: [&str; 26] = [
+    "Arguments",
+    "Arrays",
+    "As",
+    "Axes",
+    "Bits",
+    "Bytes",
+    "Devices",
+    "Dimensions",
+    "Elements",
+    "Entries",
+    "Inputs",
+    "Its",
+    "Lists",
+    "Ones",
+    "Ops",
+    "Operands",
+    "Positions",
+    "Results",
+    "Shapes",
+    "Shardings",
+    "Sizes",
+    "Steps",
+    "This",
+    "Types",
+    "Values",
+    "Zeros",
+];
+
+/// A line of a file, and what is wrong with it.
+pub type Place = (usize, String);
+
+/// Returns what breaks the rules in each crate: places as `file:line: reason`, by the name of the crate's folder.
+pub fn places(sources: &[(String, String)]) -> Result<BTreeMap<String, Vec<String>>> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (file, source) in sources {
+        let Some((name, _)) = file.strip_prefix("crates/").and_then(|f| f.split_once("/src/")) else { continue };
+        let places = in_source(source).with_context(|| format!("cannot parse {file}"))?;
+        let shown = places.into_iter().map(|(line, why)| format!("{file}:{line}: {why}"));
+        found.entry(name.into()).or_default().extend(shown);
+    }
+    found.retain(|_, places| !places.is_empty());
+    Ok(found)
+}
+
+/// Returns what breaks the rules in a source.
+fn in_source(source: &str) -> Result<Vec<Place>> {
+    let mut functions = Functions { source, found: vec![] };
+    functions.visit_file(&syn::parse_file(source)?);
+    let mut found = functions.found;
+    found.extend(figures(source));
+    found.extend(fragments(source));
+    found.sort();
+    Ok(found)
+}
+
+/// Finds figures of speech in comments and strings.
+fn figures(source: &str) -> Vec<Place> {
+    let clean = without_literals(source);
+    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+    let words = source.split(|c| !is_letter(c)).filter(|word| FIGURES.contains(word));
+    let in_words = words.map(|word| (word.as_ptr() as usize - source.as_ptr() as usize, word));
+    let is_text = |at: &usize| clean.as_bytes()[*at] == b' ';
+    in_words.filter(|(at, _)| is_text(at)).map(|(at, word)| (line_of(source, at), format!("`{word}`"))).collect()
+}
+
+fn line_of(source: &str, at: usize) -> usize {
+    1 + source[..at].matches('\n').count()
+}
+
+/// Finds documentation comments that start as a fragment.
+fn fragments(source: &str) -> Vec<Place> {
+    let mut found = vec![];
+    let mut is_inside = false;
+    for (i, line) in source.lines().enumerate() {
+        let line = line.trim_start();
+        let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        if let Some(start) = text.filter(|_| !is_inside).and_then(|text| fragment(text.trim_start())) {
+            found.push((i + 1, format!("the comment starts with `{}`", start.trim_end())));
+        }
+        is_inside = text.is_some();
+    }
+    found
+}
+
+fn fragment(text: &str) -> Option<&'static str> {
+    FRAGMENTS.into_iter().find(|start| text.starts_with(start))
+}
+
+/// Finds public functions whose summary does not start with a verb.
+struct Functions<'s> {
+    source: &'s str,
+    found: Vec<Place>,
+}
+
+impl Functions<'_> {
+    fn check(&mut self, visibility: &Visibility, attributes: &[Attribute], name: &syn::Ident) {
+        if !matches!(visibility, Visibility::Public(_)) {
+            return;
+        }
+        let mut lines = attributes.iter().filter_map(doc_line);
+        if let Some(summary) = lines.find(|text| !text.trim().is_empty())
+            && !starts_with_verb(summary.trim())
+        {
+            // The first function of this name: close enough to find the place.
+            let line = self.source.find(&format!("fn {name}")).map_or(1, |at| line_of(self.source, at));
+            self.found.push((line, format!("the summary of `{name}` does not start with a verb: {}", summary.trim())));
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Functions<'_> {
+    fn visit_item_fn(&mut self, f: &'ast ItemFn) {
+        self.check(&f.vis, &f.attrs, &f.sig.ident);
+        visit::visit_item_fn(self, f);
+    }
+
+    fn visit_impl_item_fn(&mut self, f: &'ast ImplItemFn) {
+        self.check(&f.vis, &f.attrs, &f.sig.ident);
+        visit::visit_impl_item_fn(self, f);
+    }
+}
+
+/// Returns the text of a line of a documentation comment.
+fn doc_line(attribute: &Attribute) -> Option<String> {
+    let Meta::NameValue(pair) = &attribute.meta else { return None };
+    let Expr::Lit(value) = &pair.value else { return None };
+    match &value.lit {
+        Lit::Str(text) if pair.path.is_ident("doc") => Some(text.value()),
+        _ => None,
+    }
+}
+
+/// Returns true if the first word is a verb in the third person, as far as its last letter shows.
+fn starts_with_verb(summary: &str) -> bool {
+    let word = summary.split([' ', ',', ':', '.']).next().unwrap_or_default();
+    let is_word = word.starts_with(|c: char| c.is_ascii_uppercase()) && word.chars().all(|c| c.is_ascii_alphabetic());
+    is_word && word.ends_with('s') && !NOT_VERBS.contains(&word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(source: &str, expected: &[&str]) {
+        let found = in_source(source).unwrap();
+        let shown: Vec<String> = found.iter().map(|(line, why)| format!("{line}: {why}")).collect();
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn summaries_of_public_functions_start_with_a_verb() {
+        check("/// Returns 1.\npub fn f() -> u8 { 1 }\n", &[]);
+        check("/// The number.\nfn f() -> u8 { 1 }\npub fn g() {}\n", &[]);
+        let found = ["2: the summary of `f` does not start with a verb: The number."];
+        check("/// The number.\npub fn f() -> u8 { 1 }\n", &found);
+        let found = ["5: the summary of `f` does not start with a verb: Axes of it."];
+        check("struct A;\nimpl A {\n    ///\n    /// Axes of it.\n    pub fn f() -> u8 { 1 }\n}\n", &found);
+    }
+
+    #[test]
+    fn comments_do_not_start_as_fragments() {
+        check("/// Returns it.\n/// What follows is fine.\nfn f() {}\n", &[]);
+        check("/// Whether it is.\nfn f() {}\n", &["1: the comment starts with `Whether`"]);
+        check("macro_rules! m { () => {\n    /// Of all.\n    fn f() {}\n} }\n", &["2: the comment starts with `Of`"]);
+    }
+
+    #[test]
+    fn figures_are_found_in_comments_and_strings() {
+        let word = FIGURES[1];
+        check(&format!("fn {word}() {{}}\n"), &[]);
+        check(&format!("// where it {word}\nfn f() {{}}\n"), &[&format!("1: `{word}`")]);
+        check(&format!("fn f() -> &'static str {{\n    \"it {word}\"\n}}\n"), &[&format!("2: `{word}`")]);
+    }
+}
