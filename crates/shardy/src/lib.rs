@@ -2,8 +2,8 @@
 //! pass, and for running its test files.
 //!
 //! The partitioner shares propagation with them (`shardwise-propagate`) and continues with passes of its own, which
-//! choose by the number of bytes moved. Nothing that is shipped depends on this crate. Here every choice is Shardy's. A pass is requested as `name{option=value
-//! other=value}`.
+//! choose by the number of bytes moved. Nothing that is shipped depends on this crate. Here every choice is Shardy's.
+//! A pass is requested as `name{option=value other=value}`.
 
 mod batching;
 mod calls;
@@ -52,51 +52,66 @@ const EXPORT: [&str; 3] =
 
 /// All passes, in the order of import, propagation and export.
 pub const SHARDY_PASSES: &[ShardyPass] = passes! {
-    "sdy-lift-inlined-meshes" [] meshes::lift, "each mesh once, by name";
-    "sdy-inline-meshes" [] meshes::inline, "meshes written out where they are used";
-    "sdy-explicit-gather-scatter-batching" [] batching::run, "dimensions that indices only count along are batches";
-    "sdy-add-data-flow-edges" [] |m, _| steps::add_edges(m), "ops for the edges of loops, branches and regions";
+    "sdy-lift-inlined-meshes" [] meshes::lift, "defines each mesh once, by name";
+    "sdy-inline-meshes" [] meshes::inline, "writes each mesh out where it is used";
+    "sdy-explicit-gather-scatter-batching" [] batching::run,
+        "makes dimensions along which indices only count batching dimensions";
+    "sdy-add-data-flow-edges" [] |m, _| steps::add_edges(m),
+        "adds ops for the data-flow edges of loops, branches and regions";
     "sdy-apply-sharding-constraints" NOTES
-        |m, _| steps::apply_constraints(m), "constraints speak for their inputs";
-    "sdy-constant-or-scalar-splitter" [] |m, _| steps::split_constants(m), "a constant for each use";
-    "sdy-manual-axes-cleanup" [] tidy::clean_manual_axes, "manual axes sorted, unused ones replicated";
-    "sdy-remove-size-one-axes" [] tidy::remove_unit_axes, "axes of size 1 leave shardings";
-    "sdy-propagate-sharding-from-func-to-call" [] tidy::results_to_calls, "calls have their functions' shardings";
-    "sdy-flatten-call-graph" [] calls::flatten, "a function of its own for each call";
-    "sdy-import-func-calls" ["add-data-flow-edges-on-named-computations"] calls::import, "calls as named computations";
-    "sdy-add-func-data-flow-edges" [] |m, _| steps::add_func_edges(m), "ops for the edges of calls";
-    "sdy-pre-order-funcs" [] tidy::order_funcs, "functions in front of their callees";
-    "sdy-sharding-group-import" [] tidy::import_groups, "groups that share a value are one";
-    "symbol-dce" [] tidy::drop_unused_funcs, "private functions that nobody names go";
-    "sdy-basic-propagate" BASIC |m, s| spread(m, s, Level::Basic), "factors that all tensors agree on";
-    "sdy-aggressive-propagate" AGGRESSIVE |m, s| spread(m, s, Level::Aggressive), "each tensor for itself";
-    "sdy-op-priority-propagate" PRIORITIES |m, s| spread(m, s, Level::OpPriority), "in rounds, by kind of op";
-    "sdy-user-priority-propagate" PRIORITIES |m, s| spread(m, s, Level::UserPriority), "in rounds, by the user's priorities";
-    "sdy-populate-op-sharding-rules" ["conservative-propagation"] tidy::populate_rules, "each op's rule as an attribute";
-    "sdy-sink-func-data-flow-edges" [] |m, _| steps::sink_func_edges(m), "what edges of calls say goes to their owners";
-    "sdy-export-named-computations" [] |m, _| steps::outline_computations(m), "named computations as functions and calls";
-    "sdy-unflatten-call-graph" ["dedup-functions-fully"] calls::unflatten, "of equal functions with one origin one is kept";
-    "sdy-insert-func-call-reshards" [] calls::insert_reshards, "calls give what their functions give";
-    "sdy-constant-or-scalar-merger" [] tidy::merge_constants, "equal constants of a region are one";
+        |m, _| steps::apply_constraints(m), "applies constraints to their inputs";
+    "sdy-constant-or-scalar-splitter" [] |m, _| steps::split_constants(m), "gives each use of a constant its own copy";
+    "sdy-manual-axes-cleanup" [] tidy::clean_manual_axes, "sorts manual axes, and replicates unused ones";
+    "sdy-remove-size-one-axes" [] tidy::remove_unit_axes, "removes axes of size 1 from shardings";
+    "sdy-propagate-sharding-from-func-to-call" [] tidy::results_to_calls,
+        "copies shardings of functions to their calls";
+    "sdy-flatten-call-graph" [] calls::flatten, "gives each call its own function";
+    "sdy-import-func-calls" ["add-data-flow-edges-on-named-computations"] calls::import,
+        "replaces calls by named computations";
+    "sdy-add-func-data-flow-edges" [] |m, _| steps::add_func_edges(m), "adds ops for the data-flow edges of calls";
+    "sdy-pre-order-funcs" [] tidy::order_funcs, "orders functions before their callees";
+    "sdy-sharding-group-import" [] tidy::import_groups, "merges sharding groups that share a value";
+    "symbol-dce" [] tidy::drop_unused_funcs, "removes private functions that are not referred to";
+    "sdy-basic-propagate" BASIC |m, s| spread(m, s, Level::Basic),
+        "propagates along factors on which all tensors agree";
+    "sdy-aggressive-propagate" AGGRESSIVE |m, s| spread(m, s, Level::Aggressive),
+        "propagates along factors for each tensor separately";
+    "sdy-op-priority-propagate" PRIORITIES |m, s| spread(m, s, Level::OpPriority),
+        "propagates in rounds, by kind of op";
+    "sdy-user-priority-propagate" PRIORITIES |m, s| spread(m, s, Level::UserPriority),
+        "propagates in rounds, by the user's priorities";
+    "sdy-populate-op-sharding-rules" ["conservative-propagation"] tidy::populate_rules,
+        "adds each op's sharding rule as an attribute";
+    "sdy-sink-func-data-flow-edges" [] |m, _| steps::sink_func_edges(m),
+        "moves shardings of calls' edges to the edges' owners";
+    "sdy-export-named-computations" [] |m, _| steps::outline_computations(m),
+        "replaces named computations by functions and calls";
+    "sdy-unflatten-call-graph" ["dedup-functions-fully"] calls::unflatten,
+        "merges equal functions with the same origin";
+    "sdy-insert-func-call-reshards" [] calls::insert_reshards, "reshards results of calls to those of their functions";
+    "sdy-constant-or-scalar-merger" [] tidy::merge_constants, "merges equal constants of a region";
     "sdy-sink-data-flow-edges" ["sink-debug-sharding-origins", "sink-debug-propagation-edge-sharding"]
-        |m, _| steps::sink_edges(m), "what edges say goes to their owners";
-    "sdy-remove-sharding-groups" [] tidy::remove_groups, "groups go";
-    "sdy-sharding-constraint-to-reshard" [] tidy::constraints_to_reshards, "constraints become reshards";
-    "sdy-update-non-divisible-input-output-shardings" [] tidy::make_divisible, "boundaries have even shards";
-    "sdy-remove-sub-axes-in-input-output-shardings" [] tidy::remove_sub_axes, "the main function has whole axes";
-    "sdy-propagate-to-func-results" [] tidy::body_to_results, "functions give what their bodies have";
-    "sdy-close-shardings" [] tidy::close, "no open dimensions, no replicated axes";
-    "sdy-verify-unreduced-axes" [] unreduced::verify, "no sum that is still to be taken gets lost";
-    "sdy-insert-explicit-reshards" ["enable-full-version"] reshards::run, "reshards where an op needs them";
-    "sdy-reshard-to-collectives" ["keep-redundant-reshards"] collectives::run, "reshards as collectives";
-    "sdy-remove-all-gather-reduce-scatter-for-cmv1" [] tidy::leave_to_products, "products take in the collectives around";
-    "sdy-remove-propagation-debug-info" [] tidy::drop_notes, "notes of where shardings come from go";
-    "canonicalize" [] canonical::all, "collectives and regions that do nothing go, neighbours are one";
-    "sdy-drop-sharding-rules" [] tidy::drop_rules, "rules that are not the user's go";
-    "sdy-import-pipeline" ["dedup-functions-fully"] import, "all that comes before propagation";
-    "sdy-export-pipeline" EXPORT export_inline, "all that comes after propagation";
-    "sdy-propagation-pipeline" ["dedup-functions-fully"] pipeline, "import, propagation, export";
-    "sdy-drop-sharding-and-mesh" [] tidy::drop_shardings, "shardings and meshes go";
+        |m, _| steps::sink_edges(m), "moves shardings of edges to the edges' owners";
+    "sdy-remove-sharding-groups" [] tidy::remove_groups, "removes sharding groups";
+    "sdy-sharding-constraint-to-reshard" [] tidy::constraints_to_reshards, "replaces constraints by reshards";
+    "sdy-update-non-divisible-input-output-shardings" [] tidy::make_divisible,
+        "makes shards of arguments and results even";
+    "sdy-remove-sub-axes-in-input-output-shardings" [] tidy::remove_sub_axes,
+        "removes sub-axes from shardings of the main function's arguments and results";
+    "sdy-propagate-to-func-results" [] tidy::body_to_results, "copies shardings of function bodies to function results";
+    "sdy-close-shardings" [] tidy::close, "closes all dimensions, and removes replicated axes";
+    "sdy-verify-unreduced-axes" [] unreduced::verify, "checks that no unreduced sum is lost";
+    "sdy-insert-explicit-reshards" ["enable-full-version"] reshards::run, "inserts reshards where an op needs them";
+    "sdy-reshard-to-collectives" ["keep-redundant-reshards"] collectives::run, "replaces reshards by collectives";
+    "sdy-remove-all-gather-reduce-scatter-for-cmv1" [] tidy::leave_to_products,
+        "removes gathers and scatters around products";
+    "sdy-remove-propagation-debug-info" [] tidy::drop_notes, "removes records of where shardings come from";
+    "canonicalize" [] canonical::all, "removes collectives and regions without effect, and merges adjacent ones";
+    "sdy-drop-sharding-rules" [] tidy::drop_rules, "removes sharding rules that the user did not write";
+    "sdy-import-pipeline" ["dedup-functions-fully"] import, "runs all passes before propagation";
+    "sdy-export-pipeline" EXPORT export_inline, "runs all passes after propagation";
+    "sdy-propagation-pipeline" ["dedup-functions-fully"] pipeline, "runs import, propagation and export";
+    "sdy-drop-sharding-and-mesh" [] tidy::drop_shardings, "removes shardings and meshes";
 };
 
 /// Runs passes, each requested as `name{option=value other=value}`, in this order.
