@@ -1,4 +1,4 @@
-//! The memory of a run: what is predicted before it begins, and what is counted.
+//! The memory of a run: the prediction before it begins, and the counted memory.
 
 use shardwise_base::budget::peak_resident_bytes;
 use shardwise_base::{Account, Literal};

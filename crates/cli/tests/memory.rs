@@ -1,16 +1,16 @@
-//! The memory of whole runs, each in a process of its own: what is counted is at most what is predicted, and nine tenths of it at
-//! least; what is resident is at most that and 50 MB more.
+//! Tests the memory of whole runs, each in a separate process: the counted memory is at most the predicted memory and
+//! at least nine tenths of it. The resident memory is at most 50 MB more.
 
 use std::process::Command;
 
-/// What the command printed about its memory.
+/// The numbers that the command printed about its memory.
 struct Report {
     resident: usize,
     counted: usize,
     predicted: usize,
 }
 
-/// Runs a program on random inputs; the file is named after the program.
+/// Runs a program on random inputs. The file is named after the program.
 fn command(name: &str, program: &str, args: &[&str]) -> (bool, String) {
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("memory-{name}.mlir"));
     std::fs::write(&file, program).expect("the folder for tests can be written");
@@ -31,7 +31,7 @@ fn report(name: &str, program: &str) -> Report {
     Report { resident: before(" resident"), counted: before(" by the run"), predicted: before(" predicted") }
 }
 
-/// The largest numbers that a line of [`PROGRAMS`] leaves room for.
+/// The largest numbers that a line of [`PROGRAMS`] allows.
 const SLACK: usize = 50_000_000;
 
 const PROGRAMS: &[(&str, &str)] = &[
@@ -130,7 +130,8 @@ fn runs_take_what_is_predicted() {
     eprint!("{table}");
 }
 
-/// What needs four gigabytes is refused under a limit of a hundred megabytes, before anything is allocated for it.
+/// Tests that a program that needs four gigabytes is refused under a limit of a hundred megabytes, before it allocates
+/// memory.
 #[test]
 fn what_does_not_fit_is_refused_at_its_line() {
     let splat = "func.func @main() -> tensor<1073741824xf32> {

@@ -1,4 +1,5 @@
-//! Sends signals to the command while it writes results. The file must then be the complete old one or the complete new one.
+//! Sends signals to the command while it writes results. Afterwards, the file must be the complete old one or the
+//! complete new one.
 #![cfg(unix)]
 
 use shardwise_check::choose::{Chooser, cases};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 /// A signal, its number, and the exit code of a command that handles it.
 const SIGNALS: [(&str, i32, Option<i32>); 3] = [("INT", 2, Some(130)), ("TERM", 15, None), ("KILL", 9, None)];
 
-/// A program whose result is 2 MB, unlike that of another factor.
+/// Returns a program whose result has 2 MB and differs for each factor.
 fn program(factor: usize) -> String {
     format!(
         "func.func @main() -> tensor<500000xf32> {{
@@ -22,7 +23,7 @@ fn program(factor: usize) -> String {
     )
 }
 
-/// A folder with two programs and the results of one, removed in the end.
+/// A folder with two programs and the results of one of them. It is removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -46,14 +47,14 @@ impl Folder {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// What the program of a factor writes.
+    /// Returns the output of the program of a factor.
     fn written(&self, factor: usize) -> Vec<u8> {
         let ended = self.start(factor).wait_with_output().unwrap();
         assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
         std::fs::read(self.outputs()).unwrap()
     }
 
-    /// Files that are not finished.
+    /// Returns the files that are not finished.
     fn unfinished(&self) -> Vec<PathBuf> {
         let paths = std::fs::read_dir(&self.0).unwrap().map(|e| e.unwrap().path());
         paths.filter(|path| path.extension().is_some_and(|e| e == "tmp")).collect()
@@ -66,7 +67,7 @@ impl Drop for Folder {
     }
 }
 
-/// Waits for a random moment: after the command has begun to write, or of its whole run.
+/// Waits until a random moment: after the command has begun to write, or during its whole run.
 fn wait_for_moment(choose: &mut Chooser, child: &mut Child, folder: &Folder) {
     let is_writing = choose.one_in(2);
     while is_writing && folder.unfinished().is_empty() && child.try_wait().unwrap().is_none() {
@@ -79,12 +80,12 @@ fn wait_for_moment(choose: &mut Chooser, child: &mut Child, folder: &Folder) {
 }
 
 fn send(signal: &str, child: &Child) {
-    // The process is not waited for yet, so its number is not another's.
+    // The process has not been waited for, so its number cannot belong to another process.
     let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).stderr(Stdio::null()).status();
     sent.expect("a command `kill`");
 }
 
-/// Checks how the command ended; whether the signal ended it.
+/// Checks how the command ended. Returns true if the signal ended it.
 fn is_interrupted(status: ExitStatus, number: i32, code: Option<i32>, message: &str) -> bool {
     match (status.code(), status.signal()) {
         (Some(0), _) => false,

@@ -51,7 +51,7 @@ pub(crate) struct Frame<'m> {
     pub block: BlockId,
     /// The location of the call; unknown for a function that remains a function.
     pub caller: Loc,
-    /// Whether the body is a clone. The first call of a function takes its body. All other calls get clones, whose
+    /// True if the body is a clone. The first call of a function takes its body. All other calls get clones, whose
     /// lists of uses are built anew.
     pub is_clone: bool,
 }
@@ -105,9 +105,9 @@ pub(crate) struct OpNode {
     pub results: SmallVec<[ValueId; 1]>,
     pub blocks: SmallVec<[BlockId; 2]>,
     pub parent: BlockId,
-    /// Whether the op was removed from its block.
+    /// True if the op was removed from its block.
     pub is_erased: bool,
-    /// Whether nothing needs the op. A dead op takes no part in propagation.
+    /// True if nothing needs the op. A dead op takes no part in propagation.
     pub is_dead: bool,
 }
 
@@ -138,7 +138,7 @@ pub(crate) struct Block {
 
 pub(crate) struct Draft<'m> {
     pub module: &'m Module,
-    /// Whether shardings are taken as they are. Otherwise unit axes are dropped and manual axes added.
+    /// True if shardings are taken as they are. Otherwise unit axes are dropped and manual axes added.
     pub is_as_written: bool,
     /// The functions that remain functions, in their order.
     pub roots: Vec<FrameId>,
@@ -462,7 +462,7 @@ impl<'m> Draft<'m> {
     }
 }
 
-/// Whether a walk visits an op before or after the ops in its blocks.
+/// True if a walk visits an op before or after the ops in its blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
     Pre,

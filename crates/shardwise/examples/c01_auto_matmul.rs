@@ -1,4 +1,4 @@
-//! Auto: a one-device program, sharded inputs, and the compiler decides the rest.
+//! Auto mode: a program as for one device with sharded inputs. The compiler decides everything else.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::prelude::*;
@@ -17,7 +17,7 @@ fn main() -> Result<()> {
     let x = zeros([8, 2048], BF16).shard(P!("X", "Y"));
     let w = zeros([2048, 8192], BF16).shard(P!("Y", None));
 
-    // Compiling adds the communication: here an all-reduce after the matmul.
+    // Compiling adds the communication: an all-reduce after the matmul.
     let matmul = jit(matmul_square).out_shardings(P!("X", None)).lower((&x, &w))?.compile()?;
     println!("{}", matmul.as_text());
     println!("{} · {} -> {}\n", x.ty(), w.ty(), matmul(&x, &w)?.ty());

@@ -1,4 +1,4 @@
-//! Auto, with one intermediate pinned.
+//! Auto mode, with the layout of one intermediate value fixed.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::prelude::*;

@@ -1,4 +1,4 @@
-//! Explicit: the sharding is part of the type, and can be printed while tracing.
+//! Explicit mode: the sharding is part of the type, and can be printed during tracing.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::prelude::*;

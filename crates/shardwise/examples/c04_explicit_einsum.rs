@@ -1,4 +1,4 @@
-//! Explicit: an ambiguous layout is an error that names the choices, and `.shard` makes one.
+//! Explicit mode: an ambiguous layout is an error that lists the choices, and `.shard` selects one of them.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::prelude::*;

@@ -1,4 +1,4 @@
-//! Manual: the first four elements of every device's shard, averaged over the mesh.
+//! Manual mode: averages the first four elements of every device's shard over the mesh.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::prelude::*;
@@ -11,7 +11,7 @@ fn main() -> Result<()> {
     set_mesh(Mesh::explicit([("x", x), ("y", y)])?);
     let (devices, data) = (x * y, arange(0..512, I32).shard(P!(("x", "y"))));
 
-    // Runs on each device, with its part of the array.
+    // This runs on each device, with its part of the array.
     let slice_and_average = shard_map(|x: &Array| {
         assert_eq!(x.shape(), [512 / devices]);
         let mean = x.i(..4).pmean(("x", "y"));

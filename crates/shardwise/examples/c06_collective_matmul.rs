@@ -1,4 +1,4 @@
-//! Collective matmul: `A[B_X, D_Y] · W[D, F_Y] -> Out[B_X, F_Y]`, the all-gather hidden behind the matmul.
+//! Collective matmul: `A[B_X, D_Y] · W[D, F_Y] -> Out[B_X, F_Y]`, with an all-gather that overlaps with the matmul.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::prelude::*;
@@ -6,7 +6,7 @@ use shardwise::prelude::*;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 mod chapter;
 
-/// As the chapter writes it: a loop with a carry, unrolled.
+/// The collective matmul as in the chapter: a loop with a carry, unrolled.
 fn allgather_matmul(lhs: &Array, rhs: &Array) -> Array {
     let (n, me) = (axis_size("Y"), axis_index("Y"));
     let chunk = lhs.dim(1);
@@ -18,11 +18,11 @@ fn allgather_matmul(lhs: &Array, rhs: &Array) -> Array {
         let acc = acc + lhs.matmul(rows(i));
         (acc, lhs.ppermute("Y", shift(-1)))
     });
-    // The last chunk comes after the last permute, which leaves lhs where it was found.
+    // The last chunk comes after the last permute, which returns lhs to its first device.
     acc + lhs.matmul(rows(scalar(n - 1, I32)))
 }
 
-/// The same in plain Rust: a `for` loop unrolls while tracing, and `i` is a number.
+/// The same in plain Rust: a `for` loop is unrolled during tracing, and `i` is a number.
 fn allgather_matmul_plain(lhs: &Array, rhs: &Array) -> Array {
     let (n, me, chunk) = (axis_size("Y"), axis_index("Y"), lhs.dim(1));
     let mut lhs = lhs.clone();
@@ -34,10 +34,10 @@ fn allgather_matmul_plain(lhs: &Array, rhs: &Array) -> Array {
     acc
 }
 
-/// On one device: its parts of both to its part of the product.
+/// Multiplies on one device: its parts of both operands result in its part of the product.
 type Matmul = fn(&Array, &Array) -> Array;
 
-/// All of it gathered first: what the collective matmul hides.
+/// Gathers everything first, without overlap.
 fn blocking(lhs: &Array, rhs: &Array) -> Array {
     lhs.all_gather("Y", 1).matmul(rhs)
 }
@@ -72,7 +72,7 @@ fn compare(dtype: DType, [b, d, f]: [usize; 3]) -> Result<()> {
         table.add(name, &map, || map(&a, &w))?;
     }
 
-    // Nothing to gather where the contraction is not sharded: what the matmul alone takes.
+    // If the contraction is not sharded, nothing is gathered: this is the time of the matmul alone.
     let a = whole([b, d]).shard(P!("X", None));
     let alone = jit(|a: &Array, w: &Array| a.matmul(w)).out_shardings(P!("X", "Y")).lower((&a, &w))?.compile()?;
     alone.communication().assert_none();

@@ -1,10 +1,10 @@
-//! What a call costs beside its work: `x + 1` of f32[8,128] on eight devices, jitted and eager.
+//! Measures the overhead of a call: `x + 1` of f32[8,128] on eight devices, jitted and eager.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::prelude::*;
 use std::time::{Duration, Instant};
 
-/// The fastest of some rounds of calls.
+/// Returns the time of the fastest round of calls.
 fn fastest(f: impl Fn() -> Result<Array>) -> Result<Duration> {
     const CALLS: u32 = 200;
     let mut best = Duration::MAX;

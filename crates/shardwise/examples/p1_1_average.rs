@@ -1,4 +1,4 @@
-//! Problem 1.1: the average within each shard, by hand and by the compiler.
+//! Problem 1.1: the average within each shard, written by hand and by the compiler.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::prelude::*;
@@ -24,7 +24,7 @@ fn main() -> Result<()> {
     println!("{}\n", average_map(&a));
     assert_equal(&average_map(&a), &average_jit(&a)?);
 
-    // Was any communication added? How long did each take?
+    // Shows whether communication was added, and how long each variant took.
     let by_hand = jit(average_map).lower(&a)?.compile()?;
     let by_compiler = average_jit.lower(&a)?.compile()?;
     by_hand.communication().assert_none();

@@ -1,4 +1,5 @@
-//! Problem 1.2: `roll(x, shift, axis=0) - x` within each shard, the shift known when tracing and only when running.
+//! Problem 1.2: `roll(x, shift, axis=0) - x` within each shard, with a shift that is known during tracing or only at
+//! run time.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::prelude::*;
@@ -14,7 +15,7 @@ fn main() -> Result<()> {
     let shift_map =
         |a: &Array, by: i64| shard_map(|a: &Array| a.roll(by, 0) - a).in_specs(P!("X", "Y")).out_specs(P!("X", "Y"))(a);
 
-    // The shift is an argument: one program for all of them.
+    // The shift is an argument: one program for all shifts.
     let shift_any =
         shard_map(|a: &Array, by: &Array| a.roll(by, 0) - a).in_specs((P!("X", "Y"), P!())).out_specs(P!("X", "Y"));
 

@@ -1,4 +1,4 @@
-//! Problem 2.1 and 2.2: a mixture of experts without sharding in mind, then what the compiler makes of it.
+//! Problem 2.1 and 2.2: a mixture of experts that ignores sharding, and the compiler's program for it.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::prelude::*;
@@ -6,7 +6,7 @@ use shardwise::prelude::*;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 mod chapter;
 
-/// `out[i] = a[i] · w[b[i]]`, for w: f32[E, D, F], a: f32[S, D], b: i32[S].
+/// Computes `out[i] = a[i] · w[b[i]]` for w: f32[E, D, F], a: f32[S, D], b: i32[S].
 fn moe_local(w: &Array, a: &Array, b: &Array) -> Array {
     let ([s, _], [e, _, f]) = (a.dims(), w.dims());
     let (out, ()) = scan(zeros([s, f], F32), arange(0..e, I32), |out, e| {
@@ -17,7 +17,7 @@ fn moe_local(w: &Array, a: &Array, b: &Array) -> Array {
     out
 }
 
-/// The tokens of each expert one after the other in a row of their own: S places, as all may be of one expert.
+/// Places the tokens of each expert in a row of their own with S places, since all tokens may belong to one expert.
 fn moe_sorted(w: &Array, a: &Array, b: &Array) -> Array {
     let ([s, d], e) = (a.dims(), w.dim(0));
     let (by_expert, counts) = (b.argsort(0), b.bincount(e));
@@ -27,14 +27,14 @@ fn moe_sorted(w: &Array, a: &Array, b: &Array) -> Array {
     einsum!("esd,edf->esf", buffer, w).i((&expert, &place)).i(by_expert.argsort(0))
 }
 
-/// The same without places that nobody takes: no masking, no wasted work.
+/// Does the same without unused places: no masking, no wasted work.
 fn moe_ragged_dot(w: &Array, a: &Array, b: &Array) -> Array {
     let by_expert = b.argsort(0);
     let out = ragged_dot(a.i(&by_expert), w, b.bincount(w.dim(0)));
     out.i(by_expert.argsort(0))
 }
 
-/// What all of them mean: a matrix for each token, f32[S, D, F].
+/// Computes the expected result with a matrix for each token, f32[S, D, F].
 fn dense(w: &Array, a: &Array, b: &Array) -> Array {
     einsum!("sd,sdf->sf", a, w.i(b))
 }
@@ -63,7 +63,7 @@ fn main() -> Result<()> {
         for b in &routes {
             assert_close(&moe(&w, &a, b)?, &dense(&w, &a, b));
         }
-        // 2.2: what did the compiler decide to move, why, and how long does it take?
+        // 2.2: shows what the compiler decided to move, why, and how long it takes.
         table.add(name, &moe, || moe(&w, &a, b))?;
     }
     println!("{table}");

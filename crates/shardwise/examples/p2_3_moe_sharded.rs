@@ -8,7 +8,8 @@ use shardwise::prelude::*;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 mod chapter;
 
-/// Every expert looks at every token and keeps its own; a token of no expert here gets zeros.
+/// Lets every expert process every token, and keeps the results of its own. A token of another device's expert gets
+/// zeros.
 fn moe_local(w: &Array, a: &Array, b: &Array) -> Array {
     let experts = (w.clone(), arange(0..w.dim(0), I32));
     let (out, ()) = scan(zeros([a.dim(0), w.dim(2)], F32), experts, |out, (w, e)| {
@@ -17,21 +18,21 @@ fn moe_local(w: &Array, a: &Array, b: &Array) -> Array {
     out
 }
 
-/// The same with the tokens grouped by expert; a token of expert `E` or more gets zeros.
+/// Does the same with the tokens grouped by expert. A token of expert `E` or more gets zeros.
 fn moe_ragged_dot(w: &Array, a: &Array, b: &Array) -> Array {
     let by_expert = b.argsort(0);
     let out = ragged_dot(a.i(&by_expert), w, b.bincount(w.dim(0)));
     out.i(by_expert.argsort(0))
 }
 
-/// 2.3.1: every device sees all tokens and answers for its own experts.
+/// 2.3.1: every device sees all tokens, and computes the results of its own experts.
 fn moe_all_gather(w: &Array, a: &Array, b: &Array) -> Array {
     let first = axis_index("X") * w.dim(0);
     let (a, b) = (a.all_gather("X", 0), b.all_gather("X", 0) - first);
     moe_local(w, &a, &b).psum_scatter("X", 0)
 }
 
-/// 2.3.2: a few tokens for each device at a time, until the one with most has no more; the answers come back.
+/// 2.3.2: sends a few tokens to each device at a time, until all are sent. The results are sent back.
 fn moe_all_to_all(w: &Array, a: &Array, b: &Array) -> Array {
     let ([s, _], [experts, _, f]) = (a.dims(), w.dims());
     let (n, first) = (axis_size("X"), axis_index("X") * experts);
@@ -57,7 +58,7 @@ fn moe_all_to_all(w: &Array, a: &Array, b: &Array) -> Array {
     out.i(by_expert.argsort(0))
 }
 
-/// The same with a chunk of tokens at a time, each of which goes just to where it must.
+/// Does the same with a chunk of tokens at a time, each of which is sent only where it is needed.
 fn moe_ragged(w: &Array, a: &Array, b: &Array) -> Array {
     let ([s, d], [experts, _, f]) = (a.dims(), w.dims());
     let (n, first) = (axis_size("X"), axis_index("X") * experts);
@@ -80,7 +81,7 @@ fn moe_ragged(w: &Array, a: &Array, b: &Array) -> Array {
     out.i(by_expert.argsort(0))
 }
 
-/// For each peer: how many rows go there and from where, how many come from there and to where.
+/// For each peer: how many rows are sent there and from where, and how many are received and stored where.
 struct Exchange {
     send: Array,
     send_at: Array,
@@ -103,12 +104,12 @@ impl Exchange {
     }
 }
 
-/// A device's rows of A have D/Y columns: all of them are needed, and F/Y columns of the answer are its own.
+/// A device's rows of A have D/Y columns. All columns are needed, and F/Y columns of the result belong to the device.
 fn over_y(moe: Moe) -> impl Fn(&Array, &Array, &Array) -> Array {
     move |w, a, b| moe(w, &a.all_gather("Y", 1), b)
 }
 
-/// 2.4: k experts for each token, b: i32[S, k]; the mean of their answers.
+/// 2.4: uses k experts for each token, b: i32[S, k], and averages their results.
 fn top_k<F: Fn(&Array, &Array, &Array) -> Array>(moe: F) -> impl Fn(&Array, &Array, &Array) -> Array {
     move |w, a, b| {
         let [s, k] = b.dims();
@@ -116,7 +117,7 @@ fn top_k<F: Fn(&Array, &Array, &Array) -> Array>(moe: F) -> impl Fn(&Array, &Arr
     }
 }
 
-/// What all of them mean: a matrix for each token, f32[S, D, F].
+/// Computes the expected result with a matrix for each token, f32[S, D, F].
 fn dense(w: &Array, a: &Array, b: &Array) -> Array {
     einsum!("sd,sdf->sf", a, w.i(b))
 }

@@ -1,4 +1,4 @@
-//! Problem 3: all-reduce and reduce-scatter collective matmuls, and a block made of them.
+//! Problem 3: all-reduce and reduce-scatter collective matmuls, and a block that uses them.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::prelude::*;
@@ -6,7 +6,7 @@ use shardwise::prelude::*;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 mod chapter;
 
-/// 3.1 `A[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]`: each tile's all-reduce runs under the next tile's matmul.
+/// 3.1 `A[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]`: each tile's all-reduce overlaps with the next tile's matmul.
 fn allreduce_matmul(a: &Array, w: &Array) -> Array {
     let tile = w.dim(1) / 8;
     concatenate((0..8).map(|i| a.matmul(w.i((.., i * tile..(i + 1) * tile))).psum("Y")), 1)
@@ -41,13 +41,13 @@ fn block(x: &Array, w_in: &Array, w_out: &Array) -> Array {
     reduce_scatter_matmul(&allgather_matmul(x, w_in).gelu(), w_out)
 }
 
-/// The same, of the library's parts.
+/// The same block, made of the library's functions.
 fn block_of(x: &Array, w_in: &Array, w_out: &Array, overlap: Overlap) -> Array {
     let tmp = collective_matmul::all_gather("bd,df->bf", x, w_in, 'd', "Y", overlap);
     collective_matmul::reduce_scatter("bf,fd->bd", &tmp.gelu(), w_out, 'd', "Y", overlap)
 }
 
-/// `A · W` over a contracting dimension that is split, and what becomes of the sum.
+/// Computes `A · W` over a split contracting dimension, for every treatment of the sum.
 fn matmul(title: &str, out: P, f: fn(&Array, &Array) -> Array, library: Library) -> Result<()> {
     println!("════ {title}\n");
     let [ka, kw] = Key::new(0).split();
@@ -73,7 +73,7 @@ fn matmul(title: &str, out: P, f: fn(&Array, &Array) -> Array, library: Library)
     Ok(())
 }
 
-/// On one device, one way.
+/// Computes the result on one device.
 type Library = fn(&Array, &Array, Overlap) -> Array;
 
 fn whole_block() -> Result<()> {

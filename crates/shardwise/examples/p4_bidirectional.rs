@@ -1,4 +1,4 @@
-//! Problem 4: the collective matmuls with both directions of every link in use.
+//! Problem 4: collective matmuls that use both directions of every link.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::prelude::*;
@@ -6,7 +6,7 @@ use shardwise::prelude::*;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 mod chapter;
 
-/// `Tmp[B_X, F_Y] · W[F_Y, D] -> Out[B_X, D_Y]`: half of each sum travels up the ring, half down.
+/// `Tmp[B_X, F_Y] · W[F_Y, D] -> Out[B_X, D_Y]`: half of each sum is sent up the ring, and half down.
 fn reduce_scatter_matmul(tmp: &Array, w: &Array) -> Array {
     let (n, me) = (axis_size("Y"), axis_index("Y"));
     let half = w.dim(1) / n / 2;
@@ -21,12 +21,12 @@ fn reduce_scatter_matmul(tmp: &Array, w: &Array) -> Array {
     concatenate([up, down], 1)
 }
 
-/// `A[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]`: the sums are gathered when all matmuls are done.
+/// `A[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]`: the sums are gathered after all matmuls.
 fn allreduce_matmul(a: &Array, w: &Array) -> Array {
     reduce_scatter_matmul(a, w).all_gather_replicated("Y", 1)
 }
 
-/// On one device: its parts of both to its part of the product.
+/// Multiplies on one device: its parts of both operands result in its part of the product.
 type Matmul = Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>;
 
 fn compare(title: &str, out: P, variants: Vec<(&str, Matmul)>) -> Result<()> {

@@ -1,5 +1,5 @@
-//! A decoder block with its parameters split over "model" and its batch over "data": two all-reduces, in the places that
-//! the specs ask for.
+//! A decoder block with its parameters split over "model" and its batch over "data". It has two all-reduces, where the
+//! specs require them.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::prelude::*;

@@ -1,4 +1,4 @@
-//! Every collective explains itself: as a table, as data, and as an assertion in a test.
+//! Every collective has a reason: in a table, as data, and in an assertion in a test.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::prelude::*;
@@ -7,7 +7,7 @@ fn mlp(x: &Array, w_in: &Array, w_out: &Array) -> Array {
     x.matmul(w_in).gelu().matmul(w_out)
 }
 
-/// Types are enough: nothing is allocated, nothing runs.
+/// Types are enough: nothing is allocated, and nothing runs.
 fn communication() -> Result<Communication> {
     set_mesh(Mesh::auto([("data", 4), ("model", 2)])?);
     let x = Array::of_type([512, 1024], BF16).shard(P!("data"));

@@ -1,10 +1,10 @@
-//! A kernel of one's own: a custom call with a shape function, a sharding rule and a function of arrays.
+//! A user-defined kernel: a custom call with a shape function, a sharding rule and a function of arrays.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::kernel::{Call, Kernel, Literal, register};
 use shardwise::prelude::*;
 
-/// Each row of `x` divided by its root mean square, times `scale`.
+/// Divides each row of `x` by its root mean square, and multiplies it by `scale`.
 fn rms_norm(call: &Call<'_>) -> std::result::Result<Vec<Literal>, String> {
     let [x, scale] = [0, 1].map(|i| call.operands[i].to_dense());
     let width = x.shape()[1];
@@ -24,7 +24,7 @@ fn main() -> Result<()> {
         },
         rms_norm,
     );
-    // Rows may be split over devices, columns must be whole.
+    // Rows may be split over devices, and columns must be whole.
     register("example.rms_norm", kernel.with_rule("([i, j], [j])->([i, j]) need_replication={j}"))?;
 
     let program = Program::parse(

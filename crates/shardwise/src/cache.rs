@@ -1,4 +1,4 @@
-//! Maps that keep what is costly to make: programs. They are bounded by number and by bytes.
+//! Maps that keep programs, which are costly to make. They are bounded by number and by bytes.
 //!
 //! All caches of this crate use them. Two belong to the process: programs by their structure (`runtime`), and library
 //! functions by name and types (`eager`). Each [`Jit`](crate::Jit) has one for what it has compiled. Explicit mode also
@@ -31,7 +31,7 @@ impl<K: Eq + Hash, V> Cache<K, V> {
 
     /// Inserts a value of `bytes` bytes. Returns the entries that were removed for it, which the caller drops after it
     /// has released its locks.
-    #[must_use = "what is dropped may be large"]
+    #[must_use = "the removed entries may be large, and are dropped by the caller"]
     pub fn insert(&mut self, key: K, value: V, bytes: usize) -> HashMap<K, V> {
         let is_full = self.entries.len() >= MOST_ENTRIES || self.bytes.saturating_add(bytes) > MOST_BYTES;
         let gone = if is_full { std::mem::take(self).entries } else { HashMap::new() };

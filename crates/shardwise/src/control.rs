@@ -1,7 +1,7 @@
 //! Control flow as ops: loops and branches whose bodies are traced once.
 //!
 //! A `scan`, and a loop with a known number of steps, is a composite (`shardwise.scan`) over a function that contains a
-//! `while`. The composite keeps what is known of the scan until it is lowered. Outside of a trace, a loop is compiled
+//! `while`. The composite keeps the facts about the scan until it is lowered. Outside of a trace, a loop is compiled
 //! as a program of its own.
 
 use crate::array::Array;

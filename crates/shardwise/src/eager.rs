@@ -243,7 +243,7 @@ impl Prepared {
 
 /// Returns results that are made when `.shard` states their layout. The program runs again for each of them.
 fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Array> {
-    let question = results.question.expect("only what is asked waits");
+    let question = results.question.expect("only an ambiguous result waits");
     let results_count = results.types.len();
     let module = Arc::new(module);
     let operands: Vec<Array> = operands.iter().map(|&a| a.clone()).collect();

@@ -105,7 +105,7 @@ impl Programs {
     }
 
     /// Inserts a program. Returns the entries that were removed for it.
-    #[must_use = "what is dropped may be large"]
+    #[must_use = "the removed entries may be large, and are dropped by the caller"]
     fn insert(&mut self, hash: u64, program: &Arc<Compiled>) -> HashMap<u64, Arc<Compiled>> {
         if self.held.len() >= 2 * self.held_at_last_sweep.max(1024) {
             self.held.retain(|_, p| p.strong_count() > 0);

@@ -61,7 +61,7 @@ pub(crate) fn checked<R>(loc: impl FnOnce() -> Loc, f: impl FnOnce() -> R) -> Re
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tree of arrays",
     label = "expected `Array`, or a tuple, `Vec`, `Option` or `#[derive(Tree)]` struct of them",
-    note = "for a struct of your own, add `#[derive(Tree)]`, and mark what is not an array `#[tree(fixed)]`; for a reference, `.clone()` it: that is cheap"
+    note = "for a struct of your own, add `#[derive(Tree)]`, and mark fields that are not arrays with `#[tree(fixed)]`; for a reference, `.clone()` it, which is cheap"
 )]
 pub trait Tree: Sized + Send + Sync + 'static {
     /// Calls `f` with each array, in order.

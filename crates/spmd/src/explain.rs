@@ -28,7 +28,7 @@ pub struct Row {
     pub result_type: TensorType,
     /// The bytes that the device that receives most receives each time the collective runs.
     pub bytes_received: u64,
-    /// Whether the numbers of bytes are only upper bounds.
+    /// True if the numbers of bytes are only upper bounds.
     pub is_bound: bool,
     /// The bytes that all devices together receive each time it runs.
     pub bytes_total: u64,

@@ -43,8 +43,8 @@ impl Printer<'_> {
         let mut text = String::new();
         for (i, &arg) in body[region].args.iter().enumerate() {
             let name = self.define(arg, "param");
-            let lies = body.sharding(arg).map_or(String::new(), |s| format!(", sharding={}", HloSharding::from(s)));
-            writeln!(text, "  {name} = {} parameter({i}){lies}", ty(body.ty(arg))).expect("writing to a string");
+            let layout = body.sharding(arg).map_or(String::new(), |s| format!(", sharding={}", HloSharding::from(s)));
+            writeln!(text, "  {name} = {} parameter({i}){layout}", ty(body.ty(arg))).expect("writing to a string");
         }
         let (&last, ops) = body[region].ops.split_last().expect("a region ends in a terminator");
         let results = body[last].operands.to_vec();

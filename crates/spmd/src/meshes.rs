@@ -94,7 +94,7 @@ fn is_same(a: &Arc<Mesh>, b: &Arc<Mesh>) -> bool {
 struct Used {
     /// Every mesh that is used, once.
     meshes: Vec<Use>,
-    /// Whether a list of axes is not in normal form, or a sharding has another rank than its tensor. The latter is
+    /// True if a list of axes is not in normal form, or a sharding has another rank than its tensor. The latter is
     /// allowed for a mesh of one device.
     is_irregular: bool,
 }

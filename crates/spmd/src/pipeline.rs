@@ -17,7 +17,7 @@ pub struct Pass {
     pub run: fn(Module, &mut Diagnostics) -> Result<Module, Diagnostics>,
     /// One line of description for `--help` and for the docs.
     pub describes: &'static str,
-    /// What holds of the module after this pass and did not before.
+    /// The guarantees that hold after this pass and did not hold before.
     pub ensures: &'static [Guarantee],
 }
 
@@ -116,7 +116,7 @@ pub type DumpHook<'a> = &'a mut dyn FnMut(usize, &str, &Module);
 #[derive(Default)]
 pub struct Options<'a> {
     pub dump: Option<DumpHook<'a>>,
-    /// Whether to verify the module after each pass, and what the pass guarantees. Debug builds always do.
+    /// True to verify the module after each pass, and what the pass guarantees. Debug builds always do.
     pub verify: bool,
     /// The warnings of the passes.
     pub warnings: Diagnostics,

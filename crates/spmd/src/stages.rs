@@ -1,4 +1,4 @@
-//! What holds of a module after each pass, as predicates that can be checked.
+//! The guarantees of each pass, as predicates that can be checked.
 //!
 //! A pass lists its guarantees in [`PASSES`](crate::PASSES). A guarantee holds from this pass on, up to the pass that
 //! it names as the last. A pass may rely on every guarantee of the passes before it that still holds. [`verify_stage`]

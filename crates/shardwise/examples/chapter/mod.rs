@@ -1,5 +1,5 @@
-//! What the chapter's examples share: the mesh that `--devices N` asks for, and the table that they end with. With
-//! `--dump FOLDER` they also write the results of their variants, to be compared with those of their twins in Python
+//! Helpers of the chapter's examples: the mesh for `--devices N`, and the table at the end. With `--dump FOLDER` they
+//! also write the results of their variants, which are compared with those of the twins in Python
 //! (`oracle/chapter.py`).
 
 use shardwise::prelude::*;
@@ -9,12 +9,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// What stands after `name` on the command line.
+/// Returns the argument after `name` on the command line.
 fn option(name: &str) -> Option<String> {
     std::env::args().skip_while(|a| a != name).nth(1)
 }
 
-/// The sizes of the two mesh axes of `--devices N`: 1, 2, 8 (unless it is given) or 64.
+/// Returns the sizes of the two mesh axes for `--devices N`: 1, 2, 8 (the default) or 64.
 pub fn grid() -> [usize; 2] {
     match option("--devices").as_deref().unwrap_or("8") {
         "1" => [1, 1],
@@ -28,12 +28,13 @@ pub fn grid() -> [usize; 2] {
     }
 }
 
-/// A row for each variant: its time, what each device receives, and the largest value that a device holds.
+/// A row for each variant: its time, the bytes that each device receives, and the largest value that a device holds.
 #[derive(Default)]
 pub struct Table(Vec<(String, Duration, u64, usize)>);
 
 impl Table {
-    /// Prints what a variant moves and where its time goes, and adds it with the shortest of five times. `run` calls it.
+    /// Prints what a variant moves and where its time goes, and adds a row with the shortest of five times. `run` calls
+    /// it.
     pub fn add<A: Args, R: Tree>(
         &mut self,
         name: &str,
@@ -86,7 +87,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// Writes a result as the next of `00.npy`, `01.npy`, … of the folder.
+/// Writes a result as the next of `00.npy`, `01.npy`, … in the folder.
 fn dump(x: &Array, folder: &str) -> Result<()> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let file = Path::new(folder).join(format!("{:02}.npy", COUNT.fetch_add(1, Ordering::Relaxed)));

@@ -1,4 +1,4 @@
-//! How programs are written: places, trees, captures, calls, layouts.
+//! Tests how programs are written: locations, trees, captures, calls, layouts.
 
 use shardwise::prelude::*;
 
@@ -116,7 +116,7 @@ fn an_unknown_shape_ends_the_trace() {
         x.reshape([n])
     });
     assert_eq!(codes(&g(&x).unwrap_err()), ["rank"]);
-    // A panic of the program's own, after a mistake, is the mistake.
+    // A panic of the program after a mistake is reported as the mistake.
     let h = jit(|x: &Array, w: &Array| {
         let y = x.matmul(w);
         assert_eq!(y.dim(0), 9);
@@ -220,7 +220,7 @@ fn trees() {
     assert_eq!(with_mesh(&mesh, || h(&w).unwrap()).ty().to_string(), "f32[2@X]");
 }
 
-/// A value that prints as any other, and has their hash.
+/// A value that prints like all others and has the same hash.
 #[derive(Clone, PartialEq, Eq)]
 struct Factor(i32);
 impl std::fmt::Debug for Factor {

@@ -1,11 +1,12 @@
-//! Bodies of loops and branches that return what they did not make: captured arrays, constants, arguments, duplicates.
+//! Tests bodies of loops and branches that return values that they did not make: captured arrays, constants, arguments,
+//! duplicates.
 
 use shardwise::prelude::*;
 
-/// A pair of arrays through a loop or branch of each kind; `body` gives the next pair.
+/// Runs a pair of arrays through a loop or branch of each kind. `body` returns the next pair.
 type Body = fn(&Array, &Array, &Array) -> (Array, Array);
 
-/// What is captured, what the carry starts with, and what the loop does.
+/// The captured array, the initial carry, and the body of the loop.
 #[rustfmt::skip]
 const BODIES: [(&str, Body); 9] = [
     ("captured", |y, _, _| (y.clone(), y.clone())),
@@ -19,7 +20,7 @@ const BODIES: [(&str, Body); 9] = [
     ("captured, used as well", |y, a, _| (a + y, y.clone())),
 ];
 
-/// The loops and branches, `n` turns each.
+/// Runs the loops and branches with `n` turns each.
 fn run(kind: usize, n: usize, y: &Array, a: &Array, b: &Array, body: Body) -> (Array, Array) {
     let start = (a.clone(), b.clone());
     let zero = scalar(0, I32);
@@ -35,7 +36,7 @@ fn run(kind: usize, n: usize, y: &Array, a: &Array, b: &Array, body: Body) -> (A
     }
 }
 
-/// The same, in Rust.
+/// Computes the same in Rust.
 fn expected(n: usize, y: &Array, a: &Array, b: &Array, body: Body) -> [Vec<f32>; 2] {
     let (a, b) = (0..n).fold((a.clone(), b.clone()), |(a, b), _| body(y, &a, &b));
     [a.to_vec().unwrap(), b.to_vec().unwrap()]

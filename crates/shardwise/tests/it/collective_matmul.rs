@@ -1,18 +1,18 @@
-//! Collective matmuls: each equals its plain counterpart, and that the matmul of the whole arrays.
+//! Tests that each collective matmul equals its plain counterpart, and that one equals the matmul of the whole arrays.
 
 use expect_test::expect;
 use shardwise::prelude::*;
 
-/// What lies in parts along the axes: a letter of the operands and of the result, as specs.
+/// The letter that is split along the axes, with the operands' and the result's letters, as specs.
 type Case<'a> = (&'a str, [usize; 4], char);
 
-/// Small integers, whose sums of products are exact in every dtype.
+/// Returns small integers, whose sums of products are exact in every dtype.
 fn whole(labels: &str, sizes: [usize; 4], dtype: DType, seed: u64) -> Array {
     let shape: Vec<usize> = labels.chars().map(|c| sizes["gbdf".find(c).unwrap()]).collect();
     (randint(Key::new(seed), shape, 0..3, I32) - 1).astype(dtype)
 }
 
-/// Where `letter` is split over `axes`.
+/// Returns the spec in which `letter` is split over `axes`.
 fn split(labels: &str, letter: char, axes: &'static [&'static str]) -> P {
     let at = labels.chars().position(|c| c == letter);
     match at {
@@ -29,7 +29,7 @@ fn parts(spec: &str) -> [&str; 3] {
     [a, b, out]
 }
 
-/// Runs all ways as one program.
+/// Runs all kinds of overlap as one program.
 fn check<F>(case: Case<'_>, dtype: DType, axes: &'static [&'static str], specs: [P; 3], f: F)
 where
     F: Fn(&Array, &Array, Overlap) -> Array + Send + Sync,
@@ -54,7 +54,7 @@ fn all_gather(case: Case<'_>, dtype: DType, axes: &'static [&'static str]) {
     let [a, _, _] = parts(spec);
     let spec_of_a = split(a, letter, axes);
     let text = spec.to_string();
-    // The result varies as far as types can tell: one device's is kept.
+    // The result varies as far as types can tell, so the result of one device is kept.
     check(case, dtype, axes, [spec_of_a, P!(), P!()], move |a, b, overlap| {
         collective_matmul::all_gather(&text, a, b, letter, axes, overlap).pmax(axes)
     });
@@ -79,7 +79,7 @@ fn all_reduce(case: Case<'_>, dtype: DType, axes: &'static [&'static str]) {
     });
 }
 
-/// Sizes of g, b, d, f: the one of `letter` in `count` parts of this size.
+/// Returns the sizes of g, b, d, f: that of `letter` is `count` parts of this size.
 fn sizes(letter: char, count: usize, chunk: usize) -> [usize; 4] {
     let mut sizes = [2, 3, 5, 2];
     sizes["gbdf".find(letter).unwrap()] = count * chunk;
@@ -89,7 +89,7 @@ fn sizes(letter: char, count: usize, chunk: usize) -> [usize; 4] {
 const DTYPES: [DType; 3] = [I32, BF16, F32];
 const Y: &[&str] = &["Y"];
 
-/// For each number of devices and dtype.
+/// Runs `f` for each number of devices and dtype.
 fn everywhere(f: impl Fn(usize, DType)) {
     for n in [1, 2, 3, 4, 8] {
         set_mesh(Mesh::auto([("Y", n)]).unwrap());
@@ -97,7 +97,7 @@ fn everywhere(f: impl Fn(usize, DType)) {
     }
 }
 
-/// Over a contracting, a free and a batch dimension; parts of one element, and of an odd number.
+/// Tests a contracting, a free and a batch dimension, with parts of one element and of an odd number.
 #[test]
 fn gathers() {
     everywhere(|n, dtype| {
@@ -106,7 +106,7 @@ fn gathers() {
             all_gather(("dbg,fgd->fbg", sizes(letter, n, 1), letter), dtype, Y);
         }
         all_gather(("bd,df->bf", sizes('d', n, 2), 'd'), dtype, Y);
-        // Summed in the left operand alone, and in the right.
+        // Summed only in the left operand, and only in the right one.
         all_gather(("gbd,df->bf", sizes('g', n, 2), 'g'), dtype, Y);
         all_gather(("bd,gdf->bf", sizes('d', n, 2), 'd'), dtype, Y);
     });
@@ -125,7 +125,7 @@ fn scatters() {
     });
 }
 
-/// Tiles along a letter of any size: smaller than the axis, no multiple of it, even.
+/// Tests tiles along a letter of any size: smaller than the axis, not a multiple of it, even.
 #[test]
 fn reduces() {
     everywhere(|n, dtype| {
@@ -138,7 +138,7 @@ fn reduces() {
     });
 }
 
-/// Over two axes in an order of one's own, beside a third.
+/// Tests two axes in reverse order, beside a third one.
 #[test]
 fn over_several_axes() {
     set_mesh(Mesh::auto([("X", 3), ("Y", 2), ("Z", 2)]).unwrap());
@@ -149,7 +149,7 @@ fn over_several_axes() {
     all_reduce(("bd,df->bf", [1, 2, 6, 13], 'f'), I32, axes);
 }
 
-/// Sums of bf16 are rounded once: 256 + 1 + … + 1 would stay 256.
+/// Tests that sums of bf16 are rounded once: 256 + 1 + … + 1 would stay 256 otherwise.
 #[test]
 fn narrow_floats_are_rounded_once() {
     set_mesh(Mesh::auto([("Y", 8)]).unwrap());
@@ -166,7 +166,7 @@ fn narrow_floats_are_rounded_once() {
     }
 }
 
-/// The transfers are started before the matmuls that hide them, and are as many as the chapter says.
+/// Tests that the transfers are started before the matmuls that overlap with them, and are as many as in the chapter.
 #[test]
 fn what_moves() {
     set_mesh(Mesh::auto([("Y", 4)]).unwrap());

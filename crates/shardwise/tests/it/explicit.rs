@@ -1,4 +1,4 @@
-//! Explicit mode: types, choices, communication that is asked for.
+//! Tests Explicit mode: types, choices, and requested communication.
 
 use expect_test::{Expect, expect};
 use shardwise::prelude::*;
@@ -16,7 +16,7 @@ fn codes(e: &Error) -> Vec<&str> {
     e.diagnostics().map(|d| d.code()).collect()
 }
 
-/// The type that `f` gives to its result while it is traced, or the mistakes' codes; eagerly too.
+/// Returns the type of `f`'s result during tracing, or the mistakes' codes. Checks that eager calls agree.
 fn typed(mesh: &Mesh, x: &Array, f: impl Fn(&Array) -> Array + Send + Sync) -> String {
     let lowered = with_mesh(mesh, || {
         jit(|x: &Array| f(x)).lower(x).and_then(|l| l.compile()).and_then(|c| c(x)).map(|a| a.ty().to_string())
@@ -164,7 +164,7 @@ fn the_chapters_einsum() {
     let asked_at_the_end = jit(|x: &Array, w: &Array| einsum!("bd,df->bf", x, w)).out_shardings(P!("X", "Y"));
     let out = with_mesh(&mesh, || asked_at_the_end(&x, &w)).unwrap();
     assert_eq!(out.ty().to_string(), "f32[8@X,128@Y]");
-    // Eagerly.
+    // The same eagerly.
     let y = einsum!("bd,df->bf", &x, &w);
     assert_eq!(codes(&y.check().unwrap_err()), ["layout-ambiguous"]);
     let y = y.shard(mesh.sharding(P!("X", "Y")));
@@ -241,7 +241,7 @@ fn warnings_are_data() {
            | all-reduce over X, 48 B
            = help: ask for it: `.shard(P!("Y"))`"#]]
     .assert_eq(&text.lines().map(places).collect::<Vec<_>>().join("\n"));
-    // The text carries them; eager calls and calls of compiled functions have them too.
+    // The text contains them. Eager calls and calls of compiled functions have them as well.
     assert!(lowered.as_text().contains("shardwise.warnings"), "{}", lowered.as_text());
     assert!(!jit(|x: &Array| x * 2.0).lower(&x).unwrap().as_text().contains("shardwise.warnings"));
     let (_, called) = with_warnings(|| f(&x).unwrap());

@@ -1,8 +1,8 @@
-//! Explicit mode against JAX's, op by op: `testdata/explicit/cases.txt`, which `oracle/explicit.py` makes.
+//! Compares Explicit mode with JAX's, op by op: `testdata/explicit/cases.txt`, which `oracle/explicit.py` makes.
 //!
-//! Under `Allow` our type is JAX's, or we have an answer where JAX refuses; an accepted program gives the values of the
-//! unsharded one. Under `Deny` what is accepted has the same type and communicates nothing, and what is refused would
-//! communicate.
+//! Under `Allow`, our type is JAX's, or we have a result where JAX refuses the program, and an accepted program has the
+//! values of the unsharded one. Under `Deny`, an accepted program has the same type and communicates nothing, and a
+//! refused one would communicate.
 
 use shardwise::prelude::*;
 use std::collections::BTreeMap;
@@ -73,10 +73,10 @@ fn op(name: &str) -> Op {
     }
 }
 
-/// Where JAX has a type and we have an error, because ….
+/// The cases in which JAX has a type and we have an error, with the reasons.
 const REFUSED: [(&str, &str); 1] = [("astype | f32[8,16]{U:Y}", "each device would round a part of the sum")];
 
-/// A type as text: dtype, sizes, axes of each dimension; `{U:Y}`, `{R:Y}`.
+/// A type as text: dtype, sizes, axes of each dimension, `{U:Y}`, `{R:Y}`.
 struct Type {
     dtype: DType,
     shape: Vec<usize>,
@@ -116,7 +116,7 @@ impl Type {
         self.reduced.iter().fold(spec, |spec, axis| spec.reduced(axis))
     }
 
-    /// The value, laid out so; of a sum yet to be taken: a sum along a dimension that is split.
+    /// Returns the value in this layout. An unreduced sum is made by a sum along a split dimension.
     fn laid_out(&self, mesh: &Mesh) -> Array {
         let Some(axis) = &self.unreduced else { return self.value().shard(mesh.sharding(self.spec())) };
         let value = self.value();
@@ -125,7 +125,7 @@ impl Type {
         sum.shard(mesh.sharding(self.spec().unreduced(axis)))
     }
 
-    /// Small integers, none of which is the largest of its row twice; positions for integer operands.
+    /// Returns small integers, none of which is the largest of its row twice, and positions for integer operands.
     fn value(&self) -> Array {
         let n: usize = self.shape.iter().product();
         match self.dtype {
@@ -156,7 +156,7 @@ impl Case<'_> {
         Case { text, op: op(parts[0]), types, expected: parts[2] }
     }
 
-    /// What we make of it: the type and the compiled program's communication and result, or the codes of mistakes.
+    /// Returns our type and the compiled program's communication and result, or the codes of mistakes.
     fn run(&self, level: Communicate) -> Result<(String, Communication, Array), String> {
         let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).expect("a mesh").communication(level);
         let args: Vec<Array> = self.types.iter().map(|t| t.laid_out(&mesh)).collect();
@@ -180,7 +180,7 @@ impl Case<'_> {
         (self.op)(&self.types.iter().map(Type::value).collect::<Vec<_>>())
     }
 
-    /// The class of our answer beside JAX's; `Err`: what is wrong.
+    /// Returns the class of our answer compared with JAX's, or what is wrong.
     fn judge(&self) -> Result<&'static str, String> {
         let (allowed, denied) = (self.run(Communicate::Allow), self.run(Communicate::Deny));
         let class = match (&allowed, self.expected.starts_with("error")) {

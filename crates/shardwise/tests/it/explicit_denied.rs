@@ -1,14 +1,15 @@
-//! Under `Deny` a program communicates exactly where it says `.shard`: on generated programs, both ways.
+//! Tests on generated programs that, under `Deny`, a program communicates exactly where it calls `.shard`.
 //!
-//! What does not ask is written in [`plain`], what asks in [`asked`]; a step that is refused asks instead. Each step has a name
-//! scope of its own: no collective stands in one that does not ask, and one does in each that had to. What a single
-//! `.shard` makes of sums and moves is worked out here from the layouts, device by device, and compared.
+//! Steps that do not ask for communication are in [`plain`], and those that ask in [`asked`]. A step that is refused
+//! asks instead. Each step has its own name scope: there is no collective in the scope of a step that does not ask, and
+//! there is one in each step that had to ask. The effect of a single `.shard` on sums and moves is computed here from
+//! the layouts, device by device, and compared.
 
 use shardwise::prelude::*;
 use shardwise::{CollectiveKind, DimSpec};
 use std::collections::BTreeSet;
 
-/// The functions that steps are made of; `a` and `b` are matrices.
+/// The functions in steps. `a` and `b` are matrices.
 const OPS: usize = 14;
 
 #[rustfmt::skip]
@@ -40,11 +41,11 @@ struct Step {
     a: usize,
     b: usize,
     asks: Option<P>,
-    /// It was refused as it stood.
+    /// True if the step was refused when it did not ask.
     must: bool,
 }
 
-/// All values of a program, each a matrix of 8 x 16 or made so.
+/// Returns all values of a program. Each is a matrix of 8 x 16, or is converted to one.
 fn run(steps: &[Step], args: &[Array]) -> Vec<Array> {
     let mut values = args.to_vec();
     for step in steps {
@@ -88,7 +89,7 @@ fn collectives_are_those_that_are_asked_for() {
             let (op, a, b) = (choose.below(OPS), choose.below(known), choose.below(known));
             let mut step = Step { op, a, b, asks: None, must: false };
             if steps.iter().any(|s| (s.op, s.a, s.b) == (op, a, b)) {
-                // Common to both, it would move once.
+                // If two steps shared it, it would move once.
                 continue;
             }
             if matches!(step.op, 2 | 3) {
@@ -134,7 +135,7 @@ fn collectives_are_those_that_are_asked_for() {
                 step.op
             );
             if step.must && found == 0 {
-                // What it moves has been moved for another step: alone it moves.
+                // What it moves has been moved for another step. Alone, it moves it.
                 let [a, b] = [step.a, step.b].map(|v| types[v].clone());
                 let alone = jit(|a: &Array, b: &Array| asked(step.op, a, b, step.asks.as_ref().expect("it asks")));
                 let alone = with_mesh(&mesh, || alone.lower((&a, &b))).unwrap().communication().unwrap();
@@ -154,8 +155,8 @@ fn collectives_are_those_that_are_asked_for() {
     assert!(accepted == PROGRAMS && asking > 100 && collectives > 200, "{accepted} {asking} {collectives}");
 }
 
-// ── one `.shard`, from the layouts
-/// The axes of each dimension.
+// ── a single `.shard`, computed from the layouts
+/// Returns the axes of each dimension.
 fn axes(ty: &P, rank: usize) -> Vec<Vec<String>> {
     let dim = |d: &DimSpec| match d {
         DimSpec::Axes(names) => names.clone(),
@@ -166,7 +167,7 @@ fn axes(ty: &P, rank: usize) -> Vec<Vec<String>> {
     dims
 }
 
-/// The elements along each dimension that the device at `(x, y)` holds.
+/// Returns the range of elements along each dimension that the device at `(x, y)` holds.
 fn held(shape: &[usize], layout: &[Vec<String>], device: (usize, usize)) -> Vec<(usize, usize)> {
     let place = |axis: &String| if axis == "X" { (device.0, 4) } else { (device.1, 2) };
     let range = |(&n, axes): (&usize, &Vec<String>)| {
@@ -176,7 +177,7 @@ fn held(shape: &[usize], layout: &[Vec<String>], device: (usize, usize)) -> Vec<
     shape.iter().zip(layout).map(range).collect()
 }
 
-/// Whether each device has what it needs.
+/// Returns true if each device has what it needs.
 fn is_local(shape: &[usize], from: &[Vec<String>], to: &[Vec<String>]) -> bool {
     let devices = (0..4).flat_map(|x| (0..2).map(move |y| (x, y)));
     let covers = |(own, wanted): (&(usize, usize), &(usize, usize))| own.0 <= wanted.0 && wanted.1 <= own.1;
@@ -184,7 +185,7 @@ fn is_local(shape: &[usize], from: &[Vec<String>], to: &[Vec<String>]) -> bool {
     devices.all(|(own, wanted)| own.iter().zip(&wanted).all(covers))
 }
 
-/// What `f` of an array laid out as `from` moves.
+/// Returns the communication of `f` on an array with the layout `from`.
 fn moved(mesh: &Mesh, from: &P, f: impl Fn(&Array) -> Array + Send + Sync) -> Communication {
     let x = Array::of_type([8, 16], F32).shard(mesh.sharding(from.clone()));
     with_mesh(mesh, || jit(|x: &Array| f(x)).lower(&x)).unwrap().communication().unwrap()
@@ -210,7 +211,7 @@ fn matrices() -> Vec<P> {
     [P!(), P!("X"), P!("Y"), P!(None, "X"), P!(None, "Y")].into_iter().chain(two).collect()
 }
 
-/// Every way to lay a result out as `way`, with `over` behind the axes of one dimension; none of it: as it is.
+/// Returns all layouts of a result like `way`, with `over` after the axes of one dimension, or without it.
 fn scattered(way: &[Vec<String>], over: &[String]) -> Vec<Vec<Vec<String>>> {
     let behind = |d: usize| {
         let mut out = way.to_vec();
@@ -224,7 +225,7 @@ fn spec(layout: &[Vec<String>]) -> P {
     P::new(layout.iter().cloned().map(DimSpec::Axes))
 }
 
-/// One all-reduce for the result as it is, one reduce-scatter where its axes are asked for.
+/// Checks for an all-reduce if the result keeps its layout, and for a reduce-scatter if the axes are requested.
 fn check_sum(found: &Communication, over: &[String], is_scattered: bool, what: &str) {
     let kind = if is_scattered { CollectiveKind::ReduceScatter } else { CollectiveKind::AllReduce };
     let axes: BTreeSet<String> =
@@ -254,7 +255,7 @@ fn a_sum_that_is_asked_for() {
     assert!(count >= 12, "{count}");
 }
 
-/// Axes of the rows, of what is summed and of the columns.
+/// The axes of the rows, of the contracted dimension and of the columns.
 const SPLITS: [[&str; 3]; 7] =
     [["", "X", ""], ["", "Y", ""], ["X", "Y", ""], ["", "Y", "X"], ["Y", "X", ""], ["", "XY", ""], ["", "YX", ""]];
 

@@ -1,7 +1,7 @@
-//! Explicit mode, function by function: no array function of the front end is without a case here.
+//! Tests Explicit mode function by function: every array function of the front end has a case here.
 //!
-//! The names are read off the sources. Each case runs on a matrix split in several ways: its value is the unsharded one's, under
-//! `Deny` it communicates nothing or is refused, and what is refused is so in words of Explicit mode.
+//! The names are read from the sources. Each case runs on a matrix that is split in several ways: its value is that of
+//! the unsharded one. Under `Deny` it communicates nothing or is refused, and then with a message of Explicit mode.
 
 use shardwise::bits;
 use shardwise::prelude::*;
@@ -18,7 +18,7 @@ const SOURCES: [&str; 8] = [
     include_str!("../../src/shape.rs"),
 ];
 
-/// The public functions that give arrays: `pub fn f(..) -> Array`, and rows of tables (`exp Floats |x| ..`).
+/// Returns the public functions that return arrays: `pub fn f(..) -> Array`, and rows of tables (`exp Floats |x| ..`).
 fn names() -> BTreeSet<String> {
     SOURCES.iter().flat_map(|source| source.lines().filter_map(name)).collect()
 }
@@ -39,7 +39,7 @@ fn name(line: &str) -> Option<String> {
     place.or_else(|| is_row.then(|| name.to_string()))
 }
 
-/// Functions that are no ops of operands with layouts, and where they are seen to.
+/// Functions that are not ops of operands with layouts, and where they are tested.
 const ELSEWHERE: [(&str, &str); 3] = [
     ("contract", "the inside of `einsum`"),
     ("data", "a key's words: `random`"),
@@ -56,7 +56,7 @@ fn key() -> Key {
     Key::new(7)
 }
 
-/// Of f32[8,16], elements between 0 and 1.
+/// The cases, for f32[8,16] with elements between 0 and 1.
 #[rustfmt::skip]
 const CASES: &[Case] = &[
     ("square", |x| x.square()), ("sqrt", |x| x.sqrt()), ("cbrt", |x| x.cbrt()), ("rsqrt", |x| x.rsqrt()),
@@ -110,7 +110,7 @@ fn float(x: Array) -> Array {
     if x.dtype() == F32 { x } else { x.astype(F32) }
 }
 
-/// `Err`: the codes of its mistakes.
+/// Runs a case. Returns the codes of its mistakes if there are any.
 fn run(f: fn(&Array) -> Array, spec: &P, level: Communicate) -> Result<(Array, Communication), String> {
     let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(level);
     let codes = |e: Error| e.diagnostics().map(|d| d.code().to_string()).collect::<Vec<_>>().join(" ");

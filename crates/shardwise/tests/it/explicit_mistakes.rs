@@ -1,4 +1,5 @@
-//! Explicit mode: what JAX 0.10.2 crashes on, accepts in silence or refuses without words; and sums yet to be taken.
+//! Tests of Explicit mode for programs on which JAX 0.10.2 crashes, or which it accepts silently or refuses without a
+//! reason. Also tests of unreduced sums.
 
 use shardwise::prelude::*;
 
@@ -15,7 +16,7 @@ fn codes(e: &Error) -> String {
     e.diagnostics().map(|d| d.code()).collect::<Vec<_>>().join(" ")
 }
 
-/// The codes of the mistakes that the array is, and those of the program that makes it so.
+/// Returns the codes of the mistakes that the array carries, and those of the program that makes it.
 fn wrong(mesh: &Mesh, x: &Array, f: impl Fn(&Array) -> Array + Send + Sync) -> String {
     let (eager, traced) =
         with_mesh(mesh, || (codes(&f(x).check().unwrap_err()), codes(&jit(|x: &Array| f(x))(x).unwrap_err())));
@@ -156,7 +157,7 @@ fn gradients_left_as_sums() {
            = note: their gradients would differ by a sum over devices that the program does not ask for
            = help: give both the same state: `.shard(P!("X", None).reduced("Y"))` on operand 1"#]]
     .assert_eq(&text.join("\n"));
-    // Nothing moves: it lies as what is equal.
+    // Nothing moves: its layout is that of a replicated value.
     let cast = jit(|x: &Array| (x.shard(P!("X", None).reduced("Y")) * 2.0).shard(P!("X", None)));
     with_mesh(&mesh, || cast.lower(&x)).unwrap().communication().unwrap().assert_none();
     let asked = jit(|x: &Array| x * 2.0).out_shardings(P!("X").reduced("Y"));
@@ -165,7 +166,7 @@ fn gradients_left_as_sums() {
     assert_equal(&out, &(&x * 2.0));
     let taken = jit(|x: &Array| x.clone()).in_shardings(P!("X").reduced("Y"));
     assert_eq!(with_mesh(&mesh, || taken(&x)).unwrap().ty().to_string(), "f32[8@X,16]{R:Y}");
-    // A sum yet to be taken times what is reduced is one.
+    // An unreduced sum times a reduced value is an unreduced sum.
     let product = jit(|x: &Array, w: &Array| {
         let open = x.shard(P!(None, "Y")).matmul(x.t().shard(P!("Y"))).shard(P!().unreduced("Y"));
         open * w.shard(P!().reduced("Y")).i((.., ..8))
@@ -184,13 +185,13 @@ fn a_sum_waits_for_shard() {
     assert_eq!(sum.shard(open()).check().unwrap().ty().to_string(), "f32[8@X]{U:Y}");
     assert_equal(&sum.shard(open()), &whole.sum(1));
     assert_equal(&sum, &whole.sum(1));
-    // It has been taken.
+    // It has been reduced.
     assert_eq!(codes(&sum.shard(open()).check().unwrap_err()), "spec-unreduced");
-    // Partial maxima are no summands.
+    // Partial maxima are not summands.
     let traced = jit(|x: &Array| x.max(1).shard(P!("X").unreduced("Y")));
     assert_equal(&with_mesh(&mesh, || traced(&x)).unwrap(), &whole.max(1));
     assert_equal(&x.max(1).shard(open()), &whole.max(1));
-    // What is summed later is what it was then.
+    // A sum that is reduced later has the values that it had when it was made.
     let later = x.sum(0);
     x.delete();
     assert_equal(&later, &whole.sum(0));

@@ -1,4 +1,4 @@
-//! Limits of memory and of steps, cancellation, and what caches give back.
+//! Tests limits on memory and steps, cancellation, and the memory that caches free.
 
 use shardwise::prelude::*;
 use shardwise::{CancelToken, Limits, memory, reset_peak_memory, with_limits};
@@ -78,7 +78,7 @@ fn memory_is_counted_by_what_is_alive() {
         assert!(memory().in_use < MIB / 64, "{}", memory());
         reset_peak_memory();
         assert_eq!(memory().peak_bytes, memory().in_use);
-        // What is made in an inner scope counts in the outer ones, and its limit is the least of all.
+        // Data of an inner scope also counts in the outer ones, and its limit is the smallest of all.
         let inner = with_limits(Limits::default(), || {
             let x = full([MIB], 1.5, F32);
             x.ready().unwrap();
@@ -104,7 +104,7 @@ fn an_endless_loop_ends_at_its_steps() {
     assert_eq!(code(with_limits(few(), || endless(&x).check().map(|_| ()))), "run-steps");
     let lowered = jit(endless).lower(&x).unwrap().compile().unwrap();
     assert_eq!(code(with_limits(few(), || lowered(&x))), "run-steps");
-    // Each call has its own.
+    // Each call has its own steps.
     let short = jit(|x: &Array| fori_loop(0..100, x.clone(), |_, x| x * 0.5));
     with_limits(few(), || (0..100).for_each(|_| drop(short(&x).unwrap())));
     assert_eq!(x.to_vec::<f32>().unwrap(), [1.0; 16]);
@@ -131,9 +131,9 @@ fn another_thread_cancels() {
         call.join().unwrap()
     });
     assert_eq!(stopped, "run-cancelled");
-    // `given` was moved; what somebody else holds keeps its bits.
+    // `given` was moved. Arrays with other handles keep their bits.
     assert_eq!(kept.to_vec::<f32>().unwrap(), (1..17).map(|i| i as f32).collect::<Vec<_>>());
-    // Everything under the token ends at once, and nothing else does.
+    // Everything under the token ends at once, and nothing else.
     let after = with_limits(Limits::default().cancel(&token), || {
         [
             code((&kept + 1.0).check()),
@@ -150,7 +150,7 @@ fn another_thread_cancels() {
 }
 
 // ── failures of allocation
-/// Programs, and what they give.
+/// Programs and their results.
 type Case = (&'static str, fn() -> Result<Vec<f32>>);
 
 const CASES: [Case; 9] = [

@@ -1,4 +1,4 @@
-//! What programs can do with arrays.
+//! Tests of programs with arrays.
 
 mod behaviour;
 mod captures;

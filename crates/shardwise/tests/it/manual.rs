@@ -1,4 +1,4 @@
-//! Per-device code: types, collectives, loops, mistakes.
+//! Tests of per-device code: types, collectives, loops, mistakes.
 
 use shardwise::prelude::*;
 
@@ -8,7 +8,7 @@ fn mesh() -> Mesh {
     mesh
 }
 
-/// The value of `f` mapped over `x`, as JAX would say it: flat.
+/// Returns the value of `f` mapped over `x` as a flat vector.
 fn flat(x: &Array) -> Vec<i32> {
     x.to_vec().unwrap()
 }
@@ -158,7 +158,7 @@ fn futures_are_instructions() {
     step(|x| x.all_gather_reduced_start("X", 0), |x| x.all_gather_reduced("X", 0));
     step(|x| x.pshuffle_start("X", [2, 0, 3, 1]), |x| x.pshuffle("X", [2, 0, 3, 1]));
     step(|x| x.pbroadcast_start("X", 2), |x| x.pbroadcast("X", 2));
-    // Each device sends a row to each of the first two, which keep them in order.
+    // Each device sends a row to each of the first two devices, which keep them in order.
     let exchange = |x: &Array, is_started: bool| {
         let (i, me) = (arange(0..4, I32), axis_index("X"));
         let sizes = Ragged {
@@ -267,7 +267,7 @@ fn trees_and_types_without_values() {
 fn explicit_axes() {
     set_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap());
     let x = arange(0..64, I32).reshape([8, 8]).shard(P!("X", "Y"));
-    // The specs are the types.
+    // The types contain the specs.
     let double = shard_map(|x: &Array| {
         assert_eq!(x.ty().to_string(), "i32[2,4]{V:(X,Y)}");
         x * 2
@@ -277,7 +277,7 @@ fn explicit_axes() {
     assert_eq!(out.ty().to_string(), "i32[8@X,8@Y]");
     assert_eq!(flat(&out), (0..64).map(|i| 2 * i).collect::<Vec<i32>>());
 
-    // The other axis stays a type inside.
+    // The layout over the other axis is part of the type inside, too.
     let partly = jit(|x: &Array| {
         let f = shard_map(|x: &Array| {
             assert_eq!(format!("{:#}", x.ty()), "i32[2,8@Y]{V:X} on (X=4 Manual, Y=2 Explicit)");
@@ -321,7 +321,7 @@ fn summands_enter_and_leave() {
     let (known, said, outside) = f(&x).unwrap();
     assert_eq!([flat(&known), flat(&said), flat(&outside)], [twice.clone(), twice.clone(), expected.clone()]);
 
-    // The program means the same to the reference interpreter, as a whole.
+    // The reference interpreter has the same result for the whole program.
     let text = f.lower(&x).unwrap().as_text();
     let module = shardwise_ir::text::parse("program", &text, &shardwise_ops::OPS).unwrap();
     let args = [shardwise_base::Literal::new([8, 8], &(0..64).collect::<Vec<i32>>())];
@@ -345,7 +345,7 @@ fn what_is_reduced_enters_and_leaves() {
         let known = shard_map(double).out_specs(spec())(x);
         let said = shard_map(double).in_specs(spec()).out_specs(spec())(x);
         seen(&known, "i32[8@X,8]{R:Y}");
-        // From inside: a captured one is what it is outside, and a gathered one can leave so.
+        // From inside: a captured array keeps its state, and a gathered one can be returned in this state.
         let w = ones([8, 8], I32).shard(P!().reduced(("X", "Y")));
         let captures = |x: &Array| {
             seen(&(x + w.i(..2)), "i32[2,8]{V:X, R:Y}");
@@ -353,7 +353,7 @@ fn what_is_reduced_enters_and_leaves() {
         };
         let gathered = shard_map(captures).out_specs(P!().reduced(("X", "Y")))(x);
         seen(&gathered, "i32[8,8]{R:(X,Y)}");
-        // Over X only, Y stays a type, inside as outside.
+        // If the map is over X only, the layout over Y is part of types inside and outside.
         let partly = shard_map(|x: &Array| {
             seen(x, "i32[2,8]{V:X, R:Y}");
             x + 1

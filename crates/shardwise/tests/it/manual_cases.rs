@@ -1,7 +1,7 @@
-//! Collectives against JAX's, case by case: `testdata/manual/cases.txt`, which `oracle/manual.py` makes.
+//! Compares collectives with JAX's, case by case: `testdata/manual/cases.txt`, which `oracle/manual.py` makes.
 //!
-//! Either our type is JAX's, or both refuse and our message names the axes, numbers and types that JAX's names; every
-//! other case stands in `testdata/manual/differences.txt`, under the reason for it.
+//! Either our type is JAX's, or both refuse the case and our message names the axes, numbers and types that JAX's
+//! message names. All other cases are in `testdata/manual/differences.txt` with their reasons.
 
 use shardwise::prelude::*;
 use shardwise::{AxisName, DimSpec};
@@ -11,7 +11,7 @@ use std::sync::Mutex;
 const CASES: &str = include_str!("../../../../testdata/manual/cases.txt");
 const DIFFERENCES: &str = include_str!("../../../../testdata/manual/differences.txt");
 
-/// What our codes are for JAX.
+/// The classes of JAX's errors that correspond to our codes.
 const CLASSES: [(&str, &[&str]); 17] = [
     ("collective-uneven", &["ValueError"]),
     ("dimension", &["ValueError", "IndexError"]),
@@ -36,7 +36,7 @@ fn names(word: &str) -> Vec<AxisName> {
     shardwise::Axes::names(&word.split("").filter(|a| !a.is_empty()).collect::<Vec<_>>().as_slice())
 }
 
-/// `XY,-`, `()`, `X,-{R:Y}`.
+/// Parses a spec: `XY,-`, `()`, `X,-{R:Y}`.
 fn spec(text: &str) -> P {
     let (dims, state) = text.split_once('{').unwrap_or((text, ""));
     let each = dims.split(',').filter(|_| dims != "()");
@@ -49,7 +49,7 @@ fn spec(text: &str) -> P {
     }
 }
 
-/// On Explicit axes: `x` in this layout.
+/// Returns `x` in this layout on Explicit axes.
 fn laid_out(x: &Array, layout: &str) -> Array {
     match layout.split_once("{U:") {
         None => x.shard(spec(layout)),
@@ -181,7 +181,7 @@ impl<'a> Case<'a> {
         lowered.map_err(|e| wrong(&e)).and(found)
     }
 
-    /// What is another than JAX's answer; `None`: nothing.
+    /// Returns the difference from JAX's answer, or `None` if there is none.
     fn difference(&self) -> Option<String> {
         match (self.run(), self.expected.strip_prefix("error ")) {
             (Ok(ty), None) => (ty != self.expected).then_some(ty),
@@ -202,7 +202,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Words, except within brackets.
+/// Splits into words, except within brackets.
 fn apart(facts: &str) -> Vec<&str> {
     let mut depth = 0;
     let words = facts.split(|c: char| {
@@ -212,7 +212,7 @@ fn apart(facts: &str) -> Vec<&str> {
     words.filter(|w| !w.is_empty()).collect()
 }
 
-/// The cases of `differences.txt`, with our answers.
+/// Returns the cases of `differences.txt`, with our answers.
 fn deliberate() -> BTreeMap<String, String> {
     let lines = DIFFERENCES.lines().filter(|l| l.contains('|'));
     let case = |l: &str| l.rsplit_once(" | ").map(|(case, ours)| (case.to_string(), ours.to_string()));

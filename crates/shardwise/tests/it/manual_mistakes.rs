@@ -1,9 +1,10 @@
-//! What goes wrong in per-device code, in words.
+//! Tests of the messages about mistakes in per-device code.
 
 use expect_test::{Expect, expect};
 use shardwise::prelude::*;
 
-/// The mistakes of `f` on X=4, Y=2, mapped over an `i32[8,8]` split as `P!("X", "Y")`, without the directories of files.
+/// Checks the mistakes of `f` on X=4, Y=2, mapped over an `i32[8,8]` split as `P!("X", "Y")`, without the folders of
+/// files.
 fn check(f: impl Fn(&Array) -> Array + Send + Sync, expected: Expect) {
     let map = shard_map(move |x: &Array| f(x)).in_specs(P!("X", "Y")).out_specs(P!("X", "Y"));
     check_call(|x| jit(map)(x).map(|_| ()), expected);
@@ -347,7 +348,7 @@ fn specs() {
 #[test]
 fn axes_of_specs() {
     let mesh = || Mesh::auto([("data", 4), ("model", 2)]);
-    // Every leaf that is wrong is told; a misspelt axis has the near one beside it.
+    // Every wrong leaf is reported. For a misspelled axis, a similar one is suggested.
     let step = |x: &(Array, Array), w: &Array| x.0.matmul(w) + &x.1;
     check_on(
         mesh(),

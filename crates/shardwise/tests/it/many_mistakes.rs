@@ -1,11 +1,12 @@
-//! What follows from a mistake: it is reported once, and each op of a wrong array costs the same, however many came before.
+//! Tests what follows from a mistake: it is reported once, and each op on a wrong array costs the same, however many
+//! came before.
 
 use shardwise::prelude::*;
 
-/// So many layers that a cost which grows from layer to layer would not end.
+/// The number of layers, for which a cost that grows with each layer would be too high.
 const LAYERS: usize = 5_000;
 
-/// Residual layers: each uses its input twice.
+/// Computes residual layers, each of which uses its input twice.
 fn layers(mut x: Array) -> Array {
     for _ in 0..LAYERS {
         x = &x + x.tanh();
@@ -65,7 +66,7 @@ fn in_loops_branches_and_per_device_code() {
 #[test]
 fn arrays_with_different_mistakes_are_joined() {
     let x = ones([16], F32);
-    // Every layer adds a mistake of its own to those before it.
+    // Every layer adds its own mistake to those before it.
     let count = 1_000;
     let sum = (0..count).fold(x.clone(), |sum, i| &sum + sum.tanh() + x.reshape([i, 3]));
     assert_eq!(sum.check().unwrap_err().diagnostics().count(), count);

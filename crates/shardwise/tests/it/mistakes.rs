@@ -1,9 +1,9 @@
-//! The words of diagnostics.
+//! Tests of the messages of diagnostics.
 
 use expect_test::{Expect, expect};
 use shardwise::prelude::*;
 
-/// The diagnostics, without the directories of files.
+/// Checks the diagnostics, without the folders of files.
 fn check(got: Array, expected: Expect) {
     let text = got.check().expect_err("a mistake").to_string();
     let places = |l: &str| if l.starts_with("  --> ") { "  --> here".to_string() } else { l.to_string() };

@@ -1,5 +1,5 @@
-//! What JAX 0.10.2 crashes on, accepts in silence or refuses without words, line by line of its surface: meshes, layouts,
-//! arrays, `jit` and AOT, steering, rough edges. Each has a diagnostic here, or a meaning.
+//! Tests of programs on which JAX 0.10.2 crashes, or which it accepts silently or refuses without a reason: meshes,
+//! layouts, arrays, `jit` and AOT, control of layouts, and other cases. Each has a diagnostic here, or a meaning.
 
 use shardwise::Diagnostic;
 use shardwise::prelude::*;
@@ -12,7 +12,7 @@ fn auto() -> Mesh {
     Mesh::auto([("X", 4), ("Y", 2)]).unwrap()
 }
 
-/// `f32[8@X,6]` on the explicit mesh.
+/// Returns `f32[8@X,6]` on the Explicit mesh.
 fn x() -> Array {
     on(&mesh(), &[8, 6], P!("X", None))
 }
@@ -22,17 +22,17 @@ fn on(mesh: &Mesh, shape: &[usize], spec: P) -> Array {
     arange(0..n, F32).reshape(shape).shard(mesh.sharding(spec))
 }
 
-/// Eagerly, on the explicit mesh.
+/// Runs `f` eagerly on the Explicit mesh.
 fn eager(f: impl FnOnce(&Array) -> Array) -> Result<()> {
     with_mesh(mesh(), || f(&x()).check().map(|_| ()))
 }
 
-/// Traced, on the explicit mesh.
+/// Traces `f` on the Explicit mesh.
 fn traced(f: impl Fn(&Array) -> Array + Send + Sync) -> Result<()> {
     with_mesh(mesh(), || jit(|x: &Array| f(x)).lower(&x()).map(|_| ()))
 }
 
-/// In per-device code over "X".
+/// Runs `f` in per-device code over "X".
 fn manual(f: impl Fn(&Array) -> Array + Send + Sync) -> Result<()> {
     with_mesh(mesh(), || {
         let mapped = shard_map(|x: &Array| f(x)).axes(["X"]).in_specs(P!("X")).out_specs(P!("X"));
@@ -44,7 +44,7 @@ fn name() -> &'static str {
     std::hint::black_box("X")
 }
 
-/// Where it is listed, what JAX does, the code that is expected here, the misuse.
+/// The place where the misuse is listed, JAX's behaviour, the code that is expected here, and the misuse.
 type Row = (&'static str, &'static str, &'static str, fn() -> Result<()>);
 
 #[rustfmt::skip]
@@ -201,26 +201,26 @@ fn each_misuse_has_words() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What JAX accepts and forgets, or gives two meanings.
+/// Tests programs that JAX accepts and ignores, or to which it gives two meanings.
 #[test]
 fn what_has_one_meaning() {
     let mesh = mesh();
     with_mesh(&mesh, || {
-        // `asarray(out_sharding=)` is ignored; nested `out_shardings` are not in the type.
+        // JAX ignores `asarray(out_sharding=)`, and nested `out_shardings` are not in the type.
         assert_eq!(array(&[1.0f32; 8]).shard(P!("X")).ty().to_string(), "f32[8@X]");
         let inner = jit(|x: &Array| x * 2.0).out_shardings(P!("Y"));
         let outer = jit(|x: &Array| inner(x).map(|y| y.assert_sharding(P!("Y", None))));
         assert_eq!(outer(&x()).unwrap().ty().to_string(), "f32[8@Y,6]");
-        // `in_shardings` place, whatever the mesh and the argument.
+        // `in_shardings` place the arguments, whatever the mesh and the argument are.
         let placed = jit(|x: &Array| x + 1.0).in_shardings(P!("Y"));
         assert_eq!(placed(&x()).unwrap().ty().to_string(), "f32[8@Y,6]");
         assert_eq!(placed(&zeros([8, 6], F32)).unwrap().ty().to_string(), "f32[8@Y,6]");
-        // An array of a sum yet to be taken has a value: the sum.
+        // An unreduced array has a value: the sum.
         let open = x().t().matmul(x()).shard(P!().unreduced("X"));
         assert_eq!(open.to_vec::<f32>().unwrap(), x().t().matmul(x()).shard(P!()).to_vec::<f32>().unwrap());
-        // `_` is what is there.
+        // `_` keeps the layout.
         assert_eq!(x().shard(P!(_, "Y")).ty().to_string(), "f32[8@X,6@Y]");
-        // `P('x', None) != P('x')`, but they lay an array out alike.
+        // `P('x', None) != P('x')` in JAX, but they describe the same layout.
         assert_eq!(x().shard(P!("X")).ty(), x().shard(P!("X", None)).ty());
     });
 }

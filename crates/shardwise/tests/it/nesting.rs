@@ -1,4 +1,4 @@
-//! Functions that nest without end, and arrays that are used where they cannot be.
+//! Tests functions that nest without end, and arrays that are used where they cannot be.
 
 use shardwise::prelude::*;
 use std::sync::Mutex;
@@ -29,7 +29,7 @@ fn counted(x: &Array, n: Static<usize>) -> Result<Array> {
     if *n == 0 { Ok(x.clone()) } else { jit(counted)(&(x + 1.0), Static(*n - 1)) }
 }
 
-/// A function of control flow, nested `n` times.
+/// Nests a control-flow function `n` times.
 fn nested(kind: usize, n: usize, x: &Array) -> Array {
     if n == 0 {
         return x + 1.0;
@@ -51,7 +51,7 @@ fn recursion_without_end_is_a_mistake() {
     assert_eq!(codes(lowered(&x)), ["trace-depth"]);
     assert_eq!(codes(jit(|x: &Array| nested(0, usize::MAX, x)).lower(&x)), ["trace-depth"]);
     assert!(!codes(jit(|x: &Array| mapped(x)).lower(&x)).is_empty());
-    // The thread is left as it was.
+    // The thread is as it was before.
     assert_eq!((&x + 1.0).to_vec::<f32>().unwrap(), [2.0, 2.0]);
 }
 
@@ -93,7 +93,7 @@ fn trees_nest_so_deep() {
 }
 
 // ── elsewhere
-/// An array of a trace, used in different places.
+/// Uses an array of a trace in different places.
 const USES: [fn(&Array) -> Array; 6] = [
     |x| x + 1.0,
     |x| x.shard(Mesh::explicit([("X", 2)]).unwrap().sharding(P!("X"))),
@@ -145,7 +145,7 @@ fn traced_arrays_after_their_trace_and_in_other_traces() {
     let f = jit(|x: &Array| {
         let y = x * 2.0;
         *kept.lock().unwrap() = Some(y.clone());
-        // The inner trace is a program of its own.
+        // The inner trace is a separate program.
         assert_eq!(codes(jit(|x: &Array| x + &y).lower(&ones([2], F32)).map(|_| ())), ["traced-escaped"]);
         y
     });
@@ -162,7 +162,7 @@ fn traced_arrays_after_their_trace_and_in_other_traces() {
     std::thread::spawn(move || drop(kept_in_a_closure())).join().unwrap();
 }
 
-/// A traced array that is dropped on another thread than it was made on.
+/// Returns a function that keeps a traced array, which is then dropped on another thread.
 fn kept_in_a_closure() -> impl FnOnce() -> Array + Send {
     let kept = std::sync::Arc::new(Mutex::new(None));
     let keeper = kept.clone();

@@ -1,4 +1,4 @@
-//! Exchanges and products whose sizes are known when the program runs.
+//! Tests exchanges and products whose sizes the program computes.
 
 use expect_test::{Expect, expect};
 use shardwise::prelude::*;
@@ -6,7 +6,7 @@ use shardwise_base::Literal;
 use shardwise_engine::{Argument, Engine, ShardedType};
 use shardwise_interp::InterpEngine;
 
-/// A seeded draw below `n`.
+/// Returns a number below `n` from a seed.
 struct Draw(u64);
 
 impl Draw {
@@ -16,7 +16,7 @@ impl Draw {
     }
 }
 
-/// That the program means these values, in global view and on a grid of devices, to the reference interpreter.
+/// Checks that the program has these results in the reference interpreter, in global view and on a grid of devices.
 fn check_reference(text: &str, args: &[Literal], expected: &[i32]) {
     let module = shardwise_ir::text::parse("program", text, &shardwise_ops::OPS).unwrap();
     let meant = shardwise_interp::run(&module, args).unwrap();
@@ -35,7 +35,7 @@ fn literal(x: &Array) -> Literal {
 const ROWS: usize = 6;
 const PLACES: usize = 10;
 
-/// Who sends how many rows to whom: each member at most `ROWS` in all, and receives at most `PLACES`.
+/// Returns how many rows each member sends to each other one: at most `ROWS` in all. Each receives at most `PLACES`.
 fn draw_sizes(n: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut draw = Draw(seed);
     let mut sizes = vec![vec![0; n]; n];
@@ -56,12 +56,12 @@ fn draw_sizes(n: usize, seed: u64) -> Vec<Vec<usize>> {
     sizes
 }
 
-/// Sums of what stands before.
+/// Returns the sums of the preceding sizes.
 fn offsets(sizes: impl Iterator<Item = usize>) -> Vec<usize> {
     sizes.scan(0, |sum, n| Some(std::mem::replace(sum, *sum + n))).collect()
 }
 
-/// Rows `[devices * ROWS, 2]` and the lists `[devices * n]` for groups of `n`, and what comes out.
+/// Returns rows `[devices * ROWS, 2]`, the lists `[devices * n]` for groups of `n`, and the results.
 fn exchange(groups: &[Vec<usize>], seed: u64) -> (Vec<i32>, [Vec<i32>; 4], Vec<i32>) {
     let devices: usize = groups.iter().map(Vec::len).sum();
     let n = groups[0].len();
@@ -133,7 +133,7 @@ fn a_program_from_jax_means_the_same() {
     return %0 : tensor<6xi32>
   }
 }"#;
-    // Device 0 sends its first element to itself and the second to device 1; device 1 sends both to device 0.
+    // Device 0 sends its first element to itself and the second one to device 1. Device 1 sends both to device 0.
     let lists = [[7, 8, 9, 10], [0, 1, 0, 0], [1, 1, 2, 0], [0, 0, 1, 0], [1, 2, 1, 0]].map(|l| Literal::new([4], &l));
     check_reference(text, &lists, &[7, 9, 10, 8, 0, 0]);
     let program = Program::parse(text).unwrap().compile().unwrap();
@@ -156,7 +156,7 @@ fn the_table_says_that_bytes_are_bounds() {
     assert!(table.to_string().contains("at most 20 B"), "{table}");
 }
 
-/// The mistakes of an exchange over X=4 of rows `i32[2,3]`, without the directories of files.
+/// Checks the mistakes of an exchange over X=4 of rows `i32[2,3]`, without the folders of files.
 fn check_mistake(f: impl Fn(&Array, &Array) -> Array + Send + Sync, lists: [i32; 16], expected: Expect) {
     set_mesh(Mesh::auto([("X", 4)]).unwrap());
     let map = shard_map(move |x: &Array, n: &Array| f(x, n)).in_specs(P!("X")).out_specs(P!("X"));
@@ -244,7 +244,7 @@ fn rows_that_are_not_there() {
     );
 }
 
-/// `ragged_dot` of small integers in every dtype against a loop.
+/// Compares `ragged_dot` of small integers in every dtype with a loop.
 fn check_dot(dtype: DType, [m, k, g, n]: [usize; 4], sizes: &[i32]) {
     let small = |count: usize| arange(0..count, I32).rem_euclid(5) - 2;
     let (a, b) = (small(m * k).reshape([m, k]), small(g * k * n).reshape([g, k, n]));

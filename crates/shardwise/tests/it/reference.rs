@@ -1,11 +1,11 @@
-//! `shard_map` by its meaning, one device after the other, against the real one on generated bodies.
+//! Compares `shard_map` on generated bodies with its definition: a loop over the devices.
 
 use shardwise::prelude::*;
 
 const X: usize = 4;
 const Y: usize = 2;
 
-/// A step of a body: on each device by itself, or an exchange along some axes.
+/// A step of a body: on each device separately, or an exchange along some axes.
 #[derive(Clone, Debug)]
 enum Step {
     Affine,
@@ -28,13 +28,13 @@ fn coordinates(device: usize) -> [usize; 2] {
     [device / Y, device % Y]
 }
 
-/// The position of a device along axes.
+/// Returns the position of a device along axes.
 fn index(over: Over, device: usize) -> usize {
     let [x, y] = coordinates(device);
     over.iter().fold(0, |i, a| if *a == "X" { i * X + x } else { i * Y + y })
 }
 
-/// The devices that a device exchanges with, in order.
+/// Returns the devices with which a device exchanges, in order.
 fn group(over: Over, device: usize) -> Vec<usize> {
     let same =
         |d: &usize| (0..2).all(|a| over.contains(&["X", "Y"][a]) || coordinates(*d)[a] == coordinates(device)[a]);
@@ -43,7 +43,7 @@ fn group(over: Over, device: usize) -> Vec<usize> {
     members
 }
 
-/// The dtypes, of each the number of steps, and the values, with which all sums are exact.
+/// The dtypes, each with the number of steps and the values for which all sums are exact.
 const DTYPES: [(DType, usize, usize); 10] = [
     (I32, 5, 1 << 30),
     (I8, 5, 100),
@@ -57,7 +57,7 @@ const DTYPES: [(DType, usize, usize); 10] = [
     (BF16, 2, 2),
 ];
 
-/// One step of the real thing.
+/// Runs a step with the library.
 fn real(x: &Array, step: &Step) -> Array {
     let index = |over: Over| axis_index(over).astype(x.dtype());
     match step {
@@ -76,7 +76,7 @@ fn real(x: &Array, step: &Step) -> Array {
     }
 }
 
-/// The same step on all devices' values.
+/// Runs the same step on all devices' values.
 fn reference(all: &[Array], step: &Step) -> Vec<Array> {
     let on_each = |f: &dyn Fn(usize, Vec<&Array>, usize) -> Array, over: Over| -> Vec<Array> {
         (0..all.len()).map(|d| f(d, group(over, d).into_iter().map(|m| &all[m]).collect(), index(over, d))).collect()
@@ -105,7 +105,7 @@ fn reference(all: &[Array], step: &Step) -> Vec<Array> {
     }
 }
 
-/// A small generator of numbers, the same for each seed.
+/// A small generator of numbers, which are the same for each seed.
 struct Chooser(u64);
 
 impl Chooser {
@@ -114,7 +114,7 @@ impl Chooser {
         (self.0 >> 33) as usize % n
     }
 
-    /// A step that fits values of this shape, and the shape that it gives.
+    /// Returns a step that fits values of this shape, and the shape of its result.
     fn step(&mut self, [r, c]: [usize; 2]) -> (Step, [usize; 2]) {
         let over = OVERS[self.below(4)];
         let n: usize = over.iter().map(|a| if *a == "X" { X } else { Y }).product();

@@ -1,4 +1,5 @@
-//! Sizes, positions and counts of every magnitude: each function gives an array or a mistake at the caller's line.
+//! Tests sizes, positions and counts of every magnitude: each function returns an array or a mistake at the caller's
+//! line.
 
 use shardwise::prelude::*;
 use shardwise::{Limits, with_limits};
@@ -7,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const SIZES: [usize; 11] =
     [0, 1, 2, 3, i32::MAX as usize, 1 << 31, 1 << 32, 1 << 40, 1 << 62, usize::MAX - 1, usize::MAX];
 
-/// Says what is wrong, unless `f` gives an array, or a mistake in this file.
+/// Returns what is wrong, unless `f` returns an array, or a mistake in this file.
 fn problem(f: impl FnOnce() -> Result<()>) -> Option<String> {
     let limits = Limits::default().max_bytes(1 << 20).max_steps(100_000);
     match catch_unwind(AssertUnwindSafe(|| with_limits(limits, f))) {
@@ -39,9 +40,9 @@ fn key() -> Key {
     Key::new(1)
 }
 
-/// A function of one size, by name.
+/// A function of one size, with its name.
 type Sized = (&'static str, fn(usize) -> Array);
-/// A function of one array, by name.
+/// A function of one array, with its name.
 type OfLarge = (&'static str, fn(&Array) -> Array);
 
 /// Functions of one size.
@@ -74,7 +75,7 @@ const SIZED: &[Sized] = &[
     ("stepped loop", |n| fori_loop(n.saturating_sub(2)..n, scalar(0, I32), |i, x| x + i)),
 ];
 
-/// Fails the test if the error is not one of sizes.
+/// Fails the test if the error is not about sizes.
 fn no_mesh(e: Error) -> P {
     let codes: Vec<&str> = e.diagnostics().map(|d| d.code()).collect();
     assert_eq!(codes, ["too-large"], "{e}");
@@ -86,7 +87,7 @@ fn functions_of_sizes() {
     let mut problems = vec![];
     for (name, f) in SIZED {
         for n in SIZES {
-            // Outside of a trace a loop over what has no type panics, as it says.
+            // Outside of a trace, a loop over an array without a type panics, as documented.
             let eager = problem(|| {
                 if name.starts_with("scan") && n > 3 {
                     return Ok(());
@@ -156,11 +157,11 @@ fn layouts_and_devices_of_large_arrays() {
 
 #[test]
 fn what_can_be_is_right() {
-    // Pads wrapped around to cut an element off.
+    // Pads must not wrap around and remove an element.
     let e = x().pad([(usize::MAX, 0), (0, 0)], 0);
     assert_eq!(e.check().unwrap_err().diagnostics().next().unwrap().code(), "too-large");
     assert_eq!(x().pad([(1, 0), (0, 1)], 7).to_vec::<i32>().unwrap(), [7, 7, 7, 7, 0, 1, 2, 7, 3, 4, 5, 7]);
-    // Positions of narrow types count in a wide one.
+    // Positions of narrow types are computed in a wide one.
     let many = arange(0..1000, I32);
     assert_eq!(many.i(array(&[3i8, -1])).to_vec::<i32>().unwrap(), [3, 999]);
     assert_eq!(many.i(ds(scalar(-2, I8), 2)).to_vec::<i32>().unwrap(), [998, 999]);

@@ -1,4 +1,4 @@
-//! Array functions against plain Rust: eager, jitted, and jitted on a mesh give the same values.
+//! Compares array functions with plain Rust: eager, jitted, and jitted on a mesh.
 
 use shardwise::prelude::*;
 use shardwise::{Jit, bits};
@@ -7,7 +7,8 @@ fn mesh() -> Mesh {
     Mesh::auto([("X", 4), ("Y", 2)]).unwrap()
 }
 
-/// Runs a function of one matrix in all ways, on f32[8,4] with elements 0, 1/4, …, and compares with `expected`.
+/// Runs a function of one matrix in all ways on f32[8,4] with elements 0, 1/4, …, and compares the result with
+/// `expected`.
 #[track_caller]
 fn check(f: fn(&Array) -> Array, expected: &[f32]) {
     let data: Vec<f32> = (0..32).map(|i| i as f32 / 4.0 - 3.0).collect();
@@ -326,7 +327,8 @@ fn random_numbers_are_the_same_on_every_mesh() {
     }
 }
 
-/// `testdata/random.txt`, which `oracle/random_numbers.py` makes: all bit for bit, but for normal numbers within 4 ulp.
+/// Tests `testdata/random.txt`, which `oracle/random_numbers.py` makes: all bit for bit, and normal numbers within 4
+/// ulp.
 #[test]
 fn random_numbers_are_jaxs() {
     let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap();
@@ -371,7 +373,7 @@ fn random_numbers_are_jaxs() {
         } else {
             assert!(got == expected, "{:.60}", line);
         }
-        // The same numbers where `.shard` lays them out, eagerly and traced.
+        // The numbers are the same where `.shard` sets their layout, eagerly and traced.
         if drawn.rank() == 2 && drawn.dim(0) == 4 && drawn.dim(1) == 6 {
             let sharded = draw(Key::new(number(0))).shard(mesh.sharding(P!("X", "Y")));
             assert_equal(&sharded, &drawn);
