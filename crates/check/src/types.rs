@@ -284,7 +284,7 @@ fn parts_of_complex_numbers() {
             let line = format!("{z}%r = stablehlo.{name} %z : (tensor<8x6x{c}>) -> tensor<8x6x{t}>");
             wrong.extend(check(name, &line, &format!("tensor<8x6x{t}>")));
         }
-        // Products of so many are exact in 64 bits.
+        // Products of this number of elements are exact in 64 bits.
         for name in if t == "f64" { &["add", "multiply"][..] } else { &["add"] } {
             let line = format!(
                 "{z}%i = stablehlo.constant dense<(1.0, 2.0)> : tensor<{c}>\n\
@@ -321,7 +321,7 @@ fn random_bits_of_any_type() {
     expect_none(&wrong);
 }
 
-/// Sorts of many operands, by keys of two of them.
+/// Tests sorts of many operands, by keys of two of them.
 #[test]
 fn sorts_of_many_operands() {
     let types = ["i32", "i8", "f64", "i1", "bf16", "ui64", "complex<f32>", "i4"];
@@ -358,7 +358,7 @@ fn sorts_of_many_operands() {
     expect_none(&wrong);
 }
 
-/// A sum of quantized numbers in a wider type with another scale.
+/// Tests a sum of quantized numbers in a wider type with another scale.
 #[test]
 fn quantized_numbers_are_rescaled_for_their_reducer() {
     let (narrow, wide) = ("!quant.uniform<i8:f32, 0.5:-3>", "!quant.uniform<i32:f32, 0.25:1>");
@@ -378,7 +378,7 @@ fn quantized_numbers_are_rescaled_for_their_reducer() {
     assert_eq!(sums[0], Literal::from_fn([8], row));
 }
 
-/// Collectives over groups that are no axes: of unlike sizes, or without some of the devices, which get zeros.
+/// Tests collectives over groups that are not axes: of different sizes, or without some devices, which get zeros.
 #[test]
 fn groups_of_any_devices() {
     let body = "({\n^bb0(%a: tensor<i32>, %b: tensor<i32>):\n%c = stablehlo.add %a, %b : tensor<i32>\n\
@@ -406,7 +406,7 @@ fn groups_of_any_devices() {
     expect_none(&wrong);
 }
 
-/// Positions along dimensions that no 32-bit number counts. Nothing of that size is made.
+/// Tests positions along dimensions that do not fit 32 bits. Nothing of that size is made.
 #[test]
 fn devices_count_long_dimensions_in_64_bits() {
     let partitioned = |sharding: &str, lines: &str, ty: &str| {

@@ -678,7 +678,7 @@ pub struct At {
 
 macro_rules! updates {
     ($($(#[$doc:meta])* $f:ident $name:literal $combine:expr;)*) => {
-        /// Returns the array with the selected elements changed. `v` is broadcast to them. If an index selects an
+        /// Updates of the selected elements, to which `v` is broadcast. If an index selects an
         /// element twice, `set` writes one of the values, and the other methods combine all of them.
         ///
         /// # Errors
@@ -693,10 +693,15 @@ macro_rules! updates {
     };
 }
 updates! {
+    /// Returns the array with the selected elements replaced by `v`.
     set "at.set" None;
+    /// Returns the array with `v` added to the selected elements.
     add "at.add" Some(Opcode::Add);
+    /// Returns the array with the selected elements multiplied by `v`.
     mul "at.mul" Some(Opcode::Multiply);
+    /// Returns the array with each selected element replaced by the larger of itself and `v`.
     max "at.max" Some(Opcode::Maximum);
+    /// Returns the array with each selected element replaced by the smaller of itself and `v`.
     min "at.min" Some(Opcode::Minimum);
 }
 

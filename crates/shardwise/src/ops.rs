@@ -477,25 +477,37 @@ macro_rules! unary {
 }
 
 unary! {
+    /// Returns `x * x`.
     square Numbers |x| hlo::binary(Opcode::Multiply, x, x);
+    /// Returns the square root.
     sqrt Floats |x| hlo::unary(Opcode::Sqrt, x);
+    /// Returns the cube root.
     cbrt Floats |x| hlo::unary(Opcode::Cbrt, x);
     /// Returns `1 / sqrt(x)`.
     rsqrt Floats |x| hlo::unary(Opcode::Rsqrt, x);
+    /// Returns `e^x`.
     exp Floats |x| hlo::unary(Opcode::Exponential, x);
     /// Returns `exp(x) - 1`, accurately near 0.
     exp_m1 Floats |x| hlo::unary(Opcode::ExponentialMinusOne, x);
+    /// Returns the natural logarithm.
     ln Floats |x| hlo::unary(Opcode::Log, x);
     /// Returns `ln(1 + x)`, accurately near 0.
     ln_1p Floats |x| hlo::unary(Opcode::LogPlusOne, x);
+    /// Returns the sine.
     sin Floats |x| hlo::unary(Opcode::Sine, x);
+    /// Returns the cosine.
     cos Floats |x| hlo::unary(Opcode::Cosine, x);
+    /// Returns the tangent.
     tan Floats |x| hlo::unary(Opcode::Tan, x);
+    /// Returns the hyperbolic tangent.
     tanh Floats |x| hlo::unary(Opcode::Tanh, x);
+    /// Returns the absolute value.
     abs Ordered |x| if x.tensor().dtype.kind() == Kind::Unsigned { x.clone() } else { hlo::unary(Opcode::Abs, x) };
     /// Returns -1, 0 or 1, with the sign of the element. Returns NaN for NaN.
     sign Ordered |x| if x.tensor().dtype.kind() == Kind::Unsigned { x.minimum(1) } else { hlo::unary(Opcode::Sign, x) };
+    /// Rounds down to an integer.
     floor Floats |x| hlo::unary(Opcode::Floor, x);
+    /// Rounds up to an integer.
     ceil Floats |x| hlo::unary(Opcode::Ceil, x);
     /// Rounds to the nearest integer, and halves away from zero, as Rust's `round` does.
     round Floats |x| hlo::unary(Opcode::RoundNearestAfz, x);
@@ -516,10 +528,13 @@ unary! {
     };
     /// Returns `ln(1 + exp(x))`.
     softplus Floats |x| x.maximum(0.0) + (-x.abs()).exp().ln_1p();
+    /// Returns the error function.
     erf Floats |x| hlo::unary(Opcode::ChloErf, x);
     /// Returns the inverse of `erf`.
     erf_inv Floats |x| hlo::unary(Opcode::ChloErfInv, x);
+    /// Returns true where the element is NaN.
     is_nan Floats |x| hlo::compare("NE", x, x);
+    /// Returns true where the element is neither infinite nor NaN.
     is_finite Floats |x| hlo::op(Opcode::IsFinite, &[x], Default::default(), TensorType::new(base::DType::I1, x.tensor().shape.clone()));
 }
 
@@ -547,10 +562,15 @@ macro_rules! methods {
 methods! {
     /// Returns true where the elements are equal.
     eq Any |a, b| hlo::compare("EQ", a, b);
+    /// Returns true where the elements differ.
     ne Any |a, b| hlo::compare("NE", a, b);
+    /// Returns true where the element is less than that of `b`.
     lt Ordered |a, b| hlo::compare("LT", a, b);
+    /// Returns true where the element is less than or equal to that of `b`.
     le Ordered |a, b| hlo::compare("LE", a, b);
+    /// Returns true where the element is greater than that of `b`.
     gt Ordered |a, b| hlo::compare("GT", a, b);
+    /// Returns true where the element is greater than or equal to that of `b`.
     ge Ordered |a, b| hlo::compare("GE", a, b);
     /// Returns the larger element of each pair, or NaN if one of them is NaN. (`max` is a reduction.)
     maximum Ordered prim::maximum;
@@ -558,8 +578,11 @@ methods! {
     minimum Ordered prim::minimum;
     /// Returns the remainder with the sign of `b`, as Python's `%` does for a positive `b`.
     rem_euclid Ordered rem_euclid;
+    /// Raises the elements to the powers in `b`.
     pow Numbers prim::pow;
+    /// Returns the angle of the points with `y` in `self` and `x` in `b`, in radians.
     atan2 Floats prim::atan2;
+    /// Shifts the bits to the left.
     shl Bits prim::shl;
     /// Shifts to the right: arithmetically for signed integers, and logically for others.
     shr Bits |a, b| match a.tensor().dtype.kind() {

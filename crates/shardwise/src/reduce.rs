@@ -130,7 +130,9 @@ macro_rules! reductions {
 }
 
 reductions! {
+    /// Returns the sum.
     sum Numbers sum;
+    /// Returns the product.
     prod Numbers |x, dims| {
         let dtype = x.tensor().dtype;
         let to = wide(dtype);
@@ -142,7 +144,9 @@ reductions! {
     var Ordered var;
     /// Returns the population standard deviation: the square root of `var`.
     std Ordered |x, dims| var(x, dims).sqrt();
+    /// Returns the largest element.
     max Ordered |x, dims| hlo::reduce(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dims);
+    /// Returns the smallest element.
     min Ordered |x, dims| hlo::reduce(x, Opcode::Minimum, &extreme(x.tensor().dtype, false), dims);
     /// Returns true if all elements are true, that is, not 0.
     all Bits |x, dims| hlo::reduce(&x.ne_zero(), Opcode::And, &element(1.0, DType::I1), dims);
@@ -260,9 +264,13 @@ macro_rules! alongs {
 }
 
 alongs! {
+    /// Returns the running sum.
     cumsum Numbers |x, dim| running(x, Opcode::Add, 0.0, dim);
+    /// Returns the running product.
     cumprod Numbers |x, dim| running(x, Opcode::Multiply, 1.0, dim);
+    /// Returns the running maximum.
     cummax Ordered |x, dim| hlo::cumulative(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dim);
+    /// Returns the running minimum.
     cummin Ordered |x, dim| hlo::cumulative(x, Opcode::Minimum, &extreme(x.tensor().dtype, false), dim);
     /// Returns `exp(x) / sum(exp(x))`, without overflow.
     softmax Floats softmax;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 /// The size above which a program takes too long to be run often.
 const MAX_TEXT_BYTES: usize = 6_000;
 
-/// Programs of the repository: test data, filetests, examples of ops.
+/// Returns the programs of the repository: test data, filetests, examples of ops.
 pub(super) fn programs() -> &'static [String] {
     static PROGRAMS: LazyLock<Vec<String>> = LazyLock::new(|| {
         let mut files = vec![];
@@ -35,7 +35,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The programs of a file, without what is expected of them.
+/// Returns the programs of a file, without the expected outputs.
 fn parts(text: &str) -> Vec<String> {
     let programs = text.split("// ---- expected").next().unwrap_or("");
     programs.split("// -----").map(str::to_string).filter(|part| part.contains("func")).collect()

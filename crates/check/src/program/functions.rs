@@ -2,7 +2,7 @@
 
 use super::Maker;
 use super::control::returned;
-use super::scope::{Grade, Live, Place, Scope, Typed};
+use super::scope::{Grade, Live, Scope, Surroundings, Typed};
 use crate::single::Fill;
 use shardwise_ir::TensorType;
 
@@ -19,7 +19,7 @@ impl Maker {
     /// Adds a function, which may call existing ones.
     pub(super) fn function(&mut self) {
         self.features.insert("several functions");
-        let mut scope = Scope::isolated(Place { in_function: true, depth: 1, ..Place::default() });
+        let mut scope = Scope::isolated(Surroundings { in_function: true, depth: 1, ..Surroundings::default() });
         let types: Vec<TensorType> = (0..1 + self.choose.below(2)).map(|_| self.any_type()).collect();
         let arguments: Vec<Typed> = types.iter().map(|ty| self.parameter(&mut scope, ty)).collect();
         (0..1 + self.choose.below(3)).for_each(|_| self.statement(&mut scope));
@@ -72,7 +72,7 @@ impl Maker {
             return;
         }
         let operands: Vec<Live> = (0..1 + self.choose.below(2)).map(|_| self.choose.of(&scope.live).clone()).collect();
-        let place = Place { is_main: false, in_function: true, depth: scope.place.depth + 1, ..scope.place };
+        let place = Surroundings { is_main: false, in_function: true, depth: scope.place.depth + 1, ..scope.place };
         let mut inner = Scope::isolated(place);
         let arguments: Vec<Typed> = operands.iter().map(|o| self.parameter(&mut inner, &o.ty)).collect();
         (0..self.choose.below(3)).for_each(|_| self.statement(&mut inner));

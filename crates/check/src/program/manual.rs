@@ -2,7 +2,7 @@
 
 use super::Maker;
 use super::control::returned;
-use super::scope::{Grade, Live, Place, Scope, Typed};
+use super::scope::{Grade, Live, Scope, Surroundings, Typed};
 use crate::single::Fill;
 use shardwise_base::DType;
 use shardwise_ir::TensorType;
@@ -18,7 +18,7 @@ impl Maker {
             return;
         }
         let operands: Vec<Live> = (0..1 + self.choose.below(2)).map(|_| self.choose.of(&scope.live).clone()).collect();
-        let place = Place { is_main: false, in_manual: true, depth: scope.place.depth + 1, ..scope.place };
+        let place = Surroundings { is_main: false, in_manual: true, depth: scope.place.depth + 1, ..scope.place };
         let mut inner = Scope::isolated(place);
         inner.manual_axes = axes.clone();
         let (mut list, mut shardings) = (vec![], vec![]);

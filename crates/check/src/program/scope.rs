@@ -51,7 +51,7 @@ impl Live {
 
 /// The surroundings of a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct Surroundings {
     pub is_main: bool,
     pub in_manual: bool,
     pub in_branch: bool,
@@ -64,24 +64,24 @@ pub(super) struct Place {
 pub(super) struct Scope {
     lines: Vec<String>,
     pub live: Vec<Live>,
-    pub place: Place,
+    pub place: Surroundings,
     /// The axes of the first mesh that enclosing manual computations use.
     pub manual_axes: Vec<usize>,
 }
 
 impl Scope {
     pub fn of_main() -> Scope {
-        Scope::isolated(Place { is_main: true, ..Place::default() })
+        Scope::isolated(Surroundings { is_main: true, ..Surroundings::default() })
     }
 
     /// Returns a region that cannot use values from outside.
-    pub fn isolated(place: Place) -> Scope {
+    pub fn isolated(place: Surroundings) -> Scope {
         Scope { lines: vec![], live: vec![], place, manual_axes: vec![] }
     }
 
     /// Returns a region inside this one, which can use its values.
-    pub fn inner(&self, change: impl FnOnce(&mut Place)) -> Scope {
-        let mut place = Place { is_main: false, depth: self.place.depth + 1, ..self.place };
+    pub fn inner(&self, change: impl FnOnce(&mut Surroundings)) -> Scope {
+        let mut place = Surroundings { is_main: false, depth: self.place.depth + 1, ..self.place };
         change(&mut place);
         Scope { lines: vec![], live: self.live.clone(), place, manual_axes: self.manual_axes.clone() }
     }

@@ -278,16 +278,16 @@ fn a_future_is_used_exactly_once() {
     check(
         &after_start("return %x : tensor<4xf32>"),
         expect![[r#"
-            error[future-unfinished]: what is started here is never finished
+            error[future-unfinished]: the operation that is started here is never finished
               --> x.mlir:3:1
                = help: use the future once, in the same region: `stablehlo.async_done`"#]],
     );
     check(
         &after_start(&format!("%0 = {DONE}\n%1 = {DONE}\nreturn %1 : tensor<4xf32>")),
         expect![[r#"
-            error[future-twice]: `stablehlo.async_done` of a future that has been used
+            error[future-twice]: `stablehlo.async_done` uses a future that has already been used
               --> x.mlir:9:1
-               = help: use what the first `stablehlo.async_done` gives
+               = help: use the result of the first `stablehlo.async_done`
                = note: it was started at x.mlir:3:1"#]],
     );
     let branch = format!("%0 = {DONE}\n  stablehlo.return %0 : tensor<4xf32>");
@@ -296,11 +296,11 @@ fn a_future_is_used_exactly_once() {
             "%1 = \"stablehlo.case\"(%c) ({{\n  {branch}\n}}) : (tensor<i32>) -> tensor<4xf32>\nreturn %1 : tensor<4xf32>"
         )),
         expect![[r#"
-            error[future-elsewhere]: `stablehlo.async_done` of a future from around its region
+            error[future-elsewhere]: `stablehlo.async_done` uses a future from outside of its region
               --> x.mlir:9:3
-               = help: finish it where it was started, and use the result here
+               = help: finish the future where it was started, and use the result here
                = note: it was started at x.mlir:3:1
-            error[future-unfinished]: what is started here is never finished
+            error[future-unfinished]: the operation that is started here is never finished
               --> x.mlir:3:1
                = help: use the future once, in the same region: `stablehlo.async_done`"#]],
     );

@@ -56,7 +56,7 @@ fn something_else_than_expected() {
           --> t.mlir:3:26
            | %0 = stablehlo.add %a, ; : tensor<8x4xf32>
            |                        ^
-           = expected: a value, as %0"#]],
+           = expected: a value such as %0"#]],
     );
     check(
         "func.func @main(%a: tensor<8x4xf32) {",
@@ -107,7 +107,7 @@ fn an_unknown_op() {
               --> t.mlir:3:8
                | %0 = "mhlo.dot"(%a, %a) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
                |      ^
-               = help: it is not supported: rewrite the program without it
+               = help: the op is not supported: rewrite the program without it
             error[text-op]: there is no op `stablehlo.gathr`
               --> t.mlir:4:8
                | %1 = "stablehlo.gathr"(%0) {x = 1} : (tensor<8x8xf32>) -> tensor<8x8xf32>
@@ -151,7 +151,7 @@ fn axes_that_do_not_fit() {
     check_body(
         &constraint(r#"<@mesh, [{"data":(1)2}, {}], replicated={"data"}>"#),
         expect![[r#"
-        error[sharding-axis-twice]: axis "data" overlaps "data":(1)2 in one sharding, or cuts the axis in another way
+        error[sharding-axis-twice]: axis "data" overlaps "data":(1)2 in one sharding, or splits the axis differently
           --> t.mlir:3:76
            | …ding_constraint %a <@mesh, [{"data":(1)2}, {}], replicated={"data"}> : tensor<8x4xf32>
            |                                                              ^
@@ -161,22 +161,22 @@ fn axes_that_do_not_fit() {
     check_body(
         &constraint(r#"<@mesh, [{"data":(1)3}, {}]>"#),
         expect![[r#"
-        error[sharding-axis]: axis "data" has no part (1)3
+        error[sharding-axis]: axis "data" has no sub-axis (1)3
           --> t.mlir:3:45
            | %0 = sdy.sharding_constraint %a <@mesh, [{"data":(1)3}, {}]> : tensor<8x4xf32>
            |                                           ^
            = mesh: data=4, model=2
-           = help: a part (m)k needs m >= 1, k >= 2, and m * k to divide the axis' size, of which it is not all"#]],
+           = help: a sub-axis (m)k needs m >= 1 and k >= 2, m * k must divide the axis' size, and it must not be the whole axis"#]],
     );
     check_body(
         &constraint(r#"<@mesh, [{}, {}, {"data"}]>"#),
         expect![[r#"
-            error[sharding-rank]: the sharding of result 0 has 3 dimensions, its type has 2
+            error[sharding-rank]: the sharding of result 0 has 3 dimensions, and its type has 2
               --> t.mlir:3:8
                | %0 = sdy.sharding_constraint %a <@mesh, [{}, {}, {"data"}]> : tensor<8x4xf32>
                |      ^
                | its type: tensor<8x4xf32>
-               = help: write one `{..}` for each dimension: `{}` where it is not split"#]],
+               = help: write one `{..}` for each dimension, and `{}` for a dimension that is not split"#]],
     );
     check_body(
         &constraint(r#"<@mush, [{}, {}]>"#),
@@ -191,7 +191,7 @@ fn axes_that_do_not_fit() {
     check_body(
         &constraint(r#"<@mesh, [{}, {}], unreduced=max{"data"}>"#),
         expect![[r#"
-        error[text-unsupported]: values that wait for a maximum or minimum are not supported
+        error[text-unsupported]: unreduced maxima and minima are not supported
           --> t.mlir:3:63
            | %0 = sdy.sharding_constraint %a <@mesh, [{}, {}], unreduced=max{"data"}> : tensor<8x4xf32>
            |                                                             ^
@@ -203,18 +203,18 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {\"x
   return %a : tensor<8xf32>
 }",
         expect![[r#"
-            error[sharding-rank]: the sharding of result 0 has 0 dimensions, its type has 1
+            error[sharding-rank]: the sharding of result 0 has 0 dimensions, and its type has 1
               --> t.mlir:2:91
                | …32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, []>}) {
                |                                                              ^
                | its type: tensor<8xf32>
-               = help: write one `{..}` for each dimension: `{}` where it is not split
-            error[sharding-rank]: the sharding of `%a` has 2 dimensions, its type has 1
+               = help: write one `{..}` for each dimension, and `{}` for a dimension that is not split
+            error[sharding-rank]: the sharding of `%a` has 2 dimensions, and its type has 1
               --> t.mlir:2:17
                | func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> (tensor<8xf32> {sdy.sharding = …
                |                 ^
                | its type: tensor<8xf32>
-               = help: write one `{..}` for each dimension: `{}` where it is not split"#]],
+               = help: write one `{..}` for each dimension, and `{}` for a dimension that is not split"#]],
     );
     check(
         "func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {\n  return\n}",
@@ -257,7 +257,7 @@ fn values_that_do_not_fit() {
     check_body(
         "  %0 = stablehlo.abs %a : tensor<8x5xf32>",
         expect![[r#"
-        error[text-value-type]: `%a` is used with another type than it has
+        error[text-value-type]: `%a` is used with a type that differs from its own
           --> t.mlir:3:22
            | %0 = stablehlo.abs %a : tensor<8x5xf32>
            |                    ^
@@ -287,7 +287,7 @@ fn values_that_do_not_fit() {
           --> t.mlir:3:3
            | %a = stablehlo.abs %a : tensor<8x4xf32>
            | ^
-           = help: give one of them another name"#]],
+           = help: rename one of them"#]],
     );
     check_body(
         "  %0 = stablehlo.reshape %a : (tensor<8x4xf32>, tensor<f32>) -> tensor<32xf32>",
@@ -312,7 +312,7 @@ fn types_and_literals_that_do_not_fit() {
     check_body(
         "  %0 = stablehlo.constant dense<1> : tensor<2xf32>",
         expect![[r#"
-        error[text-literal]: an integer is no f32: write 1.0
+        error[text-literal]: an integer is not f32: write 1.0
           --> t.mlir:3:33
            | %0 = stablehlo.constant dense<1> : tensor<2xf32>
            |                               ^"#]],
@@ -367,7 +367,7 @@ fn types_and_literals_that_do_not_fit() {
           --> t.mlir:3:45
            | %0 = stablehlo.constant dense<1> : tensor<99999999999999999999xi32>
            |                                           ^
-           = help: sizes, and the bytes of a whole tensor, must fit 63 bits"#]],
+           = help: sizes, and the number of bytes of a tensor, must fit 63 bits"#]],
     );
     check_body(
         "  %0 = stablehlo.constant dense<1> : tensor<4294967296x4294967296xi32>",
@@ -376,7 +376,7 @@ fn types_and_literals_that_do_not_fit() {
           --> t.mlir:3:38
            | %0 = stablehlo.constant dense<1> : tensor<4294967296x4294967296xi32>
            |                                    ^
-           = help: sizes, and the bytes of a whole tensor, must fit 63 bits"#]],
+           = help: sizes, and the number of bytes of a tensor, must fit 63 bits"#]],
     );
     check_body(
         "  %0 = stablehlo.iota dim = 99999999999999999999 : tensor<2xi32>",
@@ -441,7 +441,7 @@ fn each_function_has_its_mistakes_reported() {
               --> t.mlir:2:3
                | stablehlo.nothing
                | ^
-               = help: it is not supported: rewrite the program without it
+               = help: the op is not supported: rewrite the program without it
             error[text-value]: `%x` is not defined here
               --> t.mlir:6:10
                | return %x : tensor<f32>

@@ -1,4 +1,4 @@
-//! For each guarantee, a mutant of the pass that ensures it: [`verify_stage`] must find it.
+//! Tests each guarantee with a mutant of the pass that ensures it: [`verify_stage`] must find it.
 
 use super::*;
 use crate::{Options, PASSES, run_until};
@@ -7,11 +7,11 @@ use shardwise_ir::Builder;
 use shardwise_ir::text::parse;
 use shardwise_ops::{OPS, make};
 
-/// What a mutant of a pass does.
+/// The change that makes a mutant of a pass.
 enum Mutant {
-    /// Nothing: it returns the module as the pass before it left it.
+    /// The pass does nothing: it returns the module of the pass before it.
     Skips,
-    /// What the pass does, and then this change.
+    /// The pass runs, followed by this change.
     Spoils(fn(&mut Func)),
 }
 use Mutant::{Skips, Spoils};
