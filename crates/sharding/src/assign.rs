@@ -12,6 +12,7 @@
 //! This is simpler than Shardy's search in two points: an axis that has to leave a factor is not moved to another
 //! factor, and overflow axes (of a reshape that no factor expresses) are never kept.
 
+use crate::cost::CollectiveCost;
 use crate::{AxisList, Factor, FactorKind, IfMissing, Prefix, Projection, Rule, TensorFactors};
 use shardwise_base::{AxisRef, Mesh, Sharding, budget};
 use std::sync::Arc;
@@ -291,14 +292,14 @@ impl<'a> Search<'a> {
     }
 }
 
+/// Returns the bytes that a device receives for each byte of a partial result that is summed over an axis.
 fn sum_cost(axis: AxisRef, asked: Option<&Sharding>, mesh: &Mesh) -> f64 {
-    let size = axis.size(mesh) as f64;
-    let received = (size - 1.0) / size;
-    match asked {
-        Some(s) if s.unreduced.iter().any(|a| a.contains(axis)) => 0.0,
-        Some(s) if s.split_axes().any(|a| a.contains(axis)) => received,
-        _ => 2.0 * received,
-    }
+    let sum = match asked {
+        Some(s) if s.unreduced.iter().any(|a| a.contains(axis)) => return 0.0,
+        Some(s) if s.split_axes().any(|a| a.contains(axis)) => CollectiveCost::ReduceScatter,
+        _ => CollectiveCost::AllReduce,
+    };
+    sum.fraction_received(axis.size(mesh))
 }
 
 fn reduction_axes(rule: &Rule, mesh: &Mesh, axes: &[AxisList]) -> Vec<AxisRef> {

@@ -17,6 +17,7 @@
 mod assign;
 mod axes;
 mod builder;
+pub mod cost;
 mod direction;
 pub mod explicit;
 mod factors;

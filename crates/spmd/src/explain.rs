@@ -13,6 +13,7 @@ use crate::loops::run_counts;
 use shardwise_base::{AxisRef, Loc, Mesh, Reason};
 use shardwise_ir::{Module, OpView, TensorType};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
+use shardwise_sharding::cost::CollectiveCost;
 use std::fmt;
 use std::sync::Arc;
 
@@ -95,24 +96,27 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
         types.iter().filter_map(|&v| view.body.ty(v).as_tensor()).map(TensorType::bytes).sum()
     };
     let (taken, given) = (bytes(view.operands()), bytes(view.results()));
-    let share = |bytes: u64| bytes - bytes.checked_div(n).unwrap_or(bytes);
+    let everywhere = |cost: CollectiveCost| {
+        let received = cost.bytes_received(taken.max(given), n);
+        (received, received * devices)
+    };
+    let to_one = CollectiveCost::ReduceScatter.bytes_received(taken * n, n);
     let (bytes_received, bytes_total) = match &collective.kind {
-        CollectiveKind::AllReduce { .. } => (2 * share(taken), 2 * share(taken) * devices),
-        CollectiveKind::AllGather { .. } => (share(given), share(given) * devices),
-        CollectiveKind::ReduceScatter { .. } | CollectiveKind::AllToAll { .. } => {
-            (share(taken), share(taken) * devices)
-        }
+        CollectiveKind::AllReduce { .. } => everywhere(CollectiveCost::AllReduce),
+        CollectiveKind::AllGather { .. } => everywhere(CollectiveCost::AllGather),
+        CollectiveKind::ReduceScatter { .. } => everywhere(CollectiveCost::ReduceScatter),
+        CollectiveKind::AllToAll { .. } => everywhere(CollectiveCost::AllToAll),
         CollectiveKind::CollectivePermute { permutation } => {
             let moved = permutation.moved_count() as u64;
             let copies = if matches!(collective.groups, Groups::Axes { .. }) { devices / n.max(1) } else { 1 };
             (if moved > 0 { taken } else { 0 }, moved * copies * taken)
         }
-        CollectiveKind::CollectiveReduce { .. } => (share(taken * n), share(taken * n) * (devices / n.max(1))),
+        CollectiveKind::CollectiveReduce { .. } => (to_one, to_one * (devices / n.max(1))),
         CollectiveKind::RaggedAllToAll => {
             let most = given.min(operand.bytes().saturating_mul(n.saturating_sub(1)));
             (most, most.saturating_mul(devices))
         }
-        CollectiveKind::CollectiveBroadcast => (taken, share(taken * n) * (devices / n.max(1))),
+        CollectiveKind::CollectiveBroadcast => (taken, to_one * (devices / n.max(1))),
     };
     let reason = view.data().reason.clone();
     Some(Row {

@@ -17,6 +17,7 @@ use shardwise_ops::shardy::{ShardyCollective, in_shardings, manual_axes, set_in_
 use shardwise_ops::{Combine, Effects, Linear, Opcode, ReduceKind, RuleFact, Semantics, is_zero, make_shardy};
 use shardwise_propagate::Pointwise;
 use shardwise_sharding::Rule;
+use shardwise_sharding::cost::CollectiveCost;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -463,11 +464,9 @@ fn reshard_bytes(from: &Sharding, to: &Sharding, v: Value, b: &Builder<'_>) -> u
     total_bytes(&plan_reshard(from, to, &ty.shape, ty.dtype))
 }
 
-/// Returns the bytes that each device receives in an all-reduce: all of its shard except its own part, once to sum and
-/// once to distribute the sum.
+/// Returns the bytes that each device receives in an all-reduce over these axes.
 fn all_reduce_bytes(from: &Sharding, axes: &[AxisRef], v: Value, b: &Builder<'_>) -> u64 {
     let ty = b.body.ty(v).as_tensor().expect("only tensors are laid out");
     let n = AxisRef::total_size(&from.mesh, axes) as u64;
-    let local = local_bytes(from, &ty.shape, ty.dtype);
-    2 * (local - local / n)
+    CollectiveCost::AllReduce.bytes_received(local_bytes(from, &ty.shape, ty.dtype), n)
 }

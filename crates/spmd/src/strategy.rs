@@ -3,6 +3,7 @@
 use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{Attrs, OpCode, OpView, TensorType, Type, Value};
 use shardwise_ops::{Combine, Facts, Opcode, ReduceKind};
+use shardwise_sharding::cost::local_work;
 use shardwise_sharding::{Assignment, Factor, FactorKind, Parties, Rule, assign};
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -10,12 +11,6 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// Bytes of local memory traffic that take as long as moving one byte between devices.
-const MEMORY_BYTES_PER_BYTE: u64 = 24;
-
-/// Floating-point operations that take as long as moving one byte between devices.
-const FLOPS_PER_BYTE: f64 = 2000.0;
 
 /// The shardings of the operands, then of the results.
 pub(crate) type Shardings = SmallVec<[Option<Sharding>; 4]>;
@@ -138,8 +133,7 @@ impl Task {
         let keep = |(i, s): (usize, Option<Sharding>)| s.filter(|_| takes_part(i));
         let shardings: Shardings = shardings.into_iter().enumerate().map(keep).collect();
         let cost = facts.cost(view);
-        let work =
-            (cost.flops / FLOPS_PER_BYTE) as u64 + (cost.bytes_read + cost.bytes_written) / MEMORY_BYTES_PER_BYTE;
+        let work = local_work(cost.flops, cost.bytes_read + cost.bytes_written);
         let operand_count = view.operands().len();
         let mut task = Task { mesh: mesh.clone(), rule: rule.clone(), shardings, types, operand_count, work };
         task.restrict(view, facts);

@@ -2,13 +2,11 @@
 
 use super::{Step, StepKind, is_local};
 use shardwise_base::{AxisIndex, AxisRef, DType, Mesh, Sharding, budget};
+use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
-
-/// The cost of starting one collective, in bytes. It favours plans with fewer steps.
-const STEP_BYTES: u64 = 64;
 
 /// The number of layouts after which the search gives up.
 const MAX_LAYOUTS: usize = 20_000;
@@ -153,7 +151,7 @@ impl Space<'_> {
         let at = layout[source].len() - count;
         let group: u64 = layout[source][at..].iter().map(|&p| self.size(p) as u64).product();
         let whole = self.bytes(layout).max(self.bytes(next));
-        whole.div_ceil(group) * (group - 1)
+        CollectiveCost::AllToAll.bytes_received(whole, group)
     }
 
     fn permutes(&self, layout: &Layout, edges: &mut Vec<(Move, Layout, u64)>) {

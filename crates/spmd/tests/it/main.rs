@@ -5,6 +5,7 @@ mod chapter;
 mod corpus;
 mod generate;
 mod passes;
+mod prices;
 mod propagate;
 mod quantized;
 mod random_programs;

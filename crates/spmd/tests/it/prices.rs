@@ -1,0 +1,58 @@
+//! The bytes in reasons, which are priced when a reshard is decided, and in the table of communication, which is read
+//! off the finished program, are the same.
+
+use shardwise_ir::text::parse;
+use shardwise_ops::OPS;
+use shardwise_spmd::{Options, partition};
+
+const DIMS: [&str; 5] = ["{}", "{\"x\"}", "{\"y\"}", "{\"x\", \"y\"}", "{\"y\", \"x\"}"];
+
+/// Returns the layouts of a matrix that use no axis twice.
+fn layouts() -> Vec<String> {
+    let pairs = DIMS.iter().flat_map(|a| DIMS.iter().map(move |b| [*a, *b]));
+    let uses = |layout: &[&str; 2], axis: &str| layout.iter().filter(|dim| dim.contains(axis)).count();
+    let fits = pairs.filter(|layout| ["x", "y"].iter().all(|axis| uses(layout, axis) < 2));
+    fits.map(|[a, b]| format!("#sdy.sharding<@mesh, [{a}, {b}]>")).collect()
+}
+
+#[test]
+fn of_reshards() {
+    let layouts = layouts();
+    let mut compared = 0;
+    for (from, to) in layouts.iter().flat_map(|a| layouts.iter().map(move |b| (a, b))) {
+        let text = format!(
+            "sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>
+func.func @main(%a: tensor<16x32xf32> {{sdy.sharding = {from}}}) -> (tensor<16x32xf32> {{sdy.sharding = {to}}}) {{
+  return %a : tensor<16x32xf32>
+}}"
+        );
+        let module = parse("test.mlir", &text, &OPS).unwrap_or_else(|e| panic!("{e}"));
+        let table = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}")).communication;
+        let received: u64 = table.rows.iter().map(|row| row.bytes_received).sum();
+        let decided =
+            table.rows.first().map_or(0, |row| row.reason.as_ref().expect("a reshard has one").bytes_received);
+        assert_eq!(received, decided, "{from} to {to}\n{table}");
+        compared += usize::from(received > 0);
+    }
+    assert!(compared > 80, "only {compared} reshards moved data");
+}
+
+#[test]
+fn of_partial_sums() {
+    for (to, received) in
+        [("[{}, {}]", 2 * (2048 - 512)), ("[{\"y\"}, {}]", 2048 - 512), ("[{\"x\"}, {}]", 2 * (1024 - 256))]
+    {
+        let text = format!(
+            "sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>
+func.func @main(%a: tensor<16x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{\"y\"}}]>}},
+    %b: tensor<64x32xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{\"y\"}}, {{}}]>}})
+    -> (tensor<16x32xf32> {{sdy.sharding = #sdy.sharding<@mesh, {to}>}}) {{
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<16x64xf32>, tensor<64x32xf32>) -> tensor<16x32xf32>
+  return %0 : tensor<16x32xf32>
+}}"
+        );
+        let module = parse("test.mlir", &text, &OPS).unwrap_or_else(|e| panic!("{e}"));
+        let table = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}")).communication;
+        assert_eq!(table.rows.iter().map(|row| row.bytes_received).sum::<u64>(), received, "{to}\n{table}");
+    }
+}
