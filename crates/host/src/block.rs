@@ -9,9 +9,9 @@ mod emit;
 mod kernel;
 pub(crate) mod machine;
 mod program;
+mod results;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use emit::Unfusable;
 pub use kernel::{Kernel, Operand};
 pub use program::{Binary, Comparison, Program, Reducer, Unary, Value};

@@ -5,7 +5,6 @@ use shardwise_base::DType;
 
 /// An element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are the types")]
 pub enum Elem {
     Bool,
     I8,

@@ -1,28 +1,32 @@
 //! The embedded engine: kernels, memory and workers for the cores of this machine.
 //!
-//! [`HostEngine`] compiles a localized module to one program for all devices (`gang`). Ops become steps, with kernels
-//! from one table (`kernels`). The modules below that do not depend on the IR: [`memory`] allocates buffers, [`pool`]
-//! runs the parts of a kernel, and [`block`] programs are fused elementwise operations and reductions.
+//! [`HostEngine`] compiles a localized module to one program for all devices. `plan` has the parts of such a program,
+//! `kernels` builds the steps of ops from one table, and `gang` plans, checks and runs whole programs. These modules
+//! depend on each other in this order only: `kernels` on `plan`, and `gang` on both.
+//!
+//! The modules below them do not depend on the IR: `memory` allocates buffers, [`pool`] runs the parts of a kernel,
+//! `block` programs are fused elementwise operations and reductions, `matmul` multiplies matrices, and `movement` copies
+//! elements. [`pool`] is public for tests that check it under faults.
 //!
 //! **A result never depends on timing or on the number of workers.** Every kernel is divided into parts by its shape
 //! alone, and a sum over several parts has a fixed order (`shardwise_mathfn::order`).
 #![deny(unsafe_code)]
 
-pub mod block;
-pub mod collective;
-pub mod elem;
+mod block;
+mod collective;
+mod elem;
 mod engine;
 mod functions;
 mod gang;
 mod kernels;
-pub mod matmul;
-pub mod memory;
-pub mod movement;
-pub mod operand;
-pub mod parts;
+mod matmul;
+mod memory;
+mod movement;
+mod operand;
+mod parts;
 mod plan;
 pub mod pool;
-pub mod simd;
+mod simd;
 mod sync;
 
 pub use engine::HostEngine;

@@ -9,71 +9,29 @@
 //! Before a product runs, its operands are compared with the bytes that it reaches. The kernels below use pointers.
 //! `packed` has the kernel for all types that are summed in 32 bits. `rows` has the kernel for few rows times one large
 //! matrix, which is read in place. `f64` and complex products use gemmkit.
-//!
-//! ```
-//! use shardwise_host::elem::Elem;
-//! use shardwise_host::matmul::{Batch, Gemm, Product};
-//! use shardwise_host::operand::{Source, Target};
-//! use shardwise_host::pool::Workers;
-//! let (a, b, mut c) = ([1.0f32, 2.0, 3.0, 4.0], [5.0f32, 6.0, 7.0, 8.0], [0.0f32; 4]);
-//! let product = Product { a: Source::of(&a), b: Source::of(&b), c: Target::of(&mut c) };
-//! Batch::new(Gemm::row_major(Elem::F32, 2, 2, 2), &[]).run(Workers::global(), &mut [product]);
-//! assert_eq!(c, [19.0, 22.0, 43.0, 50.0]);
-//! ```
 #![expect(unsafe_code, reason = "products follow addresses")]
 
 #[cfg(test)]
 mod edges;
+mod gemm;
 mod packed;
 mod plain;
 mod rows;
 mod tile;
 mod windows;
 
+pub use gemm::{Gemm, Product};
 pub use windows::Windows;
 
 use crate::elem::Elem;
-use crate::operand::{Pointer, Reach, Source, Target, are_apart};
+use crate::operand::{Pointer, Reach, are_apart};
 use crate::parts::{hold, table_bytes};
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::Level;
+use gemm::{Group, Places, Row};
 use rows::RowsGemm;
 use std::collections::HashMap;
 use tile::Tile;
-
-/// The shape of a product `c = a b`, with `a: [m, k]`, `b: [k, n]`, `c: [m, n]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gemm {
-    /// The type of `a` and `b`.
-    pub elem: Elem,
-    /// The type of `c`: `elem`, or `i32` if that is `i8`, or `f32` if it is `bf16` or `f16`.
-    pub out: Elem,
-    /// The number of rows of `a` and `c`.
-    pub m: usize,
-    /// The number of columns of `b` and `c`.
-    pub n: usize,
-    /// The size of the summed dimension.
-    pub k: usize,
-    /// The row and column strides of `a`, in elements.
-    pub a: [isize; 2],
-    /// The row and column strides of `b`, in elements.
-    pub b: [isize; 2],
-    /// The row and column strides of `c`, in elements.
-    pub c: [isize; 2],
-    /// Whether the product is added to the values in `c`.
-    pub accumulate: bool,
-}
-
-/// The operands of one product, or of one batch.
-#[derive(Debug)]
-pub struct Product<'a> {
-    /// The left operand.
-    pub a: Source<'a>,
-    /// The right operand.
-    pub b: Source<'a>,
-    /// The result.
-    pub c: Target<'a>,
-}
 
 /// Products of one shape, at equal distances along some loops.
 #[derive(Clone, Debug)]
@@ -84,36 +42,6 @@ pub struct Batch {
     reaches: [Reach; 3],
     /// The kernel for few rows, if the operands have the layout that it needs.
     rows: Option<RowsGemm>,
-}
-
-/// The addresses of the operands of one product.
-#[derive(Clone, Copy)]
-struct Places {
-    a: Pointer,
-    b: Pointer,
-    c: Pointer,
-}
-
-/// The addresses of a row and of its result.
-#[derive(Clone, Copy)]
-struct Row {
-    a: Pointer,
-    c: Pointer,
-}
-
-/// The address of a matrix, and the rows that are multiplied by it.
-struct Group {
-    matrix: Pointer,
-    rows: Vec<Row>,
-}
-
-/// Rows that are not contiguous: windows of an array.
-#[derive(Clone, Debug)]
-struct Pieces {
-    /// The start of each piece, in bytes from the row.
-    starts: Vec<isize>,
-    /// The number of elements of a piece; even for `bf16` if there are several pieces.
-    len: usize,
 }
 
 /// The number of pieces of a single product.
@@ -226,33 +154,9 @@ impl Batch {
     }
 }
 
-impl Product<'_> {
-    fn check(&self, [a, b, c]: &[Reach; 3]) {
-        let has_all = self.a.has(*a) && self.b.has(*b) && self.c.has(*c);
-        assert!(has_all, "the operands of {self:?} have what is reached: {a:?}, {b:?} and {c:?}");
-    }
-
-    /// Returns the addresses at these offsets in bytes.
-    fn places(&self, offsets: [isize; 3]) -> Places {
-        Places { a: self.a.pointer(), b: self.b.pointer(), c: self.c.pointer() }.offset(offsets)
-    }
-}
-
-impl Places {
-    /// Returns addresses that are only compared and never accessed.
-    fn at(a: usize, b: usize, c: usize) -> Places {
-        let [a, b, c] = [a, b, c].map(|at| Pointer(std::ptr::without_provenance_mut(at)));
-        Places { a, b, c }
-    }
-
-    /// Returns the addresses at these offsets in bytes.
-    fn offset(self, [a, b, c]: [isize; 3]) -> Places {
-        Places { a: self.a.offset(a), b: self.b.offset(b), c: self.c.offset(c) }
-    }
-}
-
 impl Gemm {
     /// Returns the product of row-major matrices of one type.
+    #[cfg(test)]
     pub fn row_major(elem: Elem, m: usize, n: usize, k: usize) -> Gemm {
         let rows = |columns: usize| [columns as isize, 1];
         Gemm { elem, out: elem, m, n, k, a: rows(k), b: rows(n), c: rows(n), accumulate: false }
@@ -429,6 +333,7 @@ impl Gemm {
 mod tests {
     use super::*;
     use crate::block::tests::Random;
+    use crate::operand::{Source, Target};
     use bytemuck::Pod;
     use half::{bf16, f16};
     use num_complex::Complex;
@@ -596,5 +501,13 @@ mod tests {
         let (a, b, mut c) = ([0f32; 6], [0f32; 24], [0f32; 8]);
         let product = Product { a: Source::of(&a), b: Source::of(&b), c: Target::of(&mut c) };
         Gemm::row_major(Elem::F32, 2, 4, 3).run_ragged(&Workers::new(1), &mut [product], &[vec![1, 2]], 12);
+    }
+
+    #[test]
+    fn one_product_is_a_batch() {
+        let (a, b, mut c) = ([1.0f32, 2.0, 3.0, 4.0], [5.0f32, 6.0, 7.0, 8.0], [0.0f32; 4]);
+        let product = Product { a: Source::of(&a), b: Source::of(&b), c: Target::of(&mut c) };
+        Batch::new(Gemm::row_major(Elem::F32, 2, 2, 2), &[]).run(Workers::global(), &mut [product]);
+        assert_eq!(c, [19.0, 22.0, 43.0, 50.0]);
     }
 }

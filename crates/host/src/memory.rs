@@ -1,9 +1,8 @@
 //! Buffers from a pool of huge pages.
 //!
 //! Every buffer is charged to the [`Account`] that is current where it is allocated; there are no other limits. A fresh
-//! page costs more than most kernels that fill it, so memory that a buffer frees is kept, by size, for the next buffer,
-//! until [`Memory::trim`] is called. The kept memory is bounded: the written pages never exceed the most bytes that
-//! buffers held at one time by more than 32 MiB, whatever sizes come later. Buffers start at 64-byte boundaries. Those
+//! page costs more than most kernels that fill it, so memory that a buffer frees is kept, by size, for the next buffer.
+//! The kept memory is bounded: the written pages never exceed the most bytes that buffers held at one time by more than 32 MiB, whatever sizes come later. Buffers start at 64-byte boundaries. Those
 //! of 64 KiB or more start at different offsets within their pages, so that eight of them that are read together do not
 //! compete for the same cache sets.
 //!
@@ -12,20 +11,6 @@
 //! unmapped when it is freed. A read or write after the end, or after the buffer is freed, ends the process. Bytes that
 //! were changed before the start are detected when the buffer is freed. Results that depend on bytes that were never
 //! written differ between two fills.
-//!
-//! ```
-//! use shardwise_base::{Account, Budget, CancelToken};
-//! use shardwise_host::memory::Memory;
-//! let memory = Memory::default();
-//! let mut buffer = memory.allocate(100)?;
-//! buffer.try_unique().unwrap()[0] = 7;
-//! let shared = buffer.clone();
-//! assert!(buffer.try_unique().is_none(), "two owners: copy before writing");
-//! assert_eq!(shared.bytes()[0], 7);
-//! let budget = Budget::new(Account::with_limit(1 << 20), None, CancelToken::default());
-//! assert!(budget.run(|| memory.allocate(2 << 20)).unwrap().is_err());
-//! # Ok::<(), shardwise_host::memory::OutOfMemory>(())
-//! ```
 #![expect(unsafe_code, reason = "pages come from the system")]
 
 pub use shardwise_base::OutOfMemory;
@@ -180,12 +165,14 @@ impl Memory {
     }
 
     /// Returns the number of bytes that live buffers hold, including the scratch memory of kernels.
-    pub fn in_use(&self) -> usize {
+    #[cfg(test)]
+    fn in_use(&self) -> usize {
         self.state().in_use
     }
 
     /// Returns the most bytes that live buffers held at one time.
-    pub fn peak_bytes(&self) -> usize {
+    #[cfg(test)]
+    fn peak_bytes(&self) -> usize {
         self.state().peak
     }
 
@@ -221,7 +208,8 @@ impl Memory {
     }
 
     /// Returns all kept memory to the system.
-    pub fn trim(&self) {
+    #[cfg(test)]
+    fn trim(&self) {
         self.state().evict(0);
     }
 
@@ -416,11 +404,6 @@ impl Buffer {
     /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.0.len
-    }
-
-    /// Returns whether there are no bytes.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Returns the address of the first byte. Writing through it is sound only while nothing else reads or writes the
@@ -822,5 +805,17 @@ mod tests {
                 assert!(memory.allocate_zeroed(1 << 40).is_err());
             })
             .unwrap();
+    }
+
+    #[test]
+    fn shared_buffers_are_not_written_and_allocations_are_charged() {
+        let memory = Memory::default();
+        let mut buffer = memory.allocate(100).unwrap();
+        buffer.try_unique().unwrap()[0] = 7;
+        let shared = buffer.clone();
+        assert!(buffer.try_unique().is_none(), "two owners: copy before writing");
+        assert_eq!(shared.bytes()[0], 7);
+        let budget = Budget::new(Account::with_limit(1 << 20), None, CancelToken::default());
+        assert!(budget.run(|| memory.allocate(2 << 20)).unwrap().is_err());
     }
 }

@@ -3,34 +3,16 @@
 //! A [`Move`] copies a block of indices from one array to another, each with its own strides, which may be negative.
 //! Slices, reversals, the pieces of concatenations and the inside of pads are therefore moves. A permutation of
 //! dimensions is a move whose innermost dimensions differ, which is done in blocks of whole cache lines.
-//!
-//! ```
-//! use shardwise_host::movement::Move;
-//! use shardwise_host::operand::{Source, Target};
-//! use shardwise_host::pool::Workers;
-//! let x = [1u16, 2, 3, 4, 5, 6];
-//! let mut transposed = [0u16; 6];
-//! let transpose = Move::new(2, &[2, 3], &[3, 1], &[1, 2]);
-//! transpose.run(Workers::global(), &[Source::of(&x)], &mut [Target::of(&mut transposed)]);
-//! assert_eq!(transposed, [1, 4, 2, 5, 3, 6]);
-//! ```
 
+mod sizes;
 mod strided;
 
 pub use strided::Move;
 
 use crate::pool::{Effort, Workers};
+use sizes::{LONG_COPY, PART, SMALL};
 use std::sync::OnceLock;
 use strided::copy_bytes;
-
-/// Number of bytes of a part.
-const PART: usize = 1 << 19;
-/// With fewer bytes than this in all, no worker is woken.
-const SMALL: usize = 1 << 18;
-/// Copies of at least this many bytes use the string instruction.
-const LONG_COPY: usize = 256 << 10;
-/// Number of bytes of a cache line, which is the side of a transposed tile.
-const LINE: usize = 64;
 
 /// Returns whether stores of outputs of this many bytes, over all instances, should bypass the caches if the outputs
 /// are not read soon.
@@ -249,5 +231,14 @@ mod tests {
     #[should_panic(expected = "writes elements twice")]
     fn elements_are_written_once() {
         Move::joining(4, &[2, 3], &[3, 1], &[6, 1], (2, 2));
+    }
+
+    #[test]
+    fn a_move_transposes() {
+        let x = [1u16, 2, 3, 4, 5, 6];
+        let mut transposed = [0u16; 6];
+        let transpose = Move::new(2, &[2, 3], &[3, 1], &[1, 2]);
+        transpose.run(Workers::global(), &[Source::of(&x)], &mut [Target::of(&mut transposed)]);
+        assert_eq!(transposed, [1, 4, 2, 5, 3, 6]);
     }
 }

@@ -2,14 +2,6 @@
 //!
 //! Before a kernel runs, it compares the lengths of its operands once with what it reaches; its inner loops use
 //! pointers. Arrays are borrowed for the whole run, so that nothing else writes what is read, or reads what is written.
-//!
-//! ```
-//! use shardwise_host::operand::{Reach, Source};
-//! let x = [1.0f32, 2.0, 3.0];
-//! let backwards = Reach::of([(3, -4)], 4);
-//! assert!(Source::at(bytemuck::cast_slice(&x), 8).has(backwards));
-//! assert!(!Source::of(&x).has(backwards));
-//! ```
 #![expect(unsafe_code, reason = "addresses go to the workers")]
 
 use bytemuck::{NoUninit, Pod};
@@ -186,5 +178,13 @@ mod tests {
         assert!(!are_apart([(2, 0)], 1));
         assert!(!are_apart([(5, 1)], 2));
         assert!(are_apart([(2, 0), (0, 7)], 1));
+    }
+
+    #[test]
+    fn a_source_reaches_backwards_from_its_position() {
+        let x = [1.0f32, 2.0, 3.0];
+        let backwards = Reach::of([(3, -4)], 4);
+        assert!(Source::at(bytemuck::cast_slice(&x), 8).has(backwards));
+        assert!(!Source::of(&x).has(backwards));
     }
 }

@@ -7,14 +7,16 @@
 #![expect(unsafe_code, reason = "the machine follows addresses")]
 
 use super::emit::{Base, Code, Phase, Template, When};
-use super::kernel::{Job, Results, TILE};
-use super::machine::{AHEAD, Ins, Op, PARTIALS, Strided, TEMP, read_word, write_word};
+use super::machine::{AHEAD, Ins, Machine, Op, PARTIALS, Strided, TEMP, read_word, write_word};
 use super::program::Role;
+use super::results::Results;
 use crate::memory::Scratch;
+use crate::operand::Pointer;
 use crate::parts::Pace;
 use crate::pool::piece;
 use crate::simd::{Word, fence};
 use shardwise_mathfn::order::SEGMENT;
+use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Memory is prefetched in rows of at least this length.
@@ -22,9 +24,34 @@ const AHEAD_LANES: usize = 2048;
 /// Number of instructions on a lane that run between two polls. Some take 30 ns.
 const POLLED: usize = 1 << 17;
 
+/// Number of lanes of a tile, whose intermediate results fit into the first cache.
+pub(super) const TILE: usize = 2048;
+
+/// The code of a kernel and the operands of all instances in one run.
+pub(super) struct Binding<'a> {
+    pub code: &'a Code,
+    pub machine: Machine,
+    /// For each of the program's operands, its index among the operands of an instance; `None` for indices.
+    pub slots: &'a [Option<usize>],
+    /// The number of operands of an instance.
+    pub operand_count: usize,
+    /// The addresses of the operands of all instances.
+    pub pointers: &'a [Pointer],
+    /// Whether stores bypass the caches.
+    pub streaming: bool,
+}
+
+impl Binding<'_> {
+    /// Returns the address of each of the program's operands in an instance.
+    fn places(&self, instance: usize) -> impl Iterator<Item = Option<Pointer>> {
+        let own = &self.pointers[instance * self.operand_count..];
+        self.slots.iter().map(|slot| slot.map(|s| own[s]))
+    }
+}
+
 /// The code with addresses, and the memory that it works in.
 pub(super) struct Bound<'a, W> {
-    job: &'a Job<'a, W>,
+    binding: &'a Binding<'a>,
     pub(super) instance: usize,
     _frame: Scratch,
     /// The start of the frame, which is accessed through this pointer alone.
@@ -34,6 +61,7 @@ pub(super) struct Bound<'a, W> {
     bases: Vec<*mut u8>,
     phases: Vec<BoundPhase>,
     pace: Pace,
+    word: PhantomData<W>,
 }
 
 /// The offsets of the areas of the frame.
@@ -97,12 +125,12 @@ impl Frame {
 }
 
 impl<'a, W: Word> Bound<'a, W> {
-    pub(super) fn new(job: &'a Job<'a, W>) -> Self {
-        let code = job.code();
+    pub(super) fn new(binding: &'a Binding<'a>) -> Self {
+        let code = binding.code;
         let layout = Frame::new(code, code.wide);
         let mut frame = Scratch::new(layout.total);
         let mut bound = Bound {
-            job,
+            binding,
             instance: 0,
             memory: frame.start(),
             _frame: frame,
@@ -110,6 +138,7 @@ impl<'a, W: Word> Bound<'a, W> {
             bases: vec![std::ptr::null_mut(); code.walks.len()],
             phases: Vec::with_capacity(code.phases.len()),
             pace: Pace::default(),
+            word: PhantomData,
         };
         for phase in &code.phases {
             let scalar = bound.scalar_code(phase);
@@ -120,7 +149,7 @@ impl<'a, W: Word> Bound<'a, W> {
     }
 
     fn code(&self) -> &'a Code {
-        self.job.code()
+        self.binding.code
     }
 
     /// Returns the address of an offset in the frame.
@@ -153,7 +182,7 @@ impl<'a, W: Word> Bound<'a, W> {
     /// rows.
     fn point(&mut self, row: usize, reduced_row: usize) {
         let code = self.code();
-        for ((base, walk), place) in self.bases.iter_mut().zip(&code.walks).zip(self.job.places(self.instance)) {
+        for ((base, walk), place) in self.bases.iter_mut().zip(&code.walks).zip(self.binding.places(self.instance)) {
             let start = place.map_or(std::ptr::null_mut(), |p| p.0);
             let kept = offset(&code.outer[..code.kept], &walk.outer[..code.kept], row);
             let reduced = offset(&code.outer[code.kept..], &walk.outer[code.kept..], reduced_row);
@@ -297,7 +326,7 @@ impl<'a, W: Word> Bound<'a, W> {
 
     /// Runs the lanes of a phase from lane `start`; the accumulators begin at lane `origin`.
     pub(super) fn run_lanes(&mut self, phase: usize, start: usize, origin: usize, len: usize, first: bool) {
-        let width = self.job.machine.lanes;
+        let width = self.binding.machine.lanes;
         let (blocks, rest) = (len / width, len % width);
         if blocks > 0 {
             let bound = self.ensure_code(phase, false, first);
@@ -320,7 +349,7 @@ impl<'a, W: Word> Bound<'a, W> {
             let lane = start + blocks * width;
             self.with_code(phase, bound, |b, code| b.run_tail(code, lane, lane - origin, rest));
         }
-        if self.job.streaming {
+        if self.binding.streaming {
             fence();
         }
     }
@@ -381,7 +410,7 @@ impl<'a, W: Word> Bound<'a, W> {
     }
 
     fn bind_prefetch(&self, bound: &mut BoundCode, t: &Template) {
-        let (lanes, ins) = (self.job.machine.lanes, bound.code.len());
+        let (lanes, ins) = (self.binding.machine.lanes, bound.code.len());
         let bytes = t.size * lanes;
         bound.patches.push(Patch { ins, source: t.base, size: t.size as isize });
         bound.code.push(Ins {
@@ -393,7 +422,7 @@ impl<'a, W: Word> Bound<'a, W> {
     }
 
     fn bind_one(&self, bound: &mut BoundCode, t: &Template, tail: bool) {
-        let step = (t.size * self.job.machine.lanes) as isize;
+        let step = (t.size * self.binding.machine.lanes) as isize;
         let mut ins = Ins { op: t.op, extra: t.extra, step: 0, base: std::ptr::null_mut() };
         let patch = Patch { ins: bound.code.len(), source: t.base, size: t.size as isize };
         match t.base {
@@ -438,7 +467,7 @@ impl<'a, W: Word> Bound<'a, W> {
         let aligned = |o: usize| {
             self.bases[o].addr().is_multiple_of(64) && self.code().walks[o].outer.iter().all(|s| s % 64 == 0)
         };
-        if t.op == Op::Store && self.job.streaming && aligned(o) { Op::StoreStreaming } else { t.op }
+        if t.op == Op::Store && self.binding.streaming && aligned(o) { Op::StoreStreaming } else { t.op }
     }
 
     /// Returns the address of a patched instruction for the block at `lane`, which is `local` lanes after the first
@@ -471,7 +500,7 @@ impl<'a, W: Word> Bound<'a, W> {
     }
 
     fn run_full(&mut self, bound: &mut BoundCode, lane: usize, local: usize, blocks: usize) {
-        self.apply_patches(bound, lane, local, self.job.machine.lanes);
+        self.apply_patches(bound, lane, local, self.binding.machine.lanes);
         self.execute(&bound.code, blocks);
     }
 
@@ -500,7 +529,7 @@ impl<'a, W: Word> Bound<'a, W> {
 
     fn execute(&self, code: &[Ins], blocks: usize) {
         // SAFETY: the addresses are those of the frame, and of operands, which have what the kernel reaches.
-        unsafe { (self.job.machine.run)(code, blocks, self.memory, 8) }
+        unsafe { (self.binding.machine.run)(code, blocks, self.memory, 8) }
     }
 }
 

@@ -9,10 +9,9 @@
 //! A value stays in the accumulator if its next use follows immediately. Otherwise it is stored to a temporary.
 #![forbid(unsafe_code)]
 
-use super::machine::{Op, TEMP};
-use super::program::{Node, Operand, Program, Role, load_op, store_op};
+use super::machine::{Op, TEMP, load_op, store_op};
+use super::program::{Node, Operand, Program, Role};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 
 /// The reason why a program cannot be compiled to one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,19 +25,6 @@ pub enum Unfusable {
     /// Elements of an output would be written several times.
     Output,
 }
-
-impl fmt::Display for Unfusable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Unfusable::Row => "the reduced dimensions of an operand cannot be flattened into one",
-            Unfusable::Levels => "reductions over leading dimensions depend on each other",
-            Unfusable::Varies => "a value varies along dimensions that were reduced before",
-            Unfusable::Output => "elements of an output would be written several times",
-        })
-    }
-}
-
-impl std::error::Error for Unfusable {}
 
 /// What the base of an instruction refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -875,7 +861,6 @@ fn elementwise(op: Op) -> Op {
         MinU => UMin,
         AllBits => And,
         AnyBits => Or,
-        XorBits => Xor,
         _ => unreachable!("{op:?} is no reduction"),
     }
 }

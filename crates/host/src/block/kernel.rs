@@ -5,24 +5,21 @@
 //! written into the code.
 #![forbid(unsafe_code)]
 
-use super::bound::{Bound, frame_bytes};
+use super::bound::{Binding, Bound, TILE, frame_bytes};
 use super::emit::{Base, Code, Phase, Reduction, Template, Unfusable, Walk, emit};
 use super::machine::Machine;
 use super::program::{Node, Program, Role};
+use super::results::Results;
 use crate::memory::Scratch;
 use crate::operand::{Pointer, Reach, Source, Target, are_apart};
 use crate::parts::{hold, table_bytes};
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::{Level, Word};
-use shardwise_base::Reservation;
 use shardwise_mathfn::order::{CHUNK, SEGMENT};
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Number of lanes of a part.
 const PART: usize = 32_768;
-/// Number of lanes of a tile, whose intermediate results fit into the first cache.
-pub(super) const TILE: usize = 2048;
 /// Rows that are longer than this may be divided among several parts in a reduction.
 const LONG_ROW: usize = 4 * SEGMENT;
 
@@ -289,13 +286,11 @@ enum By {
 }
 
 /// One run of a kernel.
-pub(super) struct Job<'a, W> {
+struct Job<'a, W> {
     kernel: &'a Kernel,
-    pub machine: Machine,
-    pointers: &'a [Pointer],
+    binding: Binding<'a>,
     instances: usize,
     effort: Effort,
-    pub streaming: bool,
     word: PhantomData<W>,
 }
 
@@ -304,17 +299,9 @@ impl<'a, W: Word> Job<'a, W> {
         let instances = pointers.len() / kernel.operand_count().max(1);
         let effort = kernel.effort(instances);
         let streaming = streaming && effort == Effort::Large;
-        Job { kernel, machine, pointers, instances, effort, streaming, word: PhantomData }
-    }
-
-    pub fn code(&self) -> &'a Code {
-        &self.kernel.code
-    }
-
-    /// Returns the address of each of the program's operands in an instance.
-    pub fn places(&self, instance: usize) -> impl Iterator<Item = Option<Pointer>> {
-        let own = &self.pointers[instance * self.kernel.operand_count()..];
-        self.kernel.slots.iter().map(|slot| slot.map(|s| own[s]))
+        let (code, slots, operand_count) = (&kernel.code, &kernel.slots, kernel.operand_count());
+        let binding = Binding { code, machine, slots, operand_count, pointers, streaming };
+        Job { kernel, binding, instances, effort, word: PhantomData }
     }
 
     fn run(&self, workers: &Workers) {
@@ -338,10 +325,10 @@ impl<'a, W: Word> Job<'a, W> {
         let all = parts * self.instances;
         let _frames = hold(self.kernel.frames_bytes(workers, all, effort));
         if effort == Effort::Small {
-            let mut bound = Bound::new(self);
+            let mut bound = Bound::new(&self.binding);
             (0..all).for_each(|part| each(&mut bound, part));
         } else {
-            workers.run(all, effort, |part| each(&mut Bound::new(self), part));
+            workers.run(all, effort, |part| each(&mut Bound::new(&self.binding), part));
         }
     }
 
@@ -416,27 +403,5 @@ impl<'a, W: Word> Job<'a, W> {
             }
             bound.finish_columns(row, lanes);
         });
-    }
-}
-
-/// Words that parts save for later parts.
-pub(super) struct Results<W> {
-    words: Vec<AtomicU64>,
-    _held: Option<Reservation>,
-    word: PhantomData<W>,
-}
-
-impl<W: Word> Results<W> {
-    fn new(len: usize) -> Self {
-        let _held = hold(table_bytes::<u64>(len));
-        Results { words: (0..len).map(|_| AtomicU64::new(0)).collect(), _held, word: PhantomData }
-    }
-
-    pub(super) fn set(&self, i: usize, w: W) {
-        self.words[i].store(w.to_bits64(), Relaxed);
-    }
-
-    pub(super) fn get(&self, i: usize) -> W {
-        W::from_bits64(self.words[i].load(Relaxed))
     }
 }

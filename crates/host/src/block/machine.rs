@@ -5,7 +5,6 @@
 //! of block `b` is `base + b * step`, so nothing is updated between blocks.
 #![expect(unsafe_code, reason = "the machine follows addresses")]
 
-use super::program::{load_op, store_op};
 use crate::elem::Elem;
 use crate::functions::with_functions;
 #[cfg(target_arch = "x86_64")]
@@ -315,7 +314,7 @@ with_functions! { machine!
     }
     reduce {
         SumF = fadd, ProdF = fmul, MaxF = fmax, MinF = fmin, SumI = iadd, ProdI = imul, MaxS = smax, MinS = smin,
-        MaxU = umax, MinU = umin, AllBits = and, AnyBits = or, XorBits = xor,
+        MaxU = umax, MinU = umin, AllBits = and, AnyBits = or,
     }
 }
 
@@ -468,6 +467,37 @@ impl Machine {
             (_, false) => Machine { run: run::<Portable<u32>>, lanes: 64 },
             (_, true) => Machine { run: run::<Portable<u64>>, lanes: 64 },
         }
+    }
+}
+
+/// Returns the instruction that loads elements as words.
+pub(super) fn load_op(elem: Elem, wide: bool) -> Op {
+    match elem {
+        Elem::Bool => Op::LoadBool,
+        Elem::I8 => Op::LoadI8,
+        Elem::U8 => Op::LoadU8,
+        Elem::I16 => Op::LoadI16,
+        Elem::U16 => Op::LoadU16,
+        Elem::F16 => Op::LoadF16,
+        Elem::BF16 => Op::LoadBf16,
+        Elem::I32 if wide => Op::LoadI32,
+        Elem::U32 if wide => Op::LoadU32,
+        Elem::F32 if wide => Op::LoadF32,
+        _ => Op::Load,
+    }
+}
+
+/// Returns the instruction that stores words as elements.
+pub(super) fn store_op(elem: Elem, wide: bool) -> Op {
+    match elem {
+        Elem::Bool => Op::StoreBool,
+        Elem::I8 | Elem::U8 => Op::StoreLow8,
+        Elem::I16 | Elem::U16 => Op::StoreLow16,
+        Elem::F16 => Op::StoreF16,
+        Elem::BF16 => Op::StoreBf16,
+        Elem::I32 | Elem::U32 if wide => Op::StoreLow32,
+        Elem::F32 if wide => Op::StoreF32,
+        _ => Op::Store,
     }
 }
 

@@ -4,20 +4,6 @@
 //! where they are broadcast, so slices, transposes and broadcasts are ordinary operands. Values have an element type,
 //! and each operation is rounded or wrapped to it, so that the resulting bits are those of the single operations one
 //! after the other.
-//!
-//! ```
-//! use shardwise_host::block::{Binary, Program, Unary};
-//! use shardwise_host::elem::Elem;
-//! // exp(x) + row, over [1000, 30]
-//! let mut p = Program::new(&[1000, 30]);
-//! let x = p.input(Elem::F32, &[30, 1]);
-//! let row = p.input(Elem::F32, &[0, 1]);
-//! let e = p.unary(Unary::Exp, x).unwrap();
-//! let sum = p.binary(Binary::Add, e, row).unwrap();
-//! p.output(sum, &[30, 1]);
-//! let kernel = p.compile().unwrap();
-//! # let _ = kernel;
-//! ```
 #![forbid(unsafe_code)]
 
 use super::machine::{Op, word};
@@ -31,7 +17,6 @@ macro_rules! declare {
      binary_functions { $($_op2:ident $binary:ident $($_names2:ident)*,)* }) => {
         /// Functions of one value.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[expect(missing_docs, reason = "the names are StableHLO's")]
         pub enum Unary {
             Abs,
             Ceil,
@@ -51,7 +36,6 @@ macro_rules! declare {
 
         /// Functions of two values of one type.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[expect(missing_docs, reason = "the names are StableHLO's")]
         pub enum Binary {
             Add,
             And,
@@ -94,7 +78,6 @@ with_functions! { declare! }
 
 /// The kind of a comparison. Floats are compared as numbers, so NaN is equal to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are StableHLO's")]
 pub enum Comparison {
     Eq,
     Ne,
@@ -106,7 +89,6 @@ pub enum Comparison {
 
 /// The operation that combines the elements of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Reducer {
     Sum,
     Product,
@@ -114,7 +96,6 @@ pub enum Reducer {
     Min,
     And,
     Or,
-    Xor,
 }
 
 /// A value of a program.
@@ -587,7 +568,6 @@ fn reduction(reducer: Reducer, elem: Elem, wide: bool) -> Option<(Op, Op, u64)> 
         _ if elem.is_float() => return None,
         Reducer::Or => (Op::AnyBits, Op::Or, 0),
         Reducer::And => (Op::AllBits, Op::And, ones),
-        Reducer::Xor => (Op::XorBits, Op::Xor, 0),
         Reducer::Sum | Reducer::Max if elem == Elem::Bool => (Op::AnyBits, Op::Or, 0),
         Reducer::Product | Reducer::Min if elem == Elem::Bool => (Op::AllBits, Op::And, ones),
         Reducer::Sum => (Op::SumI, Op::IAdd, 0),
@@ -597,35 +577,4 @@ fn reduction(reducer: Reducer, elem: Elem, wide: bool) -> Option<(Op, Op, u64)> 
         Reducer::Max => (Op::MaxU, Op::UMax, 0),
         Reducer::Min => (Op::MinU, Op::UMin, ones),
     })
-}
-
-/// Returns the instruction that loads elements as words.
-pub(super) fn load_op(elem: Elem, wide: bool) -> Op {
-    match elem {
-        Elem::Bool => Op::LoadBool,
-        Elem::I8 => Op::LoadI8,
-        Elem::U8 => Op::LoadU8,
-        Elem::I16 => Op::LoadI16,
-        Elem::U16 => Op::LoadU16,
-        Elem::F16 => Op::LoadF16,
-        Elem::BF16 => Op::LoadBf16,
-        Elem::I32 if wide => Op::LoadI32,
-        Elem::U32 if wide => Op::LoadU32,
-        Elem::F32 if wide => Op::LoadF32,
-        _ => Op::Load,
-    }
-}
-
-/// Returns the instruction that stores words as elements.
-pub(super) fn store_op(elem: Elem, wide: bool) -> Op {
-    match elem {
-        Elem::Bool => Op::StoreBool,
-        Elem::I8 | Elem::U8 => Op::StoreLow8,
-        Elem::I16 | Elem::U16 => Op::StoreLow16,
-        Elem::F16 => Op::StoreF16,
-        Elem::BF16 => Op::StoreBf16,
-        Elem::I32 | Elem::U32 if wide => Op::StoreLow32,
-        Elem::F32 if wide => Op::StoreF32,
-        _ => Op::Store,
-    }
 }

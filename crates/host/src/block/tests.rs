@@ -1,6 +1,7 @@
 //! Compares kernels with plain loops, at every level and for several numbers of workers.
 #![expect(unsafe_code, reason = "the machine follows addresses")]
 
+use super::emit::Unfusable;
 use super::machine::{Ins, Machine, Op, TEMP};
 use super::*;
 use crate::elem::Elem;
@@ -530,4 +531,18 @@ fn operands_are_where_the_program_has_them() {
     let (x, mut y) = ([0f32; 8], [0f32; 8]);
     let operands = [Operand::Write(Target::of(&mut y)), Operand::Read(Source::of(&x))];
     copy(3, 2, 2).compile().unwrap().run(&Workers::new(1), &operands, false);
+}
+
+#[test]
+fn a_row_is_added_to_exponentials() {
+    let mut p = Program::new(&[2, 3]);
+    let x = p.input(Elem::F32, &[3, 1]);
+    let row = p.input(Elem::F32, &[0, 1]);
+    let e = p.unary(Unary::Exp, x).unwrap();
+    let sum = p.binary(Binary::Add, e, row).unwrap();
+    p.output(sum, &[3, 1]);
+    let (x, row, mut out) = ([0.0f32, 1.0, -1.0, 2.0, 0.5, 0.0], [10.0f32, 20.0, 30.0], [0.0f32; 6]);
+    run(&p, &[Source::of(&x), Source::of(&row)], &mut out);
+    let want: Vec<f32> = x.iter().zip(row.iter().cycle()).map(|(&x, row)| shardwise_mathfn::exp_f32(x) + row).collect();
+    assert_eq!(out[..], want);
 }

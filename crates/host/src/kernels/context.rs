@@ -233,3 +233,25 @@ impl KernelTable {
         self.row_of[op as usize].map(|row| &self.rows[usize::from(row)])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_found_by_op() {
+        static ROWS: [Row; 2] = [Row::of(Opcode::Sort, &[]), Row::fused(Opcode::Iota, Fused::Iota)];
+        let table = KernelTable::new(&ROWS);
+        for op in Opcode::ALL {
+            let expected = ROWS.iter().find(|row| row.op == *op).map(|row| row.op);
+            assert_eq!(table.row(*op).map(|row| row.op), expected);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "an op has two rows")]
+    fn an_op_has_one_row() {
+        static ROWS: [Row; 2] = [Row::of(Opcode::Add, &[]), Row::fused(Opcode::Add, Fused::Binary(Binary::Add))];
+        KernelTable::new(&ROWS);
+    }
+}

@@ -146,3 +146,17 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
 fn is_collective(view: &OpView<'_>) -> bool {
     Opcode::of_view(view).facts().semantics(view) == Semantics::Collective
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_kernel_and_views_have_steps() {
+        for row in Opcode::ALL.iter().filter_map(|&op| KERNELS.row(op)) {
+            assert!(row.fused.is_some() || !row.steps.is_empty(), "{:?}", row.op);
+            // A view that is needed as an array is in no block program.
+            assert!(!matches!(row.fused, Some(Fused::View(_))) || !row.steps.is_empty(), "{:?}", row.op);
+        }
+    }
+}

@@ -5,6 +5,7 @@
 
 use super::*;
 use crate::block::tests::Random;
+use crate::operand::{Source, Target};
 use half::{bf16, f16};
 
 /// The types of the operands and of the result.

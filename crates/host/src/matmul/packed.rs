@@ -5,8 +5,8 @@
 //! written once. Rows that several parts need are packed once, before the parts run.
 #![expect(unsafe_code, reason = "products follow addresses")]
 
+use super::gemm::{Gemm, Group, Pieces, Row};
 use super::tile::{Adjacent, Block, Lines, Results, Tile, panel_rows};
-use super::{Gemm, Group, Pieces, Row};
 use crate::memory::{Areas, Scratch};
 use crate::operand::Pointer;
 use crate::parts::{Pace, hold};

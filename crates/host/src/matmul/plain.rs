@@ -1,7 +1,7 @@
 //! Products in plain loops and by gemmkit, for types that have no packed kernel.
 #![expect(unsafe_code, reason = "products follow addresses")]
 
-use super::{Gemm, Places};
+use super::gemm::{Gemm, Places};
 use crate::elem::Elem;
 use crate::parts::Pace;
 use crate::pool::Workers;

@@ -11,7 +11,7 @@
 //! level's features, and each instruction becomes a call.
 #![expect(unsafe_code, reason = "products follow addresses")]
 
-use super::{Gemm, Group};
+use super::gemm::{Gemm, Group};
 use crate::elem::Elem;
 use crate::parts::{Pace, hold, table_bytes};
 use crate::pool::{Effort, Workers, piece};

@@ -10,7 +10,7 @@
 //! The inner loops have no closures over arrays, for the reason stated in [`super::rows`].
 #![expect(unsafe_code, reason = "products follow addresses")]
 
-use super::Row;
+use super::gemm::Row;
 use crate::elem::Elem;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};

@@ -1,7 +1,9 @@
 //! Products whose rows are windows of an array.
 #![expect(unsafe_code, reason = "products follow addresses")]
 
-use super::{Gemm, Group, Pieces, Places, Product, Row, Tile, packed};
+use super::gemm::{Gemm, Group, Pieces, Places, Product, Row};
+use super::packed;
+use super::tile::Tile;
 use crate::movement::gather_rows;
 use crate::operand::Reach;
 use crate::parts::{hold, table_bytes};

@@ -4,7 +4,7 @@
 //! written twice. The loops below use pointers.
 #![expect(unsafe_code, reason = "strides are followed by address")]
 
-use super::{LINE, LONG_COPY, PART, SMALL};
+use super::sizes::{LINE, LONG_COPY, PART, SMALL};
 use crate::operand::{Reach, Source, Target, are_apart};
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::prefetch;

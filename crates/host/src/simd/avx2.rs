@@ -1,6 +1,7 @@
 //! Eight 32-bit lanes in an AVX2 register.
 
-use super::{Vector, Word};
+use super::vector::Vector;
+use super::word::Word;
 use shardwise_mathfn::{Lanes, formula};
 use std::arch::x86_64::*;
 

@@ -1,6 +1,7 @@
 //! Eight lanes in an array. Every machine has this level, and all levels use it for 64-bit lanes.
 
-use super::{Vector, Word};
+use super::vector::Vector;
+use super::word::Word;
 
 /// Eight words.
 #[derive(Clone, Copy)]

@@ -3,6 +3,7 @@
 
 mod english;
 mod functions;
+mod imports;
 
 pub use functions::{Function, functions, without_literals};
 
@@ -86,6 +87,14 @@ pub fn unsafe_code(exceptions: &Exceptions) -> Result<Vec<String>> {
         found.extend((count > 0).then_some((file, count)));
     }
     Ok(compare(&found, &exceptions.unsafe_code, 0, "times `unsafe`"))
+}
+
+/// Returns violations of the rule on circles of imports: no files of the host crate import each other in a circle.
+pub fn import_circles() -> Result<Vec<String>> {
+    let below = |(file, source): (String, String)| Some((file.strip_prefix("crates/host/src/")?.to_string(), source));
+    let sources = repo::rust_sources()?.into_iter().filter_map(below).collect();
+    let wrong = |file| format!("crates/host/src/{file}: imports a file that imports this one, directly or through other files");
+    Ok(imports::in_circles(&sources).into_iter().map(wrong).collect())
 }
 
 /// Returns violations of the rule on ops without a kernel: the number of evaluated ops may only become smaller.

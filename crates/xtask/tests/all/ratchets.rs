@@ -19,6 +19,11 @@ fn no_new_unsafe_code() {
 }
 
 #[test]
+fn no_circles_of_imports() {
+    assert_none(ratchet::import_circles());
+}
+
+#[test]
 fn no_new_long_files() {
     assert_none(ratchet::long_files(&Exceptions::read().unwrap()));
 }
