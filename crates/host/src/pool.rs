@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 const SPIN: Duration = Duration::from_micros(50);
 
-/// Whether a kernel is large enough to wake a helper.
+/// The amount of work of a kernel, which decides if a helper is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// Less than about 60 microseconds in all: the calling thread runs all parts.

@@ -37,7 +37,7 @@ pub(super) struct Binding<'a> {
     pub operand_count: usize,
     /// The addresses of the operands of all instances.
     pub pointers: &'a [Pointer],
-    /// Whether stores bypass the caches.
+    /// True if stores bypass the caches.
     pub streaming: bool,
 }
 

@@ -26,7 +26,7 @@ pub enum Unfusable {
     Output,
 }
 
-/// What the base of an instruction refers to.
+/// The memory or the value that the base of an instruction refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     Immediate(u64),
@@ -120,7 +120,7 @@ pub(super) struct Code {
     /// The number of these loops that are over kept dimensions. The others are over reduced ones.
     pub kept: usize,
     pub row_len: usize,
-    /// Whether leading dimensions are reduced.
+    /// True if leading dimensions are reduced.
     pub columns: bool,
     pub walks: Vec<Walk>,
     pub phases: Vec<Phase>,

@@ -148,7 +148,7 @@ pub(super) enum Role {
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(super) space: Vec<usize>,
-    /// Whether each dimension is reduced.
+    /// For each dimension, true if it is reduced.
     pub(super) reduced: Vec<bool>,
     pub(super) wide: bool,
     pub(super) nodes: Vec<Node>,

@@ -1,4 +1,4 @@
-//! What kernels may ask of the planner, and the form of the kernel table.
+//! The part of the planner that kernels may use, and the form of the kernel table.
 //!
 //! A kernel is built by a function that takes the [`PlanCx`] of the function that is planned, and the op. It reads other
 //! ops through the context, and adds slots and steps to the plan. The context has the kernel table, so that a kernel can

@@ -37,7 +37,7 @@ const ACC: usize = 2;
 struct DotKernel {
     batch: Batch,
     output_bytes: usize,
-    /// Whether the product is added to the values of the input [`ACC`].
+    /// True if the product is added to the values of the input [`ACC`].
     accumulates: bool,
 }
 

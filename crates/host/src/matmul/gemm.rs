@@ -22,7 +22,7 @@ pub struct Gemm {
     pub b: [isize; 2],
     /// The row and column strides of `c`, in elements.
     pub c: [isize; 2],
-    /// Whether the product is added to the values in `c`.
+    /// True if the product is added to the values in `c`.
     pub accumulate: bool,
 }
 

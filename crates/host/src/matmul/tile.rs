@@ -71,7 +71,7 @@ pub struct Block<'a> {
     pub panels: usize,
     /// The number of words of a line.
     pub depth: usize,
-    /// Whether sums start at zero.
+    /// True if sums start at zero.
     pub is_first: bool,
     /// Where the sums are written that are complete after this block, if they are.
     pub results: Option<Results<'a>>,
@@ -87,7 +87,7 @@ pub struct Results<'a> {
     pub columns: usize,
     /// The number of bytes from column to column of the result.
     pub stride: isize,
-    /// Whether the sums are added to the present values.
+    /// True if the sums are added to the present values.
     pub accumulate: bool,
 }
 

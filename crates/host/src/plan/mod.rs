@@ -104,7 +104,7 @@ pub struct Input {
     pub slot: Slot,
     /// For each instance of the step, the instance of the slot that it reads.
     pub map: Vec<u32>,
-    /// Whether no instance of the slot is read by two instances of the step.
+    /// True if no instance of the slot is read by two instances of the step.
     is_read_once: bool,
 }
 
@@ -171,7 +171,7 @@ pub struct Members {
     pub positions: Vec<usize>,
 }
 
-/// What is done if a predicate differs between devices.
+/// The behaviour of a loop or branch whose predicate differs between devices.
 #[derive(Clone, Debug)]
 pub enum Divergence {
     /// It cannot differ, because there is one instance.

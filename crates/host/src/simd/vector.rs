@@ -42,7 +42,7 @@ pub(crate) trait Vector: Copy {
     type Word: Word;
     /// The number of lanes.
     const LANES: usize;
-    /// Whether eight vectors fit into the registers.
+    /// True if eight vectors fit into the registers.
     const IN_REGISTERS: bool;
 
     fn from_fn(f: impl FnMut(usize) -> Self::Word) -> Self;

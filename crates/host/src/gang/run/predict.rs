@@ -24,7 +24,7 @@ use shardwise_ops::Opcode;
 pub struct Given {
     /// The instances of the array.
     pub points: Points,
-    /// Whether the argument has no other owner.
+    /// True if the argument has no other owner.
     pub is_donated: bool,
 }
 

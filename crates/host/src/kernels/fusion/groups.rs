@@ -71,7 +71,7 @@ fn joins(plan: &PlanCx<'_>, view: &OpView<'_>, points: &Points) -> bool {
 /// The space of a group, which determines which ops are worth computing in it.
 struct Shape {
     space: Vec<usize>,
-    /// Whether the root folds elements.
+    /// True if the root folds elements.
     reduces: bool,
 }
 

@@ -16,7 +16,7 @@ const MARKS: usize = 256;
 pub struct Order {
     elem: Elem,
     is_descending: bool,
-    /// Whether floats are compared as numbers: NaN compares with nothing, and zeros are equal.
+    /// True if floats are compared as numbers: NaN compares with nothing, and zeros are equal.
     is_partial: bool,
 }
 
