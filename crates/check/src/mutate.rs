@@ -1,8 +1,12 @@
 //! Mutants: the programs that a wrong partitioner would make. A good test suite kills all of them.
 
 use shardwise_base::{AxisRef, Literal};
-use shardwise_ir::{Attr, Body, Builder, Cloner, Module, Op, OpView, Value};
-use shardwise_ops::collective::{AxisList, CollectiveKind, CollectiveView, Groups, Permutation};
+use shardwise_ir::{Body, Builder, Cloner, Module, Op, OpView, Value};
+use shardwise_ops::collective::{
+    AllToAll, AxisIndexOp, AxisList, CollectiveKind, CollectiveView, Groups, Permutation, group_axes,
+};
+use shardwise_ops::elementwise::Compare;
+use shardwise_ops::shapes::DynamicSlice;
 use shardwise_ops::{Opcode, ReduceKind, make, make_collective};
 
 /// An error of a partitioner, applied to localized modules.
@@ -83,7 +87,29 @@ fn only(op: &OpView<'_>, opcode: Opcode) -> bool {
 }
 
 fn groups<'a>(op: &OpView<'a>) -> Option<(&'a std::sync::Arc<shardwise_base::Mesh>, &'a [AxisRef])> {
-    op.attr("replica_groups")?.as_axes()
+    group_axes(op)
+}
+
+fn gathered_dim(op: &OpView<'_>) -> Option<usize> {
+    match CollectiveView::of(op)?.kind {
+        CollectiveKind::AllGather { dim } => Some(dim),
+        _ => None,
+    }
+}
+
+fn scattered_dim(op: &OpView<'_>) -> Option<usize> {
+    match CollectiveView::of(op)?.kind {
+        CollectiveKind::ReduceScatter { dim, .. } => Some(dim),
+        _ => None,
+    }
+}
+
+/// The dimensions along which an all-to-all splits and joins.
+fn exchanged_dims(op: &OpView<'_>) -> Option<(usize, usize)> {
+    match CollectiveView::of(op)?.kind {
+        CollectiveKind::AllToAll { split_dim, concat_dim } => Some((split_dim, concat_dim)),
+        _ => None,
+    }
 }
 
 fn all_reduce_fewer_axes(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
@@ -101,22 +127,21 @@ fn all_reduce_other_kind(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> O
 }
 
 fn all_gather_own(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
-    let dim = op.attrs().size("all_gather_dim").filter(|_| only(op, Opcode::AllGather))?;
+    let dim = gathered_dim(op)?;
     let copies = op.result_shape(0)[dim] / op.operand_shape(0)[dim].max(1);
     Some(vec![make::concatenate(b, &vec![x[0]; copies.max(1)], dim)]).filter(|_| op.operand_shape(0)[dim] > 0)
 }
 
 fn all_gather_swapped(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
-    let dim = op.attrs().size("all_gather_dim").filter(|_| only(op, Opcode::AllGather))?;
+    let dim = gathered_dim(op)?;
     let (mesh, axes) = groups(op).filter(|g| g.1.len() > 1)?;
     let swapped: Vec<AxisRef> = axes.iter().rev().copied().collect();
     Some(vec![make_collective::all_gather(b, x[0], dim, mesh, &swapped)])
 }
 
 fn all_to_all_local(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
-    let split = op.attrs().size("split_dimension").filter(|_| only(op, Opcode::AllToAll))?;
-    let concat = op.attrs().size("concat_dimension")?;
-    let count = op.attrs().size("split_count")?;
+    let (split, concat) = exchanged_dims(op)?;
+    let count = AllToAll::split_count(op)?;
     let part = op.operand_shape(0)[split] / count;
     let pieces: Vec<Value> = (0..count).map(|i| make::slice_dim(b, x[0], split, i * part, (i + 1) * part)).collect();
     Some(vec![make::concatenate(b, &pieces, concat)])
@@ -136,7 +161,7 @@ fn permute_backwards(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Optio
 }
 
 fn reduce_scatter_own(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
-    let dim = op.attrs().size("scatter_dimension").filter(|_| only(op, Opcode::ReduceScatter))?;
+    let dim = scattered_dim(op)?;
     Some(vec![make::slice_dim(b, x[0], dim, 0, op.result_shape(0)[dim])])
 }
 
@@ -145,7 +170,7 @@ fn axis_index_zero(op: &OpView<'_>, _: &[Value], b: &mut Builder<'_>) -> Option<
 }
 
 fn axis_index_next(op: &OpView<'_>, _: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
-    let (mesh, axes) = op.attr("axes").filter(|_| only(op, Opcode::AxisIndex))?.as_axes()?;
+    let (mesh, axes) = AxisIndexOp::axes(op)?;
     let index = make_collective::axis_index(b, mesh, axes);
     let one = make::constant(b, Literal::scalar(1i32));
     Some(vec![make::add(b, index, one)])
@@ -186,7 +211,7 @@ fn mask_narrow(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<
 
 fn slice_at_zero(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
     let is_own = only(op, Opcode::DynamicSlice) && op.operands()[1..].iter().any(|v| op.body.def_op(*v).is_some());
-    let sizes = op.attr("slice_sizes").and_then(Attr::to_sizes).filter(|_| is_own)?;
+    let sizes = Some(DynamicSlice::sizes(op)).filter(|_| is_own)?;
     let zero = make::number(b, op.operand_tensor(1).dtype, 0);
     Some(vec![make::dynamic_slice(b, x[0], &vec![zero; x.len() - 1], &sizes)])
 }
@@ -206,7 +231,7 @@ fn all_reduce_last_axis(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Op
 type Scattered<'a> = (usize, ReduceKind, &'a std::sync::Arc<shardwise_base::Mesh>, &'a [AxisRef]);
 
 fn scattered<'a>(op: &OpView<'a>) -> Option<Scattered<'a>> {
-    let dim = op.attrs().size("scatter_dimension").filter(|_| only(op, Opcode::ReduceScatter))?;
+    let dim = scattered_dim(op)?;
     let (mesh, axes) = groups(op)?;
     Some((dim, kind(op)?, mesh, axes))
 }
@@ -224,8 +249,7 @@ fn reduce_scatter_swapped(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> 
 }
 
 fn all_to_all_swapped(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
-    let split = op.attrs().size("split_dimension").filter(|_| only(op, Opcode::AllToAll))?;
-    let concat = op.attrs().size("concat_dimension")?;
+    let (split, concat) = exchanged_dims(op)?;
     let (mesh, axes) = groups(op).filter(|g| g.1.len() > 1)?;
     let swapped: Vec<AxisRef> = axes.iter().rev().copied().collect();
     Some(vec![make_collective::all_to_all(b, x[0], split, concat, mesh, &swapped)])
@@ -233,10 +257,9 @@ fn all_to_all_swapped(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Opti
 
 /// Exchanges the two dimensions, where the shapes allow it.
 fn all_to_all_turned(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
-    let split = op.attrs().size("split_dimension").filter(|_| only(op, Opcode::AllToAll))?;
-    let concat = op.attrs().size("concat_dimension")?;
+    let (split, concat) = exchanged_dims(op)?;
     let (mesh, axes) = groups(op)?;
-    let n = op.attrs().size("split_count")?;
+    let n = AllToAll::split_count(op)?;
     let (from, to) = (op.operand_shape(0), op.result_shape(0));
     let turns = from[concat].is_multiple_of(n) && from.iter().product::<usize>() > 0;
     let turned = turns.then(|| make_collective::all_to_all(b, x[0], concat, split, mesh, axes))?;
@@ -265,6 +288,5 @@ fn mask_ones(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Va
 
 /// Makes the mask keep the first element of the padding.
 fn mask_wide(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
-    (is_limit(op) && op.attrs().str("comparison_direction") == Some("LT"))
-        .then(|| vec![make::compare(b, "LE", x[0], x[1])])
+    (is_limit(op) && Compare::direction(op) == Some("LT")).then(|| vec![make::compare(b, "LE", x[0], x[1])])
 }

@@ -13,7 +13,7 @@
 use shardwise_base::compare::epsilon;
 use shardwise_base::threefry::Stream;
 use shardwise_base::{Complex32, Complex64, DType, Literal, bf16, f16};
-use shardwise_ir::{Attr, Attrs, Body, Builder, Module, Op, OpView, Region, TensorType, Value};
+use shardwise_ir::{Attrs, Body, Builder, Module, Op, OpView, Region, TensorType, Value};
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Combine, Opcode, ReduceKind};
 
@@ -80,7 +80,7 @@ fn move_operands(body: &mut Body, region: Region, op: Op, is_above: &mut dyn FnM
 
 fn multiplied(b: &mut Builder<'_>, x: Value, noise: Literal) -> Value {
     let ty = b.body.ty(x).clone();
-    let noise = b.value(Opcode::Constant, [], Attrs::default().with("value", Attr::Dense(noise)), ty.clone());
+    let noise = b.value(Opcode::Constant, [], shardwise_ops::shapes::Constant::attrs(noise), ty.clone());
     b.value(Opcode::Multiply, [x, noise], Attrs::default(), ty)
 }
 

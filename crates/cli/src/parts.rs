@@ -47,7 +47,8 @@ fn run_part(args: &RunArgs, name: &str, part: &Part) -> (String, usize, Result<(
 /// Counts the checks in all functions.
 fn check_count(module: &Module) -> usize {
     let is_check = |op: &shardwise_ir::OpView<'_>| {
-        op.name().starts_with("check.") || op.attrs().str("call_target_name").is_some_and(|t| t.starts_with("check."))
+        op.name().starts_with("check.")
+            || shardwise_ops::control::CustomCall::target(op).is_some_and(|t| t.starts_with("check."))
     };
     let count =
         |f: &shardwise_ir::Func| f.body.walk().into_iter().filter(|&op| is_check(&module.view(&f.body, op))).count();

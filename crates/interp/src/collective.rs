@@ -5,7 +5,7 @@ use crate::frame::{Active, Frame};
 use crate::machine::{Env, Machine, PerProcess, Regions, Results, cannot_run, processes};
 use shardwise_base::{AxisRef, Diagnostic, Literal, LiteralWriter, budget};
 use shardwise_engine::layout::{self, ShardBox};
-use shardwise_ir::{Attr, OpView};
+use shardwise_ir::OpView;
 use shardwise_ops::collective::{self as ops, CollectiveKind, CollectiveView, IdSpace, Permutation, RaggedMember};
 use shardwise_ops::{Opcode, ReduceKind, RegionEval, promote};
 use std::collections::{BTreeMap, HashSet};
@@ -228,7 +228,7 @@ fn zeros_like(like: &Option<Datum>) -> Datum {
 }
 
 fn axis_index(view: &OpView<'_>, frame: &Frame) -> Result<PerProcess, Diagnostic> {
-    let (mesh, axes) = view.attr("axes").and_then(Attr::as_axes).ok_or_else(|| cannot_run(view))?;
+    let (mesh, axes) = ops::AxisIndexOp::axes(view).ok_or_else(|| cannot_run(view))?;
     // A single process that stands for all devices has no position among them.
     frame.mesh.as_ref().ok_or_else(|| cannot_run(view))?;
     Ok(each(frame, |p| Literal::scalar(AxisRef::index_in(mesh, axes, &frame.coordinates(p)) as i32)))

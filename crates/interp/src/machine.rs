@@ -322,7 +322,7 @@ fn tuple(parts: &[PerProcess], frame: &Frame) -> PerProcess {
 }
 
 fn tuple_element(view: &OpView<'_>, tuples: &PerProcess) -> PerProcess {
-    let index = view.attrs().size("index").expect("verified");
+    let index = shardwise_ops::token::Tuple::index(view).expect("verified");
     let element = |t: &Datum| match t {
         Datum::Tuple(parts) => parts[index].clone(),
         other => panic!("expected a tuple, found {other:?}"),
@@ -362,7 +362,7 @@ impl RegionEval for Regions<'_, '_> {
 
 /// Returns the error for an op that the interpreter cannot run.
 pub fn cannot_run(view: &OpView<'_>) -> Diagnostic {
-    let what = match view.attrs().str("call_target_name") {
+    let what = match shardwise_ops::control::CustomCall::target(view) {
         Some(target) => format!("`{}` @{target}", view.name()),
         None => format!("`{}`", view.name()),
     };

@@ -7,8 +7,8 @@ use crate::machine::{Env, Machine, PerProcess, Results, cannot_run};
 use crate::shards::{on_first, sum};
 use shardwise_base::{AxisRef, Diagnostic, Literal, Mesh, Sharding};
 use shardwise_engine::layout;
-use shardwise_ir::{Attr, OpView};
-use shardwise_ops::ReduceKind;
+use shardwise_ir::OpView;
+use shardwise_ops::{ReduceKind, shardy};
 use std::sync::Arc;
 
 impl<'m> Machine<'m> {
@@ -25,10 +25,10 @@ impl<'m> Machine<'m> {
         }
         let inner = frame.nested(&mesh, &axes);
         let points = inner.process_count / frame.process_count;
-        let ins: Vec<Sharding> = match view.attr("in_shardings") {
-            Some(Attr::Shardings(list)) => list.iter().map(|s| over(s, &axes)).collect(),
-            _ => return Err(cannot_run(view)),
-        };
+        let ins: Vec<Sharding> = shardy::in_shardings(view.attrs()).iter().map(|s| over(s, &axes)).collect();
+        if ins.len() != view.operands().len() {
+            return Err(cannot_run(view));
+        }
         let out = |i: usize| view.result_sharding(i).map(|s| over(s, &axes));
         let outs: Vec<Sharding> =
             (0..view.results().len()).map(out).collect::<Option<_>>().ok_or_else(|| cannot_run(view))?;
@@ -66,7 +66,7 @@ fn other_mesh(view: &OpView<'_>, mesh: &Mesh) -> Diagnostic {
 }
 
 fn manual_axes(view: &OpView<'_>) -> Option<(Arc<Mesh>, Vec<AxisRef>)> {
-    let (mesh, axes) = view.attr("manual_axes")?.as_axes()?;
+    let (mesh, axes) = shardy::manual_mesh_axes(view)?;
     Some((mesh.clone(), axes.to_vec()))
 }
 

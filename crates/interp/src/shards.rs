@@ -107,7 +107,7 @@ impl<'m> Machine<'m> {
 
     /// Runs a manual computation. Its body uses what each device holds: the values are local over the manual axes.
     fn manual_by_shards(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
-        let (_, axes) = view.attr("manual_axes").and_then(|a| a.as_axes()).ok_or_else(|| cannot_run(view))?;
+        let (_, axes) = shardwise_ops::shardy::manual_mesh_axes(view).ok_or_else(|| cannot_run(view))?;
         let depth = self.manual.len();
         self.manual.extend(axes);
         let args = env.all(view.operands());

@@ -5,7 +5,8 @@ use crate::frame::{Active, Frame};
 use crate::machine::{Env, Machine, PerProcess, Results, cannot_run};
 use shardwise_base::{DType, Diagnostic, Literal};
 use shardwise_ir::{Func, OpView};
-use shardwise_ops::expect::{self, Nearness, RunParallel};
+use shardwise_ops::expect::{self, ExpectProbed, Nearness, Probe, RunParallel};
+use shardwise_ops::token::Host;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The state that programs share through the dialect.
@@ -52,14 +53,14 @@ impl<'m> Machine<'m> {
 
     pub(crate) fn probe(&mut self, env: &Env<'m>, view: &OpView<'_>, active: &Active) -> Results {
         let value = env.get(view.operand(0)).clone();
-        let seen = self.bench.probes.entry(probe_id(view)).or_default();
+        let seen = self.bench.probes.entry(Probe::id(view).to_string()).or_default();
         seen.extend(active_values(&value, active).map(|(_, d)| d.tensor().clone()));
         Ok(vec![value])
     }
 
     pub(crate) fn expect_probed(&mut self, env: &Env<'m>, view: &OpView<'_>, active: &Active) -> Results {
-        let iteration = view.attrs().size("iteration").unwrap_or(0);
-        let seen = self.bench.probes.get(&probe_id(view)).and_then(|seen| seen.get(iteration));
+        let iteration = ExpectProbed::iteration(view);
+        let seen = self.bench.probes.get(Probe::id(view)).and_then(|seen| seen.get(iteration));
         let seen = seen.ok_or_else(|| not_probed(view, iteration))?;
         for (_, d) in active_values(env.get(view.operand(0)), active) {
             expect::compare(view, Nearness::Equal, d.tensor(), seen)?;
@@ -81,7 +82,7 @@ impl<'m> Machine<'m> {
         let (_, operands) = view.operands().split_last().expect("verified: a token");
         for p in (0..frame.process_count).filter(|&p| active[p]) {
             let values = operands.iter().map(|&v| env.get(v)[p].clone().expect("active")).collect();
-            self.bench.channels.entry(channel(view)).or_default().push_back(values);
+            self.bench.channels.entry(Host::channel(view)).or_default().push_back(values);
         }
         Ok(vec![tokens(frame)])
     }
@@ -89,7 +90,7 @@ impl<'m> Machine<'m> {
     pub(crate) fn recv(&mut self, frame: &Frame, view: &OpView<'_>, active: &Active) -> Results {
         let mut results: Vec<PerProcess> = vec![vec![None; frame.process_count]; view.results().len() - 1];
         for p in (0..frame.process_count).filter(|&p| active[p]) {
-            let queue = self.bench.channels.entry(channel(view)).or_default();
+            let queue = self.bench.channels.entry(Host::channel(view)).or_default();
             let values = queue.pop_front().ok_or_else(|| nothing_comes(view))?;
             self.check_received(view, &values)?;
             results.iter_mut().zip(values).for_each(|(r, v)| r[p] = Some(v));
@@ -138,15 +139,6 @@ fn tokens(frame: &Frame) -> PerProcess {
     vec![Some(Datum::Token); frame.process_count]
 }
 
-fn probe_id(view: &OpView<'_>) -> String {
-    view.attrs().str("probe_id").unwrap_or_default().to_string()
-}
-
-fn channel(view: &OpView<'_>) -> i64 {
-    let handle = view.attr("channel_handle").and_then(|a| a.as_record());
-    handle.and_then(|fields| fields.int("handle")).unwrap_or(0)
-}
-
 /// Returns an array as text, such as `tensor<2xi32> {[0, 1]}`. The elements of nested lists are on lines of their own.
 fn written(x: &Literal) -> String {
     let ty = shardwise_ir::Type::tensor(x.dtype(), x.shape());
@@ -193,7 +185,7 @@ fn nested(view: &OpView<'_>) -> Diagnostic {
 }
 
 fn not_probed(view: &OpView<'_>, iteration: usize) -> Diagnostic {
-    let message = format!("the probe \"{}\" has seen fewer than {} values", probe_id(view), iteration + 1);
+    let message = format!("the probe \"{}\" has seen fewer than {} values", Probe::id(view), iteration + 1);
     Diagnostic::error("check-failed", view.loc(), message)
 }
 

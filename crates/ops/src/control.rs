@@ -6,8 +6,9 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, collective, expect, user};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, Region, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, Region, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
+use std::sync::Arc;
 
 pub struct While;
 /// `case` and `if`: one region for each branch.
@@ -254,6 +255,24 @@ impl Composite {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns the name of the op that the composite stands for.
+    pub fn name<'a>(op: &OpView<'a>) -> Option<&'a str> {
+        op.attrs().str("name")
+    }
+
+    /// Returns the name of the function that the composite is equal to.
+    pub fn decomposition<'a>(op: &OpView<'a>) -> Option<&'a str> {
+        op.attrs().str("decomposition")
+    }
+
+    /// Builds the attributes of a composite.
+    pub fn attrs(name: &str, decomposition: Arc<str>, attributes: Attrs) -> Attrs {
+        Attrs::new()
+            .with("name", Attr::str(name))
+            .with("decomposition", Attr::Symbol(decomposition))
+            .with("composite_attributes", Attr::Dict(attributes))
+    }
 }
 
 impl Facts for Composite {
@@ -304,6 +323,11 @@ impl NamedComputation {
         names: Names::Numbered,
         role: Role::Isolated,
     };
+
+    /// Returns the name of the region: that of the function that it was.
+    pub fn name<'a>(op: &OpView<'a>) -> Option<&'a str> {
+        op.attrs().str("name")
+    }
 }
 
 impl Facts for NamedComputation {
@@ -380,7 +404,7 @@ const POINTWISE_TARGETS: &[&str] = &[
 ];
 
 fn target<'a>(op: &OpView<'a>) -> &'a str {
-    op.attrs().str("call_target_name").unwrap_or("")
+    CustomCall::target(op).unwrap_or_default()
 }
 
 fn is_identity_target(op: &OpView<'_>) -> bool {
@@ -420,6 +444,11 @@ impl CustomCall {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns the name of what is called.
+    pub fn target<'a>(op: &OpView<'a>) -> Option<&'a str> {
+        op.attrs().str("call_target_name").filter(|_| Opcode::of_view(op) == Opcode::CustomCall)
+    }
 }
 
 impl Facts for CustomCall {

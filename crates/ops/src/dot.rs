@@ -289,6 +289,11 @@ impl DotGeneral {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Builds the attributes of a dot with these dimension numbers.
+    pub fn attrs(dims: &DotDims) -> Attrs {
+        Attrs::new().with("dot_dimension_numbers", dims.to_attr())
+    }
 }
 
 impl Facts for DotGeneral {

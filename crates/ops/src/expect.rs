@@ -235,6 +235,11 @@ impl ExpectProbed {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns which of the values that the probe saw is compared; the first is 0.
+    pub fn iteration(op: &OpView<'_>) -> usize {
+        op.attrs().size("iteration").unwrap_or(0)
+    }
 }
 
 impl Facts for ExpectProbed {
@@ -260,6 +265,11 @@ impl Probe {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns the name of a probe, or of the one whose values are compared.
+    pub fn id<'a>(op: &OpView<'a>) -> &'a str {
+        op.attrs().str("probe_id").unwrap_or_default()
+    }
 }
 
 impl Facts for Probe {

@@ -2,13 +2,15 @@
 //!
 //! Operands that do not fit are a bug of the caller; the verifier finds them.
 
-use crate::dot::DotDims;
+use crate::dot::{DotDims, DotGeneral};
+use crate::elementwise::Compare;
 use crate::eval::{self, Number};
 use crate::make_collective::shard_offsets;
+use crate::reduce::Reduce;
 use crate::reducer::reduction_region;
-use crate::{Opcode, ReduceKind};
+use crate::{Opcode, ReduceKind, shapes};
 use shardwise_base::{AxisRef, DType, Literal, Mesh, Sharding};
-use shardwise_ir::{Attr, Builder, TensorType, Type, Value};
+use shardwise_ir::{Attrs, Builder, TensorType, Type, Value};
 use std::sync::Arc;
 
 pub use crate::make_collective::axis_index;
@@ -19,19 +21,13 @@ pub fn type_of(b: &Builder<'_>, x: Value) -> TensorType {
 }
 
 /// An op with one tensor result and these attributes.
-fn op<const N: usize>(
-    b: &mut Builder<'_>,
-    opcode: Opcode,
-    operands: &[Value],
-    attrs: [(&str, Attr); N],
-    to: TensorType,
-) -> Value {
-    b.value(opcode, operands.iter().copied(), attrs.into_iter().collect(), to.into())
+fn op(b: &mut Builder<'_>, opcode: Opcode, operands: &[Value], attrs: Attrs, to: TensorType) -> Value {
+    b.value(opcode, operands.iter().copied(), attrs, to.into())
 }
 
 pub fn constant(b: &mut Builder<'_>, value: Literal) -> Value {
     let to = TensorType::new(value.dtype(), value.shape());
-    op(b, Opcode::Constant, &[], [("value", Attr::Dense(value))], to)
+    op(b, Opcode::Constant, &[], shapes::Constant::attrs(value), to)
 }
 
 /// An integer as a scalar of any type.
@@ -50,20 +46,20 @@ pub fn full(b: &mut Builder<'_>, shape: &[usize], element: &Literal) -> Value {
 }
 
 pub fn iota(b: &mut Builder<'_>, to: TensorType, dim: usize) -> Value {
-    op(b, Opcode::Iota, &[], [("iota_dimension", Attr::int(dim as i64))], to)
+    op(b, Opcode::Iota, &[], shapes::Iota::attrs(dim), to)
 }
 
 /// An elementwise op of one operand whose result has the operand's type.
 pub fn unary(b: &mut Builder<'_>, opcode: Opcode, x: Value) -> Value {
     let to = type_of(b, x);
-    op(b, opcode, &[x], [], to)
+    op(b, opcode, &[x], Attrs::new(), to)
 }
 
 /// An elementwise op of two operands of one type, which the result has too.
 pub fn binary(b: &mut Builder<'_>, opcode: Opcode, x: Value, y: Value) -> Value {
     let to = type_of(b, x);
     debug_assert_eq!(to, type_of(b, y), "{} of two types", opcode.name());
-    op(b, opcode, &[x, y], [], to)
+    op(b, opcode, &[x, y], Attrs::new(), to)
 }
 
 macro_rules! unary_makers {
@@ -88,28 +84,19 @@ binary_makers!(add Add and And divide Divide maximum Maximum minimum Minimum mul
 
 /// `direction` is `EQ`, `NE`, `GE`, `GT`, `LE` or `LT`; by value, unsigned for booleans.
 pub fn compare(b: &mut Builder<'_>, direction: &str, x: Value, y: Value) -> Value {
-    use shardwise_base::Kind;
     let from = type_of(b, x);
-    let kind = match from.dtype.kind() {
-        Kind::Float | Kind::Complex | Kind::Quantized => "FLOAT",
-        Kind::Signed => "SIGNED",
-        Kind::Unsigned | Kind::Bool => "UNSIGNED",
-    };
-    let attrs = [
-        ("comparison_direction", Attr::stablehlo_enum("comparison_direction", direction)),
-        ("compare_type", Attr::stablehlo_enum("comparison_type", kind)),
-    ];
+    let attrs = Compare::attrs(direction, from.dtype);
     op(b, Opcode::Compare, &[x, y], attrs, TensorType::new(DType::I1, from.shape.clone()))
 }
 
 pub fn select(b: &mut Builder<'_>, pred: Value, on_true: Value, on_false: Value) -> Value {
     let to = type_of(b, on_true);
-    op(b, Opcode::Select, &[pred, on_true, on_false], [], to)
+    op(b, Opcode::Select, &[pred, on_true, on_false], Attrs::new(), to)
 }
 
 pub fn clamp(b: &mut Builder<'_>, min: Value, x: Value, max: Value) -> Value {
     let to = type_of(b, x);
-    op(b, Opcode::Clamp, &[min, x, max], [], to)
+    op(b, Opcode::Clamp, &[min, x, max], Attrs::new(), to)
 }
 
 /// `x` itself if it has the type already.
@@ -118,7 +105,7 @@ pub fn convert(b: &mut Builder<'_>, x: Value, dtype: DType) -> Value {
     if from.dtype == dtype {
         return x;
     }
-    op(b, Opcode::Convert, &[x], [], TensorType::new(dtype, from.shape.clone()))
+    op(b, Opcode::Convert, &[x], Attrs::new(), TensorType::new(dtype, from.shape.clone()))
 }
 
 /// `x` itself if it has the shape already.
@@ -127,13 +114,13 @@ pub fn reshape(b: &mut Builder<'_>, x: Value, shape: &[usize]) -> Value {
     if from.shape == shape {
         return x;
     }
-    op(b, Opcode::Reshape, &[x], [], TensorType::new(from.dtype, shape))
+    op(b, Opcode::Reshape, &[x], Attrs::new(), TensorType::new(from.dtype, shape))
 }
 
 /// Dimension `i` of `x` becomes dimension `dims[i]` of the result.
 pub fn broadcast_in_dim(b: &mut Builder<'_>, x: Value, shape: &[usize], dims: &[usize]) -> Value {
     let to = TensorType::new(type_of(b, x).dtype, shape);
-    op(b, Opcode::BroadcastInDim, &[x], [("broadcast_dimensions", Attr::sizes(dims))], to)
+    op(b, Opcode::BroadcastInDim, &[x], shapes::BroadcastInDim::attrs(dims), to)
 }
 
 /// `x` itself if the shape is a scalar's.
@@ -145,17 +132,13 @@ pub fn broadcast_scalar(b: &mut Builder<'_>, x: Value, shape: &[usize]) -> Value
 pub fn transpose(b: &mut Builder<'_>, x: Value, permutation: &[usize]) -> Value {
     let from = type_of(b, x);
     let shape: Vec<usize> = permutation.iter().map(|&d| from.shape[d]).collect();
-    op(b, Opcode::Transpose, &[x], [("permutation", Attr::sizes(permutation))], TensorType::new(from.dtype, shape))
+    op(b, Opcode::Transpose, &[x], shapes::Transpose::attrs(permutation), TensorType::new(from.dtype, shape))
 }
 
 pub fn slice(b: &mut Builder<'_>, x: Value, start: &[usize], limit: &[usize], strides: &[usize]) -> Value {
     let from = type_of(b, x);
     let shape: Vec<usize> = (0..start.len()).map(|d| (limit[d] - start[d]).div_ceil(strides[d])).collect();
-    let attrs = [
-        ("start_indices", Attr::sizes(start)),
-        ("limit_indices", Attr::sizes(limit)),
-        ("strides", Attr::sizes(strides)),
-    ];
+    let attrs = shapes::Slice::attrs(start, limit, strides);
     op(b, Opcode::Slice, &[x], attrs, TensorType::new(from.dtype, shape))
 }
 
@@ -170,20 +153,20 @@ pub fn slice_dim(b: &mut Builder<'_>, x: Value, dim: usize, start: usize, limit:
 pub fn dynamic_slice(b: &mut Builder<'_>, x: Value, starts: &[Value], sizes: &[usize]) -> Value {
     let to = TensorType::new(type_of(b, x).dtype, sizes);
     let operands = [&[x], starts].concat();
-    op(b, Opcode::DynamicSlice, &operands, [("slice_sizes", Attr::sizes(sizes))], to)
+    op(b, Opcode::DynamicSlice, &operands, shapes::DynamicSlice::attrs(sizes), to)
 }
 
 pub fn dynamic_update_slice(b: &mut Builder<'_>, x: Value, update: Value, starts: &[Value]) -> Value {
     let to = type_of(b, x);
     let operands = [&[x, update], starts].concat();
-    op(b, Opcode::DynamicUpdateSlice, &operands, [], to)
+    op(b, Opcode::DynamicUpdateSlice, &operands, Attrs::new(), to)
 }
 
 /// Panics on an empty list.
 pub fn concatenate(b: &mut Builder<'_>, inputs: &[Value], dim: usize) -> Value {
     let mut to = type_of(b, inputs[0]);
     to.shape[dim] = inputs.iter().map(|&x| b.body.ty(x).shape()[dim]).sum();
-    op(b, Opcode::Concatenate, inputs, [("dimension", Attr::int(dim as i64))], to)
+    op(b, Opcode::Concatenate, inputs, shapes::Concatenate::attrs(dim), to)
 }
 
 /// `value` is a scalar; negative padding cuts off.
@@ -194,23 +177,19 @@ pub fn pad(b: &mut Builder<'_>, x: Value, value: Value, low: &[i64], high: &[i64
         usize::try_from(n as i64 + low[d] + high[d] + gaps).expect("padding leaves at least nothing")
     };
     let shape: Vec<usize> = from.shape.iter().enumerate().map(padded).collect();
-    let attrs = [
-        ("edge_padding_low", Attr::ints(low.iter().copied())),
-        ("edge_padding_high", Attr::ints(high.iter().copied())),
-        ("interior_padding", Attr::ints(interior.iter().copied())),
-    ];
+    let attrs = shapes::Pad::attrs(low, high, interior);
     op(b, Opcode::Pad, &[x, value], attrs, TensorType::new(from.dtype, shape))
 }
 
 pub fn reverse(b: &mut Builder<'_>, x: Value, dims: &[usize]) -> Value {
     let to = type_of(b, x);
-    op(b, Opcode::Reverse, &[x], [("dimensions", Attr::sizes(dims))], to)
+    op(b, Opcode::Reverse, &[x], shapes::Reverse::attrs(dims), to)
 }
 
 /// Sums of products with results of type `dtype`.
 pub fn dot_general(b: &mut Builder<'_>, x: Value, y: Value, dims: &DotDims, dtype: DType) -> Value {
     let shape = dims.result_shape(b.body.ty(x).shape(), b.body.ty(y).shape());
-    op(b, Opcode::DotGeneral, &[x, y], [("dot_dimension_numbers", dims.to_attr())], TensorType::new(dtype, shape))
+    op(b, Opcode::DotGeneral, &[x, y], DotGeneral::attrs(dims), TensorType::new(dtype, shape))
 }
 
 /// Combines along `dims`, starting from `init`.
@@ -218,7 +197,7 @@ pub fn reduce_from(b: &mut Builder<'_>, kind: ReduceKind, x: Value, init: Value,
     let from = type_of(b, x);
     let shape: Vec<usize> = (0..from.rank()).filter(|d| !dims.contains(d)).map(|d| from.shape[d]).collect();
     let region = reduction_region(b, kind, from.dtype);
-    let attrs = [("dimensions", Attr::sizes(dims))].into_iter().collect();
+    let attrs = Reduce::attrs(dims);
     let op = b.op_with_regions(Opcode::Reduce, [x, init], attrs, [region], [Type::tensor(from.dtype, shape)]);
     b.body[op].results[0]
 }

@@ -15,7 +15,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, index};
 use shardwise_base::{Diagnostic, Diagnostics, Literal, LiteralWriter};
-use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 /// The kind of `ragged_dot_dimension_numbers`.
@@ -130,6 +130,21 @@ impl RaggedDot {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Builds the attributes of `[m, k], [g, k, n], [g] -> [m, n]`.
+    pub fn row_group_attrs() -> Attrs {
+        let dims: [(&str, &[usize]); 6] = [
+            ("lhs_batching_dimensions", &[]),
+            ("rhs_batching_dimensions", &[]),
+            ("lhs_contracting_dimensions", &[1]),
+            ("rhs_contracting_dimensions", &[1]),
+            ("lhs_ragged_dimensions", &[0]),
+            ("rhs_group_dimensions", &[0]),
+        ];
+        let fields = dims.iter().map(|(name, list)| (*name, Attr::sizes(list))).collect();
+        let dims = Attr::Record { name: "chlo.ragged_dot".into(), fields };
+        Attrs::new().with("ragged_dot_dimension_numbers", dims)
+    }
 }
 
 impl Facts for RaggedDot {

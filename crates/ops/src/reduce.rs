@@ -4,7 +4,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Numeric, make, promote, reducer, shapes};
 use shardwise_base::{AxisRef, Bool8, Complex64, DType, Diagnostic, Diagnostics, Literal, Sharding};
-use shardwise_ir::{OpView, TensorType, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_mathfn::order;
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -49,6 +49,16 @@ impl Reduce {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns the dimensions that are reduced.
+    pub fn dims(op: &OpView<'_>) -> Vec<usize> {
+        op.sizes("dimensions")
+    }
+
+    /// Builds the attributes of a reduction of these dimensions.
+    pub fn attrs(dims: &[usize]) -> Attrs {
+        Attrs::new().with("dimensions", Attr::sizes(dims))
+    }
 }
 
 impl Facts for Reduce {

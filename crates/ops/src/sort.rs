@@ -12,7 +12,7 @@ use crate::facts::*;
 use crate::schema::*;
 use shardwise_base::budget::Meter;
 use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal, LiteralWriter};
-use shardwise_ir::{Attr, Op, OpView, Region, Type, Value};
+use shardwise_ir::{Attr, Attrs, Op, OpView, Region, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 use std::cmp::Ordering;
 
@@ -40,6 +40,11 @@ impl Sort {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Builds the attributes of a stable sort along `dim`.
+    pub fn stable_attrs(dim: usize) -> Attrs {
+        Attrs::new().with("dimension", Attr::int(dim as i64)).with("is_stable", Attr::Bool(true))
+    }
 }
 
 impl Facts for Sort {
@@ -371,6 +376,16 @@ impl TopK {
         names: Names::Results(&["values", "indices"]),
         role: Role::Plain,
     };
+
+    /// Returns how many elements are kept.
+    pub fn k(op: &OpView<'_>) -> Option<usize> {
+        op.attrs().size("k")
+    }
+
+    /// Builds the attributes of a `top_k` of `k` elements.
+    pub fn attrs(k: usize) -> Attrs {
+        Attrs::new().with("k", Attr::int(k as i64))
+    }
 }
 
 impl Facts for TopK {

@@ -4,7 +4,8 @@ use crate::Opcode;
 use crate::facts::*;
 use crate::schema::*;
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
+use std::sync::Arc;
 
 /// Ends a region; its operands are what the region gives.
 pub struct Return;
@@ -98,6 +99,16 @@ impl Call {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns the name of the function that is called.
+    pub fn callee<'a>(op: &OpView<'a>) -> Option<&'a str> {
+        op.attrs().str("callee").filter(|_| Opcode::of_view(op) == Opcode::Call)
+    }
+
+    /// Makes the attributes of a call name another function.
+    pub fn set_callee(attrs: &mut Attrs, callee: Arc<str>) {
+        attrs.set("callee", Attr::Symbol(callee));
+    }
 }
 
 impl Facts for Call {

@@ -132,6 +132,12 @@ impl Host {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns the number of the channel of a `send` or `recv`; 0 if it has none.
+    pub fn channel(op: &OpView<'_>) -> i64 {
+        let handle = op.attr("channel_handle").and_then(Attr::as_record);
+        handle.and_then(|fields| fields.int("handle")).unwrap_or(0)
+    }
 }
 
 impl Facts for Host {
@@ -274,6 +280,11 @@ impl Tuple {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns which part `get_tuple_element` takes.
+    pub fn index(op: &OpView<'_>) -> Option<usize> {
+        op.attrs().size("index")
+    }
 }
 
 impl Facts for Tuple {

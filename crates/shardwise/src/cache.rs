@@ -4,7 +4,8 @@
 //! functions by name and types (`eager`). Each [`Jit`](crate::Jit) has one for what it has compiled. Explicit mode also
 //! remembers answers, in a store of its own: a fixed number of layouts for each op and thread, and no arrays.
 
-use shardwise_ir::{Attr, Module};
+use shardwise_ir::Module;
+use shardwise_ops::shapes;
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -50,12 +51,8 @@ pub(crate) fn program_bytes(module: &Module) -> usize {
 
 /// Returns the bytes of the constants of a program.
 pub(crate) fn constant_bytes(module: &Module) -> usize {
-    let constants = module.funcs.iter().flat_map(|f| f.body.walk().into_iter().map(|op| &f.body.op(op).attrs));
-    let bytes = constants.filter_map(|attrs| match attrs.get("value") {
-        Some(Attr::Dense(literal)) => Some(literal.raw_bytes().len()),
-        _ => None,
-    });
-    bytes.sum()
+    let ops = module.funcs.iter().flat_map(|f| f.body.walk().into_iter().map(|op| module.view(&f.body, op)));
+    ops.filter_map(|op| shapes::constant_value(&op)).map(|literal| literal.raw_bytes().len()).sum()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::{Error, Result, context, eager, explicit, hlo, limits, mistakes, runt
 use shardwise_base::{self as base, DType, Diagnostic};
 use shardwise_ir::{Attr, Attrs, TensorType};
 use shardwise_ops::Opcode;
+use shardwise_ops::control::Composite;
 use std::ops::Range;
 use std::panic::Location;
 
@@ -485,10 +486,7 @@ fn close_composite<C: Tree, X: Tree>(
     ]
     .into_iter()
     .collect();
-    let attrs = Attrs::new()
-        .with("name", Attr::str(name))
-        .with("decomposition", Attr::Symbol(function))
-        .with("composite_attributes", Attr::Dict(facts));
+    let attrs = Composite::attrs(name, function, facts);
     hlo::op_with(Opcode::Composite, &operands, attrs, vec![], types)
 }
 

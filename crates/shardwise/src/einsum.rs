@@ -2,11 +2,11 @@
 
 use crate::array::Array;
 use crate::eager::{call, call_many};
-use crate::hlo::Dot;
 use crate::ops::{Checked, EitherKind, Operand, Site, element, site};
 use crate::{DType, context, hlo, mistakes};
 use shardwise_base as base;
 use shardwise_ir::TensorType;
+use shardwise_ops::dot::DotDims;
 use std::collections::BTreeMap;
 use std::panic::Location;
 
@@ -137,7 +137,7 @@ fn matmul_op(a: &Array, b: &Array, batch: &[usize]) -> Array {
     let (x, y) = (a.tensor().clone(), b.tensor().clone());
     // A matrix on the right has no batch to repeat: its columns are free dimensions of one product.
     if y.rank() <= 2 {
-        let dot = Dot { lhs_contract: vec![x.rank() - 1], rhs_contract: vec![0], ..Dot::default() };
+        let dot = DotDims { lhs_contract: vec![x.rank() - 1], rhs_contract: vec![0], ..DotDims::default() };
         return hlo::dot_general(a, b, &dot, a.tensor().dtype);
     }
     let n = batch.len();
@@ -147,7 +147,7 @@ fn matmul_op(a: &Array, b: &Array, batch: &[usize]) -> Array {
     };
     if x.rank() == 1 {
         let a = hlo::broadcast_to(a, &batch.iter().chain(&x.shape).copied().collect::<Vec<_>>());
-        let dot = Dot {
+        let dot = DotDims {
             lhs_batch: (0..n).collect(),
             rhs_batch: (0..n).collect(),
             lhs_contract: vec![n],
@@ -156,7 +156,7 @@ fn matmul_op(a: &Array, b: &Array, batch: &[usize]) -> Array {
         return hlo::dot_general(&a, b, &dot, a.tensor().dtype);
     }
     let (a, b) = (with_batch(a, &x, 2), with_batch(b, &y, 2));
-    let dot = Dot {
+    let dot = DotDims {
         lhs_batch: (0..n).collect(),
         rhs_batch: (0..n).collect(),
         lhs_contract: vec![n + 1],
@@ -446,7 +446,7 @@ fn product(a: Term, b: Term, needed: impl Fn(&char) -> bool, dtype: base::DType)
     let common: Vec<char> = a.labels.iter().copied().filter(|c| b.labels.contains(c)).collect();
     let (batch, contracted): (Vec<char>, Vec<char>) = common.iter().partition(|c| needed(c));
     let dims = |labels: &[char], of: &[char]| -> Vec<usize> { of.iter().map(|&c| position(labels, c)).collect() };
-    let dot = Dot {
+    let dot = DotDims {
         lhs_batch: dims(&a.labels, &batch),
         rhs_batch: dims(&b.labels, &batch),
         lhs_contract: dims(&a.labels, &contracted),

@@ -10,8 +10,15 @@ use crate::trace::Traced;
 use crate::{Array, context, explicit, mistakes, trace};
 use shardwise_base::{DType, Literal, Sharding, budget};
 use shardwise_engine::ShardedType;
-use shardwise_ir::{Attr, Attrs, Builder, Region, TensorType, Type, Value};
-use shardwise_ops::Opcode;
+use shardwise_ir::{Attrs, Builder, Region, TensorType, Type, Value};
+use shardwise_ops::dot::{DotDims, DotGeneral};
+use shardwise_ops::elementwise::Compare;
+use shardwise_ops::index::IndexDims;
+use shardwise_ops::ragged::RaggedDot;
+use shardwise_ops::reduce::Reduce;
+use shardwise_ops::sort::Sort;
+use shardwise_ops::window::ReduceWindow;
+use shardwise_ops::{Opcode, shapes};
 use std::panic::Location;
 
 fn here() -> &'static Location<'static> {
@@ -136,7 +143,7 @@ pub(crate) fn terminate(opcode: Opcode, arrays: &[&Array]) {
 // ── constants
 pub(crate) fn constant(literal: Literal) -> Array {
     let ty = TensorType::new(literal.dtype(), literal.shape());
-    op(Opcode::Constant, &[], Attrs::new().with("value", Attr::Dense(literal)), ty)
+    op(Opcode::Constant, &[], shapes::Constant::attrs(literal), ty)
 }
 
 /// Returns an integer as one element of a type that can represent it.
@@ -154,7 +161,7 @@ pub(crate) fn zeros(ty: &TensorType) -> Array {
 }
 
 pub(crate) fn iota(ty: TensorType, dim: usize) -> Array {
-    op(Opcode::Iota, &[], Attrs::new().with("iota_dimension", Attr::int(dim as i64)), ty)
+    op(Opcode::Iota, &[], shapes::Iota::attrs(dim), ty)
 }
 
 // ── elementwise
@@ -168,14 +175,7 @@ pub(crate) fn binary(opcode: Opcode, a: &Array, b: &Array) -> Array {
 
 pub(crate) fn compare(direction: &str, a: &Array, b: &Array) -> Array {
     let ty = a.tensor();
-    let kind = match ty.dtype.kind() {
-        shardwise_base::Kind::Float | shardwise_base::Kind::Complex | shardwise_base::Kind::Quantized => "FLOAT",
-        shardwise_base::Kind::Signed => "SIGNED",
-        shardwise_base::Kind::Unsigned | shardwise_base::Kind::Bool => "UNSIGNED",
-    };
-    let attrs = Attrs::new()
-        .with("comparison_direction", Attr::stablehlo_enum("comparison_direction", direction))
-        .with("compare_type", Attr::stablehlo_enum("comparison_type", kind));
+    let attrs = Compare::attrs(direction, ty.dtype);
     op(Opcode::Compare, &[a, b], attrs, TensorType::new(DType::I1, ty.shape.clone()))
 }
 
@@ -209,8 +209,7 @@ pub(crate) fn broadcast_in_dim(x: &Array, shape: &[usize], dims: &[usize]) -> Ar
     if x.tensor().shape == shape {
         return x.clone();
     }
-    let attrs = Attrs::new().with("broadcast_dimensions", Attr::sizes(dims));
-    op(Opcode::BroadcastInDim, &[x], attrs, TensorType::new(x.tensor().dtype, shape))
+    op(Opcode::BroadcastInDim, &[x], shapes::BroadcastInDim::attrs(dims), TensorType::new(x.tensor().dtype, shape))
 }
 
 /// Broadcasts by NumPy's rule: dimensions are matched from the last one, and those of size 1 are repeated.
@@ -232,17 +231,17 @@ pub(crate) fn transpose(x: &Array, order: &[usize]) -> Array {
     }
     let ty = x.tensor();
     let shape: Vec<usize> = order.iter().map(|&d| ty.shape[d]).collect();
-    op(Opcode::Transpose, &[x], Attrs::new().with("permutation", Attr::sizes(order)), TensorType::new(ty.dtype, shape))
+    op(Opcode::Transpose, &[x], shapes::Transpose::attrs(order), TensorType::new(ty.dtype, shape))
 }
 
 pub(crate) fn reverse(x: &Array, dims: &[usize]) -> Array {
-    op(Opcode::Reverse, &[x], Attrs::new().with("dimensions", Attr::sizes(dims)), x.tensor().clone())
+    op(Opcode::Reverse, &[x], shapes::Reverse::attrs(dims), x.tensor().clone())
 }
 
 pub(crate) fn concatenate(parts: &[&Array], dim: usize) -> Array {
     let mut ty = parts[0].tensor().clone();
     ty.shape[dim] = parts.iter().fold(0usize, |sum, p| sum.saturating_add(p.tensor().shape[dim]));
-    op(Opcode::Concatenate, parts, Attrs::new().with("dimension", Attr::int(dim as i64)), ty)
+    op(Opcode::Concatenate, parts, shapes::Concatenate::attrs(dim), ty)
 }
 
 /// Pads `x` with a scalar `value`. `by` has the numbers of elements before and after, for each dimension.
@@ -259,10 +258,8 @@ pub(crate) fn pad_spread(x: &Array, value: &Array, low: &[usize], high: &[usize]
         [between, low[d], high[d]].into_iter().fold(ty.shape[d], usize::saturating_add)
     };
     let shape: Vec<usize> = (0..ty.rank()).map(size).collect();
-    let attrs = Attrs::new()
-        .with("edge_padding_low", Attr::sizes(low))
-        .with("edge_padding_high", Attr::sizes(high))
-        .with("interior_padding", Attr::sizes(interior));
+    let list = |sizes: &[usize]| -> Vec<i64> { sizes.iter().map(|&n| n as i64).collect() };
+    let attrs = shapes::Pad::attrs(&list(low), &list(high), &list(interior));
     op(Opcode::Pad, &[x, value], attrs, TensorType::new(ty.dtype, shape))
 }
 
@@ -274,18 +271,14 @@ pub(crate) fn slice(x: &Array, start: &[usize], limit: &[usize], strides: &[usiz
     if shape == ty.shape {
         return x.clone();
     }
-    let attrs = Attrs::new()
-        .with("start_indices", Attr::sizes(start))
-        .with("limit_indices", Attr::sizes(limit))
-        .with("strides", Attr::sizes(strides));
+    let attrs = shapes::Slice::attrs(start, limit, strides);
     op(Opcode::Slice, &[x], attrs, TensorType::new(ty.dtype, shape))
 }
 
 /// Slices `x`. `start` has a scalar for each dimension.
 pub(crate) fn dynamic_slice(x: &Array, start: &[Array], sizes: &[usize]) -> Array {
     let operands: Vec<&Array> = std::iter::once(x).chain(start).collect();
-    let attrs = Attrs::new().with("slice_sizes", Attr::sizes(sizes));
-    op(Opcode::DynamicSlice, &operands, attrs, TensorType::new(x.tensor().dtype, sizes))
+    op(Opcode::DynamicSlice, &operands, shapes::DynamicSlice::attrs(sizes), TensorType::new(x.tensor().dtype, sizes))
 }
 
 pub(crate) fn dynamic_update_slice(x: &Array, update: &Array, start: &[Array]) -> Array {
@@ -294,23 +287,9 @@ pub(crate) fn dynamic_update_slice(x: &Array, update: &Array, start: &[Array]) -
 }
 
 // ── contractions and reductions
-/// The dimension numbers of a `dot_general`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Dot {
-    pub lhs_batch: Vec<usize>,
-    pub rhs_batch: Vec<usize>,
-    pub lhs_contract: Vec<usize>,
-    pub rhs_contract: Vec<usize>,
-}
-
-/// Returns a record of lists of dimensions, without the empty ones.
-fn record(lists: &[(&str, &[usize])]) -> Attrs {
-    lists.iter().filter(|(_, l)| !l.is_empty()).map(|(n, l)| (*n, Attr::sizes(l))).collect()
-}
-
 /// Contracts `a` with `b`. The result has the batch dimensions, then the rest of the left operand, then that of the
 /// right one. Sums are rounded to `dtype`.
-pub(crate) fn dot_general(a: &Array, b: &Array, dot: &Dot, dtype: DType) -> Array {
+pub(crate) fn dot_general(a: &Array, b: &Array, dot: &DotDims, dtype: DType) -> Array {
     let (x, y) = (a.tensor(), b.tensor());
     let batch = dot.lhs_batch.iter().map(|&d| x.shape[d]);
     let rest = |ty: &TensorType, batch: &[usize], contract: &[usize]| -> Vec<usize> {
@@ -319,30 +298,14 @@ pub(crate) fn dot_general(a: &Array, b: &Array, dot: &Dot, dtype: DType) -> Arra
     let left = rest(x, &dot.lhs_batch, &dot.lhs_contract);
     let right = rest(y, &dot.rhs_batch, &dot.rhs_contract);
     let shape: Vec<usize> = batch.chain(left).chain(right).collect();
-    let fields = record(&[
-        ("lhs_batching_dimensions", &dot.lhs_batch),
-        ("rhs_batching_dimensions", &dot.rhs_batch),
-        ("lhs_contracting_dimensions", &dot.lhs_contract),
-        ("rhs_contracting_dimensions", &dot.rhs_contract),
-    ]);
-    let attrs = Attrs::new().with("dot_dimension_numbers", Attr::Record { name: "stablehlo.dot".into(), fields });
+    let attrs = DotGeneral::attrs(dot);
     op(Opcode::DotGeneral, &[a, b], attrs, TensorType::new(dtype, shape))
 }
 
 /// Multiplies groups of rows: `[m, k], [g, k, n], [g] -> [m, n]`.
 pub(crate) fn ragged_dot(a: &Array, b: &Array, sizes: &Array) -> Array {
-    let dims: [(&str, &[usize]); 6] = [
-        ("lhs_batching_dimensions", &[]),
-        ("rhs_batching_dimensions", &[]),
-        ("lhs_contracting_dimensions", &[1]),
-        ("rhs_contracting_dimensions", &[1]),
-        ("lhs_ragged_dimensions", &[0]),
-        ("rhs_group_dimensions", &[0]),
-    ];
-    let fields = dims.iter().map(|(name, list)| (*name, Attr::sizes(list))).collect();
-    let dims = Attr::Record { name: "chlo.ragged_dot".into(), fields };
     let result = TensorType::new(a.tensor().dtype, [a.tensor().shape[0], b.tensor().shape[2]]);
-    op(Opcode::RaggedDot, &[a, b, sizes], Attrs::new().with("ragged_dot_dimension_numbers", dims), result)
+    op(Opcode::RaggedDot, &[a, b, sizes], RaggedDot::row_group_attrs(), result)
 }
 
 /// Builds a region with scalar arguments and the result of `f`.
@@ -369,8 +332,7 @@ pub(crate) fn reduce(x: &Array, combine: Opcode, identity: &Literal, dims: &[usi
     let init = splat(identity, &[]);
     let body = scalar_region(&[ty.dtype, ty.dtype], |a| binary(combine, &a[0], &a[1]));
     let shape: Vec<usize> = (0..ty.rank()).filter(|d| !dims.contains(d)).map(|d| ty.shape[d]).collect();
-    let attrs = Attrs::new().with("dimensions", Attr::sizes(dims));
-    op_with(Opcode::Reduce, &[x, &init], attrs, vec![body], &[TensorType::new(ty.dtype, shape)])
+    op_with(Opcode::Reduce, &[x, &init], Reduce::attrs(dims), vec![body], &[TensorType::new(ty.dtype, shape)])
         .pop()
         .expect("one result")
 }
@@ -394,7 +356,7 @@ pub(crate) fn reduce_many(
         })
         .collect();
     let operands: Vec<&Array> = xs.iter().copied().chain(&inits).collect();
-    op_with(Opcode::Reduce, &operands, Attrs::new().with("dimensions", Attr::sizes(dims)), vec![body], &results)
+    op_with(Opcode::Reduce, &operands, Reduce::attrs(dims), vec![body], &results)
 }
 
 /// Computes the running combination along `dim`.
@@ -403,10 +365,9 @@ pub(crate) fn cumulative(x: &Array, combine: Opcode, identity: &Literal, dim: us
     let init = splat(identity, &[]);
     let body = scalar_region(&[ty.dtype, ty.dtype], |a| binary(combine, &a[0], &a[1]));
     let window: Vec<usize> = (0..ty.rank()).map(|d| if d == dim { ty.shape[d].max(1) } else { 1 }).collect();
-    let padding: Vec<i64> = (0..ty.rank()).flat_map(|d| [if d == dim { window[d] as i64 - 1 } else { 0 }, 0]).collect();
-    let attrs = Attrs::new()
-        .with("window_dimensions", Attr::sizes(&window))
-        .with("padding", Attr::Dense(Literal::new(vec![ty.rank(), 2], &padding)));
+    let padding: Vec<(i64, i64)> =
+        (0..ty.rank()).map(|d| (if d == dim { window[d] as i64 - 1 } else { 0 }, 0)).collect();
+    let attrs = ReduceWindow::attrs(&window, &padding);
     op_with(Opcode::ReduceWindow, &[x, &init], attrs, vec![body], &[ty]).pop().expect("one result")
 }
 
@@ -415,53 +376,19 @@ pub(crate) fn sort(xs: &[&Array], dim: usize, before: impl FnOnce(&[Array]) -> A
     let types: Vec<TensorType> = xs.iter().map(|x| x.tensor().clone()).collect();
     let dtypes: Vec<DType> = types.iter().flat_map(|t| [t.dtype, t.dtype]).collect();
     let body = scalar_region(&dtypes, before);
-    let attrs = Attrs::new().with("dimension", Attr::int(dim as i64)).with("is_stable", Attr::Bool(true));
-    op_with(Opcode::Sort, xs, attrs, vec![body], &types)
+    op_with(Opcode::Sort, xs, Sort::stable_attrs(dim), vec![body], &types)
 }
 
 // ── indexing by arrays
-/// The dimension numbers of a `gather`, and of the corresponding `scatter`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Windows {
-    /// Dimensions of the result (or the updates) that correspond to dimensions of the operand.
-    pub offset_dims: Vec<usize>,
-    /// Dimensions of the operand that a window does not have.
-    pub collapsed: Vec<usize>,
-    pub operand_batch: Vec<usize>,
-    pub index_batch: Vec<usize>,
-    /// Dimensions of the operand that the index vector refers to.
-    pub start_map: Vec<usize>,
-    pub index_vector_dim: usize,
-}
-
-pub(crate) fn gather(x: &Array, indices: &Array, w: &Windows, sizes: &[usize], result: TensorType) -> Array {
-    let fields = record(&[
-        ("offset_dims", &w.offset_dims),
-        ("collapsed_slice_dims", &w.collapsed),
-        ("operand_batching_dims", &w.operand_batch),
-        ("start_indices_batching_dims", &w.index_batch),
-        ("start_index_map", &w.start_map),
-    ])
-    .with("index_vector_dim", Attr::int(w.index_vector_dim as i64));
-    let attrs = Attrs::new()
-        .with("dimension_numbers", Attr::Record { name: "stablehlo.gather".into(), fields })
-        .with("slice_sizes", Attr::sizes(sizes));
+pub(crate) fn gather(x: &Array, indices: &Array, w: &IndexDims, sizes: &[usize], result: TensorType) -> Array {
+    let attrs = w.gather_attrs(sizes);
     op(Opcode::Gather, &[x, indices], attrs, result)
 }
 
 /// Scatters updates into `x`. `combine` is an elementwise binary op, or `None` if the update replaces the element.
-pub(crate) fn scatter(x: &Array, indices: &Array, updates: &Array, w: &Windows, combine: Option<Opcode>) -> Array {
+pub(crate) fn scatter(x: &Array, indices: &Array, updates: &Array, w: &IndexDims, combine: Option<Opcode>) -> Array {
     let ty = x.tensor().clone();
-    let fields = record(&[
-        ("update_window_dims", &w.offset_dims),
-        ("inserted_window_dims", &w.collapsed),
-        ("input_batching_dims", &w.operand_batch),
-        ("scatter_indices_batching_dims", &w.index_batch),
-        ("scatter_dims_to_operand_dims", &w.start_map),
-    ])
-    .with("index_vector_dim", Attr::int(w.index_vector_dim as i64));
-    let attrs =
-        Attrs::new().with("scatter_dimension_numbers", Attr::Record { name: "stablehlo.scatter".into(), fields });
+    let attrs = w.scatter_attrs();
     let body = scalar_region(&[ty.dtype, ty.dtype], |a| match combine {
         Some(combine) => binary(combine, &a[0], &a[1]),
         None => a[1].clone(),

@@ -6,13 +6,13 @@
 use crate::array::Array;
 use crate::dtype::Number;
 use crate::eager::call_many;
-use crate::hlo::Windows;
 use crate::ops::{Checked, Dim, Either, EitherKind, Operand, Site, broadcast_shape, scalar_of, site};
 use crate::shape::{as_positions, position_dtype};
 use crate::{DType, hlo, mistakes};
 use shardwise_base as base;
 use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
+use shardwise_ops::index::IndexDims;
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 /// Adds a dimension of size 1.
@@ -449,7 +449,7 @@ impl Plan {
 
     /// Returns the dimension numbers of the gather from the box without its dropped dimensions, the window sizes, and
     /// the shape of the result.
-    fn windows(&self, rank_of_indices: usize) -> (Windows, Vec<usize>, Vec<usize>) {
+    fn windows(&self, rank_of_indices: usize) -> (IndexDims, Vec<usize>, Vec<usize>) {
         let dims = self.undropped();
         let picked: Vec<usize> = (0..dims.len()).filter(|&i| matches!(self.fates[dims[i]], Fate::Pick(_))).collect();
         let sizes: Vec<usize> =
@@ -464,12 +464,12 @@ impl Plan {
                 _ => shape.extend(&self.picked),
             }
         }
-        let w = Windows {
-            offset_dims: offset,
+        let w = IndexDims {
+            window: offset,
             collapsed: picked.clone(),
-            start_map: picked,
+            index_map: picked,
             index_vector_dim: rank_of_indices,
-            ..Windows::default()
+            ..IndexDims::default()
         };
         (w, sizes, shape)
     }
@@ -658,12 +658,12 @@ fn take_along(x: &Array, indices: &Array, dim: usize, shape: &[usize]) -> Array 
     let indices = hlo::broadcast_to(&wrap_array(indices, x.tensor().shape[dim]), shape);
     let with_vector: Vec<usize> = shape.iter().copied().chain([1]).collect();
     let indices = hlo::reshape(&indices, &with_vector);
-    let windows = Windows {
-        offset_dims: vec![],
+    let windows = IndexDims {
+        window: vec![],
         collapsed: vec![dim],
-        operand_batch: others.clone(),
-        index_batch: others,
-        start_map: vec![dim],
+        operand_batching: others.clone(),
+        indices_batching: others,
+        index_map: vec![dim],
         index_vector_dim: rank,
     };
     hlo::gather(x, &indices, &windows, &vec![1; rank], TensorType::new(x.tensor().dtype, shape))

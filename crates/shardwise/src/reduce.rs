@@ -310,8 +310,7 @@ impl Array {
                 let mut shape = x.tensor().shape.clone();
                 *shape.last_mut().expect("checked") = k;
                 let types = [TensorType::new(x.tensor().dtype, shape.clone()), TensorType::new(DType::I32, shape)];
-                let attrs = shardwise_ir::Attrs::new().with("k", shardwise_ir::Attr::int(k as i64));
-                hlo::op_with(Opcode::TopK, &[x], attrs, vec![], &types)
+                hlo::op_with(Opcode::TopK, &[x], shardwise_ops::sort::TopK::attrs(k), vec![], &types)
             });
             let positions = out.pop().expect("two results");
             (out.pop().expect("two results"), positions)

@@ -25,7 +25,7 @@ use crate::spec::{self, AnySpec, LeafSpec, SpecFor, shown_axes};
 use crate::tree::{self, Tree};
 use crate::{Args, Callable, Error, Function, Mesh, P, Result, Returns, context, control, hlo, mesh, mistakes, trace};
 use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, Loc};
-use shardwise_ir::{Attr, Attrs, TensorType};
+use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -363,9 +363,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         let ins = given_in.chain(whole).map(|(a, cut)| scope.outer_sharding(&cut, a.sharded().sharding.as_ref()));
         let ins: Vec<base::Sharding> = ins.map(|s| s.with_reduced(vec![])).collect();
         let operands: Vec<&Array> = tree::leaves(args).into_iter().chain(&captured).collect();
-        let attrs = Attrs::new()
-            .with("in_shardings", Attr::Shardings(ins))
-            .with("manual_axes", Attr::Axes { mesh: scope.mesh.clone(), axes: manual.clone() });
+        let attrs = shardwise_ops::shardy::ManualComputation::attrs(ins, &scope.mesh, &manual);
         let manual = AxisSet::new(&scope.mesh, manual);
         let outer = trace::with(|t| t.scope());
         let made = hlo::op_with(Opcode::ManualComputation, &operands, attrs, vec![body], &types);

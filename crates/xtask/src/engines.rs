@@ -1,10 +1,12 @@
 //! Determines which ops the host engine runs by a kernel, and which by their reference evaluation, for each element
 //! type.
 
-use shardwise_base::{DType, Kind, Literal};
+use shardwise_base::{DType, Literal};
 use shardwise_engine::{Argument, Engine, Signature};
 use shardwise_host::HostEngine;
-use shardwise_ir::{Attr, Attrs, Module, OpView, Type, Value, verify};
+use shardwise_ir::{Attrs, Module, OpView, Type, Value, verify};
+use shardwise_ops::elementwise::Compare;
+use shardwise_ops::shapes::Constant;
 use shardwise_ops::{Opcode, Semantics};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -98,20 +100,11 @@ fn with_dtype(op: Opcode, module: &Module, own: DType, dtype: DType) -> Option<M
 
 /// Replaces constants by zeros of the new type, and comparisons by those of its kind.
 fn change_attrs(attrs: &mut Attrs, own: DType, dtype: DType) {
-    if let Some(Attr::Dense(x)) = attrs.get("value") {
-        let zeros = Literal::zeros(in_place_of(x.dtype(), own, dtype), x.shape());
-        if zeros.dtype() != x.dtype() {
-            attrs.set("value", Attr::Dense(zeros));
-        }
-    }
-    if attrs.contains("compare_type") {
-        let kind = match dtype.kind() {
-            Kind::Float | Kind::Complex | Kind::Quantized => "FLOAT",
-            Kind::Signed => "SIGNED",
-            Kind::Unsigned | Kind::Bool => "UNSIGNED",
-        };
-        attrs.set("compare_type", Attr::stablehlo_enum("comparison_type", kind));
-    }
+    Constant::map_value(attrs, |x| match in_place_of(x.dtype(), own, dtype) {
+        same if same == x.dtype() => x.clone(),
+        other => Literal::zeros(other, x.shape()),
+    });
+    Compare::set_dtype(attrs, dtype);
 }
 
 /// Replaces a type. The types of the parts of complex numbers are replaced as well.

@@ -20,8 +20,9 @@ pub use ragged::{RAGGED_ALL_TO_ALL, RaggedAllToAll, RaggedMember, RowMove, row_m
 pub(crate) use ragged::{is_ragged, ragged_attrs};
 
 use crate::{Opcode, ReduceKind, make, promote, reducer};
-use shardwise_base::Literal;
+use shardwise_base::{AxisRef, Literal, Mesh};
 use shardwise_ir::{Attr, Attrs, Builder, OpView, Region, Value};
+use std::sync::Arc;
 
 /// What a collective does with its dimensions.
 #[derive(Clone, PartialEq, Debug)]
@@ -146,6 +147,11 @@ impl CollectiveView {
         let in_pairs: Vec<usize> = in_pairs.iter().flat_map(|&(s, t)| [s, t]).collect();
         in_groups.into_iter().chain(in_pairs)
     }
+}
+
+/// Returns the axes of a mesh that the groups of a collective are over, if they are.
+pub fn group_axes<'a>(op: &OpView<'a>) -> Option<(&'a Arc<Mesh>, &'a [AxisRef])> {
+    op.attr("replica_groups")?.as_axes()
 }
 
 /// Whether a collective moves several values, which do not meet.

@@ -7,9 +7,10 @@ use crate::schema::*;
 use crate::shapes::constant_operand;
 use crate::shardy::repeated_axis;
 use crate::{Opcode, reducer};
-use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
+use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Mesh};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
+use std::sync::Arc;
 
 pub struct AllGather;
 pub struct AllReduce;
@@ -367,6 +368,11 @@ impl AllToAll {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns into how many parts the operand is split: the size of the groups.
+    pub fn split_count(op: &OpView<'_>) -> Option<usize> {
+        op.attrs().size("split_count")
+    }
 }
 
 impl Facts for AllToAll {
@@ -645,6 +651,11 @@ impl AxisIndexOp {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns the axes along which the position is counted, and their mesh.
+    pub fn axes<'a>(op: &OpView<'a>) -> Option<(&'a Arc<Mesh>, &'a [AxisRef])> {
+        op.attr("axes").filter(|_| Opcode::of_view(op) == Opcode::AxisIndex)?.as_axes()
+    }
 }
 
 impl Facts for AxisIndexOp {

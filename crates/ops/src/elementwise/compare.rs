@@ -6,7 +6,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{check, check::Check};
 use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Element, Literal, bf16, f16, small};
-use shardwise_ir::{OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use std::cmp::Ordering;
 
 /// Compares two tensors element by element.
@@ -95,6 +95,16 @@ fn kind<'v>(op: &OpView<'v>) -> Option<&'v str> {
     op.attrs().str("compare_type").filter(|&kind| kind != "NOTYPE")
 }
 
+/// Returns how elements of this type are compared by value; booleans as unsigned numbers.
+fn kind_by_value(dtype: DType) -> &'static str {
+    use shardwise_base::Kind;
+    match dtype.kind() {
+        Kind::Float | Kind::Complex | Kind::Quantized => "FLOAT",
+        Kind::Signed => "SIGNED",
+        Kind::Unsigned | Kind::Bool => "UNSIGNED",
+    }
+}
+
 impl Compare {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
@@ -116,6 +126,30 @@ impl Compare {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns `EQ`, `NE`, `GE`, `GT`, `LE` or `LT`.
+    pub fn direction<'v>(op: &OpView<'v>) -> Option<&'v str> {
+        op.attrs().str("comparison_direction")
+    }
+
+    /// Returns whether floats are compared in the total order of IEEE 754.
+    pub fn is_total_order(op: &OpView<'_>) -> bool {
+        kind(op) == Some("TOTALORDER")
+    }
+
+    /// Builds the attributes of a comparison of elements of this type, by value.
+    pub fn attrs(direction: &str, dtype: DType) -> Attrs {
+        Attrs::new()
+            .with("comparison_direction", Attr::stablehlo_enum("comparison_direction", direction))
+            .with("compare_type", Attr::stablehlo_enum("comparison_type", kind_by_value(dtype)))
+    }
+
+    /// Changes the attributes of a comparison into those of one of elements of another type, by value.
+    pub fn set_dtype(attrs: &mut Attrs, dtype: DType) {
+        if attrs.contains("compare_type") {
+            attrs.set("compare_type", Attr::stablehlo_enum("comparison_type", kind_by_value(dtype)));
+        }
+    }
 }
 
 impl Facts for Compare {
@@ -139,7 +173,7 @@ impl Facts for Compare {
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let direction = op.attrs().str("comparison_direction").unwrap_or("EQ");
-        let is_total = kind(op) == Some("TOTALORDER");
+        let is_total = Compare::is_total_order(op);
         let (a, b) = (&x[0], &x[1]);
         Ok(vec![with_element!(a.dtype(), T => match is_total {
             false => eval::zip(a, b, |a: T, b: T| Bool8::from(holds(direction, a.order(b)))),

@@ -23,8 +23,16 @@ pub(crate) const SCATTER_DIMENSIONS: AttrKind = AttrKind::Own(
      scatter_indices_batching_dims?, scatter_dims_to_operand_dims?: integers; index_vector_dim?: integer (0)}`",
 );
 
+/// The lists of a gather's dimension numbers, in the order of the fields of [`IndexDims`].
+const GATHER_LISTS: [&str; 4] =
+    ["offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims"];
+
+/// The lists of a scatter's dimension numbers, in the order of the fields of [`IndexDims`].
+const SCATTER_LISTS: [&str; 4] =
+    ["update_window_dims", "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims"];
+
 /// Dimension numbers, under the names of gather (of scatter).
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct IndexDims {
     /// `offset_dims` (`update_window_dims`): the slices' window dimensions.
     pub window: Vec<usize>,
@@ -62,8 +70,7 @@ pub(super) struct Labels {
 
 impl IndexDims {
     pub fn of_gather(op: &OpView<'_>) -> Option<IndexDims> {
-        let names = ["offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims"];
-        IndexDims::read(op, "dimension_numbers", names, "start_index_map")
+        IndexDims::read(op, "dimension_numbers", GATHER_LISTS, "start_index_map")
     }
 
     /// Returns the sizes of a gather's slices.
@@ -79,9 +86,7 @@ impl IndexDims {
     }
 
     pub fn of_scatter(op: &OpView<'_>) -> Option<IndexDims> {
-        let names =
-            ["update_window_dims", "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims"];
-        IndexDims::read(op, "scatter_dimension_numbers", names, "scatter_dims_to_operand_dims")
+        IndexDims::read(op, "scatter_dimension_numbers", SCATTER_LISTS, "scatter_dims_to_operand_dims")
     }
 
     fn read(op: &OpView<'_>, name: &str, lists: [&str; 4], map: &str) -> Option<IndexDims> {
@@ -231,6 +236,28 @@ impl IndexDims {
             out.push(IndexFactor { operand: None, indices: Some(self.index_vector_dim), slices: None, spec });
         }
         out
+    }
+
+    /// Builds the attributes of a gather of slices of these sizes.
+    pub fn gather_attrs(&self, slice_sizes: &[usize]) -> Attrs {
+        let dims = self.to_attr("stablehlo.gather", GATHER_LISTS, "start_index_map");
+        Attrs::new().with("dimension_numbers", dims).with("slice_sizes", Attr::sizes(slice_sizes))
+    }
+
+    /// Builds the attributes of a scatter.
+    pub fn scatter_attrs(&self) -> Attrs {
+        let dims = self.to_attr("stablehlo.scatter", SCATTER_LISTS, "scatter_dims_to_operand_dims");
+        Attrs::new().with("scatter_dimension_numbers", dims)
+    }
+
+    /// Returns the dimension numbers as a record; empty lists are left out.
+    fn to_attr(&self, record: &str, lists: [&str; 4], map: &str) -> Attr {
+        let all = [&self.window, &self.collapsed, &self.operand_batching, &self.indices_batching];
+        let named = lists.into_iter().zip(all).chain([(map, &self.index_map)]);
+        let fields: Attrs =
+            named.filter(|(_, dims)| !dims.is_empty()).map(|(name, dims)| (name, Attr::sizes(dims))).collect();
+        let fields = fields.with("index_vector_dim", Attr::int(self.index_vector_dim as i64));
+        Attr::Record { name: record.into(), fields }
     }
 }
 

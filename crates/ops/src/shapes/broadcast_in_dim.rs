@@ -4,7 +4,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct BroadcastInDim;
@@ -22,6 +22,16 @@ impl BroadcastInDim {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns, for each dimension of the operand, the dimension of the result that it becomes.
+    pub fn dims(op: &OpView<'_>) -> Vec<usize> {
+        op.sizes("broadcast_dimensions")
+    }
+
+    /// Builds the attributes of a broadcast: dimension `i` of the operand becomes dimension `dims[i]` of the result.
+    pub fn attrs(dims: &[usize]) -> Attrs {
+        Attrs::new().with("broadcast_dimensions", Attr::sizes(dims))
+    }
 }
 
 impl Facts for BroadcastInDim {

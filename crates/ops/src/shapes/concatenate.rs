@@ -4,7 +4,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Concatenate;
@@ -22,6 +22,16 @@ impl Concatenate {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns the dimension along which the operands follow each other.
+    pub fn dim(op: &OpView<'_>) -> Option<usize> {
+        op.attrs().size("dimension")
+    }
+
+    /// Builds the attributes of a concatenation along `dim`.
+    pub fn attrs(dim: usize) -> Attrs {
+        Attrs::new().with("dimension", Attr::int(dim as i64))
+    }
 }
 
 impl Facts for Concatenate {

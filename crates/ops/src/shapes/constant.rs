@@ -4,7 +4,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, make};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{Attr, OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 
 pub struct Constant;
 
@@ -66,6 +66,18 @@ impl Constant {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Puts another array in the place of the one that the attributes hold, if they hold one.
+    pub fn map_value(attrs: &mut Attrs, map: impl FnOnce(&Literal) -> Literal) {
+        if let Some(value) = attrs.get("value").and_then(Attr::as_dense).map(map) {
+            attrs.set("value", Attr::Dense(value));
+        }
+    }
+
+    /// Builds the attributes of a constant.
+    pub fn attrs(value: Literal) -> Attrs {
+        Attrs::new().with("value", Attr::Dense(value))
+    }
 }
 
 impl Facts for Constant {

@@ -4,7 +4,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct DynamicSlice;
@@ -50,6 +50,16 @@ impl DynamicSlice {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns the shape of the slice.
+    pub fn sizes(op: &OpView<'_>) -> Vec<usize> {
+        op.sizes("slice_sizes")
+    }
+
+    /// Builds the attributes of a dynamic slice of this shape.
+    pub fn attrs(sizes: &[usize]) -> Attrs {
+        Attrs::new().with("slice_sizes", Attr::sizes(sizes))
+    }
 }
 
 impl Facts for DynamicSlice {

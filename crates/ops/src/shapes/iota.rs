@@ -5,7 +5,7 @@ use crate::make_collective::position_dtype;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, make};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, TensorType, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 
 pub struct Iota;
 
@@ -22,6 +22,16 @@ impl Iota {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns the dimension along which the numbers grow.
+    pub fn dim(op: &OpView<'_>) -> Option<usize> {
+        op.attrs().size("iota_dimension")
+    }
+
+    /// Builds the attributes of an iota.
+    pub fn attrs(dim: usize) -> Attrs {
+        Attrs::new().with("iota_dimension", Attr::int(dim as i64))
+    }
 }
 
 impl Facts for Iota {

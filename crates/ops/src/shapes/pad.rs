@@ -4,7 +4,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Pad;
@@ -49,8 +49,7 @@ impl DimPadding {
 
 /// The padding of each dimension; empty if the attributes are not there.
 fn paddings(op: &OpView<'_>) -> Vec<DimPadding> {
-    let (low, high, interior) =
-        (op.ints("edge_padding_low"), op.ints("edge_padding_high"), op.ints("interior_padding"));
+    let [low, high, interior] = Pad::amounts(op);
     low.into_iter().zip(high).zip(interior).map(|((low, high), interior)| DimPadding { low, high, interior }).collect()
 }
 
@@ -81,6 +80,21 @@ impl Pad {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns the padding before the first element, after the last one and between two, for each dimension. Negative
+    /// padding cuts elements off.
+    pub fn amounts(op: &OpView<'_>) -> [Vec<i64>; 3] {
+        ["edge_padding_low", "edge_padding_high", "interior_padding"].map(|name| op.ints(name))
+    }
+
+    /// Builds the attributes of a padding.
+    pub fn attrs(low: &[i64], high: &[i64], interior: &[i64]) -> Attrs {
+        let list = |values: &[i64]| Attr::ints(values.iter().copied());
+        Attrs::new()
+            .with("edge_padding_low", list(low))
+            .with("edge_padding_high", list(high))
+            .with("interior_padding", list(interior))
+    }
 }
 
 impl Facts for Pad {

@@ -4,7 +4,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Reverse;
@@ -22,6 +22,16 @@ impl Reverse {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns the dimensions along which the order of elements is reversed.
+    pub fn dims(op: &OpView<'_>) -> Vec<usize> {
+        op.sizes("dimensions")
+    }
+
+    /// Builds the attributes of a reversal along these dimensions.
+    pub fn attrs(dims: &[usize]) -> Attrs {
+        Attrs::new().with("dimensions", Attr::sizes(dims))
+    }
 }
 
 impl Facts for Reverse {

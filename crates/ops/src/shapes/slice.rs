@@ -4,7 +4,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{Attr, OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Slice;
@@ -23,6 +23,29 @@ impl Slice {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns the first index of the slice in each dimension.
+    pub fn starts(op: &OpView<'_>) -> Vec<usize> {
+        op.sizes("start_indices")
+    }
+
+    /// Returns, for each dimension, the index before which the slice ends.
+    pub fn limits(op: &OpView<'_>) -> Vec<usize> {
+        op.sizes("limit_indices")
+    }
+
+    /// Returns the step between two elements of the slice in each dimension.
+    pub fn strides(op: &OpView<'_>) -> Vec<usize> {
+        op.sizes("strides")
+    }
+
+    /// Builds the attributes of a slice: every `strides[d]`th index from `starts[d]` on and before `limits[d]`.
+    pub fn attrs(starts: &[usize], limits: &[usize], strides: &[usize]) -> Attrs {
+        Attrs::new()
+            .with("start_indices", Attr::sizes(starts))
+            .with("limit_indices", Attr::sizes(limits))
+            .with("strides", Attr::sizes(strides))
+    }
 }
 
 impl Facts for Slice {

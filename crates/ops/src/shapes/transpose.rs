@@ -4,7 +4,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Transpose;
@@ -22,6 +22,16 @@ impl Transpose {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns, for each dimension of the result, the dimension of the operand that it is.
+    pub fn permutation(op: &OpView<'_>) -> Vec<usize> {
+        op.sizes("permutation")
+    }
+
+    /// Builds the attributes of a transpose: dimension `i` of the result is dimension `permutation[i]` of the operand.
+    pub fn attrs(permutation: &[usize]) -> Attrs {
+        Attrs::new().with("permutation", Attr::sizes(permutation))
+    }
 }
 
 impl Facts for Transpose {

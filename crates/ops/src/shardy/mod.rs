@@ -136,6 +136,11 @@ impl Mark {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns the direction in which shardings pass a `propagation_barrier`: `NONE`, `FORWARD`, `BACKWARD` or `BOTH`.
+    pub fn allowed_direction<'a>(op: &OpView<'a>) -> Option<&'a str> {
+        op.attrs().str("allowed_direction")
+    }
 }
 
 impl Facts for Mark {
@@ -230,12 +235,22 @@ impl ShardingGroup {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Returns the number of the group.
+    pub fn id(op: &OpView<'_>) -> Option<i64> {
+        op.attrs().int("group_id")
+    }
+
+    /// Makes the attributes of a `sharding_group` name another group.
+    pub fn set_id(attrs: &mut Attrs, id: i64) {
+        attrs.set("group_id", Attr::int(id));
+    }
 }
 
 impl Facts for ShardingGroup {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counted_tensors(op, 1..=1, 0)?;
-        let has_id = op.attrs().int("group_id").is_some();
+        let has_id = ShardingGroup::id(op).is_some();
         Check::new(op).that("sdy-sharding-group", has_id, "`group_id` must be an integer").give([])
     }
     answer!(rule = none("a group copies shardings as they are"));
@@ -274,6 +289,14 @@ impl ManualComputation {
         names: Names::Numbered,
         role: Role::Isolated,
     };
+
+    /// Builds the attributes of a manual computation.
+    pub fn attrs(in_shardings: Vec<Sharding>, mesh: &Arc<Mesh>, manual_axes: &[AxisRef]) -> Attrs {
+        let mut attrs = Attrs::new();
+        set_in_shardings(&mut attrs, in_shardings);
+        set_manual_axes(&mut attrs, mesh, manual_axes);
+        attrs
+    }
 }
 
 impl Facts for ManualComputation {

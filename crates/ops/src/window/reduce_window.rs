@@ -10,7 +10,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, index, reducer};
 use shardwise_base::{Data, Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, TensorType, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct ReduceWindow;
@@ -55,6 +55,14 @@ impl ReduceWindow {
         names: Names::Numbered,
         role: Role::Plain,
     };
+
+    /// Builds the attributes of a window of this size, with padding before and after each dimension and strides of 1.
+    pub fn attrs(window: &[usize], padding: &[(i64, i64)]) -> Attrs {
+        let rows: Vec<i64> = padding.iter().flat_map(|&(low, high)| [low, high]).collect();
+        Attrs::new()
+            .with("window_dimensions", Attr::sizes(window))
+            .with("padding", Attr::Dense(Literal::new(vec![padding.len(), 2], &rows)))
+    }
 }
 
 impl Facts for ReduceWindow {
