@@ -1,5 +1,5 @@
-//! What the text and the verifier must know of each op: its attributes, the specification's labels for its operands and
-//! results, what it does with quantized values, and how it is written.
+//! The description of each op that the text and the verifier read: its attributes, the specification's labels for its
+//! operands and results, what it does with quantized values, and how it is written.
 //!
 //! Each op has one [`Schema`], which stands beside its facts and is named by its row of the table. Every member is
 //! required, so that a forgotten one does not compile; an op without attributes or labels says so.
@@ -14,7 +14,7 @@
 //! }
 //! ```
 
-// What schemas are written with.
+// The names that schemas are written with.
 pub(crate) use crate::syntax::*;
 pub(crate) use shardwise_base::DType;
 pub(crate) use shardwise_ir::text::{Piece, Syntax, Types, Written};
@@ -24,7 +24,7 @@ use crate::check::constraint;
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::{Attr, OpView, Type, ValueNames};
 
-/// What the text and the verifier must know of an op.
+/// The description of an op that the text and the verifier read.
 pub struct Schema {
     /// The op's attributes, in the specification's order. An op may have others, of dialects that the library does not
     /// know.
@@ -33,13 +33,13 @@ pub struct Schema {
     pub operands: Operands,
     /// The constraints on the types of the results.
     pub results: ResultLabels,
-    /// What the op does with quantized values.
+    /// The treatment of quantized values.
     pub on_quantized: OnQuantized,
     /// How the op is written.
     pub syntax: Syntax,
-    /// What the text calls the op's values.
+    /// The names of the op's values in text.
     pub names: Names,
-    /// What the op is to the region around it.
+    /// The op's place in the region around it.
     pub role: Role,
 }
 
@@ -56,7 +56,7 @@ pub struct AttrSpec {
     pub presence: Presence,
 }
 
-/// Whether an attribute may be absent.
+/// The meaning of an attribute's absence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Presence {
     Required,
@@ -82,7 +82,7 @@ pub(crate) const fn optional(
     AttrSpec { name, label, kind, presence: Presence::Optional(absent) }
 }
 
-/// What the value of an attribute must be.
+/// The values that an attribute may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AttrKind {
     /// An integer; text writes it with this type.
@@ -107,7 +107,7 @@ pub enum AttrKind {
 }
 
 impl AttrKind {
-    /// Whether the attribute is of this kind.
+    /// Returns whether the attribute is of this kind.
     pub fn fits(self, attr: &Attr) -> bool {
         match self {
             AttrKind::Int(_) => attr.as_int().is_some(),
@@ -158,7 +158,7 @@ impl AttrKind {
 /// The words of `precision_config`.
 pub(crate) const PRECISIONS: &[&str] = &["DEFAULT", "HIGH", "HIGHEST"];
 
-/// How the operands are numbered in the specification.
+/// The numbering of an op's operands in the specification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operands {
     /// Each operand is an input: `select_i1`, `select_i2`, ….
@@ -190,8 +190,8 @@ impl ResultLabels {
         ResultLabels::of(label, label)
     }
 
-    /// The same, where the shapes of some results have labels of their own: `shape_of` returns the one for the result
-    /// with this index, given all types as they are and as they must be.
+    /// Adds labels for the shapes of single results: `shape_of` returns the one for the result with this index, given all
+    /// types as they are and as they must be.
     pub(crate) const fn with_shape_of(
         self,
         shape_of: fn(usize, &[Type], &[Type]) -> Option<&'static str>,
@@ -211,7 +211,7 @@ impl ResultLabels {
     }
 }
 
-/// What an op does with quantized values.
+/// The treatment of quantized values by an op.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OnQuantized {
     /// It makes or unmakes them.
@@ -223,20 +223,20 @@ pub enum OnQuantized {
     Moves(&'static str),
     /// It takes them as it takes all other values: its regions, the engine or nobody computes with them.
     Any,
-    /// The same, but its operands must be quantized as a whole, not along a dimension.
+    /// It takes them as all other values, but they must be quantized as a whole, not along a dimension.
     PerTensor,
     /// It takes none.
     Refuses,
 }
 
 impl OnQuantized {
-    /// Whether the op is computed as the ops that it decomposes into.
+    /// Returns whether the op is computed as the ops that it decomposes into.
     pub(crate) fn is_computed(self) -> bool {
         matches!(self, OnQuantized::Converts | OnQuantized::Computes { .. })
     }
 }
 
-/// What the text calls an op's values, without `%`.
+/// The names of an op's values in text, without `%`.
 #[derive(Clone, Copy)]
 pub enum Names {
     /// It numbers them.
@@ -260,7 +260,7 @@ impl Names {
     }
 }
 
-/// What an op is to the region around it and to its own.
+/// The place of an op in the region around it, and of its own regions in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// It stands anywhere, and its regions use values from around it.
@@ -300,7 +300,7 @@ pub(crate) fn wrong_kinds(op: &OpView<'_>) -> Diagnostics {
     found
 }
 
-/// An attribute is of the wrong kind.
+/// Reports an attribute of the wrong kind.
 pub(crate) fn wrong_kind(op: &OpView<'_>, label: &'static str, name: &str, expected: &str) -> Diagnostic {
     let message = format!("attribute `{name}` of `{}` is not of the right kind", op.name());
     Diagnostic::error(label, op.loc(), message).expected(expected)
