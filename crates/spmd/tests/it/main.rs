@@ -3,6 +3,7 @@
 mod cancelled;
 mod chapter;
 mod corpus;
+mod filetests;
 mod generate;
 mod passes;
 mod prices;

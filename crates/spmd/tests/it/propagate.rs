@@ -2,26 +2,15 @@
 
 use shardwise_base::Diagnostics;
 use shardwise_base::Sharding;
-use shardwise_ir::text::{PrintOptions, parse, print};
+use shardwise_ir::text::parse;
 use shardwise_ir::{Body, Module, Op, Region, Value};
 use shardwise_ops::{OPS, Opcode};
 use shardwise_spmd::{Options, run_until};
-use shardwise_testing::{check_filetests, corpus};
+use shardwise_testing::corpus;
 use std::collections::HashMap;
 
 fn propagate(module: &Module) -> Result<Module, Diagnostics> {
     run_until("propagate", module, &mut Options::default())
-}
-
-#[test]
-fn filetests() {
-    check_filetests(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/filetests/propagate"), |text| {
-        let module = parse("test.mlir", text, &OPS).unwrap_or_else(|e| panic!("{e}"));
-        match propagate(&module) {
-            Ok(out) => print(&out, &PrintOptions { facts: false, ..PrintOptions::default() }),
-            Err(diagnostics) => diagnostics.to_string(),
-        }
-    });
 }
 
 /// Every argument, result and value of rank 1 or more has exactly Shardy's sharding: axes, open dimensions, replicated

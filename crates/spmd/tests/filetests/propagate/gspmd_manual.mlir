@@ -23,6 +23,33 @@ module attributes {mhlo.num_partitions = 4 : i32} {
   }
 }
 // ---- expected
+// before
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["axis_0"=2, "axis_1"=2]>
+  func.func public @main(%arg0: tensor<8x4xf32>, %arg1: tensor<4x6xf32>) -> (tensor<8x6xf32>, tensor<4x6xf32>) {
+    %0 = sdy.sharding_constraint %arg0 <@mesh, [{"axis_0"}, {"axis_1"}]> : tensor<8x4xf32>
+    %1 = sdy.sharding_constraint %arg1 <@mesh, [{"axis_1"}, {}]> : tensor<4x6xf32>
+    %2 = stablehlo.constant dense<2.000000e+00> : tensor<4x6xf32>
+    %3 = sdy.manual_computation(%0, %1) in_shardings=[<@mesh, [{"axis_0"}, {"axis_1"}]>, <@mesh, [{"axis_1"}, {}]>] out_shardings=[<@mesh, [{"axis_0"}, {}]>] manual_axes={"axis_0", "axis_1"} (%arg2: tensor<4x2xf32>, %arg3: tensor<2x6xf32>) {
+      %5 = func.call @shmap_body(%arg2, %arg3) : (tensor<4x2xf32>, tensor<2x6xf32>) -> tensor<4x6xf32>
+      %6 = stablehlo.constant dense<2.000000e+00> : tensor<4x6xf32>
+      %7 = stablehlo.multiply %5, %6 : tensor<4x6xf32>
+      sdy.return %7 : tensor<4x6xf32>
+    } : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+    %4 = stablehlo.multiply %arg1, %2 : tensor<4x6xf32>
+    return %3, %4 : tensor<8x6xf32>, tensor<4x6xf32>
+  }
+  func.func private @shmap_body(%arg0: tensor<4x2xf32>, %arg1: tensor<2x6xf32>) -> tensor<4x6xf32> {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<4x2xf32>, tensor<2x6xf32>) -> tensor<4x6xf32>
+    %1 = "stablehlo.all_reduce"(%0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %2 = stablehlo.add %arg2, %arg3 : tensor<f32>
+      stablehlo.return %2 : tensor<f32>
+    }) : (tensor<4x6xf32>) -> tensor<4x6xf32>
+    return %1 : tensor<4x6xf32>
+  }
+}
+// after
 module attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["axis_0"=2, "axis_1"=2]>
   func.func public @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"axis_0"}, {"axis_1"}]>}, %arg1: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"axis_1"}, {}]>}) -> (tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"axis_0", ?}, {?}]>}, tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"axis_1", ?}, {?}]>}) {

@@ -1,3 +1,4 @@
+// not run: sums of results of `tanh` depend on their order
 // What arguments say goes forward, what results ask goes backward, until both meet.
 sdy.mesh @mesh = <["data"=4, "model"=2]>
 func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, %w1: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{?}, {"model", ?}]>}, %w2: tensor<32x16xf32>) -> (tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {?}]>}) {
