@@ -43,6 +43,19 @@ pub struct Schema {
     pub role: Role,
 }
 
+impl Schema {
+    /// Returns the labels of the specification that the schema names.
+    pub fn labels(&self) -> Vec<&'static str> {
+        let of_quantized = match self.on_quantized {
+            OnQuantized::Computes { which, alike } => vec![which, alike],
+            OnQuantized::Moves(label) => vec![label],
+            OnQuantized::Converts | OnQuantized::Any | OnQuantized::PerTensor | OnQuantized::Refuses => vec![],
+        };
+        let of_attributes = self.attributes.iter().filter_map(|spec| spec.label);
+        [self.results.shape, self.results.element].into_iter().chain(of_quantized).chain(of_attributes).collect()
+    }
+}
+
 /// An attribute of an op.
 ///
 /// An attribute that the text leaves out is absent, whatever the form of the text. An empty list inside a record is left

@@ -4,12 +4,14 @@ use super::made::{self, Made};
 use super::{Markdown, Page};
 use crate::{ratchet, repo};
 use anyhow::Result;
+use shardwise_ops::Opcode;
 use std::collections::BTreeSet;
 
 pub fn page() -> Result<Page> {
     let sources = sources()?;
     let literals = sources.iter().flat_map(|(_, source)| literals(without_tests(source)));
-    let labels: BTreeSet<String> = literals.filter(|text| is_label(text)).collect();
+    let of_ops = Opcode::ALL.iter().flat_map(|op| op.schema().labels()).map(str::to_string);
+    let labels: BTreeSet<String> = literals.chain(of_ops).filter(|text| is_label(text)).collect();
     let mut table = Markdown::new(["code", "", "message", "made in"]);
     for m in codes(&sources)? {
         table.row([format!("`{}`", m.code), m.severity.into(), m.message.replace('<', "\\<"), format!("`{}`", m.file)]);
