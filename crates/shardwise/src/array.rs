@@ -456,16 +456,19 @@ impl Array {
         self.array_type().expect("it has a type")
     }
 
+    /// Returns the sizes of the dimensions.
     #[track_caller]
     pub fn shape(&self) -> Shape {
         Shape(self.tensor().shape.clone())
     }
 
+    /// Returns the number of dimensions.
     #[track_caller]
     pub fn rank(&self) -> usize {
         self.tensor().rank()
     }
 
+    /// Returns the type of the elements.
     #[track_caller]
     pub fn dtype(&self) -> DType {
         DType::of(self.tensor().dtype)

@@ -16,8 +16,8 @@ use std::sync::LazyLock;
 pub struct Runs {
     pub kernels: Vec<DType>,
     pub evaluated: Vec<DType>,
-    /// The program is well-formed, but the op does not run by itself: control flow, collectives, marks, or ops that
-    /// cannot run.
+    /// The program is well-formed, but the op does not run by itself: control flow, collectives, marks, or ops
+    /// without a reference evaluation.
     pub others: Vec<DType>,
 }
 
