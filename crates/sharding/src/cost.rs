@@ -1,10 +1,10 @@
-//! What communication costs, in bytes: the one place where a collective or a piece of local work gets a price.
+//! The prices of collectives and of local work, in bytes. No other module defines prices.
 //!
 //! The price of a collective is the number of bytes that the device that receives most receives, in an algorithm that
 //! moves the fewest bytes (a ring, or an exchange with every other member). Every choice that the partitioner makes
 //! compares such prices, and the table of communication shows them.
 
-/// What starting one collective costs, in bytes. It favours plans with fewer steps; a start takes about a microsecond,
+/// The price of starting one collective, in bytes. It favours plans with fewer steps; a start takes about a microsecond,
 /// and the number is kept small so that it decides only between plans that move nearly the same bytes.
 pub const STEP_BYTES: u64 = 64;
 

@@ -93,7 +93,8 @@ pub fn unsafe_code(exceptions: &Exceptions) -> Result<Vec<String>> {
 pub fn import_circles() -> Result<Vec<String>> {
     let below = |(file, source): (String, String)| Some((file.strip_prefix("crates/host/src/")?.to_string(), source));
     let sources = repo::rust_sources()?.into_iter().filter_map(below).collect();
-    let wrong = |file| format!("crates/host/src/{file}: imports a file that imports this one, directly or through other files");
+    let wrong =
+        |file| format!("crates/host/src/{file}: imports a file that imports this one, directly or through other files");
     Ok(imports::in_circles(&sources).into_iter().map(wrong).collect())
 }
 
