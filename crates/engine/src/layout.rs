@@ -54,6 +54,20 @@ pub fn pad_to(shard: &Literal, shape: &[usize]) -> Literal {
     out.finish()
 }
 
+/// Returns `shard` enlarged to `shape` with elements that spoil every result that depends on them: NaN, or else the
+/// largest number of the type. Padding may hold anything, so a correct program has the same results as with zeros.
+pub fn pad_with_poison(shard: &Literal, shape: &[usize]) -> Literal {
+    if shard.shape() == shape {
+        return shard.clone();
+    }
+    let dtype = shard.dtype();
+    // The types of fewer than 8 bits have bits that must be zero.
+    let byte = if dtype.bits() < 8 { 1 } else { 0xFF };
+    let mut out = Dense(Literal::splat(dtype, shape, &vec![byte; dtype.storage_bytes()]).to_dense());
+    out.paste(shard, &vec![0; shape.len()]);
+    out.finish()
+}
+
 /// A global array that is being assembled from its shards.
 pub struct Dense(Literal);
 

@@ -78,14 +78,15 @@ impl Program {
         self.module.main_mesh().map_or(1, |m| m.size())
     }
 
-    /// Returns the part of an argument for each process: its shard, padded to the common shape.
+    /// Returns the part of an argument for each process: its shard, padded to the common shape. The padding is poison, so
+    /// that a program whose results depend on it has wrong results.
     fn spread(&self, argument: &Argument, ty: &ShardedType) -> Vec<Literal> {
         let (Argument::Lent(array) | Argument::Donated(array)) = argument;
         let value = array.to_literal();
         match &ty.sharding {
             Some(s) => {
                 let local = s.local_shape(&ty.ty.shape);
-                layout::split(&value, s).iter().map(|shard| layout::pad_to(shard, &local)).collect()
+                layout::split(&value, s).iter().map(|shard| layout::pad_with_poison(shard, &local)).collect()
             }
             None => vec![value; self.process_count()],
         }
