@@ -2,6 +2,7 @@
 
 mod answers;
 mod cancelled;
+mod complete;
 mod fuzz;
 mod harness;
 mod labels;
