@@ -1,18 +1,18 @@
-//! Making checked ops: the result types come from the op's own facts.
+//! Building checked ops: the result types are inferred by the op's own facts.
 
 use crate::{Opcode, infer_op};
 use shardwise_base::Diagnostics;
 use shardwise_ir::{Attrs, Body, Builder, Module, Op, OpDef, Region, Type, Value};
 
-/// The result types of an op that stands in `body` (its own results are not looked at).
+/// Returns the result types of an op in `body`. The declared types of its results are not read.
 pub fn infer(module: &Module, body: &Body, op: Op) -> Result<Vec<Type>, Diagnostics> {
     let view = module.view(body, op);
     infer_op(&view)
 }
 
-/// Appends an op whose result types its facts infer; nothing is appended if they refuse.
+/// Appends an op with inferred result types. Nothing is appended if the op's facts report errors.
 ///
-/// `module` is consulted for the functions that calls and composites name.
+/// `module` is where the functions that calls and composites name are looked up.
 pub fn build(
     module: &Module,
     builder: &mut Builder<'_>,
@@ -24,8 +24,8 @@ pub fn build(
     build_as(module, builder, opcode, operands, attrs, regions, [])
 }
 
-/// The same with declared result types, for ops whose operands do not determine them (`convert`, `reshape`); none: they
-/// are inferred.
+/// Appends an op with declared result types, for ops whose operands do not determine them (`convert`, `reshape`). If
+/// the list is empty, the types are inferred.
 pub fn build_as(
     module: &Module,
     builder: &mut Builder<'_>,

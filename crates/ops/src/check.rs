@@ -1,6 +1,8 @@
-//! What `infer` is written with: operand counts and kinds, attributes, constraints with the spec's labels.
+//! Checks that `infer` is written with: operand counts and kinds, attributes, and constraints with the specification's
+//! labels.
 //!
-//! Nothing here panics on what text can say: an op may have any operands and attributes until `infer` has looked.
+//! No function here panics on an op that was read from text: such an op may have any operands and attributes until
+//! `infer` has checked them.
 
 use crate::{Opcode, schema};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Kind};
@@ -17,7 +19,7 @@ impl<'a, 'v> Check<'a, 'v> {
         Check { op, found: Diagnostics::default() }
     }
 
-    /// Reports constraint `label` as broken unless `holds`; `rule` says it in words.
+    /// Reports that the constraint `label` is broken unless `holds`. `rule` is the constraint in words.
     pub fn that(&mut self, label: &'static str, holds: bool, rule: &str) -> &mut Self {
         if !holds {
             self.found.push(constraint(self.op, label, rule));
@@ -25,35 +27,36 @@ impl<'a, 'v> Check<'a, 'v> {
         self
     }
 
-    /// The same; whether it holds.
+    /// Reports that the constraint `label` is broken unless `holds`, and returns `holds`.
     pub fn holds(&mut self, label: &'static str, holds: bool, rule: &str) -> bool {
         self.that(label, holds, rule);
         holds
     }
 
-    /// Stops here if a constraint was broken: what follows relies on them.
+    /// Returns the diagnostics so far as an error if a constraint was broken. Later checks may rely on the earlier
+    /// constraints.
     pub fn so_far(&mut self) -> Result<(), Diagnostics> {
         std::mem::take(&mut self.found).or(())
     }
 
-    /// The result types, if no constraint was broken.
+    /// Returns the result types if no constraint was broken.
     pub fn give(&mut self, types: impl IntoIterator<Item = Type>) -> Result<Vec<Type>, Diagnostics> {
         std::mem::take(&mut self.found).or(types.into_iter().collect())
     }
 
-    /// One tensor type, if no constraint was broken.
+    /// Returns one tensor type if no constraint was broken.
     pub fn give_tensor(&mut self, dtype: DType, shape: impl Into<Vec<usize>>) -> Result<Vec<Type>, Diagnostics> {
         self.give([Type::tensor(dtype, shape)])
     }
 }
 
-/// The types of exactly `N` operands, all tensors.
+/// Returns the types of exactly `N` operands, which must all be tensors.
 pub(crate) fn tensors<'v, const N: usize>(op: &OpView<'v>) -> Result<[&'v TensorType; N], Diagnostics> {
     let all = all_tensors(op)?;
     <[&TensorType; N]>::try_from(all).map_err(|all| operand_count(op, all.len(), &N.to_string()).into())
 }
 
-/// The types of all operands, all tensors.
+/// Returns the types of all operands, which must all be tensors.
 pub(crate) fn all_tensors<'v>(op: &OpView<'v>) -> Result<Vec<&'v TensorType>, Diagnostics> {
     (0..op.operands().len())
         .map(|i| op.operand_type(i).as_tensor().ok_or_else(|| operand_not_tensor(op, i).into()))
@@ -66,7 +69,8 @@ pub(crate) fn at_least(op: &OpView<'_>, n: usize) -> Result<(), Diagnostics> {
     if found < n { Err(operand_count(op, found, &format!("at least {n}")).into()) } else { Ok(()) }
 }
 
-/// The op's own result type, of an op whose result is not a function of its operands (`convert`, `reshape`).
+/// Returns the declared type of the only result. Used for ops whose result type does not follow from the operands
+/// (`convert`, `reshape`).
 pub(crate) fn declared<'v>(op: &OpView<'v>) -> Result<&'v TensorType, Diagnostics> {
     match op.results() {
         [v] => op.body.ty(*v).as_tensor().ok_or_else(|| needs_result_type(op).into()),
@@ -74,32 +78,32 @@ pub(crate) fn declared<'v>(op: &OpView<'v>) -> Result<&'v TensorType, Diagnostic
     }
 }
 
-/// The declared element type of the only result if there is one already, else `otherwise`.
+/// Returns the declared element type of the only result, or `otherwise` if no type is declared.
 pub(crate) fn declared_dtype(op: &OpView<'_>, otherwise: DType) -> DType {
     declared(op).map_or(otherwise, |t| t.dtype)
 }
 
-/// A list of dimensions or sizes that must be there.
+/// Returns a required attribute that is a list of dimensions or sizes.
 pub(crate) fn sizes(op: &OpView<'_>, name: &'static str) -> Result<Vec<usize>, Diagnostics> {
     op.attrs().sizes(name).ok_or_else(|| bad_attribute(op, name, "a list of sizes that are not negative").into())
 }
 
-/// A list of integers that must be there.
+/// Returns a required attribute that is a list of integers.
 pub(crate) fn ints(op: &OpView<'_>, name: &'static str) -> Result<Vec<i64>, Diagnostics> {
     op.attrs().ints(name).ok_or_else(|| bad_attribute(op, name, "a list of integers").into())
 }
 
-/// A dimension or size that must be there.
+/// Returns a required attribute that is a dimension or size.
 pub(crate) fn size(op: &OpView<'_>, name: &'static str) -> Result<usize, Diagnostics> {
     op.attrs().size(name).ok_or_else(|| bad_attribute(op, name, "an integer that is not negative").into())
 }
 
-/// A word (a string, an enum's value) that must be there.
+/// Returns a required attribute that is a word (a string or the value of an enum).
 pub(crate) fn word<'v>(op: &OpView<'v>, name: &'static str) -> Result<&'v str, Diagnostics> {
     op.attrs().str(name).ok_or_else(|| bad_attribute(op, name, "a word").into())
 }
 
-/// Whether `precision_config` is absent or has an entry for each operand.
+/// Returns true if `precision_config` is absent, is empty, or has two entries.
 pub(crate) fn precision_fits(op: &OpView<'_>) -> bool {
     match op.attr("precision_config") {
         Some(Attr::Array(items)) => items.is_empty() || items.len() == 2,
@@ -107,8 +111,8 @@ pub(crate) fn precision_fits(op: &OpView<'_>) -> bool {
     }
 }
 
-/// Whether a computation on elements of type `to` may be given those of type `from`: of the same kind, and no wider. (The
-/// specification's `is_promotable`.)
+/// Returns true if a computation on elements of type `to` accepts elements of type `from`: both are of the same kind,
+/// and `from` is no wider. (The specification's `is_promotable`.)
 pub(crate) fn is_promotable(from: DType, to: DType) -> bool {
     match (from.quantized(), to.quantized()) {
         (Some(a), Some(b)) => a.expressed == b.expressed && a.storage.bits() <= b.storage.bits(),
@@ -120,14 +124,14 @@ pub(crate) fn is_promotable(from: DType, to: DType) -> bool {
     }
 }
 
-/// Whether no number stands twice.
+/// Returns true if no number occurs twice.
 pub(crate) fn is_unique(list: &[usize]) -> bool {
     let mut sorted = list.to_vec();
     sorted.sort_unstable();
     sorted.is_sorted_by(|a, b| a < b)
 }
 
-/// Whether every dimension is one of a tensor of this rank.
+/// Returns true if every number is a dimension of a tensor of this rank.
 pub(crate) fn are_dims(list: &[usize], rank: usize) -> bool {
     list.iter().all(|&d| d < rank)
 }
@@ -137,7 +141,7 @@ fn types(op: &OpView<'_>, values: &[Value]) -> String {
     format!("({})", types.join(", "))
 }
 
-/// A constraint of the spec is broken.
+/// Reports that a constraint of the specification is broken.
 pub(crate) fn constraint(op: &OpView<'_>, label: &'static str, rule: &str) -> Diagnostic {
     Diagnostic::error(label, op.loc(), format!("`{}`: {rule}", op.name())).facts(signature(op))
 }
@@ -180,17 +184,17 @@ pub(crate) fn bad_attribute(op: &OpView<'_>, name: &str, expected: &str) -> Diag
     Diagnostic::error(label, op.loc(), format!("`{}` lacks the attribute `{name}`", op.name())).expected(expected)
 }
 
-/// Reference evaluation does not compute with this element type.
+/// Reports that reference evaluation does not compute with this element type.
 pub(crate) fn not_computed(op: &OpView<'_>, dtype: DType) -> Diagnostic {
     Diagnostic::error("eval-dtype", op.loc(), format!("`{}` is not computed for elements of type {dtype}", op.name()))
         .note("this type exists in text and files only")
         .help("convert to a wider type first")
 }
 
-/// No upper bound on the number of operands.
+/// The upper bound for an op that takes any number of operands.
 pub(crate) const MANY: usize = usize::MAX;
 
-/// Checks the number of operands and of regions, on which every other check relies.
+/// Checks the numbers of operands and of regions. Every other check relies on them.
 pub(crate) fn counts(
     op: &OpView<'_>,
     operands: std::ops::RangeInclusive<usize>,
@@ -212,7 +216,7 @@ pub(crate) fn counts(
     Ok(())
 }
 
-/// The same, of an op whose operands are all tensors: their types.
+/// Checks the numbers of operands and of regions, and returns the types of the operands, which must all be tensors.
 pub(crate) fn counted_tensors<'v>(
     op: &OpView<'v>,
     operands: std::ops::RangeInclusive<usize>,
@@ -222,17 +226,17 @@ pub(crate) fn counted_tensors<'v>(
     all_tensors(op)
 }
 
-/// The types of a list of values.
+/// Returns the types of a list of values.
 pub(crate) fn types_of(op: &OpView<'_>, values: &[Value]) -> Vec<Type> {
     values.iter().map(|&v| op.body.ty(v).clone()).collect()
 }
 
-/// A list of dimensions or sizes that may be absent: `default` then.
+/// Returns an attribute that is a list of dimensions or sizes, or `default` if it is absent.
 pub(crate) fn sizes_or(op: &OpView<'_>, name: &'static str, default: Vec<usize>) -> Result<Vec<usize>, Diagnostics> {
     if op.attrs().contains(name) { sizes(op, name) } else { Ok(default) }
 }
 
-/// Whether each number is greater than the one before.
+/// Returns true if each number is greater than the one before.
 pub(crate) fn is_increasing(list: &[usize]) -> bool {
     list.windows(2).all(|w| w[0] < w[1])
 }

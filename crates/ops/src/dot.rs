@@ -1,7 +1,8 @@
 //! `stablehlo.dot_general` and `stablehlo.dot`: products summed over contracted dimensions.
 //!
-//! Sums run over the contracted dimensions in the order in which the attributes list them, row-major, one product after
-//! the other from zero, in `f32` for results of 32 bits or fewer and `f64` for wider ones; then they are rounded once.
+//! Products are added one after the other, starting from zero, over the contracted dimensions in the order in which the
+//! attributes list them, row-major. Sums are computed in `f32` for results of 32 bits or fewer and in `f64` for wider
+//! ones, and are rounded once.
 
 use crate::facts::*;
 use crate::schema::*;
@@ -17,13 +18,14 @@ pub(crate) const DOT_DIMENSION_NUMBERS: AttrKind = AttrKind::Own(
      rhs_contracting_dimensions?: integers}`",
 );
 
-/// Any dimensions may be batch dimensions or contracted.
+/// `dot_general`, in which any dimensions may be batch dimensions or contracted.
 pub struct DotGeneral;
 
-/// Vectors and matrices: the last dimension of the first with the first of the second.
+/// `dot` of vectors and matrices: contracts the last dimension of the first operand with the first dimension of the
+/// second.
 pub struct Dot;
 
-/// Which dimensions of the two operands go together.
+/// The pairs of dimensions of the two operands that are batch dimensions or contracted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DotDims {
     pub lhs_batch: Vec<usize>,
@@ -33,7 +35,7 @@ pub struct DotDims {
 }
 
 impl DotDims {
-    /// Of a `dot_general` or `dot`; `None` if its attributes are not there.
+    /// Reads the dimensions of a `dot_general` or `dot`. Returns `None` if its attributes are missing.
     pub fn of(op: &OpView<'_>) -> Option<DotDims> {
         if Opcode::of_view(op) == Opcode::Dot {
             let rank = op.operand_shape(0).len();
@@ -54,7 +56,7 @@ impl DotDims {
         })
     }
 
-    /// As the attribute `dot_dimension_numbers`.
+    /// Returns the attribute `dot_dimension_numbers`.
     pub fn to_attr(&self) -> Attr {
         let fields = [
             ("lhs_batching_dimensions", &self.lhs_batch),
@@ -71,17 +73,18 @@ impl DotDims {
         Attr::Record { name: "stablehlo.dot".into(), fields }
     }
 
-    /// Dimensions of the left operand that the result keeps, after the batch dimensions.
+    /// Returns the dimensions of the left operand that the result keeps, after the batch dimensions.
     pub fn lhs_free(&self, rank: usize) -> Vec<usize> {
         (0..rank).filter(|d| !self.lhs_batch.contains(d) && !self.lhs_contract.contains(d)).collect()
     }
 
-    /// Dimensions of the right operand that the result keeps, last.
+    /// Returns the dimensions of the right operand that the result keeps, last.
     pub fn rhs_free(&self, rank: usize) -> Vec<usize> {
         (0..rank).filter(|d| !self.rhs_batch.contains(d) && !self.rhs_contract.contains(d)).collect()
     }
 
-    /// Batch dimensions, then the left operand's free ones, then the right one's.
+    /// Returns the shape of the result: the batch dimensions, then the left operand's free ones, then the right
+    /// operand's.
     pub fn result_shape(&self, lhs: &[usize], rhs: &[usize]) -> Vec<usize> {
         let left = self.lhs_batch.iter().copied().chain(self.lhs_free(lhs.len())).map(|d| lhs[d]);
         left.chain(self.rhs_free(rhs.len()).into_iter().map(|d| rhs[d])).collect()
@@ -120,7 +123,7 @@ fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     .give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape))
 }
 
-/// An algorithm says all by itself, and counts from one.
+/// Checks that an `algorithm` is the only statement about precision, and that its counts are positive.
 fn check_algorithm(c: &mut Check<'_, '_>, op: &OpView<'_>) {
     let Some(algorithm) = op.attr("algorithm").and_then(Attr::as_record) else { return };
     let is_default = match op.attr("precision_config") {
@@ -134,7 +137,7 @@ fn check_algorithm(c: &mut Check<'_, '_>, op: &OpView<'_>) {
         .that("dot_general_c24", counts("num_primitive_operations"), "`num_primitive_operations` must be positive");
 }
 
-/// The element type may be declared, the shape must be the computed one.
+/// Returns true if the declared shape, if any, is the computed one. The element type may be declared freely.
 fn shape_fits(op: &OpView<'_>, dims: &DotDims, x: &TensorType, y: &TensorType) -> bool {
     check::declared(op).map_or(true, |t| t.shape == dims.result_shape(&x.shape, &y.shape))
 }
@@ -189,7 +192,8 @@ fn infer_matrix(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         .give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape))
 }
 
-/// Batch dimensions, free ones of the left, of the right operand, contracted ones: in Shardy's order.
+/// Returns the rule with its factors in Shardy's order: batch dimensions, free dimensions of the left operand, of the
+/// right operand, contracted dimensions.
 fn dot_rule(op: &OpView<'_>) -> RuleFact {
     let (x, y, z) = (op.operand_shape(0), op.operand_shape(1), op.result_shape(0));
     let dims = DotDims::of(op).expect("verified");
@@ -229,7 +233,7 @@ macro_rules! dot_facts {
         fn combine(&self, _: &OpView<'_>) -> Combine {
             Combine::With(ReduceKind::Add)
         }
-        /// Zeros on both sides: zero times garbage may be NaN.
+        /// Returns zero for both operands: if one were not zero, zero times its padding could be NaN.
         fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
             Some(Literal::zeros(op.operand_tensor(index).dtype, vec![]))
         }
@@ -332,7 +336,7 @@ impl Facts for Dot {
     );
 }
 
-/// A type that products are summed in.
+/// An element type in which products are summed.
 trait Summed: Numeric {
     fn plus_product(self, a: Self, b: Self) -> Self;
 }
@@ -356,7 +360,7 @@ summed! {
     Bool8: |sum: Bool8, a: Bool8, b: Bool8| Bool8(sum.0 | a.0 & b.0);
 }
 
-/// The product of two literals as a literal of type `to`.
+/// Computes the product of two literals as a literal of type `to`.
 pub(crate) fn dot(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) -> Literal {
     let is_wide = [x.dtype(), y.dtype(), to.dtype].contains(&DType::F64);
     match to.dtype.kind() {
@@ -389,7 +393,7 @@ fn dot_in<A: Summed>(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) 
     eval::convert(&product, to.dtype)
 }
 
-/// Adds the products of a row `[k]` and a matrix `[k, n]` to `out: [n]`.
+/// Adds the product of a row `[k]` and a matrix `[k, n]` to `out: [n]`.
 fn multiply_row<A: Summed>(row: &[A], matrix: &[A], out: &mut [A], meter: &mut Meter) {
     for (&a, b) in row.iter().zip(matrix.chunks_exact(out.len())) {
         for (sum, &b) in out.iter_mut().zip(b) {
@@ -399,7 +403,7 @@ fn multiply_row<A: Summed>(row: &[A], matrix: &[A], out: &mut [A], meter: &mut M
     }
 }
 
-/// The elements with dimensions in this order, in the type that sums are computed in.
+/// Returns the elements with dimensions in this order, in the type in which sums are computed.
 fn arranged<A: Summed>(x: &Literal, order: &[&[usize]; 3]) -> Literal {
     let order: Vec<usize> = order.concat();
     let own = eval::row_major(x.shape());

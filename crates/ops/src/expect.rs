@@ -1,12 +1,12 @@
-//! What tests of interpreters are written with: the `check` dialect, which compares values, and the `interpreter`
-//! dialect, which runs a grid of programs and looks into them.
+//! Ops that tests of interpreters use: the `check` dialect, which compares values, and the `interpreter` dialect, which
+//! runs a grid of programs and records their values.
 //!
 //! ```text
 //! check.expect_eq_const %0, dense<[1, 2]> : tensor<2xi32>
 //! check.expect_close %0, %1, max_ulp_difference = 3 : tensor<2xf32>, tensor<2xf32>
 //! %1:2 = "interpreter.run_parallel"(%a, %b) {programs = [[@f, @f]]} : (T, T) -> (T, T)
 //! ```
-//! A check that does not hold ends the run with the error `check-failed`. The checks are also known as custom calls,
+//! A check that fails ends the run with the error `check-failed`. The checks are also known as custom calls,
 //! `stablehlo.custom_call @check.expect_eq(%a, %b)`.
 
 use crate::Opcode;
@@ -17,35 +17,36 @@ use shardwise_base::compare::{element_text, indices, ulps};
 use shardwise_base::{Bool8, DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, Type, Value};
 
-/// `check.expect_*` of two values, or of a value and a constant.
+/// `check.expect_*`, which compares two values, or a value and a constant.
 pub struct Expect;
-/// `check.expect_serialized_eq`: a value against what a probe has seen.
+/// `check.expect_serialized_eq`, which compares a value with one that a probe has recorded.
 pub struct ExpectProbed;
-/// `interpreter.probe`: the identity, but the engine keeps each value that passes.
+/// `interpreter.probe`: the identity, but the engine records each of its values.
 pub struct Probe;
 /// `interpreter.print`.
 pub struct Print;
 /// `interpreter.run_parallel`: a grid of programs, `programs[replica][partition]`.
 pub struct RunParallel;
 
-/// How near two values must be.
+/// The difference that two values may have.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Nearness {
-    /// As numbers; a NaN is no number, so that it equals nothing.
+    /// The values are equal numbers. A NaN is equal to nothing.
     Equal,
-    /// At most so far apart; NaN is near NaN.
+    /// The values differ by at most `tolerance`. Two NaNs are close.
     Within { tolerance: f64 },
-    /// So many representable values apart, of floats and of parts of complex numbers; NaN is near NaN.
+    /// The values are `min` to `max` representable values apart, for floats and for parts of complex numbers. Two NaNs
+    /// are close.
     Ulps { min: u64, max: u64 },
 }
 
-/// Where the expected value stands, and how near it must be.
+/// The form of a check: the difference that it allows, and whether the expected value is an attribute.
 struct Form {
     nearness: Nearness,
     has_constant: bool,
 }
 
-/// Of a check's name without `check.`; `None` if there is no such check.
+/// Returns the form of a check, given its name without `check.`, or `None` if there is no such check.
 fn form(name: &str, op: &OpView<'_>) -> Option<Form> {
     let ulps = |name: &str| op.attrs().int(name).and_then(|n| u64::try_from(n).ok());
     let tolerance = match op.attr("tolerance") {
@@ -68,14 +69,14 @@ fn form(name: &str, op: &OpView<'_>) -> Option<Form> {
     Some(Form { nearness, has_constant })
 }
 
-/// Of the custom call, which names no number.
+/// The difference in ulps that the custom call allows, which has no attribute for it.
 const DEFAULT_ULPS: u64 = 3;
 
 fn form_of(op: &OpView<'_>) -> Option<Form> {
     form(op.name().strip_prefix("check.")?, op)
 }
 
-/// A function whose only line, but for the return, is this one.
+/// Writes a function that consists of this line and the return.
 macro_rules! example {
     ($line:literal) => {
         concat!(
@@ -236,7 +237,7 @@ impl ExpectProbed {
         role: Role::Plain,
     };
 
-    /// Returns which of the values that the probe saw is compared; the first is 0.
+    /// Returns the index of the compared value among those that the probe recorded. The first is 0.
     pub fn iteration(op: &OpView<'_>) -> usize {
         op.attrs().size("iteration").unwrap_or(0)
     }
@@ -266,7 +267,7 @@ impl Probe {
         role: Role::Plain,
     };
 
-    /// Returns the name of a probe, or of the one whose values are compared.
+    /// Returns the name of a probe, or of the probe whose values are compared.
     pub fn id<'a>(op: &OpView<'a>) -> &'a str {
         op.attrs().str("probe_id").unwrap_or_default()
     }
@@ -315,8 +316,8 @@ impl Facts for Print {
 }
 
 impl RunParallel {
-    /// The names of the programs, replica by replica, and how many partitions each replica has; `None` if they are no
-    /// grid.
+    /// Returns the names of the programs, replica by replica, and the number of partitions of each replica. Returns
+    /// `None` if they are no grid.
     pub fn programs<'a>(op: &OpView<'a>) -> Option<(Vec<&'a str>, usize)> {
         let Some(Attr::Array(rows)) = op.attr("programs") else { return None };
         let names = |row: &'a Attr| match row {
@@ -328,7 +329,7 @@ impl RunParallel {
         (width > 0 && rows.iter().all(|r| r.len() == width)).then(|| (rows.concat(), width))
     }
 
-    /// The functions that give what `infeed` reads, first to last.
+    /// Returns the functions whose results `infeed` reads, first to last.
     pub fn infeed<'a>(op: &OpView<'a>) -> Vec<&'a str> {
         match op.attr("infeed") {
             Some(Attr::Array(names)) => names.iter().filter_map(Attr::as_str).collect(),
@@ -385,13 +386,14 @@ func.func private @f(%arg0: tensor<2xf32>) -> tensor<2xf32> {
     test_facts!();
 }
 
-/// Whether a custom call is a check, which may fail and so has to run.
+/// Returns true if a custom call is a check, which may fail and therefore must run.
 pub(crate) fn is_check(target: &str) -> bool {
     target.starts_with("check.")
 }
 
-/// The check that a custom call is, run; `None` if it is none. The tolerances are those that StableHLO's interpreter has for
-/// the calls. `check.eq` gives whether it holds, which is always true.
+/// Runs the check that a custom call is. Returns `None` if it is none. The tolerances are those of StableHLO's
+/// interpreter for these calls. `check.eq` returns the outcome of the comparison, which is always true, since a failed
+/// one is an error.
 pub(crate) fn custom_call(op: &OpView<'_>, target: &str, x: &[Literal]) -> Option<Result<Vec<Literal>, EvalError>> {
     let ([got, expected], name) = (x, target.strip_prefix("check.")?) else { return None };
     let nearness = match name {
@@ -409,7 +411,7 @@ pub(crate) fn custom_call(op: &OpView<'_>, target: &str, x: &[Literal]) -> Optio
     Some(compare(op, nearness, got, expected).map(|()| results))
 }
 
-/// An error unless `got` is as near to `expected` as asked.
+/// Returns an error unless `got` is as near to `expected` as `nearness` asks.
 pub fn compare(op: &OpView<'_>, nearness: Nearness, got: &Literal, expected: &Literal) -> Result<(), Diagnostic> {
     if got.dtype() != expected.dtype() || got.shape() != expected.shape() {
         return Err(other_type(op, got, expected));

@@ -1,6 +1,7 @@
-//! Typed constructors of ops, for passes and the front end: the result type is computed here, nothing is checked twice.
+//! Typed constructors of ops, for passes and the front end. The result type is computed here, and nothing is checked
+//! twice.
 //!
-//! Operands that do not fit are a bug of the caller; the verifier finds them.
+//! Operands that do not fit are a bug of the caller, which the verifier finds.
 
 use crate::dot::{DotDims, DotGeneral};
 use crate::elementwise::Compare;
@@ -15,12 +16,15 @@ use std::sync::Arc;
 
 pub use crate::make_collective::axis_index;
 
-/// The tensor type of a value. Panics on another type.
+/// Returns the tensor type of a value.
+///
+/// # Panics
+/// If the value is not a tensor.
 pub fn type_of(b: &Builder<'_>, x: Value) -> TensorType {
     b.body.ty(x).as_tensor().expect("a tensor").clone()
 }
 
-/// An op with one tensor result and these attributes.
+/// Builds an op with one tensor result and these attributes.
 fn op(b: &mut Builder<'_>, opcode: Opcode, operands: &[Value], attrs: Attrs, to: TensorType) -> Value {
     b.value(opcode, operands.iter().copied(), attrs, to.into())
 }
@@ -30,17 +34,17 @@ pub fn constant(b: &mut Builder<'_>, value: Literal) -> Value {
     op(b, Opcode::Constant, &[], shapes::Constant::attrs(value), to)
 }
 
-/// An integer as a scalar of any type.
+/// Builds an integer as a scalar of any type.
 pub fn number(b: &mut Builder<'_>, dtype: DType, value: i64) -> Value {
     constant(b, eval::fill(dtype, &[], |_| Number::Signed(value)))
 }
 
-/// A float as a scalar of any type.
+/// Builds a float as a scalar of any type.
 pub fn float(b: &mut Builder<'_>, dtype: DType, value: f64) -> Value {
     constant(b, eval::fill(dtype, &[], |_| Number::Double(value)))
 }
 
-/// A constant of one element repeated; `element` is a scalar.
+/// Builds a constant of one element repeated. `element` is a scalar.
 pub fn full(b: &mut Builder<'_>, shape: &[usize], element: &Literal) -> Value {
     constant(b, Literal::splat(element.dtype(), shape, element.element_bytes(0)))
 }
@@ -49,13 +53,13 @@ pub fn iota(b: &mut Builder<'_>, to: TensorType, dim: usize) -> Value {
     op(b, Opcode::Iota, &[], shapes::Iota::attrs(dim), to)
 }
 
-/// An elementwise op of one operand whose result has the operand's type.
+/// Builds an elementwise op of one operand, whose result has the operand's type.
 pub fn unary(b: &mut Builder<'_>, opcode: Opcode, x: Value) -> Value {
     let to = type_of(b, x);
     op(b, opcode, &[x], Attrs::new(), to)
 }
 
-/// An elementwise op of two operands of one type, which the result has too.
+/// Builds an elementwise op of two operands of one type, which is also the result's type.
 pub fn binary(b: &mut Builder<'_>, opcode: Opcode, x: Value, y: Value) -> Value {
     let to = type_of(b, x);
     debug_assert_eq!(to, type_of(b, y), "{} of two types", opcode.name());
@@ -82,7 +86,8 @@ macro_rules! binary_makers {
 binary_makers!(add Add and And divide Divide maximum Maximum minimum Minimum multiply Multiply or Or power Power
     remainder Remainder shift_left ShiftLeft shift_right_logical ShiftRightLogical subtract Subtract xor Xor);
 
-/// `direction` is `EQ`, `NE`, `GE`, `GT`, `LE` or `LT`; by value, unsigned for booleans.
+/// Builds a comparison. `direction` is `EQ`, `NE`, `GE`, `GT`, `LE` or `LT`. Numbers are compared by value, booleans as
+/// unsigned integers.
 pub fn compare(b: &mut Builder<'_>, direction: &str, x: Value, y: Value) -> Value {
     let from = type_of(b, x);
     let attrs = Compare::attrs(direction, from.dtype);
@@ -99,7 +104,7 @@ pub fn clamp(b: &mut Builder<'_>, min: Value, x: Value, max: Value) -> Value {
     op(b, Opcode::Clamp, &[min, x, max], Attrs::new(), to)
 }
 
-/// `x` itself if it has the type already.
+/// Builds a conversion, or returns `x` itself if it already has the type.
 pub fn convert(b: &mut Builder<'_>, x: Value, dtype: DType) -> Value {
     let from = type_of(b, x);
     if from.dtype == dtype {
@@ -108,7 +113,7 @@ pub fn convert(b: &mut Builder<'_>, x: Value, dtype: DType) -> Value {
     op(b, Opcode::Convert, &[x], Attrs::new(), TensorType::new(dtype, from.shape.clone()))
 }
 
-/// `x` itself if it has the shape already.
+/// Builds a reshape, or returns `x` itself if it already has the shape.
 pub fn reshape(b: &mut Builder<'_>, x: Value, shape: &[usize]) -> Value {
     let from = type_of(b, x);
     if from.shape == shape {
@@ -117,18 +122,18 @@ pub fn reshape(b: &mut Builder<'_>, x: Value, shape: &[usize]) -> Value {
     op(b, Opcode::Reshape, &[x], Attrs::new(), TensorType::new(from.dtype, shape))
 }
 
-/// Dimension `i` of `x` becomes dimension `dims[i]` of the result.
+/// Builds a broadcast. Dimension `i` of `x` becomes dimension `dims[i]` of the result.
 pub fn broadcast_in_dim(b: &mut Builder<'_>, x: Value, shape: &[usize], dims: &[usize]) -> Value {
     let to = TensorType::new(type_of(b, x).dtype, shape);
     op(b, Opcode::BroadcastInDim, &[x], shapes::BroadcastInDim::attrs(dims), to)
 }
 
-/// `x` itself if the shape is a scalar's.
+/// Builds a broadcast of a scalar, or returns `x` itself if the shape is a scalar's.
 pub fn broadcast_scalar(b: &mut Builder<'_>, x: Value, shape: &[usize]) -> Value {
     if shape.is_empty() { x } else { broadcast_in_dim(b, x, shape, &[]) }
 }
 
-/// Dimension `i` of the result is dimension `permutation[i]` of `x`.
+/// Builds a transpose. Dimension `i` of the result is dimension `permutation[i]` of `x`.
 pub fn transpose(b: &mut Builder<'_>, x: Value, permutation: &[usize]) -> Value {
     let from = type_of(b, x);
     let shape: Vec<usize> = permutation.iter().map(|&d| from.shape[d]).collect();
@@ -142,7 +147,7 @@ pub fn slice(b: &mut Builder<'_>, x: Value, start: &[usize], limit: &[usize], st
     op(b, Opcode::Slice, &[x], attrs, TensorType::new(from.dtype, shape))
 }
 
-/// Elements `start..limit` along `dim`, all of the others.
+/// Builds a slice of the elements `start..limit` along `dim`, with all elements along the other dimensions.
 pub fn slice_dim(b: &mut Builder<'_>, x: Value, dim: usize, start: usize, limit: usize) -> Value {
     let shape = type_of(b, x).shape.clone();
     let (mut starts, mut limits) = (vec![0; shape.len()], shape.clone());
@@ -162,14 +167,17 @@ pub fn dynamic_update_slice(b: &mut Builder<'_>, x: Value, update: Value, starts
     op(b, Opcode::DynamicUpdateSlice, &operands, Attrs::new(), to)
 }
 
-/// Panics on an empty list.
+/// Builds a concatenation along `dim`.
+///
+/// # Panics
+/// If the list is empty.
 pub fn concatenate(b: &mut Builder<'_>, inputs: &[Value], dim: usize) -> Value {
     let mut to = type_of(b, inputs[0]);
     to.shape[dim] = inputs.iter().map(|&x| b.body.ty(x).shape()[dim]).sum();
     op(b, Opcode::Concatenate, inputs, shapes::Concatenate::attrs(dim), to)
 }
 
-/// `value` is a scalar; negative padding cuts off.
+/// Builds a padded array. `value` is a scalar. Negative padding removes elements.
 pub fn pad(b: &mut Builder<'_>, x: Value, value: Value, low: &[i64], high: &[i64], interior: &[i64]) -> Value {
     let from = type_of(b, x);
     let padded = |(d, &n): (usize, &usize)| {
@@ -186,13 +194,13 @@ pub fn reverse(b: &mut Builder<'_>, x: Value, dims: &[usize]) -> Value {
     op(b, Opcode::Reverse, &[x], shapes::Reverse::attrs(dims), to)
 }
 
-/// Sums of products with results of type `dtype`.
+/// Builds a `dot_general` with a result of type `dtype`.
 pub fn dot_general(b: &mut Builder<'_>, x: Value, y: Value, dims: &DotDims, dtype: DType) -> Value {
     let shape = dims.result_shape(b.body.ty(x).shape(), b.body.ty(y).shape());
     op(b, Opcode::DotGeneral, &[x, y], DotGeneral::attrs(dims), TensorType::new(dtype, shape))
 }
 
-/// Combines along `dims`, starting from `init`.
+/// Reduces along `dims`, starting from `init`.
 pub fn reduce_from(b: &mut Builder<'_>, kind: ReduceKind, x: Value, init: Value, dims: &[usize]) -> Value {
     let from = type_of(b, x);
     let shape: Vec<usize> = (0..from.rank()).filter(|d| !dims.contains(d)).map(|d| from.shape[d]).collect();
@@ -202,20 +210,21 @@ pub fn reduce_from(b: &mut Builder<'_>, kind: ReduceKind, x: Value, init: Value,
     b.body[op].results[0]
 }
 
-/// Combines along `dims`.
+/// Reduces along `dims`, starting from the reduction's identity.
 pub fn reduce(b: &mut Builder<'_>, kind: ReduceKind, x: Value, dims: &[usize]) -> Value {
     let init = constant(b, kind.identity(type_of(b, x).dtype));
     reduce_from(b, kind, x, init, dims)
 }
 
-/// Where the device's block of `local` elements along a dimension split over `axes` starts, as a scalar.
+/// Builds the offset, as a scalar, of the device's block of `local` elements along a dimension that is split over
+/// `axes`.
 pub fn block_start(b: &mut Builder<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef], local: usize, dtype: DType) -> Value {
     let index = axis_index(b, mesh, axes);
     let (index, size) = (convert(b, index, dtype), number(b, dtype, local as i64));
     multiply(b, index, size)
 }
 
-/// The device's block, of shape `local`, of a value that every device has whole.
+/// Builds the device's block, of shape `local`, of a value that is replicated on all devices.
 pub fn block_of(b: &mut Builder<'_>, whole: Value, sharding: Option<&Sharding>, local: &[usize]) -> Value {
     let Some(sharding) = sharding.filter(|s| s.dims.iter().any(|d| !d.axes.is_empty())) else { return whole };
     let axes: Vec<Vec<AxisRef>> = sharding.dims.iter().map(|d| d.axes.clone()).collect();

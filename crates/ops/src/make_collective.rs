@@ -1,4 +1,4 @@
-//! Short ways to make collectives over mesh axes, positions along them, and what goes with them.
+//! Functions that build collectives over mesh axes, positions along axes, and the ops that are used with them.
 
 use crate::collective::{Permutation, ragged_attrs};
 use crate::reducer::reduction_region;
@@ -7,7 +7,7 @@ use shardwise_base::{AxisRef, DType, Literal, Mesh};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Region, TensorType, Type, Value};
 use std::sync::Arc;
 
-/// What marks a collective as one over the partitions of one program.
+/// Returns the attributes of a collective over the partitions of one program.
 fn collective_attrs(mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Attrs {
     Attrs::new().with("replica_groups", Attr::axes(mesh, axes))
 }
@@ -22,7 +22,7 @@ fn resized(t: &TensorType, dim: usize, size: usize) -> Type {
     Type::tensor(t.dtype, shape)
 }
 
-/// `[s, ..] -> [s * n, ..]`: joins along `dim` what the members of each group over `axes` hold.
+/// Builds `[s, ..] -> [s * n, ..]`: joins along `dim` the values of the members of each group over `axes`.
 pub fn all_gather(b: &mut Builder<'_>, x: Value, dim: usize, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
     let t = tensor(b.body, x);
     let size = t.shape[dim] * AxisRef::total_size(mesh, axes);
@@ -30,7 +30,7 @@ pub fn all_gather(b: &mut Builder<'_>, x: Value, dim: usize, mesh: &Arc<Mesh>, a
     b.value(Opcode::AllGather, [x], attrs, resized(&t, dim, size))
 }
 
-/// Combines, element by element, what the members of each group over `axes` hold.
+/// Combines, element by element, the values of the members of each group over `axes`.
 pub fn all_reduce(b: &mut Builder<'_>, x: Value, kind: ReduceKind, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
     let t = tensor(b.body, x);
     let region = reduction_region(b, kind, t.dtype);
@@ -38,7 +38,7 @@ pub fn all_reduce(b: &mut Builder<'_>, x: Value, kind: ReduceKind, mesh: &Arc<Me
     b.body[op].results[0]
 }
 
-/// `[s, ..] -> [s / n, ..]`: an all-reduce of which each member keeps its part along `dim`.
+/// Builds `[s, ..] -> [s / n, ..]`: an all-reduce of which each member keeps its part along `dim`.
 pub fn reduce_scatter(
     b: &mut Builder<'_>,
     x: Value,
@@ -55,7 +55,7 @@ pub fn reduce_scatter(
     b.body[op].results[0]
 }
 
-/// Sends part `i` along `split_dim` to member `i` of the group, and joins what comes along `concat_dim`.
+/// Sends part `i` along `split_dim` to member `i` of the group, and joins the received parts along `concat_dim`.
 pub fn all_to_all(
     b: &mut Builder<'_>,
     x: Value,
@@ -75,7 +75,7 @@ pub fn all_to_all(
     b.value(Opcode::AllToAll, [x], attrs, t.into())
 }
 
-/// Sends each device's value where the permutation says; who is no target gets zeros.
+/// Sends each device's value to its target in the permutation. A device that is no target receives zeros.
 pub fn collective_permute(b: &mut Builder<'_>, x: Value, permutation: &Permutation) -> Value {
     let ty = b.body.ty(x).clone();
     let mut attrs = Attrs::new();
@@ -83,7 +83,8 @@ pub fn collective_permute(b: &mut Builder<'_>, x: Value, permutation: &Permutati
     b.value(Opcode::CollectivePermute, [x], attrs, ty)
 }
 
-/// Sends rows of `operand` into places of the members' `output`, as the four lists say.
+/// Sends rows of `operand` into the `output` of the group's members, at the offsets and with the sizes of the four
+/// lists.
 pub fn ragged_all_to_all(
     b: &mut Builder<'_>,
     [operand, output]: [Value; 2],
@@ -96,13 +97,14 @@ pub fn ragged_all_to_all(
     b.value(Opcode::CustomCall, operands, ragged_attrs(Attr::axes(mesh, axes), None), ty)
 }
 
-/// The device's position along the axis list, an i32 scalar.
+/// Builds the device's position along the axis list, an i32 scalar.
 pub fn axis_index(b: &mut Builder<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
     let attrs = Attrs::new().with("axes", Attr::axes(mesh, axes));
     b.value(Opcode::AxisIndex, [], attrs, Type::tensor(DType::I32, vec![]))
 }
 
-/// Where the shard starts in each dimension, as scalars: `axes[d]` splits dimension `d` into shards of `shape[d]`.
+/// Builds the offset of the device's shard in each dimension, as scalars. `axes[d]` splits dimension `d` into shards of
+/// size `shape[d]`.
 pub fn shard_offsets(b: &mut Builder<'_>, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>], shape: &[usize]) -> Vec<Value> {
     let sizes = dims.iter().zip(shape).map(|(axes, size)| size * AxisRef::total_size(mesh, axes));
     let dtype = position_dtype(sizes.max().unwrap_or(0));
@@ -113,12 +115,12 @@ pub fn shard_offsets(b: &mut Builder<'_>, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>
     dims.iter().zip(shape).map(offset).collect()
 }
 
-/// The type for positions along a dimension of this size.
+/// Returns the element type for positions along a dimension of this size.
 pub(crate) fn position_dtype(size: usize) -> DType {
     if i32::try_from(size).is_ok() { DType::I32 } else { DType::I64 }
 }
 
-/// The part of `x` that is left to the device when dimension `d` is split over `dims[d]`.
+/// Builds the device's part of `x` where each dimension `d` is split over `dims[d]`.
 pub fn local_slice(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>]) -> Value {
     let t = tensor(b.body, x);
     let sizes = t.shape.iter().zip(dims).map(|(n, axes)| n / AxisRef::total_size(mesh, axes));
@@ -127,7 +129,7 @@ pub fn local_slice(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Vec<
     make::dynamic_slice(b, x, &offsets, &shape)
 }
 
-/// `x` at the place of the device's shard in zeros of `shape`.
+/// Builds an array of zeros of `shape` with `x` at the position of the device's shard.
 pub fn in_zeros(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>], shape: &[usize]) -> Value {
     let t = tensor(b.body, x);
     let zeros = make::full(b, shape, &Literal::zeros(t.dtype, vec![]));
@@ -135,13 +137,13 @@ pub fn in_zeros(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Vec<Axi
     make::dynamic_update_slice(b, zeros, x, &offsets)
 }
 
-/// `x` on the device at position 0 of the axis list, zeros on the others.
+/// Builds `x` on the device at position 0 of the axis list, and zeros on the others.
 pub fn on_first(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
     let zero = Literal::zeros(tensor(b.body, x).dtype, vec![]);
     on_first_or(b, x, &zero, mesh, axes)
 }
 
-/// `x` on the device at position 0 of the axis list, `element` everywhere on the others.
+/// Builds `x` on the device at position 0 of the axis list, and an array of `element` on the others.
 pub fn on_first_or(b: &mut Builder<'_>, x: Value, element: &Literal, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
     let shape = tensor(b.body, x).shape.clone();
     let (index, zero) = (axis_index(b, mesh, axes), make::number(b, DType::I32, 0));
@@ -150,14 +152,15 @@ pub fn on_first_or(b: &mut Builder<'_>, x: Value, element: &Literal, mesh: &Arc<
     make::select(b, is_first, x, others)
 }
 
-/// A loop: the values that the body gives when the condition is false.
+/// Builds a loop, and returns its results: the values of the body's results when the condition is false.
 pub fn while_loop(b: &mut Builder<'_>, init: &[Value], cond: Region, body: Region) -> Vec<Value> {
     let types: Vec<Type> = init.iter().map(|&v| b.body.ty(v).clone()).collect();
     let op = b.op_with_regions(Opcode::While, init.iter().copied(), Attrs::new(), [cond, body], types);
     b.body[op].results.to_vec()
 }
 
-/// What the branch of that index gives; an index out of range means the last branch.
+/// Builds a `case`, and returns the results of the branch with this index. An index out of range selects the last
+/// branch.
 pub fn case(b: &mut Builder<'_>, index: Value, branches: Vec<Region>) -> Vec<Value> {
     let types: Vec<Type> = b.body.region_results(branches[0]).iter().map(|&v| b.body.ty(v).clone()).collect();
     let op = b.op_with_regions(Opcode::Case, [index], Attrs::new(), branches, types);

@@ -1,8 +1,9 @@
-//! Reducers on wider elements than the operands have: a sum of `i8` that is computed in, and results in, `i32`.
+//! Reducers on wider elements than the operands have: for example, a sum of `i8` that is computed in `i32` and has a
+//! result of `i32`.
 //!
-//! The specification lets the region of every reducing op take a type that its operands promote to. Such an op is its
-//! operands converted, then the op on equal types. [`decompose`] writes this down once: it is what programs become before
-//! they are partitioned, and what reference evaluation computes.
+//! The specification allows the region of every reducing op to take a type that its operands promote to. Such an op is
+//! equal to the op on converted operands, which have equal types. [`decompose`] is the only place that builds this
+//! form: programs are rewritten with it before they are partitioned, and reference evaluation computes it.
 
 use crate::eval;
 use crate::facts::*;
@@ -10,19 +11,20 @@ use crate::{Opcode, collective, make, quantized, reducer};
 use shardwise_base::{DType, Literal};
 use shardwise_ir::{Attrs, Builder, OpView, Region, Type, Value};
 
-/// The element type to which operand `index` is converted before the reducer takes it, if it has another.
+/// Returns the element type to which operand `index` is converted before it is reduced, or `None` if it is not
+/// converted.
 pub fn promoted(op: &OpView<'_>, index: usize) -> Option<DType> {
     let arg = *op.body[*op.regions().get(region(op)?)?].args.get(argument(op, index)?)?;
     let to = op.body.ty(arg).as_tensor()?.dtype;
     (op.operand_type(index).as_tensor()?.dtype != to).then_some(to)
 }
 
-/// Whether some operand is converted.
+/// Returns true if some operand is converted.
 pub fn is_promoted(op: &OpView<'_>) -> bool {
     region(op).is_some() && (0..op.operands().len()).any(|i| promoted(op, i).is_some())
 }
 
-/// Which region of a reducing op is the reducer.
+/// Returns the index of the region of a reducing op that is the reducer.
 fn region(op: &OpView<'_>) -> Option<usize> {
     match Opcode::of_view(op) {
         Opcode::SelectAndScatter => Some(1),
@@ -36,27 +38,28 @@ fn region(op: &OpView<'_>) -> Option<usize> {
     }
 }
 
-/// The argument of the reducer that takes elements of operand `index`.
+/// Returns the index of the reducer's argument that takes elements of operand `index`.
 fn argument(op: &OpView<'_>, index: usize) -> Option<usize> {
     match Opcode::of_view(op) {
         Opcode::Scatter => {
             let indices = op.operands().len() / 2;
             (index != indices).then(|| index - usize::from(index > indices))
         }
-        // What is selected from is only compared.
+        // The operand from which elements are selected is only compared.
         Opcode::SelectAndScatter => (index > 0).then_some(0),
         Opcode::Reduce | Opcode::ReduceWindow => Some(index),
         _ => (index < collective::data_operands(op).len()).then_some(0),
     }
 }
 
-/// The op on operands of equal types: `operands` are those of its operands, `regions` its regions, already in the body.
+/// Builds the op on operands of equal types. `operands` replace its operands; `regions` are its regions, already in the
+/// body.
 ///
 /// ```text
 /// reduce(%x: 8xi8, %init: i8) by a sum of i32   ->   %0 = convert %x, %1 = convert %init, reduce(%0, %1)
 /// ```
 ///
-/// `select_and_scatter` compares what it does not promote: see [`select_and_scatter`].
+/// `select_and_scatter` compares elements that it does not promote: see [`select_and_scatter`].
 pub fn decompose(op: &OpView<'_>, operands: &[Value], regions: Vec<Region>, b: &mut Builder<'_>) -> Vec<Value> {
     if Opcode::of_view(op) == Opcode::SelectAndScatter {
         return vec![select_and_scatter(op, operands, &regions, b)];
@@ -67,8 +70,8 @@ pub fn decompose(op: &OpView<'_>, operands: &[Value], regions: Vec<Region>, b: &
     b.body[made].results.to_vec()
 }
 
-/// All operands in a type that has the numbers of both the operand's and the reducer's, so that the regions convert from it
-/// without loss; the result converted from it.
+/// Builds a `select_and_scatter` on operands of a type that can represent the numbers of both the operand's and the
+/// reducer's type. The regions convert from it without loss, and the result is converted from it.
 fn select_and_scatter(op: &OpView<'_>, operands: &[Value], regions: &[Region], b: &mut Builder<'_>) -> Value {
     let (from, to) = (op.operand_tensor(0).dtype, op.result_tensor(0));
     let both = holds_both(from, to.dtype);
@@ -78,7 +81,7 @@ fn select_and_scatter(op: &OpView<'_>, operands: &[Value], regions: &[Region], b
     let select = on_wider(b, regions[0], [both, from], DType::I1);
     let scatter = match reducer::reduce_kind(op.module, op.body, op.regions()[1]) {
         _ if both == to.dtype => regions[1],
-        // Sums of narrow floats are taken in `f32` and rounded once.
+        // Sums of narrow floats are computed in `f32` and rounded once.
         Some(kind) => reducer::reduction_region(b, kind, both),
         None => on_wider(b, regions[1], [both, to.dtype], both),
     };
@@ -88,7 +91,7 @@ fn select_and_scatter(op: &OpView<'_>, operands: &[Value], regions: &[Region], b
     make::convert(b, result, to.dtype)
 }
 
-/// A type in which every number of both types is another one; of types of one kind, the second no narrower.
+/// Returns a type that can represent every number of both types. If both are of one kind, `to` must not be narrower.
 fn holds_both(from: DType, to: DType) -> DType {
     match to {
         DType::F64 => DType::F64,
@@ -97,7 +100,8 @@ fn holds_both(from: DType, to: DType) -> DType {
     }
 }
 
-/// The region for arguments of another type: they are converted to its own, and its result to `result`.
+/// Builds a region with arguments of another type, which are converted to the region's own type. Its result is
+/// converted to `result`.
 fn on_wider(b: &mut Builder<'_>, region: Region, [wide, own]: [DType; 2], result: DType) -> Region {
     let args = b.body[region].args.clone();
     let ops = std::mem::take(&mut b.body.region_mut(region).ops);
@@ -121,7 +125,7 @@ fn on_wider(b: &mut Builder<'_>, region: Region, [wide, own]: [DType; 2], result
     })
 }
 
-/// What the reducer takes of operand `index`, which is `x`.
+/// Builds operand `index`, which is `x`, in the element type that the reducer takes.
 pub(crate) fn converted(op: &OpView<'_>, index: usize, x: Value, b: &mut Builder<'_>) -> Value {
     promoted(op, index).map_or(x, |to| convert(b, x, to))
 }
@@ -136,7 +140,7 @@ fn convert(b: &mut Builder<'_>, x: Value, to: DType) -> Value {
     }
 }
 
-/// The operands as the reducer takes them; `None` if it takes them as they are.
+/// Returns the operands in the element types that the reducer takes, or `None` if no operand is converted.
 pub(crate) fn operands(op: &OpView<'_>, x: &[Literal]) -> Result<Option<Vec<Literal>>, EvalError> {
     if !is_promoted(op) {
         return Ok(None);
@@ -144,7 +148,7 @@ pub(crate) fn operands(op: &OpView<'_>, x: &[Literal]) -> Result<Option<Vec<Lite
     x.iter().enumerate().map(|(i, x)| operand(op, i, x)).collect::<Result<_, _>>().map(Some)
 }
 
-/// One operand as the reducer takes it.
+/// Returns one operand in the element type that the reducer takes.
 pub fn operand(op: &OpView<'_>, index: usize, x: &Literal) -> Result<Literal, EvalError> {
     match (op.operand_type(index).as_tensor(), promoted(op, index)) {
         (Some(from), Some(to)) if to.quantized().is_some() => quantized::requantized(x, from.dtype, to, op.loc()),

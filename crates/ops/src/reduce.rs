@@ -8,10 +8,11 @@ use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_mathfn::order;
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
-/// Operands are `n` inputs of one shape, then their `n` initial values; the region combines two of each.
+/// The `reduce` op: its operands are `n` inputs of one shape, then their `n` initial values. The region combines two
+/// elements of each input.
 pub struct Reduce;
 
-/// The reducer of a reduction of one input, if it is a known one.
+/// Returns the reduction that a `reduce` of one input computes, if it is a known one.
 fn kind_of(op: &OpView<'_>) -> Option<ReduceKind> {
     match op.regions() {
         [region] if op.operands().len() == 2 => reducer::reduce_kind(op.module, op.body, *region),
@@ -19,17 +20,19 @@ fn kind_of(op: &OpView<'_>) -> Option<ReduceKind> {
     }
 }
 
-/// The same, if results of parts of the inputs combine by it.
+/// Returns the known reduction if the results of parts of the input are combined by it, which is so unless an operand
+/// is promoted.
 fn partial_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     kind_of(op).filter(|_| !promote::is_promoted(op))
 }
 
-/// The sizes of the dimensions that stay.
+/// Returns the sizes of the dimensions that are not reduced.
 fn kept_shape(shape: &[usize], dims: &[usize]) -> Vec<usize> {
     (0..shape.len()).filter(|d| !dims.contains(d)).map(|d| shape[d]).collect()
 }
 
-/// The element types that the region gives, if it takes and gives scalars as a reducer of `n` values must.
+/// Returns the element types of the region's results, if its arguments and results are scalars as a reducer of `n`
+/// values needs.
 fn body_dtypes(op: &OpView<'_>, n: usize) -> Option<Vec<DType>> {
     let [region] = op.regions() else { return None };
     let scalar = |v: &Value| op.body.ty(*v).as_tensor().filter(|t| t.rank() == 0).map(|t| t.dtype);
@@ -84,7 +87,7 @@ impl Facts for Reduce {
         c.give(dtypes.into_iter().map(|dtype| Type::tensor(dtype, kept.clone())))
     }
 
-    /// Kept dimensions pass through in all inputs and results, reduced ones are reductions.
+    /// Makes kept dimensions factors of all inputs and results, and reduced dimensions reduction factors.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, dims, n) = (op.operand_shape(0), op.sizes("dimensions"), op.results().len());
         let ranks = vec![x.len(); n].into_iter().chain(vec![0; n]);
@@ -115,7 +118,7 @@ impl Facts for Reduce {
         Some(kind.identity(op.operand_tensor(0).dtype))
     }
 
-    /// The initial value counts once: only on the first device along the reduced axes.
+    /// Counts the initial value once: only on the first device along the reduced axes.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let dims = cx.op.sizes("dimensions");
         let split = cx.operand_shardings[0].as_ref().map(|s| (s.mesh.clone(), axes_of(s, &dims)));
@@ -167,24 +170,24 @@ fn axes_of(sharding: &Sharding, dims: &[usize]) -> Vec<AxisRef> {
     dims.iter().flat_map(|&d| sharding.dims[d].axes.iter().copied()).collect()
 }
 
-/// Whether the initial value is a constant that changes nothing.
+/// Returns true if the initial value is a constant that leaves the result unchanged.
 fn is_identity(op: &OpView<'_>, kind: ReduceKind) -> bool {
     let value = shapes::constant_operand(op, 1).filter(|v| !v.dtype().is_complex());
     let identity = kind.identity(op.operand_tensor(1).dtype);
-    // As numbers: a sum may start from -0 too.
+    // The values are compared as numbers: a sum may start from -0 too.
     value.is_some_and(|v| v.get_f64(0) == identity.get_f64(0))
 }
 
-/// How the elements of one result element lie in the input: rows, as `shardwise_mathfn::order` defines them.
+/// The positions in the input of the elements of one result element: rows, as `shardwise_mathfn::order` defines them.
 struct Rows {
-    /// Where each row starts, from the first element of the result element.
+    /// The start of each row, counted from the first element of the result element.
     starts: Vec<usize>,
     len: usize,
-    /// Where the first element of each result element lies.
+    /// The position of the first element of each result element.
     bases: Vec<usize>,
 }
 
-/// Offsets, in row-major order, of all places of a block with these sizes and strides.
+/// Returns the offsets, in row-major order, of all elements of a block with these sizes and strides.
 fn offsets(dims: &[(usize, usize)]) -> Vec<usize> {
     dims.iter().fold(vec![0], |outer, &(size, stride)| {
         outer.iter().flat_map(|&base| (0..size).map(move |i| base + i * stride)).collect()
@@ -198,7 +201,7 @@ impl Rows {
             .filter(|&d| shape[d] != 1)
             .map(|d| (dims.contains(&d), shape[d], strides[d] as usize))
             .collect();
-        // The innermost reduced dimensions are one row: they lie side by side.
+        // The innermost reduced dimensions are one row, because they are contiguous.
         let inner = all.iter().rev().take_while(|(is_reduced, ..)| *is_reduced).count();
         let (outer, row) = all.split_at(all.len() - inner);
         let pick = |reduced: bool| -> Vec<(usize, usize)> {
@@ -208,7 +211,7 @@ impl Rows {
     }
 }
 
-/// A type that reductions are computed in.
+/// An element type in which reductions are computed.
 trait Folded: Numeric {
     const LANES: usize;
     fn combine(kind: ReduceKind) -> Option<fn(Self, Self) -> Self>;
@@ -238,7 +241,7 @@ folded! {
     Complex64, LANES_64: Add |a, b| a + b, Mul |a, b| a * b;
 }
 
-/// Reduces `x` along `dims` in the documented order; `None` if the reducer does not exist on this type.
+/// Reduces `x` along `dims` in the documented order. Returns `None` if the reduction is not defined for this type.
 pub(crate) fn reduce(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[usize]) -> Option<Literal> {
     match x.dtype() {
         DType::F64 => reduce_in::<f64>(kind, x, init, dims),
@@ -265,7 +268,7 @@ fn reduce_in<A: Folded>(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[u
     Some(eval::convert(&Literal::new(kept_shape(x.shape(), dims), &out), x.dtype()))
 }
 
-/// Folds by running the region for each element, from the left in row-major order.
+/// Reduces by running the region for each element, from the left in row-major order.
 fn reduce_by_region(
     op: &OpView<'_>,
     x: &[Literal],

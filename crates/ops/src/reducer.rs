@@ -1,4 +1,4 @@
-//! Regions that combine two elements: recognising what they compute, and making them.
+//! Regions that combine two elements: finding out which reduction they compute, and building them.
 
 use crate::eval::{self, Number};
 use crate::{OPS, Opcode, ReduceKind, Semantics, elementwise};
@@ -9,7 +9,7 @@ impl ReduceKind {
     pub const ALL: [ReduceKind; 6] =
         [ReduceKind::Add, ReduceKind::Mul, ReduceKind::Max, ReduceKind::Min, ReduceKind::And, ReduceKind::Or];
 
-    /// The op that combines two elements.
+    /// Returns the name of the op that combines two elements.
     pub const fn op_name(self) -> &'static str {
         match self {
             ReduceKind::Add => "stablehlo.add",
@@ -21,7 +21,7 @@ impl ReduceKind {
         }
     }
 
-    /// As `sdy.all_reduce` writes it: `sum`, `max`, …
+    /// Returns the name of the reduction in `sdy.all_reduce`: `sum`, `max`, …
     pub const fn name(self) -> &'static str {
         match self {
             ReduceKind::Add => "sum",
@@ -33,17 +33,18 @@ impl ReduceKind {
         }
     }
 
-    /// The op that combines two arrays.
+    /// Returns the opcode of the op that combines two arrays.
     pub fn opcode(self) -> Opcode {
         Opcode::of(OPS.find(self.op_name()).expect("the table has the ops that reduce"))
     }
 
-    /// Whether taking an element twice changes nothing.
+    /// Returns true if combining an element twice has the same result as combining it once.
     pub fn is_idempotent(self) -> bool {
         !matches!(self, ReduceKind::Add | ReduceKind::Mul)
     }
 
-    /// Combines two arrays of one type element by element; `None` if the reducer does not exist on this type.
+    /// Combines two arrays of one type element by element. Returns `None` if the reduction is not defined for this
+    /// type.
     pub fn apply(self, x: &Literal, y: &Literal) -> Option<Literal> {
         let binary = match self {
             ReduceKind::Add => &elementwise::ADD,
@@ -56,9 +57,10 @@ impl ReduceKind {
         binary.apply(x, y)
     }
 
-    /// Combines arrays of one type element by element, first to last; `None` as for [`ReduceKind::apply`].
+    /// Combines arrays of one type element by element, first to last. Returns `None` as [`ReduceKind::apply`] does.
     ///
-    /// Floats of 16 bits and less are combined in `f32` and rounded once, at the end; `complex<f32>` rounds each step.
+    /// Floats of 16 bits and less are combined in `f32` and rounded once, at the end; `complex<f32>` is rounded at each
+    /// step.
     pub fn apply_all(self, parts: &[Literal]) -> Option<Literal> {
         let (first, rest) = parts.split_first()?;
         let dtype = first.dtype();
@@ -72,7 +74,8 @@ impl ReduceKind {
         ReduceKind::ALL.into_iter().find(|k| k.name() == name)
     }
 
-    /// The element that changes nothing: 0, 1, the least, the greatest, all bits, none.
+    /// Returns the element that leaves the other operand unchanged: 0 for a sum, 1 for a product, the least value for a
+    /// maximum, and so on.
     pub fn identity(self, dtype: DType) -> Literal {
         match self {
             ReduceKind::Add | ReduceKind::Or => Literal::zeros(dtype, vec![]),
@@ -89,7 +92,7 @@ fn all_bits(dtype: DType) -> Vec<u8> {
     vec![if dtype.is_signed() { 0xff } else { 0xff >> unused.min(7) }; dtype.storage_bytes()]
 }
 
-/// The least value, minus infinity where there is one.
+/// Returns the least value of the type, which is minus infinity if the type has it.
 fn least(dtype: DType) -> Literal {
     match dtype.kind() {
         Kind::Float => limit(dtype, f64::NEG_INFINITY),
@@ -98,7 +101,7 @@ fn least(dtype: DType) -> Literal {
     }
 }
 
-/// The greatest value, infinity where there is one.
+/// Returns the greatest value of the type, which is infinity if the type has it.
 fn greatest(dtype: DType) -> Literal {
     match dtype.kind() {
         Kind::Float => limit(dtype, f64::INFINITY),
@@ -107,7 +110,7 @@ fn greatest(dtype: DType) -> Literal {
     }
 }
 
-/// Infinity, or in types without infinities the finite value nearest to it.
+/// Returns the infinity, or the finite value nearest to it in types without infinities.
 fn limit(dtype: DType, infinity: f64) -> Literal {
     let value = eval::fill(dtype, &[], |_| Number::Double(infinity));
     if !value.get_f64(0).is_nan() {
@@ -119,17 +122,18 @@ fn limit(dtype: DType, infinity: f64) -> Literal {
     eval::fill(dtype, &[], |_| Number::Double(nearest * sign))
 }
 
-/// What a region with two arguments combines them by, if it is one of the kinds that have a name.
+/// Returns the reduction that a region with two arguments computes, if it is a known one.
 pub fn reduce_kind(module: &Module, body: &Body, region: Region) -> Option<ReduceKind> {
     let args = &body[region].args;
     (args.len() == 2).then(|| reduce_kind_of(module, body, region, 0))?
 }
 
-/// What combines the arguments `index` and `n + index` of a reducer with `2n` arguments into its result `index`.
+/// Returns the reduction that combines the arguments `index` and `n + index` of a reducer with `2n` arguments into its
+/// result `index`, if it is a known one.
 pub fn reduce_kind_of(module: &Module, body: &Body, region: Region, index: usize) -> Option<ReduceKind> {
     let args = &body[region].args;
     let n = args.len() / 2;
-    // Integers that stand for floats are not combined as integers.
+    // Integers that represent floats are not combined as integers.
     let is_quantized = |v: Value| body.ty(v).as_tensor().is_some_and(|t| t.dtype.quantized().is_some());
     if args.iter().any(|&v| is_quantized(v)) {
         return None;
@@ -145,7 +149,7 @@ pub fn reduce_kind_of(module: &Module, body: &Body, region: Region, index: usize
     ReduceKind::ALL.into_iter().find(|k| uses_both && k.op_name() == op.name())
 }
 
-/// The value that `v` is, past ops that only mark it.
+/// Returns the value that `v` is equal to, before all ops that return their operand unchanged.
 fn through_marks(module: &Module, body: &Body, mut v: Value) -> Value {
     while let Some(op) = body.def_op(v) {
         let view = module.view(body, op);
@@ -157,12 +161,12 @@ fn through_marks(module: &Module, body: &Body, mut v: Value) -> Value {
     v
 }
 
-/// The reducer of an op that has one region.
+/// Returns the reduction that the first region of an op computes, if it is a known one.
 pub fn reduce_kind_of_op(op: &OpView<'_>) -> Option<ReduceKind> {
     reduce_kind(op.module, op.body, *op.regions().first()?)
 }
 
-/// A region that combines two scalars.
+/// Builds a region that combines two scalars.
 pub fn reduction_region(builder: &mut Builder<'_>, kind: ReduceKind, dtype: DType) -> Region {
     let ty = Type::tensor(dtype, vec![]);
     let code = OPS.find(kind.op_name()).expect("the table has the ops that reduce");

@@ -1,8 +1,8 @@
-//! `sort`: slices along one dimension, put in order together by a comparator; and `chlo.top_k`.
+//! `sort`, which sorts the slices of several arrays along one dimension by a comparator, and `chlo.top_k`.
 //!
-//! Sorting is stable whatever the attribute says, so that all engines agree. A comparator that compares a key of one
-//! element with the same key of another (JAX's comparators of floats first map -0 to 0 and all NaNs to one) is
-//! recognised: keys are computed once for each element.
+//! Sorting is stable whatever the attribute says, so that all engines agree. A comparator may compare a key of one
+//! element with the same key of another: JAX's comparators of floats first map -0 to 0 and all NaNs to one. Such a
+//! comparator is recognised, and its keys are computed once for each element.
 
 use crate::Opcode;
 use crate::check::{self, Check, MANY, counted_tensors, types_of};
@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 pub struct Sort;
 pub struct TopK;
 
-/// The dimension that is sorted; the last if absent.
+/// Returns the dimension that is sorted, which is the last one if the attribute is absent.
 pub fn dimension(op: &OpView<'_>) -> Option<usize> {
     let rank = op.operand_shape(0).len();
     let dim = op.attr("dimension").map_or(Some(-1), Attr::as_int)?;
@@ -112,13 +112,13 @@ impl Facts for Sort {
     );
 }
 
-/// Asks the comparator.
+/// Runs the comparator on elements `a` and `b` of each input.
 fn is_less(regions: &mut dyn RegionEval, region: Region, x: &[Literal], a: usize, b: usize) -> Result<bool, EvalError> {
     let args = x.iter().flat_map(|x| [x.element(a), x.element(b)]).collect();
     Ok(regions.region(region, args)?[0].element_bytes(0)[0] != 0)
 }
 
-/// For each place of the sorted array the place in the array from which its element comes.
+/// Returns, for each position of the sorted array, the position in the input from which its element comes.
 fn order_by(
     shape: &[usize],
     dim: usize,
@@ -140,7 +140,7 @@ fn order_by(
     Ok(order)
 }
 
-/// Sorts places; stable, and makes no demands on the comparator, which may be no order at all.
+/// Sorts positions stably. The comparator may be any function, even one that is no order.
 pub fn merge_sort<T: Copy, E>(line: &mut [T], mut is_less: impl FnMut(T, T) -> Result<bool, E>) -> Result<(), E> {
     let mut merged = Data::collect(line.len(), line.iter().copied());
     let (mut width, mut meter) = (1, Meter::default());
@@ -156,7 +156,7 @@ pub fn merge_sort<T: Copy, E>(line: &mut [T], mut is_less: impl FnMut(T, T) -> R
     Ok(())
 }
 
-/// Merges two sorted runs; of equal elements those on the left come first.
+/// Merges two sorted runs. Of equal elements, those on the left come first.
 fn merge<'a, T: Copy, E>(
     mut left: &'a [T],
     mut right: &'a [T],
@@ -175,17 +175,17 @@ fn merge<'a, T: Copy, E>(
     Ok(())
 }
 
-/// The elements at these places, as an array of this shape.
+/// Returns an array of this shape of the elements at these positions.
 fn pick(x: &Literal, shape: &[usize], from: &[usize]) -> Literal {
     let mut out = LiteralWriter::new(x.dtype(), shape);
     from.iter().for_each(|&i| out.push(x.element_bytes(i)));
     out.finish()
 }
 
-/// A comparator that is `key(a) < key(b)` or the like: the keys of all elements.
+/// The keys of all elements, for a comparator such as `key(a) < key(b)`.
 struct Keys {
     keys: Data<Number>,
-    /// What of (less, equal, greater) the comparator accepts; unordered never.
+    /// Returns true for the orderings that the comparator accepts. It accepts no unordered pair.
     accepts: fn(Ordering) -> bool,
     is_total: bool,
 }
@@ -218,7 +218,7 @@ impl Keys {
     }
 }
 
-/// Which keys a comparator accepts as the first of two.
+/// The comparison of two keys, for which the comparator is true.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     Less,
@@ -248,27 +248,27 @@ impl Direction {
     }
 }
 
-/// Where in the comparator keys are computed, and how they are compared.
+/// The place in the comparator where keys are computed, and the way in which they are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KeyPattern {
     /// The input whose elements are the keys' only argument.
     pub input: usize,
-    /// That argument in the comparator, of the element that may come first.
+    /// The comparator's argument that is this input's element of the first position.
     pub argument: Value,
-    /// Its key.
+    /// The key of that argument.
     pub key: Value,
     pub direction: Direction,
-    /// Whether floats are compared in their total order.
+    /// True if floats are compared in their total order.
     pub is_total: bool,
 }
 
 impl KeyPattern {
-    /// Of a comparator that compares one key.
+    /// Recognises a comparator that compares one key.
     fn of(op: &OpView<'_>) -> Option<KeyPattern> {
         KeyPattern::compared(op, op.body.region_results(op.regions()[0])[0])
     }
 
-    /// Of a comparator that compares one key, and where that is equal the next one: `or(a < b, and(a = b, ..))`.
+    /// Recognises a comparator that compares one key and, if that is equal, the next one: `or(a < b, and(a = b, ..))`.
     pub fn lexicographic(op: &OpView<'_>) -> Option<Vec<KeyPattern>> {
         let mut keys = vec![];
         let mut result = op.body.region_results(op.regions()[0])[0];
@@ -309,7 +309,7 @@ impl KeyPattern {
         })
     }
 
-    /// The key of one element: the ops between the argument and the key, run.
+    /// Computes the key of one element by running the ops between the argument and the key.
     fn key(&self, op: &OpView<'_>, element: &Literal, regions: &mut dyn RegionEval) -> Result<Literal, EvalError> {
         let mut known = vec![(self.argument, element.clone())];
         compute(op, self.key, &mut known, regions)
@@ -333,7 +333,7 @@ fn compute(
     Ok(result)
 }
 
-/// Whether `x` is computed from `a` alone exactly as `y` is from `b`, by ops that can be run one by one.
+/// Returns true if `x` is computed from `a` alone exactly as `y` is from `b`, by ops that can be run one by one.
 fn same_function(op: &OpView<'_>, x: Value, y: Value, a: Value, b: Value) -> bool {
     if x == a || y == b {
         return x == a && y == b;
@@ -412,7 +412,7 @@ impl Facts for TopK {
     answer!(combine = none);
     answer!(localize = same_op);
 
-    /// Largest first, in the total order of floats; of equal elements the first.
+    /// Sorts the largest elements first, in the total order of floats. Of equal elements, the first comes first.
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let x = x[0].to_dense();
         let (dim, k) = (x.rank() - 1, op.attrs().size("k").expect("verified"));
@@ -461,7 +461,7 @@ mod tests {
         b.value(Opcode::Compare, [x, y], attrs, Type::tensor(DType::I1, vec![]))
     }
 
-    /// A sort whose comparator `less` builds from its arguments.
+    /// Builds a sort with the comparator that `less` builds from its arguments.
     fn sort(x: &[Literal], dim: i64, less: impl Fn(&mut Builder<'_>, &[Value]) -> Value) -> Module {
         module_of(x, |module, b, args| {
             let scalars: Vec<Type> = x.iter().flat_map(|x| vec![Type::tensor(x.dtype(), vec![]); 2]).collect();
@@ -492,7 +492,7 @@ mod tests {
         assert_eq!(run_split(&module, &x), [Literal::new([3, 2], &[3i32, 6, 2, 5, 1, 4])]);
     }
 
-    /// JAX's order of floats: -0 is 0, NaNs are last.
+    /// Builds JAX's order of floats: -0 is equal to 0, and NaNs are last.
     fn jax_less(b: &mut Builder<'_>, args: &[Value]) -> Value {
         let keys = [args[0], args[1]].map(|x| {
             let zero = make::constant(b, Literal::scalar(0f32));
@@ -519,7 +519,7 @@ mod tests {
         );
     }
 
-    /// By the second input where the first ties: no single key, so the region runs.
+    /// Sorts by the second input where the first is equal. There is no single key, so the region runs.
     #[test]
     fn any_comparator_sorts() {
         let x = [Literal::new([4], &[1i32, 0, 1, 0]), Literal::new([4], &[3i32, 2, 1, 0])];
@@ -551,7 +551,7 @@ mod tests {
     fn top_k_takes_the_first_of_equals() {
         let x = [Literal::new([2, 4], &[3f32, 9.0, 3.0, 9.0, -1.0, -2.0, f32::NAN, 0.0])];
         let module = top_k(&x, 2);
-        // Bits are compared below, so no NaN.
+        // Bits are compared below, so the input has no NaN.
         let top = crate::shard_test::run(&module, &x);
         assert_eq!(top[1], Literal::new([2, 2], &[1i32, 3, 2, 3]));
         assert_eq!(top[0].get::<f32>(0), 9.0);

@@ -1,7 +1,7 @@
-//! Kernels of users: what a `stablehlo.custom_call` means, registered from Rust.
+//! Kernels of users: the meanings of `stablehlo.custom_call`s, registered from Rust.
 //!
-//! A kernel is a shape function, a sharding rule, and a function of arrays. Every device runs it on its own parts, cut as
-//! the rule allows; without a rule all operands are whole.
+//! A kernel has a shape function, a sharding rule, and a function of arrays. Every device runs it on its own shards,
+//! which are split as the rule allows. Without a rule all operands are whole.
 //! ```
 //! use shardwise_ops::user::{Kernel, register};
 //! # use shardwise_base::Literal;
@@ -14,7 +14,8 @@
 //! );
 //! register("doc.double", double.with_rule("([i, j])->([i, j])")).unwrap();
 //! ```
-//! The rule may also stand on the op, as `sdy.sharding_rule = #sdy.op_sharding_rule<..>`; that one wins.
+//! The rule may also be an attribute of the op, `sdy.sharding_rule = #sdy.op_sharding_rule<..>`, which then has
+//! precedence.
 
 use crate::facts::ReduceKind;
 use crate::{check::Check, facts::EvalError};
@@ -27,25 +28,26 @@ use std::sync::{Arc, PoisonError, RwLock};
 type Infer = dyn Fn(&[TensorType], &Attrs) -> Result<Vec<TensorType>, String> + Send + Sync;
 type Run = dyn Fn(&Call<'_>) -> Result<Vec<Literal>, String> + Send + Sync;
 
-/// What a kernel is called with: one device's parts.
+/// The arguments of a kernel: the shards of one device.
 pub struct Call<'a> {
     pub operands: &'a [Literal],
-    /// What must be given back.
+    /// The types of the results that must be returned.
     pub results: &'a [TensorType],
     pub attrs: &'a Attrs,
 }
 
-/// What a custom call means.
+/// The meaning of a custom call.
 pub struct Kernel {
     infer: Box<Infer>,
     run: Box<Run>,
-    /// As text, with or without sizes.
+    /// The rule as text, with or without sizes.
     rule: Option<String>,
     reduce: Option<ReduceKind>,
 }
 
 impl Kernel {
-    /// `infer` gives the types of the results, or why the operands are wrong; `run` the results.
+    /// Builds a kernel. `infer` returns the types of the results, or a message if the operands are wrong. `run`
+    /// computes the results.
     pub fn new(
         infer: impl Fn(&[TensorType], &Attrs) -> Result<Vec<TensorType>, String> + Send + Sync + 'static,
         run: impl Fn(&Call<'_>) -> Result<Vec<Literal>, String> + Send + Sync + 'static,
@@ -53,14 +55,14 @@ impl Kernel {
         Kernel { infer: Box::new(infer), run: Box::new(run), rule: None, reduce: None }
     }
 
-    /// The sharding rule, as Shardy writes it: `([i, k], [k, j])->([i, j]) reduction={k}`.
+    /// Sets the sharding rule, in Shardy's notation: `([i, k], [k, j])->([i, j]) reduction={k}`.
     ///
     /// Sizes of factors may be left out where each dimension is one factor.
     pub fn with_rule(self, rule: &str) -> Kernel {
         Kernel { rule: Some(rule.into()), ..self }
     }
 
-    /// How partial results are combined where the rule has factors that are reduced; a sum, if nothing is said.
+    /// Sets the reduction that combines partial results, if the rule has reduction factors. The default is a sum.
     pub fn combining(self, kind: ReduceKind) -> Kernel {
         Kernel { reduce: Some(kind), ..self }
     }
@@ -68,12 +70,13 @@ impl Kernel {
 
 static KERNELS: RwLock<BTreeMap<String, Arc<Kernel>>> = RwLock::new(BTreeMap::new());
 
-/// Makes custom calls of `target` known to everything in this process.
+/// Registers the kernel for custom calls of `target` in this process.
 ///
-/// Errors: kernel-twice if there is one of this name, kernel-rule if its rule cannot be read
+/// # Errors
+/// `kernel-twice` if there is already one of this name, `kernel-rule` if its rule cannot be read.
 pub fn register(target: &str, kernel: Kernel) -> Result<(), Diagnostic> {
     if let Some(text) = &kernel.rule {
-        // Only the form counts here: sizes come with the operands.
+        // Only the form is checked here: the sizes are those of the operands.
         let probe = with_sizes(text, |_| Some(2));
         probe.parse::<Rule>().map_err(|e| bad_rule(target, text, &e.to_string()))?;
     }
@@ -85,7 +88,7 @@ pub fn register(target: &str, kernel: Kernel) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// The kernel of a custom call.
+/// Returns the kernel of a custom call.
 pub(crate) fn find(target: &str) -> Option<Arc<Kernel>> {
     KERNELS.read().unwrap_or_else(PoisonError::into_inner).get(target).cloned()
 }
@@ -97,7 +100,7 @@ impl Kernel {
         Check::new(op).give(types.into_iter().map(Type::Tensor))
     }
 
-    /// The rule for these operands; an error if it does not fit them.
+    /// Returns the rule for these operands, or `None` if it does not fit them.
     pub(crate) fn rule(&self, op: &OpView<'_>) -> Option<Rule> {
         let text = self.rule.as_ref()?;
         let shapes = |values: &[Value]| values.iter().map(|&v| op.body.ty(v).shape().to_vec()).collect::<Vec<_>>();
@@ -118,14 +121,15 @@ impl Kernel {
     }
 }
 
-/// The rule that stands on the op, if it fits the op's types.
+/// Returns the rule that is an attribute of the op, if it fits the op's types.
 pub(crate) fn written_rule(op: &OpView<'_>) -> Option<Rule> {
     let Attr::Opaque(text) = op.attr("sdy.sharding_rule")? else { return None };
     let rule: Rule = text.trim().strip_prefix("#sdy.op_sharding_rule<")?.strip_suffix('>')?.parse().ok()?;
     fits(&rule, op).then_some(rule)
 }
 
-/// Whether the rule has a mapping of the right rank for each tensor, whose factors have the dimensions' sizes.
+/// Returns true if the rule has a mapping of the right rank for each tensor, and the factors have the dimensions'
+/// sizes.
 pub(crate) fn fits(rule: &Rule, op: &OpView<'_>) -> bool {
     let of = |mappings: &[Mapping], values: &[Value]| {
         mappings.len() == values.len()
@@ -142,7 +146,8 @@ fn factors_size(rule: &Rule, dim: &shardwise_sharding::DimFactors) -> usize {
     dim.iter().map(|&f| rule.size(f)).product()
 }
 
-/// The rule with ` {i=8, j=4}` behind the mappings, if it has no sizes; `size(tensor, dim)` gives them.
+/// Returns the rule with sizes such as ` {i=8, j=4}` after the mappings, if it has none. `size(tensor, dim)` returns
+/// the size of a dimension.
 fn with_sizes(text: &str, size: impl Fn((usize, usize)) -> Option<usize>) -> String {
     let end = text.rfind(')').map_or(text.len(), |i| i + 1);
     let (mappings, rest) = text.split_at(end);
@@ -162,7 +167,7 @@ fn with_sizes(text: &str, size: impl Fn((usize, usize)) -> Option<usize>) -> Str
     format!("{mappings} {{{}}}{rest}", sizes.join(", "))
 }
 
-/// `i` to `z`, then `z_1`, `z_2`, ….
+/// Returns the position of a symbol in the order `i` to `z`, then `z_1`, `z_2`, ….
 fn order(symbol: &str) -> usize {
     match symbol.strip_prefix("z_") {
         Some(n) => 26 + n.parse().unwrap_or(0),

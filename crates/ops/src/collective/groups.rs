@@ -1,12 +1,12 @@
-//! Who takes part in a collective together: groups over mesh axes, and their dense form over device ids.
+//! The groups of processes that take part in a collective together: over mesh axes, or as lists of device ids.
 //!
-//! Group members are ordered by position along the axis list, major to minor; the order of the groups themselves
-//! means nothing.
+//! Members of a group are ordered by position along the axis list, major to minor. The order of the groups has no
+//! meaning.
 
 use shardwise_base::{AxisIndex, AxisRef, Mesh};
 use std::sync::Arc;
 
-/// Who takes part in a collective together.
+/// The groups of processes that take part in a collective together.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Groups {
     /// One group for each point of the other axes.
@@ -18,7 +18,8 @@ pub enum Groups {
 }
 
 impl Groups {
-    /// Number of members of the (largest) group; `None` if that is the number of processes, which is not known here.
+    /// Returns the number of members of the largest group, or `None` if the one group has all processes, whose number
+    /// is not known here.
     pub fn group_size(&self) -> Option<usize> {
         match self {
             Groups::Axes { mesh, axes } => Some(AxisRef::total_size(mesh, axes)),
@@ -27,7 +28,7 @@ impl Groups {
         }
     }
 
-    /// The same groups over the axes of `mesh`, if they are some.
+    /// Returns the same groups over axes of `mesh`, or `None` if no axis list forms them.
     pub fn to_axes(&self, mesh: &Arc<Mesh>) -> Option<Groups> {
         let axes = match self {
             Groups::Axes { mesh: own, .. } => return own.same_devices(mesh).then(|| self.clone()),
@@ -37,7 +38,7 @@ impl Groups {
         Some(Groups::Axes { mesh: mesh.clone(), axes })
     }
 
-    /// The same groups as lists of device ids, of `count` processes in all.
+    /// Returns the same groups as lists of device ids, where there are `count` processes in all.
     pub fn to_dense(&self, count: usize) -> Vec<Vec<usize>> {
         match self {
             Groups::Axes { mesh, axes } => groups_of_axes(mesh, axes),
@@ -47,7 +48,8 @@ impl Groups {
     }
 }
 
-/// The coordinates of the device that is at position `index` along `axes`, and as `coordinates` along all else.
+/// Returns the coordinates of the device at position `index` along `axes` that agrees with `coordinates` along all
+/// other axes.
 pub fn with_index_in(mesh: &Mesh, axes: &[AxisRef], coordinates: &[usize], index: usize) -> Vec<usize> {
     let mut out = coordinates.to_vec();
     let mut rest = index;
@@ -61,7 +63,7 @@ pub fn with_index_in(mesh: &Mesh, axes: &[AxisRef], coordinates: &[usize], index
     out
 }
 
-/// The groups of device ids that an axis list makes, in the order of their first members' positions.
+/// Returns the groups of device ids that an axis list forms, in the order of their first members' positions.
 pub fn groups_of_axes(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Vec<usize>> {
     let size = AxisRef::total_size(mesh, axes);
     let firsts = (0..mesh.size())
@@ -71,7 +73,7 @@ pub fn groups_of_axes(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Vec<usize>> {
     firsts.map(|c| (0..size).map(|i| member(&c, i)).collect()).collect()
 }
 
-/// The axis list that makes these groups of device ids, sub-axes included; `None` if there is none.
+/// Returns the axis list, with sub-axes, that forms these groups of device ids, or `None` if there is none.
 pub fn axes_of_groups(mesh: &Mesh, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>> {
     let positions = mesh.positions();
     let first: Vec<usize> = groups.first()?.iter().map(|&device| positions.of(device)).collect::<Option<_>>()?;
@@ -83,7 +85,8 @@ pub fn axes_of_groups(mesh: &Mesh, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>
     (expected == given).then_some(axes)
 }
 
-/// Reads the positions of a group as digits of mixed radix: a run of `size` steps of `stride` is one or more axes.
+/// Reads the positions of a group as digits of mixed radix: each run of `size` steps of `stride` positions is along one
+/// or more axes.
 fn axes_of_offsets(mesh: &Mesh, group: &[usize]) -> Option<Vec<AxisRef>> {
     let offset = |i: usize| group[i].checked_sub(group[0]);
     let mut minor_to_major = vec![];
@@ -108,7 +111,7 @@ fn axes_of_offsets(mesh: &Mesh, group: &[usize]) -> Option<Vec<AxisRef>> {
     Some(axes)
 }
 
-/// The axes that `size` steps of `stride` positions walk along, minor to major.
+/// Appends the axes along which `size` steps of `stride` positions run, minor to major.
 fn push_axes_of_stride(mesh: &Mesh, mut stride: usize, mut size: usize, out: &mut Vec<AxisRef>) -> Option<()> {
     let mut suffix = 1;
     for i in (0..mesh.axes.len()).rev() {
@@ -149,7 +152,7 @@ mod tests {
         ]
     }
 
-    /// All lists of up to three disjoint prime parts, in any order.
+    /// Returns all lists of up to three disjoint prime parts, in any order.
     fn axis_lists(mesh: &Mesh) -> Vec<Vec<AxisRef>> {
         let parts = prime_parts(mesh);
         let mut lists: Vec<Vec<AxisRef>> = vec![vec![]];

@@ -1,9 +1,9 @@
-//! Collectives of per-device programs: what they are, seen by engines and by the communication tables.
+//! Collectives of per-device programs, in the form that engines and the communication tables read.
 //!
 //! ```text
 //! "stablehlo.all_gather"(%x) <{all_gather_dim = 0, replica_groups = #stablehlo.replica_group_mesh_axes<..>}>
 //! ```
-//! is read once, by [`CollectiveView::of`], into a kind and its [`Groups`].
+//! An op is read once, by [`CollectiveView::of`], into a kind and its [`Groups`].
 
 mod groups;
 mod ops;
@@ -24,13 +24,13 @@ use shardwise_base::{AxisRef, Literal, Mesh};
 use shardwise_ir::{Attr, Attrs, Builder, OpView, Region, Value};
 use std::sync::Arc;
 
-/// What a collective does with its dimensions.
+/// The kind of a collective, with its dimensions.
 #[derive(Clone, PartialEq, Debug)]
 pub enum CollectiveKind {
     AllGather {
         dim: usize,
     },
-    /// `reduce` is `None` where the region is of no kind that has a name.
+    /// `reduce` is `None` if the region computes no known reduction.
     AllReduce {
         reduce: Option<ReduceKind>,
     },
@@ -46,7 +46,7 @@ pub enum CollectiveKind {
         permutation: Permutation,
     },
     CollectiveBroadcast,
-    /// To the first of the group.
+    /// The result is on the first member of the group.
     CollectiveReduce {
         reduce: Option<ReduceKind>,
     },
@@ -54,7 +54,7 @@ pub enum CollectiveKind {
 }
 
 impl CollectiveKind {
-    /// `all-gather`, as HLO names it.
+    /// Returns the name of the collective in HLO, such as `all-gather`.
     pub fn name(&self) -> &'static str {
         match self {
             CollectiveKind::AllGather { .. } => "all-gather",
@@ -68,27 +68,27 @@ impl CollectiveKind {
         }
     }
 
-    /// Whether the result of a process that is in no group has no meaning. Of the other kinds it is zero.
+    /// Returns true if the result of a process that is in no group is undefined. For the other kinds it is zero.
     pub fn needs_every_process(&self) -> bool {
         use CollectiveKind::*;
         !matches!(self, CollectivePermute { .. } | CollectiveBroadcast | CollectiveReduce { .. })
     }
 }
 
-/// What the numbers of dense groups stand for.
+/// The meaning of the numbers in dense groups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IdSpace {
-    /// Replicas; one collective for each partition.
+    /// Replicas. There is one collective for each partition.
     CrossReplica,
-    /// Partitions; one collective for each replica.
+    /// Partitions. There is one collective for each replica.
     CrossPartition,
-    /// Replicas, of all partitions together.
+    /// Replicas, each with all of its partitions.
     CrossReplicaAndPartition,
-    /// `replica * partition_count + partition`.
+    /// The numbers `replica * partition_count + partition`.
     Flattened,
 }
 
-/// A collective as its attributes say it.
+/// A collective as its attributes describe it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CollectiveView {
     pub kind: CollectiveKind,
@@ -98,7 +98,8 @@ pub struct CollectiveView {
 }
 
 impl CollectiveView {
-    /// `None` for an op that is no collective, or whose attributes are broken (which the verifier reports).
+    /// Reads a collective. Returns `None` for an op that is no collective or has broken attributes, which the verifier
+    /// reports.
     pub fn of(op: &OpView<'_>) -> Option<CollectiveView> {
         let opcode = Opcode::of_view(op);
         let kind = match opcode {
@@ -154,12 +155,13 @@ pub fn group_axes<'a>(op: &OpView<'a>) -> Option<(&'a Arc<Mesh>, &'a [AxisRef])>
     op.attr("replica_groups")?.as_axes()
 }
 
-/// Whether a collective moves several values, which do not meet.
+/// Returns true if the op is a collective that moves several values, independently of each other.
 pub fn is_variadic(op: &OpView<'_>) -> bool {
     op.results().len() > 1 && CollectiveView::of(op).is_some()
 }
 
-/// A collective for each value of one that moves several: `operands` are those of its operands, `regions` makes its regions.
+/// Builds one collective for each value of a collective that moves several. `operands` replace its operands; `regions`
+/// builds its regions.
 pub fn split(
     op: &OpView<'_>,
     operands: &[Value],
@@ -177,7 +179,8 @@ pub fn split(
     op.results().iter().enumerate().map(one).collect()
 }
 
-/// The attributes of a collective (no permutation) with these groups, between partitions if there is a channel.
+/// Returns the attributes of a collective other than a permutation, with these groups. With a channel, it is between
+/// partitions.
 pub fn attrs_with_groups(op: &OpView<'_>, groups: Attr, channel: Option<i64>) -> Attrs {
     if is_ragged(op) {
         return ragged_attrs(groups, channel);
@@ -191,7 +194,7 @@ pub fn attrs_with_groups(op: &OpView<'_>, groups: Attr, channel: Option<i64>) ->
     attrs
 }
 
-/// A collective's attributes with this channel and no other.
+/// Returns a collective's attributes with this channel in place of its own.
 pub fn attrs_with_channel(mut attrs: Attrs, channel: Option<i64>) -> Attrs {
     attrs.remove("channel_handle");
     attrs.remove("use_global_device_ids");
@@ -209,7 +212,7 @@ fn channel_of(op: &OpView<'_>) -> i64 {
     op.attr("channel_handle").and_then(Attr::as_record).and_then(|fields| fields.int("handle")).unwrap_or(0)
 }
 
-/// Groups from `replica_groups`: axes, or rows of ids in which -1 fills up the shorter ones.
+/// Reads groups from `replica_groups`: axes, or rows of ids, in which -1 pads the shorter rows.
 pub fn groups_of(attr: &Attr) -> Option<Groups> {
     match attr {
         Attr::Axes { mesh, axes } => Some(Groups::Axes { mesh: mesh.clone(), axes: axes.clone() }),
@@ -226,7 +229,7 @@ fn rows(ids: &Literal) -> Option<Vec<Vec<usize>>> {
     ids.chunks(width).map(row).collect()
 }
 
-/// Pairs of source and target from `dense<[[0, 1], [1, 2]]>`.
+/// Reads the pairs of source and target from `dense<[[0, 1], [1, 2]]>`.
 pub fn pairs_of(attr: &Attr) -> Option<Vec<(usize, usize)>> {
     let Attr::Dense(ids) = attr else { return None };
     if ids.size() == 0 {
@@ -235,13 +238,14 @@ pub fn pairs_of(attr: &Attr) -> Option<Vec<(usize, usize)>> {
     rows(ids)?.into_iter().map(|row| <[usize; 2]>::try_from(row).ok().map(|[s, t]| (s, t))).collect()
 }
 
-/// `dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>`.
+/// Builds the attribute for pairs of source and target, such as `dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>`.
 pub fn pairs_attr(pairs: &[(usize, usize)]) -> Attr {
     let ids: Vec<i64> = pairs.iter().flat_map(|&(s, t)| [s as i64, t as i64]).collect();
     Attr::Dense(Literal::new(vec![pairs.len(), 2], &ids))
 }
 
-/// `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`; shorter groups are filled up with -1.
+/// Builds the attribute for groups, such as `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`. Shorter groups are padded with
+/// -1.
 pub fn groups_attr(groups: &[Vec<usize>]) -> Attr {
     let width = groups.iter().map(Vec::len).max().unwrap_or(0);
     let ids: Vec<i64> = groups.iter().flat_map(|g| (0..width).map(|i| g.get(i).map_or(-1, |&id| id as i64))).collect();

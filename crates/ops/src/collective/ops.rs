@@ -18,7 +18,8 @@ pub struct ReduceScatter;
 pub struct AllToAll;
 pub struct CollectivePermute;
 pub struct CollectiveBroadcast;
-/// `collective_reduce`: the first of each group gets what all bring, combined; the others get zeros.
+/// `collective_reduce`: the first member of each group receives the combined values of all members, and the others
+/// receive zeros.
 pub struct CollectiveReduce;
 /// `partition_id`, `replica_id`.
 pub struct ProcessId;
@@ -44,8 +45,8 @@ pub(super) use collective;
 
 const GROUPS: &str = "`replica_groups` must be rows of process ids, or axes of a mesh";
 
-/// The groups that an op's `replica_groups` say, checked: they can be read, name no process twice, and none that there is
-/// not (`range`).
+/// Returns the groups of an op's `replica_groups`, and checks that they can be read, name no process twice, and name
+/// only processes that exist (`range`).
 pub(super) fn checked_groups(
     op: &OpView<'_>,
     attr: Option<&Attr>,
@@ -59,7 +60,7 @@ pub(super) fn checked_groups(
             let mut ids = rows.concat();
             ids.sort_unstable();
             check.that(label, ids.is_sorted_by(|a, b| a < b), "`replica_groups` must not name a process twice");
-            // Where nobody says how many there are, groups of all processes do.
+            // If the number of processes is not known, groups of all processes determine it.
             let has_all = !matches!(Opcode::of_view(op), Opcode::CollectiveBroadcast | Opcode::CollectiveReduce);
             let count = process_count(op).unwrap_or(if has_all { ids.len() } else { usize::MAX });
             let rule = format!("`replica_groups` must name processes below {count}");
@@ -75,8 +76,8 @@ pub(super) fn checked_groups(
     groups
 }
 
-/// Checks that the groups have every process, or every one of those that the module counts by this name; where nobody
-/// says how many there are, any number is right.
+/// Checks that the groups have every process: all that run the module if `is_flat`, else as many as its attribute
+/// `counted` says. If the number is not known, any number is right.
 fn check_all_named(
     op: &OpView<'_>,
     groups: Option<&Groups>,
@@ -92,7 +93,8 @@ fn check_all_named(
     check.that(label, count.is_none_or(|n| n == named), &rule);
 }
 
-/// The number of members of each group, if all have as many; of one group of all, what the module says.
+/// Returns the number of members of each group, and checks that all groups have as many. For one group of all
+/// processes, the module determines the number.
 pub(super) fn group_size(
     op: &OpView<'_>,
     check: &mut Check<'_, '_>,
@@ -109,7 +111,7 @@ pub(super) fn group_size(
     size.unwrap_or(1)
 }
 
-/// By how many partitions a group of replicas is taken, where a gather says so by its result only.
+/// Returns the number of partitions of each replica in a group if only the size of a gather's result shows it, else 1.
 fn partitions_of_group(op: &OpView<'_>, types: &[&TensorType], dim: usize) -> usize {
     let Some(view) = super::CollectiveView::of(op).filter(|v| v.ids == super::IdSpace::CrossReplicaAndPartition) else {
         return 1;
@@ -119,12 +121,12 @@ fn partitions_of_group(op: &OpView<'_>, types: &[&TensorType], dim: usize) -> us
     if whole > 0 && result.is_multiple_of(whole) && process_count(op).is_none() { result / whole } else { 1 }
 }
 
-/// The size that the first result has, if it is there already.
+/// Returns the size of dimension `dim` of the first result, if its type is declared.
 fn result_size(op: &OpView<'_>, dim: usize) -> Option<usize> {
     op.body.ty(*op.results().first()?).shape().get(dim).copied()
 }
 
-/// How many processes run the module, as `mhlo.num_replicas` and `mhlo.num_partitions` or its mesh say.
+/// Returns the number of processes that run the module, from `mhlo.num_replicas` and `mhlo.num_partitions` or its mesh.
 pub fn process_count(op: &OpView<'_>) -> Option<usize> {
     let count = |name: &str| op.module.attrs.size(name);
     match (count("mhlo.num_replicas"), count("mhlo.num_partitions")) {
@@ -138,7 +140,7 @@ fn check_global_ids(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static 
     check.that(label, holds, "`use_global_device_ids` needs a positive channel");
 }
 
-/// Checks that the region is of type `(tensor<E>, tensor<E>) -> tensor<E>`, and gives `E`.
+/// Checks that the region is of type `(tensor<E>, tensor<E>) -> tensor<E>`, and returns `E`.
 fn reducer_element(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str) -> Option<DType> {
     let region = *op.regions().first()?;
     let args = types_of(op, &op.body[region].args);
@@ -153,7 +155,7 @@ fn reducer_element(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static s
     element.filter(|_| fits)
 }
 
-/// A rule with pass-through dimensions but for those in `dims`, which must be whole.
+/// Returns a rule in which the dimensions `dims` must be whole and all others pass through.
 fn rule_but_for(op: &OpView<'_>, dims: &[usize]) -> RuleFact {
     let rank = |v: &Value| op.body.ty(*v).shape().len();
     let mut rule = RuleBuilder::new(op.operands().iter().map(rank), op.results().iter().map(rank));
@@ -166,7 +168,7 @@ fn rule_but_for(op: &OpView<'_>, dims: &[usize]) -> RuleFact {
     RuleFact::Rule(rule.build())
 }
 
-/// The type with dimension `dim` of another size.
+/// Returns the type with dimension `dim` of another size.
 fn resized(t: &TensorType, dim: usize, size: usize) -> Type {
     let mut shape = t.shape.to_vec();
     shape[dim] = size;
@@ -276,7 +278,7 @@ impl Facts for AllReduce {
     }
 }
 
-/// One operation for each element of the operands.
+/// Returns the cost of one operation for each element of the operands.
 fn reducing(op: &OpView<'_>) -> Cost {
     let elements: usize = op.operands().iter().filter_map(|&v| op.body.ty(v).as_tensor()).map(|t| t.size()).sum();
     Cost { flops: elements as f64, ..Cost::streams(op, 0.0) }
@@ -369,7 +371,7 @@ impl AllToAll {
         role: Role::Plain,
     };
 
-    /// Returns into how many parts the operand is split: the size of the groups.
+    /// Returns the number of parts that the operand is split into, which is the size of the groups.
     pub fn split_count(op: &OpView<'_>) -> Option<usize> {
         op.attrs().size("split_count")
     }
@@ -520,12 +522,12 @@ impl Facts for CollectiveBroadcast {
     collective!();
 }
 
-/// Whether the last operand says who sends (or receives) each of the others.
+/// Returns true if the last operand names the member that sends (or receives) each of the others.
 fn has_root(op: &OpView<'_>) -> bool {
     op.attrs().flag("has_dynamic_root")
 }
 
-/// The operands but for that one.
+/// Returns the operands without the one that names roots.
 pub fn data_operands<'v>(op: &OpView<'v>) -> &'v [Value] {
     let operands = op.operands();
     &operands[..operands.len().saturating_sub(usize::from(has_root(op)))]
@@ -537,7 +539,7 @@ fn check_root(types: &[&TensorType], op: &OpView<'_>, check: &mut Check<'_, '_>,
     check.that(label, fits, "the roots must be a tensor<i32> with one for each of the other operands");
 }
 
-/// Roots that are constants are known before the program runs.
+/// Checks roots that are constants, which are known before the program runs.
 fn check_constant_root(op: &OpView<'_>, groups: Option<&Groups>, check: &mut Check<'_, '_>, label: &'static str) {
     let count = groups.and_then(Groups::group_size);
     let (Some(count), true) = (count, has_root(op)) else { return };
@@ -745,7 +747,7 @@ fn async_done(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     }
 }
 
-/// Whether `async_start` may hold the op.
+/// Returns true if `async_start` may contain the op.
 fn can_start(op: &OpView<'_>) -> bool {
     use Opcode::*;
     let code = Opcode::of_view(op);

@@ -1,18 +1,19 @@
-//! Who sends to whom in a `collective_permute`.
+//! The sources and targets of a `collective_permute`.
 //!
-//! A permutation is held as a rule over mesh axes wherever it is one, so that its size does not grow with the number of
-//! devices. Attributes beside the op say which rule:
+//! A permutation is stored as a rule over mesh axes where there is one, so that its size does not grow with the number
+//! of devices. The attributes of the op choose the rule:
 //!
-//! | attributes | the device that receives, and from whom |
+//! | attributes | the device that receives, and the device that it receives from |
 //! |---|---|
 //! | `shardwise.axes`, `shardwise.shift = k`, `shardwise.wraps` | position `i` along the axes, from position `i - k`, modulo their size |
-//! | `shardwise.axes`, `shardwise.shift = k` | the same without a wrap: nobody sends to the first `k` (or last `-k`) positions |
+//! | `shardwise.axes`, `shardwise.shift = k` | position `i` from position `i - k`, without a wrap: nothing is sent to
+//! the first `k` (or last `-k`) positions |
 //! | `shardwise.from`, `shardwise.to` | position `i` along the axes `to`, from position `i` along the axes `from` |
 //! | `shardwise.axes`, `source_target_pairs` | the target of each pair, from its source: positions along the axes |
 //! | `source_target_pairs` | the target of each pair, from its source: process ids, as imported |
 //!
-//! Positions along a list of axes are counted major to minor, and all other coordinates of the two devices are equal. Who
-//! receives nothing gets zeros.
+//! Positions along a list of axes are counted major to minor, and all other coordinates of the two devices are equal. A
+//! device that receives nothing gets zeros.
 //!
 //! ```text
 //! "stablehlo.collective_permute"(%x) {shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh,
@@ -41,7 +42,7 @@ pub struct AxisList {
 }
 
 impl AxisList {
-    /// The axes `axes` of `mesh`.
+    /// Returns the list of `axes` of `mesh`.
     pub fn new(mesh: &Arc<Mesh>, axes: impl Into<Vec<AxisRef>>) -> AxisList {
         AxisList { mesh: mesh.clone(), axes: axes.into() }
     }
@@ -64,22 +65,22 @@ impl AxisList {
         AxisRef::union(&self.mesh, self.axes.iter().copied())
     }
 
-    /// Whether no two axes share a part or contradict each other.
+    /// Returns true if no two axes overlap or contradict each other.
     fn is_disjoint(&self) -> bool {
         let fits = |a: AxisRef, b: AxisRef| !a.overlaps(b, &self.mesh) && a.can_coexist(b);
         self.axes.iter().enumerate().all(|(i, &a)| self.axes[..i].iter().all(|&b| fits(a, b)))
     }
 }
 
-/// Who sends to whom in a `collective_permute`.
+/// The sources and targets of a `collective_permute`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Permutation {
-    /// Each device sends to the one `by` positions on along the axes; around the ring if it `wraps`.
+    /// Each device sends to the one that is `by` positions further along the axes, around the ring if it `wraps`.
     Shift { along: AxisList, by: isize, wraps: bool },
     /// The device at position `i` along `from` sends to the one at position `i` along `to`.
     ///
-    /// Both lists have the same parts of the mesh in another order. Or their meshes have the same devices in another
-    /// order, and each list has all axes of its mesh.
+    /// Both lists have the same parts of the mesh in different orders. Or their meshes have the same devices in
+    /// different orders, and each list has all axes of its mesh.
     Reorder { from: AxisList, to: AxisList },
     /// Source and target, as positions along the axes.
     Pairs { along: AxisList, pairs: Vec<(usize, usize)> },
@@ -120,7 +121,7 @@ impl Permutation {
         Permutation::Reorder { from, to }
     }
 
-    /// Reads what the attributes of a `collective_permute` say; `None` if they are broken.
+    /// Reads the permutation from the attributes of a `collective_permute`. Returns `None` if they are broken.
     pub(super) fn of(op: &OpView<'_>) -> Option<Permutation> {
         let list = |name: &str| op.attr(name).map(|attr| AxisList::of_attr(attr).ok_or(())).transpose();
         let (along, from, to) = (list(AXES).ok()?, list(FROM).ok()?, list(TO).ok()?);
@@ -138,7 +139,7 @@ impl Permutation {
         }
     }
 
-    /// Writes the permutation into the attributes, in place of what they said.
+    /// Writes the permutation into the attributes, in place of the one that they describe.
     pub fn write(&self, attrs: &mut Attrs) {
         for name in [AXES, SHIFT, WRAPS, FROM, TO, PAIRS] {
             attrs.remove(name);
@@ -173,7 +174,7 @@ impl Permutation {
         Groups::Axes { mesh: list.mesh, axes: list.axes }
     }
 
-    /// Whether every device of every group is a target.
+    /// Returns true if every device of every group is a target.
     pub fn is_total(&self) -> bool {
         match self {
             Permutation::Shift { by, wraps, .. } => *wraps || *by == 0,
@@ -183,7 +184,7 @@ impl Permutation {
         }
     }
 
-    /// Returns how many devices of a group send to another one than themselves.
+    /// Returns the number of devices of a group that send to a device other than themselves.
     pub fn moved_count(&self) -> usize {
         match self {
             Permutation::Shift { by: 0, .. } => 0,
@@ -196,8 +197,8 @@ impl Permutation {
         }
     }
 
-    /// Returns the pairs of source and target, as positions along the axes of [`Permutation::groups`] (or process ids),
-    /// sorted by source.
+    /// Returns the pairs of source and target, sorted by source, as positions along the axes of [`Permutation::groups`]
+    /// or as process ids.
     pub fn to_pairs(&self) -> Vec<(usize, usize)> {
         let (Groups::Axes { mesh, axes }, false) = (self.groups(), matches!(self, Permutation::Pairs { .. })) else {
             return match self {
@@ -215,7 +216,7 @@ impl Permutation {
         pairs
     }
 
-    /// Returns the pairs of device ids on `mesh`, sorted by source: one list that grows with the number of devices.
+    /// Returns the pairs of device ids on `mesh`, sorted by source. The list grows with the number of devices.
     pub fn to_device_pairs(&self, mesh: &Mesh) -> Vec<(usize, usize)> {
         if let Permutation::Processes(pairs) = self {
             return pairs.clone();
@@ -230,8 +231,8 @@ impl Permutation {
         pairs
     }
 
-    /// Returns the axes of the mesh over which the result varies, along the axes of the groups, if the operand varies over
-    /// `operand`; the groups' axes themselves where that is not known more closely.
+    /// Returns the axes of the mesh along which the result varies if the operand varies along the axes `operand`: only
+    /// axes of the groups. Returns all of the groups' axes where the exact ones are not known.
     pub fn varying(&self, operand: &[AxisRef]) -> Vec<AxisRef> {
         let Groups::Axes { mesh, axes } = self.groups() else { return vec![] };
         let varies = axes.iter().any(|a| operand.iter().any(|b| a.overlaps(*b, &mesh)));
@@ -286,7 +287,7 @@ fn check_pairs(pairs: &[(usize, usize)], check: &mut Check<'_, '_>) {
     check.that("collective_permute_c3", is_unique(&targets), "a process is the target of two pairs");
 }
 
-/// Whether positions along the two lists, each without overlaps, are the same devices in another order.
+/// Returns true if positions along the two lists, each without overlaps, are the same devices in different orders.
 fn is_reordering(from: &AxisList, to: &AxisList) -> bool {
     if from.mesh.same_devices(&to.mesh) {
         return from.covered() == to.covered();
@@ -312,14 +313,14 @@ fn shift_of_pairs(n: usize, pairs: &[(usize, usize)]) -> Option<(isize, bool)> {
     is_shift.then_some((by, false))
 }
 
-/// The shift around a ring of `n` that is shortest: 3 of 4 is -1.
+/// Returns the shortest shift around a ring of `n` that is equal to `by`: 3 of 4 is -1.
 fn nearest_to_zero(by: isize, n: usize) -> isize {
     let n = n.max(1) as isize;
     let forward = by.rem_euclid(n);
     if 2 * forward > n { forward - n } else { forward }
 }
 
-/// How many positions are the same device along both lists.
+/// Counts the positions at which both lists have the same device.
 fn fixed_count(from: &AxisList, to: &AxisList) -> usize {
     if !from.mesh.same_devices(&to.mesh) {
         let pairs = Permutation::Reorder { from: from.clone(), to: to.clone() }.to_pairs();
@@ -340,8 +341,8 @@ fn fixed_count(from: &AxisList, to: &AxisList) -> usize {
     count
 }
 
-/// A digit of a position along an axis list: how many values it has, and by how many positions of the mesh's grid two
-/// neighbours differ.
+/// A digit of a position along an axis list: the number of its values, and the distance between two neighbours in
+/// positions of the mesh's grid.
 type Digit = (usize, usize);
 
 /// Returns the digits of positions along the list, minor to major.
@@ -380,8 +381,8 @@ fn common_digits(from: &AxisList, to: &AxisList) -> Option<Vec<(usize, [usize; 2
     Some(common)
 }
 
-/// Counts the positions that are the same in both lists, if these have the same digits in another order: all digits of a
-/// cycle must be equal. `None` if they do not.
+/// Counts the positions that are the same in both lists, if these have the same digits in different orders: all digits
+/// of a cycle must be equal. Returns `None` if they do not.
 fn fixed_count_of_cycles(digits: &[(usize, [usize; 2])]) -> Option<usize> {
     let mut seen = vec![false; digits.len()];
     let mut count = 1;
@@ -398,10 +399,10 @@ fn fixed_count_of_cycles(digits: &[(usize, [usize; 2])]) -> Option<usize> {
     Some(count)
 }
 
-/// Returns the parts of `to` along which a value differs that differs along `axes` before it is reordered.
+/// Returns the parts of `to` along which a value varies after the reordering if it varies along `axes` before.
 ///
-/// Positions along `from` whose digits over `axes` differ are spans of strides of the position; a part of `to` depends on
-/// a span unless one ends where the other starts, or before.
+/// The digits over `axes` of positions along `from` are spans of strides of the position. A part of `to` depends on a
+/// span unless one ends where the other starts, or before.
 fn moved_axes(from: &AxisList, to: &AxisList, axes: &[AxisRef]) -> Vec<AxisRef> {
     let mut spans = vec![];
     for (part, start) in with_starts(from) {
@@ -430,7 +431,7 @@ fn moved_axes(from: &AxisList, to: &AxisList, axes: &[AxisRef]) -> Vec<AxisRef> 
     moved
 }
 
-/// The parts of a list, and by how much the position along the list grows with the coordinate along each.
+/// Returns the parts of a list, each with the distance between neighbours along it, in positions along the list.
 fn with_starts(list: &AxisList) -> Vec<(AxisRef, usize)> {
     let mut start = 1;
     let part = |a: &AxisRef| {
@@ -441,8 +442,10 @@ fn with_starts(list: &AxisList) -> Vec<(AxisRef, usize)> {
     list.axes.iter().rev().map(part).collect()
 }
 
-/// Finds, for the device at some coordinates, the one that sends to it. Made once for a permutation, in time linear in its
-/// text (and in the devices, where meshes have them in different orders); each answer takes the time of the axes.
+/// Finds the device that sends to the device at some coordinates.
+///
+/// It is prepared once for a permutation, in time linear in its text (and in the number of devices, if meshes have them
+/// in different orders). Each answer takes time linear in the number of axes.
 pub struct Senders<'a> {
     mesh: &'a Mesh,
     rule: Rule<'a>,
@@ -472,7 +475,7 @@ impl<'a> Senders<'a> {
         Senders { mesh, rule }
     }
 
-    /// Returns the coordinates of the device that sends to the one at `target`; `None` if nobody does.
+    /// Returns the coordinates of the device that sends to the device at `target`, or `None` if no device does.
     pub fn sender(&self, target: &[usize]) -> Option<Vec<usize>> {
         let mesh = self.mesh;
         match &self.rule {
@@ -494,10 +497,10 @@ impl<'a> Senders<'a> {
     }
 }
 
-/// An axis list as a program sees it whose mesh may have the same devices in another order.
+/// An axis list, seen from a program whose mesh may have the same devices in another order.
 struct Seen<'a> {
     list: &'a AxisList,
-    /// The positions of the program's devices and of the list's, where they differ.
+    /// The positions of the program's devices and of the list's, if the orders differ.
     positions: Option<[Positions; 2]>,
 }
 
@@ -507,15 +510,15 @@ impl<'a> Seen<'a> {
         Seen { list, positions: differs.then(|| [mesh.positions(), list.mesh.positions()]) }
     }
 
-    /// The position along the list of the device at these coordinates of the program's mesh.
+    /// Returns the position along the list of the device at these coordinates of the program's mesh.
     fn index(&self, mesh: &Mesh, coordinates: &[usize]) -> Option<usize> {
         let own = self.positions.as_ref().map(|[_, own]| moved(mesh, coordinates, &self.list.mesh, own));
         let coordinates = own.unwrap_or_else(|| Some(coordinates.to_vec()))?;
         Some(AxisRef::index_in(&self.list.mesh, &self.list.axes, &coordinates))
     }
 
-    /// The coordinates in the program's mesh of the device at position `index` along the list, and as `coordinates` along
-    /// all else.
+    /// Returns the coordinates in the program's mesh of the device at position `index` along the list that agrees with
+    /// `coordinates` along all other axes.
     fn device(&self, mesh: &Mesh, coordinates: &[usize], index: usize) -> Option<Vec<usize>> {
         let AxisList { mesh: list_mesh, axes } = self.list;
         let Some([theirs, own]) = &self.positions else {
@@ -526,14 +529,14 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Where in the grid of `to`, whose devices have these positions, the device is that is at `coordinates` of `from`.
+/// Returns the coordinates in `to`, whose devices have these positions, of the device at `coordinates` of `from`.
 fn moved(from: &Mesh, coordinates: &[usize], to: &Mesh, positions: &Positions) -> Option<Vec<usize>> {
     Some(to.coordinates(positions.of(from.device(from.position(coordinates)))?))
 }
 
-/// Returns the permutation that these pairs of device ids are, along the shortest list of axes.
+/// Returns the permutation that consists of these pairs of device ids, along the shortest list of axes.
 ///
-/// There always is one: at worst along all axes. `None` if a device is not of the mesh.
+/// There always is one, at worst along all axes. Returns `None` if a device is not in the mesh.
 pub fn permutation_of_pairs(mesh: &Arc<Mesh>, pairs: &[(usize, usize)]) -> Option<Permutation> {
     let positions = mesh.positions();
     let at = |device: usize| positions.of(device).map(|p| mesh.coordinates(p));
@@ -556,7 +559,8 @@ pub fn permutation_of_pairs(mesh: &Arc<Mesh>, pairs: &[(usize, usize)]) -> Optio
     Some(Permutation::of_pairs(along, pairs))
 }
 
-/// Whether the permutation keeps the coordinate along `part`, and is the same at each value of it: at each and the next.
+/// Returns true if the permutation keeps the coordinate along `part`, and is the same at each value of it. Each value
+/// is compared with the next.
 fn is_same_along(mesh: &Mesh, part: AxisRef, pairs: &[(Vec<usize>, Vec<usize>)], target: &[Option<usize>]) -> bool {
     let coordinate = |c: &[usize]| AxisRef::index_in(mesh, &[part], c);
     let next = |c: &[usize]| (coordinate(c) + 1) % part.size(mesh);
@@ -564,7 +568,7 @@ fn is_same_along(mesh: &Mesh, part: AxisRef, pairs: &[(Vec<usize>, Vec<usize>)],
     pairs.iter().all(|(s, t)| coordinate(s) == coordinate(t) && target[moved(s, next(s))] == Some(moved(t, next(t))))
 }
 
-/// Every axis as sub-axes of prime size, major to minor.
+/// Returns every axis as sub-axes of prime size, major to minor.
 pub(super) fn prime_parts(mesh: &Mesh) -> Vec<AxisRef> {
     let mut parts = vec![];
     for a in mesh.all_axes() {
@@ -592,7 +596,8 @@ mod tests {
         AxisRef::full(AxisIndex::new(axis))
     }
 
-    /// The devices that send to others, as the definition says: from position along one list to position along the other.
+    /// Returns the pairs of devices, computed from the definition: from each position along one list to the same
+    /// position along the other.
     fn slow_pairs(from: &AxisList, to: &AxisList) -> Vec<(usize, usize)> {
         let (mesh, n) = (&from.mesh, from.mesh.size());
         let rest: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, &from.covered())).collect();
@@ -603,7 +608,8 @@ mod tests {
         all.filter(|&(s, t)| key(from, s) == key(to, t)).collect()
     }
 
-    /// Pairs of axis lists with the same parts in another order, of sizes that refine each other and that do not.
+    /// Returns pairs of axis lists with the same parts in different orders, of sizes that refine each other and of
+    /// sizes that do not.
     fn reorderings() -> Vec<(AxisList, AxisList)> {
         let mut out = vec![];
         for mesh in [mesh(&[("x", 4), ("y", 2), ("z", 2)]), mesh(&[("x", 3), ("y", 4)]), mesh(&[("x", 2), ("y", 6)])] {
@@ -712,7 +718,7 @@ mod tests {
     fn every_permutation_of_a_small_mesh_survives() {
         let mesh = Mesh::new("mesh", [("x", 2), ("y", 2)]).unwrap().with_device_ids(vec![3, 1, 0, 2]).unwrap();
         let mesh = Arc::new(mesh);
-        // Each device sends to one of four or to nobody; targets distinct.
+        // Each device sends to one of four or to none, and no target occurs twice.
         for code in 0..5usize.pow(4) {
             let pairs: Vec<(usize, usize)> =
                 (0..4).map(|s| (s, code / 5usize.pow(s as u32) % 5)).filter(|&(_, t)| t < 4).collect();

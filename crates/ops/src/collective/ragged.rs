@@ -1,15 +1,16 @@
-//! `ragged_all_to_all`: rows to the devices of a group, as many to each as the program says while it runs, and where it says.
+//! `ragged_all_to_all`: sends rows to the devices of a group. The numbers of rows and their places are operands.
 //!
-//! As JAX exports it, a custom call whose groups stand in its `backend_config`:
+//! JAX exports it as a custom call whose groups are in its `backend_config`:
 //!
 //! ```text
 //! stablehlo.custom_call @ragged_all_to_all(%operand, %output, %input_offsets, %send_sizes, %output_offsets, %recv_sizes)
 //!     {api_version = 4 : i32, backend_config = {replica_groups = ..}}
 //! ```
 //!
-//! Entry `i` of each index array is about the `i`th member of the group: `send_sizes[i]` rows of the operand, from
-//! `input_offsets[i]` on, go to row `output_offsets[i]` of *its* result; `recv_sizes[i]` rows come from it. What receives
-//! no row holds that of `output`. With `k * n` entries for a group of `n`, `k` in a row are about one member.
+//! Entry `i` of each index array belongs to the `i`th member of the group. `send_sizes[i]` rows of the operand, from
+//! `input_offsets[i]` on, go to row `output_offsets[i]` of that member's result. `recv_sizes[i]` rows come from it. A
+//! row of the result that receives nothing has its value in `output`. With `k * n` entries for a group of `n`, each
+//! member has `k` consecutive entries.
 
 use super::ops::{checked_groups, collective, group_size};
 use crate::Opcode;
@@ -22,15 +23,15 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 /// The custom call's target.
 pub const RAGGED_ALL_TO_ALL: &str = "ragged_all_to_all";
 
-/// Facts of the custom call that has this target.
+/// The facts of the custom call that has this target.
 pub struct RaggedAllToAll;
 
-/// Whether the op is a `ragged_all_to_all`.
+/// Returns true if the op is a `ragged_all_to_all`.
 pub(crate) fn is_ragged(op: &OpView<'_>) -> bool {
     Opcode::of_view(op) == Opcode::CustomCall && op.attrs().str("call_target_name") == Some(RAGGED_ALL_TO_ALL)
 }
 
-/// What other collectives have as attributes.
+/// Returns the configuration of the custom call, which has the entries that are attributes of other collectives.
 pub(crate) fn config<'a>(op: &OpView<'a>) -> Option<&'a Attrs> {
     match op.attr("backend_config")? {
         Attr::Dict(config) => Some(config),
@@ -38,7 +39,7 @@ pub(crate) fn config<'a>(op: &OpView<'a>) -> Option<&'a Attrs> {
     }
 }
 
-/// The attributes of the custom call, with these groups, between partitions if there is a channel.
+/// Returns the attributes of the custom call, with these groups. With a channel, it is between partitions.
 pub(crate) fn ragged_attrs(groups: Attr, channel: Option<i64>) -> Attrs {
     let mut config = Attrs::new().with("replica_groups", groups);
     if let Some(channel) = channel {
@@ -95,10 +96,10 @@ impl Facts for RaggedAllToAll {
     collective!();
 }
 
-/// What a member of a group says of the rows that it sends and receives.
+/// The rows that a member of a group sends and receives, as its operands describe them.
 #[derive(Clone, Debug)]
 pub struct RaggedMember {
-    /// For messages.
+    /// The device's number, for messages.
     pub device: usize,
     pub input_offsets: Vec<i64>,
     pub send_sizes: Vec<i64>,
@@ -109,7 +110,7 @@ pub struct RaggedMember {
 /// `count` rows of a member's operand that go to a member's result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RowMove {
-    /// Positions in the group.
+    /// The position of the sender in the group.
     pub source: usize,
     pub target: usize,
     /// The first row in the operand.
@@ -119,11 +120,12 @@ pub struct RowMove {
     pub count: usize,
 }
 
-/// What moves in a group, from operands of `rows_in` rows to results of `rows_out` rows: all of it within, and no row of
-/// a result written twice.
+/// Returns the rows that move in a group, from operands of `rows_in` rows to results of `rows_out` rows. Checks that
+/// all of them are within the arrays, and that no row of a result is written twice.
 ///
-/// Errors: `ragged-bounds`, `ragged-sizes` where a receiver expects another number of rows than the sender sends,
-/// `ragged-overlap`.
+/// # Errors
+/// `ragged-bounds` if rows are outside an array, `ragged-sizes` if a receiver expects another number of rows than the
+/// sender sends, `ragged-overlap` if a row of a result is written twice.
 pub fn row_moves(
     members: &[RaggedMember],
     rows_in: usize,
@@ -193,7 +195,7 @@ fn overlap(members: &[RaggedMember], a: RowMove, b: RowMove, loc: &Loc) -> Diagn
 mod tests {
     use super::*;
 
-    /// Two members whose rows go one after the other.
+    /// Returns two members, in whose operands the rows for member 0 come before those for member 1.
     fn members(send: [[i64; 2]; 2], output: [[i64; 2]; 2]) -> Vec<RaggedMember> {
         let member = |i: usize| RaggedMember {
             device: i,

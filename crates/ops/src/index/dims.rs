@@ -1,8 +1,8 @@
-//! The dimension numbers of gather and scatter, which are the same up to names.
+//! The dimension numbers of gather and scatter, which differ only in their names.
 //!
-//! The *operand* is what slices are taken from or put to, the *slices* are gather's result or scatter's updates. A
-//! dimension of the slices is either a window dimension, which walks within a slice, or a batch dimension, which says
-//! which slice it is and is a dimension of the indices too.
+//! The *operand* is the array that slices are read from or written to. The *slices* are the result of gather or the
+//! updates of scatter. A dimension of the slices is either a window dimension, which is a dimension within a slice, or
+//! a batch dimension, which numbers the slices and is also a dimension of the indices.
 
 use crate::check::{self, Check, bad_attribute, is_increasing, is_unique};
 use crate::schema::AttrKind;
@@ -31,7 +31,7 @@ const GATHER_LISTS: [&str; 4] =
 const SCATTER_LISTS: [&str; 4] =
     ["update_window_dims", "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims"];
 
-/// Dimension numbers, under the names of gather (of scatter).
+/// Dimension numbers, under the names that gather uses (and scatter's in parentheses).
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct IndexDims {
     /// `offset_dims` (`update_window_dims`): the slices' window dimensions.
@@ -103,12 +103,12 @@ impl IndexDims {
         })
     }
 
-    /// The dimension numbers, or a diagnostic that they cannot be read.
+    /// Returns the dimension numbers, or a diagnostic if they could not be read.
     pub(super) fn expect(op: &OpView<'_>, dims: Option<IndexDims>, name: &str) -> Result<IndexDims, Diagnostics> {
         dims.ok_or_else(|| bad_attribute(op, name, "dimension numbers").into())
     }
 
-    /// The attributes with the map from components to operand dimensions that is here.
+    /// Returns the attributes with this map from components to operand dimensions.
     pub(super) fn mapped(&self, attrs: &Attrs, name: &str, map: &str) -> Attrs {
         let Some(Attr::Record { name: kind, fields }) = attrs.get(name).filter(|_| !self.index_map.is_empty()) else {
             return attrs.clone();
@@ -117,27 +117,27 @@ impl IndexDims {
         attrs.clone().with(name, Attr::Record { name: kind.clone(), fields })
     }
 
-    /// Whether an operand dimension has no window dimension.
+    /// Returns true if an operand dimension has no window dimension.
     pub fn is_dropped(&self, operand_dim: usize) -> bool {
         self.collapsed.contains(&operand_dim) || self.operand_batching.contains(&operand_dim)
     }
 
-    /// The operand's dimensions that slices walk along, in the order of the window dimensions.
+    /// Returns the operand's dimensions that have a window dimension, in the order of the window dimensions.
     pub fn window_operand_dims(&self, operand_rank: usize) -> Vec<usize> {
         (0..operand_rank).filter(|&d| !self.is_dropped(d)).collect()
     }
 
-    /// The slices' batch dimensions.
+    /// Returns the slices' batch dimensions.
     pub fn batch_dims(&self, slices_rank: usize) -> Vec<usize> {
         (0..slices_rank).filter(|d| !self.window.contains(d)).collect()
     }
 
-    /// The dimensions of the indices that are batch dimensions, in the order of the slices' batch dimensions.
+    /// Returns the dimensions of the indices that are batch dimensions, in the order of the slices' batch dimensions.
     pub fn indices_batch_dims(&self, indices_rank: usize) -> Vec<usize> {
         (0..indices_rank).filter(|&d| d != self.index_vector_dim).collect()
     }
 
-    /// The constraints that both ops have. The operand may still lack dimensions that the attributes name.
+    /// Checks the constraints that both ops have. The operand may still lack dimensions that the attributes name.
     pub(super) fn check(&self, check: &mut Check<'_, '_>, l: &Labels, operand: &[usize], indices: &[usize]) {
         let (rank, indices_rank) = (operand.len(), indices.len());
         let dropped = [&self.collapsed[..], &self.operand_batching].concat();
@@ -186,12 +186,12 @@ impl IndexDims {
         check.that(l.batching_sizes, same, "batching dimensions must have the same sizes");
     }
 
-    /// The rank of the slices.
+    /// Returns the rank of the slices.
     pub fn slices_rank(&self, indices_rank: usize) -> usize {
         self.window.len() + indices_rank - usize::from(self.index_vector_dim < indices_rank)
     }
 
-    /// The shape of the slices, from the sizes of their windows.
+    /// Returns the shape of the slices, from the sizes of their windows.
     pub fn slices_shape(&self, window_sizes: &[usize], indices: &[usize]) -> Vec<usize> {
         let mut batch = self.indices_batch_dims(indices.len()).into_iter().map(|d| indices[d]);
         let mut window = window_sizes.iter().copied();
@@ -199,7 +199,7 @@ impl IndexDims {
         (0..self.slices_rank(indices.len())).map(dim).map(|n| n.expect("as many as the rank")).collect()
     }
 
-    /// The factors, each with the dimensions of operand, indices and slices that it is of: what Shardy's registry gives
+    /// Returns the factors, each with its dimensions of operand, indices and slices, as Shardy's registry lists them
     /// for both ops.
     pub(super) fn factors(
         &self,
@@ -250,7 +250,7 @@ impl IndexDims {
         Attrs::new().with("scatter_dimension_numbers", dims)
     }
 
-    /// Returns the dimension numbers as a record; empty lists are left out.
+    /// Returns the dimension numbers as a record. Empty lists are left out.
     fn to_attr(&self, record: &str, lists: [&str; 4], map: &str) -> Attr {
         let all = [&self.window, &self.collapsed, &self.operand_batching, &self.indices_batching];
         let named = lists.into_iter().zip(all).chain([(map, &self.index_map)]);
@@ -269,16 +269,16 @@ pub(super) struct IndexFactor {
     pub spec: FactorSpec,
 }
 
-/// In what the factors of gather and scatter differ.
+/// The differences between the factors of gather and of scatter.
 pub(super) struct Kinds<'a> {
-    /// Of a window dimension: operand dimension and size, slices dimension and size.
+    /// The factors of a window dimension, from operand dimension and size, slices dimension and size.
     pub window: &'a dyn Fn(usize, usize, usize, usize) -> Vec<IndexFactor>,
-    /// Of a batch dimension that the operand does not have.
+    /// The factor of a batch dimension that the operand does not have.
     pub batch: &'a dyn Fn(usize) -> FactorSpec,
     pub collapsed: &'a dyn Fn(usize) -> FactorSpec,
 }
 
-/// Where each slice starts: the components of the indices by batch index.
+/// The start of each slice: the components of the indices by batch index.
 pub(super) struct Starts<'a> {
     dims: &'a IndexDims,
     indices: Vec<i64>,
@@ -299,7 +299,7 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// The operand index at which the slice of this batch index starts; not yet clamped.
+    /// Returns the operand index at which the slice of this batch index starts, not yet clamped.
     pub fn of(&self, batch: &[usize]) -> Vec<i64> {
         let mut start = vec![0; self.operand_rank];
         let base: isize = self.batch_dims.iter().zip(batch).map(|(&d, &i)| self.strides[d] * i as isize).sum();
@@ -315,7 +315,7 @@ impl<'a> Starts<'a> {
     }
 }
 
-/// Calls `f` with every index of a shape, row-major. Takes a step for each 2^16 of them.
+/// Calls `f` with every index of a shape, row-major. Takes a step of the budget for each 2^16 of them.
 pub(crate) fn for_each_index(shape: &[usize], mut f: impl FnMut(&[usize])) {
     let f: &mut dyn FnMut(&[usize]) = &mut f;
     if shape.contains(&0) {

@@ -1,4 +1,5 @@
-//! `gather`: slices taken at places that a tensor of indices names, clamped so that each slice lies within.
+//! `gather`: slices that start at the positions in a tensor of indices. Each start is clamped so that the slice is
+//! within the operand.
 
 use super::GATHER_DIMENSIONS;
 use super::IndexDims;
@@ -41,13 +42,13 @@ fn dims(op: &OpView<'_>) -> IndexDims {
     IndexDims::of_gather(op).expect("verified")
 }
 
-/// The factors of a window dimension.
+/// Returns the factors of a window dimension.
 fn window_factors(o: usize, full: usize, d: usize, size: usize) -> Vec<IndexFactor> {
     let factor = |operand, slices, spec| IndexFactor { operand, indices: None, slices, spec };
     if full == size {
         vec![factor(Some(o), Some(d), FactorSpec::pass_through(full))]
     } else if size == 1 {
-        // Who holds the index gives the element, the others zero.
+        // The device that has the element returns it, and the others return zero.
         vec![
             factor(Some(o), None, FactorSpec::reduction(full)),
             factor(None, Some(d), FactorSpec::need_replication(size)),
@@ -108,13 +109,13 @@ impl Facts for Gather {
     answer!(pure);
     answer!(class = Other);
 
-    /// Each element comes from one device; all others give zero.
+    /// Sums the results: each element comes from one device, and all others have zero.
     fn combine(&self, op: &OpView<'_>) -> Combine {
         let is_bool = op.operand_tensor(0).dtype.is_bool();
         Combine::With(if is_bool { ReduceKind::Or } else { ReduceKind::Add })
     }
 
-    /// None: an index is clamped to the size of the dimension, so that may not change.
+    /// Returns `None`: an index is clamped to the size of the dimension, so that size may not change.
     fn neutral(&self, _: &OpView<'_>, _: usize) -> Option<Literal> {
         None
     }
@@ -166,7 +167,8 @@ fn gather(dims: &IndexDims, sizes: &[usize], operand: &Literal, indices: &Litera
     out
 }
 
-/// The axes that split the dimensions of the operand that indices choose in: each device finds only its own part.
+/// Returns the dimensions of the operand that are split and that indices choose in, with their axes. Each device finds
+/// only the elements of its own part.
 fn split_dims<'c>(cx: &'c LocalizeCx<'_, '_>, dims: &IndexDims) -> Vec<(usize, &'c [AxisRef])> {
     let sharding = cx.operand_shardings[0].as_ref().expect("a tensor has a sharding");
     let sizes = dims.slice_sizes(&cx.op);
@@ -175,8 +177,8 @@ fn split_dims<'c>(cx: &'c LocalizeCx<'_, '_>, dims: &IndexDims) -> Vec<(usize, &
     (0..sizes.len()).filter(|&d| is_split(d) && chosen(d)).map(|d| (d, &sharding.dims[d].axes[..])).collect()
 }
 
-/// Slices of whole dimensions become slices of whole local ones. Where an index chooses in a split dimension, each
-/// device looks for it in its own part, and gives zeros where it is not.
+/// Builds the gather of one device. Slices of whole dimensions become slices of whole local ones. Where an index
+/// chooses in a split dimension, each device looks for it in its own part, and has zeros where it is not found.
 fn localize(cx: &mut LocalizeCx<'_, '_>) -> Value {
     let mut dims = dims(&cx.op);
     let global: Vec<usize> = cx.op.operand_shape(0).to_vec();
@@ -212,7 +214,7 @@ fn localize(cx: &mut LocalizeCx<'_, '_>) -> Value {
     }
 }
 
-/// `x` where the mask over the batch dimensions holds, zero elsewhere.
+/// Builds `x` where the mask over the batch dimensions is true, and zero elsewhere.
 fn masked(b: &mut Builder<'_>, dims: &IndexDims, mask: Value, x: Value) -> Value {
     let t = make::type_of(b, x);
     let mask = make::broadcast_in_dim(b, mask, &t.shape, &dims.batch_dims(t.rank()));
@@ -223,20 +225,20 @@ fn masked(b: &mut Builder<'_>, dims: &IndexDims, mask: Value, x: Value) -> Value
 /// The components of index vectors, each a tensor over the batch dimensions.
 pub(super) struct IndexParts {
     parts: Vec<Value>,
-    /// The type of each.
+    /// The type of each component.
     dtype: DType,
     batch: Vec<usize>,
-    /// The dimension that the components stand along; `None`: there is one, without a dimension.
+    /// The dimension of the components, or `None` if there is one component without a dimension.
     dim: Option<usize>,
 }
 
 impl IndexParts {
-    /// Of indices into an operand of shape `operand`, as signed integers that are wide enough for positions in it.
+    /// Splits indices into an operand of shape `operand`, as signed integers that are wide enough for its positions.
     pub fn split(b: &mut Builder<'_>, indices: Value, dims: &IndexDims, operand: &[usize]) -> IndexParts {
         let t = make::type_of(b, indices);
         let largest = operand.iter().copied().max().unwrap_or(0);
         let dtype = if t.dtype == DType::I32 { position_dtype(largest) } else { DType::I64 };
-        // The largest unsigned positions are not to wrap to negative ones.
+        // The largest unsigned positions must not wrap to negative ones.
         let bounded = if t.dtype == DType::U64 { at_most(b, indices, i64::MAX) } else { indices };
         let wide = make::convert(b, bounded, dtype);
         let dim = dims.index_vector_dim;
@@ -252,8 +254,8 @@ impl IndexParts {
         IndexParts { parts: (0..count).map(part).collect(), dtype, batch, dim: Some(dim) }
     }
 
-    /// The number of the component that chooses in dimension `d` of the operand. If none does, the index there is 0:
-    /// a component of zeros is added, to the dimension numbers too.
+    /// Returns the number of the component that chooses in dimension `d` of the operand. If there is none, the index
+    /// along `d` is 0: adds a component of zeros, also to the dimension numbers.
     pub fn component(&mut self, b: &mut Builder<'_>, dims: &mut IndexDims, d: usize) -> usize {
         dims.index_map.iter().position(|&m| m == d).unwrap_or_else(|| {
             let zeros = make::full(b, &self.batch, &Literal::zeros(self.dtype, vec![]));
@@ -264,8 +266,8 @@ impl IndexParts {
         })
     }
 
-    /// Makes component `k` count from the start of the device's part of a dimension that `axes` split; clamps it first
-    /// to `0..=most` if that is given.
+    /// Makes component `k` relative to the start of the device's part of a dimension that `axes` split. Clamps it first
+    /// to `0..=most` if `most` is given.
     pub fn shift(
         &mut self,
         b: &mut Builder<'_>,
@@ -302,14 +304,14 @@ fn at_most(b: &mut Builder<'_>, x: Value, most: i64) -> Value {
     make::minimum(b, x, most)
 }
 
-/// `x` clamped to `0..=most`.
+/// Builds `x` clamped to `0..=most`.
 fn clamp_index(b: &mut Builder<'_>, x: Value, most: usize) -> Value {
     let dtype = make::type_of(b, x).dtype;
     let (low, high) = (make::number(b, dtype, 0), make::number(b, dtype, most as i64));
     make::clamp(b, low, x, high)
 }
 
-/// Whether `0 <= x <= most`, element by element.
+/// Builds the test `0 <= x <= most`, element by element.
 fn is_within(b: &mut Builder<'_>, x: Value, most: usize) -> Value {
     let t = make::type_of(b, x);
     let bounds = [0, most as i64].map(|n| {

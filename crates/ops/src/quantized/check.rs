@@ -10,10 +10,10 @@ use crate::{OPS, Opcode};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Quantized};
 use shardwise_ir::{Body, Builder, Module, OpView, Type, Value};
 
-/// What `infer` gives of an op on plain values.
+/// A function that infers the result types of an op on plain values.
 type Infer<'a> = &'a dyn Fn(&OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
-/// The result types of an op with quantized operands or results.
+/// Infers the result types of an op with quantized operands or results.
 pub(crate) fn infer(op: &OpView<'_>, plain: Infer<'_>) -> Result<Vec<Type>, Diagnostics> {
     match Opcode::of_view(op).schema().on_quantized {
         OnQuantized::Converts | OnQuantized::Any | OnQuantized::PerTensor => plain(op),
@@ -30,7 +30,8 @@ pub(crate) fn infer(op: &OpView<'_>, plain: Infer<'_>) -> Result<Vec<Type>, Diag
     }
 }
 
-/// Infers as if all types were other ones, of which the results' must be what comes out.
+/// Infers the result types with all types mapped by `of`. The declared result types, mapped too, must be the inferred
+/// ones.
 fn with_types(op: &OpView<'_>, of: fn(DType) -> DType, plain: Infer<'_>) -> Result<Vec<Type>, Diagnostics> {
     if op.results().is_empty() {
         return Err(needs_result_type(op).into());
@@ -59,12 +60,12 @@ fn is_per_axis(op: &OpView<'_>) -> bool {
     quantized(op).any(|q| q.axis.is_some())
 }
 
-/// The same but for scales and zero points.
+/// Returns true if the two are equal except for scales and zero points.
 fn is_alike(a: &Quantized, b: &Quantized) -> bool {
     (a.storage, a.range, a.expressed, a.axis) == (b.storage, b.range, b.expressed, b.axis)
 }
 
-/// An op that is computed on floats.
+/// Checks an op that is computed on floats.
 fn computed(op: &OpView<'_>, which: &'static str, alike: &'static str) -> Result<(), Diagnostics> {
     let mut check = Check::new(op);
     match Opcode::of_view(op) {
@@ -107,7 +108,7 @@ fn added(op: &OpView<'_>, check: &mut Check<'_, '_>) {
         .that("add_c7", !axis_b || b.axis == c.axis, "the result must be quantized along the second operand's axis");
 }
 
-/// The labels of what `dot_general` and `convolution` ask of quantized values.
+/// The labels of the constraints of `dot_general` and `convolution` on quantized values.
 struct Product {
     lhs: &'static str,
     which: &'static str,
@@ -180,7 +181,7 @@ fn product(op: &OpView<'_>, check: &mut Check<'_, '_>, labels: &Product, axis_fi
         );
 }
 
-/// An op that moves values quantized per axis: the axis must come along.
+/// Checks an op that moves values quantized per axis: the result must be quantized along the same axis.
 fn moved_axis(op: &OpView<'_>, label: &'static str) -> Result<(), Diagnostics> {
     let mut check = Check::new(op);
     let opcode = Opcode::of_view(op);
@@ -210,7 +211,7 @@ fn moved_axis(op: &OpView<'_>, label: &'static str) -> Result<(), Diagnostics> {
     check.so_far()
 }
 
-/// Whether the result is quantized along the dimension that the operand's quantized dimension becomes.
+/// Returns true if the result is quantized along the dimension that the operand's quantized dimension becomes.
 fn axis_follows(op: &OpView<'_>, a: &Quantized, b: &Quantized) -> bool {
     let (Some(from), Some(to)) = (a.axis, b.axis) else { return false };
     let (x, y) = (op.operand_shape(0), op.result_shape(0));

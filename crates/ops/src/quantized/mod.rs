@@ -1,8 +1,9 @@
-//! Quantized values: integers that stand for floats. What ops do to them is plain arithmetic, written down once.
+//! Quantized values, which are integers that represent floats, and the ordinary arithmetic that ops on them decompose
+//! into.
 //!
-//! In memory a quantized value is its integers, so ops that only move elements need nothing. An op that computes is its
-//! operands dequantized, the op on floats, its results quantized, as the specification says ([`decompose`]): the
-//! interpreter evaluates exactly what the partitioner puts in the op's place.
+//! In memory a quantized value is its integers, so ops that only move elements need no change. An op that computes is
+//! decomposed as the specification says ([`decompose`]): its operands are dequantized, the op runs on floats, and its
+//! results are quantized. The interpreter evaluates the same ops that the partitioner puts in the op's place.
 
 mod check;
 
@@ -16,17 +17,17 @@ use crate::{OPS, Opcode, make};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, Loc, Quantized};
 use shardwise_ir::{Attrs, Body, Builder, Module, OpView, Region, Type, Value};
 
-/// Whether an operand or a result is quantized.
+/// Returns true if an operand or a result is quantized.
 pub fn is_quantized(op: &OpView<'_>) -> bool {
     op.operands().iter().chain(op.results()).any(|&v| of(op, v).is_some())
 }
 
-/// What the type of a value says, if it is quantized.
+/// Returns the quantization parameters of a value's type, or `None` if it is not quantized.
 pub(crate) fn of(op: &OpView<'_>, v: Value) -> Option<&'static Quantized> {
     op.body.ty(v).as_tensor()?.dtype.quantized()
 }
 
-/// The type with another element type.
+/// Returns the type with its element types mapped by `of`.
 fn with_dtype(ty: &Type, of: fn(DType) -> DType) -> Type {
     match ty {
         Type::Tensor(t) => t.clone().with_dtype(of(t.dtype)).into(),
@@ -36,14 +37,13 @@ fn with_dtype(ty: &Type, of: fn(DType) -> DType) -> Type {
     }
 }
 
-/// The type in memory: of quantized values their integers.
+/// Returns the type in memory, in which quantized values are their integers.
 pub fn stored(ty: &Type) -> Type {
     with_dtype(ty, DType::storage)
 }
 
-/// The op on integers: `operands` are those of its operands, `regions` work on integers already.
-///
-/// Gives the results' integers.
+/// Builds the op on integers, and returns the results' integers. `operands` replace its operands. `regions` are its
+/// regions, which are already on integers.
 pub fn decompose(op: &OpView<'_>, operands: &[Value], regions: Vec<Region>, b: &mut Builder<'_>) -> Vec<Value> {
     let floats = |b: &mut Builder<'_>| -> Vec<Value> {
         let pairs = operands.iter().zip(op.operands());
@@ -70,7 +70,7 @@ pub fn decompose(op: &OpView<'_>, operands: &[Value], regions: Vec<Region>, b: &
     }
 }
 
-/// `(integer - zero_point) * scale`; the difference is exact.
+/// Builds `(integer - zero_point) * scale`. The difference is exact.
 fn dequantize(b: &mut Builder<'_>, x: Value, q: &Quantized) -> Value {
     let shape = make::type_of(b, x).shape.to_vec();
     let wide = if q.storage.bits() < 32 { DType::I32 } else { DType::I64 };
@@ -84,7 +84,7 @@ fn dequantize(b: &mut Builder<'_>, x: Value, q: &Quantized) -> Value {
     make::multiply(b, x, scale)
 }
 
-/// `round(clamp(x / scale + zero_point))`, to nearest even; NaN gives 0.
+/// Builds `round(clamp(x / scale + zero_point))`, which is rounded to nearest even. The result for NaN is 0.
 fn quantize(b: &mut Builder<'_>, x: Value, q: &Quantized) -> Value {
     let shape = make::type_of(b, x).shape.to_vec();
     let scale = parameter(b, q, q.expressed, &shape, |i| Number::Double(q.scales[i]));
@@ -99,7 +99,7 @@ fn quantize(b: &mut Builder<'_>, x: Value, q: &Quantized) -> Value {
     make::convert(b, x, q.storage)
 }
 
-/// A parameter for each element: one for all, or one for each slice of the quantized dimension.
+/// Builds a parameter for each element: the same for all, or one for each slice of the quantized dimension.
 fn parameter(
     b: &mut Builder<'_>,
     q: &Quantized,
@@ -115,7 +115,7 @@ fn parameter(
     }
 }
 
-/// Evaluates what the op decomposes into, on the integers of its operands.
+/// Evaluates the decomposition of the op on the integers of its operands.
 pub(crate) fn run(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
     let module = Module::new("quantized", &OPS);
     let mut body = Body::new();
@@ -135,7 +135,7 @@ pub(crate) fn run(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) 
     Ok(results.iter().map(|&v| get(&values, v)).collect())
 }
 
-/// Quantized elements of one type as those of another.
+/// Converts quantized elements of one type to another quantized type.
 pub(crate) fn requantized(x: &Literal, from: DType, to: DType, loc: &Loc) -> Result<Literal, EvalError> {
     let module = Module::new("quantized", &OPS);
     let mut body = Body::new();
@@ -146,7 +146,7 @@ pub(crate) fn requantized(x: &Literal, from: DType, to: DType, loc: &Loc) -> Res
     Ok(run(&module.view(&body, op), std::slice::from_ref(x), &mut NoRegions)?.remove(0))
 }
 
-/// `stablehlo.uniform_quantize`: floats, or values quantized otherwise, as quantized values.
+/// `stablehlo.uniform_quantize`: converts floats, or values quantized differently, to quantized values.
 pub struct UniformQuantize;
 
 impl UniformQuantize {
@@ -189,7 +189,7 @@ impl Facts for UniformQuantize {
     );
 }
 
-/// `stablehlo.uniform_dequantize`: the floats that quantized values stand for.
+/// `stablehlo.uniform_dequantize`: converts quantized values to the floats that they represent.
 pub struct UniformDequantize;
 
 impl UniformDequantize {
