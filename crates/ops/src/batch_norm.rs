@@ -1,4 +1,4 @@
-//! `batch_norm_inference`, `batch_norm_training`, `batch_norm_grad`: a feature is all elements with one index along
+//! `batch_norm_inference`, `batch_norm_training`, `batch_norm_grad`. A feature is all elements with one index along
 //! `feature_index`.
 
 use crate::Opcode;
@@ -10,19 +10,19 @@ use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
-/// Of each of the three ops: which operands and results are as large as the whole, and what the labels start with.
+/// The facts of the three batch normalizations.
 pub struct BatchNorm;
 
-/// What a batch normalization has of each kind.
+/// The operands, results and labels of one of the three batch normalizations.
 struct Form {
     labels: Labels,
-    /// For each operand and each result whether it has one element for each feature.
+    /// For each operand and each result, true if it has one element for each feature.
     operands: &'static [bool],
     results: &'static [bool],
 }
 
-/// Labels of the constraints on the dimension, the element types, the shapes of wholes, and the shape of each operand that
-/// has one element for each feature.
+/// The labels of the constraints on the dimension, on the element types, on the shapes of whole operands, and on the
+/// shape of each operand that has one element for each feature.
 struct Labels {
     dimension: &'static str,
     element: &'static str,
@@ -69,12 +69,12 @@ const GRAD: Form = Form {
     results: &[false, true, true],
 };
 
-/// The label of the shape of result `index` of `batch_norm_grad`.
+/// Returns the label of the shape of result `index` of `batch_norm_grad`.
 fn grad_shape(index: usize, _: &[Type], _: &[Type]) -> Option<&'static str> {
     (index == 0).then_some("batch_norm_grad_c3")
 }
 
-/// The label of the shape of result `index` of `batch_norm_training`.
+/// Returns the label of the shape of result `index` of `batch_norm_training`.
 fn training_shape(index: usize, _: &[Type], _: &[Type]) -> Option<&'static str> {
     match index {
         1 => Some("batch_norm_training_c5"),
@@ -163,8 +163,8 @@ impl Facts for BatchNorm {
         check.give(form.results.iter().map(result))
     }
 
-    /// The feature is a factor of all; the other dimensions pass through where nothing is summed over them, and must be
-    /// whole elsewhere.
+    /// Makes the feature a factor of all tensors. The other dimensions pass through if the op does not sum over them,
+    /// and must be whole otherwise.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (form, x) = (form(op), op.operand_shape(0));
         let feature = op.attrs().size("feature_index").expect("verified");
@@ -236,17 +236,17 @@ fn read(x: &Literal) -> Vec<f64> {
     (0..x.size()).map(|i| x.get_f64(i)).collect()
 }
 
-/// Computed in `f64`, rounded once.
+/// Rounds values, which are computed in `f64`, to the element type.
 fn write(t: &TensorType, values: &[f64]) -> Literal {
     eval::fill(t.dtype, &t.shape, |i| Number::Double(values[i]))
 }
 
-/// Which feature an element belongs to.
+/// The assignment of elements to features.
 struct Features {
     count: usize,
-    /// Elements between two neighbours along the dimension of features.
+    /// The distance between two neighbours along the dimension of features.
     stride: usize,
-    /// Elements of one feature.
+    /// The number of elements of one feature.
     size: usize,
     epsilon: f64,
 }
@@ -267,7 +267,7 @@ impl Features {
         i / self.stride % self.count
     }
 
-    /// The sum of `f` over each feature's elements.
+    /// Returns the sum of `f` over each feature's elements.
     fn sums(&self, len: usize, f: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut sums = vec![0.0; self.count];
         (0..len).for_each(|i| sums[self.of(i)] += f(i));
@@ -290,7 +290,7 @@ impl Features {
         vec![self.normalized(x, &mean, &variance, scale, offset), mean, variance]
     }
 
-    /// Of operand, scale, mean, variance and the result's gradient.
+    /// Computes the gradients, from operand, scale, mean, variance and the result's gradient.
     fn grad(&self, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let [x, scale, mean, variance, grad] = [0, 1, 2, 3, 4].map(|i| &values[i]);
         let n = self.size as f64;

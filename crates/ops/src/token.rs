@@ -12,11 +12,11 @@ use shardwise_ir::{Attr, OpView, Type, Value};
 pub struct Token;
 /// `tuple`, `get_tuple_element`.
 pub struct Tuple;
-/// `send`, `recv`, `infeed`, `outfeed`: to the host and from it. Only a grid of programs that the interpreter runs has
-/// such a host.
+/// `send`, `recv`, `infeed`, `outfeed`: communication with the host. Only a grid of programs that the interpreter runs
+/// has such a host.
 pub struct Host;
 
-/// Facts of ops whose values are no tensors.
+/// Writes the facts of ops whose values are no tensors.
 macro_rules! no_tensor {
     () => {
         answer!(class = Other);
@@ -133,7 +133,7 @@ impl Host {
         role: Role::Plain,
     };
 
-    /// Returns the number of the channel of a `send` or `recv`; 0 if it has none.
+    /// Returns the number of the channel of a `send` or `recv`, or 0 if it has none.
     pub fn channel(op: &OpView<'_>) -> i64 {
         let handle = op.attr("channel_handle").and_then(Attr::as_record);
         handle.and_then(|fields| fields.int("handle")).unwrap_or(0)
@@ -155,7 +155,7 @@ impl Facts for Host {
         if sends {
             return check.give([Type::Token]);
         }
-        // Of no result at all `infeed_c1` speaks.
+        // An `infeed` without results is reported by `infeed_c1` instead.
         let ends = op.results().last().map_or(Opcode::of_view(op) == Opcode::Infeed, is_token);
         check.that(labels(op).1, ends, "the last result must be a token");
         check.give(types_of(op, op.results()))
@@ -201,7 +201,7 @@ impl Facts for Host {
     }
 }
 
-/// Of `send` and `recv`: who sends to whom.
+/// Checks the pairs of source and target of `send` and `recv`.
 fn check_pairs(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     let Some(attr) = op.attr("source_target_pairs") else { return };
     let [rows, sources, targets, range] = match Opcode::of_view(op) {
@@ -219,8 +219,8 @@ fn check_pairs(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     check.that(targets, check::is_unique(&to), "a process is the target of two pairs");
 }
 
-/// Of `send` and `recv`: which way the channel goes. (From the host for `recv`: the specification writes "to the host"
-/// there too, its verifier does not.)
+/// Checks the direction of the channel of `send` and `recv`. (For `recv` it is from the host. The specification writes
+/// "to the host" there too, but its verifier does not.)
 fn check_channel(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     let handle = op.attr("channel_handle").and_then(Attr::as_record);
     let Some(kind) = handle.and_then(|fields| fields.int("type")) else { return };
@@ -235,7 +235,7 @@ fn check_channel(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     check.that(label, kind == wanted, &format!("the channel must go {way}"));
 }
 
-/// Of `infeed`: what it gives before the token.
+/// Checks the results of `infeed` before the token.
 fn check_fed(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     if Opcode::of_view(op) != Opcode::Infeed {
         return;
@@ -247,7 +247,7 @@ fn check_fed(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     check.that("infeed_c2", fed.iter().all(|t| t.as_tensor().is_some()), rule);
 }
 
-/// The constraints on the token and on the other values.
+/// Returns the labels of the constraints on the token and on the other values.
 fn labels(op: &OpView<'_>) -> (&'static str, &'static str) {
     match Opcode::of_view(op) {
         Opcode::Send => ("send_i2", "send_i1"),
@@ -281,7 +281,7 @@ impl Tuple {
         role: Role::Plain,
     };
 
-    /// Returns which part `get_tuple_element` takes.
+    /// Returns the index of the part that `get_tuple_element` returns.
     pub fn index(op: &OpView<'_>) -> Option<usize> {
         op.attrs().size("index")
     }

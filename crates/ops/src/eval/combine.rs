@@ -1,13 +1,14 @@
-//! Combining elements as a reducer does, without running its region where it is a kind that has a name.
+//! Combining elements as a reducer does, without running its region if the reduction is a known one.
 
 use super::Number;
 use crate::ReduceKind;
 use shardwise_base::Complex64;
 use shardwise_mathfn as fns;
 
-/// `a` combined with `b`; the result is then rounded or wrapped to the element type.
+/// Returns `a` combined with `b`. The caller rounds or wraps it to the element type.
 ///
-/// Panics on kinds that do not exist on the numbers' kind: [`can_combine`] says which do.
+/// # Panics
+/// If the reduction is not defined for numbers of this kind: see [`can_combine`].
 pub(crate) fn combine(kind: ReduceKind, a: Number, b: Number) -> Number {
     match (a, b) {
         (Number::Bool(a), Number::Bool(b)) => Number::Bool(match kind {
@@ -57,7 +58,7 @@ fn combine_complex(kind: ReduceKind, a: Complex64, b: Complex64) -> Complex64 {
     }
 }
 
-/// Whether [`combine`] exists for this kind on elements of this type.
+/// Returns true if [`combine`] is defined for this reduction on elements of this type.
 pub(crate) fn can_combine(kind: ReduceKind, dtype: shardwise_base::DType) -> bool {
     use ReduceKind::*;
     match kind {

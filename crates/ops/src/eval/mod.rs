@@ -1,5 +1,5 @@
-//! What reference evaluation is written with: maps over elements, strided copies, reducers. Plain, but typed: no
-//! allocation per element.
+//! Functions that reference evaluation is built from: maps over elements, strided copies, reducers. They are plain but
+//! typed, and allocate nothing per element.
 
 mod combine;
 mod number;
@@ -11,14 +11,14 @@ pub(crate) use strided::{Layout, copy, gather, row_major};
 
 use shardwise_base::{Element, Literal};
 
-/// One element repeated.
+/// Returns one element repeated.
 pub(crate) fn splat<T: Element>(shape: &[usize], value: T) -> Literal {
     Literal::splat(T::DTYPE, shape, bytemuck::bytes_of(&value))
 }
 
-/// `f` of each element; a splat stays one.
+/// Applies `f` to each element. The result for a splat is a splat.
 ///
-/// The loop is compiled for each pair of types, not for each `f`: there are thousands of them.
+/// The loop is compiled for each pair of types and not for each `f`, of which there are thousands.
 pub(crate) fn map<A: Element, R: Element>(x: &Literal, f: impl Fn(A) -> R) -> Literal {
     fn each<A: Element, R: Element>(x: &Literal, f: &dyn Fn(A) -> R) -> Literal {
         if x.is_splat() {
@@ -30,7 +30,7 @@ pub(crate) fn map<A: Element, R: Element>(x: &Literal, f: impl Fn(A) -> R) -> Li
     each(x, &f)
 }
 
-/// `f` of the elements at each place of two literals of one shape; two splats make a splat.
+/// Applies `f` to the elements of two literals of one shape at each position. The result for two splats is a splat.
 pub(crate) fn zip<A: Element, B: Element, R: Element>(x: &Literal, y: &Literal, f: impl Fn(A, B) -> R) -> Literal {
     fn each<A: Element, B: Element, R: Element>(x: &Literal, y: &Literal, f: &dyn Fn(A, B) -> R) -> Literal {
         if y.is_splat() {
@@ -47,24 +47,24 @@ pub(crate) fn zip<A: Element, B: Element, R: Element>(x: &Literal, y: &Literal, 
     each(x, y, &f)
 }
 
-/// The element of `x` or of `y` at an index; either may be a splat.
+/// Returns a function for the element of `x` or of `y` at an index. Either may be a splat.
 pub(crate) fn zip_fn<'a, T: Element>(x: &'a Literal, y: &'a Literal) -> impl Fn(bool, usize) -> T + 'a {
     let (x, y) = (elements::<T>(x), elements::<T>(y));
     move |first, i| if first { x(i) } else { y(i) }
 }
 
-/// The elements by index; a splat has the same at each.
+/// Returns a function for the element at an index. A splat has the same element at each.
 pub(crate) fn elements<T: Element>(x: &Literal) -> impl Fn(usize) -> T + '_ {
     let (slice, step) = if x.is_splat() { (bytemuck::cast_slice(x.raw_bytes()), 0) } else { (x.as_slice(), 1) };
     move |i| slice[i * step]
 }
 
-/// A scalar as a splat of this shape; any other literal as it is.
+/// Returns a scalar as a splat of this shape, and any other literal unchanged.
 pub(crate) fn spread(x: &Literal, shape: &[usize]) -> Literal {
     if x.rank() == 0 && !shape.is_empty() { Literal::splat(x.dtype(), shape, x.element_bytes(0)) } else { x.clone() }
 }
 
-/// Runs `$body` with `$T` standing for the Rust type of an element type.
+/// Runs `$body`, in which `$T` is the Rust type of an element type.
 macro_rules! with_element {
     ($dtype:expr, $T:ident => $body:expr) => {{
         use shardwise_base::{Bool8, Complex32, Complex64, DType, bf16, f16, small};

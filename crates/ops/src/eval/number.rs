@@ -1,23 +1,24 @@
-//! Elements as numbers, whatever their type: for conversions, iota and the like.
+//! Elements of any type as numbers, for conversions, iota and others.
 
 use super::with_element;
 use shardwise_base::small::*;
 use shardwise_base::{Bool8, Complex32, Complex64, DType, Element, Literal, bf16, f16};
 
-/// A number in the arithmetic that its element type is computed in.
+/// A number, in the type of arithmetic for its element type.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Number {
     Bool(bool),
     Signed(i64),
     Unsigned(u64),
-    /// Of f32 and the floats below.
+    /// A number of type f32 or a narrower float type.
     Single(f32),
     Double(f64),
     Complex(Complex64),
 }
 
-/// Element types that convert to and from [`Number`] as `stablehlo.convert` says: integers wrap, floats to integers
-/// saturate and NaN gives 0, anything but zero is true, complex numbers lose their imaginary part.
+/// Element types that convert to and from [`Number`] as `stablehlo.convert` specifies. Integers wrap. Floats saturate
+/// when they become integers, and NaN becomes 0. Anything but zero becomes true. Complex numbers lose their imaginary
+/// part.
 pub(crate) trait Numeric: Element {
     fn to_number(self) -> Number;
     fn from_number(n: Number) -> Self;
@@ -66,7 +67,7 @@ macro_rules! small_integers {
 small_integers!(Signed i64: I2 I4);
 small_integers!(Unsigned u64: U2 U4);
 
-/// The nearest number towards zero that an integer type of less than a byte has.
+/// Returns the nearest number towards zero that an integer type of less than a byte can represent.
 fn saturate(x: f64, dtype: DType) -> i64 {
     let bits = dtype.bits() as u32 - u32::from(dtype.is_signed());
     let least = if dtype.is_signed() { -(1i64 << bits) } else { 0 };
@@ -149,7 +150,7 @@ small_floats! {
     F4E2M1FN F6E2M3FN F6E3M2FN F8E3M4 F8E4M3 F8E4M3FN F8E4M3FNUZ F8E4M3B11FNUZ F8E5M2 F8E5M2FNUZ F8E8M0FNU
 }
 
-/// The elements of a dense literal by index.
+/// Returns a function for the elements of a dense literal by index.
 pub(crate) fn read_numbers(x: &Literal) -> Box<dyn Fn(usize) -> Number + '_> {
     with_element!(x.dtype(), T => {
         let elements = x.as_slice::<T>();
@@ -157,17 +158,18 @@ pub(crate) fn read_numbers(x: &Literal) -> Box<dyn Fn(usize) -> Number + '_> {
     })
 }
 
-/// A literal whose element `i` is `get(i)`.
+/// Returns a literal whose element `i` is `get(i)`.
 pub(crate) fn fill(dtype: DType, shape: &[usize], get: impl Fn(usize) -> Number) -> Literal {
     fill_with(dtype, shape, &get)
 }
 
-/// Not generic: it is compiled once, for all element types, and not for each caller.
+/// Returns a literal whose element `i` is `get(i)`. This function is not generic, so that it is compiled once and not
+/// for each caller.
 fn fill_with(dtype: DType, shape: &[usize], get: &dyn Fn(usize) -> Number) -> Literal {
     with_element!(dtype, T => Literal::from_fn(shape, |i| T::from_number(get(i))))
 }
 
-/// The same numbers as elements of another type.
+/// Converts elements to another type.
 pub(crate) fn convert(x: &Literal, to: DType) -> Literal {
     match (x.dtype(), to) {
         (from, to) if from == to => x.clone(),

@@ -1,16 +1,17 @@
-//! Moving elements whatever their type: every op that only moves is a strided copy.
+//! Moving elements of any type: every op that only moves elements is a strided copy.
 
 use shardwise_base::Literal;
 use shardwise_base::budget::Meter;
 
-/// Where the elements of a block lie in a buffer: the first at `base`, the next along dimension `d` `strides[d]` on.
+/// The positions of the elements of a block in a buffer. The first is at `base`, and neighbours along dimension `d` are
+/// `strides[d]` apart.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub base: isize,
     pub strides: Vec<isize>,
 }
 
-/// Strides of a row-major array.
+/// Returns the strides of a row-major array.
 pub(crate) fn row_major(shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![1; shape.len()];
     for d in (1..shape.len()).rev() {
@@ -20,12 +21,12 @@ pub(crate) fn row_major(shape: &[usize]) -> Vec<isize> {
 }
 
 impl Layout {
-    /// All of a row-major array.
+    /// Returns the layout of a whole row-major array.
     pub fn whole(shape: &[usize]) -> Layout {
         Layout { base: 0, strides: row_major(shape) }
     }
 
-    /// The block of a row-major array that starts at `start` and takes each `step`th element.
+    /// Returns the layout of the block of a row-major array that starts at `start` and takes each `step`th element.
     pub fn block(shape: &[usize], start: &[usize], step: &[usize]) -> Layout {
         let all = row_major(shape);
         let base = all.iter().zip(start).map(|(s, &i)| s * i as isize).sum();
@@ -33,7 +34,7 @@ impl Layout {
     }
 }
 
-/// Copies a block of `shape` from `x`, seen as `from`, into a new row-major literal.
+/// Copies a block of `shape` from `x`, read with the layout `from`, into a new row-major literal.
 pub(crate) fn gather(x: &Literal, from: &Layout, shape: &[usize]) -> Literal {
     if x.is_splat() {
         return Literal::splat(x.dtype(), shape, x.raw_bytes());
@@ -43,7 +44,7 @@ pub(crate) fn gather(x: &Literal, from: &Layout, shape: &[usize]) -> Literal {
     out
 }
 
-/// Copies a block of `shape` from `x`, seen as `from`, into the places of `out` that `to` names.
+/// Copies a block of `shape` from `x`, read with the layout `from`, into `out`, written with the layout `to`.
 pub(crate) fn copy(x: &Literal, from: &Layout, out: &mut Literal, to: &Layout, shape: &[usize]) {
     assert_eq!(x.dtype(), out.dtype(), "element type");
     if shape.contains(&0) {

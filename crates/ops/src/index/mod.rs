@@ -1,4 +1,4 @@
-//! Reading and writing slices at places that other tensors name: gather and scatter.
+//! Gather and scatter, which read and write slices at positions that other tensors contain.
 
 mod dims;
 mod gather;

@@ -1,6 +1,7 @@
-//! `scatter`: slices combined into operands at places that a tensor of indices names; what falls outside is dropped.
+//! `scatter`: slices combined into operands at the positions in a tensor of indices. Elements outside the operand are
+//! dropped.
 //!
-//! Updates are applied in row-major order of their indices, each result rounded to the element type.
+//! Updates are applied in row-major order of their indices, and each result is rounded to the element type.
 
 use super::IndexDims;
 use super::SCATTER_DIMENSIONS;
@@ -43,12 +44,13 @@ fn dims(op: &OpView<'_>) -> IndexDims {
     IndexDims::of_scatter(op).expect("verified")
 }
 
-/// Number of inputs, which is that of updates and results.
+/// Returns the number of inputs, which is also the number of updates and of results.
 fn arity(op: &OpView<'_>) -> usize {
     op.operands().len() / 2
 }
 
-/// The one kind by which all inputs are combined, if it is one that partial results combine by.
+/// Returns the reduction that combines the elements of all inputs, if it is the same for all and can combine partial
+/// results.
 fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     let kind = |i: usize| {
         let kind = reducer::reduce_kind_of(op.module, op.body, op.regions()[0], i)?;
@@ -62,8 +64,8 @@ fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     (1..arity(op)).all(|i| kind(i) == Some(first)).then_some(first)
 }
 
-/// The factors of a window dimension. An index may move even a window of the whole dimension, in part out of it: so
-/// that elements meet those of other devices.
+/// Returns the factors of a window dimension. An index may move even a window of the whole dimension, partly out of it,
+/// so that its elements are combined with those of other devices.
 fn window_factors(dims: &IndexDims, o: usize, full: usize, d: usize, size: usize) -> Vec<IndexFactor> {
     let factor = |operand, slices, spec| IndexFactor { operand, indices: None, slices, spec };
     if full == size {
@@ -139,7 +141,7 @@ impl Facts for Scatter {
         common_kind(op).map_or(Combine::No("its computation has no name"), Combine::With)
     }
 
-    /// Updates that change nothing, at any place.
+    /// Returns updates that leave the result unchanged, at any position.
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
         let (n, dtype) = (arity(op), op.operand_tensor(index).dtype);
         match index.cmp(&n) {
@@ -205,7 +207,7 @@ fn check_updates(dims: &IndexDims, check: &mut Check<'_, '_>, input: &[usize], i
     check.that("scatter_c4", updates == expected, "updates must have the batch dimensions of the indices");
 }
 
-/// Checks the computation's type, and gives the element types of the results.
+/// Checks the computation's type, and returns the element types of the results.
 fn check_computation(op: &OpView<'_>, check: &mut Check<'_, '_>, n: usize) -> Vec<shardwise_base::DType> {
     let region = op.regions()[0];
     let args = check::types_of(op, &op.body[region].args);
@@ -220,14 +222,14 @@ fn check_computation(op: &OpView<'_>, check: &mut Check<'_, '_>, n: usize) -> Ve
     if fits { dtypes } else { vec![] }
 }
 
-/// How an update changes an element.
+/// The change of an element by an update.
 #[derive(Clone, Copy)]
 enum Way {
     Replace,
     Combine(ReduceKind),
 }
 
-/// `None`: only the region says.
+/// Returns how updates of input `i` change elements, or `None` if only running the region shows it.
 fn way(op: &OpView<'_>, i: usize) -> Option<Way> {
     let region = op.regions()[0];
     if op.body.region_results(region)[i] == op.body[region].args[arity(op) + i] {
@@ -237,7 +239,8 @@ fn way(op: &OpView<'_>, i: usize) -> Option<Way> {
     eval::can_combine(kind, op.result_tensor(i).dtype).then_some(Way::Combine(kind))
 }
 
-/// For each element of the updates, in order, its place in the operand; `None`: outside.
+/// Returns the position in the operand of each element of the updates, in order, or `None` for an element outside the
+/// operand.
 fn places(dims: &IndexDims, operand: &Literal, indices: &Literal, updates: &[usize]) -> Data<Option<usize>> {
     let starts = Starts::new(dims, indices, operand.rank());
     let strides = eval::row_major(operand.shape());
@@ -300,8 +303,9 @@ fn run(regions: &mut dyn RegionEval, region: Region, args: Vec<Literal>) -> Resu
     regions.region(region, args)
 }
 
-/// Indices count from the start of the device's part, and what is not in it is dropped as all that is outside. Where
-/// updates are split, one device starts from the inputs and the others from what changes nothing.
+/// Builds the scatter of one device. Its indices are relative to the start of the device's part, and updates outside
+/// the part are dropped. If updates are split, one device starts from the inputs, and the others start from the
+/// reduction's identity.
 fn localize(cx: &mut LocalizeCx<'_, '_>) -> Vec<Value> {
     let mut dims = dims(&cx.op);
     let n = arity(&cx.op);
@@ -339,7 +343,8 @@ fn localize(cx: &mut LocalizeCx<'_, '_>) -> Vec<Value> {
     b.body[op].results.to_vec()
 }
 
-/// The axes that split batch dimensions which the inputs do not have: each device has a part of the updates.
+/// Returns the axes that split batch dimensions which the inputs do not have. Along these, each device has a part of
+/// the updates.
 fn partial_axes(dims: &IndexDims, updates: &[Vec<AxisRef>], indices_rank: usize) -> Vec<AxisRef> {
     let batch = dims.batch_dims(updates.len()).into_iter().zip(dims.indices_batch_dims(indices_rank));
     batch.filter(|(_, i)| !dims.indices_batching.contains(i)).flat_map(|(d, _)| updates[d].clone()).collect()

@@ -65,8 +65,8 @@ impl Facts for BroadcastInDim {
         .give([to.clone().into()])
     }
 
-    /// A factor for each dimension of the result, which the operand's dimension has too if it is not repeated; else that
-    /// has one of its own.
+    /// Makes a factor of each dimension of the result. The operand's dimension has the same factor if it is not
+    /// repeated, and a factor of its own otherwise.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let dims = op.sizes("broadcast_dimensions");

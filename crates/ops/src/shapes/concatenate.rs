@@ -1,4 +1,4 @@
-//! `stablehlo.concatenate`: tensors one after the other along a dimension.
+//! `stablehlo.concatenate`: joins tensors along a dimension.
 
 use crate::facts::*;
 use crate::schema::*;
@@ -23,7 +23,7 @@ impl Concatenate {
         role: Role::Plain,
     };
 
-    /// Returns the dimension along which the operands follow each other.
+    /// Returns the dimension along which the operands are joined.
     pub fn dim(op: &OpView<'_>) -> Option<usize> {
         op.attrs().size("dimension")
     }
@@ -53,8 +53,8 @@ impl Facts for Concatenate {
         c.give_tensor(first.dtype, shape)
     }
 
-    /// The concatenated dimension is one factor of all; it must be whole, or moves between neighbours where the operands
-    /// are pieces of one tensor (a roll, a halo).
+    /// Makes the concatenated dimension one factor of all tensors. It must be whole, unless the operands are slices, as in a
+    /// roll or a halo exchange: then its elements move between neighbours.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (y, dim) = (op.result_shape(0), op.attrs().size("dimension").expect("verified"));
         let joined = if is_made_of_slices(op) { FactorSpec::permutation } else { FactorSpec::need_replication };
@@ -90,7 +90,8 @@ impl Facts for Concatenate {
     );
 }
 
-/// Whether all operands are slices, or each is one tensor or a slice of it and at least one is a slice.
+/// Returns true if all operands are slices of any tensors, or if each operand is one tensor or a slice of it and at
+/// least one is a slice.
 fn is_made_of_slices(op: &OpView<'_>) -> bool {
     let source =
         |i: usize| op.operand_def(i).filter(|def| Opcode::of_view(def) == Opcode::Slice).map(|def| def.operand(0));

@@ -1,4 +1,4 @@
-//! `stablehlo.constant`: an array written into the program.
+//! `stablehlo.constant`: an array that is part of the program.
 
 use crate::facts::*;
 use crate::schema::*;
@@ -18,14 +18,14 @@ macro_rules! constant_example {
     };
 }
 
-/// The array of operand `i`, if a constant makes it.
+/// Returns the array of operand `i`, if a constant defines it.
 pub fn constant_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
     let def = op.operand_def(i)?;
     let is_constant = matches!(Opcode::of_view(&def), Opcode::Constant | Opcode::SdyConstant | Opcode::ChloConstant);
     is_constant.then(|| constant_value(&def))?
 }
 
-/// The array of a constant.
+/// Returns the array of a constant.
 pub fn constant_value<'v>(op: &OpView<'v>) -> Option<&'v Literal> {
     op.attr("value").and_then(Attr::as_dense)
 }
@@ -67,7 +67,7 @@ impl Constant {
         role: Role::Plain,
     };
 
-    /// Puts another array in the place of the one that the attributes hold, if they hold one.
+    /// Replaces the array in the attributes, if they have one.
     pub fn map_value(attrs: &mut Attrs, map: impl FnOnce(&Literal) -> Literal) {
         if let Some(value) = attrs.get("value").and_then(Attr::as_dense).map(map) {
             attrs.set("value", Attr::Dense(value));
@@ -93,7 +93,7 @@ impl Facts for Constant {
         Ok(vec![constant_value(op).expect("verified").clone()])
     }
 
-    /// Equal elements: fewer of them. Others: the device's block of the whole array.
+    /// Builds a smaller constant if all elements are equal, and otherwise the device's block of the whole array.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let value = constant_value(&cx.op).expect("verified");
         let local = cx.result_types[0].shape().to_vec();

@@ -1,4 +1,5 @@
-//! `stablehlo.dynamic_slice`: a block of constant size at a computed place, moved inside the bounds.
+//! `stablehlo.dynamic_slice`: a block of constant size at a computed position, which is clamped so that the block is
+//! inside the array.
 
 use crate::facts::*;
 use crate::schema::*;
@@ -9,7 +10,8 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct DynamicSlice;
 
-/// Checks the start indices of a block: labels of their number, of their being scalar integers, of their one type.
+/// Checks the start indices of a block. The labels are for their number, for being scalar integers, and for having one
+/// type.
 pub(super) fn check_starts(
     c: &mut Check<'_, '_>,
     starts: &[&TensorType],
@@ -25,7 +27,8 @@ pub(super) fn check_starts(
         .that(same, starts.windows(2).all(|w| w[0] == w[1]), "start indices must have one type");
 }
 
-/// Where a block of `sizes` starts in an array of `shape`: the indices asked for, moved so that the block lies inside.
+/// Returns the start of a block of `sizes` in an array of `shape`: the indices, clamped so that the block is inside the
+/// array.
 pub(super) fn clamped_starts(indices: &[Literal], shape: &[usize], sizes: &[usize]) -> Vec<usize> {
     let clamp = |(d, index): (usize, &Literal)| index.get_i128(0).clamp(0, (shape[d] - sizes[d]) as i128) as usize;
     indices.iter().enumerate().map(clamp).collect()
@@ -75,7 +78,7 @@ impl Facts for DynamicSlice {
         c.that("dynamic_slice_c4", fits, "slice sizes must not exceed the operand's").give_tensor(x.dtype, sizes)
     }
 
-    /// Dimensions taken whole pass through; the others must be whole, and nothing propagates along them.
+    /// Lets dimensions that are taken whole pass through. The others must be whole, and nothing propagates along them.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let starts = vec![0; op.operands().len() - 1];
@@ -91,7 +94,7 @@ impl Facts for DynamicSlice {
         Ok(vec![eval::gather(&x[0], &from, sizes)])
     }
 
-    /// The sizes are the local result's: a dimension taken whole stays whole.
+    /// Uses the local result's sizes. A dimension that is taken whole stays whole.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let sizes = Attr::sizes(cx.result_types[0].shape());
         Ok(cx.same_op_with(cx.op.attrs().clone().with("slice_sizes", sizes)))

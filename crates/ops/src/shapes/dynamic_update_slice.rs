@@ -1,4 +1,5 @@
-//! `stablehlo.dynamic_update_slice`: overwrites a block at a computed place, moved inside the bounds.
+//! `stablehlo.dynamic_update_slice`: overwrites a block at a computed position, which is clamped so that the block is
+//! inside the array.
 
 use super::dynamic_slice::{check_starts, clamped_starts};
 use crate::facts::*;
@@ -38,11 +39,11 @@ impl Facts for DynamicUpdateSlice {
             .give([x.clone().into()])
     }
 
-    /// Dimensions updated whole are common; elsewhere operand and result agree, and the update has a factor of its own,
-    /// which must be whole.
+    /// Makes dimensions that are updated whole common to all tensors. Along the others, operand and result have one
+    /// factor, and the update has a factor of its own, which must be whole.
     ///
-    /// Shardy lets it pass through where the place is a constant, which spreads shardings alike; but a device that
-    /// holds a part of the update cannot make the result's block from it.
+    /// Shardy lets the update's factor pass through if the position is a constant, which spreads shardings in the same
+    /// way. But a device that has a part of the update cannot compute the result's block from it.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, update) = (op.operand_shape(0), op.operand_shape(1));
         let starts = op.operands().len() - 2;
@@ -69,8 +70,8 @@ impl Facts for DynamicUpdateSlice {
         Ok(vec![out])
     }
 
-    /// Where the operand is sharded along a dimension that is updated in part, each device writes the part of the
-    /// update that falls into its block.
+    /// Makes each device write the part of the update that is in its block, where the operand is sharded along a
+    /// dimension that is updated in part.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let (x, update) = (cx.op.operand_shape(0), cx.op.operand_shape(1));
         let Some(sharding) = cx.operand_shardings[0].clone() else { return Ok(cx.same_op()) };
@@ -99,10 +100,10 @@ impl Facts for DynamicUpdateSlice {
 }");
 }
 
-/// An update that may lie across the edges of a device's block along the dimensions `cut`.
+/// An update that may cross the edges of a device's block along the dimensions `cut`.
 ///
-/// The block is widened on both sides by the update's size, so that every place of the update, moved to just outside if
-/// it is farther away, lies in the widened block; then the sides are cut off again.
+/// The block is widened on both sides by the update's size. An update that is farther away is moved to just outside the
+/// block, so that every update is inside the widened block. Then the added sides are removed again.
 struct Straddling<'a> {
     global: &'a [usize],
     update: &'a [usize],
@@ -125,7 +126,7 @@ impl Straddling<'_> {
         make::slice(b, updated, &margin, &limit, &vec![1; limit.len()])
     }
 
-    /// The start index along `d`, of type i64, in the widened block.
+    /// Builds the start index along `d`, of type i64, in the widened block.
     fn start(&self, b: &mut Builder<'_>, index: Value, d: usize, local: usize) -> Value {
         let inside = self.clamped(b, index, d);
         if !self.cut.contains(&d) {
@@ -134,16 +135,16 @@ impl Straddling<'_> {
         let axes: &[AxisRef] = &self.sharding.dims[d].axes;
         let block = make::block_start(b, &self.sharding.mesh, axes, local, DType::I64);
         let relative = make::subtract(b, inside, block);
-        // `dynamic_update_slice` itself clamps to [0, local + update]: just outside on either side.
+        // `dynamic_update_slice` itself clamps to [0, local + update], which is just outside the block on either side.
         let margin = make::number(b, DType::I64, self.update[d] as i64);
         make::add(b, relative, margin)
     }
 
-    /// The global start index, inside the bounds, as i64.
+    /// Builds the global start index, clamped to the bounds, as i64.
     fn clamped(&self, b: &mut Builder<'_>, index: Value, d: usize) -> Value {
         let dtype = b.body.ty(index).as_tensor().expect("verified").dtype;
         let largest = (self.global[d] - self.update[d]) as i64;
-        // Unsigned 64-bit indices may exceed i64: bound them before.
+        // Unsigned 64-bit indices may exceed i64, so they are clamped before the conversion.
         let index = if dtype == DType::U64 {
             let bound = make::number(b, dtype, largest);
             make::minimum(b, index, bound)

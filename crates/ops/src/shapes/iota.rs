@@ -23,7 +23,7 @@ impl Iota {
         role: Role::Plain,
     };
 
-    /// Returns the dimension along which the numbers grow.
+    /// Returns the dimension along which the numbers increase.
     pub fn dim(op: &OpView<'_>) -> Option<usize> {
         op.attrs().size("iota_dimension")
     }
@@ -51,7 +51,8 @@ impl Facts for Iota {
         Ok(vec![eval::fill(to.dtype, &to.shape, index)])
     }
 
-    /// Local indices, and where the device's block starts. The sum is of integers, so that it is rounded once.
+    /// Builds the sum of local indices and the start of the device's block. It is a sum of integers, so that it is
+    /// rounded once.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let dim = cx.op.attrs().size("iota_dimension").expect("verified");
         let sharding = cx.result_shardings[0].clone();
@@ -84,7 +85,7 @@ impl Facts for Iota {
     );
 }
 
-/// The type in which indices below `size` are added for a result of type `dtype`.
+/// Returns the type in which indices below `size` are added for a result of type `dtype`.
 fn index_dtype(dtype: DType, size: usize) -> DType {
     match dtype {
         DType::I32 | DType::I64 | DType::U32 | DType::U64 => dtype,

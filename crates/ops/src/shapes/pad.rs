@@ -1,4 +1,4 @@
-//! `stablehlo.pad`: puts a value around and between the elements; negative padding cuts elements off.
+//! `stablehlo.pad`: puts a value around and between the elements. Negative padding removes elements.
 
 use crate::facts::*;
 use crate::schema::*;
@@ -18,10 +18,10 @@ struct DimPadding {
 }
 
 impl DimPadding {
-    /// Nothing is added, removed or moved.
+    /// Padding that adds, removes and moves no elements.
     const NONE: (i64, i64) = (0, 0);
 
-    /// The padded size; `None` if that is negative or overflows.
+    /// Returns the padded size, or `None` if that is negative or overflows.
     fn padded(self, size: usize) -> Option<usize> {
         let gaps = size.saturating_sub(1) as i128 * i128::from(self.interior);
         let padded = size as i128 + i128::from(self.low) + i128::from(self.high) + gaps;
@@ -32,11 +32,12 @@ impl DimPadding {
         (self.low, self.high) == DimPadding::NONE && (self.interior == 0 || size <= 1)
     }
 
-    /// The elements that stay: the first, how many, and where in the result the first goes.
+    /// Returns the range of elements that are kept: the first, their number, and the position of the first in the
+    /// result.
     fn kept(self, size: usize, padded: usize) -> (usize, usize, usize) {
         let step = i128::from(self.interior) + 1;
         let (low, padded) = (i128::from(self.low), padded as i128);
-        // Element i goes to low + i * step; it stays if that lies in [0, padded).
+        // Element i moves to low + i * step. It is kept if that is in [0, padded).
         let first = ((-low).max(0) + step - 1) / step;
         let end = ((padded - low).max(0) + step - 1) / step;
         let end = end.min(size as i128);
@@ -47,7 +48,7 @@ impl DimPadding {
     }
 }
 
-/// The padding of each dimension; empty if the attributes are not there.
+/// Returns the padding of each dimension, or nothing if the attributes are missing.
 fn paddings(op: &OpView<'_>) -> Vec<DimPadding> {
     let [low, high, interior] = Pad::amounts(op);
     low.into_iter().zip(high).zip(interior).map(|((low, high), interior)| DimPadding { low, high, interior }).collect()
@@ -82,7 +83,7 @@ impl Pad {
     };
 
     /// Returns the padding before the first element, after the last one and between two, for each dimension. Negative
-    /// padding cuts elements off.
+    /// padding removes elements.
     pub fn amounts(op: &OpView<'_>) -> [Vec<i64>; 3] {
         ["edge_padding_low", "edge_padding_high", "interior_padding"].map(|name| op.ints(name))
     }
@@ -116,10 +117,10 @@ impl Facts for Pad {
         c.give_tensor(x.dtype, shape.unwrap_or_default())
     }
 
-    /// Dimensions without padding pass through; the others need their neighbours' elements.
+    /// Lets dimensions without padding pass through. The others need their neighbours' elements.
     ///
-    /// Padding that only shifts (1 on one side, -1 on the other) keeps the size but not the places: Shardy lets it pass
-    /// through, which spreads shardings alike but cannot be run shard by shard.
+    /// Padding that only shifts (1 on one side, -1 on the other) keeps the size but not the positions. Shardy lets it
+    /// pass through, which spreads shardings in the same way but cannot be run shard by shard.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, paddings) = (op.operand_shape(0), paddings(op));
         let mut rule = RuleBuilder::new([x.len(), 0], [x.len()]);

@@ -59,13 +59,13 @@ impl Facts for Reshape {
     );
 }
 
-/// One side of a reshape while its dimensions are taken apart, major to minor.
+/// One side of a reshape, whose dimensions are divided into factors, major to minor.
 struct Side<'a> {
     shape: &'a [usize],
     dim: usize,
-    /// What is left of dimension `dim`; 1 past the end.
+    /// The remaining size of dimension `dim`, or 1 past the last dimension.
     rest: usize,
-    /// Product of all factors so far.
+    /// The product of all factors so far.
     product: usize,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Side<'a> {
         self.dim >= self.shape.len()
     }
 
-    /// Takes a factor off the current dimension, and gives that dimension.
+    /// Divides the current dimension by a factor, and returns the dimension.
     fn take(&mut self, factor: usize) -> usize {
         let dim = self.dim;
         self.product *= factor;
@@ -90,14 +90,14 @@ impl<'a> Side<'a> {
         dim
     }
 
-    /// Whether a dimension of size 1 comes next; it gets a factor of its own.
+    /// Returns true if the next dimension is of size 1. It has a factor of its own.
     fn is_at_one(&self) -> bool {
         !self.is_done() && self.rest == 1
     }
 }
 
-/// The factors of a reshape: common ones where both sides can be cut at the same place, private ones elsewhere; `None`
-/// if there are no elements.
+/// Returns the rule of a reshape: common factors where both sides can be divided at the same position, and factors of
+/// one side elsewhere. Returns `None` if there are no elements.
 fn reshape_rule(x: &[usize], y: &[usize]) -> Option<Rule> {
     if x.contains(&0) {
         return None;
@@ -116,7 +116,7 @@ fn reshape_rule(x: &[usize], y: &[usize]) -> Option<Rule> {
     Some(rule.build())
 }
 
-/// Takes the next factor (or one of each side) off dimensions that both have something left.
+/// Takes the next factor (or one of each side) from dimensions that both have a remaining size above 1.
 fn step(rule: &mut RuleBuilder, a: &mut Side<'_>, b: &mut Side<'_>) {
     let common = gcd(a.rest, b.rest);
     if a.product == b.product && common > 1 {
@@ -134,8 +134,8 @@ fn step(rule: &mut RuleBuilder, a: &mut Side<'_>, b: &mut Side<'_>) {
     }
 }
 
-/// The private factor of the side that is behind: what brings the products together again if it divides the
-/// dimension, else the part of the dimension that the other side cannot share.
+/// Returns the factor of the side with the smaller product. If the missing factor divides its dimension, that factor
+/// makes the products equal. Otherwise it is the part of the dimension that the other side cannot share.
 fn catch_up(behind: &Side<'_>, product: usize, common: usize) -> usize {
     let missing = product / behind.product;
     let meets = product.is_multiple_of(behind.product) && behind.rest.is_multiple_of(missing);

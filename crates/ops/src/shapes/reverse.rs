@@ -1,4 +1,4 @@
-//! `stablehlo.reverse`: the order of elements turned round along some dimensions.
+//! `stablehlo.reverse`: reverses the order of elements along some dimensions.
 
 use crate::facts::*;
 use crate::schema::*;
@@ -43,7 +43,7 @@ impl Facts for Reverse {
             .give([x.clone().into()])
     }
 
-    /// Reversed dimensions move elements between devices.
+    /// Makes reversed dimensions permutations, which move elements between devices.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, dims) = (op.operand_shape(0), op.sizes("dimensions"));
         let mut rule = RuleBuilder::new([x.len()], [x.len()]);

@@ -1,4 +1,4 @@
-//! `stablehlo.slice`: each `stride`th element between two constant corners.
+//! `stablehlo.slice`: every `stride`th element between constant start and limit indices.
 
 use crate::facts::*;
 use crate::schema::*;
@@ -64,7 +64,7 @@ impl Facts for Slice {
         c.give_tensor(x.dtype, shape)
     }
 
-    /// Dimensions taken whole pass through; the others need their neighbours' elements.
+    /// Lets dimensions that are taken whole pass through. The others need their neighbours' elements.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let mut rule = RuleBuilder::new([x.len()], [y.len()]);
@@ -76,7 +76,7 @@ impl Facts for Slice {
         Ok(vec![eval::gather(&x[0], &from, op.result_shape(0))])
     }
 
-    /// A dimension taken whole ends where the local one does.
+    /// Sets the limit of a dimension that is taken whole to its local size.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let (global, result) = (cx.op.operand_shape(0), cx.op.result_shape(0));
         let local = cx.builder.body.ty(cx.operands[0]).shape();

@@ -23,7 +23,7 @@ impl Transpose {
         role: Role::Plain,
     };
 
-    /// Returns, for each dimension of the result, the dimension of the operand that it is.
+    /// Returns, for each dimension of the result, the dimension of the operand that becomes it.
     pub fn permutation(op: &OpView<'_>) -> Vec<usize> {
         op.sizes("permutation")
     }

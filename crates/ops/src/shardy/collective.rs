@@ -1,7 +1,7 @@
-//! Steps between two layouts of one global value: Shardy's collectives.
+//! Shardy's collectives, which are the steps between two layouts of one global value.
 //!
-//! On a global value each is the identity; on its shards each moves data. What it does to the sharding is
-//! [`ShardyCollective::apply`], which the verifier and the passes share.
+//! On a global value each step is the identity. On its shards each step moves data. [`ShardyCollective::apply`]
+//! computes how a step changes the sharding, for the verifier and the passes.
 
 use super::{localize, repeated_axis, sharding_faults};
 use crate::Opcode;
@@ -12,7 +12,7 @@ use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, Literal, Mes
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value, ValueDef};
 use std::sync::Arc;
 
-/// `{"b"}: 0->2`: the minor axes of one dimension go to the minor end of another.
+/// Moves the minor axes of one dimension to the minor end of another: `{"b"}: 0->2`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AllToAllParam {
     pub axes: Vec<AxisRef>,
@@ -20,21 +20,21 @@ pub struct AllToAllParam {
     pub tgt_dim: usize,
 }
 
-/// A step as its attributes say it.
+/// A step as its attributes describe it.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ShardyCollective {
     /// The minor axes of each dimension that are gathered.
     AllGather {
         dims: Vec<Vec<AxisRef>>,
     },
-    /// The axes that each dimension is split by in addition, at its minor end.
+    /// The axes that split each dimension in addition, at its minor end.
     AllSlice {
         dims: Vec<Vec<AxisRef>>,
     },
     AllToAll {
         params: Vec<AllToAllParam>,
     },
-    /// To the sharding of the result, whatever it is, as long as each dimension has as many shards.
+    /// The result has any sharding with as many shards in each dimension.
     CollectivePermute,
     AllReduce {
         axes: Vec<AxisRef>,
@@ -44,11 +44,11 @@ pub enum ShardyCollective {
         dims: Vec<Vec<AxisRef>>,
         reduce: ReduceKind,
     },
-    /// The value becomes one summand of a sum over these axes; the others hold zero.
+    /// The value becomes one summand of a sum over these axes. The other summands are zero.
     ReplicatedToUnreduced {
         axes: Vec<AxisRef>,
     },
-    /// Each shard becomes a summand: itself at its place, zero elsewhere.
+    /// Each shard becomes a summand: an array of zeros with the shard at its position.
     ShardedToUnreduced {
         dims: Vec<Vec<AxisRef>>,
     },
@@ -81,17 +81,17 @@ fn all_to_all_param(attr: &Attr) -> Option<AllToAllParam> {
     Some(AllToAllParam { axes, src_dim: fields.size("src_dim")?, tgt_dim: fields.size("tgt_dim")? })
 }
 
-/// `reduction_op`: absent, a sum.
+/// Returns the reduction of `reduction_op`, which is a sum if it is absent.
 fn reduction(op: &OpView<'_>) -> Option<ReduceKind> {
     op.attr("reduction_op").map_or(Some(ReduceKind::Add), |a| ReduceKind::parse(a.as_str()?))
 }
 
 impl ShardyCollective {
-    /// The names of the attributes that say what a step does.
+    /// The names of the attributes that describe a step.
     pub const ATTRIBUTES: [&str; 7] =
         ["gathering_axes", "slicing_axes", "params", "reduce_scatter_axes", "reduction_axes", "reduction_op", "axes"];
 
-    /// `None` for an op that is none, or whose attributes are broken (which the verifier reports).
+    /// Reads a step. Returns `None` for an op that is none or has broken attributes, which the verifier reports.
     pub fn of(op: &OpView<'_>) -> Option<ShardyCollective> {
         Some(match Opcode::of_view(op) {
             Opcode::SdyAllGather => ShardyCollective::AllGather { dims: axes_per_dim(op, "gathering_axes")? },
@@ -118,7 +118,7 @@ impl ShardyCollective {
         })
     }
 
-    /// The name of the attribute that holds the axes, and its kind in words.
+    /// Returns the name of the attribute with the axes, and its kind in words.
     fn attribute(op: Opcode) -> (&'static str, &'static str) {
         match op {
             Opcode::SdyAllGather => ("gathering_axes", "a list of axes for each dimension"),
@@ -168,7 +168,7 @@ impl ShardyCollective {
         }
     }
 
-    /// All axes that the step works on, over which devices talk.
+    /// Returns all axes of the step, along which devices communicate.
     pub fn axes(&self) -> Vec<AxisRef> {
         use ShardyCollective::*;
         match self {
@@ -181,9 +181,9 @@ impl ShardyCollective {
         }
     }
 
-    /// The sharding that the step makes of `input`; a fault in words where it cannot be taken.
+    /// Returns the sharding after the step on `input`, or a message if the step cannot be taken.
     ///
-    /// `target` is what a permutation leads to; the other steps do not look at it.
+    /// `target` is the result's declared sharding. Only a permutation reads all of it; other steps take its mesh.
     pub fn apply(&self, input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
         use ShardyCollective::*;
         let mut out = input.canonical();
@@ -217,7 +217,7 @@ fn show(mesh: &Mesh, axes: &[AxisRef]) -> String {
     format!("{{{}}}", names.join(", "))
 }
 
-/// Takes the axes off the minor end of a dimension.
+/// Removes the axes from the minor end of a dimension.
 fn take_minor(mesh: &Mesh, dim: &mut DimSharding, index: usize, axes: &[AxisRef], verb: &str) -> Result<(), String> {
     for &axis in axes.iter().rev() {
         let fits = dim.axes.last().is_some_and(|last| axis.suffix_of(*last, mesh));
@@ -239,14 +239,14 @@ fn gather(out: &mut Sharding, dims: &[Vec<AxisRef>], verb: &str) -> Result<(), S
     Ok(())
 }
 
-/// Puts axes at the minor end of a dimension.
+/// Adds axes at the minor end of a dimension.
 fn put_minor(mesh: &Mesh, dim: &mut DimSharding, axes: &[AxisRef]) {
     for &axis in axes {
         AxisRef::push_or_merge(&mut dim.axes, axis, mesh);
     }
 }
 
-/// An error if the value is split by one of the axes, or is a sum over it, already.
+/// Returns an error if the value is already split by one of the axes, or is a sum over it.
 fn expect_free(out: &Sharding, axes: &[AxisRef], verb: &str) -> Result<(), String> {
     let mesh = &out.mesh;
     let taken = |a: AxisRef| out.split_axes().chain(out.unreduced.iter().copied()).any(|b| a.overlaps(b, mesh));
@@ -307,15 +307,15 @@ fn permuted(input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
     Ok(target.canonical().with_unreduced(input.unreduced.clone()))
 }
 
-/// The axes, each whole or in part, that `axes` need in addition to list all that `others` list.
+/// Returns the axes, whole or in part, that are in `others` and not in `axes`.
 pub fn axes_to_fill(mesh: &Mesh, axes: &[AxisRef], others: &[AxisRef]) -> Vec<AxisRef> {
     others.iter().flat_map(|a| a.minus(mesh, axes)).collect()
 }
 
-/// Facts of all of them.
+/// The facts of all of Shardy's collectives.
 pub struct Collective;
 
-/// What lies where nothing is said: whole on every device.
+/// Returns the sharding of a value. A value without one is replicated.
 fn sharding_or_whole(op: &OpView<'_>, v: Value, mesh: &Arc<Mesh>) -> Sharding {
     let rank = op.body.ty(v).shape().len();
     op.body.sharding(v).cloned().unwrap_or_else(|| Sharding::replicated(mesh, rank))
@@ -327,7 +327,7 @@ fn check_step(op: &OpView<'_>, step: &ShardyCollective, out: &Sharding, check: &
     for fault in sharding_faults(out, rank) {
         check.that("sdy-sharding", false, &fault);
     }
-    // How an argument of a loop lies stands at the loop.
+    // The sharding of an argument of a loop is recorded at the loop.
     if let ValueDef::Argument { region, .. } = op.body[op.operand(0)].def
         && region != op.body.entry()
         && op.body.sharding(op.operand(0)).is_none()

@@ -8,7 +8,7 @@ use crate::make_collective as make;
 use shardwise_base::{AxisRef, Diagnostic, Literal, Sharding};
 use shardwise_ir::{Op, Value};
 
-/// Makes the per-device ops of a step. Every sharded dimension divides evenly by now.
+/// Builds the per-device ops of a step. All sharded dimensions are evenly divisible at this stage.
 pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
     use ShardyCollective::*;
     let step = ShardyCollective::of(&cx.op).expect("verified");
@@ -19,7 +19,7 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
     let b = &mut *cx.builder;
     let result = cx.result_types[0].as_tensor().expect("a collective moves tensors").clone();
     if result.shape.contains(&0) {
-        // Nothing to move or to sum.
+        // There is nothing to move or to sum.
         return Ok(vec![constant(b, Literal::zeros(result.dtype, result.shape.clone()))]);
     }
     match &step {
@@ -46,7 +46,7 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
         ReplicatedToUnreduced { axes } => x = make::on_first(b, x, &mesh, axes),
         ShardedToUnreduced { dims } => x = make::in_zeros(b, x, &mesh, dims, cx.result_types[0].shape()),
     }
-    // The ops of reducers inside need no reason of their own.
+    // Ops inside reducers need no reason of their own.
     let is_new = |op: &Op| op.index() >= first_new;
     let here: Vec<Op> = b.body[b.region].ops.iter().rev().copied().take_while(is_new).collect();
     for op in here {
@@ -55,11 +55,11 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
     Ok(vec![x])
 }
 
-/// Returns who sends to whom so that shards that have the layout `from` come to have the layout `to`.
+/// Returns the permutation that moves shards with the layout `from` to the devices that need them in the layout `to`.
 ///
-/// Both layouts have as many shards. The axes that a layout lacks of the other are listed after its own, so that copies of
-/// a shard go one to each device that needs one. Where the meshes have their devices in different orders, all axes are
-/// listed.
+/// Both layouts have as many shards. The axes that only the other layout has are listed after a layout's own axes, so
+/// that each device that needs a copy of a shard receives it from a different device. If the meshes have their devices
+/// in different orders, all axes are listed.
 pub fn permutation(from: &Sharding, to: &Sharding) -> Permutation {
     let own = |s: &Sharding| s.split_axes().collect::<Vec<AxisRef>>();
     let mut shared = [own(from), own(to)].concat();
@@ -81,7 +81,7 @@ mod tests {
     use shardwise_base::Mesh;
     use std::sync::Arc;
 
-    /// All lists of distinct axes.
+    /// Returns all lists of distinct axes.
     fn lists(mesh: &Mesh) -> Vec<Vec<AxisRef>> {
         let all: Vec<AxisRef> = mesh.all_axes().collect();
         let mut out: Vec<Vec<AxisRef>> = vec![vec![]];
@@ -96,7 +96,7 @@ mod tests {
         out
     }
 
-    /// All shardings of a matrix.
+    /// Returns all shardings of a matrix.
     fn shardings(mesh: &Arc<Mesh>) -> Vec<Sharding> {
         let lists = lists(mesh);
         let disjoint = |a: &[AxisRef], b: &[AxisRef]| a.iter().all(|x| !b.contains(x));

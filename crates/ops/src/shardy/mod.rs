@@ -1,6 +1,6 @@
-//! Shardy's own ops: marks that say how a value lies, per-device regions, and the steps between two layouts.
+//! Shardy's own ops: marks for the shardings of values, per-device regions, and the steps between two layouts.
 //!
-//! The sharding that such an op gives its result is the result value's own, not an attribute.
+//! The sharding that such an op sets is stored on its result, not in an attribute.
 
 mod collective;
 mod localize;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Identities that passes read: `sharding_constraint`, `reshard`, `data_flow_edge`, `func_data_flow_edge`,
 /// `propagation_barrier`.
 pub struct Mark;
-/// `sharding_group`: its operand is sharded as the other members of the group.
+/// `sharding_group`, whose operand has the same sharding as the other members of the group.
 pub struct ShardingGroup;
 /// `manual_computation`: a region that is per device along its manual axes.
 pub struct ManualComputation;
@@ -53,11 +53,12 @@ pub fn set_manual_axes(attrs: &mut Attrs, mesh: &Arc<Mesh>, axes: &[AxisRef]) {
     attrs.set("manual_axes", Attr::axes(mesh, axes));
 }
 
-/// What is wrong with a sharding of a tensor of this rank: axes that stand twice or not in the mesh, dimensions.
+/// Returns the faults of a sharding of a tensor of this rank: a wrong number of dimensions, axes that occur twice or
+/// are not in the mesh.
 pub(crate) fn sharding_faults(sharding: &Sharding, rank: usize) -> Vec<String> {
     let mesh = &sharding.mesh;
     let mut faults = vec![];
-    // On one device there is nothing to say of dimensions.
+    // A sharding on a single device may have no dimensions.
     if sharding.rank() != rank && !(mesh.is_maximal() && sharding.rank() == 0) {
         faults.push(format!("the sharding {sharding} has {} dimensions, the tensor has {rank}", sharding.rank()));
     }
@@ -67,7 +68,7 @@ pub(crate) fn sharding_faults(sharding: &Sharding, rank: usize) -> Vec<String> {
     faults
 }
 
-/// The first axis that shares a part with one before it.
+/// Describes the first axis that overlaps an earlier one.
 pub(crate) fn repeated_axis(mesh: &Mesh, axes: &[AxisRef]) -> Option<String> {
     let is_repeated = |i: usize| axes[..i].iter().any(|a| a.overlaps(axes[i], mesh));
     let i = (0..axes.len()).find(|&i| is_repeated(i))?;
@@ -241,7 +242,7 @@ impl ShardingGroup {
         op.attrs().int("group_id")
     }
 
-    /// Makes the attributes of a `sharding_group` name another group.
+    /// Changes the attributes of a `sharding_group` to name another group.
     pub fn set_id(attrs: &mut Attrs, id: i64) {
         attrs.set("group_id", Attr::int(id));
     }
@@ -354,21 +355,21 @@ func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
     );
 }
 
-/// The manual axes of a region, and what they do to types.
+/// The manual axes of a region, and their effect on types.
 struct Manual<'a> {
     mesh: &'a Mesh,
     axes: &'a [AxisRef],
 }
 
 impl Manual<'_> {
-    /// Number of shards of each dimension along manual axes.
+    /// Returns the number of shards of each dimension along manual axes.
     fn counts(&self, sharding: &Sharding) -> Vec<usize> {
         let is_manual = |a: &&AxisRef| self.axes.iter().any(|m| m.contains(**a));
         let size = |axes: &[AxisRef]| axes.iter().filter(is_manual).map(|a| a.size(self.mesh)).product();
         sharding.dims.iter().map(|d| size(&d.axes)).collect()
     }
 
-    /// Checks that `inner` is the part of `outer` that the sharding leaves to each device.
+    /// Checks that `inner` is the part of `outer` that each device has by the sharding.
     fn check(
         &self,
         op: &OpView<'_>,
@@ -401,13 +402,13 @@ impl Manual<'_> {
         check.that("sdy-manual-types", !even || given, &rule);
     }
 
-    /// Whether in each dimension no manual axis follows a free one.
+    /// Returns true if in no dimension a manual axis follows a free one.
     fn manual_first(&self, sharding: &Sharding) -> bool {
         let is_manual = |a: &AxisRef| self.axes.iter().any(|m| m.contains(*a));
         sharding.dims.iter().all(|d| d.axes.is_sorted_by_key(|a| !is_manual(a)))
     }
 
-    /// What speaks of a manual axis in the body, where there is no such axis any more.
+    /// Reports ops in the body that use an axis that is already manual around them.
     fn bound_again(&self, op: &OpView<'_>) -> Vec<Diagnostic> {
         let mut inner = vec![];
         op.body.walk_region(op.regions()[0], &mut inner);
@@ -423,7 +424,7 @@ impl Manual<'_> {
         mesh.name == self.mesh.name && self.axes.iter().any(|m| m.overlap(axis).is_some())
     }
 
-    /// The result types: those that the op has where it has some, checked; else nothing can be said of them.
+    /// Checks the results against the body's, and returns their declared types, or no types if their number is wrong.
     fn results(&self, op: &OpView<'_>, check: &mut Check<'_, '_>, gives: &[Value]) -> Vec<Type> {
         let same = op.results().len() == gives.len();
         if !check.holds("sdy-manual-arity", same, "the body must give as many values as the op") {
@@ -442,8 +443,8 @@ impl Manual<'_> {
     }
 }
 
-/// The axes over which an op splits or sums: in the shardings of its operands and results, those that a collective works
-/// on, and those it makes manual.
+/// Returns the axes over which an op splits or sums: those in the shardings of its operands and results, those that a
+/// collective works on, and those that it makes manual.
 fn axes_said<'a>(op: &OpView<'a>) -> Vec<(&'a Mesh, AxisRef)> {
     let ins = match op.attr("in_shardings") {
         Some(Attr::Shardings(ins)) => &ins[..],

@@ -1,8 +1,8 @@
-//! `convolution`: products of windows with a kernel, summed.
+//! `convolution`: sums of products of windows and a kernel.
 //!
-//! Sums run over kernel places, row-major, then input features, from zero, in `f32` for results of 32 bits or fewer and
-//! `f64` for wider ones; integers wrap. Then they are rounded once. Padding and holes are zeros, so an infinite element of
-//! the kernel gives NaN there.
+//! Products are added over kernel positions, row-major, then over input features, starting from zero. Sums are computed
+//! in `f32` for results of 32 bits or fewer and in `f64` for wider ones, and are rounded once. Sums of integers wrap.
+//! Padding and holes are zeros, so an infinite element of the kernel makes NaN there.
 
 use super::{WindowDim, WindowLabels, places, read_window, verified_window};
 use crate::check::{self, Check, bad_attribute, counted_tensors};
@@ -34,7 +34,7 @@ const LABELS: WindowLabels = WindowLabels {
     padding: "convolution_c4",
 };
 
-/// What the dimensions of the three tensors are.
+/// The roles of the dimensions of the three tensors.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConvDims {
     pub input_batch: usize,
@@ -65,12 +65,12 @@ impl ConvDims {
         })
     }
 
-    /// How the kernel slides along each spatial dimension.
+    /// Returns how the kernel moves along each spatial dimension.
     pub fn window(&self, op: &OpView<'_>) -> Vec<WindowDim> {
         verified_window(op, NAMES, Some(kernel_sizes(op, self)), self.kernel_spatial.len())
     }
 
-    /// Along which spatial dimensions the kernel is read backwards.
+    /// Returns, for each spatial dimension, whether the kernel is reversed along it.
     pub fn reversed(&self, op: &OpView<'_>) -> Vec<bool> {
         match op.attr("window_reversal") {
             Some(Attr::Bools(flags)) => flags.clone(),
@@ -91,7 +91,7 @@ impl ConvDims {
     }
 }
 
-/// `feature_group_count` or `batch_group_count`; absent, 1.
+/// Returns `feature_group_count` or `batch_group_count`, or 1 if it is absent.
 pub fn group_count(op: &OpView<'_>, name: &str) -> usize {
     op.attrs().size(name).unwrap_or(1)
 }
@@ -100,7 +100,7 @@ fn pick(shape: &[usize], dims: &[usize]) -> Vec<usize> {
     dims.iter().map(|&d| shape[d]).collect()
 }
 
-/// The label of the shape of a result of another rank.
+/// Returns the label of the constraint on the rank of the result, if the ranks differ.
 fn result_rank(_: usize, given: &[Type], expected: &[Type]) -> Option<&'static str> {
     (given[0].shape().len() != expected[0].shape().len()).then_some("convolution_c26")
 }
@@ -215,7 +215,7 @@ impl Facts for Convolution {
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let dims = ConvDims::of(&cx.op).expect("verified");
         let mut attrs = cx.op.attrs().clone();
-        // A device has some of the groups: a dimension of the input is split by groups, then within them.
+        // A device has some of the groups: a dimension of the input is split by groups first, then within the groups.
         let parts = |s: &Option<Sharding>, dim: usize| s.as_ref().map_or(1, |s| s.shard_counts()[dim]);
         let (x, kernel, out) = (&cx.operand_shardings[0], &cx.operand_shardings[1], &cx.result_shardings[0]);
         let features = parts(x, dims.input_feature) / parts(kernel, dims.kernel_input_feature);
@@ -285,9 +285,9 @@ fn check_groups(op: &OpView<'_>, check: &mut Check<'_, '_>, dims: &ConvDims) {
     );
 }
 
-/// The factors in the order of Shardy's registry.
+/// Returns the rule, with the factors in the order of Shardy's registry.
 ///
-/// A window-size factor is a reduction there. A device would need halos as well, so here it must be whole.
+/// A window-size factor is a reduction in Shardy. It must be whole here, because a device would need halos as well.
 fn rule(op: &OpView<'_>) -> shardwise_sharding::Rule {
     let d = ConvDims::of(op).expect("verified");
     let (lhs, rhs, out) = (op.operand_shape(0), op.operand_shape(1), op.result_shape(0));
@@ -329,7 +329,7 @@ fn rule(op: &OpView<'_>) -> shardwise_sharding::Rule {
     rule.build()
 }
 
-/// A type that sums of products are computed in.
+/// An element type in which sums of products are computed.
 trait Sum: Copy {
     fn zero() -> Self;
     fn add_product(self, a: Self, b: Self) -> Self;
@@ -382,10 +382,11 @@ fn convolve(op: &OpView<'_>, lhs: &Literal, rhs: &Literal) -> Literal {
     }
 }
 
-/// The offsets of a kernel place in input and kernel; none in the input where the window has padding or a hole.
+/// The offsets of a kernel position in the input and in the kernel. There is no offset in the input where the window
+/// has padding or a hole.
 type Tap = (Option<isize>, isize);
 
-/// A convolution by sizes and strides.
+/// A convolution with its sizes and strides.
 struct Conv<'a> {
     op: &'a OpView<'a>,
     dims: ConvDims,
@@ -408,7 +409,7 @@ impl<'a> Conv<'a> {
         }
     }
 
-    /// The taps of all kernel places.
+    /// Returns the taps of all kernel positions.
     fn taps(&self, place: &[usize]) -> Vec<Tap> {
         let sizes: Vec<usize> = self.window.iter().map(|w| w.size).collect();
         let mut taps = vec![];
@@ -445,7 +446,7 @@ impl<'a> Conv<'a> {
         eval::fill(t.dtype, &t.shape, |i| sums[i].number())
     }
 
-    /// One element: batch `b`, output feature `f`.
+    /// Computes one element of the result: batch `b`, output feature `f`.
     fn sum<T: Sum>(&self, x: &[T], y: &[T], taps: &[Tap], b: usize, f: usize, meter: &mut Meter) -> T {
         let (dims, lhs, rhs) = (&self.dims, self.op.operand_shape(0), self.op.operand_shape(1));
         let (features, batches) =

@@ -1,4 +1,4 @@
-//! Windows that slide over tensors: `reduce_window`, `select_and_scatter`, `convolution`.
+//! Ops with windows that move over tensors: `reduce_window`, `select_and_scatter`, `convolution`.
 
 mod convolution;
 mod reduce_window;
@@ -14,22 +14,22 @@ pub use select_and_scatter::{SelectAndScatter, window as selecting_window};
 use crate::check::Check;
 use shardwise_ir::{Attr, OpView};
 
-/// How a window slides along one dimension.
+/// The sizes with which a window moves along one dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WindowDim {
-    /// Number of elements of the window.
+    /// The number of elements of the window.
     pub size: usize,
     pub stride: usize,
     pub low: i64,
     pub high: i64,
     /// One more than the number of holes between elements of the tensor.
     pub base_dilation: usize,
-    /// One more than the number of elements that the window leaves out between two.
+    /// One more than the number of elements that are skipped between two elements of the window.
     pub dilation: usize,
 }
 
 impl WindowDim {
-    /// Number of places of the window along a dimension of `n` elements; `None` if it does not fit numbers.
+    /// Returns the number of positions of the window along a dimension of `n` elements, or `None` if it overflows.
     pub fn count(&self, n: usize) -> Option<usize> {
         let spread = |n: usize, by: usize| n.checked_sub(1).map_or(Some(0), |n| n.checked_mul(by)?.checked_add(1));
         let padded =
@@ -39,7 +39,7 @@ impl WindowDim {
         if padded <= 0 || places < 0 { Some(0) } else { Some(places as usize / self.stride + 1) }
     }
 
-    /// The element of the tensor that is element `k` of window `i`; `None`: padding or a hole.
+    /// Returns the element of the tensor that is element `k` of window `i`, or `None` for padding or a hole.
     pub fn element(&self, i: usize, k: usize, n: usize) -> Option<usize> {
         let at = (i * self.stride + k * self.dilation) as i64 - self.low;
         let step = self.base_dilation as i64;
@@ -47,15 +47,15 @@ impl WindowDim {
         (at >= 0 && at % step == 0 && index < n).then_some(index)
     }
 
-    /// Whether each element is a window of its own.
+    /// Returns true if the windows are the single elements, in order.
     pub fn is_identity(&self) -> bool {
         let WindowDim { size, stride, low, high, base_dilation, .. } = *self;
         size == 1 && stride == 1 && low == 0 && high == 0 && base_dilation == 1
     }
 }
 
-/// The labels of the constraints on a window, in the order of the specification: on how many numbers there are, and on
-/// what they are.
+/// The labels of the constraints on a window, in the order of the specification. The first of two labels is for the
+/// count of numbers, the second for their values.
 struct WindowLabels {
     sizes: [&'static str; 2],
     strides: [&'static str; 2],
@@ -64,9 +64,10 @@ struct WindowLabels {
     padding: &'static str,
 }
 
-/// Reads the attributes of a window of that rank, and reports those that are broken.
+/// Reads the attributes of a window of this rank, and reports those that are broken.
 ///
-/// `names` are those of sizes, strides, dilations of the tensor and of the window; an empty one is absent.
+/// `names` are the names of the attributes for the sizes, the strides, the dilations of the tensor and those of the
+/// window. An empty name has no attribute.
 fn read_window(
     op: &OpView<'_>,
     check: &mut Check<'_, '_>,
@@ -77,7 +78,7 @@ fn read_window(
 ) -> Vec<WindowDim> {
     let mut list = |name: &str, [count, positive]: [&'static str; 2], given: Option<Vec<usize>>| {
         let given = given.map(|l| l.iter().map(|&n| n as i64).collect());
-        // What is absent is 1 in each dimension; the window's own size must be there.
+        // An absent attribute is 1 in each dimension, but the window's own size is required.
         let absent = || (name != names[0] || rank == 0).then(|| vec![1; rank]);
         let read: Option<Vec<i64>> = given.or_else(|| op.attr(name).map_or_else(absent, Attr::to_ints));
         let good = read.filter(|l| l.len() == rank);
@@ -105,7 +106,7 @@ fn read_window(
         .collect()
 }
 
-/// Low and high padding of each dimension; absent, none.
+/// Returns the low and high padding of each dimension, which are zero if the attribute is absent.
 fn read_padding(op: &OpView<'_>, rank: usize) -> Option<Vec<(i64, i64)>> {
     let Some(attr) = op.attr("padding") else { return Some(vec![(0, 0); rank]) };
     let flat = attr.to_ints()?;
@@ -113,20 +114,20 @@ fn read_padding(op: &OpView<'_>, rank: usize) -> Option<Vec<(i64, i64)>> {
     (is_table && flat.len() == 2 * rank).then(|| flat.chunks(2).map(|p| (p[0], p[1])).collect())
 }
 
-/// A window that the verifier has seen: `read_window` without reports.
+/// Reads a window that the verifier has checked, without reports.
 fn verified_window(op: &OpView<'_>, names: [&str; 4], sizes: Option<Vec<usize>>, rank: usize) -> Vec<WindowDim> {
     let none = ["", ""];
     let none = WindowLabels { sizes: none, strides: none, base_dilations: none, dilations: none, padding: "" };
     read_window(op, &mut Check::new(op), names, sizes, rank, &none)
 }
 
-/// The shape of the places of a window.
+/// Returns the shape of the positions of a window.
 fn places(window: &[WindowDim], shape: &[usize]) -> Option<Vec<usize>> {
     window.iter().zip(shape).map(|(w, &n)| w.count(n)).collect()
 }
 
-/// Calls `f` with the row-major place in a tensor of each element of the window at `place`, in row-major order of the
-/// window; `None` where there is padding or a hole.
+/// Calls `f` with the row-major position in a tensor of each element of the window at `place`, in row-major order of
+/// the window. Calls it with `None` for padding or a hole.
 fn for_each_element(window: &[WindowDim], shape: &[usize], place: &[usize], mut f: impl FnMut(Option<usize>)) {
     let sizes: Vec<usize> = window.iter().map(|w| w.size).collect();
     crate::index::for_each_index(&sizes, |k| {

@@ -1,7 +1,7 @@
-//! `reduce_window`: each window's elements combined. Padding and holes count as the initial value.
+//! `reduce_window`: combines the elements of each window. Padding and holes count as the initial value.
 //!
-//! Elements are combined in row-major order of the window, starting from the initial value; bf16 and f16 in f32, rounded
-//! once.
+//! Elements are combined in row-major order of the window, starting from the initial value. bf16 and f16 are combined
+//! in f32 and rounded once.
 
 use super::{WindowDim, WindowLabels, for_each_element, places, read_window, verified_window};
 use crate::check::{Check, MANY, counted_tensors, is_promotable, types_of};
@@ -25,7 +25,7 @@ const LABELS: WindowLabels = WindowLabels {
     padding: "reduce_window_c12",
 };
 
-/// How the window slides along each dimension.
+/// Returns how the window moves along each dimension.
 pub fn window(op: &OpView<'_>) -> Vec<WindowDim> {
     verified_window(op, NAMES, None, op.operand_shape(0).len())
 }
@@ -34,7 +34,7 @@ fn arity(op: &OpView<'_>) -> usize {
     op.operands().len() / 2
 }
 
-/// The label of the shapes of results that are not alike.
+/// Returns the label of the constraint that all results have equal shapes, if it is broken.
 fn unequal_results(_: usize, given: &[Type], _: &[Type]) -> Option<&'static str> {
     given.iter().any(|t| t.shape() != given[0].shape()).then_some("reduce_window_c14")
 }
@@ -140,7 +140,7 @@ impl Facts for ReduceWindow {
     );
 }
 
-/// Windows of one input, combined by a kind that has a name.
+/// Combines the windows of one input by a known reduction.
 fn combine_windows(kind: ReduceKind, window: &[WindowDim], x: &Literal, init: &Literal, shape: &[usize]) -> Literal {
     let (x, init) = (x.to_dense(), eval::read_numbers(&init.to_dense())(0));
     let get = eval::read_numbers(&x);
@@ -155,7 +155,7 @@ fn combine_windows(kind: ReduceKind, window: &[WindowDim], x: &Literal, init: &L
     eval::fill(x.dtype(), shape, |i| out[i])
 }
 
-/// Any body: it runs for each element of each window.
+/// Combines windows by any region, which runs for each element of each window.
 fn by_region(
     op: &OpView<'_>,
     window: &[WindowDim],

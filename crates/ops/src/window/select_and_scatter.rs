@@ -1,7 +1,8 @@
-//! `select_and_scatter`: each window selects one element, and the source's element for that window goes to its place.
+//! `select_and_scatter`: each window selects one element, and the source's element for that window is written to its
+//! position.
 //!
-//! Padding is never selected. Sources that go to one place are combined in row-major order, starting from the initial
-//! value; bf16 and f16 in f32, rounded once.
+//! Padding is never selected. Source elements for one position are combined in row-major order, starting from the
+//! initial value. bf16 and f16 are combined in f32 and rounded once.
 
 use super::{WindowDim, WindowLabels, for_each_element, places, read_window, verified_window};
 use crate::check::{Check, counted_tensors, is_promotable, types_of};
@@ -26,7 +27,7 @@ const LABELS: WindowLabels = WindowLabels {
     padding: "select_and_scatter_c8",
 };
 
-/// How the window slides along each dimension.
+/// Returns how the window moves along each dimension.
 pub fn window(op: &OpView<'_>) -> Vec<WindowDim> {
     verified_window(op, NAMES, None, op.operand_shape(0).len())
 }
@@ -57,7 +58,8 @@ impl Facts for SelectAndScatter {
         let scalar = Type::tensor(operand.dtype, vec![]);
         let (args, gives) = region_types(op, 0);
         let selects = args == [scalar.clone(), scalar.clone()] && gives == [Type::tensor(DType::I1, vec![])];
-        // What quantized numbers are compared by is lost in another quantized type.
+        // Quantized elements cannot be promoted, because another quantized type may not keep the order in which they
+        // are selected.
         let promotes = |to: &DType| {
             operand.dtype == *to || (operand.dtype.quantized().is_none() && is_promotable(operand.dtype, *to))
         };
@@ -135,20 +137,20 @@ impl Facts for SelectAndScatter {
     );
 }
 
-/// The types that a region takes and gives.
+/// Returns the types of a region's arguments and results.
 fn region_types(op: &OpView<'_>, region: usize) -> (Vec<Type>, Vec<Type>) {
     let region = op.regions()[region];
     (types_of(op, &op.body[region].args), types_of(op, op.body.region_results(region)))
 }
 
-/// The element type that `scatter` combines, if it takes two scalars and gives one.
+/// Returns the element type that `scatter` combines, if it maps two scalars to one.
 fn sums_in(op: &OpView<'_>) -> Option<DType> {
     let (args, gives) = region_types(op, 1);
     let sum = gives.first()?.as_tensor().filter(|t| t.rank() == 0)?;
     (gives.len() == 1 && args == [gives[0].clone(), gives[0].clone()]).then_some(sum.dtype)
 }
 
-/// What the select region compares by, if it is a comparison of its arguments.
+/// Returns the comparison that the select region computes, if it is a comparison of its arguments.
 fn comparison(op: &OpView<'_>) -> Option<fn(Ordering) -> bool> {
     let region = op.regions()[0];
     let compare = op.at(op.body.def_op(op.body.region_results(region)[0])?);
@@ -175,7 +177,7 @@ fn compare(a: Number, b: Number) -> Option<Ordering> {
     }
 }
 
-/// For each window the place of the element that it selects; `None`: there is only padding.
+/// Returns the position of the element that each window selects, or `None` for a window of padding only.
 fn select(
     op: &OpView<'_>,
     window: &[WindowDim],
@@ -221,7 +223,7 @@ fn scatter(kind: ReduceKind, source: &Literal, init: &Literal, shape: &[usize], 
     eval::fill(source.dtype(), shape, |i| sums[i])
 }
 
-/// By any computation: it runs for each source.
+/// Combines source elements by any computation, which runs for each of them.
 fn scatter_by_region(
     op: &OpView<'_>,
     source: &Literal,

@@ -67,7 +67,7 @@ fn select_and_scatter_of_the_specification() {
     assert_eq!(run_split(&module, &x), [Literal::new([4, 2], &[0i64, 0, 0, 0, 5, 14, 7, 0])]);
 }
 
-/// Dimension numbers `[b, spatial.., f]x[spatial.., i, o]->[b, spatial.., f]`.
+/// Returns the dimension numbers `[b, spatial.., f]x[spatial.., i, o]->[b, spatial.., f]`.
 fn conv_dims(spatial: usize) -> Attr {
     let list = |from: usize| Attr::sizes(&(from..from + spatial).collect::<Vec<_>>());
     let fields: Attrs = [
@@ -124,7 +124,7 @@ fn plain_convolutions_split_along_batch_and_features() {
     run_split(&module, &x);
 }
 
-/// Each group is a convolution of its own.
+/// Compares a grouped convolution with one convolution for each group.
 #[test]
 fn grouped_convolutions_are_many_small_ones() {
     let (lhs, rhs) = (numbers(&[2, 3, 4]), numbers(&[2, 2, 4]));
