@@ -1,4 +1,4 @@
-//! Who calls whom: the functions that `func.call` and composites refer to, and orders of functions by their calls.
+//! The functions that `func.call` and composites refer to, and orders of functions by their calls.
 
 use crate::Opcode;
 use shardwise_base::{Diagnostic, Diagnostics};

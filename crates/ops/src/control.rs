@@ -1,5 +1,5 @@
-//! Control flow, composites, calls out of the program, and barriers: their regions belong to the engine, and shardings
-//! flow through them along edges.
+//! Control flow, composites, calls out of the program, and barriers. The engine runs their regions, and shardings flow
+//! through them along edges.
 
 use crate::check::{Check, MANY, counts, types_of};
 use crate::facts::*;
@@ -11,15 +11,15 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 use std::sync::Arc;
 
 pub struct While;
-/// `case` and `if`: one region for each branch.
+/// `case` and `if`, with one region for each branch.
 pub struct Branch;
 pub struct OptimizationBarrier;
 pub struct Composite;
 pub struct CustomCall;
-/// `sdy.named_computation`: a region that stands where a call stood.
+/// `sdy.named_computation`: a region that replaces a call.
 pub struct NamedComputation;
 
-/// Facts that all ops with regions of their own to run share.
+/// Writes the facts of all ops whose regions the engine runs.
 macro_rules! control {
     () => {
         answer!(class = Other);
@@ -32,7 +32,7 @@ macro_rules! control {
     };
 }
 
-/// One edge for each result that is a tensor; `around(i)` gives its sources and targets.
+/// Returns one edge for each result that is a tensor. `around(i)` returns its sources and targets.
 fn edges(op: &OpView<'_>, around: impl Fn(usize) -> (Vec<Value>, Vec<Value>)) -> DataFlow {
     let is_tensor = |v: Value| op.body.ty(v).as_tensor().is_some();
     let results = op.results().iter().copied().enumerate().filter(|&(_, v)| is_tensor(v));
@@ -46,7 +46,7 @@ fn edges(op: &OpView<'_>, around: impl Fn(usize) -> (Vec<Value>, Vec<Value>)) ->
     )
 }
 
-/// Value `i` that a region gives.
+/// Returns result `i` of a region.
 fn region_result(op: &OpView<'_>, region: Region, i: usize) -> Value {
     op.body.region_results(region)[i]
 }
@@ -218,7 +218,7 @@ impl Facts for OptimizationBarrier {
     );
 }
 
-/// The types that the op has; of a callee in the module, what that gives.
+/// Returns the result types of a callee in the module, or else those of the op.
 fn declared_results(op: &OpView<'_>, callee: Option<&str>) -> Vec<Type> {
     match callee.and_then(|name| op.module.func(name)) {
         Some(f) => f.result_types.clone(),
@@ -226,7 +226,7 @@ fn declared_results(op: &OpView<'_>, callee: Option<&str>) -> Vec<Type> {
     }
 }
 
-/// Whether a name is of the form `[a-zA-Z][a-zA-Z0-9_]*([.][a-zA-Z0-9_$]+)+`.
+/// Returns true if a name is of the form `[a-zA-Z][a-zA-Z0-9_]*([.][a-zA-Z0-9_$]+)+`.
 fn is_namespaced(name: &str) -> bool {
     let is_word = |part: &str, more: char| {
         !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == more)
@@ -261,7 +261,7 @@ impl Composite {
         op.attrs().str("name")
     }
 
-    /// Returns the name of the function that the composite is equal to.
+    /// Returns the name of the function that computes the composite.
     pub fn decomposition<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("decomposition")
     }
@@ -324,7 +324,7 @@ impl NamedComputation {
         role: Role::Isolated,
     };
 
-    /// Returns the name of the region: that of the function that it was.
+    /// Returns the name of the region, which is that of the function that it replaces.
     pub fn name<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("name")
     }
@@ -357,7 +357,7 @@ impl Facts for NamedComputation {
     control!();
 }
 
-/// Edges from the operands to the arguments of the only region, and from what it gives to the results.
+/// Returns edges from the operands to the arguments of the only region, and from its results to those of the op.
 pub(crate) fn region_edges(op: &OpView<'_>) -> DataFlow {
     let Some(&body) = op.regions().first() else { return DataFlow::None };
     let pairs = op.body[body].args.iter().zip(op.operands());
@@ -367,7 +367,7 @@ pub(crate) fn region_edges(op: &OpView<'_>) -> DataFlow {
     DataFlow::Edges(pairs.filter(|(owner, _)| is_tensor(owner)).map(edge).collect())
 }
 
-/// Targets that give their operands back, whatever the values.
+/// Custom calls that return their operands unchanged.
 const IDENTITY_TARGETS: &[&str] = &[
     "Sharding",
     "SPMDFullToShardShape",
@@ -380,7 +380,7 @@ const IDENTITY_TARGETS: &[&str] = &[
     "xla.megascale.provide_metadata",
 ];
 
-/// Targets whose tensors all have the same dimensions, as Shardy lists them.
+/// Custom calls whose tensors all have the same dimensions, as Shardy lists them.
 const POINTWISE_TARGETS: &[&str] = &[
     "annotate_device_placement",
     "Cholesky",
@@ -412,7 +412,7 @@ fn is_identity_target(op: &OpView<'_>) -> bool {
     IDENTITY_TARGETS.contains(&target(op)) && op.results().iter().enumerate().all(same)
 }
 
-/// The facts of a custom call whose target means something to engines.
+/// Returns the facts of a custom call that engines know by its target.
 fn known(op: &OpView<'_>) -> Option<&'static dyn Facts> {
     collective::is_ragged(op).then_some(&collective::RaggedAllToAll)
 }
@@ -445,7 +445,7 @@ impl CustomCall {
         role: Role::Plain,
     };
 
-    /// Returns the name of what is called.
+    /// Returns the target of the call.
     pub fn target<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("call_target_name").filter(|_| Opcode::of_view(op) == Opcode::CustomCall)
     }
@@ -464,7 +464,7 @@ impl Facts for CustomCall {
             None => check.give(types_of(op, op.results())),
         }
     }
-    /// Of a user's kernel, the rule that stands on the op, else the kernel's own.
+    /// Returns the rule of a user's kernel: the one that is an attribute of the op, else the kernel's own.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         if let Some(facts) = known(op) {
             return facts.rule(op);
@@ -488,7 +488,8 @@ impl Facts for CustomCall {
             None => Combine::No("it reduces nothing"),
         }
     }
-    /// Of a kernel that sums, zeros; of others nothing is known, so that uneven factors stay whole.
+    /// Returns zero for a kernel whose results are summed. For other kernels no element is known, so uneven factors
+    /// stay whole.
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
         let kernel = user::find(target(op))?;
         let dtype = op.operand_tensor(index).dtype;
@@ -547,14 +548,15 @@ impl Facts for CustomCall {
     );
 }
 
-/// Whether the result is the state that random bits are made of.
+/// Returns true if the result is the state of an op that generates random bits.
 fn feeds_random_bits(op: &OpView<'_>) -> bool {
     let uses = |inner: &shardwise_ir::Op| op.body[*inner].operands.contains(&op.result(0));
     let users: Vec<_> = op.body.walk().into_iter().filter(uses).collect();
     users.iter().any(|&user| op.at(user).name() == "stablehlo.rng_bit_generator")
 }
 
-/// Batch dimensions pass through. The last dimension must be whole; where `k` is all of it, shardings propagate along it.
+/// Lets batch dimensions pass through. The last dimension must be whole. Shardings propagate along it if `k` is its
+/// size.
 pub(crate) fn top_k_rule(op: &OpView<'_>) -> shardwise_sharding::Rule {
     let rank = |v: &Value| op.body.ty(*v).shape().len();
     let mut rule = RuleBuilder::new(op.operands().iter().map(rank), op.results().iter().map(rank));

@@ -1,5 +1,5 @@
-//! `dynamic_*`: ops whose sizes are operands. They run where the types of their results say all sizes, which are checked
-//! when they run; each is then the op of the same name without `dynamic_`.
+//! `dynamic_*`: ops whose sizes are operands. They run if the types of their results contain all sizes, which are
+//! checked when they run. Each is then computed as the op of the same name without `dynamic_`.
 
 use crate::check::{self, Check, counted_tensors};
 use crate::facts::*;
@@ -10,28 +10,28 @@ use crate::{OPS, Opcode, build, quantized};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Module, OpView, Type, Value};
 
-/// All of them.
+/// The facts of all of these ops.
 pub struct Dynamic;
 
-/// How an op becomes its static form.
+/// The static form of an op.
 struct Form {
     to: Opcode,
-    /// The first operands, which the static form has too.
+    /// The number of first operands, which the static form has too.
     kept: usize,
-    /// What the other operands are.
+    /// The meanings of the other operands.
     sizes: &'static [Size],
-    /// Labels of the constraints on the size operands and on the result.
+    /// The labels of the constraints on the size operands and on the result.
     labels: (&'static str, &'static str),
 }
 
-/// What an operand of sizes stands for.
+/// The meaning of an operand of sizes.
 #[derive(Clone, Copy)]
 enum Size {
-    /// The shape of the result, which its type says already.
+    /// The shape of the result, which is also in its type.
     ResultShape,
     /// An attribute of the static form, as a list.
     Ints(&'static str),
-    /// The same, as rows of two.
+    /// An attribute of the static form, as rows of two.
     Pairs(&'static str),
 }
 
@@ -74,7 +74,7 @@ fn form(opcode: Opcode) -> Form {
 const OWN: &[&str] = &["known_expanding_dimensions", "known_nonexpanding_dimensions"];
 
 impl Form {
-    /// The attributes of the static form; `None` if a size is no size.
+    /// Returns the attributes of the static form.
     fn attrs(&self, op: &OpView<'_>, sizes: &[Literal]) -> Attrs {
         let mut attrs: Attrs =
             op.attrs().iter().filter(|(name, _)| !OWN.contains(name)).map(|(n, a)| (n, a.clone())).collect();
@@ -95,7 +95,7 @@ impl Form {
 }
 
 impl Dynamic {
-    /// Whether the static form, whose sizes the result's type says, could stand here.
+    /// Checks that the static form, with the sizes in the result's type, is valid.
     fn as_static(&self, op: &OpView<'_>, form: &Form) -> Result<(), Diagnostics> {
         let module = Module::new("static", &OPS);
         let mut body = Body::new();
@@ -116,7 +116,8 @@ impl Dynamic {
     }
 }
 
-/// `known_expanding_dimensions` and `known_nonexpanding_dimensions`: dimensions of the operand, each in one of them.
+/// Checks `known_expanding_dimensions` and `known_nonexpanding_dimensions`, which list dimensions of the operand. No
+/// dimension may be in both.
 fn check_known_dims(op: &OpView<'_>, check: &mut Check<'_, '_>, rank: usize) {
     let [expanding, other] = [op.sizes(OWN[0]), op.sizes(OWN[1])];
     let all = [&expanding[..], &other].concat();
@@ -130,7 +131,7 @@ fn check_known_dims(op: &OpView<'_>, check: &mut Check<'_, '_>, rank: usize) {
         .that("dynamic_broadcast_in_dim_c10", check::are_dims(&other, rank), "other dimensions are the operand's");
 }
 
-/// The constraints that `dynamic_conv` shares with `convolution`, by the same numbers.
+/// The constraints that `dynamic_conv` shares with `convolution`, which have the same numbers.
 const DYNAMIC_CONV: &[&str] = &[
     "dynamic_conv_c1",
     "dynamic_conv_c2",
@@ -166,7 +167,8 @@ const DYNAMIC_CONV: &[&str] = &[
     "dynamic_conv_c34",
 ];
 
-/// The sizes of slices with which a gather gives the result's shape; 1 (0 of an empty dimension) where it says nothing.
+/// Returns sizes of slices with which a gather's result has its declared shape. The size of a dimension that is not in
+/// the result is 1, or 0 if the operand's is 0.
 fn slice_sizes(op: &OpView<'_>) -> Option<Attr> {
     let dims = IndexDims::of_gather(op)?;
     let (operand, result) = (op.operand_shape(0), op.result_shape(0));
@@ -178,7 +180,7 @@ fn slice_sizes(op: &OpView<'_>) -> Option<Attr> {
     Some(Attr::sizes(&sizes))
 }
 
-/// A padding with which a convolution has as many windows as the result's shape says.
+/// Returns a padding with which a convolution has as many windows as the result's shape.
 fn padding(op: &OpView<'_>) -> Option<Attr> {
     let dims = ConvDims::of(op)?;
     let size = |shape: &[usize], dim: Option<&usize>| dim.and_then(|&d| shape.get(d)).map_or(1, |&n| n as i64);
@@ -197,12 +199,12 @@ fn padding(op: &OpView<'_>) -> Option<Attr> {
     Some(Attr::Dense(Literal::new([count, 2], &rows)))
 }
 
-/// The constraints of a static form as those of the dynamic one, which has them too.
+/// Replaces the labels of the constraints of a static form by those of the dynamic form.
 fn relabelled(found: Diagnostics) -> Diagnostics {
     Diagnostics(found.0.into_iter().map(|d| Diagnostic { code: label(d.code), ..d }).collect())
 }
 
-/// The label of a constraint of a static form in the dynamic one; any other code as it is.
+/// Returns the label in the dynamic form of a constraint of a static form. Any other code is returned unchanged.
 fn label(code: &'static str) -> &'static str {
     match code {
         "broadcast_in_dim_c1" => "dynamic_broadcast_in_dim_c1",
@@ -405,7 +407,7 @@ impl Facts for Dynamic {
     answer!(combine = none);
     answer!(localize = same_op);
 
-    /// The static form, with the sizes that the operands have now.
+    /// Evaluates the static form, with the sizes that the operands have.
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let form = form(Opcode::of_view(op));
         let (kept, sizes) = x.split_at(form.kept);
@@ -493,7 +495,7 @@ pub(crate) fn other_shape(op: &OpView<'_>, asked: &[i64]) -> Diagnostic {
         .expected(format!("{:?}", op.result_shape(0)))
 }
 
-/// With these sizes it cannot give the result that its type says.
+/// Reports that with these sizes the op cannot have its declared result type.
 fn unfit(op: &OpView<'_>, found: Diagnostics) -> Diagnostic {
     let message = format!("`{}` cannot have this result with the sizes that its operands have", op.name());
     let first = found.iter().map(|d| label(d.code)).find(|code| code.starts_with("dynamic_"));

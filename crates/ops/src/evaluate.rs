@@ -1,5 +1,5 @@
-//! Inference and evaluation of an op on values of every type: the op's own facts, and around them what is done alike for
-//! all ops with quantized values and with reducers that are wider than their operands.
+//! Inference and evaluation of an op on values of every type. They call the op's own facts, and treat quantized values
+//! and reducers wider than their operands, which is the same for all ops.
 
 use crate::facts::{EvalError, RegionEval};
 use crate::{Opcode, promote, quantized};

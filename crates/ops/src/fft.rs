@@ -1,5 +1,5 @@
-//! `fft`: discrete Fourier transforms, by their definition where the length is no power of two; computed in 64 bits and
-//! rounded once.
+//! `fft`: discrete Fourier transforms, computed in 64 bits and rounded once. Even lengths are halved, and other lengths
+//! are computed by the definition.
 
 use crate::Opcode;
 use crate::check::{self, Check, counted_tensors};
@@ -14,7 +14,7 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Fft;
 
-/// The real or complex type of the same precision.
+/// Returns the complex type for a real type, or the real type for a complex one, of the same precision.
 fn other_dtype(dtype: DType) -> Option<DType> {
     match dtype {
         DType::F32 => Some(DType::C64),
@@ -133,7 +133,7 @@ fn transform(op: &OpView<'_>, x: &Literal) -> Literal {
     let mut shape = x.shape().to_vec();
     let (rank, is_inverse) = (shape.len(), kind.starts_with('I'));
     let dims: Vec<usize> = (rank - lengths.len()..rank).collect();
-    // Of real transforms the last dimension is the first forward and the last backward.
+    // In real transforms, the last dimension is the first forward and the last backward.
     let order: Vec<usize> = if is_inverse { dims } else { dims.into_iter().rev().collect() };
     for d in order {
         if kind == "IRFFT" && d == rank - 1 {
@@ -160,7 +160,7 @@ fn complex(n: Number) -> Complex64 {
     }
 }
 
-/// Lines of `half` elements continued to `n` by the symmetry that transforms of real lines have.
+/// Extends lines of `half` elements to `n` by the symmetry of transforms of real lines.
 fn mirrored(data: &[Complex64], half: usize, n: usize) -> Data<Complex64> {
     let element = |line: &[Complex64], i: usize| if i < half { line[i] } else { line[n - i].conj() };
     let lines = data.chunks(half.max(1));
@@ -187,11 +187,11 @@ fn along(data: &mut [Complex64], shape: &[usize], d: usize, is_inverse: bool) {
     }
 }
 
-/// `exp(-2 pi i k / n)` for each `k`; conjugated for the inverse.
+/// Returns `exp(-2 pi i k / n)` for each `k`, conjugated for the inverse.
 fn roots(n: usize, is_inverse: bool) -> Data<Complex64> {
     let sign = if is_inverse { 1.0 } else { -1.0 };
     let root = |k: usize| {
-        // The nearest quarter, exactly, and an angle of at most an eighth from there.
+        // The angle is the nearest quarter turn, which is exact, and at most an eighth of a turn from there.
         let quarter = (8 * k + n) / (2 * n);
         let angle = std::f64::consts::FRAC_PI_2 * ((4 * k) as f64 - (quarter * n) as f64) / n as f64;
         let (cos, sin) = (fns::cos_f64(angle), fns::sin_f64(angle));
@@ -201,7 +201,7 @@ fn roots(n: usize, is_inverse: bool) -> Data<Complex64> {
     Data::from_fn(n, root)
 }
 
-/// Halves even lengths; `roots` are those of a multiple of the length.
+/// Transforms a line. Even lengths are halved. `roots` are those of a multiple of the length.
 fn dft(x: &[Complex64], roots: &[Complex64], meter: &mut Meter) -> Data<Complex64> {
     let n = x.len();
     let stride = roots.len() / n;

@@ -1,9 +1,9 @@
-//! The op table: what every pass and engine needs to know of each op, and no algorithm.
+//! The table of ops: the facts that every pass and engine needs to know of each op, without algorithms.
 //!
-//! An op is a row of the table in `table.rs`: a name, a [`Facts`] implementation that answers for it (often a family that
-//! answers for many: all unary elementwise ops are one), and a [`Schema`]. Generic algorithms (propagation,
-//! partitioning, evaluation) read the facts and never match on a name. Facts and schema of an op stand in one file;
-//! `docs/checklists/add-an-op.md` says what else an op needs.
+//! An op is a row of the table in `table.rs`: a name, a [`Facts`] implementation, and a [`Schema`]. An implementation
+//! often serves a family of ops, such as all unary elementwise ops. Generic algorithms (propagation, partitioning,
+//! evaluation) read the facts and never match on a name. The facts and the schema of an op are in one file.
+//! `docs/checklists/add-an-op.md` lists what else an op needs.
 #![forbid(unsafe_code)]
 
 pub mod batch_norm;

@@ -1,4 +1,4 @@
-//! `cholesky` and `triangular_solve`, batch by batch: plain substitution, computed in 64 bits and rounded once.
+//! `cholesky` and `triangular_solve`, computed for each batch by substitution, in 64 bits, and rounded once.
 
 use crate::Opcode;
 use crate::check::{Check, counted_tensors};
@@ -13,7 +13,7 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 pub struct Cholesky;
 pub struct TriangularSolve;
 
-/// What matrices are made of.
+/// The numbers that matrices consist of.
 trait Field: Copy {
     fn zero() -> Self;
     fn of(n: Number) -> Self;
@@ -21,7 +21,7 @@ trait Field: Copy {
     fn minus_product(self, a: Self, b: Self) -> Self;
     fn over(self, other: Self) -> Self;
     fn conj(self) -> Self;
-    /// Of a number whose imaginary part is zero.
+    /// Returns the square root of a number whose imaginary part is zero.
     fn sqrt(self) -> Self;
 }
 
@@ -153,7 +153,7 @@ impl Facts for Cholesky {
     );
 }
 
-/// The other triangle is zero.
+/// Computes the Cholesky factor. Its other triangle is zero.
 fn cholesky<F: Field>(x: &Literal, is_lower: bool) -> Literal {
     let n = x.shape()[x.rank() - 1];
     let a: Data<F> = read(x);
@@ -161,7 +161,7 @@ fn cholesky<F: Field>(x: &Literal, is_lower: bool) -> Literal {
     let mut meter = Meter::default();
     let size = (n * n).max(1);
     for (a, out) in a.chunks(size).zip(out.chunks_mut(size)) {
-        // Of the lower triangle L, element (i, j); the upper one is its conjugate transpose.
+        // These are the element (i, j) of the lower triangle L. The upper triangle is its conjugate transpose.
         let at = |i: usize, j: usize| if is_lower { i * n + j } else { j * n + i };
         let given = |i, j| if is_lower { a[at(i, j)] } else { a[at(i, j)].conj() };
         for j in 0..n {
@@ -177,7 +177,7 @@ fn cholesky<F: Field>(x: &Literal, is_lower: bool) -> Literal {
     eval::fill(x.dtype(), x.shape(), |i| out[i].number())
 }
 
-/// How the system is written.
+/// The form in which a system is written.
 #[derive(Clone, Copy)]
 struct System {
     is_left: bool,
@@ -244,7 +244,7 @@ impl Facts for TriangularSolve {
         let (d1, d2) = (a.len() - 2, a.len() - 1);
         let mut rule = RuleBuilder::new([a.len(), b.len()], [b.len()]);
         rule.add_pointwise(&a[..d1]);
-        // The dimension of `a` that the result has not, and the one that is contracted with it.
+        // `kept` is the dimension of `a` that the result does not have; `contracted` is contracted with the result.
         let (kept, contracted) = if system.is_transposed == system.is_left { (d2, d1) } else { (d1, d2) };
         let (side, free) = if system.is_left { (d1, d2) } else { (d2, d1) };
         let whole = FactorSpec::need_replication;
@@ -291,7 +291,7 @@ fn solve<F: Field>(system: System, a: &Literal, b: &Literal) -> Literal {
     let (coefficients, mut x): (Data<F>, Data<F>) = (read(a), read(b));
     let mut meter = Meter::default();
     for (a, x) in coefficients.chunks((n * n).max(1)).zip(x.chunks_mut((rows * columns).max(1))) {
-        // Element (i, j) of op(a); a system on the right side is the transposed one on the left.
+        // This is the element (i, j) of op(a). A system on the right side is the transposed system on the left.
         let swaps = system.is_transposed == system.is_left;
         let get = |i: usize, j: usize| {
             let v = if swaps { a[j * n + i] } else { a[i * n + j] };
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(upper, Literal::new([2, 2], &[z(2., 0.), z(1., -1.), z(0., 0.), z(2., 0.)]));
     }
 
-    /// Every way to write a system has the solution that it was made from.
+    /// Checks that the solution is the known one in every form of a system.
     #[test]
     fn triangular_systems_of_all_kinds() {
         let z = |re: f64, im: f64| Complex64::new(re, im);

@@ -1,12 +1,12 @@
-//! `chlo.ragged_dot`: a dot whose left operand is cut into groups along one dimension.
+//! `chlo.ragged_dot`: a dot whose left operand is divided into groups along one dimension.
 //!
 //! | the ragged dimension is | shapes |
 //! |---|---|
-//! | free | `[b, m, k], [g, b, k, n], [g] -> [b, m, n]`: rows of group `g` meet matrix `g` |
+//! | free | `[b, m, k], [g, b, k, n], [g] -> [b, m, n]`: rows of group `g` are multiplied with matrix `g` |
 //! | contracting | `[b, m, k], [b, k, n], [g] -> [g, b, m, n]`: a sum for each group |
 //! | batching | `[b, m, k], [b, k, n], [g] -> [b, m, n]` |
 //!
-//! Sizes of groups may be given for each batch, `[b, g]`. What lies behind the last group gives zeros.
+//! Sizes of groups may differ for each batch, `[b, g]`. Results for elements after the last group are zero.
 
 use crate::check::{self, Check};
 use crate::dot::{self, DotDims};
@@ -35,16 +35,16 @@ enum Mode {
 
 /// The dimension numbers of one op.
 struct Dims {
-    /// As if there were no groups: of the right operand without its group dimension.
+    /// The dimension numbers of the dot without groups, in which the right operand has no group dimension.
     dot: DotDims,
     ragged: usize,
-    /// Of the right operand, where the ragged dimension is free.
+    /// The group dimension of the right operand, if the ragged dimension is free.
     group: Option<usize>,
     mode: Mode,
 }
 
 impl Dims {
-    /// `None` if the attribute is broken.
+    /// Reads the dimension numbers. Returns `None` if the attribute is broken.
     fn of(op: &OpView<'_>) -> Option<Dims> {
         let fields = op.attr("ragged_dot_dimension_numbers").and_then(Attr::as_record)?;
         let list = |name: &str| match fields.contains(name) {
@@ -71,7 +71,7 @@ impl Dims {
         Some(Dims { dot, ragged, group, mode })
     }
 
-    /// The dot of the left operand with one group's part of the right one.
+    /// Returns the dimension numbers of the dot of the left operand with one group's part of the right one.
     fn of_group(&self) -> DotDims {
         let Some(group) = self.group else { return self.dot.clone() };
         let without = |dims: &[usize]| dims.iter().map(|&d| d - usize::from(d > group)).collect();
@@ -82,7 +82,7 @@ impl Dims {
         }
     }
 
-    /// The right operand's shape without the group dimension.
+    /// Returns the right operand's shape without the group dimension.
     fn rhs_shape(&self, rhs: &[usize]) -> Vec<usize> {
         (0..rhs.len()).filter(|&d| Some(d) != self.group).map(|d| rhs[d]).collect()
     }
@@ -96,9 +96,9 @@ impl Dims {
     }
 }
 
-/// Rows in groups, each with a matrix of its own: `[m, k], [g, k, n], [g] -> [m, n]`.
+/// A dot of rows in groups, each with its own matrix: `[m, k], [g, k, n], [g] -> [m, n]`.
 ///
-/// The operands may have their dimensions in another order.
+/// The operands may have their dimensions in any order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RowGroups {
     pub lhs_contract: usize,
@@ -107,7 +107,8 @@ pub struct RowGroups {
 }
 
 impl RowGroups {
-    /// `None` for a `ragged_dot` with batches, with more dimensions, or with another ragged dimension.
+    /// Reads the row groups. Returns `None` for a `ragged_dot` with batches, with more dimensions, or with another
+    /// ragged dimension.
     pub fn of(op: &OpView<'_>) -> Option<RowGroups> {
         let dims = Dims::of(op)?;
         let (&[l], &[r]) = (&dims.dot.lhs_contract[..], &dims.dot.rhs_contract[..]) else { return None };
@@ -182,7 +183,7 @@ impl Facts for RaggedDot {
         check.give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape, count))
     }
 
-    /// Where the groups lie must be known to all: the ragged dimension and that of groups are whole.
+    /// Makes the ragged dimension and that of groups whole, because every device must know the positions of all groups.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let [x, y, sizes, z] = [op.operand_shape(0), op.operand_shape(1), op.operand_shape(2), op.result_shape(0)];
         let dims = Dims::of(op).expect("verified");
@@ -250,7 +251,7 @@ impl Facts for RaggedDot {
     );
 }
 
-/// One op being evaluated.
+/// The evaluation of one op.
 struct Groups<'a> {
     dims: Dims,
     sizes: Literal,
@@ -262,7 +263,7 @@ impl Groups<'_> {
         self.sizes.shape()[self.sizes.rank() - 1]
     }
 
-    /// The group of place `at` along the ragged dimension, in the batch of this row-major number.
+    /// Returns the group of position `at` along the ragged dimension, in the batch with this row-major number.
     fn group_at(&self, batch: usize, at: usize) -> Option<usize> {
         let row = if self.sizes.rank() > 1 { batch * self.count() } else { 0 };
         let mut end = 0;
@@ -290,7 +291,7 @@ impl Groups<'_> {
         let t = TensorType::new(self.result.dtype, self.result.shape[1..].to_vec());
         let right = self.dims.dot.lhs_contract.iter().position(|&d| d == self.dims.ragged).expect("the mode says so");
         let sums = (0..self.count()).map(|g| {
-            // Zeros on both sides: zero times infinity is no zero.
+            // Both sides are masked with zeros, because zero times infinity is not zero.
             let x = self.masked(x, &self.dims.dot.lhs_batch, self.dims.ragged, g);
             let y = self.masked(y, &self.dims.dot.rhs_batch, self.dims.dot.rhs_contract[right], g);
             dot::dot(&x, &y, &dims, &t).to_dense()
@@ -302,12 +303,12 @@ impl Groups<'_> {
         out.finish()
     }
 
-    /// The row-major number of the batch of an element of the result.
+    /// Returns the row-major number of the batch of an element of the result.
     fn batch(&self, index: &[usize]) -> usize {
         (0..self.dims.dot.lhs_batch.len()).fold(0, |n, d| n * self.result.shape[d] + index[d])
     }
 
-    /// The right operand at one group, without that dimension.
+    /// Returns the right operand of one group, without the group dimension.
     fn part(&self, y: &Literal, group: usize) -> Literal {
         let dim = self.dims.group.expect("the mode says so");
         let (mut start, mut shape) = (vec![0; y.rank()], y.shape().to_vec());
@@ -317,7 +318,7 @@ impl Groups<'_> {
         part.reshaped(self.dims.rhs_shape(y.shape()))
     }
 
-    /// Each element from the part that `pick` names; zero where it names none.
+    /// Builds the result: each element is from the part that `pick` returns, or zero if it returns none.
     fn kept(&self, parts: &[Literal], pick: impl Fn(&[usize]) -> Option<usize>) -> Literal {
         let zero = vec![0u8; self.result.dtype.storage_bytes()];
         let mut out = LiteralWriter::new(self.result.dtype, &self.result.shape);
@@ -329,7 +330,7 @@ impl Groups<'_> {
         out.finish()
     }
 
-    /// The operand with zeros outside one group along `dim`.
+    /// Returns the operand with zeros outside one group along `dim`.
     fn masked(&self, x: &Literal, batch: &[usize], dim: usize, group: usize) -> Literal {
         let zero = vec![0u8; x.dtype().storage_bytes()];
         let mut out = LiteralWriter::new(x.dtype(), x.shape());

@@ -1,9 +1,9 @@
-//! `rng_bit_generator`: random bits from a key and a counter, as XLA computes them from Threefry and from Philox.
-//! `DEFAULT` is Philox. And `rng`, whose numbers are our own.
+//! `rng_bit_generator`, which computes random bits from a key and a counter with Threefry or Philox, as XLA does, and
+//! `rng`, whose numbers are this library's own. `DEFAULT` is Philox.
 //!
-//! The state is a key and a counter of 64 bits. Element `i` of the output, counted row-major, has the counter
-//! `counter + i` if it is of 64 bits. Narrower elements take the two words of one counter: the first dimension of even
-//! size (else the largest) is cut in pairs of neighbours, and pair `i` has the counter `counter + i`.
+//! The state is a key and a counter of 64 bits. Element `i` of the output, counted row-major, has the counter `counter
+//! + i` if it is of 64 bits. Narrower elements take the two words of one counter: the first dimension of even size
+//! (else the largest) is divided into pairs of neighbours, and pair `i` has the counter `counter + i`.
 
 use crate::check::{self, Check, counted_tensors};
 use crate::eval::{self, Number};
@@ -70,7 +70,7 @@ impl Facts for RngBitGenerator {
     answer!(class = Other);
     answer!(combine = none);
 
-    /// Every device makes all bits and keeps its own, so that they are the same whatever the sharding.
+    /// Makes every device compute all bits and keep its own, so that they are the same whatever the sharding.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let sharding = cx.result_shardings[1].clone().expect("a tensor has a sharding");
         cx.result_types[1] = cx.op.result_type(1).clone();
@@ -108,7 +108,7 @@ impl Facts for RngBitGenerator {
     }
 
     answer!(linear = No);
-    answer!(explicit = not("bits lie as their users ask"));
+    answer!(explicit = not("bits have the sharding that their users ask for"));
     answer!(
         example = "func.func @main(%arg0: tensor<2xui64>) -> tensor<6x2xui32> {
   %output_state, %output = stablehlo.rng_bit_generator %arg0, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<6x2xui32>)
@@ -117,8 +117,9 @@ impl Facts for RngBitGenerator {
     );
 }
 
-/// Philox takes a key and a counter of 128 bits, or of 64 bits with the key above them; block `i` of four words has the counter `counter + i`. Elements
-/// of 64 bits take two words, the low one first; narrower ones the low bits of one.
+/// Computes Philox, with a key and a counter of 128 bits, or of 64 bits with the key above them. Block `i` of four
+/// words has the counter `counter + i`. Elements of 64 bits take two words, the low one first. Narrower elements take
+/// the low bits of one word.
 fn philox_bits(state: &Literal, t: &TensorType) -> Vec<Literal> {
     let words_of_element = if t.dtype.bits() == 64 { 2 } else { 1 };
     let blocks = (t.size() * words_of_element).div_ceil(4);
@@ -141,17 +142,18 @@ fn philox_bits(state: &Literal, t: &TensorType) -> Vec<Literal> {
     vec![Literal::new([state.size()], &next[..state.size()]), output.finish()]
 }
 
-/// `stablehlo.rng`: numbers of a distribution. How they come about is left to the implementation, and here it is this.
+/// `stablehlo.rng`: random numbers of a distribution. The specification leaves their computation to the implementation.
 ///
-/// Element `i`, counted row-major, is made of the Philox block with counter `i`; the key is the op's number among the
-/// `rng`s of its module, in the order of the text ([`STREAM`] once the module is being rewritten). So a program gives the same
-/// numbers each time, whatever the mesh, each `rng` its own, and one in a loop or in a function the same ones each time.
+/// Element `i`, counted row-major, is computed from the Philox block with counter `i`. The key is the op's number among
+/// the `rng`s of its module, in the order of the text ([`STREAM`] once the module is being rewritten). So a program
+/// computes the same numbers in each run and on each mesh, and each `rng` computes its own. An `rng` in a loop or in a
+/// function computes the same numbers each time.
 pub struct Rng;
 
 /// The attribute that holds the number of an `rng` among those of its module.
 pub const STREAM: &str = "shardwise.stream";
 
-/// The ops of a module that draw from a stream of their own, in the order of the text.
+/// Returns the `rng`s of a module, each of which has its own stream, in the order of the text.
 pub fn streams(module: &Module) -> impl Iterator<Item = (FuncId, Op)> + '_ {
     let draws = |op: &OpView<'_>| Opcode::of_view(op) == Opcode::Rng;
     module.funcs.iter().enumerate().flat_map(move |(f, func)| {
@@ -219,7 +221,7 @@ impl Facts for Rng {
         RuleFact::Rule(rule.build())
     }
 
-    /// Every device draws all numbers and keeps its own, so that they are the same whatever the sharding.
+    /// Makes every device compute all numbers and keep its own, so that they are the same whatever the sharding.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let sharding = cx.result_shardings[0].clone().expect("a tensor has a sharding");
         cx.result_types[0] = cx.op.result_type(0).clone();
@@ -264,7 +266,7 @@ impl Facts for Rng {
     answer!(class = Other);
     answer!(combine = none);
     answer!(linear = No);
-    answer!(explicit = not("numbers lie as their users ask"));
+    answer!(explicit = not("numbers have the sharding that their users ask for"));
     answer!(
         example = "func.func @main(%arg0: tensor<f32>, %arg1: tensor<f32>) -> tensor<6x2xf32> {
   %c = stablehlo.constant dense<[6, 2]> : tensor<2xi64>
@@ -278,23 +280,23 @@ fn is_shape(sizes: &Literal, t: &TensorType) -> bool {
     sizes.to_i64s().into_iter().eq(t.shape.iter().map(|&n| n as i64))
 }
 
-/// In `[0, 1)`, from the 53 high bits.
+/// Returns a number in `[0, 1)` from the 53 high bits.
 fn fraction(bits: u64) -> f64 {
     (bits >> 11) as f64 * 2f64.powi(-53)
 }
 
-/// Box and Muller's transform.
+/// Returns a normally distributed number, by Box and Muller's transform.
 fn normal([a, b]: [u64; 2]) -> f64 {
     let radius = (-2.0 * fns::log_f64(1.0 - fraction(a))).sqrt();
     radius * fns::cos_f64(std::f64::consts::TAU * fraction(b))
 }
 
-/// What rounding to the element type has made `b` or more becomes `a`.
+/// Replaces elements that rounding to the element type has made `b` or more by `a`.
 fn below(x: &Literal, a: f64, b: f64) -> Literal {
     eval::fill(x.dtype(), x.shape(), |i| Number::Double(if x.get_f64(i) < b { x.get_f64(i) } else { a }))
 }
 
-/// Low word, high word.
+/// Returns the low word and the high word.
 fn split(x: u64) -> [u32; 2] {
     [x as u32, (x >> 32) as u32]
 }
@@ -306,7 +308,7 @@ fn join([low, high]: [u32; 2]) -> u64 {
 /// A shape whose elements are paired along one dimension.
 struct Halves<'a> {
     shape: &'a [usize],
-    /// The dimension that is cut in pairs; of a scalar, none.
+    /// The dimension that is divided into pairs, or `None` for a scalar.
     dim: Option<usize>,
     /// The shape of the pairs.
     pairs: Vec<usize>,
@@ -327,7 +329,7 @@ impl Halves<'_> {
         self.pairs.iter().product()
     }
 
-    /// The low bits of each element's word.
+    /// Builds elements from the low bits of their words.
     fn output(&self, dtype: DType, words: impl Fn(usize) -> [u32; 2]) -> Literal {
         let pairs = Data::from_fn(self.pair_count(), words);
         let strides = eval::row_major(&self.pairs);
@@ -376,7 +378,7 @@ mod tests {
         assert_eq!((fraction(0), fraction(u64::MAX) < 1.0), (0.0, true));
     }
 
-    /// As XLA's CPU backend gives them.
+    /// Compares with answers of XLA's CPU backend.
     #[test]
     fn known_answers_of_philox() {
         let t = |dtype| TensorType::new(dtype, vec![5]);

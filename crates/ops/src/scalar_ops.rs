@@ -68,7 +68,7 @@ impl Facts for Map {
     );
 }
 
-/// The size as the global type has it.
+/// Returns the size of the dimension in the global type.
 fn dimension_size(op: &OpView<'_>) -> usize {
     op.operand_shape(0)[op.attrs().size("dimension").expect("verified")]
 }

@@ -1,4 +1,4 @@
-//! `chlo.scan`: a body that runs along one dimension and carries values from step to step.
+//! `chlo.scan`: a body that runs along one dimension, with values that are carried from step to step.
 
 use crate::Opcode;
 use crate::check::{self, Check, MANY, counted_tensors, types_of};
@@ -9,11 +9,12 @@ use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
-/// Operands are the inputs, then the first carries. The body takes a slice of each input (without the dimension) and the
-/// carries; it gives a slice of each output and the next carries, which are the results in this order.
+/// The `scan` op: its operands are the inputs, then the first carries. The body's arguments are a slice of each input
+/// (without the dimension) and the carries. Its results are a slice of each output and the next carries, as are the
+/// op's results.
 pub struct Scan;
 
-/// How many inputs there are; the other operands are carries.
+/// Returns the number of inputs. The other operands are carries.
 fn input_count(op: &OpView<'_>) -> Option<usize> {
     let [inputs, carries] = op.attr("operandSegmentSizes")?.to_ints()?[..] else { return None };
     let count = usize::try_from(inputs).ok()?;
@@ -83,7 +84,7 @@ impl Facts for Scan {
         check.give(outputs.map(|t| with(t, dim, size.unwrap_or(0))).chain(carried))
     }
 
-    /// The body may do anything with its slices, so that all dimensions are whole.
+    /// Makes all dimensions whole, because the body may do anything with its slices.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let shapes: Vec<&[usize]> = op.operands().iter().chain(op.results()).map(|&v| op.body.ty(v).shape()).collect();
         let rank = |v: &Value| op.body.ty(*v).shape().len();
@@ -138,7 +139,7 @@ impl Facts for Scan {
     );
 }
 
-/// One place along `dim`, without that dimension.
+/// Returns the slice at one position along `dim`, without that dimension.
 fn slice(x: &Literal, dim: usize, at: usize) -> Literal {
     let (mut start, mut shape) = (vec![0; x.rank()], x.shape().to_vec());
     (start[dim], shape[dim]) = (at, 1);
@@ -154,10 +155,10 @@ fn place(out: &mut Literal, part: &Literal, dim: usize, at: usize) {
     eval::copy(&part.reshaped(&shape[..]), &Layout::whole(&shape), out, &to, &shape);
 }
 
-/// The attributes that count operands and results.
+/// The attributes with the numbers of operands and results.
 pub(crate) const SEGMENTS: [&str; 2] = ["operandSegmentSizes", "resultSegmentSizes"];
 
-/// `array<i32: inputs, carries>`.
+/// Builds the attribute `array<i32: inputs, carries>`.
 pub(crate) fn segments(inputs: usize, carries: usize) -> Attr {
     Attr::Ints { values: vec![inputs as i64, carries as i64], dtype: shardwise_base::DType::I32 }
 }

@@ -1,8 +1,8 @@
 //! The description of each op that the text and the verifier read: its attributes, the specification's labels for its
 //! operands and results, what it does with quantized values, and how it is written.
 //!
-//! Each op has one [`Schema`], which stands beside its facts and is named by its row of the table. Every member is
-//! required, so that a forgotten one does not compile; an op without attributes or labels says so.
+//! Each op has one [`Schema`], which is beside its facts and is named by its row of the table. Every member is required,
+//! so that a forgotten one does not compile. An op without attributes or labels has members that say so.
 //!
 //! ```text
 //! impl Transpose {

@@ -1,7 +1,7 @@
-//! Runs an op whole, and split along each factor of its rule by its own `localize`, and compares.
+//! Runs an op whole and split along each factor of its rule by its own `localize`, and compares the results.
 //!
-//! Shards are joined as the rule claims: along the dimensions that have the factor; else combined if the factor is a
-//! reduction; else all must agree.
+//! Shards are joined as the rule says: along the dimensions that have the factor. Otherwise they are combined if the
+//! factor is a reduction, and must all be equal if it is not.
 
 use crate::collective::with_index_in;
 use crate::eval::{self, Layout};
@@ -12,7 +12,7 @@ use shardwise_ir::{Attr, Body, Builder, Cloner, Func, Module, Op, OpView, Region
 use shardwise_sharding::{Factor, FactorKind, Mapping, Rule};
 use std::sync::Arc;
 
-/// A module whose `@main` is one op on its arguments.
+/// Builds a module whose `@main` is one op on its arguments.
 pub(crate) fn module_of(inputs: &[Literal], make: impl FnOnce(&Module, &mut Builder<'_>, &[Value]) -> Op) -> Module {
     let mut module = Module::new("test", &OPS);
     let mut func = Func::new("main", shardwise_base::Loc::UNKNOWN);
@@ -30,7 +30,7 @@ fn type_of(x: &Literal) -> Type {
     Type::tensor(x.dtype(), x.shape().to_vec())
 }
 
-/// Runs straight-line code on one device.
+/// Runs code without control flow on one device.
 struct Machine<'a> {
     module: &'a Module,
     body: &'a Body,
@@ -72,12 +72,12 @@ fn run_body(module: &Module, body: &Body, inputs: &[Literal], coordinates: Vec<u
     machine.region(body.entry(), inputs.to_vec()).unwrap()
 }
 
-/// What `@main` gives.
+/// Returns the results of `@main`.
 pub(crate) fn run(module: &Module, inputs: &[Literal]) -> Vec<Literal> {
     run_body(module, &module.funcs[0].body, inputs, vec![])
 }
 
-/// Verifies the module, runs it whole and split along each factor that can be, and gives the results.
+/// Verifies the module, runs it whole and split along each factor that can be split, and returns the results.
 pub(crate) fn run_split(module: &Module, inputs: &[Literal]) -> Vec<Literal> {
     let found = shardwise_ir::verify(module);
     assert!(found.is_empty(), "{found}");
@@ -110,7 +110,7 @@ fn sharding(mesh: &Arc<Mesh>, mapping: &Mapping, factor: Factor) -> Sharding {
     Sharding::closed(mesh, dims.collect())
 }
 
-/// The part of `x` that a device holds.
+/// Returns a device's part of `x`.
 fn shard(x: &Literal, sharding: &Sharding, coordinates: &[usize]) -> Literal {
     let local = sharding.local_shape(x.shape());
     let start: Vec<usize> = sharding.shard_index(coordinates).iter().zip(&local).map(|(i, n)| i * n).collect();
@@ -147,7 +147,7 @@ fn run_along(module: &Module, view: &OpView<'_>, rule: &Rule, factor: Factor, in
         .collect()
 }
 
-/// The body of the per-device function.
+/// Builds the body of the per-device function.
 fn localized(view: &OpView<'_>, operands: &[Sharding], results: &[Sharding]) -> Body {
     let local = |v: Value, s: &Sharding| {
         let t = view.body.ty(v).as_tensor().unwrap();

@@ -1,4 +1,4 @@
-//! Returns and calls: what holds a program together.
+//! Returns and calls.
 
 use crate::Opcode;
 use crate::facts::*;
@@ -7,10 +7,10 @@ use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use std::sync::Arc;
 
-/// Ends a region; its operands are what the region gives.
+/// `return`, which ends a region. Its operands are the results of the region.
 pub struct Return;
 
-/// Calls a function of the module.
+/// `call`, which calls a function of the module.
 pub struct Call;
 
 impl Return {
@@ -105,14 +105,14 @@ impl Call {
         op.attrs().str("callee").filter(|_| Opcode::of_view(op) == Opcode::Call)
     }
 
-    /// Makes the attributes of a call name another function.
+    /// Changes the attributes of a call to name another function.
     pub fn set_callee(attrs: &mut Attrs, callee: Arc<str>) {
         attrs.set("callee", Attr::Symbol(callee));
     }
 }
 
 impl Facts for Call {
-    /// The results of the callee; that there is one is the module verifier's to check.
+    /// Returns the result types of the callee. The verifier of modules checks that the callee exists.
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let callee = op.attrs().str("callee").and_then(|name| op.module.func(name));
         Ok(match callee {

@@ -1,12 +1,12 @@
-//! The closed list of ops: one line each. Everything that is "per op" is derived from it.
+//! The closed list of ops, one line each. Everything that exists once per op is derived from it.
 
-// A glob: every file of the crate has rows here.
+// This is a glob because every file of the crate has rows here.
 use crate::*;
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::text::Syntax;
 use shardwise_ir::{OpCode, OpDef, OpTable, OpView, Type, ValueNames};
 
-/// The schema of a row: of a family's member, its field.
+/// Selects the schema of a row. For a member of a family, it is the member's field.
 macro_rules! schema {
     ($facts:expr, $schema:expr) => {
         &$schema
@@ -26,10 +26,10 @@ macro_rules! ops {
         impl Opcode {
             pub const ALL: &'static [Opcode] = &[$(Opcode::$variant),*];
 
-            /// With its dialect: `stablehlo.add`.
+            /// Returns the name with its dialect: `stablehlo.add`.
             pub const fn name(self) -> &'static str { match self { $(Opcode::$variant => $name),* } }
 
-            /// The label of each of its first operands: `dot_general_i1`.
+            /// Returns the labels of the first operands: `dot_general_i1`, ….
             pub(crate) const fn operand_labels(self) -> &'static [&'static str; 5] {
                 match self {
                     $(Opcode::$variant => &[
@@ -52,7 +52,7 @@ macro_rules! ops {
 }
 
 ops! {
-    // These two first: `shardwise-ir` knows them by number.
+    // These two are first, because `shardwise-ir` knows them by number.
     Return "func.return" structure::Return, structure::Return::RETURN;
     Call "func.call" structure::Call, structure::Call::SCHEMA;
 
@@ -250,12 +250,15 @@ ops! {
 }
 
 impl Opcode {
-    /// The op with this code. Panics on a code of another table.
+    /// Returns the op with this code.
+    ///
+    /// # Panics
+    /// If the code is of another table.
     pub fn of(code: OpCode) -> Opcode {
         Opcode::ALL[usize::from(code.0)]
     }
 
-    /// The op that a view shows.
+    /// Returns the op of a view.
     pub fn of_view(op: &OpView<'_>) -> Opcode {
         Opcode::of(op.data().code)
     }
@@ -288,7 +291,7 @@ impl OpDef for Opcode {
         self.schema().names.of(op)
     }
 
-    /// The op's own checks, and that its results have the types that these give.
+    /// Checks the op itself, and that its results have the types that its operands and attributes determine.
     fn verify(&self, op: &OpView<'_>) -> Diagnostics {
         if let Err(found) = schema::wrong_kinds(op).or(()).and_then(|()| schema::per_axis_operands(op).or(())) {
             return found;
@@ -309,7 +312,7 @@ pub(crate) fn result_types(op: &OpView<'_>, given: &[Type], expected: &[Type]) -
         .expected(format!("{expected:?}"))
 }
 
-/// The table itself, for [`Module::new`](shardwise_ir::Module::new).
+/// The table, for [`Module::new`](shardwise_ir::Module::new).
 pub static OPS: Table = Table;
 
 /// The [`OpTable`] of all ops.
@@ -329,7 +332,7 @@ impl OpTable for Table {
     }
 }
 
-/// Ops by name; looked up only, never iterated.
+/// Returns the ops by name. The map is only looked up, never iterated.
 fn index() -> &'static std::collections::HashMap<&'static str, Opcode> {
     static INDEX: std::sync::LazyLock<std::collections::HashMap<&'static str, Opcode>> =
         std::sync::LazyLock::new(|| Opcode::ALL.iter().map(|&op| (op.name(), op)).collect());

@@ -1,4 +1,4 @@
-//! Two operands of one type, a result of the same type.
+//! Elementwise ops of two operands of one type, with a result of the same type.
 
 use super::{CHLO, TRANSCENDENTAL, complex, stablehlo};
 use crate::Opcode;
@@ -11,12 +11,12 @@ use shardwise_base::{Bool8, Complex64, DType, Diagnostic, Diagnostics, Kind, Lit
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_mathfn as fns;
 
-/// Functions of integers, which are handed over extended to 64 bits together with their width; results wrap.
+/// Functions of integers. They are called with the integers extended to 64 bits and with their width. Results wrap.
 type OfSigned = fn(i64, i64, u32) -> i64;
 type OfUnsigned = fn(u64, u64, u32) -> u64;
 type OfFloat = (fn(f32, f32) -> f32, fn(f64, f64) -> f64);
 
-/// A binary op: what it is on each kind of element; an op does not exist on kinds for which it has no function.
+/// A binary op, with its function on each kind of element. An op without a function for a kind is not defined on it.
 pub struct Binary {
     /// The labels of the constraints on the operands' types and on their element type.
     labels: (&'static str, &'static str),
@@ -43,7 +43,7 @@ impl Binary {
         }
     }
 
-    /// The op on two literals of one type; `None` if it is not computed on this type.
+    /// Computes the op on two literals of one type. Returns `None` if it is not computed on this type.
     pub(crate) fn apply(&self, x: &Literal, y: &Literal) -> Option<Literal> {
         match x.dtype().kind() {
             Kind::Bool => {
@@ -132,7 +132,7 @@ impl Facts for Binary {
     answer!(elementwise);
 }
 
-/// A row's labels, schema and example; what it computes is added to it.
+/// Builds a row's labels, schema and example. The functions are added to it.
 macro_rules! row {
     (chlo $stem:literal of $x:literal) => {
         Binary {
@@ -205,7 +205,7 @@ pub const MULTIPLY: Binary = Binary {
     ..row!("multiply")
 };
 
-/// Integers divided by zero give all ones; `MIN / -1` wraps to `MIN`.
+/// Division. Integers divided by zero are all ones, and `MIN / -1` wraps to `MIN`.
 pub const DIVIDE: Binary = Binary {
     float: Some((|a, b| a / b, |a, b| a / b)),
     signed: Some(|a, b, _| if b == 0 { -1 } else { a.wrapping_div(b) }),
@@ -215,7 +215,7 @@ pub const DIVIDE: Binary = Binary {
     ..row!("divide")
 };
 
-/// The sign is the dividend's; integers modulo zero are the dividend.
+/// The remainder, with the sign of the dividend. Integers modulo zero are the dividend.
 pub const REMAINDER: Binary = Binary {
     float: Some((|a, b| a % b, |a, b| a % b)),
     signed: Some(|a, b, _| if b == 0 { a } else { a.wrapping_rem(b) }),
@@ -223,7 +223,8 @@ pub const REMAINDER: Binary = Binary {
     ..row!("remainder")
 };
 
-/// NaN if either is; `-0 < +0`; complex numbers in lexicographic order.
+/// The maximum, which is NaN if either operand is. `-0` is less than `+0`, and complex numbers are compared in
+/// lexicographic order.
 pub const MAXIMUM: Binary = Binary {
     float: Some((fns::max_f32, fns::max_f64)),
     signed: Some(|a, b, _| a.max(b)),
@@ -283,7 +284,7 @@ pub const XOR: Binary = Binary {
     ..row!("xor" of "i32")
 };
 
-// A shift by as many bits as there are, by more, or by a negative number shifts everything out.
+// A shift by the width, by more, or by a negative number shifts all bits out.
 
 pub const SHIFT_LEFT: Binary = Binary {
     signed: Some(|a, b, bits| if in_width(b, bits) { a << b } else { 0 }),
@@ -309,7 +310,7 @@ pub const SHIFT_RIGHT_LOGICAL: Binary = Binary {
     ..row!("shift_right_logical" of "i32")
 };
 
-/// The upper half of the product's bits.
+/// The upper half of the bits of the product.
 pub const MULHI: Binary = Binary {
     signed: Some(|a, b, bits| ((i128::from(a) * i128::from(b)) >> bits) as i64),
     unsigned: Some(|a, b, bits| ((u128::from(a) * u128::from(b)) >> bits) as u64),
@@ -332,7 +333,7 @@ fn in_width(shift: i64, bits: u32) -> bool {
     (0..i64::from(bits)).contains(&shift)
 }
 
-/// `a^b`, wrapped; of a negative exponent the integer part of the real power, and 0 for a zero base.
+/// Computes `a^b`, wrapped. For a negative exponent, it is the integer part of the real power, and 0 for a zero base.
 fn power_signed(a: i64, b: i64) -> i64 {
     match (a, b) {
         (1, _) => 1,
@@ -342,7 +343,7 @@ fn power_signed(a: i64, b: i64) -> i64 {
     }
 }
 
-/// `a^b`, wrapped.
+/// Computes `a^b`, wrapped.
 fn power_unsigned(mut a: u64, mut b: u64) -> u64 {
     let mut result = 1u64;
     while b > 0 {

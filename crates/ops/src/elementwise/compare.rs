@@ -9,10 +9,11 @@ use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use std::cmp::Ordering;
 
-/// Compares two tensors element by element.
+/// `compare`, which compares two tensors element by element.
 pub struct Compare;
 
-/// What holds between two elements; `None`: they are not ordered (a NaN).
+/// Returns true if two elements with this order fulfil the direction. `None` is the order of elements that are not
+/// ordered (a NaN).
 fn holds(direction: &str, order: Option<Ordering>) -> bool {
     match direction {
         "EQ" => order == Some(Ordering::Equal),
@@ -24,7 +25,7 @@ fn holds(direction: &str, order: Option<Ordering>) -> bool {
     }
 }
 
-/// Elements that can be compared: as numbers, and in IEEE's total order (-NaN < -inf < … < -0 < +0 < … < NaN).
+/// Elements that can be compared as numbers and in IEEE's total order (-NaN < -inf < … < -0 < +0 < … < NaN).
 trait Comparable: Element {
     fn order(self, other: Self) -> Option<Ordering>;
     fn total_order(self, other: Self) -> Ordering;
@@ -60,12 +61,12 @@ comparable! {
     small::I4: small::I4::partial_cmp, small::I4::cmp;
     small::U2: small::U2::partial_cmp, small::U2::cmp;
     small::U4: small::U4::partial_cmp, small::U4::cmp;
-    // Only equality is asked of complex numbers.
+    // Complex numbers are only compared for equality.
     Complex32: |a, b| (a == b).then_some(Ordering::Equal), |_, _| Ordering::Equal;
     Complex64: |a, b| (a == b).then_some(Ordering::Equal), |_, _| Ordering::Equal;
 }
 
-/// Floats of eight bits and less compare as the `f32`s that they are.
+/// Floats of eight bits and less are compared as `f32`s.
 macro_rules! comparable_floats {
     ($($t:ident)*) => {
         comparable! {$(
@@ -78,7 +79,7 @@ comparable_floats! {
     F4E2M1FN F6E2M3FN F6E3M2FN F8E3M4 F8E4M3 F8E4M3FN F8E4M3FNUZ F8E4M3B11FNUZ F8E5M2 F8E5M2FNUZ F8E8M0FNU
 }
 
-/// The comparison kinds that exist on elements of a type.
+/// Returns true if the comparison kind is defined on elements of this type.
 fn kind_fits(dtype: DType, kind: &str) -> bool {
     use shardwise_base::Kind;
     match dtype.kind() {
@@ -90,12 +91,12 @@ fn kind_fits(dtype: DType, kind: &str) -> bool {
     }
 }
 
-/// The comparison kind, if one is written. MLIR also writes `NOTYPE` for none.
+/// Returns the comparison kind, if the op has one. MLIR writes `NOTYPE` for none, too.
 fn kind<'v>(op: &OpView<'v>) -> Option<&'v str> {
     op.attrs().str("compare_type").filter(|&kind| kind != "NOTYPE")
 }
 
-/// Returns how elements of this type are compared by value; booleans as unsigned numbers.
+/// Returns the kind of comparison by value for elements of this type. Booleans are compared as unsigned numbers.
 fn kind_by_value(dtype: DType) -> &'static str {
     use shardwise_base::Kind;
     match dtype.kind() {
@@ -127,7 +128,7 @@ impl Compare {
         role: Role::Plain,
     };
 
-    /// Returns `EQ`, `NE`, `GE`, `GT`, `LE` or `LT`.
+    /// Returns the direction: `EQ`, `NE`, `GE`, `GT`, `LE` or `LT`.
     pub fn direction<'v>(op: &OpView<'v>) -> Option<&'v str> {
         op.attrs().str("comparison_direction")
     }
@@ -144,7 +145,7 @@ impl Compare {
             .with("compare_type", Attr::stablehlo_enum("comparison_type", kind_by_value(dtype)))
     }
 
-    /// Changes the attributes of a comparison into those of one of elements of another type, by value.
+    /// Changes the attributes of a comparison to compare elements of another type, by value.
     pub fn set_dtype(attrs: &mut Attrs, dtype: DType) {
         if attrs.contains("compare_type") {
             attrs.set("compare_type", Attr::stablehlo_enum("comparison_type", kind_by_value(dtype)));

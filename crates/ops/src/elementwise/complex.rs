@@ -1,4 +1,4 @@
-//! Functions of complex numbers, from those of real ones.
+//! Functions of complex numbers, computed from functions of real numbers.
 
 use shardwise_base::{Complex32, Complex64};
 use shardwise_mathfn as fns;
@@ -11,7 +11,7 @@ pub fn narrow(z: Complex64) -> Complex32 {
     Complex32::new(z.re as f32, z.im as f32)
 }
 
-/// The modulus, without overflow on the way.
+/// Computes the modulus, without overflow of intermediate results.
 pub fn abs(z: Complex64) -> f64 {
     let (a, b) = (z.re.abs(), z.im.abs());
     if a.is_infinite() || b.is_infinite() {
@@ -35,14 +35,14 @@ pub fn sign(z: Complex64) -> Complex64 {
 
 pub fn exp(z: Complex64) -> Complex64 {
     let r = fns::exp_f64(z.re);
-    // A real argument stays real, whatever r is.
+    // A real argument has a real result, whatever r is.
     if z.im == 0.0 {
         return Complex64::new(r, z.im);
     }
     Complex64::new(r * fns::cos_f64(z.im), r * fns::sin_f64(z.im))
 }
 
-/// `e^z - 1`, exact near zero.
+/// Computes `e^z - 1`, exactly near zero.
 pub fn expm1(z: Complex64) -> Complex64 {
     let half = fns::sin_f64(z.im / 2.0);
     let cos_minus_one = -2.0 * half * half;
@@ -50,7 +50,7 @@ pub fn expm1(z: Complex64) -> Complex64 {
     Complex64::new(r * fns::cos_f64(z.im) + cos_minus_one, fns::exp_f64(z.re) * fns::sin_f64(z.im))
 }
 
-/// `log(1 + z)`, exact near zero.
+/// Computes `log(1 + z)`, exactly near zero.
 pub fn log1p(z: Complex64) -> Complex64 {
     // |1 + z|^2 - 1
     let square = z.re * (2.0 + z.re) + z.im * z.im;
@@ -94,19 +94,19 @@ pub fn cosh(z: Complex64) -> Complex64 {
 }
 
 pub fn tanh(z: Complex64) -> Complex64 {
-    // Far out, both sinh and cosh overflow and their quotient is a sign.
+    // Far from zero, both sinh and cosh overflow, and their quotient is a sign.
     if z.re.abs() > 20.0 {
         return Complex64::new(1f64.copysign(z.re), 0.0);
     }
     sinh(z) / cosh(z)
 }
 
-/// `i z`.
+/// Computes `i z`.
 fn turn(z: Complex64) -> Complex64 {
     Complex64::new(-z.im, z.re)
 }
 
-/// `-i z`.
+/// Computes `-i z`.
 fn turn_back(z: Complex64) -> Complex64 {
     Complex64::new(z.im, -z.re)
 }
@@ -126,7 +126,8 @@ pub fn tan(z: Complex64) -> Complex64 {
 // Inverse functions, after W. Kahan, "Branch cuts for complex elementary functions" (1987): square roots of both
 // factors keep the signs on the cuts.
 
-/// The roots of `1 - z` and `1 + z`; of the former the zero's sign is that of `-z`, which `1.0 - z` does not keep.
+/// Computes the roots of `1 - z` and `1 + z`. In `1 - z`, a zero imaginary part has the sign of that of `-z`, which
+/// `1.0 - z` does not keep.
 fn roots(z: Complex64) -> (Complex64, Complex64) {
     (sqrt(Complex64::new(1.0 - z.re, -z.im)), sqrt(Complex64::new(1.0 + z.re, z.im)))
 }

@@ -1,4 +1,4 @@
-//! Changes of the element type: by value, by bits, by rounding within the type.
+//! Ops that change the element type, by value or by bits, or round within it.
 
 use crate::Opcode;
 use crate::eval;
@@ -11,7 +11,8 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 /// `stablehlo.convert`: the same numbers in another type.
 ///
-/// Floats to integers saturate, NaN gives 0; integers wrap; to `f16` and `bf16` everything goes through `f32`.
+/// Floats saturate when they become integers, and NaN becomes 0. Integers wrap. Every conversion to `f16` and `bf16` is
+/// by way of `f32`.
 pub struct Convert;
 
 impl Convert {
@@ -38,7 +39,8 @@ impl Facts for Convert {
         Ok(vec![eval::convert(&x[0], op.result_tensor(0).dtype)])
     }
 
-    /// Between floats a rounded identity; what goes through integers has no derivative.
+    /// Returns that a conversion between floats is linear, as a rounded identity. A conversion to or from integers has
+    /// no derivative.
     fn linear(&self, op: &OpView<'_>) -> Linear {
         let is_smooth = |t: &TensorType| t.dtype.is_float() || t.dtype.is_complex();
         if is_smooth(op.operand_tensor(0)) && is_smooth(op.result_tensor(0)) { Linear::Jointly } else { Linear::No }
@@ -54,10 +56,11 @@ impl Facts for Convert {
     );
 }
 
-/// `stablehlo.bitcast_convert`: the same bits in another type; a narrower type adds a minor dimension.
+/// `stablehlo.bitcast_convert`: the same bits in another type. A narrower type adds a minor dimension.
 pub struct BitcastConvert;
 
-/// The shape that the operand's bits have in type `to`, whose extra dimension, if any, is `ratio`; `None` if none fits.
+/// Returns the shape of the operand's bits in type `to`, with the extra minor dimension if there is one, or `None` if
+/// no shape fits.
 fn bitcast_shape(x: &TensorType, to: DType) -> Option<Vec<usize>> {
     let (from_bits, to_bits) = (x.dtype.bits(), to.bits());
     let mut shape = x.shape.clone();
@@ -69,7 +72,7 @@ fn bitcast_shape(x: &TensorType, to: DType) -> Option<Vec<usize>> {
     Some(shape)
 }
 
-/// The bits of the elements, side by side from the lowest on, as elements of another type.
+/// Returns the bits of the elements, lowest first and without gaps, as elements of another type.
 fn bitcast(x: &Literal, to: &TensorType) -> Literal {
     let x = x.to_dense();
     let is_whole = |d: DType| d.bits() == 8 * d.storage_bytes();
@@ -79,7 +82,7 @@ fn bitcast(x: &Literal, to: &TensorType) -> Literal {
     unpack(&pack(&x), to)
 }
 
-/// The bits of all elements without gaps.
+/// Returns the bits of all elements without gaps.
 fn pack(x: &Literal) -> Data<bool> {
     let bits = x.dtype().bits();
     let of = |i: usize| {
@@ -89,7 +92,7 @@ fn pack(x: &Literal) -> Data<bool> {
     Data::collect(x.size() * bits, (0..x.size()).flat_map(of))
 }
 
-/// The elements with these bits; the bits above a signed integer's are its sign.
+/// Builds the elements with these bits. The bits above a signed integer's are its sign.
 fn unpack(bits: &[bool], to: &TensorType) -> Literal {
     let (width, is_signed) = (to.dtype.storage_bytes(), to.dtype.is_signed());
     let mut out = LiteralWriter::new(to.dtype, &to.shape);
@@ -132,7 +135,7 @@ impl Facts for BitcastConvert {
             .give([to.clone().into()])
     }
 
-    /// Common leading dimensions pass through; an extra minor one must be whole.
+    /// Lets the common leading dimensions pass through. An extra minor dimension must be whole.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let common = x.len().min(y.len());
@@ -149,7 +152,7 @@ impl Facts for BitcastConvert {
         RuleFact::Rule(rule.build())
     }
 
-    /// Elementwise if the elements keep their width.
+    /// Returns `Elementwise` if the elements keep their width.
     fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass {
         let same_width = op.operand_shape(0).len() == op.result_shape(0).len();
         if same_width { PropagationClass::Elementwise } else { PropagationClass::Other }
@@ -177,7 +180,7 @@ impl Facts for BitcastConvert {
 /// `stablehlo.reduce_precision`: rounds to fewer exponent and mantissa bits within the type.
 pub struct ReducePrecision;
 
-/// Widths of the exponent and of the mantissa of a float format.
+/// The widths of the exponent and of the mantissa of a float format.
 #[derive(Clone, Copy)]
 struct Format {
     exponent: u32,
@@ -190,7 +193,7 @@ fn reduce_bits(bits: u64, own: Format, target: Format) -> u64 {
     let exponent_mask = ((1u64 << own.exponent) - 1) << own.mantissa;
     let (sign, mut magnitude) = (bits & !magnitude_mask, bits & magnitude_mask);
     if magnitude > exponent_mask {
-        // NaN; without a mantissa there is none, but infinity.
+        // A NaN stays a NaN. A format without a mantissa has no NaN, so it becomes infinity.
         return if target.mantissa == 0 { sign | exponent_mask } else { bits };
     }
     if target.mantissa < own.mantissa {

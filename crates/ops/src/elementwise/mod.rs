@@ -1,7 +1,7 @@
-//! Elementwise ops: families that differ by a scalar function. Each op of a family is a constant: its row.
+//! Elementwise ops, in families that differ by a scalar function. Each op of a family is a constant: its row.
 //!
-//! Arithmetic on `f16` and `bf16` is done in `f32` and rounded after each op; integers wrap; `complex<f32>` is computed in
-//! `complex<f64>` and rounded once.
+//! Arithmetic on `f16` and `bf16` is computed in `f32` and rounded after each op. Integers wrap. `complex<f32>` is
+//! computed in `complex<f64>` and rounded once.
 
 mod binary;
 mod compare;
@@ -20,7 +20,7 @@ pub use unary::*;
 
 use crate::schema::*;
 
-/// The schema of a `stablehlo` op of a family.
+/// Returns the schema of a `stablehlo` op of a family.
 const fn stablehlo(results: ResultLabels, on_quantized: OnQuantized, syntax: Syntax) -> Schema {
     Schema {
         attributes: NONE,
@@ -44,5 +44,5 @@ const CHLO: Schema = Schema {
     role: Role::Plain,
 };
 
-/// Flops that one transcendental function counts for.
+/// The flops that one transcendental function counts as.
 const TRANSCENDENTAL: f64 = 10.0;

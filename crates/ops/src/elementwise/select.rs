@@ -1,4 +1,4 @@
-//! `stablehlo.select` and `stablehlo.clamp`: elementwise, but some operands may be scalars.
+//! `stablehlo.select` and `stablehlo.clamp`: elementwise ops of which some operands may be scalars.
 
 use super::{MAXIMUM, MINIMUM};
 use crate::Opcode;
@@ -9,10 +9,10 @@ use crate::{check, check::Check};
 use shardwise_base::{Bool8, DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
 
-/// Takes each element from one of two tensors.
+/// `select`, which takes each element from one of two tensors.
 pub struct Select;
 
-/// Keeps each element between two bounds.
+/// `clamp`, which keeps each element between two bounds.
 pub struct Clamp;
 
 impl Select {

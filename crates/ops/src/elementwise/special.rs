@@ -1,4 +1,4 @@
-//! Elementwise ops whose result type differs, or that look at bits.
+//! Elementwise ops whose result type differs from the operand's, or that read bits.
 
 use super::{CHLO, stablehlo};
 use crate::Opcode;
@@ -9,7 +9,7 @@ use crate::{check, check::Check};
 use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Literal, bf16, f16};
 use shardwise_ir::{OpView, Type, Value};
 
-/// A property of floats.
+/// A test of each element of a float tensor.
 pub struct Predicate {
     label: &'static str,
     holds: fn(f64) -> bool,
@@ -123,7 +123,7 @@ impl Facts for MakeComplex {
 /// `chlo.next_after`: the float next to the first operand in the direction of the second.
 pub struct NextAfter;
 
-/// Steps through the floats of one type in their own bits.
+/// Moves to the next float of one type, by its bits.
 macro_rules! next_after {
     ($x:expr, $y:expr, $float:ty, $int:ty) => {
         eval::zip($x, $y, |a: $float, b: $float| {

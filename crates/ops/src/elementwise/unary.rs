@@ -1,4 +1,4 @@
-//! One operand, a result of the same shape.
+//! Elementwise ops of one operand, with a result of the same shape.
 
 use super::{CHLO, TRANSCENDENTAL, complex, stablehlo};
 use crate::Opcode;
@@ -11,7 +11,7 @@ use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_mathfn as fns;
 
-/// What the op does to complex numbers.
+/// The function of an op on complex numbers.
 #[derive(Clone, Copy)]
 pub enum OfComplex {
     Not,
@@ -19,12 +19,12 @@ pub enum OfComplex {
     Real(fn(Complex64) -> f64),
 }
 
-/// A function of integers, which are handed over extended to 64 bits together with their width; results wrap.
+/// A function of integers. It is called with the integer extended to 64 bits and with its width. Results wrap.
 type OfSigned = fn(i64, u32) -> i64;
 type OfUnsigned = fn(u64, u32) -> u64;
 type OfFloat = (fn(f32) -> f32, fn(f64) -> f64);
 
-/// A unary op: what it is on each kind of element; an op does not exist on kinds for which it has no function.
+/// A unary op, with its function on each kind of element. An op without a function for a kind is not defined on it.
 pub struct Unary {
     /// The label of the constraint on the operand's element type.
     label: &'static str,
@@ -55,7 +55,7 @@ impl Unary {
         if matches!(self.complex, OfComplex::Real(_)) { dtype.real() } else { dtype }
     }
 
-    /// The op on all elements; `None` if it is not computed on this type.
+    /// Computes the op on all elements. Returns `None` if it is not computed on this type.
     fn apply(&self, x: &Literal) -> Option<Literal> {
         match x.dtype().kind() {
             Kind::Bool => self.boolean.map(|f| eval::map(x, |b: Bool8| Bool8::from(f(b.into())))),
@@ -140,7 +140,7 @@ impl Facts for Unary {
     answer!(elementwise);
 }
 
-/// A row's label, schema and example; what it computes is added to it.
+/// Builds a row's label, schema and example. The functions are added to it.
 macro_rules! row {
     (@$dialect:literal $stem:literal $x:literal $ty:literal $schema:expr) => {
         Unary {
@@ -166,7 +166,7 @@ macro_rules! row {
             UNARY,
         ))
     };
-    // An attribute says how exact the result must be.
+    // An op with an attribute for the accuracy of the result.
     (inexact $stem:literal) => {
         Unary { schema: Schema { attributes: RESULT_ACCURACY, ..row!($stem).schema }, ..row!($stem) }
     };
@@ -263,7 +263,7 @@ pub const SQUARE: Unary =
 pub const CONJ: Unary =
     Unary { float: Some((|x| x, |x| x)), complex: OfComplex::Complex(|z| z.conj()), ..row!(chlo "conj") };
 
-/// A transcendental function of floats and perhaps complex numbers.
+/// Defines transcendental functions of floats and perhaps of complex numbers.
 macro_rules! transcendental {
     ($($name:ident $f32:expr, $f64:expr, $complex:expr, [$($row:tt)*];)*) => {$(
         pub const $name: Unary = Unary {

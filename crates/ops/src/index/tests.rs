@@ -1,4 +1,4 @@
-//! Gather and scatter, whole and split along each factor.
+//! Tests of gather and scatter, whole and split along each factor.
 
 use crate::make;
 use crate::reducer::reduction_region;
@@ -12,7 +12,7 @@ fn iota(shape: &[usize]) -> Literal {
     Literal::new(shape, &(1..=n as i32).collect::<Vec<_>>())
 }
 
-/// `[offset, collapsed, operand batching, indices batching, index map]`.
+/// The lists `[offset, collapsed, operand batching, indices batching, index map]`.
 type Dims<'a> = [&'a [usize]; 5];
 
 fn record(name: &str, names: [&str; 5], dims: Dims<'_>, index_vector_dim: usize) -> Attr {
@@ -68,7 +68,7 @@ fn rule(module: &Module) -> String {
     }
 }
 
-/// Rows of a table, which out of range are the first or the last.
+/// Gathers rows of a table. An index out of range selects the first or the last row.
 #[test]
 fn gather_takes_rows_and_clamps() {
     let (table, rows) = (iota(&[4, 2]), Literal::new([4, 1], &[3i32, 0, -7, 9]));
@@ -155,7 +155,7 @@ fn scatter_with_batching_dims() {
     assert_eq!(run_split(&module, &x), [Literal::new([2, 3, 4, 2], &expected)]);
 }
 
-/// A computation without a name runs as a region: here `a * 2 + b`.
+/// Runs a computation that is no known reduction as a region: here `a * 2 + b`.
 #[test]
 fn scatter_runs_any_computation() {
     let x = [iota(&[2]), Literal::new([2, 1], &[1i32, 1]), Literal::new([2], &[10i32, 20])];

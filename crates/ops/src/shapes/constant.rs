@@ -112,7 +112,7 @@ impl Facts for Constant {
     answer!(combine = none);
     answer!(cost = streams(0.0));
     answer!(linear = No);
-    answer!(explicit = not("a constant lies as its users ask"));
+    answer!(explicit = not("a constant has the sharding that its users ask for"));
     fn example(&self, op: Opcode) -> &'static str {
         match op {
             Opcode::SdyConstant => constant_example!("sdy"),

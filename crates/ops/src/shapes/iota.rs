@@ -76,7 +76,7 @@ impl Facts for Iota {
     answer!(combine = none);
     answer!(cost = streams(0.0));
     answer!(linear = No);
-    answer!(explicit = not("an iota lies as its users ask"));
+    answer!(explicit = not("an iota has the sharding that its users ask for"));
     answer!(
         example = "func.func @main() -> tensor<2x3xi32> {
   %0 = stablehlo.iota dim = 1 : tensor<2x3xi32>

@@ -183,7 +183,7 @@ impl Facts for Mark {
     answer!(cost = nothing);
     answer!(effects = Pure);
     answer!(linear = Jointly);
-    answer!(explicit = not("its result lies as it names"));
+    answer!(explicit = not("its result has the sharding that it names"));
     fn example(&self, op: Opcode) -> &'static str {
         match op {
             Opcode::Reshard => {

@@ -1,4 +1,4 @@
-//! `stablehlo.constant dense<1.0> : tensor<f32>`
+//! The text of a constant: `stablehlo.constant dense<1.0> : tensor<f32>`.
 
 use shardwise_ir::text::{CustomForm, OpParts, Parsed, Parser, Printer};
 use shardwise_ir::{Attr, OpView, Type};
@@ -7,7 +7,7 @@ pub(crate) struct ConstantForm;
 
 impl CustomForm for ConstantForm {
     fn parse(&self, p: &mut Parser<'_>) -> Parsed<OpParts> {
-        // MLIR writes the generic form behind the name where the types differ.
+        // If the types differ, MLIR writes the generic form after the name.
         if p.is("(") {
             return p.generic_parts();
         }

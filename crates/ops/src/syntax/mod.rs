@@ -1,4 +1,4 @@
-//! How each op is written, and by which names its attributes are known.
+//! The text of each op, and the names of its attributes.
 //!
 //! Whatever the form of the text, an op has the same attributes: StableHLO's own property names. **An attribute that
 //! the text leaves out is absent**, so readers supply the default that the specification names; an empty list inside a
@@ -47,7 +47,7 @@ pub(crate) const OUT_SHARDING: ResultShardings = ResultShardings::Property("out_
 pub(crate) const SHARDING: ResultShardings = ResultShardings::Property("sharding");
 pub(crate) const OUT_SHARDINGS: ResultShardings = ResultShardings::List("out_shardings");
 
-/// `"stablehlo.gather"(..)`: the op has no form of its own.
+/// The generic form, `"stablehlo.gather"(..)`, of ops that have no form of their own.
 pub(crate) const GENERIC: Syntax = Syntax::GENERIC;
 
 pub(crate) const DIRECTION: Piece =

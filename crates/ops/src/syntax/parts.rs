@@ -1,10 +1,10 @@
-//! Attributes that are written together, in forms of their own.
+//! Attributes that are written together, in a form of their own.
 
 use shardwise_base::DType;
 use shardwise_ir::text::{Parsed, Parser, Part, Printer};
 use shardwise_ir::{Attr, Attrs, OpView};
 
-/// `[0:4, 1:9:2]`: where a slice starts and ends, and its steps.
+/// `[0:4, 1:9:2]`: the start, the limit and the stride of a slice in each dimension.
 pub(crate) struct Ranges;
 /// `e5m10`: the bits that `reduce_precision` keeps.
 pub(crate) struct Bits;
@@ -114,7 +114,7 @@ impl Part for DotDimensions {
     }
 }
 
-/// ` = [0] x [0]`: the dimensions of both sides. Empty lists are left out.
+/// Reads ` = [0] x [0]`: the dimensions of both sides. Empty lists are left out.
 fn pair(p: &mut Parser<'_>, fields: &mut Attrs, kind: &str) -> Parsed<()> {
     p.expect("=")?;
     for side in ["lhs", "rhs"] {

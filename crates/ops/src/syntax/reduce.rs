@@ -1,5 +1,5 @@
-//! `stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : (T, U) -> V`, and the long form, in which
-//! the reducer is written out.
+//! The text of a reduction: `stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : (T, U) ->
+//! V`, and the long form, which has the reducer as a region.
 
 use crate::Opcode;
 use shardwise_base::{DType, Loc};
@@ -8,7 +8,7 @@ use shardwise_ir::{Attr, Op, OpView, Type};
 
 pub(crate) struct ReduceForm;
 
-/// Ops that the short form may name: their operands commute.
+/// Ops that the short form may name, which are all commutative.
 const COMMUTING: &[Opcode] =
     &[Opcode::Add, Opcode::And, Opcode::Maximum, Opcode::Minimum, Opcode::Multiply, Opcode::Or, Opcode::Xor];
 
@@ -73,7 +73,7 @@ impl CustomForm for ReduceForm {
     }
 }
 
-/// `(%x init: %c), (%y init: %d)`: the operands first, then the initial values.
+/// Reads `(%x init: %c), (%y init: %d)`. Returns the operands first, then the initial values.
 fn operands(p: &mut Parser<'_>) -> Parsed<Vec<OperandAt>> {
     let (mut inputs, mut inits) = (vec![], vec![]);
     while p.eat("(") {
@@ -96,13 +96,14 @@ fn named_op(p: &mut Parser<'_>) -> Parsed<Opcode> {
     })
 }
 
-/// The type of one element of the first operand.
+/// Returns the type of one element of the first operand.
 fn element_type(p: &Parser<'_>, first: Option<&OperandAt>) -> Type {
     let tensor = first.and_then(|&(v, _)| p.type_of(v).as_tensor());
     tensor.map_or(Type::Tuple(vec![]), |t| Type::tensor(t.dtype, vec![]))
 }
 
-/// `(%a: T, %b: T) (%c: U, %d: U)`, a pair for each operand; the region's arguments are all firsts, then all seconds.
+/// Reads `(%a: T, %b: T) (%c: U, %d: U)`, a pair for each operand. The region's arguments are all first elements, then
+/// all second ones.
 fn reducer_args<'t>(p: &mut Parser<'t>) -> Parsed<Vec<RegionArg<'t>>> {
     let (mut firsts, mut seconds) = (vec![], vec![]);
     while p.is("(") {
@@ -136,8 +137,8 @@ fn print_reducer(p: &mut Printer<'_>, op: &OpView<'_>, pairs: usize) {
     p.region(op.body, region, false);
 }
 
-/// The only op of the reducer, if all that it does is to combine its two arguments, as the short form says; all of it is
-/// where the whole op is, if locations count.
+/// Returns the only op of the reducer, if the reducer only combines its two arguments, as the short form expresses. If
+/// locations count, all ops of the reducer must have the location of the reduction.
 fn combining_op(op: &OpView<'_>, locations_count: bool) -> Option<Op> {
     let region = op.body.region(*op.regions().first()?);
     let [inner, ret] = region.ops[..] else { return None };

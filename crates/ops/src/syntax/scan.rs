@@ -1,4 +1,4 @@
-//! `chlo.scan(%x) inits(%c) dimension=0 attributes {..} {..} : (T, U) -> (V, U)`
+//! The text of a scan: `chlo.scan(%x) inits(%c) dimension=0 attributes {..} {..} : (T, U) -> (V, U)`.
 
 use crate::scan::{SEGMENTS, segments};
 use shardwise_base::DType;

@@ -1,10 +1,11 @@
-//! `sdy`'s ops: `sdy.all_gather [{"x"}, {}] %0 out_sharding=<@mesh, [{}, {}]> : T`, and the ones with regions.
+//! The text of `sdy`'s ops: `sdy.all_gather [{"x"}, {}] %0 out_sharding=<@mesh, [{}, {}]> : T`, and the ops with
+//! regions.
 
 use crate::ReduceKind;
 use shardwise_ir::text::{At, CustomForm, OpParts, OperandAt, Parsed, Parser, Printer, RawAxis};
 use shardwise_ir::{Attr, OpView, Type};
 
-/// How a collective writes the axes that it works on.
+/// The form in which a collective's axes are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AxesShape {
     None,
@@ -35,7 +36,7 @@ impl AxesShape {
     }
 }
 
-/// A collective: its axes, their attribute, and whether another reduction than a sum can be named.
+/// A collective: the form of its axes, their attribute, and whether a reduction other than a sum can be written.
 pub(crate) struct CollectiveForm {
     axes: AxesShape,
     attr: &'static str,
@@ -71,7 +72,7 @@ impl CustomForm for CollectiveForm {
         let operand = p.operand()?;
         p.expect_all("out_sharding=")?;
         parts.shardings = Some(vec![Some(p.sharding()?)]);
-        // The axes stand before the sharding that names their mesh.
+        // The axes are written before the sharding that names their mesh.
         let mesh = p.mesh_of_parts(&parts)?;
         let axes = match &raw {
             RawAxes::None => None,
@@ -107,7 +108,7 @@ impl CustomForm for CollectiveForm {
     }
 }
 
-/// Attributes and the one type of operand and result.
+/// Reads attributes and the type of the operand, which is also the result's.
 fn end_of_identity(p: &mut Parser<'_>, at: At, mut parts: OpParts, operand: OperandAt) -> Parsed<OpParts> {
     p.merge_dict(&mut parts.attrs)?;
     p.expect(":")?;
@@ -117,7 +118,7 @@ fn end_of_identity(p: &mut Parser<'_>, at: At, mut parts: OpParts, operand: Oper
     Ok(parts)
 }
 
-/// One operand, and a result of its type.
+/// Checks that the op has one operand, and one result of its type.
 fn check_identity(op: &OpView<'_>) -> Option<()> {
     let fits = op.operands().len() == 1
         && op.results().len() == 1
@@ -235,7 +236,7 @@ fn operand_list(p: &mut Parser<'_>) -> Parsed<Vec<OperandAt>> {
     p.list("(", ")", Parser::operand)
 }
 
-/// `(%b: T) { .. } {..} : (U) -> V`
+/// Reads `(%b: T) { .. } {..} : (U) -> V`.
 fn end_with_region(p: &mut Parser<'_>, at: At, mut parts: OpParts, operands: &[OperandAt]) -> Parsed<OpParts> {
     let args = p.region_args()?;
     parts.regions = vec![p.region(args)?];

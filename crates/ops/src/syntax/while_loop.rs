@@ -1,4 +1,4 @@
-//! `stablehlo.while(%arg = %init, ..) : T, .. cond { .. } do { .. }`
+//! The text of a loop: `stablehlo.while(%arg = %init, ..) : T, .. cond { .. } do { .. }`.
 
 use shardwise_ir::OpView;
 use shardwise_ir::text::{CustomForm, OpParts, Parsed, Parser, Printer, RegionArg};
@@ -38,7 +38,7 @@ impl CustomForm for WhileForm {
         let types = |values: &[shardwise_ir::Value]| values.iter().map(|&v| op.body.ty(v)).collect::<Vec<_>>();
         let args = |region| &op.body.region(region).args[..];
         let operands = types(op.operands());
-        // The arguments have the operands' types, and no locations of their own.
+        // The arguments have the operands' types, and the form has no locations for them.
         let fits = [types(op.results()), types(args(cond)), types(args(body))].iter().all(|list| *list == operands);
         if !fits || p.shows_locations() {
             return None;

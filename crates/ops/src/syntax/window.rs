@@ -1,4 +1,4 @@
-//! `{stride = [2, 2], pad = [[1, 1], [0, 0]], reverse = [false, true]}`: a convolution's window.
+//! The text of a convolution's window: `{stride = [2, 2], pad = [[1, 1], [0, 0]], reverse = [false, true]}`.
 
 use shardwise_base::{DType, Literal};
 use shardwise_ir::text::{Parsed, Parser, Part, Printer};
@@ -6,7 +6,7 @@ use shardwise_ir::{Attr, Attrs, OpView};
 
 pub(crate) struct Window;
 
-/// The words of a window, and the attributes that they stand for.
+/// The words of a window, and the attributes that they are written for.
 const WINDOW_FIELDS: [(&str, &str); 5] = [
     ("stride", "window_strides"),
     ("pad", "padding"),
@@ -66,7 +66,7 @@ fn window_field(p: &mut Parser<'_>, name: &str) -> Parsed<Attr> {
     }
 }
 
-/// `true`, `false`, `1` or `0`.
+/// Reads `true`, `false`, `1` or `0`.
 fn flag(p: &mut Parser<'_>) -> Parsed<bool> {
     if p.eat("true") {
         return Ok(true);
