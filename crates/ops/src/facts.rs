@@ -19,20 +19,19 @@
 //! A new fact is a method of [`Facts`], an arm of `answer!` for the answer that most ops have, and that answer in the
 //! groups whose ops all have it. The compiler lists the implementations that lack it.
 //!
-//! The facts are about plain values. An op on quantized values, or one whose reducer has a wider element type than its
-//! operands, is inferred by [`infer_op`](crate::infer_op) and evaluated by [`evaluate`](crate::evaluate), which call the
-//! facts.
+//! The facts are about plain values. [`infer_op`](crate::infer_op) and [`evaluate`](crate::evaluate) call them, and
+//! also handle ops on quantized values and ops whose reducer has a wider element type than their operands.
 
 use crate::Opcode;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, Sharding};
 use shardwise_ir::{Attr, Attrs, Builder, Op, OpView, Region, Type, Value};
 use shardwise_sharding::{Rule, RuleBuilder};
 
-/// The op as an einsum over factors.
+/// The factor rule of an op, which describes the op as an einsum over factors.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RuleFact {
     Rule(Rule),
-    /// Shardings do not flow through the op by factors, because ….
+    /// Shardings are not propagated through the op by factors, for this reason.
     None(&'static str),
 }
 
@@ -45,21 +44,21 @@ impl RuleFact {
     }
 }
 
-/// How an op takes part in the rounds of propagation (Shardy's op-priorities).
+/// The rounds of propagation in which an op takes part (Shardy's op-priorities).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PropagationClass {
     /// One factor for each dimension, the same in every tensor.
     Elementwise,
     /// Moves elements without changing their number: reshape, transpose.
     PassThrough,
-    /// Dynamic slices and their updates: forward only in the first rounds.
+    /// Dynamic slices and their updates, which propagate only forward in the first rounds.
     DynamicSlice,
-    /// Backward only in the middle rounds.
+    /// Broadcasts, which propagate backward only in the middle rounds.
     Broadcast,
     Other,
 }
 
-/// How partial results over a sharded reduction factor become the result.
+/// The reduction that combines partial results over a sharded reduction factor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ReduceKind {
     Add,
@@ -70,38 +69,39 @@ pub enum ReduceKind {
     Or,
 }
 
-/// What [`ReduceKind`] an op's reduction factors have.
+/// The reduction of an op's reduction factors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Combine {
     With(ReduceKind),
-    /// No reduction factor may be sharded, because ….
+    /// No reduction factor may be sharded, for this reason.
     No(&'static str),
 }
 
-/// What running an op does beside computing its results.
+/// The effects of running an op, beside computing its results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effects {
-    /// Nothing: may be removed, repeated, moved.
+    /// The op has no effects, so it may be removed, repeated or moved.
     Pure,
-    /// Must stay in order with other ordered ops.
+    /// The op must stay in order with other ordered ops.
     Ordered,
-    /// Its result differs from device to device (an index, a collective's group).
+    /// The op's result differs from device to device (an index, a collective's group).
     PerDevice,
 }
 
-/// In which operands an op is linear (all others held fixed).
+/// The operands in which an op is linear while all others are constant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Linear {
     No,
-    /// In all of them together: `add`, `reshape`, `reduce` with `add`.
+    /// The op is linear in all operands together: `add`, `reshape`, `reduce` with `add`.
     Jointly,
-    /// In each by itself: `multiply`, `dot_general`.
+    /// The op is linear in each operand by itself: `multiply`, `dot_general`.
     Each,
-    /// In these only, jointly (a bit for each operand): `select` in its branches, `divide` in its numerator.
+    /// The op is jointly linear in these operands only (a bit for each): `select` in its branches, `divide` in its
+    /// numerator.
     In(u32),
 }
 
-/// Whether an operand is a constant zero of one element: a part of every sum.
+/// Returns true if an operand is a constant zero of one element, which may be a summand of every sum.
 pub fn is_zero(op: &OpView<'_>, operand: usize) -> bool {
     let Some(def) = op.operand_def(operand) else { return false };
     let Some(Attr::Dense(value)) = def.attr("value") else { return false };
@@ -111,34 +111,34 @@ pub fn is_zero(op: &OpView<'_>, operand: usize) -> bool {
         && value.get_f64(0) == 0.0
 }
 
-/// How Explicit mode types the op.
+/// The typing of an op in Explicit mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExplicitPolicy {
-    /// By its factor rule; conflicts are errors that ask. What a reduction leaves over devices is combined.
+    /// By its factor rule. A conflict is an error that asks for a sharding. Partial sums of a reduction are combined.
     ByRule,
-    /// By its factor rule, batch dimensions as the first operand has them; what a reduction leaves over devices is the
-    /// program's to place, because ….
+    /// By its factor rule, with the batch dimensions sharded as in the first operand. The program must say where
+    /// partial sums of a reduction are combined, for this reason.
     AskSums(&'static str),
-    /// Whole axes go over from groups of dimensions to those that hold the same elements.
+    /// By groups of dimensions: whole axes are moved from each group to the group with the same elements.
     Regroup,
-    /// Not seen by Explicit mode, because ….
+    /// Explicit mode does not type the op, for this reason.
     Not(&'static str),
 }
 
 /// Who gives the op its meaning when it runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Semantics {
-    /// [`Facts::eval`], of its operands' values.
+    /// [`Facts::eval`] computes the results from the values of the operands.
     Pure,
-    /// The engine: regions run or not, or again.
+    /// The engine decides which regions run, and how often.
     Control,
-    /// The engine: values of other devices are needed.
+    /// The engine computes the results from values of several devices.
     Collective,
-    /// Never runs: a mark for passes, and the identity otherwise.
+    /// The op never runs. It is a mark for passes, and the identity otherwise.
     Identity,
 }
 
-/// What the op costs on one device, from its types.
+/// The cost of an op on one device, computed from its types.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Cost {
     pub flops: f64,
@@ -146,33 +146,33 @@ pub struct Cost {
     pub bytes_written: u64,
 }
 
-/// One equation between values that must be sharded alike: `owner` carries the sharding.
+/// A group of values that must be sharded alike. `owner` has the sharding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataFlowEdge {
-    /// Operands and values that inner regions give.
+    /// Operands of the op and results of inner regions.
     pub sources: Vec<Value>,
     pub owner: Value,
     /// Arguments of inner regions.
     pub targets: Vec<Value>,
 }
 
-/// Whether shardings flow through an op by edges instead of a rule.
+/// The edges along which shardings are propagated through an op that has no rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DataFlow {
     None,
     Edges(Vec<DataFlowEdge>),
 }
 
-/// Why evaluation stopped.
+/// The reason for which evaluation stopped.
 pub type EvalError = Diagnostic;
 
 /// Runs the regions of an op that is being evaluated: reducers, comparators.
 pub trait RegionEval {
-    /// Gives what the region returns for these arguments. Steps count against the caller's fuel.
+    /// Returns the results of the region for these arguments. Its steps count against the caller's fuel.
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError>;
 }
 
-/// Evaluates ops without regions only.
+/// Evaluates ops without regions only, and reports a region as an error.
 pub struct NoRegions;
 
 impl RegionEval for NoRegions {
@@ -181,24 +181,24 @@ impl RegionEval for NoRegions {
     }
 }
 
-/// What an op sees when global shapes become per-device shapes.
+/// The inputs of an op's `localize`, which turns global shapes into per-device shapes.
 pub struct LocalizeCx<'a, 'b> {
-    /// The op with global types; shardings of operands and results agree with its rule.
+    /// The op with global types. The shardings of operands and results agree with its rule.
     pub op: OpView<'a>,
     /// The per-device operands, in the body being built.
     pub operands: &'a [Value],
     /// The op's regions, already in the body being built.
     pub regions: Vec<Region>,
-    /// What each operand and result lies like; never `None` for a tensor.
+    /// The sharding of each operand. It is never `None` for a tensor.
     pub operand_shardings: Vec<Option<Sharding>>,
     pub result_shardings: Vec<Option<Sharding>>,
-    /// Per-device types of the results.
+    /// The per-device types of the results.
     pub result_types: Vec<Type>,
     pub builder: &'a mut Builder<'b>,
 }
 
 impl LocalizeCx<'_, '_> {
-    /// The same op with per-device operands and types, and these attributes.
+    /// Builds the same op with per-device operands and types, and these attributes.
     pub fn same_op_with(&mut self, attrs: Attrs) -> Vec<Value> {
         let code = self.op.data().code;
         let (regions, types) = (std::mem::take(&mut self.regions), self.result_types.clone());
@@ -207,21 +207,22 @@ impl LocalizeCx<'_, '_> {
         self.builder.body[op].results.to_vec()
     }
 
-    /// The same op with per-device operands and types: right for every op whose attributes hold no sizes or positions
-    /// along a sharded dimension.
+    /// Builds the same op with per-device operands and types. This is right for every op whose attributes contain no
+    /// sizes or positions along a sharded dimension.
     pub fn same_op(&mut self) -> Vec<Value> {
         self.same_op_with(self.op.attrs().clone())
     }
 }
 
-/// The facts of one op or of a family that answers for its members (told apart by `view.data().code`).
+/// The facts of one op, or of a family of ops that `view.data().code` distinguishes.
 pub trait Facts: Sync {
-    /// Checks operands, attributes and regions, and returns the result types. Labels are the specification's (`add_c1`).
+    /// Checks operands, attributes and regions, and returns the result types. Labels are the specification's
+    /// (`add_c1`).
     ///
-    /// Operands and results are plain values; [`infer_op`](crate::infer_op) handles quantized ones.
+    /// Operands and results are plain values. [`infer_op`](crate::infer_op) handles quantized ones.
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
-    /// The op's factors, from its types and attributes.
+    /// Returns the op's factors, from its types and attributes.
     fn rule(&self, op: &OpView<'_>) -> RuleFact;
 
     fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass;
@@ -230,17 +231,20 @@ pub trait Facts: Sync {
 
     fn combine(&self, op: &OpView<'_>) -> Combine;
 
-    /// The element that padding of operand `index` along a reduction factor must hold, so that it adds nothing.
+    /// Returns the element with which operand `index` must be padded along a reduction factor so that the result is
+    /// unchanged.
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal>;
 
-    /// Makes the per-device op.
+    /// Builds the per-device op.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic>;
 
     fn semantics(&self, op: &OpView<'_>) -> Semantics;
 
-    /// Computes the results from the operands: the reference, plain and slow. Called only where [`Semantics::Pure`].
+    /// Computes the results from the operands. This is the reference, which is plain and slow. Called only for
+    /// [`Semantics::Pure`].
     ///
-    /// Operands are plain values of the types that the op's reducer takes; [`evaluate`](crate::evaluate) handles others.
+    /// Operands are plain values of the types that the op's reducer takes. [`evaluate`](crate::evaluate) handles
+    /// others.
     fn eval(
         &self,
         op: &OpView<'_>,
@@ -260,15 +264,15 @@ pub trait Facts: Sync {
     fn example(&self, op: Opcode) -> &'static str;
 }
 
-/// Writes a fact that many ops answer alike, in the implementation of [`Facts`].
+/// Writes a fact for which many ops have the same answer, in the implementation of [`Facts`].
 macro_rules! answer {
-    // A function of its operands: its meaning is `eval`, and it has no effects.
+    // A function of its operands: it is computed by `eval` and has no effects.
     (pure) => {
         answer!(data_flow = none);
         answer!(semantics = Pure);
         answer!(effects = Pure);
     };
-    // A function of the elements at the same place of all operands.
+    // A function of the elements at the same position of all operands.
     (elementwise) => {
         answer!(pure);
         answer!(rule = pointwise);
@@ -282,7 +286,7 @@ macro_rules! answer {
             PropagationClass::$class
         }
     };
-    // All tensors have the same dimensions, scalars aside.
+    // All tensors but scalars have the same dimensions.
     (rule = pointwise) => {
         fn rule(&self, op: &OpView<'_>) -> RuleFact {
             $crate::facts::pointwise_rule(op)
@@ -298,7 +302,7 @@ macro_rules! answer {
             DataFlow::None
         }
     };
-    // No factor is a reduction: `combine` and `neutral`.
+    // No factor is a reduction. This answers `combine` and `neutral`.
     (combine = none) => {
         fn combine(&self, _: &OpView<'_>) -> Combine {
             Combine::No("it reduces nothing")
@@ -317,13 +321,13 @@ macro_rules! answer {
             Semantics::$semantics
         }
     };
-    // Never called: the op's meaning belongs to the engine.
+    // Never called, because the engine runs the op.
     (eval = engine) => {
         fn eval(&self, op: &OpView<'_>, _: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
             unreachable!("`{}` is run by the engine", op.name())
         }
     };
-    // The identity: each result is the operand at its place.
+    // The identity: each result is the operand at its position.
     (eval = operands) => {
         fn eval(&self, _: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
             Ok(x.to_vec())
@@ -334,7 +338,7 @@ macro_rules! answer {
             Cost::default()
         }
     };
-    // Reads its operands once and writes its results once, with this many flops for each element written.
+    // Each operand is read once and each result is written once, with this many flops for each element written.
     (cost = streams($flops:expr)) => {
         fn cost(&self, op: &OpView<'_>) -> Cost {
             Cost::streams(op, $flops)
@@ -381,12 +385,13 @@ pub(crate) fn pointwise_rule(op: &OpView<'_>) -> RuleFact {
 }
 
 impl Cost {
-    /// The same traffic with this many flops.
+    /// Returns the same traffic with this many flops.
     pub fn with_flops(self, flops: f64) -> Cost {
         Cost { flops, ..self }
     }
 
-    /// Reads each operand and writes each result once; `flops` for each element of the first result.
+    /// Returns the cost of reading each operand once and writing each result once, with `flops` for each element of the
+    /// first result.
     pub fn streams(op: &OpView<'_>, flops: f64) -> Cost {
         let bytes =
             |values: &[Value]| values.iter().filter_map(|&v| op.body.ty(v).as_tensor()).map(|t| t.bytes()).sum();
