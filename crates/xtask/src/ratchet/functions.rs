@@ -62,19 +62,28 @@ impl<'a> Words<'a> {
 
 /// Returns the source with comments, strings and characters replaced by blanks. Every byte keeps its position.
 pub fn without_literals(source: &str) -> String {
+    blanked(source, |_| true)
+}
+
+/// Returns the source with comments replaced by blanks. Every byte keeps its position.
+pub fn without_comments(source: &str) -> String {
+    blanked(source, |text| text.starts_with('/'))
+}
+
+/// Returns the source with some comments, strings and characters replaced by blanks. `is_blanked` chooses them by their
+/// text.
+fn blanked(source: &str, is_blanked: impl Fn(&str) -> bool) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
     while let Some(c) = rest.chars().next() {
-        let length = match literal_length(rest, out.chars().next_back()) {
-            Some(length) => {
-                out.extend(rest[..length].bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }));
-                length
-            }
-            None => {
-                out.push(c);
-                c.len_utf8()
-            }
-        };
+        let literal = literal_length(rest, out.chars().next_back());
+        let length = literal.unwrap_or(c.len_utf8());
+        let text = &rest[..length];
+        if literal.is_some() && is_blanked(text) {
+            out.extend(text.bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }));
+        } else {
+            out.push_str(text);
+        }
         rest = &rest[length..];
     }
     out

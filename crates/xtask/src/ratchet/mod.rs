@@ -4,6 +4,7 @@
 mod english;
 mod functions;
 mod imports;
+mod mentions;
 
 pub use functions::{Function, functions, without_literals};
 
@@ -38,6 +39,15 @@ pub struct Exceptions {
     /// The number of comments and messages to reword, by crate.
     #[serde(default)]
     pub english: BTreeMap<String, usize>,
+    /// Files of generic code that read or write foreign text, with the reason. They may mention ordinary ops.
+    #[serde(default)]
+    pub foreign_text: BTreeMap<String, String>,
+    /// The number of mentions of ordinary ops in generic code, by file.
+    #[serde(default)]
+    pub mentions: BTreeMap<String, usize>,
+    /// The number of attributes that generic code names by strings, by file.
+    #[serde(default)]
+    pub string_keys: BTreeMap<String, usize>,
     /// The number of filled cells in docs/generated/coverage.md, which may only grow.
     #[serde(default)]
     pub covered: Covered,
@@ -98,6 +108,34 @@ pub fn import_circles() -> Result<Vec<String>> {
     Ok(imports::in_circles(&sources).into_iter().map(wrong).collect())
 }
 
+/// Returns violations of the rule that generic code asks for facts instead of mentioning ordinary ops.
+pub fn mentions(exceptions: &Exceptions) -> Result<Vec<String>> {
+    let ordinary = mentions::ordinary_ops()?;
+    let mut found = generic_counts(|source| mentions::mentions(source, &ordinary))?;
+    let is_stale = |file: &&String| found.remove(*file).is_none();
+    let stale: Vec<&String> = exceptions.foreign_text.keys().filter(is_stale).collect();
+    let stale = stale.into_iter().map(|file| format!("{file}: mentions no ordinary op; remove its entry"));
+    let unlisted = mentions::unlisted_modules(&repo::read("crates/ops/src/lib.rs".as_ref())?).into_iter();
+    let unlisted =
+        unlisted.map(|name| format!("{name}: list this module of ops in crates/xtask/src/ratchet/mentions.rs"));
+    let wrong = compare(&found, &exceptions.mentions, 0, "mentions of ordinary ops");
+    Ok(stale.chain(unlisted).chain(wrong).collect())
+}
+
+/// Returns violations of the rule that generic code reads and writes attributes through functions beside the ops.
+pub fn string_keys(exceptions: &Exceptions) -> Result<Vec<String>> {
+    let found = generic_counts(mentions::string_keys)?;
+    Ok(compare(&found, &exceptions.string_keys, 0, "attributes named by strings"))
+}
+
+/// Counts something in the files of generic code; files without any are left out.
+fn generic_counts(count: impl Fn(&str) -> usize) -> Result<BTreeMap<String, usize>> {
+    let is_generic =
+        |file: &str| mentions::GENERIC.iter().any(|root| file.starts_with(root)) && !file.ends_with("/tests.rs");
+    let sources = repo::rust_sources()?.into_iter().filter(|(file, _)| is_generic(file));
+    Ok(sources.map(|(file, source)| (file, count(&source))).filter(|(_, n)| *n > 0).collect())
+}
+
 /// Returns violations of the rule on ops without a kernel: the number of evaluated ops may only become smaller.
 pub fn evaluated(exceptions: &Exceptions) -> Result<Vec<String>> {
     let pairs = |lines: &BTreeMap<String, String>| -> BTreeSet<(String, String)> {
@@ -149,7 +187,7 @@ fn compare(
     let mut wrong = vec![];
     for (name, &lines) in found {
         match allowed.get(name) {
-            None => wrong.push(format!("{name}: {lines} {what}, {limit} are allowed; split it")),
+            None => wrong.push(format!("{name}: {lines} {what}, {limit} are allowed")),
             Some(&old) if lines > old => {
                 wrong.push(format!("{name}: {lines} {what}, it had {old}; it may only shrink"))
             }

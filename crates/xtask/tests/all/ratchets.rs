@@ -29,6 +29,16 @@ fn no_new_long_files() {
 }
 
 #[test]
+fn generic_code_mentions_no_ordinary_op() {
+    assert_none(ratchet::mentions(&Exceptions::read().unwrap()));
+}
+
+#[test]
+fn generic_code_names_no_attribute_by_a_string() {
+    assert_none(ratchet::string_keys(&Exceptions::read().unwrap()));
+}
+
+#[test]
 fn no_more_ops_without_a_kernel() {
     assert_none(ratchet::evaluated(&Exceptions::read().unwrap()));
 }
