@@ -5,6 +5,7 @@ use crate::frame::{Active, Frame};
 use crate::testing::Bench;
 use shardwise_base::{Account, AxisRef, Data, Diagnostic, Diagnostics, Literal, Loc, Reservation, Stop, budget};
 use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Value};
+use shardwise_ops::calls::callee;
 use shardwise_ops::{EvalError, Opcode, RegionEval, Semantics};
 use std::sync::Arc;
 
@@ -226,8 +227,7 @@ impl<'m> Machine<'m> {
     /// Runs an op that controls its regions, or that otherwise needs more than its operands.
     pub(crate) fn control(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         match Opcode::of_view(view) {
-            Opcode::Call => self.call_op(env, frame, view, "callee", active),
-            Opcode::Composite => self.call_op(env, frame, view, "decomposition", active),
+            Opcode::Call | Opcode::Composite => self.call_op(env, frame, view, active),
             Opcode::While => self.while_loop(env, frame, view, active),
             Opcode::Case => self.case(env, frame, view, active),
             Opcode::If => self.case(env, frame, view, active),
@@ -252,9 +252,9 @@ impl<'m> Machine<'m> {
         }
     }
 
-    fn call_op(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, attr: &str, active: &Active) -> Results {
-        let name = view.attrs().str(attr).unwrap_or_default();
-        let callee = self.module.func(name).ok_or_else(|| cannot_run(view))?;
+    fn call_op(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
+        let module = self.module;
+        let callee = callee(view).map(|id| &module[id]).ok_or_else(|| cannot_run(view))?;
         let args = env.all(view.operands());
         self.depth += 1;
         let results = self.call(callee, frame, args, active);

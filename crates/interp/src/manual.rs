@@ -9,7 +9,6 @@ use shardwise_base::{AxisRef, Diagnostic, Literal, Mesh, Sharding};
 use shardwise_engine::layout;
 use shardwise_ir::OpView;
 use shardwise_ops::{ReduceKind, shardy};
-use std::sync::Arc;
 
 impl<'m> Machine<'m> {
     pub(crate) fn manual_computation(
@@ -19,17 +18,17 @@ impl<'m> Machine<'m> {
         view: &OpView<'m>,
         active: &Active,
     ) -> Results {
-        let Some((mesh, axes)) = manual_axes(view) else { return Err(cannot_run(view)) };
-        if frame.mesh.as_ref().is_some_and(|outer| !outer.same_devices(&mesh)) {
-            return Err(other_mesh(view, &mesh));
+        let Some((mesh, axes)) = shardy::manual_mesh_axes(view) else { return Err(cannot_run(view)) };
+        if frame.mesh.as_ref().is_some_and(|outer| !outer.same_devices(mesh)) {
+            return Err(other_mesh(view, mesh));
         }
-        let inner = frame.nested(&mesh, &axes);
+        let inner = frame.nested(mesh, axes);
         let points = inner.process_count / frame.process_count;
-        let ins: Vec<Sharding> = shardy::in_shardings(view.attrs()).iter().map(|s| over(s, &axes)).collect();
+        let ins: Vec<Sharding> = shardy::in_shardings(view.attrs()).iter().map(|s| over(s, axes)).collect();
         if ins.len() != view.operands().len() {
             return Err(cannot_run(view));
         }
-        let out = |i: usize| view.result_sharding(i).map(|s| over(s, &axes));
+        let out = |i: usize| view.result_sharding(i).map(|s| over(s, axes));
         let outs: Vec<Sharding> =
             (0..view.results().len()).map(out).collect::<Option<_>>().ok_or_else(|| cannot_run(view))?;
         let cut = |value: &PerProcess, sharding: &Sharding| -> PerProcess {
@@ -63,11 +62,6 @@ fn other_mesh(view: &OpView<'_>, mesh: &Mesh) -> Diagnostic {
     Diagnostic::error("manual-mesh", view.loc(), "a manual computation is over another mesh than the one around it")
         .mesh(mesh)
         .help("use one mesh for both")
-}
-
-fn manual_axes(view: &OpView<'_>) -> Option<(Arc<Mesh>, Vec<AxisRef>)> {
-    let (mesh, axes) = shardy::manual_mesh_axes(view)?;
-    Some((mesh.clone(), axes.to_vec()))
 }
 
 /// Returns the sharding with manual axes only, over which the body's types are local.

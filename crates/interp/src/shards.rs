@@ -14,10 +14,11 @@ use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Sharding};
 use shardwise_engine::layout::{Dense, ShardBox, cut, shard_box, shard_number};
 use shardwise_ir::{Func, Module, OpView, Value};
 use shardwise_ops::shardy::ShardyCollective;
-use shardwise_ops::{Combine, Opcode, ReduceKind, Semantics};
+use shardwise_ops::{Combine, Opcode, PartialResult, ReduceKind, Semantics};
 use shardwise_sharding::{FactorKind, IfMissing, Rule, TensorFactors};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ops::Range;
 
 /// Runs `func` with one process for each device of the module's mesh.
 pub fn run(module: &Module, func: &Func, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
@@ -205,7 +206,7 @@ impl<'m> Machine<'m> {
         let sliced: Vec<PerProcess> = (0..whole.len())
             .map(|i| {
                 let own = match partial.kind {
-                    Some(kind) if counts_once(view, i) && partial.index(frame, p) != 0 => {
+                    Some(kind) if partial.once.contains(&i) && partial.index(frame, p) != 0 => {
                         kind.identity(whole[i].dtype())
                     }
                     _ => partial.slice(&whole[i], view.operand_sharding(i), i, &frame.coordinates(p)),
@@ -235,6 +236,8 @@ struct Partial {
     /// True if a partial result is computed from sliced operands. Otherwise one device computes all of it and the
     /// others use the neutral element.
     is_sliced: bool,
+    /// The operands that are initial values, which only one of the partial results may include.
+    once: Range<usize>,
     kind: Option<ReduceKind>,
 }
 
@@ -242,7 +245,7 @@ impl Partial {
     fn of(view: &OpView<'_>) -> Partial {
         let facts = Opcode::of_view(view).facts();
         let rule = facts.rule(view);
-        let none = Partial { axes: vec![], dims: vec![], is_sliced: true, kind: None };
+        let none = Partial { axes: vec![], dims: vec![], is_sliced: true, once: 0..0, kind: None };
         let (Some(rule), Combine::With(kind)) = (rule.rule(), facts.combine(view)) else { return none };
         let dims: Vec<Vec<bool>> =
             rule.operands.iter().map(|m| m.dims.iter().map(|d| is_reduced(rule, d)).collect()).collect();
@@ -257,8 +260,11 @@ impl Partial {
                 }
             }
         }
-        let is_sliced = matches!(view.name(), "stablehlo.dot_general" | "stablehlo.dot" | "stablehlo.reduce");
-        Partial { axes, dims, is_sliced, kind: Some(kind) }
+        let (is_sliced, once) = match facts.partial_result(view) {
+            PartialResult::OfSlices { once } => (true, once),
+            PartialResult::Rewritten => (false, 0..0),
+        };
+        Partial { axes, dims, is_sliced, once, kind: Some(kind) }
     }
 
     /// Returns the number of the partial result that a device computes.
@@ -282,11 +288,6 @@ impl Partial {
 
 fn is_reduced(rule: &Rule, factors: &[shardwise_sharding::Factor]) -> bool {
     factors.iter().any(|&f| rule.kind(f) == FactorKind::Reduction)
-}
-
-/// Returns whether the operand is an initial value, which only one of the partial results may include.
-fn counts_once(view: &OpView<'_>, operand: usize) -> bool {
-    view.name() == "stablehlo.reduce" && operand >= view.operands().len() / 2
 }
 
 /// Returns the neutral element for addition. For idempotent kinds, returns the value itself.

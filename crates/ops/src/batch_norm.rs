@@ -182,6 +182,7 @@ impl Facts for BatchNorm {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(usual);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

@@ -2,7 +2,7 @@
 
 use crate::Opcode;
 use shardwise_base::{Diagnostic, Diagnostics};
-use shardwise_ir::{Func, FuncId, Module, Op, OpView};
+use shardwise_ir::{Attrs, Func, FuncId, Module, Op, OpView};
 
 /// Returns the function that a `func.call` calls.
 pub fn called(view: &OpView<'_>) -> Option<FuncId> {
@@ -17,6 +17,11 @@ pub fn callee(view: &OpView<'_>) -> Option<FuncId> {
         _ => return None,
     };
     view.module.func_id(view.attrs().str(attr)?)
+}
+
+/// Removes the attribute that names the function that a `func.call` calls.
+pub fn remove_callee(attrs: &mut Attrs) {
+    attrs.remove("callee");
 }
 
 /// Returns all functions, each before the functions that it calls.

@@ -4,11 +4,13 @@
 use crate::check::{Check, MANY, counts, types_of};
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, collective, expect, user};
+use crate::{Opcode, collective, expect, foreign, user};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, Region, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 use std::sync::Arc;
+
+pub use crate::trip_count::trip_count;
 
 pub struct While;
 /// `case` and `if`, with one region for each branch.
@@ -78,6 +80,7 @@ impl Facts for While {
             .that("while_c2", gives(body) == carried, "the body must give what it takes")
             .give(carried)
     }
+    answer!(usual);
     answer!(rule = none("shardings flow along its edges"));
     fn data_flow(&self, op: &OpView<'_>) -> DataFlow {
         let [cond, body] = [0, 1].map(|i| op.regions()[i]);
@@ -147,6 +150,7 @@ impl Facts for Branch {
         check.that(gives_same, same, "all branches must give the same types");
         check.give(results)
     }
+    answer!(usual);
     answer!(rule = none("shardings flow along its edges"));
     fn data_flow(&self, op: &OpView<'_>) -> DataFlow {
         edges(op, |i| (op.regions().iter().map(|&r| region_result(op, r, i)).collect(), vec![]))
@@ -197,6 +201,7 @@ impl Facts for OptimizationBarrier {
         counts(op, 0..=MANY, 0)?;
         Ok(types_of(op, op.operands()))
     }
+    answer!(usual);
     answer!(rule = none("shardings flow along its edges"));
     fn data_flow(&self, op: &OpView<'_>) -> DataFlow {
         edges(op, |i| (vec![op.operand(i)], vec![]))
@@ -293,6 +298,7 @@ impl Facts for Composite {
         }
         check.give(declared_results(op, callee))
     }
+    answer!(usual);
     answer!(rule = none("its decomposition is inlined before propagation"));
     answer!(data_flow = none);
     answer!(linear = No);
@@ -339,6 +345,7 @@ impl Facts for NamedComputation {
             .that("named-computation-types", takes, "the body must take the operands")
             .give(types_of(op, op.body.region_results(body)))
     }
+    answer!(usual);
     answer!(rule = none("shardings flow along its edges"));
     fn data_flow(&self, op: &OpView<'_>) -> DataFlow {
         region_edges(op)
@@ -402,6 +409,11 @@ const POINTWISE_TARGETS: &[&str] = &[
     "_SPMDInternalOp_MultiSlice",
     "_SPMDInternalOp_Wrap",
 ];
+
+/// Returns the text that a custom call hands to its function.
+pub fn backend_config(attrs: &Attrs) -> Option<&str> {
+    attrs.str("backend_config")
+}
 
 fn target<'a>(op: &OpView<'a>) -> &'a str {
     CustomCall::target(op).unwrap_or_default()
@@ -480,7 +492,23 @@ impl Facts for CustomCall {
             _ => RuleFact::None("nothing is known of the target"),
         }
     }
-    answer!(class = Other);
+    fn propagation_rule(&self, op: &OpView<'_>, _: bool) -> RuleFact {
+        foreign::propagation_rule(op).map_or_else(|| self.rule(op), RuleFact::Rule)
+    }
+
+    answer!(forwards = none);
+    answer!(enlarged = by_types);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(constness = by_class);
+    answer!(number = none);
+    /// Calls that move a tensor between a device and its host pass shardings through.
+    fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass {
+        match target(op) {
+            "MoveToHost" | "MoveToDevice" => PropagationClass::PassThrough,
+            _ => PropagationClass::Other,
+        }
+    }
     answer!(data_flow = none);
     fn combine(&self, op: &OpView<'_>) -> Combine {
         match user::find(target(op)) {
@@ -549,10 +577,10 @@ impl Facts for CustomCall {
 }
 
 /// Returns true if the result is the state of an op that generates random bits.
-fn feeds_random_bits(op: &OpView<'_>) -> bool {
+pub(crate) fn feeds_random_bits(op: &OpView<'_>) -> bool {
     let uses = |inner: &shardwise_ir::Op| op.body[*inner].operands.contains(&op.result(0));
     let users: Vec<_> = op.body.walk().into_iter().filter(uses).collect();
-    users.iter().any(|&user| op.at(user).name() == "stablehlo.rng_bit_generator")
+    users.iter().any(|&user| Opcode::of_view(&op.at(user)) == Opcode::RngBitGenerator)
 }
 
 /// Lets batch dimensions pass through. The last dimension must be whole. Shardings propagate along it if `k` is its

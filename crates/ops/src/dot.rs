@@ -248,7 +248,16 @@ macro_rules! dot_facts {
                 "a contracted dimension that is sharded alike on both sides leaves a sum to be taken",
             )
         }
+        fn partial_result(&self, _: &OpView<'_>) -> PartialResult {
+            PartialResult::OfSlices { once: 0..0 }
+        }
         answer!(pure);
+        answer!(forwards = none);
+        answer!(enlarged = by_types);
+        answer!(splits = Anywhere);
+        answer!(propagation_rule = as_rule);
+        answer!(constness = by_class);
+        answer!(number = none);
         answer!(class = Other);
         answer!(localize = same_op);
         answer!(linear = Each);

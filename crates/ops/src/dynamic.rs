@@ -401,6 +401,7 @@ impl Facts for Dynamic {
         check.give([to.clone().into()])
     }
 
+    answer!(usual);
     answer!(pure);
     answer!(rule = none("its sizes are known only when it runs"));
     answer!(class = Other);

@@ -25,6 +25,7 @@ pub struct ExpectProbed;
 pub struct Probe;
 /// `interpreter.print`.
 pub struct Print;
+
 /// `interpreter.run_parallel`: a grid of programs, `programs[replica][partition]`.
 pub struct RunParallel;
 
@@ -187,6 +188,7 @@ impl Facts for Expect {
             .that("expect_c2", form.nearness == Nearness::Equal || is_number, "only floats can be almost equal")
             .give([])
     }
+    answer!(usual);
     answer!(rule = none("values are compared as a whole"));
     answer!(semantics = Pure);
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
@@ -249,6 +251,7 @@ impl Facts for ExpectProbed {
         check::word(op, "probe_id")?;
         Ok(vec![])
     }
+    answer!(usual);
     answer!(rule = none("values are compared as a whole"));
     answer!(semantics = Control);
     answer!(eval = engine);
@@ -279,6 +282,7 @@ impl Facts for Probe {
         check::word(op, "probe_id")?;
         Ok(types_of(op, op.operands()))
     }
+    answer!(usual);
     answer!(rule = pointwise);
     answer!(semantics = Control);
     answer!(eval = engine);
@@ -308,6 +312,7 @@ impl Facts for Print {
         check::counted_tensors(op, 1..=1, 0)?;
         Ok(vec![])
     }
+    answer!(usual);
     answer!(rule = none("values are printed as a whole"));
     answer!(semantics = Control);
     answer!(eval = engine);
@@ -371,6 +376,7 @@ impl Facts for RunParallel {
         check.that("run_parallel_c4", RunParallel::infeed(op).iter().all(takes_nothing), rule);
         check.give(funcs.iter().flat_map(|f| f.result_types.clone()))
     }
+    answer!(usual);
     answer!(rule = none("its programs are those of devices"));
     answer!(semantics = Control);
     answer!(eval = engine);

@@ -2,7 +2,8 @@
 //!
 //! Each fact is required; "none" is a value with its reason. Answers that many ops share are written with the macro
 //! `answer!`, so that each implementation still shows all of its facts. Some answers stand for a group:
-//! `answer!(pure)` for an op that is a function of its operands, `answer!(elementwise)` for one that computes each
+//! `answer!(pure)` for an op that is a function of its operands, `answer!(usual)` for one that no pass treats in a special
+//! way, `answer!(elementwise)` for one that computes each
 //! element of its results from the elements at the same place of its operands.
 //!
 //! ```text
@@ -25,7 +26,8 @@
 use crate::Opcode;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, Sharding};
 use shardwise_ir::{Attr, Attrs, Builder, Op, OpView, Region, Type, Value};
-use shardwise_sharding::{Rule, RuleBuilder};
+use shardwise_sharding::{FactorKind, Rule, RuleBuilder};
+use std::ops::Range;
 
 /// The factor rule of an op, which describes the op as an einsum over factors.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,6 +42,14 @@ impl RuleFact {
         match self {
             RuleFact::Rule(rule) => Some(rule),
             RuleFact::None(_) => None,
+        }
+    }
+
+    /// Returns the fact with its rule changed.
+    pub fn map(self, change: impl FnOnce(Rule) -> Rule) -> RuleFact {
+        match self {
+            RuleFact::Rule(rule) => RuleFact::Rule(change(rule)),
+            none => none,
         }
     }
 }
@@ -123,6 +133,65 @@ pub enum ExplicitPolicy {
     Regroup,
     /// Explicit mode does not type the op, for this reason.
     Not(&'static str),
+}
+
+/// Along which factors that pass through an op may run on parts of its operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Splits {
+    /// Along all of them.
+    Anywhere,
+    /// Along those that split every tensor into equal parts: what the op computes depends on positions in the whole
+    /// array, padding included.
+    Evenly,
+    /// Along those that all of its tensors have: a part of the result cannot be made where the operand lacks the factor.
+    Shared,
+}
+
+/// How an op makes a partial result over sharded reduction factors.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PartialResult {
+    /// From slices of its operands along these factors. The operands `once` are initial values, which only one of the
+    /// partial results may include.
+    OfSlices { once: Range<usize> },
+    /// By a rewrite when the op becomes local. Its attributes hold sizes or positions along these factors, so that it
+    /// cannot be evaluated on slices as it is.
+    Rewritten,
+}
+
+/// States whether the results of an op are constants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Constness {
+    /// They are: the op says what they hold.
+    Literal,
+    /// They are if all operands are, and a copy of the op for each user is worth more than one sharding for all users.
+    OfOperands,
+    No,
+}
+
+/// A value that the op itself keeps at or below `most`, so that an index stays inside of dimension `dim` of its first
+/// operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IndexBound {
+    pub operand: usize,
+    pub dim: usize,
+    pub most: usize,
+}
+
+/// The types of an op's operands and results after dimensions of some of them were enlarged.
+pub struct Enlarged<'a> {
+    pub operands: &'a [Type],
+    pub results: &'a [Type],
+}
+
+impl Enlarged<'_> {
+    /// Returns the op's attributes with the sizes `name`, one for each dimension of the first operand, enlarged where
+    /// they are the size of the whole dimension.
+    pub(crate) fn with_sizes(&self, op: &OpView<'_>, name: &str) -> Attrs {
+        let (full, to) = (op.operand_shape(0), self.operands[0].shape());
+        let sizes = op.sizes(name).into_iter().enumerate();
+        let resized: Vec<usize> = sizes.map(|(d, size)| if size == full[d] { to[d] } else { size }).collect();
+        op.attrs().clone().with(name, Attr::sizes(&resized))
+    }
 }
 
 /// Who gives the op its meaning when it runs.
@@ -260,6 +329,32 @@ pub trait Facts: Sync {
 
     fn explicit(&self, op: &OpView<'_>) -> ExplicitPolicy;
 
+    /// Returns the value that the only result always equals, if there is one: an operand, or a value from which operands
+    /// are made.
+    fn forwards(&self, op: &OpView<'_>) -> Option<Value>;
+
+    /// Returns the attributes that the op must have once dimensions of its operands and results are enlarged.
+    fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs;
+
+    /// Returns the operands that the op keeps inside of bounds. They must be bounded explicitly if the dimension is
+    /// enlarged.
+    fn index_bounds(&self, op: &OpView<'_>) -> Vec<IndexBound>;
+
+    fn splits(&self, op: &OpView<'_>) -> Splits;
+
+    fn partial_result(&self, op: &OpView<'_>) -> PartialResult;
+
+    /// Returns the rule along which shardings propagate through the op, as Shardy's do. It may connect dimensions that
+    /// [`rule`](Facts::rule) does not, because the partitioner cannot split them. Conservative propagation leaves out
+    /// dimensions whose elements would have to be moved.
+    fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact;
+
+    fn constness(&self, op: &OpView<'_>) -> Constness;
+
+    /// Returns the name of the attribute that holds the op's number among those of its module that have this attribute,
+    /// if what it computes depends on the number.
+    fn number_attr(&self, op: &OpView<'_>) -> Option<&'static str>;
+
     /// A module whose `@main` holds one op of this kind, for hygiene tests and docs.
     fn example(&self, op: Opcode) -> &'static str;
 }
@@ -280,6 +375,86 @@ macro_rules! answer {
         answer!(combine = none);
         answer!(localize = same_op);
         answer!(explicit = by_rule);
+    };
+    // No pass treats the op in a special way.
+    (usual) => {
+        answer!(forwards = none);
+        answer!(enlarged = by_types);
+        answer!(splits = Anywhere);
+        answer!(partial_result = rewritten);
+        answer!(propagation_rule = as_rule);
+        answer!(constness = by_class);
+        answer!(number = none);
+    };
+    // The operand if the result has its type.
+    (forwards = same_type) => {
+        fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
+            $crate::facts::has_operand_type(op).then(|| op.operand(0))
+        }
+    };
+    (forwards = none) => {
+        fn forwards(&self, _: &OpView<'_>) -> Option<Value> {
+            None
+        }
+    };
+    // All sizes and bounds follow from the types: `enlarged` and `index_bounds`.
+    (enlarged = by_types) => {
+        fn enlarged(&self, op: &OpView<'_>, _: &Enlarged<'_>) -> shardwise_ir::Attrs {
+            op.attrs().clone()
+        }
+        answer!(index_bounds = none);
+    };
+    // The attribute holds a size for each dimension of the first operand.
+    (enlarged = sizes($name:literal)) => {
+        fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> shardwise_ir::Attrs {
+            types.with_sizes(op, $name)
+        }
+        answer!(index_bounds = none);
+    };
+    (index_bounds = none) => {
+        fn index_bounds(&self, _: &OpView<'_>) -> Vec<IndexBound> {
+            vec![]
+        }
+    };
+    (splits = $splits:ident) => {
+        fn splits(&self, _: &OpView<'_>) -> Splits {
+            Splits::$splits
+        }
+    };
+    (partial_result = rewritten) => {
+        fn partial_result(&self, _: &OpView<'_>) -> PartialResult {
+            PartialResult::Rewritten
+        }
+    };
+    (propagation_rule = as_rule) => {
+        fn propagation_rule(&self, op: &OpView<'_>, _: bool) -> RuleFact {
+            self.rule(op)
+        }
+    };
+    // Conservative propagation does not propagate along factors other than those that pass through.
+    (propagation_rule = blocked_if_conservative) => {
+        fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
+            let rule = self.rule(op);
+            if is_conservative { rule.map($crate::facts::blocked_unless_pass_through) } else { rule }
+        }
+    };
+    // Elementwise functions of constants are constants.
+    (constness = by_class) => {
+        fn constness(&self, op: &OpView<'_>) -> Constness {
+            let is_elementwise = self.propagation_class(op) == PropagationClass::Elementwise;
+            let is_pure = self.effects(op) == Effects::Pure;
+            if is_elementwise && is_pure { Constness::OfOperands } else { Constness::No }
+        }
+    };
+    (constness = $constness:ident) => {
+        fn constness(&self, _: &OpView<'_>) -> Constness {
+            Constness::$constness
+        }
+    };
+    (number = none) => {
+        fn number_attr(&self, _: &OpView<'_>) -> Option<&'static str> {
+            None
+        }
     };
     (class = $class:ident) => {
         fn propagation_class(&self, _: &OpView<'_>) -> PropagationClass {
@@ -376,6 +551,17 @@ macro_rules! answer {
     };
 }
 pub(crate) use answer;
+
+/// Returns whether the first result has the type of the first operand.
+pub(crate) fn has_operand_type(op: &OpView<'_>) -> bool {
+    op.operand_type(0) == op.result_type(0)
+}
+
+/// Returns the rule with all factors blocked but those that pass through.
+pub(crate) fn blocked_unless_pass_through(mut rule: Rule) -> Rule {
+    rule.factors.iter_mut().for_each(|s| s.is_blocked |= s.kind != FactorKind::PassThrough);
+    rule
+}
 
 /// Each dimension of the first result is a factor of every tensor that is not a scalar.
 pub(crate) fn pointwise_rule(op: &OpView<'_>) -> RuleFact {

@@ -100,6 +100,7 @@ impl Facts for Fft {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(usual);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

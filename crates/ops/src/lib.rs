@@ -13,6 +13,7 @@ pub(crate) mod eval;
 mod evaluate;
 pub mod expect;
 mod facts;
+mod foreign;
 pub mod reducer;
 mod schema;
 #[cfg(test)]
@@ -44,14 +45,17 @@ pub mod sort;
 pub mod structure;
 pub mod syntax;
 pub mod token;
+mod trip_count;
 pub mod user;
 pub mod window;
 
 pub use build::{build, build_as, infer};
 pub use evaluate::{evaluate, infer_op};
 pub use facts::{
-    Combine, Cost, DataFlow, DataFlowEdge, Effects, EvalError, ExplicitPolicy, Facts, Linear, LocalizeCx, NoRegions,
-    PropagationClass, ReduceKind, RegionEval, RuleFact, Semantics, is_zero,
+    Combine, Constness, Cost, DataFlow, DataFlowEdge, Effects, Enlarged, EvalError, ExplicitPolicy, Facts, IndexBound,
+    Linear, LocalizeCx, NoRegions, PartialResult, PropagationClass, ReduceKind, RegionEval, RuleFact, Semantics,
+    Splits, is_zero,
 };
 pub use schema::{AttrKind, AttrSpec, Names, OnQuantized, Operands, Presence, ResultLabels, Role, Schema};
+pub use shapes::{constant_operand, constant_value};
 pub use table::{OPS, Opcode};

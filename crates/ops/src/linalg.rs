@@ -139,6 +139,7 @@ impl Facts for Cholesky {
         let n = op.operand_shape(0).last().copied().unwrap_or(1);
         Cost::streams(op, n as f64 / 3.0)
     }
+    answer!(usual);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
@@ -270,6 +271,7 @@ impl Facts for TriangularSolve {
         let n = op.operand_shape(0).last().copied().unwrap_or(1);
         Cost::streams(op, n as f64)
     }
+    answer!(usual);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

@@ -31,7 +31,12 @@ fn op(b: &mut Builder<'_>, opcode: Opcode, operands: &[Value], attrs: Attrs, to:
 
 pub fn constant(b: &mut Builder<'_>, value: Literal) -> Value {
     let to = TensorType::new(value.dtype(), value.shape());
-    op(b, Opcode::Constant, &[], shapes::Constant::attrs(value), to)
+    op(b, Opcode::Constant, &[], constant_attrs(value), to)
+}
+
+/// Returns the attributes of a constant that holds `value`.
+pub fn constant_attrs(value: Literal) -> Attrs {
+    shapes::Constant::attrs(value)
 }
 
 /// Builds an integer as a scalar of any type.

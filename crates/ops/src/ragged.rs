@@ -235,6 +235,7 @@ impl Facts for RaggedDot {
         Cost::streams(op, 2.0 * contracted as f64)
     }
 
+    answer!(usual);
     answer!(pure);
     answer!(class = Other);
     answer!(localize = same_op);

@@ -66,6 +66,13 @@ impl Facts for RngBitGenerator {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(forwards = none);
+    answer!(enlarged = by_types);
+    answer!(splits = Evenly);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = as_rule);
+    answer!(constness = by_class);
+    answer!(number = none);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
@@ -151,10 +158,10 @@ fn philox_bits(state: &Literal, t: &TensorType) -> Vec<Literal> {
 pub struct Rng;
 
 /// The attribute that holds the number of an `rng` among those of its module.
-pub const STREAM: &str = "shardwise.stream";
+const STREAM: &str = "shardwise.stream";
 
 /// Returns the `rng`s of a module, each of which has its own stream, in the order of the text.
-pub fn streams(module: &Module) -> impl Iterator<Item = (FuncId, Op)> + '_ {
+fn streams(module: &Module) -> impl Iterator<Item = (FuncId, Op)> + '_ {
     let draws = |op: &OpView<'_>| Opcode::of_view(op) == Opcode::Rng;
     module.funcs.iter().enumerate().flat_map(move |(f, func)| {
         let ops = func.body.walk().into_iter().filter(move |&op| draws(&module.view(&func.body, op)));
@@ -262,6 +269,16 @@ impl Facts for Rng {
         Cost::streams(op, 50.0)
     }
 
+    fn number_attr(&self, _: &OpView<'_>) -> Option<&'static str> {
+        Some(STREAM)
+    }
+
+    answer!(forwards = none);
+    answer!(enlarged = by_types);
+    answer!(splits = Evenly);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = as_rule);
+    answer!(constness = by_class);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

@@ -157,6 +157,17 @@ impl Facts for Reduce {
         if kind_of(op) == Some(ReduceKind::Add) { Linear::Jointly } else { Linear::No }
     }
 
+    fn partial_result(&self, op: &OpView<'_>) -> PartialResult {
+        let count = op.operands().len();
+        PartialResult::OfSlices { once: count / 2..count }
+    }
+
+    answer!(forwards = none);
+    answer!(enlarged = by_types);
+    answer!(splits = Anywhere);
+    answer!(propagation_rule = as_rule);
+    answer!(constness = by_class);
+    answer!(number = none);
     answer!(pure);
     answer!(class = Other);
     answer!(explicit = by_rule);

@@ -53,6 +53,7 @@ impl Facts for Map {
         }
         Ok(vec![out.finish()])
     }
+    answer!(usual);
     answer!(elementwise);
     answer!(cost = streams(1.0));
     answer!(linear = No);
@@ -103,6 +104,7 @@ impl Facts for GetDimensionSize {
     fn eval(&self, op: &OpView<'_>, _: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         Ok(vec![Literal::scalar(dimension_size(op) as i32)])
     }
+    answer!(usual);
     answer!(pure);
     answer!(rule = none("its result is a constant"));
     answer!(class = Other);

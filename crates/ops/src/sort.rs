@@ -78,6 +78,7 @@ impl Facts for Sort {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(usual);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
@@ -407,6 +408,7 @@ impl Facts for TopK {
         RuleFact::Rule(top_k_rule(op))
     }
 
+    answer!(usual);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

@@ -73,6 +73,7 @@ func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
             _ => "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {\n  return %arg0 : tensor<2xf32>\n}",
         }
     }
+    answer!(usual);
     answer!(rule = none("its operands are what the region gives"));
     answer!(class = Other);
     answer!(data_flow = none);
@@ -123,6 +124,7 @@ impl Facts for Call {
     fn example(&self, _: Opcode) -> &'static str {
         "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {\n  %0 = call @f(%arg0) : (tensor<2xf32>) -> tensor<2xf32>\n  return %0 : tensor<2xf32>\n}\nfunc.func private @f(%arg0: tensor<2xf32>) -> tensor<2xf32> {\n  return %arg0 : tensor<2xf32>\n}"
     }
+    answer!(usual);
     answer!(rule = none("calls are inlined before propagation"));
     answer!(class = Other);
     answer!(data_flow = none);

@@ -60,6 +60,7 @@ impl Facts for Token {
         let all = op.operands().iter().all(|&v| *op.body.ty(v) == Type::Token);
         Check::new(op).that("after_all_i1", all, "the operands must be tokens").give([Type::Token])
     }
+    answer!(usual);
     answer!(rule = none("tokens"));
     answer!(effects = Ordered);
     fn example(&self, op: Opcode) -> &'static str {
@@ -160,6 +161,7 @@ impl Facts for Host {
         check.that(labels(op).1, ends, "the last result must be a token");
         check.give(types_of(op, op.results()))
     }
+    answer!(usual);
     answer!(rule = none("the host has no sharding"));
     answer!(class = Other);
     answer!(data_flow = none);
@@ -302,6 +304,19 @@ impl Facts for Tuple {
         let rule = "the operand must be a tuple with more than `index` elements";
         Check::new(op).that("get_tuple_element_c1", element.is_some(), rule).give(element.clone())
     }
+    /// The element that the tuple was made of.
+    fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
+        let is = |op: &OpView<'_>, opcode| Opcode::of_view(op) == opcode;
+        let tuple = is(op, Opcode::GetTupleElement).then(|| op.operand_def(0))?.filter(|t| is(t, Opcode::Tuple))?;
+        tuple.operands().get(Tuple::index(op)?).copied()
+    }
+
+    answer!(enlarged = by_types);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = as_rule);
+    answer!(constness = by_class);
+    answer!(number = none);
     answer!(rule = none("tuples"));
     answer!(effects = Pure);
     fn example(&self, _: Opcode) -> &'static str {

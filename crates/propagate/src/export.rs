@@ -9,6 +9,11 @@ use crate::names::Names;
 use shardwise_base::{Loc, Sharding};
 use shardwise_ir::{Attr, Attrs, Body, Func, Op, OpCode, OpData, Region, Value, ValueData, Visibility};
 use shardwise_ops::Opcode;
+use shardwise_ops::calls::remove_callee;
+use shardwise_ops::shardy::{
+    computation_name, in_shardings, remove_computation_attrs, set_computation_name, set_in_shardings,
+};
+use shardwise_ops::structure::Call;
 use shardwise_sharding::{Problem, TensorId};
 use std::sync::Arc;
 
@@ -203,8 +208,7 @@ impl<'d> Export<'d, '_> {
         let node = self.draft.op(op);
         let (block, operands, results) = (node.blocks[0], node.operands.clone(), node.results.clone());
         let (name, mut attrs) = self.call_attrs(op);
-        attrs.remove("name");
-        attrs.remove("in_shardings");
+        remove_computation_attrs(&mut attrs);
         let thread = attrs.remove(THREAD);
         let (computation, frame) = match node.kind {
             Kind::Call { callee, .. } => (None, callee),
@@ -223,7 +227,7 @@ impl<'d> Export<'d, '_> {
         func.result_attrs = vec![Attrs::new(); results.len()];
         func.result_shardings = vec![None; results.len()];
         func.name = self.symbols.add(&name);
-        attrs.set("callee", Attr::Symbol(func.name.clone()));
+        Call::set_callee(&mut attrs, func.name.clone());
         let (types, loc) = (func.result_types.clone(), func.loc.clone());
         self.made.push(func);
         let operands: Vec<Value> = operands.iter().map(|&v| self.get(v)).collect();
@@ -238,9 +242,8 @@ impl<'d> Export<'d, '_> {
     fn declare(func: &mut Func, computation: Option<&OpData>) {
         let args = func.body.args().to_vec();
         let has_edges = args.iter().any(|&v| func.body.sharding(v).is_some());
-        let declared = computation.and_then(|data| data.attrs.get("in_shardings"));
-        if let Some(Attr::Shardings(declared)) = declared.filter(|_| !has_edges) {
-            for (&v, sharding) in args.iter().zip(declared) {
+        if let Some(computation) = computation.filter(|_| !has_edges) {
+            for (&v, sharding) in args.iter().zip(in_shardings(&computation.attrs)) {
                 func.body.value_mut(v).sharding = Some(sharding.clone());
             }
         }
@@ -255,10 +258,10 @@ impl<'d> Export<'d, '_> {
     fn call_attrs(&self, op: OpId) -> (Arc<str>, Attrs) {
         let mut attrs = self.source_data(op).attrs.clone();
         let Kind::Call { callee, .. } = self.draft.op(op).kind else {
-            return (attrs.str("name").unwrap_or("").into(), attrs);
+            return (computation_name(&attrs).unwrap_or("").into(), attrs);
         };
         let func = self.draft.frame(callee).func;
-        attrs.remove("callee");
+        remove_callee(&mut attrs);
         if let Some(thread) = func.attrs.get(THREAD) {
             attrs.set(THREAD, thread.clone());
         }
@@ -277,11 +280,11 @@ impl<'d> Export<'d, '_> {
         let node = self.draft.op(op);
         let Kind::Call { callee, .. } = node.kind else { unreachable!("a call") };
         let (name, mut attrs) = self.call_attrs(op);
-        attrs.set("name", Attr::Str(name));
+        set_computation_name(&mut attrs, name);
         let args = &self.draft.block(node.blocks[0]).args;
         let declared: Option<Vec<Sharding>> = args.iter().map(|&v| self.draft.value(v).sharding.clone()).collect();
         if let Some(declared) = declared.filter(|d| !d.is_empty()) {
-            attrs.set("in_shardings", Attr::Shardings(declared));
+            set_in_shardings(&mut attrs, declared);
         }
         let inner = self.region(node.blocks[0], callee);
         let operands: Vec<Value> = node.operands.iter().map(|&v| self.get(v)).collect();
@@ -402,23 +405,24 @@ impl<'d> Export<'d, '_> {
     fn attrs(&self, op: OpId, data: &OpData) -> Attrs {
         let mut attrs = data.attrs.clone();
         if let Some(&callee) = self.draft.calls.get(&op) {
-            attrs.set("callee", Attr::Symbol(self.draft.frame(callee).name()));
+            Call::set_callee(&mut attrs, self.draft.frame(callee).name());
         }
         if self.shape.edges != Edges::Sink {
             return attrs;
         }
-        if let Some(Attr::Shardings(declared)) = attrs.get("in_shardings") {
+        let declared = in_shardings(&attrs);
+        if !declared.is_empty() {
             let args = &self.draft.block(self.draft.op(op).blocks[0]).args;
             let any = args.iter().find_map(|&arg| self.outside(arg)).map(|s| s.mesh.clone());
             // A manual computation needs its declared shardings, because its types follow from them.
-            let may_be_open = !attrs.contains("manual_axes");
+            let may_be_open = Opcode::of(data.code) != Opcode::ManualComputation;
             let or_open = |(given, &arg): (&Sharding, &ValueId)| match (self.outside(arg), &any) {
                 (Some(found), _) => found,
                 (None, Some(mesh)) if may_be_open => Sharding::open(mesh, given.rank()),
                 (None, _) => given.clone(),
             };
             let found = declared.iter().zip(args).map(or_open).collect();
-            attrs.set("in_shardings", Attr::Shardings(found));
+            set_in_shardings(&mut attrs, found);
         }
         attrs
     }

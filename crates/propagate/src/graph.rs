@@ -4,8 +4,9 @@ use crate::draft::{Def, Draft, Edge, FrameId, Kind, OpId, Order, Use, ValueId};
 use crate::rules;
 use shardwise_base::budget;
 use shardwise_ir::OpView;
+use shardwise_ops::shardy::barrier_direction;
 use shardwise_ops::{Opcode, PropagationClass};
-use shardwise_sharding::{Direction, Node, NodeId, OpClass, Problem, Rule, TensorId};
+use shardwise_sharding::{Node, NodeId, OpClass, Problem, Rule, TensorId};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -132,7 +133,7 @@ impl Graph<'_, '_> {
         let tensors = |list: &[ValueId]| list.iter().map(|&v| self.tensor(v)).collect::<SmallVec<[_; 4]>>();
         let mut node = Node::new(rule, tensors(operands), tensors(results));
         let class = facts.propagation_class(&view);
-        node.class = if rules::is_move(&view) { OpClass::PassThrough } else { op_class(class) };
+        node.class = op_class(class);
         node.is_elementwise = class == PropagationClass::Elementwise;
         node.has_shared_operand = operands.iter().any(|&v| !self.draft.is_scalar(v) && !self.draft.has_one_use(v));
         node.fixed_direction = barrier_direction(&view);
@@ -227,16 +228,4 @@ fn op_class(class: PropagationClass) -> OpClass {
         PropagationClass::Broadcast => OpClass::Broadcast,
         PropagationClass::Other => OpClass::Other,
     }
-}
-
-fn barrier_direction(view: &OpView<'_>) -> Option<Direction> {
-    if Opcode::of_view(view) != Opcode::PropagationBarrier {
-        return None;
-    }
-    Some(match view.attrs().str("allowed_direction")? {
-        "FORWARD" => Direction::Forward,
-        "BACKWARD" => Direction::Backward,
-        "BOTH" => Direction::Both,
-        _ => Direction::None,
-    })
 }

@@ -5,6 +5,7 @@
 
 use crate::draft::{Def, Draft, Kind, Order, ValueId};
 use shardwise_base::Sharding;
+use shardwise_ops::shardy::ShardingGroup;
 use std::collections::BTreeMap;
 
 /// Finds the groups of the draft and sets the members of each to their common sharding.
@@ -26,7 +27,7 @@ pub(crate) fn sync(draft: &mut Draft<'_>) {
 fn groups(draft: &Draft<'_>) -> Vec<Vec<ValueId>> {
     let mut members: BTreeMap<i64, Vec<ValueId>> = BTreeMap::new();
     for op in draft.walk(Order::Pre).into_iter().filter(|&op| draft.is_sharding_group(op)) {
-        let id = draft.source(op).and_then(|v| v.attrs().int("group_id")).unwrap_or(0);
+        let id = draft.source(op).and_then(|v| ShardingGroup::id(&v)).unwrap_or(0);
         members.entry(id).or_default().push(draft.holder(draft.op(op).operands[0]));
     }
     let mut merged: Vec<Vec<ValueId>> = vec![];

@@ -3,6 +3,7 @@
 use shardwise_base::{Diagnostic, Diagnostics, Loc};
 use shardwise_ir::{Module, Op, Region, Value};
 use shardwise_ops::Opcode;
+use shardwise_ops::shardy::ShardingGroup;
 use std::collections::BTreeMap;
 
 /// A member of a group.
@@ -35,8 +36,13 @@ fn collect(module: &Module, func: usize, region: Region, manual: Option<Op>, gro
         let view = module.view(body, op);
         let opcode = Opcode::of_view(&view);
         if opcode == Opcode::ShardingGroup {
-            let id = view.attrs().int("group_id").unwrap_or(0);
-            groups.entry(id).or_default().push(Member { func, op, value: view.operand(0), region, manual });
+            groups.entry(ShardingGroup::id(&view).unwrap_or(0)).or_default().push(Member {
+                func,
+                op,
+                value: view.operand(0),
+                region,
+                manual,
+            });
         }
         let within = if opcode == Opcode::ManualComputation { Some(op) } else { manual };
         view.regions().iter().for_each(|&r| collect(module, func, r, within, groups));

@@ -5,9 +5,10 @@
 //! remain shared.
 
 use crate::draft::{BlockId, Def, Draft, FrameId, Kind, OpId, Order, Use, ValueId};
-use shardwise_ir::{FuncId, OpView};
+use shardwise_ir::FuncId;
 use shardwise_ops::calls::callees_first;
-use shardwise_ops::{Effects, Opcode, PropagationClass};
+use shardwise_ops::shardy::computation_name;
+use shardwise_ops::{Constness, Effects, Opcode, PropagationClass};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -67,19 +68,7 @@ fn walk(draft: &Draft<'_>, block: BlockId, out: &mut Vec<OpId>, named: &mut Vec<
 
 fn named_computation(draft: &Draft<'_>, op: OpId) -> Option<Arc<str>> {
     let view = draft.source(op).filter(|v| Opcode::of_view(v) == Opcode::NamedComputation)?;
-    view.attrs().str("name").map(Arc::from)
-}
-
-fn is_literal(view: &OpView<'_>) -> bool {
-    matches!(Opcode::of_view(view), Opcode::Constant | Opcode::SdyConstant | Opcode::Iota)
-}
-
-/// Returns whether the results are constants if all operands are.
-fn preserves_constants(view: &OpView<'_>) -> bool {
-    let (opcode, facts) = (Opcode::of_view(view), Opcode::of_view(view).facts());
-    let moves = matches!(opcode, Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);
-    let is_elementwise = facts.propagation_class(view) == PropagationClass::Elementwise;
-    opcode != Opcode::ShardingConstraint && facts.effects(view) == Effects::Pure && (moves || is_elementwise)
+    computation_name(view.attrs()).map(Arc::from)
 }
 
 struct Split<'a, 'm> {
@@ -134,7 +123,8 @@ impl Split<'_, '_> {
         if let Some(name) = named_computation(self.draft, op) {
             return (false, !self.impure.computations.contains(&name));
         }
-        self.draft.source(op).map_or((false, false), |view| (is_literal(&view), preserves_constants(&view)))
+        let constness = self.draft.facts(op).map(|(view, facts)| facts.constness(&view));
+        (constness == Some(Constness::Literal), constness == Some(Constness::OfOperands))
     }
 
     fn has_operands_of(&self, op: OpId, known: &HashSet<OpId>) -> bool {
@@ -142,8 +132,8 @@ impl Split<'_, '_> {
     }
 
     fn is_scalar_expansion(&self, op: OpId) -> bool {
-        let is_broadcast = self.draft.opcode(op) == Some(Opcode::BroadcastInDim);
-        is_broadcast && self.draft.is_scalar(self.draft.op(op).operands[0])
+        let class = self.draft.facts(op).map(|(view, facts)| facts.propagation_class(&view));
+        class == Some(PropagationClass::Broadcast) && self.draft.is_scalar(self.draft.op(op).operands[0])
     }
 
     fn copy_operands(&mut self, op: OpId) {

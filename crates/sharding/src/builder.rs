@@ -122,6 +122,22 @@ impl RuleBuilder {
     }
 }
 
+impl Rule {
+    /// Returns the rule without some factors. The dimensions of such a factor become independent of each other.
+    ///
+    /// Without `j`, `([i, j])->([i, j]) {i=4, j=8}` is `([i, k])->([i, l]) {i=4, k=1, l=1}`.
+    pub fn without(&self, drops: impl Fn(Factor) -> bool) -> Rule {
+        let ranks = |mappings: &[Mapping]| mappings.iter().map(Mapping::rank).collect::<Vec<_>>();
+        let mut builder = RuleBuilder::new(ranks(&self.operands), ranks(&self.results));
+        for factor in self.all_factors().filter(|&f| !drops(f)) {
+            let dim_of = |m: &Mapping| m.dims.iter().position(|d| d.contains(&factor));
+            let dims = |mappings: &[Mapping]| mappings.iter().map(dim_of).collect::<Vec<_>>();
+            builder.add_factor(&dims(&self.operands), &dims(&self.results), *self.spec(factor));
+        }
+        builder.build()
+    }
+}
+
 fn map_dims(mappings: &mut [Mapping], dims: &[Option<usize>], factor: Factor, size: usize) {
     assert_eq!(mappings.len(), dims.len(), "one dimension, or none, for each tensor");
     for (mapping, dim) in mappings.iter_mut().zip(dims) {

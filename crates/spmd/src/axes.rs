@@ -9,9 +9,9 @@ use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Attr, Attrs, Builder, Cloner, Module, Op, OpView, Uses, Value};
 use shardwise_ops::collective::{
     CollectiveKind, CollectiveView, Groups, IdSpace, Permutation, attrs_with_channel, attrs_with_groups,
-    axes_of_groups, permutation_of_pairs,
+    axes_of_groups, partition_count, permutation_of_pairs,
 };
-use shardwise_ops::{Opcode, make, make_collective};
+use shardwise_ops::{Opcode, constant_value, make, make_collective};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ fn axis_attrs(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Attrs> {
         return None;
     }
     let is_over_partitions = matches!(collective.ids, IdSpace::Flattened | IdSpace::CrossPartition)
-        || view.module.attrs.int("mhlo.num_partitions").is_none_or(|n| n == 1);
+        || partition_count(view.module).is_none_or(|n| n == 1);
     if !is_over_partitions {
         return None;
     }
@@ -129,7 +129,7 @@ fn stride_of(view: &OpView<'_>) -> Option<usize> {
 
 fn scalar(view: &OpView<'_>, operand: usize) -> Option<usize> {
     let constant = view.operand_def(operand)?;
-    let value = constant.attr("value").filter(|_| constant.name() == "stablehlo.constant")?.as_dense()?;
+    let value = constant_value(&constant).filter(|_| Opcode::of_view(&constant) == Opcode::Constant)?;
     let is_count = value.dtype().is_integer() && value.size() == 1;
     is_count.then(|| usize::try_from(value.get_i128(0)).ok())?
 }

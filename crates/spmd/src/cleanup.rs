@@ -6,8 +6,8 @@
 
 use crate::rewrite::{facts, is_terminator};
 use shardwise_base::{Diagnostics, Literal, budget};
-use shardwise_ir::{Attr, Attrs, Body, Module, Op, OpData, OpView, Region, Value};
-use shardwise_ops::{Effects, NoRegions, Opcode, Semantics};
+use shardwise_ir::{Body, Module, Op, OpData, OpView, Region, Value};
+use shardwise_ops::{Effects, NoRegions, Opcode, Semantics, constant_value, make};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -102,7 +102,7 @@ impl Cleanup<'_> {
             return true;
         }
         let print = fingerprint(&view);
-        let known = forwarded(&view).or_else(|| there_and_back(&view)).or_else(|| self.repeated(&view, region, print));
+        let known = facts(&view).forwards(&view).or_else(|| self.repeated(&view, region, print));
         if let Some(value) = known {
             let result = view.result(0);
             self.renamed[result.index()] = Some(value);
@@ -143,7 +143,7 @@ impl Cleanup<'_> {
         let data = self.body.op_mut(op);
         data.code = Opcode::Constant.into();
         data.operands.clear();
-        data.attrs = Attrs::new().with("value", Attr::Dense(value));
+        data.attrs = make::constant_attrs(value);
         data.reason = None;
         self.is_changed = true;
         fingerprint(&self.module.view(self.body, op))
@@ -162,37 +162,6 @@ fn is_repeatable(view: &OpView<'_>) -> bool {
     !is_terminator(view) && facts(view).effects(view) != Effects::Ordered
 }
 
-/// Returns the operand that the op returns unchanged, or `None` if it changes its operand.
-fn forwarded(view: &OpView<'_>) -> Option<Value> {
-    if Opcode::of_view(view) == Opcode::GetTupleElement {
-        let tuple = view.operand_def(0).filter(|t| Opcode::of_view(t) == Opcode::Tuple)?;
-        return tuple.operands().get(view.attrs().size("index")?).copied();
-    }
-    let first = *view.operands().first()?;
-    let same_type = view.operand_type(0) == view.result_type(0);
-    let is_identity = match view.name() {
-        "stablehlo.reshape" | "stablehlo.convert" | "stablehlo.bitcast_convert" | "stablehlo.slice" => same_type,
-        "stablehlo.transpose" => view.sizes("permutation").is_sorted(),
-        "stablehlo.broadcast_in_dim" => same_type && view.sizes("broadcast_dimensions").is_sorted(),
-        "stablehlo.pad" => {
-            same_type && ["edge_padding_low", "edge_padding_high"].iter().all(|n| view.ints(n).iter().all(|&p| p == 0))
-        }
-        "stablehlo.concatenate" => view.operands().len() == 1,
-        _ => false,
-    };
-    is_identity.then_some(first)
-}
-
-/// Returns the integer value `x` of a conversion of `x` to an integer type of at least as many bits and back to the
-/// type of `x`.
-fn there_and_back(view: &OpView<'_>) -> Option<Value> {
-    let is_convert = |v: &OpView<'_>| Opcode::of_view(v) == Opcode::Convert;
-    let there = is_convert(view).then(|| view.operand_def(0)).flatten().filter(is_convert)?;
-    let (from, middle) = (there.operand_tensor(0), there.result_tensor(0));
-    let keeps_all = from.dtype.is_integer() && middle.dtype.is_integer() && middle.dtype.bits() >= from.dtype.bits();
-    (keeps_all && from == view.result_tensor(0)).then(|| there.operand(0))
-}
-
 /// Returns the value of scalar integer or boolean arithmetic whose operands are all constants.
 fn fold(view: &OpView<'_>) -> Option<Literal> {
     let facts = facts(view);
@@ -206,6 +175,6 @@ fn fold(view: &OpView<'_>) -> Option<Literal> {
 }
 
 fn scalar_constant(view: &OpView<'_>, operand: usize) -> Option<Literal> {
-    let constant = view.operand_def(operand).filter(|c| c.name() == "stablehlo.constant")?;
-    constant.attr("value")?.as_dense().filter(|l| l.rank() == 0).cloned()
+    let constant = view.operand_def(operand).filter(|c| Opcode::of_view(c) == Opcode::Constant)?;
+    constant_value(&constant).filter(|l| l.rank() == 0).cloned()
 }

@@ -7,10 +7,10 @@
 use crate::rewrite::map_main;
 use shardwise_base::{AxisRef, DType, Diagnostics, Literal, Mesh};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
-use shardwise_ir::{Attr, Attrs, Builder, Cloner, Func, Module, OpView, Type, Value};
+use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Type, Value};
 use shardwise_ops::collective::{
-    CollectiveKind, CollectiveView, Groups, Permutation, attrs_with_channel, attrs_with_groups, groups_attr,
-    groups_of_axes,
+    AxisIndexOp, CollectiveKind, CollectiveView, Groups, Permutation, attrs_with_channel, attrs_with_groups,
+    groups_attr, groups_of_axes, set_partition_count,
 };
 use shardwise_ops::{Opcode, make};
 
@@ -23,9 +23,7 @@ pub fn dense(module: &Module) -> Result<Module, Diagnostics> {
         Ok(func)
     })?;
     out.meshes.clear();
-    let count = |n: usize| Attr::Int { value: n as i64, dtype: Some(DType::I32) };
-    out.attrs.set("mhlo.num_partitions", count(devices));
-    out.attrs.set("mhlo.num_replicas", count(1));
+    set_partition_count(&mut out, devices);
     Ok(out)
 }
 
@@ -54,8 +52,7 @@ impl<'s> Rewrite<'s> for Dense {
         cloner: &mut Cloner<'s>,
         b: &mut Builder<'_>,
     ) -> Result<bool, Diagnostics> {
-        if Opcode::of_view(view) == Opcode::AxisIndex {
-            let (mesh, axes) = view.attr("axes").and_then(Attr::as_axes).expect("verified");
+        if let Some((mesh, axes)) = AxisIndexOp::axes(view) {
             let index = axis_index(mesh, axes, b);
             cloner.set(view.result(0), index);
             return Ok(true);
@@ -99,8 +96,8 @@ fn computed(mesh: &Mesh, axes: &[AxisRef], id: Value, b: &mut Builder<'_>) -> Va
     let mut index = make::number(b, DType::U32, 0);
     for &axis in axes {
         let [stride, size] = [axis.stride(mesh), axis.size(mesh)].map(|n| make::number(b, DType::U32, n as i64));
-        let quotient = make::binary(b, Opcode::Divide, id, stride);
-        let own = make::binary(b, Opcode::Remainder, quotient, size);
+        let quotient = make::divide(b, id, stride);
+        let own = make::remainder(b, quotient, size);
         let scaled = make::multiply(b, index, size);
         index = make::add(b, scaled, own);
     }

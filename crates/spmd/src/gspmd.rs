@@ -15,6 +15,7 @@ use shardwise_base::{AxisIndex, AxisRef, Diagnostic, Diagnostics, DimSharding, L
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::{Attrs, Func, Module, Op, Value};
 use shardwise_ops::Opcode;
+use shardwise_ops::control::backend_config;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -113,7 +114,7 @@ fn import_op(
 
 /// Returns the dimensions that a constraint leaves open: `backend_config = "unspecified_dims=[0,2]"`.
 fn unspecified_dims(attrs: &Attrs) -> Vec<usize> {
-    let config = attrs.str("backend_config").unwrap_or("");
+    let config = backend_config(attrs).unwrap_or("");
     let list = config.strip_prefix("unspecified_dims=[").and_then(|rest| rest.split(']').next());
     list.map_or(vec![], |list| list.split(',').filter_map(|n| n.trim().parse().ok()).collect())
 }

@@ -3,9 +3,9 @@
 use shardwise_base::gspmd::HloSharding;
 use shardwise_base::{AxisRef, DType, Literal, Mesh};
 use shardwise_ir::{Attr, Func, Module, Op, OpView, Region, Type, Value};
-use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
+use shardwise_ops::collective::{AxisIndexOp, CollectiveKind, CollectiveView, Groups};
 use shardwise_ops::dot::DotDims;
-use shardwise_ops::{Opcode, ReduceKind};
+use shardwise_ops::{Opcode, ReduceKind, constant_value};
 use std::fmt::Write;
 
 /// Returns the module as HLO text.
@@ -167,7 +167,7 @@ fn hlo_dtype(dtype: DType) -> &'static str {
 }
 
 fn constant(view: &OpView<'_>) -> Option<String> {
-    let value = view.attr("value").filter(|_| Opcode::of_view(view) == Opcode::Constant)?.as_dense()?;
+    let value = constant_value(view).filter(|_| Opcode::of_view(view) == Opcode::Constant)?;
     Some(element(value).unwrap_or_else(|| "{...}".into()))
 }
 
@@ -240,7 +240,7 @@ fn slice_bounds(view: &OpView<'_>) -> Option<String> {
 }
 
 fn axis_list(view: &OpView<'_>) -> Option<String> {
-    let (mesh, list) = view.attr("axes").filter(|_| Opcode::of_view(view) == Opcode::AxisIndex)?.as_axes()?;
+    let (mesh, list) = AxisIndexOp::axes(view)?;
     Some(format!("axes={}", axes(mesh, list)))
 }
 

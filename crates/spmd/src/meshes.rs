@@ -20,6 +20,7 @@ use shardwise_ir::{Attr, Attrs, Body, Func, FuncId, Module, Op, Value};
 use shardwise_ops::Opcode;
 use shardwise_ops::calls::callees_first;
 use shardwise_ops::collective::{axes_of_groups, groups_of_axes};
+use shardwise_ops::shardy::manual_mesh_axes_in;
 use shardwise_propagate::sharding_groups;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -219,10 +220,9 @@ impl Rewriter<'_> {
     /// Rewrites the attributes of an op. Returns the original axes over which the op is manual.
     fn op(&mut self, body: &mut Body, op: Op) -> Vec<AxisRef> {
         let loc = body[op].loc.clone();
-        let manual = match body[op].attrs.get("manual_axes") {
-            Some(Attr::Axes { axes, .. }) if Opcode::of(body[op].code) == Opcode::ManualComputation => axes.clone(),
-            _ => vec![],
-        };
+        let is_manual = Opcode::of(body[op].code) == Opcode::ManualComputation;
+        let manual =
+            manual_mesh_axes_in(&body[op].attrs).filter(|_| is_manual).map_or(vec![], |(_, axes)| axes.to_vec());
         let ranks: Vec<usize> = body[op].operands.iter().map(|&v| body.ty(v).shape().len()).collect();
         let names: Vec<String> =
             body[op].attrs.iter().filter(|(_, a)| self.is_changed(a)).map(|(n, _)| n.into()).collect();

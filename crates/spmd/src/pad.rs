@@ -19,7 +19,7 @@ use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, TensorType, Type, Value};
 use shardwise_ops::shardy::ShardyCollective;
-use shardwise_ops::{Opcode, RuleFact, Semantics, make};
+use shardwise_ops::{Enlarged, RuleFact, Semantics, make};
 use shardwise_sharding::FactorKind;
 use std::sync::Arc;
 
@@ -72,12 +72,11 @@ impl<'s> Rewrite<'s> for Padder<'_> {
             return Ok(true);
         }
         let mut operands: Vec<Value> = (0..view.operands().len()).map(|i| masked(view, i, cloner, b)).collect();
-        if Opcode::of_view(view) == Opcode::DynamicUpdateSlice {
-            bound_starts(view, &mut operands, b);
-        }
+        bound_indices(view, &mut operands, b);
         let regions: Vec<_> = view.regions().iter().map(|&r| cloner.region(r, b)).collect();
         let types: Vec<Type> = view.results().iter().map(|&v| self.value_type(view.body, v)).collect();
-        let attrs = resized_attrs(view, &operands, &types, b.body);
+        let operand_types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
+        let attrs = facts(view).enlarged(view, &Enlarged { operands: &operand_types, results: &types });
         let new = b.op_with_regions(view.data().code, operands, attrs, regions, types);
         b.body.op_mut(new).reason = view.data().reason.clone();
         for (i, &old) in view.results().iter().enumerate() {
@@ -132,21 +131,19 @@ fn masked(view: &OpView<'_>, index: usize, cloner: &Cloner<'_>, b: &mut Builder<
     dims.into_iter().fold(new, |v, (dim, size)| mask(v, dim, size, &neutral, b))
 }
 
-/// Clamps the start indices of an update to the sizes without padding of the array that is updated. The op itself
-/// clamps them to the sizes with padding.
-fn bound_starts(view: &OpView<'_>, operands: &mut [Value], b: &mut Builder<'_>) {
-    let (shape, update) = (view.operand_shape(0), view.operand_shape(1));
-    let padded = tensor(b.body, operands[0]).shape.clone();
-    for d in (0..shape.len()).filter(|&d| padded[d] != shape[d] && update[d] != shape[d]) {
-        let index = operands[2 + d];
-        let (dtype, most) = (tensor(b.body, index).dtype, (shape[d] - update[d]) as i64);
+/// Clamps the indices that the op itself would clamp to the sizes with padding to the sizes without padding.
+fn bound_indices(view: &OpView<'_>, operands: &mut [Value], b: &mut Builder<'_>) {
+    for bound in facts(view).index_bounds(view) {
+        let is_padded = b.body.ty(operands[0]).shape()[bound.dim] != view.operand_shape(0)[bound.dim];
+        let index = operands[bound.operand];
+        let (dtype, most) = (tensor(b.body, index).dtype, bound.most as i64);
         let value_bits = dtype.bits() - usize::from(dtype.is_signed());
-        if value_bits >= 63 || most < 1 << value_bits {
+        if is_padded && (value_bits >= 63 || most < 1 << value_bits) {
             let most = make::number(b, dtype, most);
             let bounded = make::minimum(b, index, most);
             let sharding = b.body.sharding(index).cloned();
             [most, bounded].into_iter().for_each(|v| b.set_sharding(v, sharding.clone()));
-            operands[2 + d] = bounded;
+            operands[bound.operand] = bounded;
         }
     }
 }
@@ -189,60 +186,6 @@ fn cut(v: Value, shape: &[usize], b: &mut Builder<'_>) -> Value {
     let cut = make::slice(b, v, &vec![0; shape.len()], shape, &vec![1; shape.len()]);
     b.set_sharding(cut, sharding);
     cut
-}
-
-/// Returns the op's attributes for operands and results that have been enlarged.
-///
-/// The few attributes that hold sizes of whole dimensions are enlarged too. All other ops take their sizes from types.
-fn resized_attrs(view: &OpView<'_>, operands: &[Value], types: &[Type], body: &Body) -> Attrs {
-    let mut attrs = view.attrs().clone();
-    let grown = |name: &str, full: &[usize], to: &[usize]| {
-        let sizes = view.sizes(name);
-        let resized: Vec<usize> =
-            (0..sizes.len()).map(|d| if sizes[d] == full[d] { to[d] } else { sizes[d] }).collect();
-        Attr::sizes(&resized)
-    };
-    let resized = match view.name() {
-        "stablehlo.constant" | "chlo.constant" | "sdy.constant" => {
-            let Some(Attr::Dense(value)) = view.attr("value") else { return attrs };
-            Some(("value", Attr::Dense(padded_literal(value, types[0].shape()))))
-        }
-        "stablehlo.slice" => {
-            Some(("limit_indices", grown("limit_indices", view.operand_shape(0), body.ty(operands[0]).shape())))
-        }
-        "stablehlo.dynamic_slice" | "stablehlo.gather" => {
-            Some(("slice_sizes", grown("slice_sizes", view.operand_shape(0), body.ty(operands[0]).shape())))
-        }
-        _ => None,
-    };
-    if let Some((name, attr)) = resized {
-        attrs.set(name, attr);
-    }
-    attrs
-}
-
-/// Returns the literal enlarged to `shape` with zeros at the ends of its dimensions. A splat repeats its element
-/// instead.
-fn padded_literal(value: &Literal, shape: &[usize]) -> Literal {
-    if value.shape() == shape {
-        return value.clone();
-    }
-    if value.is_splat() {
-        return Literal::splat(value.dtype(), shape, value.raw_bytes());
-    }
-    let width = value.dtype().storage_bytes();
-    let mut bytes = vec![0; shape.iter().product::<usize>() * width];
-    for i in 0..value.size() {
-        let mut rest = i;
-        let (mut at, mut stride) = (0, 1);
-        for (n, p) in value.shape().iter().zip(shape).rev() {
-            at += rest % n * stride;
-            rest /= n;
-            stride *= p;
-        }
-        bytes[at * width..][..width].copy_from_slice(value.element_bytes(i));
-    }
-    Literal::from_bytes(value.dtype(), shape, &bytes).expect("as many bytes as elements")
 }
 
 fn padded_shape(shape: &[usize], sharding: &Sharding) -> Vec<usize> {

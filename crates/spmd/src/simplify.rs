@@ -4,13 +4,14 @@
 //!
 //! Every `rng` gets the number of its stream, which determines the numbers that it draws, so that no pass changes them.
 
+use crate::rewrite::facts;
 use shardwise_base::Diagnostics;
 use shardwise_ir::rewrite::{Rewrite, rewrite_funcs, rewrite_regions};
-use shardwise_ir::{Attr, Builder, Cloner, Func, Module, Op, OpView, Region};
+use shardwise_ir::{Attr, Builder, Cloner, Func, FuncId, Module, Op, OpView, Region};
 use shardwise_ops::promote::{self, is_promoted};
-use shardwise_ops::random::{STREAM, streams};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, collective};
+use std::collections::HashMap;
 
 /// Returns the module in this form.
 pub fn simplify(module: Module) -> Result<Module, Diagnostics> {
@@ -46,17 +47,34 @@ fn reshards(module: &Module) -> Option<Module> {
 
 /// Returns the module with a stream number on every `rng`, or `None` if all have one.
 fn numbered(module: &Module) -> Option<Module> {
-    let all: Vec<_> = streams(module).collect();
-    let is_open = all.iter().any(|&(f, op)| !module[f].body[op].attrs.contains(STREAM));
-    is_open.then(|| {
-        let mut out = module.clone();
-        for (n, (f, op)) in all.into_iter().enumerate() {
-            let attrs = &mut out.funcs[f.index()].body.op_mut(op).attrs;
-            if !attrs.contains(STREAM) {
-                attrs.set(STREAM, Attr::int(n as i64));
-            }
+    unnumbered(module)?;
+    let mut out = module.clone();
+    let mut counts: HashMap<&str, i64> = HashMap::new();
+    for (f, op, name) in numbered_ops(module) {
+        let n = counts.entry(name).or_default();
+        let attrs = &mut out.funcs[f.index()].body.op_mut(op).attrs;
+        if !attrs.contains(name) {
+            attrs.set(name, Attr::int(*n));
         }
-        out
+        *n += 1;
+    }
+    Some(out)
+}
+
+/// Returns the first op whose meaning depends on its number and that does not have it.
+pub(crate) fn unnumbered(module: &Module) -> Option<(FuncId, Op)> {
+    let mut without = numbered_ops(module).filter(|&(f, op, name)| !module[f].body[op].attrs.contains(name));
+    without.next().map(|(f, op, _)| (f, op))
+}
+
+/// Returns the ops whose meaning depends on their number, in the order of the text, and the attribute that holds it.
+fn numbered_ops(module: &Module) -> impl Iterator<Item = (FuncId, Op, &'static str)> + '_ {
+    module.funcs.iter().enumerate().flat_map(move |(f, func)| {
+        let attr = move |op: Op| {
+            let view = module.view(&func.body, op);
+            facts(&view).number_attr(&view)
+        };
+        func.body.walk().into_iter().filter_map(move |op| Some((FuncId::new(f), op, attr(op)?)))
     })
 }
 

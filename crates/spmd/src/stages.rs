@@ -5,13 +5,12 @@
 //! checks them.
 
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, sharding_or_replicated};
-use crate::{Pass, axes, cleanup, dequantize, gspmd, meshes, processes, uniform};
+use crate::{Pass, axes, cleanup, dequantize, gspmd, meshes, processes, simplify, uniform};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding, Varying};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::symbols::without_unused_funcs;
 use shardwise_ir::{Attr, Attrs, Body, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::promote::is_promoted;
-use shardwise_ops::random::{STREAM, streams};
 use shardwise_ops::shardy::{ShardyCollective, in_shardings};
 use shardwise_ops::{DataFlow, Effects, Opcode, RuleFact, Semantics, calls, collective};
 use shardwise_sharding::{AxisList, FactorKind, IfMissing, Rule, TensorFactors};
@@ -158,7 +157,7 @@ fn is_mark(view: &OpView<'_>) -> bool {
 }
 
 fn unnumbered(module: &Module) -> Option<(Loc, String)> {
-    let (f, op) = streams(module).find(|&(f, op)| !module[f].body[op].attrs.contains(STREAM))?;
+    let (f, op) = simplify::unnumbered(module)?;
     at(module, &module[f], op)
 }
 

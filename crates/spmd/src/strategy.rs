@@ -2,7 +2,7 @@
 
 use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{Attrs, OpCode, OpView, TensorType, Type, Value};
-use shardwise_ops::{Combine, Facts, Opcode, ReduceKind};
+use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
 use shardwise_sharding::cost::local_work;
 use shardwise_sharding::{Assignment, Factor, FactorKind, Parties, Rule, assign};
 use smallvec::SmallVec;
@@ -199,8 +199,7 @@ impl Task {
 
     /// Marks the factors that cannot be split as needing replication.
     fn restrict(&mut self, view: &OpView<'_>, facts: &dyn Facts) {
-        // Random bits depend on their position in the whole array, padding included.
-        let needs_even = matches!(Opcode::of_view(view), Opcode::RngBitGenerator | Opcode::Rng);
+        let needs_even = facts.splits(view) == Splits::Evenly;
         for factor in self.rule.all_factors() {
             let fits = match way(view, facts, &self.rule, factor) {
                 Way::Whole(_) => false,
@@ -249,8 +248,7 @@ pub fn ways(view: &OpView<'_>, rule: &Rule) -> Vec<(Factor, Way)> {
 }
 
 fn way(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor: Factor) -> Way {
-    // A reshape cannot make a part of its result out of nothing.
-    let needs_all = Opcode::of_view(view) == Opcode::Reshape;
+    let needs_all = facts.splits(view) == Splits::Shared;
     match (rule.kind(factor), facts.combine(view)) {
         (FactorKind::NeedReplication, _) => Way::Whole("each element needs all of it"),
         (FactorKind::Permutation, _) => Way::Whole("elements move along it"),

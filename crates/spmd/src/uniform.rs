@@ -7,7 +7,7 @@
 use crate::rewrite::facts;
 use shardwise_base::{Diagnostics, Mesh, Varying, budget};
 use shardwise_ir::{Body, Func, Module, OpView, Region, Value};
-use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
+use shardwise_ops::collective::{AxisIndexOp, CollectiveKind, CollectiveView, Groups};
 use shardwise_ops::{Effects, Opcode};
 use std::sync::Arc;
 
@@ -161,7 +161,7 @@ impl Uniformity<'_> {
             return self.of_collective(&collective, &operands);
         }
         match Opcode::of_view(view) {
-            Opcode::AxisIndex => match view.attr("axes").and_then(shardwise_ir::Attr::as_axes) {
+            Opcode::AxisIndex => match AxisIndexOp::axes(view) {
                 Some((mesh, axes)) if self.is_own(mesh) => Varying::over(self.mesh, axes.iter().copied()),
                 _ => Varying::Everywhere,
             },

@@ -13,7 +13,7 @@ mod ragged;
 pub use groups::{Groups, axes_of_groups, groups_of_axes, with_index_in};
 pub use ops::{
     AllGather, AllReduce, AllToAll, Async, AxisIndexOp, CollectiveBroadcast, CollectivePermute, CollectiveReduce,
-    ProcessId, ReduceScatter, data_operands, process_count,
+    ProcessId, ReduceScatter, data_operands, partition_count, process_count, set_partition_count,
 };
 pub use permutation::{AxisList, Permutation, Senders, permutation_of_pairs};
 pub use ragged::{RAGGED_ALL_TO_ALL, RaggedAllToAll, RaggedMember, RowMove, row_moves};

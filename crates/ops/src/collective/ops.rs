@@ -8,7 +8,7 @@ use crate::shapes::constant_operand;
 use crate::shardy::repeated_axis;
 use crate::{Opcode, reducer};
 use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Mesh};
-use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
+use shardwise_ir::{Attr, Module, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 use std::sync::Arc;
 
@@ -126,6 +126,18 @@ fn result_size(op: &OpView<'_>, dim: usize) -> Option<usize> {
     op.body.ty(*op.results().first()?).shape().get(dim).copied()
 }
 
+/// Returns the number of partitions that the module says it has.
+pub fn partition_count(module: &Module) -> Option<usize> {
+    module.attrs.size("mhlo.num_partitions")
+}
+
+/// Notes that a module runs on one replica of this many partitions.
+pub fn set_partition_count(module: &mut Module, partitions: usize) {
+    for (name, count) in [("mhlo.num_partitions", partitions), ("mhlo.num_replicas", 1)] {
+        module.attrs.set(name, Attr::Int { value: count as i64, dtype: Some(DType::I32) });
+    }
+}
+
 /// Returns the number of processes that run the module, from `mhlo.num_replicas` and `mhlo.num_partitions` or its mesh.
 pub fn process_count(op: &OpView<'_>) -> Option<usize> {
     let count = |name: &str| op.module.attrs.size(name);
@@ -221,6 +233,7 @@ impl Facts for AllGather {
   return %0 : tensor<4x3xf32>
 }"#
     }
+    answer!(usual);
     answer!(cost = streams(0.0));
     answer!(linear = Jointly);
     collective!();
@@ -258,6 +271,7 @@ impl Facts for AllReduce {
         let element = reducer_element(op, &mut check, "all_reduce_c5");
         check.give(types.iter().map(|t| Type::tensor(element.unwrap_or(t.dtype), t.shape.to_vec())))
     }
+    answer!(usual);
     answer!(rule = pointwise);
     fn example(&self, _: Opcode) -> &'static str {
         r#"func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
@@ -340,6 +354,7 @@ impl Facts for ReduceScatter {
   return %0 : tensor<2x2xf32>
 }"#
     }
+    answer!(usual);
     collective!();
     fn cost(&self, op: &OpView<'_>) -> Cost {
         reducing(op)
@@ -421,6 +436,7 @@ impl Facts for AllToAll {
   return %0 : tensor<4x2xf32>
 }"#
     }
+    answer!(usual);
     answer!(cost = streams(0.0));
     answer!(linear = Jointly);
     collective!();
@@ -463,6 +479,7 @@ impl Facts for CollectivePermute {
         Permutation::check(op, &mut check);
         check.give([op.operand_type(0).clone()])
     }
+    answer!(usual);
     answer!(rule = pointwise);
     fn example(&self, _: Opcode) -> &'static str {
         r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
@@ -517,6 +534,7 @@ impl Facts for CollectiveBroadcast {
   return %0 : tensor<2xf32>
 }"#
     }
+    answer!(usual);
     answer!(cost = streams(0.0));
     answer!(linear = Jointly);
     collective!();
@@ -584,6 +602,7 @@ impl Facts for CollectiveReduce {
         let data = &types[..data_operands(op).len()];
         check.give(data.iter().map(|t| Type::tensor(element.unwrap_or(t.dtype), t.shape.to_vec())))
     }
+    answer!(usual);
     answer!(rule = none("only one device of each group gets the result"));
     fn example(&self, _: Opcode) -> &'static str {
         r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
@@ -637,6 +656,7 @@ impl Facts for ProcessId {
             }
         }
     }
+    answer!(usual);
     answer!(rule = none("it is a scalar"));
     answer!(cost = streams(0.0));
     answer!(linear = No);
@@ -676,6 +696,7 @@ func.func @main() -> tensor<i32> {
   return %0 : tensor<i32>
 }"#
     }
+    answer!(usual);
     answer!(rule = none("it is a scalar"));
     answer!(cost = streams(0.0));
     answer!(linear = No);
@@ -733,6 +754,7 @@ impl Facts for Async {
   return %1 : tensor<2xf32>
 }"#
     }
+    answer!(usual);
     answer!(rule = none("it starts other ops"));
     answer!(cost = streams(0.0));
     answer!(linear = Jointly);

@@ -91,6 +91,7 @@ impl Facts for RaggedAllToAll {
   return %0 : tensor<4x2xf32>
 }"#
     }
+    answer!(usual);
     answer!(cost = streams(0.0));
     answer!(linear = In(0b11));
     collective!();

@@ -129,6 +129,7 @@ impl Facts for Binary {
         self.example
     }
 
+    answer!(usual);
     answer!(elementwise);
 }
 

@@ -182,6 +182,7 @@ impl Facts for Compare {
         })])
     }
 
+    answer!(usual);
     answer!(elementwise);
     answer!(cost = streams(1.0));
     answer!(linear = No);

@@ -46,6 +46,24 @@ impl Facts for Convert {
         if is_smooth(op.operand_tensor(0)) && is_smooth(op.result_tensor(0)) { Linear::Jointly } else { Linear::No }
     }
 
+    /// Also the integer that was converted to an integer type of at least as many bits and is converted back.
+    fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
+        if has_operand_type(op) {
+            return Some(op.operand(0));
+        }
+        let there = op.operand_def(0).filter(|def| Opcode::of_view(def) == Opcode::Convert)?;
+        let (from, middle) = (there.operand_tensor(0), there.result_tensor(0));
+        let keeps_all =
+            from.dtype.is_integer() && middle.dtype.is_integer() && middle.dtype.bits() >= from.dtype.bits();
+        (keeps_all && from == op.result_tensor(0)).then(|| there.operand(0))
+    }
+
+    answer!(enlarged = by_types);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = as_rule);
+    answer!(constness = by_class);
+    answer!(number = none);
     answer!(elementwise);
     answer!(cost = streams(1.0));
     answer!(
@@ -163,6 +181,13 @@ impl Facts for BitcastConvert {
         Ok(vec![bitcast(&x[0], &to.clone().with_dtype(to.dtype.storage()))])
     }
 
+    answer!(forwards = same_type);
+    answer!(enlarged = by_types);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = as_rule);
+    answer!(constness = by_class);
+    answer!(number = none);
     answer!(pure);
     answer!(combine = none);
     answer!(localize = same_op);
@@ -258,6 +283,7 @@ impl Facts for ReducePrecision {
         }])
     }
 
+    answer!(usual);
     answer!(elementwise);
     answer!(cost = streams(1.0));
     answer!(linear = Jointly);

@@ -53,6 +53,7 @@ impl Facts for Select {
         Ok(vec![chosen])
     }
 
+    answer!(usual);
     answer!(elementwise);
     answer!(cost = streams(1.0));
     answer!(linear = In(0b110));
@@ -95,6 +96,7 @@ impl Facts for Clamp {
         Ok(vec![clamped.ok_or_else(|| check::not_computed(op, x[1].dtype()))?])
     }
 
+    answer!(usual);
     answer!(elementwise);
     answer!(cost = streams(2.0));
     answer!(linear = No);

@@ -70,6 +70,7 @@ impl Facts for Predicate {
         self.example
     }
 
+    answer!(usual);
     answer!(elementwise);
     answer!(cost = streams(1.0));
     answer!(linear = No);
@@ -109,6 +110,7 @@ impl Facts for MakeComplex {
         }])
     }
 
+    answer!(usual);
     answer!(elementwise);
     answer!(cost = streams(0.0));
     answer!(linear = Jointly);
@@ -177,6 +179,7 @@ impl Facts for NextAfter {
         }])
     }
 
+    answer!(usual);
     answer!(elementwise);
     answer!(cost = streams(2.0));
     answer!(linear = No);

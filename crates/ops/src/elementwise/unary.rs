@@ -137,6 +137,7 @@ impl Facts for Unary {
         self.example
     }
 
+    answer!(usual);
     answer!(elementwise);
 }
 

@@ -106,6 +106,13 @@ impl Facts for Gather {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(forwards = none);
+    answer!(enlarged = sizes("slice_sizes"));
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = as_rule);
+    answer!(constness = by_class);
+    answer!(number = none);
     answer!(pure);
     answer!(class = Other);
 

@@ -134,6 +134,7 @@ impl Facts for Scatter {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(usual);
     answer!(pure);
     answer!(class = Other);
 

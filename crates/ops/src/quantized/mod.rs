@@ -178,6 +178,7 @@ impl Facts for UniformQuantize {
         run(op, x, regions)
     }
 
+    answer!(usual);
     answer!(elementwise);
     answer!(cost = streams(4.0));
     answer!(linear = No);
@@ -216,6 +217,7 @@ impl Facts for UniformDequantize {
         run(op, x, regions)
     }
 
+    answer!(usual);
     answer!(elementwise);
     answer!(cost = streams(3.0));
     answer!(linear = No);

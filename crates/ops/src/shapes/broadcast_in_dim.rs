@@ -97,6 +97,16 @@ impl Facts for BroadcastInDim {
         Ok(vec![eval::gather(&x[0], &Layout { base: 0, strides }, to)])
     }
 
+    fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
+        (has_operand_type(op) && op.sizes("broadcast_dimensions").is_sorted()).then(|| op.operand(0))
+    }
+
+    answer!(enlarged = by_types);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = as_rule);
+    answer!(constness = OfOperands);
+    answer!(number = none);
     answer!(pure);
     answer!(class = Broadcast);
     answer!(combine = none);

@@ -75,6 +75,25 @@ impl Facts for Concatenate {
         Ok(vec![out])
     }
 
+    fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
+        let [only] = op.operands() else { return None };
+        Some(*only)
+    }
+
+    /// Conservative propagation does not propagate along the concatenated dimension.
+    fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
+        let dim = op.attrs().size("dimension").expect("verified");
+        self.rule(op).map(|rule| match is_conservative {
+            true => rule.without(|f| rule.results[0].dims[dim].contains(&f)),
+            false => rule,
+        })
+    }
+
+    answer!(enlarged = by_types);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(constness = by_class);
+    answer!(number = none);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

@@ -106,6 +106,22 @@ impl Facts for Constant {
         Ok(vec![make::block_of(cx.builder, whole, sharding.as_ref(), &local)])
     }
 
+    /// The array has zeros at the ends of enlarged dimensions.
+    fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs {
+        let value = constant_value(op).expect("verified");
+        op.attrs().clone().with("value", Attr::Dense(padded(value, types.results[0].shape())))
+    }
+    answer!(index_bounds = none);
+
+    fn constness(&self, op: &OpView<'_>) -> Constness {
+        if Opcode::of_view(op) == Opcode::ChloConstant { Constness::No } else { Constness::Literal }
+    }
+
+    answer!(forwards = none);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = as_rule);
+    answer!(number = none);
     answer!(pure);
     answer!(rule = none("a constant has no operands"));
     answer!(class = Other);
@@ -120,4 +136,28 @@ impl Facts for Constant {
             _ => constant_example!("stablehlo"),
         }
     }
+}
+
+/// Returns the literal enlarged to `shape` with zeros at the ends of its dimensions. A splat repeats its element
+/// instead.
+fn padded(value: &Literal, shape: &[usize]) -> Literal {
+    if value.shape() == shape {
+        return value.clone();
+    }
+    if value.is_splat() {
+        return Literal::splat(value.dtype(), shape, value.raw_bytes());
+    }
+    let width = value.dtype().storage_bytes();
+    let mut bytes = vec![0; shape.iter().product::<usize>() * width];
+    for i in 0..value.size() {
+        let mut rest = i;
+        let (mut at, mut stride) = (0, 1);
+        for (n, p) in value.shape().iter().zip(shape).rev() {
+            at += rest % n * stride;
+            rest /= n;
+            stride *= p;
+        }
+        bytes[at * width..][..width].copy_from_slice(value.element_bytes(i));
+    }
+    Literal::from_bytes(value.dtype(), shape, &bytes).expect("as many bytes as elements")
 }

@@ -105,6 +105,13 @@ impl Facts for DynamicSlice {
         Cost { flops: 0.0, bytes_read: bytes, bytes_written: bytes }
     }
 
+    answer!(forwards = none);
+    answer!(enlarged = sizes("slice_sizes"));
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = as_rule);
+    answer!(constness = by_class);
+    answer!(number = none);
     answer!(pure);
     answer!(class = DynamicSlice);
     answer!(combine = none);

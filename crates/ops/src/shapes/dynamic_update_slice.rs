@@ -6,8 +6,8 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
 use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Sharding};
-use shardwise_ir::{Builder, OpView, Type, Value};
-use shardwise_sharding::{FactorSpec, RuleBuilder};
+use shardwise_ir::{Attrs, Builder, OpView, Type, Value};
+use shardwise_sharding::{FactorKind, FactorSpec, Rule, RuleBuilder};
 
 pub struct DynamicUpdateSlice;
 
@@ -89,6 +89,26 @@ impl Facts for DynamicUpdateSlice {
         Cost { flops: 0.0, bytes_read: bytes, bytes_written: bytes }
     }
 
+    fn enlarged(&self, op: &OpView<'_>, _: &Enlarged<'_>) -> Attrs {
+        op.attrs().clone()
+    }
+    /// The update stays inside of the operand.
+    fn index_bounds(&self, op: &OpView<'_>) -> Vec<IndexBound> {
+        let (x, update) = (op.operand_shape(0), op.operand_shape(1));
+        let cut = (0..x.len()).filter(|&d| update[d] != x[d]);
+        cut.map(|dim| IndexBound { operand: 2 + dim, dim, most: x[dim] - update[dim] }).collect()
+    }
+
+    /// At a constant position, updated dimensions pass through.
+    fn propagation_rule(&self, op: &OpView<'_>, _: bool) -> RuleFact {
+        self.rule(op).map(|rule| if has_constant_starts(op) { with_split_updates(rule) } else { rule })
+    }
+
+    answer!(forwards = none);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(constness = by_class);
+    answer!(number = none);
     answer!(pure);
     answer!(class = DynamicSlice);
     answer!(combine = none);
@@ -156,4 +176,17 @@ impl Straddling<'_> {
         let above = make::maximum(b, wide, zero);
         make::minimum(b, above, bound)
     }
+}
+
+/// Returns the rule of an update at a constant position, which may be split along the updated dimensions.
+fn with_split_updates(mut rule: Rule) -> Rule {
+    for spec in rule.factors.iter_mut().filter(|s| s.kind == FactorKind::NeedReplication && !s.is_blocked) {
+        spec.kind = FactorKind::PassThrough;
+    }
+    rule
+}
+
+fn has_constant_starts(op: &OpView<'_>) -> bool {
+    let def = |&v: &Value| op.body.def_op(v).map(|def| Opcode::of_view(&op.at(def)));
+    op.operands()[2..].iter().all(|v| matches!(def(v), Some(Opcode::Constant | Opcode::SdyConstant)))
 }

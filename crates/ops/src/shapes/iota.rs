@@ -70,6 +70,13 @@ impl Facts for Iota {
         Ok(vec![make::convert(b, shifted, local.dtype)])
     }
 
+    answer!(forwards = none);
+    answer!(enlarged = by_types);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = as_rule);
+    answer!(constness = Literal);
+    answer!(number = none);
     answer!(pure);
     answer!(rule = none("an iota has no operands"));
     answer!(class = Other);

@@ -147,6 +147,17 @@ impl Facts for Pad {
         Ok(vec![out])
     }
 
+    fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
+        let adds_nothing = ["edge_padding_low", "edge_padding_high"].iter().all(|n| op.ints(n).iter().all(|&p| p == 0));
+        (has_operand_type(op) && adds_nothing).then(|| op.operand(0))
+    }
+
+    answer!(enlarged = by_types);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = blocked_if_conservative);
+    answer!(constness = by_class);
+    answer!(number = none);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

@@ -45,6 +45,13 @@ impl Facts for Reshape {
         ExplicitPolicy::Regroup
     }
 
+    answer!(forwards = same_type);
+    answer!(enlarged = by_types);
+    answer!(splits = Shared);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = as_rule);
+    answer!(constness = OfOperands);
+    answer!(number = none);
     answer!(pure);
     answer!(class = PassThrough);
     answer!(combine = none);

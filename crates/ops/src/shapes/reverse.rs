@@ -64,6 +64,7 @@ impl Facts for Reverse {
         Ok(vec![eval::gather(&x[0], &from, shape)])
     }
 
+    answer!(usual);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

@@ -87,6 +87,13 @@ impl Facts for Slice {
         Ok(cx.same_op_with(cx.op.attrs().clone().with("limit_indices", Attr::sizes(&limit))))
     }
 
+    answer!(forwards = same_type);
+    answer!(enlarged = sizes("limit_indices"));
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = blocked_if_conservative);
+    answer!(constness = OfOperands);
+    answer!(number = none);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

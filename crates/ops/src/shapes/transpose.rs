@@ -61,6 +61,16 @@ impl Facts for Transpose {
         Ok(vec![eval::gather(&x[0], &Layout { base: 0, strides }, op.result_shape(0))])
     }
 
+    fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
+        op.sizes("permutation").is_sorted().then(|| op.operand(0))
+    }
+
+    answer!(enlarged = by_types);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = as_rule);
+    answer!(constness = by_class);
+    answer!(number = none);
     answer!(pure);
     answer!(class = PassThrough);
     answer!(combine = none);

@@ -470,6 +470,7 @@ impl Facts for Collective {
         }
         check.give([op.operand_type(0).clone()])
     }
+    answer!(usual);
     answer!(rule = none("it changes the layout"));
     answer!(class = Other);
     answer!(data_flow = none);

@@ -15,6 +15,7 @@ use crate::facts::*;
 use crate::schema::*;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Mesh, Sharding};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
+use shardwise_sharding::Direction;
 use std::sync::Arc;
 
 /// Identities that passes read: `sharding_constraint`, `reshard`, `data_flow_edge`, `func_data_flow_edge`,
@@ -40,7 +41,40 @@ pub fn manual_axes<'a>(view: &OpView<'a>) -> &'a [AxisRef] {
 
 /// Returns the axes over which the body of a manual computation is per device, with their mesh.
 pub fn manual_mesh_axes<'a>(view: &OpView<'a>) -> Option<(&'a Arc<Mesh>, &'a [AxisRef])> {
-    view.attr("manual_axes")?.as_axes()
+    manual_mesh_axes_in(view.attrs())
+}
+
+/// Returns the axes that the attributes of a manual computation name, with their mesh.
+pub fn manual_mesh_axes_in(attrs: &Attrs) -> Option<(&Arc<Mesh>, &[AxisRef])> {
+    attrs.get("manual_axes")?.as_axes()
+}
+
+/// Returns the name of the function that a named computation was made from.
+pub fn computation_name(attrs: &Attrs) -> Option<&str> {
+    attrs.str("name")
+}
+
+/// Sets the name of the function that a named computation was made from.
+pub fn set_computation_name(attrs: &mut Attrs, name: Arc<str>) {
+    attrs.set("name", Attr::Str(name));
+}
+
+/// Removes the attributes that only named computations have.
+pub fn remove_computation_attrs(attrs: &mut Attrs) {
+    ["name", "in_shardings"].into_iter().for_each(|name| _ = attrs.remove(name));
+}
+
+/// Returns the directions in which a propagation barrier lets shardings pass, or `None` for other ops.
+pub fn barrier_direction(view: &OpView<'_>) -> Option<Direction> {
+    if Opcode::of_view(view) != Opcode::PropagationBarrier {
+        return None;
+    }
+    Some(match Mark::allowed_direction(view)? {
+        "FORWARD" => Direction::Forward,
+        "BACKWARD" => Direction::Backward,
+        "BOTH" => Direction::Both,
+        _ => Direction::None,
+    })
 }
 
 /// Sets the shardings with which operands enter a manual or named computation.
@@ -166,6 +200,16 @@ impl Facts for Mark {
             _ => RuleFact::None("tokens"),
         }
     }
+    fn constness(&self, op: &OpView<'_>) -> Constness {
+        if Opcode::of_view(op) == Opcode::ShardingConstraint { Constness::No } else { Constness::OfOperands }
+    }
+
+    answer!(forwards = none);
+    answer!(enlarged = by_types);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = as_rule);
+    answer!(number = none);
     answer!(class = Elementwise);
     fn data_flow(&self, op: &OpView<'_>) -> DataFlow {
         if Opcode::of_view(op) != Opcode::DataFlowEdgeOp {
@@ -254,6 +298,7 @@ impl Facts for ShardingGroup {
         let has_id = ShardingGroup::id(op).is_some();
         Check::new(op).that("sdy-sharding-group", has_id, "`group_id` must be an integer").give([])
     }
+    answer!(usual);
     answer!(rule = none("a group copies shardings as they are"));
     answer!(class = Other);
     answer!(data_flow = none);
@@ -330,6 +375,7 @@ impl Facts for ManualComputation {
         let bound = Diagnostics(manual.bound_again(op));
         bound.or(types)
     }
+    answer!(usual);
     answer!(rule = none("shardings flow along its edges"));
     fn data_flow(&self, op: &OpView<'_>) -> DataFlow {
         region_edges(op)

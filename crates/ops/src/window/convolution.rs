@@ -13,7 +13,7 @@ use crate::{Opcode, index};
 use shardwise_base::budget::Meter;
 use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Kind, Literal, Sharding};
 use shardwise_ir::{Attr, OpView, Type, Value};
-use shardwise_sharding::{FactorSpec, RuleBuilder};
+use shardwise_sharding::{FactorKind, FactorSpec, Rule, RuleBuilder};
 
 /// The kind of `dimension_numbers` of `convolution` and `dynamic_conv`.
 pub(crate) const CONV_DIMENSIONS: AttrKind = AttrKind::Own(
@@ -201,6 +201,21 @@ impl Facts for Convolution {
         RuleFact::Rule(rule(op))
     }
 
+    /// The window dimensions are reductions, like the input features. Conservative propagation leaves them out.
+    fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
+        let moves = |kind| matches!(kind, FactorKind::Permutation | FactorKind::NeedReplication);
+        self.rule(op).map(|rule| match is_conservative {
+            true => rule.without(|f| moves(rule.kind(f))),
+            false => with_reduced_windows(rule),
+        })
+    }
+
+    answer!(forwards = none);
+    answer!(enlarged = by_types);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(constness = by_class);
+    answer!(number = none);
     answer!(pure);
     answer!(class = Other);
 
@@ -248,6 +263,14 @@ impl Facts for Convolution {
   return %0 : tensor<6x4x4x6xf32>
 }"
     );
+}
+
+/// Returns the rule with the window dimensions as reductions.
+fn with_reduced_windows(mut rule: Rule) -> Rule {
+    for spec in rule.factors.iter_mut().filter(|s| s.kind == FactorKind::NeedReplication) {
+        spec.kind = FactorKind::Reduction;
+    }
+    rule
 }
 
 fn kernel_sizes(op: &OpView<'_>, dims: &ConvDims) -> Vec<usize> {

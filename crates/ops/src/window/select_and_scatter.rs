@@ -99,6 +99,13 @@ impl Facts for SelectAndScatter {
         RuleFact::Rule(rule.build())
     }
 
+    answer!(forwards = none);
+    answer!(enlarged = by_types);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = blocked_if_conservative);
+    answer!(constness = by_class);
+    answer!(number = none);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

@@ -4,6 +4,7 @@
 use shardwise_base::{AxisIndex, AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Region, Value};
 use shardwise_ops::Opcode;
+use shardwise_ops::control::CustomCall;
 use shardwise_ops::shardy::{set_in_shardings, set_manual_axes};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ pub(super) enum Role {
 }
 
 pub(super) fn role(op: &OpView<'_>) -> Role {
-    let target = op.attrs().str("call_target_name").filter(|_| Opcode::of_view(op) == Opcode::CustomCall);
+    let target = CustomCall::target(op).filter(|_| Opcode::of_view(op) == Opcode::CustomCall);
     match target {
         Some(ENTER) => Role::Enters,
         Some(LEAVE) => Role::Leaves,
@@ -44,7 +45,7 @@ pub(super) fn check_values(op: &OpView<'_>, role: Role) -> Result<(), Diagnostic
     if fits {
         return Ok(());
     }
-    let target = op.attrs().str("call_target_name").unwrap_or_default();
+    let target = CustomCall::target(op).unwrap_or_default();
     let message = format!("the operands and results of the custom call `@{target}` do not fit");
     Err(Diagnostic::error("gspmd-marker", op.loc(), message).expected(expected))
 }

@@ -35,7 +35,7 @@ const ORDINARY_MODULES: [&str; 15] = [
 ];
 
 /// The other modules of `shardwise-ops`: they treat all ops alike, make ops, or treat ops that are not ordinary.
-const GENERIC_MODULES: [&str; 14] = [
+const GENERIC_MODULES: [&str; 15] = [
     "calls",
     "collective",
     "control",
@@ -50,6 +50,7 @@ const GENERIC_MODULES: [&str; 14] = [
     "structure",
     "syntax",
     "token",
+    "user",
 ];
 
 /// Methods of attributes and ops that take the name of an attribute first.

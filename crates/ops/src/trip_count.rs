@@ -1,0 +1,41 @@
+//! Trip counts of loops whose counter determines them.
+
+use crate::Opcode;
+use crate::shapes::constant_value;
+use shardwise_ir::{OpView, Region, ValueDef};
+
+/// Returns the number of iterations of a `while` that counts a carried scalar up from a constant by a constant to a
+/// constant, or `None` if it has another form.
+pub fn trip_count(view: &OpView<'_>) -> Option<u64> {
+    let [cond, body] = *view.regions() else { return None };
+    let test = view.at(view.body.def_op(*view.body.region_results(cond).first()?)?);
+    let direction = test.attrs().str("comparison_direction").filter(|_| Opcode::of_view(&test) == Opcode::Compare)?;
+    let counter = argument_index(&test, 0, view, cond)?;
+    let (limit, init) = (constant_number(&test, 1)?, constant_number(view, counter)?);
+    let next = *view.body.region_results(body).get(counter)?;
+    let step = view.at(view.body.def_op(next)?);
+    if Opcode::of_view(&step) != Opcode::Add || argument_index(&step, 0, view, body) != Some(counter) {
+        return None;
+    }
+    let step = constant_number(&step, 1).filter(|&s| s > 0)?;
+    let distance = match direction {
+        "LT" => limit - init,
+        "LE" => limit - init + 1,
+        _ => return None,
+    };
+    u64::try_from((distance.max(0) + step - 1) / step).ok()
+}
+
+/// Returns the index of the argument of `region` that operand `i` is, or `None` if it is none.
+fn argument_index(op: &OpView<'_>, i: usize, of: &OpView<'_>, region: Region) -> Option<usize> {
+    match of.body[*op.operands().get(i)?].def {
+        ValueDef::Argument { region: r, index } if r == region => Some(index as usize),
+        _ => None,
+    }
+}
+
+fn constant_number(op: &OpView<'_>, i: usize) -> Option<i128> {
+    let def = op.operand_def(i).filter(|d| Opcode::of_view(d) == Opcode::Constant)?;
+    let value = constant_value(&def).filter(|l| l.size() == 1 && l.dtype().is_integer())?;
+    Some(value.get_i128(0))
+}
