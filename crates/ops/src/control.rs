@@ -261,7 +261,7 @@ impl Composite {
         role: Role::Plain,
     };
 
-    /// Returns the name of the op that the composite stands for.
+    /// Returns the name of the op that the composite implements.
     pub fn name<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("name")
     }

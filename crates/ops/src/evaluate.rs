@@ -19,7 +19,7 @@ pub fn infer_op(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
 }
 
 /// Computes the results of an op with [`Semantics::Pure`](crate::Semantics::Pure) from its operands' values. Quantized
-/// values are given and returned as their integers.
+/// values are passed and returned as their integers.
 ///
 /// # Errors
 /// The op is not computed for elements of this type, or a region that it runs stops.

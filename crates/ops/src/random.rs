@@ -157,7 +157,7 @@ fn philox_bits(state: &Literal, t: &TensorType) -> Vec<Literal> {
 /// function computes the same numbers each time.
 pub struct Rng;
 
-/// The attribute that holds the number of an `rng` among those of its module.
+/// The attribute with the number of an `rng` among those of its module.
 const STREAM: &str = "shardwise.stream";
 
 /// Returns the `rng`s of a module, each of which has its own stream, in the order of the text.
@@ -422,7 +422,7 @@ mod tests {
         run_split(&module, &x)
     }
 
-    /// The example of the StableHLO specification.
+    /// Computes the example of the StableHLO specification.
     #[test]
     fn known_answer() {
         let found = bits([1, 2], &[2, 2], DType::U64);

@@ -73,14 +73,14 @@ pub struct AttrSpec {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Presence {
     Required,
-    /// It may be absent, which means the same as this.
+    /// It may be absent, which has the same meaning as this value.
     Optional(&'static str),
 }
 
 /// The attributes of an op that has none.
 pub(crate) const NONE: &[AttrSpec] = &[];
 
-/// Describes an attribute that must be there.
+/// Describes an attribute that is required.
 pub(crate) const fn required(name: &'static str, label: Option<&'static str>, kind: AttrKind) -> AttrSpec {
     AttrSpec { name, label, kind, presence: Presence::Required }
 }
@@ -98,7 +98,7 @@ pub(crate) const fn optional(
 /// The values that an attribute may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AttrKind {
-    /// An integer; text writes it with this type.
+    /// An integer, which text writes with this type.
     Int(DType),
     /// A list of 64-bit integers.
     Ints,
@@ -115,7 +115,7 @@ pub enum AttrKind {
     Record(&'static str),
     /// The name of a function.
     Symbol,
-    /// This; the op's own check looks at it.
+    /// A value with this description, which the op's own check reads.
     Own(&'static str),
 }
 
@@ -185,26 +185,26 @@ pub enum Operands {
 pub struct ResultLabels {
     shape: &'static str,
     element: &'static str,
-    /// The label of the shape of one result, the first that is wrong, if it has one of its own.
+    /// Returns the label of the shape of the first wrong result, if that result has a label of its own.
     shape_of: fn(usize, &[Type], &[Type]) -> Option<&'static str>,
 }
 
 impl ResultLabels {
-    /// The specification has no label for the types of the results.
+    /// Labels for an op for which the specification has no label for the types of the results.
     pub(crate) const NONE: ResultLabels = ResultLabels::both("op-result-types");
 
-    /// The labels of the constraints on shapes and on element types.
+    /// Builds the labels of the constraints on shapes and on element types.
     pub(crate) const fn of(shape: &'static str, element: &'static str) -> ResultLabels {
         ResultLabels { shape, element, shape_of: |_, _, _| None }
     }
 
-    /// One label for shapes and element types.
+    /// Builds one label for shapes and element types.
     pub(crate) const fn both(label: &'static str) -> ResultLabels {
         ResultLabels::of(label, label)
     }
 
-    /// Adds labels for the shapes of single results: `shape_of` returns the one for the result with this index, given all
-    /// types as they are and as they must be.
+    /// Adds labels for the shapes of single results. `shape_of` returns the label for the result with this index, from
+    /// all types as they are and as they must be.
     pub(crate) const fn with_shape_of(
         self,
         shape_of: fn(usize, &[Type], &[Type]) -> Option<&'static str>,
@@ -227,18 +227,19 @@ impl ResultLabels {
 /// The treatment of quantized values by an op.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OnQuantized {
-    /// It makes or unmakes them.
+    /// The op converts to or from quantized values.
     Converts,
-    /// It computes with the floats that they stand for. The labels are of the constraints on which values may be
-    /// quantized, and on how alike they must be.
+    /// The op computes with the floats that quantized values represent. The labels are of the constraints on which
+    /// values may be quantized, and on how equal their types must be.
     Computes { which: &'static str, alike: &'static str },
-    /// It moves their integers. The label is of the constraint on the operand.
+    /// The op moves the integers of quantized values. The label is of the constraint on the operand.
     Moves(&'static str),
-    /// It takes them as it takes all other values: its regions, the engine or nobody computes with them.
+    /// The op accepts quantized values as any others, because only its regions, the engine or nothing computes with
+    /// them.
     Any,
-    /// It takes them as all other values, but they must be quantized as a whole, not along a dimension.
+    /// The op accepts quantized values as any others, but they must be quantized as a whole, not along a dimension.
     PerTensor,
-    /// It takes none.
+    /// The op accepts no quantized values.
     Refuses,
 }
 
@@ -252,7 +253,7 @@ impl OnQuantized {
 /// The names of an op's values in text, without `%`.
 #[derive(Clone, Copy)]
 pub enum Names {
-    /// It numbers them.
+    /// Each value has a number as its name.
     Numbered,
     /// A name for each result.
     Results(&'static [&'static str]),
@@ -276,11 +277,11 @@ impl Names {
 /// The place of an op in the region around it, and of its own regions in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// It stands anywhere, and its regions use values from around it.
+    /// The op may be anywhere in a region, and its regions use values from around it.
     Plain,
-    /// It ends a region.
+    /// The op ends a region.
     Terminator,
-    /// Its regions use no values from around it.
+    /// The op's regions use no values from around it.
     Isolated,
 }
 
@@ -319,8 +320,8 @@ pub(crate) fn wrong_kind(op: &OpView<'_>, label: &'static str, name: &str, expec
     Diagnostic::error(label, op.loc(), message).expected(expected)
 }
 
-/// Checks that no operand is quantized along a dimension, of an op that takes only those quantized as a whole. (Ops that
-/// compute with quantized values are checked in `quantized`.)
+/// Checks that no operand is quantized along a dimension, for an op that accepts only values quantized as a whole. (Ops
+/// that compute with quantized values are checked in `quantized`.)
 pub(crate) fn per_axis_operands(op: &OpView<'_>) -> Diagnostics {
     let opcode = Opcode::of_view(op);
     if opcode.schema().on_quantized != OnQuantized::PerTensor {

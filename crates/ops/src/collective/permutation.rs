@@ -6,8 +6,7 @@
 //! | attributes | the device that receives, and the device that it receives from |
 //! |---|---|
 //! | `shardwise.axes`, `shardwise.shift = k`, `shardwise.wraps` | position `i` along the axes, from position `i - k`, modulo their size |
-//! | `shardwise.axes`, `shardwise.shift = k` | position `i` from position `i - k`, without a wrap: nothing is sent to
-//! the first `k` (or last `-k`) positions |
+//! | `shardwise.axes`, `shardwise.shift = k` | position `i`, from position `i - k`; the first `k` (or last `-k`) positions receive nothing |
 //! | `shardwise.from`, `shardwise.to` | position `i` along the axes `to`, from position `i` along the axes `from` |
 //! | `shardwise.axes`, `source_target_pairs` | the target of each pair, from its source: positions along the axes |
 //! | `source_target_pairs` | the target of each pair, from its source: process ids, as imported |

@@ -42,7 +42,7 @@ pub fn exp(z: Complex64) -> Complex64 {
     Complex64::new(r * fns::cos_f64(z.im), r * fns::sin_f64(z.im))
 }
 
-/// Computes `e^z - 1`, exactly near zero.
+/// Computes `e^z - 1`, accurately near zero.
 pub fn expm1(z: Complex64) -> Complex64 {
     let half = fns::sin_f64(z.im / 2.0);
     let cos_minus_one = -2.0 * half * half;
@@ -50,7 +50,7 @@ pub fn expm1(z: Complex64) -> Complex64 {
     Complex64::new(r * fns::cos_f64(z.im) + cos_minus_one, fns::exp_f64(z.re) * fns::sin_f64(z.im))
 }
 
-/// Computes `log(1 + z)`, exactly near zero.
+/// Computes `log(1 + z)`, accurately near zero.
 pub fn log1p(z: Complex64) -> Complex64 {
     // |1 + z|^2 - 1
     let square = z.re * (2.0 + z.re) + z.im * z.im;

@@ -94,7 +94,7 @@ fn gather_keeps_dimensions_of_size_one_and_unsigned_indices() {
     assert_eq!(x, [Literal::new([2, 1, 2], &[7i32, 8, 3, 4])]);
 }
 
-/// The example of the StableHLO specification.
+/// Computes the example of the StableHLO specification.
 #[test]
 fn gather_with_batching_dims() {
     let operand = iota(&[2, 3, 4, 2]);
@@ -141,7 +141,7 @@ fn scatter_replaces_in_order() {
     assert_eq!(run_split(&module, &x), [Literal::new([4], &[20i32, 2, 30, 4])]);
 }
 
-/// The example of the StableHLO specification.
+/// Computes the example of the StableHLO specification.
 #[test]
 fn scatter_with_batching_dims() {
     let indices: [i64; 24] = [0, 0, 1, 0, 2, 1, 0, 1, 1, 1, 0, 9, 0, 0, 2, 1, 2, 2, 1, 2, 0, 1, 1, 0];

@@ -1,15 +1,15 @@
 //! The text of each op, and the names of its attributes.
 //!
-//! Whatever the form of the text, an op has the same attributes: StableHLO's own property names. **An attribute that
-//! the text leaves out is absent**, so readers supply the default that the specification names; an empty list inside a
-//! record is left out, never stored. Shardings are not attributes:
+//! In every form of the text, an op has the same attributes, under StableHLO's own property names. **An attribute that
+//! the text leaves out is absent**, so readers supply the default of the specification. An empty list inside a record is
+//! left out, never stored. Shardings are not attributes:
 //! - `sdy.sharding` on a function's argument or an op's result is the value's `sharding`;
 //! - the `sharding` of `sdy.sharding_constraint`, `sdy.reshard` and `sdy.data_flow_edge`, the `out_sharding` of `sdy`'s
 //!   collectives and the `out_shardings` of `sdy.manual_computation` and `sdy.named_computation` are the `sharding` of
-//!   the op's results, and stand nowhere else.
+//!   the op's results, and are stored nowhere else.
 //!
 //! The form of an op is a member of its [`Schema`](crate::Schema); `shardwise_ir::text` reads and prints it. This module
-//! has the pieces that forms share, and the forms that are no list of pieces. `docs/generated/attributes.md` lists the
+//! has the pieces that forms share, and the forms that are not a list of pieces. `docs/generated/attributes.md` lists the
 //! attributes of all ops.
 //!
 //! Regions are in StableHLO's order: `while` cond, body; `select_and_scatter` select, scatter; `if` true, false. Enums are
@@ -61,7 +61,7 @@ pub(crate) const BITS: Piece = Piece::Part(&parts::Bits);
 pub(crate) const WINDOW: Piece = Piece::Part(&window::Window);
 pub(crate) const DOT_DIMENSIONS: Piece = Piece::Part(&parts::DotDimensions);
 
-/// The form of one of Shardy's collectives.
+/// Returns the form of one of Shardy's collectives.
 pub(crate) const fn shardy_collective(form: &'static shardy::CollectiveForm) -> Syntax {
     Syntax::custom(form).with_results(OUT_SHARDING)
 }
