@@ -410,7 +410,7 @@ const POINTWISE_TARGETS: &[&str] = &[
     "_SPMDInternalOp_Wrap",
 ];
 
-/// Returns the text that a custom call hands to its function.
+/// Returns the text that a custom call passes to its function.
 pub fn backend_config(attrs: &Attrs) -> Option<&str> {
     attrs.str("backend_config")
 }
@@ -502,7 +502,7 @@ impl Facts for CustomCall {
     answer!(partial_result = rewritten);
     answer!(constness = by_class);
     answer!(number = none);
-    /// Calls that move a tensor between a device and its host pass shardings through.
+    /// Returns `PassThrough` for calls that move a tensor between a device and its host.
     fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass {
         match target(op) {
             "MoveToHost" | "MoveToDevice" => PropagationClass::PassThrough,

@@ -1,10 +1,10 @@
 //! The facts that every op has.
 //!
-//! Each fact is required; "none" is a value with its reason. Answers that many ops share are written with the macro
-//! `answer!`, so that each implementation still shows all of its facts. Some answers stand for a group:
-//! `answer!(pure)` for an op that is a function of its operands, `answer!(usual)` for one that no pass treats in a special
-//! way, `answer!(elementwise)` for one that computes each
-//! element of its results from the elements at the same place of its operands.
+//! Each fact is required, and "none" is a value with its reason. Answers that many ops share are written with the macro
+//! `answer!`, so that each implementation still shows all of its facts. Some answers are for several facts:
+//! `answer!(pure)` for an op that is a function of its operands, `answer!(usual)` for one that no pass treats in a
+//! special way, `answer!(elementwise)` for one that computes each element of its results from the elements at the same
+//! position of its operands.
 //!
 //! ```text
 //! impl Facts for Transpose {
@@ -135,40 +135,42 @@ pub enum ExplicitPolicy {
     Not(&'static str),
 }
 
-/// Along which factors that pass through an op may run on parts of its operands.
+/// The factors along which an op may run on parts of its operands, among those that pass through it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Splits {
-    /// Along all of them.
+    /// All factors that pass through.
     Anywhere,
-    /// Along those that split every tensor into equal parts: what the op computes depends on positions in the whole
-    /// array, padding included.
+    /// The factors that split every tensor into equal parts. The results of the op depend on positions in the whole
+    /// array, including its padding.
     Evenly,
-    /// Along those that all of its tensors have: a part of the result cannot be made where the operand lacks the factor.
+    /// The factors that all of the op's tensors have. A part of the result cannot be computed if the operand lacks the
+    /// factor.
     Shared,
 }
 
-/// How an op makes a partial result over sharded reduction factors.
+/// The way in which an op computes a partial result over sharded reduction factors.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PartialResult {
-    /// From slices of its operands along these factors. The operands `once` are initial values, which only one of the
-    /// partial results may include.
+    /// The op computes it from slices of its operands along these factors. The operands `once` are initial values,
+    /// which only one of the partial results may include.
     OfSlices { once: Range<usize> },
-    /// By a rewrite when the op becomes local. Its attributes hold sizes or positions along these factors, so that it
-    /// cannot be evaluated on slices as it is.
+    /// The op is rewritten when it becomes local. Its attributes contain sizes or positions along these factors, so it
+    /// cannot be evaluated on slices unchanged.
     Rewritten,
 }
 
-/// States whether the results of an op are constants.
+/// The condition under which the results of an op are constants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Constness {
-    /// They are: the op says what they hold.
+    /// The results are constants, which are part of the op.
     Literal,
-    /// They are if all operands are, and a copy of the op for each user is worth more than one sharding for all users.
+    /// The results are constants if all operands are. It is better to copy the op for each user than to have one
+    /// sharding for all users.
     OfOperands,
     No,
 }
 
-/// A value that the op itself keeps at or below `most`, so that an index stays inside of dimension `dim` of its first
+/// A value that the op itself keeps at or below `most`, so that an index is inside dimension `dim` of its first
 /// operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IndexBound {
@@ -194,7 +196,7 @@ impl Enlarged<'_> {
     }
 }
 
-/// Who gives the op its meaning when it runs.
+/// The part of the library that computes an op's results when it runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Semantics {
     /// [`Facts::eval`] computes the results from the values of the operands.
@@ -215,7 +217,7 @@ pub struct Cost {
     pub bytes_written: u64,
 }
 
-/// A group of values that must be sharded alike. `owner` has the sharding.
+/// A group of values that must have the same sharding, which is stored on `owner`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataFlowEdge {
     /// Operands of the op and results of inner regions.
@@ -329,14 +331,14 @@ pub trait Facts: Sync {
 
     fn explicit(&self, op: &OpView<'_>) -> ExplicitPolicy;
 
-    /// Returns the value that the only result always equals, if there is one: an operand, or a value from which operands
-    /// are made.
+    /// Returns the value that is always equal to the only result, if there is one: an operand, or a value from which
+    /// operands are built.
     fn forwards(&self, op: &OpView<'_>) -> Option<Value>;
 
-    /// Returns the attributes that the op must have once dimensions of its operands and results are enlarged.
+    /// Returns the attributes that the op must have after dimensions of its operands and results are enlarged.
     fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs;
 
-    /// Returns the operands that the op keeps inside of bounds. They must be bounded explicitly if the dimension is
+    /// Returns the operands that the op keeps inside bounds. They must be bounded explicitly if the dimension is
     /// enlarged.
     fn index_bounds(&self, op: &OpView<'_>) -> Vec<IndexBound>;
 
@@ -344,18 +346,18 @@ pub trait Facts: Sync {
 
     fn partial_result(&self, op: &OpView<'_>) -> PartialResult;
 
-    /// Returns the rule along which shardings propagate through the op, as Shardy's do. It may connect dimensions that
-    /// [`rule`](Facts::rule) does not, because the partitioner cannot split them. Conservative propagation leaves out
-    /// dimensions whose elements would have to be moved.
+    /// Returns the rule along which shardings propagate through the op, as in Shardy. It may connect dimensions that
+    /// [`rule`](Facts::rule) does not connect because the partitioner cannot split them. Conservative propagation
+    /// leaves out dimensions whose elements would have to be moved.
     fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact;
 
     fn constness(&self, op: &OpView<'_>) -> Constness;
 
-    /// Returns the name of the attribute that holds the op's number among those of its module that have this attribute,
-    /// if what it computes depends on the number.
+    /// Returns the name of the attribute with the op's number among the ops of its module that have this attribute, or
+    /// `None` if the op's results do not depend on such a number.
     fn number_attr(&self, op: &OpView<'_>) -> Option<&'static str>;
 
-    /// A module whose `@main` holds one op of this kind, for hygiene tests and docs.
+    /// Returns a module whose `@main` contains one op of this kind, for tests and documentation.
     fn example(&self, op: Opcode) -> &'static str;
 }
 
@@ -386,7 +388,7 @@ macro_rules! answer {
         answer!(constness = by_class);
         answer!(number = none);
     };
-    // The operand if the result has its type.
+    // The operand, if the result has its type.
     (forwards = same_type) => {
         fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
             $crate::facts::has_operand_type(op).then(|| op.operand(0))
@@ -404,7 +406,7 @@ macro_rules! answer {
         }
         answer!(index_bounds = none);
     };
-    // The attribute holds a size for each dimension of the first operand.
+    // The attribute is a list of sizes, one for each dimension of the first operand.
     (enlarged = sizes($name:literal)) => {
         fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> shardwise_ir::Attrs {
             types.with_sizes(op, $name)
@@ -552,18 +554,18 @@ macro_rules! answer {
 }
 pub(crate) use answer;
 
-/// Returns whether the first result has the type of the first operand.
+/// Returns true if the first result has the type of the first operand.
 pub(crate) fn has_operand_type(op: &OpView<'_>) -> bool {
     op.operand_type(0) == op.result_type(0)
 }
 
-/// Returns the rule with all factors blocked but those that pass through.
+/// Blocks all factors of the rule except those that pass through, and returns it.
 pub(crate) fn blocked_unless_pass_through(mut rule: Rule) -> Rule {
     rule.factors.iter_mut().for_each(|s| s.is_blocked |= s.kind != FactorKind::PassThrough);
     rule
 }
 
-/// Each dimension of the first result is a factor of every tensor that is not a scalar.
+/// Returns a rule in which each dimension of the first result is a factor of every tensor that is not a scalar.
 pub(crate) fn pointwise_rule(op: &OpView<'_>) -> RuleFact {
     let rank = |v: &Value| op.body.ty(*v).shape().len();
     let mut rule = RuleBuilder::new(op.operands().iter().map(rank), op.results().iter().map(rank));

@@ -1,5 +1,5 @@
-//! Foreign functions by which JAX implements decompositions and selections. The partitioner does not split their calls, but
-//! shardings propagate through them.
+//! Foreign functions with which JAX implements decompositions and selections. The partitioner does not split their
+//! calls, but shardings propagate through them.
 
 use crate::control::{CustomCall, feeds_random_bits};
 use shardwise_ir::{OpView, Value};

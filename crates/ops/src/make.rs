@@ -34,7 +34,7 @@ pub fn constant(b: &mut Builder<'_>, value: Literal) -> Value {
     op(b, Opcode::Constant, &[], constant_attrs(value), to)
 }
 
-/// Returns the attributes of a constant that holds `value`.
+/// Returns the attributes of a constant with this value.
 pub fn constant_attrs(value: Literal) -> Attrs {
     shapes::Constant::attrs(value)
 }

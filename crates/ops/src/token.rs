@@ -304,7 +304,7 @@ impl Facts for Tuple {
         let rule = "the operand must be a tuple with more than `index` elements";
         Check::new(op).that("get_tuple_element_c1", element.is_some(), rule).give(element.clone())
     }
-    /// The element that the tuple was made of.
+    /// Returns the operand of a `tuple` op that `get_tuple_element` selects.
     fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
         let is = |op: &OpView<'_>, opcode| Opcode::of_view(op) == opcode;
         let tuple = is(op, Opcode::GetTupleElement).then(|| op.operand_def(0))?.filter(|t| is(t, Opcode::Tuple))?;

@@ -4,8 +4,8 @@ use crate::Opcode;
 use crate::shapes::constant_value;
 use shardwise_ir::{OpView, Region, ValueDef};
 
-/// Returns the number of iterations of a `while` that counts a carried scalar up from a constant by a constant to a
-/// constant, or `None` if it has another form.
+/// Returns the number of iterations of a `while` loop, or `None` if the loop is of another form. The loop must add a
+/// constant to a carried scalar, from a constant start to a constant limit.
 pub fn trip_count(view: &OpView<'_>) -> Option<u64> {
     let [cond, body] = *view.regions() else { return None };
     let test = view.at(view.body.def_op(*view.body.region_results(cond).first()?)?);
@@ -26,7 +26,7 @@ pub fn trip_count(view: &OpView<'_>) -> Option<u64> {
     u64::try_from((distance.max(0) + step - 1) / step).ok()
 }
 
-/// Returns the index of the argument of `region` that operand `i` is, or `None` if it is none.
+/// Returns the index of the argument of `region` that is operand `i`, or `None` if the operand is no such argument.
 fn argument_index(op: &OpView<'_>, i: usize, of: &OpView<'_>, region: Region) -> Option<usize> {
     match of.body[*op.operands().get(i)?].def {
         ValueDef::Argument { region: r, index } if r == region => Some(index as usize),

@@ -126,12 +126,12 @@ fn result_size(op: &OpView<'_>, dim: usize) -> Option<usize> {
     op.body.ty(*op.results().first()?).shape().get(dim).copied()
 }
 
-/// Returns the number of partitions that the module says it has.
+/// Returns the module's number of partitions, from `mhlo.num_partitions`.
 pub fn partition_count(module: &Module) -> Option<usize> {
     module.attrs.size("mhlo.num_partitions")
 }
 
-/// Notes that a module runs on one replica of this many partitions.
+/// Sets the module's numbers of processes: this many partitions, and one replica.
 pub fn set_partition_count(module: &mut Module, partitions: usize) {
     for (name, count) in [("mhlo.num_partitions", partitions), ("mhlo.num_replicas", 1)] {
         module.attrs.set(name, Attr::Int { value: count as i64, dtype: Some(DType::I32) });

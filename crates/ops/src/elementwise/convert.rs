@@ -46,7 +46,8 @@ impl Facts for Convert {
         if is_smooth(op.operand_tensor(0)) && is_smooth(op.result_tensor(0)) { Linear::Jointly } else { Linear::No }
     }
 
-    /// Also the integer that was converted to an integer type of at least as many bits and is converted back.
+    /// Returns the operand if the types are equal. If an integer was converted to an integer type of at least as many
+    /// bits and is converted back, returns that integer.
     fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
         if has_operand_type(op) {
             return Some(op.operand(0));

@@ -80,7 +80,7 @@ impl Facts for Concatenate {
         Some(*only)
     }
 
-    /// Conservative propagation does not propagate along the concatenated dimension.
+    /// Removes the factor of the concatenated dimension for conservative propagation.
     fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
         let dim = op.attrs().size("dimension").expect("verified");
         self.rule(op).map(|rule| match is_conservative {

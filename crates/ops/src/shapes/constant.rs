@@ -106,7 +106,7 @@ impl Facts for Constant {
         Ok(vec![make::block_of(cx.builder, whole, sharding.as_ref(), &local)])
     }
 
-    /// The array has zeros at the ends of enlarged dimensions.
+    /// Enlarges the array with zeros at the ends of its dimensions.
     fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs {
         let value = constant_value(op).expect("verified");
         op.attrs().clone().with("value", Attr::Dense(padded(value, types.results[0].shape())))

@@ -201,7 +201,8 @@ impl Facts for Convolution {
         RuleFact::Rule(rule(op))
     }
 
-    /// The window dimensions are reductions, like the input features. Conservative propagation leaves them out.
+    /// Makes the window dimensions reductions, like the input features. Removes factors that would move elements for
+    /// conservative propagation.
     fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
         let moves = |kind| matches!(kind, FactorKind::Permutation | FactorKind::NeedReplication);
         self.rule(op).map(|rule| match is_conservative {
