@@ -106,7 +106,7 @@ impl Body {
     /// Returns the function's own region, whose arguments are the function's.
     #[inline]
     pub fn entry(&self) -> Region {
-        Region(0)
+        Region::new(0)
     }
 
     #[inline]

@@ -1,24 +1,25 @@
 //! Copies ops from one body into another, and renames their values.
 
 use crate::{Body, Builder, Op, OpData, Region, Value};
+use shardwise_base::EntityVec;
 
 /// A map from the values of `source` to those of the body that is being built.
 pub struct Cloner<'s> {
     pub source: &'s Body,
-    map: Vec<Option<Value>>,
+    map: EntityVec<Value, Option<Value>>,
 }
 
 impl<'s> Cloner<'s> {
     pub fn new(source: &'s Body) -> Cloner<'s> {
-        Cloner { source, map: vec![None; source.value_count()] }
+        Cloner { source, map: EntityVec::filled(source.value_count(), None) }
     }
 
     pub fn set(&mut self, from: Value, to: Value) {
-        self.map[from.index()] = Some(to);
+        self.map[from] = Some(to);
     }
 
     pub fn is_set(&self, from: Value) -> bool {
-        self.map[from.index()].is_some()
+        self.map[from].is_some()
     }
 
     /// Returns the copy of `from`.
@@ -27,7 +28,7 @@ impl<'s> Cloner<'s> {
     ///
     /// Panics if `from` has not been copied. A pass must copy in program order.
     pub fn get(&self, from: Value) -> Value {
-        self.map[from.index()].unwrap_or_else(|| panic!("{from:?} is used before it was copied"))
+        self.map[from].unwrap_or_else(|| panic!("{from:?} is used before it was copied"))
     }
 
     pub fn values(&self, from: &[Value]) -> Vec<Value> {

@@ -1,46 +1,22 @@
 //! Typed indices into arenas.
 
-use std::fmt;
-
-macro_rules! entity {
-    ($(#[$doc:meta])* $name:ident $prefix:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(pub(crate) u32);
-
-        impl $name {
-            pub fn new(index: usize) -> $name {
-                $name(u32::try_from(index).expect("fewer than 2^32 entities"))
-            }
-
-            pub fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.0)
-            }
-        }
-    };
-}
+use shardwise_base::entity;
 
 entity! {
     /// A value of a body: the result of an op or the argument of a region.
-    Value "v"
+    pub Value "v"
 }
 entity! {
     /// An operation of a body.
-    Op "op"
+    pub Op "op"
 }
 entity! {
     /// A region of a body: one block.
-    Region "r"
+    pub Region "r"
 }
 entity! {
     /// A function of a module.
-    FuncId "fn"
+    pub FuncId "fn"
 }
 
 /// The kind of an [`Op`]: a row of the [`OpTable`](crate::OpTable).

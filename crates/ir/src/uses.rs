@@ -1,6 +1,7 @@
 //! The uses of values.
 
 use crate::{Body, Op, Value};
+use shardwise_base::EntityVec;
 
 /// An operand position that uses a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -10,20 +11,20 @@ pub struct Use {
 }
 
 /// All uses of all values of a body, in program order. They are computed once, for a body that does not change.
-pub struct Uses(Vec<Vec<Use>>);
+pub struct Uses(EntityVec<Value, Vec<Use>>);
 
 impl Uses {
     pub fn compute(body: &Body) -> Uses {
-        let mut uses = vec![vec![]; body.value_count()];
+        let mut uses = EntityVec::filled(body.value_count(), vec![]);
         for op in body.walk() {
-            for (index, v) in body[op].operands.iter().enumerate() {
-                uses[v.index()].push(Use { op, index });
+            for (index, &v) in body[op].operands.iter().enumerate() {
+                uses[v].push(Use { op, index });
             }
         }
         Uses(uses)
     }
 
     pub fn of(&self, v: Value) -> &[Use] {
-        &self.0[v.index()]
+        &self.0[v]
     }
 }

@@ -6,41 +6,29 @@
 //! change (names, attributes, types), a draft refers to the ops of the source.
 
 use crate::names::Names;
-use shardwise_base::{Loc, LocKind, Sharding, budget};
+use shardwise_base::{EntityVec, Loc, LocKind, Sharding, budget, entity};
 use shardwise_ir::{Func, Module, Op, OpView, Type};
 use shardwise_ops::{Facts, Opcode};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::Arc;
 
-macro_rules! id {
-    ($name:ident, $prefix:literal) => {
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub(crate) struct $name(u32);
-
-        impl $name {
-            pub fn new(index: usize) -> $name {
-                $name(u32::try_from(index).expect("fewer than 2^32 entities"))
-            }
-
-            pub fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.0)
-            }
-        }
-    };
+entity! {
+    /// An op of a draft.
+    pub(crate) OpId "op"
 }
-
-id!(OpId, "op");
-id!(ValueId, "v");
-id!(BlockId, "b");
-id!(FrameId, "frame");
+entity! {
+    /// A value of a draft.
+    pub(crate) ValueId "v"
+}
+entity! {
+    /// A block of a draft.
+    pub(crate) BlockId "b"
+}
+entity! {
+    /// The body of a function in a draft.
+    pub(crate) FrameId "frame"
+}
 
 /// The body of a function, either of the function itself or of one call that it replaces.
 #[derive(Clone, Debug)]
@@ -144,10 +132,10 @@ pub(crate) struct Draft<'m> {
     pub roots: Vec<FrameId>,
     /// The calls that remain calls, with the functions that they call.
     pub calls: BTreeMap<OpId, FrameId>,
-    pub frames: Vec<Frame<'m>>,
-    pub ops: Vec<OpNode>,
-    pub values: Vec<ValueNode<'m>>,
-    pub blocks: Vec<Block>,
+    pub frames: EntityVec<FrameId, Frame<'m>>,
+    pub ops: EntityVec<OpId, OpNode>,
+    pub values: EntityVec<ValueId, ValueNode<'m>>,
+    pub blocks: EntityVec<BlockId, Block>,
     /// Sets of values that must have equal shardings.
     pub groups: Vec<Vec<ValueId>>,
     /// The names of the functions.
@@ -162,24 +150,23 @@ impl<'m> Draft<'m> {
             is_as_written,
             roots: vec![],
             calls: BTreeMap::new(),
-            frames: vec![],
-            ops: vec![],
-            values: vec![],
-            blocks: vec![],
+            frames: EntityVec::new(),
+            ops: EntityVec::new(),
+            values: EntityVec::new(),
+            blocks: EntityVec::new(),
             groups: vec![],
             names: Names::new(module.funcs.iter().map(|f| f.name.clone())),
         }
     }
 
     pub fn frame(&self, frame: FrameId) -> &Frame<'m> {
-        &self.frames[frame.index()]
+        &self.frames[frame]
     }
 
     /// Adds a function that remains a function, with an empty body.
     pub fn add_root(&mut self, func: &'m Func, copy_name: Option<Arc<str>>) -> FrameId {
         let block = self.add_block(None);
-        self.frames.push(Frame { func, copy_name, block, caller: Loc::UNKNOWN, is_clone: false });
-        let frame = FrameId::new(self.frames.len() - 1);
+        let frame = self.frames.push(Frame { func, copy_name, block, caller: Loc::UNKNOWN, is_clone: false });
         self.roots.push(frame);
         frame
     }
@@ -206,27 +193,27 @@ impl<'m> Draft<'m> {
     }
 
     pub fn op(&self, op: OpId) -> &OpNode {
-        &self.ops[op.index()]
+        &self.ops[op]
     }
 
     pub fn op_mut(&mut self, op: OpId) -> &mut OpNode {
-        &mut self.ops[op.index()]
+        &mut self.ops[op]
     }
 
     pub fn value(&self, v: ValueId) -> &ValueNode<'m> {
-        &self.values[v.index()]
+        &self.values[v]
     }
 
     pub fn value_mut(&mut self, v: ValueId) -> &mut ValueNode<'m> {
-        &mut self.values[v.index()]
+        &mut self.values[v]
     }
 
     pub fn block(&self, b: BlockId) -> &Block {
-        &self.blocks[b.index()]
+        &self.blocks[b]
     }
 
     pub fn block_mut(&mut self, b: BlockId) -> &mut Block {
-        &mut self.blocks[b.index()]
+        &mut self.blocks[b]
     }
 
     pub fn frame_of(&self, op: OpId) -> &Frame<'m> {
@@ -329,8 +316,7 @@ impl<'m> Draft<'m> {
     }
 
     pub fn add_value(&mut self, ty: &'m Type, loc: &'m Loc, def: Def, sharding: Option<Sharding>) -> ValueId {
-        self.values.push(ValueNode { ty, loc, def, sharding, uses: vec![], edge: None });
-        ValueId::new(self.values.len() - 1)
+        self.values.push(ValueNode { ty, loc, def, sharding, uses: vec![], edge: None })
     }
 
     /// Adds an op with operands and without results. It is not in the list of any block yet.
@@ -352,14 +338,13 @@ impl<'m> Draft<'m> {
 
     /// Adds the operands of `op` as the newest uses.
     pub fn add_uses(&mut self, op: OpId) {
-        for (index, v) in self.ops[op.index()].operands.iter().enumerate() {
-            self.values[v.index()].uses.push(Use { op, index });
+        for (index, &v) in self.ops[op].operands.iter().enumerate() {
+            self.values[v].uses.push(Use { op, index });
         }
     }
 
     pub fn add_block(&mut self, parent: Option<OpId>) -> BlockId {
-        self.blocks.push(Block { parent, ..Block::default() });
-        BlockId::new(self.blocks.len() - 1)
+        self.blocks.push(Block { parent, ..Block::default() })
     }
 
     /// Copies an op and all ops within it. The copy is not in the list of `parent` yet. `names` maps operands and is
@@ -373,12 +358,12 @@ impl<'m> Draft<'m> {
         }
         for &block in &node.blocks {
             let new = self.add_block(Some(copy));
-            self.ops[copy.index()].blocks.push(new);
+            self.ops[copy].blocks.push(new);
             self.clone_block(block, new, names);
         }
         for &v in &node.results {
             let new = self.clone_value(v, Def::Result(copy), names);
-            self.ops[copy.index()].results.push(new);
+            self.ops[copy].results.push(new);
         }
         copy
     }
@@ -415,8 +400,8 @@ impl<'m> Draft<'m> {
 
     /// Sets one operand. The use becomes the newest of its new value.
     pub fn set_operand(&mut self, at: Use, v: ValueId) {
-        self.ops[at.op.index()].operands[at.index] = v;
-        self.values[v.index()].uses.push(at);
+        self.ops[at.op].operands[at.index] = v;
+        self.values[v].uses.push(at);
     }
 
     /// Moves the uses of `from` for which `pick` returns true to `to`, newest first, which reverses their order.
@@ -429,7 +414,7 @@ impl<'m> Draft<'m> {
 
     /// Reverses the list of uses.
     pub fn reverse_uses(&mut self, v: ValueId) {
-        self.values[v.index()].uses.reverse();
+        self.values[v].uses.reverse();
     }
 
     /// Inserts an op after the op that defines `v`, or at the start of the block if `v` is an argument.
@@ -441,7 +426,7 @@ impl<'m> Draft<'m> {
                 (block, 1 + self.block(block).ops.iter().position(|&o| o == def).expect("an op is in its block"))
             }
         };
-        self.ops[op.index()].parent = block;
+        self.ops[op].parent = block;
         self.block_mut(block).ops.insert(at, op);
     }
 

@@ -6,7 +6,7 @@
 use crate::draft::{BlockId, Def, Draft, FrameId, Kind, OpId, ValueId};
 use crate::graph::result_tensors;
 use crate::names::Names;
-use shardwise_base::{Loc, Sharding};
+use shardwise_base::{EntityVec, Loc, Sharding};
 use shardwise_ir::{Attr, Attrs, Body, Func, Op, OpCode, OpData, Region, Value, ValueData, Visibility};
 use shardwise_ops::Opcode;
 use shardwise_ops::calls::remove_callee;
@@ -67,7 +67,7 @@ pub fn original_name(func: &Func) -> Arc<str> {
 /// found for it.
 pub(crate) fn export(draft: &Draft<'_>, problem: &Problem, shape: Shape) -> Vec<Func> {
     let names = Names::new(draft.roots.iter().map(|&r| draft.frame(r).name()));
-    let values = vec![None; draft.values.len()];
+    let values = EntityVec::filled(draft.values.len(), None);
     let mut export = Export { draft, problem, shape, body: Body::new(), names: values, symbols: names, made: vec![] };
     let mut funcs = vec![];
     for (&root, results) in draft.roots.iter().zip(result_tensors(draft)) {
@@ -91,7 +91,7 @@ struct Export<'d, 'm> {
     problem: &'d Problem,
     shape: Shape,
     body: Body,
-    names: Vec<Option<Value>>,
+    names: EntityVec<ValueId, Option<Value>>,
     symbols: Names,
     /// The functions that were made from calls.
     made: Vec<Func>,
@@ -130,7 +130,7 @@ impl<'d> Export<'d, '_> {
     }
 
     fn get(&self, v: ValueId) -> Value {
-        self.names[v.index()].expect("defined before it is used")
+        self.names[v].expect("defined before it is used")
     }
 
     /// Builds the body of a function, separately from the body that is being built.
@@ -152,7 +152,7 @@ impl<'d> Export<'d, '_> {
         let data: &mut ValueData = self.body.value_mut(new);
         data.sharding = sharding;
         data.loc = loc;
-        self.names[v.index()] = Some(new);
+        self.names[v] = Some(new);
     }
 
     /// Returns the location of an op. If the body replaces a call, the location includes that of the call.
@@ -175,7 +175,7 @@ impl<'d> Export<'d, '_> {
             Kind::Edge(_) | Kind::FuncEdge(_) if self.keeps_edge(op) => self.edge(op, region),
             Kind::Edge(_) | Kind::FuncEdge(_) => {
                 let (owner, result) = (self.draft.op(op).operands[0], self.draft.op(op).results[0]);
-                self.names[result.index()] = self.names[owner.index()];
+                self.names[result] = self.names[owner];
             }
             _ if self.is_outlined(op) => self.outline(op, region),
             Kind::Call { .. } if self.shape.calls == Calls::Named => self.named(op, region),
@@ -301,13 +301,13 @@ impl<'d> Export<'d, '_> {
         let block = node.blocks[0];
         for (i, &arg) in self.draft.block(block).args.iter().enumerate() {
             let value = self.get(node.operands[i]);
-            self.names[arg.index()] = Some(self.constrained(arg, value, region));
+            self.names[arg] = Some(self.constrained(arg, value, region));
         }
         let (terminator, inner) = self.draft.block(block).ops.split_last().expect("a block ends in a terminator");
         self.live_ops(inner, region);
         for (i, &result) in node.results.iter().enumerate() {
             let value = self.get(self.draft.op(*terminator).operands[i]);
-            self.names[result.index()] = Some(self.constrained(result, value, region));
+            self.names[result] = Some(self.constrained(result, value, region));
         }
     }
 
@@ -331,7 +331,7 @@ impl<'d> Export<'d, '_> {
         let loc = self.locate(node.frame, loc);
         let wanted = self.sharding(result).cloned().expect("a constraint has a sharding");
         let new = self.add_constraint(self.get(input), wanted, loc, region);
-        self.names[result.index()] = Some(new);
+        self.names[result] = Some(new);
     }
 
     fn add_constraint(&mut self, value: Value, wanted: Sharding, loc: Loc, region: Region) -> Value {

@@ -2,7 +2,7 @@
 
 use crate::draft::{Def, Draft, Edge, FrameId, Kind, OpId, Order, Use, ValueId};
 use crate::rules;
-use shardwise_base::budget;
+use shardwise_base::{EntityVec, budget};
 use shardwise_ir::OpView;
 use shardwise_ops::shardy::barrier_direction;
 use shardwise_ops::{Opcode, PropagationClass};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Builds the problem. Tensor `i` is value `i` of the draft, and the results of the functions follow.
 pub(crate) fn build(draft: &Draft<'_>, is_conservative: bool) -> Problem {
     let problem = tensors(draft);
-    let node_of = vec![None; draft.ops.len()];
+    let node_of = EntityVec::filled(draft.ops.len(), None);
     let (callers, pointwise) = (draft.callers(), rules::Pointwise::default());
     let mut graph = Graph { draft, problem, is_conservative, node_of, callers, pointwise };
     let ops = draft.walk(Order::Pre);
@@ -22,7 +22,7 @@ pub(crate) fn build(draft: &Draft<'_>, is_conservative: bool) -> Problem {
         budget::poll();
         graph.add(op);
     }
-    for v in (0..draft.values.len()).map(ValueId::new) {
+    for v in draft.values.keys() {
         graph.problem.tensors[v.index()].wakes = graph.wakes(v);
     }
     graph.add_results();
@@ -33,7 +33,7 @@ pub(crate) fn build(draft: &Draft<'_>, is_conservative: bool) -> Problem {
 /// Returns a problem with the shardings that are known from the start and without nodes.
 fn tensors(draft: &Draft<'_>) -> Problem {
     let mut problem = Problem::default();
-    for value in &draft.values {
+    for value in draft.values.iter() {
         problem.add_tensor(value.sharding.clone());
     }
     problem
@@ -65,7 +65,7 @@ struct Graph<'d, 'm> {
     draft: &'d Draft<'m>,
     problem: Problem,
     is_conservative: bool,
-    node_of: Vec<Option<NodeId>>,
+    node_of: EntityVec<OpId, Option<NodeId>>,
     callers: BTreeMap<FrameId, Vec<OpId>>,
     pointwise: rules::Pointwise,
 }
@@ -83,7 +83,7 @@ impl Graph<'_, '_> {
         };
         // Scalars cannot be split, so a node without other tensors is left out.
         if let Some(node) = node.filter(|n| n.rule.mappings().any(|m| m.rank() > 0)) {
-            self.node_of[op.index()] = Some(self.problem.add_node(node));
+            self.node_of[op] = Some(self.problem.add_node(node));
         }
     }
 
@@ -153,7 +153,7 @@ impl Graph<'_, '_> {
                     self.wake_users(target, &mut wakes);
                 }
             }
-            wakes.extend(self.node_of[op.index()]);
+            wakes.extend(self.node_of[op]);
         }
         self.wake_users(v, &mut wakes);
         wakes
@@ -168,7 +168,7 @@ impl Graph<'_, '_> {
                 self.wake_owners(at, wakes);
             } else if !self.has_argument_edges(at.op) {
                 // As in Shardy, an edge at an argument does not notice its operand until the next round.
-                wakes.extend(self.edge_of_result(at.op, at.index).or(self.node_of[at.op.index()]));
+                wakes.extend(self.edge_of_result(at.op, at.index).or(self.node_of[at.op]));
             }
         }
     }
@@ -177,7 +177,7 @@ impl Graph<'_, '_> {
     fn wake_owners(&self, at: Use, wakes: &mut Vec<NodeId>) {
         let node = self.draft.op(at.op);
         if let Some(parent) = self.draft.block(node.parent).parent {
-            return wakes.extend(self.edge_of_result(parent, at.index).or(self.node_of[parent.index()]));
+            return wakes.extend(self.edge_of_result(parent, at.index).or(self.node_of[parent]));
         }
         for &call in self.callers.get(&node.frame).into_iter().flatten() {
             self.wake_users(self.draft.op(call).results[at.index], wakes);
@@ -193,7 +193,7 @@ impl Graph<'_, '_> {
     fn edge_of_result(&self, op: OpId, index: usize) -> Option<NodeId> {
         let result = *self.draft.op(op).results.get(index)?;
         let edge = self.draft.value(result).edge?;
-        self.node_of[self.draft.def_op(edge)?.index()]
+        self.node_of[self.draft.def_op(edge)?]
     }
 
     fn add_results(&mut self) {

@@ -5,7 +5,7 @@
 //! edges. The bodies are filled in one after the other and not recursively, because a chain of calls may be long.
 
 use crate::draft::{BlockId, Def, Draft, Frame, FrameId, Kind, OpId, Order, ValueId};
-use shardwise_base::{Diagnostic, Diagnostics, Loc, Sharding, budget};
+use shardwise_base::{Diagnostic, Diagnostics, EntityVec, Loc, Sharding, budget};
 use shardwise_ir::{Func, FuncId, Module, Op, OpView, Region, Value};
 use shardwise_ops::calls::{called, callee, callees_first, calls, refuse_recursion};
 use std::collections::HashSet;
@@ -35,10 +35,10 @@ pub(crate) fn import_as_written(module: &Module) -> Result<Draft<'_>, Diagnostic
 
 /// Returns the draft of the functions that are never called, with the bodies of the others in place of their calls.
 pub(crate) fn import_flat(module: &Module) -> Result<Draft<'_>, Diagnostics> {
-    let mut is_called = vec![false; module.funcs.len()];
+    let mut is_called: EntityVec<FuncId, bool> = EntityVec::filled(module.funcs.len(), false);
     for func in &module.funcs {
         let calls = func.body.walk().into_iter().filter_map(|op| called(&module.view(&func.body, op)));
-        calls.for_each(|id| is_called[id.index()] = true);
+        calls.for_each(|id| is_called[id] = true);
     }
     let roots: Vec<&Func> = module.funcs.iter().zip(is_called).filter(|(_, c)| !c).map(|(f, _)| f).collect();
     import_funcs(module, &roots, Replaced::Calls)
@@ -96,13 +96,13 @@ struct Import<'m> {
 /// Maps the values of one frame's function to values of the draft.
 struct Names {
     frame: FrameId,
-    values: Vec<Option<ValueId>>,
+    values: EntityVec<Value, Option<ValueId>>,
 }
 
 impl<'m> Import<'m> {
     fn frame(&mut self, frame: FrameId, block: BlockId) {
         let func = self.draft.frame(frame).func;
-        let mut names = Names { frame, values: vec![None; func.body.value_count()] };
+        let mut names = Names { frame, values: EntityVec::filled(func.body.value_count(), None) };
         self.block(&mut names, func.body.entry(), block);
     }
 
@@ -134,7 +134,7 @@ impl<'m> Import<'m> {
         let is_as_written = self.draft.is_as_written;
         let sharding = data.sharding.as_ref().map(|s| if is_as_written { s.clone() } else { s.without_unit_axes() });
         let id = self.draft.add_value(&data.ty, &data.loc, def, sharding);
-        names.values[v.index()] = Some(id);
+        names.values[v] = Some(id);
         id
     }
 
@@ -146,7 +146,7 @@ impl<'m> Import<'m> {
         let is_clone = self.draft.frame(names.frame).is_clone;
         let id = self.draft.add_op(names.frame, Kind::Source(op), &[], block);
         self.draft.op_mut(id).operands =
-            data.operands.iter().map(|v| names.values[v.index()].expect("defined before it is used")).collect();
+            data.operands.iter().map(|&v| names.values[v].expect("defined before it is used")).collect();
         if is_clone {
             self.draft.add_uses(id);
         }
@@ -186,8 +186,7 @@ impl<'m> Import<'m> {
         let caller = self.draft.locate(frame, view.loc());
         let block = self.draft.add_block(Some(id));
         let func = &self.draft.module[callee];
-        self.draft.frames.push(Frame { func, copy_name: None, block, caller, is_clone: !is_first });
-        let callee = FrameId::new(self.draft.frames.len() - 1);
+        let callee = self.draft.frames.push(Frame { func, copy_name: None, block, caller, is_clone: !is_first });
         let node = self.draft.op_mut(id);
         node.kind = Kind::Call { callee, source: op };
         node.blocks.push(block);

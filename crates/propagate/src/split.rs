@@ -176,14 +176,14 @@ impl Split<'_, '_> {
         let into = self.draft.frame(copy).block;
         self.draft.clone_block(block, into, &mut names);
         for op in self.draft.block_ops(into) {
-            self.draft.ops[op.index()].frame = copy;
+            self.draft.ops[op].frame = copy;
             if let Some(&callee) = self.draft.calls.get(&op) {
                 let inner = self.copy_func(callee);
                 self.draft.calls.insert(op, inner);
             }
         }
         let name = self.draft.names.add(&func.name);
-        self.draft.frames[copy.index()].copy_name = Some(name);
+        self.draft.frames[copy].copy_name = Some(name);
         // The copy is moved behind the functions that it calls, which were made after it.
         self.draft.roots.retain(|&r| r != copy);
         self.draft.roots.push(copy);

@@ -80,7 +80,7 @@ fn solved(draft: &mut Draft<'_>, options: &Options) -> Problem {
     edges::tie_func_edges(draft);
     let mut problem = graph::build(draft, options.is_conservative);
     solve(&mut problem, options);
-    for (tensor, value) in problem.tensors.iter_mut().zip(&draft.values) {
+    for (tensor, value) in problem.tensors.iter_mut().zip(draft.values.iter()) {
         if value.edge.is_some() {
             tensor.sharding.clone_from(&value.sharding);
         }

@@ -6,7 +6,7 @@
 //! body.
 
 use crate::reshards::without_axes;
-use shardwise_base::{Loc, Sharding};
+use shardwise_base::{EntityVec, Loc, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Module, Op, OpCode, OpView, Region, Type, Value, ValueDef};
 use shardwise_ops::shardy::{ShardyCollective, in_shardings, manual_axes};
 use shardwise_ops::{DataFlow, Opcode};
@@ -15,15 +15,15 @@ use std::collections::HashMap;
 pub(crate) struct Edit<'m> {
     pub module: &'m Module,
     pub body: Body,
-    links: Vec<Link>,
+    links: EntityVec<Op, Link>,
     /// The first op of each region.
-    first: Vec<Option<Op>>,
+    first: EntityVec<Region, Option<Op>>,
     /// The op that contains each region.
-    parents: Vec<Option<Op>>,
+    parents: EntityVec<Region, Option<Op>>,
     /// The result of a loop for each argument of its regions.
     owners: HashMap<Value, Value>,
     /// The uses of each value. An entry is stale if the operand has been set to another value.
-    uses: Vec<Vec<(Op, usize)>>,
+    uses: EntityVec<Value, Vec<(Op, usize)>>,
 }
 
 #[derive(Clone, Copy)]
@@ -49,18 +49,18 @@ impl<'m> Edit<'m> {
         let none = Link { region, previous: None, next: None, is_erased: true };
         let mut edit = Edit {
             module,
-            links: vec![none; body.op_count()],
-            first: vec![None; body.region_count()],
-            parents: vec![None; body.region_count()],
+            links: EntityVec::filled(body.op_count(), none),
+            first: EntityVec::filled(body.region_count(), None),
+            parents: EntityVec::filled(body.region_count(), None),
             owners: HashMap::new(),
-            uses: vec![vec![]; body.value_count()],
+            uses: EntityVec::filled(body.value_count(), vec![]),
             body,
         };
         edit.link(region);
         for op in edit.body.walk() {
             for index in 0..edit.body[op].operands.len() {
                 let v = edit.body[op].operands[index];
-                edit.uses[v.index()].push((op, index));
+                edit.uses[v].push((op, index));
             }
         }
         edit
@@ -68,7 +68,7 @@ impl<'m> Edit<'m> {
 
     fn link(&mut self, region: Region) {
         let ops = self.body[region].ops.clone();
-        self.first[region.index()] = ops.first().copied();
+        self.first[region] = ops.first().copied();
         for (i, &op) in ops.iter().enumerate() {
             let previous = i.checked_sub(1).map(|i| ops[i]);
             let next = ops.get(i + 1).copied();
@@ -76,9 +76,9 @@ impl<'m> Edit<'m> {
             if let DataFlow::Edges(edges) = Opcode::of_view(&view).facts().data_flow(&view) {
                 self.owners.extend(edges.iter().flat_map(|e| e.targets.iter().map(|&v| (v, e.owner))));
             }
-            self.links[op.index()] = Link { region, previous, next, is_erased: false };
+            self.links[op] = Link { region, previous, next, is_erased: false };
             for inner in self.body[op].regions.clone() {
-                self.parents[inner.index()] = Some(op);
+                self.parents[inner] = Some(op);
                 self.link(inner);
             }
         }
@@ -104,23 +104,23 @@ impl<'m> Edit<'m> {
     }
 
     fn post_order_of(&self, region: Region, out: &mut Vec<Op>) {
-        let mut at = self.first[region.index()];
+        let mut at = self.first[region];
         while let Some(op) = at {
             for &inner in &self.body[op].regions {
                 self.post_order_of(inner, out);
             }
             out.push(op);
-            at = self.links[op.index()].next;
+            at = self.links[op].next;
         }
     }
 
     pub fn is_erased(&self, op: Op) -> bool {
-        self.links[op.index()].is_erased
+        self.links[op].is_erased
     }
 
     /// Returns the region that contains the op.
     pub fn region(&self, op: Op) -> Region {
-        self.links[op.index()].region
+        self.links[op].region
     }
 
     pub fn operand(&self, op: Op, index: usize) -> Value {
@@ -130,7 +130,7 @@ impl<'m> Edit<'m> {
     pub fn uses(&self, v: Value) -> impl Iterator<Item = (Op, usize)> + '_ {
         let is_current =
             move |&(op, index): &(Op, usize)| !self.is_erased(op) && self.body[op].operands.get(index) == Some(&v);
-        self.uses[v.index()].iter().copied().filter(is_current)
+        self.uses[v].iter().copied().filter(is_current)
     }
 
     /// Returns the sharding of a value. An argument of a loop's region has the sharding of the loop's result. An
@@ -138,7 +138,7 @@ impl<'m> Edit<'m> {
     pub fn sharding(&self, v: Value) -> Option<Sharding> {
         let own = self.body.sharding(v).cloned();
         let ValueDef::Argument { region, index } = self.body[v].def else { return own };
-        own.or_else(|| self.argument_sharding(self.parents[region.index()]?, v, index as usize))
+        own.or_else(|| self.argument_sharding(self.parents[region]?, v, index as usize))
     }
 
     fn argument_sharding(&self, parent: Op, v: Value, index: usize) -> Option<Sharding> {
@@ -151,7 +151,7 @@ impl<'m> Edit<'m> {
 
     pub fn set_operand(&mut self, op: Op, index: usize, v: Value) {
         self.body.op_mut(op).operands[index] = v;
-        self.uses[v.index()].push((op, index));
+        self.uses[v].push((op, index));
     }
 
     pub fn replace_uses(&mut self, from: Value, to: Value, except: Option<Op>) {
@@ -214,7 +214,7 @@ impl<'m> Edit<'m> {
         sharding: Option<Sharding>,
     ) -> Value {
         let region = match place {
-            Place::Before(op) | Place::After(op) => self.links[op.index()].region,
+            Place::Before(op) | Place::After(op) => self.links[op].region,
             Place::Start(region) => region,
         };
         let loc = self.body[operand].loc.clone();
@@ -223,43 +223,43 @@ impl<'m> Edit<'m> {
         let result = self.body[op].results[0];
         self.body.value_mut(result).sharding = sharding;
         self.uses.push(vec![]);
-        self.uses[operand.index()].push((op, 0));
+        self.uses[operand].push((op, 0));
         self.place(op, region, place);
         result
     }
 
     fn place(&mut self, op: Op, region: Region, place: Place) {
         let (previous, next) = match place {
-            Place::Before(at) => (self.links[at.index()].previous, Some(at)),
-            Place::After(at) => (Some(at), self.links[at.index()].next),
-            Place::Start(region) => (None, self.first[region.index()]),
+            Place::Before(at) => (self.links[at].previous, Some(at)),
+            Place::After(at) => (Some(at), self.links[at].next),
+            Place::Start(region) => (None, self.first[region]),
         };
         self.links.push(Link { region, previous, next, is_erased: false });
         match previous {
-            Some(previous) => self.links[previous.index()].next = Some(op),
-            None => self.first[region.index()] = Some(op),
+            Some(previous) => self.links[previous].next = Some(op),
+            None => self.first[region] = Some(op),
         }
         if let Some(next) = next {
-            self.links[next.index()].previous = Some(op);
+            self.links[next].previous = Some(op);
         }
     }
 
     /// Erases an op without regions whose results are not used.
     pub fn erase(&mut self, op: Op) {
-        let Link { region, previous, next, .. } = self.links[op.index()];
+        let Link { region, previous, next, .. } = self.links[op];
         match previous {
-            Some(previous) => self.links[previous.index()].next = next,
-            None => self.first[region.index()] = next,
+            Some(previous) => self.links[previous].next = next,
+            None => self.first[region] = next,
         }
         if let Some(next) = next {
-            self.links[next.index()].previous = previous;
+            self.links[next].previous = previous;
         }
-        self.links[op.index()].is_erased = true;
+        self.links[op].is_erased = true;
     }
 
     /// Returns whether both ops are in the same region and `a` comes first.
     pub fn stands_before(&self, a: Op, b: Op) -> bool {
-        let next = |op: &Op| self.links[op.index()].next;
+        let next = |op: &Op| self.links[*op].next;
         std::iter::successors(next(&a), next).any(|op| op == b)
     }
 
@@ -271,10 +271,10 @@ impl<'m> Edit<'m> {
     pub fn finish(mut self) -> Body {
         for region in (0..self.body.region_count()).map(Region::new) {
             let mut ops = vec![];
-            let mut at = self.first[region.index()];
+            let mut at = self.first[region];
             while let Some(op) = at {
                 ops.push(op);
-                at = self.links[op.index()].next;
+                at = self.links[op].next;
             }
             self.body.region_mut(region).ops = ops;
         }

@@ -5,7 +5,7 @@
 //! evaluated.
 
 use crate::rewrite::{facts, is_terminator};
-use shardwise_base::{Diagnostics, Literal, budget};
+use shardwise_base::{Diagnostics, EntityVec, Literal, budget};
 use shardwise_ir::{Body, Module, Op, OpData, OpView, Region, Value};
 use shardwise_ops::{Effects, NoRegions, Opcode, Semantics, constant_value, make};
 use smallvec::SmallVec;
@@ -31,7 +31,7 @@ pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
 
 /// Runs one round over the body. Returns whether it changed something, so that another round may find more.
 fn round(module: &Module, body: &mut Body) -> bool {
-    let (live, renamed) = (live(module, body), vec![None; body.value_count()]);
+    let (live, renamed) = (live(module, body), EntityVec::filled(body.value_count(), None));
     let entry = body.entry();
     let mut cleanup = Cleanup { module, body, live, renamed, seen: HashMap::new(), is_changed: false };
     cleanup.region(entry);
@@ -41,21 +41,21 @@ fn round(module: &Module, body: &mut Body) -> bool {
 /// Returns the first op that nothing needs.
 pub(crate) fn first_dead(module: &Module, body: &Body) -> Option<Op> {
     let live = live(module, body);
-    body.walk().into_iter().find(|op| !live[op.index()])
+    body.walk().into_iter().find(|&op| !live[op])
 }
 
 /// Returns for each op whether anything needs it.
-fn live(module: &Module, body: &Body) -> Vec<bool> {
-    let mut used = vec![false; body.value_count()];
-    let mut live = vec![false; body.op_count()];
+fn live(module: &Module, body: &Body) -> EntityVec<Op, bool> {
+    let mut used: EntityVec<Value, bool> = EntityVec::filled(body.value_count(), false);
+    let mut live = EntityVec::filled(body.op_count(), false);
     // The walk is backwards, so that each op comes after the ops that read its results.
     for op in body.walk().into_iter().rev() {
         budget::poll();
         let view = module.view(body, op);
         let acts = is_terminator(&view) || facts(&view).effects(&view) == Effects::Ordered;
-        if acts || view.results().iter().any(|v| used[v.index()]) {
-            live[op.index()] = true;
-            view.operands().iter().for_each(|v| used[v.index()] = true);
+        if acts || view.results().iter().any(|&v| used[v]) {
+            live[op] = true;
+            view.operands().iter().for_each(|&v| used[v] = true);
         }
     }
     live
@@ -64,9 +64,9 @@ fn live(module: &Module, body: &Body) -> Vec<bool> {
 struct Cleanup<'a> {
     module: &'a Module,
     body: &'a mut Body,
-    live: Vec<bool>,
+    live: EntityVec<Op, bool>,
     /// For each value whose op was removed, the value that replaces it.
-    renamed: Vec<Option<Value>>,
+    renamed: EntityVec<Value, Option<Value>>,
     /// The ops that are kept and their regions, by [`fingerprint`].
     seen: HashMap<u64, SmallVec<[(Op, Region); 1]>>,
     is_changed: bool,
@@ -78,7 +78,7 @@ impl Cleanup<'_> {
         let mut kept = 0;
         for i in 0..count {
             let op = self.body[region].ops[i];
-            if self.live[op.index()] && self.op(op, region) {
+            if self.live[op] && self.op(op, region) {
                 if kept < i {
                     self.body.region_mut(region).ops[kept] = op;
                 }
@@ -105,7 +105,7 @@ impl Cleanup<'_> {
         let known = facts(&view).forwards(&view).or_else(|| self.repeated(&view, region, print));
         if let Some(value) = known {
             let result = view.result(0);
-            self.renamed[result.index()] = Some(value);
+            self.renamed[result] = Some(value);
             self.is_changed = true;
             return false;
         }
@@ -117,7 +117,7 @@ impl Cleanup<'_> {
 
     fn rename_operands(&mut self, op: Op) {
         for i in 0..self.body[op].operands.len() {
-            if let Some(new) = self.renamed[self.body[op].operands[i].index()] {
+            if let Some(new) = self.renamed[self.body[op].operands[i]] {
                 self.body.op_mut(op).operands[i] = new;
             }
         }

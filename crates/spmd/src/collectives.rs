@@ -5,9 +5,9 @@
 
 use crate::plan::{self, Step, StepKind};
 use crate::rewrite::map_main;
-use shardwise_base::{AxisRef, Diagnostics, Mesh, Reason, ReasonCause, Sharding};
+use shardwise_base::{AxisRef, Diagnostics, EntityVec, Mesh, Reason, ReasonCause, Sharding};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
-use shardwise_ir::{Body, Builder, Cloner, Module, OpView, Region, Uses, Value};
+use shardwise_ir::{Body, Builder, Cloner, Module, Op, OpView, Region, Uses, Value};
 use shardwise_ops::shardy::{AllToAllParam, ShardyCollective};
 use shardwise_ops::{Opcode, ReduceKind, make_shardy};
 use std::sync::Arc;
@@ -30,13 +30,13 @@ fn has_reshards(body: &Body) -> bool {
 struct Collectives {
     uses: Uses,
     /// The region that contains each op.
-    home: Vec<Option<Region>>,
+    home: EntityVec<Op, Option<Region>>,
 }
 
-fn homes(body: &Body) -> Vec<Option<Region>> {
-    let mut home = vec![None; body.op_count()];
+fn homes(body: &Body) -> EntityVec<Op, Option<Region>> {
+    let mut home = EntityVec::filled(body.op_count(), None);
     for region in (0..body.region_count()).map(Region::new) {
-        body[region].ops.iter().for_each(|op| home[op.index()] = Some(region));
+        body[region].ops.iter().for_each(|&op| home[op] = Some(region));
     }
     home
 }
@@ -80,7 +80,7 @@ impl Collectives {
         let [only] = self.uses.of(sum.result(0)) else { return false };
         let reader = sum.at(only.op);
         Opcode::of_view(&reader) == Opcode::Reshard
-            && self.home[sum.op.index()] == self.home[only.op.index()]
+            && self.home[sum.op] == self.home[only.op]
             && scatter_of(sum, &reader, &plan_of(&reader)).is_some()
     }
 }

@@ -39,7 +39,7 @@ fn localize_func(
     let Localizer { found, claims, .. } = pass;
     if !found.has_errors() && !claims.is_empty() {
         let varying = uniform::infer(module, &out);
-        warnings.extend(claims.iter().filter_map(|c| c.doubt(&varying[c.value.index()].axes(mesh), mesh)));
+        warnings.extend(claims.iter().filter_map(|c| c.doubt(&varying[c.value].axes(mesh), mesh)));
     }
     found.or(out)
 }

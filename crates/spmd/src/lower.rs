@@ -4,7 +4,7 @@
 //! recurses over the call graph. Inlined ops keep their locations, combined with the location of the call
 //! (`callsite(callee at caller)`).
 
-use shardwise_base::{Diagnostic, Diagnostics, Loc, LocKind};
+use shardwise_base::{Diagnostic, Diagnostics, EntityVec, Loc, LocKind};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_op};
 use shardwise_ir::symbols::keep_referenced;
 use shardwise_ir::{Body, Builder, Cloner, Func, FuncId, Module, Op, OpView, Value, Visibility};
@@ -20,10 +20,10 @@ pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
         crate::processes::check_axes(module)?;
         return Ok(module.clone());
     }
-    let mut lowered: Vec<Option<Func>> = vec![None; module.funcs.len()];
+    let mut lowered: EntityVec<FuncId, Option<Func>> = EntityVec::filled(module.funcs.len(), None);
     for id in callees_first(module, (0..module.funcs.len()).map(FuncId::new).collect()) {
         let func = rewrite_func(module, &module[id], &mut Inliner { lowered: &lowered })?;
-        lowered[id.index()] = Some(func);
+        lowered[id] = Some(func);
     }
     let mut all = module.without_funcs();
     all.funcs = lowered.into_iter().flatten().collect();
@@ -48,7 +48,7 @@ fn is_lowered(module: &Module) -> bool {
 }
 
 struct Inliner<'a> {
-    lowered: &'a [Option<Func>],
+    lowered: &'a EntityVec<FuncId, Option<Func>>,
 }
 
 impl<'s> Rewrite<'s> for Inliner<'_> {
@@ -61,7 +61,7 @@ impl<'s> Rewrite<'s> for Inliner<'_> {
         if b.body.op_count() > MAX_OPS {
             return Err(too_large(view).into());
         }
-        let results = if let Some(func) = callee(view).and_then(|id| self.lowered[id.index()].as_ref()) {
+        let results = if let Some(func) = callee(view).and_then(|id| self.lowered[id].as_ref()) {
             splice(func, &cloner.values(view.operands()), view.loc(), b)
         } else if Opcode::of_view(view) == Opcode::NamedComputation {
             self.contents(view, cloner, b)?

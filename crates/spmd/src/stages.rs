@@ -6,7 +6,7 @@
 
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, sharding_or_replicated};
 use crate::{Pass, axes, cleanup, dequantize, gspmd, meshes, processes, simplify, uniform};
-use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding, Varying};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::symbols::without_unused_funcs;
 use shardwise_ir::{Attr, Attrs, Body, Func, Module, Op, OpView, Region, Type, Value};
@@ -308,7 +308,6 @@ fn is_local(ty: &Type, sharding: Option<&Sharding>, attrs: &Attrs) -> bool {
 fn unrecorded(module: &Module) -> Option<(Loc, String)> {
     let func = main(module)?;
     let inferred = uniform::infer(module, func);
-    let is_wrong = |(i, varying): &(usize, Varying)| func.body[Value::new(*i)].varying.as_ref() != Some(varying);
-    let (i, varying) = inferred.into_iter().enumerate().find(is_wrong)?;
-    Some((func.body[Value::new(i)].loc.clone(), format!("a value that varies over {varying:?}")))
+    let v = inferred.keys().find(|&v| func.body[v].varying.as_ref() != Some(&inferred[v]))?;
+    Some((func.body[v].loc.clone(), format!("a value that varies over {:?}", inferred[v])))
 }

@@ -5,19 +5,19 @@
 //! vary over the axes of the region's predicate. Loops are iterated to a fixpoint.
 
 use crate::rewrite::facts;
-use shardwise_base::{Diagnostics, Mesh, Varying, budget};
+use shardwise_base::{Diagnostics, EntityVec, Mesh, Varying, budget};
 use shardwise_ir::{Body, Func, Module, OpView, Region, Value};
 use shardwise_ops::collective::{AxisIndexOp, CollectiveKind, CollectiveView, Groups};
 use shardwise_ops::{Effects, Opcode};
 use std::sync::Arc;
 
-/// Returns the axes over which each value of `func` varies, by value index.
-pub fn infer(module: &Module, func: &Func) -> Vec<Varying> {
-    let Some(mesh) = module.main_mesh() else { return vec![Varying::Nowhere; func.body.value_count()] };
-    let varying = vec![Varying::Nowhere; func.body.value_count()];
+/// Returns the axes over which each value of `func` varies, by value.
+pub fn infer(module: &Module, func: &Func) -> EntityVec<Value, Varying> {
+    let Some(mesh) = module.main_mesh() else { return EntityVec::filled(func.body.value_count(), Varying::Nowhere) };
+    let varying = EntityVec::filled(func.body.value_count(), Varying::Nowhere);
     let mut pass = Uniformity { module, body: &func.body, mesh, varying };
     for &arg in func.body.args() {
-        pass.varying[arg.index()] = of_argument(&func.body, arg, mesh);
+        pass.varying[arg] = of_argument(&func.body, arg, mesh);
     }
     pass.region(func.body.entry(), &Varying::Nowhere);
     pass.varying
@@ -28,8 +28,8 @@ pub fn uniform(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(index) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     let varying = infer(&module, &module[index]);
     let body = &mut module.funcs[index.index()].body;
-    for (v, varying) in varying.into_iter().enumerate() {
-        body.value_mut(Value::new(v)).varying = Some(varying);
+    for (v, varying) in varying.keys().zip(varying.iter().cloned()) {
+        body.value_mut(v).varying = Some(varying);
     }
     Ok(module)
 }
@@ -46,19 +46,19 @@ struct Uniformity<'a> {
     module: &'a Module,
     body: &'a Body,
     mesh: &'a Arc<Mesh>,
-    varying: Vec<Varying>,
+    varying: EntityVec<Value, Varying>,
 }
 
 impl Uniformity<'_> {
     fn get(&self, v: Value) -> &Varying {
-        &self.varying[v.index()]
+        &self.varying[v]
     }
 
     /// Adds axes to those of a value. Returns whether they were new.
     fn add(&mut self, v: Value, varying: &Varying) -> bool {
         let union = self.get(v).union(varying, self.mesh);
         let is_new = union != *self.get(v);
-        self.varying[v.index()] = union;
+        self.varying[v] = union;
         is_new
     }
 
@@ -86,7 +86,7 @@ impl Uniformity<'_> {
                 for &region in view.regions() {
                     self.scalar_region(region, &varying);
                 }
-                view.results().iter().for_each(|&v| self.varying[v.index()] = varying.clone());
+                view.results().iter().for_each(|&v| self.varying[v] = varying.clone());
             }
         }
     }
@@ -94,7 +94,7 @@ impl Uniformity<'_> {
     /// Processes a reducer, whose values are computed from all that the op reads.
     fn scalar_region(&mut self, region: Region, varying: &Varying) {
         let body = self.body;
-        body[region].args.iter().for_each(|v| self.varying[v.index()] = varying.clone());
+        body[region].args.iter().for_each(|&v| self.varying[v] = varying.clone());
         self.region(region, varying);
     }
 
@@ -105,7 +105,7 @@ impl Uniformity<'_> {
         loop {
             for region in [cond, turn] {
                 for (i, &arg) in body[region].args.iter().enumerate() {
-                    self.varying[arg.index()] = carried[i].clone();
+                    self.varying[arg] = carried[i].clone();
                 }
             }
             self.region(cond, around);
@@ -124,7 +124,7 @@ impl Uniformity<'_> {
             }
         }
         for (&result, varying) in view.results().iter().zip(carried) {
-            self.varying[result.index()] = varying;
+            self.varying[result] = varying;
         }
     }
 
@@ -132,7 +132,7 @@ impl Uniformity<'_> {
         let body = self.body;
         let taken = self.get(view.operand(0)).union(around, self.mesh);
         for &v in view.results() {
-            self.varying[v.index()] = taken.clone();
+            self.varying[v] = taken.clone();
         }
         for &region in view.regions() {
             self.region(region, &taken);
@@ -148,11 +148,11 @@ impl Uniformity<'_> {
         let body = self.body;
         let region = view.regions()[0];
         for (&arg, &operand) in body[region].args.iter().zip(view.operands()) {
-            self.varying[arg.index()] = self.get(operand).clone();
+            self.varying[arg] = self.get(operand).clone();
         }
         self.region(region, around);
         let varying = self.union(body.region_results(region));
-        view.results().iter().for_each(|&v| self.varying[v.index()] = varying.clone());
+        view.results().iter().for_each(|&v| self.varying[v] = varying.clone());
     }
 
     fn of_op(&self, view: &OpView<'_>) -> Varying {

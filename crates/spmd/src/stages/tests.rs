@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{Options, PASSES, run_until};
-use shardwise_base::{AxisIndex, DType};
+use shardwise_base::{AxisIndex, DType, Varying};
 use shardwise_ir::Builder;
 use shardwise_ir::text::parse;
 use shardwise_ops::{OPS, make};

@@ -47,7 +47,7 @@ fn check(seed: u64, length: usize) {
     let held = run_grid(&all, mesh.size(), parts(&local, &args)).unwrap();
     let varying = uniform::infer(&local, local.main().unwrap());
     for (v, held) in top_level_values(local.main().unwrap()).into_iter().zip(held) {
-        let varying = &varying[v.index()];
+        let varying = &varying[v];
         let instance = |device: usize| varying.instance(&mesh, &mesh.coordinates(device));
         for device in 0..mesh.size() {
             let first = (0..mesh.size()).find(|&d| instance(d) == instance(device)).unwrap();
