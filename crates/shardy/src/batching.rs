@@ -5,8 +5,9 @@ use crate::canonical;
 use crate::settings::Settings;
 use shardwise_base::Diagnostics;
 use shardwise_ir::rewrite::{Rewrite, rewrite_funcs};
-use shardwise_ir::{Attr, Attrs, Builder, Cloner, Module, OpView, TensorType, Type, Value};
-use shardwise_ops::Opcode;
+use shardwise_ir::{Attr, Attrs, Builder, Cloner, Module, OpView, Type, Value};
+use shardwise_ops::shapes::{Concatenate, Iota};
+use shardwise_ops::{Opcode, make};
 
 pub(crate) fn run(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     canonical::drop_unused(&rewrite_funcs(module, &mut Batching)?)
@@ -117,7 +118,7 @@ fn counts(view: &OpView<'_>, indices: Value, dim: usize, index: usize) -> bool {
     let def = |v: Value| view.body.def_op(v).map(|op| view.at(op));
     let mut v = indices;
     if let Some(concat) = def(v).filter(|d| Opcode::of_view(d) == Opcode::Concatenate) {
-        if concat.attrs().size("dimension") != Some(dim) || index >= concat.operands().len() {
+        if Concatenate::dim(&concat) != Some(dim) || index >= concat.operands().len() {
             return false;
         }
         v = concat.operand(index);
@@ -126,7 +127,7 @@ fn counts(view: &OpView<'_>, indices: Value, dim: usize, index: usize) -> bool {
         let Some(op) = def(v) else { return false };
         let is_iota = |v: Value| def(v).is_some_and(|d| Opcode::of_view(&d) == Opcode::Iota);
         v = match Opcode::of_view(&op) {
-            Opcode::Iota => return op.attrs().size("iota_dimension") == Some(0),
+            Opcode::Iota => return Iota::dim(&op) == Some(0),
             Opcode::Reshape | Opcode::BroadcastInDim => op.operand(0),
             Opcode::Clamp => op.operand(1),
             Opcode::Select if is_iota(op.operand(2)) => op.operand(2),
@@ -148,9 +149,7 @@ fn without_index<'s>(
     let ty = view.body.ty(indices).as_tensor().expect("indices are a tensor");
     let total = ty.shape[dim];
     let concat = view.body.def_op(indices).map(|op| view.at(op)).filter(|d| {
-        Opcode::of_view(d) == Opcode::Concatenate
-            && d.attrs().size("dimension") == Some(dim)
-            && d.operands().len() == total
+        Opcode::of_view(d) == Opcode::Concatenate && Concatenate::dim(d) == Some(dim) && d.operands().len() == total
     });
     let parts: Vec<Value> = match concat {
         Some(concat) => {
@@ -160,30 +159,15 @@ fn without_index<'s>(
         None => {
             let v = cloner.get(indices);
             let ranges = [(0, index), (index + 1, total)];
-            ranges.into_iter().filter(|(from, to)| from < to).map(|range| slice(v, ty, dim, range, b)).collect()
+            ranges
+                .into_iter()
+                .filter(|(from, to)| from < to)
+                .map(|range| make::slice_dim(b, v, dim, range.0, range.1))
+                .collect()
         }
     };
     match parts[..] {
         [only] => only,
-        _ => {
-            let attrs = Attrs::new().with("dimension", Attr::int(dim as i64));
-            b.value(Opcode::Concatenate, parts, attrs, Type::Tensor(resized(ty, dim, total - 1)))
-        }
+        _ => make::concatenate(b, &parts, dim),
     }
-}
-
-fn slice(v: Value, ty: &TensorType, dim: usize, (from, to): (usize, usize), b: &mut Builder<'_>) -> Value {
-    let (mut starts, mut limits) = (vec![0; ty.rank()], ty.shape.to_vec());
-    (starts[dim], limits[dim]) = (from, to);
-    let attrs = Attrs::new()
-        .with("start_indices", Attr::sizes(&starts))
-        .with("limit_indices", Attr::sizes(&limits))
-        .with("strides", Attr::sizes(&vec![1; ty.rank()]));
-    b.value(Opcode::Slice, [v], attrs, Type::Tensor(resized(ty, dim, to - from)))
-}
-
-fn resized(ty: &TensorType, dim: usize, size: usize) -> TensorType {
-    let mut out = ty.clone();
-    out.shape[dim] = size;
-    out
 }

@@ -10,9 +10,9 @@ use crate::edit::Place;
 use crate::settings::Settings;
 use crate::tidy::edit_funcs;
 use shardwise_base::{Diagnostics, Loc, Sharding};
-use shardwise_ir::{Attr, Body, Func, FuncId, Module, Op, OpView, Type, Value};
-use shardwise_ops::Opcode;
+use shardwise_ir::{Attr, Body, Func, FuncId, Module, Op, Type, Value};
 use shardwise_ops::calls as call_graph;
+use shardwise_ops::structure::Call;
 use shardwise_propagate::{self as propagate, MAX_DEPTH, MAX_OPS, Names, ORIGINAL_NAME, original_name, steps};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -20,19 +20,14 @@ use std::sync::Arc;
 /// The name of the attribute that distinguishes functions that are manual over different axes.
 const MANUAL_AXES: &str = "sdy.func_manual_axes";
 
-/// Returns the name of the function that a call calls, or `None` if the op is no call.
-pub(crate) fn callee<'a>(view: &OpView<'a>) -> Option<&'a str> {
-    view.attrs().str("callee").filter(|_| Opcode::of_view(view) == Opcode::Call)
-}
-
 /// Returns the calls in a function, in program order.
 fn calls(module: &Module, func: &Func) -> Vec<(Op, Arc<str>)> {
-    let name = |op: Op| Some((op, callee(&module.view(&func.body, op))?.into()));
+    let name = |op: Op| Some((op, Call::callee(&module.view(&func.body, op))?.into()));
     func.body.walk().into_iter().filter_map(name).collect()
 }
 
 fn set_callee(body: &mut Body, op: Op, name: &Arc<str>) {
-    body.op_mut(op).attrs.set("callee", Attr::Symbol(name.clone()));
+    Call::set_callee(&mut body.op_mut(op).attrs, name.clone());
 }
 
 /// Copies each function for every call of it except the first.

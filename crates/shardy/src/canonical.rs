@@ -10,6 +10,7 @@ use crate::tidy::edit_funcs;
 use shardwise_base::{AxisRef, Diagnostics, DimSharding, Mesh, Sharding};
 use shardwise_ir::rewrite::{Rewrite, rewrite_funcs, rewrite_ops};
 use shardwise_ir::{Attrs, Builder, Cloner, Module, Op, OpView, Type, Value};
+use shardwise_ops::shapes::Transpose;
 use shardwise_ops::shardy::{ShardyCollective, in_shardings, set_in_shardings};
 use shardwise_ops::{Effects, Opcode};
 use std::collections::HashSet;
@@ -284,15 +285,16 @@ impl Canon<'_, '_> {
     /// of `path` are transposes and reshapes.
     fn before(&self, path: &[Op], mut sharding: Sharding) -> Sharding {
         for &step in path {
-            match self.edit.body[step].attrs.sizes("permutation") {
-                Some(order) => {
+            match self.edit.opcode(step) {
+                Opcode::Transpose => {
+                    let order = Transpose::permutation(&self.edit.view(step));
                     let mut dims = sharding.dims.clone();
                     for (to, &from) in order.iter().enumerate() {
                         dims[from] = sharding.dims[to].clone();
                     }
                     sharding.dims = dims;
                 }
-                None => {
+                _ => {
                     let rank = |v: Value| self.edit.body.ty(v).shape().len();
                     if rank(self.edit.operand(step, 0)) != rank(self.edit.body[step].results[0]) {
                         break;

@@ -5,7 +5,7 @@
 //! its rule. Without it, only ops that no later pass can repair are processed: unreduced values, calls, some
 //! concatenations, and products whose result is better resharded than an operand.
 
-use crate::calls::{arg_shardings, callee};
+use crate::calls::arg_shardings;
 use crate::collectives::{equivalent, same_axes};
 use crate::common_axes::{FactorAxes, common_axes, common_axes_of_reshape};
 use crate::edit::{Edit, Place};
@@ -15,6 +15,7 @@ use shardwise_base::{AxisRef, Diagnostics, Mesh, Sharding};
 use shardwise_ir::{Func, Module, Op, Value, ValueDef};
 use shardwise_ops::ReduceKind;
 use shardwise_ops::shardy::{ShardyCollective, in_shardings, manual_axes};
+use shardwise_ops::structure::Call;
 use shardwise_ops::{DataFlow, Opcode};
 use shardwise_sharding::{AxisList, FactorKind, IfMissing, Prefix, Projection, Rule};
 use std::collections::BTreeMap;
@@ -352,7 +353,7 @@ impl Inserter<'_, '_> {
 
     fn call(&mut self, op: Op, is_full: bool) {
         let view = self.edit.view(op);
-        let callee = callee(&view).and_then(|name| self.edit.module.func(name));
+        let callee = Call::callee(&view).and_then(|name| self.edit.module.func(name));
         let Some(callee) = callee else { return };
         let operands = self.edit.body[op].operands.clone();
         let mut of_operands = operands.iter().filter_map(|&v| self.edit.sharding(v)).map(|s| s.mesh.clone());

@@ -1,6 +1,6 @@
 //! Shardy's small passes, each of which changes only shardings, marks or the order of functions.
 
-use crate::calls::{callee, result_shardings};
+use crate::calls::result_shardings;
 use crate::edit::Edit;
 use crate::mistakes;
 use crate::settings::Settings;
@@ -9,7 +9,8 @@ use shardwise_ir::symbols::without_unused_funcs;
 use shardwise_ir::{Attr, Attrs, Func, Module, Op, OpView, Value};
 use shardwise_ops::Opcode;
 use shardwise_ops::calls::callers_first;
-use shardwise_ops::shardy::{in_shardings, manual_mesh_axes, set_in_shardings, set_manual_axes};
+use shardwise_ops::shardy::{ShardingGroup, in_shardings, manual_mesh_axes, set_in_shardings, set_manual_axes};
+use shardwise_ops::structure::Call;
 use shardwise_propagate::sharding_groups::{Member, check_group, groups};
 use shardwise_propagate::{self as propagate, RULE, written_rule};
 use shardwise_sharding::Rule;
@@ -296,7 +297,7 @@ pub(crate) fn import_groups(module: &Module, _: &Settings) -> Result<Module, Dia
         let mut seen = vec![];
         for member in members {
             let body = &mut out.funcs[member.func].body;
-            body.op_mut(member.op).attrs.set("group_id", Attr::int(id as i64));
+            ShardingGroup::set_id(&mut body.op_mut(member.op).attrs, id as i64);
             if seen.contains(&value(member)) {
                 body.region_mut(member.region).ops.retain(|o| *o != member.op);
             }
@@ -411,7 +412,7 @@ pub(crate) fn results_to_calls(module: &Module, _: &Settings) -> Result<Module, 
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
         for op in source.body.walk() {
             let view = module.view(&source.body, op);
-            let Some(callee) = callee(&view).and_then(|name| module.func(name)) else { continue };
+            let Some(callee) = Call::callee(&view).and_then(|name| module.func(name)) else { continue };
             if view.results().iter().any(|&v| source.body.sharding(v).is_some()) {
                 continue;
             }

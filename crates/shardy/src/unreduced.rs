@@ -3,12 +3,12 @@
 //! Most ops may have a result that is unreduced over more axes than their operands. Only reshards and sums may have a
 //! result that is unreduced over fewer axes. Functions, calls and regions pass values on with the same unreduced axes.
 
-use crate::calls::callee;
 use crate::mistakes;
 use crate::settings::Settings;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Sharding};
 use shardwise_ir::{Body, Func, Module, OpView, Region, Value};
 use shardwise_ops::shardy::manual_axes;
+use shardwise_ops::structure::Call;
 use shardwise_ops::{Combine, Opcode, ReduceKind};
 
 pub(crate) fn verify(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
@@ -99,7 +99,7 @@ fn unreduced(sharding: Option<&Sharding>) -> Vec<AxisRef> {
 }
 
 fn check_call(view: &OpView<'_>) -> Result<(), Diagnostic> {
-    let Some(callee) = callee(view).and_then(|name| view.module.func(name)) else { return Ok(()) };
+    let Some(callee) = Call::callee(view).and_then(|name| view.module.func(name)) else { return Ok(()) };
     for (i, (&v, &arg)) in view.operands().iter().zip(callee.body.args()).enumerate() {
         let (given, taken) = (behind_barriers(view.body, v).1, callee.body.sharding(arg));
         if !is_moved(view, v) && unreduced(given) != unreduced(taken) {

@@ -9,9 +9,9 @@ use crate::kernels::{self, KERNELS, PlanCx};
 use crate::memory::{Buffer, Memory, OutOfMemory};
 use crate::plan::*;
 use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{Attr, Func, Module, Op, OpView, Region, Uses, Value};
-use shardwise_ops::collective::{CollectiveView, Groups};
-use shardwise_ops::{Opcode, Semantics};
+use shardwise_ir::{Func, Module, Op, OpView, Region, Uses, Value};
+use shardwise_ops::collective::{AxisIndexOp, CollectiveView, Groups};
+use shardwise_ops::{Opcode, Semantics, constant_value};
 use std::collections::{BTreeSet, HashSet};
 
 /// Converts `func` to a plan.
@@ -115,11 +115,11 @@ impl<'m> Lowering<'m> {
         let at = |i: usize| points.coordinates(i);
         let value: Box<dyn Fn(usize) -> Literal> = match Opcode::of_view(view) {
             Opcode::Constant => {
-                let literal = view.attr("value").and_then(Attr::as_dense).expect("verified").clone();
+                let literal = constant_value(view).expect("verified").clone();
                 Box::new(move |_| literal.clone())
             }
             Opcode::AxisIndex => {
-                let (mesh, axes) = view.attr("axes").and_then(Attr::as_axes).expect("verified");
+                let (mesh, axes) = AxisIndexOp::axes(view).expect("verified");
                 let (mesh, axes) = (mesh.clone(), axes.to_vec());
                 Box::new(move |i| Literal::scalar(AxisRef::index_in(&mesh, &axes, &at(i)) as i32))
             }

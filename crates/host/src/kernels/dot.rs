@@ -21,6 +21,7 @@ use crate::pool::Workers;
 use shardwise_ir::{Op, OpView, Uses, Value};
 use shardwise_ops::Opcode;
 use shardwise_ops::dot::DotDims;
+use shardwise_ops::shapes::Transpose;
 use std::collections::HashSet;
 
 /// An operand of a product: the value that is read, and its stride in elements for each dimension of the operand.
@@ -160,7 +161,7 @@ fn transposed(plan: &PlanCx<'_>, v: Value) -> Option<Source> {
         return None;
     }
     let inner = row_major(view.operand_shape(0));
-    let strides = view.sizes("permutation").iter().map(|&d| inner[d]).collect();
+    let strides = Transpose::permutation(&view).iter().map(|&d| inner[d]).collect();
     Some(Source { value: view.operand(0), strides, copy: None })
 }
 

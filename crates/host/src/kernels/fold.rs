@@ -13,6 +13,7 @@ use crate::operand::Source;
 use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::Workers;
 use shardwise_ir::OpView;
+use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
 
 /// Reductions of more elements into each result run by the reference evaluation.
@@ -35,7 +36,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
         // Sums by named reducers have a defined order of their own.
         return None;
     }
-    let (shape, mut reduced) = (view.operand_shape(0), view.sizes("dimensions"));
+    let (shape, mut reduced) = (view.operand_shape(0), Reduce::dims(view));
     reduced.sort_unstable();
     let strides = row_major(shape);
     let kept: Vec<usize> = (0..shape.len()).filter(|d| !reduced.contains(d)).collect();

@@ -15,6 +15,7 @@ use crate::plan::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::pool::Workers;
 use shardwise_base::DType;
 use shardwise_ir::{OpView, TensorType, Value};
+use shardwise_ops::shapes::{Concatenate, Pad};
 
 /// Returns the step of an op whose results are its operands, possibly with other types.
 pub fn alias<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
@@ -68,7 +69,7 @@ pub fn view<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
 }
 
 fn join(view: &OpView<'_>) -> Option<Moves> {
-    let (size, dim) = (element_bytes(view), view.attrs().size("dimension")?);
+    let (size, dim) = (element_bytes(view), Concatenate::dim(view)?);
     let to = row_major(view.result_shape(0));
     let mut at = 0;
     let moves = (0..view.operands().len())
@@ -85,8 +86,7 @@ fn join(view: &OpView<'_>) -> Option<Moves> {
 /// Builds padding that does not cut elements off.
 fn padding(view: &OpView<'_>) -> Option<Moves> {
     let size = element_bytes(view);
-    let (low, high) = (view.ints("edge_padding_low"), view.ints("edge_padding_high"));
-    let interior = view.ints("interior_padding");
+    let [low, high, interior] = Pad::amounts(view);
     if low.iter().chain(&high).any(|&n| n < 0) {
         return None;
     }

@@ -13,6 +13,7 @@ use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::Workers;
 use shardwise_base::DType;
 use shardwise_ir::OpView;
+use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
 
 struct ReduceKernel {
@@ -54,7 +55,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let total = whole.reduce(reducer, x, init)?;
     let total = whole.convert(total, elem)?;
     let mut kept = row_major(view.result_shape(0)).into_iter();
-    let dropped = view.sizes("dimensions");
+    let dropped = Reduce::dims(view);
     let to = (0..inner).map(|d| if dropped.contains(&d) { 0 } else { kept.next().unwrap_or(0) });
     whole.output(total, &to.collect::<Vec<_>>());
 

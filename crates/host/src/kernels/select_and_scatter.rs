@@ -18,9 +18,10 @@ use crate::parts::Pace;
 use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers};
 use shardwise_ir::OpView;
-use shardwise_ops::ReduceKind;
+use shardwise_ops::elementwise::Compare;
 use shardwise_ops::reducer::reduce_kind;
 use shardwise_ops::window::{WindowDim, selecting_window};
+use shardwise_ops::{Opcode, ReduceKind};
 
 /// Windows of more elements run by the reference evaluation.
 const MAX_CHAIN: usize = 128;
@@ -86,10 +87,10 @@ fn kernel(view: &OpView<'_>) -> Option<SelectAndScatter> {
 fn comparison(view: &OpView<'_>) -> Option<Comparison> {
     let region = view.regions()[0];
     let compare = view.at(view.body.def_op(view.body.region_results(region)[0])?);
-    let is_plain = compare.name() == "stablehlo.compare"
+    let is_plain = Opcode::of_view(&compare) == Opcode::Compare
         && compare.operands() == &view.body[region].args[..]
-        && compare.attrs().str("compare_type") != Some("TOTALORDER");
-    match compare.attrs().str("comparison_direction").filter(|_| is_plain)? {
+        && !Compare::is_total_order(&compare);
+    match Compare::direction(&compare).filter(|_| is_plain)? {
         "GE" => Some(Comparison::Ge),
         "GT" => Some(Comparison::Gt),
         "LE" => Some(Comparison::Le),

@@ -1,6 +1,7 @@
 //! Accesses: the elements of a value that a program reads, and how views change them.
 
 use shardwise_ir::OpView;
+use shardwise_ops::shapes::{BroadcastInDim, Reverse, Slice, Transpose};
 
 /// The index of the space that a dimension of a value follows: `start + step * index`, or the constant `start` if `dim`
 /// is `None`.
@@ -46,7 +47,7 @@ pub fn strides_of(shape: &[usize], access: &Access, rank: usize) -> (Vec<isize>,
 
 /// Returns the access of the operand of a `broadcast_in_dim`.
 pub fn broadcast(view: &OpView<'_>, access: &Access) -> Option<Access> {
-    let (dims, to) = (view.sizes("broadcast_dimensions"), view.result_shape(0));
+    let (dims, to) = (BroadcastInDim::dims(view), view.result_shape(0));
     let axis = |(&d, &n): (&usize, &usize)| if n == 1 && to[d] != 1 { Axis::ZERO } else { access[d] };
     Some(dims.iter().zip(view.operand_shape(0)).map(axis).collect())
 }
@@ -54,20 +55,20 @@ pub fn broadcast(view: &OpView<'_>, access: &Access) -> Option<Access> {
 /// Returns the access of the operand of a `transpose`.
 pub fn transpose(view: &OpView<'_>, access: &Access) -> Option<Access> {
     let mut inner = vec![Axis::ZERO; access.len()];
-    view.sizes("permutation").iter().zip(access).for_each(|(&d, &a)| inner[d] = a);
+    Transpose::permutation(view).iter().zip(access).for_each(|(&d, &a)| inner[d] = a);
     Some(inner)
 }
 
 /// Returns the access of the operand of a `slice`.
 pub fn slice(view: &OpView<'_>, access: &Access) -> Option<Access> {
-    let (starts, strides) = (view.ints("start_indices"), view.ints("strides"));
+    let (starts, strides) = (Slice::starts(view), Slice::strides(view));
     let step = |i: usize| strides.get(i).copied().unwrap_or(1) as isize;
     Some(access.iter().enumerate().map(|(i, a)| a.then(step(i), starts[i] as isize)).collect())
 }
 
 /// Returns the access of the operand of a `reverse`.
 pub fn reverse(view: &OpView<'_>, access: &Access) -> Option<Access> {
-    let (dims, shape) = (view.sizes("dimensions"), view.operand_shape(0));
+    let (dims, shape) = (Reverse::dims(view), view.operand_shape(0));
     let flip = |(i, a): (usize, &Axis)| if dims.contains(&i) { a.then(-1, shape[i] as isize - 1) } else { *a };
     Some(access.iter().enumerate().map(flip).collect())
 }

@@ -7,9 +7,11 @@ use crate::elem::Elem;
 use crate::kernels::context::{Fused, PlanCx};
 use crate::kernels::reducers::reducer;
 use crate::kernels::strides::row_major;
-use shardwise_ir::{Attr, Op, OpView, Value};
-use shardwise_ops::Opcode;
+use shardwise_ir::{Op, OpView, Value};
+use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
+use shardwise_ops::shapes::Iota;
+use shardwise_ops::{Opcode, constant_value};
 use std::collections::{HashMap, HashSet};
 
 /// A compiled group, and how it reads its operands.
@@ -62,7 +64,7 @@ fn needs_wide(plan: &PlanCx<'_>, ops: &[Op]) -> bool {
 /// Returns the type of an iota's indices. In narrow types they wrap as the result does. The numbers that a float holds
 /// are rounded once.
 fn counted_in(iota: &OpView<'_>) -> Elem {
-    let size = iota.attrs().size("iota_dimension").map_or(0, |dim| iota.result_shape(0)[dim]);
+    let size = Iota::dim(iota).map_or(0, |dim| iota.result_shape(0)[dim]);
     if i32::try_from(size).is_ok() { Elem::I32 } else { Elem::I64 }
 }
 
@@ -127,7 +129,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
     fn compile(mut self) -> Option<Compiled> {
         let view = self.plan.view(self.root);
         let is_reduce = Opcode::of_view(&view) == Opcode::Reduce;
-        let dropped = if is_reduce { view.sizes("dimensions") } else { vec![] };
+        let dropped = if is_reduce { Reduce::dims(&view) } else { vec![] };
         let access: Access = (0..self.space.len()).filter(|d| !dropped.contains(d)).map(Axis::along).collect();
         let value = self.emit(view.result(0), &access)?;
         let strides = strides_of(view.result_shape(0), &access, self.space.len()).0;
@@ -181,7 +183,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
     }
 
     fn constant(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
-        let literal = view.attr("value").and_then(Attr::as_dense)?;
+        let literal = constant_value(view)?;
         if literal.size() == 0 || !literal.is_uniform() {
             return self.read(view.result(0), access);
         }
@@ -190,7 +192,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
 
     fn iota(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
         let to = Elem::of(view.result_tensor(0).dtype)?;
-        let axis = access[view.attrs().size("iota_dimension")?];
+        let axis = access[Iota::dim(view)?];
         let counted = counted_in(view);
         let mut index = match axis.dim {
             Some(dim) => self.program.index(counted, dim),
@@ -226,7 +228,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
     }
 
     fn reduce(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
-        let (dims, folded) = (view.sizes("dimensions"), folded(view));
+        let (dims, folded) = (Reduce::dims(view), folded(view));
         let follows_folded = |a: &Axis| a.dim.is_some_and(|d| folded.contains(&d));
         if !(folded.is_empty() || folded == self.folded)
             || view.operand_shape(0) != self.space

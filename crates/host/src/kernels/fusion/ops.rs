@@ -5,7 +5,9 @@ use crate::elem::Elem;
 use crate::kernels::context::{Fused, PlanCx};
 use shardwise_ir::{OpView, TensorType};
 use shardwise_ops::Opcode;
+use shardwise_ops::elementwise::Compare;
 use shardwise_ops::promote::is_promoted;
+use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
 
 /// Returns whether a block program can compute the op.
@@ -29,7 +31,7 @@ pub fn keeps_shape(view: &OpView<'_>) -> bool {
 /// Adds the comparison of two values. Returns `None` for the total order, which distinguishes -0 from +0, and NaNs from
 /// each other. The reference evaluation computes it.
 pub fn compare(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
-    let comparison = match view.attrs().str("comparison_direction")? {
+    let comparison = match Compare::direction(view)? {
         "EQ" => Comparison::Eq,
         "NE" => Comparison::Ne,
         "LT" => Comparison::Lt,
@@ -38,7 +40,7 @@ pub fn compare(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> 
         "GE" => Comparison::Ge,
         _ => return None,
     };
-    if view.attrs().str("compare_type") == Some("TOTALORDER") {
+    if Compare::is_total_order(view) {
         return None;
     }
     program.binary(Binary::Compare(comparison), operands[0], operands[1])
@@ -76,7 +78,7 @@ pub fn space_of<'m>(root: &OpView<'m>) -> &'m [usize] {
 
 /// Returns the dimensions along which a `reduce` folds elements. Dimensions of size 1 are only removed from the shape.
 pub fn folded(reduce: &OpView<'_>) -> Vec<usize> {
-    let mut dims = reduce.sizes("dimensions");
+    let mut dims = Reduce::dims(reduce);
     dims.retain(|&d| reduce.operand_shape(0)[d] != 1);
     dims
 }

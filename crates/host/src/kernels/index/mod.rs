@@ -48,17 +48,15 @@ struct RowsKernel {
 }
 
 fn rows(view: &OpView<'_>) -> Option<RowsKernel> {
-    let numbers = view.attr("dimension_numbers")?.as_record()?;
-    let list = |name: &str| numbers.sizes(name).unwrap_or_default();
-    let (shape, sizes) = (view.operand_shape(0), view.sizes("slice_sizes"));
-    let (map, offset) = (list("start_index_map"), list("offset_dims"));
+    let dims = IndexDims::of_gather(view)?;
+    let (shape, sizes) = (view.operand_shape(0), dims.slice_sizes(view));
+    let (map, offset, vector_dim) = (&dims.index_map, &dims.window, dims.index_vector_dim);
     let (indices, result_rank) = (view.operand_tensor(1), view.result_shape(0).len());
-    let vector_dim = numbers.size("index_vector_dim").unwrap_or(0);
     let leading: Vec<usize> = (0..map.len()).collect();
     let is_trailing = offset.iter().enumerate().all(|(i, &d)| d == result_rank - offset.len() + i);
-    let is_rows = map == leading
-        && list("collapsed_slice_dims") == leading
-        && list("operand_batching_dims").is_empty()
+    let is_rows = *map == leading
+        && dims.collapsed == leading
+        && dims.operand_batching.is_empty()
         && is_trailing
         && sizes[map.len()..] == shape[map.len()..]
         && (vector_dim + 1 == indices.rank() || (vector_dim == indices.rank() && map.len() == 1));

@@ -11,10 +11,10 @@ use crate::parts::{Grid, Pace};
 use crate::plan::{Kernel, KernelCx};
 use crate::pool::{Effort, Workers};
 use bytemuck::Pod;
-use shardwise_ir::{Attr, OpView, Value};
+use shardwise_ir::{OpView, Value};
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::window::WindowDim;
-use shardwise_ops::{Opcode, ReduceKind};
+use shardwise_ops::{ReduceKind, constant_value};
 
 /// Number of lines that are processed together.
 const LANES: usize = 16;
@@ -83,8 +83,7 @@ fn changes_nothing(plan: &PlanCx<'_>, kind: ReduceKind, init: Value) -> bool {
     }
     let Some(op) = plan.body.def_op(init) else { return false };
     let view = plan.view(op);
-    let value = view.attr("value").and_then(Attr::as_dense).filter(|_| Opcode::of_view(&view) == Opcode::Constant);
-    value.is_some_and(|x| x.to_dense().raw_bytes() == kind.identity(x.dtype()).to_dense().raw_bytes())
+    constant_value(&view).is_some_and(|x| x.to_dense().raw_bytes() == kind.identity(x.dtype()).to_dense().raw_bytes())
 }
 
 impl Kernel for Running {

@@ -24,7 +24,7 @@ use crate::pool::{Effort, Workers};
 use bytemuck::Pod;
 use order::Order;
 use shardwise_ir::OpView;
-use shardwise_ops::sort::{Direction, KeyPattern, dimension};
+use shardwise_ops::sort::{self, Direction, KeyPattern, dimension};
 
 /// The smallest number of elements of a part.
 const PART: usize = 1 << 13;
@@ -257,7 +257,7 @@ pub fn top_k<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let shape = view.operand_shape(0);
     let lines = Lines::along(shape, shape.len().checked_sub(1)?);
     let order = Order::new(Elem::of(view.operand_tensor(0).dtype)?, true, true)?;
-    let k = view.attrs().size("k")?;
+    let k = sort::TopK::k(view)?;
     if lines.n == 0 || lines.count == 0 || k == 0 || i32::try_from(lines.n).is_err() {
         return None;
     }
