@@ -71,9 +71,9 @@ impl<'s> Resharder<'_, '_, 's> {
         let view = self.module.view(source, last);
         debug_assert!(is_terminator(&view));
         let values = self.edges(&view, "result", view.operands(), &wanted, b);
-        let lie = values.iter().map(|&v| b.body.sharding(v).cloned()).collect();
+        let layouts = values.iter().map(|&v| b.body.sharding(v).cloned()).collect();
         self.clone_with(last, values, vec![], b);
-        lie
+        layouts
     }
 
     fn op(&mut self, op: Op, b: &mut Builder<'_>) {
@@ -86,7 +86,7 @@ impl<'s> Resharder<'_, '_, 's> {
         if is_manual(&view) {
             return self.manual(&view, b);
         }
-        if has_program_regions(&view) || view.name() == "stablehlo.optimization_barrier" {
+        if has_program_regions(&view) || Opcode::of_view(&view) == Opcode::OptimizationBarrier {
             return self.data_flow(&view, b);
         }
         if let Some(rule) = self.pointwise.rule_of(&view) {
@@ -195,17 +195,17 @@ impl Resharder<'_, '_, '_> {
     }
 
     /// Maps the arguments of a region to those of the new region, and sets their layouts.
-    fn define(&mut self, region: Region, args: &[Value], lie: &Wanted, b: &mut Builder<'_>) {
+    fn define(&mut self, region: Region, args: &[Value], layouts: &Wanted, b: &mut Builder<'_>) {
         for (i, (&old, &new)) in self.cloner.source[region].args.iter().zip(args).enumerate() {
             self.cloner.carry(old, new, b);
-            b.set_sharding(new, lie.get(i).cloned().flatten());
+            b.set_sharding(new, layouts.get(i).cloned().flatten());
         }
     }
 
-    fn finish(&mut self, view: &OpView<'_>, results: &[Value], lie: &Wanted, b: &mut Builder<'_>) {
+    fn finish(&mut self, view: &OpView<'_>, results: &[Value], layouts: &Wanted, b: &mut Builder<'_>) {
         for (i, (&old, &new)) in view.results().iter().zip(results).enumerate() {
             self.cloner.carry(old, new, b);
-            b.set_sharding(new, lie[i].clone());
+            b.set_sharding(new, layouts[i].clone());
         }
     }
 
@@ -297,12 +297,12 @@ impl Resharder<'_, '_, '_> {
 
     /// Decides how the op runs if its operands are unreduced over `kept` at most.
     fn decide(&mut self, view: &OpView<'_>, rule: Arc<Rule>, kept: &[AxisRef], b: &Builder<'_>) -> Rc<Decision> {
-        let lie = |&v: &Value| {
+        let layout = |&v: &Value| {
             let own = sharding_or_replicated(b.body, self.cloner.get(v), self.mesh)?;
             let unreduced = own.unreduced.iter().flat_map(|a| kept.iter().filter_map(|k| a.overlap(*k))).collect();
             Some(own.with_unreduced(unreduced))
         };
-        let operands = view.operands().iter().map(lie);
+        let operands = view.operands().iter().map(layout);
         let shardings: Shardings = operands.chain(view.results().iter().map(|&v| self.wanted(v))).collect();
         self.decisions.decide(view, facts(view), rule, self.mesh, shardings)
     }
