@@ -12,18 +12,17 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The largest number of rounds. Each round can remove ops that became dead or equal in the round before; what is left
-/// after the last round stays.
+/// The largest number of rounds. Each round can merge ops that became equal in the round before; equal ops that are left
+/// after the last round stay.
 const MAX_ROUNDS: usize = 4;
 
 /// Removes and merges the ops of the main function in place.
 pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     let mut body = std::mem::take(&mut module.funcs[main.index()].body);
-    for _ in 0..MAX_ROUNDS {
-        if !round(&module, &mut body) {
-            break;
-        }
+    // The last round may leave ops that became dead in it.
+    if (0..MAX_ROUNDS).all(|_| round(&module, &mut body)) {
+        remove_dead(&module, &mut body);
     }
     module.funcs[main.index()].body = body;
     Ok(module)
@@ -36,6 +35,14 @@ fn round(module: &Module, body: &mut Body) -> bool {
     let mut cleanup = Cleanup { module, body, live, renamed, seen: HashMap::new(), is_changed: false };
     cleanup.region(entry);
     cleanup.is_changed
+}
+
+/// Removes the ops that nothing needs.
+fn remove_dead(module: &Module, body: &mut Body) {
+    let live = live(module, body);
+    for region in (0..body.region_count()).map(Region::new) {
+        body.region_mut(region).ops.retain(|&op| live[op]);
+    }
 }
 
 /// Returns the first op that nothing needs.
