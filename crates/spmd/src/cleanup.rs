@@ -53,19 +53,31 @@ pub(crate) fn first_dead(module: &Module, body: &Body) -> Option<Op> {
 
 /// Returns for each op whether anything needs it.
 fn live(module: &Module, body: &Body) -> EntityVec<Op, bool> {
-    let mut used: EntityVec<Value, bool> = EntityVec::filled(body.value_count(), false);
+    let mut used = EntityVec::filled(body.value_count(), false);
     let mut live = EntityVec::filled(body.op_count(), false);
-    // The walk is backwards, so that each op comes after the ops that read its results.
-    for op in body.walk().into_iter().rev() {
+    mark_live(module, body, body.entry(), &mut used, &mut live);
+    live
+}
+
+/// Marks the live ops of a region and the values that they use. The walk is backwards, so that each op comes after the
+/// ops that read its results. What stands in the regions of a dead op needs nothing.
+fn mark_live(
+    module: &Module,
+    body: &Body,
+    region: Region,
+    used: &mut EntityVec<Value, bool>,
+    live: &mut EntityVec<Op, bool>,
+) {
+    for &op in body[region].ops.iter().rev() {
         budget::poll();
         let view = module.view(body, op);
         let acts = is_terminator(&view) || facts(&view).effects(&view) == Effects::Ordered;
         if acts || view.results().iter().any(|&v| used[v]) {
             live[op] = true;
             view.operands().iter().for_each(|&v| used[v] = true);
+            view.regions().iter().for_each(|&inner| mark_live(module, body, inner, used, live));
         }
     }
-    live
 }
 
 struct Cleanup<'a> {

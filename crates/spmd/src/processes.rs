@@ -7,6 +7,7 @@ use shardwise_ir::{Module, OpView};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, IdSpace, Permutation};
 use shardwise_ops::shardy::manual_axes;
 use shardwise_propagate::check_written_rule;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks the functions that run.
 ///
@@ -50,16 +51,53 @@ pub(crate) fn check_axes(module: &Module) -> Result<(), Diagnostics> {
     found.or(())
 }
 
-/// Returns the error if the op is a collective between devices that differ along axes other than `manual`.
+/// Returns the error if the op is a collective that relates devices that differ along axes other than `manual`, or that
+/// treats such devices differently.
 fn leaves_manual_axes(view: &OpView<'_>, mesh: &Mesh, manual: &[AxisRef]) -> Option<Diagnostic> {
     let collective = CollectiveView::of(view).filter(|c| c.ids != IdSpace::CrossReplica)?;
     let free = mesh.all_axes().flat_map(|a| a.minus(mesh, manual)).filter(|a| a.size(mesh) > 1);
-    let axis = moved_along(&collective, mesh, &free.collect::<Vec<_>>())?;
-    let message =
-        format!("`{}` moves data along {}, which is not a manual axis there", view.name(), axis.display(mesh));
-    let way_out = "add the axis to `manual_axes` of the `sdy.manual_computation`, or leave the collective out: \
-                   along axes that are not manual the partitioner inserts collectives";
+    let free: Vec<AxisRef> = free.collect();
+    if let Some(axis) = moved_along(&collective, mesh, &free) {
+        let message =
+            format!("`{}` moves data along {}, which is not a manual axis there", view.name(), axis.display(mesh));
+        let way_out = "add the axis to `manual_axes` of the `sdy.manual_computation`, or leave the collective out: \
+                       along axes that are not manual the partitioner inserts collectives";
+        return Some(Diagnostic::error("collective-axes", view.loc(), message).mesh(mesh).help(way_out));
+    }
+    if is_alike(&collective, mesh, &free, manual) {
+        return None;
+    }
+    let names: Vec<String> = free.iter().map(|a| a.display(mesh).to_string()).collect();
+    let message = format!(
+        "`{}` does not do the same at every position along axes that are not manual there: {}",
+        view.name(),
+        names.join(", ")
+    );
+    let way_out = "name the same groups at every position along these axes, or add them to `manual_axes` of the \
+                   `sdy.manual_computation`";
     Some(Diagnostic::error("collective-axes", view.loc(), message).mesh(mesh).help(way_out))
+}
+
+/// Returns whether the groups or pairs of a collective are the same at every position along the `free` axes. Devices of
+/// one group do not differ along these.
+fn is_alike(collective: &CollectiveView, mesh: &Mesh, free: &[AxisRef], manual: &[AxisRef]) -> bool {
+    let rows: Vec<Vec<usize>> = match (&collective.kind, &collective.groups) {
+        (CollectiveKind::CollectivePermute { permutation: Permutation::Processes(pairs) }, _) => {
+            pairs.iter().map(|&(source, target)| vec![source, target]).collect()
+        }
+        (_, Groups::Dense(rows)) if collective.ids != IdSpace::CrossReplicaAndPartition => rows.clone(),
+        _ => return true,
+    };
+    let positions = mesh.positions();
+    let mut groups: BTreeMap<usize, BTreeSet<Vec<usize>>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| !row.is_empty()) {
+        let coordinates = |&device: &usize| mesh.coordinates(positions.of(device).unwrap_or_default());
+        let members = row.iter().map(|device| AxisRef::index_in(mesh, manual, &coordinates(device))).collect();
+        groups.entry(AxisRef::index_in(mesh, free, &coordinates(&row[0]))).or_default().insert(members);
+    }
+    let mut sets = groups.values();
+    let Some(first) = sets.next() else { return true };
+    groups.len() == AxisRef::total_size(mesh, free) && sets.all(|set| set == first)
 }
 
 /// Returns one of the axes along which devices differ that the collective relates.
