@@ -209,7 +209,7 @@ impl Facts for OptimizationBarrier {
     answer!(class = Other);
     answer!(combine = none);
     answer!(localize = same_op);
-    answer!(semantics = Identity);
+    answer!(semantics = Control);
     answer!(eval = operands);
     answer!(effects = Ordered);
     answer!(cost = nothing);

@@ -10,10 +10,10 @@ use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_m
 use crate::uniform;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
-use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_op};
-use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
+use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_op, rewrite_regions};
+use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, Type, Value};
+use shardwise_ops::LocalizeCx;
 use shardwise_ops::shardy::manual_axes;
-use shardwise_ops::{LocalizeCx, Semantics};
 use std::sync::Arc;
 
 /// Returns the program of one device.
@@ -110,7 +110,7 @@ impl<'s> Rewrite<'s> for Localizer<'_> {
         } else if is_terminator(view) || has_program_regions(view) {
             return Ok(false);
         } else {
-            self.by_fact(view, cloner, b)
+            self.by_fact(view, cloner, b)?
         };
         for (&old, new) in view.results().iter().zip(results) {
             cloner.set(old, new);
@@ -171,8 +171,13 @@ impl Localizer<'_> {
         }
     }
 
-    fn by_fact<'s>(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> Vec<Value> {
-        let regions = view.regions().iter().map(|&r| scalar_region(view, r, cloner, b)).collect();
+    fn by_fact<'s>(
+        &mut self,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
+        b: &mut Builder<'_>,
+    ) -> Result<Vec<Value>, Diagnostics> {
+        let regions = rewrite_regions(view, self, cloner, b)?;
         let operands = cloner.values(view.operands());
         let shardings =
             |values: &[Value]| values.iter().map(|&v| sharding_or_replicated(view.body, v, self.mesh)).collect();
@@ -185,30 +190,9 @@ impl Localizer<'_> {
             result_types: self.result_types(view, cloner, b),
             builder: b,
         };
-        match facts(view).localize(&mut cx) {
-            Ok(values) => values,
-            Err(diagnostic) => {
-                self.found.push(diagnostic);
-                cx.same_op()
-            }
-        }
+        Ok(facts(view).localize(&mut cx).unwrap_or_else(|diagnostic| {
+            self.found.push(diagnostic);
+            cx.same_op()
+        }))
     }
-}
-
-/// Copies a reducer or comparator. Ops that are identities, such as sharding constraints, are removed from it.
-fn scalar_region<'s>(view: &OpView<'s>, from: Region, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> Region {
-    let source = cloner.source;
-    let region = b.body.add_region();
-    let mut inner = Builder::at(b.body, region, b.loc.clone());
-    cloner.args(from, &mut inner);
-    for &op in &source[from].ops {
-        let view = view.at(op);
-        if facts(&view).semantics(&view) == Semantics::Identity {
-            let pairs = view.results().iter().zip(view.operands());
-            pairs.for_each(|(&result, &operand)| cloner.set(result, cloner.get(operand)));
-        } else {
-            cloner.op(op, &mut inner);
-        }
-    }
-    region
 }

@@ -235,8 +235,7 @@ fn run_list(
         show(i + 1, step.name, &module);
         if is_verified {
             check_valid(step.name, &module, order)?;
-            // Generated programs of the fuzzer still break some guarantees, so release builds check them on request only.
-            if cfg!(debug_assertions) && order == Order::Pipeline || order == Order::Any && options.verify {
+            if order == Order::Pipeline || options.verify {
                 check_stage(step.name, &module, order)?;
             }
         }

@@ -188,7 +188,8 @@ fn disagreeing(module: &Module) -> Option<(Loc, String)> {
     let (func, mesh) = (main(module)?, module.main_mesh()?);
     program_ops(module, func).into_iter().find_map(|op| {
         let view = module.view(&func.body, op);
-        let is_exempt = is_terminator(&view) || is_mark(&view) || is_manual(&view) || has_program_regions(&view);
+        let has_edges = matches!(facts(&view).data_flow(&view), DataFlow::Edges(_));
+        let is_exempt = is_terminator(&view) || is_mark(&view) || is_manual(&view) || has_edges;
         if is_exempt || ShardyCollective::of(&view).is_some() {
             return None;
         }
