@@ -3,6 +3,7 @@
 //! - [`oracle`]: compares our command with JAX, Shardy and jaxlib's interpreter on the corpus.
 //! - [`check`]: compares thousands of generated programs with their partitioned forms.
 //! - [`mod@bench`]: measures JAX and ours on the same inputs together, for ratios of times.
+//! - [`communication`]: measures the bytes that partitioned programs move against bounds and against XLA.
 //! - [`cost`]: compares instructions and times of the command with those of another build.
 //! - [`fuzz`]: runs programs from seeds to the end in worker processes, for any length of time.
 //! - [`lit`]: runs MLIR's kind of test files (Shardy's) through our command and through jaxlib.
@@ -16,6 +17,7 @@
 pub mod bench;
 pub mod check;
 pub mod command;
+pub mod communication;
 pub mod cost;
 pub mod deny;
 pub mod docs;

@@ -4,7 +4,7 @@
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{bench, check, cost, deny, docs, fuzz, lit, oracle, stablehlo};
+use xtask::{bench, check, communication, cost, deny, docs, fuzz, lit, oracle, stablehlo};
 
 /// Automation of the shardwise repository.
 #[derive(Parser)]
@@ -19,6 +19,7 @@ enum Task {
     Oracle(oracle::Options),
     Check(check::Options),
     Bench(bench::Options),
+    Communication(communication::Options),
     Cost(cost::Options),
     Deny(deny::Options),
     Docs(docs::Options),
@@ -32,6 +33,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Oracle(options) => oracle::run(&options)?,
         Task::Check(options) => check::run(&options)?,
         Task::Bench(options) => bench::run(&options)?,
+        Task::Communication(options) => communication::run(&options)?,
         Task::Cost(options) => cost::run(&options)?,
         Task::Deny(options) => deny::run(&options)?,
         Task::Docs(options) => docs::run(&options)?,

@@ -15,10 +15,12 @@
 //! number of shards is local only if both numbers pad `n` to the same size, or if one of them is 1: then the whole
 //! dimension is on the device and is padded or cut there. Only local steps are edges.
 
+mod bound;
 mod search;
 #[cfg(test)]
 mod tests;
 
+pub use bound::bytes_missing;
 use shardwise_base::{AxisRef, DType, Sharding};
 
 /// One collective of a plan and the layout after it.

@@ -1,0 +1,28 @@
+//! `cargo xtask communication`: measures the bytes that partitioned programs move against bounds and against XLA.
+//!
+//! Bytes are those that the device that receives most receives. Padding is counted, and what a loop moves is multiplied
+//! by its trip count.
+
+mod random;
+mod reshards;
+
+use anyhow::Result;
+
+/// Measure the bytes that partitioned programs move against bounds and against XLA.
+#[derive(clap::Args)]
+pub struct Options {
+    #[command(subcommand)]
+    study: Study,
+}
+
+#[derive(clap::Subcommand)]
+enum Study {
+    Reshards(reshards::Options),
+}
+
+/// Runs one of the studies. Returns its tables.
+pub fn run(options: &Options) -> Result<(String, bool)> {
+    match &options.study {
+        Study::Reshards(options) => reshards::run(options),
+    }
+}
