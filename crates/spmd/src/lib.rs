@@ -15,6 +15,8 @@ pub mod dequantize;
 pub mod explain;
 pub mod gspmd;
 pub mod hlo;
+pub mod hoist;
+mod live;
 pub mod localize;
 pub mod loops;
 pub mod lower;

@@ -2,7 +2,9 @@
 
 use crate::explain::{Communication, communication};
 use crate::stages::*;
-use crate::{axes, cleanup, collectives, dequantize, gspmd, localize, lower, meshes, pad, reshard, simplify, uniform};
+use crate::{
+    axes, cleanup, collectives, dequantize, gspmd, hoist, localize, lower, meshes, pad, reshard, simplify, uniform,
+};
 use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
 use shardwise_engine::Signature;
 use shardwise_ir::{Module, verify};
@@ -72,6 +74,12 @@ pub const PASSES: &[Pass] = &[
         run: |m, _| collectives::collectives(&m),
         describes: "replaces each reshard by its cheapest collectives",
         ensures: &[NO_RESHARDS],
+    },
+    Pass {
+        name: "hoist",
+        run: |m, _| hoist::hoist(m),
+        describes: "moves collectives that every turn of a loop would repeat in front of the loop",
+        ensures: &[HOISTED],
     },
     Pass {
         name: "pad",

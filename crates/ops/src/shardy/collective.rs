@@ -315,6 +315,19 @@ pub fn axes_to_fill(mesh: &Mesh, axes: &[AxisRef], others: &[AxisRef]) -> Vec<Ax
 /// The facts of all of Shardy's collectives.
 pub struct Collective;
 
+/// The attribute of a step that runs in each turn of a loop although it could run once.
+const IN_EACH_TURN: &str = "shardwise.in_each_turn";
+
+/// Returns whether a step is marked to stay in the loop that contains it, although it computes the same in each turn.
+pub fn stays_in_loop(attrs: &Attrs) -> bool {
+    attrs.contains(IN_EACH_TURN)
+}
+
+/// Marks a step that stays in the loop that contains it. Its result in front of the loop would take too much memory.
+pub fn set_stays_in_loop(attrs: &mut Attrs) {
+    attrs.set(IN_EACH_TURN, Attr::Unit);
+}
+
 /// Returns the sharding of a value. A value without one is replicated.
 fn sharding_or_whole(op: &OpView<'_>, v: Value, mesh: &Arc<Mesh>) -> Sharding {
     let rank = op.body.ty(v).shape().len();

@@ -5,7 +5,7 @@
 mod collective;
 mod localize;
 
-pub use collective::{AllToAllParam, Collective, ShardyCollective, axes_to_fill};
+pub use collective::{AllToAllParam, Collective, ShardyCollective, axes_to_fill, set_stays_in_loop, stays_in_loop};
 pub use localize::permutation;
 
 use crate::Opcode;

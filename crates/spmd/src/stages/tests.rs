@@ -170,6 +170,28 @@ fn collectives() {
 }
 
 #[test]
+fn hoist() {
+    let weight = r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x8xf32>, %w: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<4x8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %x = %a) : tensor<i32>, tensor<4x8xf32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.add %i, %one : tensor<i32>
+    %2 = sdy.sharding_constraint %w <@mesh, [{}, {}]> : tensor<8x8xf32>
+    %3 = stablehlo.dot_general %x, %2, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    stablehlo.return %1, %3 : tensor<i32>, tensor<4x8xf32>
+  }
+  return %0#1 : tensor<4x8xf32>
+}"#;
+    finds("hoist", HOISTED, weight, Skips);
+}
+
+#[test]
 fn pad() {
     finds("pad", EVEN, PRODUCT, Skips);
 }

@@ -1,0 +1,104 @@
+//! Estimates the memory of a program before it is planned: the bytes of the values that one device holds at each op.
+//!
+//! A value is held from the op that makes it to the last op that uses it. A loop holds what it carries once: its
+//! arguments, the values that it returns and its results share their memory. The estimate knows nothing of values that
+//! share memory otherwise, so it compares two versions of one program, and is no prediction.
+
+use crate::plan::local_bytes;
+use shardwise_base::EntityVec;
+use shardwise_ir::{Body, Op, Region, Value, ValueDef};
+
+/// The positions of a body's ops and of the last uses of its values.
+pub(crate) struct Lives {
+    /// The region that contains each op.
+    home: EntityVec<Op, Option<Region>>,
+    /// The position of each op in its region.
+    position: EntityVec<Op, usize>,
+    /// The position of the last op, in the region that defines the value, that uses the value itself or in a region.
+    last_use: EntityVec<Value, Option<usize>>,
+}
+
+impl Lives {
+    pub fn compute(body: &Body) -> Lives {
+        let mut lives = Lives {
+            home: EntityVec::filled(body.op_count(), None),
+            position: EntityVec::filled(body.op_count(), 0),
+            last_use: EntityVec::filled(body.value_count(), None),
+        };
+        for region in (0..body.region_count()).map(Region::new) {
+            for (i, &op) in body[region].ops.iter().enumerate() {
+                lives.home[op] = Some(region);
+                lives.position[op] = i;
+            }
+        }
+        for op in body.walk() {
+            for &v in &body[op].operands {
+                let used_at = lives.position_in(body, op, lives.region_of(body, v));
+                lives.last_use[v] = lives.last_use[v].max(used_at);
+            }
+        }
+        lives
+    }
+
+    /// Returns the region whose argument the value is, or that contains the op that makes it.
+    pub fn region_of(&self, body: &Body, v: Value) -> Option<Region> {
+        match body[v].def {
+            ValueDef::Argument { region, .. } => Some(region),
+            ValueDef::Result { op, .. } => self.home[op],
+        }
+    }
+
+    /// Returns the position in `region` of the op, or of the op that contains it.
+    fn position_in(&self, body: &Body, op: Op, region: Option<Region>) -> Option<usize> {
+        let mut op = op;
+        while self.home[op] != region {
+            op = body[self.home[op]?].parent?;
+        }
+        Some(self.position[op])
+    }
+
+    /// Returns the first and the last position in its region at which the result of an op is held.
+    pub fn span(&self, body: &Body, v: Value) -> (usize, usize) {
+        let first = body.def_op(v).map_or(0, |op| self.position[op]);
+        (first, self.last_use[v].unwrap_or(first).max(first))
+    }
+
+    /// Returns the bytes that the region's own values take at each of its ops.
+    pub fn own(&self, body: &Body, region: Region) -> Vec<u64> {
+        let ops = &body[region].ops;
+        let mut change = vec![0i128; ops.len() + 1];
+        for &v in ops.iter().flat_map(|&op| &body[op].results) {
+            let (first, last) = self.span(body, v);
+            let size = i128::from(bytes(body, v));
+            change[first] += size;
+            change[last + 1] -= size;
+        }
+        let mut held = 0;
+        let at = |change: i128| {
+            held += change;
+            held as u64
+        };
+        change[..ops.len()].iter().copied().map(at).collect()
+    }
+
+    /// Returns the bytes that the values of the region, and those of the regions in it, take at each of its ops.
+    pub fn profile(&self, body: &Body, region: Region) -> Vec<u64> {
+        let inside = |op: &Op| body[*op].regions.iter().map(|&r| self.peak(body, r)).max().unwrap_or(0);
+        let own = self.own(body, region);
+        body[region].ops.iter().zip(own).map(|(op, own)| own.saturating_add(inside(op))).collect()
+    }
+
+    /// Returns the largest number of bytes in the region's profile.
+    pub fn peak(&self, body: &Body, region: Region) -> u64 {
+        self.profile(body, region).into_iter().max().unwrap_or(0)
+    }
+}
+
+/// Returns the bytes of the part of a value that one device holds.
+pub(crate) fn bytes(body: &Body, v: Value) -> u64 {
+    let Some(ty) = body.ty(v).as_tensor() else { return 0 };
+    match body.sharding(v).filter(|s| s.rank() == ty.rank() && !s.mesh.is_maximal()) {
+        Some(sharding) => local_bytes(sharding, &ty.shape, ty.dtype),
+        None => ty.bytes(),
+    }
+}
