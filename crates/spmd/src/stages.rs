@@ -80,7 +80,7 @@ guarantees! {
     AGREED: "operands and results of every op agree with its rule", until Some("axes"), disagreeing;
     AGREED_EDGES: "all values along an edge of a loop, a branch, a manual computation or the function have one layout",
         until Some("axes"), disagreeing_edge;
-    NO_MARKS: "no constraint and no other mark of propagation is left in the main function", until None,
+    NO_MARKS: "no constraint and no other mark of propagation is left in the main function on a mesh", until None,
         |m| find_in_program(m, |v| is_mark(v) && Opcode::of_view(v) != Opcode::Reshard);
     NO_RESHARDS: "no reshard is left in the main function", until None,
         |m| find_in_main(m, |v| Opcode::of_view(v) == Opcode::Reshard);
@@ -88,8 +88,8 @@ guarantees! {
         until Some("hoist"), |m| main(m).and_then(|f| at(m, f, hoist::first_invariant(m, &f.body)?));
     EVEN: "every sharded dimension divides evenly", until Some("axes"), uneven;
     NAMED_AXES: "collectives name axes where these say the same as device numbers", until None, axes::unnamed;
-    NO_SHARDY: "no op of Shardy is left in the main function", until None,
-        |m| find_in_main(m, |v| v.name().starts_with("sdy."));
+    NO_SHARDY: "no op of Shardy is left in the main function on a mesh", until None,
+        |m| m.main_mesh().and_then(|_| find_in_main(m, |v| v.name().starts_with("sdy.")));
     LOCAL_VALUES: "only arguments of the main function have shardings", until None, sharded_inside;
     LOCAL_TYPES: "arguments and results of the main function have the types of one device", until None, global_boundary;
     NO_DEAD_OPS: "every op is needed", until None, |m| main(m).and_then(|f| at(m, f, cleanup::first_dead(m, &f.body)?));
@@ -140,8 +140,9 @@ fn program_ops(module: &Module, func: &Func) -> Vec<Op> {
     ops
 }
 
+/// Finds an op of the program regions of a main function on a mesh.
 fn find_in_program(module: &Module, is_wrong: impl Fn(&OpView<'_>) -> bool) -> Option<(Loc, String)> {
-    let func = main(module)?;
+    let (func, _) = (main(module)?, module.main_mesh()?);
     let is_wrong = |&op: &Op| is_wrong(&module.view(&func.body, op));
     at(module, func, program_ops(module, func).into_iter().find(is_wrong)?)
 }
