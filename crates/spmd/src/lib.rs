@@ -26,6 +26,7 @@ mod pipeline;
 pub mod plan;
 mod processes;
 mod reason;
+mod remake;
 pub mod reshard;
 mod rewrite;
 pub mod simplify;

@@ -8,6 +8,7 @@
 
 use crate::plan::{local_bytes, plan_reshard, total_bytes};
 use crate::reason;
+use crate::remake::Sources;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
 use crate::strategy::{Cause, Decision, Decisions, Shardings};
 use shardwise_base::{AxisRef, Diagnostics, Mesh, Reason, Sharding};
@@ -304,7 +305,9 @@ impl Resharder<'_, '_, '_> {
         };
         let operands = view.operands().iter().map(layout);
         let shardings: Shardings = operands.chain(view.results().iter().map(|&v| self.wanted(v))).collect();
-        self.decisions.decide(view, facts(view), rule, self.mesh, shardings)
+        let is_source = |&v: &Value| self.sources().is_source(b.body, self.cloner.get(v));
+        let sources = view.operands().iter().map(is_source).collect();
+        self.decisions.decide(view, facts(view), rule, self.mesh, shardings, sources)
     }
 
     /// Combines partial results, and reshards the result to the layout that it should have.
@@ -400,11 +403,18 @@ impl Resharder<'_, '_, '_> {
         make_shardy::step(b, v, &step, &from.with_unreduced(unreduced), &reason)
     }
 
+    fn sources(&self) -> Sources<'_> {
+        Sources { module: self.module, mesh: self.mesh }
+    }
+
     /// Returns the value in the layout `to`. `why` is called only if something has to be done.
     fn bring(&mut self, v: Value, to: &Sharding, why: impl FnOnce(u64) -> Arc<Reason>, b: &mut Builder<'_>) -> Value {
         let from = self.current(v, b);
         if from.same_layout(to) {
             return v;
+        }
+        if let Some(made) = self.sources().remake(v, to, b) {
+            return made;
         }
         let open: Vec<AxisRef> = from.unreduced.iter().flat_map(|a| a.minus(self.mesh, &to.unreduced)).collect();
         let bytes = reshard_bytes(&from, to, v, b) + all_reduce_bytes(&from, &open, v, b);

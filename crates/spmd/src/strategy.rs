@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// The shardings of the operands, then of the results.
 pub(crate) type Shardings = SmallVec<[Option<Sharding>; 4]>;
 
+/// For each operand, whether it is made again where it is wanted in another layout, so that it never moves.
+pub(crate) type Sources = SmallVec<[bool; 4]>;
+
 /// The decisions made so far, by question. Many ops of a program ask the same question.
 #[derive(Default)]
 pub(crate) struct Decisions(HashMap<Question, Rc<Decision>>);
@@ -27,6 +30,7 @@ struct Question {
     rule: Arc<Rule>,
     types: SmallVec<[Type; 4]>,
     shardings: Shardings,
+    sources: Sources,
 }
 
 /// Equality is reflexive except for attributes with NaNs, for which the question is decided again.
@@ -61,7 +65,7 @@ pub(crate) enum Cause {
 
 impl Decisions {
     /// Decides how an op runs. `shardings` are the layouts that the operands have, then the layouts that the results
-    /// should have.
+    /// should have. `sources` states which operands never move.
     pub fn decide(
         &mut self,
         view: &OpView<'_>,
@@ -69,16 +73,19 @@ impl Decisions {
         rule: Arc<Rule>,
         mesh: &Arc<Mesh>,
         shardings: Shardings,
+        sources: Sources,
     ) -> Rc<Decision> {
         if !view.regions().is_empty() {
-            return Rc::new(Task::new(view, facts, &rule, mesh, shardings).decide());
+            return Rc::new(Task::new(view, facts, &rule, mesh, shardings, sources).decide());
         }
         let types = tensors(view).map(|v| view.body.ty(v).clone()).collect();
-        let question = Question { code: view.data().code, attrs: view.attrs().clone(), rule, types, shardings };
+        let (code, attrs) = (view.data().code, view.attrs().clone());
+        let question = Question { code, attrs, rule, types, shardings, sources };
         if let Some(known) = self.0.get(&question) {
             return known.clone();
         }
-        let task = Task::new(view, facts, &question.rule, mesh, question.shardings.clone());
+        let (shardings, sources) = (question.shardings.clone(), question.sources.clone());
+        let task = Task::new(view, facts, &question.rule, mesh, shardings, sources);
         let decision = Rc::new(task.decide());
         self.0.insert(question, decision.clone());
         decision
@@ -123,10 +130,18 @@ pub(crate) struct Task {
     pub types: SmallVec<[Option<TensorType>; 4]>,
     pub operand_count: usize,
     work: u64,
+    sources: Sources,
 }
 
 impl Task {
-    fn new(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, mesh: &Arc<Mesh>, shardings: Shardings) -> Task {
+    fn new(
+        view: &OpView<'_>,
+        facts: &dyn Facts,
+        rule: &Rule,
+        mesh: &Arc<Mesh>,
+        shardings: Shardings,
+        sources: Sources,
+    ) -> Task {
         let types: SmallVec<[Option<TensorType>; 4]> =
             tensors(view).map(|v| view.body.ty(v).as_tensor().cloned()).collect();
         let takes_part = |i: usize| types[i].as_ref().is_some_and(|t| t.rank() == rule.mapping(i).rank());
@@ -135,7 +150,8 @@ impl Task {
         let cost = facts.cost(view);
         let work = local_work(cost.flops, cost.bytes_read + cost.bytes_written);
         let operand_count = view.operands().len();
-        let mut task = Task { mesh: mesh.clone(), rule: rule.clone(), shardings, types, operand_count, work };
+        let (mesh, rule) = (mesh.clone(), rule.clone());
+        let mut task = Task { mesh, rule, shardings, types, operand_count, work, sources };
         task.restrict(view, facts);
         task
     }
@@ -148,7 +164,11 @@ impl Task {
     }
 
     fn assign(&self) -> Assignment {
-        let bytes: Vec<u64> = self.types.iter().map(|t| t.as_ref().map_or(0, |t| t.bytes())).collect();
+        let size = |(i, t): (usize, &Option<TensorType>)| match t {
+            Some(t) if !self.sources.get(i).copied().unwrap_or(false) => t.bytes(),
+            _ => 0,
+        };
+        let bytes: Vec<u64> = self.types.iter().enumerate().map(size).collect();
         let shardings: Vec<Option<&Sharding>> = self.shardings.iter().map(Option::as_ref).collect();
         let (rule, mesh, summed) = (&self.rule, &self.mesh, &self.asked_sums()[..]);
         assign(Parties { rule, mesh, shardings: &shardings, bytes: &bytes, work: self.work, summed }, |_| false)
@@ -247,7 +267,7 @@ pub fn ways(view: &OpView<'_>, rule: &Rule) -> Vec<(Factor, Way)> {
     rule.all_factors().map(|f| (f, way(view, facts, rule, f))).collect()
 }
 
-fn way(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor: Factor) -> Way {
+pub(crate) fn way(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor: Factor) -> Way {
     let needs_all = facts.splits(view) == Splits::Shared;
     match (rule.kind(factor), facts.combine(view)) {
         (FactorKind::NeedReplication, _) => Way::Whole("each element needs all of it"),

@@ -12,7 +12,7 @@ module {
   func.func public @main(%arg0: tensor<3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
     %0 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]> : tensor<3xf32>
     %1 = sdy.all_gather [{"x"}] %arg0 out_sharding=<@mesh, [{}]> : tensor<3xf32>
-    %2 = sdy.all_gather [{"x"}] %0 out_sharding=<@mesh, [{}]> : tensor<3xf32>
+    %2 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]> : tensor<3xf32>
     %3 = stablehlo.add %1, %2 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<3xf32>
     %4 = sdy.all_slice [{"x"}] %3 out_sharding=<@mesh, [{"x"}]> : tensor<3xf32>
     return %4 : tensor<3xf32>
@@ -25,12 +25,11 @@ module {
     %0 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 0.000000e+00]> : tensor<4xf32>
     %1 = sdy.all_gather [{"x"}] %arg0 out_sharding=<@mesh, [{}]> : tensor<4xf32>
     %2 = stablehlo.slice %1 [0:3] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<4xf32>) -> tensor<3xf32>
-    %3 = sdy.all_gather [{"x"}] %0 out_sharding=<@mesh, [{}]> : tensor<4xf32>
-    %4 = stablehlo.slice %3 [0:3] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<4xf32>) -> tensor<3xf32>
-    %5 = stablehlo.add %2, %4 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<3xf32>
-    %6 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0.000000e+00> : tensor<f32>
-    %7 = stablehlo.pad %5, %6, low = [0], high = [1], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<3xf32>, tensor<f32>) -> tensor<4xf32>
-    %8 = sdy.all_slice [{"x"}] %7 out_sharding=<@mesh, [{"x"}]> : tensor<4xf32>
-    return %8 : tensor<4xf32>
+    %3 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]> : tensor<3xf32>
+    %4 = stablehlo.add %2, %3 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<3xf32>
+    %5 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0.000000e+00> : tensor<f32>
+    %6 = stablehlo.pad %4, %5, low = [0], high = [1], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<3xf32>, tensor<f32>) -> tensor<4xf32>
+    %7 = sdy.all_slice [{"x"}] %6 out_sharding=<@mesh, [{"x"}]> : tensor<4xf32>
+    return %7 : tensor<4xf32>
   }
 }
