@@ -3,6 +3,7 @@
 //! Bytes are those that the device that receives most receives. Padding is counted, and what a loop moves is multiplied
 //! by its trip count.
 
+mod programs;
 mod random;
 mod reshards;
 
@@ -17,12 +18,14 @@ pub struct Options {
 
 #[derive(clap::Subcommand)]
 enum Study {
+    Programs(programs::Options),
     Reshards(reshards::Options),
 }
 
 /// Runs one of the studies. Returns its tables.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     match &options.study {
+        Study::Programs(options) => programs::run(options),
         Study::Reshards(options) => reshards::run(options),
     }
 }
