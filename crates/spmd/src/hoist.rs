@@ -157,10 +157,10 @@ impl Hoist<'_> {
     }
 }
 
-/// What the reasons of the collectives say that were moved in front of a loop.
+/// The end of the reasons of collectives that were moved in front of a loop.
 const ONCE: &str = "; no turn of the loop changes it, so this is done once, in front of the loop";
 
-/// What the reasons of the collectives say that stay in a loop to save memory.
+/// The end of the reasons of collectives that stay in a loop to save memory.
 const EACH_TURN: &str = "; this is repeated in each turn, because holding the result during the loop takes more memory";
 
 /// Returns the reason with this text at its end.

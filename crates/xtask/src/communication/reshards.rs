@@ -116,7 +116,7 @@ fn shown(sizes: &[usize]) -> String {
     sizes.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
 }
 
-/// Returns a table of the cases that lie farthest above the bound.
+/// Returns a table of the cases that are farthest above the bound.
 fn worst(outcomes: &[Outcome], count: usize) -> Table {
     let mut above: Vec<&Outcome> = outcomes.iter().filter(|o| o.ratio() > 1.01).collect();
     above.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
