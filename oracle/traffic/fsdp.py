@@ -78,8 +78,8 @@ def stack(x, ups, downs):
 
 def stacked(draw: Draw):
     """The weights of several layers; each layer is split."""
-    layers = draw.of(3, 4)
-    return f32((layers, 64, 128), None, "x"), f32((layers, 128, 64), None, "x")
+    layers = draw.of(2, 3)
+    return f32((layers, 64, 96), None, "x"), f32((layers, 96, 64), None, "x")
 
 
 @FAMILY.program

@@ -25,7 +25,7 @@ def square(*spec):
 def invariant_product(draw: Draw) -> Case:
     """The product of two invariants is used in each turn."""
     turns = draw.of(4, 8)
-    run = lambda a, b, x: lax.fori_loop(0, turns, lambda _, x: settled(x @ (a @ b)), x)
+    run = lambda a, b, x: lax.fori_loop(0, turns, lambda _, x: settled(0.1 * (x @ (a @ b))), x)
     return case(line(), run, square("x"), square(None, "x"), f32((16, SIZE), "x"), out=P("x"))
 
 

@@ -118,9 +118,10 @@ def gates_batch(draw: Draw, net: tuple) -> Case:
 @FAMILY.program
 def lstm_gradient(draw: Draw) -> Case:
     """Data parallel training of an lstm."""
-    w = f32((SIZE, 4 * SIZE))
+    w = f32((32, 128))
     run = jax.grad(lambda w, u, h, xs: jnp.sum(lstm(w, u, h, xs) ** 2), (0, 1))
-    return case(line(), run, w, w, state("x"), inputs(draw, None, "x"), out=(P(), P()))
+    xs = f32((draw.of(3, 4), 16, 32), None, "x")
+    return case(line(), run, w, w, f32((16, 32), "x"), xs, out=(P(), P()))
 
 
 @FAMILY.program

@@ -35,6 +35,15 @@ pub fn files() -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Returns the day of the last commit: `2026-01-31`.
+pub fn last_date() -> Result<String> {
+    let mut git = Command::new("git");
+    git.args(["log", "-1", "--format=%cs"]).current_dir(root());
+    let out = git.output().context("cannot run git")?;
+    ensure!(out.status.success(), "git log failed: {}", String::from_utf8_lossy(&out.stderr));
+    Ok(String::from_utf8_lossy(&out.stdout).trim().to_string())
+}
+
 /// Returns the Rust files of the workspace with their contents.
 pub fn rust_sources() -> Result<Vec<(String, String)>> {
     let is_rust = |file: &PathBuf| file.starts_with("crates") && file.extension().is_some_and(|e| e == "rs");

@@ -56,7 +56,8 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     ensure!(!chosen.is_empty(), "no program's family/name contains `{}`", options.only);
     let rows: Vec<Row> = command::in_parallel(&chosen, |program| Row::measure(program));
     let wrong = if options.check { values::check(&chosen)? } else { vec![] };
-    let report = Report { rows: &rows, seed: options.seed, wrong: &wrong, is_checked: options.check };
+    let date = repo::last_date()?;
+    let report = Report { rows: &rows, seed: options.seed, wrong: &wrong, is_checked: options.check, date: &date };
     if let Some(file) = &options.json {
         let text = serde_json::to_string_pretty(&report.numbers())?;
         shardwise_base::file::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;

@@ -17,6 +17,8 @@ pub struct Report<'r> {
     pub wrong: &'r [String],
     /// True if values were compared.
     pub is_checked: bool,
+    /// The day of the last change.
+    pub date: &'r str,
 }
 
 /// A program that both sides partition.
@@ -138,7 +140,8 @@ impl<'r> Report<'r> {
     pub fn page(&self) -> String {
         let both = self.both();
         format!(
-            "{PAGE_HEAD}\n```text\n{}```\n\n## Families\n\n```text\n{}```\n\n## Programs\n\n```text\n{}```\n",
+            "{PAGE_HEAD}\nMeasured with the partitioner of {}.\n\n```text\n{}```\n\n## Families\n\n```text\n{}```\n\n## Programs\n\n```text\n{}```\n",
+            self.date,
             self.summary(&both),
             families(&both),
             programs(&both),
@@ -154,15 +157,10 @@ impl<'r> Report<'r> {
         let plain = sums.ours as f64 / sums.plain.max(1) as f64;
         line(format!("totals: ours {}, xla {}, xla* {}", sums.ours, sums.plain, sums.strict));
         line(format!("ours/xla {plain:.3}, ours/xla* {:.3}", sums.total()));
-        if let Some(largest) = both.iter().max_by_key(|p| p.theirs.worst().max(p.ours.worst())) {
-            let share = 100.0 * largest.theirs.worst() as f64 / sums.strict.max(1) as f64;
-            line(format!("largest program: {}, {share:.1} % of xla*", largest.label()));
-        }
         line(format!("above xla*: {}", sums.above));
-        let named = |chosen: &dyn Fn(&&Both<'_>) -> bool| {
-            let names: Vec<String> = both.iter().filter(chosen).map(|p| p.label()).collect();
-            if names.is_empty() { "0".into() } else { format!("{}: {}", names.len(), names.join(", ")) }
-        };
+        let named = |chosen: &dyn Fn(&&Both<'_>) -> bool| list(both.iter().filter(chosen).map(|p| p.label()).collect());
+        let is_large = |p: &&Both<'_>| 100 * p.theirs.worst() > 5 * sums.strict;
+        line(format!("more than 5 % of the total of xla*: {}", named(&is_large)));
         line(format!("xla* moves nothing and we do: {}", named(&|p| p.theirs.worst() == 0 && p.ours.worst() > 0)));
         line(format!("dominated (XLA moves less with no more products): {}", named(&|p| p.is_dominated())));
         for p in both.iter().filter(|p| p.is_above() && !p.is_dominated()) {
@@ -206,6 +204,20 @@ impl<'r> Report<'r> {
         let row = |row: &Row| json!({ "family": row.family, "name": row.name, "ours": side(&row.ours), "xla": side(&row.theirs) });
         json!({ "seed": self.seed, "programs": self.rows.iter().map(row).collect::<Vec<_>>() })
     }
+}
+
+/// Returns the number of names and the names, in lines of moderate length.
+fn list(names: Vec<String>) -> String {
+    let mut out = names.len().to_string();
+    let mut length = 0;
+    for (i, name) in names.iter().enumerate() {
+        length += name.len() + 2;
+        let is_new_line = i == 0 || length > 120;
+        out += if is_new_line { "\n  " } else { ", " };
+        out += name;
+        length = if is_new_line { name.len() } else { length };
+    }
+    out
 }
 
 fn programs(both: &[Both<'_>]) -> Table {
@@ -265,11 +277,11 @@ mod tests {
             Row { ours: Err("no rule\nmore".into()), ..row("failed", (0, 0), (0, 0)) },
         ];
         let wrong = ["test/equal: 1 of 2 differ".to_string()];
-        let text = Report { rows: &rows, seed: 7, wrong: &wrong, is_checked: true }.text();
+        let text = Report { rows: &rows, seed: 7, wrong: &wrong, is_checked: true, date: "" }.text();
         assert!(text.contains("geometric mean of (ours + 1 KiB) / (xla* + 1 KiB): 2.000"), "{text}");
         assert!(text.contains("totals: ours 10240, xla 6144, xla* 3072"), "{text}");
-        assert!(text.contains("xla* moves nothing and we do: 1: test/from_nothing\n"), "{text}");
-        assert!(text.contains("no more products): 2: test/from_nothing, test/dominated\n"), "{text}");
+        assert!(text.contains("xla* moves nothing and we do: 1\n  test/from_nothing\n"), "{text}");
+        assert!(text.contains("no more products): 2\n  test/from_nothing, test/dominated\n"), "{text}");
         assert!(text.contains("XLA repeats work in test/repeated: 1024 bytes against our 3072, 6 flops against our 5"));
         assert!(text.contains("test/failed: we cannot partition it: no rule\n"), "{text}");
         assert!(text.contains("values: 1 of 5 differ"), "{text}");
