@@ -99,7 +99,12 @@ impl Sharding {
         if mesh.axes.iter().all(|a| a.size != 1) {
             return self.clone();
         }
-        let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| a.size(mesh) != 1).collect();
+        let keep = |axes: &[AxisRef]| {
+            let mut kept = vec![];
+            // Two parts of an axis may become neighbours.
+            axes.iter().filter(|a| a.size(mesh) != 1).for_each(|&a| AxisRef::push_or_merge(&mut kept, a, mesh));
+            kept
+        };
         ShardingParts {
             mesh: mesh.clone(),
             dims: self.dims.iter().map(|d| d.with_axes(keep(&d.axes))).collect(),

@@ -7,6 +7,7 @@ use shardwise_base::{AxisRef, Diagnostic, Literal, LiteralWriter, budget};
 use shardwise_engine::layout::{self, ShardBox};
 use shardwise_ir::OpView;
 use shardwise_ops::collective::{self as ops, CollectiveKind, CollectiveView, IdSpace, Permutation, RaggedMember};
+use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, ReduceKind, RegionEval, promote};
 use std::collections::{BTreeMap, HashSet};
 
@@ -29,7 +30,7 @@ impl<'m> Machine<'m> {
             Opcode::AsyncDone => return Ok(async_done(env.get(view.operand(0)), view.results().len())),
             _ => {}
         }
-        if view.name().starts_with("sdy.") {
+        if ShardyCollective::of(view).is_some() {
             // In the global view these ops do not change the value.
             return Ok(env.all(view.operands()));
         }

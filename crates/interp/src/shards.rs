@@ -101,7 +101,7 @@ impl<'m> Machine<'m> {
                 self.manual_by_shards(env, frame, view, active)
             }
             Semantics::Control => self.control(env, frame, view, active),
-            Semantics::Collective if view.name().starts_with("sdy.") => self.shardy_collective(env, frame, view),
+            Semantics::Collective if ShardyCollective::of(view).is_some() => self.shardy_collective(env, frame, view),
             Semantics::Collective => self.collective(env, frame, view, active),
         }
     }

@@ -228,6 +228,7 @@ ops! {
     SdyAllSlice "sdy.all_slice" shardy::Collective, shardy::Collective::SDY_ALL_SLICE;
     SdyAllToAll "sdy.all_to_all" shardy::Collective, shardy::Collective::SDY_ALL_TO_ALL;
     SdyCollectivePermute "sdy.collective_permute" shardy::Collective, shardy::Collective::SDY_COLLECTIVE_PERMUTE;
+    Exchange "shardwise.exchange" shardy::Collective, shardy::Collective::EXCHANGE;
     SdyAllReduce "sdy.all_reduce" shardy::Collective, shardy::Collective::SDY_ALL_REDUCE;
     SdyReduceScatter "sdy.reduce_scatter" shardy::Collective, shardy::Collective::SDY_REDUCE_SCATTER;
     ReplicatedToUnreduced "sdy.replicated_to_unreduced" shardy::Collective, shardy::Collective::REPLICATED_TO_UNREDUCED;

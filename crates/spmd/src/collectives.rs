@@ -3,7 +3,7 @@
 //! A sum whose only reader is a reshard that splits it over the summed axes becomes an `sdy.reduce_scatter`, which
 //! moves at most half the bytes.
 
-use crate::plan::{self, Step, StepKind};
+use crate::plan::{self, Move, Step, StepKind};
 use crate::rewrite::map_main;
 use shardwise_base::{AxisRef, Diagnostics, EntityVec, Mesh, Reason, ReasonCause, Sharding};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
@@ -104,11 +104,12 @@ fn collective(kind: &StepKind) -> ShardyCollective {
     match kind {
         StepKind::AllSlice { axes } => ShardyCollective::AllSlice { dims: axes.clone() },
         StepKind::AllGather { axes } => ShardyCollective::AllGather { dims: axes.clone() },
-        StepKind::AllToAll { axes, source, target } => {
-            let param = AllToAllParam { axes: axes.clone(), src_dim: *source, tgt_dim: *target };
-            ShardyCollective::AllToAll { params: vec![param] }
+        StepKind::AllToAll { moves } => {
+            let param = |m: &Move| AllToAllParam { axes: m.axes.clone(), src_dim: m.source, tgt_dim: m.target };
+            ShardyCollective::AllToAll { params: moves.iter().map(param).collect() }
         }
         StepKind::CollectivePermute => ShardyCollective::CollectivePermute,
+        StepKind::Exchange => ShardyCollective::Exchange,
     }
 }
 

@@ -261,7 +261,9 @@ fn moves_data(view: &OpView<'_>) -> bool {
     use ShardyCollective::*;
     match ShardyCollective::of(view) {
         None | Some(AllSlice { .. } | ReplicatedToUnreduced { .. } | ShardedToUnreduced { .. }) => false,
-        Some(AllGather { .. } | AllToAll { .. } | CollectivePermute | AllReduce { .. } | ReduceScatter { .. }) => true,
+        Some(
+            AllGather { .. } | AllToAll { .. } | CollectivePermute | Exchange | AllReduce { .. } | ReduceScatter { .. },
+        ) => true,
     }
 }
 
@@ -286,7 +288,7 @@ fn same_value(view: &OpView<'_>, v: Value) -> Value {
 fn moved_by(view: &OpView<'_>) -> Option<Value> {
     use ShardyCollective::*;
     match ShardyCollective::of(view)? {
-        AllGather { .. } | AllSlice { .. } | AllToAll { .. } | CollectivePermute => Some(view.operand(0)),
+        AllGather { .. } | AllSlice { .. } | AllToAll { .. } | CollectivePermute | Exchange => Some(view.operand(0)),
         AllReduce { .. } | ReduceScatter { .. } | ReplicatedToUnreduced { .. } | ShardedToUnreduced { .. } => None,
     }
 }

@@ -50,6 +50,11 @@ pub fn verify_stage(passes: &[Pass], name: &str, module: &Module) -> Result<(), 
     found.or(())
 }
 
+/// Returns whether the op is a step between two layouts of one value.
+fn is_step(view: &OpView<'_>) -> bool {
+    ShardyCollective::of(view).is_some()
+}
+
 fn broken(after: &str, pass: &Pass, guarantee: &Guarantee, loc: &Loc, what: &str) -> Diagnostic {
     let message = format!("after `{after}` a guarantee of `{}` does not hold: {}", pass.name, guarantee.says);
     Diagnostic::error("stage-guarantee", loc, message).facts(what)
@@ -88,8 +93,8 @@ guarantees! {
         until Some("hoist"), |m| main(m).and_then(|f| at(m, f, hoist::first_invariant(m, &f.body)?));
     EVEN: "every sharded dimension divides evenly", until Some("axes"), uneven;
     NAMED_AXES: "collectives name axes where these say the same as device numbers", until None, axes::unnamed;
-    NO_SHARDY: "no op of Shardy is left in the main function on a mesh", until None,
-        |m| m.main_mesh().and_then(|_| find_in_main(m, |v| v.name().starts_with("sdy.")));
+    NO_SHARDY: "no op of Shardy and no step between layouts is left in the main function on a mesh", until None,
+        |m| m.main_mesh().and_then(|_| find_in_main(m, |v| v.name().starts_with("sdy.") || is_step(v)));
     LOCAL_VALUES: "only arguments of the main function have shardings", until None, sharded_inside;
     LOCAL_TYPES: "arguments and results of the main function have the types of one device", until None, global_boundary;
     NO_DEAD_OPS: "every op is needed", until None, |m| main(m).and_then(|f| at(m, f, cleanup::first_dead(m, &f.body)?));

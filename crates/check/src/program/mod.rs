@@ -175,6 +175,7 @@ mod tests {
         (Opcode::AxisIndex, PASSES),
         (Opcode::DataFlowEdgeOp, PASSES),
         (Opcode::FuncDataFlowEdge, PASSES),
+        (Opcode::Exchange, PASSES),
         (Opcode::SdyCollectivePermute, "the other collectives of Shardy's are generated; `testdata/crashes` has it"),
         (Opcode::SdyAllReduce, UNREDUCED),
         (Opcode::SdyReduceScatter, UNREDUCED),

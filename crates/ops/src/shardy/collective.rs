@@ -3,6 +3,7 @@
 //! On a global value each step is the identity. On its shards each step moves data. [`ShardyCollective::apply`]
 //! computes how a step changes the sharding, for the verifier and the passes.
 
+use super::exchange::Exchange as Digits;
 use super::{localize, repeated_axis, sharding_faults};
 use crate::Opcode;
 use crate::check::{Check, bad_attribute, counted_tensors};
@@ -36,6 +37,9 @@ pub enum ShardyCollective {
     },
     /// The result has any sharding with as many shards in each dimension.
     CollectivePermute,
+    /// The result has any sharding on the same mesh that can be written with the same digits as the operand's
+    /// ([`super::exchange`]).
+    Exchange,
     AllReduce {
         axes: Vec<AxisRef>,
         reduce: ReduceKind,
@@ -103,6 +107,7 @@ impl ShardyCollective {
                 _ => return None,
             },
             Opcode::SdyCollectivePermute => ShardyCollective::CollectivePermute,
+            Opcode::Exchange => ShardyCollective::Exchange,
             Opcode::SdyAllReduce => {
                 ShardyCollective::AllReduce { axes: axis_list(op.attr("reduction_axes")?)?, reduce: reduction(op)? }
             }
@@ -138,6 +143,7 @@ impl ShardyCollective {
             ShardyCollective::AllSlice { .. } => Opcode::SdyAllSlice,
             ShardyCollective::AllToAll { .. } => Opcode::SdyAllToAll,
             ShardyCollective::CollectivePermute => Opcode::SdyCollectivePermute,
+            ShardyCollective::Exchange => Opcode::Exchange,
             ShardyCollective::AllReduce { .. } => Opcode::SdyAllReduce,
             ShardyCollective::ReduceScatter { .. } => Opcode::SdyReduceScatter,
             ShardyCollective::ReplicatedToUnreduced { .. } => Opcode::ReplicatedToUnreduced,
@@ -155,7 +161,7 @@ impl ShardyCollective {
             }
             AllReduce { axes, .. } | ReplicatedToUnreduced { axes } => Attr::axes(mesh, axes),
             AllToAll { params } => Attr::Array(params.iter().map(|p| p.attr(mesh)).collect()),
-            CollectivePermute => return Attrs::new(),
+            CollectivePermute | Exchange => return Attrs::new(),
         };
         let (name, _) = ShardyCollective::attribute(self.opcode());
         let attrs = Attrs::new().with(name, axes);
@@ -177,13 +183,14 @@ impl ShardyCollective {
             }
             AllToAll { params } => params.iter().flat_map(|p| p.axes.iter().copied()).collect(),
             AllReduce { axes, .. } | ReplicatedToUnreduced { axes } => axes.clone(),
-            CollectivePermute => vec![],
+            CollectivePermute | Exchange => vec![],
         }
     }
 
     /// Returns the sharding after the step on `input`, or a message if the step cannot be taken.
     ///
-    /// `target` is the result's declared sharding. Only a permutation reads all of it; other steps take its mesh.
+    /// `target` is the result's declared sharding. Permutations and exchanges read all of it; other steps take its
+    /// mesh.
     pub fn apply(&self, input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
         use ShardyCollective::*;
         let mut out = input.canonical();
@@ -197,6 +204,7 @@ impl ShardyCollective {
                 }
             }
             CollectivePermute => return permuted(input, target),
+            Exchange => return exchanged(input, target),
             AllReduce { axes, .. } => reduce(&mut out, axes)?,
             ReduceScatter { dims, .. } => {
                 reduce(&mut out, &dims.concat())?;
@@ -307,6 +315,17 @@ fn permuted(input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
     Ok(target.canonical().with_unreduced(input.unreduced.clone()))
 }
 
+fn exchanged(input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
+    if !input.mesh.same_devices(&target.mesh) {
+        return Err(format!("goes from a mesh {} to a mesh {}", input.mesh, target.mesh));
+    }
+    let to = target.canonical().with_unreduced(input.unreduced.clone());
+    match Digits::between(input, &to).filter(Digits::is_small) {
+        Some(_) => Ok(to),
+        None => Err(format!("{input} and {to} are not split in the same digits, or need too many rounds")),
+    }
+}
+
 /// Returns the axes, whole or in part, that are in `others` and not in `axes`.
 pub fn axes_to_fill(mesh: &Mesh, axes: &[AxisRef], others: &[AxisRef]) -> Vec<AxisRef> {
     others.iter().flat_map(|a| a.minus(mesh, axes)).collect()
@@ -400,6 +419,16 @@ impl Collective {
     };
 
     pub(crate) const SDY_COLLECTIVE_PERMUTE: Schema = Schema {
+        attributes: NONE,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::PERMUTE),
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    pub(crate) const EXCHANGE: Schema = Schema {
         attributes: NONE,
         operands: Operands::Each,
         results: ResultLabels::NONE,
@@ -531,6 +560,13 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x
             r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}, {}]>}) -> tensor<8x4xf32> {
   %0 = sdy.collective_permute %arg0 out_sharding=<@mesh, [{"y", "x"}, {}]> : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}"#
+        }
+        Opcode::Exchange => {
+            r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}, {}]>}) -> tensor<8x4xf32> {
+  %0 = shardwise.exchange %arg0 out_sharding=<@mesh, [{"y"}, {"x"}]> : tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }"#
         }

@@ -1,5 +1,6 @@
 //! Shardy's collectives on per-device values.
 
+use super::exchange::{self, Exchange};
 use super::{AllToAllParam, ShardyCollective, axes_to_fill};
 use crate::collective::{AxisList, Permutation};
 use crate::facts::*;
@@ -10,7 +11,10 @@ use shardwise_ir::{Op, Value};
 
 /// Builds the per-device ops of a step. All sharded dimensions are evenly divisible at this stage.
 pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
-    use ShardyCollective::*;
+    use ShardyCollective::{
+        AllGather, AllReduce, AllSlice, AllToAll, CollectivePermute, ReduceScatter, ReplicatedToUnreduced,
+        ShardedToUnreduced,
+    };
     let step = ShardyCollective::of(&cx.op).expect("verified");
     let layout = |s: &Option<Sharding>| s.clone().expect("a tensor has a sharding");
     let (from, to) = (layout(&cx.operand_shardings[0]), layout(&cx.result_shardings[0]));
@@ -29,6 +33,10 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
             }
         }
         AllSlice { dims } => x = make::local_slice(b, x, &mesh, dims),
+        AllToAll { params } if params.len() > 1 && is_aligned(&from, &to) => {
+            let exchange = Exchange::between(&from, &to).expect("it is aligned");
+            x = exchange::build(b, x, &exchange, &result.shape);
+        }
         AllToAll { params } => {
             for AllToAllParam { axes, src_dim, tgt_dim } in params {
                 x = make::all_to_all(b, x, *tgt_dim, *src_dim, &mesh, axes);
@@ -36,6 +44,10 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
         }
         CollectivePermute => {
             x = make::collective_permute(b, x, &permutation(&from, &to));
+        }
+        ShardyCollective::Exchange => {
+            let exchange = Exchange::between(&from, &to).expect("verified");
+            x = exchange::build(b, x, &exchange, &result.shape);
         }
         AllReduce { axes, reduce } => x = make::all_reduce(b, x, *reduce, &mesh, axes),
         ReduceScatter { dims, reduce } => {
@@ -53,6 +65,11 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
         b.body.op_mut(op).reason = cx.op.data().reason.clone();
     }
     Ok(vec![x])
+}
+
+/// Returns whether one all-to-all leads from one layout to the other.
+fn is_aligned(from: &Sharding, to: &Sharding) -> bool {
+    from.mesh.same_devices(&to.mesh) && Exchange::between(from, to).is_some_and(|exchange| exchange.is_aligned())
 }
 
 /// Returns the permutation that moves shards with the layout `from` to the devices that need them in the layout `to`.

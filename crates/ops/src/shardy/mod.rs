@@ -3,6 +3,7 @@
 //! The sharding that such an op sets is stored on its result, not in an attribute.
 
 mod collective;
+pub mod exchange;
 mod localize;
 
 pub use collective::{AllToAllParam, Collective, ShardyCollective, axes_to_fill, set_stays_in_loop, stays_in_loop};

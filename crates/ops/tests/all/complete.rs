@@ -141,6 +141,7 @@ fn answers() {
         sdy.all_slice
         sdy.all_to_all
         sdy.collective_permute
+        shardwise.exchange
         sdy.all_reduce
         sdy.reduce_scatter
         sdy.replicated_to_unreduced
@@ -279,6 +280,7 @@ fn refusals() {
         sdy.sharding_group
         sdy.all_to_all
         sdy.collective_permute
+        shardwise.exchange
         sdy.reduce_scatter
         sdy.replicated_to_unreduced
         sdy.sharded_to_unreduced

@@ -16,12 +16,14 @@
 //! dimension is on the device and is padded or cut there. Only local steps are edges.
 
 mod bound;
+mod exchange;
 mod search;
 #[cfg(test)]
 mod tests;
 
 pub use bound::bytes_missing;
 use shardwise_base::{AxisRef, DType, Sharding};
+use shardwise_sharding::cost::STEP_BYTES;
 
 /// One collective of a plan and the layout after it.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,10 +42,20 @@ pub enum StepKind {
     AllSlice { axes: Vec<Vec<AxisRef>> },
     /// Drops these axes, which are suffixes of each dimension's list.
     AllGather { axes: Vec<Vec<AxisRef>> },
-    /// Moves `axes` from the end of the list of dimension `source` to the end of the list of dimension `target`.
-    AllToAll { axes: Vec<AxisRef>, source: usize, target: usize },
+    /// Makes these moves one after the other, all in one exchange.
+    AllToAll { moves: Vec<Move> },
     /// Each device receives the shard of one other device.
     CollectivePermute,
+    /// Each device receives exactly what it lacks ([`shardwise_ops::shardy::exchange`]).
+    Exchange,
+}
+
+/// Moves `axes` from the end of the list of dimension `source` to the end of the list of dimension `target`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Move {
+    pub axes: Vec<AxisRef>,
+    pub source: usize,
+    pub target: usize,
 }
 
 /// Returns the cheapest sequence of steps that turns a value laid out as `from` into one laid out as `to`.
@@ -59,6 +71,7 @@ pub fn plan_reshard(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DTyp
         return between_meshes(from, to, shape, dtype);
     }
     direct(from, to, shape, dtype)
+        .or_else(|| least_cost(exchange::plan(from, to, shape, dtype)?, from, to, shape, dtype))
         .or_else(|| search::shortest(from, to, shape, dtype))
         .unwrap_or_else(|| through_replicated(from, to, shape, dtype))
 }
@@ -80,6 +93,18 @@ fn between_meshes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType)
 /// Returns the sum over all steps of the bytes that the device that receives most receives.
 pub fn total_bytes(steps: &[Step]) -> u64 {
     steps.iter().map(|s| s.bytes_received).sum()
+}
+
+/// Returns `plan`, or the plan through the replicated value if that costs less because it has fewer steps.
+fn least_cost(plan: Vec<Step>, from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
+    let plain = through_replicated(from, to, shape, dtype);
+    Some(if cost(&plain) < cost(&plan) { plain } else { plan })
+}
+
+/// Returns the bytes received and the price of starting the collectives. Slices are started for next to nothing.
+fn cost(steps: &[Step]) -> u64 {
+    let start = |s: &Step| if matches!(s.kind, StepKind::AllSlice { .. }) { 1 } else { STEP_BYTES };
+    total_bytes(steps) + steps.iter().map(start).sum::<u64>()
 }
 
 /// Returns the plan that gathers everything and then slices. It is always valid and seldom cheap, and reasons name it

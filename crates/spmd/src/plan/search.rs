@@ -1,6 +1,6 @@
 //! Uniform-cost search over layouts.
 
-use super::{Step, StepKind, is_local};
+use super::{Move as OneMove, Step, StepKind, is_local};
 use shardwise_base::{AxisIndex, AxisRef, DType, Mesh, Sharding, budget};
 use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES};
 use smallvec::SmallVec;
@@ -265,7 +265,10 @@ impl Space<'_> {
             }
             Move::AllToAll { source, target, count } => {
                 let axes = self.axes(&at[source][at[source].len() - count..]);
-                (StepKind::AllToAll { axes, source, target }, self.all_to_all_bytes(at, next, source, count))
+                (
+                    StepKind::AllToAll { moves: vec![OneMove { axes, source, target }] },
+                    self.all_to_all_bytes(at, next, source, count),
+                )
             }
             Move::Permute => (StepKind::CollectivePermute, self.bytes(at)),
         };

@@ -10,6 +10,7 @@ mod prices;
 mod propagate;
 mod quantized;
 mod random_programs;
+mod reshards;
 
 mod uniformity;
 mod written_layouts;

@@ -1,0 +1,114 @@
+//! Digits in which two layouts can be written.
+
+use super::Digit;
+use shardwise_base::{AxisRef, Mesh, Sharding};
+
+/// Returns the digits of each dimension that one or both layouts split, major to minor. If `is_prime`, their sizes are
+/// prime numbers. Axes of size 1 are left out.
+pub(super) fn common(from: &Sharding, to: &Sharding, is_prime: bool) -> Option<Vec<Vec<Digit>>> {
+    let mesh = &*from.mesh;
+    let mut cuts = Cuts { mesh, ends: vec![vec![]; mesh.axes.len()] };
+    from.split_axes().chain(to.split_axes()).for_each(|a| cuts.add_ends(a, is_prime));
+    loop {
+        let count = cuts.count();
+        let dims = from.dims.iter().zip(&to.dims);
+        let dims: Option<Vec<Vec<Digit>>> = dims.map(|(a, b)| cuts.digits(&a.axes, &b.axes)).collect();
+        let dims = dims?;
+        if cuts.count() == count {
+            return cuts.are_nested().then_some(dims);
+        }
+    }
+}
+
+/// Where axes are cut into parts.
+struct Cuts<'a> {
+    mesh: &'a Mesh,
+    /// For each axis, the sizes of its major parts that end at a cut, sorted.
+    ends: Vec<Vec<usize>>,
+}
+
+impl Cuts<'_> {
+    fn count(&self) -> usize {
+        self.ends.iter().map(Vec::len).sum()
+    }
+
+    /// Returns whether each major part of an axis that ends at a cut is a part of the next one.
+    fn are_nested(&self) -> bool {
+        self.ends.iter().all(|ends| ends.windows(2).all(|pair| pair[1].is_multiple_of(pair[0])))
+    }
+
+    fn add(&mut self, axis: AxisRef, end: usize) {
+        let ends = &mut self.ends[axis.axis.index()];
+        if let Err(at) = ends.binary_search(&end) {
+            ends.insert(at, end);
+        }
+    }
+
+    /// Cuts an axis where `part` begins and ends, and within it if the parts must be prime.
+    fn add_ends(&mut self, part: AxisRef, is_prime: bool) {
+        let mut end = part.pre_size();
+        self.add(part, end);
+        let factors = if is_prime { prime_factors(part.size(self.mesh)) } else { vec![part.size(self.mesh)] };
+        for factor in factors {
+            end *= factor;
+            self.add(part, end);
+        }
+    }
+
+    /// Returns the parts of the axes between the cuts, or `None` if one part is not a multiple of the part before.
+    fn parts(&self, axes: &[AxisRef]) -> Option<Vec<AxisRef>> {
+        let mut parts = vec![];
+        for &a in axes {
+            let (start, end) = (a.pre_size(), a.next_pre_size(self.mesh));
+            let inside: Vec<usize> =
+                self.ends[a.axis.index()].iter().copied().filter(|&e| start <= e && e <= end).collect();
+            for pair in inside.windows(2) {
+                let part = || AxisRef::sub(self.mesh, a.axis, pair[0], pair[1] / pair[0]);
+                parts.push(pair[1].is_multiple_of(pair[0]).then(part)?);
+            }
+        }
+        Some(parts)
+    }
+
+    /// Returns the digits of a dimension that is split by `held` and by `needed`. Where these have parts of different
+    /// sizes, the larger one is cut, and the digits are not final.
+    fn digits(&mut self, held: &[AxisRef], needed: &[AxisRef]) -> Option<Vec<Digit>> {
+        let (held, needed) = (self.parts(held)?, self.parts(needed)?);
+        let mut digits = vec![];
+        for i in 0..held.len().max(needed.len()) {
+            let (a, b) = (held.get(i).copied(), needed.get(i).copied());
+            let size = |axis: Option<AxisRef>| axis.map_or(1, |a| a.size(self.mesh));
+            let (m, n) = (size(a), size(b));
+            if let (Some(a), Some(b)) = (a, b)
+                && m != n
+            {
+                let (larger, most, least) = if m > n { (a, m, n) } else { (b, n, m) };
+                if !most.is_multiple_of(least) {
+                    return None;
+                }
+                self.add(larger, larger.pre_size() * least);
+                return Some(digits);
+            }
+            digits.push(Digit { size: m.max(n), held: a, needed: b });
+        }
+        Some(digits)
+    }
+}
+
+/// Returns the prime factors, largest first.
+fn prime_factors(mut n: usize) -> Vec<usize> {
+    let mut factors = vec![];
+    let mut p = 2;
+    while n > 1 {
+        if p * p > n {
+            p = n;
+        }
+        while n.is_multiple_of(p) {
+            factors.push(p);
+            n /= p;
+        }
+        p += 1;
+    }
+    factors.reverse();
+    factors
+}

@@ -1,0 +1,246 @@
+//! Plans that follow from the digits in which both layouts can be written ([`shardwise_ops::shardy::exchange`]), without
+//! a search.
+
+use super::{Move, Step, StepKind, cost, is_local, is_local_between, local_bytes, padded_size};
+use shardwise_base::{AxisRef, DType, Sharding};
+use shardwise_ops::shardy::exchange::{Digit, Exchange};
+use shardwise_sharding::cost::STEP_BYTES;
+
+/// A reshard whose layouts can be written in the same digits.
+struct Digits<'a> {
+    from: &'a Sharding,
+    to: &'a Sharding,
+    exchange: Exchange,
+    given: &'a [usize],
+    /// The shape, padded to multiples of the numbers of shards.
+    shape: Vec<usize>,
+    dtype: DType,
+}
+
+/// Returns the plan in which no device receives more than it lacks, if that is possible in few steps, or else one that
+/// begins with a permutation. Returns `None` if the layouts cannot be written in the same digits, or if blocks that are
+/// not whole would have to be moved.
+pub(super) fn plan(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
+    let counts = from.shard_counts().into_iter().zip(to.shard_counts()).zip(shape);
+    let padded = counts.map(|((a, b), &n)| is_local(n, a, b).then(|| padded_size(n, a).max(padded_size(n, b))));
+    let padded = padded.collect::<Option<Vec<usize>>>()?;
+    let digits = Digits { from, to, exchange: Exchange::between(from, to)?, given: shape, shape: padded, dtype };
+    if digits.exchange.is_aligned() {
+        return Some(digits.steps_of_aligned().unwrap_or_else(|| vec![digits.one_step()]));
+    }
+    if let Some(steps) = digits.permute_and_gather() {
+        return Some(steps);
+    }
+    let permuted = digits.permute_first();
+    let rounds = digits.exchange.round_count() as u64;
+    let direct = digits.exchange.is_small().then(|| vec![digits.one_step()]);
+    let direct_cost = |steps: &Vec<Step>| cost(steps) + (rounds - 1) * STEP_BYTES;
+    match (direct, permuted) {
+        (Some(direct), Some(permuted)) if cost(&permuted) < direct_cost(&direct) => Some(permuted),
+        (Some(direct), _) => Some(direct),
+        (None, permuted) => permuted,
+    }
+}
+
+impl Digits<'_> {
+    /// Returns the exchange as one step.
+    fn one_step(&self) -> Step {
+        let needed = local_bytes(self.to, &self.shape, self.dtype);
+        Step { kind: StepKind::Exchange, to: self.to.clone(), bytes_received: self.exchange.bytes_received(needed) }
+    }
+
+    /// Returns an aligned exchange as a slice, an all-to-all and a gather, as far as it needs them. Returns `None` if
+    /// these ops, which add and remove minor axes only, cannot express it.
+    fn steps_of_aligned(&self) -> Option<Vec<Step>> {
+        let (sliced, gathered) = self.exchange.sliced_and_gathered();
+        let mut lists = Lists::of(&self.exchange);
+        let slices = lists.slice(&sliced);
+        let mut steps = vec![];
+        let mut layout = self.from.clone();
+        self.push(StepKind::AllSlice { axes: slices }, lists.layout(self.from), 0, &mut layout, &mut steps);
+        let moves = lists.moves(&self.exchange, &gathered)?;
+        let shard = local_bytes(&layout, &self.shape, self.dtype);
+        let group = AxisRef::total_size(&self.from.mesh, &self.exchange.moved()) as u64;
+        let after = lists.layout(self.from);
+        self.push(StepKind::AllToAll { moves }, after, shard - shard / group, &mut layout, &mut steps);
+        let gathers = lists.rest(&self.exchange, &gathered)?;
+        let bytes = local_bytes(self.to, &self.shape, self.dtype) - local_bytes(&layout, &self.shape, self.dtype);
+        self.push(StepKind::AllGather { axes: gathers }, self.to.clone(), bytes, &mut layout, &mut steps);
+        self.ended(steps)
+    }
+
+    /// Returns the steps if each moves whole blocks. The last one ends at the target as it was given.
+    fn ended(&self, mut steps: Vec<Step>) -> Option<Vec<Step>> {
+        steps.last_mut()?.to = self.to.clone();
+        let before = std::iter::once(self.from).chain(steps.iter().map(|s| &s.to));
+        before.zip(&steps).all(|(a, s)| is_local_between(a, &s.to, self.given)).then_some(steps)
+    }
+
+    /// Adds a step unless it changes nothing.
+    fn push(&self, kind: StepKind, to: Sharding, bytes_received: u64, layout: &mut Sharding, steps: &mut Vec<Step>) {
+        let is_empty = match &kind {
+            StepKind::AllSlice { axes } | StepKind::AllGather { axes } => axes.iter().all(Vec::is_empty),
+            StepKind::AllToAll { moves } => moves.is_empty(),
+            StepKind::CollectivePermute | StepKind::Exchange => layout.same_layout(&to),
+        };
+        if !is_empty {
+            *layout = to.clone();
+            steps.push(Step { kind, to, bytes_received });
+        }
+    }
+
+    /// Returns a slice, a permutation and a gather, if together they move no more than a device needs: no axis moves to
+    /// a digit that only one of the layouts splits.
+    fn permute_and_gather(&self) -> Option<Vec<Step>> {
+        let (mut sliced, mut gathered) = self.exchange.sliced_and_gathered();
+        let mesh = &self.from.mesh;
+        let take = |pool: &mut Vec<AxisRef>, digit: &Digit, own: AxisRef| {
+            let same_size = |a: &AxisRef| a.size(mesh) == digit.size;
+            let at = pool.iter().position(|a| *a == own).or_else(|| pool.iter().position(same_size))?;
+            Some(pool.remove(at))
+        };
+        let (mut before, mut after, mut slices, mut gathers) = (vec![], vec![], vec![], vec![]);
+        for digits in self.exchange.dims() {
+            let [mut held, mut needed, mut slice, mut gather] = [vec![], vec![], vec![], vec![]];
+            for digit in digits {
+                match (digit.held, digit.needed) {
+                    (Some(a), None) => gather.push(take(&mut gathered, digit, a)?),
+                    (None, Some(a)) => slice.push(take(&mut sliced, digit, a)?),
+                    _ => {}
+                }
+                held.push(digit.held.or(slice.last().copied())?);
+                needed.push(digit.needed.or(gather.last().copied())?);
+            }
+            before.push(merged(mesh, &held));
+            after.push(merged(mesh, &needed));
+            slices.push(merged(mesh, &slice));
+            gathers.push(merged(mesh, &gather));
+        }
+        let [before, after] = [before, after].map(|lists| Sharding::closed(mesh, lists));
+        let mut steps = vec![];
+        let mut layout = self.from.clone();
+        let bytes = |s: &Sharding| local_bytes(s, &self.shape, self.dtype);
+        self.push(StepKind::AllSlice { axes: slices }, before.clone(), 0, &mut layout, &mut steps);
+        self.push(StepKind::CollectivePermute, after.clone(), bytes(&before), &mut layout, &mut steps);
+        self.push(
+            StepKind::AllGather { axes: gathers },
+            self.to.clone(),
+            bytes(self.to) - bytes(&after),
+            &mut layout,
+            &mut steps,
+        );
+        self.ended(steps)
+    }
+
+    /// Returns a permutation after which the rest is aligned, and the rest.
+    fn permute_first(&self) -> Option<Vec<Step>> {
+        let mesh = &self.from.mesh;
+        let given: Vec<AxisRef> = self.digits().filter_map(|d| d.held.and(d.needed)).collect();
+        let mut pool: Vec<AxisRef> = self.digits().filter_map(|d| d.held).filter(|a| !given.contains(a)).collect();
+        let own: Vec<AxisRef> =
+            self.digits().filter(|d| d.needed.is_none()).filter_map(|d| d.held).filter(|a| pool.contains(a)).collect();
+        pool.retain(|a| !own.contains(a));
+        let mut lists = vec![];
+        for digits in self.exchange.dims() {
+            let mut list = vec![];
+            for digit in digits.iter().filter(|d| d.held.is_some()) {
+                let kept = digit.held.filter(|a| own.contains(a));
+                let from_pool = |pool: &mut Vec<AxisRef>| {
+                    let at = pool.iter().position(|a| a.size(mesh) == digit.size)?;
+                    Some(pool.remove(at))
+                };
+                list.push(digit.needed.or(kept).or_else(|| from_pool(&mut pool))?);
+            }
+            lists.push(merged(mesh, &list));
+        }
+        let between = Sharding::closed(mesh, lists);
+        let bytes_received = local_bytes(self.from, &self.shape, self.dtype);
+        let mut steps = vec![Step { kind: StepKind::CollectivePermute, to: between.clone(), bytes_received }];
+        steps.extend(plan(&between, self.to, self.given, self.dtype)?);
+        Some(steps)
+    }
+
+    fn digits(&self) -> impl Iterator<Item = &Digit> {
+        self.exchange.dims().iter().flatten()
+    }
+}
+
+fn merged(mesh: &shardwise_base::Mesh, axes: &[AxisRef]) -> Vec<AxisRef> {
+    let mut list = vec![];
+    axes.iter().for_each(|&a| AxisRef::push_or_merge(&mut list, a, mesh));
+    list
+}
+
+/// The axes of each dimension while an aligned exchange is written as steps, in the parts that its digits have.
+struct Lists {
+    now: Vec<Vec<AxisRef>>,
+    to: Vec<Vec<AxisRef>>,
+}
+
+impl Lists {
+    fn of(exchange: &Exchange) -> Lists {
+        let lists = |axis: fn(&Digit) -> Option<AxisRef>| {
+            exchange.dims().iter().map(|digits| digits.iter().filter_map(axis).collect()).collect()
+        };
+        Lists { now: lists(|d| d.held), to: lists(|d| d.needed) }
+    }
+
+    fn layout(&self, like: &Sharding) -> Sharding {
+        Sharding::closed(&like.mesh, self.now.iter().map(|list| merged(&like.mesh, list)).collect())
+    }
+
+    /// Slices by the axes as far as they come next in a dimension of the target.
+    fn slice(&mut self, axes: &[AxisRef]) -> Vec<Vec<AxisRef>> {
+        let dims = self.now.iter_mut().zip(&self.to);
+        let slice = |(now, to): (&mut Vec<AxisRef>, &Vec<AxisRef>)| {
+            let next = to.strip_prefix(&now[..]).unwrap_or(&[]);
+            let added: Vec<AxisRef> = next.iter().copied().take_while(|a| axes.contains(a)).collect();
+            now.extend(&added);
+            added
+        };
+        dims.map(slice).collect()
+    }
+
+    /// Moves minor axes to where the target has them, until nothing but axes to gather is left.
+    fn moves(&mut self, exchange: &Exchange, gathered: &[AxisRef]) -> Option<Vec<Move>> {
+        let mut moves: Vec<Move> = vec![];
+        let is_done = |lists: &Lists| {
+            let dims = lists.now.iter().zip(&lists.to);
+            dims.into_iter().all(|(now, to)| {
+                now.strip_prefix(&to[..]).is_some_and(|rest| rest.iter().all(|a| gathered.contains(a)))
+            })
+        };
+        while !is_done(self) {
+            moves.push(self.next_move(exchange)?);
+        }
+        Some(moves)
+    }
+
+    fn next_move(&mut self, exchange: &Exchange) -> Option<Move> {
+        let rank = self.now.len();
+        for source in 0..rank {
+            for target in (0..rank).filter(|&t| t != source) {
+                let Some(wanted) = self.to[target].strip_prefix(&self.now[target][..]) else { continue };
+                let most = wanted.len().min(self.now[source].len());
+                let is_suffix = |&n: &usize| self.now[source].ends_with(&wanted[..n]);
+                if let Some(count) = (1..=most).rev().find(is_suffix) {
+                    let axes = wanted[..count].to_vec();
+                    let rest = self.now[source].len() - count;
+                    self.now[source].truncate(rest);
+                    self.now[target].extend(&axes);
+                    return Some(Move { axes: merged(exchange.mesh(), &axes), source, target });
+                }
+            }
+        }
+        None
+    }
+
+    /// Returns what each dimension has beyond the target.
+    fn rest(&self, exchange: &Exchange, gathered: &[AxisRef]) -> Option<Vec<Vec<AxisRef>>> {
+        let rest = |(now, to): (&Vec<AxisRef>, &Vec<AxisRef>)| {
+            let rest = now.strip_prefix(&to[..])?;
+            rest.iter().all(|a| gathered.contains(a)).then(|| merged(exchange.mesh(), rest))
+        };
+        self.now.iter().zip(&self.to).map(rest).collect()
+    }
+}
