@@ -114,7 +114,7 @@ pub fn longest_sum(module: &Module) -> usize {
 fn terms(op: &OpView<'_>) -> usize {
     let is_sum = match Opcode::of_view(op).facts().combine(op) {
         Combine::With(kind) => matches!(kind, ReduceKind::Add | ReduceKind::Mul),
-        Combine::No(_) => has_free_order(op),
+        Combine::No(_) | Combine::Gather => has_free_order(op),
     };
     let floats = |v: &Value| op.body.ty(*v).as_tensor().filter(|t| t.dtype.is_float() || t.dtype.is_complex());
     if !is_sum || !op.results().iter().any(|v| floats(v).is_some()) {

@@ -83,6 +83,10 @@ pub enum ReduceKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Combine {
     With(ReduceKind),
+    /// The op combines the partial results itself when it becomes local: they are gathered, in the order of the parts,
+    /// and reduced again. Its results are complete. Only the first of several reduced dimensions may be sharded, so that
+    /// the elements stay in order.
+    Gather,
     /// No reduction factor may be sharded, for this reason.
     No(&'static str),
 }

@@ -2,11 +2,14 @@
 
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, check, check::Check, eval, eval::Numeric, make, promote, reducer, shapes};
-use shardwise_base::{AxisRef, Bool8, Complex64, DType, Diagnostic, Diagnostics, Literal, Sharding};
+use crate::{
+    Opcode, check, check::Check, eval, eval::Numeric, make, make_collective, promote, quantized, reducer, shapes,
+};
+use shardwise_base::{AxisRef, Bool8, Complex64, DType, Diagnostic, Diagnostics, Literal, Mesh, Sharding};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_mathfn::order;
 use shardwise_sharding::{FactorSpec, RuleBuilder};
+use std::sync::Arc;
 
 /// The `reduce` op: its operands are `n` inputs of one shape, then their `n` initial values. The region combines two
 /// elements of each input.
@@ -20,10 +23,18 @@ fn kind_of(op: &OpView<'_>) -> Option<ReduceKind> {
     }
 }
 
-/// Returns the known reduction if the results of parts of the input are combined by it, which is so unless an operand
+/// Returns the known reduction by which each result is combined from its own input, if it is the same for all.
+fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
+    let [region] = op.regions() else { return None };
+    let mut kinds = (0..op.operands().len() / 2).map(|i| reducer::reduce_kind_of(op.module, op.body, *region, i));
+    let first = kinds.next()??;
+    kinds.all(|kind| kind == Some(first)).then_some(first)
+}
+
+/// Returns the known reduction if the results of parts of the inputs are combined by it, which is so unless an operand
 /// is promoted.
 fn partial_kind(op: &OpView<'_>) -> Option<ReduceKind> {
-    kind_of(op).filter(|_| !promote::is_promoted(op))
+    common_kind(op).filter(|_| !promote::is_promoted(op))
 }
 
 /// Returns the sizes of the dimensions that are not reduced.
@@ -109,32 +120,43 @@ impl Facts for Reduce {
         match partial_kind(op) {
             Some(kind) => Combine::With(kind),
             None if promote::is_promoted(op) => Combine::No("its operands are not yet converted to what it reduces"),
-            None => Combine::No("its region is not a known reducer, so partial results cannot be combined"),
+            None if repeatable_inits(op).is_some() => Combine::Gather,
+            None => Combine::No("its region is not a known reducer, and its initial values may not be used repeatedly"),
         }
     }
 
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
-        let kind = partial_kind(op).filter(|_| index == 0)?;
-        Some(kind.identity(op.operand_tensor(0).dtype))
+        match self.combine(op) {
+            Combine::With(kind) => (index < op.results().len()).then(|| kind.identity(op.operand_tensor(index).dtype)),
+            Combine::Gather => repeatable_inits(op)?.into_iter().nth(index),
+            Combine::No(_) => None,
+        }
     }
 
-    /// Counts the initial value once: only on the first device along the reduced axes.
+    /// Counts the initial value once: only on the first device along the reduced axes. Partial results of an unknown
+    /// reducer are gathered and reduced again.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let dims = cx.op.sizes("dimensions");
         let split = cx.operand_shardings[0].as_ref().map(|s| (s.mesh.clone(), axes_of(s, &dims)));
-        let (Some(kind), Some((mesh, axes))) = (partial_kind(&cx.op), split) else { return Ok(cx.same_op()) };
-        if axes.is_empty() || kind.is_idempotent() || is_identity(&cx.op, kind) {
+        let Some((mesh, axes)) = split.filter(|(_, axes)| !axes.is_empty()) else { return Ok(cx.same_op()) };
+        if self.combine(&cx.op) == Combine::Gather {
+            return Ok(reduce_again(cx, &mesh, &axes));
+        }
+        let Some(kind) = partial_kind(&cx.op) else { return Ok(cx.same_op()) };
+        let n = cx.operands.len() / 2;
+        if kind.is_idempotent() || (n..2 * n).all(|i| is_identity(&cx.op, i, kind)) {
             return Ok(cx.same_op());
         }
-        let dtype = cx.op.operand_tensor(1).dtype;
-        let identity = kind.identity(dtype);
         let b = &mut *cx.builder;
         let (index, zero) = (make::axis_index(b, &mesh, &axes), make::number(b, DType::I32, 0));
         let is_first = make::compare(b, "EQ", index, zero);
-        let nothing = make::constant(b, identity);
-        let init = make::select(b, is_first, cx.operands[1], nothing);
+        let mut operands = cx.operands[..n].to_vec();
+        for (i, &init) in cx.operands.iter().enumerate().skip(n) {
+            let nothing = make::constant(b, kind.identity(cx.op.operand_tensor(i).dtype));
+            operands.push(make::select(b, is_first, init, nothing));
+        }
         let (regions, types) = (std::mem::take(&mut cx.regions), cx.result_types.clone());
-        let op = b.op_with_regions(Opcode::Reduce, [cx.operands[0], init], cx.op.attrs().clone(), regions, types);
+        let op = b.op_with_regions(Opcode::Reduce, operands, cx.op.attrs().clone(), regions, types);
         Ok(b.body[op].results.to_vec())
     }
 
@@ -154,7 +176,7 @@ impl Facts for Reduce {
     }
 
     fn linear(&self, op: &OpView<'_>) -> Linear {
-        if kind_of(op) == Some(ReduceKind::Add) { Linear::Jointly } else { Linear::No }
+        if common_kind(op) == Some(ReduceKind::Add) { Linear::Jointly } else { Linear::No }
     }
 
     fn partial_result(&self, op: &OpView<'_>) -> PartialResult {
@@ -177,14 +199,51 @@ impl Facts for Reduce {
 }");
 }
 
+/// Returns the initial values if they may be used for each part of the input: they are constants, and the reducer
+/// combines them with themselves to themselves. StableHLO demands of a reducer that it is associative, and of initial
+/// values that they change nothing.
+fn repeatable_inits(op: &OpView<'_>) -> Option<Vec<Literal>> {
+    let [region] = op.regions() else { return None };
+    let n = op.operands().len() / 2;
+    if promote::is_promoted(op) || quantized::is_quantized(op) || op.body[*region].args.len() != 2 * n {
+        return None;
+    }
+    let inits: Vec<Literal> = (n..2 * n).map(|i| shapes::constant_operand(op, i).cloned()).collect::<Option<_>>()?;
+    let twice = reducer::run_region(op, *region, &[&inits[..], &inits[..]].concat())?;
+    (twice == inits).then_some(inits)
+}
+
+/// Builds the reduction of the device's part, gathers the partial results over `axes` and reduces them with the same
+/// region.
+fn reduce_again(cx: &mut LocalizeCx<'_, '_>, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Vec<Value> {
+    let reason = cx.op.data().reason.clone();
+    let inits = cx.operands[cx.operands.len() / 2..].to_vec();
+    let again = reducer::copy_region(cx.builder, cx.regions[0]);
+    let types = cx.result_types.clone();
+    let partial = cx.same_op();
+    let b = &mut *cx.builder;
+    let mut operands = vec![];
+    for v in partial {
+        let shape = [&[1], b.body.ty(v).shape()].concat();
+        let row = make::reshape(b, v, &shape);
+        let all = make_collective::all_gather(b, row, 0, mesh, axes);
+        let op = b.body.def_op(all).expect("made just now");
+        b.body.op_mut(op).reason = reason.clone();
+        operands.push(all);
+    }
+    operands.extend(inits);
+    let op = b.op_with_regions(Opcode::Reduce, operands, Reduce::attrs(&[0]), [again], types);
+    b.body[op].results.to_vec()
+}
+
 fn axes_of(sharding: &Sharding, dims: &[usize]) -> Vec<AxisRef> {
     dims.iter().flat_map(|&d| sharding.dims[d].axes.iter().copied()).collect()
 }
 
-/// Returns true if the initial value is a constant that leaves the result unchanged.
-fn is_identity(op: &OpView<'_>, kind: ReduceKind) -> bool {
-    let value = shapes::constant_operand(op, 1).filter(|v| !v.dtype().is_complex());
-    let identity = kind.identity(op.operand_tensor(1).dtype);
+/// Returns true if operand `i`, an initial value, is a constant that leaves the result unchanged.
+fn is_identity(op: &OpView<'_>, i: usize, kind: ReduceKind) -> bool {
+    let value = shapes::constant_operand(op, i).filter(|v| !v.dtype().is_complex());
+    let identity = kind.identity(op.operand_tensor(i).dtype);
     // The values are compared as numbers: a sum may start from -0 too.
     value.is_some_and(|v| v.get_f64(0) == identity.get_f64(0))
 }

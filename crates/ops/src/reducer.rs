@@ -1,9 +1,11 @@
 //! Regions that combine two elements: finding out which reduction they compute, and building them.
 
 use crate::eval::{self, Number};
-use crate::{OPS, Opcode, ReduceKind, Semantics, elementwise};
+use crate::shapes::constant_operand;
+use crate::{NoRegions, OPS, Opcode, ReduceKind, Semantics, elementwise};
 use shardwise_base::{DType, Kind, Literal};
 use shardwise_ir::{Attrs, Body, Builder, Module, OpTable, OpView, Region, Type, Value};
+use std::collections::HashMap;
 
 impl ReduceKind {
     pub const ALL: [ReduceKind; 6] =
@@ -164,6 +166,42 @@ fn through_marks(module: &Module, body: &Body, mut v: Value) -> Value {
 /// Returns the reduction that the first region of an op computes, if it is a known one.
 pub fn reduce_kind_of_op(op: &OpView<'_>) -> Option<ReduceKind> {
     reduce_kind(op.module, op.body, *op.regions().first()?)
+}
+
+/// Computes the results of a region of scalar ops for these arguments. Returns `None` if it uses values from outside
+/// that are no constants, or has ops with regions.
+pub(crate) fn run_region(op: &OpView<'_>, region: Region, args: &[Literal]) -> Option<Vec<Literal>> {
+    let body = op.body;
+    let mut known: HashMap<Value, Literal> = body[region].args.iter().copied().zip(args.iter().cloned()).collect();
+    let (_, ops) = body[region].ops.split_last()?;
+    for &inner in ops {
+        let view = op.at(inner);
+        if !view.regions().is_empty() || Opcode::of_view(&view).facts().semantics(&view) != Semantics::Pure {
+            return None;
+        }
+        let operand = |(i, v): (usize, &Value)| known.get(v).or_else(|| constant_operand(&view, i)).cloned();
+        let operands: Vec<Literal> = view.operands().iter().enumerate().map(operand).collect::<Option<_>>()?;
+        let results = crate::evaluate(&view, &operands, &mut NoRegions).ok()?;
+        known.extend(view.results().iter().copied().zip(results));
+    }
+    body.region_results(region).iter().map(|v| known.get(v).cloned()).collect()
+}
+
+/// Copies a region of the body that is being built, for a second op with the same region.
+pub(crate) fn copy_region(b: &mut Builder<'_>, region: Region) -> Region {
+    let types: Vec<Type> = b.body[region].args.iter().map(|&v| b.body.ty(v).clone()).collect();
+    let (args, ops) = (b.body[region].args.clone(), b.body[region].ops.clone());
+    b.region(&types, |b, new| {
+        let mut renamed: HashMap<Value, Value> = args.into_iter().zip(new.iter().copied()).collect();
+        for op in ops {
+            let data = b.body[op].clone();
+            let operands: Vec<Value> = data.operands.iter().map(|v| *renamed.get(v).unwrap_or(v)).collect();
+            let inner: Vec<Region> = data.regions.iter().map(|&r| copy_region(b, r)).collect();
+            let types: Vec<Type> = data.results.iter().map(|&v| b.body.ty(v).clone()).collect();
+            let copy = b.op_with_regions(data.code, operands, data.attrs, inner, types);
+            renamed.extend(data.results.iter().copied().zip(b.body[copy].results.iter().copied()));
+        }
+    })
 }
 
 /// Builds a region that combines two scalars.

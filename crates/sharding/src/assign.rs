@@ -32,6 +32,9 @@ pub struct Parties<'a> {
     /// Reduction factors that remain split as in the operands that have them, at any cost, because the program places
     /// their sums.
     pub summed: &'a [Factor],
+    /// True if the op gathers partial results over the axes of reduction factors and reduces them again, so that its
+    /// results are complete. Otherwise they are summed.
+    pub is_gathered: bool,
 }
 
 /// One list of axes for each factor.
@@ -274,7 +277,10 @@ impl<'a> Search<'a> {
             let index = self.projection.operand_count + i;
             let shards: usize = result.factors().map(|f| AxisRef::total_size(mesh, &axes[f.index()])).product();
             let asked = shardings[index];
-            let passes: f64 = partial.iter().map(|&axis| sum_cost(axis, asked, mesh)).sum();
+            let passes: f64 = match self.parties.is_gathered {
+                true => AxisRef::total_size(mesh, &partial) as f64 - 1.0,
+                false => partial.iter().map(|&axis| sum_cost(axis, asked, mesh)).sum(),
+            };
             total += bytes[index] as f64 / shards as f64 * passes;
         }
         total

@@ -33,7 +33,7 @@ use std::sync::Arc;
 const GROWTH: f64 = 0.05;
 
 /// The number of bytes by which moved values may enlarge the memory of a program in any case.
-const ROOM: u64 = 16 << 20;
+pub(crate) const ROOM: u64 = 16 << 20;
 
 /// Moves the collectives of the main function out of loops in which they are invariant.
 pub fn hoist(mut module: Module) -> Result<Module, Diagnostics> {

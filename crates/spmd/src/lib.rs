@@ -32,6 +32,7 @@ mod rewrite;
 pub mod simplify;
 mod stages;
 mod strategy;
+mod turns;
 pub mod uniform;
 mod unshard;
 pub mod warnings;

@@ -1,5 +1,6 @@
 //! Builds the reasons of reshards and sums, with their facts and one sentence of text.
 
+use crate::plan::local_bytes;
 use crate::strategy::{Decision, Task};
 use shardwise_base::{Alternative, AxisRef, Mesh, Reason, ReasonCause, Sharding};
 use shardwise_ir::OpView;
@@ -154,6 +155,34 @@ pub(crate) fn reduction(view: &OpView<'_>, decision: &Decision, summed: &[AxisRe
         alternative: alternative(task, decided),
         bytes_received: bytes,
         text: format!("`{op}` reduces factor {factor}, which is split over {over}: partial results are combined"),
+        factor,
+    }
+    .into_reason()
+}
+
+/// Returns the reason why an op gathers its partial results and reduces them again.
+pub(crate) fn gathered(view: &OpView<'_>, decision: &Decision) -> Reason {
+    let (task, axes_of) = (&decision.task, &decision.gathered);
+    let is_split =
+        |f: &Factor| task.rule.kind(*f) == FactorKind::Reduction && !decision.assignment.axes[f.index()].is_empty();
+    let factors: Vec<String> = task.rule.all_factors().filter(is_split).map(|f| f.to_string()).collect();
+    let (factor, over) = (factors.join(","), axes(&task.mesh, axes_of));
+    let others = AxisRef::total_size(&task.mesh, axes_of) as u64 - 1;
+    let results = task.operand_count..task.types.len();
+    let local = |i: usize| {
+        Some(local_bytes(decision.layouts[i].as_ref()?, &task.types[i].as_ref()?.shape, task.types[i].as_ref()?.dtype))
+    };
+    let op = short(view.name());
+    Facts {
+        cause: ReasonCause::Reduction,
+        consumer: view,
+        won: format!("factor {factor} over {over}"),
+        lost: String::new(),
+        alternative: alternative(task, &decision.assignment),
+        bytes_received: others * results.filter_map(local).sum::<u64>(),
+        text: format!(
+            "`{op}` reduces factor {factor}, which is split over {over}: partial results are gathered and reduced"
+        ),
         factor,
     }
     .into_reason()

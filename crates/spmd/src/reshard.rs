@@ -6,11 +6,13 @@
 //! loops, branches and manual computations get equal layouts. Each op that this pass inserts carries its [`Reason`],
 //! which is built here because everything is known here.
 
+use crate::live;
 use crate::plan::{local_bytes, plan_reshard, total_bytes};
 use crate::reason;
 use crate::remake::Sources;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
-use crate::strategy::{Cause, Decision, Decisions, Shardings};
+use crate::strategy::{Cause, Decision, Decisions, NEVER, Served, Shardings};
+use crate::turns::{Turns, whole_bytes};
 use shardwise_base::{AxisRef, Diagnostics, Mesh, Reason, Sharding};
 use shardwise_ir::rewrite::{open_region, rebuild};
 use shardwise_ir::{Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
@@ -31,8 +33,8 @@ pub fn reshard(module: &Module) -> Result<Module, Diagnostics> {
 fn reshard_func(module: &Module, func: &Func, mesh: &Arc<Mesh>) -> Result<Func, Diagnostics> {
     let mut result_shardings = vec![];
     let mut out = rebuild(func, |cloner, b| {
-        let mut pass =
-            Resharder { module, mesh, cloner, pointwise: Pointwise::default(), decisions: Decisions::default() };
+        let (pointwise, decisions) = (Pointwise::default(), Decisions::default());
+        let mut pass = Resharder { module, mesh, cloner, pointwise, decisions, turns: Turns::new(mesh) };
         pass.define_args(func.body.entry(), b);
         let wanted = func.result_shardings.iter().map(|s| s.as_ref().map(Sharding::canonical)).collect();
         result_shardings = pass.ops(func.body.entry(), wanted, b);
@@ -47,6 +49,7 @@ struct Resharder<'a, 'c, 's> {
     cloner: &'c mut Cloner<'s>,
     pointwise: Pointwise,
     decisions: Decisions,
+    turns: Turns,
 }
 
 /// The layouts that a list of values should have; `None` keeps the layout that a value has.
@@ -188,7 +191,9 @@ impl Resharder<'_, '_, '_> {
             } else {
                 wanted.clone()
             };
+            self.turns.enter(view, region);
             self.ops(region, region_wanted, &mut Builder::at(b.body, new, b.loc.clone()));
+            self.turns.leave();
             regions.push(new);
         }
         let results = self.clone_with(view.op, operands, regions, b);
@@ -224,7 +229,9 @@ impl Resharder<'_, '_, '_> {
         let (new, args) = open_region(b.body, &region_arg_types(view, region), &b.loc);
         let inside = |list: &Wanted| list.iter().map(|s| s.as_ref().map(|s| without_axes(s, manual))).collect();
         self.define(region, &args, &inside(&ins), b);
+        self.turns.enter(view, region);
         self.ops(region, inside(&outs), &mut Builder::at(b.body, new, b.loc.clone()));
+        self.turns.leave();
         let results = self.clone_with(view.op, operands, vec![new], b);
         let op = *b.body[b.region].ops.last().expect("made just now");
         set_in_shardings(&mut b.body.op_mut(op).attrs, ins.into_iter().flatten().collect());
@@ -283,13 +290,22 @@ impl Resharder<'_, '_, '_> {
                     let own = unreduced_as(own.clone(), b.body.sharding(v));
                     let why = |bytes| reason::operand(view, &decided, i, bytes);
                     let why = |bytes| decided.reason(Cause::Tensor(i), view.loc(), || why(bytes));
-                    self.bring(v, &own, why, b)
+                    let value = self.bring(v, &own, why, b);
+                    if value != v && self.turns.served(view.operand(i), 0) > 1 {
+                        self.turns.keep(live::bytes(b.body, value));
+                    }
+                    value
                 }
                 None => v,
             });
         }
         let regions = self.scalar_regions(view, b);
         let results = self.clone_with(view.op, placed, regions, b);
+        if !decided.gathered.is_empty() {
+            let reason = decided.reason(Cause::Sum, view.loc(), || reason::gathered(view, &decided));
+            let op = b.body.def_op(results[0]).expect("made just now");
+            b.set_reason(op, reason);
+        }
         for (i, &new) in results.iter().enumerate() {
             let value = self.result(view, &decided, i, new, &kept, b);
             self.cloner.set(view.result(i), value);
@@ -305,9 +321,20 @@ impl Resharder<'_, '_, '_> {
         };
         let operands = view.operands().iter().map(layout);
         let shardings: Shardings = operands.chain(view.results().iter().map(|&v| self.wanted(v))).collect();
-        let is_source = |&v: &Value| self.sources().is_source(b.body, self.cloner.get(v));
-        let sources = view.operands().iter().map(is_source).collect();
-        self.decisions.decide(view, facts(view), rule, self.mesh, shardings, sources)
+        let served = self.served(view, b);
+        self.decisions.decide(view, facts(view), rule, self.mesh, shardings, served)
+    }
+
+    /// Returns how often the op runs for each move of each operand.
+    fn served(&self, view: &OpView<'_>, b: &Builder<'_>) -> Served {
+        let of = |&v: &Value| match self.sources().is_source(b.body, self.cloner.get(v)) {
+            true => NEVER,
+            false => self.turns.served(v, whole_bytes(view.body, v)),
+        };
+        let served: Served = view.operands().iter().map(of).collect();
+        // If all operands stay the same, so does the result.
+        let is_same = served.iter().all(|&n| n > 1);
+        served.into_iter().map(|n| if is_same && n != NEVER { 1 } else { n }).collect()
     }
 
     /// Combines partial results, and reshards the result to the layout that it should have.

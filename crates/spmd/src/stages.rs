@@ -12,7 +12,7 @@ use shardwise_ir::symbols::without_unused_funcs;
 use shardwise_ir::{Attr, Attrs, Body, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::promote::is_promoted;
 use shardwise_ops::shardy::{ShardyCollective, in_shardings};
-use shardwise_ops::{DataFlow, Effects, Opcode, RuleFact, Semantics, calls, collective};
+use shardwise_ops::{Combine, DataFlow, Effects, Opcode, RuleFact, Semantics, calls, collective};
 use shardwise_sharding::{AxisList, FactorKind, IfMissing, Rule, TensorFactors};
 use std::sync::Arc;
 
@@ -251,7 +251,8 @@ fn disagreement(view: &OpView<'_>, rule: &Rule, mesh: &Arc<Mesh>) -> Option<Stri
         if let Some((other, _)) = lists.find(|(_, list)| *list != axes) {
             return Some(format!("tensors {first} and {other} are split differently along factor {factor} of {rule}"));
         }
-        if rule.kind(factor) == FactorKind::Reduction && !is_left_unreduced(view, &axes, mesh) {
+        let is_partial = rule.kind(factor) == FactorKind::Reduction && facts(view).combine(view) != Combine::Gather;
+        if is_partial && !is_left_unreduced(view, &axes, mesh) {
             return Some(format!("the results are not unreduced over the axes of factor {factor} of {rule}"));
         }
     }

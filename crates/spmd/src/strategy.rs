@@ -4,7 +4,7 @@ use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{Attrs, OpCode, OpView, TensorType, Type, Value};
 use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
 use shardwise_sharding::cost::local_work;
-use shardwise_sharding::{Assignment, Factor, FactorKind, Parties, Rule, assign};
+use shardwise_sharding::{Assignment, Factor, FactorKind, Mapping, Parties, Rule, assign};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,8 +15,12 @@ use std::sync::Arc;
 /// The shardings of the operands, then of the results.
 pub(crate) type Shardings = SmallVec<[Option<Sharding>; 4]>;
 
-/// For each operand, whether it is made again where it is wanted in another layout, so that it never moves.
-pub(crate) type Sources = SmallVec<[bool; 4]>;
+/// For each operand, how often the op runs for each time that the operand is moved: the turns of the loops that do not
+/// change it. [`NEVER`] if it is made again where it is wanted in another layout.
+pub(crate) type Served = SmallVec<[u64; 4]>;
+
+/// States that an operand is never moved.
+pub(crate) const NEVER: u64 = u64::MAX;
 
 /// The decisions made so far, by question. Many ops of a program ask the same question.
 #[derive(Default)]
@@ -30,7 +34,7 @@ struct Question {
     rule: Arc<Rule>,
     types: SmallVec<[Type; 4]>,
     shardings: Shardings,
-    sources: Sources,
+    served: Served,
 }
 
 /// Equality is reflexive except for attributes with NaNs, for which the question is decided again.
@@ -53,6 +57,8 @@ pub(crate) struct Decision {
     pub layouts: Shardings,
     /// The axes over which results are partial.
     pub partial: Vec<AxisRef>,
+    /// The axes over which the op gathers partial results itself.
+    pub gathered: Vec<AxisRef>,
     reasons: RefCell<Vec<(Cause, Arc<Reason>)>>,
 }
 
@@ -65,7 +71,7 @@ pub(crate) enum Cause {
 
 impl Decisions {
     /// Decides how an op runs. `shardings` are the layouts that the operands have, then the layouts that the results
-    /// should have. `sources` states which operands never move.
+    /// should have. `served` states how often each operand moves.
     pub fn decide(
         &mut self,
         view: &OpView<'_>,
@@ -73,19 +79,19 @@ impl Decisions {
         rule: Arc<Rule>,
         mesh: &Arc<Mesh>,
         shardings: Shardings,
-        sources: Sources,
+        served: Served,
     ) -> Rc<Decision> {
         if !view.regions().is_empty() {
-            return Rc::new(Task::new(view, facts, &rule, mesh, shardings, sources).decide());
+            return Rc::new(Task::new(view, facts, &rule, mesh, shardings, served).decide());
         }
         let types = tensors(view).map(|v| view.body.ty(v).clone()).collect();
         let (code, attrs) = (view.data().code, view.attrs().clone());
-        let question = Question { code, attrs, rule, types, shardings, sources };
+        let question = Question { code, attrs, rule, types, shardings, served };
         if let Some(known) = self.0.get(&question) {
             return known.clone();
         }
-        let (shardings, sources) = (question.shardings.clone(), question.sources.clone());
-        let task = Task::new(view, facts, &question.rule, mesh, shardings, sources);
+        let (shardings, served) = (question.shardings.clone(), question.served.clone());
+        let task = Task::new(view, facts, &question.rule, mesh, shardings, served);
         let decision = Rc::new(task.decide());
         self.0.insert(question, decision.clone());
         decision
@@ -130,7 +136,9 @@ pub(crate) struct Task {
     pub types: SmallVec<[Option<TensorType>; 4]>,
     pub operand_count: usize,
     work: u64,
-    sources: Sources,
+    served: Served,
+    /// True if the op gathers partial results and reduces them again, so that its results are complete.
+    is_gathered: bool,
 }
 
 impl Task {
@@ -140,7 +148,7 @@ impl Task {
         rule: &Rule,
         mesh: &Arc<Mesh>,
         shardings: Shardings,
-        sources: Sources,
+        served: Served,
     ) -> Task {
         let types: SmallVec<[Option<TensorType>; 4]> =
             tensors(view).map(|v| view.body.ty(v).as_tensor().cloned()).collect();
@@ -151,7 +159,8 @@ impl Task {
         let work = local_work(cost.flops, cost.bytes_read + cost.bytes_written);
         let operand_count = view.operands().len();
         let (mesh, rule) = (mesh.clone(), rule.clone());
-        let mut task = Task { mesh, rule, shardings, types, operand_count, work, sources };
+        let is_gathered = facts.combine(view) == Combine::Gather;
+        let mut task = Task { mesh, rule, shardings, types, operand_count, work, served, is_gathered };
         task.restrict(view, facts);
         task
     }
@@ -159,19 +168,21 @@ impl Task {
     fn decide(self) -> Decision {
         let assignment = self.assign();
         let layouts = (0..self.types.len()).map(|i| self.layout(&assignment, i)).collect();
-        let partial = assignment.reduction_axes(&self.rule, &self.mesh);
-        Decision { task: self, assignment, layouts, partial, reasons: RefCell::default() }
+        let summed = assignment.reduction_axes(&self.rule, &self.mesh);
+        let (partial, gathered) = if self.is_gathered { (vec![], summed) } else { (summed, vec![]) };
+        Decision { task: self, assignment, layouts, partial, gathered, reasons: RefCell::default() }
     }
 
     fn assign(&self) -> Assignment {
-        let size = |(i, t): (usize, &Option<TensorType>)| match t {
-            Some(t) if !self.sources.get(i).copied().unwrap_or(false) => t.bytes(),
-            _ => 0,
+        let price = |(i, t): (usize, &Option<TensorType>)| match (t, self.served.get(i)) {
+            (None, _) | (_, Some(&NEVER)) => 0,
+            (Some(t), served) => t.bytes().div_ceil(served.copied().unwrap_or(1)),
         };
-        let bytes: Vec<u64> = self.types.iter().enumerate().map(size).collect();
+        let bytes: Vec<u64> = self.types.iter().enumerate().map(price).collect();
         let shardings: Vec<Option<&Sharding>> = self.shardings.iter().map(Option::as_ref).collect();
         let (rule, mesh, summed) = (&self.rule, &self.mesh, &self.asked_sums()[..]);
-        assign(Parties { rule, mesh, shardings: &shardings, bytes: &bytes, work: self.work, summed }, |_| false)
+        let (work, is_gathered) = (self.work, self.is_gathered);
+        assign(Parties { rule, mesh, shardings: &shardings, bytes: &bytes, work, summed, is_gathered }, |_| false)
     }
 
     /// Returns the reduction factors that all operands with the factor split in the same way, over Explicit axes. The
@@ -223,7 +234,7 @@ impl Task {
         for factor in self.rule.all_factors() {
             let fits = match way(view, facts, &self.rule, factor) {
                 Way::Whole(_) => false,
-                Way::Combined(_) => self.can_pad(view, facts, factor),
+                Way::Combined(_) | Way::Gathered => self.can_pad(view, facts, factor),
                 Way::Parts => !(needs_even && self.is_uneven(factor)),
             };
             if !fits && self.rule.kind(factor) != FactorKind::Permutation {
@@ -256,6 +267,8 @@ pub enum Way {
     Parts,
     /// On the parts; the results are then combined.
     Combined(ReduceKind),
+    /// On the parts; the op then gathers the results and reduces them again.
+    Gathered,
     /// On operands that are gathered first, for this reason.
     Whole(&'static str),
 }
@@ -275,9 +288,20 @@ pub(crate) fn way(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor: Fac
         _ if !is_same_size_everywhere(view, rule, factor) => Way::Whole("its blocks differ between tensors"),
         _ if needs_all && !rule.mappings().all(|m| m.contains(factor)) => Way::Whole("one side lacks it"),
         (FactorKind::Reduction, Combine::With(kind)) => Way::Combined(kind),
+        (FactorKind::Reduction, Combine::Gather) if is_reduced_first(rule, factor) => Way::Gathered,
+        (FactorKind::Reduction, Combine::Gather) => Way::Whole("elements of other dimensions come before its own"),
         (FactorKind::Reduction, Combine::No(why)) => Way::Whole(why),
         (FactorKind::PassThrough, _) => Way::Parts,
     }
+}
+
+/// Returns whether no reduced dimension of more than one element comes before those of the factor.
+fn is_reduced_first(rule: &Rule, factor: Factor) -> bool {
+    let comes_first = |mapping: &Mapping| {
+        let mut reduced = mapping.factors().filter(|&f| rule.kind(f) == FactorKind::Reduction && rule.size(f) > 1);
+        reduced.next().is_none_or(|first| first == factor)
+    };
+    rule.operands.iter().all(comes_first)
 }
 
 /// Returns whether each dimension that consists of this factor alone has the factor's size, so that blocks are equal in

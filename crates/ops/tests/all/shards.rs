@@ -129,6 +129,7 @@ fn check_result(
 fn combine_kind(op: OpView<'_>) -> ReduceKind {
     match Opcode::of_view(&op).facts().combine(&op) {
         Combine::With(kind) => kind,
+        Combine::Gather => panic!("`{}` combines its partial results itself", op.name()),
         Combine::No(why) => panic!("`{}`: {why}", op.name()),
     }
 }

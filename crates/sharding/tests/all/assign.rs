@@ -12,7 +12,8 @@ fn run(mesh_text: &str, rule: &str, shardings: &[&str], work: u64, halo: bool) -
     let bytes: Vec<u64> =
         rule.mappings().map(|m| 4 * m.factors().map(|f| rule.size(f) as u64).product::<u64>()).collect();
     let views: Vec<_> = given.iter().map(Option::as_ref).collect();
-    let parties = Parties { rule: &rule, mesh: &mesh, shardings: &views, bytes: &bytes, work, summed: &[] };
+    let parties =
+        Parties { rule: &rule, mesh: &mesh, shardings: &views, bytes: &bytes, work, summed: &[], is_gathered: false };
     let a = assign(parties, |_| halo);
     let tensors: Vec<_> = (0..rule.tensor_count()).map(|i| dims(Some(&a.sharding(&rule, &mesh, i)))).collect();
     let verdicts: Vec<_> = a.verdicts.iter().map(|v| format!("{}: {:?} over {:?}", v.factor, v.won, v.lost)).collect();

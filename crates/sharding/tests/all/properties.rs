@@ -124,7 +124,15 @@ fn an_assignment_is_one_that_every_tensor_can_take() {
         let Case { mesh, rule, shardings } = gen_case(c);
         let views: Vec<_> = shardings.iter().map(Option::as_ref).collect();
         let bytes: Vec<u64> = rule.mappings().map(|m| m.factors().map(|f| rule.size(f) as u64).product()).collect();
-        let parties = Parties { rule: &rule, mesh: &mesh, shardings: &views, bytes: &bytes, work: 1000, summed: &[] };
+        let parties = Parties {
+            rule: &rule,
+            mesh: &mesh,
+            shardings: &views,
+            bytes: &bytes,
+            work: 1000,
+            summed: &[],
+            is_gathered: false,
+        };
         let chosen = assign(parties, |_| false);
         assert_no_axis_twice(chosen.axes.iter().map(|a| &a[..]));
         for (i, mapping) in rule.mappings().enumerate() {

@@ -5,11 +5,13 @@ mod chapter;
 mod corpus;
 mod filetests;
 mod generate;
+mod loops;
 mod passes;
 mod prices;
 mod propagate;
 mod quantized;
 mod random_programs;
+mod reducers;
 mod reshards;
 
 mod uniformity;

@@ -70,6 +70,7 @@ fn strategies(view: &OpView<'_>) -> String {
     let told = |way: Way| match way {
         Way::Parts => "in parts".to_string(),
         Way::Combined(kind) => format!("in parts, then all-reduce ({})", format!("{kind:?}").to_lowercase()),
+        Way::Gathered => "in parts, then all-gather and again".to_string(),
         Way::Whole(why) => format!("whole: {why}"),
     };
     let ways = ways(view, &rule);
@@ -107,6 +108,7 @@ fn rule(fact: RuleFact) -> String {
 fn combine(fact: Combine) -> String {
     match fact {
         Combine::With(kind) => format!("{kind:?}").to_lowercase(),
+        Combine::Gather => "gathered and reduced again".into(),
         Combine::No(why) => format!("no: {why}"),
     }
 }

@@ -1,0 +1,134 @@
+//! Counts the turns of loops that one move of a value serves.
+//!
+//! What a loop does not change is moved once, in front of the loop ([`crate::hoist`]), so that at an op in the loop a
+//! move of it costs less than a move of what changes in each turn.
+
+use crate::hoist;
+use crate::rewrite::{facts, is_manual, is_terminator};
+use shardwise_base::{AxisKind, Mesh};
+use shardwise_ir::{Body, OpView, Region, Value, ValueDef};
+use shardwise_ops::control::trip_count;
+use shardwise_ops::{Effects, Opcode, Semantics};
+use std::collections::{HashMap, HashSet};
+
+/// The number of turns that is assumed of a loop whose trip count is not known.
+const MANY: u64 = 1000;
+
+/// The loops around the op that is being processed.
+pub(crate) struct Turns {
+    scopes: Vec<Scope>,
+    /// The bytes that values moved in front of loops may still take on each device.
+    room: u64,
+}
+
+/// A region around an op.
+enum Scope {
+    /// A region of a loop.
+    Loop(Turn),
+    /// A region that nothing leaves: a branch, or a manual computation.
+    Closed,
+}
+
+struct Turn {
+    trips: u64,
+    /// The values that the region defines and that are not the same in every turn.
+    changing: HashSet<Value>,
+    /// The results of the region's ops that are the same in every turn.
+    computed: HashSet<Value>,
+    /// For each argument that is carried unchanged, its value in front of the loop.
+    initial: HashMap<Value, Value>,
+}
+
+impl Turns {
+    pub fn new(mesh: &Mesh) -> Turns {
+        // Nothing is moved over Explicit axes that the program does not move there.
+        let is_explicit = mesh.axes.iter().any(|a| a.kind == AxisKind::Explicit);
+        Turns { scopes: vec![], room: if is_explicit { 0 } else { hoist::ROOM } }
+    }
+
+    /// Enters a region of an op. Each call needs a call of [`leave`](Turns::leave).
+    pub fn enter(&mut self, view: &OpView<'_>, region: Region) {
+        self.scopes.push(match Opcode::of_view(view) {
+            Opcode::While => Scope::Loop(Turn::new(view, region)),
+            _ => Scope::Closed,
+        });
+    }
+
+    pub fn leave(&mut self) {
+        self.scopes.pop();
+    }
+
+    /// Returns the number of turns of the loops around the op that a value of so many bytes serves if it is moved in
+    /// front of them: 1 if it changes in each turn, or if there is no room to keep it.
+    pub fn served(&self, v: Value, bytes: u64) -> u64 {
+        let (mut served, mut v) = (1u64, v);
+        for scope in self.scopes.iter().rev() {
+            let Scope::Loop(turn) = scope else { break };
+            if turn.changing.contains(&v) || bytes > self.room {
+                break;
+            }
+            served = served.saturating_mul(turn.trips);
+            if turn.computed.contains(&v) {
+                break;
+            }
+            v = turn.initial.get(&v).copied().unwrap_or(v);
+        }
+        served
+    }
+
+    /// Records that a value of so many bytes on each device is kept during a loop.
+    pub fn keep(&mut self, bytes: u64) {
+        self.room = self.room.saturating_sub(bytes);
+    }
+}
+
+impl Turn {
+    fn new(view: &OpView<'_>, region: Region) -> Turn {
+        let trips = trip_count(view).unwrap_or(MANY).max(1);
+        let mut turn = Turn { trips, changing: HashSet::new(), computed: HashSet::new(), initial: HashMap::new() };
+        for (i, &arg) in view.body[region].args.iter().enumerate() {
+            match view.operands().get(i).filter(|_| is_carried_unchanged(view, i)) {
+                Some(&initial) => _ = turn.initial.insert(arg, initial),
+                None => _ = turn.changing.insert(arg),
+            }
+        }
+        for &op in &view.body[region].ops {
+            let inner = view.at(op);
+            let is_same = is_function(&inner) && inner.operands().iter().all(|v| !turn.changing.contains(v));
+            let list = if is_same { &mut turn.computed } else { &mut turn.changing };
+            list.extend(inner.results());
+        }
+        turn
+    }
+}
+
+/// Returns whether the op's results depend on its operands alone.
+fn is_function(view: &OpView<'_>) -> bool {
+    let facts = facts(view);
+    let is_computed = matches!(facts.semantics(view), Semantics::Pure | Semantics::Identity) && !is_manual(view);
+    is_computed && facts.effects(view) == Effects::Pure && view.regions().is_empty() && !is_terminator(view)
+}
+
+/// Returns whether each turn of a loop returns what it carries at `index`. Marks between them change nothing.
+fn is_carried_unchanged(view: &OpView<'_>, index: usize) -> bool {
+    let Some(&region) = view.regions().last() else { return false };
+    let returned = view.body.region_results(region).get(index);
+    returned.is_some_and(|&v| same_value(view, v) == view.body[region].args[index])
+}
+
+/// Returns the earliest value that is equal to `v`, before marks and loops that carry it unchanged.
+fn same_value(view: &OpView<'_>, v: Value) -> Value {
+    let ValueDef::Result { op, index } = view.body[v].def else { return v };
+    let def = view.at(op);
+    let earlier = match Opcode::of_view(&def) {
+        Opcode::While if is_carried_unchanged(&def, index as usize) => Some(def.operand(index as usize)),
+        _ if facts(&def).semantics(&def) == Semantics::Identity && !is_manual(&def) => def.operands().first().copied(),
+        _ => None,
+    };
+    earlier.map_or(v, |earlier| same_value(view, earlier))
+}
+
+/// Returns the number of bytes of a whole value.
+pub(crate) fn whole_bytes(body: &Body, v: Value) -> u64 {
+    body.ty(v).as_tensor().map_or(0, |t| t.bytes())
+}

@@ -1,0 +1,91 @@
+// Each device reduces its part. The partial results of all devices are gathered, in the order of the parts, and reduced
+// by the same region.
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<3x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x", "y"}]>}) -> (tensor<3xf32>, tensor<3xi32>) {
+  %i = stablehlo.iota dim = 1 : tensor<3x64xi32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.reduce(%a init: %least), (%i init: %zero) across dimensions = [1] : (tensor<3x64xf32>, tensor<3x64xi32>, tensor<f32>, tensor<i32>) -> (tensor<3xf32>, tensor<3xi32>)
+    reducer(%v: tensor<f32>, %w: tensor<f32>) (%m: tensor<i32>, %n: tensor<i32>) {
+      %1 = stablehlo.compare GT, %v, %w, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %2 = stablehlo.compare NE, %v, %v, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %3 = stablehlo.or %1, %2 : tensor<i1>
+      %4 = stablehlo.compare EQ, %v, %w, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %5 = stablehlo.compare LT, %m, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %6 = stablehlo.and %4, %5 : tensor<i1>
+      %7 = stablehlo.or %3, %6 : tensor<i1>
+      %8 = stablehlo.select %3, %v, %w : tensor<i1>, tensor<f32>
+      %9 = stablehlo.select %7, %m, %n : tensor<i1>, tensor<i32>
+      stablehlo.return %8, %9 : tensor<f32>, tensor<i32>
+    }
+  return %0#0, %0#1 : tensor<3xf32>, tensor<3xi32>
+}
+// ---- expected
+// before
+module {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func public @main(%arg0: tensor<3x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x", "y"}]>}) -> (tensor<3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}, tensor<3xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
+    %0 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>} : tensor<3x64xi32>
+    %1 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0xFF800000> : tensor<f32>
+    %2 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
+    %3:2 = stablehlo.reduce(%arg0 init: %1), (%0 init: %2) across dimensions = [1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>, <@mesh, [{}]>]>} : (tensor<3x64xf32>, tensor<3x64xi32>, tensor<f32>, tensor<i32>) -> (tensor<3xf32>, tensor<3xi32>)
+     reducer(%arg1: tensor<f32>, %arg3: tensor<f32>) (%arg2: tensor<i32>, %arg4: tensor<i32>) {
+      %4 = stablehlo.compare GT, %arg1, %arg3, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %5 = stablehlo.compare NE, %arg1, %arg1, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %6 = stablehlo.or %4, %5 : tensor<i1>
+      %7 = stablehlo.compare EQ, %arg1, %arg3, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %8 = stablehlo.compare LT, %arg2, %arg4, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %9 = stablehlo.and %7, %8 : tensor<i1>
+      %10 = stablehlo.or %6, %9 : tensor<i1>
+      %11 = stablehlo.select %6, %arg1, %arg3 : tensor<i1>, tensor<f32>
+      %12 = stablehlo.select %10, %arg2, %arg4 : tensor<i1>, tensor<i32>
+      stablehlo.return %11, %12 : tensor<f32>, tensor<i32>
+    }
+    return %3#0, %3#1 : tensor<3xf32>, tensor<3xi32>
+  }
+}
+// after
+module {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func public @main(%arg0: tensor<3x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x", "y"}]>, shardwise.global_type = tensor<3x64xf32>}) -> (tensor<3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>, shardwise.global_type = tensor<3xf32>}, tensor<3xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>, shardwise.global_type = tensor<3xi32>}) {
+    %0 = shardwise.axis_index <@mesh, {"x", "y"}> : tensor<i32>
+    %1 = stablehlo.constant dense<16> : tensor<i32>
+    %2 = stablehlo.multiply %0, %1 : tensor<i32>
+    %3 = stablehlo.iota dim = 1 : tensor<3x16xi32>
+    %4 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<i32>) -> tensor<3x16xi32>
+    %5 = stablehlo.add %3, %4 : tensor<3x16xi32>
+    %6 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %7 = stablehlo.constant dense<0> : tensor<i32>
+    %8:2 = stablehlo.reduce(%arg0 init: %6), (%5 init: %7) across dimensions = [1] : (tensor<3x16xf32>, tensor<3x16xi32>, tensor<f32>, tensor<i32>) -> (tensor<3xf32>, tensor<3xi32>)
+     reducer(%arg1: tensor<f32>, %arg3: tensor<f32>) (%arg2: tensor<i32>, %arg4: tensor<i32>) {
+      %14 = stablehlo.compare GT, %arg1, %arg3, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %15 = stablehlo.compare NE, %arg1, %arg1, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %16 = stablehlo.or %14, %15 : tensor<i1>
+      %17 = stablehlo.compare EQ, %arg1, %arg3, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %18 = stablehlo.compare LT, %arg2, %arg4, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %19 = stablehlo.and %17, %18 : tensor<i1>
+      %20 = stablehlo.or %16, %19 : tensor<i1>
+      %21 = stablehlo.select %16, %arg1, %arg3 : tensor<i1>, tensor<f32>
+      %22 = stablehlo.select %20, %arg2, %arg4 : tensor<i1>, tensor<i32>
+      stablehlo.return %21, %22 : tensor<f32>, tensor<i32>
+    }
+    %9 = stablehlo.reshape %8#0 : (tensor<3xf32>) -> tensor<1x3xf32>
+    %10 = "stablehlo.all_gather"(%9) <{all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y">]>}> : (tensor<1x3xf32>) -> tensor<4x3xf32>
+    %11 = stablehlo.reshape %8#1 : (tensor<3xi32>) -> tensor<1x3xi32>
+    %12 = "stablehlo.all_gather"(%11) <{all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y">]>}> : (tensor<1x3xi32>) -> tensor<4x3xi32>
+    %13:2 = stablehlo.reduce(%10 init: %6), (%12 init: %7) across dimensions = [0] : (tensor<4x3xf32>, tensor<4x3xi32>, tensor<f32>, tensor<i32>) -> (tensor<3xf32>, tensor<3xi32>)
+     reducer(%arg1: tensor<f32>, %arg3: tensor<f32>) (%arg2: tensor<i32>, %arg4: tensor<i32>) {
+      %14 = stablehlo.compare GT, %arg1, %arg3, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %15 = stablehlo.compare NE, %arg1, %arg1, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %16 = stablehlo.or %14, %15 : tensor<i1>
+      %17 = stablehlo.compare EQ, %arg1, %arg3, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %18 = stablehlo.compare LT, %arg2, %arg4, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %19 = stablehlo.and %17, %18 : tensor<i1>
+      %20 = stablehlo.or %16, %19 : tensor<i1>
+      %21 = stablehlo.select %16, %arg1, %arg3 : tensor<i1>, tensor<f32>
+      %22 = stablehlo.select %20, %arg2, %arg4 : tensor<i1>, tensor<i32>
+      stablehlo.return %21, %22 : tensor<f32>, tensor<i32>
+    }
+    return %13#0, %13#1 : tensor<3xf32>, tensor<3xi32>
+  }
+}

@@ -1,0 +1,87 @@
+//! What loops move: what no turn changes is moved once, and decisions count the turns.
+
+use crate::random_programs::{per_device, same};
+use shardwise_base::Literal;
+use shardwise_engine::Signature;
+use shardwise_interp::run;
+use shardwise_ir::text::{PrintOptions, parse, print};
+use shardwise_ops::OPS;
+use shardwise_spmd::{Communication, Options, find, partition, run_until};
+
+/// A loop that multiplies `x` by a weight in each turn. `limit` is the number of turns.
+fn products(x: &str, w: &str, n: usize, limit: &str) -> String {
+    format!(
+        r#"sdy.mesh @mesh = <["x"=8]>
+func.func @main(%a: tensor<32x{n}xf32> {{sdy.sharding = #sdy.sharding<@mesh, {x}>}}, %w: tensor<{n}x{n}xf32> {{sdy.sharding = #sdy.sharding<@mesh, {w}>}}, %n: tensor<i32>) -> (tensor<32x{n}xf32> {{sdy.sharding = #sdy.sharding<@mesh, {x}>}}) {{
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %c = stablehlo.constant dense<10> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %y = %a) : tensor<i32>, tensor<32x{n}xf32>
+  cond {{
+    %1 = stablehlo.compare LT, %i, {limit}, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }} do {{
+    %1 = stablehlo.add %i, %one : tensor<i32>
+    %2 = sdy.sharding_constraint %y <@mesh, {x}> : tensor<32x{n}xf32>
+    %3 = stablehlo.dot_general %2, %w, contracting_dims = [1] x [0] : (tensor<32x{n}xf32>, tensor<{n}x{n}xf32>) -> tensor<32x{n}xf32>
+    %4 = sdy.sharding_constraint %3 <@mesh, {x}> : tensor<32x{n}xf32>
+    stablehlo.return %1, %4 : tensor<i32>, tensor<32x{n}xf32>
+  }}
+  return %0#1 : tensor<32x{n}xf32>
+}}"#
+    )
+}
+
+/// Returns what the partitioned program moves, after comparing its results with those of the whole program.
+#[track_caller]
+fn moved(program: &str) -> Communication {
+    let module = parse("test.mlir", program, &OPS).unwrap_or_else(|e| panic!("{e}\n{program}"));
+    let signature = Signature::of(module.main().expect("there is one")).unwrap_or_else(|e| panic!("{e}"));
+    let args: Vec<Literal> = signature.inputs.iter().map(|input| small(&input.ty.shape)).collect();
+    let whole = run(&module, &args).unwrap_or_else(|e| panic!("{e}"));
+    let partitioned = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    same(&per_device(&partitioned, &args), &whole, program);
+    partitioned.communication
+}
+
+/// Returns small numbers of which few are not zero, so that products and sums of them are exact; 3 for a scalar.
+fn small(shape: &[usize]) -> Literal {
+    match shape {
+        [] => Literal::scalar(3i32),
+        _ => Literal::from_fn(shape, |i| if i % 31 == 0 { (i % 3) as f32 } else { 0.0 }),
+    }
+}
+
+const ROWS: &str = r#"[{"x"}, {}]"#;
+const COLUMNS: &str = r#"[{}, {"x"}]"#;
+
+/// The bytes that each of 8 devices receives when a weight of `n` rows and columns is gathered.
+fn gathered(n: u64) -> u64 {
+    n * n * 4 / 8 * 7
+}
+
+#[test]
+fn the_weight_of_all_turns_is_gathered_once() {
+    for (weight, limit) in [(ROWS, "%c"), (COLUMNS, "%c"), (ROWS, "%n"), (COLUMNS, "%n")] {
+        let found = moved(&products(ROWS, weight, 64, limit));
+        let [row] = &found.rows[..] else { panic!("{found}") };
+        assert_eq!((row.kind, row.count, row.bytes_received), ("all-gather", Some(1), gathered(64)), "{found}");
+        assert!(row.why().contains("once"), "{found}");
+    }
+}
+
+#[test]
+fn a_weight_that_one_turn_uses_competes_with_what_the_turn_moves() {
+    // The activations are smaller than the weight.
+    let once = moved(&products(ROWS, COLUMNS, 64, "%one"));
+    assert!(once.bytes_received() < gathered(64), "{once}");
+}
+
+#[test]
+fn hoisting_twice_is_hoisting_once() {
+    let module = parse("test.mlir", &products(ROWS, COLUMNS, 64, "%n"), &OPS).unwrap_or_else(|e| panic!("{e}"));
+    let hoisted = run_until("hoist", &module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let again = (find("hoist").unwrap().run)(hoisted.clone(), &mut Default::default()).unwrap();
+    let text = |m| print(m, &PrintOptions::EXACT);
+    assert_eq!(text(&again), text(&hoisted));
+}
