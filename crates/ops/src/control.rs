@@ -500,6 +500,8 @@ impl Facts for CustomCall {
     answer!(enlarged = by_types);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
+    answer!(movement = none);
+    answer!(read_through = none);
     answer!(constness = by_class);
     answer!(number = none);
     /// Returns `PassThrough` for calls that move a tensor between a device and its host.

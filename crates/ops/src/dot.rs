@@ -251,6 +251,8 @@ macro_rules! dot_facts {
         fn partial_result(&self, _: &OpView<'_>) -> PartialResult {
             PartialResult::OfSlices { once: 0..0 }
         }
+        answer!(movement = none);
+        answer!(read_through = none);
         answer!(pure);
         answer!(forwards = none);
         answer!(enlarged = by_types);

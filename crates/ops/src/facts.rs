@@ -23,9 +23,11 @@
 //! The facts are about plain values. [`infer_op`](crate::infer_op) and [`evaluate`](crate::evaluate) call them, and
 //! also handle ops on quantized values and ops whose reducer has a wider element type than their operands.
 
+pub(crate) use crate::movement::{Fill, Movement, Read, WindowsCx, WindowsDim};
+
 use crate::Opcode;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, Sharding};
-use shardwise_ir::{Attr, Attrs, Builder, Op, OpView, Region, Type, Value};
+use shardwise_ir::{Attr, Attrs, Builder, Op, OpCode, OpView, Region, Type, Value};
 use shardwise_sharding::{FactorKind, Rule, RuleBuilder};
 use std::ops::Range;
 
@@ -150,6 +152,17 @@ pub enum Splits {
     /// The factors that all of the op's tensors have. A part of the result cannot be computed if the operand lacks the
     /// factor.
     Shared,
+    /// All factors. Each block of the result is the block of the operand, with padding added or removed: on padded blocks
+    /// the op is the identity.
+    InSameBlocks,
+}
+
+/// An op that reads values further back than another one.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReadThrough {
+    pub code: OpCode,
+    pub operands: Vec<Value>,
+    pub attrs: Attrs,
 }
 
 /// The way in which an op computes a partial result over sharded reduction factors.
@@ -339,6 +352,9 @@ pub trait Facts: Sync {
     /// operands are built.
     fn forwards(&self, op: &OpView<'_>) -> Option<Value>;
 
+    /// Returns an op with the same result that reads values from which this op's operands are cut, if there is one.
+    fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough>;
+
     /// Returns the attributes that the op must have after dimensions of its operands and results are enlarged.
     fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs;
 
@@ -349,6 +365,10 @@ pub trait Facts: Sync {
     fn splits(&self, op: &OpView<'_>) -> Splits;
 
     fn partial_result(&self, op: &OpView<'_>) -> PartialResult;
+
+    /// Returns the windows of its operands that the op reads for a block of its results along their dimension `dim`, or
+    /// `None` if a block needs more than windows.
+    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement>;
 
     /// Returns the rule along which shardings propagate through the op, as in Shardy. It may connect dimensions that
     /// [`rule`](Facts::rule) does not connect because the partitioner cannot split them. Conservative propagation
@@ -388,6 +408,8 @@ macro_rules! answer {
         answer!(enlarged = by_types);
         answer!(splits = Anywhere);
         answer!(partial_result = rewritten);
+        answer!(movement = none);
+        answer!(read_through = none);
         answer!(propagation_rule = as_rule);
         answer!(constness = by_class);
         answer!(number = none);
@@ -400,6 +422,11 @@ macro_rules! answer {
     };
     (forwards = none) => {
         fn forwards(&self, _: &OpView<'_>) -> Option<Value> {
+            None
+        }
+    };
+    (read_through = none) => {
+        fn read_through(&self, _: &OpView<'_>) -> Option<ReadThrough> {
             None
         }
     };
@@ -430,6 +457,11 @@ macro_rules! answer {
     (partial_result = rewritten) => {
         fn partial_result(&self, _: &OpView<'_>) -> PartialResult {
             PartialResult::Rewritten
+        }
+    };
+    (movement = none) => {
+        fn movement(&self, _: &OpView<'_>, _: usize) -> Option<Movement> {
+            None
         }
     };
     (propagation_rule = as_rule) => {

@@ -32,6 +32,7 @@ pub mod linalg;
 pub mod make;
 pub mod make_collective;
 pub mod make_shardy;
+mod movement;
 pub mod promote;
 pub mod quantized;
 pub mod ragged;
@@ -53,9 +54,10 @@ pub use build::{build, build_as, infer};
 pub use evaluate::{evaluate, infer_op};
 pub use facts::{
     Combine, Constness, Cost, DataFlow, DataFlowEdge, Effects, Enlarged, EvalError, ExplicitPolicy, Facts, IndexBound,
-    Linear, LocalizeCx, NoRegions, PartialResult, PropagationClass, ReduceKind, RegionEval, RuleFact, Semantics,
-    Splits, is_zero,
+    Linear, LocalizeCx, NoRegions, PartialResult, PropagationClass, ReadThrough, ReduceKind, RegionEval, RuleFact,
+    Semantics, Splits, is_zero,
 };
+pub use movement::{Fill, Movement, Read, WindowsCx, WindowsDim};
 pub use schema::{AttrKind, AttrSpec, Names, OnQuantized, Operands, Presence, ResultLabels, Role, Schema};
 pub use shapes::{constant_operand, constant_value};
 pub use table::{OPS, Opcode};

@@ -205,6 +205,12 @@ pub fn dot_general(b: &mut Builder<'_>, x: Value, y: Value, dims: &DotDims, dtyp
     op(b, Opcode::DotGeneral, &[x, y], DotGeneral::attrs(dims), TensorType::new(dtype, shape))
 }
 
+/// Adds zeros at the ends of dimensions, or removes elements there, so that the shape is `sizes`.
+pub fn resize(b: &mut Builder<'_>, x: Value, sizes: &[usize]) -> Value {
+    let dtype = type_of(b, x).dtype;
+    op(b, Opcode::Resize, &[x], shapes::Resize::attrs(sizes), TensorType::new(dtype, sizes))
+}
+
 /// Reduces along `dims`, starting from `init`.
 pub fn reduce_from(b: &mut Builder<'_>, kind: ReduceKind, x: Value, init: Value, dims: &[usize]) -> Value {
     let from = type_of(b, x);

@@ -70,6 +70,8 @@ impl Facts for RngBitGenerator {
     answer!(enlarged = by_types);
     answer!(splits = Evenly);
     answer!(partial_result = rewritten);
+    answer!(movement = none);
+    answer!(read_through = none);
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(number = none);
@@ -277,6 +279,8 @@ impl Facts for Rng {
     answer!(enlarged = by_types);
     answer!(splits = Evenly);
     answer!(partial_result = rewritten);
+    answer!(movement = none);
+    answer!(read_through = none);
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(pure);

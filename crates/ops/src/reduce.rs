@@ -186,6 +186,8 @@ impl Facts for Reduce {
 
     answer!(forwards = none);
     answer!(enlarged = by_types);
+    answer!(movement = none);
+    answer!(read_through = none);
     answer!(splits = Anywhere);
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);

@@ -212,6 +212,8 @@ ops! {
     CollectiveReduce "stablehlo.collective_reduce" collective::CollectiveReduce, collective::CollectiveReduce::SCHEMA;
     PartitionId "stablehlo.partition_id" collective::ProcessId, collective::ProcessId::PARTITION_ID;
     ReplicaId "stablehlo.replica_id" collective::ProcessId, collective::ProcessId::REPLICA_ID;
+    Join "shardwise.join" shapes::Join, shapes::Join::SCHEMA;
+    Resize "shardwise.resize" shapes::Resize, shapes::Resize::SCHEMA;
     AxisIndex "shardwise.axis_index" collective::AxisIndexOp, collective::AxisIndexOp::SCHEMA;
     AsyncStart "stablehlo.async_start" collective::Async, collective::Async::ASYNC_START;
     AsyncDone "stablehlo.async_done" collective::Async, collective::Async::ASYNC_DONE;

@@ -83,10 +83,13 @@ impl Assignment {
     }
 }
 
-/// Chooses the axes of each factor. `may_split` states for a permutation factor whether the op can run split along it
-/// (with a halo). Factors that need replication are not split, and neither are factors of operands that no result has.
-pub fn assign(parties: Parties<'_>, may_split: impl Fn(Factor) -> bool) -> Assignment {
-    let search = Search::new(parties, may_split);
+/// Chooses the axes of each factor. Factors that need replication are not split, and neither are factors of operands that
+/// no result has.
+///
+/// `exchanged` returns the bytes that a device receives if the op runs split along a permutation factor over these axes
+/// with all other factors whole, or `None` if it cannot.
+pub fn assign(parties: Parties<'_>, exchanged: impl Fn(Factor, &[AxisRef]) -> Option<u64>) -> Assignment {
+    let search = Search::new(parties, exchanged);
     let (axes, cost, runner_up) = search.run();
     Assignment {
         verdicts: search.verdicts(&axes),
@@ -116,12 +119,14 @@ struct Search<'a> {
     projection: Projection,
     /// For each factor, the lists of axes that may split it. The first list is empty.
     candidates: Vec<Vec<AxisList>>,
+    /// For each permutation factor and each of its candidates, the bytes that a device receives in the exchange.
+    exchanges: Vec<(Factor, Vec<u64>)>,
     /// For each factor, whether it shares a dimension with other factors, so that its shards must be even.
     is_in_compound: Vec<bool>,
 }
 
 impl<'a> Search<'a> {
-    fn new(parties: Parties<'a>, may_split: impl Fn(Factor) -> bool) -> Search<'a> {
+    fn new(parties: Parties<'a>, exchanged: impl Fn(Factor, &[AxisRef]) -> Option<u64>) -> Search<'a> {
         let Parties { rule, mesh, shardings, .. } = parties;
         let projection = Projection::new(rule, mesh, shardings.iter().copied(), IfMissing::Closed);
         let compound = |f: Factor| rule.mappings().flat_map(|m| &m.dims).any(|d| d.len() > 1 && d.contains(&f));
@@ -129,13 +134,14 @@ impl<'a> Search<'a> {
             parties,
             projection,
             candidates: vec![],
+            exchanges: vec![],
             is_in_compound: rule.all_factors().map(compound).collect(),
         };
         let can_split = |f: Factor| match rule.kind(f) {
             FactorKind::PassThrough => rule.results.is_empty() || rule.results.iter().any(|r| r.contains(f)),
             FactorKind::Reduction => true,
             FactorKind::NeedReplication => false,
-            FactorKind::Permutation => may_split(f),
+            FactorKind::Permutation => true,
         };
         search.candidates = rule
             .all_factors()
@@ -145,7 +151,28 @@ impl<'a> Search<'a> {
                 false => vec![AxisList::new()],
             })
             .collect();
+        for factor in rule.all_factors().filter(|&f| rule.kind(f) == FactorKind::Permutation) {
+            let price = |axes: &AxisList| if axes.is_empty() { Some(0) } else { exchanged(factor, axes) };
+            let list = std::mem::take(&mut search.candidates[factor.index()]);
+            let (list, prices) =
+                list.into_iter().filter_map(|axes| Some((price(&axes)?, axes))).map(|(p, a)| (a, p)).unzip();
+            search.candidates[factor.index()] = list;
+            search.exchanges.push((factor, prices));
+        }
         search
+    }
+
+    /// Returns the bytes that a device receives in the exchanges along permutation factors.
+    fn exchanged(&self, axes: &[AxisList]) -> f64 {
+        let mesh = self.parties.mesh;
+        let shards = |f: usize| AxisRef::total_size(mesh, &axes[f]);
+        let price = |(factor, prices): &(Factor, Vec<u64>)| {
+            let own = factor.index();
+            let candidate = self.candidates[own].iter().position(|list| *list == axes[own])?;
+            let others: usize = (0..axes.len()).filter(|&f| f != own).map(shards).product();
+            Some(prices[candidate] as f64 / others as f64)
+        };
+        self.exchanges.iter().filter_map(price).sum()
     }
 
     /// Returns the lists of axes that some tensor has for the factor, their major parts, and what other factors leave
@@ -245,7 +272,7 @@ impl<'a> Search<'a> {
         budget::poll();
         let Parties { rule, mesh, work, .. } = self.parties;
         let moved: f64 = (0..rule.tensor_count()).map(|i| self.moved(i, axes)).sum();
-        let bytes_moved = (moved + self.reduced(axes)).round() as u64;
+        let bytes_moved = (moved + self.reduced(axes) + self.exchanged(axes)).round() as u64;
         let shards: usize = axes.iter().map(|a| AxisRef::total_size(mesh, a)).product();
         Cost { total: bytes_moved + work / shards as u64, bytes_moved, shards: std::cmp::Reverse(shards) }
     }

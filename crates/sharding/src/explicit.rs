@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 pub type Layout = Vec<AxisList>;
 
 /// An op and the layouts of its operands.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Question<'a> {
     pub rule: &'a Rule,
     pub mesh: &'a Mesh,
@@ -26,6 +26,9 @@ pub struct Question<'a> {
     pub asks_sums: bool,
     /// The operand that determines the sharding of batch dimensions, if there is one.
     pub leader: Option<usize>,
+    /// Returns the bytes that a device receives if the op runs split along a permutation factor over these axes, or
+    /// `None` if it cannot.
+    pub exchanged: &'a dyn Fn(Factor, &[AxisRef]) -> Option<u64>,
 }
 
 /// The possible layouts of the results.
@@ -247,6 +250,8 @@ impl<'a> Held<'a> {
                     partial.extend(split.axes.iter().copied());
                     holders.extend(self.of(factor).iter().map(|h| (h.operand, h.dim)));
                 }
+                FactorKind::Permutation
+                    if self.keeps(factor, &ways[0]) && (self.q.exchanged)(factor, &axes) == Some(0) => {}
                 FactorKind::Permutation => {
                     moved.get_or_insert(Move::Shift { operand, dim, axes });
                 }
@@ -458,6 +463,7 @@ mod tests {
             results,
             asks_sums: asks,
             leader: asks.then_some(0),
+            exchanged: &|_, _| None,
         };
         let answer = infer(q);
         let ways: Vec<String> = answer.ways.iter().map(|w| w.iter().map(show).collect::<Vec<_>>().join(";")).collect();

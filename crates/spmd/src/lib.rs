@@ -12,10 +12,12 @@ pub mod cleanup;
 pub mod collectives;
 pub mod dense;
 pub mod dequantize;
+pub mod exchange;
 pub mod explain;
 pub mod gspmd;
 pub mod hlo;
 pub mod hoist;
+pub mod join;
 mod live;
 pub mod localize;
 pub mod loops;
@@ -37,6 +39,7 @@ pub mod uniform;
 mod unshard;
 pub mod warnings;
 
+pub use exchange::bytes_exchanged;
 pub use explain::{Communication, Row, communication};
 pub use pipeline::{
     DumpHook, Options, PASSES, Partitioned, Pass, RunStep, Step, find, partition, prepare, run_passes, run_steps,

@@ -6,8 +6,8 @@
 //!   `select(iota < n, x, neutral)`. A product with zero would keep NaN and infinity.
 //! - Where the dimension becomes whole (a gather), the padding is cut off. Where it was whole (a slice), it is padded
 //!   first.
-//! - For ops that depend on positions along the dimension (reverse, concatenate, …), `reshard` has made it whole
-//!   already.
+//! - Ops that depend on positions along the dimension (reverse, concatenate, …) do not run split there: `reshard` has
+//!   made it whole, or `exchange` has made a manual computation of the op.
 //!
 //! The attribute `shardwise.global_type` of the function's arguments and results holds their types without padding.
 //! Engines pad the arguments and cut the results.
@@ -19,7 +19,7 @@ use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, TensorType, Type, Value};
 use shardwise_ops::shardy::ShardyCollective;
-use shardwise_ops::{Enlarged, RuleFact, Semantics, make};
+use shardwise_ops::{Enlarged, RuleFact, Semantics, Splits, make};
 use shardwise_sharding::FactorKind;
 use std::sync::Arc;
 
@@ -71,6 +71,10 @@ impl<'s> Rewrite<'s> for Padder<'_> {
             cloner.carry(view.result(0), result, b);
             return Ok(true);
         }
+        if facts(view).splits(view) == Splits::InSameBlocks && self.is_padded_alike(view, cloner, b) {
+            cloner.carry(view.result(0), cloner.get(view.operand(0)), b);
+            return Ok(true);
+        }
         let mut operands: Vec<Value> = (0..view.operands().len()).map(|i| masked(view, i, cloner, b)).collect();
         bound_indices(view, &mut operands, b);
         let regions: Vec<_> = view.regions().iter().map(|&r| cloner.region(r, b)).collect();
@@ -96,6 +100,11 @@ impl<'s> Rewrite<'s> for Padder<'_> {
 }
 
 impl Padder<'_> {
+    /// Returns whether the padded operand has the type of the padded result.
+    fn is_padded_alike(&self, view: &OpView<'_>, cloner: &Cloner<'_>, b: &Builder<'_>) -> bool {
+        *b.body.ty(cloner.get(view.operand(0))) == self.value_type(view.body, view.result(0))
+    }
+
     /// Rewrites a step between layouts. Whole dimensions that it splits are padded before, and dimensions that it makes
     /// whole are cut after.
     fn collective(&self, view: &OpView<'_>, cloner: &Cloner<'_>, b: &mut Builder<'_>) -> Value {

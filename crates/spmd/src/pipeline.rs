@@ -3,7 +3,8 @@
 use crate::explain::{Communication, communication};
 use crate::stages::*;
 use crate::{
-    axes, cleanup, collectives, dequantize, gspmd, hoist, localize, lower, meshes, pad, reshard, simplify, uniform,
+    axes, cleanup, collectives, dequantize, exchange, gspmd, hoist, join, localize, lower, meshes, pad, reshard,
+    simplify, uniform,
 };
 use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
 use shardwise_engine::Signature;
@@ -64,6 +65,12 @@ pub const PASSES: &[Pass] = &[
         ensures: &[INLINED, MANUAL_COLLECTIVES],
     },
     Pass {
+        name: "join",
+        run: |m, _| join::join(&m),
+        describes: "replaces concatenations of slices along sharded dimensions by single ops",
+        ensures: &[JOINED],
+    },
+    Pass {
         name: "reshard",
         run: |m, _| reshard::reshard(&m),
         describes: "inserts reshards so that operands and results of every op agree with its rule",
@@ -80,6 +87,12 @@ pub const PASSES: &[Pass] = &[
         run: |m, _| hoist::hoist(m),
         describes: "moves collectives that every turn of a loop would repeat in front of the loop",
         ensures: &[HOISTED],
+    },
+    Pass {
+        name: "exchange",
+        run: |m, _| exchange::exchange(&m),
+        describes: "replaces ops that move elements along sharded dimensions by exchanges between neighbours",
+        ensures: &[SETTLED],
     },
     Pass {
         name: "pad",

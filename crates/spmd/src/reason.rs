@@ -188,6 +188,27 @@ pub(crate) fn gathered(view: &OpView<'_>, decision: &Decision) -> Reason {
     .into_reason()
 }
 
+/// Returns the reason why elements of operands move between devices while the op runs.
+pub(crate) fn exchange(view: &OpView<'_>, decision: &Decision, bytes: u64) -> Reason {
+    let (task, decided) = (&decision.task, &decision.assignment);
+    let way = |f: Factor| format!("{f} over {}", axes(&task.mesh, &decided.axes[f.index()]));
+    let ways: Vec<String> = decision.moved_factors().map(way).collect();
+    let factors: Vec<String> = decision.moved_factors().map(|f| f.to_string()).collect();
+    let split = ways.join(", ");
+    let op = short(view.name());
+    Facts {
+        cause: ReasonCause::Strategy,
+        consumer: view,
+        factor: factors.join(","),
+        lost: String::new(),
+        alternative: alternative(task, decided),
+        bytes_received: bytes,
+        text: format!("`{op}` moves elements along factor {split}: each device receives what its window lacks"),
+        won: format!("factor {split}"),
+    }
+    .into_reason()
+}
+
 /// Returns the reason why the pending sum of an unreduced operand is computed.
 pub(crate) fn unreduced(view: &OpView<'_>, from: &Sharding, open: &[AxisRef], bytes: u64) -> Reason {
     let over = axes(&from.mesh, open);

@@ -306,6 +306,11 @@ impl Resharder<'_, '_, '_> {
             let op = b.body.def_op(results[0]).expect("made just now");
             b.set_reason(op, reason);
         }
+        if decided.moved_factors().next().is_some() {
+            let why = || reason::exchange(view, &decided, decided.bytes_exchanged(view));
+            let op = *b.body[b.region].ops.last().expect("made just now");
+            b.set_reason(op, decided.reason(Cause::Exchange, view.loc(), why));
+        }
         for (i, &new) in results.iter().enumerate() {
             let value = self.result(view, &decided, i, new, &kept, b);
             self.cloner.set(view.result(i), value);

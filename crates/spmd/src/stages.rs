@@ -5,7 +5,7 @@
 //! checks them.
 
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, sharding_or_replicated};
-use crate::{Pass, axes, cleanup, dequantize, gspmd, hoist, meshes, processes, simplify, uniform};
+use crate::{Pass, axes, cleanup, dequantize, exchange, gspmd, hoist, join, meshes, processes, simplify, uniform};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::symbols::without_unused_funcs;
@@ -78,6 +78,8 @@ guarantees! {
         |m| find_op(m, |v| ShardyCollective::of(v).is_some());
     PLAIN_TYPES: "no type is quantized", until None, |m| find_value(m, |b, v| dequantize::names_quantized(b.ty(v)));
     NO_UNUSED: "every function is public or referred to", until None, unused;
+    JOINED: "no op along a sharded dimension could read what its operands are cut from", until Some("reshard"),
+        join::first;
     LAID_OUT: "every tensor outside of reducers and comparators has a sharding", until Some("axes"), without_sharding;
     INLINED: "no call, named computation or composite with a decomposition is left in the main function", until None,
         |m| find_in_main(m, |v| calls::callee(v).is_some() || Opcode::of_view(v) == Opcode::NamedComputation);
@@ -91,6 +93,7 @@ guarantees! {
         |m| find_in_main(m, |v| Opcode::of_view(v) == Opcode::Reshard);
     HOISTED: "no collective computes the same in every turn of a loop, except those that are marked to save memory",
         until Some("hoist"), |m| main(m).and_then(|f| at(m, f, hoist::first_invariant(m, &f.body)?));
+    SETTLED: "no op moves elements along a sharded dimension", until Some("axes"), exchange::moving;
     EVEN: "every sharded dimension divides evenly", until Some("axes"), uneven;
     NAMED_AXES: "collectives name axes where these say the same as device numbers", until None, axes::unnamed;
     NO_SHARDY: "no op of Shardy and no step between layouts is left in the main function on a mesh", until None,

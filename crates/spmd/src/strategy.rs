@@ -1,5 +1,6 @@
 //! Decides along which factors an op runs sharded, by translating the op for [`assign`].
 
+use crate::exchange;
 use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{Attrs, OpCode, OpView, TensorType, Type, Value};
 use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
@@ -67,6 +68,7 @@ pub(crate) struct Decision {
 pub(crate) enum Cause {
     Tensor(usize),
     Sum,
+    Exchange,
 }
 
 impl Decisions {
@@ -82,7 +84,7 @@ impl Decisions {
         served: Served,
     ) -> Rc<Decision> {
         if !view.regions().is_empty() {
-            return Rc::new(Task::new(view, facts, &rule, mesh, shardings, served).decide());
+            return Rc::new(Task::new(view, facts, &rule, mesh, shardings, served).decide(view));
         }
         let types = tensors(view).map(|v| view.body.ty(v).clone()).collect();
         let (code, attrs) = (view.data().code, view.attrs().clone());
@@ -92,7 +94,7 @@ impl Decisions {
         }
         let (shardings, served) = (question.shardings.clone(), question.served.clone());
         let task = Task::new(view, facts, &question.rule, mesh, shardings, served);
-        let decision = Rc::new(task.decide());
+        let decision = Rc::new(task.decide(view));
         self.0.insert(question, decision.clone());
         decision
     }
@@ -103,6 +105,24 @@ impl Decision {
     pub fn splits_over(&self, axes: &[AxisRef]) -> bool {
         let split = self.layouts.iter().flatten().flat_map(|s| s.split_axes()).chain(self.partial.iter().copied());
         !axes.is_empty() && split.into_iter().any(|a| axes.iter().any(|b| a.overlap(*b).is_some()))
+    }
+
+    /// Returns the permutation factors that are split.
+    pub fn moved_factors(&self) -> impl Iterator<Item = Factor> + '_ {
+        let rule = &self.task.rule;
+        let is_split = |f: &Factor| !self.assignment.axes[f.index()].is_empty();
+        rule.all_factors().filter(|&f| rule.kind(f) == FactorKind::Permutation).filter(is_split)
+    }
+
+    /// Returns the bytes that a device receives when the op's elements move along split factors.
+    pub fn bytes_exchanged(&self, view: &OpView<'_>) -> u64 {
+        let Task { rule, mesh, .. } = &self.task;
+        let shards = |f: Factor| AxisRef::total_size(mesh, &self.assignment.axes[f.index()]) as u64;
+        let price = |f: Factor| {
+            let whole = exchange::bytes_exchanged(view, rule, f, mesh, &self.assignment.axes[f.index()]).unwrap_or(0);
+            whole / rule.all_factors().filter(|&other| other != f).map(shards).product::<u64>()
+        };
+        self.moved_factors().map(price).sum()
     }
 
     /// Returns the reason for `cause` at an op. The reason is made once and shared by all ops with the same question,
@@ -165,15 +185,15 @@ impl Task {
         task
     }
 
-    fn decide(self) -> Decision {
-        let assignment = self.assign();
+    fn decide(self, view: &OpView<'_>) -> Decision {
+        let assignment = self.assign(view);
         let layouts = (0..self.types.len()).map(|i| self.layout(&assignment, i)).collect();
         let summed = assignment.reduction_axes(&self.rule, &self.mesh);
         let (partial, gathered) = if self.is_gathered { (vec![], summed) } else { (summed, vec![]) };
         Decision { task: self, assignment, layouts, partial, gathered, reasons: RefCell::default() }
     }
 
-    fn assign(&self) -> Assignment {
+    fn assign(&self, view: &OpView<'_>) -> Assignment {
         let price = |(i, t): (usize, &Option<TensorType>)| match (t, self.served.get(i)) {
             (None, _) | (_, Some(&NEVER)) => 0,
             (Some(t), served) => t.bytes().div_ceil(served.copied().unwrap_or(1)),
@@ -182,7 +202,9 @@ impl Task {
         let shardings: Vec<Option<&Sharding>> = self.shardings.iter().map(Option::as_ref).collect();
         let (rule, mesh, summed) = (&self.rule, &self.mesh, &self.asked_sums()[..]);
         let (work, is_gathered) = (self.work, self.is_gathered);
-        assign(Parties { rule, mesh, shardings: &shardings, bytes: &bytes, work, summed, is_gathered }, |_| false)
+        assign(Parties { rule, mesh, shardings: &shardings, bytes: &bytes, work, summed, is_gathered }, |f, axes| {
+            exchange::bytes_exchanged(view, rule, f, mesh, axes)
+        })
     }
 
     /// Returns the reduction factors that all operands with the factor split in the same way, over Explicit axes. The
@@ -235,6 +257,7 @@ impl Task {
             let fits = match way(view, facts, &self.rule, factor) {
                 Way::Whole(_) => false,
                 Way::Combined(_) | Way::Gathered => self.can_pad(view, facts, factor),
+                Way::Exchanged => true,
                 Way::Parts => !(needs_even && self.is_uneven(factor)),
             };
             if !fits && self.rule.kind(factor) != FactorKind::Permutation {
@@ -269,6 +292,8 @@ pub enum Way {
     Combined(ReduceKind),
     /// On the parts; the op then gathers the results and reduces them again.
     Gathered,
+    /// On windows of the operands, which devices exchange first.
+    Exchanged,
     /// On operands that are gathered first, for this reason.
     Whole(&'static str),
 }
@@ -284,6 +309,7 @@ pub(crate) fn way(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor: Fac
     let needs_all = facts.splits(view) == Splits::Shared;
     match (rule.kind(factor), facts.combine(view)) {
         (FactorKind::NeedReplication, _) => Way::Whole("each element needs all of it"),
+        (FactorKind::Permutation, _) if moves(view, facts, rule, factor) => Way::Exchanged,
         (FactorKind::Permutation, _) => Way::Whole("elements move along it"),
         _ if !is_same_size_everywhere(view, rule, factor) => Way::Whole("its blocks differ between tensors"),
         _ if needs_all && !rule.mappings().all(|m| m.contains(factor)) => Way::Whole("one side lacks it"),
@@ -302,6 +328,12 @@ fn is_reduced_first(rule: &Rule, factor: Factor) -> bool {
         reduced.next().is_none_or(|first| first == factor)
     };
     rule.operands.iter().all(comes_first)
+}
+
+/// Returns whether the blocks of the results along a factor need only windows of the operands.
+fn moves(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor: Factor) -> bool {
+    let dim = rule.results.first().and_then(|m| m.dims.iter().position(|d| d[..] == [factor]));
+    dim.is_some_and(|dim| facts.movement(view, dim).is_some())
 }
 
 /// Returns whether each dimension that consists of this factor alone has the factor's size, so that blocks are equal in

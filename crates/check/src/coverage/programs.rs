@@ -67,6 +67,12 @@ const PROGRAMS: &[(Opcode, Programs)] = &[
             format!("stablehlo.concatenate %arg0, %arg1, dim = 1 : (tensor<{a}>, tensor<{b}>) -> tensor<3x{n}xf32>");
         vec![main(&[&a, &b], &op, &format!("3x{n}xf32"))]
     }),
+    (Opcode::Resize, |n| {
+        let op = format!(
+            r#""shardwise.resize"(%arg0) <{{sizes = array<i64: {n}, 4>}}> : (tensor<{n}x3xf32>) -> tensor<{n}x4xf32>"#
+        );
+        vec![main(&[&format!("{n}x3xf32")], &op, &format!("{n}x4xf32"))]
+    }),
     (Opcode::Pad, |n| {
         let op = format!(
             "stablehlo.pad %arg0, %arg1, low = [0, 1], high = [0, 1], interior = [0, 0] : \

@@ -173,6 +173,8 @@ mod tests {
         (Opcode::AsyncStart, PASSES),
         (Opcode::AsyncDone, PASSES),
         (Opcode::AxisIndex, PASSES),
+        (Opcode::Join, PASSES),
+        (Opcode::Resize, PASSES),
         (Opcode::DataFlowEdgeOp, PASSES),
         (Opcode::FuncDataFlowEdge, PASSES),
         (Opcode::Exchange, PASSES),

@@ -60,6 +60,8 @@ impl Facts for Convert {
     }
 
     answer!(enlarged = by_types);
+    answer!(movement = none);
+    answer!(read_through = none);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
     answer!(propagation_rule = as_rule);
@@ -184,6 +186,8 @@ impl Facts for BitcastConvert {
 
     answer!(forwards = same_type);
     answer!(enlarged = by_types);
+    answer!(movement = none);
+    answer!(read_through = none);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
     answer!(propagation_rule = as_rule);

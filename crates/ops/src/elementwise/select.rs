@@ -46,9 +46,8 @@ impl Facts for Select {
         }
         let chosen = with_element!(on_true.dtype(), T => {
             let pairs = eval::zip_fn::<T>(on_true, on_false);
-            let pick = pred.as_slice::<Bool8>().iter().enumerate();
-            let out: Vec<T> = pick.map(|(i, &p)| pairs(p.into(), i)).collect();
-            Literal::new(pred.shape(), &out)
+            let picks = pred.as_slice::<Bool8>();
+            Literal::from_fn::<T>(pred.shape(), |i| pairs(picks[i].into(), i))
         });
         Ok(vec![chosen])
     }

@@ -110,6 +110,8 @@ impl Facts for Gather {
     answer!(enlarged = sizes("slice_sizes"));
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
+    answer!(movement = none);
+    answer!(read_through = none);
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(number = none);

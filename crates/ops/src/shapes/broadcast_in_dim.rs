@@ -104,6 +104,8 @@ impl Facts for BroadcastInDim {
     answer!(enlarged = by_types);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
+    answer!(movement = none);
+    answer!(read_through = none);
     answer!(propagation_rule = as_rule);
     answer!(constness = OfOperands);
     answer!(number = none);

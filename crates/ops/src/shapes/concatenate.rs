@@ -1,5 +1,6 @@
 //! `stablehlo.concatenate`: joins tensors along a dimension.
 
+use super::Join;
 use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
@@ -53,14 +54,9 @@ impl Facts for Concatenate {
         c.give_tensor(first.dtype, shape)
     }
 
-    /// Makes the concatenated dimension one factor of all tensors. It must be whole, unless the operands are slices, as in a
-    /// roll or a halo exchange: then its elements move between neighbours.
+    /// Makes the concatenated dimension one factor of all tensors, along which elements move.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
-        let (y, dim) = (op.result_shape(0), op.attrs().size("dimension").expect("verified"));
-        let joined = if is_made_of_slices(op) { FactorSpec::permutation } else { FactorSpec::need_replication };
-        let mut rule = RuleBuilder::new(op.operands().iter().map(|_| y.len()), [y.len()]);
-        rule.add_pointwise_with(y, |d, size| if d == dim { joined(size) } else { FactorSpec::pass_through(size) });
-        RuleFact::Rule(rule.build())
+        rule(op, FactorSpec::permutation)
     }
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
@@ -80,18 +76,37 @@ impl Facts for Concatenate {
         Some(*only)
     }
 
-    /// Removes the factor of the concatenated dimension for conservative propagation.
+    /// Returns the rule of Shardy: the concatenated dimension must be whole, unless the operands are slices, as in a roll
+    /// or a halo exchange. Removes its factor for conservative propagation.
     fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
         let dim = op.attrs().size("dimension").expect("verified");
-        self.rule(op).map(|rule| match is_conservative {
+        let joined = if is_made_of_slices(op) { FactorSpec::permutation } else { FactorSpec::need_replication };
+        rule(op, joined).map(|rule| match is_conservative {
             true => rule.without(|f| rule.results[0].dims[dim].contains(&f)),
             false => rule,
         })
     }
 
+    fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
+        Join::of_concatenation(op)
+    }
+
     answer!(enlarged = by_types);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
+
+    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
+        let mut start = 0;
+        let read = |(operand, fill)| {
+            let read = Read { operand, fill, ..Read::elements(dim, 1, start) };
+            start += op.operand_shape(operand)[dim] as i64;
+            read
+        };
+        let fills = std::iter::once(Fill::Any).chain(std::iter::repeat(Fill::Before));
+        let reads = (0..op.operands().len()).zip(fills).map(read).collect();
+        Some(Movement { reads, run: |cx| vec![*cx.windows.last().expect("at least one operand")] })
+    }
+
     answer!(constness = by_class);
     answer!(number = none);
     answer!(pure);
@@ -107,6 +122,13 @@ impl Facts for Concatenate {
   return %0 : tensor<2x4xf32>
 }"
     );
+}
+
+fn rule(op: &OpView<'_>, joined: impl Fn(usize) -> FactorSpec) -> RuleFact {
+    let (y, dim) = (op.result_shape(0), op.attrs().size("dimension").expect("verified"));
+    let mut rule = RuleBuilder::new(op.operands().iter().map(|_| y.len()), [y.len()]);
+    rule.add_pointwise_with(y, |d, size| if d == dim { joined(size) } else { FactorSpec::pass_through(size) });
+    RuleFact::Rule(rule.build())
 }
 
 /// Returns true if all operands are slices of any tensors, or if each operand is one tensor or a slice of it and at

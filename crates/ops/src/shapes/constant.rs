@@ -120,6 +120,8 @@ impl Facts for Constant {
     answer!(forwards = none);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
+    answer!(movement = none);
+    answer!(read_through = none);
     answer!(propagation_rule = as_rule);
     answer!(number = none);
     answer!(pure);

@@ -3,7 +3,7 @@
 
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, check, check::Check, eval, eval::Layout};
+use crate::{Opcode, check, check::Check, constant_operand, eval, eval::Layout};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -78,13 +78,13 @@ impl Facts for DynamicSlice {
         c.that("dynamic_slice_c4", fits, "slice sizes must not exceed the operand's").give_tensor(x.dtype, sizes)
     }
 
-    /// Lets dimensions that are taken whole pass through. The others must be whole, and nothing propagates along them.
+    /// Lets dimensions that are taken whole pass through. Along the others elements move if the start is constant, else
+    /// they must be whole.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
-        let (x, y) = (op.operand_shape(0), op.result_shape(0));
-        let starts = vec![0; op.operands().len() - 1];
-        let mut rule = RuleBuilder::new([x.len()].into_iter().chain(starts), [y.len()]);
-        let cut = |size| FactorSpec::need_replication(size).blocked_if(true);
-        RuleFact::Rule(rule.add_pointwise_or(x, y, cut).build())
+        rule(op, |dim, size| match known_start(op, dim) {
+            Some(_) => FactorSpec::permutation(size),
+            None => FactorSpec::need_replication(size),
+        })
     }
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
@@ -109,7 +109,18 @@ impl Facts for DynamicSlice {
     answer!(enlarged = sizes("slice_sizes"));
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
-    answer!(propagation_rule = as_rule);
+    answer!(read_through = none);
+
+    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
+        let start = known_start(op, dim)? as i64;
+        Some(Movement { reads: vec![Read::elements(dim, 1, -start)], run: of_windows })
+    }
+
+    /// Returns the rule of Shardy: dimensions that are not taken whole must be whole, and nothing propagates along them.
+    fn propagation_rule(&self, op: &OpView<'_>, _: bool) -> RuleFact {
+        rule(op, |_, size| FactorSpec::need_replication(size))
+    }
+
     answer!(constness = by_class);
     answer!(number = none);
     answer!(pure);
@@ -121,4 +132,34 @@ impl Facts for DynamicSlice {
   %0 = stablehlo.dynamic_slice %arg0, %arg1, %arg1, sizes = [4, 2] : (tensor<4x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x2xf32>
   return %0 : tensor<4x2xf32>
 }");
+}
+
+/// Returns the rule with `cut(dim, size)` as the factors of the dimensions that are not taken whole.
+fn rule(op: &OpView<'_>, cut: impl Fn(usize, usize) -> FactorSpec) -> RuleFact {
+    let (x, y) = (op.operand_shape(0), op.result_shape(0));
+    let starts = vec![0; op.operands().len() - 1];
+    let mut rule = RuleBuilder::new([x.len()].into_iter().chain(starts), [y.len()]);
+    rule.add_pointwise_with(x, |dim, size| match y[dim] == size {
+        true => FactorSpec::pass_through(size),
+        false => cut(dim, size).blocked_if(true),
+    });
+    RuleFact::Rule(rule.build())
+}
+
+/// Returns the start of the slice along a dimension, if it is constant.
+fn known_start(op: &OpView<'_>, dim: usize) -> Option<usize> {
+    let most = op.operand_shape(0)[dim] - op.result_shape(0)[dim];
+    Some(constant_operand(op, 1 + dim)?.get_i128(0).clamp(0, most as i128) as usize)
+}
+
+/// Builds the slice that takes all of its windows.
+fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
+    if cx.is_first_operand() {
+        return vec![cx.operands[0]];
+    }
+    let mut sizes = DynamicSlice::sizes(&cx.op);
+    for WindowsDim { dim, .. } in cx.dims.clone() {
+        sizes[dim] = cx.operand_size(0, dim);
+    }
+    cx.same_op_with(DynamicSlice::attrs(&sizes))
 }

@@ -107,6 +107,8 @@ impl Facts for DynamicUpdateSlice {
     answer!(forwards = none);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
+    answer!(movement = none);
+    answer!(read_through = none);
     answer!(constness = by_class);
     answer!(number = none);
     answer!(pure);

@@ -74,6 +74,8 @@ impl Facts for Iota {
     answer!(enlarged = by_types);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
+    answer!(movement = none);
+    answer!(read_through = none);
     answer!(propagation_rule = as_rule);
     answer!(constness = Literal);
     answer!(number = none);

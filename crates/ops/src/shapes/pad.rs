@@ -155,6 +155,14 @@ impl Facts for Pad {
     answer!(enlarged = by_types);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
+    answer!(read_through = none);
+
+    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
+        let DimPadding { low, interior, .. } = paddings(op)[dim];
+        let read = Read { base: interior.checked_add(1)?, fill: Fill::Operand(1), ..Read::elements(dim, 1, low) };
+        Some(Movement { reads: vec![read], run: of_windows })
+    }
+
     answer!(propagation_rule = blocked_if_conservative);
     answer!(constness = by_class);
     answer!(number = none);
@@ -169,4 +177,14 @@ impl Facts for Pad {
   %0 = stablehlo.pad %arg0, %arg1, low = [0, 1], high = [0, 2], interior = [0, 1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x8xf32>
   return %0 : tensor<2x8xf32>
 }");
+}
+
+/// Builds the padding between the elements of windows. The padding around them is in the windows already.
+fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
+    let [mut low, mut high, interior] = Pad::amounts(&cx.op);
+    for WindowsDim { dim, low: before, high: after } in cx.dims.clone() {
+        (low[dim], high[dim]) = (before, after);
+    }
+    let is_unchanged = [&low, &high, &interior].iter().all(|list| list.iter().all(|&n| n == 0));
+    if is_unchanged { vec![cx.operands[0]] } else { cx.same_op_with(Pad::attrs(&low, &high, &interior)) }
 }

@@ -49,6 +49,8 @@ impl Facts for Reshape {
     answer!(enlarged = by_types);
     answer!(splits = Shared);
     answer!(partial_result = rewritten);
+    answer!(movement = none);
+    answer!(read_through = none);
     answer!(propagation_rule = as_rule);
     answer!(constness = OfOperands);
     answer!(number = none);

@@ -64,7 +64,21 @@ impl Facts for Reverse {
         Ok(vec![eval::gather(&x[0], &from, shape)])
     }
 
-    answer!(usual);
+    answer!(forwards = none);
+    answer!(enlarged = by_types);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(read_through = none);
+
+    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
+        let last = op.operand_shape(0)[dim] as i64 - 1;
+        let run = |cx: &mut WindowsCx<'_, '_>| cx.same_op_with(cx.op.attrs().clone());
+        Some(Movement { reads: vec![Read::elements(dim, -1, -last)], run })
+    }
+
+    answer!(propagation_rule = as_rule);
+    answer!(constness = by_class);
+    answer!(number = none);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

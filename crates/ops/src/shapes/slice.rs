@@ -91,6 +91,13 @@ impl Facts for Slice {
     answer!(enlarged = sizes("limit_indices"));
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
+    answer!(read_through = none);
+
+    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
+        let (start, stride) = (op.sizes("start_indices")[dim], op.sizes("strides")[dim]);
+        Some(Movement { reads: vec![Read::elements(dim, stride as i64, -(start as i64))], run: of_windows })
+    }
+
     answer!(propagation_rule = blocked_if_conservative);
     answer!(constness = OfOperands);
     answer!(number = none);
@@ -106,4 +113,16 @@ impl Facts for Slice {
   return %0 : tensor<4x2xf32>
 }"
     );
+}
+
+/// Builds the slice that takes every `stride`th element of its windows.
+fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
+    let (mut start, mut limit) = (Slice::starts(&cx.op), Slice::limits(&cx.op));
+    for WindowsDim { dim, .. } in cx.dims.clone() {
+        (start[dim], limit[dim]) = (0, cx.operand_size(0, dim));
+    }
+    if cx.is_first_operand() {
+        return vec![cx.operands[0]];
+    }
+    cx.same_op_with(Slice::attrs(&start, &limit, &Slice::strides(&cx.op)))
 }

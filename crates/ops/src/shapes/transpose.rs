@@ -68,6 +68,8 @@ impl Facts for Transpose {
     answer!(enlarged = by_types);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
+    answer!(movement = none);
+    answer!(read_through = none);
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(number = none);

@@ -207,6 +207,8 @@ impl Facts for Mark {
 
     answer!(forwards = none);
     answer!(enlarged = by_types);
+    answer!(movement = none);
+    answer!(read_through = none);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
     answer!(propagation_rule = as_rule);

@@ -4,7 +4,7 @@
 //! in `f32` for results of 32 bits or fewer and in `f64` for wider ones, and are rounded once. Sums of integers wrap.
 //! Padding and holes are zeros, so an infinite element of the kernel makes NaN there.
 
-use super::{WindowDim, WindowLabels, places, read_window, verified_window};
+use super::{WindowDim, WindowLabels, padded_by_windows, places, read_window, verified_window};
 use crate::check::{self, Check, bad_attribute, counted_tensors};
 use crate::eval::{self, Number};
 use crate::facts::*;
@@ -215,6 +215,15 @@ impl Facts for Convolution {
     answer!(enlarged = by_types);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
+    answer!(read_through = none);
+
+    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
+        let dims = ConvDims::of(op)?;
+        let i = dims.output_spatial.iter().position(|&d| d == dim)?;
+        let read = dims.window(op)[i].read(0, dims.input_spatial[i], Fill::Zero)?;
+        Some(Movement { reads: vec![read], run: of_windows })
+    }
+
     answer!(constness = by_class);
     answer!(number = none);
     answer!(pure);
@@ -264,6 +273,14 @@ impl Facts for Convolution {
   return %0 : tensor<6x4x4x6xf32>
 }"
     );
+}
+
+/// Builds the convolution of windows of its input.
+fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
+    let dims = ConvDims::of(&cx.op).expect("verified");
+    let place = |dim: usize| dims.output_spatial.iter().position(|&d| d == dim).expect("a spatial dimension");
+    let attrs = padded_by_windows(cx, &dims.window(&cx.op), place);
+    cx.same_op_with(attrs)
 }
 
 /// Returns the rule with the window dimensions as reductions.

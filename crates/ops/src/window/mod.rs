@@ -12,7 +12,9 @@ pub use reduce_window::{ReduceWindow, window as reduced_window};
 pub use select_and_scatter::{SelectAndScatter, window as selecting_window};
 
 use crate::check::Check;
-use shardwise_ir::{Attr, OpView};
+use crate::movement::{Fill, Read, WindowsCx, WindowsDim};
+use shardwise_base::Literal;
+use shardwise_ir::{Attr, Attrs, OpView};
 
 /// The sizes with which a window moves along one dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,6 +54,26 @@ impl WindowDim {
         let WindowDim { size, stride, low, high, base_dilation, .. } = *self;
         size == 1 && stride == 1 && low == 0 && high == 0 && base_dilation == 1
     }
+}
+
+impl WindowDim {
+    /// Returns the read of operand `operand` by a window that moves along its dimension `dim`.
+    fn read(&self, operand: usize, dim: usize, fill: Fill) -> Option<Read> {
+        let signed = |n: usize| i64::try_from(n).ok();
+        let extent = (signed(self.size)? - 1).checked_mul(signed(self.dilation)?)?.checked_add(1)?;
+        let (stride, base) = (signed(self.stride)?, signed(self.base_dilation)?);
+        Some(Read { operand, dim, stride, base, low: self.low, extent, wraps: false, fill, inside: None })
+    }
+}
+
+/// Returns the attributes of an op on windows: `padding` replaced along the dimensions to which `place` assigns a row.
+fn padded_by_windows(cx: &WindowsCx<'_, '_>, window: &[WindowDim], place: impl Fn(usize) -> usize) -> Attrs {
+    let mut padding: Vec<i64> = window.iter().flat_map(|w| [w.low, w.high]).collect();
+    for &WindowsDim { dim, low, high } in &cx.dims {
+        let row = 2 * place(dim);
+        padding[row..row + 2].copy_from_slice(&[low, high]);
+    }
+    cx.op.attrs().clone().with("padding", Attr::Dense(Literal::new(vec![window.len(), 2], &padding)))
 }
 
 /// The labels of the constraints on a window, in the order of the specification. The first of two labels is for the

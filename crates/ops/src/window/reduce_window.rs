@@ -3,7 +3,7 @@
 //! Elements are combined in row-major order of the window, starting from the initial value. bf16 and f16 are combined
 //! in f32 and rounded once.
 
-use super::{WindowDim, WindowLabels, for_each_element, places, read_window, verified_window};
+use super::{WindowDim, WindowLabels, for_each_element, padded_by_windows, places, read_window, verified_window};
 use crate::check::{Check, MANY, counted_tensors, is_promotable, types_of};
 use crate::eval;
 use crate::facts::*;
@@ -106,6 +106,14 @@ impl Facts for ReduceWindow {
     answer!(enlarged = by_types);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
+    answer!(read_through = none);
+
+    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
+        let (window, n) = (window(op), arity(op));
+        let reads = (0..n).map(|i| window[dim].read(i, dim, Fill::Operand(n + i))).collect::<Option<_>>()?;
+        Some(Movement { reads, run: |cx| cx.same_op_with(padded_by_windows(cx, &self::window(&cx.op), |dim| dim)) })
+    }
+
     answer!(propagation_rule = blocked_if_conservative);
     answer!(constness = by_class);
     answer!(number = none);

@@ -103,6 +103,8 @@ impl Facts for SelectAndScatter {
     answer!(enlarged = by_types);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
+    answer!(movement = none);
+    answer!(read_through = none);
     answer!(propagation_rule = blocked_if_conservative);
     answer!(constness = by_class);
     answer!(number = none);

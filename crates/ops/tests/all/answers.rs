@@ -242,6 +242,27 @@ fn pads() {
 }
 
 #[test]
+fn joins() {
+    let join = |parts: &[usize], expected| {
+        let attrs = Attrs::new().with("dimension", Attr::int(0)).with("parts", Attr::sizes(parts));
+        let n = parts.chunks(3).map(|p| p[2]).sum::<usize>();
+        let ty = Type::tensor(DType::I32, vec![n]);
+        let args = [list(&[1i32, 2, 3]), list(&[8i32, 9])];
+        check(&args, |b, x| b.value(Opcode::Join, x.to_vec(), attrs.clone(), ty.clone()), expected);
+    };
+    join(&[0, 2, 1, 0, 0, 2], expect!["i32[3][3.0, 1.0, 2.0]"]);
+    join(&[1, 1, 1, 0, 1, 2, 1, 0, 0], expect!["i32[3][9.0, 2.0, 3.0]"]);
+}
+
+#[test]
+fn resizes() {
+    let x = Literal::new([2, 2], &[1i32, 2, 3, 4]);
+    let resize = |sizes: &[usize], expected| check(&[x.clone()], |b, x| make::resize(b, x[0], sizes), expected);
+    resize(&[1, 3], expect!["i32[1, 3][1.0, 2.0, 0.0]"]);
+    resize(&[3, 1], expect!["i32[3, 1][1.0, 3.0, 0.0]"]);
+}
+
+#[test]
 fn blocks_are_moved_inside_the_bounds() {
     let slice = |start: i32, expected| {
         let args = [list(&[1i32, 2, 3, 4]), Literal::scalar(start)];

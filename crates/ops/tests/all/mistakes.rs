@@ -126,6 +126,11 @@ fn movement() {
     codes(Opcode::Reshape, "f32[6]", &[], "f32[4]", &["reshape_c2"]);
     codes(Opcode::Transpose, "f32[2,3]", &[sizes("permutation", &[0, 0])], "", &["transpose_c2"]);
     codes(Opcode::Iota, "", &[("iota_dimension", Attr::int(1))], "i32[2]", &["iota_c1"]);
+    let join = |parts: &[usize]| vec![("dimension", Attr::int(0)), sizes("parts", parts)];
+    codes(Opcode::Join, "f32[2] f32[3]", &join(&[0, 1]), "", &["join_c3"]);
+    codes(Opcode::Join, "f32[2] f32[3]", &join(&[0, 1, 2]), "", &["join_c3"]);
+    codes(Opcode::Join, "f32[2] f32[3,4]", &join(&[]), "", &["join_c2"]);
+    codes(Opcode::Resize, "f32[2]", &[sizes("sizes", &[4, 1])], "", &["resize_c1"]);
     codes(Opcode::Reverse, "f32[2]", &[sizes("dimensions", &[0, 1, 1])], "", &["reverse_c2", "reverse_c3"]);
     codes(Opcode::Concatenate, "f32[2,3] f32[3,3]", &[("dimension", Attr::int(1))], "", &["concatenate_c2"]);
     codes(Opcode::Concatenate, "", &[("dimension", Attr::int(1))], "", &["concatenate_c3"]);

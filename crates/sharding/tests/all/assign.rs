@@ -14,7 +14,7 @@ fn run(mesh_text: &str, rule: &str, shardings: &[&str], work: u64, halo: bool) -
     let views: Vec<_> = given.iter().map(Option::as_ref).collect();
     let parties =
         Parties { rule: &rule, mesh: &mesh, shardings: &views, bytes: &bytes, work, summed: &[], is_gathered: false };
-    let a = assign(parties, |_| halo);
+    let a = assign(parties, |_, _| halo.then_some(0));
     let tensors: Vec<_> = (0..rule.tensor_count()).map(|i| dims(Some(&a.sharding(&rule, &mesh, i)))).collect();
     let verdicts: Vec<_> = a.verdicts.iter().map(|v| format!("{}: {:?} over {:?}", v.factor, v.won, v.lost)).collect();
     let text = format!("{}; {} bytes; {}", tensors.join(" "), a.bytes_moved, verdicts.join(", "));

@@ -7,6 +7,7 @@ use shardwise_ir::{OpView, Value};
 use shardwise_ops::{DataFlow, ExplicitPolicy, Facts, Linear, Opcode, PropagationClass, is_zero};
 use shardwise_sharding::explicit::{Answer, Layout, Move, Question, Verdict, infer, infer_reshape};
 use shardwise_sharding::{AxisList, Rule};
+use shardwise_spmd::bytes_exchanged;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -242,7 +243,8 @@ impl Typer<'_> {
         let Some(rule) = rule.rule() else { return Ok((self.without_rule(operands, &results), sums)) };
         let asks_sums = matches!(self.policy, ExplicitPolicy::AskSums(_));
         let leader = asks_sums.then_some(0);
-        let question = Question { rule, mesh, operands, results: &results, asks_sums, leader };
+        let exchanged = &|factor, axes: &[AxisRef]| bytes_exchanged(view, rule, factor, mesh, axes);
+        let question = Question { rule, mesh, operands, results: &results, asks_sums, leader, exchanged };
         let mut answer = infer(question);
         if let (Verdict::Clear, Some(moved)) = (&answer.verdict, without_factor(rule, operands)) {
             answer.verdict = Verdict::Moves(moved);

@@ -71,6 +71,7 @@ fn strategies(view: &OpView<'_>) -> String {
         Way::Parts => "in parts".to_string(),
         Way::Combined(kind) => format!("in parts, then all-reduce ({})", format!("{kind:?}").to_lowercase()),
         Way::Gathered => "in parts, then all-gather and again".to_string(),
+        Way::Exchanged => "in parts, after an exchange with neighbours".to_string(),
         Way::Whole(why) => format!("whole: {why}"),
     };
     let ways = ways(view, &rule);

@@ -17,10 +17,7 @@ module {
 module {
   sdy.mesh @mesh = <["x"=2, "y"=2]>
   func.func public @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %arg1: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> (tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) {
-    %0 = sdy.reshard %arg0 <@mesh, [{}, {"y"}]> : tensor<8x4xf32>
-    %1 = sdy.reshard %arg1 <@mesh, [{}, {"y"}]> : tensor<8x4xf32>
-    %2 = stablehlo.concatenate %0, %1, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"y"}]>]>} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
-    %3 = sdy.reshard %2 <@mesh, [{"x"}, {"y"}]> : tensor<16x4xf32>
-    return %3 : tensor<16x4xf32>
+    %0 = stablehlo.concatenate %arg0, %arg1, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {"y"}]>]>} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
+    return %0 : tensor<16x4xf32>
   }
 }

@@ -17,9 +17,7 @@ module {
 module {
   sdy.mesh @mesh = <["x"=2, "y"=2]>
   func.func public @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
-    %0 = sdy.reshard %arg0 <@mesh, [{}]> : tensor<8xf32>
-    %1 = stablehlo.reverse %0, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<8xf32>
-    %2 = sdy.reshard %1 <@mesh, [{"x"}]> : tensor<8xf32>
-    return %2 : tensor<8xf32>
+    %0 = stablehlo.reverse %arg0, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<8xf32>
+    return %0 : tensor<8xf32>
   }
 }

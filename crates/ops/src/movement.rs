@@ -1,0 +1,105 @@
+//! How an op's elements move along one dimension: the part of its operands that a block of its results needs.
+//!
+//! A slice, a padding, a convolution or a window reduction moves elements along a dimension, but only by so much: a
+//! block of the result needs a window of the operand. A device that has a block of the operand receives what its window
+//! has in addition (a halo), and runs the op on the window.
+
+use shardwise_ir::{Builder, OpView, Region, Type, Value};
+
+/// The windows of its operands that an op reads for a block of its results along one dimension.
+pub struct Movement {
+    /// The windows, in the order in which they are fetched.
+    pub reads: Vec<Read>,
+    /// Builds the op on windows in place of the operands.
+    pub run: fn(&mut WindowsCx<'_, '_>) -> Vec<Value>,
+}
+
+/// The windows of one operand along one of its dimensions.
+///
+/// The operand is first spread: `base - 1` holes come between two elements. Element `i` of the result reads the spread
+/// elements from `i * stride - low` on, `extent` of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Read {
+    pub operand: usize,
+    pub dim: usize,
+    pub stride: i64,
+    pub base: i64,
+    pub low: i64,
+    pub extent: i64,
+    /// True if the elements outside of the operand are those of its other end.
+    pub wraps: bool,
+    pub fill: Fill,
+    /// The elements of the operand that are read; `None` for all. Others count as outside of it.
+    pub inside: Option<(usize, usize)>,
+}
+
+/// The elements of a window that are outside of the operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fill {
+    /// Any: they are not used.
+    Any,
+    Zero,
+    /// The value of this operand, a scalar.
+    Operand(usize),
+    /// The elements at the same positions of the window that was fetched before.
+    Before,
+}
+
+impl Read {
+    /// Returns the read of single elements of operand 0: element `i` of the result is element `i * stride - low`.
+    pub fn elements(dim: usize, stride: i64, low: i64) -> Read {
+        Read { operand: 0, dim, stride, base: 1, low, extent: 1, wraps: false, fill: Fill::Any, inside: None }
+    }
+}
+
+/// One dimension along which an op runs on windows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WindowsDim {
+    /// The dimension of the results.
+    pub dim: usize,
+    /// The padding of the window before it is spread, and after. It takes the place of the op's own.
+    pub low: i64,
+    pub high: i64,
+}
+
+/// The inputs of [`Movement::run`].
+pub struct WindowsCx<'a, 'b> {
+    pub op: OpView<'a>,
+    /// The dimensions along which the operands are windows.
+    pub dims: Vec<WindowsDim>,
+    /// The op's operands, with windows in place of those that are read.
+    pub operands: Vec<Value>,
+    /// The windows of all reads along the last dimension, in order.
+    pub windows: Vec<Value>,
+    /// The op's regions, already in the body being built.
+    pub regions: Vec<Region>,
+    /// The types of the blocks of the results.
+    pub result_types: Vec<Type>,
+    pub builder: &'a mut Builder<'b>,
+}
+
+impl WindowsCx<'_, '_> {
+    /// Builds the same op on the windows with these attributes.
+    pub fn same_op_with(&mut self, attrs: shardwise_ir::Attrs) -> Vec<Value> {
+        let code = self.op.data().code;
+        let regions = std::mem::take(&mut self.regions);
+        let op = self.builder.op_with_regions(
+            code,
+            self.operands.iter().copied(),
+            attrs,
+            regions,
+            self.result_types.clone(),
+        );
+        self.builder.body[op].results.to_vec()
+    }
+
+    /// Returns true if a result has the type of the first operand, so that it can be all of its window.
+    pub fn is_first_operand(&self) -> bool {
+        self.builder.body.ty(self.operands[0]) == &self.result_types[0]
+    }
+
+    /// Returns the size of dimension `dim` of operand `index`.
+    pub fn operand_size(&self, index: usize, dim: usize) -> usize {
+        self.builder.body.ty(self.operands[index]).shape()[dim]
+    }
+}

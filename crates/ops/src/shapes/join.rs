@@ -1,0 +1,184 @@
+//! `shardwise.join`: parts of operands, one after the other along a dimension.
+//!
+//! It is a concatenation of slices as one op. A device that computes a block of a roll or of a periodic padding then
+//! fetches elements of the operand itself, and not of slices of it that are laid out in blocks of their own.
+
+use super::{Concatenate, Slice};
+use crate::facts::*;
+use crate::schema::*;
+use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+pub struct Join;
+
+/// The elements `start..start + size` of an operand along the dimension.
+#[derive(Clone, Copy)]
+struct Part {
+    operand: usize,
+    start: usize,
+    size: usize,
+}
+
+impl Join {
+    pub(crate) const SCHEMA: Schema = Schema {
+        attributes: &[
+            required("dimension", Some("join_i2"), AttrKind::Int(shardwise_base::DType::I64)),
+            required("parts", Some("join_i3"), AttrKind::Ints),
+        ],
+        operands: Operands::List,
+        results: ResultLabels::both("join_c4"),
+        on_quantized: OnQuantized::Moves("join_i1"),
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    };
+
+    fn dim(op: &OpView<'_>) -> usize {
+        op.attrs().size("dimension").expect("verified")
+    }
+
+    /// Builds the attributes of a join along `dim`.
+    fn attrs(dim: usize, parts: &[Part]) -> Attrs {
+        let numbers: Vec<usize> = parts.iter().flat_map(|p| [p.operand, p.start, p.size]).collect();
+        Attrs::new().with("dimension", Attr::int(dim as i64)).with("parts", Attr::sizes(&numbers))
+    }
+
+    /// Returns the join with the value of a concatenation, or `None` if no operand is a part of another value.
+    pub(super) fn of_concatenation(op: &OpView<'_>) -> Option<ReadThrough> {
+        let dim = Concatenate::dim(op)?;
+        let mut operands: Vec<Value> = vec![];
+        let mut parts = vec![];
+        for i in 0..op.operands().len() {
+            let size = op.operand_shape(i)[dim];
+            let (source, start) = cut_from(op, i, dim).unwrap_or((op.operand(i), 0));
+            let operand = operands.iter().position(|&v| v == source).unwrap_or(operands.len());
+            if operand == operands.len() {
+                operands.push(source);
+            }
+            parts.push(Part { operand, start, size });
+        }
+        let is_cut = operands.iter().any(|v| !op.operands().contains(v));
+        is_cut.then(|| ReadThrough { code: Opcode::Join.into(), operands, attrs: Join::attrs(dim, &parts) })
+    }
+}
+
+/// Returns the value that operand `i` is a slice of along `dim` alone, without a stride, and the slice's start.
+fn cut_from(op: &OpView<'_>, i: usize, dim: usize) -> Option<(Value, usize)> {
+    let slice = op.operand_def(i).filter(|def| Opcode::of_view(def) == Opcode::Slice)?;
+    let is_whole = |d: usize| d == dim || slice.operand_shape(0)[d] == slice.result_shape(0)[d];
+    let is_plain = Slice::strides(&slice)[dim] == 1 && (0..slice.result_shape(0).len()).all(is_whole);
+    is_plain.then(|| (slice.operand(0), Slice::starts(&slice)[dim]))
+}
+
+fn parts(op: &OpView<'_>) -> Vec<Part> {
+    let numbers = op.sizes("parts");
+    numbers.chunks_exact(3).map(|p| Part { operand: p[0], start: p[1], size: p[2] }).collect()
+}
+
+impl Facts for Join {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        let (inputs, dim, numbers) =
+            (check::all_tensors(op)?, check::size(op, "dimension")?, check::sizes(op, "parts")?);
+        let mut c = Check::new(op);
+        c.that("join_c1", !inputs.is_empty(), "there must be at least one operand").so_far()?;
+        let first = inputs[0];
+        let is_alike = |t: &&&shardwise_ir::TensorType| {
+            t.dtype == first.dtype
+                && t.rank() == first.rank()
+                && (0..t.rank()).all(|d| d == dim || t.shape[d] == first.shape[d])
+        };
+        c.that("join_c2", dim < first.rank(), "`dimension` must be a dimension of the operands")
+            .that("join_c2", inputs.iter().all(|t| is_alike(&t)), "the operands must differ only along `dimension`")
+            .that("join_c3", numbers.len().is_multiple_of(3), "`parts` must have three numbers for each part")
+            .so_far()?;
+        let is_inside = |p: &Part| {
+            let size = inputs.get(p.operand).map(|t| t.shape[dim]);
+            size.zip(p.start.checked_add(p.size)).is_some_and(|(n, end)| end <= n)
+        };
+        let parts = parts(op);
+        c.that("join_c3", parts.iter().all(is_inside), "each part must be inside its operand").so_far()?;
+        let mut shape = first.shape.clone();
+        shape[dim] = parts.iter().fold(0, |n: usize, p| n.saturating_add(p.size));
+        c.give_tensor(first.dtype, shape)
+    }
+
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let (y, dim) = (op.result_shape(0), Join::dim(op));
+        let mut rule = RuleBuilder::new(op.operands().iter().map(|_| y.len()), [y.len()]);
+        rule.add_pointwise_with(y, |d, size| match d == dim {
+            true => FactorSpec::permutation(size),
+            false => FactorSpec::pass_through(size),
+        });
+        RuleFact::Rule(rule.build())
+    }
+
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        let (shape, dim) = (op.result_shape(0), Join::dim(op));
+        let mut out = Literal::zeros(op.result_tensor(0).dtype, shape).to_dense();
+        let steps = vec![1; shape.len()];
+        let mut place = vec![0; shape.len()];
+        for part in parts(op) {
+            let (mut start, mut block) = (vec![0; shape.len()], shape.to_vec());
+            (start[dim], block[dim]) = (part.start, part.size);
+            let from = Layout::block(x[part.operand].shape(), &start, &steps);
+            eval::copy(&x[part.operand], &from, &mut out, &Layout::block(shape, &place, &steps), &block);
+            place[dim] += part.size;
+        }
+        Ok(vec![out])
+    }
+
+    /// Builds the slices and their concatenation.
+    fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        let (dim, parts) = (Join::dim(&cx.op), parts(&cx.op));
+        let cut = |p: &Part| make::slice_dim(cx.builder, cx.operands[p.operand], dim, p.start, p.start + p.size);
+        let pieces: Vec<Value> = parts.iter().map(cut).collect();
+        Ok(vec![make::concatenate(cx.builder, &pieces, dim)])
+    }
+
+    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
+        let parts = parts(op);
+        let run = |cx: &mut WindowsCx<'_, '_>| vec![*cx.windows.last().expect("at least one part")];
+        if let Some(start) = run_around(&parts, op.operand_shape(0)[dim]) {
+            return Some(Movement { reads: vec![Read { wraps: true, ..Read::elements(dim, 1, -start) }], run });
+        }
+        let mut place = 0;
+        let read = |(part, fill): (&Part, Fill)| {
+            let (low, inside) = (place - part.start as i64, Some((part.start, part.start + part.size)));
+            place += part.size as i64;
+            Read { operand: part.operand, fill, inside, ..Read::elements(dim, 1, low) }
+        };
+        let fills = std::iter::once(Fill::Any).chain(std::iter::repeat(Fill::Before));
+        Some(Movement { reads: parts.iter().zip(fills).map(read).collect(), run })
+    }
+
+    answer!(enlarged = by_types);
+    answer!(forwards = none);
+    answer!(read_through = none);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(propagation_rule = as_rule);
+    answer!(constness = by_class);
+    answer!(number = none);
+    answer!(pure);
+    answer!(class = Other);
+    answer!(combine = none);
+    answer!(cost = streams(0.0));
+    answer!(linear = Jointly);
+    answer!(explicit = by_rule);
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "shardwise.join"(%arg0) <{dimension = 0 : i64, parts = array<i64: 0, 3, 1, 0, 0, 3>}> : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"#
+    );
+}
+
+/// Returns the start of the first part if the parts are of one operand of size `n` and follow each other, with its end
+/// followed by its beginning.
+fn run_around(parts: &[Part], n: usize) -> Option<i64> {
+    let follows = |pair: &[Part]| (pair[0].start + pair[0].size) % n == pair[1].start % n;
+    let is_one = n > 0 && parts.iter().all(|p| p.operand == 0) && parts.windows(2).all(follows);
+    is_one.then(|| parts.first().map(|p| p.start as i64)).flatten()
+}

@@ -1,0 +1,260 @@
+//! Replaces each op whose elements move along a sharded dimension by an exchange and the op on what each device then
+//! has.
+//!
+//! A device that computes a block of the result needs windows of the operands ([`Movement`]). It receives from others
+//! what its own blocks lack: a halo of its neighbours for a convolution or a stencil, the mirrored block for a reversal.
+//! The exchange and the op are written as a manual computation over the axes of the dimension, as a user would write
+//! them. Which ops run in this way, `reshard` decides, by the price that [`bytes_exchanged`] returns.
+//!
+//! [`rounds`] plans who sends what to whom, and [`windows`] writes it down as ops.
+
+pub(crate) mod rounds;
+mod windows;
+
+use crate::reshard::without_axes;
+use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
+use rounds::{Exchange, Need};
+use shardwise_base::{AxisRef, Diagnostics, DimSharding, Loc, Mesh, Sharding};
+use shardwise_ir::rewrite::{Rewrite, open_region, rewrite_func};
+use shardwise_ir::{Attrs, Body, Builder, Cloner, Module, Op, OpView, Type, Value};
+use shardwise_ops::shardy::ManualComputation;
+use shardwise_ops::{Movement, Opcode, Read, RuleFact, WindowsCx, WindowsDim, make};
+use shardwise_sharding::{DimFactors, Factor, FactorKind, Rule};
+use std::sync::Arc;
+use windows::Windows;
+
+/// Replaces the ops of the main function that move elements along a sharded dimension.
+pub fn exchange(module: &Module) -> Result<Module, Diagnostics> {
+    let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
+    if moving(module).is_none() {
+        return Ok(module.clone());
+    }
+    map_main(module, |func| rewrite_func(module, func, &mut Exchanges { mesh: &mesh }))
+}
+
+/// Returns the first op of the main function that moves elements along a sharded dimension.
+pub(crate) fn moving(module: &Module) -> Option<(Loc, String)> {
+    let func = module.main()?;
+    module.main_mesh()?;
+    let is_moving = |op: &Op| !moved_dims(&module.view(&func.body, *op)).is_empty();
+    let op = func.body.walk().into_iter().find(is_moving)?;
+    let view = module.view(&func.body, op);
+    Some((view.loc().clone(), format!("`{}`", view.name())))
+}
+
+/// Returns the sharded dimensions of an op's results along which its elements move.
+fn moved_dims(view: &OpView<'_>) -> Vec<usize> {
+    if is_terminator(view) || has_program_regions(view) || is_manual(view) || view.results().is_empty() {
+        return vec![];
+    }
+    let Some(sharding) = view.result_sharding(0).filter(|s| s.split_axes().next().is_some()) else { return vec![] };
+    let RuleFact::Rule(rule) = facts(view).rule(view) else { return vec![] };
+    let moves = |dim: usize| rule.results[0].dims[dim].iter().any(|&f| rule.kind(f) == FactorKind::Permutation);
+    (0..sharding.rank()).filter(|&d| !sharding.dims[d].axes.is_empty() && moves(d)).collect()
+}
+
+/// A sharded dimension of an op's results along which elements move.
+struct MovedDim {
+    axes: Vec<AxisRef>,
+    fetches: Vec<Fetch>,
+    rest: WindowsDim,
+    run: fn(&mut WindowsCx<'_, '_>) -> Vec<Value>,
+}
+
+/// Returns how an op runs whose elements move along sharded dimensions. Returns `None` if they do not, or if it cannot
+/// run in this way: `reshard` splits no such op.
+fn plan(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Vec<MovedDim>> {
+    let plan_dim = |dim: usize| {
+        let axes = view.result_sharding(0)?.dims[dim].axes.clone();
+        let movement = facts(view).movement(view, dim)?;
+        let (fetches, rest) = fetches(view, &movement, dim, AxisRef::total_size(mesh, &axes))?;
+        let is_split = |f: &Fetch| layout(view.body, view.operand(f.read.operand), mesh).dims[f.read.dim].axes == axes;
+        let run = movement.run;
+        fetches.iter().all(is_split).then_some(MovedDim { axes, fetches, rest, run })
+    };
+    moved_dims(view).into_iter().map(plan_dim).collect::<Option<Vec<_>>>().filter(|dims| !dims.is_empty())
+}
+
+/// A window of an operand along one dimension, and the exchange by which it is fetched.
+struct Fetch {
+    read: Read,
+    need: Need,
+    exchange: Exchange,
+}
+
+/// Returns the fetches of an op whose result dimension `dim` is in `shards` blocks, and the padding that remains around
+/// the windows. Returns `None` if the op cannot run in this way.
+fn fetches(view: &OpView<'_>, movement: &Movement, dim: usize, shards: usize) -> Option<(Vec<Fetch>, WindowsDim)> {
+    let block = view.result_shape(0)[dim].div_ceil(shards) as i128;
+    let mut rest = None;
+    let mut found = vec![];
+    for &read in &movement.reads {
+        let size = view.operand_shape(read.operand)[read.dim];
+        let (need, low, high) = need(&read, size, shards, block)?;
+        if *rest.get_or_insert((low, high)) != (low, high) {
+            return None;
+        }
+        found.push(Fetch { read, need, exchange: need.plan()? });
+    }
+    let (low, high) = rest?;
+    Some((found, WindowsDim { dim, low, high }))
+}
+
+/// Returns the ranges of a dimension that blocks of `block` results need, and the padding before and after the window
+/// once it is spread.
+fn need(read: &Read, size: usize, shards: usize, block: i128) -> Option<(Need, i64, i64)> {
+    let [stride, base, low, extent] = [read.stride, read.base, read.low, read.extent].map(i128::from);
+    let advance = block * stride;
+    if block == 0 || size == 0 || advance % base != 0 {
+        return None;
+    }
+    let last_read = (block - 1) * stride - low;
+    let (begin, end) = ((-low).min(last_read), (-low).max(last_read) + extent);
+    let first = begin.div_euclid(base) + i128::from(begin.rem_euclid(base) != 0);
+    let last = (end - 1).div_euclid(base);
+    let number = |n: i128| i64::try_from(n).ok();
+    let len = usize::try_from(last - first + 1).ok().filter(|&n| n > 0)?;
+    // All positions stay far from overflow.
+    let far = i64::MAX as i128 / 4;
+    let reach = first.abs() + (advance / base).abs() * shards as i128 + len as i128;
+    if reach > far {
+        return None;
+    }
+    let inside = read.inside.unwrap_or((0, size));
+    let need =
+        Need { size, shards, start: number(first)?, step: number(advance / base)?, len, wraps: read.wraps, inside };
+    Some((need, number(first * base - begin)?, number(end - 1 - last * base)?))
+}
+
+/// Returns the bytes that the device that receives most receives if the op runs split along a permutation factor over
+/// these axes, with all other dimensions whole, or `None` if it cannot.
+pub fn bytes_exchanged(view: &OpView<'_>, rule: &Rule, factor: Factor, mesh: &Mesh, axes: &[AxisRef]) -> Option<u64> {
+    let dim = rule.results[0].dims.iter().position(|factors| factors[..] == [factor])?;
+    let is_major = |dims: &[DimFactors]| dims.iter().all(|d| d.iter().skip(1).all(|f| *f != factor));
+    if !rule.mappings().all(|m| is_major(&m.dims)) {
+        return None;
+    }
+    let movement = facts(view).movement(view, dim)?;
+    let (fetches, _) = fetches(view, &movement, dim, AxisRef::total_size(mesh, axes))?;
+    let bytes = |f: &Fetch| {
+        let ty = view.operand_tensor(f.read.operand);
+        f.exchange.received(&f.need) as u64 * (ty.bytes() / f.need.size as u64)
+    };
+    Some(fetches.iter().map(bytes).sum())
+}
+
+struct Exchanges<'a> {
+    mesh: &'a Arc<Mesh>,
+}
+
+impl<'s> Rewrite<'s> for Exchanges<'_> {
+    fn rewrite(
+        &mut self,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
+        b: &mut Builder<'_>,
+    ) -> Result<bool, Diagnostics> {
+        let Some(dims) = plan(view, self.mesh) else { return Ok(false) };
+        let results = self.manual(view, &dims, cloner, b);
+        for (&old, new) in view.results().iter().zip(results) {
+            cloner.carry(old, new, b);
+        }
+        Ok(true)
+    }
+}
+
+impl Exchanges<'_> {
+    /// Builds the manual computation in place of an op, and returns its results.
+    fn manual(&self, view: &OpView<'_>, dims: &[MovedDim], cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Vec<Value> {
+        let manual: Vec<AxisRef> = AxisRef::union(self.mesh, dims.iter().flat_map(|d| d.axes.iter().copied()));
+        let mut operands = cloner.values(view.operands());
+        for fetch in dims.iter().flat_map(|d| &d.fetches) {
+            let v = &mut operands[fetch.read.operand];
+            *v = with_size(*v, fetch.read.dim, fetch.need.block() * fetch.need.shards, b);
+        }
+        let ins: Vec<Sharding> = operands.iter().map(|&v| layout(b.body, v, self.mesh)).collect();
+        let outs: Vec<Sharding> = view.results().iter().map(|&v| layout(view.body, v, self.mesh)).collect();
+        let local: Vec<Type> = operands.iter().zip(&ins).map(|(&v, s)| local_type(b.body.ty(v), s, &manual)).collect();
+        let whole: Vec<Type> = view.results().iter().map(|&v| even_type(view.body.ty(v), &outs[0], dims)).collect();
+        let blocks: Vec<Type> = whole.iter().zip(&outs).map(|(ty, s)| local_type(ty, s, &manual)).collect();
+
+        let (region, args) = open_region(b.body, &local, &b.loc);
+        args.iter().zip(&ins).for_each(|(&arg, s)| b.set_sharding(arg, Some(without_axes(s, &manual))));
+        let inner = &mut Builder::at(b.body, region, b.loc.clone());
+        let results = self.body(view, dims, args, blocks, cloner, inner);
+        results.iter().zip(&outs).for_each(|(&v, s)| inner.set_sharding(v, Some(without_axes(s, &manual))));
+        inner.op(Opcode::SdyReturn, results, Attrs::new(), []);
+
+        let attrs = ManualComputation::attrs(ins, self.mesh, &manual);
+        let op = b.op_with_regions(Opcode::ManualComputation, operands, attrs, [region], whole);
+        let mut results = b.body[op].results.to_vec();
+        for (i, (v, sharding)) in results.iter_mut().zip(outs).enumerate() {
+            b.set_sharding(*v, Some(sharding));
+            for MovedDim { rest, .. } in dims {
+                *v = with_size(*v, rest.dim, view.result_shape(i)[rest.dim], b);
+            }
+        }
+        results
+    }
+
+    /// Builds the per-device body: the exchanges, then the op on the windows.
+    fn body(
+        &self,
+        view: &OpView<'_>,
+        dims: &[MovedDim],
+        mut operands: Vec<Value>,
+        result_types: Vec<Type>,
+        cloner: &mut Cloner<'_>,
+        b: &mut Builder<'_>,
+    ) -> Vec<Value> {
+        let mut fetched: Vec<Value> = vec![];
+        for MovedDim { axes, fetches, .. } in dims {
+            let mut windows = Windows::new(self.mesh, axes, view.data().reason.clone());
+            let whole = operands.clone();
+            fetched.clear();
+            for fetch in fetches {
+                let window = windows.fetch(fetch, &whole, fetched.last().copied(), b);
+                operands[fetch.read.operand] = window;
+                fetched.push(window);
+            }
+        }
+        let regions = view.regions().iter().map(|&r| cloner.region(r, b)).collect();
+        let rests = dims.iter().map(|d| d.rest).collect();
+        let cx =
+            &mut WindowsCx { op: *view, dims: rests, operands, windows: fetched, regions, result_types, builder: b };
+        (dims[0].run)(cx)
+    }
+}
+
+fn layout(body: &Body, v: Value, mesh: &Arc<Mesh>) -> Sharding {
+    sharding_or_replicated(body, v, mesh).expect("an op that moves elements has tensors alone")
+}
+
+/// Returns the type with the moved dimensions enlarged so that they divide evenly.
+fn even_type(ty: &Type, sharding: &Sharding, dims: &[MovedDim]) -> Type {
+    let t = ty.as_tensor().expect("a tensor");
+    let (mut shape, counts) = (t.shape.clone(), sharding.shard_counts());
+    dims.iter().for_each(|d| shape[d.rest.dim] = shape[d.rest.dim].next_multiple_of(counts[d.rest.dim]));
+    Type::tensor(t.dtype, shape)
+}
+
+/// Returns the type of a device's part along manual axes.
+fn local_type(ty: &Type, sharding: &Sharding, manual: &[AxisRef]) -> Type {
+    let t = ty.as_tensor().expect("a tensor");
+    let is_manual = |a: &&AxisRef| manual.iter().any(|m| m.contains(**a));
+    let count = |d: &DimSharding| d.axes.iter().filter(is_manual).map(|a| a.size(&sharding.mesh)).product::<usize>();
+    Type::tensor(t.dtype, t.shape.iter().zip(&sharding.dims).map(|(n, d)| n / count(d)).collect::<Vec<_>>())
+}
+
+/// Returns the value with elements added or removed at the end of a dimension. The blocks of both sizes are equal.
+fn with_size(v: Value, dim: usize, size: usize, b: &mut Builder<'_>) -> Value {
+    let mut shape = make::type_of(b, v).shape.clone();
+    if shape[dim] == size {
+        return v;
+    }
+    shape[dim] = size;
+    let resized = make::resize(b, v, &shape);
+    let sharding = b.body.sharding(v).cloned();
+    b.set_sharding(resized, sharding);
+    resized
+}

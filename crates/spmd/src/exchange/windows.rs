@@ -1,0 +1,278 @@
+//! Builds the ops by which each device fetches its window.
+
+use super::Fetch;
+use super::rounds::{Exchange, Need, Part, Place, Round};
+use shardwise_base::{AxisRef, DType, Literal, Mesh, Reason, Sharding};
+use shardwise_ir::{Builder, TensorType, Value};
+use shardwise_ops::collective::{AxisList, Permutation};
+use shardwise_ops::{Fill, make, make_collective};
+use std::sync::Arc;
+
+/// Fetches windows along one dimension that is split over `along`.
+pub(super) struct Windows {
+    along: AxisList,
+    reason: Option<Arc<Reason>>,
+    /// The device's position along the axes, once it is needed.
+    index: Option<Value>,
+}
+
+impl Windows {
+    pub fn new(mesh: &Arc<Mesh>, axes: &[AxisRef], reason: Option<Arc<Reason>>) -> Windows {
+        Windows { along: AxisList::new(mesh, axes), reason, index: None }
+    }
+
+    /// Builds the device's window of an operand. `operands` are the values of the op's operands, and `before` is the
+    /// window that was fetched before.
+    pub fn fetch(&mut self, fetch: &Fetch, operands: &[Value], before: Option<Value>, b: &mut Builder<'_>) -> Value {
+        let Fetch { read, need, exchange } = fetch;
+        let v = operands[read.operand];
+        let first = b.body[b.region].ops.len();
+        let fill = match read.fill {
+            Fill::Operand(i) => Outside::Scalar(operands[i]),
+            Fill::Zero => Outside::Zero,
+            Fill::Before => before.map_or(Outside::Any, Outside::Array),
+            Fill::Any => Outside::Any,
+        };
+        let mut line = Line { windows: self, need, dim: read.dim, block: make::type_of(b, v) };
+        let window = match exchange {
+            Exchange::Alike(parts) => {
+                let window = line.join(v, parts, b);
+                line.filled(window, fill, b)
+            }
+            Exchange::Rounds(rounds) => line.rounds(v, rounds, fill, b),
+        };
+        self.lay_out(v, first, b);
+        window
+    }
+
+    /// Sets the layouts of the results of the ops from position `first` on: those of the rank of `like` are laid out as
+    /// it is, the others are replicated.
+    fn lay_out(&self, like: Value, first: usize, b: &mut Builder<'_>) {
+        let Some(sharding) = b.body.sharding(like).cloned() else { return };
+        for op in b.body[b.region].ops[first..].to_vec() {
+            for v in b.body[op].results.to_vec() {
+                let rank = b.body.ty(v).shape().len();
+                let own =
+                    if rank == sharding.rank() { sharding.clone() } else { Sharding::replicated(&sharding.mesh, rank) };
+                b.set_sharding(v, Some(own));
+            }
+        }
+    }
+
+    fn index(&mut self, b: &mut Builder<'_>) -> Value {
+        *self.index.get_or_insert_with(|| make_collective::axis_index(b, &self.along.mesh, &self.along.axes))
+    }
+
+    /// Builds the number of the device in a list with one number for each position along the axes.
+    fn number(&mut self, dtype: DType, numbers: &[i64], b: &mut Builder<'_>) -> Value {
+        let step = numbers.get(1).map_or(0, |n| n - numbers[0]);
+        if numbers.windows(2).all(|pair| pair[1] - pair[0] == step) {
+            return self.progression(dtype, numbers[0], step, b);
+        }
+        let index = self.index(b);
+        let table = make::constant(b, Literal::new(vec![numbers.len()], numbers));
+        let entry = make::dynamic_slice(b, table, &[index], &[1]);
+        let entry = make::convert(b, entry, dtype);
+        make::reshape(b, entry, &[])
+    }
+
+    /// Builds `start + step * index`.
+    fn progression(&mut self, dtype: DType, start: i64, step: i64, b: &mut Builder<'_>) -> Value {
+        let start = make::number(b, dtype, start);
+        if step == 0 {
+            return start;
+        }
+        let index = self.index(b);
+        let (index, step) = (make::convert(b, index, dtype), make::number(b, dtype, step));
+        let steps = make::multiply(b, index, step);
+        make::add(b, start, steps)
+    }
+
+    fn permute(&self, v: Value, permutation: Permutation, b: &mut Builder<'_>) -> Value {
+        let received = make_collective::collective_permute(b, v, &permutation);
+        if let Some(reason) = &self.reason {
+            let op = *b.body[b.region].ops.last().expect("made just now");
+            b.set_reason(op, reason.clone());
+        }
+        received
+    }
+}
+
+/// The elements of a window that are outside of the operand.
+#[derive(Clone, Copy)]
+enum Outside {
+    Any,
+    Zero,
+    Scalar(Value),
+    Array(Value),
+}
+
+/// Blocks along a dimension.
+struct Line<'a> {
+    windows: &'a mut Windows,
+    need: &'a Need,
+    dim: usize,
+    /// The type of a block.
+    block: TensorType,
+}
+
+impl Line<'_> {
+    fn with_len(&self, len: usize) -> Vec<usize> {
+        let mut shape = self.block.shape.clone();
+        shape[self.dim] = len;
+        shape
+    }
+
+    /// The element type of positions along the dimension.
+    fn positions(&self) -> DType {
+        let most = self.need.size as i64 + self.need.len as i64;
+        let reach = self.need.start.abs() + self.need.step.abs() * self.need.shards as i64;
+        if most + reach < i64::from(i32::MAX) { DType::I32 } else { DType::I64 }
+    }
+
+    fn zeros(&self, len: usize, b: &mut Builder<'_>) -> Value {
+        make::full(b, &self.with_len(len), &Literal::zeros(self.block.dtype, vec![]))
+    }
+
+    /// Builds the window of parts that are alike on all devices.
+    fn join(&mut self, v: Value, parts: &[Part], b: &mut Builder<'_>) -> Value {
+        let pieces: Vec<Value> = parts.iter().map(|part| self.part(v, part, b)).collect();
+        if pieces.len() == 1 { pieces[0] } else { make::concatenate(b, &pieces, self.dim) }
+    }
+
+    fn part(&mut self, v: Value, part: &Part, b: &mut Builder<'_>) -> Value {
+        let is_own = part.ahead == 0 || self.need.wraps && part.ahead % self.need.shards as i64 == 0;
+        if !is_own && !part.is_received(self.need) {
+            return self.zeros(part.to - part.from, b);
+        }
+        let own = self.slice(v, part.from, part.to, b);
+        if is_own {
+            return own;
+        }
+        let (along, by) = (self.windows.along.clone(), -part.ahead as isize);
+        let shift = match self.need.wraps {
+            true => Permutation::ring(along, by),
+            false => Permutation::Shift { along, by, wraps: false },
+        };
+        self.windows.permute(own, shift, b)
+    }
+
+    fn slice(&self, v: Value, from: usize, to: usize, b: &mut Builder<'_>) -> Value {
+        if (from, to) == (0, self.block.shape[self.dim]) { v } else { make::slice_dim(b, v, self.dim, from, to) }
+    }
+
+    /// Builds the window with its elements outside of the operand replaced.
+    fn filled(&mut self, window: Value, outside: Outside, b: &mut Builder<'_>) -> Value {
+        let Need { size, shards, inside: (from, to), .. } = *self.need;
+        let has_garbage = self.need.block() * shards != size;
+        match outside {
+            Outside::Any => return window,
+            // A device that receives nothing gets zeros.
+            Outside::Zero if !has_garbage && (from, to) == (0, size) => return window,
+            _ if !self.need.leaves() => return window,
+            _ => {}
+        }
+        let dtype = self.positions();
+        let start = self.windows.progression(dtype, self.need.start, self.need.step, b);
+        let [first, end] = [from, to].map(|n| make::number(b, dtype, n as i64));
+        let (first, end) = (make::subtract(b, first, start), make::subtract(b, end, start));
+        let is_inside = self.between(first, end, b);
+        let outside = self.array(outside, b);
+        make::select(b, is_inside, window, outside)
+    }
+
+    /// Builds an array of the window's shape with the elements from outside.
+    fn array(&self, outside: Outside, b: &mut Builder<'_>) -> Value {
+        match outside {
+            Outside::Any | Outside::Zero => self.zeros(self.need.len, b),
+            Outside::Scalar(v) => make::broadcast_scalar(b, v, &self.with_len(self.need.len)),
+            Outside::Array(v) => v,
+        }
+    }
+
+    /// Builds, for each element of the window, whether its position is at least `from` and less than `to`.
+    fn between(&self, from: Value, to: Value, b: &mut Builder<'_>) -> Value {
+        let shape = self.with_len(self.need.len);
+        let dtype = self.positions();
+        let position = make::iota(b, TensorType::new(dtype, shape.clone()), self.dim);
+        let (from, to) = (make::broadcast_scalar(b, from, &shape), make::broadcast_scalar(b, to, &shape));
+        let (is_after, is_before) = (make::compare(b, "GE", position, from), make::compare(b, "LT", position, to));
+        make::and(b, is_after, is_before)
+    }
+
+    /// Builds the window from what comes in rounds.
+    fn rounds(&mut self, v: Value, rounds: &[Round], outside: Outside, b: &mut Builder<'_>) -> Value {
+        let window = self.array(outside, b);
+        rounds.iter().fold(window, |window, round| self.round(v, window, round, b))
+    }
+
+    fn round(&mut self, v: Value, window: Value, round: &Round, b: &mut Builder<'_>) -> Value {
+        let mut part = self.sent(v, round, b);
+        if !round.pairs.is_empty() {
+            let along = self.windows.along.clone();
+            part = self.windows.permute(part, Permutation::of_pairs(along, round.pairs.clone()), b);
+        }
+        let len = self.need.len;
+        let at = known(round.place.iter().map(|p| p.map(|p| p.at)));
+        let placed = self.placed(part, round.len, &at, b);
+        let takes_all = |p: &Option<Place>| p.is_some_and(|p| (p.from, p.to) == (0, len));
+        if round.place.iter().all(takes_all) {
+            return placed;
+        }
+        let dtype = self.positions();
+        let numbers = |of: fn(&Place) -> usize| -> Vec<i64> {
+            round.place.iter().map(|p| p.as_ref().map_or(0, of) as i64).collect()
+        };
+        let from = self.windows.number(dtype, &numbers(|p| p.from), b);
+        let to = self.windows.number(dtype, &numbers(|p| p.to), b);
+        let is_placed = self.between(from, to, b);
+        make::select(b, is_placed, placed, window)
+    }
+
+    /// Builds the elements of the device's block that it sends.
+    fn sent(&mut self, v: Value, round: &Round, b: &mut Builder<'_>) -> Value {
+        let from = known(round.send.iter().map(|s| s.map(|s| s as i64)));
+        match from.iter().all(|&n| n == from[0]) {
+            true => self.slice(v, from[0] as usize, from[0] as usize + round.len, b),
+            false => {
+                let dtype = self.positions();
+                let start = self.windows.number(dtype, &from, b);
+                self.dynamic(v, start, dtype, round.len, b)
+            }
+        }
+    }
+
+    fn dynamic(&self, v: Value, start: Value, dtype: DType, len: usize, b: &mut Builder<'_>) -> Value {
+        let zero = make::number(b, dtype, 0);
+        let mut starts = vec![zero; self.block.rank()];
+        starts[self.dim] = start;
+        make::dynamic_slice(b, v, &starts, &self.with_len(len))
+    }
+
+    /// Builds an array of the window's length in which the first element of `part` is at position `at`, for each
+    /// device. All other elements are zeros.
+    fn placed(&mut self, part: Value, len: usize, at: &[i64], b: &mut Builder<'_>) -> Value {
+        let (wanted, rank) = (self.need.len as i64, self.block.rank());
+        let zero = make::constant(b, Literal::zeros(self.block.dtype, vec![]));
+        let pad = |b: &mut Builder<'_>, before: i64, after: i64| {
+            let (mut low, mut high) = (vec![0; rank], vec![0; rank]);
+            (low[self.dim], high[self.dim]) = (before, after);
+            make::pad(b, part, zero, &low, &high, &vec![0; rank])
+        };
+        if at.iter().all(|&n| n == at[0]) {
+            let after = wanted - at[0] - len as i64;
+            return if (at[0], after) == (0, 0) { part } else { pad(b, at[0], after) };
+        }
+        let padded = pad(b, wanted, wanted);
+        let dtype = self.positions();
+        let starts: Vec<i64> = at.iter().map(|at| wanted - at).collect();
+        let start = self.windows.number(dtype, &starts, b);
+        self.dynamic(padded, start, dtype, self.need.len, b)
+    }
+}
+
+/// Returns the numbers with the unknown ones replaced by the first known one.
+fn known(numbers: impl Iterator<Item = Option<i64>> + Clone) -> Vec<i64> {
+    let first = numbers.clone().flatten().next().unwrap_or(0);
+    numbers.map(|n| n.unwrap_or(first)).collect()
+}
