@@ -67,6 +67,18 @@ const PROGRAMS: &[(Opcode, Programs)] = &[
             format!("stablehlo.concatenate %arg0, %arg1, dim = 1 : (tensor<{a}>, tensor<{b}>) -> tensor<3x{n}xf32>");
         vec![main(&[&a, &b], &op, &format!("3x{n}xf32"))]
     }),
+    (Opcode::Join, |n| {
+        let (cut, ty) = (n / 2, format!("{n}x3xf32"));
+        let parts = format!("0, {cut}, {}, 0, 0, {cut}", n - cut);
+        let op = format!(
+            r#""shardwise.join"(%arg0) <{{dimension = 0 : i64, parts = array<i64: {parts}>}}> : (tensor<{ty}>) -> tensor<{ty}>"#
+        );
+        let across = format!("{n}x4xf32");
+        let rows = format!(
+            r#""shardwise.join"(%arg0) <{{dimension = 1 : i64, parts = array<i64: 0, 3, 1, 0, 0, 3>}}> : (tensor<{across}>) -> tensor<{across}>"#
+        );
+        vec![main(&[&ty], &op, &ty), main(&[&across], &rows, &across)]
+    }),
     (Opcode::Resize, |n| {
         let op = format!(
             r#""shardwise.resize"(%arg0) <{{sizes = array<i64: {n}, 4>}}> : (tensor<{n}x3xf32>) -> tensor<{n}x4xf32>"#
