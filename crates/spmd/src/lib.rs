@@ -10,6 +10,7 @@
 pub mod axes;
 pub mod cleanup;
 pub mod collectives;
+pub mod defer;
 pub mod dense;
 pub mod dequantize;
 pub mod exchange;

@@ -3,7 +3,7 @@
 use crate::explain::{Communication, communication};
 use crate::stages::*;
 use crate::{
-    axes, cleanup, collectives, dequantize, exchange, gspmd, hoist, join, localize, lower, meshes, pad, reshard,
+    axes, cleanup, collectives, defer, dequantize, exchange, gspmd, hoist, join, localize, lower, meshes, pad, reshard,
     simplify, uniform,
 };
 use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
@@ -77,6 +77,12 @@ pub const PASSES: &[Pass] = &[
         ensures: &[LAID_OUT, AGREED, AGREED_EDGES, NO_MARKS],
     },
     Pass {
+        name: DEFER,
+        run: |m, _| defer::defer(&m),
+        describes: "takes sums over devices after ops that are linear in them, where they are of fewer bytes",
+        ensures: &[DEFERRED],
+    },
+    Pass {
         name: "collectives",
         run: |m, _| collectives::collectives(&m),
         describes: "replaces each reshard by its cheapest collectives",
@@ -126,6 +132,9 @@ pub const PASSES: &[Pass] = &[
     },
 ];
 
+/// The name of the pass that [`Options::keeps_sums`] leaves out.
+const DEFER: &str = "defer";
+
 /// The number of passes that come before propagation. They put a program into the form that propagation expects.
 const PREPARING: usize = 4;
 
@@ -139,6 +148,8 @@ pub struct Options<'a> {
     pub dump: Option<DumpHook<'a>>,
     /// True to verify the module after each pass, and what the pass guarantees. Debug builds always do.
     pub verify: bool,
+    /// True to take each sum over devices where it arises, in the order of the program, and not later.
+    pub keeps_sums: bool,
     /// The warnings of the passes.
     pub warnings: Diagnostics,
 }
@@ -252,6 +263,9 @@ fn run_list(
     let mut module = module.clone();
     for (i, step) in steps.iter().enumerate() {
         budget::poll();
+        if options.keeps_sums && order == Order::Pipeline && step.name == DEFER {
+            continue;
+        }
         module = (step.run)(module, &mut options.warnings)?;
         show(i + 1, step.name, &module);
         if is_verified {

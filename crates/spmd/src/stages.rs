@@ -5,7 +5,7 @@
 //! checks them.
 
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, sharding_or_replicated};
-use crate::{Pass, axes, cleanup, dequantize, exchange, gspmd, hoist, join, meshes, processes, simplify, uniform};
+use crate::{Pass, axes, cleanup, defer, dequantize, exchange, gspmd, hoist, join, meshes, processes, simplify, uniform};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::symbols::without_unused_funcs;
@@ -89,6 +89,8 @@ guarantees! {
         until Some("axes"), disagreeing_edge;
     NO_MARKS: "no constraint and no other mark of propagation is left in the main function on a mesh", until None,
         |m| find_in_program(m, |v| is_mark(v) && Opcode::of_view(v) != Opcode::Reshard);
+    DEFERRED: "no sum over devices takes more bytes than it would later", until Some("defer"),
+        |m| main(m).and_then(|f| at(m, f, defer::first_deferrable(m, &f.body)?));
     NO_RESHARDS: "no reshard is left in the main function", until None,
         |m| find_in_main(m, |v| Opcode::of_view(v) == Opcode::Reshard);
     HOISTED: "no collective computes the same in every turn of a loop, except those that are marked to save memory",

@@ -199,7 +199,7 @@ impl Case<'_> {
     ) -> Result<(), End> {
         let Some(want) = want.filter(|_| self.input == Input::Exact) else { return Ok(()) };
         for (name, module) in
-            stages.iter().filter(|(name, _)| ["reshard", "collectives", "hoist"].contains(&name.as_str()))
+            stages.iter().filter(|(name, _)| ["reshard", "defer", "collectives", "hoist"].contains(&name.as_str()))
         {
             let got = self.stage(name, Reached::Partitioned, || run_by_shards(module, inputs))?;
             self.expect_equal(&format!("by shards after {name}"), &got, want)?;

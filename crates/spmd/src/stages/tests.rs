@@ -165,6 +165,18 @@ fn reshard() {
 }
 
 #[test]
+fn defer() {
+    let total = r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %b: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<6x8xf32>, tensor<8x6xf32>) -> tensor<6x6xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<6x6xf32>, tensor<f32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}"#;
+    finds("defer", DEFERRED, total, Skips);
+}
+
+#[test]
 fn collectives() {
     finds("collectives", NO_RESHARDS, PRODUCT, Skips);
 }

@@ -13,6 +13,7 @@ mod quantized;
 mod random_programs;
 mod reducers;
 mod reshards;
+mod sums;
 
 mod uniformity;
 mod written_layouts;

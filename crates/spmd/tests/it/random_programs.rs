@@ -32,7 +32,7 @@ pub fn same(got: &[Literal], want: &[Literal], what: &str) {
 fn check(seed: u64, length: usize) {
     let program = program(seed, length);
     let whole = run(&program.module, &program.args).unwrap_or_else(|e| panic!("{e}"));
-    for stage in ["reshard", "collectives", "hoist"] {
+    for stage in ["reshard", "defer", "collectives", "hoist"] {
         same(&by_shards(&program, stage), &whole, &format!("seed {seed}, length {length}: after {stage}"));
     }
     let partitioned = partition(&program.module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));

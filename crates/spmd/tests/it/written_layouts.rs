@@ -37,7 +37,7 @@ fn check(text: &str) {
     let module = module(text);
     let args = arguments(&module);
     let whole = run(&module, &args).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    for stage in ["reshard", "collectives", "hoist"] {
+    for stage in ["reshard", "defer", "collectives", "hoist"] {
         let staged = run_until(stage, &module, &mut Options::default()).unwrap_or_else(|e| panic!("{stage}: {e}"));
         let found = run_by_shards(&staged, &args).unwrap_or_else(|e| panic!("{stage}: {e}\n{text}"));
         same(&found, &whole, &format!("after {stage}:\n{text}"));

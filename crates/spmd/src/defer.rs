@@ -1,0 +1,322 @@
+//! Takes sums over devices later, where they are of fewer bytes.
+//!
+//! ```text
+//! p: partial over "x"                             p: partial over "x"
+//! s = sdy.all_reduce {"x"} p             ->       r' = reduce add p      (partial over "x")
+//! r = reduce add s                                r = sdy.all_reduce {"x"} r'
+//! ```
+//!
+//! An op that is linear in a value computes the same from the summands of the value, and the sum over devices of its
+//! results is the result for the sum. So `(a @ b).sum()` sums one number over devices, and `a @ b + c @ d` sums once.
+//! A sum is deferred past a chain of linear ops, each the only reader of the one before, if this takes fewer bytes.
+//!
+//! Not deferred are sums over Explicit axes and sums in manual computations, whose place the program states; sums of
+//! elements of 16 bits and less, whose summands would be rounded once more; and sums past a change of the element type
+//! or past a product element by element, because a summand may be zero where the other factor is infinite.
+
+use crate::live::bytes;
+use crate::rewrite::{facts, has_program_regions, is_manual, map_main};
+use shardwise_base::{AxisKind, AxisRef, Diagnostics, EntityVec, Reason, Sharding, budget};
+use shardwise_ir::rewrite::{Rewrite, rewrite_func};
+use shardwise_ir::{Body, Builder, Cloner, Module, Op, OpView, Region, Uses, Value};
+use shardwise_ops::shardy::ShardyCollective;
+use shardwise_ops::{DataFlow, Linear, Opcode, PropagationClass, ReduceKind, Semantics, is_zero, make_shardy};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Defers the sums of the main function.
+pub fn defer(module: &Module) -> Result<Module, Diagnostics> {
+    map_main(module, |func| {
+        let plan = Plan::new(module, &func.body);
+        if plan.open.is_empty() {
+            return Ok(func.clone());
+        }
+        rewrite_func(module, func, &mut Defer { plan, pending: HashMap::new() })
+    })
+}
+
+/// Returns the first op past which a sum could be deferred.
+pub(crate) fn first_deferrable(module: &Module, body: &Body) -> Option<Op> {
+    let plan = Plan::new(module, body);
+    body.walk().into_iter().find(|op| plan.open.contains(op))
+}
+
+/// The ops and values of a body that are computed on summands.
+#[derive(Default)]
+struct Plan {
+    /// The ops that compute on summands.
+    open: HashSet<Op>,
+    /// The values that are left unreduced, for their only readers.
+    left: HashMap<Value, Vec<AxisRef>>,
+}
+
+/// The knowledge of a body from which the plan is made.
+struct Planner<'a> {
+    module: &'a Module,
+    body: &'a Body,
+    uses: Uses,
+    home: EntityVec<Op, Option<Region>>,
+    /// The axes over which each value can be left unreduced.
+    could: HashMap<Value, Vec<AxisRef>>,
+    /// For each op that could compute on summands, whether it should.
+    wants: HashMap<Op, bool>,
+    plan: Plan,
+}
+
+impl Plan {
+    fn new(module: &Module, body: &Body) -> Plan {
+        let is_sum = |op: &Op| sum_axes(&module.view(body, *op)).is_some();
+        if !body.walk().iter().any(is_sum) {
+            return Plan::default();
+        }
+        let mut home = EntityVec::filled(body.op_count(), None);
+        for region in (0..body.region_count()).map(Region::new) {
+            body[region].ops.iter().for_each(|&op| home[op] = Some(region));
+        }
+        let (uses, could, wants, plan) = (Uses::compute(body), HashMap::new(), HashMap::new(), Plan::default());
+        let mut planner = Planner { module, body, uses, home, could, wants, plan };
+        planner.region(body.entry());
+        planner.plan
+    }
+}
+
+impl<'a> Planner<'a> {
+    fn view(&self, op: Op) -> OpView<'a> {
+        self.module.view(self.body, op)
+    }
+
+    fn region(&mut self, region: Region) {
+        let ops = &self.body[region].ops;
+        for &op in ops {
+            budget::poll();
+            let view = self.view(op);
+            if has_program_regions(&view) && !is_manual(&view) {
+                view.regions().iter().for_each(|&inner| self.region(inner));
+            }
+            self.find(&view);
+        }
+        let mut cost = HashMap::new();
+        ops.iter().rev().for_each(|&op| self.decide(op, &mut cost));
+        ops.iter().for_each(|&op| self.confirm(op));
+        for v in ops.iter().flat_map(|&op| &self.body[op].results) {
+            let reader = self.only_reader(*v).map(|op| self.view(op));
+            if !reader.is_some_and(|r| self.plan.open.contains(&r.op) || sum_axes(&r).is_some()) {
+                self.plan.left.remove(v);
+            }
+        }
+    }
+
+    /// Finds out over which axes the result of an op can be left unreduced, if its operands are.
+    fn find(&mut self, view: &OpView<'_>) {
+        let Some(axes) = open_axes(view, &self.could) else { return };
+        if sum_axes(view).is_none() {
+            self.wants.insert(view.op, false);
+        }
+        if self.only_reader(view.result(0)).is_some() {
+            self.could.insert(view.result(0), axes);
+        }
+    }
+
+    /// Returns the op that alone reads a value, in the region of the op that makes the value.
+    fn only_reader(&self, v: Value) -> Option<Op> {
+        let (first, rest) = self.uses.of(v).split_first()?;
+        let is_beside = self.home[first.op] == self.body.def_op(v).and_then(|op| self.home[op]);
+        (is_beside && rest.iter().all(|u| u.op == first.op)).then_some(first.op)
+    }
+
+    /// Decides whether an op that could compute on summands does. `cost` has the least number of bytes for which the
+    /// sum of each value after this op can be taken.
+    fn decide(&mut self, op: Op, cost: &mut HashMap<Value, u64>) {
+        let view = self.view(op);
+        let Some(&result) = view.results().first() else { return };
+        let reader = self.only_reader(result).filter(|_| self.could.contains_key(&result)).map(|op| self.view(op));
+        let own = self.sum_cost(result);
+        let later = reader.and_then(|reader| {
+            let there = *cost.get(reader.results().first()?)?;
+            match sum_axes(&reader) {
+                // The reader takes a sum anyway.
+                Some(_) => Some(there.saturating_sub(self.sum_cost(reader.result(0)))),
+                None => (self.wants.get(&reader.op) == Some(&true)).then_some(there),
+            }
+        });
+        cost.insert(result, later.map_or(own, |later| later.min(own)));
+        if self.wants.contains_key(&op) {
+            let is_open = |v: &&Value| self.could.contains_key(v);
+            let mut operands: Vec<Value> = view.operands().iter().filter(is_open).copied().collect();
+            operands.sort_unstable();
+            operands.dedup();
+            let now: u64 = operands.iter().map(|&v| self.sum_cost(v)).sum();
+            self.wants.insert(op, cost[&result] < now);
+        }
+    }
+
+    /// Returns the bytes that a sum of the value over devices takes, up to a factor that is the same for all values. A
+    /// sum of which each device keeps a part takes half.
+    fn sum_cost(&self, v: Value) -> u64 {
+        let axes = self.could.get(&v).map_or(&[][..], |axes| axes);
+        let splits = |op: &Op| {
+            let reader = self.view(*op);
+            let to = reader.results().first().and_then(|&r| self.body.sharding(r));
+            Opcode::of_view(&reader) == Opcode::Reshard && to.is_some_and(|to| uses_axes(to, axes))
+        };
+        let is_scattered = self.only_reader(v).as_ref().is_some_and(splits);
+        bytes(self.body, v).saturating_mul(if is_scattered { 1 } else { 2 })
+    }
+
+    /// Adds an op that should compute on summands to the plan, if its operands are left unreduced after all.
+    fn confirm(&mut self, op: Op) {
+        let view = self.view(op);
+        let is_sum = sum_axes(&view).is_some();
+        if !is_sum && self.wants.get(&op) != Some(&true) {
+            return;
+        }
+        let Some(axes) = open_axes(&view, &self.plan.left) else { return };
+        if !is_sum {
+            self.plan.open.insert(op);
+        }
+        let reader = self.only_reader(view.result(0)).map(|op| self.view(op));
+        if reader.is_some_and(|r| self.wants.get(&r.op) == Some(&true) || sum_axes(&r).is_some()) {
+            self.plan.left.insert(view.result(0), axes);
+        }
+    }
+}
+
+/// Returns the axes over which the result of an op can be left unreduced if these values are: an op that sums, or one
+/// that is linear in them.
+fn open_axes(view: &OpView<'_>, given: &HashMap<Value, Vec<AxisRef>>) -> Option<Vec<AxisRef>> {
+    if let Some(own) = sum_axes(view) {
+        let before = given.get(&view.operand(0)).into_iter().flatten();
+        return is_wide(view).then(|| AxisRef::union(mesh(view), own.iter().chain(before).copied()));
+    }
+    let axes = view.operands().iter().find_map(|v| given.get(v))?;
+    is_open_over(view, axes, &|v| given.get(&v) == Some(axes)).then(|| axes.clone())
+}
+
+/// Returns the axes over which an op sums the parts of devices, if it may be deferred: none of them is Explicit.
+fn sum_axes(view: &OpView<'_>) -> Option<Vec<AxisRef>> {
+    let Some(ShardyCollective::AllReduce { axes, reduce: ReduceKind::Add }) = ShardyCollective::of(view) else {
+        return None;
+    };
+    let mesh = &view.result_sharding(0)?.mesh;
+    let is_explicit = |a: &AxisRef| mesh.axes[a.axis.index()].kind == AxisKind::Explicit;
+    (!axes.iter().any(is_explicit)).then_some(axes)
+}
+
+fn mesh<'a>(view: &OpView<'a>) -> &'a shardwise_base::Mesh {
+    &view.result_sharding(0).expect("a sum has a layout").mesh
+}
+
+/// Returns whether the elements are wide enough for sums in another order.
+fn is_wide(view: &OpView<'_>) -> bool {
+    view.result_type(0).as_tensor().is_some_and(|t| !t.dtype.is_float() || t.dtype.bits() >= 32)
+}
+
+fn uses_axes(sharding: &Sharding, axes: &[AxisRef]) -> bool {
+    sharding.split_axes().any(|a| axes.iter().any(|b| a.overlaps(*b, &sharding.mesh)))
+}
+
+/// Returns whether an op can compute on operands that are unreduced over `axes`. `is_open` states which operands are.
+fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> bool) -> bool {
+    let (facts, &[result]) = (facts(view), view.results()) else { return false };
+    let layouts = view.operands().iter().chain([&result]).filter_map(|&v| view.body.sharding(v));
+    let is_split = layouts
+        .into_iter()
+        .any(|s| uses_axes(s, axes) || s.unreduced.iter().any(|a| axes.iter().any(|b| a.overlaps(*b, &s.mesh))));
+    let dtype = |v: Value| view.body.ty(v).as_tensor().map(|t| t.dtype);
+    let open = |i: usize| is_open(view.operand(i));
+    let is_part = |i: usize| open(i) || is_zero(view, i);
+    let count = view.operands().len();
+    let keeps_type = (0..count).filter(|&i| open(i)).all(|i| dtype(view.operand(i)) == dtype(result));
+    let is_product = facts.propagation_class(view) == PropagationClass::Elementwise;
+    let is_linear = match facts.linear(view) {
+        Linear::No => false,
+        Linear::Jointly => (0..count).all(is_part),
+        Linear::Each => !is_product && (0..count).filter(|&i| open(i)).count() == 1,
+        Linear::In(mask) => !is_product && (0..count).all(|i| if mask >> i & 1 == 1 { is_part(i) } else { !open(i) }),
+    };
+    let is_plain = facts.semantics(view) == Semantics::Pure && matches!(facts.data_flow(view), DataFlow::None);
+    (is_plain || Opcode::of_view(view) == Opcode::Reshard) && is_linear && keeps_type && !is_split
+}
+
+/// A sum that has not been taken yet.
+#[derive(Clone)]
+struct Pending {
+    partial: Value,
+    axes: Vec<AxisRef>,
+    reason: Option<Arc<Reason>>,
+}
+
+struct Defer {
+    plan: Plan,
+    /// The sums that are pending, by the value of the old body that they make.
+    pending: HashMap<Value, Pending>,
+}
+
+impl<'s> Rewrite<'s> for Defer {
+    fn rewrite(
+        &mut self,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
+        b: &mut Builder<'_>,
+    ) -> Result<bool, Diagnostics> {
+        if let Some(axes) = sum_axes(view) {
+            let before = self.pending.remove(&view.operand(0));
+            if before.is_none() && !self.plan.left.contains_key(&view.result(0)) {
+                return Ok(false);
+            }
+            let reason = view.data().reason.clone();
+            let partial = before.as_ref().map_or_else(|| cloner.get(view.operand(0)), |p| p.partial);
+            let axes = AxisRef::union(mesh(view), axes.iter().chain(before.iter().flat_map(|p| &p.axes)).copied());
+            self.leave(view, Pending { partial, axes, reason }, cloner, b);
+            return Ok(true);
+        }
+        if !self.plan.open.contains(&view.op) {
+            return Ok(false);
+        }
+        let mut found: Option<Pending> = None;
+        for &v in view.operands() {
+            if let Some(pending) = self.pending.get(&v) {
+                cloner.set(v, pending.partial);
+                found.get_or_insert_with(|| pending.clone());
+            }
+        }
+        let Pending { axes, reason, .. } = found.expect("an operand is unreduced");
+        let new = cloner.op(view.op, b);
+        let partial = b.body[new].results[0];
+        let own = b.body.sharding(partial).cloned();
+        let open = |s: Sharding| {
+            let unreduced = AxisRef::union(&s.mesh, s.unreduced.iter().chain(&axes).copied());
+            s.with_unreduced(unreduced)
+        };
+        b.set_sharding(partial, own.map(open));
+        let reason = reason.map(|reason| later(&reason));
+        self.leave(view, Pending { partial, axes, reason }, cloner, b);
+        Ok(true)
+    }
+}
+
+impl Defer {
+    /// Leaves the sum that makes the op's result pending if its reader computes on summands, and takes it otherwise.
+    fn leave<'s>(&mut self, view: &OpView<'s>, pending: Pending, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) {
+        let result = view.result(0);
+        if self.plan.left.contains_key(&result) {
+            self.pending.insert(result, pending);
+            return;
+        }
+        let to = b.body.sharding(pending.partial).expect("it is unreduced").clone();
+        let rest = to.unreduced.iter().flat_map(|a| a.minus(&to.mesh, &pending.axes)).collect();
+        let step = ShardyCollective::AllReduce { axes: pending.axes, reduce: ReduceKind::Add };
+        let reason = pending.reason.unwrap_or_else(|| Arc::new(crate::reason::edge(view, "the sum", &to, &to, 0)));
+        let value = make_shardy::step(b, pending.partial, &step, &to.with_unreduced(rest), &reason);
+        cloner.set(result, value);
+    }
+}
+
+/// Returns the reason of a sum that is taken later than where it arose.
+fn later(reason: &Arc<Reason>) -> Arc<Reason> {
+    const SAYS: &str = "; this is done after ops that are linear in them, where it takes fewer bytes";
+    if reason.text.ends_with(SAYS) {
+        return reason.clone();
+    }
+    Arc::new(Reason { text: format!("{}{SAYS}", reason.text).into(), ..(**reason).clone() })
+}

@@ -1,0 +1,70 @@
+//! Sums over devices that are taken later than where they arise.
+
+use crate::random_programs::{per_device, same};
+use shardwise_base::Literal;
+use shardwise_interp::run;
+use shardwise_ir::text::parse;
+use shardwise_ops::OPS;
+use shardwise_spmd::{Options, partition};
+
+/// A program on products of `a` and `b`, whose contracted dimension is split over eight devices.
+fn on_products(n: usize, body: &str, result: &str) -> String {
+    format!(
+        r#"sdy.mesh @mesh = <["x"=8]>
+func.func @main(%a: tensor<6x{n}xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}, %b: tensor<{n}x6xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> {result} {{
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<6x{n}xf32>, tensor<{n}x6xf32>) -> tensor<6x6xf32>
+  %c = stablehlo.negate %b : tensor<{n}x6xf32>
+  %q = stablehlo.dot_general %a, %c, contracting_dims = [1] x [0] : (tensor<6x{n}xf32>, tensor<{n}x6xf32>) -> tensor<6x6xf32>
+{body}
+}}"#
+    )
+}
+
+/// Returns the bytes and the number of collectives of the partitioned program, with sums deferred and without, after
+/// comparing its results with those of the whole program.
+#[track_caller]
+fn moved(program: &str, n: usize) -> [(u64, usize); 2] {
+    let module = parse("test.mlir", program, &OPS).unwrap_or_else(|e| panic!("{e}\n{program}"));
+    let small = |shape: [usize; 2]| Literal::from_fn(shape, |i| (i % 5) as f32 - 2.0);
+    let args = [small([6, n]), small([n, 6])];
+    let whole = run(&module, &args).unwrap_or_else(|e| panic!("{e}"));
+    [false, true].map(|keeps_sums| {
+        let mut options = Options { keeps_sums, ..Options::default() };
+        let partitioned = partition(&module, &mut options).unwrap_or_else(|e| panic!("{e}"));
+        same(&per_device(&partitioned, &args), &whole, program);
+        (partitioned.communication.bytes_received(), partitioned.communication.rows.len())
+    })
+}
+
+/// The bytes of an all-reduce of so many `f32` over eight devices.
+fn summed(elements: u64) -> u64 {
+    2 * (elements * 4 - elements * 4 / 8)
+}
+
+#[test]
+fn the_sum_of_a_product_is_one_number() {
+    let body = "  %0 = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<6x6xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>";
+    for n in [64, 67] {
+        assert_eq!(moved(&on_products(n, body, "tensor<f32>"), n), [(8, 1), (summed(36), 1)]);
+    }
+}
+
+#[test]
+fn products_are_added_before_they_are_summed() {
+    let body = "  %0 = stablehlo.add %p, %q : tensor<6x6xf32>
+  %1 = stablehlo.subtract %0, %0 : tensor<6x6xf32>
+  return %1 : tensor<6x6xf32>";
+    for n in [64, 67] {
+        assert_eq!(moved(&on_products(n, body, "tensor<6x6xf32>"), n), [(summed(36), 1), (2 * summed(36), 2)]);
+    }
+}
+
+#[test]
+fn a_sum_with_two_readers_is_taken_once() {
+    let body = "  %0 = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<6x6xf32>, tensor<f32>) -> tensor<f32>
+  return %0, %p : tensor<f32>, tensor<6x6xf32>";
+    let found = moved(&on_products(64, body, "(tensor<f32>, tensor<6x6xf32>)"), 64);
+    assert_eq!(found, [(summed(36), 1); 2]);
+}
