@@ -24,6 +24,10 @@ use shardwise_ops::{DataFlow, Linear, Opcode, PropagationClass, ReduceKind, Sema
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+/// The largest number of times that a region is planned. An op that cannot compute on summands after all is left out of
+/// the next plan.
+const MAX_ROUNDS: usize = 4;
+
 /// Defers the sums of the main function.
 pub fn defer(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
@@ -88,16 +92,43 @@ impl<'a> Planner<'a> {
     fn region(&mut self, region: Region) {
         let ops = &self.body[region].ops;
         for &op in ops {
-            budget::poll();
             let view = self.view(op);
             if has_program_regions(&view) && !is_manual(&view) {
                 view.regions().iter().for_each(|&inner| self.region(inner));
             }
-            self.find(&view);
         }
-        let mut cost = HashMap::new();
-        ops.iter().rev().for_each(|&op| self.decide(op, &mut cost));
-        ops.iter().for_each(|&op| self.confirm(op));
+        let mut blocked: HashSet<Op> = HashSet::new();
+        for _ in 0..MAX_ROUNDS {
+            self.forget(ops);
+            ops.iter().filter(|op| !blocked.contains(*op)).for_each(|&op| self.find(&self.view(op)));
+            let mut cost = HashMap::new();
+            ops.iter().rev().for_each(|&op| self.decide(op, &mut cost));
+            ops.iter().for_each(|&op| self.confirm(op));
+            let failed = |op: &&Op| self.wants.get(op) == Some(&true) && !self.plan.open.contains(op);
+            let count = blocked.len();
+            blocked.extend(ops.iter().filter(failed));
+            if blocked.len() == count {
+                return self.keep_read(ops);
+            }
+        }
+        self.forget(ops);
+    }
+
+    /// Forgets what is planned for the ops of a region.
+    fn forget(&mut self, ops: &[Op]) {
+        for op in ops {
+            budget::poll();
+            self.wants.remove(op);
+            self.plan.open.remove(op);
+            for v in &self.body[*op].results {
+                self.could.remove(v);
+                self.plan.left.remove(v);
+            }
+        }
+    }
+
+    /// Leaves unreduced only what is read by ops that compute on summands or take sums.
+    fn keep_read(&mut self, ops: &[Op]) {
         for v in ops.iter().flat_map(|&op| &self.body[op].results) {
             let reader = self.only_reader(*v).map(|op| self.view(op));
             if !reader.is_some_and(|r| self.plan.open.contains(&r.op) || sum_axes(&r).is_some()) {
@@ -136,18 +167,25 @@ impl<'a> Planner<'a> {
             match sum_axes(&reader) {
                 // The reader takes a sum anyway.
                 Some(_) => Some(there.saturating_sub(self.sum_cost(reader.result(0)))),
-                None => (self.wants.get(&reader.op) == Some(&true)).then_some(there),
+                // All operands of the reader share the one sum.
+                None => (self.wants.get(&reader.op) == Some(&true))
+                    .then(|| there / self.open_operands(&reader).len() as u64),
             }
         });
         cost.insert(result, later.map_or(own, |later| later.min(own)));
         if self.wants.contains_key(&op) {
-            let is_open = |v: &&Value| self.could.contains_key(v);
-            let mut operands: Vec<Value> = view.operands().iter().filter(is_open).copied().collect();
-            operands.sort_unstable();
-            operands.dedup();
-            let now: u64 = operands.iter().map(|&v| self.sum_cost(v)).sum();
+            let now: u64 = self.open_operands(&view).into_iter().map(|v| self.sum_cost(v)).sum();
             self.wants.insert(op, cost[&result] < now);
         }
+    }
+
+    /// Returns the operands that can be left unreduced, each once.
+    fn open_operands(&self, view: &OpView<'_>) -> Vec<Value> {
+        let is_open = |v: &&Value| self.could.contains_key(v);
+        let mut operands: Vec<Value> = view.operands().iter().filter(is_open).copied().collect();
+        operands.sort_unstable();
+        operands.dedup();
+        operands
     }
 
     /// Returns the bytes that a sum of the value over devices takes, up to a factor that is the same for all values. A

@@ -62,6 +62,30 @@ fn products_are_added_before_they_are_summed() {
 }
 
 #[test]
+fn terms_are_negated_and_turned_before_they_are_summed() {
+    let body = "  %0 = stablehlo.negate %p : tensor<6x6xf32>
+  %1 = stablehlo.transpose %q, dims = [1, 0] : (tensor<6x6xf32>) -> tensor<6x6xf32>
+  %2 = stablehlo.add %0, %1 : tensor<6x6xf32>
+  return %2 : tensor<6x6xf32>";
+    assert_eq!(moved(&on_products(64, body, "tensor<6x6xf32>"), 64), [(summed(36), 1), (2 * summed(36), 2)]);
+}
+
+#[test]
+fn a_term_that_is_no_sum_keeps_the_others_where_they_are() {
+    // The broadcast is larger than the product, so that it is not worth summing after it.
+    let body = "  %zeros = stablehlo.constant dense<0.0> : tensor<6x6x2xf32>
+  %0 = stablehlo.broadcast_in_dim %p, dims = [0, 1] : (tensor<6x6xf32>) -> tensor<6x6x2xf32>
+  %1 = stablehlo.broadcast_in_dim %q, dims = [0, 1] : (tensor<6x6xf32>) -> tensor<6x6x2xf32>
+  %2 = stablehlo.sign %1 : tensor<6x6x2xf32>
+  %3 = stablehlo.multiply %2, %zeros : tensor<6x6x2xf32>
+  %4 = stablehlo.add %0, %3 : tensor<6x6x2xf32>
+  %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [0, 1, 2] : (tensor<6x6x2xf32>, tensor<f32>) -> tensor<f32>
+  return %5 : tensor<f32>";
+    let [deferred, kept] = moved(&on_products(64, body, "tensor<f32>"), 64);
+    assert_eq!(deferred, kept);
+}
+
+#[test]
 fn a_sum_with_two_readers_is_taken_once() {
     let body = "  %0 = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<6x6xf32>, tensor<f32>) -> tensor<f32>
   return %0, %p : tensor<f32>, tensor<6x6xf32>";
