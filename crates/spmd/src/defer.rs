@@ -21,6 +21,7 @@ use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Body, Builder, Cloner, Module, Op, OpView, Region, Uses, Value};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{DataFlow, Linear, Opcode, PropagationClass, ReduceKind, Semantics, is_zero, make_shardy};
+use shardwise_sharding::{FactorKind, Rule};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -273,7 +274,17 @@ fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> 
         Linear::In(mask) => !is_product && (0..count).all(|i| if mask >> i & 1 == 1 { is_part(i) } else { !open(i) }),
     };
     let is_plain = facts.semantics(view) == Semantics::Pure && matches!(facts.data_flow(view), DataFlow::None);
-    (is_plain || Opcode::of_view(view) == Opcode::Reshard) && is_linear && keeps_type && !is_split
+    let is_local = is_plain && !moves_elements(view) || Opcode::of_view(view) == Opcode::Reshard;
+    is_local && is_linear && keeps_type && !is_split
+}
+
+/// Returns whether devices may have to exchange elements for the op, because it moves them along a dimension that may be
+/// split.
+fn moves_elements(view: &OpView<'_>) -> bool {
+    let fact = facts(view).rule(view);
+    let is_moved = |rule: &Rule| rule.all_factors().any(|f| rule.kind(f) == FactorKind::Permutation);
+    let is_whole = |&v: &Value| view.body.sharding(v).is_none_or(|s| s.split_axes().next().is_none());
+    fact.rule().is_some_and(is_moved) && !view.operands().iter().chain(view.results()).all(is_whole)
 }
 
 /// A sum that has not been taken yet.

@@ -5,7 +5,9 @@
 //! checks them.
 
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, sharding_or_replicated};
-use crate::{Pass, axes, cleanup, defer, dequantize, exchange, gspmd, hoist, join, meshes, processes, simplify, uniform};
+use crate::{
+    Pass, axes, cleanup, defer, dequantize, exchange, gspmd, hoist, join, meshes, processes, simplify, uniform,
+};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::symbols::without_unused_funcs;
