@@ -132,6 +132,8 @@ pub fn is_zero(op: &OpView<'_>, operand: usize) -> bool {
 pub enum ExplicitPolicy {
     /// By its factor rule. A conflict is an error that asks for a sharding. Partial sums of a reduction are combined.
     ByRule,
+    /// By the rule along which shardings propagate, which has other factors than the rule of the partitioner.
+    ByPropagation,
     /// By its factor rule, with the batch dimensions sharded as in the first operand. The program must say where
     /// partial sums of a reduction are combined, for this reason.
     AskSums(&'static str),

@@ -307,12 +307,12 @@ const REASONS: &[Reason] = &[
     Reason { ops: &[Opcode::Slice], kind: Kind::Permutation, fits: &[Empty], text: "an empty slice cannot be split" },
     Reason {
         ops: &[Opcode::DynamicSlice],
-        kind: Kind::NeedReplication,
+        kind: Kind::Reduction,
         fits: &[Empty],
         text: "an empty slice cannot be split",
     },
     Reason {
-        ops: &[Opcode::Gather],
+        ops: &[Opcode::DynamicSlice, Opcode::Gather],
         kind: Kind::Reduction,
         fits: &[Uneven],
         text: "indices are clamped to the size of the dimension, which padding would change",

@@ -3,9 +3,9 @@
 
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, check, check::Check, constant_operand, eval, eval::Layout};
-use shardwise_base::{Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
+use crate::{Opcode, check, check::Check, constant_operand, eval, eval::Layout, make};
+use shardwise_base::{AxisRef, Complex64, DType, Diagnostic, Diagnostics, Literal, Sharding};
+use shardwise_ir::{Attr, Attrs, Builder, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct DynamicSlice;
@@ -32,6 +32,22 @@ pub(super) fn check_starts(
 pub(super) fn clamped_starts(indices: &[Literal], shape: &[usize], sizes: &[usize]) -> Vec<usize> {
     let clamp = |(d, index): (usize, &Literal)| index.get_i128(0).clamp(0, (shape[d] - sizes[d]) as i128) as usize;
     indices.iter().enumerate().map(clamp).collect()
+}
+
+/// Builds a start index, clamped to `0..=most`, as i64.
+pub(super) fn clamped_start(b: &mut Builder<'_>, index: Value, most: usize) -> Value {
+    let dtype = make::type_of(b, index).dtype;
+    // Unsigned 64-bit indices may exceed i64, so they are clamped before the conversion.
+    let index = if dtype == DType::U64 {
+        let bound = make::number(b, dtype, most as i64);
+        make::minimum(b, index, bound)
+    } else {
+        index
+    };
+    let wide = make::convert(b, index, DType::I64);
+    let (zero, bound) = (make::number(b, DType::I64, 0), make::number(b, DType::I64, most as i64));
+    let above = make::maximum(b, wide, zero);
+    make::minimum(b, above, bound)
 }
 
 impl DynamicSlice {
@@ -78,13 +94,38 @@ impl Facts for DynamicSlice {
         c.that("dynamic_slice_c4", fits, "slice sizes must not exceed the operand's").give_tensor(x.dtype, sizes)
     }
 
-    /// Lets dimensions that are taken whole pass through. Along the others elements move if the start is constant, else
-    /// they must be whole.
+    /// Lets dimensions that are taken whole pass through. Along the others elements move if the start is constant. If it
+    /// is not, each device takes the part of the slice that is in its block, and the parts are added up.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
-        rule(op, |dim, size| match known_start(op, dim) {
-            Some(_) => FactorSpec::permutation(size),
-            None => FactorSpec::need_replication(size),
-        })
+        let (x, y) = (op.operand_shape(0), op.result_shape(0));
+        let starts = vec![None; op.operands().len() - 1];
+        let mut rule = rule_builder(op);
+        let in_operands = |dim| [vec![dim], starts.clone()].concat();
+        for d in 0..x.len() {
+            if x[d] == y[d] {
+                rule.add_factor_to_all(d, FactorSpec::pass_through(x[d]));
+            } else if known_start(op, d).is_some() {
+                rule.add_factor_to_all(d, FactorSpec::permutation(x[d]).blocked_if(true));
+            } else {
+                rule.add_factor(&in_operands(Some(d)), &[None], FactorSpec::reduction(x[d]));
+                rule.add_factor(&in_operands(None), &[Some(d)], FactorSpec::need_replication(y[d]));
+            }
+        }
+        RuleFact::Rule(rule.build())
+    }
+
+    /// Adds the parts of devices. Each element comes from one device, and all others have zero.
+    fn combine(&self, op: &OpView<'_>) -> Combine {
+        match op.operand_tensor(0).dtype {
+            DType::F8E8M0FNU => Combine::No("its type has no zero"),
+            dtype if dtype.is_bool() => Combine::With(ReduceKind::Or),
+            _ => Combine::With(ReduceKind::Add),
+        }
+    }
+
+    /// Returns `None`: a start is clamped to the size of the dimension, so that size may not change.
+    fn neutral(&self, _: &OpView<'_>, _: usize) -> Option<Literal> {
+        None
     }
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
@@ -96,8 +137,18 @@ impl Facts for DynamicSlice {
 
     /// Uses the local result's sizes. A dimension that is taken whole stays whole.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
-        let sizes = Attr::sizes(cx.result_types[0].shape());
-        Ok(cx.same_op_with(cx.op.attrs().clone().with("slice_sizes", sizes)))
+        let (x, y) = (cx.op.operand_shape(0), cx.op.result_shape(0));
+        let sizes = cx.result_types[0].shape().to_vec();
+        let sharding = cx.operand_shardings[0].clone();
+        let is_cut = |s: &Sharding, d: usize| x[d] != y[d] && !s.dims[d].axes.is_empty();
+        let cut: Vec<usize> = (0..x.len()).filter(|&d| sharding.as_ref().is_some_and(|s| is_cut(s, d))).collect();
+        match sharding {
+            Some(sharding) if !cut.is_empty() => {
+                let part = PartOfSlice { global: x, slice: y, sizes: &sizes, sharding: &sharding, cut: &cut };
+                Ok(vec![part.build(cx.builder, cx.operands)])
+            }
+            _ => Ok(cx.same_op_with(cx.op.attrs().clone().with("slice_sizes", Attr::sizes(&sizes)))),
+        }
     }
 
     fn cost(&self, op: &OpView<'_>) -> Cost {
@@ -118,32 +169,28 @@ impl Facts for DynamicSlice {
 
     /// Returns the rule of Shardy: dimensions that are not taken whole must be whole, and nothing propagates along them.
     fn propagation_rule(&self, op: &OpView<'_>, _: bool) -> RuleFact {
-        rule(op, |_, size| FactorSpec::need_replication(size))
+        let cut = |size| FactorSpec::need_replication(size).blocked_if(true);
+        RuleFact::Rule(rule_builder(op).add_pointwise_or(op.operand_shape(0), op.result_shape(0), cut).build())
     }
 
     answer!(constness = by_class);
     answer!(number = none);
     answer!(pure);
     answer!(class = DynamicSlice);
-    answer!(combine = none);
     answer!(linear = In(1));
-    answer!(explicit = by_rule);
+    /// Keeps the sharding of a dimension that is not taken whole, as JAX does.
+    fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
+        ExplicitPolicy::ByPropagation
+    }
     answer!(example = "func.func @main(%arg0: tensor<4x6xf32>, %arg1: tensor<i32>) -> tensor<4x2xf32> {
   %0 = stablehlo.dynamic_slice %arg0, %arg1, %arg1, sizes = [4, 2] : (tensor<4x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x2xf32>
   return %0 : tensor<4x2xf32>
 }");
 }
 
-/// Returns the rule with `cut(dim, size)` as the factors of the dimensions that are not taken whole.
-fn rule(op: &OpView<'_>, cut: impl Fn(usize, usize) -> FactorSpec) -> RuleFact {
-    let (x, y) = (op.operand_shape(0), op.result_shape(0));
+fn rule_builder(op: &OpView<'_>) -> RuleBuilder {
     let starts = vec![0; op.operands().len() - 1];
-    let mut rule = RuleBuilder::new([x.len()].into_iter().chain(starts), [y.len()]);
-    rule.add_pointwise_with(x, |dim, size| match y[dim] == size {
-        true => FactorSpec::pass_through(size),
-        false => cut(dim, size).blocked_if(true),
-    });
-    RuleFact::Rule(rule.build())
+    RuleBuilder::new([op.operand_shape(0).len()].into_iter().chain(starts), [op.result_shape(0).len()])
 }
 
 /// Returns the start of the slice along a dimension, if it is constant.
@@ -162,4 +209,85 @@ fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
         sizes[dim] = cx.operand_size(0, dim);
     }
     cx.same_op_with(DynamicSlice::attrs(&sizes))
+}
+
+/// The part of a slice that is in a device's block, which is sharded along the dimensions `cut`. All other elements are
+/// [`nothing`].
+struct PartOfSlice<'a> {
+    /// The shapes of the whole operand and of the whole slice.
+    global: &'a [usize],
+    slice: &'a [usize],
+    /// The shape of the slice on a device.
+    sizes: &'a [usize],
+    sharding: &'a Sharding,
+    cut: &'a [usize],
+}
+
+impl PartOfSlice<'_> {
+    fn build(&self, b: &mut Builder<'_>, operands: &[Value]) -> Value {
+        let local = make::type_of(b, operands[0]).clone();
+        let starts: Vec<Value> =
+            (0..self.global.len()).map(|d| self.start(b, operands[1 + d], d, local.shape[d])).collect();
+        if self.cut.iter().all(|&d| self.sizes[d] == 1) {
+            return self.masked(b, operands[0], &starts, &local);
+        }
+        self.widened(b, operands[0], &starts, &local)
+    }
+
+    /// Builds the start index along `d` in the device's block, of type i64.
+    fn start(&self, b: &mut Builder<'_>, index: Value, d: usize, local: usize) -> Value {
+        if self.global[d] == self.slice[d] {
+            return make::number(b, DType::I64, 0);
+        }
+        let inside = clamped_start(b, index, self.global[d] - self.slice[d]);
+        if !self.cut.contains(&d) {
+            return inside;
+        }
+        let axes: &[AxisRef] = &self.sharding.dims[d].axes;
+        let block = make::block_start(b, &self.sharding.mesh, axes, local, DType::I64);
+        make::subtract(b, inside, block)
+    }
+
+    /// Takes any element of the block, and hides it if another device has the right one.
+    fn masked(&self, b: &mut Builder<'_>, x: Value, starts: &[Value], local: &TensorType) -> Value {
+        let slice = make::dynamic_slice(b, x, starts, self.sizes);
+        let mut found: Option<Value> = None;
+        for &d in self.cut {
+            let ends = [0, local.shape[d] as i64].map(|n| make::number(b, DType::I64, n));
+            let (above, below) =
+                (make::compare(b, "GE", starts[d], ends[0]), make::compare(b, "LT", starts[d], ends[1]));
+            let within = make::and(b, above, below);
+            found = Some(found.map_or(within, |f| make::and(b, f, within)));
+        }
+        let mask = make::broadcast_scalar(b, found.expect("it is cut"), self.sizes);
+        let hidden = make::full(b, self.sizes, &nothing(local.dtype));
+        make::select(b, mask, slice, hidden)
+    }
+
+    /// Takes the slice from the block with a margin on both sides. A slice that is farther away is taken from just
+    /// outside the block.
+    fn widened(&self, b: &mut Builder<'_>, x: Value, starts: &[Value], local: &TensorType) -> Value {
+        let margin = |d: usize| if self.cut.contains(&d) { self.sizes[d] as i64 } else { 0 };
+        let low: Vec<i64> = (0..local.rank()).map(margin).collect();
+        let outside = make::constant(b, nothing(local.dtype));
+        let wide = make::pad(b, x, outside, &low, &low, &vec![0; low.len()]);
+        let starts: Vec<Value> = starts
+            .iter()
+            .zip(&low)
+            .map(|(&start, &low)| {
+                let low = make::number(b, DType::I64, low);
+                make::add(b, start, low)
+            })
+            .collect();
+        make::dynamic_slice(b, wide, &starts, self.sizes)
+    }
+}
+
+/// Returns the element that changes no other one when it is added: zero, which is negative for floats because the sum of
+/// -0 and 0 is 0.
+fn nothing(dtype: DType) -> Literal {
+    eval::fill(dtype, &[], |_| match dtype.is_float() || dtype.is_complex() {
+        true => eval::Number::Complex(Complex64::new(-0.0, -0.0)),
+        false => eval::Number::Signed(0),
+    })
 }

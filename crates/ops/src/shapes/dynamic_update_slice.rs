@@ -1,7 +1,7 @@
 //! `stablehlo.dynamic_update_slice`: overwrites a block at a computed position, which is clamped so that the block is
 //! inside the array.
 
-use super::dynamic_slice::{check_starts, clamped_starts};
+use super::dynamic_slice::{check_starts, clamped_start, clamped_starts};
 use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
@@ -150,7 +150,7 @@ impl Straddling<'_> {
 
     /// Builds the start index along `d`, of type i64, in the widened block.
     fn start(&self, b: &mut Builder<'_>, index: Value, d: usize, local: usize) -> Value {
-        let inside = self.clamped(b, index, d);
+        let inside = clamped_start(b, index, self.global[d] - self.update[d]);
         if !self.cut.contains(&d) {
             return inside;
         }
@@ -160,23 +160,6 @@ impl Straddling<'_> {
         // `dynamic_update_slice` itself clamps to [0, local + update], which is just outside the block on either side.
         let margin = make::number(b, DType::I64, self.update[d] as i64);
         make::add(b, relative, margin)
-    }
-
-    /// Builds the global start index, clamped to the bounds, as i64.
-    fn clamped(&self, b: &mut Builder<'_>, index: Value, d: usize) -> Value {
-        let dtype = b.body.ty(index).as_tensor().expect("verified").dtype;
-        let largest = (self.global[d] - self.update[d]) as i64;
-        // Unsigned 64-bit indices may exceed i64, so they are clamped before the conversion.
-        let index = if dtype == DType::U64 {
-            let bound = make::number(b, dtype, largest);
-            make::minimum(b, index, bound)
-        } else {
-            index
-        };
-        let wide = make::convert(b, index, DType::I64);
-        let (zero, bound) = (make::number(b, DType::I64, 0), make::number(b, DType::I64, largest));
-        let above = make::maximum(b, wide, zero);
-        make::minimum(b, above, bound)
     }
 }
 

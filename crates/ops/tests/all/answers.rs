@@ -257,7 +257,8 @@ fn joins() {
 #[test]
 fn resizes() {
     let x = Literal::new([2, 2], &[1i32, 2, 3, 4]);
-    let resize = |sizes: &[usize], expected| check(&[x.clone()], |b, x| make::resize(b, x[0], sizes), expected);
+    let resize =
+        |sizes: &[usize], expected| check(std::slice::from_ref(&x), |b, x| make::resize(b, x[0], sizes), expected);
     resize(&[1, 3], expect!["i32[1, 3][1.0, 2.0, 0.0]"]);
     resize(&[3, 1], expect!["i32[3, 1][1.0, 3.0, 0.0]"]);
 }

@@ -114,7 +114,7 @@ fn blocks() {
     check(
         &[x.clone(), i.clone()],
         |b, x| make::dynamic_slice(b, x[0], &[x[1], x[1]], &[2, 3]),
-        "([i, j], [], [])->([i, j]) {i=2, j=4} need_replication={j} blocked_propagation={j}",
+        "([i, j], [], [])->([i, k]) {i=2, j=4, k=3} reduction={j} need_replication={k}",
     );
     let update = |b: &mut Builder<'_>, x: &[Value]| make::dynamic_update_slice(b, x[0], x[1], &[x[2], x[2]]);
     check(

@@ -222,6 +222,16 @@ fn blocks_at_computed_places() {
     let starts = [i32s(&[]), i32s(&[])];
     let of = |first: &[TensorType]| [first, &starts].concat();
     check_at_least(2, &of(&[f32s(&[6, 7])]), |b, x| make::dynamic_slice(b, x[0], &x[1..], &[6, 3]));
+    // Slices that one device has, that two devices have parts of, and that cross edges in two dimensions.
+    check_at_least(4, &of(&[f32s(&[6, 12])]), |b, x| make::dynamic_slice(b, x[0], &x[1..], &[6, 1]));
+    check_at_least(4, &of(&[f32s(&[12, 12])]), |b, x| make::dynamic_slice(b, x[0], &x[1..], &[1, 1]));
+    check_at_least(2, &of(&[f32s(&[12, 7])]), |b, x| make::dynamic_slice(b, x[0], &x[1..], &[5, 7]));
+    check_at_least(4, &of(&[f32s(&[6, 6])]), |b, x| make::dynamic_slice(b, x[0], &x[1..], &[4, 5]));
+    for dtype in [DType::BF16, DType::I8, DType::I1, DType::C64] {
+        let types =
+            vec![TensorType::new(dtype, [12, 4]), TensorType::scalar(DType::U64), TensorType::scalar(DType::U64)];
+        check_at_least(2, &types, |b, x| make::dynamic_slice(b, x[0], &x[1..], &[3, 4]));
+    }
     check_at_least(2, &of(&[f32s(&[6, 7]), f32s(&[6, 3])]), |b, x| make::dynamic_update_slice(b, x[0], x[1], &x[2..]));
     // An update that lies across the edges of blocks, in one and in two dimensions.
     check_at_least(2, &of(&[f32s(&[12, 7]), f32s(&[5, 7])]), |b, x| make::dynamic_update_slice(b, x[0], x[1], &x[2..]));

@@ -239,7 +239,10 @@ impl Typer<'_> {
             );
             return Ok((infer_reshape(view.operand_shape(0), &layout, results[0], mesh), sums));
         }
-        let rule = self.facts.rule(view);
+        let rule = match self.policy {
+            ExplicitPolicy::ByPropagation => self.facts.propagation_rule(view, false),
+            _ => self.facts.rule(view),
+        };
         let Some(rule) = rule.rule() else { return Ok((self.without_rule(operands, &results), sums)) };
         let asks_sums = matches!(self.policy, ExplicitPolicy::AskSums(_));
         let leader = asks_sums.then_some(0);

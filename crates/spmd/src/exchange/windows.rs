@@ -49,13 +49,13 @@ impl Windows {
     /// it is, the others are replicated.
     fn lay_out(&self, like: Value, first: usize, b: &mut Builder<'_>) {
         let Some(sharding) = b.body.sharding(like).cloned() else { return };
-        for op in b.body[b.region].ops[first..].to_vec() {
-            for v in b.body[op].results.to_vec() {
-                let rank = b.body.ty(v).shape().len();
-                let own =
-                    if rank == sharding.rank() { sharding.clone() } else { Sharding::replicated(&sharding.mesh, rank) };
-                b.set_sharding(v, Some(own));
-            }
+        let ops = &b.body[b.region].ops[first..];
+        let made: Vec<Value> = ops.iter().flat_map(|&op| b.body[op].results.iter().copied()).collect();
+        for v in made {
+            let rank = b.body.ty(v).shape().len();
+            let own =
+                if rank == sharding.rank() { sharding.clone() } else { Sharding::replicated(&sharding.mesh, rank) };
+            b.set_sharding(v, Some(own));
         }
     }
 

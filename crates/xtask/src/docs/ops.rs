@@ -138,6 +138,7 @@ fn linear(fact: Linear, operand_count: usize) -> String {
 fn explicit(fact: ExplicitPolicy) -> String {
     match fact {
         ExplicitPolicy::ByRule => "by rule".into(),
+        ExplicitPolicy::ByPropagation => "by the rule of propagation".into(),
         ExplicitPolicy::AskSums(why) => format!("asks where sums go: {why}"),
         ExplicitPolicy::Regroup => "by groups of dimensions".into(),
         ExplicitPolicy::Not(why) => format!("no: {why}"),
