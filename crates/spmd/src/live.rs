@@ -102,3 +102,42 @@ pub(crate) fn bytes(body: &Body, v: Value) -> u64 {
         None => ty.bytes(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_ir::text::parse;
+    use shardwise_ops::OPS;
+
+    /// Values of 16 bytes on each device, except the scalars.
+    const LOOP: &str = r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %n: tensor<i32>) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %b = stablehlo.negate %a {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<8xf32>
+  %0:2 = stablehlo.while(%i = %zero, %x = %b) : tensor<i32>, tensor<8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{"x"}]>]>}
+  cond {
+    %1 = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = sdy.all_gather [{"x"}] %a out_sharding=<@mesh, [{}]> : tensor<8xf32>
+    %2 = stablehlo.slice %1 [0:2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<8xf32>) -> tensor<2xf32>
+    %3 = stablehlo.concatenate %2, %2, %2, %2, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<8xf32>
+    %4 = sdy.all_slice [{"x"}] %3 out_sharding=<@mesh, [{"x"}]> : tensor<8xf32>
+    stablehlo.return %i, %4 : tensor<i32>, tensor<8xf32>
+  }
+  return %0#1 : tensor<8xf32>
+}"#;
+
+    #[test]
+    fn values_are_held_from_their_op_to_their_last_use() {
+        let module = parse("test.mlir", LOOP, &OPS).unwrap_or_else(|e| panic!("{e}"));
+        let body = &module.main().expect("there is one").body;
+        let lives = Lives::compute(body);
+        // The constant; the constant and `b`; these and the results of the loop; the result that is returned.
+        assert_eq!(lives.own(body, body.entry()), [4, 20, 40, 16]);
+        let turn = *body[body[body.entry()].ops[2]].regions.last().expect("a loop has a body");
+        assert_eq!(lives.own(body, turn), [32, 40, 40, 48, 16]);
+        assert_eq!(lives.profile(body, body.entry()), [4, 20, 40 + 48, 16]);
+        assert_eq!(lives.peak(body, body.entry()), 88);
+    }
+}

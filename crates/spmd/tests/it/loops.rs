@@ -78,6 +78,13 @@ fn a_weight_that_one_turn_uses_competes_with_what_the_turn_moves() {
 }
 
 #[test]
+fn a_weight_too_large_to_keep_is_priced_in_each_turn() {
+    let module = parse("test.mlir", &products(ROWS, COLUMNS, 4096, "%c"), &OPS).unwrap_or_else(|e| panic!("{e}"));
+    let found = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}")).communication;
+    assert!(found.rows.iter().all(|row| row.bytes_received < gathered(4096)), "{found}");
+}
+
+#[test]
 fn hoisting_twice_is_hoisting_once() {
     let module = parse("test.mlir", &products(ROWS, COLUMNS, 64, "%n"), &OPS).unwrap_or_else(|e| panic!("{e}"));
     let hoisted = run_until("hoist", &module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
