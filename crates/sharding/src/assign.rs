@@ -11,10 +11,18 @@
 //!
 //! This is simpler than Shardy's search in two points: an axis that has to leave a factor is not moved to another
 //! factor, and overflow axes (of a reshape that no factor expresses) are never kept.
+//!
+//! [`assign_at`] compares the prices of the plans that will be made instead of these estimates. If no choice costs
+//! nothing, it also tries the axes of each tensor on all other factors. For example, a sorted dimension that is split
+//! over `"x"` is not gathered: `"x"` splits a batch dimension during the sort.
+
+mod wide;
 
 use crate::cost::CollectiveCost;
 use crate::{AxisList, Factor, FactorKind, IfMissing, Prefix, Projection, Rule, TensorFactors};
 use shardwise_base::{AxisRef, Mesh, Sharding, budget};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The op to choose a sharding for.
@@ -35,6 +43,25 @@ pub struct Parties<'a> {
     /// True if the op gathers partial results over the axes of reduction factors and reduces them again, so that its
     /// results are complete. Otherwise they are summed.
     pub is_gathered: bool,
+}
+
+/// Prices for moving the tensors of an op to and from the layouts with which it runs.
+pub trait Prices {
+    /// Returns the price of a tensor (operands first) if the op runs with the tensor in `layout`. A result is
+    /// partial over the axes `partial`.
+    fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef]) -> Price;
+
+    /// Returns whether the op is a product, of which no device may compute more than it must.
+    fn is_product(&self) -> bool;
+}
+
+/// The price of moving a tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Price {
+    /// The bytes that the device that receives most receives.
+    pub bytes: u64,
+    /// The price of starting the collectives, in bytes.
+    pub starts: u64,
 }
 
 /// One list of axes for each factor.
@@ -89,15 +116,19 @@ impl Assignment {
 /// `exchanged` returns the bytes that a device receives if the op runs split along a permutation factor over these axes
 /// with all other factors whole, or `None` if it cannot.
 pub fn assign(parties: Parties<'_>, exchanged: impl Fn(Factor, &[AxisRef]) -> Option<u64>) -> Assignment {
-    let search = Search::new(parties, exchanged);
-    let (axes, cost, runner_up) = search.run();
-    Assignment {
-        verdicts: search.verdicts(&axes),
-        bytes_moved: cost.bytes_moved,
-        runner_up: runner_up.map(|(axes, cost)| RunnerUp { axes, bytes_moved: cost.bytes_moved }),
-        axes,
-    }
+    Search::new(parties, exchanged, None).assignment()
 }
+
+/// Chooses the axes of each factor by the prices of the plans that will be made.
+pub fn assign_at(
+    parties: Parties<'_>,
+    exchanged: impl Fn(Factor, &[AxisRef]) -> Option<u64>,
+    prices: &dyn Prices,
+) -> Assignment {
+    Search::new(parties, exchanged, Some(prices)).assignment()
+}
+
+type Known = RefCell<HashMap<(usize, Vec<AxisList>), Price>>;
 
 /// The cost of a choice. Costs are compared by the total, then by the bytes moved, then by the number of shards, of
 /// which more are better.
@@ -116,25 +147,37 @@ type Choice = (Vec<AxisList>, Cost);
 
 struct Search<'a> {
     parties: Parties<'a>,
+    prices: Option<&'a dyn Prices>,
+    /// The prices of tensors, by index and by the axes that they depend on.
+    known: Known,
     projection: Projection,
     /// For each factor, the lists of axes that may split it. The first list is empty.
     candidates: Vec<Vec<AxisList>>,
     /// For each permutation factor and each of its candidates, the bytes that a device receives in the exchange.
     exchanges: Vec<(Factor, Vec<u64>)>,
+    /// For each factor, whether the op can run split along it over any axes.
+    is_splittable: Vec<bool>,
     /// For each factor, whether it shares a dimension with other factors, so that its shards must be even.
     is_in_compound: Vec<bool>,
 }
 
 impl<'a> Search<'a> {
-    fn new(parties: Parties<'a>, exchanged: impl Fn(Factor, &[AxisRef]) -> Option<u64>) -> Search<'a> {
+    fn new(
+        parties: Parties<'a>,
+        exchanged: impl Fn(Factor, &[AxisRef]) -> Option<u64>,
+        prices: Option<&'a dyn Prices>,
+    ) -> Search<'a> {
         let Parties { rule, mesh, shardings, .. } = parties;
         let projection = Projection::new(rule, mesh, shardings.iter().copied(), IfMissing::Closed);
         let compound = |f: Factor| rule.mappings().flat_map(|m| &m.dims).any(|d| d.len() > 1 && d.contains(&f));
         let mut search = Search {
             parties,
+            prices,
+            known: Known::default(),
             projection,
             candidates: vec![],
             exchanges: vec![],
+            is_splittable: vec![],
             is_in_compound: rule.all_factors().map(compound).collect(),
         };
         let can_split = |f: Factor| match rule.kind(f) {
@@ -143,6 +186,8 @@ impl<'a> Search<'a> {
             FactorKind::NeedReplication => false,
             FactorKind::Permutation => true,
         };
+        search.is_splittable =
+            rule.all_factors().map(|f| can_split(f) && rule.kind(f) != FactorKind::Permutation).collect();
         search.candidates = rule
             .all_factors()
             .map(|f| match can_split(f) {
@@ -211,7 +256,21 @@ impl<'a> Search<'a> {
         shards <= size && (!self.is_in_compound[factor.index()] || size.is_multiple_of(shards))
     }
 
-    fn run(&self) -> (Vec<AxisList>, Cost, Option<Choice>) {
+    fn assignment(&self) -> Assignment {
+        let mut best = self.run();
+        if let Some(prices) = self.prices {
+            self.widen(prices, &mut best);
+        }
+        let (axes, cost) = best.first.expect("nothing split at all is always possible");
+        Assignment {
+            verdicts: self.verdicts(&axes),
+            bytes_moved: cost.bytes_moved,
+            runner_up: best.second.map(|(axes, cost)| RunnerUp { axes, bytes_moved: cost.bytes_moved }),
+            axes,
+        }
+    }
+
+    fn run(&self) -> Best {
         let mut best = Best::default();
         let combinations = self.candidates.iter().try_fold(1usize, |n, c| n.checked_mul(c.len()));
         if combinations.is_some_and(|n| n <= MAX_COMBINATIONS) {
@@ -219,8 +278,7 @@ impl<'a> Search<'a> {
         } else {
             self.try_one_by_one(&mut best);
         }
-        let (axes, cost) = best.first.expect("nothing split at all is always possible");
-        (axes, cost, best.second)
+        best
     }
 
     fn try_all(&self, factor: usize, chosen: &mut Vec<AxisList>, best: &mut Best) {
@@ -271,10 +329,36 @@ impl<'a> Search<'a> {
     fn cost(&self, axes: &[AxisList]) -> Cost {
         budget::poll();
         let Parties { rule, mesh, work, .. } = self.parties;
+        let shards: usize = axes.iter().map(|a| AxisRef::total_size(mesh, a)).product();
+        if self.prices.is_some() {
+            let prices = (0..rule.tensor_count()).map(|i| self.price(i, axes));
+            let sum = prices.fold(Price::default(), Price::plus);
+            let bytes_moved = sum.bytes + self.exchanged(axes).round() as u64;
+            let total = bytes_moved + sum.starts + work / shards as u64;
+            return Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) };
+        }
         let moved: f64 = (0..rule.tensor_count()).map(|i| self.moved(i, axes)).sum();
         let bytes_moved = (moved + self.reduced(axes) + self.exchanged(axes)).round() as u64;
-        let shards: usize = axes.iter().map(|a| AxisRef::total_size(mesh, a)).product();
         Cost { total: bytes_moved + work / shards as u64, bytes_moved, shards: std::cmp::Reverse(shards) }
+    }
+
+    /// Returns the price of tensor `index` from [`Prices`], each asked for once.
+    fn price(&self, index: usize, axes: &[AxisList]) -> Price {
+        let Parties { rule, mesh, shardings, .. } = self.parties;
+        let Some(prices) = self.prices.filter(|_| shardings[index].is_some()) else { return Price::default() };
+        let is_result = index >= self.projection.operand_count;
+        let is_used =
+            |f: &Factor| rule.mapping(index).contains(*f) || is_result && rule.kind(*f) == FactorKind::Reduction;
+        let key = (index, rule.all_factors().filter(is_used).map(|f| axes[f.index()].clone()).collect());
+        if let Some(price) = self.known.borrow().get(&key) {
+            return *price;
+        }
+        let mapping = rule.mapping(index);
+        let layout = TensorFactors::from_factor_axes(mapping, axes).to_sharding(mapping, rule, mesh);
+        let partial = if is_result { reduction_axes(rule, mesh, axes) } else { vec![] };
+        let price = prices.price(index, &layout, &partial);
+        self.known.borrow_mut().insert(key, price);
+        price
     }
 
     /// Returns the bytes that a device receives when tensor `index` is moved to the chosen axes (for a result, from
@@ -322,6 +406,12 @@ impl<'a> Search<'a> {
             Verdict { factor, won: indices(won), lost: indices(lost) }
         };
         self.parties.rule.all_factors().map(judge).filter(|v| !v.lost.is_empty()).collect()
+    }
+}
+
+impl Price {
+    fn plus(self, other: Price) -> Price {
+        Price { bytes: self.bytes + other.bytes, starts: self.starts + other.starts }
     }
 }
 

@@ -109,7 +109,7 @@ fn collective(kind: &StepKind) -> ShardyCollective {
             ShardyCollective::AllToAll { params: moves.iter().map(param).collect() }
         }
         StepKind::CollectivePermute => ShardyCollective::CollectivePermute,
-        StepKind::Exchange => ShardyCollective::Exchange,
+        StepKind::Exchange { .. } => ShardyCollective::Exchange,
     }
 }
 

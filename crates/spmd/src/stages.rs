@@ -80,7 +80,7 @@ guarantees! {
         |m| find_op(m, |v| ShardyCollective::of(v).is_some());
     PLAIN_TYPES: "no type is quantized", until None, |m| find_value(m, |b, v| dequantize::names_quantized(b.ty(v)));
     NO_UNUSED: "every function is public or referred to", until None, unused;
-    JOINED: "no op along a sharded dimension could read what its operands are cut from", until Some("reshard"),
+    JOINED: "no op along a sharded dimension could read what its operands are cut from", until Some("join"),
         join::first;
     LAID_OUT: "every tensor outside of reducers and comparators has a sharding", until Some("axes"), without_sharding;
     INLINED: "no call, named computation or composite with a decomposition is left in the main function", until None,

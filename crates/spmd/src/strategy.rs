@@ -1,11 +1,12 @@
-//! Decides along which factors an op runs sharded, by translating the op for [`assign`].
+//! Decides along which factors an op runs sharded, by translating the op for [`assign_at`].
 
 use crate::exchange;
+use crate::plan::{local_bytes, price_of_sum};
 use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{Attrs, OpCode, OpView, TensorType, Type, Value};
 use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
 use shardwise_sharding::cost::local_work;
-use shardwise_sharding::{Assignment, Factor, FactorKind, Mapping, Parties, Rule, assign};
+use shardwise_sharding::{Assignment, Factor, FactorKind, Mapping, Parties, Price, Prices, Rule, assign_at};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -156,6 +157,9 @@ pub(crate) struct Task {
     pub types: SmallVec<[Option<TensorType>; 4]>,
     pub operand_count: usize,
     work: u64,
+    is_product: bool,
+    /// How partial results are combined.
+    combine: Combine,
     served: Served,
     /// True if the op gathers partial results and reduces them again, so that its results are complete.
     is_gathered: bool,
@@ -179,8 +183,11 @@ impl Task {
         let work = local_work(cost.flops, cost.bytes_read + cost.bytes_written);
         let operand_count = view.operands().len();
         let (mesh, rule) = (mesh.clone(), rule.clone());
-        let is_gathered = facts.combine(view) == Combine::Gather;
-        let mut task = Task { mesh, rule, shardings, types, operand_count, work, served, is_gathered };
+        let is_product = is_product(&rule, &types, cost.flops);
+        let combine = facts.combine(view);
+        let is_gathered = combine == Combine::Gather;
+        let mut task =
+            Task { mesh, rule, shardings, types, operand_count, work, is_product, combine, served, is_gathered };
         task.restrict(view, facts);
         task
     }
@@ -202,9 +209,9 @@ impl Task {
         let shardings: Vec<Option<&Sharding>> = self.shardings.iter().map(Option::as_ref).collect();
         let (rule, mesh, summed) = (&self.rule, &self.mesh, &self.asked_sums()[..]);
         let (work, is_gathered) = (self.work, self.is_gathered);
-        assign(Parties { rule, mesh, shardings: &shardings, bytes: &bytes, work, summed, is_gathered }, |f, axes| {
-            exchange::bytes_exchanged(view, rule, f, mesh, axes)
-        })
+        let parties = Parties { rule, mesh, shardings: &shardings, bytes: &bytes, work, summed, is_gathered };
+        let exchanged = |f, axes: &[AxisRef]| exchange::bytes_exchanged(view, rule, f, mesh, axes);
+        assign_at(parties, exchanged, self)
     }
 
     /// Returns the reduction factors that all operands with the factor split in the same way, over Explicit axes. The
@@ -281,6 +288,42 @@ impl Task {
         };
         (0..self.types.len()).any(is_uneven)
     }
+}
+
+impl Prices for Task {
+    fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef]) -> Price {
+        let (Some(own), Some(ty)) = (&self.shardings[index], &self.types[index]) else { return Price::default() };
+        let layout = layout.canonical();
+        if index < self.operand_count {
+            let served = self.served.get(index).copied().unwrap_or(1);
+            if served == NEVER || own.same_layout(&layout) {
+                return Price::default();
+            }
+            let price = price_of_sum(own, &[], &layout, &ty.shape, ty.dtype);
+            return Price { bytes: price.bytes.div_ceil(served), starts: price.starts.div_ceil(served) };
+        }
+        if self.is_gathered {
+            let others = AxisRef::total_size(&self.mesh, partial) as u64 - 1;
+            let price = price_of_sum(&layout, &[], own, &ty.shape, ty.dtype);
+            return Price { bytes: price.bytes + others * local_bytes(&layout, &ty.shape, ty.dtype), ..price };
+        }
+        // Only partial sums can be left unreduced, partial maxima cannot.
+        let is_sum = matches!(self.combine, Combine::With(ReduceKind::Add));
+        let open = if is_sum { &own.unreduced[..] } else { &[] };
+        let summed: Vec<AxisRef> = partial.iter().flat_map(|a| a.minus(&self.mesh, open)).collect();
+        price_of_sum(&layout, &summed, own, &ty.shape, ty.dtype)
+    }
+
+    fn is_product(&self) -> bool {
+        self.is_product
+    }
+}
+
+/// Returns whether an op with this rule multiplies and adds: it computes more than one number for each element that it
+/// reads or writes, and sums them.
+fn is_product(rule: &Rule, types: &[Option<TensorType>], flops: f64) -> bool {
+    let elements: usize = types.iter().flatten().map(|t| t.shape.iter().product::<usize>()).sum();
+    flops > elements as f64 && rule.all_factors().any(|f| rule.kind(f) == FactorKind::Reduction)
 }
 
 /// How an op runs if its operands are split along a factor.

@@ -4,7 +4,6 @@
 use super::{Move, Step, StepKind, cost, is_local, is_local_between, local_bytes, padded_size};
 use shardwise_base::{AxisRef, DType, Sharding};
 use shardwise_ops::shardy::exchange::{Digit, Exchange};
-use shardwise_sharding::cost::STEP_BYTES;
 
 /// A reshard whose layouts can be written in the same digits.
 struct Digits<'a> {
@@ -32,11 +31,9 @@ pub(super) fn plan(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType
         return Some(steps);
     }
     let permuted = digits.permute_first();
-    let rounds = digits.exchange.round_count() as u64;
     let direct = digits.exchange.is_small().then(|| vec![digits.one_step()]);
-    let direct_cost = |steps: &Vec<Step>| cost(steps) + (rounds - 1) * STEP_BYTES;
     match (direct, permuted) {
-        (Some(direct), Some(permuted)) if cost(&permuted) < direct_cost(&direct) => Some(permuted),
+        (Some(direct), Some(permuted)) if cost(&permuted) < cost(&direct) => Some(permuted),
         (Some(direct), _) => Some(direct),
         (None, permuted) => permuted,
     }
@@ -46,7 +43,8 @@ impl Digits<'_> {
     /// Returns the exchange as one step.
     fn one_step(&self) -> Step {
         let needed = local_bytes(self.to, &self.shape, self.dtype);
-        Step { kind: StepKind::Exchange, to: self.to.clone(), bytes_received: self.exchange.bytes_received(needed) }
+        let kind = StepKind::Exchange { collective_count: self.exchange.collective_count() };
+        Step { kind, to: self.to.clone(), bytes_received: self.exchange.bytes_received(needed) }
     }
 
     /// Returns an aligned exchange as a slice, an all-to-all and a gather, as far as it needs them. Returns `None` if
@@ -81,7 +79,7 @@ impl Digits<'_> {
         let is_empty = match &kind {
             StepKind::AllSlice { axes } | StepKind::AllGather { axes } => axes.iter().all(Vec::is_empty),
             StepKind::AllToAll { moves } => moves.is_empty(),
-            StepKind::CollectivePermute | StepKind::Exchange => layout.same_layout(&to),
+            StepKind::CollectivePermute | StepKind::Exchange { .. } => layout.same_layout(&to),
         };
         if !is_empty {
             *layout = to.clone();

@@ -18,12 +18,14 @@
 mod bound;
 mod exchange;
 mod search;
+mod sum;
 #[cfg(test)]
 mod tests;
 
 pub use bound::bytes_missing;
 use shardwise_base::{AxisRef, DType, Sharding};
 use shardwise_sharding::cost::STEP_BYTES;
+pub use sum::price_of_sum;
 
 /// One collective of a plan and the layout after it.
 #[derive(Clone, PartialEq, Debug)]
@@ -46,8 +48,9 @@ pub enum StepKind {
     AllToAll { moves: Vec<Move> },
     /// Each device receives the shard of one other device.
     CollectivePermute,
-    /// Each device receives exactly what it lacks ([`shardwise_ops::shardy::exchange`]).
-    Exchange,
+    /// Each device receives exactly what it lacks, in this number of collectives
+    /// ([`shardwise_ops::shardy::exchange`]).
+    Exchange { collective_count: u64 },
 }
 
 /// Moves `axes` from the end of the list of dimension `source` to the end of the list of dimension `target`.
@@ -103,7 +106,11 @@ fn least_cost(plan: Vec<Step>, from: &Sharding, to: &Sharding, shape: &[usize], 
 
 /// Returns the bytes received and the price of starting the collectives. Slices are started for next to nothing.
 fn cost(steps: &[Step]) -> u64 {
-    let start = |s: &Step| if matches!(s.kind, StepKind::AllSlice { .. }) { 1 } else { STEP_BYTES };
+    let start = |s: &Step| match s.kind {
+        StepKind::AllSlice { .. } => 1,
+        StepKind::Exchange { collective_count } => collective_count * STEP_BYTES,
+        _ => STEP_BYTES,
+    };
     total_bytes(steps) + steps.iter().map(start).sum::<u64>()
 }
 

@@ -96,7 +96,9 @@ fn run(step: &Step, from: &Sharding, shape: &[usize], shards: Shards) -> Shards 
             })
         }
         // `tests/it/reshards.rs` runs the code of exchanges.
-        StepKind::Exchange => self::shards(to, &padded).iter().map(|block| relabeled(block, &padded, shape)).collect(),
+        StepKind::Exchange { .. } => {
+            self::shards(to, &padded).iter().map(|block| relabeled(block, &padded, shape)).collect()
+        }
     };
     resize(moved, &block(to), &to.local_shape(shape))
 }

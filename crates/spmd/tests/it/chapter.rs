@@ -70,7 +70,7 @@ fn the_all_reduce_explains_itself() {
             kind        axes  local type    received  over the mesh  times  for
             all-reduce  Y     bf16[2,8192]  32 KiB    256 KiB        1      dot_general at matmul.rs:8:5
               why: `dot_general` reduces factor k, which is split over {"Y"}: partial results are combined
-              instead of: i whole, k over {"Y"}, 140 KiB
+              instead of: i whole, j over {"X"}, k over {"Y"}, 68 KiB
             in all: 32 KiB received by the worst device, 256 KiB over the mesh
         "#]],
     );
@@ -84,7 +84,7 @@ fn a_result_split_over_the_contracted_axis_is_scattered() {
             kind            axes  local type                    received  over the mesh  times  for
             reduce-scatter  Y     bf16[2,8192] -> bf16[2,4096]  16 KiB    128 KiB        1      dot_general at matmul.rs:8:5
               why: `dot_general` reduces factor k, which is split over {"Y"}: partial results are combined; result 0 of `dot_general` is computed as [{"X"}, {}] and wanted as [{"X"}, {"Y"}], so each device sums only its part
-              instead of: i whole, k over {"Y"}, 76 KiB
+              instead of: i whole, j over {"X"}, k over {"Y"}, 60 KiB
             in all: 16 KiB received by the worst device, 128 KiB over the mesh
         "#]],
     );
@@ -98,7 +98,7 @@ fn an_operand_that_disagrees_is_gathered() {
             kind        axes  local type                    received  over the mesh  times  for
             all-gather  Y     bf16[2,1024] -> bf16[2,2048]  4 KiB     32 KiB         1      dot_general at matmul.rs:8:5
               why: `dot_general` runs with factor k whole, as operand 1 [{}, {"Y"}] has it, and operand 0 is [{"X"}, {"Y"}]
-              instead of: i whole, j over {"Y"}, 28 KiB
+              instead of: i whole, j over {"Y"}, k over {"X"}, 56 KiB
             in all: 4 KiB received by the worst device, 32 KiB over the mesh
         "#]],
     );

@@ -3,6 +3,7 @@
 //! Bytes are those that the device that receives most receives. Padding is counted, and what a loop moves is multiplied
 //! by its trip count.
 
+mod dots;
 mod programs;
 mod random;
 mod reshards;
@@ -18,6 +19,7 @@ pub struct Options {
 
 #[derive(clap::Subcommand)]
 enum Study {
+    Dots(dots::Options),
     Programs(programs::Options),
     Reshards(reshards::Options),
 }
@@ -25,6 +27,7 @@ enum Study {
 /// Runs one of the studies. Returns its tables.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     match &options.study {
+        Study::Dots(options) => dots::run(options),
         Study::Programs(options) => programs::run(options),
         Study::Reshards(options) => reshards::run(options),
     }

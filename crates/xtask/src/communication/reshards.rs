@@ -77,7 +77,7 @@ fn name(kind: &StepKind) -> &'static str {
         StepKind::AllGather { .. } => "gather",
         StepKind::AllToAll { .. } => "all-to-all",
         StepKind::CollectivePermute => "permute",
-        StepKind::Exchange => "exchange",
+        StepKind::Exchange { .. } => "exchange",
     }
 }
 

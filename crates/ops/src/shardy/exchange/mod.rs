@@ -89,6 +89,15 @@ impl Exchange {
         self.digits().filter(|d| d.is_only_held()).map(|d| d.size).product()
     }
 
+    /// Returns the number of collectives that the exchange consists of.
+    pub fn collective_count(&self) -> u64 {
+        if !self.is_aligned() {
+            return self.round_count() as u64;
+        }
+        let is_gathered = !self.sliced_and_gathered().1.is_empty();
+        u64::from(is_gathered) + u64::from(!self.moved().is_empty())
+    }
+
     /// Returns whether the exchange needs few rounds among few devices.
     pub fn is_small(&self) -> bool {
         self.is_aligned() || self.round_count() <= MAX_ROUNDS && self.group().1 <= MAX_GROUP

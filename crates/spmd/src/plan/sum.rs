@@ -1,0 +1,53 @@
+//! The price of a sum over devices and of the reshard that follows it.
+
+use super::{Step, StepKind, cost, is_local_between, local_bytes, plan_reshard, total_bytes};
+use shardwise_base::{AxisRef, DType, Sharding};
+use shardwise_sharding::Price;
+use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES};
+
+/// Returns the price of bringing a value that is partial over `summed` from one layout to another. Axes that are summed
+/// over and split in the first step are summed by a reduce-scatter.
+pub fn price_of_sum(from: &Sharding, summed: &[AxisRef], to: &Sharding, shape: &[usize], dtype: DType) -> Price {
+    let steps = plan_reshard(from, to, shape, dtype);
+    let moved = Price { bytes: total_bytes(&steps), starts: cost(&steps) - total_bytes(&steps) };
+    if summed.is_empty() {
+        return moved;
+    }
+    let mesh = &from.mesh;
+    let scattered = scattered(from, summed, steps.first(), shape);
+    let rest: Vec<AxisRef> = summed.iter().flat_map(|a| a.minus(mesh, &scattered)).collect();
+    let [parts, members] = [&scattered, &rest].map(|axes| AxisRef::total_size(mesh, axes) as u64);
+    let whole = local_bytes(from, shape, dtype);
+    let bytes = CollectiveCost::ReduceScatter.bytes_received(whole, parts)
+        + CollectiveCost::AllReduce.bytes_received(whole / parts.max(1), members);
+    let starts = [&scattered, &rest].into_iter().filter(|axes| !axes.is_empty()).count() as u64 * STEP_BYTES;
+    Price { bytes: moved.bytes + bytes, starts: moved.starts + starts }
+}
+
+/// Returns the summed axes over which the first step of the plan splits the value.
+fn scattered(from: &Sharding, summed: &[AxisRef], first: Option<&Step>, shape: &[usize]) -> Vec<AxisRef> {
+    let Some(Step { kind: StepKind::AllSlice { axes }, to, .. }) = first else { return vec![] };
+    let is_summed = |a: &&AxisRef| a.minus(&from.mesh, summed).is_empty();
+    let own: Vec<AxisRef> = axes.iter().flat_map(|list| list.iter().take_while(is_summed).copied()).collect();
+    if is_local_between(from, to, shape) { own } else { vec![] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_base::Mesh;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_sum_that_is_split_is_scattered() {
+        let mesh = Arc::new(Mesh::new("mesh", [("x", 4), ("y", 2)]).unwrap());
+        let axes: Vec<AxisRef> = mesh.all_axes().collect();
+        let layout = |a: &[AxisRef], b: &[AxisRef]| Sharding::closed(&mesh, vec![a.to_vec(), b.to_vec()]);
+        let price =
+            |summed: &[AxisRef], to: &Sharding| price_of_sum(&layout(&[], &[]), summed, to, &[8, 8], DType::F32).bytes;
+        assert_eq!(price(&axes[..1], &layout(&[], &[])), 2 * 192, "an all-reduce of 256 bytes");
+        assert_eq!(price(&axes[..1], &layout(&axes[..1], &[])), 192);
+        assert_eq!(price(&axes, &layout(&axes[..1], &[])), 192 + 64, "then an all-reduce of 64 bytes over two");
+        assert_eq!(price(&[], &layout(&axes[..1], &[])), 0);
+    }
+}
