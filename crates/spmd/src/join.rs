@@ -6,16 +6,17 @@
 use crate::rewrite::{facts, map_main};
 use shardwise_base::{Diagnostics, Loc};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
-use shardwise_ir::{Builder, Cloner, Module, Op, OpView, Uses};
+use shardwise_ir::{Builder, Cloner, Func, Module, Op, OpView, Uses, Value};
 use shardwise_ops::{Effects, ReadThrough, RuleFact};
 use shardwise_sharding::FactorKind;
+use std::collections::HashSet;
 
 /// Replaces the ops of the main function that can read through what their operands are cut from.
 pub fn join(module: &Module) -> Result<Module, Diagnostics> {
     if first(module).is_none() {
         return Ok(module.clone());
     }
-    map_main(module, |func| rewrite_func(module, func, &mut Joins { uses: Uses::compute(&func.body) }))
+    map_main(module, |func| rewrite_func(module, func, &mut Joins::new(module, func)))
 }
 
 /// Returns the first op of the main function that can read through its operands.
@@ -39,16 +40,30 @@ fn through(view: &OpView<'_>) -> Option<ReadThrough> {
 }
 
 struct Joins {
-    uses: Uses,
+    /// The ops whose results nothing reads any more.
+    dropped: HashSet<Op>,
 }
 
 impl Joins {
-    /// Returns whether only ops that read through the result read it.
-    fn is_read_through(&self, view: &OpView<'_>) -> bool {
-        let [result] = view.results() else { return false };
-        let reads_on = |op: Op| through(&view.at(op)).is_some_and(|t| !t.operands.contains(result));
-        let users = self.uses.of(*result);
-        !users.is_empty() && users.iter().all(|user| reads_on(user.op)) && facts(view).effects(view) == Effects::Pure
+    fn new(module: &Module, func: &Func) -> Joins {
+        let uses = Uses::compute(&func.body);
+        let ops = func.body.walk();
+        let made: Vec<(Op, ReadThrough)> =
+            ops.iter().filter_map(|&op| Some((op, through(&module.view(&func.body, op))?))).collect();
+        let read: HashSet<Value> = made.iter().flat_map(|(_, t)| t.operands.iter().copied()).collect();
+        let mut silent: HashSet<Op> = made.into_iter().map(|(op, _)| op).collect();
+        let mut dropped = HashSet::new();
+        for op in ops.into_iter().rev() {
+            let view = module.view(&func.body, op);
+            let [result] = view.results() else { continue };
+            let users = uses.of(*result);
+            let is_unread = !read.contains(result) && users.iter().all(|user| silent.contains(&user.op));
+            if is_unread && !users.is_empty() && facts(&view).effects(&view) == Effects::Pure {
+                dropped.insert(op);
+                silent.insert(op);
+            }
+        }
+        Joins { dropped }
     }
 }
 
@@ -59,7 +74,7 @@ impl<'s> Rewrite<'s> for Joins {
         cloner: &mut Cloner<'s>,
         b: &mut Builder<'_>,
     ) -> Result<bool, Diagnostics> {
-        if self.is_read_through(view) {
+        if self.dropped.contains(&view.op) {
             return Ok(true);
         }
         let Some(ReadThrough { code, operands, attrs }) = through(view) else { return Ok(false) };

@@ -88,7 +88,7 @@ impl Facts for Concatenate {
     }
 
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
-        Join::of_concatenation(op)
+        Join::read_through(op, Concatenate::dim(op)?)
     }
 
     answer!(enlarged = by_types);

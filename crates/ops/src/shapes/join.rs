@@ -21,6 +21,17 @@ struct Part {
     size: usize,
 }
 
+/// The elements `start..start + size` of a value along the dimension.
+#[derive(Clone, Copy)]
+struct Piece {
+    value: Value,
+    start: usize,
+    size: usize,
+}
+
+/// The largest number of parts of a join that takes the place of other ops.
+const MAX_PARTS: usize = 16;
+
 impl Join {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
@@ -45,31 +56,54 @@ impl Join {
         Attrs::new().with("dimension", Attr::int(dim as i64)).with("parts", Attr::sizes(&numbers))
     }
 
-    /// Returns the join with the value of a concatenation, or `None` if no operand is a part of another value.
-    pub(super) fn of_concatenation(op: &OpView<'_>) -> Option<ReadThrough> {
-        let dim = Concatenate::dim(op)?;
+    /// Returns the join along `dim` with the result of a concatenation or a slice, or `None` if there is none that reads
+    /// values further back.
+    pub(super) fn read_through(op: &OpView<'_>, dim: usize) -> Option<ReadThrough> {
+        let pieces = pieces(op, dim)?;
         let mut operands: Vec<Value> = vec![];
         let mut parts = vec![];
-        for i in 0..op.operands().len() {
-            let size = op.operand_shape(i)[dim];
-            let (source, start) = cut_from(op, i, dim).unwrap_or((op.operand(i), 0));
-            let operand = operands.iter().position(|&v| v == source).unwrap_or(operands.len());
+        for Piece { value, start, size } in pieces {
+            let operand = operands.iter().position(|&v| v == value).unwrap_or(operands.len());
             if operand == operands.len() {
-                operands.push(source);
+                operands.push(value);
             }
             parts.push(Part { operand, start, size });
         }
-        let is_cut = operands.iter().any(|v| !op.operands().contains(v));
-        is_cut.then(|| ReadThrough { code: Opcode::Join.into(), operands, attrs: Join::attrs(dim, &parts) })
+        let reads_on = operands.iter().any(|v| !op.operands().contains(v));
+        reads_on.then(|| ReadThrough { code: Opcode::Join.into(), operands, attrs: Join::attrs(dim, &parts) })
     }
 }
 
-/// Returns the value that operand `i` is a slice of along `dim` alone, without a stride, and the slice's start.
-fn cut_from(op: &OpView<'_>, i: usize, dim: usize) -> Option<(Value, usize)> {
-    let slice = op.operand_def(i).filter(|def| Opcode::of_view(def) == Opcode::Slice)?;
-    let is_whole = |d: usize| d == dim || slice.operand_shape(0)[d] == slice.result_shape(0)[d];
-    let is_plain = Slice::strides(&slice)[dim] == 1 && (0..slice.result_shape(0).len()).all(is_whole);
-    is_plain.then(|| (slice.operand(0), Slice::starts(&slice)[dim]))
+/// Returns the pieces of which a concatenation along `dim`, or a slice that cuts no other dimension, consists.
+fn pieces(op: &OpView<'_>, dim: usize) -> Option<Vec<Piece>> {
+    let of = |i: usize| {
+        let own = Piece { value: op.operand(i), start: 0, size: op.operand_shape(i)[dim] };
+        op.operand_def(i).and_then(|def| pieces(&def, dim)).unwrap_or_else(|| vec![own])
+    };
+    let pieces = match Opcode::of_view(op) {
+        Opcode::Concatenate if Concatenate::dim(op) == Some(dim) => (0..op.operands().len()).flat_map(of).collect(),
+        Opcode::Slice if cuts_only(op, dim) => cut(of(0), Slice::starts(op)[dim], Slice::limits(op)[dim]),
+        _ => return None,
+    };
+    (!pieces.is_empty() && pieces.len() <= MAX_PARTS).then_some(pieces)
+}
+
+/// Returns whether a slice takes all of the other dimensions, and every element between its ends along `dim`.
+fn cuts_only(op: &OpView<'_>, dim: usize) -> bool {
+    let is_whole = |d: usize| d == dim || op.operand_shape(0)[d] == op.result_shape(0)[d];
+    Slice::strides(op)[dim] == 1 && (0..op.result_shape(0).len()).all(is_whole)
+}
+
+/// Returns what is between `from` and `to` of the pieces, counted from the first.
+fn cut(pieces: Vec<Piece>, from: usize, to: usize) -> Vec<Piece> {
+    let mut at = 0;
+    let cut = |piece: Piece| {
+        let (first, end) = (from.max(at), to.min(at + piece.size));
+        let cut = (first < end).then(|| Piece { start: piece.start + first - at, size: end - first, ..piece });
+        at += piece.size;
+        cut
+    };
+    pieces.into_iter().filter_map(cut).collect()
 }
 
 fn parts(op: &OpView<'_>) -> Vec<Part> {

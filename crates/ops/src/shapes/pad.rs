@@ -1,5 +1,6 @@
 //! `stablehlo.pad`: puts a value around and between the elements. Negative padding removes elements.
 
+use super::Slice;
 use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
@@ -86,6 +87,21 @@ impl Pad {
     /// padding removes elements.
     pub fn amounts(op: &OpView<'_>) -> [Vec<i64>; 3] {
         ["edge_padding_low", "edge_padding_high", "interior_padding"].map(|name| op.ints(name))
+    }
+
+    /// Returns the padding with the result of `slice`, a slice of the result of `op`, or `None` if it has strides.
+    pub(super) fn cut(op: &OpView<'_>, slice: &OpView<'_>) -> Option<ReadThrough> {
+        let [mut low, mut high, interior] = Pad::amounts(op);
+        if Slice::strides(slice).iter().any(|&s| s != 1) {
+            return None;
+        }
+        let (starts, limits) = (Slice::starts(slice), Slice::limits(slice));
+        for (d, &size) in op.result_shape(0).iter().enumerate() {
+            low[d] -= starts[d] as i64;
+            high[d] -= (size - limits[d]) as i64;
+        }
+        let attrs = Pad::attrs(&low, &high, &interior);
+        Some(ReadThrough { code: Opcode::Pad.into(), operands: op.operands().to_vec(), attrs })
     }
 
     /// Builds the attributes of a padding.

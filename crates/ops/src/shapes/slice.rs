@@ -1,5 +1,6 @@
 //! `stablehlo.slice`: every `stride`th element between constant start and limit indices.
 
+use super::{Join, Pad};
 use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout};
@@ -91,7 +92,19 @@ impl Facts for Slice {
     answer!(enlarged = sizes("limit_indices"));
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
-    answer!(read_through = none);
+
+    /// Returns the padding that adds less if the operand is padded, or the join of the pieces if it is a concatenation.
+    fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
+        let is_cut = |d: &usize| op.operand_shape(0)[*d] != op.result_shape(0)[*d];
+        let mut cut = (0..op.result_shape(0).len()).filter(is_cut);
+        let (first, second) = (cut.next()?, cut.next());
+        let padded = op.operand_def(0).filter(|def| Opcode::of_view(def) == Opcode::Pad);
+        match (padded, second) {
+            (Some(pad), _) => Pad::cut(&pad, op),
+            (None, None) => Join::read_through(op, first),
+            (None, Some(_)) => None,
+        }
+    }
 
     fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
         let (start, stride) = (op.sizes("start_indices")[dim], op.sizes("strides")[dim]);
