@@ -23,7 +23,7 @@
 //! The facts are about plain values. [`infer_op`](crate::infer_op) and [`evaluate`](crate::evaluate) call them, and
 //! also handle ops on quantized values and ops whose reducer has a wider element type than their operands.
 
-pub(crate) use crate::movement::{Fill, Movement, Read, WindowsCx, WindowsDim};
+pub(crate) use crate::movement::{Blocks, Fill, Movement, Read, WindowsCx, WindowsDim};
 
 use crate::Opcode;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, Sharding};
@@ -368,9 +368,9 @@ pub trait Facts: Sync {
 
     fn partial_result(&self, op: &OpView<'_>) -> PartialResult;
 
-    /// Returns the windows of its operands that the op reads for a block of its results along their dimension `dim`, or
-    /// `None` if a block needs more than windows.
-    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement>;
+    /// Returns the windows of its operands that the op reads for one of these blocks, or `None` if it needs more than
+    /// windows, or if it needs the blocks themselves.
+    fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement>;
 
     /// Returns the rule along which shardings propagate through the op, as in Shardy. It may connect dimensions that
     /// [`rule`](Facts::rule) does not connect because the partitioner cannot split them. Conservative propagation
@@ -462,7 +462,7 @@ macro_rules! answer {
         }
     };
     (movement = none) => {
-        fn movement(&self, _: &OpView<'_>, _: usize) -> Option<Movement> {
+        fn movement(&self, _: &OpView<'_>, _: Blocks) -> Option<Movement> {
             None
         }
     };

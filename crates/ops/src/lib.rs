@@ -57,7 +57,7 @@ pub use facts::{
     Linear, LocalizeCx, NoRegions, PartialResult, PropagationClass, ReadThrough, ReduceKind, RegionEval, RuleFact,
     Semantics, Splits, is_zero,
 };
-pub use movement::{Fill, Movement, Read, WindowsCx, WindowsDim};
+pub use movement::{Blocks, Fill, Movement, Read, WindowsCx, WindowsDim};
 pub use schema::{AttrKind, AttrSpec, Names, OnQuantized, Operands, Presence, ResultLabels, Role, Schema};
 pub use shapes::{constant_operand, constant_value};
 pub use table::{OPS, Opcode};

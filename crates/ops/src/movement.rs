@@ -6,8 +6,19 @@
 
 use shardwise_ir::{Builder, OpView, Region, Type, Value};
 
-/// The windows of its operands that an op reads for a block of its results along one dimension.
+/// The dimension whose blocks the devices have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Blocks {
+    /// A dimension of the results: a device computes a block of them.
+    OfResults(usize),
+    /// A dimension that is reduced: a device computes its share of the results from a block of this operand.
+    OfOperand { operand: usize, dim: usize },
+}
+
+/// The windows of its operands that an op reads for one block along a dimension.
 pub struct Movement {
+    /// The dimension of the results whose padding takes the place of the op's own.
+    pub dim: usize,
     /// The windows, in the order in which they are fetched.
     pub reads: Vec<Read>,
     /// Builds the op on windows in place of the operands.
@@ -17,7 +28,7 @@ pub struct Movement {
 /// The windows of one operand along one of its dimensions.
 ///
 /// The operand is first spread: `base - 1` holes come between two elements. Element `i` of the result reads the spread
-/// elements from `i * stride - low` on, `extent` of them.
+/// elements from `i * stride - low` on, `extent` of them. For blocks of an operand, `i` counts that operand's elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Read {
     pub operand: usize,
@@ -55,7 +66,7 @@ impl Read {
 /// One dimension along which an op runs on windows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WindowsDim {
-    /// The dimension of the results.
+    /// The dimension of the results ([`Movement::dim`]).
     pub dim: usize,
     /// The padding of the window before it is spread, and after. It takes the place of the op's own.
     pub low: i64,

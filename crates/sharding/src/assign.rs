@@ -113,7 +113,7 @@ impl Assignment {
 /// Chooses the axes of each factor. Factors that need replication are not split, and neither are factors of operands that
 /// no result has.
 ///
-/// `exchanged` returns the bytes that a device receives if the op runs split along a permutation factor over these axes
+/// `exchanged` returns the bytes that a device receives in exchanges if the op runs split along a factor over these axes
 /// with all other factors whole, or `None` if it cannot.
 pub fn assign(parties: Parties<'_>, exchanged: impl Fn(Factor, &[AxisRef]) -> Option<u64>) -> Assignment {
     Search::new(parties, exchanged, None).assignment()
@@ -153,7 +153,7 @@ struct Search<'a> {
     projection: Projection,
     /// For each factor, the lists of axes that may split it. The first list is empty.
     candidates: Vec<Vec<AxisList>>,
-    /// For each permutation factor and each of its candidates, the bytes that a device receives in the exchange.
+    /// For each factor with several candidates, the bytes that a device receives in exchanges with each of them.
     exchanges: Vec<(Factor, Vec<u64>)>,
     /// For each factor, whether the op can run split along it over any axes.
     is_splittable: Vec<bool>,
@@ -196,7 +196,10 @@ impl<'a> Search<'a> {
                 false => vec![AxisList::new()],
             })
             .collect();
-        for factor in rule.all_factors().filter(|&f| rule.kind(f) == FactorKind::Permutation) {
+        for factor in rule.all_factors() {
+            if search.candidates[factor.index()].len() == 1 {
+                continue;
+            }
             let price = |axes: &AxisList| if axes.is_empty() { Some(0) } else { exchanged(factor, axes) };
             let list = std::mem::take(&mut search.candidates[factor.index()]);
             let (list, prices) =
@@ -207,7 +210,7 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Returns the bytes that a device receives in the exchanges along permutation factors.
+    /// Returns the bytes that a device receives in exchanges.
     fn exchanged(&self, axes: &[AxisList]) -> f64 {
         let mesh = self.parties.mesh;
         let shards = |f: usize| AxisRef::total_size(mesh, &axes[f]);

@@ -26,7 +26,7 @@ pub struct Question<'a> {
     pub asks_sums: bool,
     /// The operand that determines the sharding of batch dimensions, if there is one.
     pub leader: Option<usize>,
-    /// Returns the bytes that a device receives if the op runs split along a permutation factor over these axes, or
+    /// Returns the bytes that a device receives in exchanges if the op runs split along a factor over these axes, or
     /// `None` if it cannot.
     pub exchanged: &'a dyn Fn(Factor, &[AxisRef]) -> Option<u64>,
 }

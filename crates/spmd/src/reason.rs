@@ -192,8 +192,9 @@ pub(crate) fn gathered(view: &OpView<'_>, decision: &Decision) -> Reason {
 pub(crate) fn exchange(view: &OpView<'_>, decision: &Decision, bytes: u64) -> Reason {
     let (task, decided) = (&decision.task, &decision.assignment);
     let way = |f: Factor| format!("{f} over {}", axes(&task.mesh, &decided.axes[f.index()]));
-    let ways: Vec<String> = decision.moved_factors().map(way).collect();
-    let factors: Vec<String> = decision.moved_factors().map(|f| f.to_string()).collect();
+    let moved = decision.moved_factors(view);
+    let ways: Vec<String> = moved.iter().map(|&f| way(f)).collect();
+    let factors: Vec<String> = moved.iter().map(|f| f.to_string()).collect();
     let split = ways.join(", ");
     let op = short(view.name());
     Facts {

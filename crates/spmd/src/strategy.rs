@@ -108,11 +108,12 @@ impl Decision {
         !axes.is_empty() && split.into_iter().any(|a| axes.iter().any(|b| a.overlap(*b).is_some()))
     }
 
-    /// Returns the permutation factors that are split.
-    pub fn moved_factors(&self) -> impl Iterator<Item = Factor> + '_ {
+    /// Returns the factors that are split and along which elements move.
+    pub fn moved_factors(&self, view: &OpView<'_>) -> Vec<Factor> {
         let rule = &self.task.rule;
         let is_split = |f: &Factor| !self.assignment.axes[f.index()].is_empty();
-        rule.all_factors().filter(|&f| rule.kind(f) == FactorKind::Permutation).filter(is_split)
+        let split = rule.all_factors().filter(is_split);
+        split.filter(|&f| exchange::blocks_of(view, rule, f).is_some()).collect()
     }
 
     /// Returns the bytes that a device receives when the op's elements move along split factors.
@@ -123,7 +124,7 @@ impl Decision {
             let whole = exchange::bytes_exchanged(view, rule, f, mesh, &self.assignment.axes[f.index()]).unwrap_or(0);
             whole / rule.all_factors().filter(|&other| other != f).map(shards).product::<u64>()
         };
-        self.moved_factors().map(price).sum()
+        self.moved_factors(view).into_iter().map(price).sum()
     }
 
     /// Returns the reason for `cause` at an op. The reason is made once and shared by all ops with the same question,
@@ -207,7 +208,7 @@ impl Task {
         };
         let bytes: Vec<u64> = self.types.iter().enumerate().map(price).collect();
         let shardings: Vec<Option<&Sharding>> = self.shardings.iter().map(Option::as_ref).collect();
-        let (rule, mesh, summed) = (&self.rule, &self.mesh, &self.asked_sums()[..]);
+        let (rule, mesh, summed) = (&self.rule, &self.mesh, &self.asked_sums(view)[..]);
         let (work, is_gathered) = (self.work, self.is_gathered);
         let parties = Parties { rule, mesh, shardings: &shardings, bytes: &bytes, work, summed, is_gathered };
         let exchanged = |f, axes: &[AxisRef]| exchange::bytes_exchanged(view, rule, f, mesh, axes);
@@ -216,9 +217,11 @@ impl Task {
 
     /// Returns the reduction factors that all operands with the factor split in the same way, over Explicit axes. The
     /// program itself places the remaining sum over devices, so gathering operands does not avoid it.
-    fn asked_sums(&self) -> Vec<Factor> {
+    fn asked_sums(&self, view: &OpView<'_>) -> Vec<Factor> {
         let (mut asked, mut used) = (vec![], vec![]);
-        for factor in self.rule.all_factors().filter(|&f| self.rule.kind(f) == FactorKind::Reduction) {
+        let is_plain = |f: &Factor| exchange::blocks_of(view, &self.rule, *f).is_none();
+        let summed = self.rule.all_factors().filter(|&f| self.rule.kind(f) == FactorKind::Reduction);
+        for factor in summed.filter(is_plain) {
             let Some(axes) = self.split_alike(factor) else { continue };
             let is_typed = |a: &AxisRef| self.mesh.axes[a.axis.index()].kind == AxisKind::Explicit;
             let is_free = |a: &AxisRef| used.iter().all(|u: &AxisRef| u.overlap(*a).is_none());
@@ -350,11 +353,14 @@ pub fn ways(view: &OpView<'_>, rule: &Rule) -> Vec<(Factor, Way)> {
 
 pub(crate) fn way(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor: Factor) -> Way {
     let needs_all = facts.splits(view) == Splits::Shared;
+    let is_exchanged = exchange::blocks_of(view, rule, factor).is_some();
     match (rule.kind(factor), facts.combine(view)) {
         (FactorKind::NeedReplication, _) => Way::Whole("each element needs all of it"),
-        (FactorKind::Permutation, _) if moves(view, facts, rule, factor) => Way::Exchanged,
+        (FactorKind::Permutation, _) if is_exchanged => Way::Exchanged,
         (FactorKind::Permutation, _) => Way::Whole("elements move along it"),
-        _ if !is_same_size_everywhere(view, rule, factor) => Way::Whole("its blocks differ between tensors"),
+        _ if !is_exchanged && !is_same_size_everywhere(view, rule, factor) => {
+            Way::Whole("its blocks differ between tensors")
+        }
         _ if needs_all && !rule.mappings().all(|m| m.contains(factor)) => Way::Whole("one side lacks it"),
         (FactorKind::Reduction, Combine::With(kind)) => Way::Combined(kind),
         (FactorKind::Reduction, Combine::Gather) if is_reduced_first(rule, factor) => Way::Gathered,
@@ -371,12 +377,6 @@ fn is_reduced_first(rule: &Rule, factor: Factor) -> bool {
         reduced.next().is_none_or(|first| first == factor)
     };
     rule.operands.iter().all(comes_first)
-}
-
-/// Returns whether the blocks of the results along a factor need only windows of the operands.
-fn moves(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor: Factor) -> bool {
-    let dim = rule.results.first().and_then(|m| m.dims.iter().position(|d| d[..] == [factor]));
-    dim.is_some_and(|dim| facts.movement(view, dim).is_some())
 }
 
 /// Returns whether each dimension that consists of this factor alone has the factor's size, so that blocks are equal in

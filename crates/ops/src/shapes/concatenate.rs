@@ -95,7 +95,8 @@ impl Facts for Concatenate {
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
 
-    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
+    fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
+        let Blocks::OfResults(dim) = blocks else { return None };
         let mut start = 0;
         let read = |(operand, fill)| {
             let read = Read { operand, fill, ..Read::elements(dim, 1, start) };
@@ -104,7 +105,7 @@ impl Facts for Concatenate {
         };
         let fills = std::iter::once(Fill::Any).chain(std::iter::repeat(Fill::Before));
         let reads = (0..op.operands().len()).zip(fills).map(read).collect();
-        Some(Movement { reads, run: |cx| vec![*cx.windows.last().expect("at least one operand")] })
+        Some(Movement { dim, reads, run: |cx| vec![*cx.windows.last().expect("at least one operand")] })
     }
 
     answer!(constness = by_class);

@@ -171,11 +171,12 @@ impl Facts for Join {
         Ok(vec![make::concatenate(cx.builder, &pieces, dim)])
     }
 
-    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
+    fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
+        let Blocks::OfResults(dim) = blocks else { return None };
         let parts = parts(op);
         let run = |cx: &mut WindowsCx<'_, '_>| vec![*cx.windows.last().expect("at least one part")];
         if let Some(start) = run_around(&parts, op.operand_shape(0)[dim]) {
-            return Some(Movement { reads: vec![Read { wraps: true, ..Read::elements(dim, 1, -start) }], run });
+            return Some(Movement { dim, reads: vec![Read { wraps: true, ..Read::elements(dim, 1, -start) }], run });
         }
         let mut place = 0;
         let read = |(part, fill): (&Part, Fill)| {
@@ -184,7 +185,7 @@ impl Facts for Join {
             Read { operand: part.operand, fill, inside, ..Read::elements(dim, 1, low) }
         };
         let fills = std::iter::once(Fill::Any).chain(std::iter::repeat(Fill::Before));
-        Some(Movement { reads: parts.iter().zip(fills).map(read).collect(), run })
+        Some(Movement { dim, reads: parts.iter().zip(fills).map(read).collect(), run })
     }
 
     answer!(enlarged = by_types);

@@ -173,10 +173,11 @@ impl Facts for Pad {
     answer!(partial_result = rewritten);
     answer!(read_through = none);
 
-    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
+    fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
+        let Blocks::OfResults(dim) = blocks else { return None };
         let DimPadding { low, interior, .. } = paddings(op)[dim];
         let read = Read { base: interior.checked_add(1)?, fill: Fill::Operand(1), ..Read::elements(dim, 1, low) };
-        Some(Movement { reads: vec![read], run: of_windows })
+        Some(Movement { dim, reads: vec![read], run: of_windows })
     }
 
     answer!(propagation_rule = blocked_if_conservative);

@@ -70,10 +70,11 @@ impl Facts for Reverse {
     answer!(partial_result = rewritten);
     answer!(read_through = none);
 
-    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
+    fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
+        let Blocks::OfResults(dim) = blocks else { return None };
         let last = op.operand_shape(0)[dim] as i64 - 1;
         let run = |cx: &mut WindowsCx<'_, '_>| cx.same_op_with(cx.op.attrs().clone());
-        Some(Movement { reads: vec![Read::elements(dim, -1, -last)], run })
+        Some(Movement { dim, reads: vec![Read::elements(dim, -1, -last)], run })
     }
 
     answer!(propagation_rule = as_rule);

@@ -106,9 +106,10 @@ impl Facts for Slice {
         }
     }
 
-    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
+    fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
+        let Blocks::OfResults(dim) = blocks else { return None };
         let (start, stride) = (op.sizes("start_indices")[dim], op.sizes("strides")[dim]);
-        Some(Movement { reads: vec![Read::elements(dim, stride as i64, -(start as i64))], run: of_windows })
+        Some(Movement { dim, reads: vec![Read::elements(dim, stride as i64, -(start as i64))], run: of_windows })
     }
 
     answer!(propagation_rule = blocked_if_conservative);

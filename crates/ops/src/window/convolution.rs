@@ -198,17 +198,17 @@ impl Facts for Convolution {
     }
 
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
-        RuleFact::Rule(rule(op))
+        RuleFact::Rule(rule(op, FactorSpec::reduction))
     }
 
-    /// Makes the window dimensions reductions, like the input features. Removes factors that would move elements for
-    /// conservative propagation.
+    /// Removes factors that would move elements for conservative propagation.
     fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
+        if !is_conservative {
+            return self.rule(op);
+        }
+        let rule = rule(op, FactorSpec::need_replication);
         let moves = |kind| matches!(kind, FactorKind::Permutation | FactorKind::NeedReplication);
-        self.rule(op).map(|rule| match is_conservative {
-            true => rule.without(|f| moves(rule.kind(f))),
-            false => with_reduced_windows(rule),
-        })
+        RuleFact::Rule(rule.without(|f| moves(rule.kind(f))))
     }
 
     answer!(forwards = none);
@@ -217,11 +217,25 @@ impl Facts for Convolution {
     answer!(partial_result = rewritten);
     answer!(read_through = none);
 
-    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
+    fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let dims = ConvDims::of(op)?;
-        let i = dims.output_spatial.iter().position(|&d| d == dim)?;
-        let read = dims.window(op)[i].read(0, dims.input_spatial[i], Fill::Zero)?;
-        Some(Movement { reads: vec![read], run: of_windows })
+        let window = dims.window(op);
+        let (i, read) = match blocks {
+            Blocks::OfResults(dim) => {
+                let i = dims.output_spatial.iter().position(|&d| d == dim)?;
+                (i, window[i].read(0, dims.input_spatial[i], Fill::Zero)?)
+            }
+            Blocks::OfOperand { operand: 1, dim } => {
+                let i = dims.kernel_spatial.iter().position(|&d| d == dim)?;
+                if dims.reversed(op)[i] {
+                    return None;
+                }
+                let places = op.result_shape(0)[dims.output_spatial[i]];
+                (i, window[i].by_elements(places).read(0, dims.input_spatial[i], Fill::Zero)?)
+            }
+            Blocks::OfOperand { .. } => return None,
+        };
+        Some(Movement { dim: dims.output_spatial[i], reads: vec![read], run: of_windows })
     }
 
     answer!(constness = by_class);
@@ -283,14 +297,6 @@ fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     cx.same_op_with(attrs)
 }
 
-/// Returns the rule with the window dimensions as reductions.
-fn with_reduced_windows(mut rule: Rule) -> Rule {
-    for spec in rule.factors.iter_mut().filter(|s| s.kind == FactorKind::NeedReplication) {
-        spec.kind = FactorKind::Reduction;
-    }
-    rule
-}
-
 fn kernel_sizes(op: &OpView<'_>, dims: &ConvDims) -> Vec<usize> {
     pick(op.operand_shape(1), &dims.kernel_spatial)
 }
@@ -326,10 +332,9 @@ fn check_groups(op: &OpView<'_>, check: &mut Check<'_, '_>, dims: &ConvDims) {
     );
 }
 
-/// Returns the rule, with the factors in the order of Shardy's registry.
-///
-/// A window-size factor is a reduction in Shardy. It must be whole here, because a device would need halos as well.
-fn rule(op: &OpView<'_>) -> shardwise_sharding::Rule {
+/// Returns the rule, with the factors in the order of Shardy's registry. `window` makes the factors of the window's
+/// sizes.
+fn rule(op: &OpView<'_>, window: impl Fn(usize) -> FactorSpec) -> Rule {
     let d = ConvDims::of(op).expect("verified");
     let (lhs, rhs, out) = (op.operand_shape(0), op.operand_shape(1), op.result_shape(0));
     let (features, batches) = (group_count(op, "feature_group_count"), group_count(op, "batch_group_count"));
@@ -348,7 +353,7 @@ fn rule(op: &OpView<'_>) -> shardwise_sharding::Rule {
         let mut spatial = |size: usize, is_window: bool| {
             let size = size.min(rest);
             if size > 1 && is_window {
-                add(Some(l), Some(r), None, FactorSpec::need_replication(size));
+                add(Some(l), Some(r), None, window(size));
             } else if size > 1 {
                 add(Some(l), None, Some(o), FactorSpec::permutation(size));
             }

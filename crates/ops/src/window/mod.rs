@@ -66,6 +66,14 @@ impl WindowDim {
     }
 }
 
+impl WindowDim {
+    /// Returns how the elements that meet one element of the window lie, if there are this many positions of it: element
+    /// `k` of the window meets those from `k * dilation` on, a stride apart.
+    fn by_elements(self, places: usize) -> WindowDim {
+        WindowDim { size: places, stride: self.dilation, dilation: self.stride, ..self }
+    }
+}
+
 /// Returns the attributes of an op on windows: `padding` replaced along the dimensions to which `place` assigns a row.
 fn padded_by_windows(cx: &WindowsCx<'_, '_>, window: &[WindowDim], place: impl Fn(usize) -> usize) -> Attrs {
     let mut padding: Vec<i64> = window.iter().flat_map(|w| [w.low, w.high]).collect();

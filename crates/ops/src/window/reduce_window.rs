@@ -108,10 +108,15 @@ impl Facts for ReduceWindow {
     answer!(partial_result = rewritten);
     answer!(read_through = none);
 
-    fn movement(&self, op: &OpView<'_>, dim: usize) -> Option<Movement> {
+    fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
+        let Blocks::OfResults(dim) = blocks else { return None };
         let (window, n) = (window(op), arity(op));
         let reads = (0..n).map(|i| window[dim].read(i, dim, Fill::Operand(n + i))).collect::<Option<_>>()?;
-        Some(Movement { reads, run: |cx| cx.same_op_with(padded_by_windows(cx, &self::window(&cx.op), |dim| dim)) })
+        Some(Movement {
+            dim,
+            reads,
+            run: |cx| cx.same_op_with(padded_by_windows(cx, &self::window(&cx.op), |dim| dim)),
+        })
     }
 
     answer!(propagation_rule = blocked_if_conservative);

@@ -2,7 +2,7 @@
 
 use crate::support::{dims, mesh, sharding};
 use expect_test::{Expect, expect};
-use shardwise_sharding::{Assignment, Parties, Rule, assign};
+use shardwise_sharding::{Assignment, FactorKind, Parties, Rule, assign};
 
 /// f32 tensors; `shardings` are operands, then results. `work` in bytes.
 fn run(mesh_text: &str, rule: &str, shardings: &[&str], work: u64, halo: bool) -> (Assignment, String) {
@@ -14,7 +14,7 @@ fn run(mesh_text: &str, rule: &str, shardings: &[&str], work: u64, halo: bool) -
     let views: Vec<_> = given.iter().map(Option::as_ref).collect();
     let parties =
         Parties { rule: &rule, mesh: &mesh, shardings: &views, bytes: &bytes, work, summed: &[], is_gathered: false };
-    let a = assign(parties, |_, _| halo.then_some(0));
+    let a = assign(parties, |f, _| (halo || rule.kind(f) != FactorKind::Permutation).then_some(0));
     let tensors: Vec<_> = (0..rule.tensor_count()).map(|i| dims(Some(&a.sharding(&rule, &mesh, i)))).collect();
     let verdicts: Vec<_> = a.verdicts.iter().map(|v| format!("{}: {:?} over {:?}", v.factor, v.won, v.lost)).collect();
     let text = format!("{}; {} bytes; {}", tensors.join(" "), a.bytes_moved, verdicts.join(", "));

@@ -18,8 +18,8 @@ use shardwise_base::{AxisRef, Diagnostics, DimSharding, Loc, Mesh, Sharding};
 use shardwise_ir::rewrite::{Rewrite, open_region, rewrite_func};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Module, Op, OpView, Type, Value};
 use shardwise_ops::shardy::ManualComputation;
-use shardwise_ops::{Movement, Opcode, Read, RuleFact, WindowsCx, WindowsDim, make};
-use shardwise_sharding::{DimFactors, Factor, FactorKind, Rule};
+use shardwise_ops::{Blocks, Movement, Opcode, Read, RuleFact, WindowsCx, WindowsDim, make};
+use shardwise_sharding::{DimFactors, Factor, FactorKind, Mapping, Rule};
 use std::sync::Arc;
 use windows::Windows;
 
@@ -36,43 +36,80 @@ pub fn exchange(module: &Module) -> Result<Module, Diagnostics> {
 pub(crate) fn moving(module: &Module) -> Option<(Loc, String)> {
     let func = module.main()?;
     module.main_mesh()?;
-    let is_moving = |op: &Op| !moved_dims(&module.view(&func.body, *op)).is_empty();
+    let is_moving = |op: &Op| !moved(&module.view(&func.body, *op)).is_empty();
     let op = func.body.walk().into_iter().find(is_moving)?;
     let view = module.view(&func.body, op);
     Some((view.loc().clone(), format!("`{}`", view.name())))
 }
 
-/// Returns the sharded dimensions of an op's results along which its elements move.
-fn moved_dims(view: &OpView<'_>) -> Vec<usize> {
-    if is_terminator(view) || has_program_regions(view) || is_manual(view) || view.results().is_empty() {
-        return vec![];
+/// Returns the blocks for which an op reads windows if it runs split along a factor, or `None` if it reads none.
+pub(crate) fn blocks_of(view: &OpView<'_>, rule: &Rule, factor: Factor) -> Option<Blocks> {
+    let dim_of = |m: &Mapping| m.dims.iter().position(|d| d[..] == [factor]);
+    let is_read = |blocks: &Blocks| facts(view).movement(view, *blocks).is_some();
+    match rule.kind(factor) {
+        FactorKind::Permutation => rule.results.first().and_then(dim_of).map(Blocks::OfResults).filter(is_read),
+        FactorKind::Reduction => {
+            let operands = rule.operands.iter().enumerate();
+            let mut blocks = operands.filter_map(|(operand, m)| Some(Blocks::OfOperand { operand, dim: dim_of(m)? }));
+            blocks.find(is_read)
+        }
+        _ => None,
     }
-    let Some(sharding) = view.result_sharding(0).filter(|s| s.split_axes().next().is_some()) else { return vec![] };
-    let RuleFact::Rule(rule) = facts(view).rule(view) else { return vec![] };
-    let moves = |dim: usize| rule.results[0].dims[dim].iter().any(|&f| rule.kind(f) == FactorKind::Permutation);
-    (0..sharding.rank()).filter(|&d| !sharding.dims[d].axes.is_empty() && moves(d)).collect()
 }
 
-/// A sharded dimension of an op's results along which elements move.
+/// Returns the blocks of an op along sharded dimensions along which its elements move.
+fn moved(view: &OpView<'_>) -> Vec<Blocks> {
+    let is_split = |v: &Value| view.body.sharding(*v).is_some_and(|s| s.split_axes().next().is_some());
+    let tensors = || view.operands().iter().chain(view.results());
+    if is_terminator(view) || has_program_regions(view) || is_manual(view) || !tensors().any(is_split) {
+        return vec![];
+    }
+    let RuleFact::Rule(rule) = facts(view).rule(view) else { return vec![] };
+    let is_moved = |blocks: &Blocks| !axes_of(view, *blocks).is_empty();
+    let results = rule.results.first().into_iter().flat_map(|m| m.dims.iter().enumerate());
+    let moves = |factors: &DimFactors| factors.iter().any(|&f| rule.kind(f) == FactorKind::Permutation);
+    let results = results.filter(|(_, factors)| moves(factors)).map(|(dim, _)| Blocks::OfResults(dim));
+    let reduced = rule.all_factors().filter(|&f| rule.kind(f) == FactorKind::Reduction);
+    results.chain(reduced.filter_map(|f| blocks_of(view, &rule, f))).filter(is_moved).collect()
+}
+
+/// Returns the axes that split the dimension into blocks.
+fn axes_of<'v>(view: &OpView<'v>, blocks: Blocks) -> &'v [AxisRef] {
+    let (value, dim) = match blocks {
+        Blocks::OfResults(dim) => (view.result(0), dim),
+        Blocks::OfOperand { operand, dim } => (view.operand(operand), dim),
+    };
+    view.body.sharding(value).and_then(|s| s.dims.get(dim)).map_or(&[], |d| &d.axes)
+}
+
+/// A sharded dimension along which an op's elements move.
 struct MovedDim {
+    blocks: Blocks,
     axes: Vec<AxisRef>,
     fetches: Vec<Fetch>,
     rest: WindowsDim,
     run: fn(&mut WindowsCx<'_, '_>) -> Vec<Value>,
 }
 
+impl MovedDim {
+    /// Returns the dimension if it is one of the results.
+    fn of_results(&self) -> Option<usize> {
+        if let Blocks::OfResults(dim) = self.blocks { Some(dim) } else { None }
+    }
+}
+
 /// Returns how an op runs whose elements move along sharded dimensions. Returns `None` if they do not, or if it cannot
 /// run in this way: `reshard` splits no such op.
 fn plan(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Vec<MovedDim>> {
-    let plan_dim = |dim: usize| {
-        let axes = view.result_sharding(0)?.dims[dim].axes.clone();
-        let movement = facts(view).movement(view, dim)?;
-        let (fetches, rest) = fetches(view, &movement, dim, AxisRef::total_size(mesh, &axes))?;
+    let plan_dim = |blocks: Blocks| {
+        let axes = axes_of(view, blocks).to_vec();
+        let movement = facts(view).movement(view, blocks)?;
+        let (fetches, rest) = fetches(view, &movement, blocks, AxisRef::total_size(mesh, &axes))?;
         let is_split = |f: &Fetch| layout(view.body, view.operand(f.read.operand), mesh).dims[f.read.dim].axes == axes;
         let run = movement.run;
-        fetches.iter().all(is_split).then_some(MovedDim { axes, fetches, rest, run })
+        fetches.iter().all(is_split).then_some(MovedDim { blocks, axes, fetches, rest, run })
     };
-    moved_dims(view).into_iter().map(plan_dim).collect::<Option<Vec<_>>>().filter(|dims| !dims.is_empty())
+    moved(view).into_iter().map(plan_dim).collect::<Option<Vec<_>>>().filter(|dims| !dims.is_empty())
 }
 
 /// A window of an operand along one dimension, and the exchange by which it is fetched.
@@ -82,10 +119,16 @@ struct Fetch {
     exchange: Exchange,
 }
 
-/// Returns the fetches of an op whose result dimension `dim` is in `shards` blocks, and the padding that remains around
-/// the windows. Returns `None` if the op cannot run in this way.
-fn fetches(view: &OpView<'_>, movement: &Movement, dim: usize, shards: usize) -> Option<(Vec<Fetch>, WindowsDim)> {
-    let block = view.result_shape(0)[dim].div_ceil(shards) as i128;
+/// Returns the fetches of an op for one of `shards` blocks, and the padding that remains around the windows. Returns
+/// `None` if the op cannot run in this way.
+fn fetches(view: &OpView<'_>, movement: &Movement, blocks: Blocks, shards: usize) -> Option<(Vec<Fetch>, WindowsDim)> {
+    let block = match blocks {
+        Blocks::OfResults(dim) => view.result_shape(0)[dim].div_ceil(shards),
+        // The padding of an uneven block would count.
+        Blocks::OfOperand { operand, dim } => {
+            Some(view.operand_shape(operand)[dim]).filter(|n| n.is_multiple_of(shards))? / shards
+        }
+    } as i128;
     let mut rest = None;
     let mut found = vec![];
     for &read in &movement.reads {
@@ -97,7 +140,7 @@ fn fetches(view: &OpView<'_>, movement: &Movement, dim: usize, shards: usize) ->
         found.push(Fetch { read, need, exchange: need.plan()? });
     }
     let (low, high) = rest?;
-    Some((found, WindowsDim { dim, low, high }))
+    Some((found, WindowsDim { dim: movement.dim, low, high }))
 }
 
 /// Returns the ranges of a dimension that blocks of `block` results need, and the padding before and after the window
@@ -126,16 +169,18 @@ fn need(read: &Read, size: usize, shards: usize, block: i128) -> Option<(Need, i
     Some((need, number(first * base - begin)?, number(end - 1 - last * base)?))
 }
 
-/// Returns the bytes that the device that receives most receives if the op runs split along a permutation factor over
-/// these axes, with all other dimensions whole, or `None` if it cannot.
+/// Returns the bytes that the device that receives most receives in exchanges if the op runs split along a factor over
+/// these axes, with all other dimensions whole. Returns `None` if the op cannot run in this way.
 pub fn bytes_exchanged(view: &OpView<'_>, rule: &Rule, factor: Factor, mesh: &Mesh, axes: &[AxisRef]) -> Option<u64> {
-    let dim = rule.results[0].dims.iter().position(|factors| factors[..] == [factor])?;
-    let is_major = |dims: &[DimFactors]| dims.iter().all(|d| d.iter().skip(1).all(|f| *f != factor));
-    if !rule.mappings().all(|m| is_major(&m.dims)) {
+    let Some(blocks) = blocks_of(view, rule, factor) else {
+        return (rule.kind(factor) != FactorKind::Permutation).then_some(0);
+    };
+    let is_major = |m: &Mapping| m.dims.iter().all(|d| d.iter().skip(1).all(|f| *f != factor));
+    if !rule.mappings().all(is_major) {
         return None;
     }
-    let movement = facts(view).movement(view, dim)?;
-    let (fetches, _) = fetches(view, &movement, dim, AxisRef::total_size(mesh, axes))?;
+    let movement = facts(view).movement(view, blocks)?;
+    let (fetches, _) = fetches(view, &movement, blocks, AxisRef::total_size(mesh, axes))?;
     let bytes = |f: &Fetch| {
         let ty = view.operand_tensor(f.read.operand);
         f.exchange.received(&f.need) as u64 * (ty.bytes() / f.need.size as u64)
@@ -190,8 +235,8 @@ impl Exchanges<'_> {
         let mut results = b.body[op].results.to_vec();
         for (i, (v, sharding)) in results.iter_mut().zip(outs).enumerate() {
             b.set_sharding(*v, Some(sharding));
-            for MovedDim { rest, .. } in dims {
-                *v = with_size(*v, rest.dim, view.result_shape(i)[rest.dim], b);
+            for dim in dims.iter().filter_map(MovedDim::of_results) {
+                *v = with_size(*v, dim, view.result_shape(i)[dim], b);
             }
         }
         results
@@ -234,7 +279,9 @@ fn layout(body: &Body, v: Value, mesh: &Arc<Mesh>) -> Sharding {
 fn even_type(ty: &Type, sharding: &Sharding, dims: &[MovedDim]) -> Type {
     let t = ty.as_tensor().expect("a tensor");
     let (mut shape, counts) = (t.shape.clone(), sharding.shard_counts());
-    dims.iter().for_each(|d| shape[d.rest.dim] = shape[d.rest.dim].next_multiple_of(counts[d.rest.dim]));
+    for dim in dims.iter().filter_map(MovedDim::of_results) {
+        shape[dim] = shape[dim].next_multiple_of(counts[dim]);
+    }
     Type::tensor(t.dtype, shape)
 }
 
