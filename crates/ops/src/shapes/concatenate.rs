@@ -104,7 +104,8 @@ impl Facts for Concatenate {
             read
         };
         let fills = std::iter::once(Fill::Any).chain(std::iter::repeat(Fill::Before));
-        let reads = (0..op.operands().len()).zip(fills).map(read).collect();
+        let filled = (0..op.operands().len()).filter(|&i| op.operand_shape(i)[dim] > 0);
+        let reads = filled.zip(fills).map(read).collect();
         Some(Movement { dim, reads, run: |cx| vec![*cx.windows.last().expect("at least one operand")] })
     }
 

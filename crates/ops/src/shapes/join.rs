@@ -59,7 +59,7 @@ impl Join {
     /// Returns the join along `dim` with the result of a concatenation or a slice, or `None` if there is none that reads
     /// values further back.
     pub(super) fn read_through(op: &OpView<'_>, dim: usize) -> Option<ReadThrough> {
-        let pieces = pieces(op, dim)?;
+        let pieces = pieces(op, dim).filter(|pieces| !pieces.is_empty())?;
         let mut operands: Vec<Value> = vec![];
         let mut parts = vec![];
         for Piece { value, start, size } in pieces {
@@ -78,14 +78,15 @@ impl Join {
 fn pieces(op: &OpView<'_>, dim: usize) -> Option<Vec<Piece>> {
     let of = |i: usize| {
         let own = Piece { value: op.operand(i), start: 0, size: op.operand_shape(i)[dim] };
-        op.operand_def(i).and_then(|def| pieces(&def, dim)).unwrap_or_else(|| vec![own])
+        let own = || if own.size == 0 { vec![] } else { vec![own] };
+        op.operand_def(i).and_then(|def| pieces(&def, dim)).unwrap_or_else(own)
     };
     let pieces = match Opcode::of_view(op) {
         Opcode::Concatenate if Concatenate::dim(op) == Some(dim) => (0..op.operands().len()).flat_map(of).collect(),
         Opcode::Slice if cuts_only(op, dim) => cut(of(0), Slice::starts(op)[dim], Slice::limits(op)[dim]),
         _ => return None,
     };
-    (!pieces.is_empty() && pieces.len() <= MAX_PARTS).then_some(pieces)
+    (pieces.len() <= MAX_PARTS).then_some(pieces)
 }
 
 /// Returns whether a slice takes all of the other dimensions, and every element between its ends along `dim`.
@@ -173,7 +174,8 @@ impl Facts for Join {
 
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let Blocks::OfResults(dim) = blocks else { return None };
-        let parts = parts(op);
+        let mut parts = parts(op);
+        parts.retain(|p| p.size > 0);
         let run = |cx: &mut WindowsCx<'_, '_>| vec![*cx.windows.last().expect("at least one part")];
         if let Some(start) = run_around(&parts, op.operand_shape(0)[dim]) {
             return Some(Movement { dim, reads: vec![Read { wraps: true, ..Read::elements(dim, 1, -start) }], run });
