@@ -116,11 +116,7 @@ impl Facts for DynamicSlice {
 
     /// Adds the parts of devices. Each element comes from one device, and all others have zero.
     fn combine(&self, op: &OpView<'_>) -> Combine {
-        match op.operand_tensor(0).dtype {
-            DType::F8E8M0FNU => Combine::No("its type has no zero"),
-            dtype if dtype.is_bool() => Combine::With(ReduceKind::Or),
-            _ => Combine::With(ReduceKind::Add),
-        }
+        combine_parts(op.operand_tensor(0).dtype)
     }
 
     /// Returns `None`: a start is clamped to the size of the dimension, so that size may not change.
@@ -214,18 +210,19 @@ fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
 
 /// The part of a slice that is in a device's block, which is sharded along the dimensions `cut`. All other elements are
 /// [`nothing`].
-struct PartOfSlice<'a> {
+pub(super) struct PartOfSlice<'a> {
     /// The shapes of the whole operand and of the whole slice.
-    global: &'a [usize],
-    slice: &'a [usize],
+    pub global: &'a [usize],
+    pub slice: &'a [usize],
     /// The shape of the slice on a device.
-    sizes: &'a [usize],
-    sharding: &'a Sharding,
-    cut: &'a [usize],
+    pub sizes: &'a [usize],
+    pub sharding: &'a Sharding,
+    pub cut: &'a [usize],
 }
 
 impl PartOfSlice<'_> {
-    fn build(&self, b: &mut Builder<'_>, operands: &[Value]) -> Value {
+    /// Builds the part. `operands` are the device's block and the start in each dimension.
+    pub fn build(&self, b: &mut Builder<'_>, operands: &[Value]) -> Value {
         let local = make::type_of(b, operands[0]).clone();
         let starts: Vec<Value> =
             (0..self.global.len()).map(|d| self.start(b, operands[1 + d], d, local.shape[d])).collect();
@@ -281,6 +278,15 @@ impl PartOfSlice<'_> {
             })
             .collect();
         make::dynamic_slice(b, wide, &starts, self.sizes)
+    }
+}
+
+/// Returns how elements are combined of which all devices but one have [`nothing`].
+pub(super) fn combine_parts(dtype: DType) -> Combine {
+    match dtype {
+        DType::F8E8M0FNU => Combine::No("its type has no zero"),
+        dtype if dtype.is_bool() => Combine::With(ReduceKind::Or),
+        _ => Combine::With(ReduceKind::Add),
     }
 }
 

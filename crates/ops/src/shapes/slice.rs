@@ -1,10 +1,11 @@
 //! `stablehlo.slice`: every `stride`th element between constant start and limit indices.
 
+use super::dynamic_slice::{PartOfSlice, combine_parts};
 use super::{Join, Pad};
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, check, check::Check, eval, eval::Layout};
-use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, Sharding};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -65,11 +66,38 @@ impl Facts for Slice {
         c.give_tensor(x.dtype, shape)
     }
 
-    /// Lets dimensions that are taken whole pass through. The others need their neighbours' elements.
+    /// Lets dimensions that are taken whole pass through. Along the others elements move. If a single element is taken,
+    /// one device has it, and the parts of all devices are added up.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let mut rule = RuleBuilder::new([x.len()], [y.len()]);
-        RuleFact::Rule(rule.add_pointwise_or(x, y, FactorSpec::permutation).build())
+        for d in 0..x.len() {
+            if takes_one(op, d) {
+                rule.add_factor(&[Some(d)], &[None], FactorSpec::reduction(x[d]));
+                rule.add_factor(&[None], &[Some(d)], FactorSpec::need_replication(1));
+            } else if x[d] == y[d] {
+                rule.add_factor_to_all(d, FactorSpec::pass_through(x[d]));
+            } else {
+                rule.add_factor_to_all(d, FactorSpec::permutation(x[d]));
+            }
+        }
+        RuleFact::Rule(rule.build())
+    }
+
+    fn combine(&self, op: &OpView<'_>) -> Combine {
+        combine_parts(op.operand_tensor(0).dtype)
+    }
+
+    /// Returns `None`: the position of the element is that in blocks without padding.
+    fn neutral(&self, _: &OpView<'_>, _: usize) -> Option<Literal> {
+        None
+    }
+
+    /// Returns the rule of Shardy, by which all dimensions that are not taken whole are alike.
+    fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
+        let (x, y) = (op.operand_shape(0), op.result_shape(0));
+        let moved = |size| FactorSpec::permutation(size).blocked_if(is_conservative);
+        RuleFact::Rule(RuleBuilder::new([x.len()], [y.len()]).add_pointwise_or(x, y, moved).build())
     }
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
@@ -80,6 +108,12 @@ impl Facts for Slice {
     /// Sets the limit of a dimension that is taken whole to its local size.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let (global, result) = (cx.op.operand_shape(0), cx.op.result_shape(0));
+        let sharding = cx.operand_shardings[0].clone();
+        let is_split = |d: &usize| sharding.as_ref().is_some_and(|s| !s.dims[*d].axes.is_empty());
+        let cut: Vec<usize> = (0..global.len()).filter(|&d| takes_one(&cx.op, d)).filter(is_split).collect();
+        if let (Some(sharding), false) = (&sharding, cut.is_empty()) {
+            return Ok(vec![part_of_slice(cx, sharding, &cut)]);
+        }
         let local = cx.builder.body.ty(cx.operands[0]).shape();
         let mut limit = cx.op.sizes("limit_indices");
         for d in (0..global.len()).filter(|&d| global[d] == result[d]) {
@@ -112,21 +146,46 @@ impl Facts for Slice {
         Some(Movement { dim, reads: vec![Read::elements(dim, stride as i64, -(start as i64))], run: of_windows })
     }
 
-    answer!(propagation_rule = blocked_if_conservative);
     answer!(constness = OfOperands);
     answer!(number = none);
     answer!(pure);
     answer!(class = Other);
-    answer!(combine = none);
     answer!(cost = streams(0.0));
     answer!(linear = Jointly);
-    answer!(explicit = by_rule);
+    /// Keeps the sharding of a dimension that is not taken whole, as JAX does.
+    fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
+        ExplicitPolicy::ByPropagation
+    }
     answer!(
         example = "func.func @main(%arg0: tensor<4x6xf32>) -> tensor<4x2xf32> {
   %0 = stablehlo.slice %arg0 [0:4, 1:5:2] : (tensor<4x6xf32>) -> tensor<4x2xf32>
   return %0 : tensor<4x2xf32>
 }"
     );
+}
+
+/// Returns whether the slice takes a single element of several along a dimension.
+fn takes_one(op: &OpView<'_>, dim: usize) -> bool {
+    op.operand_shape(0)[dim] > 1 && op.result_shape(0)[dim] == 1
+}
+
+/// Builds the device's part of a slice that takes single elements along the sharded dimensions `cut`: the elements if
+/// they are in its block.
+fn part_of_slice(cx: &mut LocalizeCx<'_, '_>, sharding: &Sharding, cut: &[usize]) -> Value {
+    let local = cx.builder.body.ty(cx.operands[0]).shape().to_vec();
+    let (mut slice, mut sizes) = (cx.op.operand_shape(0).to_vec(), local);
+    let (mut starts, mut limits, mut strides) = (Slice::starts(&cx.op), Slice::limits(&cx.op), Slice::strides(&cx.op));
+    cut.iter().for_each(|&d| (slice[d], sizes[d]) = (1, 1));
+    let numbers = starts.iter().map(|&n| make::number(cx.builder, DType::I64, n as i64));
+    let operands: Vec<Value> = std::iter::once(cx.operands[0]).chain(numbers).collect();
+    let part = PartOfSlice { global: cx.op.operand_shape(0), slice: &slice, sizes: &sizes, sharding, cut };
+    let part = part.build(cx.builder, &operands);
+    for (d, &size) in sizes.iter().enumerate() {
+        if cut.contains(&d) || cx.op.operand_shape(0)[d] == cx.op.result_shape(0)[d] {
+            (starts[d], limits[d], strides[d]) = (0, size, 1);
+        }
+    }
+    make::slice(cx.builder, part, &starts, &limits, &strides)
 }
 
 /// Builds the slice that takes every `stride`th element of its windows.
