@@ -325,7 +325,8 @@ impl Resharder<'_, '_, '_> {
             Some(own.with_unreduced(unreduced))
         };
         let operands = view.operands().iter().map(layout);
-        let shardings: Shardings = operands.chain(view.results().iter().map(|&v| self.wanted(v))).collect();
+        let wanted = |&v: &Value| Some(with_single_elements_whole(self.wanted(v)?, view.body.ty(v).shape()));
+        let shardings: Shardings = operands.chain(view.results().iter().map(wanted)).collect();
         let served = self.served(view, b);
         self.decisions.decide(view, facts(view), rule, self.mesh, shardings, served)
     }
@@ -480,6 +481,14 @@ fn is_condition(view: &OpView<'_>, region: Region) -> bool {
 /// Returns the layout with the unreduced axes of `like`.
 fn unreduced_as(layout: Sharding, like: Option<&Sharding>) -> Sharding {
     layout.with_unreduced(like.map_or(vec![], |s| s.unreduced.clone()))
+}
+
+/// Returns the layout with the dimensions of one element whole. Split over devices they would be padded to an element
+/// for each, and a reader that needs the element would gather all of these.
+fn with_single_elements_whole(layout: Sharding, shape: &[usize]) -> Sharding {
+    let mut layout = layout;
+    layout.dims.iter_mut().zip(shape).filter(|(_, n)| **n == 1).for_each(|(dim, _)| dim.axes.clear());
+    layout
 }
 
 /// Returns the sharding with the axes of each dimension up to the first that does not divide it evenly.

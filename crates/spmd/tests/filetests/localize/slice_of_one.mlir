@@ -10,12 +10,8 @@ module {
   sdy.mesh @mesh = <["x"=4, "y"=2]>
   func.func public @main(%arg0: tensor<16x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<1x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
     %0 = stablehlo.slice %arg0 [15:16, 1:6:2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x"}>]>} : (tensor<16x6xf32>) -> tensor<1x3xf32>
-    %1 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0.000000e+00> : tensor<f32>
-    %2 = stablehlo.pad %0, %1, low = [0, 0], high = [3, 0], interior = [0, 0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x"}>]>} : (tensor<1x3xf32>, tensor<f32>) -> tensor<4x3xf32>
-    %3 = sdy.reduce_scatter [{"x"}, {}] %2 out_sharding=<@mesh, [{"x"}, {}]> : tensor<4x3xf32>
-    %4 = sdy.all_gather [{"x"}, {}] %3 out_sharding=<@mesh, [{}, {}]> : tensor<4x3xf32>
-    %5 = stablehlo.slice %4 [0:1, 0:3] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x3xf32>) -> tensor<1x3xf32>
-    return %5 : tensor<1x3xf32>
+    %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}, {}]> : tensor<1x3xf32>
+    return %1 : tensor<1x3xf32>
   }
 }
 // after
@@ -44,15 +40,11 @@ module {
     %19 = stablehlo.constant dense<-0.000000e+00> : tensor<1x6xf32>
     %20 = stablehlo.select %18, %12, %19 : tensor<1x6xi1>, tensor<1x6xf32>
     %21 = stablehlo.slice %20 [0:1, 1:6:2] : (tensor<1x6xf32>) -> tensor<1x3xf32>
-    %22 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
-    %23 = stablehlo.pad %21, %22, low = [0, 0], high = [3, 0], interior = [0, 0] : (tensor<1x3xf32>, tensor<f32>) -> tensor<4x3xf32>
-    %24 = "stablehlo.reduce_scatter"(%23) <{replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>, scatter_dimension = 0 : i64}> ({
+    %22 = "stablehlo.all_reduce"(%21) <{replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>}> ({
     ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
-      %27 = stablehlo.add %arg1, %arg2 : tensor<f32>
-      stablehlo.return %27 : tensor<f32>
-    }) : (tensor<4x3xf32>) -> tensor<1x3xf32>
-    %25 = "stablehlo.all_gather"(%24) <{all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>}> : (tensor<1x3xf32>) -> tensor<4x3xf32>
-    %26 = stablehlo.slice %25 [0:1, 0:3] : (tensor<4x3xf32>) -> tensor<1x3xf32>
-    return %26 : tensor<1x3xf32>
+      %23 = stablehlo.add %arg1, %arg2 : tensor<f32>
+      stablehlo.return %23 : tensor<f32>
+    }) : (tensor<1x3xf32>) -> tensor<1x3xf32>
+    return %22 : tensor<1x3xf32>
   }
 }
