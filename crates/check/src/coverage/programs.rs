@@ -32,9 +32,12 @@ const PROGRAMS: &[(Opcode, Programs)] = &[
         let cut = n / 2;
         let whole = format!("stablehlo.slice %arg0 [0:{n}, 1:3] : (tensor<{n}x4xf32>) -> tensor<{n}x2xf32>");
         let part = format!("stablehlo.slice %arg0 [0:3, 0:{cut}] : (tensor<3x{n}xf32>) -> tensor<3x{cut}xf32>");
+        let (last, rows) = (n.saturating_sub(1), n.min(1));
+        let row = format!("stablehlo.slice %arg0 [{last}:{n}, 0:64] : (tensor<{n}x64xf32>) -> tensor<{rows}x64xf32>");
         vec![
             main(&[&format!("{n}x4xf32")], &whole, &format!("{n}x2xf32")),
             main(&[&format!("3x{n}xf32")], &part, &format!("3x{cut}xf32")),
+            main(&[&format!("{n}x64xf32")], &row, &format!("{rows}x64xf32")),
         ]
     }),
     (Opcode::DynamicSlice, |n| {
@@ -305,6 +308,18 @@ const REASONS: &[Reason] = &[
         text: "a reshape of nothing has no factors",
     },
     Reason { ops: &[Opcode::Slice], kind: Kind::Permutation, fits: &[Empty], text: "an empty slice cannot be split" },
+    Reason {
+        ops: &[Opcode::Slice],
+        kind: Kind::Reduction,
+        fits: &[Empty, One],
+        text: "one element is taken of several",
+    },
+    Reason {
+        ops: &[Opcode::Slice],
+        kind: Kind::NeedReplication,
+        fits: &[Even, Uneven, Empty],
+        text: "the slice has one element there",
+    },
     Reason {
         ops: &[Opcode::DynamicSlice],
         kind: Kind::Reduction,

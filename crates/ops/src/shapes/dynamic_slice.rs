@@ -292,7 +292,7 @@ pub(super) fn combine_parts(dtype: DType) -> Combine {
 
 /// Returns the element that changes no other one when it is added: zero, which is negative for floats because the sum of
 /// -0 and 0 is 0.
-fn nothing(dtype: DType) -> Literal {
+pub(super) fn nothing(dtype: DType) -> Literal {
     eval::fill(dtype, &[], |_| match dtype.is_float() || dtype.is_complex() {
         true => eval::Number::Complex(Complex64::new(-0.0, -0.0)),
         false => eval::Number::Signed(0),

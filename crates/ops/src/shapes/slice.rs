@@ -1,6 +1,6 @@
 //! `stablehlo.slice`: every `stride`th element between constant start and limit indices.
 
-use super::dynamic_slice::{PartOfSlice, combine_parts};
+use super::dynamic_slice::{PartOfSlice, combine_parts, nothing};
 use super::{Join, Pad};
 use crate::facts::*;
 use crate::schema::*;
@@ -88,9 +88,17 @@ impl Facts for Slice {
         combine_parts(op.operand_tensor(0).dtype)
     }
 
-    /// Returns `None`: the position of the element is that in blocks without padding.
-    fn neutral(&self, _: &OpView<'_>, _: usize) -> Option<Literal> {
-        None
+    fn neutral(&self, op: &OpView<'_>, _: usize) -> Option<Literal> {
+        Some(nothing(op.operand_tensor(0).dtype))
+    }
+
+    /// Sets the limits of dimensions that are taken whole.
+    fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs {
+        let (x, y) = (op.operand_shape(0), op.result_shape(0));
+        let limits = Slice::limits(op).into_iter().enumerate();
+        let limits: Vec<usize> =
+            limits.map(|(d, limit)| if x[d] == y[d] { types.operands[0].shape()[d] } else { limit }).collect();
+        op.attrs().clone().with("limit_indices", Attr::sizes(&limits))
     }
 
     /// Returns the rule of Shardy, by which all dimensions that are not taken whole are alike.
@@ -123,7 +131,7 @@ impl Facts for Slice {
     }
 
     answer!(forwards = same_type);
-    answer!(enlarged = sizes("limit_indices"));
+    answer!(index_bounds = none);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
 

@@ -67,8 +67,8 @@ impl WindowDim {
 }
 
 impl WindowDim {
-    /// Returns how the elements that meet one element of the window lie, if there are this many positions of it: element
-    /// `k` of the window meets those from `k * dilation` on, a stride apart.
+    /// Returns the window of elements that one element of this window meets at its `places` positions: element `k` meets
+    /// those from `k * dilation` on, a stride apart.
     fn by_elements(self, places: usize) -> WindowDim {
         WindowDim { size: places, stride: self.dilation, dilation: self.stride, ..self }
     }

@@ -16,7 +16,7 @@ const OPS: usize = 14;
 fn plain(op: usize, a: &Array, b: &Array) -> Array {
     match op {
         0 => a + b, 1 => a * 2.0, 2 => a.matmul(b.t()), 3 => a.t().matmul(b), 4 => a.sum(keep(0)) + b,
-        5 => a - b.max(keep(1)), 6 => a.softmax(1), 7 => a.cumsum(0), 8 => a.roll(1, 1), 9 => concatenate([a, b], 0).i(..8),
+        5 => a - b.max(keep(1)), 6 => a.softmax(1), 7 => a.cumsum(0), 8 => a.roll(1, 1), 9 => concatenate([a, b], 0).i(4..12),
         10 => a.reshape([4, 2, 16]).reshape([8, 16]), 11 => a.flip(0) + b, 12 => a.i(arange(0..8, I32)), _ => select(&a.gt(b), a, b),
     }
 }
@@ -28,7 +28,7 @@ fn asked(op: usize, a: &Array, b: &Array, spec: &P) -> Array {
         3 => a.t().matmul(b).shard(spec), 4 => (a.sum(keep(0)).shard(P!()) + b.shard(spec)).shard(spec),
         5 => (a.shard(spec) - b.max(keep(1)).shard(P!()).shard(P!())).shard(spec), 6 => a.softmax(1).shard(spec),
         7 => a.cumsum(0).shard(spec), 8 => a.roll(1, 1).shard(spec),
-        9 => concatenate([a.shard(spec), b.shard(spec)], 0).shard(spec).i(..8).shard(spec),
+        9 => concatenate([a.shard(spec), b.shard(spec)], 0).shard(spec).i(4..12).shard(spec),
         10 => a.reshape([4, 2, 16]).shard(P!()).reshape([8, 16]).shard(spec),
         11 => (a.flip(0).shard(spec) + b.shard(spec)).shard(spec), 12 => a.i(arange(0..8, I32)).shard(spec),
         _ => select(&a.shard(spec).gt(b.shard(spec)), a.shard(spec), b.shard(spec)).shard(spec),
