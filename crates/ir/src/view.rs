@@ -2,6 +2,7 @@
 
 use crate::{Attr, Attrs, Body, Module, Op, OpData, Region, TensorType, Type, Value};
 use shardwise_base::{Loc, Sharding};
+use std::collections::HashSet;
 
 /// An op in its body and module. Copying it is cheap.
 #[derive(Clone, Copy)]
@@ -125,6 +126,23 @@ impl<'a> OpView<'a> {
     /// Returns the view of the op that makes operand `i`, or `None` if the operand is an argument.
     pub fn operand_def(&self, i: usize) -> Option<OpView<'a>> {
         self.body.def_op(self.operand(i)).map(|op| OpView { op, ..*self })
+    }
+
+    /// Returns the values that the op's regions use but do not define.
+    pub fn captured(&self) -> Vec<Value> {
+        let mut ops = vec![];
+        self.regions().iter().for_each(|&r| self.body.walk_region(r, &mut ops));
+        let mut inner: HashSet<Value> =
+            self.regions().iter().flat_map(|&r| self.body[r].args.iter().copied()).collect();
+        for &op in &ops {
+            inner.extend(&self.body[op].results);
+            inner.extend(self.body[op].regions.iter().flat_map(|&r| self.body[r].args.iter().copied()));
+        }
+        let mut outer: Vec<Value> = ops.iter().flat_map(|&op| self.body[op].operands.iter().copied()).collect();
+        outer.retain(|v| !inner.contains(v));
+        outer.sort_unstable();
+        outer.dedup();
+        outer
     }
 
     /// Returns the view of another op of the same body.

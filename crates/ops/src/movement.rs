@@ -57,6 +57,12 @@ pub enum Fill {
 }
 
 impl Read {
+    /// Returns the read with the windows of `count` blocks of one element in reverse order.
+    pub(crate) fn backwards(self, count: usize) -> Option<Read> {
+        let last = i64::try_from(count).ok()?.checked_sub(1)?.checked_mul(self.stride)?;
+        Some(Read { stride: -self.stride, low: self.low.checked_sub(last)?, ..self })
+    }
+
     /// Returns the read of single elements of operand 0: element `i` of the result is element `i * stride - low`.
     pub fn elements(dim: usize, stride: i64, low: i64) -> Read {
         Read { operand: 0, dim, stride, base: 1, low, extent: 1, wraps: false, fill: Fill::Any, inside: None }

@@ -72,7 +72,7 @@ impl<'s> Rewrite<'s> for Padder<'_> {
             return Ok(true);
         }
         if facts(view).splits(view) == Splits::InSameBlocks && self.is_padded_alike(view, cloner, b) {
-            cloner.carry(view.result(0), cloner.get(view.operand(0)), b);
+            cloner.set(view.result(0), cloner.get(view.operand(0)));
             return Ok(true);
         }
         let mut operands: Vec<Value> = (0..view.operands().len()).map(|i| masked(view, i, cloner, b)).collect();

@@ -101,7 +101,7 @@ impl<'m> Lowering<'m> {
 
     /// Builds a step that runs an op's reference evaluation, with the values that the op's regions use as inputs.
     fn with_captured(&mut self, view: &OpView<'m>, kind: impl FnOnce(Op, Vec<Value>) -> StepKind) -> Step {
-        let captured = captured(view);
+        let captured = view.captured();
         let mut step = self.plan.step(view, kind(view.op, captured.clone()));
         let inputs: Vec<Input> = captured.iter().map(|&v| self.plan.input(v, &step.points)).collect();
         step.inputs.extend(inputs);
@@ -202,22 +202,6 @@ impl<'m> Lowering<'m> {
             is_collective && !known && reaches
         })
     }
-}
-
-/// Returns the values that the regions of an op use but do not define.
-fn captured(view: &OpView<'_>) -> Vec<Value> {
-    let mut ops = vec![];
-    view.regions().iter().for_each(|&r| view.body.walk_region(r, &mut ops));
-    let mut inner: HashSet<Value> = view.regions().iter().flat_map(|&r| view.body[r].args.iter().copied()).collect();
-    for &op in &ops {
-        inner.extend(&view.body[op].results);
-        inner.extend(view.body[op].regions.iter().flat_map(|&r| view.body[r].args.iter().copied()));
-    }
-    let mut outer: Vec<Value> = ops.iter().flat_map(|&op| view.body[op].operands.iter().copied()).collect();
-    outer.retain(|v| !inner.contains(v));
-    outer.sort_unstable();
-    outer.dedup();
-    outer
 }
 
 /// Removes steps whose results are never read, such as views that all users bypass.

@@ -198,7 +198,11 @@ impl Facts for Convolution {
     }
 
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
-        RuleFact::Rule(rule(op, FactorSpec::reduction))
+        let is_read = |dim: usize| self.movement(op, Blocks::OfOperand { operand: 1, dim }).is_some();
+        RuleFact::Rule(rule(op, |dim, size| match is_read(dim) {
+            true => FactorSpec::reduction(size),
+            false => FactorSpec::need_replication(size),
+        }))
     }
 
     /// Removes factors that would move elements for conservative propagation.
@@ -206,7 +210,7 @@ impl Facts for Convolution {
         if !is_conservative {
             return self.rule(op);
         }
-        let rule = rule(op, FactorSpec::need_replication);
+        let rule = rule(op, |_, size| FactorSpec::need_replication(size));
         let moves = |kind| matches!(kind, FactorKind::Permutation | FactorKind::NeedReplication);
         RuleFact::Rule(rule.without(|f| moves(rule.kind(f))))
     }
@@ -227,11 +231,9 @@ impl Facts for Convolution {
             }
             Blocks::OfOperand { operand: 1, dim } => {
                 let i = dims.kernel_spatial.iter().position(|&d| d == dim)?;
-                if dims.reversed(op)[i] {
-                    return None;
-                }
                 let places = op.result_shape(0)[dims.output_spatial[i]];
-                (i, window[i].by_elements(places).read(0, dims.input_spatial[i], Fill::Zero)?)
+                let read = window[i].by_elements(places).read(0, dims.input_spatial[i], Fill::Zero)?;
+                (i, if dims.reversed(op)[i] { read.backwards(window[i].size)? } else { read })
             }
             Blocks::OfOperand { .. } => return None,
         };
@@ -332,9 +334,9 @@ fn check_groups(op: &OpView<'_>, check: &mut Check<'_, '_>, dims: &ConvDims) {
     );
 }
 
-/// Returns the rule, with the factors in the order of Shardy's registry. `window` makes the factors of the window's
-/// sizes.
-fn rule(op: &OpView<'_>, window: impl Fn(usize) -> FactorSpec) -> Rule {
+/// Returns the rule, with the factors in the order of Shardy's registry. `window(dim, size)` makes the factor of a spatial
+/// dimension of the kernel.
+fn rule(op: &OpView<'_>, window: impl Fn(usize, usize) -> FactorSpec) -> Rule {
     let d = ConvDims::of(op).expect("verified");
     let (lhs, rhs, out) = (op.operand_shape(0), op.operand_shape(1), op.result_shape(0));
     let (features, batches) = (group_count(op, "feature_group_count"), group_count(op, "batch_group_count"));
@@ -353,7 +355,7 @@ fn rule(op: &OpView<'_>, window: impl Fn(usize) -> FactorSpec) -> Rule {
         let mut spatial = |size: usize, is_window: bool| {
             let size = size.min(rest);
             if size > 1 && is_window {
-                add(Some(l), Some(r), None, window(size));
+                add(Some(l), Some(r), None, window(r, size));
             } else if size > 1 {
                 add(Some(l), None, Some(o), FactorSpec::permutation(size));
             }

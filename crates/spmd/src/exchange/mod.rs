@@ -44,6 +44,10 @@ pub(crate) fn moving(module: &Module) -> Option<(Loc, String)> {
 
 /// Returns the blocks for which an op reads windows if it runs split along a factor, or `None` if it reads none.
 pub(crate) fn blocks_of(view: &OpView<'_>, rule: &Rule, factor: Factor) -> Option<Blocks> {
+    // The body of a manual computation cannot use values from outside.
+    if !view.regions().is_empty() && !view.captured().is_empty() {
+        return None;
+    }
     let dim_of = |m: &Mapping| m.dims.iter().position(|d| d[..] == [factor]);
     let is_read = |blocks: &Blocks| facts(view).movement(view, *blocks).is_some();
     match rule.kind(factor) {
