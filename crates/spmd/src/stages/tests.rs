@@ -181,6 +181,25 @@ fn collectives() {
     finds("collectives", NO_RESHARDS, PRODUCT, Skips);
 }
 
+/// A roll along a dimension that is split.
+const ROLL: &str = r#"sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+  %0 = stablehlo.slice %a [8:16] : (tensor<16xf32>) -> tensor<8xf32>
+  %1 = stablehlo.slice %a [0:8] : (tensor<16xf32>) -> tensor<8xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+  return %2 : tensor<16xf32>
+}"#;
+
+#[test]
+fn join() {
+    finds("join", JOINED, ROLL, Skips);
+}
+
+#[test]
+fn exchange() {
+    finds("exchange", SETTLED, ROLL, Skips);
+}
+
 #[test]
 fn hoist() {
     let weight = r#"sdy.mesh @mesh = <["x"=2]>
